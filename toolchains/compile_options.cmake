@@ -1,0 +1,44 @@
+# How every target is compiled: two interface libraries.
+#   topwork_options  language level, warnings, sanitizers, paths: for everything, tests included
+#   topwork_lean     what only the library uses: no exceptions, no RTTI, hidden symbols
+# Nothing here changes floating-point results except -fno-math-errno, which drops only errno.
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+if(TOPWORK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(CCACHE_PROGRAM ccache)
+  if(CCACHE_PROGRAM)
+    set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  endif()
+endif()
+
+add_library(topwork_options INTERFACE)
+target_compile_features(topwork_options INTERFACE cxx_std_17)
+target_include_directories(topwork_options INTERFACE
+  "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/runtime/include")
+target_compile_options(topwork_options INTERFACE
+  -Wall -Wextra -fno-math-errno -ffunction-sections -fdata-sections
+  # __FILE__ is written relative to the source tree: no machine's paths in any binary.
+  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/="
+  $<$<BOOL:${TOPWORK_WERROR}>:-Werror>)
+target_compile_definitions(topwork_options INTERFACE $<$<BOOL:${TOPWORK_TRAIN}>:TW_HAVE_TRAIN=1>)
+target_link_libraries(topwork_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+
+if(TOPWORK_SANITIZE)
+  target_compile_options(topwork_options INTERFACE
+    "-fsanitize=${TOPWORK_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(TOPWORK_SANITIZE MATCHES "undefined")
+    target_compile_options(topwork_options INTERFACE -fno-sanitize=vptr)  # needs RTTI
+  endif()
+  target_link_options(topwork_options INTERFACE "-fsanitize=${TOPWORK_SANITIZE}")
+endif()
+
+add_library(topwork_lean INTERFACE)
+target_link_libraries(topwork_lean INTERFACE topwork_options)
+target_compile_options(topwork_lean INTERFACE
+  -fvisibility=hidden $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
+target_compile_definitions(topwork_lean INTERFACE TW_BUILDING_LIBRARY=1)

@@ -1,0 +1,130 @@
+# From source lists to libtopwork. Each folder is one object library (topwork_<name>), compiled once
+# as position-independent code; libtopwork.so and libtopwork.a are both made of those objects.
+#
+# Some kernels are compiled once per instruction set. An object made with -mavx512f must never lend an
+# inline function (std::vector's, say) to the rest of the program: the linker keeps one copy of each and a
+# plain processor would meet AVX-512. Hence -DEigen=Eigen_<isa>, hence -fno-weak (gcc: every inline
+# function becomes local to its object), and hence the portable objects stand first in the link.
+
+set(TOPWORK_OBJECT_LIBRARIES "")
+
+# Reads <folder>/sources.cmake and returns the files of `variable` as absolute paths in `out`.
+function(tw_read_sources out folder variable)
+  set(list_file "${PROJECT_SOURCE_DIR}/${folder}/sources.cmake")
+  set(${variable} "")
+  include("${list_file}" OPTIONAL RESULT_VARIABLE found)
+  set(files "")
+  foreach(file IN LISTS ${variable})
+    if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/${file}")
+      list(APPEND files "${PROJECT_SOURCE_DIR}/${folder}/${file}")
+    else()
+      message(WARNING "${folder}/sources.cmake lists ${file}, which is missing")
+    endif()
+  endforeach()
+  if(NOT files)
+    message(WARNING "${folder}/sources.cmake: no ${variable}")
+  endif()
+  set(${out} "${files}" PARENT_SCOPE)
+endfunction()
+
+function(tw_object_library target sources)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  add_library(${target} OBJECT ${sources})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+  list(TRANSFORM ARG_DEPS PREPEND topwork_dep_)
+  target_link_libraries(${target} PRIVATE topwork_lean ${ARG_DEPS})
+  if(topwork_dep_schema IN_LIST ARG_DEPS)
+    add_dependencies(${target} topwork_schema)
+  endif()
+endfunction()
+
+# tw_library(<name> <folder> <VARIABLE> [DEPS <dependency>...])
+function(tw_library name folder variable)
+  tw_read_sources(sources "${folder}" ${variable})
+  if(sources)
+    tw_object_library(topwork_${name} "${sources}" ${ARGN})
+    set(TOPWORK_OBJECT_LIBRARIES ${TOPWORK_OBJECT_LIBRARIES} topwork_${name} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Instruction sets beyond the baseline of this target, and their flags (TOPWORK_ISA_FLAGS_<isa>).
+include(CheckCXXCompilerFlag)
+set(TOPWORK_ISAS baseline)
+set(TOPWORK_ISA_FLAGS_baseline "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  list(APPEND TOPWORK_ISAS avx2 avx512)
+  set(TOPWORK_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
+  set(TOPWORK_ISA_FLAGS_avx512 ${TOPWORK_ISA_FLAGS_avx2}
+      -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni)
+  check_cxx_compiler_flag(-mprefer-vector-width=512 TOPWORK_HAS_PREFER_VECTOR_WIDTH)
+  if(TOPWORK_HAS_PREFER_VECTOR_WIDTH)
+    list(APPEND TOPWORK_ISA_FLAGS_avx512 -mprefer-vector-width=512)
+  endif()
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  list(APPEND TOPWORK_ISAS dotprod)
+  set(TOPWORK_ISA_FLAGS_dotprod -march=armv8.2-a+dotprod+fp16)
+endif()
+check_cxx_compiler_flag(-fno-weak TOPWORK_HAS_NO_WEAK)
+
+# tw_isa_libraries(<folder> <VARIABLE> [DEPS ...]): one object library per instruction set. The sources
+# see TW_ISA (the name of their namespace); all other sources see TW_HAVE_ISA_<ISA>.
+function(tw_isa_libraries folder variable)
+  tw_read_sources(sources "${folder}" ${variable})
+  if(NOT sources)
+    return()
+  endif()
+  foreach(isa IN LISTS TOPWORK_ISAS)
+    tw_object_library(topwork_isa_${isa} "${sources}" ${ARGN})
+    target_compile_definitions(topwork_isa_${isa} PRIVATE TW_ISA=${isa} Eigen=Eigen_${isa})
+    target_compile_options(topwork_isa_${isa} PRIVATE ${TOPWORK_ISA_FLAGS_${isa}})
+    list(APPEND libraries topwork_isa_${isa})
+    if(NOT isa STREQUAL "baseline")
+      string(TOUPPER "${isa}" upper)
+      target_compile_definitions(topwork_options INTERFACE TW_HAVE_ISA_${upper}=1)
+      if(TOPWORK_HAS_NO_WEAK)
+        target_compile_options(topwork_isa_${isa} PRIVATE -fno-weak)
+      endif()
+    endif()
+  endforeach()
+  set(TOPWORK_OBJECT_LIBRARIES ${TOPWORK_OBJECT_LIBRARIES} ${libraries} PARENT_SCOPE)
+endfunction()
+
+# topwork (shared, exports tw_* only) and topwork_static, from the same objects.
+function(tw_link_library)
+  set(objects "")
+  foreach(library IN LISTS TOPWORK_OBJECT_LIBRARIES)
+    list(APPEND objects $<TARGET_OBJECTS:${library}>)
+  endforeach()
+  set(exports "${PROJECT_SOURCE_DIR}/runtime/api/exports.map")
+  add_library(topwork SHARED ${objects})
+  add_library(topwork_static STATIC ${objects})
+  set_target_properties(topwork PROPERTIES
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${exports}")
+  set_target_properties(topwork_static PROPERTIES OUTPUT_NAME topwork)
+  target_link_options(topwork PRIVATE "-Wl,--version-script=${exports}" -Wl,--gc-sections -Wl,--as-needed
+    $<$<NOT:$<BOOL:${TOPWORK_SANITIZE}>>:-Wl,--no-undefined> $<$<CONFIG:MinSizeRel>:-s>)
+  target_link_libraries(topwork PRIVATE $<BUILD_INTERFACE:topwork_options>)
+  target_link_libraries(topwork_static
+    PRIVATE $<BUILD_INTERFACE:topwork_options> PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+  foreach(target IN ITEMS topwork topwork_static)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    target_include_directories(${target} PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include> $<INSTALL_INTERFACE:include>)
+  endforeach()
+  add_library(topwork::topwork ALIAS topwork)
+  add_library(topwork::topwork_static ALIAS topwork_static)
+endfunction()
+
+# tw_tool(<target> <folder> <VARIABLE> OUTPUT_NAME <file>): a command that contains the library.
+function(tw_tool target folder variable)
+  cmake_parse_arguments(ARG "" "OUTPUT_NAME" "" ${ARGN})
+  tw_read_sources(sources "${folder}" ${variable})
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${target} ${sources})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${ARG_OUTPUT_NAME}" CXX_EXTENSIONS OFF)
+  target_link_options(${target} PRIVATE -Wl,--gc-sections)
+  target_link_libraries(${target} PRIVATE
+    topwork_static topwork_options topwork_dep_cli11 topwork_dep_stb topwork_dep_json)
+endfunction()
