@@ -1,0 +1,31 @@
+// CpuKernels: the SIMD inner loops, one table per instruction set, chosen once at start.
+//
+// Each file *_isa.cc here is compiled once per instruction set with -DTW_ISA=<isa> and
+// -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline function
+// of one instruction set can be linked into another. The three sub-tables belong to gemm.h,
+// depthwise.h and elementwise.h.
+#ifndef TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
+#define TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
+
+namespace topwork {
+
+struct GemmKernels;
+struct DepthwiseKernels;
+struct ElementwiseKernels;
+
+struct CpuKernels {
+  const char* isa;  // "baseline", "avx2", "avx512", "dotprod"
+  const GemmKernels* gemm;
+  const DepthwiseKernels* depthwise;
+  const ElementwiseKernels* elementwise;
+};
+
+// The best table this processor can run; TOPWORK_ISA=<name> in the environment picks a lesser one
+// (for tests and measurements). The same pointer at every call.
+const CpuKernels& BestCpuKernels();
+// All tables this build has and this processor can run, least first. Returns their number.
+int RunnableCpuKernels(const CpuKernels* const** out_tables);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_CPU_KERNELS_H_

@@ -1,0 +1,9 @@
+# Compiled once.
+set(KERNELS_SOURCES
+  kernel.cc
+  op_table.cc
+  cpu/dispatch.cc
+)
+# Compiled once per instruction set (see cpu/cpu_kernels.h).
+set(KERNELS_ISA_SOURCES
+)

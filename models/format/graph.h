@@ -1,0 +1,69 @@
+// Graph: a model as indices and plain records, free of FlatBuffers types; can be built by hand.
+//
+// Names, constants and quantization point into the model's bytes (or into `owned` blocks that graph
+// passes add); whoever holds a Graph keeps the Model alive.
+#ifndef TOPWORK_MODELS_FORMAT_GRAPH_H_
+#define TOPWORK_MODELS_FORMAT_GRAPH_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "runtime/base/buffer.h"
+#include "runtime/tensor/tensor.h"
+
+namespace topwork {
+
+struct Value {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  // The dims the author left open are −1 here (shape_signature); equal to shape when none is.
+  Shape signature;
+  std::shared_ptr<const Quantization> quantization;  // null when not quantized
+  const void* data = nullptr;                        // constants; null for activations
+  // Memory behind `data` when a pass made this constant; otherwise null and data is the model's.
+  std::shared_ptr<Buffer> owned;
+  bool is_variable = false;  // state that survives a run
+  bool is_sparse = false;    // has sparsity parameters: readable through DENSIFY only
+};
+
+struct Op {
+  OpCode code = OpCode::kCustom;
+  const OpDef* def = nullptr;  // null: Topwork has no such operator (planning will say so)
+  std::string custom_name;     // for code == kCustom
+  int version = 1;
+  OpParams params;
+  std::vector<int> inputs;  // value indices; −1 where left out
+  std::vector<int> outputs;
+  int file_index = -1;  // position in the file; −1 for operators that a pass made
+
+  const char* name() const {
+    return code == OpCode::kCustom ? custom_name.c_str() : OpCodeName(code);
+  }
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Op> ops;  // in execution order
+  std::vector<int> inputs;
+  std::vector<int> outputs;
+};
+
+// A named way to call a subgraph: names for its inputs and outputs.
+struct Signature {
+  struct Entry {
+    std::string name;
+    int value = -1;  // index into the subgraph's values
+  };
+  std::string key;
+  int subgraph = 0;
+  std::vector<Entry> inputs;
+  std::vector<Entry> outputs;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_GRAPH_H_

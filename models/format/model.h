@@ -1,0 +1,85 @@
+// Model: the bytes of a .tflite file, verified, and what was read from them. Immutable and shared
+// by sessions and threads.
+#ifndef TOPWORK_MODELS_FORMAT_MODEL_H_
+#define TOPWORK_MODELS_FORMAT_MODEL_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "models/format/graph.h"
+#include "models/format/pack_cache.h"
+
+namespace topwork {
+
+// A file packed into the model (a zip archive appended to the .tflite, as the metadata tools do).
+struct AssociatedFile {
+  std::string name;
+  std::string content;
+};
+
+// Per-channel input normalisation from the model's metadata: (value − mean) / std.
+struct Normalization {
+  std::vector<float> mean;
+  std::vector<float> std;
+};
+
+// A named entry of the model's `metadata` vector.
+struct MetadataEntry {
+  std::string name;
+  Span<const uint8_t> data;
+};
+
+class Model {
+ public:
+  // Opens and verifies; a hostile file gives a Status, never a crash. `path` is UTF-8.
+  static Result<std::shared_ptr<const Model>> OpenFile(const std::string& path);
+  // From bytes. copy = false: the caller keeps them alive and unchanged as long as the model lives
+  // and aligns them to 16 (copied otherwise).
+  static Result<std::shared_ptr<const Model>> OpenMemory(const void* data, size_t size, bool copy);
+  // From an open descriptor: `length` bytes from `offset` (−1: to the end). The descriptor may be
+  // closed afterwards.
+  static Result<std::shared_ptr<const Model>> OpenFd(int fd, int64_t offset, int64_t length);
+  ~Model();
+
+  Span<const uint8_t> bytes() const { return bytes_; }
+  const std::string& description() const { return description_; }
+  uint32_t schema_version() const { return schema_version_; }
+  const std::vector<Graph>& subgraphs() const { return subgraphs_; }
+  const Graph& main() const { return subgraphs_[0]; }
+  const std::vector<Signature>& signatures() const { return signatures_; }
+  const std::vector<MetadataEntry>& metadata() const { return metadata_; }
+  const std::vector<AssociatedFile>& associated_files() const { return associated_files_; }
+  // Class names of output `i` of the main subgraph, from the metadata's labels file; empty if none.
+  const std::vector<std::string>& labels() const { return labels_; }
+  // Normalisation of image inputs from the metadata; null if none.
+  const Normalization* normalization() const { return normalization_.get(); }
+  // Lower-case hex SHA-256 of the bytes; computed at the first call, thread-safe.
+  const std::string& sha256() const;
+  // Weights packed once for all sessions; thread-safe.
+  PackCache& pack_cache() const { return *pack_cache_; }
+
+ private:
+  friend class ModelReader;
+  Model();
+
+  Span<const uint8_t> bytes_;
+  Buffer copy_;
+  void* mapping_ = nullptr;  // port::MappedFile*, owned
+  std::string description_;
+  uint32_t schema_version_ = 0;
+  std::vector<Graph> subgraphs_;
+  std::vector<Signature> signatures_;
+  std::vector<MetadataEntry> metadata_;
+  std::vector<AssociatedFile> associated_files_;
+  std::vector<std::string> labels_;
+  std::unique_ptr<Normalization> normalization_;
+  std::unique_ptr<PackCache> pack_cache_;
+  mutable std::once_flag sha256_once_;
+  mutable std::string sha256_;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_MODEL_H_

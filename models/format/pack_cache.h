@@ -1,0 +1,36 @@
+// PackCache: constants rearranged for the CPU kernels, made once and shared by all plans of a
+// model.
+#ifndef TOPWORK_MODELS_FORMAT_PACK_CACHE_H_
+#define TOPWORK_MODELS_FORMAT_PACK_CACHE_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "runtime/base/buffer.h"
+#include "runtime/base/span.h"
+
+namespace topwork {
+
+class PackCache {
+ public:
+  // The block for (constant's address, tag, bytes); made by `pack` at the first request.
+  // Thread-safe; the returned pointer lives as long as anybody holds it. The constant must outlive
+  // the cache.
+  Result<std::shared_ptr<const Buffer>> Get(const void* constant, const char* tag, size_t bytes,
+                                            const Allocator& allocator,
+                                            FunctionRef<void(void*)> pack);
+  // Bytes of all blocks now held.
+  size_t bytes() const;
+
+ private:
+  using Key = std::tuple<const void*, std::string, size_t>;
+  mutable std::mutex mutex_;
+  std::map<Key, std::weak_ptr<const Buffer>> blocks_;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_PACK_CACHE_H_

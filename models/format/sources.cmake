@@ -1,0 +1,3 @@
+set(FORMAT_SOURCES
+  pack_cache.cc
+)

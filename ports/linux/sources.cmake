@@ -1,0 +1,4 @@
+set(PORT_SOURCES
+  port_linux.cc
+  atomic_file.cc
+)

@@ -1,0 +1,69 @@
+// The whole platform contract: everything Topwork needs from an operating system.
+//
+// A port (ports/<name>/port_<name>.cc) implements these functions; nothing else in the library
+// includes an operating-system header. Errors are returned as errno-style numbers (0 = success) so
+// that this header depends on nothing. All functions are thread-safe unless they say otherwise.
+#ifndef TOPWORK_PORTS_PORT_H_
+#define TOPWORK_PORTS_PORT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace topwork {
+namespace port {
+
+// A read-only view of a file. Unmap with UnmapFile.
+struct MappedFile {
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+  void* mapping = nullptr;  // page-aligned start; null when the view is empty
+  size_t mapping_size = 0;
+};
+
+// Maps the whole file read-only. Returns 0 or errno; EISDIR for a folder.
+int MapFile(const char* path, MappedFile* out);
+// Maps `length` bytes from `offset` of an open descriptor (an Android asset in its APK, say);
+// offset needs no alignment; length −1 means "to the end". The descriptor stays the caller's and
+// may be closed.
+int MapFd(int fd, int64_t offset, int64_t length, MappedFile* out);
+void UnmapFile(MappedFile* file);
+
+// Writes the file so that readers see the old content or the whole new one: temporary file in the
+// same folder, write, fsync, rename, fsync of the folder. On failure nothing of it stays behind.
+int WriteFileAtomic(const char* path, const void* data, size_t size);
+// A temporary file for streaming the same way: write pieces, then commit (rename) or discard.
+struct AtomicFile;
+int AtomicFileOpen(const char* path, AtomicFile** out);
+int AtomicFileWrite(AtomicFile* file, const void* data, size_t size);
+int AtomicFileCommit(AtomicFile* file);    // frees file; on failure the temporary is removed
+void AtomicFileDiscard(AtomicFile* file);  // frees file, removes the temporary
+// Human-readable text of an errno value.
+std::string ErrorText(int error);
+
+// Aligned allocation; null when memory is exhausted. `alignment` is a power of two ≥ sizeof(void*).
+void* AlignedAlloc(size_t alignment, size_t size);
+void AlignedFree(void* pointer);
+
+int64_t NowNanos();      // monotonic clock
+int NumCpus();           // processors this process may use, ≥ 1
+int64_t PeakRssBytes();  // high-water mark of resident memory; 0 when unknown
+uint64_t RandomSeed();   // not for cryptography; differs from run to run
+bool Isatty(int fd);
+
+// Instruction-set features of the processor we run on.
+struct CpuFeatures {
+  bool avx2_fma = false;     // AVX2, FMA, F16C, BMI2, enabled by the operating system
+  bool avx512 = false;       // AVX-512 F, BW, VL, DQ and VNNI
+  bool arm_dotprod = false;  // ARMv8.2 dot product and half-precision arithmetic
+};
+CpuFeatures DetectCpuFeatures();
+
+// Dynamic libraries (never closed: vendor drivers crash when they are).
+void* LoadLibrary(const char* name);
+void* LibrarySymbol(void* library, const char* symbol);
+
+}  // namespace port
+}  // namespace topwork
+
+#endif  // TOPWORK_PORTS_PORT_H_

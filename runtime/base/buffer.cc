@@ -1,0 +1,44 @@
+// Buffer: allocation through the Allocator table.
+#include "runtime/base/buffer.h"
+
+#include "ports/port.h"
+
+namespace topwork {
+
+const Allocator& DefaultAllocator() {
+  static const Allocator allocator = {
+      [](void*, size_t bytes, size_t alignment) { return port::AlignedAlloc(alignment, bytes); },
+      [](void*, void* pointer, size_t) { port::AlignedFree(pointer); }, nullptr};
+  return allocator;
+}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this == &other) return *this;
+  Reset();
+  data_ = other.data_;
+  size_ = other.size_;
+  allocator_ = other.allocator_;
+  other.data_ = nullptr;
+  other.size_ = 0;
+  return *this;
+}
+
+Result<Buffer> Buffer::Allocate(size_t bytes, const char* what, const Allocator& allocator) {
+  Buffer buffer;
+  buffer.allocator_ = allocator;
+  if (bytes == 0) return buffer;
+  buffer.data_ = allocator.allocate(allocator.user_data, AlignUp(bytes), kAlignment);
+  if (buffer.data_ == nullptr) {
+    return OutOfMemory("could not allocate %zu bytes for %s", bytes, what);
+  }
+  buffer.size_ = bytes;
+  return buffer;
+}
+
+void Buffer::Reset() {
+  if (data_ != nullptr) allocator_.deallocate(allocator_.user_data, data_, AlignUp(size_));
+  data_ = nullptr;
+  size_ = 0;
+}
+
+}  // namespace topwork

@@ -1,0 +1,19 @@
+// Logging: one process-wide sink, silent until a level is set; never used on the path of run().
+#ifndef TOPWORK_RUNTIME_BASE_LOG_H_
+#define TOPWORK_RUNTIME_BASE_LOG_H_
+
+namespace topwork {
+
+// The numbers are those of `tw_log_level` in the C API.
+enum class LogLevel : int { kSilent = 0, kError = 1, kWarning = 2, kInfo = 3, kDebug = 4 };
+
+using LogFunction = void (*)(void* user_data, int level, const char* message);
+
+// Messages of `level` or more urgent go to `function` (null: to standard error). Thread-safe; the
+// function may be called from any thread, one call at a time. The default is warnings to stderr.
+void SetLog(LogLevel level, LogFunction function, void* user_data);
+void Log(LogLevel level, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_BASE_LOG_H_

@@ -1,0 +1,113 @@
+// Status and Result<T>: how every fallible function of the library reports.
+//
+// Success is a null pointer (one compare, no allocation); a failure carries a code and a message
+// that says what was wrong, where, and what to do. No exceptions cross any boundary. A dropped
+// Status is a compiler warning.
+#ifndef TOPWORK_RUNTIME_BASE_STATUS_H_
+#define TOPWORK_RUNTIME_BASE_STATUS_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace topwork {
+
+// The numbers are those of `tw_status` in the C API.
+enum class StatusCode : int {
+  kOk = 0,
+  kInvalidArgument = 1,     // the caller's argument is wrong
+  kInvalidModel = 2,        // the model file is malformed
+  kUnsupported = 3,         // well-formed, but not supported here
+  kOutOfMemory = 4,         // an allocation failed or the memory limit was reached
+  kIo = 5,                  // a file could not be read or written
+  kCancelled = 6,           // stopped by the caller
+  kFailedPrecondition = 7,  // called in the wrong order or state
+  kNumeric = 8,             // a loss, gradient or weight became NaN or infinite
+  kNotFound = 9,            // a named thing does not exist
+  kDeviceLost = 10,         // the accelerator failed at run time
+  kCorrupt = 11,            // a checkpoint or cache failed its checksum
+  kInternal = 12,           // a defect in the library
+};
+
+const char* StatusCodeName(StatusCode code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;  // OK
+  Status(StatusCode code, std::string message)
+      : rep_(std::make_shared<const Rep>(Rep{code, std::move(message)})) {}
+
+  static Status Ok() { return Status(); }
+  bool ok() const { return rep_ == nullptr; }
+  StatusCode code() const { return rep_ ? rep_->code : StatusCode::kOk; }
+  const std::string& message() const;
+  // "INVALID_MODEL: message"; "OK" for success.
+  std::string ToString() const;
+  // The same code with `prefix` put before the message: adds where it happened.
+  Status WithPrefix(const std::string& prefix) const;
+
+ private:
+  struct Rep {
+    StatusCode code;
+    std::string message;
+  };
+  std::shared_ptr<const Rep> rep_;
+};
+
+// Printf-style constructors, the usual way to make a failure.
+#define TW_STATUS_PRINTF __attribute__((format(printf, 1, 2)))
+Status InvalidArgument(const char* format, ...) TW_STATUS_PRINTF;
+Status InvalidModel(const char* format, ...) TW_STATUS_PRINTF;
+Status Unsupported(const char* format, ...) TW_STATUS_PRINTF;
+Status OutOfMemory(const char* format, ...) TW_STATUS_PRINTF;
+Status IoError(const char* format, ...) TW_STATUS_PRINTF;
+Status Cancelled(const char* format, ...) TW_STATUS_PRINTF;
+Status FailedPrecondition(const char* format, ...) TW_STATUS_PRINTF;
+Status NumericError(const char* format, ...) TW_STATUS_PRINTF;
+Status NotFound(const char* format, ...) TW_STATUS_PRINTF;
+Status Corrupt(const char* format, ...) TW_STATUS_PRINTF;
+Status InternalError(const char* format, ...) TW_STATUS_PRINTF;
+#undef TW_STATUS_PRINTF
+
+// Printf into a std::string.
+std::string StrFormat(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// A value or the Status that explains its absence. value() may be called only when ok().
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit by design
+  bool ok() const { return status_.ok(); }
+  const Status& status() const { return status_; }
+  T& value() { return value_; }
+  const T& value() const { return value_; }
+  T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
+  T& operator*() { return value_; }
+  const T& operator*() const { return value_; }
+
+ private:
+  Status status_;
+  T value_{};
+};
+
+#define TW_RETURN_IF_ERROR(expression)           \
+  do {                                           \
+    ::topwork::Status tw_status_ = (expression); \
+    if (!tw_status_.ok()) return tw_status_;     \
+  } while (0)
+
+#define TW_CONCAT_INNER(a, b) a##b
+#define TW_CONCAT(a, b) TW_CONCAT_INNER(a, b)
+// TW_ASSIGN_OR_RETURN(auto x, F()): declares x from a Result or returns its Status.
+#define TW_ASSIGN_OR_RETURN(declaration, expression) \
+  TW_ASSIGN_OR_RETURN_IMPL(TW_CONCAT(tw_result_, __LINE__), declaration, expression)
+#define TW_ASSIGN_OR_RETURN_IMPL(result, declaration, expression) \
+  auto result = (expression);                                     \
+  if (!result.ok()) return result.status();                       \
+  declaration = std::move(result.value())
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_BASE_STATUS_H_

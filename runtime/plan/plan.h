@@ -1,0 +1,93 @@
+// Plan: a graph turned into plain steps with memory assigned; immutable once built.
+//
+// BuildPlan does the walk of DESIGN: optimize (fold, fuse) → assign_backends → prepare each
+// operator → plan_memory → steps. Operators whose output shape depends on data known only at run
+// time, and all that follow them, are left in `deferred`: the session prepares those while it runs.
+#ifndef TOPWORK_RUNTIME_PLAN_PLAN_H_
+#define TOPWORK_RUNTIME_PLAN_PLAN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/format/graph.h"
+#include "models/format/model.h"
+#include "runtime/base/buffer.h"
+
+namespace topwork {
+
+struct PlanOptions {
+  int subgraph = 0;
+  // One shape per graph input; empty: the shapes in the file (open dims −1 count as 1).
+  std::vector<Shape> input_shapes;
+  // Compute these values (indices of the subgraph) instead of the graph's outputs, and nothing that
+  // they do not need: how the trainer cuts a model below its head.
+  std::vector<int> outputs;
+  int max_threads = 1;
+  const CpuKernels* cpu = nullptr;  // null: BestCpuKernels()
+  size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
+  bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
+  const Allocator* allocator = nullptr;  // null: DefaultAllocator()
+};
+
+enum class BackendKind : uint8_t { kCpu = 0, kOpenCl = 1 };
+
+struct PlanValue {
+  std::string name;
+  TensorView view;  // data is set for constants only
+  bool constant = false;
+  // Where it lives: bytes [offset, offset + bytes) of the block of value `root` (itself when it is
+  // not a view of another value).
+  int root = -1;
+  size_t root_offset = 0;
+  // Roots only: arena offset and the steps [first, last] during which its memory is taken.
+  // Graph inputs and outputs live during the whole run.
+  int64_t arena_offset = -1;  // −1: not in the arena (constant, or deferred)
+  int first_step = 0;
+  int last_step = 0;
+};
+
+struct Step {
+  const OpDef* def = nullptr;
+  OpParams params;
+  std::vector<int> inputs;  // indices of Plan::values, −1 where left out
+  std::vector<int> outputs;
+  std::shared_ptr<OpState> state;
+  std::vector<std::shared_ptr<const Buffer>> packed;
+  size_t scratch_bytes = 0;
+  BackendKind backend = BackendKind::kCpu;
+  const char* variant = "";
+  std::string reason;  // why it is not on a better backend; empty when it is
+  std::string fused;   // what was fused into it: "RELU6, PAD"
+  int file_index = -1;
+  std::string Where() const;  // "operator #12 CONV_2D (output 'block1/conv')"
+  std::string output_name;
+};
+
+struct Plan {
+  std::shared_ptr<const Model> model;
+  int subgraph = 0;
+  std::vector<PlanValue> values;
+  std::vector<Step> steps;
+  std::vector<int> inputs;  // indices of values
+  std::vector<int> outputs;
+  std::vector<Op> deferred;                    // value indices are those of `values`
+  std::vector<std::shared_ptr<Buffer>> owned;  // constants made by folding and fusion
+  size_t arena_bytes = 0;                      // activations, by lifetime
+  size_t scratch_bytes = 0;                    // the largest step's scratch, behind the arena
+  size_t live_bytes = 0;    // largest sum of simultaneously live blocks: the arena's lower bound
+  size_t packed_bytes = 0;  // packed weights of this plan
+  size_t owned_bytes = 0;   // folded constants that run() still needs
+};
+
+Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
+                                              const PlanOptions& options);
+
+// The plan as a table for people and as JSON for programs: operator, backend, variant, shape, arena
+// offset, what was fused, the reason of any fallback.
+std::string PrintPlan(const Plan& plan);
+std::string PlanToJson(const Plan& plan);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_PLAN_PLAN_H_

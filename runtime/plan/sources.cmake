@@ -1,0 +1,2 @@
+set(PLAN_SOURCES
+)

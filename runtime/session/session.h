@@ -1,0 +1,92 @@
+// Session: owns a plan and its memory, and runs it. One thread at a time; many sessions may share a
+// Model. Cancel() alone may be called from any thread.
+#ifndef TOPWORK_RUNTIME_SESSION_SESSION_H_
+#define TOPWORK_RUNTIME_SESSION_SESSION_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/base/thread_pool.h"
+#include "runtime/plan/plan.h"
+
+namespace topwork {
+
+struct SessionOptions {
+  int n_threads = 0;  // 0: all processors
+  int subgraph = 0;
+  size_t memory_limit_bytes = 0;         // 0: no limit
+  std::vector<int> outputs;              // see PlanOptions::outputs
+  const Allocator* allocator = nullptr;  // null: default; the table must outlive the session
+  const CpuKernels* cpu = nullptr;       // null: the best of this processor
+  bool optimize = true;
+};
+
+// Time of one step of one run. Strings live as long as the session's plan.
+struct StepProfile {
+  int step = 0;
+  const char* op = "";
+  const char* variant = "";
+  const char* backend = "";
+  const char* output_name = "";
+  int64_t nanos = 0;
+};
+using ProfileFunction = void (*)(void* user_data, const StepProfile& profile);
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Model> model,
+                                                 const SessionOptions& options);
+  ~Session();
+
+  const Model& model() const { return *model_; }
+  const Plan& plan() const { return *plan_; }
+  const SessionOptions& options() const { return options_; }
+  int n_inputs() const;
+  int n_outputs() const;
+  // Current dtype, shape, quantization and memory. After ResizeInput the views (outputs' shapes
+  // included) are refreshed by Prepare() or Run(). With deferred operators the outputs' shapes and
+  // pointers are final only after Run().
+  const TensorView& input(int i) const;
+  const TensorView& output(int i) const;
+  const std::string& input_name(int i) const;
+  const std::string& output_name(int i) const;
+
+  // Asks for another shape of input i; takes effect at the next Prepare() or Run(). Where the new
+  // shape does not fit the model, that call fails, and the old shape stays in force.
+  Status ResizeInput(int i, const Shape& shape);
+  // Plans anew after a resize; a no-op otherwise.
+  Status Prepare();
+
+  // The caller's memory in place of the session's; `bytes` must be ≥ the tensor's and the memory
+  // must stay valid until rebound (null: back to the session's own). Any alignment of at least the
+  // element's size works.
+  Status BindInput(int i, void* data, size_t bytes);
+  Status BindOutput(int i, void* data, size_t bytes);
+
+  Status Run();
+  // Makes the Run() in progress, or the next one if none is, return CANCELLED at its next operator.
+  void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
+  // Called after every step of Run() on the running thread; null: off.
+  void SetProfile(ProfileFunction function, void* user_data);
+  // Arena, scratch and deferred values now held by this session (packed weights are in plan()).
+  size_t memory_bytes() const;
+
+  ThreadPool& pool() { return *pool_; }
+
+ private:
+  struct Impl;
+  Session();
+  std::shared_ptr<const Model> model_;
+  std::shared_ptr<const Plan> plan_;
+  SessionOptions options_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::atomic<bool> cancel_{false};
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_SESSION_SESSION_H_

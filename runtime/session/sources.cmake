@@ -1,0 +1,2 @@
+set(SESSION_SOURCES
+)

@@ -1,0 +1,4 @@
+set(TENSOR_SOURCES
+  tensor.cc
+  half.cc
+)
