@@ -1,0 +1,202 @@
+"""Builds small .tflite models through the schema module that ai-edge-litert ships.
+
+A Graph is a list of tensors and operators; serialise() gives the FlatBuffers file. Constant buffers are
+aligned to 16 bytes, as the public schema demands and as the Python object API alone would not do.
+Shapes of computed tensors may be left open: run.py fills them with what LiteRT computes.
+"""
+
+import re
+import zlib
+from dataclasses import dataclass, field
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+TYPES = {
+    "float32": (schema.TensorType.FLOAT32, np.float32),
+    "float16": (schema.TensorType.FLOAT16, np.float16),
+    "int8": (schema.TensorType.INT8, np.int8),
+    "uint8": (schema.TensorType.UINT8, np.uint8),
+    "int16": (schema.TensorType.INT16, np.int16),
+    "uint16": (schema.TensorType.UINT16, np.uint16),
+    "int32": (schema.TensorType.INT32, np.int32),
+    "uint32": (schema.TensorType.UINT32, np.uint32),
+    "int64": (schema.TensorType.INT64, np.int64),
+    "bool": (schema.TensorType.BOOL, np.bool_),
+}
+
+# Operators whose options table is not named after them.
+_OPTIONS = {
+    "AVERAGE_POOL_2D": "Pool2D", "MAX_POOL_2D": "Pool2D", "L2_POOL_2D": "Pool2D",
+    "MEAN": "Reducer", "SUM": "Reducer", "REDUCE_MAX": "Reducer", "REDUCE_MIN": "Reducer",
+    "REDUCE_PROD": "Reducer", "REDUCE_ANY": "Reducer", "REDUCE_ALL": "Reducer",
+    "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum", "BATCH_MATMUL": "BatchMatMul",
+    "L2_NORMALIZATION": "L2Norm", "TOPK_V2": "TopKV2", "PADV2": "PadV2", "SPLIT_V": "SplitV",
+    "ATAN2": "ATan2", "SPACE_TO_BATCH_ND": "SpaceToBatchND",
+    "BATCH_TO_SPACE_ND": "BatchToSpaceND",
+}
+
+_ENUMS = {"fused_activation_function": schema.ActivationFunctionType, "padding": schema.Padding,
+          "mode": schema.MirrorPadMode}
+
+
+def camel(name, first_upper):
+    text = "".join(part.capitalize() for part in name.lower().split("_"))
+    text = re.sub(r"(\d)d\b", r"\1D", re.sub(r"(\d)d$", r"\1D", text))
+    return text if first_upper else text[0].lower() + text[1:]
+
+
+def options_class(op):
+    """The object-API class of an operator's options, or None where it has none."""
+    name = _OPTIONS.get(op) or camel(op, True)
+    return getattr(schema, name + "OptionsT", None)
+
+
+@dataclass
+class Tensor:
+    dtype: str
+    shape: tuple
+    data: np.ndarray = None
+    quantization: tuple = None  # (scales, zero_points, axis)
+    signature: tuple = None
+    name: str = ""
+    computed: bool = False
+
+
+@dataclass
+class Graph:
+    """One subgraph under construction; tensors are named by their index."""
+
+    tensors: list = field(default_factory=list)
+    ops: list = field(default_factory=list)
+    inputs: list = field(default_factory=list)
+    outputs: list = field(default_factory=list)
+
+    def _add(self, tensor):
+        self.tensors.append(tensor)
+        return len(self.tensors) - 1
+
+    def input(self, shape, dtype="float32", signature=None, quantization=None, name=""):
+        index = self._add(Tensor(dtype, tuple(shape), signature=signature, name=name,
+                                 quantization=quantization))
+        self.inputs.append(index)
+        return index
+
+    def const(self, array, quantization=None):
+        array = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
+        return self._add(Tensor(str(array.dtype), array.shape, array, quantization))
+
+    def op(self, code, inputs, out_types=("float32",), version=1, quantization=None, **options):
+        """Appends an operator; returns the index of its output, or a list where it has several."""
+        outs = [self._add(Tensor(t, (), computed=True, quantization=quantization))
+                for t in out_types]
+        self.ops.append((code, version, [-1 if i is None else i for i in inputs], outs, options))
+        return outs[0] if len(outs) == 1 else outs
+
+
+class _AlignedBuffer(schema.BufferT):
+    def Pack(self, builder):
+        data = None
+        if self.data is not None:
+            raw = bytes(self.data)
+            builder.StartVector(1, len(raw), 16)
+            builder.head -= len(raw)
+            builder.Bytes[builder.head:builder.head + len(raw)] = raw
+            data = builder.EndVector()
+        schema.BufferStart(builder)
+        if data is not None:
+            schema.BufferAddData(builder, data)
+        return schema.BufferEnd(builder)
+
+
+def _pack_options(code, options):
+    cls = options_class(code)
+    if cls is None:
+        if options:
+            raise ValueError(f"{code} has no options, got {options}")
+        return 0, None
+    table = cls()
+    for key, value in options.items():
+        enum = _ENUMS.get(key)
+        if enum is not None and isinstance(value, str):
+            value = getattr(enum, value)
+        attribute = camel(key, False)
+        if not hasattr(table, attribute):
+            raise ValueError(f"{cls.__name__} has no {attribute}")
+        setattr(table, attribute, value)
+    return getattr(schema.BuiltinOptions, cls.__name__[:-1]), table
+
+
+def _pack_tensor(tensor, buffers):
+    out = schema.TensorT()
+    out.name = tensor.name or None
+    out.type = TYPES[tensor.dtype][0]
+    out.shape = list(tensor.shape)
+    out.hasRank = True
+    if tensor.signature is not None:
+        out.shapeSignature = list(tensor.signature)
+    if tensor.data is not None:
+        buffers.append(_AlignedBuffer())
+        buffers[-1].data = tensor.data.tobytes()
+        out.buffer = len(buffers) - 1
+    if tensor.quantization is not None:
+        scales, zeros, axis = tensor.quantization
+        out.quantization = schema.QuantizationParametersT()
+        out.quantization.scale = [float(s) for s in scales]
+        out.quantization.zeroPoint = [int(z) for z in zeros]
+        out.quantization.quantizedDimension = axis
+    return out
+
+
+def serialise(graphs, signatures=()):
+    """Bytes of a .tflite file. signatures: (key, subgraph, {name: tensor}, {name: tensor})."""
+    model = schema.ModelT()
+    model.version = 3
+    model.buffers = [_AlignedBuffer()]
+    model.operatorCodes = []
+    model.subgraphs = []
+    codes = {}
+    for graph in graphs:
+        sub = schema.SubGraphT()
+        sub.tensors = [_pack_tensor(t, model.buffers) for t in graph.tensors]
+        sub.inputs, sub.outputs, sub.operators = graph.inputs, graph.outputs, []
+        for code, version, inputs, outputs, options in graph.ops:
+            if (code, version) not in codes:
+                codes[code, version] = len(codes)
+                entry = schema.OperatorCodeT()
+                entry.builtinCode = getattr(schema.BuiltinOperator, code)
+                entry.deprecatedBuiltinCode = min(entry.builtinCode, 127)
+                entry.version = version
+                model.operatorCodes.append(entry)
+            op = schema.OperatorT()
+            op.opcodeIndex = codes[code, version]
+            op.inputs, op.outputs = inputs, outputs
+            op.builtinOptionsType, op.builtinOptions = _pack_options(code, options)
+            sub.operators.append(op)
+        model.subgraphs.append(sub)
+    model.signatureDefs = [_pack_signature(*s) for s in signatures] or None
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def _pack_signature(key, subgraph, inputs, outputs):
+    out = schema.SignatureDefT()
+    out.signatureKey, out.subgraphIndex = key, subgraph
+
+    def pack(mapping):
+        maps = []
+        for name, tensor in mapping.items():
+            entry = schema.TensorMapT()
+            entry.name, entry.tensorIndex = name, tensor
+            maps.append(entry)
+        return maps
+
+    out.inputs, out.outputs = pack(inputs), pack(outputs)
+    return out
+
+
+def rng_for(name):
+    """A generator whose stream depends on the case's name alone and never changes with NumPy."""
+    return np.random.RandomState(zlib.crc32(name.encode()))

@@ -1,0 +1,107 @@
+"""How a table describes a case: x(...) is a run-time input, c(...) a constant, None an absent input.
+
+x(2, 3) is a random float32 tensor of shape [2, 3] between -2 and 2; x(2, 3, dtype="int32", lo=0, hi=9)
+draws integers from [lo, hi); x(values=[...]) gives the numbers themselves. Random data depend on
+the names of the operator and the case alone, so a new case leaves all the others as they are.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from build import TYPES, Graph, rng_for
+
+ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
+
+
+@dataclass
+class Spec:
+    shape: tuple
+    dtype: str
+    lo: float
+    hi: float
+    values: object
+    constant: bool
+    quantization: tuple = None
+
+    def draw(self, rng):
+        kind = TYPES[self.dtype][1]
+        if self.values is not None:
+            return np.array(self.values, kind)
+        if self.dtype == "bool":
+            return rng.randint(0, 2, self.shape).astype(kind).reshape(self.shape)
+        if np.issubdtype(kind, np.integer):
+            return np.asarray(rng.randint(int(self.lo), int(self.hi), self.shape)).astype(kind)
+        return np.asarray(rng.uniform(self.lo, self.hi, self.shape)).astype(kind)
+
+
+def _spec(constant, dims, dtype=None, lo=None, hi=None, values=None, quantization=None):
+    dtype = dtype or "float32"
+    if lo is None:
+        lo, hi = (-2, 2) if dtype.startswith("float") else (0 if dtype[0] == "u" else -9, 10)
+    return Spec(tuple(dims), dtype, lo, hi, values, constant, quantization)
+
+
+def x(*dims, **kwargs):
+    return _spec(False, dims, **kwargs)
+
+
+def c(*dims, **kwargs):
+    return _spec(True, dims, **kwargs)
+
+
+def ci(*values):
+    """A constant int32 vector."""
+    return _spec(True, (), dtype="int32", values=list(values))
+
+
+def cs(value, dtype="int32"):
+    """A constant scalar."""
+    return _spec(True, (), dtype=dtype, values=value)
+
+
+@dataclass
+class Case:
+    name: str
+    graphs: list
+    inputs: list  # run-time arrays, in order
+    signatures: list = field(default_factory=list)
+    signature: str = None  # which to run; None: the first subgraph
+    rtol: float = 1e-5
+    refused: bool = False
+    same_model: bool = False  # the case before holds the model and the session
+
+
+class Table:
+    """The cases of one operator."""
+
+    def __init__(self, op):
+        self.op = op
+        self.cases = []
+
+    def add(self, name, inputs, out="float32", version=1, rtol=1e-5, refused=False, n_out=1,
+            quantization=None, **options):
+        """One case of this operator alone. act="RELU" stands for the fused activation."""
+        rng = rng_for(f"{self.op}/{name}")
+        if "act" in options:
+            options["fused_activation_function"] = options.pop("act")
+        graph, run_time, indices = Graph(), [], []
+        for spec in inputs:
+            if spec is None:
+                indices.append(None)
+                continue
+            data = spec.draw(rng)
+            if spec.constant:
+                indices.append(graph.const(data, spec.quantization))
+            else:
+                indices.append(graph.input(data.shape, spec.dtype, quantization=spec.quantization))
+                run_time.append(data)
+        types = (out,) * n_out if isinstance(out, str) else tuple(out)
+        result = graph.op(self.op, indices, types, version, quantization, **options)
+        graph.outputs = result if isinstance(result, list) else [result]
+        self.append(Case(name, [graph], run_time, rtol=rtol, refused=refused))
+
+    def append(self, case):
+        if any(case.name == other.name for other in self.cases):
+            raise ValueError(f"{self.op}: two cases named {case.name}")
+        self.cases.append(case)

@@ -1,0 +1,115 @@
+"""Runs a case on LiteRT's reference kernels, in a child process so that an abort costs one case.
+
+The first run also tells the shapes of computed tensors; they are written into the model, which is
+then built again, so that the stored file looks like a converter's.
+"""
+
+import os
+import pickle
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+from build import serialise
+
+
+class Refused(Exception):
+    """LiteRT answered with an error."""
+
+
+class Aborted(Exception):
+    """LiteRT ended the process."""
+
+
+def _interpreter(model, resolver):
+    return Interpreter(model_content=model, experimental_op_resolver_type=resolver, num_threads=1)
+
+
+def _run(model, runs, subgraph_signature):
+    """Runs each list of arrays in order on one interpreter; returns outputs and tensor shapes."""
+    note = ""
+    try:
+        interp = _interpreter(model, OpResolverType.BUILTIN_REF)
+    except ValueError as error:
+        if "Didn't find op" not in str(error):
+            raise
+        note = "no reference kernel"
+        interp = _interpreter(model, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+    results = []
+    if subgraph_signature is not None:
+        runner = interp.get_signature_runner(subgraph_signature[0])
+        for arrays in runs:
+            named = dict(zip(subgraph_signature[1], arrays))
+            out = runner(**named)
+            results.append([np.array(out[name]) for name in subgraph_signature[2]])
+        return results, None, note
+    for arrays in runs:
+        details = interp.get_input_details()
+        for detail, array in zip(details, arrays):
+            if tuple(detail["shape"]) != array.shape:
+                interp.resize_tensor_input(detail["index"], array.shape, strict=False)
+        interp.allocate_tensors()
+        for detail, array in zip(details, arrays):
+            interp.set_tensor(detail["index"], array)
+        interp.invoke()
+        results.append([np.array(interp.get_tensor(d["index"]))
+                        for d in interp.get_output_details()])
+    shapes = {d["index"]: tuple(int(n) for n in d["shape"]) for d in interp.get_tensor_details()}
+    return results, shapes, note
+
+
+def _in_child(function):
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read_end)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        try:
+            answer = ("ok", function())
+        except (RuntimeError, ValueError) as error:
+            answer = ("refused", str(error).strip())
+        except BaseException as error:  # a mistake in the case itself: shown by the parent
+            answer = ("broken", repr(error))
+        with os.fdopen(write_end, "wb") as pipe:
+            pickle.dump(answer, pipe)
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as pipe:
+        data = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if not data:
+        raise Aborted(f"LiteRT ended the process with status {status}")
+    kind, value = pickle.loads(data)
+    if kind == "refused":
+        raise Refused(value)
+    if kind == "broken":
+        raise AssertionError(value)
+    return value
+
+
+def _fill_shapes(graph, shapes):
+    for index, tensor in enumerate(graph.tensors):
+        if tensor.computed:
+            tensor.shape = shapes.get(index, ())
+
+
+def run_group(cases):
+    """Runs a case and those that share its model and session.
+
+    Returns (model bytes, outputs of each case, note). Raises Refused or Aborted.
+    """
+    first = cases[0]
+    model = serialise(first.graphs, first.signatures)
+    names = None
+    if first.signature is not None:
+        key = next(s for s in first.signatures if s[0] == first.signature)
+        names = (key[0], list(key[2]), list(key[3]))
+    runs = [case.inputs for case in cases]
+    # Tensor shapes are those of the first run: the model's own shape.
+    if names is None:
+        _, shapes, _ = _in_child(lambda: _run(model, runs[:1], None))
+        _fill_shapes(first.graphs[0], shapes)
+        model = serialise(first.graphs, first.signatures)
+    outputs, _, note = _in_child(lambda: _run(model, runs, names))
+    return model, outputs, note
