@@ -1,0 +1,155 @@
+// Files that appear whole or not at all: temporary file beside the target, write, fsync, rename,
+// fsync of the folder. A link is followed and its target replaced; an existing file's permission
+// bits are kept and a file that may not be written is refused. What is not a regular file
+// (/dev/stdout, a FIFO) is written straight through, since it cannot be replaced.
+#define _FILE_OFFSET_BITS 64
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+#include "ports/port.h"
+
+namespace topwork {
+namespace port {
+
+struct AtomicFile {
+  int fd = -1;
+  std::string path;
+  std::string temporary;  // empty when written straight through
+};
+
+namespace {
+
+int CloseKeepingError(int fd, int error) {
+  if (close(fd) != 0 && error == 0 && errno != EINTR) error = errno;
+  return error;
+}
+
+int SyncFd(int fd) {
+  while (fsync(fd) != 0) {
+    if (errno == EINTR) continue;
+    // Pipes, terminals and some file systems have nothing to sync.
+    return errno == EINVAL || errno == ENOTSUP || errno == ENOSYS ? 0 : errno;
+  }
+  return 0;
+}
+
+int SyncFolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return 0;  // a folder that may be written but not listed cannot be synced
+  const int error = SyncFd(fd);
+  return CloseKeepingError(fd, error);
+}
+
+// Looks at what lies at file->path. Follows a link; opens file->fd for what is not a regular file.
+int ExamineTarget(AtomicFile* file, mode_t* mode) {
+  struct stat info;
+  if (lstat(file->path.c_str(), &info) != 0) return errno == ENOENT ? 0 : errno;
+  if (S_ISLNK(info.st_mode)) {
+    char* real = realpath(file->path.c_str(), nullptr);
+    if (real == nullptr) return errno;
+    file->path = real;
+    free(real);
+    if (lstat(file->path.c_str(), &info) != 0) return errno;
+  }
+  if (S_ISDIR(info.st_mode)) return EISDIR;
+  if (access(file->path.c_str(), W_OK) != 0) return errno;
+  if (S_ISREG(info.st_mode)) {
+    *mode = info.st_mode & 07777;
+    return 0;
+  }
+  file->fd = open(file->path.c_str(), O_WRONLY | O_CLOEXEC);
+  return file->fd < 0 ? errno : 0;
+}
+
+int OpenTemporary(AtomicFile* file, mode_t mode) {
+  static std::atomic<unsigned> counter{0};
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    file->temporary = file->path + ".tmp" + std::to_string(getpid()) + "-" +
+                      std::to_string(counter.fetch_add(1, std::memory_order_relaxed));
+    file->fd = open(file->temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file->fd >= 0) {
+      if (mode != 0) (void)!fchmod(file->fd, mode);  // a file system without modes is no failure
+      return 0;
+    }
+    if (errno != EEXIST) return errno;
+  }
+  return EEXIST;
+}
+
+}  // namespace
+
+int AtomicFileOpen(const char* path, AtomicFile** out) {
+  *out = nullptr;
+  if (path[0] == '\0') return ENOENT;
+  AtomicFile* file = new (std::nothrow) AtomicFile;
+  if (file == nullptr) return ENOMEM;
+  file->path = path;
+  mode_t mode = 0;
+  int error = ExamineTarget(file, &mode);
+  if (error == 0 && file->fd < 0) error = OpenTemporary(file, mode);
+  if (error != 0) {
+    delete file;
+    return error;
+  }
+  *out = file;
+  return 0;
+}
+
+int AtomicFileWrite(AtomicFile* file, const void* data, size_t size) {
+  const char* next = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = write(file->fd, next, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    if (written == 0) return EIO;
+    next += written;
+    size -= static_cast<size_t>(written);
+  }
+  return 0;
+}
+
+int AtomicFileCommit(AtomicFile* file) {
+  int error = SyncFd(file->fd);
+  error = CloseKeepingError(file->fd, error);
+  if (!file->temporary.empty()) {
+    if (error == 0 && rename(file->temporary.c_str(), file->path.c_str()) != 0) error = errno;
+    if (error != 0) {
+      unlink(file->temporary.c_str());
+    } else {
+      error = SyncFolderOf(file->path);
+    }
+  }
+  delete file;
+  return error;
+}
+
+void AtomicFileDiscard(AtomicFile* file) {
+  close(file->fd);
+  if (!file->temporary.empty()) unlink(file->temporary.c_str());
+  delete file;
+}
+
+int WriteFileAtomic(const char* path, const void* data, size_t size) {
+  AtomicFile* file = nullptr;
+  int error = AtomicFileOpen(path, &file);
+  if (error != 0) return error;
+  error = AtomicFileWrite(file, data, size);
+  if (error == 0) return AtomicFileCommit(file);
+  AtomicFileDiscard(file);
+  return error;
+}
+
+}  // namespace port
+}  // namespace topwork

@@ -1,0 +1,183 @@
+// The platform contract of ports/port.h for Linux, Android and other POSIX systems: files mapped
+// read-only, clocks, processors, processor features and dynamic libraries. Writing files is in
+// atomic_file.cc. A mapped file that another process truncates raises SIGBUS on access, as with
+// every mmap; programs that cannot rule that out read the file and open the model from memory.
+#define _FILE_OFFSET_BITS 64
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+#include "ports/port.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+namespace topwork {
+namespace port {
+namespace {
+
+int MapRange(int fd, uint64_t offset, uint64_t length, MappedFile* out) {
+  if (length == 0) return 0;
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t slack = offset % page;
+  if (length > SIZE_MAX - slack) return EFBIG;
+  const size_t mapping_size = static_cast<size_t>(length + slack);
+  void* mapping =
+      mmap(nullptr, mapping_size, PROT_READ, MAP_PRIVATE, fd, static_cast<off_t>(offset - slack));
+  if (mapping == MAP_FAILED) return errno;
+  out->data = static_cast<const uint8_t*>(mapping) + slack;
+  out->size = static_cast<size_t>(length);
+  out->mapping = mapping;
+  out->mapping_size = mapping_size;
+  return 0;
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+// The registers that the operating system saves on a task switch (XCR0); 0 without OSXSAVE.
+uint64_t SavedRegisters(unsigned leaf1_ecx) {
+  if ((leaf1_ecx & (1u << 27)) == 0) return 0;
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<uint64_t>(high) << 32) | low;
+}
+#endif
+
+}  // namespace
+
+int MapFile(const char* path, MappedFile* out) {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return errno;
+  const int error = MapFd(fd, 0, -1, out);
+  close(fd);
+  return error;
+}
+
+int MapFd(int fd, int64_t offset, int64_t length, MappedFile* out) {
+  *out = MappedFile();
+  struct stat info;
+  if (fstat(fd, &info) != 0) return errno;
+  if (S_ISDIR(info.st_mode)) return EISDIR;
+  if (!S_ISREG(info.st_mode)) return EINVAL;
+  const int64_t file_size = static_cast<int64_t>(info.st_size);
+  if (offset < 0 || offset > file_size || length < -1) return EINVAL;
+  if (length == -1) length = file_size - offset;
+  if (length > file_size - offset) return EINVAL;  // pages beyond the end would raise SIGBUS
+  return MapRange(fd, static_cast<uint64_t>(offset), static_cast<uint64_t>(length), out);
+}
+
+void UnmapFile(MappedFile* file) {
+  if (file->mapping != nullptr) munmap(file->mapping, file->mapping_size);
+  *file = MappedFile();
+}
+
+std::string ErrorText(int error) {
+  char text[256] = "";
+#if defined(__GLIBC__) && defined(_GNU_SOURCE)
+  return strerror_r(error, text, sizeof(text));
+#else
+  if (strerror_r(error, text, sizeof(text)) != 0) return "error " + std::to_string(error);
+  return text;
+#endif
+}
+
+void* AlignedAlloc(size_t alignment, size_t size) {
+  void* pointer = nullptr;
+  return posix_memalign(&pointer, alignment, size) == 0 ? pointer : nullptr;
+}
+
+void AlignedFree(void* pointer) { free(pointer); }
+
+int64_t NowNanos() {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+int NumCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+    const int count = CPU_COUNT(&set);
+    if (count > 0) return count;
+  }
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);  // more processors than a cpu_set_t holds
+  return online > 0 ? static_cast<int>(online) : 1;
+}
+
+int64_t PeakRssBytes() {
+  // VmHWM counts this program alone; ru_maxrss survives exec and may be that of the parent.
+  if (FILE* status = fopen("/proc/self/status", "re")) {
+    char line[256];
+    long long kib = -1;
+    while (kib < 0 && fgets(line, sizeof(line), status) != nullptr) {
+      if (sscanf(line, "VmHWM: %lld", &kib) != 1) kib = -1;
+    }
+    fclose(status);
+    if (kib >= 0) return kib * 1024;
+  }
+  struct rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+uint64_t RandomSeed() {
+  uint64_t seed = 0;
+  const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+  const bool complete =
+      fd >= 0 && read(fd, &seed, sizeof(seed)) == static_cast<ssize_t>(sizeof(seed));
+  if (fd >= 0) close(fd);
+  if (complete) return seed;
+  return static_cast<uint64_t>(NowNanos()) * 0x9e3779b97f4a7c15u ^ static_cast<uint64_t>(getpid());
+}
+
+bool Isatty(int fd) { return isatty(fd) == 1; }
+
+CpuFeatures DetectCpuFeatures() {
+  CpuFeatures features;
+#if defined(__x86_64__) || defined(__i386__)
+  unsigned eax, ebx, ecx1, edx, ebx7, ecx7;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx1, &edx)) return features;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx7, &ecx7, &edx)) return features;
+  const auto has = [](unsigned word, std::initializer_list<int> bits) {
+    for (int bit : bits) {
+      if ((word >> bit & 1u) == 0) return false;
+    }
+    return true;
+  };
+  const uint64_t saved = SavedRegisters(ecx1);
+  // FMA, AVX, F16C; BMI1, AVX2, BMI2. LZCNT comes with them on every such processor.
+  features.avx2_fma = (saved & 0x6) == 0x6 && has(ecx1, {12, 28, 29}) && has(ebx7, {3, 5, 8});
+  // AVX-512 F, DQ, BW, VL; VNNI.
+  features.avx512 =
+      features.avx2_fma && (saved & 0xe6) == 0xe6 && has(ebx7, {16, 17, 30, 31}) && has(ecx7, {11});
+#elif defined(__aarch64__)
+  const unsigned long capabilities = getauxval(AT_HWCAP);
+  const unsigned long kHalfScalar = 1ul << 9, kHalfVector = 1ul << 10, kDotProduct = 1ul << 20;
+  const unsigned long all = kHalfScalar | kHalfVector | kDotProduct;
+  features.arm_dotprod = (capabilities & all) == all;
+#endif
+  return features;
+}
+
+void* LoadLibrary(const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
+
+void* LibrarySymbol(void* library, const char* symbol) { return dlsym(library, symbol); }
+
+}  // namespace port
+}  // namespace topwork
