@@ -1,0 +1,127 @@
+"""Layer lint: a file includes its own folder or a lower layer, and respects four fences.
+
+Fences: CL/* and clblast* only in runtime/backend/opencl; Eigen only in .cc files of kernels and
+runtime/train; generated schema headers and flatbuffers only in .cc files of models/format;
+operating-system headers only in ports. `layers.py --self-test` checks the lint itself.
+"""
+import re
+import sys
+
+import tree
+
+# Longest prefix wins. The public header is used by its implementation and the ports.
+LAYERS = {
+    "ports/port.h": 0, "models/schema/": 0, "runtime/base/": 1, "runtime/tensor/": 2, "kernels/": 3,
+    "models/format/": 4, "runtime/backend/": 4, "runtime/plan/": 5, "runtime/session/": 6,
+    "runtime/train/": 7, "runtime/include/": 8, "runtime/api/": 8, "ports/": 9,
+}
+OS_HEADER = re.compile(
+    r"(sys|linux|android|arpa|netinet|net|mach|asm)/|"
+    r"(unistd|fcntl|dlfcn|pthread|sched|poll|dirent|termios|glob|fnmatch|ftw|pwd|grp|syslog|spawn|"
+    r"ucontext|execinfo|windows|io|semaphore|aio|mman|libgen|strings)\.h$")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+
+
+def layer_of(path):
+    prefix = max((p for p in LAYERS if path.startswith(p)), key=len, default=None)
+    return prefix, LAYERS.get(prefix)
+
+
+def resolve(path, header):
+    if header.startswith("topwork/"):
+        return "runtime/include/" + header
+    return header
+
+
+def folder_of(path, prefix):
+    """The unit that may include itself: kernels, runtime/plan, ports/cli."""
+    if prefix == "ports/":
+        return "/".join(path.split("/")[:2]) + "/"
+    return prefix
+
+
+def check(path, header, quoted, exists):
+    """The complaint about one include, or None."""
+    prefix, layer = layer_of(path)
+    if layer is None:
+        return "lies in no layer; see LAYERS in tests/lint/layers.py"
+    in_cc = path.endswith(".cc")
+    if re.match(r"(CL/|clblast)", header) and not path.startswith("runtime/backend/opencl/"):
+        return "OpenCL headers belong in runtime/backend/opencl"
+    if re.match(r"(unsupported/)?Eigen/", header):
+        if not (in_cc and path.startswith(("kernels/", "runtime/train/"))):
+            return "Eigen belongs in .cc files of kernels and runtime/train"
+        return None
+    if header.startswith("flatbuffers/") or header.endswith("_generated.h"):
+        if not (in_cc and path.startswith("models/format/")):
+            return "schema headers belong in .cc files of models/format"
+        return None
+    if not quoted and OS_HEADER.match(header) and layer != 9:
+        return "operating-system headers belong in ports"
+    target = resolve(path, header)
+    if not quoted and not header.startswith("topwork/"):
+        return None
+    if not exists(target):
+        return "is no file; includes are written from the root of the tree"
+    target_prefix, target_layer = layer_of(target)
+    if target_layer is None:
+        return "lies in no layer"
+    if folder_of(path, prefix) == folder_of(target, target_prefix) or target_layer < layer:
+        return None
+    if prefix == "runtime/api/" and target_prefix == "runtime/include/":
+        return None
+    return f"layer {layer} must not include layer {target_layer}"
+
+
+def lint():
+    known = set(tree.files())
+    problems = []
+    for path in tree.files(".h", ".hpp", ".cc", ".c", ".cpp", ".inc"):
+        if not path.startswith(("runtime/", "kernels/", "models/", "ports/")):
+            continue
+        for number, line in enumerate(tree.read(path).split("\n"), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            problem = check(path, match[1] or match[2], match[1] is not None, known.__contains__)
+            if problem:
+                problems.append(f"{path}:{number}: {line.strip()}: {problem}")
+    return problems
+
+
+def self_test():
+    cases = [  # (file, header, quoted, allowed)
+        ("runtime/base/a.cc", "ports/port.h", True, True),
+        ("runtime/base/a.cc", "runtime/tensor/tensor.h", True, False),
+        ("runtime/plan/a.cc", "models/format/graph.h", True, True),
+        ("models/format/a.cc", "runtime/backend/backend.h", True, False),
+        ("kernels/ops/a.cc", "kernels/kernel.h", True, True),
+        ("kernels/kernel.h", "Eigen/Core", False, False),
+        ("kernels/ops/a.cc", "Eigen/Core", False, True),
+        ("runtime/plan/a.cc", "Eigen/Core", False, False),
+        ("models/format/a.h", "tflite_generated.h", True, False),
+        ("models/format/a.cc", "tflite_generated.h", True, True),
+        ("runtime/base/a.cc", "unistd.h", False, False),
+        ("runtime/base/a.cc", "sys/mman.h", False, False),
+        ("ports/linux/a.cc", "sys/mman.h", False, True),
+        ("runtime/base/a.cc", "CL/cl.h", False, False),
+        ("runtime/backend/opencl/a.cc", "CL/cl.h", False, True),
+        ("runtime/api/a.cc", "topwork/topwork.h", False, True),
+        ("runtime/session/a.cc", "topwork/topwork.h", False, False),
+        ("ports/cli/a.cc", "ports/linux/b.h", True, False),
+        ("ports/cli/a.cc", "topwork/topwork.h", False, True),
+        ("elsewhere/a.cc", "vector", False, False),
+    ]
+    for path, header, quoted, allowed in cases:
+        problem = check(path, header, quoted, lambda name: True)
+        if (problem is None) != allowed:
+            sys.exit(f"self-test: {path} includes {header}: expected allowed={allowed}, got {problem}")
+    if check("runtime/base/a.cc", "runtime/base/gone.h", True, lambda name: False) is None:
+        sys.exit("self-test: a missing file must be a problem")
+
+
+self_test()
+found = lint()
+if found:
+    sys.exit("\n".join(found))
+print("layers and fences hold")

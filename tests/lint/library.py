@@ -1,0 +1,64 @@
+"""What the built library shows to the world.
+
+Usage: library.py symbols LIBRARY          exports tw_* and nothing else
+       library.py dependencies LIBRARY     needs only the C and C++ runtime
+       library.py size LIBRARY BYTES       is at most that large
+       library.py isa NAME OBJECT[;...]    objects of one instruction set lend nothing to others
+"""
+import os
+import re
+import subprocess
+import sys
+
+ALLOWED = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|ld-linux-[a-z0-9-]+)\.so")
+
+
+def output(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
+def symbols(library):
+    names = []
+    for line in output("nm", "-D", "--defined-only", library).splitlines():
+        kind, name = line.split()[-2:]
+        if kind != "A":  # The version node itself.
+            names.append(name.split("@")[0])
+    foreign = [name for name in names if not name.startswith("tw_")]
+    if foreign:
+        sys.exit("Exported, but outside tw_*:\n  " + "\n  ".join(foreign))
+    if "tw_version" not in names:
+        sys.exit(f"tw_version is not exported; exported: {names}")
+    print(f"{len(names)} functions exported, all tw_*")
+
+
+def dependencies(library):
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", library))
+    foreign = [name for name in needed if not ALLOWED.match(name)]
+    if foreign or not needed:
+        sys.exit(f"Dependencies beyond the C and C++ runtime: {foreign} (all: {needed})")
+    print("needs " + " ".join(needed))
+
+
+def size(library, limit):
+    n_bytes = os.path.getsize(library)
+    if re.search(r"\s\.symtab\s", output("readelf", "-SW", library)):
+        sys.exit(f"{library} is not stripped")
+    if n_bytes > int(limit):
+        sys.exit(f"{library}: {n_bytes} bytes, {limit} at most")
+    print(f"{n_bytes} bytes of {limit}")
+
+
+def isa(name, objects):
+    """All global symbols must name the instruction set; weak ones could replace portable code."""
+    problems = []
+    for path in objects.split(";"):
+        for line in output("nm", "-C", "--defined-only", path).splitlines():
+            fields = re.match(r"[0-9a-f]* *([A-Za-z]) (.*)", line)
+            if fields and fields[1] in "TDBRCWVuG" and name not in fields[2]:
+                problems.append(f"{os.path.basename(path)}: {fields[1]} {fields[2]}")
+    if problems:
+        sys.exit(f"Global symbols without '{name}' in their name:\n  " + "\n  ".join(problems[:40]))
+    print(f"objects of {name} stay apart")
+
+
+{"symbols": symbols, "dependencies": dependencies, "size": size, "isa": isa}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,33 @@
+# The whole test binary in other builds of the tree, and the size of the smallest library.
+# tests/run.sh builds them first; a missing binary is a failure.
+set(builds "${PROJECT_SOURCE_DIR}/build")
+
+# tw_sibling_test(<name> <build> [LAUNCHER command...] [ARGS ...] [ENV ...])
+function(tw_sibling_test name build)
+  cmake_parse_arguments(ARG "" "" "LAUNCHER;ARGS;ENV" ${ARGN})
+  add_test(NAME ${name} COMMAND ${ARG_LAUNCHER} "${builds}/${build}/topwork_tests"
+    --skip-code ${TOPWORK_SKIP_CODE} ${ARG_ARGS})
+  set_tests_properties(${name} PROPERTIES LABELS sibling TIMEOUT 1500
+    SKIP_RETURN_CODE ${TOPWORK_SKIP_CODE} ENVIRONMENT "${ARG_ENV}")
+endfunction()
+
+# Tests of large models beside the repository run in the release build alone.
+set(fast "~[shared]")
+tw_sibling_test(asan-ubsan.all asan-ubsan ARGS "${fast}"
+  ENV "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1")
+tw_sibling_test(tsan.all tsan ARGS "${fast}" ENV "TSAN_OPTIONS=halt_on_error=1")
+
+find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)
+find_program(QEMU_X86_64 NAMES qemu-x86_64-static qemu-x86_64 NO_CMAKE_FIND_ROOT_PATH)
+foreach(cpu IN ITEMS cortex-a53 max)
+  tw_sibling_test(aarch64.${cpu} jetson ARGS "${fast}"
+    LAUNCHER "${QEMU_AARCH64}" -L /usr/aarch64-linux-gnu -cpu ${cpu})
+endforeach()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # A processor without AVX: any instruction beyond the baseline ends in SIGILL.
+  tw_sibling_test(x86_64.baseline release LAUNCHER "${QEMU_X86_64}" -cpu qemu64 ARGS "${fast}[ops],${fast}[base],${fast}[tensor]")
+endif()
+
+tw_script_test(size minsize lint/library.py size "${builds}/minsize/libtopwork.so" 1500000)
+tw_script_test(symbols minsize lint/library.py symbols "${builds}/minsize/libtopwork.so")
+tw_script_test(dependencies minsize lint/library.py dependencies "${builds}/minsize/libtopwork.so")
