@@ -1,0 +1,545 @@
+// Topwork: runs .tflite models and re-trains their last layer, on the device itself. The C API.
+//
+// Conventions
+//  1. Names are tw_<noun>_<verb>. Results leave through trailing out_x arguments, which are written
+//     on success only. Sizes in bytes end in _bytes, counts begin with n_.
+//  2. Every fallible function returns a tw_status. After a failure, tw_last_error() has the whole
+//     sentence: what was wrong, where, and what to do. A NULL where an object is needed is
+//     TW_STATUS_INVALID_ARGUMENT, never a crash; *_free(NULL) does nothing.
+//  3. Handles (tw_model, tw_session, tw_trainer) are made by *_open_*/*_create and released by the
+//     noun's *_free. A session or trainer keeps its model alive: the model may be freed first.
+//  4. Strings are UTF-8 and end in NUL. A `const char*` result is borrowed from the object it came
+//     from; a `char**` or `void**` result whose comment says "owned" is released by
+//     tw_memory_free().
+//  5. Structs begin with struct_size, so that they can grow. Fill option structs by their *_init
+//     function; in structs that the library fills, set struct_size = sizeof(struct) first. A
+//     program built with an older header works with a newer library; the other way round, an option
+//     that the library does not know and that is not zero is TW_STATUS_UNSUPPORTED.
+//  6. Thread rules. [any]: any thread at any time. [one]: one thread at a time per handle; which
+//     one may change. Different handles are independent, also when they share a model.
+//  7. Callbacks run on the thread of the call that causes them unless their comment says otherwise;
+//     they must return normally (no longjmp, no exceptions) and must not free the object that calls
+//     them. Their arguments are borrowed for the call.
+//  8. Memory: sizes of tensors count their elements, row-major and without gaps; int4 packs two
+//     elements to a byte, bool takes one byte.
+//  9. Any function may fail with INVALID_ARGUMENT and OUT_OF_MEMORY; comments list what else.
+#ifndef TOPWORK_TOPWORK_H_
+#define TOPWORK_TOPWORK_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TW_VERSION_MAJOR 0
+#define TW_VERSION_MINOR 1
+#define TW_VERSION_PATCH 0
+#define TW_VERSION_NUMBER (TW_VERSION_MAJOR * 1000000 + TW_VERSION_MINOR * 1000 + TW_VERSION_PATCH)
+
+#if defined(_WIN32)
+#define TW_API __declspec(dllimport)
+#elif defined(__GNUC__)
+#define TW_API __attribute__((visibility("default")))
+#else
+#define TW_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tw_status {
+  TW_STATUS_OK = 0,
+  TW_STATUS_INVALID_ARGUMENT = 1,     // an argument of this call is wrong
+  TW_STATUS_INVALID_MODEL = 2,        // the model file is malformed
+  TW_STATUS_UNSUPPORTED = 3,          // well-formed, but not supported by this library
+  TW_STATUS_OUT_OF_MEMORY = 4,        // an allocation failed, or the memory limit was reached
+  TW_STATUS_IO = 5,                   // a file could not be read or written
+  TW_STATUS_CANCELLED = 6,            // stopped by the caller
+  TW_STATUS_FAILED_PRECONDITION = 7,  // called in the wrong order or state
+  TW_STATUS_NUMERIC = 8,              // a loss, gradient or weight became NaN or infinite
+  TW_STATUS_NOT_FOUND = 9,            // a named thing does not exist
+  TW_STATUS_DEVICE_LOST = 10,         // the accelerator failed at run time
+  TW_STATUS_CORRUPT = 11,             // a checkpoint or cache failed its checksum
+  TW_STATUS_INTERNAL = 12             // a defect of the library; please report it
+} tw_status;
+
+// Element types; the numbers are those of TensorType in the .tflite schema.
+typedef enum tw_dtype {
+  TW_DTYPE_FLOAT32 = 0,
+  TW_DTYPE_FLOAT16 = 1,
+  TW_DTYPE_INT32 = 2,
+  TW_DTYPE_UINT8 = 3,
+  TW_DTYPE_INT64 = 4,
+  TW_DTYPE_STRING = 5,
+  TW_DTYPE_BOOL = 6,
+  TW_DTYPE_INT16 = 7,
+  TW_DTYPE_COMPLEX64 = 8,
+  TW_DTYPE_INT8 = 9,
+  TW_DTYPE_FLOAT64 = 10,
+  TW_DTYPE_COMPLEX128 = 11,
+  TW_DTYPE_UINT64 = 12,
+  TW_DTYPE_RESOURCE = 13,
+  TW_DTYPE_VARIANT = 14,
+  TW_DTYPE_UINT32 = 15,
+  TW_DTYPE_UINT16 = 16,
+  TW_DTYPE_INT4 = 17,
+  TW_DTYPE_BFLOAT16 = 18
+} tw_dtype;
+
+typedef enum tw_log_level {
+  TW_LOG_SILENT = 0,
+  TW_LOG_ERROR = 1,
+  TW_LOG_WARNING = 2,
+  TW_LOG_INFO = 3,
+  TW_LOG_DEBUG = 4
+} tw_log_level;
+
+typedef enum tw_device {
+  TW_DEVICE_AUTO = 0,  // the best device present; today the CPU
+  TW_DEVICE_CPU = 1,
+  TW_DEVICE_OPENCL = 2  // TW_STATUS_UNSUPPORTED in a library built without OpenCL
+} tw_device;
+
+typedef enum tw_plan_format { TW_PLAN_TEXT = 0, TW_PLAN_JSON = 1 } tw_plan_format;
+
+typedef struct tw_model tw_model;
+typedef struct tw_session tw_session;
+typedef struct tw_trainer tw_trainer;
+
+// Library.
+
+// "0.1.0": the version of the library at run time (TW_VERSION_* are those of this header). The
+// string is static. [any]
+TW_API const char* tw_version(void);
+
+// TW_VERSION_NUMBER of the library at run time. Libraries with the same major number (while it is
+// 0: the same minor number) are binary compatible. [any]
+TW_API int32_t tw_version_number(void);
+
+// "INVALID_ARGUMENT" for TW_STATUS_INVALID_ARGUMENT; "UNKNOWN" for other numbers. Static. [any]
+TW_API const char* tw_status_name(tw_status status);
+
+// "float32" for TW_DTYPE_FLOAT32; "unknown" for other numbers. Static. [any]
+TW_API const char* tw_dtype_name(tw_dtype dtype);
+
+// The text of the last failure on the calling thread; "" when there was none. Borrowed: valid until
+// the next tw_ call of this thread. [any]
+TW_API const char* tw_last_error(void);
+
+// Receives one message without a line end; `level` is a tw_log_level.
+typedef void (*tw_log_function)(void* user_data, int level, const char* message);
+
+// Sends messages of `level` and more urgent ones to `function`, which may be called from any
+// thread, one call at a time, and must not call tw_log_set. NULL: to standard error. TW_LOG_SILENT:
+// nothing is logged. Before the first call: warnings to standard error. Process-wide. [any]
+TW_API tw_status tw_log_set(tw_log_level level, tw_log_function function, void* user_data);
+
+// Describes the devices of this machine as JSON: an array of objects with "device" ("cpu",
+// "opencl"), "name", "available", and for the CPU "instruction_set" and "n_threads". *out_json is
+// owned by the caller. [any]
+TW_API tw_status tw_device_describe(char** out_json);
+
+// Releases memory that a function gave to the caller ("owned"); NULL is allowed. [any]
+TW_API void tw_memory_free(void* memory);
+
+// Memory.
+
+// The application's allocator. `allocate` returns `bytes` (> 0) of memory aligned to `alignment` (a
+// power of two, 64 at most), or NULL when there is none; `deallocate` gets the same bytes again.
+// Both must be callable from any thread. The struct is copied; user_data must stay valid until
+// every session and trainer of the model that it was used with is freed (weights are packed once
+// and shared). It serves arenas, scratch memory and packed weights; small bookkeeping stays with
+// the C++ runtime.
+typedef struct tw_allocator {
+  size_t struct_size;
+  void* (*allocate)(void* user_data, size_t bytes, size_t alignment);
+  void (*deallocate)(void* user_data, void* memory, size_t bytes);
+  void* user_data;
+} tw_allocator;
+
+// Model.
+
+// Opens and verifies a .tflite file, mapped read-only: it must not be changed while the model
+// lives. The caller owns *out_model. Errors: IO, INVALID_MODEL (names the table, operator or
+// tensor). [any]
+TW_API tw_status tw_model_open_file(const char* path, tw_model** out_model);
+
+// Opens a model from memory. copy != 0: `data` may be freed afterwards. copy = 0: it is borrowed
+// and must stay valid and unchanged until the model and all its sessions and trainers are freed (it
+// is copied all the same when not aligned to 16 bytes). The caller owns *out_model. Errors:
+// INVALID_MODEL. [any]
+TW_API tw_status tw_model_open_memory(const void* data, size_t data_bytes, int copy,
+                                      tw_model** out_model);
+
+// Opens a model that lies in an open file descriptor: length_bytes from offset_bytes (an asset
+// inside an Android package, say); length_bytes -1: to the end of the file. The offset needs no
+// alignment, the descriptor may be closed afterwards. The caller owns *out_model. Errors: IO,
+// INVALID_MODEL. [any]
+TW_API tw_status tw_model_open_fd(int fd, int64_t offset_bytes, int64_t length_bytes,
+                                  tw_model** out_model);
+
+// Gives up the caller's hold of the model; sessions and trainers keep theirs. NULL is allowed. Not
+// while another thread uses this handle. [one]
+TW_API void tw_model_free(tw_model* model);
+
+// Describes the model as JSON: description, schema_version, sha256, file_bytes, n_parameters,
+// inputs, outputs, signatures, subgraphs, operators (name, count, supported), labels,
+// normalization, metadata, associated_files, and head (the last layer that a trainer would replace,
+// or the reason why there is none). *out_json is owned by the caller. [any]
+TW_API tw_status tw_model_describe(const tw_model* model, char** out_json);
+
+// Number of class names in the model's metadata; 0 when it has none. [any]
+TW_API tw_status tw_model_count_labels(const tw_model* model, size_t* out_n_labels);
+
+// Class name `index`, borrowed from the model. Errors: INVALID_ARGUMENT beyond the last. [any]
+TW_API tw_status tw_model_get_label(const tw_model* model, size_t index, const char** out_label);
+
+// Number of signatures: named ways to call the model; 0 when the file has none. [any]
+TW_API tw_status tw_model_count_signatures(const tw_model* model, size_t* out_n_signatures);
+
+// Key of signature `index` ("serving_default"), borrowed from the model. Errors: INVALID_ARGUMENT
+// beyond the last. [any]
+TW_API tw_status tw_model_get_signature(const tw_model* model, size_t index, const char** out_key);
+
+// Bytes of the entry `name` of the model's metadata ("min_runtime_version"), borrowed from the
+// model. Errors: NOT_FOUND. [any]
+TW_API tw_status tw_model_get_metadata(const tw_model* model, const char* name,
+                                       const void** out_data, size_t* out_data_bytes);
+
+// Bytes of the file `name` packed into the model ("labels.txt"), borrowed from the model. Errors:
+// NOT_FOUND. [any]
+TW_API tw_status tw_model_get_file(const tw_model* model, const char* name, const void** out_data,
+                                   size_t* out_data_bytes);
+
+// Session.
+
+typedef struct tw_session_options {
+  size_t struct_size;
+  int32_t n_threads;  // threads of run, the caller counted; 0: one for each processor
+  tw_device device;
+  size_t memory_limit_bytes;      // arena + scratch + packed weights; 0: no limit
+  const char* cache_dir;          // folder for compiled OpenCL programs; unused on the CPU; or NULL
+  const char* signature;          // key of the signature to run; NULL: the main subgraph
+  const tw_allocator* allocator;  // NULL: the operating system's
+} tw_session_options;
+
+// A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,
+// resize, bind or free. `data` is where the values are read or written, without a copy; NULL for an
+// empty tensor and for an output whose size is known only after a run.
+typedef struct tw_tensor_info {
+  size_t struct_size;
+  const char* name;  // the signature's name when one was chosen, else the tensor's
+  tw_dtype dtype;
+  int32_t rank;          // 0 (a scalar) to 8
+  int32_t dims[8];       // outermost first
+  int32_t open_dims[8];  // as dims, but -1 where the model's author left the size open
+  size_t bytes;
+  void* data;
+  size_t n_scales;             // 0: not quantized; 1: per tensor; else per slice of quantized_axis
+  const float* scales;         // real = scale x (stored - zero_point)
+  const int64_t* zero_points;  // n_scales of them
+  int32_t quantized_axis;
+} tw_tensor_info;
+
+typedef struct tw_memory_info {
+  size_t struct_size;
+  size_t session_bytes;  // all that this session holds itself: arena, scratch, late values
+  size_t arena_bytes;    // activations, placed by lifetime
+  size_t live_bytes;     // what is alive at the busiest moment: the arena's lower bound
+  size_t scratch_bytes;  // working memory of the hungriest operator
+  size_t packed_bytes;   // packed weights, shared by all sessions of the model
+  size_t folded_bytes;   // constants computed while planning
+  size_t model_bytes;    // the model's file: mapped, borrowed or copied
+} tw_memory_info;
+
+// One operator of one run.
+typedef struct tw_profile_entry {
+  size_t struct_size;
+  int32_t step;             // position in the plan
+  const char* op;           // "CONV_2D"
+  const char* variant;      // the kernel chosen: "gemm 1x1"; may be ""
+  const char* backend;      // "cpu"
+  const char* output_name;  // name of the operator's first output tensor
+  int64_t nanos;
+} tw_profile_entry;
+typedef void (*tw_profile_function)(void* user_data, const tw_profile_entry* entry);
+
+// Fills *options with the defaults: all processors, TW_DEVICE_AUTO, no limit, the main subgraph.
+// struct_size is sizeof(tw_session_options) of the caller. [any]
+TW_API tw_status tw_session_options_init(tw_session_options* options, size_t struct_size);
+
+// Plans the model and allocates its memory; options NULL: the defaults. The options' strings are
+// not needed afterwards. The caller owns *out_session. Errors: UNSUPPORTED (operators, their
+// variants, or the device), INVALID_MODEL, OUT_OF_MEMORY (memory_limit_bytes as well), NOT_FOUND
+// (signature). [any]
+TW_API tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
+                                   tw_session** out_session);
+
+// Frees the session and its memory; bound buffers stay the caller's. NULL is allowed. [one]
+TW_API void tw_session_free(tw_session* session);
+
+// Number of inputs, in the order of the signature chosen or of the main subgraph. [one]
+TW_API tw_status tw_session_count_inputs(const tw_session* session, size_t* out_n_inputs);
+
+// Number of outputs, ordered alike. [one]
+TW_API tw_status tw_session_count_outputs(const tw_session* session, size_t* out_n_outputs);
+
+// Index of the input with that name. Errors: NOT_FOUND (the text lists the names). [one]
+TW_API tw_status tw_session_find_input(const tw_session* session, const char* name,
+                                       size_t* out_index);
+
+// Index of the output with that name. Errors: NOT_FOUND (the text lists the names). [one]
+TW_API tw_status tw_session_find_output(const tw_session* session, const char* name,
+                                        size_t* out_index);
+
+// Type, shape, quantization and memory of an input; set info->struct_size first. Writing through
+// info->data before a run needs no copy. After tw_session_resize_input it shows the new shape only
+// after tw_session_prepare. [one]
+TW_API tw_status tw_session_get_input(const tw_session* session, size_t index,
+                                      tw_tensor_info* info);
+
+// The same for an output. The values at info->data are those of the last run. [one]
+TW_API tw_status tw_session_get_output(const tw_session* session, size_t index,
+                                       tw_tensor_info* info);
+
+// Copies data_bytes, which must be exactly the input's size, into the input. [one]
+TW_API tw_status tw_session_write_input(tw_session* session, size_t index, const void* data,
+                                        size_t data_bytes);
+
+// Copies the output, whose size must be exactly data_bytes, to `data`. [one]
+TW_API tw_status tw_session_read_output(const tw_session* session, size_t index, void* data,
+                                        size_t data_bytes);
+
+// Makes runs read the input from the caller's memory instead of the session's: no copy. `data`
+// holds at least the input's bytes, is aligned to the element's size, and stays valid until bound
+// anew or the session is freed. NULL with 0 bytes: back to the session's own. [one]
+TW_API tw_status tw_session_bind_input(tw_session* session, size_t index, void* data,
+                                       size_t data_bytes);
+
+// Makes runs write the output into the caller's memory; as tw_session_bind_input. [one]
+TW_API tw_status tw_session_bind_output(tw_session* session, size_t index, void* data,
+                                        size_t data_bytes);
+
+// Asks for another shape of an input (another batch size, say; `rank` dims, all >= 0). It takes
+// effect at the next tw_session_prepare or tw_session_run; where the model cannot take it, that
+// call fails and the old shapes stay in force. [one]
+TW_API tw_status tw_session_resize_input(tw_session* session, size_t index, const int32_t* dims,
+                                         size_t rank);
+
+// Plans anew after a resize; otherwise does nothing. Afterwards the inputs have their new memory.
+// Errors: INVALID_MODEL, UNSUPPORTED or OUT_OF_MEMORY where the shapes do not fit. [one]
+TW_API tw_status tw_session_prepare(tw_session* session);
+
+// Computes the outputs from the inputs. Errors: CANCELLED; those of tw_session_prepare when a
+// resize is pending or shapes depend on data; INVALID_ARGUMENT for values out of range (indices).
+// [one]
+TW_API tw_status tw_session_run(tw_session* session);
+
+// Makes the run in progress, or the next one if none is, return CANCELLED at its next operator. The
+// session stays usable. The handle must not be freed meanwhile. [any]
+TW_API tw_status tw_session_cancel(tw_session* session);
+
+// Calls `function` after every operator of every run; NULL: off. [one]
+TW_API tw_status tw_session_set_profile(tw_session* session, tw_profile_function function,
+                                        void* user_data);
+
+// Memory in use, in bytes; set info->struct_size first. [one]
+TW_API tw_status tw_session_get_memory(const tw_session* session, tw_memory_info* info);
+
+// The plan that runs: for every step its operator, backend, kernel variant, shape, arena offset,
+// what was fused into it, and the reason of any fallback. *out_text is owned by the caller. [one]
+TW_API tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format format,
+                                          char** out_text);
+
+// Custom operators.
+
+// What a custom operator's callbacks see. Everything is borrowed for the call.
+typedef struct tw_op_call {
+  size_t struct_size;
+  size_t n_inputs;
+  const tw_tensor_info* const* inputs;  // NULL where an optional input is left out
+  size_t n_outputs;
+  tw_tensor_info* const* outputs;  // prepare sets rank and dims; dtype is the file's
+  const void* options;             // the operator's own bytes in the model
+  size_t options_bytes;
+  int32_t n_threads;     // threads that parallel_for uses
+  size_t scratch_bytes;  // prepare sets it; run gets that much at `scratch`
+  void* scratch;         // aligned to 64 bytes, uninitialised
+  char* error;           // on failure: write the reason here, with NUL
+  size_t error_bytes;    // room at `error`
+  // run only: calls task(argument, i, thread) for every i in [0, n_tasks), on several threads with
+  // thread in [0, n_threads), and returns when all are done.
+  void (*parallel_for)(const struct tw_op_call* call, int64_t n_tasks,
+                       void (*task)(void* argument, int64_t i, int32_t thread), void* argument);
+  void* internal;  // the library's
+} tw_op_call;
+
+// A custom operator. An instance belongs to one operator of one session: init is called when that
+// is planned (and planned anew after a resize), free when the plan goes. Callbacks for different
+// sessions may be called at the same time. init and free may be NULL.
+typedef struct tw_custom_op {
+  size_t struct_size;
+  const char* name;  // custom_code in the model's file
+  void* user_data;   // given to all callbacks; valid as long as the process
+  tw_status (*init)(void* user_data, const void* options, size_t options_bytes,
+                    void** out_instance);
+  void (*free)(void* user_data, void* instance);
+  // Checks the inputs and sets the outputs' shapes. An input's `data` is set when its value is
+  // constant.
+  tw_status (*prepare)(void* user_data, void* instance, tw_op_call* call);
+  // Computes the outputs.
+  tw_status (*run)(void* user_data, void* instance, const tw_op_call* call);
+} tw_custom_op;
+
+// Adds a custom operator to the process; the struct and its name are copied. Sessions and trainers
+// created afterwards find it by its name. It stays until the process ends. Errors:
+// FAILED_PRECONDITION when another operator with that name is registered (the same one again is
+// fine). [any]
+TW_API tw_status tw_op_register(const tw_custom_op* op);
+
+// Trainer. Re-trains the last layer of a classifier. The part before it is frozen: it runs once for
+// every example, whose embedding is kept; training works on embeddings alone. In a library built
+// without training, tw_trainer_create is TW_STATUS_UNSUPPORTED.
+
+typedef enum tw_optimizer {
+  TW_OPTIMIZER_SGD = 0,
+  TW_OPTIMIZER_MOMENTUM = 1,
+  TW_OPTIMIZER_ADAM = 2
+} tw_optimizer;
+
+typedef struct tw_trainer_options {
+  size_t struct_size;
+  int64_t n_classes;       // of the new last layer, >= 2; 0: as many as the model has now
+  tw_optimizer optimizer;  // default: TW_OPTIMIZER_ADAM
+  float learning_rate;     // default: 0.01
+  float momentum;          // TW_OPTIMIZER_MOMENTUM; default 0.9
+  float beta1;             // TW_OPTIMIZER_ADAM; defaults 0.9, 0.999, 1e-8
+  float beta2;
+  float epsilon;
+  float weight_decay;         // L2 penalty on the weights, not on the bias; default 0
+  int32_t batch_size;         // of a training step; default 32
+  int32_t n_epochs;           // default 20
+  uint64_t seed;              // of first weights, shuffling and splitting; default 0
+  float validation_fraction;  // part of the examples of every class held back; [0, 1), default 0
+  int32_t keep_head;          // != 0: start from the model's own last layer (n_classes must agree)
+  int32_t extraction_batch;   // examples per run of the frozen part; 0: chosen by the library
+  size_t cache_limit_bytes;   // of embeddings kept in memory; 0: no limit
+  size_t memory_limit_bytes;  // of the frozen part's session; 0: no limit
+  int32_t n_threads;          // 0: one for each processor
+  tw_device device;
+  const tw_allocator* allocator;  // NULL: the operating system's
+} tw_trainer_options;
+
+typedef struct tw_trainer_info {
+  size_t struct_size;
+  int64_t n_classes;
+  int64_t n_features;    // size of the embedding
+  int64_t n_examples;    // added so far, those held back included
+  int64_t n_validation;  // held back
+  int64_t n_epochs_done;
+  int64_t n_steps_done;
+  size_t cache_bytes;    // embeddings in memory
+  size_t head_bytes;     // weights, bias and optimizer state
+  size_t session_bytes;  // the frozen part's arena, scratch and packed weights
+} tw_trainer_info;
+
+typedef struct tw_trainer_progress {
+  size_t struct_size;
+  int64_t epoch;  // from 1
+  int64_t n_epochs;
+  int64_t step;            // in this epoch, from 1
+  int64_t n_steps;         // of an epoch
+  int32_t epoch_done;      // 1 after the last step of an epoch: the next four are then valid
+  double train_loss;       // mean over the epoch; until epoch_done: over its steps so far
+  double train_accuracy;   // 0 to 1
+  double validation_loss;  // NaN when nothing is held back
+  double validation_accuracy;
+} tw_trainer_progress;
+// Called after every step; return 0 to go on, another value to stop.
+typedef int (*tw_progress_function)(void* user_data, const tw_trainer_progress* progress);
+
+typedef struct tw_evaluation {
+  size_t struct_size;
+  int64_t n_examples;
+  double loss;             // mean cross-entropy
+  double top1;             // 0 to 1
+  double top5;             // 1 when there are five classes or fewer
+  int64_t* confusion;      // set by the caller, or NULL: n_classes x n_classes counts, row = label
+  size_t confusion_bytes;  // set by the caller: room at `confusion`
+} tw_evaluation;
+
+// Fills *options with the defaults; struct_size is sizeof(tw_trainer_options) of the caller. [any]
+TW_API tw_status tw_trainer_options_init(tw_trainer_options* options, size_t struct_size);
+
+// Finds the model's last layer, cuts the model in front of it and plans the frozen part; options
+// NULL: the defaults. The caller owns *out_trainer. Errors: UNSUPPORTED when the model has no last
+// layer that can be replaced (the text says what was found), those of tw_session_create. [any]
+TW_API tw_status tw_trainer_create(const tw_model* model, const tw_trainer_options* options,
+                                   tw_trainer** out_trainer);
+
+// Frees the trainer, its embeddings and its memory. NULL is allowed. [one]
+TW_API void tw_trainer_free(tw_trainer* trainer);
+
+// Adds n_examples: `data` holds them one after the other, each in the shape and dtype of the
+// model's input without its batch dimension, data_bytes in all; labels[i] in [0, n_classes). The
+// frozen part runs on them now; `data` is not needed afterwards. On failure none is added. Errors:
+// CANCELLED, OUT_OF_MEMORY when cache_limit_bytes is reached. [one]
+TW_API tw_status tw_trainer_add_examples(tw_trainer* trainer, const void* data, size_t data_bytes,
+                                         tw_dtype dtype, const int64_t* labels, size_t n_examples);
+
+// Names the classes; they are written into the exported model. n_names must be n_classes; the
+// strings are copied. [one]
+TW_API tw_status tw_trainer_set_class_names(tw_trainer* trainer, const char* const* names,
+                                            size_t n_names);
+
+// Trains for options.n_epochs more epochs. `progress` may be NULL. The result is the same for any
+// number of threads. Errors: FAILED_PRECONDITION without examples of two classes; CANCELLED when
+// progress or tw_trainer_cancel stopped it: the weights of that moment stay and training may go on;
+// NUMERIC: the weights stay as they were before the faulty step. [one]
+TW_API tw_status tw_trainer_fit(tw_trainer* trainer, tw_progress_function progress,
+                                void* user_data);
+
+// Makes the call in progress on this trainer, or the next one if none is, return CANCELLED soon.
+// The handle must not be freed meanwhile. [any]
+TW_API tw_status tw_trainer_cancel(tw_trainer* trainer);
+
+// Judges the present last layer on examples given as in tw_trainer_add_examples; with data NULL and
+// n_examples 0: on those held back. Set struct_size, confusion and confusion_bytes of *evaluation
+// first. Errors: FAILED_PRECONDITION when nothing is held back. [one]
+TW_API tw_status tw_trainer_evaluate(tw_trainer* trainer, const void* data, size_t data_bytes,
+                                     tw_dtype dtype, const int64_t* labels, size_t n_examples,
+                                     tw_evaluation* evaluation);
+
+// Class probabilities of examples given as in tw_trainer_add_examples: n_examples x n_classes
+// floats at `probabilities`, probabilities_bytes in all. [one]
+TW_API tw_status tw_trainer_predict(tw_trainer* trainer, const void* data, size_t data_bytes,
+                                    tw_dtype dtype, size_t n_examples, float* probabilities,
+                                    size_t probabilities_bytes);
+
+// Writes the whole model with its new last layer as a .tflite file. The file appears complete or
+// not at all. Errors: IO. [one]
+TW_API tw_status tw_trainer_export_file(const tw_trainer* trainer, const char* path);
+
+// The same into memory: *out_data is owned by the caller. [one]
+TW_API tw_status tw_trainer_export_memory(const tw_trainer* trainer, void** out_data,
+                                          size_t* out_data_bytes);
+
+// Writes a checkpoint: weights, optimizer state, counters and shuffling state, but no examples. The
+// file appears complete or not at all. Errors: IO. [one]
+TW_API tw_status tw_trainer_save(const tw_trainer* trainer, const char* path);
+
+// Continues from a checkpoint of the same model and options; on failure nothing is changed. Errors:
+// IO, CORRUPT, FAILED_PRECONDITION when it belongs to another model or number of classes. [one]
+TW_API tw_status tw_trainer_restore(tw_trainer* trainer, const char* path);
+
+// Numbers about the trainer; set info->struct_size first. [one]
+TW_API tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info);
+
+// Describes the last layer found as JSON: kind, tensor and operator names, n_features, n_classes,
+// what follows it, and the names of the classes. *out_json is owned by the caller. [one]
+TW_API tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // TOPWORK_TOPWORK_H_
