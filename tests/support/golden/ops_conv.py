@@ -5,15 +5,29 @@ from cases import Table, x, c, ci
 ACTS = ("RELU", "RELU_N1_TO_1", "RELU6", "TANH")
 
 
-def _conv(table, name, image, filt, stride=(1, 1), dilation=(1, 1), padding="SAME", act="NONE",
+def _conv(table,
+          name,
+          image,
+          filt,
+          stride=(1, 1),
+          dilation=(1, 1),
+          padding="SAME",
+          act="NONE",
           **kwargs):
     """image [n, h, w, c]; filt [out, h, w, in]; stride and dilation (h, w).
 
     LiteRT refuses a float CONV_2D or DEPTHWISE_CONV_2D whose bias is missing or -1.
     """
     inputs = [x(*image), c(*filt), c(filt[0])]
-    table.add(name, inputs, padding=padding, stride_h=stride[0], stride_w=stride[1],
-              dilation_h_factor=dilation[0], dilation_w_factor=dilation[1], act=act, **kwargs)
+    table.add(name,
+              inputs,
+              padding=padding,
+              stride_h=stride[0],
+              stride_w=stride[1],
+              dilation_h_factor=dilation[0],
+              dilation_w_factor=dilation[1],
+              act=act,
+              **kwargs)
 
 
 def conv_2d():
@@ -27,7 +41,10 @@ def conv_2d():
         _conv(t, f"stride_3x2_{p}", (1, 8, 7, 1), (2, 3, 2, 1), padding=pad, stride=(3, 2))
         _conv(t, f"dilation2_{p}", (1, 8, 7, 2), (3, 3, 3, 2), padding=pad, dilation=(2, 2))
         _conv(t, f"dilation_3x1_{p}", (1, 9, 5, 2), (2, 3, 3, 2), padding=pad, dilation=(3, 1))
-        _conv(t, f"dilation2_stride2_{p}", (1, 9, 9, 1), (2, 3, 3, 1), padding=pad, dilation=(2, 2),
+        _conv(t,
+              f"dilation2_stride2_{p}", (1, 9, 9, 1), (2, 3, 3, 1),
+              padding=pad,
+              dilation=(2, 2),
               stride=(2, 2))
         _conv(t, f"5x5_{p}", (1, 6, 7, 2), (3, 5, 5, 2), padding=pad)
         _conv(t, f"1x1_{p}", (1, 4, 5, 7), (9, 1, 1, 7), padding=pad)
@@ -51,23 +68,45 @@ def conv_2d():
     for act in ACTS:
         _conv(t, f"act_{act.lower()}", (1, 5, 5, 3), (4, 3, 3, 3), act=act)
         _conv(t, f"act_{act.lower()}_1x1", (1, 3, 3, 6), (5, 1, 1, 6), act=act)
-    t.add("filter_is_input", [x(1, 4, 4, 2), x(3, 3, 3, 2), x(3)], padding="SAME", stride_h=1,
+    t.add("filter_is_input", [x(1, 4, 4, 2), x(3, 3, 3, 2), x(3)],
+          padding="SAME",
+          stride_h=1,
           stride_w=1)
-    t.add("bias_is_input", [x(1, 4, 4, 2), c(3, 3, 3, 2), x(3)], padding="SAME", stride_h=1,
+    t.add("bias_is_input", [x(1, 4, 4, 2), c(3, 3, 3, 2), x(3)],
+          padding="SAME",
+          stride_h=1,
           stride_w=1)
     _conv(t, "refuse_channels", (1, 4, 4, 3), (4, 3, 3, 2), refused=True)
-    t.add("refuse_bias_length", [x(1, 4, 4, 2), c(3, 3, 3, 2), c(4)], padding="SAME", stride_h=1,
-          stride_w=1, refused=True)
+    t.add("refuse_bias_length", [x(1, 4, 4, 2), c(3, 3, 3, 2), c(4)],
+          padding="SAME",
+          stride_h=1,
+          stride_w=1,
+          refused=True)
     return t
 
 
-def _depthwise(table, name, image, kernel, multiplier=1, stride=(1, 1), dilation=(1, 1),
-               padding="SAME", act="NONE", **kwargs):
+def _depthwise(table,
+               name,
+               image,
+               kernel,
+               multiplier=1,
+               stride=(1, 1),
+               dilation=(1, 1),
+               padding="SAME",
+               act="NONE",
+               **kwargs):
     channels = image[3] * multiplier
     inputs = [x(*image), c(1, *kernel, channels), c(channels)]
-    table.add(name, inputs, padding=padding, stride_h=stride[0], stride_w=stride[1],
-              dilation_h_factor=dilation[0], dilation_w_factor=dilation[1],
-              depth_multiplier=multiplier, act=act, version=2 if dilation != (1, 1) else 1,
+    table.add(name,
+              inputs,
+              padding=padding,
+              stride_h=stride[0],
+              stride_w=stride[1],
+              dilation_h_factor=dilation[0],
+              dilation_w_factor=dilation[1],
+              depth_multiplier=multiplier,
+              act=act,
+              version=2 if dilation != (1, 1) else 1,
               **kwargs)
 
 
@@ -80,11 +119,17 @@ def depthwise_conv_2d():
         _depthwise(t, f"3x3_{p}_stride2_even", (1, 8, 8, 4), (3, 3), padding=pad, stride=(2, 2))
         _depthwise(t, f"multiplier2_{p}", (1, 4, 5, 3), (3, 3), 2, padding=pad)
         _depthwise(t, f"multiplier3_{p}", (1, 5, 4, 2), (3, 3), 3, padding=pad)
-        _depthwise(t, f"multiplier3_stride2_{p}", (1, 6, 6, 1), (3, 3), 3, padding=pad,
+        _depthwise(t,
+                   f"multiplier3_stride2_{p}", (1, 6, 6, 1), (3, 3),
+                   3,
+                   padding=pad,
                    stride=(2, 2))
         _depthwise(t, f"dilation2_{p}", (1, 7, 8, 3), (3, 3), padding=pad, dilation=(2, 2))
         _depthwise(t, f"dilation_1x3_{p}", (1, 5, 9, 2), (3, 3), padding=pad, dilation=(1, 3))
-        _depthwise(t, f"dilation2_multiplier2_{p}", (1, 7, 7, 2), (3, 3), 2, padding=pad,
+        _depthwise(t,
+                   f"dilation2_multiplier2_{p}", (1, 7, 7, 2), (3, 3),
+                   2,
+                   padding=pad,
                    dilation=(2, 2))
         _depthwise(t, f"5x5_{p}", (1, 6, 7, 3), (5, 5), padding=pad)
         _depthwise(t, f"5x5_stride2_{p}", (1, 7, 8, 2), (5, 5), padding=pad, stride=(2, 2))
@@ -103,22 +148,44 @@ def depthwise_conv_2d():
     _depthwise(t, "one_channel_to_8", (1, 5, 5, 1), (3, 3), 8)
     for act in ACTS:
         _depthwise(t, f"act_{act.lower()}", (1, 4, 5, 5), (3, 3), act=act)
-    t.add("filter_is_input", [x(1, 4, 4, 2), x(1, 3, 3, 2), x(2)], padding="SAME", stride_h=1,
-          stride_w=1, depth_multiplier=1)
-    t.add("refuse_filter_channels", [x(1, 4, 4, 3), c(1, 3, 3, 4), c(4)], padding="SAME",
-          stride_h=1, stride_w=1, depth_multiplier=1, refused=True)
+    t.add("filter_is_input", [x(1, 4, 4, 2), x(1, 3, 3, 2), x(2)],
+          padding="SAME",
+          stride_h=1,
+          stride_w=1,
+          depth_multiplier=1)
+    t.add("refuse_filter_channels",
+          [x(1, 4, 4, 3), c(1, 3, 3, 4), c(4)],
+          padding="SAME",
+          stride_h=1,
+          stride_w=1,
+          depth_multiplier=1,
+          refused=True)
     return t
 
 
-def _transpose(table, name, image, filt, out_hw, bias=False, stride=(1, 1), padding="SAME",
-               act="NONE", **kwargs):
+def _transpose(table,
+               name,
+               image,
+               filt,
+               out_hw,
+               bias=False,
+               stride=(1, 1),
+               padding="SAME",
+               act="NONE",
+               **kwargs):
     """image [n, h, w, in]; filt [out, h, w, in]."""
     inputs = [ci(image[0], *out_hw, filt[0]), c(*filt), x(*image)]
     if bias:
         inputs.append(c(filt[0]))
     version = 4 if act != "NONE" else 3 if bias else 1
-    table.add(name, inputs, padding=padding, stride_h=stride[0], stride_w=stride[1], act=act,
-              version=version, **kwargs)
+    table.add(name,
+              inputs,
+              padding=padding,
+              stride_h=stride[0],
+              stride_w=stride[1],
+              act=act,
+              version=version,
+              **kwargs)
 
 
 def transpose_conv():
@@ -131,8 +198,7 @@ def transpose_conv():
         _transpose(t, f"3x3_valid_{b}", (1, 3, 3, 2), (3, 3, 3, 2), (5, 5), bias, padding="VALID")
         _transpose(t, f"3x3_valid_stride2_{b}", (1, 3, 2, 3), (4, 3, 3, 3), (7, 5), bias, (2, 2),
                    "VALID")
-        _transpose(t, f"2x2_stride2_{b}", (1, 3, 4, 5), (3, 2, 2, 5), (6, 8), bias, (2, 2),
-                   "VALID")
+        _transpose(t, f"2x2_stride2_{b}", (1, 3, 4, 5), (3, 2, 2, 5), (6, 8), bias, (2, 2), "VALID")
         _transpose(t, f"4x4_same_stride2_{b}", (1, 3, 3, 2), (2, 4, 4, 2), (6, 6), bias, (2, 2))
         _transpose(t, f"batch2_{b}", (2, 3, 3, 2), (3, 3, 3, 2), (6, 6), bias, (2, 2))
     _transpose(t, "valid_larger_output", (1, 3, 3, 2), (2, 3, 3, 2), (8, 8), False, (2, 2), "VALID")
@@ -144,11 +210,19 @@ def transpose_conv():
     _transpose(t, "5x3", (1, 4, 3, 1), (1, 5, 3, 1), (8, 6), False, (2, 2))
     _transpose(t, "17_channels", (1, 2, 2, 17), (5, 2, 2, 17), (4, 4), True, (2, 2))
     for act in ("RELU", "RELU6", "RELU_N1_TO_1"):
-        _transpose(t, f"act_{act.lower()}", (1, 3, 3, 3), (2, 3, 3, 3), (6, 6), True, (2, 2),
+        _transpose(t,
+                   f"act_{act.lower()}", (1, 3, 3, 3), (2, 3, 3, 3), (6, 6),
+                   True, (2, 2),
                    act=act)
-    t.add("shape_is_input", [x(values=[1, 6, 6, 2], dtype="int32"), c(2, 3, 3, 2), x(1, 3, 3, 2)],
-          padding="SAME", stride_h=2, stride_w=2)
-    _transpose(t, "refuse_channels", (1, 3, 3, 3), (2, 3, 3, 2), (6, 6), False, (2, 2),
+    t.add("shape_is_input",
+          [x(values=[1, 6, 6, 2], dtype="int32"),
+           c(2, 3, 3, 2), x(1, 3, 3, 2)],
+          padding="SAME",
+          stride_h=2,
+          stride_w=2)
+    _transpose(t,
+               "refuse_channels", (1, 3, 3, 3), (2, 3, 3, 2), (6, 6),
+               False, (2, 2),
                refused=True)
     return t
 

@@ -4,8 +4,14 @@ from cases import ACTIVATIONS, Table, c, x
 
 
 def _pool(table, name, image, window, stride=(1, 1), padding="SAME", act="NONE", **kwargs):
-    table.add(name, [x(*image)], padding=padding, stride_h=stride[0], stride_w=stride[1],
-              filter_height=window[0], filter_width=window[1], act=act, **kwargs)
+    table.add(name, [x(*image)],
+              padding=padding,
+              stride_h=stride[0],
+              stride_w=stride[1],
+              filter_height=window[0],
+              filter_width=window[1],
+              act=act,
+              **kwargs)
 
 
 def _pool_table(op):
@@ -66,15 +72,27 @@ def _l2_normalization():
 
 def _local_response():
     t = Table("LOCAL_RESPONSE_NORMALIZATION")
-    for name, shape, radius, bias, alpha, beta in (
-            ("radius1", (1, 2, 3, 5), 1, 1.0, 1.0, 0.5), ("radius2", (1, 3, 2, 7), 2, 2.0, 0.5, 0.75),
-            ("radius_larger", (1, 2, 2, 3), 20, 0.0, 1.0, 0.5), ("radius0", (1, 2, 2, 4), 0, 1.0, 2.0, 1.0),
-            ("alexnet", (1, 2, 2, 16), 5, 1.0, 1e-4, 0.75), ("batch2", (2, 2, 2, 6), 2, 1.0, 4.0, 0.5),
-            ("one_channel", (1, 3, 3, 1), 2, 1.0, 1.0, 0.5), ("beta1", (1, 1, 1, 9), 3, 9.0, 4.0, 1.0)):
+    for name, shape, radius, bias, alpha, beta in (("radius1", (1, 2, 3, 5), 1, 1.0, 1.0, 0.5),
+                                                   ("radius2", (1, 3, 2, 7), 2, 2.0, 0.5, 0.75),
+                                                   ("radius_larger", (1, 2, 2, 3), 20, 0.0, 1.0,
+                                                    0.5), ("radius0", (1, 2, 2, 4), 0, 1.0, 2.0,
+                                                           1.0), ("alexnet", (1, 2, 2, 16), 5, 1.0,
+                                                                  1e-4, 0.75),
+                                                   ("batch2", (2, 2, 2, 6), 2, 1.0, 4.0,
+                                                    0.5), ("one_channel", (1, 3, 3, 1), 2, 1.0, 1.0,
+                                                           0.5), ("beta1", (1, 1, 1, 9), 3, 9.0,
+                                                                  4.0, 1.0)):
         t.add(name, [x(*shape)], radius=radius, bias=bias, alpha=alpha, beta=beta)
     return t
 
 
 def tables():
-    return [_pool_table("AVERAGE_POOL_2D"), _pool_table("MAX_POOL_2D"), _pool_table("L2_POOL_2D"),
-            _softmax(), _log_softmax(), _l2_normalization(), _local_response()]
+    return [
+        _pool_table("AVERAGE_POOL_2D"),
+        _pool_table("MAX_POOL_2D"),
+        _pool_table("L2_POOL_2D"),
+        _softmax(),
+        _log_softmax(),
+        _l2_normalization(),
+        _local_response()
+    ]

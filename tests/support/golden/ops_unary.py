@@ -6,8 +6,8 @@ from build import Graph, rng_for
 import numpy as np
 
 NAN, INF = float("nan"), float("inf")
-SHAPES = ((), (1,), (7,), (3, 5), (2, 3, 4), (1, 2, 3, 5), (17,), (2, 1, 2, 1, 3), (1, 2, 1, 2, 1, 3),
-          (0, 4))
+SHAPES = ((), (1,), (7,), (3, 5), (2, 3, 4), (1, 2, 3, 5), (17,), (2, 1, 2, 1, 3), (1, 2, 1, 2, 1,
+                                                                                    3), (0, 4))
 
 
 def _dims(shape):
@@ -51,7 +51,8 @@ def _activations():
             t.add(f"{_dims(shape)}_{'tanh' if approximate else 'erf'}", [x(*shape, lo=-4, hi=4)],
                   approximate=approximate)
         t.add(f"special_{'tanh' if approximate else 'erf'}",
-              [x(values=[0, 1, -1, 10, -10, 50, -50])], approximate=approximate)
+              [x(values=[0, 1, -1, 10, -10, 50, -50])],
+              approximate=approximate)
     tables.append(t)
     tables.append(_unary("HARD_SWISH", edges + (-3, 3, -3.5, 3.5)))
     tables.append(_unary("LOGISTIC", (0, 20, -20, 100, -100, 1e-4, INF, -INF), lo=-8, hi=8))
@@ -61,12 +62,13 @@ def _activations():
 
 def _prelu():
     t = Table("PRELU")
-    for name, shape, alpha in (
-            ("channels", (1, 3, 4, 5), (5,)), ("channels_rank3", (1, 3, 4, 5), (1, 1, 5)),
-            ("whole", (2, 3, 4), (2, 3, 4)), ("one", (3, 4), (1,)), ("scalar", (3, 4), ()),
-            ("width", (1, 3, 4, 2), (1, 4, 1)), ("height", (2, 3, 4, 2), (3, 1, 1)),
-            ("rank2", (3, 7), (7,)), ("rank1", (9,), (9,)), ("batch", (2, 2, 2, 3), (1, 1, 3)),
-            ("17_channels", (1, 2, 2, 17), (1, 1, 17))):
+    for name, shape, alpha in (("channels", (1, 3, 4, 5), (5,)), ("channels_rank3", (1, 3, 4, 5),
+                                                                  (1, 1, 5)),
+                               ("whole", (2, 3, 4), (2, 3, 4)), ("one", (3, 4), (1,)),
+                               ("scalar", (3, 4), ()), ("width", (1, 3, 4, 2), (1, 4, 1)),
+                               ("height", (2, 3, 4, 2), (3, 1, 1)), ("rank2", (3, 7), (7,)),
+                               ("rank1", (9,), (9,)), ("batch", (2, 2, 2, 3), (1, 1, 3)),
+                               ("17_channels", (1, 2, 2, 17), (1, 1, 17))):
         t.add(name, [x(*shape), c(*alpha)])
     t.add("alpha_is_input", [x(1, 2, 3, 4), x(1, 1, 4)])
     # LiteRT refuses an alpha that would widen the input.
@@ -123,17 +125,21 @@ def _cast():
 
 def _dequantize():
     t = Table("DEQUANTIZE")
-    for name, shape in (("vector", (9,)), ("image", (1, 2, 3, 5)), ("scalar", ()), ("rank5", (1, 2, 1, 2, 3))):
+    for name, shape in (("vector", (9,)), ("image", (1, 2, 3, 5)), ("scalar", ()),
+                        ("rank5", (1, 2, 1, 2, 3))):
         t.add(f"float16_{name}", [x(*shape, dtype="float16")], version=3)
-        t.add(f"int8_{name}", [x(*shape, dtype="int8", lo=-128, hi=128, quantization=((0.05,), (3,), 0))],
+        t.add(f"int8_{name}",
+              [x(*shape, dtype="int8", lo=-128, hi=128, quantization=((0.05,), (3,), 0))],
               version=2)
         t.add(f"uint8_{name}",
               [x(*shape, dtype="uint8", lo=0, hi=256, quantization=((0.1,), (128,), 0))])
-    t.add("int16", [x(9, dtype="int16", lo=-32768, hi=32768, quantization=((0.001,), (0,), 0))], version=3)
+    t.add("int16", [x(9, dtype="int16", lo=-32768, hi=32768, quantization=((0.001,), (0,), 0))],
+          version=3)
     t.add("float16_special", [x(values=[0, -0.0, 65504, 6e-8, -6e-8, INF, -INF], dtype="float16")],
           version=3)
-    t.add("int8_per_channel", [x(3, 4, dtype="int8", lo=-128, hi=128, quantization=(
-        (0.1, 0.2, 0.3), (0, 0, 0), 0))], version=5)
+    t.add("int8_per_channel",
+          [x(3, 4, dtype="int8", lo=-128, hi=128, quantization=((0.1, 0.2, 0.3), (0, 0, 0), 0))],
+          version=5)
     t.append(_half_weights("CONV_2D", (1, 4, 4, 3), (4, 3, 3, 3), bias_half=True))
     t.append(_half_weights("CONV_2D", (1, 4, 4, 3), (4, 3, 3, 3), bias_half=False))
     t.append(_half_weights("DEPTHWISE_CONV_2D", (1, 4, 4, 3), (1, 3, 3, 3), bias_half=True))
