@@ -12,7 +12,8 @@
 //     from; a `char**` or `void**` result whose comment says "owned" is released by
 //     tw_memory_free().
 //  5. Structs begin with struct_size, so that they can grow. Fill option structs by their *_init
-//     function; in structs that the library fills, set struct_size = sizeof(struct) first. A
+//     function; zero other structs that you fill, and set struct_size = sizeof(struct); set
+//     struct_size in structs that the library fills, too. A
 //     program built with an older header works with a newer library; the other way round, an option
 //     that the library does not know and that is not zero is TW_STATUS_UNSUPPORTED.
 //  6. Thread rules. [any]: any thread at any time. [one]: one thread at a time per handle; which
@@ -396,65 +397,94 @@ typedef struct tw_custom_op {
 // fine). [any]
 TW_API tw_status tw_op_register(const tw_custom_op* op);
 
-// Trainer. Re-trains the last layer of a classifier. The part before it is frozen: it runs once for
-// every example, whose embedding is kept; training works on embeddings alone. In a library built
-// without training, tw_trainer_create is TW_STATUS_UNSUPPORTED.
+// Trainer. Re-trains the last layer of a classifier with softmax cross-entropy. The part before it
+// is frozen: it runs once for every example, whose embedding is kept; training works on embeddings
+// alone. In a library built without training, tw_trainer_create is TW_STATUS_UNSUPPORTED.
 
 typedef enum tw_optimizer {
-  TW_OPTIMIZER_SGD = 0,
-  TW_OPTIMIZER_MOMENTUM = 1,
-  TW_OPTIMIZER_ADAM = 2
+  TW_OPTIMIZER_SGD = 0,  // with momentum, where that is not 0
+  TW_OPTIMIZER_ADAM = 1
 } tw_optimizer;
+
+typedef enum tw_head_init {
+  TW_HEAD_INIT_ZEROS = 0,
+  TW_HEAD_INIT_SHIPPED = 1  // start from the model's own last layer; n_classes must be the same
+} tw_head_init;
 
 typedef struct tw_trainer_options {
   size_t struct_size;
-  int64_t n_classes;       // of the new last layer, >= 2; 0: as many as the model has now
-  tw_optimizer optimizer;  // default: TW_OPTIMIZER_ADAM
-  float learning_rate;     // default: 0.01
-  float momentum;          // TW_OPTIMIZER_MOMENTUM; default 0.9
-  float beta1;             // TW_OPTIMIZER_ADAM; defaults 0.9, 0.999, 1e-8
+  int64_t n_classes;  // of the new last layer, 2 or more; 0 (default): as many as the model has now
+  const char* const* class_names;  // n_classes strings for the exported model's labels; or NULL
+  tw_head_init head_init;          // default TW_HEAD_INIT_ZEROS
+  int32_t output;                  // index of the model's output whose last layer is trained
+  tw_optimizer optimizer;          // default TW_OPTIMIZER_ADAM
+  float learning_rate;             // default 0.001
+  float momentum;                  // TW_OPTIMIZER_SGD, [0, 1); default 0
+  int32_t nesterov;                // TW_OPTIMIZER_SGD with momentum: != 0 looks ahead
+  float beta1;                     // TW_OPTIMIZER_ADAM; defaults 0.9, 0.999, 1e-8
   float beta2;
   float epsilon;
   float weight_decay;         // L2 penalty on the weights, not on the bias; default 0
-  int32_t batch_size;         // of a training step; default 32
+  int32_t batch_size;         // examples in a training step; default 32
   int32_t n_epochs;           // default 20
-  uint64_t seed;              // of first weights, shuffling and splitting; default 0
-  float validation_fraction;  // part of the examples of every class held back; [0, 1), default 0
-  int32_t keep_head;          // != 0: start from the model's own last layer (n_classes must agree)
-  int32_t extraction_batch;   // examples per run of the frozen part; 0: chosen by the library
-  size_t cache_limit_bytes;   // of embeddings kept in memory; 0: no limit
-  size_t memory_limit_bytes;  // of the frozen part's session; 0: no limit
-  int32_t n_threads;          // 0: one for each processor
+  uint64_t seed;              // of splitting and shuffling; default 1
+  float validation_fraction;  // part of every class's examples held back, [0, 1); default 0.2
+  int32_t extraction_batch;   // examples per run of the frozen part; 0 (default): chosen
+  size_t cache_limit_bytes;   // of embeddings in memory; 0 (default): no limit
+  size_t memory_limit_bytes;  // of the frozen part's session; 0 (default): no limit
+  int32_t n_threads;          // 0 (default): one for each processor; results do not depend on it
   tw_device device;
   const tw_allocator* allocator;  // NULL: the operating system's
 } tw_trainer_options;
 
+// Labelled examples, in memory or pulled one by one; borrowed for the call. Zero the struct, set
+// struct_size and n_examples, then either data to labels or read.
+typedef struct tw_examples {
+  size_t struct_size;
+  int64_t n_examples;
+  // For models of one input: the examples one after the other, each in the shape and dtype of the
+  // model's input without its batch dimension (tw_trainer_get_input), and the class of each.
+  const void* data;
+  size_t data_bytes;
+  tw_dtype dtype;
+  const int64_t* labels;
+  // Where data is NULL: called once for every index, in order. Writes the example's values for
+  // model input k to inputs[k] and its class to *out_label; another status than OK ends the call
+  // with it.
+  tw_status (*read)(void* user_data, int64_t index, void* const* inputs, size_t n_inputs,
+                    int64_t* out_label);
+  // Called after every batch of the frozen part; return 0 to go on. May be NULL.
+  int (*progress)(void* user_data, int64_t n_done, int64_t n_total);
+  void* user_data;
+} tw_examples;
+
 typedef struct tw_trainer_info {
   size_t struct_size;
+  int64_t n_inputs;  // of the model: as many buffers are given to tw_examples.read
   int64_t n_classes;
   int64_t n_features;    // size of the embedding
   int64_t n_examples;    // added so far, those held back included
-  int64_t n_validation;  // held back
+  int64_t n_validation;  // held back; 0 until training or an evaluation has begun
   int64_t n_epochs_done;
   int64_t n_steps_done;
-  size_t cache_bytes;    // embeddings in memory
-  size_t head_bytes;     // weights, bias and optimizer state
-  size_t session_bytes;  // the frozen part's arena, scratch and packed weights
+  size_t cache_bytes;  // embeddings in memory
+  size_t head_bytes;   // weights and bias
 } tw_trainer_info;
 
+// One epoch of training.
 typedef struct tw_trainer_progress {
   size_t struct_size;
   int64_t epoch;  // from 1
   int64_t n_epochs;
-  int64_t step;            // in this epoch, from 1
-  int64_t n_steps;         // of an epoch
-  int32_t epoch_done;      // 1 after the last step of an epoch: the next four are then valid
-  double train_loss;       // mean over the epoch; until epoch_done: over its steps so far
-  double train_accuracy;   // 0 to 1
-  double validation_loss;  // NaN when nothing is held back
-  double validation_accuracy;
+  int64_t n_steps_done;        // since the beginning of training
+  double train_loss;           // mean over the epoch
+  double train_accuracy;       // 0 to 1, while the weights changed
+  int32_t has_validation;      // 0: nothing is held back, and the next two are 0
+  double validation_loss;      // at the end of the epoch
+  double validation_accuracy;  // 0 to 1
+  double seconds;              // that the epoch took
 } tw_trainer_progress;
-// Called after every step; return 0 to go on, another value to stop.
+// Called after every epoch; return 0 to go on, another value to stop.
 typedef int (*tw_progress_function)(void* user_data, const tw_trainer_progress* progress);
 
 typedef struct tw_evaluation {
@@ -479,63 +509,58 @@ TW_API tw_status tw_trainer_create(const tw_model* model, const tw_trainer_optio
 // Frees the trainer, its embeddings and its memory. NULL is allowed. [one]
 TW_API void tw_trainer_free(tw_trainer* trainer);
 
-// Adds n_examples: `data` holds them one after the other, each in the shape and dtype of the
-// model's input without its batch dimension, data_bytes in all; labels[i] in [0, n_classes). The
-// frozen part runs on them now; `data` is not needed afterwards. On failure none is added. Errors:
-// CANCELLED, OUT_OF_MEMORY when cache_limit_bytes is reached. [one]
-TW_API tw_status tw_trainer_add_examples(tw_trainer* trainer, const void* data, size_t data_bytes,
-                                         tw_dtype dtype, const int64_t* labels, size_t n_examples);
+// Name, type, shape and size of model input `index` for ONE example (a batch of 1); its data is
+// NULL. Set info->struct_size first. [one]
+TW_API tw_status tw_trainer_get_input(const tw_trainer* trainer, size_t index,
+                                      tw_tensor_info* info);
 
-// Names the classes; they are written into the exported model. n_names must be n_classes; the
-// strings are copied. [one]
-TW_API tw_status tw_trainer_set_class_names(tw_trainer* trainer, const char* const* names,
-                                            size_t n_names);
+// Runs the frozen part on the examples and keeps their embeddings; on failure none is added. Labels
+// lie in [0, n_classes). May be called again until training starts. Errors: CANCELLED,
+// OUT_OF_MEMORY (cache_limit_bytes as well), NUMERIC (an embedding is not finite), and what read
+// returns. [one]
+TW_API tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples* examples);
 
-// Trains for options.n_epochs more epochs. `progress` may be NULL. The result is the same for any
-// number of threads. Errors: FAILED_PRECONDITION without examples of two classes; CANCELLED when
-// progress or tw_trainer_cancel stopped it: the weights of that moment stay and training may go on;
-// NUMERIC: the weights stay as they were before the faulty step. [one]
-TW_API tw_status tw_trainer_fit(tw_trainer* trainer, tw_progress_function progress,
-                                void* user_data);
+// Trains until n_epochs epochs are done in all (0: options.n_epochs); progress may be NULL. A stop
+// by progress is OK, with what was learnt; training may go on. The result is the same for any
+// number of threads. Errors: FAILED_PRECONDITION or INVALID_ARGUMENT without examples of two
+// classes; CANCELLED after tw_trainer_cancel; NUMERIC: the weights stay as they were before the
+// faulty step. [one]
+TW_API tw_status tw_trainer_fit(tw_trainer* trainer, int32_t n_epochs,
+                                tw_progress_function progress, void* user_data);
 
 // Makes the call in progress on this trainer, or the next one if none is, return CANCELLED soon.
 // The handle must not be freed meanwhile. [any]
 TW_API tw_status tw_trainer_cancel(tw_trainer* trainer);
 
-// Judges the present last layer on examples given as in tw_trainer_add_examples; with data NULL and
-// n_examples 0: on those held back. Set struct_size, confusion and confusion_bytes of *evaluation
-// first. Errors: FAILED_PRECONDITION when nothing is held back. [one]
-TW_API tw_status tw_trainer_evaluate(tw_trainer* trainer, const void* data, size_t data_bytes,
-                                     tw_dtype dtype, const int64_t* labels, size_t n_examples,
+// Judges the last layer as it is now on the examples, whose embeddings are not kept; NULL: on the
+// examples held back. Set struct_size, confusion and confusion_bytes of *evaluation first. Errors:
+// those of tw_trainer_add_examples; FAILED_PRECONDITION when nothing is held back. [one]
+TW_API tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples,
                                      tw_evaluation* evaluation);
 
-// Class probabilities of examples given as in tw_trainer_add_examples: n_examples x n_classes
-// floats at `probabilities`, probabilities_bytes in all. [one]
-TW_API tw_status tw_trainer_predict(tw_trainer* trainer, const void* data, size_t data_bytes,
-                                    tw_dtype dtype, size_t n_examples, float* probabilities,
-                                    size_t probabilities_bytes);
-
-// Writes the whole model with its new last layer as a .tflite file. The file appears complete or
-// not at all. Errors: IO. [one]
+// Writes the whole model with its new last layer and class names as a .tflite file. The file
+// appears complete or not at all. Errors: IO. [one]
 TW_API tw_status tw_trainer_export_file(const tw_trainer* trainer, const char* path);
 
 // The same into memory: *out_data is owned by the caller. [one]
 TW_API tw_status tw_trainer_export_memory(const tw_trainer* trainer, void** out_data,
                                           size_t* out_data_bytes);
 
-// Writes a checkpoint: weights, optimizer state, counters and shuffling state, but no examples. The
-// file appears complete or not at all. Errors: IO. [one]
-TW_API tw_status tw_trainer_save(const tw_trainer* trainer, const char* path);
+// Writes a checkpoint: weights, optimizer state, counters and the state of shuffling, but no
+// examples. The file appears complete or not at all; the one before stays as PATH.previous. Errors:
+// IO. [one]
+TW_API tw_status tw_trainer_save(tw_trainer* trainer, const char* path);
 
-// Continues from a checkpoint of the same model and options; on failure nothing is changed. Errors:
-// IO, CORRUPT, FAILED_PRECONDITION when it belongs to another model or number of classes. [one]
+// Goes back to a checkpoint of the same model, options and examples, which must have been added
+// before; training then continues as if never interrupted. On failure nothing is changed. Errors:
+// IO, CORRUPT, FAILED_PRECONDITION when it belongs to another model, options or examples. [one]
 TW_API tw_status tw_trainer_restore(tw_trainer* trainer, const char* path);
 
 // Numbers about the trainer; set info->struct_size first. [one]
 TW_API tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info);
 
-// Describes the last layer found as JSON: kind, tensor and operator names, n_features, n_classes,
-// what follows it, and the names of the classes. *out_json is owned by the caller. [one]
+// Describes the last layer found as JSON: operator, tensors, n_features, n_classes, what follows
+// it, and the class names. *out_json is owned by the caller. [one]
 TW_API tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json);
 
 #ifdef __cplusplus
