@@ -6,4 +6,6 @@ set(KERNELS_SOURCES
 )
 # Compiled once per instruction set (see cpu/cpu_kernels.h).
 set(KERNELS_ISA_SOURCES
+  cpu/depthwise_isa.cc
+  cpu/gemm_isa.cc
 )

@@ -1,0 +1,55 @@
+// GEMM with packed weights: C[m x n] = act(A[m x k] * W[n x k]^T + bias + residual), all float32.
+//
+// A is read row by row where it lies (activations are never repacked); W is packed once into panels
+// of a few vectors of columns, [panel][k][columns], the last panel padded with zeros. Every element
+// is one chain of multiply-adds over k in ascending order, whatever the tile that computes it, so
+// the cut into tiles and threads never changes a bit.
+#ifndef TOPWORK_KERNELS_CPU_GEMM_H_
+#define TOPWORK_KERNELS_CPU_GEMM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace topwork {
+
+// W as it lies in memory: element (column n, depth k) is data[n * stride_n + k * stride_k].
+struct GemmWeights {
+  const float* data = nullptr;
+  int64_t stride_n = 0;
+  int64_t stride_k = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+};
+
+// One rectangle of C: rows [0, m) and the columns of panels [panel_begin, panel_end). Pointers and
+// strides (in elements) are those of row 0, column 0.
+struct GemmTask {
+  const float* a = nullptr;
+  int64_t lda = 0;
+  const float* packed = nullptr;
+  const float* bias = nullptr;      // n values, or null
+  const float* residual = nullptr;  // m x n, or null; may be equal to c (then ldr == ldc)
+  int64_t ldr = 0;
+  float* c = nullptr;
+  int64_t ldc = 0;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t panel_begin = 0, panel_end = 0;
+  float lo = 0.0f, hi = 0.0f;  // the result is clamped to [lo, hi]; NaN passes through
+};
+
+// One instruction set's functions. They allocate nothing and may run on any thread.
+struct GemmKernels {
+  const char* tag;  // names the packed layout: equal tags, equal layouts
+  int rows;         // rows of a register tile: good block heights are multiples of it
+  int max_columns;  // columns of the widest panel
+  int64_t (*n_panels)(int64_t n);
+  // Elements (not bytes) of the packed form; n and k ≥ 0 and their product must fit int64.
+  int64_t (*packed_size)(int64_t n, int64_t k);
+  // Packs panels [panel_begin, panel_end) into their places in `packed`.
+  void (*pack)(const GemmWeights& weights, int64_t panel_begin, int64_t panel_end, float* packed);
+  void (*run)(const GemmTask& task);
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_GEMM_H_

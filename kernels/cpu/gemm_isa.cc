@@ -1,0 +1,163 @@
+// The packed GEMM's register tiles: kRows x (up to kMaxVectors vectors) accumulators held in
+// registers over the whole depth, A broadcast element by element, W streamed from its panel.
+//
+// Columns are shared out evenly over as few panels as kMaxVectors allows, rows likewise over as few
+// tiles as kRows allows: 49 rows are 7 x 7, never 6 x 8 + 1.
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/simd.h"
+
+namespace topwork {
+namespace TW_ISA {
+namespace {
+
+constexpr int kRows = kVectorRegisters == 32 ? 8 : 6;
+constexpr int kMaxVectors = kVectorRegisters == 32 ? 3 : 2;
+
+// Where a panel lies: its first vector of columns and its number of vectors.
+struct Panel {
+  int64_t vector = 0;
+  int n_vectors = 0;
+};
+
+int64_t Vectors(int64_t n) { return (n + kLanes - 1) / kLanes; }
+
+int64_t NPanels(int64_t n) { return (Vectors(n) + kMaxVectors - 1) / kMaxVectors; }
+
+int64_t PackedSize(int64_t n, int64_t k) { return Vectors(n) * kLanes * k; }
+
+Panel PanelAt(int64_t n, int64_t index) {
+  const int64_t vectors = Vectors(n), panels = NPanels(n);
+  const int64_t each = vectors / panels, wider = vectors % panels;
+  Panel panel;
+  panel.vector = index * each + (index < wider ? index : wider);
+  panel.n_vectors = static_cast<int>(each + (index < wider ? 1 : 0));
+  return panel;
+}
+
+void Pack(const GemmWeights& weights, int64_t panel_begin, int64_t panel_end, float* packed) {
+  for (int64_t p = panel_begin; p < panel_end; ++p) {
+    const Panel panel = PanelAt(weights.n, p);
+    const int64_t width = panel.n_vectors * kLanes;
+    const int64_t n0 = panel.vector * kLanes;
+    float* out = packed + n0 * weights.k;
+    for (int64_t j = 0; j < width; ++j) {
+      const bool inside = n0 + j < weights.n;
+      const float* column = weights.data + (inside ? (n0 + j) * weights.stride_n : 0);
+      for (int64_t k = 0; k < weights.k; ++k) {
+        out[k * width + j] = inside ? column[k * weights.stride_k] : 0.0f;
+      }
+    }
+  }
+}
+
+// One register tile: rows [row, row + kM) of A and columns [n0, n0 + kN * kLanes), all inside C and
+// without a residual.
+template <int kM, int kN>
+void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
+  const float* a[kM];
+  Vec acc[kM][kN];
+  for (int m = 0; m < kM; ++m) {
+    a[m] = t.a + (row + m) * t.lda;
+    for (int j = 0; j < kN; ++j) acc[m][j] = Vec{};
+  }
+  const int64_t depth = t.k;
+  for (int64_t k = 0; k < depth; ++k) {
+    Vec wv[kN];
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) wv[j] = Load(w + j * kLanes);
+    w += kN * kLanes;
+#pragma GCC unroll 16
+    for (int m = 0; m < kM; ++m) {
+      const float x = a[m][k];
+#pragma GCC unroll 4
+      for (int j = 0; j < kN; ++j) acc[m][j] += wv[j] * x;
+    }
+  }
+  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) {
+    const int64_t n = n0 + j * kLanes;
+    const Vec bias = t.bias != nullptr ? Load(t.bias + n) : Vec{};
+#pragma GCC unroll 16
+    for (int m = 0; m < kM; ++m) {
+      Store(t.c + (row + m) * t.ldc + n, Clamp(acc[m][j] + bias, lo, hi));
+    }
+  }
+}
+
+using TileFunction = void (*)(const GemmTask&, const float*, int64_t, int64_t);
+
+// kTiles[vectors - 1][rows - 1].
+#define TW_TILES_6(n) Tile<1, n>, Tile<2, n>, Tile<3, n>, Tile<4, n>, Tile<5, n>, Tile<6, n>
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define TW_TILES(n) \
+  { TW_TILES_6(n), Tile<7, n>, Tile<8, n> }
+const TileFunction kTiles[kMaxVectors][kRows] = {TW_TILES(1), TW_TILES(2), TW_TILES(3)};
+#else
+#define TW_TILES(n) \
+  { TW_TILES_6(n) }
+const TileFunction kTiles[kMaxVectors][kRows] = {TW_TILES(1), TW_TILES(2)};
+#endif
+#undef TW_TILES
+#undef TW_TILES_6
+
+// A tile whose columns end inside a vector, or that has a residual: the bare products go to a
+// buffer, from which bias, residual and clamp are applied.
+void GeneralTile(const GemmTask& t, TileFunction tile, const float* w, int64_t row, int rows,
+                 int64_t n0, int n_vectors) {
+  alignas(kVectorBytes) float products[kRows * kMaxVectors * kLanes];
+  GemmTask bare = t;
+  bare.a = t.a + row * t.lda;
+  bare.bias = nullptr;
+  bare.c = products;
+  bare.ldc = n_vectors * kLanes;
+  bare.lo = -__builtin_inff();
+  bare.hi = __builtin_inff();
+  tile(bare, w, 0, 0);
+  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+  for (int j = 0; j < n_vectors; ++j) {
+    const int64_t n = n0 + j * kLanes;
+    const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
+    const Vec bias = t.bias != nullptr ? LoadFirst(t.bias + n, count) : Vec{};
+    for (int m = 0; m < rows; ++m) {
+      Vec v = Load(products + (m * n_vectors + j) * kLanes) + bias;
+      if (t.residual != nullptr) v += LoadFirst(t.residual + (row + m) * t.ldr + n, count);
+      StoreFirst(t.c + (row + m) * t.ldc + n, Clamp(v, lo, hi), count);
+    }
+  }
+}
+
+void Run(const GemmTask& task) {
+  if (task.m <= 0) return;
+  const int64_t n_tiles = (task.m + kRows - 1) / kRows;
+  const int64_t each = task.m / n_tiles, taller = task.m % n_tiles;
+  for (int64_t p = task.panel_begin; p < task.panel_end; ++p) {
+    const Panel panel = PanelAt(task.n, p);
+    const int64_t n0 = panel.vector * kLanes;
+    const float* w = task.packed + n0 * task.k;
+    const TileFunction* tiles = kTiles[panel.n_vectors - 1];
+    const bool general = task.residual != nullptr || n0 + panel.n_vectors * kLanes > task.n;
+    int64_t row = 0;
+    for (int64_t i = 0; i < n_tiles; ++i) {
+      const int rows = static_cast<int>(each + (i < taller ? 1 : 0));
+      if (general) {
+        GeneralTile(task, tiles[rows - 1], w, row, rows, n0, panel.n_vectors);
+      } else {
+        tiles[rows - 1](task, w, row, n0);
+      }
+      row += rows;
+    }
+  }
+}
+
+#define TW_STRING_INNER(x) #x
+#define TW_STRING(x) TW_STRING_INNER(x)
+
+}  // namespace
+
+extern const GemmKernels kGemmKernels;
+const GemmKernels kGemmKernels = {
+    "gemm f32 " TW_STRING(TW_ISA), kRows, kMaxVectors* kLanes, NPanels, PackedSize, Pack, Run};
+
+}  // namespace TW_ISA
+}  // namespace topwork

@@ -1,0 +1,92 @@
+// Vectors of the instruction set a *_isa.cc file is compiled for; included by those files only.
+//
+// Built on the vector extension that gcc and clang share, so one source serves SSE2, AVX2, AVX-512
+// and NEON. Everything is inside the instruction set's own namespace and always inlined: no symbol
+// of one instruction set can be linked into another.
+#ifndef TOPWORK_KERNELS_CPU_SIMD_H_
+#define TOPWORK_KERNELS_CPU_SIMD_H_
+
+#include <cstdint>
+
+#ifndef TW_ISA
+#error "simd.h is for files compiled once per instruction set (KERNELS_ISA_SOURCES)"
+#endif
+
+#define TW_INLINE static inline __attribute__((always_inline))
+
+namespace topwork {
+namespace TW_ISA {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+constexpr int kLanes = kVectorBytes / 4;
+
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int kVectorRegisters = 32;
+#else
+constexpr int kVectorRegisters = 16;
+#endif
+
+typedef float Vec __attribute__((vector_size(kVectorBytes)));
+
+TW_INLINE Vec Load(const float* p) {
+  Vec v;
+  __builtin_memcpy(&v, p, sizeof(v));
+  return v;
+}
+TW_INLINE void Store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof(v)); }
+
+// Copies `count` < 2 * kLanes floats in power-of-two pieces (a call to memcpy costs more).
+TW_INLINE void CopyFew(float* to, const float* from, int count) {
+  int i = 0;
+  if (kLanes >= 16 && (count & 16) != 0) {
+    __builtin_memcpy(to, from, 64);
+    i = 16;
+  }
+  if (kLanes >= 8 && (count & 8) != 0) {
+    __builtin_memcpy(to + i, from + i, 32);
+    i += 8;
+  }
+  if ((count & 4) != 0) {
+    __builtin_memcpy(to + i, from + i, 16);
+    i += 4;
+  }
+  if ((count & 2) != 0) {
+    __builtin_memcpy(to + i, from + i, 8);
+    i += 2;
+  }
+  if ((count & 1) != 0) to[i] = from[i];
+}
+
+// The first `count` ≤ kLanes lanes; the others are zero on loading and kept on storing.
+TW_INLINE Vec LoadFirst(const float* p, int count) {
+  if (count >= kLanes) return Load(p);
+  float lanes[kLanes] = {};
+  CopyFew(lanes, p, count);
+  return Load(lanes);
+}
+TW_INLINE void StoreFirst(float* p, Vec v, int count) {
+  if (count >= kLanes) {
+    Store(p, v);
+    return;
+  }
+  float lanes[kLanes];
+  Store(lanes, v);
+  CopyFew(p, lanes, count);
+}
+
+// Clamps to [lo, hi] as max then min; a NaN stays a NaN.
+TW_INLINE Vec Clamp(Vec v, Vec lo, Vec hi) {
+  v = lo > v ? lo : v;
+  return hi < v ? hi : v;
+}
+
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_SIMD_H_
