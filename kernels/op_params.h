@@ -37,6 +37,7 @@ struct OpParams {
   int32_t dilation_h = 1, dilation_w = 1;
   int32_t filter_h = 1, filter_w = 1;  // pooling windows
   int32_t depth_multiplier = 1;
+  bool fused_residual = false;  // input 3 is added before the activation (set by fusion only)
 
   // Axes and reductions.
   int32_t axis = 0;
@@ -75,7 +76,8 @@ struct OpParams {
   // Control flow and state.
   int32_t subgraph = -1, else_subgraph = -1;  // CALL/IF.then/WHILE.cond; IF.else/WHILE.body
 
-  // A custom operator's own bytes (owned by the model).
+  // A custom operator's name and its own bytes, both in the model's memory.
+  const char* custom_name = nullptr;
   Span<const uint8_t> custom_options;
 };
 

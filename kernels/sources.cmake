@@ -1,5 +1,6 @@
 # Compiled once.
 set(KERNELS_SOURCES
+  custom_ops.cc
   kernel.cc
   op_table.cc
   cpu/dispatch.cc
