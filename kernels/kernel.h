@@ -29,6 +29,17 @@ struct OpState {
 
 class PrepareContext {
  public:
+  struct Pair {
+    int input = -1;
+    int output = -1;
+  };
+  struct View {
+    int input = -1;
+    int output = -1;
+    size_t input_offset = 0;   // AllowView
+    size_t output_offset = 0;  // AllowInsideOutput
+  };
+
   virtual ~PrepareContext() = default;
 
   const OpParams& params() const { return *params_; }
@@ -105,16 +116,6 @@ class PrepareContext {
   virtual std::string InputName(int i) const = 0;
 
  protected:
-  struct Pair {
-    int input = -1;
-    int output = -1;
-  };
-  struct View {
-    int input = -1;
-    int output = -1;
-    size_t input_offset = 0;   // AllowView
-    size_t output_offset = 0;  // AllowInsideOutput
-  };
   const OpParams* params_ = nullptr;
   const CpuKernels* cpu_ = nullptr;
   int max_threads_ = 1;

@@ -4,4 +4,5 @@ set(BASE_SOURCES
   buffer.cc
   thread_pool.cc
   sha256.cc
+  json.cc
 )

@@ -36,12 +36,13 @@ struct PlanValue {
   std::string name;
   TensorView view;  // data is set for constants only
   bool constant = false;
+  bool deferred = false;  // made by a deferred op: shape and memory are known only at run time
   // Where it lives: bytes [offset, offset + bytes) of the block of value `root` (itself when it is
   // not a view of another value).
   int root = -1;
   size_t root_offset = 0;
   // Roots only: arena offset and the steps [first, last] during which its memory is taken.
-  // Graph inputs and outputs live during the whole run.
+  // Graph inputs live during the whole run, outputs until its end.
   int64_t arena_offset = -1;  // −1: not in the arena (constant, or deferred)
   int first_step = 0;
   int last_step = 0;
@@ -60,8 +61,7 @@ struct Step {
   std::string reason;  // why it is not on a better backend; empty when it is
   std::string fused;   // what was fused into it: "RELU6, PAD"
   int file_index = -1;
-  std::string Where() const;  // "operator #12 CONV_2D (output 'block1/conv')"
-  std::string output_name;
+  std::string where;  // "operator #12 CONV_2D (output 'block1/conv')", for messages
 };
 
 struct Plan {

@@ -1,2 +1,10 @@
 set(PLAN_SOURCES
+  work_graph.cc
+  prepare.cc
+  fold.cc
+  fuse.cc
+  memory.cc
+  alias.cc
+  build_plan.cc
+  print_plan.cc
 )

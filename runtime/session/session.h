@@ -79,6 +79,7 @@ class Session {
  private:
   struct Impl;
   Session();
+  Status CheckBindings(const Plan& plan) const;
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Plan> plan_;
   SessionOptions options_;

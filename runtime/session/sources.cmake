@@ -1,2 +1,4 @@
 set(SESSION_SOURCES
+  session.cc
+  deferred.cc
 )

@@ -1,0 +1,143 @@
+// BuildPlan: the walk from a verified model to steps with memory.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "runtime/plan/alias.h"
+#include "runtime/plan/memory.h"
+#include "runtime/plan/prepare.h"
+#include "runtime/plan/work_graph.h"
+
+namespace topwork {
+namespace {
+
+// Prepares every op for good, and makes the steps.
+Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
+                 std::set<int>* needed_constants, Plan* plan) {
+  for (size_t i = 0; i < graph->first_deferred; ++i) {
+    const WorkOp& work = graph->ops[i];
+    PlanPrepareContext context = MakeContext(*graph, work.op, PackMode::kPack);
+    TW_RETURN_IF_ERROR(context.Prepare(*work.op.def));
+    const std::vector<int>& released = context.released_inputs();
+    for (size_t k = 0; k < work.op.inputs.size(); ++k) {
+      if (std::find(released.begin(), released.end(), static_cast<int>(k)) == released.end()) {
+        needed_constants->insert(work.op.inputs[k]);
+      }
+    }
+    for (size_t o = 0; o < work.op.outputs.size(); ++o) {
+      if (work.op.outputs[o] < 0) continue;
+      graph->views[static_cast<size_t>(work.op.outputs[o])].shape = context.outputs()[o].shape;
+    }
+    Step step;
+    step.def = work.op.def;
+    step.params = work.op.params;
+    step.inputs = work.op.inputs;
+    step.outputs = work.op.outputs;
+    step.state = context.state();
+    step.packed = context.packed();
+    step.scratch_bytes = context.scratch_bytes();
+    step.variant = context.variant();
+    step.fused = work.fused;
+    step.file_index = work.op.file_index;
+    step.where = context.Where();
+    plan->scratch_bytes = std::max(plan->scratch_bytes, AlignUp(step.scratch_bytes));
+    plan->steps.push_back(std::move(step));
+    offers->push_back({context.in_place(), context.views(), context.inside_output()});
+  }
+  return Status::Ok();
+}
+
+void MakeValues(const WorkGraph& graph, const std::set<int>& needed_constants, Plan* plan) {
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    PlanValue value;
+    value.name = graph.values[v].name;
+    value.view = graph.views[v];
+    value.constant = value.view.data != nullptr;
+    if (value.constant && graph.values[v].owned != nullptr) {
+      if (needed_constants.count(static_cast<int>(v)) != 0) {
+        plan->owned.push_back(graph.values[v].owned);
+        plan->owned_bytes += graph.values[v].owned->size();
+      } else {
+        value.view.data = nullptr;  // its packed form is all that run() reads
+      }
+    }
+    plan->values.push_back(std::move(value));
+  }
+}
+
+void AssignArena(Plan* plan) {
+  std::vector<MemoryBlock> blocks;
+  std::vector<int> owners;
+  for (size_t v = 0; v < plan->values.size(); ++v) {
+    const PlanValue& value = plan->values[v];
+    if (value.constant || value.root != static_cast<int>(v) || value.last_step < 0) continue;
+    blocks.push_back({value.view.bytes(), value.first_step, value.last_step, 0});
+    owners.push_back(static_cast<int>(v));
+  }
+  plan->arena_bytes = PlanMemory(&blocks);
+  plan->live_bytes = LargestLiveSet(blocks);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    plan->values[static_cast<size_t>(owners[i])].arena_offset =
+        static_cast<int64_t>(blocks[i].offset);
+  }
+}
+
+Status CheckMemoryLimit(const Plan& plan, size_t limit) {
+  const size_t total = plan.arena_bytes + plan.scratch_bytes + plan.packed_bytes + plan.owned_bytes;
+  if (limit == 0 || total <= limit) return Status::Ok();
+  return OutOfMemory(
+      "the plan needs %zu bytes (activations %zu, scratch %zu, packed weights %zu, constants %zu); "
+      "the memory limit is %zu",
+      total, plan.arena_bytes, plan.scratch_bytes, plan.packed_bytes, plan.owned_bytes, limit);
+}
+
+// Values that deferred ops make get their memory while the session runs.
+void ExcludeDeferred(Plan* plan) {
+  for (const Op& op : plan->deferred) {
+    for (int v : op.outputs) {
+      if (v < 0) continue;
+      PlanValue& value = plan->values[static_cast<size_t>(v)];
+      value.deferred = true;
+      value.first_step = 0;
+      value.last_step = -1;
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
+                                              const PlanOptions& options) {
+  TW_ASSIGN_OR_RETURN(WorkGraph graph, MakeWorkGraph(*model, options));
+  TW_RETURN_IF_ERROR(InferAndFold(&graph));
+  RemoveDeadOps(&graph);
+  if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
+
+  auto plan = std::make_shared<Plan>();
+  plan->model = std::move(model);
+  plan->subgraph = options.subgraph;
+  plan->inputs = graph.inputs;
+  plan->outputs = graph.outputs;
+  std::vector<SharingOffer> offers;
+  std::set<int> needed_constants(graph.outputs.begin(), graph.outputs.end());
+  for (size_t i = graph.first_deferred; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[i].op;
+    needed_constants.insert(op.inputs.begin(), op.inputs.end());
+    plan->deferred.push_back(op);
+  }
+  TW_RETURN_IF_ERROR(MakeSteps(&graph, &offers, &needed_constants, plan.get()));
+  MakeValues(graph, needed_constants, plan.get());
+  AssignViews(offers, options.optimize, plan.get());
+  ExcludeDeferred(plan.get());
+  AssignArena(plan.get());
+  std::set<const Buffer*> distinct;
+  for (const Step& step : plan->steps) {
+    for (const std::shared_ptr<const Buffer>& block : step.packed) {
+      if (distinct.insert(block.get()).second) plan->packed_bytes += block->size();
+    }
+  }
+  TW_RETURN_IF_ERROR(CheckMemoryLimit(*plan, options.memory_limit_bytes));
+  return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+}  // namespace topwork

@@ -1,0 +1,160 @@
+// Shape inference and constant folding in one forward walk: each op is prepared with the shapes
+// known so far; one whose inputs are all known is run at once and replaced by its result.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/plan/prepare.h"
+#include "runtime/plan/step_run.h"
+#include "runtime/plan/work_graph.h"
+
+namespace topwork {
+namespace {
+
+// A folded constant may be this much larger than the inputs it came from, and at least kFreeBytes:
+// fp16 and int8 weights become float32, but a BROADCAST_TO of one number to a gigabyte stays at run
+// time.
+constexpr size_t kMaxGrowth = 4;
+constexpr size_t kFreeBytes = size_t{1} << 20;
+
+bool OnlyNeedsShapes(OpCode code) {
+  return code == OpCode::kShape || code == OpCode::kRank || code == OpCode::kZerosLike;
+}
+
+bool CanFold(const WorkGraph& graph, const Op& op, const std::vector<TensorView>& outputs) {
+  if (op.code == OpCode::kCustom || op.outputs.empty()) return false;
+  size_t in_bytes = 0, out_bytes = 0;
+  for (int v : op.inputs) {
+    if (v < 0) continue;
+    const TensorView& view = graph.views[static_cast<size_t>(v)];
+    const bool known = view.data != nullptr || view.shape.NumElements() == 0;
+    if (!known && !OnlyNeedsShapes(op.code)) return false;
+    if (graph.values[static_cast<size_t>(v)].is_variable) return false;
+    in_bytes += view.bytes();
+  }
+  for (const TensorView& view : outputs) out_bytes += view.bytes();
+  if (DTypeBits(outputs[0].dtype) == 0) return false;
+  return out_bytes <= std::max(kFreeBytes, kMaxGrowth * in_bytes);
+}
+
+// Runs the prepared op into new owned constants.
+Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph) {
+  std::vector<TensorView> out_views = context.outputs();
+  std::vector<std::shared_ptr<Buffer>> buffers;
+  for (TensorView& view : out_views) {
+    TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(std::max<size_t>(view.bytes(), 1),
+                                                        "a folded constant", *graph->allocator));
+    buffers.push_back(std::make_shared<Buffer>(std::move(buffer)));
+    view.data = buffers.back()->data();
+  }
+  std::vector<const TensorView*> in;
+  for (int v : op.inputs) in.push_back(v < 0 ? nullptr : &graph->views[static_cast<size_t>(v)]);
+  std::vector<TensorView*> out;
+  for (TensorView& view : out_views) out.push_back(&view);
+  TW_ASSIGN_OR_RETURN(Buffer scratch, Buffer::Allocate(context.scratch_bytes(), "scratch memory",
+                                                       *graph->allocator));
+  ThreadPool pool(1);
+  RunContext run;
+  run.params = &op.params;
+  run.inputs = {in.data(), in.size()};
+  run.outputs = {out.data(), out.size()};
+  run.state = context.state().get();
+  run.scratch = scratch.as<uint8_t>();
+  run.pool = &pool;
+  run.cpu = graph->cpu;
+  TW_RETURN_IF_ERROR(RunStep(*op.def, run, context.Where()));
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    const size_t v = static_cast<size_t>(op.outputs[i]);
+    graph->views[v].shape = out_views[i].shape;
+    graph->views[v].data = buffers[i]->data();
+    graph->values[v].data = buffers[i]->data();
+    graph->values[v].owned = buffers[i];
+    if (op.code == OpCode::kDequantize) {
+      const size_t source = static_cast<size_t>(op.inputs[0]);
+      if (graph->values[source].owned == nullptr) graph->origin[v] = graph->values[source].data;
+    }
+  }
+  return Status::Ok();
+}
+
+Status RefuseUnsupported(const WorkGraph& graph) {
+  std::string list;
+  int n = 0;
+  for (const WorkOp& work : graph.ops) {
+    const Op& op = work.op;
+    std::string why;
+    if (op.def == nullptr) {
+      why = op.code == OpCode::kCustom ? "custom operator; register it before the model is used"
+                                       : "Topwork has no such operator yet";
+    } else if (op.version > op.def->max_version) {
+      why = StrFormat("version %d; Topwork has versions up to %d", op.version, op.def->max_version);
+    }
+    if (why.empty() || list.find(StrFormat("%s (", op.name())) != std::string::npos) continue;
+    if (++n > 8) continue;
+    if (!list.empty()) list += "; ";
+    list += StrFormat("%s (%s, first at operator #%d)", op.name(), why.c_str(), op.file_index);
+  }
+  if (n == 0) return Status::Ok();
+  if (n > 8) list += StrFormat("; and %d more", n - 8);
+  return Unsupported("the model needs operators that are not supported: %s", list.c_str());
+}
+
+}  // namespace
+
+std::vector<const TensorView*> InputViews(const WorkGraph& graph, const Op& op) {
+  std::vector<const TensorView*> views;
+  for (int v : op.inputs) views.push_back(v < 0 ? nullptr : &graph.views[static_cast<size_t>(v)]);
+  return views;
+}
+
+PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mode) {
+  std::vector<TensorView> declared;
+  std::vector<const std::string*> names;
+  std::vector<const void*> keys;
+  for (int v : op.outputs) {
+    TensorView view;
+    if (v >= 0) {
+      view = graph.views[static_cast<size_t>(v)];
+      view.data = nullptr;
+    }
+    declared.push_back(view);
+  }
+  for (int v : op.inputs) {
+    const size_t at = static_cast<size_t>(std::max(v, 0));
+    names.push_back(v < 0 ? nullptr : &graph.values[at].name);
+    keys.push_back(
+        v < 0 ? nullptr
+              : (graph.values[at].owned == nullptr ? graph.values[at].data : graph.origin[at]));
+  }
+  PlanPrepareContext context(op, InputViews(graph, op), std::move(declared), std::move(names),
+                             graph.Where(op), *graph.cpu, graph.max_threads);
+  context.SetPacking(mode, &graph.model->pack_cache(), std::move(keys), *graph.allocator);
+  return context;
+}
+
+Status InferAndFold(WorkGraph* graph) {
+  TW_RETURN_IF_ERROR(RefuseUnsupported(*graph));
+  for (size_t i = 0; i < graph->ops.size(); ++i) {
+    const Op& op = graph->ops[i].op;
+    PlanPrepareContext context = MakeContext(*graph, op, PackMode::kShapesOnly);
+    const Status status = context.Prepare(*op.def);
+    if (!status.ok() && context.unknown_value_input() >= 0) {
+      graph->first_deferred = i;
+      return Status::Ok();
+    }
+    TW_RETURN_IF_ERROR(status);
+    for (size_t o = 0; o < op.outputs.size(); ++o) {
+      if (op.outputs[o] < 0) continue;
+      graph->views[static_cast<size_t>(op.outputs[o])].shape = context.outputs()[o].shape;
+    }
+    if (!CanFold(*graph, op, context.outputs())) continue;
+    PlanPrepareContext packed = MakeContext(*graph, op, PackMode::kPack);
+    TW_RETURN_IF_ERROR(packed.Prepare(*op.def));
+    TW_RETURN_IF_ERROR(FoldOp(op, packed, graph));
+    graph->ops[i].dead = true;
+  }
+  graph->first_deferred = graph->ops.size();
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,285 @@
+// Fusion: rewrites that save a pass over memory. Every rewrite needs the intermediate value to have
+// one reader, so that no output of the graph changes.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "runtime/plan/work_graph.h"
+
+namespace topwork {
+namespace {
+
+bool HasResidualInput(OpCode code) {
+  return code == OpCode::kConv2d || code == OpCode::kDepthwiseConv2d ||
+         code == OpCode::kFullyConnected;
+}
+
+bool HasActivation(OpCode code) {
+  switch (code) {
+    case OpCode::kConv2d:
+    case OpCode::kDepthwiseConv2d:
+    case OpCode::kFullyConnected:
+    case OpCode::kTransposeConv:
+    case OpCode::kAdd:
+    case OpCode::kSub:
+    case OpCode::kMul:
+    case OpCode::kDiv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Activation ActivationOf(OpCode code) {
+  switch (code) {
+    case OpCode::kRelu:
+      return Activation::kRelu;
+    case OpCode::kRelu6:
+      return Activation::kRelu6;
+    case OpCode::kReluN1To1:
+      return Activation::kReluN1To1;
+    default:
+      return Activation::kNone;
+  }
+}
+
+class Fuser {
+ public:
+  explicit Fuser(WorkGraph* graph) : graph_(*graph) {}
+
+  Status Run() {
+    for (size_t i = 0; i < graph_.first_deferred; ++i) {
+      if (graph_.ops[i].dead) continue;
+      FusePad(i);
+      TW_RETURN_IF_ERROR(FuseScaleShift(i));
+      FuseResidual(i);
+      FuseActivation(i);
+    }
+    return Status::Ok();
+  }
+
+ private:
+  const TensorView& View(int v) const { return graph_.views[static_cast<size_t>(v)]; }
+  Op& OpAt(int i) { return graph_.ops[static_cast<size_t>(i)].op; }
+
+  // The op that makes v when v has no other reader and op's result is float; otherwise −1.
+  int SoleProducer(int v) const {
+    if (v < 0 || View(v).dtype != DType::kFloat32 || graph_.CountUses(v) != 1) return -1;
+    const int producer = graph_.Producer(v);
+    if (producer < 0 || graph_.ops[static_cast<size_t>(producer)].op.outputs.size() != 1) return -1;
+    return producer;
+  }
+
+  // `producer` now makes what op i made; op i is gone.
+  void Absorb(int producer, size_t i, const std::string& what) {
+    WorkOp& kept = graph_.ops[static_cast<size_t>(producer)];
+    WorkOp& gone = graph_.ops[i];
+    kept.op.outputs = gone.op.outputs;
+    kept.fused += (kept.fused.empty() ? "" : ", ") + what;
+    if (!gone.fused.empty()) kept.fused += ", " + gone.fused;
+    gone.dead = true;
+  }
+
+  void FuseActivation(size_t i) {
+    if (graph_.ops[i].dead) return;
+    const Op& op = graph_.ops[i].op;
+    const Activation activation = ActivationOf(op.code);
+    if (activation == Activation::kNone || op.inputs.size() != 1) return;
+    const int producer = SoleProducer(op.inputs[0]);
+    if (producer < 0 || !HasActivation(OpAt(producer).code)) return;
+    if (OpAt(producer).params.activation != Activation::kNone) return;
+    OpAt(producer).params.activation = activation;
+    Absorb(producer, i, op.name());
+  }
+
+  // PAD with zeros of height and width only, before a convolution without padding of its own.
+  void FusePad(size_t i) {
+    Op& op = graph_.ops[i].op;
+    if (op.code != OpCode::kConv2d && op.code != OpCode::kDepthwiseConv2d) return;
+    if (op.params.padding != Padding::kValid || op.params.has_explicit_padding) return;
+    const int producer = SoleProducer(op.inputs[0]);
+    if (producer < 0) return;
+    const Op& pad = OpAt(producer);
+    if (pad.code != OpCode::kPad && pad.code != OpCode::kPadv2) return;
+    int64_t amounts[8];
+    if (!ReadPaddings(pad, amounts)) return;
+    op.params.has_explicit_padding = true;
+    op.params.pad_top = static_cast<int32_t>(amounts[2]);
+    op.params.pad_bottom = static_cast<int32_t>(amounts[3]);
+    op.params.pad_left = static_cast<int32_t>(amounts[4]);
+    op.params.pad_right = static_cast<int32_t>(amounts[5]);
+    op.inputs[0] = pad.inputs[0];
+    std::string& fused = graph_.ops[i].fused;
+    fused += (fused.empty() ? "" : ", ") + std::string(pad.name());
+    graph_.ops[static_cast<size_t>(producer)].dead = true;
+  }
+
+  bool ReadPaddings(const Op& pad, int64_t* amounts) const {
+    const TensorView& input = View(pad.inputs[0]);
+    const TensorView& paddings = View(pad.inputs[1]);
+    if (input.shape.rank() != 4 || paddings.data == nullptr || paddings.shape.NumElements() != 8) {
+      return false;
+    }
+    for (size_t k = 0; k < 8; ++k) {
+      amounts[k] =
+          paddings.dtype == DType::kInt64 ? paddings.as<int64_t>()[k] : paddings.as<int32_t>()[k];
+      if (amounts[k] < 0 || amounts[k] > INT32_MAX) return false;
+    }
+    if (pad.code == OpCode::kPadv2) {
+      const TensorView& value = View(pad.inputs[2]);
+      if (value.data == nullptr || value.as<float>()[0] != 0.0f) return false;
+    }
+    return amounts[0] == 0 && amounts[1] == 0 && amounts[6] == 0 && amounts[7] == 0;
+  }
+
+  // y = conv(x) * c, / c, + c or − c with a constant per channel goes into the weights and the
+  // bias.
+  Status FuseScaleShift(size_t i) {
+    const Op op = graph_.ops[i].op;
+    const bool scales = op.code == OpCode::kMul || op.code == OpCode::kDiv;
+    const bool shifts = op.code == OpCode::kAdd || op.code == OpCode::kSub;
+    if ((!scales && !shifts) || op.inputs.size() != 2) return Status::Ok();
+    const bool swapped = graph_.IsConstant(op.inputs[0]);
+    if (swapped && (op.code == OpCode::kDiv || op.code == OpCode::kSub)) return Status::Ok();
+    const int constant = op.inputs[swapped ? 0 : 1];
+    const int producer = SoleProducer(op.inputs[swapped ? 1 : 0]);
+    if (producer < 0 || !graph_.IsConstant(constant)) return Status::Ok();
+    const Op& conv = OpAt(producer);
+    if (!HasResidualInput(conv.code) || conv.params.fused_residual ||
+        conv.params.activation != Activation::kNone || !ConstantWeights(conv)) {
+      return Status::Ok();
+    }
+    const int32_t channels = View(conv.outputs[0]).shape.back();
+    std::vector<float> values;
+    if (!PerChannel(View(constant), channels, View(conv.outputs[0]).shape, &values)) {
+      return Status::Ok();
+    }
+    if (View(op.outputs[0]).shape != View(conv.outputs[0]).shape) return Status::Ok();
+    if (op.code == OpCode::kDiv) {
+      for (float& value : values) value = 1.0f / value;
+    }
+    if (op.code == OpCode::kSub) {
+      for (float& value : values) value = -value;
+    }
+    for (float value : values) {
+      if (!std::isfinite(value)) return Status::Ok();
+    }
+    TW_RETURN_IF_ERROR(scales ? Scale(producer, values) : Shift(producer, values));
+    OpAt(producer).params.activation = op.params.activation;
+    Absorb(producer, i, op.name());
+    return Status::Ok();
+  }
+
+  bool ConstantWeights(const Op& conv) const {
+    if (!graph_.IsConstant(conv.inputs[1]) || View(conv.inputs[1]).dtype != DType::kFloat32) {
+      return false;
+    }
+    const int bias = conv.inputs.size() > 2 ? conv.inputs[2] : -1;
+    return bias < 0 || graph_.IsConstant(bias);
+  }
+
+  // True when the constant broadcasts along all but the last dimension.
+  static bool PerChannel(const TensorView& view, int32_t channels, const Shape& out,
+                         std::vector<float>* values) {
+    if (view.dtype != DType::kFloat32 || view.shape.rank() > out.rank()) return false;
+    const int64_t n = view.shape.NumElements();
+    if (n != 1 && (n != channels || view.shape.back() != channels)) return false;
+    values->resize(static_cast<size_t>(channels));
+    for (size_t c = 0; c < values->size(); ++c) (*values)[c] = view.as<float>()[n == 1 ? 0 : c];
+    return true;
+  }
+
+  // A writable copy of constant v under a new value index.
+  Result<int> CloneConstant(int v) {
+    const TensorView view = View(v);
+    TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(std::max<size_t>(view.bytes(), 1),
+                                                        "fused weights", *graph_.allocator));
+    std::memcpy(buffer.data(), view.data, view.bytes());
+    const std::string name = graph_.values[static_cast<size_t>(v)].name;
+    return graph_.AddConstant(name, view.dtype, view.shape,
+                              std::make_shared<Buffer>(std::move(buffer)));
+  }
+
+  // Channel c of the output comes from weights [c, …] (CONV_2D, FULLY_CONNECTED) or […, c].
+  Status Scale(int producer, const std::vector<float>& factors) {
+    TW_ASSIGN_OR_RETURN(const int weights, CloneConstant(OpAt(producer).inputs[1]));
+    Op& conv = OpAt(producer);
+    conv.inputs[1] = weights;
+    const TensorView& view = View(weights);
+    const size_t channels = factors.size();
+    const size_t n = static_cast<size_t>(view.shape.NumElements());
+    const size_t per_channel = n / channels;
+    for (size_t k = 0; k < n; ++k) {
+      const size_t c = conv.code == OpCode::kDepthwiseConv2d ? k % channels : k / per_channel;
+      view.as<float>()[k] *= factors[c];
+    }
+    if (conv.inputs.size() > 2 && conv.inputs[2] >= 0) {
+      TW_ASSIGN_OR_RETURN(const int bias, CloneConstant(conv.inputs[2]));
+      OpAt(producer).inputs[2] = bias;
+      for (size_t c = 0; c < channels; ++c) View(bias).as<float>()[c] *= factors[c];
+    }
+    return Status::Ok();
+  }
+
+  Status Shift(int producer, const std::vector<float>& amounts) {
+    const size_t channels = amounts.size();
+    Op& conv = OpAt(producer);
+    const int old = conv.inputs.size() > 2 ? conv.inputs[2] : -1;
+    TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(channels * sizeof(float), "a fused bias",
+                                                        *graph_.allocator));
+    for (size_t c = 0; c < channels; ++c) {
+      buffer.as<float>()[c] = amounts[c] + (old < 0 ? 0.0f : View(old).as<float>()[c]);
+    }
+    const int bias =
+        graph_.AddConstant("fused bias", DType::kFloat32, Shape({static_cast<int32_t>(channels)}),
+                           std::make_shared<Buffer>(std::move(buffer)));
+    conv.inputs.resize(std::max<size_t>(conv.inputs.size(), 3), -1);
+    conv.inputs[2] = bias;
+    return Status::Ok();
+  }
+
+  // y = conv(x) + r with r of the same shape: r becomes the convolution's residual input.
+  void FuseResidual(size_t i) {
+    if (graph_.ops[i].dead) return;
+    const Op op = graph_.ops[i].op;
+    if (op.code != OpCode::kAdd || op.inputs.size() != 2 || op.inputs[0] == op.inputs[1]) return;
+    int best = -1, residual = -1;
+    for (size_t side = 0; side < 2; ++side) {
+      const int producer = SoleProducer(op.inputs[side]);
+      if (producer <= best || !CanTakeResidual(OpAt(producer))) continue;
+      const int other = op.inputs[1 - side];
+      if (View(other).shape != View(op.outputs[0]).shape ||
+          View(op.inputs[side]).shape != View(op.outputs[0]).shape || graph_.IsConstant(other)) {
+        continue;
+      }
+      if (graph_.Producer(other) >= producer) continue;  // not there yet when the conv runs
+      best = producer;
+      residual = other;
+    }
+    if (best < 0) return;
+    Op& conv = OpAt(best);
+    conv.inputs.resize(4, -1);
+    conv.inputs[3] = residual;
+    conv.params.fused_residual = true;
+    conv.params.activation = op.params.activation;
+    Absorb(best, i, "ADD");
+  }
+
+  static bool CanTakeResidual(const Op& conv) {
+    return HasResidualInput(conv.code) && conv.params.activation == Activation::kNone &&
+           !conv.params.fused_residual && conv.inputs.size() <= 3;
+  }
+
+  WorkGraph& graph_;
+};
+
+}  // namespace
+
+Status Fuse(WorkGraph* graph) {
+  TW_RETURN_IF_ERROR(Fuser(graph).Run());
+  RemoveDeadOps(graph);
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,32 @@
+// PlanMemory: places blocks with known lifetimes in one arena.
+#ifndef TOPWORK_RUNTIME_PLAN_MEMORY_H_
+#define TOPWORK_RUNTIME_PLAN_MEMORY_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/base/span.h"
+
+namespace topwork {
+
+// A block is live during the steps [first, last], both included.
+struct MemoryBlock {
+  size_t bytes = 0;
+  int first = 0;
+  int last = 0;
+  size_t offset = 0;  // result, a multiple of kAlignment
+};
+
+// Largest sum of the (aligned) bytes of simultaneously live blocks: no arena can be smaller.
+size_t LargestLiveSet(Span<const MemoryBlock> blocks);
+
+// Assigns offsets such that no two blocks that are live at the same step overlap; returns the
+// arena's size. Offset assignment by order (Sekiyama et al., 2018, "Profile-guided memory
+// optimization for deep neural networks"): each block in turn goes to the lowest gap that fits.
+// Several orders are tried, then the block on top of the best arena is moved to the front as long
+// as that helps.
+size_t PlanMemory(std::vector<MemoryBlock>* blocks);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_PLAN_MEMORY_H_

@@ -1,0 +1,69 @@
+// PlanPrepareContext: PrepareContext over a WorkGraph's or a session's values.
+#ifndef TOPWORK_RUNTIME_PLAN_PREPARE_H_
+#define TOPWORK_RUNTIME_PLAN_PREPARE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/format/pack_cache.h"
+#include "runtime/plan/plan.h"
+
+namespace topwork {
+
+// How PackConstant behaves.
+enum class PackMode {
+  kShapesOnly,  // nothing is packed; the state must not be run
+  kPack,        // packed, through the caches
+};
+
+class PlanPrepareContext final : public PrepareContext {
+ public:
+  // `inputs`: views of the op's inputs (null where left out); `declared`: dtype and quantization
+  // that the file declares for each output. All must outlive the context.
+  PlanPrepareContext(const Op& op, std::vector<const TensorView*> inputs,
+                     std::vector<TensorView> declared, std::vector<const std::string*> input_names,
+                     std::string where, const CpuKernels& cpu, int max_threads);
+
+  // Packed constants go to the model's cache under key `keys[input]`; a null key means that the
+  // constant belongs to the plan alone.
+  void SetPacking(PackMode mode, PackCache* cache, std::vector<const void*> keys,
+                  const Allocator& allocator);
+
+  // Calls def.prepare and checks that every output was declared.
+  Status Prepare(const OpDef& def);
+
+  Result<const void*> PackConstant(int input, const char* tag, size_t bytes, bool release_input,
+                                   FunctionRef<void(void*)> pack) override;
+  std::string Where() const override { return where_; }
+  std::string InputName(int i) const override;
+
+  const std::vector<TensorView>& outputs() const { return outputs_; }
+  const std::vector<Pair>& in_place() const { return in_place_; }
+  const std::vector<View>& views() const { return views_; }
+  bool inside_output() const { return inside_output_; }
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  const char* variant() const { return variant_; }
+  std::shared_ptr<OpState> state() const { return state_; }
+  const std::vector<std::shared_ptr<const Buffer>>& packed() const { return packed_; }
+  const std::vector<int>& released_inputs() const { return released_inputs_; }
+
+ private:
+  std::vector<const std::string*> input_names_;
+  std::string where_;
+  PackMode mode_ = PackMode::kShapesOnly;
+  PackCache* cache_ = nullptr;
+  std::vector<const void*> keys_;
+  Allocator allocator_;
+  std::vector<std::shared_ptr<const Buffer>> packed_;
+  std::vector<int> released_inputs_;
+};
+
+struct WorkGraph;
+// A context for an op of the graph, with its values as they are known now.
+PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mode);
+std::vector<const TensorView*> InputViews(const WorkGraph& graph, const Op& op);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_PLAN_PREPARE_H_

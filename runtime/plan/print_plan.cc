@@ -1,0 +1,117 @@
+// PrintPlan and PlanToJson: the plan for people and for programs.
+#include "runtime/base/json.h"
+#include "runtime/plan/plan.h"
+
+namespace topwork {
+namespace {
+
+const char* BackendName(BackendKind backend) {
+  return backend == BackendKind::kOpenCl ? "opencl" : "cpu";
+}
+
+// Where the value's memory is: "@4096", "in #12 +256" (a view), "constant", "run time".
+std::string Place(const Plan& plan, int v) {
+  if (v < 0) return "none";
+  const PlanValue& value = plan.values[static_cast<size_t>(v)];
+  if (value.constant) return "constant";
+  if (value.deferred) return "run time";
+  const PlanValue& root = plan.values[static_cast<size_t>(value.root)];
+  std::string text =
+      "@" + std::to_string(root.arena_offset + static_cast<int64_t>(value.root_offset));
+  if (value.root != v) text += " (shares '" + root.name + "')";
+  return text;
+}
+
+void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("op");
+  json->String(step.def->name);
+  json->Key("file_index");
+  json->Int(step.file_index);
+  json->Key("backend");
+  json->String(BackendName(step.backend));
+  json->Key("variant");
+  json->String(step.variant);
+  json->Key("fused");
+  json->String(step.fused);
+  json->Key("reason");
+  json->String(step.reason);
+  json->Key("scratch_bytes");
+  json->Int(static_cast<int64_t>(step.scratch_bytes));
+  json->Key("outputs");
+  json->BeginArray();
+  for (int v : step.outputs) {
+    if (v < 0) continue;
+    const PlanValue& value = plan.values[static_cast<size_t>(v)];
+    json->BeginObject();
+    json->Key("name");
+    json->String(value.name);
+    json->Key("dtype");
+    json->String(DTypeName(value.view.dtype));
+    json->Key("shape");
+    json->BeginArray();
+    for (int i = 0; i < value.view.shape.rank(); ++i) json->Int(value.view.shape[i]);
+    json->EndArray();
+    json->Key("place");
+    json->String(Place(plan, v));
+    json->EndObject();
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
+}  // namespace
+
+std::string PrintPlan(const Plan& plan) {
+  std::string text = StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", "step", "operator",
+                               "backend", "variant", "shape", "memory", "fused / reason");
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    const int v = step.outputs.empty() ? -1 : step.outputs[0];
+    const std::string shape =
+        v < 0 ? "" : plan.values[static_cast<size_t>(v)].view.shape.ToString();
+    std::string note = step.fused.empty() ? "" : "+" + step.fused;
+    if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
+    text += StrFormat("%4zu %-24s %-7s %-20s %-20s %-28s %s\n", s, step.def->name,
+                      BackendName(step.backend), step.variant, shape.c_str(),
+                      Place(plan, v).c_str(), note.c_str());
+  }
+  for (const Op& op : plan.deferred) {
+    text += StrFormat("%4s %-24s prepared while running: a shape depends on the data\n", "-",
+                      op.name());
+  }
+  const double overhead =
+      plan.live_bytes == 0
+          ? 0.0
+          : 100.0 * (static_cast<double>(plan.arena_bytes) / static_cast<double>(plan.live_bytes) -
+                     1.0);
+  text += StrFormat(
+      "arena %zu bytes (largest live set %zu, +%.1f %%), scratch %zu, packed weights %zu, "
+      "constants %zu\n",
+      plan.arena_bytes, plan.live_bytes, overhead, plan.scratch_bytes, plan.packed_bytes,
+      plan.owned_bytes);
+  return text;
+}
+
+std::string PlanToJson(const Plan& plan) {
+  JsonWriter json;
+  json.BeginObject();
+  const auto bytes = [&](const char* key, size_t value) {
+    json.Key(key);
+    json.Int(static_cast<int64_t>(value));
+  };
+  bytes("arena_bytes", plan.arena_bytes);
+  bytes("live_bytes", plan.live_bytes);
+  bytes("scratch_bytes", plan.scratch_bytes);
+  bytes("packed_bytes", plan.packed_bytes);
+  bytes("constant_bytes", plan.owned_bytes);
+  bytes("n_deferred", plan.deferred.size());
+  json.Key("steps");
+  json.BeginArray();
+  for (const Step& step : plan.steps) WriteStep(plan, step, &json);
+  json.EndArray();
+  json.EndObject();
+  return json.text();
+}
+
+}  // namespace topwork

@@ -1,0 +1,137 @@
+// WorkGraph: construction and small queries.
+#include "runtime/plan/work_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace topwork {
+
+int WorkGraph::AddConstant(const std::string& name, DType dtype, const Shape& shape,
+                           std::shared_ptr<Buffer> data) {
+  Value value;
+  value.name = name;
+  value.dtype = dtype;
+  value.shape = value.signature = shape;
+  value.data = data->data();
+  value.owned = std::move(data);
+  TensorView view;
+  view.dtype = dtype;
+  view.shape = shape;
+  view.data = const_cast<void*>(value.data);
+  values.push_back(std::move(value));
+  views.push_back(view);
+  origin.push_back(nullptr);
+  return static_cast<int>(values.size()) - 1;
+}
+
+int WorkGraph::CountUses(int v) const {
+  int uses = std::find(outputs.begin(), outputs.end(), v) != outputs.end() ? 1 : 0;
+  for (const WorkOp& work : ops) {
+    if (work.dead) continue;
+    uses += static_cast<int>(std::count(work.op.inputs.begin(), work.op.inputs.end(), v));
+  }
+  return uses;
+}
+
+int WorkGraph::Producer(int v) const {
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const std::vector<int>& made = ops[i].op.outputs;
+    if (!ops[i].dead && std::find(made.begin(), made.end(), v) != made.end()) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+std::string WorkGraph::Where(const Op& op) const {
+  const int v = op.outputs.empty() ? -1 : op.outputs[0];
+  const char* output = v < 0 ? "" : values[static_cast<size_t>(v)].name.c_str();
+  const std::string in_subgraph =
+      subgraph_name.empty() ? "" : StrFormat(" of subgraph '%s'", subgraph_name.c_str());
+  if (op.file_index < 0) return StrFormat("operator %s (output '%s')", op.name(), output);
+  return StrFormat("operator #%d %s%s (output '%s')", op.file_index, op.name(), in_subgraph.c_str(),
+                   output);
+}
+
+void RemoveDeadOps(WorkGraph* graph) {
+  std::vector<bool> needed(graph->values.size(), false);
+  for (int v : graph->outputs) needed[static_cast<size_t>(v)] = true;
+  std::vector<WorkOp> kept;
+  for (size_t i = graph->ops.size(); i-- > 0;) {
+    WorkOp& work = graph->ops[i];
+    bool live = !work.dead && work.op.outputs.empty();
+    for (int v : work.op.outputs)
+      live = live || (!work.dead && v >= 0 && needed[static_cast<size_t>(v)]);
+    if (!live) {
+      if (i < graph->first_deferred) --graph->first_deferred;
+      continue;
+    }
+    for (int v : work.op.inputs) {
+      if (v >= 0) needed[static_cast<size_t>(v)] = true;
+    }
+    kept.push_back(std::move(work));
+  }
+  std::reverse(kept.begin(), kept.end());
+  graph->ops = std::move(kept);
+}
+
+namespace {
+
+Status ApplyInputShapes(const Graph& source, const PlanOptions& options, WorkGraph* graph) {
+  if (!options.input_shapes.empty() && options.input_shapes.size() != source.inputs.size()) {
+    return InvalidArgument("%zu input shapes given, the model has %zu inputs",
+                           options.input_shapes.size(), source.inputs.size());
+  }
+  for (size_t i = 0; i < options.input_shapes.size(); ++i) {
+    const size_t v = static_cast<size_t>(source.inputs[i]);
+    const Shape& shape = options.input_shapes[i];
+    size_t bytes = 0;
+    if (!CheckedByteSize(graph->values[v].dtype, shape, &bytes)) {
+      return InvalidArgument("input %zu '%s' cannot have shape %s: negative or too large", i,
+                             graph->values[v].name.c_str(), shape.ToString().c_str());
+    }
+    graph->views[v].shape = shape;
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) {
+  if (options.subgraph < 0 || static_cast<size_t>(options.subgraph) >= model.subgraphs().size()) {
+    return InvalidArgument("subgraph %d does not exist, the model has %zu", options.subgraph,
+                           model.subgraphs().size());
+  }
+  const Graph& source = model.subgraphs()[static_cast<size_t>(options.subgraph)];
+  WorkGraph graph;
+  graph.model = &model;
+  graph.allocator = options.allocator != nullptr ? options.allocator : &DefaultAllocator();
+  graph.cpu = options.cpu != nullptr ? options.cpu : &BestCpuKernels();
+  graph.max_threads = std::max(1, options.max_threads);
+  if (options.subgraph != 0) graph.subgraph_name = source.name;
+  graph.values = source.values;
+  graph.inputs = source.inputs;
+  graph.outputs = options.outputs.empty() ? source.outputs : options.outputs;
+  graph.origin.assign(source.values.size(), nullptr);
+  for (const Value& value : source.values) {
+    TensorView view;
+    view.dtype = value.dtype;
+    view.shape = value.shape;
+    view.quantization = value.quantization.get();
+    view.data = const_cast<void*>(value.data);
+    graph.views.push_back(view);
+  }
+  for (int v : graph.outputs) {
+    if (v < 0 || static_cast<size_t>(v) >= graph.values.size()) {
+      return InvalidArgument("output value %d does not exist, the subgraph has %zu values", v,
+                             graph.values.size());
+    }
+  }
+  for (const Op& op : source.ops) graph.ops.push_back({op, "", false});
+  graph.first_deferred = graph.ops.size();
+  TW_RETURN_IF_ERROR(ApplyInputShapes(source, options, &graph));
+  RemoveDeadOps(&graph);
+  return graph;
+}
+
+}  // namespace topwork

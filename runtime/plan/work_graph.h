@@ -1,0 +1,66 @@
+// WorkGraph: the mutable copy of a subgraph that the planner folds, fuses and prepares.
+//
+// Value indices are those of the subgraph; passes only append. `views[v]` is what is known of value
+// v now: its shape once its producer was prepared, its data when it is constant.
+#ifndef TOPWORK_RUNTIME_PLAN_WORK_GRAPH_H_
+#define TOPWORK_RUNTIME_PLAN_WORK_GRAPH_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/format/model.h"
+#include "runtime/plan/plan.h"
+
+namespace topwork {
+
+struct WorkOp {
+  Op op;
+  std::string fused;  // names of the operators fused into it, "RELU6, PAD"
+  bool dead = false;
+};
+
+struct WorkGraph {
+  const Model* model = nullptr;
+  const Allocator* allocator = nullptr;
+  const CpuKernels* cpu = nullptr;
+  int max_threads = 1;
+  std::string subgraph_name;  // for messages; empty for the main subgraph
+
+  std::vector<Value> values;
+  std::vector<TensorView> views;
+  // The model's constant that an owned constant was converted from without loss of identity (fp16
+  // weights): names it in the model's PackCache. Null otherwise.
+  std::vector<const void*> origin;
+  std::vector<WorkOp> ops;
+  std::vector<int> inputs;
+  std::vector<int> outputs;
+  // Ops from this position on wait for run-time data; ops.size() when none does.
+  size_t first_deferred = 0;
+
+  bool IsConstant(int v) const { return views[static_cast<size_t>(v)].data != nullptr; }
+  int AddConstant(const std::string& name, DType dtype, const Shape& shape,
+                  std::shared_ptr<Buffer> data);
+  // How many live ops read v, plus one if v is an output of the graph.
+  int CountUses(int v) const;
+  // Position of the live op that makes v; −1 for inputs and constants.
+  int Producer(int v) const;
+  std::string Where(const Op& op) const;
+};
+
+// Copies the subgraph, applies the wanted input shapes, keeps only what the outputs need.
+Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options);
+// Marks ops whose outputs nobody needs dead and removes them.
+void RemoveDeadOps(WorkGraph* graph);
+
+// Prepares every op for its shapes, and computes what is already known (constants, shapes). Sets
+// first_deferred. Refuses operators that are not supported, all of them in one message.
+Status InferAndFold(WorkGraph* graph);
+
+// The fusion passes; shapes must have been inferred. Each keeps the outputs' values unchanged up to
+// rounding.
+Status Fuse(WorkGraph* graph);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_PLAN_WORK_GRAPH_H_

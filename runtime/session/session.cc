@@ -1,0 +1,348 @@
+// Session: memory bound to a plan's values once, then a loop over its steps.
+#include "runtime/session/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "ports/port.h"
+#include "runtime/plan/step_run.h"
+#include "runtime/session/deferred.h"
+
+namespace topwork {
+namespace {
+
+// A step's context with the arrays that it points to.
+struct BoundStep {
+  std::vector<const TensorView*> inputs;
+  std::vector<TensorView*> outputs;
+  RunContext context;
+};
+
+// How an output of the graph reaches the caller.
+enum class OutputKind {
+  kDirect,  // an operator writes it into its place
+  kCopied,  // a constant, an input passed through, a repeated or a deferred output
+};
+
+struct Output {
+  OutputKind kind = OutputKind::kDirect;
+  TensorView view;  // what the caller sees
+  void* bound = nullptr;
+  size_t bound_bytes = 0;
+};
+
+}  // namespace
+
+struct Session::Impl {
+  Buffer arena;  // activations, then scratch
+  std::vector<TensorView> views;
+  std::vector<BoundStep> steps;
+  std::vector<TensorView> inputs;
+  std::vector<void*> bound_inputs;
+  std::vector<size_t> bound_input_bytes;
+  std::vector<Output> outputs;
+  std::unique_ptr<DeferredRunner> deferred;
+  std::vector<Shape> wanted_shapes;  // of the inputs
+  bool replan = true;
+  bool rebind = true;
+  ProfileFunction profile = nullptr;
+  void* profile_user_data = nullptr;
+
+  Status AllocateFor(const Plan& plan, const Allocator& allocator);
+  void BindValues(const Plan& plan);
+  void BindSteps(const Plan& plan, ThreadPool* pool, const CpuKernels* cpu);
+  Status FinishOutputs(const Plan& plan);
+};
+
+Session::Session() : impl_(new Impl) {}
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
+                                                 const SessionOptions& options) {
+  if (options.subgraph < 0 || static_cast<size_t>(options.subgraph) >= model->subgraphs().size()) {
+    return InvalidArgument("subgraph %d does not exist, the model has %zu", options.subgraph,
+                           model->subgraphs().size());
+  }
+  std::unique_ptr<Session> session(new Session);
+  session->model_ = std::move(model);
+  session->options_ = options;
+  if (session->options_.n_threads <= 0) session->options_.n_threads = port::NumCpus();
+  if (session->options_.cpu == nullptr) session->options_.cpu = &BestCpuKernels();
+  if (session->options_.allocator == nullptr) session->options_.allocator = &DefaultAllocator();
+  session->pool_.reset(new ThreadPool(session->options_.n_threads));
+  TW_RETURN_IF_ERROR(session->Prepare());
+  return session;
+}
+
+Status Session::Impl::AllocateFor(const Plan& plan, const Allocator& allocator) {
+  TW_ASSIGN_OR_RETURN(arena,
+                      Buffer::Allocate(std::max(plan.arena_bytes + plan.scratch_bytes, kAlignment),
+                                       "the activation arena", allocator));
+  bound_inputs.resize(plan.inputs.size(), nullptr);
+  bound_input_bytes.resize(plan.inputs.size(), 0);
+  outputs.resize(plan.outputs.size());
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const int v = plan.outputs[i];
+    const PlanValue& value = plan.values[static_cast<size_t>(v)];
+    const bool repeated =
+        std::find(plan.outputs.begin(), plan.outputs.begin() + static_cast<std::ptrdiff_t>(i), v) !=
+        plan.outputs.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool input = std::find(plan.inputs.begin(), plan.inputs.end(), v) != plan.inputs.end();
+    outputs[i].kind = repeated || input || value.constant || value.deferred ? OutputKind::kCopied
+                                                                            : OutputKind::kDirect;
+  }
+  return Status::Ok();
+}
+
+void Session::Impl::BindValues(const Plan& plan) {
+  std::vector<void*> base(plan.values.size(), nullptr);
+  for (size_t v = 0; v < plan.values.size(); ++v) {
+    const PlanValue& value = plan.values[v];
+    if (value.arena_offset >= 0) base[v] = arena.as<uint8_t>() + value.arena_offset;
+  }
+  const auto root = [&](int v) {
+    return static_cast<size_t>(plan.values[static_cast<size_t>(v)].root);
+  };
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    if (bound_inputs[i] != nullptr) base[root(plan.inputs[i])] = bound_inputs[i];
+  }
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    if (outputs[i].kind == OutputKind::kDirect && outputs[i].bound != nullptr) {
+      base[root(plan.outputs[i])] = outputs[i].bound;
+    }
+  }
+  views.resize(plan.values.size());
+  for (size_t v = 0; v < plan.values.size(); ++v) {
+    const PlanValue& value = plan.values[v];
+    views[v] = value.view;
+    if (value.constant || value.deferred || value.last_step < 0) continue;
+    views[v].data =
+        static_cast<uint8_t*>(base[static_cast<size_t>(value.root)]) + value.root_offset;
+  }
+  inputs.clear();
+  for (int v : plan.inputs) inputs.push_back(views[static_cast<size_t>(v)]);
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    Output& output = outputs[i];
+    output.view = views[static_cast<size_t>(plan.outputs[i])];
+    if (output.kind == OutputKind::kCopied && output.bound != nullptr)
+      output.view.data = output.bound;
+  }
+}
+
+void Session::Impl::BindSteps(const Plan& plan, ThreadPool* pool, const CpuKernels* cpu) {
+  steps.clear();
+  steps.resize(plan.steps.size());
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    BoundStep& bound = steps[s];
+    for (int v : step.inputs) {
+      bound.inputs.push_back(v < 0 ? nullptr : &views[static_cast<size_t>(v)]);
+    }
+    for (int v : step.outputs) {
+      bound.outputs.push_back(v < 0 ? nullptr : &views[static_cast<size_t>(v)]);
+    }
+    bound.context.params = &step.params;
+    bound.context.inputs = {bound.inputs.data(), bound.inputs.size()};
+    bound.context.outputs = {bound.outputs.data(), bound.outputs.size()};
+    bound.context.state = step.state.get();
+    bound.context.scratch = arena.as<uint8_t>() + plan.arena_bytes;
+    bound.context.pool = pool;
+    bound.context.cpu = cpu;
+  }
+}
+
+Status Session::Prepare() {
+  Impl& impl = *impl_;
+  if (impl.replan) {
+    PlanOptions options;
+    options.subgraph = options_.subgraph;
+    options.input_shapes = impl.wanted_shapes;
+    options.outputs = options_.outputs;
+    options.max_threads = pool_->n_threads();
+    options.cpu = options_.cpu;
+    options.memory_limit_bytes = options_.memory_limit_bytes;
+    options.optimize = options_.optimize;
+    options.allocator = options_.allocator;
+    Result<std::shared_ptr<const Plan>> plan = BuildPlan(model_, options);
+    Impl fresh;
+    Status status = plan.status();
+    if (status.ok()) status = CheckBindings(*plan.value());
+    if (status.ok()) status = fresh.AllocateFor(*plan.value(), *options_.allocator);
+    if (!status.ok()) {
+      if (plan_ != nullptr) {  // keep what worked
+        for (size_t i = 0; i < impl.inputs.size(); ++i)
+          impl.wanted_shapes[i] = impl.inputs[i].shape;
+        impl.replan = false;
+      }
+      return status;
+    }
+    impl.arena = std::move(fresh.arena);
+    for (size_t i = 0; i < fresh.outputs.size() && i < impl.outputs.size(); ++i) {
+      fresh.outputs[i].bound = impl.outputs[i].bound;
+      fresh.outputs[i].bound_bytes = impl.outputs[i].bound_bytes;
+    }
+    impl.outputs = std::move(fresh.outputs);
+    impl.bound_inputs.resize(fresh.bound_inputs.size(), nullptr);
+    impl.bound_input_bytes.resize(fresh.bound_input_bytes.size(), 0);
+    plan_ = plan.value();
+    impl.replan = false;
+    impl.rebind = true;
+    impl.wanted_shapes.clear();
+    for (int v : plan_->inputs) {
+      impl.wanted_shapes.push_back(plan_->values[static_cast<size_t>(v)].view.shape);
+    }
+    impl.deferred.reset(plan_->deferred.empty()
+                            ? nullptr
+                            : new DeferredRunner(*plan_, *options_.allocator, *options_.cpu));
+  }
+  if (impl.rebind) {
+    impl.BindValues(*plan_);
+    impl.BindSteps(*plan_, pool_.get(), options_.cpu);
+    impl.rebind = false;
+  }
+  return Status::Ok();
+}
+
+// Buffers that the caller bound must still be large enough for the new shapes.
+Status Session::CheckBindings(const Plan& plan) const {
+  const auto check = [&](const char* what, size_t i, int v, void* bound, size_t bound_bytes) {
+    const PlanValue& value = plan.values[static_cast<size_t>(v)];
+    if (bound == nullptr || value.deferred || bound_bytes >= value.view.bytes())
+      return Status::Ok();
+    return InvalidArgument(
+        "%s %zu '%s' now needs %zu bytes, the buffer bound to it has %zu; bind a "
+        "larger one first",
+        what, i, value.name.c_str(), value.view.bytes(), bound_bytes);
+  };
+  for (size_t i = 0; i < impl_->bound_inputs.size(); ++i) {
+    TW_RETURN_IF_ERROR(
+        check("input", i, plan.inputs[i], impl_->bound_inputs[i], impl_->bound_input_bytes[i]));
+  }
+  for (size_t i = 0; i < impl_->outputs.size(); ++i) {
+    TW_RETURN_IF_ERROR(check("output", i, plan.outputs[i], impl_->outputs[i].bound,
+                             impl_->outputs[i].bound_bytes));
+  }
+  return Status::Ok();
+}
+
+int Session::n_inputs() const { return static_cast<int>(plan_->inputs.size()); }
+int Session::n_outputs() const { return static_cast<int>(plan_->outputs.size()); }
+const TensorView& Session::input(int i) const { return impl_->inputs[static_cast<size_t>(i)]; }
+const TensorView& Session::output(int i) const {
+  return impl_->outputs[static_cast<size_t>(i)].view;
+}
+
+const std::string& Session::input_name(int i) const {
+  return plan_->values[static_cast<size_t>(plan_->inputs[static_cast<size_t>(i)])].name;
+}
+
+const std::string& Session::output_name(int i) const {
+  return plan_->values[static_cast<size_t>(plan_->outputs[static_cast<size_t>(i)])].name;
+}
+
+Status Session::ResizeInput(int i, const Shape& shape) {
+  if (i < 0 || i >= n_inputs()) {
+    return InvalidArgument("input %d does not exist, the model has %d", i, n_inputs());
+  }
+  size_t bytes = 0;
+  if (!CheckedByteSize(input(i).dtype, shape, &bytes)) {
+    return InvalidArgument("input %d '%s' cannot have shape %s: negative or too large", i,
+                           input_name(i).c_str(), shape.ToString().c_str());
+  }
+  if (impl_->wanted_shapes[static_cast<size_t>(i)] == shape) return Status::Ok();
+  impl_->wanted_shapes[static_cast<size_t>(i)] = shape;
+  impl_->replan = true;
+  return Status::Ok();
+}
+
+Status Session::BindInput(int i, void* data, size_t bytes) {
+  TW_RETURN_IF_ERROR(Prepare());
+  if (i < 0 || i >= n_inputs()) {
+    return InvalidArgument("input %d does not exist, the model has %d", i, n_inputs());
+  }
+  if (data != nullptr && bytes < input(i).bytes()) {
+    return InvalidArgument("input %d '%s' needs %zu bytes, the buffer has %zu", i,
+                           input_name(i).c_str(), input(i).bytes(), bytes);
+  }
+  impl_->bound_inputs[static_cast<size_t>(i)] = data;
+  impl_->bound_input_bytes[static_cast<size_t>(i)] = data == nullptr ? 0 : bytes;
+  impl_->rebind = true;
+  return Prepare();
+}
+
+Status Session::BindOutput(int i, void* data, size_t bytes) {
+  TW_RETURN_IF_ERROR(Prepare());
+  if (i < 0 || i >= n_outputs()) {
+    return InvalidArgument("output %d does not exist, the model has %d", i, n_outputs());
+  }
+  const bool deferred =
+      plan_->values[static_cast<size_t>(plan_->outputs[static_cast<size_t>(i)])].deferred;
+  if (data != nullptr && !deferred && bytes < output(i).bytes()) {
+    return InvalidArgument("output %d '%s' needs %zu bytes, the buffer has %zu", i,
+                           output_name(i).c_str(), output(i).bytes(), bytes);
+  }
+  Output& output = impl_->outputs[static_cast<size_t>(i)];
+  output.bound = data;
+  output.bound_bytes = data == nullptr ? 0 : bytes;
+  impl_->rebind = true;
+  return Prepare();
+}
+
+void Session::SetProfile(ProfileFunction function, void* user_data) {
+  impl_->profile = function;
+  impl_->profile_user_data = user_data;
+}
+
+size_t Session::memory_bytes() const {
+  return impl_->arena.size() + (impl_->deferred ? impl_->deferred->bytes() : 0);
+}
+
+Status Session::Run() {
+  TW_RETURN_IF_ERROR(Prepare());
+  Impl& impl = *impl_;
+  const bool profiling = impl.profile != nullptr;
+  for (size_t s = 0; s < impl.steps.size(); ++s) {
+    if (cancel_.exchange(false, std::memory_order_relaxed)) {
+      return Cancelled("the run was cancelled before step %zu of %zu", s, impl.steps.size());
+    }
+    const Step& step = plan_->steps[s];
+    const int64_t start = profiling ? port::NowNanos() : 0;
+    TW_RETURN_IF_ERROR(RunStep(*step.def, impl.steps[s].context, step.where));
+    if (!profiling) continue;
+    StepProfile profile;
+    profile.step = static_cast<int>(s);
+    profile.op = step.def->name;
+    profile.variant = step.variant;
+    profile.backend = "cpu";
+    if (!step.outputs.empty() && step.outputs[0] >= 0) {
+      profile.output_name = plan_->values[static_cast<size_t>(step.outputs[0])].name.c_str();
+    }
+    profile.nanos = port::NowNanos() - start;
+    impl.profile(impl.profile_user_data, profile);
+  }
+  if (impl.deferred)
+    TW_RETURN_IF_ERROR(impl.deferred->Run(*plan_, pool_.get(), &cancel_, &impl.views));
+  return impl.FinishOutputs(*plan_);
+}
+
+Status Session::Impl::FinishOutputs(const Plan& plan) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Output& output = outputs[i];
+    if (output.kind == OutputKind::kDirect) continue;
+    const TensorView& source = views[static_cast<size_t>(plan.outputs[i])];
+    output.view = source;
+    if (output.bound == nullptr) continue;
+    if (output.bound_bytes < source.bytes()) {
+      return InvalidArgument(
+          "output %zu '%s' turned out to need %zu bytes (shape %s), the buffer has %zu", i,
+          plan.values[static_cast<size_t>(plan.outputs[i])].name.c_str(), source.bytes(),
+          source.shape.ToString().c_str(), output.bound_bytes);
+    }
+    if (source.bytes() > 0) std::memmove(output.bound, source.data, source.bytes());
+    output.view.data = output.bound;
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork
