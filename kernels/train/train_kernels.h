@@ -1,0 +1,72 @@
+// TrainKernels: the inner loops of training a dense layer on rows of features, one table per
+// instruction set.
+//
+//   forward   logits[b, c] = bias[c] + Σ_d weights[c, d] · row_b[d]
+//   backward  gradient[c, d] = Σ_b delta[b, c] · row_b[d]
+// Every output element is one sum in a fixed order that does not depend on the block it is computed
+// in, so work may be cut anywhere and the bits stay the same. Rows are pointers: a mini-batch is
+// never gathered.
+#ifndef TOPWORK_KERNELS_TRAIN_TRAIN_KERNELS_H_
+#define TOPWORK_KERNELS_TRAIN_TRAIN_KERNELS_H_
+
+#include <cstdint>
+
+#include "kernels/cpu/cpu_kernels.h"
+
+namespace topwork {
+
+// A dense layer seen by one step; all arrays row-major and contiguous.
+struct DenseStep {
+  const float* const* rows = nullptr;  // [n_rows] pointers to dim floats
+  int64_t n_rows = 0;
+  int64_t dim = 0;
+  int64_t n_classes = 0;
+};
+
+struct SgdStep {
+  float learning_rate = 0.0f;
+  float momentum = 0.0f;  // 0: velocity may be null
+  bool nesterov = false;
+  float weight_decay = 0.0f;
+};
+
+struct AdamStep {
+  float learning_rate = 0.0f;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+  float weight_decay = 0.0f;
+  float correction1 = 1.0f;  // 1 / (1 − beta1^t)
+  float correction2 = 1.0f;  // 1 / (1 − beta2^t)
+};
+
+struct TrainKernels {
+  const char* isa;
+  // Rows [row0, row1) × classes [class0, class1) of logits [n_rows, n_classes].
+  void (*forward)(const DenseStep& step, const float* weights, const float* bias, int64_t row0,
+                  int64_t row1, int64_t class0, int64_t class1, float* logits);
+  // Classes [class0, class1) × elements [d0, d1) of gradient [n_classes, dim].
+  void (*backward)(const DenseStep& step, const float* delta, int64_t class0, int64_t class1,
+                   int64_t d0, int64_t d1, float* gradient);
+  // Largest |x|; infinite when an element is not finite.
+  float (*max_abs)(const float* x, int64_t n);
+  // In-place updates of n parameters.
+  void (*sgd)(const SgdStep& step, int64_t n, const float* gradient, float* velocity,
+              float* parameters);
+  void (*adam)(const AdamStep& step, int64_t n, const float* gradient, float* m, float* v,
+               float* parameters);
+};
+
+// The table that belongs to the instruction set of `cpu`.
+const TrainKernels& TrainKernelsFor(const CpuKernels& cpu);
+// The same by name ("baseline", "avx2", ...); the baseline's when this build has no other.
+const TrainKernels& TrainKernelsFor(const char* isa);
+
+// Softmax cross-entropy of one row: turns logits into delta = (softmax − onehot) · scale in place,
+// returns −log softmax[label] by log-sum-exp and says in *out_best the index of the largest logit.
+double SoftmaxCrossEntropyRow(float* logits, int64_t n_classes, int32_t label, float scale,
+                              int64_t* out_best);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_TRAIN_TRAIN_KERNELS_H_
