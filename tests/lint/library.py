@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 
+NM = os.environ.get("NM", "nm")
+READELF = os.environ.get("READELF", "readelf")
 ALLOWED = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|ld-linux-[a-z0-9-]+)\.so")
 
 
@@ -19,7 +21,7 @@ def output(*command):
 
 def symbols(library):
     names = []
-    for line in output("nm", "-D", "--defined-only", library).splitlines():
+    for line in output(NM, "-D", "--defined-only", library).splitlines():
         kind, name = line.split()[-2:]
         if kind != "A":  # The version node itself.
             names.append(name.split("@")[0])
@@ -32,7 +34,7 @@ def symbols(library):
 
 
 def dependencies(library):
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", library))
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output(READELF, "-d", library))
     foreign = [name for name in needed if not ALLOWED.match(name)]
     if foreign or not needed:
         sys.exit(f"Dependencies beyond the C and C++ runtime: {foreign} (all: {needed})")
@@ -41,7 +43,7 @@ def dependencies(library):
 
 def size(library, limit):
     n_bytes = os.path.getsize(library)
-    if re.search(r"\s\.symtab\s", output("readelf", "-SW", library)):
+    if re.search(r"\s\.symtab\s", output(READELF, "-SW", library)):
         sys.exit(f"{library} is not stripped")
     if n_bytes > int(limit):
         sys.exit(f"{library}: {n_bytes} bytes, {limit} at most")
@@ -52,7 +54,7 @@ def isa(name, objects):
     """All global symbols must name the instruction set; weak ones could replace portable code."""
     problems = []
     for path in objects.split(";"):
-        for line in output("nm", "-C", "--defined-only", path).splitlines():
+        for line in output(NM, "-C", "--defined-only", path).splitlines():
             fields = re.match(r"[0-9a-f]* *([A-Za-z]) (.*)", line)
             if fields and fields[1] in "TDBRCWVuG" and name not in fields[2]:
                 problems.append(f"{os.path.basename(path)}: {fields[1]} {fields[2]}")
