@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/custom_ops.h"
+
 namespace topwork {
 
 int WorkGraph::AddConstant(const std::string& name, DType dtype, const Shape& shape,
@@ -127,7 +129,11 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
                              graph.values.size());
     }
   }
-  for (const Op& op : source.ops) graph.ops.push_back({op, "", false});
+  for (const Op& op : source.ops) {
+    graph.ops.push_back({op, "", false});
+    // Applications register custom operators when they like: looked up anew for every plan.
+    if (op.code == OpCode::kCustom) graph.ops.back().op.def = FindCustomOp(op.custom_name);
+  }
   graph.first_deferred = graph.ops.size();
   TW_RETURN_IF_ERROR(ApplyInputShapes(source, options, &graph));
   RemoveDeadOps(&graph);
