@@ -1,0 +1,5 @@
+set(TRAIN_SOURCES
+  head_trainer.cc
+  metrics.cc
+  options.cc
+)
