@@ -41,26 +41,24 @@ TW_INLINE Vec Load(const float* p) {
 }
 TW_INLINE void Store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof(v)); }
 
-// Copies `count` < 2 * kLanes floats in power-of-two pieces (a call to memcpy costs more).
+// Copies `count` < kLanes floats in power-of-two pieces (a call to memcpy costs more).
 TW_INLINE void CopyFew(float* to, const float* from, int count) {
-  int i = 0;
-  if (kLanes >= 16 && (count & 16) != 0) {
-    __builtin_memcpy(to, from, 64);
-    i = 16;
+  if (kLanes > 8 && (count & 8) != 0) {
+    __builtin_memcpy(to, from, 32);
+    to += 8;
+    from += 8;
   }
-  if (kLanes >= 8 && (count & 8) != 0) {
-    __builtin_memcpy(to + i, from + i, 32);
-    i += 8;
-  }
-  if ((count & 4) != 0) {
-    __builtin_memcpy(to + i, from + i, 16);
-    i += 4;
+  if (kLanes > 4 && (count & 4) != 0) {
+    __builtin_memcpy(to, from, 16);
+    to += 4;
+    from += 4;
   }
   if ((count & 2) != 0) {
-    __builtin_memcpy(to + i, from + i, 8);
-    i += 2;
+    __builtin_memcpy(to, from, 8);
+    to += 2;
+    from += 2;
   }
-  if ((count & 1) != 0) to[i] = from[i];
+  if ((count & 1) != 0) *to = *from;
 }
 
 // The first `count` ≤ kLanes lanes; the others are zero on loading and kept on storing.
