@@ -3,9 +3,13 @@ set(TEST_SOURCES
   meta/embedded_test.cc
   meta/reporter_samples_test.cc
   support/op_cases.cc
+  runtime/plan/memory_test.cc
+  runtime/plan/plan_test.cc
+  runtime/session/session_test.cc
 )
 
 # Files inside the test binary besides tests/data/ops/*.twcases; paths from the root of the tree.
 set(TEST_EMBEDDED_FILES
   LICENSE
+  models/zoo/digits_cnn_f32.tflite
 )

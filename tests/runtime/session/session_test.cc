@@ -1,0 +1,181 @@
+// Sessions: resizing, binding, cancelling, sharing a model, deferred operators.
+#include "runtime/session/session.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "tests/support/embedded.h"
+
+namespace topwork {
+namespace {
+
+std::shared_ptr<const Model> DigitsModel() {
+  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
+  REQUIRE(file != nullptr);
+  auto model = Model::OpenMemory(file->data, file->size, false);
+  REQUIRE(model.status().ToString() == "OK");
+  return model.value();
+}
+
+std::unique_ptr<Session> NewSession(const std::shared_ptr<const Model>& model, int n_threads = 1) {
+  SessionOptions options;
+  options.n_threads = n_threads;
+  auto session = Session::Create(model, options);
+  REQUIRE(session.status().ToString() == "OK");
+  return std::move(session.value());
+}
+
+std::vector<float> Image(int seed) {
+  std::vector<float> image(64);
+  for (size_t k = 0; k < image.size(); ++k) {
+    image[k] = 0.5f + 0.5f * std::sin(static_cast<float>(k) * 0.7f + static_cast<float>(seed));
+  }
+  return image;
+}
+
+std::vector<float> Classify(Session* session, const std::vector<float>& image) {
+  std::memcpy(session->input(0).data, image.data(), image.size() * sizeof(float));
+  REQUIRE(session->Run().ToString() == "OK");
+  const TensorView& output = session->output(0);
+  return std::vector<float>(output.as<float>(), output.as<float>() + output.shape.NumElements());
+}
+
+}  // namespace
+
+TEST_CASE("session: a batch gives the same answers as its examples one by one", "[session]") {
+  const auto model = DigitsModel();
+  const auto one = NewSession(model);
+  const auto batch = NewSession(model);
+  REQUIRE(batch->ResizeInput(0, Shape({3, 8, 8, 1})).ok());
+  REQUIRE(batch->Prepare().ToString() == "OK");
+  REQUIRE(batch->output(0).shape == Shape({3, 10}));
+  for (int i = 0; i < 3; ++i) {
+    std::memcpy(batch->input(0).as<float>() + 64 * i, Image(i).data(), 64 * sizeof(float));
+  }
+  REQUIRE(batch->Run().ok());
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<float> expected = Classify(one.get(), Image(i));
+    for (int c = 0; c < 10; ++c) {
+      CHECK(batch->output(0).as<float>()[10 * i + c] ==
+            Approx(expected[static_cast<size_t>(c)]).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("session: a resize that does not fit fails and leaves the old shapes in force",
+          "[session]") {
+  const auto session = NewSession(DigitsModel());
+  const std::vector<float> before = Classify(session.get(), Image(1));
+  REQUIRE(session->ResizeInput(0, Shape({1, 8, 8, 5})).ok());
+  const Status status = session->Prepare();
+  REQUIRE_FALSE(status.ok());
+  INFO(status.ToString());
+  CHECK(status.message().find("CONV_2D") != std::string::npos);
+  CHECK(session->input(0).shape == Shape({1, 8, 8, 1}));
+  CHECK(Classify(session.get(), Image(1)) == before);
+  CHECK_FALSE(session->ResizeInput(0, Shape({1, -8, 8, 1})).ok());
+  CHECK_FALSE(session->ResizeInput(5, Shape({1})).ok());
+}
+
+TEST_CASE("session: the caller's buffers are read and written in place", "[session]") {
+  const auto session = NewSession(DigitsModel());
+  const std::vector<float> expected = Classify(session.get(), Image(2));
+  std::vector<float> input = Image(2);
+  std::vector<float> output(11, -1.0f);
+  // Off by one float: bound memory needs only the element's alignment.
+  std::vector<float> shifted(65);
+  std::memcpy(shifted.data() + 1, input.data(), 64 * sizeof(float));
+  REQUIRE(session->BindInput(0, shifted.data() + 1, 64 * sizeof(float)).ok());
+  REQUIRE(session->BindOutput(0, output.data() + 1, 10 * sizeof(float)).ok());
+  REQUIRE(session->Run().ok());
+  CHECK(output[0] == -1.0f);
+  for (size_t c = 0; c < 10; ++c) CHECK(output[c + 1] == Approx(expected[c]).margin(1e-6));
+  CHECK(std::memcmp(shifted.data() + 1, input.data(), 64 * sizeof(float)) == 0);
+  CHECK_FALSE(session->BindInput(0, input.data(), 63 * sizeof(float)).ok());
+  CHECK_FALSE(session->BindOutput(0, output.data(), 39).ok());
+  REQUIRE(session->BindInput(0, nullptr, 0).ok());
+  REQUIRE(session->BindOutput(0, nullptr, 0).ok());
+  CHECK(Classify(session.get(), Image(2)) == expected);
+}
+
+TEST_CASE("session: an input keeps its values over runs", "[session]") {
+  const auto session = NewSession(DigitsModel());
+  const std::vector<float> first = Classify(session.get(), Image(3));
+  REQUIRE(session->Run().ok());
+  CHECK(std::memcmp(session->output(0).data, first.data(), first.size() * sizeof(float)) == 0);
+}
+
+TEST_CASE("session: cancel stops the next run once", "[session]") {
+  const auto session = NewSession(DigitsModel());
+  session->Cancel();
+  CHECK(session->Run().code() == StatusCode::kCancelled);
+  CHECK(session->Run().ok());
+}
+
+TEST_CASE("session: the same bits for any number of threads", "[session]") {
+  const auto model = DigitsModel();
+  const std::vector<float> expected = Classify(NewSession(model, 1).get(), Image(4));
+  for (int n_threads : {2, 3, 5, 8}) {
+    CHECK(Classify(NewSession(model, n_threads).get(), Image(4)) == expected);
+  }
+}
+
+TEST_CASE("session: many sessions share one model", "[session]") {
+  const auto model = DigitsModel();
+  const std::vector<float> expected = Classify(NewSession(model).get(), Image(5));
+  std::vector<std::vector<float>> results(4);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < results.size(); ++t) {
+    threads.emplace_back([&, t] {
+      SessionOptions options;
+      options.n_threads = 2;
+      auto session = Session::Create(model, options);
+      if (!session.ok()) return;
+      for (int i = 0; i < 20; ++i) {
+        std::memcpy((*session)->input(0).data, Image(5).data(), 64 * sizeof(float));
+        if (!(*session)->Run().ok()) return;
+      }
+      const float* out = (*session)->output(0).as<float>();
+      results[t].assign(out, out + 10);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<float>& result : results) CHECK(result == expected);
+}
+
+TEST_CASE("session: the profile names every step once per run", "[session]") {
+  const auto session = NewSession(DigitsModel());
+  std::vector<StepProfile> profiles;
+  session->SetProfile(
+      [](void* user_data, const StepProfile& profile) {
+        static_cast<std::vector<StepProfile>*>(user_data)->push_back(profile);
+      },
+      &profiles);
+  REQUIRE(session->Run().ok());
+  REQUIRE(profiles.size() == session->plan().steps.size());
+  for (size_t s = 0; s < profiles.size(); ++s) {
+    CHECK(profiles[s].step == static_cast<int>(s));
+    CHECK(profiles[s].nanos >= 0);
+    CHECK(std::strlen(profiles[s].op) > 0);
+  }
+  session->SetProfile(nullptr, nullptr);
+  REQUIRE(session->Run().ok());
+  CHECK(profiles.size() == session->plan().steps.size());
+}
+
+TEST_CASE("session: cutting at an inner value computes only what it needs", "[session]") {
+  const auto model = DigitsModel();
+  const Graph& graph = model->main();
+  const int embedding = graph.ops.back().inputs[0];
+  SessionOptions options;
+  options.outputs = {embedding};
+  auto session = Session::Create(model, options);
+  REQUIRE(session.status().ToString() == "OK");
+  REQUIRE((*session)->Run().ok());
+  CHECK((*session)->plan().steps.size() < NewSession(model)->plan().steps.size());
+  CHECK((*session)->output(0).shape.NumElements() > 0);
+}
+
+}  // namespace topwork
