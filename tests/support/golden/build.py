@@ -1,7 +1,7 @@
 """Builds small .tflite models through the schema module that ai-edge-litert ships.
 
-A Graph is a list of tensors and operators; serialise() gives the FlatBuffers file. Constant buffers are
-aligned to 16 bytes, as the public schema demands and as the Python object API alone would not do.
+A Graph is a list of tensors and operators; serialise() gives the FlatBuffers file. Constant buffers
+are aligned to 16 bytes, as the public schema demands and the Python object API alone would not do.
 Shapes of computed tensors may be left open: run.py fills them with what LiteRT computes.
 """
 
@@ -28,17 +28,33 @@ TYPES = {
 
 # Operators whose options table is not named after them.
 _OPTIONS = {
-    "AVERAGE_POOL_2D": "Pool2D", "MAX_POOL_2D": "Pool2D", "L2_POOL_2D": "Pool2D",
-    "MEAN": "Reducer", "SUM": "Reducer", "REDUCE_MAX": "Reducer", "REDUCE_MIN": "Reducer",
-    "REDUCE_PROD": "Reducer", "REDUCE_ANY": "Reducer", "REDUCE_ALL": "Reducer",
-    "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum", "BATCH_MATMUL": "BatchMatMul",
-    "L2_NORMALIZATION": "L2Norm", "TOPK_V2": "TopKV2", "PADV2": "PadV2", "SPLIT_V": "SplitV",
-    "ATAN2": "ATan2", "SPACE_TO_BATCH_ND": "SpaceToBatchND",
+    "AVERAGE_POOL_2D": "Pool2D",
+    "MAX_POOL_2D": "Pool2D",
+    "L2_POOL_2D": "Pool2D",
+    "MEAN": "Reducer",
+    "SUM": "Reducer",
+    "REDUCE_MAX": "Reducer",
+    "REDUCE_MIN": "Reducer",
+    "REDUCE_PROD": "Reducer",
+    "REDUCE_ANY": "Reducer",
+    "REDUCE_ALL": "Reducer",
+    "MAXIMUM": "MaximumMinimum",
+    "MINIMUM": "MaximumMinimum",
+    "BATCH_MATMUL": "BatchMatMul",
+    "L2_NORMALIZATION": "L2Norm",
+    "TOPK_V2": "TopKV2",
+    "PADV2": "PadV2",
+    "SPLIT_V": "SplitV",
+    "ATAN2": "ATan2",
+    "SPACE_TO_BATCH_ND": "SpaceToBatchND",
     "BATCH_TO_SPACE_ND": "BatchToSpaceND",
 }
 
-_ENUMS = {"fused_activation_function": schema.ActivationFunctionType, "padding": schema.Padding,
-          "mode": schema.MirrorPadMode}
+_ENUMS = {
+    "fused_activation_function": schema.ActivationFunctionType,
+    "padding": schema.Padding,
+    "mode": schema.MirrorPadMode
+}
 
 
 def camel(name, first_upper):
@@ -78,8 +94,8 @@ class Graph:
         return len(self.tensors) - 1
 
     def input(self, shape, dtype="float32", signature=None, quantization=None, name=""):
-        index = self._add(Tensor(dtype, tuple(shape), signature=signature, name=name,
-                                 quantization=quantization))
+        index = self._add(
+            Tensor(dtype, tuple(shape), signature=signature, name=name, quantization=quantization))
         self.inputs.append(index)
         return index
 
@@ -89,13 +105,15 @@ class Graph:
 
     def op(self, code, inputs, out_types=("float32",), version=1, quantization=None, **options):
         """Appends an operator; returns the index of its output, or a list where it has several."""
-        outs = [self._add(Tensor(t, (), computed=True, quantization=quantization))
-                for t in out_types]
+        outs = [
+            self._add(Tensor(t, (), computed=True, quantization=quantization)) for t in out_types
+        ]
         self.ops.append((code, version, [-1 if i is None else i for i in inputs], outs, options))
         return outs[0] if len(outs) == 1 else outs
 
 
 class _AlignedBuffer(schema.BufferT):
+
     def Pack(self, builder):
         data = None
         if self.data is not None:

@@ -1,8 +1,8 @@
-"""How a table describes a case: x(...) is a run-time input, c(...) a constant, None an absent input.
+"""How a table describes a case: x(...) is a run-time input, c(...) a constant, None no input.
 
-x(2, 3) is a random float32 tensor of shape [2, 3] between -2 and 2; x(2, 3, dtype="int32", lo=0, hi=9)
-draws integers from [lo, hi); x(values=[...]) gives the numbers themselves. Random data depend on
-the names of the operator and the case alone, so a new case leaves all the others as they are.
+x(2, 3) is a random float32 tensor of shape [2, 3] between -2 and 2; x(2, 3, dtype="int32", lo=0,
+hi=9) draws integers from [lo, hi); x(values=[...]) gives the numbers themselves. Random data depend
+on the names of the operator and the case alone, so a new case leaves all the others as they are.
 """
 
 from dataclasses import dataclass, field
@@ -12,6 +12,16 @@ import numpy as np
 from build import TYPES, Graph, rng_for
 
 ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
+
+# Operators that move, choose or round only once: their answers must be the reference's to the bit.
+EXACT = set("""
+    ADD SUB MUL MAXIMUM MINIMUM FLOOR CEIL ROUND SIGN ABS NEG SQUARE ZEROS_LIKE RELU RELU6
+    RELU_N1_TO_1 RELU_0_TO_1 LEAKY_RELU PRELU MAX_POOL_2D REDUCE_MAX REDUCE_MIN TOPK_V2 SELECT
+    SELECT_V2 CAST RESHAPE SQUEEZE EXPAND_DIMS FILL TILE BROADCAST_TO PACK UNPACK SPLIT SPLIT_V
+    CONCATENATION TRANSPOSE MATRIX_DIAG MATRIX_SET_DIAG SLICE STRIDED_SLICE PAD PADV2 MIRROR_PAD
+    GATHER GATHER_ND REVERSE_V2 REVERSE_SEQUENCE ONE_HOT EMBEDDING_LOOKUP SPARSE_TO_DENSE
+    DYNAMIC_UPDATE_SLICE SPACE_TO_DEPTH DEPTH_TO_SPACE SPACE_TO_BATCH_ND BATCH_TO_SPACE_ND
+    RESIZE_NEAREST_NEIGHBOR""".split())
 
 
 @dataclass
@@ -60,6 +70,11 @@ def cs(value, dtype="int32"):
     return _spec(True, (), dtype=dtype, values=value)
 
 
+def dims_name(shape):
+    """A shape as part of a case's name: 2x3, scalar."""
+    return "x".join(map(str, shape)) or "scalar"
+
+
 @dataclass
 class Case:
     name: str
@@ -78,9 +93,18 @@ class Table:
     def __init__(self, op):
         self.op = op
         self.cases = []
+        self.rtol = 0.0 if op in EXACT else 1e-5
 
-    def add(self, name, inputs, out="float32", version=1, rtol=1e-5, refused=False, n_out=1,
-            quantization=None, **options):
+    def add(self,
+            name,
+            inputs,
+            out="float32",
+            version=1,
+            rtol=None,
+            refused=False,
+            n_out=1,
+            quantization=None,
+            **options):
         """One case of this operator alone. act="RELU" stands for the fused activation."""
         rng = rng_for(f"{self.op}/{name}")
         if "act" in options:
@@ -99,7 +123,9 @@ class Table:
         types = (out,) * n_out if isinstance(out, str) else tuple(out)
         result = graph.op(self.op, indices, types, version, quantization, **options)
         graph.outputs = result if isinstance(result, list) else [result]
-        self.append(Case(name, [graph], run_time, rtol=rtol, refused=refused))
+        self.append(
+            Case(name, [graph], run_time, rtol=self.rtol if rtol is None else rtol,
+                 refused=refused))
 
     def append(self, case):
         if any(case.name == other.name for other in self.cases):

@@ -13,6 +13,7 @@ _KIND = {number: np.dtype(kind) for number, kind in TYPES.values()}
 
 
 class Writer:
+
     def __init__(self, n_cases):
         self.data = bytearray(MAGIC + struct.pack("<I", n_cases))
 

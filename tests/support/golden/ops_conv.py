@@ -1,4 +1,4 @@
-"""CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV, FULLY_CONNECTED. Filters are constants unless said."""
+"""CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV, FULLY_CONNECTED; filters are mostly constants."""
 
 from cases import Table, x, c, ci
 

@@ -1,6 +1,6 @@
 """Comparisons, logic and selection."""
 
-from cases import Table, c, ci, x
+from cases import Table, c, x
 from ops_arithmetic import BROADCASTS, EMPTY, INT_SHAPES
 
 NAN, INF = float("nan"), float("inf")

@@ -1,6 +1,6 @@
 """Pooling, softmax and normalisations."""
 
-from cases import ACTIVATIONS, Table, c, x
+from cases import ACTIVATIONS, Table, x
 
 
 def _pool(table, name, image, window, stride=(1, 1), padding="SAME", act="NONE", **kwargs):

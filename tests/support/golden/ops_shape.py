@@ -1,10 +1,6 @@
 """Operators that only move, copy or describe: RESHAPE, PACK, SPLIT, CONCATENATION, TRANSPOSE ..."""
 
-from cases import ACTIVATIONS, Table, c, ci, cs, x
-
-
-def _dims(shape):
-    return "x".join(map(str, shape)) or "scalar"
+from cases import Table, c, ci, cs, dims_name, x
 
 
 def _reshape():
@@ -12,7 +8,7 @@ def _reshape():
     for shape, target in (((2, 3, 4), (4, 6)), ((2, 3, 4), (-1,)), ((2, 6),
                                                                     (3, -1)), ((12,), (1, 2, 2, 3)),
                           ((1, 1, 1, 9), (1, 9)), ((2, 3), (2, 3)), ((3, 4), (2, 1, -1, 2))):
-        name = f"{_dims(shape)}_to_" + "_".join(map(str, target)).replace("-", "m")
+        name = f"{dims_name(shape)}_to_" + "_".join(map(str, target)).replace("-", "m")
         t.add(name, [x(*shape), ci(*target)], new_shape=list(target))
         t.add(name + "_options", [x(*shape)], new_shape=list(target))
     # The tensor wins over the options.
@@ -41,7 +37,7 @@ def _squeeze():
                                                                                        [0, 2]),
                         ((1, 3, 1, 5), [-2]), ((1, 3, 1, 5), [-4, 2]), ((1, 1), []), ((1,), [0]),
                         ((3, 4), []), ((1, 1, 1, 7), [1, 2]), ((2, 1, 1, 1, 3), [1, 3])):
-        t.add(_dims(shape) + "_" + ("_".join(map(str, dims)) or "all").replace("-", "m"),
+        t.add(dims_name(shape) + "_" + ("_".join(map(str, dims)) or "all").replace("-", "m"),
               [x(*shape)],
               squeeze_dims=dims)
     t.add("int32", [x(1, 3, dtype="int32")], out="int32", squeeze_dims=[0])
@@ -53,7 +49,7 @@ def _expand_dims():
     t = Table("EXPAND_DIMS")
     for shape, axis in (((3, 4), 0), ((3, 4), 1), ((3, 4), 2), ((3, 4), -1), ((3, 4), -3), ((), 0),
                         ((5,), -1), ((1, 2, 3), 1), ((2, 1, 3, 2), 4)):
-        t.add(f"{_dims(shape)}_axis{axis}".replace("-", "m"), [x(*shape), cs(axis)])
+        t.add(f"{dims_name(shape)}_axis{axis}".replace("-", "m"), [x(*shape), cs(axis)])
     t.add("axis_vector", [x(3, 4), ci(1)])
     t.add("axis_int64", [x(3, 4), cs(1, "int64")])
     for dtype in ("int32", "int64", "bool"):
@@ -67,8 +63,8 @@ def _shape_rank():
     for dims in ((), (1,), (7,), (2, 3), (2, 3, 4), (1, 2, 3, 5), (1, 2, 1, 2, 3), (1, 1, 2, 1, 2,
                                                                                     3), (0, 3)):
         if dims:  # an answer of no elements cannot be read through LiteRT's Python interface
-            shape.add(_dims(dims), [x(*dims)], out="int32", out_type=2)
-        rank.add(_dims(dims), [x(*dims)], out="int32")
+            shape.add(dims_name(dims), [x(*dims)], out="int32", out_type=2)
+        rank.add(dims_name(dims), [x(*dims)], out="int32")
     shape.add("int64", [x(2, 3)], out="int64", out_type=4)
     shape.add("of_int32", [x(4, dtype="int32")], out="int32", out_type=2)
     rank.add("of_int32", [x(4, dtype="int32")], out="int32")
@@ -78,7 +74,7 @@ def _shape_rank():
 def _fill():
     t = Table("FILL")
     for dims in ((3,), (2, 3), (2, 1, 3), (1,), (1, 2, 2, 3), (2, 0)):
-        t.add(_dims(dims), [ci(*dims), x()])
+        t.add(dims_name(dims), [ci(*dims), x()])
     t.add("scalar", [c(0, dtype="int32"), x()])
     t.add("dims_are_input", [x(values=[2, 3], dtype="int32"), x()])
     t.add("dims_int64", [c(values=[2, 2], dtype="int64"), x()])
@@ -93,7 +89,7 @@ def _tile():
     for shape, times in (((3,), (2,)), ((2, 3), (1, 2)), ((2, 3), (2, 1)), ((2, 3), (2, 3)),
                          ((2, 1, 3), (1, 4, 1)), ((1, 2, 2, 3), (2, 1, 2, 1)), ((2, 3), (1, 1)),
                          ((1,), (7,)), ((1, 2, 1, 2, 1), (2, 1, 2, 1, 3)), ((2, 3), (0, 1))):
-        t.add(f"{_dims(shape)}_by_{_dims(times)}", [x(*shape), ci(*times)])
+        t.add(f"{dims_name(shape)}_by_{dims_name(times)}", [x(*shape), ci(*times)])
     t.add("times_are_input", [x(2, 3), x(values=[2, 2], dtype="int32")])
     t.add("times_int64", [x(2, 3), c(values=[1, 2], dtype="int64")])
     for dtype in ("int32", "int64", "bool"):
@@ -108,7 +104,7 @@ def _broadcast_to():
                           ((1, 3), (4, 3)), ((3, 1), (2, 3, 4)), ((1, 2, 1, 3), (2, 2, 4, 3)),
                           ((2, 3), (2, 3)), ((1, 1, 2), (2, 1, 3, 1, 2)), ((2, 1, 2), (1, 2, 1, 2,
                                                                                        3, 2))):
-        t.add(f"{_dims(shape)}_to_{_dims(target)}", [x(*shape), ci(*target)], version=2)
+        t.add(f"{dims_name(shape)}_to_{dims_name(target)}", [x(*shape), ci(*target)], version=2)
     t.add("shape_is_input", [x(3), x(values=[2, 3], dtype="int32")], version=2)
     t.add("shape_int64", [x(3), c(values=[2, 3], dtype="int64")], version=2)
     for dtype in ("int32", "int64", "bool"):
@@ -139,7 +135,7 @@ def _pack():
     for shape, count, axis in (((3,), 2, 0), ((3,), 2, 1), ((3,), 3, -1), ((2, 3), 2, 0),
                                ((2, 3), 2, 1), ((2, 3), 2, 2), ((2, 3), 3, -2), ((), 4, 0),
                                ((2, 2, 3), 2, 3), ((2, 3), 1, 0), ((1, 2, 1, 3), 2, 2)):
-        t.add(f"{count}_of_{_dims(shape)}_axis{axis}".replace("-", "m"),
+        t.add(f"{count}_of_{dims_name(shape)}_axis{axis}".replace("-", "m"),
               [x(*shape) for _ in range(count)],
               values_count=count,
               axis=axis)
@@ -155,7 +151,7 @@ def _unpack():
     for shape, axis in (((2, 3), 0), ((2, 3), 1), ((2, 3), -1), ((3, 2, 4), 1), ((2, 3, 2), -3),
                         ((4,), 0), ((1, 3), 0), ((2, 2, 2, 3), 3), ((2, 2, 3, 2), 2)):
         n = shape[axis]
-        t.add(f"{_dims(shape)}_axis{axis}".replace("-", "m"), [x(*shape)],
+        t.add(f"{dims_name(shape)}_axis{axis}".replace("-", "m"), [x(*shape)],
               n_out=n,
               num=n,
               axis=axis)
@@ -170,7 +166,8 @@ def _split():
     for shape, axis, n in (((4,), 0, 2), ((4, 3), 0, 2), ((3, 4), 1, 2), ((3, 4), -1, 4),
                            ((2, 6, 3), 1, 3), ((2, 3, 4), -2, 3), ((1, 2, 2, 6), 3, 2),
                            ((1, 2, 2, 6), -1, 6), ((2, 4), 0, 1), ((4, 1, 2, 1, 2), 0, 2)):
-        t.add(f"{_dims(shape)}_axis{axis}_{n}".replace("-", "m"), [cs(axis), x(*shape)],
+        t.add(f"{dims_name(shape)}_axis{axis}_{n}".replace("-", "m"),
+              [cs(axis), x(*shape)],
               n_out=n,
               num_splits=n)
     t.add("axis_vector", [ci(1), x(2, 4)], n_out=2, num_splits=2)
@@ -186,7 +183,7 @@ def _split_v():
                                ((2, 6), -1, (4, 2)), ((2, 6), 1, (2, -1)), ((3, 4, 2), 1, (-1, 1)),
                                ((1, 2, 2, 7), 3, (3, 3, 1)), ((2, 3), 0, (2,)), ((2, 5), 1, (0,
                                                                                              5))):
-        t.add(f"{_dims(shape)}_axis{axis}_{'_'.join(map(str, sizes))}".replace("-", "m"),
+        t.add(f"{dims_name(shape)}_axis{axis}_{'_'.join(map(str, sizes))}".replace("-", "m"),
               [x(*shape), ci(*sizes), cs(axis)],
               n_out=len(sizes),
               num_splits=len(sizes))
@@ -234,7 +231,7 @@ def _transpose():
                                                                                 (5, 3, 1, 0, 2, 4)),
                         ((1, 2, 1, 2, 2, 3), (0, 1, 2, 3, 5, 4)), ((9, 17), (1, 0)), ((0, 3), (1,
                                                                                                0))):
-        t.add(f"{_dims(shape)}_{'_'.join(map(str, perm))}", [x(*shape), ci(*perm)])
+        t.add(f"{dims_name(shape)}_{'_'.join(map(str, perm))}", [x(*shape), ci(*perm)])
     t.add("negative", [x(2, 3, 4), ci(-1, 0, 1)])
     # The permutation may be a run-time input.
     t.add("perm_is_input", [x(2, 3), x(values=[1, 0], dtype="int32")])
@@ -248,11 +245,11 @@ def _transpose():
 def _matrix_diag():
     diag, put = Table("MATRIX_DIAG"), Table("MATRIX_SET_DIAG")
     for shape in ((3,), (2, 3), (1, 4), (2, 2, 3), (1,), (2, 1), (1, 2, 1, 3)):
-        diag.add(_dims(shape), [x(*shape)])
+        diag.add(dims_name(shape), [x(*shape)])
     diag.add("int32", [x(2, 3, dtype="int32")], out="int32")
     for shape, values in (((3, 3), (3,)), ((2, 3), (2,)), ((4, 2), (2,)), ((2, 3, 3), (2, 3)),
                           ((2, 2, 4), (2, 2)), ((1, 1), (1,)), ((2, 2, 3, 3), (2, 2, 3))):
-        put.add(_dims(shape), [x(*shape), x(*values)])
+        put.add(dims_name(shape), [x(*shape), x(*values)])
     put.add("int32", [x(3, 3, dtype="int32"), x(3, dtype="int32")], out="int32")
     return [diag, put]
 

@@ -10,7 +10,7 @@ import pickle
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from build import serialise
+from build import TYPES, serialise
 
 
 class Refused(Exception):
@@ -52,8 +52,8 @@ def _run(model, runs, subgraph_signature):
         for detail, array in zip(details, arrays):
             interp.set_tensor(detail["index"], array)
         interp.invoke()
-        results.append([np.array(interp.get_tensor(d["index"]))
-                        for d in interp.get_output_details()])
+        results.append(
+            [np.array(interp.get_tensor(d["index"])) for d in interp.get_output_details()])
     shapes = {d["index"]: tuple(int(n) for n in d["shape"]) for d in interp.get_tensor_details()}
     return results, shapes, note
 
@@ -88,7 +88,10 @@ def _in_child(function):
     return value
 
 
-def _fill_shapes(graph, shapes):
+def _fill_shapes(graph, arrays):
+    """Runs the graph alone and writes the shapes of its computed tensors into it."""
+    model = serialise([graph])
+    _, shapes, _ = _in_child(lambda: _run(model, [arrays], None))
     for index, tensor in enumerate(graph.tensors):
         if tensor.computed:
             tensor.shape = shapes.get(index, ())
@@ -100,16 +103,19 @@ def run_group(cases):
     Returns (model bytes, outputs of each case, note). Raises Refused or Aborted.
     """
     first = cases[0]
-    model = serialise(first.graphs, first.signatures)
     names = None
     if first.signature is not None:
         key = next(s for s in first.signatures if s[0] == first.signature)
         names = (key[0], list(key[2]), list(key[3]))
     runs = [case.inputs for case in cases]
-    # Tensor shapes are those of the first run: the model's own shape.
-    if names is None:
-        _, shapes, _ = _in_child(lambda: _run(model, runs[:1], None))
-        _fill_shapes(first.graphs[0], shapes)
-        model = serialise(first.graphs, first.signatures)
+    if len(first.graphs) == 1:
+        _fill_shapes(first.graphs[0], runs[0])
+    else:
+        for graph in first.graphs:
+            _fill_shapes(graph, [
+                np.zeros(graph.tensors[i].shape, TYPES[graph.tensors[i].dtype][1])
+                for i in graph.inputs
+            ])
+    model = serialise(first.graphs, first.signatures)
     outputs, _, note = _in_child(lambda: _run(model, runs, names))
     return model, outputs, note
