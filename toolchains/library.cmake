@@ -106,7 +106,10 @@ function(tw_link_library)
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${exports}")
   set_target_properties(topwork_static PROPERTIES OUTPUT_NAME topwork)
   target_link_options(topwork PRIVATE "-Wl,--version-script=${exports}" -Wl,--gc-sections -Wl,--as-needed
-    $<$<NOT:$<BOOL:${TOPWORK_SANITIZE}>>:-Wl,--no-undefined> $<$<CONFIG:MinSizeRel>:-s>)
+    $<$<CONFIG:MinSizeRel>:-s>)
+  if(NOT TOPWORK_SANITIZE)  # clang leaves the sanitizer's symbols to the program
+    target_link_options(topwork PRIVATE -Wl,--no-undefined)
+  endif()
   target_link_libraries(topwork PRIVATE $<BUILD_INTERFACE:topwork_options>)
   target_link_libraries(topwork_static
     PRIVATE $<BUILD_INTERFACE:topwork_options> PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
