@@ -12,10 +12,10 @@
 //     from; a `char**` or `void**` result whose comment says "owned" is released by
 //     tw_memory_free().
 //  5. Structs begin with struct_size, so that they can grow. Fill option structs by their *_init
-//     function; zero other structs that you fill, and set struct_size = sizeof(struct); set
-//     struct_size in structs that the library fills, too. A
-//     program built with an older header works with a newer library; the other way round, an option
-//     that the library does not know and that is not zero is TW_STATUS_UNSUPPORTED.
+//     function; zero other structs that you fill and set struct_size = sizeof(struct); set
+//     struct_size in structs that the library fills, too. A program built with an older header
+//     works with a newer library; the other way round, an option that the library does not know and
+//     that is not zero is TW_STATUS_UNSUPPORTED.
 //  6. Thread rules. [any]: any thread at any time. [one]: one thread at a time per handle; which
 //     one may change. Different handles are independent, also when they share a model.
 //  7. Callbacks run on the thread of the call that causes them unless their comment says otherwise;
@@ -353,13 +353,13 @@ TW_API tw_status tw_session_describe_plan(const tw_session* session, tw_plan_for
 
 // Custom operators.
 
-// What a custom operator's callbacks see. Everything is borrowed for the call.
+// What a custom operator's callbacks see. Everything is borrowed for the call; names are "".
 typedef struct tw_op_call {
   size_t struct_size;
   size_t n_inputs;
   const tw_tensor_info* const* inputs;  // NULL where an optional input is left out
   size_t n_outputs;
-  tw_tensor_info* const* outputs;  // prepare sets rank and dims; dtype is the file's
+  tw_tensor_info* const* outputs;  // prepare sets rank and dims (first: what the file says)
   const void* options;             // the operator's own bytes in the model
   size_t options_bytes;
   int32_t n_threads;     // threads that parallel_for uses
@@ -374,9 +374,9 @@ typedef struct tw_op_call {
   void* internal;  // the library's
 } tw_op_call;
 
-// A custom operator. An instance belongs to one operator of one session: init is called when that
-// is planned (and planned anew after a resize), free when the plan goes. Callbacks for different
-// sessions may be called at the same time. init and free may be NULL.
+// A custom operator. An instance belongs to one operator of one session: planning (and planning
+// anew after a resize) calls init and prepare, once or more; free ends each instance that init
+// made. Callbacks for different sessions may be called at the same time. init and free may be NULL.
 typedef struct tw_custom_op {
   size_t struct_size;
   const char* name;  // custom_code in the model's file
@@ -384,8 +384,9 @@ typedef struct tw_custom_op {
   tw_status (*init)(void* user_data, const void* options, size_t options_bytes,
                     void** out_instance);
   void (*free)(void* user_data, void* instance);
-  // Checks the inputs and sets the outputs' shapes. An input's `data` is set when its value is
-  // constant.
+  // Checks the inputs and sets the outputs' shapes. An input's `data` is NULL unless its value is
+  // constant. Where shapes depend on such a value, return TW_STATUS_FAILED_PRECONDITION: prepare is
+  // then called again in every run, when all data is known.
   tw_status (*prepare)(void* user_data, void* instance, tw_op_call* call);
   // Computes the outputs.
   tw_status (*run)(void* user_data, void* instance, const tw_op_call* call);

@@ -1,0 +1,81 @@
+// C API: versions, names, logging and devices.
+#include "kernels/cpu/cpu_kernels.h"
+#include "ports/port.h"
+#include "runtime/api/handles.h"
+#include "runtime/base/json.h"
+#include "runtime/base/log.h"
+
+using topwork::JsonWriter;
+
+namespace {
+
+#define TW_STRING_INNER(x) #x
+#define TW_STRING(x) TW_STRING_INNER(x)
+const char kVersion[] =
+    TW_STRING(TW_VERSION_MAJOR) "." TW_STRING(TW_VERSION_MINOR) "." TW_STRING(TW_VERSION_PATCH);
+
+static_assert(static_cast<int>(topwork::StatusCode::kOk) == TW_STATUS_OK, "");
+static_assert(static_cast<int>(topwork::StatusCode::kInternal) == TW_STATUS_INTERNAL, "");
+static_assert(static_cast<int>(topwork::StatusCode::kNotFound) == TW_STATUS_NOT_FOUND, "");
+static_assert(static_cast<int>(topwork::DType::kInt8) == TW_DTYPE_INT8, "");
+static_assert(static_cast<int>(topwork::DType::kBFloat16) == TW_DTYPE_BFLOAT16, "");
+static_assert(static_cast<int>(topwork::LogLevel::kDebug) == TW_LOG_DEBUG, "");
+static_assert(topwork::kMaxRank == 8, "tw_tensor_info has room for 8 dims");
+
+}  // namespace
+
+const char* tw_version(void) { return kVersion; }
+
+int32_t tw_version_number(void) { return TW_VERSION_NUMBER; }
+
+const char* tw_status_name(tw_status status) {
+  const int number = static_cast<int>(status);
+  if (number < TW_STATUS_OK || number > TW_STATUS_INTERNAL) return "UNKNOWN";
+  return topwork::StatusCodeName(static_cast<topwork::StatusCode>(number));
+}
+
+const char* tw_dtype_name(tw_dtype dtype) {
+  const int number = static_cast<int>(dtype);
+  if (number < 0 || number >= topwork::kNumDTypes) return "unknown";
+  return topwork::DTypeName(static_cast<topwork::DType>(number));
+}
+
+tw_status tw_log_set(tw_log_level level, tw_log_function function, void* user_data) {
+  const int number = static_cast<int>(level);
+  if (number < TW_LOG_SILENT || number > TW_LOG_DEBUG) {
+    return topwork::api::Report(
+        topwork::InvalidArgument("log level %d does not exist (0 silent to 4 debug)", number));
+  }
+  topwork::SetLog(static_cast<topwork::LogLevel>(number), function, user_data);
+  return TW_STATUS_OK;
+}
+
+tw_status tw_device_describe(char** out_json) {
+  TW_REQUIRE(out_json);
+  JsonWriter json;
+  json.BeginArray();
+  json.BeginObject();
+  json.Key("device");
+  json.String("cpu");
+  json.Key("name");
+  json.String("CPU");
+  json.Key("available");
+  json.Bool(true);
+  json.Key("instruction_set");
+  json.String(topwork::BestCpuKernels().isa);
+  json.Key("n_threads");
+  json.Int(topwork::port::NumCpus());
+  json.EndObject();
+  json.BeginObject();
+  json.Key("device");
+  json.String("opencl");
+  json.Key("name");
+  json.String("OpenCL");
+  json.Key("available");
+  json.Bool(false);
+  json.Key("reason");
+  json.String(topwork::api::CheckDevice(TW_DEVICE_OPENCL).message());
+  json.EndObject();
+  json.EndArray();
+  return topwork::api::GiveString(json.text(), out_json);
+}

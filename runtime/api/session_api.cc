@@ -1,0 +1,226 @@
+// C API: planning and running. Inputs and outputs are counted and named as the signature chosen
+// says, or as the main subgraph does.
+#include <algorithm>
+#include <new>
+
+#include "runtime/api/handles.h"
+
+using topwork::InvalidArgument;
+using topwork::Shape;
+using topwork::Status;
+using topwork::api::Report;
+
+namespace {
+
+using Port = tw_session::Port;
+
+// The port, or null with the failure reported in *out_status.
+const Port* PortAt(const std::vector<Port>& ports, const char* what, size_t index,
+                   tw_status* out_status) {
+  if (index < ports.size()) return &ports[index];
+  *out_status = Report(
+      InvalidArgument("%s %zu does not exist: the model has %zu", what, index, ports.size()));
+  return nullptr;
+}
+
+tw_status FindPort(const std::vector<Port>& ports, const char* what, const char* name,
+                   size_t* out_index) {
+  std::string names;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].name == name) {
+      *out_index = i;
+      return TW_STATUS_OK;
+    }
+    if (i == 20) names += ", ...";
+    if (i < 20) names += (i == 0 ? "'" : ", '") + ports[i].name + "'";
+  }
+  return Report(topwork::NotFound("there is no %s '%s'; there are %s", what, name,
+                                  names.empty() ? "none" : names.c_str()));
+}
+
+Status CheckCopy(const char* what, const Port& port, const topwork::TensorView& view,
+                 const void* data, size_t data_bytes) {
+  if (data_bytes != view.bytes()) {
+    return InvalidArgument(
+        "%s '%s' is %s %s of %zu bytes, not %zu (after resizing an input, prepare comes first)",
+        what, port.name.c_str(), topwork::DTypeName(view.dtype), view.shape.ToString().c_str(),
+        view.bytes(), data_bytes);
+  }
+  if (data == nullptr && data_bytes != 0) return InvalidArgument("%s: data is NULL", what);
+  if (view.data == nullptr && data_bytes != 0) {
+    return topwork::FailedPrecondition("%s '%s' has no memory before the first run", what,
+                                       port.name.c_str());
+  }
+  return Status::Ok();
+}
+
+void Profile(void* user_data, const topwork::StepProfile& step) {
+  const tw_session& session = *static_cast<const tw_session*>(user_data);
+  const tw_profile_entry entry = {
+      sizeof(tw_profile_entry), step.step, step.op, step.variant, step.backend,
+      step.output_name,         step.nanos};
+  session.profile(session.profile_user_data, &entry);
+}
+
+}  // namespace
+
+tw_status tw_session_count_inputs(const tw_session* session, size_t* out_n_inputs) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(out_n_inputs);
+  *out_n_inputs = session->inputs.size();
+  return TW_STATUS_OK;
+}
+
+tw_status tw_session_count_outputs(const tw_session* session, size_t* out_n_outputs) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(out_n_outputs);
+  *out_n_outputs = session->outputs.size();
+  return TW_STATUS_OK;
+}
+
+tw_status tw_session_find_input(const tw_session* session, const char* name, size_t* out_index) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(name);
+  TW_REQUIRE(out_index);
+  return FindPort(session->inputs, "input", name, out_index);
+}
+
+tw_status tw_session_find_output(const tw_session* session, const char* name, size_t* out_index) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(name);
+  TW_REQUIRE(out_index);
+  return FindPort(session->outputs, "output", name, out_index);
+}
+
+tw_status tw_session_get_input(const tw_session* session, size_t index, tw_tensor_info* info) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(info);
+  tw_status status = TW_STATUS_OK;
+  const Port* port = PortAt(session->inputs, "input", index, &status);
+  if (port == nullptr) return status;
+  const topwork::TensorView& view = session->session->input(port->index);
+  return Report(topwork::api::WriteStruct(
+      "tw_tensor_info", topwork::api::TensorInfo(view, port->name.c_str(), &port->open), info));
+}
+
+tw_status tw_session_get_output(const tw_session* session, size_t index, tw_tensor_info* info) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(info);
+  tw_status status = TW_STATUS_OK;
+  const Port* port = PortAt(session->outputs, "output", index, &status);
+  if (port == nullptr) return status;
+  const topwork::TensorView& view = session->session->output(port->index);
+  return Report(topwork::api::WriteStruct(
+      "tw_tensor_info", topwork::api::TensorInfo(view, port->name.c_str(), &port->open), info));
+}
+
+tw_status tw_session_write_input(tw_session* session, size_t index, const void* data,
+                                 size_t data_bytes) {
+  TW_REQUIRE(session);
+  tw_status status = TW_STATUS_OK;
+  const Port* port = PortAt(session->inputs, "input", index, &status);
+  if (port == nullptr) return status;
+  const topwork::TensorView& view = session->session->input(port->index);
+  TW_REPORT_IF_ERROR(CheckCopy("input", *port, view, data, data_bytes));
+  if (data_bytes != 0) std::memcpy(view.data, data, data_bytes);
+  return TW_STATUS_OK;
+}
+
+tw_status tw_session_read_output(const tw_session* session, size_t index, void* data,
+                                 size_t data_bytes) {
+  TW_REQUIRE(session);
+  tw_status status = TW_STATUS_OK;
+  const Port* port = PortAt(session->outputs, "output", index, &status);
+  if (port == nullptr) return status;
+  const topwork::TensorView& view = session->session->output(port->index);
+  TW_REPORT_IF_ERROR(CheckCopy("output", *port, view, data, data_bytes));
+  if (data_bytes != 0) std::memcpy(data, view.data, data_bytes);
+  return TW_STATUS_OK;
+}
+
+tw_status tw_session_bind_input(tw_session* session, size_t index, void* data, size_t data_bytes) {
+  TW_REQUIRE(session);
+  tw_status status = TW_STATUS_OK;
+  const Port* port = PortAt(session->inputs, "input", index, &status);
+  if (port == nullptr) return status;
+  return Report(session->session->BindInput(port->index, data, data_bytes));
+}
+
+tw_status tw_session_bind_output(tw_session* session, size_t index, void* data, size_t data_bytes) {
+  TW_REQUIRE(session);
+  tw_status status = TW_STATUS_OK;
+  const Port* port = PortAt(session->outputs, "output", index, &status);
+  if (port == nullptr) return status;
+  return Report(session->session->BindOutput(port->index, data, data_bytes));
+}
+
+tw_status tw_session_resize_input(tw_session* session, size_t index, const int32_t* dims,
+                                  size_t rank) {
+  TW_REQUIRE(session);
+  tw_status status = TW_STATUS_OK;
+  const Port* port = PortAt(session->inputs, "input", index, &status);
+  if (port == nullptr) return status;
+  if (rank > static_cast<size_t>(topwork::kMaxRank)) {
+    return Report(InvalidArgument("input '%s': rank %zu is above %d", port->name.c_str(), rank,
+                                  topwork::kMaxRank));
+  }
+  if (rank != 0) TW_REQUIRE(dims);
+  for (size_t i = 0; i < rank; ++i) {
+    if (dims[i] >= 0) continue;
+    return Report(InvalidArgument("input '%s': dims[%zu] is %d, which is negative",
+                                  port->name.c_str(), i, dims[i]));
+  }
+  return Report(session->session->ResizeInput(port->index, Shape(dims, static_cast<int>(rank))));
+}
+
+tw_status tw_session_prepare(tw_session* session) {
+  TW_REQUIRE(session);
+  return Report(session->session->Prepare());
+}
+
+tw_status tw_session_run(tw_session* session) {
+  TW_REQUIRE(session);
+  return Report(session->session->Run());
+}
+
+tw_status tw_session_cancel(tw_session* session) {
+  TW_REQUIRE(session);
+  session->session->Cancel();
+  return TW_STATUS_OK;
+}
+
+tw_status tw_session_set_profile(tw_session* session, tw_profile_function function,
+                                 void* user_data) {
+  TW_REQUIRE(session);
+  session->profile = function;
+  session->profile_user_data = user_data;
+  session->session->SetProfile(function == nullptr ? nullptr : Profile, session);
+  return TW_STATUS_OK;
+}
+
+tw_status tw_session_get_memory(const tw_session* session, tw_memory_info* info) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(info);
+  const topwork::Plan& plan = session->session->plan();
+  const tw_memory_info memory = {sizeof(tw_memory_info), session->session->memory_bytes(),
+                                 plan.arena_bytes,       plan.live_bytes,
+                                 plan.scratch_bytes,     plan.packed_bytes,
+                                 plan.owned_bytes,       session->session->model().bytes().size()};
+  return Report(topwork::api::WriteStruct("tw_memory_info", memory, info));
+}
+
+tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format format,
+                                   char** out_text) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(out_text);
+  const topwork::Plan& plan = session->session->plan();
+  switch (static_cast<int>(format)) {
+    case TW_PLAN_TEXT:
+      return topwork::api::GiveString(topwork::PrintPlan(plan), out_text);
+    case TW_PLAN_JSON:
+      return topwork::api::GiveString(topwork::PlanToJson(plan), out_text);
+    default:
+      return Report(InvalidArgument("plan format %d does not exist (0 text, 1 JSON)",
+                                    static_cast<int>(format)));
+  }
+}

@@ -1,0 +1,102 @@
+// C API: session options, and the way from a model and a signature to a session.
+#include <algorithm>
+#include <new>
+
+#include "runtime/api/handles.h"
+
+using topwork::InvalidArgument;
+using topwork::Session;
+using topwork::Status;
+using topwork::api::Report;
+
+namespace {
+
+using Port = tw_session::Port;
+
+Status FindSignature(const topwork::Model& model, const char* key,
+                     const topwork::Signature** out_signature) {
+  std::string keys;
+  for (const topwork::Signature& signature : model.signatures()) {
+    if (signature.key == key) {
+      *out_signature = &signature;
+      return Status::Ok();
+    }
+    keys += (keys.empty() ? "'" : ", '") + signature.key + "'";
+  }
+  return topwork::NotFound("the model has no signature '%s'; it has %s", key,
+                           keys.empty() ? "none" : keys.c_str());
+}
+
+// entries null: every value under its own name.
+Status MakePorts(const topwork::Graph& graph, const std::vector<int>& values,
+                 const std::vector<topwork::Signature::Entry>* entries, std::vector<Port>* ports) {
+  const size_t n = entries == nullptr ? values.size() : entries->size();
+  for (size_t i = 0; i < n; ++i) {
+    const int v = entries == nullptr ? values[i] : (*entries)[i].value;
+    const topwork::Value& value = graph.values[static_cast<size_t>(v)];
+    const auto at = std::find(values.begin(), values.end(), v);
+    if (at == values.end()) {
+      return topwork::InvalidModel(
+          "the signature's '%s' is tensor '%s', which is no input or output of its subgraph",
+          (*entries)[i].name.c_str(), value.name.c_str());
+    }
+    const int index =
+        entries == nullptr ? static_cast<int>(i) : static_cast<int>(at - values.begin());
+    ports->push_back(
+        {index, entries == nullptr ? value.name : (*entries)[i].name, value.signature});
+  }
+  return Status::Ok();
+}
+
+Status ReadOptions(const tw_session_options* in, tw_session_options* options) {
+  if (in != nullptr) {
+    TW_RETURN_IF_ERROR(topwork::api::ReadStruct("tw_session_options", in, options));
+  }
+  TW_RETURN_IF_ERROR(topwork::api::CheckDevice(options->device));
+  if (options->n_threads >= 0 && options->n_threads <= 1024) return Status::Ok();
+  return InvalidArgument(
+      "tw_session_options.n_threads is %d; 0 (all processors) to 1024 are allowed",
+      options->n_threads);
+}
+
+Status CreateSession(const tw_model& model, const tw_session_options* in, tw_session* handle) {
+  tw_session_options c_options = {};
+  TW_RETURN_IF_ERROR(ReadOptions(in, &c_options));
+  TW_RETURN_IF_ERROR(topwork::api::ReadAllocator(c_options.allocator, &handle->allocator));
+  const topwork::Signature* signature = nullptr;
+  if (c_options.signature != nullptr) {
+    TW_RETURN_IF_ERROR(FindSignature(*model.model, c_options.signature, &signature));
+  }
+  topwork::SessionOptions options;
+  options.n_threads = c_options.n_threads;
+  options.subgraph = signature == nullptr ? 0 : signature->subgraph;
+  options.memory_limit_bytes = c_options.memory_limit_bytes;
+  options.allocator = &handle->allocator;
+  const topwork::Graph& graph = model.model->subgraphs()[static_cast<size_t>(options.subgraph)];
+  TW_RETURN_IF_ERROR(
+      MakePorts(graph, graph.inputs, signature ? &signature->inputs : nullptr, &handle->inputs));
+  TW_RETURN_IF_ERROR(
+      MakePorts(graph, graph.outputs, signature ? &signature->outputs : nullptr, &handle->outputs));
+  TW_ASSIGN_OR_RETURN(handle->session, Session::Create(model.model, options));
+  return Status::Ok();
+}
+
+}  // namespace
+
+tw_status tw_session_options_init(tw_session_options* options, size_t struct_size) {
+  TW_REQUIRE(options);
+  return topwork::api::InitStruct("tw_session_options", tw_session_options{}, options, struct_size);
+}
+
+tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
+                            tw_session** out_session) {
+  TW_REQUIRE(model);
+  TW_REQUIRE(out_session);
+  std::unique_ptr<tw_session> handle(new (std::nothrow) tw_session());
+  if (handle == nullptr) return Report(topwork::OutOfMemory("could not allocate a tw_session"));
+  TW_REPORT_IF_ERROR(CreateSession(*model, options, handle.get()));
+  *out_session = handle.release();
+  return TW_STATUS_OK;
+}
+
+void tw_session_free(tw_session* session) { delete session; }

@@ -1,0 +1,14 @@
+set(API_SOURCES
+  handles.cc
+  library_api.cc
+  model_api.cc
+  model_json.cc
+  session_create.cc
+  session_api.cc
+  custom_op_api.cc
+)
+if(TOPWORK_TRAIN)
+  list(APPEND API_SOURCES trainer_api.cc trainer_convert.cc)
+else()
+  list(APPEND API_SOURCES trainer_absent.cc)
+endif()

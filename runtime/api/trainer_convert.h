@@ -1,0 +1,22 @@
+// Options and examples of the C API's trainer in the library's own terms.
+#ifndef TOPWORK_RUNTIME_API_TRAINER_CONVERT_H_
+#define TOPWORK_RUNTIME_API_TRAINER_CONVERT_H_
+
+#include "runtime/train/trainer.h"
+#include "topwork/topwork.h"
+
+namespace topwork {
+namespace api {
+
+tw_trainer_options DefaultTrainerOptions();
+// allocator: must outlive the trainer made from *out.
+Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allocator,
+                             TrainerOptions* out);
+// *out and *out_progress borrow what the caller's struct points to.
+Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, Examples* out,
+                       FeatureProgress* out_progress);
+
+}  // namespace api
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_API_TRAINER_CONVERT_H_
