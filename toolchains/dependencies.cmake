@@ -54,7 +54,8 @@ foreach(_schema IN LISTS _schemas)
   set(_header "${TOPWORK_GENERATED}/${_name}_generated.h")
   add_custom_command(
     OUTPUT "${_header}"
-    COMMAND "${FLATC_EXECUTABLE}" --cpp --cpp-std c++17 --scoped-enums -o "${TOPWORK_GENERATED}" "${_schema}"
+    COMMAND "${FLATC_EXECUTABLE}" --cpp --cpp-std c++17 --scoped-enums --gen-object-api
+            -o "${TOPWORK_GENERATED}" "${_schema}"
     DEPENDS "${_schema}" VERBATIM)
   list(APPEND _schema_headers "${_header}")
 endforeach()

@@ -22,6 +22,7 @@ struct Head {
   int logits = -1;     // value index: the operator's output
   int weights = -1;    // value index of its weights as the operator names them
   int bias = -1;       // value index, −1 when the operator has none
+  int batch = 1;       // examples in one run of the model as it was shipped
   int dim = 0;         // D: elements of the embedding of one example
   int n_classes = 0;   // C, as shipped
   // Positions of the map that the embedding is averaged over; 1: the value is the embedding.

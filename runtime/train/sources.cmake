@@ -1,4 +1,6 @@
 set(TRAIN_SOURCES
+  constants.cc
+  head.cc
   head_trainer.cc
   metrics.cc
   options.cc

@@ -1,0 +1,112 @@
+// Constants of a graph as numbers.
+#include "runtime/train/constants.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace topwork {
+namespace {
+
+template <typename T>
+void Dequantize(const TensorView& view, const void* data, int64_t n, float* out) {
+  const T* q = static_cast<const T*>(data);
+  const Quantization& quantization = *view.quantization;
+  const Span<const float> scales = quantization.scales;
+  const Span<const int64_t> zero_points = quantization.zero_points;
+  const bool per_channel = scales.size() > 1;
+  const int axis = quantization.axis;
+  const int64_t inner = per_channel ? view.shape.Product(axis + 1, view.shape.rank()) : 1;
+  const int64_t channels = per_channel ? view.shape[axis] : 1;
+  for (int64_t i = 0; i < n; ++i) {
+    const size_t c = per_channel ? static_cast<size_t>(i / inner % channels) : 0;
+    const int64_t zero = zero_points.empty() ? 0 : zero_points[zero_points.size() > 1 ? c : 0];
+    out[i] = scales[c] * static_cast<float>(static_cast<int64_t>(q[i]) - zero);
+  }
+}
+
+// The operator whose output is v, when it is a DEQUANTIZE; its input, else v itself.
+int BehindDequantize(const Graph& graph, int v) {
+  for (const Op& op : graph.ops) {
+    if (op.code == OpCode::kDequantize && !op.outputs.empty() && op.outputs[0] == v) {
+      return op.inputs[0];
+    }
+  }
+  return v;
+}
+
+}  // namespace
+
+Status ConvertToFloats(const TensorView& view, const void* data, int64_t n, float* out) {
+  const bool quantized = view.quantization != nullptr && !view.quantization->scales.empty();
+  switch (view.dtype) {
+    case DType::kFloat32:
+      std::memcpy(out, data, static_cast<size_t>(n) * sizeof(float));
+      return Status::Ok();
+    case DType::kFloat16: {
+      const uint16_t* half = static_cast<const uint16_t*>(data);
+      std::transform(half, half + n, out, HalfToFloat);
+      return Status::Ok();
+    }
+    case DType::kInt8:
+      if (!quantized) break;
+      Dequantize<int8_t>(view, data, n, out);
+      return Status::Ok();
+    case DType::kUInt8:
+      if (!quantized) break;
+      Dequantize<uint8_t>(view, data, n, out);
+      return Status::Ok();
+    case DType::kInt16:
+      if (!quantized) break;
+      Dequantize<int16_t>(view, data, n, out);
+      return Status::Ok();
+    case DType::kInt32:
+      if (!quantized) break;
+      Dequantize<int32_t>(view, data, n, out);
+      return Status::Ok();
+    case DType::kInt64:
+      if (!quantized) break;
+      Dequantize<int64_t>(view, data, n, out);
+      return Status::Ok();
+    default:
+      break;
+  }
+  return Unsupported("%s%s values cannot be read as real numbers", quantized ? "" : "unquantized ",
+                     DTypeName(view.dtype));
+}
+
+Status ReadFloats(const Graph& graph, int v, std::vector<float>* out) {
+  const Value& value = graph.values[static_cast<size_t>(BehindDequantize(graph, v))];
+  if (value.data == nullptr) {
+    return Unsupported("'%s' is computed while running, not a constant", value.name.c_str());
+  }
+  if (value.is_sparse) return Unsupported("'%s' is sparse", value.name.c_str());
+  TensorView view;
+  view.dtype = value.dtype;
+  view.shape = value.shape;
+  view.quantization = value.quantization.get();
+  const int64_t n = value.shape.NumElements();
+  out->resize(static_cast<size_t>(n));
+  const Status converted = ConvertToFloats(view, value.data, n, out->data());
+  return converted.ok() ? converted : converted.WithPrefix("'" + value.name + "': ");
+}
+
+Status ReadInts(const Graph& graph, int v, std::vector<int32_t>* out) {
+  const Value& value = graph.values[static_cast<size_t>(v)];
+  if (value.data == nullptr || (value.dtype != DType::kInt32 && value.dtype != DType::kInt64)) {
+    return Unsupported("'%s' is not an integer constant", value.name.c_str());
+  }
+  const size_t n = static_cast<size_t>(value.shape.NumElements());
+  out->resize(n);
+  if (value.dtype == DType::kInt32) {
+    std::memcpy(out->data(), value.data, n * sizeof(int32_t));
+    return Status::Ok();
+  }
+  for (size_t i = 0; i < n; ++i) {
+    int64_t wide = 0;
+    std::memcpy(&wide, static_cast<const uint8_t*>(value.data) + i * sizeof(wide), sizeof(wide));
+    (*out)[i] = static_cast<int32_t>(wide);
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork
