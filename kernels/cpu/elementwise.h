@@ -1,0 +1,102 @@
+// ElementwiseKernels: the float32 loops of unary, binary and reducing operators, and of type
+// conversion.
+//
+// All functions allocate nothing, may run on any thread and accept outputs that are exactly one of
+// their inputs (same address). The result of an element does not depend on its neighbours, except
+// for the order of sums, which depends on the sizes alone.
+#ifndef TOPWORK_KERNELS_CPU_ELEMENTWISE_H_
+#define TOPWORK_KERNELS_CPU_ELEMENTWISE_H_
+
+#include <cstdint>
+
+namespace topwork {
+
+enum class UnaryFn : int {
+  kRelu,
+  kRelu6,
+  kReluN1To1,
+  kRelu0To1,
+  kLeakyRelu,  // x > 0 ? x : alpha x
+  kElu,
+  kGelu,      // x (1 + erf(x / √2)) / 2
+  kGeluTanh,  // x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2
+  kHardSwish,
+  kLogistic,
+  kTanh,
+  kExp,
+  kLog,
+  kSqrt,
+  kRsqrt,
+  kSquare,
+  kAbs,
+  kNeg,
+  kSin,
+  kCos,
+  kFloor,
+  kCeil,
+  kRound,  // ties to even
+  kSign,
+};
+constexpr int kNumUnaryFns = 24;
+
+enum class BinaryFn : int {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMaximum,  // a > b ? a : b
+  kMinimum,  // a < b ? a : b
+  kSquaredDifference,
+  kPow,
+  kFloorDiv,
+  kFloorMod,  // the remainder has the sign of b
+  kAtan2,
+  kPrelu,  // a ≥ 0 ? a : a b
+};
+constexpr int kNumBinaryFns = 12;
+
+enum class ReduceFn : int { kSum, kProd, kMax, kMin };
+constexpr int kNumReduceFns = 4;
+
+// y[r * n + i] = clamp(a[r * a_row + i * a_step] op b[r * b_row + i * b_step], lo, hi); steps are 0
+// or 1, and not both 0 unless n is 1. A NaN passes the clamp.
+struct BinaryTile {
+  const float* a = nullptr;
+  const float* b = nullptr;
+  float* y = nullptr;
+  int64_t rows = 0, n = 0;
+  int64_t a_row = 0, b_row = 0;
+  int a_step = 1, b_step = 1;
+  float lo = 0.0f, hi = 0.0f;
+};
+
+using UnaryFunction = void (*)(const float* x, float* y, int64_t n, float alpha);
+using BinaryFunction = void (*)(const BinaryTile& tile);
+using ReduceRowsFunction = void (*)(float* acc, const float* x, int64_t rows, int64_t row_stride,
+                                    int64_t n);
+using ReduceRowFunction = float (*)(const float* x, int64_t n);
+
+struct ElementwiseKernels {
+  // Indexed by UnaryFn. alpha: kLeakyRelu's, ignored by the others.
+  const UnaryFunction* unary;
+  // Indexed by BinaryFn.
+  const BinaryFunction* binary;
+  // Indexed by ReduceFn. reduce_rows: acc[i] = fn(acc[i], x[i], x[row_stride + i], ... of all rows)
+  // for i < n. reduce_row: fn over n values; 0, 1, -∞, +∞ when n is 0.
+  const ReduceRowsFunction* reduce_rows;
+  const ReduceRowFunction* reduce_row;
+
+  void (*half_to_float)(const uint16_t* x, float* y, int64_t n);
+  // y = scale (x - zero_point)
+  void (*dequantize_i8)(const int8_t* x, float* y, int64_t n, float scale, int32_t zero_point);
+  void (*dequantize_u8)(const uint8_t* x, float* y, int64_t n, float scale, int32_t zero_point);
+  void (*dequantize_i16)(const int16_t* x, float* y, int64_t n, float scale, int32_t zero_point);
+  // y = x / scale rounded (ties away from zero) + zero_point, saturated; NaN gives the least value.
+  void (*quantize_i8)(const float* x, int8_t* y, int64_t n, float scale, int32_t zero_point);
+  void (*quantize_u8)(const float* x, uint8_t* y, int64_t n, float scale, int32_t zero_point);
+  void (*quantize_i16)(const float* x, int16_t* y, int64_t n, float scale, int32_t zero_point);
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_ELEMENTWISE_H_

@@ -1,0 +1,148 @@
+// The float32 loops of unary operators, one instruction set's copy (see elementwise.h).
+//
+// Sine and cosine call libm element by element: they are rare, and it is exact for large angles.
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/vector_math.h"
+
+namespace topwork {
+namespace TW_ISA {
+
+extern const UnaryFunction kUnaryFunctions[kNumUnaryFns];
+
+namespace {
+
+template <typename F>
+TW_INLINE void Map(const float* x, float* y, int64_t n, F f) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) Store(y + i, f(Load(x + i)));
+  if (i < n) {
+    const int rest = static_cast<int>(n - i);
+    StoreFirst(y + i, f(LoadFirst(x + i, rest)), rest);
+  }
+}
+
+template <typename F>
+TW_INLINE void MapScalars(const float* x, float* y, int64_t n, F f) {
+  for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+
+TW_INLINE Vec Sqrt(Vec x) {
+  Vec y;
+  for (int i = 0; i < kLanes; ++i) y[i] = __builtin_sqrtf(x[i]);
+  return y;
+}
+
+void Relu(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return v < 0.0f ? Vec{} : v; });
+}
+
+void Relu6(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Clamp(v, Splat(0.0f), Splat(6.0f)); });
+}
+
+void ReluN1To1(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Clamp(v, Splat(-1.0f), Splat(1.0f)); });
+}
+
+void Relu0To1(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Clamp(v, Splat(0.0f), Splat(1.0f)); });
+}
+
+void LeakyRelu(const float* x, float* y, int64_t n, float alpha) {
+  const Vec slope = Splat(alpha);
+  Map(x, y, n, [slope](Vec v) { return v > 0.0f ? v : v * slope; });
+}
+
+void Elu(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return v < 0.0f ? Expm1OfNegative(v) : v; });
+}
+
+void Gelu(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return 0.5f * v * (1.0f + Erf(v * 0.707106781f)); });
+}
+
+// (1 + tanh u) / 2 is the logistic function of 2u.
+void GeluTanh(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) {
+    const Vec u = v * 1.59576912f * (1.0f + 0.044715f * v * v);
+    return v * Logistic(u);
+  });
+}
+
+void HardSwish(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return v * (Clamp(v + 3.0f, Splat(0.0f), Splat(6.0f)) / 6.0f); });
+}
+
+void LogisticOf(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Logistic(v); });
+}
+
+void TanhOf(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Tanh(v); });
+}
+
+void ExpOf(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Exp(v); });
+}
+
+void LogOf(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Log(v); });
+}
+
+void SqrtOf(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Sqrt(v); });
+}
+
+void Rsqrt(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return 1.0f / Sqrt(v); });
+}
+
+void Square(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return v * v; });
+}
+
+void AbsOf(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Abs(v); });
+}
+
+void Neg(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return -v; });
+}
+
+void Sin(const float* x, float* y, int64_t n, float) {
+  MapScalars(x, y, n, [](float v) { return __builtin_sinf(v); });
+}
+
+void Cos(const float* x, float* y, int64_t n, float) {
+  MapScalars(x, y, n, [](float v) { return __builtin_cosf(v); });
+}
+
+void FloorOf(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Floor(v); });
+}
+
+void CeilOf(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Ceil(v); });
+}
+
+void Round(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return Rint(v); });
+}
+
+void Sign(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) {
+    const Vec nonzero = WithSign(Splat(1.0f), v);
+    return v == 0.0f ? Vec{} : (v == v ? nonzero : v);
+  });
+}
+
+}  // namespace
+
+// In the order of UnaryFn.
+const UnaryFunction kUnaryFunctions[kNumUnaryFns] = {
+    Relu,      Relu6,      ReluN1To1, Relu0To1, LeakyRelu, Elu,    Gelu,  GeluTanh,
+    HardSwish, LogisticOf, TanhOf,    ExpOf,    LogOf,     SqrtOf, Rsqrt, Square,
+    AbsOf,     Neg,        Sin,       Cos,      FloorOf,   CeilOf, Round, Sign};
+
+}  // namespace TW_ISA
+}  // namespace topwork

@@ -1,0 +1,138 @@
+// exp, log, tanh, erf and rounding on vectors; included by *_isa.cc files only.
+//
+// Each function is a range reduction and a minimax polynomial, with an error of at most 3 units in
+// the last place over all floats (measured against double precision); Logistic gives 0 where the
+// result is below the smallest normal number. NaN gives NaN, infinities are handled. One formula
+// for all instruction sets: results differ between them only by fused multiply-adds' rounding.
+#ifndef TOPWORK_KERNELS_CPU_VECTOR_MATH_H_
+#define TOPWORK_KERNELS_CPU_VECTOR_MATH_H_
+
+#include "kernels/cpu/simd.h"
+
+namespace topwork {
+namespace TW_ISA {
+
+typedef int32_t VecI __attribute__((vector_size(kVectorBytes)));
+typedef uint32_t VecU __attribute__((vector_size(kVectorBytes)));
+
+TW_INLINE Vec Splat(float value) { return Vec{} + value; }
+TW_INLINE VecI SignBit(Vec x) { return (VecI)((VecU)x & 0x80000000u); }
+TW_INLINE Vec Abs(Vec x) { return (Vec)((VecU)x & 0x7fffffffu); }
+// |x| ≥ 0 with the sign of `sign`.
+TW_INLINE Vec WithSign(Vec x, Vec sign) { return (Vec)((VecI)x | SignBit(sign)); }
+
+// To the nearest integer, ties to even; keeps the sign of zero.
+TW_INLINE Vec Rint(Vec x) {
+  constexpr float kTwo23 = 8388608.0f;
+  const Vec a = Abs(x);
+  const Vec rounded = (a + kTwo23) - kTwo23;
+  return WithSign(a < kTwo23 ? rounded : a, x);
+}
+
+TW_INLINE Vec Floor(Vec x) {
+  const Vec rounded = Rint(x);
+  return rounded > x ? rounded - 1.0f : rounded;
+}
+
+TW_INLINE Vec Ceil(Vec x) {
+  const Vec rounded = Rint(x);
+  return rounded < x ? WithSign(Abs(rounded + 1.0f), x) : rounded;
+}
+
+// x = n ln 2 + r with |r| ≤ ln 2 / 2; returns e^r - 1. |x| must be below 2^15.
+TW_INLINE Vec ExpReduced(Vec x, VecI* n) {
+  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  const Vec shifted = x * 1.44269504f + kShift;
+  *n = (VecI)((VecU)shifted - (VecU)Splat(kShift));
+  const Vec whole = shifted - kShift;
+  const Vec r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
+  Vec p = Splat(0.00138145406f);
+  p = p * r + 0.00836874545f;
+  p = p * r + 0.041668389f;
+  p = p * r + 0.166665211f;
+  p = p * r + 0.49999994f;
+  return (p * r) * r + r;
+}
+
+// 2^n for -126 ≤ n ≤ 127.
+TW_INLINE Vec PowerOfTwo(VecI n) { return (Vec)(((VecU)n + 127u) << 23); }
+
+TW_INLINE Vec Exp(Vec x) {
+  x = x > 89.0f ? Splat(89.0f) : x;
+  x = x < -104.0f ? Splat(-104.0f) : x;
+  VecI n;
+  const Vec e = ExpReduced(x, &n) + 1.0f;
+  // In two steps, so that results near both ends of the range neither overflow nor flush early.
+  const VecI half = n >> 1;
+  return e * PowerOfTwo(half) * PowerOfTwo((VecI)((VecU)n - (VecU)half));
+}
+
+// e^x - 1 for x ≤ 0, without the cancellation near 0.
+TW_INLINE Vec Expm1OfNegative(Vec x) {
+  x = x < -25.0f ? Splat(-25.0f) : x;
+  VecI n;
+  const Vec e = ExpReduced(x, &n);
+  const Vec scale = PowerOfTwo(n);
+  return e * scale + (scale - 1.0f);
+}
+
+TW_INLINE Vec Tanh(Vec x) {
+  const Vec t = Expm1OfNegative(Abs(x) * -2.0f);
+  return WithSign(Abs(t / (t + 2.0f)), x);
+}
+
+TW_INLINE Vec Logistic(Vec x) { return 1.0f / (1.0f + Exp(-x)); }
+
+TW_INLINE Vec Log(Vec x) {
+  const Vec scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
+  const VecI sub = (VecI)(x < 1.17549435e-38f) & 23;
+  const VecU bits = (VecU)scaled;
+  const VecI k = (VecI)(bits - 0x3f3504f3u) >> 23;  // scaled = 2^k (1 + f), √½ ≤ 1 + f < √2
+  const Vec f = (Vec)(bits - ((VecU)k << 23)) - 1.0f;
+  const Vec e = __builtin_convertvector(k - sub, Vec);
+  Vec p = Splat(0.0675205886f);
+  p = p * f - 0.116849706f;
+  p = p * f + 0.11890848f;
+  p = p * f - 0.124043435f;
+  p = p * f + 0.142190531f;
+  p = p * f - 0.166680425f;
+  p = p * f + 0.200021431f;
+  p = p * f - 0.250000089f;
+  p = p * f + 0.333333135f;
+  const Vec square = f * f;
+  Vec y = (p * f) * square + e * -2.12194440e-4f;
+  y = y - 0.5f * square;
+  y = (y + f) + e * 0.693359375f;
+  y = x > 0.0f ? y : Splat(-__builtin_inff());
+  y = x < __builtin_inff() ? y : x;  // infinity and NaN
+  return x < 0.0f ? Splat(__builtin_nanf("")) : y;
+}
+
+TW_INLINE Vec Erf(Vec x) {
+  const Vec a = Abs(x);
+  const Vec s = a * a;
+  Vec low = Splat(7.88911566e-05f);
+  low = low * s - 0.000802083989f;
+  low = low * s + 0.00518953521f;
+  low = low * s - 0.0268544443f;
+  low = low * s + 0.112836003f;
+  low = low * s - 0.37612626f;
+  low = low * s + 1.12837911f;
+  low = low * a;
+  // Above 1: erf = 1 - e^-q.
+  const Vec b = a > 4.0f ? Splat(4.0f) : a;
+  Vec q = Splat(-0.000191505038f);
+  q = q * b + 0.00299954903f;
+  q = q * b - 0.0220520291f;
+  q = q * b + 0.103566952f;
+  q = q * b + 0.637599945f;
+  q = q * b + 1.12742615f;
+  q = q * b + 0.000256436644f;
+  const Vec high = 1.0f - Exp(-q);
+  return WithSign(Abs(a < 1.0f ? low : high), x);
+}
+
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_VECTOR_MATH_H_
