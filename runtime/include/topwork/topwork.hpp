@@ -1,0 +1,437 @@
+// Topwork in C++17: owning classes over the C API of topwork.h, header-only, in namespace tw.
+//
+// It compiles with and without -fno-exceptions and throws nothing itself: what may fail returns a
+// tw::Status, or a tw::Result<T> that holds either a value or a Status. Objects are movable and
+// free their handle when they go. Ownership, units, thread rules and errors are those of the
+// functions of topwork.h that each method names or is named after. Logging and custom operators are
+// used through topwork.h directly.
+#ifndef TOPWORK_TOPWORK_HPP_
+#define TOPWORK_TOPWORK_HPP_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "topwork/topwork.h"
+
+namespace tw {
+
+// Success, or a code with a sentence about what was wrong.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  // Takes over the result of a C function, with tw_last_error() of this thread.
+  explicit Status(tw_status code)
+      : code_(code), message_(code == TW_STATUS_OK ? "" : tw_last_error()) {}
+
+  bool ok() const { return code_ == TW_STATUS_OK; }
+  explicit operator bool() const { return ok(); }
+  tw_status code() const { return code_; }
+  const std::string& message() const { return message_; }
+  // "IO: message"; "OK" for success.
+  std::string ToString() const {
+    return ok() ? "OK" : std::string(tw_status_name(code_)) + ": " + message_;
+  }
+
+ private:
+  tw_status code_ = TW_STATUS_OK;
+  std::string message_;
+};
+
+// A value, or the Status that says why there is none. *, -> and value() only when ok().
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit by design
+
+  bool ok() const { return value_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  const Status& status() const { return status_; }
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return std::move(*value_); }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return std::move(*value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+// Bytes that belong to somebody else.
+struct Bytes {
+  const void* data = nullptr;
+  size_t size = 0;
+};
+
+// The tw_dtype of a C++ type: DTypeOf<float>() == TW_DTYPE_FLOAT32.
+template <typename T>
+constexpr tw_dtype DTypeOf() {
+  if constexpr (std::is_same_v<T, float>) return TW_DTYPE_FLOAT32;
+  if constexpr (std::is_same_v<T, double>) return TW_DTYPE_FLOAT64;
+  if constexpr (std::is_same_v<T, int8_t>) return TW_DTYPE_INT8;
+  if constexpr (std::is_same_v<T, uint8_t>) return TW_DTYPE_UINT8;
+  if constexpr (std::is_same_v<T, int16_t>) return TW_DTYPE_INT16;
+  if constexpr (std::is_same_v<T, uint16_t>) return TW_DTYPE_UINT16;
+  if constexpr (std::is_same_v<T, int32_t>) return TW_DTYPE_INT32;
+  if constexpr (std::is_same_v<T, uint32_t>) return TW_DTYPE_UINT32;
+  if constexpr (std::is_same_v<T, int64_t>) return TW_DTYPE_INT64;
+  if constexpr (std::is_same_v<T, uint64_t>) return TW_DTYPE_UINT64;
+  if constexpr (std::is_same_v<T, bool>) return TW_DTYPE_BOOL;
+  return TW_DTYPE_VARIANT;
+}
+
+// A tensor as tw_session_get_input tells it; its memory belongs to the session.
+struct Tensor : tw_tensor_info {
+  Tensor() : tw_tensor_info{} { struct_size = sizeof(tw_tensor_info); }
+  std::vector<int32_t> shape() const { return std::vector<int32_t>(dims, dims + rank); }
+  // The elements; null when the tensor holds another type.
+  template <typename T>
+  T* as() const {
+    return dtype == DTypeOf<T>() ? static_cast<T*>(data) : nullptr;
+  }
+  // Number of elements of type T.
+  template <typename T>
+  size_t size() const {
+    return bytes / sizeof(T);
+  }
+};
+
+namespace internal {
+
+inline std::string TakeString(char* text) {
+  std::string copy = text;
+  tw_memory_free(text);
+  return copy;
+}
+
+// Calls function(&text) and takes over the owned string.
+template <typename F>
+Result<std::string> GetString(F function) {
+  char* text = nullptr;
+  const tw_status status = function(&text);
+  if (status != TW_STATUS_OK) return Status(status);
+  return TakeString(text);
+}
+
+template <typename T, void (*Free)(T*)>
+struct Deleter {
+  void operator()(T* handle) const { Free(handle); }
+};
+
+}  // namespace internal
+
+// A tw_model. All methods may be called from any thread.
+class Model {
+ public:
+  static Result<Model> OpenFile(const std::string& path) {
+    tw_model* handle = nullptr;
+    const tw_status status = tw_model_open_file(path.c_str(), &handle);
+    return Make(status, handle);
+  }
+  // copy = false: `data` must stay valid and unchanged as long as the model is in use.
+  static Result<Model> OpenMemory(const void* data, size_t data_bytes, bool copy = true) {
+    tw_model* handle = nullptr;
+    const tw_status status = tw_model_open_memory(data, data_bytes, copy ? 1 : 0, &handle);
+    return Make(status, handle);
+  }
+  static Result<Model> OpenFd(int fd, int64_t offset_bytes, int64_t length_bytes) {
+    tw_model* handle = nullptr;
+    const tw_status status = tw_model_open_fd(fd, offset_bytes, length_bytes, &handle);
+    return Make(status, handle);
+  }
+
+  Result<std::string> Describe() const {
+    return internal::GetString([&](char** text) { return tw_model_describe(get(), text); });
+  }
+  std::vector<std::string> labels() const {
+    return List(tw_model_count_labels, tw_model_get_label);
+  }
+  std::vector<std::string> signatures() const {
+    return List(tw_model_count_signatures, tw_model_get_signature);
+  }
+  // Borrowed from the model.
+  Result<Bytes> Metadata(const std::string& name) const {
+    Bytes bytes;
+    const tw_status status = tw_model_get_metadata(get(), name.c_str(), &bytes.data, &bytes.size);
+    if (status != TW_STATUS_OK) return Status(status);
+    return bytes;
+  }
+  // Borrowed from the model.
+  Result<Bytes> File(const std::string& name) const {
+    Bytes bytes;
+    const tw_status status = tw_model_get_file(get(), name.c_str(), &bytes.data, &bytes.size);
+    if (status != TW_STATUS_OK) return Status(status);
+    return bytes;
+  }
+  tw_model* get() const { return handle_.get(); }
+
+ private:
+  explicit Model(tw_model* handle) : handle_(handle) {}
+  static Result<Model> Make(tw_status status, tw_model* handle) {
+    if (status != TW_STATUS_OK) return Status(status);
+    return Model(handle);
+  }
+  std::vector<std::string> List(tw_status (*count)(const tw_model*, size_t*),
+                                tw_status (*get_one)(const tw_model*, size_t, const char**)) const {
+    size_t n = 0;
+    std::vector<std::string> list;
+    if (count(get(), &n) != TW_STATUS_OK) return list;
+    for (size_t i = 0; i < n; ++i) {
+      const char* text = nullptr;
+      if (get_one(get(), i, &text) == TW_STATUS_OK) list.emplace_back(text);
+    }
+    return list;
+  }
+  std::unique_ptr<tw_model, internal::Deleter<tw_model, tw_model_free>> handle_;
+};
+
+struct SessionOptions : tw_session_options {
+  SessionOptions() : tw_session_options{} {
+    (void)tw_session_options_init(this, sizeof(tw_session_options));
+  }
+};
+
+// A tw_session: one thread at a time, except Cancel.
+class Session {
+ public:
+  using ProfileFunction = std::function<void(const tw_profile_entry&)>;
+
+  static Result<Session> Create(const Model& model,
+                                const SessionOptions& options = SessionOptions()) {
+    tw_session* handle = nullptr;
+    const tw_status status = tw_session_create(model.get(), &options, &handle);
+    if (status != TW_STATUS_OK) return Status(status);
+    return Session(handle);
+  }
+
+  size_t n_inputs() const {
+    size_t n = 0;
+    return tw_session_count_inputs(get(), &n) == TW_STATUS_OK ? n : 0;
+  }
+  size_t n_outputs() const {
+    size_t n = 0;
+    return tw_session_count_outputs(get(), &n) == TW_STATUS_OK ? n : 0;
+  }
+  Result<size_t> FindInput(const std::string& name) const {
+    size_t index = 0;
+    const tw_status status = tw_session_find_input(get(), name.c_str(), &index);
+    if (status != TW_STATUS_OK) return Status(status);
+    return index;
+  }
+  Result<size_t> FindOutput(const std::string& name) const {
+    size_t index = 0;
+    const tw_status status = tw_session_find_output(get(), name.c_str(), &index);
+    if (status != TW_STATUS_OK) return Status(status);
+    return index;
+  }
+  Result<Tensor> Input(size_t index) const {
+    Tensor tensor;
+    const tw_status status = tw_session_get_input(get(), index, &tensor);
+    if (status != TW_STATUS_OK) return Status(status);
+    return tensor;
+  }
+  Result<Tensor> Output(size_t index) const {
+    Tensor tensor;
+    const tw_status status = tw_session_get_output(get(), index, &tensor);
+    if (status != TW_STATUS_OK) return Status(status);
+    return tensor;
+  }
+
+  Status WriteInput(size_t index, const void* data, size_t data_bytes) {
+    return Status(tw_session_write_input(get(), index, data, data_bytes));
+  }
+  template <typename T>
+  Status WriteInput(size_t index, const std::vector<T>& values) {
+    return WriteInput(index, values.data(), values.size() * sizeof(T));
+  }
+  // The output's values; T must be its type, as in Tensor::as.
+  template <typename T>
+  Result<std::vector<T>> ReadOutput(size_t index) const {
+    Result<Tensor> tensor = Output(index);
+    if (!tensor.ok()) return tensor.status();
+    std::vector<T> values(tensor->dtype == DTypeOf<T>() ? tensor->size<T>() : 0);
+    const Status status(
+        tw_session_read_output(get(), index, values.data(), values.size() * sizeof(T)));
+    if (!status.ok()) return status;
+    return values;
+  }
+  Status BindInput(size_t index, void* data, size_t data_bytes) {
+    return Status(tw_session_bind_input(get(), index, data, data_bytes));
+  }
+  Status BindOutput(size_t index, void* data, size_t data_bytes) {
+    return Status(tw_session_bind_output(get(), index, data, data_bytes));
+  }
+  Status ResizeInput(size_t index, const std::vector<int32_t>& dims) {
+    return Status(tw_session_resize_input(get(), index, dims.data(), dims.size()));
+  }
+
+  Status Prepare() { return Status(tw_session_prepare(get())); }
+  Status Run() { return Status(tw_session_run(get())); }
+  Status Cancel() { return Status(tw_session_cancel(get())); }
+  // An empty function: off. A function that throws ends the program.
+  Status SetProfile(ProfileFunction function) {
+    profile_ = function ? std::make_unique<ProfileFunction>(std::move(function)) : nullptr;
+    return Status(tw_session_set_profile(get(), profile_ ? &OnProfile : nullptr, profile_.get()));
+  }
+
+  Result<tw_memory_info> Memory() const {
+    tw_memory_info info{};
+    info.struct_size = sizeof(info);
+    const tw_status status = tw_session_get_memory(get(), &info);
+    if (status != TW_STATUS_OK) return Status(status);
+    return info;
+  }
+  Result<std::string> DescribePlan(tw_plan_format format = TW_PLAN_TEXT) const {
+    return internal::GetString(
+        [&](char** text) { return tw_session_describe_plan(get(), format, text); });
+  }
+  tw_session* get() const { return handle_.get(); }
+
+ private:
+  explicit Session(tw_session* handle) : handle_(handle) {}
+  static void OnProfile(void* user_data, const tw_profile_entry* entry) noexcept {
+    (*static_cast<ProfileFunction*>(user_data))(*entry);
+  }
+  std::unique_ptr<ProfileFunction> profile_;
+  std::unique_ptr<tw_session, internal::Deleter<tw_session, tw_session_free>> handle_;
+};
+
+struct TrainerOptions : tw_trainer_options {
+  TrainerOptions() : tw_trainer_options{} {
+    (void)tw_trainer_options_init(this, sizeof(tw_trainer_options));
+  }
+};
+
+struct Evaluation : tw_evaluation {
+  Evaluation() : tw_evaluation{} { struct_size = sizeof(tw_evaluation); }
+  std::vector<int64_t> matrix;  // the confusion matrix: n_classes x n_classes, row = label
+};
+
+// Labelled examples for Trainer. Labels and data are borrowed for the call.
+class Examples : public tw_examples {
+ public:
+  // Reads example `index` into inputs[k] and returns its class, or a negative number to give up.
+  using Reader = std::function<int64_t(int64_t index, void* const* inputs, size_t n_inputs)>;
+
+  template <typename T>
+  Examples(const std::vector<T>& values, const std::vector<int64_t>& classes) : tw_examples{} {
+    struct_size = sizeof(tw_examples);
+    n_examples = static_cast<int64_t>(classes.size());
+    data = values.data();
+    data_bytes = values.size() * sizeof(T);
+    dtype = DTypeOf<T>();
+    labels = classes.data();
+  }
+  Examples(int64_t n, Reader reader) : tw_examples{}, reader_(std::move(reader)) {
+    struct_size = sizeof(tw_examples);
+    n_examples = n;
+    read = &OnRead;
+    user_data = &reader_;
+  }
+  Examples(const Examples&) = delete;
+  Examples& operator=(const Examples&) = delete;
+
+ private:
+  static tw_status OnRead(void* user_data, int64_t index, void* const* inputs, size_t n_inputs,
+                          int64_t* out_label) noexcept {
+    *out_label = (*static_cast<Reader*>(user_data))(index, inputs, n_inputs);
+    return *out_label < 0 ? TW_STATUS_CANCELLED : TW_STATUS_OK;
+  }
+  Reader reader_;
+};
+
+// A tw_trainer: one thread at a time, except Cancel.
+class Trainer {
+ public:
+  // Returns true to go on.
+  using ProgressFunction = std::function<bool(const tw_trainer_progress&)>;
+
+  static Result<Trainer> Create(const Model& model,
+                                const TrainerOptions& options = TrainerOptions()) {
+    tw_trainer* handle = nullptr;
+    const tw_status status = tw_trainer_create(model.get(), &options, &handle);
+    if (status != TW_STATUS_OK) return Status(status);
+    return Trainer(handle);
+  }
+
+  Result<Tensor> Input(size_t index) const {
+    Tensor tensor;
+    const tw_status status = tw_trainer_get_input(get(), index, &tensor);
+    if (status != TW_STATUS_OK) return Status(status);
+    return tensor;
+  }
+  Status AddExamples(const tw_examples& examples) {
+    return Status(tw_trainer_add_examples(get(), &examples));
+  }
+  // A function that throws ends the program.
+  Status Fit(int32_t n_epochs = 0, const ProgressFunction& progress = nullptr) {
+    ProgressFunction function = progress;
+    return Status(tw_trainer_fit(get(), n_epochs, function ? &OnProgress : nullptr, &function));
+  }
+  Status Cancel() { return Status(tw_trainer_cancel(get())); }
+  // On the examples held back.
+  Result<Evaluation> Evaluate() { return Judge(nullptr); }
+  Result<Evaluation> Evaluate(const tw_examples& examples) { return Judge(&examples); }
+
+  Status ExportFile(const std::string& path) const {
+    return Status(tw_trainer_export_file(get(), path.c_str()));
+  }
+  Result<std::vector<uint8_t>> Export() const {
+    void* data = nullptr;
+    size_t n_bytes = 0;
+    const tw_status status = tw_trainer_export_memory(get(), &data, &n_bytes);
+    if (status != TW_STATUS_OK) return Status(status);
+    const uint8_t* bytes = static_cast<const uint8_t*>(data);
+    std::vector<uint8_t> copy(bytes, bytes + n_bytes);
+    tw_memory_free(data);
+    return copy;
+  }
+  Status Save(const std::string& path) { return Status(tw_trainer_save(get(), path.c_str())); }
+  Status Restore(const std::string& path) {
+    return Status(tw_trainer_restore(get(), path.c_str()));
+  }
+  Result<tw_trainer_info> Info() const {
+    tw_trainer_info info{};
+    info.struct_size = sizeof(info);
+    const tw_status status = tw_trainer_get_info(get(), &info);
+    if (status != TW_STATUS_OK) return Status(status);
+    return info;
+  }
+  Result<std::string> Describe() const {
+    return internal::GetString([&](char** text) { return tw_trainer_describe(get(), text); });
+  }
+  tw_trainer* get() const { return handle_.get(); }
+
+ private:
+  explicit Trainer(tw_trainer* handle) : handle_(handle) {}
+  static int OnProgress(void* user_data, const tw_trainer_progress* progress) noexcept {
+    return (*static_cast<ProgressFunction*>(user_data))(*progress) ? 0 : 1;
+  }
+  Result<Evaluation> Judge(const tw_examples* examples) {
+    Result<tw_trainer_info> info = Info();
+    if (!info.ok()) return info.status();
+    Evaluation evaluation;
+    evaluation.matrix.resize(static_cast<size_t>(info->n_classes * info->n_classes));
+    evaluation.confusion = evaluation.matrix.data();
+    evaluation.confusion_bytes = evaluation.matrix.size() * sizeof(int64_t);
+    const tw_status status = tw_trainer_evaluate(get(), examples, &evaluation);
+    if (status != TW_STATUS_OK) return Status(status);
+    evaluation.confusion = nullptr;
+    return evaluation;
+  }
+  std::unique_ptr<tw_trainer, internal::Deleter<tw_trainer, tw_trainer_free>> handle_;
+};
+
+}  // namespace tw
+
+#endif  // TOPWORK_TOPWORK_HPP_
