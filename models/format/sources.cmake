@@ -1,3 +1,15 @@
 set(FORMAT_SOURCES
+  inflate.cc
+  model.cc
   pack_cache.cc
+  printable.cc
+  read_graph.cc
+  read_metadata.cc
+  verify.cc
+  verify_calls.cc
+  verify_graph.cc
+  verify_sparsity.cc
+  verify_structure.cc
+  verify_tensors.cc
+  zip.cc
 )

@@ -1,0 +1,22 @@
+// Inflate: decompression of raw DEFLATE data (RFC 1951), as zip archives hold it.
+#ifndef TOPWORK_MODELS_FORMAT_INFLATE_H_
+#define TOPWORK_MODELS_FORMAT_INFLATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/span.h"
+
+namespace topwork {
+
+// Decompresses `data` to exactly `size` bytes, the size the archive declares. False when the data
+// is damaged or gives more or fewer bytes; memory never exceeds `size`.
+bool Inflate(Span<const uint8_t> data, size_t size, std::string* out);
+
+// CRC-32 (IEEE 802.3), the checksum of zip archives.
+uint32_t Crc32(const void* data, size_t size);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_INFLATE_H_

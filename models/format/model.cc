@@ -1,0 +1,125 @@
+// Opening models: where the bytes come from, who owns them, and the order of reading.
+#include "models/format/model.h"
+
+#include <cstring>
+
+#include "models/format/printable.h"
+#include "models/format/read.h"
+#include "models/format/zip.h"
+#include "ports/port.h"
+#include "runtime/base/sha256.h"
+
+namespace topwork {
+
+// FlatBuffers and float constants need 4; 16 is what writers align constants to.
+constexpr size_t kMappedAlignment = 4;
+constexpr size_t kMemoryAlignment = 16;
+
+class ModelReader {
+ public:
+  static std::shared_ptr<Model> NewModel() {
+    std::shared_ptr<Model> model(new Model());
+    model->pack_cache_ = std::make_unique<PackCache>();
+    return model;
+  }
+
+  // Takes over the mapping, in its place or, where its address is unsuitable, as a copy.
+  static Status UseMapping(port::MappedFile mapping, Model* model) {
+    auto* owned = new port::MappedFile(mapping);
+    model->mapping_ = owned;
+    if (reinterpret_cast<uintptr_t>(mapping.data) % kMappedAlignment == 0) {
+      model->bytes_ = {mapping.data, mapping.size};
+      return Status::Ok();
+    }
+    TW_RETURN_IF_ERROR(Copy(mapping.data, mapping.size, model));
+    port::UnmapFile(owned);
+    return Status::Ok();
+  }
+
+  static Status Copy(const void* data, size_t size, Model* model) {
+    TW_ASSIGN_OR_RETURN(model->copy_, Buffer::Allocate(size, "a copy of the model"));
+    if (size > 0) std::memcpy(model->copy_.data(), data, size);
+    model->bytes_ = {model->copy_.as<const uint8_t>(), size};
+    return Status::Ok();
+  }
+
+  static void UseMemory(const void* data, size_t size, Model* model) {
+    model->bytes_ = {static_cast<const uint8_t*>(data), size};
+  }
+
+  static Status Read(Model* model) {
+    const schema::Model* root = nullptr;
+    TW_RETURN_IF_ERROR(VerifyModel(model->bytes_, &root));
+    ReadHeader(*root, &model->schema_version_, &model->description_);
+    TW_RETURN_IF_ERROR(ReadSubgraphs(*root, model->bytes_, &model->subgraphs_));
+    model->signatures_ = ReadSignatures(*root);
+    model->metadata_ = ReadMetadataEntries(*root, model->bytes_);
+    TW_ASSIGN_OR_RETURN(model->associated_files_, ReadAppendedZip(model->bytes_));
+    Span<const uint8_t> metadata;
+    for (const MetadataEntry& entry : model->metadata_) {
+      if (entry.name == "TFLITE_METADATA") metadata = entry.data;
+    }
+    TensorNotes notes;
+    TW_RETURN_IF_ERROR(ReadTensorNotes(metadata, model->associated_files_, &notes));
+    model->labels_ = std::move(notes.labels);
+    model->normalization_ = std::move(notes.normalization);
+    return Status::Ok();
+  }
+};
+
+Model::Model() = default;
+
+Model::~Model() {
+  auto* mapping = static_cast<port::MappedFile*>(mapping_);
+  if (mapping == nullptr) return;
+  port::UnmapFile(mapping);
+  delete mapping;
+}
+
+Result<std::shared_ptr<const Model>> Model::OpenFile(const std::string& path) {
+  const std::string shown = "model '" + Printable(path.data(), path.size(), 400) + "': ";
+  port::MappedFile mapping;
+  const int error = port::MapFile(path.c_str(), &mapping);
+  if (error != 0) return IoError("%s%s", shown.c_str(), port::ErrorText(error).c_str());
+  const std::shared_ptr<Model> model = ModelReader::NewModel();
+  Status status = ModelReader::UseMapping(mapping, model.get());
+  if (status.ok()) status = ModelReader::Read(model.get());
+  if (!status.ok()) return status.WithPrefix(shown);
+  return std::shared_ptr<const Model>(model);
+}
+
+Result<std::shared_ptr<const Model>> Model::OpenMemory(const void* data, size_t size, bool copy) {
+  if (data == nullptr) return InvalidArgument("the model's memory is a null pointer");
+  const std::shared_ptr<Model> model = ModelReader::NewModel();
+  if (copy || reinterpret_cast<uintptr_t>(data) % kMemoryAlignment != 0) {
+    TW_RETURN_IF_ERROR(ModelReader::Copy(data, size, model.get()));
+  } else {
+    ModelReader::UseMemory(data, size, model.get());
+  }
+  const Status status = ModelReader::Read(model.get());
+  if (!status.ok()) return status.WithPrefix("model in memory: ");
+  return std::shared_ptr<const Model>(model);
+}
+
+Result<std::shared_ptr<const Model>> Model::OpenFd(int fd, int64_t offset, int64_t length) {
+  const std::string shown =
+      StrFormat("model in descriptor %d at offset %lld: ", fd, static_cast<long long>(offset));
+  port::MappedFile mapping;
+  const int error = port::MapFd(fd, offset, length, &mapping);
+  if (error != 0) {
+    return IoError("%scannot map %lld bytes: %s", shown.c_str(), static_cast<long long>(length),
+                   port::ErrorText(error).c_str());
+  }
+  const std::shared_ptr<Model> model = ModelReader::NewModel();
+  Status status = ModelReader::UseMapping(mapping, model.get());
+  if (status.ok()) status = ModelReader::Read(model.get());
+  if (!status.ok()) return status.WithPrefix(shown);
+  return std::shared_ptr<const Model>(model);
+}
+
+const std::string& Model::sha256() const {
+  std::call_once(sha256_once_, [this] { sha256_ = Sha256Hex(bytes_.data(), bytes_.size()); });
+  return sha256_;
+}
+
+}  // namespace topwork

@@ -1,0 +1,16 @@
+// Printable: a name from a file made fit for a message or a terminal.
+#ifndef TOPWORK_MODELS_FORMAT_PRINTABLE_H_
+#define TOPWORK_MODELS_FORMAT_PRINTABLE_H_
+
+#include <cstddef>
+#include <string>
+
+namespace topwork {
+
+// Control characters and bytes that are not UTF-8 become '?'; what is longer than `max_bytes` is
+// cut and ends in "...".
+std::string Printable(const char* text, size_t length, size_t max_bytes = 80);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_PRINTABLE_H_

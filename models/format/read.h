@@ -1,0 +1,36 @@
+// The parts of reading a verified model; private to models/format, put together by model.cc.
+#ifndef TOPWORK_MODELS_FORMAT_READ_H_
+#define TOPWORK_MODELS_FORMAT_READ_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/format/graph.h"
+#include "models/format/model.h"
+#include "models/format/verify.h"
+#include "runtime/base/span.h"
+#include "runtime/base/status.h"
+
+namespace topwork {
+
+void ReadHeader(const schema::Model& model, uint32_t* schema_version, std::string* description);
+// All subgraphs as Graphs. Names are copied; constants and custom options point into `bytes` unless
+// they are misaligned there. Fails where an operator's options are refused by its OpDef::parse.
+Status ReadSubgraphs(const schema::Model& model, Span<const uint8_t> bytes,
+                     std::vector<Graph>* out);
+std::vector<Signature> ReadSignatures(const schema::Model& model);
+std::vector<MetadataEntry> ReadMetadataEntries(const schema::Model& model,
+                                               Span<const uint8_t> bytes);
+
+// What the entry "TFLITE_METADATA" says; `metadata` empty: only well-known file names are used.
+struct TensorNotes {
+  std::vector<std::string> labels;
+  std::unique_ptr<Normalization> normalization;
+};
+Status ReadTensorNotes(Span<const uint8_t> metadata, const std::vector<AssociatedFile>& files,
+                       TensorNotes* out);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_READ_H_

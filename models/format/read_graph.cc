@@ -1,0 +1,197 @@
+// From FlatBuffers tables to Graphs. Everything here has been verified, so nothing is checked
+// again; only the operators' own parse functions can still refuse something.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "models/format/read.h"
+#include "models/format/verify_context.h"
+#include "tflite_generated.h"
+
+namespace topwork {
+namespace {
+
+std::string Text(const flatbuffers::String* text) {
+  return text == nullptr ? std::string() : text->str();
+}
+
+std::vector<int> Indices(const flatbuffers::Vector<int32_t>* indices) {
+  return indices == nullptr ? std::vector<int>()
+                            : std::vector<int>(indices->begin(), indices->end());
+}
+
+Shape ToShape(const flatbuffers::Vector<int32_t>* dims) {
+  Shape shape;
+  for (uint32_t i = 0; dims != nullptr && i < dims->size(); ++i) shape.Append(dims->Get(i));
+  return shape;
+}
+
+bool IsAligned(const void* pointer, size_t alignment) {
+  return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
+}
+
+// Quantization whose zero points are its own: in the file they may be too few or misaligned.
+struct OwnedQuantization {
+  Quantization view;
+  std::vector<int64_t> zero_points;
+};
+
+std::shared_ptr<const Quantization> ReadQuantization(const schema::Tensor& tensor) {
+  const schema::QuantizationParameters* file = tensor.quantization();
+  if (file == nullptr || file->scale() == nullptr || file->scale()->size() == 0) return nullptr;
+  const uint32_t n = file->scale()->size();
+  if (n == 1 && file->scale()->Get(0) == 0.0f) return nullptr;
+  auto owned = std::make_shared<OwnedQuantization>();
+  const auto* zero_points = file->zero_point();
+  const uint32_t n_zero_points = zero_points == nullptr ? 0 : zero_points->size();
+  owned->zero_points.reserve(n);
+  for (uint32_t i = 0; i < n; ++i) {
+    owned->zero_points.push_back(n_zero_points == 0   ? 0
+                                 : n_zero_points == 1 ? zero_points->Get(0)
+                                                      : zero_points->Get(i));
+  }
+  owned->view.scales = {file->scale()->data(), n};
+  owned->view.zero_points = owned->zero_points;
+  const uint32_t rank = tensor.shape() == nullptr ? 0 : tensor.shape()->size();
+  owned->view.axis = rank == 1 || n == 1 ? 0 : file->quantized_dimension();
+  return std::shared_ptr<const Quantization>(owned, &owned->view);
+}
+
+class GraphReader {
+ public:
+  GraphReader(const schema::Model& model, Span<const uint8_t> bytes)
+      : model_(model), bytes_(bytes) {}
+
+  Status Read(int index, Graph* graph) {
+    const schema::SubGraph& subgraph = *model_.subgraphs()->Get(static_cast<uint32_t>(index));
+    graph->name = Text(subgraph.name());
+    graph->inputs = Indices(subgraph.inputs());
+    graph->outputs = Indices(subgraph.outputs());
+    const uint32_t n_values = subgraph.tensors() == nullptr ? 0 : subgraph.tensors()->size();
+    const uint32_t n_ops = subgraph.operators() == nullptr ? 0 : subgraph.operators()->size();
+    graph->values.resize(n_values);
+    graph->ops.resize(n_ops);
+    for (uint32_t i = 0; i < n_ops; ++i) {
+      TW_RETURN_IF_ERROR(
+          ReadOp(index, static_cast<int>(i), *subgraph.operators()->Get(i), &graph->ops[i]));
+    }
+    std::vector<bool> computed(n_values, false);
+    for (const int v : graph->inputs) computed[static_cast<size_t>(v)] = true;
+    for (const Op& op : graph->ops) {
+      for (const int v : op.outputs) computed[static_cast<size_t>(v)] = true;
+    }
+    for (uint32_t i = 0; i < n_values; ++i) {
+      TW_RETURN_IF_ERROR(ReadValue(*subgraph.tensors()->Get(i), computed[i], &graph->values[i]));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  Status ReadValue(const schema::Tensor& tensor, bool computed, Value* value) {
+    value->name = Text(tensor.name());
+    value->dtype = static_cast<DType>(tensor.type());
+    value->shape = ToShape(tensor.shape());
+    const auto* signature = tensor.shape_signature();
+    value->signature =
+        signature == nullptr || signature->size() == 0 ? value->shape : ToShape(signature);
+    value->quantization = ReadQuantization(tensor);
+    value->is_variable = tensor.is_variable();
+    value->is_sparse = tensor.sparsity() != nullptr;
+    const Span<const uint8_t> data = BufferBytes(model_, bytes_, tensor.buffer());
+    if (!data.empty()) return ReadConstant(data, value);
+    static const uint64_t kNothing = 0;  // a constant without elements still has an address
+    if (!computed && !value->is_variable && HasNoElements(tensor)) value->data = &kNothing;
+    return Status::Ok();
+  }
+
+  // Zero-copy where the address suits the type; otherwise one aligned copy for all users.
+  Status ReadConstant(Span<const uint8_t> data, Value* value) {
+    const int bits = DTypeBits(value->dtype);
+    const size_t alignment =
+        bits == 0 ? 4 : std::clamp<size_t>(static_cast<size_t>(bits) / 8, 1, 8);
+    if (IsAligned(data.data(), alignment)) {
+      value->data = data.data();
+      return Status::Ok();
+    }
+    std::shared_ptr<Buffer>& copy = copies_[data.data()];
+    if (copy == nullptr) {
+      TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(data.size(), "a misaligned constant"));
+      std::memcpy(buffer.data(), data.data(), data.size());
+      copy = std::make_shared<Buffer>(std::move(buffer));
+    }
+    value->owned = copy;
+    value->data = copy->data();
+    return Status::Ok();
+  }
+
+  Status ReadOp(int subgraph, int index, const schema::Operator& file, Op* op) {
+    const schema::OperatorCode& code = *model_.operator_codes()->Get(file.opcode_index());
+    op->code = BuiltinCode(code);
+    op->def = FindOp(op->code);
+    op->version = code.version();
+    op->inputs = Indices(file.inputs());
+    op->outputs = Indices(file.outputs());
+    op->file_index = index;
+    if (op->code == OpCode::kCustom) {
+      op->custom_name = Text(code.custom_code());
+      op->params.custom_name = code.custom_code()->c_str();
+    }
+    if (file.custom_options() != nullptr) {
+      op->params.custom_options = {file.custom_options()->data(), file.custom_options()->size()};
+    } else if (file.large_custom_options_offset() > 1) {
+      op->params.custom_options =
+          bytes_.subspan(static_cast<size_t>(file.large_custom_options_offset()),
+                         static_cast<size_t>(file.large_custom_options_size()));
+    }
+    if (op->def == nullptr || op->def->parse == nullptr) return Status::Ok();
+    // The verifier has compared the table's type with options_type.
+    const uint8_t* table =
+        op->def->options_type == 0 ? nullptr : static_cast<const uint8_t*>(file.builtin_options());
+    const Status parsed = op->def->parse(OptionsView(table), &op->params);
+    return parsed.ok() ? parsed : parsed.WithPrefix(OperatorName(model_, subgraph, index) + ": ");
+  }
+
+  const schema::Model& model_;
+  Span<const uint8_t> bytes_;
+  std::map<const void*, std::shared_ptr<Buffer>> copies_;
+};
+
+}  // namespace
+
+void ReadHeader(const schema::Model& model, uint32_t* schema_version, std::string* description) {
+  *schema_version = model.version();
+  *description = Text(model.description());
+}
+
+Status ReadSubgraphs(const schema::Model& model, Span<const uint8_t> bytes,
+                     std::vector<Graph>* out) {
+  GraphReader reader(model, bytes);
+  out->resize(model.subgraphs()->size());
+  for (size_t i = 0; i < out->size(); ++i) {
+    TW_RETURN_IF_ERROR(reader.Read(static_cast<int>(i), &(*out)[i]));
+  }
+  return Status::Ok();
+}
+
+std::vector<Signature> ReadSignatures(const schema::Model& model) {
+  std::vector<Signature> signatures;
+  const auto* defs = model.signature_defs();
+  for (uint32_t i = 0; defs != nullptr && i < defs->size(); ++i) {
+    const schema::SignatureDef& def = *defs->Get(i);
+    Signature signature;
+    signature.key = Text(def.signature_key());
+    signature.subgraph = static_cast<int>(def.subgraph_index());
+    const auto read = [](const auto* maps, std::vector<Signature::Entry>* entries) {
+      for (uint32_t j = 0; maps != nullptr && j < maps->size(); ++j) {
+        entries->push_back(
+            {Text(maps->Get(j)->name()), static_cast<int>(maps->Get(j)->tensor_index())});
+      }
+    };
+    read(def.inputs(), &signature.inputs);
+    read(def.outputs(), &signature.outputs);
+    signatures.push_back(std::move(signature));
+  }
+  return signatures;
+}
+
+}  // namespace topwork

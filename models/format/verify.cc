@@ -1,0 +1,205 @@
+// VerifyModel's steps in order, and the checks of what belongs to no single subgraph: operator
+// codes, signatures, metadata.
+#include "models/format/verify.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "models/format/printable.h"
+#include "models/format/verify_context.h"
+#include "tflite_generated.h"
+
+namespace topwork {
+namespace {
+
+constexpr uint64_t kFreeBudget = 64 * 1024;  // small models share a lot of their few bytes
+constexpr uint64_t kBudgetPerByte = 4;
+constexpr uint32_t kSchemaVersion = 3;
+
+std::string Name(const flatbuffers::String* name) {
+  return name == nullptr ? std::string() : Printable(name->c_str(), name->size());
+}
+
+std::string WithName(std::string text, const flatbuffers::String* name) {
+  if (name != nullptr && name->size() > 0) text += " '" + Name(name) + "'";
+  return text;
+}
+
+uint64_t Length(const flatbuffers::String* text) { return text == nullptr ? 0 : text->size(); }
+
+using TensorMaps = flatbuffers::Vector<flatbuffers::Offset<schema::TensorMap>>;
+using Indices = flatbuffers::Vector<int32_t>;
+
+// Each name of a signature must stand for one of the subgraph's own inputs (or outputs).
+Status VerifySignatureSide(VerifyContext* context, const std::string& where, const char* side,
+                           const TensorMaps* maps, const Indices* allowed) {
+  if (maps == nullptr) return Status::Ok();
+  // One look-up table instead of a search per name keeps hostile files linear.
+  std::vector<uint32_t> known;
+  if (allowed != nullptr) known.assign(allowed->begin(), allowed->end());
+  std::sort(known.begin(), known.end());
+  for (uint32_t i = 0; i < maps->size(); ++i) {
+    const schema::TensorMap* map = maps->Get(i);
+    TW_RETURN_IF_ERROR(context->Charge(16 + Length(map->name())));
+    if (std::binary_search(known.begin(), known.end(), map->tensor_index())) continue;
+    return InvalidModel("%s: its %s #%u '%s' stands for tensor %u, which is no %s of the subgraph",
+                        where.c_str(), side, i, Name(map->name()).c_str(), map->tensor_index(),
+                        side);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status VerifyContext::Charge(uint64_t n_bytes) {
+  if (n_bytes > budget) {
+    return InvalidModel(
+        "the file (%zu bytes) describes far more tables than it holds: its parts are repeated "
+        "beyond all measure",
+        bytes.size());
+  }
+  budget -= n_bytes;
+  return Status::Ok();
+}
+
+std::string SubgraphName(const schema::Model& model, int subgraph) {
+  const std::string text = "subgraph #" + std::to_string(subgraph);
+  const auto* all = model.subgraphs();
+  const uint32_t i = static_cast<uint32_t>(subgraph);
+  if (all == nullptr || i >= all->size()) return text;
+  return WithName(text, all->Get(i)->name());
+}
+
+std::string TensorName(const schema::Model& model, int subgraph, int tensor) {
+  std::string text = "tensor #" + std::to_string(tensor);
+  const auto* tensors = model.subgraphs()->Get(static_cast<uint32_t>(subgraph))->tensors();
+  const uint32_t i = static_cast<uint32_t>(tensor);
+  if (tensors != nullptr && i < tensors->size()) text = WithName(text, tensors->Get(i)->name());
+  return text + " of " + SubgraphName(model, subgraph);
+}
+
+std::string OperatorName(const schema::Model& model, int subgraph, int index) {
+  std::string text = "operator #" + std::to_string(index);
+  const auto* operators = model.subgraphs()->Get(static_cast<uint32_t>(subgraph))->operators();
+  const uint32_t i = static_cast<uint32_t>(index);
+  const auto* codes = model.operator_codes();
+  if (operators != nullptr && i < operators->size() && codes != nullptr) {
+    const uint32_t code_index = operators->Get(i)->opcode_index();
+    if (code_index < codes->size()) {
+      const schema::OperatorCode* code = codes->Get(code_index);
+      const OpCode builtin = BuiltinCode(*code);
+      text += std::string(" ") + OpCodeName(builtin);
+      if (builtin == OpCode::kCustom) text = WithName(text, code->custom_code());
+    }
+  }
+  return text + " of " + SubgraphName(model, subgraph);
+}
+
+OpCode BuiltinCode(const schema::OperatorCode& code) {
+  return static_cast<OpCode>(std::max(static_cast<int32_t>(code.deprecated_builtin_code()),
+                                      static_cast<int32_t>(code.builtin_code())));
+}
+
+Status VerifyOperatorCodes(VerifyContext* context) {
+  const auto* codes = context->model->operator_codes();
+  if (codes == nullptr) return Status::Ok();
+  for (uint32_t i = 0; i < codes->size(); ++i) {
+    const schema::OperatorCode* code = codes->Get(i);
+    TW_RETURN_IF_ERROR(context->Charge(16 + Length(code->custom_code())));
+    const int32_t builtin = static_cast<int32_t>(BuiltinCode(*code));
+    if (builtin < 0) {
+      return InvalidModel("OperatorCode #%u has builtin code %d; codes are 0 or more", i, builtin);
+    }
+    if (builtin >= kNumOpCodes) {
+      return Unsupported(
+          "OperatorCode #%u has builtin code %d, which is newer than this library "
+          "(it knows 0 to %d)",
+          i, builtin, kNumOpCodes - 1);
+    }
+    if (builtin == static_cast<int32_t>(OpCode::kCustom) && Length(code->custom_code()) == 0) {
+      return InvalidModel("OperatorCode #%u is CUSTOM but has no custom_code to name it", i);
+    }
+    if (code->version() < 1) {
+      return InvalidModel("OperatorCode #%u %s has version %d; versions start at 1", i,
+                          OpCodeName(static_cast<OpCode>(builtin)), code->version());
+    }
+  }
+  return Status::Ok();
+}
+
+Status VerifySignatures(VerifyContext* context) {
+  const auto* signatures = context->model->signature_defs();
+  if (signatures == nullptr) return Status::Ok();
+  const auto* subgraphs = context->model->subgraphs();
+  for (uint32_t i = 0; i < signatures->size(); ++i) {
+    const schema::SignatureDef* signature = signatures->Get(i);
+    TW_RETURN_IF_ERROR(context->Charge(24 + Length(signature->signature_key())));
+    const std::string where =
+        WithName("SignatureDef #" + std::to_string(i), signature->signature_key());
+    const uint32_t index = signature->subgraph_index();
+    if (index >= subgraphs->size()) {
+      return InvalidModel("%s belongs to subgraph %u, but the model has %u", where.c_str(), index,
+                          subgraphs->size());
+    }
+    const schema::SubGraph* subgraph = subgraphs->Get(index);
+    // The look-up tables below cost as much as the subgraph's own index lists.
+    const uint64_t n = (subgraph->inputs() == nullptr ? 0 : subgraph->inputs()->size()) +
+                       (subgraph->outputs() == nullptr ? 0 : subgraph->outputs()->size());
+    TW_RETURN_IF_ERROR(context->Charge(n));
+    TW_RETURN_IF_ERROR(
+        VerifySignatureSide(context, where, "input", signature->inputs(), subgraph->inputs()));
+    TW_RETURN_IF_ERROR(
+        VerifySignatureSide(context, where, "output", signature->outputs(), subgraph->outputs()));
+  }
+  return Status::Ok();
+}
+
+Status VerifyMetadataEntries(VerifyContext* context) {
+  const auto* buffers = context->model->buffers();
+  const uint32_t n_buffers = buffers == nullptr ? 0 : buffers->size();
+  if (const auto* entries = context->model->metadata()) {
+    for (uint32_t i = 0; i < entries->size(); ++i) {
+      const schema::Metadata* entry = entries->Get(i);
+      TW_RETURN_IF_ERROR(context->Charge(16 + Length(entry->name())));
+      if (entry->buffer() < n_buffers) continue;
+      return InvalidModel("Metadata #%u '%s' is in buffer %u, but the model has %u", i,
+                          Name(entry->name()).c_str(), entry->buffer(), n_buffers);
+    }
+  }
+  return Status::Ok();
+}
+
+Status VerifyModel(Span<const uint8_t> bytes, const schema::Model** out) {
+  const schema::Model* model = nullptr;
+  TW_RETURN_IF_ERROR(VerifyStructure(bytes, &model));
+  if (model->version() != kSchemaVersion) {
+    return InvalidModel("the schema version is %u; .tflite models have version %u",
+                        model->version(), kSchemaVersion);
+  }
+  VerifyContext context;
+  context.bytes = bytes;
+  context.model = model;
+  context.budget = kFreeBudget + kBudgetPerByte * static_cast<uint64_t>(bytes.size());
+  const auto* subgraphs = model->subgraphs();
+  if (subgraphs == nullptr || subgraphs->size() == 0) {
+    return InvalidModel("the model has no subgraph");
+  }
+  TW_RETURN_IF_ERROR(context.Charge(Length(model->description())));
+  TW_RETURN_IF_ERROR(VerifyBuffers(&context));
+  TW_RETURN_IF_ERROR(VerifyOperatorCodes(&context));
+  for (uint32_t i = 0; i < subgraphs->size(); ++i) {
+    TW_RETURN_IF_ERROR(context.Charge(32 + Length(subgraphs->Get(i)->name())));
+    TW_RETURN_IF_ERROR(VerifyTensors(&context, static_cast<int>(i)));
+  }
+  for (uint32_t i = 0; i < subgraphs->size(); ++i) {
+    TW_RETURN_IF_ERROR(VerifyOperators(&context, static_cast<int>(i)));
+  }
+  TW_RETURN_IF_ERROR(VerifyCalls(&context));
+  TW_RETURN_IF_ERROR(VerifySignatures(&context));
+  TW_RETURN_IF_ERROR(VerifyMetadataEntries(&context));
+  *out = model;
+  return Status::Ok();
+}
+
+}  // namespace topwork

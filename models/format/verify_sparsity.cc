@@ -1,0 +1,161 @@
+// Sparse constants: a storage tree with one level per dimension (then one per block dimension).
+//
+// A dense level multiplies the number of nodes by its size; a CSR level has for each node above a
+// segment [segments[k], segments[k+1]) of its indices. The leaves are the stored elements. Every
+// number here is used as an index when the tensor is expanded, so all of them are checked.
+#include <vector>
+
+#include "models/format/verify_context.h"
+#include "runtime/base/buffer.h"
+#include "tflite_generated.h"
+
+namespace topwork {
+namespace {
+
+// One of the three integer vectors a CSR level may use.
+class IndexVector {
+ public:
+  IndexVector(schema::SparseIndexVector type, const void* table) {
+    if (table == nullptr) return;
+    if (type == schema::SparseIndexVector::Int32Vector) {
+      i32_ = static_cast<const schema::Int32Vector*>(table)->values();
+    } else if (type == schema::SparseIndexVector::Uint16Vector) {
+      u16_ = static_cast<const schema::Uint16Vector*>(table)->values();
+    } else if (type == schema::SparseIndexVector::Uint8Vector) {
+      u8_ = static_cast<const schema::Uint8Vector*>(table)->values();
+    }
+  }
+  bool present() const { return i32_ != nullptr || u16_ != nullptr || u8_ != nullptr; }
+  uint32_t size() const {
+    return i32_ != nullptr ? i32_->size() : u16_ != nullptr ? u16_->size() : u8_->size();
+  }
+  int64_t operator[](uint32_t i) const {
+    if (i32_ != nullptr) return i32_->Get(i);
+    return u16_ != nullptr ? u16_->Get(i) : u8_->Get(i);
+  }
+
+ private:
+  const flatbuffers::Vector<int32_t>* i32_ = nullptr;
+  const flatbuffers::Vector<uint16_t>* u16_ = nullptr;
+  const flatbuffers::Vector<uint8_t>* u8_ = nullptr;
+};
+
+bool IsPermutation(const flatbuffers::Vector<int32_t>& order) {
+  std::vector<bool> seen(order.size(), false);
+  for (const int32_t value : order) {
+    if (value < 0 || static_cast<uint32_t>(value) >= order.size()) return false;
+    if (seen[static_cast<size_t>(value)]) return false;
+    seen[static_cast<size_t>(value)] = true;
+  }
+  return true;
+}
+
+// Sizes of the dimensions once the blocks are split off, then the blocks' own sizes.
+Status ExpandedDims(const schema::Tensor& tensor, const std::string& where,
+                    std::vector<int64_t>* dims) {
+  const schema::SparsityParameters& sparsity = *tensor.sparsity();
+  const uint32_t rank = tensor.shape() == nullptr ? 0 : tensor.shape()->size();
+  const uint32_t n_blocks = sparsity.block_map() == nullptr ? 0 : sparsity.block_map()->size();
+  const auto* order = sparsity.traversal_order();
+  const auto* levels = sparsity.dim_metadata();
+  const uint32_t n_levels = rank + n_blocks;
+  if (n_blocks > static_cast<uint32_t>(kMaxRank) || order == nullptr || levels == nullptr ||
+      order->size() != n_levels || levels->size() != n_levels || !IsPermutation(*order)) {
+    return InvalidModel(
+        "%s: its sparsity needs a traversal_order that is a permutation of its %u "
+        "dimensions and blocks, and a dim_metadata for each",
+        where.c_str(), n_levels);
+  }
+  for (uint32_t i = 0; i < rank; ++i) dims->push_back(tensor.shape()->Get(i));
+  for (uint32_t i = 0; i < n_blocks; ++i) {
+    const int32_t blocked = sparsity.block_map()->Get(i);
+    const int32_t size = levels->Get(rank + i)->dense_size();
+    if (blocked < 0 || static_cast<uint32_t>(blocked) >= rank || size <= 0 ||
+        (*dims)[static_cast<size_t>(blocked)] % size != 0) {
+      return InvalidModel(
+          "%s: block %u of its sparsity has size %d on dimension %d, which does "
+          "not divide its shape",
+          where.c_str(), i, size, blocked);
+    }
+    (*dims)[static_cast<size_t>(blocked)] /= size;
+    dims->push_back(size);
+  }
+  return Status::Ok();
+}
+
+// Checks a CSR level below n_nodes nodes; *n_nodes becomes the number of its indices.
+Status VerifyCsrLevel(VerifyContext* context, const schema::DimensionMetadata& level, int64_t dim,
+                      const std::string& where, int64_t* n_nodes) {
+  const IndexVector segments(level.array_segments_type(), level.array_segments());
+  const IndexVector indices(level.array_indices_type(), level.array_indices());
+  if (!segments.present() || !indices.present()) {
+    return InvalidModel("%s lacks its array_segments or array_indices", where.c_str());
+  }
+  TW_RETURN_IF_ERROR(context->Charge(static_cast<uint64_t>(segments.size()) + indices.size()));
+  if (static_cast<int64_t>(segments.size()) != *n_nodes + 1 || segments[0] != 0 ||
+      segments[segments.size() - 1] != static_cast<int64_t>(indices.size())) {
+    return InvalidModel(
+        "%s: its %u array_segments do not run from 0 to its %u array_indices over "
+        "%lld nodes",
+        where.c_str(), segments.size(), indices.size(), static_cast<long long>(*n_nodes));
+  }
+  for (uint32_t k = 0; k + 1 < segments.size(); ++k) {
+    if (segments[k] > segments[k + 1]) {
+      return InvalidModel("%s: array_segments decrease at %u", where.c_str(), k + 1);
+    }
+  }
+  // Segments start at 0, never decrease and end at indices.size(): all lie inside.
+  for (uint32_t k = 0; k + 1 < segments.size(); ++k) {
+    for (int64_t j = segments[k]; j < segments[k + 1]; ++j) {
+      const int64_t index = indices[static_cast<uint32_t>(j)];
+      const bool increases = j == segments[k] || index > indices[static_cast<uint32_t>(j - 1)];
+      if (index >= 0 && index < dim && increases) continue;
+      return InvalidModel("%s: array_indices #%lld is %lld; they increase below %lld",
+                          where.c_str(), static_cast<long long>(j), static_cast<long long>(index),
+                          static_cast<long long>(dim));
+    }
+  }
+  *n_nodes = indices.size();
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
+  const schema::Tensor& tensor = *context->model->subgraphs()
+                                      ->Get(static_cast<uint32_t>(subgraph))
+                                      ->tensors()
+                                      ->Get(static_cast<uint32_t>(index));
+  const std::string where = TensorName(*context->model, subgraph, index);
+  std::vector<int64_t> dims;
+  TW_RETURN_IF_ERROR(ExpandedDims(tensor, where, &dims));
+  const schema::SparsityParameters& sparsity = *tensor.sparsity();
+  int64_t n_nodes = 1;
+  for (uint32_t i = 0; i < dims.size(); ++i) {
+    const schema::DimensionMetadata& level = *sparsity.dim_metadata()->Get(i);
+    const int64_t dim = dims[static_cast<size_t>(sparsity.traversal_order()->Get(i))];
+    const std::string at = where + ": level " + std::to_string(i) + " of its sparsity";
+    if (level.format() == schema::DimensionType::SPARSE_CSR) {
+      TW_RETURN_IF_ERROR(VerifyCsrLevel(context, level, dim, at, &n_nodes));
+    } else if (level.format() != schema::DimensionType::DENSE) {
+      return InvalidModel("%s has format %d, which does not exist", at.c_str(),
+                          static_cast<int>(level.format()));
+    } else if (level.dense_size() != dim || MulOverflow(n_nodes, dim, &n_nodes)) {
+      return InvalidModel("%s has dense_size %d, expected %lld", at.c_str(), level.dense_size(),
+                          static_cast<long long>(dim));
+    }
+  }
+  const Span<const uint8_t> data = BufferBytes(*context->model, context->bytes, tensor.buffer());
+  const int bits = DTypeBits(static_cast<DType>(tensor.type()));
+  int64_t want_bits = 0;
+  if (bits == 0 || MulOverflow(n_nodes, static_cast<int64_t>(bits), &want_bits) ||
+      (static_cast<uint64_t>(want_bits) + 7) / 8 != data.size()) {
+    return InvalidModel("%s: buffer %u has %zu bytes, but its sparsity stores %lld elements of %s",
+                        where.c_str(), tensor.buffer(), data.size(),
+                        static_cast<long long>(n_nodes),
+                        DTypeName(static_cast<DType>(tensor.type())));
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork

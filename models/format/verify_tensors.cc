@@ -1,0 +1,255 @@
+// Buffers and tensors: ranges, shapes, the length of constants, string tables, quantization.
+#include <cmath>
+#include <cstring>
+
+#include "models/format/printable.h"
+#include "models/format/verify_context.h"
+#include "runtime/base/buffer.h"
+#include "tflite_generated.h"
+
+namespace topwork {
+namespace {
+
+int32_t ReadInt32(const uint8_t* p) {
+  int32_t value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+Status VerifyDType(const schema::Tensor& tensor, const std::string& where) {
+  const int type = static_cast<int>(tensor.type());
+  if (type >= 0 && type < kNumDTypes) return Status::Ok();
+  if (type >= 0 && type <= static_cast<int>(schema::TensorType::MAX)) {
+    return Unsupported("%s has type %s, which this library does not have", where.c_str(),
+                       schema::EnumNameTensorType(tensor.type()));
+  }
+  return InvalidModel("%s has type %d, which does not exist", where.c_str(), type);
+}
+
+Status VerifyShape(const schema::Tensor& tensor, const std::string& where, Shape* shape) {
+  const auto* dims = tensor.shape();
+  const uint32_t rank = dims == nullptr ? 0 : dims->size();
+  if (rank > static_cast<uint32_t>(kMaxRank)) {
+    return InvalidModel("%s has %u dimensions; %d are possible", where.c_str(), rank, kMaxRank);
+  }
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (dims->Get(i) < 0) {
+      return InvalidModel("%s has the negative dimension %d at axis %u", where.c_str(),
+                          dims->Get(i), i);
+    }
+    shape->Append(dims->Get(i));
+  }
+  size_t bytes = 0;
+  if (!CheckedByteSize(static_cast<DType>(tensor.type()), *shape, &bytes)) {
+    return InvalidModel("%s has the shape %s, whose size overflows", where.c_str(),
+                        shape->ToString().c_str());
+  }
+  const auto* signature = tensor.shape_signature();
+  if (signature == nullptr || signature->size() == 0) return Status::Ok();
+  if (signature->size() != rank) {
+    return InvalidModel("%s has a shape_signature of %u dimensions and a shape of %u",
+                        where.c_str(), signature->size(), rank);
+  }
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (signature->Get(i) < -1) {
+      return InvalidModel("%s has %d in its shape_signature; dimensions are -1 (open) or more",
+                          where.c_str(), signature->Get(i));
+    }
+  }
+  return Status::Ok();
+}
+
+// A string tensor's data: count, count + 1 offsets, characters.
+Status VerifyStrings(VerifyContext* context, Span<const uint8_t> data, int64_t n_elements,
+                     const std::string& where) {
+  if (data.size() < 8) {
+    return InvalidModel("%s: its string table has %zu bytes; the smallest has 8", where.c_str(),
+                        data.size());
+  }
+  const int32_t count = ReadInt32(data.data());
+  if (count < 0 || static_cast<uint64_t>(count) > data.size() / 4 - 2) {
+    return InvalidModel("%s: its string table of %zu bytes cannot hold %d strings", where.c_str(),
+                        data.size(), count);
+  }
+  if (count != n_elements) {
+    return InvalidModel("%s: its string table has %d strings, its shape has %lld elements",
+                        where.c_str(), count, static_cast<long long>(n_elements));
+  }
+  TW_RETURN_IF_ERROR(context->Charge(4 * static_cast<uint64_t>(count)));
+  int64_t previous = 4 * (static_cast<int64_t>(count) + 2);
+  for (int32_t i = 0; i <= count; ++i) {
+    const int64_t offset = ReadInt32(data.data() + 4 + 4 * static_cast<size_t>(i));
+    if ((i == 0 && offset != previous) || offset < previous ||
+        offset > static_cast<int64_t>(data.size())) {
+      return InvalidModel("%s: offset %d of its string table is %lld, outside its %zu bytes",
+                          where.c_str(), i, static_cast<long long>(offset), data.size());
+    }
+    previous = offset;
+  }
+  return Status::Ok();
+}
+
+Status VerifyData(VerifyContext* context, const schema::Tensor& tensor, const Shape& shape,
+                  const std::string& where) {
+  if (tensor.external_buffer() != 0) {
+    return Unsupported(
+        "%s has its data in another file (external_buffer %u); convert the model "
+        "to a single file",
+        where.c_str(), tensor.external_buffer());
+  }
+  const auto* buffers = context->model->buffers();
+  const uint32_t n_buffers = buffers == nullptr ? 0 : buffers->size();
+  if (tensor.buffer() >= n_buffers && tensor.buffer() != 0) {
+    return InvalidModel("%s is in buffer %u, but the model has %u", where.c_str(), tensor.buffer(),
+                        n_buffers);
+  }
+  const Span<const uint8_t> data = BufferBytes(*context->model, context->bytes, tensor.buffer());
+  if (data.empty()) return Status::Ok();
+  if (tensor.is_variable()) {
+    return InvalidModel("%s is a variable and has the constant buffer %u", where.c_str(),
+                        tensor.buffer());
+  }
+  const DType dtype = static_cast<DType>(tensor.type());
+  if (dtype == DType::kString) return VerifyStrings(context, data, shape.NumElements(), where);
+  if (tensor.sparsity() != nullptr) return Status::Ok();  // VerifySparsity compares the length
+  if (DTypeBits(dtype) == 0) {
+    return InvalidModel("%s is of type %s, which cannot be a constant, and has %zu bytes",
+                        where.c_str(), DTypeName(dtype), data.size());
+  }
+  size_t want = 0;
+  CheckedByteSize(dtype, shape, &want);
+  if (want == data.size()) return Status::Ok();
+  return InvalidModel("%s: buffer %u has %zu bytes, but %s of shape %s takes %zu", where.c_str(),
+                      tensor.buffer(), data.size(), DTypeName(dtype), shape.ToString().c_str(),
+                      want);
+}
+
+// The range of a zero point: the values that the type has.
+bool ZeroPointFits(DType dtype, int64_t value) {
+  switch (dtype) {
+    case DType::kInt4:
+      return value >= -8 && value <= 7;
+    case DType::kInt8:
+      return value >= INT8_MIN && value <= INT8_MAX;
+    case DType::kUInt8:
+      return value >= 0 && value <= UINT8_MAX;
+    case DType::kInt16:
+      return value >= INT16_MIN && value <= INT16_MAX;
+    case DType::kUInt16:
+      return value >= 0 && value <= UINT16_MAX;
+    default:
+      return value >= INT32_MIN && value <= INT32_MAX;
+  }
+}
+
+Status VerifyScales(const flatbuffers::Vector<float>& scales, const std::string& where) {
+  if (scales.size() == 1 && scales.Get(0) == 0.0f) return Status::Ok();  // old: not quantized
+  for (uint32_t i = 0; i < scales.size(); ++i) {
+    if (std::isfinite(scales.Get(i)) && scales.Get(i) > 0.0f) continue;
+    return InvalidModel("%s: quantization scale #%u is %g; scales are finite and above 0",
+                        where.c_str(), i, static_cast<double>(scales.Get(i)));
+  }
+  return Status::Ok();
+}
+
+Status VerifyQuantization(const schema::Tensor& tensor, const Shape& shape,
+                          const std::string& where) {
+  const schema::QuantizationParameters* quantization = tensor.quantization();
+  if (quantization == nullptr) return Status::Ok();
+  const auto* scales = quantization->scale();
+  const auto* zero_points = quantization->zero_point();
+  const uint32_t n_scales = scales == nullptr ? 0 : scales->size();
+  const uint32_t n_zero_points = zero_points == nullptr ? 0 : zero_points->size();
+  if (n_scales == 0) return Status::Ok();
+  TW_RETURN_IF_ERROR(VerifyScales(*scales, where));
+  if (n_zero_points > 1 && n_zero_points != n_scales) {
+    return InvalidModel("%s: quantization has %u scales and %u zero points", where.c_str(),
+                        n_scales, n_zero_points);
+  }
+  for (uint32_t i = 0; i < n_zero_points; ++i) {
+    if (ZeroPointFits(static_cast<DType>(tensor.type()), zero_points->Get(i))) continue;
+    return InvalidModel("%s: quantization zero point #%u is %lld, which %s cannot hold",
+                        where.c_str(), i, static_cast<long long>(zero_points->Get(i)),
+                        DTypeName(static_cast<DType>(tensor.type())));
+  }
+  if (n_scales == 1) return Status::Ok();
+  const int32_t axis = quantization->quantized_dimension();
+  // Converters leave the weights' axis on their one-dimensional bias; that one is unambiguous.
+  if (shape.rank() == 1 && shape.dim(0) == static_cast<int64_t>(n_scales)) return Status::Ok();
+  if (axis < 0 || axis >= shape.rank()) {
+    return InvalidModel("%s: quantized_dimension is %d, its shape is %s", where.c_str(), axis,
+                        shape.ToString().c_str());
+  }
+  if (static_cast<int64_t>(n_scales) != shape.dim(axis)) {
+    return InvalidModel("%s: quantization has %u scales for axis %d of shape %s", where.c_str(),
+                        n_scales, axis, shape.ToString().c_str());
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Span<const uint8_t> BufferBytes(const schema::Model& model, Span<const uint8_t> bytes,
+                                uint32_t index) {
+  const auto* buffers = model.buffers();
+  if (buffers == nullptr || index >= buffers->size()) return {};
+  const schema::Buffer* buffer = buffers->Get(index);
+  if (buffer->data() != nullptr && buffer->data()->size() > 0) {
+    return {buffer->data()->data(), buffer->data()->size()};
+  }
+  if (buffer->offset() <= 1 || buffer->size() == 0) return {};
+  return bytes.subspan(static_cast<size_t>(buffer->offset()), static_cast<size_t>(buffer->size()));
+}
+
+bool HasNoElements(const schema::Tensor& tensor) {
+  if (tensor.shape() == nullptr) return false;
+  for (uint32_t i = 0; i < tensor.shape()->size(); ++i) {
+    if (tensor.shape()->Get(i) == 0) return true;
+  }
+  return false;
+}
+
+Status VerifyBuffers(VerifyContext* context) {
+  const auto* buffers = context->model->buffers();
+  if (buffers == nullptr) return Status::Ok();
+  const uint64_t file = context->bytes.size();
+  for (uint32_t i = 0; i < buffers->size(); ++i) {
+    const schema::Buffer* buffer = buffers->Get(i);
+    const uint64_t offset = buffer->offset();
+    if (offset <= 1) continue;  // 0 and 1 are placeholders of unfinished writers
+    if (offset > file || buffer->size() > file - offset) {
+      return InvalidModel("Buffer #%u is at offset %llu with %llu bytes, but the file has %llu", i,
+                          static_cast<unsigned long long>(offset),
+                          static_cast<unsigned long long>(buffer->size()),
+                          static_cast<unsigned long long>(file));
+    }
+  }
+  return Status::Ok();
+}
+
+Status VerifyTensors(VerifyContext* context, int subgraph) {
+  const auto* tensors =
+      context->model->subgraphs()->Get(static_cast<uint32_t>(subgraph))->tensors();
+  if (tensors == nullptr) return Status::Ok();
+  for (uint32_t i = 0; i < tensors->size(); ++i) {
+    const schema::Tensor& tensor = *tensors->Get(i);
+    const std::string where = TensorName(*context->model, subgraph, static_cast<int>(i));
+    const schema::QuantizationParameters* quantization = tensor.quantization();
+    const uint64_t n_scales = quantization == nullptr || quantization->scale() == nullptr
+                                  ? 0
+                                  : quantization->scale()->size();
+    const uint64_t n_name = tensor.name() == nullptr ? 0 : tensor.name()->size();
+    TW_RETURN_IF_ERROR(context->Charge(16 + n_name + 4 * n_scales));
+    TW_RETURN_IF_ERROR(VerifyDType(tensor, where));
+    Shape shape;
+    TW_RETURN_IF_ERROR(VerifyShape(tensor, where, &shape));
+    TW_RETURN_IF_ERROR(VerifyData(context, tensor, shape, where));
+    TW_RETURN_IF_ERROR(VerifyQuantization(tensor, shape, where));
+    if (tensor.sparsity() != nullptr) {
+      TW_RETURN_IF_ERROR(VerifySparsity(context, subgraph, static_cast<int>(i)));
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork
