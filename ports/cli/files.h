@@ -1,0 +1,25 @@
+// Files as the commands need them; every failure is a CliError that names the path.
+#ifndef TOPWORK_PORTS_CLI_FILES_H_
+#define TOPWORK_PORTS_CLI_FILES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace topwork {
+namespace cli {
+
+std::vector<uint8_t> ReadWholeFile(const std::string& path);
+// The file appears complete or not at all.
+void WriteWholeFile(const std::string& path, const void* data, size_t size);
+// Creates the folder (and its parents); fine when it exists.
+void MakeFolder(const std::string& path);
+// Fails early, with the reason, when a file could not be written at `path` later on.
+void CheckWritable(const std::string& path);
+// Lines without their ends; empty lines at the end are dropped.
+std::vector<std::string> ReadLines(const std::string& path);
+
+}  // namespace cli
+}  // namespace topwork
+
+#endif  // TOPWORK_PORTS_CLI_FILES_H_
