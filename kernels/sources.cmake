@@ -6,6 +6,49 @@ set(KERNELS_SOURCES
   cpu/dispatch.cc
   train/dispatch.cc
   train/softmax_cross_entropy.cc
+  ops/batch_to_space_nd.cc
+  ops/bitcast.cc
+  ops/broadcast_args.cc
+  ops/broadcast_to.cc
+  ops/concatenation.cc
+  ops/depth_to_space.cc
+  ops/dynamic_update_slice.cc
+  ops/embedding_lookup.cc
+  ops/expand_dims.cc
+  ops/fill.cc
+  ops/gather.cc
+  ops/gather_nd.cc
+  ops/indexing.cc
+  ops/matrix_diag.cc
+  ops/matrix_set_diag.cc
+  ops/mirror_pad.cc
+  ops/one_hot.cc
+  ops/pack.cc
+  ops/pad.cc
+  ops/padding.cc
+  ops/padv2.cc
+  ops/range.cc
+  ops/rank.cc
+  ops/reshape.cc
+  ops/reverse_sequence.cc
+  ops/reverse_v2.cc
+  ops/scatter_nd.cc
+  ops/shape.cc
+  ops/slice.cc
+  ops/space_batch.cc
+  ops/space_to_batch_nd.cc
+  ops/space_to_depth.cc
+  ops/sparse_to_dense.cc
+  ops/split.cc
+  ops/split_rows.cc
+  ops/split_v.cc
+  ops/squeeze.cc
+  ops/strided_copy.cc
+  ops/strided_slice.cc
+  ops/tile.cc
+  ops/transpose.cc
+  ops/unpack.cc
+  ops/where.cc
 )
 # Compiled once per instruction set (see cpu/cpu_kernels.h).
 set(KERNELS_ISA_SOURCES
