@@ -13,18 +13,7 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-TYPES = {
-    "float32": (schema.TensorType.FLOAT32, np.float32),
-    "float16": (schema.TensorType.FLOAT16, np.float16),
-    "int8": (schema.TensorType.INT8, np.int8),
-    "uint8": (schema.TensorType.UINT8, np.uint8),
-    "int16": (schema.TensorType.INT16, np.int16),
-    "uint16": (schema.TensorType.UINT16, np.uint16),
-    "int32": (schema.TensorType.INT32, np.int32),
-    "uint32": (schema.TensorType.UINT32, np.uint32),
-    "int64": (schema.TensorType.INT64, np.int64),
-    "bool": (schema.TensorType.BOOL, np.bool_),
-}
+from dtypes import TYPES
 
 # Operators whose options table is not named after them.
 _OPTIONS = {

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from build import TYPES, Graph, rng_for
+from build import Graph, rng_for
+from dtypes import TYPES
 
 ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
 

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from build import TYPES
+from dtypes import TYPES
 
 MAGIC = b"TWCASES1"
 REFUSED = 0xFFFFFFFF

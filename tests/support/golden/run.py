@@ -10,7 +10,8 @@ import pickle
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from build import TYPES, serialise
+from build import serialise
+from dtypes import TYPES
 
 
 class Refused(Exception):
