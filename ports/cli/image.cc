@@ -1,5 +1,5 @@
-// Images: decoding by stb_image; resizing and conversion written out so that the result is the same on
-// every platform.
+// Images: decoding by stb_image; resizing and conversion written out so that the result is the same
+// on every platform.
 #include "ports/cli/image.h"
 
 #include <algorithm>
@@ -140,8 +140,8 @@ Image ResizeImage(const Image& image, int width, int height) {
 bool IsImageTensor(const tw_tensor_info& info) {
   if (info.rank != 4) return false;
   const int32_t channels = info.dims[3];
-  const bool dtype = info.dtype == TW_DTYPE_FLOAT32 || info.dtype == TW_DTYPE_UINT8 ||
-                     info.dtype == TW_DTYPE_INT8;
+  const bool dtype =
+      info.dtype == TW_DTYPE_FLOAT32 || info.dtype == TW_DTYPE_UINT8 || info.dtype == TW_DTYPE_INT8;
   return dtype && (channels == 1 || channels == 3 || channels == 4) && info.dims[1] > 0 &&
          info.dims[2] > 0 && (info.dims[0] == 1 || info.open_dims[0] == -1);
 }
@@ -151,9 +151,10 @@ std::vector<uint8_t> ImageToTensor(const Image& image, const PixelScale& scale,
   const size_t channels = static_cast<size_t>(image.channels);
   for (const std::vector<float>* values : {&scale.mean, &scale.std}) {
     if (values->size() != 1 && values->size() != channels) {
-      throw CliError(kExitUsage, "--mean and --std take one value or one a channel: the input has " +
-                                     std::to_string(channels) + " channels, " +
-                                     std::to_string(values->size()) + " values were given");
+      throw CliError(kExitUsage,
+                     "--mean and --std take one value or one a channel: the input has " +
+                         std::to_string(channels) + " channels, " + std::to_string(values->size()) +
+                         " values were given");
     }
   }
   const size_t n = image.pixels.size();

@@ -1,5 +1,5 @@
-// .npy reading and writing. The header is a Python literal; only the three keys that NumPy writes are
-// understood, in any order.
+// .npy reading and writing. The header is a Python literal; only the three keys that NumPy writes
+// are understood, in any order.
 #include "ports/cli/npy.h"
 
 #include <cstring>
@@ -18,10 +18,10 @@ struct NpyType {
   size_t bytes;
 };
 constexpr NpyType kTypes[] = {
-    {TW_DTYPE_FLOAT32, "<f4", 4}, {TW_DTYPE_FLOAT16, "<f2", 2}, {TW_DTYPE_FLOAT64, "<f8", 8},
-    {TW_DTYPE_INT8, "|i1", 1},    {TW_DTYPE_UINT8, "|u1", 1},   {TW_DTYPE_INT16, "<i2", 2},
-    {TW_DTYPE_UINT16, "<u2", 2},  {TW_DTYPE_INT32, "<i4", 4},   {TW_DTYPE_UINT32, "<u4", 4},
-    {TW_DTYPE_INT64, "<i8", 8},   {TW_DTYPE_UINT64, "<u8", 8},  {TW_DTYPE_BOOL, "|b1", 1},
+    {TW_DTYPE_FLOAT32, "<f4", 4},  {TW_DTYPE_FLOAT16, "<f2", 2}, {TW_DTYPE_FLOAT64, "<f8", 8},
+    {TW_DTYPE_INT8, "|i1", 1},     {TW_DTYPE_UINT8, "|u1", 1},   {TW_DTYPE_INT16, "<i2", 2},
+    {TW_DTYPE_UINT16, "<u2", 2},   {TW_DTYPE_INT32, "<i4", 4},   {TW_DTYPE_UINT32, "<u4", 4},
+    {TW_DTYPE_INT64, "<i8", 8},    {TW_DTYPE_UINT64, "<u8", 8},  {TW_DTYPE_BOOL, "|b1", 1},
     {TW_DTYPE_COMPLEX64, "<c8", 8}};
 
 [[noreturn]] void Bad(const std::string& path, const std::string& why) {
@@ -94,7 +94,8 @@ Array ReadNpy(const std::string& path) {
   const size_t start = wide ? 12 : 10;
   if (file.size() < start) Bad(path, "it is truncated");
   size_t header_bytes = file[8] | static_cast<size_t>(file[9]) << 8;
-  if (wide) header_bytes |= static_cast<size_t>(file[10]) << 16 | static_cast<size_t>(file[11]) << 24;
+  if (wide)
+    header_bytes |= static_cast<size_t>(file[10]) << 16 | static_cast<size_t>(file[11]) << 24;
   if (header_bytes > file.size() - start) Bad(path, "it is truncated");
   const std::string header(file.begin() + static_cast<std::ptrdiff_t>(start),
                            file.begin() + static_cast<std::ptrdiff_t>(start + header_bytes));
@@ -138,8 +139,8 @@ std::vector<uint8_t> EncodeNpy(tw_dtype dtype, const std::vector<int64_t>& shape
   for (int64_t dim : shape) dims += std::to_string(dim) + ", ";
   if (shape.size() > 1) dims.resize(dims.size() - 2);
   if (shape.size() == 1) dims.resize(dims.size() - 1);
-  std::string header = std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (" +
-                       dims + "), }";
+  std::string header =
+      std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (" + dims + "), }";
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::vector<uint8_t> file = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};

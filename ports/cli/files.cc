@@ -1,0 +1,66 @@
+// Files: POSIX reading, and writing through a temporary file beside the target.
+#include "ports/cli/files.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "ports/cli/cli_error.h"
+#include "ports/port.h"
+
+namespace topwork {
+namespace cli {
+
+namespace fs = std::filesystem;
+
+std::vector<uint8_t> ReadWholeFile(const std::string& path) {
+  port::MappedFile file;
+  const int error = port::MapFile(path.c_str(), &file);
+  if (error != 0) throw CliError(kExitIo, path + ": cannot read it: " + port::ErrorText(error));
+  std::vector<uint8_t> bytes(file.data, file.data + file.size);
+  port::UnmapFile(&file);
+  return bytes;
+}
+
+void WriteWholeFile(const std::string& path, const void* data, size_t size) {
+  const int error = port::WriteFileAtomic(path.c_str(), data, size);
+  if (error != 0) throw CliError(kExitIo, path + ": cannot write it: " + port::ErrorText(error));
+}
+
+void MakeFolder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw CliError(kExitIo, path + ": cannot create the folder: " + error.message());
+  if (!fs::is_directory(path)) throw CliError(kExitIo, path + ": exists and is not a folder");
+}
+
+void CheckWritable(const std::string& path) {
+  if (fs::is_directory(path))
+    throw CliError(kExitIo, path + ": is a folder, a file name is needed");
+  port::AtomicFile* file = nullptr;
+  const int error = port::AtomicFileOpen(path.c_str(), &file);
+  if (error != 0) throw CliError(kExitIo, path + ": cannot write it: " + port::ErrorText(error));
+  port::AtomicFileDiscard(file);
+}
+
+std::vector<std::string> ReadLines(const std::string& path) {
+  const std::vector<uint8_t> bytes = ReadWholeFile(path);
+  std::vector<std::string> lines;
+  std::string line;
+  for (uint8_t byte : bytes) {
+    if (byte == '\n') {
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      lines.push_back(line);
+      line.clear();
+    } else {
+      line += static_cast<char>(byte);
+    }
+  }
+  if (!line.empty()) lines.push_back(line);
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+}  // namespace cli
+}  // namespace topwork
