@@ -1,5 +1,6 @@
 set(FORMAT_SOURCES
   inflate.cc
+  metadata_write.cc
   model.cc
   pack_cache.cc
   printable.cc
@@ -11,5 +12,7 @@ set(FORMAT_SOURCES
   verify_sparsity.cc
   verify_structure.cc
   verify_tensors.cc
+  write.cc
   zip.cc
+  zip_write.cc
 )

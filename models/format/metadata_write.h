@@ -1,0 +1,34 @@
+// Class names inside a .tflite: a label list in the appended archive, and the TFLITE_METADATA entry
+// that says which output it belongs to.
+#ifndef TOPWORK_MODELS_FORMAT_METADATA_WRITE_H_
+#define TOPWORK_MODELS_FORMAT_METADATA_WRITE_H_
+
+#include <string>
+#include <vector>
+
+#include "models/format/model.h"
+
+namespace topwork {
+
+struct LabelledOutput {
+  int output = 0;     // position among the main subgraph's outputs
+  int n_inputs = 0;   // of the main subgraph
+  int n_outputs = 0;  // of the main subgraph
+  // One name a class; empty: the output's old label list is removed and none takes its place.
+  std::vector<std::string> class_names;
+};
+
+// What a model carries besides its graph.
+struct ModelNotes {
+  std::vector<uint8_t> metadata;      // content of the TFLITE_METADATA entry; empty: none
+  std::vector<AssociatedFile> files;  // of the appended archive
+};
+
+// Replaces the output's label list in `notes` (which may be empty); everything else stays. Old
+// label lists and score calibrations of that output go. INVALID_ARGUMENT names a class name that a
+// label list cannot hold.
+Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_METADATA_WRITE_H_
