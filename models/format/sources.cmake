@@ -1,4 +1,5 @@
 set(FORMAT_SOURCES
+  checkpoint_file.cc
   inflate.cc
   metadata_write.cc
   model.cc
