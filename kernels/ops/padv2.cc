@@ -4,6 +4,6 @@
 namespace topwork {
 
 extern const OpDef kOpPadv2;
-const OpDef kOpPadv2 = {OpCode::kPadv2, "PADV2", 42, 6, nullptr, PreparePad, RunPad};
+const OpDef kOpPadv2 = {OpCode::kPadv2, "PADV2", 43, 6, nullptr, PreparePad, RunPad};
 
 }  // namespace topwork

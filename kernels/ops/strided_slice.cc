@@ -113,10 +113,10 @@ Status Select(const PrepareContext& context, Selection* s) {
   };
   for (size_t i = 0; i < s->begin.size(); ++i) {
     if (Bit(params.ellipsis_mask, i)) {
-      TW_RETURN_IF_ERROR(take_whole(d + rank - n_taking));
+      TW_RETURN_IF_ERROR(take_whole(std::min(rank, d + std::max(1, rank - n_taking))));
     } else if (Bit(params.new_axis_mask, i)) {
       TW_RETURN_IF_ERROR(AppendDim(context, 1, 0, s));
-    } else {
+    } else if (d < rank) {
       TW_RETURN_IF_ERROR(ApplyEntry(context, i, d, bytes[d], s));
       ++d;
     }
