@@ -1,0 +1,143 @@
+// Shared parts of the commands.
+#include "ports/cli/common.h"
+
+#include <cstdio>
+
+#include "ports/cli/files.h"
+
+namespace topwork {
+namespace cli {
+
+void AddModelOption(CLI::App* command, CommonOptions* options) {
+  command->add_option("MODEL", options->model, "a .tflite file")->required();
+}
+
+void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
+  command->add_option("--threads", options->n_threads, "threads to use; 0: one for each processor")
+      ->check(CLI::Range(0, 1024));
+  command->add_option("--device", options->device, "where to compute: auto, cpu or opencl")
+      ->check(CLI::IsMember({"auto", "cpu", "opencl"}))
+      ->capture_default_str();
+}
+
+void AddImageOptions(CLI::App* command, CommonOptions* options) {
+  command
+      ->add_option("--mean", options->mean,
+                   "image values become (pixel - M) / S: M, one value or one a channel")
+      ->delimiter(',');
+  command->add_option("--std", options->std, "S, one value or one a channel")->delimiter(',');
+}
+
+void AddJsonOption(CLI::App* command, CommonOptions* options) {
+  command->add_flag("--json", options->json, "print one JSON document on standard output");
+}
+
+ExitCode ExitCodeOf(tw_status status) {
+  switch (status) {
+    case TW_STATUS_OK:
+      return kExitOk;
+    case TW_STATUS_INVALID_ARGUMENT:
+      return kExitData;
+    case TW_STATUS_INVALID_MODEL:
+      return kExitModel;
+    case TW_STATUS_UNSUPPORTED:
+      return kExitUnsupported;
+    case TW_STATUS_OUT_OF_MEMORY:
+      return kExitMemory;
+    case TW_STATUS_IO:
+      return kExitIo;
+    case TW_STATUS_CANCELLED:
+      return kExitCancelled;
+    case TW_STATUS_FAILED_PRECONDITION:
+      return kExitData;
+    case TW_STATUS_NUMERIC:
+      return kExitNumeric;
+    case TW_STATUS_NOT_FOUND:
+      return kExitData;
+    case TW_STATUS_CORRUPT:
+      return kExitData;
+    default:
+      return kExitInternal;
+  }
+}
+
+void Check(const tw::Status& status, const std::string& what) {
+  if (status.ok()) return;
+  throw CliError(ExitCodeOf(status.code()),
+                 what.empty() ? status.message() : what + ": " + status.message());
+}
+
+tw::Model OpenModel(const std::string& path) { return CheckValue(tw::Model::OpenFile(path)); }
+
+tw_device DeviceOf(const std::string& name) {
+  if (name == "cpu") return TW_DEVICE_CPU;
+  if (name == "opencl") return TW_DEVICE_OPENCL;
+  return TW_DEVICE_AUTO;
+}
+
+tw::Session OpenSession(const tw::Model& model, const CommonOptions& options) {
+  tw::SessionOptions session_options;
+  session_options.n_threads = options.n_threads;
+  session_options.device = DeviceOf(options.device);
+  return CheckValue(tw::Session::Create(model, session_options), options.model);
+}
+
+PixelScale ScaleFor(const CommonOptions& options, const tw::Model& model,
+                    const tw_tensor_info& input) {
+  PixelScale scale;
+  const Json description = Json::parse(CheckValue(model.Describe()));
+  const Json& normalization = description["normalization"];
+  if (normalization.is_object()) {
+    scale.mean = normalization["mean"].get<std::vector<float>>();
+    scale.std = normalization["std"].get<std::vector<float>>();
+    scale.source = "the model's metadata";
+  } else if (input.n_scales > 0 && input.dtype != TW_DTYPE_FLOAT32) {
+    // real = scale * (stored - zero_point); stored = pixel (uint8) or pixel - 128 (int8).
+    const float zero = static_cast<float>(input.zero_points[0]);
+    scale.mean = {input.dtype == TW_DTYPE_INT8 ? zero + 128.0f : zero};
+    scale.std = {1.0f / input.scales[0]};
+    scale.source = "the input's quantization";
+  }
+  if (!options.mean.empty()) scale.mean = options.mean;
+  if (!options.std.empty()) scale.std = options.std;
+  if (!options.mean.empty() || !options.std.empty()) scale.source = "--mean and --std";
+  for (float value : scale.std) {
+    if (value == 0.0f) throw CliError(kExitUsage, "--std must not be 0");
+  }
+  return scale;
+}
+
+std::vector<std::string> LabelsFor(const tw::Model& model, const std::string& file) {
+  return file.empty() ? model.labels() : ReadLines(file);
+}
+
+std::string TensorText(const tw_tensor_info& info) {
+  std::string text = std::string(tw_dtype_name(info.dtype)) + " [";
+  for (int32_t i = 0; i < info.rank; ++i) {
+    text +=
+        (i > 0 ? ", " : "") + (info.open_dims[i] < 0 ? "open (" + std::to_string(info.dims[i]) + ")"
+                                                     : std::to_string(info.dims[i]));
+  }
+  return text + "]";
+}
+
+Json TensorJson(const tw_tensor_info& info) {
+  Json json;
+  json["name"] = info.name;
+  json["dtype"] = tw_dtype_name(info.dtype);
+  json["shape"] = std::vector<int32_t>(info.dims, info.dims + info.rank);
+  json["open_shape"] = std::vector<int32_t>(info.open_dims, info.open_dims + info.rank);
+  json["bytes"] = info.bytes;
+  return json;
+}
+
+void PrintJson(const Json& json) {
+  const std::string text =
+      json.dump(2, ' ', false, nlohmann::detail::error_handler_t::replace) + "\n";
+  if (std::fputs(text.c_str(), stdout) == EOF || std::fflush(stdout) != 0) {
+    throw CliError(kExitIo, "standard output cannot be written");
+  }
+}
+
+}  // namespace cli
+}  // namespace topwork

@@ -1,0 +1,77 @@
+// What the commands share: options of the same meaning, opening models, turning a library failure
+// into a CliError.
+#ifndef TOPWORK_PORTS_CLI_COMMON_H_
+#define TOPWORK_PORTS_CLI_COMMON_H_
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <topwork/topwork.hpp>
+#include <vector>
+
+#include "ports/cli/cli_error.h"
+#include "ports/cli/image.h"
+
+namespace topwork {
+namespace cli {
+
+using Json = nlohmann::ordered_json;
+
+// Options that most commands take.
+struct CommonOptions {
+  std::string model;
+  int n_threads = 0;
+  std::string device = "auto";
+  bool json = false;
+  std::vector<float> mean;
+  std::vector<float> std;
+};
+
+void AddModelOption(CLI::App* command, CommonOptions* options);
+void AddDeviceOptions(CLI::App* command, CommonOptions* options);
+void AddImageOptions(CLI::App* command, CommonOptions* options);
+void AddJsonOption(CLI::App* command, CommonOptions* options);
+
+// Throws unless ok; `what` is put before the library's sentence when not empty.
+void Check(const tw::Status& status, const std::string& what = "");
+template <typename T>
+T CheckValue(tw::Result<T> result, const std::string& what = "") {
+  Check(result.status(), what);
+  return std::move(result).value();
+}
+ExitCode ExitCodeOf(tw_status status);
+
+tw::Model OpenModel(const std::string& path);
+tw_device DeviceOf(const std::string& name);
+tw::Session OpenSession(const tw::Model& model, const CommonOptions& options);
+
+// Pixel scaling of an image input: the flags, else the model's metadata, else the input's own
+// quantization, else [-1, 1].
+PixelScale ScaleFor(const CommonOptions& options, const tw::Model& model,
+                    const tw_tensor_info& input);
+
+// Class names: the file when given, else the model's own, else none.
+std::vector<std::string> LabelsFor(const tw::Model& model, const std::string& file);
+
+// "float32 [1, 224, 224, 3]".
+std::string TensorText(const tw_tensor_info& info);
+Json TensorJson(const tw_tensor_info& info);
+
+// One JSON document on standard output.
+void PrintJson(const Json& json);
+
+// True after the user asked to stop (SIGINT, SIGTERM); installed by main.
+bool StopRequested();
+
+// The commands; each adds its sub-command to the tool.
+void AddInfoCommand(CLI::App* app);
+void AddRunCommand(CLI::App* app);
+void AddTrainCommand(CLI::App* app);
+void AddEvaluateCommand(CLI::App* app);
+void AddDevicesCommand(CLI::App* app);
+void AddBenchmarkCommand(CLI::App* app);
+
+}  // namespace cli
+}  // namespace topwork
+
+#endif  // TOPWORK_PORTS_CLI_COMMON_H_

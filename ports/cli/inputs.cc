@@ -1,0 +1,115 @@
+// Filling inputs: arrays, images, or random values from a portable generator.
+#include "ports/cli/inputs.h"
+
+#include <cstring>
+
+#include "ports/cli/npy.h"
+
+namespace topwork {
+namespace cli {
+namespace {
+
+// SplitMix64 (Steele, Lea, Flood 2014): the same values on every platform.
+uint64_t NextRandom(uint64_t* state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+void FillTensor(uint64_t* state, const tw::Tensor& tensor) {
+  uint8_t* bytes = static_cast<uint8_t*>(tensor.data);
+  const auto fill = [&](auto make) {
+    using T = decltype(make());
+    for (size_t i = 0; i < tensor.bytes / sizeof(T); ++i) {
+      const T value = make();
+      std::memcpy(bytes + i * sizeof(T), &value, sizeof(T));
+    }
+  };
+  const auto unit = [&] { return static_cast<double>(NextRandom(state) >> 11) * 0x1p-53; };
+  switch (tensor.dtype) {
+    case TW_DTYPE_FLOAT32:
+      fill([&] { return static_cast<float>(2.0 * unit() - 1.0); });
+      break;
+    case TW_DTYPE_FLOAT64:
+      fill([&] { return 2.0 * unit() - 1.0; });
+      break;
+    case TW_DTYPE_INT32:
+      fill([&] { return static_cast<int32_t>(NextRandom(state) % 2); });
+      break;
+    case TW_DTYPE_INT64:
+      fill([&] { return static_cast<int64_t>(NextRandom(state) % 2); });
+      break;
+    case TW_DTYPE_BOOL:
+      fill([&] { return static_cast<uint8_t>(NextRandom(state) % 2); });
+      break;
+    case TW_DTYPE_INT8:
+    case TW_DTYPE_UINT8:
+      fill([&] { return static_cast<uint8_t>(NextRandom(state)); });
+      break;
+    default:
+      std::memset(bytes, 0, tensor.bytes);
+  }
+}
+
+void FillFromNpy(const std::string& file, size_t i, tw::Session* session) {
+  const Array array = ReadNpy(file);
+  tw::Tensor tensor = CheckValue(session->Input(i));
+  if (array.dtype != tensor.dtype) {
+    throw CliError(kExitData, file + ": is " + tw_dtype_name(array.dtype) + ", input " +
+                                  std::to_string(i) + " '" + tensor.name + "' is " +
+                                  tw_dtype_name(tensor.dtype) + "; convert it with NumPy's astype");
+  }
+  const std::vector<int32_t> dims(array.shape.begin(), array.shape.end());
+  if (dims != tensor.shape()) Check(session->ResizeInput(i, dims), file);
+}
+
+void FillFromImage(const CommonOptions& options, const tw::Model& model, const std::string& file,
+                   const tw::Tensor& tensor, std::vector<uint8_t>* bytes) {
+  if (!IsImageTensor(tensor)) {
+    throw CliError(kExitData, file + ": is an image, but input '" + tensor.name + "' is " +
+                                  TensorText(tensor) + "; give a .npy file");
+  }
+  *bytes = LoadImageForTensor(file, ScaleFor(options, model, tensor), tensor);
+}
+
+}  // namespace
+
+void FillRandom(uint64_t seed, tw::Session* session) {
+  uint64_t state = seed;
+  for (size_t i = 0; i < session->n_inputs(); ++i) {
+    const tw::Tensor tensor = CheckValue(session->Input(i));
+    if (tensor.data != nullptr) FillTensor(&state, tensor);
+  }
+}
+
+void FillInputs(const CommonOptions& options, const tw::Model& model,
+                const std::vector<std::string>& files, uint64_t seed, tw::Session* session) {
+  if (files.empty()) {
+    FillRandom(seed, session);
+    return;
+  }
+  if (files.size() != session->n_inputs()) {
+    throw CliError(kExitUsage, options.model + ": has " + std::to_string(session->n_inputs()) +
+                                   " inputs, " + std::to_string(files.size()) +
+                                   " --input files were given");
+  }
+  // Shapes first: a resize moves all inputs' memory.
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!IsImagePath(files[i])) FillFromNpy(files[i], i, session);
+  }
+  Check(session->Prepare(), options.model + ": cannot take the shapes of the --input files");
+  for (size_t i = 0; i < files.size(); ++i) {
+    const tw::Tensor tensor = CheckValue(session->Input(i));
+    std::vector<uint8_t> bytes;
+    if (IsImagePath(files[i])) {
+      FillFromImage(options, model, files[i], tensor, &bytes);
+    } else {
+      bytes = ReadNpy(files[i]).bytes;
+    }
+    Check(session->WriteInput(i, bytes.data(), bytes.size()), files[i]);
+  }
+}
+
+}  // namespace cli
+}  // namespace topwork

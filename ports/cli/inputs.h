@@ -1,0 +1,25 @@
+// Filling a session's inputs from files.
+#ifndef TOPWORK_PORTS_CLI_INPUTS_H_
+#define TOPWORK_PORTS_CLI_INPUTS_H_
+
+#include <string>
+#include <vector>
+
+#include "ports/cli/common.h"
+
+namespace topwork {
+namespace cli {
+
+// `files`: one per model input, or none for seeded random values. A .npy file of another shape
+// resizes its input first.
+void FillInputs(const CommonOptions& options, const tw::Model& model,
+                const std::vector<std::string>& files, uint64_t seed, tw::Session* session);
+
+// Random values that suit the dtype: floats in [-1, 1), any byte for 8-bit, small non-negative
+// integers otherwise (they are often indices), and either bool.
+void FillRandom(uint64_t seed, tw::Session* session);
+
+}  // namespace cli
+}  // namespace topwork
+
+#endif  // TOPWORK_PORTS_CLI_INPUTS_H_
