@@ -6,34 +6,98 @@ set(KERNELS_SOURCES
   cpu/dispatch.cc
   train/dispatch.cc
   train/softmax_cross_entropy.cc
+  ops/abs.cc
+  ops/add.cc
+  ops/add_n.cc
+  ops/arg_extreme.cc
+  ops/arg_max.cc
+  ops/arg_min.cc
+  ops/atan2.cc
   ops/batch_to_space_nd.cc
+  ops/binary.cc
+  ops/binary_int.cc
   ops/bitcast.cc
+  ops/broadcast.cc
   ops/broadcast_args.cc
   ops/broadcast_to.cc
+  ops/cast.cc
+  ops/ceil.cc
+  ops/compare.cc
   ops/concatenation.cc
+  ops/cos.cc
+  ops/cumsum.cc
   ops/depth_to_space.cc
+  ops/dequantize.cc
+  ops/div.cc
   ops/dynamic_update_slice.cc
+  ops/elu.cc
   ops/embedding_lookup.cc
+  ops/equal.cc
+  ops/exp.cc
   ops/expand_dims.cc
   ops/fill.cc
+  ops/floor.cc
+  ops/floor_div.cc
+  ops/floor_mod.cc
   ops/gather.cc
   ops/gather_nd.cc
+  ops/gelu.cc
+  ops/greater.cc
+  ops/greater_equal.cc
+  ops/hard_swish.cc
   ops/indexing.cc
+  ops/leaky_relu.cc
+  ops/less.cc
+  ops/less_equal.cc
+  ops/log.cc
+  ops/logical.cc
+  ops/logical_and.cc
+  ops/logical_not.cc
+  ops/logical_or.cc
+  ops/logistic.cc
   ops/matrix_diag.cc
   ops/matrix_set_diag.cc
+  ops/maximum.cc
+  ops/mean.cc
+  ops/minimum.cc
   ops/mirror_pad.cc
+  ops/mul.cc
+  ops/neg.cc
+  ops/not_equal.cc
   ops/one_hot.cc
   ops/pack.cc
   ops/pad.cc
   ops/padding.cc
   ops/padv2.cc
+  ops/pow.cc
+  ops/prelu.cc
+  ops/quantize.cc
   ops/range.cc
   ops/rank.cc
+  ops/reduce.cc
+  ops/reduce_all.cc
+  ops/reduce_any.cc
+  ops/reduce_int.cc
+  ops/reduce_max.cc
+  ops/reduce_min.cc
+  ops/reduce_prod.cc
+  ops/relu.cc
+  ops/relu6.cc
+  ops/relu_0_to_1.cc
+  ops/relu_n1_to_1.cc
   ops/reshape.cc
   ops/reverse_sequence.cc
   ops/reverse_v2.cc
+  ops/round.cc
+  ops/rsqrt.cc
+  ops/scales.cc
   ops/scatter_nd.cc
+  ops/select.cc
+  ops/select_rows.cc
+  ops/select_v2.cc
   ops/shape.cc
+  ops/sign.cc
+  ops/sin.cc
   ops/slice.cc
   ops/space_batch.cc
   ops/space_to_batch_nd.cc
@@ -42,17 +106,29 @@ set(KERNELS_SOURCES
   ops/split.cc
   ops/split_rows.cc
   ops/split_v.cc
+  ops/sqrt.cc
+  ops/square.cc
+  ops/squared_difference.cc
   ops/squeeze.cc
   ops/strided_copy.cc
   ops/strided_slice.cc
+  ops/sub.cc
+  ops/sum.cc
+  ops/tanh.cc
   ops/tile.cc
+  ops/topk_v2.cc
   ops/transpose.cc
+  ops/unary.cc
   ops/unpack.cc
   ops/where.cc
+  ops/zeros_like.cc
 )
 # Compiled once per instruction set (see cpu/cpu_kernels.h).
 set(KERNELS_ISA_SOURCES
   train/dense_isa.cc
   cpu/depthwise_isa.cc
+  cpu/binary_isa.cc
+  cpu/elementwise_isa.cc
   cpu/gemm_isa.cc
+  cpu/unary_isa.cc
 )

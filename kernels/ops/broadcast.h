@@ -1,0 +1,60 @@
+// Broadcasting for every operator that combines tensors element by element.
+//
+// Shapes are aligned at their last dimension; a dimension of 1 is repeated. Prepare turns the
+// shapes into a LoopNest with as few dimensions as possible; run walks it in two-dimensional tiles
+// of a fixed size, in parallel. The same shapes give one long row, a scalar or a per-channel vector
+// gives a two-dimensional nest, and anything else the smallest nest that describes it.
+#ifndef TOPWORK_KERNELS_OPS_BROADCAST_H_
+#define TOPWORK_KERNELS_OPS_BROADCAST_H_
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "kernels/kernel.h"
+
+namespace topwork {
+
+// The shape that inputs [first, first + n) of the operator broadcast to; rank ≤ kMaxRank. Fails
+// with the two tensors and the dimension that do not fit.
+Status BroadcastShape(const PrepareContext& context, int first, int n, Shape* out);
+
+constexpr int kMaxNestInputs = 3;
+
+struct LoopNest {
+  int n_inputs = 0;
+  int rank = 0;                                    // ≥ 2 (the first dimension may be 1)
+  int64_t dims[kMaxRank] = {};                     // innermost last
+  int64_t strides[kMaxNestInputs][kMaxRank] = {};  // in elements; 0 where the input is repeated
+  int64_t size = 0;                                // elements of the output
+};
+
+// Every shape must broadcast to `out`.
+LoopNest MakeLoopNest(const Shape& out, std::initializer_list<Shape> inputs);
+
+// Rows of n elements: the output's are at out + r * n + i, input k's at
+// offset[k] + r * row[k] + i * step[k], with steps of 0 or 1.
+struct NestTile {
+  int64_t rows = 0, n = 0;
+  int64_t out = 0;
+  int64_t offset[kMaxNestInputs] = {};
+  int64_t row[kMaxNestInputs] = {};
+  int step[kMaxNestInputs] = {};
+};
+
+// Elements of one parallel task.
+constexpr int64_t kElementwiseGrain = 16384;
+
+// Calls body for tiles that cover the output once; from several threads at a time.
+void ForEachTile(const LoopNest& nest, ThreadPool* pool, FunctionRef<void(const NestTile&)> body);
+
+struct NestState : OpState {
+  LoopNest nest;
+};
+
+// Allows the output to overwrite each of inputs [first, first + n) that is not repeated and has the
+// output's element size.
+void AllowInPlaceWhereSafe(PrepareContext* context, int first, int n);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_OPS_BROADCAST_H_

@@ -1,0 +1,154 @@
+// CAST: values of one type as another: float32, float16, float64, bool and the integers of 8 to 64
+// bits (but uint64).
+//
+// Real to integer cuts off the fraction and saturates (NaN gives 0); a wider integer wraps around
+// in a narrower one; anything but 0 is true.
+#include <limits>
+#include <type_traits>
+
+#include "kernels/ops/indexing.h"
+
+namespace topwork {
+namespace {
+
+struct Half {
+  uint16_t bits;
+};
+struct Bool {
+  uint8_t byte;
+};
+
+// Types as C++ computes with them.
+inline float Value(Half x) { return HalfToFloat(x.bits); }
+inline int Value(Bool x) { return x.byte != 0 ? 1 : 0; }
+template <typename T>
+T Value(T x) {
+  return x;
+}
+
+template <typename To, typename From>
+To RealToInt(From x) {
+  constexpr To least = std::numeric_limits<To>::min(), most = std::numeric_limits<To>::max();
+  if (!(x == x)) return 0;
+  if (x <= static_cast<From>(least)) return least;
+  // `most` itself may round up to a power of two that does not fit.
+  if (x >= static_cast<From>(most)) return most;
+  return static_cast<To>(x);
+}
+
+template <typename To>
+struct Convert {
+  template <typename From>
+  static To Do(From x) {
+    if constexpr (std::is_same<To, Half>::value) {
+      return Half{FloatToHalf(static_cast<float>(x))};
+    } else if constexpr (std::is_same<To, Bool>::value) {
+      return Bool{static_cast<uint8_t>(x != From(0) ? 1 : 0)};
+    } else if constexpr (std::is_floating_point<From>::value && std::is_integral<To>::value) {
+      return RealToInt<To>(x);
+    } else {
+      return static_cast<To>(x);
+    }
+  }
+};
+
+using CastFunction = void (*)(const void* x, void* y, int64_t begin, int64_t end);
+
+template <typename From, typename To>
+void CastRange(const void* x, void* y, int64_t begin, int64_t end) {
+  const From* from = static_cast<const From*>(x);
+  To* to = static_cast<To*>(y);
+  for (int64_t i = begin; i < end; ++i) to[i] = Convert<To>::Do(Value(from[i]));
+}
+
+template <typename From>
+CastFunction CastTo(DType to) {
+  switch (to) {
+    case DType::kFloat32:
+      return CastRange<From, float>;
+    case DType::kFloat16:
+      return CastRange<From, Half>;
+    case DType::kFloat64:
+      return CastRange<From, double>;
+    case DType::kInt8:
+      return CastRange<From, int8_t>;
+    case DType::kUInt8:
+      return CastRange<From, uint8_t>;
+    case DType::kInt16:
+      return CastRange<From, int16_t>;
+    case DType::kUInt16:
+      return CastRange<From, uint16_t>;
+    case DType::kInt32:
+      return CastRange<From, int32_t>;
+    case DType::kUInt32:
+      return CastRange<From, uint32_t>;
+    case DType::kInt64:
+      return CastRange<From, int64_t>;
+    case DType::kBool:
+      return CastRange<From, Bool>;
+    default:
+      return nullptr;
+  }
+}
+
+// Null when one of the types is not supported.
+CastFunction FindCast(DType from, DType to) {
+  switch (from) {
+    case DType::kFloat32:
+      return CastTo<float>(to);
+    case DType::kFloat16:
+      return CastTo<Half>(to);
+    case DType::kFloat64:
+      return CastTo<double>(to);
+    case DType::kInt8:
+      return CastTo<int8_t>(to);
+    case DType::kUInt8:
+      return CastTo<uint8_t>(to);
+    case DType::kInt16:
+      return CastTo<int16_t>(to);
+    case DType::kUInt16:
+      return CastTo<uint16_t>(to);
+    case DType::kInt32:
+      return CastTo<int32_t>(to);
+    case DType::kUInt32:
+      return CastTo<uint32_t>(to);
+    case DType::kInt64:
+      return CastTo<int64_t>(to);
+    case DType::kBool:
+      return CastTo<Bool>(to);
+    default:
+      return nullptr;
+  }
+}
+
+// The output tensor's type decides; the option only repeats it.
+Status Prepare(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  const TensorView& in = *context.input(0);
+  const DType to = context.output(0).dtype;
+  if (FindCast(in.dtype, to) == nullptr) {
+    return Unsupported("%s: %s cannot be cast from %s to %s", context.Where().c_str(),
+                       context.InputName(0).c_str(), DTypeName(in.dtype), DTypeName(to));
+  }
+  TW_RETURN_IF_ERROR(context.SetOutput(0, to, in.shape));
+  if (DTypeBits(in.dtype) == DTypeBits(to)) context.AllowInPlace(0, 0);
+  return Status::Ok();
+}
+
+Status Run(const RunContext& context) {
+  if (context.in(0).dtype == context.out(0).dtype) return RunByteCopy(context);
+  const CastFunction cast = FindCast(context.in(0).dtype, context.out(0).dtype);
+  ParallelRows(context.pool, context.out(0).shape.NumElements(), 4,
+               [&](int64_t begin, int64_t end) {
+                 cast(context.in(0).data, context.out(0).data, begin, end);
+               });
+  return Status::Ok();
+}
+
+}  // namespace
+
+extern const OpDef kOpCast;
+const OpDef kOpCast = {OpCode::kCast, "CAST", 37, 8, nullptr, Prepare, Run};
+
+}  // namespace topwork

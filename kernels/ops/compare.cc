@@ -1,0 +1,113 @@
+// Comparisons (see compare.h). Integer tensors that stand for real numbers (quantized ones) would
+// have to be rescaled first and are refused.
+#include "kernels/ops/compare.h"
+
+#include "kernels/ops/broadcast.h"
+#include "kernels/ops/indexing.h"
+
+namespace topwork {
+namespace {
+
+Status Prepare(PrepareContext& context) {
+  const TensorView& a = *context.input(0);
+  const TensorView& b = *context.input(1);
+  TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 1));
+  for (int i = 0; i < 2; ++i) {
+    const TensorView& in = *context.input(i);
+    if (!IsFloat(in.dtype) && in.quantization != nullptr && !in.quantization->scales.empty()) {
+      return Unsupported("%s: %s is quantized %s; only plain numbers can be compared here",
+                         context.Where().c_str(), context.InputName(i).c_str(),
+                         DTypeName(in.dtype));
+    }
+  }
+  Shape out;
+  TW_RETURN_IF_ERROR(BroadcastShape(context, 0, 2, &out));
+  TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kBool, out));
+  context.NewState<NestState>()->nest = MakeLoopNest(out, {a.shape, b.shape});
+  AllowInPlaceWhereSafe(&context, 0, 2);
+  return Status::Ok();
+}
+
+template <typename T, typename F>
+void CompareTiles(const RunContext& context, F compare) {
+  const T* a = context.input_data<T>(0);
+  const T* b = context.input_data<T>(1);
+  uint8_t* y = context.output_data<uint8_t>(0);
+  ForEachTile(context.get_state<NestState>().nest, context.pool, [&](const NestTile& t) {
+    for (int64_t r = 0; r < t.rows; ++r) {
+      const T* pa = a + t.offset[0] + r * t.row[0];
+      const T* pb = b + t.offset[1] + r * t.row[1];
+      uint8_t* py = y + t.out + r * t.n;
+      if (t.step[0] == 1 && t.step[1] == 1) {
+        for (int64_t i = 0; i < t.n; ++i) py[i] = compare(pa[i], pb[i]) ? 1 : 0;
+      } else {
+        for (int64_t i = 0; i < t.n; ++i) {
+          py[i] = compare(pa[i * t.step[0]], pb[i * t.step[1]]) ? 1 : 0;
+        }
+      }
+    }
+  });
+}
+
+template <typename T>
+void CompareAs(const RunContext& context, CompareFn fn) {
+  switch (fn) {
+    case CompareFn::kEqual:
+      return CompareTiles<T>(context, [](T a, T b) { return a == b; });
+    case CompareFn::kNotEqual:
+      return CompareTiles<T>(context, [](T a, T b) { return a != b; });
+    case CompareFn::kLess:
+      return CompareTiles<T>(context, [](T a, T b) { return a < b; });
+    case CompareFn::kLessEqual:
+      return CompareTiles<T>(context, [](T a, T b) { return a <= b; });
+    case CompareFn::kGreater:
+      return CompareTiles<T>(context, [](T a, T b) { return a > b; });
+    case CompareFn::kGreaterEqual:
+      return CompareTiles<T>(context, [](T a, T b) { return a >= b; });
+  }
+}
+
+}  // namespace
+
+Status PrepareCompareOrder(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64,
+                                            DType::kInt16, DType::kInt8, DType::kUInt8}));
+  return Prepare(context);
+}
+
+Status PrepareCompareEqual(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(
+      context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kBool,
+                             DType::kInt16, DType::kInt8, DType::kUInt8}));
+  return Prepare(context);
+}
+
+Status RunCompare(const RunContext& context, CompareFn fn) {
+  switch (context.in(0).dtype) {
+    case DType::kFloat32:
+      CompareAs<float>(context, fn);
+      break;
+    case DType::kInt32:
+      CompareAs<int32_t>(context, fn);
+      break;
+    case DType::kInt64:
+      CompareAs<int64_t>(context, fn);
+      break;
+    case DType::kInt16:
+      CompareAs<int16_t>(context, fn);
+      break;
+    case DType::kInt8:
+      CompareAs<int8_t>(context, fn);
+      break;
+    default:
+      CompareAs<uint8_t>(context, fn);
+      break;
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,10 @@
+// COS: y = cos x; float32.
+#include "kernels/ops/unary.h"
+
+namespace topwork {
+
+extern const OpDef kOpCos;
+const OpDef kOpCos = {OpCode::kCos,           "COS", 84, 1, nullptr, PrepareUnaryFloat,
+                      RunUnary<UnaryFn::kCos>};
+
+}  // namespace topwork

@@ -1,0 +1,41 @@
+// LOGICAL_AND and LOGICAL_OR with broadcasting (see logical.h).
+#include "kernels/ops/logical.h"
+
+#include "kernels/ops/broadcast.h"
+
+namespace topwork {
+
+Status PrepareLogicalBinary(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kBool}));
+  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kBool}));
+  Shape out;
+  TW_RETURN_IF_ERROR(BroadcastShape(context, 0, 2, &out));
+  TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kBool, out));
+  context.NewState<NestState>()->nest =
+      MakeLoopNest(out, {context.input(0)->shape, context.input(1)->shape});
+  AllowInPlaceWhereSafe(&context, 0, 2);
+  return Status::Ok();
+}
+
+Status RunLogicalBinary(const RunContext& context, LogicalFn fn) {
+  const uint8_t* a = context.input_data<uint8_t>(0);
+  const uint8_t* b = context.input_data<uint8_t>(1);
+  uint8_t* y = context.output_data<uint8_t>(0);
+  const bool both = fn == LogicalFn::kAnd;
+  ForEachTile(context.get_state<NestState>().nest, context.pool, [&](const NestTile& t) {
+    for (int64_t r = 0; r < t.rows; ++r) {
+      const uint8_t* pa = a + t.offset[0] + r * t.row[0];
+      const uint8_t* pb = b + t.offset[1] + r * t.row[1];
+      uint8_t* py = y + t.out + r * t.n;
+      for (int64_t i = 0; i < t.n; ++i) {
+        const bool u = pa[i * t.step[0]] != 0, v = pb[i * t.step[1]] != 0;
+        py[i] = (both ? u && v : u || v) ? 1 : 0;
+      }
+    }
+  });
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,10 @@
+// MEAN: the mean of the elements along the axes; float32, int32 and int64.
+#include "kernels/ops/reduce.h"
+
+namespace topwork {
+
+extern const OpDef kOpMean;
+const OpDef kOpMean = {
+    OpCode::kMean, "MEAN", 27, 3, ParseReduce, PrepareReduceNumber, RunReduce<ReduceKind::kMean>};
+
+}  // namespace topwork
