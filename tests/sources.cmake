@@ -3,6 +3,7 @@ set(TEST_SOURCES
   meta/embedded_test.cc
   meta/reporter_samples_test.cc
   support/op_cases.cc
+  support/op_cases_test.cc
   runtime/plan/memory_test.cc
   runtime/plan/plan_test.cc
   runtime/session/session_test.cc

@@ -12,8 +12,8 @@
 //     u64 n_bytes; padding to 16 + bytes (row-major; bool is one byte)
 // An input whose dims differ from the model's asks for a resize of that input first.
 // It does not run anything and knows nothing of the library under test.
-#ifndef TESTS_SUPPORT_OP_CASES_H_
-#define TESTS_SUPPORT_OP_CASES_H_
+#ifndef TOPWORK_TESTS_SUPPORT_OP_CASES_H_
+#define TOPWORK_TESTS_SUPPORT_OP_CASES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -58,4 +58,4 @@ std::string CompareWithReference(const CaseTensor& reference, int dtype,
 }  // namespace testing
 }  // namespace topwork
 
-#endif  // TESTS_SUPPORT_OP_CASES_H_
+#endif  // TOPWORK_TESTS_SUPPORT_OP_CASES_H_
