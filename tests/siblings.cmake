@@ -14,7 +14,7 @@ endfunction()
 # Tests of large models beside the repository run in the release build alone.
 set(fast "~[shared]")
 tw_sibling_test(asan-ubsan.all asan-ubsan ARGS "${fast}"
-  ENV "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1")
+  ENV "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
 # gcc's thread sanitizer does not start under strongly randomised addresses.
 set(no_randomisation "")
 execute_process(COMMAND setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R true RESULT_VARIABLE result ERROR_QUIET)
@@ -22,7 +22,7 @@ if(result EQUAL 0)
   set(no_randomisation setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)
 endif()
 tw_sibling_test(tsan.all tsan ARGS "${fast}" LAUNCHER ${no_randomisation}
-  ENV "TSAN_OPTIONS=halt_on_error=1")
+  ENV "TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1")
 tw_sibling_test(clang.all clang ARGS "${fast}")
 
 find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)

@@ -2,6 +2,12 @@
 set(TEST_SOURCES
   meta/embedded_test.cc
   meta/reporter_samples_test.cc
+  ports/port_test.cc
+  runtime/base/memory_test.cc
+  runtime/base/status_test.cc
+  runtime/base/text_test.cc
+  runtime/base/thread_pool_test.cc
+  runtime/tensor/tensor_test.cc
   support/op_cases.cc
   support/op_cases_test.cc
   runtime/plan/memory_test.cc

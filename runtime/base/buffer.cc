@@ -27,7 +27,9 @@ Result<Buffer> Buffer::Allocate(size_t bytes, const char* what, const Allocator&
   Buffer buffer;
   buffer.allocator_ = allocator;
   if (bytes == 0) return buffer;
-  buffer.data_ = allocator.allocate(allocator.user_data, AlignUp(bytes), kAlignment);
+  if (bytes <= SIZE_MAX - kAlignment) {  // beyond that, rounding up would wrap around to little
+    buffer.data_ = allocator.allocate(allocator.user_data, AlignUp(bytes), kAlignment);
+  }
   if (buffer.data_ == nullptr) {
     return OutOfMemory("could not allocate %zu bytes for %s", bytes, what);
   }
