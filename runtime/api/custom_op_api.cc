@@ -32,11 +32,12 @@ void ParallelFor(const tw_op_call* call, int64_t n_tasks,
   });
 }
 
+// `where` ends in ": " or is empty.
 Status CallFailed(const std::string& where, const char* function, tw_status status,
                   const char* text) {
   const int code = static_cast<int>(status);
   const bool known = code > TW_STATUS_OK && code <= TW_STATUS_INTERNAL;
-  std::string message = where + ": " + function;
+  std::string message = where + function;
   message += text[0] != '\0' ? std::string(": ") + text
                              : StrFormat(" failed with status %d and gave no reason", code);
   return Status(known ? static_cast<StatusCode>(code) : StatusCode::kInternal, message);
@@ -71,7 +72,7 @@ Status ApiOp::MakeInstance(PrepareContext& context, ApiOpState** out_state) cons
   const Span<const uint8_t> options = context.params().custom_options;
   const tw_status status =
       op_.init(op_.user_data, options.data(), options.size(), &state->instance);
-  if (status != TW_STATUS_OK) return CallFailed(context.Where(), "init", status, "");
+  if (status != TW_STATUS_OK) return CallFailed(context.Where() + ": ", "init", status, "");
   state->free = op_.free;
   return Status::Ok();
 }
@@ -131,7 +132,7 @@ Status ApiOp::Prepare(PrepareContext& context) const {
       if (context.input(i) != nullptr) TW_RETURN_IF_ERROR(context.NeedValue(i));
     }
   }
-  if (status != TW_STATUS_OK) return CallFailed(context.Where(), "prepare", status, error);
+  if (status != TW_STATUS_OK) return CallFailed(context.Where() + ": ", "prepare", status, error);
   TW_RETURN_IF_ERROR(SetOutputs(context, outputs));
   state->scratch_bytes = call.scratch_bytes;
   context.RequestScratch(AlignUp(call.scratch_bytes) +
@@ -176,7 +177,7 @@ Status ApiOp::Run(const RunContext& context) const {
   const tw_status status = op_.run(op_.user_data, state.instance, &call);
   error[kErrorBytes - 1] = '\0';
   if (status == TW_STATUS_OK) return Status::Ok();
-  return CallFailed("custom operator " + name_, "run", status, error);
+  return CallFailed("", "run", status, error);
 }
 
 }  // namespace

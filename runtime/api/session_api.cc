@@ -54,6 +54,14 @@ Status CheckCopy(const char* what, const Port& port, const topwork::TensorView& 
   return Status::Ok();
 }
 
+Status CheckAlignment(const char* what, const Port& port, const topwork::TensorView& view,
+                      const void* data) {
+  const size_t element = static_cast<size_t>(topwork::DTypeBits(view.dtype)) / 8;
+  if (element < 2 || reinterpret_cast<uintptr_t>(data) % element == 0) return Status::Ok();
+  return InvalidArgument("the buffer for %s '%s' is not aligned to %zu bytes, the size of a %s",
+                         what, port.name.c_str(), element, topwork::DTypeName(view.dtype));
+}
+
 void Profile(void* user_data, const topwork::StepProfile& step) {
   const tw_session& session = *static_cast<const tw_session*>(user_data);
   const tw_profile_entry entry = {
@@ -143,6 +151,7 @@ tw_status tw_session_bind_input(tw_session* session, size_t index, void* data, s
   tw_status status = TW_STATUS_OK;
   const Port* port = PortAt(session->inputs, "input", index, &status);
   if (port == nullptr) return status;
+  TW_REPORT_IF_ERROR(CheckAlignment("input", *port, session->session->input(port->index), data));
   return Report(session->session->BindInput(port->index, data, data_bytes));
 }
 
@@ -151,6 +160,7 @@ tw_status tw_session_bind_output(tw_session* session, size_t index, void* data, 
   tw_status status = TW_STATUS_OK;
   const Port* port = PortAt(session->outputs, "output", index, &status);
   if (port == nullptr) return status;
+  TW_REPORT_IF_ERROR(CheckAlignment("output", *port, session->session->output(port->index), data));
   return Report(session->session->BindOutput(port->index, data, data_bytes));
 }
 

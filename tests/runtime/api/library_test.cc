@@ -1,0 +1,90 @@
+// C API: versions, names, the last error, logging and devices.
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "runtime/base/log.h"
+#include "tests/runtime/api/support.h"
+
+namespace topwork {
+namespace api_test {
+
+TEST_CASE("the library's version is the header's", "[api]") {
+  CHECK(tw_version_number() == TW_VERSION_NUMBER);
+  const std::string text = std::to_string(TW_VERSION_MAJOR) + "." +
+                           std::to_string(TW_VERSION_MINOR) + "." +
+                           std::to_string(TW_VERSION_PATCH);
+  CHECK(tw_version() == text);
+}
+
+TEST_CASE("statuses and dtypes have names, also those that do not exist", "[api]") {
+  CHECK(std::string(tw_status_name(TW_STATUS_OK)) == "OK");
+  CHECK(std::string(tw_status_name(TW_STATUS_OUT_OF_MEMORY)) == "OUT_OF_MEMORY");
+  CHECK(std::string(tw_status_name(TW_STATUS_INTERNAL)) == "INTERNAL");
+  CHECK(std::string(tw_status_name(static_cast<tw_status>(13))) == "UNKNOWN");
+  CHECK(std::string(tw_status_name(static_cast<tw_status>(-1))) == "UNKNOWN");
+  CHECK(std::string(tw_dtype_name(TW_DTYPE_INT8)) == "int8");
+  CHECK(std::string(tw_dtype_name(TW_DTYPE_BFLOAT16)) == "bfloat16");
+  CHECK(std::string(tw_dtype_name(static_cast<tw_dtype>(19))) == "unknown");
+}
+
+TEST_CASE("the last error belongs to its thread and survives successes", "[api]") {
+  tw_model* model = nullptr;
+  RequireError(tw_model_open_file("/nowhere/model.tflite", &model), TW_STATUS_IO,
+               "/nowhere/model.tflite");
+  CHECK(model == nullptr);
+  const std::string here = tw_last_error();
+  std::string there = "unset";
+  std::thread([&] { there = tw_last_error(); }).join();
+  CHECK(there.empty());
+  char* text = nullptr;
+  CHECK(tw_device_describe(&text) == TW_STATUS_OK);
+  CHECK(tw_last_error() == here);
+  tw_memory_free(text);
+}
+
+namespace {
+
+struct LogLines {
+  std::vector<std::pair<int, std::string>> lines;
+};
+void CollectLine(void* user_data, int level, const char* message) {
+  static_cast<LogLines*>(user_data)->lines.push_back({level, message});
+}
+
+}  // namespace
+
+TEST_CASE("the log goes to the callback, by level, and can be silenced", "[api]") {
+  LogLines collected;
+  REQUIRE(tw_log_set(TW_LOG_WARNING, CollectLine, &collected) == TW_STATUS_OK);
+  Log(LogLevel::kError, "first %d", 1);
+  Log(LogLevel::kWarning, "second");
+  Log(LogLevel::kInfo, "too quiet");
+  CHECK(tw_log_set(static_cast<tw_log_level>(5), nullptr, nullptr) == TW_STATUS_INVALID_ARGUMENT);
+  CHECK(tw_log_set(static_cast<tw_log_level>(-1), nullptr, nullptr) == TW_STATUS_INVALID_ARGUMENT);
+  Log(LogLevel::kError, "a refused level changed nothing");
+  REQUIRE(tw_log_set(TW_LOG_SILENT, CollectLine, &collected) == TW_STATUS_OK);
+  Log(LogLevel::kError, "silenced");
+  REQUIRE(tw_log_set(TW_LOG_WARNING, nullptr, nullptr) == TW_STATUS_OK);
+  REQUIRE(collected.lines.size() == 3);
+  CHECK(collected.lines[0] == std::make_pair(1, std::string("first 1")));
+  CHECK(collected.lines[1] == std::make_pair(2, std::string("second")));
+  CHECK(collected.lines[2].second == "a refused level changed nothing");
+}
+
+TEST_CASE("devices are described as JSON", "[api]") {
+  char* text = nullptr;
+  REQUIRE(tw_device_describe(&text) == TW_STATUS_OK);
+  const TextPtr owned(text);
+  const nlohmann::json devices = nlohmann::json::parse(text);
+  REQUIRE(devices.size() == 2);
+  CHECK(devices[0]["device"] == "cpu");
+  CHECK(devices[0]["available"] == true);
+  CHECK(!devices[0]["instruction_set"].get<std::string>().empty());
+  CHECK(devices[0]["n_threads"] >= 1);
+  CHECK(devices[1]["device"] == "opencl");
+  CHECK(devices[1]["available"] == false);
+}
+
+}  // namespace api_test
+}  // namespace topwork
