@@ -41,6 +41,7 @@ class FeatureCache {
   int64_t size() const { return static_cast<int64_t>(labels_.size()); }
   const float* row(int64_t i) const { return rows_.as<float>() + i * dim_; }
   int32_t label(int64_t i) const { return labels_[static_cast<size_t>(i)]; }
+  Span<const int32_t> labels() const { return labels_; }
   size_t bytes() const { return rows_.size(); }
 
   // Makes room for n more rows. OUT_OF_MEMORY names the limit and what is needed.
@@ -82,7 +83,10 @@ class FeatureExtractor {
   FeatureExtractor() = default;
   Status ChooseBatch(int requested);
   Status ReadBatch(const Examples& examples, int64_t first, int n, int n_classes, int32_t* labels);
-  Status AppendBatch(int64_t first, int n, const int32_t* labels, FeatureCache* cache);
+  Status AppendBatch(int n, const int32_t* labels, FeatureCache* cache);
+  bool TryBatch(int batch);
+  Status ExtractAll(const Examples& examples, int n_classes, const FeatureProgress& progress,
+                    FeatureCache* cache);
 
   Head head_;
   std::unique_ptr<Session> session_;
@@ -90,6 +94,7 @@ class FeatureExtractor {
   std::vector<float> row_;  // one dequantized, averaged embedding
   std::vector<float> map_;  // one example's dequantized map
   int batch_size_ = 1;
+  bool batched_ = false;  // the first dimension of every input counts examples
 };
 
 }  // namespace topwork

@@ -39,7 +39,7 @@ struct Head {
 };
 
 // The head in front of output number `output` of the graph. UNSUPPORTED with what was found when
-// the tail has another shape. The graph's model must outlive neither the call nor the result.
+// the tail has another shape. Reads constants during the call only.
 Result<Head> FindHead(const Graph& graph, int output);
 
 }  // namespace topwork

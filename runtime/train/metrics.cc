@@ -22,7 +22,12 @@ double CrossEntropy(const float* logits, int n_classes, int label) {
 
 MetricsCollector::MetricsCollector(int n_classes)
     : n_classes_(n_classes),
-      confusion_(static_cast<size_t>(n_classes) * static_cast<size_t>(n_classes)) {}
+      n_of_class_(static_cast<size_t>(n_classes)),
+      n_predicted_(static_cast<size_t>(n_classes)),
+      n_correct_(static_cast<size_t>(n_classes)) {
+  const size_t n = static_cast<size_t>(n_classes);
+  if (n_classes <= kMaxConfusionClasses) confusion_.resize(n * n);
+}
 
 void MetricsCollector::AddLogits(const float* logits, int label) {
   loss_ += CrossEntropy(logits, n_classes_, label);
@@ -45,8 +50,12 @@ void MetricsCollector::Count(const float* scores, int label) {
   ++n_;
   if (best == label) ++n_top1_;
   if (rank < 5) ++n_top5_;
-  ++confusion_[static_cast<size_t>(label) * static_cast<size_t>(n_classes_) +
-               static_cast<size_t>(best)];
+  const size_t row = static_cast<size_t>(label);
+  const size_t column = static_cast<size_t>(best);
+  ++n_of_class_[row];
+  ++n_predicted_[column];
+  if (best == label) ++n_correct_[row];
+  if (!confusion_.empty()) ++confusion_[row * static_cast<size_t>(n_classes_) + column];
 }
 
 Evaluation MetricsCollector::Finish() const {
@@ -59,15 +68,11 @@ Evaluation MetricsCollector::Finish() const {
   result.confusion = confusion_;
   const size_t n = static_cast<size_t>(n_classes_);
   result.classes.resize(n);
-  for (size_t row = 0; row < n; ++row) {
-    for (size_t column = 0; column < n; ++column) {
-      result.classes[row].n_examples += confusion_[row * n + column];
-      result.classes[column].n_predicted += confusion_[row * n + column];
-    }
-  }
   for (size_t c = 0; c < n; ++c) {
     ClassMetrics& m = result.classes[c];
-    const int64_t correct = confusion_[c * n + c];
+    m.n_examples = n_of_class_[c];
+    m.n_predicted = n_predicted_[c];
+    const int64_t correct = n_correct_[c];
     m.precision = Ratio(correct, m.n_predicted);
     m.recall = Ratio(correct, m.n_examples);
     m.f1 = Ratio(2 * correct, m.n_predicted + m.n_examples);

@@ -30,6 +30,9 @@ struct ClassMetrics {
   double f1 = 0.0;
 };
 
+// A confusion matrix of more classes would take over 128 MiB and nobody could read it.
+constexpr int kMaxConfusionClasses = 4096;
+
 struct Evaluation {
   int64_t n_examples = 0;
   int n_classes = 0;
@@ -37,7 +40,8 @@ struct Evaluation {
   double top1 = 0.0;  // share of the examples, in [0, 1]
   double top5 = 0.0;  // 1 when there are 5 classes or fewer
   std::vector<ClassMetrics> classes;
-  std::vector<int64_t> confusion;  // [n_classes, n_classes]: rows true, columns predicted
+  // [n_classes, n_classes]: rows true, columns predicted. Empty beyond kMaxConfusionClasses.
+  std::vector<int64_t> confusion;
 };
 
 // Collects examples one at a time. Ties go to the class of the lower index. Not thread-safe.
@@ -57,6 +61,7 @@ class MetricsCollector {
   int64_t n_top1_ = 0;
   int64_t n_top5_ = 0;
   double loss_ = 0.0;
+  std::vector<int64_t> n_of_class_, n_predicted_, n_correct_;
   std::vector<int64_t> confusion_;
 };
 

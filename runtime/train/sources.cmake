@@ -1,7 +1,11 @@
 set(TRAIN_SOURCES
+  checkpoint.cc
   constants.cc
+  features.cc
   head.cc
   head_trainer.cc
   metrics.cc
   options.cc
+  split.cc
+  trainer.cc
 )

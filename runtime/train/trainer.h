@@ -21,6 +21,7 @@
 namespace topwork {
 
 class HeadTrainer;
+struct CheckpointData;
 
 // Called after every epoch; false stops: Train then returns OK with what was learnt so far.
 using EpochCallback = std::function<bool(const EpochMetrics& metrics)>;
@@ -65,7 +66,7 @@ class Trainer {
   Status Step(double* out_loss, bool* out_epoch_done);
   // Makes Train, AddExamples or Evaluate in progress, or the next one if none is, return CANCELLED.
   void Cancel();
-  // Changes the goal of Train.
+  // Changes how many epochs Train goes up to, in all.
   void set_epochs(int epochs) { options_.epochs = epochs; }
   int epoch() const { return epoch_; }    // epochs completed
   int64_t step() const { return step_; }  // optimizer steps taken
@@ -97,12 +98,23 @@ class Trainer {
   void SetPermutations(std::vector<std::vector<int32_t>> permutations);
 
  private:
-  friend struct CheckpointAccess;
   Trainer();
+  Status ResolveClasses();
   Status EnsureSplit();
-  void StartEpoch();
+  Status StartEpoch();
   void FinishEpoch();
+  Status StepImpl(double* out_loss, bool* out_epoch_done);
+  Status Extract(const Examples& examples, const FeatureProgress& progress, FeatureCache* cache);
+  struct Measured {
+    double loss = 0.0;
+    double accuracy = 0.0;
+  };
+  // Mean loss and accuracy over rows of a cache; with a collector everything goes there instead.
+  Measured Measure(const FeatureCache& cache, Span<const int32_t> indices,
+                   MetricsCollector* collector);
   const std::string& ExamplesDigest();
+  Status CheckBelongs(const CheckpointData& data);
+  Status Adopt(const CheckpointData& data);
 
   std::shared_ptr<const Model> model_;
   TrainerOptions options_;
@@ -116,17 +128,21 @@ class Trainer {
   std::vector<std::vector<int32_t>> permutations_;
   std::string examples_digest_;
   std::atomic<bool> cancel_{false};
+  std::atomic<bool> extracting_{false};
 
   // Progress. The order of an epoch follows from the generator's state at its start.
   int epoch_ = 0;
   int64_t step_ = 0;
   uint64_t random_state_ = 0;
+  uint64_t next_random_state_ = 0;
   std::vector<int32_t> order_;  // of the epoch in progress; empty between epochs
   size_t position_ = 0;         // examples of it already used
   double loss_sum_ = 0.0;       // over the examples of the epoch in progress
   int64_t n_correct_ = 0;
   double epoch_seconds_ = 0.0;
   std::vector<EpochMetrics> history_;
+  std::vector<const float*> batch_rows_;
+  std::vector<int32_t> batch_labels_;
 };
 
 }  // namespace topwork
