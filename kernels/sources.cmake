@@ -6,6 +6,7 @@ set(KERNELS_SOURCES
   cpu/dispatch.cc
   train/dispatch.cc
   train/softmax_cross_entropy.cc
+  cpu/gemm_plan.cc
   ops/abs.cc
   ops/add.cc
   ops/add_n.cc
@@ -13,6 +14,8 @@ set(KERNELS_SOURCES
   ops/arg_max.cc
   ops/arg_min.cc
   ops/atan2.cc
+  ops/average_pool_2d.cc
+  ops/batch_matmul.cc
   ops/batch_to_space_nd.cc
   ops/binary.cc
   ops/binary_int.cc
@@ -24,9 +27,11 @@ set(KERNELS_SOURCES
   ops/ceil.cc
   ops/compare.cc
   ops/concatenation.cc
+  ops/conv_2d.cc
   ops/cos.cc
   ops/cumsum.cc
   ops/depth_to_space.cc
+  ops/depthwise_conv_2d.cc
   ops/dequantize.cc
   ops/div.cc
   ops/dynamic_update_slice.cc
@@ -39,6 +44,7 @@ set(KERNELS_SOURCES
   ops/floor.cc
   ops/floor_div.cc
   ops/floor_mod.cc
+  ops/fully_connected.cc
   ops/gather.cc
   ops/gather_nd.cc
   ops/gelu.cc
@@ -46,10 +52,14 @@ set(KERNELS_SOURCES
   ops/greater_equal.cc
   ops/hard_swish.cc
   ops/indexing.cc
+  ops/l2_normalization.cc
+  ops/l2_pool_2d.cc
   ops/leaky_relu.cc
   ops/less.cc
   ops/less_equal.cc
+  ops/local_response_normalization.cc
   ops/log.cc
+  ops/log_softmax.cc
   ops/logical.cc
   ops/logical_and.cc
   ops/logical_not.cc
@@ -57,6 +67,7 @@ set(KERNELS_SOURCES
   ops/logistic.cc
   ops/matrix_diag.cc
   ops/matrix_set_diag.cc
+  ops/max_pool_2d.cc
   ops/maximum.cc
   ops/mean.cc
   ops/minimum.cc
@@ -69,6 +80,7 @@ set(KERNELS_SOURCES
   ops/pad.cc
   ops/padding.cc
   ops/padv2.cc
+  ops/pool.cc
   ops/pow.cc
   ops/prelu.cc
   ops/quantize.cc
@@ -86,9 +98,13 @@ set(KERNELS_SOURCES
   ops/relu_0_to_1.cc
   ops/relu_n1_to_1.cc
   ops/reshape.cc
+  ops/resize.cc
+  ops/resize_bilinear.cc
+  ops/resize_nearest_neighbor.cc
   ops/reverse_sequence.cc
   ops/reverse_v2.cc
   ops/round.cc
+  ops/rowwise.cc
   ops/rsqrt.cc
   ops/scales.cc
   ops/scatter_nd.cc
@@ -99,6 +115,7 @@ set(KERNELS_SOURCES
   ops/sign.cc
   ops/sin.cc
   ops/slice.cc
+  ops/softmax.cc
   ops/space_batch.cc
   ops/space_to_batch_nd.cc
   ops/space_to_depth.cc
@@ -118,9 +135,12 @@ set(KERNELS_SOURCES
   ops/tile.cc
   ops/topk_v2.cc
   ops/transpose.cc
+  ops/transpose_conv.cc
   ops/unary.cc
   ops/unpack.cc
+  ops/weighted.cc
   ops/where.cc
+  ops/window.cc
   ops/zeros_like.cc
 )
 # Compiled once per instruction set (see cpu/cpu_kernels.h).

@@ -12,13 +12,16 @@
 
 namespace topwork {
 
-// W as it lies in memory: element (column n, depth k) is data[n * stride_n + k * stride_k].
+// W as it lies in memory: column n, depth (i, j, l) of a box of depth[0] x depth[1] x depth[2] is
+// data[n * stride_n + i * stride_k[0] + j * stride_k[1] + l * stride_k[2]]. k counts the box in
+// row-major order; a plain matrix has the box 1 x 1 x k.
 struct GemmWeights {
   const float* data = nullptr;
-  int64_t stride_n = 0;
-  int64_t stride_k = 0;
   int64_t n = 0;
-  int64_t k = 0;
+  int64_t stride_n = 0;
+  int64_t k = 0;  // depth[0] * depth[1] * depth[2]
+  int64_t depth[3] = {1, 1, 0};
+  int64_t stride_k[3] = {0, 0, 1};
 };
 
 // One rectangle of C: rows [0, m) and the columns of panels [panel_begin, panel_end). Pointers and

@@ -1,0 +1,70 @@
+// What operators need around the packed GEMM: scratch layout, packed weights, the cut into tasks.
+#ifndef TOPWORK_KERNELS_CPU_GEMM_PLAN_H_
+#define TOPWORK_KERNELS_CPU_GEMM_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/gemm.h"
+#include "kernels/kernel.h"
+
+namespace topwork {
+
+// Blocks of an operator's scratch memory, each aligned to kAlignment.
+class ScratchLayout {
+ public:
+  // Reserves n blocks of count floats and returns the offset in bytes of the first; the blocks lie
+  // BlockBytes(count) apart. A sum that does not fit size_t makes Request fail.
+  size_t Add(int64_t count, int64_t n = 1);
+  static size_t BlockBytes(int64_t count) {
+    return AlignUp(static_cast<size_t>(count) * sizeof(float));
+  }
+  // Asks the context for the whole.
+  Status Request(PrepareContext* context) const;
+
+ private:
+  size_t bytes_ = 0;
+  bool overflow_ = false;
+};
+
+// Weights of a GEMM (or of `groups` independent ones) in packed form: packed once at prepare when
+// they are constant, into scratch at every run otherwise.
+struct PackedWeights {
+  const float* constant = nullptr;
+  size_t scratch_offset = 0;  // when constant is null
+  GemmWeights layout;         // of one group; data is null
+  int64_t groups = 1;
+  int64_t group_stride = 0;  // elements between the groups' first weights
+  int64_t packed_size = 0;   // elements of one packed group
+  const GemmKernels* kernels = nullptr;
+};
+
+// `layout` describes group 0 of input `input` without its data.
+Status PlanPackedWeights(PrepareContext* context, int input, const GemmWeights& layout,
+                         int64_t groups, int64_t group_stride, ScratchLayout* scratch,
+                         PackedWeights* out);
+// The packed weights for this run: group g is at result + g * packed_size.
+const float* GetPackedWeights(const PackedWeights& weights, const RunContext& context, int input);
+
+// How an m x n x k product is cut into tasks: a function of the problem's shape and the instruction
+// set only, never of the number of threads.
+struct GemmCut {
+  int64_t rows = 0;        // of a task
+  int64_t row_blocks = 0;  // number of them
+  int64_t panels = 0;      // of a task
+  int64_t panel_blocks = 0;
+  int64_t n_tasks() const { return row_blocks * panel_blocks; }
+};
+// `a_is_made`: every task makes its rows of A itself (im2col), so splitting the columns repeats
+// that work and is done only where rows alone give too few tasks.
+GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made);
+// Rows and panels of task `index`; A, C and residual of `whole` advanced to its first row.
+GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, const GemmKernels& kernels,
+                int64_t index, int64_t* out_first_row);
+// Runs all tasks of a product whose A lies in memory.
+void RunGemm(ThreadPool* pool, const GemmKernels& kernels, const GemmTask& whole,
+             const GemmCut& cut);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_GEMM_PLAN_H_

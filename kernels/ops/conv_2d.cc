@@ -1,0 +1,215 @@
+// CONV_2D, NHWC by OHWI: a GEMM over output pixels, [pixels x taps] by [taps x channels].
+//
+// A 1x1 convolution of stride 1 reads its input as the GEMM's A directly; any other gathers the
+// taps of a block of pixels into per-thread scratch (never the whole matrix) and multiplies the
+// block while it is in cache. Grouped convolution is one such product per group. Bias, a residual
+// put here by fusion and the activation are applied to each tile before it leaves the registers.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/gemm_plan.h"
+#include "kernels/kernel.h"
+#include "kernels/ops/activation.h"
+#include "kernels/ops/weighted.h"
+#include "kernels/ops/window.h"
+
+namespace topwork {
+namespace {
+
+struct ConvState : OpState {
+  Window window;
+  int64_t batch = 0, in_c = 0, out_c = 0;
+  int64_t group_in = 0, group_out = 0;  // channels of one group
+  bool pointwise = false;
+  PackedWeights weights;
+  GemmCut cut;
+  size_t patches_offset = 0;  // scratch: one block of patches per thread
+  float lo = 0.0f, hi = 0.0f;
+};
+
+Status Parse(const OptionsView& options, OpParams* params) {
+  TW_RETURN_IF_ERROR(ParsePadding(options.Byte(0, 0), &params->padding));
+  params->stride_w = options.Int(1, 0);
+  params->stride_h = options.Int(2, 0);
+  params->dilation_w = options.Int(4, 1);
+  params->dilation_h = options.Int(5, 1);
+  return ParseActivation(options.Byte(3, 0), &params->activation);
+}
+
+Status CheckShapes(const PrepareContext& context, ConvState* state) {
+  const Shape& in = context.input(0)->shape;
+  const Shape& filter = context.input(1)->shape;
+  for (int i = 0; i < 4; ++i) {
+    if (filter[i] < 1) {
+      return InvalidModel("%s: %s has shape %s, no dimension may be 0", context.Where().c_str(),
+                          context.InputName(1).c_str(), filter.ToString().c_str());
+    }
+  }
+  state->batch = in[0];
+  state->in_c = in[3];
+  state->out_c = filter[0];
+  state->group_in = filter[3];
+  const int64_t groups = state->in_c / state->group_in;
+  if (groups < 1 || state->in_c % state->group_in != 0) {
+    return InvalidModel("%s: %s has %d channels, which is no multiple of the %d of %s",
+                        context.Where().c_str(), context.InputName(0).c_str(), in[3], filter[3],
+                        context.InputName(1).c_str());
+  }
+  if (state->out_c % groups != 0) {
+    return InvalidModel("%s: %lld output channels cannot be shared out over %lld groups",
+                        context.Where().c_str(), static_cast<long long>(state->out_c),
+                        static_cast<long long>(groups));
+  }
+  state->group_out = state->out_c / groups;
+  state->window.h.in = in[1];
+  state->window.w.in = in[2];
+  state->window.h.filter = filter[1];
+  state->window.w.filter = filter[2];
+  return MakeWindow(context, &state->window);
+}
+
+Status Prepare(PrepareContext& context) {
+  const OpParams& params = context.params();
+  TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
+  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  TW_RETURN_IF_ERROR(context.CheckRank(1, 4, 4));
+  ConvState* state = context.NewState<ConvState>();
+  TW_RETURN_IF_ERROR(CheckShapes(context, state));
+  TW_RETURN_IF_ERROR(CheckBias(context, 2, state->out_c));
+  const Window& window = state->window;
+  Shape out{context.input(0)->shape[0], static_cast<int32_t>(window.h.out),
+            static_cast<int32_t>(window.w.out), static_cast<int32_t>(state->out_c)};
+  TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kFloat32, out));
+  TW_RETURN_IF_ERROR(CheckResidual(&context, out));
+
+  ScratchLayout scratch;
+  GemmWeights layout;
+  layout.n = state->group_out;
+  layout.k = layout.depth[2] = window.h.filter * window.w.filter * state->group_in;
+  layout.stride_n = layout.k;
+  const int64_t groups = state->in_c / state->group_in;
+  TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, groups, layout.n * layout.k, &scratch,
+                                       &state->weights));
+  state->pointwise = window.IsPointwise();
+  state->cut =
+      CutGemm(*context.cpu().gemm, out.Product(0, 3), layout.n, layout.k, !state->pointwise);
+  if (!state->pointwise) {
+    int64_t block = 0;
+    if (MulOverflow(state->cut.rows, layout.k, &block)) block = -1;  // Request refuses it
+    state->patches_offset = scratch.Add(block, context.max_threads());
+  }
+  ActivationRange(params.activation, &state->lo, &state->hi);
+  context.SetVariant(groups > 1         ? (state->pointwise ? "gemm 1x1 grouped" : "im2col grouped")
+                     : state->pointwise ? "gemm 1x1"
+                                        : "im2col");
+  return scratch.Request(&context);
+}
+
+// Copies short runs without a call.
+inline void CopyRun(float* to, const float* from, int64_t n) {
+  if (n < 4 || n > 64) {
+    if (n > 64) {
+      std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
+    } else {
+      for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+    }
+    return;
+  }
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) std::memcpy(to + i, from + i, 16);
+  std::memcpy(to + n - 4, from + n - 4, 16);  // the last four, overlapping
+}
+
+// One row of the GEMM's A: the taps of output pixel (y, x), in (ky, kx, channel) order.
+void GatherPatch(const ConvState& s, const float* image, int64_t y, int64_t x, float* patch) {
+  const WindowAxis& h = s.window.h;
+  const WindowAxis& w = s.window.w;
+  const int64_t c = s.group_in, row = w.filter * c;
+  const int64_t y0 = y * h.stride - h.pad, x0 = x * w.stride - w.pad;
+  const TapRange tx = ClipTaps(w, x0);
+  const bool contiguous = w.dilation == 1 && c == s.in_c;
+  for (int64_t ky = 0; ky < h.filter; ++ky, patch += row) {
+    const int64_t iy = y0 + ky * h.dilation;
+    if (iy < 0 || iy >= h.in || tx.begin == tx.end) {
+      std::memset(patch, 0, static_cast<size_t>(row) * sizeof(float));
+      continue;
+    }
+    const float* in = image + (iy * w.in + x0) * s.in_c;
+    for (int64_t i = 0; i < tx.begin * c; ++i) patch[i] = 0.0f;
+    if (contiguous) {
+      CopyRun(patch + tx.begin * c, in + tx.begin * c, (tx.end - tx.begin) * c);
+    } else {
+      for (int64_t kx = tx.begin; kx < tx.end; ++kx) {
+        CopyRun(patch + kx * c, in + kx * w.dilation * s.in_c, c);
+      }
+    }
+    for (int64_t i = tx.end * c; i < row; ++i) patch[i] = 0.0f;
+  }
+}
+
+void GatherPatches(const ConvState& s, const float* input, int64_t first, int64_t n,
+                   float* patches) {
+  const int64_t out_h = s.window.h.out, out_w = s.window.w.out;
+  const int64_t depth = s.weights.layout.k;
+  const int64_t image = s.window.h.in * s.window.w.in * s.in_c;
+  int64_t x = first % out_w, y = first / out_w % out_h, b = first / out_w / out_h;
+  for (int64_t i = 0; i < n; ++i) {
+    GatherPatch(s, input + b * image, y, x, patches + i * depth);
+    if (++x == out_w) {
+      x = 0;
+      if (++y == out_h) {
+        y = 0;
+        ++b;
+      }
+    }
+  }
+}
+
+Status Run(const RunContext& context) {
+  const ConvState& s = context.get_state<ConvState>();
+  const GemmKernels& kernels = *context.cpu->gemm;
+  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  const float* input = context.input_data<float>(0);
+  const float* packed = GetPackedWeights(s.weights, context, 1);
+  GemmTask whole;
+  whole.bias = context.input_data<float>(2);
+  whole.residual = context.input_data<float>(3);
+  whole.c = context.output_data<float>(0);
+  whole.ldc = whole.ldr = s.out_c;
+  whole.m = s.batch * s.window.h.out * s.window.w.out;
+  whole.n = s.group_out;
+  whole.k = s.weights.layout.k;
+  whole.lo = s.lo;
+  whole.hi = s.hi;
+  const int64_t groups = s.weights.groups, per_group = s.cut.n_tasks();
+  const size_t block = ScratchLayout::BlockBytes(s.cut.rows * whole.k);
+  context.pool->ParallelFor(groups * per_group, [&](int64_t index, int thread) {
+    const int64_t g = index % groups;  // neighbouring tasks share their rows of the input
+    int64_t first_row = 0;
+    GemmTask task = TaskOf(whole, s.cut, kernels, index / groups, &first_row);
+    task.packed = packed + g * s.weights.packed_size;
+    task.c += g * s.group_out;
+    if (task.bias != nullptr) task.bias += g * s.group_out;
+    if (task.residual != nullptr) task.residual += g * s.group_out;
+    if (s.pointwise) {
+      task.a = input + first_row * s.in_c + g * s.group_in;
+      task.lda = s.in_c;
+    } else {
+      float* patches = reinterpret_cast<float*>(context.scratch + s.patches_offset +
+                                                static_cast<size_t>(thread) * block);
+      GatherPatches(s, input + g * s.group_in, first_row, task.m, patches);
+      task.a = patches;
+      task.lda = whole.k;
+    }
+    kernels.run(task);
+  });
+  ApplyFusedTanh(context);
+  return Status::Ok();
+}
+
+}  // namespace
+
+extern const OpDef kOpConv2D;
+const OpDef kOpConv2D = {OpCode::kConv2d, "CONV_2D", 1, 8, Parse, Prepare, Run};
+
+}  // namespace topwork

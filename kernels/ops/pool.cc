@@ -1,0 +1,90 @@
+// Pools: windows clipped to the image, all channels of a pixel at once.
+#include "kernels/ops/pool.h"
+
+#include <algorithm>
+
+#include "kernels/ops/activation.h"
+
+namespace topwork {
+
+namespace {
+constexpr int64_t kTaskWork = 1 << 16;  // elements read by a task
+}  // namespace
+
+Status ParsePool(const OptionsView& options, OpParams* params) {
+  TW_RETURN_IF_ERROR(ParsePadding(options.Byte(0, 0), &params->padding));
+  params->stride_w = options.Int(1, 0);
+  params->stride_h = options.Int(2, 0);
+  params->filter_w = options.Int(3, 0);
+  params->filter_h = options.Int(4, 0);
+  return ParseActivation(options.Byte(5, 0), &params->activation);
+}
+
+Status PreparePool(PrepareContext* context, bool explicit_padding_allowed) {
+  const OpParams& params = context->params();
+  TW_RETURN_IF_ERROR(context->CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context->CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context->CheckDType(0, {DType::kFloat32}));
+  TW_RETURN_IF_ERROR(context->CheckRank(0, 4, 4));
+  if (params.has_explicit_padding && !explicit_padding_allowed) {
+    return InternalError("%s: explicit padding was fused into a pool that cannot have it",
+                         context->Where().c_str());
+  }
+  if (params.activation == Activation::kTanh) {
+    return Unsupported("%s: fused activation TANH is not supported", context->Where().c_str());
+  }
+  const Shape& in = context->input(0)->shape;
+  PoolState* state = context->NewState<PoolState>();
+  Window& window = state->window;
+  window.h.in = in[1];
+  window.w.in = in[2];
+  window.h.filter = params.filter_h;
+  window.w.filter = params.filter_w;
+  TW_RETURN_IF_ERROR(MakeWindow(*context, &window));
+  state->batch = in[0];
+  state->channels = in[3];
+  ActivationRange(params.activation, &state->lo, &state->hi);
+  const double row_work = static_cast<double>(window.w.out) * static_cast<double>(state->channels) *
+                          static_cast<double>(std::min(window.h.filter, window.h.in + 1)) *
+                          static_cast<double>(std::min(window.w.filter, window.w.in + 1));
+  state->rows_per_task = std::max<int64_t>(
+      1, static_cast<int64_t>(static_cast<double>(kTaskWork) / std::max(1.0, row_work)));
+  return context->SetOutput(
+      0, DType::kFloat32,
+      Shape{in[0], static_cast<int32_t>(window.h.out), static_cast<int32_t>(window.w.out), in[3]});
+}
+
+void ForEachPatch(const RunContext& context, FunctionRef<void(const PoolPatch&)> body) {
+  const PoolState& s = context.get_state<PoolState>();
+  const WindowAxis& h = s.window.h;
+  const WindowAxis& w = s.window.w;
+  if (context.out(0).shape.NumElements() == 0) return;
+  const float* input = context.input_data<float>(0);
+  float* output = context.output_data<float>(0);
+  const int64_t row_stride = w.in * s.channels;
+  const int64_t rows = s.batch * h.out, per_task = s.rows_per_task;
+  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int) {
+    const int64_t end = std::min(rows, (task + 1) * per_task);
+    for (int64_t i = task * per_task; i < end; ++i) {
+      const int64_t y0 = i % h.out * h.stride - h.pad;
+      const TapRange ty = ClipTaps(h, y0);
+      const float* image = input + i / h.out * h.in * row_stride;
+      for (int64_t x = 0; x < w.out; ++x) {
+        const int64_t x0 = x * w.stride - w.pad;
+        const TapRange tx = ClipTaps(w, x0);
+        PoolPatch patch;
+        patch.rows = tx.end > tx.begin ? ty.end - ty.begin : 0;
+        patch.cols = ty.end > ty.begin ? tx.end - tx.begin : 0;
+        patch.row_stride = row_stride;
+        patch.corner = image;
+        if (patch.rows > 0) {
+          patch.corner += (y0 + ty.begin) * row_stride + (x0 + tx.begin) * s.channels;
+        }
+        patch.out = output + (i * w.out + x) * s.channels;
+        body(patch);
+      }
+    }
+  });
+}
+
+}  // namespace topwork

@@ -1,0 +1,37 @@
+// What AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D share: options, checks and the walk over
+// windows.
+#ifndef TOPWORK_KERNELS_OPS_POOL_H_
+#define TOPWORK_KERNELS_OPS_POOL_H_
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+#include "kernels/ops/window.h"
+
+namespace topwork {
+
+struct PoolState : OpState {
+  Window window;
+  int64_t batch = 0, channels = 0;
+  int64_t rows_per_task = 1;
+  float lo = 0.0f, hi = 0.0f;
+};
+
+Status ParsePool(const OptionsView& options, OpParams* params);
+// Padding fused in by the planner is allowed for the maximum only: it stands for -infinity there,
+// while the other pools leave padding out of their count.
+Status PreparePool(PrepareContext* context, bool explicit_padding_allowed);
+
+// The part of one window that lies inside the image.
+struct PoolPatch {
+  const float* corner;  // its first pixel
+  int64_t rows, cols;   // 0 where the window sees padding alone
+  int64_t row_stride;   // floats between its rows
+  float* out;           // `channels` results
+};
+// Calls body for every output pixel, rows of pixels in parallel.
+void ForEachPatch(const RunContext& context, FunctionRef<void(const PoolPatch&)> body);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_OPS_POOL_H_

@@ -1,0 +1,63 @@
+// RESIZE_NEAREST_NEIGHBOR: each output pixel is a copy of one input pixel. Positions follow
+// align_corners and half_pixel_centers as TensorFlow defines them.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/ops/resize.h"
+
+namespace topwork {
+namespace {
+
+Status Parse(const OptionsView& options, OpParams* params) {
+  params->align_corners = options.Bool(0, false);
+  params->half_pixel_centers = options.Bool(1, false);
+  return Status::Ok();
+}
+
+// The input pixel of output pixel i along an axis.
+int32_t SourceOf(const OpParams& params, int32_t i, int32_t in, float scale) {
+  const float at = (static_cast<float>(i) + (params.half_pixel_centers ? 0.5f : 0.0f)) * scale;
+  const float nearest = params.align_corners ? std::round(at) : std::floor(at);
+  return std::clamp(static_cast<int32_t>(nearest), 0, in - 1);
+}
+
+Status Prepare(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(PrepareResize(&context));
+  context.RequestScratch(static_cast<size_t>(context.output(0).shape[2]) * sizeof(int32_t));
+  context.SetVariant("copy");
+  return Status::Ok();
+}
+
+Status Run(const RunContext& context) {
+  const OpParams& params = *context.params;
+  const Shape& in = context.in(0).shape;
+  const Shape& out = context.out(0).shape;
+  if (out.NumElements() == 0) return Status::Ok();
+  const float* input = context.input_data<float>(0);
+  float* output = context.output_data<float>(0);
+  const int64_t channels = in[3], in_row = in[2] * channels, out_row = out[2] * channels;
+  const size_t bytes = static_cast<size_t>(channels) * sizeof(float);
+  int32_t* columns = reinterpret_cast<int32_t*>(context.scratch);
+  const float scale_y = ResizeScale(params, in[1], out[1]);
+  const float scale_x = ResizeScale(params, in[2], out[2]);
+  for (int32_t x = 0; x < out[2]; ++x) columns[x] = SourceOf(params, x, in[2], scale_x);
+  context.pool->ParallelFor(static_cast<int64_t>(out[0]) * out[1], [&](int64_t task, int) {
+    const int64_t batch = task / out[1];
+    const int32_t y = SourceOf(params, static_cast<int32_t>(task % out[1]), in[1], scale_y);
+    const float* row = input + (batch * in[1] + y) * in_row;
+    float* to = output + task * out_row;
+    for (int32_t x = 0; x < out[2]; ++x, to += channels) {
+      std::memcpy(to, row + columns[x] * channels, bytes);
+    }
+  });
+  return Status::Ok();
+}
+
+}  // namespace
+
+extern const OpDef kOpResizeNearestNeighbor;
+const OpDef kOpResizeNearestNeighbor = {
+    OpCode::kResizeNearestNeighbor, "RESIZE_NEAREST_NEIGHBOR", 74, 4, Parse, Prepare, Run};
+
+}  // namespace topwork
