@@ -8,7 +8,9 @@ set(TEST_SOURCES
   runtime/base/text_test.cc
   runtime/base/thread_pool_test.cc
   runtime/tensor/tensor_test.cc
+  support/one_op.cc
   support/op_cases.cc
+  support/run_op_cases.cc
   support/op_cases_test.cc
   runtime/plan/memory_test.cc
   runtime/plan/plan_test.cc

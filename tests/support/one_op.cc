@@ -1,0 +1,128 @@
+// One operator on hand-made tensors.
+#include "tests/support/one_op.h"
+
+#include <utility>
+
+namespace topwork {
+namespace test {
+namespace {
+
+std::string Unlike(const Status& status, StatusCode code, const char* text) {
+  if (status.ok()) return "accepted";
+  if (status.code() != code || status.message().find(text) == std::string::npos) {
+    return status.ToString();
+  }
+  return "";
+}
+
+}  // namespace
+
+OneOp::OneOp(OpCode code) : code_(code) {}
+OneOp::~OneOp() = default;
+OneOp::OneOp(OneOp&&) noexcept = default;
+
+OneOp& OneOp::AddInput(DType dtype, const Shape& shape, const void* data, size_t bytes) {
+  Unknown(dtype, shape);
+  last_->data.reset(new uint8_t[bytes]);  // never null, even where there is nothing in it
+  if (bytes > 0) std::memcpy(last_->data.get(), data, bytes);
+  last_->view.data = last_->data.get();
+  return *this;
+}
+
+OneOp& OneOp::Unknown(DType dtype, const Shape& shape) {
+  inputs_.push_back(std::make_unique<Tensor>());
+  last_ = inputs_.back().get();
+  last_->view.dtype = dtype;
+  last_->view.shape = shape;
+  return *this;
+}
+
+OneOp& OneOp::Missing() {
+  Unknown(DType::kFloat32, Shape());
+  last_->present = false;
+  return *this;
+}
+
+OneOp& OneOp::Out(DType dtype) {
+  outputs_.push_back(std::make_unique<Tensor>());
+  last_ = outputs_.back().get();
+  last_->view.dtype = dtype;
+  return *this;
+}
+
+OneOp& OneOp::Quantized(const std::vector<float>& scales, const std::vector<int64_t>& zero_points) {
+  last_->scales = scales;
+  last_->zero_points = zero_points;
+  last_->quantization.scales = last_->scales;
+  last_->quantization.zero_points = last_->zero_points;
+  last_->view.quantization = &last_->quantization;
+  return *this;
+}
+
+Status OneOp::Prepare() {
+  const OpDef* def = FindOp(code_);
+  if (def == nullptr) return NotFound("no operator %s", OpCodeName(code_));
+  op_.code = code_;
+  op_.def = def;
+  op_.params = params;
+  std::vector<const TensorView*> inputs;
+  std::vector<const std::string*> names;
+  for (const auto& input : inputs_) {
+    inputs.push_back(input->present ? &input->view : nullptr);
+    names.push_back(&name_);
+  }
+  std::vector<TensorView> outputs;
+  for (const auto& output : outputs_) outputs.push_back(output->view);
+  context_ = std::make_unique<PlanPrepareContext>(
+      op_, inputs, outputs, names, StrFormat("operator #0 %s", def->name), BestCpuKernels(), 4);
+  return context_->Prepare(*def);
+}
+
+Status OneOp::Run(int n_threads) {
+  TW_RETURN_IF_ERROR(Prepare());
+  ThreadPool pool(n_threads);
+  std::vector<TensorView> outputs = context_->outputs();
+  std::vector<TensorView*> output_pointers;
+  std::vector<std::unique_ptr<uint8_t[]>> blocks;
+  for (TensorView& output : outputs) {
+    blocks.emplace_back(new uint8_t[output.bytes()]);
+    std::memset(blocks.back().get(), 0xCD, output.bytes());  // nothing is zero by chance
+    output.data = blocks.back().get();
+    output_pointers.push_back(&output);
+  }
+  std::vector<const TensorView*> inputs;
+  for (const auto& input : inputs_) inputs.push_back(input->present ? &input->view : nullptr);
+  std::vector<uint8_t> scratch(context_->scratch_bytes() + kAlignment);
+  RunContext run;
+  run.params = &op_.params;
+  run.inputs = {inputs.data(), inputs.size()};
+  run.outputs = {output_pointers.data(), output_pointers.size()};
+  run.state = context_->state().get();
+  run.scratch =
+      reinterpret_cast<uint8_t*>(AlignUp(reinterpret_cast<uintptr_t>(scratch.data()), kAlignment));
+  run.pool = &pool;
+  run.cpu = &BestCpuKernels();
+  TW_RETURN_IF_ERROR(op_.def->run_cpu(run));
+  results_.clear();
+  for (const TensorView& output : outputs) {
+    const uint8_t* data = output.as<uint8_t>();
+    results_.emplace_back(data, data + output.bytes());
+  }
+  return Status::Ok();
+}
+
+std::string Refusal(OneOp& op, StatusCode code, const char* text) {
+  const Status status = op.Prepare();
+  // Every message of prepare begins with the operator that it is about.
+  if (!status.ok() && status.message().rfind("operator #0 ", 0) != 0) return status.ToString();
+  return Unlike(status, code, text);
+}
+
+std::string RunRefusal(OneOp& op, StatusCode code, const char* text) {
+  const Status prepared = op.Prepare();
+  if (!prepared.ok()) return "prepare: " + prepared.ToString();
+  return Unlike(op.Run(), code, text);
+}
+
+}  // namespace test
+}  // namespace topwork

@@ -1,0 +1,98 @@
+// OneOp: prepares and runs one operator on tensors made by hand, without a model or a session.
+//
+//   OneOp op(OpCode::kGather);
+//   op.params.axis = 1;
+//   op.In<float>({2, 2}, {1, 2, 3, 4}).In<int32_t>({1}, {1}).Out(DType::kFloat32);
+//   REQUIRE(op.Run().ok());  op.Values<float>(0) is {2, 4}
+// No zero-copy view is ever granted. Memory is heap blocks of the exact size, for sanitizers.
+#ifndef TOPWORK_TESTS_SUPPORT_ONE_OP_H_
+#define TOPWORK_TESTS_SUPPORT_ONE_OP_H_
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/prepare.h"
+
+namespace topwork {
+namespace test {
+
+class OneOp {
+ public:
+  explicit OneOp(OpCode code);
+  ~OneOp();
+  OneOp(OneOp&&) noexcept;
+
+  OpParams params;
+
+  // An input whose value is known at plan time.
+  template <typename T>
+  OneOp& In(const Shape& shape, const std::vector<T>& values) {
+    std::vector<T> copy = values;  // std::vector<bool> has no data()
+    return AddInput(DTypeOf<T>::kValue, shape, copy.data(), copy.size() * sizeof(T));
+  }
+  OneOp& InBool(const Shape& shape, const std::vector<uint8_t>& values) {
+    return AddInput(DType::kBool, shape, values.data(), values.size());
+  }
+  // An input that only a run would know: its data is null.
+  OneOp& Unknown(DType dtype, const Shape& shape);
+  // An optional input that is left out.
+  OneOp& Missing();
+  OneOp& Out(DType dtype);
+  // Quantization of the input (the output) added last.
+  OneOp& Quantized(const std::vector<float>& scales, const std::vector<int64_t>& zero_points);
+
+  // Parse functions are not called: `params` holds the options. Set(f) calls f(params).
+  template <typename F>
+  OneOp& Set(F f) {
+    f(params);
+    return *this;
+  }
+  Status Prepare();
+  // Prepare and run.
+  Status Run(int n_threads = 1);
+
+  const Shape& shape(int output) const { return context_->outputs()[Index(output)].shape; }
+  template <typename T>
+  std::vector<T> Values(int output) const {
+    const std::vector<uint8_t>& bytes = results_[Index(output)];
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  // The input whose value prepare asked for in vain, or −1.
+  int unknown_value_input() const { return context_->unknown_value_input(); }
+  const PlanPrepareContext& context() const { return *context_; }
+
+ private:
+  struct Tensor {
+    bool present = true;
+    TensorView view;
+    std::unique_ptr<uint8_t[]> data;
+    std::vector<float> scales;
+    std::vector<int64_t> zero_points;
+    Quantization quantization;
+  };
+  static size_t Index(int i) { return static_cast<size_t>(i); }
+  OneOp& AddInput(DType dtype, const Shape& shape, const void* data, size_t bytes);
+
+  OpCode code_;
+  Op op_;
+  std::vector<std::unique_ptr<Tensor>> inputs_, outputs_;
+  Tensor* last_ = nullptr;
+  std::string name_ = "t";
+  std::unique_ptr<PlanPrepareContext> context_;
+  std::vector<std::vector<uint8_t>> results_;
+};
+
+// Empty when op.Prepare() fails with that code and a message that names the operator and holds
+// `text`; otherwise what it did instead. For CHECK(Refusal(...) == "").
+std::string Refusal(OneOp& op, StatusCode code, const char* text);
+// The same for a prepare that succeeds and a run that fails.
+std::string RunRefusal(OneOp& op, StatusCode code, const char* text);
+
+}  // namespace test
+}  // namespace topwork
+
+#endif  // TOPWORK_TESTS_SUPPORT_ONE_OP_H_
