@@ -2,6 +2,13 @@
 set(TEST_SOURCES
   meta/embedded_test.cc
   meta/reporter_samples_test.cc
+  models/format/malformed_test.cc
+  models/format/mutation_test.cc
+  models/format/open_test.cc
+  models/format/pack_cache_test.cc
+  models/format/printable_test.cc
+  models/format/shared_models_test.cc
+  models/format/zip_test.cc
   ports/port_test.cc
   runtime/base/memory_test.cc
   runtime/base/status_test.cc
@@ -9,7 +16,9 @@ set(TEST_SOURCES
   runtime/base/thread_pool_test.cc
   runtime/tensor/tensor_test.cc
   support/one_op.cc
+  support/model_builder.cc
   support/op_cases.cc
+  support/sample_models.cc
   support/run_op_cases.cc
   support/op_cases_test.cc
   runtime/plan/memory_test.cc
