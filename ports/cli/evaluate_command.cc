@@ -1,0 +1,241 @@
+// topwork evaluate: a classifier's accuracy on labelled data.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "ports/cli/common.h"
+#include "ports/cli/dataset.h"
+#include "ports/cli/metrics.h"
+#include "ports/cli/terminal.h"
+
+namespace topwork {
+namespace cli {
+namespace {
+
+struct EvaluateOptions {
+  CommonOptions common;
+  std::string data;
+  std::string labels;
+};
+
+constexpr int32_t kBatch = 8;
+
+// One row of class scores, dequantized.
+std::vector<double> ScoresAt(const tw::Tensor& output, int64_t row, int64_t n) {
+  std::vector<double> scores(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t at = row * n + i;
+    double value = 0.0;
+    if (output.dtype == TW_DTYPE_FLOAT32) value = static_cast<double>(output.as<float>()[at]);
+    if (output.dtype == TW_DTYPE_INT8) value = output.as<int8_t>()[at];
+    if (output.dtype == TW_DTYPE_UINT8) value = output.as<uint8_t>()[at];
+    if (output.n_scales == 1) {
+      value = (value - static_cast<double>(output.zero_points[0])) *
+              static_cast<double>(output.scales[0]);
+    }
+    scores[static_cast<size_t>(i)] = value;
+  }
+  return scores;
+}
+
+// −log of the class's probability. Scores that already are probabilities (each in [0, 1], sum 1)
+// are taken as they are, others as logits.
+double CrossEntropy(const std::vector<double>& scores, int64_t label) {
+  double sum = 0.0, largest = scores[0];
+  bool probabilities = true;
+  for (double score : scores) {
+    sum += score;
+    largest = std::max(largest, score);
+    probabilities = probabilities && score >= 0.0 && score <= 1.0;
+  }
+  const double score = scores[static_cast<size_t>(label)];
+  if (probabilities && std::fabs(sum - 1.0) < 0.02) return -std::log(std::max(score, 1e-12));
+  double exp_sum = 0.0;
+  for (double other : scores) exp_sum += std::exp(other - largest);
+  return largest + std::log(exp_sum) - score;
+}
+
+// Which output of the model each class of the data is; −1: the model does not know it.
+std::vector<int64_t> MatchClasses(const Dataset& data, const std::vector<std::string>& labels,
+                                  int64_t n_outputs, std::string* note) {
+  const std::vector<std::string>& names = data.class_names();
+  std::vector<int64_t> match(names.size(), -1);
+  size_t n_known = 0;
+  for (size_t c = 0; data.has_images() && c < names.size(); ++c) {
+    const auto found = std::find(labels.begin(), labels.end(), names[c]);
+    if (found == labels.end() || found - labels.begin() >= n_outputs) continue;
+    match[c] = found - labels.begin();
+    ++n_known;
+  }
+  if (n_known > 0) {
+    if (n_known < names.size()) {
+      *note =
+          std::to_string(names.size() - n_known) + " of " + std::to_string(names.size()) +
+          " classes of the data are not among the model's labels: their examples count as wrong";
+    }
+    return match;
+  }
+  const bool by_order = data.has_images()
+                            ? static_cast<int64_t>(names.size()) == n_outputs && labels.empty()
+                            : static_cast<int64_t>(names.size()) <= n_outputs;
+  if (by_order) {
+    for (size_t c = 0; c < names.size(); ++c) match[c] = static_cast<int64_t>(c);
+    if (data.has_images()) *note = "the model has no labels: folders are matched in sorted order";
+    return match;
+  }
+  if (!data.has_images()) {
+    throw CliError(kExitData, "y.npy has labels up to " + std::to_string(names.size() - 1) +
+                                  ", the model tells " + std::to_string(n_outputs) +
+                                  " classes apart");
+  }
+  *note = "the model knows none of the data's classes by name: every example counts as wrong";
+  return match;
+}
+
+class Evaluator {
+ public:
+  Evaluator(const EvaluateOptions& options, const tw::Model& model)
+      : options_(options), session_(OpenSession(model, options.common)) {
+    if (session_.n_inputs() != 1) {
+      throw CliError(kExitUnsupported, options.common.model + ": has " +
+                                           std::to_string(session_.n_inputs()) +
+                                           " inputs; evaluate needs a model of one input");
+    }
+    input_ = CheckValue(session_.Input(0));
+    const tw::Tensor output = CheckValue(session_.Output(0));
+    const bool scores =
+        output.rank >= 1 && (output.dtype == TW_DTYPE_FLOAT32 || output.dtype == TW_DTYPE_INT8 ||
+                             output.dtype == TW_DTYPE_UINT8);
+    n_outputs_ = scores ? output.dims[output.rank - 1] : 0;
+    if (!scores || n_outputs_ < 2 || output.size<uint8_t>() == 0) {
+      throw CliError(kExitUnsupported, options.common.model + ": its output " + TensorText(output) +
+                                           " is not a row of class scores");
+    }
+  }
+
+  const tw::Tensor& input() const { return input_; }
+  int64_t n_outputs() const { return n_outputs_; }
+
+  Evaluation Run(const Dataset& data, const std::vector<int64_t>& match) {
+    Evaluation result;
+    result.class_names = data.class_names();
+    result.n_examples = data.size();
+    result.confusion.assign(result.n_classes() * (result.n_classes() + 1), 0);
+    ChooseBatch();
+    Progress progress("evaluate", data.has_images() ? "images" : "examples", !options_.common.json);
+    for (int64_t first = 0; first < data.size(); first += batch_) {
+      if (StopRequested()) throw CliError(kExitCancelled, "stopped");
+      const int64_t n = std::min<int64_t>(batch_, data.size() - first);
+      RunBatch(data, first, n, match, &result);
+      progress.Update(first + n, data.size());
+    }
+    progress.Finish();
+    const double total = static_cast<double>(data.size());
+    result.top1 /= total;
+    result.top5 /= total;
+    result.loss /= total;
+    return result;
+  }
+
+ private:
+  // A batch where the model takes one, else one by one.
+  void ChooseBatch() {
+    std::vector<int32_t> dims = input_.shape();
+    if (dims.empty() || dims[0] != 1) return;
+    dims[0] = kBatch;
+    if (!session_.ResizeInput(0, dims).ok() || !session_.Prepare().ok()) return;
+    const tw::Tensor output = CheckValue(session_.Output(0));
+    if (output.rank >= 1 && output.size<uint8_t>() > 0 && output.dims[0] == kBatch) {
+      batch_ = kBatch;
+      return;
+    }
+    dims[0] = 1;
+    Check(session_.ResizeInput(0, dims));
+    Check(session_.Prepare());
+  }
+
+  void RunBatch(const Dataset& data, int64_t first, int64_t n, const std::vector<int64_t>& match,
+                Evaluation* result) {
+    const tw::Tensor input = CheckValue(session_.Input(0));
+    const size_t example_bytes = input.bytes / static_cast<size_t>(batch_);
+    for (int64_t i = 0; i < n; ++i) {
+      const std::vector<uint8_t> bytes = data.Read(first + i);
+      std::memcpy(static_cast<uint8_t*>(input.data) + static_cast<size_t>(i) * example_bytes,
+                  bytes.data(), std::min(bytes.size(), example_bytes));
+    }
+    Check(session_.Run(), options_.common.model);
+    const tw::Tensor output = CheckValue(session_.Output(0));
+    for (int64_t i = 0; i < n; ++i) {
+      Judge(ScoresAt(output, i, n_outputs_), data.labels()[static_cast<size_t>(first + i)], match,
+            result);
+    }
+  }
+
+  void Judge(const std::vector<double>& scores, int64_t label, const std::vector<int64_t>& match,
+             Evaluation* result) {
+    const int64_t target = match[static_cast<size_t>(label)];
+    int64_t best = 0, better = 0;
+    for (int64_t i = 0; i < n_outputs_; ++i) {
+      if (scores[static_cast<size_t>(i)] > scores[static_cast<size_t>(best)]) best = i;
+      if (target >= 0 && scores[static_cast<size_t>(i)] > scores[static_cast<size_t>(target)])
+        ++better;
+    }
+    const auto found = std::find(match.begin(), match.end(), best);
+    const size_t column = static_cast<size_t>(found - match.begin());  // past the last: other
+    ++result->confusion[static_cast<size_t>(label) * (result->n_classes() + 1) + column];
+    result->top1 += target >= 0 && best == target ? 1.0 : 0.0;
+    result->top5 += target >= 0 && better < 5 ? 1.0 : 0.0;
+    result->loss += target >= 0 ? CrossEntropy(scores, target) : -std::log(1e-12);
+  }
+
+  const EvaluateOptions& options_;
+  tw::Session session_;
+  tw::Tensor input_;
+  int64_t n_outputs_ = 0;
+  int64_t batch_ = 1;
+};
+
+void Evaluate(const EvaluateOptions& options) {
+  const tw::Model model = OpenModel(options.common.model);
+  const std::vector<std::string> labels = LabelsFor(model, options.labels);
+  Evaluator evaluator(options, model);
+  const PixelScale scale = ScaleFor(options.common, model, evaluator.input());
+  const Dataset data = Dataset::Open(options.data, evaluator.input(), scale);
+  std::string note;
+  const std::vector<int64_t> match = MatchClasses(data, labels, evaluator.n_outputs(), &note);
+  const Evaluation evaluation = evaluator.Run(data, match);
+  if (options.common.json) {
+    Json json = EvaluationJson(evaluation);
+    if (!note.empty()) json["note"] = note;
+    PrintJson(json);
+    return;
+  }
+  if (!note.empty()) std::fprintf(stderr, "%s %s\n", Paint(2, "33", "note:").c_str(), note.c_str());
+  PrintEvaluation(evaluation);
+}
+
+}  // namespace
+
+void AddEvaluateCommand(CLI::App* app) {
+  auto options = std::make_shared<EvaluateOptions>();
+  CLI::App* command = app->add_subcommand("evaluate", "Measure a classifier on labelled data");
+  AddModelOption(command, &options->common);
+  command
+      ->add_option("--data", options->data,
+                   "one folder of images per class (matched to the model's labels by name, else in "
+                   "sorted order), or a folder with x.npy and y.npy")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--labels", options->labels, "class names of the model, one a line")
+      ->type_name("FILE");
+  AddDeviceOptions(command, &options->common);
+  AddImageOptions(command, &options->common);
+  AddJsonOption(command, &options->common);
+  command->footer("Example:\n  topwork evaluate mine.tflite --data photos-kept-back/");
+  command->callback([options] { Evaluate(*options); });
+}
+
+}  // namespace cli
+}  // namespace topwork

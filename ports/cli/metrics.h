@@ -1,0 +1,45 @@
+// Judging a classifier: what `train` and `evaluate` print and report.
+#ifndef TOPWORK_PORTS_CLI_METRICS_H_
+#define TOPWORK_PORTS_CLI_METRICS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ports/cli/common.h"
+
+namespace topwork {
+namespace cli {
+
+struct ClassMetrics {
+  std::string name;
+  int64_t n_examples = 0;
+  double precision = 0.0;  // of the examples called this, how many are; 0 when none was called this
+  double recall = 0.0;     // of this class's examples, how many were found
+};
+
+struct Evaluation {
+  int64_t n_examples = 0;
+  double loss = 0.0;  // mean cross-entropy, natural logarithm
+  double top1 = 0.0;
+  double top5 = 0.0;
+  std::vector<std::string> class_names;
+  // confusion[label * (n + 1) + predicted]: n classes; the last column counts predictions that are
+  // none of them (a model with more outputs than the data has classes).
+  std::vector<int64_t> confusion;
+
+  size_t n_classes() const { return class_names.size(); }
+  int64_t Count(size_t label, size_t predicted) const {
+    return confusion[label * (n_classes() + 1) + predicted];
+  }
+  std::vector<ClassMetrics> PerClass() const;
+};
+
+Json EvaluationJson(const Evaluation& evaluation);
+// Accuracy, the table per class, and the confusion matrix when it fits on a screen.
+void PrintEvaluation(const Evaluation& evaluation);
+
+}  // namespace cli
+}  // namespace topwork
+
+#endif  // TOPWORK_PORTS_CLI_METRICS_H_
