@@ -1,9 +1,9 @@
 // exp, log, tanh, erf and rounding on vectors; included by *_isa.cc files only.
 //
 // Each function is a range reduction and a minimax polynomial, with an error of at most 3 units in
-// the last place over all floats (measured against double precision); Logistic gives 0 where the
-// result is below the smallest normal number. NaN gives NaN, infinities are handled. One formula
-// for all instruction sets: results differ between them only by fused multiply-adds' rounding.
+// the last place over all floats (measured against double precision). NaN gives NaN, infinities are
+// handled. One formula for all instruction sets: results differ between them only by the rounding
+// of fused multiply-adds.
 #ifndef TOPWORK_KERNELS_CPU_VECTOR_MATH_H_
 #define TOPWORK_KERNELS_CPU_VECTOR_MATH_H_
 
@@ -81,7 +81,10 @@ TW_INLINE Vec Tanh(Vec x) {
   return WithSign(Abs(t / (t + 2.0f)), x);
 }
 
-TW_INLINE Vec Logistic(Vec x) { return 1.0f / (1.0f + Exp(-x)); }
+TW_INLINE Vec Logistic(Vec x) {
+  const Vec e = Exp(-Abs(x));
+  return (x < 0.0f ? e : Splat(1.0f)) / (1.0f + e);
+}
 
 TW_INLINE Vec Log(Vec x) {
   const Vec scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;

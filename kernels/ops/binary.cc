@@ -1,6 +1,9 @@
 // Prepare and the float32 path of binary arithmetic (see binary.h).
 #include "kernels/ops/binary.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "kernels/ops/activation.h"
 #include "kernels/ops/indexing.h"
 
@@ -20,6 +23,11 @@ Status Prepare(PrepareContext& context, std::initializer_list<DType> dtypes) {
   context.NewState<NestState>()->nest = MakeLoopNest(out, {a.shape, b.shape});
   AllowInPlaceWhereSafe(&context, 0, 2);
   return Status::Ok();
+}
+
+bool HasActivation(BinaryFn fn) {
+  return fn == BinaryFn::kAdd || fn == BinaryFn::kSub || fn == BinaryFn::kMul ||
+         fn == BinaryFn::kDiv;
 }
 
 }  // namespace
@@ -47,6 +55,10 @@ Status RunBinaryFloat(const RunContext& context, BinaryFn fn) {
   float* y = context.output_data<float>(0);
   float lo, hi;
   ActivationRange(context.params->activation, &lo, &hi);
+  if (HasActivation(fn)) {
+    lo = std::max(lo, -std::numeric_limits<float>::max());
+    hi = std::min(hi, std::numeric_limits<float>::max());
+  }
   const bool tanh = context.params->activation == Activation::kTanh;
   ForEachTile(context.get_state<NestState>().nest, context.pool, [&](const NestTile& tile) {
     BinaryTile t;

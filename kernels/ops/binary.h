@@ -1,8 +1,9 @@
 // Arithmetic of two tensors with broadcasting: what ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM,
 // SQUARED_DIFFERENCE, POW, FLOOR_DIV, FLOOR_MOD, ATAN2 and PRELU have in common.
 //
-// float32 runs on the instruction set's loops; int32 and int64 wrap around on overflow, and what
-// they cannot divide is an error at run time. float32 division by zero follows IEEE 754.
+// float32 runs on the instruction set's loops; results of the four that take a fused activation
+// saturate at the largest finite number, as TFLite's do, the others follow IEEE 754. int32 and
+// int64 wrap around on overflow, and what they cannot divide is an error at run time.
 #ifndef TOPWORK_KERNELS_OPS_BINARY_H_
 #define TOPWORK_KERNELS_OPS_BINARY_H_
 
