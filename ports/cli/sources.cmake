@@ -1,2 +1,18 @@
-set(CLI_SOURCES main.cc common.cc files.cc terminal.cc npy.cc image.cc inputs.cc dataset
-        .cc info_command.cc run_command.cc devices_command.cc)
+set(CLI_SOURCES
+  main.cc
+  common.cc
+  files.cc
+  terminal.cc
+  npy.cc
+  image.cc
+  inputs.cc
+  dataset.cc
+  metrics.cc
+  report.cc
+  info_command.cc
+  run_command.cc
+  devices_command.cc
+  benchmark_command.cc
+  evaluate_command.cc
+  train_command.cc
+)
