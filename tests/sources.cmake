@@ -8,6 +8,7 @@ set(TEST_SOURCES
   models/format/pack_cache_test.cc
   models/format/printable_test.cc
   models/format/shared_models_test.cc
+  models/zoo/golden_models_test.cc
   models/format/zip_test.cc
   ports/port_test.cc
   runtime/base/memory_test.cc
@@ -17,6 +18,7 @@ set(TEST_SOURCES
   runtime/tensor/tensor_test.cc
   support/one_op.cc
   support/model_builder.cc
+  support/npz.cc
   support/op_cases.cc
   support/sample_models.cc
   support/run_op_cases.cc
@@ -35,12 +37,16 @@ set(TEST_SOURCES
   runtime/api/struct_size_test.cc
   runtime/api/support.cc
   runtime/api/threads_test.cc
+  runtime/api/trainer_api_test.cc
 )
 
 # Files inside the test binary besides tests/data/ops/*.twcases; paths from the root of the tree.
 set(TEST_EMBEDDED_FILES
   LICENSE
+  models/zoo/data/digits_8x8/test/x.npy
+  models/zoo/data/digits_8x8/test/y.npy
   models/zoo/digits_cnn_f32.tflite
+  models/zoo/digits_cnn_fp16.tflite
   tests/data/api/repeat.tflite
   tests/data/api/scale.tflite
   tests/data/api/scale_int8.tflite
