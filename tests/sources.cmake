@@ -1,5 +1,12 @@
 # Sources of topwork_tests, relative to tests/.
 set(TEST_SOURCES
+  kernels/cpu/elementwise_test.cc
+  kernels/ops/binary_test.cc
+  kernels/ops/cast_test.cc
+  kernels/ops/compare_test.cc
+  kernels/ops/order_test.cc
+  kernels/ops/reduce_test.cc
+  kernels/ops/unary_test.cc
   meta/embedded_test.cc
   meta/reporter_samples_test.cc
   models/format/malformed_test.cc

@@ -27,11 +27,9 @@ TW_INLINE void Rows(const BinaryTile& t, F f) {
       const Vec v = t.b_step != 0 ? Load(b + i) : b0;
       Store(y + i, Clamp(f(u, v), lo, hi));
     }
-    if (i < t.n) {
-      const int rest = static_cast<int>(t.n - i);
-      const Vec u = t.a_step != 0 ? LoadFirst(a + i, rest) : a0;
-      const Vec v = t.b_step != 0 ? LoadFirst(b + i, rest) : b0;
-      StoreFirst(y + i, Clamp(f(u, v), lo, hi), rest);
+    // One by one: cheaper than gathering a few lanes in memory.
+    for (; i < t.n; ++i) {
+      y[i] = Clamp(f(Splat(a[i * t.a_step]), Splat(b[i * t.b_step])), lo, hi)[0];
     }
   }
 }

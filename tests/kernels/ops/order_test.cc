@@ -1,0 +1,170 @@
+// ARG_MAX, ARG_MIN, TOPK_V2, CUMSUM, ADD_N: golden cases, ties and NaN, large tensors, malformed
+// operators.
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "tests/support/one_op.h"
+#include "tests/support/run_op_cases.h"
+
+namespace topwork {
+namespace test {
+namespace {
+
+const float kOrderNan = std::numeric_limits<float>::quiet_NaN();
+
+using Positions = std::vector<int32_t>;
+
+}  // namespace
+
+TEST_CASE("arg_max: golden cases", "[ops]") { RunOpCases("arg_max"); }
+TEST_CASE("arg_min: golden cases", "[ops]") { RunOpCases("arg_min"); }
+TEST_CASE("topk_v2: golden cases", "[ops]") { RunOpCases("topk_v2"); }
+TEST_CASE("cumsum: golden cases", "[ops]") { RunOpCases("cumsum"); }
+TEST_CASE("add_n: golden cases", "[ops]") { RunOpCases("add_n"); }
+
+TEST_CASE("arg_max: integers, ties and NaN", "[ops]") {
+  OneOp bytes(OpCode::kArgMax);
+  bytes.In<uint8_t>({2, 3}, {1, 255, 255, 9, 0, 3}).In<int32_t>({}, {1}).Out(DType::kInt32);
+  REQUIRE(bytes.Run().ToString() == "OK");
+  CHECK(bytes.Values<int32_t>(0) == Positions{1, 0});
+  OneOp least(OpCode::kArgMin);
+  least.In<int8_t>({2, 2}, {5, -3, -7, -3}).In<int64_t>({1}, {-2}).Out(DType::kInt64);
+  REQUIRE(least.Run().ToString() == "OK");
+  CHECK(least.Values<int64_t>(0) == std::vector<int64_t>{1, 0});
+  OneOp nan(OpCode::kArgMax);
+  nan.In<float>({2, 3}, {1, kOrderNan, 2, kOrderNan, 1, 2}).In<int32_t>({}, {1}).Out(DType::kInt32);
+  REQUIRE(nan.Run().ToString() == "OK");
+  CHECK(nan.Values<int32_t>(0) == Positions{2, 0});
+}
+
+TEST_CASE("arg_max: refuses malformed operators", "[ops]") {
+  CHECK(Refusal(OneOp(OpCode::kArgMax)
+                    .Unknown(DType::kFloat32, {2, 3})
+                    .In<int32_t>({}, {2})
+                    .Out(DType::kInt32),
+                StatusCode::kInvalidModel, "axis 2 is outside") == "");
+  CHECK(Refusal(OneOp(OpCode::kArgMax)
+                    .Unknown(DType::kFloat32, {2, 3})
+                    .In<int32_t>({2}, {0, 1})
+                    .Out(DType::kInt32),
+                StatusCode::kInvalidModel, "one value expected") == "");
+  CHECK(Refusal(OneOp(OpCode::kArgMin)
+                    .Unknown(DType::kFloat32, {2, 0})
+                    .In<int32_t>({}, {1})
+                    .Out(DType::kInt32),
+                StatusCode::kInvalidModel, "no elements along axis 1") == "");
+  CHECK(Refusal(OneOp(OpCode::kArgMin)
+                    .Unknown(DType::kFloat32, {2, 2})
+                    .In<int32_t>({}, {1})
+                    .Out(DType::kFloat32),
+                StatusCode::kInvalidModel, "makes int32") == "");
+}
+
+TEST_CASE("topk_v2: ties keep their order and NaN comes last", "[ops]") {
+  OneOp op(OpCode::kTopkV2);
+  op.In<float>({1, 6}, {2, kOrderNan, 5, 2, kOrderNan, 5}).In<int32_t>({}, {6});
+  op.Out(DType::kFloat32).Out(DType::kInt32);
+  REQUIRE(op.Run().ToString() == "OK");
+  CHECK(op.Values<int32_t>(1) == Positions{2, 5, 0, 3, 1, 4});
+  CHECK(op.Values<float>(0)[2] == 2.0f);
+}
+
+TEST_CASE("topk_v2: many rows on several threads", "[ops]") {
+  std::vector<int64_t> x(300 * 50);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<int64_t>(i * 31 % 50);
+  OneOp op(OpCode::kTopkV2);
+  op.In<int64_t>({300, 50}, x).In<int32_t>({1}, {3}).Out(DType::kInt64).Out(DType::kInt32);
+  REQUIRE(op.Run(4).ToString() == "OK");
+  const std::vector<int64_t> values = op.Values<int64_t>(0);
+  const Positions positions = op.Values<int32_t>(1);
+  size_t n_wrong = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != 49 - static_cast<int64_t>(i % 3)) ++n_wrong;
+    if (x[i / 3 * 50 + static_cast<size_t>(positions[i])] != values[i]) ++n_wrong;
+  }
+  CHECK(n_wrong == 0);
+}
+
+TEST_CASE("topk_v2: refuses malformed operators", "[ops]") {
+  for (int32_t k : {-1, 4}) {
+    CHECK(Refusal(OneOp(OpCode::kTopkV2)
+                      .Unknown(DType::kFloat32, {2, 3})
+                      .In<int32_t>({}, {k})
+                      .Out(DType::kFloat32)
+                      .Out(DType::kInt32),
+                  StatusCode::kInvalidModel, "have 3 elements") == "");
+  }
+  CHECK(Refusal(OneOp(OpCode::kTopkV2)
+                    .Unknown(DType::kFloat32, {})
+                    .In<int32_t>({}, {1})
+                    .Out(DType::kFloat32)
+                    .Out(DType::kInt32),
+                StatusCode::kInvalidModel, "of rank 0") == "");
+  CHECK(Refusal(OneOp(OpCode::kTopkV2)
+                    .Unknown(DType::kFloat32, {3})
+                    .In<int32_t>({}, {1})
+                    .Out(DType::kFloat32),
+                StatusCode::kInvalidModel, "1 outputs") == "");
+}
+
+TEST_CASE("cumsum: integers wrap around, large tensors on several threads", "[ops]") {
+  OneOp wrap(OpCode::kCumsum);
+  wrap.In<int32_t>({2}, {std::numeric_limits<int32_t>::max(), 1}).In<int32_t>({}, {0});
+  wrap.Out(DType::kInt32);
+  REQUIRE(wrap.Run().ToString() == "OK");
+  CHECK(wrap.Values<int32_t>(0)[1] == std::numeric_limits<int32_t>::min());
+  OneOp large(OpCode::kCumsum);
+  large.params.reverse = true;
+  large.In<int64_t>({400, 3, 100}, std::vector<int64_t>(120000, 2)).In<int32_t>({}, {1});
+  large.Out(DType::kInt64);
+  REQUIRE(large.Run(3).ToString() == "OK");
+  const std::vector<int64_t> y = large.Values<int64_t>(0);
+  size_t n_wrong = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    n_wrong += y[i] != 2 * (3 - static_cast<int64_t>(i / 100 % 3)) ? 1 : 0;
+  }
+  CHECK(n_wrong == 0);
+}
+
+TEST_CASE("cumsum: refuses malformed operators", "[ops]") {
+  CHECK(Refusal(OneOp(OpCode::kCumsum)
+                    .Unknown(DType::kFloat32, {2, 3})
+                    .In<int32_t>({}, {-3})
+                    .Out(DType::kFloat32),
+                StatusCode::kInvalidModel, "axis -3 is outside") == "");
+  CHECK(Refusal(OneOp(OpCode::kCumsum)
+                    .Unknown(DType::kInt8, {2, 3})
+                    .In<int32_t>({}, {0})
+                    .Out(DType::kInt8),
+                StatusCode::kUnsupported, "is int8") == "");
+}
+
+TEST_CASE("add_n: one input, large inputs", "[ops]") {
+  OneOp one(OpCode::kAddN);
+  one.In<float>({3}, {1, 2, 3}).Out(DType::kFloat32);
+  REQUIRE(one.Run().ToString() == "OK");
+  CHECK(one.Values<float>(0) == std::vector<float>{1, 2, 3});
+  OneOp large(OpCode::kAddN);
+  for (int32_t k = 1; k <= 3; ++k) large.In<int32_t>({50001}, std::vector<int32_t>(50001, k));
+  large.Out(DType::kInt32);
+  REQUIRE(large.Run(3).ToString() == "OK");
+  CHECK(large.Values<int32_t>(0) == std::vector<int32_t>(50001, 6));
+}
+
+TEST_CASE("add_n: refuses malformed operators", "[ops]") {
+  CHECK(Refusal(OneOp(OpCode::kAddN).Out(DType::kFloat32), StatusCode::kInvalidModel,
+                "lacks its input 0") == "");
+  CHECK(Refusal(OneOp(OpCode::kAddN)
+                    .Unknown(DType::kFloat32, {2})
+                    .Unknown(DType::kFloat32, {1})
+                    .Out(DType::kFloat32),
+                StatusCode::kInvalidModel, "all must be equal") == "");
+  CHECK(Refusal(OneOp(OpCode::kAddN)
+                    .Unknown(DType::kFloat32, {2})
+                    .Unknown(DType::kInt32, {2})
+                    .Out(DType::kFloat32),
+                StatusCode::kInvalidModel, "int32") == "");
+}
+
+}  // namespace test
+}  // namespace topwork
