@@ -16,6 +16,7 @@ set(TEST_SOURCES
   models/format/printable_test.cc
   models/format/shared_models_test.cc
   models/zoo/golden_models_test.cc
+  models/format/write_test.cc
   models/format/zip_test.cc
   ports/port_test.cc
   runtime/base/memory_test.cc
@@ -24,6 +25,7 @@ set(TEST_SOURCES
   runtime/base/thread_pool_test.cc
   runtime/tensor/tensor_test.cc
   support/one_op.cc
+  support/classifiers.cc
   support/model_builder.cc
   support/npz.cc
   support/op_cases.cc
@@ -33,6 +35,12 @@ set(TEST_SOURCES
   runtime/plan/memory_test.cc
   runtime/plan/plan_test.cc
   runtime/session/session_test.cc
+  runtime/train/checkpoint_test.cc
+  runtime/train/head_test.cc
+  runtime/train/head_trainer_test.cc
+  runtime/train/metrics_test.cc
+  runtime/train/reference_test.cc
+  runtime/train/trainer_test.cc
   runtime/api/c99_test.cc
   runtime/api/c99_walk.c
   runtime/api/custom_op_test.cc
@@ -52,10 +60,13 @@ set(TEST_EMBEDDED_FILES
   LICENSE
   models/zoo/data/digits_8x8/test/x.npy
   models/zoo/data/digits_8x8/test/y.npy
+  models/zoo/data/digits_8x8/train/x.npy
+  models/zoo/data/digits_8x8/train/y.npy
   models/zoo/digits_cnn_f32.tflite
   models/zoo/digits_cnn_fp16.tflite
   tests/data/api/repeat.tflite
   tests/data/api/scale.tflite
   tests/data/api/scale_int8.tflite
   tests/data/api/signatures.tflite
+  tests/data/train/optimizer_steps.npz
 )

@@ -1,0 +1,286 @@
+// Export: the new head works, everything else is as it was.
+#include "models/format/write.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "models/format/zip.h"
+#include "runtime/train/head.h"
+#include "tests/support/classifiers.h"
+
+namespace topwork {
+namespace write_test {
+
+using test::Bytes;
+using test::Tail;
+
+struct NewHead {
+  int n_classes;
+  std::vector<float> weights, bias;
+};
+
+NewHead MakeHead(int n_classes, int dim) {
+  NewHead head = {n_classes, {}, {}};
+  for (int i = 0; i < n_classes * dim; ++i) {
+    head.weights.push_back(0.05f * static_cast<float>((i * 13) % 37 - 18));
+  }
+  for (int i = 0; i < n_classes; ++i) head.bias.push_back(0.1f * static_cast<float>(i) - 0.2f);
+  return head;
+}
+
+HeadReplacement Replacement(const Model& model, const NewHead& new_head, int output = 0) {
+  const auto head = FindHead(model.main(), output);
+  REQUIRE(head.status().ToString() == "OK");
+  HeadReplacement replacement;
+  replacement.output = output;
+  const auto file_index = [&](int op) {
+    return model.main().ops[static_cast<size_t>(op)].file_index;
+  };
+  replacement.op = file_index(head->op);
+  for (int i : head->tail) replacement.tail.push_back(file_index(i));
+  replacement.n_classes = new_head.n_classes;
+  replacement.dim = head->dim;
+  replacement.weights = new_head.weights;
+  replacement.bias = new_head.bias;
+  return replacement;
+}
+
+std::shared_ptr<const Model> Export(const Model& model, const HeadReplacement& replacement,
+                                    Bytes* out = nullptr) {
+  const auto bytes = ExportWithHead(model, replacement);
+  REQUIRE(bytes.status().ToString() == "OK");
+  if (out != nullptr) *out = bytes.value();
+  return test::OpenBytes(bytes.value());
+}
+
+std::vector<float> Images() {
+  std::vector<float> images;
+  std::vector<int32_t> labels;
+  test::MakeImages(6, 3, 77, &images, &labels);
+  return images;
+}
+
+// What the exported model must give: the embedding is taken from a model cut to it.
+std::vector<float> Expected(Tail tail, const NewHead& head) {
+  test::ModelSpec spec = test::ClassifierSpec(Tail::kDense);
+  const int mean = spec.main().ops[1].outputs[0];
+  spec.main().ops.resize(2);
+  spec.main().outputs = {mean};
+  spec.signatures.clear();
+  const std::vector<float> features =
+      test::RunModel(test::OpenBytes(test::BuildModel(spec)), Images());
+  std::vector<float> expected;
+  for (size_t i = 0; i < features.size(); i += 8) {
+    std::vector<double> z;
+    double sum = 0.0;
+    for (int c = 0; c < head.n_classes; ++c) {
+      double logit = static_cast<double>(head.bias[static_cast<size_t>(c)]);
+      for (size_t d = 0; d < 8; ++d) {
+        logit += static_cast<double>(head.weights[static_cast<size_t>(c) * 8 + d]) *
+                 static_cast<double>(features[i + d]);
+      }
+      z.push_back(logit);
+      sum += std::exp(logit);
+    }
+    for (double logit : z) {
+      const double p = tail == Tail::kDenseLogits ? logit
+                       : tail == Tail::kConvMean  ? logit - std::log(sum)
+                                                  : std::exp(logit) / sum;
+      expected.push_back(static_cast<float>(p));
+    }
+  }
+  return expected;
+}
+
+TEST_CASE("export: a new head in every kind of classifier computes what it should", "[format]") {
+  for (Tail tail : test::kAllTails) {
+    const auto model = test::OpenBytes(test::ClassifierBytes(tail));
+    for (int n_classes : {2, 5, 9}) {
+      INFO(test::TailName(tail) << ", " << n_classes << " classes");
+      const NewHead head = MakeHead(n_classes, 8);
+      const auto exported = Export(*model, Replacement(*model, head));
+      const Graph& graph = exported->main();
+      const Shape& shape = graph.values[static_cast<size_t>(graph.outputs[0])].shape;
+      CHECK(shape == Shape({1, n_classes}));
+      const std::vector<float> got = test::RunModel(exported, Images());
+      const std::vector<float> expected = Expected(tail, head);
+      REQUIRE(got.size() == expected.size());
+      for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(expected[i]).margin(1e-6));
+      // It can be found and exchanged again.
+      const auto again = FindHead(graph, 0);
+      REQUIRE(again.status().ToString() == "OK");
+      CHECK(again->n_classes == n_classes);
+      CHECK(again->shipped_weights == head.weights);
+      CHECK(again->shipped_bias == head.bias);
+    }
+  }
+}
+
+TEST_CASE("export: exporting twice gives the same bytes", "[format]") {
+  const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDenseHalf));
+  const NewHead head = MakeHead(3, 8);
+  Bytes first, second, repeated;
+  const auto exported = Export(*model, Replacement(*model, head), &first);
+  Export(*exported, Replacement(*exported, head), &second);
+  Export(*model, Replacement(*model, head), &repeated);
+  CHECK(first == repeated);
+  CHECK(first.size() == second.size());
+}
+
+TEST_CASE("export: constants of the backbone are unchanged bit for bit, and aligned", "[format]") {
+  for (Tail tail : test::kAllTails) {
+    INFO(test::TailName(tail));
+    const auto model = test::OpenBytes(test::ClassifierBytes(tail));
+    Bytes bytes;
+    const auto exported = Export(*model, Replacement(*model, MakeHead(4, 8)), &bytes);
+    int n_compared = 0;
+    for (const Value& old : model->main().values) {
+      if (old.data == nullptr || old.name.compare(0, 4, "conv") != 0) continue;
+      for (const Value& value : exported->main().values) {
+        if (value.name != old.name) continue;
+        REQUIRE(value.data != nullptr);
+        CHECK(std::memcmp(value.data, old.data, ByteSize(old.dtype, old.shape)) == 0);
+        const auto offset = static_cast<const uint8_t*>(value.data) - exported->bytes().data();
+        CHECK(offset % 16 == 0);
+        ++n_compared;
+      }
+    }
+    CHECK(n_compared == 2);
+  }
+}
+
+TEST_CASE("export: signatures, metadata and packed files stay; stale labels go", "[format]") {
+  const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
+  REQUIRE(model->labels().size() == 5);
+  const NewHead three = MakeHead(3, 8);
+  const auto names = [](const Model& m) {
+    std::set<std::string> result;
+    for (const AssociatedFile& file : m.associated_files()) result.insert(file.name);
+    return result;
+  };
+  const auto check_rest = [&](const Model& m) {
+    REQUIRE(m.signatures().size() == 1);
+    CHECK(m.signatures()[0].key == "serve");
+    CHECK(m.signatures()[0].outputs[0].name == "scores");
+    CHECK(m.description() == "a small classifier");
+    REQUIRE(m.normalization() != nullptr);
+    CHECK(m.normalization()->mean == std::vector<float>{0.5f});
+    CHECK(m.normalization()->std == std::vector<float>{2.0f});
+    bool note = false;
+    for (const MetadataEntry& entry : m.metadata()) {
+      note = note || (entry.name == "note" && entry.data.size() == 4);
+    }
+    CHECK(note);
+    CHECK(names(m).count("readme.txt") == 1);
+  };
+  {
+    INFO("other number of classes, no names");
+    const auto exported = Export(*model, Replacement(*model, three));
+    check_rest(*exported);
+    CHECK(exported->labels().empty());
+    CHECK(names(*exported) == std::set<std::string>{"readme.txt"});
+  }
+  {
+    INFO("same number of classes, no names");
+    const auto exported = Export(*model, Replacement(*model, MakeHead(5, 8)));
+    check_rest(*exported);
+    CHECK(exported->labels() == model->labels());
+  }
+  HeadReplacement replacement = Replacement(*model, three);
+  replacement.class_names = {"cat", "dog", "\xC3\xA9l\xC3\xA9phant, gris"};
+  const auto exported = Export(*model, replacement);
+  check_rest(*exported);
+  CHECK(exported->labels() == replacement.class_names);
+  CHECK(names(*exported) == std::set<std::string>{"labels.txt", "readme.txt"});
+}
+
+TEST_CASE("export: class names that a label list cannot hold are refused", "[format]") {
+  const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
+  const NewHead head = MakeHead(2, 8);
+  HeadReplacement replacement = Replacement(*model, head);
+  for (const std::string& name :
+       {std::string("two\nlines"), std::string(), std::string("a\0b", 3)}) {
+    replacement.class_names = {"fine", name};
+    const auto bytes = ExportWithHead(*model, replacement);
+    REQUIRE_FALSE(bytes.ok());
+    CHECK(bytes.status().message().find("class 1") != std::string::npos);
+  }
+}
+
+TEST_CASE("export: labels for a model without metadata", "[format]") {
+  test::ModelSpec spec = test::ClassifierSpec(Tail::kConvReshape);
+  spec.metadata.clear();
+  const auto model = test::OpenBytes(test::BuildModel(spec));
+  const NewHead head = MakeHead(2, 8);
+  HeadReplacement replacement = Replacement(*model, head);
+  replacement.class_names = {"yes", "no"};
+  const auto exported = Export(*model, replacement);
+  CHECK(exported->labels() == replacement.class_names);
+  // And once more, from the exported model.
+  HeadReplacement again = Replacement(*exported, head);
+  again.class_names = {"left", "right"};
+  const auto twice = Export(*exported, again);
+  CHECK(twice->labels() == again.class_names);
+  CHECK(twice->associated_files().size() == 1);
+}
+
+TEST_CASE("export: shared weights and other outputs are left alone", "[format]") {
+  const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDenseShared));
+  const auto exported = Export(*model, Replacement(*model, MakeHead(7, 8)));
+  const Graph& graph = exported->main();
+  REQUIRE(graph.outputs.size() == 2);
+  CHECK(graph.values[static_cast<size_t>(graph.outputs[0])].shape == Shape({1, 7}));
+  CHECK(graph.values[static_cast<size_t>(graph.outputs[1])].shape == Shape({1, 5}));
+  const auto before = FindHead(model->main(), 1);
+  const auto after = FindHead(graph, 1);
+  REQUIRE(before.ok());
+  REQUIRE(after.ok());
+  CHECK(after->shipped_weights == before->shipped_weights);
+  CHECK(after->shipped_bias == before->shipped_bias);
+}
+
+TEST_CASE("export: no dead weights remain in the file", "[format]") {
+  // A head of 5 x 8 floats leaves, one of 2 x 8 comes.
+  for (Tail tail : {Tail::kDense, Tail::kDenseHalf, Tail::kConvReshape}) {
+    INFO(test::TailName(tail));
+    const auto model = test::OpenBytes(test::ClassifierBytes(tail));
+    Bytes small, large;
+    Export(*model, Replacement(*model, MakeHead(2, 8)), &small);
+    Export(*model, Replacement(*model, MakeHead(200, 8)), &large);
+    const size_t growth = large.size() - small.size();
+    CHECK(growth >= 198 * 9 * sizeof(float));
+    CHECK(growth <= 198 * 9 * sizeof(float) + 64);
+  }
+  const auto half = test::OpenBytes(test::ClassifierBytes(Tail::kDenseHalf));
+  const auto exported = Export(*half, Replacement(*half, MakeHead(2, 8)));
+  for (const Op& op : exported->main().ops) CHECK(op.code != OpCode::kDequantize);
+  for (const Value& value : exported->main().values) {
+    if (value.dtype == DType::kFloat16) CHECK(value.data == nullptr);
+  }
+}
+
+TEST_CASE("export: LOGISTIC becomes SOFTMAX for exclusive classes only", "[format]") {
+  const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDenseLogistic));
+  const NewHead head = MakeHead(3, 8);
+  HeadReplacement replacement = Replacement(*model, head);
+  CHECK(Export(*model, replacement)->main().ops.back().code == OpCode::kSoftmax);
+  replacement.softmax = false;
+  CHECK(Export(*model, replacement)->main().ops.back().code == OpCode::kLogistic);
+}
+
+TEST_CASE("export: heads that do not fit are refused", "[format]") {
+  const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
+  const NewHead head = MakeHead(3, 8);
+  HeadReplacement replacement = Replacement(*model, head);
+  replacement.op = 1;  // the MEAN
+  CHECK(ExportWithHead(*model, replacement).status().message() ==
+        "operator #1 is no FULLY_CONNECTED or CONV_2D");
+  replacement = Replacement(*model, head);
+  replacement.n_classes = 4;
+  CHECK(ExportWithHead(*model, replacement).status().code() == StatusCode::kInvalidArgument);
+}
+
+}  // namespace write_test
+}  // namespace topwork

@@ -1,0 +1,216 @@
+// Checkpoints: bit-identical continuation, and every kind of file that must be refused.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "models/format/checkpoint_file.h"
+#include "ports/port.h"
+#include "runtime/train/trainer.h"
+#include "tests/support/classifiers.h"
+
+namespace topwork {
+namespace checkpoint_test {
+
+using test::Tail;
+
+// A path in the working folder that is removed with what lies beside it.
+struct TemporaryFile {
+  std::string path;
+  explicit TemporaryFile(const char* name) : path(std::string("checkpoint_test_") + name) {
+    Remove();
+  }
+  ~TemporaryFile() { Remove(); }
+  void Remove() const {
+    std::remove(path.c_str());
+    std::remove((path + ".previous").c_str());
+  }
+  std::string Read() const {
+    std::ifstream stream(path, std::ios::binary);
+    std::stringstream content;
+    content << stream.rdbuf();
+    return content.str();
+  }
+  void Write(const std::string& content) const {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+  }
+  bool Exists(const std::string& suffix = "") const { return std::ifstream(path + suffix).good(); }
+};
+
+TrainerOptions Options(Optimizer optimizer) {
+  TrainerOptions options;
+  options.n_classes = 3;
+  options.n_threads = 1;
+  options.optimizer = optimizer;
+  options.learning_rate = 0.02f;
+  if (optimizer == Optimizer::kSgd) options.momentum = 0.9f;
+  options.batch_size = 7;
+  options.epochs = 6;
+  return options;
+}
+
+std::unique_ptr<Trainer> NewTrainer(const TrainerOptions& options, uint64_t data_seed = 5,
+                                    Tail tail = Tail::kDense) {
+  auto trainer = Trainer::Create(test::OpenBytes(test::ClassifierBytes(tail)), options);
+  REQUIRE(trainer.status().ToString() == "OK");
+  std::vector<float> x;
+  std::vector<int32_t> y;
+  test::MakeImages(60, 3, data_seed, &x, &y);
+  REQUIRE((*trainer)->AddExamples(Examples::FromArray(x.data(), 192, y.data(), 60)).ok());
+  return std::move(trainer.value());
+}
+
+std::vector<float> Weights(const Trainer& trainer) {
+  std::vector<float> all(trainer.weights().begin(), trainer.weights().end());
+  all.insert(all.end(), trainer.bias().begin(), trainer.bias().end());
+  return all;
+}
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+TEST_CASE("checkpoint: a resumed run equals the uninterrupted one bit for bit", "[train]") {
+  for (Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdam}) {
+    const auto whole = NewTrainer(Options(optimizer));
+    REQUIRE(whole->Train().ok());
+    // In the middle of the first epoch, at its end, in the middle of a later one, at the end.
+    for (int n_steps : {0, 3, 7, 8, 25, 42}) {
+      INFO(OptimizerName(optimizer) << ", stopped after " << n_steps << " steps");
+      const TemporaryFile file("resume");
+      const auto first = NewTrainer(Options(optimizer));
+      double loss = 0.0;
+      bool done = false;
+      for (int i = 0; i < n_steps; ++i) REQUIRE(first->Step(&loss, &done).ok());
+      REQUIRE(first->SaveCheckpoint(file.path).ToString() == "OK");
+      const auto second = NewTrainer(Options(optimizer));
+      REQUIRE(second->RestoreCheckpoint(file.path).ToString() == "OK");
+      CHECK(second->step() == n_steps);
+      CHECK(SameBits(Weights(*second), Weights(*first)));
+      REQUIRE(second->Train().ok());
+      CHECK(second->step() == whole->step());
+      CHECK(SameBits(Weights(*second), Weights(*whole)));
+      REQUIRE(second->history().size() == whole->history().size());
+      for (size_t e = 0; e < whole->history().size(); ++e) {
+        CHECK(second->history()[e].train_loss == whole->history()[e].train_loss);
+        CHECK(second->history()[e].validation_accuracy == whole->history()[e].validation_accuracy);
+      }
+    }
+  }
+}
+
+TEST_CASE("checkpoint: every single flipped bit and every truncation is noticed", "[train]") {
+  const TemporaryFile file("flip");
+  const auto trainer = NewTrainer(Options(Optimizer::kAdam));
+  REQUIRE(trainer->SaveCheckpoint(file.path).ok());
+  const std::string good = file.Read();
+  std::vector<uint8_t> bytes(good.begin(), good.end());
+  REQUIRE(bytes.size() > 500);
+  REQUIRE(bytes.size() < 4000);
+  REQUIRE(DecodeCheckpoint(bytes).ok());
+  size_t n_noticed = 0;
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    bytes[bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
+    n_noticed += DecodeCheckpoint(bytes).status().code() == StatusCode::kCorrupt ? 1 : 0;
+    bytes[bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
+  }
+  CHECK(n_noticed == bytes.size() * 8);
+  n_noticed = 0;
+  for (size_t n = 0; n < bytes.size(); ++n) {
+    const Span<const uint8_t> part(bytes.data(), n);
+    n_noticed += DecodeCheckpoint(part).status().code() == StatusCode::kCorrupt ? 1 : 0;
+  }
+  CHECK(n_noticed == bytes.size());
+  bytes.push_back(0);
+  CHECK(DecodeCheckpoint(bytes).status().message().find("too long") != std::string::npos);
+}
+
+TEST_CASE("checkpoint: foreign ones are refused with the reason, and change nothing", "[train]") {
+  const TemporaryFile file("foreign");
+  const TrainerOptions options = Options(Optimizer::kAdam);
+  const auto trainer = NewTrainer(options);
+  REQUIRE(trainer->Train().ok());
+  REQUIRE(trainer->SaveCheckpoint(file.path).ok());
+  const auto refuse = [&](const std::unique_ptr<Trainer>& other, const char* reason) {
+    const std::vector<float> before = Weights(*other);
+    const Status status = other->RestoreCheckpoint(file.path);
+    INFO(status.ToString());
+    CHECK(status.code() == StatusCode::kFailedPrecondition);
+    CHECK(status.message().find(reason) != std::string::npos);
+    CHECK(SameBits(Weights(*other), before));
+    CHECK(other->step() == 0);
+  };
+  refuse(NewTrainer(options, 5, Tail::kDenseNoBias), "made with the model");
+  refuse(NewTrainer(options, 6), "made with other examples");
+  refuse(NewTrainer(Options(Optimizer::kSgd)), "the optimizer adam, this trainer has sgd");
+  TrainerOptions changed = options;
+  changed.batch_size = 8;
+  refuse(NewTrainer(changed), "batch_size 7, this trainer has 8");
+  changed = options;
+  changed.seed = 99;
+  refuse(NewTrainer(changed), "seed 1, this trainer has 99");
+  changed = options;
+  changed.n_classes = 4;
+  refuse(NewTrainer(changed), "n_classes 3, this trainer has 4");
+  changed = options;
+  changed.validation_fraction = 0.5f;
+  refuse(NewTrainer(changed), "validation_fraction");
+  changed = options;
+  changed.class_names = {"a", "b", "c"};
+  refuse(NewTrainer(changed), "other class names");
+  changed = options;
+  changed.epochs = 50;  // may change: training goes on for longer
+  changed.learning_rate = 0.001f;
+  CHECK(NewTrainer(changed)->RestoreCheckpoint(file.path).ok());
+}
+
+TEST_CASE("checkpoint: the generation before is kept and offered", "[train]") {
+  const TemporaryFile file("generations");
+  const auto trainer = NewTrainer(Options(Optimizer::kAdam));
+  double loss = 0.0;
+  bool done = false;
+  REQUIRE(trainer->SaveCheckpoint(file.path).ok());
+  CHECK_FALSE(file.Exists(".previous"));
+  REQUIRE(trainer->Step(&loss, &done).ok());
+  REQUIRE(trainer->SaveCheckpoint(file.path).ok());
+  CHECK(file.Exists(".previous"));
+  REQUIRE(trainer->Step(&loss, &done).ok());
+  REQUIRE(trainer->SaveCheckpoint(file.path).ok());
+  const std::string good = file.Read();
+  std::string bad = good;
+  bad[bad.size() / 2] ^= 4;
+  file.Write(bad);
+  const auto other = NewTrainer(Options(Optimizer::kAdam));
+  const Status status = other->RestoreCheckpoint(file.path);
+  INFO(status.ToString());
+  CHECK(status.code() == StatusCode::kCorrupt);
+  CHECK(status.message().find("failed its checksum") != std::string::npos);
+  CHECK(status.message().find(".previous', is sound (epoch 0, step 1)") != std::string::npos);
+  CHECK(other->step() == 0);
+  REQUIRE(other->RestoreCheckpoint(file.path + ".previous").ok());
+  CHECK(other->step() == 1);
+  // A save over the damaged file leaves the sound generation where it is.
+  REQUIRE(trainer->SaveCheckpoint(file.path).ok());
+  CHECK(file.Read() == good);
+  const auto third = NewTrainer(Options(Optimizer::kAdam));
+  REQUIRE(third->RestoreCheckpoint(file.path + ".previous").ok());
+  CHECK(third->step() == 1);
+}
+
+TEST_CASE("checkpoint: files that cannot be read or written", "[train]") {
+  const TemporaryFile file("none");
+  const auto trainer = NewTrainer(Options(Optimizer::kAdam));
+  const Status missing = trainer->RestoreCheckpoint(file.path);
+  CHECK(missing.code() == StatusCode::kIo);
+  CHECK(missing.message().find(file.path) != std::string::npos);
+  file.Write("");
+  CHECK(trainer->RestoreCheckpoint(file.path).code() == StatusCode::kCorrupt);
+  file.Write("not a checkpoint at all, but long enough to hold a header of 48 bytes");
+  CHECK(trainer->RestoreCheckpoint(file.path).message().find("not a Topwork checkpoint") !=
+        std::string::npos);
+  CHECK(trainer->SaveCheckpoint("no_such_folder/checkpoint").code() == StatusCode::kIo);
+}
+
+}  // namespace checkpoint_test
+}  // namespace topwork
