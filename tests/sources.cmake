@@ -1,5 +1,44 @@
 # Sources of topwork_tests, relative to tests/.
 set(TEST_SOURCES
+  kernels/ops/batch_to_space_nd_test.cc
+  kernels/ops/bitcast_test.cc
+  kernels/ops/broadcast_args_test.cc
+  kernels/ops/broadcast_to_test.cc
+  kernels/ops/concatenation_test.cc
+  kernels/ops/depth_to_space_test.cc
+  kernels/ops/dynamic_update_slice_test.cc
+  kernels/ops/embedding_lookup_test.cc
+  kernels/ops/expand_dims_test.cc
+  kernels/ops/fill_test.cc
+  kernels/ops/gather_test.cc
+  kernels/ops/gather_nd_test.cc
+  kernels/ops/matrix_diag_test.cc
+  kernels/ops/matrix_set_diag_test.cc
+  kernels/ops/mirror_pad_test.cc
+  kernels/ops/one_hot_test.cc
+  kernels/ops/pack_test.cc
+  kernels/ops/pad_test.cc
+  kernels/ops/padv2_test.cc
+  kernels/ops/range_test.cc
+  kernels/ops/rank_test.cc
+  kernels/ops/reshape_test.cc
+  kernels/ops/reverse_sequence_test.cc
+  kernels/ops/reverse_v2_test.cc
+  kernels/ops/scatter_nd_test.cc
+  kernels/ops/shape_test.cc
+  kernels/ops/slice_test.cc
+  kernels/ops/space_to_batch_nd_test.cc
+  kernels/ops/space_to_depth_test.cc
+  kernels/ops/sparse_to_dense_test.cc
+  kernels/ops/split_test.cc
+  kernels/ops/split_v_test.cc
+  kernels/ops/squeeze_test.cc
+  kernels/ops/strided_copy_test.cc
+  kernels/ops/strided_slice_test.cc
+  kernels/ops/tile_test.cc
+  kernels/ops/transpose_test.cc
+  kernels/ops/unpack_test.cc
+  kernels/ops/where_test.cc
   kernels/cpu/elementwise_test.cc
   kernels/ops/binary_test.cc
   kernels/ops/cast_test.cc

@@ -3,8 +3,9 @@
 // Bit i of a mask is about entry i of begin, end and strides: begin_mask and end_mask leave the
 // bound open, ellipsis_mask stands for all dimensions that the other entries leave over,
 // new_axis_mask inserts a dimension of size 1, shrink_axis_mask takes one index and drops the
-// dimension. `offset`: end counts from begin. Bounds are clamped as TFLite clamps them; an index
-// that is dropped must lie inside.
+// dimension. `offset`: end counts from begin. As in TFLite, bounds are clamped, and an ellipsis
+// stands for at least one dimension (entries that then find none left are ignored). An index whose
+// dimension is dropped must lie inside.
 #include <algorithm>
 
 #include "kernels/ops/indexing.h"
