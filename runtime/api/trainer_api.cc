@@ -15,6 +15,7 @@ using topwork::api::Report;
 struct tw_trainer {
   topwork::Allocator allocator;  // outlives `trainer`, which points to it
   std::unique_ptr<Trainer> trainer;
+  int n_epochs = 0;  // of the options
 };
 
 namespace {
@@ -69,6 +70,7 @@ tw_status tw_trainer_create(const tw_model* model, const tw_trainer_options* opt
   auto created = Trainer::Create(model->model, converted);
   if (!created.ok()) return Report(created.status());
   handle->trainer = std::move(created.value());
+  handle->n_epochs = converted.epochs;
   *out_trainer = handle.release();
   return TW_STATUS_OK;
 }
@@ -105,7 +107,7 @@ tw_status tw_trainer_fit(tw_trainer* trainer, int32_t n_epochs, tw_progress_func
   if (n_epochs < 0) {
     return Report(InvalidArgument("n_epochs is %d; 0 means the option's", n_epochs));
   }
-  if (n_epochs > 0) trainer->trainer->set_epochs(n_epochs);
+  trainer->trainer->set_epochs(n_epochs > 0 ? n_epochs : trainer->n_epochs);
   topwork::EpochCallback callback;
   if (progress != nullptr) {
     callback = [&](const topwork::EpochMetrics& m) {

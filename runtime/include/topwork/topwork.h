@@ -516,16 +516,16 @@ TW_API tw_status tw_trainer_get_input(const tw_trainer* trainer, size_t index,
                                       tw_tensor_info* info);
 
 // Runs the frozen part on the examples and keeps their embeddings; on failure none is added. Labels
-// lie in [0, n_classes). May be called again until training starts. Errors: CANCELLED,
-// OUT_OF_MEMORY (cache_limit_bytes as well), NUMERIC (an embedding is not finite), and what read
-// returns. [one]
+// lie in [0, n_classes). May be called again until training, or an evaluation on examples held
+// back, has begun: FAILED_PRECONDITION from then on. Errors: CANCELLED, OUT_OF_MEMORY
+// (cache_limit_bytes as well), NUMERIC (an embedding is not finite), and what read returns. [one]
 TW_API tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples* examples);
 
 // Trains until n_epochs epochs are done in all (0: options.n_epochs); progress may be NULL. A stop
 // by progress is OK, with what was learnt; training may go on. The result is the same for any
-// number of threads. Errors: FAILED_PRECONDITION or INVALID_ARGUMENT without examples of two
-// classes; CANCELLED after tw_trainer_cancel; NUMERIC: the weights stay as they were before the
-// faulty step. [one]
+// number of threads. Errors: FAILED_PRECONDITION without examples, INVALID_ARGUMENT where all are
+// of one class; CANCELLED after tw_trainer_cancel; NUMERIC: the weights stay as they were before
+// the faulty step. [one]
 TW_API tw_status tw_trainer_fit(tw_trainer* trainer, int32_t n_epochs,
                                 tw_progress_function progress, void* user_data);
 

@@ -1,0 +1,436 @@
+// C API: re-training the last layer.
+#ifdef TW_HAVE_TRAIN
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+#include <topwork/topwork.hpp>
+
+#include "tests/runtime/api/support.h"
+
+namespace topwork {
+namespace api_test {
+namespace {
+
+constexpr int kExamples = 40;
+
+// Images that are bright on the left (class 0) or on the right (class 1).
+struct Pictures {
+  Pictures() : data(kExamples * 64), labels(kExamples) {
+    for (size_t i = 0; i < kExamples; ++i) {
+      labels[i] = static_cast<int64_t>(i % 2);
+      for (size_t k = 0; k < 64; ++k) {
+        const bool bright = (k % 8 < 4) == (labels[i] == 0);
+        data[i * 64 + k] = bright ? 0.5f + static_cast<float>((i * 5 + k) % 8) / 16.0f : 0.0f;
+      }
+    }
+  }
+  tw_examples examples() const {
+    tw_examples e = {};
+    e.struct_size = sizeof(e);
+    e.n_examples = kExamples;
+    e.data = data.data();
+    e.data_bytes = data.size() * sizeof(float);
+    e.dtype = TW_DTYPE_FLOAT32;
+    e.labels = labels.data();
+    return e;
+  }
+  std::vector<float> data;
+  std::vector<int64_t> labels;
+};
+
+tw_trainer_options TwoClasses() {
+  tw_trainer_options options;
+  REQUIRE(tw_trainer_options_init(&options, sizeof(options)) == TW_STATUS_OK);
+  options.n_classes = 2;
+  options.learning_rate = 0.02f;
+  options.n_epochs = 10;
+  options.n_threads = 2;
+  return options;
+}
+
+TrainerPtr MakeTrainer(const tw_model* model, const tw_trainer_options& options) {
+  tw_trainer* trainer = nullptr;
+  const tw_status status = tw_trainer_create(model, &options, &trainer);
+  INFO(tw_last_error());
+  REQUIRE(status == TW_STATUS_OK);
+  return TrainerPtr(trainer);
+}
+
+tw_trainer_info Info(const tw_trainer* trainer) {
+  tw_trainer_info info = {};
+  info.struct_size = sizeof(info);
+  REQUIRE(tw_trainer_get_info(trainer, &info) == TW_STATUS_OK);
+  return info;
+}
+
+int CountEpochs(void* user_data, const tw_trainer_progress* progress) {
+  std::vector<double>& losses = *static_cast<std::vector<double>*>(user_data);
+  losses.push_back(progress->train_loss);
+  return progress->epoch == 3 ? 1 : 0;
+}
+
+// A file name that is gone after the test.
+struct ScratchFile {
+  explicit ScratchFile(const std::string& name)
+      : path((std::filesystem::temp_directory_path() /
+              ("topwork_api_" + name + std::to_string(std::random_device()())))
+                 .string()) {}
+  ~ScratchFile() {
+    (void)std::remove(path.c_str());
+    (void)std::remove((path + ".previous").c_str());
+  }
+  std::string path;
+};
+
+}  // namespace
+
+TEST_CASE("the C API trains, evaluates and exports a new head", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  const char* const names[2] = {"left", "right"};
+  tw_trainer_options options = TwoClasses();
+  options.class_names = names;
+  const TrainerPtr owned = MakeTrainer(model.get(), options);
+  tw_trainer* trainer = owned.get();
+  tw_tensor_info input = {};
+  input.struct_size = sizeof(input);
+  REQUIRE(tw_trainer_get_input(trainer, 0, &input) == TW_STATUS_OK);
+  CHECK(input.bytes == 256);
+  CHECK(std::string(input.name) == "x");
+  CHECK(input.data == nullptr);
+  RequireError(tw_trainer_get_input(trainer, 1, &input), TW_STATUS_INVALID_ARGUMENT, "input 1");
+
+  const Pictures pictures;
+  tw_examples examples = pictures.examples();
+  REQUIRE(tw_trainer_add_examples(trainer, &examples) == TW_STATUS_OK);
+  CHECK(Info(trainer).n_examples == kExamples);
+  std::vector<double> losses;
+  REQUIRE(tw_trainer_fit(trainer, 0, CountEpochs, &losses) == TW_STATUS_OK);
+  CHECK(losses.size() == 3);  // stopped by the callback
+  REQUIRE(tw_trainer_fit(trainer, 0, nullptr, nullptr) == TW_STATUS_OK);
+  CHECK(Info(trainer).n_epochs_done == 10);
+  REQUIRE(tw_trainer_fit(trainer, 12, CountEpochs, &losses) == TW_STATUS_OK);
+  REQUIRE(losses.size() == 5);
+  CHECK(losses[4] < losses[0]);
+  const tw_trainer_info info = Info(trainer);
+  CHECK(info.n_inputs == 1);
+  CHECK(info.n_classes == 2);
+  CHECK(info.n_validation == 8);
+  CHECK(info.head_bytes == static_cast<size_t>(info.n_features * 2 + 2) * sizeof(float));
+  CHECK(info.cache_bytes >= static_cast<size_t>(info.n_features) * kExamples * sizeof(float));
+
+  int64_t confusion[4] = {};
+  tw_evaluation evaluation = {};
+  evaluation.struct_size = sizeof(evaluation);
+  evaluation.confusion = confusion;
+  evaluation.confusion_bytes = sizeof(confusion);
+  REQUIRE(tw_trainer_evaluate(trainer, &examples, &evaluation) == TW_STATUS_OK);
+  CHECK(evaluation.n_examples == kExamples);
+  CHECK(evaluation.top1 > 0.9);
+  CHECK(evaluation.top5 == 1.0);
+  CHECK(evaluation.confusion == confusion);
+  CHECK(confusion[0] + confusion[1] == kExamples / 2);
+  REQUIRE(tw_trainer_evaluate(trainer, nullptr, &evaluation) == TW_STATUS_OK);
+  CHECK(evaluation.n_examples == 8);
+
+  void* bytes = nullptr;
+  size_t n_bytes = 0;
+  REQUIRE(tw_trainer_export_memory(trainer, &bytes, &n_bytes) == TW_STATUS_OK);
+  tw_model* exported = nullptr;
+  const tw_status opened = tw_model_open_memory(bytes, n_bytes, 1, &exported);
+  tw_memory_free(bytes);
+  INFO(tw_last_error());
+  REQUIRE(opened == TW_STATUS_OK);
+  const ModelPtr exported_owner(exported);
+  const char* label = nullptr;
+  REQUIRE(tw_model_get_label(exported, 1, &label) == TW_STATUS_OK);
+  CHECK(std::string(label) == "right");
+  const SessionPtr session = MakeSession(exported);
+  REQUIRE(tw_session_write_input(session.get(), 0, pictures.data.data() + 64, 256) == TW_STATUS_OK);
+  REQUIRE(tw_session_run(session.get()) == TW_STATUS_OK);
+  float scores[2];
+  REQUIRE(tw_session_read_output(session.get(), 0, scores, sizeof(scores)) == TW_STATUS_OK);
+  CHECK(scores[1] > scores[0]);
+}
+
+TEST_CASE("examples are pulled one by one, and the source may fail", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());
+  const Pictures pictures;
+  struct Source {
+    const Pictures* pictures;
+    int64_t fail_at;
+    int n_progress;
+  } source = {&pictures, 7, 0};
+  tw_examples examples = {};
+  examples.struct_size = sizeof(examples);
+  examples.n_examples = kExamples;
+  examples.user_data = &source;
+  examples.read = [](void* user_data, int64_t index, void* const* inputs, size_t n_inputs,
+                     int64_t* out_label) {
+    const Source& s = *static_cast<Source*>(user_data);
+    if (index == s.fail_at || n_inputs != 1) return TW_STATUS_IO;
+    const size_t at = static_cast<size_t>(index);
+    std::memcpy(inputs[0], s.pictures->data.data() + at * 64, 256);
+    *out_label = s.pictures->labels[at];
+    return TW_STATUS_OK;
+  };
+  examples.progress = [](void* user_data, int64_t n_done, int64_t n_total) {
+    static_cast<Source*>(user_data)->n_progress++;
+    return n_done > n_total ? 1 : 0;
+  };
+  RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_IO, "example 7");
+  CHECK(Info(trainer.get()).n_examples == 0);
+  source.fail_at = -1;
+  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
+  CHECK(source.n_progress > 0);
+  CHECK(Info(trainer.get()).n_examples == kExamples);
+  examples.progress = [](void*, int64_t, int64_t) { return 1; };
+  RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_CANCELLED, "");
+  CHECK(Info(trainer.get()).n_examples == kExamples);
+}
+
+TEST_CASE("examples that do not fit are refused", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());
+  Pictures pictures;
+  const auto refuse = [&](const tw_examples& examples, const char* part) {
+    RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_INVALID_ARGUMENT,
+                 part);
+    CHECK(Info(trainer.get()).n_examples == 0);
+  };
+  tw_examples examples = pictures.examples();
+  examples.dtype = TW_DTYPE_INT8;
+  refuse(examples, "'x' is float32");
+  examples = pictures.examples();
+  examples.data_bytes -= 4;
+  refuse(examples, "256 each");
+  examples = pictures.examples();
+  examples.n_examples = std::numeric_limits<int64_t>::max();
+  refuse(examples, "data_bytes");
+  examples.n_examples = -1;
+  refuse(examples, "n_examples is -1");
+  examples = pictures.examples();
+  examples.labels = nullptr;
+  refuse(examples, "labels is NULL");
+  examples.data = nullptr;
+  refuse(examples, "neither data nor read");
+  examples = pictures.examples();
+  examples.struct_size = 0;
+  refuse(examples, "tw_examples.struct_size");
+  pictures.labels[5] = 2;
+  refuse(pictures.examples(), "2");
+  pictures.labels[5] = -1;
+  refuse(pictures.examples(), "-1");
+  pictures.labels[5] = int64_t{1} << 40;
+  refuse(pictures.examples(), "1099511627776");
+}
+
+TEST_CASE("the trainer's options are checked", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  tw_trainer* trainer = nullptr;
+  tw_trainer_options options = TwoClasses();
+  CHECK(options.batch_size == 32);
+  CHECK(options.optimizer == TW_OPTIMIZER_ADAM);
+  CHECK(options.beta2 == 0.999f);
+  options.device = TW_DEVICE_OPENCL;
+  RequireError(tw_trainer_create(model.get(), &options, &trainer), TW_STATUS_UNSUPPORTED, "OpenCL");
+  const auto refuse = [&](const char* part) {
+    RequireError(tw_trainer_create(model.get(), &options, &trainer), TW_STATUS_INVALID_ARGUMENT,
+                 part);
+    options = TwoClasses();
+  };
+  options = TwoClasses();
+  options.optimizer = static_cast<tw_optimizer>(9);
+  refuse("optimizer 9");
+  options.head_init = static_cast<tw_head_init>(3);
+  refuse("head_init 3");
+  options.head_init = TW_HEAD_INIT_SHIPPED;
+  refuse("10 classes");
+  options.n_classes = 1;
+  refuse("1 class");
+  options.n_classes = -2;
+  refuse("n_classes is -2");
+  options.n_classes = int64_t{1} << 40;
+  refuse("n_classes");
+  const char* const names[2] = {"a", nullptr};
+  options.class_names = names;
+  refuse("class_names[1] is NULL");
+  options.class_names = names;
+  options.n_classes = 0;
+  refuse("n_classes, which is 0");
+  options.learning_rate = std::nanf("");
+  refuse("learning_rate");
+  options.struct_size = 1;
+  refuse("tw_trainer_options.struct_size");
+  CHECK(trainer == nullptr);
+  RegisterTestOps();
+  RequireError(tw_trainer_create(OpenModel(kScaleModel).get(), nullptr, &trainer),
+               TW_STATUS_UNSUPPORTED, "");
+  REQUIRE(tw_trainer_create(model.get(), nullptr, &trainer) == TW_STATUS_OK);
+  CHECK(Info(TrainerPtr(trainer).get()).n_classes == 10);
+}
+
+TEST_CASE("a trainer says when it is used in the wrong order", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  tw_trainer_options options = TwoClasses();
+  options.validation_fraction = 0;
+  const TrainerPtr trainer = MakeTrainer(model.get(), options);
+  RequireError(tw_trainer_fit(trainer.get(), 0, nullptr, nullptr), TW_STATUS_FAILED_PRECONDITION,
+               "no examples");
+  RequireError(tw_trainer_fit(trainer.get(), -1, nullptr, nullptr), TW_STATUS_INVALID_ARGUMENT,
+               "n_epochs is -1");
+  const Pictures pictures;
+  tw_examples examples = pictures.examples();
+  examples.n_examples = 1;
+  examples.data_bytes = 256;
+  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
+  RequireError(tw_trainer_fit(trainer.get(), 0, nullptr, nullptr), TW_STATUS_INVALID_ARGUMENT,
+               "one class");
+  examples = pictures.examples();
+  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
+  tw_evaluation evaluation = {};
+  evaluation.struct_size = sizeof(evaluation);
+  RequireError(tw_trainer_evaluate(trainer.get(), nullptr, &evaluation),
+               TW_STATUS_FAILED_PRECONDITION, "validation");
+  int64_t confusion[4];
+  evaluation.confusion = confusion;
+  evaluation.confusion_bytes = 31;
+  RequireError(tw_trainer_evaluate(trainer.get(), &examples, &evaluation),
+               TW_STATUS_INVALID_ARGUMENT, "2 classes need 32");
+  evaluation.struct_size = 4;
+  RequireError(tw_trainer_evaluate(trainer.get(), &examples, &evaluation),
+               TW_STATUS_INVALID_ARGUMENT, "tw_evaluation.struct_size");
+  REQUIRE(tw_trainer_fit(trainer.get(), 1, nullptr, nullptr) == TW_STATUS_OK);
+  RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_FAILED_PRECONDITION,
+               "training has begun");
+  tw_status cancelled = TW_STATUS_INTERNAL;
+  std::thread([&] { cancelled = tw_trainer_cancel(trainer.get()); }).join();
+  CHECK(cancelled == TW_STATUS_OK);
+  RequireError(tw_trainer_fit(trainer.get(), 0, nullptr, nullptr), TW_STATUS_CANCELLED,
+               "cancelled");
+  CHECK(tw_trainer_fit(trainer.get(), 0, nullptr, nullptr) == TW_STATUS_OK);
+}
+
+TEST_CASE("a training run goes on from its checkpoint", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  const Pictures pictures;
+  const tw_examples examples = pictures.examples();
+  const ScratchFile checkpoint("checkpoint"), first_model("first"), second_model("second");
+  const TrainerPtr first = MakeTrainer(model.get(), TwoClasses());
+  REQUIRE(tw_trainer_add_examples(first.get(), &examples) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_fit(first.get(), 4, nullptr, nullptr) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_save(first.get(), checkpoint.path.c_str()) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_fit(first.get(), 10, nullptr, nullptr) == TW_STATUS_OK);
+
+  const TrainerPtr second = MakeTrainer(model.get(), TwoClasses());
+  RequireError(tw_trainer_restore(second.get(), "there is no such file"), TW_STATUS_IO,
+               "there is no such file");
+  REQUIRE(tw_trainer_add_examples(second.get(), &examples) == TW_STATUS_OK);
+  const tw_status restored = tw_trainer_restore(second.get(), checkpoint.path.c_str());
+  INFO(tw_last_error());
+  REQUIRE(restored == TW_STATUS_OK);
+  CHECK(Info(second.get()).n_epochs_done == 4);
+  REQUIRE(tw_trainer_fit(second.get(), 10, nullptr, nullptr) == TW_STATUS_OK);
+
+  void* bytes[2] = {};
+  size_t n_bytes[2] = {};
+  REQUIRE(tw_trainer_export_memory(first.get(), &bytes[0], &n_bytes[0]) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_export_memory(second.get(), &bytes[1], &n_bytes[1]) == TW_STATUS_OK);
+  const bool same = n_bytes[0] == n_bytes[1] && std::memcmp(bytes[0], bytes[1], n_bytes[0]) == 0;
+  tw_memory_free(bytes[0]);
+  tw_memory_free(bytes[1]);
+  CHECK(same);
+
+  REQUIRE(tw_trainer_export_file(first.get(), first_model.path.c_str()) == TW_STATUS_OK);
+  tw_model* opened = nullptr;
+  REQUIRE(tw_model_open_file(first_model.path.c_str(), &opened) == TW_STATUS_OK);
+  tw_model_free(opened);
+  RequireError(tw_trainer_export_file(first.get(), "/no/such/folder/m.tflite"), TW_STATUS_IO,
+               "/no/such/folder/m.tflite");
+  RequireError(tw_trainer_save(first.get(), "/no/such/folder/c"), TW_STATUS_IO,
+               "/no/such/folder/c");
+}
+
+TEST_CASE("the head is described, in the model and in the trainer", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  char* text = nullptr;
+  REQUIRE(tw_model_describe(model.get(), &text) == TW_STATUS_OK);
+  const TextPtr model_text(text);
+  const nlohmann::json head = nlohmann::json::parse(text)["head"];
+  CHECK(head["op"] == "FULLY_CONNECTED");
+  CHECK(head["n_classes"] == 10);
+  CHECK(head["tail"] == std::vector<std::string>{"SOFTMAX"});
+  const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());
+  REQUIRE(tw_trainer_describe(trainer.get(), &text) == TW_STATUS_OK);
+  const TextPtr trainer_text(text);
+  const nlohmann::json json = nlohmann::json::parse(text);
+  CHECK(json["n_features"] == head["n_features"]);
+  CHECK(json["n_new_classes"] == 2);
+  CHECK(json["class_names"].empty());
+}
+
+TEST_CASE("limits of a trainer are kept", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  const Pictures pictures;
+  tw_trainer_options options = TwoClasses();
+  options.cache_limit_bytes = 100;
+  const TrainerPtr trainer = MakeTrainer(model.get(), options);
+  const tw_examples examples = pictures.examples();
+  RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_OUT_OF_MEMORY, "100");
+  options = TwoClasses();
+  options.memory_limit_bytes = 100;
+  tw_trainer* none = nullptr;
+  RequireError(tw_trainer_create(model.get(), &options, &none), TW_STATUS_OUT_OF_MEMORY, "100");
+}
+
+TEST_CASE("C++: a trainer trains, judges and exports", "[api][train]") {
+  const Pictures pictures;
+  const ModelPtr c_model = OpenModel(kDigitsModel);
+  void* bytes = nullptr;
+  size_t n_bytes = 0;
+  REQUIRE(tw_trainer_export_memory(MakeTrainer(c_model.get(), TwoClasses()).get(), &bytes,
+                                   &n_bytes) == TW_STATUS_OK);
+  const tw::Result<tw::Model> model = tw::Model::OpenMemory(bytes, n_bytes);
+  tw_memory_free(bytes);
+  REQUIRE(model.ok());
+  tw::TrainerOptions options;
+  options.learning_rate = 0.02f;
+  tw::Result<tw::Trainer> trainer = tw::Trainer::Create(*model, options);
+  REQUIRE(trainer.ok());
+  CHECK(trainer->Input(0)->size<float>() == 64);
+  REQUIRE(trainer->AddExamples(tw::Examples(pictures.data, pictures.labels)).ok());
+  int n_epochs = 0;
+  REQUIRE(trainer->Fit(15, [&](const tw_trainer_progress&) { return ++n_epochs < 12; }).ok());
+  CHECK(n_epochs == 12);
+  CHECK(trainer->Info()->n_epochs_done == 12);
+  const tw::Result<tw::Evaluation> held_back = trainer->Evaluate();
+  REQUIRE(held_back.ok());
+  CHECK(held_back->n_examples == 8);
+  const tw::Examples again(kExamples, [&](int64_t i, void* const* inputs, size_t) {
+    std::memcpy(inputs[0], pictures.data.data() + i * 64, 256);
+    return pictures.labels[static_cast<size_t>(i)];
+  });
+  const tw::Result<tw::Evaluation> all = trainer->Evaluate(again);
+  REQUIRE(all.ok());
+  CHECK(all->top1 > 0.9);
+  CHECK(all->matrix.size() == 4);
+  CHECK(all->matrix[0] + all->matrix[1] == 20);
+  const tw::Examples broken(2, [](int64_t, void* const*, size_t) { return -1; });
+  CHECK(trainer->Evaluate(broken).status().code() == TW_STATUS_CANCELLED);
+  CHECK(trainer->Export()->size() > 1000);
+  CHECK(trainer->Describe().ok());
+  CHECK(trainer->ExportFile("/no/such/folder/m.tflite").code() == TW_STATUS_IO);
+  CHECK(trainer->Save("/no/such/folder/c").code() == TW_STATUS_IO);
+  CHECK(trainer->Restore("/no/such/folder/c").code() == TW_STATUS_IO);
+  CHECK(trainer->Cancel().ok());
+  CHECK(trainer->Fit(20).code() == TW_STATUS_CANCELLED);
+}
+
+}  // namespace api_test
+}  // namespace topwork
+#endif
