@@ -38,6 +38,8 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
     step.scratch_bytes = context.scratch_bytes();
     step.variant = context.variant();
     step.fused = work.fused;
+    step.backend = work.backend;
+    step.reason = work.reason;
     step.file_index = work.op.file_index;
     step.where = context.Where();
     plan->scratch_bytes = std::max(plan->scratch_bytes, AlignUp(step.scratch_bytes));
@@ -112,6 +114,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   TW_RETURN_IF_ERROR(InferAndFold(&graph));
   RemoveDeadOps(&graph);
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
+  AssignBackends(options.backends, &graph);
 
   auto plan = std::make_shared<Plan>();
   plan->model = std::move(model);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/plan/prepare.h"
-#include "runtime/plan/step_run.h"
 #include "runtime/plan/work_graph.h"
 
 namespace topwork {
@@ -62,7 +61,7 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
   run.scratch = scratch.as<uint8_t>();
   run.pool = &pool;
   run.cpu = graph->cpu;
-  TW_RETURN_IF_ERROR(RunStep(*op.def, run, context.Where()));
+  TW_RETURN_IF_ERROR(CpuBackend().Run(*op.def, run, context.Where()));
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     const size_t v = static_cast<size_t>(op.outputs[i]);
     graph->views[v].shape = out_views[i].shape;

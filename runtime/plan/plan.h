@@ -12,6 +12,7 @@
 
 #include "models/format/graph.h"
 #include "models/format/model.h"
+#include "runtime/backend/backend.h"
 #include "runtime/base/buffer.h"
 
 namespace topwork {
@@ -26,11 +27,11 @@ struct PlanOptions {
   int max_threads = 1;
   const CpuKernels* cpu = nullptr;  // null: BestCpuKernels()
   size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
+  // In order of preference; the CPU need not be named, it takes what is left.
+  std::vector<const Backend*> backends;
   bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
   const Allocator* allocator = nullptr;  // null: DefaultAllocator()
 };
-
-enum class BackendKind : uint8_t { kCpu = 0, kOpenCl = 1 };
 
 struct PlanValue {
   std::string name;
@@ -56,7 +57,7 @@ struct Step {
   std::shared_ptr<OpState> state;
   std::vector<std::shared_ptr<const Buffer>> packed;
   size_t scratch_bytes = 0;
-  BackendKind backend = BackendKind::kCpu;
+  const Backend* backend = nullptr;
   const char* variant = "";
   std::string reason;  // why it is not on a better backend; empty when it is
   std::string fused;   // what was fused into it: "RELU6, PAD"

@@ -5,10 +5,6 @@
 namespace topwork {
 namespace {
 
-const char* BackendName(BackendKind backend) {
-  return backend == BackendKind::kOpenCl ? "opencl" : "cpu";
-}
-
 // Where the value's memory is: "@4096", "in #12 +256" (a view), "constant", "run time".
 std::string Place(const Plan& plan, int v) {
   if (v < 0) return "none";
@@ -29,7 +25,7 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
   json->Key("file_index");
   json->Int(step.file_index);
   json->Key("backend");
-  json->String(BackendName(step.backend));
+  json->String(step.backend->name());
   json->Key("variant");
   json->String(step.variant);
   json->Key("fused");
@@ -72,9 +68,9 @@ std::string PrintPlan(const Plan& plan) {
         v < 0 ? "" : plan.values[static_cast<size_t>(v)].view.shape.ToString();
     std::string note = step.fused.empty() ? "" : "+" + step.fused;
     if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
-    text += StrFormat("%4zu %-24s %-7s %-20s %-20s %-28s %s\n", s, step.def->name,
-                      BackendName(step.backend), step.variant, shape.c_str(),
-                      Place(plan, v).c_str(), note.c_str());
+    text +=
+        StrFormat("%4zu %-24s %-7s %-20s %-20s %-28s %s\n", s, step.def->name, step.backend->name(),
+                  step.variant, shape.c_str(), Place(plan, v).c_str(), note.c_str());
   }
   for (const Op& op : plan.deferred) {
     text += StrFormat("%4s %-24s prepared while running: a shape depends on the data\n", "-",

@@ -3,6 +3,7 @@ set(PLAN_SOURCES
   prepare.cc
   fold.cc
   fuse.cc
+  assign_backends.cc
   memory.cc
   alias.cc
   build_plan.cc

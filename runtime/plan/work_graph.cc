@@ -130,7 +130,7 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
     }
   }
   for (const Op& op : source.ops) {
-    graph.ops.push_back({op, "", false});
+    graph.ops.push_back({op, "", false, nullptr, ""});
     // Applications register custom operators when they like: looked up anew for every plan.
     if (op.code == OpCode::kCustom) graph.ops.back().op.def = FindCustomOp(op.custom_name);
   }

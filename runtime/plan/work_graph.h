@@ -18,6 +18,8 @@ struct WorkOp {
   Op op;
   std::string fused;  // names of the operators fused into it, "RELU6, PAD"
   bool dead = false;
+  const Backend* backend = nullptr;
+  std::string reason;  // why a preferred backend did not take it
 };
 
 struct WorkGraph {
@@ -56,6 +58,9 @@ void RemoveDeadOps(WorkGraph* graph);
 // Prepares every op for its shapes, and computes what is already known (constants, shapes). Sets
 // first_deferred. Refuses operators that are not supported, all of them in one message.
 Status InferAndFold(WorkGraph* graph);
+
+// Gives every op its backend, the first of the list that can run it, else the CPU; see backend.h.
+void AssignBackends(const std::vector<const Backend*>& backends, WorkGraph* graph);
 
 // The fusion passes; shapes must have been inferred. Each keeps the outputs' values unchanged up to
 // rounding.

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "runtime/plan/prepare.h"
-#include "runtime/plan/step_run.h"
 
 namespace topwork {
 
-DeferredRunner::DeferredRunner(const Plan& plan, const Allocator& allocator, const CpuKernels& cpu)
-    : allocator_(allocator), cpu_(cpu), buffers_(plan.values.size()) {}
+DeferredRunner::DeferredRunner(const Plan& plan, const Allocator& allocator, const CpuKernels& cpu,
+                               size_t limit_bytes)
+    : allocator_(allocator), cpu_(cpu), limit_bytes_(limit_bytes), buffers_(plan.values.size()) {}
 
 size_t DeferredRunner::bytes() const {
   size_t total = 0;
@@ -62,6 +62,13 @@ Status DeferredRunner::RunOp(const Plan& plan, const Op& op, ThreadPool* pool,
     Buffer& buffer = buffers_[static_cast<size_t>(v)];
     const size_t bytes = std::max<size_t>(view(v)->bytes(), 1);
     if (buffer.size() < bytes) {
+      const size_t total = this->bytes() - buffer.size() + bytes;
+      if (limit_bytes_ != 0 && total > limit_bytes_) {
+        return OutOfMemory(
+            "%s: its output of shape %s brings the run to %zu bytes, the memory limit "
+            "leaves %zu",
+            context.Where().c_str(), view(v)->shape.ToString().c_str(), total, limit_bytes_);
+      }
       TW_ASSIGN_OR_RETURN(buffer, Buffer::Allocate(bytes, context.Where().c_str(), allocator_));
     }
     view(v)->data = buffer.data();
@@ -77,7 +84,7 @@ Status DeferredRunner::RunOp(const Plan& plan, const Op& op, ThreadPool* pool,
   run.scratch = scratch.as<uint8_t>();
   run.pool = pool;
   run.cpu = &cpu_;
-  return RunStep(*op.def, run, context.Where());
+  return CpuBackend().Run(*op.def, run, context.Where());
 }
 
 }  // namespace topwork

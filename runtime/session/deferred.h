@@ -12,7 +12,9 @@ namespace topwork {
 
 class DeferredRunner {
  public:
-  DeferredRunner(const Plan& plan, const Allocator& allocator, const CpuKernels& cpu);
+  // `limit_bytes`: for all tensors together; 0: none.
+  DeferredRunner(const Plan& plan, const Allocator& allocator, const CpuKernels& cpu,
+                 size_t limit_bytes);
   // Runs all deferred ops; fills shape and data of their outputs in *views. The tensors stay valid
   // until the next Run.
   Status Run(const Plan& plan, ThreadPool* pool, std::atomic<bool>* cancel,
@@ -23,6 +25,7 @@ class DeferredRunner {
   Status RunOp(const Plan& plan, const Op& op, ThreadPool* pool, std::vector<TensorView>* views);
   const Allocator& allocator_;
   const CpuKernels& cpu_;
+  const size_t limit_bytes_;
   std::vector<Buffer> buffers_;  // by value index
 };
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "ports/port.h"
-#include "runtime/plan/step_run.h"
 #include "runtime/session/deferred.h"
 
 namespace topwork {
@@ -192,9 +191,15 @@ Status Session::Prepare() {
     for (int v : plan_->inputs) {
       impl.wanted_shapes.push_back(plan_->values[static_cast<size_t>(v)].view.shape);
     }
-    impl.deferred.reset(plan_->deferred.empty()
-                            ? nullptr
-                            : new DeferredRunner(*plan_, *options_.allocator, *options_.cpu));
+    const size_t planned =
+        plan_->arena_bytes + plan_->scratch_bytes + plan_->packed_bytes + plan_->owned_bytes;
+    // At least one byte is left, for 0 would mean no limit.
+    const size_t limit = options_.memory_limit_bytes == 0
+                             ? 0
+                             : std::max<size_t>(1, options_.memory_limit_bytes - planned);
+    impl.deferred.reset(plan_->deferred.empty() ? nullptr
+                                                : new DeferredRunner(*plan_, *options_.allocator,
+                                                                     *options_.cpu, limit));
   }
   if (impl.rebind) {
     impl.BindValues(*plan_);
@@ -308,13 +313,13 @@ Status Session::Run() {
     }
     const Step& step = plan_->steps[s];
     const int64_t start = profiling ? port::NowNanos() : 0;
-    TW_RETURN_IF_ERROR(RunStep(*step.def, impl.steps[s].context, step.where));
+    TW_RETURN_IF_ERROR(step.backend->Run(*step.def, impl.steps[s].context, step.where));
     if (!profiling) continue;
     StepProfile profile;
     profile.step = static_cast<int>(s);
     profile.op = step.def->name;
     profile.variant = step.variant;
-    profile.backend = "cpu";
+    profile.backend = step.backend->name();
     if (!step.outputs.empty() && step.outputs[0] >= 0) {
       profile.output_name = plan_->values[static_cast<size_t>(step.outputs[0])].name.c_str();
     }

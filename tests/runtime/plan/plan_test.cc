@@ -212,6 +212,41 @@ TEST_CASE("plan: fp16 weights are folded and only their packed form is kept", "[
   CHECK(n_packed >= 1);
 }
 
+TEST_CASE("plan: the first backend that can run an operator gets it, the others' reasons are kept",
+          "[plan]") {
+  // Takes everything but convolutions, and computes on the CPU.
+  class Picky final : public Backend {
+   public:
+    const char* name() const override { return "picky"; }
+    std::string WhyNot(const OpDef& def, const OpParams&,
+                       Span<const TensorView* const> inputs) const override {
+      if (inputs.empty() || inputs[0] == nullptr) return "no input";
+      return std::strcmp(def.name, "CONV_2D") == 0 ? "convolutions bore it" : "";
+    }
+    Status Run(const OpDef& def, const RunContext& context,
+               const std::string& where) const override {
+      return CpuBackend().Run(def, context, where);
+    }
+  };
+  const Picky picky;
+  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
+  REQUIRE(file != nullptr);
+  const auto model = Model::OpenMemory(file->data, file->size, false);
+  PlanOptions options;
+  options.backends = {&picky};
+  const auto plan = BuildPlan(model.value(), options);
+  REQUIRE(plan.status().ToString() == "OK");
+  int n_conv = 0;
+  for (const Step& step : (*plan)->steps) {
+    const bool conv = std::strcmp(step.def->name, "CONV_2D") == 0;
+    n_conv += conv;
+    CHECK(std::string(step.backend->name()) == (conv ? "cpu" : "picky"));
+    CHECK((step.reason == "not on picky: convolutions bore it") == conv);
+  }
+  CHECK(n_conv > 0);
+  CHECK(PrintPlan(**plan).find("convolutions bore it") != std::string::npos);
+}
+
 TEST_CASE("plan: the memory limit is kept at planning time", "[plan]") {
   const OpCase op_case = Cases("model_residual")[0];
   const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);

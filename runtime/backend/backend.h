@@ -1,0 +1,38 @@
+// Backend: the seam between a plan and what computes it.
+//
+// The planner asks each backend of its list in turn whether it can run an operator; the first that
+// can gets it, and the CPU, last in every list, takes what nobody else wants. A backend declines at
+// plan time only: what it accepted it must run, or fail with a Status.
+#ifndef TOPWORK_RUNTIME_BACKEND_BACKEND_H_
+#define TOPWORK_RUNTIME_BACKEND_BACKEND_H_
+
+#include <string>
+
+#include "kernels/kernel.h"
+
+namespace topwork {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // "cpu": in plans, profiles and messages. A literal.
+  virtual const char* name() const = 0;
+
+  // Empty when it can run the operator on these inputs (null where left out), otherwise the reason
+  // why not, for the printed plan. Called with the shapes of the plan being built.
+  virtual std::string WhyNot(const OpDef& def, const OpParams& params,
+                             Span<const TensorView* const> inputs) const = 0;
+
+  // Runs one operator. `where` names it and goes in front of a failure's message.
+  virtual Status Run(const OpDef& def, const RunContext& context,
+                     const std::string& where) const = 0;
+};
+
+// The CPU: calls OpDef::run_cpu with the instruction set of the context. Lives as long as the
+// process.
+const Backend& CpuBackend();
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_BACKEND_BACKEND_H_

@@ -1,0 +1,3 @@
+set(BACKEND_SOURCES
+  cpu/cpu_backend.cc
+)

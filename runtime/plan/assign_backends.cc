@@ -1,0 +1,27 @@
+// AssignBackends: the first backend that can run an operator gets it; the others' reasons are kept.
+#include "runtime/plan/work_graph.h"
+
+namespace topwork {
+
+void AssignBackends(const std::vector<const Backend*>& backends, WorkGraph* graph) {
+  for (WorkOp& work : graph->ops) {
+    std::vector<const TensorView*> inputs;
+    for (int v : work.op.inputs) {
+      inputs.push_back(v < 0 ? nullptr : &graph->views[static_cast<size_t>(v)]);
+    }
+    work.backend = &CpuBackend();
+    work.reason.clear();
+    for (const Backend* backend : backends) {
+      const std::string why_not =
+          backend->WhyNot(*work.op.def, work.op.params, {inputs.data(), inputs.size()});
+      if (why_not.empty()) {
+        work.backend = backend;
+        break;
+      }
+      work.reason += (work.reason.empty() ? "" : "; ") + std::string("not on ") + backend->name() +
+                     ": " + why_not;
+    }
+  }
+}
+
+}  // namespace topwork
