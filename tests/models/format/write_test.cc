@@ -250,7 +250,8 @@ TEST_CASE("export: no dead weights remain in the file", "[format]") {
     Export(*model, Replacement(*model, MakeHead(2, 8)), &small);
     Export(*model, Replacement(*model, MakeHead(200, 8)), &large);
     const size_t growth = large.size() - small.size();
-    CHECK(growth >= 198 * 9 * sizeof(float));
+    // Up to alignment.
+    CHECK(growth + 64 >= 198 * 9 * sizeof(float));
     CHECK(growth <= 198 * 9 * sizeof(float) + 64);
   }
   const auto half = test::OpenBytes(test::ClassifierBytes(Tail::kDenseHalf));

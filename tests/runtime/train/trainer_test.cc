@@ -284,8 +284,8 @@ TEST_CASE("trainer: a loss that is not finite stops with the weights of the step
   options.learning_rate = 1e6f;
   options.validation_fraction = 0.0f;
   const auto trainer = NewTrainer(model, options);
-  const float features[] = {1e15f, 0, 0, 0, 0, 0, 0, 0, -1e15f, 1, 1, 1, 1, 1, 1, 1,
-                            1e15f, 0, 0, 0, 1, 0, 0, 0, -1e15f, 1, 2, 1, 1, 1, 1, 1};
+  const float features[] = {1e17f, 0, 0, 0, 0, 0, 0, 0, -1e17f, 1, 1, 1, 1, 1, 1, 1,
+                            1e17f, 0, 0, 0, 1, 0, 0, 0, -1e17f, 1, 2, 1, 1, 1, 1, 1};
   const int32_t labels[] = {0, 1, 1, 0};
   REQUIRE(trainer->AddFeatures(features, labels, 4).ok());
   double loss = 0.0;
