@@ -15,7 +15,7 @@ namespace topwork {
 namespace test {
 namespace {
 
-using Outputs = std::vector<std::vector<uint8_t>>;  // bytes of every output
+using OutputBytes = std::vector<std::vector<uint8_t>>;  // bytes of every output
 
 // One way to run the cases; keeps the session for cases that continue it.
 class CaseRunner {
@@ -48,7 +48,7 @@ class CaseRunner {
   }
 
   // What is wrong with the outputs; empty when they agree with the reference.
-  std::string Compare(const testing::OpCase& test_case, Outputs* bytes) const {
+  std::string Compare(const testing::OpCase& test_case, OutputBytes* bytes) const {
     if (static_cast<size_t>(session_->n_outputs()) != test_case.outputs.size()) {
       return "another number of outputs";
     }
@@ -111,8 +111,8 @@ class CaseRunner {
 };
 
 // Runs all cases one way; the outputs' bytes go to *bytes, case by case.
-void RunAll(const std::vector<testing::OpCase>& cases, const SessionOptions& options,
-            std::vector<Outputs>* bytes) {
+void RunCasesOneWay(const std::vector<testing::OpCase>& cases, const SessionOptions& options,
+                    std::vector<OutputBytes>* bytes) {
   CaseRunner runner(options);
   bytes->resize(cases.size());
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -146,11 +146,11 @@ void RunOpCases(const char* name) {
       SessionOptions options;
       options.cpu = tables[t];
       options.optimize = optimize;
-      std::vector<Outputs> one, four;
+      std::vector<OutputBytes> one, four;
       options.n_threads = 1;
-      RunAll(cases, options, &one);
+      RunCasesOneWay(cases, options, &one);
       options.n_threads = 4;
-      RunAll(cases, options, &four);
+      RunCasesOneWay(cases, options, &four);
       for (size_t i = 0; i < cases.size(); ++i) {
         INFO("case " << cases[i].name << " on " << tables[t]->isa);
         const bool same_bytes = one[i] == four[i];

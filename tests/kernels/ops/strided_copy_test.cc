@@ -11,7 +11,7 @@ namespace topwork {
 namespace test {
 namespace {
 
-struct Box {
+struct CopyBox {
   std::vector<int64_t> n, src, dst;  // outermost first
   int64_t element = 1;
   int64_t src_offset = 0;
@@ -20,9 +20,9 @@ struct Box {
 
 // A source of random dimensions, read through a random permutation with reversed and repeated
 // dimensions, written densely.
-Box RandomBox(std::mt19937* random, int rank, int largest, int64_t element) {
+CopyBox RandomCopyBox(std::mt19937* random, int rank, int largest, int64_t element) {
   const auto pick = [&](int n) { return static_cast<int>((*random)() % static_cast<uint32_t>(n)); };
-  Box box;
+  CopyBox box;
   box.element = element;
   std::vector<int> order;
   for (int d = 0; d < rank; ++d) order.push_back(d);
@@ -57,7 +57,7 @@ Box RandomBox(std::mt19937* random, int rank, int largest, int64_t element) {
   return box;
 }
 
-std::vector<uint8_t> Expected(const Box& box, const std::vector<uint8_t>& source) {
+std::vector<uint8_t> CopiedOneByOne(const CopyBox& box, const std::vector<uint8_t>& source) {
   std::vector<uint8_t> result(static_cast<size_t>(box.dst_bytes));
   for (int64_t at = 0; at < box.dst_bytes; at += box.element) {
     int64_t from = box.src_offset;
@@ -71,7 +71,8 @@ std::vector<uint8_t> Expected(const Box& box, const std::vector<uint8_t>& source
   return result;
 }
 
-std::vector<uint8_t> Copied(const Box& box, const std::vector<uint8_t>& source, int n_threads) {
+std::vector<uint8_t> CopiedByPlan(const CopyBox& box, const std::vector<uint8_t>& source,
+                                  int n_threads) {
   StridedCopy copy(box.element);
   for (size_t d = 0; d < box.n.size(); ++d) copy.AddDim(box.n[d], box.src[d], box.dst[d]);
   copy.set_src_offset(box.src_offset);
@@ -82,12 +83,12 @@ std::vector<uint8_t> Copied(const Box& box, const std::vector<uint8_t>& source, 
   return result;
 }
 
-void CheckBox(const Box& box) {
+void CheckCopyBox(const CopyBox& box) {
   std::vector<uint8_t> source(static_cast<size_t>(box.src_bytes));
   for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<uint8_t>(i * 7 + i / 251);
-  const std::vector<uint8_t> expected = Expected(box, source);
-  const bool one = Copied(box, source, 1) == expected;
-  const bool three = Copied(box, source, 3) == expected;
+  const std::vector<uint8_t> expected = CopiedOneByOne(box, source);
+  const bool one = CopiedByPlan(box, source, 1) == expected;
+  const bool three = CopiedByPlan(box, source, 3) == expected;
   CHECK(one);
   CHECK(three);
 }
@@ -100,7 +101,7 @@ TEST_CASE("strided copy: random boxes", "[ops]") {
     for (int rank = 0; rank <= 8; ++rank) {
       for (int round = 0; round < 20; ++round) {
         INFO("element " << element << ", rank " << rank << ", round " << round);
-        CheckBox(RandomBox(&random, rank, rank > 4 ? 3 : 9, element));
+        CheckCopyBox(RandomCopyBox(&random, rank, rank > 4 ? 3 : 9, element));
       }
     }
   }
@@ -112,21 +113,25 @@ TEST_CASE("strided copy: boxes that are cut into tasks", "[ops]") {
     for (int rank = 1; rank <= 3; ++rank) {
       for (int round = 0; round < 4; ++round) {
         INFO("element " << element << ", rank " << rank << ", round " << round);
-        CheckBox(RandomBox(&random, rank, rank == 1 ? 300000 : rank == 2 ? 600 : 70, element));
+        CheckCopyBox(RandomCopyBox(&random, rank,
+                                   rank == 1   ? 300000
+                                   : rank == 2 ? 600
+                                               : 70,
+                                   element));
       }
     }
   }
 }
 
 TEST_CASE("strided copy: long rows are cut into pieces", "[ops]") {
-  Box box;
+  CopyBox box;
   box.n = {3, 200001};
   box.src = {200101, 1};
   box.dst = {200001, 1};
   box.src_offset = 17;
   box.src_bytes = 3 * 200101;
   box.dst_bytes = 3 * 200001;
-  CheckBox(box);
+  CheckCopyBox(box);
 }
 
 TEST_CASE("strided copy: nothing to copy", "[ops]") {
