@@ -48,11 +48,13 @@ set(TEST_SOURCES
   kernels/ops/unary_test.cc
   meta/embedded_test.cc
   meta/reporter_samples_test.cc
+  models/format/malformed_ops_test.cc
   models/format/malformed_test.cc
   models/format/mutation_test.cc
   models/format/open_test.cc
   models/format/pack_cache_test.cc
   models/format/printable_test.cc
+  models/format/run_mutation_test.cc
   models/format/shared_models_test.cc
   models/zoo/golden_models_test.cc
   models/format/write_test.cc

@@ -1,0 +1,84 @@
+// Every byte of a model changed, then planned and run: what the verifier lets pass must be refused
+// by an operator's prepare, or run without touching foreign memory. Meant for the sanitizers.
+#include <catch2/catch.hpp>
+
+#include "runtime/session/session.h"
+#include "tests/support/model_builder.h"
+
+namespace topwork {
+namespace test {
+namespace {
+
+// Operators whose constants are indices, axes, sizes and shapes.
+Bytes IndexModel() {
+  ModelSpec spec;
+  const auto ints = [&spec](const char* name, const std::vector<int32_t>& values) {
+    return spec.AddConstant(name, DType::kInt32, {static_cast<int32_t>(values.size())},
+                            ToBytes(values));
+  };
+  const int x = spec.AddInput("x", DType::kFloat32, {2, 6});
+  int last = x;
+  const auto add = [&](OpCode code, std::vector<int32_t> inputs, std::vector<int32_t> shape,
+                       const OptionsSpec& options = OptionsSpec()) {
+    const int out = spec.AddTensor(OpCodeName(code), DType::kFloat32, std::move(shape));
+    spec.AddOp(code, std::move(inputs), {out}, options);
+    last = out;
+  };
+  add(OpCode::kReshape, {last, ints("shape", {3, 4})}, {3, 4});
+  add(OpCode::kTranspose, {last, ints("perm", {1, 0})}, {4, 3});
+  add(OpCode::kGather, {last, ints("indices", {3, 0, 2})}, {3, 3}, OptionsSpec(kGatherOptions));
+  add(OpCode::kStridedSlice,
+      {last, ints("begin", {0, 2}), ints("end", {3, -4}), ints("strides", {2, -1})}, {2, 3},
+      OptionsSpec(kStridedSliceOptions).Int(0, 1));
+  const int pads = spec.AddConstant("pads", DType::kInt32, {2, 2}, ToBytes<int32_t>({1, 0, 0, 2}));
+  add(OpCode::kPad, {last, pads}, {3, 5});
+  add(OpCode::kMean, {last, ints("axis", {0})}, {1, 5}, OptionsSpec(kReducerOptions).Byte(0, 1));
+  add(OpCode::kTile, {last, ints("multiples", {2, 1})}, {2, 5});
+  add(OpCode::kConcatenation, {last, x}, {2, 11}, OptionsSpec(kConcatenationOptions).Int(0, 1));
+  const int sizes = ints("sizes", {4, -1});
+  const int axis = spec.AddConstant("axis", DType::kInt32, {}, ToBytes<int32_t>({1}));
+  const int left = spec.AddTensor("left", DType::kFloat32, {2, 4});
+  const int right = spec.AddTensor("right", DType::kFloat32, {2, 7});
+  spec.AddOp(OpCode::kSplitV, {last, sizes, axis}, {left, right},
+             OptionsSpec(kSplitVOptions).Int(0, 2));
+  spec.main().outputs = {left, right};
+  return BuildModel(spec);
+}
+
+// Opens, plans within 4 MiB and runs twice. Returns whether it got to the end.
+bool OpensPlansRuns(const Bytes& bytes) {
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  if (!model.ok()) return false;
+  SessionOptions options;
+  options.n_threads = 1;
+  options.memory_limit_bytes = 4 << 20;
+  const auto session = Session::Create(*model, options);
+  if (!session.ok()) return false;
+  return (*session)->Run().ok() && (*session)->Run().ok();
+}
+
+void RunMutants(const Bytes& seed) {
+  REQUIRE(OpensPlansRuns(seed));
+  int n_run = 0;
+  for (size_t i = 0; i < seed.size(); ++i) {
+    for (const uint8_t mask : {0x01, 0x80, 0xff}) {
+      Bytes bytes = seed;
+      bytes[i] = static_cast<uint8_t>(bytes[i] ^ mask);
+      if (OpensPlansRuns(bytes)) ++n_run;
+    }
+  }
+  // Names, weights and padding may change; offsets, sizes and indices may not.
+  CHECK(n_run > 100);
+  CHECK(n_run < static_cast<int>(3 * seed.size() * 3 / 4));
+}
+
+}  // namespace
+
+TEST_CASE("mutants of an image model run or are refused", "[format]") { RunMutants(ImageModel()); }
+
+TEST_CASE("mutants of a model of indices and shapes run or are refused", "[format]") {
+  RunMutants(IndexModel());
+}
+
+}  // namespace test
+}  // namespace topwork
