@@ -59,6 +59,7 @@ set(TEST_SOURCES
   models/zoo/golden_models_test.cc
   models/format/write_test.cc
   models/format/zip_test.cc
+  ports/atomic_failure_test.cc
   ports/port_test.cc
   runtime/base/memory_test.cc
   runtime/base/status_test.cc
