@@ -19,6 +19,7 @@ set(TEST_SOURCES
   kernels/ops/pack_test.cc
   kernels/ops/pad_test.cc
   kernels/ops/padv2_test.cc
+  kernels/ops/random_movement_test.cc
   kernels/ops/range_test.cc
   kernels/ops/rank_test.cc
   kernels/ops/reshape_test.cc

@@ -75,6 +75,7 @@ Status OneOp::Prepare() {
   for (const auto& output : outputs_) outputs.push_back(output->view);
   context_ = std::make_unique<PlanPrepareContext>(
       op_, inputs, outputs, names, StrFormat("operator #0 %s", def->name), BestCpuKernels(), 4);
+  context_->SetPacking(PackMode::kPack, nullptr, {}, DefaultAllocator());
   return context_->Prepare(*def);
 }
 
@@ -109,6 +110,14 @@ Status OneOp::Run(int n_threads) {
     results_.emplace_back(data, data + output.bytes());
   }
   return Status::Ok();
+}
+
+bool OneOp::has_all_values() const {
+  for (const auto& input : inputs_) {
+    const bool empty = input->view.shape.NumElements() == 0;
+    if (input->present && input->view.data == nullptr && !empty) return false;
+  }
+  return true;
 }
 
 std::string Refusal(OneOp& op, StatusCode code, const char* text) {

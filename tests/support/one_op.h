@@ -61,6 +61,8 @@ class OneOp {
     if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
+  // No present input is Unknown, unless it has no elements.
+  bool has_all_values() const;
   // The input whose value prepare asked for in vain, or −1.
   int unknown_value_input() const { return context_->unknown_value_input(); }
   const PlanPrepareContext& context() const { return *context_; }
