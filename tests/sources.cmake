@@ -41,6 +41,17 @@ set(TEST_SOURCES
   kernels/ops/unpack_test.cc
   kernels/ops/where_test.cc
   kernels/cpu/elementwise_test.cc
+  kernels/cpu/depthwise_test.cc
+  kernels/cpu/dispatch_test.cc
+  kernels/cpu/gemm_test.cc
+  kernels/ops/batch_matmul_test.cc
+  kernels/ops/conv_2d_test.cc
+  kernels/ops/depthwise_conv_2d_test.cc
+  kernels/ops/fully_connected_test.cc
+  kernels/ops/pool_test.cc
+  kernels/ops/resize_test.cc
+  kernels/ops/softmax_test.cc
+  kernels/ops/transpose_conv_test.cc
   kernels/ops/binary_test.cc
   kernels/ops/cast_test.cc
   kernels/ops/compare_test.cc

@@ -1,0 +1,205 @@
+// The packed GEMM of every instruction set this processor has, against double precision.
+#include "kernels/cpu/gemm.h"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/gemm_plan.h"
+#include "tests/support/random_floats.h"
+
+namespace topwork {
+namespace test {
+namespace {
+
+struct GemmProblem {
+  int64_t m, n, k;
+  bool bias, residual;
+  float lo, hi;
+};
+
+std::vector<float> GemmReference(const GemmProblem& p, const std::vector<float>& a,
+                                 const std::vector<float>& w, const std::vector<float>& bias,
+                                 const std::vector<float>& residual) {
+  std::vector<float> c(static_cast<size_t>(p.m * p.n));
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) {
+      double sum = p.bias ? static_cast<double>(bias[static_cast<size_t>(j)]) : 0.0;
+      for (int64_t k = 0; k < p.k; ++k) {
+        sum += static_cast<double>(a[static_cast<size_t>(i * p.k + k)]) *
+               static_cast<double>(w[static_cast<size_t>(j * p.k + k)]);
+      }
+      const size_t at = static_cast<size_t>(i * p.n + j);
+      if (p.residual) sum += static_cast<double>(residual[at]);
+      sum = std::max(sum, static_cast<double>(p.lo));
+      c[at] = static_cast<float>(std::min(sum, static_cast<double>(p.hi)));
+    }
+  }
+  return c;
+}
+
+std::vector<float> PackAll(const GemmKernels& kernels, const GemmWeights& weights) {
+  std::vector<float> packed(static_cast<size_t>(kernels.packed_size(weights.n, weights.k)) + 1,
+                            7.0f);
+  // Panel by panel, from the last: their places must not depend on the order.
+  for (int64_t p = kernels.n_panels(weights.n); p-- > 0;) {
+    kernels.pack(weights, p, p + 1, packed.data());
+  }
+  CHECK(packed.back() == 7.0f);  // nothing written beyond the size announced
+  return packed;
+}
+
+GemmWeights PlainWeights(const GemmProblem& p, const std::vector<float>& w) {
+  GemmWeights weights;
+  weights.data = w.data();
+  weights.n = p.n;
+  weights.k = weights.depth[2] = p.k;
+  weights.stride_n = p.k;
+  return weights;
+}
+
+void CheckGemm(const CpuKernels& cpu, const GemmProblem& p) {
+  INFO(cpu.isa << " " << p.m << " x " << p.n << " x " << p.k);
+  const GemmKernels& kernels = *cpu.gemm;
+  const std::vector<float> a = RandomFloats(static_cast<size_t>(p.m * p.k), 1);
+  const std::vector<float> w = RandomFloats(static_cast<size_t>(p.n * p.k), 2);
+  const std::vector<float> bias = RandomFloats(static_cast<size_t>(p.n), 3);
+  const std::vector<float> residual = RandomFloats(static_cast<size_t>(p.m * p.n), 4);
+  const std::vector<float> packed = PackAll(kernels, PlainWeights(p, w));
+  // The result overwrites the residual in place, as plans let it.
+  std::vector<float> c = p.residual ? residual : std::vector<float>(residual.size(), NAN);
+  GemmTask task;
+  task.a = a.data();
+  task.lda = p.k;
+  task.packed = packed.data();
+  task.bias = p.bias ? bias.data() : nullptr;
+  task.residual = p.residual ? c.data() : nullptr;
+  task.c = c.data();
+  task.ldc = task.ldr = p.n;
+  task.m = p.m;
+  task.n = p.n;
+  task.k = p.k;
+  task.panel_end = kernels.n_panels(p.n);
+  task.lo = p.lo;
+  task.hi = p.hi;
+  kernels.run(task);
+  CHECK(LargestDifference(c, GemmReference(p, a, w, bias, residual)) < 1e-5);
+}
+
+constexpr float kGemmInfinity = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+TEST_CASE("gemm: every tile height and column remainder", "[ops]") {
+  const CpuKernels* const* tables = nullptr;
+  const int n_tables = RunnableCpuKernels(&tables);
+  REQUIRE(n_tables >= 1);
+  for (int t = 0; t < n_tables; ++t) {
+    for (int64_t m = 1; m <= 19; ++m) {
+      for (int64_t n = 1; n <= 2 * tables[t]->gemm->max_columns + 1; n += 3) {
+        CheckGemm(*tables[t],
+                  {m, n, 5, (m + n) % 2 == 0, n % 3 == 0, -kGemmInfinity, kGemmInfinity});
+      }
+    }
+    for (int64_t n : {15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 96, 100}) {
+      CheckGemm(*tables[t], {13, n, 67, true, false, 0.0f, 6.0f});
+      CheckGemm(*tables[t], {13, n, 67, true, true, -1.0f, 1.0f});
+    }
+    CheckGemm(*tables[t], {3, 20, 0, true, true, -kGemmInfinity,
+                           kGemmInfinity});  // no depth: bias and residual
+    CheckGemm(*tables[t], {1, 1000, 129, true, false, -kGemmInfinity, kGemmInfinity});
+    CheckGemm(*tables[t], {200, 70, 300, false, false, -kGemmInfinity, kGemmInfinity});
+  }
+}
+
+TEST_CASE("gemm: transposed and boxed weights pack to the same bytes", "[ops]") {
+  const GemmProblem p{1, 37, 24, false, false, -kGemmInfinity, kGemmInfinity};
+  const std::vector<float> w = RandomFloats(37 * 24, 5);
+  std::vector<float> turned(w.size()), reversed(w.size());
+  for (size_t n = 0; n < 37; ++n) {
+    for (size_t k = 0; k < 24; ++k) {
+      turned[k * 37 + n] = w[n * 24 + k];
+      // k = (i, j, l) of 2 x 3 x 4, stored with j backwards.
+      const size_t i = k / 12, j = k / 4 % 3, l = k % 4;
+      reversed[n * 24 + i * 12 + (2 - j) * 4 + l] = w[n * 24 + k];
+    }
+  }
+  const CpuKernels* const* tables = nullptr;
+  const int n_tables = RunnableCpuKernels(&tables);
+  for (int t = 0; t < n_tables; ++t) {
+    const GemmKernels& kernels = *tables[t]->gemm;
+    const std::vector<float> packed = PackAll(kernels, PlainWeights(p, w));
+    GemmWeights weights = PlainWeights(p, turned);
+    weights.stride_n = 1;
+    weights.stride_k[2] = 37;
+    CHECK(PackAll(kernels, weights) == packed);
+    weights = PlainWeights(p, reversed);
+    weights.data += 8;
+    weights.depth[0] = 2;
+    weights.depth[1] = 3;
+    weights.depth[2] = 4;
+    weights.stride_k[0] = 12;
+    weights.stride_k[1] = -4;
+    CHECK(PackAll(kernels, weights) == packed);
+  }
+}
+
+TEST_CASE("gemm: a NaN passes the clamp", "[ops]") {
+  const CpuKernels* const* tables = nullptr;
+  const int n_tables = RunnableCpuKernels(&tables);
+  for (int t = 0; t < n_tables; ++t) {
+    const GemmKernels& kernels = *tables[t]->gemm;
+    const std::vector<float> ones(64, 1.0f);
+    GemmTask task;
+    const float a = NAN;
+    float c[64];
+    const std::vector<float> packed =
+        PackAll(kernels, PlainWeights({1, 64, 1, false, false, 0.0f, 6.0f}, ones));
+    task.a = &a;
+    task.lda = task.k = task.m = 1;
+    task.packed = packed.data();
+    task.c = c;
+    task.n = task.ldc = 64;
+    task.hi = 6.0f;
+    task.panel_end = kernels.n_panels(64);
+    kernels.run(task);
+    CHECK(std::isnan(c[0]));
+    CHECK(std::isnan(c[63]));
+  }
+}
+
+TEST_CASE("gemm: the cut covers every element exactly once", "[ops]") {
+  const GemmKernels& kernels = *BestCpuKernels().gemm;
+  const int64_t shapes[][3] = {{1, 1, 1},       {12544, 32, 27},  {49, 1280, 320}, {1, 1000, 1280},
+                               {49, 512, 4608}, {7, 3, 1000000},  {5, 100, 0},     {100000, 1, 1},
+                               {3136, 64, 576}, {1024, 1024, 64}, {2, 50257, 768}, {1, 48, 9}};
+  for (const auto& shape : shapes) {
+    for (const bool a_is_made : {false, true}) {
+      const int64_t m = shape[0], n = shape[1], k = shape[2];
+      INFO(m << " x " << n << " x " << k << (a_is_made ? " im2col" : ""));
+      const GemmCut cut = CutGemm(kernels, m, n, k, a_is_made);
+      GemmTask whole;
+      whole.m = m;
+      whole.n = n;
+      whole.k = k;
+      int64_t cells = 0, last_row = 0, last_panel = 0;
+      bool sane = true;
+      for (int64_t i = 0; i < cut.n_tasks(); ++i) {
+        int64_t row = 0;
+        const GemmTask task = TaskOf(whole, cut, kernels, i, &row);
+        sane = sane && task.m > 0 && task.m <= cut.rows && task.panel_end > task.panel_begin;
+        cells += task.m * (task.panel_end - task.panel_begin);
+        last_row = std::max(last_row, row + task.m);
+        last_panel = std::max(last_panel, task.panel_end);
+      }
+      CHECK(sane);
+      CHECK(cells == m * kernels.n_panels(n));
+      CHECK(last_row == m);
+      CHECK(last_panel == kernels.n_panels(n));
+    }
+  }
+  CHECK(CutGemm(kernels, 0, 5, 5, false).n_tasks() == 0);
+}
+
+}  // namespace test
+}  // namespace topwork

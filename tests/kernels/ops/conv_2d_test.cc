@@ -1,0 +1,177 @@
+// CONV_2D: golden cases, what fusion adds (residual, explicit padding), refusals.
+#include <catch2/catch.hpp>
+
+#include "tests/support/one_op.h"
+#include "tests/support/random_floats.h"
+#include "tests/support/run_op_cases.h"
+
+namespace topwork {
+namespace test {
+namespace {
+
+OneOp UnknownConv(const Shape& in, const Shape& filter) {
+  OneOp op(OpCode::kConv2d);
+  op.Unknown(DType::kFloat32, in).Unknown(DType::kFloat32, filter);
+  return op;
+}
+
+// What happens instead of the refusal expected; empty when it is refused as it should be.
+std::string ConvRefusal(const Shape& in, const Shape& filter, void (*set)(OpParams&),
+                        const char* text) {
+  OneOp op = UnknownConv(in, filter);
+  if (set != nullptr) set(op.params);
+  return Refusal(op.Out(DType::kFloat32), StatusCode::kInvalidModel, text);
+}
+
+// Image [1, 9, 10, 6] and filter [8, 3, 3, 6 / groups].
+OneOp SmallConv(int groups, bool bias) {
+  OneOp op(OpCode::kConv2d);
+  op.In<float>({1, 9, 10, 6}, RandomFloats(540, 1));
+  op.In<float>({8, 3, 3, 6 / groups}, RandomFloats(432 / static_cast<size_t>(groups), 2));
+  if (bias) {
+    op.In<float>({8}, RandomFloats(8, 3));
+  } else {
+    op.Missing();
+  }
+  return op;
+}
+
+}  // namespace
+
+TEST_CASE("conv_2d: golden cases", "[ops]") { RunOpCases("conv_2d"); }
+
+TEST_CASE("conv_2d: a bias may be missing", "[ops]") {
+  OneOp with = SmallConv(1, true), without = SmallConv(1, false);
+  REQUIRE(with.Out(DType::kFloat32).Run().ToString() == "OK");
+  REQUIRE(without.Out(DType::kFloat32).Run().ToString() == "OK");
+  std::vector<float> expected = without.Values<float>(0);
+  const std::vector<float> bias = RandomFloats(8, 3);
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] += bias[i % 8];
+  CHECK(LargestDifference(with.Values<float>(0), expected) < 1e-6);
+}
+
+TEST_CASE("conv_2d: a fused residual is added before the activation", "[ops]") {
+  for (const int groups : {1, 2}) {
+    OneOp plain = SmallConv(groups, true);
+    REQUIRE(plain.Out(DType::kFloat32).Run().ToString() == "OK");
+    std::vector<float> expected = plain.Values<float>(0);
+    const std::vector<float> residual = RandomFloats(expected.size(), 4);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      expected[i] = std::max(0.0f, expected[i] + residual[i]);
+    }
+    OneOp fused = SmallConv(groups, true);
+    fused.In<float>({1, 9, 10, 8}, residual).Out(DType::kFloat32);
+    fused.params.fused_residual = true;
+    fused.params.activation = Activation::kRelu;
+    REQUIRE(fused.Run().ToString() == "OK");
+    CHECK(LargestDifference(fused.Values<float>(0), expected) < 1e-6);
+  }
+}
+
+TEST_CASE("conv_2d: explicit padding equals VALID on a padded image", "[ops]") {
+  const std::vector<float> image = RandomFloats(4 * 5 * 3, 1), filter = RandomFloats(2 * 27, 2);
+  std::vector<float> padded(size_t{7} * 6 * 3, 0.0f);  // 1 above, 2 below, 0 left, 1 right
+  for (size_t y = 0; y < 4; ++y) {
+    std::copy_n(image.begin() + static_cast<int>(y * 15), 15,
+                padded.begin() + static_cast<int>((y + 1) * 18));
+  }
+  OneOp a(OpCode::kConv2d), b(OpCode::kConv2d);
+  a.In<float>({1, 4, 5, 3}, image).In<float>({2, 3, 3, 3}, filter).Out(DType::kFloat32);
+  a.params.has_explicit_padding = true;
+  a.params.pad_top = 1;
+  a.params.pad_bottom = 2;
+  a.params.pad_right = 1;
+  b.In<float>({1, 7, 6, 3}, padded).In<float>({2, 3, 3, 3}, filter).Out(DType::kFloat32);
+  b.params.padding = Padding::kValid;
+  REQUIRE(a.Run().ToString() == "OK");
+  REQUIRE(b.Run().ToString() == "OK");
+  CHECK(a.shape(0) == Shape({1, 5, 4, 2}));
+  CHECK(a.Values<float>(0) == b.Values<float>(0));
+}
+
+TEST_CASE("conv_2d: many tasks give the same bytes on any number of threads", "[ops]") {
+  for (const int filter : {1, 3}) {
+    OneOp op(OpCode::kConv2d);
+    op.In<float>({2, 40, 41, 32}, RandomFloats(size_t{2} * 40 * 41 * 32, 1));
+    op.In<float>({100, filter, filter, 32},
+                 RandomFloats(size_t{100} * static_cast<size_t>(filter * filter) * 32, 2));
+    op.In<float>({100}, RandomFloats(100, 3)).Out(DType::kFloat32);
+    REQUIRE(op.Run(1).ToString() == "OK");
+    const std::vector<float> one = op.Values<float>(0);
+    for (const int threads : {2, 3, 4}) {
+      REQUIRE(op.Run(threads).ToString() == "OK");
+      const bool same_bytes = op.Values<float>(0) == one;
+      CHECK(same_bytes);
+    }
+  }
+}
+
+TEST_CASE("conv_2d: empty batches and images", "[ops]") {
+  for (const Shape& shape : {Shape({0, 4, 4, 2}), Shape({1, 0, 4, 2})}) {
+    OneOp op(OpCode::kConv2d);
+    op.In<float>(shape, {}).In<float>({3, 3, 3, 2}, RandomFloats(54, 1)).Out(DType::kFloat32);
+    REQUIRE(op.Run().ToString() == "OK");
+    CHECK(op.shape(0) == Shape({shape[0], shape[1], 4, 3}));
+    CHECK(op.Values<float>(0).empty());
+  }
+}
+
+TEST_CASE("conv_2d: refuses what does not fit together", "[ops]") {
+  CHECK(ConvRefusal({4, 4, 3}, {2, 3, 3, 3}, nullptr, "rank 4 expected") == "");
+  CHECK(ConvRefusal({1, 4, 4, 3}, {2, 9, 3}, nullptr, "rank 4 expected") == "");
+  CHECK(ConvRefusal({1, 4, 4, 3}, {2, 3, 3, 2}, nullptr, "no multiple of the 2") == "");
+  CHECK(ConvRefusal({1, 4, 4, 2}, {2, 3, 3, 4}, nullptr, "no multiple of the 4") == "");
+  CHECK(ConvRefusal({1, 4, 4, 0}, {2, 3, 3, 4}, nullptr, "no multiple of the 4") == "");
+  CHECK(ConvRefusal({1, 4, 4, 4}, {3, 3, 3, 2}, nullptr, "shared out over 2 groups") == "");
+  CHECK(ConvRefusal({1, 4, 4, 3}, {2, 0, 3, 3}, nullptr, "no dimension may be 0") == "");
+  OneOp bias = UnknownConv({1, 4, 4, 3}, {2, 3, 3, 3});
+  CHECK(Refusal(bias.Unknown(DType::kFloat32, {3}).Out(DType::kFloat32), StatusCode::kInvalidModel,
+                "one value for each of 2 channels expected") == "");
+  OneOp four = UnknownConv({1, 4, 4, 3}, {2, 3, 3, 3});
+  four.Missing().Unknown(DType::kFloat32, {1, 4, 4, 2}).Out(DType::kFloat32);
+  CHECK(Refusal(four, StatusCode::kInvalidModel, "4 inputs, at most 3") == "");
+  OneOp lacking(OpCode::kConv2d);
+  lacking.Unknown(DType::kFloat32, {1, 4, 4, 3}).Out(DType::kFloat32);
+  CHECK(Refusal(lacking, StatusCode::kInvalidModel, "lacks its input 1") == "");
+}
+
+TEST_CASE("conv_2d: refuses impossible windows", "[ops]") {
+  const Shape image({1, 4, 4, 3}), filter({2, 3, 3, 3});
+  CHECK(ConvRefusal(
+            image, filter, [](OpParams& p) { p.stride_h = 0; }, "stride height is 0") == "");
+  CHECK(ConvRefusal(
+            image, filter, [](OpParams& p) { p.stride_w = -2; }, "stride width is -2") == "");
+  CHECK(ConvRefusal(
+            image, filter, [](OpParams& p) { p.dilation_h = 0; }, "dilation height is 0") == "");
+  CHECK(ConvRefusal(
+            image, {2, 5, 3, 3}, [](OpParams& p) { p.padding = Padding::kValid; },
+            "window of height 5 is larger than the image's 4") == "");
+  CHECK(ConvRefusal(
+            image, filter,
+            [](OpParams& p) {
+              p.padding = Padding::kValid;
+              p.dilation_w = INT32_MAX;
+            },
+            "window of width 4294967295 is larger") == "");
+  CHECK(ConvRefusal(
+            image, filter,
+            [](OpParams& p) {
+              p.has_explicit_padding = true;
+              p.pad_left = -1;
+            },
+            "padding is negative along the width") == "");
+}
+
+TEST_CASE("conv_2d: refuses other dtypes by name", "[ops]") {
+  OneOp input(OpCode::kConv2d);
+  input.Unknown(DType::kInt8, {1, 4, 4, 3}).Unknown(DType::kInt8, {2, 3, 3, 3});
+  CHECK(Refusal(input.Out(DType::kInt8), StatusCode::kUnsupported, "is int8; supported") == "");
+  OneOp filter(OpCode::kConv2d);
+  filter.Unknown(DType::kFloat32, {1, 4, 4, 3}).Unknown(DType::kFloat16, {2, 3, 3, 3});
+  CHECK(Refusal(filter.Out(DType::kFloat32), StatusCode::kUnsupported, "is float16") == "");
+  OneOp output = UnknownConv({1, 4, 4, 3}, {2, 3, 3, 3});
+  CHECK(Refusal(output.Out(DType::kInt8), StatusCode::kInvalidModel, "is declared int8") == "");
+}
+
+}  // namespace test
+}  // namespace topwork

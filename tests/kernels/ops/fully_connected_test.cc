@@ -1,0 +1,72 @@
+// FULLY_CONNECTED: golden cases, fused residual, threads, refusals.
+#include <catch2/catch.hpp>
+
+#include "tests/support/one_op.h"
+#include "tests/support/random_floats.h"
+#include "tests/support/run_op_cases.h"
+
+namespace topwork {
+namespace test {
+namespace {
+
+std::string FullyConnectedRefusal(const Shape& in, const Shape& weights, void (*set)(OpParams&),
+                                  StatusCode code, const char* text) {
+  OneOp op(OpCode::kFullyConnected);
+  op.Unknown(DType::kFloat32, in).Unknown(DType::kFloat32, weights).Out(DType::kFloat32);
+  if (set != nullptr) set(op.params);
+  return Refusal(op, code, text);
+}
+
+}  // namespace
+
+TEST_CASE("fully_connected: golden cases", "[ops]") { RunOpCases("fully_connected"); }
+
+TEST_CASE("fully_connected: a fused residual is added before the activation", "[ops]") {
+  OneOp op(OpCode::kFullyConnected);
+  op.In<float>({2, 2}, {1, 2, 3, 4}).In<float>({3, 2}, {1, 0, 0, 1, 1, 1});
+  op.In<float>({3}, {10, 20, 30}).In<float>({2, 3}, {-100, 0, 1, 2, 3, -100});
+  op.Out(DType::kFloat32);
+  op.params.fused_residual = true;
+  op.params.activation = Activation::kRelu;
+  REQUIRE(op.Run().ToString() == "OK");
+  CHECK(op.Values<float>(0) == std::vector<float>{0, 22, 34, 15, 27, 0});
+}
+
+TEST_CASE("fully_connected: the same bytes on any number of threads", "[ops]") {
+  for (const int batch : {1, 70}) {
+    OneOp op(OpCode::kFullyConnected);
+    op.In<float>({batch, 512}, RandomFloats(static_cast<size_t>(batch) * 512, 1));
+    op.In<float>({1000, 512}, RandomFloats(512000, 2)).Out(DType::kFloat32);
+    REQUIRE(op.Run(1).ToString() == "OK");
+    const std::vector<float> one = op.Values<float>(0);
+    for (const int threads : {2, 4}) {
+      REQUIRE(op.Run(threads).ToString() == "OK");
+      const bool same_bytes = op.Values<float>(0) == one;
+      CHECK(same_bytes);
+    }
+  }
+}
+
+TEST_CASE("fully_connected: refuses what does not fit together", "[ops]") {
+  const StatusCode invalid = StatusCode::kInvalidModel;
+  CHECK(FullyConnectedRefusal({2, 5}, {3, 4}, nullptr, invalid, "rows of 4") == "");
+  CHECK(FullyConnectedRefusal({2, 4}, {3, 4, 1}, nullptr, invalid, "rank 2 expected") == "");
+  CHECK(FullyConnectedRefusal({2, 4}, {3, 0}, nullptr, invalid, "no dimension may be 0") == "");
+  CHECK(FullyConnectedRefusal({2, 4}, {0, 4}, nullptr, invalid, "no dimension may be 0") == "");
+  CHECK(FullyConnectedRefusal(
+            {2, 2, 2}, {3, 4}, [](OpParams& p) { p.keep_dims = true; }, invalid,
+            "last dimension must be the 4 columns") == "");
+  CHECK(FullyConnectedRefusal(
+            {2, 4}, {3, 4}, [](OpParams& p) { p.weights_format = 1; }, StatusCode::kUnsupported,
+            "SHUFFLED4x16INT8 is not supported") == "");
+  OneOp bias(OpCode::kFullyConnected);
+  bias.Unknown(DType::kFloat32, {2, 4}).Unknown(DType::kFloat32, {3, 4});
+  CHECK(Refusal(bias.Unknown(DType::kFloat32, {4}).Out(DType::kFloat32), invalid,
+                "one value for each of 3 channels") == "");
+  OneOp hybrid(OpCode::kFullyConnected);
+  hybrid.Unknown(DType::kFloat32, {2, 4}).Unknown(DType::kInt8, {3, 4}).Out(DType::kFloat32);
+  CHECK(Refusal(hybrid, StatusCode::kUnsupported, "is int8; supported here: float32") == "");
+}
+
+}  // namespace test
+}  // namespace topwork
