@@ -7,6 +7,8 @@
 
 #include "ports/cli/common.h"
 #include "ports/cli/inputs.h"
+#include "ports/cli/stop.h"
+#include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 #include "ports/port.h"
 
@@ -21,6 +23,8 @@ struct BenchmarkOptions {
   int runs = 50;
   bool profile = false;
 };
+
+constexpr size_t kNameWidth = 40;
 
 struct OpTime {
   std::string op, variant, backend, output;
@@ -84,7 +88,7 @@ std::vector<OpTime> ProfileOps(const BenchmarkOptions& options, tw::Session* ses
     time.output = entry.output_name;
     time.millis.push_back(Millis(entry.nanos));
   }));
-  for (int i = 0; i < options.runs && !StopRequested(); ++i) Check(session->Run());
+  for (int i = 0; i < options.runs; ++i) Check(session->Run());
   Check(session->SetProfile(nullptr));
   std::vector<OpTime> ops;
   for (auto& step : steps) ops.push_back(std::move(step.second));
@@ -116,14 +120,64 @@ void PrintOps(const Json& ops) {
   std::stable_sort(sorted.begin(), sorted.end(), [](const Json& a, const Json& b) {
     return a["p50_ms"].get<double>() > b["p50_ms"].get<double>();
   });
-  std::printf("\n%9s %6s  %4s  %-24s %-20s %s\n", "p50 ms", "share", "step", "operator", "variant",
-              "output");
+  std::printf("\n");
+  Table table({">p50 ms", ">share", "", ">step", "operator", "kernel", "output"});
   for (const Json& op : sorted) {
-    std::printf("%9.4f %5.1f%%  %4d  %-24s %-20s %s\n", op["p50_ms"].get<double>(),
-                total > 0 ? 100.0 * op["p50_ms"].get<double>() / total : 0.0, op["step"].get<int>(),
-                op["op"].get<std::string>().c_str(), op["variant"].get<std::string>().c_str(),
-                op["output"].get<std::string>().c_str());
+    const double millis = op["p50_ms"].get<double>();
+    const double share = total > 0 ? millis / total : 0.0;
+    const double of_largest = sorted[0]["p50_ms"].get<double>();
+    table.Row({Fixed3(millis), PercentText(share),
+               UseColour(1) && of_largest > 0 ? Paint(1, "32", Bar(millis / of_largest, 12)) : "",
+               std::to_string(op["step"].get<int>()), op["op"].get<std::string>(),
+               op["variant"].get<std::string>(),
+               Shorten(ShortName(op["output"].get<std::string>()), kNameWidth)});
   }
+  table.Print(2);
+}
+
+void PrintBenchmark(const BenchmarkOptions& options, const Json& json) {
+  const Json& latency = json["latency_ms"];
+  const auto number = [&](const Json& value) { return Fixed3(value.get<double>()) + " ms"; };
+  std::printf("%s\n", Paint(1, "1", options.common.model).c_str());
+  Table table({"", ""});
+  const auto row = [&](const char* title, const std::string& text) {
+    table.Row({Paint(1, "2", title), text});
+  };
+  row("open", number(json["open_ms"]));
+  row("plan", number(json["plan_ms"]));
+  row("first run", number(json["first_run_ms"]));
+  row("steady", Paint(1, "1;32", number(latency["p50"])) + " median of " +
+                    std::to_string(json["runs"].get<size_t>()) + " runs");
+  std::string spread;
+  for (const char* key : {"min", "p5", "p90", "p99", "mean"}) {
+    spread +=
+        (spread.empty() ? "" : ", ") + std::string(key) + " " + Fixed3(latency[key].get<double>());
+  }
+  row("", spread);
+  row("memory", "peak " + HumanBytes(json["rss_peak_bytes"].get<double>()) + ", arena " +
+                    HumanBytes(json["arena_bytes"].get<double>()) + ", packed weights " +
+                    HumanBytes(json["packed_bytes"].get<double>()));
+  table.Print(2);
+  if (options.profile) PrintOps(json["ops"]);
+}
+
+// Steady-state times, one a run.
+std::vector<double> Measure(const BenchmarkOptions& options, tw::Session* session) {
+  Progress progress("benchmark", "runs", !options.common.json);
+  const int total = options.warmup + options.runs;
+  for (int i = 0; i < options.warmup; ++i) {
+    Check(session->Run());
+    progress.Update(i + 1, total);
+  }
+  std::vector<double> millis;
+  for (int i = 0; i < options.runs; ++i) {
+    const int64_t begin = port::NowNanos();
+    Check(session->Run());
+    millis.push_back(Millis(port::NowNanos() - begin));
+    progress.Update(options.warmup + i + 1, total);
+  }
+  progress.Finish();
+  return millis;
 }
 
 void Benchmark(const BenchmarkOptions& options) {
@@ -131,20 +185,14 @@ void Benchmark(const BenchmarkOptions& options) {
   const tw::Model model = OpenModel(options.common.model);
   const int64_t opened = port::NowNanos();
   tw::Session session = OpenSession(model, options.common);
+  const CancelOnStop cancel([&] { (void)session.Cancel(); });
   SetBatch(options, &session);
   const int64_t planned = port::NowNanos();
   FillRandom(1, &session);
   const int64_t filled = port::NowNanos();
   Check(session.Run(), options.common.model);
   const int64_t first = port::NowNanos();
-  for (int i = 0; i < options.warmup && !StopRequested(); ++i) Check(session.Run());
-  std::vector<double> millis;
-  for (int i = 0; i < options.runs && !StopRequested(); ++i) {
-    const int64_t begin = port::NowNanos();
-    Check(session.Run());
-    millis.push_back(Millis(port::NowNanos() - begin));
-  }
-  if (millis.empty()) throw CliError(kExitCancelled, "stopped before the first measured run");
+  const std::vector<double> millis = Measure(options, &session);
   const tw_memory_info memory = CheckValue(session.Memory());
   Json json;
   json["model"] = options.common.model;
@@ -165,20 +213,7 @@ void Benchmark(const BenchmarkOptions& options) {
     PrintJson(json);
     return;
   }
-  const Json& latency = json["latency_ms"];
-  std::printf("%s\n", Paint(1, "1", options.common.model).c_str());
-  std::printf("  open %.2f ms, plan %.2f ms, first run %.2f ms\n", json["open_ms"].get<double>(),
-              json["plan_ms"].get<double>(), json["first_run_ms"].get<double>());
-  std::printf("  %zu runs: p50 %s ms, min %.3f, p5 %.3f, p90 %.3f, p99 %.3f, mean %.3f\n",
-              millis.size(), Paint(1, "32", Fixed3(latency["p50"].get<double>())).c_str(),
-              latency["min"].get<double>(), latency["p5"].get<double>(),
-              latency["p90"].get<double>(), latency["p99"].get<double>(),
-              latency["mean"].get<double>());
-  std::printf("  memory: peak %s, arena %s, packed weights %s\n",
-              HumanBytes(static_cast<double>(port::PeakRssBytes())).c_str(),
-              HumanBytes(static_cast<double>(memory.arena_bytes)).c_str(),
-              HumanBytes(static_cast<double>(memory.packed_bytes)).c_str());
-  if (options.profile) PrintOps(json["ops"]);
+  PrintBenchmark(options, json);
 }
 
 }  // namespace
@@ -190,18 +225,22 @@ void AddBenchmarkCommand(CLI::App* app) {
   AddModelOption(command, &options->common);
   command
       ->add_option("--batch", options->batch, "first dimension of every input; 0: the model's own")
-      ->check(CLI::Range(0, 65536));
+      ->check(CLI::Range(0, 65536))
+      ->type_name("B");
   command->add_option("--warmup", options->warmup, "runs before measuring")
       ->check(CLI::Range(0, 1000000))
+      ->type_name("N")
       ->capture_default_str();
   command->add_option("--runs", options->runs, "runs measured")
       ->check(CLI::Range(1, 10000000))
+      ->type_name("N")
       ->capture_default_str();
   command->add_flag("--profile", options->profile, "time every operator, in runs of their own");
   AddDeviceOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(
-      "Example:\n  topwork benchmark mobilenet.tflite --threads 1 --runs 200 --profile");
+      "Examples:\n  topwork benchmark mobilenet.tflite\n  topwork benchmark mobilenet.tflite "
+      "--threads 1 --runs 200 --profile");
   command->callback([options] { Benchmark(*options); });
 }
 

@@ -1,20 +1,24 @@
 // Shared parts of the commands.
 #include "ports/cli/common.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "ports/cli/files.h"
+#include "ports/cli/stop.h"
 
 namespace topwork {
 namespace cli {
 
 void AddModelOption(CLI::App* command, CommonOptions* options) {
-  command->add_option("MODEL", options->model, "a .tflite file")->required();
+  command->add_option("MODEL", options->model, "a .tflite file")->required()->type_name("FILE");
 }
 
 void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
   command->add_option("--threads", options->n_threads, "threads to use; 0: one for each processor")
-      ->check(CLI::Range(0, 1024));
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N")
+      ->capture_default_str();
   command->add_option("--device", options->device, "where to compute: auto, cpu or opencl")
       ->check(CLI::IsMember({"auto", "cpu", "opencl"}))
       ->capture_default_str();
@@ -22,10 +26,16 @@ void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
 
 void AddImageOptions(CLI::App* command, CommonOptions* options) {
   command
-      ->add_option("--mean", options->mean,
-                   "image values become (pixel - M) / S: M, one value or one a channel")
-      ->delimiter(',');
-  command->add_option("--std", options->std, "S, one value or one a channel")->delimiter(',');
+      ->add_option(
+          "--mean", options->mean,
+          "pixels of images (0 to 255) become (pixel - M) / S: M, one value or one a channel "
+          "as in 123.7,116.3,103.5; default: what the model's metadata says, else its "
+          "input's quantization, else 127.5 and 127.5")
+      ->delimiter(',')
+      ->type_name("M");
+  command->add_option("--std", options->std, "S, one value or one a channel")
+      ->delimiter(',')
+      ->type_name("S");
 }
 
 void AddJsonOption(CLI::App* command, CommonOptions* options) {
@@ -63,6 +73,9 @@ ExitCode ExitCodeOf(tw_status status) {
 
 void Check(const tw::Status& status, const std::string& what) {
   if (status.ok()) return;
+  if (status.code() == TW_STATUS_CANCELLED && StopRequested()) {
+    throw CliError(kExitCancelled, "stopped by the user");
+  }
   throw CliError(ExitCodeOf(status.code()),
                  what.empty() ? status.message() : what + ": " + status.message());
 }
@@ -101,8 +114,13 @@ PixelScale ScaleFor(const CommonOptions& options, const tw::Model& model,
   if (!options.mean.empty()) scale.mean = options.mean;
   if (!options.std.empty()) scale.std = options.std;
   if (!options.mean.empty() || !options.std.empty()) scale.source = "--mean and --std";
+  for (float value : scale.mean) {
+    if (!std::isfinite(value)) throw CliError(kExitUsage, "--mean must be finite numbers");
+  }
   for (float value : scale.std) {
-    if (value == 0.0f) throw CliError(kExitUsage, "--std must not be 0");
+    if (value == 0.0f || !std::isfinite(value)) {
+      throw CliError(kExitUsage, "--std must be finite numbers other than 0");
+    }
   }
   return scale;
 }
@@ -129,6 +147,15 @@ Json TensorJson(const tw_tensor_info& info) {
   json["open_shape"] = std::vector<int32_t>(info.open_dims, info.open_dims + info.rank);
   json["bytes"] = info.bytes;
   return json;
+}
+
+bool AreProbabilities(const std::vector<double>& scores) {
+  double sum = 0.0;
+  for (double score : scores) {
+    if (!(score >= 0.0 && score <= 1.0)) return false;
+    sum += score;
+  }
+  return std::fabs(sum - 1.0) < 0.02;
 }
 
 void PrintJson(const Json& json) {

@@ -32,7 +32,8 @@ void AddDeviceOptions(CLI::App* command, CommonOptions* options);
 void AddImageOptions(CLI::App* command, CommonOptions* options);
 void AddJsonOption(CLI::App* command, CommonOptions* options);
 
-// Throws unless ok; `what` is put before the library's sentence when not empty.
+// Throws unless ok; `what` is put before the library's sentence when not empty. What the user
+// stopped himself is told as that.
 void Check(const tw::Status& status, const std::string& what = "");
 template <typename T>
 T CheckValue(tw::Result<T> result, const std::string& what = "") {
@@ -57,11 +58,11 @@ std::vector<std::string> LabelsFor(const tw::Model& model, const std::string& fi
 std::string TensorText(const tw_tensor_info& info);
 Json TensorJson(const tw_tensor_info& info);
 
+// True when the numbers are probabilities: none negative, and together 1.
+bool AreProbabilities(const std::vector<double>& scores);
+
 // One JSON document on standard output.
 void PrintJson(const Json& json);
-
-// True after the user asked to stop (SIGINT, SIGTERM); installed by main.
-bool StopRequested();
 
 // The commands; each adds its sub-command to the tool.
 void AddInfoCommand(CLI::App* app);

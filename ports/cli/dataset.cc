@@ -47,6 +47,14 @@ Dataset Dataset::Open(const std::string& folder, const tw_tensor_info& input,
   Dataset data;
   data.folder_ = folder;
   data.input_ = input;
+  data.input_.data = nullptr;
+  if (data.input_.rank > 0) data.input_.dims[0] = 1;
+  data.input_name_ = std::make_unique<std::string>(input.name);
+  data.input_.name = data.input_name_->c_str();
+  data.scales_.assign(input.scales, input.scales + input.n_scales);
+  data.zero_points_.assign(input.zero_points, input.zero_points + input.n_scales);
+  data.input_.scales = data.scales_.data();
+  data.input_.zero_points = data.zero_points_.data();
   data.scale_ = scale;
   if (fs::exists(fs::path(folder) / "x.npy", error) ||
       fs::exists(fs::path(folder) / "y.npy", error)) {
@@ -59,11 +67,12 @@ Dataset Dataset::Open(const std::string& folder, const tw_tensor_info& input,
 
 void Dataset::OpenFolders(const std::string& folder) {
   size_t n_files = 0;
+  std::error_code error;
   for (const fs::path& entry : Entries(folder)) {
-    if (!fs::is_directory(entry) || entry.filename().string()[0] == '.') continue;
+    if (!fs::is_directory(entry, error) || entry.filename().string()[0] == '.') continue;
     std::vector<std::string> images;
     for (const fs::path& file : Entries(entry)) {
-      if (!fs::is_regular_file(file)) continue;
+      if (!fs::is_regular_file(file, error)) continue;
       ++n_files;
       if (IsImagePath(file.string())) images.push_back(file.string());
     }

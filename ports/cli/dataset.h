@@ -5,6 +5,7 @@
 #include <topwork/topwork.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,15 @@ class Dataset {
  public:
   // Reads names and labels; images are decoded later, one by one. Throws CliError: no such folder,
   // nothing in it, x.npy that does not fit `input`, labels that are not int64 or negative.
-  // `input` is one example's tensor (batch of 1).
+  // `input` is one example's tensor: its first dimension counts examples and is taken for 1. It is
+  // not needed afterwards.
   static Dataset Open(const std::string& folder, const tw_tensor_info& input,
                       const PixelScale& scale);
+
+  Dataset(Dataset&&) = default;
+  Dataset& operator=(Dataset&&) = default;
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
 
   int64_t size() const { return static_cast<int64_t>(labels_.size()); }
   bool has_images() const { return !paths_.empty(); }
@@ -36,11 +43,15 @@ class Dataset {
   std::vector<int64_t> ClassCounts() const;
 
  private:
+  Dataset() = default;
   void OpenFolders(const std::string& folder);
   void OpenArrays(const std::string& folder);
 
   std::string folder_;
-  tw_tensor_info input_{};
+  tw_tensor_info input_{};  // points into the next three
+  std::unique_ptr<std::string> input_name_;
+  std::vector<float> scales_;
+  std::vector<int64_t> zero_points_;
   PixelScale scale_;
   std::vector<std::string> paths_;
   std::vector<int64_t> labels_;

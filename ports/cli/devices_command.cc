@@ -1,8 +1,9 @@
 // topwork devices: where models can run on this machine.
-#include <cstdio>
 #include <memory>
 
 #include "ports/cli/common.h"
+#include "ports/cli/table.h"
+#include "ports/cli/terminal.h"
 
 namespace topwork {
 namespace cli {
@@ -11,7 +12,7 @@ void AddDevicesCommand(CLI::App* app) {
   auto options = std::make_shared<CommonOptions>();
   CLI::App* command = app->add_subcommand("devices", "List the devices of this machine");
   AddJsonOption(command, options.get());
-  command->footer("Example:\n  topwork devices --json");
+  command->footer("Examples:\n  topwork devices\n  topwork devices --json");
   command->callback([options] {
     const Json devices = Json::parse(
         CheckValue(tw::internal::GetString([](char** text) { return tw_device_describe(text); })));
@@ -19,19 +20,19 @@ void AddDevicesCommand(CLI::App* app) {
       PrintJson(devices);
       return;
     }
+    Table table({"device", "usable", ""});
     for (const Json& device : devices) {
-      std::printf("%-8s %s", device["device"].get<std::string>().c_str(),
-                  device.value("name", std::string()).c_str());
+      const bool usable = device.value("available", true);
+      std::string text = device.value("name", std::string());
       if (device.contains("instruction_set")) {
-        std::printf(", instruction set %s, %d processors",
-                    device["instruction_set"].get<std::string>().c_str(),
-                    device.value("n_threads", 0));
+        text = "instruction set " + device["instruction_set"].get<std::string>() + ", " +
+               std::to_string(device.value("n_threads", 0)) + " processors";
       }
-      if (!device.value("available", true)) {
-        std::printf(" (not usable: %s)", device.value("reason", std::string("unknown")).c_str());
-      }
-      std::printf("\n");
+      if (!usable) text = device.value("reason", std::string("no reason known"));
+      table.Row({Paint(1, "1", device["device"].get<std::string>()),
+                 usable ? Paint(1, "32", "yes") : Paint(1, "2", "no"), text});
     }
+    table.Print(0);
   });
 }
 

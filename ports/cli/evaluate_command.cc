@@ -3,11 +3,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include "ports/cli/common.h"
 #include "ports/cli/dataset.h"
 #include "ports/cli/metrics.h"
+#include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
 
 namespace topwork {
@@ -40,18 +42,12 @@ std::vector<double> ScoresAt(const tw::Tensor& output, int64_t row, int64_t n) {
   return scores;
 }
 
-// −log of the class's probability. Scores that already are probabilities (each in [0, 1], sum 1)
-// are taken as they are, others as logits.
+// −log of the class's probability. Scores that already are probabilities are taken as they are,
+// others as logits.
 double CrossEntropy(const std::vector<double>& scores, int64_t label) {
-  double sum = 0.0, largest = scores[0];
-  bool probabilities = true;
-  for (double score : scores) {
-    sum += score;
-    largest = std::max(largest, score);
-    probabilities = probabilities && score >= 0.0 && score <= 1.0;
-  }
   const double score = scores[static_cast<size_t>(label)];
-  if (probabilities && std::fabs(sum - 1.0) < 0.02) return -std::log(std::max(score, 1e-12));
+  if (AreProbabilities(scores)) return -std::log(std::max(score, 1e-12));
+  const double largest = *std::max_element(scores.begin(), scores.end());
   double exp_sum = 0.0;
   for (double other : scores) exp_sum += std::exp(other - largest);
   return largest + std::log(exp_sum) - score;
@@ -103,22 +99,24 @@ class Evaluator {
                                            std::to_string(session_.n_inputs()) +
                                            " inputs; evaluate needs a model of one input");
     }
-    input_ = CheckValue(session_.Input(0));
+    const tw::Tensor input = CheckValue(session_.Input(0));
+    batch_ = input.rank > 0 ? std::max(1, input.dims[0]) : 1;
     const tw::Tensor output = CheckValue(session_.Output(0));
-    const bool scores =
-        output.rank >= 1 && (output.dtype == TW_DTYPE_FLOAT32 || output.dtype == TW_DTYPE_INT8 ||
-                             output.dtype == TW_DTYPE_UINT8);
-    n_outputs_ = scores ? output.dims[output.rank - 1] : 0;
-    if (!scores || n_outputs_ < 2 || output.size<uint8_t>() == 0) {
+    n_outputs_ = output.rank >= 1 ? output.dims[output.rank - 1] : 0;
+    if (n_outputs_ < 2 || !HoldsScores(output)) {
       throw CliError(kExitUnsupported, options.common.model + ": its output " + TensorText(output) +
-                                           " is not a row of class scores");
+                                           " is not a row of class scores for each example");
     }
   }
 
-  const tw::Tensor& input() const { return input_; }
+  // The input as it is now; its pointers go with the next run.
+  tw::Tensor input() const { return CheckValue(session_.Input(0)); }
   int64_t n_outputs() const { return n_outputs_; }
 
-  Evaluation Run(const Dataset& data, const std::vector<int64_t>& match) {
+  // `labels`: the model's own names, for what it says instead.
+  Evaluation Run(const Dataset& data, const std::vector<int64_t>& match,
+                 const std::vector<std::string>& labels) {
+    const CancelOnStop cancel([this] { (void)session_.Cancel(); });
     Evaluation result;
     result.class_names = data.class_names();
     result.n_examples = data.size();
@@ -126,7 +124,6 @@ class Evaluator {
     ChooseBatch();
     Progress progress("evaluate", data.has_images() ? "images" : "examples", !options_.common.json);
     for (int64_t first = 0; first < data.size(); first += batch_) {
-      if (StopRequested()) throw CliError(kExitCancelled, "stopped");
       const int64_t n = std::min<int64_t>(batch_, data.size() - first);
       RunBatch(data, first, n, match, &result);
       progress.Update(first + n, data.size());
@@ -135,23 +132,33 @@ class Evaluator {
     const double total = static_cast<double>(data.size());
     result.top1 /= total;
     result.top5 /= total;
-    result.loss /= total;
+    result.loss = n_known_ > 0 ? result.loss / static_cast<double>(n_known_) : std::nan("");
+    NameOthers(labels, &result);
     return result;
   }
 
  private:
-  // A batch where the model takes one, else one by one.
+  // One row of scores for every example of the batch, of a type that ScoresAt reads.
+  bool HoldsScores(const tw::Tensor& output) const {
+    const bool known = output.dtype == TW_DTYPE_FLOAT32 || output.dtype == TW_DTYPE_INT8 ||
+                       output.dtype == TW_DTYPE_UINT8;
+    int64_t n = 1;
+    for (int32_t i = 0; i < output.rank; ++i) n *= output.dims[i];
+    return known && n == batch_ * n_outputs_;
+  }
+
+  // A batch where the model takes one, else as it is.
   void ChooseBatch() {
-    std::vector<int32_t> dims = input_.shape();
+    std::vector<int32_t> dims = input().shape();
     if (dims.empty() || dims[0] != 1) return;
     dims[0] = kBatch;
-    if (!session_.ResizeInput(0, dims).ok() || !session_.Prepare().ok()) return;
-    const tw::Tensor output = CheckValue(session_.Output(0));
-    if (output.rank >= 1 && output.size<uint8_t>() > 0 && output.dims[0] == kBatch) {
-      batch_ = kBatch;
+    batch_ = kBatch;
+    if (session_.ResizeInput(0, dims).ok() && session_.Prepare().ok() &&
+        HoldsScores(CheckValue(session_.Output(0)))) {
       return;
     }
     dims[0] = 1;
+    batch_ = 1;
     Check(session_.ResizeInput(0, dims));
     Check(session_.Prepare());
   }
@@ -176,36 +183,53 @@ class Evaluator {
   void Judge(const std::vector<double>& scores, int64_t label, const std::vector<int64_t>& match,
              Evaluation* result) {
     const int64_t target = match[static_cast<size_t>(label)];
-    int64_t best = 0, better = 0;
-    for (int64_t i = 0; i < n_outputs_; ++i) {
-      if (scores[static_cast<size_t>(i)] > scores[static_cast<size_t>(best)]) best = i;
-      if (target >= 0 && scores[static_cast<size_t>(i)] > scores[static_cast<size_t>(target)])
-        ++better;
-    }
+    const int64_t best = std::max_element(scores.begin(), scores.end()) - scores.begin();
     const auto found = std::find(match.begin(), match.end(), best);
     const size_t column = static_cast<size_t>(found - match.begin());  // past the last: other
     ++result->confusion[static_cast<size_t>(label) * (result->n_classes() + 1) + column];
-    result->top1 += target >= 0 && best == target ? 1.0 : 0.0;
-    result->top5 += target >= 0 && better < 5 ? 1.0 : 0.0;
-    result->loss += target >= 0 ? CrossEntropy(scores, target) : -std::log(1e-12);
+    if (found == match.end()) ++others_[best];
+    if (target < 0) return;
+    int64_t better = 0;
+    for (double score : scores) better += score > scores[static_cast<size_t>(target)];
+    ++n_known_;
+    result->top1 += best == target ? 1.0 : 0.0;
+    result->top5 += better < 5 ? 1.0 : 0.0;
+    result->loss += CrossEntropy(scores, target);
+  }
+
+  void NameOthers(const std::vector<std::string>& labels, Evaluation* result) const {
+    for (const auto& other : others_) {
+      const size_t i = static_cast<size_t>(other.first);
+      result->said_instead.push_back(
+          {i < labels.size() ? labels[i] : "class " + std::to_string(i), other.second});
+    }
+    std::stable_sort(result->said_instead.begin(), result->said_instead.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (result->said_instead.size() > 10) result->said_instead.resize(10);
   }
 
   const EvaluateOptions& options_;
   tw::Session session_;
-  tw::Tensor input_;
   int64_t n_outputs_ = 0;
-  int64_t batch_ = 1;
+  int32_t batch_ = 1;
+  int64_t n_known_ = 0;                // examples whose class the model has
+  std::map<int64_t, int64_t> others_;  // output that is no class of the data → how often
 };
 
 void Evaluate(const EvaluateOptions& options) {
   const tw::Model model = OpenModel(options.common.model);
   const std::vector<std::string> labels = LabelsFor(model, options.labels);
   Evaluator evaluator(options, model);
-  const PixelScale scale = ScaleFor(options.common, model, evaluator.input());
-  const Dataset data = Dataset::Open(options.data, evaluator.input(), scale);
+  if (!options.labels.empty() && static_cast<int64_t>(labels.size()) != evaluator.n_outputs()) {
+    throw CliError(kExitData, options.labels + ": has " + std::to_string(labels.size()) +
+                                  " names, the model tells " +
+                                  std::to_string(evaluator.n_outputs()) + " classes apart");
+  }
+  const tw::Tensor input = evaluator.input();
+  const Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
   std::string note;
   const std::vector<int64_t> match = MatchClasses(data, labels, evaluator.n_outputs(), &note);
-  const Evaluation evaluation = evaluator.Run(data, match);
+  const Evaluation evaluation = evaluator.Run(data, match, labels);
   if (options.common.json) {
     Json json = EvaluationJson(evaluation);
     if (!note.empty()) json["note"] = note;
@@ -233,7 +257,15 @@ void AddEvaluateCommand(CLI::App* app) {
   AddDeviceOptions(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);
-  command->footer("Example:\n  topwork evaluate mine.tflite --data photos-kept-back/");
+  command->footer(
+      "Class folders are matched to the model's labels by name; where the model has no labels and "
+      "as\n"
+      "many classes as there are folders, in sorted order. Examples of classes that the model "
+      "does\n"
+      "not have count as wrong.\n\n"
+      "Examples:\n"
+      "  topwork evaluate mine.tflite --data photos-kept-back/\n"
+      "  topwork evaluate mine.tflite --data arrays/ --json | jq .top1");
   command->callback([options] { Evaluate(*options); });
 }
 

@@ -28,16 +28,39 @@ void WriteWholeFile(const std::string& path, const void* data, size_t size) {
   if (error != 0) throw CliError(kExitIo, path + ": cannot write it: " + port::ErrorText(error));
 }
 
+void WriteWholeFiles(const std::vector<NewFile>& files) {
+  std::vector<port::AtomicFile*> open;
+  const auto check = [&](int error, const std::string& path) {
+    if (error == 0) return;
+    for (port::AtomicFile* file : open) port::AtomicFileDiscard(file);
+    throw CliError(kExitIo, path + ": cannot write it: " + port::ErrorText(error));
+  };
+  for (const NewFile& file : files) {
+    port::AtomicFile* next = nullptr;
+    check(port::AtomicFileOpen(file.path.c_str(), &next), file.path);
+    open.push_back(next);
+    check(port::AtomicFileWrite(next, file.bytes.data(), file.bytes.size()), file.path);
+  }
+  for (const NewFile& file : files) {
+    port::AtomicFile* next = open.front();
+    open.erase(open.begin());
+    check(port::AtomicFileCommit(next), file.path);
+  }
+}
+
 void MakeFolder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw CliError(kExitIo, path + ": cannot create the folder: " + error.message());
-  if (!fs::is_directory(path)) throw CliError(kExitIo, path + ": exists and is not a folder");
+  if (!fs::is_directory(path, error))
+    throw CliError(kExitIo, path + ": exists and is not a folder");
 }
 
 void CheckWritable(const std::string& path) {
-  if (fs::is_directory(path))
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
     throw CliError(kExitIo, path + ": is a folder, a file name is needed");
+  }
   port::AtomicFile* file = nullptr;
   const int error = port::AtomicFileOpen(path.c_str(), &file);
   if (error != 0) throw CliError(kExitIo, path + ": cannot write it: " + port::ErrorText(error));

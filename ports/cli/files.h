@@ -12,6 +12,12 @@ namespace cli {
 std::vector<uint8_t> ReadWholeFile(const std::string& path);
 // The file appears complete or not at all.
 void WriteWholeFile(const std::string& path, const void* data, size_t size);
+// Several files that appear together: all are complete on the disk before the first one shows.
+struct NewFile {
+  std::string path;
+  std::vector<uint8_t> bytes;
+};
+void WriteWholeFiles(const std::vector<NewFile>& files);
 // Creates the folder (and its parents); fine when it exists.
 void MakeFolder(const std::string& path);
 // Fails early, with the reason, when a file could not be written at `path` later on.

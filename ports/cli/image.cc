@@ -143,7 +143,7 @@ bool IsImageTensor(const tw_tensor_info& info) {
   const bool dtype =
       info.dtype == TW_DTYPE_FLOAT32 || info.dtype == TW_DTYPE_UINT8 || info.dtype == TW_DTYPE_INT8;
   return dtype && (channels == 1 || channels == 3 || channels == 4) && info.dims[1] > 0 &&
-         info.dims[2] > 0 && (info.dims[0] == 1 || info.open_dims[0] == -1);
+         info.dims[2] > 0 && info.dims[0] == 1;
 }
 
 std::vector<uint8_t> ImageToTensor(const Image& image, const PixelScale& scale,

@@ -36,7 +36,7 @@ Image ReadImage(const std::string& path, int channels);
 // shrinking averages instead of skipping pixels (what Pillow calls BILINEAR); edges are clamped.
 Image ResizeImage(const Image& image, int width, int height);
 
-// True when a tensor can hold an image: [N, H, W, C] with C of 1, 3 or 4 and N of 1 or open.
+// True when a tensor can hold one image: [1, H, W, C] with C of 1, 3 or 4.
 bool IsImageTensor(const tw_tensor_info& info);
 
 // One image in the layout and dtype of the tensor (float32, or uint8/int8 through its quantization,

@@ -1,8 +1,10 @@
 // topwork info: what a model is, and whether and how it would run.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "ports/cli/common.h"
+#include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 
 namespace topwork {
@@ -13,6 +15,14 @@ struct InfoOptions {
   CommonOptions common;
   bool plan = false;
 };
+
+std::string ShapeList(const Json& shape) {
+  std::string text = "[";
+  for (const Json& dim : shape) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(dim.get<int64_t>());
+  }
+  return text + "]";
+}
 
 std::string ShapeText(const Json& tensor) {
   std::string text = tensor["dtype"].get<std::string>() + " [";
@@ -35,58 +45,133 @@ std::string ShapeText(const Json& tensor) {
   return text;
 }
 
-void PrintTensors(const char* title, const Json& tensors) {
+constexpr size_t kNameWidth = 48;
+
+void AddTensors(const char* title, const Json& tensors, Table* table) {
   for (size_t i = 0; i < tensors.size(); ++i) {
-    std::printf("  %-9s %s  %s\n", i == 0 ? title : "",
-                tensors[i]["name"].get<std::string>().c_str(), ShapeText(tensors[i]).c_str());
+    const std::string name = tensors[i]["name"].get<std::string>();
+    table->Row({i == 0 ? Paint(1, "2", title) : "",
+                ShapeText(tensors[i]) + "  " +
+                    Paint(1, "36", Shorten(name.empty() ? "(no name)" : name, kNameWidth))});
   }
 }
 
 std::string Tick(bool supported) {
-  return supported ? Paint(1, "32", "yes") : Paint(1, "31", "no");
+  return supported ? Paint(1, "32", "yes") : Paint(1, "1;31", "NO");
 }
 
-void PrintHead(const Json& head) {
-  if (head.is_null()) return;
-  if (head.contains("reason")) {
-    std::printf("  %-9s none that can be re-trained: %s\n", "head",
-                head["reason"].get<std::string>().c_str());
-    return;
+// "images → output_0": what a signature's caller sees.
+std::string SignatureText(const Json& signature) {
+  std::string text = signature["key"].get<std::string>() + ":";
+  for (const Json& input : signature["inputs"]) text += " " + input["name"].get<std::string>();
+  text += " →";
+  for (const Json& output : signature["outputs"]) text += " " + output["name"].get<std::string>();
+  return text;
+}
+
+std::string HeadText(const Json& model) {
+  const Json& head = model["head"];
+  if (!head.is_object()) {
+    return "none that can be re-trained: " + model.value("head_reason", std::string("unknown"));
   }
-  std::printf("  %-9s %s, %lld features to %lld classes\n", "head",
-              head.value("operator", std::string("?")).c_str(),
-              static_cast<long long>(head.value("n_features", int64_t{0})),
-              static_cast<long long>(head.value("n_classes", int64_t{0})));
+  std::string text = head["op"].get<std::string>() + ", " +
+                     std::to_string(head["n_features"].get<int64_t>()) + " features to " +
+                     std::to_string(head["n_classes"].get<int64_t>()) + " classes";
+  for (const Json& op : head["tail"]) text += ", then " + op.get<std::string>();
+  return text + Paint(1, "2", " (can be re-trained)");
+}
+
+std::string Millions(int64_t n) {
+  char text[48];
+  std::snprintf(text, sizeof(text), n < 10000 ? "" : " (%.2f million)",
+                static_cast<double>(n) * 1e-6);
+  return std::to_string(n) + text;
 }
 
 void PrintModel(const std::string& path, const Json& model) {
   std::printf("%s\n", Paint(1, "1", path).c_str());
-  if (!model["description"].get<std::string>().empty()) {
-    std::printf("  %-9s %s\n", "about", model["description"].get<std::string>().c_str());
+  Table table({"", ""});
+  const auto row = [&](const char* title, const std::string& text) {
+    if (!text.empty()) table.Row({Paint(1, "2", title), text});
+  };
+  row("about", model["description"].get<std::string>());
+  row("file", HumanBytes(model["file_bytes"].get<double>()) + ", schema " +
+                  std::to_string(model["schema_version"].get<int>()));
+  row("sha256", model["sha256"].get<std::string>());
+  AddTensors("inputs", model["inputs"], &table);
+  AddTensors("outputs", model["outputs"], &table);
+  for (const Json& signature : model["signatures"]) row("signature", SignatureText(signature));
+  if (model["subgraphs"].size() > 1) row("subgraphs", std::to_string(model["subgraphs"].size()));
+  row("weights", Millions(model["n_parameters"].get<int64_t>()));
+  const Json& labels = model["labels"];
+  if (!labels.empty()) {
+    row("labels", std::to_string(labels.size()) + ", \"" + labels.front().get<std::string>() +
+                      "\" to \"" + labels.back().get<std::string>() + "\"");
   }
-  std::printf("  %-9s %s, schema %d, sha256 %s\n", "file",
-              HumanBytes(model["file_bytes"].get<double>()).c_str(),
-              model["schema_version"].get<int>(), model["sha256"].get<std::string>().c_str());
-  PrintTensors("inputs", model["inputs"]);
-  PrintTensors("outputs", model["outputs"]);
-  for (const Json& signature : model["signatures"]) {
-    std::printf("  %-9s %s\n", "signature", signature["key"].get<std::string>().c_str());
+  if (model["normalization"].is_object()) {
+    row("pixels", "(pixel - " + model["normalization"]["mean"].dump() + ") / " +
+                      model["normalization"]["std"].dump());
   }
-  std::printf("  %-9s %lld\n", "weights",
-              static_cast<long long>(model["n_parameters"].get<int64_t>()));
-  if (!model["labels"].empty()) {
-    std::printf("  %-9s %zu, \"%s\" to \"%s\"\n", "labels", model["labels"].size(),
-                model["labels"].front().get<std::string>().c_str(),
-                model["labels"].back().get<std::string>().c_str());
+  std::string metadata;
+  for (const Json& entry : model["metadata"]) {
+    metadata += (metadata.empty() ? "" : ", ") + entry["name"].get<std::string>();
   }
-  PrintHead(model.value("head", Json()));
-  std::printf("\n  %-32s %6s %8s %10s\n", "operator", "count", "version", "supported");
+  row("metadata", metadata);
+  row("head", HeadText(model));
+  table.Print(2);
+  std::printf("\n");
+  Table operators({"operator", ">count", ">version", "supported"});
   for (const Json& op : model["operators"]) {
-    std::printf("  %-32s %6lld %8lld %10s\n", op["name"].get<std::string>().c_str(),
-                static_cast<long long>(op["count"].get<int64_t>()),
-                static_cast<long long>(op["version"].get<int64_t>()),
-                Tick(op["supported"].get<bool>()).c_str());
+    operators.Row({op["name"].get<std::string>() + (op["custom"].get<bool>() ? " (custom)" : ""),
+                   std::to_string(op["count"].get<int64_t>()),
+                   std::to_string(op["version"].get<int64_t>()),
+                   Tick(op["supported"].get<bool>())});
   }
+  operators.Print(2);
+}
+
+// The plan: one line a step. A place is an offset in the arena; the names in it are cut.
+void PrintPlan(const Json& plan) {
+  std::printf("\n");
+  Table table({">step", "operator", "kernel", "backend", "output", "place", "fused, reason"});
+  for (size_t i = 0; i < plan["steps"].size(); ++i) {
+    const Json& step = plan["steps"][i];
+    std::string note = step["fused"].get<std::string>();
+    if (!note.empty()) note = "+ " + note;
+    const std::string reason = step["reason"].get<std::string>();
+    if (!reason.empty()) note += (note.empty() ? "" : "; ") + reason;
+    for (size_t k = 0; k < std::max<size_t>(1, step["outputs"].size()); ++k) {
+      std::string shape, place;
+      if (k < step["outputs"].size()) {
+        const Json& output = step["outputs"][k];
+        shape = output["dtype"].get<std::string>() + " " + ShapeList(output["shape"]);
+        place = output["place"].get<std::string>();
+        const size_t shared = place.find(" (shares");
+        if (shared != std::string::npos) place = place.substr(0, shared) + " in place";
+      }
+      table.Row({k == 0 ? std::to_string(i) : "", k == 0 ? step["op"].get<std::string>() : "",
+                 k == 0 ? step["variant"].get<std::string>() : "",
+                 k == 0 ? step["backend"].get<std::string>() : "", shape, place,
+                 k == 0 ? note : ""});
+    }
+  }
+  table.Print(2);
+}
+
+void PrintMemory(const tw_memory_info& memory) {
+  const double live = static_cast<double>(memory.live_bytes);
+  const double arena = static_cast<double>(memory.arena_bytes);
+  char more[32] = "";
+  if (live > 0) std::snprintf(more, sizeof(more), " (+%.1f %%)", 100.0 * (arena - live) / live);
+  std::printf("\n");
+  Table table({"", ""});
+  table.Row({Paint(1, "2", "runs here"), Tick(true)});
+  table.Row({Paint(1, "2", "arena"),
+             HumanBytes(arena) + " for a largest live set of " + HumanBytes(live) + more});
+  table.Row({Paint(1, "2", "packed"), HumanBytes(static_cast<double>(memory.packed_bytes)) +
+                                          " of weights, shared by sessions"});
+  table.Row({Paint(1, "2", "scratch"), HumanBytes(static_cast<double>(memory.scratch_bytes))});
+  table.Print(2);
 }
 
 void Info(const InfoOptions& options) {
@@ -115,17 +200,11 @@ void Info(const InfoOptions& options) {
   } else {
     PrintModel(options.common.model, description);
     if (session.ok()) {
-      const tw_memory_info memory = CheckValue(session->Memory());
-      std::printf("\n  runs here: %s; arena %s (at least %s is alive at once), packed weights %s\n",
-                  Tick(true).c_str(), HumanBytes(static_cast<double>(memory.arena_bytes)).c_str(),
-                  HumanBytes(static_cast<double>(memory.live_bytes)).c_str(),
-                  HumanBytes(static_cast<double>(memory.packed_bytes)).c_str());
+      if (options.plan) PrintPlan(description["plan"]);
+      PrintMemory(CheckValue(session->Memory()));
     } else {
-      std::printf("\n  runs here: %s: %s\n", Tick(false).c_str(),
+      std::printf("\n  %s %s: %s\n", Paint(1, "2", "runs here").c_str(), Tick(false).c_str(),
                   session.status().message().c_str());
-    }
-    if (session.ok() && options.plan) {
-      std::printf("\n%s", CheckValue(session->DescribePlan()).c_str());
     }
   }
   if (options.plan && !session.ok()) Check(session.status(), options.common.model);
@@ -144,7 +223,9 @@ void AddInfoCommand(CLI::App* app) {
       "largest live set");
   AddDeviceOptions(command, &options->common);
   AddJsonOption(command, &options->common);
-  command->footer("Example:\n  topwork info model.tflite --plan");
+  command->footer(
+      "Examples:\n  topwork info mobilenet.tflite\n  topwork info mobilenet.tflite --plan"
+      "\n  topwork info mobilenet.tflite --json | jq .inputs");
   command->callback([options] { Info(*options); });
 }
 

@@ -1,39 +1,59 @@
 // topwork: the command-line tool. Uses the public C API only.
-#include <csignal>
 #include <cstdio>
 #include <new>
 
 #include "ports/cli/common.h"
+#include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
 
 namespace topwork {
 namespace cli {
 namespace {
 
-volatile std::sig_atomic_t g_stop = 0;
+const char kFooter[] = R"(Exit codes:
+   0  done
+   2  wrong usage: an unknown flag, a missing or malformed argument
+   3  the model file is malformed
+   4  the model, the device or the last layer is not supported
+   5  an input, image, label or data set is wrong
+   6  a file could not be read or written
+   7  out of memory
+   8  a loss or weight became infinite or not a number
+   9  stopped by the user (Ctrl-C)
+  10  a defect of topwork; please report it
+Every failure prints one line on standard error. Results go to standard output, progress to standard
+error; NO_COLOR=1 turns colours off.
 
-void OnSignal(int number) {
-  if (g_stop != 0) {  // the second time: at once
-    std::signal(number, SIG_DFL);
-    std::raise(number);
-  }
-  g_stop = 1;
-}
-
-const char kFooter[] =
-    "Exit codes: 0 done, 2 wrong usage, 3 malformed model, 4 not supported, 5 wrong input or "
-    "data,\n"
-    "6 a file could not be read or written, 7 out of memory, 8 not a number, 9 stopped by the "
-    "user,\n"
-    "10 defect of the tool.\n\n"
-    "Example:\n"
-    "  topwork run mobilenet.tflite --input cat.jpg --labels labels.txt\n"
-    "  topwork train mobilenet.tflite --data photos/ --output mine.tflite --report mine.html\n"
-    "`topwork COMMAND --help` explains a command.";
+Examples:
+  topwork info mobilenet.tflite --plan
+  topwork run mobilenet.tflite --input cat.jpg --labels labels.txt
+  topwork train mobilenet.tflite --data photos/ --output mine.tflite --report mine.html
+  topwork evaluate mine.tflite --data photos-kept-back/
+`topwork COMMAND --help` explains a command.)";
 
 int Fail(ExitCode code, const std::string& message) {
-  std::fprintf(stderr, "%s %s\n", Paint(2, "1;31", "topwork: error:").c_str(), message.c_str());
+  // One line, whatever a file name or a library's text holds.
+  std::string line;
+  for (char c : message) line += c == '\n' || c == '\r' ? ' ' : c;
+  std::fprintf(stderr, "%s %s\n", Paint(2, "1;31", "topwork: error:").c_str(), line.c_str());
   return code;
+}
+
+// What the parser found wrong, with the command whose help explains it.
+int FailUsage(const CLI::App& app, int argc, char** argv, const CLI::ParseError& error) {
+  std::string command = "topwork";
+  std::string message = error.what();
+  if (app.get_subcommands().empty()) {
+    const bool named = argc > 1 && argv[1][0] != '-';
+    if (argc < 2 || named) {
+      message = (named ? "'" + std::string(argv[1]) + "' is not a command" : "no command given") +
+                "; commands are";
+      for (const CLI::App* known : app.get_subcommands({})) message += " " + known->get_name();
+    }
+  } else {
+    command += " " + app.get_subcommands().front()->get_name();
+  }
+  return Fail(kExitUsage, message + " (see " + command + " --help)");
 }
 
 int Main(int argc, char** argv) {
@@ -51,7 +71,7 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return Fail(kExitUsage, std::string(error.what()) + " (see topwork --help)");
+    return FailUsage(app, argc, argv, error);
   } catch (const CliError& error) {
     return Fail(error.code(), error.what());
   } catch (const std::bad_alloc&) {
@@ -59,19 +79,17 @@ int Main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return Fail(kExitInternal, std::string("unexpected: ") + error.what());
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return Fail(kExitIo, "standard output cannot be written: is the disk full?");
+  }
   return kExitOk;
 }
 
 }  // namespace
-
-bool StopRequested() { return g_stop != 0; }
-
 }  // namespace cli
 }  // namespace topwork
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, topwork::cli::OnSignal);
-  std::signal(SIGTERM, topwork::cli::OnSignal);
-  std::signal(SIGXFSZ, SIG_IGN);  // a full quota is an error of write(), not the end of the tool
+  topwork::cli::InstallSignals();
   return topwork::cli::Main(argc, argv);
 }

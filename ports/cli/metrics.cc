@@ -2,8 +2,10 @@
 #include "ports/cli/metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
+#include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 
 namespace topwork {
@@ -11,46 +13,65 @@ namespace cli {
 namespace {
 
 constexpr size_t kMaxPrintedClasses = 20;
-constexpr size_t kNameWidth = 18;
+constexpr size_t kNameWidth = 24;
 
 double Ratio(int64_t part, int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-// The name cut or padded to the width, counted in characters (UTF-8).
-std::string Fit(const std::string& name, size_t width) {
-  std::string text;
-  size_t n = 0;
-  for (size_t i = 0; i < name.size() && n < width; ++n) {
-    size_t length = 1;
-    while (i + length < name.size() && (name[i + length] & 0xc0) == 0x80) ++length;
-    text.append(name, i, length);
-    i += length;
-  }
-  return text + std::string(width - n, ' ');
 }
 
 void PrintConfusion(const Evaluation& evaluation) {
   const size_t n = evaluation.n_classes();
   bool others = false;
   for (size_t i = 0; i < n; ++i) others = others || evaluation.Count(i, n) > 0;
-  std::printf("\nconfusion matrix (rows: true class, columns: predicted)\n%s",
-              std::string(kNameWidth + 5, ' ').c_str());
-  for (size_t j = 0; j < n; ++j) std::printf("%5zu", j);
-  std::printf("%s\n", others ? " other" : "");
+  std::printf("\n%s\n", Paint(1, "2",
+                              "confusion matrix: rows are true classes, columns what the "
+                              "model said")
+                            .c_str());
+  std::vector<std::string> titles = {"", ">"};
+  for (size_t j = 0; j < n; ++j) titles.push_back(">" + std::to_string(j));
+  if (others) titles.push_back(">other");
+  Table table(titles);
   for (size_t i = 0; i < n; ++i) {
-    std::printf("%3zu  %s", i, Fit(evaluation.class_names[i], kNameWidth).c_str());
+    std::vector<std::string> row = {Shorten(evaluation.class_names[i], kNameWidth),
+                                    Paint(1, "2", std::to_string(i))};
     for (size_t j = 0; j < n + (others ? 1 : 0); ++j) {
-      char cell[24];
-      std::snprintf(cell, sizeof(cell), j < n ? "%5lld" : "%6lld",
-                    static_cast<long long>(evaluation.Count(i, j)));
-      const bool zero = evaluation.Count(i, j) == 0;
-      std::printf("%s", i == j && !zero ? Paint(1, "32", cell).c_str()
-                        : zero          ? Paint(1, "2", cell).c_str()
-                                        : Paint(1, "31", cell).c_str());
+      const int64_t count = evaluation.Count(i, j);
+      row.push_back(count == 0 ? Paint(1, "2", "·")
+                               : Paint(1, i == j ? "1;32" : "31", std::to_string(count)));
     }
-    std::printf("\n");
+    table.Row(row);
   }
+  table.Print(2);
+}
+
+void PrintClasses(const Evaluation& evaluation) {
+  std::printf("\n");
+  Table table({"class", ">", ">examples", ">precision", ">recall", ""});
+  const std::vector<ClassMetrics> all = evaluation.PerClass();
+  for (size_t c = 0; c < all.size(); ++c) {
+    table.Row({Shorten(all[c].name, kNameWidth), Paint(1, "2", std::to_string(c)),
+               std::to_string(all[c].n_examples), PercentText(all[c].precision),
+               PercentText(all[c].recall),
+               UseColour(1) ? Paint(1, "32", Bar(all[c].recall, 16)) : ""});
+  }
+  table.Print(2);
+}
+
+void PrintSaidInstead(const Evaluation& evaluation) {
+  std::string text;
+  int64_t n_other = 0;
+  for (size_t c = 0; c < evaluation.n_classes(); ++c) {
+    n_other += evaluation.Count(c, evaluation.n_classes());
+  }
+  for (size_t i = 0; i < std::min<size_t>(3, evaluation.said_instead.size()); ++i) {
+    text += (i > 0 ? ", " : "") + evaluation.said_instead[i].first + " (" +
+            std::to_string(evaluation.said_instead[i].second) + ")";
+  }
+  if (n_other == 0 || text.empty()) return;
+  std::printf(
+      "the model put %lld of %lld examples into classes that the data does not have, "
+      "most often: %s\n",
+      static_cast<long long>(n_other), static_cast<long long>(evaluation.n_examples), text.c_str());
 }
 
 }  // namespace
@@ -75,7 +96,7 @@ Json EvaluationJson(const Evaluation& evaluation) {
   json["n_examples"] = evaluation.n_examples;
   json["top1"] = evaluation.top1;
   json["top5"] = evaluation.top5;
-  json["loss"] = evaluation.loss;
+  json["loss"] = std::isfinite(evaluation.loss) ? Json(evaluation.loss) : Json();
   json["classes"] = Json::array();
   for (const ClassMetrics& metrics : evaluation.PerClass()) {
     Json entry;
@@ -87,6 +108,13 @@ Json EvaluationJson(const Evaluation& evaluation) {
   }
   json["confusion"] = Json::array();
   json["confusion_other"] = Json::array();
+  json["said_instead"] = Json::array();
+  for (const auto& said : evaluation.said_instead) {
+    Json entry;
+    entry["name"] = said.first;
+    entry["n_examples"] = said.second;
+    json["said_instead"].push_back(entry);
+  }
   const size_t n = evaluation.n_classes();
   for (size_t i = 0; i < n; ++i) {
     Json row = Json::array();
@@ -98,23 +126,21 @@ Json EvaluationJson(const Evaluation& evaluation) {
 }
 
 void PrintEvaluation(const Evaluation& evaluation) {
-  char top1[16];
-  std::snprintf(top1, sizeof(top1), "%.1f %%", 100.0 * evaluation.top1);
-  std::printf("top-1 %s, top-5 %.1f %%, loss %.4f on %lld examples\n",
-              Paint(1, "1;32", top1).c_str(), 100.0 * evaluation.top5, evaluation.loss,
-              static_cast<long long>(evaluation.n_examples));
+  std::string text = "top-1 " + Paint(1, "1;32", PercentText(evaluation.top1)) + ", top-5 " +
+                     PercentText(evaluation.top5);
+  if (std::isfinite(evaluation.loss)) {
+    char loss[32];
+    std::snprintf(loss, sizeof(loss), ", loss %.4f", evaluation.loss);
+    text += loss;
+  }
+  std::printf("%s on %lld examples\n", text.c_str(), static_cast<long long>(evaluation.n_examples));
+  PrintSaidInstead(evaluation);
+  if (evaluation.top5 == 0.0) return;  // all zeros
   if (evaluation.n_classes() > kMaxPrintedClasses) {
     std::printf("(%zu classes: the tables are in --json)\n", evaluation.n_classes());
     return;
   }
-  std::printf("\n%s %9s %10s %8s\n", Fit("class", kNameWidth + 4).c_str(), "examples", "precision",
-              "recall");
-  const std::vector<ClassMetrics> all = evaluation.PerClass();
-  for (size_t c = 0; c < all.size(); ++c) {
-    std::printf("%3zu  %s %8lld %9.1f%% %7.1f%%\n", c, Fit(all[c].name, kNameWidth).c_str(),
-                static_cast<long long>(all[c].n_examples), 100.0 * all[c].precision,
-                100.0 * all[c].recall);
-  }
+  PrintClasses(evaluation);
   PrintConfusion(evaluation);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ports/cli/common.h"
@@ -20,13 +21,19 @@ struct ClassMetrics {
 
 struct Evaluation {
   int64_t n_examples = 0;
-  double loss = 0.0;  // mean cross-entropy, natural logarithm
+  // Mean cross-entropy, natural logarithm, over the examples whose class the model has; no number
+  // when it has none of them.
+  double loss = 0.0;
   double top1 = 0.0;
   double top5 = 0.0;
   std::vector<std::string> class_names;
   // confusion[label * (n + 1) + predicted]: n classes; the last column counts predictions that are
   // none of them (a model with more outputs than the data has classes).
   std::vector<int64_t> confusion;
+
+  // What the model said of examples that it put into none of the data's classes, most frequent
+  // first: its own names and how often.
+  std::vector<std::pair<std::string, int64_t>> said_instead;
 
   size_t n_classes() const { return class_names.size(); }
   int64_t Count(size_t label, size_t predicted) const {

@@ -1,6 +1,5 @@
 // topwork run: inputs from files, outputs to files and to the screen.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -10,6 +9,8 @@
 #include "ports/cli/files.h"
 #include "ports/cli/inputs.h"
 #include "ports/cli/npy.h"
+#include "ports/cli/stop.h"
+#include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 #include "ports/port.h"
 
@@ -55,7 +56,7 @@ bool LooksLikeScores(const tw::Tensor& tensor, size_t n_labels) {
   for (size_t i = 0; i + 1 < shape.size(); ++i) {
     if (shape[i] != 1) return false;
   }
-  return n_labels > 0 ? static_cast<size_t>(shape.back()) == n_labels : shape.size() <= 2;
+  return static_cast<size_t>(shape.back()) == n_labels || (n_labels == 0 && shape.size() <= 2);
 }
 
 std::vector<Scored> TopScores(const std::vector<double>& values, int top) {
@@ -75,14 +76,16 @@ std::string LabelOf(const std::vector<std::string>& labels, int64_t index) {
 }
 
 void SaveOutputs(const tw::Session& session, const std::string& folder) {
-  MakeFolder(folder);
+  std::vector<NewFile> files;
   for (size_t i = 0; i < session.n_outputs(); ++i) {
     const tw::Tensor tensor = CheckValue(session.Output(i));
     const std::vector<int32_t> dims = tensor.shape();
-    const std::vector<uint8_t> file = EncodeNpy(
-        tensor.dtype, std::vector<int64_t>(dims.begin(), dims.end()), tensor.data, tensor.bytes);
-    WriteWholeFile(folder + "/output_" + std::to_string(i) + ".npy", file.data(), file.size());
+    files.push_back({folder + "/output_" + std::to_string(i) + ".npy",
+                     EncodeNpy(tensor.dtype, std::vector<int64_t>(dims.begin(), dims.end()),
+                               tensor.data, tensor.bytes)});
   }
+  MakeFolder(folder);
+  WriteWholeFiles(files);
 }
 
 Json OutputJson(const tw::Tensor& tensor, const std::vector<Scored>& top,
@@ -105,31 +108,65 @@ Json OutputJson(const tw::Tensor& tensor, const std::vector<Scored>& top,
   return json;
 }
 
+void PrintTop(const std::vector<Scored>& top, bool probabilities,
+              const std::vector<std::string>& labels) {
+  Table table({"", "", "", ""});
+  for (const Scored& scored : top) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.6g", scored.score);
+    const double width = probabilities ? scored.score : 0.0;
+    const std::string label = LabelOf(labels, scored.index);
+    const std::string number = "class " + std::to_string(scored.index);
+    table.Row({probabilities
+                   ? std::string(scored.score < 0.0995 ? " " : "") + PercentText(scored.score)
+                   : text,
+               probabilities && UseColour(1) ? Paint(1, "32", Bar(width, 20)) : "",
+               label.empty() ? number : Paint(1, &scored == &top[0] ? "1" : "0", label),
+               label.empty() ? "" : Paint(1, "2", number)});
+  }
+  table.Print(2);
+}
+
 void PrintOutput(size_t i, const tw::Tensor& tensor, const std::vector<Scored>& top,
                  const std::vector<std::string>& labels) {
-  std::printf("output %zu  %s  %s\n", i, Paint(1, "1", tensor.name).c_str(),
-              TensorText(tensor).c_str());
+  std::printf("%s  %s  %s\n", Paint(1, "1", "output " + std::to_string(i)).c_str(),
+              Shorten(ShortName(tensor.name), 48).c_str(),
+              Paint(1, "2", TensorText(tensor)).c_str());
   const std::vector<double> values = RealValues(tensor);
-  for (const Scored& scored : top) {
-    std::printf("  %9.5f  class %-5lld %s\n", scored.score, static_cast<long long>(scored.index),
-                LabelOf(labels, scored.index).c_str());
+  if (!top.empty()) {
+    PrintTop(top, AreProbabilities(values), labels);
+    return;
   }
-  if (!top.empty() || values.empty()) return;
-  std::printf(
-      "  min %.6g, max %.6g; first values:", *std::min_element(values.begin(), values.end()),
-      *std::max_element(values.begin(), values.end()));
-  for (size_t k = 0; k < std::min<size_t>(values.size(), 8); ++k) std::printf(" %.6g", values[k]);
-  std::printf("%s\n", values.size() > 8 ? " ..." : "");
+  if (values.empty()) return;
+  std::printf("  min %.6g, max %.6g, values", *std::min_element(values.begin(), values.end()),
+              *std::max_element(values.begin(), values.end()));
+  for (size_t k = 0; k < std::min<size_t>(values.size(), 6); ++k) std::printf(" %.6g", values[k]);
+  std::printf("%s\n", values.size() > 6 ? " …" : "");
+}
+
+// A label file that fits none of the outputs is a mistake of the user's.
+void CheckLabels(const RunOptions& options, const tw::Session& session, size_t n_labels) {
+  if (options.labels.empty()) return;
+  std::string found;
+  for (size_t i = 0; i < session.n_outputs(); ++i) {
+    const tw::Tensor tensor = CheckValue(session.Output(i));
+    if (LooksLikeScores(tensor, n_labels)) return;
+    found += (found.empty() ? "" : ", ") + TensorText(tensor);
+  }
+  throw CliError(kExitData, options.labels + ": has " + std::to_string(n_labels) +
+                                " names, but no output has as many classes (" + found + ")");
 }
 
 void Run(const RunOptions& options) {
   const tw::Model model = OpenModel(options.common.model);
   const std::vector<std::string> labels = LabelsFor(model, options.labels);
   tw::Session session = OpenSession(model, options.common);
+  const CancelOnStop cancel([&] { (void)session.Cancel(); });
   FillInputs(options.common, model, options.inputs, options.seed, &session);
   const int64_t start = port::NowNanos();
   Check(session.Run(), options.common.model);
   const double seconds = static_cast<double>(port::NowNanos() - start) * 1e-9;
+  CheckLabels(options, session, labels.size());
   if (!options.output.empty()) SaveOutputs(session, options.output);
   Json json;
   json["model"] = options.common.model;
@@ -149,7 +186,10 @@ void Run(const RunOptions& options) {
     PrintJson(json);
     return;
   }
-  std::printf("%s\n", Paint(1, "2", "run in " + HumanSeconds(seconds)).c_str());
+  std::printf("%s\n", Paint(1, "2",
+                            "in " + HumanSeconds(seconds) +
+                                (options.inputs.empty() ? ", on random input" : ""))
+                          .c_str());
   if (!options.output.empty()) std::printf("outputs written to %s\n", options.output.c_str());
 }
 
@@ -169,14 +209,23 @@ void AddRunCommand(CLI::App* app) {
       ->type_name("DIR");
   command->add_option("--labels", options->labels, "class names, one a line")->type_name("FILE");
   command->add_option("--top", options->top, "classes to print")
+      ->type_name("K")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of the random input")->capture_default_str();
+  command->add_option("--seed", options->seed, "of the random input")
+      ->type_name("N")
+      ->capture_default_str();
   AddDeviceOptions(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(
-      "Example:\n  topwork run mobilenet.tflite --input cat.jpg --labels labels.txt --top 3");
+      "Images are decoded to as many channels as the input has, resized to its height and width\n"
+      "(bilinear, averaging over the pixels when shrinking), and normalised by --mean and "
+      "--std.\n\n"
+      "Examples:\n"
+      "  topwork run mobilenet.tflite --input cat.jpg --labels labels.txt --top 3\n"
+      "  topwork run detector.tflite --input photo.png --mean 127 --std 128 --output results/\n"
+      "  topwork run two_inputs.tflite --input a.npy --input b.npy --json");
   command->callback([options] { Run(*options); });
 }
 

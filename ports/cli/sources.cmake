@@ -2,6 +2,8 @@ set(CLI_SOURCES
   main.cc
   common.cc
   files.cc
+  stop.cc
+  table.cc
   terminal.cc
   npy.cc
   image.cc

@@ -30,6 +30,23 @@ std::string Paint(int fd, const char* code, const std::string& text) {
   return std::string("\x1b[") + code + "m" + text + "\x1b[0m";
 }
 
+std::string Bar(double fraction, int width) {
+  static const char* const kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double clamped = std::min(1.0, std::max(0.0, fraction));
+  const int eighths = static_cast<int>(clamped * width * 8.0 + 0.5);
+  std::string bar;
+  for (int i = 0; i < eighths / 8; ++i) bar += "█";
+  bar += kEighths[eighths % 8];
+  for (int i = (eighths + 7) / 8; i < width; ++i) bar += " ";
+  return bar;
+}
+
+std::string PercentText(double fraction) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "%.1f %%", 100.0 * fraction);
+  return text;
+}
+
 std::string HumanSeconds(double seconds) {
   char text[48];
   if (seconds < 1e-3) {
@@ -82,22 +99,28 @@ void Progress::Update(int64_t done, int64_t total) {
   const int tenth = static_cast<int>(10 * done / total);
   if (tenth == last_tenth_) return;
   last_tenth_ = tenth;
-  std::fprintf(stderr, "%s: %lld of %lld %s\n", what_.c_str(), static_cast<long long>(done),
-               static_cast<long long>(total), unit_.c_str());
+  std::fprintf(stderr, "%s: %lld of %lld %s, %s\n", what_.c_str(), static_cast<long long>(done),
+               static_cast<long long>(total), unit_.c_str(), Pace(done, total, now).c_str());
+}
+
+std::string Progress::Pace(int64_t done, int64_t total, int64_t now) const {
+  const double seconds = static_cast<double>(now - start_) * 1e-9;
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0.0;
+  const double left = rate > 0 ? static_cast<double>(total - done) / rate : 0.0;
+  char text[32];
+  std::snprintf(text, sizeof(text), rate < 10.0 ? "%.1f/s, " : "%.0f/s, ", rate);
+  return text + (done < total ? HumanSeconds(left) + " left" : HumanSeconds(seconds));
 }
 
 void Progress::Draw(int64_t done, int64_t total, int64_t now) {
   const double fraction = static_cast<double>(done) / static_cast<double>(total);
-  const double seconds = static_cast<double>(now - start_) * 1e-9;
-  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0.0;
   const int filled = static_cast<int>(fraction * kBarWidth);
-  std::string bar;
-  for (int i = 0; i < kBarWidth; ++i) bar += i < filled ? "█" : "░";
-  const double left = rate > 0 ? static_cast<double>(total - done) / rate : 0.0;
-  const std::string time = done < total ? HumanSeconds(left) + " left" : HumanSeconds(seconds);
-  std::fprintf(stderr, "\r\x1b[K%-10s %s %lld/%lld %s  %.0f/s  %s", what_.c_str(),
-               Paint(2, "32", bar).c_str(), static_cast<long long>(done),
-               static_cast<long long>(total), unit_.c_str(), rate, time.c_str());
+  std::string full, empty;
+  for (int i = 0; i < kBarWidth; ++i) (i < filled ? full : empty) += "━";
+  std::fprintf(stderr, "\r\x1b[K%-9s %s%s %lld/%lld %s  %s", what_.c_str(),
+               Paint(2, "32", full).c_str(), Paint(2, "2", empty).c_str(),
+               static_cast<long long>(done), static_cast<long long>(total), unit_.c_str(),
+               Paint(2, "2", Pace(done, total, now)).c_str());
   std::fflush(stderr);
   open_ = true;
 }

@@ -1,4 +1,4 @@
-// What the tool prints for people: colours and progress, on standard error.
+// What the tool prints for people: colours on either stream, progress on standard error.
 #ifndef TOPWORK_PORTS_CLI_TERMINAL_H_
 #define TOPWORK_PORTS_CLI_TERMINAL_H_
 
@@ -13,6 +13,9 @@ bool UseColour(int fd);
 // The text in that colour ("1" bold, "32" green, "36" cyan, "2" dim …) when UseColour(fd).
 std::string Paint(int fd, const char* code, const std::string& text);
 
+// "██████▌   ": a bar of `width` characters, filled to `fraction` (0 to 1) in eighths.
+std::string Bar(double fraction, int width);
+
 // A bar with rate and time left on a terminal; elsewhere a plain line about every tenth.
 class Progress {
  public:
@@ -25,6 +28,8 @@ class Progress {
   void Finish(const std::string& note = "");
 
  private:
+  // "32/s, 1.2 s left", or what it took when all is done.
+  std::string Pace(int64_t done, int64_t total, int64_t now) const;
   void Draw(int64_t done, int64_t total, int64_t now);
   std::string what_;
   std::string unit_;
@@ -38,6 +43,8 @@ class Progress {
   int64_t total_ = 0;
 };
 
+// "72.5 %".
+std::string PercentText(double fraction);
 // "1.2 s", "3 min 4 s", "250 ms".
 std::string HumanSeconds(double seconds);
 // "8.9 MiB".

@@ -11,6 +11,7 @@
 #include "ports/cli/files.h"
 #include "ports/cli/metrics.h"
 #include "ports/cli/report.h"
+#include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
 #include "ports/port.h"
 
@@ -27,7 +28,7 @@ struct TrainOptions {
   std::string optimizer = "adam";
   int epochs = 20;
   int batch = 32;
-  float learning_rate = 0.001f;
+  float learning_rate = 0.01f;
   float momentum = 0.9f;
   float weight_decay = 0.0f;
   float validation = 0.2f;
@@ -79,7 +80,6 @@ struct Feeder {
 
   tw_status Read(int64_t i, void* input, int64_t* out_label) noexcept {
     try {
-      if (StopRequested()) throw CliError(kExitCancelled, "stopped while computing features");
       const std::vector<uint8_t> bytes = data.Read(i);
       std::memcpy(input, bytes.data(), bytes.size());
       *out_label = data.labels()[static_cast<size_t>(i)];
@@ -112,18 +112,34 @@ void AddExamples(const TrainOptions& options, const Dataset& data, tw::Trainer* 
   feeder.progress.Finish();
 }
 
+void PrintEpochTitles(bool has_validation) {
+  std::printf("\n%s\n", Paint(1, "2",
+                              std::string("   epoch    loss  accuracy") +
+                                  (has_validation ? "   held back: loss  accuracy" : ""))
+                            .c_str());
+}
+
 void PrintEpoch(const EpochRow& row, int64_t n_epochs) {
-  char text[160];
-  int n = std::snprintf(text, sizeof(text), "epoch %3lld/%lld  loss %.4f  accuracy %5.1f %%",
-                        static_cast<long long>(row.epoch), static_cast<long long>(n_epochs),
-                        row.train_loss, 100.0 * row.train_accuracy);
+  std::printf("%4lld/%-4lld %6.4f   %5.1f %%", static_cast<long long>(row.epoch),
+              static_cast<long long>(n_epochs), row.train_loss, 100.0 * row.train_accuracy);
+  const double shown = row.has_validation ? row.validation_accuracy : row.train_accuracy;
   if (row.has_validation) {
-    std::snprintf(text + n, sizeof(text) - static_cast<size_t>(n),
-                  "  | held back: loss %.4f  accuracy %s%.1f %%", row.validation_loss, "",
-                  100.0 * row.validation_accuracy);
+    std::printf(
+        "            %6.4f   %s", row.validation_loss,
+        Paint(1, "1", (shown < 0.9995 ? (shown < 0.0995 ? "  " : " ") : "") + PercentText(shown))
+            .c_str());
   }
-  std::printf("%s\n", text);
+  if (UseColour(1)) std::printf("  %s", Paint(1, "32", Bar(shown, 20)).c_str());
+  std::printf("\n");
   std::fflush(stdout);
+}
+
+[[noreturn]] void Stopped(const TrainOptions& options, int64_t n_epochs_done) {
+  std::string message = "stopped by the user after epoch " + std::to_string(n_epochs_done);
+  message += options.checkpoint.empty()
+                 ? "; nothing was written (--checkpoint FILE would keep what was learnt)"
+                 : "; run the same command with --resume to continue from " + options.checkpoint;
+  throw CliError(kExitCancelled, message);
 }
 
 // Trains epoch by epoch, with a checkpoint after each. Returns the epochs done in this call.
@@ -131,7 +147,7 @@ std::vector<EpochRow> Fit(const TrainOptions& options, tw::Trainer* trainer) {
   std::vector<EpochRow> rows;
   const tw_trainer_info begin = CheckValue(trainer->Info());
   for (int64_t epoch = begin.n_epochs_done + 1; epoch <= options.epochs; ++epoch) {
-    Check(trainer->Fit(static_cast<int32_t>(epoch), [&](const tw_trainer_progress& progress) {
+    const auto keep = [&](const tw_trainer_progress& progress) {
       EpochRow row;
       row.epoch = progress.epoch;
       row.train_loss = progress.train_loss;
@@ -142,16 +158,16 @@ std::vector<EpochRow> Fit(const TrainOptions& options, tw::Trainer* trainer) {
       row.seconds = progress.seconds;
       rows.push_back(row);
       return true;
-    }));
-    if (!rows.empty() && !options.common.json) PrintEpoch(rows.back(), options.epochs);
-    if (!options.checkpoint.empty()) Check(trainer->Save(options.checkpoint));
-    if (StopRequested()) {
-      throw CliError(kExitCancelled,
-                     "stopped after epoch " + std::to_string(epoch) +
-                         (options.checkpoint.empty() ? "; nothing was written"
-                                                     : "; continue with --checkpoint " +
-                                                           options.checkpoint + " --resume"));
+    };
+    const tw::Status status = trainer->Fit(static_cast<int32_t>(epoch), keep);
+    const bool stopped = StopRequested();
+    if (!stopped || status.code() != TW_STATUS_CANCELLED) Check(status);
+    if (!options.common.json && !rows.empty() && rows.back().epoch == epoch) {
+      if (rows.size() == 1) PrintEpochTitles(rows[0].has_validation);
+      PrintEpoch(rows.back(), options.epochs);
     }
+    if (!options.checkpoint.empty()) Check(trainer->Save(options.checkpoint));
+    if (stopped) Stopped(options, CheckValue(trainer->Info()).n_epochs_done);
   }
   return rows;
 }
@@ -214,42 +230,74 @@ void FillSettings(const TrainOptions& options, const tw_trainer_info& info, cons
 }
 
 void CheckOptions(const TrainOptions& options) {
-  CheckWritable(options.output);
-  if (!options.report.empty()) CheckWritable(options.report);
-  if (!options.checkpoint.empty()) CheckWritable(options.checkpoint);
   if (options.resume && options.checkpoint.empty()) {
     throw CliError(kExitUsage, "--resume needs --checkpoint FILE");
   }
   std::error_code error;
   if (std::filesystem::equivalent(options.output, options.common.model, error)) {
-    throw CliError(kExitUsage, "--output " + options.output + " is the model itself; it is kept");
+    throw CliError(kExitUsage,
+                   "--output " + options.output + ": is the model itself; give another name");
   }
+  CheckWritable(options.output);
+  if (!options.report.empty()) CheckWritable(options.report);
+  if (!options.checkpoint.empty()) CheckWritable(options.checkpoint);
+}
+
+// The input's shape decides how the data is read.
+Dataset OpenData(const TrainOptions& options, const tw::Model& model) {
+  tw::TrainerOptions probe_options;
+  probe_options.n_threads = options.common.n_threads;
+  probe_options.device = DeviceOf(options.common.device);
+  const tw::Trainer probe =
+      CheckValue(tw::Trainer::Create(model, probe_options), options.common.model);
+  if (CheckValue(probe.Info()).n_inputs != 1) {
+    throw CliError(kExitUnsupported,
+                   options.common.model + ": has several inputs; train needs a model of one");
+  }
+  const tw::Tensor input = CheckValue(probe.Input(0));
+  Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
+  CheckData(options, data);
+  return data;
+}
+
+void PrintStart(const TrainOptions& options, const tw::Trainer& trainer, const Dataset& data) {
+  const tw_trainer_info info = CheckValue(trainer.Info());
+  const Json head = Json::parse(CheckValue(trainer.Describe()));
+  std::printf("%s  %lld %s in %zu classes from %s\n", Paint(1, "2", "data").c_str(),
+              static_cast<long long>(data.size()), data.has_images() ? "images" : "examples",
+              data.class_names().size(), options.data.c_str());
+  std::printf("%s  %s of %s: %lld features to %lld classes\n", Paint(1, "2", "head").c_str(),
+              head.value("op", std::string("last layer")).c_str(), options.common.model.c_str(),
+              static_cast<long long>(info.n_features), static_cast<long long>(info.n_classes));
+  std::fflush(stdout);
+}
+
+void PrintEnd(const TrainOptions& options, const TrainingReport& report, double seconds) {
+  if (report.has_evaluation) {
+    std::printf("\n%s ", Paint(1, "1", "held back:").c_str());
+    PrintEvaluation(report.evaluation);
+  }
+  std::printf("\n%s in %s (", Paint(1, "1;32", "done").c_str(), HumanSeconds(seconds).c_str());
+  for (size_t i = 0; i + 1 < report.timings.size(); ++i) {
+    std::printf("%s%s %s", i > 0 ? ", " : "", report.timings[i].first.c_str(),
+                HumanSeconds(report.timings[i].second).c_str());
+  }
+  std::printf(")\n  model   %s\n", Paint(1, "1", options.output).c_str());
+  if (!options.report.empty()) std::printf("  report  %s\n", options.report.c_str());
+  if (!options.checkpoint.empty()) std::printf("  resume  %s\n", options.checkpoint.c_str());
 }
 
 void Train(const TrainOptions& options) {
   CheckOptions(options);
   const int64_t start = port::NowNanos();
   const tw::Model model = OpenModel(options.common.model);
-  // The input's shape decides how the data is read; its classes decide how the trainer is made.
-  const tw::Trainer probe = CheckValue(tw::Trainer::Create(model), options.common.model);
-  if (CheckValue(probe.Info()).n_inputs != 1) {
-    throw CliError(kExitUnsupported,
-                   options.common.model + ": has several inputs; train needs one");
-  }
-  const tw::Tensor input = CheckValue(probe.Input(0));
-  const PixelScale scale = ScaleFor(options.common, model, input);
-  const Dataset data = Dataset::Open(options.data, input, scale);
-  CheckData(options, data);
+  const Dataset data = OpenData(options, model);
   std::vector<const char*> names;
   for (const std::string& name : data.class_names()) names.push_back(name.c_str());
   tw::Trainer trainer =
       CheckValue(tw::Trainer::Create(model, MakeOptions(options, names)), options.common.model);
-  if (!options.common.json) {
-    std::printf("%lld %s of %zu classes from %s\n", static_cast<long long>(data.size()),
-                data.has_images() ? "images" : "examples", data.class_names().size(),
-                options.data.c_str());
-    std::fflush(stdout);
-  }
+  const CancelOnStop cancel([&] { (void)trainer.Cancel(); });
+  if (!options.common.json) PrintStart(options, trainer, data);
   TrainingReport report;
   const int64_t opened = port::NowNanos();
   AddExamples(options, data, &trainer);
@@ -259,6 +307,7 @@ void Train(const TrainOptions& options) {
   const int64_t trained = port::NowNanos();
   report.epochs = Fit(options, &trainer);
   report.timings.push_back({"training", SecondsSince(trained)});
+  report.has_evaluation = EvaluateHeldBack(data, &trainer, &report.evaluation);
   const int64_t exported = port::NowNanos();
   Check(trainer.ExportFile(options.output));
   report.timings.push_back({"export", SecondsSince(exported)});
@@ -267,7 +316,6 @@ void Train(const TrainOptions& options) {
   report.data = options.data;
   report.output = options.output;
   FillSettings(options, CheckValue(trainer.Info()), data, &report);
-  report.has_evaluation = EvaluateHeldBack(data, &trainer, &report.evaluation);
   report.evaluated_on = std::to_string(report.evaluation.n_examples) + " examples held back";
   if (!options.report.empty()) {
     const std::string html = RenderReport(report);
@@ -275,15 +323,9 @@ void Train(const TrainOptions& options) {
   }
   if (options.common.json) {
     PrintJson(ReportJson(report));
-    return;
+  } else {
+    PrintEnd(options, report, SecondsSince(start));
   }
-  if (report.has_evaluation) {
-    std::printf("\non the %s: ", report.evaluated_on.c_str());
-    PrintEvaluation(report.evaluation);
-  }
-  std::printf("\n%s written in %s\n", Paint(1, "1", options.output).c_str(),
-              HumanSeconds(SecondsSince(start)).c_str());
-  if (!options.report.empty()) std::printf("report: %s\n", options.report.c_str());
 }
 
 }  // namespace
@@ -304,25 +346,33 @@ void AddTrainCommand(CLI::App* app) {
       ->type_name("NEW.tflite");
   command->add_option("--epochs", options->epochs, "passes over the examples")
       ->check(CLI::Range(1, 1000000))
+      ->type_name("N")
       ->capture_default_str();
   command->add_option("--batch", options->batch, "examples in a step")
       ->check(CLI::Range(1, 1000000))
+      ->type_name("N")
       ->capture_default_str();
   command->add_option("--lr", options->learning_rate, "learning rate")
       ->check(CLI::PositiveNumber)
+      ->type_name("RATE")
       ->capture_default_str();
   command->add_option("--optimizer", options->optimizer, "sgd, momentum or adam")
       ->check(CLI::IsMember({"sgd", "momentum", "adam"}))
       ->capture_default_str();
   command->add_option("--momentum", options->momentum, "of --optimizer momentum")
       ->check(CLI::Range(0.0f, 0.9999f))
+      ->type_name("M")
       ->capture_default_str();
   command->add_option("--weight-decay", options->weight_decay, "L2 penalty on the weights")
       ->check(CLI::NonNegativeNumber)
+      ->type_name("W")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of splitting and shuffling")->capture_default_str();
+  command->add_option("--seed", options->seed, "of splitting and shuffling")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_option("--validation", options->validation, "fraction of each class held back")
       ->check(CLI::Range(0.0f, 0.9f))
+      ->type_name("FRACTION")
       ->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint, "written after every epoch")
       ->type_name("FILE");
@@ -333,8 +383,17 @@ void AddTrainCommand(CLI::App* app) {
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(
-      "Example:\n  topwork train mobilenet.tflite --data photos/ --output mine.tflite "
-      "--report mine.html");
+      "The network before its last layer stays as it is: it runs once for each example. Ctrl-C "
+      "stops\n"
+      "at the next step and keeps the checkpoint.\n\n"
+      "Examples:\n"
+      "  topwork train mobilenet.tflite --data photos/ --output mine.tflite --report mine.html\n"
+      "  topwork train mobilenet.tflite --data photos/ --output mine.tflite --checkpoint "
+      "mine.ckpt\n"
+      "  topwork train mobilenet.tflite --data photos/ --output mine.tflite --checkpoint mine.ckpt "
+      "--resume\n"
+      "  topwork train digits.tflite --data arrays/ --output mine.tflite --optimizer momentum --lr "
+      "0.1");
   command->callback([options] { Train(*options); });
 }
 
