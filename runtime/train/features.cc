@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/base/log.h"
 #include "runtime/train/constants.h"
 
 namespace topwork {
@@ -196,15 +197,84 @@ Status FeatureExtractor::AppendBatch(int n, const int32_t* labels, FeatureCache*
   return Status::Ok();
 }
 
+// The first n examples in the inputs, one after the other, all inputs of an example together.
+std::vector<uint8_t> FeatureExtractor::SaveInputs(int n) const {
+  std::vector<uint8_t> saved;
+  for (int b = 0; b < n; ++b) {
+    for (int k = 0; k < n_inputs(); ++k) {
+      const uint8_t* data =
+          session_->input(k).as<uint8_t>() + static_cast<size_t>(b) * input(k).bytes();
+      saved.insert(saved.end(), data, data + input(k).bytes());
+    }
+  }
+  return saved;
+}
+
+// Examples [first, first + n) of what SaveInputs kept, as the first n of the inputs.
+void FeatureExtractor::LoadInputs(const std::vector<uint8_t>& saved, int first, int n) {
+  size_t example_bytes = 0;
+  for (int k = 0; k < n_inputs(); ++k) example_bytes += input(k).bytes();
+  const uint8_t* from = saved.data() + static_cast<size_t>(first) * example_bytes;
+  for (int b = 0; b < n; ++b) {
+    for (int k = 0; k < n_inputs(); ++k) {
+      const size_t bytes = input(k).bytes();
+      std::memcpy(session_->input(k).as<uint8_t>() + static_cast<size_t>(b) * bytes, from, bytes);
+      from += bytes;
+    }
+  }
+}
+
+// A model may take a larger batch and yet mix its examples (a mean over all dimensions, say). Its
+// first batch is therefore compared with its last example alone; a model that mixes goes on one by
+// one.
+Status FeatureExtractor::RunFirstBatch(int n, const int32_t* labels, FeatureCache* cache) {
+  const int batch = batch_size_;
+  const std::vector<uint8_t> inputs = SaveInputs(n);
+  FeatureCache together(cache->dim(), 0, DefaultAllocator());
+  FeatureCache alone(cache->dim(), 0, DefaultAllocator());
+  TW_RETURN_IF_ERROR(together.Reserve(n));
+  TW_RETURN_IF_ERROR(alone.Reserve(1));
+  TW_RETURN_IF_ERROR(session_->Run());
+  TW_RETURN_IF_ERROR(AppendBatch(n, labels, &together));
+  if (!TryBatch(1)) return InternalError("the backbone cannot go back to a batch of 1");
+  LoadInputs(inputs, n - 1, 1);
+  TW_RETURN_IF_ERROR(session_->Run());
+  TW_RETURN_IF_ERROR(AppendBatch(1, labels, &alone));
+  float largest = 0.0f;
+  float difference = 0.0f;
+  for (int d = 0; d < cache->dim(); ++d) {
+    largest = std::max(largest, std::fabs(alone.row(0)[d]));
+    difference = std::max(difference, std::fabs(alone.row(0)[d] - together.row(n - 1)[d]));
+  }
+  batch_checked_ = true;
+  if (difference <= 1e-3f * largest) {
+    for (int b = 0; b < n; ++b) TW_RETURN_IF_ERROR(cache->Append(together.row(b), labels[b]));
+    return TryBatch(batch) ? Status::Ok()
+                           : InternalError("the backbone cannot go back to a batch of %d", batch);
+  }
+  Log(LogLevel::kInfo, "the model mixes the examples of a batch: features are computed one by one");
+  for (int b = 0; b < n; ++b) {
+    LoadInputs(inputs, b, 1);
+    TW_RETURN_IF_ERROR(session_->Run());
+    TW_RETURN_IF_ERROR(AppendBatch(1, labels + b, cache));
+  }
+  return Status::Ok();
+}
+
 Status FeatureExtractor::ExtractAll(const Examples& examples, int n_classes,
                                     const FeatureProgress& progress, FeatureCache* cache) {
   TW_RETURN_IF_ERROR(cache->Reserve(examples.count));
   std::vector<int32_t> labels(static_cast<size_t>(batch_size_));
-  for (int64_t first = 0; first < examples.count; first += batch_size_) {
-    const int n = static_cast<int>(std::min<int64_t>(batch_size_, examples.count - first));
+  int n = 0;
+  for (int64_t first = 0; first < examples.count; first += n) {
+    n = static_cast<int>(std::min<int64_t>(batch_size_, examples.count - first));
     TW_RETURN_IF_ERROR(ReadBatch(examples, first, n, n_classes, labels.data()));
-    TW_RETURN_IF_ERROR(session_->Run());
-    TW_RETURN_IF_ERROR(AppendBatch(n, labels.data(), cache));
+    if (n > 1 && !batch_checked_ && head_.batch == 1) {
+      TW_RETURN_IF_ERROR(RunFirstBatch(n, labels.data(), cache));
+    } else {
+      TW_RETURN_IF_ERROR(session_->Run());
+      TW_RETURN_IF_ERROR(AppendBatch(n, labels.data(), cache));
+    }
     if (progress && !progress(first + n, examples.count)) {
       return Cancelled("stopped after %lld of %lld examples", static_cast<long long>(first + n),
                        static_cast<long long>(examples.count));

@@ -85,6 +85,9 @@ class FeatureExtractor {
   Status ReadBatch(const Examples& examples, int64_t first, int n, int n_classes, int32_t* labels);
   Status AppendBatch(int n, const int32_t* labels, FeatureCache* cache);
   bool TryBatch(int batch);
+  std::vector<uint8_t> SaveInputs(int n) const;
+  void LoadInputs(const std::vector<uint8_t>& saved, int first, int n);
+  Status RunFirstBatch(int n, const int32_t* labels, FeatureCache* cache);
   Status ExtractAll(const Examples& examples, int n_classes, const FeatureProgress& progress,
                     FeatureCache* cache);
 
@@ -94,6 +97,7 @@ class FeatureExtractor {
   std::vector<float> row_;  // one dequantized, averaged embedding
   std::vector<float> map_;  // one example's dequantized map
   int batch_size_ = 1;
+  bool batch_checked_ = false;
   bool batched_ = false;  // the first dimension of every input counts examples
 };
 

@@ -45,6 +45,8 @@ class HeadTrainer {
   // Optimizer moments in the parameters' layout; empty where the optimizer has none.
   Span<float> moment1() const { return View(moment1_); }  // velocity of SGD, m of Adam
   Span<float> moment2() const { return View(moment2_); }  // v of Adam
+  // Takes effect at the next step; it must be above 0 by then.
+  void set_learning_rate(float rate) { options_.learning_rate = rate; }
   int64_t n_updates() const { return n_updates_; }
   void set_n_updates(int64_t n) { n_updates_ = n; }
   size_t bytes() const;

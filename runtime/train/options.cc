@@ -24,8 +24,8 @@ Status CheckOptions(const TrainerOptions& o) {
     return OutOfRange("init", static_cast<int>(o.init), "0 (zeros) or 1 (shipped)");
   }
   // Written so that NaN fails every test.
-  if (!(o.learning_rate > 0.0f && o.learning_rate <= 1e6f)) {
-    return OutOfRange("learning_rate", o.learning_rate, "above 0 and at most 1e6");
+  if (!(o.learning_rate >= 0.0f && o.learning_rate <= 1e6f)) {
+    return OutOfRange("learning_rate", o.learning_rate, "in [0, 1e6], 0 for a chosen one");
   }
   if (!(o.momentum >= 0.0f && o.momentum < 1.0f)) {
     return OutOfRange("momentum", o.momentum, "in [0, 1)");
@@ -44,8 +44,10 @@ Status CheckOptions(const TrainerOptions& o) {
   if (!(o.epsilon > 0.0f && o.epsilon <= 1.0f)) {
     return OutOfRange("epsilon", o.epsilon, "above 0 and at most 1");
   }
-  if (!(o.weight_decay >= 0.0f && o.weight_decay * o.learning_rate <= 1.0f)) {
-    return OutOfRange("weight_decay", o.weight_decay, "at least 0 and at most 1 / learning_rate");
+  if (!(o.weight_decay >= 0.0f && o.weight_decay <= 1e6f &&
+        o.weight_decay * o.learning_rate <= 1.0f)) {
+    return OutOfRange("weight_decay", o.weight_decay,
+                      "at least 0 and at most 1e6 and 1 / learning_rate");
   }
   if (o.batch_size < 1) return OutOfRange("batch_size", o.batch_size, "at least 1");
   if (o.epochs < 0) return OutOfRange("epochs", o.epochs, "at least 0");

@@ -26,14 +26,17 @@ enum class HeadInit : int {
 };
 
 struct TrainerOptions {
-  // Classes of the new head, ≥ 2. 0: the number of class_names, else that of the shipped head.
+  // Classes of the new head, ≥ 2. 0: the number of class_names, else that of the shipped head (two
+  // for a head of one score).
   int n_classes = 0;
   // Written into the exported model as its labels; empty, or n_classes names.
   std::vector<std::string> class_names;
   HeadInit init = HeadInit::kZeros;
 
   Optimizer optimizer = Optimizer::kAdam;
-  float learning_rate = 1e-3f;
+  // 0: chosen from the training features x when training begins, so that the first steps change a
+  // score by about one: Adam 1 / (1 + mean Σ|x|), SGD 4·(1 − momentum) / (1 + mean Σx²).
+  float learning_rate = 0.0f;
   float momentum = 0.0f;  // SGD, in [0, 1)
   bool nesterov = false;  // SGD with momentum
   float beta1 = 0.9f;     // Adam, in [0, 1)

@@ -43,6 +43,7 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
     TW_RETURN_IF_ERROR(trainer->SetWeights(head.shipped_weights, head.shipped_bias));
   }
   trainer->random_state_ = options.seed;
+  trainer->learning_rate_ = options.learning_rate;
   return trainer;
 }
 
@@ -56,7 +57,8 @@ Status Trainer::ResolveClasses() {
         op.name(), op.file_index);
   }
   if (options_.n_classes == 0) {
-    options_.n_classes = n_names > 0 ? static_cast<int>(n_names) : head_.n_classes;
+    // A head of one score tells two classes apart; here each class has its own.
+    options_.n_classes = n_names > 0 ? static_cast<int>(n_names) : std::max(2, head_.n_classes);
   }
   if (options_.n_classes < 2) {
     return InvalidArgument(
@@ -144,7 +146,33 @@ Status Trainer::EnsureSplit() {
   train_ = std::move(split.train);
   validation_ = std::move(split.validation);
   split_done_ = true;
+  if (learning_rate_ == 0.0f) learning_rate_ = ChooseLearningRate();
+  head_trainer_->set_learning_rate(learning_rate_);
   return Status::Ok();
+}
+
+// One Adam step moves every parameter by about the learning rate, so a score by rate · (1 + Σ|x|).
+// A plain SGD step is stable up to 4 / (1 + Σx²): the loss's curvature is at most half of that sum.
+float Trainer::ChooseLearningRate() const {
+  double absolute = 0.0;
+  double squared = 0.0;
+  for (int32_t i : train_) {
+    const float* row = cache_->row(i);
+    for (int d = 0; d < head_.dim; ++d) {
+      const double x = static_cast<double>(row[d]);
+      absolute += std::fabs(x);
+      squared += x * x;
+    }
+  }
+  const double n = static_cast<double>(train_.size());
+  double rate = 1.0 / (1.0 + absolute / n);
+  if (options_.optimizer == Optimizer::kSgd) {
+    rate = 4.0 * (1.0 - static_cast<double>(options_.momentum)) / (1.0 + squared / n);
+  }
+  if (options_.weight_decay > 0.0f) {
+    rate = std::min(rate, 1.0 / static_cast<double>(options_.weight_decay));
+  }
+  return static_cast<float>(std::max(rate, 1e-12));
 }
 
 Status Trainer::StartEpoch() {

@@ -70,6 +70,8 @@ class Trainer {
   void set_epochs(int epochs) { options_.epochs = epochs; }
   int epoch() const { return epoch_; }    // epochs completed
   int64_t step() const { return step_; }  // optimizer steps taken
+  // The one in use; 0 while it is still to be chosen from the features.
+  float learning_rate() const { return learning_rate_; }
   const std::vector<EpochMetrics>& history() const { return history_; }
 
   Result<Evaluation> Evaluate(ExampleSet set);
@@ -101,6 +103,7 @@ class Trainer {
   Trainer();
   Status ResolveClasses();
   Status EnsureSplit();
+  float ChooseLearningRate() const;
   Status StartEpoch();
   void FinishEpoch();
   Status StepImpl(double* out_loss, bool* out_epoch_done);
@@ -122,6 +125,7 @@ class Trainer {
   std::unique_ptr<FeatureExtractor> extractor_;
   std::unique_ptr<FeatureCache> cache_;
   std::unique_ptr<HeadTrainer> head_trainer_;
+  float learning_rate_ = 0.0f;
   bool split_done_ = false;
   std::vector<int32_t> train_;       // indices into the cache
   std::vector<int32_t> validation_;  // indices into the cache

@@ -189,11 +189,13 @@ TEST_CASE("head trainer: the same bits for any number of threads", "[train]") {
   for (Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdam}) {
     TrainerOptions options;
     options.optimizer = optimizer;
+    options.learning_rate = 0.01f;
     const std::vector<float> one = TrainSteps(p, options, 1, 4);
     for (int n_threads : {2, 3, 5}) {
       const std::vector<float> many = TrainSteps(p, options, n_threads, 4);
       CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(float)) == 0);
     }
+    CHECK(one[5] != 0.0f);
   }
 }
 
@@ -201,6 +203,7 @@ TEST_CASE("head trainer: a step that is not finite is refused and changes nothin
   Problem p = NewProblem(20, 3, 8, 9);
   ThreadPool pool(1);
   TrainerOptions options;
+  options.learning_rate = 0.01f;
   const auto trainer = NewTrainer(p, options, &pool);
   HeadTrainer::StepResult result;
   REQUIRE(trainer->Step(p.rows.data(), p.labels.data(), p.n, &result).ok());
@@ -254,7 +257,7 @@ TEST_CASE("trainer options: each field out of range is named", "[train]") {
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   CHECK(CheckOptions(TrainerOptions()).ok());
-  CHECK(names(text([](TrainerOptions* o) { o->learning_rate = 0; }), "learning_rate"));
+  CHECK(names(text([](TrainerOptions* o) { o->learning_rate = 1e7f; }), "learning_rate"));
   CHECK(names(text([](TrainerOptions* o) { o->learning_rate = -1; }), "learning_rate"));
   TrainerOptions options;
   options.learning_rate = nan;
@@ -269,7 +272,11 @@ TEST_CASE("trainer options: each field out of range is named", "[train]") {
   CHECK(names(text([](TrainerOptions* o) { o->beta1 = 1.0f; }), "beta1"));
   CHECK(names(text([](TrainerOptions* o) { o->beta2 = -0.1f; }), "beta2"));
   CHECK(names(text([](TrainerOptions* o) { o->epsilon = 0.0f; }), "epsilon"));
-  CHECK(names(text([](TrainerOptions* o) { o->weight_decay = 1e4f; }), "weight_decay"));
+  CHECK(names(text([](TrainerOptions* o) {
+                o->learning_rate = 0.1f;
+                o->weight_decay = 11.0f;
+              }),
+              "weight_decay"));
   CHECK(names(text([](TrainerOptions* o) { o->batch_size = 0; }), "batch_size"));
   CHECK(names(text([](TrainerOptions* o) { o->epochs = -1; }), "epochs"));
   CHECK(

@@ -1,6 +1,7 @@
 // The trainer end to end: features, training, evaluation, export, errors.
 #include "runtime/train/trainer.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -147,6 +148,31 @@ TEST_CASE("trainer: the exported model gives what the trainer evaluates", "[trai
     const auto same = second->Evaluate(fresh.examples());
     REQUIRE(same.ok());
     CHECK(same->loss == Approx(evaluation->loss).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("trainer: a learning rate that suits the features is chosen", "[train]") {
+  const Data train = Digits("train");
+  const Data test = Digits("test");
+  for (Optimizer optimizer : {Optimizer::kAdam, Optimizer::kSgd}) {
+    for (float scale : {1.0f, 100.0f, 0.1f}) {
+      TrainerOptions options = Options(10);
+      options.optimizer = optimizer;
+      options.learning_rate = 0.0f;
+      const auto source = NewTrainer(DigitsModel(), options);
+      REQUIRE(source->AddExamples(train.examples()).ok());
+      const size_t n = static_cast<size_t>(source->cache().size()) * 64;
+      std::vector<float> features(source->cache().row(0), source->cache().row(0) + n);
+      for (float& x : features) x *= scale;
+      const auto trainer = NewTrainer(DigitsModel(), options);
+      REQUIRE(trainer->AddFeatures(features.data(), train.y.data(), source->n_examples()).ok());
+      CHECK(trainer->learning_rate() == 0.0f);
+      REQUIRE(trainer->Train().ok());
+      INFO(OptimizerName(optimizer)
+           << ", features times " << scale << ", learning rate " << trainer->learning_rate());
+      CHECK(trainer->learning_rate() > 0.0f);
+      CHECK(trainer->history().back().validation_accuracy > 0.9);
+    }
   }
 }
 
@@ -325,6 +351,32 @@ TEST_CASE("trainer: models of a fixed batch and models of an odd batch give ever
     for (int d = 0; d < 8; ++d) {
       CHECK(a->cache().row(i)[d] == Approx(b->cache().row(i)[d]).margin(1e-5));
     }
+  }
+}
+
+TEST_CASE("trainer: a model that mixes the examples of a batch runs them one by one", "[train]") {
+  test::ModelSpec spec = test::ClassifierSpec(Tail::kDense);
+  const int x = spec.main().inputs[0];
+  const int axis = spec.AddConstant("axis", DType::kInt32, {1}, test::ToBytes<int32_t>({0}));
+  const int mean = spec.AddTensor("mean of the batch", DType::kFloat32, {1, 4, 4, 3});
+  const int sum = spec.AddTensor("sum", DType::kFloat32, {1, 4, 4, 3});
+  spec.main().ops[0].inputs[0] = sum;
+  spec.AddOp(OpCode::kMean, {x, axis}, {mean}, test::OptionsSpec(test::kReducerOptions).Byte(0, 1));
+  spec.AddOp(OpCode::kAdd, {x, mean}, {sum}, test::OptionsSpec(test::kAddOptions));
+  std::vector<test::OpSpec>& ops = spec.main().ops;
+  std::rotate(ops.begin(), ops.end() - 2, ops.end());
+  const auto model = test::OpenBytes(test::BuildModel(spec));
+  const Data data = Images(19, 3, 1);
+  TrainerOptions options = Options(3);
+  options.feature_batch_size = 1;
+  const auto single = NewTrainer(model, options);
+  options.feature_batch_size = 8;
+  const auto batched = NewTrainer(model, options);
+  REQUIRE(single->AddExamples(data.examples()).ok());
+  REQUIRE(batched->AddExamples(data.examples()).ok());
+  REQUIRE(batched->n_examples() == 19);
+  for (int64_t i = 0; i < 19; ++i) {
+    for (int d = 0; d < 8; ++d) CHECK(batched->cache().row(i)[d] == single->cache().row(i)[d]);
   }
 }
 
