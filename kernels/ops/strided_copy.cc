@@ -8,8 +8,8 @@
 namespace topwork {
 namespace {
 
-// Side of a transposition's tile: 16 lines of 64 bytes stay in the first-level cache even where they
-// lie a power of two apart and share a few of its sets.
+// Side of a transposition's tile: 16 lines of 64 bytes stay in the first-level cache even where
+// they lie a power of two apart and share a few of its sets.
 constexpr int64_t kTile = 16;
 
 template <int kBytes>
