@@ -33,9 +33,9 @@ struct OpTime {
 
 double Millis(int64_t nanos) { return static_cast<double>(nanos) * 1e-6; }
 
-std::string Fixed3(double value) {
+std::string Digits(double value) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.3f", value);
+  std::snprintf(text, sizeof(text), value < 1.0 ? "%.4f" : "%.3f", value);
   return text;
 }
 
@@ -126,7 +126,7 @@ void PrintOps(const Json& ops) {
     const double millis = op["p50_ms"].get<double>();
     const double share = total > 0 ? millis / total : 0.0;
     const double of_largest = sorted[0]["p50_ms"].get<double>();
-    table.Row({Fixed3(millis), PercentText(share),
+    table.Row({Digits(millis), PercentText(share),
                UseColour(1) && of_largest > 0 ? Paint(1, "32", Bar(millis / of_largest, 12)) : "",
                std::to_string(op["step"].get<int>()), op["op"].get<std::string>(),
                op["variant"].get<std::string>(),
@@ -137,7 +137,7 @@ void PrintOps(const Json& ops) {
 
 void PrintBenchmark(const BenchmarkOptions& options, const Json& json) {
   const Json& latency = json["latency_ms"];
-  const auto number = [&](const Json& value) { return Fixed3(value.get<double>()) + " ms"; };
+  const auto number = [&](const Json& value) { return Digits(value.get<double>()) + " ms"; };
   std::printf("%s\n", Paint(1, "1", options.common.model).c_str());
   Table table({"", ""});
   const auto row = [&](const char* title, const std::string& text) {
@@ -151,7 +151,7 @@ void PrintBenchmark(const BenchmarkOptions& options, const Json& json) {
   std::string spread;
   for (const char* key : {"min", "p5", "p90", "p99", "mean"}) {
     spread +=
-        (spread.empty() ? "" : ", ") + std::string(key) + " " + Fixed3(latency[key].get<double>());
+        (spread.empty() ? "" : ", ") + std::string(key) + " " + Digits(latency[key].get<double>());
   }
   row("", spread);
   row("memory", "peak " + HumanBytes(json["rss_peak_bytes"].get<double>()) + ", arena " +

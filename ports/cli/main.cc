@@ -44,12 +44,12 @@ int FailUsage(const CLI::App& app, int argc, char** argv, const CLI::ParseError&
   std::string command = "topwork";
   std::string message = error.what();
   if (app.get_subcommands().empty()) {
-    const bool named = argc > 1 && argv[1][0] != '-';
-    if (argc < 2 || named) {
-      message = (named ? "'" + std::string(argv[1]) + "' is not a command" : "no command given") +
-                "; commands are";
-      for (const CLI::App* known : app.get_subcommands({})) message += " " + known->get_name();
-    }
+    message = argc < 2 ? "no command given"
+              : argv[1][0] == '-'
+                  ? "unknown flag '" + std::string(argv[1]) + "' in the place of a command"
+                  : "'" + std::string(argv[1]) + "' is not a command";
+    message += "; commands are";
+    for (const CLI::App* known : app.get_subcommands({})) message += " " + known->get_name();
   } else {
     command += " " + app.get_subcommands().front()->get_name();
   }

@@ -69,7 +69,7 @@ void PrintSaidInstead(const Evaluation& evaluation) {
   }
   if (n_other == 0 || text.empty()) return;
   std::printf(
-      "the model put %lld of %lld examples into classes that the data does not have, "
+      "%lld of %lld were put into classes that the data does not have;\n"
       "most often: %s\n",
       static_cast<long long>(n_other), static_cast<long long>(evaluation.n_examples), text.c_str());
 }

@@ -31,13 +31,12 @@ std::string Paint(int fd, const char* code, const std::string& text) {
 }
 
 std::string Bar(double fraction, int width) {
-  static const char* const kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double clamped = std::min(1.0, std::max(0.0, fraction));
-  const int eighths = static_cast<int>(clamped * width * 8.0 + 0.5);
+  const int halves = static_cast<int>(clamped * width * 2.0 + 0.5);
   std::string bar;
-  for (int i = 0; i < eighths / 8; ++i) bar += "█";
-  bar += kEighths[eighths % 8];
-  for (int i = (eighths + 7) / 8; i < width; ++i) bar += " ";
+  for (int i = 0; i < halves / 2; ++i) bar += "━";
+  if (halves % 2 != 0) bar += "╸";
+  for (int i = (halves + 1) / 2; i < width; ++i) bar += " ";
   return bar;
 }
 

@@ -13,7 +13,7 @@ bool UseColour(int fd);
 // The text in that colour ("1" bold, "32" green, "36" cyan, "2" dim …) when UseColour(fd).
 std::string Paint(int fd, const char* code, const std::string& text);
 
-// "██████▌   ": a bar of `width` characters, filled to `fraction` (0 to 1) in eighths.
+// "━━━━━━╸   ": a bar of `width` characters, filled to `fraction` (0 to 1) in halves.
 std::string Bar(double fraction, int width);
 
 // A bar with rate and time left on a terminal; elsewhere a plain line about every tenth.

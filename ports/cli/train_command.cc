@@ -28,7 +28,7 @@ struct TrainOptions {
   std::string optimizer = "adam";
   int epochs = 20;
   int batch = 32;
-  float learning_rate = 0.01f;
+  float learning_rate = 0.0f;  // chosen from the features
   float momentum = 0.9f;
   float weight_decay = 0.0f;
   float validation = 0.2f;
@@ -217,7 +217,8 @@ Json ReportJson(const TrainingReport& report) {
 void FillSettings(const TrainOptions& options, const tw_trainer_info& info, const Dataset& data,
                   TrainingReport* report) {
   char rate[32];
-  std::snprintf(rate, sizeof(rate), "%g", static_cast<double>(options.learning_rate));
+  std::snprintf(rate, sizeof(rate), options.learning_rate > 0.0f ? "%g" : "chosen",
+                static_cast<double>(options.learning_rate));
   report->settings = {{"examples", std::to_string(data.size())},
                       {"classes", std::to_string(data.class_names().size())},
                       {"features", std::to_string(info.n_features)},
@@ -352,10 +353,11 @@ void AddTrainCommand(CLI::App* app) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--lr", options->learning_rate, "learning rate")
+  command
+      ->add_option("--lr", options->learning_rate,
+                   "learning rate; default: chosen from the size of the features")
       ->check(CLI::PositiveNumber)
-      ->type_name("RATE")
-      ->capture_default_str();
+      ->type_name("RATE");
   command->add_option("--optimizer", options->optimizer, "sgd, momentum or adam")
       ->check(CLI::IsMember({"sgd", "momentum", "adam"}))
       ->capture_default_str();

@@ -1,0 +1,233 @@
+"""info, run, devices, benchmark and evaluate on the models of the zoo, as their users run them.
+
+Usage: commands_test.py TOPWORK
+"""
+import json
+import os
+import pathlib
+import pty
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+from cli_support import (DIGITS_8X8, DIGITS_CNN, EFFICIENTNET, ZOO, Checks, npy, png, read_npy, run)
+
+COMMANDS = ("info", "run", "train", "evaluate", "devices", "benchmark")
+LABELS = ZOO / "imagenet_labels.txt"
+MANIFEST = {entry["path"]: entry for entry in json.loads((ZOO / "manifest.json").read_text())["files"]}
+
+
+def document(checks, tool, *arguments):
+    """The JSON document that a command prints; nothing else may be printed anywhere."""
+    result = run(tool, *arguments, "--json")
+    name = "topwork " + " ".join(map(str, arguments))
+    checks.expect(result.returncode == 0 and result.stderr == "", "%s: %d %s" % (
+        name, result.returncode, result.stderr))
+    return json.loads(result.stdout)
+
+
+def check_help(checks, tool):
+    text = run(tool, "--help").stdout
+    checks.expect("Exit codes:" in text and all(name in text for name in COMMANDS), "--help: " + text)
+    for code in range(2, 11):
+        checks.expect("\n  %2d  " % code in text, "--help does not explain exit code %d" % code)
+    for command in COMMANDS:
+        result = run(tool, command, "--help")
+        checks.expect(result.returncode == 0 and "Example" in result.stdout and
+                      "topwork %s" % command in result.stdout, "%s --help: %s" % (command, result.stdout))
+    checks.expect(run(tool, "--version").stdout.startswith("topwork "), "--version")
+
+
+def check_info(checks, tool):
+    info = document(checks, tool, "info", EFFICIENTNET, "--plan")
+    checks.expect(info["sha256"] == MANIFEST[EFFICIENTNET.name]["sha256"], "info: sha256")
+    checks.expect(info["file_bytes"] == EFFICIENTNET.stat().st_size, "info: file_bytes")
+    checks.expect(info["inputs"][0]["shape"] == [1, 224, 224, 3], "info: inputs")
+    checks.expect(info["head"]["n_features"] == 1280 and info["head"]["n_classes"] == 1000,
+                  "info: head %s" % info["head"])
+    checks.expect(all(op["supported"] for op in info["operators"]) and info["runs"], "info: runs")
+    checks.expect(info["arena_bytes"] <= 1.05 * info["live_bytes"], "info: arena beyond 5 %")
+    checks.expect(len(info["plan"]["steps"]) > 20, "info --plan: no steps")
+    text = run(tool, "info", EFFICIENTNET, "--plan").stdout
+    for word in ("serving_default", "FULLY_CONNECTED, 1280 features to 1000 classes", "8.9 MiB",
+                 info["sha256"], "4.63 million", "largest live set", "gemm", "min_runtime_version"):
+        checks.expect(word in text, "info: '%s' is missing in\n%s" % (word, text))
+    checks.expect("\x1b" not in text, "info: colours in a pipe")
+
+
+def check_photograph(checks, tool, here):
+    photo = ["run", EFFICIENTNET, "--input", ZOO / "data" / "cat.jpg", "--labels", LABELS,
+             "--mean", "127", "--std", "128"]
+    result = document(checks, tool, *photo, "--output", here / "out", "--top", "3")
+    top = result["outputs"][0]["top"]
+    expected = MANIFEST[EFFICIENTNET.name]["expected"]["top1_one_of"]
+    checks.expect(len(top) == 3 and top[0]["label"] in expected, "run: the cat is %s" % top)
+    descr, shape, data = read_npy(here / "out" / "output_0.npy")
+    scores = struct.unpack("<1000f", data)
+    checks.expect((descr, shape) == ("<f4", (1, 1000)), "run --output: %s %s" % (descr, shape))
+    checks.expect(abs(sum(scores) - 1) < 1e-4 and max(scores) == scores[top[0]["class"]],
+                  "run --output: not the scores")
+    for threads in ("1", "3"):
+        run(tool, *photo, "--threads", threads, "--output", here / threads)
+        checks.expect((here / threads / "output_0.npy").read_bytes()[128:] == data,
+                      "run: %s threads give other results" % threads)
+    text = run(tool, *photo).stdout
+    checks.expect(top[0]["label"] in text and "%" in text and "\x1b" not in text, "run: " + text)
+    channels = run(tool, *photo[:-4], "--mean", "127,127,127", "--std", "128,128,128", "--output",
+                   here / "channels")
+    checks.expect(channels.returncode == 0 and
+                  (here / "channels" / "output_0.npy").read_bytes()[128:] == data,
+                  "run: --mean and --std, one value a channel, give other results")
+
+
+def check_arrays(checks, tool, here):
+    x = read_npy(DIGITS_8X8 / "test" / "x.npy")[2]
+    y = struct.unpack("<397q", read_npy(DIGITS_8X8 / "test" / "y.npy")[2])
+    npy(here / "three.npy", (3, 8, 8, 1), x[:3 * 256])
+    result = document(checks, tool, "run", DIGITS_CNN, "--input", here / "three.npy", "--output",
+                      here / "three")
+    checks.expect(result["outputs"][0]["shape"] == [3, 10], "run: a batch of 3 gives %s" % result)
+    descr, shape, data = read_npy(here / "three" / "output_0.npy")
+    rows = [struct.unpack_from("<10f", data, 40 * i) for i in range(3)]
+    checks.expect([row.index(max(row)) for row in rows] == list(y[:3]), "run: wrong digits")
+    seeds = {}
+    for seed in ("1", "1", "2"):
+        run(tool, "run", DIGITS_CNN, "--seed", seed, "--output", here / "seed")
+        seeds.setdefault(seed, set()).add((here / "seed" / "output_0.npy").read_bytes())
+    checks.expect(len(seeds["1"]) == 1 and seeds["1"] != seeds["2"], "run: --seed")
+    checks.expect("random" in run(tool, "run", DIGITS_CNN).stdout, "run: random input is not told")
+
+
+def check_evaluate(checks, tool, here):
+    data = DIGITS_8X8 / "test"
+    expected = MANIFEST["digits_cnn_f32.tflite"]["expected"]["top1"]
+    for model in ("digits_cnn_f32.tflite", "digits_cnn_fp16.tflite"):
+        judged = document(checks, tool, "evaluate", ZOO / model, "--data", data)
+        checks.expect(abs(judged["top1"] - expected) < 1e-9, "evaluate %s: %s" % (model, judged["top1"]))
+        checks.expect(judged["top1"] <= judged["top5"] <= 1 and judged["n_examples"] == 397, "top-5")
+        diagonal = sum(judged["confusion"][i][i] for i in range(10))
+        checks.expect(diagonal == round(judged["top1"] * 397), "evaluate: confusion matrix")
+        checks.expect(sum(map(sum, judged["confusion"])) == 397, "evaluate: confusion sums to all")
+        for i, row in enumerate(judged["confusion"]):
+            recall = row[i] / sum(row)
+            precision = row[i] / sum(other[i] for other in judged["confusion"])
+            entry = judged["classes"][i]
+            checks.expect(abs(entry["recall"] - recall) < 1e-9 and
+                          abs(entry["precision"] - precision) < 1e-9, "evaluate: class %d" % i)
+        checks.expect(0 < judged["loss"] < 0.3, "evaluate: loss %s" % judged["loss"])
+    for name in ("tabby", "no such class"):  # one class that the model has, one that it has not
+        (here / "folders" / name).mkdir(parents=True)
+        png(here / "folders" / name / "0.png", 16, 16, lambda x, y: (9 * x, 9 * y, 40))
+    judged = document(checks, tool, "evaluate", EFFICIENTNET, "--data", here / "folders", "--labels",
+                      LABELS)
+    checks.expect("1 of 2 classes" in judged["note"] and judged["said_instead"], "evaluate: note")
+    result = run(tool, "evaluate", EFFICIENTNET, "--data", here / "folders")
+    checks.expect("note: " in result.stderr and "top-1 0.0 %" in result.stdout and
+                  "class " in result.stdout, "evaluate: unknown classes: " + result.stdout)
+
+
+def check_benchmark(checks, tool):
+    times = document(checks, tool, "benchmark", DIGITS_CNN, "--runs", "20", "--warmup", "2", "--batch",
+                     "2", "--threads", "1", "--profile")
+    for key in ("open_ms", "plan_ms", "first_run_ms", "rss_peak_bytes", "arena_bytes"):
+        checks.expect(times[key] > 0, "benchmark: %s is %s" % (key, times.get(key)))
+    latency = times["latency_ms"]
+    checks.expect(list(latency) == ["min", "p5", "p50", "p90", "p99", "mean"], "benchmark: latency_ms")
+    ordered = [latency[key] for key in ("min", "p5", "p50", "p90", "p99")]
+    checks.expect(ordered == sorted(ordered) and ordered[0] > 0, "benchmark: %s" % latency)
+    checks.expect(any(op["op"] == "CONV_2D" and op["p50_ms"] > 0 for op in times["ops"]),
+                  "benchmark: ops %s" % times["ops"][:1])
+    text = run(tool, "benchmark", DIGITS_CNN, "--runs", "3", "--profile").stdout
+    checks.expect("median of 3 runs" in text and "share" in text and "CONV_2D" in text, text)
+
+
+def check_devices(checks, tool):
+    devices = document(checks, tool, "devices")
+    cpu = devices[0]
+    checks.expect(cpu["device"] == "cpu" and cpu["available"] and cpu["instruction_set"] and
+                  cpu["n_threads"] >= 1, "devices: %s" % cpu)
+    checks.expect("instruction set " + cpu["instruction_set"] in run(tool, "devices").stdout, "devices")
+
+
+def on_terminal(tool, arguments, **environment):
+    """What a command prints when both its outputs are a terminal."""
+    mine, its = pty.openpty()
+    process = subprocess.Popen([str(tool), *map(str, arguments)], stdout=its, stderr=its,
+                               env=dict({k: v for k, v in os.environ.items() if k != "NO_COLOR"},
+                                        TERM="xterm-256color", **environment))
+    os.close(its)
+    text = b""
+    while True:
+        try:
+            piece = os.read(mine, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(mine)
+    process.wait(timeout=60)
+    return text.decode()
+
+
+def check_terminal(checks, tool):
+    arguments = ["evaluate", DIGITS_CNN, "--data", DIGITS_8X8 / "test"]
+    text = on_terminal(tool, arguments)
+    checks.expect("\x1b[32m" in text and "\r" in text and "397/397 examples" in text and "/s" in text,
+                  "terminal: no coloured progress in %r" % text[:300])
+    plain = on_terminal(tool, arguments, NO_COLOR="1")
+    checks.expect("\x1b[3" not in plain and "\x1b[1" not in plain and "397/397 examples" in plain,
+                  "terminal: NO_COLOR: %r" % plain[:300])
+    piped = run(tool, *arguments)
+    checks.expect("\r" not in piped.stderr and "397 of 397 examples" in piped.stderr and
+                  "\x1b" not in piped.stderr + piped.stdout, "pipe: %r" % piped.stderr)
+
+
+# Shapes that depend on values of inputs; random ones need not fit.
+NEEDS_RIGHT_VALUES = {"aeq_single_slice.tflite"}
+
+
+def check_shared_models(checks, tool):
+    """Every model beside the repository is described; those that run, run on random input."""
+    folder = pathlib.Path(os.environ.get("TOPWORK_SHARED", "/nonexistent")) / "models"
+    models = sorted(folder.glob("*/*.tflite"))
+    if not models:
+        print("no models in TOPWORK_SHARED: those of the zoo are enough for all other checks")
+    for model in models:
+        result = run(tool, "info", model, "--json")
+        if not checks.expect(result.returncode == 0 and result.stderr == "",
+                             "info %s: %d %s" % (model.name, result.returncode, result.stderr)):
+            continue
+        info = json.loads(result.stdout)
+        checks.expect(run(tool, "info", model).returncode == 0, "info %s for people" % model.name)
+        result = run(tool, "run", model, "--json")
+        if info["runs"] and model.name not in NEEDS_RIGHT_VALUES:
+            good = result.returncode == 0
+        else:
+            good = result.returncode in (3, 4, 5) and result.stderr.count("\n") == 1
+        checks.expect(good, "run %s: %d %s" % (model.name, result.returncode, result.stderr))
+
+
+def main():
+    tool = pathlib.Path(sys.argv[1]).resolve()
+    checks = Checks()
+    here = pathlib.Path(tempfile.mkdtemp(prefix="topwork_commands_"))
+    try:
+        check_help(checks, tool)
+        check_info(checks, tool)
+        check_photograph(checks, tool, here)
+        check_arrays(checks, tool, here)
+        check_evaluate(checks, tool, here)
+        check_benchmark(checks, tool)
+        check_devices(checks, tool)
+        check_terminal(checks, tool)
+        check_shared_models(checks, tool)
+    finally:
+        shutil.rmtree(here, ignore_errors=True)
+    sys.exit(checks.finish())
+
+
+if __name__ == "__main__":
+    main()
