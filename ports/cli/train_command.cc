@@ -92,9 +92,10 @@ struct Feeder {
 };
 
 void AddExamples(const TrainOptions& options, const Dataset& data, tw::Trainer* trainer) {
-  Feeder feeder{
-      data, Progress("features", data.has_images() ? "images" : "examples", !options.common.json),
-      nullptr};
+  Feeder feeder{data,
+                Progress("features", data.has_images() ? "images" : "examples",
+                         ShowProgress(options.common.json)),
+                nullptr};
   tw_examples examples{};
   examples.struct_size = sizeof(examples);
   examples.n_examples = data.size();

@@ -10,7 +10,7 @@ namespace topwork {
 namespace {
 
 // Below this much work waking the other threads costs more than they save.
-constexpr int64_t kMinParallelFlops = 2'000'000;
+constexpr int64_t kMinParallelFlops = 8'000'000;
 constexpr int64_t kRowBlock = 64;
 constexpr int64_t kClassBlock = 32;
 constexpr int64_t kDimBlock = 256;

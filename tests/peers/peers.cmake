@@ -3,3 +3,15 @@ add_executable(topwork_kernel_bench EXCLUDE_FROM_ALL peers/kernel_bench.cc)
 set_target_properties(topwork_kernel_bench PROPERTIES
   CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 target_link_libraries(topwork_kernel_bench PRIVATE topwork_static topwork_options)
+if(TOPWORK_TRAIN)
+  add_executable(topwork_train_bench EXCLUDE_FROM_ALL peers/train_bench.cc)
+  set_target_properties(topwork_train_bench PROPERTIES
+    CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  target_link_libraries(topwork_train_bench PRIVATE topwork_static topwork_options)
+endif()
+
+# Comparisons with other software: skipped where its Python packages are missing.
+if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
+  tw_script_test(train_export_litert peers peers/train_export_litert.py $<TARGET_FILE:topwork_cli>)
+  set_tests_properties(peers.train_export_litert PROPERTIES TIMEOUT 900)
+endif()

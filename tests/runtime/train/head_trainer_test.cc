@@ -185,7 +185,7 @@ TEST_CASE("head trainer: 50 steps of every optimizer agree with NumPy", "[train]
 
 TEST_CASE("head trainer: the same bits for any number of threads", "[train]") {
   // Large enough for every phase to be shared out among threads.
-  const Problem p = NewProblem(700, 90, 150, 5);
+  const Problem p = NewProblem(900, 90, 150, 5);
   for (Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdam}) {
     TrainerOptions options;
     options.optimizer = optimizer;
