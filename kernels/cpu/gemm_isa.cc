@@ -10,8 +10,15 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
-constexpr int kRows = kVectorRegisters == 32 ? 8 : 6;
-constexpr int kMaxVectors = kVectorRegisters == 32 ? 3 : 2;
+// Accumulators, a row of W and the broadcast of A must fit the registers. NEON multiplies by a
+// lane: it holds four depths of every row of A in registers and has room for fewer accumulators.
+#if defined(__AVX512F__)
+constexpr int kRows = 8, kMaxVectors = 3;
+#elif defined(__aarch64__)
+constexpr int kRows = 8, kMaxVectors = 2;
+#else
+constexpr int kRows = 6, kMaxVectors = 2;
+#endif
 
 // Where a panel lies: its first vector of columns and its number of vectors.
 struct Panel {
@@ -77,7 +84,27 @@ void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
     for (int j = 0; j < kN; ++j) acc[m][j] = Vec{};
   }
   const int64_t depth = t.k;
-  for (int64_t k = 0; k < depth; ++k) {
+  int64_t k = 0;
+#if defined(__aarch64__)
+  for (; k + kLanes <= depth; k += kLanes) {
+    Vec x[kM];
+#pragma GCC unroll 16
+    for (int m = 0; m < kM; ++m) x[m] = Load(a[m] + k);
+#pragma GCC unroll 4
+    for (int i = 0; i < kLanes; ++i) {
+      Vec wv[kN];
+#pragma GCC unroll 4
+      for (int j = 0; j < kN; ++j) wv[j] = Load(w + j * kLanes);
+      w += kN * kLanes;
+#pragma GCC unroll 16
+      for (int m = 0; m < kM; ++m) {
+#pragma GCC unroll 4
+        for (int j = 0; j < kN; ++j) acc[m][j] += wv[j] * x[m][i];
+      }
+    }
+  }
+#endif
+  for (; k < depth; ++k) {
     Vec wv[kN];
 #pragma GCC unroll 4
     for (int j = 0; j < kN; ++j) wv[j] = Load(w + j * kLanes);
@@ -105,16 +132,17 @@ using TileFunction = void (*)(const GemmTask&, const float*, int64_t, int64_t);
 
 // kTiles[vectors - 1][rows - 1].
 #define TW_TILES_6(n) Tile<1, n>, Tile<2, n>, Tile<3, n>, Tile<4, n>, Tile<5, n>, Tile<6, n>
-#if defined(__AVX512F__) || defined(__aarch64__)
-#define TW_TILES(n) \
-  { TW_TILES_6(n), Tile<7, n>, Tile<8, n> }
-const TileFunction kTiles[kMaxVectors][kRows] = {TW_TILES(1), TW_TILES(2), TW_TILES(3)};
+#define TW_TILES_8(n) TW_TILES_6(n), Tile<7, n>, Tile<8, n>
+const TileFunction kTiles[kMaxVectors][kRows] = {
+#if defined(__AVX512F__)
+    {TW_TILES_8(1)}, {TW_TILES_8(2)}, {TW_TILES_8(3)}
+#elif defined(__aarch64__)
+    {TW_TILES_8(1)}, {TW_TILES_8(2)}
 #else
-#define TW_TILES(n) \
-  { TW_TILES_6(n) }
-const TileFunction kTiles[kMaxVectors][kRows] = {TW_TILES(1), TW_TILES(2)};
+    {TW_TILES_6(1)}, {TW_TILES_6(2)}
 #endif
-#undef TW_TILES
+};
+#undef TW_TILES_8
 #undef TW_TILES_6
 
 // A tile whose columns end inside a vector, or that has a residual: the bare products go to a

@@ -26,20 +26,13 @@ constexpr int kVectorBytes = 16;
 #endif
 constexpr int kLanes = kVectorBytes / 4;
 
-#if defined(__AVX512F__) || defined(__aarch64__)
-constexpr int kVectorRegisters = 32;
-#else
-constexpr int kVectorRegisters = 16;
-#endif
-
 typedef float Vec __attribute__((vector_size(kVectorBytes)));
 
-TW_INLINE Vec Load(const float* p) {
-  Vec v;
-  __builtin_memcpy(&v, p, sizeof(v));
-  return v;
-}
-TW_INLINE void Store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof(v)); }
+// The same at any address. (Loads through memcpy end up in integer registers on some targets.)
+typedef float VecAnywhere __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
+
+TW_INLINE Vec Load(const float* p) { return *reinterpret_cast<const VecAnywhere*>(p); }
+TW_INLINE void Store(float* p, Vec v) { *reinterpret_cast<VecAnywhere*>(p) = v; }
 
 // Copies `count` < kLanes floats in power-of-two pieces (a call to memcpy costs more).
 TW_INLINE void CopyFew(float* to, const float* from, int count) {
