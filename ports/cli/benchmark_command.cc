@@ -163,7 +163,7 @@ void PrintBenchmark(const BenchmarkOptions& options, const Json& json) {
 
 // Steady-state times, one a run.
 std::vector<double> Measure(const BenchmarkOptions& options, tw::Session* session) {
-  Progress progress("benchmark", "runs", !options.common.json);
+  Progress progress("benchmark", "runs", ShowProgress(options.common.json));
   const int total = options.warmup + options.runs;
   for (int i = 0; i < options.warmup; ++i) {
     Check(session->Run());

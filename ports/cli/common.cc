@@ -39,7 +39,8 @@ void AddImageOptions(CLI::App* command, CommonOptions* options) {
 }
 
 void AddJsonOption(CLI::App* command, CommonOptions* options) {
-  command->add_flag("--json", options->json, "print one JSON document on standard output");
+  command->add_flag("--json", options->json,
+                    "print one JSON document on standard output and nothing else");
 }
 
 ExitCode ExitCodeOf(tw_status status) {

@@ -122,7 +122,8 @@ class Evaluator {
     result.n_examples = data.size();
     result.confusion.assign(result.n_classes() * (result.n_classes() + 1), 0);
     ChooseBatch();
-    Progress progress("evaluate", data.has_images() ? "images" : "examples", !options_.common.json);
+    Progress progress("evaluate", data.has_images() ? "images" : "examples",
+                      ShowProgress(options_.common.json));
     for (int64_t first = 0; first < data.size(); first += batch_) {
       const int64_t n = std::min<int64_t>(batch_, data.size() - first);
       RunBatch(data, first, n, match, &result);

@@ -73,6 +73,8 @@ std::string HumanBytes(double bytes) {
   return text;
 }
 
+bool ShowProgress(bool json) { return !json || port::Isatty(2); }
+
 Progress::Progress(std::string what, std::string unit, bool enabled)
     : what_(std::move(what)),
       unit_(std::move(unit)),

@@ -16,6 +16,9 @@ std::string Paint(int fd, const char* code, const std::string& text);
 // "━━━━━━╸   ": a bar of `width` characters, filled to `fraction` (0 to 1) in halves.
 std::string Bar(double fraction, int width);
 
+// With --json, progress is shown on a terminal only: programs get nothing but the document.
+bool ShowProgress(bool json);
+
 // A bar with rate and time left on a terminal; elsewhere a plain line about every tenth.
 class Progress {
  public:
