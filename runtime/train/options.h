@@ -35,7 +35,7 @@ struct TrainerOptions {
 
   Optimizer optimizer = Optimizer::kAdam;
   // 0: chosen from the training features x when training begins, so that a step changes a score by
-  // at most about two: Adam 2 / (1 + mean Σ|x|), SGD 4·(1 − momentum) / (1 + mean Σx²).
+  // at most about one: Adam 1 / (1 + mean Σ|x|), SGD 4·(1 − momentum) / (1 + mean Σx²).
   float learning_rate = 0.0f;
   float momentum = 0.0f;  // SGD, in [0, 1)
   bool nesterov = false;  // SGD with momentum

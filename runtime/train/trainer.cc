@@ -152,7 +152,7 @@ Status Trainer::EnsureSplit() {
 }
 
 // One Adam step moves every parameter by at most about the learning rate, so a score by
-// rate · (1 + Σ|x|); twice that reached LogisticRegression's accuracy soonest (README, decision 4).
+// rate · (1 + Σ|x|).
 // A plain SGD step is stable up to 4 / (1 + Σx²): the loss's curvature is at most half of that sum.
 float Trainer::ChooseLearningRate() const {
   double absolute = 0.0;
@@ -166,7 +166,7 @@ float Trainer::ChooseLearningRate() const {
     }
   }
   const double n = static_cast<double>(train_.size());
-  double rate = 2.0 / (1.0 + absolute / n);
+  double rate = 1.0 / (1.0 + absolute / n);
   if (options_.optimizer == Optimizer::kSgd) {
     rate = 4.0 * (1.0 - static_cast<double>(options_.momentum)) / (1.0 + squared / n);
   }
