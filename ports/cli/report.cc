@@ -11,7 +11,7 @@ namespace topwork {
 namespace cli {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 240, kLeft = 46, kRight = 12, kTop = 12, kBottom = 30;
+constexpr double kWidth = 640, kHeight = 240, kLeft = 64, kRight = 16, kTop = 14, kBottom = 34;
 
 const char kStyle[] = R"css(
 :root{color-scheme:light dark;--ink:#1b2733;--soft:#5d6b78;--line:#d8dee4;--paper:#ffffff;--card:#f6f8fa;
@@ -33,7 +33,9 @@ svg text{fill:var(--soft);font-size:12px}.grid{stroke:var(--line);stroke-width:1
 table{border-collapse:collapse;font-size:.9rem}th,td{padding:4px 10px;text-align:right;
 border-bottom:1px solid var(--line);white-space:nowrap}th:first-child,td:first-child{text-align:left}
 th{color:var(--soft);font-weight:600}.matrix td,.matrix th{text-align:center;min-width:34px;padding:4px}
-.matrix th:first-child{text-align:left}
+.matrix th:first-child{text-align:left;position:sticky;left:0;background:var(--paper);padding-right:10px}
+.end{fill:var(--ink);font-weight:600}
+@media(max-width:600px){svg text{font-size:20px}.key{font-size:.8rem}}
 )css";
 
 std::string Escape(const std::string& text) {
@@ -95,14 +97,16 @@ std::string Chart(const std::vector<EpochRow>& epochs, const std::vector<Series>
   std::string svg = "<svg viewBox=\"0 0 640 240\" role=\"img\">";
   const double step = GridStep(high - low);
   for (double tick = std::ceil(low / step) * step; tick <= high + step * 1e-6; tick += step) {
-    svg += Number("<line class=\"grid\" x1=\"46\" x2=\"628\" y1=\"%.1f\"", y(tick));
+    svg += Number("<line class=\"grid\" x1=\"64\" x2=\"624\" y1=\"%.1f\"", y(tick));
     svg += Number(" y2=\"%.1f\"/>", y(tick)) +
-           Number("<text x=\"40\" text-anchor=\"end\" y=\"%.1f\">", y(tick) + 4);
+           Number("<text x=\"56\" text-anchor=\"end\" y=\"%.1f\">", y(tick) + 4);
     svg += (percent ? Number("%.0f %%", 100.0 * tick) : Number("%.3g", tick)) + "</text>";
   }
-  const int64_t every = std::max<int64_t>(1, static_cast<int64_t>(epochs.size()) / 8);
-  for (size_t i = 0; i < epochs.size(); i += static_cast<size_t>(every)) {
-    svg += Number("<text text-anchor=\"middle\" y=\"232\" x=\"%.1f\">",
+  // About eight labels, the last epoch always among them.
+  const size_t n = epochs.size();
+  const size_t every = std::max<size_t>(1, (n + 7) / 8);
+  for (size_t i = (n - 1) % every; i < n; i += every) {
+    svg += Number("<text text-anchor=\"middle\" y=\"234\" x=\"%.1f\">",
                   x(static_cast<double>(epochs[i].epoch))) +
            std::to_string(epochs[i].epoch) + "</text>";
   }
