@@ -33,7 +33,7 @@ struct DepthwiseRow {
 
 // One instruction set's functions. They allocate nothing and may run on any thread.
 struct DepthwiseKernels {
-  int lanes;  // floats of a vector: narrower images take the scalar path
+  int lanes;  // floats of a vector
   void (*row)(const DepthwiseShape& shape, const DepthwiseRow& row);
 };
 

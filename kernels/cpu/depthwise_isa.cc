@@ -2,9 +2,10 @@
 // so that a filter vector is loaded once for kTile pixels and an input vector once for all pixels
 // that see it. Border pixels are computed one at a time with their taps clipped.
 //
-// When the channels are no multiple of a vector the last vector overlaps its neighbour and stores
-// its new lanes only. A depth multiplier and very few channels take the general path, which gathers
-// the input channel of every output lane.
+// The widest vector that the channels fill is used; when they are no multiple of it, the last
+// vector overlaps its neighbour and stores its new lanes only. An image of one channel broadcasts
+// each input value. Other depth multipliers and fewer than four channels take the general path,
+// which gathers the input channel of every output lane.
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/simd.h"
 
@@ -30,85 +31,114 @@ TW_INLINE Taps ClipTaps(int64_t origin, int64_t taps, int64_t dilation, int64_t 
   return t;
 }
 
-// Adds the residual, clamps and stores lanes [skip, kLanes) of a result at `offset` of the row.
-TW_INLINE void Finish(const DepthwiseRow& r, Vec v, Vec lo, Vec hi, int64_t offset, int skip) {
-  if (r.residual != nullptr) v += Load(r.residual + offset);
-  v = Clamp(v, lo, hi);
-  if (skip == 0) {
-    Store(r.out + offset, v);
-    return;
-  }
-  float lanes[kLanes];
-  Store(lanes, v);
-  CopyFew(r.out + offset + skip, lanes + skip, kLanes - skip);
+// A vector of kN floats, kN ≤ kLanes.
+template <int kN>
+struct Vector {
+  typedef float Type __attribute__((vector_size(kN * 4)));
+  typedef float Anywhere __attribute__((vector_size(kN * 4), aligned(1), may_alias));
+  TW_INLINE Type Read(const float* p) { return *reinterpret_cast<const Anywhere*>(p); }
+  TW_INLINE void Write(float* p, Type v) { *reinterpret_cast<Anywhere*>(p) = v; }
+};
+
+// Stores lanes [begin, end); out of line, it would be repeated in every path.
+__attribute__((noinline)) void StoreLanes(float* to, const float* lanes, int begin, int end) {
+  for (int i = begin; i < end; ++i) to[i] = lanes[i];
 }
 
-// Calls body(channel, lanes to skip) for every vector of channels; channels ≥ kLanes.
-template <typename Body>
-TW_INLINE void ForEachVector(int64_t channels, const Body& body) {
-  int64_t c = 0;
-  for (; c + kLanes <= channels; c += kLanes) body(c, 0);
-  if (c < channels) body(channels - kLanes, static_cast<int>(c - (channels - kLanes)));
+// Adds the residual, clamps and stores lanes [skip, kN) of a result at `offset` of the row.
+template <int kN, typename V>
+TW_INLINE void Finish(const DepthwiseRow& r, V v, V lo, V hi, int64_t offset, int skip) {
+  if (r.residual != nullptr) v += Vector<kN>::Read(r.residual + offset);
+  v = lo > v ? lo : v;
+  v = hi < v ? hi : v;
+  if (skip == 0) {
+    Vector<kN>::Write(r.out + offset, v);
+    return;
+  }
+  float lanes[kN];
+  Vector<kN>::Write(lanes, v);
+  StoreLanes(r.out + offset, lanes, skip, kN);
+}
+
+// Input values for a vector of output channels: `in` points to the first of them, or (kOneIn) to
+// the pixel's only channel.
+template <int kN, bool kOneIn>
+TW_INLINE typename Vector<kN>::Type Input(const float* in) {
+  typedef typename Vector<kN>::Type V;
+  return kOneIn ? V{} + *in : Vector<kN>::Read(in);
+}
+
+// acc[t] += the tap `w` times the input of pixel t.
+template <int kN, bool kOneIn>
+TW_INLINE void AddTap(typename Vector<kN>::Type* acc, const float* w, const float* in,
+                      int64_t pixel_step) {
+  const typename Vector<kN>::Type wv = Vector<kN>::Read(w);
+#pragma GCC unroll 4
+  for (int t = 0; t < kTile; ++t) acc[t] += wv * Input<kN, kOneIn>(in + t * pixel_step);
 }
 
 // kTile pixels from `x` on, every horizontal tap inside the image. kWidth 0: any filter width,
 // stride and dilation; otherwise filter_w == kWidth, stride_w == kStride, dilation_w == 1.
-template <int kWidth, int kStride>
+template <int kN, bool kOneIn, int kWidth, int kStride>
 void InnerTile(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64_t x) {
-  const int64_t channels = s.in_c, row_step = s.dilation_h * s.in_w * channels;
+  typedef typename Vector<kN>::Type V;
+  const int64_t channels = s.in_c * s.multiplier, row_step = s.dilation_h * s.in_w * s.in_c;
   const int64_t taps_w = kWidth > 0 ? kWidth : s.filter_w;
-  const int64_t tap_step = (kWidth > 0 ? 1 : s.dilation_w) * channels;
-  const int64_t pixel_step = (kWidth > 0 ? kStride : s.stride_w) * channels;
+  const int64_t tap_step = (kWidth > 0 ? 1 : s.dilation_w) * s.in_c;
+  const int64_t pixel_step = (kWidth > 0 ? kStride : s.stride_w) * s.in_c;
   const int64_t y0 = r.out_y * s.stride_h - s.pad_top;
   const int64_t x0 = x * s.stride_w - s.pad_left;
-  const float* corner = r.image + (y0 * s.in_w + x0) * channels + ky.begin * row_step;
+  const float* corner = r.image + (y0 * s.in_w + x0) * s.in_c + ky.begin * row_step;
   const float* filter = r.filter + ky.begin * taps_w * channels;
-  const Vec lo = Vec{} + s.lo, hi = Vec{} + s.hi;
-  ForEachVector(
-      channels, [&](int64_t c, int skip) __attribute__((always_inline)) {
-        const float* in = corner + c;
-        const float* w = filter + c;
-        const Vec bias = r.bias != nullptr ? Load(r.bias + c) : Vec{};
-        Vec acc[kTile] = {bias, bias, bias, bias};
-        for (int64_t y = ky.begin; y < ky.end; ++y) {
+  const V lo = V{} + s.lo, hi = V{} + s.hi;
+  for (int64_t next = 0; next < channels; next += kN) {
+    const int64_t c = next + kN <= channels ? next : channels - kN;
+    const float* in = corner + (kOneIn ? 0 : c);
+    const float* w = filter + c;
+    const V bias = r.bias != nullptr ? Vector<kN>::Read(r.bias + c) : V{};
+    V acc[kTile] = {bias, bias, bias, bias};
+    for (int64_t y = ky.begin; y < ky.end; ++y, in += row_step, w += taps_w * channels) {
+      if constexpr (kWidth > 0) {
 #pragma GCC unroll 5
-          for (int64_t kx = 0; kx < taps_w; ++kx) {
-            const Vec wv = Load(w + kx * channels);
-#pragma GCC unroll 4
-            for (int t = 0; t < kTile; ++t)
-              acc[t] += wv * Load(in + t * pixel_step + kx * tap_step);
-          }
-          in += row_step;
-          w += taps_w * channels;
+        for (int i = 0; i < kWidth; ++i) {
+          AddTap<kN, kOneIn>(acc, w + i * channels, in + i * tap_step, pixel_step);
         }
+      } else {
+        for (int64_t i = 0; i < taps_w; ++i) {
+          AddTap<kN, kOneIn>(acc, w + i * channels, in + i * tap_step, pixel_step);
+        }
+      }
+    }
 #pragma GCC unroll 4
-        for (int t = 0; t < kTile; ++t) Finish(r, acc[t], lo, hi, (x + t) * channels + c, skip);
-      });
+    for (int t = 0; t < kTile; ++t) {
+      Finish<kN>(r, acc[t], lo, hi, (x + t) * channels + c, static_cast<int>(next - c));
+    }
+  }
 }
 
 // One pixel with clipped taps.
+template <int kN, bool kOneIn>
 void Pixel(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64_t x) {
-  const int64_t channels = s.in_c;
+  typedef typename Vector<kN>::Type V;
+  const int64_t channels = s.in_c * s.multiplier, tap_step = s.dilation_w * s.in_c;
+  const int64_t row_step = s.dilation_h * s.in_w * s.in_c;
   const int64_t y0 = r.out_y * s.stride_h - s.pad_top;
   const int64_t x0 = x * s.stride_w - s.pad_left;
   const Taps kx = ClipTaps(x0, s.filter_w, s.dilation_w, s.in_w);
-  const Vec lo = Vec{} + s.lo, hi = Vec{} + s.hi;
-  ForEachVector(
-      channels, [&](int64_t c, int skip) __attribute__((always_inline)) {
-        Vec acc = r.bias != nullptr ? Load(r.bias + c) : Vec{};
-        for (int64_t y = ky.begin; y < ky.end; ++y) {
-          const float* in =
-              r.image +
-              ((y0 + y * s.dilation_h) * s.in_w + x0 + kx.begin * s.dilation_w) * channels;
-          const float* w = r.filter + (y * s.filter_w + kx.begin) * channels;
-          for (int64_t i = kx.begin; i < kx.end; ++i) {
-            acc += Load(w + c) * Load(in + c);
-            in += s.dilation_w * channels;
-            w += channels;
-          }
-        }
-        Finish(r, acc, lo, hi, x * channels + c, skip);
-      });
+  const float* corner = r.image + (y0 * s.in_w + x0) * s.in_c;
+  const V lo = V{} + s.lo, hi = V{} + s.hi;
+  for (int64_t next = 0; next < channels; next += kN) {
+    const int64_t c = next + kN <= channels ? next : channels - kN;
+    V acc = r.bias != nullptr ? Vector<kN>::Read(r.bias + c) : V{};
+    for (int64_t y = ky.begin; y < ky.end; ++y) {
+      const float* in = corner + y * row_step + (kOneIn ? 0 : c);
+      const float* w = r.filter + y * s.filter_w * channels + c;
+      for (int64_t i = kx.begin; i < kx.end; ++i) {
+        acc += Vector<kN>::Read(w + i * channels) * Input<kN, kOneIn>(in + i * tap_step);
+      }
+    }
+    Finish<kN>(r, acc, lo, hi, x * channels + c, static_cast<int>(next - c));
+  }
 }
 
 // One pixel, any multiplier, any number of channels.
@@ -144,37 +174,58 @@ void GeneralPixel(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64
   }
 }
 
-using TileFunction = void (*)(const DepthwiseShape&, const DepthwiseRow&, Taps, int64_t);
+using PixelFunction = void (*)(const DepthwiseShape&, const DepthwiseRow&, Taps, int64_t);
 
-TileFunction ChooseTile(const DepthwiseShape& s) {
-  if (s.dilation_w == 1 && s.filter_w == 3 && s.stride_w == 1) return InnerTile<3, 1>;
-  if (s.dilation_w == 1 && s.filter_w == 3 && s.stride_w == 2) return InnerTile<3, 2>;
-  if (s.dilation_w == 1 && s.filter_w == 5 && s.stride_w == 1) return InnerTile<5, 1>;
-  if (s.dilation_w == 1 && s.filter_w == 5 && s.stride_w == 2) return InnerTile<5, 2>;
-  return InnerTile<0, 0>;
+struct Path {
+  PixelFunction tile = nullptr;  // null: no path for tiles
+  PixelFunction pixel = GeneralPixel;
+};
+
+template <int kN>
+Path PathOfWidth(const DepthwiseShape& s) {
+  if (s.multiplier != 1) return {InnerTile<kN, true, 0, 0>, Pixel<kN, true>};
+  Path path = {InnerTile<kN, false, 0, 0>, Pixel<kN, false>};
+  if (s.dilation_w != 1) return path;
+  if (s.filter_w == 3 && s.stride_w == 1) path.tile = InnerTile<kN, false, 3, 1>;
+  if (s.filter_w == 3 && s.stride_w == 2) path.tile = InnerTile<kN, false, 3, 2>;
+  if (kN < kLanes) return path;  // the other two are for real layers, which are wide
+  if (s.filter_w == 5 && s.stride_w == 1) path.tile = InnerTile<kLanes, false, 5, 1>;
+  if (s.filter_w == 5 && s.stride_w == 2) path.tile = InnerTile<kLanes, false, 5, 2>;
+  return path;
+}
+
+Path ChoosePath(const DepthwiseShape& s) {
+  const int64_t channels = s.in_c * s.multiplier;
+  if (s.multiplier != 1 && s.in_c != 1) return Path();
+  if (channels >= kLanes) return PathOfWidth<kLanes>(s);
+  if constexpr (kLanes > 8) {
+    if (channels >= 8) return PathOfWidth<8>(s);
+  }
+  if constexpr (kLanes > 4) {
+    if (channels >= 4) return PathOfWidth<4>(s);
+  }
+  return Path();
 }
 
 void Row(const DepthwiseShape& s, const DepthwiseRow& r) {
   const Taps ky = ClipTaps(r.out_y * s.stride_h - s.pad_top, s.filter_h, s.dilation_h, s.in_h);
-  if (s.multiplier != 1 || s.in_c < kLanes) {
-    for (int64_t x = 0; x < s.out_w; ++x) GeneralPixel(s, r, ky, x);
-    return;
-  }
-  // Pixels [x, inner_end) see no border.
-  const int64_t reach = (s.filter_w - 1) * s.dilation_w;
-  const int64_t last_origin = s.in_w - 1 - reach + s.pad_left;
-  int64_t inner_end = last_origin < 0 ? 0 : last_origin / s.stride_w + 1;
-  if (inner_end > s.out_w) inner_end = s.out_w;
-  const TileFunction tile = ChooseTile(s);
+  const Path path = ChoosePath(s);
   int64_t x = 0;
-  for (; x < s.out_w && x * s.stride_w < s.pad_left; ++x) Pixel(s, r, ky, x);
-  const int64_t inner_begin = x;
-  for (; x + kTile <= inner_end; x += kTile) tile(s, r, ky, x);
-  if (x < inner_end && inner_end - inner_begin >= kTile && r.residual == nullptr) {
-    tile(s, r, ky, inner_end - kTile);  // computes some pixels again: the same bits
-    x = inner_end;
+  if (path.tile != nullptr) {
+    // Pixels [x, inner_end) see no border.
+    const int64_t reach = (s.filter_w - 1) * s.dilation_w;
+    const int64_t last_origin = s.in_w - 1 - reach + s.pad_left;
+    int64_t inner_end = last_origin < 0 ? 0 : last_origin / s.stride_w + 1;
+    if (inner_end > s.out_w) inner_end = s.out_w;
+    for (; x < s.out_w && x * s.stride_w < s.pad_left; ++x) path.pixel(s, r, ky, x);
+    const int64_t inner_begin = x;
+    for (; x + kTile <= inner_end; x += kTile) path.tile(s, r, ky, x);
+    if (x < inner_end && inner_end - inner_begin >= kTile && r.residual == nullptr) {
+      path.tile(s, r, ky, inner_end - kTile);  // computes some pixels again: the same bits
+      x = inner_end;
+    }
   }
-  for (; x < s.out_w; ++x) Pixel(s, r, ky, x);
+  for (; x < s.out_w; ++x) path.pixel(s, r, ky, x);
 }
 
 }  // namespace

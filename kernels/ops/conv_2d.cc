@@ -105,19 +105,19 @@ Status Prepare(PrepareContext& context) {
   return scratch.Request(&context);
 }
 
-// Copies short runs without a call.
+// Copies n ≥ 1 floats; short runs without a call, in pieces of which the last overlaps.
 inline void CopyRun(float* to, const float* from, int64_t n) {
-  if (n < 4 || n > 64) {
-    if (n > 64) {
-      std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
-    } else {
-      for (int64_t i = 0; i < n; ++i) to[i] = from[i];
-    }
-    return;
+  if (n > 64) {
+    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
+  } else if (n >= 4) {
+    for (int64_t i = 0; i + 4 < n; i += 4) std::memcpy(to + i, from + i, 16);
+    std::memcpy(to + n - 4, from + n - 4, 16);
+  } else if (n >= 2) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + n - 2, from + n - 2, 8);
+  } else {
+    *to = *from;
   }
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4) std::memcpy(to + i, from + i, 16);
-  std::memcpy(to + n - 4, from + n - 4, 16);  // the last four, overlapping
 }
 
 // One row of the GEMM's A: the taps of output pixel (y, x), in (ky, kx, channel) order.

@@ -51,9 +51,8 @@ Status CheckShapes(const PrepareContext& context, Window* window) {
   return MakeWindow(context, window);
 }
 
-const char* Variant(const DepthwiseShape& s, int lanes) {
+const char* Variant(const DepthwiseShape& s) {
   if (s.multiplier != 1) return "direct, depth multiplier";
-  if (s.in_c < lanes) return "direct, few channels";
   if (s.dilation_w == 1 && (s.stride_w == 1 || s.stride_w == 2)) {
     if (s.filter_w == 3) return s.stride_w == 1 ? "direct 3 wide" : "direct 3 wide, stride 2";
     if (s.filter_w == 5) return s.stride_w == 1 ? "direct 5 wide" : "direct 5 wide, stride 2";
@@ -96,7 +95,7 @@ Status Prepare(PrepareContext& context) {
                           static_cast<double>(s.filter_w);
   state->rows_per_task = std::max<int64_t>(
       1, static_cast<int64_t>(static_cast<double>(kTaskWork) / std::max(1.0, row_work)));
-  context.SetVariant(Variant(s, context.cpu().depthwise->lanes));
+  context.SetVariant(Variant(s));
   return Status::Ok();
 }
 

@@ -103,7 +103,7 @@ TEST_CASE("depthwise rows: sizes, strides, dilations, multipliers", "[ops]") {
       }
       CheckDepthwise(cpu, DepthwiseOf(11, channels, 3, 1, 2, 2, 1));
       CheckDepthwise(cpu, DepthwiseOf(11, channels, 3, 2, 3, 1, 1));
-      for (const int64_t multiplier : {2, 3, 8}) {
+      for (const int64_t multiplier : {2, 3, 8, 37}) {
         CheckDepthwise(cpu, DepthwiseOf(5, channels, 3, 1, 1, 1, multiplier));
       }
       DepthwiseProblem problem = DepthwiseOf(8, channels, 3, 1, 1, 1, 1);
