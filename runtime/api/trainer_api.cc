@@ -190,6 +190,7 @@ tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) 
   result.n_steps_done = it.step();
   result.cache_bytes = it.cache().bytes();
   result.head_bytes = (it.weights().size() + it.bias().size()) * sizeof(float);
+  result.learning_rate = static_cast<double>(it.learning_rate());
   return Report(topwork::api::WriteStruct("tw_trainer_info", result, info));
 }
 

@@ -414,12 +414,14 @@ typedef enum tw_head_init {
 
 typedef struct tw_trainer_options {
   size_t struct_size;
-  int64_t n_classes;  // of the new last layer, 2 or more; 0 (default): as many as the model has now
+  // Of the new last layer, 2 or more; 0 (default): as many as the model has now (2 where that is
+  // 1).
+  int64_t n_classes;
   const char* const* class_names;  // n_classes strings for the exported model's labels; or NULL
   tw_head_init head_init;          // default TW_HEAD_INIT_ZEROS
   int32_t output;                  // index of the model's output whose last layer is trained
   tw_optimizer optimizer;          // default TW_OPTIMIZER_ADAM
-  float learning_rate;             // 0 (default): chosen from the embeddings' size
+  float learning_rate;             // 0 (default): chosen from the embeddings when training begins
   float momentum;                  // TW_OPTIMIZER_SGD, [0, 1); default 0
   int32_t nesterov;                // TW_OPTIMIZER_SGD with momentum: != 0 looks ahead
   float beta1;                     // TW_OPTIMIZER_ADAM; defaults 0.9, 0.999, 1e-8
@@ -468,8 +470,9 @@ typedef struct tw_trainer_info {
   int64_t n_validation;  // held back; 0 until training or an evaluation has begun
   int64_t n_epochs_done;
   int64_t n_steps_done;
-  size_t cache_bytes;  // embeddings in memory
-  size_t head_bytes;   // weights and bias
+  size_t cache_bytes;    // embeddings in memory
+  size_t head_bytes;     // weights and bias
+  double learning_rate;  // in use; 0 while it is still to be chosen
 } tw_trainer_info;
 
 // One epoch of training.

@@ -399,15 +399,16 @@ TEST_CASE("C++: a trainer trains, judges and exports", "[api][train]") {
   tw_memory_free(bytes);
   REQUIRE(model.ok());
   tw::TrainerOptions options;
-  options.learning_rate = 0.02f;
   tw::Result<tw::Trainer> trainer = tw::Trainer::Create(*model, options);
   REQUIRE(trainer.ok());
   CHECK(trainer->Input(0)->size<float>() == 64);
+  CHECK(trainer->Info()->learning_rate == 0);  // still to be chosen
   REQUIRE(trainer->AddExamples(tw::Examples(pictures.data, pictures.labels)).ok());
   int n_epochs = 0;
   REQUIRE(trainer->Fit(15, [&](const tw_trainer_progress&) { return ++n_epochs < 12; }).ok());
   CHECK(n_epochs == 12);
   CHECK(trainer->Info()->n_epochs_done == 12);
+  CHECK(trainer->Info()->learning_rate > 0);
   const tw::Result<tw::Evaluation> held_back = trainer->Evaluate();
   REQUIRE(held_back.ok());
   CHECK(held_back->n_examples == 8);

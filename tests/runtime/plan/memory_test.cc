@@ -10,7 +10,7 @@ namespace topwork {
 namespace {
 
 // A small portable generator, so that a failure can be repeated anywhere.
-struct Random {
+struct BlockRandom {
   uint64_t state;
   uint32_t Next(uint32_t bound) {
     state = state * 6364136223846793005ull + 1442695040888963407ull;
@@ -36,7 +36,7 @@ void CheckNoOverlap(const std::vector<MemoryBlock>& blocks, size_t arena) {
 
 TEST_CASE("PlanMemory: no two live blocks overlap, whatever the lifetimes", "[plan]") {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
-    Random random{seed};
+    BlockRandom random{seed};
     std::vector<MemoryBlock> blocks(random.Next(60));
     for (MemoryBlock& block : blocks) {
       block.bytes = random.Next(4) == 0 ? random.Next(5) : random.Next(1 << 20);
