@@ -28,6 +28,7 @@ set(KERNELS_SOURCES
   ops/compare.cc
   ops/concatenation.cc
   ops/conv_2d.cc
+  ops/conv_direct.cc
   ops/cos.cc
   ops/cumsum.cc
   ops/depth_to_space.cc

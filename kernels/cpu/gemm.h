@@ -26,6 +26,10 @@ struct GemmWeights {
 
 // One rectangle of C: rows [0, m) and the columns of panels [panel_begin, panel_end). Pointers and
 // strides (in elements) are those of row 0, column 0.
+//
+// A row of A is normally k consecutive values. A convolution reads its image in place instead:
+// `runs` stretches of run_k values that lie run_stride apart meet the depths first_k, first_k + 1,
+// ... of W, of which run_skip are passed over after every stretch.
 struct GemmTask {
   const float* a = nullptr;
   int64_t lda = 0;
@@ -35,7 +39,10 @@ struct GemmTask {
   int64_t ldr = 0;
   float* c = nullptr;
   int64_t ldc = 0;
-  int64_t m = 0, n = 0, k = 0;
+  int64_t m = 0, n = 0, k = 0;  // k is that of the packed W
+  int64_t runs = 1;
+  int64_t run_k = -1;  // -1: k
+  int64_t run_stride = 0, first_k = 0, run_skip = 0;
   int64_t panel_begin = 0, panel_end = 0;
   float lo = 0.0f, hi = 0.0f;  // the result is clamped to [lo, hi]; NaN passes through
 };

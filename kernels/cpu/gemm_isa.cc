@@ -73,17 +73,10 @@ void Pack(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* p
   }
 }
 
-// One register tile: rows [row, row + kM) of A and columns [n0, n0 + kN * kLanes), all inside C and
-// without a residual.
+// acc += A * W over `depth` values of every row; returns where W goes on.
 template <int kM, int kN>
-void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
-  const float* a[kM];
-  Vec acc[kM][kN];
-  for (int m = 0; m < kM; ++m) {
-    a[m] = t.a + (row + m) * t.lda;
-    for (int j = 0; j < kN; ++j) acc[m][j] = Vec{};
-  }
-  const int64_t depth = t.k;
+TW_INLINE const float* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const float* w,
+                                  int64_t depth) {
   int64_t k = 0;
 #if defined(__aarch64__)
   for (; k + kLanes <= depth; k += kLanes) {
@@ -115,6 +108,27 @@ void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
 #pragma GCC unroll 4
       for (int j = 0; j < kN; ++j) acc[m][j] += wv[j] * x;
     }
+  }
+  return w;
+}
+
+// One register tile: rows [row, row + kM) of A and columns [n0, n0 + kN * kLanes), all inside C and
+// without a residual.
+template <int kM, int kN>
+void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
+  const float* a[kM];
+  Vec acc[kM][kN];
+#pragma GCC unroll 16
+  for (int m = 0; m < kM; ++m) {
+    a[m] = t.a + (row + m) * t.lda;
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) acc[m][j] = Vec{};
+  }
+  w += t.first_k * kN * kLanes;
+  for (int64_t run = 0; run < t.runs; ++run) {
+    w = Accumulate<kM, kN>(acc, a, w, t.run_k) + t.run_skip * kN * kLanes;
+#pragma GCC unroll 16
+    for (int m = 0; m < kM; ++m) a[m] += t.run_stride;
   }
   const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
 #pragma GCC unroll 4
@@ -171,8 +185,10 @@ void GeneralTile(const GemmTask& t, TileFunction tile, const float* w, int64_t r
   }
 }
 
-void Run(const GemmTask& task) {
-  if (task.m <= 0) return;
+void Run(const GemmTask& given) {
+  if (given.m <= 0) return;
+  GemmTask task = given;
+  if (task.run_k < 0) task.run_k = task.k;
   const int64_t n_tiles = (task.m + kRows - 1) / kRows;
   const int64_t each = task.m / n_tiles, taller = task.m % n_tiles;
   for (int64_t p = task.panel_begin; p < task.panel_end; ++p) {

@@ -1,29 +1,34 @@
 // CONV_2D, NHWC by OHWI: a GEMM over output pixels, [pixels x taps] by [taps x channels].
 //
-// A 1x1 convolution of stride 1 reads its input as the GEMM's A directly; any other gathers the
-// taps of a block of pixels into per-thread scratch (never the whole matrix) and multiplies the
-// block while it is in cache. Grouped convolution is one such product per group. Bias, a residual
-// put here by fusion and the activation are applied to each tile before it leaves the registers.
+// Three ways to A. A 1x1 convolution of stride 1 has its input as A. With wide rows and few output
+// channels the taps are read in place (conv_direct.h). Otherwise the taps of a block of pixels are
+// gathered into per-thread scratch (never the whole matrix) and multiplied while they are in cache.
+// Grouped convolution is one such product per group. Bias, a residual put here by fusion and the
+// activation are applied to each tile before it leaves the registers.
 #include <algorithm>
 #include <cstring>
 
 #include "kernels/cpu/gemm_plan.h"
 #include "kernels/kernel.h"
 #include "kernels/ops/activation.h"
+#include "kernels/ops/conv_direct.h"
 #include "kernels/ops/weighted.h"
 #include "kernels/ops/window.h"
 
 namespace topwork {
 namespace {
 
+enum class Way { kPointwise, kDirect, kGather };
+
 struct ConvState : OpState {
   Window window;
   int64_t batch = 0, in_c = 0, out_c = 0;
   int64_t group_in = 0, group_out = 0;  // channels of one group
-  bool pointwise = false;
+  Way way = Way::kGather;
   PackedWeights weights;
-  GemmCut cut;
-  size_t patches_offset = 0;  // scratch: one block of patches per thread
+  GemmCut cut;                // kPointwise, kGather
+  DirectConv direct;          // kDirect
+  size_t patches_offset = 0;  // kGather; scratch: one block of patches per thread
   float lo = 0.0f, hi = 0.0f;
 };
 
@@ -68,6 +73,35 @@ Status CheckShapes(const PrepareContext& context, ConvState* state) {
   return MakeWindow(context, &state->window);
 }
 
+Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
+  const int64_t groups = state->weights.groups, depth = state->weights.layout.k;
+  const Window& window = state->window;
+  if (window.IsPointwise()) {
+    state->way = Way::kPointwise;
+    context->SetVariant(groups > 1 ? "gemm 1x1 grouped" : "gemm 1x1");
+  } else if (groups == 1 && IsDirectConv(window, state->out_c)) {
+    state->way = Way::kDirect;
+    state->direct.window = window;
+    state->direct.batch = state->batch;
+    state->direct.in_c = state->in_c;
+    state->direct.out_c = state->out_c;
+    CutDirectConv(&state->direct);
+    context->SetVariant("direct");
+    return Status::Ok();
+  } else {
+    context->SetVariant(groups > 1 ? "im2col grouped" : "im2col");
+  }
+  const bool gather = state->way == Way::kGather;
+  state->cut = CutGemm(*context->cpu().gemm, state->batch * window.h.out * window.w.out,
+                       state->group_out, depth, gather);
+  if (gather) {
+    int64_t block = 0;
+    if (MulOverflow(state->cut.rows, depth, &block)) block = -1;  // Request refuses it
+    state->patches_offset = scratch->Add(block, context->max_threads());
+  }
+  return Status::Ok();
+}
+
 Status Prepare(PrepareContext& context) {
   const OpParams& params = context.params();
   TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
@@ -90,18 +124,8 @@ Status Prepare(PrepareContext& context) {
   const int64_t groups = state->in_c / state->group_in;
   TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, groups, layout.n * layout.k, &scratch,
                                        &state->weights));
-  state->pointwise = window.IsPointwise();
-  state->cut =
-      CutGemm(*context.cpu().gemm, out.Product(0, 3), layout.n, layout.k, !state->pointwise);
-  if (!state->pointwise) {
-    int64_t block = 0;
-    if (MulOverflow(state->cut.rows, layout.k, &block)) block = -1;  // Request refuses it
-    state->patches_offset = scratch.Add(block, context.max_threads());
-  }
   ActivationRange(params.activation, &state->lo, &state->hi);
-  context.SetVariant(groups > 1         ? (state->pointwise ? "gemm 1x1 grouped" : "im2col grouped")
-                     : state->pointwise ? "gemm 1x1"
-                                        : "im2col");
+  TW_RETURN_IF_ERROR(ChooseWay(&context, state, &scratch));
   return scratch.Request(&context);
 }
 
@@ -165,33 +189,21 @@ void GatherPatches(const ConvState& s, const float* input, int64_t first, int64_
   }
 }
 
-Status Run(const RunContext& context) {
-  const ConvState& s = context.get_state<ConvState>();
+// The product of all pixels, cut into tasks, for every group.
+void RunProducts(const RunContext& context, const ConvState& s, const float* input,
+                 const GemmTask& whole) {
   const GemmKernels& kernels = *context.cpu->gemm;
-  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
-  const float* input = context.input_data<float>(0);
-  const float* packed = GetPackedWeights(s.weights, context, 1);
-  GemmTask whole;
-  whole.bias = context.input_data<float>(2);
-  whole.residual = context.input_data<float>(3);
-  whole.c = context.output_data<float>(0);
-  whole.ldc = whole.ldr = s.out_c;
-  whole.m = s.batch * s.window.h.out * s.window.w.out;
-  whole.n = s.group_out;
-  whole.k = s.weights.layout.k;
-  whole.lo = s.lo;
-  whole.hi = s.hi;
   const int64_t groups = s.weights.groups, per_group = s.cut.n_tasks();
   const size_t block = ScratchLayout::BlockBytes(s.cut.rows * whole.k);
   context.pool->ParallelFor(groups * per_group, [&](int64_t index, int thread) {
     const int64_t g = index % groups;  // neighbouring tasks share their rows of the input
     int64_t first_row = 0;
     GemmTask task = TaskOf(whole, s.cut, kernels, index / groups, &first_row);
-    task.packed = packed + g * s.weights.packed_size;
+    task.packed += g * s.weights.packed_size;
     task.c += g * s.group_out;
     if (task.bias != nullptr) task.bias += g * s.group_out;
     if (task.residual != nullptr) task.residual += g * s.group_out;
-    if (s.pointwise) {
+    if (s.way == Way::kPointwise) {
       task.a = input + first_row * s.in_c + g * s.group_in;
       task.lda = s.in_c;
     } else {
@@ -203,6 +215,28 @@ Status Run(const RunContext& context) {
     }
     kernels.run(task);
   });
+}
+
+Status Run(const RunContext& context) {
+  const ConvState& s = context.get_state<ConvState>();
+  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  const float* input = context.input_data<float>(0);
+  GemmTask whole;
+  whole.packed = GetPackedWeights(s.weights, context, 1);
+  whole.bias = context.input_data<float>(2);
+  whole.residual = context.input_data<float>(3);
+  whole.c = context.output_data<float>(0);
+  whole.ldc = whole.ldr = s.out_c;
+  whole.m = s.batch * s.window.h.out * s.window.w.out;
+  whole.n = s.group_out;
+  whole.k = s.weights.layout.k;
+  whole.lo = s.lo;
+  whole.hi = s.hi;
+  if (s.way == Way::kDirect) {
+    RunDirectConv(s.direct, input, whole, *context.cpu->gemm, context.pool);
+  } else {
+    RunProducts(context, s, input, whole);
+  }
   ApplyFusedTanh(context);
   return Status::Ok();
 }

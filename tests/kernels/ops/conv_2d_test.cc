@@ -1,5 +1,6 @@
 // CONV_2D: golden cases, what fusion adds (residual, explicit padding), refusals.
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "tests/support/one_op.h"
 #include "tests/support/random_floats.h"
@@ -34,6 +35,62 @@ OneOp SmallConv(int groups, bool bias) {
     op.Missing();
   }
   return op;
+}
+
+struct ConvProblem {
+  int batch, h, w, in_c, out_c, groups, filter_h, filter_w;
+};
+
+float ConvAt(const ConvProblem& p, const OpParams& params, const std::vector<float>& image,
+             const std::vector<float>& filter, int b, int y, int x, int o) {
+  const int group_in = p.in_c / p.groups, first = o / (p.out_c / p.groups) * group_in;
+  double sum = 0;
+  for (int i = 0; i < p.filter_h; ++i) {
+    for (int j = 0; j < p.filter_w; ++j) {
+      const int iy = y * params.stride_h - params.pad_top + i * params.dilation_h;
+      const int ix = x * params.stride_w - params.pad_left + j * params.dilation_w;
+      if (iy < 0 || iy >= p.h || ix < 0 || ix >= p.w) continue;
+      for (int c = 0; c < group_in; ++c) {
+        const int in = ((b * p.h + iy) * p.w + ix) * p.in_c + first + c;
+        const int f = ((o * p.filter_h + i) * p.filter_w + j) * group_in + c;
+        sum += static_cast<double>(image[static_cast<size_t>(in)]) *
+               static_cast<double>(filter[static_cast<size_t>(f)]);
+      }
+    }
+  }
+  return static_cast<float>(sum);
+}
+
+// The operator against double precision; `params` has explicit padding. Returns the variant chosen.
+std::string CheckConv(const ConvProblem& p, const OpParams& params) {
+  const auto image = RandomFloats(static_cast<size_t>(p.batch * p.h * p.w * p.in_c), 1);
+  const int per_output = p.filter_h * p.filter_w * p.in_c / p.groups;
+  const auto filter = RandomFloats(static_cast<size_t>(p.out_c * per_output), 2);
+  const auto bias = RandomFloats(static_cast<size_t>(p.out_c), 3);
+  OneOp op(OpCode::kConv2d);
+  op.In<float>({p.batch, p.h, p.w, p.in_c}, image);
+  op.In<float>({p.out_c, p.filter_h, p.filter_w, p.in_c / p.groups}, filter);
+  op.In<float>({p.out_c}, bias);
+  op.params = params;
+  REQUIRE(op.Out(DType::kFloat32).Prepare().ToString() == "OK");
+  const Shape out = op.shape(0);
+  const auto residual = RandomFloats(static_cast<size_t>(out.NumElements()), 4);
+  op.In<float>(out, residual);
+  op.params.fused_residual = true;
+  REQUIRE(op.Run(3).ToString() == "OK");
+  std::vector<float> expected;
+  for (int64_t i = 0; i < out.NumElements(); ++i) {
+    const int o = static_cast<int>(i % p.out_c), x = static_cast<int>(i / p.out_c % out[2]);
+    const int y = static_cast<int>(i / p.out_c / out[2] % out[1]);
+    const int b = static_cast<int>(i / p.out_c / out[2] / out[1]);
+    expected.push_back(ConvAt(p, params, image, filter, b, y, x, o) + bias[static_cast<size_t>(o)] +
+                       residual[static_cast<size_t>(i)]);
+  }
+  INFO("out " << out.ToString() << " filter " << p.filter_h << " x " << p.filter_w << ", stride "
+              << params.stride_h << " x " << params.stride_w << ", dilation " << params.dilation_h
+              << " x " << params.dilation_w << ", " << op.context().variant());
+  CHECK(LargestDifference(op.Values<float>(0), expected) < 1e-5);
+  return op.context().variant();
 }
 
 }  // namespace
@@ -87,6 +144,37 @@ TEST_CASE("conv_2d: explicit padding equals VALID on a padded image", "[ops]") {
   REQUIRE(b.Run().ToString() == "OK");
   CHECK(a.shape(0) == Shape({1, 5, 4, 2}));
   CHECK(a.Values<float>(0) == b.Values<float>(0));
+}
+
+TEST_CASE("conv_2d: every way agrees with double precision", "[ops]") {
+  std::set<std::string> ways;
+  for (const int width : {3, 14, 29}) {
+    for (const int stride : {1, 2, 3}) {
+      for (const int dilation : {1, 2}) {
+        OpParams params;
+        params.has_explicit_padding = true;
+        params.stride_h = stride;
+        params.stride_w = stride == 3 ? 1 : stride;
+        params.dilation_h = dilation;
+        params.dilation_w = width == 29 ? 1 : dilation;
+        params.pad_top = params.pad_right = 2;
+        params.pad_bottom = 7;  // rows that see padding alone
+        params.pad_left = 3;
+        ways.insert(CheckConv({2, 9, width, 3, 20, 1, 3, 3}, params));
+        ways.insert(CheckConv({1, 8, width, 4, 100, 1, 2, 4}, params));
+        ways.insert(CheckConv({1, 5, width, 6, 10, 2, 3, 2}, params));
+        ways.insert(CheckConv({1, 6, width, 5, 17, 1, 1, 1}, params));
+        params = OpParams();
+        params.has_explicit_padding = true;
+        params.stride_h = params.stride_w = stride;
+        ways.insert(CheckConv({2, 6, width, 6, 17, 1, 1, 1}, params));
+        ways.insert(CheckConv({2, 6, width, 6, 8, 2, 1, 1}, params));
+      }
+    }
+  }
+  const std::set<std::string> all = {"direct", "gemm 1x1", "gemm 1x1 grouped", "im2col",
+                                     "im2col grouped"};
+  CHECK(ways == all);
 }
 
 TEST_CASE("conv_2d: many tasks give the same bytes on any number of threads", "[ops]") {
