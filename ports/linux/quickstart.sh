@@ -60,7 +60,7 @@ show evaluate efficientnet_lite0_fp16.tflite --data digits/test --labels imagene
   >"$output/before.json"
 before=$(percent "$output/before.json")
 names=$(sed -n '/"said_instead"/,/\]/s/.*"name": "\(.*\)".*/\1/p' "$output/before.json" | head -n 3 |
-  awk '{printf "%s%s", NR > 1 ? ", " : "", $0}')
+  awk '{printf "%s%s", (NR > 1 ? ", " : ""), $0}')
 echo "top-1 $before: it has no digits among its 1000 classes and takes them for: $names"
 
 step 4/5 "Re-train its last layer on 400 images of real handwriting"
