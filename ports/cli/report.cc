@@ -35,7 +35,7 @@ border-bottom:1px solid var(--line);white-space:nowrap}th:first-child,td:first-c
 th{color:var(--soft);font-weight:600}.matrix td,.matrix th{text-align:center;min-width:34px;padding:4px}
 .matrix th:first-child{text-align:left;position:sticky;left:0;background:var(--paper);padding-right:10px}
 .end{fill:var(--ink);font-weight:600}
-@media(max-width:600px){svg text{font-size:20px}.key{font-size:.8rem}}
+@media(max-width:600px){svg text{font-size:18px}.key{font-size:.8rem}}
 )css";
 
 std::string Escape(const std::string& text) {

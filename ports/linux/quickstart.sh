@@ -55,7 +55,7 @@ show run efficientnet_lite0_fp16.tflite --input cat.jpg --labels imagenet_labels
 "$tool" run "$model" --input "$zoo/data/cat.jpg" --labels "$zoo/imagenet_labels.txt" $pixels
 
 step 3/5 "What does this network make of handwritten digits?"
-show evaluate efficientnet_lite0_fp16.tflite --data digits/test --labels imagenet_labels.txt
+show evaluate efficientnet_lite0_fp16.tflite --data digits/test --labels imagenet_labels.txt $pixels
 "$tool" evaluate "$model" --data "$digits/test" --labels "$zoo/imagenet_labels.txt" $pixels --json \
   >"$output/before.json"
 before=$(percent "$output/before.json")
@@ -64,17 +64,18 @@ names=$(sed -n '/"said_instead"/,/\]/s/.*"name": "\(.*\)".*/\1/p' "$output/befor
 echo "top-1 $before: it has no digits among its 1000 classes and takes them for: $names"
 
 step 4/5 "Re-train its last layer on 400 images of real handwriting"
-show train efficientnet_lite0_fp16.tflite --data digits/train --output digits.tflite --report report.html
+show train efficientnet_lite0_fp16.tflite --data digits/train --output digits.tflite $pixels \
+  --report report.html
 "$tool" train "$model" --data "$digits/train" --output "$output/digits.tflite" \
   --report "$output/report.html" $pixels
 
 step 5/5 "Try the new model on 200 images that it has not seen"
-show evaluate digits.tflite --data digits/test
+show evaluate digits.tflite --data digits/test $pixels
 "$tool" evaluate "$output/digits.tflite" --data "$digits/test" $pixels --json >"$output/after.json"
 after=$(percent "$output/after.json")
 echo
 seven=$(ls "$digits"/test/digit_7/*.png | head -n 1)
-show run digits.tflite --input "${seven#"$digits"/}" --top 3
+show run digits.tflite --input "${seven#"$digits"/}" --top 3 $pixels
 "$tool" run "$output/digits.tflite" --input "$seven" --top 3 $pixels
 
 printf '\n%s accuracy on new images: %s before, %s after %s\n' "$green" "$before" "$after" "$off"
