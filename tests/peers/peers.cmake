@@ -12,6 +12,8 @@ endif()
 
 # Comparisons with other software: skipped where its Python packages are missing.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
-  tw_script_test(train_export_litert peers peers/train_export_litert.py $<TARGET_FILE:topwork_cli>)
-  set_tests_properties(peers.train_export_litert PROPERTIES TIMEOUT 900)
+  foreach(name IN ITEMS train_export_litert train_export_shared)
+    tw_script_test(${name} peers peers/${name}.py $<TARGET_FILE:topwork_cli>)
+    set_tests_properties(peers.${name} PROPERTIES TIMEOUT 900)
+  endforeach()
 endif()
