@@ -1,9 +1,9 @@
 // CpuKernels: the SIMD inner loops, one table per instruction set, chosen once at start.
 //
 // Each file *_isa.cc here is compiled once per instruction set with -DTW_ISA=<isa> and
-// -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline function
-// of one instruction set can be linked into another. The three sub-tables belong to gemm.h,
-// depthwise.h and elementwise.h.
+// -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline
+// function of one instruction set can be linked into another. The three sub-tables belong to
+// gemm.h, depthwise.h and elementwise.h.
 #ifndef TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 
