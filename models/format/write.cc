@@ -117,6 +117,13 @@ BuiltinOperator ModelWriter::CodeOf(const OperatorT& op) const {
 }
 
 Status ModelWriter::CheckHead() const {
+  const int n_operators = static_cast<int>(main_->operators.size());
+  for (int i : head_.tail) {
+    if (i < 0 || i >= n_operators) return InvalidArgument("operator #%d does not exist", i);
+  }
+  if (head_.op < 0 || head_.op >= n_operators || op(head_.op)->inputs.size() < 2) {
+    return InvalidArgument("operator #%d is no last layer", head_.op);
+  }
   const OperatorT& op = *this->op(head_.op);
   const BuiltinOperator code = CodeOf(op);
   const bool conv = code == BuiltinOperator::CONV_2D;

@@ -27,7 +27,8 @@ void Dequantize(const TensorView& view, const void* data, int64_t n, float* out)
 // The operator whose output is v, when it is a DEQUANTIZE; its input, else v itself.
 int BehindDequantize(const Graph& graph, int v) {
   for (const Op& op : graph.ops) {
-    if (op.code == OpCode::kDequantize && !op.outputs.empty() && op.outputs[0] == v) {
+    if (op.code == OpCode::kDequantize && !op.outputs.empty() && op.outputs[0] == v &&
+        !op.inputs.empty() && op.inputs[0] >= 0) {
       return op.inputs[0];
     }
   }

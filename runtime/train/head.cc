@@ -68,6 +68,14 @@ Status HeadFinder::WalkBack() {
                          value(v).name.c_str(), kWhatIsAHead);
     }
     const Op& op = graph_.ops[static_cast<size_t>(producer)];
+    // Operators have not been prepared: their inputs are counted here.
+    const bool dense = op.code == OpCode::kFullyConnected || op.code == OpCode::kConv2d;
+    const size_t n_needed = dense || op.code == OpCode::kMean ? 2 : 1;
+    for (size_t i = 0; i < n_needed; ++i) {
+      if (i >= op.inputs.size() || op.inputs[i] < 0) {
+        return Unsupported("%s lacks its input %zu", Where(op).c_str(), i);
+      }
+    }
     switch (op.code) {
       case OpCode::kFullyConnected:
       case OpCode::kConv2d:
@@ -135,7 +143,9 @@ Status HeadFinder::ReadConvolution() {
   }
   head_.n_classes = weights[0];
   head_.dim = weights[3];
-  head_.n_positions = std::max(1, input[1] * input[2]);
+  const int64_t n_positions = std::max<int64_t>(1, input.Product(1, 3));
+  if (n_positions > INT32_MAX) return Unsupported("%s has too large a map", Where(op).c_str());
+  head_.n_positions = static_cast<int>(n_positions);
   if (head_.n_positions == 1) return Status::Ok();
   if (!pooled_) {
     return Unsupported(

@@ -133,6 +133,14 @@ TEST_CASE("head: refusals say what was found", "[train]") {
     CHECK(Contains(Refusal(spec), "with a filter of shape [8, 3, 3, 3]"));
   }
   {
+    ModelSpec spec = test::ClassifierSpec(Tail::kDense);
+    spec.main().ops[3].inputs.clear();
+    CHECK(Contains(Refusal(spec), "SOFTMAX (operator #3) lacks its input 0"));
+    spec = test::ClassifierSpec(Tail::kDense);
+    spec.main().ops[2].inputs[1] = -1;
+    CHECK(Contains(Refusal(spec), "FULLY_CONNECTED (operator #2) lacks its input 1"));
+  }
+  {
     // The number of classes cannot change where a shape is computed.
     ModelSpec spec = test::ClassifierSpec(Tail::kConvReshape);
     for (test::OpSpec& op : spec.main().ops) {
