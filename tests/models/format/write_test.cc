@@ -8,6 +8,7 @@
 
 #include "models/format/zip.h"
 #include "runtime/train/head.h"
+#include "runtime/train/random.h"
 #include "tests/support/classifiers.h"
 
 namespace topwork {
@@ -269,6 +270,33 @@ TEST_CASE("export: LOGISTIC becomes SOFTMAX for exclusive classes only", "[forma
   CHECK(Export(*model, replacement)->main().ops.back().code == OpCode::kSoftmax);
   replacement.softmax = false;
   CHECK(Export(*model, replacement)->main().ops.back().code == OpCode::kLogistic);
+}
+
+TEST_CASE("export: damaged models are refused or exported, never a crash", "[format]") {
+  const NewHead new_head = MakeHead(3, 8);
+  Random random(17);
+  int n_opened = 0;
+  int n_exported = 0;
+  for (Tail tail : {Tail::kDense, Tail::kDenseHalf, Tail::kConvPoolReshape}) {
+    const Bytes sound = test::ClassifierBytes(tail);
+    for (int i = 0; i < 3000; ++i) {
+      Bytes bytes = sound;
+      const uint64_t n_changes = 1 + random.Below(3);
+      for (uint64_t change = 0; change < n_changes; ++change) {
+        bytes[random.Below(bytes.size())] = static_cast<uint8_t>(random.Next());
+      }
+      const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+      if (!model.ok()) continue;
+      ++n_opened;
+      const auto head = FindHead((*model)->main(), 0);
+      if (!head.ok() || head->quantized || head->dim != 8) continue;
+      HeadReplacement replacement = Replacement(**model, new_head);
+      replacement.class_names = {"a", "b", "c"};
+      if (ExportWithHead(**model, replacement).ok()) ++n_exported;
+    }
+  }
+  CHECK(n_opened > 300);
+  CHECK(n_exported > 100);
 }
 
 TEST_CASE("export: heads that do not fit are refused", "[format]") {
