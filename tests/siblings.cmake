@@ -12,7 +12,7 @@ function(tw_sibling_test name build)
 endfunction()
 
 # Tests of large models beside the repository run in the release build alone.
-set(fast "~[shared]")
+set(fast "~[shared]~[.]")
 tw_sibling_test(asan-ubsan.all asan-ubsan ARGS "${fast}"
   ENV "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
 # gcc's thread sanitizer does not start under strongly randomised addresses.

@@ -49,6 +49,7 @@ struct MinOp {
 
 constexpr int64_t kBlockRows = 64;     // rows of reduce_rows summed before they join the total
 constexpr int64_t kBlockVectors = 32;  // likewise in reduce_row, in each of four lanes of vectors
+constexpr int64_t kBlocksPerSum = 32;  // blocks of reduce_row that are summed before they join it
 
 // One strip of `kVectors` vectors of columns, held in registers.
 template <typename Op, int kVectors>
@@ -95,7 +96,8 @@ float ReduceRow(const float* x, int64_t n) {
   int64_t i = 0;
   if (n >= 4 * kLanes) {
     Vec total = Splat(Op::kIdentity);
-    while (i + 4 * kLanes <= n) {
+    Vec middle = total;
+    for (int64_t block = 1; i + 4 * kLanes <= n; ++block) {
       const int64_t left = (n - i) / (4 * kLanes);
       const int64_t steps = left < kBlockVectors ? left : kBlockVectors;
       Vec part[4];
@@ -103,8 +105,14 @@ float ReduceRow(const float* x, int64_t n) {
       for (int64_t s = 0; s < steps; ++s, i += 4 * kLanes) {
         for (int v = 0; v < 4; ++v) part[v] = Op::Apply(part[v], Load(x + i + v * kLanes));
       }
-      total = Op::Apply(total, Op::Apply(Op::Apply(part[0], part[1]), Op::Apply(part[2], part[3])));
+      middle =
+          Op::Apply(middle, Op::Apply(Op::Apply(part[0], part[1]), Op::Apply(part[2], part[3])));
+      if (block % kBlocksPerSum == 0) {
+        total = Op::Apply(total, middle);
+        middle = Splat(Op::kIdentity);
+      }
     }
+    total = Op::Apply(total, middle);
     for (int lane = 0; lane < kLanes; ++lane) result = Op::Apply(result, float(total[lane]));
   }
   for (; i < n; ++i) result = Op::Apply(result, x[i]);

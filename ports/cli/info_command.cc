@@ -82,9 +82,9 @@ std::string HeadText(const Json& model) {
 }
 
 std::string Millions(int64_t n) {
+  if (n < 10000) return std::to_string(n);
   char text[48];
-  std::snprintf(text, sizeof(text), n < 10000 ? "" : " (%.2f million)",
-                static_cast<double>(n) * 1e-6);
+  std::snprintf(text, sizeof(text), " (%.2f million)", static_cast<double>(n) * 1e-6);
   return std::to_string(n) + text;
 }
 
