@@ -43,11 +43,16 @@
 #define TW_API
 #endif
 
+// In C++ every int is a valid value of these enums, as in C: what does not exist is refused by the
+// library instead of being undefined.
 #ifdef __cplusplus
+#define TW_ENUM_INT : int
 extern "C" {
+#else
+#define TW_ENUM_INT
 #endif
 
-typedef enum tw_status {
+typedef enum tw_status TW_ENUM_INT {
   TW_STATUS_OK = 0,
   TW_STATUS_INVALID_ARGUMENT = 1,     // an argument of this call is wrong
   TW_STATUS_INVALID_MODEL = 2,        // the model file is malformed
@@ -64,7 +69,7 @@ typedef enum tw_status {
 } tw_status;
 
 // Element types; the numbers are those of TensorType in the .tflite schema.
-typedef enum tw_dtype {
+typedef enum tw_dtype TW_ENUM_INT {
   TW_DTYPE_FLOAT32 = 0,
   TW_DTYPE_FLOAT16 = 1,
   TW_DTYPE_INT32 = 2,
@@ -86,7 +91,7 @@ typedef enum tw_dtype {
   TW_DTYPE_BFLOAT16 = 18
 } tw_dtype;
 
-typedef enum tw_log_level {
+typedef enum tw_log_level TW_ENUM_INT {
   TW_LOG_SILENT = 0,
   TW_LOG_ERROR = 1,
   TW_LOG_WARNING = 2,
@@ -94,13 +99,13 @@ typedef enum tw_log_level {
   TW_LOG_DEBUG = 4
 } tw_log_level;
 
-typedef enum tw_device {
+typedef enum tw_device TW_ENUM_INT {
   TW_DEVICE_AUTO = 0,  // the best device present; today the CPU
   TW_DEVICE_CPU = 1,
   TW_DEVICE_OPENCL = 2  // TW_STATUS_UNSUPPORTED in a library built without OpenCL
 } tw_device;
 
-typedef enum tw_plan_format { TW_PLAN_TEXT = 0, TW_PLAN_JSON = 1 } tw_plan_format;
+typedef enum tw_plan_format TW_ENUM_INT { TW_PLAN_TEXT = 0, TW_PLAN_JSON = 1 } tw_plan_format;
 
 typedef struct tw_model tw_model;
 typedef struct tw_session tw_session;
@@ -402,12 +407,12 @@ TW_API tw_status tw_op_register(const tw_custom_op* op);
 // is frozen: it runs once for every example, whose embedding is kept; training works on embeddings
 // alone. In a library built without training, tw_trainer_create is TW_STATUS_UNSUPPORTED.
 
-typedef enum tw_optimizer {
+typedef enum tw_optimizer TW_ENUM_INT {
   TW_OPTIMIZER_SGD = 0,  // with momentum, where that is not 0
   TW_OPTIMIZER_ADAM = 1
 } tw_optimizer;
 
-typedef enum tw_head_init {
+typedef enum tw_head_init TW_ENUM_INT {
   TW_HEAD_INIT_ZEROS = 0,
   TW_HEAD_INIT_SHIPPED = 1  // start from the model's own last layer; n_classes must be the same
 } tw_head_init;
