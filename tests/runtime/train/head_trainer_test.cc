@@ -207,6 +207,9 @@ TEST_CASE("head trainer: a step that is not finite is refused and changes nothin
   const auto trainer = NewTrainer(p, options, &pool);
   HeadTrainer::StepResult result;
   REQUIRE(trainer->Step(p.rows.data(), p.labels.data(), p.n, &result).ok());
+  // Feature 7 of example 1 (x[27]) will be hostile. Its label must lose by far: were the label's
+  // logit the largest, its gradient would be zero and the step a fair one.
+  trainer->parameters()[static_cast<size_t>(p.labels[1] * p.dim + 7)] = -0.5f;
   const auto state = [&] {
     std::vector<float> all(trainer->parameters().begin(), trainer->parameters().end());
     all.insert(all.end(), trainer->moment1().begin(), trainer->moment1().end());
