@@ -13,8 +13,9 @@ endfunction()
 
 # Tests of large models beside the repository run in the release build alone.
 set(fast "~[shared]~[.]")
+# Not detect_stack_use_after_return: with it gcc 12 aligns AVX-512 frames wrongly (GCC bug 110027).
 tw_sibling_test(asan-ubsan.all asan-ubsan ARGS "${fast}"
-  ENV "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
+  ENV "ASAN_OPTIONS=strict_string_checks=1:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
 # gcc's thread sanitizer does not start under strongly randomised addresses.
 set(no_randomisation "")
 execute_process(COMMAND setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R true RESULT_VARIABLE result ERROR_QUIET)
