@@ -97,7 +97,6 @@ Npz ReadNpzFile(const std::string& path) {
 }
 
 std::string SharedModelsFolder() {
-  if (const char* folder = std::getenv("TOPWORK_SHARED_MODELS")) return folder;
   const char* shared = std::getenv("TOPWORK_SHARED");
   if (shared == nullptr) return "";
   const std::string folder = std::string(shared) + "/models";

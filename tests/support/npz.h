@@ -29,7 +29,8 @@ NpyArray ReadNpy(const void* data, size_t size);
 Npz ReadNpz(const void* data, size_t size);
 Npz ReadNpzFile(const std::string& path);
 
-// The folder of the large models beside the repository, from the environment; empty when unset.
+// The folder of the large models beside the repository ($TOPWORK_SHARED/models); empty when there
+// is none.
 std::string SharedModelsFolder();
 
 }  // namespace test

@@ -1,17 +1,17 @@
 // All real models beside the repository open, and what is in them makes sense.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 
 #include "models/format/model.h"
+#include "tests/support/npz.h"
 #include "tests/support/skip.h"
 
 namespace topwork {
 namespace test {
 
 TEST_CASE("shared models: every .tflite opens", "[format][shared]") {
-  const char* folder = std::getenv("TOPWORK_SHARED_MODELS");
-  if (folder == nullptr) TW_SKIP("TOPWORK_SHARED_MODELS does not name a folder of models");
+  const std::string folder = SharedModelsFolder();
+  if (folder.empty()) TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
   int n_models = 0;
   int n_with_labels = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -30,9 +30,9 @@ TEST_CASE("shared models: every .tflite opens", "[format][shared]") {
 }
 
 TEST_CASE("shared models: labels and normalisation of a classifier", "[format][shared]") {
-  const char* folder = std::getenv("TOPWORK_SHARED_MODELS");
-  if (folder == nullptr) TW_SKIP("TOPWORK_SHARED_MODELS does not name a folder of models");
-  const std::string path = std::string(folder) + "/int8/coral_mobilenet_v1_0.25_128_quant.tflite";
+  const std::string folder = SharedModelsFolder();
+  if (folder.empty()) TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
+  const std::string path = folder + "/int8/coral_mobilenet_v1_0.25_128_quant.tflite";
   const auto model = Model::OpenFile(path);
   INFO(model.status().ToString());
   REQUIRE(model.ok());

@@ -172,28 +172,32 @@ Tally CheckFolder(const std::string& folder) {
 }  // namespace
 
 TEST_CASE("shared models: float models agree with LiteRT", "[zoo][shared]") {
-  if (SharedModelsFolder().empty()) TW_SKIP("the large models are not beside the repository");
+  if (SharedModelsFolder().empty())
+    TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
   const Tally tally = CheckFolder(SharedModelsFolder() + "/float");
   CHECK(tally.n_run == 40);
   CHECK(tally.n_refused == 5);
 }
 
 TEST_CASE("shared models: models with float16 weights agree with LiteRT", "[zoo][shared]") {
-  if (SharedModelsFolder().empty()) TW_SKIP("the large models are not beside the repository");
+  if (SharedModelsFolder().empty())
+    TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
   const Tally tally = CheckFolder(SharedModelsFolder() + "/fp16");
   CHECK(tally.n_run == 5);
   CHECK(tally.n_refused == 0);
 }
 
 TEST_CASE("shared models: odd models run, or are refused by name", "[zoo][shared]") {
-  if (SharedModelsFolder().empty()) TW_SKIP("the large models are not beside the repository");
+  if (SharedModelsFolder().empty())
+    TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
   const Tally tally = CheckFolder(SharedModelsFolder() + "/special");
   CHECK(tally.n_run >= 50);
 }
 
 TEST_CASE("shared models: quantized models run right, or are refused with the reason",
           "[zoo][shared]") {
-  if (SharedModelsFolder().empty()) TW_SKIP("the large models are not beside the repository");
+  if (SharedModelsFolder().empty())
+    TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
   for (const char* category : {"int8", "dynamic"}) {
     for (const auto& entry : fs::directory_iterator(SharedModelsFolder() + "/" + category)) {
       if (entry.path().extension() != ".tflite") continue;

@@ -199,7 +199,7 @@ const Expected kShared[] = {
 
 TEST_CASE("head: found or refused in real models", "[train][shared]") {
   const std::string folder = test::SharedModelsFolder();
-  if (folder.empty()) TW_SKIP("TOPWORK_SHARED_MODELS does not name a folder of models");
+  if (folder.empty()) TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
   for (const Expected& expected : kShared) {
     const auto model = Model::OpenFile(folder + "/" + expected.path + ".tflite");
     INFO(expected.path << ": " << model.status().ToString());

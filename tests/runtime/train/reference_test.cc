@@ -79,7 +79,7 @@ void CheckAgainst(const std::string& path, double least_accuracy) {
 TEST_CASE("reference: training on recorded embeddings follows NumPy step by step",
           "[train][shared]") {
   const std::string folder = test::SharedModelsFolder();
-  if (folder.empty()) TW_SKIP("TOPWORK_SHARED_MODELS does not name a folder of models");
+  if (folder.empty()) TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
   CheckAgainst(folder + "/data/finetune_digits_gen_embedder.npz", 0.9874055415617129);
   CheckAgainst(folder + "/data/finetune_digits_gen_embedder_int8.npz", 0.9874055415617129);
 }
