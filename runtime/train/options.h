@@ -8,6 +8,8 @@
 
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
+#include "runtime/train/loss.h"
+#include "runtime/train/schedule.h"
 
 namespace topwork {
 
@@ -15,15 +17,35 @@ struct CpuKernels;
 
 // The numbers are those of `tw_optimizer` in the C API and of checkpoints.
 enum class Optimizer : int {
-  kSgd = 0,   // v ← momentum·v + g;  w ← w − learning_rate·v  (Nesterov: g + momentum·v)
-  kAdam = 1,  // with bias correction; epsilon is added to √v̂
+  kSgd = 0,    // v ← momentum·v + g;  w ← w − learning_rate·v  (Nesterov: g + momentum·v)
+  kAdam = 1,   // with bias correction; epsilon is added to √v̂
+  kAdamW = 2,  // Adam with the L2 penalty applied to the weights, not through the gradient
+  kLbfgs = 3,  // all examples at once; an epoch is an iteration; last layer or deeper
+  kRidge = 4,  // closed form, one epoch; regression, or one-hot targets for classes; last layer
+  kImprint = 5,  // normalised mean of each class's embeddings, one epoch; classes; last layer
 };
+
+// True for those that take mini-batch steps with a learning rate.
+inline bool IsFirstOrder(Optimizer optimizer) { return optimizer <= Optimizer::kAdamW; }
 
 // The numbers are those of `tw_head_init` in the C API.
 enum class HeadInit : int {
   kZeros = 0,
   kShipped = 1,  // the model's own head; needs the same number of classes
+  kImprint = 2,  // normalised mean embeddings of the training examples, when training begins
 };
+
+// Seeded variations of every example, computed once and cached; the first two dimensions of an
+// image behind the batch are its rows and columns. Needs a model of one input of rank 4 (NHWC).
+struct Augmentation {
+  int n_variants = 0;       // cached per example, beside the example itself; 0: off
+  bool flip = false;        // left to right, every second variant by chance
+  float crop = 0.0f;        // up to this share of either side is cut off and scaled back, [0, 0.9]
+  float brightness = 0.0f;  // up to ± this share of the input's range is added, [0, 1]
+  float noise = 0.0f;       // standard deviation of Gaussian noise, as a share of the range, [0, 1]
+};
+
+enum class FeatureType : int { kFloat32 = 0, kFloat16 = 1 };
 
 struct TrainerOptions {
   // Classes of the new head, ≥ 2. 0: the number of class_names, else that of the shipped head (two
@@ -32,6 +54,10 @@ struct TrainerOptions {
   // Written into the exported model as its labels; empty, or n_classes names.
   std::vector<std::string> class_names;
   HeadInit init = HeadInit::kZeros;
+
+  LossOptions loss;
+  // Class weights n / (C · n_c) of the training examples in place of loss.class_weights; softmax.
+  bool balance_classes = false;
 
   Optimizer optimizer = Optimizer::kAdam;
   // 0: chosen from the training features x when training begins, so that a step changes a score by
@@ -45,6 +71,16 @@ struct TrainerOptions {
   // L2 penalty ½·weight_decay·|w|² on the weights, never on the bias; its gradient is added to the
   // loss's. learning_rate × weight_decay ≤ 1.
   float weight_decay = 0.0f;
+  float l1 = 0.0f;           // L1 penalty l1·|w| on the weights, through its gradient
+  float clip_norm = 0.0f;    // largest L2 norm of a step's gradient; 0: not clipped
+  ScheduleOptions schedule;  // of the learning rate, first-order optimizers only
+
+  // Early stopping: training ends when the validation loss (the training loss without validation
+  // examples) has not fallen by more than min_improvement for `patience` epochs. 0: off.
+  int patience = 0;
+  float min_improvement = 0.0f;
+  // The parameters of the best epoch by that loss are restored when training ends; needs patience.
+  bool restore_best = true;
 
   int batch_size = 32;
   int epochs = 20;
@@ -53,10 +89,26 @@ struct TrainerOptions {
   // least one example on each side when it has two or more.
   float validation_fraction = 0.2f;
 
-  int output = 0;                        // which model output's head is trained
-  int n_threads = 0;                     // 0: all processors; the results do not depend on it
-  int feature_batch_size = 0;            // examples per run of the backbone; 0: chosen
-  size_t cache_limit_bytes = 0;          // of the feature cache; 0: no limit
+  int output = 0;  // which model output's head is trained
+  // How many layers with weights are trained, counted from the output; 1: the last one.
+  int n_layers = 1;
+  // A model whose output is an embedding gets a new FULLY_CONNECTED + SOFTMAX behind that output.
+  bool append_head = false;
+
+  int n_threads = 0;             // 0: all processors; the results do not depend on it
+  int feature_batch_size = 0;    // examples per run of the backbone; 0: chosen
+  size_t cache_limit_bytes = 0;  // of features in memory; 0: no limit
+  // File for features: those beyond cache_limit_bytes, and all of them for the next run. Empty:
+  // none, and examples beyond the limit are refused.
+  std::string cache_path;
+  // What the caller did to make inputs from examples ("mean 127.5 std 127.5"): part of the file's
+  // key.
+  std::string preprocessing;
+  FeatureType feature_type = FeatureType::kFloat32;
+  Augmentation augmentation;
+  // Online use: at most this many examples are kept, as a class-balanced reservoir; examples may
+  // then be added while training. 0: all are kept, and none may be added once training has begun.
+  int64_t replay_capacity = 0;
   size_t memory_limit_bytes = 0;         // of the backbone's session; 0: no limit
   const Allocator* allocator = nullptr;  // null: default; must outlive the trainer
   const CpuKernels* cpu = nullptr;       // null: the best of this processor
