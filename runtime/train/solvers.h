@@ -16,27 +16,43 @@ using Objective =
     std::function<Status(Span<const float> x, double* out_value, Span<float> out_gradient)>;
 
 struct LbfgsOptions {
-  int max_iterations = 100;
   int history = 10;                  // pairs kept
-  double gradient_tolerance = 1e-5;  // stop when max |g| is at most this
-  double value_tolerance = 1e-9;  // stop when the value falls by less than this × max(1, |value|)
+  double gradient_tolerance = 1e-5;  // converged when max |g| is at most this
+  double value_tolerance = 1e-9;     // or when the value falls by less than this × max(1, |value|)
 };
 
-struct LbfgsResult {
-  int iterations = 0;
-  int evaluations = 0;
-  double value = 0.0;
-  double max_gradient = 0.0;
-  bool converged = false;
-};
+// L-BFGS with a line search to the strong Wolfe conditions (Nocedal and Wright, Numerical
+// Optimization, algorithms 7.5 and 3.5), one iteration at a time, in double precision where it
+// matters. Deterministic: an object filled by SetState goes on exactly as the one that State came
+// from.
+class Lbfgs {
+ public:
+  Lbfgs(const LbfgsOptions& options, std::vector<float> start);
 
-// Minimises from *x by L-BFGS with a line search to the strong Wolfe conditions (Nocedal and
-// Wright, Numerical Optimization, algorithms 7.5 and 3.5). Directions in double precision. On
-// failure x is the best point so far; NUMERIC when the objective is not finite at the start.
-// on_iteration (may be null) gets the number of iterations done and the value; false stops with OK.
-Status MinimizeLbfgs(const Objective& objective, const LbfgsOptions& options,
-                     const std::function<bool(int, double)>& on_iteration, std::vector<float>* x,
-                     LbfgsResult* out);
+  // One iteration: a direction, a line search, the new point. NUMERIC, with x() as it was, when the
+  // objective is not finite at x(); an objective that fails ends the iteration with its status.
+  Status Iterate(const Objective& objective);
+  const std::vector<float>& x() const { return x_; }
+  double value() const { return value_; }                // at x(), after the first iteration
+  double max_gradient() const { return max_gradient_; }  // likewise
+  int iterations() const { return iterations_; }
+  int evaluations() const { return evaluations_; }
+  bool converged() const { return converged_; }
+
+  // All that the next iteration depends on, x() and the gradient included, as plain numbers for a
+  // checkpoint. SetState: INVALID_ARGUMENT when they do not fit the number of parameters.
+  std::vector<double> State() const;
+  Status SetState(Span<const double> state);
+
+ private:
+  LbfgsOptions options_;
+  std::vector<float> x_;
+  double value_ = 0.0;
+  double max_gradient_ = 0.0;
+  int iterations_ = 0;
+  int evaluations_ = 0;
+  bool converged_ = false;
+};
 
 // Weights [n_outputs, dim] and bias [n_outputs] that minimise ½ Σ_b s_b |W x_b + c − t_b|² + ½ l2
 // |W|² (the bias is not penalised), in closed form: centred normal equations by Cholesky in double
