@@ -1,6 +1,7 @@
 # Compiled once.
 set(KERNELS_SOURCES
   custom_ops.cc
+  quant.cc
   kernel.cc
   op_table.cc
   cpu/dispatch.cc

@@ -1,5 +1,6 @@
 # Sources of topwork_tests, relative to tests/.
 set(TEST_SOURCES
+  kernels/quant_test.cc
   kernels/ops/batch_to_space_nd_test.cc
   kernels/ops/bitcast_test.cc
   kernels/ops/broadcast_args_test.cc

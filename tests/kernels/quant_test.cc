@@ -1,0 +1,61 @@
+// Requantization against the definition in wide arithmetic, and against values computed by TFLite's
+// reference rounding.
+#include "kernels/quant.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+namespace topwork {
+namespace test {
+namespace quant_test {
+
+TEST_CASE("quant: factors keep 31 bits", "[quant]") {
+  for (const double factor : {1e-9, 1e-4, 0.25, 0.5, 0.7320508, 0.99999999999, 1.0, 1.5, 300.0}) {
+    const FixedFactor fixed = MakeFixedFactor(factor);
+    CHECK(fixed.mantissa >= 1 << 30);
+    const double back = std::ldexp(static_cast<double>(fixed.mantissa), fixed.shift - 31);
+    CHECK(std::fabs(back - factor) <= factor * std::ldexp(1.0, -31));
+  }
+  CHECK(MakeFixedFactor(0.0).mantissa == 0);
+  CHECK(MakeFixedFactor(std::ldexp(1.0, -40)).mantissa == 0);
+}
+
+TEST_CASE("quant: a shift to the right rounds ties away from zero", "[quant]") {
+  const FixedFactor quarter = MakeFixedFactor(0.25);
+  const int32_t in[] = {-10, -6, -2, -1, 1, 2, 6, 10};
+  const int32_t out[] = {-3, -2, -1, 0, 0, 1, 2, 3};  // LiteRT's reference FULLY_CONNECTED
+  for (int i = 0; i < 8; ++i) CHECK(MultiplyByFactor(in[i], quarter) == out[i]);
+  CHECK(MultiplyByFactor(-1, MakeFixedFactor(0.5)) == 0);
+  CHECK(MultiplyByFactor(1, MakeFixedFactor(0.5)) == 1);
+  CHECK(MultiplyByFactor64(-2, quarter) == 0);
+  CHECK(MultiplyByFactor64(2, quarter) == 1);
+}
+
+TEST_CASE("quant: products are right to one step and never overflow", "[quant]") {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int32_t> any(-(1 << 30), 1 << 30);
+  std::uniform_real_distribution<double> exponent(-25.0, 8.0);
+  double worst = 0, worst64 = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const int32_t x = any(random) >> (i % 31);
+    const double factor = std::exp2(exponent(random));
+    const FixedFactor fixed = MakeFixedFactor(factor);
+    const double exact = x * factor;
+    if (std::fabs(exact) > 1e9) continue;
+    // 31 bits of mantissa: a relative error of 2^-31, and half a step for each rounding.
+    worst = std::max(worst, std::fabs(MultiplyByFactor(x, fixed) - exact) -
+                                std::fabs(exact) * std::ldexp(1.0, -30));
+    worst64 = std::max(worst64, std::fabs(MultiplyByFactor64(x, fixed) - exact) -
+                                    std::fabs(exact) * std::ldexp(1.0, -14));
+  }
+  CHECK(worst <= 1.0);
+  CHECK(worst64 <= 0.5 + 1e-6);
+  const int32_t least = std::numeric_limits<int32_t>::min();
+  CHECK(MultiplyByFactor(least, MakeFixedFactor(1000.0)) == least);
+  CHECK(DoubledHighProduct(least, least) == std::numeric_limits<int32_t>::max());
+}
+
+}  // namespace quant_test
+}  // namespace test
+}  // namespace topwork
