@@ -61,6 +61,7 @@ set(TEST_SOURCES
   kernels/ops/unary_test.cc
   meta/embedded_test.cc
   meta/reporter_samples_test.cc
+  models/format/head_file_test.cc
   models/format/malformed_ops_test.cc
   models/format/malformed_test.cc
   models/format/mutation_test.cc

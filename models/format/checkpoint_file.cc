@@ -1,31 +1,14 @@
 // Checkpoints to bytes and back.
 #include "models/format/checkpoint_file.h"
 
-#include <array>
-#include <cstring>
-
 #include "checkpoint_generated.h"
-#include "runtime/base/buffer.h"
-#include "runtime/base/sha256.h"
+#include "models/format/container.h"
 
 namespace topwork {
 namespace {
 
 constexpr uint32_t kFormat = 1;
-constexpr char kMagic[8] = {'T', 'W', 'C', 'K', 'P', 'T', '1', '\n'};
-constexpr size_t kHeaderBytes = 48;
-
-std::array<uint8_t, 32> Digest(const uint8_t* data, size_t size) {
-  Sha256 sha;
-  sha.Update(data, size);
-  return sha.Finish();
-}
-
-uint64_t ReadLength(const uint8_t* bytes) {
-  uint64_t value = 0;
-  for (int i = 7; i >= 0; --i) value = (value << 8) | bytes[i];
-  return value;
-}
+constexpr ContainerKind kKind = {"TWCKPT1\n", "checkpoint"};
 
 std::string Text(const flatbuffers::String* text) {
   return text == nullptr ? std::string() : text->str();
@@ -126,38 +109,12 @@ std::vector<uint8_t> EncodeCheckpoint(const CheckpointData& d) {
   c.add_history(history);
   checkpoint_schema::FinishCheckpointBuffer(builder, c.Finish());
 
-  const uint8_t* payload = builder.GetBufferPointer();
-  const uint64_t length = builder.GetSize();
-  std::vector<uint8_t> out(kMagic, kMagic + sizeof(kMagic));
-  for (int i = 0; i < 8; ++i) out.push_back(static_cast<uint8_t>(length >> (8 * i)));
-  const std::array<uint8_t, 32> digest = Digest(payload, length);
-  out.insert(out.end(), digest.begin(), digest.end());
-  out.insert(out.end(), payload, payload + length);
-  return out;
+  return PackContainer(kKind, {builder.GetBufferPointer(), builder.GetSize()});
 }
 
 Result<CheckpointData> DecodeCheckpoint(Span<const uint8_t> bytes) {
-  if (bytes.size() < sizeof(kMagic) || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
-    return Corrupt("this is not a Topwork checkpoint");
-  }
-  if (bytes.size() < kHeaderBytes) {
-    return Corrupt("the checkpoint is truncated: %zu bytes", bytes.size());
-  }
-  const uint64_t length = ReadLength(bytes.data() + 8);
-  const uint64_t found = bytes.size() - kHeaderBytes;
-  if (found != length) {
-    return Corrupt("the checkpoint is %s: %llu bytes behind its header, expected %llu",
-                   found < length ? "truncated" : "too long",
-                   static_cast<unsigned long long>(found), static_cast<unsigned long long>(length));
-  }
-  const std::array<uint8_t, 32> digest = Digest(bytes.data() + kHeaderBytes, found);
-  if (std::memcmp(digest.data(), bytes.data() + 16, digest.size()) != 0) {
-    return Corrupt("the checkpoint failed its checksum: the file is damaged");
-  }
-  // Verified as a hostile file all the same: a checksum is no signature. Copied for alignment.
-  TW_ASSIGN_OR_RETURN(Buffer payload, Buffer::Allocate(found, "a checkpoint"));
-  std::memcpy(payload.data(), bytes.data() + kHeaderBytes, found);
-  flatbuffers::Verifier verifier(payload.as<uint8_t>(), found, 8);
+  TW_ASSIGN_OR_RETURN(const Buffer payload, UnpackContainer(kKind, bytes));
+  flatbuffers::Verifier verifier(payload.as<uint8_t>(), payload.size(), 8);
   if (!checkpoint_schema::VerifyCheckpointBuffer(verifier)) {
     return Corrupt("the checkpoint's contents are malformed");
   }

@@ -1,7 +1,7 @@
 // A training checkpoint as plain data, and as the bytes of a file.
 //
-// File: "TWCKPT1\n", u64 length of the payload (little endian), SHA-256 of the payload, payload (a
-// FlatBuffer of models/schema/checkpoint.fbs). Any flipped, missing or added byte is noticed.
+// File: a container (models/format/container.h) with magic "TWCKPT1\n" around a FlatBuffer of
+// models/schema/checkpoint.fbs.
 #ifndef TOPWORK_MODELS_FORMAT_CHECKPOINT_FILE_H_
 #define TOPWORK_MODELS_FORMAT_CHECKPOINT_FILE_H_
 

@@ -1,5 +1,9 @@
 set(FORMAT_SOURCES
   checkpoint_file.cc
+  container.cc
+  head_file.cc
+  head_format.cc
+  head_rounding.cc
   inflate.cc
   metadata_write.cc
   model.cc

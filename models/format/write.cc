@@ -266,7 +266,10 @@ void ModelWriter::ReplaceTail() {
     const BuiltinOperator code = CodeOf(*op);
     if (code == BuiltinOperator::RESHAPE) ReplaceTarget(op);
     const bool is_float = tensor(op->outputs[0])->type == TensorType::FLOAT32;
-    if (head_.softmax && code == BuiltinOperator::LOGISTIC && is_float) ReplaceLogistic(op);
+    if (head_.activation == FinalActivation::kSoftmax && code == BuiltinOperator::LOGISTIC &&
+        is_float) {
+      ReplaceLogistic(op);
+    }
   }
 }
 

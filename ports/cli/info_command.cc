@@ -74,6 +74,10 @@ std::string HeadText(const Json& model) {
   if (!head.is_object()) {
     return "none that can be re-trained: " + model.value("head_reason", std::string("unknown"));
   }
+  if (head.value("appended", false)) {
+    return "none; one can be appended to the embedding of " +
+           std::to_string(head["n_features"].get<int64_t>()) + " features";
+  }
   std::string text = head["op"].get<std::string>() + ", " +
                      std::to_string(head["n_features"].get<int64_t>()) + " features to " +
                      std::to_string(head["n_classes"].get<int64_t>()) + " classes";

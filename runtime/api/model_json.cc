@@ -243,18 +243,21 @@ void WriteHead(const Model& model, JsonWriter* json) {
 
 #ifdef TW_HAVE_TRAIN
 void BeginHeadJson(const Graph& graph, const Head& head, JsonWriter* json) {
-  const Op& op = graph.ops[static_cast<size_t>(head.op)];
+  // A head that is to be appended is a FULLY_CONNECTED without a place in the file.
+  const Op* op = head.appended() ? nullptr : &graph.ops[static_cast<size_t>(head.op)];
   json->BeginObject();
   json->Key("op");
-  json->String(op.name());
+  json->String(op == nullptr ? OpCodeName(OpCode::kFullyConnected) : op->name());
   json->Key("file_index");
-  json->Int(op.file_index);
+  json->Int(op == nullptr ? -1 : op->file_index);
+  json->Key("appended");
+  json->Bool(head.appended());
   json->Key("output");
   json->Int(head.output);
   json->Key("embedding");
   json->String(graph.values[static_cast<size_t>(head.embedding)].name);
   json->Key("logits");
-  json->String(graph.values[static_cast<size_t>(head.logits)].name);
+  json->String(op == nullptr ? "" : graph.values[static_cast<size_t>(head.logits)].name);
   json->Key("n_features");
   json->Int(head.dim);
   json->Key("n_positions");
@@ -263,6 +266,8 @@ void BeginHeadJson(const Graph& graph, const Head& head, JsonWriter* json) {
   json->Int(head.n_classes);
   json->Key("quantized");
   json->Bool(head.quantized);
+  json->Key("storage");
+  json->String(HeadStorageName(head.format.storage));
   json->Key("tail");
   json->BeginArray();
   for (int i : head.tail) json->String(graph.ops[static_cast<size_t>(i)].name());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/train/appended_head.h"
 #include "runtime/train/constants.h"
 
 namespace topwork {
@@ -11,7 +12,9 @@ namespace {
 
 constexpr char kWhatIsAHead[] =
     "a trainable head is a FULLY_CONNECTED or 1x1 CONV_2D, followed at most by SOFTMAX, LOGISTIC, "
-    "LOG_SOFTMAX, RESHAPE, SQUEEZE, DEQUANTIZE, QUANTIZE or, after a convolution, by pooling";
+    "LOG_SOFTMAX, RESHAPE, SQUEEZE, DEQUANTIZE, QUANTIZE or, after a convolution, by pooling; "
+    "append_head "
+    "puts a new one behind the output";
 
 class HeadFinder {
  public:
@@ -170,7 +173,8 @@ Status HeadFinder::CheckRows() {
   head_.weights = op.inputs[1];
   head_.bias = op.inputs.size() > 2 ? op.inputs[2] : -1;
   head_.activation = op.params.activation;
-  head_.quantized = value(head_.embedding).dtype != DType::kFloat32;
+  TW_ASSIGN_OR_RETURN(head_.format, ReadHeadFormat(graph_, head_.op));
+  head_.quantized = IsInteger(head_.format.storage);
   if (head_.dim < 1 || head_.n_classes < 1) {
     return Unsupported("%s has no weights", Where(op).c_str());
   }
@@ -281,12 +285,16 @@ Status HeadFinder::ReadParameters() {
 
 }  // namespace
 
-Result<Head> FindHead(const Graph& graph, int output) {
+Result<Head> FindHead(const Graph& graph, int output, bool append) {
   if (output < 0 || static_cast<size_t>(output) >= graph.outputs.size()) {
     return InvalidArgument("output #%d does not exist, the model has %zu", output,
                            graph.outputs.size());
   }
-  return HeadFinder(graph).Find(output);
+  if (append) return HeadBehind(graph, output);
+  Result<Head> head = HeadFinder(graph).Find(output);
+  if (head.ok() || head.status().code() != StatusCode::kUnsupported) return head;
+  if (EndsInEmbedding(graph, output)) return HeadBehind(graph, output);
+  return head;
 }
 
 }  // namespace topwork

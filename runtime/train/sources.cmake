@@ -1,4 +1,5 @@
 set(TRAIN_SOURCES
+  appended_head.cc
   checkpoint.cc
   constants.cc
   features.cc

@@ -29,7 +29,7 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
   std::unique_ptr<Trainer> trainer(new Trainer);
   trainer->model_ = model;
   trainer->options_ = options;
-  TW_ASSIGN_OR_RETURN(trainer->head_, FindHead(model->main(), options.output));
+  TW_ASSIGN_OR_RETURN(trainer->head_, FindHead(model->main(), options.output, options.append_head));
   TW_RETURN_IF_ERROR(trainer->ResolveClasses());
   const Head& head = trainer->head_;
   TW_ASSIGN_OR_RETURN(trainer->extractor_, FeatureExtractor::Create(model, head, options));
@@ -49,12 +49,18 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
 
 Status Trainer::ResolveClasses() {
   const size_t n_names = options_.class_names.size();
-  const Op& op = model_->main().ops[static_cast<size_t>(head_.op)];
   if (head_.quantized) {
+    const Op& op = model_->main().ops[static_cast<size_t>(head_.op)];
     return Unsupported(
         "the last layer, %s (operator #%d), computes in integers; heads that compute "
         "in float32 can be trained",
         op.name(), op.file_index);
+  }
+  if (options_.n_classes == 0 && n_names == 0 && head_.appended()) {
+    return InvalidArgument(
+        "output #%d is an embedding, so the model does not say how many classes there are: give "
+        "n_classes or class_names",
+        head_.output);
   }
   if (options_.n_classes == 0) {
     // A head of one score tells two classes apart; here each class has its own.
@@ -357,15 +363,8 @@ Status Trainer::SetWeights(Span<const float> weights, Span<const float> bias) {
 }
 
 Result<std::vector<uint8_t>> Trainer::Export() const {
-  const Graph& graph = model_->main();
-  HeadReplacement replacement;
-  replacement.output = head_.output;
-  replacement.op = graph.ops[static_cast<size_t>(head_.op)].file_index;
-  for (int i : head_.tail) {
-    replacement.tail.push_back(graph.ops[static_cast<size_t>(i)].file_index);
-  }
+  HeadReplacement replacement = ReplacementFor(model_->main(), head_, options_.loss.loss);
   replacement.n_classes = n_classes();
-  replacement.dim = head_.dim;
   replacement.weights = weights();
   replacement.bias = bias();
   replacement.class_names = options_.class_names;

@@ -268,7 +268,7 @@ TEST_CASE("export: LOGISTIC becomes SOFTMAX for exclusive classes only", "[forma
   const NewHead head = MakeHead(3, 8);
   HeadReplacement replacement = Replacement(*model, head);
   CHECK(Export(*model, replacement)->main().ops.back().code == OpCode::kSoftmax);
-  replacement.softmax = false;
+  replacement.activation = FinalActivation::kLogistic;
   CHECK(Export(*model, replacement)->main().ops.back().code == OpCode::kLogistic);
 }
 

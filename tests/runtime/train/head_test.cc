@@ -120,7 +120,7 @@ TEST_CASE("head: refusals say what was found", "[train]") {
                    "ends in CONV_2D (operator #0) with a filter of shape [8, 3, 3, 3]"));
   }
   {
-    // An embedding: a convolution with an activation before the pooling.
+    // A convolution with an activation before the pooling.
     ModelSpec spec = test::ClassifierSpec(Tail::kConvMean);
     spec.main().ops[1].options =
         OptionsSpec(test::kConv2dOptions).Byte(0, 1).Int(1, 1).Int(2, 1).Byte(3, 1);
@@ -153,7 +153,7 @@ TEST_CASE("head: refusals say what was found", "[train]") {
   }
 }
 
-// D and C of the shared classifiers' heads, and where they are; 0: refused.
+// D and C of the shared models' heads; D 0: refused; C 0: an embedding.
 struct Expected {
   const char* path;
   int dim, n_classes;
@@ -186,13 +186,13 @@ const Expected kShared[] = {
     {"int8/tflm_person_detect_int8", 256, 2},
     {"float/gen_unet_ops_f32", 0, 0},
     {"float/aeq_branching_conv_fc", 0, 0},
-    {"float/gen_digits_embedder_f32", 0, 0},
+    {"float/gen_digits_embedder_f32", 64, 0},
     {"float/gen_train_head_signatures_f32", 0, 0},
-    {"float/nntrainer_conv4_60classes", 0, 0},
+    {"float/nntrainer_conv4_60classes", 64, 0},
     {"float/oww_embedding_model", 0, 0},
     {"float/tfs_dilated_conv", 0, 0},
     {"float/aeq_single_fc_bias", 0, 0},
-    {"dynamic/tfex_mobilenet_v2_035_96_embedder", 0, 0},
+    {"dynamic/tfex_mobilenet_v2_035_96_embedder", 1280, 0},
     {"fp16/mp_face_detection_short_range", 0, 0},
     {"int8/coral_deeplabv3_mnv2_dm05_pascal_quant", 0, 0},
 };
@@ -213,6 +213,7 @@ TEST_CASE("head: found or refused in real models", "[train][shared]") {
     }
     CHECK(head->dim == expected.dim);
     CHECK(head->n_classes == expected.n_classes);
+    CHECK(head->appended() == (expected.n_classes == 0));
     CHECK(head->quantized == (std::string(expected.path).compare(0, 5, "int8/") == 0));
   }
 }

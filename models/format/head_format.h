@@ -1,0 +1,86 @@
+// How a last layer is stored in a file, and what its numbers become there.
+//
+//   float32         as they are
+//   float16         rounded, behind a DEQUANTIZE
+//   dynamic range   int8 weights, symmetric: w ≈ s·q, s = max|w| / 127; float32 bias and
+//   activations int8, int16x8   the same weights; bias q = round(b / (s_in·s)) in int32 or int64
+//   uint8           weights s·(q − z), one scale for all; bias as for int8
+// s is one number a class (per channel) or one for all, as the old head had it.
+#ifndef TOPWORK_MODELS_FORMAT_HEAD_FORMAT_H_
+#define TOPWORK_MODELS_FORMAT_HEAD_FORMAT_H_
+
+#include <vector>
+
+#include "models/format/graph.h"
+
+namespace topwork {
+
+enum class HeadStorage : int {
+  kFloat32 = 0,
+  kFloat16 = 1,
+  kDynamicRange = 2,
+  kInt8 = 3,
+  kUInt8 = 4,
+  kInt16x8 = 5,  // int16 activations, int8 weights
+};
+
+const char* HeadStorageName(HeadStorage storage);  // "dynamic range"
+// True when the layer computes in integers.
+inline bool IsInteger(HeadStorage storage) { return storage >= HeadStorage::kInt8; }
+
+struct HeadFormat {
+  HeadStorage storage = HeadStorage::kFloat32;
+  bool per_channel = false;  // kDynamicRange, kInt8, kInt16x8: a scale for every class
+  bool half_bias = false;    // kFloat16: the bias, too
+  bool wide_bias = false;    // kInt16x8: the bias is int64
+  // Integer storages: scale of the layer's input; the bias is stored in units of it.
+  float input_scale = 0.0f;
+};
+
+// The format of the FULLY_CONNECTED or CONV_2D `op` (index into graph.ops). Weights in another
+// format that can be read (int8 per block, say, behind a DEQUANTIZE) count as kFloat32: that is how
+// they are written again. UNSUPPORTED when the layer computes in a type that no head is written in.
+Result<HeadFormat> ReadHeadFormat(const Graph& graph, int op);
+
+// What a head of `format` computes with when these weights [n_classes, dim] and biases [n_classes]
+// are stored in it: dequantize(quantize(w)). Accuracies of an exported model follow from it; its
+// rounding of activations comes on top (RoundScores for that of the scores).
+void RoundHead(const HeadFormat& format, int n_classes, int dim, Span<const float> weights,
+               Span<const float> bias, float* out_weights, float* out_bias);
+
+// real = scale · (q − zero_point)
+struct Affine {
+  float scale = 0.0f;
+  int64_t zero_point = 0;
+};
+
+// The scale of a tensor of `dtype` (int8, uint8: asymmetric; int16: symmetric) whose values lie in
+// [min, max], widened to hold 0.
+Affine ScaleOfRange(DType dtype, float min, float max);
+
+// Rounds n scores as an integer head with this range of scores does; others stay as they are.
+void RoundScores(const HeadFormat& format, float min, float max, int64_t n, float* scores);
+
+// A constant as it lies in a file.
+struct StoredConstant {
+  DType dtype = DType::kFloat32;
+  std::vector<uint8_t> bytes;
+  std::vector<float> scales;  // empty: not quantized
+  std::vector<int64_t> zero_points;
+};
+
+struct StoredHead {
+  StoredConstant weights, bias;
+};
+
+// Finite weights and biases, stored.
+StoredHead StoreHead(const HeadFormat& format, int n_classes, int dim, Span<const float> weights,
+                     Span<const float> bias);
+
+// n floats as float16; what exceeds its range becomes its largest number.
+StoredConstant StoreHalf(Span<const float> values);
+StoredConstant StoreFloats(Span<const float> values);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_HEAD_FORMAT_H_
