@@ -91,6 +91,7 @@ set(TEST_SOURCES
   runtime/plan/memory_test.cc
   runtime/plan/plan_test.cc
   runtime/session/session_test.cc
+  runtime/train/calibration_test.cc
   runtime/train/checkpoint_test.cc
   runtime/train/head_test.cc
   runtime/train/head_trainer_test.cc
@@ -124,5 +125,6 @@ set(TEST_EMBEDDED_FILES
   tests/data/api/scale.tflite
   tests/data/api/scale_int8.tflite
   tests/data/api/signatures.tflite
+  tests/data/train/metrics.npz
   tests/data/train/optimizer_steps.npz
 )

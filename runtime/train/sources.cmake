@@ -1,5 +1,6 @@
 set(TRAIN_SOURCES
   appended_head.cc
+  calibration.cc
   checkpoint.cc
   constants.cc
   features.cc
