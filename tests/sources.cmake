@@ -93,6 +93,8 @@ set(TEST_SOURCES
   runtime/session/session_test.cc
   runtime/train/calibration_test.cc
   runtime/train/checkpoint_test.cc
+  runtime/train/extractor_test.cc
+  runtime/train/feature_cache_test.cc
   runtime/train/head_test.cc
   runtime/train/head_trainer_test.cc
   runtime/train/metrics_test.cc

@@ -67,9 +67,9 @@ Status FromArrays(const Trainer& trainer, const tw_examples& in, Examples* out) 
   if (in.labels == nullptr) return InvalidArgument("tw_examples.labels is NULL");
   const uint8_t* data = static_cast<const uint8_t*>(in.data);
   const int64_t* labels = in.labels;
-  out->read = [data, labels, bytes](int64_t index, Span<void* const> inputs, int32_t* out_label) {
+  out->read = [data, labels, bytes](int64_t index, Span<void* const> inputs, ExampleTarget* out) {
     std::memcpy(inputs[0], data + static_cast<size_t>(index) * bytes, bytes);
-    return ToLabel(labels[index], index, out_label);
+    return ToLabel(labels[index], index, &out->label);
   };
   return Status::Ok();
 }
@@ -142,10 +142,10 @@ Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, Ex
   if (in.read == nullptr) {
     return InvalidArgument("tw_examples has neither data nor read; set one of them");
   }
-  out->read = [in](int64_t index, Span<void* const> inputs, int32_t* out_label) {
+  out->read = [in](int64_t index, Span<void* const> inputs, ExampleTarget* out) {
     int64_t label = 0;
     const tw_status status = in.read(in.user_data, index, inputs.data(), inputs.size(), &label);
-    if (status == TW_STATUS_OK) return ToLabel(label, index, out_label);
+    if (status == TW_STATUS_OK) return ToLabel(label, index, &out->label);
     const bool known = status > TW_STATUS_OK && status <= TW_STATUS_INTERNAL;
     return Status(known ? static_cast<StatusCode>(status) : StatusCode::kInternal,
                   StrFormat("tw_examples.read gave %s for example %lld", tw_status_name(status),

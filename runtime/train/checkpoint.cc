@@ -5,7 +5,6 @@
 
 #include "models/format/checkpoint_file.h"
 #include "ports/port.h"
-#include "runtime/base/sha256.h"
 #include "runtime/train/head_trainer.h"
 #include "runtime/train/trainer.h"
 
@@ -56,14 +55,7 @@ std::vector<float> ToVector(Span<const float> values) { return {values.begin(), 
 }  // namespace
 
 const std::string& Trainer::ExamplesDigest() {
-  if (!examples_digest_.empty()) return examples_digest_;
-  Sha256 sha;
-  const size_t n = static_cast<size_t>(cache_->size());
-  if (n > 0) {
-    sha.Update(cache_->row(0), n * static_cast<size_t>(head_.dim) * sizeof(float));
-    sha.Update(cache_->labels().data(), n * sizeof(int32_t));
-  }
-  for (uint8_t byte : sha.Finish()) examples_digest_ += StrFormat("%02x", byte);
+  if (examples_digest_.empty()) examples_digest_ = cache_->digest();
   return examples_digest_;
 }
 

@@ -1,9 +1,12 @@
 set(TRAIN_SOURCES
   appended_head.cc
   calibration.cc
+  backbone.cc
   checkpoint.cc
   constants.cc
-  features.cc
+  examples.cc
+  extractor.cc
+  feature_cache.cc
   head.cc
   head_trainer.cc
   metrics.cc

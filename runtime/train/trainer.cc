@@ -32,13 +32,16 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
   TW_ASSIGN_OR_RETURN(trainer->head_, FindHead(model->main(), options.output, options.append_head));
   TW_RETURN_IF_ERROR(trainer->ResolveClasses());
   const Head& head = trainer->head_;
-  TW_ASSIGN_OR_RETURN(trainer->extractor_, FeatureExtractor::Create(model, head, options));
-  trainer->cache_.reset(
-      new FeatureCache(head.dim, options.cache_limit_bytes,
-                       options.allocator != nullptr ? *options.allocator : DefaultAllocator()));
+  Cut cut;
+  cut.value = head.embedding;
+  cut.batch = head.batch;
+  cut.dim = head.dim;
+  cut.n_positions = head.n_positions;
+  TW_ASSIGN_OR_RETURN(trainer->extractor_, FeatureExtractor::Create(model, cut, options));
+  trainer->cache_ = trainer->NewCache();
   TW_ASSIGN_OR_RETURN(trainer->head_trainer_,
                       HeadTrainer::Create(head.dim, trainer->n_classes(), trainer->options_,
-                                          &trainer->extractor_->session().pool()));
+                                          &trainer->extractor_->pool()));
   if (options.init == HeadInit::kShipped) {
     TW_RETURN_IF_ERROR(trainer->SetWeights(head.shipped_weights, head.shipped_bias));
   }
@@ -86,9 +89,17 @@ Status Trainer::ResolveClasses() {
   return Status::Ok();
 }
 
+std::unique_ptr<FeatureCache> Trainer::NewCache() const {
+  FeatureCacheOptions cache;
+  cache.dim = head_.dim;
+  cache.limit_bytes = options_.cache_limit_bytes;
+  cache.allocator = options_.allocator;
+  return std::unique_ptr<FeatureCache>(new FeatureCache(cache));
+}
+
 void Trainer::Cancel() {
   cancel_.store(true);
-  if (extracting_.load()) extractor_->session().Cancel();
+  extractor_->Cancel();
 }
 
 Status Trainer::Extract(const Examples& examples, const FeatureProgress& progress,
@@ -98,9 +109,7 @@ Status Trainer::Extract(const Examples& examples, const FeatureProgress& progres
     return !progress || progress(n_done, n_total);
   };
   if (cancel_.exchange(false)) return Cancelled("feature extraction was cancelled");
-  extracting_.store(true);
   const Status status = extractor_->Extract(examples, n_classes(), watch, cache);
-  extracting_.store(false);
   if (status.code() == StatusCode::kCancelled) cancel_.store(false);
   return status;
 }
@@ -126,7 +135,9 @@ Status Trainer::AddFeatures(const float* features, const int32_t* labels, int64_
       status = InvalidArgument("example %lld has label %d; labels are 0 to %d",
                                static_cast<long long>(i), labels[i], n_classes() - 1);
     } else {
-      status = cache_->Append(features + i * head_.dim, labels[i]);
+      ExampleTarget target;
+      target.label = labels[i];
+      status = cache_->Append(features + i * head_.dim, target);
     }
     if (!status.ok()) {
       cache_->Truncate(before);
@@ -326,14 +337,13 @@ Result<Evaluation> Trainer::Evaluate(ExampleSet set) {
 }
 
 Result<Evaluation> Trainer::Evaluate(const Examples& examples, const FeatureProgress& progress) {
-  FeatureCache cache(head_.dim, options_.cache_limit_bytes,
-                     options_.allocator != nullptr ? *options_.allocator : DefaultAllocator());
-  TW_RETURN_IF_ERROR(Extract(examples, progress, &cache));
-  if (cache.size() == 0) return InvalidArgument("there are no examples to evaluate");
-  std::vector<int32_t> indices(static_cast<size_t>(cache.size()));
+  const std::unique_ptr<FeatureCache> cache = NewCache();
+  TW_RETURN_IF_ERROR(Extract(examples, progress, cache.get()));
+  if (cache->size() == 0) return InvalidArgument("there are no examples to evaluate");
+  std::vector<int32_t> indices(static_cast<size_t>(cache->size()));
   std::iota(indices.begin(), indices.end(), 0);
   MetricsCollector collector(n_classes());
-  Measure(cache, indices, &collector);
+  Measure(*cache, indices, &collector);
   return collector.Finish();
 }
 

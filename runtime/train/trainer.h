@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/features.h"
+#include "runtime/train/extractor.h"
 #include "runtime/train/head.h"
 #include "runtime/train/metrics.h"
 #include "runtime/train/options.h"
@@ -107,6 +107,7 @@ class Trainer {
   Status StartEpoch();
   void FinishEpoch();
   Status StepImpl(double* out_loss, bool* out_epoch_done);
+  std::unique_ptr<FeatureCache> NewCache() const;
   Status Extract(const Examples& examples, const FeatureProgress& progress, FeatureCache* cache);
   struct Measured {
     double loss = 0.0;
@@ -132,7 +133,6 @@ class Trainer {
   std::vector<std::vector<int32_t>> permutations_;
   std::string examples_digest_;
   std::atomic<bool> cancel_{false};
-  std::atomic<bool> extracting_{false};
 
   // Progress. The order of an epoch follows from the generator's state at its start.
   int epoch_ = 0;

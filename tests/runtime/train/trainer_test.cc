@@ -161,8 +161,11 @@ TEST_CASE("trainer: a learning rate that suits the features is chosen", "[train]
       options.learning_rate = 0.0f;
       const auto source = NewTrainer(DigitsModel(), options);
       REQUIRE(source->AddExamples(train.examples()).ok());
-      const size_t n = static_cast<size_t>(source->cache().size()) * 64;
-      std::vector<float> features(source->cache().row(0), source->cache().row(0) + n);
+      std::vector<float> features;
+      for (int64_t i = 0; i < source->cache().size(); ++i) {
+        const float* row = source->cache().row(i);
+        features.insert(features.end(), row, row + 64);
+      }
       for (float& x : features) x *= scale;
       const auto trainer = NewTrainer(DigitsModel(), options);
       REQUIRE(trainer->AddFeatures(features.data(), train.y.data(), source->n_examples()).ok());
@@ -208,11 +211,13 @@ TEST_CASE("trainer: the same bits for any number of threads and any feature batc
   const auto single = NewTrainer(DigitsModel(), options);
   REQUIRE(batched->AddExamples(data.examples()).ok());
   REQUIRE(single->AddExamples(data.examples()).ok());
-  const size_t n = static_cast<size_t>(single->cache().size() * single->cache().dim());
+  const FeatureCache& a = single->cache();
   double worst = 0.0;
-  for (size_t i = 0; i < n; ++i) {
-    worst = std::max(worst, std::fabs(static_cast<double>(single->cache().row(0)[i]) -
-                                      static_cast<double>(batched->cache().row(0)[i])));
+  for (int64_t i = 0; i < a.size(); ++i) {
+    for (int64_t d = 0; d < a.dim(); ++d) {
+      worst = std::max(worst, std::fabs(static_cast<double>(a.row(i)[d]) -
+                                        static_cast<double>(batched->cache().row(i)[d])));
+    }
   }
   CHECK(worst < 1e-4);
 }
