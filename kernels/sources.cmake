@@ -148,6 +148,7 @@ set(KERNELS_SOURCES
 # Compiled once per instruction set (see cpu/cpu_kernels.h).
 set(KERNELS_ISA_SOURCES
   train/dense_isa.cc
+  train/update_isa.cc
   cpu/depthwise_isa.cc
   cpu/binary_isa.cc
   cpu/elementwise_isa.cc

@@ -96,9 +96,13 @@ set(TEST_SOURCES
   runtime/train/extractor_test.cc
   runtime/train/feature_cache_test.cc
   runtime/train/head_test.cc
-  runtime/train/head_trainer_test.cc
+  runtime/train/dense_head_test.cc
+  runtime/train/loss_test.cc
   runtime/train/metrics_test.cc
+  runtime/train/optimizer_test.cc
+  runtime/train/options_test.cc
   runtime/train/reference_test.cc
+  runtime/train/schedule_test.cc
   runtime/train/trainer_test.cc
   runtime/api/c99_test.cc
   runtime/api/c99_walk.c
@@ -128,5 +132,7 @@ set(TEST_EMBEDDED_FILES
   tests/data/api/scale_int8.tflite
   tests/data/api/signatures.tflite
   tests/data/train/metrics.npz
+  tests/data/train/gradients.npz
   tests/data/train/optimizer_steps.npz
+  tests/data/train/schedules.npz
 )

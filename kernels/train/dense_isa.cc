@@ -1,19 +1,13 @@
-// Forward and backward of a dense layer and the optimizers' updates, compiled once per instruction
-// set. Vectors are the compiler's own (vector_size), as wide as the instruction set's registers.
+// Forward and backward of a dense layer, compiled once per instruction set. Vectors are the
+// compiler's own (vector_size), as wide as the instruction set's registers.
 //
 // Tiles of kRows × kClasses accumulators (forward) and kGradientClasses × 2 (backward) stay
 // in registers; at the edges a tile repeats its last row or class and does not store it, so that
 // there is one loop and not one per remainder.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
-#include "kernels/train/train_kernels.h"
-
-#ifndef TW_ISA
-#define TW_ISA baseline
-#endif
+#include "kernels/train/update.h"
 
 namespace topwork {
 namespace TW_ISA {
@@ -175,60 +169,13 @@ void Backward(const DenseStep& step, const float* delta, int64_t class0, int64_t
   }
 }
 
-float MaxAbs(const float* x, int64_t n) {
-  // Without its sign bit a float orders as its bits do; infinity and NaN come last. An integer
-  // maximum is a vector loop under strict floating-point rules, too.
-  int32_t largest = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    int32_t bits;
-    std::memcpy(&bits, x + i, sizeof(bits));
-    largest = std::max(largest, bits & 0x7FFFFFFF);
-  }
-  if (largest >= 0x7F800000) return std::numeric_limits<float>::infinity();
-  float result;
-  std::memcpy(&result, &largest, sizeof(result));
-  return result;
-}
-
-void Sgd(const SgdStep& step, int64_t n, const float* gradient, float* velocity,
-         float* parameters) {
-  const float rate = step.learning_rate;
-  const float decay = step.weight_decay;
-  if (step.momentum == 0.0f) {
-    for (int64_t i = 0; i < n; ++i) {
-      parameters[i] -= rate * (gradient[i] + decay * parameters[i]);
-    }
-    return;
-  }
-  const float momentum = step.momentum;
-  const float ahead = step.nesterov ? momentum : 1.0f;  // of the velocity, in the update
-  const float direct = step.nesterov ? 1.0f : 0.0f;     // of the gradient
-  for (int64_t i = 0; i < n; ++i) {
-    const float g = gradient[i] + decay * parameters[i];
-    velocity[i] = momentum * velocity[i] + g;
-    parameters[i] -= rate * (direct * g + ahead * velocity[i]);
-  }
-}
-
-void Adam(const AdamStep& step, int64_t n, const float* gradient, float* m, float* v,
-          float* parameters) {
-  const AdamStep s = step;
-  for (int64_t i = 0; i < n; ++i) {
-    const float g = gradient[i] + s.weight_decay * parameters[i];
-    m[i] = s.beta1 * m[i] + (1.0f - s.beta1) * g;
-    v[i] = s.beta2 * v[i] + (1.0f - s.beta2) * g * g;
-    const float mean = m[i] * s.correction1;
-    const float deviation = std::sqrt(v[i] * s.correction2) + s.epsilon;
-    parameters[i] -= s.learning_rate * mean / deviation;
-  }
-}
-
 #define TW_STRING_INNER(x) #x
 #define TW_STRING(x) TW_STRING_INNER(x)
 }  // namespace
 
 extern const TrainKernels kTrainKernels;
-const TrainKernels kTrainKernels = {TW_STRING(TW_ISA), Forward, Backward, MaxAbs, Sgd, Adam};
+const TrainKernels kTrainKernels = {TW_STRING(TW_ISA), Forward, Backward, MaxAbs,
+                                    SumSquares,        Scale,   Sgd,      Adam};
 
 }  // namespace TW_ISA
 }  // namespace topwork

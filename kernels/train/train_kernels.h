@@ -27,7 +27,8 @@ struct SgdStep {
   float learning_rate = 0.0f;
   float momentum = 0.0f;  // 0: velocity may be null
   bool nesterov = false;
-  float weight_decay = 0.0f;
+  float weight_decay = 0.0f;  // L2: the gradient gets + weight_decay · w
+  float l1 = 0.0f;            // the gradient gets + l1 · sign(w), sign(0) = 0
 };
 
 struct AdamStep {
@@ -35,7 +36,9 @@ struct AdamStep {
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
-  float weight_decay = 0.0f;
+  float weight_decay = 0.0f;  // as in SgdStep
+  float l1 = 0.0f;
+  float keep = 1.0f;         // w is multiplied by it; AdamW: 1 − learning_rate · decay
   float correction1 = 1.0f;  // 1 / (1 − beta1^t)
   float correction2 = 1.0f;  // 1 / (1 − beta2^t)
 };
@@ -50,6 +53,9 @@ struct TrainKernels {
                    int64_t d0, int64_t d1, float* gradient);
   // Largest |x|; infinite when an element is not finite.
   float (*max_abs)(const float* x, int64_t n);
+  // Σ x² in double precision.
+  double (*sum_squares)(const float* x, int64_t n);
+  void (*scale)(float factor, int64_t n, float* x);
   // In-place updates of n parameters.
   void (*sgd)(const SgdStep& step, int64_t n, const float* gradient, float* velocity,
               float* parameters);

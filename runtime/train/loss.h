@@ -1,8 +1,8 @@
 // Loss functions of the trainer, one row of scores (logits) at a time.
 //
 //   softmax   −Σ_c q_c · log softmax(z)_c, q = (1 − s)·onehot + s / C       one class per example
-//   sigmoid   mean over outputs of the cross-entropy of σ(z_c) with target t_c   any number of
-//   classes mse       mean over outputs of (z − t)²                                 regression
+//   sigmoid   mean over outputs of the cross-entropy of σ(z_c) with t_c     any number of classes
+//   mse       mean over outputs of (z − t)²                                 regression
 //   huber     mean over outputs of ½(z − t)², linear beyond huber_delta     regression
 // The mean over a mini-batch is that of PyTorch's CrossEntropyLoss, BCEWithLogitsLoss, MSELoss and
 // HuberLoss with reduction "mean": with class weights, softmax divides by the sum of the rows'
@@ -37,8 +37,9 @@ struct LossOptions {
   Loss loss = Loss::kSoftmaxCrossEntropy;
   float label_smoothing = 0.0f;  // s, in [0, 1); softmax, and sigmoid (t ← t·(1 − s) + s/2)
   float huber_delta = 1.0f;      // > 0
-  // Empty, or one positive number per output: softmax weighs an example by its class, sigmoid its
-  // positive targets (pos_weight), regression the output's squared or Huber error.
+  // Empty, or one positive number per output: softmax weighs an example by its class (with
+  // smoothing every term of Σ_c by its own), sigmoid its positive targets (pos_weight), regression
+  // the output's squared or Huber error.
   std::vector<float> class_weights;
 };
 
@@ -58,8 +59,8 @@ double RowWeight(const LossOptions& options, const Targets& targets, int64_t b);
 double LossRow(const LossOptions& options, const Targets& targets, int64_t b, int64_t n_outputs,
                float scale, float* scores, double* out_hits);
 
-// The loss of row b alone, by the same formulas in double precision, for evaluation; scores
-// unchanged.
+// The loss of row b alone, RowWeight included, by the same formulas in double precision, for
+// evaluation; scores unchanged.
 double EvaluateLossRow(const LossOptions& options, const Targets& targets, int64_t b,
                        int64_t n_outputs, const float* scores);
 

@@ -2,7 +2,8 @@
 //
 // Formulas are those of PyTorch's SGD, Adam and AdamW (L2 inside the gradient for SGD and Adam,
 // apart from it for AdamW); L1 adds l1·sign(w) to the gradient. Decay spares parameters that do not
-// decay.
+// decay. Clipping is that of torch.nn.utils.clip_grad_norm_ and sees the loss's gradient alone: the
+// penalties come after it. The same bits for any number of threads.
 #ifndef TOPWORK_RUNTIME_TRAIN_OPTIMIZER_H_
 #define TOPWORK_RUNTIME_TRAIN_OPTIMIZER_H_
 
@@ -19,13 +20,15 @@ namespace topwork {
 
 class OptimizerState {
  public:
-  // Moments start at zero. `pool` and the options' allocator must outlive the object.
+  // Moments start at zero; solvers have none. The options must have passed CheckOptions; `pool` and
+  // the options' allocator must outlive the object.
   static Result<std::unique_ptr<OptimizerState>> Create(const TrainerOptions& options,
                                                         const std::vector<ParameterInfo>& layout,
                                                         ThreadPool* pool);
 
   // One update of `parameters` from `gradient` (same layout; clipped in place to
-  // options.clip_norm when that is > 0). Returns the gradient's L2 norm before clipping.
+  // options.clip_norm when that is > 0) by a first-order optimizer. Returns the gradient's L2 norm
+  // before clipping.
   double Update(float learning_rate, Span<float> gradient, Span<float> parameters);
 
   // In the parameters' layout; empty where the optimizer has none.
@@ -40,11 +43,20 @@ class OptimizerState {
   Span<float> View(const Buffer& buffer) const {
     return {buffer.as<float>(), buffer.size() / sizeof(float)};
   }
-  void UpdateRange(float learning_rate, bool decays, int64_t begin, int64_t end,
-                   const float* gradient, float* parameters);
+  struct Block {
+    int64_t begin, end;
+    bool decays;
+  };
+  struct Rates {
+    float learning_rate, correction1, correction2;  // see AdamStep
+  };
+  double ClipNorm(Span<float> gradient);
+  void UpdateBlock(const Rates& rates, const Block& block, const float* gradient,
+                   float* parameters);
 
   TrainerOptions options_;
-  std::vector<ParameterInfo> layout_;
+  std::vector<Block> blocks_;
+  std::vector<double> sums_;  // one per block
   ThreadPool* pool_ = nullptr;
   const TrainKernels* kernels_ = nullptr;
   Buffer moment1_;

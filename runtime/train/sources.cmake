@@ -4,13 +4,17 @@ set(TRAIN_SOURCES
   backbone.cc
   checkpoint.cc
   constants.cc
+  dense_head.cc
   examples.cc
   extractor.cc
   feature_cache.cc
   head.cc
   head_trainer.cc
+  loss.cc
   metrics.cc
+  optimizer.cc
   options.cc
+  schedule.cc
   split.cc
   trainer.cc
 )

@@ -10,7 +10,8 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "ports/port.h"
-#include "runtime/train/head_trainer.h"
+#include "runtime/train/dense_head.h"
+#include "runtime/train/optimizer.h"
 #include "runtime/train/random.h"
 
 namespace topwork {
@@ -29,8 +30,8 @@ Status Measure(const Case& c, const CpuKernels& cpu, Optimizer optimizer, int n_
   TrainerOptions options;
   options.cpu = &cpu;
   options.optimizer = optimizer;
-  options.learning_rate = 1e-3f;
-  TW_ASSIGN_OR_RETURN(const auto trainer, HeadTrainer::Create(c.dim, c.n_classes, options, &pool));
+  TW_ASSIGN_OR_RETURN(const auto head, DenseHead::Create(c.dim, c.n_classes, nullptr, &cpu, &pool));
+  TW_ASSIGN_OR_RETURN(const auto state, OptimizerState::Create(options, head->layout(), &pool));
   constexpr int kExamples = 1024;
   Random random(1);
   std::vector<float> features(static_cast<size_t>(kExamples) * static_cast<size_t>(c.dim));
@@ -44,8 +45,10 @@ Status Measure(const Case& c, const CpuKernels& cpu, Optimizer optimizer, int n_
       labels[i] = static_cast<int32_t>(random.Below(static_cast<uint64_t>(c.n_classes)));
     }
     const int64_t start = port::NowNanos();
-    HeadTrainer::StepResult result;
-    TW_RETURN_IF_ERROR(trainer->Step(rows.data(), labels.data(), c.batch, &result));
+    BatchLoss sums;
+    TW_RETURN_IF_ERROR(
+        head->ComputeGradient(options.loss, rows.data(), {labels.data(), nullptr}, c.batch, &sums));
+    state->Update(1e-3f, head->gradient(), head->parameters());
     times.push_back(static_cast<double>(port::NowNanos() - start) * 1e-3);
   }
   std::sort(times.begin(), times.end());

@@ -4,8 +4,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "runtime/train/head_trainer.h"
+#include "runtime/train/dense_head.h"
 #include "runtime/train/metrics.h"
+#include "runtime/train/optimizer.h"
 #include "tests/support/npz.h"
 #include "tests/support/skip.h"
 
@@ -27,10 +28,12 @@ void CheckAgainst(const std::string& path, double least_accuracy) {
 
   TrainerOptions options;
   options.optimizer = Optimizer::kSgd;
-  options.learning_rate = npz.at("lr").as<float>()[0];
+  const float learning_rate = npz.at("lr").as<float>()[0];
   ThreadPool pool(1);
-  auto trainer = HeadTrainer::Create(dim, n_classes, options, &pool);
-  REQUIRE(trainer.status().ToString() == "OK");
+  auto head = DenseHead::Create(dim, n_classes, nullptr, nullptr, &pool);
+  REQUIRE(head.status().ToString() == "OK");
+  auto optimizer = OptimizerState::Create(options, (*head)->layout(), &pool);
+  REQUIRE(optimizer.status().ToString() == "OK");
   size_t step = 0;
   double worst_loss = 0.0;
   for (int64_t epoch = 0; epoch < npz.at("perms").shape[0]; ++epoch) {
@@ -42,11 +45,12 @@ void CheckAgainst(const std::string& path, double least_accuracy) {
         rows.push_back(x.data() + static_cast<int64_t>(row) * dim);
         labels.push_back(y[static_cast<size_t>(row)]);
       }
-      HeadTrainer::StepResult result;
+      BatchLoss sums;
       const int64_t n_rows = static_cast<int64_t>(rows.size());
-      REQUIRE((*trainer)->Step(rows.data(), labels.data(), n_rows, &result).ok());
-      worst_loss = std::max(
-          worst_loss, std::fabs(result.loss_sum / static_cast<double>(n_rows) - losses[step]));
+      const Targets targets = {labels.data(), nullptr};
+      REQUIRE((*head)->ComputeGradient(options.loss, rows.data(), targets, n_rows, &sums).ok());
+      (*optimizer)->Update(learning_rate, (*head)->gradient(), (*head)->parameters());
+      worst_loss = std::max(worst_loss, std::fabs(sums.loss_sum / sums.weight_sum - losses[step]));
     }
   }
   CHECK(step == losses.size());
@@ -57,7 +61,7 @@ void CheckAgainst(const std::string& path, double least_accuracy) {
     for (int c = 0; c < n_classes; ++c) {
       const double expected = w[static_cast<size_t>(d * n_classes + c)];
       const double got =
-          static_cast<double>((*trainer)->parameters()[static_cast<size_t>(c * dim + d)]);
+          static_cast<double>((*head)->parameters()[static_cast<size_t>(c * dim + d)]);
       worst = std::max(worst, std::fabs(got - expected));
       largest = std::max(largest, std::fabs(expected));
     }
@@ -70,7 +74,7 @@ void CheckAgainst(const std::string& path, double least_accuracy) {
   std::vector<float> logits(static_cast<size_t>(n_classes));
   for (size_t i = 0; i < y_test.size(); ++i) {
     const float* row = x_test.data() + static_cast<int64_t>(i) * dim;
-    (*trainer)->Logits(&row, 1, logits.data());
+    REQUIRE((*head)->Scores(&row, 1, logits.data()).ok());
     collector.AddLogits(logits.data(), y_test[i]);
   }
   CHECK(collector.Finish().top1 == Approx(least_accuracy));

@@ -1,0 +1,25 @@
+// The functions of update_isa.cc that dense_isa.cc puts into an instruction set's TrainKernels;
+// train_kernels.h says what they do. Included by *_isa.cc files only.
+#ifndef TOPWORK_KERNELS_TRAIN_UPDATE_H_
+#define TOPWORK_KERNELS_TRAIN_UPDATE_H_
+
+#include "kernels/train/train_kernels.h"
+
+#ifndef TW_ISA
+#define TW_ISA baseline
+#endif
+
+namespace topwork {
+namespace TW_ISA {
+
+float MaxAbs(const float* x, int64_t n);
+double SumSquares(const float* x, int64_t n);
+void Scale(float factor, int64_t n, float* x);
+void Sgd(const SgdStep& step, int64_t n, const float* gradient, float* velocity, float* parameters);
+void Adam(const AdamStep& step, int64_t n, const float* gradient, float* m, float* v,
+          float* parameters);
+
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_TRAIN_UPDATE_H_
