@@ -29,14 +29,17 @@ set(KERNELS_SOURCES
   ops/compare.cc
   ops/concatenation.cc
   ops/conv_2d.cc
+  ops/conv_2d_quantized.cc
   ops/conv_direct.cc
   ops/cos.cc
   ops/cumsum.cc
   ops/depth_to_space.cc
   ops/depthwise_conv_2d.cc
+  ops/depthwise_conv_2d_quantized.cc
   ops/dequantize.cc
   ops/div.cc
   ops/dynamic_update_slice.cc
+  ops/dynamic_range.cc
   ops/elu.cc
   ops/embedding_lookup.cc
   ops/equal.cc
@@ -47,6 +50,7 @@ set(KERNELS_SOURCES
   ops/floor_div.cc
   ops/floor_mod.cc
   ops/fully_connected.cc
+  ops/fully_connected_quantized.cc
   ops/gather.cc
   ops/gather_nd.cc
   ops/gelu.cc
@@ -54,6 +58,8 @@ set(KERNELS_SOURCES
   ops/greater_equal.cc
   ops/hard_swish.cc
   ops/indexing.cc
+  ops/integer_checks.cc
+  ops/integer_product.cc
   ops/l2_normalization.cc
   ops/l2_pool_2d.cc
   ops/leaky_relu.cc
@@ -153,5 +159,8 @@ set(KERNELS_ISA_SOURCES
   cpu/binary_isa.cc
   cpu/elementwise_isa.cc
   cpu/gemm_isa.cc
+  cpu/integer_depthwise_isa.cc
+  cpu/integer_gemm_isa.cc
+  cpu/integer_rows_isa.cc
   cpu/unary_isa.cc
 )

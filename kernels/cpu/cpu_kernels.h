@@ -2,8 +2,8 @@
 //
 // Each file *_isa.cc here is compiled once per instruction set with -DTW_ISA=<isa> and
 // -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline
-// function of one instruction set can be linked into another. The three sub-tables belong to
-// gemm.h, depthwise.h and elementwise.h.
+// function of one instruction set can be linked into another. The sub-tables belong to gemm.h,
+// depthwise.h, elementwise.h and integer.h.
 #ifndef TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 
@@ -12,12 +12,14 @@ namespace topwork {
 struct GemmKernels;
 struct DepthwiseKernels;
 struct ElementwiseKernels;
+struct IntegerKernels;
 
 struct CpuKernels {
   const char* isa;  // "baseline", "avx2", "avx512", "dotprod"
   const GemmKernels* gemm;
   const DepthwiseKernels* depthwise;
   const ElementwiseKernels* elementwise;
+  const IntegerKernels* integer;
 };
 
 // The best table this processor can run; TOPWORK_ISA=<name> in the environment picks a lesser one

@@ -8,12 +8,14 @@
 
 namespace topwork {
 
-#define TW_DECLARE_ISA(isa)                                                                       \
-  namespace isa {                                                                                 \
-  extern const GemmKernels kGemmKernels;                                                          \
-  extern const DepthwiseKernels kDepthwiseKernels;                                                \
-  extern const ElementwiseKernels kElementwiseKernels;                                            \
-  const CpuKernels kCpuKernels = {#isa, &kGemmKernels, &kDepthwiseKernels, &kElementwiseKernels}; \
+#define TW_DECLARE_ISA(isa)                                                                      \
+  namespace isa {                                                                                \
+  extern const GemmKernels kGemmKernels;                                                         \
+  extern const DepthwiseKernels kDepthwiseKernels;                                               \
+  extern const ElementwiseKernels kElementwiseKernels;                                           \
+  extern const IntegerKernels kIntegerKernels;                                                   \
+  const CpuKernels kCpuKernels = {#isa, &kGemmKernels, &kDepthwiseKernels, &kElementwiseKernels, \
+                                  &kIntegerKernels};                                             \
   }
 
 TW_DECLARE_ISA(baseline)

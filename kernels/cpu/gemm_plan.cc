@@ -16,10 +16,10 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-size_t ScratchLayout::Add(int64_t count, int64_t n) {
+size_t ScratchLayout::AddSized(int64_t count, size_t size, int64_t n) {
   const size_t offset = bytes_;
   size_t bytes = 0, total = 0;
-  if (MulOverflow(static_cast<size_t>(count), sizeof(float), &bytes) ||
+  if (MulOverflow(static_cast<size_t>(count), size, &bytes) ||
       __builtin_add_overflow(bytes, kAlignment, &total) ||
       MulOverflow(AlignUp(bytes), static_cast<size_t>(n), &bytes) ||
       __builtin_add_overflow(bytes_, bytes, &total)) {
@@ -94,26 +94,31 @@ const float* GetPackedWeights(const PackedWeights& weights, const RunContext& co
 }
 
 GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made) {
+  return CutProduct({kernels.rows, kernels.n_panels(n), kRowBlockFloats, kTaskWork}, m, n, k,
+                    a_is_made);
+}
+
+GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made) {
   GemmCut cut;
   if (m <= 0 || n <= 0) return cut;
   const int64_t depth = std::max<int64_t>(1, k);
-  const int64_t total_panels = kernels.n_panels(n);
+  const int64_t total_panels = tiles.total_panels;
   const double columns = static_cast<double>(n) / static_cast<double>(total_panels);
   // Rows: as many as the cache holds, fewer where that alone would make a task too large.
-  int64_t rows = std::max<int64_t>(kernels.rows, kRowBlockFloats / depth);
+  int64_t rows = std::max<int64_t>(tiles.rows, tiles.block_values / depth);
   const double row_work = static_cast<double>(depth) * static_cast<double>(n);
-  const double rows_by_work = static_cast<double>(kTaskWork) / row_work;
+  const double rows_by_work = static_cast<double>(tiles.task_work) / row_work;
   if (rows_by_work < static_cast<double>(rows)) {
-    rows = std::max<int64_t>(4 * kernels.rows, static_cast<int64_t>(rows_by_work));
-    rows = std::min(rows, std::max<int64_t>(kernels.rows, kRowBlockFloats / depth));
+    rows = std::max<int64_t>(4 * tiles.rows, static_cast<int64_t>(rows_by_work));
+    rows = std::min(rows, std::max<int64_t>(tiles.rows, tiles.block_values / depth));
   }
   cut.row_blocks = CeilDiv(m, std::min(m, rows));
-  cut.rows = CeilDiv(CeilDiv(m, cut.row_blocks), kernels.rows) * kernels.rows;
+  cut.rows = CeilDiv(CeilDiv(m, cut.row_blocks), tiles.rows) * tiles.rows;
   cut.row_blocks = CeilDiv(m, cut.rows);
   // Columns: panels until the task has its work.
   const double panel_work =
       static_cast<double>(std::min(m, cut.rows)) * static_cast<double>(depth) * columns;
-  double panels = static_cast<double>(kTaskWork) / panel_work;
+  double panels = static_cast<double>(tiles.task_work) / panel_work;
   if (a_is_made) {
     const double least = static_cast<double>(kMinColumnsWhenMade) / columns;
     panels = cut.row_blocks >= kEnoughTasks ? static_cast<double>(total_panels)

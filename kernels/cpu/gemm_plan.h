@@ -15,9 +15,14 @@ class ScratchLayout {
  public:
   // Reserves n blocks of count floats and returns the offset in bytes of the first; the blocks lie
   // BlockBytes(count) apart. A sum that does not fit size_t makes Request fail.
-  size_t Add(int64_t count, int64_t n = 1);
+  size_t Add(int64_t count, int64_t n = 1) { return AddSized(count, sizeof(float), n); }
   static size_t BlockBytes(int64_t count) {
     return AlignUp(static_cast<size_t>(count) * sizeof(float));
+  }
+  // The same for values of `size` bytes.
+  size_t AddSized(int64_t count, size_t size, int64_t n = 1);
+  static size_t SizedBlock(int64_t count, size_t size) {
+    return AlignUp(static_cast<size_t>(count) * size);
   }
   // Asks the context for the whole.
   Status Request(PrepareContext* context) const;
@@ -58,6 +63,15 @@ struct GemmCut {
 // `a_is_made`: every task makes its rows of A itself (im2col), so splitting the columns repeats
 // that work and is done only where rows alone give too few tasks.
 GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made);
+// The same for any tiles: `rows` of a tile, `total_panels` of W, `block_values` of A that a task
+// may read (what the second-level cache holds), `task_work` multiply-adds.
+struct GemmTiles {
+  int rows = 1;
+  int64_t total_panels = 0;
+  int64_t block_values = 0;
+  int64_t task_work = 0;
+};
+GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made);
 // Rows and panels of task `index`; A, C and residual of `whole` advanced to its first row.
 GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, const GemmKernels& kernels,
                 int64_t index, int64_t* out_first_row);

@@ -5,6 +5,8 @@
 // gathered into per-thread scratch (never the whole matrix) and multiplied while they are in cache.
 // Grouped convolution is one such product per group. Bias, a residual put here by fusion and the
 // activation are applied to each tile before it leaves the registers.
+#include "kernels/ops/conv_2d.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -20,10 +22,7 @@ namespace {
 
 enum class Way { kPointwise, kDirect, kGather };
 
-struct ConvState : OpState {
-  Window window;
-  int64_t batch = 0, in_c = 0, out_c = 0;
-  int64_t group_in = 0, group_out = 0;  // channels of one group
+struct ConvState : OpState, ConvShape {
   Way way = Way::kGather;
   PackedWeights weights;
   GemmCut cut;                // kPointwise, kGather
@@ -39,38 +38,6 @@ Status Parse(const OptionsView& options, OpParams* params) {
   params->dilation_w = options.Int(4, 1);
   params->dilation_h = options.Int(5, 1);
   return ParseActivation(options.Byte(3, 0), &params->activation);
-}
-
-Status CheckShapes(const PrepareContext& context, ConvState* state) {
-  const Shape& in = context.input(0)->shape;
-  const Shape& filter = context.input(1)->shape;
-  for (int i = 0; i < 4; ++i) {
-    if (filter[i] < 1) {
-      return InvalidModel("%s: %s has shape %s, no dimension may be 0", context.Where().c_str(),
-                          context.InputName(1).c_str(), filter.ToString().c_str());
-    }
-  }
-  state->batch = in[0];
-  state->in_c = in[3];
-  state->out_c = filter[0];
-  state->group_in = filter[3];
-  const int64_t groups = state->in_c / state->group_in;
-  if (groups < 1 || state->in_c % state->group_in != 0) {
-    return InvalidModel("%s: %s has %d channels, which is no multiple of the %d of %s",
-                        context.Where().c_str(), context.InputName(0).c_str(), in[3], filter[3],
-                        context.InputName(1).c_str());
-  }
-  if (state->out_c % groups != 0) {
-    return InvalidModel("%s: %lld output channels cannot be shared out over %lld groups",
-                        context.Where().c_str(), static_cast<long long>(state->out_c),
-                        static_cast<long long>(groups));
-  }
-  state->group_out = state->out_c / groups;
-  state->window.h.in = in[1];
-  state->window.w.in = in[2];
-  state->window.h.filter = filter[1];
-  state->window.w.filter = filter[2];
-  return MakeWindow(context, &state->window);
 }
 
 Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
@@ -104,24 +71,27 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
 
 Status Prepare(PrepareContext& context) {
   const OpParams& params = context.params();
-  TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
-  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
-  TW_RETURN_IF_ERROR(context.CheckRank(1, 4, 4));
-  ConvState* state = context.NewState<ConvState>();
-  TW_RETURN_IF_ERROR(CheckShapes(context, state));
-  TW_RETURN_IF_ERROR(CheckBias(context, 2, state->out_c));
-  const Window& window = state->window;
-  Shape out{context.input(0)->shape[0], static_cast<int32_t>(window.h.out),
-            static_cast<int32_t>(window.w.out), static_cast<int32_t>(state->out_c)};
-  TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kFloat32, out));
+  Arithmetic arithmetic;
+  TW_RETURN_IF_ERROR(CheckArithmetic(context, 0, &arithmetic));
+  if (arithmetic == Arithmetic::kFloat) TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
+  ConvShape shape;
+  TW_RETURN_IF_ERROR(CheckConvShapes(context, &shape));
+  TW_RETURN_IF_ERROR(CheckBias(context, 2, shape.out_c));
+  Shape out{context.input(0)->shape[0], static_cast<int32_t>(shape.window.h.out),
+            static_cast<int32_t>(shape.window.w.out), static_cast<int32_t>(shape.out_c)};
+  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
+  if (arithmetic != Arithmetic::kFloat) return PrepareQuantizedConv(&context, shape, arithmetic);
   TW_RETURN_IF_ERROR(CheckResidual(&context, out));
 
+  ConvState* state = context.NewState<ConvState>();
+  static_cast<ConvShape&>(*state) = shape;
+  const Window& window = state->window;
   ScratchLayout scratch;
   GemmWeights layout;
   layout.n = state->group_out;
   layout.k = layout.depth[2] = window.h.filter * window.w.filter * state->group_in;
   layout.stride_n = layout.k;
-  const int64_t groups = state->in_c / state->group_in;
+  const int64_t groups = state->groups();
   TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, groups, layout.n * layout.k, &scratch,
                                        &state->weights));
   ActivationRange(params.activation, &state->lo, &state->hi);
@@ -218,6 +188,7 @@ void RunProducts(const RunContext& context, const ConvState& s, const float* inp
 }
 
 Status Run(const RunContext& context) {
+  if (context.in(1).dtype != DType::kFloat32) return RunQuantizedConv(context);
   const ConvState& s = context.get_state<ConvState>();
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
   const float* input = context.input_data<float>(0);
@@ -242,6 +213,40 @@ Status Run(const RunContext& context) {
 }
 
 }  // namespace
+
+Status CheckConvShapes(const PrepareContext& context, ConvShape* shape) {
+  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  TW_RETURN_IF_ERROR(context.CheckRank(1, 4, 4));
+  const Shape& in = context.input(0)->shape;
+  const Shape& filter = context.input(1)->shape;
+  for (int i = 0; i < 4; ++i) {
+    if (filter[i] < 1) {
+      return InvalidModel("%s: %s has shape %s, no dimension may be 0", context.Where().c_str(),
+                          context.InputName(1).c_str(), filter.ToString().c_str());
+    }
+  }
+  shape->batch = in[0];
+  shape->in_c = in[3];
+  shape->out_c = filter[0];
+  shape->group_in = filter[3];
+  const int64_t groups = shape->in_c / shape->group_in;
+  if (groups < 1 || shape->in_c % shape->group_in != 0) {
+    return InvalidModel("%s: %s has %d channels, which is no multiple of the %d of %s",
+                        context.Where().c_str(), context.InputName(0).c_str(), in[3], filter[3],
+                        context.InputName(1).c_str());
+  }
+  if (shape->out_c % groups != 0) {
+    return InvalidModel("%s: %lld output channels cannot be shared out over %lld groups",
+                        context.Where().c_str(), static_cast<long long>(shape->out_c),
+                        static_cast<long long>(groups));
+  }
+  shape->group_out = shape->out_c / groups;
+  shape->window.h.in = in[1];
+  shape->window.w.in = in[2];
+  shape->window.h.filter = filter[1];
+  shape->window.w.filter = filter[2];
+  return MakeWindow(context, &shape->window);
+}
 
 extern const OpDef kOpConv2D;
 const OpDef kOpConv2D = {OpCode::kConv2d, "CONV_2D", 1, 8, Parse, Prepare, Run};

@@ -1,6 +1,8 @@
 // DEPTHWISE_CONV_2D, NHWC, filter [1, h, w, in channels x multiplier]: output rows in parallel.
 //
 // The multiplier follows from the shapes (the one in the options is redundant and not read).
+#include "kernels/ops/depthwise_conv_2d.h"
+
 #include <algorithm>
 
 #include "kernels/cpu/depthwise.h"
@@ -15,11 +17,7 @@ namespace {
 // Multiply-adds of a task: enough to be worth handing to a thread.
 constexpr int64_t kTaskWork = 1 << 18;
 
-struct DepthwiseState : OpState {
-  DepthwiseShape shape;
-  int64_t batch = 0, out_h = 0;
-  int64_t rows_per_task = 1;
-};
+struct DepthwiseState : OpState, DepthwiseRows {};
 
 Status Parse(const OptionsView& options, OpParams* params) {
   TW_RETURN_IF_ERROR(ParsePadding(options.Byte(0, 0), &params->padding));
@@ -60,23 +58,10 @@ const char* Variant(const DepthwiseShape& s) {
   return "direct";
 }
 
-Status Prepare(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
-  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
-  TW_RETURN_IF_ERROR(context.CheckRank(1, 4, 4));
-  Window window;
-  TW_RETURN_IF_ERROR(CheckShapes(context, &window));
-  const Shape& in = context.input(0)->shape;
-  const int32_t out_c = context.input(1)->shape[3];
-  TW_RETURN_IF_ERROR(CheckBias(context, 2, out_c));
-  Shape out{in[0], static_cast<int32_t>(window.h.out), static_cast<int32_t>(window.w.out), out_c};
-  TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kFloat32, out));
-  TW_RETURN_IF_ERROR(CheckResidual(&context, out));
-
-  DepthwiseState* state = context.NewState<DepthwiseState>();
-  state->batch = in[0];
-  state->out_h = window.h.out;
-  DepthwiseShape& s = state->shape;
+void FillRows(const Shape& in, const Window& window, int32_t out_c, DepthwiseRows* rows) {
+  rows->batch = in[0];
+  rows->out_h = window.h.out;
+  DepthwiseShape& s = rows->shape;
   s.in_h = in[1];
   s.in_w = in[2];
   s.in_c = in[3];
@@ -90,16 +75,41 @@ Status Prepare(PrepareContext& context) {
   s.pad_top = window.h.pad;
   s.pad_left = window.w.pad;
   s.multiplier = out_c / in[3];
-  ActivationRange(context.params().activation, &s.lo, &s.hi);
   const double row_work = static_cast<double>(s.out_w) * out_c * static_cast<double>(s.filter_h) *
                           static_cast<double>(s.filter_w);
-  state->rows_per_task = std::max<int64_t>(
+  rows->rows_per_task = std::max<int64_t>(
       1, static_cast<int64_t>(static_cast<double>(kTaskWork) / std::max(1.0, row_work)));
-  context.SetVariant(Variant(s));
+}
+
+Status Prepare(PrepareContext& context) {
+  Arithmetic arithmetic;
+  TW_RETURN_IF_ERROR(CheckArithmetic(context, 3, &arithmetic));
+  if (arithmetic == Arithmetic::kFloat) TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
+  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  TW_RETURN_IF_ERROR(context.CheckRank(1, 4, 4));
+  Window window;
+  TW_RETURN_IF_ERROR(CheckShapes(context, &window));
+  const Shape& in = context.input(0)->shape;
+  const int32_t out_c = context.input(1)->shape[3];
+  TW_RETURN_IF_ERROR(CheckBias(context, 2, out_c));
+  Shape out{in[0], static_cast<int32_t>(window.h.out), static_cast<int32_t>(window.w.out), out_c};
+  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
+  DepthwiseRows rows;
+  FillRows(in, window, out_c, &rows);
+  if (arithmetic != Arithmetic::kFloat) {
+    return PrepareQuantizedDepthwise(&context, rows, arithmetic);
+  }
+  TW_RETURN_IF_ERROR(CheckResidual(&context, out));
+
+  DepthwiseState* state = context.NewState<DepthwiseState>();
+  static_cast<DepthwiseRows&>(*state) = rows;
+  ActivationRange(context.params().activation, &state->shape.lo, &state->shape.hi);
+  context.SetVariant(Variant(state->shape));
   return Status::Ok();
 }
 
 Status Run(const RunContext& context) {
+  if (context.in(1).dtype != DType::kFloat32) return RunQuantizedDepthwise(context);
   const DepthwiseState& state = context.get_state<DepthwiseState>();
   const DepthwiseShape& s = state.shape;
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();

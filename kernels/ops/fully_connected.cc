@@ -2,6 +2,8 @@
 //
 // The input is flattened to rows of `depth` values whatever its rank; with keep_num_dims the output
 // keeps the input's leading dimensions. A batch of one streams each packed weight once.
+#include "kernels/ops/fully_connected.h"
+
 #include "kernels/cpu/gemm_plan.h"
 #include "kernels/kernel.h"
 #include "kernels/ops/activation.h"
@@ -10,8 +12,7 @@
 namespace topwork {
 namespace {
 
-struct FullyConnectedState : OpState {
-  int64_t batch = 0, depth = 0, units = 0;
+struct FullyConnectedState : OpState, FullyConnectedShape {
   PackedWeights weights;
   GemmCut cut;
   float lo = 0.0f, hi = 0.0f;
@@ -28,7 +29,7 @@ Status Parse(const OptionsView& options, OpParams* params) {
   return ParseActivation(options.Byte(0, 0), &params->activation);
 }
 
-Status OutputShape(const PrepareContext& context, const FullyConnectedState& state, Shape* out) {
+Status OutputShape(const PrepareContext& context, const FullyConnectedShape& state, Shape* out) {
   const Shape& in = context.input(0)->shape;
   if (!context.params().keep_dims) {
     *out = Shape{0, static_cast<int32_t>(state.units)};
@@ -51,14 +52,8 @@ Status OutputShape(const PrepareContext& context, const FullyConnectedState& sta
   return Status::Ok();
 }
 
-Status Prepare(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
-  if (context.params().weights_format != 0) {
-    return Unsupported(
-        "%s: weights_format SHUFFLED4x16INT8 is not supported; convert the model "
-        "again without shuffled weights",
-        context.Where().c_str());
-  }
+// Rows and columns of inputs 0 and 1, and the output's shape.
+Status CheckShapes(const PrepareContext& context, FullyConnectedShape* shape, Shape* out) {
   TW_RETURN_IF_ERROR(context.CheckRank(1, 2, 2));
   const Shape& in = context.input(0)->shape;
   const Shape& weights = context.input(1)->shape;
@@ -66,24 +61,42 @@ Status Prepare(PrepareContext& context) {
     return InvalidModel("%s: %s has shape %s, no dimension may be 0", context.Where().c_str(),
                         context.InputName(1).c_str(), weights.ToString().c_str());
   }
-  FullyConnectedState* state = context.NewState<FullyConnectedState>();
-  state->units = weights[0];
-  state->depth = weights[1];
-  if (in.NumElements() % state->depth != 0) {
+  shape->units = weights[0];
+  shape->depth = weights[1];
+  if (in.NumElements() % shape->depth != 0) {
     return InvalidModel(
         "%s: the %lld elements of %s (shape %s) do not divide into rows of %lld, "
         "the columns of %s",
         context.Where().c_str(), static_cast<long long>(in.NumElements()),
-        context.InputName(0).c_str(), in.ToString().c_str(), static_cast<long long>(state->depth),
+        context.InputName(0).c_str(), in.ToString().c_str(), static_cast<long long>(shape->depth),
         context.InputName(1).c_str());
   }
-  state->batch = in.NumElements() / state->depth;
-  TW_RETURN_IF_ERROR(CheckBias(context, 2, state->units));
+  shape->batch = in.NumElements() / shape->depth;
+  TW_RETURN_IF_ERROR(CheckBias(context, 2, shape->units));
+  return OutputShape(context, *shape, out);
+}
+
+Status Prepare(PrepareContext& context) {
+  Arithmetic arithmetic;
+  TW_RETURN_IF_ERROR(CheckArithmetic(context, 0, &arithmetic));
+  if (arithmetic == Arithmetic::kFloat) TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
+  if (context.params().weights_format != 0) {
+    return Unsupported(
+        "%s: weights_format SHUFFLED4x16INT8 is not supported; convert the model "
+        "again without shuffled weights",
+        context.Where().c_str());
+  }
+  FullyConnectedShape shape;
   Shape out;
-  TW_RETURN_IF_ERROR(OutputShape(context, *state, &out));
-  TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kFloat32, out));
+  TW_RETURN_IF_ERROR(CheckShapes(context, &shape, &out));
+  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
+  if (arithmetic != Arithmetic::kFloat) {
+    return PrepareQuantizedFullyConnected(&context, shape, arithmetic);
+  }
   TW_RETURN_IF_ERROR(CheckResidual(&context, out));
 
+  FullyConnectedState* state = context.NewState<FullyConnectedState>();
+  static_cast<FullyConnectedShape&>(*state) = shape;
   ScratchLayout scratch;
   GemmWeights layout;
   layout.n = state->units;
@@ -97,6 +110,7 @@ Status Prepare(PrepareContext& context) {
 }
 
 Status Run(const RunContext& context) {
+  if (context.in(1).dtype != DType::kFloat32) return RunQuantizedFullyConnected(context);
   const FullyConnectedState& state = context.get_state<FullyConnectedState>();
   if (state.batch == 0) return Status::Ok();
   GemmTask task;

@@ -266,9 +266,12 @@ class Fuser {
     Absorb(best, i, "ADD");
   }
 
-  static bool CanTakeResidual(const Op& conv) {
-    return HasResidualInput(conv.code) && conv.params.activation == Activation::kNone &&
-           !conv.params.fused_residual && conv.inputs.size() <= 3;
+  // Quantized weights: the sum would have to be made in another arithmetic.
+  bool CanTakeResidual(const Op& conv) const {
+    return HasResidualInput(conv.code) && conv.inputs.size() > 1 && conv.inputs[1] >= 0 &&
+           View(conv.inputs[1]).dtype == DType::kFloat32 &&
+           conv.params.activation == Activation::kNone && !conv.params.fused_residual &&
+           conv.inputs.size() <= 3;
   }
 
   WorkGraph& graph_;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint32_t kRefused = 0xFFFFFFFFu;
 constexpr int kFloat32 = 0, kFloat16 = 1, kFloat64 = 10;
+constexpr int kInt32 = 2, kInt64 = 4, kInt16 = 7, kInt8 = 9;
 
 class Reader {
  public:
@@ -171,6 +172,37 @@ std::string CompareFloats(const CaseTensor& ref, const void* got, float rtol) {
          std::to_string(static_cast<double>(rtol) * largest) + ")";
 }
 
+int64_t IntAt(int dtype, const void* data, size_t index) {
+  switch (dtype) {
+    case kInt8:
+      return Load<int8_t>(data, index);
+    case kInt16:
+      return Load<int16_t>(data, index);
+    case kInt32:
+      return Load<int32_t>(data, index);
+    case kInt64:
+      return Load<int64_t>(data, index);
+    default:
+      return Load<uint8_t>(data, index);
+  }
+}
+
+size_t IntSize(int dtype) {
+  return dtype == kInt64 ? 8 : dtype == kInt32 ? 4 : dtype == kInt16 ? 2 : 1;
+}
+
+// The first element that is further than `steps` from its reference.
+std::string CompareInts(const CaseTensor& ref, const void* got, int64_t steps) {
+  const size_t n = ref.n_bytes / IntSize(ref.dtype);
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t want = IntAt(ref.dtype, ref.data, i), have = IntAt(ref.dtype, got, i);
+    if (want - have <= steps && have - want <= steps) continue;
+    return "element " + std::to_string(i) + " of " + std::to_string(n) + ": got " +
+           std::to_string(have) + ", reference " + std::to_string(want);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string ReadOpCases(const void* data, size_t n_bytes, std::vector<OpCase>* cases) {
@@ -210,14 +242,7 @@ std::string CompareWithReference(const CaseTensor& reference, int dtype,
   if (dtype == kFloat32 || dtype == kFloat16 || dtype == kFloat64) {
     return CompareFloats(reference, got, rtol);
   }
-  const uint8_t* bytes = static_cast<const uint8_t*>(got);
-  for (size_t i = 0; i < n_bytes; ++i) {
-    if (bytes[i] != reference.data[i]) {
-      return "byte " + std::to_string(i) + " of " + std::to_string(n_bytes) + ": got " +
-             std::to_string(bytes[i]) + ", reference " + std::to_string(reference.data[i]);
-    }
-  }
-  return "";
+  return CompareInts(reference, got, rtol >= 1.0f ? static_cast<int64_t>(rtol) : 0);
 }
 
 }  // namespace testing

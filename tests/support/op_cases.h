@@ -7,7 +7,9 @@
 //     padding to 16 + bytes        the .tflite file (absent where the length is 0)
 //     u32 n_inputs, tensors        in the order of the model's (or the SignatureDef's) inputs
 //     u32 n_outputs, tensors       likewise; 0xFFFFFFFF = the model must be refused
-//     f32 rtol                     tolerance, relative to the output's largest finite |value|
+//     f32 rtol                     tolerance, relative to the output's largest finite |value|; from
+//     1
+//                                  on, integers may differ by so many steps
 //   tensor: u8 dtype (TFLite's TensorType number); u8 rank; 2 bytes of 0; i32 dims[rank];
 //     u64 n_bytes; padding to 16 + bytes (row-major; bool is one byte)
 // An input whose dims differ from the model's asks for a resize of that input first.
@@ -48,9 +50,10 @@ struct OpCase {
 std::string ReadOpCases(const void* data, size_t n_bytes, std::vector<OpCase>* cases);
 
 // Compares an output with its reference: dtype, dims, then values. Floats (f32, f16, f64): NaN and
-// infinities must be in the same places, elsewhere |got - ref| <= rtol * largest finite |ref|; all
-// other types must be equal. `got` holds n_bytes bytes. Returns an empty string when they agree,
-// otherwise the first (shape) or the worst (values) difference and its index.
+// infinities must be in the same places, elsewhere |got - ref| <= rtol * largest finite |ref|. All
+// other types must be equal, or differ by rtol at most where that is 1 or more. `got` holds n_bytes
+// bytes. Returns an empty string when they agree, otherwise the first (shape) or the worst (values)
+// difference and its index.
 std::string CompareWithReference(const CaseTensor& reference, int dtype,
                                  const std::vector<int32_t>& dims, const void* got, size_t n_bytes,
                                  float rtol);

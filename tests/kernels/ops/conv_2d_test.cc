@@ -252,8 +252,8 @@ TEST_CASE("conv_2d: refuses impossible windows", "[ops]") {
 
 TEST_CASE("conv_2d: refuses other dtypes by name", "[ops]") {
   OneOp input(OpCode::kConv2d);
-  input.Unknown(DType::kInt8, {1, 4, 4, 3}).Unknown(DType::kInt8, {2, 3, 3, 3});
-  CHECK(Refusal(input.Out(DType::kInt8), StatusCode::kUnsupported, "is int8; supported") == "");
+  input.Unknown(DType::kInt32, {1, 4, 4, 3}).Unknown(DType::kInt8, {2, 3, 3, 3});
+  CHECK(Refusal(input.Out(DType::kInt32), StatusCode::kUnsupported, "is int32; supported") == "");
   OneOp filter(OpCode::kConv2d);
   filter.Unknown(DType::kFloat32, {1, 4, 4, 3}).Unknown(DType::kFloat16, {2, 3, 3, 3});
   CHECK(Refusal(filter.Out(DType::kFloat32), StatusCode::kUnsupported, "is float16") == "");

@@ -82,9 +82,9 @@ TEST_CASE("depthwise_conv_2d: refuses what does not fit together", "[ops]") {
   bias.Unknown(DType::kFloat32, {1, 4, 4, 3}).Unknown(DType::kFloat32, {1, 3, 3, 6});
   CHECK(Refusal(bias.Unknown(DType::kFloat32, {3}).Out(DType::kFloat32), StatusCode::kInvalidModel,
                 "one value for each of 6 channels") == "");
-  OneOp int8(OpCode::kDepthwiseConv2d);
-  int8.Unknown(DType::kInt8, {1, 4, 4, 3}).Unknown(DType::kInt8, {1, 3, 3, 3}).Out(DType::kInt8);
-  CHECK(Refusal(int8, StatusCode::kUnsupported, "is int8; supported here: float32") == "");
+  OneOp bools(OpCode::kDepthwiseConv2d);
+  bools.Unknown(DType::kBool, {1, 4, 4, 3}).Unknown(DType::kInt8, {1, 3, 3, 3}).Out(DType::kInt8);
+  CHECK(Refusal(bools, StatusCode::kUnsupported, "is bool; supported here: float32") == "");
 }
 
 }  // namespace test

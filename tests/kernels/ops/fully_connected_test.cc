@@ -63,9 +63,9 @@ TEST_CASE("fully_connected: refuses what does not fit together", "[ops]") {
   bias.Unknown(DType::kFloat32, {2, 4}).Unknown(DType::kFloat32, {3, 4});
   CHECK(Refusal(bias.Unknown(DType::kFloat32, {4}).Out(DType::kFloat32), invalid,
                 "one value for each of 3 channels") == "");
-  OneOp hybrid(OpCode::kFullyConnected);
-  hybrid.Unknown(DType::kFloat32, {2, 4}).Unknown(DType::kInt8, {3, 4}).Out(DType::kFloat32);
-  CHECK(Refusal(hybrid, StatusCode::kUnsupported, "is int8; supported here: float32") == "");
+  OneOp wide(OpCode::kFullyConnected);
+  wide.Unknown(DType::kFloat32, {2, 4}).Unknown(DType::kInt64, {3, 4}).Out(DType::kFloat32);
+  CHECK(Refusal(wide, StatusCode::kUnsupported, "is int64; supported here: float32") == "");
 }
 
 }  // namespace test

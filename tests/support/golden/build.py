@@ -88,6 +88,12 @@ class Graph:
         self.inputs.append(index)
         return index
 
+    def const_int4(self, array, quantization):
+        """A constant of int4: integers from -8 to 7, two a byte, the first in the low half."""
+        flat = np.append(array.ravel() & 15, [0] * (array.size % 2)).astype(np.uint8)
+        packed = flat[0::2] | flat[1::2] << 4
+        return self._add(Tensor("int4", array.shape, packed, quantization))
+
     def const(self, array, quantization=None):
         array = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
         return self._add(Tensor(str(array.dtype), array.shape, array, quantization))
@@ -138,7 +144,7 @@ def _pack_options(code, options):
 def _pack_tensor(tensor, buffers):
     out = schema.TensorT()
     out.name = tensor.name or None
-    out.type = TYPES[tensor.dtype][0]
+    out.type = schema.TensorType.INT4 if tensor.dtype == "int4" else TYPES[tensor.dtype][0]
     out.shape = list(tensor.shape)
     out.hasRank = True
     if tensor.signature is not None:

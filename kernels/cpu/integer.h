@@ -1,0 +1,129 @@
+// Integer arithmetic of quantized operators: packed GEMM, depthwise convolution, quantization.
+//
+// GEMM: acc[m x n] = A[m x k] * W[n x k]^T in 32 bits, then one of three endings: requantized to 8
+// bits, scaled to float (dynamic range), or handed to a function (16-bit activations). Two kinds of
+// it: "bytes" multiplies 8-bit values as they lie, zero points are corrected afterwards; "halves"
+// multiplies 16-bit ones and expects A and W without their zero points. Only processors with a
+// byte dot product have the first.
+#ifndef TOPWORK_KERNELS_CPU_INTEGER_H_
+#define TOPWORK_KERNELS_CPU_INTEGER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/depthwise.h"
+
+namespace topwork {
+
+// W as it lies in memory, n rows of k values: 8-bit, or 4-bit (two a byte, the low half first). A
+// byte counts as the signed value of (byte ^ flip): uint8 weights come with flip 0x80.
+struct IntegerWeights {
+  const uint8_t* data = nullptr;
+  int64_t first = 0;  // index of the first value
+  int64_t n = 0, k = 0;
+  int64_t stride_n = 0;
+  bool four_bits = false;
+  uint8_t flip = 0;
+  int32_t zero_point = 0;  // of the signed values; "halves" subtracts it
+};
+
+struct IntegerTask;
+// Ending of 16-bit products: rows [row, row + rows) x columns [n0, n0 + columns) of sums that lie
+// `stride` apart.
+using FinishWide = void (*)(const IntegerTask& task, const int64_t* sums, int64_t stride,
+                            int64_t row, int rows, int64_t n0, int columns);
+
+enum class IntegerEnding { kBytes, kFloat, kWide };
+
+// Entries of the arrays over columns are a multiple of this.
+constexpr int64_t kColumnPad = 16;
+
+// Rows [0, m) and panels [panel_begin, panel_end) of a product. The arrays over columns begin at
+// column 0 and are padded to a multiple of kColumnPad.
+struct IntegerTask {
+  const void* a = nullptr;  // bytes: uint8 or int8; halves: int16
+  int64_t lda = 0;          // in elements
+  uint8_t flip = 0;         // bytes: XORed to every value of A
+  const void* packed = nullptr;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t panel_begin = 0, panel_end = 0;
+  IntegerEnding ending = IntegerEnding::kBytes;
+  void* c = nullptr;
+  int64_t ldc = 0;  // in elements
+
+  // kBytes: clamp(round((acc + bias[n] + row_term[m]) * scale[n]), lo, hi) + zero_point, rounded to
+  // nearest, ties to even; lo and hi are relative to the zero point.
+  const float* scale = nullptr;
+  const int32_t* bias = nullptr;
+  const int32_t* row_term = nullptr;  // or null
+  int32_t zero_point = 0;
+
+  // kFloat: (acc − row_zero * sum(W[n])) * row_scale * scale[n] + float_bias[n], clamped to
+  // [lo, hi]. Row r takes entry r * row_step of the row arrays.
+  const float* float_bias = nullptr;
+  const float* row_scale = nullptr;
+  const int32_t* row_zero = nullptr;  // or null: nothing to subtract
+  int64_t row_step = 0;
+  float lo = 0.0f, hi = 0.0f;
+
+  // kWide
+  FinishWide finish = nullptr;
+  const void* finish_data = nullptr;
+  int64_t first_row = 0, first_column = 0;  // of this task in the whole, for `finish`
+};
+
+struct IntegerGemm {
+  const char* tag;  // names the packed layout
+  bool bytes;       // else halves
+  int rows;         // of a register tile
+  int max_columns;  // of the widest panel
+  int64_t (*n_panels)(int64_t n);
+  size_t (*packed_bytes)(int64_t n, int64_t k);
+  void (*pack)(const IntegerWeights& weights, int64_t panel_begin, int64_t panel_end, void* packed);
+  // The sums of W's rows (of the signed values as packed), n_panels-padded, inside `packed`.
+  const int32_t* (*sums)(const void* packed, int64_t n, int64_t k);
+  void (*run)(const IntegerTask& task);
+  // out[r] = sum of the k values of row r of A (bytes after the flip, in the processor's sign).
+  void (*row_sums)(const IntegerTask& task, int32_t* out);
+};
+
+// One row of output (DepthwiseShape without its lo and hi): sums over the taps inside the image of
+// (in − in_zero) * filter.
+struct IntegerDepthwiseRow {
+  const void* image = nullptr;      // uint8, int8 or int16
+  const int16_t* filter = nullptr;  // [taps, channels], without zero point
+  int64_t out_y = 0;
+  int32_t in_zero = 0;
+  int element = 0;  // 0 int8, 1 uint8, 2 int16
+  IntegerEnding ending = IntegerEnding::kBytes;
+  void* out = nullptr;
+  // kBytes, as in IntegerTask (arrays over the channels, not padded); `folded_bias` is
+  // bias − in_zero * sum of the filter, for pixels that see no border.
+  const float* scale = nullptr;
+  const int32_t* bias = nullptr;
+  const int32_t* folded_bias = nullptr;
+  int32_t zero_point = 0;
+  float lo = 0.0f, hi = 0.0f;
+  // kFloat
+  const float* float_bias = nullptr;
+  float in_scale = 1.0f;
+  // kWide: the 64-bit sums go to `out`.
+};
+
+struct IntegerKernels {
+  const IntegerGemm* bytes;  // or null
+  const IntegerGemm* halves;
+  uint8_t flip_int8, flip_uint8;  // for A of "bytes"
+  void (*depthwise_row)(const DepthwiseShape& shape, const IntegerDepthwiseRow& row);
+  // out = value − zero_point; `is_unsigned` says what the bytes are.
+  void (*widen)(const uint8_t* in, int64_t n, bool is_unsigned, int32_t zero_point, int16_t* out);
+  // Lowers *lo and raises *hi to the least and largest of n values.
+  void (*min_max)(const float* in, int64_t n, float* lo, float* hi);
+  // out = clamp(round(in * inverse_scale + zero_point), lo, 127), ties away from zero.
+  void (*quantize)(const float* in, int64_t n, float inverse_scale, int32_t zero_point, int32_t lo,
+                   int8_t* out);
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_INTEGER_H_

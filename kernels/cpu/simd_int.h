@@ -1,0 +1,108 @@
+// Integer vectors of the instruction set a *_isa.cc file is compiled for; included by those only.
+//
+// DotBytes and DotHalves add products of neighbouring values to 32-bit lanes: four 8-bit values of
+// A and W a lane (only where the processor has such an instruction: TW_HAVE_DOT_BYTES), or two
+// 16-bit ones. x86 multiplies unsigned by signed bytes and NEON signed by signed, so kFlipInt8 and
+// kFlipUInt8 say what to XOR to a byte of A of either type to make it the processor's own.
+#ifndef TOPWORK_KERNELS_CPU_SIMD_INT_H_
+#define TOPWORK_KERNELS_CPU_SIMD_INT_H_
+
+#include "kernels/cpu/simd.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace topwork {
+namespace TW_ISA {
+
+typedef int32_t IVec __attribute__((vector_size(kVectorBytes)));
+typedef int32_t IVecAnywhere __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
+typedef int8_t NarrowInt8 __attribute__((vector_size(kLanes)));
+typedef uint8_t NarrowUInt8 __attribute__((vector_size(kLanes)));
+typedef int8_t NarrowInt8Anywhere __attribute__((vector_size(kLanes), aligned(1), may_alias));
+typedef uint8_t NarrowUInt8Anywhere __attribute__((vector_size(kLanes), aligned(1), may_alias));
+typedef int16_t NarrowInt16Anywhere __attribute__((vector_size(2 * kLanes), aligned(1), may_alias));
+
+TW_INLINE IVec LoadInts(const void* p) { return *static_cast<const IVecAnywhere*>(p); }
+TW_INLINE void StoreInts(void* p, IVec v) { *static_cast<IVecAnywhere*>(p) = v; }
+TW_INLINE IVec Broadcast(int32_t value) { return IVec{} + value; }
+
+// kLanes bytes or 16-bit values, widened.
+TW_INLINE IVec WidenInt8(const void* p) {
+  return __builtin_convertvector(*static_cast<const NarrowInt8Anywhere*>(p), IVec);
+}
+TW_INLINE IVec WidenUInt8(const void* p) {
+  return __builtin_convertvector(*static_cast<const NarrowUInt8Anywhere*>(p), IVec);
+}
+TW_INLINE IVec WidenInt16(const void* p) {
+  return __builtin_convertvector(*static_cast<const NarrowInt16Anywhere*>(p), IVec);
+}
+
+TW_INLINE Vec ToFloat(IVec v) { return __builtin_convertvector(v, Vec); }
+
+// Rounds to the nearest integer, ties to even; |v| < 2^22.
+TW_INLINE IVec RoundToInts(Vec v) {
+  constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: the integer appears in the low bits
+  constexpr int32_t kMagicBits = 0x4B400000;
+  return reinterpret_cast<IVec>(v + kMagic) - kMagicBits;
+}
+
+// The first `count` ≤ kLanes lanes as bytes (lanes must fit), whatever the sign.
+TW_INLINE void StoreBytes(void* p, IVec v, int count) {
+  const NarrowInt8 narrow = __builtin_convertvector(v, NarrowInt8);
+  if (count >= kLanes) {
+    *static_cast<NarrowInt8Anywhere*>(p) = narrow;
+    return;
+  }
+  int8_t lanes[kLanes];
+  __builtin_memcpy(lanes, &narrow, sizeof(lanes));
+  for (int i = 0; i < count; ++i) static_cast<int8_t*>(p)[i] = lanes[i];
+}
+
+#if defined(__AVX512VNNI__)
+#define TW_HAVE_DOT_BYTES 1
+constexpr uint8_t kFlipInt8 = 0x80, kFlipUInt8 = 0;
+TW_INLINE IVec DotBytes(IVec acc, IVec a, IVec w) {
+  return reinterpret_cast<IVec>(_mm512_dpbusd_epi32(
+      reinterpret_cast<__m512i>(acc), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(w)));
+}
+TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
+  return reinterpret_cast<IVec>(_mm512_dpwssd_epi32(
+      reinterpret_cast<__m512i>(acc), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(w)));
+}
+#elif defined(__AVX2__)
+constexpr uint8_t kFlipInt8 = 0x80, kFlipUInt8 = 0;
+TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
+  return acc + reinterpret_cast<IVec>(
+                   _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(w)));
+}
+#elif defined(__SSE2__)
+constexpr uint8_t kFlipInt8 = 0x80, kFlipUInt8 = 0;
+TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
+  return acc + reinterpret_cast<IVec>(
+                   _mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(w)));
+}
+#else
+// Of both factors the low halves, then the high halves of the lanes; every product fits a lane.
+constexpr uint8_t kFlipInt8 = 0, kFlipUInt8 = 0x80;
+TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
+  const IVec low = ((a << 16) >> 16) * ((w << 16) >> 16);
+  return acc + low + (a >> 16) * (w >> 16);
+}
+#if defined(__ARM_FEATURE_DOTPROD)
+#define TW_HAVE_DOT_BYTES 1
+TW_INLINE IVec DotBytes(IVec acc, IVec a, IVec w) {
+  return reinterpret_cast<IVec>(vdotq_s32(reinterpret_cast<int32x4_t>(acc),
+                                          reinterpret_cast<int8x16_t>(a),
+                                          reinterpret_cast<int8x16_t>(w)));
+}
+#endif
+#endif
+
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_SIMD_INT_H_

@@ -1,0 +1,230 @@
+// DEPTHWISE_CONV_2D on quantized tensors: output rows in parallel, weights kept as 16 bits without
+// their zero point. Dynamic range: each image is quantized to 8 bits, asymmetric, with one scale.
+#include <algorithm>
+
+#include "kernels/ops/activation.h"
+#include "kernels/ops/depthwise_conv_2d.h"
+#include "kernels/ops/dynamic_range.h"
+#include "kernels/ops/weighted.h"
+
+namespace topwork {
+namespace {
+
+struct QuantizedDepthwiseState : OpState, DepthwiseRows {
+  Arithmetic arithmetic = Arithmetic::kBytes;
+  int64_t taps = 0, channels = 0;
+  const void* packed = nullptr;  // 16-bit weights, then their sums by channel; null: at run
+  size_t packed_offset = 0;
+  bool four_bits = false, weights_unsigned = false;
+  int32_t weight_zero = 0, in_zero = 0, out_zero = 0;
+  int element = 0;  // of IntegerDepthwiseRow
+  std::vector<float> scales;
+  float lo = 0.0f, hi = 0.0f;
+  WideEnding wide;
+  size_t folded_offset = 0, sums_offset = 0, sums_block = 0;
+  size_t image_offset = 0, partials_offset = 0;  // kHybrid
+};
+
+size_t WeightBytes(const QuantizedDepthwiseState& s) {
+  return AlignUp(static_cast<size_t>(s.taps * s.channels) * sizeof(int16_t));
+}
+
+size_t PackedBytes(const QuantizedDepthwiseState& s) {
+  return WeightBytes(s) + static_cast<size_t>(s.channels) * sizeof(int32_t);
+}
+
+void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
+  int16_t* out = reinterpret_cast<int16_t*>(to);
+  int32_t* sums = reinterpret_cast<int32_t*>(to + WeightBytes(s));
+  std::fill(sums, sums + s.channels, 0);
+  for (int64_t i = 0; i < s.taps * s.channels; ++i) {
+    int32_t value = s.weights_unsigned ? data[i] : static_cast<int8_t>(data[i]);
+    if (s.four_bits) {
+      const int nibble = (data[i / 2] >> (i % 2 * 4)) & 15;
+      value = nibble >= 8 ? nibble - 16 : nibble;
+    }
+    out[i] = static_cast<int16_t>(value - s.weight_zero);
+    sums[i % s.channels] += out[i];
+  }
+}
+
+Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDepthwiseState* s) {
+  const TensorView& view = *context->input(1);
+  s->weight_zero = ZeroPointOf(view);
+  s->four_bits = view.dtype == DType::kInt4;
+  s->weights_unsigned =
+      view.dtype == DType::kUInt8 && !(s->arithmetic == Arithmetic::kHybrid && s->weight_zero == 0);
+  if (view.data == nullptr) {
+    s->packed_offset = scratch->AddSized(static_cast<int64_t>(PackedBytes(*s)), 1);
+    return Status::Ok();
+  }
+  const std::string tag =
+      StrFormat("depthwise i16 zero %d %d", s->weight_zero, s->weights_unsigned ? 1 : 0);
+  TW_ASSIGN_OR_RETURN(s->packed,
+                      context->PackConstant(1, tag.c_str(), PackedBytes(*s), true, [&](void* to) {
+                        Pack(*s, view.as<const uint8_t>(), static_cast<uint8_t*>(to));
+                      }));
+  return Status::Ok();
+}
+
+Status PlanEnding(PrepareContext* context, QuantizedDepthwiseState* s) {
+  if (s->arithmetic == Arithmetic::kInt16) {
+    return MakeWideEnding(*context, s->channels, false, &s->wide);
+  }
+  const bool hybrid = s->arithmetic == Arithmetic::kHybrid;
+  s->scales.resize(static_cast<size_t>(s->channels));
+  for (size_t c = 0; c < s->scales.size(); ++c) {
+    s->scales[c] =
+        hybrid ? ScaleOf(*context->input(1), c) : static_cast<float>(OutputFactor(*context, c));
+  }
+  if (hybrid) {
+    ActivationRange(context->params().activation, &s->lo, &s->hi);
+    return Status::Ok();
+  }
+  QuantizedRange range;
+  TW_RETURN_IF_ERROR(
+      QuantizedActivationRange(*context, context->output(0), context->params().activation, &range));
+  s->out_zero = ZeroPointOf(context->output(0));
+  s->lo = static_cast<float>(range.lo - s->out_zero);
+  s->hi = static_cast<float>(range.hi - s->out_zero);
+  return Status::Ok();
+}
+
+const uint8_t* PackedOf(const RunContext& context, const QuantizedDepthwiseState& s) {
+  if (s.packed != nullptr) return static_cast<const uint8_t*>(s.packed);
+  return context.scratch + s.packed_offset;
+}
+
+// bias − zero point * sum of the weights.
+void FoldBias(const RunContext& context, const QuantizedDepthwiseState& s, const int32_t* bias,
+              int32_t in_zero) {
+  const int32_t* sums = reinterpret_cast<const int32_t*>(PackedOf(context, s) + WeightBytes(s));
+  int32_t* out = reinterpret_cast<int32_t*>(context.scratch + s.folded_offset);
+  for (int64_t c = 0; c < s.channels; ++c) {
+    const uint32_t correction = static_cast<uint32_t>(in_zero) * static_cast<uint32_t>(sums[c]);
+    out[c] =
+        static_cast<int32_t>((bias != nullptr ? static_cast<uint32_t>(bias[c]) : 0) - correction);
+  }
+}
+
+// Rows [first, end) of the output; `row` holds what all of them share.
+void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_t first,
+             int64_t end, int64_t image_bytes, const uint8_t* images, uint8_t* output,
+             int64_t* wide_row, IntegerDepthwiseRow row) {
+  const int64_t out_row = s.shape.out_w * s.channels;
+  const int64_t size = s.arithmetic == Arithmetic::kBytes    ? 1
+                       : s.arithmetic == Arithmetic::kHybrid ? 4
+                                                             : 2;
+  for (int64_t i = first; i < end; ++i) {
+    row.image = images + i / s.out_h * image_bytes;
+    row.out_y = i % s.out_h;
+    uint8_t* out = output + i * out_row * size;
+    row.out = wide_row != nullptr ? static_cast<void*>(wide_row) : out;
+    context.cpu->integer->depthwise_row(s.shape, row);
+    if (wide_row == nullptr) continue;
+    const void* bias = context.input_data<void>(2);
+    for (int64_t k = 0; k < out_row; ++k) {
+      reinterpret_cast<int16_t*>(out)[k] =
+          FinishInt16(s.wide, wide_row[k], bias, static_cast<size_t>(k % s.channels));
+    }
+  }
+}
+
+void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
+            const uint8_t* images, uint8_t* output, const IntegerDepthwiseRow& row) {
+  const int64_t size = s.arithmetic == Arithmetic::kInt16 ? 2 : 1;
+  const int64_t image_bytes = s.shape.in_h * s.shape.in_w * s.shape.in_c * size;
+  const bool wide = s.arithmetic == Arithmetic::kInt16;
+  const int64_t per_task = s.rows_per_task;
+  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int thread) {
+    uint8_t* block = context.scratch + s.sums_offset + static_cast<size_t>(thread) * s.sums_block;
+    RunRows(context, s, task * per_task, std::min(rows, (task + 1) * per_task), image_bytes, images,
+            output, wide ? reinterpret_cast<int64_t*>(block) : nullptr, row);
+  });
+}
+
+void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
+                IntegerDepthwiseRow row) {
+  const int64_t image = s.shape.in_h * s.shape.in_w * s.shape.in_c;
+  int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
+  float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
+  float* output = context.output_data<float>(0);
+  row.ending = IntegerEnding::kFloat;
+  row.float_bias = context.input_data<float>(2);
+  for (int64_t b = 0; b < s.batch; ++b) {
+    const DynamicScale q = QuantizeImage(context, context.input_data<float>(0) + b * image, image,
+                                         false, partials, bytes);
+    row.in_zero = q.zero_point;
+    row.in_scale = q.scale;
+    FoldBias(context, s, nullptr, q.zero_point);
+    uint8_t* out = reinterpret_cast<uint8_t*>(output + b * s.out_h * s.shape.out_w * s.channels);
+    RunAll(context, s, s.out_h, reinterpret_cast<const uint8_t*>(bytes), out, row);
+  }
+  ApplyFusedTanh(context);
+}
+
+}  // namespace
+
+Status PrepareQuantizedDepthwise(PrepareContext* context, const DepthwiseRows& rows,
+                                 Arithmetic arithmetic) {
+  QuantizedDepthwiseState* s = context->NewState<QuantizedDepthwiseState>();
+  static_cast<DepthwiseRows&>(*s) = rows;
+  s->arithmetic = arithmetic;
+  s->taps = rows.shape.filter_h * rows.shape.filter_w;
+  s->channels = rows.shape.in_c * rows.shape.multiplier;
+  if (arithmetic == Arithmetic::kInt16) {
+    s->element = 2;
+  } else if (arithmetic == Arithmetic::kBytes) {
+    s->element = context->input(0)->dtype == DType::kUInt8 ? 1 : 0;
+    s->in_zero = ZeroPointOf(*context->input(0));
+  }
+  ScratchLayout scratch;
+  TW_RETURN_IF_ERROR(PlanWeights(context, &scratch, s));
+  TW_RETURN_IF_ERROR(PlanEnding(context, s));
+  s->folded_offset = scratch.AddSized(s->channels, 4);
+  if (arithmetic == Arithmetic::kInt16) {
+    const int64_t sums = rows.shape.out_w * s->channels;
+    s->sums_offset = scratch.AddSized(sums, 8, context->max_threads());
+    s->sums_block = ScratchLayout::SizedBlock(sums, 8);
+  } else if (arithmetic == Arithmetic::kHybrid) {
+    const int64_t image = rows.shape.in_h * rows.shape.in_w * rows.shape.in_c;
+    s->image_offset = scratch.AddSized(image, 1);
+    s->partials_offset = scratch.Add(2 * DynamicChunks(image));
+  }
+  context->SetVariant(arithmetic == Arithmetic::kHybrid  ? "hybrid direct"
+                      : arithmetic == Arithmetic::kInt16 ? "int16 direct"
+                                                         : "int8 direct");
+  return scratch.Request(context);
+}
+
+Status RunQuantizedDepthwise(const RunContext& context) {
+  const QuantizedDepthwiseState& s = context.get_state<QuantizedDepthwiseState>();
+  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  if (s.packed == nullptr) {
+    Pack(s, context.input_data<uint8_t>(1), context.scratch + s.packed_offset);
+  }
+  IntegerDepthwiseRow row;
+  row.filter = reinterpret_cast<const int16_t*>(PackedOf(context, s));
+  row.element = s.element;
+  row.in_zero = s.in_zero;
+  row.zero_point = s.out_zero;
+  row.scale = s.scales.data();
+  row.lo = s.lo;
+  row.hi = s.hi;
+  row.folded_bias = reinterpret_cast<const int32_t*>(context.scratch + s.folded_offset);
+  if (s.arithmetic == Arithmetic::kHybrid) {
+    RunDynamic(context, s, row);
+    return Status::Ok();
+  }
+  if (s.arithmetic == Arithmetic::kInt16) {
+    row.ending = IntegerEnding::kWide;
+  } else {
+    row.bias = context.input_data<int32_t>(2);
+    FoldBias(context, s, row.bias, s.in_zero);
+  }
+  RunAll(context, s, s.batch * s.out_h, context.input_data<uint8_t>(0),
+         context.output_data<uint8_t>(0), row);
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,24 @@
+// What the float and the quantized FULLY_CONNECTED share.
+#ifndef TOPWORK_KERNELS_OPS_FULLY_CONNECTED_H_
+#define TOPWORK_KERNELS_OPS_FULLY_CONNECTED_H_
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+#include "kernels/ops/integer_product.h"
+
+namespace topwork {
+
+struct FullyConnectedShape {
+  int64_t batch = 0, depth = 0, units = 0;
+};
+
+// Integer and dynamic-range products (fully_connected_quantized.cc); shapes and types were checked
+// and the output is set.
+Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnectedShape& shape,
+                                      Arithmetic arithmetic);
+Status RunQuantizedFullyConnected(const RunContext& context);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_OPS_FULLY_CONNECTED_H_

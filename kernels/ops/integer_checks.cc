@@ -1,0 +1,145 @@
+// Which quantized arithmetic the tensors of a weighted operator ask for (see integer_product.h).
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/ops/integer_product.h"
+#include "kernels/ops/scales.h"
+
+namespace topwork {
+namespace {
+
+Status CheckWeights(const PrepareContext& context, int channel_axis, bool allow_uint8) {
+  const TensorView& weights = *context.input(1);
+  if (allow_uint8) {
+    TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt8, DType::kUInt8, DType::kInt4}));
+  } else {
+    TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt8, DType::kInt4}));
+  }
+  TW_RETURN_IF_ERROR(CheckScales(context, weights, context.InputName(1)));
+  const Quantization& q = *weights.quantization;
+  if (q.scales.size() > 1 && q.axis != channel_axis) {
+    return InvalidModel("%s: %s has scales along dimension %d, dimension %d expected",
+                        context.Where().c_str(), context.InputName(1).c_str(), q.axis,
+                        channel_axis);
+  }
+  for (size_t c = 1; c < q.zero_points.size(); ++c) {
+    if (q.zero_points[c] == q.zero_points[0]) continue;
+    return Unsupported("%s: %s has zero points that differ by channel", context.Where().c_str(),
+                       context.InputName(1).c_str());
+  }
+  return Status::Ok();
+}
+
+// The bias is added to products, so its scale must be theirs.
+Status CheckBiasScale(const PrepareContext& context) {
+  const TensorView* bias = context.input(2);
+  if (bias == nullptr || bias->quantization == nullptr || bias->quantization->scales.empty()) {
+    return Status::Ok();
+  }
+  const TensorView& weights = *context.input(1);
+  if (bias->quantization->scales.size() != 1 || weights.quantization->scales.size() != 1) {
+    return Status::Ok();  // per channel: the format leaves the bias's scales to be derived
+  }
+  const double product =
+      static_cast<double>(ScaleOf(*context.input(0))) * static_cast<double>(ScaleOf(weights));
+  const double difference = std::fabs(product - static_cast<double>(ScaleOf(*bias)));
+  if (difference / static_cast<double>(ScaleOf(context.output(0))) <= 0.02) return Status::Ok();
+  return InvalidModel("%s: the bias %s has scale %g, the product of the scales of %s and %s is %g",
+                      context.Where().c_str(), context.InputName(2).c_str(),
+                      static_cast<double>(ScaleOf(*bias)), context.InputName(0).c_str(),
+                      context.InputName(1).c_str(), product);
+}
+
+Status CheckIntegers(const PrepareContext& context, int channel_axis) {
+  const DType dtype = context.input(0)->dtype;
+  TW_RETURN_IF_ERROR(CheckWeights(context, channel_axis, dtype == DType::kUInt8));
+  TW_RETURN_IF_ERROR(CheckInputScale(context, 0));
+  if (dtype == DType::kInt16) {
+    TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32, DType::kInt64}));
+    if (ZeroPointOf(*context.input(1)) != 0) {
+      return Unsupported("%s: %s has a zero point; none is defined with int16 data",
+                         context.Where().c_str(), context.InputName(1).c_str());
+    }
+  } else {
+    TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32}));
+  }
+  const TensorView& output = context.output(0);
+  if (output.dtype != dtype) {
+    return Unsupported("%s: its input is %s and its output %s; both must be of one type",
+                       context.Where().c_str(), DTypeName(dtype), DTypeName(output.dtype));
+  }
+  TW_RETURN_IF_ERROR(CheckOutputScale(context, 0));
+  return CheckBiasScale(context);
+}
+
+}  // namespace
+
+Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic) {
+  const bool residual = context.params().fused_residual;
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, residual ? 4 : 3));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  *arithmetic = Arithmetic::kFloat;
+  TW_RETURN_IF_ERROR(
+      context.CheckDType(0, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16}));
+  const DType dtype = context.input(0)->dtype, weights = context.input(1)->dtype;
+  if (dtype == DType::kFloat32) {
+    TW_RETURN_IF_ERROR(
+        context.CheckDType(1, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt4}));
+    if (weights == DType::kFloat32) return Status::Ok();
+    *arithmetic = Arithmetic::kHybrid;
+    TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kFloat32}));
+    TW_RETURN_IF_ERROR(CheckWeights(context, channel_axis, true));
+  } else {
+    *arithmetic = dtype == DType::kInt16 ? Arithmetic::kInt16 : Arithmetic::kBytes;
+    TW_RETURN_IF_ERROR(CheckIntegers(context, channel_axis));
+  }
+  if (residual) {
+    return InternalError("%s: a residual was fused into a quantized operator",
+                         context.Where().c_str());
+  }
+  return Status::Ok();
+}
+
+double OutputFactor(const PrepareContext& context, size_t channel) {
+  const double in = static_cast<double>(ScaleOf(*context.input(0)));
+  const double weights = static_cast<double>(ScaleOf(*context.input(1), channel));
+  return std::min(in * weights / static_cast<double>(ScaleOf(context.output(0))), 1e30);
+}
+
+Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real, WideEnding* out) {
+  const TensorView* bias = context.input(2);
+  out->real = real;
+  out->bias_64 = bias == nullptr || bias->dtype == DType::kInt64;
+  for (int64_t c = 0; c < channels; ++c) {
+    const double factor = OutputFactor(context, static_cast<size_t>(c));
+    if (real) {
+      out->real_factors.push_back(factor);
+    } else {
+      out->factors.push_back(MakeFixedFactor(factor));
+    }
+  }
+  return QuantizedActivationRange(context, context.output(0), context.params().activation,
+                                  &out->range);
+}
+
+int16_t FinishInt16(const WideEnding& ending, int64_t sum, const void* bias, size_t channel) {
+  if (bias != nullptr) {
+    sum += ending.bias_64 ? static_cast<const int64_t*>(bias)[channel]
+                          : static_cast<const int32_t*>(bias)[channel];
+  }
+  const double lo = ending.range.lo, hi = ending.range.hi;
+  if (ending.real) {
+    const double value = std::round(static_cast<double>(sum) * ending.real_factors[channel]);
+    return static_cast<int16_t>(std::min(std::max(value, lo), hi));
+  }
+  int32_t value;
+  if (ending.bias_64) {
+    value = MultiplyByFactor64(sum, ending.factors[channel]);
+  } else {
+    sum = std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX);
+    value = MultiplyByFactor(static_cast<int32_t>(sum), ending.factors[channel]);
+  }
+  return static_cast<int16_t>(std::min(std::max(value, ending.range.lo), ending.range.hi));
+}
+
+}  // namespace topwork

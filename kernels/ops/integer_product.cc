@@ -1,0 +1,297 @@
+// Plans and runs quantized products (see integer_product.h).
+//
+// "bytes" GEMM: with a and w in the processor's own signs, z their zero points there,
+//   sum (a - za)(w - zw) = sum a w - za * sum w - zw * sum a + k za zw.
+// The second and fourth terms go into the bias of every column at the start of a run, the third is
+// one number a row. "halves" GEMM: both factors come without their zero points.
+#include "kernels/ops/integer_product.h"
+
+#include <algorithm>
+
+#include "kernels/ops/activation.h"
+
+namespace topwork {
+namespace {
+
+constexpr int64_t kTaskWork = int64_t{1} << 22;
+constexpr int64_t kRowBlockBytes = int64_t{1} << 16;
+
+struct WideRun {
+  const WideEnding* ending;
+  const void* bias;
+  int64_t first_channel;
+};
+
+void FinishWideTask(const IntegerTask& task, const int64_t* sums, int64_t stride, int64_t row,
+                    int rows, int64_t n0, int columns) {
+  const WideRun& run = *static_cast<const WideRun*>(task.finish_data);
+  for (int m = 0; m < rows; ++m) {
+    int16_t* out = static_cast<int16_t*>(task.c) + (row + m) * task.ldc + n0;
+    for (int j = 0; j < columns; ++j) {
+      const size_t channel = static_cast<size_t>(run.first_channel + n0 + j);
+      out[j] = FinishInt16(*run.ending, sums[m * stride + j], run.bias, channel);
+    }
+  }
+}
+
+Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
+  const TensorView& view = *context->input(1);
+  p->weights.n = p->n;
+  p->weights.k = p->weights.stride_n = p->k;
+  p->weights.four_bits = view.dtype == DType::kInt4;
+  int64_t words = 0;
+  if (MulOverflow(p->k + 4, p->n + p->gemm->max_columns, &words) ||
+      MulOverflow(words, p->groups * 4, &words) || words > (int64_t{1} << 58)) {
+    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
+                       context->InputName(1).c_str());
+  }
+  p->packed_bytes = p->gemm->packed_bytes(p->n, p->k);
+  const size_t total = p->packed_bytes * static_cast<size_t>(p->groups);
+  if (view.data == nullptr) {
+    p->packed_offset = scratch->AddSized(static_cast<int64_t>(total), 1);
+    return Status::Ok();
+  }
+  const std::string tag = StrFormat("%s groups %lld zero %d", p->gemm->tag,
+                                    static_cast<long long>(p->groups), p->weight_zero);
+  TW_ASSIGN_OR_RETURN(p->packed, context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
+    IntegerWeights weights = p->weights;
+    weights.data = view.as<const uint8_t>();
+    for (int64_t g = 0; g < p->groups; ++g) {
+      weights.first = g * p->n * p->k;
+      p->gemm->pack(weights, 0, p->gemm->n_panels(p->n),
+                    static_cast<uint8_t*>(to) + static_cast<size_t>(g) * p->packed_bytes);
+    }
+  }));
+  return Status::Ok();
+}
+
+// Scales, range and zero point of the output.
+Status PlanEnding(PrepareContext* context, IntegerProduct* p) {
+  if (p->arithmetic == Arithmetic::kInt16) {
+    return MakeWideEnding(*context, p->n * p->groups, p->wide.real, &p->wide);
+  }
+  p->padded_n = (p->n + kColumnPad - 1) / kColumnPad * kColumnPad;
+  p->scales.assign(static_cast<size_t>(p->padded_n * p->groups), 0.0f);
+  for (int64_t c = 0; c < p->n * p->groups; ++c) {
+    const size_t channel = static_cast<size_t>(c);
+    const double scale = p->arithmetic == Arithmetic::kHybrid
+                             ? static_cast<double>(ScaleOf(*context->input(1), channel))
+                             : OutputFactor(*context, channel);
+    p->scales[static_cast<size_t>(c / p->n * p->padded_n + c % p->n)] = static_cast<float>(scale);
+  }
+  if (p->arithmetic == Arithmetic::kHybrid) {
+    ActivationRange(context->params().activation, &p->lo, &p->hi);
+    return Status::Ok();
+  }
+  QuantizedRange range;
+  TW_RETURN_IF_ERROR(
+      QuantizedActivationRange(*context, context->output(0), context->params().activation, &range));
+  p->out_zero = ZeroPointOf(context->output(0));
+  p->lo = static_cast<float>(range.lo - p->out_zero);
+  p->hi = static_cast<float>(range.hi - p->out_zero);
+  return Status::Ok();
+}
+
+// Zero points, and signs of the bytes, on both sides.
+void PlanZeroPoints(const PrepareContext& context, const IntegerKernels& kernels,
+                    IntegerProduct* p) {
+  const TensorView& weights = *context.input(1);
+  const int32_t zero = ZeroPointOf(weights);
+  // Dynamic-range weights of old converters are signed and only called uint8: zero point 0.
+  const bool really_unsigned =
+      weights.dtype == DType::kUInt8 && !(p->arithmetic == Arithmetic::kHybrid && zero == 0);
+  p->weights.flip = really_unsigned ? 0x80 : 0;
+  p->weight_zero = p->weights.zero_point = really_unsigned ? zero - 128 : zero;
+  if (p->arithmetic == Arithmetic::kBytes) {
+    p->in_zero = ZeroPointOf(*context.input(0));
+    p->in_unsigned = context.input(0)->dtype == DType::kUInt8;
+  }
+  if (!p->gemm->bytes) return;
+  p->flip = p->in_unsigned ? kernels.flip_uint8 : kernels.flip_int8;
+  if (p->flip != 0) p->native_shift = p->in_unsigned ? -128 : 128;
+}
+
+// The bias of every column, corrected for the zero points where the GEMM multiplies raw bytes.
+void CorrectBias(const RunContext& context, const IntegerProduct& p, const uint8_t* packed) {
+  const int32_t* bias = context.input_data<int32_t>(2);
+  int32_t* out = reinterpret_cast<int32_t*>(context.scratch + p.bias_offset);
+  const uint32_t zero = static_cast<uint32_t>(p.in_zero + p.native_shift);
+  const uint32_t constant =
+      static_cast<uint32_t>(p.k) * zero * static_cast<uint32_t>(p.weight_zero);
+  for (int64_t g = 0; g < p.groups; ++g, out += p.padded_n) {
+    const int32_t* sums = p.gemm->sums(packed + static_cast<size_t>(g) * p.packed_bytes, p.n, p.k);
+    for (int64_t n = 0; n < p.padded_n; ++n) out[n] = 0;
+    for (int64_t n = 0; n < p.n; ++n) {
+      uint32_t value = bias != nullptr ? static_cast<uint32_t>(bias[g * p.n + n]) : 0;
+      if (p.gemm->bytes) value += constant - zero * static_cast<uint32_t>(sums[n]);
+      out[n] = static_cast<int32_t>(value);
+    }
+  }
+}
+
+const uint8_t* PackedOf(const RunContext& context, const IntegerProduct& p) {
+  return p.packed != nullptr ? static_cast<const uint8_t*>(p.packed)
+                             : context.scratch + p.packed_offset;
+}
+
+// The part of a run that does not depend on the task.
+struct Whole {
+  const RunContext* context;
+  const IntegerProduct* p;
+  const ProductRun* run;
+  const uint8_t* packed;
+  WideRun wide;
+};
+
+void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask* task) {
+  const IntegerProduct& p = *whole.p;
+  const RunContext& context = *whole.context;
+  const int64_t column = group * p.n, padded = group * p.padded_n;
+  task->ldc = p.n * p.groups;
+  const int64_t at = first_row * task->ldc + column;
+  if (p.arithmetic == Arithmetic::kInt16) {
+    task->ending = IntegerEnding::kWide;
+    task->c = static_cast<int16_t*>(whole.run->c) + at;
+    task->finish = FinishWideTask;
+    return;
+  }
+  task->scale = p.scales.data() + padded;
+  task->lo = p.lo;
+  task->hi = p.hi;
+  if (p.arithmetic == Arithmetic::kHybrid) {
+    task->ending = IntegerEnding::kFloat;
+    task->c = static_cast<float*>(whole.run->c) + at;
+    const float* bias = context.input_data<float>(2);
+    task->float_bias = bias != nullptr ? bias + column : nullptr;
+    task->row_step = whole.run->row_step;
+    task->row_scale = whole.run->row_scale + first_row * task->row_step;
+    task->row_zero = p.gemm->bytes ? whole.run->row_zero + first_row * task->row_step : nullptr;
+    return;
+  }
+  task->ending = IntegerEnding::kBytes;
+  task->c = static_cast<uint8_t*>(whole.run->c) + at;
+  task->zero_point = p.out_zero;
+  task->bias = reinterpret_cast<const int32_t*>(context.scratch + p.bias_offset) + padded;
+}
+
+// Rows of 8-bit A as 16 bits without their zero point.
+void WidenRows(const Whole& whole, int64_t first_row, IntegerTask* task, int16_t* out) {
+  const IntegerProduct& p = *whole.p;
+  const uint8_t* in = static_cast<const uint8_t*>(task->a);
+  for (int64_t r = 0; r < task->m; ++r) {
+    const int32_t zero = p.arithmetic == Arithmetic::kHybrid
+                             ? whole.run->row_zero[(first_row + r) * whole.run->row_step]
+                             : p.in_zero;
+    whole.context->cpu->integer->widen(in + r * task->lda, p.k, p.in_unsigned, zero, out + r * p.k);
+  }
+  task->a = out;
+  task->lda = p.k;
+}
+
+void RunTask(const Whole& whole, int64_t index, int thread, MakeRows make_rows) {
+  const IntegerProduct& p = *whole.p;
+  uint8_t* scratch = whole.context->scratch;
+  const size_t t = static_cast<size_t>(thread);
+  const int64_t group = index % p.groups, block = index / p.groups;
+  const int64_t first_row = block / p.cut.panel_blocks * p.cut.rows;
+  const int64_t first_panel = block % p.cut.panel_blocks * p.cut.panels;
+  const size_t element = p.arithmetic == Arithmetic::kInt16 ? 2 : 1;
+  IntegerTask task;
+  task.m = std::min(p.cut.rows, whole.run->m - first_row);
+  if (task.m <= 0) return;
+  task.n = p.n;
+  task.k = p.k;
+  task.panel_begin = first_panel;
+  task.panel_end = std::min(first_panel + p.cut.panels, p.gemm->n_panels(p.n));
+  task.flip = p.flip;
+  task.packed = whole.packed + static_cast<size_t>(group) * p.packed_bytes;
+  SetEnding(whole, group, first_row, &task);
+  WideRun wide = whole.wide;
+  wide.first_channel = group * p.n;
+  task.finish_data = &wide;
+  if (p.made) {
+    uint8_t* rows = scratch + p.raw_offset + t * p.raw_block;
+    make_rows(group, first_row, task.m, rows);
+    task.a = rows;
+    task.lda = p.k;
+  } else {
+    const int64_t values = first_row * whole.run->lda + group * p.k;
+    task.a = static_cast<const uint8_t*>(whole.run->a) + static_cast<size_t>(values) * element;
+    task.lda = whole.run->lda;
+  }
+  if (!p.gemm->bytes && element == 1) {
+    int16_t* out = reinterpret_cast<int16_t*>(scratch + p.wide_offset + t * p.wide_block);
+    WidenRows(whole, first_row, &task, out);
+  } else if (p.gemm->bytes && p.weight_zero != 0) {
+    int32_t* terms = reinterpret_cast<int32_t*>(scratch + p.terms_offset + t * p.terms_block);
+    p.gemm->row_sums(task, terms);
+    for (int64_t r = 0; r < task.m; ++r) terms[r] *= -p.weight_zero;
+    task.row_term = terms;
+  }
+  p.gemm->run(task);
+}
+
+}  // namespace
+
+Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
+  const IntegerKernels& kernels = *context->cpu().integer;
+  const bool int16 = p->arithmetic == Arithmetic::kInt16;
+  p->gemm = kernels.bytes != nullptr && !int16 ? kernels.bytes : kernels.halves;
+  PlanZeroPoints(*context, kernels, p);
+  if (p->arithmetic == Arithmetic::kHybrid && p->weight_zero != 0) {
+    return Unsupported("%s: %s has zero point %d; none is defined with float data",
+                       context->Where().c_str(), context->InputName(1).c_str(),
+                       ZeroPointOf(*context->input(1)));
+  }
+  TW_RETURN_IF_ERROR(PackWeights(context, scratch, p));
+  TW_RETURN_IF_ERROR(PlanEnding(context, p));
+  const bool widened = !p->gemm->bytes && !int16;
+  const size_t element = int16 ? 2 : 1;
+  p->cut = CutProduct({p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork}, p->m,
+                      p->n, p->k, p->made || widened);
+  int64_t block = 0;
+  if (MulOverflow(p->cut.rows, p->k, &block)) block = -1;  // Request refuses it
+  const int threads = context->max_threads();
+  if (p->made) {
+    p->raw_offset = scratch->AddSized(block, element, threads);
+    p->raw_block = ScratchLayout::SizedBlock(block, element);
+  }
+  if (widened) {
+    p->wide_offset = scratch->AddSized(block, 2, threads);
+    p->wide_block = ScratchLayout::SizedBlock(block, 2);
+  }
+  if (p->weight_zero != 0) {
+    p->terms_offset = scratch->AddSized(p->cut.rows, 4, threads);
+    p->terms_block = ScratchLayout::SizedBlock(p->cut.rows, 4);
+  }
+  if (p->arithmetic == Arithmetic::kBytes) {
+    p->bias_offset = scratch->AddSized(p->padded_n * p->groups, 4);
+  }
+  return Status::Ok();
+}
+
+void BeginIntegerProduct(const RunContext& context, const IntegerProduct& p) {
+  if (p.packed == nullptr) {
+    const int64_t panels = p.gemm->n_panels(p.n);
+    context.pool->ParallelFor(p.groups * panels, [&](int64_t task, int) {
+      const int64_t g = task / panels, panel = task % panels;
+      IntegerWeights weights = p.weights;
+      weights.data = context.input_data<uint8_t>(1);
+      weights.first = g * p.n * p.k;
+      p.gemm->pack(weights, panel, panel + 1,
+                   context.scratch + p.packed_offset + static_cast<size_t>(g) * p.packed_bytes);
+    });
+  }
+  if (p.arithmetic == Arithmetic::kBytes) CorrectBias(context, p, PackedOf(context, p));
+}
+
+void RunIntegerProduct(const RunContext& context, const IntegerProduct& p, const ProductRun& run,
+                       MakeRows make_rows) {
+  const Whole whole = {
+      &context, &p, &run, PackedOf(context, p), {&p.wide, context.input_data<void>(2), 0}};
+  context.pool->ParallelFor(p.groups * p.cut.n_tasks(), [&](int64_t index, int thread) {
+    RunTask(whole, index, thread, make_rows);
+  });
+}
+
+}  // namespace topwork

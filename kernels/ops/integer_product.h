@@ -1,0 +1,99 @@
+// Quantized products of CONV_2D and FULLY_CONNECTED: output = activation(A * W^T + bias) with
+// integer arithmetic, in one of three forms:
+//   kBytes    int8 or uint8 in and out, int8/uint8/int4 weights (zero points allowed), int32 bias.
+//             Requantized by a float factor, ties to even: within 1 of TFLite's fixed-point answer.
+//   kHybrid   float in and out, quantized weights: rows of A are quantized at run time.
+//   kInt16    int16 in and out, int8 weights, int32 or int64 bias: the arithmetic of TFLite's
+//             reference kernels to the bit.
+#ifndef TOPWORK_KERNELS_OPS_INTEGER_PRODUCT_H_
+#define TOPWORK_KERNELS_OPS_INTEGER_PRODUCT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cpu/gemm_plan.h"
+#include "kernels/cpu/integer.h"
+#include "kernels/kernel.h"
+#include "kernels/quant.h"
+
+namespace topwork {
+
+enum class Arithmetic { kFloat, kBytes, kHybrid, kInt16 };
+
+// Checks number, presence, dtypes, scales and zero points of inputs 0 data, 1 weights, 2 bias and
+// of the output, where the weights' output channels lie along `channel_axis`; says which arithmetic
+// they ask for. (float32 data and weights: kFloat, nothing else was checked.)
+Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic);
+
+// in_scale * weight_scale[channel] / out_scale.
+double OutputFactor(const PrepareContext& context, size_t channel);
+
+// What an int16 operator needs at its end: the factor of every output channel, and the range.
+// `real`: factors are doubles, rounded once, ties away from zero (FULLY_CONNECTED). Otherwise fixed
+// point: with a 64-bit bias 64-bit sums and 16-bit factors, else 32-bit sums and 31-bit factors.
+struct WideEnding {
+  bool real = false, bias_64 = true;
+  std::vector<FixedFactor> factors;
+  std::vector<double> real_factors;
+  QuantizedRange range;
+};
+Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real, WideEnding* out);
+// (sum + bias[channel]) * factor, clamped; bias may be null.
+int16_t FinishInt16(const WideEnding& ending, int64_t sum, const void* bias, size_t channel);
+
+// The product of one group is [m x k] by [k x n]; group g takes columns [g * n, (g + 1) * n) of the
+// output and values [g * k, …) of W.
+struct IntegerProduct {
+  Arithmetic arithmetic = Arithmetic::kBytes;
+  const IntegerGemm* gemm = nullptr;
+  int64_t m = 0, n = 0, k = 0, groups = 1;
+  bool made = false;  // rows of A are made by the caller, not read in place
+
+  bool in_unsigned = false;
+  uint8_t flip = 0;              // of A, "bytes" only
+  int32_t in_zero = 0;           // as the file has it
+  int32_t native_shift = 0;      // what the flip adds to values of A
+  int32_t weight_zero = 0;       // of the signed values
+  IntegerWeights weights;        // of group 0; data null
+  const void* packed = nullptr;  // null: packed at run into scratch
+  size_t packed_bytes = 0;       // of a group
+  size_t packed_offset = 0;
+
+  int64_t padded_n = 0;        // entries of a group in the arrays over columns
+  std::vector<float> scales;   // kBytes: factors; kHybrid: the weights' scales
+  float lo = 0.0f, hi = 0.0f;  // kBytes: relative to the zero point
+  int32_t out_zero = 0;
+  WideEnding wide;
+
+  GemmCut cut;
+  size_t bias_offset = 0;                                    // kBytes: corrected bias
+  size_t raw_offset = 0, wide_offset = 0, terms_offset = 0;  // blocks of threads
+  size_t raw_block = 0, wide_block = 0, terms_block = 0;
+};
+
+// Fills `product` whose arithmetic, m, n, k, groups, made and wide.real are set; m rows are the
+// most that one RunIntegerProduct gets. Inputs must have passed CheckArithmetic.
+Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* product);
+
+// Values [first, first + n) rows of A of a group, as the file has them (int8, uint8, int16), k
+// each.
+using MakeRows = FunctionRef<void(int64_t group, int64_t first, int64_t n, uint8_t* out)>;
+
+struct ProductRun {
+  int64_t m = 0;
+  const void* a = nullptr;  // row 0 of group 0, when rows are read in place
+  int64_t lda = 0;          // in elements; group g begins g * k further
+  void* c = nullptr;
+  // kHybrid: per row (row_step 1) or for all (0); zero points of A plus native_shift.
+  const float* row_scale = nullptr;
+  const int32_t* row_zero = nullptr;
+  int64_t row_step = 0;
+};
+void RunIntegerProduct(const RunContext& context, const IntegerProduct& product,
+                       const ProductRun& run, MakeRows make_rows);
+// To be called once a run before RunIntegerProduct: packs what could not be packed in prepare.
+void BeginIntegerProduct(const RunContext& context, const IntegerProduct& product);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_OPS_INTEGER_PRODUCT_H_

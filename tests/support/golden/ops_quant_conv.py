@@ -1,0 +1,267 @@
+"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED on quantized tensors.
+
+One model of many operators a kind of quantization: every operator has an input of its own and its
+result is an output of the model. Tolerances: 8-bit outputs within 1 (requantization by a float
+factor, ties to even, against the reference's fixed-point arithmetic), 16-bit ones exactly, dynamic
+range 1e-5 of the largest output.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from build import Graph, rng_for
+from cases import Case, Table
+
+ACTS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1", "NONE", "NONE")
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
+ZEROS = {"int8": (0, -128, 127, -17, 5), "uint8": (128, 0, 255, 100, 131), "int16": (0,)}
+# The output's scale as a multiple of one that just fits: fitting, saturating, coarse, tiny.
+SPREADS = (1, 0.5, 1.3, 0.02, 3, 0.9, 50, 1.1, 0.7, 2000)
+
+
+@dataclass
+class Kind:
+    """A kind of quantization: types of data, weights and bias; scales per channel or not."""
+
+    name: str
+    data: str
+    weights: str
+    bias: str
+    per_channel: bool
+    version: tuple  # CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED
+    asymmetric: bool = False  # asymmetric_quantize_inputs
+
+
+KINDS = (
+    Kind("int8_per_channel", "int8", "int8", "int32", True, (3, 3, 12)),
+    Kind("int8_per_tensor", "int8", "int8", "int32", False, (3, 3, 4)),
+    Kind("uint8", "uint8", "uint8", "int32", False, (2, 2, 2)),
+    Kind("int16", "int16", "int8", "int64", True, (4, 5, 7)),
+    Kind("int16_per_tensor", "int16", "int8", "int64", False, (4, 5, 7)),
+    Kind("int16_bias32", "int16", "int8", "int32", True, (8, 0, 11)),
+    Kind("hybrid_per_channel", "float32", "int8", "float32", True, (5, 6, 12)),
+    Kind("hybrid_per_tensor", "float32", "int8", "float32", False, (2, 0, 3)),
+    Kind("hybrid_asymmetric", "float32", "int8", "float32", True, (0, 0, 12), True),
+    Kind("hybrid_asymmetric_per_tensor", "float32", "int8", "float32", False, (0, 0, 9), True),
+    Kind("int4", "int8", "int4", "int32", True, (7, 7, 13)),
+    Kind("int4_hybrid", "float32", "int4", "float32", True, (6, 0, 12), True),
+)
+
+
+class Sheet:
+
+    def __init__(self, op, kind):
+        self.op, self.kind = op, kind
+        self.rng, self.graph, self.inputs = rng_for(f"{op}/{kind.name}"), Graph(), []
+        self.count = 0
+
+    def _ints(self, shape, lo, hi):
+        """Integers of the whole range, both ends among them."""
+        data = self.rng.randint(lo, hi + 1, shape)
+        if data.size > 3:
+            data.reshape(-1)[[0, -1]] = lo, hi
+        return data
+
+    def _input(self, shape):
+        kind = self.kind
+        if kind.data == "float32":
+            data = self.rng.uniform(-3, 5 if self.count % 3 else -0.5, shape).astype(np.float32)
+            index = self.graph.input(shape)
+            scale = None
+        else:
+            zeros = ZEROS[kind.data]
+            scale = (0.05, 0.0078125, 1.7, 0.0003)[self.count % 4]
+            data = self._ints(shape, *LIMITS[kind.data]).astype(kind.data)
+            index = self.graph.input(shape, kind.data,
+                                     quantization=((scale,), (zeros[self.count % len(zeros)],), 0))
+        self.inputs.append(data)
+        return index, scale
+
+    def _tensor(self, data, quantization, constant):
+        if constant:
+            return self.graph.const(data, quantization)
+        self.inputs.append(data)
+        return self.graph.input(data.shape, str(data.dtype), quantization=quantization)
+
+    def _weights(self, shape, axis, constant):
+        kind, channels = self.kind, shape[axis]
+        n = channels if kind.per_channel else 1
+        scales = np.exp(self.rng.uniform(-6, -2, n)).astype(np.float32)
+        zero = ZEROS["uint8"][self.count % 5] if kind.weights == "uint8" else 0
+        quantization = (scales, (zero,) * n, axis if n > 1 else 0)
+        if kind.weights == "int4":
+            index = self.graph.const_int4(self._ints(shape, -7, 7), quantization)
+        elif kind.weights == "uint8":
+            index = self._tensor(self._ints(shape, 0, 255).astype(np.uint8), quantization, constant)
+        else:
+            data = self._ints(shape, -127, 127).astype(np.int8)
+            index = self._tensor(data, quantization, constant)
+        return index, scales
+
+    def _bias(self, channels, scales):
+        if self.kind.bias == "float32":
+            return self.graph.const(self.rng.uniform(-1, 1, channels).astype(np.float32))
+        data = self.rng.randint(-3000, 3000, channels).astype(self.kind.bias)
+        return self.graph.const(data, (scales, (0,) * len(scales), 0))
+
+    def _output(self, scales, depth):
+        """Quantization of the output such that most results lie inside its range."""
+        kind = self.kind
+        if kind.data == "float32":
+            return None
+        lo, hi = LIMITS[kind.data]
+        weight = 4 if kind.weights == "int4" else 73
+        deviation = (hi - lo) / 3.4 * weight * np.sqrt(depth) * float(np.median(scales))
+        zeros = ZEROS[kind.data]
+        return ((deviation * 5 / (hi - lo) * SPREADS[self.count % len(SPREADS)],),
+                (zeros[self.count * 2 % len(zeros)],), 0)
+
+    def add(self, image, filt, axis, depth, bias=True, constant=True, **options):
+        data, in_scale = self._input(image)
+        weights, scales = self._weights(filt, axis, constant)
+        products = [float(np.float32(s * (in_scale or 1))) for s in scales]
+        inputs = [data, weights, self._bias(filt[axis], products) if bias else None]
+        position = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED").index(self.op)
+        if self.kind.data == "int16" and self.op != "DEPTHWISE_CONV_2D":
+            options["quantized_bias_type"] = 2 if self.kind.bias == "int32" else 4
+        act = ACTS[self.count % len(ACTS)]
+        output = self.graph.op(self.op, inputs, (self.kind.data,), self.kind.version[position],
+                               self._output(products, depth), fused_activation_function=act,
+                               **options)
+        self.graph.outputs.append(output)
+        self.count += 1
+
+    def case(self):
+        rtol = {"float32": 1e-5, "int16": 1e-6}.get(self.kind.data, 1.0)
+        return Case(self.kind.name, [self.graph], self.inputs, rtol=rtol)
+
+
+# image, filter [out, h, w, in], stride, dilation (h, w), padding
+CONVS = (
+    ((1, 5, 6, 3), (4, 3, 3, 3), (1, 1), (1, 1), "SAME"),
+    ((1, 7, 6, 3), (5, 3, 3, 3), (2, 2), (1, 1), "SAME"),
+    ((1, 8, 8, 2), (3, 3, 3, 2), (2, 2), (1, 1), "VALID"),
+    ((1, 6, 9, 2), (3, 2, 3, 2), (1, 3), (1, 1), "SAME"),
+    ((1, 8, 7, 2), (3, 3, 3, 2), (1, 1), (2, 2), "SAME"),
+    ((1, 9, 5, 2), (2, 3, 3, 2), (1, 1), (3, 1), "SAME"),
+    ((1, 9, 9, 1), (2, 3, 3, 1), (2, 2), (2, 2), "VALID"),
+    ((1, 6, 7, 2), (3, 5, 5, 2), (1, 1), (1, 1), "VALID"),
+    ((1, 4, 5, 7), (9, 1, 1, 7), (1, 1), (1, 1), "SAME"),
+    ((1, 5, 4, 3), (4, 1, 1, 3), (2, 2), (1, 1), "SAME"),
+    ((1, 3, 9, 2), (3, 1, 7, 2), (1, 1), (1, 1), "SAME"),
+    ((1, 5, 5, 3), (4, 2, 2, 3), (1, 1), (1, 1), "SAME"),
+    ((3, 4, 4, 3), (5, 3, 3, 3), (1, 1), (1, 1), "SAME"),
+    ((2, 3, 3, 5), (6, 1, 1, 5), (1, 1), (1, 1), "VALID"),
+    ((1, 4, 3, 3), (5, 4, 3, 3), (1, 1), (1, 1), "VALID"),
+    ((1, 2, 2, 2), (3, 5, 5, 2), (1, 1), (1, 1), "SAME"),
+    ((1, 1, 1, 8), (3, 1, 1, 8), (1, 1), (1, 1), "SAME"),
+    ((1, 5, 5, 1), (1, 3, 3, 1), (1, 1), (1, 1), "SAME"),
+    ((1, 2, 3, 17), (19, 1, 1, 17), (1, 1), (1, 1), "SAME"),
+    ((1, 3, 3, 16), (33, 1, 1, 16), (1, 1), (1, 1), "SAME"),
+    ((1, 2, 2, 601), (5, 1, 1, 601), (1, 1), (1, 1), "SAME"),
+    ((1, 3, 3, 33), (17, 2, 2, 33), (1, 1), (1, 1), "SAME"),
+)
+GROUPED = (
+    ((1, 4, 4, 4), (6, 3, 3, 2), (1, 1), (1, 1), "SAME"),
+    ((1, 3, 3, 6), (9, 1, 1, 2), (1, 1), (1, 1), "SAME"),
+    ((2, 5, 5, 4), (4, 3, 3, 2), (2, 2), (1, 1), "VALID"),
+    ((1, 4, 4, 3), (3, 3, 3, 1), (1, 1), (1, 1), "SAME"),
+)
+
+
+def conv_2d():
+    table = Table("QUANT_CONV_2D")
+    for kind in KINDS:
+        if kind.version[0] == 0:
+            continue
+        sheet = Sheet("CONV_2D", kind)
+        # LiteRT refuses groups with float data and one scale for all weights.
+        grouped = () if kind.name == "hybrid_per_tensor" else GROUPED
+        for image, filt, stride, dilation, padding in CONVS + grouped:
+            if image[3] > 600 and kind.data != "int16":
+                continue  # there to overflow 32 bits
+            sheet.add(image, filt, 0, filt[1] * filt[2] * filt[3], padding=padding,
+                      stride_h=stride[0], stride_w=stride[1], dilation_h_factor=dilation[0],
+                      dilation_w_factor=dilation[1])
+        sheet.add((1, 3, 5, 6), (7, 2, 2, 6), 0, 24, constant=False, padding="SAME", stride_h=1,
+                  stride_w=1)
+        table.append(sheet.case())
+    return table
+
+
+# image, filter (h, w), multiplier, stride, dilation, padding
+DEPTHWISE = (
+    ((1, 5, 6, 3), (3, 3), 1, (1, 1), (1, 1), "SAME"),
+    ((1, 7, 6, 5), (3, 3), 1, (2, 2), (1, 1), "SAME"),
+    ((1, 8, 8, 4), (3, 3), 1, (2, 2), (1, 1), "VALID"),
+    ((1, 4, 5, 3), (3, 3), 2, (1, 1), (1, 1), "SAME"),
+    ((1, 6, 6, 1), (3, 3), 3, (2, 2), (1, 1), "VALID"),
+    ((1, 7, 8, 3), (3, 3), 1, (1, 1), (2, 2), "SAME"),
+    ((1, 5, 9, 2), (3, 3), 1, (1, 1), (1, 3), "VALID"),
+    ((1, 7, 7, 2), (3, 3), 2, (1, 1), (2, 2), "SAME"),
+    ((1, 6, 7, 3), (5, 5), 1, (1, 1), (1, 1), "SAME"),
+    ((1, 5, 6, 3), (2, 4), 1, (1, 1), (1, 1), "VALID"),
+    ((1, 6, 5, 2), (3, 3), 1, (2, 1), (1, 1), "SAME"),
+    ((1, 3, 4, 5), (1, 1), 1, (1, 1), (1, 1), "SAME"),
+    ((3, 4, 4, 3), (3, 3), 1, (1, 1), (1, 1), "SAME"),
+    ((1, 9, 9, 4), (3, 3), 1, (1, 1), (1, 1), "SAME"),
+    ((1, 6, 9, 8), (3, 3), 1, (1, 1), (1, 1), "SAME"),
+    ((1, 5, 8, 16), (3, 3), 1, (1, 1), (1, 1), "SAME"),
+    ((2, 6, 8, 17), (3, 3), 1, (2, 2), (1, 1), "SAME"),
+    ((1, 6, 8, 33), (5, 5), 1, (1, 1), (1, 1), "VALID"),
+    ((1, 7, 9, 16), (3, 3), 1, (1, 1), (2, 2), "SAME"),
+    ((1, 4, 3, 5), (4, 3), 1, (1, 1), (1, 1), "VALID"),
+    ((1, 2, 2, 16), (5, 5), 1, (1, 1), (1, 1), "SAME"),
+    ((1, 5, 5, 1), (3, 3), 8, (1, 1), (1, 1), "SAME"),
+)
+
+
+def depthwise_conv_2d():
+    table = Table("QUANT_DEPTHWISE_CONV_2D")
+    for kind in KINDS:
+        if kind.version[1] == 0:
+            continue
+        sheet = Sheet("DEPTHWISE_CONV_2D", kind)
+        for image, filt, multiplier, stride, dilation, padding in DEPTHWISE:
+            sheet.add(image, (1, *filt, image[3] * multiplier), 3, filt[0] * filt[1],
+                      padding=padding, stride_h=stride[0], stride_w=stride[1],
+                      dilation_h_factor=dilation[0], dilation_w_factor=dilation[1],
+                      depth_multiplier=multiplier)
+        sheet.add((1, 3, 5, 18), (1, 2, 2, 18), 3, 4, constant=False, padding="SAME", stride_h=1,
+                  stride_w=1, depth_multiplier=1)
+        table.append(sheet.case())
+    return table
+
+
+# input, weights [units, depth], bias, keep_num_dims
+FULL = (
+    ((7,), (3, 7), True, False), ((1, 7), (3, 7), True, False), ((2, 3, 5), (4, 5), True, False),
+    ((1, 2, 2, 5), (3, 5), False, False), ((2, 2, 2, 3), (4, 12), True, False),
+    ((2, 3, 6), (4, 6), True, True), ((2, 1, 3, 6), (5, 6), False, True), ((3, 11), (6, 11), True, False),
+    ((4, 11), (6, 11), True, False), ((9, 11), (6, 11), True, False), ((2, 8), (5, 8), False, False),
+    ((2, 1), (1, 1), True, False), ((2, 1), (9, 1), True, False), ((2, 9), (1, 9), True, False),
+    ((2, 16), (16, 16), True, False), ((1, 17), (33, 17), True, False), ((5, 31), (10, 31), True, False),
+    ((1, 64), (5, 64), True, False), ((3, 40), (49, 40), True, False), ((2, 1027), (3, 1027), True, False),
+    ((1, 20), (70, 20), True, False), ((17, 6), (7, 6), True, False),
+)
+
+
+def fully_connected():
+    table = Table("QUANT_FULLY_CONNECTED")
+    for kind in KINDS:
+        if kind.version[2] == 0:
+            continue
+        sheet = Sheet("FULLY_CONNECTED", kind)
+        for shape, weights, bias, keep in FULL:
+            if weights[1] > 1000 and kind.data != "int16":
+                continue
+            options = {"asymmetric_quantize_inputs": True} if kind.asymmetric else {}
+            sheet.add(shape, weights, 0, weights[1], bias, keep_num_dims=keep, **options)
+        sheet.add((2, 7), (5, 7), 0, 7, constant=False, **options)
+        table.append(sheet.case())
+    return table
+
+
+def tables():
+    return [conv_2d(), depthwise_conv_2d(), fully_connected()]
