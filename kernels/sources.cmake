@@ -5,6 +5,15 @@ set(KERNELS_SOURCES
   kernel.cc
   op_table.cc
   cpu/dispatch.cc
+  train/backward.cc
+  train/backward_binary.cc
+  train/backward_conv.cc
+  train/backward_dense.cc
+  train/backward_depthwise.cc
+  train/backward_pool.cc
+  train/backward_product.cc
+  train/backward_shape.cc
+  train/backward_unary.cc
   train/dispatch.cc
   train/softmax_cross_entropy.cc
   cpu/gemm_plan.cc
@@ -153,6 +162,7 @@ set(KERNELS_SOURCES
 )
 # Compiled once per instruction set (see cpu/cpu_kernels.h).
 set(KERNELS_ISA_SOURCES
+  train/backward_isa.cc
   train/dense_isa.cc
   train/update_isa.cc
   cpu/depthwise_isa.cc

@@ -46,6 +46,7 @@ set(TEST_SOURCES
   kernels/cpu/depthwise_test.cc
   kernels/cpu/dispatch_test.cc
   kernels/cpu/gemm_test.cc
+  kernels/train/backward_test.cc
   kernels/ops/batch_matmul_test.cc
   kernels/ops/conv_2d_test.cc
   kernels/ops/depthwise_conv_2d_test.cc
@@ -132,6 +133,7 @@ set(TEST_EMBEDDED_FILES
   tests/data/api/scale.tflite
   tests/data/api/scale_int8.tflite
   tests/data/api/signatures.tflite
+  tests/data/train/backward.npz
   tests/data/train/metrics.npz
   tests/data/train/gradients.npz
   tests/data/train/optimizer_steps.npz

@@ -1,0 +1,88 @@
+// Gradients of operators: what training needs beside an operator's forward pass.
+//
+// For y = op(x_0, x_1, ...) and a given dL/dy, run computes dL/dx_i for the inputs that are wanted.
+// The fused activation is part of the operator. All tensors are float32, NHWC, with the batch as
+// their first dimension; windows have the padding of OpParams::padding (explicit padding exists
+// through fusion only, and is never differentiated). Sums are float32 in an order that depends on
+// the shapes alone: the same bits for any number of threads.
+#ifndef TOPWORK_KERNELS_TRAIN_BACKWARD_H_
+#define TOPWORK_KERNELS_TRAIN_BACKWARD_H_
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/kernel.h"
+
+namespace topwork {
+
+// Bits of a mask over an operator's tensors: bit i for input i, kOutputBit for its output.
+constexpr uint32_t kOutputBit = 1u << 31;
+constexpr uint32_t InputBit(int i) { return 1u << i; }
+
+struct BackwardContext {
+  const OpParams* params = nullptr;
+  // The forward tensors. Shapes are always there, data only where `needs` asked for it and for
+  // constants; null where an input is left out.
+  Span<const TensorView* const> inputs;
+  const TensorView* output = nullptr;
+  float* output_gradient = nullptr;  // is overwritten
+  // One per input, null where it is not wanted. `accumulate` (a mask): the gradient is added to
+  // what is there; otherwise it replaces it.
+  Span<float* const> input_gradients;
+  uint32_t accumulate = 0;
+  uint8_t* scratch = nullptr;  // scratch_bytes(...) bytes, aligned to kAlignment
+  ThreadPool* pool = nullptr;
+  const CpuKernels* cpu = nullptr;
+
+  const TensorView& in(int i) const { return *inputs[static_cast<size_t>(i)]; }
+  bool has_input(int i) const {
+    return static_cast<size_t>(i) < inputs.size() && inputs[static_cast<size_t>(i)] != nullptr;
+  }
+  // Null where it is not wanted.
+  float* gradient(int i) const {
+    return static_cast<size_t>(i) < input_gradients.size() ? input_gradients[static_cast<size_t>(i)]
+                                                           : nullptr;
+  }
+  bool accumulates(int i) const { return (accumulate & InputBit(i)) != 0; }
+  uint32_t wanted() const {
+    uint32_t mask = 0;
+    for (size_t i = 0; i < input_gradients.size(); ++i) {
+      if (input_gradients[i] != nullptr) mask |= InputBit(static_cast<int>(i));
+    }
+    return mask;
+  }
+};
+
+struct BackwardDef {
+  OpCode code;
+  // Which forward tensors the gradients in the mask `wanted` are computed from.
+  uint32_t (*needs)(const OpParams& params, uint32_t wanted);
+  // Working memory of run; looks at shapes, parameters, cpu and pool. Null: none.
+  size_t (*scratch_bytes)(const BackwardContext& context, uint32_t wanted);
+  void (*run)(const BackwardContext& context);
+};
+
+// Null when the operator has no gradient.
+const BackwardDef* FindBackward(OpCode code);
+// Names of all operators that have one, "ADD, AVERAGE_POOL_2D, ...", for messages.
+std::string BackwardOpNames();
+
+// What definitions share.
+
+// Turns dL/dy in output_gradient into dL/dz in place, y = activation(z); needs the output unless
+// the activation is kNone. kRelu and the clamps pass nothing on where y lies on a bound.
+void ActivationBackward(const BackwardContext& context);
+// kOutputBit when the fused activation needs it.
+uint32_t ActivationNeeds(const OpParams& params);
+// True for fused activations that have a gradient: all but SIGN_BIT.
+bool HasActivationGradient(Activation activation);
+// Calls body(begin, end) for ranges that cover [0, n), cut by n alone, in parallel.
+void ForRanges(ThreadPool* pool, int64_t n, int64_t per_task,
+               FunctionRef<void(int64_t begin, int64_t end)> body);
+// out[c] (+)= Σ_r x[r, c] for rows of n_columns values.
+void SumRows(ThreadPool* pool, const float* x, int64_t n_rows, int64_t n_columns, bool accumulate,
+             float* out);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_TRAIN_BACKWARD_H_

@@ -1,0 +1,132 @@
+// Gradients of depthwise convolution: channels side by side in vectors. The input's gradient keeps
+// a vector of channels in a register while it goes through the taps; the weights' gradient keeps a
+// filter row of accumulators while it goes through the pixels.
+#include "kernels/cpu/simd.h"
+#include "kernels/train/backward_kernels.h"
+
+namespace topwork {
+namespace TW_ISA {
+namespace {
+
+// Output positions that read input position `at` through tap k: (at + pad - k * dilation) / stride.
+inline int64_t OutputOf(const BackwardAxis& axis, int64_t at, int64_t tap) {
+  const int64_t reach = at + axis.pad - tap * axis.dilation;
+  if (reach < 0 || reach % axis.stride != 0) return -1;
+  const int64_t position = reach / axis.stride;
+  return position < axis.out ? position : -1;
+}
+
+struct Tap {
+  const float* delta;
+  const float* filter;
+};
+
+void InputPixel(const Tap* taps, int n_taps, int64_t channels, bool accumulate, float* out) {
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    const int count = channels - c < kLanes ? static_cast<int>(channels - c) : kLanes;
+    Vec sum = accumulate ? LoadFirst(out + c, count) : Vec{};
+    for (int t = 0; t < n_taps; ++t) {
+      sum += LoadFirst(taps[t].delta + c, count) * LoadFirst(taps[t].filter + c, count);
+    }
+    StoreFirst(out + c, sum, count);
+  }
+}
+
+void DepthwiseInputRow(const DepthwiseBackward& d, int64_t b, int64_t y, bool accumulate,
+                       float* out) {
+  const BackwardAxis& h = d.h;
+  const BackwardAxis& w = d.w;
+  const float* delta = d.delta + b * h.out * w.out * d.channels;
+  for (int64_t x = 0; x < w.in; ++x) {
+    Tap taps[kMaxDepthwiseTaps];
+    int n_taps = 0;
+    for (int64_t ky = 0; ky < h.filter; ++ky) {
+      const int64_t oy = OutputOf(h, y, ky);
+      if (oy < 0) continue;
+      for (int64_t kx = 0; kx < w.filter; ++kx) {
+        const int64_t ox = OutputOf(w, x, kx);
+        if (ox < 0) continue;
+        taps[n_taps++] = {delta + (oy * w.out + ox) * d.channels,
+                          d.filter + (ky * w.filter + kx) * d.channels};
+      }
+    }
+    InputPixel(taps, n_taps, d.channels, accumulate, out + x * d.channels);
+  }
+}
+
+// Taps kx in [0, kTaps) of filter row ky for `count` channels from c: sums over all pixels of one
+// image are added to `sums`.
+template <int kTaps>
+void WeightsOfRow(const DepthwiseBackward& d, int64_t b, int64_t ky, int64_t kx0, int64_t c,
+                  int count, Vec* sums) {
+  const BackwardAxis& h = d.h;
+  const BackwardAxis& w = d.w;
+  Vec acc[kTaps];
+  for (int k = 0; k < kTaps; ++k) acc[k] = sums[k];
+  for (int64_t oy = 0; oy < h.out; ++oy) {
+    const int64_t iy = oy * h.stride - h.pad + ky * h.dilation;
+    if (iy < 0 || iy >= h.in) continue;
+    const float* in = d.x + (b * h.in + iy) * w.in * d.channels + c;
+    const float* delta = d.delta + (b * h.out + oy) * w.out * d.channels + c;
+    for (int64_t ox = 0; ox < w.out; ++ox) {
+      const Vec g = LoadFirst(delta + ox * d.channels, count);
+      const int64_t ix = ox * w.stride - w.pad + kx0 * w.dilation;
+      for (int k = 0; k < kTaps; ++k) {
+        const int64_t at = ix + k * w.dilation;
+        if (at >= 0 && at < w.in) acc[k] += g * LoadFirst(in + at * d.channels, count);
+      }
+    }
+  }
+  for (int k = 0; k < kTaps; ++k) sums[k] = acc[k];
+}
+
+// Filter rows in stretches of five, three and one taps; one stretch for the whole batch. The
+// images' sums are separate, for precision, and follow each other.
+template <int kTaps>
+void WeightsStretch(const DepthwiseBackward& d, int64_t ky, int64_t kx0, int64_t begin, int64_t end,
+                    bool accumulate, float* out) {
+  constexpr int kVectors = static_cast<int>(kDepthwiseChannels) / 4;
+  Vec totals[kVectors][kTaps] = {};
+  float* first = out + (ky * d.w.filter + kx0) * d.channels;
+  for (int64_t b = 0; b < d.batch; ++b) {
+    int v = 0;
+    for (int64_t c = begin; c < end; c += kLanes, ++v) {
+      const int count = end - c < kLanes ? static_cast<int>(end - c) : kLanes;
+      Vec sums[kTaps] = {};
+      WeightsOfRow<kTaps>(d, b, ky, kx0, c, count, sums);
+      for (int k = 0; k < kTaps; ++k) totals[v][k] += sums[k];
+    }
+  }
+  int v = 0;
+  for (int64_t c = begin; c < end; c += kLanes, ++v) {
+    const int count = end - c < kLanes ? static_cast<int>(end - c) : kLanes;
+    for (int k = 0; k < kTaps; ++k) {
+      float* to = first + k * d.channels + c;
+      Vec total = totals[v][k];
+      if (accumulate) total += LoadFirst(to, count);
+      StoreFirst(to, total, count);
+    }
+  }
+}
+
+void DepthwiseWeights(const DepthwiseBackward& d, int64_t begin, int64_t end, bool accumulate,
+                      float* out) {
+  const int64_t n = d.w.filter;
+  for (int64_t ky = 0; ky < d.h.filter; ++ky) {
+    int64_t kx = 0;
+    for (; kx + 5 <= n; kx += 5) WeightsStretch<5>(d, ky, kx, begin, end, accumulate, out);
+    for (; kx + 3 <= n; kx += 3) WeightsStretch<3>(d, ky, kx, begin, end, accumulate, out);
+    for (; kx < n; ++kx) WeightsStretch<1>(d, ky, kx, begin, end, accumulate, out);
+  }
+}
+
+#define TW_STRING_INNER(x) #x
+#define TW_STRING(x) TW_STRING_INNER(x)
+
+}  // namespace
+
+extern const BackwardKernels kBackwardKernels;
+const BackwardKernels kBackwardKernels = {TW_STRING(TW_ISA), DepthwiseInputRow, DepthwiseWeights};
+
+}  // namespace TW_ISA
+}  // namespace topwork

@@ -1,0 +1,49 @@
+// BackwardKernels: the gradient loops that need SIMD, one table per instruction set.
+//
+// Depthwise convolution over NHWC, y[b, oy, ox, c] = Σ_tap x[b, iy, ix, c] · filter[tap, c], one
+// output channel per input channel. Every sum has the order of taps (input) or of examples, rows
+// and columns (weights), whatever range is computed at once.
+#ifndef TOPWORK_KERNELS_TRAIN_BACKWARD_KERNELS_H_
+#define TOPWORK_KERNELS_TRAIN_BACKWARD_KERNELS_H_
+
+#include <cstdint>
+
+#include "kernels/cpu/cpu_kernels.h"
+
+namespace topwork {
+
+// One axis of the window: sizes of image, filter and output, and the padding before the image.
+struct BackwardAxis {
+  int64_t in = 0, filter = 1, stride = 1, dilation = 1, pad = 0, out = 0;
+};
+
+struct DepthwiseBackward {
+  BackwardAxis h, w;
+  int64_t batch = 0, channels = 0;
+  const float* x = nullptr;
+  const float* filter = nullptr;  // [filter_h, filter_w, channels]
+  const float* delta = nullptr;   // dL/dz
+};
+
+// Channels that a task of the weights' gradient takes at once.
+constexpr int64_t kDepthwiseChannels = 64;
+// Taps that one position of the input can be reached through, at most, in `input_row`.
+constexpr int64_t kMaxDepthwiseTaps = 64;
+
+struct BackwardKernels {
+  const char* isa;
+  // Row `y` of image `b` of the input's gradient, [in_w, channels] at out; added to it with
+  // `accumulate`. For filters of at most kMaxDepthwiseTaps taps.
+  void (*depthwise_input_row)(const DepthwiseBackward& d, int64_t b, int64_t y, bool accumulate,
+                              float* out);
+  // Channels [begin, end), at most kDepthwiseChannels, of the filter's gradient.
+  void (*depthwise_weights)(const DepthwiseBackward& d, int64_t begin, int64_t end, bool accumulate,
+                            float* out);
+};
+
+// The table that belongs to the instruction set of `cpu`.
+const BackwardKernels& BackwardKernelsFor(const CpuKernels& cpu);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_TRAIN_BACKWARD_KERNELS_H_
