@@ -105,6 +105,8 @@ set(TEST_SOURCES
   runtime/train/options_test.cc
   runtime/train/reference_test.cc
   runtime/train/schedule_test.cc
+  runtime/train/tail_network_test.cc
+  runtime/train/tail_test.cc
   runtime/train/trainer_test.cc
   runtime/api/c99_test.cc
   runtime/api/c99_walk.c
@@ -137,5 +139,6 @@ set(TEST_EMBEDDED_FILES
   tests/data/train/metrics.npz
   tests/data/train/gradients.npz
   tests/data/train/optimizer_steps.npz
+  tests/data/train/tail_steps.npz
   tests/data/train/schedules.npz
 )

@@ -92,6 +92,8 @@ struct TrainerOptions {
   int output = 0;  // which model output's head is trained
   // How many layers with weights are trained, counted from the output; 1: the last one.
   int n_layers = 1;
+  // With n_layers > 1: below the last layer only biases and per-channel scales are trained.
+  bool bias_only = false;
   // A model whose output is an embedding gets a new FULLY_CONNECTED + SOFTMAX behind that output.
   bool append_head = false;
 

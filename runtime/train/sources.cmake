@@ -16,5 +16,10 @@ set(TRAIN_SOURCES
   options.cc
   schedule.cc
   split.cc
+  tail.cc
+  tail_graph.cc
+  tail_network.cc
+  tail_plan.cc
+  tail_schedule.cc
   trainer.cc
 )
