@@ -97,6 +97,7 @@ set(TEST_SOURCES
   runtime/train/checkpoint_test.cc
   runtime/train/extractor_test.cc
   runtime/train/feature_cache_test.cc
+  runtime/train/feature_file_test.cc
   runtime/train/head_test.cc
   runtime/train/dense_head_test.cc
   runtime/train/loss_test.cc

@@ -5,4 +5,5 @@ set(BASE_SOURCES
   thread_pool.cc
   sha256.cc
   json.cc
+  hash64.cc
 )

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
+#include "kernels/cpu/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"
 
@@ -17,40 +17,7 @@ namespace {
 // Runs per session in a window: enough that a session that is done early finds more to do.
 constexpr int kRunsPerSession = 4;
 
-Status CheckTarget(const ExampleTarget& target, int64_t index, int64_t n_outputs) {
-  const long long i = static_cast<long long>(index);
-  if (target.values == nullptr) {
-    if (target.label >= 0 && target.label < n_outputs) return Status::Ok();
-    return InvalidArgument("example %lld has label %d; labels are 0 to %lld", i, target.label,
-                           static_cast<long long>(n_outputs) - 1);
-  }
-  for (int64_t o = 0; o < n_outputs; ++o) {
-    if (std::isfinite(target.values[o])) continue;
-    return InvalidArgument("target %lld of example %lld is %g or was not given",
-                           static_cast<long long>(o), i, static_cast<double>(target.values[o]));
-  }
-  return Status::Ok();
-}
-
 }  // namespace
-
-struct FeatureExtractor::Window {
-  int n_variants = 0;
-  int64_t n_outputs = 0;               // floats per target; 0: labels
-  std::vector<size_t> offsets;         // of each input in a staged example
-  size_t example_bytes = 0;            // of a staged example
-  Buffer staged;                       // [capacity, example_bytes]
-  int64_t capacity = 0;                // examples that can be staged
-  int64_t n = 0;                       // examples staged
-  std::vector<float> rows;             // [capacity, 1 + n_variants, dim]
-  std::vector<ExampleTarget> targets;  // [capacity]
-  std::vector<float> values;           // [capacity, n_outputs]
-
-  int64_t n_items() const { return n * (1 + n_variants); }
-  uint8_t* example(int64_t i) const {
-    return staged.as<uint8_t>() + static_cast<size_t>(i) * example_bytes;
-  }
-};
 
 Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
     std::shared_ptr<const Model> model, const Cut& cut, const TrainerOptions& options) {
@@ -77,7 +44,52 @@ Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
     extractor->pool_.reset(new ThreadPool(n_threads));
   }
   extractor->backbones_.push_back(std::move(first));
+  if (!options.cache_path.empty()) TW_RETURN_IF_ERROR(extractor->OpenFile());
   return extractor;
+}
+
+// The text names everything that the rows depend on, apart from the examples themselves.
+Status FeatureExtractor::OpenFile() {
+  const TrainerOptions& o = options_;
+  const CpuKernels& cpu = o.cpu != nullptr ? *o.cpu : BestCpuKernels();
+  std::string text = StrFormat(
+      "model %s\nvalue %d\nfeatures %lld\npositions %d\ntype %s\nbatch %d\nprocessor %s\n",
+      model_->sha256().c_str(), cut().value, static_cast<long long>(cut().dim), cut().n_positions,
+      o.feature_type == FeatureType::kFloat16 ? "fp16" : "fp32", batch_size(), cpu.isa);
+  const Augmentation& a = o.augmentation;
+  text += StrFormat("variants %d\n", a.n_variants);
+  if (a.n_variants > 0) {
+    text += StrFormat("flip %d\ncrop %.9g\nbrightness %.9g\nnoise %.9g\nseed %llu\n", a.flip,
+                      static_cast<double>(a.crop), static_cast<double>(a.brightness),
+                      static_cast<double>(a.noise), static_cast<unsigned long long>(o.seed));
+  }
+  text += "preprocessing " + o.preprocessing;
+  TW_ASSIGN_OR_RETURN(std::unique_ptr<FeatureFile> file,
+                      FeatureFile::Open(o.cache_path, text, CacheOptions(0).ExampleBytes()));
+  file_ = std::move(file);
+  return Status::Ok();
+}
+
+FeatureCacheOptions FeatureExtractor::CacheOptions(int64_t n_values) const {
+  FeatureCacheOptions cache;
+  cache.dim = cut().dim;
+  cache.n_variants = options_.augmentation.n_variants;
+  cache.type = options_.feature_type;
+  cache.n_outputs = n_values;
+  cache.limit_bytes = options_.cache_limit_bytes;
+  cache.allocator = options_.allocator;
+  cache.file = file_;
+  return cache;
+}
+
+std::unique_ptr<FeatureCache> FeatureExtractor::NewCache(int64_t n_values,
+                                                         bool with_variants) const {
+  FeatureCacheOptions cache = CacheOptions(n_values);
+  if (!with_variants && cache.n_variants > 0) {
+    cache.n_variants = 0;
+    cache.file = nullptr;  // its records have variants
+  }
+  return std::unique_ptr<FeatureCache>(new FeatureCache(cache));
 }
 
 size_t FeatureExtractor::memory_bytes() const {
@@ -102,34 +114,12 @@ Status FeatureExtractor::AddBackbones() {
   return Status::Ok();
 }
 
-// Reads examples from `first` on until the window is full.
-Status FeatureExtractor::FillWindow(const Examples& examples, int64_t first, int64_t n_outputs,
-                                    Window* window) {
-  std::vector<void*> inputs(static_cast<size_t>(n_inputs()));
-  window->n = 0;
-  for (int64_t i = first; i < examples.count && window->n < window->capacity; ++i) {
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      inputs[k] = window->example(window->n) + window->offsets[k];
-    }
-    ExampleTarget target;
-    if (window->n_outputs > 0) {
-      target.values = window->values.data() + window->n * window->n_outputs;
-      std::fill_n(target.values, window->n_outputs, std::numeric_limits<float>::quiet_NaN());
-    }
-    TW_RETURN_IF_ERROR(examples.read(i, Span<void* const>(inputs.data(), inputs.size()), &target));
-    if (window->n_outputs > 0) target.values = window->values.data() + window->n * n_outputs;
-    TW_RETURN_IF_ERROR(CheckTarget(target, i, n_outputs));
-    window->targets[static_cast<size_t>(window->n++)] = target;
-  }
-  return Status::Ok();
-}
-
 // Puts an item (an example or one of its variants) into a backbone's batch.
-void FeatureExtractor::LoadItem(const Window& window, int64_t item, int position,
+void FeatureExtractor::LoadItem(const ExtractionWindow& window, int64_t item, int position,
                                 Backbone* backbone) {
-  const uint8_t* example = window.example(item / (1 + window.n_variants));
+  const int64_t staged = item / window.n_rows();
   for (int k = 0; k < n_inputs(); ++k) {
-    std::memcpy(backbone->example(k, position), example + window.offsets[static_cast<size_t>(k)],
+    std::memcpy(backbone->example(k, position), window.input(staged, static_cast<size_t>(k)),
                 input(k).bytes());
   }
 }
@@ -137,7 +127,7 @@ void FeatureExtractor::LoadItem(const Window& window, int64_t item, int position
 // A model may take a larger batch and yet mix its examples (a mean over all dimensions, say). The
 // first batch is therefore compared with its last example alone; a model that mixes goes on one by
 // one.
-Status FeatureExtractor::CheckBatch(const Window& window) {
+Status FeatureExtractor::CheckBatch(const ExtractionWindow& window) {
   const int batch = batch_size();
   const int n = static_cast<int>(std::min<int64_t>(batch, window.n_items()));
   if (batch_checked_ || n < 2 || cut().batch != 1) return Status::Ok();
@@ -172,15 +162,15 @@ Status FeatureExtractor::CheckBatch(const Window& window) {
   return Status::Ok();
 }
 
-Status FeatureExtractor::RunTask(int64_t task, Backbone* backbone, Window* window) {
+Status FeatureExtractor::RunTask(int64_t task, Backbone* backbone, ExtractionWindow* window) {
   if (cancelled_.load()) return Cancelled("feature extraction was cancelled");
   const int64_t first = task * backbone->batch();
   const int n = static_cast<int>(std::min<int64_t>(backbone->batch(), window->n_items() - first));
   for (int b = 0; b < n; ++b) LoadItem(*window, first + b, b, backbone);
-  return backbone->Run(n, window->rows.data() + first * cut().dim);
+  return backbone->Run(n, window->rows() + first * cut().dim);
 }
 
-Status FeatureExtractor::RunWindow(Window* window) {
+Status FeatureExtractor::RunWindow(ExtractionWindow* window) {
   TW_RETURN_IF_ERROR(CheckBatch(*window));
   const int64_t n_tasks = (window->n_items() + batch_size() - 1) / batch_size();
   std::vector<Status> statuses(static_cast<size_t>(n_tasks));
@@ -202,44 +192,31 @@ Status FeatureExtractor::RunWindow(Window* window) {
   return Status::Ok();
 }
 
-Status FeatureExtractor::MakeWindow(const FeatureCache& cache, Window* window) {
-  window->n_variants = cache.n_variants();
-  window->n_outputs = cache.n_outputs();
-  for (int k = 0; k < n_inputs(); ++k) {
-    window->offsets.push_back(window->example_bytes);
-    window->example_bytes += AlignUp(input(k).bytes());
-  }
-  const size_t n_backbones = backbones_.size();
-  const int64_t runs = n_backbones == 1 ? 1 : static_cast<int64_t>(kRunsPerSession * n_backbones);
-  const int64_t per_example = 1 + window->n_variants;
-  window->capacity = std::max<int64_t>(1, runs * batch_size() / per_example);
-  const size_t n = static_cast<size_t>(window->capacity);
-  TW_ASSIGN_OR_RETURN(
-      window->staged,
-      Buffer::Allocate(n * window->example_bytes, "the examples to extract features of",
-                       options_.allocator != nullptr ? *options_.allocator : DefaultAllocator()));
-  window->rows.resize(n * static_cast<size_t>(per_example * cut().dim));
-  window->targets.resize(n);
-  window->values.resize(n * static_cast<size_t>(window->n_outputs));
-  return Status::Ok();
+Status FeatureExtractor::MakeWindow(int64_t n_outputs, FeatureCache* cache,
+                                    ExtractionWindow* window) {
+  ExtractionWindow::Config config;
+  for (int k = 0; k < n_inputs(); ++k) config.inputs.push_back(input(k));
+  const int64_t n_backbones = static_cast<int64_t>(backbones_.size());
+  const int64_t runs = n_backbones == 1 ? 1 : kRunsPerSession * n_backbones;
+  config.capacity = std::max<int64_t>(1, runs * batch_size() / (1 + cache->n_variants()));
+  config.n_outputs = n_outputs;
+  config.with_ids = cache->file() != nullptr || cache->n_variants() > 0;
+  config.allocator = options_.allocator;
+  return window->Init(config, cache);
 }
 
 Status FeatureExtractor::ExtractAll(const Examples& examples, int64_t n_outputs,
                                     const FeatureProgress& progress, FeatureCache* cache) {
   TW_RETURN_IF_ERROR(cache->Reserve(examples.count));
-  Window window;
-  TW_RETURN_IF_ERROR(MakeWindow(*cache, &window));
-  const int64_t example_floats = cut().dim * (1 + window.n_variants);
-  for (int64_t first = 0; first < examples.count; first += window.n) {
-    TW_RETURN_IF_ERROR(FillWindow(examples, first, n_outputs, &window));
+  ExtractionWindow window;
+  TW_RETURN_IF_ERROR(MakeWindow(n_outputs, cache, &window));
+  for (int64_t first = 0; first < examples.count; first += window.n_examples()) {
+    TW_RETURN_IF_ERROR(window.Fill(examples, first, &counts_));
     TW_RETURN_IF_ERROR(RunWindow(&window));
-    for (int64_t i = 0; i < window.n; ++i) {
-      TW_RETURN_IF_ERROR(cache->Append(window.rows.data() + i * example_floats,
-                                       window.targets[static_cast<size_t>(i)]));
-    }
-    if (progress && !progress(first + window.n, examples.count)) {
-      return Cancelled("stopped after %lld of %lld examples",
-                       static_cast<long long>(first + window.n),
+    TW_RETURN_IF_ERROR(window.AppendTo(cache));
+    const int64_t n_done = first + window.n_examples();
+    if (progress && !progress(n_done, examples.count)) {
+      return Cancelled("stopped after %lld of %lld examples", static_cast<long long>(n_done),
                        static_cast<long long>(examples.count));
     }
   }
@@ -251,6 +228,9 @@ Status FeatureExtractor::Extract(const Examples& examples, int64_t n_outputs,
   if (examples.count < 0 || (examples.count > 0 && !examples.read)) {
     return InvalidArgument("%lld examples without a function that reads them",
                            static_cast<long long>(examples.count));
+  }
+  if ((examples.key == nullptr) != (examples.target == nullptr)) {
+    return InvalidArgument("examples have a key or a target function without the other");
   }
   if (cache->dim() != cut().dim || (!cache->uses_labels() && cache->n_outputs() != n_outputs)) {
     return InternalError("a cache of %lld features and %lld outputs for a cut of %lld and %lld",

@@ -14,16 +14,16 @@
 #include <vector>
 
 #include "runtime/train/backbone.h"
-#include "runtime/train/examples.h"
-#include "runtime/train/feature_cache.h"
+#include "runtime/train/extraction_window.h"
 #include "runtime/train/options.h"
 
 namespace topwork {
 
 class FeatureExtractor {
  public:
-  // Uses of `options`: n_threads, feature_batch_size, memory_limit_bytes (of all sessions
-  // together), augmentation, seed, allocator, cpu.
+  // Of `options`: n_threads, feature_batch_size, memory_limit_bytes (of all sessions together),
+  // cache_limit_bytes, cache_path, preprocessing, feature_type, augmentation, seed, allocator, cpu.
+  // The file at cache_path is opened here; see FeatureFile::Open.
   static Result<std::unique_ptr<FeatureExtractor>> Create(std::shared_ptr<const Model> model,
                                                           const Cut& cut,
                                                           const TrainerOptions& options);
@@ -40,8 +40,15 @@ class FeatureExtractor {
   // Sessions' memory now held: activations and scratch, without packed weights.
   size_t memory_bytes() const;
 
-  // Computes the rows of all examples and appends them to `cache`, whose dim and number of variants
-  // must be this extractor's; on failure and cancellation the cache is as it was. Labels must lie
+  // An empty cache for this extractor's rows; n_values: floats per target, 0 for labels. Caches of
+  // one extractor share its file. Without variants (for evaluation) only the examples themselves
+  // are run; where variants are configured, such a cache has no file.
+  std::unique_ptr<FeatureCache> NewCache(int64_t n_values, bool with_variants = true) const;
+  // Of all extractions up to now.
+  const ExtractionCounts& counts() const { return counts_; }
+
+  // Computes the rows of all examples and appends them to `cache`, one of NewCache; on failure
+  // and cancellation the cache is as it was, but the file keeps what was computed. Labels must lie
   // in [0, n_outputs), values must be finite.
   Status Extract(const Examples& examples, int64_t n_outputs, const FeatureProgress& progress,
                  FeatureCache* cache);
@@ -49,15 +56,15 @@ class FeatureExtractor {
   void Cancel();
 
  private:
-  struct Window;  // examples that are worked on together
   FeatureExtractor() = default;
+  Status OpenFile();
+  FeatureCacheOptions CacheOptions(int64_t n_values) const;
   Status AddBackbones();
-  Status MakeWindow(const FeatureCache& cache, Window* window);
-  Status FillWindow(const Examples& examples, int64_t first, int64_t n_outputs, Window* window);
-  void LoadItem(const Window& window, int64_t item, int position, Backbone* backbone);
-  Status CheckBatch(const Window& window);
-  Status RunTask(int64_t task, Backbone* backbone, Window* window);
-  Status RunWindow(Window* window);
+  Status MakeWindow(int64_t n_outputs, FeatureCache* cache, ExtractionWindow* window);
+  void LoadItem(const ExtractionWindow& window, int64_t item, int position, Backbone* backbone);
+  Status CheckBatch(const ExtractionWindow& window);
+  Status RunTask(int64_t task, Backbone* backbone, ExtractionWindow* window);
+  Status RunWindow(ExtractionWindow* window);
   Status ExtractAll(const Examples& examples, int64_t n_outputs, const FeatureProgress& progress,
                     FeatureCache* cache);
   void FinishExtracting();
@@ -66,6 +73,8 @@ class FeatureExtractor {
   TrainerOptions options_;
   std::vector<std::unique_ptr<Backbone>> backbones_;  // one per thread at most
   std::unique_ptr<ThreadPool> pool_;                  // null where backbones_[0] has all threads
+  std::shared_ptr<FeatureFile> file_;                 // null without cache_path
+  ExtractionCounts counts_;
   bool batch_checked_ = false;
   std::mutex mutex_;  // of the two below, and of Cancel against the end of Extract
   bool extracting_ = false;

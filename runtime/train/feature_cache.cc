@@ -37,17 +37,19 @@ void HalvesToFloats(const uint16_t* halves, int64_t n, float* out) {
 FeatureCache::FeatureCache(const FeatureCacheOptions& options)
     : options_(options),
       allocator_(options.allocator != nullptr ? *options.allocator : DefaultAllocator()) {
-  const size_t bytes = std::max<size_t>(1, ExampleBytes());
-  slots_per_block_ = std::max<int64_t>(1, static_cast<int64_t>(kBlockBytes / bytes));
+  example_bytes_ = options.ExampleBytes();
+  slots_per_block_ =
+      std::max<int64_t>(1, static_cast<int64_t>(kBlockBytes / std::max<size_t>(1, example_bytes_)));
 }
 
 uint8_t* FeatureCache::Slot(int64_t slot) const {
   const Buffer& block = blocks_[static_cast<size_t>(slot / slots_per_block_)];
-  return block.as<uint8_t>() + static_cast<size_t>(slot % slots_per_block_) * ExampleBytes();
+  return block.as<uint8_t>() + static_cast<size_t>(slot % slots_per_block_) * example_bytes_;
 }
 
 const uint8_t* FeatureCache::StoredRows(int64_t i) const {
-  return Slot(entries_[static_cast<size_t>(i)]);
+  const int64_t place = entries_[static_cast<size_t>(i)];
+  return place >= 0 ? Slot(place) : options_.file->rows(-1 - place);
 }
 
 const float* FeatureCache::row(int64_t i, int variant, float* scratch) const {
@@ -58,8 +60,14 @@ const float* FeatureCache::row(int64_t i, int variant, float* scratch) const {
   return scratch;
 }
 
+bool FeatureCache::HasRoom() const {
+  return !free_slots_.empty() || options_.limit_bytes == 0 ||
+         options_.limit_bytes - bytes_ >= example_bytes_;
+}
+
+// Grows the blocks by one, within the limit.
 Status FeatureCache::AddBlock() {
-  const size_t example = ExampleBytes();
+  const size_t example = example_bytes_;
   size_t slots = static_cast<size_t>(slots_per_block_);
   if (options_.limit_bytes > 0) {
     slots = std::min(slots, (options_.limit_bytes - bytes_) / example);
@@ -77,9 +85,10 @@ Status FeatureCache::AddBlock() {
 }
 
 Status FeatureCache::Reserve(int64_t n_more) {
+  if (options_.file != nullptr) return Status::Ok();  // there is always room, and no hurry
   const size_t total = static_cast<size_t>(size() + n_more);
   size_t needed = 0;
-  if (MulOverflow(total, ExampleBytes(), &needed)) {
+  if (MulOverflow(total, example_bytes_, &needed)) {
     return OutOfMemory("features of %zu examples do not fit into the address space", total);
   }
   if (options_.limit_bytes > 0 && needed > options_.limit_bytes) {
@@ -114,7 +123,7 @@ Status FeatureCache::CheckRows(const float* rows, int64_t i) const {
 
 void FeatureCache::Store(const float* rows, uint8_t* to) const {
   if (options_.type == FeatureType::kFloat32) {
-    std::memcpy(to, rows, ExampleBytes());
+    std::memcpy(to, rows, example_bytes_);
     return;
   }
   uint16_t* halves = reinterpret_cast<uint16_t*>(to);
@@ -130,13 +139,46 @@ void FeatureCache::SetTarget(int64_t i, const ExampleTarget& target, const Examp
   }
 }
 
-Status FeatureCache::Append(const float* rows, const ExampleTarget& target, const ExampleId* id) {
-  TW_RETURN_IF_ERROR(CheckRows(rows, size()));
-  TW_RETURN_IF_ERROR(Reserve(1));
-  const int64_t slot = free_slots_.back();
+// Writes rows as they are stored to the file, unless they are in it.
+Status FeatureCache::Spill(const uint8_t* stored, const ExampleId* id, int64_t* out_record) {
+  ExampleId own;
+  if (id == nullptr) {
+    // Features made elsewhere are known by themselves.
+    Sha256 sha;
+    sha.Update("features", 8);
+    sha.Update(stored, example_bytes_);
+    own = sha.Finish();
+    id = &own;
+  }
+  bool damaged = false;
+  TW_RETURN_IF_ERROR(options_.file->Find(*id, out_record, &damaged));
+  if (*out_record >= 0) return Status::Ok();
+  return options_.file->Append(*id, stored, out_record);
+}
+
+// Puts rows into a free slot, or where there is none into the file; `keep`: into the file, too.
+Status FeatureCache::PlaceRows(const float* rows, const ExampleId* id, bool keep,
+                               int64_t* out_place) {
+  if (options_.file == nullptr) TW_RETURN_IF_ERROR(Reserve(1));
+  const bool has_room = HasRoom() && (!free_slots_.empty() || AddBlock().ok());
+  int64_t record = -1;
+  if (options_.file != nullptr && (keep || !has_room)) {
+    stored_.resize(example_bytes_);
+    Store(rows, stored_.data());
+    TW_RETURN_IF_ERROR(Spill(stored_.data(), id, &record));
+  }
+  if (!has_room) {
+    *out_place = -1 - record;
+    return options_.file->Map(record);
+  }
+  *out_place = free_slots_.back();
   free_slots_.pop_back();
-  Store(rows, Slot(slot));
-  entries_.push_back(slot);
+  Store(rows, Slot(*out_place));
+  return Status::Ok();
+}
+
+void FeatureCache::AddEntry(int64_t place, const ExampleTarget& target, const ExampleId* id) {
+  entries_.push_back(place);
   ids_.emplace_back();
   if (uses_labels()) {
     labels_.emplace_back();
@@ -144,13 +186,38 @@ Status FeatureCache::Append(const float* rows, const ExampleTarget& target, cons
     values_.resize(values_.size() + static_cast<size_t>(options_.n_outputs));
   }
   SetTarget(size() - 1, target, id);
+}
+
+Status FeatureCache::Append(const float* rows, const ExampleTarget& target, const ExampleId* id) {
+  TW_RETURN_IF_ERROR(CheckRows(rows, size()));
+  int64_t place = 0;
+  TW_RETURN_IF_ERROR(PlaceRows(rows, id, id != nullptr, &place));
+  AddEntry(place, target, id);
+  return Status::Ok();
+}
+
+Status FeatureCache::AppendRecord(int64_t record, const ExampleTarget& target,
+                                  const ExampleId& id) {
+  TW_RETURN_IF_ERROR(options_.file->Map(record));
+  int64_t place = -1 - record;
+  if (HasRoom() && (!free_slots_.empty() || AddBlock().ok())) {
+    place = free_slots_.back();
+    free_slots_.pop_back();
+    std::memcpy(Slot(place), options_.file->rows(record), example_bytes_);
+  }
+  AddEntry(place, target, &id);
   return Status::Ok();
 }
 
 Status FeatureCache::Replace(int64_t i, const float* rows, const ExampleTarget& target,
                              const ExampleId* id) {
   TW_RETURN_IF_ERROR(CheckRows(rows, i));
-  Store(rows, Slot(entries_[static_cast<size_t>(i)]));
+  int64_t& place = entries_[static_cast<size_t>(i)];
+  if (place >= 0) {
+    Store(rows, Slot(place));
+  } else {
+    TW_RETURN_IF_ERROR(PlaceRows(rows, id, false, &place));
+  }
   SetTarget(i, target, id);
   return Status::Ok();
 }
@@ -158,7 +225,7 @@ Status FeatureCache::Replace(int64_t i, const float* rows, const ExampleTarget& 
 void FeatureCache::Truncate(int64_t size) {
   const size_t n = static_cast<size_t>(size);
   while (entries_.size() > n) {
-    free_slots_.push_back(entries_.back());
+    if (entries_.back() >= 0) free_slots_.push_back(entries_.back());
     entries_.pop_back();
   }
   ids_.resize(n);
@@ -187,7 +254,7 @@ void FeatureCache::Keep(Span<const int64_t> indices) {
     }
   }
   for (size_t i = entries_.size(); i > 0; --i) {
-    if (!kept[i - 1]) free_slots_.push_back(entries_[i - 1]);
+    if (!kept[i - 1] && entries_[i - 1] >= 0) free_slots_.push_back(entries_[i - 1]);
   }
   entries_ = std::move(entries);
   ids_ = std::move(ids);
@@ -207,7 +274,7 @@ void FeatureCache::MapOutputs(Span<const int32_t> from) {
 
 std::string FeatureCache::digest() const {
   Sha256 sha;
-  for (int64_t i = 0; i < size(); ++i) sha.Update(StoredRows(i), ExampleBytes());
+  for (int64_t i = 0; i < size(); ++i) sha.Update(StoredRows(i), example_bytes_);
   sha.Update(labels_.data(), labels_.size() * sizeof(int32_t));
   sha.Update(values_.data(), values_.size() * sizeof(float));
   std::string text;

@@ -6,8 +6,10 @@ set(TRAIN_SOURCES
   constants.cc
   dense_head.cc
   examples.cc
+  extraction_window.cc
   extractor.cc
   feature_cache.cc
+  feature_file.cc
   head.cc
   head_trainer.cc
   loss.cc

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
   cut.dim = head.dim;
   cut.n_positions = head.n_positions;
   TW_ASSIGN_OR_RETURN(trainer->extractor_, FeatureExtractor::Create(model, cut, options));
-  trainer->cache_ = trainer->NewCache();
+  trainer->cache_ = trainer->extractor_->NewCache(0);
   TW_ASSIGN_OR_RETURN(trainer->head_trainer_,
                       HeadTrainer::Create(head.dim, trainer->n_classes(), trainer->options_,
                                           &trainer->extractor_->pool()));
@@ -87,14 +87,6 @@ Status Trainer::ResolveClasses() {
         options_.n_classes);
   }
   return Status::Ok();
-}
-
-std::unique_ptr<FeatureCache> Trainer::NewCache() const {
-  FeatureCacheOptions cache;
-  cache.dim = head_.dim;
-  cache.limit_bytes = options_.cache_limit_bytes;
-  cache.allocator = options_.allocator;
-  return std::unique_ptr<FeatureCache>(new FeatureCache(cache));
 }
 
 void Trainer::Cancel() {
@@ -337,7 +329,7 @@ Result<Evaluation> Trainer::Evaluate(ExampleSet set) {
 }
 
 Result<Evaluation> Trainer::Evaluate(const Examples& examples, const FeatureProgress& progress) {
-  const std::unique_ptr<FeatureCache> cache = NewCache();
+  const std::unique_ptr<FeatureCache> cache = extractor_->NewCache(0, false);
   TW_RETURN_IF_ERROR(Extract(examples, progress, cache.get()));
   if (cache->size() == 0) return InvalidArgument("there are no examples to evaluate");
   std::vector<int32_t> indices(static_cast<size_t>(cache->size()));

@@ -107,7 +107,6 @@ class Trainer {
   Status StartEpoch();
   void FinishEpoch();
   Status StepImpl(double* out_loss, bool* out_epoch_done);
-  std::unique_ptr<FeatureCache> NewCache() const;
   Status Extract(const Examples& examples, const FeatureProgress& progress, FeatureCache* cache);
   struct Measured {
     double loss = 0.0;
