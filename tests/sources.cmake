@@ -64,6 +64,7 @@ set(TEST_SOURCES
   meta/embedded_test.cc
   meta/reporter_samples_test.cc
   models/format/head_file_test.cc
+  models/format/head_rounding_test.cc
   models/format/malformed_ops_test.cc
   models/format/malformed_test.cc
   models/format/mutation_test.cc
@@ -73,6 +74,8 @@ set(TEST_SOURCES
   models/format/run_mutation_test.cc
   models/format/shared_models_test.cc
   models/zoo/golden_models_test.cc
+  models/format/write_constants_test.cc
+  models/format/write_storage_test.cc
   models/format/write_test.cc
   models/format/zip_test.cc
   ports/atomic_failure_test.cc

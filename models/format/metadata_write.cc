@@ -2,6 +2,7 @@
 #include "models/format/metadata_write.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -69,6 +70,13 @@ std::vector<uint8_t> Pack(const ModelMetadataT& metadata) {
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }
 
+SubGraphMetadataT* MainSubgraph(ModelMetadataT* metadata) {
+  if (metadata->subgraph_metadata.empty()) {
+    metadata->subgraph_metadata.push_back(std::make_unique<SubGraphMetadataT>());
+  }
+  return metadata->subgraph_metadata[0].get();
+}
+
 // Tensor metadata lists go by position: fills a short list up.
 void Extend(int n, std::vector<std::unique_ptr<TensorMetadataT>>* list) {
   while (list->size() < static_cast<size_t>(n)) {
@@ -113,10 +121,7 @@ Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes) {
   if (labels.class_names.empty() && !had_notes) return Status::Ok();
 
   std::unique_ptr<ModelMetadataT> metadata = Unpack(notes->metadata);
-  if (metadata->subgraph_metadata.empty()) {
-    metadata->subgraph_metadata.push_back(std::make_unique<SubGraphMetadataT>());
-  }
-  SubGraphMetadataT* subgraph = metadata->subgraph_metadata[0].get();
+  SubGraphMetadataT* subgraph = MainSubgraph(metadata.get());
   Extend(labels.n_inputs, &subgraph->input_tensor_metadata);
   Extend(labels.n_outputs, &subgraph->output_tensor_metadata);
   TensorMetadataT* tensor =
@@ -143,6 +148,42 @@ Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes) {
     tensor->associated_files.push_back(std::move(entry));
     notes->files.push_back({name, JoinLines(labels.class_names)});
   }
+  if (metadata->min_parser_version.empty()) metadata->min_parser_version = "1.0.0";
+  notes->metadata = Pack(*metadata);
+  return Status::Ok();
+}
+
+Status ReplaceNormalization(const Normalization& normalization, int n_inputs, ModelNotes* notes) {
+  const std::vector<float>& mean = normalization.mean;
+  const std::vector<float>& deviation = normalization.std;
+  if (mean.empty() || mean.size() != deviation.size() || n_inputs < 1) {
+    return InvalidArgument("an input's normalisation has %zu means and %zu standard deviations",
+                           mean.size(), deviation.size());
+  }
+  for (size_t i = 0; i < mean.size(); ++i) {
+    if (std::isfinite(mean[i]) && std::isfinite(deviation[i]) && deviation[i] > 0.0f) continue;
+    return InvalidArgument("an input's normalisation has the mean %g and the deviation %g",
+                           static_cast<double>(mean[i]), static_cast<double>(deviation[i]));
+  }
+  std::unique_ptr<ModelMetadataT> metadata = Unpack(notes->metadata);
+  SubGraphMetadataT* subgraph = MainSubgraph(metadata.get());
+  Extend(n_inputs, &subgraph->input_tensor_metadata);
+  const auto is_normalization = [](const auto& unit) {
+    return unit->options.type == metadata_schema::ProcessUnitOptions::NormalizationOptions;
+  };
+  const auto is_normalised = [&](const auto& tensor) {
+    return std::any_of(tensor->process_units.begin(), tensor->process_units.end(),
+                       is_normalization);
+  };
+  auto& inputs = subgraph->input_tensor_metadata;
+  const auto found = std::find_if(inputs.begin(), inputs.end(), is_normalised);
+  auto& units = (found == inputs.end() ? inputs.front() : *found)->process_units;
+  units.erase(std::remove_if(units.begin(), units.end(), is_normalization), units.end());
+  metadata_schema::NormalizationOptionsT options;
+  options.mean = mean;
+  options.std = deviation;
+  units.push_back(std::make_unique<metadata_schema::ProcessUnitT>());
+  units.back()->options.Set(std::move(options));
   if (metadata->min_parser_version.empty()) metadata->min_parser_version = "1.0.0";
   notes->metadata = Pack(*metadata);
   return Status::Ok();

@@ -1,5 +1,5 @@
-// Class names inside a .tflite: a label list in the appended archive, and the TFLITE_METADATA entry
-// that says which output it belongs to.
+// What a .tflite says of itself: class names (a label list in the appended archive, and the
+// TFLITE_METADATA entry that says which output it belongs to) and how inputs are normalised.
 #ifndef TOPWORK_MODELS_FORMAT_METADATA_WRITE_H_
 #define TOPWORK_MODELS_FORMAT_METADATA_WRITE_H_
 
@@ -28,6 +28,10 @@ struct ModelNotes {
 // label lists and score calibrations of that output go. INVALID_ARGUMENT names a class name that a
 // label list cannot hold.
 Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes);
+
+// Says that inputs are made as (value − mean) / std: of the input that had a normalisation, else of
+// the first. INVALID_ARGUMENT when means and deviations do not belong together or divide by 0.
+Status ReplaceNormalization(const Normalization& normalization, int n_inputs, ModelNotes* notes);
 
 }  // namespace topwork
 

@@ -7,6 +7,8 @@ set(FORMAT_SOURCES
   inflate.cc
   metadata_write.cc
   model.cc
+  model_tables.cc
+  model_tables_pack.cc
   pack_cache.cc
   printable.cc
   read_graph.cc
@@ -18,6 +20,9 @@ set(FORMAT_SOURCES
   verify_structure.cc
   verify_tensors.cc
   write.cc
+  write_constants.cc
+  write_head.cc
+  write_tail.cc
   zip.cc
   zip_write.cc
 )

@@ -101,6 +101,8 @@ def compare(topwork, name, n_classes, work):
     before, after = original.constants(), new.constants()
     head = {t for op in original.operators() if op["op_name"] == "FULLY_CONNECTED"
             for t in op["inputs"][1:]}
+    head |= {t for op in original.operators() if op["op_name"] == "DEQUANTIZE"
+             and op["outputs"][0] in head for t in op["inputs"]}
     head_names = {d["name"] for d in original.interpreter.get_tensor_details()
                   if d["index"] in head}
     shared = [n for n in before if n and n in after and n not in head_names and

@@ -34,18 +34,18 @@ NewHead MakeHead(int n_classes, int dim) {
 HeadReplacement Replacement(const Model& model, const NewHead& new_head, int output = 0) {
   const auto head = FindHead(model.main(), output);
   REQUIRE(head.status().ToString() == "OK");
-  HeadReplacement replacement;
-  replacement.output = output;
-  const auto file_index = [&](int op) {
-    return model.main().ops[static_cast<size_t>(op)].file_index;
-  };
-  replacement.op = file_index(head->op);
-  for (int i : head->tail) replacement.tail.push_back(file_index(i));
+  HeadReplacement replacement =
+      ReplacementFor(model.main(), head.value(), Loss::kSoftmaxCrossEntropy);
   replacement.n_classes = new_head.n_classes;
-  replacement.dim = head->dim;
   replacement.weights = new_head.weights;
   replacement.bias = new_head.bias;
   return replacement;
+}
+
+HeadFormat FormatOf(const Model& model) {
+  const auto head = FindHead(model.main(), 0);
+  REQUIRE(head.status().ToString() == "OK");
+  return head->format;
 }
 
 std::shared_ptr<const Model> Export(const Model& model, const HeadReplacement& replacement,
@@ -100,21 +100,28 @@ TEST_CASE("export: a new head in every kind of classifier computes what it shoul
     const auto model = test::OpenBytes(test::ClassifierBytes(tail));
     for (int n_classes : {2, 5, 9}) {
       INFO(test::TailName(tail) << ", " << n_classes << " classes");
-      const NewHead head = MakeHead(n_classes, 8);
+      NewHead head = MakeHead(n_classes, 8);
       const auto exported = Export(*model, Replacement(*model, head));
+      const HeadFormat format = FormatOf(*model);
+      RoundHead(format, n_classes, 8, head.weights, head.bias, head.weights.data(),
+                head.bias.data());
       const Graph& graph = exported->main();
       const Shape& shape = graph.values[static_cast<size_t>(graph.outputs[0])].shape;
       CHECK(shape == Shape({1, n_classes}));
-      const std::vector<float> got = test::RunModel(exported, Images());
-      const std::vector<float> expected = Expected(tail, head);
-      REQUIRE(got.size() == expected.size());
-      for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(expected[i]).margin(1e-6));
       // It can be found and exchanged again.
       const auto again = FindHead(graph, 0);
       REQUIRE(again.status().ToString() == "OK");
       CHECK(again->n_classes == n_classes);
       CHECK(again->shipped_weights == head.weights);
       CHECK(again->shipped_bias == head.bias);
+      CHECK(again->format.storage == format.storage);
+      CHECK(again->format.per_channel == format.per_channel);
+      CHECK(again->format.half_bias == format.half_bias);
+      const std::vector<float> got = test::RunModel(exported, Images());
+      const std::vector<float> expected = Expected(tail, head);
+      REQUIRE(got.size() == expected.size());
+      const double margin = tail == Tail::kDenseInt8 ? 2e-2 : 1e-6;  // activations are rounded
+      for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(expected[i]).margin(margin));
     }
   }
 }
@@ -251,25 +258,112 @@ TEST_CASE("export: no dead weights remain in the file", "[format]") {
     Export(*model, Replacement(*model, MakeHead(2, 8)), &small);
     Export(*model, Replacement(*model, MakeHead(200, 8)), &large);
     const size_t growth = large.size() - small.size();
+    const size_t element = tail == Tail::kDenseHalf ? 2 : 4;
     // Up to alignment.
-    CHECK(growth + 64 >= 198 * 9 * sizeof(float));
-    CHECK(growth <= 198 * 9 * sizeof(float) + 64);
-  }
-  const auto half = test::OpenBytes(test::ClassifierBytes(Tail::kDenseHalf));
-  const auto exported = Export(*half, Replacement(*half, MakeHead(2, 8)));
-  for (const Op& op : exported->main().ops) CHECK(op.code != OpCode::kDequantize);
-  for (const Value& value : exported->main().values) {
-    if (value.dtype == DType::kFloat16) CHECK(value.data == nullptr);
+    CHECK(growth + 64 >= 198 * 9 * element);
+    CHECK(growth <= 198 * 9 * element + 64);
   }
 }
 
-TEST_CASE("export: LOGISTIC becomes SOFTMAX for exclusive classes only", "[format]") {
-  const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDenseLogistic));
+TEST_CASE("export: no tensor, operator or buffer of the old head remains", "[format]") {
+  for (Tail tail : test::kAllTails) {
+    INFO(test::TailName(tail));
+    const auto model = test::OpenBytes(test::ClassifierBytes(tail));
+    const NewHead head = MakeHead(2, 8);
+    HeadReplacement replacement = Replacement(*model, head);
+    const size_t new_bias = tail == Tail::kDenseNoBias ? 1 : 0;
+    const auto exported = Export(*model, replacement);
+    // The same head in the same storage, and two tensors of its own where others share them.
+    const size_t own = tail == Tail::kDenseShared ? 2 : 0;
+    CHECK(exported->main().values.size() == model->main().values.size() + new_bias + own);
+    CHECK(exported->main().ops.size() == model->main().ops.size());
+    replacement.float_head = true;
+    const auto real = Export(*model, replacement);
+    const size_t folded = tail == Tail::kDenseHalf ? 2 : 0;
+    CHECK(real->main().values.size() + folded == model->main().values.size() + new_bias + own);
+    CHECK(real->main().ops.size() + folded == model->main().ops.size());
+    CHECK(FormatOf(*real).storage == HeadStorage::kFloat32);
+    CHECK(FindHead(real->main(), 0)->shipped_weights == head.weights);
+    for (const Value& value : real->main().values) CHECK(value.dtype != DType::kFloat16);
+  }
+}
+
+TEST_CASE("export: the final activation is the one asked for", "[format]") {
   const NewHead head = MakeHead(3, 8);
-  HeadReplacement replacement = Replacement(*model, head);
-  CHECK(Export(*model, replacement)->main().ops.back().code == OpCode::kSoftmax);
-  replacement.activation = FinalActivation::kLogistic;
-  CHECK(Export(*model, replacement)->main().ops.back().code == OpCode::kLogistic);
+  for (Tail tail :
+       {Tail::kDense, Tail::kDenseLogits, Tail::kDenseLogistic, Tail::kDenseHalf,
+        Tail::kConvReshape, Tail::kConvSqueeze, Tail::kConvPoolReshape, Tail::kConvMean}) {
+    const auto model = test::OpenBytes(test::ClassifierBytes(tail));
+    for (int i = 0; i < 4; ++i) {
+      HeadReplacement replacement = Replacement(*model, head);
+      replacement.activation = static_cast<FinalActivation>(i);
+      INFO(test::TailName(tail) << ", activation " << i);
+      const auto exported = Export(*model, replacement);
+      const OpCode codes[] = {OpCode::kCustom, OpCode::kSoftmax, OpCode::kLogSoftmax,
+                              OpCode::kLogistic};
+      const auto found = FindHead(exported->main(), 0);
+      REQUIRE(found.status().ToString() == "OK");
+      CHECK(found->final_activation == codes[i]);
+      const Value& out = exported->main().values[static_cast<size_t>(exported->main().outputs[0])];
+      CHECK(out.name == model->main().values[static_cast<size_t>(model->main().outputs[0])].name);
+      CHECK(exported->signatures()[0].outputs[0].value == exported->main().outputs[0]);
+      const std::vector<float> got = test::RunModel(exported, Images());
+      std::vector<float> expected = Expected(Tail::kDenseLogits, head);
+      if (tail == Tail::kDenseHalf) continue;  // rounded
+      REQUIRE(got.size() == expected.size());
+      for (size_t row = 0; row < got.size(); row += 3) {
+        double sum = 0.0;
+        for (size_t c = row; c < row + 3; ++c) sum += std::exp(static_cast<double>(expected[c]));
+        for (size_t c = row; c < row + 3; ++c) {
+          const double z = static_cast<double>(expected[c]);
+          const double values[] = {z, std::exp(z) / sum, z - std::log(sum),
+                                   1.0 / (1.0 + std::exp(-z))};
+          CHECK(got[c] == Approx(values[i]).margin(2e-6));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("export: the activation follows the loss", "[format]") {
+  const auto activation = [](Tail tail, Loss loss) {
+    const auto model = test::OpenBytes(test::ClassifierBytes(tail));
+    const auto head = FindHead(model->main(), 0);
+    REQUIRE(head.ok());
+    return ReplacementFor(model->main(), head.value(), loss).activation;
+  };
+  const Loss softmax = Loss::kSoftmaxCrossEntropy;
+  CHECK(activation(Tail::kDense, softmax) == FinalActivation::kSoftmax);
+  CHECK(activation(Tail::kDenseLogistic, softmax) == FinalActivation::kSoftmax);
+  CHECK(activation(Tail::kConvMean, softmax) == FinalActivation::kLogSoftmax);
+  CHECK(activation(Tail::kDenseLogits, softmax) == FinalActivation::kNone);
+  CHECK(activation(Tail::kDense, Loss::kSigmoidCrossEntropy) == FinalActivation::kLogistic);
+  CHECK(activation(Tail::kDenseLogits, Loss::kSigmoidCrossEntropy) == FinalActivation::kNone);
+  CHECK(activation(Tail::kDense, Loss::kMeanSquaredError) == FinalActivation::kNone);
+  CHECK(activation(Tail::kConvMean, Loss::kHuber) == FinalActivation::kNone);
+}
+
+TEST_CASE("export: how inputs are made is written down", "[format]") {
+  const NewHead head = MakeHead(5, 8);
+  test::ModelSpec bare = test::ClassifierSpec(Tail::kDense);
+  bare.metadata.clear();
+  for (const Bytes& bytes : {test::ClassifierBytes(Tail::kDense), test::BuildModel(bare)}) {
+    const auto model = test::OpenBytes(bytes);
+    HeadReplacement replacement = Replacement(*model, head);
+    replacement.input_mean = {127.5f, 100.0f, 90.0f};
+    replacement.input_std = {128.0f, 64.0f, 32.0f};
+    const auto exported = Export(*model, replacement);
+    REQUIRE(exported->normalization() != nullptr);
+    CHECK(exported->normalization()->mean == replacement.input_mean);
+    CHECK(exported->normalization()->std == replacement.input_std);
+    CHECK(exported->labels() == model->labels());
+    replacement.input_std = {0.0f, 1.0f, 1.0f};
+    CHECK(ExportWithHead(*model, replacement).status().message() ==
+          "an input's normalisation has the mean 127.5 and the deviation 0");
+    replacement.input_std = {1.0f};
+    CHECK(ExportWithHead(*model, replacement).status().message() ==
+          "an input's normalisation has 3 means and 1 standard deviations");
+  }
 }
 
 TEST_CASE("export: damaged models are refused or exported, never a crash", "[format]") {
@@ -303,7 +397,7 @@ TEST_CASE("export: heads that do not fit are refused", "[format]") {
   const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
   const NewHead head = MakeHead(3, 8);
   HeadReplacement replacement = Replacement(*model, head);
-  replacement.op = 1;  // the MEAN
+  replacement.op = 1;  // the MEAN, which takes the axes for weights
   CHECK(ExportWithHead(*model, replacement).status().message() ==
         "operator #1 is no FULLY_CONNECTED or CONV_2D");
   replacement = Replacement(*model, head);

@@ -131,6 +131,8 @@ TEST_CASE("trainer: the exported model gives what the trainer evaluates", "[trai
     REQUIRE(bytes.status().ToString() == "OK");
     const auto exported = test::OpenBytes(*bytes);
     CHECK(exported->labels() == options.class_names);
+    // Weights are rounded where the model's were.
+    const bool rounded = tail == Tail::kDenseHalf || tail == Tail::kDenseInt8;
     const std::vector<float> scores = test::RunModel(exported, fresh.x);
     REQUIRE(scores.size() == 90);
     MetricsCollector collector(3);
@@ -140,14 +142,15 @@ TEST_CASE("trainer: the exported model gives what the trainer evaluates", "[trai
       logs ? collector.AddLogits(row, fresh.y[i]) : collector.AddProbabilities(row, fresh.y[i]);
     }
     CHECK(collector.Finish().top1 == evaluation->top1);
-    CHECK(collector.Finish().loss == Approx(evaluation->loss).epsilon(1e-4).margin(1e-5));
+    CHECK(collector.Finish().loss ==
+          Approx(evaluation->loss).epsilon(rounded ? 2e-2 : 1e-4).margin(1e-5));
     // The exported model can be trained again, from where it is.
     TrainerOptions again = Options(3);
     again.init = HeadInit::kShipped;
     const auto second = NewTrainer(exported, again);
     const auto same = second->Evaluate(fresh.examples());
     REQUIRE(same.ok());
-    CHECK(same->loss == Approx(evaluation->loss).epsilon(1e-5));
+    CHECK(same->loss == Approx(evaluation->loss).epsilon(rounded ? 2e-2 : 1e-5));
   }
 }
 

@@ -1,0 +1,147 @@
+// The layer itself: its constants in their storage, its options, and the one put behind an output.
+#include <utility>
+
+#include "models/format/write_steps.h"
+#include "tflite_generated.h"
+
+namespace topwork {
+namespace {
+
+using schema::OperatorT;
+using schema::TensorT;
+
+// Puts a constant into input `slot` of the layer. float16, and int8 where the old weights were so,
+// lie behind a DEQUANTIZE; nothing else does.
+void WriteInput(OperatorT* op, size_t slot, const std::vector<int32_t>& shape,
+                const StoredConstant& stored, ModelTables* tables) {
+  const int old = op->inputs[slot];
+  OperatorT* producer = tables->ProducerOf(old);
+  const bool integers = tables->TypeOf(op->inputs[0]) != DType::kFloat32;
+  const bool behind = producer != nullptr && !integers &&
+                      (stored.dtype == DType::kFloat16 || stored.dtype == DType::kInt8);
+  const bool shared = tables->CountUses(old) > 1;
+  const int input = tables->OwnInput(op, slot);
+  if (!behind) {
+    if (producer != nullptr && !shared) tables->RemoveOp(producer);
+    tables->SetConstant(input, shape, stored);
+    return;
+  }
+  if (shared) {
+    const int constant = tables->CopyTensor(producer->inputs[0]);
+    producer = tables->InsertOp(OpCode::kDequantize, tables->VersionOf(*producer), {constant},
+                                {input}, op);
+  }
+  TensorT* result = tables->tensor(input);
+  result->shape = shape;
+  result->shape_signature.clear();
+  tables->SetConstant(tables->OwnInput(producer, 0), shape, stored);
+}
+
+// Takes the fused activation off, and what belongs to the storage that the layer no longer has.
+void WriteOptions(const HeadFormat& format, OperatorT* op) {
+  const bool hybrid = format.storage == HeadStorage::kDynamicRange;
+  if (auto* options = op->builtin_options.AsFullyConnectedOptions()) {
+    options->fused_activation_function = schema::ActivationFunctionType::NONE;
+    if (!hybrid) options->asymmetric_quantize_inputs = false;
+    if (!IsInteger(format.storage)) options->quantized_bias_type = schema::TensorType::FLOAT32;
+  }
+  if (auto* options = op->builtin_options.AsConv2DOptions()) {
+    options->fused_activation_function = schema::ActivationFunctionType::NONE;
+    if (!IsInteger(format.storage)) options->quantized_bias_type = schema::TensorType::FLOAT32;
+  }
+}
+
+bool KeepsDimensions(const OperatorT& op) {
+  const auto* options = op.builtin_options.AsFullyConnectedOptions();
+  return options != nullptr && options->keep_num_dims;
+}
+
+}  // namespace
+
+void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
+                         ModelTables* tables) {
+  OperatorT* op = tables->op(head.op);
+  const bool conv = tables->CodeOf(*op) == OpCode::kConv2d;
+  const StoredHead stored = StoreHead(format, head.n_classes, head.dim, head.weights, head.bias);
+  const DType input = tables->TypeOf(op->inputs[0]);
+  const DType old_weights = tables->TypeOf(op->inputs[1]);
+  if (input != DType::kFloat32 && !IsInteger(format.storage)) {
+    const int embedding = op->inputs[0];
+    const TensorT& quantized = *tables->tensor(embedding);
+    const int real =
+        tables->AddTensor(quantized.name + "/dequantized", DType::kFloat32, quantized.shape);
+    tables->tensor(real)->shape_signature = tables->tensor(embedding)->shape_signature;
+    tables->InsertOp(OpCode::kDequantize, DequantizeVersion(input), {embedding}, {real}, op);
+    op->inputs[0] = real;
+  }
+  WriteInput(op, 1,
+             conv ? std::vector<int32_t>{head.n_classes, 1, 1, head.dim}
+                  : std::vector<int32_t>{head.n_classes, head.dim},
+             stored.weights, tables);
+  if (op->inputs.size() < 3) op->inputs.push_back(-1);
+  if (op->inputs[2] < 0) {
+    op->inputs[2] = tables->AddTensor(tables->tensor(op->outputs[0])->name + "/bias",
+                                      stored.bias.dtype, {head.n_classes});
+  }
+  WriteInput(op, 2, {head.n_classes}, stored.bias, tables);
+  WriteOptions(format, op);
+  // What reads real numbers where integers or bytes were is another version of the operator.
+  const OpCode code = conv ? OpCode::kConv2d : OpCode::kFullyConnected;
+  const bool real_now = format.storage == HeadStorage::kFloat32;
+  if (real_now && old_weights != DType::kFloat32) {
+    tables->SetCode(op, code, KeepsDimensions(*op) ? 5 : 1);
+  } else if (format.storage == HeadStorage::kDynamicRange && old_weights == DType::kUInt8) {
+    tables->SetCode(op, code, conv ? 2 : 3);
+  }
+}
+
+void AppendHead(const HeadReplacement& head, ModelTables* tables) {
+  const int output = tables->main()->outputs[static_cast<size_t>(head.output)];
+  int embedding = output;
+  const DType dtype = tables->TypeOf(output);
+  if (dtype != DType::kFloat32) {
+    const TensorT& quantized = *tables->tensor(output);
+    embedding =
+        tables->AddTensor(quantized.name + "/dequantized", DType::kFloat32, quantized.shape);
+    tables->InsertOp(OpCode::kDequantize, DequantizeVersion(dtype), {output}, {embedding}, nullptr);
+  }
+  int64_t n = 1;
+  for (int32_t dim : tables->tensor(output)->shape) n *= dim;
+  const std::vector<int32_t> shape = {static_cast<int32_t>(n / head.dim), head.n_classes};
+  std::vector<int32_t> signature = tables->tensor(output)->shape_signature;
+  if (!signature.empty()) signature = {signature[0], head.n_classes};
+
+  const int weights =
+      tables->AddTensor("scores/weights", DType::kFloat32, {head.n_classes, head.dim});
+  const int bias = tables->AddTensor("scores/bias", DType::kFloat32, {head.n_classes});
+  tables->SetConstant(weights, {head.n_classes, head.dim}, StoreFloats(head.weights));
+  tables->SetConstant(bias, {head.n_classes}, StoreFloats(head.bias));
+  const int scores = tables->AddTensor("scores", DType::kFloat32, shape);
+  tables->tensor(scores)->shape_signature = signature;
+  int logits = scores;
+  if (head.activation != FinalActivation::kNone) {
+    logits = tables->AddTensor("scores/logits", DType::kFloat32, shape);
+    tables->tensor(logits)->shape_signature = signature;
+  }
+  OperatorT* layer =
+      tables->InsertOp(OpCode::kFullyConnected, 1, {embedding, weights, bias}, {logits}, nullptr);
+  layer->builtin_options.Set(schema::FullyConnectedOptionsT());
+  if (logits != scores) {
+    OperatorT* op = tables->InsertOp(OpCode::kSoftmax, 1, {logits}, {scores}, nullptr);
+    MakeActivation(head.activation, DType::kFloat32, op, tables);
+  }
+  tables->main()->outputs[static_cast<size_t>(head.output)] = scores;
+  for (auto& def : tables->signatures()) {
+    if (def->subgraph_index != 0) continue;
+    bool taken = false;
+    for (const auto& entry : def->outputs) taken = taken || entry->name == "scores";
+    for (auto& entry : def->outputs) {
+      if (entry->tensor_index != static_cast<uint32_t>(output)) continue;
+      entry->tensor_index = static_cast<uint32_t>(scores);
+      if (!taken) entry->name = "scores";
+      taken = true;
+    }
+  }
+}
+
+}  // namespace topwork

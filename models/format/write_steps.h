@@ -1,0 +1,36 @@
+// The steps of ExportWithHead. Each edits the tables and trusts that CheckReplacement has passed.
+//
+// Private to models/format.
+#ifndef TOPWORK_MODELS_FORMAT_WRITE_STEPS_H_
+#define TOPWORK_MODELS_FORMAT_WRITE_STEPS_H_
+
+#include "models/format/model_tables.h"
+#include "models/format/write.h"
+
+namespace topwork {
+
+// INVALID_ARGUMENT or UNSUPPORTED with what does not fit the model.
+Status CheckReplacement(const Model& model, const HeadReplacement& head);
+
+// Weights, bias and options of the layer head.op, stored as `format`.
+void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
+                         ModelTables* tables);
+
+// Shapes, types and scales from the layer to the output, and the final activation.
+Status WriteTail(const HeadReplacement& head, const HeadFormat& format, ModelTables* tables);
+
+// A new layer behind the output.
+void AppendHead(const HeadReplacement& head, ModelTables* tables);
+
+Status WriteConstants(const HeadReplacement& head, ModelTables* tables);
+
+// Turns `op` into that activation of values of type `input`.
+void MakeActivation(FinalActivation activation, DType input, schema::OperatorT* op,
+                    ModelTables* tables);
+
+// Version of DEQUANTIZE that reads the type.
+int DequantizeVersion(DType input);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_WRITE_STEPS_H_

@@ -1,0 +1,278 @@
+// From the last layer to the output: number of classes, types, scales and the final activation.
+//
+// Integers follow the rules of the public format: SOFTMAX and LOGISTIC give scale 1/256 (int8 with
+// zero point −128, uint8 with 0) or 1/32768 (int16), LOG_SOFTMAX 16/256 with the largest number as
+// zero point; scores have the scale of their range.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "models/format/write_steps.h"
+#include "tflite_generated.h"
+
+namespace topwork {
+namespace {
+
+using schema::OperatorT;
+using schema::TensorT;
+
+bool IsActivation(OpCode code) {
+  return code == OpCode::kSoftmax || code == OpCode::kLogSoftmax || code == OpCode::kLogistic;
+}
+
+OpCode CodeFor(FinalActivation activation) {
+  switch (activation) {
+    case FinalActivation::kSoftmax:
+      return OpCode::kSoftmax;
+    case FinalActivation::kLogSoftmax:
+      return OpCode::kLogSoftmax;
+    default:
+      return OpCode::kLogistic;
+  }
+}
+
+// False when no rule exists.
+bool FixedScale(OpCode activation, DType dtype, Affine* out) {
+  const bool log = activation == OpCode::kLogSoftmax;
+  switch (dtype) {
+    case DType::kInt8:
+      *out = log ? Affine{16.0f / 256.0f, 127} : Affine{1.0f / 256.0f, -128};
+      return true;
+    case DType::kUInt8:
+      *out = log ? Affine{16.0f / 256.0f, 255} : Affine{1.0f / 256.0f, 0};
+      return true;
+    case DType::kInt16:
+      *out = {1.0f / 32768.0f, 0};
+      return !log;
+    default:
+      return false;
+  }
+}
+
+class TailWriter {
+ public:
+  TailWriter(const HeadReplacement& head, ModelTables* tables) : head_(head), tables_(*tables) {
+    ops_.push_back(tables->op(head.op));
+    for (int i : head.tail) ops_.push_back(tables->op(i));
+  }
+
+  Status Write(const HeadFormat& format) {
+    old_classes_ = tables_.tensor(ops_[0]->outputs[0])->shape.empty()
+                       ? 0
+                       : tables_.tensor(ops_[0]->outputs[0])->shape.back();
+    FitActivation();
+    if (!IsInteger(format.storage) && OutType(*ops_[0]) != DType::kFloat32) MakeReal();
+    for (OperatorT* op : ops_) TW_RETURN_IF_ERROR(Finish(op));
+    return Status::Ok();
+  }
+
+ private:
+  DType OutType(const OperatorT& op) const { return tables_.TypeOf(op.outputs[0]); }
+  void FitActivation();
+  void AddActivation();
+  void RemoveActivation(size_t k);
+  void MakeReal();
+  void Quantize(OperatorT* op);
+  Status Finish(OperatorT* op);
+  Status SetScale(const OperatorT& op);
+  void SetClasses(std::vector<int32_t>* dims) const;
+  void ReplaceTarget(OperatorT* reshape);
+  void FixSqueeze(OperatorT* squeeze);
+
+  const HeadReplacement& head_;
+  ModelTables& tables_;
+  std::vector<OperatorT*> ops_;  // the layer, then its tail
+  int old_classes_ = 0;
+  bool same_activation_ = true;
+  OpCode meaning_ = OpCode::kCustom;  // the activation passed so far; kCustom: scores
+};
+
+void TailWriter::FitActivation() {
+  const auto found = std::find_if(ops_.begin() + 1, ops_.end(), [&](const OperatorT* op) {
+    return IsActivation(tables_.CodeOf(*op));
+  });
+  const bool wanted = head_.activation != FinalActivation::kNone;
+  if (found == ops_.end()) {
+    same_activation_ = !wanted;
+    if (wanted) AddActivation();
+    return;
+  }
+  same_activation_ = wanted && tables_.CodeOf(**found) == CodeFor(head_.activation);
+  if (same_activation_) return;
+  if (wanted) {
+    MakeActivation(head_.activation, tables_.TypeOf((*found)->inputs[0]), *found, &tables_);
+  } else {
+    RemoveActivation(static_cast<size_t>(found - ops_.begin()));
+  }
+}
+
+// Behind the last operator, whose result becomes a new tensor: the output keeps its index and name.
+void TailWriter::AddActivation() {
+  OperatorT* last = ops_.back();
+  const int output = last->outputs[0];
+  const int scores = tables_.CopyTensor(output);
+  tables_.tensor(scores)->name += "/scores";
+  last->outputs[0] = scores;
+  OperatorT* op = tables_.InsertOpBehind(OpCode::kSoftmax, 1, {scores}, {output}, last);
+  MakeActivation(head_.activation, tables_.TypeOf(scores), op, &tables_);
+  ops_.push_back(op);
+}
+
+// Whatever made its input makes its output; where the two differ in type it becomes a QUANTIZE.
+void TailWriter::RemoveActivation(size_t k) {
+  OperatorT* op = ops_[k];
+  if (tables_.TypeOf(op->inputs[0]) != OutType(*op)) {
+    tables_.SetCode(op, OpCode::kQuantize, 2);
+    op->builtin_options.Reset();
+    return;
+  }
+  ops_[k - 1]->outputs[0] = op->outputs[0];
+  tables_.RemoveOp(op);
+  ops_.erase(ops_.begin() + static_cast<ptrdiff_t>(k));
+}
+
+// The layer has come to compute in real numbers: so does all behind it, to the first QUANTIZE, or
+// to one that is put in front of an output of integers.
+void TailWriter::MakeReal() {
+  for (size_t k = 0; k < ops_.size(); ++k) {
+    OperatorT* op = ops_[k];
+    const OpCode code = tables_.CodeOf(*op);
+    if (code == OpCode::kDequantize) {
+      ops_[k - 1]->outputs[0] = op->outputs[0];
+      tables_.RemoveOp(op);
+      ops_.erase(ops_.begin() + static_cast<ptrdiff_t>(k));
+      return;
+    }
+    if (code == OpCode::kQuantize) {
+      tables_.SetCode(op, OpCode::kQuantize, OutType(*op) == DType::kInt16 ? 2 : 1);
+      return;
+    }
+    if (k > 0) tables_.SetCode(op, code, 1);
+    if (k + 1 == ops_.size()) {
+      Quantize(op);
+      return;
+    }
+    TensorT* out = tables_.tensor(op->outputs[0]);
+    out->type = schema::TensorType::FLOAT32;
+    out->quantization.reset();
+  }
+}
+
+void TailWriter::Quantize(OperatorT* op) {
+  const int output = op->outputs[0];
+  const int real = tables_.CopyTensor(output);
+  tables_.tensor(real)->name += "/real";
+  tables_.tensor(real)->type = schema::TensorType::FLOAT32;
+  tables_.tensor(real)->quantization.reset();
+  op->outputs[0] = real;
+  ops_.push_back(tables_.InsertOpBehind(
+      OpCode::kQuantize, tables_.TypeOf(output) == DType::kInt16 ? 2 : 1, {real}, {output}, op));
+}
+
+Status TailWriter::SetScale(const OperatorT& op) {
+  const int output = op.outputs[0];
+  const DType dtype = tables_.TypeOf(output);
+  TensorT* t = tables_.tensor(output);
+  if (dtype == DType::kFloat32) {
+    t->quantization.reset();  // the range of the old scores
+    return Status::Ok();
+  }
+  const OpCode code = tables_.CodeOf(op);
+  if (meaning_ != OpCode::kCustom && same_activation_ && t->quantization != nullptr) {
+    return Status::Ok();
+  }
+  Affine affine;
+  const bool from_other = IsActivation(code) && tables_.TypeOf(op.inputs[0]) != dtype;
+  const bool narrow = dtype == DType::kInt8 || dtype == DType::kUInt8 || dtype == DType::kInt16;
+  const bool fits = narrow && !from_other &&
+                    (meaning_ == OpCode::kCustom || FixedScale(meaning_, dtype, &affine));
+  if (!fits) {
+    return Unsupported(
+        "%s gives %s in %s, for which there is no scale once the head is changed: "
+        "give float_head, or keep the final activation",
+        OpCodeName(meaning_ == OpCode::kCustom ? code : meaning_), t->name.c_str(),
+        DTypeName(dtype));
+  }
+  if (meaning_ == OpCode::kCustom) {
+    if (!std::isfinite(head_.scores_min) || !std::isfinite(head_.scores_max) ||
+        !(head_.scores_min < head_.scores_max)) {
+      return InvalidArgument(
+          "'%s' holds the scores in %s and needs their range, scores_min to scores_max, which is "
+          "%g to %g",
+          t->name.c_str(), DTypeName(dtype), static_cast<double>(head_.scores_min),
+          static_cast<double>(head_.scores_max));
+    }
+    affine = ScaleOfRange(dtype, head_.scores_min, head_.scores_max);
+  }
+  tables_.SetScale(output, affine);
+  return Status::Ok();
+}
+
+// The last of `dims` counts classes unless it is −1, "whatever remains".
+void TailWriter::SetClasses(std::vector<int32_t>* dims) const {
+  if (!dims->empty() && dims->back() == old_classes_) dims->back() = head_.n_classes;
+}
+
+void TailWriter::ReplaceTarget(OperatorT* reshape) {
+  if (auto* options = reshape->builtin_options.AsReshapeOptions()) SetClasses(&options->new_shape);
+  if (reshape->inputs.size() < 2 || reshape->inputs[1] < 0) return;
+  const Span<const uint8_t> old = tables_.Data(reshape->inputs[1]);
+  if (old.empty()) return;
+  std::vector<int32_t> dims(old.size() / sizeof(int32_t));
+  std::memcpy(dims.data(), old.data(), dims.size() * sizeof(int32_t));
+  SetClasses(&dims);
+  StoredConstant stored;
+  stored.dtype = DType::kInt32;
+  stored.bytes.resize(dims.size() * sizeof(int32_t));
+  std::memcpy(stored.bytes.data(), dims.data(), stored.bytes.size());
+  const int target = tables_.OwnInput(reshape, 1);
+  const std::vector<int32_t> shape = tables_.tensor(target)->shape;
+  tables_.SetConstant(target, shape, stored);
+}
+
+// A SQUEEZE of all dimensions of 1 must not take the class dimension when that becomes 1.
+void TailWriter::FixSqueeze(OperatorT* squeeze) {
+  auto* options = squeeze->builtin_options.AsSqueezeOptions();
+  const std::vector<int32_t>& shape = tables_.tensor(squeeze->inputs[0])->shape;
+  if (options == nullptr || !options->squeeze_dims.empty() || head_.n_classes != 1) return;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) {
+    if (shape[i] == 1) options->squeeze_dims.push_back(static_cast<int32_t>(i));
+  }
+}
+
+Status TailWriter::Finish(OperatorT* op) {
+  const OpCode code = tables_.CodeOf(*op);
+  if (IsActivation(code)) meaning_ = code;
+  if (code == OpCode::kReshape) ReplaceTarget(op);
+  if (code == OpCode::kSqueeze) FixSqueeze(op);
+  TensorT* t = tables_.tensor(op->outputs[0]);
+  SetClasses(&t->shape);
+  SetClasses(&t->shape_signature);
+  return SetScale(*op);
+}
+
+}  // namespace
+
+int DequantizeVersion(DType input) {
+  return input == DType::kUInt8 ? 1 : input == DType::kInt16 ? 3 : 2;
+}
+
+void MakeActivation(FinalActivation activation, DType input, OperatorT* op, ModelTables* tables) {
+  const int version = input == DType::kInt8 ? 2 : input == DType::kInt16 ? 3 : 1;
+  op->builtin_options.Reset();
+  if (activation == FinalActivation::kSoftmax) {
+    schema::SoftmaxOptionsT options;
+    options.beta = 1.0f;
+    op->builtin_options.Set(std::move(options));
+  } else if (activation == FinalActivation::kLogSoftmax) {
+    op->builtin_options.Set(schema::LogSoftmaxOptionsT());
+  }
+  tables->SetCode(op, CodeFor(activation), version);
+}
+
+Status WriteTail(const HeadReplacement& head, const HeadFormat& format, ModelTables* tables) {
+  return TailWriter(head, tables).Write(format);
+}
+
+}  // namespace topwork
