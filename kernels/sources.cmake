@@ -164,6 +164,7 @@ set(KERNELS_SOURCES
 set(KERNELS_ISA_SOURCES
   train/backward_isa.cc
   train/dense_isa.cc
+  train/products_isa.cc
   train/update_isa.cc
   cpu/depthwise_isa.cc
   cpu/binary_isa.cc

@@ -111,6 +111,7 @@ set(TEST_SOURCES
   runtime/train/schedule_test.cc
   runtime/train/tail_network_test.cc
   runtime/train/tail_test.cc
+  runtime/train/solvers_test.cc
   runtime/train/trainer_test.cc
   runtime/api/c99_test.cc
   runtime/api/c99_walk.c
@@ -145,4 +146,5 @@ set(TEST_EMBEDDED_FILES
   tests/data/train/optimizer_steps.npz
   tests/data/train/tail_steps.npz
   tests/data/train/schedules.npz
+  tests/data/train/solvers.npz
 )

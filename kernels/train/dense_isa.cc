@@ -174,8 +174,8 @@ void Backward(const DenseStep& step, const float* delta, int64_t class0, int64_t
 }  // namespace
 
 extern const TrainKernels kTrainKernels;
-const TrainKernels kTrainKernels = {TW_STRING(TW_ISA), Forward, Backward, MaxAbs,
-                                    SumSquares,        Scale,   Sgd,      Adam};
+const TrainKernels kTrainKernels = {
+    TW_STRING(TW_ISA), Forward, Backward, MaxAbs, SumSquares, Scale, Sgd, Adam, AddProducts};
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -43,6 +43,9 @@ struct AdamStep {
   float correction2 = 1.0f;  // 1 / (1 − beta2^t)
 };
 
+// Rows and columns of add_products' tile.
+constexpr int kProductTile = 16;
+
 struct TrainKernels {
   const char* isa;
   // Rows [row0, row1) × classes [class0, class1) of logits [n_rows, n_classes].
@@ -61,6 +64,10 @@ struct TrainKernels {
               float* parameters);
   void (*adam)(const AdamStep& step, int64_t n, const float* gradient, float* m, float* v,
                float* parameters);
+  // out[i · stride + j] += Σ_r a[r, i] · b[r, j] for i, j < kProductTile; a, b: [depth,
+  // kProductTile].
+  void (*add_products)(const double* a, const double* b, int64_t depth, int64_t stride,
+                       double* out);
 };
 
 // The table that belongs to the instruction set of `cpu`.

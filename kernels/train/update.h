@@ -1,5 +1,5 @@
-// The functions of update_isa.cc that dense_isa.cc puts into an instruction set's TrainKernels;
-// train_kernels.h says what they do. Included by *_isa.cc files only.
+// The functions of update_isa.cc and products_isa.cc that dense_isa.cc puts into an instruction
+// set's TrainKernels; train_kernels.h says what they do. Included by *_isa.cc files only.
 #ifndef TOPWORK_KERNELS_TRAIN_UPDATE_H_
 #define TOPWORK_KERNELS_TRAIN_UPDATE_H_
 
@@ -18,6 +18,7 @@ void Scale(float factor, int64_t n, float* x);
 void Sgd(const SgdStep& step, int64_t n, const float* gradient, float* velocity, float* parameters);
 void Adam(const AdamStep& step, int64_t n, const float* gradient, float* m, float* v,
           float* parameters);
+void AddProducts(const double* a, const double* b, int64_t depth, int64_t stride, double* out);
 
 }  // namespace TW_ISA
 }  // namespace topwork

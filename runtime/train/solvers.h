@@ -29,8 +29,11 @@ class Lbfgs {
  public:
   Lbfgs(const LbfgsOptions& options, std::vector<float> start);
 
-  // One iteration: a direction, a line search, the new point. NUMERIC, with x() as it was, when the
-  // objective is not finite at x(); an objective that fails ends the iteration with its status.
+  // One iteration: a direction, a line search, the new point; nothing once converged. NUMERIC, with
+  // x() as it was, when the objective is not finite at x(). A point of the line search that is not
+  // finite, or where the objective says NUMERIC, only shortens the step; any other failure ends the
+  // iteration with the objective's status and x() as it was. When float32 has no better point,
+  // the search has converged, too.
   Status Iterate(const Objective& objective);
   const std::vector<float>& x() const { return x_; }
   double value() const { return value_; }                // at x(), after the first iteration
@@ -38,6 +41,7 @@ class Lbfgs {
   int iterations() const { return iterations_; }
   int evaluations() const { return evaluations_; }
   bool converged() const { return converged_; }
+  size_t bytes() const;  // of the state; an iteration needs two points more
 
   // All that the next iteration depends on, x() and the gradient included, as plain numbers for a
   // checkpoint. SetState: INVALID_ARGUMENT when they do not fit the number of parameters.
@@ -45,8 +49,18 @@ class Lbfgs {
   Status SetState(Span<const double> state);
 
  private:
+  struct Pair {
+    std::vector<float> step, change;  // of x and of the gradient
+    double curvature = 0.0;           // their dot product
+  };
+  Status Start(const Objective& objective);
+  void FindDirection(std::vector<double>* direction) const;
+  void Remember(Span<const float> x, Span<const float> gradient);
+
   LbfgsOptions options_;
   std::vector<float> x_;
+  std::vector<float> gradient_;  // empty before the first iteration
+  std::vector<Pair> pairs_;      // the oldest first
   double value_ = 0.0;
   double max_gradient_ = 0.0;
   int iterations_ = 0;

@@ -12,10 +12,14 @@ set(TRAIN_SOURCES
   feature_file.cc
   head.cc
   head_trainer.cc
+  imprint.cc
+  lbfgs.cc
+  line_search.cc
   loss.cc
   metrics.cc
   optimizer.cc
   options.cc
+  ridge.cc
   schedule.cc
   split.cc
   tail.cc

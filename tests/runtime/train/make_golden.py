@@ -1,4 +1,5 @@
-"""Writes tests/data/train/{optimizer_steps,gradients,schedules}.npz with PyTorch in float64.
+"""Writes tests/data/train/{optimizer_steps,gradients,schedules,solvers}.npz: what PyTorch and
+scikit-learn say, in float64.
 
   python make_golden.py [FOLDER]
 
@@ -11,7 +12,10 @@ gradients        loss and gradient of a dense layer: <i>_settings [loss, label_s
                  huber_delta], <i>_x, <i>_w, <i>_b, <i>_labels or <i>_values, <i>_class_weights
                  (perhaps empty), <i>_loss, <i>_gw, <i>_gb for i < count.
 schedules        <name> [60] factors of the steps of a run of 50, those of schedule_test.cc.
-Needs numpy and torch.
+solvers          logistic_l2 and logistic_losses (mean cross-entropy + ½ l2 |w|²) of scikit-learn's
+                 LogisticRegression on models/zoo/data/digits_8x8/train, pixels as they are; <name>_x,
+                 <name>_t, <name>_s (perhaps empty), <name>_l2, <name>_w and <name>_b of Ridge.
+Needs numpy, torch and scikit-learn.
 """
 
 import pathlib
@@ -19,6 +23,7 @@ import sys
 
 import numpy as np
 import torch
+from sklearn import linear_model
 from torch.nn import functional
 from torch.optim import lr_scheduler
 
@@ -190,12 +195,53 @@ def schedules():
     }
 
 
+def logistic(l2, x, y):
+    """The least mean cross-entropy + ½ l2 |w|² over weights; the bias is free."""
+    model = linear_model.LogisticRegression(
+        C=1 / (l2 * len(x)), solver="newton-cg", tol=1e-10, max_iter=10000
+    )
+    model.fit(x, y)
+    log_p = model.predict_log_proba(x)
+    return -log_p[np.arange(len(y)), y].mean() + 0.5 * l2 * (model.coef_**2).sum()
+
+
+def solvers():
+    digits = pathlib.Path(__file__).parents[3] / "models" / "zoo" / "data" / "digits_8x8" / "train"
+    x = np.load(digits / "x.npy").reshape(-1, 64).astype(np.float64)
+    y = np.load(digits / "y.npy").astype(int)
+    l2 = np.array([1e-1, 1e-2, 1e-3])
+    arrays = {"logistic_l2": l2, "logistic_losses": np.array([logistic(v, x, y) for v in l2])}
+    rng = np.random.default_rng(5)
+    # Tall, wide, square, weighted; none of the sizes a multiple of a tile.
+    for name, n, dim, outputs, penalty, weighted in (
+        ("tall", 150, 21, 3, 0.5, False),
+        ("tall_free", 90, 17, 2, 0.0, False),
+        ("wide", 23, 75, 4, 0.1, False),
+        ("square", 33, 33, 1, 2.0, False),
+        ("tall_weighted", 130, 19, 2, 0.3, True),
+        ("wide_weighted", 18, 37, 3, 0.3, True),
+    ):
+        x = (rng.normal(size=(n, dim)) * rng.uniform(0.3, 3, dim) + 2).astype(np.float32)
+        t = (x @ rng.normal(size=(dim, outputs)) + rng.normal(size=(n, outputs)) - 5).astype(np.float32)
+        s = rng.uniform(0, 3, n).astype(np.float32) if weighted else np.zeros(0, np.float32)
+        model = linear_model.Ridge(alpha=penalty, solver="cholesky")
+        if penalty == 0.0:
+            model = linear_model.LinearRegression()
+        model.fit(x.astype(np.float64), t.astype(np.float64), sample_weight=s if weighted else None)
+        arrays.update({f"{name}_x": x, f"{name}_t": t, f"{name}_s": s})
+        arrays[f"{name}_l2"] = np.array([penalty])
+        arrays[f"{name}_w"] = np.ascontiguousarray(model.coef_.reshape(outputs, dim))
+        arrays[f"{name}_b"] = model.intercept_
+    return arrays
+
+
 def main():
     default = pathlib.Path(__file__).parents[2] / "data" / "train"
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
     np.savez(folder / "optimizer_steps.npz", **optimizer_steps())
     np.savez(folder / "gradients.npz", **gradients())
     np.savez(folder / "schedules.npz", **schedules())
+    np.savez(folder / "solvers.npz", **solvers())
 
 
 if __name__ == "__main__":
