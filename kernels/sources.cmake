@@ -95,6 +95,7 @@ set(KERNELS_SOURCES
   ops/one_hot.cc
   ops/pack.cc
   ops/pad.cc
+  ops/padded_image.cc
   ops/padding.cc
   ops/padv2.cc
   ops/pool.cc

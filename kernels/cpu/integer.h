@@ -15,13 +15,14 @@
 
 namespace topwork {
 
-// W as it lies in memory, n rows of k values: 8-bit, or 4-bit (two a byte, the low half first). A
-// byte counts as the signed value of (byte ^ flip): uint8 weights come with flip 0x80.
+// W as it lies in memory, n rows of `runs` stretches of run_k values, one after the other: 8-bit,
+// or 4-bit (two a byte, the low half first). A byte counts as the signed value of (byte ^ flip):
+// uint8 weights come with flip 0x80.
 struct IntegerWeights {
   const uint8_t* data = nullptr;
   int64_t first = 0;  // index of the first value
-  int64_t n = 0, k = 0;
-  int64_t stride_n = 0;
+  int64_t n = 0;
+  int64_t runs = 1, run_k = 0;
   bool four_bits = false;
   uint8_t flip = 0;
   int32_t zero_point = 0;  // of the signed values; "halves" subtracts it
@@ -41,11 +42,18 @@ constexpr int64_t kColumnPad = 16;
 // Rows [0, m) and panels [panel_begin, panel_end) of a product. The arrays over columns begin at
 // column 0 and are padded to a multiple of kColumnPad.
 struct IntegerTask {
-  const void* a = nullptr;  // bytes: uint8 or int8; halves: int16
-  int64_t lda = 0;          // in elements
-  uint8_t flip = 0;         // bytes: XORed to every value of A
+  // Row r of A consists of `runs` stretches of run_k values (uint8 or int8 for "bytes", int16 for
+  // "halves"): stretch i begins row_offsets[r] + run_offsets[i] bytes behind `a`. Without
+  // row_offsets rows lie lda bytes apart; run_offsets may be null where there is one run.
+  const uint8_t* a = nullptr;
+  int64_t lda = 0;
+  const int64_t* row_offsets = nullptr;
+  const int64_t* run_offsets = nullptr;
+  int64_t runs = 1, run_k = 0;
+  bool over_read = false;  // three more bytes may be read behind every stretch
+  uint8_t flip = 0;        // bytes: XORed to every value of A
   const void* packed = nullptr;
-  int64_t m = 0, n = 0, k = 0;
+  int64_t m = 0, n = 0;
   int64_t panel_begin = 0, panel_end = 0;
   IntegerEnding ending = IntegerEnding::kBytes;
   void* c = nullptr;
@@ -69,7 +77,6 @@ struct IntegerTask {
   // kWide
   FinishWide finish = nullptr;
   const void* finish_data = nullptr;
-  int64_t first_row = 0, first_column = 0;  // of this task in the whole, for `finish`
 };
 
 struct IntegerGemm {
@@ -78,30 +85,30 @@ struct IntegerGemm {
   int rows;         // of a register tile
   int max_columns;  // of the widest panel
   int64_t (*n_panels)(int64_t n);
-  size_t (*packed_bytes)(int64_t n, int64_t k);
+  size_t (*packed_bytes)(int64_t n, int64_t runs, int64_t run_k);
   void (*pack)(const IntegerWeights& weights, int64_t panel_begin, int64_t panel_end, void* packed);
   // The sums of W's rows (of the signed values as packed), n_panels-padded, inside `packed`.
-  const int32_t* (*sums)(const void* packed, int64_t n, int64_t k);
+  const int32_t* (*sums)(const void* packed, int64_t n, int64_t runs, int64_t run_k);
   void (*run)(const IntegerTask& task);
-  // out[r] = sum of the k values of row r of A (bytes after the flip, in the processor's sign).
+  // out[r] = sum of the values of row r of A (bytes after the flip, in the processor's sign).
   void (*row_sums)(const IntegerTask& task, int32_t* out);
 };
 
-// One row of output (DepthwiseShape without its lo and hi): sums over the taps inside the image of
-// (in − in_zero) * filter.
+// One row of output: sums over the taps of in * filter. The image has its padding around it (zero
+// points), so that every tap lies inside: DepthwiseShape's in_h, in_w and in_c are those of the
+// padded image, its pads are 0 and its clamp is not read.
 struct IntegerDepthwiseRow {
   const void* image = nullptr;      // uint8, int8 or int16
   const int16_t* filter = nullptr;  // [taps, channels], without zero point
   int64_t out_y = 0;
-  int32_t in_zero = 0;
   int element = 0;  // 0 int8, 1 uint8, 2 int16
   IntegerEnding ending = IntegerEnding::kBytes;
   void* out = nullptr;
-  // kBytes, as in IntegerTask (arrays over the channels, not padded); `folded_bias` is
-  // bias − in_zero * sum of the filter, for pixels that see no border.
-  const float* scale = nullptr;
+  // Added to the sums: minus the zero point times the sum of the filter (and plus the bias, for
+  // kBytes). Arrays over the channels are not padded.
   const int32_t* bias = nullptr;
-  const int32_t* folded_bias = nullptr;
+  // kBytes, as in IntegerTask
+  const float* scale = nullptr;
   int32_t zero_point = 0;
   float lo = 0.0f, hi = 0.0f;
   // kFloat

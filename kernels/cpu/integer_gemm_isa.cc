@@ -54,19 +54,20 @@ Panel PanelAt(int64_t n, int64_t index) {
   return panel;
 }
 
+// Words of a run, and of all runs.
 template <class Kind>
-int64_t Words(int64_t k) {
-  return (k + Kind::kGroup - 1) / Kind::kGroup;
+int64_t RunWords(int64_t run_k) {
+  return (run_k + Kind::kGroup - 1) / Kind::kGroup;
 }
 
 template <class Kind>
-size_t PackedBytes(int64_t n, int64_t k) {
-  return static_cast<size_t>(Vectors(n) * kLanes * (Words<Kind>(k) + 1)) * 4;
+size_t PackedBytes(int64_t n, int64_t runs, int64_t run_k) {
+  return static_cast<size_t>(Vectors(n) * kLanes * (runs * RunWords<Kind>(run_k) + 1)) * 4;
 }
 
 template <class Kind>
-const int32_t* Sums(const void* packed, int64_t n, int64_t k) {
-  return static_cast<const int32_t*>(packed) + Vectors(n) * kLanes * Words<Kind>(k);
+const int32_t* Sums(const void* packed, int64_t n, int64_t runs, int64_t run_k) {
+  return static_cast<const int32_t*>(packed) + Vectors(n) * kLanes * runs * RunWords<Kind>(run_k);
 }
 
 int32_t WeightAt(const IntegerWeights& w, int64_t index) {
@@ -75,70 +76,93 @@ int32_t WeightAt(const IntegerWeights& w, int64_t index) {
   return nibble >= 8 ? nibble - 16 : nibble;
 }
 
+// Row n of W (zeros beyond the last) into every `width`-th word from `out`; returns its sum.
+template <class Kind>
+int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t width, uint8_t* out) {
+  const int64_t run_words = RunWords<Kind>(w.run_k);
+  const int32_t zero_point = Kind::kSize == 2 ? w.zero_point : 0;
+  int64_t index = w.first + n * w.runs * w.run_k;
+  int32_t sum = 0;
+  for (int64_t r = 0; r < w.runs; ++r, index += w.run_k) {
+    for (int64_t k = 0; k < run_words * Kind::kGroup; ++k) {
+      const int32_t value = n < w.n && k < w.run_k ? WeightAt(w, index + k) - zero_point : 0;
+      sum += value;
+      const int16_t half = static_cast<int16_t>(value);
+      __builtin_memcpy(out + k % Kind::kGroup * Kind::kSize, &half, Kind::kSize);  // low byte first
+      if (k % Kind::kGroup == Kind::kGroup - 1) out += width * 4;
+    }
+  }
+  return sum;
+}
+
 template <class Kind>
 void Pack(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void* packed) {
-  const int64_t words = Words<Kind>(w.k);
+  const int64_t words = w.runs * RunWords<Kind>(w.run_k);
   uint8_t* base = static_cast<uint8_t*>(packed);
   int32_t* sums = static_cast<int32_t*>(packed) + Vectors(w.n) * kLanes * words;
-  const int32_t zero_point = Kind::kSize == 2 ? w.zero_point : 0;
   for (int64_t p = panel_begin; p < panel_end; ++p) {
     const Panel panel = PanelAt(w.n, p);
     const int64_t width = panel.n_vectors * kLanes, n0 = panel.vector * kLanes;
     for (int64_t j = 0; j < width; ++j) {
-      uint8_t* out = base + (n0 * words + j) * 4;
-      const int64_t row = w.first + (n0 + j) * w.stride_n;
-      const bool inside = n0 + j < w.n;
-      int32_t sum = 0;
-      for (int64_t k = 0; k < words * Kind::kGroup; ++k) {
-        const bool real = inside && k < w.k;
-        const int32_t value = real ? WeightAt(w, row + k) - zero_point : 0;
-        sum += value;
-        uint8_t* to = out + k / Kind::kGroup * width * 4 + k % Kind::kGroup * Kind::kSize;
-        const int16_t half = static_cast<int16_t>(value);
-        __builtin_memcpy(to, &half, Kind::kSize);  // little endian: the low byte of a byte
-      }
-      sums[n0 + j] = sum;
+      sums[n0 + j] = PackRow<Kind>(w, n0 + j, width, base + (n0 * words + j) * 4);
     }
   }
 }
 
-// products[kM][kN * kLanes] = A * W over `words` words and, if tail > 0, that many bytes more.
+// What a tile reads of every row of A: `runs` stretches of `words` words and `tail` bytes.
+struct Stretches {
+  const int64_t* offsets = nullptr;
+  int64_t runs = 1;
+  int64_t words = 0;
+  int tail = 0;
+  int32_t flip = 0;
+};
+
+// acc += A * W over one word of every row.
 template <class Kind, int kM, int kN>
-void Tile(const uint8_t* a, int64_t lda_bytes, const int32_t* w, int64_t words, int tail,
-          int32_t flip_word, int32_t* products) {
-  const uint8_t* rows[kM];
-  IVec acc[kM][kN];
-  const IVec flip = Broadcast(flip_word);
+TW_INLINE void AddWord(IVec (&acc)[kM][kN], const int32_t (&words)[kM], const int32_t* w,
+                       IVec flip) {
+  IVec wv[kN];
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) wv[j] = LoadInts(w + j * kLanes);
 #pragma GCC unroll 8
   for (int m = 0; m < kM; ++m) {
-    rows[m] = a + m * lda_bytes;
+    const IVec av = Broadcast(words[m]);
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) acc[m][j] = Kind::Dot(acc[m][j], av, wv[j], flip);
+  }
+}
+
+// products[kM][kN * kLanes] = A * W for the rows that begin at a[m].
+template <class Kind, int kM, int kN>
+void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t* products) {
+  IVec acc[kM][kN];
+  const IVec flip = Broadcast(s.flip);
+#pragma GCC unroll 8
+  for (int m = 0; m < kM; ++m) {
 #pragma GCC unroll 4
     for (int j = 0; j < kN; ++j) acc[m][j] = IVec{};
   }
-  for (int64_t i = 0; i < words; ++i, w += kN * kLanes) {
-    IVec wv[kN];
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) wv[j] = LoadInts(w + j * kLanes);
+  for (int64_t run = 0; run < s.runs; ++run) {
+    const int64_t offset = s.offsets != nullptr ? s.offsets[run] : 0;
+    const uint8_t* rows[kM];
 #pragma GCC unroll 8
-    for (int m = 0; m < kM; ++m) {
-      int32_t word;
-      __builtin_memcpy(&word, rows[m] + i * 4, 4);
-      const IVec av = Broadcast(word);
-#pragma GCC unroll 4
-      for (int j = 0; j < kN; ++j) acc[m][j] = Kind::Dot(acc[m][j], av, wv[j], flip);
+    for (int m = 0; m < kM; ++m) rows[m] = a[m] + offset;
+    int32_t words[kM];
+    for (int64_t i = 0; i < s.words; ++i, w += kN * kLanes) {
+#pragma GCC unroll 8
+      for (int m = 0; m < kM; ++m) __builtin_memcpy(&words[m], rows[m] + i * 4, 4);
+      AddWord<Kind, kM, kN>(acc, words, w, flip);
     }
-  }
-  if (tail > 0) {
-    for (int m = 0; m < kM; ++m) {
-      int32_t word = 0;
-      for (int b = 0; b < tail; ++b) {
-        reinterpret_cast<uint8_t*>(&word)[b] = rows[m][words * 4 + b];
+    if (s.tail > 0) {
+      for (int m = 0; m < kM; ++m) {
+        words[m] = 0;
+        for (int b = 0; b < s.tail; ++b) {
+          reinterpret_cast<uint8_t*>(&words[m])[b] = rows[m][s.words * 4 + b];
+        }
       }
-      const IVec av = Broadcast(word);
-#pragma GCC unroll 4
-      for (int j = 0; j < kN; ++j) {
-        acc[m][j] = Kind::Dot(acc[m][j], av, LoadInts(w + j * kLanes), flip);
-      }
+      AddWord<Kind, kM, kN>(acc, words, w, flip);
+      w += kN * kLanes;
     }
   }
 #pragma GCC unroll 8
@@ -148,8 +172,7 @@ void Tile(const uint8_t* a, int64_t lda_bytes, const int32_t* w, int64_t words, 
   }
 }
 
-using TileFunction = void (*)(const uint8_t*, int64_t, const int32_t*, int64_t, int, int32_t,
-                              int32_t*);
+using TileFunction = void (*)(const uint8_t* const*, const Stretches&, const int32_t*, int32_t*);
 
 // The tile of [vectors - 1][rows - 1].
 template <class Kind>
@@ -210,23 +233,49 @@ void EndFloat(const IntegerTask& t, const int32_t* products, const int32_t* sums
   }
 }
 
-// 64-bit sums: the depth in pieces whose sums fit 32 bits.
-template <class Kind>
-void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* a, int64_t lda_bytes,
-             const int32_t* w, int64_t row, int rows, int64_t n0, int n_vectors) {
+// Adds the product of a piece of the depth, short enough for 32 bits, to 64-bit sums.
+void AddPiece(TileFunction tile, const uint8_t* const* a, const Stretches& piece, const int32_t* w,
+              int64_t n, int64_t* sums) {
   alignas(kVectorBytes) int32_t products[kRows * kTileColumns];
+  tile(a, piece, w, products);
+  for (int64_t i = 0; i < n; ++i) sums[i] += products[i];
+}
+
+// Products of 16-bit values: as many whole runs at a time as fit 32 bits, or pieces of a run.
+void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, Stretches s,
+             const int32_t* w, int64_t row, int rows, int64_t n0, int n_vectors) {
   int64_t sums[kRows * kTileColumns] = {};
-  const int64_t words = t.k / Kind::kGroup;
-  const int tail = static_cast<int>(t.k % Kind::kGroup) * Kind::kSize;
-  const int64_t width = n_vectors * kLanes;
-  for (int64_t first = 0; first == 0 || first < words; first += kWideWords) {
-    const int64_t here = words - first < kWideWords ? words - first : kWideWords;
-    const bool last = first + here == words;
-    tile(a + first * 4, lda_bytes, w + first * width, here, last ? tail : 0, 0, products);
-    for (int64_t i = 0; i < rows * width; ++i) sums[i] += products[i];
+  const int64_t width = n_vectors * kLanes, n = rows * width;
+  const int64_t run_words = s.words + (s.tail > 0 ? 1 : 0);
+  const int64_t at_once = run_words > kWideWords ? 0 : kWideWords / (run_words > 0 ? run_words : 1);
+  const int64_t no_offset = 0;
+  const int64_t* offsets = s.offsets != nullptr ? s.offsets : &no_offset;
+  for (int64_t run = 0; run < s.runs;) {
+    Stretches piece = s;
+    piece.offsets = offsets + run;
+    if (at_once > 0) {
+      piece.runs = s.runs - run < at_once ? s.runs - run : at_once;
+      AddPiece(tile, a, piece, w + run * run_words * width, n, sums);
+      run += piece.runs;
+      continue;
+    }
+    for (int64_t word = 0; word < run_words; word += kWideWords) {
+      const int64_t offset = offsets[run] + word * 4;
+      const bool last = word + kWideWords >= run_words;
+      piece.offsets = &offset;
+      piece.runs = 1;
+      piece.words = last ? s.words - word : kWideWords;
+      piece.tail = last ? s.tail : 0;
+      AddPiece(tile, a, piece, w + (run * run_words + word) * width, n, sums);
+    }
+    ++run;
   }
   const int columns = static_cast<int>(t.n - n0 < width ? t.n - n0 : width);
   t.finish(t, sums, width, row, rows, n0, columns);
+}
+
+TW_INLINE const uint8_t* RowOf(const IntegerTask& t, int64_t row) {
+  return t.a + (t.row_offsets != nullptr ? t.row_offsets[row] : row * t.lda);
 }
 
 template <class Kind>
@@ -235,24 +284,28 @@ void Run(const IntegerTask& t) {
   alignas(kVectorBytes) int32_t products[kRows * kTileColumns];
   const int64_t n_tiles = (t.m + kRows - 1) / kRows;
   const int64_t each = t.m / n_tiles, taller = t.m % n_tiles;
-  const int64_t words = t.k / Kind::kGroup;
-  const int tail = static_cast<int>(t.k % Kind::kGroup) * Kind::kSize;
-  const int64_t lda_bytes = t.lda * Kind::kSize;
-  const int32_t* sums = Sums<Kind>(t.packed, t.n, t.k);
-  const int32_t flip = static_cast<int32_t>(t.flip * 0x01010101u);
+  const int64_t run_words = RunWords<Kind>(t.run_k);
+  Stretches s;
+  s.offsets = t.run_offsets;
+  s.runs = t.runs;
+  s.words = t.over_read ? run_words : t.run_k / Kind::kGroup;
+  s.tail = t.over_read ? 0 : static_cast<int>(t.run_k % Kind::kGroup) * Kind::kSize;
+  s.flip = static_cast<int32_t>(t.flip * 0x01010101u);
+  const int32_t* sums = Sums<Kind>(t.packed, t.n, t.runs, t.run_k);
   for (int64_t p = t.panel_begin; p < t.panel_end; ++p) {
     const Panel panel = PanelAt(t.n, p);
     const int64_t n0 = panel.vector * kLanes;
-    const int32_t* w = static_cast<const int32_t*>(t.packed) + n0 * Words<Kind>(t.k);
+    const int32_t* w = static_cast<const int32_t*>(t.packed) + n0 * t.runs * run_words;
     int64_t row = 0;
     for (int64_t i = 0; i < n_tiles; ++i) {
       const int rows = static_cast<int>(each + (i < taller ? 1 : 0));
       const TileFunction tile = Tiles<Kind>::kTable[panel.n_vectors - 1][rows - 1];
-      const uint8_t* a = static_cast<const uint8_t*>(t.a) + row * lda_bytes;
+      const uint8_t* a[kRows];
+      for (int m = 0; m < rows; ++m) a[m] = RowOf(t, row + m);
       if (t.ending == IntegerEnding::kWide) {
-        RunWide<Kind>(t, tile, a, lda_bytes, w, row, rows, n0, panel.n_vectors);
+        RunWide(t, tile, a, s, w, row, rows, n0, panel.n_vectors);
       } else {
-        tile(a, lda_bytes, w, words, tail, flip, products);
+        tile(a, s, w, products);
         if (t.ending == IntegerEnding::kBytes) {
           EndBytes(t, products, row, rows, n0, panel.n_vectors);
         } else {
@@ -265,20 +318,30 @@ void Run(const IntegerTask& t) {
 }
 
 #if defined(TW_HAVE_DOT_BYTES)
-void RowSums(const IntegerTask& t, int32_t* out) {
-  const IVec flip = Broadcast(static_cast<int32_t>(t.flip * 0x01010101u));
+// The sum of n bytes in the processor's sign after the flip.
+int32_t SumBytes(const uint8_t* a, int64_t n, uint8_t flip_byte) {
+  const IVec flip = Broadcast(static_cast<int32_t>(flip_byte * 0x01010101u));
   const IVec ones = Broadcast(0x01010101);
+  IVec acc = IVec{};
+  int64_t k = 0;
+  for (; k + kVectorBytes <= n; k += kVectorBytes) {
+    acc = DotBytes(acc, LoadInts(a + k) ^ flip, ones);
+  }
+  int32_t sum = 0;
+  for (int i = 0; i < kLanes; ++i) sum += acc[i];
+  for (; k < n; ++k) {
+    const uint8_t byte = a[k] ^ flip_byte;
+    sum += kFlipInt8 != 0 ? byte : static_cast<int8_t>(byte);
+  }
+  return sum;
+}
+
+void RowSums(const IntegerTask& t, int32_t* out) {
   for (int64_t r = 0; r < t.m; ++r) {
-    const uint8_t* a = static_cast<const uint8_t*>(t.a) + r * t.lda;
-    IVec acc = IVec{};
-    int64_t k = 0;
-    for (; k + kVectorBytes <= t.k; k += kVectorBytes)
-      acc = DotBytes(acc, LoadInts(a + k) ^ flip, ones);
     int32_t sum = 0;
-    for (int i = 0; i < kLanes; ++i) sum += acc[i];
-    for (; k < t.k; ++k) {
-      const uint8_t byte = a[k] ^ t.flip;
-      sum += kFlipInt8 != 0 ? byte : static_cast<int8_t>(byte);
+    for (int64_t run = 0; run < t.runs; ++run) {
+      const int64_t offset = t.run_offsets != nullptr ? t.run_offsets[run] : 0;
+      sum += SumBytes(RowOf(t, r) + offset, t.run_k, t.flip);
     }
     out[r] = sum;
   }

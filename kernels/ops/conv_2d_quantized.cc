@@ -1,15 +1,13 @@
 // CONV_2D on quantized tensors: an integer product over output pixels (integer_product.h).
 //
-// A 1x1 convolution of stride 1 reads its rows in place, any other gathers a block of rows a
-// thread. Taps outside the image are the input's zero point, which is real zero. Dynamic range:
-// each image is quantized to 8 bits with one scale, asymmetric where the weights' scales differ by
-// channel (or with groups), symmetric otherwise, as TFLite does.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
+// Rows of A are read where they lie in the image, which is copied once where it needs padding (the
+// input's zero point, which is real zero) or wider values. The taps of a pixel are one run of
+// values a filter row, or one a tap where they are dilated or grouped. Dynamic range: each image is
+// quantized to 8 bits with one scale, asymmetric where the weights' scales differ by channel (or
+// with groups), symmetric otherwise, as TFLite does.
 #include "kernels/ops/conv_2d.h"
 #include "kernels/ops/dynamic_range.h"
+#include "kernels/ops/padded_image.h"
 #include "kernels/ops/weighted.h"
 
 namespace topwork {
@@ -17,15 +15,17 @@ namespace {
 
 struct QuantizedConvState : OpState, ConvShape {
   IntegerProduct product;
+  PaddedImage image;
+  std::vector<int64_t> run_offsets;
   bool symmetric = false;      // kHybrid
   size_t image_offset = 0;     // kHybrid; scratch: one quantized image
   size_t partials_offset = 0;  // kHybrid
 };
 
 constexpr const char* kVariants[3][4] = {
-    {"int8 gemm 1x1", "int8 gemm 1x1 grouped", "int8 im2col", "int8 im2col grouped"},
-    {"hybrid gemm 1x1", "hybrid gemm 1x1 grouped", "hybrid im2col", "hybrid im2col grouped"},
-    {"int16 gemm 1x1", "int16 gemm 1x1 grouped", "int16 im2col", "int16 im2col grouped"}};
+    {"int8 gemm 1x1", "int8 gemm 1x1 grouped", "int8 gemm", "int8 gemm grouped"},
+    {"hybrid gemm 1x1", "hybrid gemm 1x1 grouped", "hybrid gemm", "hybrid gemm grouped"},
+    {"int16 gemm 1x1", "int16 gemm 1x1 grouped", "int16 gemm", "int16 gemm grouped"}};
 
 bool SameScales(const TensorView& weights) {
   for (float scale : weights.quantization->scales) {
@@ -34,66 +34,33 @@ bool SameScales(const TensorView& weights) {
   return true;
 }
 
-// The taps of output pixel (y, x) of an image whose pixels are s.in_c values of `size` bytes.
-void GatherTaps(const ConvShape& s, size_t size, const uint8_t* image, int fill, int64_t y,
-                int64_t x, uint8_t* out) {
-  const WindowAxis& h = s.window.h;
-  const WindowAxis& w = s.window.w;
-  const size_t tap = static_cast<size_t>(s.group_in) * size;
-  const int64_t pixel = s.in_c * static_cast<int64_t>(size);
-  const size_t row = static_cast<size_t>(w.filter) * tap;
-  const int64_t y0 = y * h.stride - h.pad, x0 = x * w.stride - w.pad;
-  const TapRange tx = ClipTaps(w, x0);
-  const size_t before = static_cast<size_t>(tx.begin) * tap;
-  const size_t inside = static_cast<size_t>(tx.end - tx.begin) * tap;
-  const bool contiguous = w.dilation == 1 && s.group_in == s.in_c;
-  for (int64_t ky = 0; ky < h.filter; ++ky, out += row) {
-    const int64_t iy = y0 + ky * h.dilation;
-    if (iy < 0 || iy >= h.in || inside == 0) {
-      std::memset(out, fill, row);
-      continue;
-    }
-    std::memset(out, fill, before);
-    const uint8_t* in = image + (iy * w.in + x0) * pixel;
-    if (contiguous) {
-      std::memcpy(out + before, in + tx.begin * pixel, inside);
-    } else {
-      for (int64_t kx = tx.begin; kx < tx.end; ++kx) {
-        std::memcpy(out + static_cast<size_t>(kx) * tap, in + kx * w.dilation * pixel, tap);
-      }
-    }
-    std::memset(out + before + inside, fill, row - before - inside);
-  }
-}
-
-void GatherRows(const ConvShape& s, const IntegerProduct& product, const uint8_t* input, int fill,
-                int64_t group, int64_t first, int64_t n, uint8_t* out) {
-  const size_t size = product.arithmetic == Arithmetic::kInt16 ? 2 : 1;
+// Where the windows of output pixels [first, first + n) begin.
+void PlaceWindows(const QuantizedConvState& s, int64_t first, int64_t n, int64_t* out) {
   const int64_t out_h = s.window.h.out, out_w = s.window.w.out;
-  const int64_t image = s.window.h.in * s.window.w.in * s.in_c * static_cast<int64_t>(size);
-  const size_t row = static_cast<size_t>(product.k) * size;
-  input += static_cast<size_t>(group * s.group_in) * size;
+  const int64_t step_x = s.window.w.stride * s.in_c * static_cast<int64_t>(s.image.size);
+  const int64_t step_y = s.window.h.stride * s.image.row_bytes();
   int64_t x = first % out_w, y = first / out_w % out_h, b = first / out_w / out_h;
-  for (int64_t i = 0; i < n; ++i, out += row) {
-    GatherTaps(s, size, input + b * image, fill, y, x, out);
-    if (++x == out_w) {
-      x = 0;
-      if (++y == out_h) {
-        y = 0;
-        ++b;
-      }
-    }
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = b * s.image.image_bytes() + y * step_y + x * step_x;
+    if (++x < out_w) continue;
+    x = 0;
+    if (++y < out_h) continue;
+    y = 0;
+    ++b;
   }
 }
 
-void RunImages(const RunContext& context, const QuantizedConvState& s, const void* input, int fill,
-               ProductRun* run) {
-  run->a = input;
-  run->lda = s.in_c;
-  RunIntegerProduct(
-      context, s.product, *run, [&](int64_t group, int64_t first, int64_t n, uint8_t* out) {
-        GatherRows(s, s.product, static_cast<const uint8_t*>(input), fill, group, first, n, out);
-      });
+void RunImages(const RunContext& context, const QuantizedConvState& s, const void* input,
+               int32_t zero_point, ProductRun* run) {
+  const int64_t size = static_cast<int64_t>(s.image.size);
+  run->a = FillImage(context, s.image, input, s.product.in_unsigned, zero_point);
+  run->group_bytes = s.group_in * size;
+  run->run_offsets = s.run_offsets.data();
+  run->offset_rows = !s.window.IsPointwise();
+  run->lda = s.in_c * size;
+  RunIntegerProduct(context, s.product, *run, [&](int64_t first, int64_t n, int64_t* out) {
+    PlaceWindows(s, first, n, out);
+  });
 }
 
 void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
@@ -113,6 +80,23 @@ void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
   }
 }
 
+// Runs of A: whole filter rows where their values are neighbours, single taps otherwise.
+void PlanRuns(const ConvShape& shape, int64_t batch, size_t in_size, QuantizedConvState* s) {
+  const WindowAxis& h = shape.window.h;
+  const WindowAxis& w = shape.window.w;
+  IntegerProduct& p = s->product;
+  s->image = MakeImage(shape.window, batch, shape.in_c, in_size, ValueSize(p));
+  const bool whole_rows = p.groups == 1 && (w.dilation == 1 || w.filter == 1);
+  p.run_k = whole_rows ? w.filter * shape.group_in : shape.group_in;
+  const int64_t pixel = shape.in_c * static_cast<int64_t>(s->image.size);
+  for (int64_t y = 0; y < h.filter; ++y) {
+    for (int64_t x = 0; x < (whole_rows ? 1 : w.filter); ++x) {
+      s->run_offsets.push_back(y * h.dilation * s->image.row_bytes() + x * w.dilation * pixel);
+    }
+  }
+  p.runs = static_cast<int64_t>(s->run_offsets.size());
+}
+
 }  // namespace
 
 Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape,
@@ -125,10 +109,14 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape,
   p.arithmetic = arithmetic;
   p.m = hybrid ? pixels : pixels * shape.batch;
   p.n = shape.group_out;
-  p.k = shape.window.h.filter * shape.window.w.filter * shape.group_in;
   p.groups = shape.groups();
-  p.made = !shape.window.IsPointwise();
+  ChooseIntegerGemm(*context, &p);
+  PlanRuns(shape, hybrid ? 1 : shape.batch, arithmetic == Arithmetic::kInt16 ? 2 : 1, state);
+  // Runs that end inside a word are read beyond their end, which only a copy allows.
+  const bool ragged = p.runs > 1 && p.run_k % (p.gemm->bytes ? 4 : 2) != 0;
   ScratchLayout scratch;
+  PlanImage(ragged, &scratch, &state->image);
+  p.over_read = state->image.copied;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
   if (hybrid) {
     const int64_t image = shape.window.h.in * shape.window.w.in * shape.in_c;
@@ -137,7 +125,8 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape,
     state->partials_offset = scratch.Add(2 * DynamicChunks(image));
   }
   const int kind = hybrid ? 1 : arithmetic == Arithmetic::kInt16 ? 2 : 0;
-  context->SetVariant(kVariants[kind][(p.made ? 2 : 0) + (p.groups > 1 ? 1 : 0)]);
+  const bool pointwise = shape.window.IsPointwise();
+  context->SetVariant(kVariants[kind][(pointwise ? 0 : 2) + (p.groups > 1 ? 1 : 0)]);
   return scratch.Request(context);
 }
 

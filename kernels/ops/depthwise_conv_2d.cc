@@ -97,7 +97,7 @@ Status Prepare(PrepareContext& context) {
   DepthwiseRows rows;
   FillRows(in, window, out_c, &rows);
   if (arithmetic != Arithmetic::kFloat) {
-    return PrepareQuantizedDepthwise(&context, rows, arithmetic);
+    return PrepareQuantizedDepthwise(&context, window, rows, arithmetic);
   }
   TW_RETURN_IF_ERROR(CheckResidual(&context, out));
 

@@ -7,6 +7,7 @@
 #include "kernels/cpu/depthwise.h"
 #include "kernels/kernel.h"
 #include "kernels/ops/integer_product.h"
+#include "kernels/ops/window.h"
 
 namespace topwork {
 
@@ -19,8 +20,8 @@ struct DepthwiseRows {
 
 // Integer and dynamic-range convolution (depthwise_conv_2d_quantized.cc); shapes and types were
 // checked and the output is set.
-Status PrepareQuantizedDepthwise(PrepareContext* context, const DepthwiseRows& rows,
-                                 Arithmetic arithmetic);
+Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
+                                 const DepthwiseRows& rows, Arithmetic arithmetic);
 Status RunQuantizedDepthwise(const RunContext& context);
 
 }  // namespace topwork

@@ -5,6 +5,7 @@
 #include "kernels/ops/activation.h"
 #include "kernels/ops/depthwise_conv_2d.h"
 #include "kernels/ops/dynamic_range.h"
+#include "kernels/ops/padded_image.h"
 #include "kernels/ops/weighted.h"
 
 namespace topwork {
@@ -22,6 +23,7 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   float lo = 0.0f, hi = 0.0f;
   WideEnding wide;
   size_t folded_offset = 0, sums_offset = 0, sums_block = 0;
+  PaddedImage image;
   size_t image_offset = 0, partials_offset = 0;  // kHybrid
 };
 
@@ -131,9 +133,10 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
 }
 
 void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
-            const uint8_t* images, uint8_t* output, const IntegerDepthwiseRow& row) {
-  const int64_t size = s.arithmetic == Arithmetic::kInt16 ? 2 : 1;
-  const int64_t image_bytes = s.shape.in_h * s.shape.in_w * s.shape.in_c * size;
+            const void* source, int32_t zero_point, uint8_t* output,
+            const IntegerDepthwiseRow& row) {
+  const uint8_t* images = FillImage(context, s.image, source, s.element == 1, zero_point);
+  const int64_t image_bytes = s.image.image_bytes();
   const bool wide = s.arithmetic == Arithmetic::kInt16;
   const int64_t per_task = s.rows_per_task;
   context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int thread) {
@@ -145,7 +148,7 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
 
 void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
                 IntegerDepthwiseRow row) {
-  const int64_t image = s.shape.in_h * s.shape.in_w * s.shape.in_c;
+  const int64_t image = s.image.in_h * s.image.in_w * s.image.c;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
   float* output = context.output_data<float>(0);
@@ -154,19 +157,18 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
   for (int64_t b = 0; b < s.batch; ++b) {
     const DynamicScale q = QuantizeImage(context, context.input_data<float>(0) + b * image, image,
                                          false, partials, bytes);
-    row.in_zero = q.zero_point;
     row.in_scale = q.scale;
     FoldBias(context, s, nullptr, q.zero_point);
     uint8_t* out = reinterpret_cast<uint8_t*>(output + b * s.out_h * s.shape.out_w * s.channels);
-    RunAll(context, s, s.out_h, reinterpret_cast<const uint8_t*>(bytes), out, row);
+    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row);
   }
   ApplyFusedTanh(context);
 }
 
 }  // namespace
 
-Status PrepareQuantizedDepthwise(PrepareContext* context, const DepthwiseRows& rows,
-                                 Arithmetic arithmetic) {
+Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
+                                 const DepthwiseRows& rows, Arithmetic arithmetic) {
   QuantizedDepthwiseState* s = context->NewState<QuantizedDepthwiseState>();
   static_cast<DepthwiseRows&>(*s) = rows;
   s->arithmetic = arithmetic;
@@ -178,7 +180,14 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const DepthwiseRows& r
     s->element = context->input(0)->dtype == DType::kUInt8 ? 1 : 0;
     s->in_zero = ZeroPointOf(*context->input(0));
   }
+  const size_t size = arithmetic == Arithmetic::kInt16 ? 2 : 1;
   ScratchLayout scratch;
+  s->image = MakeImage(window, arithmetic == Arithmetic::kHybrid ? 1 : rows.batch, rows.shape.in_c,
+                       size, size);
+  PlanImage(false, &scratch, &s->image);
+  s->shape.in_h = s->image.h;
+  s->shape.in_w = s->image.w;
+  s->shape.pad_top = s->shape.pad_left = 0;
   TW_RETURN_IF_ERROR(PlanWeights(context, &scratch, s));
   TW_RETURN_IF_ERROR(PlanEnding(context, s));
   s->folded_offset = scratch.AddSized(s->channels, 4);
@@ -187,7 +196,7 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const DepthwiseRows& r
     s->sums_offset = scratch.AddSized(sums, 8, context->max_threads());
     s->sums_block = ScratchLayout::SizedBlock(sums, 8);
   } else if (arithmetic == Arithmetic::kHybrid) {
-    const int64_t image = rows.shape.in_h * rows.shape.in_w * rows.shape.in_c;
+    const int64_t image = s->image.in_h * s->image.in_w * s->image.c;
     s->image_offset = scratch.AddSized(image, 1);
     s->partials_offset = scratch.Add(2 * DynamicChunks(image));
   }
@@ -206,12 +215,11 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   IntegerDepthwiseRow row;
   row.filter = reinterpret_cast<const int16_t*>(PackedOf(context, s));
   row.element = s.element;
-  row.in_zero = s.in_zero;
   row.zero_point = s.out_zero;
   row.scale = s.scales.data();
   row.lo = s.lo;
   row.hi = s.hi;
-  row.folded_bias = reinterpret_cast<const int32_t*>(context.scratch + s.folded_offset);
+  row.bias = reinterpret_cast<const int32_t*>(context.scratch + s.folded_offset);
   if (s.arithmetic == Arithmetic::kHybrid) {
     RunDynamic(context, s, row);
     return Status::Ok();
@@ -219,10 +227,9 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   if (s.arithmetic == Arithmetic::kInt16) {
     row.ending = IntegerEnding::kWide;
   } else {
-    row.bias = context.input_data<int32_t>(2);
-    FoldBias(context, s, row.bias, s.in_zero);
+    FoldBias(context, s, context.input_data<int32_t>(2), s.in_zero);
   }
-  RunAll(context, s, s.batch * s.out_h, context.input_data<uint8_t>(0),
+  RunAll(context, s, s.batch * s.out_h, context.input_data<void>(0), s.in_zero,
          context.output_data<uint8_t>(0), row);
   return Status::Ok();
 }

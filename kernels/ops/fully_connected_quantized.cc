@@ -4,6 +4,7 @@
 
 #include "kernels/ops/dynamic_range.h"
 #include "kernels/ops/fully_connected.h"
+#include "kernels/ops/padded_image.h"
 #include "kernels/ops/weighted.h"
 
 namespace topwork {
@@ -11,11 +12,13 @@ namespace {
 
 struct QuantizedFullyConnectedState : OpState, FullyConnectedShape {
   IntegerProduct product;
+  PaddedImage rows;  // integers, as the GEMM reads them
+  size_t wide_offset = 0;
   size_t rows_offset = 0, scales_offset = 0, zeros_offset = 0;  // kHybrid; scratch
 };
 
 void QuantizeRows(const RunContext& context, const QuantizedFullyConnectedState& s, int8_t* rows,
-                  float* scales, int32_t* zeros) {
+                  int16_t* wide, float* scales, int32_t* zeros) {
   const float* in = context.input_data<float>(0);
   const bool symmetric = !context.params->asymmetric_quantize_inputs;
   const int64_t per_task = std::max<int64_t>(1, 16384 / s.depth);
@@ -26,6 +29,9 @@ void QuantizeRows(const RunContext& context, const QuantizedFullyConnectedState&
           QuantizeRow(context, in + r * s.depth, s.depth, symmetric, rows + r * s.depth);
       scales[r] = q.scale;
       zeros[r] = q.zero_point + s.product.native_shift;
+      if (wide == nullptr) continue;
+      context.cpu->integer->widen(reinterpret_cast<const uint8_t*>(rows + r * s.depth), s.depth,
+                                  false, q.zero_point, wide + r * s.depth);
     }
   });
 }
@@ -51,7 +57,8 @@ Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnec
   p.arithmetic = arithmetic;
   p.m = shape.batch;
   p.n = shape.units;
-  p.k = shape.depth;
+  p.run_k = shape.depth;
+  ChooseIntegerGemm(*context, &p);
   p.wide.real = true;
   ScratchLayout scratch;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
@@ -59,6 +66,11 @@ Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnec
     state->rows_offset = scratch.AddSized(shape.batch * shape.depth, 1);
     state->scales_offset = scratch.Add(shape.batch);
     state->zeros_offset = scratch.Add(shape.batch);
+    state->wide_offset = scratch.AddSized(p.gemm->bytes ? 0 : shape.batch * shape.depth, 2);
+  } else {
+    const size_t size = arithmetic == Arithmetic::kInt16 ? 2 : 1;
+    state->rows = MakeImage(1, shape.batch, 1, shape.depth, size, ValueSize(p));
+    PlanImage(false, &scratch, &state->rows);
   }
   context->SetVariant(Variant(arithmetic, shape.batch == 1));
   return scratch.Request(context);
@@ -70,22 +82,25 @@ Status RunQuantizedFullyConnected(const RunContext& context) {
   BeginIntegerProduct(context, s.product);
   ProductRun run;
   run.m = s.batch;
-  run.a = context.input_data<void>(0);
-  run.lda = s.depth;
+  run.lda = s.depth * static_cast<int64_t>(ValueSize(s.product));
   run.c = context.output_data<void>(0);
-  const bool hybrid = s.product.arithmetic == Arithmetic::kHybrid;
-  if (hybrid) {
+  if (s.product.arithmetic == Arithmetic::kHybrid) {
     int8_t* rows = reinterpret_cast<int8_t*>(context.scratch + s.rows_offset);
+    int16_t* wide = reinterpret_cast<int16_t*>(context.scratch + s.wide_offset);
     float* scales = reinterpret_cast<float*>(context.scratch + s.scales_offset);
     int32_t* zeros = reinterpret_cast<int32_t*>(context.scratch + s.zeros_offset);
-    QuantizeRows(context, s, rows, scales, zeros);
-    run.a = rows;
+    const bool bytes = s.product.gemm->bytes;
+    QuantizeRows(context, s, rows, bytes ? nullptr : wide, scales, zeros);
+    run.a = bytes ? reinterpret_cast<const uint8_t*>(rows) : reinterpret_cast<const uint8_t*>(wide);
     run.row_scale = scales;
     run.row_zero = zeros;
     run.row_step = 1;
+  } else {
+    run.a = FillImage(context, s.rows, context.input_data<void>(0), s.product.in_unsigned,
+                      s.product.in_zero);
   }
-  RunIntegerProduct(context, s.product, run, [](int64_t, int64_t, int64_t, uint8_t*) {});
-  if (hybrid) ApplyFusedTanh(context);
+  RunIntegerProduct(context, s.product, run, [](int64_t, int64_t, int64_t*) {});
+  if (s.product.arithmetic == Arithmetic::kHybrid) ApplyFusedTanh(context);
   return Status::Ok();
 }
 

@@ -37,27 +37,30 @@ void FinishWideTask(const IntegerTask& task, const int64_t* sums, int64_t stride
 Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
   const TensorView& view = *context->input(1);
   p->weights.n = p->n;
-  p->weights.k = p->weights.stride_n = p->k;
+  p->weights.runs = p->runs;
+  p->weights.run_k = p->run_k;
   p->weights.four_bits = view.dtype == DType::kInt4;
   int64_t words = 0;
-  if (MulOverflow(p->k + 4, p->n + p->gemm->max_columns, &words) ||
+  if (MulOverflow(p->run_k + 4, p->runs, &words) ||
+      MulOverflow(words, p->n + p->gemm->max_columns, &words) ||
       MulOverflow(words, p->groups * 4, &words) || words > (int64_t{1} << 58)) {
     return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
                        context->InputName(1).c_str());
   }
-  p->packed_bytes = p->gemm->packed_bytes(p->n, p->k);
+  p->packed_bytes = p->gemm->packed_bytes(p->n, p->runs, p->run_k);
   const size_t total = p->packed_bytes * static_cast<size_t>(p->groups);
   if (view.data == nullptr) {
     p->packed_offset = scratch->AddSized(static_cast<int64_t>(total), 1);
     return Status::Ok();
   }
-  const std::string tag = StrFormat("%s groups %lld zero %d", p->gemm->tag,
-                                    static_cast<long long>(p->groups), p->weight_zero);
+  const std::string tag =
+      StrFormat("%s groups %lld runs %lld zero %d", p->gemm->tag, static_cast<long long>(p->groups),
+                static_cast<long long>(p->runs), p->weight_zero);
   TW_ASSIGN_OR_RETURN(p->packed, context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
     IntegerWeights weights = p->weights;
     weights.data = view.as<const uint8_t>();
     for (int64_t g = 0; g < p->groups; ++g) {
-      weights.first = g * p->n * p->k;
+      weights.first = g * p->n * p->k();
       p->gemm->pack(weights, 0, p->gemm->n_panels(p->n),
                     static_cast<uint8_t*>(to) + static_cast<size_t>(g) * p->packed_bytes);
     }
@@ -117,9 +120,10 @@ void CorrectBias(const RunContext& context, const IntegerProduct& p, const uint8
   int32_t* out = reinterpret_cast<int32_t*>(context.scratch + p.bias_offset);
   const uint32_t zero = static_cast<uint32_t>(p.in_zero + p.native_shift);
   const uint32_t constant =
-      static_cast<uint32_t>(p.k) * zero * static_cast<uint32_t>(p.weight_zero);
+      static_cast<uint32_t>(p.k()) * zero * static_cast<uint32_t>(p.weight_zero);
   for (int64_t g = 0; g < p.groups; ++g, out += p.padded_n) {
-    const int32_t* sums = p.gemm->sums(packed + static_cast<size_t>(g) * p.packed_bytes, p.n, p.k);
+    const int32_t* sums =
+        p.gemm->sums(packed + static_cast<size_t>(g) * p.packed_bytes, p.n, p.runs, p.run_k);
     for (int64_t n = 0; n < p.padded_n; ++n) out[n] = 0;
     for (int64_t n = 0; n < p.n; ++n) {
       uint32_t value = bias != nullptr ? static_cast<uint32_t>(bias[g * p.n + n]) : 0;
@@ -174,33 +178,22 @@ void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
   task->bias = reinterpret_cast<const int32_t*>(context.scratch + p.bias_offset) + padded;
 }
 
-// Rows of 8-bit A as 16 bits without their zero point.
-void WidenRows(const Whole& whole, int64_t first_row, IntegerTask* task, int16_t* out) {
+void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offsets) {
   const IntegerProduct& p = *whole.p;
-  const uint8_t* in = static_cast<const uint8_t*>(task->a);
-  for (int64_t r = 0; r < task->m; ++r) {
-    const int32_t zero = p.arithmetic == Arithmetic::kHybrid
-                             ? whole.run->row_zero[(first_row + r) * whole.run->row_step]
-                             : p.in_zero;
-    whole.context->cpu->integer->widen(in + r * task->lda, p.k, p.in_unsigned, zero, out + r * p.k);
-  }
-  task->a = out;
-  task->lda = p.k;
-}
-
-void RunTask(const Whole& whole, int64_t index, int thread, MakeRows make_rows) {
-  const IntegerProduct& p = *whole.p;
+  const ProductRun& run = *whole.run;
   uint8_t* scratch = whole.context->scratch;
   const size_t t = static_cast<size_t>(thread);
   const int64_t group = index % p.groups, block = index / p.groups;
   const int64_t first_row = block / p.cut.panel_blocks * p.cut.rows;
   const int64_t first_panel = block % p.cut.panel_blocks * p.cut.panels;
-  const size_t element = p.arithmetic == Arithmetic::kInt16 ? 2 : 1;
   IntegerTask task;
-  task.m = std::min(p.cut.rows, whole.run->m - first_row);
+  task.m = std::min(p.cut.rows, run.m - first_row);
   if (task.m <= 0) return;
   task.n = p.n;
-  task.k = p.k;
+  task.runs = p.runs;
+  task.run_k = p.run_k;
+  task.run_offsets = run.run_offsets;
+  task.over_read = p.over_read;
   task.panel_begin = first_panel;
   task.panel_end = std::min(first_panel + p.cut.panels, p.gemm->n_panels(p.n));
   task.flip = p.flip;
@@ -209,20 +202,16 @@ void RunTask(const Whole& whole, int64_t index, int thread, MakeRows make_rows) 
   WideRun wide = whole.wide;
   wide.first_channel = group * p.n;
   task.finish_data = &wide;
-  if (p.made) {
-    uint8_t* rows = scratch + p.raw_offset + t * p.raw_block;
-    make_rows(group, first_row, task.m, rows);
-    task.a = rows;
-    task.lda = p.k;
+  task.a = run.a + group * run.group_bytes;
+  task.lda = run.lda;
+  if (run.offset_rows) {
+    int64_t* offsets = reinterpret_cast<int64_t*>(scratch + p.rows_offset + t * p.rows_block);
+    row_offsets(first_row, task.m, offsets);
+    task.row_offsets = offsets;
   } else {
-    const int64_t values = first_row * whole.run->lda + group * p.k;
-    task.a = static_cast<const uint8_t*>(whole.run->a) + static_cast<size_t>(values) * element;
-    task.lda = whole.run->lda;
+    task.a += first_row * run.lda;
   }
-  if (!p.gemm->bytes && element == 1) {
-    int16_t* out = reinterpret_cast<int16_t*>(scratch + p.wide_offset + t * p.wide_block);
-    WidenRows(whole, first_row, &task, out);
-  } else if (p.gemm->bytes && p.weight_zero != 0) {
+  if (p.gemm->bytes && p.weight_zero != 0) {
     int32_t* terms = reinterpret_cast<int32_t*>(scratch + p.terms_offset + t * p.terms_block);
     p.gemm->row_sums(task, terms);
     for (int64_t r = 0; r < task.m; ++r) terms[r] *= -p.weight_zero;
@@ -233,11 +222,14 @@ void RunTask(const Whole& whole, int64_t index, int thread, MakeRows make_rows) 
 
 }  // namespace
 
+void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* p) {
+  const IntegerKernels& kernels = *context.cpu().integer;
+  const bool bytes = kernels.bytes != nullptr && p->arithmetic != Arithmetic::kInt16;
+  p->gemm = bytes ? kernels.bytes : kernels.halves;
+}
+
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
-  const IntegerKernels& kernels = *context->cpu().integer;
-  const bool int16 = p->arithmetic == Arithmetic::kInt16;
-  p->gemm = kernels.bytes != nullptr && !int16 ? kernels.bytes : kernels.halves;
-  PlanZeroPoints(*context, kernels, p);
+  PlanZeroPoints(*context, *context->cpu().integer, p);
   if (p->arithmetic == Arithmetic::kHybrid && p->weight_zero != 0) {
     return Unsupported("%s: %s has zero point %d; none is defined with float data",
                        context->Where().c_str(), context->InputName(1).c_str(),
@@ -245,21 +237,11 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
   }
   TW_RETURN_IF_ERROR(PackWeights(context, scratch, p));
   TW_RETURN_IF_ERROR(PlanEnding(context, p));
-  const bool widened = !p->gemm->bytes && !int16;
-  const size_t element = int16 ? 2 : 1;
   p->cut = CutProduct({p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork}, p->m,
-                      p->n, p->k, p->made || widened);
-  int64_t block = 0;
-  if (MulOverflow(p->cut.rows, p->k, &block)) block = -1;  // Request refuses it
+                      p->n, p->k(), false);
   const int threads = context->max_threads();
-  if (p->made) {
-    p->raw_offset = scratch->AddSized(block, element, threads);
-    p->raw_block = ScratchLayout::SizedBlock(block, element);
-  }
-  if (widened) {
-    p->wide_offset = scratch->AddSized(block, 2, threads);
-    p->wide_block = ScratchLayout::SizedBlock(block, 2);
-  }
+  p->rows_offset = scratch->AddSized(p->cut.rows, 8, threads);
+  p->rows_block = ScratchLayout::SizedBlock(p->cut.rows, 8);
   if (p->weight_zero != 0) {
     p->terms_offset = scratch->AddSized(p->cut.rows, 4, threads);
     p->terms_block = ScratchLayout::SizedBlock(p->cut.rows, 4);
@@ -277,7 +259,7 @@ void BeginIntegerProduct(const RunContext& context, const IntegerProduct& p) {
       const int64_t g = task / panels, panel = task % panels;
       IntegerWeights weights = p.weights;
       weights.data = context.input_data<uint8_t>(1);
-      weights.first = g * p.n * p.k;
+      weights.first = g * p.n * p.k();
       p.gemm->pack(weights, panel, panel + 1,
                    context.scratch + p.packed_offset + static_cast<size_t>(g) * p.packed_bytes);
     });
@@ -286,11 +268,11 @@ void BeginIntegerProduct(const RunContext& context, const IntegerProduct& p) {
 }
 
 void RunIntegerProduct(const RunContext& context, const IntegerProduct& p, const ProductRun& run,
-                       MakeRows make_rows) {
+                       RowOffsets row_offsets) {
   const Whole whole = {
       &context, &p, &run, PackedOf(context, p), {&p.wide, context.input_data<void>(2), 0}};
   context.pool->ParallelFor(p.groups * p.cut.n_tasks(), [&](int64_t index, int thread) {
-    RunTask(whole, index, thread, make_rows);
+    RunTask(whole, index, thread, row_offsets);
   });
 }
 

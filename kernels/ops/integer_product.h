@@ -41,13 +41,15 @@ Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real
 // (sum + bias[channel]) * factor, clamped; bias may be null.
 int16_t FinishInt16(const WideEnding& ending, int64_t sum, const void* bias, size_t channel);
 
-// The product of one group is [m x k] by [k x n]; group g takes columns [g * n, (g + 1) * n) of the
-// output and values [g * k, …) of W.
+// The product of one group is [m x k] by [k x n], k = runs * run_k; group g takes columns
+// [g * n, (g + 1) * n) of the output and values [g * n * k, …) of W. A is what `gemm` multiplies:
+// bytes, or 16-bit values without their zero point (FillImage makes them).
 struct IntegerProduct {
   Arithmetic arithmetic = Arithmetic::kBytes;
   const IntegerGemm* gemm = nullptr;
-  int64_t m = 0, n = 0, k = 0, groups = 1;
-  bool made = false;  // rows of A are made by the caller, not read in place
+  int64_t m = 0, n = 0, groups = 1;
+  int64_t runs = 1, run_k = 0;
+  bool over_read = false;  // three bytes behind every run may be read
 
   bool in_unsigned = false;
   uint8_t flip = 0;              // of A, "bytes" only
@@ -66,23 +68,29 @@ struct IntegerProduct {
   WideEnding wide;
 
   GemmCut cut;
-  size_t bias_offset = 0;                                    // kBytes: corrected bias
-  size_t raw_offset = 0, wide_offset = 0, terms_offset = 0;  // blocks of threads
-  size_t raw_block = 0, wide_block = 0, terms_block = 0;
+  size_t bias_offset = 0;  // kBytes: corrected bias
+  size_t terms_offset = 0, terms_block = 0, rows_offset = 0, rows_block = 0;  // of threads
+  int64_t k() const { return runs * run_k; }
 };
 
-// Fills `product` whose arithmetic, m, n, k, groups, made and wide.real are set; m rows are the
-// most that one RunIntegerProduct gets. Inputs must have passed CheckArithmetic.
+// Chooses the GEMM of an operator whose arithmetic is set: A has values of 1 byte or of 2.
+void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* product);
+inline size_t ValueSize(const IntegerProduct& product) { return product.gemm->bytes ? 1 : 2; }
+
+// Fills `product` whose arithmetic, gemm, m, n, groups, runs, run_k, over_read and wide.real are
+// set; m rows are the most that one RunIntegerProduct gets. Inputs have passed CheckArithmetic.
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* product);
 
-// Values [first, first + n) rows of A of a group, as the file has them (int8, uint8, int16), k
-// each.
-using MakeRows = FunctionRef<void(int64_t group, int64_t first, int64_t n, uint8_t* out)>;
+// Where rows [first, first + n) of A begin, in bytes.
+using RowOffsets = FunctionRef<void(int64_t first, int64_t n, int64_t* out)>;
 
 struct ProductRun {
   int64_t m = 0;
-  const void* a = nullptr;  // row 0 of group 0, when rows are read in place
-  int64_t lda = 0;          // in elements; group g begins g * k further
+  const uint8_t* a = nullptr;
+  int64_t lda = 0;                       // bytes between rows, when !offset_rows
+  bool offset_rows = false;              // rows lie where RowOffsets says
+  const int64_t* run_offsets = nullptr;  // as in IntegerTask
+  int64_t group_bytes = 0;               // between the groups' values of a row
   void* c = nullptr;
   // kHybrid: per row (row_step 1) or for all (0); zero points of A plus native_shift.
   const float* row_scale = nullptr;
@@ -90,7 +98,7 @@ struct ProductRun {
   int64_t row_step = 0;
 };
 void RunIntegerProduct(const RunContext& context, const IntegerProduct& product,
-                       const ProductRun& run, MakeRows make_rows);
+                       const ProductRun& run, RowOffsets row_offsets);
 // To be called once a run before RunIntegerProduct: packs what could not be packed in prepare.
 void BeginIntegerProduct(const RunContext& context, const IntegerProduct& product);
 

@@ -59,9 +59,27 @@ bool IsQuantized(const Model& model) {
   return false;
 }
 
-// |difference| ≤ 1e-4 × max(1, |reference|max) for floats, equality for the rest.
+// The mean difference of 8-bit values: a step here and there grows on its way through a network.
+template <typename T>
+double MeanDifference(const TensorView& output, const NpyArray& reference) {
+  double sum = 0;
+  for (size_t i = 0; i < reference.data.size(); ++i) {
+    const int want = static_cast<T>(reference.data[i]);
+    sum += std::abs(want - static_cast<int>(output.as<T>()[i]));
+  }
+  return reference.data.empty() ? 0 : sum / static_cast<double>(reference.data.size());
+}
+
+// |difference| ≤ 1e-4 × max(1, |reference|max) for floats, 2 in the mean for 8-bit values, equality
+// for the rest.
 void CheckOutput(const TensorView& output, const NpyArray& reference) {
   REQUIRE(output.shape.NumElements() == reference.size());
+  if (output.dtype == DType::kInt8 || output.dtype == DType::kUInt8) {
+    REQUIRE(output.bytes() == reference.data.size());
+    CHECK((output.dtype == DType::kInt8 ? MeanDifference<int8_t>(output, reference)
+                                        : MeanDifference<uint8_t>(output, reference)) <= 2.0);
+    return;
+  }
   if (output.dtype != DType::kFloat32) {
     REQUIRE(output.bytes() == reference.data.size());
     CHECK(std::memcmp(output.data, reference.data.data(), reference.data.size()) == 0);
@@ -194,23 +212,37 @@ TEST_CASE("shared models: odd models run, or are refused by name", "[zoo][shared
   CHECK(tally.n_run >= 50);
 }
 
+TEST_CASE("shared models: dynamic-range models agree with LiteRT", "[zoo][shared]") {
+  if (SharedModelsFolder().empty())
+    TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
+  const Tally tally = CheckFolder(SharedModelsFolder() + "/dynamic");
+  CHECK(tally.n_run >= 7);
+}
+
 TEST_CASE("shared models: quantized models run right, or are refused with the reason",
           "[zoo][shared]") {
   if (SharedModelsFolder().empty())
     TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
-  for (const char* category : {"int8", "dynamic"}) {
-    for (const auto& entry : fs::directory_iterator(SharedModelsFolder() + "/" + category)) {
-      if (entry.path().extension() != ".tflite") continue;
-      INFO(entry.path().string());
-      const auto model = Model::OpenFile(entry.path().string());
-      REQUIRE(model.status().ToString() == "OK");
-      const auto session = Session::Create(*model, SessionOptions());
-      if (session.ok()) continue;
-      INFO(session.status().ToString());
-      CHECK(session.status().code() == StatusCode::kUnsupported);
-      CHECK(session.status().message().find("operator") != std::string::npos);
+  int n_run = 0;
+  for (const auto& entry : fs::directory_iterator(SharedModelsFolder() + "/int8")) {
+    if (entry.path().extension() != ".tflite") continue;
+    INFO(entry.path().string());
+    const auto model = Model::OpenFile(entry.path().string());
+    REQUIRE(model.status().ToString() == "OK");
+    const auto session = Session::Create(*model, SessionOptions());
+    if (session.ok()) {
+      fs::path golden = entry.path();
+      golden.replace_extension(".npz");
+      if (!fs::exists(golden)) continue;
+      CHECK(CheckGolden((*session).get(), ReadNpzFile(golden.string())) >= 1);
+      ++n_run;
+      continue;
     }
+    INFO(session.status().ToString());
+    CHECK(session.status().code() == StatusCode::kUnsupported);
+    CHECK(session.status().message().find("operator") != std::string::npos);
   }
+  CHECK(n_run >= 7);
 }
 
 TEST_CASE("zoo: the digit networks are as accurate as LiteRT found them", "[zoo]") {
