@@ -4,10 +4,12 @@ set_target_properties(topwork_kernel_bench PROPERTIES
   CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 target_link_libraries(topwork_kernel_bench PRIVATE topwork_static topwork_options)
 if(TOPWORK_TRAIN)
-  add_executable(topwork_train_bench EXCLUDE_FROM_ALL peers/train_bench.cc)
-  set_target_properties(topwork_train_bench PROPERTIES
-    CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-  target_link_libraries(topwork_train_bench PRIVATE topwork_static topwork_options)
+  foreach(name IN ITEMS train_bench head_train_bench)
+    add_executable(topwork_${name} EXCLUDE_FROM_ALL peers/${name}.cc)
+    set_target_properties(topwork_${name} PROPERTIES
+      CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+    target_link_libraries(topwork_${name} PRIVATE topwork_static topwork_options)
+  endforeach()
 endif()
 
 # Comparisons with other software: skipped where its Python packages are missing.

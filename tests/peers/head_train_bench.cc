@@ -1,0 +1,196 @@
+// The Topwork side of head_train_peers.py.
+//
+//   topwork_head_train_bench train THREADS FILE    seconds and final loss of the steps in FILE
+//   topwork_head_train_bench limits THREADS BYTES  GFLOP/s of multiply-adds in registers, and GB/s
+//                                                  of reading BYTES over and over
+// FILE (little endian): int32 dim, classes, examples, batch, steps; float32 rate; then features
+// [examples, dim] f32, labels [examples] i32, and the rows of every step [steps, batch] i32. Plain
+// SGD from zeros. One untimed run comes first.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "kernels/cpu/cpu_kernels.h"
+#include "ports/port.h"
+#include "runtime/train/dense_head.h"
+#include "runtime/train/optimizer.h"
+
+namespace topwork {
+namespace {
+
+struct Problem {
+  int32_t dim, n_classes, n_examples, batch, n_steps;
+  float learning_rate;
+  std::vector<float> x;
+  std::vector<int32_t> labels, rows;
+};
+
+template <typename T>
+bool ReadArray(std::FILE* file, size_t n, std::vector<T>* out) {
+  out->resize(n);
+  return std::fread(out->data(), sizeof(T), n, file) == n;
+}
+
+bool ReadProblem(const char* path, Problem* p) {
+  std::FILE* file = std::fopen(path, "rb");
+  if (file == nullptr) return false;
+  std::vector<int32_t> head;
+  std::vector<float> rate;
+  bool ok = ReadArray(file, 5, &head) && ReadArray(file, 1, &rate);
+  if (ok) {
+    p->dim = head[0];
+    p->n_classes = head[1];
+    p->n_examples = head[2];
+    p->batch = head[3];
+    p->n_steps = head[4];
+    p->learning_rate = rate[0];
+    const size_t n = static_cast<size_t>(p->n_examples);
+    ok = ReadArray(file, n * static_cast<size_t>(p->dim), &p->x) &&
+         ReadArray(file, n, &p->labels) &&
+         ReadArray(file, static_cast<size_t>(p->n_steps) * static_cast<size_t>(p->batch), &p->rows);
+  }
+  std::fclose(file);
+  return ok;
+}
+
+// All steps of the problem; *out_loss is the last step's.
+Status Train(const Problem& p, ThreadPool* pool, double* out_seconds, double* out_loss) {
+  TrainerOptions options;
+  options.optimizer = Optimizer::kSgd;
+  TW_ASSIGN_OR_RETURN(const auto head,
+                      DenseHead::Create(p.dim, p.n_classes, nullptr, nullptr, pool));
+  TW_ASSIGN_OR_RETURN(const auto state, OptimizerState::Create(options, head->layout(), pool));
+  std::vector<const float*> rows(static_cast<size_t>(p.batch));
+  std::vector<int32_t> labels(static_cast<size_t>(p.batch));
+  const int64_t start = port::NowNanos();
+  for (int64_t step = 0; step < p.n_steps; ++step) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const int32_t row = p.rows[static_cast<size_t>(step) * rows.size() + i];
+      rows[i] = p.x.data() + static_cast<int64_t>(row) * p.dim;
+      labels[i] = p.labels[static_cast<size_t>(row)];
+    }
+    BatchLoss sums;
+    TW_RETURN_IF_ERROR(
+        head->ComputeGradient(options.loss, rows.data(), {labels.data(), nullptr}, p.batch, &sums));
+    state->Update(p.learning_rate, head->gradient(), head->parameters());
+    *out_loss = sums.loss_sum / sums.weight_sum;
+  }
+  *out_seconds = static_cast<double>(port::NowNanos() - start) * 1e-9;
+  return Status::Ok();
+}
+
+// 12 independent chains of multiply-adds on vectors that stay in registers (an array of them would
+// not).
+#define TW_MULTIPLY_ADDS(name, target, lanes)                                                   \
+  target double name(int64_t rounds) {                                                          \
+    typedef float Vec __attribute__((vector_size((lanes)*4)));                                  \
+    const Vec f = Vec{} + 0.999f;                                                               \
+    Vec a = f, b = f + 1, c = f + 2, d = f + 3, e = f + 4, g = f + 5;                           \
+    Vec h = f + 6, i = f + 7, j = f + 8, k = f + 9, l = f + 10, m = f + 11;                     \
+    for (int64_t round = 0; round < rounds; ++round) {                                          \
+      a = a * f + f, b = b * f + f, c = c * f + f, d = d * f + f, e = e * f + f, g = g * f + f; \
+      h = h * f + f, i = i * f + f, j = j * f + f, k = k * f + f, l = l * f + f, m = m * f + f; \
+    }                                                                                           \
+    const Vec sum = (a + b + c + d) + (e + g + h + i) + (j + k + l + m);                        \
+    return static_cast<double>(sum[0]) + static_cast<double>(sum[(lanes)-1]);                   \
+  }
+#if defined(__x86_64__)
+TW_MULTIPLY_ADDS(MultiplyAdds512, __attribute__((target("avx512f"))), 16)
+TW_MULTIPLY_ADDS(MultiplyAdds256, __attribute__((target("avx2,fma"))), 8)
+#endif
+TW_MULTIPLY_ADDS(MultiplyAdds128, , 4)
+
+// The best of ten GFLOP/s of all threads.
+double MeasureFlops(ThreadPool* pool, double* sink) {
+  double (*loop)(int64_t) = MultiplyAdds128;
+  int lanes = 4;
+#if defined(__x86_64__)
+  const char* isa = BestCpuKernels().isa;
+  if (std::strcmp(isa, "avx512") == 0) {
+    loop = MultiplyAdds512;
+    lanes = 16;
+  } else if (std::strcmp(isa, "avx2") == 0) {
+    loop = MultiplyAdds256;
+    lanes = 8;
+  }
+#endif
+  constexpr int64_t kRounds = 400'000;
+  double best = 0.0;
+  for (int i = 0; i < 10; ++i) {
+    std::vector<double> totals(static_cast<size_t>(pool->n_threads()));
+    const int64_t start = port::NowNanos();
+    pool->ParallelFor(pool->n_threads(), [&](int64_t task, int) {
+      totals[static_cast<size_t>(task)] = loop(kRounds);
+    });
+    const double nanos = static_cast<double>(port::NowNanos() - start);
+    for (double total : totals) *sink += total;
+    best = std::max(best, 2.0 * 12.0 * lanes * kRounds * pool->n_threads() / nanos);
+  }
+  return best;
+}
+
+// The best of 30 GB/s of summing up the bits of a buffer that the threads share out.
+double MeasureReading(ThreadPool* pool, size_t bytes, double* sink) {
+  typedef uint64_t Vec __attribute__((vector_size(64)));
+  const size_t n = std::max<size_t>(bytes / sizeof(Vec), 64);
+  std::vector<Vec> data(n, Vec{} + 3u);
+  const size_t share = n / static_cast<size_t>(pool->n_threads());
+  double best = 0.0;
+  for (int i = 0; i < 30; ++i) {
+    const int64_t start = port::NowNanos();
+    std::vector<uint64_t> totals(static_cast<size_t>(pool->n_threads()));
+    pool->ParallelFor(pool->n_threads(), [&](int64_t task, int) {
+      const Vec* p = data.data() + static_cast<size_t>(task) * share;
+      Vec sums[4] = {};
+      for (size_t k = 0; k + 4 <= share; k += 4) {
+        for (size_t j = 0; j < 4; ++j) sums[j] ^= p[k + j];
+      }
+      const Vec sum = (sums[0] ^ sums[1]) ^ (sums[2] ^ sums[3]);
+      totals[static_cast<size_t>(task)] = sum[0] + sum[7];
+    });
+    const double nanos = static_cast<double>(port::NowNanos() - start);
+    for (uint64_t total : totals) *sink += static_cast<double>(total);
+    const double read = static_cast<double>(share * sizeof(Vec)) * pool->n_threads();
+    best = std::max(best, read / nanos);
+  }
+  return best;
+}
+
+int Main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: topwork_head_train_bench train|limits THREADS FILE|BYTES\n");
+    return 2;
+  }
+  ThreadPool pool(std::max(1, std::atoi(argv[2])));
+  if (std::strcmp(argv[1], "limits") == 0) {
+    double sink = 0.0;
+    const double flops = MeasureFlops(&pool, &sink);
+    const double reading = MeasureReading(&pool, std::strtoull(argv[3], nullptr, 10), &sink);
+    std::printf("%.2f %.2f %s\n", flops, reading, BestCpuKernels().isa);
+    std::fprintf(stderr, "(%g)\n", sink);
+    return 0;
+  }
+  Problem problem;
+  if (!ReadProblem(argv[3], &problem)) {
+    std::fprintf(stderr, "%s: not readable, or too short\n", argv[3]);
+    return 1;
+  }
+  double seconds = 0.0;
+  double loss = 0.0;
+  for (int run = 0; run < 2; ++run) {
+    const Status status = Train(problem, &pool, &seconds, &loss);
+    if (!status.ok()) {
+      std::fprintf(stderr, "%s\n", status.ToString().c_str());
+      return 1;
+    }
+  }
+  std::printf("%.9f %.9f\n", seconds, loss);
+  return 0;
+}
+
+}  // namespace
+}  // namespace topwork
+
+int main(int argc, char** argv) { return topwork::Main(argc, argv); }

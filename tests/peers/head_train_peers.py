@@ -1,0 +1,133 @@
+"""Times the training of a last layer beside PyTorch eager and NumPy, and against the machine.
+
+  python head_train_peers.py TOPWORK_HEAD_TRAIN_BENCH [--threads N] [--rounds N]
+
+The shapes are those of libcoral's softmax_regression_model_benchmark: 1024 examples of 256 or 1024
+features, 4 or 16 classes, 500 plain SGD steps of 100 examples. All three sides take the same
+examples and mini-batches from the same file and must end with the same loss; they run in turn, round
+after round, and the fastest round of each counts. The limit is the longer of two times: the
+multiply-adds of a step (4 · batch · features · classes flops) at the speed of a loop in registers,
+and the batch's features read once at the speed of reading an array as large as all of them.
+Needs numpy and torch (SKIP otherwise).
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import numpy as np
+    import torch
+except ImportError as error:
+    print(f"SKIP head_train_peers: {error}")
+    sys.exit(77)
+
+EXAMPLES, BATCH, STEPS, RATE = 1024, 100, 500, 0.01
+SHAPES = [(256, 4), (256, 16), (1024, 4), (1024, 16)]
+
+
+def problem(dim, classes, path):
+    rng = np.random.default_rng(dim + classes)
+    y = rng.integers(0, classes, EXAMPLES).astype(np.int32)
+    x = rng.normal(size=(classes, dim))[y] * 0.2 + rng.normal(size=(EXAMPLES, dim))
+    x = x.astype(np.float32)
+    rows = rng.integers(0, EXAMPLES, (STEPS, BATCH)).astype(np.int32)
+    with open(path, "wb") as file:
+        file.write(np.array([dim, classes, EXAMPLES, BATCH, STEPS], np.int32).tobytes())
+        file.write(np.array([RATE], np.float32).tobytes())
+        for array in (x, y, rows):
+            file.write(array.tobytes())
+    return x, y, rows
+
+
+def train_topwork(bench, threads, path):
+    command = [bench, "train", str(threads), path]
+    seconds, loss = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.split()
+    return float(seconds), float(loss)
+
+
+def train_torch(x, y, rows):
+    model = torch.nn.Linear(x.shape[1], int(y.max()) + 1)
+    torch.nn.init.zeros_(model.weight)
+    torch.nn.init.zeros_(model.bias)
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    start = time.perf_counter()
+    for batch in rows:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x[batch]), y[batch])
+        loss.backward()
+        optimizer.step()
+    return time.perf_counter() - start, float(loss.detach())
+
+
+def train_numpy(x, y, rows):
+    w, b = np.zeros((y.max() + 1, x.shape[1]), np.float32), np.zeros(y.max() + 1, np.float32)
+    index = np.arange(BATCH)
+    start = time.perf_counter()
+    for batch in rows:
+        xb, yb = x[batch], y[batch]
+        scores = xb @ w.T + b
+        scores -= scores.max(axis=1, keepdims=True)
+        e = np.exp(scores)
+        total = e.sum(axis=1, keepdims=True)
+        loss = (np.log(total[:, 0]) - scores[index, yb]).mean()
+        e /= total
+        e[index, yb] -= 1
+        e *= 1 / BATCH
+        w -= RATE * (e.T @ xb)
+        b -= RATE * e.sum(axis=0)
+    return time.perf_counter() - start, float(loss)
+
+
+def measure(bench, threads, rounds, dim, classes, path):
+    x, y, rows = problem(dim, classes, path)
+    tx, ty, t_rows = torch.tensor(x), torch.tensor(y).long(), torch.tensor(rows).long()
+    sides = {
+        "topwork": lambda: train_topwork(bench, threads, path),
+        "torch": lambda: train_torch(tx, ty, t_rows),
+        "numpy": lambda: train_numpy(x, y, rows),
+    }
+    times, losses = {name: [] for name in sides}, {}
+    flops, reading = 0.0, 0.0
+    for _ in range(rounds):
+        command = [bench, "limits", str(threads), str(x.nbytes)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        flops = max(flops, float(done.stdout.split()[0]))
+        reading = max(reading, float(done.stdout.split()[1]))
+        for name, train in sides.items():
+            seconds, losses[name] = train()
+            times[name].append(seconds)
+    for name, loss in losses.items():
+        if abs(loss - losses["topwork"]) > 1e-4 * abs(loss):
+            sys.exit(f"FAIL {dim} x {classes}: losses differ: {losses}")
+    best = {name: min(seconds) / STEPS * 1e6 for name, seconds in times.items()}
+    compute = 4e-3 * BATCH * dim * classes / flops
+    read = 4e-3 * BATCH * dim / reading
+    limit, bound = max((compute, "flops"), (read, "reading"))
+    print(
+        f"{dim:5} x {classes:3}: topwork {best['topwork']:7.1f} us/step, torch {best['torch']:7.1f}, "
+        f"numpy {best['numpy']:7.1f}; torch / topwork {best['torch'] / best['topwork']:5.1f}, "
+        f"numpy / topwork {best['numpy'] / best['topwork']:5.1f}; limit {limit:5.1f} us ({bound}, "
+        f"{flops:.0f} GFLOP/s, {reading:.0f} GB/s): {100 * limit / best['topwork']:.0f} % of it"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bench", help="path of topwork_head_train_bench")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    print(f"torch {torch.__version__}, numpy {np.__version__}, {arguments.threads} threads")
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(pathlib.Path(folder) / "problem.bin")
+        for dim, classes in SHAPES:
+            measure(arguments.bench, arguments.threads, arguments.rounds, dim, classes, path)
+
+
+if __name__ == "__main__":
+    main()
