@@ -97,7 +97,9 @@ set(TEST_SOURCES
   runtime/plan/plan_test.cc
   runtime/session/session_test.cc
   runtime/train/calibration_test.cc
+  runtime/train/augment_test.cc
   runtime/train/checkpoint_test.cc
+  runtime/train/extractor_reuse_test.cc
   runtime/train/extractor_test.cc
   runtime/train/feature_cache_test.cc
   runtime/train/feature_file_test.cc
@@ -140,6 +142,7 @@ set(TEST_EMBEDDED_FILES
   tests/data/api/scale.tflite
   tests/data/api/scale_int8.tflite
   tests/data/api/signatures.tflite
+  tests/data/train/augment.npz
   tests/data/train/backward.npz
   tests/data/train/metrics.npz
   tests/data/train/gradients.npz

@@ -10,6 +10,7 @@
 #include "kernels/cpu/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"
+#include "runtime/train/augment.h"
 
 namespace topwork {
 namespace {
@@ -25,7 +26,6 @@ Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
   extractor->model_ = std::move(model);
   extractor->options_ = options;
   if (options.n_threads == 0) extractor->options_.n_threads = port::NumCpus();
-  if (options.augmentation.n_variants > 0) return Unsupported("variants of examples");
   SessionOptions session;
   session.memory_limit_bytes = options.memory_limit_bytes;
   session.allocator = options.allocator;
@@ -44,6 +44,11 @@ Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
     extractor->pool_.reset(new ThreadPool(n_threads));
   }
   extractor->backbones_.push_back(std::move(first));
+  if (options.augmentation.n_variants > 0) {
+    std::vector<TensorView> inputs;
+    for (int k = 0; k < extractor->n_inputs(); ++k) inputs.push_back(extractor->input(k));
+    TW_RETURN_IF_ERROR(CheckAugmentable(inputs));
+  }
   if (!options.cache_path.empty()) TW_RETURN_IF_ERROR(extractor->OpenFile());
   return extractor;
 }
@@ -118,6 +123,14 @@ Status FeatureExtractor::AddBackbones() {
 void FeatureExtractor::LoadItem(const ExtractionWindow& window, int64_t item, int position,
                                 Backbone* backbone) {
   const int64_t staged = item / window.n_rows();
+  const int variant = static_cast<int>(item % window.n_rows());
+  if (variant > 0) {
+    const TensorView& view = input(0);
+    const AugmentDraw draw = DrawVariant(options_.augmentation, options_.seed, window.id(staged),
+                                         variant, view.shape[1], view.shape[2]);
+    ApplyDraw(draw, view, window.input(staged, 0), backbone->example(0, position));
+    return;
+  }
   for (int k = 0; k < n_inputs(); ++k) {
     std::memcpy(backbone->example(k, position), window.input(staged, static_cast<size_t>(k)),
                 input(k).bytes());

@@ -1,6 +1,7 @@
 set(TRAIN_SOURCES
   appended_head.cc
   calibration.cc
+  augment.cc
   backbone.cc
   checkpoint.cc
   constants.cc
