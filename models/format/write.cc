@@ -54,20 +54,47 @@ Status CheckEmbedding(const Model& model, const HeadReplacement& head) {
   return Status::Ok();
 }
 
-Status CheckLayer(const Model& model, const HeadReplacement& head) {
-  const Graph& graph = model.main();
-  const int n_ops = static_cast<int>(graph.ops.size());
+bool Given(const Op& op, size_t input) { return input < op.inputs.size() && op.inputs[input] >= 0; }
+
+// The layer's result must reach the output through the tail, one operator after the other.
+Status CheckChain(const Model& model, const HeadReplacement& head) {
+  int v = OpAt(model, head.op).outputs[0];
   for (int i : head.tail) {
-    if (i < 0 || i >= n_ops) return InvalidArgument("operator #%d does not exist", i);
-    if (OpAt(model, i).inputs.empty() || OpAt(model, i).outputs.empty()) {
-      return InvalidArgument("operator #%d has no input or output", i);
+    if (i < 0 || static_cast<size_t>(i) >= model.main().ops.size()) {
+      return InvalidArgument("operator #%d does not exist", i);
+    }
+    const Op& op = OpAt(model, i);
+    if (!Given(op, 0) || op.inputs[0] != v || op.outputs.empty()) {
+      return InvalidArgument("operator #%d does not follow the one before it in the tail", i);
+    }
+    v = op.outputs[0];
+  }
+  if (v != model.main().outputs[static_cast<size_t>(head.output)]) {
+    return InvalidArgument("the last layer, operator #%d, and its tail do not end in output #%d",
+                           head.op, head.output);
+  }
+  return Status::Ok();
+}
+
+// Weights and bias are constants, at most behind a DEQUANTIZE.
+Status CheckConstants(const Model& model, const Op& layer) {
+  for (const Op& op : model.main().ops) {
+    for (size_t i = 1; i < std::min<size_t>(3, layer.inputs.size()); ++i) {
+      const bool makes =
+          std::find(op.outputs.begin(), op.outputs.end(), layer.inputs[i]) != op.outputs.end();
+      if (makes && (op.code != OpCode::kDequantize || !Given(op, 0))) {
+        return Unsupported("input %zu of operator #%d %s is computed by %s, not a constant", i,
+                           layer.file_index, layer.name(), op.name());
+      }
     }
   }
-  const auto given = [](const Op& op, size_t i) {
-    return i < op.inputs.size() && op.inputs[i] >= 0;
-  };
-  if (head.op >= n_ops || !given(OpAt(model, head.op), 0) || !given(OpAt(model, head.op), 1) ||
-      OpAt(model, head.op).outputs.empty()) {
+  return Status::Ok();
+}
+
+Status CheckLayer(const Model& model, const HeadReplacement& head) {
+  const Graph& graph = model.main();
+  if (static_cast<size_t>(head.op) >= graph.ops.size() || !Given(OpAt(model, head.op), 0) ||
+      !Given(OpAt(model, head.op), 1) || OpAt(model, head.op).outputs.empty()) {
     return InvalidArgument("operator #%d is no last layer", head.op);
   }
   const Op& op = OpAt(model, head.op);
@@ -79,7 +106,8 @@ Status CheckLayer(const Model& model, const HeadReplacement& head) {
     return InvalidArgument("operator #%d takes %d features, the new head has %d", head.op,
                            shape.rank() == 0 ? 0 : shape.back(), head.dim);
   }
-  return Status::Ok();
+  TW_RETURN_IF_ERROR(CheckChain(model, head));
+  return CheckConstants(model, op);
 }
 
 // The format in which the new layer is written.

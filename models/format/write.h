@@ -50,7 +50,9 @@ struct HeadReplacement {
   // A head that computes in integers becomes DEQUANTIZE + the layer in float32, and QUANTIZE where
   // the output has an integer type.
   bool float_head = false;
-  // The range of the scores over typical inputs: the scale of the scores of a head in integers.
+  // The range of the scores over typical inputs, which sets the scale of scores in integers; what
+  // lies beyond is cut off, so it is to be measured with the parameters as they are stored
+  // (RoundHead).
   float scores_min = 0.0f;
   float scores_max = 0.0f;
   // Written as the output's label list. Empty: an old list is kept when n_classes stays the same,

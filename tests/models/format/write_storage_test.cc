@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "runtime/train/random.h"
 #include "tests/support/classifiers.h"
 #include "tests/support/new_head.h"
 
@@ -318,6 +319,41 @@ TEST_CASE("export: an appended head of real numbers runs", "[format]") {
     }
     CHECK(scores[c] == Approx(z).margin(1e-6));
   }
+}
+
+TEST_CASE("export: damaged models of integers never crash the writer", "[format]") {
+  const NewHead head = MakeHead(3, kDim, 5);
+  Random random(23);
+  int n_exported = 0;
+  for (const Kind& kind : kKinds) {
+    const test::Bytes sound = test::BuildModel(IntegerSpec(kind));
+    for (int i = 0; i < 1500; ++i) {
+      test::Bytes bytes = sound;
+      const uint64_t n_changes = 1 + random.Below(3);
+      for (uint64_t change = 0; change < n_changes; ++change) {
+        bytes[random.Below(bytes.size())] = static_cast<uint8_t>(random.Next());
+      }
+      const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+      if (!model.ok()) continue;
+      for (bool append : {false, true}) {
+        const auto found = FindHead((*model)->main(), 0, append);
+        if (!found.ok() || found->dim != kDim) continue;
+        HeadReplacement replacement =
+            ReplacementFor((*model)->main(), found.value(), Loss::kSigmoidCrossEntropy);
+        replacement.n_classes = 3;
+        replacement.weights = head.weights;
+        replacement.bias = head.bias;
+        replacement.scores_max = 1.0f;
+        replacement.float_head = random.Below(2) == 0;
+        const auto exported = ExportWithHead(**model, replacement);
+        if (!exported.ok()) continue;
+        ++n_exported;
+        CHECK(Model::OpenMemory(exported->data(), exported->size(), true).status().ToString() ==
+              "OK");
+      }
+    }
+  }
+  CHECK(n_exported > 1000);
 }
 
 }  // namespace write_storage_test

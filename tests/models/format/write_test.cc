@@ -401,6 +401,17 @@ TEST_CASE("export: heads that do not fit are refused", "[format]") {
   CHECK(ExportWithHead(*model, replacement).status().message() ==
         "operator #1 is no FULLY_CONNECTED or CONV_2D");
   replacement = Replacement(*model, head);
+  replacement.tail.clear();
+  CHECK(ExportWithHead(*model, replacement).status().message() ==
+        "the last layer, operator #2, and its tail do not end in output #0");
+  replacement.tail = {0};
+  CHECK(ExportWithHead(*model, replacement).status().message() ==
+        "operator #0 does not follow the one before it in the tail");
+  replacement = Replacement(*model, head);
+  replacement.output = 1;
+  CHECK(ExportWithHead(*model, replacement).status().message() ==
+        "output #1 does not exist, the model has 1");
+  replacement = Replacement(*model, head);
   replacement.n_classes = 4;
   CHECK(ExportWithHead(*model, replacement).status().code() == StatusCode::kInvalidArgument);
 }

@@ -153,10 +153,61 @@ TEST_CASE("head: refusals say what was found", "[train]") {
   }
 }
 
+TEST_CASE("head: outputs are found by the names of tensors and signatures", "[train]") {
+  ModelSpec spec = test::ClassifierSpec(Tail::kDenseShared);
+  spec.signatures[0].outputs = {{"probabilities", static_cast<uint32_t>(spec.main().outputs[0])},
+                                {"other", static_cast<uint32_t>(spec.main().outputs[1])}};
+  const auto model = test::OpenBytes(test::BuildModel(spec));
+  CHECK(FindOutput(*model, "scores").value() == 0);
+  CHECK(FindOutput(*model, "twin").value() == 1);
+  CHECK(FindOutput(*model, "probabilities").value() == 0);
+  CHECK(FindOutput(*model, "other").value() == 1);
+  const auto missing = FindOutput(*model, "map");
+  CHECK(missing.status().code() == StatusCode::kNotFound);
+  CHECK(missing.status().message() ==
+        "no output is named 'map'; the model has 'scores', 'twin', 'probabilities' (signature "
+        "serve), 'other' (signature serve)");
+}
+
+TEST_CASE("head: one is appended where it is asked for, or where the model ends in an embedding",
+          "[train]") {
+  {
+    const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
+    const auto head = FindHead(model->main(), 0, true);
+    REQUIRE(head.status().ToString() == "OK");
+    CHECK(head->appended());
+    CHECK(head->dim == 5);
+    CHECK(head->n_classes == 0);
+    CHECK(head->embedding == model->main().outputs[0]);
+    CHECK(head->shipped_weights.empty());
+    CHECK_FALSE(head->quantized);
+  }
+  ModelSpec spec = test::ClassifierSpec(Tail::kDense);
+  spec.signatures.clear();
+  spec.main().ops.resize(2);  // to the MEAN
+  spec.main().outputs = {spec.main().ops[1].outputs[0]};
+  const auto embedder = test::OpenBytes(test::BuildModel(spec));
+  const auto head = FindHead(embedder->main(), 0);
+  REQUIRE(head.status().ToString() == "OK");
+  CHECK(head->appended());
+  CHECK(head->dim == 8);
+  // A whole map is one only when asked for.
+  spec.main().ops.resize(1);
+  spec.main().outputs = {spec.main().ops[0].outputs[0]};
+  const auto map = test::OpenBytes(test::BuildModel(spec));
+  CHECK_FALSE(FindHead(map->main(), 0).ok());
+  CHECK(FindHead(map->main(), 0, true)->dim == 32);
+  spec.main().outputs = {spec.main().inputs[0]};
+  const auto input = test::OpenBytes(test::BuildModel(spec));
+  CHECK(Contains(FindHead(input->main(), 0, true).status().message(),
+                 "which no operator computes: no head goes behind it"));
+}
+
 // D and C of the shared models' heads; D 0: refused; C 0: an embedding.
 struct Expected {
   const char* path;
   int dim, n_classes;
+  HeadStorage storage = HeadStorage::kFloat32;
 };
 const Expected kShared[] = {
     {"float/gen_digits_cnn_f32", 64, 10},
@@ -176,14 +227,19 @@ const Expected kShared[] = {
     {"float/aeq_conv_fc_mnist", 32, 10},
     {"float/aeq_single_fc_bias_logistic", 10, 5},
     {"float/tflm_mnist_lstm_f32", 560, 10},
-    {"fp16/efficientnet_lite0_fp16", 1280, 1000},
-    {"fp16/gen_digits_cnn_fp16", 64, 10},
-    {"fp16/gen_mlperf_resnet8_fp16", 64, 10},
+    {"fp16/efficientnet_lite0_fp16", 1280, 1000, HeadStorage::kFloat16},
+    {"fp16/gen_digits_cnn_fp16", 64, 10, HeadStorage::kFloat16},
+    {"fp16/gen_mlperf_resnet8_fp16", 64, 10, HeadStorage::kFloat16},
     {"dynamic/mlperf_kws_dscnn_dynamic", 64, 12},
-    {"int8/efficientnet_lite0_int8", 1280, 1000},
-    {"int8/coral_mobilenet_v1_0.25_128_quant", 256, 1001},
-    {"int8/gen_digits_cnn_int8_floatio", 64, 10},
-    {"int8/tflm_person_detect_int8", 256, 2},
+    {"int8/efficientnet_lite0_int8", 1280, 1000, HeadStorage::kInt8},
+    {"int8/coral_mobilenet_v1_0.25_128_quant", 256, 1001, HeadStorage::kUInt8},
+    {"int8/gen_digits_cnn_int8_floatio", 64, 10, HeadStorage::kInt8},
+    {"int8/tflm_person_detect_int8", 256, 2, HeadStorage::kInt8},
+    {"int8/gen_digits_cnn_int16x8", 64, 10, HeadStorage::kInt16x8},
+    {"int8/mww_v2_okay_nabu", 384, 1, HeadStorage::kInt8},
+    {"int8/tflm_keyword_scrambled_int8_int16in", 32, 2, HeadStorage::kInt8},
+    {"dynamic/mlperf_ad_fcae_dynamic", 128, 640, HeadStorage::kDynamicRange},
+    {"int8/gen_digits_embedder_int8_floatio", 64, 0},
     {"float/gen_unet_ops_f32", 0, 0},
     {"float/aeq_branching_conv_fc", 0, 0},
     {"float/gen_digits_embedder_f32", 64, 0},
@@ -214,7 +270,8 @@ TEST_CASE("head: found or refused in real models", "[train][shared]") {
     CHECK(head->dim == expected.dim);
     CHECK(head->n_classes == expected.n_classes);
     CHECK(head->appended() == (expected.n_classes == 0));
-    CHECK(head->quantized == (std::string(expected.path).compare(0, 5, "int8/") == 0));
+    CHECK(head->format.storage == expected.storage);
+    CHECK(head->quantized == IsInteger(expected.storage));
   }
 }
 
