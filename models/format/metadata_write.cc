@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "metadata_generated.h"
+#include "models/format/object_form.h"
 
 namespace topwork {
 namespace {
@@ -52,6 +53,22 @@ Status CheckNames(const std::vector<std::string>& names) {
   return Status::Ok();
 }
 
+using UnitList = std::vector<std::unique_ptr<metadata_schema::ProcessUnitT>>;
+
+void DropTypesOfNothing(SubGraphMetadataT* subgraph) {
+  const auto in_units = [](const UnitList& units) {
+    for (const auto& unit : units) DropTypeOfNothing(&unit->options);
+  };
+  in_units(subgraph->input_process_units);
+  in_units(subgraph->output_process_units);
+  for (auto* list : {&subgraph->input_tensor_metadata, &subgraph->output_tensor_metadata}) {
+    for (auto& tensor : *list) {
+      in_units(tensor->process_units);
+      if (tensor->content != nullptr) DropTypeOfNothing(&tensor->content->content_properties);
+    }
+  }
+}
+
 // The object form of `bytes`, or an empty one where there is none or it is damaged.
 std::unique_ptr<ModelMetadataT> Unpack(const std::vector<uint8_t>& bytes) {
   auto metadata = std::make_unique<ModelMetadataT>();
@@ -59,6 +76,7 @@ std::unique_ptr<ModelMetadataT> Unpack(const std::vector<uint8_t>& bytes) {
                                  static_cast<flatbuffers::uoffset_t>(1024 + bytes.size() / 4));
   if (!bytes.empty() && metadata_schema::VerifyModelMetadataBuffer(verifier)) {
     metadata_schema::GetModelMetadata(bytes.data())->UnPackTo(metadata.get());
+    for (auto& subgraph : metadata->subgraph_metadata) DropTypesOfNothing(subgraph.get());
   }
   return metadata;
 }

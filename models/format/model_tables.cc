@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/format/object_form.h"
 #include "models/format/verify_context.h"
 #include "tflite_generated.h"
 
@@ -23,6 +24,21 @@ std::vector<std::unique_ptr<T>> UnpackAll(
     result.emplace_back(tables->Get(i)->UnPack());
   }
   return result;
+}
+
+void DropTypesOfNothing(schema::SubGraphT* subgraph) {
+  for (auto& op : subgraph->operators) {
+    DropTypeOfNothing(&op->builtin_options);
+    DropTypeOfNothing(&op->builtin_options2);
+  }
+  for (auto& tensor : subgraph->tensors) {
+    if (tensor->quantization != nullptr) DropTypeOfNothing(&tensor->quantization->details);
+    if (tensor->sparsity == nullptr) continue;
+    for (auto& level : tensor->sparsity->dim_metadata) {
+      DropTypeOfNothing(&level->array_segments);
+      DropTypeOfNothing(&level->array_indices);
+    }
+  }
 }
 
 bool IsNotes(const std::unique_ptr<schema::MetadataT>& entry) {
@@ -54,6 +70,7 @@ ModelTables::ModelTables(const Model& model) : model_(model) {
   }
   // Operators' options beyond 2 GiB move into the operator's own table.
   for (auto& subgraph : subgraphs_) {
+    DropTypesOfNothing(subgraph.get());
     for (auto& op : subgraph->operators) {
       if (op->large_custom_options_offset <= 1) continue;
       const uint8_t* options = model.bytes().data() + op->large_custom_options_offset;

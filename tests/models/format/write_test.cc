@@ -371,9 +371,10 @@ TEST_CASE("export: damaged models are refused or exported, never a crash", "[for
   Random random(17);
   int n_opened = 0;
   int n_exported = 0;
-  for (Tail tail : {Tail::kDense, Tail::kDenseHalf, Tail::kConvPoolReshape}) {
+  for (Tail tail : {Tail::kDense, Tail::kDenseHalf, Tail::kDenseInt8, Tail::kConvSqueeze,
+                    Tail::kConvPoolReshape}) {
     const Bytes sound = test::ClassifierBytes(tail);
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 6000; ++i) {
       Bytes bytes = sound;
       const uint64_t n_changes = 1 + random.Below(3);
       for (uint64_t change = 0; change < n_changes; ++change) {
