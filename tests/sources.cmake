@@ -114,6 +114,8 @@ set(TEST_SOURCES
   runtime/train/tail_network_test.cc
   runtime/train/tail_test.cc
   runtime/train/solvers_test.cc
+  runtime/train/replay_test.cc
+  runtime/train/trainer_features_test.cc
   runtime/train/trainer_test.cc
   runtime/api/c99_test.cc
   runtime/api/c99_walk.c
@@ -127,6 +129,7 @@ set(TEST_SOURCES
   runtime/api/support.cc
   runtime/api/threads_test.cc
   runtime/api/trainer_api_test.cc
+  runtime/api/trainer_head_api_test.cc
 )
 
 # Files inside the test binary besides tests/data/ops/*.twcases; paths from the root of the tree.

@@ -8,7 +8,8 @@ set(API_SOURCES
   custom_op_api.cc
 )
 if(TOPWORK_TRAIN)
-  list(APPEND API_SOURCES trainer_api.cc trainer_convert.cc)
+  list(APPEND API_SOURCES evaluation_json.cc trainer_api.cc trainer_convert.cc trainer_evaluate_api.cc
+       trainer_head_api.cc)
 else()
   list(APPEND API_SOURCES trainer_absent.cc)
 endif()

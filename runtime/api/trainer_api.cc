@@ -1,52 +1,16 @@
-// C API: re-training the last layer. Options and examples are translated by
-// trainer_convert.cc.
-#include <algorithm>
+// C API: making a trainer, giving it examples, training, and writing the result. Options and
+// examples are translated by trainer_convert.cc; judging is in trainer_evaluate_api.cc, classes,
+// parameters and heads are in trainer_head_api.cc.
 #include <new>
 
-#include "runtime/api/handles.h"
 #include "runtime/api/model_json.h"
 #include "runtime/api/trainer_convert.h"
+#include "runtime/api/trainer_handle.h"
 
 using topwork::InvalidArgument;
 using topwork::Status;
 using topwork::Trainer;
 using topwork::api::Report;
-
-struct tw_trainer {
-  topwork::Allocator allocator;  // outlives `trainer`, which points to it
-  std::unique_ptr<Trainer> trainer;
-  int n_epochs = 0;  // of the options
-};
-
-namespace {
-
-Status Evaluate(Trainer* trainer, const tw_examples* c_examples, tw_evaluation* inout) {
-  const size_t n_classes = static_cast<size_t>(trainer->n_classes());
-  const size_t needed = n_classes * n_classes * sizeof(int64_t);
-  if (inout->confusion != nullptr && inout->confusion_bytes < needed) {
-    return InvalidArgument("tw_evaluation.confusion_bytes is %zu; %zu classes need %zu",
-                           inout->confusion_bytes, n_classes, needed);
-  }
-  topwork::Evaluation evaluation;
-  if (c_examples == nullptr) {
-    TW_ASSIGN_OR_RETURN(evaluation, trainer->Evaluate(topwork::ExampleSet::kValidation));
-  } else {
-    topwork::Examples examples;
-    topwork::FeatureProgress progress;
-    TW_RETURN_IF_ERROR(topwork::api::ConvertExamples(*trainer, c_examples, &examples, &progress));
-    TW_ASSIGN_OR_RETURN(evaluation, trainer->Evaluate(examples, progress));
-  }
-  inout->n_examples = evaluation.n_examples;
-  inout->loss = evaluation.loss;
-  inout->top1 = evaluation.top1;
-  inout->top5 = evaluation.top5;
-  if (inout->confusion != nullptr) {
-    std::memcpy(inout->confusion, evaluation.confusion.data(), needed);
-  }
-  return Status::Ok();
-}
-
-}  // namespace
 
 tw_status tw_trainer_options_init(tw_trainer_options* options, size_t struct_size) {
   TW_REQUIRE(options);
@@ -67,6 +31,11 @@ tw_status tw_trainer_create(const tw_model* model, const tw_trainer_options* opt
   TW_REPORT_IF_ERROR(topwork::api::ReadAllocator(in.allocator, &handle->allocator));
   topwork::TrainerOptions converted;
   TW_REPORT_IF_ERROR(topwork::api::ConvertTrainerOptions(in, &handle->allocator, &converted));
+  if (in.output_name != nullptr) {
+    const auto output = topwork::FindOutput(*model->model, in.output_name);
+    if (!output.ok()) return Report(output.status());
+    converted.output = output.value();
+  }
   auto created = Trainer::Create(model->model, converted);
   if (!created.ok()) return Report(created.status());
   handle->trainer = std::move(created.value());
@@ -97,9 +66,32 @@ tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples* exampl
   topwork::Examples converted;
   topwork::FeatureProgress progress;
   TW_REPORT_IF_ERROR(
-      topwork::api::ConvertExamples(*trainer->trainer, examples, &converted, &progress));
+      topwork::api::ConvertExamples(*trainer->trainer, examples, true, &converted, &progress));
   return Report(trainer->trainer->AddExamples(converted, progress));
 }
+
+namespace {
+
+topwork::EpochCallback ConvertProgress(tw_progress_function progress, void* user_data) {
+  if (progress == nullptr) return nullptr;
+  return [=](const topwork::EpochMetrics& m) {
+    tw_trainer_progress p = {};
+    p.struct_size = sizeof(p);
+    p.epoch = m.epoch;
+    p.n_epochs = m.n_epochs;
+    p.n_steps_done = m.step;
+    p.train_loss = m.train_loss;
+    p.train_accuracy = m.train_accuracy;
+    p.has_validation = m.has_validation ? 1 : 0;
+    p.validation_loss = m.validation_loss;
+    p.validation_accuracy = m.validation_accuracy;
+    p.seconds = m.seconds;
+    p.learning_rate = m.learning_rate;
+    return progress(user_data, &p) == 0;
+  };
+}
+
+}  // namespace
 
 tw_status tw_trainer_fit(tw_trainer* trainer, int32_t n_epochs, tw_progress_function progress,
                          void* user_data) {
@@ -108,24 +100,23 @@ tw_status tw_trainer_fit(tw_trainer* trainer, int32_t n_epochs, tw_progress_func
     return Report(InvalidArgument("n_epochs is %d; 0 means the option's", n_epochs));
   }
   trainer->trainer->set_epochs(n_epochs > 0 ? n_epochs : trainer->n_epochs);
-  topwork::EpochCallback callback;
-  if (progress != nullptr) {
-    callback = [&](const topwork::EpochMetrics& m) {
-      tw_trainer_progress p = {};
-      p.struct_size = sizeof(p);
-      p.epoch = m.epoch;
-      p.n_epochs = m.n_epochs;
-      p.n_steps_done = m.step;
-      p.train_loss = m.train_loss;
-      p.train_accuracy = m.train_accuracy;
-      p.has_validation = m.has_validation ? 1 : 0;
-      p.validation_loss = m.validation_loss;
-      p.validation_accuracy = m.validation_accuracy;
-      p.seconds = m.seconds;
-      return progress(user_data, &p) == 0;
-    };
+  return Report(trainer->trainer->Train(ConvertProgress(progress, user_data)));
+}
+
+tw_status tw_trainer_fit_for(tw_trainer* trainer, double max_seconds, int32_t max_epochs,
+                             tw_progress_function progress, void* user_data,
+                             int32_t* out_finished) {
+  TW_REQUIRE(trainer);
+  if (!(max_seconds >= 0.0) || max_epochs < 0) {
+    return Report(InvalidArgument("max_seconds is %g and max_epochs %d; they must be at least 0",
+                                  max_seconds, max_epochs));
   }
-  return Report(trainer->trainer->Train(callback));
+  trainer->trainer->set_epochs(trainer->n_epochs);
+  bool finished = false;
+  TW_REPORT_IF_ERROR(trainer->trainer->TrainFor({max_seconds, max_epochs},
+                                                ConvertProgress(progress, user_data), &finished));
+  if (out_finished != nullptr) *out_finished = finished ? 1 : 0;
+  return TW_STATUS_OK;
 }
 
 tw_status tw_trainer_cancel(tw_trainer* trainer) {
@@ -134,25 +125,13 @@ tw_status tw_trainer_cancel(tw_trainer* trainer) {
   return TW_STATUS_OK;
 }
 
-tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples,
-                              tw_evaluation* evaluation) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(evaluation);
-  tw_evaluation result = {};
-  TW_REPORT_IF_ERROR(topwork::api::CheckStructSize("tw_evaluation", evaluation->struct_size));
-  std::memcpy(&result, evaluation, std::min(sizeof(result), evaluation->struct_size));
-  TW_REPORT_IF_ERROR(Evaluate(trainer->trainer.get(), examples, &result));
-  return Report(topwork::api::WriteStruct("tw_evaluation", result, evaluation));
-}
-
-tw_status tw_trainer_export_file(const tw_trainer* trainer, const char* path) {
+tw_status tw_trainer_export_file(tw_trainer* trainer, const char* path) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(path);
   return Report(trainer->trainer->ExportFile(path));
 }
 
-tw_status tw_trainer_export_memory(const tw_trainer* trainer, void** out_data,
-                                   size_t* out_data_bytes) {
+tw_status tw_trainer_export_memory(tw_trainer* trainer, void** out_data, size_t* out_data_bytes) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(out_data);
   TW_REQUIRE(out_data_bytes);
@@ -170,6 +149,12 @@ tw_status tw_trainer_save(tw_trainer* trainer, const char* path) {
   return Report(trainer->trainer->SaveCheckpoint(path));
 }
 
+tw_status tw_trainer_save_with_examples(tw_trainer* trainer, const char* path) {
+  TW_REQUIRE(trainer);
+  TW_REQUIRE(path);
+  return Report(trainer->trainer->SaveCheckpoint(path, true));
+}
+
 tw_status tw_trainer_restore(tw_trainer* trainer, const char* path) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(path);
@@ -180,17 +165,27 @@ tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) 
   TW_REQUIRE(trainer);
   TW_REQUIRE(info);
   const Trainer& it = *trainer->trainer;
+  const topwork::TrainerMemory memory = it.memory();
   tw_trainer_info result = {};
   result.n_inputs = it.n_inputs();
   result.n_classes = it.n_classes();
-  result.n_features = it.head().dim;
+  result.n_features = it.dim();
   result.n_examples = it.n_examples();
   result.n_validation = it.n_validation();
   result.n_epochs_done = it.epoch();
   result.n_steps_done = it.step();
-  result.cache_bytes = it.cache().bytes();
-  result.head_bytes = (it.weights().size() + it.bias().size()) * sizeof(float);
+  result.cache_bytes = memory.cache_bytes;
+  result.head_bytes = it.parameters().size() * sizeof(float);
   result.learning_rate = static_cast<double>(it.learning_rate());
+  result.n_parameters = static_cast<int64_t>(it.parameters().size());
+  result.n_cached = it.extractor().counts().n_from_cache;
+  result.is_finished = it.finished() ? 1 : 0;
+  result.best_epoch = it.best_epoch();
+  result.temperature = it.temperature();
+  result.backbone_bytes = memory.backbone_bytes;
+  result.training_bytes = memory.head_bytes;
+  result.memory_bytes = memory.total_bytes;
+  result.cache_file_bytes = memory.cache_file_bytes;
   return Report(topwork::api::WriteStruct("tw_trainer_info", result, info));
 }
 

@@ -1,7 +1,10 @@
 // Options and examples of the C API's trainer in the library's own terms.
 #include "runtime/api/trainer_convert.h"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "runtime/api/handles.h"
 
@@ -11,19 +14,30 @@ namespace {
 
 static_assert(static_cast<int>(Optimizer::kSgd) == TW_OPTIMIZER_SGD, "");
 static_assert(static_cast<int>(Optimizer::kAdam) == TW_OPTIMIZER_ADAM, "");
-static_assert(static_cast<int>(HeadInit::kShipped) == TW_HEAD_INIT_SHIPPED, "");
+static_assert(static_cast<int>(Optimizer::kImprint) == TW_OPTIMIZER_IMPRINT, "");
+static_assert(static_cast<int>(HeadInit::kImprint) == TW_HEAD_INIT_IMPRINT, "");
+static_assert(static_cast<int>(Loss::kHuber) == TW_LOSS_HUBER, "");
+static_assert(static_cast<int>(Schedule::kLinear) == TW_SCHEDULE_LINEAR, "");
+static_assert(static_cast<int>(FeatureType::kFloat16) == TW_FEATURE_FLOAT16, "");
 
 Status CheckEnums(const tw_trainer_options& in) {
-  const int optimizer = static_cast<int>(in.optimizer);
-  if (optimizer != TW_OPTIMIZER_SGD && optimizer != TW_OPTIMIZER_ADAM) {
-    return InvalidArgument("optimizer %d does not exist (0 SGD, 1 Adam)", optimizer);
-  }
-  const int init = static_cast<int>(in.head_init);
-  if (init != TW_HEAD_INIT_ZEROS && init != TW_HEAD_INIT_SHIPPED) {
-    return InvalidArgument("head_init %d does not exist (0 zeros, 1 shipped)", init);
+  const struct {
+    const char* name;
+    int value, last;
+  } enums[] = {{"optimizer", static_cast<int>(in.optimizer), TW_OPTIMIZER_IMPRINT},
+               {"head_init", static_cast<int>(in.head_init), TW_HEAD_INIT_IMPRINT},
+               {"loss", static_cast<int>(in.loss), TW_LOSS_HUBER},
+               {"schedule", static_cast<int>(in.schedule), TW_SCHEDULE_LINEAR},
+               {"feature_type", static_cast<int>(in.feature_type), TW_FEATURE_FLOAT16}};
+  for (const auto& e : enums) {
+    if (e.value >= 0 && e.value <= e.last) continue;
+    return InvalidArgument("%s %d does not exist; it is one of 0 to %d", e.name, e.value, e.last);
   }
   if (in.n_classes < 0 || in.n_classes > std::numeric_limits<int32_t>::max()) {
     return InvalidArgument("n_classes is %lld", static_cast<long long>(in.n_classes));
+  }
+  if (in.class_weights != nullptr && in.n_classes == 0) {
+    return InvalidArgument("class_weights need n_classes, which is 0");
   }
   if (in.class_names == nullptr) return Status::Ok();
   if (in.n_classes == 0) return InvalidArgument("class_names need n_classes, which is 0");
@@ -64,13 +78,115 @@ Status FromArrays(const Trainer& trainer, const tw_examples& in, Examples* out) 
         static_cast<long long>(in.n_examples), DTypeName(view.dtype), view.shape.ToString().c_str(),
         bytes);
   }
-  if (in.labels == nullptr) return InvalidArgument("tw_examples.labels is NULL");
   const uint8_t* data = static_cast<const uint8_t*>(in.data);
-  const int64_t* labels = in.labels;
-  out->read = [data, labels, bytes](int64_t index, Span<void* const> inputs, ExampleTarget* out) {
+  const std::function<Status(int64_t, ExampleTarget*)> target = out->target;
+  out->read = [data, target, bytes](int64_t index, Span<void* const> inputs, ExampleTarget* to) {
     std::memcpy(inputs[0], data + static_cast<size_t>(index) * bytes, bytes);
-    return ToLabel(labels[index], index, &out->label);
+    return target(index, to);
   };
+  return Status::Ok();
+}
+
+Status CallerStatus(tw_status status, const char* function, int64_t index) {
+  if (status == TW_STATUS_OK) return Status::Ok();
+  const bool known = status > TW_STATUS_OK && status <= TW_STATUS_INTERNAL;
+  return Status(known ? static_cast<StatusCode>(status) : StatusCode::kInternal,
+                StrFormat("tw_examples.%s gave %s for example %lld", function,
+                          tw_status_name(status), static_cast<long long>(index)));
+}
+
+// Where an example's target comes from: the callback, an array, or (left null) read itself.
+Status ConvertTarget(const Trainer& trainer, const tw_examples& in, bool targets_needed,
+                     Examples* out) {
+  const size_t n_values = static_cast<size_t>(trainer.n_classes());
+  const bool labels = UsesLabels(trainer.options().loss.loss);
+  if (!targets_needed) {
+    out->target = [](int64_t, ExampleTarget*) { return Status::Ok(); };
+  } else if (in.target != nullptr) {
+    out->target = [in, n_values, labels](int64_t index, ExampleTarget* to) {
+      int64_t label = -1;
+      TW_RETURN_IF_ERROR(
+          CallerStatus(in.target(in.user_data, index, &label, to->values, labels ? 0 : n_values),
+                       "target", index));
+      return labels ? ToLabel(label, index, &to->label) : Status::Ok();
+    };
+  } else if (labels && in.labels != nullptr) {
+    out->target = [in](int64_t index, ExampleTarget* to) {
+      return ToLabel(in.labels[index], index, &to->label);
+    };
+  } else if (!labels && in.targets != nullptr) {
+    out->target = [in, n_values](int64_t index, ExampleTarget* to) {
+      std::copy_n(in.targets + static_cast<size_t>(index) * n_values, n_values, to->values);
+      return Status::Ok();
+    };
+  } else if (!labels) {
+    return InvalidArgument("the loss '%s' needs tw_examples.targets or tw_examples.target",
+                           LossName(trainer.options().loss.loss));
+  } else if (in.data != nullptr) {
+    return InvalidArgument("tw_examples.labels is NULL");
+  } else if (in.key != nullptr) {
+    return InvalidArgument("tw_examples.key needs labels, targets or target beside it");
+  }
+  return Status::Ok();
+}
+
+void ConvertReader(const tw_examples& in, Examples* out) {
+  const std::function<Status(int64_t, ExampleTarget*)> target = out->target;
+  out->read = [in, target](int64_t index, Span<void* const> inputs, ExampleTarget* to) {
+    int64_t label = 0;
+    TW_RETURN_IF_ERROR(CallerStatus(
+        in.read(in.user_data, index, inputs.data(), inputs.size(), &label), "read", index));
+    return target ? target(index, to) : ToLabel(label, index, &to->label);
+  };
+}
+
+// Room for a key, its NUL counted.
+constexpr size_t kKeyBytes = 4096;
+
+void ConvertKey(const tw_examples& in, Examples* out) {
+  out->key = [in](int64_t index, std::string* out_key) {
+    std::vector<char> text(kKeyBytes, '\0');
+    TW_RETURN_IF_ERROR(
+        CallerStatus(in.key(in.user_data, index, text.data(), text.size()), "key", index));
+    if (text.back() != '\0') {
+      return InvalidArgument("tw_examples.key wrote beyond its room for example %lld",
+                             static_cast<long long>(index));
+    }
+    *out_key = text.data();
+    return Status::Ok();
+  };
+}
+
+void ConvertLoss(const tw_trainer_options& in, TrainerOptions* out) {
+  out->loss.loss = static_cast<Loss>(in.loss);
+  out->loss.label_smoothing = in.label_smoothing;
+  out->loss.huber_delta = in.huber_delta;
+  if (in.class_weights != nullptr) {
+    out->loss.class_weights.assign(in.class_weights, in.class_weights + in.n_classes);
+  }
+  out->balance_classes = in.balance_classes != 0;
+}
+
+// What is done to examples on their way to embeddings, and where those are kept.
+Status ConvertInputOptions(const tw_trainer_options& in, TrainerOptions* out) {
+  if (in.cache_path != nullptr) out->cache_path = in.cache_path;
+  if (in.preprocessing != nullptr) out->preprocessing = in.preprocessing;
+  out->feature_type = static_cast<FeatureType>(in.feature_type);
+  out->augmentation.n_variants = in.augment_variants;
+  out->augmentation.flip = in.augment_flip != 0;
+  out->augmentation.crop = in.augment_crop;
+  out->augmentation.brightness = in.augment_brightness;
+  out->augmentation.noise = in.augment_noise;
+  out->replay_capacity = in.replay_capacity;
+  if (in.n_input_scales < 0 ||
+      (in.n_input_scales > 0 && (in.input_mean == nullptr || in.input_std == nullptr))) {
+    return InvalidArgument("n_input_scales is %d; input_mean and input_std need as many numbers",
+                           in.n_input_scales);
+  }
+  if (in.n_input_scales > 0) {
+    out->input_mean.assign(in.input_mean, in.input_mean + in.n_input_scales);
+    out->input_std.assign(in.input_std, in.input_std + in.n_input_scales);
+  }
   return Status::Ok();
 }
 
@@ -92,6 +208,10 @@ tw_trainer_options DefaultTrainerOptions() {
   options.n_epochs = defaults.epochs;
   options.seed = defaults.seed;
   options.validation_fraction = defaults.validation_fraction;
+  options.huber_delta = defaults.loss.huber_delta;
+  options.schedule_epochs = defaults.schedule.step_epochs;
+  options.schedule_factor = defaults.schedule.step_factor;
+  options.n_layers = defaults.n_layers;
   return options;
 }
 
@@ -122,11 +242,23 @@ Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allo
   out->memory_limit_bytes = in.memory_limit_bytes;
   out->n_threads = in.n_threads;
   out->allocator = allocator;
-  return Status::Ok();
+  ConvertLoss(in, out);
+  out->l1 = in.l1;
+  out->clip_norm = in.clip_norm;
+  out->schedule = {static_cast<Schedule>(in.schedule), in.warmup_steps, in.schedule_epochs,
+                   in.schedule_factor};
+  out->patience = in.patience;
+  out->min_improvement = in.min_improvement;
+  out->restore_best = in.keep_last == 0;
+  out->n_layers = in.n_layers;
+  out->bias_only = in.bias_only != 0;
+  out->append_head = in.append_head != 0;
+  out->float_head = in.float_head != 0;
+  return ConvertInputOptions(in, out);
 }
 
-Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, Examples* out,
-                       FeatureProgress* out_progress) {
+Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, bool targets_needed,
+                       Examples* out, FeatureProgress* out_progress) {
   tw_examples in = {};
   TW_RETURN_IF_ERROR(ReadStruct("tw_examples", c_examples, &in));
   if (in.n_examples < 0) {
@@ -138,19 +270,20 @@ Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, Ex
       return in.progress(in.user_data, n_done, n_total) == 0;
     };
   }
-  if (in.data != nullptr) return FromArrays(trainer, in, out);
-  if (in.read == nullptr) {
+  TW_RETURN_IF_ERROR(ConvertTarget(trainer, in, targets_needed, out));
+  if (in.data == nullptr && in.read == nullptr) {
     return InvalidArgument("tw_examples has neither data nor read; set one of them");
   }
-  out->read = [in](int64_t index, Span<void* const> inputs, ExampleTarget* out) {
-    int64_t label = 0;
-    const tw_status status = in.read(in.user_data, index, inputs.data(), inputs.size(), &label);
-    if (status == TW_STATUS_OK) return ToLabel(label, index, &out->label);
-    const bool known = status > TW_STATUS_OK && status <= TW_STATUS_INTERNAL;
-    return Status(known ? static_cast<StatusCode>(status) : StatusCode::kInternal,
-                  StrFormat("tw_examples.read gave %s for example %lld", tw_status_name(status),
-                            static_cast<long long>(index)));
-  };
+  if (in.data != nullptr) {
+    TW_RETURN_IF_ERROR(FromArrays(trainer, in, out));
+  } else {
+    ConvertReader(in, out);
+  }
+  if (in.key != nullptr) {
+    ConvertKey(in, out);
+  } else {
+    out->target = nullptr;
+  }
   return Status::Ok();
 }
 

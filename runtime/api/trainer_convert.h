@@ -12,9 +12,10 @@ tw_trainer_options DefaultTrainerOptions();
 // allocator: must outlive the trainer made from *out.
 Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allocator,
                              TrainerOptions* out);
-// *out and *out_progress borrow what the caller's struct points to.
-Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, Examples* out,
-                       FeatureProgress* out_progress);
+// *out and *out_progress borrow what the caller's struct points to. targets_needed false: labels
+// and targets may be missing.
+Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, bool targets_needed,
+                       Examples* out, FeatureProgress* out_progress);
 
 }  // namespace api
 }  // namespace topwork

@@ -39,6 +39,8 @@ class FeatureExtractor {
   ThreadPool& pool() { return pool_ ? *pool_ : backbones_[0]->session().pool(); }
   // Sessions' memory now held: activations and scratch, without packed weights.
   size_t memory_bytes() const;
+  // Packed weights, shared by the sessions.
+  size_t packed_bytes() const { return backbones_[0]->session().plan().packed_bytes; }
 
   // An empty cache for this extractor's rows; n_values: floats per target, 0 for labels. Caches of
   // one extractor share its file. Without variants (for evaluation) only the examples themselves

@@ -40,6 +40,8 @@ class FeatureFile {
   const std::string& path() const { return path_; }
   // Records in the file, damaged ones included.
   int64_t size() const { return n_records_; }
+  // On disk.
+  size_t bytes() const { return header_bytes_ + static_cast<size_t>(n_records_) * stride_; }
   // *out: the sound record of this example, or −1. A damaged one is forgotten, and *out_damaged
   // set.
   Status Find(const ExampleId& id, int64_t* out, bool* out_damaged);

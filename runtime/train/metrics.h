@@ -27,6 +27,7 @@ struct EpochMetrics {
   double validation_loss = 0.0;  // after the epoch's last update
   double validation_accuracy = 0.0;
   double seconds = 0.0;
+  double learning_rate = 0.0;  // of the last step; 0 where the optimizer has none
 };
 
 // Of a class (softmax) or of an output (sigmoid).

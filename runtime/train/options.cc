@@ -10,31 +10,55 @@ Status OutOfRange(const char* name, double value, const char* range) {
   return InvalidArgument("%s is %g; it must be %s", name, value, range);
 }
 
-}  // namespace
+// Written so that NaN fails every test.
+bool Within(float value, float low, float high) { return value >= low && value <= high; }
 
-const char* OptimizerName(Optimizer optimizer) {
-  return optimizer == Optimizer::kSgd ? "sgd" : "adam";
+Status CheckLoss(const TrainerOptions& o) {
+  const LossOptions& loss = o.loss;
+  const int kind = static_cast<int>(loss.loss);
+  if (kind < 0 || kind > static_cast<int>(Loss::kHuber)) {
+    return OutOfRange("loss", kind, "0 (softmax) to 3 (huber)");
+  }
+  if (!(loss.label_smoothing >= 0.0f && loss.label_smoothing < 1.0f)) {
+    return OutOfRange("label_smoothing", loss.label_smoothing, "in [0, 1)");
+  }
+  if (loss.label_smoothing > 0.0f && IsRegression(loss.loss)) {
+    return InvalidArgument("label_smoothing belongs to losses of classes; the loss is '%s'",
+                           LossName(loss.loss));
+  }
+  if (!(loss.huber_delta > 0.0f && loss.huber_delta <= 1e6f)) {
+    return OutOfRange("huber_delta", loss.huber_delta, "above 0 and at most 1e6");
+  }
+  for (float weight : loss.class_weights) {
+    if (!(weight > 0.0f && weight <= 1e6f)) {
+      return OutOfRange("a class weight", weight, "above 0 and at most 1e6");
+    }
+  }
+  if (o.balance_classes && !UsesLabels(loss.loss)) {
+    return InvalidArgument("balance_classes needs one class an example; the loss is '%s'",
+                           LossName(loss.loss));
+  }
+  if (o.balance_classes && !loss.class_weights.empty()) {
+    return InvalidArgument("balance_classes and class_weights exclude each other");
+  }
+  return Status::Ok();
 }
 
-Status CheckOptions(const TrainerOptions& o) {
-  if (o.optimizer != Optimizer::kSgd && o.optimizer != Optimizer::kAdam) {
-    return OutOfRange("optimizer", static_cast<int>(o.optimizer), "0 (sgd) or 1 (adam)");
+Status CheckOptimizer(const TrainerOptions& o) {
+  const int kind = static_cast<int>(o.optimizer);
+  if (kind < 0 || kind > static_cast<int>(Optimizer::kImprint)) {
+    return OutOfRange("optimizer", kind, "0 (sgd) to 5 (imprint)");
   }
-  if (o.init != HeadInit::kZeros && o.init != HeadInit::kShipped) {
-    return OutOfRange("init", static_cast<int>(o.init), "0 (zeros) or 1 (shipped)");
-  }
-  // Written so that NaN fails every test.
-  if (!(o.learning_rate >= 0.0f && o.learning_rate <= 1e6f)) {
+  if (!Within(o.learning_rate, 0.0f, 1e6f)) {
     return OutOfRange("learning_rate", o.learning_rate, "in [0, 1e6], 0 for a chosen one");
   }
   if (!(o.momentum >= 0.0f && o.momentum < 1.0f)) {
     return OutOfRange("momentum", o.momentum, "in [0, 1)");
   }
   if (o.momentum > 0.0f && o.optimizer != Optimizer::kSgd) {
-    return InvalidArgument(
-        "momentum is an option of the sgd optimizer; the optimizer is %s, whose "
-        "option is beta1",
-        OptimizerName(o.optimizer));
+    return InvalidArgument("momentum is an option of the sgd optimizer; the optimizer is %s%s",
+                           OptimizerName(o.optimizer),
+                           IsFirstOrder(o.optimizer) ? ", whose option is beta1" : "");
   }
   if (o.nesterov && !(o.momentum > 0.0f)) {
     return InvalidArgument("nesterov needs momentum above 0");
@@ -44,21 +68,136 @@ Status CheckOptions(const TrainerOptions& o) {
   if (!(o.epsilon > 0.0f && o.epsilon <= 1.0f)) {
     return OutOfRange("epsilon", o.epsilon, "above 0 and at most 1");
   }
-  if (!(o.weight_decay >= 0.0f && o.weight_decay <= 1e6f &&
-        o.weight_decay * o.learning_rate <= 1.0f)) {
+  if (!(Within(o.weight_decay, 0.0f, 1e6f) && o.weight_decay * o.learning_rate <= 1.0f)) {
     return OutOfRange("weight_decay", o.weight_decay,
                       "at least 0 and at most 1e6 and 1 / learning_rate");
+  }
+  if (!Within(o.l1, 0.0f, 1e6f)) return OutOfRange("l1", o.l1, "in [0, 1e6]");
+  if (!Within(o.clip_norm, 0.0f, 1e18f)) {
+    return OutOfRange("clip_norm", o.clip_norm, "at least 0, 0 for no clipping");
+  }
+  if (IsFirstOrder(o.optimizer)) return Status::Ok();
+  if (o.l1 > 0.0f || o.clip_norm > 0.0f || o.schedule.schedule != Schedule::kConstant ||
+      o.schedule.warmup_steps > 0) {
+    return InvalidArgument(
+        "l1, clip_norm and schedules belong to optimizers that take small steps; the optimizer is "
+        "%s",
+        OptimizerName(o.optimizer));
+  }
+  return Status::Ok();
+}
+
+// What a closed form can do, and what the layers and the targets ask for.
+Status CheckCombination(const TrainerOptions& o) {
+  const bool closed = o.optimizer == Optimizer::kRidge || o.optimizer == Optimizer::kImprint;
+  if (closed && o.n_layers > 1) {
+    return InvalidArgument("%s solves the last layer alone; n_layers is %d",
+                           OptimizerName(o.optimizer), o.n_layers);
+  }
+  if (o.optimizer == Optimizer::kRidge &&
+      (o.loss.loss == Loss::kSigmoidCrossEntropy || o.loss.loss == Loss::kHuber)) {
+    return InvalidArgument("ridge minimises squared errors; the loss is '%s'",
+                           LossName(o.loss.loss));
+  }
+  const bool imprints = o.optimizer == Optimizer::kImprint || o.init == HeadInit::kImprint;
+  if (imprints && !UsesLabels(o.loss.loss)) {
+    return InvalidArgument("imprinting needs one class an example; the loss is '%s'",
+                           LossName(o.loss.loss));
+  }
+  if (o.init == HeadInit::kImprint && o.n_layers > 1) {
+    return InvalidArgument("imprinting makes the last layer of its inputs' means; n_layers is %d",
+                           o.n_layers);
+  }
+  if (o.bias_only && o.n_layers < 2) {
+    return InvalidArgument("bias_only is about the layers below the last; n_layers is %d",
+                           o.n_layers);
+  }
+  return Status::Ok();
+}
+
+Status CheckProgress(const TrainerOptions& o) {
+  const int schedule = static_cast<int>(o.schedule.schedule);
+  if (schedule < 0 || schedule > static_cast<int>(Schedule::kLinear)) {
+    return OutOfRange("schedule", schedule, "0 (constant) to 3 (linear)");
+  }
+  if (o.schedule.warmup_steps < 0) {
+    return OutOfRange("warmup_steps", o.schedule.warmup_steps, "at least 0");
+  }
+  if (o.schedule.step_epochs < 1) {
+    return OutOfRange("step_epochs", o.schedule.step_epochs, "at least 1");
+  }
+  if (!(o.schedule.step_factor > 0.0f && o.schedule.step_factor <= 1.0f)) {
+    return OutOfRange("step_factor", o.schedule.step_factor, "in (0, 1]");
+  }
+  if (o.patience < 0) return OutOfRange("patience", o.patience, "at least 0");
+  if (!Within(o.min_improvement, 0.0f, 1e6f)) {
+    return OutOfRange("min_improvement", o.min_improvement, "in [0, 1e6]");
   }
   if (o.batch_size < 1) return OutOfRange("batch_size", o.batch_size, "at least 1");
   if (o.epochs < 0) return OutOfRange("epochs", o.epochs, "at least 0");
   if (!(o.validation_fraction >= 0.0f && o.validation_fraction < 1.0f)) {
     return OutOfRange("validation_fraction", o.validation_fraction, "in [0, 1)");
   }
+  return Status::Ok();
+}
+
+Status CheckFeatures(const TrainerOptions& o) {
+  const Augmentation& a = o.augmentation;
+  if (a.n_variants < 0 || a.n_variants > 1000) {
+    return OutOfRange("augmentation variants", a.n_variants, "in [0, 1000]");
+  }
+  if (!Within(a.crop, 0.0f, 0.9f)) return OutOfRange("augmentation crop", a.crop, "in [0, 0.9]");
+  if (!Within(a.brightness, 0.0f, 1.0f)) {
+    return OutOfRange("augmentation brightness", a.brightness, "in [0, 1]");
+  }
+  if (!Within(a.noise, 0.0f, 1.0f)) return OutOfRange("augmentation noise", a.noise, "in [0, 1]");
+  const bool changes = a.flip || a.crop > 0.0f || a.brightness > 0.0f || a.noise > 0.0f;
+  if (changes != (a.n_variants > 0)) {
+    return InvalidArgument(changes ? "augmentation needs a number of variants"
+                                   : "%d variants of an example would all be equal: choose flip, "
+                                     "crop, brightness or noise",
+                           a.n_variants);
+  }
+  const int type = static_cast<int>(o.feature_type);
+  if (type < 0 || type > static_cast<int>(FeatureType::kFloat16)) {
+    return OutOfRange("feature_type", type, "0 (float32) or 1 (float16)");
+  }
+  if (o.replay_capacity < 0 || o.replay_capacity > (int64_t{1} << 31) - 1) {
+    return OutOfRange("replay_capacity", static_cast<double>(o.replay_capacity),
+                      "in [0, 2^31 - 1]");
+  }
+  if (o.input_mean.size() != o.input_std.size()) {
+    return InvalidArgument("%zu means and %zu standard deviations of the input",
+                           o.input_mean.size(), o.input_std.size());
+  }
+  for (float std : o.input_std) {
+    if (!(std > 0.0f && std <= 1e30f)) return OutOfRange("input_std", std, "above 0");
+  }
+  if (o.n_layers < 1) return OutOfRange("n_layers", o.n_layers, "at least 1");
   if (o.n_threads < 0) return OutOfRange("n_threads", o.n_threads, "at least 0");
   if (o.feature_batch_size < 0) {
     return OutOfRange("feature_batch_size", o.feature_batch_size, "at least 0");
   }
   return Status::Ok();
+}
+
+}  // namespace
+
+const char* OptimizerName(Optimizer optimizer) {
+  static const char* const kNames[] = {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint"};
+  return kNames[static_cast<int>(optimizer)];
+}
+
+Status CheckOptions(const TrainerOptions& o) {
+  const int init = static_cast<int>(o.init);
+  if (init < 0 || init > static_cast<int>(HeadInit::kImprint)) {
+    return OutOfRange("init", init, "0 (zeros), 1 (shipped) or 2 (imprint)");
+  }
+  TW_RETURN_IF_ERROR(CheckLoss(o));
+  TW_RETURN_IF_ERROR(CheckProgress(o));
+  TW_RETURN_IF_ERROR(CheckOptimizer(o));
+  TW_RETURN_IF_ERROR(CheckFeatures(o));
+  return CheckCombination(o);
 }
 
 }  // namespace topwork

@@ -70,6 +70,7 @@ struct TrainerOptions {
   float epsilon = 1e-8f;
   // L2 penalty ½·weight_decay·|w|² on the weights, never on the bias; its gradient is added to the
   // loss's. learning_rate × weight_decay ≤ 1.
+  // Ridge: 0 means 1 % of the features' mean square.
   float weight_decay = 0.0f;
   float l1 = 0.0f;           // L1 penalty l1·|w| on the weights, through its gradient
   float clip_norm = 0.0f;    // largest L2 norm of a step's gradient; 0: not clipped
@@ -96,6 +97,11 @@ struct TrainerOptions {
   bool bias_only = false;
   // A model whose output is an embedding gets a new FULLY_CONNECTED + SOFTMAX behind that output.
   bool append_head = false;
+  // An exported model of a quantized network computes the head in float32 instead of integers.
+  bool float_head = false;
+  // What inputs are made with, (value − mean) / std, one number or one a channel: recorded in
+  // exported models. Empty: what the model says of it stays.
+  std::vector<float> input_mean, input_std;
 
   int n_threads = 0;             // 0: all processors; the results do not depend on it
   int feature_batch_size = 0;    // examples per run of the backbone; 0: chosen
@@ -119,7 +125,7 @@ struct TrainerOptions {
 // INVALID_ARGUMENT names the first field that is out of range. n_classes is not looked at.
 Status CheckOptions(const TrainerOptions& options);
 
-const char* OptimizerName(Optimizer optimizer);  // "sgd", "adam"
+const char* OptimizerName(Optimizer optimizer);  // "sgd", "adam", "adamw", "lbfgs", ...
 
 }  // namespace topwork
 

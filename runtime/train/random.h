@@ -4,6 +4,7 @@
 #ifndef TOPWORK_RUNTIME_TRAIN_RANDOM_H_
 #define TOPWORK_RUNTIME_TRAIN_RANDOM_H_
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -31,6 +32,13 @@ class Random {
     uint64_t draw = Next();
     while (draw >= limit) draw = Next();
     return draw % n;
+  }
+
+  // Standard normal, by Box and Muller; two draws each.
+  double Gaussian() {
+    const double u = (static_cast<double>(Next() >> 11) + 0.5) * 0x1p-53;  // in (0, 1)
+    const double v = static_cast<double>(Next() >> 11) * 0x1p-53;
+    return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * v);
   }
 
   // Fisher-Yates from the last element down.

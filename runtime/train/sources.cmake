@@ -4,15 +4,17 @@ set(TRAIN_SOURCES
   augment.cc
   backbone.cc
   checkpoint.cc
+  classes.cc
   constants.cc
   dense_head.cc
+  evaluate.cc
   examples.cc
   extraction_window.cc
+  export.cc
   extractor.cc
   feature_cache.cc
   feature_file.cc
   head.cc
-  head_trainer.cc
   imprint.cc
   lbfgs.cc
   line_search.cc
@@ -21,6 +23,7 @@ set(TRAIN_SOURCES
   optimizer.cc
   options.cc
   ridge.cc
+  replay.cc
   schedule.cc
   split.cc
   tail.cc
@@ -29,4 +32,6 @@ set(TRAIN_SOURCES
   tail_plan.cc
   tail_schedule.cc
   trainer.cc
+  training.cc
+  whole_set.cc
 )

@@ -15,9 +15,13 @@
 
 namespace topwork {
 
+// The last layer's arrays, [n_outputs, D] and [n_outputs].
+constexpr char kHeadWeights[] = "head/weights";
+constexpr char kHeadBias[] = "head/bias";
+
 // One named array inside the flat vector of parameters.
 struct ParameterInfo {
-  std::string name;           // "head/weights", "head/bias", "<tensor's name>" in deeper layers
+  std::string name;           // kHeadWeights, kHeadBias, "<tensor's name>" in deeper layers
   std::vector<int64_t> dims;  // row-major
   int64_t offset = 0;         // in floats
   int64_t size = 0;           // product of dims

@@ -403,19 +403,44 @@ typedef struct tw_custom_op {
 // fine). [any]
 TW_API tw_status tw_op_register(const tw_custom_op* op);
 
-// Trainer. Re-trains the last layer of a classifier with softmax cross-entropy. The part before it
-// is frozen: it runs once for every example, whose embedding is kept; training works on embeddings
+// Trainer. Re-trains the last layers of a model, as a rule the very last. The part before them is
+// frozen: it runs once for every example, whose embedding is kept; training works on embeddings
 // alone. In a library built without training, tw_trainer_create is TW_STATUS_UNSUPPORTED.
+
+typedef enum tw_loss TW_ENUM_INT {
+  TW_LOSS_SOFTMAX = 0,  // cross-entropy; each example has one class
+  TW_LOSS_SIGMOID = 1,  // cross-entropy of each output; each example has any number of classes
+  TW_LOSS_MSE = 2,      // mean squared error; each example has n_classes numbers
+  TW_LOSS_HUBER = 3     // squared below huber_delta, linear above
+} tw_loss;
 
 typedef enum tw_optimizer TW_ENUM_INT {
   TW_OPTIMIZER_SGD = 0,  // with momentum, where that is not 0
-  TW_OPTIMIZER_ADAM = 1
+  TW_OPTIMIZER_ADAM = 1,
+  TW_OPTIMIZER_ADAMW = 2,   // weight_decay apart from the gradient
+  TW_OPTIMIZER_LBFGS = 3,   // all examples at once, no learning rate; an epoch is an iteration
+  TW_OPTIMIZER_RIDGE = 4,   // closed form; last layer only; ends after one epoch
+  TW_OPTIMIZER_IMPRINT = 5  // normalised mean embeddings, TW_LOSS_SOFTMAX; as RIDGE
 } tw_optimizer;
 
 typedef enum tw_head_init TW_ENUM_INT {
   TW_HEAD_INIT_ZEROS = 0,
-  TW_HEAD_INIT_SHIPPED = 1  // start from the model's own last layer; n_classes must be the same
+  TW_HEAD_INIT_SHIPPED = 1,  // start from the model's own last layer; n_classes must be the same
+  TW_HEAD_INIT_IMPRINT = 2   // start from the normalised mean embedding of each class
 } tw_head_init;
+
+// Of the learning rate, by first-order optimizers; warm-up comes first.
+typedef enum tw_schedule TW_ENUM_INT {
+  TW_SCHEDULE_CONSTANT = 0,
+  TW_SCHEDULE_STEP = 1,    // times schedule_factor every schedule_epochs
+  TW_SCHEDULE_COSINE = 2,  // to 0 at the last step, along half a cosine
+  TW_SCHEDULE_LINEAR = 3   // to 0 at the last step
+} tw_schedule;
+
+typedef enum tw_feature_type TW_ENUM_INT {
+  TW_FEATURE_FLOAT32 = 0,
+  TW_FEATURE_FLOAT16 = 1  // half the memory
+} tw_feature_type;
 
 typedef struct tw_trainer_options {
   size_t struct_size;
@@ -443,6 +468,46 @@ typedef struct tw_trainer_options {
   int32_t n_threads;          // 0 (default): one for each processor; results do not depend on it
   tw_device device;
   const tw_allocator* allocator;  // NULL: the operating system's
+  tw_loss loss;                   // default TW_LOSS_SOFTMAX
+  float label_smoothing;          // TW_LOSS_SOFTMAX and SIGMOID, [0, 1); default 0
+  float huber_delta;              // TW_LOSS_HUBER, above 0; default 1
+  const float* class_weights;     // n_classes positive numbers, of a class in the loss; or NULL
+  int32_t balance_classes;        // != 0: weights that make all classes count the same
+  float l1;                       // L1 penalty on the weights, by first-order optimizers; default 0
+  float clip_norm;                // largest L2 norm of a step's gradient; 0 (default): no limit
+  tw_schedule schedule;           // default TW_SCHEDULE_CONSTANT
+  int32_t warmup_steps;           // the rate rises to its value over these steps; default 0
+  int32_t schedule_epochs;        // TW_SCHEDULE_STEP; default 10
+  float schedule_factor;          // TW_SCHEDULE_STEP, (0, 1]; default 0.1
+  // Early stopping: ends training when the loss on the examples held back (on all, where none are)
+  // has not fallen by more than min_improvement for so many epochs. 0 (default): off.
+  int32_t patience;
+  float min_improvement;
+  int32_t keep_last;          // != 0: early stopping keeps the last weights, not the best ones
+  const char* output_name;    // the model's output by name, in place of `output`; or NULL
+  int32_t n_layers;           // layers with weights that are trained, from the last; default 1
+  int32_t bias_only;          // != 0: below the last layer only biases and scales are trained
+  int32_t append_head;        // != 0: the output is an embedding and gets a new last layer
+  int32_t float_head;         // != 0: the new last layer of a quantized model computes in float32
+  const char* cache_path;     // file that keeps embeddings for the next run and beyond
+                              // cache_limit_bytes; or NULL
+  const char* preprocessing;  // what makes inputs of the examples: part of the file's key; or NULL
+  tw_feature_type feature_type;  // of embeddings kept; default TW_FEATURE_FLOAT32
+  // Variations of each example, made once, of which training takes one by chance in each epoch; for
+  // models of one input [1, height, width, channels].
+  int32_t augment_variants;  // per example; 0 (default): none
+  int32_t augment_flip;      // != 0: left to right
+  float augment_crop;        // cuts off up to this part of each side, [0, 0.9]
+  float augment_brightness;  // adds up to +- this part of the input's range, [0, 1]
+  float augment_noise;       // standard deviation, as a part of the range, [0, 1]
+  // Bounded memory for examples that arrive one by one: at most so many are kept, chosen by chance
+  // and balanced over the classes. 0 (default): all are kept.
+  int64_t replay_capacity;
+  // What the application makes inputs with, (value - mean) / std, recorded in exported models;
+  // n_input_scales numbers each (1, or one a channel), 0 (default): the model's own record stays.
+  const float* input_mean;
+  const float* input_std;
+  int32_t n_input_scales;
 } tw_trainer_options;
 
 // Labelled examples, in memory or pulled one by one; borrowed for the call. Zero the struct, set
@@ -464,6 +529,16 @@ typedef struct tw_examples {
   // Called after every batch of the frozen part; return 0 to go on. May be NULL.
   int (*progress)(void* user_data, int64_t n_done, int64_t n_total);
   void* user_data;
+  // With losses other than TW_LOSS_SOFTMAX, in place of labels: n_examples x n_classes numbers.
+  const float* targets;
+  // In place of read's out_label: writes the class (TW_LOSS_SOFTMAX) or the n_values = n_classes
+  // target numbers of an example. Needed with read for the other losses, and with key.
+  tw_status (*target)(void* user_data, int64_t index, int64_t* out_label, float* out_values,
+                      size_t n_values);
+  // Writes a text that names the example in every run (a path with its time and size, say), with
+  // NUL, into key_bytes of room: an example that is in cache_path under its key is not read again.
+  // NULL: an example is known by its data.
+  tw_status (*key)(void* user_data, int64_t index, char* out_key, size_t key_bytes);
 } tw_examples;
 
 typedef struct tw_trainer_info {
@@ -478,6 +553,17 @@ typedef struct tw_trainer_info {
   size_t cache_bytes;    // embeddings in memory
   size_t head_bytes;     // weights and bias
   double learning_rate;  // in use; 0 while it is still to be chosen
+  int64_t n_parameters;  // numbers that are trained
+  int64_t n_cached;      // examples whose embedding came from cache_path
+  int32_t is_finished;   // != 0: all epochs are done, or early stopping has ended training
+  int64_t best_epoch;    // with patience: the epoch of the lowest loss; else 0
+  double temperature;    // that scores are divided by; 1 without tw_trainer_calibrate
+  // Memory in bytes. memory_bytes is the sum of the frozen part's session (backbone_bytes),
+  // cache_bytes, and weights, gradient, optimizer and mini-batch (training_bytes).
+  size_t backbone_bytes;
+  size_t training_bytes;
+  size_t memory_bytes;
+  size_t cache_file_bytes;  // on disk
 } tw_trainer_info;
 
 // One epoch of training.
@@ -492,6 +578,7 @@ typedef struct tw_trainer_progress {
   double validation_loss;      // at the end of the epoch
   double validation_accuracy;  // 0 to 1
   double seconds;              // that the epoch took
+  double learning_rate;        // of the epoch's last step; 0: the optimizer has none
 } tw_trainer_progress;
 // Called after every epoch; return 0 to go on, another value to stop.
 typedef int (*tw_progress_function)(void* user_data, const tw_trainer_progress* progress);
@@ -504,7 +591,43 @@ typedef struct tw_evaluation {
   double top5;             // 1 when there are five classes or fewer
   int64_t* confusion;      // set by the caller, or NULL: n_classes x n_classes counts, row = label
   size_t confusion_bytes;  // set by the caller: room at `confusion`
+  double accuracy;         // top1; TW_LOSS_SIGMOID: share of all decisions that are right; else 0
+  double macro_f1;         // mean over the classes; 0 for regression
+  double calibration_error;       // expected (ECE, 15 bins); 0 for regression
+  double mean_average_precision;  // TW_LOSS_SIGMOID
+  double exact_match;             // TW_LOSS_SIGMOID: share of examples with every output right
+  double mean_absolute_error;     // regression
+  double root_mean_squared_error;
+  double r2;
 } tw_evaluation;
+
+// Temperature scaling; errors and losses are those of the examples held back.
+typedef struct tw_calibration {
+  size_t struct_size;
+  double temperature;
+  double loss_before;
+  double loss_after;
+  double error_before;  // expected calibration error
+  double error_after;
+} tw_calibration;
+
+// Two states of a last layer on the same examples: accuracy, or minus the mean loss where an
+// example's target is not one class.
+typedef struct tw_comparison {
+  size_t struct_size;
+  int64_t n_examples;
+  double before;
+  double after;
+} tw_comparison;
+
+// A named array of numbers that are trained.
+typedef struct tw_parameter_info {
+  size_t struct_size;
+  const char* name;  // borrowed: valid until the classes change or the trainer is freed
+  int32_t rank;
+  int64_t dims[8];
+  int64_t n_values;
+} tw_parameter_info;
 
 // Fills *options with the defaults; struct_size is sizeof(tw_trainer_options) of the caller. [any]
 TW_API tw_status tw_trainer_options_init(tw_trainer_options* options, size_t struct_size);
@@ -524,9 +647,9 @@ TW_API tw_status tw_trainer_get_input(const tw_trainer* trainer, size_t index,
                                       tw_tensor_info* info);
 
 // Runs the frozen part on the examples and keeps their embeddings; on failure none is added. Labels
-// lie in [0, n_classes). May be called again until training, or an evaluation on examples held
-// back, has begun: FAILED_PRECONDITION from then on. Errors: CANCELLED, OUT_OF_MEMORY
-// (cache_limit_bytes as well), NUMERIC (an embedding is not finite), and what read returns. [one]
+// lie in [0, n_classes). May be called at any time: examples added in the middle of an epoch take
+// part from the next. Errors: CANCELLED, OUT_OF_MEMORY (cache_limit_bytes as well), NUMERIC (an
+// embedding is not finite), IO (cache_path), and what read, target and key return. [one]
 TW_API tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples* examples);
 
 // Trains until n_epochs epochs are done in all (0: options.n_epochs); progress may be NULL. A stop
@@ -536,6 +659,13 @@ TW_API tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples*
 // the faulty step. [one]
 TW_API tw_status tw_trainer_fit(tw_trainer* trainer, int32_t n_epochs,
                                 tw_progress_function progress, void* user_data);
+
+// The same for a bounded time: returns OK after max_seconds (looked at after every step; 0: no
+// bound) or max_epochs (0: no bound), and goes on where it stopped when called again.
+// *out_finished (may be NULL) is != 0 when nothing is left to do. [one]
+TW_API tw_status tw_trainer_fit_for(tw_trainer* trainer, double max_seconds, int32_t max_epochs,
+                                    tw_progress_function progress, void* user_data,
+                                    int32_t* out_finished);
 
 // Makes the call in progress on this trainer, or the next one if none is, return CANCELLED soon.
 // The handle must not be freed meanwhile. [any]
@@ -547,12 +677,96 @@ TW_API tw_status tw_trainer_cancel(tw_trainer* trainer);
 TW_API tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples,
                                      tw_evaluation* evaluation);
 
+// What tw_trainer_evaluate counts and more as JSON: per-class precision, recall and F1, confusion
+// matrix, reliability diagram, and for the examples held back (examples NULL) the n_worst ones with
+// the largest loss. *out_json is owned by the caller. Errors: those of tw_trainer_evaluate. [one]
+TW_API tw_status tw_trainer_describe_evaluation(tw_trainer* trainer, const tw_examples* examples,
+                                                int32_t n_worst, char** out_json);
+
+// Computes the outputs that the exported model would give: n_examples x n_classes numbers (n_scores
+// in all) to `scores`; probabilities for TW_LOSS_SOFTMAX and SIGMOID. Labels are not looked at, and
+// labels, targets and target may be NULL. Errors: those of tw_trainer_add_examples. [one]
+TW_API tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, float* scores,
+                                    size_t n_scores);
+
+// Chooses the temperature that scores are divided by from now on (evaluation, prediction, export),
+// so that confidences are right on the examples held back; more training sets it back to 1.
+// calibration may be NULL; set its struct_size first. Errors: FAILED_PRECONDITION when nothing is
+// held back, INVALID_ARGUMENT for a regression. [one]
+TW_API tw_status tw_trainer_calibrate(tw_trainer* trainer, tw_calibration* calibration);
+
+// Keeps the embeddings of a golden set: exports are refused with FAILED_PRECONDITION while the new
+// last layer does worse on it than the shipped one, and the weights then go back to the last ones
+// that passed. Classes are matched by name with the model's labels, or by number where there are no
+// names. Errors: those of tw_trainer_add_examples; INVALID_ARGUMENT when no class matches. [one]
+TW_API tw_status tw_trainer_set_golden(tw_trainer* trainer, const tw_examples* examples);
+
+// The shipped last layer (before) and the new one (after) on the golden set; set
+// comparison->struct_size first. Errors: FAILED_PRECONDITION without a golden set. [one]
+TW_API tw_status tw_trainer_check_golden(tw_trainer* trainer, tw_comparison* comparison);
+
+// The new last layer as trained (before) and as an exported model stores it (after), on the
+// examples held back, or on all where none are; set comparison->struct_size first. [one]
+TW_API tw_status tw_trainer_check_export(tw_trainer* trainer, tw_comparison* comparison);
+
+// Adds a class behind the others; the others keep what they have learnt. It starts from the mean
+// embedding of its examples, which are added as class n_classes - 1. TW_LOSS_SOFTMAX only, as are
+// the next three. Errors: INVALID_ARGUMENT when the name exists. [one]
+TW_API tw_status tw_trainer_add_class(tw_trainer* trainer, const char* name);
+
+// Removes a class and its examples; those behind it move up by one. Two must remain. [one]
+TW_API tw_status tw_trainer_remove_class(tw_trainer* trainer, int64_t index);
+
+// Gives a class another name. [one]
+TW_API tw_status tw_trainer_rename_class(tw_trainer* trainer, int64_t index, const char* name);
+
+// Replaces the classes: names that exist already keep their weights and examples, in the new order;
+// the others are removed or added. [one]
+TW_API tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
+                                        size_t n_names);
+
+// Number of named arrays that are trained ("head/weights", "head/bias", those of deeper layers).
+// [one]
+TW_API tw_status tw_trainer_count_parameters(const tw_trainer* trainer, size_t* out_n_parameters);
+
+// Name and shape of array `index`; set info->struct_size first. [one]
+TW_API tw_status tw_trainer_get_parameter_info(const tw_trainer* trainer, size_t index,
+                                               tw_parameter_info* info);
+
+// Copies the array `name` of n_values numbers to `values`; name NULL: all arrays, one after the
+// other. Errors: NOT_FOUND. [one]
+TW_API tw_status tw_trainer_read_parameter(const tw_trainer* trainer, const char* name,
+                                           float* values, size_t n_values);
+
+// Sets the array `name`, or all (name NULL). Errors: NOT_FOUND, NUMERIC (not finite). [one]
+TW_API tw_status tw_trainer_write_parameter(tw_trainer* trainer, const char* name,
+                                            const float* values, size_t n_values);
+
+// Writes to `update` all parameters minus `base` (n_values numbers, as read with name NULL), scaled
+// down to an L2 norm of at most clip_norm (0: not clipped), plus Gaussian noise of standard
+// deviation noise_stddev drawn from `seed`: what a client of federated averaging sends. The noise
+// generator is not a cryptographic one. [one]
+TW_API tw_status tw_trainer_compute_update(const tw_trainer* trainer, const float* base,
+                                           size_t n_values, double clip_norm, double noise_stddev,
+                                           uint64_t seed, float* update);
+
+// Writes the trained layers alone, with class names and temperature: many heads for one model. The
+// file appears complete or not at all. Errors: IO. [one]
+TW_API tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* path);
+
+// Puts a saved head in the place of the present one; classes become the file's, the optimizer
+// starts afresh. On failure nothing is changed. Errors: IO, CORRUPT, FAILED_PRECONDITION for a head
+// of another model, output, loss or layers, and for other classes than those of examples added
+// already. [one]
+TW_API tw_status tw_trainer_load_head(tw_trainer* trainer, const char* path);
+
 // Writes the whole model with its new last layer and class names as a .tflite file. The file
-// appears complete or not at all. Errors: IO. [one]
-TW_API tw_status tw_trainer_export_file(const tw_trainer* trainer, const char* path);
+// appears complete or not at all. Errors: IO, FAILED_PRECONDITION (tw_trainer_set_golden),
+// UNSUPPORTED when the model's format cannot hold the head. [one]
+TW_API tw_status tw_trainer_export_file(tw_trainer* trainer, const char* path);
 
 // The same into memory: *out_data is owned by the caller. [one]
-TW_API tw_status tw_trainer_export_memory(const tw_trainer* trainer, void** out_data,
+TW_API tw_status tw_trainer_export_memory(tw_trainer* trainer, void** out_data,
                                           size_t* out_data_bytes);
 
 // Writes a checkpoint: weights, optimizer state, counters and the state of shuffling, but no
@@ -560,9 +774,15 @@ TW_API tw_status tw_trainer_export_memory(const tw_trainer* trainer, void** out_
 // IO. [one]
 TW_API tw_status tw_trainer_save(tw_trainer* trainer, const char* path);
 
-// Goes back to a checkpoint of the same model, options and examples, which must have been added
-// before; training then continues as if never interrupted. On failure nothing is changed. Errors:
-// IO, CORRUPT, FAILED_PRECONDITION when it belongs to another model, options or examples. [one]
+// The same with the embeddings and labels of all examples, so that training continues from the file
+// alone. [one]
+TW_API tw_status tw_trainer_save_with_examples(tw_trainer* trainer, const char* path);
+
+// Goes back to a checkpoint of the same model and options; training then continues as if never
+// interrupted. One without examples needs the same ones to have been added before; one with
+// examples brings them, and its classes, along. On failure nothing is changed. Errors: IO, CORRUPT
+// (the text names the sound file of the generation before, if there is one), FAILED_PRECONDITION
+// when it belongs to another model, options or examples. [one]
 TW_API tw_status tw_trainer_restore(tw_trainer* trainer, const char* path);
 
 // Numbers about the trainer; set info->struct_size first. [one]

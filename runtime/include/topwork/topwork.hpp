@@ -378,15 +378,106 @@ class Trainer {
     ProgressFunction function = progress;
     return Status(tw_trainer_fit(get(), n_epochs, function ? &OnProgress : nullptr, &function));
   }
+  // For a bounded time; true: nothing is left to do.
+  Result<bool> FitFor(double max_seconds, int32_t max_epochs = 0,
+                      const ProgressFunction& progress = nullptr) {
+    ProgressFunction function = progress;
+    int32_t finished = 0;
+    const tw_status status = tw_trainer_fit_for(
+        get(), max_seconds, max_epochs, function ? &OnProgress : nullptr, &function, &finished);
+    if (status != TW_STATUS_OK) return Status(status);
+    return finished != 0;
+  }
   Status Cancel() { return Status(tw_trainer_cancel(get())); }
   // On the examples held back.
   Result<Evaluation> Evaluate() { return Judge(nullptr); }
   Result<Evaluation> Evaluate(const tw_examples& examples) { return Judge(&examples); }
 
-  Status ExportFile(const std::string& path) const {
+  // As JSON, with the n_worst examples held back that have the largest loss.
+  Result<std::string> DescribeEvaluation(int32_t n_worst = 0,
+                                         const tw_examples* examples = nullptr) {
+    return internal::GetString([&](char** text) {
+      return tw_trainer_describe_evaluation(get(), examples, n_worst, text);
+    });
+  }
+  // n_examples x n_classes scores.
+  Result<std::vector<float>> Predict(const tw_examples& examples) {
+    const Result<tw_trainer_info> info = Info();
+    if (!info.ok()) return info.status();
+    std::vector<float> scores(static_cast<size_t>(examples.n_examples * info->n_classes));
+    const tw_status status = tw_trainer_predict(get(), &examples, scores.data(), scores.size());
+    if (status != TW_STATUS_OK) return Status(status);
+    return scores;
+  }
+  Result<tw_calibration> Calibrate() {
+    tw_calibration calibration{};
+    calibration.struct_size = sizeof(calibration);
+    const tw_status status = tw_trainer_calibrate(get(), &calibration);
+    if (status != TW_STATUS_OK) return Status(status);
+    return calibration;
+  }
+  Status SetGolden(const tw_examples& examples) {
+    return Status(tw_trainer_set_golden(get(), &examples));
+  }
+  Result<tw_comparison> CheckGolden() { return Compare(&tw_trainer_check_golden); }
+  Result<tw_comparison> CheckExport() { return Compare(&tw_trainer_check_export); }
+
+  Status AddClass(const std::string& name) {
+    return Status(tw_trainer_add_class(get(), name.c_str()));
+  }
+  Status RemoveClass(int64_t index) { return Status(tw_trainer_remove_class(get(), index)); }
+  Status RenameClass(int64_t index, const std::string& name) {
+    return Status(tw_trainer_rename_class(get(), index, name.c_str()));
+  }
+  Status SetClasses(const std::vector<std::string>& names) {
+    std::vector<const char*> pointers;
+    for (const std::string& name : names) pointers.push_back(name.c_str());
+    return Status(tw_trainer_set_classes(get(), pointers.data(), pointers.size()));
+  }
+
+  // All that is trained, one array after the other (Parameters() names them).
+  Result<std::vector<float>> ReadParameters() const {
+    const Result<tw_trainer_info> info = Info();
+    if (!info.ok()) return info.status();
+    std::vector<float> values(static_cast<size_t>(info->n_parameters));
+    const tw_status status =
+        tw_trainer_read_parameter(get(), nullptr, values.data(), values.size());
+    if (status != TW_STATUS_OK) return Status(status);
+    return values;
+  }
+  Status WriteParameters(const std::vector<float>& values) {
+    return Status(tw_trainer_write_parameter(get(), nullptr, values.data(), values.size()));
+  }
+  Result<std::vector<tw_parameter_info>> Parameters() const {
+    size_t n = 0;
+    tw_status status = tw_trainer_count_parameters(get(), &n);
+    std::vector<tw_parameter_info> infos(n);
+    for (size_t i = 0; i < n && status == TW_STATUS_OK; ++i) {
+      infos[i].struct_size = sizeof(tw_parameter_info);
+      status = tw_trainer_get_parameter_info(get(), i, &infos[i]);
+    }
+    if (status != TW_STATUS_OK) return Status(status);
+    return infos;
+  }
+  Result<std::vector<float>> ComputeUpdate(const std::vector<float>& base, double clip_norm,
+                                           double noise_stddev, uint64_t seed) const {
+    std::vector<float> update(base.size());
+    const tw_status status = tw_trainer_compute_update(get(), base.data(), base.size(), clip_norm,
+                                                       noise_stddev, seed, update.data());
+    if (status != TW_STATUS_OK) return Status(status);
+    return update;
+  }
+  Status SaveHead(const std::string& path) const {
+    return Status(tw_trainer_save_head(get(), path.c_str()));
+  }
+  Status LoadHead(const std::string& path) {
+    return Status(tw_trainer_load_head(get(), path.c_str()));
+  }
+
+  Status ExportFile(const std::string& path) {
     return Status(tw_trainer_export_file(get(), path.c_str()));
   }
-  Result<std::vector<uint8_t>> Export() const {
+  Result<std::vector<uint8_t>> Export() {
     void* data = nullptr;
     size_t n_bytes = 0;
     const tw_status status = tw_trainer_export_memory(get(), &data, &n_bytes);
@@ -397,6 +488,9 @@ class Trainer {
     return copy;
   }
   Status Save(const std::string& path) { return Status(tw_trainer_save(get(), path.c_str())); }
+  Status SaveWithExamples(const std::string& path) {
+    return Status(tw_trainer_save_with_examples(get(), path.c_str()));
+  }
   Status Restore(const std::string& path) {
     return Status(tw_trainer_restore(get(), path.c_str()));
   }
@@ -416,6 +510,13 @@ class Trainer {
   explicit Trainer(tw_trainer* handle) : handle_(handle) {}
   static int OnProgress(void* user_data, const tw_trainer_progress* progress) noexcept {
     return (*static_cast<ProgressFunction*>(user_data))(*progress) ? 0 : 1;
+  }
+  Result<tw_comparison> Compare(tw_status (*function)(tw_trainer*, tw_comparison*)) {
+    tw_comparison comparison{};
+    comparison.struct_size = sizeof(comparison);
+    const tw_status status = function(get(), &comparison);
+    if (status != TW_STATUS_OK) return Status(status);
+    return comparison;
   }
   Result<Evaluation> Judge(const tw_examples* examples) {
     Result<tw_trainer_info> info = Info();

@@ -80,7 +80,7 @@ TEST_CASE("head file: every flipped bit and every prefix is refused", "[format]"
 }
 
 TEST_CASE("head file: other files are refused as such", "[format]") {
-  const std::vector<uint8_t> checkpoint = EncodeCheckpoint(CheckpointData());
+  const std::vector<uint8_t> checkpoint = EncodeCheckpoint(CheckpointData()).value();
   CHECK(DecodeHead(checkpoint).status().message() == "this is not a Topwork head file");
   CHECK(DecodeCheckpoint(EncodeHead(Sample())).status().message() ==
         "this is not a Topwork checkpoint");

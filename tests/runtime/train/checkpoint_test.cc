@@ -143,7 +143,7 @@ TEST_CASE("checkpoint: foreign ones are refused with the reason, and change noth
   };
   refuse(NewTrainer(options, 5, Tail::kDenseNoBias), "made with the model");
   refuse(NewTrainer(options, 6), "made with other examples");
-  refuse(NewTrainer(Options(Optimizer::kSgd)), "the optimizer adam, this trainer has sgd");
+  refuse(NewTrainer(Options(Optimizer::kSgd)), "optimizer adam, this trainer has sgd");
   TrainerOptions changed = options;
   changed.batch_size = 8;
   refuse(NewTrainer(changed), "batch_size 7, this trainer has 8");
