@@ -42,7 +42,8 @@ struct Session::Impl {
   std::vector<size_t> bound_input_bytes;
   std::vector<Output> outputs;
   std::unique_ptr<DeferredRunner> deferred;
-  std::vector<Shape> wanted_shapes;  // of the inputs
+  std::vector<Shape> wanted_shapes;        // of the inputs
+  std::shared_ptr<const Plan> given_plan;  // for the first Prepare of a clone
   bool replan = true;
   bool rebind = true;
   ProfileFunction profile = nullptr;
@@ -72,6 +73,24 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   session->pool_.reset(new ThreadPool(session->options_.n_threads));
   TW_RETURN_IF_ERROR(session->Prepare());
   return session;
+}
+
+Result<std::unique_ptr<Session>> Session::Clone() const {
+  std::unique_ptr<Session> session(new Session);
+  session->model_ = model_;
+  session->options_ = options_;
+  session->pool_.reset(new ThreadPool(options_.n_threads));
+  session->impl_->given_plan = plan_;
+  TW_RETURN_IF_ERROR(session->Prepare());
+  return session;
+}
+
+bool Session::has_custom_ops() const {
+  const auto is_custom = [](const auto& op) {
+    return op.def != nullptr && op.def->code == OpCode::kCustom;
+  };
+  return std::any_of(plan_->steps.begin(), plan_->steps.end(), is_custom) ||
+         std::any_of(plan_->deferred.begin(), plan_->deferred.end(), is_custom);
 }
 
 Status Session::Impl::AllocateFor(const Plan& plan, const Allocator& allocator) {
@@ -151,19 +170,25 @@ void Session::Impl::BindSteps(const Plan& plan, ThreadPool* pool, const CpuKerne
   }
 }
 
+Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
+  PlanOptions options;
+  options.subgraph = options_.subgraph;
+  options.input_shapes = impl_->wanted_shapes;
+  options.outputs = options_.outputs;
+  options.max_threads = pool_->n_threads();
+  options.cpu = options_.cpu;
+  options.memory_limit_bytes = options_.memory_limit_bytes;
+  options.optimize = options_.optimize;
+  options.allocator = options_.allocator;
+  return BuildPlan(model_, options);
+}
+
 Status Session::Prepare() {
   Impl& impl = *impl_;
   if (impl.replan) {
-    PlanOptions options;
-    options.subgraph = options_.subgraph;
-    options.input_shapes = impl.wanted_shapes;
-    options.outputs = options_.outputs;
-    options.max_threads = pool_->n_threads();
-    options.cpu = options_.cpu;
-    options.memory_limit_bytes = options_.memory_limit_bytes;
-    options.optimize = options_.optimize;
-    options.allocator = options_.allocator;
-    Result<std::shared_ptr<const Plan>> plan = BuildPlan(model_, options);
+    Result<std::shared_ptr<const Plan>> plan =
+        impl.given_plan != nullptr ? std::move(impl.given_plan) : NewPlan();
+    impl.given_plan = nullptr;
     Impl fresh;
     Status status = plan.status();
     if (status.ok()) status = CheckBindings(*plan.value());

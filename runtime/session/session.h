@@ -40,9 +40,14 @@ class Session {
   static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options);
   ~Session();
+  // Another session with this one's options and shapes that shares its plan: packed weights and
+  // folded constants exist once. The two may be used on two threads, unless the model has custom
+  // operators: their instances are shared, too.
+  Result<std::unique_ptr<Session>> Clone() const;
 
   const Model& model() const { return *model_; }
   const Plan& plan() const { return *plan_; }
+  bool has_custom_ops() const;
   const SessionOptions& options() const { return options_; }
   int n_inputs() const;
   int n_outputs() const;
@@ -79,6 +84,7 @@ class Session {
  private:
   struct Impl;
   Session();
+  Result<std::shared_ptr<const Plan>> NewPlan() const;
   Status CheckBindings(const Plan& plan) const;
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Plan> plan_;

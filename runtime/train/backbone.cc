@@ -37,6 +37,17 @@ Result<std::unique_ptr<Backbone>> Backbone::Create(std::shared_ptr<const Model> 
   return backbone;
 }
 
+Result<std::unique_ptr<Backbone>> Backbone::Clone() const {
+  std::unique_ptr<Backbone> backbone(new Backbone);
+  TW_ASSIGN_OR_RETURN(backbone->session_, session_->Clone());
+  backbone->cut_ = cut_;
+  backbone->inputs_ = inputs_;
+  backbone->map_.resize(map_.size());
+  backbone->batch_ = batch_;
+  backbone->batched_ = batched_;
+  return backbone;
+}
+
 Status Backbone::ChooseBatch(int wanted) {
   batch_ = cut_.batch;
   batched_ = session_->n_inputs() > 0;

@@ -27,6 +27,9 @@ class Backbone {
                                                   const Cut& cut, SessionOptions session,
                                                   int batch);
 
+  // Another one of the same batch that shares the plan; see Session::Clone.
+  Result<std::unique_ptr<Backbone>> Clone() const;
+
   const Cut& cut() const { return cut_; }
   int n_inputs() const { return session_->n_inputs(); }
   // dtype, shape (with a batch of 1) and quantization of input k of one example; no data.

@@ -18,6 +18,15 @@ namespace {
 // Runs per session in a window: enough that a session that is done early finds more to do.
 constexpr int kRunsPerSession = 4;
 
+// Activations and scratch.
+size_t OwnBytes(const Backbone& backbone) { return backbone.session().memory_bytes(); }
+
+// Packed weights and folded constants.
+size_t PackedBytes(const Backbone& backbone) {
+  const Plan& plan = backbone.session().plan();
+  return plan.packed_bytes + plan.owned_bytes;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
@@ -35,9 +44,12 @@ Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
   TW_ASSIGN_OR_RETURN(std::unique_ptr<Backbone> first,
                       Backbone::Create(extractor->model_, cut, session, batch));
   const int n_threads = extractor->options_.n_threads;
+  // A custom operator is only ever called on the caller's thread, and where there is no room for a
+  // second session, one has all threads.
   const size_t limit = options.memory_limit_bytes;
-  if (n_threads > 1 && limit > 0 && limit / 2 < first->session().memory_bytes()) {
-    // No room for a second session: one has all threads.
+  const bool one = first->session().has_custom_ops() ||
+                   (limit > 0 && limit < PackedBytes(*first) + 2 * OwnBytes(*first));
+  if (n_threads > 1 && one) {
     session.n_threads = n_threads;
     TW_ASSIGN_OR_RETURN(first, Backbone::Create(extractor->model_, cut, session, batch));
   } else if (n_threads > 1) {
@@ -99,21 +111,20 @@ std::unique_ptr<FeatureCache> FeatureExtractor::NewCache(int64_t n_values,
 
 size_t FeatureExtractor::memory_bytes() const {
   size_t bytes = 0;
-  for (const auto& backbone : backbones_) bytes += backbone->session().memory_bytes();
+  for (const auto& backbone : backbones_) bytes += OwnBytes(*backbone);
   return bytes;
 }
+
+size_t FeatureExtractor::packed_bytes() const { return PackedBytes(*backbones_[0]); }
 
 // The other sessions, when there is something to do for them: one per thread, within the limit.
 Status FeatureExtractor::AddBackbones() {
   if (pool_ == nullptr) return Status::Ok();
-  const SessionOptions session = backbones_[0]->session().options();
-  const size_t each = backbones_[0]->session().memory_bytes();
   const size_t limit = options_.memory_limit_bytes;
   while (static_cast<int>(backbones_.size()) < pool_->n_threads()) {
-    if (limit > 0 && (backbones_.size() + 1) * each > limit) break;
-    TW_ASSIGN_OR_RETURN(std::unique_ptr<Backbone> backbone,
-                        Backbone::Create(model_, cut(), session, batch_size()));
-    if (backbone->batch() != batch_size()) return InternalError("sessions differ in their batch");
+    const size_t needed = packed_bytes() + (backbones_.size() + 1) * OwnBytes(*backbones_[0]);
+    if (limit > 0 && needed > limit) break;
+    TW_ASSIGN_OR_RETURN(std::unique_ptr<Backbone> backbone, backbones_[0]->Clone());
     backbones_.push_back(std::move(backbone));
   }
   return Status::Ok();

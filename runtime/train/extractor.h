@@ -1,9 +1,10 @@
 // FeatureExtractor: runs the frozen part of a model on examples and fills a feature cache.
 //
 // The model is cut at one value; its elements, as floats and averaged over n_positions, are an
-// example's row. Several sessions of one thread each share the model's packed weights and work on
-// different examples at the same time, which is faster than one session of many threads (figures in
-// README.md). One thread at a time; Cancel() alone may be called from any thread.
+// example's row. Several sessions of one thread each share one plan and work on different
+// examples at the same time, which is no slower than one session of many threads on two processors
+// and scales with more (figures in README.md). One thread at a time; Cancel() alone may be called
+// from any thread.
 #ifndef TOPWORK_RUNTIME_TRAIN_EXTRACTOR_H_
 #define TOPWORK_RUNTIME_TRAIN_EXTRACTOR_H_
 
@@ -37,10 +38,10 @@ class FeatureExtractor {
   const Cut& cut() const { return backbones_[0]->cut(); }
   // n_threads threads, free between calls of Extract.
   ThreadPool& pool() { return pool_ ? *pool_ : backbones_[0]->session().pool(); }
-  // Sessions' memory now held: activations and scratch, without packed weights.
+  // Activations and scratch that the sessions hold now, and the packed weights and folded constants
+  // that they share.
   size_t memory_bytes() const;
-  // Packed weights, shared by the sessions.
-  size_t packed_bytes() const { return backbones_[0]->session().plan().packed_bytes; }
+  size_t packed_bytes() const;
 
   // An empty cache for this extractor's rows; n_values: floats per target, 0 for labels. Caches of
   // one extractor share its file. Without variants (for evaluation) only the examples themselves

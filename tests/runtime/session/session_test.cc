@@ -44,6 +44,47 @@ std::vector<float> Classify(Session* session, const std::vector<float>& image) {
 
 }  // namespace
 
+TEST_CASE("session: a clone shares the plan, and both run at the same time", "[session]") {
+  const auto model = DigitsModel();
+  const auto session = NewSession(model);
+  REQUIRE(session->ResizeInput(0, Shape({2, 8, 8, 1})).ok());
+  REQUIRE(session->Prepare().ok());
+  auto clone = session->Clone();
+  REQUIRE(clone.status().ToString() == "OK");
+  CHECK(&(*clone)->plan() == &session->plan());
+  CHECK((*clone)->memory_bytes() == session->memory_bytes());
+  CHECK((*clone)->input(0).shape == Shape({2, 8, 8, 1}));
+  CHECK((*clone)->input(0).data != session->input(0).data);
+  CHECK_FALSE(session->has_custom_ops());
+  const auto both = [](int seed) {
+    std::vector<float> images = Image(seed);
+    const std::vector<float> second = Image(seed + 1);
+    images.insert(images.end(), second.begin(), second.end());
+    return images;
+  };
+  const std::vector<float> expected[] = {Classify(session.get(), both(0)),
+                                         Classify(session.get(), both(9))};
+  bool same[] = {true, true};
+  const auto work = [&](int i, Session* runner) {
+    const std::vector<float> images = both(9 * i);
+    for (int round = 0; round < 200; ++round) {
+      std::memcpy(runner->input(0).data, images.data(), images.size() * sizeof(float));
+      same[i] = runner->Run().ok() && same[i] &&
+                std::memcmp(runner->output(0).data, expected[i].data(), 80) == 0;
+    }
+  };
+  std::thread other([&] { work(1, clone.value().get()); });
+  work(0, session.get());
+  other.join();
+  CHECK(same[0]);
+  CHECK(same[1]);
+  // A resized clone gets a plan of its own.
+  REQUIRE((*clone)->ResizeInput(0, Shape({1, 8, 8, 1})).ok());
+  REQUIRE((*clone)->Prepare().ok());
+  CHECK(&(*clone)->plan() != &session->plan());
+  CHECK(session->output(0).shape == Shape({2, 10}));
+}
+
 TEST_CASE("session: a batch gives the same answers as its examples one by one", "[session]") {
   const auto model = DigitsModel();
   const auto one = NewSession(model);

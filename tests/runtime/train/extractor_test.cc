@@ -97,10 +97,9 @@ TEST_CASE("extractor: memory for one session only gives it all threads", "[train
   const auto one = NewExtractor(Options(1, 0));
   const size_t single = one->memory_bytes();
   CHECK(all == 3 * single);
-  options.memory_limit_bytes = 2 * all;  // packed weights count, too
-  const auto unlimited = NewExtractor(options);
-  CHECK(unlimited->pool().n_threads() == 3);
-  for (size_t limit = 2 * all; limit > single; limit -= 64) {
+  const size_t shared = one->packed_bytes();
+  int n_sessions_seen = 0;  // one bit for each number of them
+  for (size_t limit = shared + all + 64; limit > single; limit -= 64) {
     options.memory_limit_bytes = limit;
     const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
     const auto head = FindHead(model->main(), 0);
@@ -116,9 +115,13 @@ TEST_CASE("extractor: memory for one session only gives it all threads", "[train
     FeatureCache cache = NewCache(**limited);
     REQUIRE((*limited)->Extract(images.examples(), 3, nullptr, &cache).ToString() == "OK");
     CHECK(cache.digest() == expected.digest());
-    CHECK((*limited)->memory_bytes() <= limit);
+    CHECK((*limited)->memory_bytes() + (*limited)->packed_bytes() <= limit);
+    for (size_t n = 1; n <= 3; ++n) {
+      if ((*limited)->memory_bytes() == n * single) n_sessions_seen |= 1 << n;
+    }
     CHECK((*limited)->pool().n_threads() == 3);
   }
+  CHECK((n_sessions_seen & 12) == 12);
 }
 
 TEST_CASE("extractor: floats are targets where there are no labels", "[train]") {
