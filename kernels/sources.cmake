@@ -166,6 +166,7 @@ set(KERNELS_ISA_SOURCES
   train/backward_isa.cc
   train/dense_isa.cc
   train/products_isa.cc
+  train/softmax_isa.cc
   train/update_isa.cc
   cpu/depthwise_isa.cc
   cpu/binary_isa.cc

@@ -1,169 +1,237 @@
-// Forward and backward of a dense layer, compiled once per instruction set. Vectors are the
-// compiler's own (vector_size), as wide as the instruction set's registers.
+// Forward and backward of a dense layer, compiled once per instruction set.
 //
-// Tiles of kRows × kClasses accumulators (forward) and kGradientClasses × 2 (backward) stay
-// in registers; at the edges a tile repeats its last row or class and does not store it, so that
-// there is one loop and not one per remainder.
+// Both run in register tiles over blocks that fit the first cache: the forward pass packs the
+// weights of kGroup classes × kDepth elements (rows whose distance is a power of two would evict
+// each other), the backward pass copies kPanelRows × kPanelWidth elements of the rows. The blocks
+// lie where the problem's shape puts them, so no split of the work changes a sum.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "kernels/train/update.h"
+#include "kernels/cpu/simd.h"
+#include "kernels/train/isa_functions.h"
 
 namespace topwork {
 namespace TW_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16;
-#elif defined(__AVX__)
-constexpr int kLanes = 8;
-#else
-constexpr int kLanes = 4;
-#endif
 // 32 vector registers hold 16 accumulators and their operands, 16 hold 8.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int kClasses = 4;
+constexpr int kStripVectors = 4;
 #else
 constexpr int kClasses = 2;
+constexpr int kStripVectors = 2;
 #endif
 constexpr int kRows = 4;
+constexpr int64_t kDepth = 512;
+constexpr int64_t kGroup = 8;        // classes packed at a time
+constexpr int64_t kMinPackRows = 8;  // fewer rows do not repay packing
+
 constexpr int kGradientClasses = 4;
-constexpr int kStrip = 2 * kLanes;
-constexpr int kPanel = 64;
+constexpr int kStrip = kStripVectors * kLanes;
+constexpr int64_t kPanelRows = 32;
+constexpr int64_t kPanelWidth = 128;
 
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
-typedef float Vector4 __attribute__((vector_size(4 * sizeof(float))));
-
-inline Vector Load(const float* p) {
-  Vector v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
+// Lanes of a and b in blocks of 2·kHalf: lower halves plus upper halves, side by side.
+template <int kHalf, int... k>
+TW_INLINE Vec AddHalves(Vec a, Vec b, std::integer_sequence<int, k...>) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, (k / kHalf * 2 * kHalf + k % kHalf)...) +
+         __builtin_shufflevector(a, b, (k / kHalf * 2 * kHalf + k % kHalf + kHalf)...);
+#else
+  typedef int32_t Mask __attribute__((vector_size(kVectorBytes)));
+  const Mask lower = {(k / kHalf * 2 * kHalf + k % kHalf)...};
+  return __builtin_shuffle(a, b, lower) + __builtin_shuffle(a, b, lower + kHalf);
+#endif
 }
 
-inline Vector LoadPartial(const float* p, int64_t n) {
-  Vector v = {};
-  std::memcpy(&v, p, static_cast<size_t>(n) * sizeof(float));
-  return v;
-}
-
-inline float Sum(const Vector& v) {
-  Vector4 parts[kLanes / 4];
-  std::memcpy(parts, &v, sizeof(v));
-  for (int n = kLanes / 8; n > 0; n /= 2) {
-    for (int i = 0; i < n; ++i) parts[i] += parts[i + n];
+// The sums over lanes of kLanes vectors as the lanes of one, by a tree.
+template <int kHalf>
+TW_INLINE Vec SumLanes(const Vec* v) {
+  if constexpr (kHalf == kLanes) {
+    return v[0];
+  } else {
+    // Below here each half of the vectors has been merged into blocks of 2·kHalf lanes.
+    const Vec a = SumLanes<2 * kHalf>(v);
+    const Vec b = SumLanes<2 * kHalf>(v + kLanes / (2 * kHalf));
+    return AddHalves<kHalf>(a, b, std::make_integer_sequence<int, kLanes>());
   }
-  return (parts[0][0] + parts[0][2]) + (parts[0][1] + parts[0][3]);
 }
 
-void ForwardTile(const float* const* rows, const float* const* weights, int64_t dim,
-                 float (*out)[kClasses]) {
-  Vector sums[kRows][kClasses] = {};
+// kRows rows × kN classes over `depth` elements; the next vector of a class is `stride` floats on.
+// out[row · kClasses + class].
+template <int kN>
+TW_INLINE void SumTile(const float* const* rows, const float* const* weights, int64_t stride,
+                       int64_t depth, float* out) {
+  Vec sums[kRows * kClasses] = {};
   int64_t d = 0;
-  for (; d + kLanes <= dim; d += kLanes) {
-    Vector w[kClasses];
-    for (int j = 0; j < kClasses; ++j) w[j] = Load(weights[j] + d);
+  int64_t at = 0;
+  for (; d + kLanes <= depth; d += kLanes, at += stride) {
+    Vec w[kN];
+    for (int j = 0; j < kN; ++j) w[j] = Load(weights[j] + at);
     for (int i = 0; i < kRows; ++i) {
-      const Vector x = Load(rows[i] + d);
-      for (int j = 0; j < kClasses; ++j) sums[i][j] += x * w[j];
+      const Vec x = Load(rows[i] + d);
+      for (int j = 0; j < kN; ++j) sums[i * kClasses + j] += x * w[j];
     }
   }
-  if (d < dim) {
-    Vector w[kClasses];
-    for (int j = 0; j < kClasses; ++j) w[j] = LoadPartial(weights[j] + d, dim - d);
+  if (d < depth) {
+    const int n = static_cast<int>(depth - d);
     for (int i = 0; i < kRows; ++i) {
-      const Vector x = LoadPartial(rows[i] + d, dim - d);
-      for (int j = 0; j < kClasses; ++j) sums[i][j] += x * w[j];
+      const Vec x = LoadFirst(rows[i] + d, n);
+      for (int j = 0; j < kN; ++j) sums[i * kClasses + j] += x * LoadFirst(weights[j] + at, n);
     }
   }
-  for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kClasses; ++j) out[i][j] = Sum(sums[i][j]);
+  for (int k = 0; k < kRows * kClasses; k += kLanes) Store(out + k, SumLanes<1>(sums + k));
+}
+
+void SumTile(int n_classes, const float* const* rows, const float* const* weights, int64_t stride,
+             int64_t depth, float* out) {
+  switch (n_classes) {
+    case 1:
+      return SumTile<1>(rows, weights, stride, depth, out);
+    case 2:
+      return SumTile<2>(rows, weights, stride, depth, out);
+#if defined(__AVX512F__) || defined(__aarch64__)
+    case 3:
+      return SumTile<3>(rows, weights, stride, depth, out);
+    case 4:
+      return SumTile<4>(rows, weights, stride, depth, out);
+#endif
+  }
+}
+
+// Weights of one group of classes and one block of depth, as SumTile reads them.
+struct Weights {
+  float packed[kGroup * kDepth];
+  const float* classes[kGroup];
+  int64_t stride;
+};
+
+void PackWeights(const float* weights, int64_t dim, int64_t n_classes, int64_t depth, bool pack,
+                 Weights* out) {
+  out->stride = pack ? kClasses * kLanes : kLanes;
+  for (int64_t c = 0; c < n_classes; ++c) {
+    const float* from = weights + c * dim;
+    out->classes[c] = from;
+    if (!pack) continue;
+    float* to = out->packed + c / kClasses * kClasses * kDepth + c % kClasses * kLanes;
+    out->classes[c] = to;
+    int64_t d = 0;
+    for (; d + kLanes <= depth; d += kLanes, to += out->stride) Store(to, Load(from + d));
+    if (d < depth) CopyFew(to, from + d, static_cast<int>(depth - d));
   }
 }
 
 void Forward(const DenseStep& step, const float* weights, const float* bias, int64_t row0,
              int64_t row1, int64_t class0, int64_t class1, float* logits) {
-  for (int64_t c = class0; c < class1; c += kClasses) {
-    const float* w[kClasses];
-    for (int j = 0; j < kClasses; ++j) w[j] = weights + std::min(c + j, class1 - 1) * step.dim;
-    for (int64_t b = row0; b < row1; b += kRows) {
-      const float* x[kRows];
-      for (int i = 0; i < kRows; ++i) x[i] = step.rows[std::min(b + i, row1 - 1)];
-      float tile[kRows][kClasses];
-      ForwardTile(x, w, step.dim, tile);
-      for (int i = 0; i < kRows && b + i < row1; ++i) {
-        for (int j = 0; j < kClasses && c + j < class1; ++j) {
-          logits[(b + i) * step.n_classes + c + j] = tile[i][j] + bias[c + j];
+  Weights w;
+  for (int64_t c0 = class0; c0 < class1; c0 += kGroup) {
+    const int64_t c1 = std::min(c0 + kGroup, class1);
+    for (int64_t d = 0; d < step.dim; d += kDepth) {
+      const int64_t depth = std::min(kDepth, step.dim - d);
+      PackWeights(weights + c0 * step.dim + d, step.dim, c1 - c0, depth,
+                  row1 - row0 >= kMinPackRows, &w);
+      for (int64_t b = row0; b < row1; b += kRows) {
+        const float* x[kRows];
+        for (int i = 0; i < kRows; ++i) x[i] = step.rows[std::min(b + i, row1 - 1)] + d;
+        for (int64_t c = c0; c < c1; c += kClasses) {
+          const int n_classes = static_cast<int>(std::min<int64_t>(kClasses, c1 - c));
+          float tile[kRows * kClasses];
+          SumTile(n_classes, x, w.classes + (c - c0), w.stride, depth, tile);
+          for (int i = 0; i < kRows && b + i < row1; ++i) {
+            float* to = logits + (b + i) * step.n_classes + c;
+            for (int j = 0; j < n_classes; ++j) {
+              to[j] = (d == 0 ? bias[c + j] : to[j]) + tile[i * kClasses + j];
+            }
+          }
         }
       }
     }
   }
 }
 
-// One strip of the backward pass: kStrip elements of up to kPanel rows, side by side, so that rows
-// whose distance is a power of two do not evict each other from the cache.
+// Elements [d, d + n) of some rows, side by side; zeros behind the n-th.
 struct Panel {
-  Vector x[kPanel][2];
+  alignas(64) float x[kPanelRows][kPanelWidth];
   int64_t first_row;
   int64_t n_rows;
   int64_t d;
-  int64_t n;  // elements of the strip that exist
+  int64_t n;
 };
 
 void FillPanel(const DenseStep& step, int64_t first_row, int64_t d, int64_t d1, Panel* panel) {
   panel->first_row = first_row;
-  panel->n_rows = std::min<int64_t>(kPanel, step.n_rows - first_row);
+  panel->n_rows = std::min(kPanelRows, step.n_rows - first_row);
   panel->d = d;
-  panel->n = std::min<int64_t>(kStrip, d1 - d);
+  panel->n = std::min(kPanelWidth, d1 - d);
+  const size_t bytes = static_cast<size_t>(panel->n) * sizeof(float);
   for (int64_t b = 0; b < panel->n_rows; ++b) {
     const float* row = step.rows[first_row + b] + d;
-    if (panel->n == kStrip) {
-      panel->x[b][0] = Load(row);
-      panel->x[b][1] = Load(row + kLanes);
+    if (panel->n == kPanelWidth) {
+      for (int k = 0; k < kPanelWidth; k += kLanes) Store(panel->x[b] + k, Load(row + k));
     } else {
-      const int64_t n_low = std::min<int64_t>(kLanes, panel->n);
-      panel->x[b][0] = LoadPartial(row, n_low);
-      panel->x[b][1] = LoadPartial(row + n_low, panel->n - n_low);
+      std::memset(panel->x[b], 0, sizeof(panel->x[b]));
+      std::memcpy(panel->x[b], row, bytes);
     }
   }
 }
 
-// Adds the panel's rows to kGradientClasses rows of the gradient, of which n_classes are stored.
-// Sums go on from what earlier panels stored: the order stays that of the rows.
-void BackwardTile(const DenseStep& step, const Panel& panel, const float* delta,
-                  const int64_t* classes, int n_classes, float* gradient) {
-  const size_t strip_bytes = static_cast<size_t>(panel.n) * sizeof(float);
-  Vector sums[kGradientClasses][2] = {};
+// Adds the panel's rows to kN rows of the gradient, beginning at class c and the panel's element
+// `first`. Sums go on from what earlier panels stored: the order stays that of the rows.
+template <int kN>
+TW_INLINE void BackwardTile(const DenseStep& step, const Panel& panel, const float* delta,
+                            int64_t c, int64_t first, float* gradient) {
+  float* to = gradient + c * step.dim + panel.d + first;
+  const int n = static_cast<int>(std::min<int64_t>(kStrip, panel.n - first));
+  Vec sums[kN][kStripVectors] = {};
   if (panel.first_row > 0) {
-    for (int j = 0; j < kGradientClasses; ++j) {
-      std::memcpy(sums[j], gradient + classes[j] * step.dim + panel.d, strip_bytes);
+    for (int j = 0; j < kN; ++j) {
+      for (int k = 0; k < kStripVectors && k * kLanes < n; ++k) {
+        sums[j][k] = LoadFirst(to + j * step.dim + k * kLanes, n - k * kLanes);
+      }
     }
   }
-  for (int64_t b = 0; b < panel.n_rows; ++b) {
-    const float* delta_row = delta + (panel.first_row + b) * step.n_classes;
-    const Vector low = panel.x[b][0];
-    const Vector high = panel.x[b][1];
-    for (int j = 0; j < kGradientClasses; ++j) {
-      const float scale = delta_row[classes[j]];
-      sums[j][0] += low * scale;
-      sums[j][1] += high * scale;
+  const float* factors = delta + panel.first_row * step.n_classes + c;
+  for (int64_t b = 0; b < panel.n_rows; ++b, factors += step.n_classes) {
+    Vec x[kStripVectors];
+    for (int k = 0; k < kStripVectors; ++k) x[k] = Load(panel.x[b] + first + k * kLanes);
+    for (int j = 0; j < kN; ++j) {
+      const float factor = factors[j];
+      for (int k = 0; k < kStripVectors; ++k) sums[j][k] += x[k] * factor;
     }
   }
-  for (int j = 0; j < n_classes; ++j) {
-    std::memcpy(gradient + classes[j] * step.dim + panel.d, sums[j], strip_bytes);
+  for (int j = 0; j < kN; ++j) {
+    for (int k = 0; k < kStripVectors && k * kLanes < n; ++k) {
+      StoreFirst(to + j * step.dim + k * kLanes, sums[j][k], n - k * kLanes);
+    }
   }
 }
 
 void Backward(const DenseStep& step, const float* delta, int64_t class0, int64_t class1, int64_t d0,
               int64_t d1, float* gradient) {
+  static_assert(kGradientClasses == 4, "one case for every remainder");
   Panel panel;
-  for (int64_t d = d0; d < d1; d += kStrip) {
-    for (int64_t b = 0; b < step.n_rows; b += kPanel) {
+  for (int64_t d = d0; d < d1; d += kPanelWidth) {
+    for (int64_t b = 0; b < step.n_rows; b += kPanelRows) {
       FillPanel(step, b, d, d1, &panel);
       for (int64_t c = class0; c < class1; c += kGradientClasses) {
-        int64_t classes[kGradientClasses];
-        for (int j = 0; j < kGradientClasses; ++j) classes[j] = std::min(c + j, class1 - 1);
-        const int n_classes = static_cast<int>(std::min<int64_t>(kGradientClasses, class1 - c));
-        BackwardTile(step, panel, delta, classes, n_classes, gradient);
+        for (int64_t first = 0; first < panel.n; first += kStrip) {
+          switch (std::min<int64_t>(kGradientClasses, class1 - c)) {
+            case 1:
+              BackwardTile<1>(step, panel, delta, c, first, gradient);
+              break;
+            case 2:
+              BackwardTile<2>(step, panel, delta, c, first, gradient);
+              break;
+            case 3:
+              BackwardTile<3>(step, panel, delta, c, first, gradient);
+              break;
+            case 4:
+              BackwardTile<4>(step, panel, delta, c, first, gradient);
+              break;
+          }
+        }
       }
     }
   }
@@ -175,7 +243,8 @@ void Backward(const DenseStep& step, const float* delta, int64_t class0, int64_t
 
 extern const TrainKernels kTrainKernels;
 const TrainKernels kTrainKernels = {
-    TW_STRING(TW_ISA), Forward, Backward, MaxAbs, SumSquares, Scale, Sgd, Adam, AddProducts};
+    TW_STRING(TW_ISA),  Forward, Backward, MaxAbs, SumSquares, Scale, Sgd, Adam, AddProducts,
+    SoftmaxCrossEntropy};
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -2,7 +2,7 @@
 // of the closed-form solvers. Both operands are packed, so every load is aligned and in sequence.
 #include <cstring>
 
-#include "kernels/train/update.h"
+#include "kernels/train/isa_functions.h"
 
 namespace topwork {
 namespace TW_ISA {

@@ -68,6 +68,9 @@ struct TrainKernels {
   // kProductTile].
   void (*add_products)(const double* a, const double* b, int64_t depth, int64_t stride,
                        double* out);
+  // SoftmaxCrossEntropyRow with vectors' exponentials; another rounding.
+  double (*softmax_cross_entropy)(float* logits, int64_t n_classes, int32_t label, float scale,
+                                  int64_t* out_best);
 };
 
 // The table that belongs to the instruction set of `cpu`.

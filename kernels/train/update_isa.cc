@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/train/update.h"
+#include "kernels/train/isa_functions.h"
 
 namespace topwork {
 namespace TW_ISA {

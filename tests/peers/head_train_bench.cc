@@ -14,6 +14,7 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "ports/port.h"
+#include "runtime/base/buffer.h"
 #include "runtime/train/dense_head.h"
 #include "runtime/train/optimizer.h"
 
@@ -23,7 +24,7 @@ namespace {
 struct Problem {
   int32_t dim, n_classes, n_examples, batch, n_steps;
   float learning_rate;
-  std::vector<float> x;
+  Buffer x;  // aligned, as the feature cache is
   std::vector<int32_t> labels, rows;
 };
 
@@ -47,7 +48,10 @@ bool ReadProblem(const char* path, Problem* p) {
     p->n_steps = head[4];
     p->learning_rate = rate[0];
     const size_t n = static_cast<size_t>(p->n_examples);
-    ok = ReadArray(file, n * static_cast<size_t>(p->dim), &p->x) &&
+    const size_t n_floats = n * static_cast<size_t>(p->dim);
+    auto buffer = Buffer::Allocate(n_floats * sizeof(float), "the features");
+    if (buffer.ok()) p->x = std::move(buffer.value());
+    ok = buffer.ok() && std::fread(p->x.data(), sizeof(float), n_floats, file) == n_floats &&
          ReadArray(file, n, &p->labels) &&
          ReadArray(file, static_cast<size_t>(p->n_steps) * static_cast<size_t>(p->batch), &p->rows);
   }
@@ -68,7 +72,7 @@ Status Train(const Problem& p, ThreadPool* pool, double* out_seconds, double* ou
   for (int64_t step = 0; step < p.n_steps; ++step) {
     for (size_t i = 0; i < rows.size(); ++i) {
       const int32_t row = p.rows[static_cast<size_t>(step) * rows.size() + i];
-      rows[i] = p.x.data() + static_cast<int64_t>(row) * p.dim;
+      rows[i] = p.x.as<float>() + static_cast<int64_t>(row) * p.dim;
       labels[i] = p.labels[static_cast<size_t>(row)];
     }
     BatchLoss sums;

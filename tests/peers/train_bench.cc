@@ -34,14 +34,18 @@ Status Measure(const Case& c, const CpuKernels& cpu, Optimizer optimizer, int n_
   TW_ASSIGN_OR_RETURN(const auto state, OptimizerState::Create(options, head->layout(), &pool));
   constexpr int kExamples = 1024;
   Random random(1);
-  std::vector<float> features(static_cast<size_t>(kExamples) * static_cast<size_t>(c.dim));
-  for (float& x : features) x = Uniform(&random);
+  // Aligned, as the feature cache is.
+  const size_t n_floats = static_cast<size_t>(kExamples) * static_cast<size_t>(c.dim);
+  TW_ASSIGN_OR_RETURN(const Buffer buffer,
+                      Buffer::Allocate(n_floats * sizeof(float), "the features"));
+  float* features = buffer.as<float>();
+  for (size_t i = 0; i < n_floats; ++i) features[i] = Uniform(&random);
   std::vector<double> times;
   std::vector<const float*> rows(static_cast<size_t>(c.batch));
   std::vector<int32_t> labels(static_cast<size_t>(c.batch));
   for (int step = 0; step < 400; ++step) {
     for (size_t i = 0; i < rows.size(); ++i) {
-      rows[i] = features.data() + static_cast<int64_t>(random.Below(kExamples)) * c.dim;
+      rows[i] = features + static_cast<int64_t>(random.Below(kExamples)) * c.dim;
       labels[i] = static_cast<int32_t>(random.Below(static_cast<uint64_t>(c.n_classes)));
     }
     const int64_t start = port::NowNanos();

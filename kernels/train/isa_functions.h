@@ -1,7 +1,7 @@
-// The functions of update_isa.cc and products_isa.cc that dense_isa.cc puts into an instruction
-// set's TrainKernels; train_kernels.h says what they do. Included by *_isa.cc files only.
-#ifndef TOPWORK_KERNELS_TRAIN_UPDATE_H_
-#define TOPWORK_KERNELS_TRAIN_UPDATE_H_
+// The functions of other *_isa.cc files that dense_isa.cc puts into an instruction set's
+// TrainKernels; train_kernels.h says what they do. Included by *_isa.cc files only.
+#ifndef TOPWORK_KERNELS_TRAIN_ISA_FUNCTIONS_H_
+#define TOPWORK_KERNELS_TRAIN_ISA_FUNCTIONS_H_
 
 #include "kernels/train/train_kernels.h"
 
@@ -19,8 +19,10 @@ void Sgd(const SgdStep& step, int64_t n, const float* gradient, float* velocity,
 void Adam(const AdamStep& step, int64_t n, const float* gradient, float* m, float* v,
           float* parameters);
 void AddProducts(const double* a, const double* b, int64_t depth, int64_t stride, double* out);
+double SoftmaxCrossEntropy(float* logits, int64_t n_classes, int32_t label, float scale,
+                           int64_t* out_best);
 
 }  // namespace TW_ISA
 }  // namespace topwork
 
-#endif  // TOPWORK_KERNELS_TRAIN_UPDATE_H_
+#endif  // TOPWORK_KERNELS_TRAIN_ISA_FUNCTIONS_H_
