@@ -10,7 +10,7 @@ namespace topwork {
 namespace test {
 namespace quant_test {
 
-TEST_CASE("quant: factors keep 31 bits", "[quant]") {
+TEST_CASE("quant: factors keep 31 bits", "[ops][quant]") {
   for (const double factor : {1e-9, 1e-4, 0.25, 0.5, 0.7320508, 0.99999999999, 1.0, 1.5, 300.0}) {
     const FixedFactor fixed = MakeFixedFactor(factor);
     CHECK(fixed.mantissa >= 1 << 30);
@@ -21,7 +21,7 @@ TEST_CASE("quant: factors keep 31 bits", "[quant]") {
   CHECK(MakeFixedFactor(std::ldexp(1.0, -40)).mantissa == 0);
 }
 
-TEST_CASE("quant: rounds twice, as the reference CONV_2D does", "[quant]") {
+TEST_CASE("quant: rounds twice, as the reference CONV_2D does", "[ops][quant]") {
   const FixedFactor quarter = MakeFixedFactor(0.25);
   const int32_t in[] = {-10, -6, -3, -2, -1, 1, 2, 3, 6, 10};
   const int32_t out[] = {-3, -2, -1, -1, 0, 1, 1, 1, 2, 3};  // LiteRT's reference CONV_2D, int8
@@ -32,7 +32,7 @@ TEST_CASE("quant: rounds twice, as the reference CONV_2D does", "[quant]") {
   CHECK(MultiplyByFactor64(2, quarter) == 1);
 }
 
-TEST_CASE("quant: products are right to one step and never overflow", "[quant]") {
+TEST_CASE("quant: products are right to one step and never overflow", "[ops][quant]") {
   std::mt19937 random(7);
   std::uniform_int_distribution<int32_t> any(-(1 << 30), 1 << 30);
   std::uniform_real_distribution<double> exponent(-25.0, 8.0);
