@@ -2,20 +2,31 @@
 # Installs what Topwork needs on Debian. Without root it prints the one line to run and exits with 1.
 #
 # Usage: toolchains/install-deps.sh [build] [test] [python]
-#   build   compilers and libraries that build the library and the command line (always included)
-#   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators
+#   build   compilers and libraries that build the library and the command line (always included),
+#           and uPlot, the plots of training reports, from npm into build/third_party/uplot
+#   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 packages="cmake ninja-build g++ ccache git ca-certificates libeigen3-dev flatbuffers-compiler \
 libflatbuffers-dev libcli11-dev nlohmann-json3-dev libstb-dev zlib1g-dev"
+# uPlot is kept once fetched; these are its files as published under this version.
+uplot_version=1.6.32
+uplot="$root/build/third_party/uplot"
+uplot_js=19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f
+uplot_css=df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04
+uplot_is_good() {
+  printf '%s  %s\n' "$uplot_js" "$1/uPlot.iife.min.js" "$uplot_css" "$1/uPlot.min.css" |
+    sha256sum --check --status 2>/dev/null
+}
+uplot_is_good "$uplot" || command -v npm >/dev/null || packages="$packages npm"
 python=no
 for part in "$@"; do
   case "$part" in
     build) ;;
     test) packages="$packages catch2 clang clang-format pkg-config qemu-user-static \
-g++-aarch64-linux-gnu python3 python3-venv util-linux" ;;
+g++-aarch64-linux-gnu python3 python3-venv util-linux chromium" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
     *) echo "install-deps.sh: unknown part '$part' (build, test, python)" >&2; exit 2 ;;
   esac
@@ -40,6 +51,26 @@ if [ -n "$missing" ]; then
   apt-get update -q
   # shellcheck disable=SC2086
   DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+fi
+
+if ! uplot_is_good "$uplot"; then
+  echo "Fetching uPlot $uplot_version into build/third_party/uplot"
+  fetched=$(mktemp -d)
+  trap 'rm -rf "$fetched"' EXIT
+  if ! npm pack --silent --prefer-offline --pack-destination "$fetched" "uplot@$uplot_version" \
+    >/dev/null; then
+    echo "npm could not fetch uPlot (see above). Try again with a network, or build without the" >&2
+    echo "command line: cmake -DTOPWORK_TOOLS=OFF" >&2
+    exit 1
+  fi
+  tar -xzf "$fetched/uplot-$uplot_version.tgz" -C "$fetched"
+  if ! uplot_is_good "$fetched/package/dist"; then
+    echo "The fetched uPlot $uplot_version is not the published one; its checksums differ." >&2
+    exit 1
+  fi
+  mkdir -p "$uplot"
+  cp "$fetched/package/dist/uPlot.iife.min.js" "$fetched/package/dist/uPlot.min.css" \
+    "$fetched/package/LICENSE" "$uplot"
 fi
 
 if [ "$python" = yes ]; then

@@ -1,232 +1,142 @@
-// RenderReport: HTML with inline SVG; colours follow the reader's light or dark setting.
+// RenderReport: the page's skeleton around its data, its style and script, and uPlot. The files are
+// embedded when the tool is built (toolchains/report_page.cmake).
 #include "ports/cli/report.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
+#include <tuple>
 
-#include "ports/cli/terminal.h"
+extern "C" {
+extern const unsigned char topwork_uplot_js[], topwork_uplot_js_end[];
+extern const unsigned char topwork_uplot_css[], topwork_uplot_css_end[];
+extern const unsigned char topwork_report_js[], topwork_report_js_end[];
+extern const unsigned char topwork_report_css[], topwork_report_css_end[];
+}
 
 namespace topwork {
 namespace cli {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 240, kLeft = 64, kRight = 16, kTop = 14, kBottom = 34;
+constexpr size_t kMaxConfusions = 30;
 
-const char kStyle[] = R"css(
-:root{color-scheme:light dark;--ink:#1b2733;--soft:#5d6b78;--line:#d8dee4;--paper:#ffffff;--card:#f6f8fa;
---train:#2f6fdb;--held:#d9822b;--good:47,133,90;--bad:197,48,48}
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9aa7b4;--line:#30363d;--paper:#0d1117;
---card:#161b22;--train:#6ea8fe;--held:#f0a35e;--good:63,185,80;--bad:248,81,73}}
-*{box-sizing:border-box}body{margin:0 auto;padding:24px 16px 48px;max-width:860px;background:var(--paper);
-color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-h1{font-size:1.5rem;margin:0 0 4px}h2{font-size:1.1rem;margin:32px 0 8px}
-p.sub{margin:0;color:var(--soft);overflow-wrap:anywhere}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(130px,1fr));gap:12px;margin-top:20px}
-.card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px}
-.card b{display:block;font-size:1.5rem;line-height:1.2}.card span{color:var(--soft);font-size:.85rem}
-.scroll{overflow-x:auto}svg{width:100%;height:auto;display:block}
-svg text{fill:var(--soft);font-size:12px}.grid{stroke:var(--line);stroke-width:1}
-.train{stroke:var(--train);fill:none;stroke-width:2.5}.held{stroke:var(--held);fill:none;stroke-width:2.5}
-.key{display:flex;gap:16px;font-size:.85rem;color:var(--soft)}
-.key i{display:inline-block;width:18px;height:3px;vertical-align:middle;margin-right:6px}
-table{border-collapse:collapse;font-size:.9rem}th,td{padding:4px 10px;text-align:right;
-border-bottom:1px solid var(--line);white-space:nowrap}th:first-child,td:first-child{text-align:left}
-th{color:var(--soft);font-weight:600}.matrix td,.matrix th{text-align:center;min-width:34px;padding:4px}
-.matrix th:first-child{text-align:left;position:sticky;left:0;background:var(--paper);padding-right:10px}
-.end{fill:var(--ink);font-weight:600}
-@media(max-width:600px){svg text{font-size:18px}.key{font-size:.8rem}}
-)css";
+std::string Embedded(const unsigned char* begin, const unsigned char* end) {
+  return std::string(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
+}
 
-std::string Escape(const std::string& text) {
+template <typename T>
+void AddPairs(const char* key, const std::vector<std::pair<std::string, T>>& pairs, Json* json) {
+  for (const auto& pair : pairs) (*json)[key][pair.first] = pair.second;
+}
+
+Json EpochJson(const EpochRow& row) {
+  Json epoch;
+  epoch["epoch"] = row.epoch;
+  epoch["train_loss"] = row.train_loss;
+  epoch["train_accuracy"] = row.train_accuracy;
+  if (row.has_validation) {
+    epoch["validation_loss"] = row.validation_loss;
+    epoch["validation_accuracy"] = row.validation_accuracy;
+  }
+  if (row.learning_rate > 0.0) epoch["learning_rate"] = row.learning_rate;
+  epoch["seconds"] = row.seconds;
+  return epoch;
+}
+
+Json WorstJson(const WorstRow& row, bool with_image) {
+  Json json;
+  json["name"] = row.name;
+  if (!row.label.empty()) json["label"] = row.label;
+  if (!row.predicted.empty()) json["predicted"] = row.predicted;
+  json["loss"] = row.loss;
+  if (with_image && !row.image.empty()) json["image"] = row.image;
+  return json;
+}
+
+// The pairs of classes that are taken for each other most often.
+Json WorstConfusions(const Evaluation& evaluation) {
+  std::vector<std::tuple<int64_t, size_t, size_t>> pairs;  // −count, label, predicted
+  const size_t n = evaluation.n_classes();
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j <= n; ++j) {
+      if (i != j && evaluation.Count(i, j) > 0) pairs.push_back({-evaluation.Count(i, j), i, j});
+    }
+  }
+  std::sort(pairs.begin(), pairs.end());
+  if (pairs.size() > kMaxConfusions) pairs.resize(kMaxConfusions);
+  Json rows = Json::array();
+  for (const auto& [count, label, predicted] : pairs) {
+    Json row;
+    row["label"] = evaluation.class_names[label];
+    row["predicted"] = predicted < n ? evaluation.class_names[predicted] : "other";
+    row["n_examples"] = -count;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// Inside a script element, "</script" and "<!--" must not appear.
+std::string ForScript(const Json& json) {
+  const std::string text = json.dump(1, ' ', false, nlohmann::detail::error_handler_t::replace);
   std::string out;
   for (char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
     }
   }
   return out;
 }
 
-std::string Number(const char* format, double value) {
-  char text[48];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
-
-std::string Percent(double fraction) { return Number("%.1f&thinsp;%%", 100.0 * fraction); }
-
-struct Series {
-  const char* css_class;
-  std::vector<double> values;  // one an epoch
-};
-
-// A step of 1, 2 or 5 times a power of ten that cuts the range into about five.
-double GridStep(double range) {
-  const double rough = range / 5.0;
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (double factor : {1.0, 2.0, 5.0}) {
-    if (rough <= factor * power) return factor * power;
-  }
-  return 10.0 * power;
-}
-
-std::string Chart(const std::vector<EpochRow>& epochs, const std::vector<Series>& all, double low,
-                  double high, bool percent) {
-  const double x0 = static_cast<double>(epochs.front().epoch);
-  const double x1 = std::max(x0 + 1.0, static_cast<double>(epochs.back().epoch));
-  const auto x = [&](double epoch) {
-    return kLeft + (epoch - x0) / (x1 - x0) * (kWidth - kLeft - kRight);
-  };
-  const auto y = [&](double value) {
-    return kTop + (high - value) / (high - low) * (kHeight - kTop - kBottom);
-  };
-  std::string svg = "<svg viewBox=\"0 0 640 240\" role=\"img\">";
-  const double step = GridStep(high - low);
-  for (double tick = std::ceil(low / step) * step; tick <= high + step * 1e-6; tick += step) {
-    svg += Number("<line class=\"grid\" x1=\"64\" x2=\"624\" y1=\"%.1f\"", y(tick));
-    svg += Number(" y2=\"%.1f\"/>", y(tick)) +
-           Number("<text x=\"56\" text-anchor=\"end\" y=\"%.1f\">", y(tick) + 4);
-    svg += (percent ? Number("%.0f %%", 100.0 * tick) : Number("%.3g", tick)) + "</text>";
-  }
-  // About eight labels, the last epoch always among them.
-  const size_t n = epochs.size();
-  const size_t every = std::max<size_t>(1, (n + 7) / 8);
-  for (size_t i = (n - 1) % every; i < n; i += every) {
-    svg += Number("<text text-anchor=\"middle\" y=\"234\" x=\"%.1f\">",
-                  x(static_cast<double>(epochs[i].epoch))) +
-           std::to_string(epochs[i].epoch) + "</text>";
-  }
-  for (const Series& series : all) {
-    if (series.values.empty()) continue;
-    svg += std::string("<polyline class=\"") + series.css_class + "\" points=\"";
-    for (size_t i = 0; i < series.values.size(); ++i) {
-      svg += Number("%.1f,", x(static_cast<double>(epochs[i].epoch))) +
-             Number("%.1f ", y(std::min(high, std::max(low, series.values[i]))));
-    }
-    svg += "\"/>";
-  }
-  return svg + "</svg>";
-}
-
-std::string Curves(const std::vector<EpochRow>& epochs) {
-  if (epochs.empty()) return "";
-  Series train_loss{"train", {}}, held_loss{"held", {}}, train{"train", {}}, held{"held", {}};
-  double largest_loss = 1e-3, lowest = 1.0;
-  for (const EpochRow& row : epochs) {
-    train_loss.values.push_back(row.train_loss);
-    train.values.push_back(row.train_accuracy);
-    largest_loss = std::max(largest_loss, row.train_loss);
-    lowest = std::min(lowest, row.train_accuracy);
-    if (!row.has_validation) continue;
-    held_loss.values.push_back(row.validation_loss);
-    held.values.push_back(row.validation_accuracy);
-    largest_loss = std::max(largest_loss, row.validation_loss);
-    lowest = std::min(lowest, row.validation_accuracy);
-  }
-  const std::string key =
-      std::string(
-          "<div class=\"key\"><span><i style=\"background:var(--train)\"></i>training</span>") +
-      (held.values.empty() ? ""
-                           : "<span><i style=\"background:var(--held)\"></i>held back</span>") +
-      "</div>";
-  return "<h2>Accuracy by epoch</h2>" + key +
-         Chart(epochs, {train, held}, std::floor(lowest * 10.0) / 10.0, 1.0, true) +
-         "<h2>Loss by epoch</h2>" + key +
-         Chart(epochs, {train_loss, held_loss}, 0.0, largest_loss, false);
-}
-
-std::string ClassTable(const Evaluation& evaluation) {
-  std::string html =
-      "<h2>Classes</h2><div class=\"scroll\"><table><tr><th>class</th><th>examples</th>"
-      "<th>precision</th><th>recall</th></tr>";
-  for (const ClassMetrics& metrics : evaluation.PerClass()) {
-    html += "<tr><td>" + Escape(metrics.name) + "</td><td>" + std::to_string(metrics.n_examples) +
-            "</td><td>" + Percent(metrics.precision) + "</td><td>" + Percent(metrics.recall) +
-            "</td></tr>";
-  }
-  return html + "</table></div>";
-}
-
-std::string ConfusionTable(const Evaluation& evaluation) {
-  const size_t n = evaluation.n_classes();
-  std::string html =
-      "<h2>Confusion matrix</h2><p class=\"sub\">Rows: true class. Columns: what the model "
-      "said.</p>"
-      "<div class=\"scroll\"><table class=\"matrix\"><tr><th></th>";
-  for (size_t j = 0; j < n; ++j) html += "<th>" + Escape(evaluation.class_names[j]) + "</th>";
-  html += "</tr>";
-  const std::vector<ClassMetrics> classes = evaluation.PerClass();
-  for (size_t i = 0; i < n; ++i) {
-    html += "<tr><th>" + Escape(evaluation.class_names[i]) + "</th>";
-    for (size_t j = 0; j < n; ++j) {
-      const int64_t count = evaluation.Count(i, j);
-      const double share =
-          classes[i].n_examples == 0
-              ? 0.0
-              : static_cast<double>(count) / static_cast<double>(classes[i].n_examples);
-      html += std::string("<td style=\"background:rgba(var(--") + (i == j ? "good" : "bad") +
-              Number("),%.2f)\">", count == 0 ? 0.0 : 0.12 + 0.5 * share) +
-              (count == 0 ? "·" : std::to_string(count)) + "</td>";
-    }
-    html += "</tr>";
-  }
-  return html + "</table></div>";
-}
-
-std::string Pairs(const char* title, const std::vector<std::pair<std::string, std::string>>& rows) {
-  std::string html = std::string("<h2>") + title + "</h2><div class=\"scroll\"><table>";
-  for (const auto& row : rows) {
-    html += "<tr><td>" + Escape(row.first) + "</td><td>" + Escape(row.second) + "</td></tr>";
-  }
-  return html + "</table></div>";
-}
-
-std::string Card(const std::string& value, const std::string& what) {
-  return "<div class=\"card\"><b>" + value + "</b><span>" + Escape(what) + "</span></div>";
-}
-
 }  // namespace
 
+Json ReportJson(const TrainingReport& report) {
+  Json json;
+  json["model"] = report.model;
+  json["data"] = report.data;
+  json["output"] = report.output;
+  if (!report.note.empty()) json["note"] = report.note;
+  AddPairs("settings", report.settings, &json);
+  AddPairs("model_info", report.model_info, &json);
+  AddPairs("seconds", report.timings, &json);
+  AddPairs("memory", report.memory, &json);
+  json["epochs"] = Json::array();
+  for (const EpochRow& row : report.epochs) json["epochs"].push_back(EpochJson(row));
+  json["evaluated_on"] = report.evaluated_on;
+  json["evaluation"] = report.has_evaluation ? EvaluationJson(report.evaluation) : Json();
+  if (report.has_calibration) {
+    const CalibrationResult& c = report.calibration;
+    json["calibration"] = {{"temperature", c.temperature},   {"at_bound", c.at_bound},
+                           {"error_before", c.error_before}, {"error_after", c.error_after},
+                           {"loss_before", c.loss_before},   {"loss_after", c.loss_after}};
+  }
+  json["worst"] = Json::array();
+  for (const WorstRow& row : report.worst) json["worst"].push_back(WorstJson(row, false));
+  return json;
+}
+
 std::string RenderReport(const TrainingReport& report) {
-  std::string html =
-      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-      "<title>Topwork training report</title><style>";
-  html += kStyle;
-  html += "</style></head><body><h1>A new last layer</h1><p class=\"sub\">" + Escape(report.model) +
-          " trained on " + Escape(report.data) + ", written to " + Escape(report.output) +
-          "</p><div class=\"cards\">";
-  if (report.has_evaluation) {
-    html += Card(Percent(report.evaluation.top1), "top-1 on the " + report.evaluated_on);
-    html += Card(Number("%.3f", report.evaluation.loss), "loss");
+  Json json = ReportJson(report);
+  json["made_by"] = std::string("topwork ") + tw_version();
+  json["worst"] = Json::array();
+  for (const WorstRow& row : report.worst) json["worst"].push_back(WorstJson(row, true));
+  if (report.has_evaluation && report.evaluation.n_classes() > kMaxMatrixClasses &&
+      !report.evaluation.confusion.empty()) {
+    json["evaluation"]["confusion"] = Json::array();
+    json["evaluation"]["worst_confusions"] = WorstConfusions(report.evaluation);
   }
-  for (const auto& timing : report.timings) {
-    if (timing.first == "total")
-      html += Card(Escape(HumanSeconds(timing.second)), "from start to file");
-  }
-  html += "</div>" + Curves(report.epochs);
-  if (report.has_evaluation)
-    html += ClassTable(report.evaluation) + ConfusionTable(report.evaluation);
-  std::vector<std::pair<std::string, std::string>> timings;
-  for (const auto& timing : report.timings) {
-    timings.push_back({timing.first, HumanSeconds(timing.second)});
-  }
-  html += Pairs("Time", timings) + Pairs("Settings", report.settings);
-  return html + "</body></html>\n";
+  return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+         "<link rel=\"icon\" href=\"data:,\">\n"
+         "<title>Topwork training report</title>\n<style>" +
+         Embedded(topwork_uplot_css, topwork_uplot_css_end) + "\n" +
+         Embedded(topwork_report_css, topwork_report_css_end) +
+         "</style></head>\n<body><main id=\"page\"></main>\n"
+         "<noscript><p>This report draws itself with JavaScript, which is off; its numbers are in "
+         "the JSON block of the page's source.</p></noscript>\n"
+         "<script type=\"application/json\" id=\"data\">" +
+         ForScript(json) + "</script>\n<script>" +
+         Embedded(topwork_uplot_js, topwork_uplot_js_end) + "</script>\n<script>" +
+         Embedded(topwork_report_js, topwork_report_js_end) + "</script>\n</body></html>\n";
 }
 
 }  // namespace cli

@@ -1,4 +1,5 @@
-// The HTML report of a training: one file that opens from disk, on a desk or a phone.
+// The report of a training: as one JSON document, and as one HTML file that opens from disk, on a
+// desk or a phone, and draws itself from that document.
 #ifndef TOPWORK_PORTS_CLI_REPORT_H_
 #define TOPWORK_PORTS_CLI_REPORT_H_
 
@@ -18,22 +19,49 @@ struct EpochRow {
   bool has_validation = false;
   double validation_loss = 0.0;
   double validation_accuracy = 0.0;
+  double learning_rate = 0.0;  // 0: the optimizer has none
   double seconds = 0.0;
+};
+
+// Temperature scaling on the examples held back.
+struct CalibrationResult {
+  double temperature = 1.0;
+  bool at_bound = false;
+  double error_before = 0.0, error_after = 0.0;
+  double loss_before = 0.0, loss_after = 0.0;
+};
+
+struct WorstRow {
+  std::string name;  // "digit_3/0012.png"
+  std::string label, predicted;
+  double loss = 0.0;
+  std::string image;  // data: URI; empty for none
 };
 
 struct TrainingReport {
   std::string model;
   std::string data;
   std::string output;
-  std::vector<std::pair<std::string, std::string>> settings;  // name, value
-  std::vector<std::pair<std::string, double>> timings;        // name, seconds
+  std::string note;                                             // a warning; usually empty
+  std::vector<std::pair<std::string, std::string>> settings;    // name, value
+  std::vector<std::pair<std::string, std::string>> model_info;  // name, value
+  std::vector<std::pair<std::string, double>> timings;          // name, seconds; "total" among them
+  std::vector<std::pair<std::string, double>> memory;           // name, bytes; "peak" among them
   std::vector<EpochRow> epochs;
   bool has_evaluation = false;
-  std::string evaluated_on;  // "200 held-back examples"
+  std::string evaluated_on;  // "200 examples held back"
   Evaluation evaluation;
+  bool has_calibration = false;
+  CalibrationResult calibration;
+  std::vector<WorstRow> worst;  // largest loss first
 };
 
-// The whole document; everything inlined, no script needed to read it.
+// What `train --json` prints; without thumbnails.
+Json ReportJson(const TrainingReport& report);
+
+// The whole page, everything inlined. Of more than kMaxMatrixClasses classes it shows the most
+// frequent confusions in place of the matrix.
+constexpr size_t kMaxMatrixClasses = 50;
 std::string RenderReport(const TrainingReport& report);
 
 }  // namespace cli

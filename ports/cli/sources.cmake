@@ -11,6 +11,7 @@ set(CLI_SOURCES
   dataset.cc
   metrics.cc
   report.cc
+  thumbnail.cc
   info_command.cc
   run_command.cc
   devices_command.cc

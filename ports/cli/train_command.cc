@@ -191,30 +191,6 @@ bool EvaluateHeldBack(const Dataset& data, tw::Trainer* trainer, Evaluation* eva
   return true;
 }
 
-Json ReportJson(const TrainingReport& report) {
-  Json json;
-  json["model"] = report.model;
-  json["data"] = report.data;
-  json["output"] = report.output;
-  for (const auto& setting : report.settings) json["settings"][setting.first] = setting.second;
-  for (const auto& timing : report.timings) json["seconds"][timing.first] = timing.second;
-  json["epochs"] = Json::array();
-  for (const EpochRow& row : report.epochs) {
-    Json epoch;
-    epoch["epoch"] = row.epoch;
-    epoch["train_loss"] = row.train_loss;
-    epoch["train_accuracy"] = row.train_accuracy;
-    if (row.has_validation) {
-      epoch["validation_loss"] = row.validation_loss;
-      epoch["validation_accuracy"] = row.validation_accuracy;
-    }
-    epoch["seconds"] = row.seconds;
-    json["epochs"].push_back(epoch);
-  }
-  json["evaluation"] = report.has_evaluation ? EvaluationJson(report.evaluation) : Json();
-  return json;
-}
-
 void FillSettings(const TrainOptions& options, const tw_trainer_info& info, const Dataset& data,
                   TrainingReport* report) {
   char rate[32];

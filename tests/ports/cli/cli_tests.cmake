@@ -1,5 +1,5 @@
 # Tests of the command line: units inside topwork_tests, and the tool itself from outside.
-set(cli_units files image dataset npy table terminal metrics)
+set(cli_units files image dataset npy table terminal metrics thumbnail)
 list(TRANSFORM cli_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
 list(TRANSFORM cli_units APPEND ".cc")
 list(APPEND cli_units ports/cli/folder.cc)
@@ -7,3 +7,14 @@ set_source_files_properties(${cli_units} PROPERTIES SKIP_UNITY_BUILD_INCLUSION O
 target_sources(topwork_tests PRIVATE ${cli_units}
   ports/cli/dataset_test.cc ports/cli/image_test.cc ports/cli/npy_test.cc ports/cli/text_test.cc)
 target_link_libraries(topwork_tests PRIVATE topwork_dep_stb topwork_dep_cli11)
+
+# Writes reports for report_test.py.
+add_executable(topwork_report_sample ports/cli/report_sample.cc)
+set(sample_units report metrics table terminal thumbnail image files)
+list(TRANSFORM sample_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
+list(TRANSFORM sample_units APPEND ".cc")
+target_sources(topwork_report_sample PRIVATE ${sample_units})
+set_target_properties(topwork_report_sample PROPERTIES CXX_EXTENSIONS OFF)
+target_link_libraries(topwork_report_sample PRIVATE topwork_static topwork_options
+  topwork_dep_cli11 topwork_dep_stb topwork_dep_json)
+tw_embed_report_page(topwork_report_sample)

@@ -1,0 +1,279 @@
+// Draws the training report from the JSON block of the page. Texts become text nodes, never markup:
+// class and file names may hold anything. Plots by uPlot; without a network, nothing is fetched.
+(function () {
+  "use strict";
+  const source = document.getElementById("data").textContent;
+  const data = JSON.parse(source);
+  const page = document.getElementById("page");
+  const judged = data.evaluation;
+  const kind = judged ? judged.kind : "softmax";
+  const isRegression = kind === "mse" || kind === "huber";
+
+  function el(tag, attributes, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+    node.append(...children.filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+  const known = (x) => typeof x === "number" && isFinite(x);
+  const percent = (x) => (known(x) ? (100 * x).toFixed(1) + " %" : "–");
+  const number = (x) => (known(x) ? String(Number(x.toPrecision(4))) : "–");
+  const whole = (x) => (known(x) ? x.toLocaleString("en") : "–");
+  const words = (name) => name.replace(/_/g, " ");
+  function seconds(s) {
+    if (s >= 60) return Math.floor(s / 60) + " min " + Math.round(s % 60) + " s";
+    if (s >= 1) return s.toFixed(1) + " s";
+    return s >= 0.001 ? Math.round(1000 * s) + " ms" : Math.round(1e6 * s) + " µs";
+  }
+  function bytes(n) {
+    const units = ["B", "KiB", "MiB", "GiB"];
+    let u = 0;
+    while (n >= 1024 && u < 3) { n /= 1024; ++u; }
+    return (u === 0 ? n : n.toFixed(1)) + " " + units[u];
+  }
+  function section(id, title, sub, ...children) {
+    page.append(el("section", { id },
+      el("h2", {}, title), sub ? el("p", { class: "sub" }, sub) : null, ...children));
+  }
+  function table(titles, rows, attributes) {
+    return el("div", { class: "scroll" }, el("table", attributes || {},
+      titles.some((title) => title) ? el("thead", {}, el("tr", {}, ...titles.map((title) => el("th", {}, title)))) : null,
+      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell)))))));
+  }
+
+  // --- plots: kept as recipes, drawn again when the reader's colours change
+  const plots = [];
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  function plot(id, title, makeOptions, values) {
+    const place = el("div", { class: "plot", id });
+    plots.push({ place, makeOptions, values, drawn: null });
+    return el("div", {}, el("h3", {}, title), place);
+  }
+  const heightFor = (width) => Math.round(Math.min(280, Math.max(190, 0.6 * width)));
+  function draw(recipe) {
+    if (recipe.drawn) recipe.drawn.destroy();
+    const width = recipe.place.clientWidth;
+    const options = Object.assign({ width, height: heightFor(width) }, recipe.makeOptions());
+    recipe.drawn = new uPlot(options, recipe.values, recipe.place);
+  }
+  function axis(extra) {
+    return Object.assign({ stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 },
+      ticks: { stroke: css("--line"), width: 1 }, font: "12px system-ui, sans-serif" }, extra);
+  }
+  const steps = [];
+  for (let power = 1; power <= 1e7; power *= 10) steps.push(power, 2 * power, 5 * power);
+  function curves(id, title, rows, series, format, range) {
+    const epochs = rows.map((row) => row.epoch);
+    const values = [epochs, ...series.map((s) => rows.map((row) => known(row[s.key]) ? row[s.key] : null))];
+    const first = epochs[0], last = epochs[epochs.length - 1];
+    return plot(id, title, () => ({
+      scales: { x: { time: false, range: first === last ? [first - 1, last + 1] : [first, last] },
+                y: range ? { range } : {} },
+      axes: [axis({ incrs: steps }), axis({ size: 64, values: (u, ticks) => ticks.map(format) })],
+      series: [{ label: "epoch" }, ...series.map((s) => ({
+        label: s.label, stroke: css(s.color), width: 2, points: { show: rows.length <= 30 },
+        value: (u, v) => (v === null || v === undefined ? "–" : format(v)) }))],
+    }), values);
+  }
+
+  // --- sections
+  function drawHead() {
+    page.append(el("h1", {}, data.title || "A new last layer"),
+      el("p", { class: "sub" }, data.model + " trained on " + data.data +
+        (data.output ? ", written to " + data.output : "")));
+    if (data.note) page.append(el("p", { class: "warn" }, data.note));
+    const cards = [];
+    const card = (value, what) => cards.push(el("div", { class: "card" }, el("b", {}, value), el("span", {}, what)));
+    if (judged && kind === "softmax") card(percent(judged.top1), "right, of " + data.evaluated_on);
+    if (judged && kind === "sigmoid") {
+      card(percent(judged.accuracy), "of decisions right, of " + data.evaluated_on);
+      card(percent(judged.mean_average_precision), "mean average precision");
+    }
+    if (judged && isRegression) {
+      card(number(judged.r2), "R², of " + data.evaluated_on);
+      card(number(judged.mae), "mean absolute error");
+    }
+    if (judged) card(number(judged.loss), "loss");
+    if (judged && known(judged.calibration_error)) card(percent(judged.calibration_error), "calibration error");
+    if (data.seconds && known(data.seconds.total)) card(seconds(data.seconds.total), "from start to file");
+    if (data.memory && known(data.memory.peak)) card(bytes(data.memory.peak), "peak memory");
+    page.append(el("div", { class: "cards" }, ...cards));
+  }
+
+  function drawCurves() {
+    const rows = data.epochs || [];
+    if (rows.length === 0) return;
+    const both = (name) => ["train_" + name, "validation_" + name]
+      .map((key, i) => ({ key, label: i ? "held back" : "training", color: i ? "--held" : "--train" }))
+      .filter((s) => rows.some((row) => known(row[s.key])));
+    const parts = [];
+    if (!isRegression && both("accuracy").length > 0) {
+      const lowest = Math.min(...rows.flatMap((row) => both("accuracy").map((s) => row[s.key])).filter(known));
+      const bottom = Math.min(0.9, Math.floor(10 * lowest) / 10);
+      parts.push(curves("plot-accuracy", "Accuracy by epoch", rows, both("accuracy"),
+        (v) => Math.round(1000 * v) / 10 + "%", [bottom, 1]));
+    }
+    parts.push(curves("plot-loss", "Loss by epoch", rows, both("loss"), (v) => String(Number(v.toPrecision(3))),
+      (u, low, high) => [0, high > 0 ? 1.05 * high : 1]));
+    if (rows.some((row) => known(row.learning_rate))) {
+      parts.push(curves("plot-rate", "Learning rate", rows, [{ key: "learning_rate", label: "rate", color: "--train" }],
+        (v) => String(Number(v.toPrecision(3))), (u, low, high) => [0, high > 0 ? 1.05 * high : 1]));
+    }
+    section("curves", "Training", null, el("div", { class: "plots" }, ...parts));
+  }
+
+  function drawCalibration() {
+    const bins = judged && judged.reliability;
+    if (!bins || bins.length === 0) return;
+    const n = bins.length;
+    const middle = bins.map((_, i) => (i + 0.5) / n);
+    const values = [[0, ...middle, 1], [null, ...bins.map((b) => (b.n_examples ? b.accuracy : null)), null],
+                    [0, ...middle, 1]];
+    const share = (v) => Math.round(100 * v) + "%";
+    const shown = (u, v) => (known(v) ? percent(v) : "–");
+    const diagram = plot("plot-reliability", "Share that was right, by confidence", () => ({
+      scales: { x: { time: false, range: [0, 1] }, y: { range: [0, 1] } },
+      axes: [axis({ values: (u, ticks) => ticks.map(share) }), axis({ size: 56, values: (u, ticks) => ticks.map(share) })],
+      series: [{ label: "confidence", value: shown },
+        { label: "right", stroke: css("--train"), fill: css("--train") + "66", paths: uPlot.paths.bars({ size: [0.9, 60] }),
+          points: { show: false }, value: shown },
+        { label: "ideal", stroke: css("--soft"), dash: [6, 4], width: 1.5, points: { show: false }, value: shown }],
+    }), values);
+    const rows = bins.map((b, i) => [percent(i / n) + " – " + percent((i + 1) / n), whole(b.n_examples),
+      b.n_examples ? percent(b.confidence) : "–", b.n_examples ? percent(b.accuracy) : "–"]);
+    const lines = [["calibration error (ECE)", percent(judged.calibration_error)]];
+    const scaled = data.calibration;
+    if (scaled) {
+      lines.push(["temperature", number(scaled.temperature) + (scaled.at_bound ? " (at its bound)" : "")],
+        ["ECE before → after", percent(scaled.error_before) + " → " + percent(scaled.error_after)],
+        ["loss before → after", number(scaled.loss_before) + " → " + number(scaled.loss_after)]);
+    }
+    section("calibration", "Calibration", "How often the model is right when it says that it is so sure.",
+      el("div", { class: "plots" }, diagram, el("div", {}, table(["", ""], lines, { id: "calibration-table" }),
+        el("details", {}, el("summary", {}, "Bins"),
+          table(["confidence", "examples", "mean confidence", "right"], rows, { id: "bins" })))));
+  }
+
+  function drawConfusion() {
+    if (!judged) return;
+    const names = (judged.classes || []).map((c) => c.name);
+    if (judged.confusion && judged.confusion.length > 0) {
+      const others = (judged.confusion_other || []).some((count) => count > 0);
+      const head = names.map((name) => el("th", { title: name }, el("span", {}, name)));
+      if (others) head.push(el("th", {}, el("span", {}, "other")));
+      const body = judged.confusion.map((counts, i) => {
+        const row = others ? [...counts, judged.confusion_other[i]] : counts;
+        const total = row.reduce((a, b) => a + b, 0);
+        return el("tr", {}, el("th", { title: names[i] }, names[i]), ...row.map((count, j) => {
+          const strength = count === 0 ? 0 : 0.12 + 0.55 * count / total;
+          return el("td", { style: "background:rgba(var(--" + (i === j ? "good" : "bad") + ")," + strength.toFixed(2) + ")",
+            title: names[i] + " → " + (j < names.length ? names[j] : "other") + ": " + count },
+            count === 0 ? "·" : String(count));
+        }));
+      });
+      section("confusion", "Confusion matrix", "Rows: true class. Columns: what the model said.",
+        el("div", { class: "scroll" }, el("table", { class: "matrix" + (names.length > 20 ? " dense" : ""), id: "matrix" },
+          el("thead", {}, el("tr", {}, el("th", {}), ...head)), el("tbody", {}, ...body))));
+    } else if (judged.worst_confusions && judged.worst_confusions.length > 0) {
+      section("confusion", "Most frequent confusions", "Too many classes for a matrix.",
+        table(["true class", "the model said", "examples"],
+          judged.worst_confusions.map((c) => [c.label, c.predicted, whole(c.n_examples)]), { id: "confusions" }));
+    }
+  }
+
+  // A table whose columns sort; each column is {title, key, show}.
+  function sortable(id, columns, rows, lastRow) {
+    const body = el("tbody", {});
+    const heads = columns.map((column) => el("th", { "aria-sort": "none" }, el("button", { type: "button" }, column.title)));
+    function fill(ordered) {
+      body.replaceChildren(...ordered.map((row) => el("tr", {}, ...columns.map((c) =>
+        el("td", c.key === "name" ? { title: row.name } : {}, c.show(row[c.key]))))));
+      if (lastRow) body.append(el("tr", { class: "mean" }, ...lastRow.map((cell) => el("td", {}, cell))));
+    }
+    heads.forEach((head, i) => head.firstChild.addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      heads.forEach((other) => other.setAttribute("aria-sort", "none"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const key = columns[i].key;
+      const order = (a, b) => (typeof a[key] === "string" ? a[key].localeCompare(b[key]) : (a[key] || 0) - (b[key] || 0));
+      fill([...rows].sort((a, b) => (up ? order(a, b) : order(b, a))));
+    }));
+    fill(rows);
+    return el("div", { class: "scroll" }, el("table", { id }, el("thead", {}, el("tr", {}, ...heads)), body));
+  }
+
+  function drawClasses() {
+    if (!judged) return;
+    if (isRegression) {
+      section("classes", "Outputs", null, sortable("outputs", [
+        { title: "output", key: "name", show: (v) => v }, { title: "MAE", key: "mae", show: number },
+        { title: "RMSE", key: "rmse", show: number }, { title: "R²", key: "r2", show: number }], judged.outputs,
+        ["all", number(judged.mae), number(judged.rmse), number(judged.r2)]));
+      return;
+    }
+    const columns = [{ title: "class", key: "name", show: (v) => v }, { title: "examples", key: "n_examples", show: whole },
+      { title: "precision", key: "precision", show: percent }, { title: "recall", key: "recall", show: percent },
+      { title: "F1", key: "f1", show: percent }];
+    const macro = judged.macro || {};
+    const last = ["mean", whole(judged.n_examples), percent(macro.precision), percent(macro.recall), percent(macro.f1)];
+    if (kind === "sigmoid") {
+      columns.push({ title: "average precision", key: "average_precision", show: percent });
+      last[1] = "";
+      last.push(percent(judged.mean_average_precision));
+    }
+    section("classes", "Classes", "A column's title sorts by it.", sortable("class-table", columns, judged.classes, last));
+  }
+
+  function drawWorst() {
+    const worst = data.worst || [];
+    if (worst.length === 0) return;
+    section("worst", isRegression ? "Furthest from the truth" : "Worst-classified examples",
+      "The " + worst.length + " examples of the " + data.evaluated_on + " with the largest loss.",
+      el("div", { class: "worst" }, ...worst.map((example) => {
+        const image = example.image ? el("img", { src: example.image, alt: example.name }) : null;
+        if (image) image.addEventListener("load", () => { if (image.naturalWidth <= 42) image.classList.add("tiny"); });
+        const said = example.predicted === undefined ? null : el("span", {}, " → ",
+          el("span", { class: example.predicted === example.label ? "" : "said" }, example.predicted));
+        return el("figure", {}, image ? el("div", { class: "shown" }, image) : null,
+          el("figcaption", {}, example.label || "", said, el("span", { class: "name" }, "loss " + number(example.loss)),
+            el("span", { class: "name" }, example.name)));
+      })));
+  }
+
+  function drawRun() {
+    const pairs = (object, show) => Object.entries(object || {}).map(([name, value]) => [words(name), show(value)]);
+    const box = (id, title, rows) => rows.length === 0 ? null :
+      el("div", {}, el("h3", {}, title), table(["", ""], rows, { id }));
+    const epochs = (data.epochs || []).filter((row) => known(row.seconds)).map((row) => row.seconds);
+    const times = pairs(data.seconds, seconds);
+    if (epochs.length > 0) times.push(["mean epoch", seconds(epochs.reduce((a, b) => a + b, 0) / epochs.length)]);
+    section("run", "This run", null, el("div", { class: "pairs" }, box("times", "Time", times),
+      box("memory", "Memory", pairs(data.memory, bytes)), box("settings", "Settings", pairs(data.settings, String)),
+      box("model", "Model", pairs(data.model_info, String))));
+    if (data.epochs && data.epochs.length > 0) {
+      page.append(el("details", {}, el("summary", {}, "Every epoch"), table(
+        ["epoch", "loss", "accuracy", "held back: loss", "accuracy", "learning rate", "time"],
+        data.epochs.map((row) => [String(row.epoch), number(row.train_loss), percent(row.train_accuracy),
+          number(row.validation_loss), percent(row.validation_accuracy), number(row.learning_rate),
+          known(row.seconds) ? seconds(row.seconds) : "–"]), { id: "epochs" })));
+    }
+    const bare = Object.assign({}, data, { worst: (data.worst || []).map((e) => Object.assign({}, e, { image: undefined })) });
+    page.append(el("details", {}, el("summary", {}, "All of it as JSON"), el("pre", {}, JSON.stringify(bare, null, 1))),
+      el("footer", {}, (data.made_by || "topwork") + ". Plots by uPlot (MIT licence). This page needs no network."));
+  }
+
+  drawHead();
+  drawCurves();
+  drawCalibration();
+  drawConfusion();
+  drawClasses();
+  drawWorst();
+  drawRun();
+  plots.forEach(draw);
+  const watch = new ResizeObserver(() => plots.forEach((recipe) => {
+    const width = recipe.place.clientWidth;
+    if (width > 0 && width !== recipe.drawn.width) recipe.drawn.setSize({ width, height: heightFor(width) });
+  }));
+  plots.forEach((recipe) => watch.observe(recipe.place));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plots.forEach(draw));
+})();

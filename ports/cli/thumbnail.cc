@@ -1,0 +1,79 @@
+// Thumbnails: stb_image_write into memory, then base64.
+#include "ports/cli/thumbnail.h"
+
+#include <algorithm>
+
+#include "ports/cli/cli_error.h"
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#endif
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#define STB_IMAGE_WRITE_STATIC
+#define STBI_WRITE_NO_STDIO
+#include <stb/stb_image_write.h>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+namespace topwork {
+namespace cli {
+namespace {
+
+constexpr int kJpegQuality = 80;
+
+void Append(void* context, void* data, int size) {
+  static_cast<std::string*>(context)->append(static_cast<const char*>(data),
+                                             static_cast<size_t>(size));
+}
+
+std::string Base64(const std::string& bytes) {
+  static const char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t n = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      group = (group << 8) | (j < n ? static_cast<uint8_t>(bytes[i + j]) : 0u);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      text += j <= n ? kDigits[(group >> (18 - 6 * j)) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ThumbnailUri(const Image& image) {
+  const int longest = std::max(image.width, image.height);
+  std::string bytes;
+  if (longest <= kThumbnailSize) {
+    const bool good =
+        stbi_write_png_to_func(Append, &bytes, image.width, image.height, image.channels,
+                               image.pixels.data(), image.width * image.channels) != 0;
+    return good ? "data:image/png;base64," + Base64(bytes) : "";
+  }
+  const auto scaled = [&](int side) {
+    return std::max(1, static_cast<int>(static_cast<int64_t>(side) * kThumbnailSize / longest));
+  };
+  const Image small = ResizeImage(image, scaled(image.width), scaled(image.height));
+  const bool good = stbi_write_jpg_to_func(Append, &bytes, small.width, small.height,
+                                           small.channels, small.pixels.data(), kJpegQuality) != 0;
+  return good ? "data:image/jpeg;base64," + Base64(bytes) : "";
+}
+
+std::string ThumbnailOfFile(const std::string& path) {
+  try {
+    return ThumbnailUri(ReadImage(path, 3));
+  } catch (const CliError&) {
+    return "";
+  }
+}
+
+}  // namespace cli
+}  // namespace topwork
