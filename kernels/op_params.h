@@ -69,6 +69,7 @@ struct OpParams {
   bool adj_x = false, adj_y = false;        // BATCH_MATMUL
   bool exclusive = false, reverse = false;  // CUMSUM
   bool asymmetric_quantize_inputs = false;
+  bool pot_scale_int16 = true;       // ADD, SUB: int16 scales are powers of two
   uint8_t weights_format = 0;        // FULLY_CONNECTED
   DType in_dtype = DType::kFloat32;  // CAST
   DType out_dtype = DType::kInt32;   // CAST, SHAPE.out_type, ARG_MAX/MIN output type

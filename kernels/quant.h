@@ -12,15 +12,10 @@
 #include <limits>
 #include <string>
 
+#include "kernels/cpu/fixed_factor.h"
 #include "kernels/kernel.h"
 
 namespace topwork {
-
-// factor = mantissa * 2^(shift - 31), with mantissa in [2^30, 2^31) or 0.
-struct FixedFactor {
-  int32_t mantissa = 0;
-  int32_t shift = 0;
-};
 
 // `factor` must be finite and ≥ 0. Factors below 2^-32 become 0. (TFLite: QuantizeMultiplier.)
 FixedFactor MakeFixedFactor(double factor);

@@ -29,6 +29,7 @@ set(KERNELS_SOURCES
   ops/batch_to_space_nd.cc
   ops/binary.cc
   ops/binary_int.cc
+  ops/binary_quant.cc
   ops/bitcast.cc
   ops/broadcast.cc
   ops/broadcast_args.cc
@@ -102,6 +103,7 @@ set(KERNELS_SOURCES
   ops/pow.cc
   ops/prelu.cc
   ops/quantize.cc
+  ops/quantized.cc
   ops/range.cc
   ops/rank.cc
   ops/reduce.cc
@@ -114,6 +116,7 @@ set(KERNELS_SOURCES
   ops/relu.cc
   ops/relu6.cc
   ops/relu_0_to_1.cc
+  ops/relu_quant.cc
   ops/relu_n1_to_1.cc
   ops/reshape.cc
   ops/resize.cc
@@ -130,6 +133,7 @@ set(KERNELS_SOURCES
   ops/select_rows.cc
   ops/select_v2.cc
   ops/shape.cc
+  ops/sigmoid_int16.cc
   ops/sign.cc
   ops/sin.cc
   ops/slice.cc
@@ -155,6 +159,7 @@ set(KERNELS_SOURCES
   ops/transpose.cc
   ops/transpose_conv.cc
   ops/unary.cc
+  ops/unary_quant.cc
   ops/unpack.cc
   ops/weighted.cc
   ops/where.cc
@@ -171,6 +176,7 @@ set(KERNELS_ISA_SOURCES
   cpu/depthwise_isa.cc
   cpu/binary_isa.cc
   cpu/elementwise_isa.cc
+  cpu/elementwise_quant_isa.cc
   cpu/gemm_isa.cc
   cpu/integer_depthwise_isa.cc
   cpu/integer_gemm_isa.cc

@@ -2,6 +2,7 @@
 set(TEST_SOURCES
   kernels/quant_test.cc
   kernels/ops/quant_conv_test.cc
+  kernels/ops/quantized_test.cc
   kernels/ops/batch_to_space_nd_test.cc
   kernels/ops/bitcast_test.cc
   kernels/ops/broadcast_args_test.cc

@@ -11,6 +11,8 @@
 
 namespace topwork {
 
+struct QuantElementwiseKernels;  // elementwise_quant.h
+
 enum class UnaryFn : int {
   kRelu,
   kRelu6,
@@ -95,6 +97,8 @@ struct ElementwiseKernels {
   void (*quantize_i8)(const float* x, int8_t* y, int64_t n, float scale, int32_t zero_point);
   void (*quantize_u8)(const float* x, uint8_t* y, int64_t n, float scale, int32_t zero_point);
   void (*quantize_i16)(const float* x, int16_t* y, int64_t n, float scale, int32_t zero_point);
+
+  const QuantElementwiseKernels* quantized;
 };
 
 }  // namespace topwork

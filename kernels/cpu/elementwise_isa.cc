@@ -10,6 +10,7 @@ namespace TW_ISA {
 
 extern const UnaryFunction kUnaryFunctions[kNumUnaryFns];
 extern const BinaryFunction kBinaryFunctions[kNumBinaryFns];
+extern const QuantElementwiseKernels kQuantElementwiseKernels;
 extern const ElementwiseKernels kElementwiseKernels;
 
 namespace {
@@ -177,6 +178,7 @@ const ElementwiseKernels kElementwiseKernels = {
     Quantize<int8_t, -128, 127>,
     Quantize<uint8_t, 0, 255>,
     Quantize<int16_t, -32768, 32767>,
+    &kQuantElementwiseKernels,
 };
 
 }  // namespace TW_ISA

@@ -1,14 +1,19 @@
-// ADD: y = activation(a + b), float32, int32 and int64, with broadcasting.
-#include "kernels/ops/binary.h"
+// ADD: y = activation(a + b), float32, int8, uint8, int16, int32 and int64, with broadcasting.
+#include "kernels/ops/binary_quant.h"
 
 namespace topwork {
 namespace {
+
+Status Parse(const OptionsView& options, OpParams* params) {
+  params->pot_scale_int16 = options.Bool(1, true);
+  return ParseBinaryActivation(options, params);
+}
 
 Status Run(const RunContext& context) { return RunBinaryNumber(context, BinaryFn::kAdd, "ADD"); }
 
 }  // namespace
 
 extern const OpDef kOpAdd;
-const OpDef kOpAdd = {OpCode::kAdd, "ADD", 11, 5, ParseBinaryActivation, PrepareBinaryNumber, Run};
+const OpDef kOpAdd = {OpCode::kAdd, "ADD", 11, 5, Parse, PrepareBinary<BinaryFn::kAdd>, Run};
 
 }  // namespace topwork

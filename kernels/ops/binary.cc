@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/ops/activation.h"
+#include "kernels/ops/binary_quant.h"
 #include "kernels/ops/indexing.h"
 
 namespace topwork {
@@ -85,6 +86,10 @@ Status RunBinaryNumber(const RunContext& context, BinaryFn fn, const char* name)
       return RunBinaryInt<int32_t>(context, fn, name);
     case DType::kInt64:
       return RunBinaryInt<int64_t>(context, fn, name);
+    case DType::kInt8:
+    case DType::kUInt8:
+    case DType::kInt16:
+      return RunBinaryQuant(context, fn, name);
     default:
       return RunBinaryFloat(context, fn);
   }

@@ -1,29 +1,41 @@
-// Comparisons (see compare.h). Integer tensors that stand for real numbers (quantized ones) would
-// have to be rescaled first and are refused.
+// Comparisons (see compare.h).
 #include "kernels/ops/compare.h"
 
 #include "kernels/ops/broadcast.h"
 #include "kernels/ops/indexing.h"
+#include "kernels/ops/quantized.h"
 
 namespace topwork {
 namespace {
+
+// A quantized operand as a multiple of 1/256, which is how TFLite compares such tensors.
+struct RealOperand {
+  int32_t offset = 0;
+  FixedFactor scale;
+  int32_t operator()(int32_t q) const { return MultiplyByFactor((q + offset) * 256, scale); }
+};
+
+struct CompareState : NestState {
+  bool rescale = false;
+  RealOperand a, b;
+};
 
 Status Prepare(PrepareContext& context) {
   const TensorView& a = *context.input(0);
   const TensorView& b = *context.input(1);
   TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 1));
-  for (int i = 0; i < 2; ++i) {
-    const TensorView& in = *context.input(i);
-    if (!IsFloat(in.dtype) && in.quantization != nullptr && !in.quantization->scales.empty()) {
-      return Unsupported("%s: %s is quantized %s; only plain numbers can be compared here",
-                         context.Where().c_str(), context.InputName(i).c_str(),
-                         DTypeName(in.dtype));
-    }
-  }
   Shape out;
   TW_RETURN_IF_ERROR(BroadcastShape(context, 0, 2, &out));
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kBool, out));
-  context.NewState<NestState>()->nest = MakeLoopNest(out, {a.shape, b.shape});
+  CompareState* state = context.NewState<CompareState>();
+  state->nest = MakeLoopNest(out, {a.shape, b.shape});
+  if (IsQuantizedInteger(a.dtype) && (IsScaled(a) || IsScaled(b))) {
+    TW_RETURN_IF_ERROR(CheckInputScale(context, 0));
+    TW_RETURN_IF_ERROR(CheckInputScale(context, 1));
+    state->rescale = true;
+    state->a = {-ZeroPointOf(a), MakeFixedFactor(static_cast<double>(ScaleOf(a)))};
+    state->b = {-ZeroPointOf(b), MakeFixedFactor(static_cast<double>(ScaleOf(b)))};
+  }
   AllowInPlaceWhereSafe(&context, 0, 2);
   return Status::Ok();
 }
@@ -49,21 +61,32 @@ void CompareTiles(const RunContext& context, F compare) {
   });
 }
 
+template <typename T, typename Op>
+void CompareWith(const RunContext& context, Op op) {
+  const CompareState& state = context.get_state<CompareState>();
+  if constexpr (sizeof(T) <= 2) {
+    if (state.rescale) {
+      return CompareTiles<T>(context, [&](T a, T b) { return op(state.a(a), state.b(b)); });
+    }
+  }
+  CompareTiles<T>(context, op);
+}
+
 template <typename T>
 void CompareAs(const RunContext& context, CompareFn fn) {
   switch (fn) {
     case CompareFn::kEqual:
-      return CompareTiles<T>(context, [](T a, T b) { return a == b; });
+      return CompareWith<T>(context, [](auto a, auto b) { return a == b; });
     case CompareFn::kNotEqual:
-      return CompareTiles<T>(context, [](T a, T b) { return a != b; });
+      return CompareWith<T>(context, [](auto a, auto b) { return a != b; });
     case CompareFn::kLess:
-      return CompareTiles<T>(context, [](T a, T b) { return a < b; });
+      return CompareWith<T>(context, [](auto a, auto b) { return a < b; });
     case CompareFn::kLessEqual:
-      return CompareTiles<T>(context, [](T a, T b) { return a <= b; });
+      return CompareWith<T>(context, [](auto a, auto b) { return a <= b; });
     case CompareFn::kGreater:
-      return CompareTiles<T>(context, [](T a, T b) { return a > b; });
+      return CompareWith<T>(context, [](auto a, auto b) { return a > b; });
     case CompareFn::kGreaterEqual:
-      return CompareTiles<T>(context, [](T a, T b) { return a >= b; });
+      return CompareWith<T>(context, [](auto a, auto b) { return a >= b; });
   }
 }
 

@@ -1,5 +1,6 @@
 // Comparisons of two tensors with broadcasting: EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER,
 // GREATER_EQUAL. The result is bool (one byte, 0 or 1). A NaN equals nothing and has no order.
+// Quantized operands are compared as multiples of 1/256, as TFLite does.
 #ifndef TOPWORK_KERNELS_OPS_COMPARE_H_
 #define TOPWORK_KERNELS_OPS_COMPARE_H_
 

@@ -1,5 +1,6 @@
-// MAXIMUM: y = a > b ? a : b, float32, int32 and int64, with broadcasting.
-#include "kernels/ops/binary.h"
+// MAXIMUM: y = a > b ? a : b, float32, int8, uint8, int16, int32 and int64, with broadcasting.
+// Quantized inputs must have the output's scale.
+#include "kernels/ops/binary_quant.h"
 
 namespace topwork {
 namespace {
@@ -11,6 +12,7 @@ Status Run(const RunContext& context) {
 }  // namespace
 
 extern const OpDef kOpMaximum;
-const OpDef kOpMaximum = {OpCode::kMaximum, "MAXIMUM", 39, 4, nullptr, PrepareBinaryNumber, Run};
+const OpDef kOpMaximum = {
+    OpCode::kMaximum, "MAXIMUM", 39, 4, nullptr, PrepareBinary<BinaryFn::kMaximum>, Run};
 
 }  // namespace topwork

@@ -1,5 +1,6 @@
-// MINIMUM: y = a < b ? a : b, float32, int32 and int64, with broadcasting.
-#include "kernels/ops/binary.h"
+// MINIMUM: y = a < b ? a : b, float32, int8, uint8, int16, int32 and int64, with broadcasting.
+// Quantized inputs must have the output's scale.
+#include "kernels/ops/binary_quant.h"
 
 namespace topwork {
 namespace {
@@ -11,6 +12,7 @@ Status Run(const RunContext& context) {
 }  // namespace
 
 extern const OpDef kOpMinimum;
-const OpDef kOpMinimum = {OpCode::kMinimum, "MINIMUM", 39, 4, nullptr, PrepareBinaryNumber, Run};
+const OpDef kOpMinimum = {
+    OpCode::kMinimum, "MINIMUM", 39, 4, nullptr, PrepareBinary<BinaryFn::kMinimum>, Run};
 
 }  // namespace topwork

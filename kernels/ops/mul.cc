@@ -1,5 +1,5 @@
-// MUL: y = activation(a * b), float32, int32 and int64, with broadcasting.
-#include "kernels/ops/binary.h"
+// MUL: y = activation(a * b), float32, int8, uint8, int16, int32 and int64, with broadcasting.
+#include "kernels/ops/binary_quant.h"
 
 namespace topwork {
 namespace {
@@ -9,6 +9,7 @@ Status Run(const RunContext& context) { return RunBinaryNumber(context, BinaryFn
 }  // namespace
 
 extern const OpDef kOpMul;
-const OpDef kOpMul = {OpCode::kMul, "MUL", 21, 7, ParseBinaryActivation, PrepareBinaryNumber, Run};
+const OpDef kOpMul = {
+    OpCode::kMul, "MUL", 21, 7, ParseBinaryActivation, PrepareBinary<BinaryFn::kMul>, Run};
 
 }  // namespace topwork

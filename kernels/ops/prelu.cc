@@ -1,12 +1,15 @@
-// PRELU: y = x ≥ 0 ? x : alpha * x, float32; alpha broadcasts to the shape of x (one slope a
-// channel as a rule).
-#include "kernels/ops/binary.h"
+// PRELU: y = x ≥ 0 ? x : alpha * x, float32, int8, uint8 and int16 (with int8 slopes); alpha
+// broadcasts to the shape of x (one slope a channel as a rule).
+#include "kernels/ops/binary_quant.h"
 
 namespace topwork {
 namespace {
 
 Status Prepare(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(PrepareBinaryFloat(context));
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  const bool quantized = AreQuantized(*context.input(0));
+  TW_RETURN_IF_ERROR(quantized ? PrepareBinaryQuant(context, BinaryFn::kPrelu)
+                               : PrepareBinaryFloat(context));
   const Shape& shape = context.input(0)->shape;
   if (context.output(0).shape != shape) {
     return InvalidModel("%s: %s of shape %s does not broadcast to %s of shape %s",
@@ -17,7 +20,9 @@ Status Prepare(PrepareContext& context) {
   return Status::Ok();
 }
 
-Status Run(const RunContext& context) { return RunBinaryFloat(context, BinaryFn::kPrelu); }
+Status Run(const RunContext& context) {
+  return RunBinaryNumber(context, BinaryFn::kPrelu, "PRELU");
+}
 
 }  // namespace
 

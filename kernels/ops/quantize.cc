@@ -1,25 +1,70 @@
-// QUANTIZE: y = round(x / scale) + zero_point, saturated; float32 to int8, uint8 or int16, with one
-// scale or one a channel. Halves are rounded away from 0. Quantized inputs are refused.
+// QUANTIZE: float32 to int8, uint8 or int16 with one scale or one a channel (round(x / scale) +
+// zero point, halves away from 0, saturated); and one quantized type to another: int8 or uint8 to
+// int8, uint8 or int16; int16 to int8, int16 or int32; int32 to int8 or int16.
 #include "kernels/cpu/elementwise.h"
+#include "kernels/ops/indexing.h"
+#include "kernels/ops/quantized.h"
 #include "kernels/ops/scales.h"
 
 namespace topwork {
 namespace {
 
+struct RequantizeState : OpState {
+  RequantizeParams params;
+  int16_t table[256];  // of 8-bit inputs: the output for each of them
+};
+
+Status CheckTypes(const PrepareContext& context, DType from, DType to) {
+  const bool to_small = to == DType::kInt8 || to == DType::kInt16;
+  bool known = to_small || to == DType::kUInt8;
+  if (from == DType::kInt32) known = to_small;
+  if (from == DType::kInt16) known = to_small || to == DType::kInt32;
+  if (known) return Status::Ok();
+  return Unsupported("%s: %s to %s is not supported; int8, uint8 and int16 are made of float32",
+                     context.Where().c_str(), DTypeName(from), DTypeName(to));
+}
+
+Status PrepareRequantize(PrepareContext& context) {
+  const DType from = context.input(0)->dtype, to = context.output(0).dtype;
+  QuantOne in, out;
+  TW_RETURN_IF_ERROR(ReadInputQuant(context, 0, &in));
+  TW_RETURN_IF_ERROR(ReadOutputQuant(context, 0, &out));
+  RequantizeState* state = context.NewState<RequantizeState>();
+  RequantizeParams& params = state->params;
+  params.x_offset = -in.zero_point;
+  params.y_offset = out.zero_point;
+  params.scale = MakeFixedFactor(static_cast<double>(in.scale) / static_cast<double>(out.scale));
+  const bool wide = to == DType::kInt32;
+  params.lo = wide ? INT32_MIN : RangeOf(to).lo;
+  params.hi = wide ? INT32_MAX : RangeOf(to).hi;
+  if (from != DType::kInt8 && from != DType::kUInt8) {
+    context.SetVariant("rescale");
+    return Status::Ok();
+  }
+  for (int32_t q = RangeOf(from).lo; q <= RangeOf(from).hi; ++q) {
+    state->table[static_cast<uint8_t>(q)] =
+        static_cast<int16_t>(PlaceInt(MultiplyByFactor(q + params.x_offset, params.scale),
+                                      params.y_offset, params.lo, params.hi));
+  }
+  context.SetVariant("table");
+  return Status::Ok();
+}
+
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
-  const DType to = context.output(0).dtype;
-  if (to != DType::kInt8 && to != DType::kUInt8 && to != DType::kInt16) {
-    return Unsupported("%s: the output is %s; supported here: int8, uint8, int16",
-                       context.Where().c_str(), DTypeName(to));
-  }
+  TW_RETURN_IF_ERROR(context.CheckDType(
+      0, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kInt32}));
+  const DType from = context.input(0)->dtype, to = context.output(0).dtype;
+  TW_RETURN_IF_ERROR(CheckTypes(context, from, to));
   TW_RETURN_IF_ERROR(context.SetOutput(0, to, context.input(0)->shape));
+  if (DTypeBits(from) == DTypeBits(to)) context.AllowInPlace(0, 0);
+  if (!IsFloat(from)) return PrepareRequantize(context);
+  context.SetVariant("float");
   return CheckScales(context, context.output(0), "output 0");
 }
 
-Status Run(const RunContext& context) {
+Status RunFloat(const RunContext& context) {
   const ElementwiseKernels& kernels = *context.cpu->elementwise;
   const TensorView& out = context.out(0);
   const float* x = context.input_data<float>(0);
@@ -32,6 +77,56 @@ Status Run(const RunContext& context) {
       kernels.quantize_i16(x + at, out.as<int16_t>() + at, n, scale, zero_point);
     }
   });
+  return Status::Ok();
+}
+
+// Elements [begin, end) of a tensor of bytes.
+void RunBytes(const RunContext& context, int64_t begin, int64_t end) {
+  const int16_t* table = context.get_state<RequantizeState>().table;
+  const uint8_t* x = context.input_data<uint8_t>(0);
+  if (context.out(0).dtype == DType::kInt16) {
+    int16_t* y = context.output_data<int16_t>(0);
+    for (int64_t i = begin; i < end; ++i) y[i] = table[x[i]];
+    return;
+  }
+  uint8_t bytes[256];
+  for (int i = 0; i < 256; ++i) bytes[i] = static_cast<uint8_t>(table[i]);
+  context.cpu->elementwise->quantized->lookup(x + begin, context.output_data<uint8_t>(0) + begin,
+                                              end - begin, bytes);
+}
+
+void RunWide(const RunContext& context, int64_t begin, int64_t end) {
+  const QuantElementwiseKernels& kernels = *context.cpu->elementwise->quantized;
+  const RequantizeParams& params = context.get_state<RequantizeState>().params;
+  const int64_t n = end - begin;
+  const DType to = context.out(0).dtype;
+  if (context.in(0).dtype == DType::kInt32) {
+    const int32_t* x = context.input_data<int32_t>(0) + begin;
+    if (to == DType::kInt8) {
+      kernels.requantize_i32_i8(x, context.output_data<int8_t>(0) + begin, n, params);
+    } else {
+      kernels.requantize_i32_i16(x, context.output_data<int16_t>(0) + begin, n, params);
+    }
+    return;
+  }
+  const int16_t* x = context.input_data<int16_t>(0) + begin;
+  if (to == DType::kInt8) {
+    kernels.requantize_i16_i8(x, context.output_data<int8_t>(0) + begin, n, params);
+  } else if (to == DType::kInt16) {
+    kernels.requantize_i16_i16(x, context.output_data<int16_t>(0) + begin, n, params);
+  } else {
+    kernels.requantize_i16_i32(x, context.output_data<int32_t>(0) + begin, n, params);
+  }
+}
+
+Status Run(const RunContext& context) {
+  const DType from = context.in(0).dtype;
+  if (IsFloat(from)) return RunFloat(context);
+  const bool bytes = from == DType::kInt8 || from == DType::kUInt8;
+  ParallelRows(context.pool, context.out(0).shape.NumElements(), 4,
+               [&](int64_t begin, int64_t end) {
+                 bytes ? RunBytes(context, begin, end) : RunWide(context, begin, end);
+               });
   return Status::Ok();
 }
 

@@ -1,5 +1,5 @@
-// SQUARED_DIFFERENCE: y = (a - b)², float32, int32 and int64, with broadcasting.
-#include "kernels/ops/binary.h"
+// SQUARED_DIFFERENCE: y = (a - b)², float32, int8, int32 and int64, with broadcasting.
+#include "kernels/ops/binary_quant.h"
 
 namespace topwork {
 namespace {
@@ -11,7 +11,12 @@ Status Run(const RunContext& context) {
 }  // namespace
 
 extern const OpDef kOpSquaredDifference;
-const OpDef kOpSquaredDifference = {
-    OpCode::kSquaredDifference, "SQUARED_DIFFERENCE", 76, 2, nullptr, PrepareBinaryNumber, Run};
+const OpDef kOpSquaredDifference = {OpCode::kSquaredDifference,
+                                    "SQUARED_DIFFERENCE",
+                                    76,
+                                    2,
+                                    nullptr,
+                                    PrepareBinary<BinaryFn::kSquaredDifference>,
+                                    Run};
 
 }  // namespace topwork

@@ -201,7 +201,7 @@ TEST_CASE("binary: refuses malformed operators", "[ops]") {
                     .Unknown(DType::kInt8, {2})
                     .Unknown(DType::kInt8, {2})
                     .Out(DType::kInt8),
-                StatusCode::kUnsupported, "is int8; supported here: float32, int32, int64") == "");
+                StatusCode::kInvalidModel, "is int8 but has no scale") == "");
   CHECK(Refusal(OneOp(OpCode::kAtan2)
                     .Unknown(DType::kInt32, {2})
                     .Unknown(DType::kInt32, {2})

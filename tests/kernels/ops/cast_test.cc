@@ -98,11 +98,11 @@ TEST_CASE("quantize: refuses malformed quantization", "[ops]") {
   CHECK(Refusal(OneOp(OpCode::kQuantize)
                     .Unknown(DType::kInt8, {2})
                     .Quantized({1}, {0})
-                    .Out(DType::kUInt8)
+                    .Out(DType::kInt32)
                     .Quantized({1}, {0}),
-                StatusCode::kUnsupported, "is int8; supported here: float32") == "");
+                StatusCode::kUnsupported, "int8 to int32 is not supported") == "");
   CHECK(Refusal(OneOp(OpCode::kQuantize).Unknown(DType::kFloat32, {2}).Out(DType::kInt32),
-                StatusCode::kUnsupported, "the output is int32") == "");
+                StatusCode::kUnsupported, "float32 to int32 is not supported") == "");
 }
 
 TEST_CASE("dequantize: one zero point for all channels, and none", "[ops]") {

@@ -47,7 +47,7 @@ TEST_CASE("compare: refuses malformed operators", "[ops]") {
                     .Quantized({0.5f}, {0})
                     .Unknown(DType::kInt8, {2})
                     .Out(DType::kBool),
-                StatusCode::kUnsupported, "is quantized int8") == "");
+                StatusCode::kInvalidModel, "is int8 but has no scale") == "");
   CHECK(Refusal(OneOp(OpCode::kLess)
                     .Unknown(DType::kBool, {2})
                     .Unknown(DType::kBool, {2})

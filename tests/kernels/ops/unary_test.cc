@@ -94,7 +94,7 @@ TEST_CASE("unary: refuses malformed operators", "[ops]") {
                     .Out(DType::kFloat32),
                 StatusCode::kInvalidModel, "2 inputs") == "");
   CHECK(Refusal(OneOp(OpCode::kLogistic).Unknown(DType::kInt8, {2}).Out(DType::kInt8),
-                StatusCode::kUnsupported, "is int8; supported here: float32") == "");
+                StatusCode::kInvalidModel, "is int8 but has no scale") == "");
   CHECK(Refusal(OneOp(OpCode::kExp).Unknown(DType::kFloat32, {2}).Out(DType::kFloat16),
                 StatusCode::kInvalidModel, "declared float16") == "");
   CHECK(Refusal(OneOp(OpCode::kNeg).Unknown(DType::kUInt8, {2}).Out(DType::kUInt8),

@@ -1,0 +1,73 @@
+// QuantElementwiseKernels: loops over quantized tensors (int8, uint8, int16) and their sums.
+//
+// A quantized number q stands for scale * (q - zero point). Factors are applied with the rounding
+// of MultiplyByFactor (kernels/quant.h). All functions allocate nothing, may run on any
+// thread and accept outputs that are exactly one of their inputs where the element sizes agree.
+// Results are the same for every instruction set, bit for bit.
+#ifndef TOPWORK_KERNELS_CPU_ELEMENTWISE_QUANT_H_
+#define TOPWORK_KERNELS_CPU_ELEMENTWISE_QUANT_H_
+
+#include <cstdint>
+
+#include "kernels/cpu/fixed_factor.h"
+
+namespace topwork {
+
+enum class QuantType : int { kInt8, kUInt8, kInt16 };
+constexpr int kNumQuantTypes = 3;
+
+enum class QuantBinaryFn : int { kAdd, kSub, kMul };
+constexpr int kNumQuantBinaryFns = 3;
+
+// Rows as in BinaryTile; steps are 0 or 1.
+//   ADD, SUB: y = scale_y(scale_a((a + a_offset) << left_shift) ± scale_b(likewise)) + y_offset
+//   MUL:      y = scale_y((a + a_offset) * (b + b_offset)) + y_offset
+// clamped to [lo, hi].
+struct QuantBinaryParams {
+  int32_t a_offset = 0, b_offset = 0, y_offset = 0;
+  int32_t left_shift = 0;
+  FixedFactor scale_a, scale_b, scale_y;
+  int32_t lo = 0, hi = 0;
+};
+struct QuantBinaryTile {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* y = nullptr;
+  int64_t rows = 0, n = 0;
+  int64_t a_row = 0, b_row = 0;
+  int a_step = 1, b_step = 1;
+};
+using QuantBinaryFunction = void (*)(const QuantBinaryTile& tile, const QuantBinaryParams& params);
+
+// y = clamp(scale(x + x_offset) + y_offset) to [lo, hi].
+struct RequantizeParams {
+  int32_t x_offset = 0, y_offset = 0;
+  FixedFactor scale;
+  int32_t lo = 0, hi = 0;
+};
+
+struct QuantElementwiseKernels {
+  QuantBinaryFunction binary[kNumQuantBinaryFns][kNumQuantTypes];
+
+  // y = table[x]; the bytes of x are taken as unsigned.
+  void (*lookup)(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table);
+  void (*requantize_i16_i8)(const int16_t* x, int8_t* y, int64_t n, const RequantizeParams& p);
+  void (*requantize_i16_i16)(const int16_t* x, int16_t* y, int64_t n, const RequantizeParams& p);
+  void (*requantize_i16_i32)(const int16_t* x, int32_t* y, int64_t n, const RequantizeParams& p);
+  void (*requantize_i32_i8)(const int32_t* x, int8_t* y, int64_t n, const RequantizeParams& p);
+  void (*requantize_i32_i16)(const int32_t* x, int16_t* y, int64_t n, const RequantizeParams& p);
+
+  // By QuantType. acc[i] += x[i] + x[row_stride + i] + ... of all rows, for i < n. The caller keeps
+  // the sums within int32.
+  void (*sum_rows[kNumQuantTypes])(int32_t* acc, const void* x, int64_t rows, int64_t row_stride,
+                                   int64_t n);
+  // acc[i] = the largest (least) of acc[i] and the rows' element i.
+  void (*max_rows[kNumQuantTypes])(void* acc, const void* x, int64_t rows, int64_t row_stride,
+                                   int64_t n);
+  void (*min_rows[kNumQuantTypes])(void* acc, const void* x, int64_t rows, int64_t row_stride,
+                                   int64_t n);
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_ELEMENTWISE_QUANT_H_
