@@ -113,6 +113,7 @@ set(KERNELS_SOURCES
   ops/reduce_max.cc
   ops/reduce_min.cc
   ops/reduce_prod.cc
+  ops/reduce_quant.cc
   ops/relu.cc
   ops/relu6.cc
   ops/relu_0_to_1.cc

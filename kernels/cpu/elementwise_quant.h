@@ -61,6 +61,9 @@ struct QuantElementwiseKernels {
   // the sums within int32.
   void (*sum_rows[kNumQuantTypes])(int32_t* acc, const void* x, int64_t rows, int64_t row_stride,
                                    int64_t n);
+  // y[i] = sums[i] / count rounded, halves away from zero, clamped to [lo, hi]; count ≥ 1.
+  void (*divide[kNumQuantTypes])(const int32_t* sums, void* y, int64_t n, int32_t count, int32_t lo,
+                                 int32_t hi);
   // acc[i] = the largest (least) of acc[i] and the rows' element i.
   void (*max_rows[kNumQuantTypes])(void* acc, const void* x, int64_t rows, int64_t row_stride,
                                    int64_t n);

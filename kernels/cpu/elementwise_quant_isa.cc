@@ -118,6 +118,20 @@ void SumRows(int32_t* acc, const void* x, int64_t rows, int64_t row_stride, int6
   }
 }
 
+// A quotient of numbers below 2^31 in double precision never rounds to another integer.
+template <typename T>
+void Divide(const int32_t* sums, void* y, int64_t n, int32_t count, int32_t lo, int32_t hi) {
+  T* to = static_cast<T*>(y);
+  const int32_t half = count / 2;
+  const double divisor = count;
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t moved = sums[i] > 0 ? sums[i] + half : sums[i] - half;
+    int32_t value = static_cast<int32_t>(static_cast<double>(moved) / divisor);
+    value = value < lo ? lo : value;
+    to[i] = static_cast<T>(value > hi ? hi : value);
+  }
+}
+
 template <typename T>
 void MaxRows(void* acc, const void* x, int64_t rows, int64_t row_stride, int64_t n) {
   T* best = static_cast<T*>(acc);
@@ -149,6 +163,7 @@ const QuantElementwiseKernels kQuantElementwiseKernels = {
     Requantize<int32_t, int8_t>,
     Requantize<int32_t, int16_t>,
     {SumRows<int8_t>, SumRows<uint8_t>, SumRows<int16_t>},
+    {Divide<int8_t>, Divide<uint8_t>, Divide<int16_t>},
     {MaxRows<int8_t>, MaxRows<uint8_t>, MaxRows<int16_t>},
     {MinRows<int8_t>, MinRows<uint8_t>, MinRows<int16_t>},
 };

@@ -8,7 +8,7 @@ namespace topwork {
 namespace {
 
 Status Prepare(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(PreparePool(&context, false));
+  TW_RETURN_IF_ERROR(PreparePool(&context, false, false));
   context.SetVariant("direct");
   return Status::Ok();
 }
@@ -17,17 +17,18 @@ Status Run(const RunContext& context) {
   const PoolState& state = context.get_state<PoolState>();
   const int64_t n = state.channels;
   ForEachPatch(context, [&](const PoolPatch& patch) {
-    for (int64_t c = 0; c < n; ++c) patch.out[c] = 0.0f;
+    float* out = static_cast<float*>(patch.out);
+    for (int64_t c = 0; c < n; ++c) out[c] = 0.0f;
     for (int64_t y = 0; y < patch.rows; ++y) {
-      const float* in = patch.corner + y * patch.row_stride;
+      const float* in = patch.row<float>(y);
       for (int64_t x = 0; x < patch.cols; ++x, in += n) {
-        for (int64_t c = 0; c < n; ++c) patch.out[c] += in[c] * in[c];
+        for (int64_t c = 0; c < n; ++c) out[c] += in[c] * in[c];
       }
     }
     const float count = static_cast<float>(patch.rows * patch.cols);
     for (int64_t c = 0; c < n; ++c) {
-      const float root = std::sqrt(patch.out[c] / count);
-      patch.out[c] = std::min(std::max(root, state.lo), state.hi);
+      const float root = std::sqrt(out[c] / count);
+      out[c] = std::min(std::max(root, state.lo), state.hi);
     }
   });
   return Status::Ok();

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/indexing.h"
+#include "kernels/quant.h"
 
 namespace topwork {
 namespace {
@@ -47,7 +48,8 @@ void MakeLoops(const Shape& shape, const bool* reduce, ReduceState* state) {
   std::reverse(state->reduced, state->reduced + state->n_reduced);
 }
 
-Status Prepare(PrepareContext& context, std::initializer_list<DType> dtypes) {
+Status Prepare(PrepareContext& context, std::initializer_list<DType> dtypes,
+               ReduceState** out_state) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(0, dtypes));
@@ -72,6 +74,7 @@ Status Prepare(PrepareContext& context, std::initializer_list<DType> dtypes) {
   ReduceState* state = context.NewState<ReduceState>();
   MakeLoops(in.shape, reduce, state);
   context.SetVariant(state->inner_kept ? "columns" : "rows");
+  *out_state = state;
   return Status::Ok();
 }
 
@@ -186,14 +189,33 @@ Status ParseReduce(const OptionsView& options, OpParams* params) {
   return Status::Ok();
 }
 
-Status PrepareReduceNumber(PrepareContext& context) {
-  return Prepare(context, {DType::kFloat32, DType::kInt32, DType::kInt64});
+Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
+  ReduceState* state = nullptr;
+  if (kind == ReduceKind::kProd) {
+    return Prepare(context, {DType::kFloat32, DType::kInt32, DType::kInt64}, &state);
+  }
+  TW_RETURN_IF_ERROR(Prepare(
+      context,
+      {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8, DType::kUInt8, DType::kInt16},
+      &state));
+  if (!IsQuantizedInteger(context.input(0)->dtype)) return Status::Ok();
+  if (kind == ReduceKind::kMean || kind == ReduceKind::kSum) {
+    return PrepareReduceQuant(context, kind, state);
+  }
+  return CheckSameQuantization(context, 0, 0);
 }
 
-Status PrepareReduceBool(PrepareContext& context) { return Prepare(context, {DType::kBool}); }
+Status PrepareReduceBool(PrepareContext& context) {
+  ReduceState* state = nullptr;
+  return Prepare(context, {DType::kBool}, &state);
+}
 
 Status RunReduceKind(const RunContext& context, ReduceKind kind) {
-  if (!IsFloat(context.in(0).dtype)) return RunReduceInt(context, kind);
+  if (!IsFloat(context.in(0).dtype)) {
+    const bool adds = kind == ReduceKind::kMean || kind == ReduceKind::kSum;
+    const bool rescales = adds && IsQuantizedInteger(context.in(0).dtype);
+    return rescales ? RunReduceQuant(context) : RunReduceInt(context, kind);
+  }
   const ReduceState& state = context.get_state<ReduceState>();
   const bool divide = kind == ReduceKind::kMean && state.count > 0;
   const float divisor = divide ? static_cast<float>(state.count) : 1.0f;

@@ -8,6 +8,7 @@
 #ifndef TOPWORK_KERNELS_OPS_REDUCE_H_
 #define TOPWORK_KERNELS_OPS_REDUCE_H_
 
+#include "kernels/cpu/fixed_factor.h"
 #include "kernels/kernel.h"
 
 namespace topwork {
@@ -18,9 +19,14 @@ enum class ReduceKind : int { kMean, kSum, kProd, kMax, kMin, kAny, kAll };
 Status ParseReduce(const OptionsView& options, OpParams* params);
 
 // Axes come from input 1, known at plan time; they may be negative or repeated. Numbers: float32,
-// int32, int64; logical: bool.
-Status PrepareReduceNumber(PrepareContext& context);
+// int32, int64, and int8, uint8, int16 with scales; logical: bool.
+Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind);
 Status PrepareReduceBool(PrepareContext& context);
+
+template <ReduceKind kKind>
+Status PrepareReduce(PrepareContext& context) {
+  return PrepareReduceNumber(context, kKind);
+}
 
 Status RunReduceKind(const RunContext& context, ReduceKind kind);
 
@@ -45,13 +51,20 @@ struct ReduceState : OpState {
   int64_t outer = 1;       // product of kept
   int64_t steps = 1;       // product of reduced
   int64_t count = 1;       // input elements for each output element
+  // Quantized MEAN and SUM: y = factor (sum - count in_zero) + out_zero.
+  FixedFactor factor;
+  int32_t in_zero = 0, out_zero = 0;
 };
 
 // Offset of the flat index among loops.
 int64_t LoopOffset(const ReduceState::Loop* loops, int n_loops, int64_t index);
 
-// int32, int64 and bool. (reduce_int.cc)
+// int32, int64 and bool; the extremes of quantized types. (reduce_int.cc)
 Status RunReduceInt(const RunContext& context, ReduceKind kind);
+
+// MEAN and SUM of quantized types: parameters for the state, and run. (reduce_quant.cc)
+Status PrepareReduceQuant(const PrepareContext& context, ReduceKind kind, ReduceState* state);
+Status RunReduceQuant(const RunContext& context);
 
 }  // namespace topwork
 

@@ -1,4 +1,5 @@
-// Reductions of int32, int64 and bool (see reduce.h), one output element at a time. Sums and
+// Reductions of int32, int64 and bool, and REDUCE_MAX and REDUCE_MIN of int8, uint8 and int16 (see
+// reduce.h), one output element at a time. Sums and
 // products wrap around; the mean is cut off toward zero.
 #include <algorithm>
 #include <limits>
@@ -77,6 +78,15 @@ Status RunReduceInt(const RunContext& context, ReduceKind kind) {
       break;
     case DType::kInt64:
       ReduceNumber<int64_t>(context, kind);
+      break;
+    case DType::kInt8:
+      ReduceNumber<int8_t>(context, kind);
+      break;
+    case DType::kUInt8:
+      ReduceNumber<uint8_t>(context, kind);
+      break;
+    case DType::kInt16:
+      ReduceNumber<int16_t>(context, kind);
       break;
     default:
       ReduceBool(context, kind);

@@ -4,8 +4,12 @@
 namespace topwork {
 
 extern const OpDef kOpReduceProd;
-const OpDef kOpReduceProd = {
-    OpCode::kReduceProd,         "REDUCE_PROD", 27, 2, ParseReduce, PrepareReduceNumber,
-    RunReduce<ReduceKind::kProd>};
+const OpDef kOpReduceProd = {OpCode::kReduceProd,
+                             "REDUCE_PROD",
+                             27,
+                             2,
+                             ParseReduce,
+                             PrepareReduce<ReduceKind::kProd>,
+                             RunReduce<ReduceKind::kProd>};
 
 }  // namespace topwork

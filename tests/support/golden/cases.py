@@ -86,6 +86,7 @@ class Case:
     rtol: float = 1e-5
     refused: bool = False
     same_model: bool = False  # the case before holds the model and the session
+    optimized: bool = False  # the reference kernel is known to be wrong: ask the optimized one
 
 
 class Table:

@@ -66,9 +66,10 @@ class Sheet:
         self.graph.outputs += result if isinstance(result, list) else [result]
         return result
 
-    def case(self, lsb=0):
+    def case(self, lsb=0, optimized=False):
         """lsb: how far integers may be from the reference's."""
-        return Case(self.name, [self.graph], self.inputs, rtol=float(lsb) or 1e-6)
+        return Case(self.name, [self.graph], self.inputs, rtol=float(lsb) or 1e-6,
+                    optimized=optimized)
 
 
 def _quantization(scale, zero):

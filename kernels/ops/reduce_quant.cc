@@ -1,0 +1,132 @@
+// MEAN and SUM of int8, uint8 and int16 (see reduce.h): sums in 32 bits, gathered in 64, brought to
+// the output's scale by one factor that holds the mean's division, too.
+#include <algorithm>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/ops/indexing.h"
+#include "kernels/ops/quantized.h"
+#include "kernels/ops/reduce.h"
+
+namespace topwork {
+namespace {
+
+constexpr int64_t kStrip = 256;      // columns summed at a time
+constexpr int64_t kMaxRows = 32768;  // whose sums fit into int32
+
+struct Finisher {
+  const ReduceState& state;
+  QuantizedRange range;
+  template <typename T>
+  void Store(int64_t sum, T* y) const {
+    const int64_t moved = sum - state.count * state.in_zero;
+    const int64_t bounded = std::min<int64_t>(INT32_MAX, std::max<int64_t>(INT32_MIN, moved));
+    const int32_t scaled = MultiplyByFactor(static_cast<int32_t>(bounded), state.factor);
+    *y = static_cast<T>(PlaceInt(scaled, state.out_zero, range.lo, range.hi));
+  }
+};
+
+// Adds the rows of every reduced position below x to totals[0, n).
+template <typename T>
+void SumStrip(const RunContext& context, const T* x, int64_t n, int64_t* totals) {
+  const ReduceState& s = context.get_state<ReduceState>();
+  const auto sum_rows = context.cpu->elementwise->quantized
+                            ->sum_rows[static_cast<int>(QuantTypeOf(DTypeOf<T>::kValue))];
+  ReduceState::Loop rows;  // a single row where nothing outside the innermost dimension is reduced
+  if (s.n_reduced > 0) rows = s.reduced[s.n_reduced - 1];
+  const int outer = std::max(0, s.n_reduced - 1);
+  const int64_t steps = rows.dim == 0 ? 0 : s.steps / rows.dim;
+  for (int64_t step = 0; step < steps; ++step) {
+    const T* from = x + LoopOffset(s.reduced, outer, step);
+    for (int64_t r = 0; r < rows.dim; r += kMaxRows) {
+      int32_t sums[kStrip];
+      std::fill(sums, sums + n, 0);
+      sum_rows(sums, from + r * rows.stride, std::min(kMaxRows, rows.dim - r), rows.stride, n);
+      for (int64_t i = 0; i < n; ++i) totals[i] += sums[i];
+    }
+  }
+}
+
+template <typename T>
+void RunColumns(const RunContext& context, const Finisher& finish) {
+  const ReduceState& s = context.get_state<ReduceState>();
+  const T* x = context.input_data<T>(0);
+  T* y = context.output_data<T>(0);
+  const int64_t strips = (s.inner + kStrip - 1) / kStrip;
+  ParallelRows(context.pool, s.outer * strips, std::max<int64_t>(1, s.count) * kStrip,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t o = task / strips, column = task % strips * kStrip;
+                   const int64_t n = std::min(kStrip, s.inner - column);
+                   int64_t totals[kStrip] = {};
+                   SumStrip(context, x + LoopOffset(s.kept, s.n_kept, o) + column, n, totals);
+                   T* to = y + o * s.inner + column;
+                   for (int64_t i = 0; i < n; ++i) finish.Store(totals[i], to + i);
+                 }
+               });
+}
+
+template <typename T>
+void RunRows(const RunContext& context, const Finisher& finish) {
+  const ReduceState& s = context.get_state<ReduceState>();
+  const T* x = context.input_data<T>(0);
+  T* y = context.output_data<T>(0);
+  ParallelRows(context.pool, s.outer, std::max<int64_t>(1, s.count),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t o = begin; o < end; ++o) {
+                   const T* from = x + LoopOffset(s.kept, s.n_kept, o);
+                   int64_t total = 0;
+                   for (int64_t step = 0; step < s.steps; ++step) {
+                     const T* row = from + LoopOffset(s.reduced, s.n_reduced, step);
+                     for (int64_t i = 0; i < s.inner; i += kMaxRows) {
+                       const int64_t stop = std::min(s.inner, i + kMaxRows);
+                       int32_t sum = 0;
+                       for (int64_t k = i; k < stop; ++k) sum += row[k];
+                       total += sum;
+                     }
+                   }
+                   finish.Store(total, y + o);
+                 }
+               });
+}
+
+template <typename T>
+Status RunAs(const RunContext& context) {
+  const ReduceState& state = context.get_state<ReduceState>();
+  const Finisher finish = {state, RangeOf(DTypeOf<T>::kValue)};
+  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  state.inner_kept ? RunColumns<T>(context, finish) : RunRows<T>(context, finish);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status PrepareReduceQuant(const PrepareContext& context, ReduceKind kind, ReduceState* state) {
+  QuantOne in, out;
+  TW_RETURN_IF_ERROR(ReadInputQuant(context, 0, &in));
+  TW_RETURN_IF_ERROR(ReadOutputQuant(context, 0, &out));
+  state->in_zero = in.zero_point;
+  state->out_zero = out.zero_point;
+  state->factor = MakeFixedFactor(static_cast<double>(in.scale) / static_cast<double>(out.scale));
+  if (kind != ReduceKind::kMean || state->count == 0) return Status::Ok();
+  // The division by the count goes into the factor, which keeps at least 30 bits.
+  int shift = 0;
+  while (shift < 32 && (state->count >> (shift + 1)) != 0) ++shift;
+  shift = std::min(shift, 31 + state->factor.shift);
+  state->factor.mantissa =
+      static_cast<int32_t>((static_cast<int64_t>(state->factor.mantissa) << shift) / state->count);
+  state->factor.shift -= shift;
+  return Status::Ok();
+}
+
+Status RunReduceQuant(const RunContext& context) {
+  switch (context.in(0).dtype) {
+    case DType::kInt8:
+      return RunAs<int8_t>(context);
+    case DType::kUInt8:
+      return RunAs<uint8_t>(context);
+    default:
+      return RunAs<int16_t>(context);
+  }
+}
+
+}  // namespace topwork
