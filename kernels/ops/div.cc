@@ -1,5 +1,5 @@
-// DIV: y = activation(a / b), float32, int8, uint8, int16, int32 and int64, with broadcasting. Plain
-// integers are rounded toward zero; an integer divisor of 0 is an error at run time.
+// DIV: y = activation(a / b), float32, int8, uint8, int16, int32 and int64, with broadcasting.
+// Plain integers are rounded toward zero; an integer divisor of 0 is an error at run time.
 #include "kernels/ops/binary_quant.h"
 
 namespace topwork {

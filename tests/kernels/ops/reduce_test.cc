@@ -162,10 +162,10 @@ TEST_CASE("reduce: refuses malformed operators", "[ops]") {
                     .Out(DType::kFloat32),
                 StatusCode::kUnsupported, "supported here: bool") == "");
   CHECK(Refusal(OneOp(OpCode::kReduceMax)
-                    .Unknown(DType::kInt8, {2, 3})
+                    .Unknown(DType::kBool, {2, 3})
                     .In<int32_t>({1}, {1})
-                    .Out(DType::kInt8),
-                StatusCode::kUnsupported, "is int8") == "");
+                    .Out(DType::kBool),
+                StatusCode::kUnsupported, "is bool") == "");
   OneOp later(OpCode::kMean);
   later.Unknown(DType::kFloat32, {2, 3}).Unknown(DType::kInt32, {1}).Out(DType::kFloat32);
   CHECK(Refusal(later, StatusCode::kFailedPrecondition, "only known at run time") == "");
