@@ -2,7 +2,7 @@
 #include "ports/cli/dataset.h"
 
 #include <algorithm>
-#include <cstring>
+#include <chrono>
 #include <filesystem>
 
 #include "ports/cli/cli_error.h"
@@ -13,14 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A y.npy with a label beyond this is taken for a mistake rather than for that many classes.
-constexpr int64_t kMaxClasses = 100000;
-
-std::string ShapeText(const int64_t* dims, size_t rank) {
-  std::string text = "[";
-  for (size_t i = 0; i < rank; ++i) text += (i > 0 ? ", " : "") + std::to_string(dims[i]);
-  return text + "]";
-}
+constexpr size_t kMaxKeyBytes = 4000;
 
 std::vector<fs::path> Entries(const fs::path& folder) {
   std::error_code error;
@@ -33,6 +26,19 @@ std::vector<fs::path> Entries(const fs::path& folder) {
   return entries;
 }
 
+std::string KeyOfFile(const std::string& path) {
+  std::error_code error;
+  const fs::path canonical = fs::canonical(path, error);
+  uintmax_t size = 0;
+  if (!error) size = fs::file_size(canonical, error);
+  fs::file_time_type time;
+  if (!error) time = fs::last_write_time(canonical, error);
+  if (error) throw CliError(kExitIo, path + ": cannot read it: " + error.message());
+  const auto nanos =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+  return canonical.string() + "|" + std::to_string(size) + "|" + std::to_string(nanos);
+}
+
 }  // namespace
 
 Dataset Dataset::Open(const std::string& folder, const tw_tensor_info& input,
@@ -42,33 +48,51 @@ Dataset Dataset::Open(const std::string& folder, const tw_tensor_info& input,
   if (!fs::is_directory(folder, error)) {
     throw CliError(kExitIo, folder +
                                 ": is not a folder; --data takes a folder of class folders, "
-                                "or one with x.npy and y.npy");
+                                "or one with labels.csv, or with x.npy and y.npy");
   }
   Dataset data;
   data.folder_ = folder;
-  data.input_ = input;
-  data.input_.data = nullptr;
-  if (data.input_.rank > 0) data.input_.dims[0] = 1;
-  data.input_name_ = std::make_unique<std::string>(input.name);
-  data.input_.name = data.input_name_->c_str();
-  data.scales_.assign(input.scales, input.scales + input.n_scales);
-  data.zero_points_.assign(input.zero_points, input.zero_points + input.n_scales);
-  data.input_.scales = data.scales_.data();
-  data.input_.zero_points = data.zero_points_.data();
   data.scale_ = scale;
-  if (fs::exists(fs::path(folder) / "x.npy", error) ||
-      fs::exists(fs::path(folder) / "y.npy", error)) {
-    data.OpenArrays(folder);
+  data.CopyInput(input);
+  const fs::path root(folder);
+  const bool csv = fs::exists(root / "labels.csv", error);
+  const bool arrays = fs::exists(root / "x.npy", error) || fs::exists(root / "y.npy", error);
+  if (csv && arrays) {
+    throw CliError(kExitData, folder + ": holds labels.csv and .npy files; keep one of the two");
+  }
+  if (arrays) {
+    data.OpenArrays();
+  } else if (csv) {
+    data.OpenCsv((root / "labels.csv").string());
   } else {
-    data.OpenFolders(folder);
+    data.OpenFolders();
   }
   return data;
 }
 
-void Dataset::OpenFolders(const std::string& folder) {
+void Dataset::CopyInput(const tw_tensor_info& input) {
+  input_ = input;
+  input_.data = nullptr;
+  if (input_.rank > 0) input_.dims[0] = 1;
+  input_name_ = std::make_unique<std::string>(input.name);
+  input_.name = input_name_->c_str();
+  scales_.assign(input.scales, input.scales + input.n_scales);
+  zero_points_.assign(input.zero_points, input.zero_points + input.n_scales);
+  input_.scales = scales_.data();
+  input_.zero_points = zero_points_.data();
+}
+
+void Dataset::CheckImageInput() const {
+  if (IsImageTensor(input_)) return;
+  throw CliError(kExitData, folder_ + ": holds images, but the model's input '" + input_.name +
+                                "' is not an image (float32 or 8-bit [1, H, W, 1|3|4]); use x.npy "
+                                "and y.npy");
+}
+
+void Dataset::OpenFolders() {
   size_t n_files = 0;
   std::error_code error;
-  for (const fs::path& entry : Entries(folder)) {
+  for (const fs::path& entry : Entries(folder_)) {
     if (!fs::is_directory(entry, error) || entry.filename().string()[0] == '.') continue;
     std::vector<std::string> images;
     for (const fs::path& file : Entries(entry)) {
@@ -85,67 +109,38 @@ void Dataset::OpenFolders(const std::string& folder) {
   if (paths_.empty()) {
     throw CliError(
         kExitData,
-        folder + (n_files > 0 ? ": its folders hold no .jpg, .png or .bmp files"
-                              : ": is empty; it must hold one folder of images per class, "
-                                "or x.npy and y.npy"));
+        folder_ + (n_files > 0 ? ": its folders hold no .jpg, .png or .bmp files"
+                               : ": is empty; it must hold one folder of images per class, "
+                                 "or images and labels.csv, or x.npy and y.npy"));
   }
-  if (!IsImageTensor(input_)) {
-    throw CliError(kExitData,
-                   folder + ": holds images, but the model's input '" + input_.name +
-                       "' is not an image (float32 or 8-bit [1, H, W, 1|3|4]); use x.npy "
-                       "and y.npy");
-  }
+  CheckImageInput();
+  size_ = static_cast<int64_t>(paths_.size());
 }
 
-void Dataset::OpenArrays(const std::string& folder) {
-  const std::string x_path = (fs::path(folder) / "x.npy").string();
-  const std::string y_path = (fs::path(folder) / "y.npy").string();
-  x_ = ReadNpy(x_path);
-  const Array y = ReadNpy(y_path);
-  if (x_.dtype != input_.dtype) {
-    throw CliError(kExitData, x_path + ": is " + tw_dtype_name(x_.dtype) + ", the model's input '" +
-                                  input_.name + "' is " + tw_dtype_name(input_.dtype));
-  }
-  std::vector<int64_t> want = {-1};
-  for (int32_t i = 1; i < input_.rank; ++i) want.push_back(input_.dims[i]);
-  bool fits = x_.shape.size() == want.size() && input_.rank > 0;
-  for (size_t i = 1; fits && i < want.size(); ++i) fits = x_.shape[i] == want[i];
-  if (!fits) {
-    std::string shape = "[N";
-    for (size_t i = 1; i < want.size(); ++i) shape += ", " + std::to_string(want[i]);
-    throw CliError(kExitData, x_path + ": has shape " +
-                                  ShapeText(x_.shape.data(), x_.shape.size()) +
-                                  ", the model needs " + shape + "]");
-  }
-  if (y.dtype != TW_DTYPE_INT64 || y.shape.size() != 1) {
-    throw CliError(kExitData, y_path + ": must be a vector of int64 class numbers, it is " +
-                                  tw_dtype_name(y.dtype) + " of shape " +
-                                  ShapeText(y.shape.data(), y.shape.size()));
-  }
-  if (y.shape[0] != x_.shape[0]) {
-    throw CliError(kExitData, y_path + ": has " + std::to_string(y.shape[0]) + " labels for " +
-                                  std::to_string(x_.shape[0]) + " examples in x.npy");
-  }
-  if (y.shape[0] == 0) throw CliError(kExitData, x_path + ": holds no examples");
-  labels_.resize(static_cast<size_t>(y.shape[0]));
-  std::memcpy(labels_.data(), y.bytes.data(), y.bytes.size());
-  int64_t largest = 0;
-  for (size_t i = 0; i < labels_.size(); ++i) {
-    if (labels_[i] < 0 || labels_[i] >= kMaxClasses) {
-      throw CliError(kExitData, y_path + ": label " + std::to_string(labels_[i]) + " at position " +
-                                    std::to_string(i) + " is not a class number (0 to " +
-                                    std::to_string(kMaxClasses - 1) + ")");
-    }
-    largest = std::max(largest, labels_[i]);
-  }
-  for (int64_t c = 0; c <= largest; ++c) class_names_.push_back(std::to_string(c));
-  example_bytes_ = x_.bytes.size() / labels_.size();
+void Dataset::FinishTargets() {
+  has_targets_ = true;
+  targets_are_binary_ = std::all_of(targets_.begin(), targets_.end(),
+                                    [](float value) { return value == 0.0f || value == 1.0f; });
 }
 
 std::string Dataset::Name(int64_t i) const {
   if (!has_images()) return "x.npy[" + std::to_string(i) + "]";
+  if (!names_.empty()) return names_[static_cast<size_t>(i)];
   const fs::path path(paths_[static_cast<size_t>(i)]);
   return (path.parent_path().filename() / path.filename()).string();
+}
+
+std::string Dataset::Key(int64_t i) const {
+  const std::string path =
+      has_images() ? paths_[static_cast<size_t>(i)] : (fs::path(folder_) / "x.npy").string();
+  std::string key = KeyOfFile(path);
+  if (!has_images()) key += "|" + std::to_string(i);
+  if (key.size() > kMaxKeyBytes) {
+    throw CliError(kExitData, path + ": its path is too long (" + std::to_string(key.size()) +
+                                  " characters with size and time, at most " +
+                                  std::to_string(kMaxKeyBytes) + "); move the data");
+  }
+  return key;
 }
 
 std::vector<uint8_t> Dataset::Read(int64_t i) const {
@@ -157,6 +152,9 @@ std::vector<uint8_t> Dataset::Read(int64_t i) const {
 std::vector<int64_t> Dataset::ClassCounts() const {
   std::vector<int64_t> counts(class_names_.size(), 0);
   for (int64_t label : labels_) ++counts[static_cast<size_t>(label)];
+  for (size_t k = 0; targets_are_binary_ && k < targets_.size(); ++k) {
+    counts[k % counts.size()] += targets_[k] == 1.0f;
+  }
   return counts;
 }
 

@@ -1,4 +1,5 @@
-// Labelled data from a folder: one sub-folder of images a class, or x.npy with y.npy.
+// Labelled data from a folder: one sub-folder of images a class, images listed in labels.csv, or
+// x.npy with y.npy. An example has either one class or a row of numbers (targets).
 #ifndef TOPWORK_PORTS_CLI_DATASET_H_
 #define TOPWORK_PORTS_CLI_DATASET_H_
 
@@ -15,10 +16,12 @@
 namespace topwork {
 namespace cli {
 
+struct CsvRecord;
+
 class Dataset {
  public:
-  // Reads names and labels; images are decoded later, one by one. Throws CliError: no such folder,
-  // nothing in it, x.npy that does not fit `input`, labels that are not int64 or negative.
+  // Reads names, labels and targets; images are decoded later, one by one. Throws CliError: no such
+  // folder, nothing in it, x.npy that does not fit `input`, labels or targets that cannot be used.
   // `input` is one example's tensor: its first dimension counts examples and is taken for 1. It is
   // not needed afterwards.
   static Dataset Open(const std::string& folder, const tw_tensor_info& input,
@@ -29,23 +32,51 @@ class Dataset {
   Dataset(const Dataset&) = delete;
   Dataset& operator=(const Dataset&) = delete;
 
-  int64_t size() const { return static_cast<int64_t>(labels_.size()); }
+  int64_t size() const { return size_; }
   bool has_images() const { return !paths_.empty(); }
+  // The class of each example; empty with targets.
   const std::vector<int64_t>& labels() const { return labels_; }
-  // Sorted names of the folders; for arrays "0", "1" … up to the largest label.
+  // The classes, or the columns of the targets. Sorted names of the folders or of the label column;
+  // for arrays the lines of classes.txt, else "0", "1" … up to the largest label or last column.
   const std::vector<std::string>& class_names() const { return class_names_; }
-  // "digit_3/0012.png", or "x.npy[12]".
+  // False when class_names() are mere numbers.
+  bool has_names() const { return has_names_; }
+
+  // Numbers instead of one class an example.
+  bool has_targets() const { return has_targets_; }
+  // class_names().size() finite numbers of example i; has_targets() only.
+  const float* targets(int64_t i) const {
+    return targets_.data() + static_cast<size_t>(i) * class_names_.size();
+  }
+  // Every number is 0 or 1: any number of classes an example.
+  bool targets_are_binary() const { return targets_are_binary_; }
+
+  // "digit_3/0012.png", "x.npy[12]", or the file as labels.csv has it.
   std::string Name(int64_t i) const;
+  // Names the example in every run: the canonical path of its file, the file's size and time of
+  // modification in nanoseconds; for arrays x.npy's, and the position. At most 4000 characters.
+  // Throws CliError for a longer one, or a file that is gone.
+  std::string Key(int64_t i) const;
   const std::string& path(int64_t i) const { return paths_[static_cast<size_t>(i)]; }
   // Example i as the bytes of the input tensor. Throws CliError for an unreadable image.
   std::vector<uint8_t> Read(int64_t i) const;
-  // Examples of each class.
+  // Examples of each class; with binary targets how often each is 1, with other targets all 0.
   std::vector<int64_t> ClassCounts() const;
 
  private:
   Dataset() = default;
-  void OpenFolders(const std::string& folder);
-  void OpenArrays(const std::string& folder);
+  void CopyInput(const tw_tensor_info& input);
+  void CheckImageInput() const;
+  void OpenFolders();
+  void OpenCsv(const std::string& path);  // dataset_csv.cc
+  void ReadCsvLabels(const std::string& path, const std::vector<CsvRecord>& records);
+  void ReadCsvTargets(const std::string& path, const std::vector<CsvRecord>& records);
+  void OpenArrays();  // dataset_arrays.cc
+  void CheckExamples(const std::string& path) const;
+  void ReadLabelArray(const std::string& path, const Array& y);
+  void ReadTargetArray(const std::string& path, const Array& y);
+  void ReadClassNames(int64_t n_needed, bool exactly);
+  void FinishTargets();
 
   std::string folder_;
   tw_tensor_info input_{};  // points into the next three
@@ -53,9 +84,15 @@ class Dataset {
   std::vector<float> scales_;
   std::vector<int64_t> zero_points_;
   PixelScale scale_;
+  int64_t size_ = 0;
   std::vector<std::string> paths_;
+  std::vector<std::string> names_;  // of labels.csv
   std::vector<int64_t> labels_;
   std::vector<std::string> class_names_;
+  bool has_names_ = true;
+  bool has_targets_ = false;
+  bool targets_are_binary_ = false;
+  std::vector<float> targets_;  // example-major
   Array x_;
   size_t example_bytes_ = 0;
 };

@@ -228,6 +228,10 @@ void Evaluate(const EvaluateOptions& options) {
   }
   const tw::Tensor input = evaluator.input();
   const Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
+  if (data.has_targets()) {
+    throw CliError(kExitData,
+                   options.data + ": has numbers for targets; evaluate needs one class an example");
+  }
   std::string note;
   const std::vector<int64_t> match = MatchClasses(data, labels, evaluator.n_outputs(), &note);
   const Evaluation evaluation = evaluator.Run(data, match, labels);

@@ -6,9 +6,13 @@ set(CLI_SOURCES
   table.cc
   terminal.cc
   npy.cc
+  numbers.cc
   image.cc
   inputs.cc
+  csv.cc
   dataset.cc
+  dataset_arrays.cc
+  dataset_csv.cc
   metrics.cc
   report.cc
   thumbnail.cc

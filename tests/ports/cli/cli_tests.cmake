@@ -1,5 +1,6 @@
 # Tests of the command line: units inside topwork_tests, and the tool itself from outside.
-set(cli_units files image dataset npy table terminal metrics thumbnail)
+set(cli_units csv dataset dataset_arrays dataset_csv files image metrics npy numbers table terminal
+  thumbnail)
 list(TRANSFORM cli_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
 list(TRANSFORM cli_units APPEND ".cc")
 list(APPEND cli_units ports/cli/folder.cc)

@@ -62,7 +62,7 @@ def make_data(here):
     arrays = {
         "wrong_x_dtype": ((4, 8, 8, 1), [1.0] * 4 * n, "<f8", (4,), [0, 1, 0, 1], "<i8"),
         "wrong_x_shape": ((4, 9, 8, 1), [1.0] * 4 * 9 * 8, "<f4", (4,), [0, 1, 0, 1], "<i8"),
-        "wrong_y_dtype": ((4, 8, 8, 1), [1.0] * 4 * n, "<f4", (4,), [0, 1, 0, 1], "<i4"),
+        "wrong_y_dtype": ((4, 8, 8, 1), [1.0] * 4 * n, "<f4", (4,), bytes(32), "<c8"),
         "wrong_y_rank": ((4, 8, 8, 1), [1.0] * 4 * n, "<f4", (4, 1), [0, 1, 0, 1], "<i8"),
         "wrong_y_length": ((4, 8, 8, 1), [1.0] * 4 * n, "<f4", (3,), [0, 1, 0], "<i8"),
         "negative_label": ((4, 8, 8, 1), [1.0] * 4 * n, "<f4", (4,), [0, 1, -1, 1], "<i8"),
@@ -163,7 +163,7 @@ def data_cases(here, digits, photo):
         case(photo, "unreadable", DATA, "b/1.png.*JPEG, PNG or BMP")
         case(digits, "wrong_x_dtype", DATA, "x.npy.*float64.*float32")
         case(digits, "wrong_x_shape", DATA, r"x.npy.*\[4, 9, 8, 1\].*\[N, 8, 8, 1\]")
-        case(digits, "wrong_y_dtype", DATA, "y.npy.*int64.*int32")
+        case(digits, "wrong_y_dtype", DATA, "y.npy.*complex64.*integers")
         case(digits, "wrong_y_rank", DATA, r"y.npy.*\[4, 1\]")
         case(digits, "wrong_y_length", DATA, "y.npy.*3 labels for 4")
         case(digits, "negative_label", DATA, "y.npy.*-1 at position 2")
