@@ -4,7 +4,7 @@ set_target_properties(topwork_kernel_bench PROPERTIES
   CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 target_link_libraries(topwork_kernel_bench PRIVATE topwork_static topwork_options)
 if(TOPWORK_TRAIN)
-  foreach(name IN ITEMS train_bench head_train_bench extract_bench)
+  foreach(name IN ITEMS train_bench head_train_bench tail_train_bench extract_bench)
     add_executable(topwork_${name} EXCLUDE_FROM_ALL peers/${name}.cc)
     set_target_properties(topwork_${name} PROPERTIES
       CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
