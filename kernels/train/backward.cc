@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/ops/activation.h"
+#include "kernels/train/backward_kernels.h"
 
 namespace topwork {
 
@@ -14,8 +15,6 @@ namespace topwork {
 namespace {
 
 constexpr int64_t kElementsPerTask = 1 << 15;
-constexpr int64_t kColumnsPerTask = 64;
-constexpr int64_t kRowsPerSum = 256;  // a partial sum, for precision
 
 const BackwardDef* const kTable[] = {
 #define TW_BACKWARD(name) &kBackward##name,
@@ -61,33 +60,32 @@ void ActivationBackward(const BackwardContext& context) {
   float* g = context.output_gradient;
   float lo = 0.0f, hi = 0.0f;
   ActivationRange(activation, &lo, &hi);
-  const bool tanh = activation == Activation::kTanh;
+  const int64_t n = context.output->shape.NumElements();
+  if (activation == Activation::kTanh) {
+    ForRanges(context.pool, n, kElementsPerTask, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) g[i] *= 1.0f - y[i] * y[i];
+    });
+  } else {
+    PassBetween(context, y, lo, hi, g, false, g);
+  }
+}
+
+void PassBetween(const BackwardContext& context, const float* v, float lo, float hi,
+                 const float* delta, bool accumulate, float* to) {
+  const BackwardKernels& kernels = BackwardKernelsFor(*context.cpu);
   ForRanges(context.pool, context.output->shape.NumElements(), kElementsPerTask,
             [&](int64_t begin, int64_t end) {
-              if (tanh) {
-                for (int64_t i = begin; i < end; ++i) g[i] *= 1.0f - y[i] * y[i];
-              } else {
-                for (int64_t i = begin; i < end; ++i) g[i] = y[i] > lo && y[i] < hi ? g[i] : 0.0f;
-              }
+              kernels.pass_between(v + begin, delta + begin, lo, hi, end - begin, accumulate,
+                                   to + begin);
             });
 }
 
-void SumRows(ThreadPool* pool, const float* x, int64_t n_rows, int64_t n_columns, bool accumulate,
-             float* out) {
-  ForRanges(pool, n_columns, kColumnsPerTask, [&](int64_t begin, int64_t end) {
-    float total[kColumnsPerTask] = {};
-    const int64_t n = end - begin;
-    if (accumulate) std::copy(out + begin, out + end, total);
-    for (int64_t first = 0; first < n_rows; first += kRowsPerSum) {
-      float sum[kColumnsPerTask] = {};
-      const int64_t last = std::min(n_rows, first + kRowsPerSum);
-      for (int64_t r = first; r < last; ++r) {
-        const float* row = x + r * n_columns + begin;
-        for (int64_t i = 0; i < n; ++i) sum[i] += row[i];
-      }
-      for (int64_t i = 0; i < n; ++i) total[i] += sum[i];
-    }
-    std::copy(total, total + n, out + begin);
+void SumRows(const BackwardContext& context, const float* x, int64_t n_rows, int64_t n_columns,
+             int input) {
+  const BackwardKernels& kernels = BackwardKernelsFor(*context.cpu);
+  ForRanges(context.pool, n_columns, kSumColumns, [&](int64_t begin, int64_t end) {
+    kernels.sum_rows(x, n_rows, n_columns, begin, end, context.accumulates(input),
+                     context.gradient(input));
   });
 }
 

@@ -79,9 +79,13 @@ bool HasActivationGradient(Activation activation);
 // Calls body(begin, end) for ranges that cover [0, n), cut by n alone, in parallel.
 void ForRanges(ThreadPool* pool, int64_t n, int64_t per_task,
                FunctionRef<void(int64_t begin, int64_t end)> body);
-// out[c] (+)= Σ_r x[r, c] for rows of n_columns values.
-void SumRows(ThreadPool* pool, const float* x, int64_t n_rows, int64_t n_columns, bool accumulate,
-             float* out);
+// to[i] (+)= lo < v[i] < hi ? delta[i] : 0, for as many elements as the output has; `to` may be
+// delta.
+void PassBetween(const BackwardContext& context, const float* v, float lo, float hi,
+                 const float* delta, bool accumulate, float* to);
+// The gradient of input `input` (+)= Σ_r x[r, c] for rows of n_columns values.
+void SumRows(const BackwardContext& context, const float* x, int64_t n_rows, int64_t n_columns,
+             int input);
 
 }  // namespace topwork
 

@@ -213,8 +213,7 @@ void Run(const BackwardContext& context) {
   const Convolution c = ReadConvolution(context);
   if (context.gradient(1) != nullptr) RunWeights(context, c);
   if (context.gradient(2) != nullptr) {
-    SumRows(context.pool, context.output_gradient, c.batch * c.out_pixels, c.out_c,
-            context.accumulates(2), context.gradient(2));
+    SumRows(context, context.output_gradient, c.batch * c.out_pixels, c.out_c, 2);
   }
   if (context.gradient(0) != nullptr) RunInput(context, c);
 }

@@ -58,8 +58,7 @@ void Run(const BackwardContext& context) {
     RunWeightProduct(*context.cpu, product, context.scratch, context.pool);
   }
   if (context.gradient(2) != nullptr) {
-    SumRows(context.pool, delta, sizes.rows, sizes.units, context.accumulates(2),
-            context.gradient(2));
+    SumRows(context, delta, sizes.rows, sizes.units, 2);
   }
   if (context.gradient(0) != nullptr) {
     const GemmKernels& kernels = *context.cpu->gemm;

@@ -1,47 +1,12 @@
 // Gradients of DEPTHWISE_CONV_2D. One output channel per input channel goes through the SIMD loops
 // of backward_isa.cc; a depth multiplier, or a filter of very many taps, through plain ones.
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/ops/window.h"
 #include "kernels/train/backward.h"
 #include "kernels/train/backward_kernels.h"
 
 namespace topwork {
-
-#define TW_DECLARE_ISA(isa)                      \
-  namespace isa {                                \
-  extern const BackwardKernels kBackwardKernels; \
-  }
-TW_DECLARE_ISA(baseline)
-#ifdef TW_HAVE_ISA_AVX2
-TW_DECLARE_ISA(avx2)
-#endif
-#ifdef TW_HAVE_ISA_AVX512
-TW_DECLARE_ISA(avx512)
-#endif
-#ifdef TW_HAVE_ISA_DOTPROD
-TW_DECLARE_ISA(dotprod)
-#endif
-#undef TW_DECLARE_ISA
-
-const BackwardKernels& BackwardKernelsFor(const CpuKernels& cpu) {
-  const BackwardKernels* const tables[] = {
-#ifdef TW_HAVE_ISA_AVX2
-      &avx2::kBackwardKernels,
-#endif
-#ifdef TW_HAVE_ISA_AVX512
-      &avx512::kBackwardKernels,
-#endif
-#ifdef TW_HAVE_ISA_DOTPROD
-      &dotprod::kBackwardKernels,
-#endif
-      &baseline::kBackwardKernels};
-  for (const BackwardKernels* table : tables) {
-    if (std::strcmp(table->isa, cpu.isa) == 0) return *table;
-  }
-  return baseline::kBackwardKernels;
-}
 
 namespace {
 
@@ -157,8 +122,7 @@ void Run(const BackwardContext& context) {
     });
   }
   if (context.gradient(2) != nullptr) {
-    SumRows(context.pool, d.delta, d.batch * d.h.out * d.w.out, out_c, context.accumulates(2),
-            context.gradient(2));
+    SumRows(context, d.delta, d.batch * d.h.out * d.w.out, out_c, 2);
   }
   if (context.gradient(0) != nullptr && plain) PlainInput(context, window, d, multiplier);
   if (context.gradient(0) != nullptr && !plain) {

@@ -1,6 +1,10 @@
 // Gradients of depthwise convolution: channels side by side in vectors. The input's gradient keeps
 // a vector of channels in a register while it goes through the taps; the weights' gradient keeps a
-// filter row of accumulators while it goes through the pixels.
+// filter row of accumulators while it goes through the pixels. Then clamps' gradients,
+// transpositions (kLanes × kLanes blocks in registers) and sums over rows.
+#include <algorithm>
+#include <utility>
+
 #include "kernels/cpu/simd.h"
 #include "kernels/train/backward_kernels.h"
 
@@ -120,13 +124,86 @@ void DepthwiseWeights(const DepthwiseBackward& d, int64_t begin, int64_t end, bo
   }
 }
 
+void PassBetween(const float* v, const float* delta, float lo, float hi, int64_t n, bool accumulate,
+                 float* to) {
+  const Vec los = Vec{} + lo, his = Vec{} + hi;
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const int count = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
+    const Vec x = LoadFirst(v + i, count);
+    const Vec d = LoadFirst(delta + i, count);
+    Vec passed = los < x ? d : Vec{};
+    passed = x < his ? passed : Vec{};
+    if (accumulate) passed += LoadFirst(to + i, count);
+    StoreFirst(to + i, passed, count);
+  }
+}
+
+// The exchange of blocks of kHalf lanes between two rows of a block that is transposed:
+// a: lanes without bit kHalf stay, the others come from b's; b the other way round.
+template <int kHalf, int... k>
+TW_INLINE void Exchange(Vec* a, Vec* b, std::integer_sequence<int, k...>) {
+  const Vec x = *a, y = *b;
+#if defined(__clang__)
+  *a = __builtin_shufflevector(x, y, ((k & kHalf) == 0 ? k : kLanes + k - kHalf)...);
+  *b = __builtin_shufflevector(x, y, ((k & kHalf) == 0 ? k + kHalf : kLanes + k)...);
+#else
+  typedef int32_t Mask __attribute__((vector_size(kVectorBytes)));
+  *a = __builtin_shuffle(x, y, Mask{((k & kHalf) == 0 ? k : kLanes + k - kHalf)...});
+  *b = __builtin_shuffle(x, y, Mask{((k & kHalf) == 0 ? k + kHalf : kLanes + k)...});
+#endif
+}
+
+template <int kHalf>
+TW_INLINE void TransposeBlock(Vec* rows) {
+  if constexpr (kHalf > 0) {
+    for (int i = 0; i < kLanes; ++i) {
+      if ((i & kHalf) != 0) continue;
+      Exchange<kHalf>(rows + i, rows + i + kHalf, std::make_integer_sequence<int, kLanes>());
+    }
+    TransposeBlock<kHalf / 2>(rows);
+  }
+}
+
+void Transpose(const float* from, int64_t stride, int64_t n_rows, int64_t begin, int64_t end,
+               float* to) {
+  for (int64_t c0 = begin; c0 < end; c0 += kLanes) {
+    const int columns = static_cast<int>(std::min<int64_t>(kLanes, end - c0));
+    int64_t r0 = 0;
+    for (; r0 + kLanes <= n_rows && columns == kLanes; r0 += kLanes) {
+      Vec rows[kLanes];
+      for (int i = 0; i < kLanes; ++i) rows[i] = Load(from + (r0 + i) * stride + c0);
+      TransposeBlock<kLanes / 2>(rows);
+      for (int i = 0; i < kLanes; ++i) Store(to + (c0 + i) * n_rows + r0, rows[i]);
+    }
+    for (int64_t c = c0; c < c0 + columns; ++c) {
+      for (int64_t r = r0; r < n_rows; ++r) to[c * n_rows + r] = from[r * stride + c];
+    }
+  }
+}
+
+void SumRows(const float* x, int64_t n_rows, int64_t n_columns, int64_t begin, int64_t end,
+             bool accumulate, float* out) {
+  for (int64_t c = begin; c < end; c += kLanes) {
+    const int count = end - c < kLanes ? static_cast<int>(end - c) : kLanes;
+    Vec total = accumulate ? LoadFirst(out + c, count) : Vec{};
+    for (int64_t first = 0; first < n_rows; first += kRowsPerSum) {
+      const int64_t last = std::min(n_rows, first + kRowsPerSum);
+      Vec sum{};
+      for (int64_t r = first; r < last; ++r) sum += LoadFirst(x + r * n_columns + c, count);
+      total += sum;
+    }
+    StoreFirst(out + c, total, count);
+  }
+}
+
 #define TW_STRING_INNER(x) #x
 #define TW_STRING(x) TW_STRING_INNER(x)
 
 }  // namespace
 
 extern const BackwardKernels kBackwardKernels;
-const BackwardKernels kBackwardKernels = {TW_STRING(TW_ISA), DepthwiseInputRow, DepthwiseWeights};
+const BackwardKernels kBackwardKernels = {TW_STRING(TW_ISA), DepthwiseInputRow, DepthwiseWeights,
+                                          PassBetween,       Transpose,         SumRows};
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -39,7 +39,19 @@ struct BackwardKernels {
   // Channels [begin, end), at most kDepthwiseChannels, of the filter's gradient.
   void (*depthwise_weights)(const DepthwiseBackward& d, int64_t begin, int64_t end, bool accumulate,
                             float* out);
+  // to[i] (+)= lo < v[i] < hi ? delta[i] : 0 for n elements; `to` may be delta.
+  void (*pass_between)(const float* v, const float* delta, float lo, float hi, int64_t n,
+                       bool accumulate, float* to);
+  // to[c · n_rows + r] = from[r · stride + c] for columns [begin, end).
+  void (*transpose)(const float* from, int64_t stride, int64_t n_rows, int64_t begin, int64_t end,
+                    float* to);
+  // out[c] (+)= Σ_r x[r · n_columns + c] for columns [begin, end), at most kSumColumns; partial
+  // sums over kRowsPerSum rows, for precision.
+  void (*sum_rows)(const float* x, int64_t n_rows, int64_t n_columns, int64_t begin, int64_t end,
+                   bool accumulate, float* out);
 };
+constexpr int64_t kSumColumns = 64;
+constexpr int64_t kRowsPerSum = 256;
 
 // The table that belongs to the instruction set of `cpu`.
 const BackwardKernels& BackwardKernelsFor(const CpuKernels& cpu);

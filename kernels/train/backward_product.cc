@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "kernels/train/backward.h"
+#include "kernels/train/backward_kernels.h"
 
 namespace topwork {
 namespace {
 
 constexpr int64_t kRowBlock = 512;
-constexpr int64_t kTile = 16;          // of a transposition
 constexpr int64_t kUnitsPerTask = 64;  // of a transposition
 constexpr int64_t kMadeRowsPerTask = 32;
 
@@ -33,36 +33,47 @@ WeightScratch Layout(const GemmKernels& kernels, const WeightProduct& product, b
   return scratch;
 }
 
-// to[u, r] = from[r, u] for units [begin, end).
-void Transpose(const float* from, int64_t from_stride, int64_t n_rows, int64_t begin, int64_t end,
-               float* to) {
-  for (int64_t u0 = begin; u0 < end; u0 += kTile) {
-    const int64_t u1 = std::min(end, u0 + kTile);
-    for (int64_t r0 = 0; r0 < n_rows; r0 += kTile) {
-      const int64_t r1 = std::min(n_rows, r0 + kTile);
-      for (int64_t u = u0; u < u1; ++u) {
-        for (int64_t r = r0; r < r1; ++r) to[u * n_rows + r] = from[r * from_stride + u];
-      }
-    }
-  }
-}
+// What one block's product reads: the transposed dY, X where it is made, X packed.
+struct Block {
+  const WeightProduct& p;
+  const CpuKernels& cpu;
+  ThreadPool* pool;
+  float* delta;
+  float* made;
+  float* packed;
+};
 
-// The rows of one block: their transposed dY, and X where it is made.
-void PrepareBlock(const WeightProduct& p, int64_t first, int64_t rows, float* delta, float* x,
-                  ThreadPool* pool) {
-  const int64_t transpositions = (p.n_units + kUnitsPerTask - 1) / kUnitsPerTask;
-  const int64_t makes = p.make == nullptr ? 0 : (rows + kMadeRowsPerTask - 1) / kMadeRowsPerTask;
-  pool->ParallelFor(transpositions + makes, [&](int64_t task, int) {
-    if (task < transpositions) {
-      const int64_t begin = task * kUnitsPerTask;
-      Transpose(p.delta + first * p.delta_stride, p.delta_stride, rows, begin,
-                std::min(p.n_units, begin + kUnitsPerTask), delta);
-    } else {
-      const int64_t begin = (task - transpositions) * kMadeRowsPerTask;
-      const int64_t end = std::min(rows, begin + kMadeRowsPerTask);
-      (*p.make)(first + begin, first + end, x + begin * p.n_depths);
-    }
-  });
+// Rows [first, first + rows).
+void PrepareBlock(const Block& block, int64_t first, int64_t rows) {
+  const WeightProduct& p = block.p;
+  const GemmKernels& gemm = *block.cpu.gemm;
+  const BackwardKernels& kernels = BackwardKernelsFor(block.cpu);
+  const bool makes = p.make != nullptr;
+  GemmWeights x;
+  x.data = makes ? block.made : p.x + first * p.x_stride;
+  x.n = p.n_depths;
+  x.stride_n = 1;
+  x.k = x.depth[2] = rows;
+  x.stride_k[2] = makes ? p.n_depths : p.x_stride;
+  const int64_t n_panels = gemm.n_panels(p.n_depths);
+  const auto pack = [&](int64_t panel) { gemm.pack(x, panel, panel + 1, block.packed); };
+  // What is made is packed afterwards.
+  const int64_t others = makes ? (rows + kMadeRowsPerTask - 1) / kMadeRowsPerTask : n_panels;
+  block.pool->ParallelFor(
+      others + (p.n_units + kUnitsPerTask - 1) / kUnitsPerTask, [&](int64_t task, int) {
+        if (task >= others) {
+          const int64_t begin = (task - others) * kUnitsPerTask;
+          kernels.transpose(p.delta + first * p.delta_stride, p.delta_stride, rows, begin,
+                            std::min(p.n_units, begin + kUnitsPerTask), block.delta);
+        } else if (makes) {
+          const int64_t begin = task * kMadeRowsPerTask;
+          const int64_t end = std::min(rows, begin + kMadeRowsPerTask);
+          (*p.make)(first + begin, first + end, block.made + begin * p.n_depths);
+        } else {
+          pack(task);
+        }
+      });
+  if (makes) block.pool->ParallelFor(n_panels, [&](int64_t panel, int) { pack(panel); });
 }
 
 }  // namespace
@@ -78,15 +89,10 @@ void RunWeightProduct(const CpuKernels& cpu, const WeightProduct& p, uint8_t* sc
   float* delta = reinterpret_cast<float*>(scratch + layout.delta);
   float* made = reinterpret_cast<float*>(scratch + layout.x);
   float* packed = reinterpret_cast<float*>(scratch + layout.packed);
+  const Block block = {p, cpu, pool, delta, made, packed};
   for (int64_t first = 0; first < p.n_rows; first += kRowBlock) {
     const int64_t rows = std::min(kRowBlock, p.n_rows - first);
-    PrepareBlock(p, first, rows, delta, made, pool);
-    GemmWeights x;
-    x.data = p.make != nullptr ? made : p.x + first * p.x_stride;
-    x.n = p.n_depths;
-    x.stride_n = 1;
-    x.k = x.depth[2] = rows;
-    x.stride_k[2] = p.make != nullptr ? p.n_depths : p.x_stride;
+    PrepareBlock(block, first, rows);
     GemmTask whole;
     whole.a = delta;
     whole.lda = rows;
@@ -97,15 +103,10 @@ void RunWeightProduct(const CpuKernels& cpu, const WeightProduct& p, uint8_t* sc
     whole.m = p.n_units;
     whole.n = p.n_depths;
     whole.k = rows;
+    whole.panel_end = kernels.n_panels(p.n_depths);
     whole.lo = -kInfinity;
     whole.hi = kInfinity;
-    pool->ParallelFor(kernels.n_panels(p.n_depths), [&](int64_t panel, int) {
-      kernels.pack(x, panel, panel + 1, packed);
-      GemmTask task = whole;
-      task.panel_begin = panel;
-      task.panel_end = panel + 1;
-      kernels.run(task);
-    });
+    RunGemm(pool, kernels, whole, CutGemm(kernels, p.n_units, p.n_depths, rows, false));
   }
 }
 

@@ -2,6 +2,7 @@
 // the input. At a corner (RELU at 0, a clamp's bound) the gradient is that of the flat side; that
 // of LEAKY_RELU at 0 is the negative side's, that of ELU is one side's as well as the other's.
 #include <cmath>
+#include <limits>
 
 #include "kernels/train/backward.h"
 
@@ -37,15 +38,16 @@ void FromInput(const BackwardContext& context, F derivative) {
   RunElements(context, context.in(0), derivative);
 }
 
+void Clamped(const BackwardContext& context, float lo, float hi) {
+  PassBetween(context, context.output->as<const float>(), lo, hi, context.output_gradient,
+              context.accumulates(0), context.gradient(0));
+}
+
 void RunRelu(const BackwardContext& context) {
-  FromOutput(context, [](float y) { return y > 0.0f ? 1.0f : 0.0f; });
+  Clamped(context, 0.0f, std::numeric_limits<float>::infinity());
 }
-void RunRelu6(const BackwardContext& context) {
-  FromOutput(context, [](float y) { return y > 0.0f && y < 6.0f ? 1.0f : 0.0f; });
-}
-void RunReluN1To1(const BackwardContext& context) {
-  FromOutput(context, [](float y) { return y > -1.0f && y < 1.0f ? 1.0f : 0.0f; });
-}
+void RunRelu6(const BackwardContext& context) { Clamped(context, 0.0f, 6.0f); }
+void RunReluN1To1(const BackwardContext& context) { Clamped(context, -1.0f, 1.0f); }
 void RunLogistic(const BackwardContext& context) {
   FromOutput(context, [](float y) { return y * (1.0f - y); });
 }

@@ -1,13 +1,15 @@
 // Picks the training kernels of an instruction set by its name.
 #include <cstring>
 
+#include "kernels/train/backward_kernels.h"
 #include "kernels/train/train_kernels.h"
 
 namespace topwork {
 
-#define TW_DECLARE_ISA(isa)                \
-  namespace isa {                          \
-  extern const TrainKernels kTrainKernels; \
+#define TW_DECLARE_ISA(isa)                      \
+  namespace isa {                                \
+  extern const BackwardKernels kBackwardKernels; \
+  extern const TrainKernels kTrainKernels;       \
   }
 TW_DECLARE_ISA(baseline)
 #ifdef TW_HAVE_ISA_AVX2
@@ -21,24 +23,40 @@ TW_DECLARE_ISA(dotprod)
 #endif
 #undef TW_DECLARE_ISA
 
-const TrainKernels& TrainKernelsFor(const char* isa) {
-  const TrainKernels* const tables[] = {
+namespace {
+
+struct Tables {
+  const TrainKernels* train;
+  const BackwardKernels* backward;
+};
+
+// The baseline where no instruction set has that name.
+Tables TablesFor(const char* isa) {
+  constexpr Tables kAll[] = {
 #ifdef TW_HAVE_ISA_AVX2
-      &avx2::kTrainKernels,
+      {&avx2::kTrainKernels, &avx2::kBackwardKernels},
 #endif
 #ifdef TW_HAVE_ISA_AVX512
-      &avx512::kTrainKernels,
+      {&avx512::kTrainKernels, &avx512::kBackwardKernels},
 #endif
 #ifdef TW_HAVE_ISA_DOTPROD
-      &dotprod::kTrainKernels,
+      {&dotprod::kTrainKernels, &dotprod::kBackwardKernels},
 #endif
-      &baseline::kTrainKernels};
-  for (const TrainKernels* table : tables) {
-    if (std::strcmp(table->isa, isa) == 0) return *table;
+      {&baseline::kTrainKernels, &baseline::kBackwardKernels}};
+  for (const Tables& tables : kAll) {
+    if (std::strcmp(tables.train->isa, isa) == 0) return tables;
   }
-  return baseline::kTrainKernels;
+  return {&baseline::kTrainKernels, &baseline::kBackwardKernels};
 }
 
+}  // namespace
+
+const TrainKernels& TrainKernelsFor(const char* isa) { return *TablesFor(isa).train; }
+
 const TrainKernels& TrainKernelsFor(const CpuKernels& cpu) { return TrainKernelsFor(cpu.isa); }
+
+const BackwardKernels& BackwardKernelsFor(const CpuKernels& cpu) {
+  return *TablesFor(cpu.isa).backward;
+}
 
 }  // namespace topwork
