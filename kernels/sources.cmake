@@ -122,11 +122,13 @@ set(KERNELS_SOURCES
   ops/reshape.cc
   ops/resize.cc
   ops/resize_bilinear.cc
+  ops/resize_bilinear_quant.cc
   ops/resize_nearest_neighbor.cc
   ops/reverse_sequence.cc
   ops/reverse_v2.cc
   ops/round.cc
   ops/rowwise.cc
+  ops/rowwise_quant.cc
   ops/rsqrt.cc
   ops/scales.cc
   ops/scatter_nd.cc

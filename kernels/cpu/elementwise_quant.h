@@ -3,7 +3,7 @@
 // A quantized number q stands for scale * (q - zero point). Factors are applied with the rounding
 // of MultiplyByFactor (kernels/quant.h). All functions allocate nothing, may run on any
 // thread and accept outputs that are exactly one of their inputs where the element sizes agree.
-// Results are the same for every instruction set, bit for bit.
+// Results are the same for every instruction set, bit for bit (mix of uint8: within 1).
 #ifndef TOPWORK_KERNELS_CPU_ELEMENTWISE_QUANT_H_
 #define TOPWORK_KERNELS_CPU_ELEMENTWISE_QUANT_H_
 
@@ -46,6 +46,14 @@ struct RequantizeParams {
   int32_t lo = 0, hi = 0;
 };
 
+// Four rows mixed: int8 and int16 sum weights[k] * x[k] / 2^20, rounded, halves away from zero;
+// uint8 sum float_weights[k] * x[k] + 0.5, cut off. The sum of |weights| is below 2^23.
+struct QuantMixTask {
+  const void* x[4] = {};
+  int32_t weights[4] = {};
+  float float_weights[4] = {};
+};
+
 struct QuantElementwiseKernels {
   QuantBinaryFunction binary[kNumQuantBinaryFns][kNumQuantTypes];
 
@@ -69,6 +77,8 @@ struct QuantElementwiseKernels {
                                    int64_t n);
   void (*min_rows[kNumQuantTypes])(void* acc, const void* x, int64_t rows, int64_t row_stride,
                                    int64_t n);
+  // y[i] = the mixture of element i of the four rows, for i < n.
+  void (*mix[kNumQuantTypes])(const QuantMixTask& task, void* y, int64_t n);
 };
 
 }  // namespace topwork

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/ops/rowwise.h"
+#include "kernels/ops/rowwise_quant.h"
 
 namespace topwork {
 namespace {
@@ -15,10 +16,12 @@ Status Prepare(PrepareContext& context) {
   if (context.params().activation != Activation::kNone) {
     return Unsupported("%s: a fused activation is not supported", context.Where().c_str());
   }
-  return PrepareRowwise(&context, 1);
+  return IsRowwiseQuant(context) ? PrepareL2NormalizationQuant(context)
+                                 : PrepareRowwise(&context, 1);
 }
 
 Status Run(const RunContext& context) {
+  if (context.in(0).dtype != DType::kFloat32) return RunL2NormalizationQuant(context);
   constexpr float kEpsilon = 1e-6f;
   const CpuKernels& cpu = *context.cpu;
   ForEachRowBlock(context, [&](const float* in, float* out, int64_t rows, int64_t n) {

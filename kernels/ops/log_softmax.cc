@@ -2,13 +2,17 @@
 #include <cmath>
 
 #include "kernels/ops/rowwise.h"
+#include "kernels/ops/rowwise_quant.h"
 
 namespace topwork {
 namespace {
 
-Status Prepare(PrepareContext& context) { return PrepareRowwise(&context, 1); }
+Status Prepare(PrepareContext& context) {
+  return IsRowwiseQuant(context) ? PrepareLogSoftmaxQuant(context) : PrepareRowwise(&context, 1);
+}
 
 Status Run(const RunContext& context) {
+  if (context.in(0).dtype != DType::kFloat32) return RunLogSoftmaxQuant(context);
   const CpuKernels& cpu = *context.cpu;
   ForEachRowBlock(context, [&](const float* in, float* out, int64_t rows, int64_t n) {
     for (int64_t r = 0; r < rows; ++r) {

@@ -1,12 +1,16 @@
 // Checks of the resizing operators.
 #include "kernels/ops/resize.h"
 
+#include "kernels/ops/indexing.h"
+
 namespace topwork {
 
 Status PrepareResize(PrepareContext* context) {
   TW_RETURN_IF_ERROR(context->CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context->CheckOutputs(1));
-  TW_RETURN_IF_ERROR(context->CheckDType(0, {DType::kFloat32}));
+  TW_RETURN_IF_ERROR(
+      context->CheckDType(0, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16}));
+  TW_RETURN_IF_ERROR(CheckSameQuantization(*context, 0, 0));
   TW_RETURN_IF_ERROR(context->CheckDType(1, {DType::kInt32}));
   TW_RETURN_IF_ERROR(context->CheckRank(0, 4, 4));
   if (context->input(1)->shape != Shape{2}) {
@@ -26,7 +30,7 @@ Status PrepareResize(PrepareContext* context) {
                         context->Where().c_str(), context->InputName(0).c_str(),
                         in.ToString().c_str());
   }
-  return context->SetOutput(0, DType::kFloat32, Shape{in[0], size[0], size[1], in[3]});
+  return context->SetOutput(0, context->input(0)->dtype, Shape{in[0], size[0], size[1], in[3]});
 }
 
 }  // namespace topwork

@@ -6,8 +6,8 @@
 
 namespace topwork {
 
-// Checks the image (input 0, float32 NHWC) and the size (input 1, two int32: height, width) and
-// sets the output's shape.
+// Checks the image (input 0, NHWC of float32 or a quantized type whose scale passes unchanged) and
+// the size (input 1, two int32: height, width) and sets the output's shape.
 Status PrepareResize(PrepareContext* context);
 
 // Input pixels per output pixel along an axis.

@@ -2,8 +2,8 @@
 // align_corners and half_pixel_centers as TensorFlow defines them.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "kernels/ops/indexing.h"
 #include "kernels/ops/resize.h"
 
 namespace topwork {
@@ -34,10 +34,10 @@ Status Run(const RunContext& context) {
   const Shape& in = context.in(0).shape;
   const Shape& out = context.out(0).shape;
   if (out.NumElements() == 0) return Status::Ok();
-  const float* input = context.input_data<float>(0);
-  float* output = context.output_data<float>(0);
-  const int64_t channels = in[3], in_row = in[2] * channels, out_row = out[2] * channels;
-  const size_t bytes = static_cast<size_t>(channels) * sizeof(float);
+  const uint8_t* input = context.input_data<uint8_t>(0);
+  uint8_t* output = context.output_data<uint8_t>(0);
+  const int64_t pixel = in[3] * ElementBytes(context.in(0));
+  const int64_t in_row = in[2] * pixel, out_row = out[2] * pixel;
   int32_t* columns = reinterpret_cast<int32_t*>(context.scratch);
   const float scale_y = ResizeScale(params, in[1], out[1]);
   const float scale_x = ResizeScale(params, in[2], out[2]);
@@ -45,10 +45,10 @@ Status Run(const RunContext& context) {
   context.pool->ParallelFor(static_cast<int64_t>(out[0]) * out[1], [&](int64_t task, int) {
     const int64_t batch = task / out[1];
     const int32_t y = SourceOf(params, static_cast<int32_t>(task % out[1]), in[1], scale_y);
-    const float* row = input + (batch * in[1] + y) * in_row;
-    float* to = output + task * out_row;
-    for (int32_t x = 0; x < out[2]; ++x, to += channels) {
-      std::memcpy(to, row + columns[x] * channels, bytes);
+    const uint8_t* row = input + (batch * in[1] + y) * in_row;
+    uint8_t* to = output + task * out_row;
+    for (int32_t x = 0; x < out[2]; ++x, to += pixel) {
+      CopyBytes(to, row + columns[x] * pixel, pixel);
     }
   });
   return Status::Ok();

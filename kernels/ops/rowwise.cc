@@ -15,19 +15,25 @@ Status PrepareRowwise(PrepareContext* context, int min_rank) {
   return context->SetOutput(0, DType::kFloat32, context->input(0)->shape);
 }
 
-void ForEachRowBlock(const RunContext& context,
-                     FunctionRef<void(const float*, float*, int64_t, int64_t)> body) {
+void ForEachRowRange(const RunContext& context, FunctionRef<void(int64_t, int64_t, int64_t)> body) {
   constexpr int64_t kBlock = 4096;  // elements of a task
   const Shape& shape = context.in(0).shape;
   if (shape.NumElements() == 0) return;
   const int64_t n = shape.rank() == 0 ? 1 : shape.back();
   const int64_t rows = shape.NumElements() / n;
   const int64_t per_task = std::max<int64_t>(1, kBlock / n);
-  const float* in = context.input_data<float>(0);
-  float* out = context.output_data<float>(0);
   context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int) {
     const int64_t first = task * per_task;
-    body(in + first * n, out + first * n, std::min(per_task, rows - first), n);
+    body(first, std::min(per_task, rows - first), n);
+  });
+}
+
+void ForEachRowBlock(const RunContext& context,
+                     FunctionRef<void(const float*, float*, int64_t, int64_t)> body) {
+  const float* in = context.input_data<float>(0);
+  float* out = context.output_data<float>(0);
+  ForEachRowRange(context, [&](int64_t first, int64_t rows, int64_t n) {
+    body(in + first * n, out + first * n, rows, n);
   });
 }
 

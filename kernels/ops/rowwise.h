@@ -10,6 +10,9 @@
 
 namespace topwork {
 
+// Calls body(first, rows, n) for ranges of rows of n values that cover the input, in parallel.
+void ForEachRowRange(const RunContext& context, FunctionRef<void(int64_t, int64_t, int64_t)> body);
+
 // One float32 input of rank min_rank or more, an output of the same shape that may take its memory.
 Status PrepareRowwise(PrepareContext* context, int min_rank);
 

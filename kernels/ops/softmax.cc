@@ -1,5 +1,6 @@
 // SOFTMAX along the last axis: e^(beta (x - max)) / sum.
 #include "kernels/ops/rowwise.h"
+#include "kernels/ops/rowwise_quant.h"
 
 namespace topwork {
 namespace {
@@ -9,9 +10,12 @@ Status Parse(const OptionsView& options, OpParams* params) {
   return Status::Ok();
 }
 
-Status Prepare(PrepareContext& context) { return PrepareRowwise(&context, 1); }
+Status Prepare(PrepareContext& context) {
+  return IsRowwiseQuant(context) ? PrepareSoftmaxQuant(context) : PrepareRowwise(&context, 1);
+}
 
 Status Run(const RunContext& context) {
+  if (context.in(0).dtype != DType::kFloat32) return RunSoftmaxQuant(context);
   const CpuKernels& cpu = *context.cpu;
   const ElementwiseKernels& kernels = *cpu.elementwise;
   const float beta = context.params->beta;

@@ -10,27 +10,6 @@ namespace {
 
 float ClampRound(float x, float lo, float hi) { return std::min(std::max(x, lo), hi); }
 
-// TFLite's 513 points: each is moved by half the error that a straight line makes in the middle of
-// the piece that begins there.
-void FillPoints(const UnaryQuant& quant, FunctionRef<float(float)> f, int16_t* points) {
-  const float lo = -32768.0f, hi = 32767.0f;
-  const float in_min = quant.in.scale * static_cast<float>(-32768 - quant.in.zero_point);
-  const float in_max = quant.in.scale * static_cast<float>(32767 - quant.in.zero_point);
-  const float out_min = quant.out.scale * static_cast<float>(-32768 - quant.out.zero_point);
-  const float out_max = quant.out.scale * static_cast<float>(32767 - quant.out.zero_point);
-  const float step = (in_max - in_min) / 512.0f;
-  const float inverse = 65536.0f / (out_max - out_min);
-  for (int i = 0; i < 512; ++i) {
-    const float at = in_min + static_cast<float>(i) * step;
-    const float here = std::round(f(at) * inverse);
-    const float next = f(in_min + static_cast<float>(i + 1) * step) * inverse;
-    const float line = std::round((next + here) / 2.0f);
-    const float error = line - std::round(f(at + step / 2.0f) * inverse);
-    points[i] = static_cast<int16_t>(ClampRound(here - std::round(error / 2.0f), lo, hi));
-  }
-  points[512] = static_cast<int16_t>(ClampRound(std::round(f(in_max) * inverse), lo, hi));
-}
-
 }  // namespace
 
 Status PrepareUnaryQuant(PrepareContext& context, std::initializer_list<DType> dtypes,
@@ -54,10 +33,37 @@ void RunTable(const RunContext& context, const uint8_t* table) {
       [&](int64_t begin, int64_t end) { lookup(x + begin, y + begin, end - begin, table); });
 }
 
+// TFLite's 513 points: each is moved by half the error that a straight line makes in the middle of
+// the piece that begins there.
+template <typename Real>
+void FillRealMap(const UnaryQuant& quant, FunctionRef<Real(Real)> f, RealMap* map) {
+  const auto at = [](const QuantOne& q, int32_t value) {
+    return static_cast<Real>(q.scale) * static_cast<Real>(value - q.zero_point);
+  };
+  const auto place = [](Real x) {
+    return static_cast<int16_t>(std::min(std::max(x, Real(-32768)), Real(32767)));
+  };
+  const Real in_min = at(quant.in, -32768), in_max = at(quant.in, 32767);
+  const Real step = (in_max - in_min) / 512;
+  const Real inverse = 65536 / (at(quant.out, 32767) - at(quant.out, -32768));
+  for (int i = 0; i < 512; ++i) {
+    const Real x = in_min + static_cast<Real>(i) * step;
+    const Real here = std::round(f(x) * inverse);
+    const Real next = f(in_min + static_cast<Real>(i + 1) * step) * inverse;
+    const Real line = std::round((next + here) / 2);
+    const Real error = line - std::round(f(x + step / 2) * inverse);
+    map->points[i] = place(here - std::round(error / 2));
+  }
+  map->points[512] = place(std::round(f(in_max) * inverse));
+}
+
+template void FillRealMap<float>(const UnaryQuant&, FunctionRef<float(float)>, RealMap*);
+template void FillRealMap<double>(const UnaryQuant&, FunctionRef<double(double)>, RealMap*);
+
 void SetRealMap(PrepareContext& context, const UnaryQuant& quant, FunctionRef<float(float)> f) {
   MapState<RealMap>* state = context.NewState<MapState<RealMap>>();
   if (quant.dtype == DType::kInt16) {
-    FillPoints(quant, f, state->fn.points);
+    FillRealMap<float>(quant, f, &state->fn);
     return;
   }
   const float inverse = 1.0f / quant.out.scale;

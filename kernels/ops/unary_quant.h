@@ -72,6 +72,10 @@ struct RealMap {
   }
 };
 
+// The 513 points of f between quantized int16 values of quant.in and quant.out; Real is float or
+// double, whichever TFLite computes them in.
+template <typename Real>
+void FillRealMap(const UnaryQuant& quant, FunctionRef<Real(Real)> f, RealMap* map);
 // Sets the state for y = f(x) and run RunMap<RealMap>. f is called with finite numbers.
 void SetRealMap(PrepareContext& context, const UnaryQuant& quant, FunctionRef<float(float)> f);
 // The whole of prepare for such an operator.

@@ -51,9 +51,9 @@ TEST_CASE("concatenation: refuses malformed parts", "[ops]") {
                     .Set([](OpParams& p) { p.activation = Activation::kRelu; }),
                 StatusCode::kUnsupported, "a fused activation") == "");
   CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kUInt8, {1})
+                    .Unknown(DType::kInt8, {1})
                     .Quantized({0.5f}, {0})
-                    .Out(DType::kUInt8)
+                    .Out(DType::kInt8)
                     .Quantized({0.25f}, {0}),
                 StatusCode::kUnsupported, "different scales") == "");
   CHECK(Refusal(OneOp(OpCode::kConcatenation).Unknown(DType::kString, {1}).Out(DType::kString),

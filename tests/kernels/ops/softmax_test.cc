@@ -55,7 +55,10 @@ TEST_CASE("operators on rows: empty inputs, and refusals", "[ops]") {
     CHECK(Refusal(scalar, StatusCode::kInvalidModel, "rank 1 to 8 expected") == "");
     OneOp int8(code);
     int8.Unknown(DType::kInt8, {2, 3}).Out(DType::kInt8);
-    CHECK(Refusal(int8, StatusCode::kUnsupported, "is int8; supported here: float32") == "");
+    CHECK(Refusal(int8, StatusCode::kInvalidModel, "is int8 but has no scale") == "");
+    OneOp plain(code);
+    plain.Unknown(DType::kInt32, {2, 3}).Out(DType::kInt32);
+    CHECK(Refusal(plain, StatusCode::kUnsupported, "is int32; supported here: float32") == "");
     OneOp two(code);
     two.Unknown(DType::kFloat32, {3}).Unknown(DType::kFloat32, {3}).Out(DType::kFloat32);
     CHECK(Refusal(two, StatusCode::kInvalidModel, "2 inputs, at most 1") == "");
