@@ -100,6 +100,8 @@ set(TEST_SOURCES
   runtime/train/calibration_test.cc
   runtime/train/augment_test.cc
   runtime/train/checkpoint_test.cc
+  runtime/train/class_change_test.cc
+  runtime/train/export_check_test.cc
   runtime/train/extractor_reuse_test.cc
   runtime/train/extractor_test.cc
   runtime/train/feature_cache_test.cc

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/train/optimizer.h"
+#include "runtime/train/solvers.h"
 #include "runtime/train/trainer.h"
 
 namespace topwork {
@@ -34,6 +35,21 @@ std::vector<float> MoveHead(Span<const float> old, const std::vector<ParameterIn
     }
   }
   return moved;
+}
+
+// Gives examples their new labels and drops those whose class is gone (−1). For every old example
+// its new index, or −1.
+std::vector<int32_t> KeepLabels(const std::vector<int32_t>& new_labels, FeatureCache* cache) {
+  std::vector<int64_t> kept;
+  std::vector<int32_t> new_index(static_cast<size_t>(cache->size()), -1);
+  for (int64_t i = 0; i < cache->size(); ++i) {
+    if (new_labels[static_cast<size_t>(cache->label(i))] < 0) continue;
+    new_index[static_cast<size_t>(i)] = static_cast<int32_t>(kept.size());
+    kept.push_back(i);
+  }
+  cache->Keep(kept);
+  for (int32_t& label : cache->mutable_labels()) label = new_labels[static_cast<size_t>(label)];
+  return new_index;
 }
 
 void CopyTo(const std::vector<float>& from, Span<float> to) {
@@ -156,10 +172,12 @@ Status Trainer::ChangeClasses(const std::vector<ClassChange>& classes) {
   options_.n_classes = n_new;
   options_.class_names.clear();
   for (const ClassChange& change : classes) options_.class_names.push_back(change.name);
-  options_.n_classes = n_new;
+  const std::vector<int> shipped = ShippedClassMap();
+  if (std::all_of(shipped.begin(), shipped.end(), [](int c) { return c < 0; })) golden_.reset();
   temperature_ = 1.0;
   accepted_.clear();
-  golden_.reset();
+  lbfgs_.reset();  // its history is that of other parameters
+  UpdateClassWeights();
   progress_.best_epoch = 0;
   progress_.best_parameters.clear();
   progress_.best_loss = std::numeric_limits<double>::infinity();
@@ -167,18 +185,14 @@ Status Trainer::ChangeClasses(const std::vector<ClassChange>& classes) {
   return Status::Ok();
 }
 
-// Gives the cached examples their new labels and drops those whose class is gone (−1). An epoch in
-// progress ends here: its order speaks of examples that may have gone.
+// Of the golden set, too. An epoch in progress ends here: its order speaks of examples that may
+// have gone.
 void Trainer::RelabelExamples(const std::vector<int32_t>& new_labels) {
-  std::vector<int64_t> kept;
-  std::vector<int32_t> new_index(static_cast<size_t>(cache_->size()), -1);
-  for (int64_t i = 0; i < cache_->size(); ++i) {
-    if (new_labels[static_cast<size_t>(cache_->label(i))] < 0) continue;
-    new_index[static_cast<size_t>(i)] = static_cast<int32_t>(kept.size());
-    kept.push_back(i);
+  if (golden_ != nullptr) {
+    KeepLabels(new_labels, golden_.get());
+    if (golden_->size() == 0) golden_.reset();
   }
-  cache_->Keep(kept);
-  for (int32_t& label : cache_->mutable_labels()) label = new_labels[static_cast<size_t>(label)];
+  const std::vector<int32_t> new_index = KeepLabels(new_labels, cache_.get());
   const auto renumber = [&](std::vector<int32_t>* indices) {
     std::vector<int32_t> renumbered;
     for (int32_t i : *indices) {

@@ -159,6 +159,13 @@ std::vector<int> Trainer::ShippedClassMap() const {
   return map;
 }
 
+// The class map of the trainer's own network.
+std::vector<int> Trainer::Identity() const {
+  std::vector<int> identity(static_cast<size_t>(n_classes()));
+  std::iota(identity.begin(), identity.end(), 0);
+  return identity;
+}
+
 // Accuracy where examples have a class, otherwise minus the mean loss. class_map names the class
 // that each of the network's outputs stands for; `change` (may be null) alters a row of scores
 // first.
@@ -184,17 +191,32 @@ Result<double> Trainer::Quality(Trainable* network, const FeatureCache& cache,
   return sum / static_cast<double>(indices.size());
 }
 
+// The shipped head's scores lie on the grid of its integers, as the new head's will.
+void Trainer::RoundShippedScores(float* scores) const {
+  if (!head_.quantized) return;
+  const Value& logits = model_->main().values[static_cast<size_t>(head_.logits)];
+  if (logits.quantization == nullptr || logits.quantization->scales.size() != 1) return;
+  const float scale = logits.quantization->scales[0];
+  const int64_t zero =
+      logits.quantization->zero_points.empty() ? 0 : logits.quantization->zero_points[0];
+  const bool wide = logits.dtype == DType::kInt16;
+  const int64_t lowest = wide ? -32768 : logits.dtype == DType::kInt8 ? -128 : 0;
+  const int64_t highest = wide ? 32767 : lowest + 255;
+  RoundScores(head_.format, scale * static_cast<float>(lowest - zero),
+              scale * static_cast<float>(highest - zero), head_.n_classes, scores);
+}
+
 Result<GoldenResult> Trainer::CheckGolden() {
   if (golden_ == nullptr) return FailedPrecondition("no golden set was given");
   std::unique_ptr<Trainable> shipped;
   TW_RETURN_IF_ERROR(BuildShipped(&shipped));
   const std::vector<int32_t> all = AllOf(*golden_);
-  std::vector<int> identity(static_cast<size_t>(n_classes()));
-  std::iota(identity.begin(), identity.end(), 0);
   GoldenResult result;
   result.n_examples = golden_->size();
-  TW_ASSIGN_OR_RETURN(result.shipped, Quality(shipped.get(), *golden_, all, ShippedClassMap()));
-  TW_ASSIGN_OR_RETURN(result.trained, Quality(network_.get(), *golden_, all, identity));
+  const auto round = [&](float* scores) { RoundShippedScores(scores); };
+  TW_ASSIGN_OR_RETURN(result.shipped,
+                      Quality(shipped.get(), *golden_, all, ShippedClassMap(), round));
+  TW_ASSIGN_OR_RETURN(result.trained, ExportedQuality(*golden_, all));
   result.passed = result.trained >= result.shipped;
   return result;
 }

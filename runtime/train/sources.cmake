@@ -4,6 +4,7 @@ set(TRAIN_SOURCES
   augment.cc
   backbone.cc
   checkpoint.cc
+  checkpoint_adopt.cc
   classes.cc
   constants.cc
   dense_head.cc
@@ -15,6 +16,7 @@ set(TRAIN_SOURCES
   feature_cache.cc
   feature_file.cc
   head.cc
+  head_exchange.cc
   imprint.cc
   lbfgs.cc
   line_search.cc
@@ -22,6 +24,7 @@ set(TRAIN_SOURCES
   metrics.cc
   optimizer.cc
   options.cc
+  parameters.cc
   ridge.cc
   replay.cc
   schedule.cc
@@ -29,9 +32,12 @@ set(TRAIN_SOURCES
   tail.cc
   tail_graph.cc
   tail_network.cc
+  tail_parameters.cc
   tail_plan.cc
   tail_schedule.cc
   trainer.cc
+  trainer_examples.cc
+  trainer_start.cc
   training.cc
   whole_set.cc
 )

@@ -52,7 +52,7 @@ struct TrainerMemory {
   size_t cache_file_bytes = 0;  // on disk, not counted in the total
 };
 
-// The new head against the shipped one on the kept set.
+// The new head, as an export stores it, against the shipped one on the kept set.
 struct GoldenResult {
   int64_t n_examples = 0;
   double shipped = 0.0;  // top-1 accuracy; regression and sigmoid: minus the mean loss
@@ -289,13 +289,18 @@ class Trainer {
                          const std::vector<int>& class_map,
                          const std::function<void(float* scores)>& change = nullptr);
   std::vector<int> ShippedClassMap() const;
+  std::vector<int> Identity() const;
+  void RoundShippedScores(float* scores) const;
   Result<Calibration> FitScores(Span<const int32_t> indices);
 
   // export.cc
   void NoteNewParameters();
   Span<const float> Part(const char* name) const;
   Status CheckHead(const HeadData& data) const;
-  Status MeasureScores(float* out_min, float* out_max);
+  HeadFormat StoredFormat() const;
+  Status BuildStored(std::unique_ptr<Trainable>* out) const;
+  Status MeasureScores(Trainable* stored, float* out_min, float* out_max);
+  Result<double> ExportedQuality(const FeatureCache& cache, Span<const int32_t> indices);
   Status PassGolden();
   void ScaledHead(std::vector<float>* weights, std::vector<float>* bias) const;
   Status WriteBytes(const std::string& path, Span<const uint8_t> bytes, const char* what) const;
@@ -331,6 +336,7 @@ class Trainer {
   std::string examples_digest_;
   std::unique_ptr<FeatureCache> golden_;
   std::vector<float> accepted_;  // parameters that last passed the golden set; may be empty
+  double accepted_temperature_ = 1.0;
   std::atomic<bool> cancel_{false};
   std::atomic<bool> extracting_{false};
 

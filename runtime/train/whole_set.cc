@@ -111,6 +111,7 @@ Status Trainer::SolveLbfgs(const TrainBudget& budget, const EpochCallback& on_ep
     if (budget.max_epochs > 0 && ++n_epochs >= budget.max_epochs) break;
     if (budget.max_seconds > 0.0 && SecondsSince(begin) >= budget.max_seconds) break;
   }
+  if (finished()) RestoreBest();
   return Status::Ok();
 }
 

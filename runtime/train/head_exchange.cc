@@ -1,0 +1,97 @@
+// Heads alone, saved from a trainer and loaded into another one.
+#include <algorithm>
+#include <utility>
+
+#include "models/format/head_file.h"
+#include "ports/port.h"
+#include "runtime/train/optimizer.h"
+#include "runtime/train/solvers.h"
+#include "runtime/train/trainer.h"
+
+namespace topwork {
+
+std::vector<uint8_t> Trainer::EncodeHead() const {
+  HeadData data;
+  data.model_sha256 = model_->sha256();
+  data.output = head_.output;
+  data.appended = head_.appended();
+  data.dim = head_.dim;
+  data.n_classes = n_classes();
+  data.class_names = options_.class_names;
+  data.loss = static_cast<int>(options_.loss.loss);
+  data.temperature = static_cast<float>(temperature_);
+  for (const ParameterInfo& info : layout()) {
+    const Span<const float> part = Part(info.name.c_str());
+    data.parameters.push_back({info.name, info.dims, {part.begin(), part.end()}});
+  }
+  return topwork::EncodeHead(data);
+}
+
+Status Trainer::CheckHead(const HeadData& data) const {
+  if (data.model_sha256 != model_->sha256()) {
+    return FailedPrecondition("the head belongs to the model %s, this trainer has %s",
+                              data.model_sha256.substr(0, 12).c_str(),
+                              model_->sha256().substr(0, 12).c_str());
+  }
+  if (data.output != head_.output || data.appended != head_.appended() || data.dim != head_.dim ||
+      data.loss != static_cast<int>(options_.loss.loss)) {
+    return FailedPrecondition(
+        "the head was trained on output %d with %d features and the loss '%s'; this trainer has "
+        "output "
+        "%d, %d features, '%s'",
+        data.output, data.dim, LossName(static_cast<Loss>(data.loss)), head_.output, head_.dim,
+        LossName(options_.loss.loss));
+  }
+  return Status::Ok();
+}
+
+Status Trainer::DecodeHead(Span<const uint8_t> bytes) {
+  TW_ASSIGN_OR_RETURN(const HeadData data, topwork::DecodeHead(bytes));
+  TW_RETURN_IF_ERROR(CheckHead(data));
+  if (cache_->size() > 0 &&
+      (data.n_classes != n_classes() || data.class_names != options_.class_names)) {
+    return FailedPrecondition(
+        "the head has other classes than the %lld examples that were added; load it before adding "
+        "examples",
+        static_cast<long long>(cache_->size()));
+  }
+  std::unique_ptr<Trainable> network;
+  TW_RETURN_IF_ERROR(BuildNetwork(data.n_classes, &network));
+  if (network->layout().size() != data.parameters.size()) {
+    return FailedPrecondition("the head holds %zu arrays, this trainer trains %zu (other layers?)",
+                              data.parameters.size(), network->layout().size());
+  }
+  for (size_t i = 0; i < data.parameters.size(); ++i) {
+    const NamedArray& array = data.parameters[i];
+    const ParameterInfo& info = network->layout()[i];
+    if (array.name != info.name || array.values.size() != static_cast<size_t>(info.size)) {
+      return FailedPrecondition("the head holds '%s', this trainer trains '%s' there",
+                                array.name.c_str(), info.name.c_str());
+    }
+    std::copy(array.values.begin(), array.values.end(), network->parameters().data() + info.offset);
+  }
+  TW_ASSIGN_OR_RETURN(optimizer_, OptimizerState::Create(options_, network->layout(), &pool()));
+  network_ = std::move(network);
+  options_.n_classes = data.n_classes;
+  options_.class_names = data.class_names;
+  NoteNewParameters();
+  temperature_ = static_cast<double>(data.temperature);
+  return Status::Ok();
+}
+
+Status Trainer::SaveHead(const std::string& path) const {
+  return WriteBytes(path, EncodeHead(), "the head");
+}
+
+Status Trainer::LoadHead(const std::string& path) {
+  port::MappedFile file;
+  const int error = port::MapFile(path.c_str(), &file);
+  if (error != 0) {
+    return IoError("cannot read the head '%s': %s", path.c_str(), port::ErrorText(error).c_str());
+  }
+  const Status status = DecodeHead({file.data, file.size});
+  port::UnmapFile(&file);
+  return status.ok() ? status : status.WithPrefix("'" + path + "': ");
+}
+
+}  // namespace topwork

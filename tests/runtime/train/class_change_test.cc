@@ -1,0 +1,138 @@
+// Changing the classes or the examples between two calls of Train: what optimizers, weights and the
+// golden set remember must fit the new ones.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "runtime/train/trainer.h"
+#include "tests/support/classifiers.h"
+
+namespace topwork {
+namespace class_change_test {
+
+struct Data {
+  std::vector<float> x;
+  std::vector<int32_t> y;
+  Examples examples() const {
+    return Examples::FromArray(x.data(), 48 * sizeof(float), y.data(),
+                               static_cast<int64_t>(y.size()));
+  }
+};
+
+Data Images(int n, int n_classes, uint64_t seed = 5) {
+  Data data;
+  test::MakeImages(n, n_classes, seed, &data.x, &data.y);
+  return data;
+}
+
+TrainerOptions Options(int n_classes) {
+  TrainerOptions options;
+  options.n_classes = n_classes;
+  options.n_threads = 1;
+  options.epochs = 15;
+  return options;
+}
+
+std::unique_ptr<Trainer> NewTrainer(const TrainerOptions& options) {
+  auto trainer =
+      Trainer::Create(test::OpenBytes(test::ClassifierBytes(test::Tail::kDense)), options);
+  REQUIRE(trainer.status().ToString() == "OK");
+  return std::move(trainer.value());
+}
+
+double Accuracy(Trainer* trainer, const Data& data) {
+  const auto evaluation = trainer->Evaluate(data.examples());
+  REQUIRE(evaluation.status().ToString() == "OK");
+  return evaluation->accuracy;
+}
+
+TEST_CASE("trainer: L-BFGS goes on after classes and examples have changed", "[train]") {
+  TrainerOptions options = Options(3);
+  options.optimizer = Optimizer::kLbfgs;
+  options.weight_decay = 1e-3f;
+  const auto trainer = NewTrainer(options);
+  REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
+  REQUIRE(trainer->TrainFor({0.0, 4}, nullptr, nullptr).ToString() == "OK");
+  REQUIRE(trainer->AddClass("fourth").ToString() == "OK");
+  REQUIRE(trainer->AddExamples(Images(120, 4, 9).examples()).ok());
+  trainer->set_epochs(40);
+  REQUIRE(trainer->TrainFor({0.0, 8}, nullptr, nullptr).ToString() == "OK");
+  CHECK(Accuracy(trainer.get(), Images(80, 4, 33)) > 0.9);
+  REQUIRE(trainer->RemoveClass(0).ToString() == "OK");
+  REQUIRE(trainer->Train().ToString() == "OK");
+  Data three = Images(80, 4, 34);
+  Data kept;
+  for (size_t i = 0; i < three.y.size(); ++i) {
+    if (three.y[i] == 0) continue;
+    const auto row = three.x.begin() + static_cast<std::ptrdiff_t>(48 * i);
+    kept.x.insert(kept.x.end(), row, row + 48);
+    kept.y.push_back(three.y[i] - 1);
+  }
+  CHECK(Accuracy(trainer.get(), kept) > 0.9);
+}
+
+TEST_CASE("trainer: L-BFGS ends with the best parameters, too", "[train]") {
+  TrainerOptions options = Options(3);
+  options.optimizer = Optimizer::kLbfgs;
+  options.epochs = 200;
+  options.patience = 2;
+  options.validation_fraction = 0.5f;
+  const auto trainer = NewTrainer(options);
+  Data data = Images(60, 3);
+  for (size_t i = 0; i < data.y.size(); i += 4) data.y[i] = (data.y[i] + 1) % 3;  // wrong labels
+  REQUIRE(trainer->AddExamples(data.examples()).ok());
+  REQUIRE(trainer->Train().ToString() == "OK");
+  REQUIRE(trainer->stopped_early());
+  const size_t best = static_cast<size_t>(trainer->best_epoch()) - 1;
+  REQUIRE(best + 1 < trainer->history().size());
+  const auto now = trainer->Evaluate(ExampleSet::kValidation);
+  REQUIRE(now.ok());
+  CHECK(now->loss == Approx(trainer->history()[best].validation_loss).epsilon(1e-6));
+}
+
+TEST_CASE("trainer: balanced weights follow the classes", "[train]") {
+  TrainerOptions options = Options(2);
+  options.balance_classes = true;
+  const auto trainer = NewTrainer(options);
+  REQUIRE(trainer->AddExamples(Images(60, 2).examples()).ok());
+  REQUIRE(trainer->TrainFor({0.0, 2}, nullptr, nullptr).ok());
+  // No examples of the new classes: nothing is split anew, the weights still have one a class.
+  REQUIRE(trainer->AddClass("c").ok());
+  REQUIRE(trainer->AddClass("d").ok());
+  REQUIRE(trainer->Train().ToString() == "OK");
+  CHECK(trainer->history().size() == 15);
+  for (const EpochMetrics& m : trainer->history()) CHECK(std::isfinite(m.train_loss));
+  CHECK(Accuracy(trainer.get(), Images(40, 2, 7)) > 0.9);
+}
+
+TEST_CASE("trainer: a golden set goes on guarding when classes are added and removed", "[train]") {
+  TrainerOptions options = Options(5);
+  options.init = HeadInit::kShipped;
+  options.class_names = {"a", "b", "c", "d", "e"};
+  const auto trainer = NewTrainer(options);
+  Data golden = Images(40, 3, 3);
+  std::vector<float> scores(golden.y.size() * 5);
+  REQUIRE(trainer->Predict(golden.examples(), scores.data()).ok());
+  for (size_t i = 0; i < golden.y.size(); ++i) {
+    const float* row = scores.data() + i * 5;
+    golden.y[i] = static_cast<int32_t>(std::max_element(row, row + 5) - row);
+  }
+  const int32_t said = golden.y[0];
+  const int unsaid = static_cast<int>(std::count(golden.y.begin(), golden.y.end(), 4) == 0 ? 4 : 0);
+  REQUIRE(trainer->SetGolden(golden.examples()).ToString() == "OK");
+  REQUIRE(trainer->AddClass("f").ToString() == "OK");
+  REQUIRE(trainer->RemoveClass(unsaid).ToString() == "OK");
+  const auto checked = trainer->CheckGolden();
+  REQUIRE(checked.status().ToString() == "OK");
+  CHECK(checked->n_examples ==
+        40 - std::count(golden.y.begin(), golden.y.end(), static_cast<int32_t>(unsaid)));
+  CHECK(checked->trained <= checked->shipped);
+  std::vector<float> worse(trainer->parameters().begin(), trainer->parameters().end());
+  for (float& w : worse) w = -w;
+  REQUIRE(trainer->SetParameters(worse).ok());
+  CHECK(trainer->Export().status().code() == StatusCode::kFailedPrecondition);
+  CHECK(said >= 0);
+}
+
+}  // namespace class_change_test
+}  // namespace topwork
