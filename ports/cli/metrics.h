@@ -1,4 +1,4 @@
-// Judging a classifier: what `train` and `evaluate` print and report.
+// Judging a model: what `train` and `evaluate` print and report.
 #ifndef TOPWORK_PORTS_CLI_METRICS_H_
 #define TOPWORK_PORTS_CLI_METRICS_H_
 
@@ -50,7 +50,7 @@ struct Evaluation {
   double top_k = 0.0;
   std::vector<std::string> class_names;
   // confusion[label * (n + 1) + predicted]: n classes; the last column counts predictions that are
-  // none of them (a model with more outputs than the data has classes).
+  // none of them (a model with more outputs than the data has classes). Empty for very many.
   std::vector<int64_t> confusion;
 
   // What the model said of examples that it put into none of the data's classes, most frequent
@@ -65,7 +65,8 @@ struct Evaluation {
   double accuracy = 0.0;
   double exact_match = 0.0;
   double mean_average_precision = 0.0;
-  std::vector<ClassMetrics> decisions;  // one per class
+  // One a class; softmax: may be empty where there is a confusion matrix.
+  std::vector<ClassMetrics> decisions;
 
   OutputMetrics overall;  // regression
   std::vector<OutputMetrics> outputs;
@@ -77,6 +78,16 @@ struct Evaluation {
   }
   std::vector<ClassMetrics> PerClass() const;
 };
+
+// An example that the model does badly on.
+struct WorstExample {
+  std::string name;              // "digit_3/0012.png"
+  std::string label, predicted;  // names of classes, or numbers
+  double loss = 0.0;
+};
+
+// Precision, recall and F1 from the counts and how many of the class were found.
+void FinishClass(int64_t n_right, ClassMetrics* metrics);
 
 // Sorts confidences into fifteen bins of equal width.
 class Reliability {
@@ -93,8 +104,10 @@ class Reliability {
 ClassMetrics MacroMean(const std::vector<ClassMetrics>& classes);
 
 Json EvaluationJson(const Evaluation& evaluation);
+Json WorstJson(const std::vector<WorstExample>& worst);
 // Accuracy, the table per class, and the confusion matrix when it fits on a screen.
 void PrintEvaluation(const Evaluation& evaluation);
+void PrintWorst(const std::vector<WorstExample>& worst);
 
 }  // namespace cli
 }  // namespace topwork

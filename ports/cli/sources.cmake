@@ -14,6 +14,11 @@ set(CLI_SOURCES
   dataset_arrays.cc
   dataset_csv.cc
   metrics.cc
+  metrics_print.cc
+  evaluator.cc
+  match.cc
+  class_judge.cc
+  target_judge.cc
   report.cc
   thumbnail.cc
   info_command.cc

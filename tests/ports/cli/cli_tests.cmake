@@ -1,6 +1,6 @@
 # Tests of the command line: units inside topwork_tests, and the tool itself from outside.
-set(cli_units csv dataset dataset_arrays dataset_csv files image metrics npy numbers table terminal
-  thumbnail)
+set(cli_units csv dataset dataset_arrays dataset_csv files image metrics metrics_print npy numbers table
+  terminal thumbnail)
 list(TRANSFORM cli_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
 list(TRANSFORM cli_units APPEND ".cc")
 list(APPEND cli_units ports/cli/folder.cc)
@@ -11,7 +11,7 @@ target_link_libraries(topwork_tests PRIVATE topwork_dep_stb topwork_dep_cli11)
 
 # Writes reports for report_test.py.
 add_executable(topwork_report_sample ports/cli/report_sample.cc)
-set(sample_units report metrics table terminal thumbnail image files)
+set(sample_units report metrics metrics_print table terminal thumbnail image files)
 list(TRANSFORM sample_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
 list(TRANSFORM sample_units APPEND ".cc")
 target_sources(topwork_report_sample PRIVATE ${sample_units})

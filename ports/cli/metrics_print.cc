@@ -1,0 +1,163 @@
+// Metrics for people: a line with what matters most, then tables.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "ports/cli/metrics.h"
+#include "ports/cli/table.h"
+#include "ports/cli/terminal.h"
+
+namespace topwork {
+namespace cli {
+namespace {
+
+constexpr size_t kMaxPrintedClasses = 20;
+constexpr size_t kNameWidth = 24;
+constexpr size_t kWorstWidth = 40;
+
+void PrintConfusion(const Evaluation& evaluation) {
+  const size_t n = evaluation.n_classes();
+  bool others = false;
+  for (size_t i = 0; i < n; ++i) others = others || evaluation.Count(i, n) > 0;
+  std::printf("\n%s\n", Paint(1, "2",
+                              "confusion matrix: rows are true classes, columns what the "
+                              "model said")
+                            .c_str());
+  std::vector<std::string> titles = {"", ">"};
+  for (size_t j = 0; j < n; ++j) titles.push_back(">" + std::to_string(j));
+  if (others) titles.push_back(">other");
+  Table table(titles);
+  for (size_t i = 0; i < n; ++i) {
+    std::vector<std::string> row = {Shorten(evaluation.class_names[i], kNameWidth),
+                                    Paint(1, "2", std::to_string(i))};
+    for (size_t j = 0; j < n + (others ? 1 : 0); ++j) {
+      const int64_t count = evaluation.Count(i, j);
+      row.push_back(count == 0 ? Paint(1, "2", "·")
+                               : Paint(1, i == j ? "1;32" : "31", std::to_string(count)));
+    }
+    table.Row(row);
+  }
+  table.Print(2);
+}
+
+void PrintClasses(const Evaluation& evaluation) {
+  std::printf("\n");
+  const bool several = evaluation.kind == "sigmoid";
+  Table table({"class", ">", ">examples", ">precision", ">recall", ">F1",
+               several ? ">average precision" : ""});
+  const std::vector<ClassMetrics> all = evaluation.PerClass();
+  for (size_t c = 0; c < all.size(); ++c) {
+    table.Row({Shorten(all[c].name, kNameWidth), Paint(1, "2", std::to_string(c)),
+               std::to_string(all[c].n_examples), PercentText(all[c].precision),
+               PercentText(all[c].recall), PercentText(all[c].f1),
+               several        ? PercentText(all[c].average_precision)
+               : UseColour(1) ? Paint(1, "32", Bar(all[c].recall, 16))
+                              : ""});
+  }
+  const ClassMetrics mean = MacroMean(all);
+  table.Row({Paint(1, "2", "mean"), "", "", PercentText(mean.precision), PercentText(mean.recall),
+             PercentText(mean.f1), several ? PercentText(evaluation.mean_average_precision) : ""});
+  table.Print(2);
+}
+
+void PrintOutputs(const Evaluation& evaluation) {
+  Table table({"output", ">MAE", ">RMSE", ">R²"});
+  const auto number = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.4g", value);
+    return std::string(text);
+  };
+  std::vector<OutputMetrics> rows = evaluation.outputs;
+  if (rows.size() > kMaxPrintedClasses) rows.clear();
+  if (rows.size() != 1) rows.push_back(evaluation.overall);
+  for (const OutputMetrics& m : rows) {
+    table.Row({Shorten(m.name, kNameWidth), number(m.mae), number(m.rmse), number(m.r2)});
+  }
+  std::printf("\n");
+  table.Print(2);
+}
+
+void PrintSaidInstead(const Evaluation& evaluation) {
+  std::string text;
+  int64_t n_other = 0;
+  for (size_t c = 0; c < evaluation.n_classes() && !evaluation.confusion.empty(); ++c) {
+    n_other += evaluation.Count(c, evaluation.n_classes());
+  }
+  for (size_t i = 0; i < std::min<size_t>(3, evaluation.said_instead.size()); ++i) {
+    text += (i > 0 ? ", " : "") + evaluation.said_instead[i].first + " (" +
+            std::to_string(evaluation.said_instead[i].second) + ")";
+  }
+  if (n_other == 0 || text.empty()) return;
+  std::printf(
+      "%lld of %lld were put into classes that the data does not have;\n"
+      "most often: %s\n",
+      static_cast<long long>(n_other), static_cast<long long>(evaluation.n_examples), text.c_str());
+}
+
+// The first line of what is printed for people.
+std::string Headline(const Evaluation& evaluation) {
+  char text[160];
+  if (evaluation.is_regression()) {
+    std::snprintf(text, sizeof(text), "MAE %.4g, RMSE %.4g, R² ", evaluation.overall.mae,
+                  evaluation.overall.rmse);
+    char r2[32];
+    std::snprintf(r2, sizeof(r2), "%.4f", evaluation.overall.r2);
+    return text + Paint(1, "1;32", r2);
+  }
+  if (evaluation.kind == "sigmoid") {
+    return "decisions right " + Paint(1, "1;32", PercentText(evaluation.accuracy)) +
+           ", all of an example's " + PercentText(evaluation.exact_match) +
+           ", mean average precision " + PercentText(evaluation.mean_average_precision);
+  }
+  std::string line = "top-1 " + Paint(1, "1;32", PercentText(evaluation.top1)) + ", top-5 " +
+                     PercentText(evaluation.top5);
+  if (evaluation.k != 5) {
+    line += ", top-" + std::to_string(evaluation.k) + " " + PercentText(evaluation.top_k);
+  }
+  return line;
+}
+
+}  // namespace
+
+void PrintEvaluation(const Evaluation& evaluation) {
+  std::string text = Headline(evaluation);
+  if (std::isfinite(evaluation.loss)) {
+    char loss[32];
+    std::snprintf(loss, sizeof(loss), ", loss %.4f", evaluation.loss);
+    text += loss;
+  }
+  if (!evaluation.reliability.empty()) {
+    text += ", calibration error " + PercentText(evaluation.calibration_error);
+  }
+  std::printf("%s on %lld examples\n", text.c_str(), static_cast<long long>(evaluation.n_examples));
+  if (evaluation.is_regression()) {
+    PrintOutputs(evaluation);
+    return;
+  }
+  if (evaluation.kind == "softmax") {
+    PrintSaidInstead(evaluation);
+    if (evaluation.top_k == 0.0 && evaluation.top5 == 0.0) return;  // all zeros
+  }
+  if (evaluation.n_classes() > kMaxPrintedClasses) {
+    std::printf("(%zu classes: the tables are in --json)\n", evaluation.n_classes());
+    return;
+  }
+  PrintClasses(evaluation);
+  if (evaluation.kind == "softmax") PrintConfusion(evaluation);
+}
+
+void PrintWorst(const std::vector<WorstExample>& worst) {
+  if (worst.empty()) return;
+  std::printf("\n%s\n", Paint(1, "2", "the worst examples").c_str());
+  Table table({"example", "label", "said", ">loss"});
+  for (const WorstExample& example : worst) {
+    char loss[32];
+    std::snprintf(loss, sizeof(loss), "%.4f", example.loss);
+    table.Row({Shorten(example.name, kWorstWidth), Shorten(example.label, kWorstWidth),
+               Shorten(example.predicted, kWorstWidth), loss});
+  }
+  table.Print(2);
+}
+
+}  // namespace cli
+}  // namespace topwork
