@@ -3,7 +3,7 @@
 // A quantized number q stands for scale * (q - zero point). Factors are applied with the rounding
 // of MultiplyByFactor (kernels/quant.h). All functions allocate nothing, may run on any
 // thread and accept outputs that are exactly one of their inputs where the element sizes agree.
-// Results are the same for every instruction set, bit for bit (mix of uint8: within 1).
+// Results are the same for every instruction set, bit for bit.
 #ifndef TOPWORK_KERNELS_CPU_ELEMENTWISE_QUANT_H_
 #define TOPWORK_KERNELS_CPU_ELEMENTWISE_QUANT_H_
 
@@ -46,12 +46,13 @@ struct RequantizeParams {
   int32_t lo = 0, hi = 0;
 };
 
-// Four rows mixed: int8 and int16 sum weights[k] * x[k] / 2^20, rounded, halves away from zero;
-// uint8 sum float_weights[k] * x[k] + 0.5, cut off. The sum of |weights| is below 2^23.
+// Rows 0 and 1 of a line, 2 and 3 of the next one, mixed. int8 and int16: the sum of weights[k] *
+// x[k] / 2^20, rounded, halves away from zero; the sum of |weights| is below 2^23. uint8: the sum of
+// x[k] * line[k / 2] * column[k % 2] in the order 0 2 1 3, plus 0.5, cut off.
 struct QuantMixTask {
   const void* x[4] = {};
   int32_t weights[4] = {};
-  float float_weights[4] = {};
+  float line[2] = {}, column[2] = {};
 };
 
 struct QuantElementwiseKernels {

@@ -170,11 +170,15 @@ void MixFloat(const QuantMixTask& task, void* y, int64_t n) {
   const uint8_t* x1 = static_cast<const uint8_t*>(task.x[1]);
   const uint8_t* x2 = static_cast<const uint8_t*>(task.x[2]);
   const uint8_t* x3 = static_cast<const uint8_t*>(task.x[3]);
-  const float* w = task.float_weights;
+  const float top = task.line[0], bottom = task.line[1];
+  const float left = task.column[0], right = task.column[1];
   uint8_t* to = static_cast<uint8_t*>(y);
   for (int64_t i = 0; i < n; ++i) {
-    const float sum = static_cast<float>(x0[i]) * w[0] + static_cast<float>(x1[i]) * w[1] +
-                      static_cast<float>(x2[i]) * w[2] + static_cast<float>(x3[i]) * w[3];
+    // TFLite's order; this file is compiled without fused multiply-adds.
+    const float sum = static_cast<float>(x0[i]) * top * left +
+                      static_cast<float>(x2[i]) * bottom * left +
+                      static_cast<float>(x1[i]) * top * right +
+                      static_cast<float>(x3[i]) * bottom * right;
     to[i] = static_cast<uint8_t>(static_cast<int32_t>(sum + 0.5f));
   }
 }

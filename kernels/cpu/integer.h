@@ -34,6 +34,16 @@ struct IntegerTask;
 using FinishWide = void (*)(const IntegerTask& task, const int64_t* sums, int64_t stride,
                             int64_t row, int rows, int64_t n0, int columns);
 
+// Factors of columns (channels). Fixed point: x * 2^left saturated, times mantissa / 2^31, rounded,
+// then divided by 2^right, rounded again: MultiplyByFactor of kernels/quant.h. Real: times a
+// double, rounded once, halves away from zero.
+struct ColumnFactors {
+  const double* real = nullptr;  // or null: fixed point
+  const int32_t* mantissa = nullptr;
+  const int32_t* left = nullptr;  // or null: 0 everywhere
+  const int32_t* right = nullptr;
+};
+
 enum class IntegerEnding { kBytes, kFloat, kWide };
 
 // Entries of the arrays over columns are a multiple of this.
@@ -59,15 +69,17 @@ struct IntegerTask {
   void* c = nullptr;
   int64_t ldc = 0;  // in elements
 
-  // kBytes: clamp(round((acc + bias[n] + row_term[m]) * scale[n]), lo, hi) + zero_point, rounded to
-  // nearest, ties to even; lo and hi are relative to the zero point.
-  const float* scale = nullptr;
+  // kBytes: clamp(factor[n](acc + bias[n] + row_term[m]), least, most) + zero_point; least and most
+  // are relative to the zero point.
+  ColumnFactors factors;
+  int32_t least = 0, most = 0;
   const int32_t* bias = nullptr;
   const int32_t* row_term = nullptr;  // or null
   int32_t zero_point = 0;
 
   // kFloat: (acc − row_zero * sum(W[n])) * row_scale * scale[n] + float_bias[n], clamped to
   // [lo, hi]. Row r takes entry r * row_step of the row arrays.
+  const float* scale = nullptr;
   const float* float_bias = nullptr;
   const float* row_scale = nullptr;
   const int32_t* row_zero = nullptr;  // or null: nothing to subtract
@@ -107,11 +119,13 @@ struct IntegerDepthwiseRow {
   // Added to the sums: minus the zero point times the sum of the filter (and plus the bias, for
   // kBytes). Arrays over the channels are not padded.
   const int32_t* bias = nullptr;
-  // kBytes, as in IntegerTask
-  const float* scale = nullptr;
+  // kBytes, as in IntegerTask; factors are in fixed point
+  ColumnFactors factors;
+  int32_t least = 0, most = 0;
   int32_t zero_point = 0;
-  float lo = 0.0f, hi = 0.0f;
   // kFloat
+  const float* scale = nullptr;
+  float lo = 0.0f, hi = 0.0f;
   const float* float_bias = nullptr;
   float in_scale = 1.0f;
   // kWide: the 64-bit sums go to `out`.

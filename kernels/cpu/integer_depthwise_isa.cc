@@ -37,12 +37,15 @@ TW_INLINE IVec MultiplyAdd(IVec acc, IVec a, IVec w) {
 
 // Writes kLanes channels from c of the pixel whose channel 0 is element `offset` of the row.
 TW_INLINE void Finish(const IntegerDepthwiseRow& r, IVec acc, int64_t offset, int64_t c) {
-  const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
-  const Vec scale = Load(r.scale + c);
   if (r.ending == IntegerEnding::kBytes) {
-    const IVec v = RoundToInts(Clamp(ToFloat(acc) * scale, lo, hi)) + r.zero_point;
-    StoreBytes(static_cast<uint8_t*>(r.out) + offset + c, v, kLanes);
+    const ColumnFactors& f = r.factors;
+    const VectorFactors factors =
+        LoadFactors(f.mantissa + c, f.left != nullptr ? f.left + c : nullptr, f.right + c);
+    const IVec v = ClampInts(ApplyFactors(factors, acc), Broadcast(r.least), Broadcast(r.most));
+    StoreBytes(static_cast<uint8_t*>(r.out) + offset + c, v + r.zero_point, kLanes);
   } else {
+    const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
+    const Vec scale = Load(r.scale + c);
     const Vec bias = r.float_bias != nullptr ? Load(r.float_bias + c) : Vec{};
     Store(static_cast<float*>(r.out) + offset + c,
           Clamp(ToFloat(acc) * (scale * r.in_scale) + bias, lo, hi));
@@ -99,11 +102,19 @@ void FinishOne(const IntegerDepthwiseRow& r, int64_t sum, int64_t at, int64_t c)
     return;
   }
   const int32_t acc = static_cast<int32_t>(sum) + r.bias[c];
-  const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
   if (r.ending == IntegerEnding::kBytes) {
-    const Vec v = Clamp(Vec{} + static_cast<float>(acc) * r.scale[c], lo, hi);
-    static_cast<uint8_t*>(r.out)[at] = static_cast<uint8_t>(RoundToInts(v)[0] + r.zero_point);
+    const ColumnFactors& f = r.factors;
+    VectorFactors factors;
+    factors.mantissa = Broadcast(f.mantissa[c]);
+    factors.shifts_left = f.left != nullptr;
+    factors.left = Broadcast(factors.shifts_left ? f.left[c] : 0);
+    factors.right = Broadcast(f.right[c]);
+    factors.mask = ~(Broadcast(-1) << factors.right);
+    const IVec v =
+        ClampInts(ApplyFactors(factors, Broadcast(acc)), Broadcast(r.least), Broadcast(r.most));
+    static_cast<uint8_t*>(r.out)[at] = static_cast<uint8_t>(v[0] + r.zero_point);
   } else {
+    const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
     const float bias = r.float_bias != nullptr ? r.float_bias[c] : 0.0f;
     const float f = static_cast<float>(acc) * (r.scale[c] * r.in_scale) + bias;
     static_cast<float*>(r.out)[at] = Clamp(Vec{} + f, lo, hi)[0];

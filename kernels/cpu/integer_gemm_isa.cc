@@ -197,18 +197,41 @@ const TileFunction Tiles<Kind>::kTable[kMaxVectors][kRows] = {
 #undef TW_TILES_8
 #undef TW_TILES_6
 
+struct FixedColumns {
+  VectorFactors factors;
+  FixedColumns(const ColumnFactors& f, int64_t n)
+      : factors(
+            LoadFactors(f.mantissa + n, f.left != nullptr ? f.left + n : nullptr, f.right + n)) {}
+  __attribute__((always_inline)) IVec operator()(IVec x) const { return ApplyFactors(factors, x); }
+};
+
+struct RealColumns {
+  const double* factors;
+  RealColumns(const ColumnFactors& f, int64_t n) : factors(f.real + n) {}
+  __attribute__((always_inline)) IVec operator()(IVec x) const {
+    IVec y;
+    for (int i = 0; i < kLanes; ++i) {
+      const double value = static_cast<double>(x[i]) * factors[i];
+      const double bounded = value < -65536.0 ? -65536.0 : (value > 65536.0 ? 65536.0 : value);
+      y[i] = static_cast<int32_t>(bounded + (bounded < 0 ? -0.5 : 0.5));
+    }
+    return y;
+  }
+};
+
+template <class Columns>
 void EndBytes(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n0,
               int n_vectors) {
-  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+  const IVec lo = Broadcast(t.least), hi = Broadcast(t.most);
   for (int j = 0; j < n_vectors; ++j) {
     const int64_t n = n0 + j * kLanes;
     const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
     const IVec bias = LoadInts(t.bias + n);
-    const Vec scale = Load(t.scale + n);
+    const Columns columns(t.factors, n);
     for (int m = 0; m < rows; ++m) {
       IVec v = LoadInts(products + (m * n_vectors + j) * kLanes) + bias;
       if (t.row_term != nullptr) v += t.row_term[row + m];
-      v = RoundToInts(Clamp(ToFloat(v) * scale, lo, hi)) + t.zero_point;
+      v = ClampInts(columns(v), lo, hi) + t.zero_point;
       StoreBytes(static_cast<uint8_t*>(t.c) + (row + m) * t.ldc + n, v, count);
     }
   }
@@ -307,7 +330,9 @@ void Run(const IntegerTask& t) {
       } else {
         tile(a, s, w, products);
         if (t.ending == IntegerEnding::kBytes) {
-          EndBytes(t, products, row, rows, n0, panel.n_vectors);
+          const auto end =
+              t.factors.real != nullptr ? EndBytes<RealColumns> : EndBytes<FixedColumns>;
+          end(t, products, row, rows, n0, panel.n_vectors);
         } else {
           EndFloat(t, products, sums, row, rows, n0, panel.n_vectors);
         }

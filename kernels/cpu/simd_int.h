@@ -50,6 +50,66 @@ TW_INLINE IVec RoundToInts(Vec v) {
   return reinterpret_cast<IVec>(v + kMagic) - kMagicBits;
 }
 
+TW_INLINE IVec ClampInts(IVec v, IVec lo, IVec hi) {
+  v = v < lo ? lo : v;
+  return v > hi ? hi : v;
+}
+
+// The high halves of 2 * x * m, rounded to nearest, ties upward; not both factors −2^31.
+TW_INLINE IVec RoundedHighProduct(IVec x, IVec m) {
+#if defined(__AVX512F__)
+  const __m512i xi = reinterpret_cast<__m512i>(x), mi = reinterpret_cast<__m512i>(m);
+  const __m512i half = _mm512_set1_epi64(int64_t{1} << 30);
+  const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(xi, mi), half);
+  const __m512i odd = _mm512_add_epi64(
+      _mm512_mul_epi32(_mm512_srli_epi64(xi, 32), _mm512_srli_epi64(mi, 32)), half);
+  return reinterpret_cast<IVec>(
+      _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 31), _mm512_slli_epi64(odd, 1)));
+#elif defined(__AVX2__)
+  const __m256i xi = reinterpret_cast<__m256i>(x), mi = reinterpret_cast<__m256i>(m);
+  const __m256i half = _mm256_set1_epi64x(int64_t{1} << 30);
+  const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(xi, mi), half);
+  const __m256i odd = _mm256_add_epi64(
+      _mm256_mul_epi32(_mm256_srli_epi64(xi, 32), _mm256_srli_epi64(mi, 32)), half);
+  return reinterpret_cast<IVec>(
+      _mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_slli_epi64(odd, 1), 0xAA));
+#elif defined(__aarch64__)
+  return reinterpret_cast<IVec>(
+      vqrdmulhq_s32(reinterpret_cast<int32x4_t>(x), reinterpret_cast<int32x4_t>(m)));
+#else
+  IVec high;
+  for (int i = 0; i < kLanes; ++i) {
+    const int64_t product = static_cast<int64_t>(x[i]) * m[i] + (int64_t{1} << 30);
+    high[i] = static_cast<int32_t>(static_cast<uint64_t>(product) >> 31);
+  }
+  return high;
+#endif
+}
+
+// A vector of factors in fixed point (ColumnFactors), ready for use.
+struct VectorFactors {
+  IVec mantissa, left, right, mask;
+  bool shifts_left;
+};
+TW_INLINE VectorFactors LoadFactors(const int32_t* mantissa, const int32_t* left,
+                                    const int32_t* right) {
+  VectorFactors f;
+  f.mantissa = LoadInts(mantissa);
+  f.right = LoadInts(right);
+  f.mask = ~(Broadcast(-1) << f.right);
+  f.shifts_left = left != nullptr;
+  f.left = f.shifts_left ? LoadInts(left) : IVec{};
+  return f;
+}
+TW_INLINE IVec ApplyFactors(const VectorFactors& f, IVec x) {
+  if (f.shifts_left) {
+    x = ClampInts(x, Broadcast(INT32_MIN) >> f.left, Broadcast(INT32_MAX) >> f.left) << f.left;
+  }
+  const IVec high = RoundedHighProduct(x, f.mantissa);
+  const IVec threshold = (f.mask >> 1) - (high >> 31);  // ties away from zero
+  return (high >> f.right) - ((high & f.mask) > threshold);
+}
+
 // The first `count` ≤ kLanes lanes as bytes (lanes must fit), whatever the sign.
 TW_INLINE void StoreBytes(void* p, IVec v, int count) {
   const NarrowInt8 narrow = __builtin_convertvector(v, NarrowInt8);

@@ -17,10 +17,11 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   const void* packed = nullptr;  // 16-bit weights, then their sums by channel; null: at run
   size_t packed_offset = 0;
   bool four_bits = false, weights_unsigned = false;
-  int32_t weight_zero = 0, in_zero = 0, out_zero = 0;
-  int element = 0;  // of IntegerDepthwiseRow
-  std::vector<float> scales;
+  int32_t weight_zero = 0, in_zero = 0;
+  int element = 0;            // of IntegerDepthwiseRow
+  std::vector<float> scales;  // kHybrid
   float lo = 0.0f, hi = 0.0f;
+  BytesEnding bytes;
   WideEnding wide;
   size_t folded_offset = 0, sums_offset = 0, sums_block = 0;
   PaddedImage image;
@@ -73,22 +74,13 @@ Status PlanEnding(PrepareContext* context, QuantizedDepthwiseState* s) {
   if (s->arithmetic == Arithmetic::kInt16) {
     return MakeWideEnding(*context, s->channels, false, &s->wide);
   }
-  const bool hybrid = s->arithmetic == Arithmetic::kHybrid;
-  s->scales.resize(static_cast<size_t>(s->channels));
-  for (size_t c = 0; c < s->scales.size(); ++c) {
-    s->scales[c] =
-        hybrid ? ScaleOf(*context->input(1), c) : static_cast<float>(OutputFactor(*context, c));
+  if (s->arithmetic == Arithmetic::kBytes) {
+    return MakeBytesEnding(*context, 1, s->channels, s->channels, false, &s->bytes);
   }
-  if (hybrid) {
-    ActivationRange(context->params().activation, &s->lo, &s->hi);
-    return Status::Ok();
+  for (int64_t c = 0; c < s->channels; ++c) {
+    s->scales.push_back(ScaleOf(*context->input(1), static_cast<size_t>(c)));
   }
-  QuantizedRange range;
-  TW_RETURN_IF_ERROR(
-      QuantizedActivationRange(*context, context->output(0), context->params().activation, &range));
-  s->out_zero = ZeroPointOf(context->output(0));
-  s->lo = static_cast<float>(range.lo - s->out_zero);
-  s->hi = static_cast<float>(range.hi - s->out_zero);
+  ActivationRange(context->params().activation, &s->lo, &s->hi);
   return Status::Ok();
 }
 
@@ -215,7 +207,10 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   IntegerDepthwiseRow row;
   row.filter = reinterpret_cast<const int16_t*>(PackedOf(context, s));
   row.element = s.element;
-  row.zero_point = s.out_zero;
+  if (s.arithmetic == Arithmetic::kBytes) row.factors = s.bytes.From(0);
+  row.least = s.bytes.least;
+  row.most = s.bytes.most;
+  row.zero_point = s.bytes.zero_point;
   row.scale = s.scales.data();
   row.lo = s.lo;
   row.hi = s.hi;

@@ -59,7 +59,7 @@ Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnec
   p.n = shape.units;
   p.run_k = shape.depth;
   ChooseIntegerGemm(*context, &p);
-  p.wide.real = true;
+  p.real = true;
   ScratchLayout scratch;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
   if (arithmetic == Arithmetic::kHybrid) {

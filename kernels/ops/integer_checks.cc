@@ -101,9 +101,56 @@ Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmet
 }
 
 double OutputFactor(const PrepareContext& context, size_t channel) {
-  const double in = static_cast<double>(ScaleOf(*context.input(0)));
-  const double weights = static_cast<double>(ScaleOf(*context.input(1), channel));
-  return std::min(in * weights / static_cast<double>(ScaleOf(context.output(0))), 1e30);
+  const float in = ScaleOf(*context.input(0)), weights = ScaleOf(*context.input(1), channel);
+  // TFLite's operators on uint8 take the product in single precision.
+  const double product = context.input(0)->dtype == DType::kUInt8
+                             ? static_cast<double>(in * weights)
+                             : static_cast<double>(in) * static_cast<double>(weights);
+  return std::min(product / static_cast<double>(ScaleOf(context.output(0))), 1e30);
+}
+
+ColumnFactors BytesEnding::From(int64_t first) const {
+  ColumnFactors factors;
+  if (!reals.empty()) {
+    factors.real = reals.data() + first;
+    return factors;
+  }
+  factors.mantissa = mantissas.data() + first;
+  factors.left = shifts_left ? lefts.data() + first : nullptr;
+  factors.right = rights.data() + first;
+  return factors;
+}
+
+Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t channels,
+                       int64_t padded, bool real, BytesEnding* out) {
+  const size_t n = static_cast<size_t>(groups * padded);
+  if (real) {
+    out->reals.assign(n, 0.0);
+  } else {
+    out->mantissas.assign(n, 0);
+    out->lefts.assign(n, 0);
+    out->rights.assign(n, 0);
+  }
+  for (int64_t c = 0; c < groups * channels; ++c) {
+    const size_t at = static_cast<size_t>(c / channels * padded + c % channels);
+    const double factor = OutputFactor(context, static_cast<size_t>(c));
+    if (real) {
+      out->reals[at] = factor;
+      continue;
+    }
+    const FixedFactor fixed = MakeFixedFactor(factor);
+    out->mantissas[at] = fixed.mantissa;
+    out->lefts[at] = std::min(std::max(fixed.shift, 0), 31);
+    out->rights[at] = std::max(-fixed.shift, 0);
+    if (fixed.shift > 0) out->shifts_left = true;
+  }
+  QuantizedRange range;
+  TW_RETURN_IF_ERROR(
+      QuantizedActivationRange(context, context.output(0), context.params().activation, &range));
+  out->zero_point = ZeroPointOf(context.output(0));
+  out->least = range.lo - out->zero_point;
+  out->most = range.hi - out->zero_point;
+  return Status::Ok();
 }
 
 Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real, WideEnding* out) {

@@ -71,27 +71,18 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
 // Scales, range and zero point of the output.
 Status PlanEnding(PrepareContext* context, IntegerProduct* p) {
   if (p->arithmetic == Arithmetic::kInt16) {
-    return MakeWideEnding(*context, p->n * p->groups, p->wide.real, &p->wide);
+    return MakeWideEnding(*context, p->n * p->groups, p->real, &p->wide);
   }
   p->padded_n = (p->n + kColumnPad - 1) / kColumnPad * kColumnPad;
+  if (p->arithmetic == Arithmetic::kBytes) {
+    return MakeBytesEnding(*context, p->groups, p->n, p->padded_n, p->real, &p->bytes);
+  }
   p->scales.assign(static_cast<size_t>(p->padded_n * p->groups), 0.0f);
   for (int64_t c = 0; c < p->n * p->groups; ++c) {
-    const size_t channel = static_cast<size_t>(c);
-    const double scale = p->arithmetic == Arithmetic::kHybrid
-                             ? static_cast<double>(ScaleOf(*context->input(1), channel))
-                             : OutputFactor(*context, channel);
-    p->scales[static_cast<size_t>(c / p->n * p->padded_n + c % p->n)] = static_cast<float>(scale);
+    p->scales[static_cast<size_t>(c / p->n * p->padded_n + c % p->n)] =
+        ScaleOf(*context->input(1), static_cast<size_t>(c));
   }
-  if (p->arithmetic == Arithmetic::kHybrid) {
-    ActivationRange(context->params().activation, &p->lo, &p->hi);
-    return Status::Ok();
-  }
-  QuantizedRange range;
-  TW_RETURN_IF_ERROR(
-      QuantizedActivationRange(*context, context->output(0), context->params().activation, &range));
-  p->out_zero = ZeroPointOf(context->output(0));
-  p->lo = static_cast<float>(range.lo - p->out_zero);
-  p->hi = static_cast<float>(range.hi - p->out_zero);
+  ActivationRange(context->params().activation, &p->lo, &p->hi);
   return Status::Ok();
 }
 
@@ -159,10 +150,10 @@ void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
     task->finish = FinishWideTask;
     return;
   }
-  task->scale = p.scales.data() + padded;
-  task->lo = p.lo;
-  task->hi = p.hi;
   if (p.arithmetic == Arithmetic::kHybrid) {
+    task->scale = p.scales.data() + padded;
+    task->lo = p.lo;
+    task->hi = p.hi;
     task->ending = IntegerEnding::kFloat;
     task->c = static_cast<float*>(whole.run->c) + at;
     const float* bias = context.input_data<float>(2);
@@ -174,7 +165,10 @@ void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
   }
   task->ending = IntegerEnding::kBytes;
   task->c = static_cast<uint8_t*>(whole.run->c) + at;
-  task->zero_point = p.out_zero;
+  task->factors = p.bytes.From(padded);
+  task->least = p.bytes.least;
+  task->most = p.bytes.most;
+  task->zero_point = p.bytes.zero_point;
   task->bias = reinterpret_cast<const int32_t*>(context.scratch + p.bias_offset) + padded;
 }
 

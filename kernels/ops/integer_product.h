@@ -1,7 +1,7 @@
 // Quantized products of CONV_2D and FULLY_CONNECTED: output = activation(A * W^T + bias) with
 // integer arithmetic, in one of three forms:
-//   kBytes    int8 or uint8 in and out, int8/uint8/int4 weights (zero points allowed), int32 bias.
-//             Requantized by a float factor, ties to even: within 1 of TFLite's fixed-point answer.
+//   kBytes    int8 or uint8 in and out, int8/uint8/int4 weights (zero points allowed), int32 bias;
+//             the arithmetic of TFLite's reference kernels to the bit.
 //   kHybrid   float in and out, quantized weights: rows of A are quantized at run time.
 //   kInt16    int16 in and out, int8 weights, int32 or int64 bias: the arithmetic of TFLite's
 //             reference kernels to the bit.
@@ -27,6 +27,21 @@ Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmet
 
 // in_scale * weight_scale[channel] / out_scale.
 double OutputFactor(const PrepareContext& context, size_t channel);
+
+// The factors of an 8-bit operator's channels (ColumnFactors) and the range of its output relative
+// to the zero point.
+struct BytesEnding {
+  std::vector<int32_t> mantissas, lefts, rights;
+  std::vector<double> reals;
+  bool shifts_left = false;
+  int32_t least = 0, most = 0, zero_point = 0;
+  // Of the columns from `first` on.
+  ColumnFactors From(int64_t first) const;
+};
+// Group g of the output's channels takes entries [g * padded, g * padded + channels) of the arrays.
+// `real`: as in WideEnding.
+Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t channels,
+                       int64_t padded, bool real, BytesEnding* out);
 
 // What an int16 operator needs at its end: the factor of every output channel, and the range.
 // `real`: factors are doubles, rounded once, ties away from zero (FULLY_CONNECTED). Otherwise fixed
@@ -62,9 +77,10 @@ struct IntegerProduct {
   size_t packed_offset = 0;
 
   int64_t padded_n = 0;        // entries of a group in the arrays over columns
-  std::vector<float> scales;   // kBytes: factors; kHybrid: the weights' scales
-  float lo = 0.0f, hi = 0.0f;  // kBytes: relative to the zero point
-  int32_t out_zero = 0;
+  std::vector<float> scales;   // kHybrid: the weights'
+  float lo = 0.0f, hi = 0.0f;  // kHybrid
+  bool real = false;           // kBytes, kInt16: factors are doubles
+  BytesEnding bytes;
   WideEnding wide;
 
   GemmCut cut;
@@ -77,7 +93,7 @@ struct IntegerProduct {
 void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* product);
 inline size_t ValueSize(const IntegerProduct& product) { return product.gemm->bytes ? 1 : 2; }
 
-// Fills `product` whose arithmetic, gemm, m, n, groups, runs, run_k, over_read and wide.real are
+// Fills `product` whose arithmetic, gemm, m, n, groups, runs, run_k, over_read and real are
 // set; m rows are the most that one RunIntegerProduct gets. Inputs have passed CheckArithmetic.
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* product);
 

@@ -60,7 +60,10 @@ void RunRow(const RunContext& context, const QuantMix& row, const QuantMix* colu
       const int64_t x_at = k % 2 == 0 ? column.first : column.second;
       task.x[k] = image + y_at * in_row + x_at * channels;
       task.weights[k] = row.weights[k / 2] * column.weights[k % 2];
-      task.float_weights[k] = row.float_weights[k / 2] * column.float_weights[k % 2];
+    }
+    for (int k = 0; k < 2; ++k) {
+      task.line[k] = row.float_weights[k];
+      task.column[k] = column.float_weights[k];
     }
     mix(task, to, channels);
   }

@@ -1,8 +1,7 @@
 """CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED on quantized tensors.
 
 One model of many operators a kind of quantization: every operator has an input of its own and its
-result is an output of the model. Tolerances: 8-bit outputs within 1 (requantization by a float
-factor, ties to even, against the reference's fixed-point arithmetic), 16-bit ones exactly, dynamic
+result is an output of the model. Tolerances: integers exactly, dynamic
 range 1e-5 of the largest output.
 """
 
@@ -133,7 +132,9 @@ class Sheet:
         self.count += 1
 
     def case(self):
-        rtol = {"float32": 1e-5, "int16": 1e-6}.get(self.kind.data, 1.0)
+        rtol = {"float32": 1e-5}.get(self.kind.data, 1e-6)
+        if self.op == "DEPTHWISE_CONV_2D" and self.kind.weights == "int4":
+            rtol = 1.0  # LiteRT 2.3 has an optimized kernel only
         return Case(self.kind.name, [self.graph], self.inputs, rtol=rtol)
 
 

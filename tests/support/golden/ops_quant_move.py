@@ -118,7 +118,7 @@ SIZES = (((1, 4, 5, 3), (8, 10)), ((1, 7, 5, 2), (3, 4)), ((2, 3, 3, 1), (5, 7))
          ((1, 6, 6, 17), (6, 6)), ((1, 5, 9, 2), (1, 1)), ((1, 2, 3, 3), (9, 4)))
 
 
-def _resize(op, lsb):
+def _resize(op):
     table = Table("QUANT_" + op)
     for dtype in EVERY:
         sheet = Sheet(op, dtype)
@@ -128,11 +128,11 @@ def _resize(op, lsb):
             for corners, centers in ((False, False), (True, False), (False, True)):
                 sheet.add(args, dtype, scale, zero, version=3, align_corners=corners,
                           half_pixel_centers=centers)
-        table.append(sheet.case(lsb[dtype]))
+        table.append(sheet.case())
     return table
 
 
 def tables():
     return [_pads("PAD"), _pads("PADV2"), _pads("MIRROR_PAD"), _concatenation(), _moves(),
-            _resize("RESIZE_BILINEAR", dict(int8=0, uint8=1, int16=0)),
-            _resize("RESIZE_NEAREST_NEIGHBOR", dict.fromkeys(EVERY, 0))]
+            _resize("RESIZE_BILINEAR"),
+            _resize("RESIZE_NEAREST_NEIGHBOR")]
