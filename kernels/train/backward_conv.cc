@@ -6,6 +6,7 @@
 
 #include "kernels/ops/window.h"
 #include "kernels/train/backward.h"
+#include "kernels/train/backward_kernels.h"
 #include "kernels/train/backward_product.h"
 
 namespace topwork {
@@ -28,6 +29,7 @@ struct Convolution {
   int64_t out_pixels = 0;  // of one image
   int64_t strip_rows = 1;  // output rows of a strip
   bool pointwise = false;
+  bool joined = false;  // the taps of a filter's row lie side by side in the image
 
   int64_t image() const { return window.h.in * window.w.in * in_c; }
   int64_t strip_floats() const { return strip_rows * window.w.out * taps; }
@@ -54,6 +56,7 @@ Convolution ReadConvolution(const BackwardContext& context) {
   c.strip_rows = std::max<int64_t>(1, kStripFloats / std::max<int64_t>(1, c.window.w.out * c.taps));
   c.strip_rows = std::min(c.strip_rows, c.window.h.out);
   c.pointwise = c.window.IsPointwise();
+  c.joined = c.groups == 1 && p.dilation_w == 1;
   return c;
 }
 
@@ -90,26 +93,36 @@ size_t ScratchBytes(const BackwardContext& context, uint32_t wanted) {
   return bytes;
 }
 
+// The taps of filter row ky of one pixel; `row` is the image's, null above and below it.
+void GatherRow(const Convolution& c, const float* row, int64_t x0, float* to) {
+  const WindowAxis& w = c.window.w;
+  const size_t tap_bytes = static_cast<size_t>(c.group_in) * sizeof(float);
+  if (row != nullptr && c.joined && x0 >= 0 && x0 + w.filter <= w.in) {
+    std::memcpy(to, row + x0 * c.in_c, static_cast<size_t>(w.filter) * tap_bytes);
+    return;
+  }
+  for (int64_t kx = 0; kx < w.filter; ++kx, to += c.group_in) {
+    const int64_t x = x0 + kx * w.dilation;
+    if (row == nullptr || x < 0 || x >= w.in) {
+      std::memset(to, 0, tap_bytes);
+    } else {
+      std::memcpy(to, row + x * c.in_c, tap_bytes);
+    }
+  }
+}
+
 // The taps of output pixels [begin, end) in (ky, kx, channel) order; `input` is at the group's
 // first channel.
 void GatherTaps(const Convolution& c, const float* input, int64_t begin, int64_t end, float* to) {
   const WindowAxis& h = c.window.h;
   const WindowAxis& w = c.window.w;
-  const size_t tap_bytes = static_cast<size_t>(c.group_in) * sizeof(float);
   for (int64_t pixel = begin; pixel < end; ++pixel) {
     const float* image = input + pixel / c.out_pixels * c.image();
     const int64_t y0 = pixel % c.out_pixels / w.out * h.stride - h.pad;
     const int64_t x0 = pixel % w.out * w.stride - w.pad;
-    for (int64_t ky = 0; ky < h.filter; ++ky) {
+    for (int64_t ky = 0; ky < h.filter; ++ky, to += w.filter * c.group_in) {
       const int64_t y = y0 + ky * h.dilation;
-      for (int64_t kx = 0; kx < w.filter; ++kx, to += c.group_in) {
-        const int64_t x = x0 + kx * w.dilation;
-        if (y < 0 || y >= h.in || x < 0 || x >= w.in) {
-          std::memset(to, 0, tap_bytes);
-        } else {
-          std::memcpy(to, image + (y * w.in + x) * c.in_c, tap_bytes);
-        }
-      }
+      GatherRow(c, y < 0 || y >= h.in ? nullptr : image + y * w.in * c.in_c, x0, to);
     }
   }
 }
@@ -133,7 +146,8 @@ void RunWeights(const BackwardContext& context, const Convolution& c) {
 
 // Adds the taps' gradients of output rows [first, first + n) of an image to the pixels they came
 // from.
-void ScatterTaps(const Convolution& c, const float* taps, int64_t first, int64_t n, float* image) {
+void ScatterTaps(const BackwardKernels& kernels, const Convolution& c, const float* taps,
+                 int64_t first, int64_t n, float* image) {
   const WindowAxis& h = c.window.h;
   const WindowAxis& w = c.window.w;
   for (int64_t oy = first; oy < first + n; ++oy) {
@@ -141,11 +155,13 @@ void ScatterTaps(const Convolution& c, const float* taps, int64_t first, int64_t
     for (int64_t ox = 0; ox < w.out; ++ox, taps += c.taps) {
       const int64_t x0 = ox * w.stride - w.pad;
       const TapRange ty = ClipTaps(h, y0), tx = ClipTaps(w, x0);
+      // Side by side, the taps of a filter row are added in one go.
+      const int64_t go = c.joined ? tx.end - tx.begin : 1;
       for (int64_t ky = ty.begin; ky < ty.end; ++ky) {
-        for (int64_t kx = tx.begin; kx < tx.end; ++kx) {
+        for (int64_t kx = tx.begin; kx < tx.end; kx += go) {
           const float* from = taps + (ky * w.filter + kx) * c.group_in;
           float* to = image + ((y0 + ky * h.dilation) * w.in + x0 + kx * w.dilation) * c.in_c;
-          for (int64_t i = 0; i < c.group_in; ++i) to[i] += from[i];
+          kernels.add(from, go * c.group_in, to);
         }
       }
     }
@@ -175,7 +191,7 @@ void RunImage(const BackwardContext& context, const Convolution& c, const float*
     product.out = strip;
     product.out_stride = c.taps;
     kernels.run(InputTask(kernels, product));
-    ScatterTaps(c, strip, first, n, image);
+    ScatterTaps(BackwardKernelsFor(*context.cpu), c, strip, first, n, image);
   }
 }
 

@@ -58,6 +58,24 @@ void DepthwiseInputRow(const DepthwiseBackward& d, int64_t b, int64_t y, bool ac
   }
 }
 
+// One row of WeightsOfRow at stride 1: neighbouring pixels share all but one of their inputs, which
+// stay in registers. `ix` is the first pixel's first input; zeros lie beyond the row's ends.
+template <int kTaps>
+TW_INLINE void SlideOver(const DepthwiseBackward& d, const float* in, const float* delta,
+                         int64_t ix, int count, Vec* acc) {
+  const auto at = [&](int64_t x) {
+    return x >= 0 && x < d.w.in ? LoadFirst(in + x * d.channels, count) : Vec{};
+  };
+  Vec seen[kTaps];
+  for (int k = 1; k < kTaps; ++k) seen[k] = at(ix + k - 1);
+  for (int64_t ox = 0; ox < d.w.out; ++ox) {
+    for (int k = 1; k < kTaps; ++k) seen[k - 1] = seen[k];
+    seen[kTaps - 1] = at(ix + ox + kTaps - 1);
+    const Vec g = LoadFirst(delta + ox * d.channels, count);
+    for (int k = 0; k < kTaps; ++k) acc[k] += g * seen[k];
+  }
+}
+
 // Taps kx in [0, kTaps) of filter row ky for `count` channels from c: sums over all pixels of one
 // image are added to `sums`.
 template <int kTaps>
@@ -72,6 +90,10 @@ void WeightsOfRow(const DepthwiseBackward& d, int64_t b, int64_t ky, int64_t kx0
     if (iy < 0 || iy >= h.in) continue;
     const float* in = d.x + (b * h.in + iy) * w.in * d.channels + c;
     const float* delta = d.delta + (b * h.out + oy) * w.out * d.channels + c;
+    if (kTaps > 1 && w.stride == 1 && w.dilation == 1) {
+      SlideOver<kTaps>(d, in, delta, kx0 - w.pad, count, acc);
+      continue;
+    }
     for (int64_t ox = 0; ox < w.out; ++ox) {
       const Vec g = LoadFirst(delta + ox * d.channels, count);
       const int64_t ix = ox * w.stride - w.pad + kx0 * w.dilation;
@@ -138,6 +160,13 @@ void PassBetween(const float* v, const float* delta, float lo, float hi, int64_t
   }
 }
 
+void Add(const float* from, int64_t n, float* to) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) Store(to + i, Load(to + i) + Load(from + i));
+  const int rest = static_cast<int>(n - i);
+  if (rest > 0) StoreFirst(to + i, LoadFirst(to + i, rest) + LoadFirst(from + i, rest), rest);
+}
+
 // The exchange of blocks of kHalf lanes between two rows of a block that is transposed:
 // a: lanes without bit kHalf stay, the others come from b's; b the other way round.
 template <int kHalf, int... k>
@@ -202,8 +231,8 @@ void SumRows(const float* x, int64_t n_rows, int64_t n_columns, int64_t begin, i
 }  // namespace
 
 extern const BackwardKernels kBackwardKernels;
-const BackwardKernels kBackwardKernels = {TW_STRING(TW_ISA), DepthwiseInputRow, DepthwiseWeights,
-                                          PassBetween,       Transpose,         SumRows};
+const BackwardKernels kBackwardKernels = {
+    TW_STRING(TW_ISA), DepthwiseInputRow, DepthwiseWeights, PassBetween, Add, Transpose, SumRows};
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -42,6 +42,8 @@ struct BackwardKernels {
   // to[i] (+)= lo < v[i] < hi ? delta[i] : 0 for n elements; `to` may be delta.
   void (*pass_between)(const float* v, const float* delta, float lo, float hi, int64_t n,
                        bool accumulate, float* to);
+  // to[i] += from[i]
+  void (*add)(const float* from, int64_t n, float* to);
   // to[c · n_rows + r] = from[r · stride + c] for columns [begin, end).
   void (*transpose)(const float* from, int64_t stride, int64_t n_rows, int64_t begin, int64_t end,
                     float* to);
