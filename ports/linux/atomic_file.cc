@@ -1,17 +1,18 @@
 // Files that appear whole or not at all: temporary file beside the target, write, fsync, rename,
 // fsync of the folder. A link is followed and its target replaced; an existing file's permission
 // bits are kept and a file that may not be written is refused. What is not a regular file
-// (/dev/stdout, a FIFO) is written straight through, since it cannot be replaced.
+// (/dev/stdout, a FIFO) is written straight through, since it cannot be replaced. The temporary of
+// a program that was killed is removed by the next write to the same target.
 #define _FILE_OFFSET_BITS 64
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <new>
 
 #include "ports/port.h"
@@ -73,17 +74,45 @@ int ExamineTarget(AtomicFile* file, mode_t* mode) {
   return file->fd < 0 ? errno : 0;
 }
 
+enum class Claim { kOurs, kTaken };
+
+// A lock tells a temporary that is being written from one that a killed program left behind. Where
+// the file system has no locks, every name that exists counts as taken.
+Claim LockTemporary(int fd, const std::string& path, bool made_here) {
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    return made_here && errno != EWOULDBLOCK ? Claim::kOurs : Claim::kTaken;
+  }
+  // Somebody may have renamed or removed it before it was locked.
+  struct stat here, there;
+  const bool same = fstat(fd, &here) == 0 && lstat(path.c_str(), &there) == 0 &&
+                    here.st_ino == there.st_ino && here.st_dev == there.st_dev;
+  return same && S_ISREG(here.st_mode) ? Claim::kOurs : Claim::kTaken;
+}
+
+void RemoveLeftover(const std::string& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return;
+  if (LockTemporary(fd, path, false) == Claim::kOurs) unlink(path.c_str());
+  close(fd);
+}
+
+// Names are tried in turn, so that leftovers of killed programs are found and do not pile up.
 int OpenTemporary(AtomicFile* file, mode_t mode) {
-  static std::atomic<unsigned> counter{0};
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    file->temporary = file->path + ".tmp" + std::to_string(getpid()) + "-" +
-                      std::to_string(counter.fetch_add(1, std::memory_order_relaxed));
-    file->fd = open(file->temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file->fd >= 0) {
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    file->temporary = file->path + ".tmp" + std::to_string(attempt);
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    file->fd = open(file->temporary.c_str(), flags, 0666);
+    if (file->fd < 0 && errno == EEXIST) {
+      RemoveLeftover(file->temporary);
+      file->fd = open(file->temporary.c_str(), flags, 0666);
+    }
+    if (file->fd < 0 && errno != EEXIST) return errno;
+    if (file->fd < 0) continue;
+    if (LockTemporary(file->fd, file->temporary, true) == Claim::kOurs) {
       if (mode != 0) (void)!fchmod(file->fd, mode);  // a file system without modes is no failure
       return 0;
     }
-    if (errno != EEXIST) return errno;
+    close(file->fd);
   }
   return EEXIST;
 }
@@ -121,23 +150,22 @@ int AtomicFileWrite(AtomicFile* file, const void* data, size_t size) {
 }
 
 int AtomicFileCommit(AtomicFile* file) {
+  const bool replaces = !file->temporary.empty();
   int error = SyncFd(file->fd);
-  error = CloseKeepingError(file->fd, error);
-  if (!file->temporary.empty()) {
+  if (replaces) {
     if (error == 0 && rename(file->temporary.c_str(), file->path.c_str()) != 0) error = errno;
-    if (error != 0) {
-      unlink(file->temporary.c_str());
-    } else {
-      error = SyncFolderOf(file->path);
-    }
+    if (error != 0) unlink(file->temporary.c_str());
   }
+  // Only now: the temporary is locked while it has its name.
+  error = CloseKeepingError(file->fd, error);
+  if (replaces && error == 0) error = SyncFolderOf(file->path);
   delete file;
   return error;
 }
 
 void AtomicFileDiscard(AtomicFile* file) {
-  close(file->fd);
   if (!file->temporary.empty()) unlink(file->temporary.c_str());
+  close(file->fd);
   delete file;
 }
 

@@ -2,9 +2,12 @@
 #include "ports/port.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -13,6 +16,8 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/support/skip.h"
 
@@ -131,6 +136,75 @@ TEST_CASE("readers see the old file until the commit, and forever after a discar
   CHECK(folder.CountFiles() == 1);
 }
 
+TEST_CASE("what a killed program left behind is removed by the next write", "[port]") {
+  const Folder folder;
+  const std::string path = folder / "a";
+  // Killed in the middle of a write: its temporary stays, unlocked.
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    port::AtomicFile* file = nullptr;
+    const bool ok = port::AtomicFileOpen(path.c_str(), &file) == 0 &&
+                    port::AtomicFileWrite(file, "half", 4) == 0;
+    _exit(ok ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 0);
+  REQUIRE(folder.CountFiles() == 1);
+  REQUIRE(port::WriteFileAtomic(path.c_str(), "whole", 5) == 0);
+  CHECK(Read(path) == "whole");
+  CHECK(folder.CountFiles() == 1);
+}
+
+TEST_CASE("two writers of one file do not disturb each other", "[port]") {
+  const Folder folder;
+  const std::string path = folder / "a";
+  port::AtomicFile* first = nullptr;
+  port::AtomicFile* second = nullptr;
+  REQUIRE(port::AtomicFileOpen(path.c_str(), &first) == 0);
+  REQUIRE(port::AtomicFileWrite(first, "fir", 3) == 0);
+  REQUIRE(port::AtomicFileOpen(path.c_str(), &second) == 0);
+  REQUIRE(port::AtomicFileWrite(second, "second", 6) == 0);
+  REQUIRE(port::AtomicFileWrite(first, "st", 2) == 0);
+  CHECK(folder.CountFiles() == 2);
+  REQUIRE(port::AtomicFileCommit(second) == 0);
+  CHECK(Read(path) == "second");
+  REQUIRE(port::AtomicFileCommit(first) == 0);
+  CHECK(Read(path) == "first");
+  // Many at once: every one of them succeeds, and the file is always one of them.
+  std::vector<std::thread> writers;
+  std::atomic<int> failures{0};
+  for (int t = 0; t < 4; ++t) {
+    writers.emplace_back([&, t] {
+      const std::string text(5000, static_cast<char>('a' + t));
+      for (int i = 0; i < 50; ++i) {
+        if (port::WriteFileAtomic(path.c_str(), text.data(), text.size()) != 0) ++failures;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  CHECK(failures.load() == 0);
+  const std::string text = Read(path);
+  CHECK(text.size() == 5000);
+  CHECK(text.find_first_not_of(text[0]) == std::string::npos);
+  CHECK(folder.CountFiles() == 1);
+}
+
+TEST_CASE("a temporary's name that cannot be used is passed over", "[port]") {
+  const Folder folder;
+  const std::string path = folder / "a";
+  REQUIRE(port::WriteFileAtomic((folder / "elsewhere").c_str(), "stays", 5) == 0);
+  REQUIRE(symlink("elsewhere", (folder / "a.tmp0").c_str()) == 0);
+  REQUIRE(mkdir((folder / "a.tmp1").c_str(), 0700) == 0);
+  REQUIRE(mkfifo((folder / "a.tmp2").c_str(), 0600) == 0);
+  REQUIRE(port::WriteFileAtomic(path.c_str(), "new", 3) == 0);
+  CHECK(Read(path) == "new");
+  CHECK(Read(folder / "elsewhere") == "stays");
+  CHECK(folder.CountFiles() == 5);
+}
+
 TEST_CASE("a link stays a link when its target is replaced", "[port]") {
   const Folder folder;
   REQUIRE(port::WriteFileAtomic((folder / "target").c_str(), "old", 3) == 0);
@@ -140,6 +214,76 @@ TEST_CASE("a link stays a link when its target is replaced", "[port]") {
   struct stat info;
   REQUIRE(lstat((folder / "link").c_str(), &info) == 0);
   CHECK(S_ISLNK(info.st_mode));
+}
+
+TEST_CASE("a locked file belongs to one user at a time", "[port]") {
+  const Folder folder;
+  const std::string path = folder / "a";
+  port::LockedFile* file = nullptr;
+  REQUIRE(port::LockedFileOpen(path.c_str(), &file) == 0);
+  port::LockedFile* other = nullptr;
+  CHECK(port::LockedFileOpen(path.c_str(), &other) == EWOULDBLOCK);
+  CHECK(other == nullptr);
+  // Another program finds it locked, too, and its own lock goes when it is killed.
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    port::LockedFile* theirs = nullptr;
+    const int locked = port::LockedFileOpen(path.c_str(), &theirs);
+    port::LockedFile* own = nullptr;
+    const int fresh = port::LockedFileOpen((folder / "b").c_str(), &own);
+    if (locked == EWOULDBLOCK && fresh == 0) kill(getpid(), SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(port::LockedFileOpen((folder / "b").c_str(), &other) == 0);
+  port::LockedFileClose(other);
+  port::LockedFileClose(file);
+  REQUIRE(port::LockedFileOpen(path.c_str(), &file) == 0);
+  port::LockedFileClose(file);
+  port::LockedFileClose(nullptr);
+  CHECK(port::LockedFileOpen((folder / ".").c_str(), &other) == EISDIR);
+  REQUIRE(mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  CHECK(port::LockedFileOpen((folder / "fifo").c_str(), &other) == EINVAL);
+  CHECK(port::LockedFileOpen((folder / "no/such").c_str(), &other) == ENOENT);
+}
+
+TEST_CASE("a locked file is written in place, grows and shrinks", "[port]") {
+  const Folder folder;
+  const std::string path = folder / "a";
+  port::LockedFile* file = nullptr;
+  REQUIRE(port::LockedFileOpen(path.c_str(), &file) == 0);
+  uint64_t size = 99;
+  REQUIRE(port::LockedFileSize(file, &size) == 0);
+  CHECK(size == 0);
+  REQUIRE(port::LockedFileWriteAt(file, 0, "0123456789", 10) == 0);
+  REQUIRE(port::LockedFileWriteAt(file, 3, "abc", 3) == 0);
+  REQUIRE(port::LockedFileWriteAt(file, 12, "end", 3) == 0);  // leaves a hole of zeros
+  REQUIRE(port::LockedFileSize(file, &size) == 0);
+  CHECK(size == 15);
+  const std::string expected("012abc6789\0\0end", 15);
+  CHECK(Read(path) == expected);
+  port::MappedFile mapped;
+  REQUIRE(port::LockedFileMap(file, &mapped) == 0);
+  REQUIRE(mapped.size == 15);
+  CHECK(std::memcmp(mapped.data, expected.data(), 15) == 0);
+  REQUIRE(port::LockedFileWriteAt(file, 0, "Z", 1) == 0);
+  port::UnmapFile(&mapped);
+  REQUIRE(port::LockedFileResize(file, 4) == 0);
+  CHECK(Read(path) == "Z12a");
+  REQUIRE(port::LockedFileResize(file, 6) == 0);
+  CHECK(Read(path) == std::string("Z12a\0\0", 6));
+  REQUIRE(port::LockedFileMap(file, &mapped) == 0);
+  CHECK(mapped.size == 6);
+  port::UnmapFile(&mapped);
+  port::LockedFileClose(file);
+  // What is there stays when it is opened again.
+  REQUIRE(port::LockedFileOpen(path.c_str(), &file) == 0);
+  REQUIRE(port::LockedFileSize(file, &size) == 0);
+  CHECK(size == 6);
+  port::LockedFileClose(file);
 }
 
 TEST_CASE("a full disk is an error and leaves nothing behind", "[port]") {
