@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from cli_support import DIGITS_8X8, DIGITS_CNN, EFFICIENTNET, Checks, npy, png, run
+from cli_support import DIGITS_8X8, DIGITS_CNN, EFFICIENTNET, ROOT, Checks, npy, png, run
 
 USAGE, MODEL, UNSUPPORTED, DATA, IO = 2, 3, 4, 5, 6
 
@@ -77,6 +77,23 @@ def make_data(here):
         (here / name).mkdir()
         npy(here / name / "x.npy", x_shape, x, x_type)
         npy(here / name / "y.npy", y_shape, y, y_type)
+    x = ((4, 8, 8, 1), [1.0] * 4 * n, "<f4")
+    for name, y_shape, y, y_type in (
+            ("numbers", (4, 10), [0.5 * i for i in range(40)], "<f4"),
+            ("decisions", (4, 10), [i % 2 for i in range(40)], "|u1"),
+            ("three_numbers", (4, 3), [0.5] * 12, "<f8"),
+            ("nan_number", (4, 1), [0.5, 1, float("nan"), 1], "<f4"),
+            ("named_wrong", (4, 2), [0, 1] * 4, "|b1")):
+        (here / name).mkdir()
+        npy(here / name / "x.npy", *x)
+        npy(here / name / "y.npy", y_shape, y, y_type)
+    (here / "named_wrong" / "classes.txt").write_text("a\nb\nc\n")
+    for name, text in (("csv_missing", "file,label\nnowhere.png,a\n"),
+                       ("csv_number", "file,age\n0.png,12\n0.png,old\n"),
+                       ("csv_header", "0.png,a\n")):
+        (here / name).mkdir()
+        png(here / name / "0.png", 8, 8, lambda x, y: (x, y, 0))
+        (here / name / "labels.csv").write_text(text)
     (here / "only_x").mkdir()
     npy(here / "only_x" / "x.npy", (4, 8, 8, 1), [1.0] * 4 * n)
 
@@ -170,6 +187,11 @@ def data_cases(here, digits, photo):
         case(digits, "huge_label", DATA, "y.npy.*1099511627776")
         case(digits, "no_examples", DATA, "x.npy.*no examples")
         case(digits, "only_x", IO, "y.npy.*No such file")
+        case(digits, "nan_number", DATA, r"y.npy.*\[2, 0\].*not finite.*leave the example out")
+        case(digits, "named_wrong", DATA, "classes.txt.*3 names.*2 columns")
+        case(photo, "csv_missing", DATA, "labels.csv:2: column 1.*nowhere.png.*folder of labels.csv")
+        case(photo, "csv_number", DATA, "labels.csv:3: column 2.*'age'.*'old' is not a number")
+        case(photo, "csv_header", DATA, "labels.csv:1: .*'file'.*file,label.*'0.png'")
     cases += [
         (["evaluate", digits, "--data", here / "eleven_labels"], DATA, "y.npy.*10.*10 classes"),
         (["evaluate", digits, "--data", DIGITS_8X8 / "test", "--labels", here / "two_labels.txt"],
@@ -179,6 +201,7 @@ def data_cases(here, digits, photo):
         (["train", digits, "--data", here / "class_gap", *new], DATA, "class 2 has no examples"),
         (["train", digits, "--data", here / "not_finite", *new], (DATA, 8), "finite|NaN|nan"),
     ]
+    cases += evaluate_cases(here, digits)
     good = ["train", digits, "--data", DIGITS_8X8 / "test", *new]
     for flag, value in (("--epochs", "0"), ("--epochs", "x"), ("--batch", "0"), ("--lr", "0"),
                         ("--lr", "-1"), ("--lr", "fast"), ("--optimizer", "magic"),
@@ -201,6 +224,31 @@ def data_cases(here, digits, photo):
 
 def listing(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def evaluate_cases(here, digits):
+    def case(folder, code, pattern, *flags, model=digits):
+        cases.append((["evaluate", model, "--data", folder, *flags], code, pattern))
+    cases, several, test = [], ROOT / "tests/data/cli/outputs.tflite", DIGITS_8X8 / "test"
+    case(here / "numbers", DATA, "numbers: has numbers other than 0 and 1; --loss sigmoid", "--loss",
+         "sigmoid")
+    case(here / "decisions", DATA, "--loss softmax needs one class", "--loss", "softmax")
+    case(test, DATA, "one class.*--loss huber needs numbers.*labels.csv.*y.npy", "--loss", "huber")
+    case(here / "three_numbers", DATA, "3 numbers.*the model gives 10")
+    case(here / "not_finite", 8, r"x.npy\[0\]: output '.*' has NaN at position 0")
+    case(test, USAGE, "--loss", "--loss", "hinge")
+    case(test, USAGE, "--top", "--top", "0")
+    case(test, USAGE, "--worst", "--worst", "-1")
+    case(test, UNSUPPORTED, "no output 'scores'; it has '.*' float32", "--output-name", "scores")
+    case(test, UNSUPPORTED, r"choose one by --output-name: 'logits' .*'decisions'.*'map' float32 \[",
+         model=several)
+    case(test, UNSUPPORTED, "no output 'nil'.*'logits'.*'half' float16", "--output-name", "nil",
+         model=several)
+    case(test, UNSUPPORTED, r"'map' is .*not a row of numbers", "--output-name", "map",
+         model=several)
+    case(test, DATA, r"x.npy.*\[397, 8, 8, 1\].*\[N, 4\]", "--output-name", "logits",
+         model=several)
+    return cases
 
 
 def check_line(checks, name, result, codes, pattern):

@@ -1,0 +1,216 @@
+// Judges on cases that can be counted by hand; evaluate_test.py compares whole runs with
+// scikit-learn. And the numbers of every dtype that they read.
+#include "ports/cli/judge.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "ports/cli/match.h"
+#include "ports/cli/numbers.h"
+#include "tests/ports/cli/folder.h"
+
+namespace topwork {
+namespace cli_judge_test {
+
+using Catch::Matchers::Contains;
+using cli::Dataset;
+using cli::Evaluation;
+using cli::JudgeOptions;
+using cli_test::Failure;
+using cli_test::Folder;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// One float an example, and `y` of the dtype.
+template <typename T>
+Dataset Open(tw_dtype dtype, const std::vector<int64_t>& shape, const std::vector<T>& y,
+             const std::string& names = "") {
+  const Folder folder;
+  const std::vector<float> x(static_cast<size_t>(shape[0]), 0.0f);
+  folder.Write("x.npy", cli::EncodeNpy(TW_DTYPE_FLOAT32, {shape[0], 1}, x.data(), 4 * x.size()));
+  folder.Write("y.npy", cli::EncodeNpy(dtype, shape, y.data(), y.size() * sizeof(T)));
+  if (!names.empty()) folder.Write("classes.txt", names);
+  tw_tensor_info input{};
+  input.name = "input";
+  input.rank = 2;
+  input.dims[0] = input.dims[1] = 1;
+  return Dataset::Open(folder.path(), input, cli::PixelScale());
+}
+
+using Rows = std::vector<std::vector<double>>;
+
+Evaluation Judged(cli::Judge* judge, const Rows& rows,
+                  std::vector<cli::WorstExample>* worst = nullptr) {
+  for (size_t i = 0; i < rows.size(); ++i) judge->Add(static_cast<int64_t>(i), rows[i]);
+  std::vector<cli::WorstExample> ignored;
+  return judge->Finish(worst != nullptr ? worst : &ignored);
+}
+
+TEST_CASE("judge: logits among which one row looks like probabilities", "[cli]") {
+  const Dataset data = Open<int64_t>(TW_DTYPE_INT64, {2}, {0, 1});
+  JudgeOptions options;
+  options.match = {0, 1};
+  const Rows rows = {{0.25, 0.75}, {-1.0, 2.0}};
+  const Evaluation logits = Judged(cli::MakeClassJudge(data, options).get(), rows);
+  CHECK(logits.loss ==
+        Approx((std::log(1 + std::exp(0.5)) + std::log(1 + std::exp(-3.0))) / 2).epsilon(1e-12));
+  const Evaluation probabilities =
+      Judged(cli::MakeClassJudge(data, options).get(), {{0.25, 0.75}, {0.0, 1.0}});
+  CHECK(probabilities.loss == Approx(std::log(4.0) / 2).epsilon(1e-12));
+  CHECK(probabilities.calibration_error == Approx(0.75 / 2).epsilon(1e-12));
+  CHECK(probabilities.top1 == 0.5);
+  CHECK(probabilities.top5 == 1.0);
+}
+
+TEST_CASE("judge: rounded probabilities need not sum to one", "[cli]") {
+  const Dataset data = Open<int64_t>(TW_DTYPE_INT64, {1}, {2});
+  const float scale = 1.0f / 256.0f;
+  const int64_t zero = -128;
+  tw_tensor_info output{};
+  output.dtype = TW_DTYPE_INT8;
+  output.n_scales = 1;
+  output.scales = &scale;
+  output.zero_points = &zero;
+  JudgeOptions options;
+  options.match = {0, 1, 2};
+  cli::DescribeOutput(output, &options);
+  CHECK(options.is_softmax_quantized);
+  const Rows rows = {{0.5, 0.25, 0.0}};  // the rest went to classes that were rounded to 0
+  CHECK(Judged(cli::MakeClassJudge(data, options).get(), rows).loss ==
+        Approx(std::log(512.0)).epsilon(1e-12));
+  const float other_scale = 0.1f;
+  output.scales = &other_scale;
+  cli::DescribeOutput(output, &options);
+  CHECK_FALSE(options.is_softmax_quantized);
+  CHECK(Judged(cli::MakeClassJudge(data, options).get(), rows).loss ==
+        Approx(std::log(std::exp(0.5) + std::exp(0.25) + 1.0)).epsilon(1e-12));
+}
+
+TEST_CASE("judge: classes that the model does not have count as wrong", "[cli]") {
+  const Dataset data = Open<int64_t>(TW_DTYPE_INT64, {3}, {0, 1, 1}, "apple\npear\n");
+  JudgeOptions options;
+  options.labels = {"plum", "apple", "fig"};
+  std::string note;
+  options.match = cli::MatchClasses(data, options.labels, 3, &note);
+  CHECK(options.match == std::vector<int64_t>{1, -1});
+  CHECK_THAT(note, Contains("1 of 2 classes"));
+  options.n_worst = 5;
+  std::vector<cli::WorstExample> worst;
+  const Evaluation result =
+      Judged(cli::MakeClassJudge(data, options).get(), {{1, 3, 0}, {4, 0, 0}, {0, 2, 9}}, &worst);
+  CHECK(result.top1 == Approx(1.0 / 3));
+  CHECK(result.loss == Approx(std::log(1 + std::exp(-2.0) + std::exp(-3.0))));
+  CHECK(result.confusion == std::vector<int64_t>{1, 0, 0, 0, 0, 2});
+  REQUIRE(result.said_instead.size() == 2);
+  CHECK(result.said_instead[0].first == "plum");
+  REQUIRE(worst.size() == 1);
+  CHECK(worst[0].label == "apple");
+  options.match = {-1, -1};
+  CHECK(std::isnan(Judged(cli::MakeClassJudge(data, options).get(), {{1}, {1}, {1}}).loss));
+}
+
+TEST_CASE("judge: equal scores go to the first class, equal losses keep their order", "[cli]") {
+  const Dataset data = Open<int64_t>(TW_DTYPE_INT64, {3}, {1, 0, 1});
+  JudgeOptions options;
+  options.match = {0, 1};
+  options.k = 2;
+  options.n_worst = 2;
+  std::vector<cli::WorstExample> worst;
+  const Evaluation result = Judged(cli::MakeClassJudge(data, options).get(),
+                                   {{0.5, 0.5}, {0.5, 0.5}, {0.5, 0.5}}, &worst);
+  CHECK(result.top1 == Approx(1.0 / 3));
+  CHECK(result.top_k == 1.0);
+  REQUIRE(worst.size() == 2);
+  CHECK(worst[0].name == "x.npy[0]");
+  CHECK(worst[0].predicted == "0");
+  CHECK(worst[1].name == "x.npy[1]");
+}
+
+TEST_CASE("judge: decisions with infinite logits and a class without examples", "[cli]") {
+  const Dataset data = Open<uint8_t>(TW_DTYPE_BOOL, {2, 2}, {0, 0, 1, 0});
+  JudgeOptions options;
+  options.kind = "sigmoid";
+  options.match = {0, 1};
+  const Evaluation result =
+      Judged(cli::MakeDecisionJudge(data, options).get(), {{-kInfinity, -2}, {3, 5}});
+  CHECK(result.loss == Approx((std::log1p(std::exp(-2.0)) + std::log1p(std::exp(-3.0)) +
+                               std::log1p(std::exp(5.0))) /
+                              4));
+  CHECK(result.accuracy == 0.75);
+  CHECK(result.exact_match == 0.5);
+  CHECK(result.mean_average_precision == 1.0);  // over the class that has examples
+  CHECK(result.decisions[1].precision == 0.0);
+  CHECK(result.decisions[1].n_predicted == 1);
+}
+
+TEST_CASE("judge: constant targets have an R² of 1 when all are met", "[cli]") {
+  const Dataset data = Open<float>(TW_DTYPE_FLOAT32, {3, 2}, {0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f});
+  JudgeOptions options;
+  options.kind = "huber";
+  options.match = {1, 0};
+  const double t = static_cast<double>(0.1f);
+  const Evaluation result =
+      Judged(cli::MakeErrorJudge(data, options).get(), {{t + 3, t}, {t, t}, {t - 0.5, t}});
+  CHECK(result.outputs[0].r2 == 1.0);
+  CHECK(result.outputs[0].mae == 0.0);
+  CHECK(result.outputs[1].r2 == 0.0);
+  CHECK(result.outputs[1].mae == Approx(3.5 / 3));
+  CHECK(result.overall.r2 == 0.5);
+  CHECK(result.overall.rmse == Approx(std::sqrt(9.25 / 6)));
+  CHECK(result.loss == Approx((2.5 + 0.125) / 6));
+}
+
+TEST_CASE("judge: columns without an output are refused", "[cli]") {
+  const Dataset data = Open<float>(TW_DTYPE_FLOAT32, {1, 2}, {1, 2}, "a\nb\n");
+  CHECK(cli::MatchColumns(data, {}, 2) == std::vector<int64_t>{0, 1});
+  CHECK(cli::MatchColumns(data, {"x", "b", "a"}, 3) == std::vector<int64_t>{2, 1});
+  CHECK_THAT(Failure([&] {
+               cli::MatchColumns(data, {"x", "a"}, 2);
+             }),
+             Contains("no output for 'b'"));
+  CHECK_THAT(Failure([&] {
+               cli::MatchColumns(data, {"x", "y", "z"}, 3);
+             }),
+             Contains("2 numbers, the model gives 3"));
+}
+
+template <typename T>
+double First(tw_dtype dtype, T value) {
+  return cli::NumberAt(dtype, &value, 0);
+}
+
+TEST_CASE("numbers: elements of every dtype", "[cli]") {
+  CHECK(First<int8_t>(TW_DTYPE_INT8, -128) == -128.0);
+  CHECK(First<uint8_t>(TW_DTYPE_UINT8, 255) == 255.0);
+  CHECK(First<int16_t>(TW_DTYPE_INT16, -32768) == -32768.0);
+  CHECK(First<uint16_t>(TW_DTYPE_UINT16, 65535) == 65535.0);
+  CHECK(First<int32_t>(TW_DTYPE_INT32, -2147483647) == -2147483647.0);
+  CHECK(First<uint32_t>(TW_DTYPE_UINT32, 4294967295u) == 4294967295.0);
+  CHECK(First<int64_t>(TW_DTYPE_INT64, -(int64_t{1} << 40)) == -1099511627776.0);
+  CHECK(First<uint64_t>(TW_DTYPE_UINT64, uint64_t{1} << 63) == 9223372036854775808.0);
+  CHECK(First<double>(TW_DTYPE_FLOAT64, 1e300) == 1e300);
+  CHECK(First<uint8_t>(TW_DTYPE_BOOL, 7) == 1.0);
+  CHECK(First<float>(TW_DTYPE_COMPLEX64, 7.0f) == 0.0);
+  CHECK(First<uint16_t>(TW_DTYPE_BFLOAT16, 0xc049) == -3.140625);
+  CHECK(First<uint16_t>(TW_DTYPE_FLOAT16, 0x3555) == Approx(0.333251953125).epsilon(1e-15));
+  CHECK(First<uint16_t>(TW_DTYPE_FLOAT16, 0xfbff) == -65504.0);
+  CHECK(First<uint16_t>(TW_DTYPE_FLOAT16, 0x0001) == std::ldexp(1.0, -24));
+  CHECK(First<uint16_t>(TW_DTYPE_FLOAT16, 0xfc00) == -kInfinity);
+  CHECK(std::isnan(First<uint16_t>(TW_DTYPE_FLOAT16, 0x7e00)));
+  const std::vector<int16_t> stored = {5, -7};
+  const float scale = 0.5f;
+  const int64_t zero = 3;
+  tw_tensor_info tensor{};
+  tensor.dtype = TW_DTYPE_INT16;
+  tensor.data = const_cast<int16_t*>(stored.data());
+  CHECK(cli::RealAt(tensor, 1) == -7.0);
+  tensor.n_scales = 1;
+  tensor.scales = &scale;
+  tensor.zero_points = &zero;
+  CHECK(cli::RealAt(tensor, 1) == -5.0);
+}
+
+}  // namespace cli_judge_test
+}  // namespace topwork
