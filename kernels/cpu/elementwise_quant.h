@@ -47,8 +47,8 @@ struct RequantizeParams {
 };
 
 // Rows 0 and 1 of a line, 2 and 3 of the next one, mixed. int8 and int16: the sum of weights[k] *
-// x[k] / 2^20, rounded, halves away from zero; the sum of |weights| is below 2^23. uint8: the sum of
-// x[k] * line[k / 2] * column[k % 2] in the order 0 2 1 3, plus 0.5, cut off.
+// x[k] / 2^20, rounded, halves away from zero; the sum of |weights| is below 2^23. uint8: the sum
+// of x[k] * line[k / 2] * column[k % 2] in the order 0 2 1 3, plus 0.5, cut off.
 struct QuantMixTask {
   const void* x[4] = {};
   int32_t weights[4] = {};

@@ -1,9 +1,9 @@
 // The loops over quantized tensors, one instruction set's copy (see elementwise_quant.h).
 //
-// Plain loops that the compiler turns into vectors: rescaling is the same few integer operations
-// for every lane, with shifts that are the same for all of them.
+// Rescaling is written with vectors (compilers take 64-bit products apart), the rest as plain loops
+// that compilers turn into vectors.
 #include "kernels/cpu/elementwise_quant.h"
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_int.h"
 
 namespace topwork {
 namespace TW_ISA {
@@ -12,77 +12,87 @@ extern const QuantElementwiseKernels kQuantElementwiseKernels;
 
 namespace {
 
-// A factor taken apart once for a whole loop.
-struct Scaler {
-  int32_t mantissa, left, right, mask, half, least, most;
-  explicit Scaler(const FixedFactor& factor)
-      : mantissa(factor.mantissa),
-        left(factor.shift > 0 ? (factor.shift < 30 ? factor.shift : 30) : 0),
-        right(factor.shift > 0 ? 0 : -factor.shift),
-        mask(static_cast<int32_t>((1u << right) - 1u)),
-        half(mask >> 1),
-        least(INT32_MIN >> left),
-        most(INT32_MAX >> left) {}
-};
-
-// The product's bits 31 to 62, rounded, then the division by 2^right, halves away from zero.
-TW_INLINE int32_t Apply(const Scaler& s, int32_t x) {
-  x = x < s.least ? s.least : x;
-  x = x > s.most ? s.most : x;
-  const int64_t product = static_cast<int64_t>(x * (1 << s.left)) * s.mantissa + (int64_t{1} << 30);
-  const int32_t high = static_cast<int32_t>(static_cast<uint64_t>(product) >> 31);
-  const int32_t threshold = s.half + (high < 0 ? 1 : 0);
-  return (high >> s.right) + ((high & s.mask) > threshold ? 1 : 0);
+VectorFactors Spread(const FixedFactor& factor) {
+  return SpreadFactor(factor.mantissa, factor.shift);
 }
 
 // clamp(x + offset) to [lo, hi] without leaving int32: every zero point lies in the type's range.
 struct Placer {
-  int32_t offset, lo, hi;
+  IVec offset, lo, hi;
   Placer(int32_t offset, int32_t lo, int32_t hi)
-      : offset(offset), lo(lo - offset), hi(hi - offset) {}
+      : offset(Broadcast(offset)), lo(Broadcast(lo - offset)), hi(Broadcast(hi - offset)) {}
 };
-TW_INLINE int32_t Place(const Placer& p, int32_t x) {
-  x = x < p.lo ? p.lo : x;
-  return (x > p.hi ? p.hi : x) + p.offset;
+TW_INLINE IVec Place(const Placer& p, IVec x) { return ClampInts(x, p.lo, p.hi) + p.offset; }
+
+// y[i] = f(x[i]) for i < n, a vector at a time.
+template <typename From, typename To, typename F>
+TW_INLINE void Map(const From* x, To* y, int64_t n, F f) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) StoreLanes(y + i, f(LoadLanes(x + i)));
+  if (i == n) return;
+  From from[kLanes] = {};
+  To to[kLanes];
+  for (int64_t k = i; k < n; ++k) from[k - i] = x[k];
+  StoreLanes(to, f(LoadLanes(from)));
+  for (int64_t k = i; k < n; ++k) y[k] = to[k - i];
+}
+
+// y[i] = f(a[i], b[i]); one of them may be a single value.
+template <typename T, typename F>
+TW_INLINE void MapTwo(const T* a, const T* b, T* y, int64_t n, F f) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) StoreLanes(y + i, f(LoadLanes(a + i), LoadLanes(b + i)));
+  if (i == n) return;
+  T from_a[kLanes] = {}, from_b[kLanes] = {}, to[kLanes];
+  for (int64_t k = i; k < n; ++k) {
+    from_a[k - i] = a[k];
+    from_b[k - i] = b[k];
+  }
+  StoreLanes(to, f(LoadLanes(from_a), LoadLanes(from_b)));
+  for (int64_t k = i; k < n; ++k) y[k] = to[k - i];
 }
 
 template <typename T, typename F>
 TW_INLINE void Rows(const QuantBinaryTile& t, F f) {
+  if (t.n <= 0) return;
   for (int64_t r = 0; r < t.rows; ++r) {
     const T* a = static_cast<const T*>(t.a) + r * t.a_row;
     const T* b = static_cast<const T*>(t.b) + r * t.b_row;
     T* y = static_cast<T*>(t.y) + r * t.n;
     if (t.a_step == 1 && t.b_step == 1) {
-      for (int64_t i = 0; i < t.n; ++i) y[i] = static_cast<T>(f(a[i], b[i]));
+      MapTwo(a, b, y, t.n, f);
     } else if (t.a_step == 1) {
-      const int32_t b0 = *b;
-      for (int64_t i = 0; i < t.n; ++i) y[i] = static_cast<T>(f(a[i], b0));
+      const IVec b0 = Broadcast(*b);
+      Map(a, y, t.n, [&](IVec x) { return f(x, b0); });
+    } else if (t.b_step == 1) {
+      const IVec a0 = Broadcast(*a);
+      Map(b, y, t.n, [&](IVec x) { return f(a0, x); });
     } else {
-      const int32_t a0 = *a;
-      for (int64_t i = 0; i < t.n; ++i) y[i] = static_cast<T>(f(a0, b[i * t.b_step]));
+      const T value = static_cast<T>(f(Broadcast(*a), Broadcast(*b))[0]);
+      for (int64_t i = 0; i < t.n; ++i) y[i] = value;
     }
   }
 }
 
 template <typename T, int kSign>
 void AddOrSub(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
-  const Scaler scale_a(p.scale_a), scale_b(p.scale_b), scale_y(p.scale_y);
+  const VectorFactors scale_a = Spread(p.scale_a), scale_b = Spread(p.scale_b);
+  const VectorFactors scale_y = Spread(p.scale_y);
   const Placer placer(p.y_offset, p.lo, p.hi);
-  Rows<T>(tile, [&](int32_t a, int32_t b) {
-    const int32_t wide_a = (a + p.a_offset) * (1 << p.left_shift);
-    const int32_t wide_b = (b + p.b_offset) * (1 << p.left_shift);
-    const int32_t sum = Apply(scale_a, wide_a) + kSign * Apply(scale_b, wide_b);
-    return Place(placer, Apply(scale_y, sum));
+  Rows<T>(tile, [&](IVec a, IVec b) {
+    const IVec wide_a = (a + p.a_offset) << p.left_shift;
+    const IVec wide_b = (b + p.b_offset) << p.left_shift;
+    const IVec sum = ApplyFactors(scale_a, wide_a) + kSign * ApplyFactors(scale_b, wide_b);
+    return Place(placer, ApplyFactors(scale_y, sum));
   });
 }
 
 template <typename T>
 void Mul(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
-  const Scaler scale_y(p.scale_y);
+  const VectorFactors scale_y = Spread(p.scale_y);
   const Placer placer(p.y_offset, p.lo, p.hi);
-  Rows<T>(tile, [&](int32_t a, int32_t b) {
-    const int32_t product = (a + p.a_offset) * (b + p.b_offset);
-    return Place(placer, Apply(scale_y, product));
+  Rows<T>(tile, [&](IVec a, IVec b) {
+    return Place(placer, ApplyFactors(scale_y, (a + p.a_offset) * (b + p.b_offset)));
   });
 }
 
@@ -102,19 +112,23 @@ void Lookup(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table) {
 
 template <typename From, typename To>
 void Requantize(const From* x, To* y, int64_t n, const RequantizeParams& p) {
-  const Scaler scale(p.scale);
+  const VectorFactors scale = Spread(p.scale);
   const Placer placer(p.y_offset, p.lo, p.hi);
-  for (int64_t i = 0; i < n; ++i) {
-    const uint32_t moved = static_cast<uint32_t>(x[i]) + static_cast<uint32_t>(p.x_offset);
-    y[i] = static_cast<To>(Place(placer, Apply(scale, static_cast<int32_t>(moved))));
-  }
+  Map(x, y, n, [&](IVec v) { return Place(placer, ApplyFactors(scale, v + p.x_offset)); });
 }
 
 template <typename T>
 void SumRows(int32_t* acc, const void* x, int64_t rows, int64_t row_stride, int64_t n) {
-  const T* row = static_cast<const T*>(x);
-  for (int64_t r = 0; r < rows; ++r, row += row_stride) {
-    for (int64_t i = 0; i < n; ++i) acc[i] += row[i];
+  const T* columns = static_cast<const T*>(x);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    IVec sum = LoadInts(acc + i);
+    const T* row = columns + i;
+    for (int64_t r = 0; r < rows; ++r, row += row_stride) sum += LoadLanes(row);
+    StoreInts(acc + i, sum);
+  }
+  for (; i < n; ++i) {
+    for (int64_t r = 0; r < rows; ++r) acc[i] += columns[r * row_stride + i];
   }
 }
 
@@ -175,10 +189,9 @@ void MixFloat(const QuantMixTask& task, void* y, int64_t n) {
   uint8_t* to = static_cast<uint8_t*>(y);
   for (int64_t i = 0; i < n; ++i) {
     // TFLite's order; this file is compiled without fused multiply-adds.
-    const float sum = static_cast<float>(x0[i]) * top * left +
-                      static_cast<float>(x2[i]) * bottom * left +
-                      static_cast<float>(x1[i]) * top * right +
-                      static_cast<float>(x3[i]) * bottom * right;
+    const float sum =
+        static_cast<float>(x0[i]) * top * left + static_cast<float>(x2[i]) * bottom * left +
+        static_cast<float>(x1[i]) * top * right + static_cast<float>(x3[i]) * bottom * right;
     to[i] = static_cast<uint8_t>(static_cast<int32_t>(sum + 0.5f));
   }
 }

@@ -19,8 +19,7 @@ TW_INLINE IVec Values(const uint8_t* p) {
 // half to be zero.
 TW_INLINE IVec Weights(const int16_t* w) {
 #if defined(__SSE2__)
-  typedef uint16_t Half __attribute__((vector_size(2 * kLanes), aligned(1), may_alias));
-  return __builtin_convertvector(*reinterpret_cast<const Half*>(w), IVec);
+  return WidenInt16(w) & 0xFFFF;
 #else
   return WidenInt16(w);
 #endif

@@ -30,7 +30,75 @@ TW_INLINE IVec LoadInts(const void* p) { return *static_cast<const IVecAnywhere*
 TW_INLINE void StoreInts(void* p, IVec v) { *static_cast<IVecAnywhere*>(p) = v; }
 TW_INLINE IVec Broadcast(int32_t value) { return IVec{} + value; }
 
-// kLanes bytes or 16-bit values, widened.
+// kLanes bytes or 16-bit values, widened. (Intrinsics: gcc 12 takes __builtin_convertvector between
+// such sizes apart into scalars.)
+#if defined(__AVX512F__)
+TW_INLINE IVec WidenInt8(const void* p) {
+  return reinterpret_cast<IVec>(
+      _mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))));
+}
+TW_INLINE IVec WidenUInt8(const void* p) {
+  return reinterpret_cast<IVec>(
+      _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))));
+}
+TW_INLINE IVec WidenInt16(const void* p) {
+  return reinterpret_cast<IVec>(
+      _mm512_cvtepi16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p))));
+}
+TW_INLINE NarrowInt8 NarrowToBytes(IVec v) {
+  return reinterpret_cast<NarrowInt8>(_mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(v)));
+}
+#elif defined(__AVX2__)
+TW_INLINE IVec WidenInt8(const void* p) {
+  return reinterpret_cast<IVec>(
+      _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))));
+}
+TW_INLINE IVec WidenUInt8(const void* p) {
+  return reinterpret_cast<IVec>(
+      _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))));
+}
+TW_INLINE IVec WidenInt16(const void* p) {
+  return reinterpret_cast<IVec>(
+      _mm256_cvtepi16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))));
+}
+TW_INLINE NarrowInt8 NarrowToBytes(IVec v) {
+  const __m256i low = _mm256_and_si256(reinterpret_cast<__m256i>(v), _mm256_set1_epi32(255));
+  const __m128i halves =
+      _mm_packs_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+  const int64_t bytes = _mm_cvtsi128_si64(_mm_packus_epi16(halves, halves));
+  NarrowInt8 narrow;
+  __builtin_memcpy(&narrow, &bytes, sizeof(narrow));
+  return narrow;
+}
+#elif defined(__SSE2__)
+TW_INLINE __m128i LoadFourBytes(const void* p) {
+  int32_t bytes;
+  __builtin_memcpy(&bytes, p, sizeof(bytes));
+  return _mm_cvtsi32_si128(bytes);
+}
+TW_INLINE IVec WidenInt8(const void* p) {
+  const __m128i bytes = LoadFourBytes(p);
+  const __m128i halves = _mm_unpacklo_epi8(bytes, bytes);
+  return reinterpret_cast<IVec>(_mm_srai_epi32(_mm_unpacklo_epi16(halves, halves), 24));
+}
+TW_INLINE IVec WidenUInt8(const void* p) {
+  const __m128i zero = _mm_setzero_si128();
+  return reinterpret_cast<IVec>(
+      _mm_unpacklo_epi16(_mm_unpacklo_epi8(LoadFourBytes(p), zero), zero));
+}
+TW_INLINE IVec WidenInt16(const void* p) {
+  const __m128i halves = _mm_loadl_epi64(static_cast<const __m128i*>(p));
+  return reinterpret_cast<IVec>(_mm_srai_epi32(_mm_unpacklo_epi16(halves, halves), 16));
+}
+TW_INLINE NarrowInt8 NarrowToBytes(IVec v) {
+  const __m128i low = _mm_and_si128(reinterpret_cast<__m128i>(v), _mm_set1_epi32(255));
+  const __m128i halves = _mm_packs_epi32(low, low);
+  const int32_t bytes = _mm_cvtsi128_si32(_mm_packus_epi16(halves, halves));
+  NarrowInt8 narrow;
+  __builtin_memcpy(&narrow, &bytes, sizeof(narrow));
+  return narrow;
+}
+#else
 TW_INLINE IVec WidenInt8(const void* p) {
   return __builtin_convertvector(*static_cast<const NarrowInt8Anywhere*>(p), IVec);
 }
@@ -40,6 +108,8 @@ TW_INLINE IVec WidenUInt8(const void* p) {
 TW_INLINE IVec WidenInt16(const void* p) {
   return __builtin_convertvector(*static_cast<const NarrowInt16Anywhere*>(p), IVec);
 }
+TW_INLINE NarrowInt8 NarrowToBytes(IVec v) { return __builtin_convertvector(v, NarrowInt8); }
+#endif
 
 TW_INLINE Vec ToFloat(IVec v) { return __builtin_convertvector(v, Vec); }
 
@@ -101,6 +171,16 @@ TW_INLINE VectorFactors LoadFactors(const int32_t* mantissa, const int32_t* left
   f.left = f.shifts_left ? LoadInts(left) : IVec{};
   return f;
 }
+// One factor for all lanes: mantissa / 2^31 * 2^shift.
+TW_INLINE VectorFactors SpreadFactor(int32_t mantissa, int32_t shift) {
+  VectorFactors f;
+  f.mantissa = Broadcast(mantissa);
+  f.shifts_left = shift > 0;
+  f.left = Broadcast(shift > 0 ? (shift < 31 ? shift : 31) : 0);
+  f.right = Broadcast(shift > 0 ? 0 : -shift);
+  f.mask = ~(Broadcast(-1) << f.right);
+  return f;
+}
 TW_INLINE IVec ApplyFactors(const VectorFactors& f, IVec x) {
   if (f.shifts_left) {
     x = ClampInts(x, Broadcast(INT32_MIN) >> f.left, Broadcast(INT32_MAX) >> f.left) << f.left;
@@ -112,7 +192,7 @@ TW_INLINE IVec ApplyFactors(const VectorFactors& f, IVec x) {
 
 // The first `count` ≤ kLanes lanes as bytes (lanes must fit), whatever the sign.
 TW_INLINE void StoreBytes(void* p, IVec v, int count) {
-  const NarrowInt8 narrow = __builtin_convertvector(v, NarrowInt8);
+  const NarrowInt8 narrow = NarrowToBytes(v);
   if (count >= kLanes) {
     *static_cast<NarrowInt8Anywhere*>(p) = narrow;
     return;
@@ -161,6 +241,32 @@ TW_INLINE IVec DotBytes(IVec acc, IVec a, IVec w) {
 }
 #endif
 #endif
+
+// kLanes values of a quantized type as ints, and back (they must fit).
+TW_INLINE IVec LoadLanes(const int8_t* p) { return WidenInt8(p); }
+TW_INLINE IVec LoadLanes(const uint8_t* p) { return WidenUInt8(p); }
+TW_INLINE IVec LoadLanes(const int16_t* p) { return WidenInt16(p); }
+TW_INLINE IVec LoadLanes(const int32_t* p) { return LoadInts(p); }
+TW_INLINE void StoreLanes(int8_t* p, IVec v) { StoreBytes(p, v, kLanes); }
+TW_INLINE void StoreLanes(uint8_t* p, IVec v) { StoreBytes(p, v, kLanes); }
+TW_INLINE void StoreLanes(int32_t* p, IVec v) { StoreInts(p, v); }
+TW_INLINE void StoreLanes(int16_t* p, IVec v) {
+#if defined(__AVX512F__)
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(v)));
+#elif defined(__AVX2__)
+  const __m256i ints = reinterpret_cast<__m256i>(v);
+  _mm_storeu_si128(
+      reinterpret_cast<__m128i*>(p),
+      _mm_packs_epi32(_mm256_castsi256_si128(ints), _mm256_extracti128_si256(ints, 1)));
+#elif defined(__SSE2__)
+  const __m128i ints = reinterpret_cast<__m128i>(v);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi32(ints, ints));
+#else
+  typedef int16_t NarrowInt16 __attribute__((vector_size(2 * kLanes)));
+  *reinterpret_cast<NarrowInt16Anywhere*>(p) = __builtin_convertvector(v, NarrowInt16);
+#endif
+}
 
 }  // namespace TW_ISA
 }  // namespace topwork
