@@ -31,14 +31,17 @@ Json EpochJson(const EpochRow& row) {
   Json epoch;
   epoch["epoch"] = row.epoch;
   epoch["train_loss"] = row.train_loss;
-  epoch["train_accuracy"] = row.train_accuracy;
-  if (row.has_validation) {
-    epoch["validation_loss"] = row.validation_loss;
+  if (row.has_accuracy) epoch["train_accuracy"] = row.train_accuracy;
+  if (row.has_validation) epoch["validation_loss"] = row.validation_loss;
+  if (row.has_validation && row.has_accuracy)
     epoch["validation_accuracy"] = row.validation_accuracy;
-  }
   if (row.learning_rate > 0.0) epoch["learning_rate"] = row.learning_rate;
   epoch["seconds"] = row.seconds;
   return epoch;
+}
+
+Json ComparisonJson(const ComparisonResult& result) {
+  return {{"n_examples", result.n_examples}, {"before", result.before}, {"after", result.after}};
 }
 
 Json WorstJson(const WorstRow& row, bool with_image) {
@@ -109,6 +112,8 @@ Json ReportJson(const TrainingReport& report) {
                            {"error_before", c.error_before}, {"error_after", c.error_after},
                            {"loss_before", c.loss_before},   {"loss_after", c.loss_after}};
   }
+  if (report.has_golden) json["golden"] = ComparisonJson(report.golden);
+  if (report.has_stored) json["stored"] = ComparisonJson(report.stored);
   json["worst"] = Json::array();
   for (const WorstRow& row : report.worst) json["worst"].push_back(WorstJson(row, false));
   return json;

@@ -15,6 +15,7 @@ namespace cli {
 struct EpochRow {
   int64_t epoch = 0;
   double train_loss = 0.0;
+  bool has_accuracy = true;  // false: regression
   double train_accuracy = 0.0;
   bool has_validation = false;
   double validation_loss = 0.0;
@@ -29,6 +30,12 @@ struct CalibrationResult {
   bool at_bound = false;
   double error_before = 0.0, error_after = 0.0;
   double loss_before = 0.0, loss_after = 0.0;
+};
+
+// Two heads on the same examples: accuracy, or minus the mean loss.
+struct ComparisonResult {
+  int64_t n_examples = 0;
+  double before = 0.0, after = 0.0;
 };
 
 struct WorstRow {
@@ -53,6 +60,10 @@ struct TrainingReport {
   Evaluation evaluation;
   bool has_calibration = false;
   CalibrationResult calibration;
+  bool has_golden = false;
+  ComparisonResult golden;  // the shipped head and the new one on the golden set
+  bool has_stored = false;
+  ComparisonResult stored;      // the new head as trained and as the model's storage rounds it
   std::vector<WorstRow> worst;  // largest loss first
 };
 

@@ -27,4 +27,8 @@ set(CLI_SOURCES
   benchmark_command.cc
   evaluate_command.cc
   train_command.cc
+  train_data.cc
+  train_flags.cc
+  train_options.cc
+  train_report.cc
 )

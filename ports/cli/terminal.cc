@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kBarWidth = 28;
 constexpr int64_t kDrawNanos = 50 * 1000 * 1000;
+constexpr int64_t kLineNanos = int64_t{2} * 1000 * 1000 * 1000;
 
 }  // namespace
 
@@ -97,9 +98,8 @@ void Progress::Update(int64_t done, int64_t total) {
     Draw(done, total, now);
     return;
   }
-  const int tenth = static_cast<int>(10 * done / total);
-  if (tenth == last_tenth_) return;
-  last_tenth_ = tenth;
+  if (done < total && now - std::max(start_, last_draw_) < kLineNanos) return;
+  last_draw_ = now;
   std::fprintf(stderr, "%s: %lld of %lld %s, %s\n", what_.c_str(), static_cast<long long>(done),
                static_cast<long long>(total), unit_.c_str(), Pace(done, total, now).c_str());
 }

@@ -19,7 +19,7 @@ std::string Bar(double fraction, int width);
 // With --json, progress is shown on a terminal only: programs get nothing but the document.
 bool ShowProgress(bool json);
 
-// A bar with rate and time left on a terminal; elsewhere a plain line about every tenth.
+// A bar with rate and time left on a terminal; elsewhere a plain line every two seconds.
 class Progress {
  public:
   // `what`: "features"; `unit`: "images". Silent when !enabled.
@@ -41,7 +41,6 @@ class Progress {
   bool open_ = false;  // a bar is on the screen without a line end
   int64_t start_;
   int64_t last_draw_ = 0;
-  int last_tenth_ = -1;
   int64_t done_ = 0;
   int64_t total_ = 0;
 };

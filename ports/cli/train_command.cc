@@ -1,379 +1,353 @@
-// topwork train: re-trains a model's last layer on labelled data and writes the new model.
+// topwork train: re-trains a model's last layers on labelled data and writes the new model.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "ports/cli/common.h"
-#include "ports/cli/dataset.h"
 #include "ports/cli/files.h"
-#include "ports/cli/metrics.h"
-#include "ports/cli/report.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
+#include "ports/cli/train_data.h"
+#include "ports/cli/train_options.h"
+#include "ports/cli/train_report.h"
 #include "ports/port.h"
 
 namespace topwork {
 namespace cli {
 namespace {
 
-struct TrainOptions {
-  CommonOptions common;
-  std::string data;
-  std::string output;
-  std::string checkpoint;
-  std::string report;
-  std::string optimizer = "adam";
-  int epochs = 20;
-  int batch = 32;
-  float learning_rate = 0.0f;  // chosen from the features
-  float momentum = 0.9f;
-  float weight_decay = 0.0f;
-  float validation = 0.2f;
-  uint64_t seed = 1;
-  bool resume = false;
-};
-
 double SecondsSince(int64_t start) { return static_cast<double>(port::NowNanos() - start) * 1e-9; }
 
-tw::TrainerOptions MakeOptions(const TrainOptions& options, const std::vector<const char*>& names) {
-  tw::TrainerOptions trainer;
-  trainer.n_classes = static_cast<int64_t>(names.size());
-  trainer.class_names = names.data();
-  trainer.optimizer = options.optimizer == "adam" ? TW_OPTIMIZER_ADAM : TW_OPTIMIZER_SGD;
-  trainer.momentum = options.optimizer == "momentum" ? options.momentum : 0.0f;
-  trainer.learning_rate = options.learning_rate;
-  trainer.weight_decay = options.weight_decay;
-  trainer.batch_size = options.batch;
-  trainer.n_epochs = options.epochs;
-  trainer.seed = options.seed;
-  trainer.validation_fraction = options.validation;
-  trainer.n_threads = options.common.n_threads;
-  trainer.device = DeviceOf(options.common.device);
-  return trainer;
-}
+// One training from the flags to the files.
+class Training {
+ public:
+  explicit Training(const TrainOptions& options)
+      : options_(options),
+        start_(port::NowNanos()),
+        model_(OpenModel(options.common.model)),
+        n_epochs_(options.epochs) {}
 
-// What can be found wrong before any time is spent.
-void CheckData(const TrainOptions& options, const Dataset& data) {
-  const std::vector<int64_t> counts = data.ClassCounts();
-  size_t n_present = 0;
-  for (size_t c = 0; c < counts.size(); ++c) {
-    n_present += counts[c] > 0;
-    if (counts[c] == 0) {
-      throw CliError(kExitData, options.data + ": class " + data.class_names()[c] +
-                                    " has no examples; classes are numbered from 0 without gaps");
+  void Run() {
+    OpenInput();
+    OpenData();
+    MakeTrainer();
+    const CancelOnStop cancel([this] { (void)trainer_->Cancel(); });
+    if (!options_.head.empty()) Check(trainer_->LoadHead(options_.head));
+    ChangeClasses();
+    if (!options_.common.json) PrintStart();
+    AddExamples();
+    if (options_.resume) Check(trainer_->Restore(options_.checkpoint));
+    Timed("training", [this] { Fit(); });
+    Judge();
+    Timed("export", [this] { Write(); });
+    Finish();
+  }
+
+ private:
+  template <typename Function>
+  void Timed(const char* what, Function function) {
+    const int64_t begin = port::NowNanos();
+    function();
+    report_.timings.push_back({what, SecondsSince(begin)});
+  }
+
+  bool has_memory() const { return std::filesystem::exists(options_.memory); }
+  // Those of a head from before, in place of the data's.
+  bool keeps_classes() const {
+    return !options_.head.empty() || has_memory() || options_.init == "shipped";
+  }
+
+  // The input's shape decides how the data is read; a trainer that is not kept knows it.
+  void OpenInput() {
+    tw::TrainerOptions probe;
+    probe.n_classes = 2;
+    probe.output_name = options_.output_name.empty() ? nullptr : options_.output_name.c_str();
+    probe.append_head = options_.append_head;
+    probe.n_threads = options_.common.n_threads;
+    probe.device = DeviceOf(options_.common.device);
+    probe_.emplace(CheckValue(tw::Trainer::Create(model_, probe), options_.common.model));
+    if (CheckValue(probe_->Info()).n_inputs != 1) {
+      throw CliError(kExitUnsupported,
+                     options_.common.model + ": has several inputs; train needs a model of one");
+    }
+    const tw::Tensor input = CheckValue(probe_->Input(0));
+    scale_ = ScaleFor(options_.common, model_, input);
+    records_pixels_ = input.dtype == TW_DTYPE_FLOAT32;
+  }
+
+  void OpenData() {
+    const tw::Tensor input = CheckValue(probe_->Input(0));
+    if (!options_.data.empty()) {
+      data_.emplace(Dataset::Open(options_.data, input, scale_));
+      if (!keeps_classes()) CheckClasses(*data_, options_.data);
+      loss_ = LossFor(options_, *data_);
+    } else {
+      loss_ = options_.loss.empty() ? "softmax" : options_.loss;
+    }
+    if (!options_.golden.empty()) {
+      golden_.emplace(Dataset::Open(options_.golden, input, scale_));
+      if (golden_->has_targets() != (loss_ != "softmax")) {
+        throw CliError(
+            kExitData,
+            options_.golden + ": its targets are of another kind than those of " + options_.data);
+      }
+    }
+    probe_.reset();
+  }
+
+  // Classes of the data, or the model's own where they are kept.
+  std::vector<std::string> FirstClasses() const {
+    if (options_.init == "shipped") {
+      const std::vector<std::string> labels = model_.labels();
+      const Json head = Json::parse(CheckValue(model_.Describe()))["head"];
+      const bool fit = head.is_object() &&
+                       head.value("n_classes", int64_t{0}) == static_cast<int64_t>(labels.size());
+      return fit ? labels : std::vector<std::string>();
+    }
+    if (keeps_classes()) return {"0", "1"};  // until the file with the others is read
+    return data_->class_names();
+  }
+
+  void MakeTrainer() {
+    TrainOptions options = options_;
+    CreateTrainer(options);
+    if (has_memory()) {
+      // As many epochs as asked for, on top of those that the memory has seen.
+      Check(trainer_->Restore(options_.memory));
+      n_epochs_ = CheckValue(trainer_->Info()).n_epochs_done + options_.epochs;
+      options.epochs = static_cast<int>(n_epochs_);
+      CreateTrainer(options);
+      Check(trainer_->Restore(options_.memory));
+    }
+    report_.timings.push_back({"open", SecondsSince(start_)});
+  }
+
+  void CreateTrainer(const TrainOptions& options) {
+    settings_ = std::make_unique<TrainerSettings>(options, loss_, FirstClasses());
+    if (data_ && data_->has_images()) settings_->RecordPixels(scale_, records_pixels_);
+    trainer_.emplace(
+        CheckValue(tw::Trainer::Create(model_, settings_->get()), options_.common.model));
+  }
+
+  int64_t FindClass(const std::string& name, const char* flag) const {
+    const std::vector<std::string> names = ClassNames(*trainer_);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      throw CliError(kExitData, std::string(flag) + " " + name + ": there is no such class");
+    }
+    return found - names.begin();
+  }
+
+  // A head that is kept: loaded, its classes changed, and joined by those of the data that it
+  // lacks.
+  void ChangeClasses() {
+    for (const std::string& name : options_.remove_classes) {
+      Check(trainer_->RemoveClass(FindClass(name, "--remove-class")), "--remove-class " + name);
+    }
+    for (const std::string& change : options_.rename_classes) {
+      const size_t at = change.find('=');
+      if (at == std::string::npos) {
+        throw CliError(kExitUsage, "--rename-class " + change + ": is not OLD=NEW");
+      }
+      Check(trainer_->RenameClass(FindClass(change.substr(0, at), "--rename-class"),
+                                  change.substr(at + 1)),
+            "--rename-class " + change);
+    }
+    if (!keeps_classes() || !data_ || data_->has_targets()) return;
+    std::vector<std::string> names = ClassNames(*trainer_);
+    for (const std::string& name : data_->class_names()) {
+      auto found = std::find(names.begin(), names.end(), name);
+      if (found == names.end()) {
+        Check(trainer_->AddClass(name), options_.data + ": class " + name);
+        names.push_back(name);
+        found = names.end() - 1;
+      }
+      class_of_.push_back(found - names.begin());
     }
   }
-  if (n_present < 2) {
-    throw CliError(kExitData, options.data + ": has only one class ('" + data.class_names()[0] +
-                                  "'); a classifier needs two or more");
+
+  void PrintStart() const {
+    const tw_trainer_info info = CheckValue(trainer_->Info());
+    const Json head = Json::parse(CheckValue(trainer_->Describe()));
+    const char* outputs = loss_ == "mse" || loss_ == "huber" ? "numbers" : "classes";
+    if (data_) {
+      std::printf("%s  %lld %s in %zu %s from %s\n", Paint(1, "2", "data").c_str(),
+                  static_cast<long long>(data_->size()),
+                  data_->has_images() ? "images" : "examples", data_->class_names().size(), outputs,
+                  options_.data.c_str());
+    }
+    std::printf("%s  %s of %s: %lld features to %lld %s\n", Paint(1, "2", "head").c_str(),
+                head.value("op", std::string("last layer")).c_str(), options_.common.model.c_str(),
+                static_cast<long long>(info.n_features), static_cast<long long>(info.n_classes),
+                outputs);
+    std::fflush(stdout);
   }
-}
 
-// Feeds the data to the trainer; an unreadable image ends it with its own message.
-struct Feeder {
-  const Dataset& data;
-  Progress progress;
-  std::exception_ptr failure;
+  void AddExamples() {
+    const bool shown = ShowProgress(options_.common.json);
+    if (golden_) {
+      Feeder feeder(*golden_, "golden set", shown);
+      feeder.Finish(trainer_->SetGolden(feeder.get()));
+    }
+    if (!data_) return;
+    Timed("features", [&] {
+      Feeder feeder(*data_, "features", shown, class_of_);
+      feeder.Finish(trainer_->AddExamples(feeder.get()));
+    });
+  }
 
-  tw_status Read(int64_t i, void* input, int64_t* out_label) noexcept {
-    try {
-      const std::vector<uint8_t> bytes = data.Read(i);
-      std::memcpy(input, bytes.data(), bytes.size());
-      *out_label = data.labels()[static_cast<size_t>(i)];
-      return TW_STATUS_OK;
-    } catch (...) {
-      failure = std::current_exception();
-      return TW_STATUS_CANCELLED;
+  [[noreturn]] void Stopped() const {
+    std::string message = "stopped by the user after epoch " +
+                          std::to_string(CheckValue(trainer_->Info()).n_epochs_done);
+    message += options_.checkpoint.empty()
+                   ? "; nothing was written (--checkpoint FILE would keep what was learnt)"
+                   : "; run the same command with --resume to continue from " + options_.checkpoint;
+    throw CliError(kExitCancelled, message);
+  }
+
+  void Keep(const tw_trainer_progress& progress) {
+    EpochRow row;
+    row.epoch = progress.epoch;
+    row.train_loss = progress.train_loss;
+    row.has_accuracy = loss_ == "softmax" || loss_ == "sigmoid";
+    row.train_accuracy = progress.train_accuracy;
+    row.has_validation = progress.has_validation != 0;
+    row.validation_loss = progress.validation_loss;
+    row.validation_accuracy = progress.validation_accuracy;
+    row.learning_rate = progress.learning_rate;
+    row.seconds = progress.seconds;
+    report_.epochs.push_back(row);
+    if (!options_.common.json) {
+      PrintEpoch(row, n_epochs_, report_.epochs.size() == 1, row.has_accuracy);
     }
   }
+
+  // Epoch by epoch, with a checkpoint after each.
+  void Fit() {
+    const int64_t begin = port::NowNanos();
+    bool finished = false;
+    while (!finished) {
+      const double left = options_.max_seconds - SecondsSince(begin);
+      if (options_.max_seconds > 0.0 && left <= 0.0) break;
+      const tw::Result<bool> step = trainer_->FitFor(options_.max_seconds > 0.0 ? left : 0.0, 1,
+                                                     [this](const tw_trainer_progress& progress) {
+                                                       Keep(progress);
+                                                       return true;
+                                                     });
+      const bool stopped = StopRequested();
+      if (!stopped || step.status().code() != TW_STATUS_CANCELLED) Check(step.status());
+      if (!options_.checkpoint.empty()) {
+        Check(trainer_->Save(options_.checkpoint));
+      }
+      if (stopped) Stopped();
+      finished = *step;
+    }
+    NoteEnd(finished);
+  }
+
+  void NoteEnd(bool finished) {
+    const tw_trainer_info info = CheckValue(trainer_->Info());
+    if (!finished) report_.note = "training ended after --max-seconds, before its last epoch";
+    if (options_.patience > 0 && finished && info.n_epochs_done < n_epochs_) {
+      report_.note = "training ended early: no improvement for " +
+                     std::to_string(options_.patience) + " epochs; the weights are those " +
+                     (options_.keep_last ? "of the last epoch"
+                                         : "after epoch " + std::to_string(info.best_epoch));
+    }
+  }
+
+  static ComparisonResult Compared(const tw_comparison& c) {
+    return {c.n_examples, c.before, c.after};
+  }
+
+  void Judge() {
+    if (options_.calibrate) {
+      const tw_calibration c = CheckValue(trainer_->Calibrate());
+      report_.has_calibration = true;
+      report_.calibration.temperature = c.temperature;
+      report_.calibration.error_before = c.error_before;
+      report_.calibration.error_after = c.error_after;
+      report_.calibration.loss_before = c.loss_before;
+      report_.calibration.loss_after = c.loss_after;
+    }
+    JudgeHeldBack(loss_, data_ ? &*data_ : nullptr, &*trainer_, &report_);
+    if (golden_) {
+      report_.golden = Compared(CheckValue(trainer_->CheckGolden()));
+      report_.has_golden = true;
+    }
+    report_.stored = Compared(CheckValue(trainer_->CheckExport()));
+    report_.has_stored = true;
+  }
+
+  void Write() {
+    if (!options_.memory.empty()) Check(trainer_->SaveWithExamples(options_.memory));
+    if (!options_.save_head.empty()) Check(trainer_->SaveHead(options_.save_head));
+    if (!options_.output.empty()) Check(trainer_->ExportFile(options_.output));
+  }
+
+  void Finish() {
+    report_.timings.push_back({"total", SecondsSince(start_)});
+    DescribeRun(options_, loss_, *trainer_, &report_);
+    if (!options_.report.empty()) {
+      const std::string html = RenderReport(report_);
+      WriteWholeFile(options_.report, html.data(), html.size());
+    }
+    if (options_.common.json) {
+      PrintJson(ReportJson(report_));
+      return;
+    }
+    if (!report_.note.empty()) {
+      std::printf("%s %s\n", Paint(1, "33", "note:").c_str(), report_.note.c_str());
+    }
+    PrintEnd(options_, report_);
+  }
+
+  const TrainOptions& options_;
+  const int64_t start_;
+  const tw::Model model_;
+  std::optional<tw::Trainer> probe_;  // while the data is opened
+  PixelScale scale_;
+  bool records_pixels_ = false;
+  std::optional<Dataset> data_;
+  std::optional<Dataset> golden_;
+  std::string loss_;
+  int64_t n_epochs_;  // in all
+  std::unique_ptr<TrainerSettings> settings_;
+  std::optional<tw::Trainer> trainer_;
+  std::vector<int64_t> class_of_;  // class of the data → of the trainer; empty: the same
+  TrainingReport report_;
 };
-
-void AddExamples(const TrainOptions& options, const Dataset& data, tw::Trainer* trainer) {
-  Feeder feeder{data,
-                Progress("features", data.has_images() ? "images" : "examples",
-                         ShowProgress(options.common.json)),
-                nullptr};
-  tw_examples examples{};
-  examples.struct_size = sizeof(examples);
-  examples.n_examples = data.size();
-  examples.user_data = &feeder;
-  examples.read = [](void* user_data, int64_t i, void* const* inputs, size_t, int64_t* out_label) {
-    return static_cast<Feeder*>(user_data)->Read(i, inputs[0], out_label);
-  };
-  examples.progress = [](void* user_data, int64_t n_done, int64_t n_total) {
-    static_cast<Feeder*>(user_data)->progress.Update(n_done, n_total);
-    return 0;
-  };
-  const tw::Status status = trainer->AddExamples(examples);
-  if (feeder.failure) std::rethrow_exception(feeder.failure);
-  Check(status, options.data);
-  feeder.progress.Finish();
-}
-
-void PrintEpochTitles(bool has_validation) {
-  std::printf("\n%s\n", Paint(1, "2",
-                              std::string("   epoch    loss  accuracy") +
-                                  (has_validation ? "   held back: loss  accuracy" : ""))
-                            .c_str());
-}
-
-void PrintEpoch(const EpochRow& row, int64_t n_epochs) {
-  std::printf("%4lld/%-4lld %6.4f   %5.1f %%", static_cast<long long>(row.epoch),
-              static_cast<long long>(n_epochs), row.train_loss, 100.0 * row.train_accuracy);
-  const double shown = row.has_validation ? row.validation_accuracy : row.train_accuracy;
-  if (row.has_validation) {
-    std::printf(
-        "            %6.4f   %s", row.validation_loss,
-        Paint(1, "1", (shown < 0.9995 ? (shown < 0.0995 ? "  " : " ") : "") + PercentText(shown))
-            .c_str());
-  }
-  if (UseColour(1)) std::printf("  %s", Paint(1, "32", Bar(shown, 20)).c_str());
-  std::printf("\n");
-  std::fflush(stdout);
-}
-
-[[noreturn]] void Stopped(const TrainOptions& options, int64_t n_epochs_done) {
-  std::string message = "stopped by the user after epoch " + std::to_string(n_epochs_done);
-  message += options.checkpoint.empty()
-                 ? "; nothing was written (--checkpoint FILE would keep what was learnt)"
-                 : "; run the same command with --resume to continue from " + options.checkpoint;
-  throw CliError(kExitCancelled, message);
-}
-
-// Trains epoch by epoch, with a checkpoint after each. Returns the epochs done in this call.
-std::vector<EpochRow> Fit(const TrainOptions& options, tw::Trainer* trainer) {
-  std::vector<EpochRow> rows;
-  const tw_trainer_info begin = CheckValue(trainer->Info());
-  for (int64_t epoch = begin.n_epochs_done + 1; epoch <= options.epochs; ++epoch) {
-    const auto keep = [&](const tw_trainer_progress& progress) {
-      EpochRow row;
-      row.epoch = progress.epoch;
-      row.train_loss = progress.train_loss;
-      row.train_accuracy = progress.train_accuracy;
-      row.has_validation = progress.has_validation != 0;
-      row.validation_loss = progress.validation_loss;
-      row.validation_accuracy = progress.validation_accuracy;
-      row.seconds = progress.seconds;
-      rows.push_back(row);
-      return true;
-    };
-    const tw::Status status = trainer->Fit(static_cast<int32_t>(epoch), keep);
-    const bool stopped = StopRequested();
-    if (!stopped || status.code() != TW_STATUS_CANCELLED) Check(status);
-    if (!options.common.json && !rows.empty() && rows.back().epoch == epoch) {
-      if (rows.size() == 1) PrintEpochTitles(rows[0].has_validation);
-      PrintEpoch(rows.back(), options.epochs);
-    }
-    if (!options.checkpoint.empty()) Check(trainer->Save(options.checkpoint));
-    if (stopped) Stopped(options, CheckValue(trainer->Info()).n_epochs_done);
-  }
-  return rows;
-}
-
-// The trainer's judgement on the examples held back, or on nothing.
-bool EvaluateHeldBack(const Dataset& data, tw::Trainer* trainer, Evaluation* evaluation) {
-  if (CheckValue(trainer->Info()).n_validation == 0) return false;
-  const tw::Evaluation judged = CheckValue(trainer->Evaluate());
-  evaluation->class_names = data.class_names();
-  evaluation->n_examples = judged.n_examples;
-  evaluation->loss = judged.loss;
-  evaluation->top1 = judged.top1;
-  evaluation->top5 = judged.top5;
-  const size_t n = evaluation->n_classes();
-  evaluation->confusion.assign(n * (n + 1), 0);
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t j = 0; j < n; ++j)
-      evaluation->confusion[i * (n + 1) + j] = judged.matrix[i * n + j];
-  }
-  return true;
-}
-
-void FillSettings(const TrainOptions& options, const tw_trainer_info& info, const Dataset& data,
-                  TrainingReport* report) {
-  char rate[32];
-  std::snprintf(rate, sizeof(rate), options.learning_rate > 0.0f ? "%g" : "chosen",
-                static_cast<double>(options.learning_rate));
-  report->settings = {{"examples", std::to_string(data.size())},
-                      {"classes", std::to_string(data.class_names().size())},
-                      {"features", std::to_string(info.n_features)},
-                      {"held back", std::to_string(info.n_validation)},
-                      {"optimizer", options.optimizer},
-                      {"learning rate", rate},
-                      {"batch", std::to_string(options.batch)},
-                      {"epochs", std::to_string(options.epochs)},
-                      {"seed", std::to_string(options.seed)}};
-}
-
-void CheckOptions(const TrainOptions& options) {
-  if (options.resume && options.checkpoint.empty()) {
-    throw CliError(kExitUsage, "--resume needs --checkpoint FILE");
-  }
-  std::error_code error;
-  if (std::filesystem::equivalent(options.output, options.common.model, error)) {
-    throw CliError(kExitUsage,
-                   "--output " + options.output + ": is the model itself; give another name");
-  }
-  CheckWritable(options.output);
-  if (!options.report.empty()) CheckWritable(options.report);
-  if (!options.checkpoint.empty()) CheckWritable(options.checkpoint);
-}
-
-// The input's shape decides how the data is read.
-Dataset OpenData(const TrainOptions& options, const tw::Model& model) {
-  tw::TrainerOptions probe_options;
-  probe_options.n_threads = options.common.n_threads;
-  probe_options.device = DeviceOf(options.common.device);
-  const tw::Trainer probe =
-      CheckValue(tw::Trainer::Create(model, probe_options), options.common.model);
-  if (CheckValue(probe.Info()).n_inputs != 1) {
-    throw CliError(kExitUnsupported,
-                   options.common.model + ": has several inputs; train needs a model of one");
-  }
-  const tw::Tensor input = CheckValue(probe.Input(0));
-  Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
-  CheckData(options, data);
-  return data;
-}
-
-void PrintStart(const TrainOptions& options, const tw::Trainer& trainer, const Dataset& data) {
-  const tw_trainer_info info = CheckValue(trainer.Info());
-  const Json head = Json::parse(CheckValue(trainer.Describe()));
-  std::printf("%s  %lld %s in %zu classes from %s\n", Paint(1, "2", "data").c_str(),
-              static_cast<long long>(data.size()), data.has_images() ? "images" : "examples",
-              data.class_names().size(), options.data.c_str());
-  std::printf("%s  %s of %s: %lld features to %lld classes\n", Paint(1, "2", "head").c_str(),
-              head.value("op", std::string("last layer")).c_str(), options.common.model.c_str(),
-              static_cast<long long>(info.n_features), static_cast<long long>(info.n_classes));
-  std::fflush(stdout);
-}
-
-void PrintEnd(const TrainOptions& options, const TrainingReport& report, double seconds) {
-  if (report.has_evaluation) {
-    std::printf("\n%s ", Paint(1, "1", "held back:").c_str());
-    PrintEvaluation(report.evaluation);
-  }
-  std::printf("\n%s in %s (", Paint(1, "1;32", "done").c_str(), HumanSeconds(seconds).c_str());
-  for (size_t i = 0; i + 1 < report.timings.size(); ++i) {
-    std::printf("%s%s %s", i > 0 ? ", " : "", report.timings[i].first.c_str(),
-                HumanSeconds(report.timings[i].second).c_str());
-  }
-  std::printf(")\n  model   %s\n", Paint(1, "1", options.output).c_str());
-  if (!options.report.empty()) std::printf("  report  %s\n", options.report.c_str());
-  if (!options.checkpoint.empty()) std::printf("  resume  %s\n", options.checkpoint.c_str());
-}
-
-void Train(const TrainOptions& options) {
-  CheckOptions(options);
-  const int64_t start = port::NowNanos();
-  const tw::Model model = OpenModel(options.common.model);
-  const Dataset data = OpenData(options, model);
-  std::vector<const char*> names;
-  for (const std::string& name : data.class_names()) names.push_back(name.c_str());
-  tw::Trainer trainer =
-      CheckValue(tw::Trainer::Create(model, MakeOptions(options, names)), options.common.model);
-  const CancelOnStop cancel([&] { (void)trainer.Cancel(); });
-  if (!options.common.json) PrintStart(options, trainer, data);
-  TrainingReport report;
-  const int64_t opened = port::NowNanos();
-  AddExamples(options, data, &trainer);
-  report.timings = {{"open", static_cast<double>(opened - start) * 1e-9},
-                    {"features", SecondsSince(opened)}};
-  if (options.resume) Check(trainer.Restore(options.checkpoint));
-  const int64_t trained = port::NowNanos();
-  report.epochs = Fit(options, &trainer);
-  report.timings.push_back({"training", SecondsSince(trained)});
-  report.has_evaluation = EvaluateHeldBack(data, &trainer, &report.evaluation);
-  const int64_t exported = port::NowNanos();
-  Check(trainer.ExportFile(options.output));
-  report.timings.push_back({"export", SecondsSince(exported)});
-  report.timings.push_back({"total", SecondsSince(start)});
-  report.model = options.common.model;
-  report.data = options.data;
-  report.output = options.output;
-  FillSettings(options, CheckValue(trainer.Info()), data, &report);
-  report.evaluated_on = std::to_string(report.evaluation.n_examples) + " examples held back";
-  if (!options.report.empty()) {
-    const std::string html = RenderReport(report);
-    WriteWholeFile(options.report, html.data(), html.size());
-  }
-  if (options.common.json) {
-    PrintJson(ReportJson(report));
-  } else {
-    PrintEnd(options, report, SecondsSince(start));
-  }
-}
 
 }  // namespace
 
 void AddTrainCommand(CLI::App* app) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* command =
-      app->add_subcommand("train", "Re-train a model's last layer on your own examples");
-  AddModelOption(command, &options->common);
-  command
-      ->add_option("--data", options->data,
-                   "one folder of images per class, or a folder with x.npy (N, the model's input "
-                   "shape) and y.npy (int64)")
-      ->required()
-      ->type_name("DIR");
-  command->add_option("--output", options->output, "the new model")
-      ->required()
-      ->type_name("NEW.tflite");
-  command->add_option("--epochs", options->epochs, "passes over the examples")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--batch", options->batch, "examples in a step")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      ->add_option("--lr", options->learning_rate,
-                   "learning rate; default: chosen from the size of the features")
-      ->check(CLI::PositiveNumber)
-      ->type_name("RATE");
-  command->add_option("--optimizer", options->optimizer, "sgd, momentum or adam")
-      ->check(CLI::IsMember({"sgd", "momentum", "adam"}))
-      ->capture_default_str();
-  command->add_option("--momentum", options->momentum, "of --optimizer momentum")
-      ->check(CLI::Range(0.0f, 0.9999f))
-      ->type_name("M")
-      ->capture_default_str();
-  command->add_option("--weight-decay", options->weight_decay, "L2 penalty on the weights")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("W")
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "of splitting and shuffling")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--validation", options->validation, "fraction of each class held back")
-      ->check(CLI::Range(0.0f, 0.9f))
-      ->type_name("FRACTION")
-      ->capture_default_str();
-  command->add_option("--checkpoint", options->checkpoint, "written after every epoch")
-      ->type_name("FILE");
-  command->add_flag("--resume", options->resume, "continue from --checkpoint");
-  command->add_option("--report", options->report, "curves, tables and timings as one HTML file")
-      ->type_name("FILE.html");
-  AddDeviceOptions(command, &options->common);
-  AddImageOptions(command, &options->common);
-  AddJsonOption(command, &options->common);
+      app->add_subcommand("train", "Re-train a model's last layers on your own examples");
+  AddTrainOptions(command, options.get());
   command->footer(
-      "The network before its last layer stays as it is: it runs once for each example. Ctrl-C "
-      "stops\n"
-      "at the next step and keeps the checkpoint.\n\n"
+      "The network before what is trained stays as it is: it runs once for each example. Ctrl-C\n"
+      "stops at the next step and keeps the checkpoint.\n\n"
       "Examples:\n"
       "  topwork train mobilenet.tflite --data photos/ --output mine.tflite --report mine.html\n"
       "  topwork train mobilenet.tflite --data photos/ --output mine.tflite --checkpoint "
       "mine.ckpt\n"
       "  topwork train mobilenet.tflite --data photos/ --output mine.tflite --checkpoint mine.ckpt "
       "--resume\n"
-      "  topwork train digits.tflite --data arrays/ --output mine.tflite --optimizer momentum --lr "
-      "0.1");
-  command->callback([options] { Train(*options); });
+      "  topwork train mobilenet.tflite --data photos/ --output mine.tflite --optimizer lbfgs "
+      "--weight-decay 1e-3\n"
+      "  topwork train mobilenet.tflite --data photos/ --output mine.tflite --layers last2 "
+      "--augment 4 --flip --crop 0.1\n"
+      "  topwork train mobilenet.tflite --data more/ --head mine.head --save-head mine.head\n"
+      "  topwork train digits.tflite --data arrays/ --output mine.tflite --golden kept/ "
+      "--init shipped");
+  command->callback([options] {
+    CheckTrainOptions(*options);
+    Training(*options).Run();
+  });
 }
 
 }  // namespace cli

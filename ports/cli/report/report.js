@@ -246,10 +246,17 @@
       el("div", {}, el("h3", {}, title), table(["", ""], rows, { id }));
     const epochs = (data.epochs || []).filter((row) => known(row.seconds)).map((row) => row.seconds);
     const times = pairs(data.seconds, seconds);
+    const quality = (value) => (kind === "softmax" ? percent(value) : number(value));
+    const checks = [];
+    const compare = (result, before, after) => {
+      if (result) checks.push([before, quality(result.before)], [after, quality(result.after)]);
+    };
+    compare(data.golden, "golden set, shipped head", "golden set, new head");
+    compare(data.stored, "as trained", "as stored in the model");
     if (epochs.length > 0) times.push(["mean epoch", seconds(epochs.reduce((a, b) => a + b, 0) / epochs.length)]);
     section("run", "This run", null, el("div", { class: "pairs" }, box("times", "Time", times),
       box("memory", "Memory", pairs(data.memory, bytes)), box("settings", "Settings", pairs(data.settings, String)),
-      box("model", "Model", pairs(data.model_info, String))));
+      box("model", "Model", pairs(data.model_info, String)), box("checks", "Checks", checks)));
     if (data.epochs && data.epochs.length > 0) {
       page.append(el("details", {}, el("summary", {}, "Every epoch"), table(
         ["epoch", "loss", "accuracy", "held back: loss", "accuracy", "learning rate", "time"],

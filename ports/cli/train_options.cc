@@ -1,0 +1,206 @@
+// The flags of `topwork train` checked and turned into the library's options.
+#include "ports/cli/train_options.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "ports/cli/files.h"
+
+namespace topwork {
+namespace cli {
+namespace {
+
+constexpr std::pair<const char*, tw_loss> kLosses[] = {{"softmax", TW_LOSS_SOFTMAX},
+                                                       {"sigmoid", TW_LOSS_SIGMOID},
+                                                       {"mse", TW_LOSS_MSE},
+                                                       {"huber", TW_LOSS_HUBER}};
+constexpr std::pair<const char*, tw_optimizer> kOptimizers[] = {
+    {"sgd", TW_OPTIMIZER_SGD},        {"momentum", TW_OPTIMIZER_SGD}, {"adam", TW_OPTIMIZER_ADAM},
+    {"adamw", TW_OPTIMIZER_ADAMW},    {"lbfgs", TW_OPTIMIZER_LBFGS},  {"ridge", TW_OPTIMIZER_RIDGE},
+    {"imprint", TW_OPTIMIZER_IMPRINT}};
+constexpr std::pair<const char*, tw_schedule> kSchedules[] = {{"constant", TW_SCHEDULE_CONSTANT},
+                                                              {"step", TW_SCHEDULE_STEP},
+                                                              {"cosine", TW_SCHEDULE_COSINE},
+                                                              {"linear", TW_SCHEDULE_LINEAR}};
+constexpr std::pair<const char*, tw_head_init> kInits[] = {{"zeros", TW_HEAD_INIT_ZEROS},
+                                                           {"shipped", TW_HEAD_INIT_SHIPPED},
+                                                           {"imprint", TW_HEAD_INIT_IMPRINT}};
+
+// The flags' own check has let only these names through.
+template <typename T, size_t n>
+T ByName(const std::pair<const char*, T> (&table)[n], const std::string& name) {
+  for (const auto& entry : table) {
+    if (name == entry.first) return entry.second;
+  }
+  return table[0].second;
+}
+
+int32_t LayersOf(const std::string& text) {
+  if (text == "last") return 1;
+  if (text == "last2") return 2;
+  const bool number =
+      !text.empty() && text.size() < 6 &&
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const int32_t n = number ? std::stoi(text) : 0;
+  if (n < 1)
+    throw CliError(kExitUsage, "--layers " + text + ": is not last, last2 or a number above 0");
+  return n;
+}
+
+void Usage(bool wrong, const std::string& message) {
+  if (wrong) throw CliError(kExitUsage, message);
+}
+
+void CheckPaths(const TrainOptions& options) {
+  const std::pair<const char*, const std::string*> paths[] = {{"--output", &options.output},
+                                                              {"--report", &options.report},
+                                                              {"--checkpoint", &options.checkpoint},
+                                                              {"--save-head", &options.save_head},
+                                                              {"--memory", &options.memory}};
+  for (const auto& path : paths) {
+    if (path.second->empty()) continue;
+    std::error_code error;
+    Usage(
+        std::filesystem::equivalent(*path.second, options.common.model, error),
+        std::string(path.first) + " " + *path.second + ": is the model itself; give another name");
+    CheckWritable(*path.second);
+  }
+}
+
+}  // namespace
+
+void CheckTrainOptions(const TrainOptions& options) {
+  Usage(options.output.empty() && options.save_head.empty(),
+        "--output NEW.tflite or --save-head FILE is required");
+  Usage(options.resume && options.checkpoint.empty(), "--resume needs --checkpoint FILE");
+  Usage(options.data.empty() && !std::filesystem::exists(options.memory),
+        "--data DIR is required (only a --memory FILE that exists already goes without)");
+  const bool varied =
+      options.flip || options.crop > 0.0f || options.brightness > 0.0f || options.noise > 0.0f;
+  Usage(options.augment > 0 && !varied,
+        "--augment needs one or more of --flip, --crop, --brightness and --noise");
+  Usage(options.augment == 0 && varied,
+        "--flip, --crop, --brightness and --noise need --augment N, the variants of each image");
+  Usage((!options.remove_classes.empty() || !options.rename_classes.empty()) &&
+            options.head.empty() && options.init != "shipped" && options.memory.empty(),
+        "--remove-class and --rename-class need --head, --memory or --init shipped: without them "
+        "the classes are those of the data");
+  Usage(!options.head.empty() && !options.memory.empty(),
+        "--head and --memory exclude each other: a memory holds its own weights");
+  Usage(!options.class_weights.empty() && options.balance,
+        "--class-weights and --balance exclude each other");
+  Usage(options.calibrate && options.validation == 0.0f,
+        "--calibrate needs examples held back: --validation above 0");
+  (void)LayersOf(options.layers);
+  CheckPaths(options);
+}
+
+std::string LossFor(const TrainOptions& options, const Dataset& data) {
+  std::string loss = options.loss;
+  if (loss.empty()) {
+    loss = !data.has_targets() ? "softmax" : data.targets_are_binary() ? "sigmoid" : "mse";
+  }
+  if (loss != "softmax" && !data.has_targets()) {
+    throw CliError(kExitData,
+                   options.data + ": gives each example one class, --loss " + loss +
+                       " needs numbers: y.npy of shape [N, C], or columns of labels.csv");
+  }
+  if (loss == "softmax" && data.has_targets()) {
+    throw CliError(kExitData, options.data +
+                                  ": gives each example numbers, --loss softmax needs one "
+                                  "class: use sigmoid, mse or huber");
+  }
+  if (loss == "sigmoid" && !data.targets_are_binary()) {
+    throw CliError(kExitData, options.data +
+                                  ": has numbers other than 0 and 1, --loss sigmoid needs "
+                                  "these; use mse or huber");
+  }
+  return loss;
+}
+
+TrainerSettings::TrainerSettings(const TrainOptions& options, const std::string& loss,
+                                 const std::vector<std::string>& class_names)
+    : names_(class_names),
+      class_weights_(options.class_weights),
+      output_name_(options.output_name),
+      cache_(options.cache) {
+  for (const std::string& name : names_) name_pointers_.push_back(name.c_str());
+  trainer_.n_classes = static_cast<int64_t>(names_.size());
+  trainer_.class_names = names_.empty() ? nullptr : name_pointers_.data();
+  trainer_.head_init = ByName(kInits, options.init);
+  trainer_.output_name = output_name_.empty() ? nullptr : output_name_.c_str();
+  trainer_.n_layers = LayersOf(options.layers);
+  trainer_.bias_only = options.bias_only;
+  trainer_.append_head = options.append_head;
+  trainer_.float_head = options.float_head;
+  trainer_.loss = ByName(kLosses, loss);
+  trainer_.label_smoothing = options.label_smoothing;
+  trainer_.huber_delta = options.huber_delta;
+  if (!class_weights_.empty() && class_weights_.size() != names_.size()) {
+    throw CliError(kExitUsage, "--class-weights: has " + std::to_string(class_weights_.size()) +
+                                   " numbers for " + std::to_string(names_.size()) + " classes");
+  }
+  trainer_.class_weights = class_weights_.empty() ? nullptr : class_weights_.data();
+  trainer_.balance_classes = options.balance;
+  trainer_.n_threads = options.common.n_threads;
+  trainer_.device = DeviceOf(options.common.device);
+  FillOptimizer(options);
+  FillFeatures(options);
+}
+
+void TrainerSettings::FillOptimizer(const TrainOptions& options) {
+  trainer_.optimizer = ByName(kOptimizers, options.optimizer);
+  trainer_.momentum = options.optimizer == "momentum" ? options.momentum : 0.0f;
+  trainer_.nesterov = options.nesterov;
+  trainer_.learning_rate = options.learning_rate;
+  trainer_.beta1 = options.beta1;
+  trainer_.beta2 = options.beta2;
+  trainer_.epsilon = options.epsilon;
+  trainer_.weight_decay = options.weight_decay;
+  trainer_.l1 = options.l1;
+  trainer_.clip_norm = options.clip_norm;
+  trainer_.schedule = ByName(kSchedules, options.schedule);
+  trainer_.warmup_steps = options.warmup;
+  trainer_.schedule_epochs = options.schedule_epochs;
+  trainer_.schedule_factor = options.schedule_factor;
+  trainer_.batch_size = options.batch;
+  trainer_.n_epochs = options.epochs;
+  trainer_.patience = options.patience;
+  trainer_.min_improvement = options.min_improvement;
+  trainer_.keep_last = options.keep_last;
+  trainer_.seed = options.seed;
+  trainer_.validation_fraction = options.validation;
+}
+
+void TrainerSettings::FillFeatures(const TrainOptions& options) {
+  trainer_.cache_path = cache_.empty() ? nullptr : cache_.c_str();
+  trainer_.cache_limit_bytes = options.cache_limit;
+  trainer_.memory_limit_bytes = options.memory_limit;
+  trainer_.feature_type = options.features == "float16" ? TW_FEATURE_FLOAT16 : TW_FEATURE_FLOAT32;
+  trainer_.augment_variants = options.augment;
+  trainer_.augment_flip = options.flip;
+  trainer_.augment_crop = options.crop;
+  trainer_.augment_brightness = options.brightness;
+  trainer_.augment_noise = options.noise;
+  trainer_.replay_capacity = options.replay;
+}
+
+void TrainerSettings::RecordPixels(const PixelScale& scale, bool in_model) {
+  scale_ = scale;
+  preprocessing_ = "image: triangle filter; mean";
+  for (float value : scale_.mean) preprocessing_ += " " + std::to_string(value);
+  preprocessing_ += "; std";
+  for (float value : scale_.std) preprocessing_ += " " + std::to_string(value);
+  trainer_.preprocessing = preprocessing_.c_str();
+  if (!in_model) return;
+  const size_t n = std::max(scale_.mean.size(), scale_.std.size());
+  if (scale_.mean.size() == 1) scale_.mean.resize(n, scale_.mean[0]);
+  if (scale_.std.size() == 1) scale_.std.resize(n, scale_.std[0]);
+  trainer_.input_mean = scale_.mean.data();
+  trainer_.input_std = scale_.std.data();
+  trainer_.n_input_scales = static_cast<int32_t>(n);
+}
+
+}  // namespace cli
+}  // namespace topwork

@@ -1,0 +1,227 @@
+// The library's numbers and JSON, put into a TrainingReport; and what the terminal shows of it.
+#include "ports/cli/train_report.h"
+
+#include <cstdio>
+
+#include "ports/cli/terminal.h"
+#include "ports/cli/thumbnail.h"
+#include "ports/port.h"
+
+namespace topwork {
+namespace cli {
+namespace {
+
+constexpr int kMaxWorst = 24;
+
+std::string Text(const char* format, double value) {
+  char buffer[48];
+  std::snprintf(buffer, sizeof(buffer), format, value);
+  return buffer;
+}
+
+double Number(const Json& json, const char* key) { return json.value(key, 0.0); }
+
+OutputMetrics ReadRegression(const Json& json, const std::string& name) {
+  return {name, Number(json, "mae"), Number(json, "rmse"), Number(json, "r2")};
+}
+
+void ReadClasses(const Json& judged, Evaluation* evaluation) {
+  evaluation->calibration_error = Number(judged, "calibration_error");
+  for (const Json& bin : judged["reliability"]) {
+    evaluation->reliability.push_back(
+        {bin["n_examples"].get<int64_t>(), Number(bin, "confidence"), Number(bin, "accuracy")});
+  }
+  if (evaluation->kind == "softmax") {
+    evaluation->top1 = Number(judged, "top1");
+    evaluation->top5 = Number(judged, "top5");
+    evaluation->top_k = evaluation->top5;
+    for (const Json& row : judged["confusion"]) {
+      for (const Json& count : row) evaluation->confusion.push_back(count.get<int64_t>());
+      evaluation->confusion.push_back(0);  // nothing is outside the classes
+    }
+    return;
+  }
+  evaluation->accuracy = Number(judged, "accuracy");
+  evaluation->exact_match = Number(judged, "exact_match");
+  evaluation->mean_average_precision = Number(judged, "mean_average_precision");
+  for (const Json& row : judged["classes"]) {
+    ClassMetrics metrics;
+    metrics.name = row["name"].get<std::string>();
+    metrics.n_examples = row["n_examples"].get<int64_t>();
+    metrics.n_predicted = row["n_predicted"].get<int64_t>();
+    metrics.precision = Number(row, "precision");
+    metrics.recall = Number(row, "recall");
+    metrics.f1 = Number(row, "f1");
+    metrics.average_precision = Number(row, "average_precision");
+    evaluation->decisions.push_back(metrics);
+  }
+}
+
+void ReadWorst(const Json& judged, const std::vector<std::string>& names, const Dataset* data,
+               TrainingReport* report) {
+  const auto name_of = [&](int64_t c) {
+    return c >= 0 && c < static_cast<int64_t>(names.size()) ? names[static_cast<size_t>(c)] : "";
+  };
+  for (const Json& example : judged["worst"]) {
+    const int64_t index = example["index"].get<int64_t>();
+    const bool known = data != nullptr && index < data->size();
+    WorstRow row;
+    row.name = known ? data->Name(index) : "example " + std::to_string(index);
+    if (report->evaluation.kind == "softmax") {
+      row.label = name_of(example["label"].get<int64_t>());
+      row.predicted = name_of(example["predicted"].get<int64_t>());
+    }
+    row.loss = Number(example, "loss");
+    if (known && data->has_images()) row.image = ThumbnailOfFile(data->path(index));
+    report->worst.push_back(row);
+  }
+}
+
+void PrintComparison(const char* what, const char* before, const char* after, bool is_accuracy,
+                     const ComparisonResult& result) {
+  const auto value = [&](double v) { return is_accuracy ? PercentText(v) : Text("%.4f", v); };
+  std::printf("%s %s: %s, %s: %s (%lld examples)\n", what, before, value(result.before).c_str(),
+              after, value(result.after).c_str(), static_cast<long long>(result.n_examples));
+}
+
+}  // namespace
+
+void JudgeHeldBack(const std::string& loss, const Dataset* data, tw::Trainer* trainer,
+                   TrainingReport* report) {
+  if (CheckValue(trainer->Info()).n_validation == 0) return;
+  const Json judged = Json::parse(CheckValue(trainer->DescribeEvaluation(kMaxWorst)));
+  Evaluation* evaluation = &report->evaluation;
+  evaluation->kind = loss;
+  evaluation->class_names = ClassNames(*trainer);
+  evaluation->n_examples = judged["n_examples"].get<int64_t>();
+  evaluation->loss = Number(judged, "loss");
+  if (evaluation->is_regression()) {
+    evaluation->overall = ReadRegression(judged["regression"], "all");
+    for (const Json& output : judged["outputs"]) {
+      const size_t i = evaluation->outputs.size();
+      evaluation->outputs.push_back(ReadRegression(output, evaluation->class_names[i]));
+    }
+  } else {
+    ReadClasses(judged, evaluation);
+  }
+  ReadWorst(judged, evaluation->class_names, data, report);
+  report->has_evaluation = true;
+  report->evaluated_on = std::to_string(evaluation->n_examples) + " examples held back";
+}
+
+std::vector<std::string> ClassNames(const tw::Trainer& trainer) {
+  const Json head = Json::parse(CheckValue(trainer.Describe()));
+  std::vector<std::string> names = head["class_names"].get<std::vector<std::string>>();
+  const size_t n = static_cast<size_t>(CheckValue(trainer.Info()).n_classes);
+  for (size_t c = names.size(); c < n; ++c) names.push_back(std::to_string(c));
+  return names;
+}
+
+void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,
+                 TrainingReport* report) {
+  const tw_trainer_info info = CheckValue(trainer.Info());
+  const Json head = Json::parse(CheckValue(trainer.Describe()));
+  report->model = options.common.model;
+  report->data = options.data;
+  report->output = options.output.empty() ? options.save_head : options.output;
+  report->settings = {{"examples", std::to_string(info.n_examples)},
+                      {"classes", std::to_string(info.n_classes)},
+                      {"features", std::to_string(info.n_features)},
+                      {"held back", std::to_string(info.n_validation)},
+                      {"layers", options.layers + (options.bias_only ? ", biases only" : "")},
+                      {"loss", loss},
+                      {"optimizer", options.optimizer},
+                      {"learning rate", Text("%.4g", info.learning_rate)},
+                      {"schedule", options.schedule},
+                      {"batch", std::to_string(options.batch)},
+                      {"epochs", std::to_string(info.n_epochs_done)},
+                      {"seed", std::to_string(options.seed)}};
+  if (info.best_epoch > 0) {
+    report->settings.push_back({"best epoch", std::to_string(info.best_epoch)});
+  }
+  if (info.n_cached > 0) {
+    report->settings.push_back({"features from the cache", std::to_string(info.n_cached)});
+  }
+  report->model_info = {{"head", head.value("op", std::string("last layer"))},
+                        {"storage", head.value("storage", std::string("float32"))},
+                        {"parameters trained", std::to_string(info.n_parameters)}};
+  report->memory = {{"network before the head", static_cast<double>(info.backbone_bytes)},
+                    {"features", static_cast<double>(info.cache_bytes)},
+                    {"training", static_cast<double>(info.training_bytes)},
+                    {"sum", static_cast<double>(info.memory_bytes)},
+                    {"peak", static_cast<double>(port::PeakRssBytes())}};
+}
+
+void PrintEpoch(const EpochRow& row, int64_t n_epochs, bool is_first, bool has_accuracy) {
+  if (is_first) {
+    std::string title = "   epoch      loss";
+    if (has_accuracy) title += "  accuracy";
+    if (row.has_validation) title += "   held back: loss";
+    if (row.has_validation && has_accuracy) title += "  accuracy";
+    std::printf("\n%s\n", Paint(1, "2", title).c_str());
+  }
+  std::printf("%4lld/%-4lld %8.4f", static_cast<long long>(row.epoch),
+              static_cast<long long>(n_epochs), row.train_loss);
+  if (has_accuracy) std::printf("   %5.1f %%", 100.0 * row.train_accuracy);
+  if (row.has_validation) std::printf("          %8.4f", row.validation_loss);
+  const double shown = row.has_validation ? row.validation_accuracy : row.train_accuracy;
+  if (row.has_validation && has_accuracy) {
+    std::printf("   %s", Paint(1, "1", Text("%5.1f %%", 100.0 * shown)).c_str());
+  }
+  if (has_accuracy && UseColour(1)) std::printf("  %s", Paint(1, "32", Bar(shown, 20)).c_str());
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
+  if (report.has_evaluation) {
+    std::printf("\n%s ", Paint(1, "1", "held back:").c_str());
+    PrintEvaluation(report.evaluation);
+  }
+  const bool accuracy = report.evaluation.kind == "softmax";
+  const char* unit = accuracy ? "accuracy" : "minus the loss";
+  if (report.has_calibration) {
+    std::printf("calibrated: temperature %.3f, calibration error %.4f before, %.4f after\n",
+                report.calibration.temperature, report.calibration.error_before,
+                report.calibration.error_after);
+  }
+  if (report.has_golden) {
+    PrintComparison("golden set,", (std::string(unit) + " of the shipped head").c_str(),
+                    "of the new", accuracy, report.golden);
+  }
+  if (report.has_stored && report.stored.before != report.stored.after) {
+    PrintComparison("in the model's own storage,", (std::string(unit) + " as trained").c_str(),
+                    "as written", accuracy, report.stored);
+  }
+  double total = 0.0;
+  std::string parts;
+  for (const auto& timing : report.timings) {
+    if (timing.first == "total") {
+      total = timing.second;
+    } else {
+      parts += (parts.empty() ? "" : ", ") + timing.first + " " + HumanSeconds(timing.second);
+    }
+  }
+  std::printf("\n%s in %s (%s)\n", Paint(1, "1;32", "done").c_str(), HumanSeconds(total).c_str(),
+              parts.c_str());
+  std::string memory;
+  for (const auto& part : report.memory) {
+    if (part.first == "sum" || part.first == "peak") continue;
+    memory += (memory.empty() ? "" : " + ") + part.first + " " + HumanBytes(part.second);
+  }
+  std::printf("  memory  %s; peak of the process %s\n", memory.c_str(),
+              HumanBytes(report.memory.back().second).c_str());
+  const std::pair<const char*, const std::string*> files[] = {{"model ", &options.output},
+                                                              {"head  ", &options.save_head},
+                                                              {"report", &options.report},
+                                                              {"resume", &options.checkpoint},
+                                                              {"memory", &options.memory}};
+  for (const auto& file : files) {
+    if (!file.second->empty()) {
+      std::printf("  %s  %s\n", file.first, Paint(1, "1", *file.second).c_str());
+    }
+  }
+}
+
+}  // namespace cli
+}  // namespace topwork

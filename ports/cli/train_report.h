@@ -1,0 +1,34 @@
+// What `topwork train` tells after training: the library's judgement and numbers as a report.
+#ifndef TOPWORK_PORTS_CLI_TRAIN_REPORT_H_
+#define TOPWORK_PORTS_CLI_TRAIN_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "ports/cli/report.h"
+#include "ports/cli/train_options.h"
+
+namespace topwork {
+namespace cli {
+
+// The trainer's judgement on the examples held back, with the worst of them; nothing is filled when
+// none are held back. `data` (may be null) names the examples and shows their images.
+void JudgeHeldBack(const std::string& loss, const Dataset* data, tw::Trainer* trainer,
+                   TrainingReport* report);
+
+// Names of the trainer's classes, or their numbers.
+std::vector<std::string> ClassNames(const tw::Trainer& trainer);
+
+// The flags in words, the layers found, and memory.
+void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,
+                 TrainingReport* report);
+
+// The table of epochs in the terminal.
+void PrintEpoch(const EpochRow& row, int64_t n_epochs, bool is_first, bool has_accuracy);
+// What is printed last.
+void PrintEnd(const TrainOptions& options, const TrainingReport& report);
+
+}  // namespace cli
+}  // namespace topwork
+
+#endif  // TOPWORK_PORTS_CLI_TRAIN_REPORT_H_
