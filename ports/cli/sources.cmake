@@ -27,6 +27,7 @@ set(CLI_SOURCES
   benchmark_command.cc
   evaluate_command.cc
   train_command.cc
+  train_classes.cc
   train_data.cc
   train_flags.cc
   train_options.cc

@@ -10,6 +10,7 @@
 #include "ports/cli/files.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
+#include "ports/cli/train_classes.h"
 #include "ports/cli/train_data.h"
 #include "ports/cli/train_options.h"
 #include "ports/cli/train_report.h"
@@ -36,7 +37,9 @@ class Training {
     MakeTrainer();
     const CancelOnStop cancel([this] { (void)trainer_->Cancel(); });
     if (!options_.head.empty()) Check(trainer_->LoadHead(options_.head));
-    ChangeClasses();
+    if (keeps_classes() && loss_ == "softmax") {
+      class_of_ = ChangeClasses(options_, data_ ? &*data_ : nullptr, &*trainer_);
+    }
     if (!options_.common.json) PrintStart();
     AddExamples();
     if (options_.resume) Check(trainer_->Restore(options_.checkpoint));
@@ -130,43 +133,6 @@ class Training {
     if (data_ && data_->has_images()) settings_->RecordPixels(scale_, records_pixels_);
     trainer_.emplace(
         CheckValue(tw::Trainer::Create(model_, settings_->get()), options_.common.model));
-  }
-
-  int64_t FindClass(const std::string& name, const char* flag) const {
-    const std::vector<std::string> names = ClassNames(*trainer_);
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) {
-      throw CliError(kExitData, std::string(flag) + " " + name + ": there is no such class");
-    }
-    return found - names.begin();
-  }
-
-  // A head that is kept: loaded, its classes changed, and joined by those of the data that it
-  // lacks.
-  void ChangeClasses() {
-    for (const std::string& name : options_.remove_classes) {
-      Check(trainer_->RemoveClass(FindClass(name, "--remove-class")), "--remove-class " + name);
-    }
-    for (const std::string& change : options_.rename_classes) {
-      const size_t at = change.find('=');
-      if (at == std::string::npos) {
-        throw CliError(kExitUsage, "--rename-class " + change + ": is not OLD=NEW");
-      }
-      Check(trainer_->RenameClass(FindClass(change.substr(0, at), "--rename-class"),
-                                  change.substr(at + 1)),
-            "--rename-class " + change);
-    }
-    if (!keeps_classes() || !data_ || data_->has_targets()) return;
-    std::vector<std::string> names = ClassNames(*trainer_);
-    for (const std::string& name : data_->class_names()) {
-      auto found = std::find(names.begin(), names.end(), name);
-      if (found == names.end()) {
-        Check(trainer_->AddClass(name), options_.data + ": class " + name);
-        names.push_back(name);
-        found = names.end() - 1;
-      }
-      class_of_.push_back(found - names.begin());
-    }
   }
 
   void PrintStart() const {

@@ -57,9 +57,11 @@ void AddLayers(CLI::App* command, TrainOptions* options) {
                   "the new last layer of a quantized model computes in float32");
   group
       ->add_option("--remove-class", options->remove_classes,
-                   "of --head or --init shipped; the others keep what they know")
+                   "of --head, --memory or --init shipped; the others keep what they know")
       ->type_name("NAME");
-  group->add_option("--rename-class", options->rename_classes, "of --head or --init shipped")
+  group
+      ->add_option("--rename-class", options->rename_classes,
+                   "of --head, --memory or --init shipped")
       ->type_name("OLD=NEW");
 }
 

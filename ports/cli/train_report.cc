@@ -5,6 +5,7 @@
 
 #include "ports/cli/terminal.h"
 #include "ports/cli/thumbnail.h"
+#include "ports/cli/train_classes.h"
 #include "ports/port.h"
 
 namespace topwork {
@@ -107,14 +108,6 @@ void JudgeHeldBack(const std::string& loss, const Dataset* data, tw::Trainer* tr
   ReadWorst(judged, evaluation->class_names, data, report);
   report->has_evaluation = true;
   report->evaluated_on = std::to_string(evaluation->n_examples) + " examples held back";
-}
-
-std::vector<std::string> ClassNames(const tw::Trainer& trainer) {
-  const Json head = Json::parse(CheckValue(trainer.Describe()));
-  std::vector<std::string> names = head["class_names"].get<std::vector<std::string>>();
-  const size_t n = static_cast<size_t>(CheckValue(trainer.Info()).n_classes);
-  for (size_t c = names.size(); c < n; ++c) names.push_back(std::to_string(c));
-  return names;
 }
 
 void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,

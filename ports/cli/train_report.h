@@ -16,9 +16,6 @@ namespace cli {
 void JudgeHeldBack(const std::string& loss, const Dataset* data, tw::Trainer* trainer,
                    TrainingReport* report);
 
-// Names of the trainer's classes, or their numbers.
-std::vector<std::string> ClassNames(const tw::Trainer& trainer);
-
 // The flags in words, the layers found, and memory.
 void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,
                  TrainingReport* report);

@@ -1,0 +1,57 @@
+// ChangeClasses: all changes but names go to the trainer in one step, so that their order does not
+// matter.
+#include "ports/cli/train_classes.h"
+
+#include <algorithm>
+
+namespace topwork {
+namespace cli {
+namespace {
+
+int64_t FindClass(const std::vector<std::string>& names, const std::string& name,
+                  const char* flag) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw CliError(kExitData, std::string(flag) + " " + name + ": there is no such class");
+  }
+  return found - names.begin();
+}
+
+}  // namespace
+
+std::vector<std::string> ClassNames(const tw::Trainer& trainer) {
+  const Json head = Json::parse(CheckValue(trainer.Describe()));
+  std::vector<std::string> names = head["class_names"].get<std::vector<std::string>>();
+  const size_t n = static_cast<size_t>(CheckValue(trainer.Info()).n_classes);
+  for (size_t c = names.size(); c < n; ++c) names.push_back(std::to_string(c));
+  return names;
+}
+
+std::vector<int64_t> ChangeClasses(const TrainOptions& options, const Dataset* data,
+                                   tw::Trainer* trainer) {
+  for (const std::string& change : options.rename_classes) {
+    const size_t at = change.find('=');
+    if (at == std::string::npos) {
+      throw CliError(kExitUsage, "--rename-class " + change + ": is not OLD=NEW");
+    }
+    const int64_t index = FindClass(ClassNames(*trainer), change.substr(0, at), "--rename-class");
+    Check(trainer->RenameClass(index, change.substr(at + 1)), "--rename-class " + change);
+  }
+  const std::vector<std::string> old = ClassNames(*trainer);
+  std::vector<std::string> names = old;
+  for (const std::string& name : options.remove_classes) {
+    names.erase(names.begin() + FindClass(names, name, "--remove-class"));
+  }
+  std::vector<int64_t> class_of;
+  for (size_t c = 0; data != nullptr && c < data->class_names().size(); ++c) {
+    const std::string& name = data->class_names()[c];
+    auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) found = names.insert(found, name);
+    class_of.push_back(found - names.begin());
+  }
+  if (names != old) Check(trainer->SetClasses(names), "changing the classes");
+  return class_of;
+}
+
+}  // namespace cli
+}  // namespace topwork
