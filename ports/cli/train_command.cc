@@ -210,8 +210,28 @@ class Training {
       }
       if (stopped) Stopped();
       finished = *step;
+      if (golden_ && PassesGolden()) {
+        accepted_ = CheckValue(trainer_->ReadParameters());
+        accepted_epoch_ = CheckValue(trainer_->Info()).n_epochs_done;
+      }
     }
     NoteEnd(finished);
+    RollBack();
+  }
+
+  bool PassesGolden() {
+    const tw_comparison c = CheckValue(trainer_->CheckGolden());
+    return c.after >= c.before;
+  }
+
+  // To the last epoch that did no worse than the shipped head; without one the export is refused.
+  void RollBack() {
+    if (!golden_ || accepted_.empty() || PassesGolden()) return;
+    Check(trainer_->WriteParameters(accepted_));
+    report_.note =
+        "the last epoch does worse on the golden set than the shipped head: the weights "
+        "are those after epoch " +
+        std::to_string(accepted_epoch_);
   }
 
   void NoteEnd(bool finished) {
@@ -249,9 +269,15 @@ class Training {
   }
 
   void Write() {
-    if (!options_.memory.empty()) Check(trainer_->SaveWithExamples(options_.memory));
+    if (!options_.output.empty()) {
+      Check(trainer_->ExportFile(options_.output));
+    } else if (golden_ && !PassesGolden()) {
+      throw CliError(kExitData, options_.golden +
+                                    ": the new head does worse on this golden set than "
+                                    "the shipped one; nothing was written");
+    }
     if (!options_.save_head.empty()) Check(trainer_->SaveHead(options_.save_head));
-    if (!options_.output.empty()) Check(trainer_->ExportFile(options_.output));
+    if (!options_.memory.empty()) Check(trainer_->SaveWithExamples(options_.memory));
   }
 
   void Finish() {
@@ -283,6 +309,8 @@ class Training {
   int64_t n_epochs_;  // in all
   std::unique_ptr<TrainerSettings> settings_;
   std::optional<tw::Trainer> trainer_;
+  std::vector<float> accepted_;  // weights that passed the golden set last
+  int64_t accepted_epoch_ = 0;
   std::vector<int64_t> class_of_;  // class of the data → of the trainer; empty: the same
   TrainingReport report_;
 };
