@@ -26,6 +26,7 @@ set(KERNELS_SOURCES
   ops/atan2.cc
   ops/average_pool_2d.cc
   ops/batch_matmul.cc
+  ops/batch_matmul_quantized.cc
   ops/batch_to_space_nd.cc
   ops/binary.cc
   ops/binary_int.cc
@@ -161,6 +162,7 @@ set(KERNELS_SOURCES
   ops/topk_v2.cc
   ops/transpose.cc
   ops/transpose_conv.cc
+  ops/transpose_conv_quantized.cc
   ops/unary.cc
   ops/unary_quant.cc
   ops/unpack.cc

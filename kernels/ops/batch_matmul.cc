@@ -4,6 +4,8 @@
 // The right side is packed (once, when it is constant). A left side that is transposed is turned
 // block by block in per-thread scratch. One right matrix for all of an untransposed left side is a
 // single product with the batches' rows stacked.
+#include "kernels/ops/batch_matmul.h"
+
 #include <algorithm>
 
 #include "kernels/cpu/gemm_plan.h"
@@ -12,13 +14,7 @@
 namespace topwork {
 namespace {
 
-struct BatchMatMulState : OpState {
-  int64_t m = 0, n = 0, k = 0;
-  bool transpose_a = false;
-  // Leading dimensions of the output with the step of each operand in matrices (0: broadcast).
-  int rank = 0;
-  int64_t dims[kMaxRank] = {}, a_steps[kMaxRank] = {}, b_steps[kMaxRank] = {};
-  int64_t batches = 1;
+struct BatchMatMulState : OpState, BatchMatMulShape {
   PackedWeights weights;
   GemmCut cut;
   size_t rows_offset = 0;  // scratch: one block of turned rows per thread
@@ -33,7 +29,7 @@ Status Parse(const OptionsView& options, OpParams* params) {
 
 // The output's leading dimensions; fills dims and steps.
 Status Broadcast(const PrepareContext& context, const Shape& a, const Shape& b,
-                 BatchMatMulState* state, Shape* out) {
+                 BatchMatMulShape* state, Shape* out) {
   const int rank = std::max(a.rank(), b.rank());
   state->rank = rank - 2;
   int64_t a_step = 1, b_step = 1;
@@ -56,17 +52,6 @@ Status Broadcast(const PrepareContext& context, const Shape& a, const Shape& b,
   out->set_dim(rank - 2, static_cast<int32_t>(state->m));
   out->set_dim(rank - 1, static_cast<int32_t>(state->n));
   return Status::Ok();
-}
-
-// The index of each operand's matrix for output batch `batch`.
-void MatricesOf(const BatchMatMulState& s, int64_t batch, int64_t* a, int64_t* b) {
-  *a = *b = 0;
-  for (int i = s.rank - 1; i >= 0; --i) {
-    const int64_t at = batch % s.dims[i];
-    batch /= s.dims[i];
-    *a += at * s.a_steps[i];
-    *b += at * s.b_steps[i];
-  }
 }
 
 Status PlanProduct(PrepareContext* context, BatchMatMulState* state, int64_t b_matrices) {
@@ -94,31 +79,51 @@ Status PlanProduct(PrepareContext* context, BatchMatMulState* state, int64_t b_m
   return scratch.Request(context);
 }
 
-Status Prepare(PrepareContext& context) {
-  const OpParams& params = context.params();
+Status CheckTypes(const PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  for (int i = 0; i < 2; ++i) {
-    TW_RETURN_IF_ERROR(context.CheckDType(i, {DType::kFloat32}));
-    TW_RETURN_IF_ERROR(context.CheckRank(i, 2, kMaxRank));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kInt8, DType::kInt16}));
+  switch (context.input(0)->dtype) {
+    case DType::kInt8:
+      TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt8}));
+      break;
+    case DType::kInt16:
+      TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt16}));
+      break;
+    default:
+      TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kFloat32, DType::kInt8}));
   }
+  TW_RETURN_IF_ERROR(context.CheckRank(0, 2, kMaxRank));
+  return context.CheckRank(1, 2, kMaxRank);
+}
+
+Status Prepare(PrepareContext& context) {
+  const OpParams& params = context.params();
+  TW_RETURN_IF_ERROR(CheckTypes(context));
   const Shape& a = context.input(0)->shape;
   const Shape& b = context.input(1)->shape;
-  BatchMatMulState* state = context.NewState<BatchMatMulState>();
-  state->transpose_a = params.adj_x;
-  state->m = a[a.rank() - (params.adj_x ? 1 : 2)];
-  state->k = a[a.rank() - (params.adj_x ? 2 : 1)];
-  state->n = b[b.rank() - (params.adj_y ? 2 : 1)];
-  if (b[b.rank() - (params.adj_y ? 1 : 2)] != state->k) {
+  BatchMatMulShape shape;
+  shape.transpose_a = params.adj_x;
+  shape.m = a[a.rank() - (params.adj_x ? 1 : 2)];
+  shape.k = a[a.rank() - (params.adj_x ? 2 : 1)];
+  shape.n = b[b.rank() - (params.adj_y ? 2 : 1)];
+  if (b[b.rank() - (params.adj_y ? 1 : 2)] != shape.k) {
     return InvalidModel(
         "%s: shapes %s%s and %s%s do not agree in the dimension that is summed over",
         context.Where().c_str(), a.ToString().c_str(), params.adj_x ? " (adjoint)" : "",
         b.ToString().c_str(), params.adj_y ? " (adjoint)" : "");
   }
   Shape out;
-  TW_RETURN_IF_ERROR(Broadcast(context, a, b, state, &out));
-  TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kFloat32, out));
-  return PlanProduct(&context, state, b.Product(0, b.rank() - 2));
+  TW_RETURN_IF_ERROR(Broadcast(context, a, b, &shape, &out));
+  shape.a_matrices = a.Product(0, a.rank() - 2);
+  shape.b_matrices = b.Product(0, b.rank() - 2);
+  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
+  if (context.input(1)->dtype != DType::kFloat32) {
+    return PrepareBatchMatMulQuantized(&context, shape);
+  }
+  BatchMatMulState* state = context.NewState<BatchMatMulState>();
+  static_cast<BatchMatMulShape&>(*state) = shape;
+  return PlanProduct(&context, state, shape.b_matrices);
 }
 
 // rows x k of the transpose of a [k x m] matrix, from its column `first`.
@@ -129,6 +134,7 @@ void TurnRows(const float* a, int64_t m, int64_t k, int64_t first, int64_t rows,
 }
 
 Status Run(const RunContext& context) {
+  if (context.in(1).dtype != DType::kFloat32) return RunBatchMatMulQuantized(context);
   const BatchMatMulState& s = context.get_state<BatchMatMulState>();
   const GemmKernels& kernels = *context.cpu->gemm;
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();

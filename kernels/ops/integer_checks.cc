@@ -8,60 +8,65 @@
 namespace topwork {
 namespace {
 
-Status CheckWeights(const PrepareContext& context, int channel_axis, bool allow_uint8) {
-  const TensorView& weights = *context.input(1);
+Status CheckWeights(const PrepareContext& context, const ProductInputs& inputs, int channel_axis,
+                    bool allow_uint8) {
+  const TensorView& weights = *context.input(inputs.weights);
   if (allow_uint8) {
-    TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt8, DType::kUInt8, DType::kInt4}));
+    TW_RETURN_IF_ERROR(
+        context.CheckDType(inputs.weights, {DType::kInt8, DType::kUInt8, DType::kInt4}));
   } else {
-    TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt8, DType::kInt4}));
+    TW_RETURN_IF_ERROR(context.CheckDType(inputs.weights, {DType::kInt8, DType::kInt4}));
   }
-  TW_RETURN_IF_ERROR(CheckScales(context, weights, context.InputName(1)));
+  TW_RETURN_IF_ERROR(CheckScales(context, weights, context.InputName(inputs.weights)));
   const Quantization& q = *weights.quantization;
   if (q.scales.size() > 1 && q.axis != channel_axis) {
     return InvalidModel("%s: %s has scales along dimension %d, dimension %d expected",
-                        context.Where().c_str(), context.InputName(1).c_str(), q.axis,
+                        context.Where().c_str(), context.InputName(inputs.weights).c_str(), q.axis,
                         channel_axis);
   }
   for (size_t c = 1; c < q.zero_points.size(); ++c) {
     if (q.zero_points[c] == q.zero_points[0]) continue;
     return Unsupported("%s: %s has zero points that differ by channel", context.Where().c_str(),
-                       context.InputName(1).c_str());
+                       context.InputName(inputs.weights).c_str());
   }
   return Status::Ok();
 }
 
 // The bias is added to products, so its scale must be theirs.
-Status CheckBiasScale(const PrepareContext& context) {
-  const TensorView* bias = context.input(2);
+Status CheckBiasScale(const PrepareContext& context, const ProductInputs& inputs) {
+  const TensorView* bias = context.input(inputs.bias);
   if (bias == nullptr || bias->quantization == nullptr || bias->quantization->scales.empty()) {
     return Status::Ok();
   }
-  const TensorView& weights = *context.input(1);
+  const TensorView& weights = *context.input(inputs.weights);
   if (bias->quantization->scales.size() != 1 || weights.quantization->scales.size() != 1) {
     return Status::Ok();  // per channel: the format leaves the bias's scales to be derived
   }
-  const double product =
-      static_cast<double>(ScaleOf(*context.input(0))) * static_cast<double>(ScaleOf(weights));
+  const double product = static_cast<double>(ScaleOf(*context.input(inputs.data))) *
+                         static_cast<double>(ScaleOf(weights));
   const double difference = std::fabs(product - static_cast<double>(ScaleOf(*bias)));
   if (difference / static_cast<double>(ScaleOf(context.output(0))) <= 0.02) return Status::Ok();
   return InvalidModel("%s: the bias %s has scale %g, the product of the scales of %s and %s is %g",
-                      context.Where().c_str(), context.InputName(2).c_str(),
-                      static_cast<double>(ScaleOf(*bias)), context.InputName(0).c_str(),
-                      context.InputName(1).c_str(), product);
+                      context.Where().c_str(), context.InputName(inputs.bias).c_str(),
+                      static_cast<double>(ScaleOf(*bias)), context.InputName(inputs.data).c_str(),
+                      context.InputName(inputs.weights).c_str(), product);
 }
 
-Status CheckIntegers(const PrepareContext& context, int channel_axis) {
-  const DType dtype = context.input(0)->dtype;
-  TW_RETURN_IF_ERROR(CheckWeights(context, channel_axis, dtype == DType::kUInt8));
-  TW_RETURN_IF_ERROR(CheckInputScale(context, 0));
+}  // namespace
+
+Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
+                          const ProductInputs& inputs) {
+  const DType dtype = context.input(inputs.data)->dtype;
+  TW_RETURN_IF_ERROR(CheckWeights(context, inputs, channel_axis, dtype == DType::kUInt8));
+  TW_RETURN_IF_ERROR(CheckInputScale(context, inputs.data));
   if (dtype == DType::kInt16) {
-    TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32, DType::kInt64}));
-    if (ZeroPointOf(*context.input(1)) != 0) {
+    TW_RETURN_IF_ERROR(context.CheckDType(inputs.bias, {DType::kInt32, DType::kInt64}));
+    if (ZeroPointOf(*context.input(inputs.weights)) != 0) {
       return Unsupported("%s: %s has a zero point; none is defined with int16 data",
-                         context.Where().c_str(), context.InputName(1).c_str());
+                         context.Where().c_str(), context.InputName(inputs.weights).c_str());
     }
   } else {
-    TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32}));
+    TW_RETURN_IF_ERROR(context.CheckDType(inputs.bias, {DType::kInt32}));
   }
   const TensorView& output = context.output(0);
   if (output.dtype != dtype) {
@@ -69,10 +74,8 @@ Status CheckIntegers(const PrepareContext& context, int channel_axis) {
                        context.Where().c_str(), DTypeName(dtype), DTypeName(output.dtype));
   }
   TW_RETURN_IF_ERROR(CheckOutputScale(context, 0));
-  return CheckBiasScale(context);
+  return CheckBiasScale(context, inputs);
 }
-
-}  // namespace
 
 Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic) {
   const bool residual = context.params().fused_residual;
@@ -88,10 +91,10 @@ Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmet
     if (weights == DType::kFloat32) return Status::Ok();
     *arithmetic = Arithmetic::kHybrid;
     TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kFloat32}));
-    TW_RETURN_IF_ERROR(CheckWeights(context, channel_axis, true));
+    TW_RETURN_IF_ERROR(CheckWeights(context, ProductInputs(), channel_axis, true));
   } else {
     *arithmetic = dtype == DType::kInt16 ? Arithmetic::kInt16 : Arithmetic::kBytes;
-    TW_RETURN_IF_ERROR(CheckIntegers(context, channel_axis));
+    TW_RETURN_IF_ERROR(CheckIntegerInputs(context, channel_axis));
   }
   if (residual) {
     return InternalError("%s: a residual was fused into a quantized operator",
@@ -100,10 +103,11 @@ Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmet
   return Status::Ok();
 }
 
-double OutputFactor(const PrepareContext& context, size_t channel) {
-  const float in = ScaleOf(*context.input(0)), weights = ScaleOf(*context.input(1), channel);
+double OutputFactor(const PrepareContext& context, size_t channel, const ProductInputs& inputs) {
+  const float in = ScaleOf(*context.input(inputs.data));
+  const float weights = ScaleOf(*context.input(inputs.weights), channel);
   // TFLite's operators on uint8 take the product in single precision.
-  const double product = context.input(0)->dtype == DType::kUInt8
+  const double product = context.input(inputs.data)->dtype == DType::kUInt8
                              ? static_cast<double>(in * weights)
                              : static_cast<double>(in) * static_cast<double>(weights);
   return std::min(product / static_cast<double>(ScaleOf(context.output(0))), 1e30);
@@ -121,8 +125,21 @@ ColumnFactors BytesEnding::From(int64_t first) const {
   return factors;
 }
 
+void MakeBytesEnding(const TensorView& output, FixedFactor factor, int64_t padded,
+                     BytesEnding* out) {
+  const size_t n = static_cast<size_t>(padded);
+  out->mantissas.assign(n, factor.mantissa);
+  out->lefts.assign(n, std::min(std::max(factor.shift, 0), 31));
+  out->rights.assign(n, std::max(-factor.shift, 0));
+  out->shifts_left = factor.shift > 0;
+  const QuantizedRange range = RangeOf(output.dtype);
+  out->zero_point = ZeroPointOf(output);
+  out->least = range.lo - out->zero_point;
+  out->most = range.hi - out->zero_point;
+}
+
 Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t channels,
-                       int64_t padded, bool real, BytesEnding* out) {
+                       int64_t padded, bool real, BytesEnding* out, const ProductInputs& inputs) {
   const size_t n = static_cast<size_t>(groups * padded);
   if (real) {
     out->reals.assign(n, 0.0);
@@ -133,7 +150,7 @@ Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t ch
   }
   for (int64_t c = 0; c < groups * channels; ++c) {
     const size_t at = static_cast<size_t>(c / channels * padded + c % channels);
-    const double factor = OutputFactor(context, static_cast<size_t>(c));
+    const double factor = OutputFactor(context, static_cast<size_t>(c), inputs);
     if (real) {
       out->reals[at] = factor;
       continue;
@@ -153,12 +170,13 @@ Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t ch
   return Status::Ok();
 }
 
-Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real, WideEnding* out) {
-  const TensorView* bias = context.input(2);
+Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real, WideEnding* out,
+                      const ProductInputs& inputs) {
+  const TensorView* bias = context.input(inputs.bias);
   out->real = real;
   out->bias_64 = bias == nullptr || bias->dtype == DType::kInt64;
   for (int64_t c = 0; c < channels; ++c) {
-    const double factor = OutputFactor(context, static_cast<size_t>(c));
+    const double factor = OutputFactor(context, static_cast<size_t>(c), inputs);
     if (real) {
       out->real_factors.push_back(factor);
     } else {

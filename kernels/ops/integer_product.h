@@ -25,8 +25,17 @@ enum class Arithmetic { kFloat, kBytes, kHybrid, kInt16 };
 // they ask for. (float32 data and weights: kFloat, nothing else was checked.)
 Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic);
 
+// Which inputs of an operator are the factors and the bias.
+struct ProductInputs {
+  int data = 0, weights = 1, bias = 2;
+};
+// The same for integer arithmetic alone (int8, uint8 or int16 data).
+Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
+                          const ProductInputs& inputs = {});
+
 // in_scale * weight_scale[channel] / out_scale.
-double OutputFactor(const PrepareContext& context, size_t channel);
+double OutputFactor(const PrepareContext& context, size_t channel,
+                    const ProductInputs& inputs = {});
 
 // The factors of an 8-bit operator's channels (ColumnFactors) and the range of its output relative
 // to the zero point.
@@ -41,7 +50,12 @@ struct BytesEnding {
 // Group g of the output's channels takes entries [g * padded, g * padded + channels) of the arrays.
 // `real`: as in WideEnding.
 Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t channels,
-                       int64_t padded, bool real, BytesEnding* out);
+                       int64_t padded, bool real, BytesEnding* out,
+                       const ProductInputs& inputs = {});
+
+// One factor for `padded` columns, and the output type's whole range.
+void MakeBytesEnding(const TensorView& output, FixedFactor factor, int64_t padded,
+                     BytesEnding* out);
 
 // What an int16 operator needs at its end: the factor of every output channel, and the range.
 // `real`: factors are doubles, rounded once, ties away from zero (FULLY_CONNECTED). Otherwise fixed
@@ -52,7 +66,8 @@ struct WideEnding {
   std::vector<double> real_factors;
   QuantizedRange range;
 };
-Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real, WideEnding* out);
+Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real, WideEnding* out,
+                      const ProductInputs& inputs = {});
 // (sum + bias[channel]) * factor, clamped; bias may be null.
 int16_t FinishInt16(const WideEnding& ending, int64_t sum, const void* bias, size_t channel);
 

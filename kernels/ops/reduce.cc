@@ -192,14 +192,17 @@ Status ParseReduce(const OptionsView& options, OpParams* params) {
 Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
   ReduceState* state = nullptr;
   if (kind == ReduceKind::kProd) {
-    return Prepare(context, {DType::kFloat32, DType::kInt32, DType::kInt64}, &state);
+    TW_RETURN_IF_ERROR(Prepare(
+        context, {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8, DType::kInt16},
+        &state));
+  } else {
+    TW_RETURN_IF_ERROR(Prepare(
+        context,
+        {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8, DType::kUInt8, DType::kInt16},
+        &state));
   }
-  TW_RETURN_IF_ERROR(Prepare(
-      context,
-      {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8, DType::kUInt8, DType::kInt16},
-      &state));
   if (!IsQuantizedInteger(context.input(0)->dtype)) return Status::Ok();
-  if (kind == ReduceKind::kMean || kind == ReduceKind::kSum) {
+  if (kind != ReduceKind::kMax && kind != ReduceKind::kMin) {
     return PrepareReduceQuant(context, kind, state);
   }
   return CheckSameQuantization(context, 0, 0);
@@ -212,8 +215,8 @@ Status PrepareReduceBool(PrepareContext& context) {
 
 Status RunReduceKind(const RunContext& context, ReduceKind kind) {
   if (!IsFloat(context.in(0).dtype)) {
-    const bool adds = kind == ReduceKind::kMean || kind == ReduceKind::kSum;
-    const bool rescales = adds && IsQuantizedInteger(context.in(0).dtype);
+    const bool chooses = kind == ReduceKind::kMax || kind == ReduceKind::kMin;
+    const bool rescales = !chooses && IsQuantizedInteger(context.in(0).dtype);
     return rescales ? RunReduceQuant(context) : RunReduceInt(context, kind);
   }
   const ReduceState& state = context.get_state<ReduceState>();

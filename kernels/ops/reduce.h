@@ -51,8 +51,10 @@ struct ReduceState : OpState {
   int64_t outer = 1;       // product of kept
   int64_t steps = 1;       // product of reduced
   int64_t count = 1;       // input elements for each output element
-  // Quantized MEAN and SUM: y = factor (sum - count in_zero) + out_zero.
+  // Quantized MEAN and SUM: y = factor (sum - count in_zero) + out_zero. Products: one factor for
+  // every multiplication.
   FixedFactor factor;
+  bool multiplies = false;
   int32_t in_zero = 0, out_zero = 0;
 };
 
@@ -62,7 +64,7 @@ int64_t LoopOffset(const ReduceState::Loop* loops, int n_loops, int64_t index);
 // int32, int64 and bool; the extremes of quantized types. (reduce_int.cc)
 Status RunReduceInt(const RunContext& context, ReduceKind kind);
 
-// MEAN and SUM of quantized types: parameters for the state, and run. (reduce_quant.cc)
+// MEAN, SUM and REDUCE_PROD of quantized types: parameters for the state, and run. (reduce_quant.cc)
 Status PrepareReduceQuant(const PrepareContext& context, ReduceKind kind, ReduceState* state);
 Status RunReduceQuant(const RunContext& context);
 

@@ -1,4 +1,4 @@
-// REDUCE_PROD: the product of the elements along the axes; float32, int32 and int64.
+// REDUCE_PROD: the product of the elements along the axes; float32, int32, int64, int8 and int16.
 #include "kernels/ops/reduce.h"
 
 namespace topwork {

@@ -1,6 +1,8 @@
-// MEAN and SUM of int8, uint8 and int16 (see reduce.h): sums in 32 bits, gathered in 64, brought to
-// the output's scale by one factor that holds the mean's division, too.
+// MEAN, SUM and REDUCE_PROD of quantized types (see reduce.h). Sums are made in 32 bits, gathered
+// in 64 and brought to the output's scale by one factor that holds the mean's division, too.
+// Products are rescaled after every multiplication, in memory order, as TFLite does.
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/indexing.h"
@@ -90,10 +92,42 @@ void RunRows(const RunContext& context, const Finisher& finish) {
 }
 
 template <typename T>
+void RunProducts(const RunContext& context) {
+  const ReduceState& s = context.get_state<ReduceState>();
+  const QuantizedRange range = RangeOf(DTypeOf<T>::kValue);
+  const int64_t columns = s.inner_kept ? s.inner : 1, row = s.inner_kept ? 1 : s.inner;
+  ParallelRows(context.pool, s.outer * columns, 4 * std::max<int64_t>(1, s.count),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t k = begin; k < end; ++k) {
+                   const T* from = context.input_data<T>(0) +
+                                   LoopOffset(s.kept, s.n_kept, k / columns) + k % columns;
+                   int32_t product = 0;
+                   bool first = true;
+                   for (int64_t step = 0; step < s.steps; ++step) {
+                     const T* at = from + LoopOffset(s.reduced, s.n_reduced, step);
+                     for (int64_t i = 0; i < row; ++i) {
+                       const int64_t value = at[i] - s.in_zero;
+                       product = first ? static_cast<int32_t>(value)
+                                       : MultiplyByFactor64(product * value, s.factor);
+                       first = false;
+                     }
+                   }
+                   const int32_t scaled = MultiplyByFactor64(product, s.factor);
+                   context.output_data<T>(0)[k] =
+                       static_cast<T>(PlaceInt(scaled, s.out_zero, range.lo, range.hi));
+                 }
+               });
+}
+
+template <typename T>
 Status RunAs(const RunContext& context) {
   const ReduceState& state = context.get_state<ReduceState>();
   const Finisher finish = {state, RangeOf(DTypeOf<T>::kValue)};
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  if (state.multiplies) {
+    RunProducts<T>(context);
+    return Status::Ok();
+  }
   state.inner_kept ? RunColumns<T>(context, finish) : RunRows<T>(context, finish);
   return Status::Ok();
 }
@@ -107,6 +141,12 @@ Status PrepareReduceQuant(const PrepareContext& context, ReduceKind kind, Reduce
   state->in_zero = in.zero_point;
   state->out_zero = out.zero_point;
   state->factor = MakeFixedFactor(static_cast<double>(in.scale) / static_cast<double>(out.scale));
+  if (kind == ReduceKind::kProd) {
+    state->multiplies = true;
+    const double root = std::pow(static_cast<double>(out.scale),
+                                 1.0 / static_cast<double>(std::max<int64_t>(1, state->count)));
+    state->factor = MakeFixedFactor(static_cast<double>(in.scale) / root);
+  }
   if (kind != ReduceKind::kMean || state->count == 0) return Status::Ok();
   // The division by the count goes into the factor, which keeps at least 30 bits.
   int shift = 0;

@@ -4,23 +4,19 @@
 // into stride_h x stride_w classes and all pixels of a class are one ordinary convolution of stride
 // 1 with a part of the filter. The parts are packed apart; an output row gathers, class by class,
 // the input pixels of its taps and multiplies them into every stride_w-th pixel.
+#include "kernels/ops/transpose_conv.h"
+
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/cpu/gemm_plan.h"
 #include "kernels/kernel.h"
 #include "kernels/ops/activation.h"
 #include "kernels/ops/weighted.h"
-#include "kernels/ops/window.h"
 
 namespace topwork {
 namespace {
 
-constexpr int64_t kColumnsAtOnce = 64;  // pixels gathered before they are multiplied
-
-struct TransposeConvState : OpState {
-  int64_t batch = 0, in_h = 0, in_w = 0, in_c = 0, out_c = 0;
-  WindowAxis h, w;                // of the forward convolution whose image is our output
+struct TransposeConvState : OpState, TransposeConvShape {
   const float* packed = nullptr;  // null: packed at run into scratch
   size_t packed_offset = 0, patches_offset = 0;
   int64_t max_depth = 0;  // of the largest part
@@ -33,19 +29,6 @@ Status Parse(const OptionsView& options, OpParams* params) {
   params->stride_h = options.Int(2, 0);
   return ParseActivation(options.Byte(3, 0), &params->activation);
 }
-
-// Taps first, first + stride, ... of an axis.
-int64_t TapsOfClass(const WindowAxis& axis, int64_t first) {
-  return first < axis.filter ? (axis.filter - first - 1) / axis.stride + 1 : 0;
-}
-
-// Taps of all classes before `first`.
-int64_t TapsBefore(const WindowAxis& axis, int64_t first) {
-  const int64_t each = axis.filter / axis.stride, rest = axis.filter % axis.stride;
-  return std::min(first * each + std::min(first, rest), axis.filter);
-}
-
-int64_t Classes(const WindowAxis& axis) { return std::min(axis.stride, axis.filter); }
 
 // The part of the filter whose taps start at (y, x). Taps run downwards in y and backwards in x:
 // then the input pixels of a row of taps lie in ascending order.
@@ -81,8 +64,11 @@ Status CheckInputs(PrepareContext* context) {
   TW_RETURN_IF_ERROR(context->CheckInputs(3, 4));
   TW_RETURN_IF_ERROR(context->CheckOutputs(1));
   TW_RETURN_IF_ERROR(context->CheckDType(0, {DType::kInt32}));
-  for (int i = 1; i < context->n_inputs(); ++i) {
-    TW_RETURN_IF_ERROR(context->CheckDType(i, {DType::kFloat32}));
+  TW_RETURN_IF_ERROR(
+      context->CheckDType(2, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16}));
+  if (context->input(2)->dtype == DType::kFloat32) {
+    TW_RETURN_IF_ERROR(context->CheckDType(1, {DType::kFloat32}));
+    TW_RETURN_IF_ERROR(context->CheckDType(3, {DType::kFloat32}));
   }
   TW_RETURN_IF_ERROR(context->CheckRank(1, 4, 4));
   TW_RETURN_IF_ERROR(context->CheckRank(2, 4, 4));
@@ -94,7 +80,7 @@ Status CheckInputs(PrepareContext* context) {
   return context->NeedValue(0);
 }
 
-Status CheckShapes(const PrepareContext& context, const Shape& out, TransposeConvState* state) {
+Status CheckShapes(const PrepareContext& context, const Shape& out, TransposeConvShape* state) {
   const Shape& filter = context.input(1)->shape;
   const Shape& in = context.input(2)->shape;
   const OpParams& params = context.params();
@@ -167,36 +153,18 @@ Status PlanParts(PrepareContext* context, TransposeConvState* state) {
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckInputs(&context));
   const Shape out(context.input(0)->as<const int32_t>(), 4);
-  TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kFloat32, out));
+  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(2)->dtype, out));
+  TransposeConvShape shape;
+  TW_RETURN_IF_ERROR(CheckShapes(context, out, &shape));
+  TW_RETURN_IF_ERROR(CheckBias(context, 3, shape.out_c));
+  if (context.input(2)->dtype != DType::kFloat32) {
+    return PrepareTransposeConvQuantized(&context, shape);
+  }
   TransposeConvState* state = context.NewState<TransposeConvState>();
-  TW_RETURN_IF_ERROR(CheckShapes(context, out, state));
-  TW_RETURN_IF_ERROR(CheckBias(context, 3, state->out_c));
+  static_cast<TransposeConvShape&>(*state) = shape;
   ActivationRange(context.params().activation, &state->lo, &state->hi);
   context.SetVariant("gemm per stride phase");
   return PlanParts(&context, state);
-}
-
-// The taps of n pixels of one class: pixel j reads input columns [x + j, x + j + taps_x) and rows
-// y, y - 1, ... of `image`.
-void Gather(const TransposeConvState& s, const float* image, int64_t y, int64_t taps_y, int64_t x,
-            int64_t taps_x, int64_t n, float* to) {
-  const int64_t run = taps_x * s.in_c;
-  for (int64_t j = 0; j < n; ++j) {
-    const int64_t x0 = x + j;
-    const int64_t begin = std::min(std::max<int64_t>(0, -x0), taps_x);
-    const int64_t end = std::max(begin, std::min(taps_x, s.in_w - x0));
-    for (int64_t i = 0; i < taps_y; ++i, to += run) {
-      const int64_t iy = y - i;
-      if (iy < 0 || iy >= s.in_h || begin == end) {
-        std::fill(to, to + run, 0.0f);
-        continue;
-      }
-      std::fill(to, to + begin * s.in_c, 0.0f);
-      std::memcpy(to + begin * s.in_c, image + (iy * s.in_w + x0 + begin) * s.in_c,
-                  static_cast<size_t>((end - begin) * s.in_c) * sizeof(float));
-      std::fill(to + end * s.in_c, to + run, 0.0f);
-    }
-  }
 }
 
 void OutputRow(const RunContext& context, const TransposeConvState& s, const float* packed,
@@ -224,7 +192,7 @@ void OutputRow(const RunContext& context, const TransposeConvState& s, const flo
     for (int64_t j = 0; j < pixels; j += kColumnsAtOnce) {
       task.m = std::min(kColumnsAtOnce, pixels - j);
       if (task.k > 0) {
-        Gather(s, image, y, taps_y, x + j - (taps_x - 1), taps_x, task.m, patches);
+        GatherTaps(s, image, y, taps_y, x + j - (taps_x - 1), taps_x, task.m, patches);
       }
       task.c = out + (first + j * s.w.stride) * s.out_c;
       kernels.run(task);
@@ -233,6 +201,7 @@ void OutputRow(const RunContext& context, const TransposeConvState& s, const flo
 }
 
 Status Run(const RunContext& context) {
+  if (context.in(2).dtype != DType::kFloat32) return RunTransposeConvQuantized(context);
   const TransposeConvState& s = context.get_state<TransposeConvState>();
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
   const float* packed = s.packed;

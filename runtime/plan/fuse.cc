@@ -63,9 +63,11 @@ class Fuser {
   const TensorView& View(int v) const { return graph_.views[static_cast<size_t>(v)]; }
   Op& OpAt(int i) { return graph_.ops[static_cast<size_t>(i)].op; }
 
-  // The op that makes v when v has no other reader and op's result is float; otherwise −1.
-  int SoleProducer(int v) const {
-    if (v < 0 || View(v).dtype != DType::kFloat32 || graph_.CountUses(v) != 1) return -1;
+  // The op that makes v when v has no other reader and op's result is float (or any number, where
+  // `any_type`); otherwise −1.
+  int SoleProducer(int v, bool any_type = false) const {
+    if (v < 0 || graph_.CountUses(v) != 1) return -1;
+    if (!any_type && View(v).dtype != DType::kFloat32) return -1;
     const int producer = graph_.Producer(v);
     if (producer < 0 || graph_.ops[static_cast<size_t>(producer)].op.outputs.size() != 1) return -1;
     return producer;
@@ -98,10 +100,14 @@ class Fuser {
     Op& op = graph_.ops[i].op;
     if (op.code != OpCode::kConv2d && op.code != OpCode::kDepthwiseConv2d) return;
     if (op.params.padding != Padding::kValid || op.params.has_explicit_padding) return;
-    const int producer = SoleProducer(op.inputs[0]);
+    // A quantized image is padded with its zero point by both operators.
+    const DType dtype = View(op.inputs[0]).dtype;
+    const bool quantized =
+        dtype == DType::kInt8 || dtype == DType::kUInt8 || dtype == DType::kInt16;
+    const int producer = SoleProducer(op.inputs[0], quantized);
     if (producer < 0) return;
     const Op& pad = OpAt(producer);
-    if (pad.code != OpCode::kPad && pad.code != OpCode::kPadv2) return;
+    if (pad.code != OpCode::kPad && (pad.code != OpCode::kPadv2 || quantized)) return;
     int64_t amounts[8];
     if (!ReadPaddings(pad, amounts)) return;
     op.params.has_explicit_padding = true;

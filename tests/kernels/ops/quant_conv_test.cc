@@ -21,6 +21,10 @@ TEST_CASE("fully_connected: quantized golden cases", "[ops][quant]") {
   RunOpCases("quant_fully_connected");
 }
 
+TEST_CASE("transpose_conv: quantized golden cases", "[ops][quant]") {
+  RunOpCases("quant_transpose_conv");
+}
+
 std::vector<int8_t> RandomBytes(size_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_int_distribution<int> any(-127, 127);

@@ -74,7 +74,12 @@ TEST_CASE("transpose_conv: refuses what does not fit together", "[ops]") {
   OneOp int8(OpCode::kTransposeConv);
   int8.In<int32_t>({4}, {1, 4, 4, 2}).Unknown(DType::kInt8, filter);
   int8.Unknown(DType::kInt8, in).Out(DType::kInt8);
-  CHECK(Refusal(int8, StatusCode::kUnsupported, "is int8; supported here: float32") == "");
+  CHECK(Refusal(int8, StatusCode::kInvalidModel, "is int8 but has no scale") == "");
+  OneOp computed(OpCode::kTransposeConv);
+  computed.In<int32_t>({4}, {1, 4, 4, 2}).Unknown(DType::kInt8, filter).Quantized({0.5f}, {0});
+  computed.Unknown(DType::kInt8, in).Quantized({0.5f}, {3});
+  computed.Out(DType::kInt8).Quantized({0.5f}, {0});
+  CHECK(Refusal(computed, StatusCode::kUnsupported, "must be a constant") == "");
 }
 
 }  // namespace test

@@ -19,6 +19,9 @@ ZEROS = {"int8": (0, -128, 127, -17, 5), "uint8": (128, 0, 255, 100, 131), "int1
 SPREADS = (1, 0.5, 1.3, 0.02, 3, 0.9, 50, 1.1, 0.7, 2000)
 
 
+_WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+
+
 @dataclass
 class Kind:
     """A kind of quantization: types of data, weights and bias; scales per channel or not."""
@@ -116,16 +119,21 @@ class Sheet:
         return ((deviation * 5 / (hi - lo) * SPREADS[self.count % len(SPREADS)],),
                 (zeros[self.count * 2 % len(zeros)],), 0)
 
-    def add(self, image, filt, axis, depth, bias=True, constant=True, **options):
+    def add(self, image, filt, axis, depth, bias=True, constant=True, first=None, **options):
         data, in_scale = self._input(image)
         weights, scales = self._weights(filt, axis, constant)
         products = [float(np.float32(s * (in_scale or 1))) for s in scales]
         inputs = [data, weights, self._bias(filt[axis], products) if bias else None]
-        position = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED").index(self.op)
-        if self.kind.data == "int16" and self.op != "DEPTHWISE_CONV_2D":
+        version = 3
+        if first is not None:  # TRANSPOSE_CONV
+            inputs = [self.graph.const(np.array(first, np.int32)), weights, data] + inputs[2:]
+            inputs = inputs if bias else inputs[:3]
+        else:
+            version = self.kind.version[_WEIGHTED.index(self.op)]
+        if self.kind.data == "int16" and self.op in ("CONV_2D", "FULLY_CONNECTED"):
             options["quantized_bias_type"] = 2 if self.kind.bias == "int32" else 4
         act = ACTS[self.count % len(ACTS)]
-        output = self.graph.op(self.op, inputs, (self.kind.data,), self.kind.version[position],
+        output = self.graph.op(self.op, inputs, (self.kind.data,), version,
                                self._output(products, depth), fused_activation_function=act,
                                **options)
         self.graph.outputs.append(output)
@@ -264,5 +272,38 @@ def fully_connected():
     return table
 
 
+# image, filter [out, h, w, in], output (h, w), stride, padding
+TRANSPOSED = (
+    ((1, 4, 5, 3), (2, 3, 3, 3), (4, 5), (1, 1), "SAME"),
+    ((1, 3, 4, 3), (2, 3, 3, 3), (6, 8), (2, 2), "SAME"),
+    ((1, 3, 4, 2), (3, 3, 3, 2), (5, 7), (2, 2), "SAME"),
+    ((1, 3, 3, 2), (3, 3, 3, 2), (5, 5), (1, 1), "VALID"),
+    ((1, 3, 2, 3), (4, 3, 3, 3), (7, 5), (2, 2), "VALID"),
+    ((1, 3, 4, 5), (3, 2, 2, 5), (6, 8), (2, 2), "VALID"),
+    ((1, 3, 3, 2), (2, 4, 4, 2), (6, 6), (2, 2), "SAME"),
+    ((2, 3, 3, 2), (3, 3, 3, 2), (6, 6), (2, 2), "SAME"),
+    ((1, 3, 2, 2), (3, 2, 2, 2), (9, 6), (3, 3), "SAME"),
+    ((1, 3, 3, 4), (5, 1, 1, 4), (3, 3), (1, 1), "SAME"),
+    ((1, 2, 2, 17), (19, 2, 2, 17), (4, 4), (2, 2), "SAME"),
+    ((1, 1, 1, 7), (3, 4, 4, 7), (4, 4), (1, 1), "VALID"),
+)
+
+
+def transpose_conv():
+    table = Table("QUANT_TRANSPOSE_CONV")
+    for kind in KINDS:
+        if kind.name not in ("int8_per_channel", "uint8", "int16"):
+            continue
+        sheet = Sheet("TRANSPOSE_CONV", kind)
+        more = TRANSPOSED[:8] if kind.name == "int8_per_channel" else ()
+        for index, (image, filt, size, stride, padding) in enumerate(TRANSPOSED + more):
+            bias = (index + index // len(TRANSPOSED)) % 2 == 0
+            out = [image[0], *size, filt[0]]
+            sheet.add(image, filt, 0, filt[1] * filt[2] * filt[3], bias, first=out,
+                      padding=padding, stride_h=stride[0], stride_w=stride[1])
+        table.append(sheet.case())
+    return table
+
+
 def tables():
-    return [conv_2d(), depthwise_conv_2d(), fully_connected()]
+    return [conv_2d(), depthwise_conv_2d(), fully_connected(), transpose_conv()]

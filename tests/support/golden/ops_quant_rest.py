@@ -1,0 +1,97 @@
+"""BATCH_MATMUL, REDUCE_PROD, ARG_MAX, ARG_MIN, TOPK_V2 and EMBEDDING_LOOKUP of quantized tensors."""
+
+from cases import Table
+from sheets import ZEROS, Sheet
+
+# left, right, adj_x, adj_y
+PRODUCTS = (((2, 3), (3, 4), False, False), ((2, 3), (4, 3), False, True),
+            ((3, 2), (3, 4), True, False), ((1, 5, 7), (1, 7, 3), False, False),
+            ((2, 3, 5), (2, 5, 4), False, False), ((2, 3, 5), (1, 5, 4), False, False),
+            ((2, 5, 3), (2, 4, 5), True, True), ((2, 2, 3, 4), (2, 1, 4, 5), False, False),
+            ((1, 1, 17), (1, 17, 19), False, False), ((1, 33), (33, 1), False, False))
+
+
+def _batch_matmul():
+    table = Table("QUANT_BATCH_MATMUL")
+    for name, left, right, target in (("int8", "int8", "int8", "int8"),
+                                      ("int16", "int16", "int16", "int16"),
+                                      ("hybrid", "float32", "int8", "float32")):
+        sheet = Sheet("BATCH_MATMUL", name)
+        for index in range(20):
+            a, b, adj_x, adj_y = PRODUCTS[index % len(PRODUCTS)]
+            depth = a[-2] if adj_x else a[-1]
+            constant = index // len(PRODUCTS) == 0 or name == "hybrid"
+            unit = 1 / 2000 if name == "int16" else 1 / 20
+            zero = ZEROS["int8"] if name == "int8" else (0,) * 5
+            ones = (sheet.x(a, left) if left == "float32" else
+                    sheet.x(a, left, unit, zero[index % 5]))
+            make = sheet.c if constant else sheet.x
+            two = make(b, right, unit * 0.7, zero[index * 2 % 5])
+            scale = unit * unit * depth**0.5 * (60 if name == "int8" else 9000)
+            spread = (1, 0.2, 5, 40)[index % 4]
+            options = dict(adj_x=adj_x, adj_y=adj_y)
+            if name == "hybrid":
+                sheet.add([ones, two], target, version=4,
+                          asymmetric_quantize_inputs=index % 2 == 1, **options)
+            else:
+                sheet.add([ones, two], target, scale * spread, zero[index * 3 % 5], version=3,
+                          **options)
+        case = sheet.case()
+        if name == "hybrid":
+            case.rtol = 1e-5
+        table.append(case)
+    return table
+
+
+REDUCTIONS = (((2, 3, 4), (1,)), ((2, 3, 4), (-1,)), ((2, 3, 4), (0, 2)), ((1, 4, 3, 2), (1, 2)),
+              ((5,), (0,)), ((3, 5), (0, 1)), ((2, 1, 3, 2, 2), (1, 3)), ((1, 1, 1, 5), (1, 2)),
+              ((3, 2, 19), (0,)), ((4, 3), (0,)))
+
+
+def _reduce_prod():
+    table = Table("QUANT_REDUCE_PROD")
+    for dtype in ("int8", "int16"):
+        sheet = Sheet("REDUCE_PROD", dtype)
+        for index, (shape, axes) in enumerate(REDUCTIONS):
+            zero, scale = ZEROS[dtype][index % 5], 1 / 12000 if dtype == "int16" else 1 / 50
+            # Longer chains of larger numbers leave LiteRT's 32 bits.
+            bound = dict(lo=-6000, hi=6000) if dtype == "int16" else {}
+            x = sheet.x(shape, dtype, scale, zero, **bound)
+            for keep in (False, True):
+                out = scale * (1, 3.7, 0.4)[(index + keep) % 3]
+                sheet.add([x, sheet.ints(axes)], dtype, out, ZEROS[dtype][index * 2 % 5],
+                          version=2, keep_dims=keep)
+        table.append(sheet.case())
+    return table
+
+
+def _choices():
+    table = Table("QUANT_CHOICES")
+    for dtype in ("int8", "uint8"):
+        sheet = Sheet("CHOICES", dtype)
+        for index, shape in enumerate(((5,), (2, 3), (2, 3, 4), (1, 2, 2, 17), (3, 1))):
+            x = sheet.x(shape, dtype, 1 / 20, ZEROS[dtype][index])
+            for op in ("ARG_MAX", "ARG_MIN"):
+                for axis in (0, -1):
+                    sheet.add([x, sheet.ints(axis)], "int32", op=op, version=2, output_type=2)
+        table.append(sheet.case())
+    return table
+
+
+def _embedding():
+    table = Table("QUANT_EMBEDDING_LOOKUP")
+    sheet = Sheet("EMBEDDING_LOOKUP", "hybrid")
+    for index in range(20):
+        rows, width = ((4, 3), (7, 1), (2, 17), (5, 8))[index % 4]
+        scale = 1 / 30 if index % 2 else tuple(0.01 * (k + 1) for k in range(rows))
+        ids = sheet.x((), "int32", values=[(index + k) % rows for k in range(index % 3 + 1)])
+        table_of = sheet.c((rows, width), "int8", scale)
+        sheet.add([ids, table_of], "float32", version=3)
+    case = sheet.case()
+    case.rtol = 1e-6
+    table.append(case)
+    return table
+
+
+def tables():
+    return [_batch_matmul(), _reduce_prod(), _choices(), _embedding()]
