@@ -64,7 +64,8 @@ int64_t LoopOffset(const ReduceState::Loop* loops, int n_loops, int64_t index);
 // int32, int64 and bool; the extremes of quantized types. (reduce_int.cc)
 Status RunReduceInt(const RunContext& context, ReduceKind kind);
 
-// MEAN, SUM and REDUCE_PROD of quantized types: parameters for the state, and run. (reduce_quant.cc)
+// MEAN, SUM and REDUCE_PROD of quantized types: parameters for the state, and run.
+// (reduce_quant.cc)
 Status PrepareReduceQuant(const PrepareContext& context, ReduceKind kind, ReduceState* state);
 Status RunReduceQuant(const RunContext& context);
 

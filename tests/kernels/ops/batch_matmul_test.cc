@@ -90,7 +90,7 @@ TEST_CASE("batch_matmul: refuses what does not fit together", "[ops]") {
   CHECK(MatMulRefusal({INT32_MAX, 1}, {1, INT32_MAX}, nullptr, "too large") == "");
   OneOp hybrid(OpCode::kBatchMatmul);
   hybrid.Unknown(DType::kFloat32, {2, 4}).Unknown(DType::kInt8, {4, 3}).Out(DType::kFloat32);
-  CHECK(Refusal(hybrid, StatusCode::kUnsupported, "is int8; supported here: float32") == "");
+  CHECK(Refusal(hybrid, StatusCode::kInvalidModel, "is int8 but has no scale") == "");
 }
 
 }  // namespace test
