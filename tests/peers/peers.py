@@ -58,9 +58,10 @@ class Topwork:
 class LiteRt:
     """LiteRT's interpreter on one-input models, one example at a time (not all take batches)."""
 
-    def __init__(self, model):
+    def __init__(self, model, reference=False):
         from ai_edge_litert import interpreter
-        resolver = interpreter.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+        kind = interpreter.OpResolverType
+        resolver = kind.BUILTIN_REF if reference else kind.BUILTIN_WITHOUT_DEFAULT_DELEGATES
         self.interpreter = interpreter.Interpreter(
             str(model), experimental_preserve_all_tensors=True,
             experimental_op_resolver_type=resolver)
