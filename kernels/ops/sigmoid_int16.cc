@@ -1,10 +1,24 @@
 // LOGISTIC and TANH of int16 (see sigmoid_int16.h).
 #include "kernels/ops/sigmoid_int16.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace topwork {
+namespace {
+
+// 65536 times the logistic function at i / 24, raised by half of what a straight line to the next
+// entry lacks in the middle, as TFLite's table is.
+void FillTable(uint16_t* table) {
+  const auto f = [](double i) { return 65536.0 / (1.0 + std::exp(-i / 24.0)); };
+  for (int i = 0; i < 255; ++i) {
+    const double lack = f(i + 0.5) - (f(i) + f(i + 1)) / 2.0;
+    table[i] = static_cast<uint16_t>(std::round(f(i) + lack / 2.0));
+  }
+  table[255] = 65535;
+}
+
+}  // namespace
+
 int32_t SigmoidMap::operator()(int32_t q) const {
   const int32_t round = shift > 0 ? 1 << (shift - 1) : 0;
   const int32_t x = (q * multiplier + round) >> shift;
@@ -35,10 +49,7 @@ Status PrepareSigmoidInt16(PrepareContext& context, bool tanh) {
   }
   SigmoidMap map;
   map.tanh = tanh;
-  for (int i = 0; i < 256; ++i) {
-    map.table[i] =
-        static_cast<uint16_t>(std::min(65535.0, std::round(65536.0 / (1.0 + std::exp(-i / 24.0)))));
-  }
+  FillTable(map.table);
   const int left = IsPowerOfTwo(quant.in.scale, &exponent) ? 12 + exponent : -1;
   if (left == 0 || (tanh && left == 1)) {
     map.multiplier = 3 << left;

@@ -11,7 +11,7 @@ namespace topwork {
 struct SigmoidMap {
   bool tanh = false;
   int32_t multiplier = 0, shift = 0;
-  uint16_t table[256];  // 65536 / (1 + e^(-i / 24))
+  uint16_t table[256];  // about 65536 / (1 + e^(-i / 24))
   int32_t operator()(int32_t q) const;
 };
 
