@@ -109,7 +109,16 @@ struct IntegerGemm {
 // One row of output: sums over the taps of in * filter. The image has its padding around it (zero
 // points), so that every tap lies inside: DepthwiseShape's in_h, in_w and in_c are those of the
 // padded image, its pads are 0 and its clamp is not read.
+//
+// Flat rows serve few channels, multipliers and strides: a row of output is one vector of elements
+// (x, c), and so is every tap's input. Rows of the image are row_bytes long and hold the pixels 0,
+// s, 2 s, ..., then 1, s + 1, ... for the stride s, a phase of phase_bytes each; every value lies
+// there as many times as it has output channels. The filter is [taps, spread] and the arrays over
+// channels have spread entries, kColumnPad more than there are channels; entry c repeats c −
+// channels. A row has at least kColumnPad elements of 8 bits.
 struct IntegerDepthwiseRow {
+  int64_t spread = 0;  // or 0: not flat
+  int64_t row_bytes = 0, phase_bytes = 0;
   const void* image = nullptr;      // uint8, int8 or int16
   const int16_t* filter = nullptr;  // [taps, channels], without zero point
   int64_t out_y = 0;

@@ -34,19 +34,19 @@ TW_INLINE IVec MultiplyAdd(IVec acc, IVec a, IVec w) {
 #endif
 }
 
-// Writes kLanes channels from c of the pixel whose channel 0 is element `offset` of the row.
-TW_INLINE void Finish(const IntegerDepthwiseRow& r, IVec acc, int64_t offset, int64_t c) {
+// Writes kLanes elements of the row from `at`; they belong to the channels from c.
+TW_INLINE void Finish(const IntegerDepthwiseRow& r, IVec acc, int64_t at, int64_t c) {
   if (r.ending == IntegerEnding::kBytes) {
     const ColumnFactors& f = r.factors;
     const VectorFactors factors =
         LoadFactors(f.mantissa + c, f.left != nullptr ? f.left + c : nullptr, f.right + c);
     const IVec v = ClampInts(ApplyFactors(factors, acc), Broadcast(r.least), Broadcast(r.most));
-    StoreBytes(static_cast<uint8_t*>(r.out) + offset + c, v + r.zero_point, kLanes);
+    StoreBytes(static_cast<uint8_t*>(r.out) + at, v + r.zero_point, kLanes);
   } else {
     const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
     const Vec scale = Load(r.scale + c);
     const Vec bias = r.float_bias != nullptr ? Load(r.float_bias + c) : Vec{};
-    Store(static_cast<float*>(r.out) + offset + c,
+    Store(static_cast<float*>(r.out) + at,
           Clamp(ToFloat(acc) * (scale * r.in_scale) + bias, lo, hi));
   }
 }
@@ -80,8 +80,46 @@ void Pixels(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t x) {
       }
     }
 #pragma GCC unroll 4
-    for (int t = 0; t < kPixels; ++t) Finish(r, acc[t], (x + t) * channels, c);
+    for (int t = 0; t < kPixels; ++t) Finish(r, acc[t], (x + t) * channels + c, c);
   }
+}
+
+// kVectors vectors of a flat row, from element `at` on.
+template <bool kUnsigned, int kVectors>
+void FlatVectors(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t at) {
+  const int64_t channels = s.in_c * s.multiplier;
+  const uint8_t* top =
+      static_cast<const uint8_t*>(r.image) + r.out_y * s.stride_h * r.row_bytes + at;
+  int64_t phase[kVectors];
+  IVec acc[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    phase[v] = (at + v * kLanes) % channels;
+    acc[v] = LoadInts(r.bias + phase[v]);
+  }
+  const int16_t* w = r.filter;
+  for (int64_t y = 0; y < s.filter_h; ++y) {
+    const uint8_t* row = top + y * s.dilation_h * r.row_bytes;
+    for (int64_t i = 0; i < s.filter_w; ++i, w += r.spread) {
+      const int64_t pixel = i * s.dilation_w;
+      const uint8_t* in = row + pixel % s.stride_w * r.phase_bytes + pixel / s.stride_w * channels;
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        acc[v] = MultiplyAdd(acc[v], Values<kUnsigned>(in + v * kLanes), Weights(w + phase[v]));
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) Finish(r, acc[v], at + v * kLanes, phase[v]);
+}
+
+template <bool kUnsigned>
+void FlatRow(const DepthwiseShape& s, const IntegerDepthwiseRow& r) {
+  const int64_t n = s.out_w * s.in_c * s.multiplier;
+  int64_t at = 0;
+  for (; at + 4 * kLanes <= n; at += 4 * kLanes) FlatVectors<kUnsigned, 4>(s, r, at);
+  for (; at + kLanes <= n; at += kLanes) FlatVectors<kUnsigned, 1>(s, r, at);
+  if (at < n) FlatVectors<kUnsigned, 1>(s, r, n - kLanes);  // computes some elements again
 }
 
 int32_t ValueAt(const IntegerDepthwiseRow& r, int64_t index) {
@@ -150,6 +188,10 @@ PixelFunction PixelsOf(const DepthwiseShape& s) {
 
 void IntegerDepthwiseRowOf(const DepthwiseShape& s, const IntegerDepthwiseRow& r);
 void IntegerDepthwiseRowOf(const DepthwiseShape& s, const IntegerDepthwiseRow& r) {
+  if (r.spread > 0) {
+    r.element == 1 ? FlatRow<true>(s, r) : FlatRow<false>(s, r);
+    return;
+  }
   int64_t x = 0;
   if (s.multiplier != 1 || s.in_c < kLanes || r.element == 2) {
     for (; x < s.out_w; ++x) AnyPixel(s, r, x);

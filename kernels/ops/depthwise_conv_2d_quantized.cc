@@ -1,10 +1,12 @@
 // DEPTHWISE_CONV_2D on quantized tensors: output rows in parallel, weights kept as 16 bits without
-// their zero point. Dynamic range: each image is quantized to 8 bits, asymmetric, with one scale.
+// their zero point; flat rows (IntegerDepthwiseRow) for few channels, strides and multipliers.
+// Dynamic range: each image is quantized to 8 bits, asymmetric, with one scale.
 #include <algorithm>
 
 #include "kernels/ops/activation.h"
 #include "kernels/ops/depthwise_conv_2d.h"
 #include "kernels/ops/dynamic_range.h"
+#include "kernels/ops/indexing.h"
 #include "kernels/ops/padded_image.h"
 #include "kernels/ops/weighted.h"
 
@@ -14,6 +16,9 @@ namespace {
 struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   Arithmetic arithmetic = Arithmetic::kBytes;
   int64_t taps = 0, channels = 0;
+  int64_t spread = 0;  // entries of the arrays over channels; of a tap of the filter
+  bool flat = false, rearranged = false;
+  size_t flat_offset = 0, flat_bias_offset = 0;
   const void* packed = nullptr;  // 16-bit weights, then their sums by channel; null: at run
   size_t packed_offset = 0;
   bool four_bits = false, weights_unsigned = false;
@@ -28,8 +33,14 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   size_t image_offset = 0, partials_offset = 0;  // kHybrid
 };
 
+// Fills the entries behind the channels.
+template <typename T>
+void Spread(const QuantizedDepthwiseState& s, T* values) {
+  for (int64_t c = s.channels; c < s.spread; ++c) values[c] = values[c - s.channels];
+}
+
 size_t WeightBytes(const QuantizedDepthwiseState& s) {
-  return AlignUp(static_cast<size_t>(s.taps * s.channels) * sizeof(int16_t));
+  return AlignUp(static_cast<size_t>(s.taps * s.spread) * sizeof(int16_t));
 }
 
 size_t PackedBytes(const QuantizedDepthwiseState& s) {
@@ -46,9 +57,12 @@ void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
       const int nibble = (data[i / 2] >> (i % 2 * 4)) & 15;
       value = nibble >= 8 ? nibble - 16 : nibble;
     }
-    out[i] = static_cast<int16_t>(value - s.weight_zero);
-    sums[i % s.channels] += out[i];
+    int16_t* tap = out + i / s.channels * s.spread;
+    const int64_t c = i % s.channels;
+    tap[c] = static_cast<int16_t>(value - s.weight_zero);
+    sums[c] += tap[c];
   }
+  for (int64_t t = 0; t < s.taps; ++t) Spread(s, out + t * s.spread);
 }
 
 Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDepthwiseState* s) {
@@ -61,8 +75,8 @@ Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDep
     s->packed_offset = scratch->AddSized(static_cast<int64_t>(PackedBytes(*s)), 1);
     return Status::Ok();
   }
-  const std::string tag =
-      StrFormat("depthwise i16 zero %d %d", s->weight_zero, s->weights_unsigned ? 1 : 0);
+  const std::string tag = StrFormat("depthwise i16 zero %d %d spread %lld", s->weight_zero,
+                                    s->weights_unsigned ? 1 : 0, static_cast<long long>(s->spread));
   TW_ASSIGN_OR_RETURN(s->packed,
                       context->PackConstant(1, tag.c_str(), PackedBytes(*s), true, [&](void* to) {
                         Pack(*s, view.as<const uint8_t>(), static_cast<uint8_t*>(to));
@@ -75,11 +89,17 @@ Status PlanEnding(PrepareContext* context, QuantizedDepthwiseState* s) {
     return MakeWideEnding(*context, s->channels, false, &s->wide);
   }
   if (s->arithmetic == Arithmetic::kBytes) {
-    return MakeBytesEnding(*context, 1, s->channels, s->channels, false, &s->bytes);
+    TW_RETURN_IF_ERROR(MakeBytesEnding(*context, 1, s->channels, s->spread, false, &s->bytes));
+    Spread(*s, s->bytes.mantissas.data());
+    Spread(*s, s->bytes.lefts.data());
+    Spread(*s, s->bytes.rights.data());
+    return Status::Ok();
   }
-  for (int64_t c = 0; c < s->channels; ++c) {
-    s->scales.push_back(ScaleOf(*context->input(1), static_cast<size_t>(c)));
+  s->scales.resize(static_cast<size_t>(s->spread));
+  for (size_t c = 0; c < static_cast<size_t>(s->channels); ++c) {
+    s->scales[c] = ScaleOf(*context->input(1), c);
   }
+  Spread(*s, s->scales.data());
   ActivationRange(context->params().activation, &s->lo, &s->hi);
   return Status::Ok();
 }
@@ -99,6 +119,32 @@ void FoldBias(const RunContext& context, const QuantizedDepthwiseState& s, const
     out[c] =
         static_cast<int32_t>((bias != nullptr ? static_cast<uint32_t>(bias[c]) : 0) - correction);
   }
+  Spread(s, out);
+}
+
+// Bytes of a row of the flat image: as many phases as the stride, padded to one length.
+int64_t PhaseBytes(const QuantizedDepthwiseState& s) {
+  return (s.image.w + s.shape.stride_w - 1) / s.shape.stride_w * s.channels;
+}
+
+const uint8_t* Rearrange(const RunContext& context, const QuantizedDepthwiseState& s,
+                         const uint8_t* images) {
+  if (!s.rearranged) return images;
+  const int64_t phase = PhaseBytes(s), stride = s.shape.stride_w;
+  uint8_t* flat = context.scratch + s.flat_offset;
+  ParallelRows(
+      context.pool, s.image.batch * s.image.h, phase * stride, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          const uint8_t* from = images + row * s.image.row_bytes();
+          for (int64_t x = 0; x < s.image.w; ++x) {
+            uint8_t* to = flat + (row * stride + x % stride) * phase + x / stride * s.channels;
+            for (int64_t c = 0; c < s.image.c; ++c, ++from, to += s.shape.multiplier) {
+              std::memset(to, *from, static_cast<size_t>(s.shape.multiplier));
+            }
+          }
+        }
+      });
+  return flat;
 }
 
 // Rows [first, end) of the output; `row` holds what all of them share.
@@ -127,8 +173,10 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
 void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
             const void* source, int32_t zero_point, uint8_t* output,
             const IntegerDepthwiseRow& row) {
-  const uint8_t* images = FillImage(context, s.image, source, s.element == 1, zero_point);
-  const int64_t image_bytes = s.image.image_bytes();
+  const uint8_t* images =
+      Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
+  const int64_t image_bytes =
+      s.flat ? s.image.h * PhaseBytes(s) * s.shape.stride_w : s.image.image_bytes();
   const bool wide = s.arithmetic == Arithmetic::kInt16;
   const int64_t per_task = s.rows_per_task;
   context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int thread) {
@@ -146,6 +194,12 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
   float* output = context.output_data<float>(0);
   row.ending = IntegerEnding::kFloat;
   row.float_bias = context.input_data<float>(2);
+  if (s.flat && row.float_bias != nullptr) {
+    float* bias = reinterpret_cast<float*>(context.scratch + s.flat_bias_offset);
+    std::copy(row.float_bias, row.float_bias + s.channels, bias);
+    Spread(s, bias);
+    row.float_bias = bias;
+  }
   for (int64_t b = 0; b < s.batch; ++b) {
     const DynamicScale q = QuantizeImage(context, context.input_data<float>(0) + b * image, image,
                                          false, partials, bytes);
@@ -180,9 +234,18 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
   s->shape.in_h = s->image.h;
   s->shape.in_w = s->image.w;
   s->shape.pad_top = s->shape.pad_left = 0;
+  s->flat = size == 1 && (rows.shape.multiplier != 1 || s->channels < kColumnPad) &&
+            rows.shape.out_w * s->channels >= kColumnPad;
+  s->rearranged = s->flat && (rows.shape.multiplier != 1 || rows.shape.stride_w != 1);
+  s->spread = s->channels + (s->flat ? kColumnPad : 0);
+  if (s->rearranged) {
+    s->flat_offset = scratch.AddSized(s->image.batch * s->image.h * PhaseBytes(*s),
+                                      static_cast<size_t>(rows.shape.stride_w));
+  }
   TW_RETURN_IF_ERROR(PlanWeights(context, &scratch, s));
   TW_RETURN_IF_ERROR(PlanEnding(context, s));
-  s->folded_offset = scratch.AddSized(s->channels, 4);
+  s->folded_offset = scratch.AddSized(s->spread, 4);
+  s->flat_bias_offset = scratch.AddSized(s->spread, 4);
   if (arithmetic == Arithmetic::kInt16) {
     const int64_t sums = rows.shape.out_w * s->channels;
     s->sums_offset = scratch.AddSized(sums, 8, context->max_threads());
@@ -212,6 +275,11 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   row.most = s.bytes.most;
   row.zero_point = s.bytes.zero_point;
   row.scale = s.scales.data();
+  if (s.flat) {
+    row.spread = s.spread;
+    row.phase_bytes = PhaseBytes(s);
+    row.row_bytes = row.phase_bytes * s.shape.stride_w;
+  }
   row.lo = s.lo;
   row.hi = s.hi;
   row.bias = reinterpret_cast<const int32_t*>(context.scratch + s.folded_offset);
