@@ -343,21 +343,36 @@ void Run(const IntegerTask& t) {
 }
 
 #if defined(TW_HAVE_DOT_BYTES)
+// The sum of the eight unsigned bytes of x.
+TW_INLINE int32_t SumEight(uint64_t x) {
+  constexpr uint64_t kEven = 0x00FF00FF00FF00FFu;
+  const uint64_t pairs = (x & kEven) + ((x >> 8) & kEven);
+  return static_cast<int32_t>((pairs * 0x0001000100010001u) >> 48);
+}
+
 // The sum of n bytes in the processor's sign after the flip.
 int32_t SumBytes(const uint8_t* a, int64_t n, uint8_t flip_byte) {
-  const IVec flip = Broadcast(static_cast<int32_t>(flip_byte * 0x01010101u));
-  const IVec ones = Broadcast(0x01010101);
-  IVec acc = IVec{};
-  int64_t k = 0;
-  for (; k + kVectorBytes <= n; k += kVectorBytes) {
-    acc = DotBytes(acc, LoadInts(a + k) ^ flip, ones);
-  }
+  // Signed bytes are summed as unsigned ones that are 128 larger.
+  const uint8_t shift = kFlipInt8 != 0 ? 0 : 0x80;
+  const uint64_t flip = static_cast<uint8_t>(flip_byte ^ shift) * 0x0101010101010101u;
   int32_t sum = 0;
-  for (int i = 0; i < kLanes; ++i) sum += acc[i];
-  for (; k < n; ++k) {
-    const uint8_t byte = a[k] ^ flip_byte;
-    sum += kFlipInt8 != 0 ? byte : static_cast<int8_t>(byte);
+  int64_t k = 0;
+  if (n >= kVectorBytes) {
+    const IVec flips = Broadcast(static_cast<int32_t>(flip_byte * 0x01010101u));
+    const IVec ones = Broadcast(0x01010101);
+    IVec acc = IVec{};
+    for (; k + kVectorBytes <= n; k += kVectorBytes) {
+      acc = DotBytes(acc, LoadInts(a + k) ^ flips, ones);
+    }
+    for (int i = 0; i < kLanes; ++i) sum += acc[i];
   }
+  sum -= static_cast<int32_t>(n - k) * shift;
+  for (; k + 8 <= n; k += 8) {
+    uint64_t bytes;
+    __builtin_memcpy(&bytes, a + k, 8);
+    sum += SumEight(bytes ^ flip);
+  }
+  for (; k < n; ++k) sum += static_cast<uint8_t>(a[k] ^ flip);
   return sum;
 }
 
