@@ -39,6 +39,13 @@ std::string Digits(double value) {
   return text;
 }
 
+// Milliseconds with their unit.
+std::string TimeText(double millis) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f µs", millis * 1e3);
+  return millis < 0.1 ? text : Digits(millis) + " ms";
+}
+
 // Linear interpolation between the closest ranks (NumPy's default); `sorted` is not empty.
 double Percentile(const std::vector<double>& sorted, double percent) {
   const double at = percent / 100.0 * static_cast<double>(sorted.size() - 1);
@@ -137,7 +144,7 @@ void PrintOps(const Json& ops) {
 
 void PrintBenchmark(const BenchmarkOptions& options, const Json& json) {
   const Json& latency = json["latency_ms"];
-  const auto number = [&](const Json& value) { return Digits(value.get<double>()) + " ms"; };
+  const auto number = [&](const Json& value) { return TimeText(value.get<double>()); };
   std::printf("%s\n", Paint(1, "1", options.common.model).c_str());
   Table table({"", ""});
   const auto row = [&](const char* title, const std::string& text) {
@@ -150,8 +157,7 @@ void PrintBenchmark(const BenchmarkOptions& options, const Json& json) {
                     std::to_string(json["runs"].get<size_t>()) + " runs");
   std::string spread;
   for (const char* key : {"min", "p5", "p90", "p99", "mean"}) {
-    spread +=
-        (spread.empty() ? "" : ", ") + std::string(key) + " " + Digits(latency[key].get<double>());
+    spread += (spread.empty() ? "" : ", ") + std::string(key) + " " + number(latency[key]);
   }
   row("", spread);
   row("memory", "peak " + HumanBytes(json["rss_peak_bytes"].get<double>()) + ", arena " +
@@ -236,6 +242,7 @@ void AddBenchmarkCommand(CLI::App* app) {
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--profile", options->profile, "time every operator, in runs of their own");
+  AddSignatureOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(

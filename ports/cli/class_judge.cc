@@ -165,10 +165,8 @@ std::unique_ptr<Judge> MakeClassJudge(const Dataset& data, const JudgeOptions& o
 
 void DescribeOutput(const tw_tensor_info& output, JudgeOptions* options) {
   if (!IsInteger(output.dtype) || output.n_scales != 1) return;
-  const double scale = static_cast<double>(output.scales[0]);
-  options->smallest_probability = 0.5 * scale;
-  const auto near = [scale](double value) { return std::fabs(scale - value) < 1e-3 * value; };
-  options->is_softmax_quantized = near(1.0 / 256.0) || near(1.0 / 255.0) || near(1.0 / 32768.0);
+  options->smallest_probability = 0.5 * static_cast<double>(output.scales[0]);
+  options->is_softmax_quantized = HasSoftmaxQuantization(output);
 }
 
 bool WorstList::Wants(double loss) const {

@@ -23,12 +23,14 @@ struct CommonOptions {
   int n_threads = 0;
   std::string device = "auto";
   bool json = false;
+  std::string signature;  // empty: the main subgraph
   std::vector<float> mean;
   std::vector<float> std;
 };
 
 void AddModelOption(CLI::App* command, CommonOptions* options);
 void AddDeviceOptions(CLI::App* command, CommonOptions* options);
+void AddSignatureOption(CLI::App* command, CommonOptions* options);
 void AddImageOptions(CLI::App* command, CommonOptions* options);
 void AddJsonOption(CLI::App* command, CommonOptions* options);
 
@@ -58,8 +60,9 @@ std::vector<std::string> LabelsFor(const tw::Model& model, const std::string& fi
 std::string TensorText(const tw_tensor_info& info);
 Json TensorJson(const tw_tensor_info& info);
 
-// True when the numbers are probabilities: none negative, and together 1.
-bool AreProbabilities(const std::vector<double>& scores);
+// True when the numbers are probabilities: none negative, and together 1; rounded ones may sum to
+// less.
+bool AreProbabilities(const std::vector<double>& scores, bool rounded);
 
 // One JSON document on standard output.
 void PrintJson(const Json& json);

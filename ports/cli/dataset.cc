@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "ports/cli/cli_error.h"
+#include "ports/cli/numbers.h"
 
 namespace topwork {
 namespace cli {
@@ -145,8 +146,9 @@ std::string Dataset::Key(int64_t i) const {
 
 std::vector<uint8_t> Dataset::Read(int64_t i) const {
   if (has_images()) return LoadImageForTensor(paths_[static_cast<size_t>(i)], scale_, input_);
-  const auto begin = x_.bytes.begin() + i * static_cast<int64_t>(example_bytes_);
-  return std::vector<uint8_t>(begin, begin + static_cast<int64_t>(example_bytes_));
+  const uint8_t* begin = x_.bytes.data() + static_cast<size_t>(i) * example_bytes_;
+  if (x_.dtype == input_.dtype) return std::vector<uint8_t>(begin, begin + example_bytes_);
+  return Convert(x_.dtype, begin, x_.n_elements() / size_, input_, Name(i));
 }
 
 std::vector<int64_t> Dataset::ClassCounts() const {

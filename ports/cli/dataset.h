@@ -58,7 +58,8 @@ class Dataset {
   // Throws CliError for a longer one, or a file that is gone.
   std::string Key(int64_t i) const;
   const std::string& path(int64_t i) const { return paths_[static_cast<size_t>(i)]; }
-  // Example i as the bytes of the input tensor. Throws CliError for an unreadable image.
+  // Example i as the bytes of the input tensor; floats are converted to its dtype, and quantized
+  // where it is. Throws CliError for an unreadable image.
   std::vector<uint8_t> Read(int64_t i) const;
   // Examples of each class; with binary targets how often each is 1, with other targets all 0.
   std::vector<int64_t> ClassCounts() const;

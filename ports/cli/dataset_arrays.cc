@@ -60,9 +60,10 @@ void Dataset::OpenArrays() {
 }
 
 void Dataset::CheckExamples(const std::string& path) const {
-  if (x_.dtype != input_.dtype) {
+  if (!CanConvert(x_.dtype, input_)) {
     throw CliError(kExitData, path + ": is " + tw_dtype_name(x_.dtype) + ", the model's input '" +
-                                  input_.name + "' is " + tw_dtype_name(input_.dtype));
+                                  input_.name + "' is " + tw_dtype_name(input_.dtype) +
+                                  "; convert it with NumPy, with the values that the model wants");
   }
   bool fits = x_.shape.size() == static_cast<size_t>(input_.rank) && input_.rank > 0;
   std::string want = "[N";

@@ -162,6 +162,7 @@ void AddEvaluateCommand(CLI::App* app) {
       ->check(CLI::Range(0, 1000000))
       ->type_name("N")
       ->capture_default_str();
+  AddSignatureOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);

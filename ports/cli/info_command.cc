@@ -186,6 +186,9 @@ void Info(const InfoOptions& options) {
     tw::SessionOptions session_options;
     session_options.n_threads = options.common.n_threads;
     session_options.device = DeviceOf(options.common.device);
+    if (!options.common.signature.empty()) {
+      session_options.signature = options.common.signature.c_str();
+    }
     return tw::Session::Create(model, session_options);
   }();
   description["runs"] = session.ok();
@@ -225,6 +228,7 @@ void AddInfoCommand(CLI::App* app) {
       "--plan", options->plan,
       "print the plan: kernels, fusion, arena offsets, and the arena's size against the "
       "largest live set");
+  AddSignatureOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(

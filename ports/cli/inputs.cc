@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ports/cli/npy.h"
+#include "ports/cli/numbers.h"
 
 namespace topwork {
 namespace cli {
@@ -47,18 +48,26 @@ void FillTensor(uint64_t* state, const tw::Tensor& tensor) {
     case TW_DTYPE_UINT8:
       fill([&] { return static_cast<uint8_t>(NextRandom(state)); });
       break;
+    case TW_DTYPE_INT16:
+    case TW_DTYPE_UINT16:
+      fill([&] { return static_cast<uint16_t>(NextRandom(state)); });
+      break;
+    case TW_DTYPE_FLOAT16:  // in [1, 2) or (-2, -1]: sign and fraction
+      fill([&] { return static_cast<uint16_t>((NextRandom(state) & 0x83ff) | 0x3c00); });
+      break;
     default:
       std::memset(bytes, 0, tensor.bytes);
   }
 }
 
-void FillFromNpy(const std::string& file, size_t i, tw::Session* session) {
+void CheckNpy(const std::string& file, size_t i, tw::Session* session) {
   const Array array = ReadNpy(file);
   tw::Tensor tensor = CheckValue(session->Input(i));
-  if (array.dtype != tensor.dtype) {
+  if (!CanConvert(array.dtype, tensor)) {
     throw CliError(kExitData, file + ": is " + tw_dtype_name(array.dtype) + ", input " +
                                   std::to_string(i) + " '" + tensor.name + "' is " +
-                                  tw_dtype_name(tensor.dtype) + "; convert it with NumPy's astype");
+                                  tw_dtype_name(tensor.dtype) +
+                                  "; convert it with NumPy, with the values that the model wants");
   }
   const std::vector<int32_t> dims(array.shape.begin(), array.shape.end());
   if (dims != tensor.shape()) Check(session->ResizeInput(i, dims), file);
@@ -96,7 +105,7 @@ void FillInputs(const CommonOptions& options, const tw::Model& model,
   }
   // Shapes first: a resize moves all inputs' memory.
   for (size_t i = 0; i < files.size(); ++i) {
-    if (!IsImagePath(files[i])) FillFromNpy(files[i], i, session);
+    if (!IsImagePath(files[i])) CheckNpy(files[i], i, session);
   }
   Check(session->Prepare(), options.model + ": cannot take the shapes of the --input files");
   for (size_t i = 0; i < files.size(); ++i) {
@@ -105,7 +114,10 @@ void FillInputs(const CommonOptions& options, const tw::Model& model,
     if (IsImagePath(files[i])) {
       FillFromImage(options, model, files[i], tensor, &bytes);
     } else {
-      bytes = ReadNpy(files[i]).bytes;
+      const Array array = ReadNpy(files[i]);
+      bytes = array.dtype == tensor.dtype
+                  ? array.bytes
+                  : Convert(array.dtype, array.bytes.data(), array.n_elements(), tensor, files[i]);
     }
     Check(session->WriteInput(i, bytes.data(), bytes.size()), files[i]);
   }

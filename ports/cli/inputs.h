@@ -15,8 +15,8 @@ namespace cli {
 void FillInputs(const CommonOptions& options, const tw::Model& model,
                 const std::vector<std::string>& files, uint64_t seed, tw::Session* session);
 
-// Random values that suit the dtype: floats in [-1, 1), any byte for 8-bit, small non-negative
-// integers otherwise (they are often indices), and either bool.
+// Random values that suit the dtype: floats in [-1, 1), any bits for 8 and 16-bit integers, 0
+// or 1 for others (they are often indices), and either bool.
 void FillRandom(uint64_t seed, tw::Session* session);
 
 }  // namespace cli

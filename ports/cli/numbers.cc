@@ -1,9 +1,13 @@
 // Numbers of every dtype; half precision is decoded from its bits (IEEE 754 binary16 and bfloat16).
 #include "ports/cli/numbers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+
+#include "ports/cli/cli_error.h"
 
 namespace topwork {
 namespace cli {
@@ -30,6 +34,33 @@ double HalfToDouble(uint16_t bits) {
 double BfloatToDouble(uint16_t bits) {
   const uint32_t wide = static_cast<uint32_t>(bits) << 16;
   return static_cast<double>(Load<float>(&wide, 0));
+}
+
+bool IsSmallInteger(tw_dtype dtype) {
+  return dtype == TW_DTYPE_INT8 || dtype == TW_DTYPE_UINT8 || dtype == TW_DTYPE_INT16 ||
+         dtype == TW_DTYPE_UINT16;
+}
+
+template <typename T>
+std::vector<uint8_t> ConvertTo(tw_dtype from, const void* data, int64_t n, const tw_tensor_info& to,
+                               const std::string& what) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(n) * sizeof(T));
+  for (int64_t i = 0; i < n; ++i) {
+    double value = NumberAt(from, data, i);
+    if (std::is_integral<T>::value) {
+      if (std::isnan(value)) {
+        throw CliError(kExitData, what + ": holds NaN, which the quantized input '" + to.name +
+                                      "' cannot take");
+      }
+      value = std::round(value / static_cast<double>(to.scales[0])) +
+              static_cast<double>(to.zero_points[0]);
+      value = std::max(static_cast<double>(std::numeric_limits<T>::min()),
+                       std::min(static_cast<double>(std::numeric_limits<T>::max()), value));
+    }
+    const T stored = static_cast<T>(value);
+    std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof(T), &stored, sizeof(T));
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -93,6 +124,30 @@ double RealAt(const tw_tensor_info& tensor, int64_t i) {
   if (tensor.n_scales != 1 || !IsInteger(tensor.dtype)) return stored;
   return (stored - static_cast<double>(tensor.zero_points[0])) *
          static_cast<double>(tensor.scales[0]);
+}
+
+bool HasSoftmaxQuantization(const tw_tensor_info& tensor) {
+  if (!IsInteger(tensor.dtype) || tensor.n_scales != 1) return false;
+  const double scale = static_cast<double>(tensor.scales[0]);
+  const auto near = [scale](double value) { return std::fabs(scale - value) < 1e-3 * value; };
+  return near(1.0 / 256.0) || near(1.0 / 255.0) || near(1.0 / 32768.0);
+}
+
+bool CanConvert(tw_dtype from, const tw_tensor_info& to) {
+  if (from == to.dtype) return true;
+  const bool quantized = IsSmallInteger(to.dtype) && to.n_scales == 1;
+  return IsFloat(from) &&
+         (to.dtype == TW_DTYPE_FLOAT32 || to.dtype == TW_DTYPE_FLOAT64 || quantized);
+}
+
+std::vector<uint8_t> Convert(tw_dtype from, const void* data, int64_t n, const tw_tensor_info& to,
+                             const std::string& what) {
+  if (to.dtype == TW_DTYPE_FLOAT32) return ConvertTo<float>(from, data, n, to, what);
+  if (to.dtype == TW_DTYPE_FLOAT64) return ConvertTo<double>(from, data, n, to, what);
+  if (to.dtype == TW_DTYPE_INT8) return ConvertTo<int8_t>(from, data, n, to, what);
+  if (to.dtype == TW_DTYPE_UINT8) return ConvertTo<uint8_t>(from, data, n, to, what);
+  if (to.dtype == TW_DTYPE_INT16) return ConvertTo<int16_t>(from, data, n, to, what);
+  return ConvertTo<uint16_t>(from, data, n, to, what);
 }
 
 }  // namespace cli

@@ -5,6 +5,7 @@
 #include <topwork/topwork.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace topwork {
@@ -20,6 +21,18 @@ double NumberAt(tw_dtype dtype, const void* data, int64_t i);
 // Element i of a tensor as a real number: (stored − zero point) × scale where it is quantized as a
 // whole, the stored number elsewhere.
 double RealAt(const tw_tensor_info& tensor, int64_t i);
+
+// True when the tensor is quantized as converters quantize the result of softmax: its rounded
+// probabilities need not sum to 1.
+bool HasSoftmaxQuantization(const tw_tensor_info& tensor);
+
+// True when elements of dtype `from` can be stored in `to`: the same dtype; floats in float32 or
+// float64, or in an input that is quantized as a whole.
+bool CanConvert(tw_dtype from, const tw_tensor_info& to);
+// n elements in the dtype of `to`; quantized ones are rounded (half away from zero) and saturate.
+// CanConvert must hold. Throws CliError, beginning with `what`, for a NaN that would be quantized.
+std::vector<uint8_t> Convert(tw_dtype from, const void* data, int64_t n, const tw_tensor_info& to,
+                             const std::string& what);
 
 }  // namespace cli
 }  // namespace topwork

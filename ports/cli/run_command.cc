@@ -9,6 +9,7 @@
 #include "ports/cli/files.h"
 #include "ports/cli/inputs.h"
 #include "ports/cli/npy.h"
+#include "ports/cli/numbers.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
@@ -34,18 +35,13 @@ struct Scored {
 
 // The output as real numbers; empty for types without a number in each element.
 std::vector<double> RealValues(const tw::Tensor& tensor) {
-  const double scale = tensor.n_scales == 1 ? static_cast<double>(tensor.scales[0]) : 1.0;
-  const double zero = tensor.n_scales == 1 ? static_cast<double>(tensor.zero_points[0]) : 0.0;
   std::vector<double> values;
-  const auto take = [&](auto* data, size_t n) {
-    for (size_t i = 0; i < n; ++i) values.push_back((static_cast<double>(data[i]) - zero) * scale);
-  };
-  if (const float* f = tensor.as<float>()) take(f, tensor.size<float>());
-  if (const int8_t* q = tensor.as<int8_t>()) take(q, tensor.size<int8_t>());
-  if (const uint8_t* q = tensor.as<uint8_t>()) take(q, tensor.size<uint8_t>());
-  if (const int16_t* q = tensor.as<int16_t>()) take(q, tensor.size<int16_t>());
-  if (const int32_t* q = tensor.as<int32_t>()) take(q, tensor.size<int32_t>());
-  if (const int64_t* q = tensor.as<int64_t>()) take(q, tensor.size<int64_t>());
+  const bool has_numbers =
+      IsInteger(tensor.dtype) || IsFloat(tensor.dtype) || tensor.dtype == TW_DTYPE_BOOL;
+  if (!has_numbers || tensor.data == nullptr) return values;
+  int64_t n = 1;
+  for (int32_t dim : tensor.shape()) n *= dim;
+  for (int64_t i = 0; i < n; ++i) values.push_back(RealAt(tensor, i));
   return values;
 }
 
@@ -134,7 +130,7 @@ void PrintOutput(size_t i, const tw::Tensor& tensor, const std::vector<Scored>& 
               Paint(1, "2", TensorText(tensor)).c_str());
   const std::vector<double> values = RealValues(tensor);
   if (!top.empty()) {
-    PrintTop(top, AreProbabilities(values), labels);
+    PrintTop(top, AreProbabilities(values, HasSoftmaxQuantization(tensor)), labels);
     return;
   }
   if (values.empty()) return;
@@ -215,6 +211,7 @@ void AddRunCommand(CLI::App* app) {
   command->add_option("--seed", options->seed, "of the random input")
       ->type_name("N")
       ->capture_default_str();
+  AddSignatureOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);

@@ -12,9 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-from cli_support import (DIGITS_8X8, DIGITS_CNN, EFFICIENTNET, ZOO, Checks, npy, png, read_npy, run)
+from cli_support import (DIGITS_8X8, DIGITS_CNN, EFFICIENTNET, ROOT, ZOO, Checks, npy, png, read_npy, run)
 
 COMMANDS = ("info", "run", "train", "evaluate", "devices", "benchmark")
+CLI_DATA = ROOT / "tests" / "data" / "cli"
 LABELS = ZOO / "imagenet_labels.txt"
 MANIFEST = {entry["path"]: entry for entry in json.loads((ZOO / "manifest.json").read_text())["files"]}
 
@@ -98,6 +99,41 @@ def check_arrays(checks, tool, here):
         seeds.setdefault(seed, set()).add((here / "seed" / "output_0.npy").read_bytes())
     checks.expect(len(seeds["1"]) == 1 and seeds["1"] != seeds["2"], "run: --seed")
     checks.expect("random" in run(tool, "run", DIGITS_CNN).stdout, "run: random input is not told")
+
+
+def check_conversion(checks, tool, here):
+    """Floats for a quantized input, doubles for a float one; signatures; 16-bit random input."""
+    quantized = CLI_DATA / "quantized.tflite"
+    values = [0.126, -1.0, 9.0, -9.0]  # the last two are beyond int8: scale 0.05, zero point 3
+    npy(here / "float.npy", (1, 4), values)
+    npy(here / "double.npy", (1, 4), values, "<f8")
+    npy(here / "half.npy", (1, 4), values, "<f2")
+    npy(here / "int8.npy", (1, 4), [6, -17, 127, -128], "|i1")
+    want = (0.15, -1.0, 6.2, -6.55)
+    for file in ("float", "double", "half", "int8"):
+        for flags, factor in (([], 1), (["--signature", "double"], 2)):
+            run(tool, "run", quantized, "--input", here / (file + ".npy"), "--output", here / "out",
+                *flags)
+            got = struct.unpack("<4f", read_npy(here / "out" / "output_0.npy")[2])
+            checks.expect(max(abs(factor * w - g) for w, g in zip(want, got)) < 1e-5,
+                          "run: %s.npy into int8, %s gives %s" % (file, flags, got))
+    x = struct.unpack("<64f", read_npy(DIGITS_8X8 / "test" / "x.npy")[2][:256])
+    npy(here / "digit.npy", (1, 8, 8, 1), x, "<f8")
+    npy(here / "digit32.npy", (1, 8, 8, 1), x)
+    outputs = [document(checks, tool, "run", DIGITS_CNN, "--input", here / name)["outputs"]
+               for name in ("digit.npy", "digit32.npy")]
+    checks.expect(outputs[0] == outputs[1], "run: float64 input: %s" % outputs)
+    (here / "quantized").mkdir()
+    npy(here / "quantized" / "x.npy", (3, 4), values * 3)
+    npy(here / "quantized" / "y.npy", (3, 4), [0.15, -1.0, 6.2, -6.55] * 3)
+    judged = document(checks, tool, "evaluate", quantized, "--data", here / "quantized")
+    checks.expect(judged["mae"] < 1e-5, "evaluate: floats for an int8 input: %s" % judged)
+    judged = document(checks, tool, "evaluate", quantized, "--data", here / "quantized", "--signature",
+                      "double")
+    checks.expect(abs(judged["mae"] - 13.9 / 4) < 1e-5, "evaluate --signature: %s" % judged)
+    text = run(tool, "run", CLI_DATA / "outputs.tflite", "--seed", "3").stdout
+    checks.expect(text.count("%") >= 16, "run: rounded probabilities as percent:\n" + text)
+    checks.expect("half" in text and "min" in text, "run: " + text)
 
 
 def check_evaluate(checks, tool, here):
@@ -219,6 +255,7 @@ def main():
         check_info(checks, tool)
         check_photograph(checks, tool, here)
         check_arrays(checks, tool, here)
+        check_conversion(checks, tool, here)
         check_evaluate(checks, tool, here)
         check_benchmark(checks, tool)
         check_devices(checks, tool)

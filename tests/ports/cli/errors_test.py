@@ -29,7 +29,8 @@ def make_files(here):
     (here / "two_labels.txt").write_text("cat\ndog\n")
     n = 8 * 8
     npy(here / "one.npy", (1, 8, 8, 1), [0.5] * n)
-    npy(here / "double.npy", (1, 8, 8, 1), [0.5] * n, "<f8")
+    npy(here / "long.npy", (1, 8, 8, 1), [5] * n, "<i8")
+    npy(here / "nan.npy", (1, 4), [1, float("nan"), 1, 1])
     npy(here / "uint8.npy", (1, 8, 8, 1), [5] * n, "|u1")
     npy(here / "fortran.npy", (1, 8, 8, 1), [0.5] * n, fortran=True)
     npy(here / "rank2.npy", (8, 8), [0.5] * n)
@@ -60,7 +61,7 @@ def make_data(here):
     png(here / "one_class" / "only" / "0.png", 8, 8, lambda x, y: (x, y, 0))
     n = 8 * 8
     arrays = {
-        "wrong_x_dtype": ((4, 8, 8, 1), [1.0] * 4 * n, "<f8", (4,), [0, 1, 0, 1], "<i8"),
+        "wrong_x_dtype": ((4, 8, 8, 1), [1] * 4 * n, "<i4", (4,), [0, 1, 0, 1], "<i8"),
         "wrong_x_shape": ((4, 9, 8, 1), [1.0] * 4 * 9 * 8, "<f4", (4,), [0, 1, 0, 1], "<i8"),
         "wrong_y_dtype": ((4, 8, 8, 1), [1.0] * 4 * n, "<f4", (4,), bytes(32), "<c8"),
         "wrong_y_rank": ((4, 8, 8, 1), [1.0] * 4 * n, "<f4", (4, 1), [0, 1, 0, 1], "<i8"),
@@ -130,12 +131,14 @@ def table(here):
 
 
 def run_cases(here, digits, photo):
+    quantized = ROOT / "tests/data/cli/quantized.tflite"
+
     def given(*files):
         return [value for file in files for value in ("--input", here / file)]
     cases = [
         (["run", digits, *given("absent.npy")], IO, "absent.npy.*No such file"),
         (["run", digits, *given("one.npy", "one.npy")], USAGE, "1 input.*2 --input"),
-        (["run", digits, *given("double.npy")], DATA, "double.npy.*float64.*float32"),
+        (["run", digits, *given("long.npy")], DATA, "long.npy.*int64.*float32.*NumPy"),
         (["run", digits, *given("uint8.npy")], DATA, "uint8.npy.*uint8.*float32"),
         (["run", digits, *given("fortran.npy")], DATA, "fortran.npy.*Fortran order.*ascontiguous"),
         (["run", digits, *given("rank2.npy")], (MODEL, UNSUPPORTED, DATA), "rank2.npy|--input"),
@@ -147,6 +150,11 @@ def run_cases(here, digits, photo):
         (["run", digits, *given("not.npy")], DATA, "not.npy.*NumPy"),
         (["run", digits, *given("empty.npy")], DATA, "empty.npy"),
         (["run", digits, *given("folder.tflite")], IO, "folder.tflite"),
+        (["run", quantized, *given("nan.npy")], DATA, "nan.npy.*NaN.*'x'"),
+        (["run", photo, "--signature", "nil"], DATA, "signature.*nil.*serving_default"),
+        (["benchmark", digits, "--signature", "nil"], DATA, "signature.*nil"),
+        (["evaluate", digits, "--data", DIGITS_8X8 / "test", "--signature", "nil"], DATA,
+         "signature.*nil"),
         (["run", photo, *given("broken.png")], DATA, "broken.png.*JPEG, PNG or BMP"),
         (["run", photo, *given("broken.jpg")], DATA, "broken.jpg.*JPEG, PNG or BMP"),
         (["run", photo, *given("empty.jpg")], DATA, "empty.jpg"),
@@ -178,7 +186,7 @@ def data_cases(here, digits, photo):
         case(photo, "nothing", DATA, "nothing.*empty.*one folder of images per class")
         case(photo, "no_images", DATA, r"no_images.*\.png")
         case(photo, "unreadable", DATA, "b/1.png.*JPEG, PNG or BMP")
-        case(digits, "wrong_x_dtype", DATA, "x.npy.*float64.*float32")
+        case(digits, "wrong_x_dtype", DATA, "x.npy.*int32.*float32.*NumPy")
         case(digits, "wrong_x_shape", DATA, r"x.npy.*\[4, 9, 8, 1\].*\[N, 8, 8, 1\]")
         case(digits, "wrong_y_dtype", DATA, "y.npy.*complex64.*integers")
         case(digits, "wrong_y_rank", DATA, r"y.npy.*\[4, 1\]")

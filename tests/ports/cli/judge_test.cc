@@ -212,5 +212,44 @@ TEST_CASE("numbers: elements of every dtype", "[cli]") {
   CHECK(cli::RealAt(tensor, 1) == -5.0);
 }
 
+template <typename T>
+std::vector<T> Converted(const std::vector<float>& values, tw_dtype to) {
+  const float scale = 0.5f;
+  const int64_t zero = 10;
+  tw_tensor_info tensor{};
+  tensor.name = "x";
+  tensor.dtype = to;
+  tensor.n_scales = to == TW_DTYPE_FLOAT64 ? 0 : 1;
+  tensor.scales = &scale;
+  tensor.zero_points = &zero;
+  REQUIRE(cli::CanConvert(TW_DTYPE_FLOAT32, tensor));
+  const std::vector<uint8_t> bytes = cli::Convert(
+      TW_DTYPE_FLOAT32, values.data(), static_cast<int64_t>(values.size()), tensor, "x.npy");
+  std::vector<T> converted(bytes.size() / sizeof(T));
+  std::memcpy(converted.data(), bytes.data(), bytes.size());
+  return converted;
+}
+
+TEST_CASE("numbers: floats are quantized for the input, and saturate", "[cli]") {
+  const std::vector<float> values = {0.0f, 0.25f, -0.25f, 0.24f, 1e9f, -1e9f};
+  CHECK(Converted<int8_t>(values, TW_DTYPE_INT8) == std::vector<int8_t>{10, 11, 9, 10, 127, -128});
+  CHECK(Converted<uint8_t>(values, TW_DTYPE_UINT8) == std::vector<uint8_t>{10, 11, 9, 10, 255, 0});
+  CHECK(Converted<int16_t>(values, TW_DTYPE_INT16) ==
+        std::vector<int16_t>{10, 11, 9, 10, 32767, -32768});
+  CHECK(Converted<uint16_t>(values, TW_DTYPE_UINT16) ==
+        std::vector<uint16_t>{10, 11, 9, 10, 65535, 0});
+  CHECK(Converted<double>({0.25f}, TW_DTYPE_FLOAT64) == std::vector<double>{0.25});
+  CHECK_THAT(Failure([] { Converted<int8_t>({NAN}, TW_DTYPE_INT8); }),
+             Contains("5 x.npy: holds NaN"));
+  tw_tensor_info plain{};
+  plain.dtype = TW_DTYPE_INT32;
+  CHECK_FALSE(cli::CanConvert(TW_DTYPE_FLOAT32, plain));
+  plain.dtype = TW_DTYPE_INT8;  // not quantized
+  CHECK_FALSE(cli::CanConvert(TW_DTYPE_FLOAT32, plain));
+  plain.dtype = TW_DTYPE_FLOAT32;
+  CHECK_FALSE(cli::CanConvert(TW_DTYPE_UINT8, plain));
+  CHECK(cli::CanConvert(TW_DTYPE_FLOAT16, plain));
+}
+
 }  // namespace cli_judge_test
 }  // namespace topwork

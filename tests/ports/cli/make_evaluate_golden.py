@@ -5,6 +5,8 @@
   outputs.tflite  x f32 [1, 4], batch open -> logits = 2 x; probabilities, also as int8, uint8 and
                   int16 with softmax's quantization; decisions = sigmoid(2 x), also as uint8; half =
                   2 x in float16; map = x as [batch, 2, 2], which is no row of numbers
+  quantized.tflite  x int8 [1, 4], scale 0.05, zero point 3 -> y = x as float32 and, in the
+                  signature "double", y = 2 x
   column.tflite   x f32 [1, 1], batch open -> p = sigmoid(x)
   evaluate.json   data: arrays by name; cases: model, output, flags, data and the expected part of
                   `topwork evaluate --json`
@@ -57,6 +59,23 @@ def column_model():
     g.tensors[p].name, g.tensors[p].shape, g.tensors[p].signature = "p", (1, 1), (-1, 1)
     g.outputs = [p]
     return serialise([g])
+
+
+def quantized_model():
+    graphs = []
+    for double in (False, True):
+        g = Graph()
+        x = g.input((1, C), "int8", quantization=((0.05,), (3,), 0), name="x")
+        y = g.op("DEQUANTIZE", [x], version=2)
+        y = g.op("ADD", [y, y]) if double else y
+        for op in g.ops:
+            g.tensors[op[3][0]].shape = (1, C)
+        g.tensors[y].name = "y"
+        g.outputs = [y]
+        graphs.append(g)
+    keys = ("serving_default", "double")
+    return serialise(graphs, [(key, i, {"x": graphs[i].inputs[0]}, {"y": graphs[i].outputs[0]})
+                              for i, key in enumerate(keys)])
 
 
 def litert(model, x):
@@ -152,7 +171,8 @@ def main():
     values = np.round(2 * x + 0.8 * rng.normal(size=(N, C)), 3).astype(np.float32)
     column = np.round(2 * rng.normal(size=(N, 1)), 3).astype(np.float32)
     two = (column[:, 0] + rng.normal(size=N) > 0).astype(np.int64)
-    models = {"outputs.tflite": outputs_model(), "column.tflite": column_model()}
+    models = {"outputs.tflite": outputs_model(), "column.tflite": column_model(),
+              "quantized.tflite": quantized_model()}
     for name, model in models.items():
         (FOLDER / name).write_bytes(model)
     out = litert(models["outputs.tflite"], x)
