@@ -107,6 +107,7 @@ set(TEST_SOURCES
   runtime/train/feature_cache_test.cc
   runtime/train/feature_file_test.cc
   runtime/train/head_test.cc
+  runtime/train/deep_trainer_test.cc
   runtime/train/dense_head_test.cc
   runtime/train/loss_test.cc
   runtime/train/metrics_test.cc
@@ -114,6 +115,7 @@ set(TEST_SOURCES
   runtime/train/options_test.cc
   runtime/train/reference_test.cc
   runtime/train/schedule_test.cc
+  runtime/train/several_outputs_test.cc
   runtime/train/tail_network_test.cc
   runtime/train/tail_test.cc
   runtime/train/solvers_test.cc
@@ -132,6 +134,7 @@ set(TEST_SOURCES
   runtime/api/support.cc
   runtime/api/threads_test.cc
   runtime/api/trainer_api_test.cc
+  runtime/api/trainer_custom_op_test.cc
   runtime/api/trainer_head_api_test.cc
 )
 

@@ -141,6 +141,7 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
   report->memory = {{"network before the head", static_cast<double>(info.backbone_bytes)},
                     {"features", static_cast<double>(info.cache_bytes)},
                     {"training", static_cast<double>(info.training_bytes)},
+                    {"working", static_cast<double>(info.working_bytes)},
                     {"sum", static_cast<double>(info.memory_bytes)},
                     {"peak", static_cast<double>(port::PeakRssBytes())}};
 }

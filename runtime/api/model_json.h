@@ -17,6 +17,8 @@ std::string ModelToJson(const Model& model);
 // {"op", "file_index", "embedding", "logits", "n_features", "n_classes", "quantized", "tail"}; the
 // object is left open, for more members.
 void BeginHeadJson(const Graph& graph, const Head& head, JsonWriter* json);
+// The members "head" (null where there is none) and "head_reason" of the model's first output.
+void WriteHeadJson(const Model& model, JsonWriter* json);
 
 }  // namespace api
 }  // namespace topwork

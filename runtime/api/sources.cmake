@@ -1,5 +1,6 @@
 set(API_SOURCES
   handles.cc
+  head_json.cc
   library_api.cc
   model_api.cc
   model_json.cc

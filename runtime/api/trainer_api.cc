@@ -186,6 +186,7 @@ tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) 
   result.training_bytes = memory.head_bytes;
   result.memory_bytes = memory.total_bytes;
   result.cache_file_bytes = memory.cache_file_bytes;
+  result.working_bytes = memory.working_bytes;
   return Report(topwork::api::WriteStruct("tw_trainer_info", result, info));
 }
 

@@ -124,17 +124,17 @@ void Trainer::DescribeExamples(CheckpointData* data) const {
 }
 
 Status Trainer::RestoreCheckpoint(const std::string& path) {
-  Result<CheckpointData> data = ReadCheckpoint(path);
-  if (data.ok()) {
-    const Status adopted = Adopt(*data);
-    return adopted.ok() ? adopted : adopted.WithPrefix("'" + path + "': ");
-  }
-  if (data.status().code() != StatusCode::kCorrupt) return data.status();
+  const Result<CheckpointData> data = ReadCheckpoint(path);
+  const Status status = data.ok() ? Adopt(*data) : data.status();
+  if (status.ok()) return status;
+  const std::string reason = (data.ok() ? "'" + path + "': " : "") + status.message();
   const Result<CheckpointData> previous = ReadCheckpoint(PreviousPath(path));
-  if (!previous.ok()) return data.status();
-  return Corrupt("%s; the generation before it, '%s', is sound (epoch %d, step %lld): restore that",
-                 data.status().message().c_str(), PreviousPath(path).c_str(), previous->epoch,
-                 static_cast<long long>(previous->step));
+  if (!previous.ok() || !CheckBelongs(*previous).ok()) return Status(status.code(), reason);
+  return Status(
+      status.code(),
+      StrFormat("%s; the generation before it, '%s', is sound (epoch %d, step %lld): restore that",
+                reason.c_str(), PreviousPath(path).c_str(), previous->epoch,
+                static_cast<long long>(previous->step)));
 }
 
 }  // namespace topwork

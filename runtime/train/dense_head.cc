@@ -60,6 +60,11 @@ Status DenseHead::EnsureBatch(int64_t n) {
   return Status::Ok();
 }
 
+Status DenseHead::Embeddings(const float* const* rows, int64_t n, float* embeddings) {
+  for (int64_t b = 0; b < n; ++b) std::copy(rows[b], rows[b] + dim_, embeddings + b * dim_);
+  return Status::Ok();
+}
+
 Status DenseHead::Scores(const float* const* rows, int64_t n, float* scores) {
   const DenseStep step = Dense(rows, n);
   const float* weights = parameters_.as<float>();

@@ -32,6 +32,7 @@ class DenseHead : public Trainable {
   Span<float> gradient() override { return View<float>(gradient_); }
   Status ComputeGradient(const LossOptions& loss, const float* const* rows, const Targets& targets,
                          int64_t n, BatchLoss* out) override;
+  Status Embeddings(const float* const* rows, int64_t n, float* embeddings) override;
   Status Scores(const float* const* rows, int64_t n, float* scores) override;
   size_t bytes() const override {
     return parameters_.size() + gradient_.size() + delta_.size() +

@@ -47,6 +47,7 @@ class ExtractionWindow {
   const ExampleId& id(int64_t s) const {
     return entries_[static_cast<size_t>(staged_entries_[static_cast<size_t>(s)])].id;
   }
+  size_t bytes() const { return staged_.size() + (rows_.size() + values_.size()) * sizeof(float); }
   // [n_staged, 1 + n_variants, dim], to be written.
   float* rows() { return rows_.data(); }
 

@@ -234,6 +234,7 @@ Status FeatureExtractor::ExtractAll(const Examples& examples, int64_t n_outputs,
   TW_RETURN_IF_ERROR(cache->Reserve(examples.count));
   ExtractionWindow window;
   TW_RETURN_IF_ERROR(MakeWindow(n_outputs, cache, &window));
+  staging_bytes_ = std::max(staging_bytes_, window.bytes());
   for (int64_t first = 0; first < examples.count; first += window.n_examples()) {
     TW_RETURN_IF_ERROR(window.Fill(examples, first, &counts_));
     TW_RETURN_IF_ERROR(RunWindow(&window));

@@ -42,6 +42,8 @@ class FeatureExtractor {
   // that they share.
   size_t memory_bytes() const;
   size_t packed_bytes() const;
+  // The most that examples on their way through the model took.
+  size_t staging_bytes() const { return staging_bytes_; }
 
   // An empty cache for this extractor's rows; n_values: floats per target, 0 for labels. Caches of
   // one extractor share its file. Without variants (for evaluation) only the examples themselves
@@ -78,6 +80,7 @@ class FeatureExtractor {
   std::unique_ptr<ThreadPool> pool_;                  // null where backbones_[0] has all threads
   std::shared_ptr<FeatureFile> file_;                 // null without cache_path
   ExtractionCounts counts_;
+  size_t staging_bytes_ = 0;
   bool batch_checked_ = false;
   std::mutex mutex_;  // of the two below, and of Cancel against the end of Extract
   bool extracting_ = false;

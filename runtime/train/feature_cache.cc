@@ -262,6 +262,11 @@ void FeatureCache::Keep(Span<const int64_t> indices) {
   values_ = std::move(values);
 }
 
+size_t FeatureCache::index_bytes() const {
+  return entries_.size() * (sizeof(int64_t) + sizeof(ExampleId)) +
+         labels_.size() * sizeof(int32_t) + values_.size() * sizeof(float);
+}
+
 void FeatureCache::MapOutputs(Span<const int32_t> from) {
   std::vector<float> mapped;
   mapped.reserve(entries_.size() * from.size());

@@ -51,9 +51,16 @@ class FeatureCache {
   // Bytes of rows in memory, at most the limit.
   size_t bytes() const { return bytes_; }
 
+  // Bytes of targets, ids and places.
+  size_t index_bytes() const;
+
   // Row `variant` in [0, n_variants] of example i: dim floats. Rows in fp16 are converted into
-  // `scratch` (dim floats; may be null for fp32).
+  // `scratch` (scratch_floats() floats; may be null for fp32).
   const float* row(int64_t i, int variant = 0, float* scratch = nullptr) const;
+  // What row() needs: dim() in fp16, 0 in fp32.
+  size_t scratch_floats() const {
+    return options_.type == FeatureType::kFloat16 ? static_cast<size_t>(options_.dim) : 0;
+  }
   int32_t label(int64_t i) const { return labels_[static_cast<size_t>(i)]; }
   Span<const int32_t> labels() const { return labels_; }
   Span<int32_t> mutable_labels() { return labels_; }

@@ -104,10 +104,6 @@ Status CheckCombination(const TrainerOptions& o) {
     return InvalidArgument("imprinting needs one class an example; the loss is '%s'",
                            LossName(o.loss.loss));
   }
-  if (o.init == HeadInit::kImprint && o.n_layers > 1) {
-    return InvalidArgument("imprinting makes the last layer of its inputs' means; n_layers is %d",
-                           o.n_layers);
-  }
   if (o.bias_only && o.n_layers < 2) {
     return InvalidArgument("bias_only is about the layers below the last; n_layers is %d",
                            o.n_layers);

@@ -203,6 +203,15 @@ Status SolveDual(const Problem& p, double l2, Matrix* weights) {
 
 }  // namespace
 
+size_t RidgeBytes(int64_t n, int64_t dim, int64_t n_outputs) {
+  const int64_t unknowns = std::min(n, dim);
+  const bool dual = dim > n;
+  int64_t n_doubles = Padded(unknowns) * Padded(unknowns) + Padded(n_outputs) * Padded(dim) +
+                      (Padded(dim) + Padded(n_outputs)) * kDepth + n + dim;
+  if (dual) n_doubles += Padded(n_outputs) * Padded(n) + Padded(n) * kDepth;
+  return static_cast<size_t>(n_doubles) * sizeof(double);
+}
+
 Status SolveRidge(const float* const* rows, const float* const* targets,
                   Span<const float> sample_weights, int64_t n, int64_t dim, int64_t n_outputs,
                   double l2, ThreadPool* pool, float* weights, float* bias) {

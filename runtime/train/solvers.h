@@ -76,6 +76,9 @@ Status SolveRidge(const float* const* rows, const float* const* targets,
                   Span<const float> sample_weights, int64_t n, int64_t dim, int64_t n_outputs,
                   double l2, ThreadPool* pool, float* weights, float* bias);
 
+// Bytes that SolveRidge takes while it runs.
+size_t RidgeBytes(int64_t n, int64_t dim, int64_t n_outputs);
+
 // A class's row by imprinting (Qi et al. 2018): the mean of the normalised rows, normalised again,
 // times `norm`; `weights` gets dim floats. NUMERIC when the mean is zero.
 Status ImprintRow(const float* const* rows, int64_t n, int64_t dim, double norm, float* weights);

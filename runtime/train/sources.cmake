@@ -30,6 +30,7 @@ set(TRAIN_SOURCES
   schedule.cc
   split.cc
   tail.cc
+  tail_checks.cc
   tail_graph.cc
   tail_network.cc
   tail_parameters.cc

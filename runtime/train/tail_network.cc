@@ -10,8 +10,6 @@ namespace topwork {
 namespace {
 
 constexpr size_t kMaxPlans = 4;  // batch, last batch of an epoch, and both without a backward pass
-// Adam squares the gradient; beyond this its moments would overflow.
-constexpr float kMaxGradient = 1e18f;
 
 Status AllocateZeros(int64_t n, const char* what, const Allocator& allocator, Buffer* out) {
   const size_t bytes = static_cast<size_t>(n) * sizeof(float);
@@ -148,8 +146,8 @@ void TailNetwork::Backward(TailPlan* plan, const TailStep& step) {
   node.backward->run(context);
 }
 
-Status TailNetwork::Loss(const LossOptions& loss, const Targets& targets, const TailPlan& plan,
-                         const TailStep& step, double weight_sum, BatchLoss* out) {
+void TailNetwork::Loss(const LossOptions& loss, const Targets& targets, const TailPlan& plan,
+                       const TailStep& step, double weight_sum, BatchLoss* out) {
   const int64_t n = graph_.n_outputs;
   const float* logits = reinterpret_cast<const float*>(arena(step.output));
   float* delta = reinterpret_cast<float*>(arena(step.output_gradient));
@@ -160,12 +158,6 @@ Status TailNetwork::Loss(const LossOptions& loss, const Targets& targets, const 
     out->loss_sum += LossRow(loss, targets, b, n, scale, delta + b * n, &hits);
     out->hits += hits;
   }
-  if (!std::isfinite(out->loss_sum)) {
-    return NumericError(
-        "the loss is not finite: the scores overflow; the step was not taken (lower "
-        "learning_rate)");
-  }
-  return Status::Ok();
 }
 
 Status TailNetwork::RunPart(const LossOptions& loss, const float* const* rows,
@@ -177,22 +169,10 @@ Status TailNetwork::RunPart(const LossOptions& loss, const float* const* rows,
     if (step.kind == TailStep::kForward) {
       TW_RETURN_IF_ERROR(Forward(plan, step));
     } else if (step.kind == TailStep::kLoss) {
-      TW_RETURN_IF_ERROR(Loss(loss, targets, *plan, step, weight_sum, out));
+      Loss(loss, targets, *plan, step, weight_sum, out);
+      if (!std::isfinite(out->loss_sum)) return ExplainLoss(plan, rows);
     } else {
       Backward(plan, step);
-    }
-  }
-  return Status::Ok();
-}
-
-Status TailNetwork::CheckGradient() const {
-  for (const ParameterInfo& info : graph_.parameters) {
-    const float largest = kernels_->max_abs(gradient_.as<float>() + info.offset, info.size);
-    if (!(largest <= kMaxGradient)) {
-      return NumericError(
-          "the gradient of '%s' is not finite or above %g; the step was not taken (lower "
-          "learning_rate)",
-          info.name.c_str(), static_cast<double>(kMaxGradient));
     }
   }
   return Status::Ok();
@@ -215,16 +195,30 @@ Status TailNetwork::ComputeGradient(const LossOptions& loss, const float* const*
   return Status::Ok();
 }
 
-Status TailNetwork::Scores(const float* const* rows, int64_t n, float* scores) {
+template <typename Place>
+Status TailNetwork::RunForward(const float* const* rows, int64_t n, int64_t width,
+                               const Place& place, float* out) {
   for (int64_t first = 0; first < n; first += batch_size_) {
     const int64_t n_part = std::min(batch_size_, n - first);
     TW_ASSIGN_OR_RETURN(TailPlan * plan, PlanFor(n_part, false));
     LoadRows(*plan, rows + first);
     for (const TailStep& step : plan->steps) TW_RETURN_IF_ERROR(Forward(plan, step));
-    std::memcpy(scores + first * graph_.n_outputs, arena(plan->logits),
-                static_cast<size_t>(n_part * graph_.n_outputs) * sizeof(float));
+    std::memcpy(out + first * width, arena(place(*plan)),
+                static_cast<size_t>(n_part * width) * sizeof(float));
   }
   return Status::Ok();
+}
+
+Status TailNetwork::Scores(const float* const* rows, int64_t n, float* scores) {
+  return RunForward(
+      rows, n, graph_.n_outputs, [](const TailPlan& plan) { return plan.logits; }, scores);
+}
+
+// The last step is the last layer, and nothing has overwritten what it read.
+Status TailNetwork::Embeddings(const float* const* rows, int64_t n, float* embeddings) {
+  return RunForward(
+      rows, n, graph_.parameters[0].dims[1],
+      [](const TailPlan& plan) { return plan.steps.back().inputs[0]; }, embeddings);
 }
 
 std::vector<ConstantReplacement> TailNetwork::Replacements() const {

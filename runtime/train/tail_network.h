@@ -43,8 +43,9 @@ class TailNetwork : public Trainable {
   Status ComputeGradient(const LossOptions& loss, const float* const* rows, const Targets& targets,
                          int64_t n, BatchLoss* out) override;
   Status Scores(const float* const* rows, int64_t n, float* scores) override;
+  Status Embeddings(const float* const* rows, int64_t n, float* embeddings) override;
   size_t bytes() const override {
-    return parameters_.size() + gradient_.size() + memory_.size() + constant_bytes_;
+    return parameters_.size() + gradient_.size() + memory_.size() + constant_bytes_ + PackedBytes();
   }
 
   // What an export must replace besides the head (HeadReplacement::constants); the values are those
@@ -58,6 +59,10 @@ class TailNetwork : public Trainable {
   Span<float> View(const Buffer& buffer) const {
     return {buffer.as<float>(), static_cast<size_t>(graph_.n_parameters)};
   }
+  // Runs the layers; copies from `place` of the plan, `width` floats a row.
+  template <typename Place>
+  Status RunForward(const float* const* rows, int64_t n, int64_t width, const Place& place,
+                    float* out);
   Result<TailPlan*> PlanFor(int64_t n_rows, bool backward);
   void LoadRows(const TailPlan& plan, const float* const* rows);
   Status Forward(TailPlan* plan, const TailStep& step);
@@ -65,9 +70,11 @@ class TailNetwork : public Trainable {
   void FillTensors(const TailNode& node, const TailStep& step, TailPlan::Prepared* prepared);
   Status RunPart(const LossOptions& loss, const float* const* rows, const Targets& targets,
                  int64_t n, double weight_sum, BatchLoss* out);
-  Status Loss(const LossOptions& loss, const Targets& targets, const TailPlan& plan,
-              const TailStep& step, double weight_sum, BatchLoss* out);
+  void Loss(const LossOptions& loss, const Targets& targets, const TailPlan& plan,
+            const TailStep& step, double weight_sum, BatchLoss* out);
+  Status ExplainLoss(TailPlan* plan, const float* const* rows);
   Status CheckGradient() const;
+  size_t PackedBytes() const;
   uint8_t* arena(int64_t place) const { return memory_.as<uint8_t>() + place; }
 
   TailGraph graph_;

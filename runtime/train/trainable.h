@@ -53,6 +53,8 @@ class Trainable {
                                  const Targets& targets, int64_t n, BatchLoss* out) = 0;
   // scores: [n, n_outputs].
   virtual Status Scores(const float* const* rows, int64_t n, float* scores) = 0;
+  // What the last layer's weights are multiplied with: [n, D], D of kHeadWeights.
+  virtual Status Embeddings(const float* const* rows, int64_t n, float* embeddings) = 0;
   // Memory held, in bytes.
   virtual size_t bytes() const = 0;
 };

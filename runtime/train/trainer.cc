@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/train/constants.h"
 #include "runtime/train/dense_head.h"
 #include "runtime/train/optimizer.h"
 #include "runtime/train/solvers.h"
@@ -39,6 +40,9 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
 Status Trainer::FindLayers() {
   const Graph& graph = model_->main();
   TW_ASSIGN_OR_RETURN(head_, FindHead(graph, options_.output, options_.append_head));
+  // Often larger than all that is trained; read again where it is asked for.
+  head_.shipped_weights = std::vector<float>();
+  head_.shipped_bias = std::vector<float>();
   if (!deep()) return Status::Ok();
   if (head_.appended()) {
     return InvalidArgument(
@@ -111,10 +115,11 @@ Status Trainer::BuildNetwork(int n_classes, std::unique_ptr<Trainable>* out) con
 Status Trainer::BuildShipped(std::unique_ptr<Trainable>* out) const {
   TW_RETURN_IF_ERROR(BuildNetwork(head_.n_classes, out));
   Trainable* network = out->get();
+  std::vector<float> shipped;
   for (const ParameterInfo& info : network->layout()) {
     const bool weights = info.name == kHeadWeights;
-    if (!weights && info.name != kHeadBias) continue;
-    const std::vector<float>& shipped = weights ? head_.shipped_weights : head_.shipped_bias;
+    if (!weights && (info.name != kHeadBias || head_.bias < 0)) continue;
+    TW_RETURN_IF_ERROR(ReadFloats(model_->main(), weights ? head_.weights : head_.bias, &shipped));
     std::copy(shipped.begin(), shipped.end(), network->parameters().data() + info.offset);
   }
   return Status::Ok();
@@ -144,10 +149,15 @@ TrainerMemory Trainer::memory() const {
   memory.backbone_bytes = extractor_->memory_bytes() + extractor_->packed_bytes();
   memory.cache_bytes = cache_->bytes() + (golden_ != nullptr ? golden_->bytes() : 0);
   if (cache_->file() != nullptr) memory.cache_file_bytes = cache_->file()->bytes();
+  const size_t n_floats = batch_scratch_.size() + progress_.best_parameters.size() +
+                          accepted_.size() + progress_.order.size() + train_.size() +
+                          validation_.size();
   memory.head_bytes = network_->bytes() + optimizer_->bytes() +
-                      batch_scratch_.size() * sizeof(float) +
-                      progress_.best_parameters.size() * sizeof(float);
-  memory.total_bytes = memory.backbone_bytes + memory.cache_bytes + memory.head_bytes;
+                      (lbfgs_ != nullptr ? lbfgs_->bytes() : 0) + cache_->index_bytes() +
+                      n_floats * sizeof(float);
+  memory.working_bytes = working_bytes_;
+  memory.total_bytes =
+      memory.backbone_bytes + memory.cache_bytes + memory.head_bytes + memory.working_bytes;
   return memory;
 }
 

@@ -7,6 +7,7 @@
 #ifndef TOPWORK_RUNTIME_TRAIN_TRAINER_H_
 #define TOPWORK_RUNTIME_TRAIN_TRAINER_H_
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <limits>
@@ -43,11 +44,13 @@ struct TrainBudget {
   int max_epochs = 0;        // epochs finished in this call
 };
 
-// Bytes that a trainer holds now. total is their sum: the run's peak, when read at its end.
+// Bytes that a trainer holds, and those that came and went. total is their sum: what the run up to
+// now has needed at most, exports and checkpoints apart.
 struct TrainerMemory {
   size_t backbone_bytes = 0;  // arena, scratch and packed weights of the frozen part
-  size_t cache_bytes = 0;     // features and targets in memory
-  size_t head_bytes = 0;      // parameters, gradient, moments, mini-batch
+  size_t cache_bytes = 0;     // features in memory
+  size_t head_bytes = 0;      // parameters, gradient, moments, mini-batch; targets and order
+  size_t working_bytes = 0;   // the most at one time: examples being read, a solver's systems
   size_t total_bytes = 0;
   size_t cache_file_bytes = 0;  // on disk, not counted in the total
 };
@@ -151,7 +154,7 @@ class Trainer {
   Status SetGolden(const Examples& examples, const FeatureProgress& progress = nullptr);
   // FAILED_PRECONDITION without a golden set.
   Result<GoldenResult> CheckGolden();
-  // Accuracy before and after storing; kValidation means all where no example is held back.
+  // Accuracy before and after the head is stored in the model's own types.
   Result<ExportCheck> CheckExport(ExampleSet set);
 
   // All that is trained, as named arrays in one flat vector.
@@ -238,6 +241,7 @@ class Trainer {
   Status AddToReplay(const FeatureCache& fresh);
   Status ExtractUnlabelled(const Examples& examples, FeatureCache* cache);
   std::unique_ptr<FeatureCache> NewCache(bool with_variants) const;
+  void NoteWorking(size_t bytes) { working_bytes_ = std::max(working_bytes_, bytes); }
   Status EnsureSplit();
   Status EnsureReady();
   Status CheckTrainable() const;
@@ -266,6 +270,8 @@ class Trainer {
   Status SolveLbfgs(const TrainBudget& budget, const EpochCallback& on_epoch);
   Status SolveRidgeHead();
   Status ImprintHead();
+  Status EmbeddingsOf(Span<const int32_t> examples, std::vector<float>* scratch,
+                      std::vector<const float*>* out);
   Status ImprintClasses(const std::vector<int>& classes, double norm);
   Status FitScale();
   Status EndWholeEpoch(int64_t start_nanos);
@@ -337,6 +343,7 @@ class Trainer {
   std::unique_ptr<FeatureCache> golden_;
   std::vector<float> accepted_;  // parameters that last passed the golden set; may be empty
   double accepted_temperature_ = 1.0;
+  size_t working_bytes_ = 0;
   std::atomic<bool> cancel_{false};
   std::atomic<bool> extracting_{false};
 

@@ -18,6 +18,7 @@ Status Trainer::Extract(const Examples& examples, const FeatureProgress& progres
   extracting_.store(true);
   const Status status = extractor_->Extract(examples, n_classes(), watch, cache);
   extracting_.store(false);
+  NoteWorking(extractor_->staging_bytes() + (cache != cache_.get() ? cache->bytes() : 0));
   if (status.code() == StatusCode::kCancelled) cancel_.store(false);
   return status;
 }

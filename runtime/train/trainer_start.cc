@@ -24,9 +24,7 @@ Status Trainer::EnsureReady() {
 // Rows of classes that were never trained start from their examples' mean: as long as the other
 // rows, with a bias that stands between their own examples and the others'.
 Status Trainer::ImprintFreshClasses() {
-  if (std::count(fresh_classes_.begin(), fresh_classes_.end(), true) == 0 || deep()) {
-    return Status::Ok();
-  }
+  if (std::count(fresh_classes_.begin(), fresh_classes_.end(), true) == 0) return Status::Ok();
   std::vector<int64_t> counts(fresh_classes_.size(), 0);
   for (int32_t i : train_) ++counts[static_cast<size_t>(cache_->label(i))];
   std::vector<int> classes;

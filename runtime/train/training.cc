@@ -13,6 +13,7 @@ namespace topwork {
 namespace {
 
 constexpr size_t kMeasureRows = 256;
+constexpr size_t kMeasureFloats = size_t{1} << 18;  // of rows that are converted
 
 double SecondsSince(int64_t start) { return static_cast<double>(port::NowNanos() - start) * 1e-9; }
 
@@ -43,11 +44,11 @@ Status Trainer::StartEpoch() {
 // The next n examples of the epoch's order, each as itself or as one of its variants.
 void Trainer::GatherBatch(size_t n) {
   const int n_variants = cache_->n_variants();
-  const size_t dim = static_cast<size_t>(this->dim());
+  const size_t scratch = cache_->scratch_floats();
   batch_rows_.resize(n);
   batch_labels_.resize(n);
   batch_values_.resize(n);
-  batch_scratch_.resize(n * dim);
+  batch_scratch_.resize(n * scratch);
   for (size_t i = 0; i < n; ++i) {
     const int32_t position = progress_.order[progress_.position + i];
     const int32_t example = train_[static_cast<size_t>(position)];
@@ -58,7 +59,7 @@ void Trainer::GatherBatch(size_t n) {
                     static_cast<uint64_t>(example));
       variant = static_cast<int>(random.Below(static_cast<uint64_t>(n_variants) + 1));
     }
-    batch_rows_[i] = cache_->row(example, variant, batch_scratch_.data() + i * dim);
+    batch_rows_[i] = cache_->row(example, variant, batch_scratch_.data() + i * scratch);
     batch_labels_[i] = cache_->uses_labels() ? cache_->label(example) : 0;
     batch_values_[i] = cache_->uses_labels() ? nullptr : cache_->values(example);
   }
@@ -229,17 +230,19 @@ Status Trainer::ForEachScores(Trainable* network, const FeatureCache& cache,
                               Span<const int32_t> indices,
                               FunctionRef<void(int32_t index, const float* scores)> visit) {
   const size_t n_outputs = static_cast<size_t>(network->n_outputs());
-  const size_t dim = static_cast<size_t>(network->dim());
-  // Rows of deeper cuts are whole maps: fewer of them at a time.
-  const size_t chunk = std::max<size_t>(1, std::min(kMeasureRows, (size_t{4} << 20) / dim));
+  // Rows of deeper cuts are whole maps: fewer of them at a time where they are converted.
+  const size_t row_floats = cache.scratch_floats();
+  const size_t most = kMeasureFloats / std::max<size_t>(1, row_floats);
+  const size_t chunk = std::max<size_t>(1, std::min(kMeasureRows, most));
   std::vector<const float*> rows;
-  std::vector<float> scratch(chunk * dim);
+  std::vector<float> scratch(chunk * row_floats);
   std::vector<float> scores(chunk * n_outputs);
+  NoteWorking((scratch.size() + scores.size()) * sizeof(float));
   for (size_t first = 0; first < indices.size(); first += chunk) {
     const size_t n = std::min(chunk, indices.size() - first);
     rows.clear();
     for (size_t i = 0; i < n; ++i) {
-      rows.push_back(cache.row(indices[first + i], 0, scratch.data() + i * dim));
+      rows.push_back(cache.row(indices[first + i], 0, scratch.data() + i * row_floats));
     }
     TW_RETURN_IF_ERROR(network->Scores(rows.data(), static_cast<int64_t>(n), scores.data()));
     for (size_t i = 0; i < n; ++i) visit(indices[first + i], scores.data() + i * n_outputs);

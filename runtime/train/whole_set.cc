@@ -14,7 +14,7 @@ namespace topwork {
 namespace {
 
 constexpr size_t kChunkRows = 512;
-constexpr size_t kChunkFloats = size_t{8} << 20;
+constexpr size_t kChunkFloats = size_t{1} << 20;  // of rows that are converted
 // Share of the features' mean variance that ridge regression adds where no weight_decay is given.
 constexpr double kDefaultRidge = 1e-2;
 
@@ -31,14 +31,14 @@ struct Trainer::TrainRows {
 };
 
 void Trainer::GatherTrain(size_t first, size_t n, TrainRows* out) const {
-  const size_t dim = static_cast<size_t>(this->dim());
-  out->scratch.resize(n * dim);
+  const size_t scratch = cache_->scratch_floats();
+  out->scratch.resize(n * scratch);
   out->rows.clear();
   out->labels.clear();
   out->values.clear();
   for (size_t i = 0; i < n; ++i) {
     const int32_t example = train_[first + i];
-    out->rows.push_back(cache_->row(example, 0, out->scratch.data() + i * dim));
+    out->rows.push_back(cache_->row(example, 0, out->scratch.data() + i * scratch));
     out->labels.push_back(cache_->uses_labels() ? cache_->label(example) : 0);
     out->values.push_back(cache_->uses_labels() ? nullptr : cache_->values(example));
   }
@@ -46,14 +46,18 @@ void Trainer::GatherTrain(size_t first, size_t n, TrainRows* out) const {
 
 // The gradient of the penalised mean loss over all training examples, into network_->gradient().
 Status Trainer::WholeGradient(double* out_value) {
-  const size_t chunk =
-      std::max<size_t>(1, std::min(kChunkRows, kChunkFloats / static_cast<size_t>(dim())));
+  const size_t chunk = std::max<size_t>(
+      1, std::min(kChunkRows, kChunkFloats / std::max<size_t>(1, cache_->scratch_floats())));
   const Span<float> gradient = network_->gradient();
   std::vector<double> sum(gradient.size(), 0.0);
+  // Beside the sums: the converted rows, and a direction and two points of the solver.
+  NoteWorking(gradient.size() * (2 * sizeof(double) + 2 * sizeof(float)) +
+              std::min(chunk, train_.size()) * cache_->scratch_floats() * sizeof(float));
   double loss = 0.0;
   double weight = 0.0;
   TrainRows rows;
   for (size_t first = 0; first < train_.size(); first += chunk) {
+    if (cancel_.exchange(false)) return Cancelled("training was cancelled");
     const size_t n = std::min(chunk, train_.size() - first);
     GatherTrain(first, n, &rows);
     BatchLoss batch;
@@ -102,6 +106,7 @@ Status Trainer::SolveLbfgs(const TrainBudget& budget, const EpochCallback& on_ep
     const int64_t start = port::NowNanos();
     const Status status = lbfgs_->Iterate(objective);
     std::copy(lbfgs_->x().begin(), lbfgs_->x().end(), network_->parameters().begin());
+    if (status.code() == StatusCode::kCancelled) return status;
     if (!status.ok()) {
       return status.WithPrefix(StrFormat("L-BFGS, iteration %d: ", progress_.epoch + 1));
     }
@@ -171,6 +176,8 @@ Status Trainer::SolveRidgeHead() {
     }
     l2 = std::max(1e-12, kDefaultRidge * square / static_cast<double>(dim()));
   }
+  NoteWorking(RidgeBytes(static_cast<int64_t>(n), dim(), n_classes()) +
+              (rows.scratch.size() + onehot.size() + parameters().size()) * sizeof(float));
   float* parameters = network_->parameters().data();
   TW_RETURN_IF_ERROR(SolveRidge(rows.rows.data(), rows.values.data(), sample_weights,
                                 static_cast<int64_t>(n), dim(), n_classes(), l2, &pool(),
@@ -185,26 +192,45 @@ Status Trainer::ImprintHead() {
   return FitScale();
 }
 
+// What the last layer sees of examples: pointers into the cache where that is what it holds,
+// else into `scratch`.
+Status Trainer::EmbeddingsOf(Span<const int32_t> examples, std::vector<float>* scratch,
+                             std::vector<const float*>* out) {
+  const size_t row_floats = cache_->scratch_floats();
+  const size_t dim = static_cast<size_t>(head_.dim);
+  const bool copied = deep() || row_floats > 0;
+  scratch->resize(copied ? examples.size() * dim : 0);
+  out->clear();
+  std::vector<float> row(row_floats);
+  NoteWorking((scratch->size() + row.size()) * sizeof(float));
+  for (size_t i = 0; i < examples.size(); ++i) {
+    const float* cached = cache_->row(examples[i], 0, row.data());
+    if (copied) {
+      float* to = scratch->data() + i * dim;
+      TW_RETURN_IF_ERROR(network_->Embeddings(&cached, 1, to));
+      cached = to;
+    }
+    out->push_back(cached);
+  }
+  return Status::Ok();
+}
+
 // Rows of the given classes from their training examples; a class without examples keeps its row.
 Status Trainer::ImprintClasses(const std::vector<int>& classes, double norm) {
   const int64_t weights = layout()[static_cast<size_t>(FindLayout(kHeadWeights))].offset;
   const int64_t biases = layout()[static_cast<size_t>(FindLayout(kHeadBias))].offset;
   float* parameters = network_->parameters().data();
-  const size_t dim = static_cast<size_t>(this->dim());
+  std::vector<float> scratch;
+  std::vector<const float*> rows;
   for (int c : classes) {
     std::vector<int32_t> members;
     for (int32_t i : train_) {
       if (cache_->label(i) == c) members.push_back(i);
     }
     if (members.empty()) continue;
-    std::vector<float> scratch(members.size() * dim);
-    std::vector<const float*> rows;
-    for (size_t i = 0; i < members.size(); ++i) {
-      rows.push_back(cache_->row(members[i], 0, scratch.data() + i * dim));
-    }
-    TW_RETURN_IF_ERROR(ImprintRow(rows.data(), static_cast<int64_t>(rows.size()),
-                                  static_cast<int64_t>(dim), norm,
-                                  parameters + weights + c * static_cast<int64_t>(dim)));
+    TW_RETURN_IF_ERROR(EmbeddingsOf(members, &scratch, &rows));
+    TW_RETURN_IF_ERROR(ImprintRow(rows.data(), static_cast<int64_t>(rows.size()), head_.dim, norm,
+                                  parameters + weights + int64_t{c} * head_.dim));
     parameters[biases + c] = 0.0f;
   }
   return Status::Ok();

@@ -558,12 +558,14 @@ typedef struct tw_trainer_info {
   int32_t is_finished;   // != 0: all epochs are done, or early stopping has ended training
   int64_t best_epoch;    // with patience: the epoch of the lowest loss; else 0
   double temperature;    // that scores are divided by; 1 without tw_trainer_calibrate
-  // Memory in bytes. memory_bytes is the sum of the frozen part's session (backbone_bytes),
-  // cache_bytes, and weights, gradient, optimizer and mini-batch (training_bytes).
+  // Memory in bytes. memory_bytes is what the run up to now has needed at most, exports and
+  // checkpoints apart: the frozen part's sessions (backbone_bytes), cache_bytes, weights, gradient,
+  // optimizer and mini-batch (training_bytes), and working_bytes.
   size_t backbone_bytes;
   size_t training_bytes;
   size_t memory_bytes;
   size_t cache_file_bytes;  // on disk
+  size_t working_bytes;     // the most at one time: examples being read, a solver's systems
 } tw_trainer_info;
 
 // One epoch of training.

@@ -109,7 +109,8 @@ TEST_CASE("a trainer's classes change through the C API", "[api][train]") {
   REQUIRE(tw_trainer_get_info(trainer, &info) == TW_STATUS_OK);
   CHECK(info.n_classes == 3);
   CHECK(info.n_examples == 40);
-  CHECK(info.memory_bytes == info.backbone_bytes + info.cache_bytes + info.training_bytes);
+  CHECK(info.memory_bytes ==
+        info.backbone_bytes + info.cache_bytes + info.training_bytes + info.working_bytes);
   REQUIRE(tw_trainer_fit(trainer, 10, nullptr, nullptr) == TW_STATUS_OK);
 }
 

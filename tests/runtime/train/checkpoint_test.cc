@@ -198,6 +198,31 @@ TEST_CASE("checkpoint: the generation before is kept and offered", "[train]") {
   CHECK(third->step() == 1);
 }
 
+TEST_CASE("checkpoint: the generation before is offered in place of a foreign or missing one",
+          "[train]") {
+  const TemporaryFile file("foreign_generation");
+  const auto trainer = NewTrainer(Options(Optimizer::kAdam));
+  double loss = 0.0;
+  bool done = false;
+  REQUIRE(trainer->Step(&loss, &done).ok());
+  REQUIRE(trainer->SaveCheckpoint(file.path).ok());
+  const auto foreign = NewTrainer(Options(Optimizer::kAdam), 5, Tail::kDenseNoBias);
+  REQUIRE(foreign->SaveCheckpoint(file.path).ok());
+  const auto other = NewTrainer(Options(Optimizer::kAdam));
+  const Status status = other->RestoreCheckpoint(file.path);
+  INFO(status.ToString());
+  CHECK(status.code() == StatusCode::kFailedPrecondition);
+  CHECK(status.message().find("made with the model") != std::string::npos);
+  CHECK(status.message().find(".previous', is sound (epoch 0, step 1)") != std::string::npos);
+  // To the foreign trainer the generation before is of no use.
+  CHECK(foreign->RestoreCheckpoint(file.path).ok());
+  std::remove(file.path.c_str());
+  CHECK(foreign->RestoreCheckpoint(file.path).message().find("is sound") == std::string::npos);
+  const Status missing = other->RestoreCheckpoint(file.path);
+  CHECK(missing.code() == StatusCode::kIo);
+  CHECK(missing.message().find("is sound (epoch 0, step 1)") != std::string::npos);
+}
+
 TEST_CASE("checkpoint: files that cannot be read or written", "[train]") {
   const TemporaryFile file("none");
   const auto trainer = NewTrainer(Options(Optimizer::kAdam));

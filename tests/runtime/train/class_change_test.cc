@@ -90,6 +90,32 @@ TEST_CASE("trainer: L-BFGS ends with the best parameters, too", "[train]") {
   CHECK(now->loss == Approx(trainer->history()[best].validation_loss).epsilon(1e-6));
 }
 
+TEST_CASE("trainer: a solver is cancelled inside an iteration", "[train]") {
+  TrainerOptions options = Options(3);
+  options.optimizer = Optimizer::kLbfgs;
+  options.epochs = 50;
+  const auto trainer = NewTrainer(options);
+  REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
+  bool cancelled = false;
+  // Between two iterations: the next one is cut short and leaves no trace.
+  const Status status = trainer->Train([&](const EpochMetrics& m) {
+    if (m.epoch == 3) {
+      trainer->Cancel();
+      cancelled = true;
+    }
+    return true;
+  });
+  CHECK(cancelled);
+  CHECK(status.code() == StatusCode::kCancelled);
+  CHECK(trainer->epoch() == 3);
+  REQUIRE(trainer->Train().ToString() == "OK");
+  const auto whole = NewTrainer(options);
+  REQUIRE(whole->AddExamples(Images(90, 3).examples()).ok());
+  REQUIRE(whole->Train().ok());
+  CHECK(std::equal(trainer->parameters().begin(), trainer->parameters().end(),
+                   whole->parameters().begin()));
+}
+
 TEST_CASE("trainer: balanced weights follow the classes", "[train]") {
   TrainerOptions options = Options(2);
   options.balance_classes = true;

@@ -40,6 +40,8 @@ std::map<std::string, Run> AllRuns() {
   runs["momentum_all"].options.momentum = 0.9f;
   runs["nesterov"] = runs["momentum"];
   runs["nesterov"].options.nesterov = true;
+  runs["nesterov_all"] = runs["momentum_all"];
+  runs["nesterov_all"].options.nesterov = true;
   runs["adam"] = NewRun(Optimizer::kAdam, 0.02f);
   runs["adam_betas"] = runs["adam"];
   runs["adam_betas"].options.beta1 = 0.8f;
@@ -49,6 +51,10 @@ std::map<std::string, Run> AllRuns() {
   runs["adam_l1"] = NewRun(Optimizer::kAdam, 0.02f, 0.0f, 0.02f);
   runs["adam_clip"] = NewRun(Optimizer::kAdam, 0.02f, 0.0f, 0.0f, 0.3f);
   runs["adam_clip"].options.epsilon = 1e-2f;
+  runs["adam_all"] = NewRun(Optimizer::kAdam, 0.02f, 0.1f, 0.01f, 0.3f);
+  runs["adam_all"].options.beta1 = 0.7f;
+  runs["adam_all"].options.beta2 = 0.99f;
+  runs["adam_all"].options.epsilon = 1e-3f;
   runs["adamw"] = NewRun(Optimizer::kAdamW, 0.02f);
   runs["adamw_decay"] = NewRun(Optimizer::kAdamW, 0.02f, 0.3f);
   runs["adamw_all"] = NewRun(Optimizer::kAdamW, 0.02f, 0.3f, 0.01f, 0.3f);
