@@ -146,21 +146,33 @@ void Divide(const int32_t* sums, void* y, int64_t n, int32_t count, int32_t lo, 
   }
 }
 
-template <typename T>
-void MaxRows(void* acc, const void* x, int64_t rows, int64_t row_stride, int64_t n) {
-  T* best = static_cast<T*>(acc);
-  const T* row = static_cast<const T*>(x);
-  for (int64_t r = 0; r < rows; ++r, row += row_stride) {
-    for (int64_t i = 0; i < n; ++i) best[i] = row[i] > best[i] ? row[i] : best[i];
-  }
+template <bool kLargest, typename V>
+TW_INLINE V Better(V a, V b) {
+  return kLargest ? (b > a ? b : a) : (b < a ? b : a);
 }
 
-template <typename T>
-void MinRows(void* acc, const void* x, int64_t rows, int64_t row_stride, int64_t n) {
+template <typename T, bool kLargest>
+void BestRows(void* acc, const void* x, int64_t rows, int64_t row_stride, int64_t n) {
+  typedef T Block __attribute__((vector_size(16)));
+  typedef T BlockAnywhere __attribute__((vector_size(16), aligned(1), may_alias));
+  constexpr int64_t kBlock = 16 / sizeof(T);
   T* best = static_cast<T*>(acc);
-  const T* row = static_cast<const T*>(x);
-  for (int64_t r = 0; r < rows; ++r, row += row_stride) {
-    for (int64_t i = 0; i < n; ++i) best[i] = row[i] < best[i] ? row[i] : best[i];
+  const T* columns = static_cast<const T*>(x);
+  int64_t i = 0;
+  for (; i < n && n >= kBlock; i += kBlock) {
+    if (i + kBlock > n) i = n - kBlock;  // some columns again
+    const T* row = columns + i;
+    Block block = *reinterpret_cast<BlockAnywhere*>(best + i);
+    for (int64_t r = 0; r < rows; ++r, row += row_stride) {
+      const Block next = *reinterpret_cast<const BlockAnywhere*>(row);
+      block = Better<kLargest>(block, next);
+    }
+    *reinterpret_cast<BlockAnywhere*>(best + i) = block;
+  }
+  for (; i < n; ++i) {
+    for (int64_t r = 0; r < rows; ++r) {
+      best[i] = Better<kLargest>(best[i], columns[r * row_stride + i]);
+    }
   }
 }
 
@@ -210,8 +222,8 @@ const QuantElementwiseKernels kQuantElementwiseKernels = {
     Requantize<int32_t, int16_t>,
     {SumRows<int8_t>, SumRows<uint8_t>, SumRows<int16_t>},
     {Divide<int8_t>, Divide<uint8_t>, Divide<int16_t>},
-    {MaxRows<int8_t>, MaxRows<uint8_t>, MaxRows<int16_t>},
-    {MinRows<int8_t>, MinRows<uint8_t>, MinRows<int16_t>},
+    {BestRows<int8_t, true>, BestRows<uint8_t, true>, BestRows<int16_t, true>},
+    {BestRows<int8_t, false>, BestRows<uint8_t, false>, BestRows<int16_t, false>},
     {MixFixed<int8_t, int32_t>, MixFloat, MixFixed<int16_t, int64_t>},
 };
 

@@ -24,7 +24,15 @@ constexpr int kTileColumns = kMaxVectors * kLanes;
 constexpr int64_t kWideWords = 255;
 
 #if defined(TW_HAVE_DOT_BYTES)
+// Bytes of A in the processor's own sign.
+struct NativeBytes {
+  static constexpr int kGroup = 4;
+  static constexpr int kSize = 1;
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytes(acc, a, w); }
+};
+
 struct Bytes {
+  using Native = NativeBytes;
   static constexpr int kGroup = 4;
   static constexpr int kSize = 1;  // bytes of a value of A
   TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) { return DotBytes(acc, a ^ flip, w); }
@@ -32,6 +40,7 @@ struct Bytes {
 #endif
 
 struct Halves {
+  using Native = Halves;
   static constexpr int kGroup = 2;
   static constexpr int kSize = 2;
   TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotHalves(acc, a, w); }
@@ -118,16 +127,17 @@ struct Stretches {
   int32_t flip = 0;
 };
 
-// acc += A * W over one word of every row.
+// acc += A * W over one word of every row, which lies `at` bytes behind rows[m]. (Broadcast from
+// memory: by way of a register it costs twice as much.)
 template <class Kind, int kM, int kN>
-TW_INLINE void AddWord(IVec (&acc)[kM][kN], const int32_t (&words)[kM], const int32_t* w,
-                       IVec flip) {
+TW_INLINE void AddWord(IVec (&acc)[kM][kN], const uint8_t* const (&rows)[kM], int64_t at,
+                       const int32_t* w, IVec flip) {
   IVec wv[kN];
 #pragma GCC unroll 4
   for (int j = 0; j < kN; ++j) wv[j] = LoadInts(w + j * kLanes);
 #pragma GCC unroll 8
   for (int m = 0; m < kM; ++m) {
-    const IVec av = Broadcast(words[m]);
+    const IVec av = BroadcastWord(rows[m] + at);
 #pragma GCC unroll 4
     for (int j = 0; j < kN; ++j) acc[m][j] = Kind::Dot(acc[m][j], av, wv[j], flip);
   }
@@ -148,20 +158,20 @@ void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t
     const uint8_t* rows[kM];
 #pragma GCC unroll 8
     for (int m = 0; m < kM; ++m) rows[m] = a[m] + offset;
-    int32_t words[kM];
     for (int64_t i = 0; i < s.words; ++i, w += kN * kLanes) {
-#pragma GCC unroll 8
-      for (int m = 0; m < kM; ++m) __builtin_memcpy(&words[m], rows[m] + i * 4, 4);
-      AddWord<Kind, kM, kN>(acc, words, w, flip);
+      AddWord<Kind, kM, kN>(acc, rows, i * 4, w, flip);
     }
     if (s.tail > 0) {
+      uint32_t words[kM];
+      const uint8_t* tails[kM];
       for (int m = 0; m < kM; ++m) {
         words[m] = 0;
         for (int b = 0; b < s.tail; ++b) {
-          reinterpret_cast<uint8_t*>(&words[m])[b] = rows[m][s.words * 4 + b];
+          words[m] |= static_cast<uint32_t>(rows[m][s.words * 4 + b]) << (8 * b);
         }
+        tails[m] = reinterpret_cast<const uint8_t*>(&words[m]);
       }
-      AddWord<Kind, kM, kN>(acc, words, w, flip);
+      AddWord<Kind, kM, kN>(acc, tails, 0, w, flip);
       w += kN * kLanes;
     }
   }
@@ -322,7 +332,9 @@ void Run(const IntegerTask& t) {
     int64_t row = 0;
     for (int64_t i = 0; i < n_tiles; ++i) {
       const int rows = static_cast<int>(each + (i < taller ? 1 : 0));
-      const TileFunction tile = Tiles<Kind>::kTable[panel.n_vectors - 1][rows - 1];
+      const TileFunction tile =
+          s.flip == 0 ? Tiles<typename Kind::Native>::kTable[panel.n_vectors - 1][rows - 1]
+                      : Tiles<Kind>::kTable[panel.n_vectors - 1][rows - 1];
       const uint8_t* a[kRows];
       for (int m = 0; m < rows; ++m) a[m] = RowOf(t, row + m);
       if (t.ending == IntegerEnding::kWide) {

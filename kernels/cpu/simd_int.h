@@ -30,6 +30,12 @@ TW_INLINE IVec LoadInts(const void* p) { return *static_cast<const IVecAnywhere*
 TW_INLINE void StoreInts(void* p, IVec v) { *static_cast<IVecAnywhere*>(p) = v; }
 TW_INLINE IVec Broadcast(int32_t value) { return IVec{} + value; }
 
+// Four bytes of memory in every lane.
+TW_INLINE IVec BroadcastWord(const uint8_t* p) {
+  typedef int32_t IntAnywhere __attribute__((aligned(1), may_alias));
+  return Broadcast(*reinterpret_cast<const IntAnywhere*>(p));
+}
+
 // kLanes bytes or 16-bit values, widened. (Intrinsics: gcc 12 takes __builtin_convertvector between
 // such sizes apart into scalars.)
 #if defined(__AVX512F__)

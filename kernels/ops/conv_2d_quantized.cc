@@ -5,6 +5,8 @@
 // values a filter row, or one a tap where they are dilated or grouped. Dynamic range: each image is
 // quantized to 8 bits with one scale, asymmetric where the weights' scales differ by channel (or
 // with groups), symmetric otherwise, as TFLite does.
+#include <utility>
+
 #include "kernels/ops/conv_2d.h"
 #include "kernels/ops/dynamic_range.h"
 #include "kernels/ops/padded_image.h"
@@ -118,6 +120,7 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape,
   PlanImage(ragged, &scratch, &state->image);
   p.over_read = state->image.copied;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
+  if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product
   if (hybrid) {
     const int64_t image = shape.window.h.in * shape.window.w.in * shape.in_c;
     state->symmetric = p.groups == 1 && SameScales(*context->input(1));

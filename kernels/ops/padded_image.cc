@@ -26,7 +26,13 @@ struct Filler {
 
   void Pad(uint8_t* to, int64_t values) const {
     const bool bytes = image.size == 1;  // 16-bit values have no zero point
-    std::memset(to, bytes ? zero_point & 255 : 0, static_cast<size_t>(values) * image.size);
+    std::memset(to, bytes ? (zero_point & 255) ^ image.flip : 0,
+                static_cast<size_t>(values) * image.size);
+  }
+
+  void Flip(uint8_t* bytes, int64_t n) const {
+    const uint8_t flip = image.flip;  // a copy that `bytes` cannot alias
+    for (int64_t i = 0; i < n; ++i) bytes[i] ^= flip;
   }
 
   void Row(int64_t row, uint8_t* to) const {
@@ -40,6 +46,7 @@ struct Filler {
     Pad(to, left);
     if (image.size == image.in_size) {
       std::memcpy(to + left * size, from, static_cast<size_t>(n * size));
+      if (image.flip != 0) Flip(to + left, n);
     } else {
       context.cpu->integer->widen(from, n, is_unsigned, zero_point,
                                   reinterpret_cast<int16_t*>(to) + left);

@@ -18,6 +18,7 @@ struct PaddedImage {
   int64_t h = 0, w = 0, top = 0, left = 0;
   size_t in_size = 1, size = 1;  // bytes of a value: 1, or 2; 1 to 2 when widened
   bool copied = false;           // otherwise the source serves as it is
+  uint8_t flip = 0;              // XORed to bytes that are copied, and to their padding
   size_t offset = 0;             // scratch, when copied
   int64_t row_bytes() const { return w * c * static_cast<int64_t>(size); }
   int64_t image_bytes() const { return h * row_bytes(); }

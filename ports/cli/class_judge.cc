@@ -28,7 +28,10 @@ struct Row {
 class ClassJudge : public Judge {
  public:
   ClassJudge(const Dataset& data, const JudgeOptions& options)
-      : data_(data), options_(options), rows_(static_cast<size_t>(data.size())) {
+      : data_(data),
+        options_(options),
+        smallest_(options.half_step),
+        rows_(static_cast<size_t>(data.size())) {
     result_.class_names = data.class_names();
     result_.n_examples = data.size();
     result_.k = options.k;
@@ -42,6 +45,8 @@ class ClassJudge : public Judge {
   void Add(int64_t i, const std::vector<double>& numbers) override {
     double sum = 0.0;
     for (double number : numbers) {
+      smallest_.Add(number);
+      if (options_.single_output) smallest_.Add(1.0 - number);
       in_unit_ = in_unit_ && number >= 0.0 && number <= 1.0;
       sum += number;
     }
@@ -71,7 +76,7 @@ class ClassJudge : public Judge {
           probabilities ? row.best_score : std::exp(row.best_score - row.log_sum_exp);
       reliability.Add(confidence, row.best == target);
       if (target < 0) continue;
-      const double p = std::max(row.label_score, options_.smallest_probability);
+      const double p = std::max(row.label_score, smallest_.value());
       const double example_loss = probabilities ? -std::log(p) : row.log_sum_exp - row.label_score;
       loss += example_loss;
       ++n_known;
@@ -148,6 +153,7 @@ class ClassJudge : public Judge {
 
   const Dataset& data_;
   const JudgeOptions& options_;
+  SmallestProbability smallest_;
   Evaluation result_;
   std::vector<Row> rows_;
   std::vector<int64_t> n_right_;
@@ -165,7 +171,7 @@ std::unique_ptr<Judge> MakeClassJudge(const Dataset& data, const JudgeOptions& o
 
 void DescribeOutput(const tw_tensor_info& output, JudgeOptions* options) {
   if (!IsInteger(output.dtype) || output.n_scales != 1) return;
-  options->smallest_probability = 0.5 * static_cast<double>(output.scales[0]);
+  options->half_step = 0.5 * static_cast<double>(output.scales[0]);
   options->is_softmax_quantized = HasSoftmaxQuantization(output);
 }
 

@@ -23,6 +23,7 @@ struct EvaluateOptions {
   std::string loss;  // empty: as the data asks for
   int top = 5;
   int worst = 0;
+  float huber_delta = 1.0f;
 };
 
 // softmax, sigmoid, mse or huber: what was asked for, else what the data holds.
@@ -54,6 +55,7 @@ JudgeOptions MakeJudgeOptions(const EvaluateOptions& options, const Dataset& dat
   judge.kind = KindFor(options, data);
   judge.k = options.top;
   judge.n_worst = options.worst;
+  judge.huber_delta = options.huber_delta;
   judge.labels = labels;
   DescribeOutput(evaluator.output(), &judge);
   if (judge.kind != "softmax") {
@@ -154,6 +156,10 @@ void AddEvaluateCommand(CLI::App* app) {
       ->add_option("--loss", options->loss,
                    "softmax, sigmoid, mse or huber; default: what the data holds")
       ->check(CLI::IsMember({"softmax", "sigmoid", "mse", "huber"}));
+  command->add_option("--huber-delta", options->huber_delta, "where huber turns linear")
+      ->check(CLI::PositiveNumber)
+      ->type_name("D")
+      ->capture_default_str();
   command->add_option("--top", options->top, "K of top-K accuracy")
       ->check(CLI::Range(1, 1000000))
       ->type_name("K")

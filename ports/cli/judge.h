@@ -22,8 +22,9 @@ struct JudgeOptions {
   bool single_output = false;
   // Output that stands for each class or column; −1: the model does not have it (softmax only).
   std::vector<int64_t> match;
-  // Set for quantized outputs: half a step, below which a probability was rounded to 0.
-  double smallest_probability = 1.17549435e-38;
+  float huber_delta = 1.0f;
+  // Half a step of a quantized output, below which a probability was rounded to 0; 0 for others.
+  double half_step = 0.0;
   // The quantization is the one that converters give to softmax: rounded, rows need not sum to 1.
   bool is_softmax_quantized = false;
 };
@@ -45,6 +46,21 @@ class Judge {
 std::unique_ptr<Judge> MakeClassJudge(const Dataset& data, const JudgeOptions& options);
 std::unique_ptr<Judge> MakeDecisionJudge(const Dataset& data, const JudgeOptions& options);
 std::unique_ptr<Judge> MakeErrorJudge(const Dataset& data, const JudgeOptions& options);
+
+// What a probability of 0 is taken for in losses: half a step, else half of the smallest positive
+// one that was seen, as models round inside, too.
+class SmallestProbability {
+ public:
+  explicit SmallestProbability(double half_step) : half_step_(half_step) {}
+  void Add(double probability) {
+    if (probability > 0.0 && probability < smallest_) smallest_ = probability;
+  }
+  double value() const { return half_step_ > 0.0 ? half_step_ : 0.5 * smallest_; }
+
+ private:
+  double half_step_;
+  double smallest_ = 1.0;
+};
 
 // Collects the examples of the largest loss; of equal ones the first.
 class WorstList {

@@ -48,6 +48,10 @@ std::vector<int64_t> MatchClasses(const Dataset& data, const std::vector<std::st
   const int64_t n_classes = static_cast<int64_t>(n);
   if (data.has_names() ? n_classes == n_outputs && labels.empty() : n_classes <= n_outputs) {
     if (data.has_images()) *note = "the model has no labels: classes are matched in sorted order";
+    if (!data.has_names() && n_classes < n_outputs) {
+      *note = "the data has " + std::to_string(n) + " classes, the model " +
+              std::to_string(n_outputs) + "; class numbers are taken for the model's first ones";
+    }
     return InOrder(n);
   }
   if (!data.has_names()) {
@@ -55,7 +59,11 @@ std::vector<int64_t> MatchClasses(const Dataset& data, const std::vector<std::st
                                   ", the model tells " + std::to_string(n_outputs) +
                                   " classes apart");
   }
-  *note = "the model knows none of the data's classes by name: every example counts as wrong";
+  *note =
+      labels.empty()
+          ? "the model has no labels to find the data's classes among (--labels FILE gives them)"
+          : "the model knows none of the data's classes by name";
+  *note += ": every example counts as wrong";
   return match;
 }
 

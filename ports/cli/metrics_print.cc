@@ -12,6 +12,7 @@ namespace cli {
 namespace {
 
 constexpr size_t kMaxPrintedClasses = 20;
+constexpr size_t kWorstClasses = 10;
 constexpr size_t kNameWidth = 24;
 constexpr size_t kWorstWidth = 40;
 
@@ -40,13 +41,30 @@ void PrintConfusion(const Evaluation& evaluation) {
   table.Print(2);
 }
 
+// All classes; of many those of the lowest F1 that have examples, worst first.
+std::vector<size_t> ClassesToPrint(const std::vector<ClassMetrics>& all) {
+  std::vector<size_t> order;
+  for (size_t c = 0; c < all.size(); ++c) {
+    if (all.size() <= kMaxPrintedClasses || all[c].n_examples > 0) order.push_back(c);
+  }
+  if (all.size() <= kMaxPrintedClasses) return order;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return all[a].f1 < all[b].f1; });
+  if (order.size() > kWorstClasses) order.resize(kWorstClasses);
+  return order;
+}
+
 void PrintClasses(const Evaluation& evaluation) {
-  std::printf("\n");
+  if (evaluation.n_classes() > kMaxPrintedClasses) {
+    std::printf("\nthe classes of the lowest F1 (all %zu are in --json)\n", evaluation.n_classes());
+  } else {
+    std::printf("\n");
+  }
   const bool several = evaluation.kind == "sigmoid";
   Table table({"class", ">", ">examples", ">precision", ">recall", ">F1",
                several ? ">average precision" : ""});
   const std::vector<ClassMetrics> all = evaluation.PerClass();
-  for (size_t c = 0; c < all.size(); ++c) {
+  for (size_t c : ClassesToPrint(all)) {
     table.Row({Shorten(all[c].name, kNameWidth), Paint(1, "2", std::to_string(c)),
                std::to_string(all[c].n_examples), PercentText(all[c].precision),
                PercentText(all[c].recall), PercentText(all[c].f1),
@@ -138,12 +156,10 @@ void PrintEvaluation(const Evaluation& evaluation) {
     PrintSaidInstead(evaluation);
     if (evaluation.top_k == 0.0 && evaluation.top5 == 0.0) return;  // all zeros
   }
-  if (evaluation.n_classes() > kMaxPrintedClasses) {
-    std::printf("(%zu classes: the tables are in --json)\n", evaluation.n_classes());
-    return;
-  }
   PrintClasses(evaluation);
-  if (evaluation.kind == "softmax") PrintConfusion(evaluation);
+  if (evaluation.kind == "softmax" && evaluation.n_classes() <= kMaxPrintedClasses) {
+    PrintConfusion(evaluation);
+  }
 }
 
 void PrintWorst(const std::vector<WorstExample>& worst) {

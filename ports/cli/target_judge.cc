@@ -1,7 +1,8 @@
 // The judges of examples with a row of numbers: several classes (sigmoid), regression (mse, huber).
 //   sigmoid   loss: mean over the columns of the cross-entropy of σ(z) or p with t; a decision is
 //             p ≥ 0.5; average precision Σ (R_n − R_{n−1}) P_n, equal scores taken together
-//   mse       loss: mean over the columns of (z − t)²; huber: ½(z − t)², linear beyond 1
+//   mse       loss: mean over the columns of (z − t)²; huber: ½(z − t)², linear beyond
+//             huber_delta
 //   R²        1 − Σ(z − t)² / Σ(t − mean t)²; constant targets: 1 when all are met, else 0
 // The numbers of all examples are kept.
 #include <algorithm>
@@ -21,7 +22,10 @@ double SoftPlus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::
 class TargetJudge : public Judge {
  public:
   TargetJudge(const Dataset& data, const JudgeOptions& options)
-      : data_(data), options_(options), n_columns_(data.class_names().size()) {
+      : data_(data),
+        options_(options),
+        smallest_(options.half_step),
+        n_columns_(data.class_names().size()) {
     result_.kind = options.kind;
     result_.class_names = data.class_names();
     result_.n_examples = data.size();
@@ -31,6 +35,8 @@ class TargetJudge : public Judge {
     for (size_t c = 0; c < n_columns_; ++c) {
       const double number = numbers[static_cast<size_t>(options_.match[c])];
       in_unit_ = in_unit_ && number >= 0.0 && number <= 1.0;
+      smallest_.Add(number);
+      smallest_.Add(1.0 - number);
       numbers_.push_back(number);
       targets_.push_back(data_.has_targets() ? static_cast<double>(data_.targets(i)[c])
                          : data_.labels()[static_cast<size_t>(i)] == static_cast<int64_t>(c) ? 1.0
@@ -45,6 +51,7 @@ class TargetJudge : public Judge {
 
   const Dataset& data_;
   const JudgeOptions& options_;
+  SmallestProbability smallest_;
   const size_t n_columns_;
   Evaluation result_;
   std::vector<double> numbers_;
@@ -99,7 +106,7 @@ class DecisionJudge : public TargetJudge {
       const double z = number(i, c);
       const bool positive = target(i, c) >= 0.5, says = Says(i, c);
       if (in_unit_) {
-        loss -= std::log(std::max(positive ? z : 1.0 - z, options_.smallest_probability));
+        loss -= std::log(std::max(positive ? z : 1.0 - z, smallest_.value()));
       } else {
         loss += SoftPlus(positive ? -z : z);
       }
@@ -193,11 +200,14 @@ class ErrorJudge : public TargetJudge {
   }
 
   double Loss(size_t i) const {
+    const double delta = static_cast<double>(options_.huber_delta);
     double loss = 0.0;
     for (size_t c = 0; c < n_columns_; ++c) {
       const double error = std::fabs(number(i, c) - target(i, c));
       if (options_.kind == "mse") loss += error * error;
-      if (options_.kind == "huber") loss += error <= 1.0 ? 0.5 * error * error : error - 0.5;
+      if (options_.kind == "huber") {
+        loss += error <= delta ? 0.5 * error * error : delta * (error - 0.5 * delta);
+      }
     }
     return loss / static_cast<double>(n_columns_);
   }

@@ -52,11 +52,6 @@ Status FillEvaluation(Trainer* trainer, const tw_examples* c_examples, tw_evalua
   return Status::Ok();
 }
 
-// The examples held back, or all of them where none are.
-ExampleSet HeldBack(const Trainer& trainer) {
-  return trainer.options().validation_fraction > 0.0f ? ExampleSet::kValidation : ExampleSet::kAll;
-}
-
 }  // namespace
 
 tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples,
@@ -146,7 +141,7 @@ tw_status tw_trainer_check_golden(tw_trainer* trainer, tw_comparison* comparison
 tw_status tw_trainer_check_export(tw_trainer* trainer, tw_comparison* comparison) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(comparison);
-  const auto checked = trainer->trainer->CheckExport(HeldBack(*trainer->trainer));
+  const auto checked = trainer->trainer->CheckExport(ExampleSet::kValidation);
   if (!checked.ok()) return Report(checked.status());
   tw_comparison result = {};
   result.n_examples = checked->n_examples;

@@ -142,6 +142,8 @@ Status Trainer::ExportFile(const std::string& path) {
 }
 
 Result<ExportCheck> Trainer::CheckExport(ExampleSet set) {
+  TW_RETURN_IF_ERROR(EnsureSplit());
+  if (set == ExampleSet::kValidation && validation_.empty()) set = ExampleSet::kAll;
   TW_ASSIGN_OR_RETURN(const std::vector<int32_t> indices, IndicesOf(set));
   const float scale = static_cast<float>(1.0 / temperature_);
   const auto scaled = [&](float* scores) {

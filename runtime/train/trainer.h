@@ -154,7 +154,7 @@ class Trainer {
   Status SetGolden(const Examples& examples, const FeatureProgress& progress = nullptr);
   // FAILED_PRECONDITION without a golden set.
   Result<GoldenResult> CheckGolden();
-  // Accuracy before and after the head is stored in the model's own types.
+  // Accuracy before and after storing; kValidation means all where no example is held back.
   Result<ExportCheck> CheckExport(ExampleSet set);
 
   // All that is trained, as named arrays in one flat vector.

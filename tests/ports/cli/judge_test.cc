@@ -88,6 +88,22 @@ TEST_CASE("judge: rounded probabilities need not sum to one", "[cli]") {
         Approx(std::log(std::exp(0.5) + std::exp(0.25) + 1.0)).epsilon(1e-12));
 }
 
+TEST_CASE("judge: a probability of 0 counts as half of the smallest one seen", "[cli]") {
+  const Dataset data = Open<int64_t>(TW_DTYPE_INT64, {2}, {1, 0});
+  JudgeOptions options;
+  options.match = {0, 1};
+  CHECK(Judged(cli::MakeClassJudge(data, options).get(), {{1.0, 0.0}, {0.75, 0.25}}).loss ==
+        Approx((std::log(8.0) - std::log(0.75)) / 2).epsilon(1e-12));
+  options.single_output = true;
+  CHECK(Judged(cli::MakeClassJudge(data, options).get(), {{0.0}, {0.75}}).loss ==
+        Approx((std::log(8.0) - std::log(0.25)) / 2).epsilon(1e-12));
+  const Dataset several = Open<uint8_t>(TW_DTYPE_BOOL, {2, 1}, {1, 0});
+  options.kind = "sigmoid";
+  options.match = {0};
+  CHECK(Judged(cli::MakeDecisionJudge(several, options).get(), {{0.0}, {0.75}}).loss ==
+        Approx((std::log(8.0) - std::log(0.25)) / 2).epsilon(1e-12));
+}
+
 TEST_CASE("judge: classes that the model does not have count as wrong", "[cli]") {
   const Dataset data = Open<int64_t>(TW_DTYPE_INT64, {3}, {0, 1, 1}, "apple\npear\n");
   JudgeOptions options;
@@ -160,6 +176,9 @@ TEST_CASE("judge: constant targets have an R² of 1 when all are met", "[cli]") 
   CHECK(result.overall.r2 == 0.5);
   CHECK(result.overall.rmse == Approx(std::sqrt(9.25 / 6)));
   CHECK(result.loss == Approx((2.5 + 0.125) / 6));
+  options.huber_delta = 2.0f;
+  CHECK(Judged(cli::MakeErrorJudge(data, options).get(), {{t + 3, t}, {t, t}, {t - 0.5, t}}).loss ==
+        Approx((4.0 + 0.125) / 6));
 }
 
 TEST_CASE("judge: columns without an output are refused", "[cli]") {

@@ -196,6 +196,27 @@ TEST_CASE("export: a temperature is no difference between before and after", "[t
   CHECK(check->after == Approx(check->before).epsilon(1e-5));
 }
 
+TEST_CASE("export: one example a class leaves none to hold back, so all are measured", "[train]") {
+  std::vector<float> x;
+  std::vector<int32_t> labels;
+  test::MakeImages(3, 3, 5, &x, &labels);
+  TrainerOptions options;
+  options.n_classes = 3;
+  options.n_threads = 1;
+  auto trainer =
+      Trainer::Create(test::OpenBytes(test::ClassifierBytes(test::Tail::kDense)), options);
+  REQUIRE(trainer.status().ToString() == "OK");
+  REQUIRE(labels == std::vector<int32_t>{0, 1, 2});
+  REQUIRE((*trainer)
+              ->AddExamples(Examples::FromArray(x.data(), 48 * sizeof(float), labels.data(), 3))
+              .ok());
+  REQUIRE((*trainer)->Train().ok());
+  REQUIRE((*trainer)->n_validation() == 0);
+  const auto check = (*trainer)->CheckExport(ExampleSet::kValidation);
+  REQUIRE(check.status().ToString() == "OK");
+  CHECK(check->n_examples == 3);
+}
+
 TEST_CASE("export: deeper layers are measured as they are stored, too", "[train]") {
   const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_fp16.tflite");
   const test::EmbeddedFile* x_file = test::FindEmbedded("models/zoo/data/digits_8x8/test/x.npy");
