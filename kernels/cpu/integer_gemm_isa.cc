@@ -26,8 +26,6 @@ constexpr int64_t kWideWords = 255;
 #if defined(TW_HAVE_DOT_BYTES)
 // Bytes of A in the processor's own sign.
 struct NativeBytes {
-  static constexpr int kGroup = 4;
-  static constexpr int kSize = 1;
   TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytes(acc, a, w); }
 };
 

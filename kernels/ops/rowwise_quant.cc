@@ -147,7 +147,7 @@ Status PrepareSoftmaxInt16(PrepareContext& context) {
   reciprocal.in = {1.0f / kRange, -32768};
   exp.out = reciprocal.out = {2.0f / kRange, 0};
   FillRealMap<double>(
-      exp, [](float x) { return std::exp(x); }, &state->exp);
+      exp, [](double x) { return std::exp(x); }, &state->exp);
   FillRealMap<double>(
       reciprocal, [](double x) { return 1.0 / (1.0 + x); }, &state->reciprocal);
   context.SetVariant("int16");
