@@ -51,14 +51,13 @@ TW_INLINE void Finish(const IntegerDepthwiseRow& r, IVec acc, int64_t at, int64_
   }
 }
 
-// kPixels pixels from x on; multiplier 1, at least kLanes channels. kWidth 0: any filter width and
-// dilation.
-template <bool kUnsigned, int kPixels, int kWidth>
+// kPixels pixels from x on; multiplier 1, at least kLanes channels. kWidth and kStride are those of
+// rows without dilation: every input column is then widened once for all pixels that see it. Or 0:
+// any width, stride and dilation.
+template <bool kUnsigned, int kPixels, int kWidth, int kStride>
 void Pixels(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t x) {
   const int64_t channels = s.in_c, row_step = s.dilation_h * s.in_w * channels;
-  const int64_t tap_step = (kWidth > 0 ? 1 : s.dilation_w) * channels;
-  const int64_t pixel_step = s.stride_w * channels;
-  const int64_t filter_w = kWidth > 0 ? kWidth : s.filter_w;
+  const int64_t tap_step = s.dilation_w * channels, pixel_step = s.stride_w * channels;
   const uint8_t* corner = static_cast<const uint8_t*>(r.image) +
                           (r.out_y * s.stride_h * s.in_w + x * s.stride_w) * channels;
   for (int64_t next = 0; next < channels; next += kLanes) {
@@ -70,8 +69,23 @@ void Pixels(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t x) {
     const int16_t* w = r.filter + c;
     for (int64_t y = 0; y < s.filter_h; ++y) {
       const uint8_t* in = corner + y * row_step + c;
+      if (kWidth > 0) {
+        constexpr int kTaps = kWidth > 0 ? kWidth : 1;
+        IVec wv[kTaps];
 #pragma GCC unroll 5
-      for (int64_t i = 0; i < filter_w; ++i, in += tap_step, w += channels) {
+        for (int i = 0; i < kTaps; ++i, w += channels) wv[i] = Weights(w);
+#pragma GCC unroll 16
+        for (int column = 0; column < (kPixels - 1) * kStride + kTaps; ++column, in += channels) {
+          const IVec a = Values<kUnsigned>(in);
+#pragma GCC unroll 4
+          for (int t = 0; t < kPixels; ++t) {
+            const int tap = column - t * kStride;
+            if (tap >= 0 && tap < kTaps) acc[t] = MultiplyAdd(acc[t], a, wv[tap]);
+          }
+        }
+        continue;
+      }
+      for (int64_t i = 0; i < s.filter_w; ++i, in += tap_step, w += channels) {
         const IVec wv = Weights(w);
 #pragma GCC unroll 4
         for (int t = 0; t < kPixels; ++t) {
@@ -179,9 +193,17 @@ using PixelFunction = void (*)(const DepthwiseShape&, const IntegerDepthwiseRow&
 
 template <bool kUnsigned, int kPixels>
 PixelFunction PixelsOf(const DepthwiseShape& s) {
-  if (s.dilation_w == 1 && s.filter_w == 3) return Pixels<kUnsigned, kPixels, 3>;
-  if (s.dilation_w == 1 && s.filter_w == 5) return Pixels<kUnsigned, kPixels, 5>;
-  return Pixels<kUnsigned, kPixels, 0>;
+  const bool one = kPixels == 1;  // whose stride does not matter
+  if (s.dilation_w != 1 || (s.stride_w > 2 && !one)) return Pixels<kUnsigned, kPixels, 0, 0>;
+  if (s.filter_w == 3) {
+    return s.stride_w == 1 || one ? Pixels<kUnsigned, kPixels, 3, 1>
+                                  : Pixels<kUnsigned, kPixels, 3, 2>;
+  }
+  if (s.filter_w == 5) {
+    return s.stride_w == 1 || one ? Pixels<kUnsigned, kPixels, 5, 1>
+                                  : Pixels<kUnsigned, kPixels, 5, 2>;
+  }
+  return Pixels<kUnsigned, kPixels, 0, 0>;
 }
 
 }  // namespace

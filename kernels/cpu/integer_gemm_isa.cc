@@ -217,13 +217,14 @@ struct RealColumns {
   const double* factors;
   RealColumns(const ColumnFactors& f, int64_t n) : factors(f.real + n) {}
   __attribute__((always_inline)) IVec operator()(IVec x) const {
-    IVec y;
+    int32_t from[kLanes], to[kLanes];
+    StoreInts(from, x);
     for (int i = 0; i < kLanes; ++i) {
-      const double value = static_cast<double>(x[i]) * factors[i];
+      const double value = static_cast<double>(from[i]) * factors[i];
       const double bounded = value < -65536.0 ? -65536.0 : (value > 65536.0 ? 65536.0 : value);
-      y[i] = static_cast<int32_t>(bounded + (bounded < 0 ? -0.5 : 0.5));
+      to[i] = static_cast<int32_t>(bounded + __builtin_copysign(0.5, bounded));
     }
-    return y;
+    return LoadInts(to);
   }
 };
 
