@@ -101,6 +101,7 @@ set(TEST_SOURCES
   runtime/train/augment_test.cc
   runtime/train/checkpoint_test.cc
   runtime/train/class_change_test.cc
+  runtime/train/exchange_test.cc
   runtime/train/export_check_test.cc
   runtime/train/extractor_reuse_test.cc
   runtime/train/extractor_test.cc

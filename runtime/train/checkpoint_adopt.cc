@@ -99,13 +99,18 @@ Status Trainer::CheckBelongs(const CheckpointData& data) {
     return refuse(StrFormat("%lld features", static_cast<long long>(data.dim)),
                   StrFormat("%lld", static_cast<long long>(dim())));
   }
-  if (data.has_examples) return Status::Ok();
-  if (data.n_classes != n_classes()) {
+  const bool same_names = data.class_names == options_.class_names;
+  // Its examples bring their classes along; outputs that are numbers cannot change.
+  const bool brings_classes = data.has_examples && cache_->uses_labels();
+  if (data.n_classes != n_classes() && !brings_classes) {
     return refuse(StrFormat("n_classes %d", data.n_classes), std::to_string(n_classes()));
   }
-  if (data.class_names != options_.class_names) {
-    return FailedPrecondition("the checkpoint was made with other class names");
+  if (!same_names && golden_ != nullptr) {
+    return FailedPrecondition(
+        "the checkpoint has other classes than the golden set; set that after restoring");
   }
+  if (data.has_examples) return Status::Ok();
+  if (!same_names) return FailedPrecondition("the checkpoint was made with other class names");
   if (data.examples_sha256 != ExamplesDigest()) {
     return FailedPrecondition(
         "the checkpoint was made with other examples (or their features were "

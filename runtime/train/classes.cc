@@ -178,10 +178,7 @@ Status Trainer::ChangeClasses(const std::vector<ClassChange>& classes) {
   accepted_.clear();
   lbfgs_.reset();  // its history is that of other parameters
   UpdateClassWeights();
-  progress_.best_epoch = 0;
-  progress_.best_parameters.clear();
-  progress_.best_loss = std::numeric_limits<double>::infinity();
-  progress_.stopped_early = false;
+  ForgetBest();
   return Status::Ok();
 }
 

@@ -48,12 +48,17 @@ Status Trainer::CheckHead(const HeadData& data) const {
 Status Trainer::DecodeHead(Span<const uint8_t> bytes) {
   TW_ASSIGN_OR_RETURN(const HeadData data, topwork::DecodeHead(bytes));
   TW_RETURN_IF_ERROR(CheckHead(data));
-  if (cache_->size() > 0 &&
-      (data.n_classes != n_classes() || data.class_names != options_.class_names)) {
+  const bool same = data.n_classes == n_classes() && data.class_names == options_.class_names;
+  if (!same && (cache_->size() > 0 || golden_ != nullptr)) {
     return FailedPrecondition(
-        "the head has other classes than the %lld examples that were added; load it before adding "
-        "examples",
-        static_cast<long long>(cache_->size()));
+        "the head has other classes than the %lld examples that were added%s; load it before "
+        "adding examples",
+        static_cast<long long>(cache_->size()), golden_ != nullptr ? " and the golden set" : "");
+  }
+  const size_t n_weights = options_.loss.class_weights.size();
+  if (n_weights > 0 && n_weights != static_cast<size_t>(data.n_classes)) {
+    return FailedPrecondition("the head has %d classes, class_weights %zu", data.n_classes,
+                              n_weights);
   }
   std::unique_ptr<Trainable> network;
   TW_RETURN_IF_ERROR(BuildNetwork(data.n_classes, &network));
@@ -74,6 +79,9 @@ Status Trainer::DecodeHead(Span<const uint8_t> bytes) {
   network_ = std::move(network);
   options_.n_classes = data.n_classes;
   options_.class_names = data.class_names;
+  if (!same) cache_ = NewCache(true);  // targets may have another size
+  accepted_.clear();
+  ForgetBest();  // of the head before
   NoteNewParameters();
   temperature_ = static_cast<double>(data.temperature);
   return Status::Ok();

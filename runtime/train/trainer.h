@@ -175,8 +175,9 @@ class Trainer {
                       Span<float> out) const;
 
   // The head alone (a file of 50 KiB for 1280 × 10), for many heads on one backbone. Loading
-  // changes the classes to the file's and sets the optimizer back. Errors: CORRUPT,
-  // FAILED_PRECONDITION for a head of another model or layer.
+  // changes the classes to the file's, and sets the optimizer and the record of the best epoch
+  // back. Errors: CORRUPT; FAILED_PRECONDITION for a head of another model or layer, and for one of
+  // other classes than the examples, the golden set or class_weights.
   std::vector<uint8_t> EncodeHead() const;
   Status DecodeHead(Span<const uint8_t> bytes);
   Status SaveHead(const std::string& path) const;
@@ -258,6 +259,7 @@ class Trainer {
   Status StepImpl(double* out_loss, bool* out_epoch_done);
   void NoteBest(const EpochMetrics& metrics);
   void RestoreBest();
+  void ForgetBest();
   int64_t TotalSteps() const;
   Status TrainSteps(const TrainBudget& budget, const EpochCallback& on_epoch);
   Status Measure(const FeatureCache& cache, Span<const int32_t> indices, Measured* out);

@@ -161,6 +161,13 @@ void Trainer::NoteBest(const EpochMetrics& metrics) {
   }
 }
 
+void Trainer::ForgetBest() {
+  progress_.best_epoch = 0;
+  progress_.best_parameters.clear();
+  progress_.best_loss = std::numeric_limits<double>::infinity();
+  progress_.stopped_early = false;
+}
+
 void Trainer::RestoreBest() {
   if (!options_.restore_best || progress_.best_parameters.empty()) return;
   std::copy(progress_.best_parameters.begin(), progress_.best_parameters.end(),

@@ -1,7 +1,7 @@
 // Kills training runs that write checkpoints, heads and models, at random moments with SIGKILL.
 //
-//   topwork_kill_test [kills]        the test: 500 kills
-//   topwork_kill_test train DIR KIND a run that goes on from DIR/run.twc, saving after every step
+//   topwork_kill_test [kills]    500 where none are given
+// A run is a process of its own that goes on from the checkpoint and saves after every step.
 // After each kill: the checkpoint and the generation before are bit for bit what an uninterrupted
 // run has at that step, heads and models are whole, no step that was saved is lost, and resuming
 // from there ends with the bits of the uninterrupted run. A power cut is torn_write_test.cc's.
@@ -14,11 +14,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <map>
 #include <set>
 
-#include "models/format/head_file.h"
 #include "runtime/train/random.h"
 #include "tests/runtime/train/crash/crash_run.h"
 
@@ -83,12 +80,12 @@ Reference MakeReference(int kind, const std::string& folder) {
   return reference;
 }
 
-// The killed program. Says on its standard output when training begins.
-int Train(const std::string& folder, int kind) {
+// The killed process. Says through the pipe when training begins.
+int Train(const std::string& folder, int kind, int pipe_end) {
   const Paths paths(folder);
   const auto trainer = NewCrashRun(kind);
   if (Exists(paths.checkpoint)) Restore(trainer.get(), paths.checkpoint);
-  Require(write(1, "t", 1) == 1, "nobody listens");
+  Require(write(pipe_end, "t", 1) == 1, "nobody listens");
   while (!trainer->finished()) {
     StepOnce(trainer.get());
     SaveAll(trainer.get(), kind, paths);
@@ -103,24 +100,22 @@ void SleepFor(double seconds) {
 }
 
 // Runs a child and kills it `delay` seconds after training began; false when it ended before.
-bool RunAndKill(const char* program, const std::string& folder, int kind, double delay) {
+bool RunAndKill(const std::string& folder, int kind, double delay) {
   int pipe_ends[2];
   Require(pipe(pipe_ends) == 0, "no pipe");
   const pid_t child = fork();
   Require(child >= 0, "no process");
   if (child == 0) {
-    dup2(pipe_ends[1], 1);
     close(pipe_ends[0]);
-    close(pipe_ends[1]);
-    const std::string number = std::to_string(kind);
-    execl("/proc/self/exe", program, "train", folder.c_str(), number.c_str(), nullptr);
-    _exit(127);
+    _exit(Train(folder, kind, pipe_ends[1]));
   }
   close(pipe_ends[1]);
   char byte = 0;
   const bool began = read(pipe_ends[0], &byte, 1) == 1;
-  if (began) SleepFor(delay);
-  kill(child, SIGKILL);
+  if (began) {
+    SleepFor(delay);
+    kill(child, SIGKILL);
+  }
   int status = 0;
   Require(waitpid(child, &status, 0) == child, "the child is gone");
   close(pipe_ends[0]);
@@ -177,7 +172,7 @@ void CheckFolder(const Reference& reference, const Paths& paths, int kind, int64
 
 bool IsTemporary(const std::string& name) { return name.find(".tmp") != std::string::npos; }
 
-int Test(const char* program, int n_kills) {
+int Test(int n_kills) {
   const std::string folder = NewFolder();
   const Paths paths(folder);
   std::vector<Reference> references;
@@ -193,7 +188,7 @@ int Test(const char* program, int n_kills) {
     const Reference& reference = references[static_cast<size_t>(kind)];
     const double delay =
         static_cast<double>(random.Below(1000)) / 1000.0 * 5.0 * reference.seconds_per_save;
-    const bool killed = RunAndKill(program, folder, kind, delay);
+    const bool killed = RunAndKill(folder, kind, delay);
     ++(killed ? counts.kills : counts.finished);
     const std::vector<std::string> files = FilesIn(folder);
     const size_t temporaries =
@@ -222,9 +217,6 @@ int Test(const char* program, int n_kills) {
 }  // namespace topwork
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::strcmp(argv[1], "train") == 0) {
-    return topwork::test::Train(argv[2], std::atoi(argv[3]));
-  }
   const int n_kills = argc > 1 ? std::atoi(argv[1]) : topwork::test::kDefaultKills;
-  return topwork::test::Test(argv[0], n_kills);
+  return topwork::test::Test(n_kills);
 }
