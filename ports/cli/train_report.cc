@@ -1,6 +1,7 @@
 // The library's numbers and JSON, put into a TrainingReport; and what the terminal shows of it.
 #include "ports/cli/train_report.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "ports/cli/terminal.h"
@@ -183,7 +184,7 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
     PrintComparison("golden set,", (std::string(unit) + " of the shipped head").c_str(),
                     "of the new", accuracy, report.golden);
   }
-  if (report.has_stored && report.stored.before != report.stored.after) {
+  if (report.has_stored && std::fabs(report.stored.before - report.stored.after) >= 0.00005) {
     PrintComparison("in the model's own storage,", (std::string(unit) + " as trained").c_str(),
                     "as written", accuracy, report.stored);
   }
