@@ -210,6 +210,7 @@ Result<GoldenResult> Trainer::CheckGolden() {
   if (golden_ == nullptr) return FailedPrecondition("no golden set was given");
   std::unique_ptr<Trainable> shipped;
   TW_RETURN_IF_ERROR(BuildShipped(&shipped));
+  NoteWorking(shipped->bytes());
   const std::vector<int32_t> all = AllOf(*golden_);
   GoldenResult result;
   result.n_examples = golden_->size();

@@ -34,13 +34,27 @@ HeadFormat Trainer::StoredFormat() const {
   return options_.float_head ? HeadFormat() : head_.format;
 }
 
-// A network with the parameters as an export stores them, the temperature inside.
-Status Trainer::BuildStored(std::unique_ptr<Trainable>* out) const {
-  TW_RETURN_IF_ERROR(BuildNetwork(n_classes(), out));
-  float* to = (*out)->parameters().data();
-  std::copy(parameters().begin(), parameters().end(), to);
+// While it lives, the network has its parameters as an export stores them, the temperature inside.
+class Trainer::AsStored {
+ public:
+  explicit AsStored(Trainer* trainer)
+      : trainer_(*trainer), kept_(trainer_.parameters().begin(), trainer_.parameters().end()) {
+    trainer_.NoteWorking(2 * kept_.size() * sizeof(float));  // and the scaled head
+    trainer_.RoundParameters();
+  }
+  ~AsStored() { std::copy(kept_.begin(), kept_.end(), trainer_.network_->parameters().begin()); }
+  AsStored(const AsStored&) = delete;
+  AsStored& operator=(const AsStored&) = delete;
+
+ private:
+  Trainer& trainer_;
+  const std::vector<float> kept_;
+};
+
+void Trainer::RoundParameters() {
   std::vector<float> weights, bias;
   ScaledHead(&weights, &bias);
+  float* to = network_->parameters().data();
   const auto part = [&](const char* name) {
     return to + layout()[static_cast<size_t>(FindLayout(name))].offset;
   };
@@ -53,17 +67,16 @@ Status Trainer::BuildStored(std::unique_ptr<Trainable>* out) const {
     const ParameterInfo& info = layout()[i + 2];  // behind the head's two
     RoundToHalf({to + info.offset, static_cast<size_t>(info.size)});
   }
-  return Status::Ok();
 }
 
-// The range of the scores that the stored parameters give over the examples, for the scale that an
-// integer head writes them in.
-Status Trainer::MeasureScores(Trainable* stored, float* out_min, float* out_max) {
+// The range of the scores over the examples, for the scale that an integer head writes them in: to
+// be measured AsStored.
+Status Trainer::MeasureScores(float* out_min, float* out_max) {
   std::vector<int32_t> all(static_cast<size_t>(cache_->size()));
   std::iota(all.begin(), all.end(), 0);
   float low = 0.0f;
   float high = 0.0f;
-  TW_RETURN_IF_ERROR(ForEachScores(stored, *cache_, all, [&](int32_t, const float* scores) {
+  TW_RETURN_IF_ERROR(ForEachScores(network_.get(), *cache_, all, [&](int32_t, const float* scores) {
     for (int c = 0; c < n_classes(); ++c) {
       low = std::min(low, scores[c]);
       high = std::max(high, scores[c]);
@@ -77,15 +90,14 @@ Status Trainer::MeasureScores(Trainable* stored, float* out_min, float* out_max)
 
 // How good the model is that an export would make now.
 Result<double> Trainer::ExportedQuality(const FeatureCache& cache, Span<const int32_t> indices) {
-  std::unique_ptr<Trainable> stored;
-  TW_RETURN_IF_ERROR(BuildStored(&stored));
+  const AsStored stored(this);
   float low = 0.0f;
   float high = 0.0f;
-  TW_RETURN_IF_ERROR(MeasureScores(stored.get(), &low, &high));
+  TW_RETURN_IF_ERROR(MeasureScores(&low, &high));
   const auto round = [&](float* scores) {
     RoundScores(StoredFormat(), low, high, n_classes(), scores);
   };
-  return Quality(stored.get(), cache, indices, Identity(), round);
+  return Quality(network_.get(), cache, indices, Identity(), round);
 }
 
 Status Trainer::PassGolden() {
@@ -129,9 +141,10 @@ Result<std::vector<uint8_t>> Trainer::Export() {
   replacement.class_names = options_.class_names;
   replacement.input_mean = options_.input_mean;
   replacement.input_std = options_.input_std;
-  std::unique_ptr<Trainable> stored;
-  TW_RETURN_IF_ERROR(BuildStored(&stored));
-  TW_RETURN_IF_ERROR(MeasureScores(stored.get(), &replacement.scores_min, &replacement.scores_max));
+  {
+    const AsStored stored(this);
+    TW_RETURN_IF_ERROR(MeasureScores(&replacement.scores_min, &replacement.scores_max));
+  }
   if (deep()) replacement.constants = static_cast<const TailNetwork&>(*network_).Replacements();
   return ExportWithHead(*model_, replacement);
 }

@@ -306,8 +306,9 @@ class Trainer {
   Span<const float> Part(const char* name) const;
   Status CheckHead(const HeadData& data) const;
   HeadFormat StoredFormat() const;
-  Status BuildStored(std::unique_ptr<Trainable>* out) const;
-  Status MeasureScores(Trainable* stored, float* out_min, float* out_max);
+  class AsStored;
+  void RoundParameters();
+  Status MeasureScores(float* out_min, float* out_max);
   Result<double> ExportedQuality(const FeatureCache& cache, Span<const int32_t> indices);
   Status PassGolden();
   void ScaledHead(std::vector<float>* weights, std::vector<float>* bias) const;
