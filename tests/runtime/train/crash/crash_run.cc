@@ -57,7 +57,7 @@ Bytes SmallModel() {
   return BuildModel(spec);
 }
 
-TrainerOptions CrashOptions(int kind) {
+TrainerOptions CrashOptions(int kind, const std::string& folder) {
   TrainerOptions options;
   options.n_classes = kClasses;
   options.n_threads = 1;
@@ -80,6 +80,9 @@ TrainerOptions CrashOptions(int kind) {
     options.optimizer = Optimizer::kAdamW;
     options.weight_decay = 0.01f;
     options.replay_capacity = 24;
+  } else if (kind == 4) {
+    options.cache_path = folder + "/features";
+    options.cache_limit_bytes = 10 * kHidden * sizeof(float);
   }
   return options;
 }
@@ -92,11 +95,11 @@ void Require(bool ok, const std::string& message) {
   std::exit(1);
 }
 
-std::unique_ptr<Trainer> NewCrashRun(int kind) {
+std::unique_ptr<Trainer> NewCrashRun(int kind, const std::string& folder) {
   const Bytes bytes = SmallModel();
   auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
   Require(model.ok(), model.status().ToString());
-  auto trainer = Trainer::Create(model.value(), CrashOptions(kind));
+  auto trainer = Trainer::Create(model.value(), CrashOptions(kind, folder));
   Require(trainer.ok(), trainer.status().ToString());
   Random random(5);
   std::vector<float> x;

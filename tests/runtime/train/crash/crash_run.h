@@ -14,13 +14,14 @@
 namespace topwork {
 namespace test {
 
-constexpr int kNumCrashRuns = 4;  // Adam; momentum and fp16 features; L-BFGS; a bounded memory
+// Adam; momentum and fp16 features; L-BFGS; a bounded memory; features in a file
+constexpr int kNumCrashRuns = 5;
 
 // Prints the message and ends the program with 1 unless `ok`.
 void Require(bool ok, const std::string& message);
 
-// A trainer at the beginning of run `kind`, with its examples.
-std::unique_ptr<Trainer> NewCrashRun(int kind);
+// A trainer at the beginning of run `kind`, with its examples. Run 4 keeps a file in `folder`.
+std::unique_ptr<Trainer> NewCrashRun(int kind, const std::string& folder);
 // One step, or one iteration of a solver.
 void StepOnce(Trainer* trainer);
 // Run 3 keeps its examples in the checkpoint.

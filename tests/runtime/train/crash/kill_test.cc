@@ -55,15 +55,18 @@ void Restore(Trainer* trainer, const std::string& path) {
 struct Reference {
   std::vector<std::string> states;  // by step
   std::set<std::string> heads, models;
+  double start_seconds = 0.0;  // until training begins
   double seconds_per_save = 0.0;
 };
 
 Reference MakeReference(int kind, const std::string& folder) {
   Reference reference;
   const Paths paths(folder);
-  const auto trainer = NewCrashRun(kind);
+  const Clock::time_point begin = Clock::now();
+  const auto trainer = NewCrashRun(kind, folder);
   reference.states.push_back(std::string());
   const Clock::time_point start = Clock::now();
+  reference.start_seconds = std::chrono::duration<double>(start - begin).count();
   while (!trainer->finished()) {
     StepOnce(trainer.get());
     SaveAll(trainer.get(), kind, paths);
@@ -80,12 +83,12 @@ Reference MakeReference(int kind, const std::string& folder) {
   return reference;
 }
 
-// The killed process. Says through the pipe when training begins.
+// The killed process. Says through the pipe when it begins.
 int Train(const std::string& folder, int kind, int pipe_end) {
   const Paths paths(folder);
-  const auto trainer = NewCrashRun(kind);
-  if (Exists(paths.checkpoint)) Restore(trainer.get(), paths.checkpoint);
   Require(write(pipe_end, "t", 1) == 1, "nobody listens");
+  const auto trainer = NewCrashRun(kind, folder);
+  if (Exists(paths.checkpoint)) Restore(trainer.get(), paths.checkpoint);
   while (!trainer->finished()) {
     StepOnce(trainer.get());
     SaveAll(trainer.get(), kind, paths);
@@ -99,7 +102,7 @@ void SleepFor(double seconds) {
   while (Clock::now() < end) usleep(20);
 }
 
-// Runs a child and kills it `delay` seconds after training began; false when it ended before.
+// Runs a child and kills it `delay` seconds after it began; false when it ended before.
 bool RunAndKill(const std::string& folder, int kind, double delay) {
   int pipe_ends[2];
   Require(pipe(pipe_ends) == 0, "no pipe");
@@ -135,8 +138,9 @@ struct Counts {
 };
 
 // Everything in the folder is whole, and *last_step has not been lost.
-void CheckFolder(const Reference& reference, const Paths& paths, int kind, int64_t* last_step,
-                 Counts* counts) {
+void CheckFolder(const Reference& reference, const std::string& folder, int kind,
+                 int64_t* last_step, Counts* counts) {
+  const Paths paths(folder);
   int64_t step = 0;
   const std::string state = CheckpointState(paths.checkpoint, &step);
   Require(step >= *last_step, "a saved step was lost");
@@ -154,7 +158,7 @@ void CheckFolder(const Reference& reference, const Paths& paths, int kind, int64
   if (Exists(paths.model)) {
     Require(reference.models.count(ReadBytes(paths.model)) == 1, "the exported model is torn");
   }
-  const auto trainer = NewCrashRun(kind);
+  const auto trainer = NewCrashRun(kind, folder);
   if (step > 0) Restore(trainer.get(), paths.checkpoint);
   const int64_t end = static_cast<int64_t>(reference.states.size()) - 1;
   while (!trainer->finished()) {
@@ -174,7 +178,6 @@ bool IsTemporary(const std::string& name) { return name.find(".tmp") != std::str
 
 int Test(int n_kills) {
   const std::string folder = NewFolder();
-  const Paths paths(folder);
   std::vector<Reference> references;
   for (int kind = 0; kind < kNumCrashRuns; ++kind) {
     references.push_back(MakeReference(kind, folder));
@@ -186,8 +189,8 @@ int Test(int n_kills) {
   size_t most_temporaries = 0;
   while (counts.kills < n_kills) {
     const Reference& reference = references[static_cast<size_t>(kind)];
-    const double delay =
-        static_cast<double>(random.Below(1000)) / 1000.0 * 5.0 * reference.seconds_per_save;
+    const double most = reference.start_seconds + 5.0 * reference.seconds_per_save;
+    const double delay = static_cast<double>(random.Below(1000)) / 1000.0 * most;
     const bool killed = RunAndKill(folder, kind, delay);
     ++(killed ? counts.kills : counts.finished);
     const std::vector<std::string> files = FilesIn(folder);
@@ -195,7 +198,7 @@ int Test(int n_kills) {
         static_cast<size_t>(std::count_if(files.begin(), files.end(), IsTemporary));
     most_temporaries = std::max(most_temporaries, temporaries);
     if (killed && temporaries > 0) ++counts.in_a_save;
-    CheckFolder(reference, paths, kind, &last_step, &counts);
+    CheckFolder(reference, folder, kind, &last_step, &counts);
     // What killed runs leave behind does not pile up: a file a target at most.
     Require(temporaries <= 4, std::to_string(temporaries) + " temporary files");
     if (last_step + 1 < static_cast<int64_t>(reference.states.size())) continue;
