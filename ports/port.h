@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace topwork {
 namespace port {
@@ -75,9 +76,27 @@ struct CpuFeatures {
 };
 CpuFeatures DetectCpuFeatures();
 
-// Dynamic libraries (never closed: vendor drivers crash when they are).
-void* LoadLibrary(const char* name);
-void* LibrarySymbol(void* library, const char* symbol);
+// Dynamic libraries (never closed: vendor drivers crash when they are). A name without a slash is
+// looked for where the system looks for libraries. Null when it cannot be opened; then *reason (if
+// not null) says why.
+void* LoadLibrary(const char* name, std::string* reason = nullptr);
+void* LibrarySymbol(void* library, const char* symbol);  // null: it has no such symbol
+
+// Folders, for caches.
+
+// The user's folder for Topwork's caches: $TOPWORK_CACHE, else $XDG_CACHE_HOME/topwork, else
+// $HOME/.cache/topwork; "" when none of them is set. Nothing is created.
+std::string CacheFolder();
+// Makes the folder and those above it, for this user alone; 0 when it is there already.
+int MakeFolders(const char* path);
+struct FolderEntry {
+  std::string name;
+  uint64_t size = 0;
+  int64_t changed_nanos = 0;  // time of the last change, since 1970
+};
+// Regular files of a folder, in no order.
+int ListFiles(const char* folder, std::vector<FolderEntry>* out);
+int RemoveFile(const char* path);
 
 }  // namespace port
 }  // namespace topwork

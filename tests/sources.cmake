@@ -138,6 +138,15 @@ set(TEST_SOURCES
   runtime/api/trainer_custom_op_test.cc
   runtime/api/trainer_head_api_test.cc
 )
+if(TOPWORK_OPENCL)
+  list(APPEND TEST_SOURCES
+    runtime/backend/opencl/choose_device_test.cc
+    runtime/backend/opencl/crash_marker_test.cc
+    runtime/backend/opencl/device_test.cc
+    runtime/backend/opencl/loader_test.cc
+    runtime/backend/opencl/support.cc
+  )
+endif()
 
 # Files inside the test binary besides tests/data/ops/*.twcases; paths from the root of the tree.
 set(TEST_EMBEDDED_FILES

@@ -5,10 +5,13 @@
 # compiler's path, where it would shadow the target's C library: for those a folder with one link is made.
 
 function(tw_header_dependency name header package)
-  cmake_parse_arguments(ARG "" "FOLDER" "SUFFIXES" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIONAL" "FOLDER" "SUFFIXES" ${ARGN})
   find_path(TOPWORK_${name}_INCLUDE "${header}" PATH_SUFFIXES ${ARG_SUFFIXES}
             NO_CMAKE_FIND_ROOT_PATH HINTS /usr/include)
   set(dir "${TOPWORK_${name}_INCLUDE}")
+  if(NOT dir AND ARG_OPTIONAL)
+    return()
+  endif()
   if(NOT dir)
     message(FATAL_ERROR "${header} not found. Debian: apt install ${package}; elsewhere pass "
                         "-DTOPWORK_${name}_INCLUDE=<folder that contains ${header}>.")
@@ -30,6 +33,19 @@ tw_header_dependency(eigen Eigen/Core libeigen3-dev SUFFIXES eigen3)
 target_compile_definitions(topwork_dep_eigen INTERFACE
   EIGEN_MPL2_ONLY EIGEN_DONT_PARALLELIZE $<$<NOT:$<CONFIG:Debug>>:EIGEN_NO_DEBUG>)
 tw_header_dependency(flatbuffers flatbuffers/flatbuffers.h libflatbuffers-dev FOLDER flatbuffers)
+# The OpenCL backend loads its library at run time; only its headers are needed to build.
+set(TOPWORK_OPENCL_DEPS "")
+if(TOPWORK_OPENCL)
+  tw_header_dependency(opencl CL/cl.h opencl-c-headers FOLDER CL OPTIONAL)
+  if(TARGET topwork_dep_opencl)
+    set(TOPWORK_OPENCL_DEPS opencl)
+  else()
+    message(WARNING "CL/cl.h not found: the OpenCL backend is left out. Debian: apt install "
+                    "opencl-c-headers; elsewhere pass -DTOPWORK_opencl_INCLUDE=<folder that contains CL>; "
+                    "-DTOPWORK_OPENCL=OFF silences this warning.")
+    set(TOPWORK_OPENCL OFF)
+  endif()
+endif()
 if(TOPWORK_TOOLS)
   tw_header_dependency(cli11 CLI/CLI.hpp libcli11-dev FOLDER CLI)
   tw_header_dependency(stb stb/stb_image.h libstb-dev FOLDER stb)

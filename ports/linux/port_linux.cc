@@ -1,7 +1,8 @@
 // The platform contract of ports/port.h for Linux, Android and other POSIX systems: files mapped
 // read-only, clocks, processors, processor features and dynamic libraries. Writing files is in
-// atomic_file.cc. A mapped file that another process truncates raises SIGBUS on access, as with
-// every mmap; programs that cannot rule that out read the file and open the model from memory.
+// atomic_file.cc, folders in folder.cc. A mapped file that another process truncates raises SIGBUS
+// on access, as with every mmap; programs that cannot rule that out read the file and open the
+// model from memory.
 #define _FILE_OFFSET_BITS 64
 
 #include <dlfcn.h>
@@ -175,7 +176,14 @@ CpuFeatures DetectCpuFeatures() {
   return features;
 }
 
-void* LoadLibrary(const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
+void* LoadLibrary(const char* name, std::string* reason) {
+  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr && reason != nullptr) {
+    const char* text = dlerror();
+    *reason = text != nullptr ? text : "no reason given";
+  }
+  return library;
+}
 
 void* LibrarySymbol(void* library, const char* symbol) { return dlsym(library, symbol); }
 

@@ -84,8 +84,8 @@ Status CheckDevice(tw_device device) {
       return Status::Ok();
     case TW_DEVICE_OPENCL:
       return Unsupported(
-          "device opencl: this library was built without OpenCL; use TW_DEVICE_AUTO or "
-          "TW_DEVICE_CPU");
+          "device opencl: this version lists OpenCL devices but does not compute on them; use "
+          "TW_DEVICE_AUTO or TW_DEVICE_CPU");
     default:
       return InvalidArgument("device %d does not exist (0 auto, 1 cpu, 2 opencl)",
                              static_cast<int>(device));

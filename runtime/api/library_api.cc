@@ -1,11 +1,6 @@
-// C API: versions, names, logging and devices.
-#include "kernels/cpu/cpu_kernels.h"
-#include "ports/port.h"
+// C API: versions, names and logging.
 #include "runtime/api/handles.h"
-#include "runtime/base/json.h"
 #include "runtime/base/log.h"
-
-using topwork::JsonWriter;
 
 namespace {
 
@@ -48,34 +43,4 @@ tw_status tw_log_set(tw_log_level level, tw_log_function function, void* user_da
   }
   topwork::SetLog(static_cast<topwork::LogLevel>(number), function, user_data);
   return TW_STATUS_OK;
-}
-
-tw_status tw_device_describe(char** out_json) {
-  TW_REQUIRE(out_json);
-  JsonWriter json;
-  json.BeginArray();
-  json.BeginObject();
-  json.Key("device");
-  json.String("cpu");
-  json.Key("name");
-  json.String("CPU");
-  json.Key("available");
-  json.Bool(true);
-  json.Key("instruction_set");
-  json.String(topwork::BestCpuKernels().isa);
-  json.Key("n_threads");
-  json.Int(topwork::port::NumCpus());
-  json.EndObject();
-  json.BeginObject();
-  json.Key("device");
-  json.String("opencl");
-  json.Key("name");
-  json.String("OpenCL");
-  json.Key("available");
-  json.Bool(false);
-  json.Key("reason");
-  json.String("this library was built without OpenCL");
-  json.EndObject();
-  json.EndArray();
-  return topwork::api::GiveString(json.text(), out_json);
 }

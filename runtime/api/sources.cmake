@@ -2,6 +2,7 @@ set(API_SOURCES
   handles.cc
   head_json.cc
   library_api.cc
+  device_api.cc
   model_api.cc
   model_json.cc
   session_create.cc

@@ -102,7 +102,7 @@ typedef enum tw_log_level TW_ENUM_INT {
 typedef enum tw_device TW_ENUM_INT {
   TW_DEVICE_AUTO = 0,  // the best device present; today the CPU
   TW_DEVICE_CPU = 1,
-  TW_DEVICE_OPENCL = 2  // TW_STATUS_UNSUPPORTED in a library built without OpenCL
+  TW_DEVICE_OPENCL = 2  // TW_STATUS_UNSUPPORTED: this version lists such devices only
 } tw_device;
 
 typedef enum tw_plan_format TW_ENUM_INT { TW_PLAN_TEXT = 0, TW_PLAN_JSON = 1 } tw_plan_format;
@@ -139,9 +139,42 @@ typedef void (*tw_log_function)(void* user_data, int level, const char* message)
 // nothing is logged. Before the first call: warnings to standard error. Process-wide. [any]
 TW_API tw_status tw_log_set(tw_log_level level, tw_log_function function, void* user_data);
 
+// A device of this machine. Strings are static.
+typedef struct tw_device_info {
+  size_t struct_size;
+  tw_device device;      // TW_DEVICE_CPU or TW_DEVICE_OPENCL
+  const char* id;        // "cpu", "opencl:0": how options and the command line call it
+  const char* name;      // "Mali-G710"
+  const char* vendor;    // "" for the CPU, as the next three
+  const char* platform;  // the OpenCL platform that offers it
+  const char* driver;    // the driver's version
+  const char* version;   // "OpenCL 3.0 ..."
+  const char* type;      // "cpu", "gpu", "accelerator" or "other"; OpenCL offers CPUs, too
+  int32_t n_compute_units;
+  uint64_t memory_bytes;          // 0: unknown, as the next two
+  uint64_t local_memory_bytes;    // fast memory of one work-group
+  uint64_t max_allocation_bytes;  // largest single buffer
+  int32_t has_fp16;               // 1: arithmetic on float16
+  int32_t has_images;
+  int32_t has_int_dot;    // 1: dot products of bytes
+  int32_t shares_memory;  // 1: the processor's own memory
+  int32_t is_usable;
+  const char* reason;  // why it is not usable; else ""
+} tw_device_info;
+
+// Number of devices: the CPU, which comes first, and every OpenCL device, usable or not. 1 where
+// there is no OpenCL; tw_device_describe tells why. The first call of this or the next two
+// functions loads the OpenCL library and asks its drivers. [any]
+TW_API tw_status tw_device_count(size_t* out_n_devices);
+
+// Fills *info for device `index`; set info->struct_size first. Errors: INVALID_ARGUMENT beyond the
+// last. [any]
+TW_API tw_status tw_device_get_info(size_t index, tw_device_info* info);
+
 // Describes the devices of this machine as JSON: an array of objects with "device" ("cpu",
-// "opencl"), "name", "available", and for the CPU "instruction_set" and "n_threads". *out_json is
-// owned by the caller. [any]
+// "opencl"), "id", "name", "available" and, where that is false, "reason"; for the CPU
+// "instruction_set" and "n_threads", for OpenCL devices the fields of tw_device_info. Without
+// OpenCL one object "opencl" says why. *out_json is owned by the caller. [any]
 TW_API tw_status tw_device_describe(char** out_json);
 
 // Releases memory that a function gave to the caller ("owned"); NULL is allowed. [any]

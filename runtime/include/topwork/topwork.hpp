@@ -130,6 +130,20 @@ struct Deleter {
 
 }  // namespace internal
 
+// The devices of this machine, the CPU first; strings are static.
+inline Result<std::vector<tw_device_info>> Devices() {
+  size_t n = 0;
+  const tw_status counted = tw_device_count(&n);
+  if (counted != TW_STATUS_OK) return Status(counted);
+  std::vector<tw_device_info> devices(n);
+  for (size_t i = 0; i < n; ++i) {
+    devices[i].struct_size = sizeof(tw_device_info);
+    const tw_status status = tw_device_get_info(i, &devices[i]);
+    if (status != TW_STATUS_OK) return Status(status);
+  }
+  return devices;
+}
+
 // A tw_model. All methods may be called from any thread.
 class Model {
  public:

@@ -184,7 +184,16 @@ def check_devices(checks, tool):
     cpu = devices[0]
     checks.expect(cpu["device"] == "cpu" and cpu["available"] and cpu["instruction_set"] and
                   cpu["n_threads"] >= 1, "devices: %s" % cpu)
-    checks.expect("instruction set " + cpu["instruction_set"] in run(tool, "devices").stdout, "devices")
+    text = run(tool, "devices").stdout
+    checks.expect("instruction set " + cpu["instruction_set"] in text, "devices")
+    checks.expect(len(devices) >= 2, "devices: OpenCL, or why there is none")
+    for device in devices[1:]:
+        said = device["name"] if device["available"] else device["reason"]
+        checks.expect(device["device"] == "opencl" and device["id"] in text and said in text,
+                      "devices: %s\n%s" % (device, text))
+    no_library = run(tool, "devices",
+                     env={"TOPWORK_OPENCL_LIBRARY": "/no/such/library.so"}).stdout
+    checks.expect("/no/such/library.so" in no_library or "built without OpenCL" in no_library, no_library)
 
 
 def on_terminal(tool, arguments, **environment):

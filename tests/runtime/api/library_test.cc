@@ -1,4 +1,5 @@
 // C API: versions, names, the last error, logging and devices.
+#include <cstddef>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -77,13 +78,53 @@ TEST_CASE("devices are described as JSON", "[api]") {
   REQUIRE(tw_device_describe(&text) == TW_STATUS_OK);
   const TextPtr owned(text);
   const nlohmann::json devices = nlohmann::json::parse(text);
-  REQUIRE(devices.size() == 2);
+  REQUIRE(devices.size() >= 2);
   CHECK(devices[0]["device"] == "cpu");
+  CHECK(devices[0]["id"] == "cpu");
   CHECK(devices[0]["available"] == true);
   CHECK(!devices[0]["instruction_set"].get<std::string>().empty());
   CHECK(devices[0]["n_threads"] >= 1);
-  CHECK(devices[1]["device"] == "opencl");
-  CHECK(devices[1]["available"] == false);
+  for (size_t i = 1; i < devices.size(); ++i) {
+    CHECK(devices[i]["device"] == "opencl");
+    const bool explained = devices[i].contains("reason") && !devices[i]["reason"].empty();
+    CHECK(devices[i]["available"].get<bool>() != explained);
+  }
+}
+
+TEST_CASE("devices are counted and told apart, the CPU first", "[api]") {
+  size_t n = 0;
+  REQUIRE(tw_device_count(&n) == TW_STATUS_OK);
+  REQUIRE(n >= 1);
+  for (size_t i = 0; i < n; ++i) {
+    tw_device_info info = {};
+    info.struct_size = sizeof(info);
+    REQUIRE(tw_device_get_info(i, &info) == TW_STATUS_OK);
+    CHECK(info.struct_size == sizeof(info));
+    const std::string id = i == 0 ? "cpu" : "opencl:" + std::to_string(i - 1);
+    CHECK(info.id == id);
+    CHECK(info.device == (i == 0 ? TW_DEVICE_CPU : TW_DEVICE_OPENCL));
+    for (const char* string : {info.name, info.vendor, info.platform, info.driver, info.version,
+                               info.type, info.reason}) {
+      REQUIRE(string != nullptr);
+    }
+    CHECK((info.is_usable == 1) == (info.reason[0] == '\0'));
+    if (info.is_usable == 1) CHECK(info.n_compute_units >= 1);
+    if (i > 0 && info.is_usable == 1) CHECK(info.max_allocation_bytes > 0);
+  }
+  tw_device_info info = {};
+  info.struct_size = sizeof(info);
+  RequireError(tw_device_get_info(n, &info), TW_STATUS_INVALID_ARGUMENT, "does not exist");
+  info.struct_size = 0;
+  RequireError(tw_device_get_info(0, &info), TW_STATUS_INVALID_ARGUMENT, "struct_size");
+}
+
+TEST_CASE("the devices of an older header are filled as far as it goes", "[api]") {
+  tw_device_info info;
+  std::memset(&info, 0x5A, sizeof(info));
+  info.struct_size = offsetof(tw_device_info, driver);
+  REQUIRE(tw_device_get_info(0, &info) == TW_STATUS_OK);
+  CHECK(info.name == std::string("CPU"));
+  CHECK(info.is_usable == 0x5A5A5A5A);
 }
 
 }  // namespace api_test

@@ -40,6 +40,8 @@ TEST_CASE("model functions refuse NULL", "[api]") {
   const void* data = nullptr;
   CheckAll({
       {"out_json", [&] { return tw_device_describe(nullptr); }},
+      {"out_n_devices", [&] { return tw_device_count(nullptr); }},
+      {"info", [&] { return tw_device_get_info(0, nullptr); }},
       {"path", [&] { return tw_model_open_file(nullptr, &out); }},
       {"out_model", [&] { return tw_model_open_file("x", nullptr); }},
       {"data", [&] { return tw_model_open_memory(nullptr, 8, 1, &out); }},

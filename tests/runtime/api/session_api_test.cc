@@ -65,7 +65,7 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
   tw_session_options options = DefaultSessionOptions();
   options.device = TW_DEVICE_OPENCL;
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_UNSUPPORTED,
-               "without OpenCL");
+               "does not compute on them");
   options.device = static_cast<tw_device>(7);
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "device 7");

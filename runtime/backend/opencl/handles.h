@@ -1,0 +1,81 @@
+// Owning, move-only wrappers of OpenCL's objects, and the checked calls that make them. Each holds
+// the library it came from. Not thread-safe, except that different objects are independent.
+#ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_HANDLES_H_
+#define TOPWORK_RUNTIME_BACKEND_OPENCL_HANDLES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/backend/opencl/errors.h"
+#include "runtime/backend/opencl/loader.h"
+
+namespace topwork {
+namespace opencl {
+
+// T is cl_context and so on; kRelease the member of ClApi that gives it back.
+template <typename T, auto kRelease>
+class Handle {
+ public:
+  Handle() = default;
+  Handle(const ClApi* api, T object) : api_(api), object_(object) {}
+  ~Handle() { Reset(); }
+  Handle(Handle&& other) noexcept
+      : api_(other.api_), object_(std::exchange(other.object_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    if (this != &other) {
+      Reset();
+      api_ = other.api_;
+      object_ = std::exchange(other.object_, nullptr);
+    }
+    return *this;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  T get() const { return object_; }
+  const ClApi* api() const { return api_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  // A failure to give something back has no remedy; it is not reported.
+  void Reset() {
+    if (object_ != nullptr) (api_->*kRelease)(object_);
+    object_ = nullptr;
+  }
+
+ private:
+  const ClApi* api_ = nullptr;
+  T object_ = nullptr;
+};
+
+using ContextHandle = Handle<cl_context, &ClApi::clReleaseContext>;
+using QueueHandle = Handle<cl_command_queue, &ClApi::clReleaseCommandQueue>;
+using MemHandle = Handle<cl_mem, &ClApi::clReleaseMemObject>;
+using ProgramHandle = Handle<cl_program, &ClApi::clReleaseProgram>;
+using KernelHandle = Handle<cl_kernel, &ClApi::clReleaseKernel>;
+using EventHandle = Handle<cl_event, &ClApi::clReleaseEvent>;
+
+Result<ContextHandle> CreateContext(const ClApi& api, cl_platform_id platform, cl_device_id device);
+// An in-order queue.
+Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id device, bool profile);
+// Uninitialised memory for reading and writing; `bytes` > 0.
+Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes);
+// Part of a buffer; offset_bytes is a multiple of the device's base alignment.
+Result<MemHandle> CreateSubBuffer(const MemHandle& buffer, size_t offset_bytes, size_t bytes);
+
+// Compiled for `device`. A failed compilation is INTERNAL with `name` and the compiler's log.
+Result<ProgramHandle> BuildFromSource(const ContextHandle& context, cl_device_id device,
+                                      const std::string& name, const std::string& source,
+                                      const std::string& options);
+Result<ProgramHandle> BuildFromBinary(const ContextHandle& context, cl_device_id device,
+                                      const std::vector<uint8_t>& binary,
+                                      const std::string& options);
+// The program as the driver keeps it. Some drivers compile when kernels are made: this function
+// makes all of them first.
+Result<std::vector<uint8_t>> ProgramBinary(const ProgramHandle& program);
+
+Result<KernelHandle> CreateKernel(const ProgramHandle& program, const char* entry);
+
+}  // namespace opencl
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_BACKEND_OPENCL_HANDLES_H_

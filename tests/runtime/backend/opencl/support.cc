@@ -1,0 +1,34 @@
+#include "tests/runtime/backend/opencl/support.h"
+
+#include <cstdlib>
+
+namespace topwork {
+namespace test {
+namespace {
+
+Result<const opencl::Device*> FindDevice() {
+  TW_ASSIGN_OR_RETURN(const opencl::ClApi* api, opencl::LoadOpencl());
+  TW_ASSIGN_OR_RETURN(std::vector<opencl::Device> devices, opencl::EnumerateDevices(*api));
+  static const std::vector<opencl::Device>* const kept =
+      new std::vector<opencl::Device>(std::move(devices));
+  const char* variable = std::getenv("TOPWORK_TEST_DEVICE");
+  const std::string choice = variable != nullptr ? variable : "opencl:0";
+  TW_ASSIGN_OR_RETURN(const size_t index, opencl::ChooseDevice(opencl::InfoOf(*kept), choice));
+  return &(*kept)[index];
+}
+
+}  // namespace
+
+const opencl::Device* TestDevice(std::string* reason) {
+  static const Result<const opencl::Device*> found = FindDevice();
+  if (found.ok()) return found.value();
+  *reason = "no OpenCL device: " + found.status().message();
+  const char* required = std::getenv("TOPWORK_REQUIRE_OPENCL");
+  if (required != nullptr && std::string(required) == "1") {
+    FAIL("TOPWORK_REQUIRE_OPENCL=1, but there is " << *reason);
+  }
+  return nullptr;
+}
+
+}  // namespace test
+}  // namespace topwork
