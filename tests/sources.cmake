@@ -141,9 +141,15 @@ set(TEST_SOURCES
 if(TOPWORK_OPENCL)
   list(APPEND TEST_SOURCES
     runtime/backend/opencl/choose_device_test.cc
+    runtime/backend/opencl/clblast_test.cc
+    runtime/backend/opencl/context_test.cc
     runtime/backend/opencl/crash_marker_test.cc
     runtime/backend/opencl/device_test.cc
+    runtime/backend/opencl/fault_test.cc
+    runtime/backend/opencl/fully_connected_test.cc
     runtime/backend/opencl/loader_test.cc
+    runtime/backend/opencl/program_cache_test.cc
+    runtime/backend/opencl/stream_test.cc
     runtime/backend/opencl/support.cc
   )
 endif()

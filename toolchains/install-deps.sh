@@ -4,13 +4,14 @@
 # Usage: toolchains/install-deps.sh [build] [test] [python]
 #   build   compilers and libraries that build the library and the command line (always included),
 #           and uPlot, the plots of training reports, from npm into build/third_party/uplot
-#   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser
+#   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser,
+#           OpenCL on the CPU (PoCL), its simulator oclgrind and CLBlast
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 packages="cmake ninja-build g++ ccache git ca-certificates libeigen3-dev flatbuffers-compiler \
-libflatbuffers-dev libcli11-dev nlohmann-json3-dev libstb-dev zlib1g-dev"
+libflatbuffers-dev libcli11-dev nlohmann-json3-dev libstb-dev zlib1g-dev opencl-c-headers"
 # uPlot is kept once fetched; these are its files as published under this version.
 uplot_version=1.6.32
 uplot="$root/build/third_party/uplot"
@@ -26,7 +27,8 @@ for part in "$@"; do
   case "$part" in
     build) ;;
     test) packages="$packages catch2 clang clang-format pkg-config qemu-user-static \
-g++-aarch64-linux-gnu python3 python3-venv util-linux chromium" ;;
+g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
+ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
     *) echo "install-deps.sh: unknown part '$part' (build, test, python)" >&2; exit 2 ;;
   esac

@@ -35,13 +35,14 @@ __kernel void fully_connected_gemv(__global const tw_store_t* x, __global const 
 // slices of 16 in depth that lie in local memory. Outside the matrices zeros are loaded and nothing
 // is stored. Global size: units / 32 * 8, batch / 32 * 8, both rounded up to whole groups.
 #define TW_TILE 32
-#define TW_SLICE 16
+#define TW_SLICE_BITS 4
+#define TW_SLICE (1 << TW_SLICE_BITS)
 
 // Loads rows [first, first + 32) x depth [k, k + 16) of a row-major matrix, transposed.
 inline void fully_connected_load(__global const tw_store_t* matrix, int rows, int depth, int first,
                                  int k, __local float* tile, int item) {
   for (int i = item; i < TW_TILE * TW_SLICE; i += 64) {
-    const int r = i / TW_SLICE, c = i % TW_SLICE;
+    const int r = i >> TW_SLICE_BITS, c = i & (TW_SLICE - 1);
     const bool inside = first + r < rows && k + c < depth;
     tile[c * (TW_TILE + 1) + r] =
         inside ? tw_load((size_t)(first + r) * depth + k + c, matrix) : 0.0f;

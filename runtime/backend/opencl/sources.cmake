@@ -1,11 +1,16 @@
 if(TOPWORK_OPENCL)
   set(OPENCL_SOURCES
     choose_device.cc
+    clblast.cc
+    context.cc
     crash_marker.cc
     device.cc
     errors.cc
     handles.cc
+    kernel_source.cc
     loader.cc
+    program_cache.cc
+    stream.cc
   )
 else()
   set(OPENCL_SOURCES absent.cc)

@@ -1,0 +1,137 @@
+// Contexts, their programs, and the trial that a driver has to pass first.
+#include "runtime/backend/opencl/context.h"
+
+#include <cstdlib>
+
+#include "kernels/launch.h"
+#include "ports/port.h"
+#include "runtime/backend/opencl/crash_marker.h"
+#include "runtime/backend/opencl/kernel_source.h"
+#include "runtime/backend/opencl/stream.h"
+#include "runtime/base/log.h"
+
+namespace topwork {
+namespace opencl {
+namespace {
+
+std::string ProgramFolder(const ContextOptions& options) {
+  const char* variable = std::getenv("TOPWORK_OPENCL_CACHE");
+  if (options.cache_folder == "off") return "";
+  if (variable != nullptr && std::string(variable) == "off") return "";
+  const std::string base =
+      options.cache_folder.empty() ? port::CacheFolder() : options.cache_folder;
+  return base.empty() ? "" : base + "/opencl";
+}
+
+}  // namespace
+
+Context::Context(const Device& device, ContextHandle context, const ContextOptions& options)
+    : device_(device),
+      context_(std::move(context)),
+      cache_(ProgramFolder(options), options.cache_limit_bytes) {}
+
+Result<std::shared_ptr<Context>> Context::Create(const Device& device,
+                                                 const ContextOptions& options) {
+  if (!device.info.usable) {
+    return Unsupported("OpenCL device '%s' is not usable: %s", device.info.name.c_str(),
+                       device.info.reason.c_str());
+  }
+  const CrashMarker marker(port::CacheFolder(), DriverIdentity(device.info));
+  TW_ASSIGN_OR_RETURN(ContextHandle handle, CreateContext(*device.api, device.platform, device.id));
+  std::shared_ptr<Context> context(new Context(device, std::move(handle), options));
+  const Status status = context->Probe();
+  if (!status.ok()) return status.WithPrefix("OpenCL device '" + device.info.name + "': ");
+  return context;
+}
+
+Result<std::shared_ptr<Context>> Context::Open(const std::string& choice,
+                                               const ContextOptions& options) {
+  static std::mutex* const mutex = new std::mutex;
+  static auto* const open = new std::map<cl_device_id, std::weak_ptr<Context>>;
+  TW_ASSIGN_OR_RETURN(const ClApi* api, LoadOpencl());
+  const std::lock_guard<std::mutex> lock(*mutex);
+  TW_ASSIGN_OR_RETURN(std::vector<Device> devices, EnumerateDevices(*api));
+  TW_ASSIGN_OR_RETURN(const size_t index, ChooseDevice(InfoOf(devices), choice));
+  std::weak_ptr<Context>& slot = (*open)[devices[index].id];
+  std::shared_ptr<Context> context = slot.lock();
+  if (context != nullptr) return context;
+  TW_ASSIGN_OR_RETURN(context, Create(devices[index], options));
+  slot = context;
+  return context;
+}
+
+Result<KernelHandle> Context::MakeKernel(const std::string& program, const std::string& defines,
+                                         const char* entry) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::string name = program + " " + defines;
+  auto found = programs_.find(name);
+  if (found == programs_.end()) {
+    TW_ASSIGN_OR_RETURN(ProgramHandle made, MakeProgram(program, defines));
+    found = programs_.emplace(name, std::move(made)).first;
+  }
+  return CreateKernel(found->second, entry);
+}
+
+Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std::string& defines) {
+  TW_ASSIGN_OR_RETURN(const std::string source, KernelSource(program));
+  const std::string options = "-cl-std=CL1.2" + (defines.empty() ? "" : " " + defines);
+  const std::string key = ProgramCache::Key(source, options, DriverIdentity(device_.info));
+  std::vector<uint8_t> binary;
+  if (cache_.Load(key, &binary)) {
+    Result<ProgramHandle> cached = BuildFromBinary(context_, device_.id, binary, options);
+    if (cached.ok()) {
+      ++counts_.cached;
+      return cached;
+    }
+    Log(LogLevel::kDebug, "%s", cached.status().message().c_str());
+    cache_.Remove(key);
+  }
+  TW_ASSIGN_OR_RETURN(ProgramHandle built,
+                      BuildFromSource(context_, device_.id, program + ".cl", source, options));
+  ++counts_.compiled;
+  const Result<std::vector<uint8_t>> kept = ProgramBinary(built);
+  if (!kept.ok()) {
+    Log(LogLevel::kDebug, "%s", kept.status().message().c_str());
+  } else if (!cache_.Store(key, {kept.value().data(), kept.value().size()})) {
+    Log(LogLevel::kDebug, "OpenCL: program %s is not kept on disk", program.c_str());
+  }
+  return built;
+}
+
+Status Context::Probe() {
+  constexpr size_t kItems = 128, kGroup = 64;
+  std::vector<float> in(kItems), out(kItems);
+  for (size_t i = 0; i < kItems; ++i) in[i] = static_cast<float>(i) * 0.5f - 7.0f;
+  TW_ASSIGN_OR_RETURN(Stream stream, Stream::Create(this, {}));
+  std::vector<MemHandle> buffers;
+  for (int i = 0; i < 2; ++i) {
+    TW_ASSIGN_OR_RETURN(MemHandle buffer, CreateBuffer(context_, kItems * sizeof(float)));
+    buffers.push_back(std::move(buffer));
+  }
+  Launch launch;
+  launch.program = launch.entry = "probe";
+  launch.arguments = {LaunchArgument::Buffer(0), LaunchArgument::Buffer(1)};
+  launch.global[0] = kItems;
+  launch.local[0] = kGroup;
+  launch.local[1] = launch.local[2] = 1;
+  TW_RETURN_IF_ERROR(stream.Upload(buffers[0], 0, in.data(), kItems * sizeof(float)));
+  TW_ASSIGN_OR_RETURN(const Commands commands, stream.Record({&launch, 1}, buffers));
+  TW_RETURN_IF_ERROR(stream.Submit(commands));
+  TW_RETURN_IF_ERROR(stream.Download(buffers[1], 0, out.data(), kItems * sizeof(float)));
+  for (size_t i = 0; i < kItems; ++i) {
+    const float expected = 2.0f * in[i] + in[i / kGroup * kGroup + kGroup - 1 - i % kGroup];
+    if (out[i] != expected) {
+      return Unsupported("the driver computes wrongly (%g instead of %g); update it",
+                         static_cast<double>(out[i]), static_cast<double>(expected));
+    }
+  }
+  return Status::Ok();
+}
+
+Context::Counts Context::counts() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return counts_;
+}
+
+}  // namespace opencl
+}  // namespace topwork

@@ -1,0 +1,35 @@
+// Programs as drivers get them. #line keeps the line numbers of compilers' messages those of the
+// program's own file.
+#include "runtime/backend/opencl/kernel_source.h"
+
+namespace topwork {
+namespace opencl {
+namespace {
+
+const char kCommon[] = "common";
+
+const KernelFile* FindFile(const std::string& name) {
+  for (const KernelFile& file : KernelFiles()) {
+    if (name == file.name) return &file;
+  }
+  return nullptr;
+}
+
+std::string TextOf(const KernelFile& file) {
+  return std::string(reinterpret_cast<const char*>(file.begin),
+                     static_cast<size_t>(file.end - file.begin));
+}
+
+}  // namespace
+
+Result<std::string> KernelSource(const std::string& program) {
+  const KernelFile* common = FindFile(kCommon);
+  const KernelFile* file = FindFile(program);
+  if (common == nullptr || file == nullptr || file == common) {
+    return NotFound("the library has no OpenCL program '%s'", program.c_str());
+  }
+  return TextOf(*common) + "\n#line 1\n" + TextOf(*file);
+}
+
+}  // namespace opencl
+}  // namespace topwork

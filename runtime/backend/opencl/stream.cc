@@ -1,0 +1,184 @@
+// Commands to a device. Mali, PowerVR and Adreno start late, or use much memory, when hundreds of
+// commands gather before a flush.
+#include "runtime/backend/opencl/stream.h"
+
+#include <algorithm>
+#include <string>
+
+namespace topwork {
+namespace opencl {
+namespace {
+
+const FlushRow kFlushRows[] = {{"Mali", 24}, {"PowerVR", 16}, {"Adreno", 16}};
+
+std::string NameOf(const Launch& launch) {
+  return std::string("kernel ") + launch.entry + " of " + launch.program + ".cl";
+}
+
+}  // namespace
+
+Span<const FlushRow> FlushRows() {
+  return {kFlushRows, sizeof(kFlushRows) / sizeof(kFlushRows[0])};
+}
+
+int FlushEvery(const DeviceInfo& info, Span<const FlushRow> rows) {
+  for (const FlushRow& row : rows) {
+    const bool matches = info.name.find(row.vendor) != std::string::npos ||
+                         info.vendor.find(row.vendor) != std::string::npos;
+    if (matches) return row.every;
+  }
+  return 0;
+}
+
+Result<Stream> Stream::Create(Context* context, const StreamOptions& options) {
+  Stream stream;
+  stream.context_ = context;
+  stream.api_ = &context->api();
+  stream.flush_every_ = FlushEvery(context->info(), FlushRows());
+  TW_ASSIGN_OR_RETURN(stream.queue_,
+                      CreateQueue(context->handle(), context->device().id, options.profile));
+  return stream;
+}
+
+Status Stream::Upload(const MemHandle& to, size_t offset_bytes, const void* data, size_t bytes) {
+  if (bytes == 0) return Status::Ok();
+  return ClStatus(api_->clEnqueueWriteBuffer(queue_.get(), to.get(), CL_TRUE, offset_bytes, bytes,
+                                             data, 0, nullptr, nullptr),
+                  StrFormat("clEnqueueWriteBuffer of %zu bytes", bytes));
+}
+
+Status Stream::Download(const MemHandle& from, size_t offset_bytes, void* data, size_t bytes) {
+  if (bytes == 0) return Finish();
+  waiting_ = 0;
+  return ClStatus(api_->clEnqueueReadBuffer(queue_.get(), from.get(), CL_TRUE, offset_bytes, bytes,
+                                            data, 0, nullptr, nullptr),
+                  StrFormat("clEnqueueReadBuffer of %zu bytes", bytes));
+}
+
+Status Stream::Copy(const MemHandle& from, size_t from_bytes, const MemHandle& to, size_t to_bytes,
+                    size_t bytes) {
+  if (bytes == 0) return Status::Ok();
+  return ClStatus(api_->clEnqueueCopyBuffer(queue_.get(), from.get(), to.get(), from_bytes,
+                                            to_bytes, bytes, 0, nullptr, nullptr),
+                  StrFormat("clEnqueueCopyBuffer of %zu bytes", bytes));
+}
+
+Status Stream::SetArgument(const Launch& launch, cl_uint index, Span<const MemHandle> buffers,
+                           const KernelHandle& kernel, Commands* commands) {
+  const LaunchArgument& argument = launch.arguments[index];
+  const void* value = &argument.integer;
+  size_t bytes = sizeof(cl_int);
+  cl_mem memory = nullptr;
+  if (argument.kind == LaunchArgument::Kind::kFloat) {
+    value = &argument.real;
+    bytes = sizeof(cl_float);
+  } else if (argument.kind == LaunchArgument::Kind::kBuffer) {
+    if (argument.buffer < 0 || static_cast<size_t>(argument.buffer) >= buffers.size()) {
+      return InternalError("%s: argument %u is buffer %d of %zu", NameOf(launch).c_str(), index,
+                           argument.buffer, buffers.size());
+    }
+    const MemHandle& whole = buffers[static_cast<size_t>(argument.buffer)];
+    memory = whole.get();
+    if (argument.bytes != 0) {
+      TW_ASSIGN_OR_RETURN(MemHandle part,
+                          CreateSubBuffer(whole, argument.offset_bytes, argument.bytes));
+      memory = part.get();
+      commands->parts_.push_back(std::move(part));
+    } else if (argument.offset_bytes != 0) {
+      return InternalError("%s: argument %u has an offset but no size", NameOf(launch).c_str(),
+                           index);
+    }
+    value = &memory;
+    bytes = sizeof(memory);
+  }
+  return ClStatus(api_->clSetKernelArg(kernel.get(), index, bytes, value),
+                  StrFormat("clSetKernelArg %u of %s", index, NameOf(launch).c_str()));
+}
+
+Status Stream::CheckGroup(const Launch& launch, const KernelHandle& kernel) const {
+  size_t most = 0;
+  TW_RETURN_IF_ERROR(ClStatus(
+      api_->clGetKernelWorkGroupInfo(kernel.get(), context_->device().id, CL_KERNEL_WORK_GROUP_SIZE,
+                                     sizeof(most), &most, nullptr),
+      "clGetKernelWorkGroupInfo of " + NameOf(launch)));
+  const size_t items = launch.local[0] * launch.local[1] * launch.local[2];
+  if (items > most) {
+    return Unsupported("%s: work-groups of %zu items are wanted, this device allows %zu",
+                       NameOf(launch).c_str(), items, most);
+  }
+  for (int i = 0; i < 3 && items > 0; ++i) {
+    if (launch.global[i] % launch.local[i] != 0) {
+      return InternalError("%s: %zu work-items are no multiple of %zu", NameOf(launch).c_str(),
+                           launch.global[i], launch.local[i]);
+    }
+  }
+  return Status::Ok();
+}
+
+Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandle> buffers) {
+  Commands commands;
+  for (const Launch& launch : launches) {
+    TW_ASSIGN_OR_RETURN(KernelHandle kernel,
+                        context_->MakeKernel(launch.program, launch.defines, launch.entry));
+    TW_RETURN_IF_ERROR(CheckGroup(launch, kernel));
+    for (size_t i = 0; i < launch.arguments.size(); ++i) {
+      TW_RETURN_IF_ERROR(SetArgument(launch, static_cast<cl_uint>(i), buffers, kernel, &commands));
+    }
+    Commands::Step step;
+    step.kernel = std::move(kernel);
+    std::copy(launch.global, launch.global + 3, step.global);
+    std::copy(launch.local, launch.local + 3, step.local);
+    step.has_local = launch.local[0] != 0;
+    commands.steps_.push_back(std::move(step));
+  }
+  return commands;
+}
+
+Status Stream::Enqueue(const Commands::Step& step, cl_event* event) {
+  TW_RETURN_IF_ERROR(ClStatus(
+      api_->clEnqueueNDRangeKernel(queue_.get(), step.kernel.get(), 3, nullptr, step.global,
+                                   step.has_local ? step.local : nullptr, 0, nullptr, event),
+      "clEnqueueNDRangeKernel"));
+  if (flush_every_ == 0 || ++waiting_ < flush_every_) return Status::Ok();
+  waiting_ = 0;
+  return ClStatus(api_->clFlush(queue_.get()), "clFlush");
+}
+
+Status Stream::Submit(const Commands& commands) {
+  for (const Commands::Step& step : commands.steps_) {
+    TW_RETURN_IF_ERROR(Enqueue(step, nullptr));
+  }
+  waiting_ = 0;
+  return ClStatus(api_->clFlush(queue_.get()), "clFlush");
+}
+
+Status Stream::SubmitTimed(const Commands& commands, std::vector<int64_t>* nanos) {
+  std::vector<EventHandle> events;
+  for (const Commands::Step& step : commands.steps_) {
+    cl_event event = nullptr;
+    const Status status = Enqueue(step, &event);
+    events.emplace_back(api_, event);
+    TW_RETURN_IF_ERROR(status);
+  }
+  TW_RETURN_IF_ERROR(Finish());
+  for (const EventHandle& event : events) {
+    cl_ulong begin = 0, end = 0;
+    for (const auto& ask : {std::make_pair(CL_PROFILING_COMMAND_START, &begin),
+                            std::make_pair(CL_PROFILING_COMMAND_END, &end)}) {
+      TW_RETURN_IF_ERROR(ClStatus(
+          api_->clGetEventProfilingInfo(event.get(), static_cast<cl_profiling_info>(ask.first),
+                                        sizeof(cl_ulong), ask.second, nullptr),
+          "clGetEventProfilingInfo"));
+    }
+    nanos->push_back(static_cast<int64_t>(end - begin));
+  }
+  return Status::Ok();
+}
+
+Status Stream::Finish() {
+  waiting_ = 0;
+  return ClStatus(api_->clFinish(queue_.get()), "clFinish");
+}
+
+}  // namespace opencl
+}  // namespace topwork

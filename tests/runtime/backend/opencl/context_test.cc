@@ -1,0 +1,125 @@
+// Contexts: shared, tried out, and compiling nothing at a second start.
+#include "runtime/backend/opencl/context.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "kernels/launch.h"
+#include "runtime/backend/opencl/kernel_source.h"
+#include "tests/runtime/backend/opencl/support.h"
+#include "tests/support/temp_folder.h"
+
+namespace topwork {
+namespace context_test {
+
+using opencl::Context;
+using opencl::ContextOptions;
+
+std::shared_ptr<Context> Make(const opencl::Device& device, const std::string& folder) {
+  ContextOptions options;
+  options.cache_folder = folder;
+  auto context = Context::Create(device, options);
+  REQUIRE(context.status().ToString() == "OK");
+  return context.value();
+}
+
+void MakeProbe(Context* context) {
+  const auto kernel = context->MakeKernel("probe", "-DTW_HALF", "probe");
+  REQUIRE(kernel.status().ToString() == "OK");
+}
+
+TEST_CASE("opencl context: a second start compiles nothing", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  const test::TempFolder folder;
+  {
+    const auto first = Make(device, folder / "cache");
+    MakeProbe(first.get());
+    MakeProbe(first.get());
+    CHECK(first->counts().compiled == 2);  // float for the trial, half here
+    CHECK(first->counts().cached == 0);
+  }
+  {
+    const auto second = Make(device, folder / "cache");
+    MakeProbe(second.get());
+    CHECK(second->counts().compiled == 0);
+    CHECK(second->counts().cached == 2);
+  }
+  const auto without = Make(device, "off");
+  MakeProbe(without.get());
+  CHECK(without->counts().compiled == 2);
+}
+
+TEST_CASE("opencl context: binaries that the driver refuses are compiled anew", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  const test::TempFolder folder;
+  const std::string cache = folder / "cache";
+  const auto source = opencl::KernelSource("probe");
+  REQUIRE(source.ok());
+  const std::string key = opencl::ProgramCache::Key(source.value(), "-cl-std=CL1.2",
+                                                    opencl::DriverIdentity(device.info));
+  const std::vector<uint8_t> nonsense(64, 0x5A);
+  const opencl::ProgramCache files(cache + "/opencl");
+  REQUIRE(files.Store(key, {nonsense.data(), nonsense.size()}));
+  {
+    const auto context = Make(device, cache);
+    CHECK(context->counts().compiled == 1);
+    CHECK(context->counts().cached == 0);
+  }
+  CHECK(Make(device, cache)->counts().cached == 1);  // replaced by a good one
+}
+
+TEST_CASE("opencl context: one for all users of a device, as long as there is one", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  const char* variable = std::getenv("TOPWORK_TEST_DEVICE");
+  const std::string choice = variable != nullptr ? variable : "opencl:0";
+  auto first = Context::Open(choice, {});
+  REQUIRE(first.status().ToString() == "OK");
+  auto second = Context::Open(choice, {});
+  REQUIRE(second.ok());
+  CHECK(first.value() == second.value());
+  CHECK(first.value()->info().name == device.info.name);
+  const std::weak_ptr<Context> watch = first.value();
+  first.value() = second.value() = nullptr;
+  CHECK(watch.expired());
+  const auto none = Context::Open("opencl:no such device", {});
+  REQUIRE(!none.ok());
+  CHECK(none.status().code() == StatusCode::kNotFound);
+}
+
+TEST_CASE("opencl context: every program compiles with every define", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  auto context = opencl::CreateContext(*device.api, device.platform, device.id);
+  REQUIRE(context.ok());
+  int compiled = 0;
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    if (std::string(file.name) == "common") continue;
+    const auto source = opencl::KernelSource(file.name);
+    REQUIRE(source.ok());
+    for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+      const std::string options = std::string("-cl-std=CL1.2 -Werror ") + StorageDefines(storage);
+      INFO(file.path << " " << options);
+      const auto program =
+          opencl::BuildFromSource(context.value(), device.id, file.path, source.value(), options);
+      CHECK(program.status().ToString() == "OK");
+      ++compiled;
+    }
+  }
+  CHECK(compiled >= 4);
+  const auto missing = opencl::KernelSource("no_such_program");
+  CHECK(missing.status().code() == StatusCode::kNotFound);
+  CHECK(!opencl::KernelSource("common").ok());
+}
+
+TEST_CASE("opencl context: an unusable device is refused with its reason", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  opencl::Device tired = device;
+  tired.info.usable = false;
+  tired.info.reason = "it is tired";
+  const auto context = Context::Create(tired, {});
+  REQUIRE(!context.ok());
+  CHECK(context.status().code() == StatusCode::kUnsupported);
+  CHECK(context.status().message().find("it is tired") != std::string::npos);
+}
+
+}  // namespace context_test
+}  // namespace topwork

@@ -1,0 +1,241 @@
+// Faults of drivers: whatever call fails, a run ends in the right answer or in a clear Status, and
+// nothing that was made is left behind. A driver that aborts is not used again.
+//
+// The calls go through libtopwork_fault_shim.so, which lies beside the test binary.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+
+#include "kernels/ops/fully_connected_gpu.h"
+#include "ports/port.h"
+#include "runtime/backend/opencl/crash_marker.h"
+#include "runtime/backend/opencl/stream.h"
+#include "tests/runtime/backend/opencl/support.h"
+#include "tests/support/temp_folder.h"
+
+namespace topwork {
+namespace fault_test {
+
+using opencl::ClApi;
+using opencl::Context;
+
+std::string ProgramPath() {
+  char path[4096];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  return size > 0 ? std::string(path, static_cast<size_t>(size)) : "";
+}
+
+std::string ShimPath() {
+  const std::string program = ProgramPath();
+  return program.substr(0, program.rfind('/') + 1) + "libtopwork_fault_shim.so";
+}
+
+// The shim's own functions.
+struct Shim {
+  const ClApi* api = nullptr;
+  void (*fail)(long call, int code) = nullptr;
+  long (*calls)() = nullptr;
+  long (*objects)() = nullptr;
+  long (*compiled)() = nullptr;
+};
+
+template <typename F>
+void FindShim(void* library, const char* name, F* out) {
+  *out = reinterpret_cast<F>(port::LibrarySymbol(library, name));
+  REQUIRE(*out != nullptr);
+}
+
+// Null api where there is no shim, with the reason.
+Shim OpenShim(std::string* reason) {
+  Shim shim;
+  const std::string path = ShimPath();
+  void* library = port::LoadLibrary(path.c_str(), reason);
+  if (library == nullptr) return shim;
+  const opencl::LibraryRow row = {path.c_str(), false};
+  const auto api = opencl::LoadFrom({&row, 1});
+  REQUIRE(api.status().ToString() == "OK");
+  shim.api = api.value();
+  FindShim(library, "topwork_shim_fail", &shim.fail);
+  FindShim(library, "topwork_shim_calls", &shim.calls);
+  FindShim(library, "topwork_shim_objects", &shim.objects);
+  FindShim(library, "topwork_shim_compiled", &shim.compiled);
+  return shim;
+}
+
+constexpr int kUnits = 3, kDepth = 5;
+
+// How a run goes: programs from the disk or from source, whole buffers or parts of one, timed.
+struct Mode {
+  const char* cache;
+  bool parts;
+};
+
+Launch MakeProduct(size_t part, bool parts) {
+  const auto buffer = [&](int i, int n) {
+    const size_t bytes = static_cast<size_t>(n) * sizeof(float);
+    return parts ? LaunchArgument::Buffer(0, static_cast<size_t>(i) * part, bytes)
+                 : LaunchArgument::Buffer(i);
+  };
+  FullyConnectedLaunch op;
+  op.batch = 1;
+  op.units = kUnits;
+  op.depth = kDepth;
+  op.input = buffer(0, kDepth);
+  op.weights = buffer(1, kUnits * kDepth);
+  op.output = buffer(2, kUnits);
+  return MakeLaunch(op);
+}
+
+// Everything that a first use of a device does, from finding it to an answer: weights[u][d] is u +
+// 1 and input[d] is d, so that output[u] is 10 (u + 1).
+Result<std::vector<float>> RunOnce(const ClApi& api, const Mode& mode) {
+  TW_ASSIGN_OR_RETURN(const std::vector<opencl::Device> devices, opencl::EnumerateDevices(api));
+  TW_ASSIGN_OR_RETURN(const size_t index,
+                      opencl::ChooseDevice(opencl::InfoOf(devices), "opencl:0"));
+  opencl::ContextOptions options;
+  options.cache_folder = mode.cache;
+  TW_ASSIGN_OR_RETURN(const auto context, Context::Create(devices[index], options));
+  opencl::StreamOptions stream_options;
+  stream_options.profile = mode.parts;
+  TW_ASSIGN_OR_RETURN(opencl::Stream stream, opencl::Stream::Create(context.get(), stream_options));
+  const size_t part = RoundUp(64, context->info().base_align_bytes);
+  std::vector<opencl::MemHandle> buffers;
+  for (int i = 0; i < (mode.parts ? 1 : 3); ++i) {
+    TW_ASSIGN_OR_RETURN(opencl::MemHandle buffer,
+                        opencl::CreateBuffer(context->handle(), 3 * part));
+    buffers.push_back(std::move(buffer));
+  }
+  std::vector<float> input, weights, output(kUnits);
+  for (int i = 0; i < kDepth; ++i) input.push_back(static_cast<float>(i));
+  for (int i = 0; i < kUnits * kDepth; ++i) weights.push_back(static_cast<float>(i / kDepth + 1));
+  const size_t second = mode.parts ? 0 : 1, third = mode.parts ? 0 : 2;
+  TW_RETURN_IF_ERROR(stream.Upload(buffers[0], 0, input.data(), input.size() * 4));
+  TW_RETURN_IF_ERROR(
+      stream.Upload(buffers[second], mode.parts ? part : 0, weights.data(), weights.size() * 4));
+  const Launch launch = MakeProduct(part, mode.parts);
+  TW_ASSIGN_OR_RETURN(const opencl::Commands commands, stream.Record({&launch, 1}, buffers));
+  if (mode.parts) {
+    std::vector<int64_t> nanos;
+    TW_RETURN_IF_ERROR(stream.SubmitTimed(commands, &nanos));
+  } else {
+    TW_RETURN_IF_ERROR(stream.Submit(commands));
+  }
+  TW_RETURN_IF_ERROR(
+      stream.Download(buffers[third], mode.parts ? 2 * part : 0, output.data(), output.size() * 4));
+  return output;
+}
+
+// What is wrong with the outcome of a run; "" when nothing is.
+std::string Judge(const Result<std::vector<float>>& result) {
+  if (!result.ok()) {
+    const bool clear = result.status().message().find("OpenCL") != std::string::npos;
+    return clear ? "" : "unclear: " + result.status().ToString();
+  }
+  const bool right = result.value() == std::vector<float>{10, 20, 30};
+  return right ? "" : "a wrong answer without a failure";
+}
+
+TEST_CASE("opencl faults: whatever call fails, the answer is right or the Status clear",
+          "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  std::string reason;
+  const Shim shim = OpenShim(&reason);
+  if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
+  const test::TempFolder folder;
+  const std::string cache = folder / "cache";
+  int runs = 0, failed = 0;
+  for (const Mode& mode :
+       {Mode{"off", false}, Mode{cache.c_str(), false}, Mode{cache.c_str(), true}}) {
+    shim.fail(0, 0);
+    REQUIRE(RunOnce(*shim.api, mode).ok());  // fills the cache
+    shim.fail(0, 0);
+    REQUIRE(Judge(RunOnce(*shim.api, mode)) == "");
+    REQUIRE(shim.objects() == 0);
+    const long calls = shim.calls();
+    REQUIRE(calls > 40);
+    for (long k = 1; k <= calls; ++k) {
+      for (const int code : {-2, -4, -5, -6, -11, -36}) {
+        shim.fail(k, code);
+        const Result<std::vector<float>> result = RunOnce(*shim.api, mode);
+        const std::string wrong = Judge(result);
+        const long left = shim.objects();
+        ++runs;
+        failed += result.ok() ? 0 : 1;
+        if (wrong.empty() && left == 0) continue;
+        INFO("call " << k << ", code " << code << ", " << mode.cache << ", " << left << " left");
+        FAIL(wrong);
+      }
+    }
+  }
+  shim.fail(0, 0);
+  INFO(runs << " runs, " << failed << " of them ended in a Status");
+  CHECK(runs >= 1000);
+  CHECK(failed > runs / 4);
+  CHECK(failed < runs);  // some calls can be done without
+}
+
+TEST_CASE("opencl faults: a cached program is not compiled from source", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  std::string reason;
+  const Shim shim = OpenShim(&reason);
+  if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
+  const test::TempFolder folder;
+  const std::string cache = folder / "cache";
+  const Mode mode = {cache.c_str(), false};
+  shim.fail(0, 0);
+  const long before = shim.compiled();
+  REQUIRE(RunOnce(*shim.api, mode).ok());
+  CHECK(shim.compiled() == before + 2);
+  REQUIRE(RunOnce(*shim.api, mode).ok());
+  CHECK(shim.compiled() == before + 2);
+}
+
+// Run by the next test in a process of its own.
+TEST_CASE("opencl faults: (a driver that ends the process)", "[.opencl-crash]") {
+  std::string reason;
+  const Shim shim = OpenShim(&reason);
+  REQUIRE(shim.api != nullptr);
+  const auto devices = opencl::EnumerateDevices(*shim.api);
+  REQUIRE(devices.ok());
+  shim.fail(6, 1);
+  const auto context = Context::Create(devices.value()[0], {});
+  FAIL("the driver did not end the process");
+}
+
+TEST_CASE("opencl faults: a driver that ended the process is not used again", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  std::string reason;
+  const Shim shim = OpenShim(&reason);
+  if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
+  const test::TempFolder folder;
+  const std::string cache = folder / "cache";
+  const std::string command = "TOPWORK_CACHE='" + cache + "' '" + ProgramPath() +
+                              "' '[.opencl-crash]' > '" + (folder / "log") + "' 2>&1";
+  const int status = std::system(command.c_str());
+  REQUIRE(status != 0);
+  INFO(test::ReadWhole(folder / "log"));
+  const std::string identity = opencl::DriverIdentity(device.info);
+  CHECK(opencl::CrashReason(cache, identity) != "");
+  const char* variable = std::getenv("TOPWORK_CACHE");
+  const std::string old = variable != nullptr ? variable : "";
+  setenv("TOPWORK_CACHE", cache.c_str(), 1);
+  const auto devices = opencl::EnumerateDevices(*device.api);
+  if (variable != nullptr) setenv("TOPWORK_CACHE", old.c_str(), 1);
+  if (variable == nullptr) unsetenv("TOPWORK_CACHE");
+  REQUIRE(devices.ok());
+  bool refused = false;
+  for (const opencl::Device& found : devices.value()) {
+    if (opencl::DriverIdentity(found.info) != identity) continue;
+    refused = !found.info.usable;
+    CHECK(found.info.reason.find("ended the program") != std::string::npos);
+  }
+  CHECK(refused);
+}
+
+}  // namespace fault_test
+}  // namespace topwork

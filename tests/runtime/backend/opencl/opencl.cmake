@@ -1,0 +1,15 @@
+# libtopwork_fault_shim.so lies beside the test binary, which loads it (fault_test.cc).
+# oclgrind runs the tests of kernels and reports every race, uninitialised value and wrong call.
+add_library(topwork_fault_shim MODULE runtime/backend/opencl/shim/fault_shim.cc)
+set_target_properties(topwork_fault_shim PROPERTIES
+  CXX_EXTENSIONS OFF LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+target_link_libraries(topwork_fault_shim PRIVATE topwork_options topwork_dep_opencl)
+add_dependencies(topwork_tests topwork_fault_shim)
+
+if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME oclgrind.kernels
+    COMMAND "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_SOURCE_DIR}/runtime/backend/opencl/oclgrind.py"
+    $<TARGET_FILE:topwork_tests> "[opencl-kernels]")
+  set_tests_properties(oclgrind.kernels PROPERTIES LABELS oclgrind TIMEOUT 600
+    SKIP_RETURN_CODE ${TOPWORK_SKIP_CODE} ENVIRONMENT "${TOPWORK_TEST_ENVIRONMENT}")
+endif()
