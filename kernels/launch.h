@@ -21,9 +21,9 @@ constexpr size_t StorageBytes(Storage storage) { return storage == Storage::kFlo
 struct LaunchArgument {
   enum class Kind : uint8_t { kBuffer, kInt, kFloat };
   Kind kind = Kind::kInt;
-  int32_t integer = 0;  // kInt
-  float real = 0.0f;    // kFloat
-  int32_t buffer = -1;  // kBuffer: its index
+  int32_t integer = 0;      // kInt
+  float real = 0.0f;        // kFloat
+  int32_t buffer = -1;      // kBuffer: its index
   size_t offset_bytes = 0;  // kBuffer: a multiple of the device's base alignment
   size_t bytes = 0;         // kBuffer: how much from there; 0: to its end
 

@@ -14,11 +14,11 @@ endfunction()
 # Tests of large models beside the repository run in the release build alone.
 set(fast "~[shared]~[.]")
 # Not detect_stack_use_after_return: with it gcc 12 aligns AVX-512 frames wrongly (GCC bug 110027).
-# Drivers run here (LLVM inside PoCL) leak and race on their own account: under sanitizers the tests
-# that need one stay out.
+# Drivers (LLVM inside PoCL) leak and race on their own account: under sanitizers none is loaded.
 set(no_driver "${fast}~[opencl]")
+set(no_library "TOPWORK_OPENCL_LIBRARY=none")
 tw_sibling_test(asan-ubsan.all asan-ubsan ARGS "${no_driver}"
-  ENV "ASAN_OPTIONS=strict_string_checks=1:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
+  ENV "${no_library};ASAN_OPTIONS=strict_string_checks=1:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
 # gcc's thread sanitizer does not start under strongly randomised addresses.
 set(no_randomisation "")
 execute_process(COMMAND setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R true RESULT_VARIABLE result ERROR_QUIET)
@@ -26,7 +26,7 @@ if(result EQUAL 0)
   set(no_randomisation setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)
 endif()
 tw_sibling_test(tsan.all tsan ARGS "${no_driver}" LAUNCHER ${no_randomisation}
-  ENV "TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1")
+  ENV "${no_library};TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1")
 tw_sibling_test(clang.all clang ARGS "${fast}" ENV "${TOPWORK_TEST_ENVIRONMENT}")
 
 find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)

@@ -51,6 +51,7 @@ set(TEST_SOURCES
   kernels/ops/batch_matmul_test.cc
   kernels/ops/conv_2d_test.cc
   kernels/ops/depthwise_conv_2d_test.cc
+  kernels/ops/fully_connected_gpu_test.cc
   kernels/ops/fully_connected_test.cc
   kernels/ops/pool_test.cc
   kernels/ops/resize_test.cc

@@ -8,7 +8,7 @@
 namespace topwork {
 
 struct FullyConnectedLaunch {
-  Storage storage = Storage::kFloat32;  // of all buffers
+  Storage storage = Storage::kFloat32;      // of all buffers
   int32_t batch = 0, units = 0, depth = 0;  // all ≥ 1
   Activation activation = Activation::kNone;
   LaunchArgument input;    // [batch x depth]

@@ -321,11 +321,59 @@ TEST_CASE("the machine describes itself", "[port]") {
 }
 
 TEST_CASE("a library that is missing is a null pointer", "[port]") {
+  std::string reason;
   CHECK(port::LoadLibrary("libtopwork-no-such-thing.so") == nullptr);
+  CHECK(port::LoadLibrary("libtopwork-no-such-thing.so", &reason) == nullptr);
+  CHECK(reason.find("libtopwork-no-such-thing.so") != std::string::npos);
   void* libc = port::LoadLibrary("libc.so.6");
   if (libc == nullptr) TW_SKIP("this system has no libc.so.6");
   CHECK(port::LibrarySymbol(libc, "malloc") != nullptr);
   CHECK(port::LibrarySymbol(libc, "topwork_no_such_function") == nullptr);
+}
+
+TEST_CASE("folders are made with those above them, listed and cleared", "[port]") {
+  const Folder folder;
+  const std::string deep = folder / "a/b/c";
+  REQUIRE(port::MakeFolders(deep.c_str()) == 0);
+  CHECK(port::MakeFolders(deep.c_str()) == 0);
+  CHECK(port::MakeFolders((deep + "/").c_str()) == 0);
+  CHECK(port::MakeFolders("") == ENOENT);
+  const std::string file = deep + "/file";
+  REQUIRE(port::WriteFileAtomic(file.c_str(), "12345", 5) == 0);
+  CHECK(port::MakeFolders(file.c_str()) == ENOTDIR);
+  CHECK(port::MakeFolders((file + "/d").c_str()) == ENOTDIR);
+  REQUIRE(port::MakeFolders((deep + "/folder").c_str()) == 0);
+  std::vector<port::FolderEntry> files;
+  REQUIRE(port::ListFiles(deep.c_str(), &files) == 0);
+  REQUIRE(files.size() == 1);  // folders are left out
+  CHECK(files[0].name == "file");
+  CHECK(files[0].size == 5);
+  CHECK(files[0].changed_nanos > int64_t{1600000000} * 1000000000);
+  CHECK(port::RemoveFile(file.c_str()) == 0);
+  CHECK(port::RemoveFile(file.c_str()) == ENOENT);
+  CHECK(port::ListFiles((deep + "/none").c_str(), &files) == ENOENT);
+  CHECK(files.empty());
+}
+
+TEST_CASE("the cache folder follows the environment", "[port]") {
+  const char* const kNames[] = {"TOPWORK_CACHE", "XDG_CACHE_HOME", "HOME"};
+  std::vector<std::string> old;
+  for (const char* name : kNames) {
+    const char* value = std::getenv(name);
+    old.push_back(value != nullptr ? value : "");
+    setenv(name, (std::string("/") + name).c_str(), 1);
+  }
+  CHECK(port::CacheFolder() == "/TOPWORK_CACHE");
+  setenv("TOPWORK_CACHE", "", 1);
+  CHECK(port::CacheFolder() == "/XDG_CACHE_HOME/topwork");
+  unsetenv("XDG_CACHE_HOME");
+  CHECK(port::CacheFolder() == "/HOME/.cache/topwork");
+  unsetenv("HOME");
+  CHECK(port::CacheFolder() == "");
+  for (size_t i = 0; i < old.size(); ++i) {
+    if (old[i].empty()) unsetenv(kNames[i]);
+    if (!old[i].empty()) setenv(kNames[i], old[i].c_str(), 1);
+  }
 }
 
 }  // namespace port_test

@@ -12,7 +12,7 @@ namespace {
 const DenyRow kDenyRows[] = {
     {"Clover", "", "", "Mesa's Clover driver is no longer maintained; use Mesa's rusticl"},
     {"Portable Computing Language", "Tegra X1", "3.0",
-     "PoCL 3.0 computes wrongly on this GPU; use another version of PoCL"},
+     "PoCL 3.0 is known not to work on this GPU; use another version of PoCL"},
 };
 
 bool Contains(const std::string& text, const char* part) {

@@ -1,5 +1,7 @@
 // topwork.hpp: the C++ classes over the C API.
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/runtime/api/support.h"
 #include "tests/support/embedded.h"
@@ -29,6 +31,16 @@ TEST_CASE("C++: errors are values", "[api]") {
   CHECK(model.status().ToString().find("IO: ") == 0);
   CHECK(tw::Status().ToString() == "OK");
   CHECK(tw::DTypeOf<int8_t>() == TW_DTYPE_INT8);
+}
+
+TEST_CASE("C++: the devices of the machine, the CPU first", "[api]") {
+  const tw::Result<std::vector<tw_device_info>> devices = tw::Devices();
+  REQUIRE(devices.ok());
+  REQUIRE(!devices->empty());
+  CHECK((*devices)[0].id == std::string("cpu"));
+  size_t n = 0;
+  REQUIRE(tw_device_count(&n) == TW_STATUS_OK);
+  CHECK(devices->size() == n);
 }
 
 TEST_CASE("C++: a model tells what it carries", "[api]") {

@@ -18,7 +18,8 @@ def find():
     if command is None:
         return None
     prefix = os.path.dirname(os.path.dirname(os.path.realpath(command)))
-    libraries = sorted(glob.glob(os.path.join(prefix, "lib*", "**", "liboclgrind-rt.so"), recursive=True))
+    libraries = [path for middle in ("", "*/") for path in
+                 glob.glob(os.path.join(prefix, "lib*", middle + "oclgrind", "liboclgrind-rt.so"))]
     return (command, libraries[0]) if libraries else None
 
 
