@@ -1,4 +1,5 @@
-// NEG: y = -x; float32, int32 and int64 (the least integer stays as it is).
+// NEG: y = -x; float32, int8, int16, int32 and int64 (the least integer stays as it is). As in
+// TFLite integers are negated as they are, whatever their scales and zero points.
 #include "kernels/ops/unary.h"
 #include "kernels/ops/unary_int.h"
 
@@ -6,11 +7,18 @@ namespace topwork {
 namespace {
 
 Status Prepare(PrepareContext& context) {
-  return PrepareUnary(context, {DType::kFloat32, DType::kInt32, DType::kInt64});
+  return PrepareUnary(context,
+                      {DType::kFloat32, DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64});
 }
 
 Status Run(const RunContext& context) {
   switch (context.in(0).dtype) {
+    case DType::kInt8:
+      MapInts<int8_t>(context, [](int8_t x) { return static_cast<int8_t>(0 - x); });
+      return Status::Ok();
+    case DType::kInt16:
+      MapInts<int16_t>(context, [](int16_t x) { return static_cast<int16_t>(0 - x); });
+      return Status::Ok();
     case DType::kInt32:
       MapInts<int32_t>(
           context, [](int32_t x) { return static_cast<int32_t>(0u - static_cast<uint32_t>(x)); });

@@ -39,6 +39,8 @@ SHARED = [
     "int8/mltkzip_autoencoder_example", "int8/tflm_hello_int8", "int8/tflm_micro_speech_int8",
     "int8/coral_mobilenet_v1_0.25_128_quant",
     "int8/gen_digits_cnn_int16x8", "int8/gen_digits_mlp_int16x8", "int8/gen_mlperf_resnet8_int16x8",
+    "int8/gen_digits_mlp_int8", "int8/gen_mlperf_resnet8_int8_pertensor",
+    "int8/mlperf_ic_resnet8_int8", "int8/mlperf_sww_int8", "int8/mltk_rock_paper_scissors",
 ]
 EMBEDDERS = [
     "float/gen_digits_embedder_f32", "float/nntrainer_conv4_60classes", "float/oww_embedding_model",

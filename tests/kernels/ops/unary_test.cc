@@ -98,7 +98,7 @@ TEST_CASE("unary: refuses malformed operators", "[ops]") {
   CHECK(Refusal(OneOp(OpCode::kExp).Unknown(DType::kFloat32, {2}).Out(DType::kFloat16),
                 StatusCode::kInvalidModel, "declared float16") == "");
   CHECK(Refusal(OneOp(OpCode::kNeg).Unknown(DType::kUInt8, {2}).Out(DType::kUInt8),
-                StatusCode::kUnsupported, "float32, int32, int64") == "");
+                StatusCode::kUnsupported, "float32, int8, int16, int32, int64") == "");
   CHECK(Refusal(OneOp(OpCode::kZerosLike).Unknown(DType::kInt8, {2}).Out(DType::kInt8),
                 StatusCode::kUnsupported, "is int8") == "");
 }

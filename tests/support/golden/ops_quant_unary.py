@@ -94,6 +94,7 @@ def tables():
         _table("TANH", every, lsb=0,
                fixed={"int8": (1 / 128, 0), "uint8": (1 / 128, 128), "int16": (1 / 32768, 0)}),
         _table("ABS", ("int8", "int16"), version=3),
+        _table("NEG", ("int8", "int16"), version=1),
         _table("LOG", ("int8", "int16"), pairs=_gentle, lsb=1),
         _table("EXP", ("int8", "int16"), pairs=_gentle, lsb=1),
         _table("SQRT", ("int8", "int16"), positive=True, pairs=_gentle),
