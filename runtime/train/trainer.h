@@ -261,6 +261,7 @@ class Trainer {
   void RestoreBest();
   void ForgetBest();
   int64_t TotalSteps() const;
+  ScheduleOptions schedule() const;  // in force
   Status TrainSteps(const TrainBudget& budget, const EpochCallback& on_epoch);
   Status Measure(const FeatureCache& cache, Span<const int32_t> indices, Measured* out);
 

@@ -11,6 +11,8 @@ namespace {
 // Of networks of several layers, whose scale the cached rows do not tell.
 constexpr float kDeepAdamRate = 1e-3f;
 constexpr float kDeepSgdRate = 1e-2f;
+// What the first step of Adam may change a score by, where the rate is chosen.
+constexpr double kAdamMove = 2.5;
 
 }  // namespace
 
@@ -79,7 +81,7 @@ Status Trainer::PlaceBiases(const std::vector<int>& classes) {
 }
 
 // One Adam step moves every parameter by at most about the learning rate, so a score by
-// rate · (1 + Σ|x|).
+// rate · (1 + Σ|x|), see schedule().
 // A plain SGD step is stable up to 4 / (1 + Σx²): the loss's curvature is at most half of that sum.
 float Trainer::ChooseLearningRate() const {
   const bool sgd = options_.optimizer == Optimizer::kSgd;
@@ -96,7 +98,7 @@ float Trainer::ChooseLearningRate() const {
     }
   }
   const double n = static_cast<double>(train_.size());
-  double rate = 1.0 / (1.0 + absolute / n);
+  double rate = kAdamMove / (1.0 + absolute / n);
   if (sgd) rate = 4.0 * (1.0 - static_cast<double>(options_.momentum)) / (1.0 + squared / n);
   // The mean squared error has twice the curvature of the logistic losses' bound of ½, and more.
   if (sgd && IsRegression(options_.loss.loss)) rate *= 0.125 * n_classes();

@@ -71,6 +71,16 @@ int64_t Trainer::TotalSteps() const {
   return std::max<int64_t>(1, steps * options_.epochs);
 }
 
+// Adam's chosen rate is high, so that few steps go far, and falls to 0 so that they end calmly.
+ScheduleOptions Trainer::schedule() const {
+  ScheduleOptions schedule = options_.schedule;
+  const bool chosen = options_.learning_rate == 0.0f && options_.optimizer != Optimizer::kSgd;
+  if (chosen && !deep() && schedule.schedule == Schedule::kConstant) {
+    schedule.schedule = Schedule::kCosine;
+  }
+  return schedule;
+}
+
 Status Trainer::StepImpl(double* out_loss, bool* out_epoch_done) {
   if (progress_.order.empty()) TW_RETURN_IF_ERROR(StartEpoch());
   const size_t n = std::min(static_cast<size_t>(options_.batch_size),
@@ -84,8 +94,7 @@ Status Trainer::StepImpl(double* out_loss, bool* out_epoch_done) {
     return status.WithPrefix(StrFormat("epoch %d, step %lld: ", progress_.epoch + 1,
                                        static_cast<long long>(progress_.step + 1)));
   }
-  const double factor =
-      ScheduleFactor(options_.schedule, progress_.step, progress_.epoch, TotalSteps());
+  const double factor = ScheduleFactor(schedule(), progress_.step, progress_.epoch, TotalSteps());
   optimizer_->Update(static_cast<float>(static_cast<double>(learning_rate_) * factor),
                      network_->gradient(), network_->parameters());
   temperature_ = 1.0;
@@ -127,7 +136,7 @@ Status Trainer::FinishEpoch() {
   metrics.has_validation = !validation_.empty();
   metrics.learning_rate =
       static_cast<double>(learning_rate_) *
-      ScheduleFactor(options_.schedule, progress_.step - 1, progress_.epoch, TotalSteps());
+      ScheduleFactor(schedule(), progress_.step - 1, progress_.epoch, TotalSteps());
   if (metrics.has_validation) {
     Measured measured;
     TW_RETURN_IF_ERROR(Measure(*cache_, validation_, &measured));

@@ -484,10 +484,12 @@ typedef struct tw_trainer_options {
   tw_head_init head_init;          // default TW_HEAD_INIT_ZEROS
   int32_t output;                  // index of the model's output whose last layer is trained
   tw_optimizer optimizer;          // default TW_OPTIMIZER_ADAM
-  float learning_rate;             // 0 (default): chosen from the embeddings when training begins
-  float momentum;                  // TW_OPTIMIZER_SGD, [0, 1); default 0
-  int32_t nesterov;                // TW_OPTIMIZER_SGD with momentum: != 0 looks ahead
-  float beta1;                     // TW_OPTIMIZER_ADAM; defaults 0.9, 0.999, 1e-8
+  // 0 (default): chosen from the embeddings when training begins. Adam's then falls as with
+  // TW_SCHEDULE_COSINE, unless schedule is another one than TW_SCHEDULE_CONSTANT.
+  float learning_rate;
+  float momentum;    // TW_OPTIMIZER_SGD, [0, 1); default 0
+  int32_t nesterov;  // TW_OPTIMIZER_SGD with momentum: != 0 looks ahead
+  float beta1;       // TW_OPTIMIZER_ADAM; defaults 0.9, 0.999, 1e-8
   float beta2;
   float epsilon;
   float weight_decay;         // L2 penalty on the weights, not on the bias; default 0
