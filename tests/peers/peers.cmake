@@ -22,6 +22,10 @@ if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
   set_target_properties(topwork_head_accuracy PROPERTIES CXX_EXTENSIONS OFF
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   target_link_libraries(topwork_head_accuracy PRIVATE topwork_static topwork_options)
+  foreach(name IN ITEMS accuracy_sklearn few_shot)
+    tw_script_test(${name} peers peers/${name}.py $<TARGET_FILE:topwork_head_accuracy> --quick
+      --seeds 3)
+  endforeach()
   add_executable(topwork_head_export peers/head_export.cc)
   set_target_properties(topwork_head_export PROPERTIES CXX_EXTENSIONS OFF)
   target_link_libraries(topwork_head_export PRIVATE topwork_static topwork_options)
