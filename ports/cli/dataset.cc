@@ -2,6 +2,7 @@
 #include "ports/cli/dataset.h"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
 
@@ -25,6 +26,54 @@ std::vector<fs::path> Entries(const fs::path& folder) {
   if (error) throw CliError(kExitIo, folder.string() + ": cannot list it: " + error.message());
   std::sort(entries.begin(), entries.end());
   return entries;
+}
+
+bool IsHidden(const fs::path& path) { return path.filename().string()[0] == '.'; }
+
+// Images of formats that are not read.
+bool IsOtherImage(const fs::path& path) {
+  std::string ending = path.extension().string();
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* other : {".webp", ".gif", ".tif", ".tiff", ".heic", ".heif", ".avif", ".jfif",
+                            ".jp2", ".jxl", ".ppm", ".pgm", ".tga"}) {
+    if (ending == other) return true;
+  }
+  return false;
+}
+
+// What lies in a folder of class folders besides the images that are read.
+struct FolderCounts {
+  size_t n_files = 0;         // in the class folders
+  size_t n_stray = 0;         // images beside the class folders
+  size_t n_other_images = 0;  // of formats that are not read
+  std::string first_other_image;
+};
+
+std::vector<std::string> ImagesIn(const fs::path& folder, FolderCounts* counts) {
+  std::vector<std::string> images;
+  std::error_code error;
+  for (const fs::path& file : Entries(folder)) {
+    if (!fs::is_regular_file(file, error) || IsHidden(file)) continue;
+    ++counts->n_files;
+    if (IsImagePath(file.string())) images.push_back(file.string());
+    if (!IsOtherImage(file)) continue;
+    if (counts->n_other_images++ == 0) counts->first_other_image = file.string();
+  }
+  return images;
+}
+
+std::string WhyNoImages(const FolderCounts& counts) {
+  if (counts.n_other_images > 0) {
+    return "its folders hold no .jpg, .png or .bmp files; convert the others, as " +
+           counts.first_other_image;
+  }
+  if (counts.n_files > 0) return "its folders hold no .jpg, .png or .bmp files";
+  if (counts.n_stray > 0) {
+    return "holds images, but nothing tells their classes: put them into one folder per class, or "
+           "list them in labels.csv";
+  }
+  return "is empty; it must hold one folder of images per class, or images and labels.csv, or "
+         "x.npy and y.npy";
 }
 
 std::string KeyOfFile(const std::string& path) {
@@ -91,28 +140,24 @@ void Dataset::CheckImageInput() const {
 }
 
 void Dataset::OpenFolders() {
-  size_t n_files = 0;
+  FolderCounts counts;
   std::error_code error;
   for (const fs::path& entry : Entries(folder_)) {
-    if (!fs::is_directory(entry, error) || entry.filename().string()[0] == '.') continue;
-    std::vector<std::string> images;
-    for (const fs::path& file : Entries(entry)) {
-      if (!fs::is_regular_file(file, error)) continue;
-      ++n_files;
-      if (IsImagePath(file.string())) images.push_back(file.string());
-    }
+    counts.n_stray += IsImagePath(entry.string());
+    if (!fs::is_directory(entry, error) || IsHidden(entry)) continue;
+    const std::vector<std::string> images = ImagesIn(entry, &counts);
     if (images.empty()) continue;
     const int64_t label = static_cast<int64_t>(class_names_.size());
     class_names_.push_back(entry.filename().string());
     paths_.insert(paths_.end(), images.begin(), images.end());
     labels_.insert(labels_.end(), images.size(), label);
   }
-  if (paths_.empty()) {
-    throw CliError(
-        kExitData,
-        folder_ + (n_files > 0 ? ": its folders hold no .jpg, .png or .bmp files"
-                               : ": is empty; it must hold one folder of images per class, "
-                                 "or images and labels.csv, or x.npy and y.npy"));
+  if (paths_.empty()) throw CliError(kExitData, folder_ + ": " + WhyNoImages(counts));
+  if (counts.n_other_images > 0) {
+    note_ = std::to_string(counts.n_other_images) +
+            (counts.n_other_images == 1 ? " image was" : " images were") +
+            " passed over, as only .jpg, .png and .bmp are read; the first is " +
+            counts.first_other_image;
   }
   CheckImageInput();
   size_ = static_cast<int64_t>(paths_.size());

@@ -51,6 +51,8 @@ class Dataset {
   // Every number is 0 or 1: any number of classes an example.
   bool targets_are_binary() const { return targets_are_binary_; }
 
+  // What is worth telling of the folder (images that were passed over); usually empty.
+  const std::string& note() const { return note_; }
   // "digit_3/0012.png", "x.npy[12]", or the file as labels.csv has it.
   std::string Name(int64_t i) const;
   // Names the example in every run: the canonical path of its file, the file's size and time of
@@ -94,6 +96,7 @@ class Dataset {
   bool has_targets_ = false;
   bool targets_are_binary_ = false;
   std::vector<float> targets_;  // example-major
+  std::string note_;
   Array x_;
   size_t example_bytes_ = 0;
 };

@@ -100,6 +100,7 @@ void Evaluate(const EvaluateOptions& options) {
   const Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
   std::string note;
   const JudgeOptions judge_options = MakeJudgeOptions(options, data, labels, evaluator, &note);
+  if (!data.note().empty()) note = data.note() + (note.empty() ? "" : "; " + note);
   const std::unique_ptr<Judge> judge = MakeJudge(data, judge_options);
   evaluator.Run(data,
                 [&](int64_t i, const std::vector<double>& numbers) { judge->Add(i, numbers); });

@@ -283,6 +283,9 @@ class Training {
   void Finish() {
     report_.timings.push_back({"total", SecondsSince(start_)});
     DescribeRun(options_, loss_, *trainer_, &report_);
+    if (data_ && !data_->note().empty()) {
+      report_.note = data_->note() + (report_.note.empty() ? "" : "; " + report_.note);
+    }
     if (!options_.report.empty()) {
       const std::string html = RenderReport(report_);
       WriteWholeFile(options_.report, html.data(), html.size());

@@ -53,6 +53,7 @@ TEST_CASE("dataset: folders are classes, sorted; other files are passed over", "
   folder.Write("apple/notes.txt", "not an image");
   folder.Write(".thumbnails/x.png", png);
   folder.Write("empty_class/readme.md", "no image here");
+  folder.Write("pear/._1.PNG", "what an archiver leaves");
   folder.Write("stray.png", png);
   cli::PixelScale scale;
   scale.mean = {10};
@@ -67,6 +68,11 @@ TEST_CASE("dataset: folders are classes, sorted; other files are passed over", "
   CHECK(data.Name(1) == "pear/1.PNG");
   CHECK(data.Name(2) == "pear/2.png");
   CHECK(Floats(data.Read(2)) == std::vector<float>{0.0f, 19.0f});
+  CHECK(data.note().empty());
+  folder.Write("pear/3.WebP", "an image that is not read");
+  folder.Write("apple/c.heic", "another");
+  const std::string note = Dataset::Open(folder.path(), Input({1, 1, 2, 1}), scale).note();
+  CHECK_THAT(note, StartsWith("2 images were passed over") && EndsWith("apple/c.heic"));
 }
 
 TEST_CASE("dataset: arrays give rows, and classes up to the largest label", "[cli]") {

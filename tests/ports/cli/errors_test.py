@@ -52,6 +52,10 @@ def make_data(here):
     (here / "nothing").mkdir()
     (here / "no_images" / "a").mkdir(parents=True)
     (here / "no_images" / "a" / "notes.txt").write_text("no image\n")
+    (here / "stray").mkdir()
+    png(here / "stray" / "0.png", 8, 8, lambda x, y: (x, y, 0))
+    (here / "webp" / "a").mkdir(parents=True)
+    (here / "webp" / "a" / "0.webp").write_bytes(b"RIFF")
     for name in ("a", "b"):
         (here / "unreadable" / name).mkdir(parents=True)
         for i in range(3):
@@ -185,6 +189,8 @@ def data_cases(here, digits, photo):
         case(digits, "file.txt", IO, "file.txt.*not a folder")
         case(photo, "nothing", DATA, "nothing.*empty.*one folder of images per class")
         case(photo, "no_images", DATA, r"no_images.*\.png")
+        case(photo, "stray", DATA, "stray: holds images.*one folder per class.*labels.csv")
+        case(photo, "webp", DATA, r"webp: .*no .jpg, .png or .bmp.*convert.*a/0.webp")
         case(photo, "unreadable", DATA, "b/1.png.*JPEG, PNG or BMP")
         case(digits, "wrong_x_dtype", DATA, "x.npy.*int32.*float32.*NumPy")
         case(digits, "wrong_x_shape", DATA, r"x.npy.*\[4, 9, 8, 1\].*\[N, 8, 8, 1\]")
