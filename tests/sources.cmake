@@ -43,6 +43,7 @@ set(TEST_SOURCES
   kernels/ops/transpose_test.cc
   kernels/ops/unpack_test.cc
   kernels/ops/where_test.cc
+  kernels/cpu/elementwise_quant_test.cc
   kernels/cpu/elementwise_test.cc
   kernels/cpu/depthwise_test.cc
   kernels/cpu/dispatch_test.cc
