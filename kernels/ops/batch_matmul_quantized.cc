@@ -190,7 +190,7 @@ Status PrepareBatchMatMulQuantized(PrepareContext* context, const BatchMatMulSha
     TW_RETURN_IF_ERROR(ReadOutputQuant(*context, 0, &out));
     // TFLite takes the product of the scales in single precision.
     const double product = static_cast<double>(s->left.scale * s->right.scale);
-    s->factor = MakeFixedFactor(product / static_cast<double>(out.scale));
+    s->factor = MakeFixedFactor(std::min(product / static_cast<double>(out.scale), 1e30));
   }
   if (context->input(0)->dtype == DType::kInt16) {
     context->SetVariant("int16 loops");

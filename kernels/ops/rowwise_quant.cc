@@ -56,7 +56,7 @@ template <typename T>
 T Place(float x, const RowwiseState& state) {
   const float lo = static_cast<float>(state.range.lo - state.out.zero_point);
   const float hi = static_cast<float>(state.range.hi - state.out.zero_point);
-  const float inside = std::min(std::max(x, lo), hi);
+  const float inside = std::min(std::max(lo, x), hi);  // NaN becomes lo
   const int32_t rounded = static_cast<int32_t>(inside + (inside < 0 ? -0.5f : 0.5f));
   return static_cast<T>(rounded + state.out.zero_point);
 }
@@ -123,8 +123,9 @@ void SoftmaxInt16Row(const SoftmaxInt16State& state, const int16_t* in, int16_t*
   const auto exp_of = [&](int16_t x) {
     return state.exp(ClampTo(MultiplyByFactor(x - max, state.factor) + 32767, kShort));
   };
-  int32_t sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += exp_of(in[i]);
+  int64_t total = 0;
+  for (int64_t i = 0; i < n; ++i) total += exp_of(in[i]);
+  const int32_t sum = static_cast<int32_t>(std::min<int64_t>(total, INT32_MAX));
   const int headroom = LeadingZeros(static_cast<uint32_t>(sum));
   const int64_t normal = ((static_cast<int64_t>(sum) << (headroom - 1)) + (1 << 13)) >> 14;
   const int32_t centred = ClampTo(static_cast<int32_t>(normal) - (1 << 15) - (1 << 16), kShort);
@@ -164,6 +165,11 @@ Status PrepareSoftmaxQuant(PrepareContext& context) {
   TW_RETURN_IF_ERROR(
       PrepareRows(context, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16}, true));
   TW_RETURN_IF_ERROR(CheckInputScale(context, 0));
+  const float beta = context.params().beta;
+  if (!(beta >= 0.0f && beta <= 1e30f)) {
+    return InvalidModel("%s: beta is %g, a number of at least 0 expected", context.Where().c_str(),
+                        static_cast<double>(beta));
+  }
   const bool int16 = context.input(0)->dtype == DType::kInt16;
   TW_RETURN_IF_ERROR(CheckOutputScale(context, 0, int16));
   if (int16) return PrepareSoftmaxInt16(context);

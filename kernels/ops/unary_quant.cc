@@ -8,7 +8,8 @@
 namespace topwork {
 namespace {
 
-float ClampRound(float x, float lo, float hi) { return std::min(std::max(x, lo), hi); }
+// NaN becomes lo.
+float ClampRound(float x, float lo, float hi) { return std::min(std::max(lo, x), hi); }
 
 }  // namespace
 
@@ -41,6 +42,7 @@ void FillRealMap(const UnaryQuant& quant, FunctionRef<Real(Real)> f, RealMap* ma
     return static_cast<Real>(q.scale) * static_cast<Real>(value - q.zero_point);
   };
   const auto place = [](Real x) {
+    if (std::isnan(x)) return int16_t{0};  // infinity minus infinity
     return static_cast<int16_t>(std::min(std::max(x, Real(-32768)), Real(32767)));
   };
   const Real in_min = at(quant.in, -32768), in_max = at(quant.in, 32767);

@@ -2,6 +2,7 @@
 // LOCAL_RESPONSE_NORMALIZATION.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "tests/support/one_op.h"
 #include "tests/support/random_floats.h"
@@ -62,6 +63,13 @@ TEST_CASE("operators on rows: empty inputs, and refusals", "[ops]") {
     OneOp two(code);
     two.Unknown(DType::kFloat32, {3}).Unknown(DType::kFloat32, {3}).Out(DType::kFloat32);
     CHECK(Refusal(two, StatusCode::kInvalidModel, "2 inputs, at most 1") == "");
+  }
+  for (const float beta : {-1.0f, std::numeric_limits<float>::quiet_NaN()}) {
+    OneOp odd(OpCode::kSoftmax);
+    odd.Unknown(DType::kInt16, {2, 3}).Quantized({0.5f}, {0});
+    odd.Out(DType::kInt16).Quantized({1.0f / 32768}, {0});
+    odd.params.beta = beta;
+    CHECK(Refusal(odd, StatusCode::kInvalidModel, "at least 0 expected") == "");
   }
   OneOp fused(OpCode::kL2Normalization);
   fused.Unknown(DType::kFloat32, {2, 3}).Out(DType::kFloat32);
