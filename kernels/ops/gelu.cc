@@ -35,6 +35,6 @@ Status Run(const RunContext& context) {
 }  // namespace
 
 extern const OpDef kOpGelu;
-const OpDef kOpGelu = {OpCode::kGelu, "GELU", 116, 2, Parse, Prepare, Run};
+const OpDef kOpGelu = {OpCode::kGelu, "GELU", 116, 3, Parse, Prepare, Run};
 
 }  // namespace topwork
