@@ -13,6 +13,9 @@ namespace topwork {
 namespace opencl {
 namespace {
 
+// Enough for every type of OpenCL C (a long16), when a device does not say.
+constexpr size_t kLargestAlign = 128;
+
 // The text that `get(size, data, size_out)` gives, without what stands behind its NUL.
 template <typename Get>
 std::string GetText(const Get& get) {
@@ -100,7 +103,8 @@ void AskDevice(Device* device) {
   info.compute_units = static_cast<int>(DeviceValue<cl_uint>(*device, CL_DEVICE_MAX_COMPUTE_UNITS));
   info.clock_mhz = static_cast<int>(DeviceValue<cl_uint>(*device, CL_DEVICE_MAX_CLOCK_FREQUENCY));
   info.max_work_group = DeviceValue<size_t>(*device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
-  info.base_align_bytes = DeviceValue<cl_uint>(*device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+  const cl_uint align_bits = DeviceValue<cl_uint>(*device, CL_DEVICE_MEM_BASE_ADDR_ALIGN);
+  info.base_align_bytes = align_bits >= 8 ? align_bits / 8 : kLargestAlign;
   info.images = DeviceValue<cl_bool>(*device, CL_DEVICE_IMAGE_SUPPORT) != CL_FALSE;
   info.host_unified = DeviceValue<cl_bool>(*device, CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
   const std::string extensions = " " + DeviceText(*device, CL_DEVICE_EXTENSIONS) + " ";
