@@ -119,7 +119,9 @@ set(TEST_SOURCES
   runtime/train/reference_test.cc
   runtime/train/schedule_test.cc
   runtime/train/several_outputs_test.cc
+  runtime/train/tail_memory_test.cc
   runtime/train/tail_network_test.cc
+  runtime/train/tail_quantized_test.cc
   runtime/train/tail_test.cc
   runtime/train/solvers_test.cc
   runtime/train/replay_test.cc

@@ -1,6 +1,5 @@
 // Models that leave a trainer, and what storing its head in their types does to it.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "models/format/write.h"
@@ -9,18 +8,6 @@
 #include "runtime/train/trainer.h"
 
 namespace topwork {
-namespace {
-
-void RoundToHalf(Span<float> values) {
-  const StoredConstant stored = StoreHalf(values);
-  for (size_t i = 0; i < values.size(); ++i) {
-    uint16_t half = 0;
-    std::memcpy(&half, stored.bytes.data() + i * sizeof(half), sizeof(half));
-    values[i] = HalfToFloat(half);
-  }
-}
-
-}  // namespace
 
 Status Trainer::WriteBytes(const std::string& path, Span<const uint8_t> bytes,
                            const char* what) const {
@@ -62,10 +49,9 @@ void Trainer::RoundParameters() {
             part(kHeadBias));
   const Graph& graph = model_->main();
   for (size_t i = 0; i < tail_.constants.size(); ++i) {
-    const TailConstant& constant = tail_.constants[i];
-    if (graph.values[static_cast<size_t>(constant.stored)].dtype != DType::kFloat16) continue;
     const ParameterInfo& info = layout()[i + 2];  // behind the head's two
-    RoundToHalf({to + info.offset, static_cast<size_t>(info.size)});
+    RoundAsStored(graph.values[static_cast<size_t>(tail_.constants[i].stored)],
+                  {to + info.offset, static_cast<size_t>(info.size)});
   }
 }
 

@@ -117,7 +117,8 @@ struct TrainerOptions {
   // Online use: at most this many examples are kept, as a class-balanced reservoir; examples may
   // then be added while training. 0: all are kept, and none may be added once training has begun.
   int64_t replay_capacity = 0;
-  size_t memory_limit_bytes = 0;         // of the backbone's session; 0: no limit
+  // Of the backbone's session and, with n_layers > 1, of TailNetwork's activations; 0: no limit.
+  size_t memory_limit_bytes = 0;
   const Allocator* allocator = nullptr;  // null: default; must outlive the trainer
   const CpuKernels* cpu = nullptr;       // null: the best of this processor
 };

@@ -65,6 +65,12 @@ class TailFinder {
   bool HasConstant(const Op& op, size_t input) const {
     return input < op.inputs.size() && op.inputs[input] >= 0 && Stored(op.inputs[input]) >= 0;
   }
+  // True for 8-bit weights with scales: behind float32 activations (dynamic range), or a
+  // DEQUANTIZE, they stand for real numbers.
+  bool IsScaled(const Value& stored) const {
+    return stored.dtype == DType::kInt8 && stored.data != nullptr &&
+           stored.quantization != nullptr && !stored.quantization->scales.empty();
+  }
   // The input of an affine operator that is a constant per channel; −1 when there is none.
   int PerChannelInput(const Op& op) const;
   Status Take(int index);
@@ -121,6 +127,14 @@ size_t LeastInputs(OpCode code) {
 
 Status TailFinder::Take(int index) {
   const Op& taken = op(index);
+  if (taken.code == OpCode::kDequantize || taken.code == OpCode::kQuantize) {
+    return Unsupported(
+        "%s lies among the last %d layers: layers that compute in integers cannot be trained; "
+        "train "
+        "%zu %s or fewer, or a float32 or float16 model",
+        Where(taken).c_str(), tail_.n_layers, layers_.size() + 1,
+        layers_.empty() ? "layer" : "layers");
+  }
   if (FindBackward(taken.code) == nullptr) {
     return Unsupported("%s lies among the last %d layers and has no gradient; %s",
                        Where(taken).c_str(), tail_.n_layers, Gradients().c_str());
@@ -226,10 +240,11 @@ Status TailFinder::AddTrained(const Op& op, size_t input, bool decays, TailOp* o
   constant.decays = decays;
   const Value& stored = value(constant.stored);
   const DType dtype = stored.dtype;
-  if ((dtype != DType::kFloat32 && dtype != DType::kFloat16) || stored.is_sparse) {
+  const bool real = dtype == DType::kFloat32 || dtype == DType::kFloat16 || IsScaled(stored);
+  if (!real || stored.is_sparse) {
     return Unsupported(
-        "'%s' of %s is stored as %s%s: below the last layer only dense float32 and float16 weights "
-        "are trained; train the last layer alone",
+        "'%s' of %s is stored as %s%s: below the last layer only dense float32, float16 and scaled "
+        "int8 weights are trained; train the last layer alone",
         constant.name.c_str(), Where(op).c_str(), stored.is_sparse ? "sparse " : "",
         DTypeName(dtype));
   }
@@ -244,11 +259,13 @@ Status TailFinder::AddOp(int index) {
   TailOp out;
   out.op = index;
   out.trained.assign(op.inputs.size(), -1);
-  for (int v : op.inputs) {
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const int v = op.inputs[i];
     if (v < 0) continue;
     const Value& read = value(v);
     const bool integers = read.dtype == DType::kInt32 || read.dtype == DType::kInt64;
     if (read.dtype == DType::kFloat32 || (integers && read.data != nullptr)) continue;
+    if (IsLayer(op.code) && i == 1 && IsScaled(read)) continue;
     return Unsupported(
         "%s reads '%s' of type %s: among the last %d layers there must be float32 alone; train the "
         "last layer, or a float32 or float16 model",

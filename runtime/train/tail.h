@@ -7,6 +7,9 @@
 // A layer is a FULLY_CONNECTED, CONV_2D or DEPTHWISE_CONV_2D with constant weights. An ADD, SUB,
 // MUL or DIV by a constant per channel is no layer of its own: above the n-th layer its constant is
 // trained with it.
+// All is computed in float32. Weights may be stored as float16, or as int8 with scales where the
+// operator's input is float32 (dynamic range): they are trained as the real numbers that they stand
+// for. Layers that compute in integers are refused.
 #ifndef TOPWORK_RUNTIME_TRAIN_TAIL_H_
 #define TOPWORK_RUNTIME_TRAIN_TAIL_H_
 
@@ -26,7 +29,7 @@ enum class Trained : int {
 // A constant that is trained. One that several operators of the tail read is trained as one.
 struct TailConstant {
   int value = -1;   // value index (= tensor index in the file) as its operators name it
-  int stored = -1;  // what the file stores: `value`, or the float16 constant in front of DEQUANTIZE
+  int stored = -1;  // what the file stores: `value`, or the constant in front of DEQUANTIZE
   std::string name;
   Shape shape;
   bool decays = true;  // weights and scales do, biases do not

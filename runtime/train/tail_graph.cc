@@ -123,8 +123,9 @@ Result<int> Builder::AddConstant(int v) {
   value.name = from.name;
   value.shape = from.shape;
   value.dtype = from.dtype;
-  if (from.dtype == DType::kFloat32) {
+  if (from.dtype == DType::kFloat32 || from.dtype == DType::kInt8) {
     TW_RETURN_IF_ERROR(ReadFloats(graph_, v, &value.floats));
+    value.dtype = DType::kFloat32;
   } else {
     TW_RETURN_IF_ERROR(ReadInts(graph_, v, &value.integers));
     value.dtype = DType::kInt32;

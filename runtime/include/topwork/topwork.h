@@ -499,8 +499,10 @@ typedef struct tw_trainer_options {
   float validation_fraction;  // part of every class's examples held back, [0, 1); default 0.2
   int32_t extraction_batch;   // examples per run of the frozen part; 0 (default): chosen
   size_t cache_limit_bytes;   // of embeddings in memory; 0 (default): no limit
-  size_t memory_limit_bytes;  // of the frozen part's session; 0 (default): no limit
-  int32_t n_threads;          // 0 (default): one for each processor; results do not depend on it
+  // Of the frozen part's session and, with n_layers > 1, of the activations of one mini-batch,
+  // which are then computed again instead of kept where that is needed; 0 (default): no limit.
+  size_t memory_limit_bytes;
+  int32_t n_threads;  // 0 (default): one for each processor; results do not depend on it
   tw_device device;
   const tw_allocator* allocator;  // NULL: the operating system's
   tw_loss loss;                   // default TW_LOSS_SOFTMAX
@@ -518,9 +520,13 @@ typedef struct tw_trainer_options {
   // has not fallen by more than min_improvement for so many epochs. 0 (default): off.
   int32_t patience;
   float min_improvement;
-  int32_t keep_last;          // != 0: early stopping keeps the last weights, not the best ones
-  const char* output_name;    // the model's output by name, in place of `output`; or NULL
-  int32_t n_layers;           // layers with weights that are trained, from the last; default 1
+  int32_t keep_last;        // != 0: early stopping keeps the last weights, not the best ones
+  const char* output_name;  // the model's output by name, in place of `output`; or NULL
+  // Layers with weights that are trained, from the last; default 1. With more, all of them compute
+  // in float32: weights stored as float16, or as int8 where the layer's input is float32, are
+  // stored as such again; layers that compute in integers are UNSUPPORTED (the message says how
+  // many can be trained), and so are operators without a gradient among them.
+  int32_t n_layers;
   int32_t bias_only;          // != 0: below the last layer only biases and scales are trained
   int32_t append_head;        // != 0: the output is an embedding and gets a new last layer
   int32_t float_head;         // != 0: the new last layer of a quantized model computes in float32

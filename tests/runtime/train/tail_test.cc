@@ -184,11 +184,9 @@ TEST_CASE("tail: refusals say what is in the way", "[train]") {
         Refusal(m.Finish(m.Add(OpCode::kAdd, {m.hidden, z}, OptionsSpec(test::kAddOptions))));
     CHECK(message.find("depend on 2 inputs") != std::string::npos);
   }
-  SECTION("weights in integers") {
+  SECTION("weights in integers without scales") {
     DenseModel m;
     const int weights = m.spec.AddConstant("w8", DType::kInt8, {4, 4}, test::Bytes(16, 1));
-    m.spec.main().tensors[static_cast<size_t>(weights)].scales = {0.5f};
-    m.spec.main().tensors[static_cast<size_t>(weights)].zero_points = {0};
     const std::string message =
         Refusal(m.Finish(m.Add(OpCode::kFullyConnected, {m.hidden, weights, -1},
                                OptionsSpec(test::kFullyConnectedOptions))));
