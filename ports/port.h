@@ -72,6 +72,7 @@ bool Isatty(int fd);
 struct CpuFeatures {
   bool avx2_fma = false;     // AVX2, FMA, F16C, BMI2, enabled by the operating system
   bool avx512 = false;       // AVX-512 F, BW, VL, DQ and VNNI
+  bool sha = false;          // SHA-256 (x86), SSSE3 and SSE4.1
   bool arm_dotprod = false;  // ARMv8.2 dot product and half-precision arithmetic
 };
 CpuFeatures DetectCpuFeatures();

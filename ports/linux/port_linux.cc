@@ -167,6 +167,7 @@ CpuFeatures DetectCpuFeatures() {
   // AVX-512 F, DQ, BW, VL; VNNI.
   features.avx512 =
       features.avx2_fma && (saved & 0xe6) == 0xe6 && has(ebx7, {16, 17, 30, 31}) && has(ecx7, {11});
+  features.sha = has(ebx7, {29}) && has(ecx1, {9, 19});
 #elif defined(__aarch64__)
   const unsigned long capabilities = getauxval(AT_HWCAP);
   const unsigned long kHalfScalar = 1ul << 9, kHalfVector = 1ul << 10, kDotProduct = 1ul << 20;

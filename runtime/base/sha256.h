@@ -11,13 +11,15 @@ namespace topwork {
 
 class Sha256 {
  public:
-  Sha256();
+  // `portable`: without the processor's own instructions; the digest is the same.
+  explicit Sha256(bool portable = false);
   void Update(const void* data, size_t size);
   // May be called once; the object is spent afterwards.
   std::array<uint8_t, 32> Finish();
 
  private:
-  void Block(const uint8_t* block);
+  void Blocks(const uint8_t* data, size_t n_blocks);
+  bool portable_;
   std::array<uint32_t, 8> state_;
   std::array<uint8_t, 64> pending_;
   size_t n_pending_ = 0;
