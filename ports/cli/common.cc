@@ -1,6 +1,7 @@
 // Shared parts of the commands.
 #include "ports/cli/common.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -156,6 +157,29 @@ Json TensorJson(const tw_tensor_info& info) {
   json["open_shape"] = std::vector<int32_t>(info.open_dims, info.open_dims + info.rank);
   json["bytes"] = info.bytes;
   return json;
+}
+
+DescribedTensor::DescribedTensor(const Json& json) : name_(json["name"].get<std::string>()) {
+  info_.struct_size = sizeof(info_);
+  info_.name = name_.c_str();
+  const std::string dtype = json["dtype"].get<std::string>();
+  for (int i = TW_DTYPE_FLOAT32; i <= TW_DTYPE_BFLOAT16; ++i) {
+    if (dtype == tw_dtype_name(static_cast<tw_dtype>(i))) info_.dtype = static_cast<tw_dtype>(i);
+  }
+  for (const Json& dim : json["shape"]) {
+    info_.dims[info_.rank] = std::max(1, dim.get<int32_t>());
+    info_.open_dims[info_.rank] =
+        json["open_shape"][static_cast<size_t>(info_.rank)].get<int32_t>();
+    ++info_.rank;
+  }
+  if (!json["quantization"].is_object()) return;
+  scales_ = json["quantization"]["scales"].get<std::vector<float>>();
+  zero_points_ = json["quantization"]["zero_points"].get<std::vector<int64_t>>();
+  zero_points_.resize(scales_.size(), 0);
+  info_.n_scales = static_cast<decltype(info_.n_scales)>(scales_.size());
+  info_.scales = scales_.data();
+  info_.zero_points = zero_points_.data();
+  info_.quantized_axis = json["quantization"]["axis"].get<int32_t>();
 }
 
 bool AreProbabilities(const std::vector<double>& scores, bool rounded) {

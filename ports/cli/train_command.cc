@@ -63,26 +63,20 @@ class Training {
     return !options_.head.empty() || has_memory() || options_.init == "shipped";
   }
 
-  // The input's shape decides how the data is read; a trainer that is not kept knows it.
+  // The input's shape decides how the data is read, and comes before the trainer.
   void OpenInput() {
-    tw::TrainerOptions probe;
-    probe.n_classes = 2;
-    probe.output_name = options_.output_name.empty() ? nullptr : options_.output_name.c_str();
-    probe.append_head = options_.append_head;
-    probe.n_threads = options_.common.n_threads;
-    probe.device = DeviceOf(options_.common.device);
-    probe_.emplace(CheckValue(tw::Trainer::Create(model_, probe), options_.common.model));
-    if (CheckValue(probe_->Info()).n_inputs != 1) {
+    const Json inputs = Json::parse(CheckValue(model_.Describe()))["inputs"];
+    if (inputs.size() != 1) {
       throw CliError(kExitUnsupported,
                      options_.common.model + ": has several inputs; train needs a model of one");
     }
-    const tw::Tensor input = CheckValue(probe_->Input(0));
-    scale_ = ScaleFor(options_.common, model_, input);
-    records_pixels_ = input.dtype == TW_DTYPE_FLOAT32;
+    input_.emplace(inputs[0]);
+    scale_ = ScaleFor(options_.common, model_, input_->info());
+    records_pixels_ = input_->info().dtype == TW_DTYPE_FLOAT32;
   }
 
   void OpenData() {
-    const tw::Tensor input = CheckValue(probe_->Input(0));
+    const tw_tensor_info& input = input_->info();
     if (!options_.data.empty()) {
       data_.emplace(Dataset::Open(options_.data, input, scale_));
       if (!keeps_classes()) CheckClasses(*data_, options_.data);
@@ -98,7 +92,6 @@ class Training {
             options_.golden + ": its targets are of another kind than those of " + options_.data);
       }
     }
-    probe_.reset();
   }
 
   // Classes of the data, or the model's own where they are kept.
@@ -303,7 +296,7 @@ class Training {
   const TrainOptions& options_;
   const int64_t start_;
   const tw::Model model_;
-  std::optional<tw::Trainer> probe_;  // while the data is opened
+  std::optional<DescribedTensor> input_;
   PixelScale scale_;
   bool records_pixels_ = false;
   std::optional<Dataset> data_;

@@ -106,8 +106,10 @@ void AddOptimizer(CLI::App* command, TrainOptions* options) {
       ->type_name("N")
       ->capture_default_str();
   group
-      ->add_option("--lr", options->learning_rate,
-                   "learning rate; default: chosen from the size of the features")
+      ->add_option(
+          "--lr", options->learning_rate,
+          "learning rate; default: chosen from the size of the features; Adam's then falls "
+          "along a cosine")
       ->check(CLI::PositiveNumber)
       ->type_name("RATE");
   group->add_option("--momentum", options->momentum, "of --optimizer momentum")

@@ -161,9 +161,15 @@ void TrainerSettings::FillOptimizer(const TrainOptions& options) {
   trainer_.l1 = options.l1;
   trainer_.clip_norm = options.clip_norm;
   trainer_.schedule = ByName(kSchedules, options.schedule);
+  const bool again = !options.memory.empty() && options.schedule == "constant";
   trainer_.warmup_steps = options.warmup;
   trainer_.schedule_epochs = options.schedule_epochs;
   trainer_.schedule_factor = options.schedule_factor;
+  if (again) {
+    // A memory is trained again and again: its rate must not fall to 0 with the epochs of a run.
+    trainer_.schedule = TW_SCHEDULE_STEP;
+    trainer_.schedule_factor = 1.0f;
+  }
   trainer_.batch_size = options.batch;
   trainer_.n_epochs = options.epochs;
   trainer_.patience = options.patience;

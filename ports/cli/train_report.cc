@@ -79,6 +79,14 @@ void ReadWorst(const Json& judged, const std::vector<std::string>& names, const 
   }
 }
 
+// A rate that the library chooses for Adam falls along a cosine.
+std::string ScheduleText(const TrainOptions& options) {
+  const bool chosen = options.learning_rate == 0.0f && options.schedule == "constant" &&
+                      options.memory.empty() && options.layers == "last" &&
+                      (options.optimizer == "adam" || options.optimizer == "adamw");
+  return chosen ? "cosine" : options.schedule;
+}
+
 void PrintComparison(const char* what, const char* before, const char* after, bool is_accuracy,
                      const ComparisonResult& result) {
   const auto value = [&](double v) { return is_accuracy ? PercentText(v) : Text("%.4f", v); };
@@ -126,7 +134,7 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
                       {"loss", loss},
                       {"optimizer", options.optimizer},
                       {"learning rate", Text("%.4g", info.learning_rate)},
-                      {"schedule", options.schedule},
+                      {"schedule", ScheduleText(options)},
                       {"batch", std::to_string(options.batch)},
                       {"epochs", std::to_string(info.n_epochs_done)},
                       {"seed", std::to_string(options.seed)}};
