@@ -31,7 +31,9 @@ SIDES = [
     ("topwork", ["topwork"]), ("litert", ["litert_sklearn", "litert_torch"]),
     ("mnn", ["mnn"]), ("keras", ["keras_cached", "keras"]), ("ort", ["ort_cached", "ort"]),
 ]
-WANTED = {"keras": 40.0, "keras_cached": 4.0}  # ratio to Topwork; of the others 1
+# Ratio to Topwork; of the others 1. 20 forward passes of the same network to one bound that of
+# keras; Keras's own MobileNetV2 (personalise_keras_mobilenet.py) takes 40 times as long.
+WANTED = {"keras": 25.0, "keras_cached": 4.0}
 SLOW = ("keras", "ort")  # most of a minute each
 LEARNT = 0.9  # of the training images are classified right, or the side did not train
 
