@@ -35,7 +35,7 @@ struct HardSwishMap {
 
   int32_t Ramp(int32_t fine) const {  // 0 to 32767 for 0 to 1
     int32_t r = fine;
-    if (ramp_scale.shift > 0) r = Saturate16(int64_t{r} << (ramp_scale.shift - 1));
+    if (ramp_scale.shift > 0) r = Saturate16(int64_t{r} * (int64_t{1} << (ramp_scale.shift - 1)));
     r = HighProduct16(r, ramp_scale.multiplier);
     if (ramp_scale.shift > 0) r = Saturate16(int64_t{r} * 2);
     if (ramp_scale.shift < 0) r = RoundingShiftRight(r, std::min(15, -ramp_scale.shift));
