@@ -43,6 +43,8 @@ std::shared_ptr<const Model> OpenBytes(const Bytes& bytes);
 std::vector<float> RunModel(const std::shared_ptr<const Model>& model,
                             const std::vector<float>& inputs);
 
+constexpr size_t kImageFloats = 4 * 4 * 3;  // of one example
+
 // n examples of ClassifierSpec's input whose class shows: noise around one pattern a class.
 void MakeImages(int n, int n_classes, uint64_t seed, std::vector<float>* images,
                 std::vector<int32_t>* labels);

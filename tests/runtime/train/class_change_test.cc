@@ -4,26 +4,15 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "runtime/train/trainer.h"
-#include "tests/support/classifiers.h"
+#include "tests/runtime/train/trainer_data.h"
 
 namespace topwork {
 namespace class_change_test {
 
-struct Data {
-  std::vector<float> x;
-  std::vector<int32_t> y;
-  Examples examples() const {
-    return Examples::FromArray(x.data(), 48 * sizeof(float), y.data(),
-                               static_cast<int64_t>(y.size()));
-  }
-};
-
-Data Images(int n, int n_classes, uint64_t seed = 5) {
-  Data data;
-  test::MakeImages(n, n_classes, seed, &data.x, &data.y);
-  return data;
-}
+using test::Accuracy;
+using test::Images;
+using test::NewTrainer;
+using Data = test::TrainerData;
 
 TrainerOptions Options(int n_classes) {
   TrainerOptions options;
@@ -31,19 +20,6 @@ TrainerOptions Options(int n_classes) {
   options.n_threads = 1;
   options.epochs = 15;
   return options;
-}
-
-std::unique_ptr<Trainer> NewTrainer(const TrainerOptions& options) {
-  auto trainer =
-      Trainer::Create(test::OpenBytes(test::ClassifierBytes(test::Tail::kDense)), options);
-  REQUIRE(trainer.status().ToString() == "OK");
-  return std::move(trainer.value());
-}
-
-double Accuracy(Trainer* trainer, const Data& data) {
-  const auto evaluation = trainer->Evaluate(data.examples());
-  REQUIRE(evaluation.status().ToString() == "OK");
-  return evaluation->accuracy;
 }
 
 TEST_CASE("trainer: L-BFGS goes on after classes and examples have changed", "[train]") {

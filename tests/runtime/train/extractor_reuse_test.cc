@@ -6,50 +6,17 @@
 #include "kernels/cpu/cpu_kernels.h"
 #include "runtime/base/log.h"
 #include "runtime/train/extractor.h"
-#include "runtime/train/head.h"
 #include "runtime/train/random.h"
-#include "tests/support/classifiers.h"
+#include "tests/runtime/train/extractor_data.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace extractor_reuse_test {
 
+using test::NewExtractor;
 using test::Tail;
-
-constexpr size_t kFloats = 48;
-
-struct Images {
-  explicit Images(int n) { test::MakeImages(n, 3, 1, &x, &y); }
-  Examples examples() const {
-    return Examples::FromArray(x.data(), kFloats * sizeof(float), y.data(),
-                               static_cast<int64_t>(y.size()));
-  }
-  std::vector<float> x;
-  std::vector<int32_t> y;
-};
-
-TrainerOptions Options(int n_threads, int batch) {
-  TrainerOptions options;
-  options.n_threads = n_threads;
-  options.feature_batch_size = batch;
-  return options;
-}
-
-std::unique_ptr<FeatureExtractor> NewExtractor(const TrainerOptions& options,
-                                               Tail tail = Tail::kDense) {
-  const auto model = test::OpenBytes(test::ClassifierBytes(tail));
-  const auto head = FindHead(model->main(), 0);
-  REQUIRE(head.ok());
-  Cut cut;
-  cut.value = head->embedding;
-  cut.batch = head->batch;
-  cut.dim = head->dim;
-  cut.n_positions = head->n_positions;
-  auto extractor = FeatureExtractor::Create(model, cut, options);
-  REQUIRE(extractor.status().ToString() == "OK");
-  return std::move(extractor.value());
-}
+using Images = test::ExtractorImages;
 
 // Extracts into a fresh cache with a fresh extractor; the cache's digest, and what was done.
 struct Outcome {
@@ -80,7 +47,7 @@ TEST_CASE("extractor: the next run finds everything in the file", "[train]") {
   const test::TempFolder folder;
   const Images images(50);
   for (FeatureType type : {FeatureType::kFloat32, FeatureType::kFloat16}) {
-    TrainerOptions options = Options(2, 0);
+    TrainerOptions options = test::ExtractorOptions(2, 0);
     options.feature_type = type;
     const Outcome fresh = ExtractOnce(options, images.examples());
     options.cache_path = folder / (type == FeatureType::kFloat32 ? "fp32" : "fp16");
@@ -102,7 +69,7 @@ TEST_CASE("extractor: the next run finds everything in the file", "[train]") {
 
 TEST_CASE("extractor: rows in fp16 are those in fp32 to eleven bits", "[train]") {
   const Images images(20);
-  TrainerOptions options = Options(1, 0);
+  TrainerOptions options = test::ExtractorOptions(1, 0);
   const auto full = NewExtractor(options);
   options.feature_type = FeatureType::kFloat16;
   const auto half = NewExtractor(options);
@@ -123,7 +90,7 @@ TEST_CASE("extractor: rows in fp16 are those in fp32 to eleven bits", "[train]")
 TEST_CASE("extractor: an example whose key is known is not even read", "[train]") {
   const test::TempFolder folder;
   const Images images(30);
-  TrainerOptions options = Options(2, 0);
+  TrainerOptions options = test::ExtractorOptions(2, 0);
   const Outcome fresh = ExtractOnce(options, images.examples());
   options.cache_path = folder / "cache";
   int n_reads = 0;
@@ -157,7 +124,7 @@ TEST_CASE("extractor: an example whose key is known is not even read", "[train]"
 TEST_CASE("extractor: what memory may not hold lies in the file, and the limit holds", "[train]") {
   const test::TempFolder folder;
   const Images images(100);
-  TrainerOptions options = Options(2, 0);
+  TrainerOptions options = test::ExtractorOptions(2, 0);
   const Outcome fresh = ExtractOnce(options, images.examples());
   for (size_t limit : {size_t{1}, size_t{32}, size_t{31 * 32 + 5}, size_t{100 * 32}}) {
     options.cache_limit_bytes = limit;
@@ -183,7 +150,7 @@ TEST_CASE("extractor: what memory may not hold lies in the file, and the limit h
 TEST_CASE("extractor: examples in the file are kept, replaced and removed like others", "[train]") {
   const test::TempFolder folder;
   const Images images(10);
-  TrainerOptions options = Options(1, 0);
+  TrainerOptions options = test::ExtractorOptions(1, 0);
   options.cache_limit_bytes = 4 * 32;
   options.cache_path = folder / "cache";
   const auto extractor = NewExtractor(options);
@@ -217,7 +184,7 @@ TEST_CASE("extractor: examples in the file are kept, replaced and removed like o
 TEST_CASE("extractor: a damaged file gives what a fresh extraction gives", "[train]") {
   const test::TempFolder folder;
   const Images images(12);
-  TrainerOptions options = Options(1, 0);
+  TrainerOptions options = test::ExtractorOptions(1, 0);
   const Outcome fresh = ExtractOnce(options, images.examples());
   options.cache_path = folder / "cache";
   ExtractOnce(options, images.examples());
@@ -265,7 +232,7 @@ TEST_CASE("extractor: a damaged file gives what a fresh extraction gives", "[tra
 TEST_CASE("extractor: a cancelled or failed extraction goes on where it was", "[train]") {
   const test::TempFolder folder;
   const Images images(100);
-  TrainerOptions options = Options(2, 0);
+  TrainerOptions options = test::ExtractorOptions(2, 0);
   const Outcome fresh = ExtractOnce(options, images.examples());
   options.cache_path = folder / "cache";
   int64_t n_done = 0;
@@ -291,7 +258,7 @@ TEST_CASE("extractor: a cancelled or failed extraction goes on where it was", "[
 TEST_CASE("extractor: a full disk stops with its reason and loses nothing", "[train]") {
   const test::TempFolder folder;
   const Images images(100);
-  TrainerOptions options = Options(2, 0);
+  TrainerOptions options = test::ExtractorOptions(2, 0);
   const Outcome fresh = ExtractOnce(options, images.examples());
   options.cache_path = folder / "cache";
   const auto extractor = NewExtractor(options);
@@ -321,7 +288,7 @@ TEST_CASE("extractor: equal examples run once and share a record", "[train]") {
     images.x.insert(images.x.end(), source.x.begin(), source.x.end());
     images.y.insert(images.y.end(), source.y.begin(), source.y.end());
   }
-  TrainerOptions options = Options(2, 0);
+  TrainerOptions options = test::ExtractorOptions(2, 0);
   const Outcome fresh = ExtractOnce(options, images.examples());
   options.cache_path = folder / "cache";
   options.cache_limit_bytes = 10 * 32;
@@ -337,7 +304,7 @@ TEST_CASE("extractor: a file of another model, preprocessing, type or processor 
           "[train]") {
   const test::TempFolder folder;
   const Images images(10);
-  TrainerOptions base = Options(1, 0);
+  TrainerOptions base = test::ExtractorOptions(1, 0);
   base.cache_path = folder / "cache";
   base.preprocessing = "mean 0 std 255";
   const Quiet quiet;

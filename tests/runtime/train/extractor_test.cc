@@ -6,47 +6,16 @@
 #include <cstring>
 #include <thread>
 
-#include "runtime/train/head.h"
-#include "tests/support/classifiers.h"
+#include "tests/runtime/train/extractor_data.h"
 
 namespace topwork {
 namespace extractor_test {
 
+using test::NewExtractor;
 using test::Tail;
+using Images = test::ExtractorImages;
 
-constexpr size_t kFloats = 48;
-
-struct Images {
-  explicit Images(int n) { test::MakeImages(n, 3, 1, &x, &y); }
-  Examples examples() const {
-    return Examples::FromArray(x.data(), kFloats * sizeof(float), y.data(),
-                               static_cast<int64_t>(y.size()));
-  }
-  std::vector<float> x;
-  std::vector<int32_t> y;
-};
-
-TrainerOptions Options(int n_threads, int batch) {
-  TrainerOptions options;
-  options.n_threads = n_threads;
-  options.feature_batch_size = batch;
-  return options;
-}
-
-std::unique_ptr<FeatureExtractor> NewExtractor(const TrainerOptions& options,
-                                               Tail tail = Tail::kDense) {
-  const auto model = test::OpenBytes(test::ClassifierBytes(tail));
-  const auto head = FindHead(model->main(), 0);
-  REQUIRE(head.ok());
-  Cut cut;
-  cut.value = head->embedding;
-  cut.batch = head->batch;
-  cut.dim = head->dim;
-  cut.n_positions = head->n_positions;
-  auto extractor = FeatureExtractor::Create(model, cut, options);
-  REQUIRE(extractor.status().ToString() == "OK");
-  return std::move(extractor.value());
-}
+constexpr size_t kFloats = test::kImageFloats;
 
 FeatureCache NewCache(const FeatureExtractor& extractor, int64_t n_outputs = 0) {
   return std::move(*extractor.NewCache(n_outputs));
@@ -57,7 +26,7 @@ TEST_CASE("extractor: the same bits for any number of threads", "[train]") {
   for (Tail tail : {Tail::kDense, Tail::kConvMean}) {
     std::string expected;
     for (int n_threads : {1, 2, 3}) {
-      const auto extractor = NewExtractor(Options(n_threads, 0), tail);
+      const auto extractor = NewExtractor(test::ExtractorOptions(n_threads, 0), tail);
       FeatureCache cache = NewCache(*extractor);
       REQUIRE(extractor->Extract(images.examples(), 3, nullptr, &cache).ToString() == "OK");
       REQUIRE(cache.size() == 61);
@@ -70,11 +39,11 @@ TEST_CASE("extractor: the same bits for any number of threads", "[train]") {
 
 TEST_CASE("extractor: batches give what single examples give", "[train]") {
   const Images images(19);
-  const auto single = NewExtractor(Options(1, 1));
+  const auto single = NewExtractor(test::ExtractorOptions(1, 1));
   FeatureCache expected = NewCache(*single);
   REQUIRE(single->Extract(images.examples(), 3, nullptr, &expected).ok());
   for (int n_threads : {1, 2}) {
-    const auto batched = NewExtractor(Options(n_threads, 4));
+    const auto batched = NewExtractor(test::ExtractorOptions(n_threads, 4));
     CHECK(batched->batch_size() == 4);
     FeatureCache cache = NewCache(*batched);
     REQUIRE(batched->Extract(images.examples(), 3, nullptr, &cache).ok());
@@ -89,12 +58,12 @@ TEST_CASE("extractor: batches give what single examples give", "[train]") {
 
 TEST_CASE("extractor: memory for one session only gives it all threads", "[train]") {
   const Images images(9);
-  TrainerOptions options = Options(3, 0);
+  TrainerOptions options = test::ExtractorOptions(3, 0);
   const auto free = NewExtractor(options);
   FeatureCache expected = NewCache(*free);
   REQUIRE(free->Extract(images.examples(), 3, nullptr, &expected).ok());
   const size_t all = free->memory_bytes();
-  const auto one = NewExtractor(Options(1, 0));
+  const auto one = NewExtractor(test::ExtractorOptions(1, 0));
   const size_t single = one->memory_bytes();
   CHECK(all == 3 * single);
   const size_t shared = one->packed_bytes();
@@ -130,7 +99,7 @@ TEST_CASE("extractor: floats are targets where there are no labels", "[train]") 
   for (int i = 0; i < 20; ++i) targets.push_back(static_cast<float>(i) * 0.5f);
   const Examples examples =
       Examples::FromArray(images.x.data(), kFloats * sizeof(float), targets.data(), 2, 10);
-  const auto extractor = NewExtractor(Options(2, 0));
+  const auto extractor = NewExtractor(test::ExtractorOptions(2, 0));
   FeatureCache cache = NewCache(*extractor, 2);
   REQUIRE(extractor->Extract(examples, 2, nullptr, &cache).ToString() == "OK");
   REQUIRE(cache.size() == 10);
@@ -154,7 +123,7 @@ TEST_CASE("extractor: floats are targets where there are no labels", "[train]") 
 
 TEST_CASE("extractor: a failure in the middle leaves the cache as it was", "[train]") {
   const Images images(40);
-  const auto extractor = NewExtractor(Options(2, 0));
+  const auto extractor = NewExtractor(test::ExtractorOptions(2, 0));
   FeatureCache cache = NewCache(*extractor);
   REQUIRE(extractor->Extract(images.examples(), 3, nullptr, &cache).ok());
   const std::string before = cache.digest();
@@ -174,7 +143,7 @@ TEST_CASE("extractor: a failure in the middle leaves the cache as it was", "[tra
 TEST_CASE("extractor: cancelling stops the extraction in progress and no other", "[train]") {
   const Images images(200);
   for (int n_threads : {1, 2}) {
-    const auto extractor = NewExtractor(Options(n_threads, 0));
+    const auto extractor = NewExtractor(test::ExtractorOptions(n_threads, 0));
     FeatureCache cache = NewCache(*extractor);
     extractor->Cancel();  // nothing is in progress
     int64_t seen = 0;

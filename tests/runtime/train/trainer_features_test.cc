@@ -5,29 +5,18 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/train/trainer.h"
-#include "tests/support/classifiers.h"
+#include "tests/runtime/train/trainer_data.h"
 
 namespace topwork {
 namespace trainer_features_test {
 
+using test::Accuracy;
+using test::Images;
+using test::NewTrainer;
 using test::Tail;
+using Data = test::TrainerData;
 
-constexpr size_t kExampleBytes = 48 * sizeof(float);
-
-struct Data {
-  std::vector<float> x;
-  std::vector<int32_t> y;
-  Examples examples() const {
-    return Examples::FromArray(x.data(), kExampleBytes, y.data(), static_cast<int64_t>(y.size()));
-  }
-};
-
-Data Images(int n, int n_classes, uint64_t seed = 5) {
-  Data data;
-  test::MakeImages(n, n_classes, seed, &data.x, &data.y);
-  return data;
-}
+constexpr size_t kExampleBytes = test::kImageFloats * sizeof(float);
 
 TrainerOptions Options(int n_classes) {
   TrainerOptions options;
@@ -37,20 +26,8 @@ TrainerOptions Options(int n_classes) {
   return options;
 }
 
-std::unique_ptr<Trainer> NewTrainer(const TrainerOptions& options, Tail tail = Tail::kDense) {
-  auto trainer = Trainer::Create(test::OpenBytes(test::ClassifierBytes(tail)), options);
-  REQUIRE(trainer.status().ToString() == "OK");
-  return std::move(trainer.value());
-}
-
 std::vector<float> Parameters(const Trainer& trainer) {
   return {trainer.parameters().begin(), trainer.parameters().end()};
-}
-
-double Accuracy(Trainer* trainer, const Data& data) {
-  const auto evaluation = trainer->Evaluate(data.examples());
-  REQUIRE(evaluation.status().ToString() == "OK");
-  return evaluation->accuracy;
 }
 
 // What the exported model says of the data, row by row.

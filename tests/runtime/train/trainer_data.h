@@ -1,0 +1,48 @@
+// What tests of Trainer share: seeded images with classes, a trainer of the small classifier, and
+// its accuracy.
+#ifndef TOPWORK_TESTS_RUNTIME_TRAIN_TRAINER_DATA_H_
+#define TOPWORK_TESTS_RUNTIME_TRAIN_TRAINER_DATA_H_
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/train/trainer.h"
+#include "tests/support/classifiers.h"
+
+namespace topwork {
+namespace test {
+
+struct TrainerData {
+  std::vector<float> x;
+  std::vector<int32_t> y;
+  Examples examples() const {
+    return Examples::FromArray(x.data(), kImageFloats * sizeof(float), y.data(),
+                               static_cast<int64_t>(y.size()));
+  }
+};
+
+inline TrainerData Images(int n, int n_classes, uint64_t seed = 5) {
+  TrainerData data;
+  MakeImages(n, n_classes, seed, &data.x, &data.y);
+  return data;
+}
+
+inline std::unique_ptr<Trainer> NewTrainer(const TrainerOptions& options,
+                                           Tail tail = Tail::kDense) {
+  auto trainer = Trainer::Create(OpenBytes(ClassifierBytes(tail)), options);
+  REQUIRE(trainer.status().ToString() == "OK");
+  return std::move(trainer.value());
+}
+
+inline double Accuracy(Trainer* trainer, const TrainerData& data) {
+  const auto evaluation = trainer->Evaluate(data.examples());
+  REQUIRE(evaluation.status().ToString() == "OK");
+  return evaluation->accuracy;
+}
+
+}  // namespace test
+}  // namespace topwork
+
+#endif  // TOPWORK_TESTS_RUNTIME_TRAIN_TRAINER_DATA_H_
