@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ports/port.h"
+#include "tests/peers/steps_file.h"
 #include "topwork/topwork.hpp"
 
 namespace {
@@ -30,25 +31,21 @@ struct Problem {
   Examples train, test;
 };
 
-template <typename T>
-bool ReadArray(std::FILE* file, size_t n, std::vector<T>* out) {
-  out->resize(n);
-  return std::fread(out->data(), sizeof(T), n, file) == n;
-}
-
 bool ReadProblem(const char* path, Problem* p) {
   std::FILE* file = std::fopen(path, "rb");
   if (file == nullptr) return false;
   std::vector<int32_t> head;
-  bool ok = ReadArray(file, 4, &head);
+  bool ok = topwork::peers::ReadArray(file, 4, &head);
   if (ok) {
     p->dim = head[0];
     p->n_classes = head[1];
     const size_t dim = static_cast<size_t>(head[0]);
     const size_t n_train = static_cast<size_t>(head[2]);
     const size_t n_test = static_cast<size_t>(head[3]);
-    ok = ReadArray(file, n_train * dim, &p->train.x) && ReadArray(file, n_test * dim, &p->test.x) &&
-         ReadArray(file, n_train, &p->train.labels) && ReadArray(file, n_test, &p->test.labels);
+    ok = topwork::peers::ReadArray(file, n_train * dim, &p->train.x) &&
+         topwork::peers::ReadArray(file, n_test * dim, &p->test.x) &&
+         topwork::peers::ReadArray(file, n_train, &p->train.labels) &&
+         topwork::peers::ReadArray(file, n_test, &p->test.labels);
   }
   std::fclose(file);
   return ok;

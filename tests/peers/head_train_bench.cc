@@ -3,9 +3,7 @@
 //   topwork_head_train_bench train THREADS FILE    seconds and final loss of the steps in FILE
 //   topwork_head_train_bench limits THREADS BYTES  GFLOP/s of multiply-adds in registers, and GB/s
 //                                                  of reading BYTES over and over
-// FILE (little endian): int32 dim, classes, examples, batch, steps; float32 rate; then features
-// [examples, dim] f32, labels [examples] i32, and the rows of every step [steps, batch] i32. Plain
-// SGD from zeros. One untimed run comes first.
+// FILE is that of steps_file.h. Plain SGD from zeros. One untimed run comes first.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,50 +12,14 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "ports/port.h"
-#include "runtime/base/buffer.h"
 #include "runtime/train/dense_head.h"
 #include "runtime/train/optimizer.h"
+#include "tests/peers/steps_file.h"
 
 namespace topwork {
 namespace {
 
-struct Problem {
-  int32_t dim, n_classes, n_examples, batch, n_steps;
-  float learning_rate;
-  Buffer x;  // aligned, as the feature cache is
-  std::vector<int32_t> labels, rows;
-};
-
-template <typename T>
-bool ReadArray(std::FILE* file, size_t n, std::vector<T>* out) {
-  out->resize(n);
-  return std::fread(out->data(), sizeof(T), n, file) == n;
-}
-
-bool ReadProblem(const char* path, Problem* p) {
-  std::FILE* file = std::fopen(path, "rb");
-  if (file == nullptr) return false;
-  std::vector<int32_t> head;
-  std::vector<float> rate;
-  bool ok = ReadArray(file, 5, &head) && ReadArray(file, 1, &rate);
-  if (ok) {
-    p->dim = head[0];
-    p->n_classes = head[1];
-    p->n_examples = head[2];
-    p->batch = head[3];
-    p->n_steps = head[4];
-    p->learning_rate = rate[0];
-    const size_t n = static_cast<size_t>(p->n_examples);
-    const size_t n_floats = n * static_cast<size_t>(p->dim);
-    auto buffer = Buffer::Allocate(n_floats * sizeof(float), "the features");
-    if (buffer.ok()) p->x = std::move(buffer.value());
-    ok = buffer.ok() && std::fread(p->x.data(), sizeof(float), n_floats, file) == n_floats &&
-         ReadArray(file, n, &p->labels) &&
-         ReadArray(file, static_cast<size_t>(p->n_steps) * static_cast<size_t>(p->batch), &p->rows);
-  }
-  std::fclose(file);
-  return ok;
-}
+using Problem = peers::StepsFile;
 
 // All steps of the problem; *out_loss is the last step's.
 Status Train(const Problem& p, ThreadPool* pool, double* out_seconds, double* out_loss) {
@@ -177,7 +139,7 @@ int Main(int argc, char** argv) {
     return 0;
   }
   Problem problem;
-  if (!ReadProblem(argv[3], &problem)) {
+  if (!peers::ReadSteps(argv[3], &problem)) {
     std::fprintf(stderr, "%s: not readable, or too short\n", argv[3]);
     return 1;
   }

@@ -5,10 +5,8 @@
 //   topwork_tail_train_bench train MODEL LAYERS all|bias THREADS FILE [LIMIT]
 //       seconds and final loss of the steps in FILE, segments, bytes of activations and working
 //       memory; LIMIT bounds the latter (TrainerOptions::memory_limit_bytes)
-// FILE of `train` (little endian): int32 dim, classes, examples, batch, steps; float32 rate; then
-// rows at the cut [examples, dim] f32, labels [examples] i32, and the rows of every step
-// [steps, batch] i32. Plain SGD from the shipped layers and a head of zeros. One untimed step comes
-// first.
+// FILE of `train` is that of steps_file.h, its examples the rows at the cut. Plain SGD from the
+// shipped layers and a head of zeros. One untimed step comes first.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -19,44 +17,12 @@
 #include "ports/port.h"
 #include "runtime/train/optimizer.h"
 #include "runtime/train/tail_network.h"
+#include "tests/peers/steps_file.h"
 
 namespace topwork {
 namespace {
 
-struct Problem {
-  int32_t dim = 0, n_classes = 0, n_examples = 0, batch = 0, n_steps = 0;
-  float learning_rate = 0.0f;
-  std::vector<float> x;
-  std::vector<int32_t> labels, rows;
-};
-
-template <typename T>
-bool ReadArray(std::FILE* file, size_t n, std::vector<T>* out) {
-  out->resize(n);
-  return std::fread(out->data(), sizeof(T), n, file) == n;
-}
-
-bool ReadProblem(const char* path, Problem* p) {
-  std::FILE* file = std::fopen(path, "rb");
-  if (file == nullptr) return false;
-  std::vector<int32_t> head;
-  std::vector<float> rate;
-  bool ok = ReadArray(file, 5, &head) && ReadArray(file, 1, &rate);
-  if (ok) {
-    p->dim = head[0];
-    p->n_classes = head[1];
-    p->n_examples = head[2];
-    p->batch = head[3];
-    p->n_steps = head[4];
-    p->learning_rate = rate[0];
-    const size_t n = static_cast<size_t>(p->n_examples);
-    ok = ReadArray(file, n * static_cast<size_t>(p->dim), &p->x) &&
-         ReadArray(file, n, &p->labels) &&
-         ReadArray(file, static_cast<size_t>(p->n_steps) * static_cast<size_t>(p->batch), &p->rows);
-  }
-  std::fclose(file);
-  return ok;
-}
+using Problem = peers::StepsFile;
 
 struct Layers {
   std::shared_ptr<const Model> model;
@@ -145,7 +111,7 @@ Status TakeStep(const Problem& p, int64_t step, TailNetwork* network, OptimizerS
   std::vector<int32_t> labels(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     const size_t row = static_cast<size_t>(p.rows[static_cast<size_t>(step) * rows.size() + i]);
-    rows[i] = p.x.data() + row * static_cast<size_t>(p.dim);
+    rows[i] = p.x.as<float>() + row * static_cast<size_t>(p.dim);
     labels[i] = p.labels[row];
   }
   BatchLoss sums;
@@ -159,7 +125,7 @@ Status TakeStep(const Problem& p, int64_t step, TailNetwork* network, OptimizerS
 Status Train(char** argv, size_t limit) {
   TW_ASSIGN_OR_RETURN(const Layers layers, Open(argv));
   Problem problem;
-  if (!ReadProblem(argv[6], &problem)) return IoError("%s: not readable, or short", argv[6]);
+  if (!peers::ReadSteps(argv[6], &problem)) return IoError("%s: not readable, or short", argv[6]);
   ThreadPool pool(std::max(1, std::atoi(argv[5])));
   TrainerOptions options;
   options.optimizer = Optimizer::kSgd;
