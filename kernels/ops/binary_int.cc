@@ -119,15 +119,10 @@ Status RunBinaryInt(const RunContext& context, BinaryFn fn, const char* name) {
   std::atomic<int> worst{kNoFault};
   ForEachTile(context.get_state<NestState>().nest, context.pool, [&](const NestTile& t) {
     Fault fault = kNoFault;
-    for (int64_t r = 0; r < t.rows; ++r) {
-      const T* pa = a + t.offset[0] + r * t.row[0];
-      const T* pb = b + t.offset[1] + r * t.row[1];
-      T* py = y + t.out + r * t.n;
-      for (int64_t i = 0; i < t.n; ++i) {
-        const T value = Apply(fn, pa[i * t.step[0]], pb[i * t.step[1]], &fault);
-        py[i] = value < lo ? lo : (value > hi ? hi : value);
-      }
-    }
+    MapTile(t, a, b, y, [&](T u, T v) {
+      const T value = Apply(fn, u, v, &fault);
+      return value < lo ? lo : (value > hi ? hi : value);
+    });
     if (fault != kNoFault) worst.store(fault, std::memory_order_relaxed);
   });
   return FaultStatus(worst.load(std::memory_order_relaxed), name);

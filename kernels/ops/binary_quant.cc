@@ -99,16 +99,8 @@ void ForEachPair(const RunContext& context, F body) {
   const T* a = context.input_data<T>(0);
   const U* b = context.input_data<U>(1);
   T* y = context.output_data<T>(0);
-  ForEachTile(context.get_state<BinaryQuantState>().nest, context.pool, [&](const NestTile& t) {
-    for (int64_t r = 0; r < t.rows; ++r) {
-      const T* pa = a + t.offset[0] + r * t.row[0];
-      const U* pb = b + t.offset[1] + r * t.row[1];
-      T* py = y + t.out + r * t.n;
-      for (int64_t i = 0; i < t.n; ++i) {
-        py[i] = static_cast<T>(body(pa[i * t.step[0]], pb[i * t.step[1]]));
-      }
-    }
-  });
+  ForEachTile(context.get_state<BinaryQuantState>().nest, context.pool,
+              [&](const NestTile& t) { MapTile(t, a, b, y, body); });
 }
 
 void RunLoops(const RunContext& context, QuantBinaryFn fn) {

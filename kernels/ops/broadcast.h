@@ -47,6 +47,24 @@ constexpr int64_t kElementwiseGrain = 16384;
 // Calls body for tiles that cover the output once; from several threads at a time.
 void ForEachTile(const LoopNest& nest, ThreadPool* pool, FunctionRef<void(const NestTile&)> body);
 
+// y = body(a, b) for every element of a tile; a, b and y are the operator's inputs 0 and 1 and its
+// output 0.
+template <typename A, typename B, typename Y, typename F>
+void MapTile(const NestTile& t, const A* a, const B* b, Y* y, F&& body) {
+  for (int64_t r = 0; r < t.rows; ++r) {
+    const A* pa = a + t.offset[0] + r * t.row[0];
+    const B* pb = b + t.offset[1] + r * t.row[1];
+    Y* py = y + t.out + r * t.n;
+    if (t.step[0] == 1 && t.step[1] == 1) {  // the compiler's vectors
+      for (int64_t i = 0; i < t.n; ++i) py[i] = static_cast<Y>(body(pa[i], pb[i]));
+    } else {
+      for (int64_t i = 0; i < t.n; ++i) {
+        py[i] = static_cast<Y>(body(pa[i * t.step[0]], pb[i * t.step[1]]));
+      }
+    }
+  }
+}
+
 struct NestState : OpState {
   LoopNest nest;
 };

@@ -45,20 +45,8 @@ void CompareTiles(const RunContext& context, F compare) {
   const T* a = context.input_data<T>(0);
   const T* b = context.input_data<T>(1);
   uint8_t* y = context.output_data<uint8_t>(0);
-  ForEachTile(context.get_state<NestState>().nest, context.pool, [&](const NestTile& t) {
-    for (int64_t r = 0; r < t.rows; ++r) {
-      const T* pa = a + t.offset[0] + r * t.row[0];
-      const T* pb = b + t.offset[1] + r * t.row[1];
-      uint8_t* py = y + t.out + r * t.n;
-      if (t.step[0] == 1 && t.step[1] == 1) {
-        for (int64_t i = 0; i < t.n; ++i) py[i] = compare(pa[i], pb[i]) ? 1 : 0;
-      } else {
-        for (int64_t i = 0; i < t.n; ++i) {
-          py[i] = compare(pa[i * t.step[0]], pb[i * t.step[1]]) ? 1 : 0;
-        }
-      }
-    }
-  });
+  ForEachTile(context.get_state<NestState>().nest, context.pool,
+              [&](const NestTile& t) { MapTile(t, a, b, y, compare); });
 }
 
 template <typename T, typename Op>

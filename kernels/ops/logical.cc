@@ -25,15 +25,8 @@ Status RunLogicalBinary(const RunContext& context, LogicalFn fn) {
   uint8_t* y = context.output_data<uint8_t>(0);
   const bool both = fn == LogicalFn::kAnd;
   ForEachTile(context.get_state<NestState>().nest, context.pool, [&](const NestTile& t) {
-    for (int64_t r = 0; r < t.rows; ++r) {
-      const uint8_t* pa = a + t.offset[0] + r * t.row[0];
-      const uint8_t* pb = b + t.offset[1] + r * t.row[1];
-      uint8_t* py = y + t.out + r * t.n;
-      for (int64_t i = 0; i < t.n; ++i) {
-        const bool u = pa[i * t.step[0]] != 0, v = pb[i * t.step[1]] != 0;
-        py[i] = (both ? u && v : u || v) ? 1 : 0;
-      }
-    }
+    MapTile(t, a, b, y,
+            [both](uint8_t u, uint8_t v) { return both ? u != 0 && v != 0 : u != 0 || v != 0; });
   });
   return Status::Ok();
 }
