@@ -2,6 +2,8 @@
 set(KERNELS_SOURCES
   custom_ops.cc
   quant.cc
+  gpu_context.cc
+  gpu_table.cc
   kernel.cc
   op_table.cc
   cpu/dispatch.cc
@@ -17,6 +19,10 @@ set(KERNELS_SOURCES
   train/dispatch.cc
   train/softmax_cross_entropy.cc
   cpu/gemm_plan.cc
+  ops/conv_gpu.cc
+  ops/elementwise_gpu.cc
+  ops/movement_gpu.cc
+  ops/reduce_gpu.cc
   ops/abs.cc
   ops/add.cc
   ops/add_n.cc

@@ -97,6 +97,7 @@ set(TEST_SOURCES
   support/run_op_cases.cc
   support/op_cases_test.cc
   runtime/plan/memory_test.cc
+  runtime/plan/gpu_segment_test.cc
   runtime/plan/plan_test.cc
   runtime/session/session_test.cc
   runtime/train/calibration_test.cc

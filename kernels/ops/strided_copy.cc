@@ -69,6 +69,18 @@ void StridedCopy::Finish() {
   n_units_ = n_outer * strips_per_outer_;
 }
 
+std::vector<StridedCopy::Loop> StridedCopy::Loops(int64_t unit) const {
+  std::vector<Loop> loops;
+  const auto add = [&](const Dim& dim) {
+    if (dim.n > 1) loops.push_back({dim.n, dim.src, dim.dst});
+  };
+  for (int d = 0; d < n_dims_; ++d) add(dims_[d]);
+  add(middle_);
+  add(inner_);
+  if (element_ > unit) loops.push_back({element_ / unit, unit, unit});
+  return loops;
+}
+
 void StridedCopy::ChooseLoops() {
   if (n_dims_ == 0) {
     kind_ = Kind::kRun;

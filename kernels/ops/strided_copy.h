@@ -11,6 +11,8 @@
 #ifndef TOPWORK_KERNELS_OPS_STRIDED_COPY_H_
 #define TOPWORK_KERNELS_OPS_STRIDED_COPY_H_
 
+#include <vector>
+
 #include "kernels/kernel.h"
 
 namespace topwork {
@@ -29,6 +31,13 @@ class StridedCopy : public OpState {
   void set_dst_offset(int64_t bytes) { dst_offset_ = bytes; }
   // Once, after the last AddDim.
   void Finish();
+
+  // The dimensions after merging, outermost first, the run of elements innermost: sizes in
+  // iterations (the run's: in units of `unit` bytes), strides in bytes.
+  struct Loop {
+    int64_t n, src, dst;
+  };
+  std::vector<Loop> Loops(int64_t unit) const;
 
   int64_t src_offset() const { return src_offset_; }
   int64_t dst_offset() const { return dst_offset_; }

@@ -6,8 +6,10 @@
 #ifndef TOPWORK_RUNTIME_BACKEND_BACKEND_H_
 #define TOPWORK_RUNTIME_BACKEND_BACKEND_H_
 
+#include <memory>
 #include <string>
 
+#include "kernels/gpu_program.h"
 #include "kernels/kernel.h"
 
 namespace topwork {
@@ -23,6 +25,15 @@ class Backend {
   // why not, for the printed plan. Called with the shapes of the plan being built.
   virtual std::string WhyNot(const OpDef& def, const OpParams& params,
                              Span<const TensorView* const> inputs) const = 0;
+
+  // Backends that run whole programs of launches: operators with a plan_gpu go there, WhyNot is not
+  // asked. The state is passed to Run with the program's inputs and outputs in host memory;
+  // sessions on several threads may run one state.
+  virtual bool takes_programs() const { return false; }
+  virtual Storage storage() const { return Storage::kFloat32; }
+  virtual Result<std::shared_ptr<OpState>> Load(GpuProgram) const {
+    return Unsupported("the backend '%s' runs operators, no programs", name());
+  }
 
   // Runs one operator. `where` names it and goes in front of a failure's message.
   virtual Status Run(const OpDef& def, const RunContext& context,

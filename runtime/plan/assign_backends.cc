@@ -1,4 +1,5 @@
 // AssignBackends: the first backend that can run an operator gets it; the others' reasons are kept.
+#include "runtime/plan/gpu_segment.h"
 #include "runtime/plan/work_graph.h"
 
 namespace topwork {
@@ -13,7 +14,9 @@ void AssignBackends(const std::vector<const Backend*>& backends, WorkGraph* grap
     work.reason.clear();
     for (const Backend* backend : backends) {
       const std::string why_not =
-          backend->WhyNot(*work.op.def, work.op.params, {inputs.data(), inputs.size()});
+          backend->takes_programs()
+              ? WhyNotLaunched(*graph, work)
+              : backend->WhyNot(*work.op.def, work.op.params, {inputs.data(), inputs.size()});
       if (why_not.empty()) {
         work.backend = backend;
         break;

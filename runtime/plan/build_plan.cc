@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/plan/alias.h"
+#include "runtime/plan/gpu_segment.h"
 #include "runtime/plan/memory.h"
 #include "runtime/plan/prepare.h"
 #include "runtime/plan/work_graph.h"
@@ -16,6 +17,16 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
                  std::set<int>* needed_constants, Plan* plan) {
   for (size_t i = 0; i < graph->first_deferred; ++i) {
     const WorkOp& work = graph->ops[i];
+    if (work.backend->takes_programs()) {
+      size_t end = i + 1;
+      while (end < graph->first_deferred && graph->ops[end].backend == work.backend) ++end;
+      TW_ASSIGN_OR_RETURN(Step step, MakeGpuStep(*graph, i, end));
+      plan->gpu_bytes += step.gpu_bytes;
+      plan->steps.push_back(std::move(step));
+      offers->push_back({});
+      i = end - 1;
+      continue;
+    }
     PlanPrepareContext context = MakeContext(*graph, work.op, PackMode::kPack);
     TW_RETURN_IF_ERROR(context.Prepare(*work.op.def));
     const std::vector<int>& released = context.released_inputs();

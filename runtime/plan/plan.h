@@ -61,6 +61,10 @@ struct Step {
   const char* variant = "";
   std::string reason;  // why it is not on a better backend; empty when it is
   std::string fused;   // what was fused into it: "RELU6, PAD"
+  // Operators that run together on a GPU, in order, with what a step of each would show; the step
+  // itself then stands for all of them. Empty: the step is one operator.
+  std::vector<Step> parts;
+  size_t gpu_bytes = 0;  // device memory of the parts
   int file_index = -1;
   std::string where;  // "operator #12 CONV_2D (output 'block1/conv')", for messages
 };
@@ -78,6 +82,7 @@ struct Plan {
   size_t scratch_bytes = 0;                    // the largest step's scratch, behind the arena
   size_t live_bytes = 0;    // largest sum of simultaneously live blocks: the arena's lower bound
   size_t packed_bytes = 0;  // packed weights of this plan
+  size_t gpu_bytes = 0;     // on the device: activations and weights of its steps
   size_t owned_bytes = 0;   // folded constants that run() still needs
 };
 

@@ -53,7 +53,25 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
+  if (!step.parts.empty()) {
+    json->Key("gpu_bytes");
+    json->Int(static_cast<int64_t>(step.gpu_bytes));
+    json->Key("parts");
+    json->BeginArray();
+    for (const Step& part : step.parts) WriteStep(plan, part, json);
+    json->EndArray();
+  }
   json->EndObject();
+}
+
+std::string StepLine(const Plan& plan, const std::string& number, const Step& step,
+                     const std::string& place) {
+  const int v = step.outputs.empty() ? -1 : step.outputs[0];
+  const std::string shape = v < 0 ? "" : plan.values[static_cast<size_t>(v)].view.shape.ToString();
+  std::string note = step.fused.empty() ? "" : "+" + step.fused;
+  if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
+  return StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", number.c_str(), step.def->name,
+                   step.backend->name(), step.variant, shape.c_str(), place.c_str(), note.c_str());
 }
 
 }  // namespace
@@ -64,13 +82,8 @@ std::string PrintPlan(const Plan& plan) {
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const int v = step.outputs.empty() ? -1 : step.outputs[0];
-    const std::string shape =
-        v < 0 ? "" : plan.values[static_cast<size_t>(v)].view.shape.ToString();
-    std::string note = step.fused.empty() ? "" : "+" + step.fused;
-    if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
-    text +=
-        StrFormat("%4zu %-24s %-7s %-20s %-20s %-28s %s\n", s, step.def->name, step.backend->name(),
-                  step.variant, shape.c_str(), Place(plan, v).c_str(), note.c_str());
+    text += StepLine(plan, std::to_string(s), step, Place(plan, v));
+    for (const Step& part : step.parts) text += StepLine(plan, "", part, "on the device");
   }
   for (const Op& op : plan.deferred) {
     text += StrFormat("%4s %-24s prepared while running: a shape depends on the data\n", "-",
@@ -86,6 +99,7 @@ std::string PrintPlan(const Plan& plan) {
       "constants %zu\n",
       plan.arena_bytes, plan.live_bytes, overhead, plan.scratch_bytes, plan.packed_bytes,
       plan.owned_bytes);
+  if (plan.gpu_bytes > 0) text += StrFormat("on the device %zu bytes\n", plan.gpu_bytes);
   return text;
 }
 
@@ -101,6 +115,7 @@ std::string PlanToJson(const Plan& plan) {
   bytes("scratch_bytes", plan.scratch_bytes);
   bytes("packed_bytes", plan.packed_bytes);
   bytes("constant_bytes", plan.owned_bytes);
+  bytes("gpu_bytes", plan.gpu_bytes);
   bytes("n_deferred", plan.deferred.size());
   json.Key("steps");
   json.BeginArray();

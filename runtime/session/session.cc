@@ -178,6 +178,7 @@ Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   options.max_threads = pool_->n_threads();
   options.cpu = options_.cpu;
   options.memory_limit_bytes = options_.memory_limit_bytes;
+  options.backends = options_.backends;
   options.optimize = options_.optimize;
   options.allocator = options_.allocator;
   return BuildPlan(model_, options);

@@ -21,6 +21,8 @@ struct SessionOptions {
   std::vector<int> outputs;              // see PlanOptions::outputs
   const Allocator* allocator = nullptr;  // null: default; the table must outlive the session
   const CpuKernels* cpu = nullptr;       // null: the best of this processor
+  // In order of preference, before the CPU; they must outlive the session.
+  std::vector<const Backend*> backends;
   bool optimize = true;
 };
 

@@ -1,0 +1,137 @@
+// GpuContext: blocks are numbered as they are asked for, and live from their first launch to their
+// last.
+#include "kernels/gpu_context.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace topwork {
+namespace {
+
+// Kernels count elements in int32, four ahead of the last one.
+constexpr int64_t kMostElements = (int64_t{1} << 31) - 1024;
+
+}  // namespace
+
+GpuContext::GpuContext(const OpParams& params, const OpState* state,
+                       std::vector<const TensorView*> inputs, std::vector<TensorView> outputs,
+                       std::vector<int> blocks_of_inputs, GpuProgram* program)
+    : params_(params),
+      state_(state),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      input_blocks_(std::move(blocks_of_inputs)),
+      output_blocks_(outputs_.size(), -1),
+      program_(program) {}
+
+std::string GpuContext::WhyNotFloat() const {
+  const auto check = [](const TensorView& view, bool input, size_t i) -> std::string {
+    const std::string which = (input ? "input " : "output ") + std::to_string(i);
+    if (view.dtype != DType::kFloat32) return which + " is " + DTypeName(view.dtype);
+    if (view.shape.NumElements() == 0) return which + " has no elements";
+    if (view.shape.NumElements() > kMostElements) return which + " is too large";
+    return "";
+  };
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i] == nullptr || inputs_[i]->data != nullptr) continue;
+    const std::string why = check(*inputs_[i], true, i);
+    if (!why.empty()) return why;
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const std::string why = check(outputs_[i], false, i);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+int GpuContext::NewBlock(size_t bytes) {
+  GpuBlock block;
+  block.bytes = bytes;
+  block.first = static_cast<int>(program_->launches.size());
+  block.last = block.first;
+  program_->blocks.push_back(std::move(block));
+  return static_cast<int>(program_->blocks.size()) - 1;
+}
+
+void GpuContext::Touch(int block) {
+  GpuBlock& it = program_->blocks[static_cast<size_t>(block)];
+  it.last = std::max(it.last, static_cast<int>(program_->launches.size()));
+}
+
+int GpuContext::In(int i) {
+  int& block = input_blocks_[static_cast<size_t>(i)];
+  if (block < 0) {
+    const TensorView& view = *inputs_[static_cast<size_t>(i)];
+    const size_t n = static_cast<size_t>(view.shape.NumElements());
+    block = Constant(n, [&](float* to) { std::memcpy(to, view.data, n * sizeof(float)); });
+  }
+  Touch(block);
+  return block;
+}
+
+int GpuContext::Out(int i) {
+  int& block = output_blocks_[static_cast<size_t>(i)];
+  const size_t n = static_cast<size_t>(outputs_[static_cast<size_t>(i)].shape.NumElements());
+  if (block < 0) block = Scratch(n);
+  Touch(block);
+  return block;
+}
+
+void GpuContext::Alias(int k, int i) { output_blocks_[static_cast<size_t>(i)] = In(k); }
+
+int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
+  if (program_->is_trial) return NewBlock(0);
+  std::vector<float> values(n);
+  fill(values.data());
+  const bool half = program_->storage == Storage::kFloat16;
+  std::vector<uint8_t> bytes(n * (half ? sizeof(uint16_t) : sizeof(float)));
+  for (size_t k = 0; half && k < n; ++k) {
+    const uint16_t value = FloatToHalf(values[k]);
+    std::memcpy(bytes.data() + k * sizeof(value), &value, sizeof(value));
+  }
+  if (!half && n > 0) std::memcpy(bytes.data(), values.data(), bytes.size());
+  program_->constant_bytes += bytes.size();
+  const int block = NewBlock(bytes.size());
+  program_->blocks[static_cast<size_t>(block)].constant = std::move(bytes);
+  return block;
+}
+
+int GpuContext::Table(Span<const int32_t> values) {
+  std::vector<uint8_t> bytes(values.size() * sizeof(int32_t));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  program_->constant_bytes += bytes.size();
+  const int block = NewBlock(bytes.size());
+  program_->blocks[static_cast<size_t>(block)].constant = std::move(bytes);
+  return block;
+}
+
+int GpuContext::Scratch(size_t n) {
+  return NewBlock(n * (program_->storage == Storage::kFloat16 ? sizeof(uint16_t) : sizeof(float)));
+}
+
+void GpuContext::Add(const char* program, const char* entry, std::vector<LaunchArgument> args,
+                     int64_t x, int64_t y, int64_t z) {
+  for (const LaunchArgument& arg : args) {
+    if (arg.kind == LaunchArgument::Kind::kBuffer) Touch(arg.buffer);
+  }
+  Launch launch;
+  launch.program = program;
+  launch.entry = entry;
+  launch.defines = StorageDefines(program_->storage);
+  launch.arguments = std::move(args);
+  launch.global[0] = static_cast<size_t>(x);
+  launch.global[1] = static_cast<size_t>(y);
+  launch.global[2] = static_cast<size_t>(z);
+  program_->launches.push_back(std::move(launch));
+}
+
+void GpuContext::AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
+                           size_t local, int64_t x, int64_t y) {
+  Add(program, entry, std::move(args), x * static_cast<int64_t>(local), y);
+  Launch& launch = program_->launches.back();
+  launch.local[0] = local;
+  launch.local[1] = launch.local[2] = 1;
+}
+
+}  // namespace topwork

@@ -1,0 +1,92 @@
+// GpuContext: what turns one operator into launches; and the table of the operators that can be.
+//
+// Tensors are float32 for the plan and lie in the device's memory densely, in TFLite's own order
+// (NHWC), as float32 or float16 (`storage`). A kernel reads and writes them by the macros of
+// kernels/common.clh and computes in float32.
+#ifndef TOPWORK_KERNELS_GPU_CONTEXT_H_
+#define TOPWORK_KERNELS_GPU_CONTEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "kernels/gpu_program.h"
+#include "kernels/kernel.h"
+#include "kernels/op_params.h"
+#include "runtime/base/span.h"
+#include "runtime/base/status.h"
+
+namespace topwork {
+
+class GpuContext {
+ public:
+  // `blocks_of_inputs`: where each input lies already, −1 for a constant or an input left out. All
+  // pointers must outlive the context; launches and blocks are appended to *program.
+  GpuContext(const OpParams& params, const OpState* state, std::vector<const TensorView*> inputs,
+             std::vector<TensorView> outputs, std::vector<int> blocks_of_inputs,
+             GpuProgram* program);
+
+  const OpParams& params() const { return params_; }
+  // What the operator's prepare made for these shapes.
+  template <typename T>
+  const T& state() const {
+    return *static_cast<const T*>(state_);
+  }
+  int n_inputs() const { return static_cast<int>(inputs_.size()); }
+  int n_outputs() const { return static_cast<int>(outputs_.size()); }
+  // Null when left out; its data is set for constants.
+  const TensorView* input(int i) const {
+    return i < n_inputs() ? inputs_[static_cast<size_t>(i)] : nullptr;
+  }
+  const TensorView& output(int i) const { return outputs_[static_cast<size_t>(i)]; }
+
+  // "" when every tensor that the device would hold is float32 of at least one element, else what
+  // is not.
+  std::string WhyNotFloat() const;
+
+  // The block of input i; a constant is uploaded as it is.
+  int In(int i);
+  // The block of output i; made at the first call.
+  int Out(int i);
+  // Output i is input k with another shape: no launch, no memory.
+  void Alias(int k, int i);
+  // n floats made now, uploaded once in the program's storage.
+  int Constant(size_t n, FunctionRef<void(float*)> fill);
+  // Integers (shapes, strides) as int32.
+  int Table(Span<const int32_t> values);
+  // n elements in the program's storage that live during this operator.
+  int Scratch(size_t n);
+
+  // Appends a launch over x, y, z work-items; `program` and `entry` are literals. The stream may
+  // round sizes up, so kernels check their ids.
+  void Add(const char* program, const char* entry, std::vector<LaunchArgument> args, int64_t x,
+           int64_t y = 1, int64_t z = 1);
+  // The same in work-groups of exactly `local` x 1 x 1.
+  void AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
+                 size_t local, int64_t x, int64_t y);
+
+  // The blocks of the outputs after planning, −1 for one that was never asked for.
+  const std::vector<int>& output_blocks() const { return output_blocks_; }
+
+ private:
+  int NewBlock(size_t bytes);
+  void Touch(int block);
+
+  const OpParams& params_;
+  const OpState* state_;
+  std::vector<const TensorView*> inputs_;
+  std::vector<TensorView> outputs_;
+  std::vector<int> input_blocks_;
+  std::vector<int> output_blocks_;
+  GpuProgram* program_;
+};
+
+// Turns the operator, whose tensors are float32, into launches; refuses with the reason for the
+// printed plan ("TANH is fused in").
+using PlanGpuFunction = Status (*)(GpuContext& context);
+
+// Null: the CPU computes it. (kernels/gpu_table.cc)
+PlanGpuFunction FindGpuPlan(OpCode code);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_GPU_CONTEXT_H_

@@ -1,0 +1,39 @@
+// GpuProgram: a run of operators turned into launches over numbered blocks of device memory. Plain
+// data without a driver's types: it is planned, printed and tested on machines without a GPU.
+#ifndef TOPWORK_KERNELS_GPU_PROGRAM_H_
+#define TOPWORK_KERNELS_GPU_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/launch.h"
+#include "runtime/tensor/tensor.h"
+
+namespace topwork {
+
+// Device memory that a launch's arguments name by its position in GpuProgram::blocks.
+struct GpuBlock {
+  size_t bytes = 0;
+  // Uploaded once when the program is loaded; empty: memory of the arena.
+  std::vector<uint8_t> constant;
+  // Arena only: live during the launches [first, last], at [offset, offset + bytes).
+  int first = 0;
+  int last = -1;
+  size_t offset = 0;
+};
+
+struct GpuProgram {
+  bool is_trial = false;  // planned to see whether it can be: constants are not computed
+  Storage storage = Storage::kFloat32;
+  std::vector<GpuBlock> blocks;
+  std::vector<Launch> launches;
+  std::vector<int> inputs;   // blocks that take the program's inputs, in storage
+  std::vector<int> outputs;  // blocks that hold its outputs
+  size_t arena_bytes = 0;
+  size_t constant_bytes = 0;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_GPU_PROGRAM_H_

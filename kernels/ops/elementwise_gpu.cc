@@ -1,0 +1,63 @@
+// Unary and binary operators on a GPU (unary.cl, binary.cl).
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/gpu_context.h"
+#include "kernels/ops/activation.h"
+#include "kernels/ops/broadcast.h"
+#include "kernels/ops/gpu_plans.h"
+
+namespace topwork {
+
+Status PlanUnary(GpuContext& context, UnaryFn fn, float alpha) {
+  const int64_t n = context.output(0).shape.NumElements();
+  context.Add("unary", "unary",
+              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n),
+               IntArg(static_cast<int>(fn)), FloatArg(alpha)},
+              n);
+  return Status::Ok();
+}
+
+Status PlanLeakyRelu(GpuContext& context) {
+  return PlanUnary(context, UnaryFn::kLeakyRelu, context.params().alpha);
+}
+
+Status PlanGelu(GpuContext& context) {
+  return PlanUnary(context, context.params().approximate ? UnaryFn::kGeluTanh : UnaryFn::kGelu,
+                   0.0f);
+}
+
+Status PlanBinary(GpuContext& context, BinaryFn fn) {
+  if (context.params().activation == Activation::kTanh) return Unsupported("TANH is fused in");
+  const Shape& out = context.output(0).shape;
+  const int64_t n = out.NumElements();
+  float lo, hi;
+  ActivationRange(context.params().activation, &lo, &hi);
+  if (fn == BinaryFn::kAdd || fn == BinaryFn::kSub || fn == BinaryFn::kMul ||
+      fn == BinaryFn::kDiv) {
+    lo = std::max(lo, -std::numeric_limits<float>::max());
+    hi = std::min(hi, std::numeric_limits<float>::max());
+  }
+  std::vector<LaunchArgument> args = {BufferArg(context.In(0)), BufferArg(context.In(1)),
+                                      BufferArg(context.Out(0))};
+  const bool same = context.input(0)->shape == out && context.input(1)->shape == out;
+  if (!same) {
+    const LoopNest nest = MakeLoopNest(out, {context.input(0)->shape, context.input(1)->shape});
+    std::vector<int32_t> table;
+    for (const int64_t* row : {nest.dims, nest.strides[0], nest.strides[1]}) {
+      for (int d = 0; d < nest.rank; ++d) table.push_back(static_cast<int32_t>(row[d]));
+    }
+    args.push_back(BufferArg(context.Table({table.data(), table.size()})));
+    args.push_back(IntArg(nest.rank));
+  }
+  for (const LaunchArgument& arg :
+       {IntArg(n), IntArg(static_cast<int>(fn)), FloatArg(lo), FloatArg(hi)}) {
+    args.push_back(arg);
+  }
+  context.Add("binary", same ? "binary_same" : "binary", args, n);
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,42 @@
+// C = act(A B + bias + residual), float32 sums: four rows by four columns per work-item.
+//
+// A is [m, k] dense, B comes as [k][n rounded up to fours], bias as [n rounded up to fours].
+// x: fours of columns; y: fours of rows. FULLY_CONNECTED and 1x1 CONV_2D.
+
+__kernel void gemm(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m, int n, int k,
+                   int has_residual, float lo, float hi) {
+  const int column = (int)get_global_id(0) * 4;
+  const int row = (int)get_global_id(1) * 4;
+  if (column >= n || row >= m) return;
+  const int wide = (n + 3) / 4 * 4;
+  const int a0 = row * k, a1 = min(row + 1, m - 1) * k, a2 = min(row + 2, m - 1) * k,
+            a3 = min(row + 3, m - 1) * k;
+  float4 s0 = tw_load4(0, bias + column), s1 = s0, s2 = s0, s3 = s0;
+  int i = 0;
+  for (; i + 4 <= k; i += 4) {
+    const int at = i * wide + column;
+    const float4 b0 = tw_load4(0, b + at), b1 = tw_load4(0, b + at + wide), b2 = tw_load4(0, b + at + 2 * wide),
+                 b3 = tw_load4(0, b + at + 3 * wide);
+    const float4 v0 = tw_load4(0, a + a0 + i), v1 = tw_load4(0, a + a1 + i), v2 = tw_load4(0, a + a2 + i),
+                 v3 = tw_load4(0, a + a3 + i);
+    s0 += v0.x * b0 + v0.y * b1 + v0.z * b2 + v0.w * b3;
+    s1 += v1.x * b0 + v1.y * b1 + v1.z * b2 + v1.w * b3;
+    s2 += v2.x * b0 + v2.y * b1 + v2.z * b2 + v2.w * b3;
+    s3 += v3.x * b0 + v3.y * b1 + v3.z * b2 + v3.w * b3;
+  }
+  for (; i < k; ++i) {
+    const float4 bk = tw_load4(0, b + i * wide + column);
+    s0 += tw_load(a0 + i, a) * bk;
+    s1 += tw_load(a1 + i, a) * bk;
+    s2 += tw_load(a2 + i, a) * bk;
+    s3 += tw_load(a3 + i, a) * bk;
+  }
+  const int columns = min(4, n - column);
+  const float4 sums[4] = {s0, s1, s2, s3};
+  for (int r = 0; r < 4 && row + r < m; ++r) {
+    const int at = (row + r) * n + column;
+    float4 v = sums[r];
+    if (has_residual) v += tw_load_part(residual, at, columns);
+    tw_store_part(c, at, columns, tw_clamp4(v, lo, hi));
+  }
+}

@@ -1,0 +1,46 @@
+// SOFTMAX (kind 0, with beta), LOG_SOFTMAX (1) and L2_NORMALIZATION (2) of rows of n values: one
+// work-group of up to 64 items a row; sums are float32 in an order that depends on n alone.
+#define TW_GROUP 64
+
+__kernel void rowwise(tw_in x, tw_out y, int kind, int n, float beta) {
+  __local float part[TW_GROUP];
+  const int id = (int)get_local_id(0);
+  const int from = (int)get_group_id(1) * n;
+  float top = 0.0f;
+  if (kind != 2) {
+    float v = -INFINITY;
+    for (int i = id; i < n; i += TW_GROUP) v = fmax(v, tw_load(from + i, x));
+    part[id] = v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int half_way = TW_GROUP / 2; half_way > 0; half_way /= 2) {
+      if (id < half_way) part[id] = fmax(part[id], part[id + half_way]);
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    top = part[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  float sum = 0.0f;
+  for (int i = id; i < n; i += TW_GROUP) {
+    const float v = tw_load(from + i, x);
+    sum += kind == 2 ? v * v : exp(kind == 0 ? beta * (v - top) : v - top);
+  }
+  part[id] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int half_way = TW_GROUP / 2; half_way > 0; half_way /= 2) {
+    if (id < half_way) part[id] += part[id + half_way];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  const float total = part[0];
+  for (int i = id; i < n; i += TW_GROUP) {
+    const float v = tw_load(from + i, x);
+    float r;
+    if (kind == 0) {
+      r = exp(beta * (v - top)) / total;
+    } else if (kind == 1) {
+      r = v - top - log(total);
+    } else {
+      r = v / sqrt(fmax(total, 1e-6f));
+    }
+    tw_store(r, from + i, y);
+  }
+}

@@ -1,0 +1,23 @@
+// Moves elements between two layouts: TRANSPOSE, SLICE, CONCATENATION and their like.
+//
+// `loops` holds, for each of `rank` dimensions from the outermost: size, source stride, destination
+// stride, in elements (see kernels/ops/strided_copy.h).
+
+__kernel void strided_copy(tw_in x, tw_out y, const __global int* loops, int rank, int n, int from,
+                           int to) {
+  const int i = (int)get_global_id(0);
+  if (i >= n) return;
+  int left = i;
+  for (int d = rank - 1; d >= 0; --d) {
+    const int k = left % loops[3 * d];
+    left /= loops[3 * d];
+    from += k * loops[3 * d + 1];
+    to += k * loops[3 * d + 2];
+  }
+  tw_store(tw_load(from, x), to, y);
+}
+
+__kernel void fill(tw_out y, int n, float value) {
+  const int i = (int)get_global_id(0);
+  if (i < n) tw_store(value, i, y);
+}

@@ -1,0 +1,179 @@
+// Segments: each operator adds its launches; values that nobody outside reads stay in the device's
+// arena and never reach the host.
+#include "runtime/plan/gpu_segment.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "runtime/plan/memory.h"
+#include "runtime/plan/prepare.h"
+
+namespace topwork {
+namespace {
+
+// Sub-buffers begin at multiples of CL_DEVICE_MEM_BASE_ADDR_ALIGN; no device asks for more.
+constexpr size_t kBlockAlignment = 1024;
+
+// What the plan shows for a segment as a whole.
+const OpDef kSegment = {static_cast<OpCode>(-1), "GPU", 0, 1, nullptr, nullptr, nullptr};
+
+std::vector<TensorView> OutputViews(const WorkGraph& graph, const Op& op) {
+  std::vector<TensorView> views;
+  for (int v : op.outputs) {
+    if (v >= 0) views.push_back(graph.views[static_cast<size_t>(v)]);
+  }
+  return views;
+}
+
+class SegmentPlanner {
+ public:
+  SegmentPlanner(const WorkGraph& graph, size_t begin, size_t end, Storage storage)
+      : graph_(graph), begin_(begin), end_(end) {
+    program_.storage = storage;
+  }
+
+  Status Plan() {
+    for (size_t i = begin_; i < end_; ++i) TW_RETURN_IF_ERROR(AddOp(graph_.ops[i]));
+    const int n_launches = static_cast<int>(program_.launches.size());
+    for (size_t i = begin_; i < end_; ++i) {
+      for (int v : graph_.ops[i].op.outputs) {
+        if (v < 0 || !ReadOutside(v)) continue;
+        outputs_.push_back(v);
+        program_.outputs.push_back(blocks_[v]);
+        GpuBlock& block = program_.blocks[static_cast<size_t>(blocks_[v])];
+        block.last = std::max(block.last, n_launches);
+      }
+    }
+    PlaceBlocks();
+    return Status::Ok();
+  }
+
+  GpuProgram program_;
+  std::vector<int> inputs_, outputs_;
+
+ private:
+  // An input of the segment's first use comes from the host before the first launch.
+  int BlockOf(int v) {
+    const auto found = blocks_.find(v);
+    if (found != blocks_.end()) return found->second;
+    GpuBlock block;
+    const size_t n = static_cast<size_t>(graph_.views[static_cast<size_t>(v)].shape.NumElements());
+    block.bytes = n * (program_.storage == Storage::kFloat16 ? sizeof(uint16_t) : sizeof(float));
+    block.last = static_cast<int>(program_.launches.size());
+    program_.blocks.push_back(block);
+    blocks_[v] = static_cast<int>(program_.blocks.size()) - 1;
+    inputs_.push_back(v);
+    program_.inputs.push_back(blocks_[v]);
+    return blocks_[v];
+  }
+
+  Status AddOp(const WorkOp& work) {
+    std::vector<int> blocks;
+    for (int v : work.op.inputs) {
+      blocks.push_back(v < 0 || graph_.IsConstant(v) ? -1 : BlockOf(v));
+    }
+    PlanPrepareContext prepared = MakeContext(graph_, work.op, PackMode::kShapesOnly);
+    TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
+    GpuContext context(work.op.params, prepared.state().get(), InputViews(graph_, work.op),
+                       OutputViews(graph_, work.op), std::move(blocks), &program_);
+    const Status status = FindGpuPlan(work.op.def->code)(context);
+    if (!status.ok()) return status.WithPrefix(graph_.Where(work.op) + ": ");
+    size_t k = 0;
+    for (int v : work.op.outputs) {
+      if (v < 0) continue;
+      if (context.output_blocks()[k] >= 0) blocks_[v] = context.output_blocks()[k];
+      ++k;
+    }
+    return Status::Ok();
+  }
+
+  bool ReadOutside(int v) const {
+    if (blocks_.count(v) == 0) return false;
+    if (std::find(graph_.outputs.begin(), graph_.outputs.end(), v) != graph_.outputs.end()) {
+      return true;
+    }
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (i >= begin_ && i < end_) continue;
+      const std::vector<int>& read = graph_.ops[i].op.inputs;
+      if (std::find(read.begin(), read.end(), v) != read.end()) return true;
+    }
+    return false;
+  }
+
+  void PlaceBlocks() {
+    std::vector<MemoryBlock> places;
+    std::vector<GpuBlock*> owners;
+    for (GpuBlock& block : program_.blocks) {
+      if (!block.constant.empty() || block.bytes == 0) continue;
+      places.push_back({AlignUp(block.bytes, kBlockAlignment), block.first, block.last, 0});
+      owners.push_back(&block);
+    }
+    program_.arena_bytes = PlanMemory(&places);
+    for (size_t i = 0; i < owners.size(); ++i) owners[i]->offset = places[i].offset;
+  }
+
+  const WorkGraph& graph_;
+  const size_t begin_, end_;
+  std::map<int, int> blocks_;  // value → block
+};
+
+}  // namespace
+
+std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work) {
+  const PlanGpuFunction plan = FindGpuPlan(work.op.def->code);
+  if (plan == nullptr) return "it has no kernel there";
+  GpuProgram program;
+  program.is_trial = true;
+  std::vector<int> blocks;
+  for (int v : work.op.inputs) {
+    blocks.push_back(v < 0 || graph.IsConstant(v) ? -1 : 0);
+  }
+  program.blocks.emplace_back();  // stands for every input
+  PlanPrepareContext prepared = MakeContext(graph, work.op, PackMode::kShapesOnly);
+  const Status fits = prepared.Prepare(*work.op.def);
+  if (!fits.ok()) return fits.message();
+  GpuContext context(work.op.params, prepared.state().get(), InputViews(graph, work.op),
+                     OutputViews(graph, work.op), std::move(blocks), &program);
+  const std::string why = context.WhyNotFloat();
+  if (!why.empty()) return why;
+  const Status status = plan(context);
+  return status.ok() ? "" : status.message();
+}
+
+Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end, Storage storage,
+                                  std::vector<int>* inputs, std::vector<int>* outputs) {
+  SegmentPlanner planner(graph, begin, end, storage);
+  TW_RETURN_IF_ERROR(planner.Plan());
+  *inputs = std::move(planner.inputs_);
+  *outputs = std::move(planner.outputs_);
+  return std::move(planner.program_);
+}
+
+Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
+  const Backend& backend = *graph.ops[begin].backend;
+  Step step;
+  TW_ASSIGN_OR_RETURN(GpuProgram program, PlanGpuSegment(graph, begin, end, backend.storage(),
+                                                         &step.inputs, &step.outputs));
+  step.def = &kSegment;
+  step.backend = &backend;
+  step.variant = backend.storage() == Storage::kFloat16 ? "float16 storage" : "float32";
+  step.gpu_bytes = program.arena_bytes + program.constant_bytes;
+  step.file_index = graph.ops[begin].op.file_index;
+  step.where = "the GPU's part from " + graph.Where(graph.ops[begin].op);
+  for (size_t i = begin; i < end; ++i) {
+    Step part;
+    part.def = graph.ops[i].op.def;
+    part.params = graph.ops[i].op.params;
+    part.inputs = graph.ops[i].op.inputs;
+    part.outputs = graph.ops[i].op.outputs;
+    part.backend = &backend;
+    part.fused = graph.ops[i].fused;
+    part.file_index = graph.ops[i].op.file_index;
+    step.parts.push_back(std::move(part));
+  }
+  TW_ASSIGN_OR_RETURN(step.state, backend.Load(std::move(program)));
+  return step;
+}
+
+}  // namespace topwork

@@ -1,0 +1,26 @@
+// A run of consecutive operators that one GPU backend takes becomes one step of the plan.
+#ifndef TOPWORK_RUNTIME_PLAN_GPU_SEGMENT_H_
+#define TOPWORK_RUNTIME_PLAN_GPU_SEGMENT_H_
+
+#include <string>
+
+#include "kernels/gpu_context.h"
+#include "runtime/plan/work_graph.h"
+
+namespace topwork {
+
+// "" when the operator can be turned into launches with the shapes known now, else the reason.
+std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work);
+
+// Ops [begin, end) of the graph as one program in `storage`; inputs and outputs receive the values
+// that cross its border, in the order of GpuProgram::inputs and ::outputs. Memory is planned by
+// lifetime, at offsets that suit every device.
+Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end, Storage storage,
+                                  std::vector<int>* inputs, std::vector<int>* outputs);
+
+// The step that runs the segment on its backend.
+Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_PLAN_GPU_SEGMENT_H_

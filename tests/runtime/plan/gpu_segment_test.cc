@@ -1,0 +1,133 @@
+// Segments for a GPU, planned without one: memory never clashes, every launch finds its blocks, and
+// what the device cannot compute stays on the CPU with its reason.
+#include "runtime/plan/gpu_segment.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "tests/support/embedded.h"
+#include "tests/support/op_cases.h"
+
+namespace topwork {
+namespace gpu_segment_test {
+
+// Takes programs and looks at them.
+class Watcher final : public Backend {
+ public:
+  explicit Watcher(Storage storage) : storage_(storage) {}
+  const char* name() const override { return "watcher"; }
+  std::string WhyNot(const OpDef&, const OpParams&, Span<const TensorView* const>) const override {
+    return "it runs programs only";
+  }
+  bool takes_programs() const override { return true; }
+  Storage storage() const override { return storage_; }
+  Status Run(const OpDef&, const RunContext&, const std::string&) const override {
+    return Unsupported("it only watches");
+  }
+  Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override {
+    Check(program);
+    n_launches += program.launches.size();
+    ++n_programs;
+    return std::make_shared<OpState>();
+  }
+
+  mutable size_t n_programs = 0, n_launches = 0;
+
+ private:
+  void Check(const GpuProgram& program) const {
+    REQUIRE(!program.is_trial);
+    REQUIRE(program.storage == storage_);
+    const int n = static_cast<int>(program.launches.size());
+    for (int i = 0; i < n; ++i) {
+      const Launch& launch = program.launches[static_cast<size_t>(i)];
+      REQUIRE((launch.defines == "-DTW_HALF") == (storage_ == Storage::kFloat16));
+      for (const LaunchArgument& arg : launch.arguments) {
+        if (arg.kind != LaunchArgument::Kind::kBuffer) continue;
+        REQUIRE(arg.buffer >= 0);
+        REQUIRE(static_cast<size_t>(arg.buffer) < program.blocks.size());
+        const GpuBlock& block = program.blocks[static_cast<size_t>(arg.buffer)];
+        REQUIRE(block.bytes > 0);
+        if (!block.constant.empty()) continue;
+        REQUIRE(block.first <= i);
+        REQUIRE(i <= block.last);
+        REQUIRE(block.offset + block.bytes <= program.arena_bytes);
+      }
+    }
+    for (int k : program.inputs) REQUIRE(program.blocks[static_cast<size_t>(k)].first == 0);
+    for (int k : program.outputs) {
+      const GpuBlock& block = program.blocks[static_cast<size_t>(k)];
+      REQUIRE((!block.constant.empty() || block.last >= n - 1));
+    }
+    CheckOverlaps(program);
+  }
+
+  static void CheckOverlaps(const GpuProgram& program) {
+    for (size_t i = 0; i < program.blocks.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        const GpuBlock& a = program.blocks[i];
+        const GpuBlock& b = program.blocks[j];
+        if (!a.constant.empty() || !b.constant.empty()) continue;
+        const bool together = a.first <= b.last && b.first <= a.last;
+        const bool overlap = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+        REQUIRE_FALSE((together && overlap));
+      }
+    }
+  }
+
+  Storage storage_;
+};
+
+TEST_CASE("gpu segments of every golden model fit together", "[plan]") {
+  for (Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+    const Watcher watcher(storage);
+    PlanOptions options;
+    options.backends = {&watcher};
+    size_t n_files = 0;
+    const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
+    for (size_t f = 0; f < n_files; ++f) {
+      if (std::strstr(files[f].name, ".twcases") == nullptr) continue;
+      std::vector<testing::OpCase> cases;
+      REQUIRE(testing::ReadOpCases(files[f].data, files[f].size, &cases) == "");
+      for (const testing::OpCase& op_case : cases) {
+        if (op_case.same_session || op_case.refused) continue;
+        INFO(files[f].name << " " << op_case.name);
+        const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
+        if (!model.ok()) continue;
+        const bool on_cpu = BuildPlan(model.value(), PlanOptions()).ok();
+        const auto plan = BuildPlan(model.value(), options);
+        REQUIRE(plan.ok() == on_cpu);
+        if (!on_cpu) continue;
+        for (const Step& step : plan.value()->steps) {
+          const bool watched = step.backend == &watcher;
+          REQUIRE(watched == !step.parts.empty());
+          REQUIRE(watched == step.reason.empty());
+        }
+      }
+    }
+    CHECK(watcher.n_programs > 500);
+    CHECK(watcher.n_launches > 1000);
+  }
+}
+
+TEST_CASE("gpu segments are printed with their parts", "[plan]") {
+  const Watcher watcher(Storage::kFloat32);
+  const test::EmbeddedFile* file = test::FindEmbedded("tests/data/ops/conv_2d.twcases");
+  REQUIRE(file != nullptr);
+  std::vector<testing::OpCase> cases;
+  REQUIRE(testing::ReadOpCases(file->data, file->size, &cases) == "");
+  const auto model = Model::OpenMemory(cases[0].model, cases[0].model_bytes, false);
+  REQUIRE(model.ok());
+  PlanOptions options;
+  options.backends = {&watcher};
+  const auto plan = BuildPlan(model.value(), options);
+  REQUIRE(plan.ok());
+  const std::string text = PrintPlan(*plan.value());
+  CHECK(text.find("CONV_2D") != std::string::npos);
+  CHECK(text.find("watcher") != std::string::npos);
+  CHECK(text.find("on the device") != std::string::npos);
+  CHECK(PlanToJson(*plan.value()).find("\"parts\"") != std::string::npos);
+  CHECK(plan.value()->gpu_bytes > 0);
+}
+
+}  // namespace gpu_segment_test
+}  // namespace topwork
