@@ -153,6 +153,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/fault_test.cc
     runtime/backend/opencl/fully_connected_test.cc
     runtime/backend/opencl/loader_test.cc
+    runtime/backend/opencl/op_cases_test.cc
     runtime/backend/opencl/program_cache_test.cc
     runtime/backend/opencl/stream_test.cc
     runtime/backend/opencl/support.cc

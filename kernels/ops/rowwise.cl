@@ -39,7 +39,7 @@ __kernel void rowwise(tw_in x, tw_out y, int kind, int n, float beta) {
     } else if (kind == 1) {
       r = v - top - log(total);
     } else {
-      r = v / sqrt(fmax(total, 1e-6f));
+      r = v / fmax(sqrt(total), 1e-6f);
     }
     tw_store(r, from + i, y);
   }

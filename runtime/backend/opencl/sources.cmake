@@ -9,6 +9,7 @@ if(TOPWORK_OPENCL)
     handles.cc
     kernel_source.cc
     loader.cc
+    opencl_backend.cc
     program_cache.cc
     stream.cc
   )

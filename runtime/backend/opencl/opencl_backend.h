@@ -1,0 +1,24 @@
+// The OpenCL device as a Backend: runs the programs that the planner makes of a graph's parts.
+#ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_OPENCL_BACKEND_H_
+#define TOPWORK_RUNTIME_BACKEND_OPENCL_OPENCL_BACKEND_H_
+
+#include <memory>
+#include <string>
+
+#include "runtime/backend/backend.h"
+
+namespace topwork {
+namespace opencl {
+
+class Context;
+
+// The backend of a context, with float tensors kept in `storage`. Sessions share it; it must
+// outlive them. Thread-safe.
+std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Storage storage);
+// The same for the device that `choice` names (see ChooseDevice). Errors: those of Context::Open.
+Result<std::shared_ptr<const Backend>> OpenBackend(const std::string& choice, Storage storage);
+
+}  // namespace opencl
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_BACKEND_OPENCL_OPENCL_BACKEND_H_
