@@ -99,6 +99,7 @@ set(TEST_SOURCES
   runtime/plan/memory_test.cc
   runtime/plan/gpu_segment_test.cc
   runtime/plan/plan_test.cc
+  runtime/session/backend_failure_test.cc
   runtime/session/session_test.cc
   runtime/train/calibration_test.cc
   runtime/train/augment_test.cc

@@ -15,13 +15,34 @@ void AddModelOption(CLI::App* command, CommonOptions* options) {
   command->add_option("MODEL", options->model, "a .tflite file")->required()->type_name("FILE");
 }
 
+namespace {
+
+void AddDeviceOption(CLI::App* command, CommonOptions* options) {
+  const auto check = [](const std::string& text) -> std::string {
+    if (text == "auto" || text == "cpu" || text == "opencl") return "";
+    if (text.rfind("opencl:", 0) == 0 && text.size() > 7) return "";
+    return "'" + text + "' is none of auto, cpu, opencl, opencl:NUMBER and opencl:NAME";
+  };
+  command
+      ->add_option("--device", options->device,
+                   "where to compute: auto, cpu, opencl (the best GPU), or an OpenCL device by "
+                   "number or name, as in opencl:1 or opencl:mali; see 'topwork devices'")
+      ->check(CLI::Validator(check, "DEVICE"))
+      ->capture_default_str();
+}
+
+}  // namespace
+
 void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
   command->add_option("--threads", options->n_threads, "threads to use; 0: one for each processor")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--device", options->device, "where to compute: auto, cpu or opencl")
-      ->check(CLI::IsMember({"auto", "cpu", "opencl"}))
+  AddDeviceOption(command, options);
+  command
+      ->add_option("--precision", options->precision,
+                   "how an OpenCL device keeps tensors: float32 or float16")
+      ->check(CLI::IsMember({"float32", "float16"}))
       ->capture_default_str();
 }
 
@@ -91,18 +112,28 @@ void Check(const tw::Status& status, const std::string& what) {
 
 tw::Model OpenModel(const std::string& path) { return CheckValue(tw::Model::OpenFile(path)); }
 
-tw_device DeviceOf(const std::string& name) {
-  if (name == "cpu") return TW_DEVICE_CPU;
-  if (name == "opencl") return TW_DEVICE_OPENCL;
-  return TW_DEVICE_AUTO;
+tw_device DeviceOf(const std::string& device) {
+  if (device == "cpu") return TW_DEVICE_CPU;
+  return device == "auto" ? TW_DEVICE_AUTO : TW_DEVICE_OPENCL;
 }
 
-tw::Session OpenSession(const tw::Model& model, const CommonOptions& options) {
+const char* DeviceNameOf(const std::string& device) {
+  return device.rfind("opencl:", 0) == 0 ? device.c_str() : nullptr;
+}
+
+tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   tw::SessionOptions session_options;
   session_options.n_threads = options.n_threads;
   session_options.device = DeviceOf(options.device);
+  session_options.device_name = DeviceNameOf(options.device);
+  session_options.precision =
+      options.precision == "float16" ? TW_PRECISION_FLOAT16 : TW_PRECISION_FLOAT32;
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();
-  return CheckValue(tw::Session::Create(model, session_options), options.model);
+  return session_options;
+}
+
+tw::Session OpenSession(const tw::Model& model, const CommonOptions& options) {
+  return CheckValue(tw::Session::Create(model, SessionOptionsOf(options)), options.model);
 }
 
 PixelScale ScaleFor(const CommonOptions& options, const tw::Model& model,

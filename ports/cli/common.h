@@ -22,6 +22,7 @@ struct CommonOptions {
   std::string model;
   int n_threads = 0;
   std::string device = "auto";
+  std::string precision = "float32";
   bool json = false;
   std::string signature;  // empty: the main subgraph
   std::vector<float> mean;
@@ -45,7 +46,11 @@ T CheckValue(tw::Result<T> result, const std::string& what = "") {
 ExitCode ExitCodeOf(tw_status status);
 
 tw::Model OpenModel(const std::string& path);
-tw_device DeviceOf(const std::string& name);
+// --device as the library takes it: "opencl:mali" is TW_DEVICE_OPENCL with that text as its name;
+// `device` must outlive the options.
+tw_device DeviceOf(const std::string& device);
+const char* DeviceNameOf(const std::string& device);
+tw::SessionOptions SessionOptionsOf(const CommonOptions& options);
 tw::Session OpenSession(const tw::Model& model, const CommonOptions& options);
 
 // Pixel scaling of an image input: the flags, else the model's metadata, else the input's own

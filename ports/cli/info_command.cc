@@ -134,30 +134,37 @@ void PrintModel(const std::string& path, const Json& model) {
   operators.Print(2);
 }
 
-// The plan: one line a step. A place is an offset in the arena; the names in it are cut.
+// One line for each output; a place is an offset in the arena, the names in it are cut.
+void AddStepRows(const std::string& number, const Json& step, bool on_device, Table* table) {
+  std::string note = step["fused"].get<std::string>();
+  if (!note.empty()) note = "+ " + note;
+  const std::string reason = step["reason"].get<std::string>();
+  if (!reason.empty()) note += (note.empty() ? "" : "; ") + reason;
+  for (size_t k = 0; k < std::max<size_t>(1, step["outputs"].size()); ++k) {
+    std::string shape, place;
+    if (k < step["outputs"].size()) {
+      const Json& output = step["outputs"][k];
+      shape = output["dtype"].get<std::string>() + " " + ShapeList(output["shape"]);
+      place = on_device ? "on the device" : output["place"].get<std::string>();
+      const size_t shared = place.find(" (shares");
+      if (shared != std::string::npos) place = place.substr(0, shared) + " in place";
+    }
+    table->Row({k == 0 ? number : "", k == 0 ? step["op"].get<std::string>() : "",
+                k == 0 ? step["variant"].get<std::string>() : "",
+                k == 0 ? step["backend"].get<std::string>() : "", shape, place,
+                k == 0 ? note : ""});
+  }
+}
+
+// The plan: the steps, under a GPU's step the operators that it runs.
 void PrintPlan(const Json& plan) {
   std::printf("\n");
   Table table({">step", "operator", "kernel", "backend", "output", "place", "fused, reason"});
   for (size_t i = 0; i < plan["steps"].size(); ++i) {
     const Json& step = plan["steps"][i];
-    std::string note = step["fused"].get<std::string>();
-    if (!note.empty()) note = "+ " + note;
-    const std::string reason = step["reason"].get<std::string>();
-    if (!reason.empty()) note += (note.empty() ? "" : "; ") + reason;
-    for (size_t k = 0; k < std::max<size_t>(1, step["outputs"].size()); ++k) {
-      std::string shape, place;
-      if (k < step["outputs"].size()) {
-        const Json& output = step["outputs"][k];
-        shape = output["dtype"].get<std::string>() + " " + ShapeList(output["shape"]);
-        place = output["place"].get<std::string>();
-        const size_t shared = place.find(" (shares");
-        if (shared != std::string::npos) place = place.substr(0, shared) + " in place";
-      }
-      table.Row({k == 0 ? std::to_string(i) : "", k == 0 ? step["op"].get<std::string>() : "",
-                 k == 0 ? step["variant"].get<std::string>() : "",
-                 k == 0 ? step["backend"].get<std::string>() : "", shape, place,
-                 k == 0 ? note : ""});
-    }
+    AddStepRows(std::to_string(i), step, false, &table);
+    if (!step.contains("parts")) continue;
+    for (const Json& part : step["parts"]) AddStepRows("", part, true, &table);
   }
   table.Print(2);
 }
@@ -175,6 +182,10 @@ void PrintMemory(const tw_memory_info& memory) {
   table.Row({Paint(1, "2", "packed"), HumanBytes(static_cast<double>(memory.packed_bytes)) +
                                           " of weights, shared by sessions"});
   table.Row({Paint(1, "2", "scratch"), HumanBytes(static_cast<double>(memory.scratch_bytes))});
+  if (memory.device_bytes > 0) {
+    table.Row({Paint(1, "2", "device"), HumanBytes(static_cast<double>(memory.device_bytes)) +
+                                            " of activations and weights"});
+  }
   table.Print(2);
 }
 
@@ -182,21 +193,15 @@ void Info(const InfoOptions& options) {
   const tw::Model model = OpenModel(options.common.model);
   Json description = Json::parse(CheckValue(model.Describe()));
   // A model that cannot run still has a description; the reason is part of it.
-  const tw::Result<tw::Session> session = [&] {
-    tw::SessionOptions session_options;
-    session_options.n_threads = options.common.n_threads;
-    session_options.device = DeviceOf(options.common.device);
-    if (!options.common.signature.empty()) {
-      session_options.signature = options.common.signature.c_str();
-    }
-    return tw::Session::Create(model, session_options);
-  }();
+  const tw::Result<tw::Session> session =
+      tw::Session::Create(model, SessionOptionsOf(options.common));
   description["runs"] = session.ok();
   if (session.ok()) {
     const tw_memory_info memory = CheckValue(session->Memory());
     description["arena_bytes"] = memory.arena_bytes;
     description["live_bytes"] = memory.live_bytes;
     description["packed_bytes"] = memory.packed_bytes;
+    description["device_bytes"] = memory.device_bytes;
     if (options.plan)
       description["plan"] = Json::parse(CheckValue(session->DescribePlan(TW_PLAN_JSON)));
   } else {

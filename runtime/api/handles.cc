@@ -77,18 +77,36 @@ Status ReadAllocator(const tw_allocator* in, Allocator* out) {
   return Status::Ok();
 }
 
-Status CheckDevice(tw_device device) {
+Status ReadDevice(tw_device device, const char* device_name, std::string* choice) {
+  choice->clear();
+  const bool named = device_name != nullptr && device_name[0] != '\0';
   switch (static_cast<int>(device)) {
     case TW_DEVICE_AUTO:
     case TW_DEVICE_CPU:
-      return Status::Ok();
+      if (!named) return Status::Ok();
+      return InvalidArgument("device_name is '%s', but only device TW_DEVICE_OPENCL takes a name",
+                             device_name);
     case TW_DEVICE_OPENCL:
-      return Unsupported(
-          "device opencl: this version lists OpenCL devices but does not compute on them; use "
-          "TW_DEVICE_AUTO or TW_DEVICE_CPU");
+      *choice = "opencl";
+      if (!named) return Status::Ok();
+      *choice =
+          std::strncmp(device_name, "opencl", 6) == 0 ? device_name : *choice + ":" + device_name;
+      return Status::Ok();
     default:
       return InvalidArgument("device %d does not exist (0 auto, 1 cpu, 2 opencl)",
                              static_cast<int>(device));
+  }
+}
+
+Status ReadPrecision(tw_precision precision, Storage* storage) {
+  switch (static_cast<int>(precision)) {
+    case TW_PRECISION_FLOAT32:
+    case TW_PRECISION_FLOAT16:
+      *storage = precision == TW_PRECISION_FLOAT16 ? Storage::kFloat16 : Storage::kFloat32;
+      return Status::Ok();
+    default:
+      return InvalidArgument("precision %d does not exist (0 float32, 1 float16)",
+                             static_cast<int>(precision));
   }
 }
 

@@ -94,7 +94,9 @@ tw_status InitStruct(const char* name, const T& defaults, T* out, size_t struct_
 
 // The library's form of the caller's allocator; null: the default one.
 Status ReadAllocator(const tw_allocator* in, Allocator* out);
-Status CheckDevice(tw_device device);
+// The device as the OpenCL backend names it, "opencl" or "opencl:...": "" for the CPU.
+Status ReadDevice(tw_device device, const char* device_name, std::string* choice);
+Status ReadPrecision(tw_precision precision, Storage* storage);
 
 // Describes a tensor. open: its shape with −1 for open sizes, or null.
 tw_tensor_info TensorInfo(const TensorView& view, const char* name, const Shape* open);

@@ -215,7 +215,8 @@ tw_status tw_session_get_memory(const tw_session* session, tw_memory_info* info)
   const tw_memory_info memory = {sizeof(tw_memory_info), session->session->memory_bytes(),
                                  plan.arena_bytes,       plan.live_bytes,
                                  plan.scratch_bytes,     plan.packed_bytes,
-                                 plan.owned_bytes,       session->session->model().bytes().size()};
+                                 plan.owned_bytes,       session->session->model().bytes().size(),
+                                 plan.gpu_bytes};
   return Report(topwork::api::WriteStruct("tw_memory_info", memory, info));
 }
 

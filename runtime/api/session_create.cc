@@ -3,6 +3,7 @@
 #include <new>
 
 #include "runtime/api/handles.h"
+#include "runtime/backend/opencl/opencl_backend.h"
 
 using topwork::InvalidArgument;
 using topwork::Session;
@@ -52,11 +53,23 @@ Status ReadOptions(const tw_session_options* in, tw_session_options* options) {
   if (in != nullptr) {
     TW_RETURN_IF_ERROR(topwork::api::ReadStruct("tw_session_options", in, options));
   }
-  TW_RETURN_IF_ERROR(topwork::api::CheckDevice(options->device));
   if (options->n_threads >= 0 && options->n_threads <= 1024) return Status::Ok();
   return InvalidArgument(
       "tw_session_options.n_threads is %d; 0 (all processors) to 1024 are allowed",
       options->n_threads);
+}
+
+Status AddDevice(const tw_session_options& c_options, topwork::SessionOptions* options) {
+  std::string choice;
+  topwork::Storage storage = topwork::Storage::kFloat32;
+  TW_RETURN_IF_ERROR(topwork::api::ReadDevice(c_options.device, c_options.device_name, &choice));
+  TW_RETURN_IF_ERROR(topwork::api::ReadPrecision(c_options.precision, &storage));
+  if (choice.empty()) return Status::Ok();
+  TW_ASSIGN_OR_RETURN(auto backend, topwork::opencl::OpenBackend(
+                                        choice, storage,
+                                        c_options.cache_dir != nullptr ? c_options.cache_dir : ""));
+  options->backends.push_back(std::move(backend));
+  return Status::Ok();
 }
 
 Status CreateSession(const tw_model& model, const tw_session_options* in, tw_session* handle) {
@@ -72,6 +85,7 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
   options.subgraph = signature == nullptr ? 0 : signature->subgraph;
   options.memory_limit_bytes = c_options.memory_limit_bytes;
   options.allocator = &handle->allocator;
+  TW_RETURN_IF_ERROR(AddDevice(c_options, &options));
   const topwork::Graph& graph = model.model->subgraphs()[static_cast<size_t>(options.subgraph)];
   TW_RETURN_IF_ERROR(
       MakePorts(graph, graph.inputs, signature ? &signature->inputs : nullptr, &handle->inputs));

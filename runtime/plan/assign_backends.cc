@@ -4,14 +4,15 @@
 
 namespace topwork {
 
-void AssignBackends(const std::vector<const Backend*>& backends, WorkGraph* graph) {
+void AssignBackends(const std::vector<const Backend*>& backends,
+                    const std::string& no_backend_reason, WorkGraph* graph) {
   for (WorkOp& work : graph->ops) {
     std::vector<const TensorView*> inputs;
     for (int v : work.op.inputs) {
       inputs.push_back(v < 0 ? nullptr : &graph->views[static_cast<size_t>(v)]);
     }
     work.backend = &CpuBackend();
-    work.reason.clear();
+    work.reason = no_backend_reason;
     for (const Backend* backend : backends) {
       const std::string why_not =
           backend->takes_programs()

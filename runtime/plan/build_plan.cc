@@ -12,21 +12,37 @@
 namespace topwork {
 namespace {
 
+// The ops from `begin` on that their backend runs as one program, as a step. Where the backend
+// cannot load it the CPU gets them, with the reason, and nothing is added. Returns the position
+// behind them.
+size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* offers, Plan* plan) {
+  size_t end = begin + 1;
+  const Backend* backend = graph->ops[begin].backend;
+  while (end < graph->first_deferred && graph->ops[end].backend == backend) ++end;
+  Result<Step> step = MakeGpuStep(*graph, begin, end);
+  if (!step.ok()) {
+    for (size_t i = begin; i < end; ++i) {
+      graph->ops[i].backend = &CpuBackend();
+      graph->ops[i].reason =
+          std::string("not on ") + backend->name() + ": " + step.status().message();
+    }
+    return begin;
+  }
+  plan->gpu_bytes += step.value().gpu_bytes;
+  plan->steps.push_back(std::move(step).value());
+  offers->push_back({});
+  return end;
+}
+
 // Prepares every op for good, and makes the steps.
 Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
                  std::set<int>* needed_constants, Plan* plan) {
-  for (size_t i = 0; i < graph->first_deferred; ++i) {
-    const WorkOp& work = graph->ops[i];
-    if (work.backend->takes_programs()) {
-      size_t end = i + 1;
-      while (end < graph->first_deferred && graph->ops[end].backend == work.backend) ++end;
-      TW_ASSIGN_OR_RETURN(Step step, MakeGpuStep(*graph, i, end));
-      plan->gpu_bytes += step.gpu_bytes;
-      plan->steps.push_back(std::move(step));
-      offers->push_back({});
-      i = end - 1;
+  for (size_t i = 0; i < graph->first_deferred;) {
+    if (graph->ops[i].backend->takes_programs()) {
+      i = AddGpuStep(graph, i, offers, plan);
       continue;
     }
+    const WorkOp& work = graph->ops[i++];
     PlanPrepareContext context = MakeContext(*graph, work.op, PackMode::kPack);
     TW_RETURN_IF_ERROR(context.Prepare(*work.op.def));
     const std::vector<int>& released = context.released_inputs();
@@ -125,7 +141,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   TW_RETURN_IF_ERROR(InferAndFold(&graph));
   RemoveDeadOps(&graph);
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
-  AssignBackends(options.backends, &graph);
+  AssignBackends(options.backends, options.no_backend_reason, &graph);
 
   auto plan = std::make_shared<Plan>();
   plan->model = std::move(model);

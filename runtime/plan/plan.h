@@ -29,6 +29,8 @@ struct PlanOptions {
   size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
   // In order of preference; the CPU need not be named, it takes what is left.
   std::vector<const Backend*> backends;
+  // Why there are none, when they were wanted; the reason of every step.
+  std::string no_backend_reason;
   bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
   const Allocator* allocator = nullptr;  // null: DefaultAllocator()
 };

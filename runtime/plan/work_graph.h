@@ -60,7 +60,9 @@ void RemoveDeadOps(WorkGraph* graph);
 Status InferAndFold(WorkGraph* graph);
 
 // Gives every op its backend, the first of the list that can run it, else the CPU; see backend.h.
-void AssignBackends(const std::vector<const Backend*>& backends, WorkGraph* graph);
+// `no_backend_reason`: why the list is empty when it should not be.
+void AssignBackends(const std::vector<const Backend*>& backends,
+                    const std::string& no_backend_reason, WorkGraph* graph);
 
 // The fusion passes; shapes must have been inferred. Each keeps the outputs' values unchanged up to
 // rounding.

@@ -79,6 +79,7 @@ Result<std::unique_ptr<Session>> Session::Clone() const {
   std::unique_ptr<Session> session(new Session);
   session->model_ = model_;
   session->options_ = options_;
+  session->backend_failure_ = backend_failure_;
   session->pool_.reset(new ThreadPool(options_.n_threads));
   session->impl_->given_plan = plan_;
   TW_RETURN_IF_ERROR(session->Prepare());
@@ -178,7 +179,8 @@ Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   options.max_threads = pool_->n_threads();
   options.cpu = options_.cpu;
   options.memory_limit_bytes = options_.memory_limit_bytes;
-  options.backends = options_.backends;
+  for (const auto& backend : options_.backends) options.backends.push_back(backend.get());
+  options.no_backend_reason = backend_failure_;
   options.optimize = options_.optimize;
   options.allocator = options_.allocator;
   return BuildPlan(model_, options);
@@ -331,6 +333,35 @@ size_t Session::memory_bytes() const {
 
 Status Session::Run() {
   TW_RETURN_IF_ERROR(Prepare());
+  bool backend_failed = false;
+  const Status status = RunSteps(&backend_failed);
+  return backend_failed ? RunOnCpu(status) : status;
+}
+
+// Inputs live through the whole run, so they are as the caller wrote them.
+Status Session::RunOnCpu(const Status& failure) {
+  std::vector<std::vector<uint8_t>> written(impl_->inputs.size());
+  for (size_t i = 0; i < written.size(); ++i) {
+    const TensorView& input = impl_->inputs[i];
+    if (impl_->bound_inputs[i] != nullptr || input.data == nullptr) continue;
+    written[i].assign(input.as<const uint8_t>(), input.as<const uint8_t>() + input.bytes());
+  }
+  options_.backends.clear();
+  backend_failure_ = failure.message();
+  impl_->replan = true;
+  const Status planned = Prepare();
+  if (!planned.ok())
+    return failure.WithPrefix("the CPU cannot take over (" + planned.message() + "): ");
+  for (size_t i = 0; i < written.size(); ++i) {
+    if (!written[i].empty()) {
+      std::memcpy(impl_->inputs[i].data, written[i].data(), written[i].size());
+    }
+  }
+  bool backend_failed = false;
+  return RunSteps(&backend_failed);
+}
+
+Status Session::RunSteps(bool* out_backend_failed) {
   Impl& impl = *impl_;
   const bool profiling = impl.profile != nullptr;
   for (size_t s = 0; s < impl.steps.size(); ++s) {
@@ -339,7 +370,11 @@ Status Session::Run() {
     }
     const Step& step = plan_->steps[s];
     const int64_t start = profiling ? port::NowNanos() : 0;
-    TW_RETURN_IF_ERROR(step.backend->Run(*step.def, impl.steps[s].context, step.where));
+    const Status status = step.backend->Run(*step.def, impl.steps[s].context, step.where);
+    if (!status.ok()) {
+      *out_backend_failed = step.backend->takes_programs();
+      return status;
+    }
     if (!profiling) continue;
     StepProfile profile;
     profile.step = static_cast<int>(s);

@@ -21,8 +21,8 @@ struct SessionOptions {
   std::vector<int> outputs;              // see PlanOptions::outputs
   const Allocator* allocator = nullptr;  // null: default; the table must outlive the session
   const CpuKernels* cpu = nullptr;       // null: the best of this processor
-  // In order of preference, before the CPU; they must outlive the session.
-  std::vector<const Backend*> backends;
+  // In order of preference, before the CPU, which takes what they refuse and all if one fails.
+  std::vector<std::shared_ptr<const Backend>> backends;
   bool optimize = true;
 };
 
@@ -73,6 +73,8 @@ class Session {
   Status BindInput(int i, void* data, size_t bytes);
   Status BindOutput(int i, void* data, size_t bytes);
 
+  // A backend that fails while running is given up: the session plans anew on the CPU, for good,
+  // and runs there on the same inputs; the plan tells why.
   Status Run();
   // Makes the Run() in progress, or the next one if none is, return CANCELLED at its next operator.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
@@ -88,9 +90,12 @@ class Session {
   Session();
   Result<std::shared_ptr<const Plan>> NewPlan() const;
   Status CheckBindings(const Plan& plan) const;
+  Status RunSteps(bool* out_backend_failed);
+  Status RunOnCpu(const Status& failure);
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Plan> plan_;
   SessionOptions options_;
+  std::string backend_failure_;  // why options_.backends was given up
   std::unique_ptr<ThreadPool> pool_;
   std::atomic<bool> cancel_{false};
   std::unique_ptr<Impl> impl_;

@@ -9,7 +9,8 @@ Result<const std::vector<DeviceInfo>*> ListDevices() {
   return Unsupported("this library was built without OpenCL (TOPWORK_OPENCL=OFF)");
 }
 
-Result<std::shared_ptr<const Backend>> OpenBackend(const std::string&, Storage) {
+Result<std::shared_ptr<const Backend>> OpenBackend(const std::string&, Storage,
+                                                   const std::string&) {
   return Unsupported("this library was built without OpenCL (TOPWORK_OPENCL=OFF)");
 }
 

@@ -146,8 +146,11 @@ std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Sto
   return std::make_shared<OpenClBackend>(std::move(context), storage);
 }
 
-Result<std::shared_ptr<const Backend>> OpenBackend(const std::string& choice, Storage storage) {
-  TW_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, Context::Open(choice, ContextOptions()));
+Result<std::shared_ptr<const Backend>> OpenBackend(const std::string& choice, Storage storage,
+                                                   const std::string& cache_folder) {
+  ContextOptions options;
+  options.cache_folder = cache_folder;
+  TW_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, Context::Open(choice, options));
   return MakeBackend(std::move(context), storage);
 }
 

@@ -15,8 +15,10 @@ class Context;
 // The backend of a context, with float tensors kept in `storage`. Sessions share it; it must
 // outlive them. Thread-safe.
 std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Storage storage);
-// The same for the device that `choice` names (see ChooseDevice). Errors: those of Context::Open.
-Result<std::shared_ptr<const Backend>> OpenBackend(const std::string& choice, Storage storage);
+// The same for the device that `choice` names (see ChooseDevice). `cache_folder` as in
+// ContextOptions. Errors: those of Context::Open.
+Result<std::shared_ptr<const Backend>> OpenBackend(const std::string& choice, Storage storage,
+                                                   const std::string& cache_folder);
 
 }  // namespace opencl
 }  // namespace topwork

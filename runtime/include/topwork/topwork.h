@@ -100,10 +100,16 @@ typedef enum tw_log_level TW_ENUM_INT {
 } tw_log_level;
 
 typedef enum tw_device TW_ENUM_INT {
-  TW_DEVICE_AUTO = 0,  // the best device present; today the CPU
+  TW_DEVICE_AUTO = 0,  // chosen by the library; today the CPU
   TW_DEVICE_CPU = 1,
-  TW_DEVICE_OPENCL = 2  // TW_STATUS_UNSUPPORTED: this version lists such devices only
+  TW_DEVICE_OPENCL = 2  // what it cannot compute, or fails to, the CPU does
 } tw_device;
+
+// How an OpenCL device keeps float tensors; it computes in float32 in either case.
+typedef enum tw_precision TW_ENUM_INT {
+  TW_PRECISION_FLOAT32 = 0,
+  TW_PRECISION_FLOAT16 = 1  // half the memory, values of at most 65504 with 11 bits each
+} tw_precision;
 
 typedef enum tw_plan_format TW_ENUM_INT { TW_PLAN_TEXT = 0, TW_PLAN_JSON = 1 } tw_plan_format;
 
@@ -256,9 +262,13 @@ typedef struct tw_session_options {
   int32_t n_threads;  // threads of run, the caller counted; 0: one for each processor
   tw_device device;
   size_t memory_limit_bytes;      // arena + scratch + packed weights; 0: no limit
-  const char* cache_dir;          // folder for compiled OpenCL programs; unused on the CPU; or NULL
+  const char* cache_dir;          // folder for compiled OpenCL programs; NULL: the user's cache
   const char* signature;          // key of the signature to run; NULL: the main subgraph
   const tw_allocator* allocator;  // NULL: the operating system's
+  // With TW_DEVICE_OPENCL: which one, "opencl:1" (tw_device_info.id) or part of its name, vendor or
+  // platform as in "mali". NULL: the best GPU; a CPU under OpenCL is used only when named.
+  const char* device_name;
+  tw_precision precision;  // with TW_DEVICE_OPENCL
 } tw_session_options;
 
 // A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,
@@ -288,6 +298,7 @@ typedef struct tw_memory_info {
   size_t packed_bytes;   // packed weights, shared by all sessions of the model
   size_t folded_bytes;   // constants computed while planning
   size_t model_bytes;    // the model's file: mapped, borrowed or copied
+  size_t device_bytes;   // on the OpenCL device: activations and weights of its operators
 } tw_memory_info;
 
 // One operator of one run.
@@ -307,9 +318,10 @@ typedef void (*tw_profile_function)(void* user_data, const tw_profile_entry* ent
 TW_API tw_status tw_session_options_init(tw_session_options* options, size_t struct_size);
 
 // Plans the model and allocates its memory; options NULL: the defaults. The options' strings are
-// not needed afterwards. The caller owns *out_session. Errors: UNSUPPORTED (operators, their
-// variants, or the device), INVALID_MODEL, OUT_OF_MEMORY (memory_limit_bytes as well), NOT_FOUND
-// (signature). [any]
+// not needed afterwards. The caller owns *out_session. A device that is there but refuses the model
+// leaves it to the CPU, a device that fails later as well: the plan tells why. Errors: UNSUPPORTED
+// (operators, their variants, or a device that is not usable), INVALID_MODEL, OUT_OF_MEMORY
+// (memory_limit_bytes as well), NOT_FOUND (signature, device). [any]
 TW_API tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
                                    tw_session** out_session);
 

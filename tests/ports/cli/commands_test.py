@@ -196,6 +196,26 @@ def check_devices(checks, tool):
     checks.expect("/no/such/library.so" in no_library or "built without OpenCL" in no_library, no_library)
 
 
+def check_opencl(checks, tool):
+    """The same scores on an OpenCL device, where there is one, and a plan that tells what runs there."""
+    usable = [device["id"] for device in document(checks, tool, "devices")[1:] if device["available"]]
+    if not usable:
+        print("SKIP run --device opencl: no OpenCL device")
+        return
+    on_cpu = document(checks, tool, "run", DIGITS_CNN)["outputs"][0]["top"]
+    for precision, most in (("float32", 1e-4), ("float16", 5e-3)):
+        flags = ("--device", usable[0], "--precision", precision)
+        there = document(checks, tool, "run", DIGITS_CNN, *flags)["outputs"][0]["top"]
+        scores = {entry["class"]: entry["score"] for entry in there}
+        checks.expect(all(abs(scores.get(entry["class"], 9) - entry["score"]) < most for entry in on_cpu[:1]),
+                      "run --device %s --precision %s: %s on the CPU, %s there" % (
+                          usable[0], precision, on_cpu, there))
+    plan = run(tool, "info", DIGITS_CNN, "--plan", "--device", usable[0]).stdout
+    checks.expect("CONV_2D" in plan and "opencl" in plan and "device" in plan, plan)
+    described = document(checks, tool, "info", DIGITS_CNN, "--plan", "--device", usable[0])
+    checks.expect(described["device_bytes"] > 0, "info: device_bytes %s" % described.get("device_bytes"))
+
+
 def on_terminal(tool, arguments, **environment):
     """What a command prints when both its outputs are a terminal."""
     mine, its = pty.openpty()
@@ -269,6 +289,7 @@ def main():
         check_evaluate(checks, tool, here)
         check_benchmark(checks, tool)
         check_devices(checks, tool)
+        check_opencl(checks, tool)
         check_terminal(checks, tool)
         check_shared_models(checks, tool)
     finally:

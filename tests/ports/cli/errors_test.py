@@ -130,7 +130,7 @@ def table(here):
             ([command, here / "text.tflite", *rest], MODEL, "text.tflite.*not a .tflite"),
         ]
         if command != "info":
-            cases.append(([command, digits, *rest, "--device", "opencl"], UNSUPPORTED, "OpenCL"))
+            cases.append(([command, digits, *rest, "--device", "opencl:abacus"], (UNSUPPORTED, DATA), "OpenCL"))
     return cases + run_cases(here, digits, photo) + data_cases(here, digits, photo)
 
 

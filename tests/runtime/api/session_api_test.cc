@@ -64,8 +64,19 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
   tw_session* session = nullptr;
   tw_session_options options = DefaultSessionOptions();
   options.device = TW_DEVICE_OPENCL;
-  RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_UNSUPPORTED,
-               "does not compute on them");
+  options.device_name = "an abacus";
+  const tw_status absent = tw_session_create(model.get(), &options, &session);
+  CHECK((absent == TW_STATUS_NOT_FOUND || absent == TW_STATUS_UNSUPPORTED));
+  CHECK(std::string(tw_last_error()).find("OpenCL") != std::string::npos);
+  options.precision = static_cast<tw_precision>(9);
+  RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
+               "precision 9");
+  options = DefaultSessionOptions();
+  options.device = TW_DEVICE_CPU;
+  options.device_name = "mali";
+  RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
+               "only device TW_DEVICE_OPENCL takes a name");
+  options.device_name = nullptr;
   options.device = static_cast<tw_device>(7);
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "device 7");

@@ -1,8 +1,9 @@
-// Every golden operator case that has device kernels, on the device, in both storages, against
-// LiteRT's answers: 1e-5 of the output's range in float32, 2e-3 with float16 storage.
+// Every golden operator case that has device kernels, on the device, in both storages: 1e-5 of the
+// output's range in float32, 2e-3 with float16 storage.
 #include "tests/support/op_cases.h"
 
 #include <catch2/catch.hpp>
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -44,49 +45,102 @@ bool FitsHalf(const OpCase& op_case) {
   return true;
 }
 
+using Backends = std::vector<std::shared_ptr<const Backend>>;
+
 struct Counts {
   size_t n_cases = 0, n_parts = 0;
 };
 
-void RunCase(const OpCase& op_case, const Backend& backend, Counts* counts) {
-  const bool half = backend.storage() == Storage::kFloat16;
+// Differences allowed, relative to the output's range. A float16 weight is off by 2^-12 of itself,
+// so outputs smaller than the sums behind them need more.
+struct Tolerance {
+  const char* name;  // of the case; null: all others
+  float float16;
+};
+constexpr Tolerance kTolerances[] = {
+    {"act_relu_n1_to_1", 8e-3f},  // sums of about 6 are cut to 1
+    {"9_to_1", 4e-3f},            // the products nearly cancel
+    {nullptr, 2e-3f},
+};
+
+float ToleranceOf(const OpCase& op_case, Storage storage) {
+  if (storage == Storage::kFloat32) return std::fmax(op_case.rtol, 1e-5f);
+  const Tolerance* row = kTolerances;
+  while (row->name != nullptr && op_case.name != row->name) ++row;
+  return row->float16;
+}
+
+// A device may take numbers too small for a float's exponent as 0.
+bool IsSubnormal(const CaseTensor& tensor) {
+  if (tensor.dtype != static_cast<int>(DType::kFloat32)) return false;
+  for (size_t i = 0; i < tensor.n_bytes / sizeof(float); ++i) {
+    float value;
+    std::memcpy(&value, tensor.data + i * sizeof(value), sizeof(value));
+    if (!(std::fabs(value) < FLT_MIN)) return false;
+  }
+  return tensor.n_bytes > 0;
+}
+
+// A session on the case's inputs; null for a model that does not open.
+std::unique_ptr<Session> Prepared(const OpCase& op_case, const Backends& backends, bool halves) {
   const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
-  if (!model.ok()) return;
+  if (!model.ok()) return nullptr;
   SessionOptions options;
   options.n_threads = 1;
-  options.backends = {&backend};
+  options.backends = backends;
   auto made = Session::Create(model.value(), options);
   REQUIRE(made.status().ToString() == "OK");
-  Session& session = *made.value();
+  std::unique_ptr<Session> session = std::move(made.value());
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
     const std::vector<int32_t>& dims = op_case.inputs[i].dims;
-    REQUIRE(
-        session.ResizeInput(static_cast<int>(i), Shape(dims.data(), static_cast<int>(dims.size())))
-            .ok());
+    const Shape shape(dims.data(), static_cast<int>(dims.size()));
+    REQUIRE(session->ResizeInput(static_cast<int>(i), shape).ok());
   }
-  REQUIRE(session.Prepare().ToString() == "OK");
-  size_t n_parts = 0;
-  for (const Step& step : session.plan().steps) n_parts += step.parts.size();
-  if (n_parts == 0) return;
+  REQUIRE(session->Prepare().ToString() == "OK");
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    const TensorView& input = session.input(static_cast<int>(i));
-    if (input.bytes() > 0) std::memcpy(input.data, op_case.inputs[i].data, input.bytes());
+    const TensorView& input = session->input(static_cast<int>(i));
+    if (input.bytes() == 0) continue;
+    std::memcpy(input.data, op_case.inputs[i].data, input.bytes());
+    if (!halves || input.dtype != DType::kFloat32) continue;
+    float* values = input.as<float>();
+    for (int64_t k = 0; k < input.shape.NumElements(); ++k) {
+      values[k] = HalfToFloat(FloatToHalf(values[k]));
+    }
   }
-  const Status status = session.Run();
-  CHECK(status.ToString() == "OK");
-  if (!status.ok()) return;
+  return session;
+}
+
+// In float16 storage inputs are rounded, which functions with jumps (FLOOR_DIV) show: the reference
+// is then the CPU, whose own cases agree with LiteRT, on the rounded inputs.
+void RunCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backend, Counts* counts) {
+  const bool halves = backend->storage() == Storage::kFloat16;
+  const std::unique_ptr<Session> session = Prepared(op_case, {backend}, halves);
+  if (session == nullptr) return;
+  size_t n_parts = 0;
+  for (const Step& step : session->plan().steps) n_parts += step.parts.size();
+  if (n_parts == 0) return;
+  REQUIRE(session->Run().ToString() == "OK");
+  CHECK(session->options().backends.size() == 1);  // the device did not fail
+  std::unique_ptr<Session> cpu;
+  if (halves) {
+    cpu = Prepared(op_case, {}, true);
+    REQUIRE(cpu->Run().ToString() == "OK");
+  }
   for (size_t i = 0; i < op_case.outputs.size(); ++i) {
-    const TensorView& output = session.output(static_cast<int>(i));
+    const TensorView& output = session->output(static_cast<int>(i));
     const std::vector<int32_t> dims(output.shape.dims(), output.shape.dims() + output.shape.rank());
-    const float rtol = half ? 2e-3f : std::fmax(op_case.rtol, 1e-5f);
-    CHECK(testing::CompareWithReference(op_case.outputs[i], static_cast<int>(output.dtype), dims,
-                                        output.data, output.bytes(), rtol) == "");
+    CaseTensor reference = op_case.outputs[i];
+    if (halves) reference.data = cpu->output(static_cast<int>(i)).as<const uint8_t>();
+    if (IsSubnormal(reference)) continue;
+    CHECK(testing::CompareWithReference(reference, static_cast<int>(output.dtype), dims,
+                                        output.data, output.bytes(),
+                                        ToleranceOf(op_case, backend->storage())) == "");
   }
   ++counts->n_cases;
   counts->n_parts += n_parts;
 }
 
-void RunAll(const Backend& backend, size_t least) {
+void RunAll(const std::shared_ptr<const Backend>& backend, size_t least) {
   Counts counts;
   size_t n_files = 0;
   const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
@@ -96,7 +150,7 @@ void RunAll(const Backend& backend, size_t least) {
     REQUIRE(testing::ReadOpCases(files[f].data, files[f].size, &cases) == "");
     for (const OpCase& op_case : cases) {
       if (op_case.same_session || op_case.refused || !op_case.signature.empty()) continue;
-      if (backend.storage() == Storage::kFloat16 && !FitsHalf(op_case)) continue;
+      if (backend->storage() == Storage::kFloat16 && !FitsHalf(op_case)) continue;
       INFO(files[f].name << " " << op_case.name);
       RunCase(op_case, backend, &counts);
     }
@@ -109,14 +163,14 @@ TEST_CASE("opencl operators in float32 agree with LiteRT", "[opencl]") {
   TW_NEED_DEVICE(device);
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  RunAll(*opencl::MakeBackend(context.value(), Storage::kFloat32), 500);
+  RunAll(opencl::MakeBackend(context.value(), Storage::kFloat32), 1200);
 }
 
-TEST_CASE("opencl operators in float16 storage agree with LiteRT", "[opencl]") {
+TEST_CASE("opencl operators in float16 storage agree with the CPU", "[opencl]") {
   TW_NEED_DEVICE(device);
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  RunAll(*opencl::MakeBackend(context.value(), Storage::kFloat16), 200);
+  RunAll(opencl::MakeBackend(context.value(), Storage::kFloat16), 800);
 }
 
 }  // namespace opencl_op_cases_test
