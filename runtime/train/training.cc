@@ -193,7 +193,7 @@ Status Trainer::TrainSteps(const TrainBudget& budget, const EpochCallback& on_ep
     TW_RETURN_IF_ERROR(Step(&loss, &epoch_done));
     if (epoch_done) {
       ++n_epochs;
-      if (on_epoch && !on_epoch(progress_.history.back())) return Status::Ok();
+      if (on_epoch && !on_epoch(progress_.history.back())) break;
       if (budget.max_epochs > 0 && n_epochs >= budget.max_epochs) break;
     }
     if (budget.max_seconds > 0.0 && SecondsSince(start) >= budget.max_seconds) break;

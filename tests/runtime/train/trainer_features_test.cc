@@ -178,6 +178,22 @@ TEST_CASE("trainer: early stopping gives back the best weights", "[train]") {
   CHECK(now->loss == Approx(history[best].validation_loss).epsilon(1e-6));
 }
 
+TEST_CASE("trainer: a callback that stops the last epoch gets the best weights as well",
+          "[train]") {
+  TrainerOptions options = Options(3);
+  options.learning_rate = 0.5f;  // overshoots
+  options.epochs = 300;
+  options.patience = 4;
+  const auto trainer = NewTrainer(options);
+  REQUIRE(trainer->AddExamples(Images(60, 3).examples()).ok());
+  REQUIRE(trainer->Train([&](const EpochMetrics&) { return !trainer->stopped_early(); }).ok());
+  REQUIRE(trainer->stopped_early());
+  const auto now = trainer->Evaluate(ExampleSet::kValidation);
+  REQUIRE(now.ok());
+  const size_t best = static_cast<size_t>(trainer->best_epoch()) - 1;
+  CHECK(now->loss == Approx(trainer->history()[best].validation_loss).epsilon(1e-6));
+}
+
 TEST_CASE("trainer: classes come and go, the others stay as they are", "[train]") {
   TrainerOptions options = Options(3);
   options.class_names = {"a", "b", "c"};
