@@ -17,6 +17,7 @@ set(KERNELS_SOURCES
   train/backward_shape.cc
   train/backward_unary.cc
   train/dispatch.cc
+  train/head_gpu.cc
   train/softmax_cross_entropy.cc
   cpu/gemm_plan.cc
   ops/conv_gpu.cc

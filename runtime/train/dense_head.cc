@@ -18,6 +18,20 @@ constexpr float kMaxGradient = 1e18f;
 
 }  // namespace
 
+Status LossNotFinite(Loss loss, int64_t row) {
+  return NumericError(
+      "the loss (%s) of row %lld of the mini-batch is not finite: its scores overflow or its "
+      "features are not finite; the step was not taken (lower learning_rate)",
+      LossName(loss), static_cast<long long>(row));
+}
+
+Status GradientTooLarge(const std::string& name) {
+  return NumericError(
+      "the gradient of %s is not finite or above %g; the step was not taken (scale the features or "
+      "targets down)",
+      name.c_str(), static_cast<double>(kMaxGradient));
+}
+
 Result<std::unique_ptr<DenseHead>> DenseHead::Create(int64_t dim, int64_t n_outputs,
                                                      const Allocator* allocator,
                                                      const CpuKernels* cpu, ThreadPool* pool) {
@@ -113,10 +127,7 @@ Status DenseHead::ComputeDelta(const LossOptions& loss, const Targets& targets, 
     sums.loss_sum += losses_[b];
     sums.hits += hits_[b];
     if (!std::isfinite(losses_[b])) {
-      return NumericError(
-          "the loss (%s) of row %zu of the mini-batch is not finite: its scores overflow or its "
-          "features are not finite; the step was not taken (lower learning_rate)",
-          LossName(loss.loss), b);
+      return LossNotFinite(loss.loss, static_cast<int64_t>(b));
     }
   }
   *out = sums;
@@ -126,10 +137,7 @@ Status DenseHead::ComputeDelta(const LossOptions& loss, const Targets& targets, 
 Status DenseHead::CheckGradient() const {
   for (const ParameterInfo& info : layout_) {
     if (kernels_->max_abs(gradient_.as<float>() + info.offset, info.size) > kMaxGradient) {
-      return NumericError(
-          "the gradient of %s is not finite or above %g; the step was not taken (scale the "
-          "features or targets down)",
-          info.name.c_str(), static_cast<double>(kMaxGradient));
+      return GradientTooLarge(info.name);
     }
   }
   return Status::Ok();

@@ -16,6 +16,11 @@
 
 namespace topwork {
 
+// Why a step is not taken: the loss of row `row` of its mini-batch, or a gradient that is not
+// finite or too large for Adam's squares.
+Status LossNotFinite(Loss loss, int64_t row);
+Status GradientTooLarge(const std::string& name);
+
 class DenseHead : public Trainable {
  public:
   // Weights and bias start at zero; dim and n_outputs ≥ 1. `allocator` (null: the default) and

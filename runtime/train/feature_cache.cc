@@ -2,6 +2,7 @@
 #include "runtime/train/feature_cache.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -32,11 +33,16 @@ void HalvesToFloats(const uint16_t* halves, int64_t n, float* out) {
   }
 }
 
+std::atomic<uint64_t> last_version{0};
+
 }  // namespace
+
+void FeatureCache::NoteChange() { version_ = ++last_version; }
 
 FeatureCache::FeatureCache(const FeatureCacheOptions& options)
     : options_(options),
       allocator_(options.allocator != nullptr ? *options.allocator : DefaultAllocator()) {
+  NoteChange();
   example_bytes_ = options.ExampleBytes();
   slots_per_block_ =
       std::max<int64_t>(1, static_cast<int64_t>(kBlockBytes / std::max<size_t>(1, example_bytes_)));
@@ -131,6 +137,7 @@ void FeatureCache::Store(const float* rows, uint8_t* to) const {
 }
 
 void FeatureCache::SetTarget(int64_t i, const ExampleTarget& target, const ExampleId* id) {
+  NoteChange();
   ids_[static_cast<size_t>(i)] = id != nullptr ? *id : ExampleId{};
   if (uses_labels()) {
     labels_[static_cast<size_t>(i)] = target.label;
@@ -223,6 +230,7 @@ Status FeatureCache::Replace(int64_t i, const float* rows, const ExampleTarget& 
 }
 
 void FeatureCache::Truncate(int64_t size) {
+  NoteChange();
   const size_t n = static_cast<size_t>(size);
   while (entries_.size() > n) {
     if (entries_.back() >= 0) free_slots_.push_back(entries_.back());
@@ -237,6 +245,7 @@ void FeatureCache::Truncate(int64_t size) {
 }
 
 void FeatureCache::Keep(Span<const int64_t> indices) {
+  NoteChange();
   std::vector<bool> kept(entries_.size());
   std::vector<int64_t> entries;
   std::vector<ExampleId> ids;
@@ -268,6 +277,7 @@ size_t FeatureCache::index_bytes() const {
 }
 
 void FeatureCache::MapOutputs(Span<const int32_t> from) {
+  NoteChange();
   std::vector<float> mapped;
   mapped.reserve(entries_.size() * from.size());
   for (int64_t i = 0; i < size(); ++i) {

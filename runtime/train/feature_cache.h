@@ -43,6 +43,7 @@ class FeatureCache {
   explicit FeatureCache(const FeatureCacheOptions& options);
 
   int64_t dim() const { return options_.dim; }
+  FeatureType type() const { return options_.type; }
   int n_variants() const { return options_.n_variants; }
   int64_t size() const { return static_cast<int64_t>(entries_.size()); }
   bool uses_labels() const { return options_.n_outputs == 0; }
@@ -50,6 +51,10 @@ class FeatureCache {
   FeatureFile* file() const { return options_.file.get(); }  // null when there is none
   // Bytes of rows in memory, at most the limit.
   size_t bytes() const { return bytes_; }
+
+  // Changes whenever rows, targets or their order may have changed; no two caches of a process
+  // share one. Equal versions: the same contents.
+  uint64_t version() const { return version_; }
 
   // Bytes of targets, ids and places.
   size_t index_bytes() const;
@@ -63,7 +68,10 @@ class FeatureCache {
   }
   int32_t label(int64_t i) const { return labels_[static_cast<size_t>(i)]; }
   Span<const int32_t> labels() const { return labels_; }
-  Span<int32_t> mutable_labels() { return labels_; }
+  Span<int32_t> mutable_labels() {
+    NoteChange();
+    return labels_;
+  }
   const float* values(int64_t i) const { return values_.data() + i * options_.n_outputs; }
   const ExampleId& id(int64_t i) const { return ids_[static_cast<size_t>(i)]; }
 
@@ -91,6 +99,7 @@ class FeatureCache {
   std::string digest() const;
 
  private:
+  void NoteChange();
   size_t ElementBytes() const { return options_.type == FeatureType::kFloat16 ? 2 : 4; }
   int64_t ExampleFloats() const { return options_.dim * (1 + options_.n_variants); }
   Status CheckRows(const float* rows, int64_t i) const;
@@ -105,6 +114,7 @@ class FeatureCache {
   Status PlaceRows(const float* rows, const ExampleId* id, bool keep, int64_t* out_place);
 
   FeatureCacheOptions options_;
+  uint64_t version_ = 0;
   const Allocator& allocator_;
   size_t example_bytes_ = 0;
   int64_t slots_per_block_ = 1;

@@ -81,25 +81,29 @@ void OptimizerState::UpdateBlock(const Rates& rates, const Block& block, const f
   step.beta2 = options_.beta2;
   step.epsilon = options_.epsilon;
   step.l1 = l1;
-  if (options_.optimizer == Optimizer::kAdamW) {
-    step.keep = static_cast<float>(1.0 - static_cast<double>(rates.learning_rate) *
-                                             static_cast<double>(decay));
-  } else {
-    step.weight_decay = decay;
-  }
+  if (block.decays) step.keep = rates.keep;
+  if (options_.optimizer == Optimizer::kAdam) step.weight_decay = decay;
   step.correction1 = rates.correction1;
   step.correction2 = rates.correction2;
   kernels_->adam(step, n, gradient + block.begin, moment1, moment2_.as<float>() + block.begin,
                  parameters + block.begin);
 }
 
-double OptimizerState::Update(float learning_rate, Span<float> gradient, Span<float> parameters) {
-  const double norm = ClipNorm(gradient);
-  const double t = static_cast<double>(++n_updates_);
+OptimizerState::Rates OptimizerState::RatesOf(const TrainerOptions& options, float learning_rate,
+                                              int64_t update) {
+  const double t = static_cast<double>(update);
   const auto correction = [t](float beta) {
     return static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(beta), t)));
   };
-  const Rates rates = {learning_rate, correction(options_.beta1), correction(options_.beta2)};
+  const double decay =
+      options.optimizer == Optimizer::kAdamW ? static_cast<double>(options.weight_decay) : 0.0;
+  return {learning_rate, correction(options.beta1), correction(options.beta2),
+          static_cast<float>(1.0 - static_cast<double>(learning_rate) * decay)};
+}
+
+double OptimizerState::Update(float learning_rate, Span<float> gradient, Span<float> parameters) {
+  const double norm = ClipNorm(gradient);
+  const Rates rates = RatesOf(options_, learning_rate, ++n_updates_);
   const int64_t flops = 10 * static_cast<int64_t>(parameters.size());
   ForEachBlock(pool_, static_cast<int64_t>(blocks_.size()), flops, [&](int64_t i) {
     UpdateBlock(rates, blocks_[static_cast<size_t>(i)], gradient.data(), parameters.data());

@@ -31,6 +31,13 @@ class OptimizerState {
   // before clipping.
   double Update(float learning_rate, Span<float> gradient, Span<float> parameters);
 
+  // What an update multiplies with, see AdamStep; `update` counts from 1.
+  struct Rates {
+    float learning_rate, correction1, correction2;
+    float keep;  // of parameters that decay
+  };
+  static Rates RatesOf(const TrainerOptions& options, float learning_rate, int64_t update);
+
   // In the parameters' layout; empty where the optimizer has none.
   Span<float> moment1() const { return View(moment1_); }  // velocity of SGD, m of Adam
   Span<float> moment2() const { return View(moment2_); }  // v of Adam
@@ -46,9 +53,6 @@ class OptimizerState {
   struct Block {
     int64_t begin, end;
     bool decays;
-  };
-  struct Rates {
-    float learning_rate, correction1, correction2;  // see AdamStep
   };
   double ClipNorm(Span<float> gradient);
   void UpdateBlock(const Rates& rates, const Block& block, const float* gradient,

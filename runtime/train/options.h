@@ -119,6 +119,11 @@ struct TrainerOptions {
   int64_t replay_capacity = 0;
   // Of the backbone's session and, with n_layers > 1, of TailNetwork's activations; 0: no limit.
   size_t memory_limit_bytes = 0;
+  // Where the last layer takes its steps: "" is the CPU, "opencl..." the device that
+  // opencl::ChooseDevice finds by that name, "auto" the GPU or the CPU, whichever takes a few steps
+  // faster ("auto:NAME": the CPU or "opencl:NAME"). What a device cannot do the CPU does, see
+  // Trainer::device().
+  std::string device;
   const Allocator* allocator = nullptr;  // null: default; must outlive the trainer
   const CpuKernels* cpu = nullptr;       // null: the best of this processor
 };

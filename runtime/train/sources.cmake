@@ -8,6 +8,8 @@ set(TRAIN_SOURCES
   classes.cc
   constants.cc
   dense_head.cc
+  device_head.cc
+  device_training.cc
   evaluate.cc
   examples.cc
   extraction_window.cc

@@ -1,6 +1,6 @@
 // Trainer: creation and memory. Examples are in trainer_examples.cc, the loop in trainer_start.cc,
-// training.cc and whole_set.cc, the rest of the class in classes.cc, evaluate.cc, parameters.cc,
-// head_exchange.cc, export.cc, checkpoint.cc and checkpoint_adopt.cc.
+// training.cc, device_training.cc and whole_set.cc, the rest of the class in classes.cc,
+// evaluate.cc, parameters.cc, head_exchange.cc, export.cc, checkpoint.cc and checkpoint_adopt.cc.
 #include "runtime/train/trainer.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "runtime/train/constants.h"
 #include "runtime/train/dense_head.h"
+#include "runtime/train/device_head.h"
 #include "runtime/train/optimizer.h"
 #include "runtime/train/solvers.h"
 #include "runtime/train/tail_network.h"
@@ -156,6 +157,7 @@ TrainerMemory Trainer::memory() const {
                       (lbfgs_ != nullptr ? lbfgs_->bytes() : 0) + cache_->index_bytes() +
                       n_floats * sizeof(float);
   memory.working_bytes = working_bytes_;
+  if (device_ != nullptr) memory.device_bytes = device_->bytes();
   memory.total_bytes =
       memory.backbone_bytes + memory.cache_bytes + memory.head_bytes + memory.working_bytes;
   return memory;

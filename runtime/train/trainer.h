@@ -28,8 +28,11 @@
 
 namespace topwork {
 
+class DeviceHead;
 class Lbfgs;
 class OptimizerState;
+struct DeviceSteps;
+struct DeviceTraffic;
 struct CheckpointData;
 struct HeadData;
 
@@ -53,6 +56,14 @@ struct TrainerMemory {
   size_t working_bytes = 0;   // the most at one time: examples being read, a solver's systems
   size_t total_bytes = 0;
   size_t cache_file_bytes = 0;  // on disk, not counted in the total
+  size_t device_bytes = 0;      // in a device's own memory, not counted in the total
+};
+
+// Where the steps of the last layer are taken.
+struct TrainerDevice {
+  std::string name = "cpu";  // or that of the device
+  // Why it is the CPU where another was asked for, or what a measurement chose; else empty.
+  std::string reason;
 };
 
 // The new head, as an export stores it, against the shipped one on the kept set.
@@ -115,6 +126,10 @@ class Trainer {
   Status Step(double* out_loss, bool* out_epoch_done);
   // Makes Train, AddExamples or Evaluate in progress, or the next one if none is, return CANCELLED.
   void Cancel();
+  // Known after the first step; before it the CPU without a reason.
+  const TrainerDevice& device() const { return device_state_; }
+  // What has crossed the bus since features were last uploaded; all 0 on the CPU.
+  DeviceTraffic device_traffic() const;
   // Changes how many epochs Train goes up to, in all.
   void set_epochs(int epochs) { options_.epochs = epochs; }
   int epoch() const { return progress_.epoch; }    // epochs completed
@@ -254,9 +269,12 @@ class Trainer {
 
   // training.cc
   Status StartEpoch();
+  int VariantOf(int32_t example) const;
   void GatherBatch(size_t n);
   Status FinishEpoch();
-  Status StepImpl(double* out_loss, bool* out_epoch_done);
+  Status Advance(int64_t max_steps, double max_seconds, double* out_loss, bool* out_epoch_done);
+  float LearningRateAt(int64_t step) const;
+  Status StepImpl(double* out_loss);
   void NoteBest(const EpochMetrics& metrics);
   void RestoreBest();
   void ForgetBest();
@@ -264,6 +282,15 @@ class Trainer {
   ScheduleOptions schedule() const;  // in force
   Status TrainSteps(const TrainBudget& budget, const EpochCallback& on_epoch);
   Status Measure(const FeatureCache& cache, Span<const int32_t> indices, Measured* out);
+
+  // device_training.cc
+  std::string WhyNotOnDevice() const;
+  void EnsureDevice();
+  void LeaveDevice(const std::string& reason);
+  bool DeviceIsFaster();
+  void PlanDeviceSteps(int64_t max_steps, DeviceSteps* out) const;
+  Status DeviceRun(int64_t max_steps, double max_seconds, double* out_loss, bool* out_done);
+  Status MeasureOnDevice(Span<const int32_t> indices, Measured* out);
 
   // whole_set.cc: optimizers that look at all examples at once
   struct TrainRows;
@@ -335,7 +362,10 @@ class Trainer {
   std::unique_ptr<Trainable> network_;
   std::unique_ptr<OptimizerState> optimizer_;
   std::unique_ptr<Lbfgs> lbfgs_;
-  LossOptions loss_;  // of the options, with balanced weights
+  std::unique_ptr<DeviceHead> device_;  // null: the CPU
+  TrainerDevice device_state_;
+  bool device_decided_ = false;  // against a device, or by measuring
+  LossOptions loss_;             // of the options, with balanced weights
   float learning_rate_ = 0.0f;
   double temperature_ = 1.0;
   std::vector<bool> fresh_classes_;  // to be imprinted when training next begins

@@ -41,9 +41,18 @@ Status Trainer::StartEpoch() {
   return Status::Ok();
 }
 
+// Which of its variants an example is in this epoch, 0: itself. A function of the seed, the epoch
+// and the example alone, so that a resumed run agrees.
+int Trainer::VariantOf(int32_t example) const {
+  const int n_variants = cache_->n_variants();
+  if (n_variants == 0) return 0;
+  Random random(options_.seed ^ (static_cast<uint64_t>(progress_.epoch) << 32) ^
+                static_cast<uint64_t>(example));
+  return static_cast<int>(random.Below(static_cast<uint64_t>(n_variants) + 1));
+}
+
 // The next n examples of the epoch's order, each as itself or as one of its variants.
 void Trainer::GatherBatch(size_t n) {
-  const int n_variants = cache_->n_variants();
   const size_t scratch = cache_->scratch_floats();
   batch_rows_.resize(n);
   batch_labels_.resize(n);
@@ -52,14 +61,7 @@ void Trainer::GatherBatch(size_t n) {
   for (size_t i = 0; i < n; ++i) {
     const int32_t position = progress_.order[progress_.position + i];
     const int32_t example = train_[static_cast<size_t>(position)];
-    int variant = 0;
-    if (n_variants > 0) {
-      // A function of the seed, the epoch and the example alone, so that a resumed run agrees.
-      Random random(options_.seed ^ (static_cast<uint64_t>(progress_.epoch) << 32) ^
-                    static_cast<uint64_t>(example));
-      variant = static_cast<int>(random.Below(static_cast<uint64_t>(n_variants) + 1));
-    }
-    batch_rows_[i] = cache_->row(example, variant, batch_scratch_.data() + i * scratch);
+    batch_rows_[i] = cache_->row(example, VariantOf(example), batch_scratch_.data() + i * scratch);
     batch_labels_[i] = cache_->uses_labels() ? cache_->label(example) : 0;
     batch_values_[i] = cache_->uses_labels() ? nullptr : cache_->values(example);
   }
@@ -81,8 +83,13 @@ ScheduleOptions Trainer::schedule() const {
   return schedule;
 }
 
-Status Trainer::StepImpl(double* out_loss, bool* out_epoch_done) {
-  if (progress_.order.empty()) TW_RETURN_IF_ERROR(StartEpoch());
+// Of step number `step` (from 0), in the epoch in progress.
+float Trainer::LearningRateAt(int64_t step) const {
+  const double factor = ScheduleFactor(schedule(), step, progress_.epoch, TotalSteps());
+  return static_cast<float>(static_cast<double>(learning_rate_) * factor);
+}
+
+Status Trainer::StepImpl(double* out_loss) {
   const size_t n = std::min(static_cast<size_t>(options_.batch_size),
                             progress_.order.size() - progress_.position);
   GatherBatch(n);
@@ -94,9 +101,7 @@ Status Trainer::StepImpl(double* out_loss, bool* out_epoch_done) {
     return status.WithPrefix(StrFormat("epoch %d, step %lld: ", progress_.epoch + 1,
                                        static_cast<long long>(progress_.step + 1)));
   }
-  const double factor = ScheduleFactor(schedule(), progress_.step, progress_.epoch, TotalSteps());
-  optimizer_->Update(static_cast<float>(static_cast<double>(learning_rate_) * factor),
-                     network_->gradient(), network_->parameters());
+  optimizer_->Update(LearningRateAt(progress_.step), network_->gradient(), network_->parameters());
   temperature_ = 1.0;
   ++progress_.step;
   progress_.position += n;
@@ -104,11 +109,17 @@ Status Trainer::StepImpl(double* out_loss, bool* out_epoch_done) {
   progress_.weight_sum += batch.weight_sum;
   progress_.hits += batch.hits;
   *out_loss = batch.loss_sum / batch.weight_sum;
-  *out_epoch_done = progress_.position == progress_.order.size();
   return Status::Ok();
 }
 
 Status Trainer::Step(double* out_loss, bool* out_epoch_done) {
+  return Advance(1, 0.0, out_loss, out_epoch_done);
+}
+
+// One step on the CPU; on a device up to max_steps of the epoch, and at least one, until
+// max_seconds (0: no limit) have passed or Cancel() is called. *out_loss is the last step's.
+Status Trainer::Advance(int64_t max_steps, double max_seconds, double* out_loss,
+                        bool* out_epoch_done) {
   if (!IsFirstOrder(options_.optimizer)) {
     return FailedPrecondition(
         "%s looks at all examples at once and takes no single steps; train instead",
@@ -116,7 +127,12 @@ Status Trainer::Step(double* out_loss, bool* out_epoch_done) {
   }
   TW_RETURN_IF_ERROR(EnsureReady());
   const int64_t start = port::NowNanos();
-  TW_RETURN_IF_ERROR(StepImpl(out_loss, out_epoch_done));
+  if (progress_.order.empty()) TW_RETURN_IF_ERROR(StartEpoch());
+  EnsureDevice();
+  bool done = false;
+  if (device_ != nullptr) TW_RETURN_IF_ERROR(DeviceRun(max_steps, max_seconds, out_loss, &done));
+  if (!done) TW_RETURN_IF_ERROR(StepImpl(out_loss));
+  *out_epoch_done = progress_.position == progress_.order.size();
   if (!*out_epoch_done) {
     progress_.seconds += SecondsSince(start);
     return Status::Ok();
@@ -139,7 +155,8 @@ Status Trainer::FinishEpoch() {
       ScheduleFactor(schedule(), progress_.step - 1, progress_.epoch, TotalSteps());
   if (metrics.has_validation) {
     Measured measured;
-    TW_RETURN_IF_ERROR(Measure(*cache_, validation_, &measured));
+    TW_RETURN_IF_ERROR(device_ != nullptr ? MeasureOnDevice(validation_, &measured)
+                                          : Measure(*cache_, validation_, &measured));
     metrics.validation_loss = measured.loss;
     metrics.validation_accuracy = measured.accuracy;
   }
@@ -190,7 +207,9 @@ Status Trainer::TrainSteps(const TrainBudget& budget, const EpochCallback& on_ep
     if (cancel_.exchange(false)) return Cancelled("training was cancelled");
     double loss = 0.0;
     bool epoch_done = false;
-    TW_RETURN_IF_ERROR(Step(&loss, &epoch_done));
+    const double left =
+        budget.max_seconds > 0.0 ? std::max(1e-9, budget.max_seconds - SecondsSince(start)) : 0.0;
+    TW_RETURN_IF_ERROR(Advance(std::numeric_limits<int64_t>::max(), left, &loss, &epoch_done));
     if (epoch_done) {
       ++n_epochs;
       if (on_epoch && !on_epoch(progress_.history.back())) break;
@@ -207,6 +226,7 @@ Status Trainer::TrainFor(const TrainBudget& budget, const EpochCallback& on_epoc
   if (cancel_.exchange(false)) return Cancelled("training was cancelled");
   TW_RETURN_IF_ERROR(EnsureReady());
   if (!finished()) {
+    if (!IsFirstOrder(options_.optimizer)) EnsureDevice();  // says why there is none
     TW_RETURN_IF_ERROR(IsFirstOrder(options_.optimizer) ? TrainSteps(budget, on_epoch)
                                                         : Solve(budget, on_epoch));
   }

@@ -12,6 +12,7 @@ if(TOPWORK_OPENCL)
     opencl_backend.cc
     program_cache.cc
     stream.cc
+    workspace.cc
   )
 else()
   set(OPENCL_SOURCES absent.cc)

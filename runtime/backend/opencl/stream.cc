@@ -42,6 +42,7 @@ Result<Stream> Stream::Create(Context* context, const StreamOptions& options) {
 
 Status Stream::Upload(const MemHandle& to, size_t offset_bytes, const void* data, size_t bytes) {
   if (bytes == 0) return Status::Ok();
+  uploaded_bytes_ += bytes;
   return ClStatus(api_->clEnqueueWriteBuffer(queue_.get(), to.get(), CL_TRUE, offset_bytes, bytes,
                                              data, 0, nullptr, nullptr),
                   StrFormat("clEnqueueWriteBuffer of %zu bytes", bytes));
@@ -50,6 +51,7 @@ Status Stream::Upload(const MemHandle& to, size_t offset_bytes, const void* data
 Status Stream::Download(const MemHandle& from, size_t offset_bytes, void* data, size_t bytes) {
   if (bytes == 0) return Finish();
   waiting_ = 0;
+  downloaded_bytes_ += bytes;
   return ClStatus(api_->clEnqueueReadBuffer(queue_.get(), from.get(), CL_TRUE, offset_bytes, bytes,
                                             data, 0, nullptr, nullptr),
                   StrFormat("clEnqueueReadBuffer of %zu bytes", bytes));

@@ -68,6 +68,10 @@ class Stream {
   // Waits until all is done.
   Status Finish();
 
+  // Bytes that Upload and Download have moved so far.
+  uint64_t uploaded_bytes() const { return uploaded_bytes_; }
+  uint64_t downloaded_bytes() const { return downloaded_bytes_; }
+
  private:
   Status SetArgument(const Launch& launch, cl_uint index, Span<const MemHandle> buffers,
                      const KernelHandle& kernel, Commands* commands);
@@ -78,6 +82,8 @@ class Stream {
   QueueHandle queue_;
   int flush_every_ = 0;
   int waiting_ = 0;  // commands since the last flush
+  uint64_t uploaded_bytes_ = 0;
+  uint64_t downloaded_bytes_ = 0;
 };
 
 }  // namespace opencl

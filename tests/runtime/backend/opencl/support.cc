@@ -11,13 +11,17 @@ Result<const opencl::Device*> FindDevice() {
   TW_ASSIGN_OR_RETURN(std::vector<opencl::Device> devices, opencl::EnumerateDevices(*api));
   static const std::vector<opencl::Device>* const kept =
       new std::vector<opencl::Device>(std::move(devices));
-  const char* variable = std::getenv("TOPWORK_TEST_DEVICE");
-  const std::string choice = variable != nullptr ? variable : "opencl:0";
-  TW_ASSIGN_OR_RETURN(const size_t index, opencl::ChooseDevice(opencl::InfoOf(*kept), choice));
+  TW_ASSIGN_OR_RETURN(const size_t index,
+                      opencl::ChooseDevice(opencl::InfoOf(*kept), TestDeviceChoice()));
   return &(*kept)[index];
 }
 
 }  // namespace
+
+std::string TestDeviceChoice() {
+  const char* variable = std::getenv("TOPWORK_TEST_DEVICE");
+  return variable != nullptr ? variable : "opencl:0";
+}
 
 const opencl::Device* TestDevice(std::string* reason) {
   static const Result<const opencl::Device*> found = FindDevice();

@@ -16,6 +16,9 @@ namespace test {
 // has none, with the reason. Where $TOPWORK_REQUIRE_OPENCL is 1 that is a failure of the test.
 const opencl::Device* TestDevice(std::string* reason);
 
+// What names it: $TOPWORK_TEST_DEVICE or "opencl:0".
+std::string TestDeviceChoice();
+
 }  // namespace test
 }  // namespace topwork
 

@@ -1,0 +1,76 @@
+// Workspace over a Context and a Stream.
+#include "runtime/backend/opencl/workspace.h"
+
+#include <utility>
+#include <vector>
+
+#include "runtime/backend/opencl/stream.h"
+
+namespace topwork {
+namespace opencl {
+
+struct Workspace::Impl {
+  std::shared_ptr<Context> context;  // outlives the members below
+  std::vector<MemHandle> buffers;
+  size_t bytes = 0;
+  Stream stream;
+  std::vector<Commands> recordings;
+};
+
+Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+// What was started must end before its buffers go.
+Workspace::~Workspace() { (void)impl_->stream.Finish(); }
+
+Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string& choice) {
+  std::unique_ptr<Impl> impl(new Impl);
+  TW_ASSIGN_OR_RETURN(impl->context, Context::Open(choice, ContextOptions()));
+  TW_ASSIGN_OR_RETURN(impl->stream, Stream::Create(impl->context.get(), StreamOptions()));
+  return std::unique_ptr<Workspace>(new Workspace(std::move(impl)));
+}
+
+const DeviceInfo& Workspace::info() const { return impl_->context->info(); }
+
+Result<int32_t> Workspace::AddBuffer(size_t bytes, const char* what) {
+  const uint64_t most = info().max_allocation_bytes;
+  if (most > 0 && bytes > most) {
+    return OutOfMemory("%s: %zu bytes are needed; '%s' allows %llu in one buffer", what, bytes,
+                       info().name.c_str(), static_cast<unsigned long long>(most));
+  }
+  Result<MemHandle> buffer = CreateBuffer(impl_->context->handle(), bytes);
+  if (!buffer.ok()) return buffer.status().WithPrefix(std::string(what) + ": ");
+  impl_->buffers.push_back(std::move(buffer.value()));
+  impl_->bytes += bytes;
+  return static_cast<int32_t>(impl_->buffers.size() - 1);
+}
+
+size_t Workspace::bytes() const { return impl_->bytes; }
+
+Status Workspace::Upload(int32_t buffer, size_t offset_bytes, const void* data, size_t bytes) {
+  return impl_->stream.Upload(impl_->buffers[static_cast<size_t>(buffer)], offset_bytes, data,
+                              bytes);
+}
+
+Status Workspace::Download(int32_t buffer, size_t offset_bytes, void* data, size_t bytes) {
+  if (bytes == 0) return Status::Ok();
+  return impl_->stream.Download(impl_->buffers[static_cast<size_t>(buffer)], offset_bytes, data,
+                                bytes);
+}
+
+Result<int> Workspace::Record(Span<const Launch> launches) {
+  TW_ASSIGN_OR_RETURN(Commands commands, impl_->stream.Record(launches, impl_->buffers));
+  impl_->recordings.push_back(std::move(commands));
+  return static_cast<int>(impl_->recordings.size() - 1);
+}
+
+Status Workspace::Submit(int recording) {
+  return impl_->stream.Submit(impl_->recordings[static_cast<size_t>(recording)]);
+}
+
+Status Workspace::Finish() { return impl_->stream.Finish(); }
+
+uint64_t Workspace::uploaded_bytes() const { return impl_->stream.uploaded_bytes(); }
+uint64_t Workspace::downloaded_bytes() const { return impl_->stream.downloaded_bytes(); }
+
+}  // namespace opencl
+}  // namespace topwork
