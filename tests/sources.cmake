@@ -76,6 +76,7 @@ set(TEST_SOURCES
   models/format/printable_test.cc
   models/format/run_mutation_test.cc
   models/format/shared_models_test.cc
+  models/zoo/golden.cc
   models/zoo/golden_models_test.cc
   models/format/write_constants_test.cc
   models/format/write_storage_test.cc
@@ -146,6 +147,7 @@ set(TEST_SOURCES
 )
 if(TOPWORK_OPENCL)
   list(APPEND TEST_SOURCES
+    models/zoo/opencl_models_test.cc
     runtime/backend/opencl/choose_device_test.cc
     runtime/backend/opencl/clblast_test.cc
     runtime/backend/opencl/context_test.cc
@@ -172,6 +174,8 @@ set(TEST_EMBEDDED_FILES
   models/zoo/data/digits_8x8/train/y.npy
   models/zoo/digits_cnn_f32.tflite
   models/zoo/digits_cnn_fp16.tflite
+  models/zoo/digits_mlp_f32.tflite
+  models/zoo/efficientnet_lite0_fp16.tflite
   tests/data/api/repeat.tflite
   tests/data/api/scale.tflite
   tests/data/api/scale_int8.tflite
@@ -184,4 +188,8 @@ set(TEST_EMBEDDED_FILES
   tests/data/train/tail_steps.npz
   tests/data/train/schedules.npz
   tests/data/train/solvers.npz
+  tests/data/zoo/digits_cnn_f32.npz
+  tests/data/zoo/digits_cnn_fp16.npz
+  tests/data/zoo/digits_mlp_f32.npz
+  tests/data/zoo/efficientnet_lite0_fp16.npz
 )
