@@ -18,15 +18,6 @@ namespace {
 // Runs per session in a window: enough that a session that is done early finds more to do.
 constexpr int kRunsPerSession = 4;
 
-// Activations and scratch.
-size_t OwnBytes(const Backbone& backbone) { return backbone.session().memory_bytes(); }
-
-// Packed weights and folded constants.
-size_t PackedBytes(const Backbone& backbone) {
-  const Plan& plan = backbone.session().plan();
-  return plan.packed_bytes + plan.owned_bytes;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
@@ -35,27 +26,8 @@ Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
   extractor->model_ = std::move(model);
   extractor->options_ = options;
   if (options.n_threads == 0) extractor->options_.n_threads = port::NumCpus();
-  SessionOptions session;
-  session.memory_limit_bytes = options.memory_limit_bytes;
-  session.allocator = options.allocator;
-  session.cpu = options.cpu;
-  session.n_threads = 1;
-  const int batch = std::max(1, options.feature_batch_size);
-  TW_ASSIGN_OR_RETURN(std::unique_ptr<Backbone> first,
-                      Backbone::Create(extractor->model_, cut, session, batch));
-  const int n_threads = extractor->options_.n_threads;
-  // A custom operator is only ever called on the caller's thread, and where there is no room for a
-  // second session, one has all threads.
-  const size_t limit = options.memory_limit_bytes;
-  const bool one = first->session().has_custom_ops() ||
-                   (limit > 0 && limit < PackedBytes(*first) + 2 * OwnBytes(*first));
-  if (n_threads > 1 && one) {
-    session.n_threads = n_threads;
-    TW_ASSIGN_OR_RETURN(first, Backbone::Create(extractor->model_, cut, session, batch));
-  } else if (n_threads > 1) {
-    extractor->pool_.reset(new ThreadPool(n_threads));
-  }
-  extractor->backbones_.push_back(std::move(first));
+  TW_ASSIGN_OR_RETURN(extractor->workers_,
+                      ExtractionWorkers::Create(extractor->model_, cut, extractor->options_));
   if (options.augmentation.n_variants > 0) {
     std::vector<TensorView> inputs;
     for (int k = 0; k < extractor->n_inputs(); ++k) inputs.push_back(extractor->input(k));
@@ -80,6 +52,7 @@ Status FeatureExtractor::OpenFile() {
                       static_cast<double>(a.crop), static_cast<double>(a.brightness),
                       static_cast<double>(a.noise), static_cast<unsigned long long>(o.seed));
   }
+  if (!o.extraction_devices.empty()) text += "devices " + workers_->places() + "\n";
   text += "preprocessing " + o.preprocessing;
   TW_ASSIGN_OR_RETURN(std::unique_ptr<FeatureFile> file,
                       FeatureFile::Open(o.cache_path, text, CacheOptions(0).ExampleBytes()));
@@ -109,27 +82,6 @@ std::unique_ptr<FeatureCache> FeatureExtractor::NewCache(int64_t n_values,
   return std::unique_ptr<FeatureCache>(new FeatureCache(cache));
 }
 
-size_t FeatureExtractor::memory_bytes() const {
-  size_t bytes = 0;
-  for (const auto& backbone : backbones_) bytes += OwnBytes(*backbone);
-  return bytes;
-}
-
-size_t FeatureExtractor::packed_bytes() const { return PackedBytes(*backbones_[0]); }
-
-// The other sessions, when there is something to do for them: one per thread, within the limit.
-Status FeatureExtractor::AddBackbones() {
-  if (pool_ == nullptr) return Status::Ok();
-  const size_t limit = options_.memory_limit_bytes;
-  while (static_cast<int>(backbones_.size()) < pool_->n_threads()) {
-    const size_t needed = packed_bytes() + (backbones_.size() + 1) * OwnBytes(*backbones_[0]);
-    if (limit > 0 && needed > limit) break;
-    TW_ASSIGN_OR_RETURN(std::unique_ptr<Backbone> backbone, backbones_[0]->Clone());
-    backbones_.push_back(std::move(backbone));
-  }
-  return Status::Ok();
-}
-
 // Puts an item (an example or one of its variants) into a backbone's batch.
 void FeatureExtractor::LoadItem(const ExtractionWindow& window, int64_t item, int position,
                                 Backbone* backbone) {
@@ -155,7 +107,7 @@ Status FeatureExtractor::CheckBatch(const ExtractionWindow& window) {
   const int batch = batch_size();
   const int n = static_cast<int>(std::min<int64_t>(batch, window.n_items()));
   if (batch_checked_ || n < 2 || cut().batch != 1) return Status::Ok();
-  Backbone* backbone = backbones_[0].get();
+  Backbone* backbone = &workers_->first();
   const size_t dim = static_cast<size_t>(cut().dim);
   std::vector<float> together(static_cast<size_t>(n) * dim);
   std::vector<float> alone(dim);
@@ -177,10 +129,8 @@ Status FeatureExtractor::CheckBatch(const ExtractionWindow& window) {
     Log(LogLevel::kInfo,
         "the model mixes the examples of a batch: features are computed one by one");
   }
-  for (const auto& other : backbones_) {
-    if (!other->SetBatch(mixes ? 1 : batch)) {
-      return InternalError("the backbone cannot go back to a batch of %d", mixes ? 1 : batch);
-    }
+  if (!workers_->SetBatch(mixes ? 1 : batch)) {
+    return InternalError("the backbone cannot go back to a batch of %d", mixes ? 1 : batch);
   }
   batch_checked_ = true;
   return Status::Ok();
@@ -200,18 +150,15 @@ Status FeatureExtractor::RunWindow(ExtractionWindow* window) {
   std::vector<Status> statuses(static_cast<size_t>(n_tasks));
   std::atomic<int64_t> next{0};
   std::atomic<bool> failed{false};
-  const auto work = [&](int64_t worker, int) {
+  n_by_worker_.resize(static_cast<size_t>(workers_->size()));
+  workers_->Run([&](int worker, Backbone* backbone) {
     for (int64_t t = next++; t < n_tasks && !failed.load(); t = next++) {
       Status& status = statuses[static_cast<size_t>(t)];
-      status = RunTask(t, backbones_[static_cast<size_t>(worker)].get(), window);
+      status = RunTask(t, backbone, window);
       if (!status.ok()) failed.store(true);
+      ++n_by_worker_[static_cast<size_t>(worker)];
     }
-  };
-  if (pool_ != nullptr) {
-    pool_->ParallelFor(static_cast<int64_t>(backbones_.size()), work);
-  } else {
-    work(0, 0);
-  }
+  });
   for (const Status& status : statuses) TW_RETURN_IF_ERROR(status);
   return Status::Ok();
 }
@@ -220,8 +167,7 @@ Status FeatureExtractor::MakeWindow(int64_t n_outputs, FeatureCache* cache,
                                     ExtractionWindow* window) {
   ExtractionWindow::Config config;
   for (int k = 0; k < n_inputs(); ++k) config.inputs.push_back(input(k));
-  const int64_t n_backbones = static_cast<int64_t>(backbones_.size());
-  const int64_t runs = n_backbones == 1 ? 1 : kRunsPerSession * n_backbones;
+  const int64_t runs = workers_->size() == 1 ? 1 : kRunsPerSession * workers_->size();
   config.capacity = std::max<int64_t>(1, runs * batch_size() / (1 + cache->n_variants()));
   config.n_outputs = n_outputs;
   config.with_ids = cache->file() != nullptr || cache->n_variants() > 0;
@@ -263,7 +209,7 @@ Status FeatureExtractor::Extract(const Examples& examples, int64_t n_outputs,
                          static_cast<long long>(cache->n_outputs()),
                          static_cast<long long>(cut().dim), static_cast<long long>(n_outputs));
   }
-  if (examples.count > 1) TW_RETURN_IF_ERROR(AddBackbones());
+  if (examples.count > 1) TW_RETURN_IF_ERROR(workers_->AddAll());
   {
     std::lock_guard<std::mutex> lock(mutex_);
     extracting_ = true;
@@ -279,18 +225,14 @@ void FeatureExtractor::Cancel() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!extracting_) return;
   cancelled_.store(true);
-  for (const auto& backbone : backbones_) backbone->session().Cancel();
+  workers_->Cancel();
 }
 
 void FeatureExtractor::FinishExtracting() {
   std::lock_guard<std::mutex> lock(mutex_);
   extracting_ = false;
   if (!cancelled_.exchange(false)) return;
-  // A session that was idle when it was cancelled would stop its next run: this one, at once.
-  for (const auto& backbone : backbones_) {
-    backbone->session().Cancel();
-    (void)backbone->session().Run().ok();
-  }
+  workers_->ClearCancel();
 }
 
 }  // namespace topwork

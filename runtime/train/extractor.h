@@ -14,34 +14,35 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/backbone.h"
 #include "runtime/train/extraction_window.h"
+#include "runtime/train/extraction_workers.h"
 #include "runtime/train/options.h"
 
 namespace topwork {
 
 class FeatureExtractor {
  public:
-  // Of `options`: n_threads, feature_batch_size, memory_limit_bytes (of all sessions together),
-  // cache_limit_bytes, cache_path, preprocessing, feature_type, augmentation, seed, allocator, cpu.
-  // The file at cache_path is opened here; see FeatureFile::Open.
+  // Of `options`: what ExtractionWorkers::Create takes, cache_limit_bytes, cache_path,
+  // preprocessing, feature_type, augmentation and seed. The file at cache_path is opened here; see
+  // FeatureFile::Open.
   static Result<std::unique_ptr<FeatureExtractor>> Create(std::shared_ptr<const Model> model,
                                                           const Cut& cut,
                                                           const TrainerOptions& options);
 
-  int n_inputs() const { return backbones_[0]->n_inputs(); }
+  int n_inputs() const { return first().n_inputs(); }
   // dtype, shape (with a batch of 1) and quantization of input k of one example; no data.
-  const TensorView& input(int k) const { return backbones_[0]->input(k); }
-  const std::string& input_name(int k) const { return backbones_[0]->input_name(k); }
+  const TensorView& input(int k) const { return first().input(k); }
+  const std::string& input_name(int k) const { return first().input_name(k); }
   // Examples per run of the backbone.
-  int batch_size() const { return backbones_[0]->batch(); }
-  const Cut& cut() const { return backbones_[0]->cut(); }
-  // n_threads threads, free between calls of Extract.
-  ThreadPool& pool() { return pool_ ? *pool_ : backbones_[0]->session().pool(); }
-  // Activations and scratch that the sessions hold now, and the packed weights and folded constants
-  // that they share.
-  size_t memory_bytes() const;
-  size_t packed_bytes() const;
+  int batch_size() const { return first().batch(); }
+  const Cut& cut() const { return first().cut(); }
+  // See ExtractionWorkers.
+  ThreadPool& pool() { return workers_->pool(); }
+  size_t memory_bytes() const { return workers_->memory_bytes(); }
+  size_t packed_bytes() const { return workers_->packed_bytes(); }
+  // Who computed how many batches up to now; see ExtractionWorkers::place.
+  const ExtractionWorkers& workers() const { return *workers_; }
+  const std::vector<int64_t>& n_by_worker() const { return n_by_worker_; }
   // The most that examples on their way through the model took.
   size_t staging_bytes() const { return staging_bytes_; }
 
@@ -64,7 +65,7 @@ class FeatureExtractor {
   FeatureExtractor() = default;
   Status OpenFile();
   FeatureCacheOptions CacheOptions(int64_t n_values) const;
-  Status AddBackbones();
+  const Backbone& first() const { return workers_->first(); }
   Status MakeWindow(int64_t n_outputs, FeatureCache* cache, ExtractionWindow* window);
   void LoadItem(const ExtractionWindow& window, int64_t item, int position, Backbone* backbone);
   Status CheckBatch(const ExtractionWindow& window);
@@ -76,10 +77,10 @@ class FeatureExtractor {
 
   std::shared_ptr<const Model> model_;
   TrainerOptions options_;
-  std::vector<std::unique_ptr<Backbone>> backbones_;  // one per thread at most
-  std::unique_ptr<ThreadPool> pool_;                  // null where backbones_[0] has all threads
-  std::shared_ptr<FeatureFile> file_;                 // null without cache_path
+  std::unique_ptr<ExtractionWorkers> workers_;
+  std::shared_ptr<FeatureFile> file_;  // null without cache_path
   ExtractionCounts counts_;
+  std::vector<int64_t> n_by_worker_;
   size_t staging_bytes_ = 0;
   bool batch_checked_ = false;
   std::mutex mutex_;  // of the two below, and of Cancel against the end of Extract

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/launch.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
 #include "runtime/train/loss.h"
@@ -124,6 +125,11 @@ struct TrainerOptions {
   // faster ("auto:NAME": the CPU or "opencl:NAME"). What a device cannot do the CPU does, see
   // Trainer::device().
   std::string device;
+  // Where features are computed, side by side: "cpu" (n_threads threads) and devices by their
+  // choices, "opencl:0"; none: the CPU. With more than one, which of them computes an example's
+  // features is not defined, and their last bits differ. Custom operators run on the CPU alone.
+  std::vector<std::string> extraction_devices;
+  Storage extraction_storage = Storage::kFloat32;  // of tensors on the devices
   const Allocator* allocator = nullptr;  // null: default; must outlive the trainer
   const CpuKernels* cpu = nullptr;       // null: the best of this processor
 };

@@ -13,6 +13,7 @@ set(TRAIN_SOURCES
   evaluate.cc
   examples.cc
   extraction_window.cc
+  extraction_workers.cc
   export.cc
   extractor.cc
   feature_cache.cc

@@ -10,6 +10,12 @@ if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME oclgrind.kernels
     COMMAND "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_SOURCE_DIR}/runtime/backend/opencl/oclgrind.py"
     $<TARGET_FILE:topwork_tests> "[opencl-kernels]")
+  # PoCL as two devices; with another driver it is one more run on what there is.
+  add_test(NAME opencl.two_devices COMMAND topwork_tests --skip-code ${TOPWORK_SKIP_CODE}
+    "device extractor*")
+  set_tests_properties(opencl.two_devices PROPERTIES LABELS opencl TIMEOUT 600
+    SKIP_RETURN_CODE ${TOPWORK_SKIP_CODE}
+    ENVIRONMENT "${TOPWORK_TEST_ENVIRONMENT};POCL_DEVICES=pthread pthread")
   set_tests_properties(oclgrind.kernels PROPERTIES LABELS oclgrind TIMEOUT 600
     SKIP_RETURN_CODE ${TOPWORK_SKIP_CODE} ENVIRONMENT "${TOPWORK_TEST_ENVIRONMENT}")
 endif()
