@@ -130,8 +130,8 @@ struct TrainerOptions {
   // features is not defined, and their last bits differ. Custom operators run on the CPU alone.
   std::vector<std::string> extraction_devices;
   Storage extraction_storage = Storage::kFloat32;  // of tensors on the devices
-  const Allocator* allocator = nullptr;  // null: default; must outlive the trainer
-  const CpuKernels* cpu = nullptr;       // null: the best of this processor
+  const Allocator* allocator = nullptr;            // null: default; must outlive the trainer
+  const CpuKernels* cpu = nullptr;                 // null: the best of this processor
 };
 
 // INVALID_ARGUMENT names the first field that is out of range. n_classes is not looked at.
