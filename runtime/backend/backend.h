@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/gpu_program.h"
 #include "kernels/kernel.h"
@@ -27,13 +28,16 @@ class Backend {
                              Span<const TensorView* const> inputs) const = 0;
 
   // Backends that run whole programs of launches: operators with a plan_gpu go there, WhyNot is not
-  // asked. The state is passed to Run with the program's inputs and outputs in host memory;
-  // sessions on several threads may run one state.
+  // asked. Load's result is shared by all sessions of a plan. From the results of all its programs,
+  // which outlive them, Attach makes a state of its own for each in a session (memory, a queue):
+  // that is what Run gets, with inputs and outputs in host memory. Sessions run at the same time.
   virtual bool takes_programs() const { return false; }
   virtual Storage storage() const { return Storage::kFloat32; }
   virtual Result<std::shared_ptr<OpState>> Load(GpuProgram) const {
     return Unsupported("the backend '%s' runs operators, no programs", name());
   }
+  using States = std::vector<std::shared_ptr<OpState>>;
+  virtual Result<States> Attach(const States& loaded) const { return loaded; }
 
   // Runs one operator. `where` names it and goes in front of a failure's message.
   virtual Status Run(const OpDef& def, const RunContext& context,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "ports/port.h"
@@ -34,7 +35,8 @@ struct Output {
 }  // namespace
 
 struct Session::Impl {
-  Buffer arena;  // activations, then scratch
+  Buffer arena;                                      // activations, then scratch
+  std::map<int, std::shared_ptr<OpState>> attached;  // by step, see Backend::Attach
   std::vector<TensorView> views;
   std::vector<BoundStep> steps;
   std::vector<TensorView> inputs;
@@ -49,6 +51,7 @@ struct Session::Impl {
   ProfileFunction profile = nullptr;
   void* profile_user_data = nullptr;
 
+  Status Attach(const Plan& plan);
   Status AllocateFor(const Plan& plan, const Allocator& allocator);
   void BindValues(const Plan& plan);
   void BindSteps(const Plan& plan, ThreadPool* pool, const CpuKernels* cpu);
@@ -92,6 +95,21 @@ bool Session::has_custom_ops() const {
   };
   return std::any_of(plan_->steps.begin(), plan_->steps.end(), is_custom) ||
          std::any_of(plan_->deferred.begin(), plan_->deferred.end(), is_custom);
+}
+
+Status Session::Impl::Attach(const Plan& plan) {
+  std::map<const Backend*, std::vector<int>> programs;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Backend* backend = plan.steps[s].backend;
+    if (backend->takes_programs()) programs[backend].push_back(static_cast<int>(s));
+  }
+  for (const auto& entry : programs) {
+    Backend::States loaded;
+    for (int s : entry.second) loaded.push_back(plan.steps[static_cast<size_t>(s)].state);
+    TW_ASSIGN_OR_RETURN(Backend::States own, entry.first->Attach(loaded));
+    for (size_t k = 0; k < own.size(); ++k) attached[entry.second[k]] = std::move(own[k]);
+  }
+  return Status::Ok();
 }
 
 Status Session::Impl::AllocateFor(const Plan& plan, const Allocator& allocator) {
@@ -164,7 +182,8 @@ void Session::Impl::BindSteps(const Plan& plan, ThreadPool* pool, const CpuKerne
     bound.context.params = &step.params;
     bound.context.inputs = {bound.inputs.data(), bound.inputs.size()};
     bound.context.outputs = {bound.outputs.data(), bound.outputs.size()};
-    bound.context.state = step.state.get();
+    const auto own = attached.find(static_cast<int>(s));
+    bound.context.state = own == attached.end() ? step.state.get() : own->second.get();
     bound.context.scratch = arena.as<uint8_t>() + plan.arena_bytes;
     bound.context.pool = pool;
     bound.context.cpu = cpu;
@@ -193,6 +212,14 @@ Status Session::Prepare() {
         impl.given_plan != nullptr ? std::move(impl.given_plan) : NewPlan();
     impl.given_plan = nullptr;
     Impl fresh;
+    if (plan.ok()) {
+      const Status attached = fresh.Attach(*plan.value());
+      if (!attached.ok()) {
+        GiveUpBackends(attached, *plan.value());
+        fresh.attached.clear();
+        plan = NewPlan();
+      }
+    }
     Status status = plan.status();
     if (status.ok()) status = CheckBindings(*plan.value());
     if (status.ok()) status = fresh.AllocateFor(*plan.value(), *options_.allocator);
@@ -204,6 +231,7 @@ Status Session::Prepare() {
       }
       return status;
     }
+    impl.attached = std::move(fresh.attached);
     impl.arena = std::move(fresh.arena);
     for (size_t i = 0; i < fresh.outputs.size() && i < impl.outputs.size(); ++i) {
       fresh.outputs[i].bound = impl.outputs[i].bound;
@@ -235,6 +263,16 @@ Status Session::Prepare() {
     impl.rebind = false;
   }
   return Status::Ok();
+}
+
+// The next plan is the CPU's, for the same shapes.
+void Session::GiveUpBackends(const Status& failure, const Plan& plan) {
+  options_.backends.clear();
+  backend_failure_ = failure.message();
+  if (!impl_->wanted_shapes.empty()) return;
+  for (int v : plan.inputs) {
+    impl_->wanted_shapes.push_back(plan.values[static_cast<size_t>(v)].view.shape);
+  }
 }
 
 // Buffers that the caller bound must still be large enough for the new shapes.
@@ -346,8 +384,7 @@ Status Session::RunOnCpu(const Status& failure) {
     if (impl_->bound_inputs[i] != nullptr || input.data == nullptr) continue;
     written[i].assign(input.as<const uint8_t>(), input.as<const uint8_t>() + input.bytes());
   }
-  options_.backends.clear();
-  backend_failure_ = failure.message();
+  GiveUpBackends(failure, *plan_);
   impl_->replan = true;
   const Status planned = Prepare();
   if (!planned.ok())

@@ -42,9 +42,9 @@ class Session {
   static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options);
   ~Session();
-  // Another session with this one's options and shapes that shares its plan: packed weights and
-  // folded constants exist once. The two may be used on two threads, unless the model has custom
-  // operators: their instances are shared, too.
+  // Another session with this one's options and shapes that shares its plan: packed weights, folded
+  // constants and a device's constants exist once. The two may be used on two threads, unless the
+  // model has custom operators: their instances are shared, too.
   Result<std::unique_ptr<Session>> Clone() const;
 
   const Model& model() const { return *model_; }
@@ -92,6 +92,7 @@ class Session {
   Status CheckBindings(const Plan& plan) const;
   Status RunSteps(bool* out_backend_failed);
   Status RunOnCpu(const Status& failure);
+  void GiveUpBackends(const Status& failure, const Plan& plan);
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Plan> plan_;
   SessionOptions options_;

@@ -10,6 +10,7 @@
 
 #include "runtime/backend/opencl/device.h"
 #include "runtime/backend/opencl/handles.h"
+#include "runtime/backend/opencl/memory.h"
 #include "runtime/backend/opencl/program_cache.h"
 
 namespace topwork {
@@ -50,6 +51,9 @@ class Context {
   };
   Counts counts() const;
 
+  MemoryCounts& memory_counts() { return memory_counts_; }
+  ConstantCache& constants() { return constants_; }
+
  private:
   Context(const Device& device, ContextHandle context, const ContextOptions& options);
   Result<ProgramHandle> MakeProgram(const std::string& program, const std::string& defines);
@@ -61,6 +65,8 @@ class Context {
   mutable std::mutex mutex_;
   std::map<std::string, ProgramHandle> programs_;  // by name and defines
   Counts counts_;
+  MemoryCounts memory_counts_;
+  ConstantCache constants_;
 };
 
 }  // namespace opencl

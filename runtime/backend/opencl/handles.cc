@@ -61,11 +61,17 @@ Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id devic
   return Made<QueueHandle>(api, queue, error, "clCreateCommandQueue");
 }
 
-Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes) {
+Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes, cl_mem_flags flags,
+                               void* host) {
   const ClApi* api = context.api();
   cl_int error = CL_SUCCESS;
-  cl_mem buffer = api->clCreateBuffer(context.get(), CL_MEM_READ_WRITE, bytes, nullptr, &error);
+  cl_mem buffer = api->clCreateBuffer(context.get(), flags, bytes, host, &error);
   return Made<MemHandle>(api, buffer, error, StrFormat("clCreateBuffer of %zu bytes", bytes));
+}
+
+Result<MemHandle> ShareBuffer(const MemHandle& buffer) {
+  TW_RETURN_IF_ERROR(ClStatus(buffer.api()->clRetainMemObject(buffer.get()), "clRetainMemObject"));
+  return MemHandle(buffer.api(), buffer.get());
 }
 
 Result<MemHandle> CreateSubBuffer(const MemHandle& buffer, size_t offset_bytes, size_t bytes) {

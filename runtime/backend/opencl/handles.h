@@ -57,8 +57,12 @@ using EventHandle = Handle<cl_event, &ClApi::clReleaseEvent>;
 Result<ContextHandle> CreateContext(const ClApi& api, cl_platform_id platform, cl_device_id device);
 // An in-order queue.
 Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id device, bool profile);
-// Uninitialised memory for reading and writing; `bytes` > 0.
-Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes);
+// Uninitialised memory for reading and writing; `bytes` > 0. `host`: the caller's memory to be used
+// with CL_MEM_USE_HOST_PTR.
+Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes,
+                               cl_mem_flags flags = CL_MEM_READ_WRITE, void* host = nullptr);
+// The same buffer once more; it lives until all its handles are gone.
+Result<MemHandle> ShareBuffer(const MemHandle& buffer);
 // Part of a buffer; offset_bytes is a multiple of the device's base alignment.
 Result<MemHandle> CreateSubBuffer(const MemHandle& buffer, size_t offset_bytes, size_t bytes);
 

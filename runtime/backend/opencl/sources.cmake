@@ -9,8 +9,10 @@ if(TOPWORK_OPENCL)
     handles.cc
     kernel_source.cc
     loader.cc
+    memory.cc
     opencl_backend.cc
     program_cache.cc
+    program_runner.cc
     stream.cc
     workspace.cc
   )

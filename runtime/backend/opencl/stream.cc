@@ -136,6 +136,15 @@ Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandl
   return commands;
 }
 
+Status Stream::Check(Span<const Launch> launches) {
+  for (const Launch& launch : launches) {
+    TW_ASSIGN_OR_RETURN(const KernelHandle kernel,
+                        context_->MakeKernel(launch.program, launch.defines, launch.entry));
+    TW_RETURN_IF_ERROR(CheckGroup(launch, kernel));
+  }
+  return Status::Ok();
+}
+
 Status Stream::Enqueue(const Commands::Step& step, cl_event* event) {
   TW_RETURN_IF_ERROR(ClStatus(
       api_->clEnqueueNDRangeKernel(queue_.get(), step.kernel.get(), 3, nullptr, step.global,

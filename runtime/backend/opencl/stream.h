@@ -61,6 +61,8 @@ class Stream {
 
   // Compiles what is not compiled yet. `buffers` is the table that the launches' indices mean.
   Result<Commands> Record(Span<const Launch> launches, Span<const MemHandle> buffers);
+  // Compiles what Record would, and says where a kernel does not fit the device.
+  Status Check(Span<const Launch> launches);
   // Starts them and does not wait.
   Status Submit(const Commands& commands);
   // Starts them, waits, and appends the time that each took on the device.

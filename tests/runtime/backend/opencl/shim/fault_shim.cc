@@ -49,6 +49,7 @@ struct Wrapper<cl_int(A...), kName> {
     if (fault != 0 && !releases) return fault;
     const cl_int result = real(arguments...);
     if (releases) --g_objects;
+    if (result == CL_SUCCESS && Starts(kName, "clRetain")) ++g_objects;
     if constexpr (sizeof...(A) == 4) {
       if (result == CL_SUCCESS && std::strcmp(kName, "clCreateKernelsInProgram") == 0) {
         CountKernels(arguments...);

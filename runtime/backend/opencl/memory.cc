@@ -1,0 +1,67 @@
+// Counted buffers and shared constants.
+#include "runtime/backend/opencl/memory.h"
+
+#include "runtime/backend/opencl/context.h"
+#include "runtime/backend/opencl/stream.h"
+#include "runtime/base/sha256.h"
+
+namespace topwork {
+namespace opencl {
+
+DeviceBuffer::DeviceBuffer(std::shared_ptr<Context> context, MemHandle handle, size_t bytes,
+                           bool counted)
+    : context_(std::move(context)), handle_(std::move(handle)), bytes_(bytes), counted_(counted) {
+  if (counted_) context_->memory_counts().held_bytes += bytes_;
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (counted_) context_->memory_counts().held_bytes -= bytes_;
+}
+
+Result<std::unique_ptr<DeviceBuffer>> DeviceBuffer::Create(std::shared_ptr<Context> context,
+                                                           size_t bytes, cl_mem_flags flags,
+                                                           void* host) {
+  TW_ASSIGN_OR_RETURN(MemHandle handle, CreateBuffer(context->handle(), bytes, flags, host));
+  return std::unique_ptr<DeviceBuffer>(
+      new DeviceBuffer(std::move(context), std::move(handle), bytes, host == nullptr));
+}
+
+// The upload happens under the lock: who asks for the same constant meanwhile waits for it.
+Result<std::shared_ptr<const DeviceBuffer>> ConstantCache::Get(
+    const std::shared_ptr<Context>& context, Span<const uint8_t> bytes, Stream* stream) {
+  Sha256 hash;
+  hash.Update(bytes.data(), bytes.size());
+  const Key key = {hash.Finish(), bytes.size()};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = constants_.find(key);
+  if (found != constants_.end()) {
+    std::shared_ptr<const DeviceBuffer> shared = found->second.lock();
+    if (shared != nullptr) return shared;
+  }
+  TW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceBuffer> made,
+                      DeviceBuffer::Create(context, bytes.size()));
+  TW_RETURN_IF_ERROR(stream->Upload(made->handle(), 0, bytes.data(), bytes.size()));
+  context->memory_counts().uploaded_bytes += bytes.size();
+  std::shared_ptr<const DeviceBuffer> shared(made.release(),
+                                             [context, key](const DeviceBuffer* buffer) {
+                                               delete buffer;
+                                               context->constants().Forget(key);
+                                             });
+  constants_[key] = shared;
+  return shared;
+}
+
+// Another thread may have made it anew since its last holder went.
+void ConstantCache::Forget(const Key& key) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = constants_.find(key);
+  if (found != constants_.end() && found->second.expired()) constants_.erase(found);
+}
+
+size_t ConstantCache::size() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return constants_.size();
+}
+
+}  // namespace opencl
+}  // namespace topwork

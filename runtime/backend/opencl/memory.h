@@ -1,0 +1,75 @@
+// Memory on a device: buffers that are counted, and constants that all programs of a context share.
+//
+// A constant is named by the SHA-256 of its bytes as the device holds them: two sessions, of one
+// model or of two, that need the same weights in the same arrangement find the same buffer, and no
+// address that was freed and used again can be mistaken for another's.
+#ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_MEMORY_H_
+#define TOPWORK_RUNTIME_BACKEND_OPENCL_MEMORY_H_
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "runtime/backend/opencl/handles.h"
+#include "runtime/base/span.h"
+
+namespace topwork {
+namespace opencl {
+
+class Context;
+class Stream;
+
+// What the sessions of a context hold and move, for tests and reports.
+struct MemoryCounts {
+  std::atomic<size_t> held_bytes{0};      // buffers alive now
+  std::atomic<size_t> uploaded_bytes{0};  // constants, since the context was made
+  std::atomic<size_t> copied_bytes{0};    // inputs and outputs of runs, likewise
+};
+
+// A buffer that is counted as long as it lives. Keeps its context.
+class DeviceBuffer {
+ public:
+  // `flags` as of clCreateBuffer; `host` is the caller's memory with CL_MEM_USE_HOST_PTR.
+  static Result<std::unique_ptr<DeviceBuffer>> Create(std::shared_ptr<Context> context,
+                                                      size_t bytes,
+                                                      cl_mem_flags flags = CL_MEM_READ_WRITE,
+                                                      void* host = nullptr);
+  ~DeviceBuffer();
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  const MemHandle& handle() const { return handle_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  DeviceBuffer(std::shared_ptr<Context> context, MemHandle handle, size_t bytes, bool counted);
+  const std::shared_ptr<Context> context_;  // released last
+  const MemHandle handle_;
+  const size_t bytes_;
+  const bool counted_;  // the caller's memory is not
+};
+
+// The constants of a context that somebody holds. Thread-safe.
+class ConstantCache {
+ public:
+  // The buffer with these bytes; uploaded through `stream` by whoever asks first, and freed with
+  // the last holder. `context` is the one that this cache belongs to.
+  Result<std::shared_ptr<const DeviceBuffer>> Get(const std::shared_ptr<Context>& context,
+                                                  Span<const uint8_t> bytes, Stream* stream);
+  // How many there are now.
+  size_t size() const;
+
+ private:
+  using Key = std::pair<std::array<uint8_t, 32>, size_t>;
+  void Forget(const Key& key);
+  mutable std::mutex mutex_;
+  std::map<Key, std::weak_ptr<const DeviceBuffer>> constants_;
+};
+
+}  // namespace opencl
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_BACKEND_OPENCL_MEMORY_H_

@@ -1,0 +1,78 @@
+// A plan's programs on a device, in two halves: LoadedProgram is what all sessions of the plan
+// share (constants, launches), AttachedProgram what a session makes of it. The programs of one
+// session never run at the same time and share its queue and its arena, as large as the largest
+// needs; those of several sessions do.
+#ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_PROGRAM_RUNNER_H_
+#define TOPWORK_RUNTIME_BACKEND_OPENCL_PROGRAM_RUNNER_H_
+
+#include <memory>
+#include <vector>
+
+#include "kernels/gpu_program.h"
+#include "kernels/kernel.h"
+#include "runtime/backend/opencl/context.h"
+#include "runtime/backend/opencl/stream.h"
+
+namespace topwork {
+namespace opencl {
+
+// Where a tensor crosses a program's border.
+struct Port {
+  size_t offset = 0;
+  int buffer = 0;  // as in the launches
+  size_t n = 0;    // elements
+};
+
+// Immutable once made.
+struct LoadedProgram : OpState {
+  // Compiles the kernels and uploads the constants that the context has not yet. Errors: those of
+  // the driver, UNSUPPORTED where a kernel does not fit the device.
+  static Result<std::shared_ptr<LoadedProgram>> Load(std::shared_ptr<Context> context,
+                                                     GpuProgram program);
+
+  std::shared_ptr<Context> context;
+  Storage storage = Storage::kFloat32;
+  size_t arena_bytes = 0;
+  std::vector<std::shared_ptr<const DeviceBuffer>> constants;
+  std::vector<Launch> launches;  // buffer 0 is the arena, 1 + k is constants[k]
+  std::vector<Port> inputs, outputs;
+};
+
+// What the programs of one session share.
+struct SessionMemory {
+  std::shared_ptr<Context> context;
+  std::unique_ptr<DeviceBuffer> arena;  // null where no program needs one
+  Stream stream;
+  std::vector<uint16_t> halves;  // staging of float16
+};
+
+// One thread at a time for all programs of a session.
+class AttachedProgram : public OpState {
+ public:
+  // Records the program's launches on the session's queue.
+  static Result<std::shared_ptr<AttachedProgram>> Create(
+      std::shared_ptr<const LoadedProgram> program, std::shared_ptr<SessionMemory> memory);
+  // Inputs go up and outputs come down in between; float16 is converted on the host.
+  Status Run(const RunContext& context);
+
+ private:
+  AttachedProgram(std::shared_ptr<const LoadedProgram> program,
+                  std::shared_ptr<SessionMemory> memory)
+      : program_(std::move(program)), memory_(std::move(memory)) {}
+  Status Upload(const Port& port, const float* from);
+  Status Download(const Port& port, float* to);
+
+  const std::shared_ptr<const LoadedProgram> program_;
+  const std::shared_ptr<SessionMemory> memory_;
+  std::vector<MemHandle> buffers_;  // as the launches number them
+  Commands commands_;
+};
+
+// The states of a session for all programs of its plan; `loaded` are LoadedPrograms of the context.
+Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
+    const std::shared_ptr<Context>& context, const std::vector<std::shared_ptr<OpState>>& loaded);
+
+}  // namespace opencl
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_BACKEND_OPENCL_PROGRAM_RUNNER_H_
