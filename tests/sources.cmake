@@ -98,6 +98,7 @@ set(TEST_SOURCES
   support/run_op_cases.cc
   support/op_cases_test.cc
   runtime/plan/memory_test.cc
+  runtime/plan/pin_test.cc
   runtime/plan/gpu_segment_test.cc
   runtime/plan/plan_test.cc
   runtime/session/backend_failure_test.cc

@@ -244,6 +244,7 @@ void AddBenchmarkCommand(CLI::App* app) {
   command->add_flag("--profile", options->profile, "time every operator, in runs of their own");
   AddSignatureOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
+  AddPlacementOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(
       "Examples:\n  topwork benchmark mobilenet.tflite\n  topwork benchmark mobilenet.tflite "

@@ -46,6 +46,14 @@ void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
       ->capture_default_str();
 }
 
+void AddPlacementOptions(CLI::App* command, CommonOptions* options) {
+  command
+      ->add_option("--cpu-ops", options->cpu_ops,
+                   "operators that stay on the CPU, separated by commas: by name as in SOFTMAX, by "
+                   "number in the file as in #12, or by the name of a tensor that they make")
+      ->type_name("LIST");
+}
+
 void AddSignatureOption(CLI::App* command, CommonOptions* options) {
   command
       ->add_option("--signature", options->signature,
@@ -128,6 +136,7 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   session_options.device_name = DeviceNameOf(options.device);
   session_options.precision =
       options.precision == "float16" ? TW_PRECISION_FLOAT16 : TW_PRECISION_FLOAT32;
+  if (!options.cpu_ops.empty()) session_options.cpu_ops = options.cpu_ops.c_str();
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();
   return session_options;
 }

@@ -23,6 +23,7 @@ struct CommonOptions {
   int n_threads = 0;
   std::string device = "auto";
   std::string precision = "float32";
+  std::string cpu_ops;  // see tw_session_options.cpu_ops
   bool json = false;
   std::string signature;  // empty: the main subgraph
   std::vector<float> mean;
@@ -31,6 +32,7 @@ struct CommonOptions {
 
 void AddModelOption(CLI::App* command, CommonOptions* options);
 void AddDeviceOptions(CLI::App* command, CommonOptions* options);
+void AddPlacementOptions(CLI::App* command, CommonOptions* options);
 void AddSignatureOption(CLI::App* command, CommonOptions* options);
 void AddImageOptions(CLI::App* command, CommonOptions* options);
 void AddJsonOption(CLI::App* command, CommonOptions* options);

@@ -235,6 +235,7 @@ void AddInfoCommand(CLI::App* app) {
       "largest live set");
   AddSignatureOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
+  AddPlacementOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(
       "Examples:\n  topwork info mobilenet.tflite\n  topwork info mobilenet.tflite --plan"

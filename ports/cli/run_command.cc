@@ -213,6 +213,7 @@ void AddRunCommand(CLI::App* app) {
       ->capture_default_str();
   AddSignatureOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
+  AddPlacementOptions(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(

@@ -72,6 +72,22 @@ Status AddDevice(const tw_session_options& c_options, topwork::SessionOptions* o
   return Status::Ok();
 }
 
+// The pieces between commas, without spaces around them.
+std::vector<std::string> SplitNames(const char* list) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char* at = list != nullptr ? list : "";; ++at) {
+    if (*at != ',' && *at != '\0') {
+      if (*at != ' ' || !name.empty()) name += *at;
+      continue;
+    }
+    while (!name.empty() && name.back() == ' ') name.pop_back();
+    if (!name.empty()) names.push_back(std::move(name));
+    name.clear();
+    if (*at == '\0') return names;
+  }
+}
+
 Status CreateSession(const tw_model& model, const tw_session_options* in, tw_session* handle) {
   tw_session_options c_options = {};
   TW_RETURN_IF_ERROR(ReadOptions(in, &c_options));
@@ -85,6 +101,7 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
   options.subgraph = signature == nullptr ? 0 : signature->subgraph;
   options.memory_limit_bytes = c_options.memory_limit_bytes;
   options.allocator = &handle->allocator;
+  options.cpu_ops = SplitNames(c_options.cpu_ops);
   TW_RETURN_IF_ERROR(AddDevice(c_options, &options));
   const topwork::Graph& graph = model.model->subgraphs()[static_cast<size_t>(options.subgraph)];
   TW_RETURN_IF_ERROR(

@@ -13,6 +13,10 @@ void AssignBackends(const std::vector<const Backend*>& backends,
     }
     work.backend = &CpuBackend();
     work.reason = no_backend_reason;
+    if (work.pinned && !backends.empty()) {
+      work.reason = "pinned to the CPU";
+      continue;
+    }
     for (const Backend* backend : backends) {
       const std::string why_not =
           backend->takes_programs()

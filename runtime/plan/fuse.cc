@@ -80,6 +80,7 @@ class Fuser {
     kept.op.outputs = gone.op.outputs;
     kept.fused += (kept.fused.empty() ? "" : ", ") + what;
     if (!gone.fused.empty()) kept.fused += ", " + gone.fused;
+    kept.pinned = kept.pinned || gone.pinned;
     gone.dead = true;
   }
 
@@ -118,7 +119,9 @@ class Fuser {
     op.inputs[0] = pad.inputs[0];
     std::string& fused = graph_.ops[i].fused;
     fused += (fused.empty() ? "" : ", ") + std::string(pad.name());
-    graph_.ops[static_cast<size_t>(producer)].dead = true;
+    WorkOp& gone = graph_.ops[static_cast<size_t>(producer)];
+    graph_.ops[i].pinned = graph_.ops[i].pinned || gone.pinned;
+    gone.dead = true;
   }
 
   bool ReadPaddings(const Op& pad, int64_t* amounts) const {

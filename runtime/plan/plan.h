@@ -31,6 +31,8 @@ struct PlanOptions {
   std::vector<const Backend*> backends;
   // Why there are none, when they were wanted; the reason of every step.
   std::string no_backend_reason;
+  // Operators that stay on the CPU; see PinToCpu.
+  std::vector<std::string> cpu_ops;
   bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
   const Allocator* allocator = nullptr;  // null: DefaultAllocator()
 };

@@ -3,6 +3,7 @@ set(PLAN_SOURCES
   prepare.cc
   fold.cc
   fuse.cc
+  pin.cc
   gpu_segment.cc
   assign_backends.cc
   memory.cc

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/custom_ops.h"
+#include "runtime/plan/pin.h"
 
 namespace topwork {
 
@@ -130,11 +131,13 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
     }
   }
   for (const Op& op : source.ops) {
-    graph.ops.push_back({op, "", false, nullptr, ""});
+    graph.ops.emplace_back();
+    graph.ops.back().op = op;
     // Applications register custom operators when they like: looked up anew for every plan.
     if (op.code == OpCode::kCustom) graph.ops.back().op.def = FindCustomOp(op.custom_name);
   }
   graph.first_deferred = graph.ops.size();
+  TW_RETURN_IF_ERROR(PinToCpu(options.cpu_ops, &graph));
   TW_RETURN_IF_ERROR(ApplyInputShapes(source, options, &graph));
   RemoveDeadOps(&graph);
   return graph;

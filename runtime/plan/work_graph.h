@@ -19,7 +19,8 @@ struct WorkOp {
   std::string fused;  // names of the operators fused into it, "RELU6, PAD"
   bool dead = false;
   const Backend* backend = nullptr;
-  std::string reason;  // why a preferred backend did not take it
+  std::string reason;   // why a preferred backend did not take it
+  bool pinned = false;  // the caller wants it on the CPU
 };
 
 struct WorkGraph {

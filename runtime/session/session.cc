@@ -200,6 +200,7 @@ Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   options.memory_limit_bytes = options_.memory_limit_bytes;
   for (const auto& backend : options_.backends) options.backends.push_back(backend.get());
   options.no_backend_reason = backend_failure_;
+  options.cpu_ops = options_.cpu_ops;
   options.optimize = options_.optimize;
   options.allocator = options_.allocator;
   return BuildPlan(model_, options);

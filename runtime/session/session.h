@@ -23,6 +23,7 @@ struct SessionOptions {
   const CpuKernels* cpu = nullptr;       // null: the best of this processor
   // In order of preference, before the CPU, which takes what they refuse and all if one fails.
   std::vector<std::shared_ptr<const Backend>> backends;
+  std::vector<std::string> cpu_ops;  // stay on the CPU; see PinToCpu
   bool optimize = true;
 };
 

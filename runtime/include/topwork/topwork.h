@@ -269,6 +269,10 @@ typedef struct tw_session_options {
   // platform as in "mali". NULL: the best GPU; a CPU under OpenCL is used only when named.
   const char* device_name;
   tw_precision precision;  // with TW_DEVICE_OPENCL
+  // Operators that stay on the CPU, separated by commas: "SOFTMAX" every one of that name, "#12"
+  // the one of that number in the file, else the one that makes the tensor of that name. With it
+  // goes what is fused with it. NULL: none.
+  const char* cpu_ops;
 } tw_session_options;
 
 // A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,
@@ -320,8 +324,9 @@ TW_API tw_status tw_session_options_init(tw_session_options* options, size_t str
 // Plans the model and allocates its memory; options NULL: the defaults. The options' strings are
 // not needed afterwards. The caller owns *out_session. A device that is there but refuses the model
 // leaves it to the CPU, a device that fails later as well: the plan tells why. Errors: UNSUPPORTED
-// (operators, their variants, or a device that is not usable), INVALID_MODEL, OUT_OF_MEMORY
-// (memory_limit_bytes as well), NOT_FOUND (signature, device). [any]
+// (operators, their variants, or a device that is not usable), INVALID_MODEL, INVALID_ARGUMENT (a
+// name in cpu_ops that means no operator), OUT_OF_MEMORY (memory_limit_bytes as well), NOT_FOUND
+// (signature, device). [any]
 TW_API tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
                                    tw_session** out_session);
 

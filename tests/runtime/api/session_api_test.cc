@@ -88,6 +88,12 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "n_threads is 1000000");
   options = DefaultSessionOptions();
+  options.cpu_ops = " #0 ,, y";
+  CHECK(MakeSession(model.get(), &options) != nullptr);
+  options.cpu_ops = "#0, SOFTMIN";
+  RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
+               "no operator to keep on the CPU is called 'SOFTMIN'");
+  options = DefaultSessionOptions();
   options.signature = "serving_default";
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_NOT_FOUND,
                "no signature 'serving_default'; it has none");
