@@ -145,6 +145,8 @@ TrainerSettings::TrainerSettings(const TrainOptions& options, const std::string&
   trainer_.balance_classes = options.balance;
   trainer_.n_threads = options.common.n_threads;
   trainer_.device = DeviceOf(options.common.device);
+  device_ = options.common.device;
+  trainer_.device_name = DeviceNameOf(device_);
   FillOptimizer(options);
   FillFeatures(options);
 }

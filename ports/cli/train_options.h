@@ -110,6 +110,7 @@ class TrainerSettings {
   std::vector<float> class_weights_;
   std::string output_name_;
   std::string cache_;
+  std::string device_;
   std::string preprocessing_;
   PixelScale scale_;
 };

@@ -79,6 +79,15 @@ void ReadWorst(const Json& judged, const std::vector<std::string>& names, const 
   }
 }
 
+const char kStepsDevice[] = "device of the steps";
+
+std::string StepsDevice(const TrainingReport& report) {
+  for (const auto& setting : report.settings) {
+    if (setting.first == kStepsDevice) return setting.second;
+  }
+  return "cpu";
+}
+
 // A rate that the library chooses for Adam falls along a cosine.
 std::string ScheduleText(const TrainOptions& options) {
   const bool chosen = options.learning_rate == 0.0f && options.schedule == "constant" &&
@@ -144,6 +153,9 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
   if (info.n_cached > 0) {
     report->settings.push_back({"features from the cache", std::to_string(info.n_cached)});
   }
+  const std::string reason = head.value("device_reason", std::string());
+  report->settings.push_back({kStepsDevice, head.value("device", std::string("cpu")) +
+                                                (reason.empty() ? "" : "; " + reason)});
   report->model_info = {{"head", head.value("op", std::string("last layer"))},
                         {"storage", head.value("storage", std::string("float32"))},
                         {"parameters trained", std::to_string(info.n_parameters)}};
@@ -153,6 +165,10 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
                     {"working", static_cast<double>(info.working_bytes)},
                     {"sum", static_cast<double>(info.memory_bytes)},
                     {"peak", static_cast<double>(port::PeakRssBytes())}};
+  if (info.device_bytes > 0) {
+    report->memory.insert(report->memory.end() - 2,
+                          {"on the device", static_cast<double>(info.device_bytes)});
+  }
 }
 
 void PrintEpoch(const EpochRow& row, int64_t n_epochs, bool is_first, bool has_accuracy) {
@@ -207,6 +223,9 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
   }
   std::printf("\n%s in %s (%s)\n", Paint(1, "1;32", "done").c_str(), HumanSeconds(total).c_str(),
               parts.c_str());
+  const std::string device = StepsDevice(report);
+  const bool asked = options.common.device != "cpu" && options.common.device != "auto";
+  if (asked || device.rfind("cpu", 0) != 0) std::printf("  device  %s\n", device.c_str());
   std::string memory;
   for (const auto& part : report.memory) {
     if (part.first == "sum" || part.first == "peak") continue;

@@ -187,6 +187,7 @@ tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) 
   result.memory_bytes = memory.total_bytes;
   result.cache_file_bytes = memory.cache_file_bytes;
   result.working_bytes = memory.working_bytes;
+  result.device_bytes = memory.device_bytes;
   return Report(topwork::api::WriteStruct("tw_trainer_info", result, info));
 }
 
@@ -202,6 +203,10 @@ tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json) {
   json.BeginArray();
   for (const std::string& name : it.options().class_names) json.String(name);
   json.EndArray();
+  json.Key("device");
+  json.String(it.device().name);
+  json.Key("device_reason");
+  json.String(it.device().reason);
   json.EndObject();
   return topwork::api::GiveString(json.text(), out_json);
 }

@@ -217,9 +217,8 @@ tw_trainer_options DefaultTrainerOptions() {
 
 Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allocator,
                              TrainerOptions* out) {
-  std::string device;
-  TW_RETURN_IF_ERROR(ReadDevice(in.device, nullptr, &device));
-  if (!device.empty()) return Unsupported("trainers do not compute on OpenCL devices; use the CPU");
+  TW_RETURN_IF_ERROR(ReadDevice(in.device, in.device_name, &out->device));
+  if (in.device == TW_DEVICE_AUTO) out->device = "auto";
   TW_RETURN_IF_ERROR(CheckEnums(in));
   out->n_classes = static_cast<int>(in.n_classes);
   for (int64_t i = 0; in.class_names != nullptr && i < in.n_classes; ++i) {

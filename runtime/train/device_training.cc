@@ -16,6 +16,9 @@ namespace topwork {
 namespace {
 
 const char kAuto[] = "auto";
+// Below this much work a trial, and the device's programs, cost more than they can bring: about a
+// second of one core.
+constexpr double kMinTrialFlops = 2e10;
 // Between two looks at the clock and at Cancel().
 constexpr double kRunSeconds = 0.025;
 constexpr int64_t kFirstRun = 8;
@@ -43,6 +46,11 @@ DeviceTraffic Trainer::device_traffic() const {
   return device_ != nullptr ? device_->traffic() : DeviceTraffic();
 }
 
+Status Trainer::CheckDevice() const {
+  if (options_.device.empty() || IsAuto(options_.device)) return Status::Ok();
+  return opencl::Workspace::Find(options_.device).status();
+}
+
 std::string Trainer::WhyNotOnDevice() const {
   if (deep()) {
     return StrFormat("n_layers is %d: only the last layer trains on a device", options_.n_layers);
@@ -51,7 +59,14 @@ std::string Trainer::WhyNotOnDevice() const {
     return StrFormat("%s looks at all examples at once: only sgd, adam and adamw run on a device",
                      OptimizerName(options_.optimizer));
   }
-  return "";
+  if (options_.device != kAuto || device_decided_) return "";
+  const Result<opencl::DeviceInfo> gpu = opencl::Workspace::Find(ChoiceOf(options_.device));
+  if (!gpu.ok()) return gpu.status().message();
+  const double flops = 4.0 * static_cast<double>(dim()) * n_classes() *
+                       static_cast<double>(train_.size()) * (options_.epochs - progress_.epoch);
+  if (flops >= kMinTrialFlops) return "";
+  return StrFormat("'%s' was not tried: %.1f GFLOP of training are too few", gpu->name.c_str(),
+                   flops * 1e-9);
 }
 
 void Trainer::LeaveDevice(const std::string& reason) {
@@ -64,7 +79,10 @@ void Trainer::LeaveDevice(const std::string& reason) {
 void Trainer::EnsureDevice() {
   if (options_.device.empty() || (device_decided_ && device_ == nullptr)) return;
   const std::string why_not = WhyNotOnDevice();
-  if (!why_not.empty()) return LeaveDevice(why_not);
+  if (!why_not.empty()) {
+    device_state_ = {"cpu", why_not};  // more examples may change it
+    return;
+  }
   const int64_t n_positions =
       static_cast<int64_t>(std::max(progress_.order.size(), validation_.size()));
   const bool weighted = !loss_.class_weights.empty();

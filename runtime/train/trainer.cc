@@ -24,6 +24,7 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
   std::unique_ptr<Trainer> trainer(new Trainer);
   trainer->model_ = model;
   trainer->options_ = options;
+  TW_RETURN_IF_ERROR(trainer->CheckDevice());
   TW_RETURN_IF_ERROR(trainer->FindLayers());
   TW_RETURN_IF_ERROR(trainer->ResolveClasses());
   TW_ASSIGN_OR_RETURN(trainer->extractor_,

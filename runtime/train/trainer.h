@@ -84,7 +84,8 @@ struct ExportCheck {
 class Trainer {
  public:
   // Finds the head and plans the model below it. UNSUPPORTED when the model has no trainable head
-  // (the message says what was found instead), INVALID_ARGUMENT for options out of range.
+  // (the message says what was found instead), INVALID_ARGUMENT for options out of range, NOT_FOUND
+  // or UNSUPPORTED for a device that is not there.
   static Result<std::unique_ptr<Trainer>> Create(std::shared_ptr<const Model> model,
                                                  const TrainerOptions& options);
   ~Trainer();
@@ -284,6 +285,7 @@ class Trainer {
   Status Measure(const FeatureCache& cache, Span<const int32_t> indices, Measured* out);
 
   // device_training.cc
+  Status CheckDevice() const;
   std::string WhyNotOnDevice() const;
   void EnsureDevice();
   void LeaveDevice(const std::string& reason);

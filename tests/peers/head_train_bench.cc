@@ -1,6 +1,7 @@
 // The Topwork side of head_train_peers.py.
 //
 //   topwork_head_train_bench train THREADS FILE    seconds and final loss of the steps in FILE
+//   topwork_head_train_bench device NAME FILE      the same on an OpenCL device ("opencl:0")
 //   topwork_head_train_bench limits THREADS BYTES  GFLOP/s of multiply-adds in registers, and GB/s
 //                                                  of reading BYTES over and over
 // FILE is that of steps_file.h. Plain SGD from zeros. One untimed run comes first.
@@ -13,6 +14,7 @@
 #include "kernels/cpu/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/train/dense_head.h"
+#include "runtime/train/device_head.h"
 #include "runtime/train/optimizer.h"
 #include "tests/peers/steps_file.h"
 
@@ -44,6 +46,46 @@ Status Train(const Problem& p, ThreadPool* pool, double* out_seconds, double* ou
     *out_loss = sums.loss_sum / sums.weight_sum;
   }
   *out_seconds = static_cast<double>(port::NowNanos() - start) * 1e-9;
+  return Status::Ok();
+}
+
+// The same on a device, as an epoch: its tables go up, all steps are taken, losses and weights come
+// down. Features went up before, as a trainer's do.
+Status TrainOnDevice(const Problem& p, const char* name, double* out_seconds, double* out_loss) {
+  TrainerOptions options;
+  options.optimizer = Optimizer::kSgd;
+  options.batch_size = p.batch;
+  FeatureCacheOptions cache_options;
+  cache_options.dim = p.dim;
+  FeatureCache cache(cache_options);
+  for (int64_t i = 0; i < p.n_examples; ++i) {
+    ExampleTarget target;
+    target.label = p.labels[static_cast<size_t>(i)];
+    TW_RETURN_IF_ERROR(cache.Append(p.x.as<float>() + i * p.dim, target));
+  }
+  std::vector<float> parameters(static_cast<size_t>((p.dim + 1) * p.n_classes));
+  const HeadValues values = {parameters, {}, {}};
+  TW_ASSIGN_OR_RETURN(const auto head,
+                      DeviceHead::Create(name, options, cache, p.n_classes, false,
+                                         static_cast<int64_t>(p.n_steps) * p.batch));
+  const int64_t start = port::NowNanos();
+  DeviceSteps steps;
+  for (size_t i = 0; i < p.rows.size(); ++i) {
+    steps.AddPosition(cache, p.rows[i], 0);
+    if ((i + 1) % static_cast<size_t>(p.batch) != 0) continue;
+    steps.AddStep(OptimizerState::RatesOf(options, p.learning_rate, 1), p.batch);
+  }
+  DeviceHead::Outcome outcome;
+  TW_RETURN_IF_ERROR(head->Begin(steps, {}, values));
+  TW_RETURN_IF_ERROR(head->Run(p.n_steps));
+  TW_RETURN_IF_ERROR(head->End(values, &outcome));
+  *out_seconds = static_cast<double>(port::NowNanos() - start) * 1e-9;
+  double sum = 0.0;
+  for (size_t i = outcome.losses.size() - 2 * static_cast<size_t>(p.batch);
+       i < outcome.losses.size(); i += 2) {
+    sum += static_cast<double>(outcome.losses[i]);
+  }
+  *out_loss = sum / p.batch;
   return Status::Ok();
 }
 
@@ -126,7 +168,9 @@ double MeasureReading(ThreadPool* pool, size_t bytes, double* sink) {
 
 int Main(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: topwork_head_train_bench train|limits THREADS FILE|BYTES\n");
+    std::fprintf(stderr,
+                 "usage: topwork_head_train_bench train THREADS FILE | device NAME FILE | "
+                 "limits THREADS BYTES\n");
     return 2;
   }
   ThreadPool pool(std::max(1, std::atoi(argv[2])));
@@ -146,7 +190,9 @@ int Main(int argc, char** argv) {
   double seconds = 0.0;
   double loss = 0.0;
   for (int run = 0; run < 2; ++run) {
-    const Status status = Train(problem, &pool, &seconds, &loss);
+    const Status status = std::strcmp(argv[1], "device") == 0
+                              ? TrainOnDevice(problem, argv[2], &seconds, &loss)
+                              : Train(problem, &pool, &seconds, &loss);
     if (!status.ok()) {
       std::fprintf(stderr, "%s\n", status.ToString().c_str());
       return 1;

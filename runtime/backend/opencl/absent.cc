@@ -28,6 +28,7 @@ struct Workspace::Impl {
 Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Workspace::~Workspace() = default;
 Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string&) { return Absent(); }
+Result<DeviceInfo> Workspace::Find(const std::string&) { return Absent(); }
 const DeviceInfo& Workspace::info() const { return impl_->info; }
 Result<int32_t> Workspace::AddBuffer(size_t, const char*) { return Absent(); }
 size_t Workspace::bytes() const { return 0; }

@@ -29,6 +29,12 @@ Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string& choice) {
   return std::unique_ptr<Workspace>(new Workspace(std::move(impl)));
 }
 
+Result<DeviceInfo> Workspace::Find(const std::string& choice) {
+  TW_ASSIGN_OR_RETURN(const std::vector<DeviceInfo>* devices, ListDevices());
+  TW_ASSIGN_OR_RETURN(const size_t index, ChooseDevice(*devices, choice));
+  return (*devices)[index];
+}
+
 const DeviceInfo& Workspace::info() const { return impl_->context->info(); }
 
 Result<int32_t> Workspace::AddBuffer(size_t bytes, const char* what) {

@@ -21,6 +21,8 @@ class Workspace {
   // On the device that `choice` names (see ChooseDevice). Errors: those of Context::Open;
   // UNSUPPORTED in a library without OpenCL.
   static Result<std::unique_ptr<Workspace>> Open(const std::string& choice);
+  // The device that Open would use; nothing is opened. Errors: those of ListDevices, ChooseDevice.
+  static Result<DeviceInfo> Find(const std::string& choice);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;

@@ -520,6 +520,10 @@ typedef struct tw_trainer_options {
   // which are then computed again instead of kept where that is needed; 0 (default): no limit.
   size_t memory_limit_bytes;
   int32_t n_threads;  // 0 (default): one for each processor; results do not depend on it
+  // Where the last layer takes its steps. TW_DEVICE_AUTO (default): a GPU, where one is present,
+  // the work is worth a trial and a trial finds it faster. TW_DEVICE_OPENCL: the CPU still does
+  // what a device cannot: solvers and n_layers > 1; tw_trainer_describe says why. On the CPU
+  // results are the same bits on every run; other devices differ from it in the last digits.
   tw_device device;
   const tw_allocator* allocator;  // NULL: the operating system's
   tw_loss loss;                   // default TW_LOSS_SOFTMAX
@@ -566,6 +570,7 @@ typedef struct tw_trainer_options {
   const float* input_mean;
   const float* input_std;
   int32_t n_input_scales;
+  const char* device_name;  // as in tw_session_options
 } tw_trainer_options;
 
 // Labelled examples, in memory or pulled one by one; borrowed for the call. Zero the struct, set
@@ -624,6 +629,7 @@ typedef struct tw_trainer_info {
   size_t memory_bytes;
   size_t cache_file_bytes;  // on disk
   size_t working_bytes;     // the most at one time: examples being read, a solver's systems
+  size_t device_bytes;      // in the memory of an OpenCL device; not part of memory_bytes
 } tw_trainer_info;
 
 // One epoch of training.
@@ -849,7 +855,9 @@ TW_API tw_status tw_trainer_restore(tw_trainer* trainer, const char* path);
 TW_API tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info);
 
 // Describes the last layer found as JSON: operator, tensors, n_features, n_classes, what follows
-// it, and the class names. *out_json is owned by the caller. [one]
+// it, and the class names; "device" is where the last steps were taken ("cpu" or the name of an
+// OpenCL device) and "device_reason" why it is not another one. *out_json is owned by the caller.
+// [one]
 TW_API tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json);
 
 #ifdef __cplusplus

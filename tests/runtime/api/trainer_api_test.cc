@@ -371,6 +371,21 @@ TEST_CASE("the head is described, in the model and in the trainer", "[api][train
   CHECK(json["n_features"] == head["n_features"]);
   CHECK(json["n_new_classes"] == 2);
   CHECK(json["class_names"].empty());
+  CHECK(json["device"] == "cpu");
+  CHECK(json["device_reason"] == "");
+}
+
+TEST_CASE("a trainer takes its steps on a device, or says why not", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  tw_trainer_options options = TwoClasses();
+  options.device = TW_DEVICE_OPENCL;
+  options.device_name = "no such device";
+  tw_trainer* trainer = nullptr;
+  CHECK(tw_trainer_create(model.get(), &options, &trainer) != TW_STATUS_OK);
+  CHECK(std::string(tw_last_error()).find("OpenCL") != std::string::npos);
+  options.device = TW_DEVICE_CPU;
+  RequireError(tw_trainer_create(model.get(), &options, &trainer), TW_STATUS_INVALID_ARGUMENT,
+               "device_name");
 }
 
 TEST_CASE("limits of a trainer are kept", "[api][train]") {
