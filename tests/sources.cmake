@@ -161,6 +161,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/program_cache_test.cc
     runtime/backend/opencl/stream_test.cc
     runtime/backend/opencl/support.cc
+    runtime/train/device_fault_test.cc
     runtime/train/device_head_test.cc
     runtime/train/device_extractor_test.cc
     runtime/train/device_trainer_test.cc

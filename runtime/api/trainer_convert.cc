@@ -218,6 +218,7 @@ tw_trainer_options DefaultTrainerOptions() {
 Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allocator,
                              TrainerOptions* out) {
   TW_RETURN_IF_ERROR(ReadDevice(in.device, in.device_name, &out->device));
+  if (!out->device.empty()) out->extraction_devices = {out->device};
   if (in.device == TW_DEVICE_AUTO) out->device = "auto";
   TW_RETURN_IF_ERROR(CheckEnums(in));
   out->n_classes = static_cast<int>(in.n_classes);

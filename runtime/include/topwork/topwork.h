@@ -520,10 +520,11 @@ typedef struct tw_trainer_options {
   // which are then computed again instead of kept where that is needed; 0 (default): no limit.
   size_t memory_limit_bytes;
   int32_t n_threads;  // 0 (default): one for each processor; results do not depend on it
-  // Where the last layer takes its steps. TW_DEVICE_AUTO (default): a GPU, where one is present,
-  // the work is worth a trial and a trial finds it faster. TW_DEVICE_OPENCL: the CPU still does
-  // what a device cannot: solvers and n_layers > 1; tw_trainer_describe says why. On the CPU
-  // results are the same bits on every run; other devices differ from it in the last digits.
+  // TW_DEVICE_OPENCL: embeddings are computed there, and the last layer takes its steps there; the
+  // CPU still does what a device cannot (solvers, n_layers > 1), tw_trainer_describe says why.
+  // TW_DEVICE_AUTO (default): the CPU computes embeddings; steps are taken on a GPU where there is
+  // one, the work is worth a trial and a trial finds it faster. On the CPU results are the same
+  // bits on every run; devices differ from it in the last digits.
   tw_device device;
   const tw_allocator* allocator;  // NULL: the operating system's
   tw_loss loss;                   // default TW_LOSS_SOFTMAX

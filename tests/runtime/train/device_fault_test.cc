@@ -1,0 +1,119 @@
+// Whatever OpenCL call fails while a trainer uses a device, training ends where the CPU's does: the
+// CPU takes over from where the run began. And nothing is left behind on the device.
+//
+// The calls go through libtopwork_fault_shim.so, in a process of its own.
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+
+#include "ports/port.h"
+#include "runtime/backend/opencl/workspace.h"
+#include "tests/runtime/backend/opencl/support.h"
+#include "tests/runtime/train/trainer_data.h"
+#include "tests/support/temp_folder.h"
+
+namespace topwork {
+namespace device_fault_test {
+
+std::string ProgramPath() {
+  char path[4096];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  return size > 0 ? std::string(path, static_cast<size_t>(size)) : "";
+}
+
+std::string ShimPath() {
+  const std::string program = ProgramPath();
+  return program.substr(0, program.rfind('/') + 1) + "libtopwork_fault_shim.so";
+}
+
+struct Outcome {
+  Status status;
+  std::vector<float> parameters;
+  TrainerDevice device;
+};
+
+Outcome Train(const test::TrainerData& data, const std::string& device) {
+  TrainerOptions options;
+  options.n_classes = 3;
+  options.n_threads = 1;
+  options.epochs = 2;
+  options.clip_norm = 1.0f;
+  options.device = device;
+  Outcome outcome;
+  auto trainer =
+      Trainer::Create(test::OpenBytes(test::ClassifierBytes(test::Tail::kDense)), options);
+  outcome.status = trainer.status();
+  if (!outcome.status.ok()) return outcome;
+  REQUIRE((*trainer)->AddExamples(data.examples()).ok());
+  outcome.status = (*trainer)->Train();
+  outcome.parameters.assign((*trainer)->parameters().begin(), (*trainer)->parameters().end());
+  outcome.device = (*trainer)->device();
+  return outcome;
+}
+
+bool Near(const std::vector<float>& a, const std::vector<float>& b) {
+  bool near = a.size() == b.size();
+  for (size_t i = 0; near && i < a.size(); ++i) near = std::fabs(a[i] - b[i]) <= 1e-4f;
+  return near;
+}
+
+// Run by the next test, with TOPWORK_OPENCL_LIBRARY naming the shim.
+TEST_CASE("device trainer: (calls that fail one by one)", "[.device-faults]") {
+  std::string reason;
+  void* library = port::LoadLibrary(ShimPath().c_str(), &reason);
+  INFO(reason);
+  REQUIRE(library != nullptr);
+  const auto fail =
+      reinterpret_cast<void (*)(long, int)>(port::LibrarySymbol(library, "topwork_shim_fail"));
+  const auto calls =
+      reinterpret_cast<long (*)()>(port::LibrarySymbol(library, "topwork_shim_calls"));
+  const auto objects =
+      reinterpret_cast<long (*)()>(port::LibrarySymbol(library, "topwork_shim_objects"));
+  REQUIRE((fail != nullptr && calls != nullptr && objects != nullptr));
+  const std::string choice = test::TestDeviceChoice();
+  const test::TrainerData data = test::Images(40, 3);
+  const Outcome cpu = Train(data, "");
+  const auto kept = opencl::Workspace::Open(choice);  // keeps the compiled programs
+  REQUIRE(kept.status().ToString() == "OK");
+  REQUIRE(Train(data, choice).device.name != "cpu");
+  const long before = objects();
+  fail(0, 0);
+  REQUIRE(Near(Train(data, choice).parameters, cpu.parameters));
+  const long n_calls = calls();
+  REQUIRE(n_calls > 100);
+  int fallen = 0;
+  for (long k = 1; k <= n_calls; k += 2) {
+    const int code = k % 4 == 1 ? -5 : -36;
+    fail(k, code);
+    const Outcome outcome = Train(data, choice);
+    fail(0, 0);
+    INFO("call " << k << " of " << n_calls << ", code " << code << ": " << outcome.status.ToString()
+                 << "; " << outcome.device.reason);
+    REQUIRE(outcome.status.ok());
+    REQUIRE(Near(outcome.parameters, cpu.parameters));
+    REQUIRE(objects() == before);
+    REQUIRE((outcome.device.name == "cpu") == !outcome.device.reason.empty());
+    fallen += outcome.device.name == "cpu" ? 1 : 0;
+  }
+  CHECK(fallen > n_calls / 4);
+}
+
+TEST_CASE("device trainer: whatever call fails, training ends where the CPU's does", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  std::string reason;
+  if (port::LoadLibrary(ShimPath().c_str(), &reason) == nullptr) {
+    TW_SKIP("no fault shim beside the test binary: " + reason);
+  }
+  const test::TempFolder folder;
+  const std::string command = "TOPWORK_OPENCL_LIBRARY='" + ShimPath() + "' '" + ProgramPath() +
+                              "' '[.device-faults]' > '" + (folder / "log") + "' 2>&1";
+  const int status = std::system(command.c_str());
+  INFO(test::ReadWhole(folder / "log"));
+  CHECK(status == 0);
+}
+
+}  // namespace device_fault_test
+}  // namespace topwork
