@@ -60,13 +60,14 @@ std::string Trainer::WhyNotOnDevice() const {
                      OptimizerName(options_.optimizer));
   }
   if (options_.device != kAuto || device_decided_) return "";
-  const Result<opencl::DeviceInfo> gpu = opencl::Workspace::Find(ChoiceOf(options_.device));
-  if (!gpu.ok()) return gpu.status().message();
+  // Before anything of OpenCL is touched: loading it takes time and memory.
   const double flops = 4.0 * static_cast<double>(dim()) * n_classes() *
                        static_cast<double>(train_.size()) * (options_.epochs - progress_.epoch);
-  if (flops >= kMinTrialFlops) return "";
-  return StrFormat("'%s' was not tried: %.1f GFLOP of training are too few", gpu->name.c_str(),
-                   flops * 1e-9);
+  if (flops < kMinTrialFlops) {
+    return StrFormat("%.3g GFLOP of training are too few to try a device", flops * 1e-9);
+  }
+  const Status gpu = opencl::Workspace::Find(ChoiceOf(options_.device)).status();
+  return gpu.ok() ? "" : gpu.message();
 }
 
 void Trainer::LeaveDevice(const std::string& reason) {
@@ -77,6 +78,7 @@ void Trainer::LeaveDevice(const std::string& reason) {
 
 // Makes device_ ready for the examples that there are now, or leaves it null with the reason.
 void Trainer::EnsureDevice() {
+  device_epoch_ = progress_.epoch;
   if (options_.device.empty() || (device_decided_ && device_ == nullptr)) return;
   const std::string why_not = WhyNotOnDevice();
   if (!why_not.empty()) {

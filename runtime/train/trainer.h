@@ -367,6 +367,7 @@ class Trainer {
   std::unique_ptr<DeviceHead> device_;  // null: the CPU
   TrainerDevice device_state_;
   bool device_decided_ = false;  // against a device, or by measuring
+  int device_epoch_ = -1;        // in which a device was last looked for
   LossOptions loss_;             // of the options, with balanced weights
   float learning_rate_ = 0.0f;
   double temperature_ = 1.0;

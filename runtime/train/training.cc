@@ -128,7 +128,7 @@ Status Trainer::Advance(int64_t max_steps, double max_seconds, double* out_loss,
   TW_RETURN_IF_ERROR(EnsureReady());
   const int64_t start = port::NowNanos();
   if (progress_.order.empty()) TW_RETURN_IF_ERROR(StartEpoch());
-  EnsureDevice();
+  if (device_ != nullptr || device_epoch_ != progress_.epoch) EnsureDevice();
   bool done = false;
   if (device_ != nullptr) TW_RETURN_IF_ERROR(DeviceRun(max_steps, max_seconds, out_loss, &done));
   if (!done) TW_RETURN_IF_ERROR(StepImpl(out_loss));
