@@ -121,9 +121,9 @@ struct TrainerOptions {
   // Of the backbone's session and, with n_layers > 1, of TailNetwork's activations; 0: no limit.
   size_t memory_limit_bytes = 0;
   // Where the last layer takes its steps: "" is the CPU, "opencl..." the device that
-  // opencl::ChooseDevice finds by that name; "auto" is the GPU where there is one, the work is worth
-  // a trial and its steps turn out faster, else the CPU ("auto:NAME": "opencl:NAME" or the CPU, by
-  // trial). What a device cannot do the CPU does, see Trainer::device().
+  // opencl::ChooseDevice finds by that name; "auto" is the GPU where there is one, the work is
+  // worth a trial and its steps turn out faster, else the CPU ("auto:NAME": "opencl:NAME" or the
+  // CPU, by trial). What a device cannot do the CPU does, see Trainer::device().
   std::string device;
   // Where features are computed, side by side: "cpu" (n_threads threads) and devices by their
   // choices, "opencl:0"; none: the CPU. With more than one, which of them computes an example's
