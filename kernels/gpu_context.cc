@@ -12,6 +12,22 @@ namespace {
 // Kernels count elements in int32, four ahead of the last one.
 constexpr int64_t kMostElements = (int64_t{1} << 31) - 1024;
 
+// Work-groups of 64 in four forms. Left to themselves drivers take whatever divides the sizes:
+// groups of one item where they are prime; and PoCL compiles a kernel anew for every other form.
+void ChooseGroups(Launch* launch) {
+  const size_t x = launch->global[0], y = launch->global[1];
+  size_t wide = x > 8 ? 16 : 4;
+  if (y == 1) wide = 64;
+  if (x == 1 && y > 1) wide = 1;
+  launch->local[0] = wide;
+  launch->local[1] = 64 / wide;
+  launch->local[2] = 1;
+  launch->local_is_wish = true;
+  for (int i = 0; i < 2; ++i) {
+    launch->global[i] = RoundUp(launch->global[i], launch->local[i]);
+  }
+}
+
 }  // namespace
 
 GpuContext::GpuContext(const OpParams& params, const OpState* state,
@@ -123,15 +139,19 @@ void GpuContext::Add(const char* program, const char* entry, std::vector<LaunchA
   launch.global[0] = static_cast<size_t>(x);
   launch.global[1] = static_cast<size_t>(y);
   launch.global[2] = static_cast<size_t>(z);
+  ChooseGroups(&launch);
   program_->launches.push_back(std::move(launch));
 }
 
 void GpuContext::AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
                            size_t local, int64_t x, int64_t y) {
-  Add(program, entry, std::move(args), x * static_cast<int64_t>(local), y);
+  Add(program, entry, std::move(args), x, y);
   Launch& launch = program_->launches.back();
+  launch.global[0] = static_cast<size_t>(x) * local;
+  launch.global[1] = static_cast<size_t>(y);
   launch.local[0] = local;
   launch.local[1] = launch.local[2] = 1;
+  launch.local_is_wish = false;
 }
 
 }  // namespace topwork

@@ -56,8 +56,8 @@ class GpuContext {
   // n elements in the program's storage that live during this operator.
   int Scratch(size_t n);
 
-  // Appends a launch over x, y, z work-items; `program` and `entry` are literals. The stream may
-  // round sizes up, so kernels check their ids.
+  // Appends a launch over x, y, z work-items; `program` and `entry` are literals. Sizes are rounded
+  // up to whole work-groups, so kernels check their ids.
   void Add(const char* program, const char* entry, std::vector<LaunchArgument> args, int64_t x,
            int64_t y = 1, int64_t z = 1);
   // The same in work-groups of exactly `local` x 1 x 1.

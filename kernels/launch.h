@@ -49,12 +49,13 @@ struct LaunchArgument {
 };
 
 struct Launch {
-  const char* program = "";  // "fully_connected": kernels/ops/fully_connected.cl
+  const char* program = "";  // "gemm": kernels/ops/gemm.cl
   const char* entry = "";    // the kernel's name in it
   std::string defines;       // "-DTW_HALF"; also part of the compiled program's name
   std::vector<LaunchArgument> arguments;
   size_t global[3] = {1, 1, 1};  // work-items
   size_t local[3] = {0, 0, 0};   // of one work-group; all 0: the driver chooses
+  bool local_is_wish = false;    // a device that allows fewer items in a group may choose, too
 };
 
 // Rounds up to a multiple, as global sizes must be of local ones.

@@ -68,7 +68,6 @@ set(KERNELS_SOURCES
   ops/floor_div.cc
   ops/floor_mod.cc
   ops/fully_connected.cc
-  ops/fully_connected_gpu.cc
   ops/fully_connected_quantized.cc
   ops/gather.cc
   ops/gather_nd.cc

@@ -52,7 +52,6 @@ set(TEST_SOURCES
   kernels/ops/batch_matmul_test.cc
   kernels/ops/conv_2d_test.cc
   kernels/ops/depthwise_conv_2d_test.cc
-  kernels/ops/fully_connected_gpu_test.cc
   kernels/ops/fully_connected_test.cc
   kernels/ops/pool_test.cc
   kernels/ops/resize_test.cc
@@ -149,6 +148,7 @@ set(TEST_SOURCES
 if(TOPWORK_OPENCL)
   list(APPEND TEST_SOURCES
     models/zoo/opencl_models_test.cc
+    runtime/backend/opencl/apart_backend.cc
     runtime/backend/opencl/choose_device_test.cc
     runtime/backend/opencl/clblast_test.cc
     runtime/backend/opencl/context_test.cc
@@ -156,11 +156,16 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/device_test.cc
     runtime/backend/opencl/fault_test.cc
     runtime/backend/opencl/fully_connected_test.cc
+    runtime/backend/opencl/kernels_test.cc
     runtime/backend/opencl/loader_test.cc
     runtime/backend/opencl/op_cases_test.cc
     runtime/backend/opencl/program_cache_test.cc
+    runtime/backend/opencl/session_fault_test.cc
+    runtime/backend/opencl/small_model.cc
+    runtime/backend/opencl/special_values_test.cc
     runtime/backend/opencl/stream_test.cc
     runtime/backend/opencl/support.cc
+    runtime/backend/opencl/use_shim.cc
     runtime/train/device_fault_test.cc
     runtime/train/device_head_test.cc
     runtime/train/device_extractor_test.cc

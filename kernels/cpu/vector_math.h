@@ -15,7 +15,7 @@ namespace TW_ISA {
 typedef int32_t VecI __attribute__((vector_size(kVectorBytes)));
 typedef uint32_t VecU __attribute__((vector_size(kVectorBytes)));
 
-TW_INLINE Vec Splat(float value) { return Vec{} + value; }
+TW_INLINE Vec Splat(float value) { return value - Vec{}; }  // a sum would turn -0 into 0
 TW_INLINE VecI SignBit(Vec x) { return (VecI)((VecU)x & 0x80000000u); }
 TW_INLINE Vec Abs(Vec x) { return (Vec)((VecU)x & 0x7fffffffu); }
 // |x| ≥ 0 with the sign of `sign`.

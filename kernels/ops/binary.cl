@@ -29,8 +29,8 @@ __kernel void binary(tw_in a, tw_in b, tw_out y, const __global int* nest, int r
   if (i >= n) return;
   int left = i, at_a = 0, at_b = 0;
   for (int d = rank - 1; d >= 0; --d) {
-    const int k = left % nest[d];
-    left /= nest[d];
+    const int rest = left / nest[d], k = left - rest * nest[d];
+    left = rest;
     at_a += k * nest[rank + d];
     at_b += k * nest[2 * rank + d];
   }

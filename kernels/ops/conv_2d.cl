@@ -14,8 +14,8 @@ __kernel void conv_2d(tw_in input, tw_in weights, tw_in bias, tw_in residual, tw
   const int x0 = (int)get_global_id(1) * 4;
   const int row = (int)get_global_id(2);
   if (q >= quads * (out_c / group_out) || x0 >= out_w || row >= n_rows) return;
-  const int g = q / quads, oc = (q % quads) * 4;
-  const int b = row / out_h, oy = row % out_h;
+  const int g = q / quads, oc = (q - g * quads) * 4;
+  const int b = row / out_h, oy = row - b * out_h;
   const int wide = quads * 4;
   float4 s0 = tw_load4(0, bias + g * wide + oc), s1 = s0, s2 = s0, s3 = s0;
   const int ix = x0 * stride_w - pad_left;

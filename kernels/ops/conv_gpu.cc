@@ -61,22 +61,42 @@ Window WindowOf(const GpuContext& context, int64_t filter_h, int64_t filter_w) {
   return window;
 }
 
-void AddGemm(GpuContext& context, int64_t m, int64_t n, int64_t k) {
+// gemm's B of the weights [n][k].
+int ColumnWeights(GpuContext& context, int64_t n, int64_t k) {
   const float* from = context.input(1)->as<const float>();
   const int64_t wide = Fours(n) * 4;
-  const int weights = context.Constant(static_cast<size_t>(k * wide), [&](float* to) {
+  return context.Constant(static_cast<size_t>(k * wide), [&](float* to) {
     for (int64_t i = 0; i < k; ++i) {
       for (int64_t j = 0; j < wide; ++j) to[i * wide + j] = j < n ? from[j * k + i] : 0.0f;
     }
   });
+}
+
+// m rows of k values times the weights [n][k]. Few rows have too few tiles to fill a device: there
+// work-groups share the depth, if it keeps all of their items busy.
+void AddProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t kMostVectorRows = 4, kVectorItems = 64;  // TW_GROUP of gemm.cl
+  const bool vector = m <= kMostVectorRows && k >= 4 * kVectorItems;
   float lo, hi;
   ActivationRange(context.params().activation, &lo, &hi);
+  const int weights = vector ? context.In(1) : ColumnWeights(context, n, k);
   const int bias = Bias(context, 1, n);
-  context.Add("gemm", "gemm",
-              {BufferArg(context.In(0)), BufferArg(weights), BufferArg(bias),
-               BufferArg(Residual(context)), BufferArg(context.Out(0)), IntArg(m), IntArg(n),
-               IntArg(k), IntArg(HasResidual(context)), FloatArg(lo), FloatArg(hi)},
-              Fours(n), Fours(m));
+  const std::vector<LaunchArgument> args = {BufferArg(context.In(0)),
+                                            BufferArg(weights),
+                                            BufferArg(bias),
+                                            BufferArg(Residual(context)),
+                                            BufferArg(context.Out(0)),
+                                            IntArg(m),
+                                            IntArg(n),
+                                            IntArg(k),
+                                            IntArg(HasResidual(context)),
+                                            FloatArg(lo),
+                                            FloatArg(hi)};
+  if (vector) {
+    context.AddGroups("gemm", "gemv", args, kVectorItems, Fours(n), m);
+  } else {
+    context.Add("gemm", "gemm", args, Fours(n), Fours(m));
+  }
 }
 
 }  // namespace
@@ -84,7 +104,7 @@ void AddGemm(GpuContext& context, int64_t m, int64_t n, int64_t k) {
 Status PlanFullyConnected(GpuContext& context) {
   TW_RETURN_IF_ERROR(CheckWeights(context));
   const Shape& weights = context.input(1)->shape;
-  AddGemm(context, context.input(0)->shape.NumElements() / weights[1], weights[0], weights[1]);
+  AddProduct(context, context.input(0)->shape.NumElements() / weights[1], weights[0], weights[1]);
   return Status::Ok();
 }
 
@@ -96,7 +116,7 @@ Status PlanConv2D(GpuContext& context) {
   const int64_t group_in = filter[3], groups = in[3] / group_in, out_c = filter[0];
   const int64_t group_out = out_c / groups, taps = window.h.filter * window.w.filter;
   if (window.IsPointwise() && groups == 1) {
-    AddGemm(context, context.output(0).shape.Product(0, 3), out_c, group_in);
+    AddProduct(context, context.output(0).shape.Product(0, 3), out_c, group_in);
     return Status::Ok();
   }
   const int64_t wide = Fours(group_out) * 4;

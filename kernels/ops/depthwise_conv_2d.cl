@@ -11,7 +11,7 @@ __kernel void depthwise_conv_2d(tw_in input, tw_in filter, tw_in bias, tw_in res
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);
   if (c >= out_c || x >= out_w || row >= n_rows) return;
-  const int b = row / out_h, oy = row % out_h, n = min(4, out_c - c);
+  const int b = row / out_h, oy = row - b * out_h, n = min(4, out_c - c);
   float4 sum = tw_load_part(bias, c, n);
   for (int ky = 0; ky < filter_h; ++ky) {
     const int iy = oy * stride_h - pad_top + ky * dilation_h;

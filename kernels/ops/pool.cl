@@ -9,13 +9,13 @@ __kernel void pool(tw_in input, tw_out output, int kind, int in_h, int in_w, int
   const int row = (int)get_global_id(2);
   if (c >= channels || x >= out_w || row >= n_rows) return;
   const int b = row / out_h, n = min(4, channels - c);
-  const int y0 = (row % out_h) * stride_h - pad_top, x0 = x * stride_w - pad_left;
+  const int y0 = (row - b * out_h) * stride_h - pad_top, x0 = x * stride_w - pad_left;
   float4 v = (float4)(kind == 1 ? -INFINITY : 0.0f);
   int count = 0;
   for (int iy = max(y0, 0); iy < min(y0 + filter_h, in_h); ++iy) {
     for (int ix = max(x0, 0); ix < min(x0 + filter_w, in_w); ++ix) {
       const float4 p = tw_load_part(input, ((b * in_h + iy) * in_w + ix) * channels + c, n);
-      v = kind == 1 ? fmax(v, p) : kind == 0 ? v + p : v + p * p;
+      v = kind == 1 ? tw_max4(v, p) : kind == 0 ? v + p : v + p * p;
       ++count;
     }
   }

@@ -8,7 +8,7 @@ __kernel void reduce(tw_in x, tw_out y, int kind, int outer, int steps, int inne
   float v = kind == 2 ? 1.0f : kind == 3 ? -INFINITY : kind == 4 ? INFINITY : 0.0f;
   for (int k = 0; k < steps; ++k) {
     const float p = tw_load(from + k * inner, x);
-    v = kind == 2 ? v * p : kind == 3 ? fmax(v, p) : kind == 4 ? fmin(v, p) : v + p;
+    v = kind == 2 ? v * p : kind == 3 ? tw_max(v, p) : kind == 4 ? tw_min(v, p) : v + p;
   }
   tw_store(kind == 0 ? v / (float)steps : v, o * inner + i, y);
 }

@@ -12,7 +12,7 @@ __kernel void resize_bilinear(tw_in input, tw_out output, int in_h, int in_w, in
   const int row = (int)get_global_id(2);
   if (c >= channels || x >= out_w || row >= n_rows) return;
   const int b = row / out_h, n = min(4, channels - c);
-  const float fy = tw_position(row % out_h, scale_y, half_pixel, 0.5f);
+  const float fy = tw_position(row - b * out_h, scale_y, half_pixel, 0.5f);
   const float fx = tw_position(x, scale_x, half_pixel, 0.5f);
   const int y0 = clamp((int)floor(fy), 0, in_h - 1), y1 = clamp((int)ceil(fy), 0, in_h - 1);
   const int x0 = clamp((int)floor(fx), 0, in_w - 1), x1 = clamp((int)ceil(fx), 0, in_w - 1);
@@ -33,7 +33,7 @@ __kernel void resize_nearest(tw_in input, tw_out output, int in_h, int in_w, int
   const int row = (int)get_global_id(2);
   if (c >= channels || x >= out_w || row >= n_rows) return;
   const int b = row / out_h, n = min(4, channels - c);
-  const float fy = tw_position(row % out_h, scale_y, half_pixel, 0.0f);
+  const float fy = tw_position(row - b * out_h, scale_y, half_pixel, 0.0f);
   const float fx = tw_position(x, scale_x, half_pixel, 0.0f);
   const int iy = clamp((int)(align_corners ? round(fy) : floor(fy)), 0, in_h - 1);
   const int ix = clamp((int)(align_corners ? round(fx) : floor(fx)), 0, in_w - 1);

@@ -9,11 +9,11 @@ __kernel void rowwise(tw_in x, tw_out y, int kind, int n, float beta) {
   float top = 0.0f;
   if (kind != 2) {
     float v = -INFINITY;
-    for (int i = id; i < n; i += TW_GROUP) v = fmax(v, tw_load(from + i, x));
+    for (int i = id; i < n; i += TW_GROUP) v = tw_max(v, tw_load(from + i, x));
     part[id] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int half_way = TW_GROUP / 2; half_way > 0; half_way /= 2) {
-      if (id < half_way) part[id] = fmax(part[id], part[id + half_way]);
+      if (id < half_way) part[id] = tw_max(part[id], part[id + half_way]);
       barrier(CLK_LOCAL_MEM_FENCE);
     }
     top = part[0];
@@ -31,6 +31,7 @@ __kernel void rowwise(tw_in x, tw_out y, int kind, int n, float beta) {
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   const float total = part[0];
+  const float norm = sqrt(total), divisor = norm < 1e-6f ? 1e-6f : norm;  // of L2_NORMALIZATION
   for (int i = id; i < n; i += TW_GROUP) {
     const float v = tw_load(from + i, x);
     float r;
@@ -39,7 +40,7 @@ __kernel void rowwise(tw_in x, tw_out y, int kind, int n, float beta) {
     } else if (kind == 1) {
       r = v - top - log(total);
     } else {
-      r = v / fmax(sqrt(total), 1e-6f);
+      r = v / divisor;
     }
     tw_store(r, from + i, y);
   }

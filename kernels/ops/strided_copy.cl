@@ -9,8 +9,8 @@ __kernel void strided_copy(tw_in x, tw_out y, const __global int* loops, int ran
   if (i >= n) return;
   int left = i;
   for (int d = rank - 1; d >= 0; --d) {
-    const int k = left % loops[3 * d];
-    left /= loops[3 * d];
+    const int rest = left / loops[3 * d], k = left - rest * loops[3 * d];
+    left = rest;
     from += k * loops[3 * d + 1];
     to += k * loops[3 * d + 2];
   }

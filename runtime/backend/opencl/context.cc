@@ -69,6 +69,7 @@ Result<KernelHandle> Context::MakeKernel(const std::string& program, const std::
     TW_ASSIGN_OR_RETURN(ProgramHandle made, MakeProgram(program, defines));
     found = programs_.emplace(name, std::move(made)).first;
   }
+  Log(LogLevel::kDebug, "OpenCL: kernel %s of %s.cl %s", entry, program.c_str(), defines.c_str());
   return CreateKernel(found->second, entry);
 }
 

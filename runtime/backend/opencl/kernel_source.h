@@ -11,8 +11,8 @@ namespace topwork {
 namespace opencl {
 
 struct KernelFile {
-  const char* name;  // "fully_connected"; "common" is what all begin with
-  const char* path;  // "kernels/ops/fully_connected.cl"
+  const char* name;  // "gemm"; "common" is what all begin with
+  const char* path;  // "kernels/ops/gemm.cl"
   const unsigned char* begin;
   const unsigned char* end;
 };

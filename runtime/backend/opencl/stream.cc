@@ -97,7 +97,7 @@ Status Stream::SetArgument(const Launch& launch, cl_uint index, Span<const MemHa
                   StrFormat("clSetKernelArg %u of %s", index, NameOf(launch).c_str()));
 }
 
-Status Stream::CheckGroup(const Launch& launch, const KernelHandle& kernel) const {
+Result<bool> Stream::UsesGroups(const Launch& launch, const KernelHandle& kernel) const {
   size_t most = 0;
   TW_RETURN_IF_ERROR(ClStatus(
       api_->clGetKernelWorkGroupInfo(kernel.get(), context_->device().id, CL_KERNEL_WORK_GROUP_SIZE,
@@ -105,6 +105,7 @@ Status Stream::CheckGroup(const Launch& launch, const KernelHandle& kernel) cons
       "clGetKernelWorkGroupInfo of " + NameOf(launch)));
   const size_t items = launch.local[0] * launch.local[1] * launch.local[2];
   if (items > most) {
+    if (launch.local_is_wish) return false;
     return Unsupported("%s: work-groups of %zu items are wanted, this device allows %zu",
                        NameOf(launch).c_str(), items, most);
   }
@@ -114,7 +115,7 @@ Status Stream::CheckGroup(const Launch& launch, const KernelHandle& kernel) cons
                            launch.global[i], launch.local[i]);
     }
   }
-  return Status::Ok();
+  return items > 0;
 }
 
 Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandle> buffers) {
@@ -122,15 +123,14 @@ Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandl
   for (const Launch& launch : launches) {
     TW_ASSIGN_OR_RETURN(KernelHandle kernel,
                         context_->MakeKernel(launch.program, launch.defines, launch.entry));
-    TW_RETURN_IF_ERROR(CheckGroup(launch, kernel));
+    Commands::Step step;
+    TW_ASSIGN_OR_RETURN(step.has_local, UsesGroups(launch, kernel));
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
       TW_RETURN_IF_ERROR(SetArgument(launch, static_cast<cl_uint>(i), buffers, kernel, &commands));
     }
-    Commands::Step step;
     step.kernel = std::move(kernel);
     std::copy(launch.global, launch.global + 3, step.global);
     std::copy(launch.local, launch.local + 3, step.local);
-    step.has_local = launch.local[0] != 0;
     commands.steps_.push_back(std::move(step));
   }
   return commands;
@@ -140,7 +140,7 @@ Status Stream::Check(Span<const Launch> launches) {
   for (const Launch& launch : launches) {
     TW_ASSIGN_OR_RETURN(const KernelHandle kernel,
                         context_->MakeKernel(launch.program, launch.defines, launch.entry));
-    TW_RETURN_IF_ERROR(CheckGroup(launch, kernel));
+    TW_RETURN_IF_ERROR(UsesGroups(launch, kernel).status());
   }
   return Status::Ok();
 }

@@ -77,7 +77,8 @@ class Stream {
  private:
   Status SetArgument(const Launch& launch, cl_uint index, Span<const MemHandle> buffers,
                      const KernelHandle& kernel, Commands* commands);
-  Status CheckGroup(const Launch& launch, const KernelHandle& kernel) const;
+  // Whether the launch's own work-groups are used; an error where they must be and cannot.
+  Result<bool> UsesGroups(const Launch& launch, const KernelHandle& kernel) const;
   Status Enqueue(const Commands::Step& step, cl_event* event);
   Context* context_ = nullptr;
   const ClApi* api_ = nullptr;

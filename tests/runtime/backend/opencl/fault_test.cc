@@ -1,19 +1,14 @@
 // Faults of drivers: whatever call fails, a run ends in the right answer or in a clear Status, and
 // nothing that was made is left behind. A driver that aborts is not used again.
-//
-// The calls go through libtopwork_fault_shim.so, which lies beside the test binary.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 
-#include "kernels/ops/fully_connected_gpu.h"
 #include "ports/port.h"
 #include "runtime/backend/opencl/crash_marker.h"
 #include "runtime/backend/opencl/stream.h"
 #include "tests/runtime/backend/opencl/support.h"
+#include "tests/runtime/backend/opencl/use_shim.h"
 #include "tests/support/temp_folder.h"
 
 namespace topwork {
@@ -22,50 +17,7 @@ namespace fault_test {
 using opencl::ClApi;
 using opencl::Context;
 
-std::string ProgramPath() {
-  char path[4096];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
-  return size > 0 ? std::string(path, static_cast<size_t>(size)) : "";
-}
-
-std::string ShimPath() {
-  const std::string program = ProgramPath();
-  return program.substr(0, program.rfind('/') + 1) + "libtopwork_fault_shim.so";
-}
-
-// The shim's own functions.
-struct Shim {
-  const ClApi* api = nullptr;
-  void (*fail)(long call, int code) = nullptr;
-  long (*calls)() = nullptr;
-  long (*objects)() = nullptr;
-  long (*compiled)() = nullptr;
-};
-
-template <typename F>
-void FindShim(void* library, const char* name, F* out) {
-  *out = reinterpret_cast<F>(port::LibrarySymbol(library, name));
-  REQUIRE(*out != nullptr);
-}
-
-// Null api where there is no shim, with the reason.
-Shim OpenShim(std::string* reason) {
-  Shim shim;
-  const std::string path = ShimPath();
-  void* library = port::LoadLibrary(path.c_str(), reason);
-  if (library == nullptr) return shim;
-  const opencl::LibraryRow row = {path.c_str(), false};
-  const auto api = opencl::LoadFrom({&row, 1});
-  REQUIRE(api.status().ToString() == "OK");
-  shim.api = api.value();
-  FindShim(library, "topwork_shim_fail", &shim.fail);
-  FindShim(library, "topwork_shim_calls", &shim.calls);
-  FindShim(library, "topwork_shim_objects", &shim.objects);
-  FindShim(library, "topwork_shim_compiled", &shim.compiled);
-  return shim;
-}
-
-constexpr int kUnits = 3, kDepth = 5;
+constexpr int kElements = 3;
 
 // How a run goes: programs from the disk or from source, whole buffers or parts of one, timed.
 struct Mode {
@@ -73,24 +25,27 @@ struct Mode {
   bool parts;
 };
 
-Launch MakeProduct(size_t part, bool parts) {
-  const auto buffer = [&](int i, int n) {
-    const size_t bytes = static_cast<size_t>(n) * sizeof(float);
-    return parts ? LaunchArgument::Buffer(0, static_cast<size_t>(i) * part, bytes)
-                 : LaunchArgument::Buffer(i);
+// Copies three numbers in reverse order.
+Launch MakeCopy(size_t part, bool parts) {
+  const auto buffer = [&](int i) {
+    return parts
+               ? LaunchArgument::Buffer(0, static_cast<size_t>(i) * part, kElements * sizeof(float))
+               : LaunchArgument::Buffer(i);
   };
-  FullyConnectedLaunch op;
-  op.batch = 1;
-  op.units = kUnits;
-  op.depth = kDepth;
-  op.input = buffer(0, kDepth);
-  op.weights = buffer(1, kUnits * kDepth);
-  op.output = buffer(2, kUnits);
-  return MakeLaunch(op);
+  Launch launch;
+  launch.program = launch.entry = "strided_copy";
+  launch.arguments = {buffer(0),
+                      buffer(2),
+                      buffer(1),
+                      LaunchArgument::Int(1),
+                      LaunchArgument::Int(kElements),
+                      LaunchArgument::Int(kElements - 1),
+                      LaunchArgument::Int(0)};
+  launch.global[0] = kElements;
+  return launch;
 }
 
-// Everything that a first use of a device does, from finding it to an answer: weights[u][d] is u +
-// 1 and input[d] is d, so that output[u] is 10 (u + 1).
+// Everything that a first use of a device does, from finding it to an answer.
 Result<std::vector<float>> RunOnce(const ClApi& api, const Mode& mode) {
   TW_ASSIGN_OR_RETURN(const std::vector<opencl::Device> devices, opencl::EnumerateDevices(api));
   TW_ASSIGN_OR_RETURN(const size_t index,
@@ -108,14 +63,14 @@ Result<std::vector<float>> RunOnce(const ClApi& api, const Mode& mode) {
                         opencl::CreateBuffer(context->handle(), 3 * part));
     buffers.push_back(std::move(buffer));
   }
-  std::vector<float> input, weights, output(kUnits);
-  for (int i = 0; i < kDepth; ++i) input.push_back(static_cast<float>(i));
-  for (int i = 0; i < kUnits * kDepth; ++i) weights.push_back(static_cast<float>(i / kDepth + 1));
+  const std::vector<float> input = {10, 20, 30};
+  const std::vector<int32_t> loops = {kElements, -1, 1};
+  std::vector<float> output(kElements);
   const size_t second = mode.parts ? 0 : 1, third = mode.parts ? 0 : 2;
   TW_RETURN_IF_ERROR(stream.Upload(buffers[0], 0, input.data(), input.size() * 4));
   TW_RETURN_IF_ERROR(
-      stream.Upload(buffers[second], mode.parts ? part : 0, weights.data(), weights.size() * 4));
-  const Launch launch = MakeProduct(part, mode.parts);
+      stream.Upload(buffers[second], mode.parts ? part : 0, loops.data(), loops.size() * 4));
+  const Launch launch = MakeCopy(part, mode.parts);
   TW_ASSIGN_OR_RETURN(const opencl::Commands commands, stream.Record({&launch, 1}, buffers));
   if (mode.parts) {
     std::vector<int64_t> nanos;
@@ -134,7 +89,7 @@ std::string Judge(const Result<std::vector<float>>& result) {
     const bool clear = result.status().message().find("OpenCL") != std::string::npos;
     return clear ? "" : "unclear: " + result.status().ToString();
   }
-  const bool right = result.value() == std::vector<float>{10, 20, 30};
+  const bool right = result.value() == std::vector<float>{30, 20, 10};
   return right ? "" : "a wrong answer without a failure";
 }
 
@@ -143,7 +98,7 @@ TEST_CASE("opencl faults: whatever call fails, the answer is right or the Status
   TW_NEED_DEVICE(device);
   (void)device;
   std::string reason;
-  const Shim shim = OpenShim(&reason);
+  const test::Shim shim = test::OpenShim(&reason);
   if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
   const test::TempFolder folder;
   const std::string cache = folder / "cache";
@@ -158,7 +113,7 @@ TEST_CASE("opencl faults: whatever call fails, the answer is right or the Status
     const long calls = shim.calls();
     REQUIRE(calls > 40);
     for (long k = 1; k <= calls; ++k) {
-      for (const int code : {-2, -4, -5, -6, -11, -36}) {
+      for (const int code : test::kFaultCodes) {
         shim.fail(k, code);
         const Result<std::vector<float>> result = RunOnce(*shim.api, mode);
         const std::string wrong = Judge(result);
@@ -182,7 +137,7 @@ TEST_CASE("opencl faults: a cached program is not compiled from source", "[openc
   TW_NEED_DEVICE(device);
   (void)device;
   std::string reason;
-  const Shim shim = OpenShim(&reason);
+  const test::Shim shim = test::OpenShim(&reason);
   if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
   const test::TempFolder folder;
   const std::string cache = folder / "cache";
@@ -200,7 +155,7 @@ TEST_CASE("opencl faults: a cached program is not compiled from source", "[openc
 TEST_CASE("opencl faults: (a driver that ends the process)", "[.opencl-crash]") {
   REQUIRE(std::getenv("TOPWORK_CRASH_TEST") != nullptr);
   std::string reason;
-  const Shim shim = OpenShim(&reason);
+  const test::Shim shim = test::OpenShim(&reason);
   REQUIRE(shim.api != nullptr);
   const auto devices = opencl::EnumerateDevices(*shim.api);
   REQUIRE(devices.ok());
@@ -212,12 +167,12 @@ TEST_CASE("opencl faults: (a driver that ends the process)", "[.opencl-crash]") 
 TEST_CASE("opencl faults: a driver that ended the process is not used again", "[opencl]") {
   TW_NEED_DEVICE(device);
   std::string reason;
-  const Shim shim = OpenShim(&reason);
+  const test::Shim shim = test::OpenShim(&reason);
   if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
   const test::TempFolder folder;
   const std::string cache = folder / "cache";
   const std::string command = "TOPWORK_CRASH_TEST=1 TOPWORK_CACHE='" + cache + "' '" +
-                              ProgramPath() + "' '[.opencl-crash]' > '" + (folder / "log") +
+                              test::ProgramPath() + "' '[.opencl-crash]' > '" + (folder / "log") +
                               "' 2>&1";
   const int status = std::system(command.c_str());
   REQUIRE(status != 0);

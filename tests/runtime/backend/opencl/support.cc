@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "runtime/base/log.h"
+
 namespace topwork {
 namespace test {
 namespace {
@@ -24,6 +26,8 @@ std::string TestDeviceChoice() {
 }
 
 const opencl::Device* TestDevice(std::string* reason) {
+  // oclgrind.py reads there which kernels were made.
+  if (std::getenv("TOPWORK_TEST_LOG") != nullptr) SetLog(LogLevel::kDebug, nullptr, nullptr);
   static const Result<const opencl::Device*> found = FindDevice();
   if (found.ok()) return found.value();
   *reason = "no OpenCL device: " + found.status().message();

@@ -1,0 +1,86 @@
+#include "tests/runtime/backend/opencl/apart_backend.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "runtime/backend/opencl/stream.h"
+
+namespace topwork {
+namespace test {
+namespace {
+
+struct ApartProgram : OpState {
+  Storage storage = Storage::kFloat32;
+  std::vector<opencl::MemHandle> buffers;  // one for each block
+  std::vector<size_t> bytes;
+  std::vector<int> inputs, outputs;
+  mutable opencl::Stream stream;
+  opencl::Commands commands;
+};
+
+std::vector<uint8_t> ToStorage(const float* values, size_t bytes, Storage storage) {
+  std::vector<uint8_t> stored(bytes);
+  if (storage == Storage::kFloat32) std::memcpy(stored.data(), values, bytes);
+  for (size_t i = 0; storage == Storage::kFloat16 && i < bytes / 2; ++i) {
+    const uint16_t half = FloatToHalf(values[i]);
+    std::memcpy(&stored[2 * i], &half, 2);
+  }
+  return stored;
+}
+
+void FromStorage(const std::vector<uint8_t>& stored, Storage storage, float* values) {
+  if (storage == Storage::kFloat32) std::memcpy(values, stored.data(), stored.size());
+  for (size_t i = 0; storage == Storage::kFloat16 && i < stored.size() / 2; ++i) {
+    uint16_t half;
+    std::memcpy(&half, &stored[2 * i], 2);
+    values[i] = HalfToFloat(half);
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<OpState>> ApartBackend::Load(GpuProgram program) const {
+  auto loaded = std::make_shared<ApartProgram>();
+  loaded->storage = program.storage;
+  loaded->inputs = program.inputs;
+  loaded->outputs = program.outputs;
+  TW_ASSIGN_OR_RETURN(loaded->stream, opencl::Stream::Create(context_.get(), {}));
+  for (const GpuBlock& block : program.blocks) {
+    TW_ASSIGN_OR_RETURN(opencl::MemHandle buffer,
+                        opencl::CreateBuffer(context_->handle(), block.bytes));
+    TW_RETURN_IF_ERROR(
+        loaded->stream.Upload(buffer, 0, block.constant.data(), block.constant.size()));
+    loaded->buffers.push_back(std::move(buffer));
+    loaded->bytes.push_back(block.bytes);
+  }
+  TW_ASSIGN_OR_RETURN(loaded->commands,
+                      loaded->stream.Record({program.launches.data(), program.launches.size()},
+                                            {loaded->buffers.data(), loaded->buffers.size()}));
+  for (const Launch& launch : program.launches) entries_.insert(launch.entry);
+  kept_.push_back(loaded);
+  return std::shared_ptr<OpState>(std::move(loaded));
+}
+
+Status ApartBackend::Run(const OpDef&, const RunContext& context, const std::string&) const {
+  const ApartProgram& program = context.get_state<ApartProgram>();
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    const size_t block = static_cast<size_t>(program.inputs[i]);
+    const std::vector<uint8_t> stored = ToStorage(context.input_data<float>(static_cast<int>(i)),
+                                                  program.bytes[block], program.storage);
+    TW_RETURN_IF_ERROR(
+        program.stream.Upload(program.buffers[block], 0, stored.data(), stored.size()));
+  }
+  TW_RETURN_IF_ERROR(program.stream.Submit(program.commands));
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const size_t block = static_cast<size_t>(program.outputs[i]);
+    std::vector<uint8_t> stored(program.bytes[block]);
+    TW_RETURN_IF_ERROR(
+        program.stream.Download(program.buffers[block], 0, stored.data(), stored.size()));
+    FromStorage(stored, program.storage, context.output_data<float>(static_cast<int>(i)));
+  }
+  return Status::Ok();
+}
+
+}  // namespace test
+}  // namespace topwork

@@ -1,0 +1,49 @@
+// A backend that keeps every block of a program in a buffer of its own, exactly as large as the
+// block: a kernel that reads or writes beyond a tensor is caught by oclgrind, which a common arena
+// would hide. Otherwise as OpenBackend's.
+//
+// oclgrind 21.10 loses track of what is initialised where a part of a buffer is uploaded, or where
+// a buffer gets the place of one that was released: uploads are whole, and nothing is released
+// before the backend.
+#ifndef TOPWORK_TESTS_RUNTIME_BACKEND_OPENCL_APART_BACKEND_H_
+#define TOPWORK_TESTS_RUNTIME_BACKEND_OPENCL_APART_BACKEND_H_
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/backend/backend.h"
+#include "runtime/backend/opencl/context.h"
+
+namespace topwork {
+namespace test {
+
+class ApartBackend final : public Backend {
+ public:
+  ApartBackend(std::shared_ptr<opencl::Context> context, Storage storage)
+      : context_(std::move(context)), storage_(storage) {}
+
+  const char* name() const override { return "apart"; }
+  std::string WhyNot(const OpDef&, const OpParams&, Span<const TensorView* const>) const override {
+    return "it runs programs only";
+  }
+  bool takes_programs() const override { return true; }
+  Storage storage() const override { return storage_; }
+  Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override;
+  Status Run(const OpDef& def, const RunContext& context, const std::string& where) const override;
+
+  // Names of the kernels loaded so far.
+  const std::set<std::string>& entries() const { return entries_; }
+
+ private:
+  const std::shared_ptr<opencl::Context> context_;
+  const Storage storage_;
+  mutable std::set<std::string> entries_;
+  mutable std::vector<std::shared_ptr<OpState>> kept_;
+};
+
+}  // namespace test
+}  // namespace topwork
+
+#endif  // TOPWORK_TESTS_RUNTIME_BACKEND_OPENCL_APART_BACKEND_H_

@@ -1,0 +1,93 @@
+// Every kernel of the library at small sizes: what oclgrind runs (oclgrind.py), and a compilation
+// of every kernel file with every define that it can get.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "runtime/backend/opencl/kernel_source.h"
+#include "runtime/session/session.h"
+#include "tests/runtime/backend/opencl/apart_backend.h"
+#include "tests/runtime/backend/opencl/support.h"
+#include "tests/support/embedded.h"
+#include "tests/support/op_cases.h"
+
+namespace topwork {
+namespace opencl_kernels_test {
+
+using testing::OpCase;
+
+// Runs the case on the backend alone; false when the CPU would take a part of it. Answers are
+// compared elsewhere: a simulator's exp and sin are those of its machine.
+bool RunWhole(const OpCase& op_case, const std::shared_ptr<const Backend>& backend) {
+  const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
+  if (!model.ok()) return false;
+  SessionOptions options;
+  options.n_threads = 1;
+  options.backends = {backend};
+  auto made = Session::Create(model.value(), options);
+  REQUIRE(made.status().ToString() == "OK");
+  Session& session = *made.value();
+  for (size_t i = 0; i < op_case.inputs.size(); ++i) {
+    const std::vector<int32_t>& dims = op_case.inputs[i].dims;
+    const Shape shape(dims.data(), static_cast<int>(dims.size()));
+    REQUIRE(session.ResizeInput(static_cast<int>(i), shape).ok());
+  }
+  REQUIRE(session.Prepare().ToString() == "OK");
+  for (const Step& step : session.plan().steps) {
+    if (step.parts.empty()) return false;
+  }
+  for (size_t i = 0; i < op_case.inputs.size(); ++i) {
+    const TensorView& input = session.input(static_cast<int>(i));
+    if (input.bytes() > 0) std::memcpy(input.data, op_case.inputs[i].data, input.bytes());
+  }
+  REQUIRE(session.Run().ToString() == "OK");
+  REQUIRE(session.options().backends.size() == 1);  // the device did not fail
+  return true;
+}
+
+void RunAllWhole(const opencl::Device& device, Storage storage) {
+  auto context = opencl::Context::Create(device, {});
+  REQUIRE(context.status().ToString() == "OK");
+  const auto backend = std::make_shared<test::ApartBackend>(context.value(), storage);
+  size_t n_files = 0, n_cases = 0;
+  const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
+  for (size_t f = 0; f < n_files; ++f) {
+    if (std::strstr(files[f].name, ".twcases") == nullptr) continue;
+    std::vector<OpCase> cases;
+    REQUIRE(testing::ReadOpCases(files[f].data, files[f].size, &cases) == "");
+    for (const OpCase& op_case : cases) {
+      if (op_case.same_session || op_case.refused || !op_case.signature.empty()) continue;
+      INFO(files[f].name << " " << op_case.name);
+      n_cases += RunWhole(op_case, backend) ? 1 : 0;
+    }
+  }
+  CHECK(n_cases > 500);
+}
+
+TEST_CASE("opencl kernels: golden cases in float32, for oclgrind", "[.][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  RunAllWhole(device, Storage::kFloat32);
+}
+
+TEST_CASE("opencl kernels: golden cases in float16 storage, for oclgrind", "[.][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  RunAllWhole(device, Storage::kFloat16);
+}
+
+TEST_CASE("opencl kernels: files depend on the storage's define alone", "[backend]") {
+  std::set<std::string> conditions;
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    std::istringstream text(std::string(reinterpret_cast<const char*>(file.begin),
+                                        static_cast<size_t>(file.end - file.begin)));
+    for (std::string line; std::getline(text, line);) {
+      if (line.compare(0, 3, "#if") == 0) conditions.insert(line);
+    }
+  }
+  CHECK(conditions == std::set<std::string>{"#ifdef TW_HALF"});
+  CHECK(std::string(StorageDefines(Storage::kFloat16)) == "-DTW_HALF");
+}
+
+}  // namespace opencl_kernels_test
+}  // namespace topwork

@@ -1,0 +1,135 @@
+// Faults of drivers under a whole session: once there is a device, whatever call of it fails, the
+// answer is right, from the CPU where need be with the reason in the plan; nothing is left behind.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/backend/opencl/context.h"
+#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/session/session.h"
+#include "tests/runtime/backend/opencl/support.h"
+#include "tests/runtime/backend/opencl/use_shim.h"
+#include "tests/support/model_builder.h"
+#include "tests/support/random_floats.h"
+#include "tests/support/temp_folder.h"
+
+namespace topwork {
+namespace session_fault_test {
+
+// How a session fared. Until the backend is made a failure is the caller's to handle.
+struct Outcome {
+  Status status;
+  bool has_backend = false;
+  bool on_device = false;  // in the end
+  std::string plan;        // printed
+  std::vector<float> first, second;
+};
+
+std::vector<float> Read(const TensorView& view) {
+  return std::vector<float>(view.as<float>(), view.as<float>() + view.shape.NumElements());
+}
+
+// Two runs of a session on a model of CONV_2D, MAX_POOL_2D, FULLY_CONNECTED and SOFTMAX, the
+// second with the input's signs turned.
+Status RunTwice(const std::shared_ptr<const Model>& model, const SessionOptions& options,
+                Outcome* outcome) {
+  TW_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(model, options));
+  const TensorView& input = session->input(0);
+  std::vector<float> image = test::RandomFloats(static_cast<size_t>(input.shape.NumElements()), 5);
+  std::memcpy(input.data, image.data(), input.bytes());
+  TW_RETURN_IF_ERROR(session->Run());
+  outcome->first = Read(session->output(0));
+  for (float& value : image) value = -value;
+  std::memcpy(session->input(0).data, image.data(), session->input(0).bytes());
+  TW_RETURN_IF_ERROR(session->Run());
+  outcome->second = Read(session->output(0));
+  outcome->plan = PrintPlan(session->plan());
+  for (const Step& step : session->plan().steps) {
+    outcome->on_device = outcome->on_device || !step.parts.empty();
+  }
+  return Status::Ok();
+}
+
+Status OpenAndRun(const opencl::ClApi& api, const std::string& cache,
+                  const std::shared_ptr<const Model>& model, Outcome* outcome) {
+  TW_ASSIGN_OR_RETURN(const std::vector<opencl::Device> devices, opencl::EnumerateDevices(api));
+  TW_ASSIGN_OR_RETURN(const size_t index,
+                      opencl::ChooseDevice(opencl::InfoOf(devices), "opencl:0"));
+  opencl::ContextOptions context_options;
+  context_options.cache_folder = cache;
+  TW_ASSIGN_OR_RETURN(std::shared_ptr<opencl::Context> context,
+                      opencl::Context::Create(devices[index], context_options));
+  outcome->has_backend = true;
+  SessionOptions options;
+  options.n_threads = 1;
+  options.backends = {opencl::MakeBackend(std::move(context), Storage::kFloat32)};
+  return RunTwice(model, options, outcome);
+}
+
+bool Near(const std::vector<float>& a, const std::vector<float>& b) {
+  return test::LargestDifference(a, b) <= 1e-5;
+}
+
+// What is wrong with the outcome; "" when nothing is.
+std::string Judge(const Outcome& got, const Outcome& cpu) {
+  if (!got.status.ok()) {
+    if (got.has_backend) return "the CPU did not take over: " + got.status.ToString();
+    const bool clear = got.status.message().find("OpenCL") != std::string::npos;
+    return clear ? "" : "unclear: " + got.status.ToString();
+  }
+  if (!Near(got.first, cpu.first)) return "a wrong first answer";
+  if (!Near(got.second, cpu.second)) return "a wrong second answer";
+  if (!got.on_device && got.plan.find("OpenCL") == std::string::npos) {
+    return "on the CPU without a reason: " + got.plan;
+  }
+  return "";
+}
+
+TEST_CASE("opencl session faults: whatever call fails, the answer is right", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  std::string reason;
+  const test::Shim shim = test::OpenShim(&reason);
+  if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
+  const test::Bytes bytes = test::ImageModel();
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  Outcome cpu;
+  SessionOptions cpu_options;
+  cpu_options.n_threads = 1;
+  REQUIRE(RunTwice(model.value(), cpu_options, &cpu).ToString() == "OK");
+  const test::TempFolder folder;
+  const auto run = [&](long call, int code) {
+    shim.fail(call, code);
+    Outcome outcome;
+    outcome.status = OpenAndRun(*shim.api, folder / "cache", model.value(), &outcome);
+    return outcome;
+  };
+  REQUIRE(run(0, 0).on_device);  // fills the cache
+  const Outcome whole = run(0, 0);
+  REQUIRE(whole.on_device);
+  REQUIRE(Judge(whole, cpu) == "");
+  REQUIRE(shim.objects() == 0);
+  const long calls = shim.calls();
+  REQUIRE(calls > 100);
+  int refused = 0, on_cpu = 0, unharmed = 0;
+  for (long k = 1; k <= calls; ++k) {
+    for (const int code : test::kFaultCodes) {
+      const Outcome outcome = run(k, code);
+      const std::string wrong = Judge(outcome, cpu);
+      const long left = shim.objects();
+      ++(!outcome.status.ok() ? refused : outcome.on_device ? unharmed : on_cpu);
+      if (wrong.empty() && left == 0) continue;
+      INFO("call " << k << " of " << calls << ", code " << code << ", " << left << " left");
+      FAIL(wrong);
+    }
+  }
+  shim.fail(0, 0);
+  INFO(refused << " without a device, " << on_cpu << " by the CPU, " << unharmed << " unharmed");
+  CHECK(refused > 0);
+  CHECK(on_cpu > calls);
+  CHECK(unharmed > 0);
+}
+
+}  // namespace session_fault_test
+}  // namespace topwork
