@@ -265,6 +265,32 @@ def check_pixels(checks, tool, here):
         checks.expect(scale == {"mean": [12.0], "std": [16.0]}, "pixels: %s" % scale)
 
 
+def check_device(checks, tool, here):
+    """The last layer trains on an OpenCL device; what that cannot do is said."""
+    output = ["--output", here / "d.tflite"]
+    absent = run(tool, "train", DIGITS_CNN, *DATA, *output, "--device", "opencl:no such device")
+    checks.expect(absent.returncode not in (0, 10) and "OpenCL" in absent.stderr,
+                  "absent device: %d %s" % (absent.returncode, absent.stderr))
+    devices = json.loads(run(tool, "devices", "--json").stdout)
+    usable = [device for device in devices if device["device"] == "opencl" and device["available"]
+              and "name" in device]
+    if not usable:
+        print("SKIP train --device: no usable OpenCL device")
+        return
+    flags = [*output, "--device", usable[0]["id"]]
+    document = train(checks, tool, *flags)
+    plain = train(checks, tool, *output, "--device", "cpu")
+    where = document["settings"]["device of the steps"]
+    checks.expect(where == usable[0]["name"] and document["memory"]["on the device"] > 0,
+                  "on a device: %s %s" % (where, document["memory"]))
+    checks.expect(plain["settings"]["device of the steps"] == "cpu" and
+                  "on the device" not in plain["memory"], "on the CPU: %s" % plain["settings"])
+    loss = [one["epochs"][-1]["train_loss"] for one in (document, plain)]
+    checks.expect(abs(loss[0] - loss[1]) < 1e-3 * loss[1], "losses: %s" % loss)
+    solved = train(checks, tool, *flags, "--optimizer", "ridge")["settings"]["device of the steps"]
+    checks.expect(solved.startswith("cpu; ridge"), "ridge on a device: %s" % solved)
+
+
 def check_flags(checks, tool, here):
     output = ["--output", here / "n.tflite"]
     for flags, word in ((DATA, "--save-head"), (DATA + output + ["--layers", "top"], "--layers"),
@@ -293,7 +319,8 @@ def main():
     here = pathlib.Path(tempfile.mkdtemp(prefix="topwork_train_flags_"))
     try:
         for check in (check_optimizers, check_early_end, check_layers, check_targets, check_heads,
-                      check_memory, check_golden, check_cache, check_pixels, check_flags):
+                      check_memory, check_golden, check_cache, check_pixels, check_device,
+                      check_flags):
             try:
                 check(checks, tool, here)
             except (TypeError, KeyError, ValueError) as error:  # a document is missing: said above
