@@ -96,12 +96,12 @@ TEST_CASE("opencl special values: functions of two tensors", "[opencl]") {
   for (const float value : Specials()) rows.insert(rows.end(), static_cast<size_t>(n), value);
   Compare(OneOpModel().Input({n, n}).Input({n}).Build(OpCode::kPrelu, {n, n}), {rows, Specials()},
           float32);
-  for (const int8_t activation : {0, 1, 2, 3}) {
-    INFO("activation " << int{activation});
-    Compare(pairs(OpCode::kAdd, OptionsSpec(test::kAddOptions).Byte(0, activation)), inputs,
-            float32);
-    Compare(pairs(OpCode::kMul, OptionsSpec(test::kMulOptions).Byte(0, activation)), inputs,
-            float32);
+  for (const Activation activation :
+       {Activation::kNone, Activation::kRelu, Activation::kReluN1To1, Activation::kRelu6}) {
+    const int8_t number = static_cast<int8_t>(activation);
+    INFO("activation " << int{number});
+    Compare(pairs(OpCode::kAdd, OptionsSpec(test::kAddOptions).Byte(0, number)), inputs, float32);
+    Compare(pairs(OpCode::kMul, OptionsSpec(test::kMulOptions).Byte(0, number)), inputs, float32);
   }
   for (const OpCode code : {OpCode::kSub, OpCode::kDiv, OpCode::kSquaredDifference, OpCode::kPow,
                             OpCode::kFloorDiv, OpCode::kFloorMod, OpCode::kAtan2}) {
@@ -119,15 +119,16 @@ TEST_CASE("opencl special values: pools and reductions", "[opencl]") {
                                     1, -7,   kNan, 1, -1,   -2,   kInfinity, kNan,        //
                                     3, -9,   2,    3, -3,   kNan, -2,        -kInfinity};
   for (const OpCode code : {OpCode::kMaxPool2d, OpCode::kAveragePool2d, OpCode::kL2Pool2d}) {
-    for (const int8_t activation : {0, 1, 3}) {
-      INFO("operator " << static_cast<int>(code) << ", activation " << int{activation});
+    for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kRelu6}) {
+      const int8_t number = static_cast<int8_t>(activation);
+      INFO("operator " << static_cast<int>(code) << ", activation " << int{number});
       const OptionsSpec options = OptionsSpec(test::kPool2dOptions)
                                       .Byte(0, 1)
                                       .Int(1, 2)
                                       .Int(2, 2)
                                       .Int(3, 2)
                                       .Int(4, 2)
-                                      .Byte(5, activation);
+                                      .Byte(5, number);
       Compare(OneOpModel().Input({1, 4, 8, 1}).Build(code, {1, 2, 4, 1}, options), {image}, both);
     }
   }
