@@ -129,13 +129,16 @@ const char* DeviceNameOf(const std::string& device) {
   return device.rfind("opencl:", 0) == 0 ? device.c_str() : nullptr;
 }
 
+tw_precision PrecisionOf(const std::string& name) {
+  return name == "float16" ? TW_PRECISION_FLOAT16 : TW_PRECISION_FLOAT32;
+}
+
 tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   tw::SessionOptions session_options;
   session_options.n_threads = options.n_threads;
   session_options.device = DeviceOf(options.device);
   session_options.device_name = DeviceNameOf(options.device);
-  session_options.precision =
-      options.precision == "float16" ? TW_PRECISION_FLOAT16 : TW_PRECISION_FLOAT32;
+  session_options.precision = PrecisionOf(options.precision);
   if (!options.cpu_ops.empty()) session_options.cpu_ops = options.cpu_ops.c_str();
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();
   return session_options;

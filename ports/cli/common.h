@@ -52,6 +52,7 @@ tw::Model OpenModel(const std::string& path);
 // `device` must outlive the options.
 tw_device DeviceOf(const std::string& device);
 const char* DeviceNameOf(const std::string& device);
+tw_precision PrecisionOf(const std::string& name);
 tw::SessionOptions SessionOptionsOf(const CommonOptions& options);
 tw::Session OpenSession(const tw::Model& model, const CommonOptions& options);
 

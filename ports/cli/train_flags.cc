@@ -1,4 +1,7 @@
 // AddTrainOptions: every flag of `topwork train`, grouped as --help shows them.
+#include <sstream>
+#include <string>
+
 #include "ports/cli/train_options.h"
 
 namespace topwork {
@@ -173,6 +176,17 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
                   "scale the scores so that confidences are right on the examples held back");
 }
 
+// Each item is cpu or an OpenCL device.
+std::string CheckPlaces(const std::string& list) {
+  std::istringstream items(list + ",");
+  for (std::string item; std::getline(items, item, ',');) {
+    if (item == "cpu" || item == "opencl") continue;
+    if (item.rfind("opencl:", 0) == 0 && item.size() > 7) continue;
+    return "'" + item + "' is none of cpu, opencl, opencl:NUMBER and opencl:NAME";
+  }
+  return "";
+}
+
 void AddFeatures(CLI::App* command, TrainOptions* options) {
   CLI::Option_group* group = command->add_option_group("Features");
   group
@@ -188,6 +202,11 @@ void AddFeatures(CLI::App* command, TrainOptions* options) {
   group->add_option("--features", options->features, "float32, or float16 in half the memory")
       ->check(CLI::IsMember({"float32", "float16"}))
       ->capture_default_str();
+  group
+      ->add_option("--extract-on", options->extract_on,
+                   "where features are computed, side by side, as in cpu,opencl:0,opencl:1; "
+                   "default: --device")
+      ->check(CLI::Validator(CheckPlaces, "LIST"));
   group
       ->add_option("--replay", options->replay,
                    "keep at most so many examples, chosen by chance, balanced over the classes")

@@ -147,6 +147,9 @@ TrainerSettings::TrainerSettings(const TrainOptions& options, const std::string&
   trainer_.device = DeviceOf(options.common.device);
   device_ = options.common.device;
   trainer_.device_name = DeviceNameOf(device_);
+  extraction_ = options.extract_on;
+  trainer_.extraction_devices = extraction_.empty() ? nullptr : extraction_.c_str();
+  trainer_.extraction_precision = PrecisionOf(options.common.precision);
   FillOptimizer(options);
   FillFeatures(options);
 }

@@ -68,6 +68,7 @@ struct TrainOptions {
   uint64_t cache_limit = 0;
   uint64_t memory_limit = 0;
   std::string features = "float32";
+  std::string extract_on;
   int augment = 0;
   bool flip = false;
   float crop = 0.0f;
@@ -111,6 +112,7 @@ class TrainerSettings {
   std::string output_name_;
   std::string cache_;
   std::string device_;
+  std::string extraction_;
   std::string preprocessing_;
   PixelScale scale_;
 };

@@ -91,6 +91,22 @@ topwork::EpochCallback ConvertProgress(tw_progress_function progress, void* user
   };
 }
 
+// Who computed how many batches of embeddings.
+void WriteExtraction(const topwork::FeatureExtractor& extractor, topwork::JsonWriter* json) {
+  json->Key("extraction");
+  json->BeginArray();
+  for (int i = 0; i < extractor.workers().size(); ++i) {
+    const std::vector<int64_t>& n = extractor.n_by_worker();
+    json->BeginObject();
+    json->Key("place");
+    json->String(extractor.workers().place(i));
+    json->Key("n_batches");
+    json->Int(static_cast<size_t>(i) < n.size() ? n[static_cast<size_t>(i)] : 0);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
 }  // namespace
 
 tw_status tw_trainer_fit(tw_trainer* trainer, int32_t n_epochs, tw_progress_function progress,
@@ -207,6 +223,7 @@ tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json) {
   json.String(it.device().name);
   json.Key("device_reason");
   json.String(it.device().reason);
+  WriteExtraction(it.extractor(), &json);
   json.EndObject();
   return topwork::api::GiveString(json.text(), out_json);
 }

@@ -190,6 +190,28 @@ Status ConvertInputOptions(const tw_trainer_options& in, TrainerOptions* out) {
   return Status::Ok();
 }
 
+// out->device is the one device that was asked for, or empty.
+Status ConvertExtraction(const tw_trainer_options& in, TrainerOptions* out) {
+  TW_RETURN_IF_ERROR(ReadPrecision(in.extraction_precision, &out->extraction_storage));
+  if (in.extraction_devices == nullptr) {
+    if (!out->device.empty()) out->extraction_devices = {out->device};
+    return Status::Ok();
+  }
+  const std::string list = in.extraction_devices;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const std::string place = list.substr(begin, end - begin);
+    begin = end + 1;
+    if (place != "cpu" && place.compare(0, 6, "opencl") != 0) {
+      return InvalidArgument(
+          "extraction_devices is '%s': '%s' is none of cpu, opencl, opencl:NUMBER and opencl:NAME",
+          list.c_str(), place.c_str());
+    }
+    out->extraction_devices.push_back(place);
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 tw_trainer_options DefaultTrainerOptions() {
@@ -218,7 +240,7 @@ tw_trainer_options DefaultTrainerOptions() {
 Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allocator,
                              TrainerOptions* out) {
   TW_RETURN_IF_ERROR(ReadDevice(in.device, in.device_name, &out->device));
-  if (!out->device.empty()) out->extraction_devices = {out->device};
+  TW_RETURN_IF_ERROR(ConvertExtraction(in, out));
   if (in.device == TW_DEVICE_AUTO) out->device = "auto";
   TW_RETURN_IF_ERROR(CheckEnums(in));
   out->n_classes = static_cast<int>(in.n_classes);

@@ -572,6 +572,11 @@ typedef struct tw_trainer_options {
   const float* input_std;
   int32_t n_input_scales;
   const char* device_name;  // as in tw_session_options
+  // Where embeddings are computed, side by side, separated by commas: "cpu" (n_threads threads) and
+  // OpenCL devices, as in "cpu,opencl:0,opencl:1"; whoever is done takes the next examples, so with
+  // more than one place the last digits depend on chance. NULL: where device says.
+  const char* extraction_devices;
+  tw_precision extraction_precision;  // of tensors on those devices; default float32
 } tw_trainer_options;
 
 // Labelled examples, in memory or pulled one by one; borrowed for the call. Zero the struct, set
@@ -857,7 +862,8 @@ TW_API tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info*
 
 // Describes the last layer found as JSON: operator, tensors, n_features, n_classes, what follows
 // it, and the class names; "device" is where the last steps were taken ("cpu" or the name of an
-// OpenCL device) and "device_reason" why it is not another one. *out_json is owned by the caller.
+// OpenCL device) and "device_reason" why it is not another one; "extraction" has the "place" of
+// each session that computes embeddings and its "n_batches". *out_json is owned by the caller.
 // [one]
 TW_API tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json);
 

@@ -291,6 +291,20 @@ def check_device(checks, tool, here):
     checks.expect(solved.startswith("cpu; ridge"), "ridge on a device: %s" % solved)
 
 
+def check_extraction(checks, tool, here):
+    """Features on the CPU and an OpenCL device at once, where there is one."""
+    devices = json.loads(run(tool, "devices", "--json").stdout)[1:]
+    places = ["cpu"] + [device["id"] for device in devices if device["available"]]
+    if len(places) == 1:
+        print("SKIP train --extract-on: no OpenCL device")
+        return
+    for precision in ("float32", "float16"):
+        made = here / ("shared_out_%s.tflite" % precision)
+        flags = ["--output", made, "--extract-on", ",".join(places), "--precision", precision]
+        if train(checks, tool, *flags) is not None:
+            checks.expect(top1(tool, made, *TEST) > 0.9, "--extract-on %s" % ",".join(places))
+
+
 def check_flags(checks, tool, here):
     output = ["--output", here / "n.tflite"]
     for flags, word in ((DATA, "--save-head"), (DATA + output + ["--layers", "top"], "--layers"),
@@ -301,6 +315,7 @@ def check_flags(checks, tool, here):
                         (DATA + output + ["--class-weights", "1,2", "--balance"], "exclude"),
                         (DATA + output + ["--calibrate", "--validation", "0"], "--validation"),
                         (DATA + output + ["--optimizer", "lion"], "--optimizer"),
+                        (DATA + output + ["--extract-on", "cpu,abacus"], "abacus"),
                         (DATA + output + ["--head", "a", "--memory", "b"], "exclude"),
                         (DATA + output + ["--init", "shipped", "--rename-class", "3"], "OLD=NEW")):
         result = run(tool, "train", DIGITS_CNN, *flags)
@@ -320,7 +335,7 @@ def main():
     try:
         for check in (check_optimizers, check_early_end, check_layers, check_targets, check_heads,
                       check_memory, check_golden, check_cache, check_pixels, check_device,
-                      check_flags):
+                      check_extraction, check_flags):
             try:
                 check(checks, tool, here)
             except (TypeError, KeyError, ValueError) as error:  # a document is missing: said above

@@ -371,6 +371,7 @@ TEST_CASE("the head is described, in the model and in the trainer", "[api][train
   CHECK(json["class_names"].empty());
   CHECK(json["device"] == "cpu");
   CHECK(json["device_reason"] == "");
+  CHECK(json["extraction"][0]["place"] == "cpu");
 }
 
 TEST_CASE("a trainer takes its steps on a device, or says why not", "[api][train]") {
@@ -384,6 +385,12 @@ TEST_CASE("a trainer takes its steps on a device, or says why not", "[api][train
   options.device = TW_DEVICE_CPU;
   RequireError(tw_trainer_create(model.get(), &options, &trainer), TW_STATUS_INVALID_ARGUMENT,
                "device_name");
+  options.device_name = nullptr;
+  for (const char* list : {"", "cpu,", "cpu,abacus"}) {
+    options.extraction_devices = list;
+    RequireError(tw_trainer_create(model.get(), &options, &trainer), TW_STATUS_INVALID_ARGUMENT,
+                 "extraction_devices");
+  }
 }
 
 TEST_CASE("limits of a trainer are kept", "[api][train]") {
