@@ -70,6 +70,11 @@ int GpuContext::NewBlock(size_t bytes) {
   return static_cast<int>(program_->blocks.size()) - 1;
 }
 
+void GpuContext::CountConstant(size_t bytes) {
+  program_->constant_bytes += bytes;
+  program_->largest_constant_bytes = std::max(program_->largest_constant_bytes, bytes);
+}
+
 void GpuContext::Touch(int block) {
   GpuBlock& it = program_->blocks[static_cast<size_t>(block)];
   it.last = std::max(it.last, static_cast<int>(program_->launches.size()));
@@ -97,6 +102,7 @@ int GpuContext::Out(int i) {
 void GpuContext::Alias(int k, int i) { output_blocks_[static_cast<size_t>(i)] = In(k); }
 
 int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
+  CountConstant(n * StorageBytes(program_->storage));
   if (program_->is_trial) return NewBlock(0);
   std::vector<float> values(n);
   fill(values.data());
@@ -107,7 +113,6 @@ int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
     std::memcpy(bytes.data() + k * sizeof(value), &value, sizeof(value));
   }
   if (!half && n > 0) std::memcpy(bytes.data(), values.data(), bytes.size());
-  program_->constant_bytes += bytes.size();
   const int block = NewBlock(bytes.size());
   program_->blocks[static_cast<size_t>(block)].constant = std::move(bytes);
   return block;
@@ -116,7 +121,7 @@ int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
 int GpuContext::Table(Span<const int32_t> values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(int32_t));
   std::memcpy(bytes.data(), values.data(), bytes.size());
-  program_->constant_bytes += bytes.size();
+  CountConstant(bytes.size());
   const int block = NewBlock(bytes.size());
   program_->blocks[static_cast<size_t>(block)].constant = std::move(bytes);
   return block;

@@ -69,6 +69,7 @@ class GpuContext {
 
  private:
   int NewBlock(size_t bytes);
+  void CountConstant(size_t bytes);
   void Touch(int block);
 
   const OpParams& params_;

@@ -31,7 +31,8 @@ struct GpuProgram {
   std::vector<int> inputs;   // blocks that take the program's inputs, in storage
   std::vector<int> outputs;  // blocks that hold its outputs
   size_t arena_bytes = 0;
-  size_t constant_bytes = 0;
+  size_t constant_bytes = 0;  // known on trial, too
+  size_t largest_constant_bytes = 0;
 };
 
 }  // namespace topwork

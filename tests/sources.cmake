@@ -158,6 +158,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/fully_connected_test.cc
     runtime/backend/opencl/kernels_test.cc
     runtime/backend/opencl/loader_test.cc
+    runtime/backend/opencl/memory_test.cc
     runtime/backend/opencl/op_cases_test.cc
     runtime/backend/opencl/program_cache_test.cc
     runtime/backend/opencl/session_fault_test.cc

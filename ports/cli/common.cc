@@ -52,6 +52,13 @@ void AddPlacementOptions(CLI::App* command, CommonOptions* options) {
                    "operators that stay on the CPU, separated by commas: by name as in SOFTMAX, by "
                    "number in the file as in #12, or by the name of a tensor that they make")
       ->type_name("LIST");
+  command
+      ->add_option(
+          "--device-memory", options->device_memory_bytes,
+          "what an OpenCL device may hold, as in 64MiB; what goes beyond it is left to the "
+          "CPU; 0: as much as it has")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
 }
 
 void AddSignatureOption(CLI::App* command, CommonOptions* options) {
@@ -140,6 +147,7 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   session_options.device_name = DeviceNameOf(options.device);
   session_options.precision = PrecisionOf(options.precision);
   if (!options.cpu_ops.empty()) session_options.cpu_ops = options.cpu_ops.c_str();
+  session_options.device_memory_limit_bytes = static_cast<size_t>(options.device_memory_bytes);
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();
   return session_options;
 }

@@ -100,6 +100,7 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
   options.n_threads = c_options.n_threads;
   options.subgraph = signature == nullptr ? 0 : signature->subgraph;
   options.memory_limit_bytes = c_options.memory_limit_bytes;
+  options.device_memory_limit_bytes = c_options.device_memory_limit_bytes;
   options.allocator = &handle->allocator;
   options.cpu_ops = SplitNames(c_options.cpu_ops);
   TW_RETURN_IF_ERROR(AddDevice(c_options, &options));

@@ -15,6 +15,11 @@
 
 namespace topwork {
 
+struct DeviceLimits {
+  size_t total_bytes = 0;
+  size_t block_bytes = 0;  // of one buffer
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -36,8 +41,15 @@ class Backend {
   virtual Result<std::shared_ptr<OpState>> Load(GpuProgram) const {
     return Unsupported("the backend '%s' runs operators, no programs", name());
   }
+  // What may be used there; 0: not known.
+  virtual DeviceLimits limits() const { return {}; }
   using States = std::vector<std::shared_ptr<OpState>>;
   virtual Result<States> Attach(const States& loaded) const { return loaded; }
+  // What Load's results hold together with those that Attach makes of them for one session.
+  virtual size_t DeviceBytes(const States& loaded) const {
+    (void)loaded;
+    return 0;
+  }
 
   // Runs one operator. `where` names it and goes in front of a failure's message.
   virtual Status Run(const OpDef& def, const RunContext& context,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/plan/alias.h"
+#include "runtime/plan/gpu_memory.h"
 #include "runtime/plan/gpu_segment.h"
 #include "runtime/plan/memory.h"
 #include "runtime/plan/prepare.h"
@@ -28,7 +29,6 @@ size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* off
     }
     return begin;
   }
-  plan->gpu_bytes += step.value().gpu_bytes;
   plan->steps.push_back(std::move(step).value());
   offers->push_back({});
   return end;
@@ -142,6 +142,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   RemoveDeadOps(&graph);
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
   AssignBackends(options.backends, options.no_backend_reason, &graph);
+  FitDeviceMemory(options.device_memory_limit_bytes, &graph);
 
   auto plan = std::make_shared<Plan>();
   plan->model = std::move(model);
@@ -156,6 +157,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
     plan->deferred.push_back(op);
   }
   TW_RETURN_IF_ERROR(MakeSteps(&graph, &offers, &needed_constants, plan.get()));
+  plan->gpu_bytes = DeviceBytes(plan->steps);
   MakeValues(graph, needed_constants, plan.get());
   AssignViews(offers, options.optimize, plan.get());
   ExcludeDeferred(plan.get());

@@ -150,6 +150,13 @@ Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t e
   return std::move(planner.program_);
 }
 
+Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage) {
+  SegmentPlanner planner(graph, begin, end, storage);
+  planner.program_.is_trial = true;
+  TW_RETURN_IF_ERROR(planner.Plan());
+  return std::move(planner.program_);
+}
+
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
   const Backend& backend = *graph.ops[begin].backend;
   Step step;

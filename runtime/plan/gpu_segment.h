@@ -18,6 +18,9 @@ std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work);
 Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end, Storage storage,
                                   std::vector<int>* inputs, std::vector<int>* outputs);
 
+// The same without the constants' values, to see how much memory it takes.
+Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage);
+
 // The step that runs the segment on its backend.
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end);
 

@@ -27,6 +27,8 @@ struct PlanOptions {
   int max_threads = 1;
   const CpuKernels* cpu = nullptr;  // null: BestCpuKernels()
   size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
+  // For the backends' programs, on each device; 0: what it has. See FitDeviceMemory.
+  size_t device_memory_limit_bytes = 0;
   // In order of preference; the CPU need not be named, it takes what is left.
   std::vector<const Backend*> backends;
   // Why there are none, when they were wanted; the reason of every step.
@@ -86,7 +88,7 @@ struct Plan {
   size_t scratch_bytes = 0;                    // the largest step's scratch, behind the arena
   size_t live_bytes = 0;    // largest sum of simultaneously live blocks: the arena's lower bound
   size_t packed_bytes = 0;  // packed weights of this plan
-  size_t gpu_bytes = 0;     // on the device: activations and weights of its steps
+  size_t gpu_bytes = 0;     // on the device, see Backend::DeviceBytes
   size_t owned_bytes = 0;   // folded constants that run() still needs
 };
 

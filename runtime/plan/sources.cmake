@@ -4,6 +4,7 @@ set(PLAN_SOURCES
   fold.cc
   fuse.cc
   pin.cc
+  gpu_memory.cc
   gpu_segment.cc
   assign_backends.cc
   memory.cc

@@ -198,6 +198,7 @@ Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   options.max_threads = pool_->n_threads();
   options.cpu = options_.cpu;
   options.memory_limit_bytes = options_.memory_limit_bytes;
+  options.device_memory_limit_bytes = options_.device_memory_limit_bytes;
   for (const auto& backend : options_.backends) options.backends.push_back(backend.get());
   options.no_backend_reason = backend_failure_;
   options.cpu_ops = options_.cpu_ops;

@@ -18,6 +18,7 @@ struct SessionOptions {
   int n_threads = 0;  // 0: all processors
   int subgraph = 0;
   size_t memory_limit_bytes = 0;         // 0: no limit
+  size_t device_memory_limit_bytes = 0;  // 0: no limit; see PlanOptions
   std::vector<int> outputs;              // see PlanOptions::outputs
   const Allocator* allocator = nullptr;  // null: default; the table must outlive the session
   const CpuKernels* cpu = nullptr;       // null: the best of this processor

@@ -28,6 +28,13 @@ class OpenClBackend final : public Backend {
     return std::shared_ptr<OpState>(std::move(loaded));
   }
 
+  DeviceLimits limits() const override {
+    const DeviceInfo& info = context_->info();
+    return {static_cast<size_t>(info.memory_bytes), static_cast<size_t>(info.max_allocation_bytes)};
+  }
+
+  size_t DeviceBytes(const States& loaded) const override { return ProgramBytes(loaded); }
+
   Result<States> Attach(const States& loaded) const override {
     return AttachPrograms(context_, loaded);
   }

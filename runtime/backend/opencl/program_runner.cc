@@ -2,6 +2,7 @@
 #include "runtime/backend/opencl/program_runner.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace topwork {
@@ -129,6 +130,19 @@ Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
     states.push_back(std::move(attached));
   }
   return states;
+}
+
+size_t ProgramBytes(const std::vector<std::shared_ptr<OpState>>& loaded) {
+  std::set<const DeviceBuffer*> constants;
+  size_t bytes = 0, arena_bytes = 0;
+  for (const std::shared_ptr<OpState>& state : loaded) {
+    const auto& program = static_cast<const LoadedProgram&>(*state);
+    arena_bytes = std::max(arena_bytes, program.arena_bytes);
+    for (const auto& constant : program.constants) {
+      if (constants.insert(constant.get()).second) bytes += constant->bytes();
+    }
+  }
+  return bytes + arena_bytes;
 }
 
 }  // namespace opencl

@@ -72,6 +72,10 @@ class AttachedProgram : public OpState {
 Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
     const std::shared_ptr<Context>& context, const std::vector<std::shared_ptr<OpState>>& loaded);
 
+// What those states and their constants hold on the device; a constant that several programs use is
+// counted once.
+size_t ProgramBytes(const std::vector<std::shared_ptr<OpState>>& loaded);
+
 }  // namespace opencl
 }  // namespace topwork
 

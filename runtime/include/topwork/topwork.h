@@ -273,6 +273,9 @@ typedef struct tw_session_options {
   // the one of that number in the file, else the one that makes the tensor of that name. With it
   // goes what is fused with it. NULL: none.
   const char* cpu_ops;
+  // For activations and weights on the OpenCL device; 0: what it has. Operators beyond it run on
+  // the CPU, never an error; the plan tells which.
+  size_t device_memory_limit_bytes;
 } tw_session_options;
 
 // A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,
@@ -302,7 +305,9 @@ typedef struct tw_memory_info {
   size_t packed_bytes;   // packed weights, shared by all sessions of the model
   size_t folded_bytes;   // constants computed while planning
   size_t model_bytes;    // the model's file: mapped, borrowed or copied
-  size_t device_bytes;   // on the OpenCL device: activations and weights of its operators
+  // On the OpenCL device: activations and weights of its operators, each once. Sessions share equal
+  // weights there, so that several together hold less than the sum.
+  size_t device_bytes;
 } tw_memory_info;
 
 // One operator of one run.

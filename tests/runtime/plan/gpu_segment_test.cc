@@ -31,6 +31,10 @@ class Watcher final : public Backend {
     return std::make_shared<OpState>();
   }
 
+  DeviceLimits limits() const override { return allowed; }
+  size_t DeviceBytes(const States& loaded) const override { return loaded.size(); }
+
+  DeviceLimits allowed;
   mutable size_t n_programs = 0, n_launches = 0;
 
  private:
@@ -127,6 +131,34 @@ TEST_CASE("gpu segments are printed with their parts", "[plan]") {
   CHECK(text.find("on the device") != std::string::npos);
   CHECK(PlanToJson(*plan.value()).find("\"parts\"") != std::string::npos);
   CHECK(plan.value()->gpu_bytes > 0);
+}
+
+TEST_CASE("gpu segments beyond a device's memory are left to the CPU", "[plan]") {
+  const test::EmbeddedFile* file = test::FindEmbedded("tests/data/ops/conv_2d.twcases");
+  REQUIRE(file != nullptr);
+  std::vector<testing::OpCase> cases;
+  REQUIRE(testing::ReadOpCases(file->data, file->size, &cases) == "");
+  const auto model = Model::OpenMemory(cases[0].model, cases[0].model_bytes, false);
+  REQUIRE(model.ok());
+  for (const DeviceLimits& allowed : {DeviceLimits{100, 0}, DeviceLimits{0, 100}}) {
+    Watcher watcher(Storage::kFloat32);
+    watcher.allowed = allowed;
+    PlanOptions options;
+    options.backends = {&watcher};
+    const auto plan = BuildPlan(model.value(), options);
+    REQUIRE(plan.ok());
+    CHECK(watcher.n_programs == 0);
+    CHECK(plan.value()->gpu_bytes == 0);
+    const std::string text = PrintPlan(*plan.value());
+    CHECK(text.find("it alone needs") != std::string::npos);
+    CHECK(text.find("100") != std::string::npos);
+  }
+  Watcher watcher(Storage::kFloat32);
+  PlanOptions options;
+  options.backends = {&watcher};
+  options.device_memory_limit_bytes = size_t{1} << 30;
+  REQUIRE(BuildPlan(model.value(), options).ok());
+  CHECK(watcher.n_programs == 1);
 }
 
 }  // namespace gpu_segment_test

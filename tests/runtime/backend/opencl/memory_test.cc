@@ -1,0 +1,231 @@
+// Memory on the device: constants exist once, sessions run at the same time, limits move operators
+// to the CPU, the caller's buffers are used in place, and nothing stays behind.
+//
+// The model is exact in float32: products of small integers. Its inner two operators stay on the
+// CPU, so that the device gets two programs.
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "runtime/backend/opencl/context.h"
+#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/session/session.h"
+#include "tests/runtime/backend/opencl/support.h"
+#include "tests/support/model_builder.h"
+
+namespace topwork {
+namespace opencl_memory_test {
+
+using opencl::Context;
+
+constexpr int kRows = 8, kWidth = 64, kLayers = 4;
+constexpr size_t kWeightBytes = size_t{kWidth} * kWidth * sizeof(float);
+
+test::Bytes MakeModelBytes() {
+  test::ModelSpec spec;
+  const std::vector<int32_t> shape = {kRows, kWidth};
+  int at = spec.AddInput("x", DType::kFloat32, shape);
+  for (int layer = 0; layer < kLayers; ++layer) {
+    std::vector<float> weights(kWidth * kWidth), bias(kWidth);
+    for (int i = 0; i < kWidth * kWidth; ++i) {
+      const int k = (i * 7 + i / kWidth * 3 + layer * 5) % 23;
+      weights[static_cast<size_t>(i)] = k == 0 ? 1.0f : k == 1 ? -1.0f : 0.0f;
+    }
+    for (int i = 0; i < kWidth; ++i) {
+      bias[static_cast<size_t>(i)] = static_cast<float>((i + layer) % 3);
+    }
+    const std::string name = "layer" + std::to_string(layer);
+    const int w =
+        spec.AddConstant(name + "/w", DType::kFloat32, {kWidth, kWidth}, test::ToBytes(weights));
+    const int b = spec.AddConstant(name + "/b", DType::kFloat32, {kWidth}, test::ToBytes(bias));
+    const int y = spec.AddTensor(name, DType::kFloat32, shape);
+    spec.AddOp(OpCode::kFullyConnected, {at, w, b}, {y},
+               test::OptionsSpec(test::kFullyConnectedOptions));
+    at = y;
+    if (layer != kLayers / 2 - 1) continue;
+    const int wide = spec.AddTensor("wide", DType::kFloat64, shape);
+    const int back = spec.AddTensor("back", DType::kFloat32, shape);
+    spec.AddOp(OpCode::kCast, {at}, {wide});
+    spec.AddOp(OpCode::kCast, {wide}, {back});
+    at = back;
+  }
+  spec.main().outputs = {at};
+  return test::BuildModel(spec);
+}
+
+std::shared_ptr<const Model> OpenCopy() {
+  const test::Bytes bytes = MakeModelBytes();
+  auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  return model.value();
+}
+
+std::unique_ptr<Session> OpenSession(const std::shared_ptr<const Model>& model,
+                                     std::shared_ptr<const Backend> backend, size_t limit = 0) {
+  SessionOptions options;
+  options.n_threads = 1;
+  options.device_memory_limit_bytes = limit;
+  if (backend != nullptr) options.backends.push_back(std::move(backend));
+  auto session = Session::Create(model, options);
+  REQUIRE(session.status().ToString() == "OK");
+  return std::move(session.value());
+}
+
+std::vector<float> MakeInput(int seed) {
+  std::vector<float> input(kRows * kWidth);
+  for (size_t i = 0; i < input.size(); ++i) {
+    input[i] = static_cast<float>((static_cast<int>(i) * 5 + seed) % 7 - 3);
+  }
+  return input;
+}
+
+using Answers = std::vector<float>;
+
+Answers RunOn(Session* session, int seed) {
+  const std::vector<float> input = MakeInput(seed);
+  std::memcpy(session->input(0).data, input.data(), input.size() * sizeof(float));
+  if (session->Run().ToString() != "OK") return {};
+  const float* output = session->output(0).as<const float>();
+  return Answers(output, output + kRows * kWidth);
+}
+
+int CountOnDevice(const Session& session) {
+  int n = 0;
+  for (const Step& step : session.plan().steps) n += static_cast<int>(step.parts.size());
+  return n;
+}
+
+struct Bench {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<const Backend> backend;
+  explicit Bench(const opencl::Device& device) {
+    auto made = Context::Create(device, {});
+    REQUIRE(made.status().ToString() == "OK");
+    context = made.value();
+    backend = opencl::MakeBackend(context, Storage::kFloat32);
+  }
+  size_t held() const { return context->memory_counts().held_bytes; }
+  size_t uploaded() const { return context->memory_counts().uploaded_bytes; }
+  size_t copied() const { return context->memory_counts().copied_bytes; }
+};
+
+TEST_CASE("opencl memory: sessions share constants, each has one arena", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  Bench bench(device);
+  const Answers expected = RunOn(OpenSession(OpenCopy(), nullptr).get(), 1);
+  {
+    const auto model = OpenCopy();
+    const auto first = OpenSession(model, bench.backend);
+    REQUIRE(CountOnDevice(*first) == kLayers);
+    REQUIRE(first->plan().steps.size() == 4);  // program, CAST, CAST, program
+    const size_t uploaded = bench.uploaded(), one = bench.held();
+    const size_t n_constants = bench.context->constants().size();
+    CHECK(uploaded >= kLayers * kWeightBytes);
+    CHECK(one == first->plan().gpu_bytes);
+    const size_t arena = one - uploaded;
+    CHECK(arena > 0);
+    CHECK(arena < first->plan().steps[0].gpu_bytes + first->plan().steps[3].gpu_bytes - uploaded);
+
+    const auto same_model = OpenSession(model, bench.backend);
+    const auto other_model = OpenSession(OpenCopy(), bench.backend);
+    auto clone = first->Clone();
+    REQUIRE(clone.ok());
+    CHECK(bench.uploaded() == uploaded);
+    CHECK(bench.context->constants().size() == n_constants);
+    CHECK(bench.held() == one + 3 * arena);
+    CHECK(same_model->plan().gpu_bytes == one);
+    for (Session* session :
+         {first.get(), same_model.get(), other_model.get(), clone.value().get()}) {
+      CHECK(RunOn(session, 1) == expected);
+      CHECK(session->options().backends.size() == 1);
+    }
+  }
+  CHECK(bench.held() == 0);
+  CHECK(bench.context->constants().size() == 0);
+  const size_t uploaded = bench.uploaded();
+  const auto again = OpenSession(OpenCopy(), bench.backend);
+  CHECK(bench.uploaded() == 2 * uploaded);
+  CHECK(RunOn(again.get(), 1) == expected);
+}
+
+TEST_CASE("opencl memory: clones run at the same time", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  Bench bench(device);
+  const auto model = OpenCopy();
+  std::vector<Answers> expected;
+  const auto cpu = OpenSession(model, nullptr);
+  for (int seed = 0; seed < 7; ++seed) expected.push_back(RunOn(cpu.get(), seed));
+  const auto first = OpenSession(model, bench.backend);
+  auto second = first->Clone();
+  REQUIRE(second.ok());
+  Session* const sessions[] = {first.get(), second.value().get()};
+  int wrong[2] = {0, 0};
+  std::thread threads[2];
+  for (int t = 0; t < 2; ++t) {
+    threads[t] = std::thread([&, t] {
+      for (int run = 0; run < 60; ++run) {
+        const int seed = (run + t * 3) % 7;
+        if (RunOn(sessions[t], seed) != expected[static_cast<size_t>(seed)]) ++wrong[t];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong[0] == 0);
+  CHECK(wrong[1] == 0);
+  CHECK(CountOnDevice(*first) == kLayers);
+}
+
+// Sessions that come and go on several threads find, make and free the same constants.
+TEST_CASE("opencl memory: constants are made and freed on several threads", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  Bench bench(device);
+  const auto model = OpenCopy();
+  const Answers expected = RunOn(OpenSession(model, nullptr).get(), 2);
+  SessionOptions options;
+  options.n_threads = 1;
+  options.backends = {bench.backend};
+  int wrong[3] = {0, 0, 0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int k = 0; k < 5; ++k) {
+        auto session = Session::Create(model, options);
+        if (!session.ok() || RunOn(session.value().get(), 2) != expected) ++wrong[t];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong[0] + wrong[1] + wrong[2] == 0);
+  CHECK(bench.held() == 0);
+  CHECK(bench.context->constants().size() == 0);
+}
+
+TEST_CASE("opencl memory: every limit gives the right answers within it", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  Bench bench(device);
+  const auto model = OpenCopy();
+  const Answers expected = RunOn(OpenSession(model, nullptr).get(), 3);
+  const size_t full = OpenSession(model, bench.backend)->plan().gpu_bytes;
+  int most = 0, least = kLayers;
+  bool partly = false;
+  for (size_t limit = 1; limit <= full + kWeightBytes; limit += kWeightBytes / 3) {
+    INFO("limit " << limit << " of " << full);
+    const auto session = OpenSession(model, bench.backend, limit);
+    CHECK(session->plan().gpu_bytes <= limit);
+    CHECK(bench.held() == session->plan().gpu_bytes);
+    CHECK(RunOn(session.get(), 3) == expected);
+    const int n = CountOnDevice(*session);
+    CHECK(n >= most);  // more memory never means fewer operators here
+    most = std::max(most, n);
+    least = std::min(least, n);
+    partly = partly || (n > 0 && n < kLayers);
+    const std::string text = PrintPlan(session->plan());
+    CHECK((text.find("may be used)") != std::string::npos) == (n < kLayers));
+  }
+  CHECK(least == 0);
+  CHECK(most == kLayers);
+  CHECK(partly);
+  CHECK(OpenSession(model, bench.backend, full)->plan().gpu_bytes <= full);
+}
+
+}  // namespace opencl_memory_test
+}  // namespace topwork
