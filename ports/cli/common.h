@@ -23,7 +23,7 @@ struct CommonOptions {
   int n_threads = 0;
   std::string device = "auto";
   std::string precision = "float32";
-  std::string cpu_ops;  // see tw_session_options.cpu_ops
+  std::string cpu_ops;               // see tw_session_options.cpu_ops
   uint64_t device_memory_bytes = 0;  // 0: what the device has
   bool json = false;
   std::string signature;  // empty: the main subgraph

@@ -45,6 +45,10 @@ class Backend {
   virtual DeviceLimits limits() const { return {}; }
   using States = std::vector<std::shared_ptr<OpState>>;
   virtual Result<States> Attach(const States& loaded) const { return loaded; }
+  // The inputs and outputs of a session's programs lie in these places from now on, until the next
+  // call: whoever can uses that memory without a copy. `programs` are all of the session's, with
+  // their states from Attach.
+  virtual void Bind(const std::vector<const RunContext*>& programs) const { (void)programs; }
   // What Load's results hold together with those that Attach makes of them for one session.
   virtual size_t DeviceBytes(const States& loaded) const {
     (void)loaded;

@@ -55,6 +55,7 @@ struct Session::Impl {
   Status AllocateFor(const Plan& plan, const Allocator& allocator);
   void BindValues(const Plan& plan);
   void BindSteps(const Plan& plan, ThreadPool* pool, const CpuKernels* cpu);
+  void BindPrograms(const Plan& plan);
   Status FinishOutputs(const Plan& plan);
 };
 
@@ -190,6 +191,15 @@ void Session::Impl::BindSteps(const Plan& plan, ThreadPool* pool, const CpuKerne
   }
 }
 
+void Session::Impl::BindPrograms(const Plan& plan) {
+  std::map<const Backend*, std::vector<const RunContext*>> programs;
+  for (const auto& entry : attached) {
+    const size_t s = static_cast<size_t>(entry.first);
+    programs[plan.steps[s].backend].push_back(&steps[s].context);
+  }
+  for (const auto& entry : programs) entry.first->Bind(entry.second);
+}
+
 Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   PlanOptions options;
   options.subgraph = options_.subgraph;
@@ -262,6 +272,7 @@ Status Session::Prepare() {
   if (impl.rebind) {
     impl.BindValues(*plan_);
     impl.BindSteps(*plan_, pool_.get(), options_.cpu);
+    impl.BindPrograms(*plan_);
     impl.rebind = false;
   }
   return Status::Ok();

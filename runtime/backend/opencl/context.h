@@ -53,6 +53,7 @@ class Context {
 
   MemoryCounts& memory_counts() { return memory_counts_; }
   ConstantCache& constants() { return constants_; }
+  HostRanges& host_ranges() { return host_ranges_; }
 
  private:
   Context(const Device& device, ContextHandle context, const ContextOptions& options);
@@ -67,6 +68,7 @@ class Context {
   Counts counts_;
   MemoryCounts memory_counts_;
   ConstantCache constants_;
+  HostRanges host_ranges_;
 };
 
 }  // namespace opencl

@@ -1,6 +1,8 @@
 // Counted buffers and shared constants.
 #include "runtime/backend/opencl/memory.h"
 
+#include <iterator>
+
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/stream.h"
 #include "runtime/base/sha256.h"
@@ -24,6 +26,24 @@ Result<std::unique_ptr<DeviceBuffer>> DeviceBuffer::Create(std::shared_ptr<Conte
   TW_ASSIGN_OR_RETURN(MemHandle handle, CreateBuffer(context->handle(), bytes, flags, host));
   return std::unique_ptr<DeviceBuffer>(
       new DeviceBuffer(std::move(context), std::move(handle), bytes, host == nullptr));
+}
+
+bool HostRanges::Claim(const void* data, size_t bytes) {
+  const uint8_t* begin = static_cast<const uint8_t*>(data);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto after = ranges_.lower_bound(begin);
+  if (after != ranges_.end() && after->first < begin + bytes) return false;
+  if (after != ranges_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second > begin) return false;
+  }
+  ranges_[begin] = bytes;
+  return true;
+}
+
+void HostRanges::Release(const void* data) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ranges_.erase(static_cast<const uint8_t*>(data));
 }
 
 // The upload happens under the lock: who asks for the same constant meanwhile waits for it.

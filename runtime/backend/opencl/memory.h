@@ -52,6 +52,18 @@ class DeviceBuffer {
   const bool counted_;  // the caller's memory is not
 };
 
+// Ranges of the host's memory that a device uses in place: none overlaps another. Thread-safe.
+class HostRanges {
+ public:
+  // False where part of it is claimed already.
+  bool Claim(const void* data, size_t bytes);
+  void Release(const void* data);
+
+ private:
+  std::mutex mutex_;
+  std::map<const uint8_t*, size_t> ranges_;  // by begin
+};
+
 // The constants of a context that somebody holds. Thread-safe.
 class ConstantCache {
  public:

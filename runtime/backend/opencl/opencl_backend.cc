@@ -39,6 +39,10 @@ class OpenClBackend final : public Backend {
     return AttachPrograms(context_, loaded);
   }
 
+  void Bind(const std::vector<const RunContext*>& programs) const override {
+    BindPrograms(programs);
+  }
+
   Status Run(const OpDef&, const RunContext& context, const std::string& where) const override {
     // The state is one session's, which runs on one thread: that makes running it const.
     const Status status =

@@ -2,6 +2,7 @@
 #include "runtime/backend/opencl/program_runner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -17,37 +18,51 @@ Result<std::shared_ptr<LoadedProgram>> LoadedProgram::Load(std::shared_ptr<Conte
   TW_ASSIGN_OR_RETURN(Stream stream, Stream::Create(context.get(), StreamOptions()));
   std::vector<int> buffer_of(program.blocks.size(), 0);
   for (size_t b = 0; b < program.blocks.size(); ++b) {
-    std::vector<uint8_t>& constant = program.blocks[b].constant;
+    const std::vector<uint8_t> constant = std::move(program.blocks[b].constant);
     if (constant.empty()) continue;
     TW_ASSIGN_OR_RETURN(
         std::shared_ptr<const DeviceBuffer> shared,
         context->constants().Get(context, {constant.data(), constant.size()}, &stream));
-    constant = {};
     loaded->constants.push_back(std::move(shared));
-    buffer_of[b] = static_cast<int>(loaded->constants.size());
+    buffer_of[b] = loaded->n_buffers++;
   }
+  loaded->AddPorts(program, &buffer_of);
+  const int n_constants = static_cast<int>(loaded->constants.size());
   for (Launch& launch : program.launches) {
     for (LaunchArgument& argument : launch.arguments) {
       if (argument.kind != LaunchArgument::Kind::kBuffer) continue;
-      const size_t b = static_cast<size_t>(argument.buffer);
-      argument.buffer = buffer_of[b];
-      if (buffer_of[b] != 0) continue;
-      argument.offset_bytes = program.blocks[b].offset;
-      argument.bytes = program.blocks[b].bytes;
+      const GpuBlock& block = program.blocks[static_cast<size_t>(argument.buffer)];
+      argument.buffer = buffer_of[static_cast<size_t>(argument.buffer)];
+      if (argument.buffer >= 1 && argument.buffer <= n_constants) continue;
+      argument.offset_bytes = block.offset;
+      argument.bytes = block.bytes;
     }
   }
-  const auto ports = [&](const std::vector<int>& blocks, std::vector<Port>* to) {
-    for (int b : blocks) {
-      const GpuBlock& block = program.blocks[static_cast<size_t>(b)];
-      to->push_back({block.offset, buffer_of[static_cast<size_t>(b)],
-                     block.bytes / StorageBytes(program.storage)});
-    }
-  };
-  ports(program.inputs, &loaded->inputs);
-  ports(program.outputs, &loaded->outputs);
   loaded->launches = std::move(program.launches);
   TW_RETURN_IF_ERROR(stream.Check({loaded->launches.data(), loaded->launches.size()}));
   return loaded;
+}
+
+void LoadedProgram::AddPorts(const GpuProgram& program, std::vector<int>* buffer_of) {
+  std::vector<int> uses(program.blocks.size(), 0);
+  for (int b : program.inputs) ++uses[static_cast<size_t>(b)];
+  for (int b : program.outputs) ++uses[static_cast<size_t>(b)];
+  const auto add = [&](const std::vector<int>& blocks, std::vector<Port>* to) {
+    for (int b : blocks) {
+      const GpuBlock& block = program.blocks[static_cast<size_t>(b)];
+      int& buffer = (*buffer_of)[static_cast<size_t>(b)];
+      Port port;
+      port.offset = block.offset;
+      port.n = block.bytes / StorageBytes(program.storage);
+      port.in_place =
+          buffer == 0 && uses[static_cast<size_t>(b)] == 1 && storage == Storage::kFloat32;
+      if (port.in_place) buffer = n_buffers++;
+      port.buffer = buffer;
+      to->push_back(port);
+    }
+  };
+  add(program.inputs, &inputs);
+  add(program.outputs, &outputs);
 }
 
 Result<std::shared_ptr<AttachedProgram>> AttachedProgram::Create(
@@ -55,58 +70,154 @@ Result<std::shared_ptr<AttachedProgram>> AttachedProgram::Create(
   std::shared_ptr<AttachedProgram> attached(
       new AttachedProgram(std::move(program), std::move(memory)));
   const LoadedProgram& loaded = *attached->program_;
-  std::vector<MemHandle>& buffers = attached->buffers_;
-  buffers.emplace_back();
-  if (attached->memory_->arena != nullptr) {
-    TW_ASSIGN_OR_RETURN(buffers[0], ShareBuffer(attached->memory_->arena->handle()));
+  const auto add = [&](const DeviceBuffer* buffer) -> Status {
+    attached->buffers_.emplace_back();
+    if (buffer == nullptr) return Status::Ok();
+    TW_ASSIGN_OR_RETURN(attached->buffers_.back(), ShareBuffer(buffer->handle()));
+    return Status::Ok();
+  };
+  const DeviceBuffer* arena = attached->memory_->arena.get();
+  TW_RETURN_IF_ERROR(add(arena));
+  for (const auto& constant : loaded.constants) TW_RETURN_IF_ERROR(add(constant.get()));
+  while (static_cast<int>(attached->buffers_.size()) < loaded.n_buffers) {
+    TW_RETURN_IF_ERROR(add(arena));
   }
-  for (const auto& constant : loaded.constants) {
-    TW_ASSIGN_OR_RETURN(MemHandle buffer, ShareBuffer(constant->handle()));
-    buffers.push_back(std::move(buffer));
-  }
-  TW_ASSIGN_OR_RETURN(attached->commands_, attached->memory_->stream.Record(
-                                               {loaded.launches.data(), loaded.launches.size()},
-                                               {buffers.data(), buffers.size()}));
+  attached->regions_.resize(attached->buffers_.size());
   return attached;
 }
 
-Status AttachedProgram::Upload(const Port& port, const float* from) {
-  const void* data = from;
-  if (program_->storage == Storage::kFloat16) {
-    std::vector<uint16_t>& halves = memory_->halves;
-    halves.resize(port.n);
-    for (size_t k = 0; k < port.n; ++k) halves[k] = FloatToHalf(from[k]);
-    data = halves.data();
+void AttachedProgram::Release() {
+  for (size_t b = 0; b < regions_.size(); ++b) {
+    if (regions_[b] == nullptr) continue;
+    regions_[b] = nullptr;
+    Result<MemHandle> arena = ShareBuffer(buffers_[0]);
+    if (arena.ok()) buffers_[b] = std::move(arena.value());
+    if (!arena.ok()) released_ = arena.status();
   }
+}
+
+std::shared_ptr<HostRegion> AttachedProgram::RegionAt(void* data, size_t bytes) {
+  auto& regions = memory_->regions;
+  for (auto it = regions.begin(); it != regions.end();) {
+    it = it->second.expired() ? regions.erase(it) : std::next(it);
+  }
+  std::weak_ptr<HostRegion>& known = regions[data];
+  std::shared_ptr<HostRegion> region = known.lock();
+  if (region == nullptr) {
+    region = HostRegion::Import(memory_->context, data, bytes, &memory_->stream);
+    known = region;
+  }
+  return region != nullptr && region->bytes() == bytes ? region : nullptr;
+}
+
+void AttachedProgram::Import(const Port& port, void* data, std::vector<Launch>* launches) {
+  if (!port.in_place) return;
+  std::shared_ptr<HostRegion> region = RegionAt(data, port.n * StorageBytes(program_->storage));
+  if (region == nullptr) return;
+  Result<MemHandle> buffer = ShareBuffer(region->handle());
+  if (!buffer.ok()) return;
+  buffers_[static_cast<size_t>(port.buffer)] = std::move(buffer.value());
+  regions_[static_cast<size_t>(port.buffer)] = std::move(region);
+  for (Launch& launch : *launches) {
+    for (LaunchArgument& argument : launch.arguments) {
+      const bool is_port =
+          argument.kind == LaunchArgument::Kind::kBuffer && argument.buffer == port.buffer;
+      if (is_port) argument.offset_bytes = argument.bytes = 0;
+    }
+  }
+}
+
+void AttachedProgram::Bind(const RunContext& context) {
+  recorded_ = released_;
+  if (!recorded_.ok()) return;
+  std::vector<Launch> launches = program_->launches;
+  for (size_t i = 0; i < program_->inputs.size(); ++i) {
+    Import(program_->inputs[i], context.in(static_cast<int>(i)).data, &launches);
+  }
+  for (size_t i = 0; i < program_->outputs.size(); ++i) {
+    Import(program_->outputs[i], context.out(static_cast<int>(i)).data, &launches);
+  }
+  Result<Commands> commands = memory_->stream.Record({launches.data(), launches.size()},
+                                                     {buffers_.data(), buffers_.size()});
+  recorded_ = commands.status();
+  if (commands.ok()) commands_ = std::move(commands.value());
+}
+
+Status AttachedProgram::Upload(const Port& port, const float* from) {
+  Stream& stream = memory_->stream;
+  const MemHandle& to = buffers_[static_cast<size_t>(port.buffer)];
   const size_t bytes = port.n * StorageBytes(program_->storage);
   memory_->context->memory_counts().copied_bytes += bytes;
-  return memory_->stream.Upload(buffers_[static_cast<size_t>(port.buffer)], port.offset, data,
-                                bytes);
+  if (program_->storage == Storage::kFloat32) return stream.Upload(to, port.offset, from, bytes);
+  const auto convert = [&](uint16_t* halves) {
+    for (size_t k = 0; k < port.n; ++k) halves[k] = FloatToHalf(from[k]);
+  };
+  if (!memory_->context->info().host_unified) {
+    memory_->halves.resize(port.n);
+    convert(memory_->halves.data());
+    return stream.Upload(to, port.offset, memory_->halves.data(), bytes);
+  }
+  TW_ASSIGN_OR_RETURN(void* mapped, stream.Map(to, port.offset, bytes));
+  convert(static_cast<uint16_t*>(mapped));
+  return stream.Unmap(to, mapped);
 }
 
 Status AttachedProgram::Download(const Port& port, float* to) {
-  const bool half = program_->storage == Storage::kFloat16;
-  std::vector<uint16_t>& halves = memory_->halves;
-  if (half) halves.resize(port.n);
+  Stream& stream = memory_->stream;
+  const MemHandle& from = buffers_[static_cast<size_t>(port.buffer)];
   const size_t bytes = port.n * StorageBytes(program_->storage);
   memory_->context->memory_counts().copied_bytes += bytes;
-  TW_RETURN_IF_ERROR(
-      memory_->stream.Download(buffers_[static_cast<size_t>(port.buffer)], port.offset,
-                               half ? static_cast<void*>(halves.data()) : to, bytes));
-  for (size_t k = 0; half && k < port.n; ++k) to[k] = HalfToFloat(halves[k]);
-  return Status::Ok();
+  if (program_->storage == Storage::kFloat32) return stream.Download(from, port.offset, to, bytes);
+  const auto convert = [&](const uint16_t* halves) {
+    for (size_t k = 0; k < port.n; ++k) to[k] = HalfToFloat(halves[k]);
+  };
+  if (!memory_->context->info().host_unified) {
+    memory_->halves.resize(port.n);
+    TW_RETURN_IF_ERROR(stream.Download(from, port.offset, memory_->halves.data(), bytes));
+    convert(memory_->halves.data());
+    return Status::Ok();
+  }
+  TW_ASSIGN_OR_RETURN(void* mapped, stream.Map(from, port.offset, bytes));
+  convert(static_cast<const uint16_t*>(mapped));
+  return stream.Unmap(from, mapped);
 }
 
-Status AttachedProgram::Run(const RunContext& context) {
+Status AttachedProgram::Compute(const RunContext& context) {
+  for (const std::shared_ptr<HostRegion>& region : regions_) {
+    if (region != nullptr) TW_RETURN_IF_ERROR(region->Give());
+  }
   for (size_t i = 0; i < program_->inputs.size(); ++i) {
+    if (IsInPlace(program_->inputs[i])) continue;
     TW_RETURN_IF_ERROR(Upload(program_->inputs[i], context.input_data<float>(static_cast<int>(i))));
   }
   TW_RETURN_IF_ERROR(memory_->stream.Submit(commands_));
   for (size_t i = 0; i < program_->outputs.size(); ++i) {
+    if (IsInPlace(program_->outputs[i])) continue;
     TW_RETURN_IF_ERROR(
         Download(program_->outputs[i], context.output_data<float>(static_cast<int>(i))));
   }
   return Status::Ok();
+}
+
+// Whatever happens, the memory in place is the host's again.
+Status AttachedProgram::Run(const RunContext& context) {
+  TW_RETURN_IF_ERROR(recorded_);
+  Status status = Compute(context);
+  for (const std::shared_ptr<HostRegion>& region : regions_) {
+    if (region == nullptr) continue;
+    const Status taken = region->Take();
+    if (status.ok()) status = taken;
+  }
+  return status;
+}
+
+void BindPrograms(const std::vector<const RunContext*>& programs) {
+  // The states are one session's, which runs on one thread: that makes changing them const.
+  const auto state = [](const RunContext* context) {
+    return &const_cast<AttachedProgram&>(context->get_state<AttachedProgram>());
+  };
+  for (const RunContext* context : programs) state(context)->Release();
+  for (const RunContext* context : programs) state(context)->Bind(*context);
 }
 
 Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
@@ -120,8 +231,11 @@ Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
     programs.push_back(std::static_pointer_cast<const LoadedProgram>(state));
     arena_bytes = std::max(arena_bytes, programs.back()->arena_bytes);
   }
+  // Where memory is one, this is what the host maps without a copy.
+  const cl_mem_flags flags =
+      CL_MEM_READ_WRITE | (context->info().host_unified ? CL_MEM_ALLOC_HOST_PTR : 0);
   if (arena_bytes > 0) {
-    TW_ASSIGN_OR_RETURN(memory->arena, DeviceBuffer::Create(context, arena_bytes));
+    TW_ASSIGN_OR_RETURN(memory->arena, DeviceBuffer::Create(context, arena_bytes, flags));
   }
   std::vector<std::shared_ptr<OpState>> states;
   for (auto& program : programs) {

@@ -5,12 +5,14 @@
 #ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_PROGRAM_RUNNER_H_
 #define TOPWORK_RUNTIME_BACKEND_OPENCL_PROGRAM_RUNNER_H_
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "kernels/gpu_program.h"
 #include "kernels/kernel.h"
 #include "runtime/backend/opencl/context.h"
+#include "runtime/backend/opencl/host_region.h"
 #include "runtime/backend/opencl/stream.h"
 
 namespace topwork {
@@ -18,9 +20,10 @@ namespace opencl {
 
 // Where a tensor crosses a program's border.
 struct Port {
-  size_t offset = 0;
   int buffer = 0;  // as in the launches
-  size_t n = 0;    // elements
+  size_t offset = 0;
+  size_t n = 0;           // elements
+  bool in_place = false;  // the host's memory may stand for the block
 };
 
 // Immutable once made.
@@ -34,8 +37,14 @@ struct LoadedProgram : OpState {
   Storage storage = Storage::kFloat32;
   size_t arena_bytes = 0;
   std::vector<std::shared_ptr<const DeviceBuffer>> constants;
-  std::vector<Launch> launches;  // buffer 0 is the arena, 1 + k is constants[k]
+  // Buffer 0 is the arena, 1 + k is constants[k]; those of ports that may be in place have buffers
+  // of their own behind, which are the arena until the host's memory takes their place.
+  std::vector<Launch> launches;
   std::vector<Port> inputs, outputs;
+  int n_buffers = 1;
+
+ private:
+  void AddPorts(const GpuProgram& program, std::vector<int>* buffer_of);
 };
 
 // What the programs of one session share.
@@ -44,15 +53,22 @@ struct SessionMemory {
   std::unique_ptr<DeviceBuffer> arena;  // null where no program needs one
   Stream stream;
   std::vector<uint16_t> halves;  // staging of float16
+  // By address; programs that meet in a tensor share its region.
+  std::map<const void*, std::weak_ptr<HostRegion>> regions;
 };
 
 // One thread at a time for all programs of a session.
 class AttachedProgram : public OpState {
  public:
-  // Records the program's launches on the session's queue.
+  // Runs after Bind.
   static Result<std::shared_ptr<AttachedProgram>> Create(
       std::shared_ptr<const LoadedProgram> program, std::shared_ptr<SessionMemory> memory);
-  // Inputs go up and outputs come down in between; float16 is converted on the host.
+  // Inputs and outputs lie there from now on, where the device can use them in place it does.
+  // Release comes first, for all programs of the session: the old places are the host's again.
+  void Bind(const RunContext& context);
+  void Release();
+  // Inputs go up and outputs come down in between, unless they are in place; float16 is converted
+  // on the host.
   Status Run(const RunContext& context);
 
  private:
@@ -61,16 +77,29 @@ class AttachedProgram : public OpState {
       : program_(std::move(program)), memory_(std::move(memory)) {}
   Status Upload(const Port& port, const float* from);
   Status Download(const Port& port, float* to);
+  std::shared_ptr<HostRegion> RegionAt(void* data, size_t bytes);
+  void Import(const Port& port, void* data, std::vector<Launch>* launches);
+  Status Compute(const RunContext& context);
+  // Whether the host's memory stands for the port's block.
+  bool IsInPlace(const Port& port) const {
+    return regions_[static_cast<size_t>(port.buffer)] != nullptr;
+  }
 
   const std::shared_ptr<const LoadedProgram> program_;
   const std::shared_ptr<SessionMemory> memory_;
-  std::vector<MemHandle> buffers_;  // as the launches number them
+  std::vector<MemHandle> buffers_;                    // as the launches number them
+  std::vector<std::shared_ptr<HostRegion>> regions_;  // likewise; null where there is none
   Commands commands_;
+  Status recorded_ = InternalError("the program is not bound to memory");
+  Status released_;  // a failure of Release
 };
 
 // The states of a session for all programs of its plan; `loaded` are LoadedPrograms of the context.
 Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
     const std::shared_ptr<Context>& context, const std::vector<std::shared_ptr<OpState>>& loaded);
+
+// Tells a session's programs where their inputs and outputs lie, see Backend::Bind.
+void BindPrograms(const std::vector<const RunContext*>& programs);
 
 // What those states and their constants hold on the device; a constant that several programs use is
 // counted once.

@@ -7,6 +7,7 @@ if(TOPWORK_OPENCL)
     device.cc
     errors.cc
     handles.cc
+    host_region.cc
     kernel_source.cc
     loader.cc
     memory.cc

@@ -65,6 +65,23 @@ Status Stream::Copy(const MemHandle& from, size_t from_bytes, const MemHandle& t
                   StrFormat("clEnqueueCopyBuffer of %zu bytes", bytes));
 }
 
+Result<void*> Stream::Map(const MemHandle& buffer, size_t offset_bytes, size_t bytes) {
+  waiting_ = 0;
+  cl_int error = CL_SUCCESS;
+  void* mapped =
+      api_->clEnqueueMapBuffer(queue_.get(), buffer.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                               offset_bytes, bytes, 0, nullptr, nullptr, &error);
+  TW_RETURN_IF_ERROR(ClStatus(error, StrFormat("clEnqueueMapBuffer of %zu bytes", bytes)));
+  if (mapped == nullptr) return InternalError("OpenCL: clEnqueueMapBuffer gave nothing");
+  return mapped;
+}
+
+Status Stream::Unmap(const MemHandle& buffer, void* mapped) {
+  return ClStatus(
+      api_->clEnqueueUnmapMemObject(queue_.get(), buffer.get(), mapped, 0, nullptr, nullptr),
+      "clEnqueueUnmapMemObject");
+}
+
 Status Stream::SetArgument(const Launch& launch, cl_uint index, Span<const MemHandle> buffers,
                            const KernelHandle& kernel, Commands* commands) {
   const LaunchArgument& argument = launch.arguments[index];

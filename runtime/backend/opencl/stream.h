@@ -61,6 +61,11 @@ class Stream {
 
   // Compiles what is not compiled yet. `buffers` is the table that the launches' indices mean.
   Result<Commands> Record(Span<const Launch> launches, Span<const MemHandle> buffers);
+  // The buffer's bytes for the host to read and write, until Unmap. Waits for everything before it.
+  Result<void*> Map(const MemHandle& buffer, size_t offset_bytes, size_t bytes);
+  // Does not wait.
+  Status Unmap(const MemHandle& buffer, void* mapped);
+
   // Compiles what Record would, and says where a kernel does not fit the device.
   Status Check(Span<const Launch> launches);
   // Starts them and does not wait.

@@ -1,0 +1,52 @@
+// HostRegion: memory of the host that a device uses in place (CL_MEM_USE_HOST_PTR), where both have
+// the same memory: inputs and outputs of programs then cross the border without a copy.
+//
+// A region is mapped, which is to say the host's, except while a program runs: Give hands it to
+// the device, Take back to the host. OpenCL forbids two buffers over the same bytes, so each range
+// is claimed in its context; who comes second copies.
+#ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_HOST_REGION_H_
+#define TOPWORK_RUNTIME_BACKEND_OPENCL_HOST_REGION_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "runtime/backend/opencl/context.h"
+#include "runtime/backend/opencl/stream.h"
+
+namespace topwork {
+namespace opencl {
+
+class HostRegion {
+ public:
+  // Null where the memory cannot be used in place: the device has memory of its own, the range is
+  // small or not aligned, or another region has part of it. The stream must outlive the region.
+  static std::shared_ptr<HostRegion> Import(const std::shared_ptr<Context>& context, void* data,
+                                            size_t bytes, Stream* stream);
+  // The memory is the host's again afterwards.
+  ~HostRegion();
+  HostRegion(const HostRegion&) = delete;
+  HostRegion& operator=(const HostRegion&) = delete;
+
+  const MemHandle& handle() const { return buffer_->handle(); }
+  size_t bytes() const { return buffer_->bytes(); }
+
+  // Before the commands that use it; does not wait.
+  Status Give();
+  // After them; waits for all that was submitted. Does nothing where the host has it.
+  Status Take();
+
+ private:
+  HostRegion(std::shared_ptr<Context> context, const void* data, Stream* stream)
+      : context_(std::move(context)), data_(data), stream_(stream) {}
+  const std::shared_ptr<Context> context_;
+  const void* const data_;
+  Stream* const stream_;
+  std::unique_ptr<DeviceBuffer> buffer_;
+  void* mapped_ = nullptr;
+};
+
+}  // namespace opencl
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_BACKEND_OPENCL_HOST_REGION_H_
