@@ -372,7 +372,9 @@ TW_API tw_status tw_session_read_output(const tw_session* session, size_t index,
 
 // Makes runs read the input from the caller's memory instead of the session's: no copy. `data`
 // holds at least the input's bytes, is aligned to the element's size, and stays valid until bound
-// anew or the session is freed. NULL with 0 bytes: back to the session's own. [one]
+// anew or the session is freed. NULL with 0 bytes: back to the session's own. An OpenCL device that
+// shares the processor's memory uses it in place as well, where it has 16 KiB or more, begins at a
+// multiple of 64 bytes and is bound to no other session; elsewhere it gets a copy. [one]
 TW_API tw_status tw_session_bind_input(tw_session* session, size_t index, void* data,
                                        size_t data_bytes);
 
