@@ -101,34 +101,60 @@ int GpuContext::Out(int i) {
 
 void GpuContext::Alias(int k, int i) { output_blocks_[static_cast<size_t>(i)] = In(k); }
 
-int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
-  CountConstant(n * StorageBytes(program_->storage));
-  if (program_->is_trial) return NewBlock(0);
-  std::vector<float> values(n);
-  fill(values.data());
-  const bool half = program_->storage == Storage::kFloat16;
-  std::vector<uint8_t> bytes(n * (half ? sizeof(uint16_t) : sizeof(float)));
-  for (size_t k = 0; half && k < n; ++k) {
-    const uint16_t value = FloatToHalf(values[k]);
-    std::memcpy(bytes.data() + k * sizeof(value), &value, sizeof(value));
-  }
-  if (!half && n > 0) std::memcpy(bytes.data(), values.data(), bytes.size());
+int GpuContext::NewConstant(std::vector<uint8_t> bytes) {
   const int block = NewBlock(bytes.size());
   program_->blocks[static_cast<size_t>(block)].constant = std::move(bytes);
   return block;
+}
+
+int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
+  if (program_->storage == Storage::kFloat32) return FloatConstant(n, fill);
+  CountConstant(n * sizeof(uint16_t));
+  if (program_->is_trial) return NewBlock(0);
+  std::vector<float> values(n);
+  fill(values.data());
+  std::vector<uint8_t> bytes(n * sizeof(uint16_t));
+  for (size_t k = 0; k < n; ++k) {
+    const uint16_t value = FloatToHalf(values[k]);
+    std::memcpy(bytes.data() + k * sizeof(value), &value, sizeof(value));
+  }
+  return NewConstant(std::move(bytes));
+}
+
+int GpuContext::FloatConstant(size_t n, FunctionRef<void(float*)> fill) {
+  CountConstant(n * sizeof(float));
+  if (program_->is_trial) return NewBlock(0);
+  std::vector<float> values(n);
+  fill(values.data());
+  std::vector<uint8_t> bytes(n * sizeof(float));
+  if (n > 0) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return NewConstant(std::move(bytes));
 }
 
 int GpuContext::Table(Span<const int32_t> values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(int32_t));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   CountConstant(bytes.size());
-  const int block = NewBlock(bytes.size());
-  program_->blocks[static_cast<size_t>(block)].constant = std::move(bytes);
-  return block;
+  return NewConstant(std::move(bytes));
 }
 
-int GpuContext::Scratch(size_t n) {
-  return NewBlock(n * (program_->storage == Storage::kFloat16 ? sizeof(uint16_t) : sizeof(float)));
+int GpuContext::Scratch(size_t n) { return NewBlock(n * StorageBytes(program_->storage)); }
+
+int GpuContext::FloatScratch(size_t n) { return NewBlock(n * sizeof(float)); }
+
+const char* GpuContext::Choose(const std::string& work, std::vector<const char*> variants,
+                               const char* usual) {
+  GpuChoice choice;
+  choice.work = work + (program_->storage == Storage::kFloat16 ? " float16" : " float32");
+  choice.variants = std::move(variants);
+  choice.usual = choice.chosen = usual;
+  std::string wanted = program_->forced_variant;
+  if (wanted.empty() && program_->tuner != nullptr) wanted = program_->tuner->Best(choice.work);
+  for (const char* variant : choice.variants) {
+    if (wanted == variant) choice.chosen = variant;
+  }
+  program_->choices.push_back(std::move(choice));
+  return program_->choices.back().chosen;
 }
 
 void GpuContext::Add(const char* program, const char* entry, std::vector<LaunchArgument> args,
@@ -157,6 +183,15 @@ void GpuContext::AddGroups(const char* program, const char* entry, std::vector<L
   launch.local[0] = local;
   launch.local[1] = launch.local[2] = 1;
   launch.local_is_wish = false;
+}
+
+void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k) {
+  Add("blas", "sgemm",
+      {LaunchArgument::Buffer(a), LaunchArgument::Buffer(b), LaunchArgument::Buffer(c),
+       LaunchArgument::Int(static_cast<int32_t>(m)), LaunchArgument::Int(static_cast<int32_t>(n)),
+       LaunchArgument::Int(static_cast<int32_t>(k))},
+      n, m);
+  program_->launches.back().kind = Launch::Kind::kGemm;
 }
 
 }  // namespace topwork

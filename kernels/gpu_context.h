@@ -51,10 +51,21 @@ class GpuContext {
   void Alias(int k, int i);
   // n floats made now, uploaded once in the program's storage.
   int Constant(size_t n, FunctionRef<void(float*)> fill);
+  // The same as float32 whatever the storage is.
+  int FloatConstant(size_t n, FunctionRef<void(float*)> fill);
   // Integers (shapes, strides) as int32.
   int Table(Span<const int32_t> values);
   // n elements in the program's storage that live during this operator.
   int Scratch(size_t n);
+  // The same as float32 whatever the storage is.
+  int FloatScratch(size_t n);
+  // What an operator may take of them together.
+  size_t scratch_limit_bytes() const { return program_->scratch_limit_bytes; }
+
+  // Which of the operator's variants to plan, one of `variants` (literals): the one measured to be
+  // the fastest for this work, else `usual`. `work` names the operator and what its time depends
+  // on, except the storage, which is added here.
+  const char* Choose(const std::string& work, std::vector<const char*> variants, const char* usual);
 
   // Appends a launch over x, y, z work-items; `program` and `entry` are literals. Sizes are rounded
   // up to whole work-groups, so kernels check their ids.
@@ -64,12 +75,19 @@ class GpuContext {
   void AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
                  size_t local, int64_t x, int64_t y);
 
+  // C = A B^T by the BLAS library (Launch::Kind::kGemm); blocks of float32.
+  void AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k);
+  bool is_float32() const { return program_->storage == Storage::kFloat32; }
+  // Knows what was measured; null: nothing.
+  GpuTuner* tuner() const { return program_->tuner; }
+
   // The blocks of the outputs after planning, −1 for one that was never asked for.
   const std::vector<int>& output_blocks() const { return output_blocks_; }
 
  private:
   int NewBlock(size_t bytes);
   void CountConstant(size_t bytes);
+  int NewConstant(std::vector<uint8_t> bytes);
   void Touch(int block);
 
   const OpParams& params_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/gpu_tuner.h"
 #include "kernels/launch.h"
 #include "runtime/tensor/tensor.h"
 
@@ -26,6 +27,11 @@ struct GpuBlock {
 struct GpuProgram {
   bool is_trial = false;  // planned to see whether it can be: constants are not computed
   Storage storage = Storage::kFloat32;
+  GpuTuner* tuner = nullptr;   // null: variants that suit most devices
+  std::string forced_variant;  // taken wherever it fits, for measuring
+  // What one operator may take for working memory before it is computed another way.
+  size_t scratch_limit_bytes = size_t{64} << 20;
+  std::vector<GpuChoice> choices;  // those made
   std::vector<GpuBlock> blocks;
   std::vector<Launch> launches;
   std::vector<int> inputs;   // blocks that take the program's inputs, in storage

@@ -49,6 +49,13 @@ struct LaunchArgument {
 };
 
 struct Launch {
+  enum class Kind : uint8_t {
+    kKernel,
+    // C[m x n] = A[m x k] B[n x k]^T by the device's BLAS library: float32, dense, by rows. The
+    // arguments are A, B, C, m, n, k, the names "blas" and "sgemm".
+    kGemm,
+  };
+  Kind kind = Kind::kKernel;
   const char* program = "";  // "gemm": kernels/ops/gemm.cl
   const char* entry = "";    // the kernel's name in it
   std::string defines;       // "-DTW_HALF"; also part of the compiled program's name

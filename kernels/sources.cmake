@@ -21,8 +21,10 @@ set(KERNELS_SOURCES
   train/softmax_cross_entropy.cc
   cpu/gemm_plan.cc
   ops/conv_gpu.cc
+  ops/depthwise_gpu.cc
   ops/elementwise_gpu.cc
   ops/movement_gpu.cc
+  ops/product_gpu.cc
   ops/reduce_gpu.cc
   ops/abs.cc
   ops/add.cc
@@ -174,8 +176,10 @@ set(KERNELS_SOURCES
   ops/unary_quant.cc
   ops/unpack.cc
   ops/weighted.cc
+  ops/weighted_gpu.cc
   ops/where.cc
   ops/window.cc
+  ops/winograd_gpu.cc
   ops/zeros_like.cc
 )
 # Compiled once per instruction set (see cpu/cpu_kernels.h).

@@ -37,10 +37,10 @@ template <int kWhole>
 Status PlanSplitFrom(GpuContext& context);  // SPLIT, SPLIT_V, UNPACK; instantiated for 0 and 1
 Status PlanPad(GpuContext& context);
 
+Status PlanDepthwiseConv2D(GpuContext& context);  // depthwise_gpu.cc
+Status PlanFullyConnected(GpuContext& context);   // product_gpu.cc
 // conv_gpu.cc
 Status PlanConv2D(GpuContext& context);
-Status PlanDepthwiseConv2D(GpuContext& context);
-Status PlanFullyConnected(GpuContext& context);
 enum class PoolKind : int { kAverage = 0, kMax = 1, kL2 = 2 };
 Status PlanPool(GpuContext& context, PoolKind kind);
 template <PoolKind kKind>

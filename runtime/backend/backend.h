@@ -38,6 +38,8 @@ class Backend {
   // that is what Run gets, with inputs and outputs in host memory. Sessions run at the same time.
   virtual bool takes_programs() const { return false; }
   virtual Storage storage() const { return Storage::kFloat32; }
+  // What is known of kernels' speeds there; null: nothing, nor can it be measured. Thread-safe.
+  virtual GpuTuner* tuner() const { return nullptr; }
   virtual Result<std::shared_ptr<OpState>> Load(GpuProgram) const {
     return Unsupported("the backend '%s' runs operators, no programs", name());
   }

@@ -8,6 +8,7 @@
 
 #include "runtime/plan/memory.h"
 #include "runtime/plan/prepare.h"
+#include "runtime/plan/tune_segment.h"
 
 namespace topwork {
 namespace {
@@ -28,9 +29,12 @@ std::vector<TensorView> OutputViews(const WorkGraph& graph, const Op& op) {
 
 class SegmentPlanner {
  public:
-  SegmentPlanner(const WorkGraph& graph, size_t begin, size_t end, Storage storage)
+  SegmentPlanner(const WorkGraph& graph, size_t begin, size_t end, Storage storage, GpuTuner* tuner,
+                 const std::string& forced_variant)
       : graph_(graph), begin_(begin), end_(end) {
     program_.storage = storage;
+    program_.tuner = tuner;
+    program_.forced_variant = forced_variant;
   }
 
   Status Plan() {
@@ -120,30 +124,33 @@ class SegmentPlanner {
 
 }  // namespace
 
-std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work) {
+Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program) {
   const PlanGpuFunction plan = FindGpuPlan(work.op.def->code);
-  if (plan == nullptr) return "it has no kernel there";
-  GpuProgram program;
-  program.is_trial = true;
+  if (plan == nullptr) return Unsupported("it has no kernel there");
+  program->is_trial = true;
   std::vector<int> blocks;
   for (int v : work.op.inputs) {
     blocks.push_back(v < 0 || graph.IsConstant(v) ? -1 : 0);
   }
-  program.blocks.emplace_back();  // stands for every input
+  program->blocks.emplace_back();  // stands for every input
   PlanPrepareContext prepared = MakeContext(graph, work.op, PackMode::kShapesOnly);
-  const Status fits = prepared.Prepare(*work.op.def);
-  if (!fits.ok()) return fits.message();
+  TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
   GpuContext context(work.op.params, prepared.state().get(), InputViews(graph, work.op),
-                     OutputViews(graph, work.op), std::move(blocks), &program);
+                     OutputViews(graph, work.op), std::move(blocks), program);
   const std::string why = context.WhyNotFloat();
-  if (!why.empty()) return why;
-  const Status status = plan(context);
+  return why.empty() ? plan(context) : Unsupported("%s", why.c_str());
+}
+
+std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work) {
+  GpuProgram program;
+  const Status status = TryPlan(graph, work, &program);
   return status.ok() ? "" : status.message();
 }
 
 Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end, Storage storage,
-                                  std::vector<int>* inputs, std::vector<int>* outputs) {
-  SegmentPlanner planner(graph, begin, end, storage);
+                                  std::vector<int>* inputs, std::vector<int>* outputs,
+                                  GpuTuner* tuner, const std::string& forced_variant) {
+  SegmentPlanner planner(graph, begin, end, storage, tuner, forced_variant);
   TW_RETURN_IF_ERROR(planner.Plan());
   *inputs = std::move(planner.inputs_);
   *outputs = std::move(planner.outputs_);
@@ -159,9 +166,11 @@ Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end
 
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
   const Backend& backend = *graph.ops[begin].backend;
+  TuneSegment(graph, begin, end, backend);
   Step step;
-  TW_ASSIGN_OR_RETURN(GpuProgram program, PlanGpuSegment(graph, begin, end, backend.storage(),
-                                                         &step.inputs, &step.outputs));
+  TW_ASSIGN_OR_RETURN(GpuProgram program,
+                      PlanGpuSegment(graph, begin, end, backend.storage(), &step.inputs,
+                                     &step.outputs, backend.tuner(), ""));
   step.def = &kSegment;
   step.backend = &backend;
   step.variant = backend.storage() == Storage::kFloat16 ? "float16 storage" : "float32";

@@ -12,11 +12,17 @@ namespace topwork {
 // "" when the operator can be turned into launches with the shapes known now, else the reason.
 std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work);
 
+// Plans the operator alone, on trial: *program receives its launches and choices but no constants.
+// Its inputs are block 0. Errors: why it cannot be launched.
+Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program);
+
 // Ops [begin, end) of the graph as one program in `storage`; inputs and outputs receive the values
 // that cross its border, in the order of GpuProgram::inputs and ::outputs. Memory is planned by
-// lifetime, at offsets that suit every device.
+// lifetime, at offsets that suit every device. `tuner` (may be null) chooses among kernels, except
+// where an operator has the variant `forced_variant`.
 Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end, Storage storage,
-                                  std::vector<int>* inputs, std::vector<int>* outputs);
+                                  std::vector<int>* inputs, std::vector<int>* outputs,
+                                  GpuTuner* tuner, const std::string& forced_variant);
 
 // The same without the constants' values, to see how much memory it takes.
 Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage);

@@ -11,4 +11,5 @@ set(PLAN_SOURCES
   alias.cc
   build_plan.cc
   print_plan.cc
+  tune_segment.cc
 )

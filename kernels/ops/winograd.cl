@@ -1,0 +1,148 @@
+// CONV_2D of 3x3 taps, stride 1, by Winograd's minimal filtering (Lavin and Gray, 2015):
+// Y = A^T [ sum over channels of (G g G^T) * (B^T d B) ] A for tiles of 2x2 or 4x4 outputs.
+//
+// The filters are transformed on the host; transformed values are float whatever the storage is.
+// The points of 4x4 are 0, +-3/4, +-3/2 and infinity: rounding errors are a third of those of 0,
+// +-1,
+// +-2. An input that is not finite spoils the whole tiles that it lies in.
+// V is [position][tile][input channel, rounded up to fours], U [position][input channel, the
+// same][output channel, the same], M [position][tile][output channel, the same].
+
+__constant float tw_b2[16] = {1, 0, -1, 0, 0, 1, 1, 0, 0, -1, 1, 0, 0, -1, 0, 1};
+__constant float tw_a2[8] = {1, 1, 1, 0, 0, 1, -1, 1};
+__constant float tw_b4[36] = {1.265625f, 0,         -2.8125f, 0,        1, 0,  //
+                              0,         -1.6875f,  -2.25f,   0.75f,    1, 0,  //
+                              0,         1.6875f,   -2.25f,   -0.75f,   1, 0,  //
+                              0,         -0.84375f, -0.5625f, 1.5f,     1, 0,  //
+                              0,         0.84375f,  -0.5625f, -1.5f,    1, 0,  //
+                              0,         1.265625f, 0,        -2.8125f, 0, 1};
+__constant float tw_a4[24] = {1, 1,         1,          1,      1,       0,  //
+                              0, 0.75f,     -0.75f,     1.5f,   -1.5f,   0,  //
+                              0, 0.5625f,   0.5625f,    2.25f,  2.25f,   0,  //
+                              0, 0.421875f, -0.421875f, 3.375f, -3.375f, 1};
+
+// Columns of a tile; those behind n fall away when it is compiled. TW_SUM is a row of a matrix
+// times the columns.
+#define TW_COLUMNS(M) \
+  M(0) M(1) M(2) M(3) if (n > 4) { M(4) M(5) }
+#define TW_SUM(row)                                                \
+  ((row)[0] * t0 + (row)[1] * t1 + (row)[2] * t2 + (row)[3] * t3 + \
+   (n > 4 ? (row)[n - 2] * t4 + (row)[n - 1] * t5 : (float4)(0.0f)))
+
+// One row of B^T d B of one tile, four channels. n = m + 2 is 4 or 6.
+TW_INLINE void tw_winograd_input(const int m, __constant const float* bt, tw_in input,
+                                 __global float* v, int in_h, int in_w, int in_c, int tiles_h,
+                                 int tiles_w, int pad_top, int pad_left, int n_rows) {
+  const int n = m + 2;
+  const int c = (int)get_global_id(0) * 4, tx = (int)get_global_id(1);
+  const int z = (int)get_global_id(2), row = z / n, i = z - row * n;
+  if (c >= in_c || tx >= tiles_w || row >= n_rows) return;
+  const int b = row / tiles_h, ty = row - b * tiles_h, part = min(4, in_c - c);
+  float4 t0 = (float4)(0.0f), t1 = t0, t2 = t0, t3 = t0, t4 = t0, t5 = t0;
+  for (int r = 0; r < n; ++r) {
+    const float k = bt[i * n + r];
+    const int y = ty * m - pad_top + r;
+    if (k == 0.0f || y < 0 || y >= in_h) continue;
+    const int first = tx * m - pad_left, line = (b * in_h + y) * in_w + first;
+#define TW_ADD(j)                         \
+  if (first + j >= 0 && first + j < in_w) \
+    t##j += k * tw_load_part(input, (line + j) * in_c + c, part);
+    TW_COLUMNS(TW_ADD)
+#undef TW_ADD
+  }
+  const int wide = (in_c + 3) / 4 * 4, n_tiles = n_rows * tiles_w;
+  __global float* to = v + (i * n * n_tiles + row * tiles_w + tx) * wide + c;
+  for (int j = 0; j < n; ++j) vstore4(TW_SUM(bt + j * n), 0, to + j * n_tiles * wide);
+}
+
+// x: fours of channels; y: tiles of a row; z: rows of all transformed tiles.
+__kernel void winograd_input_2x2(tw_in input, __global float* v, int in_h, int in_w, int in_c,
+                                 int tiles_h, int tiles_w, int pad_top, int pad_left, int n_rows) {
+  tw_winograd_input(2, tw_b2, input, v, in_h, in_w, in_c, tiles_h, tiles_w, pad_top, pad_left,
+                    n_rows);
+}
+
+__kernel void winograd_input_4x4(tw_in input, __global float* v, int in_h, int in_w, int in_c,
+                                 int tiles_h, int tiles_w, int pad_top, int pad_left, int n_rows) {
+  tw_winograd_input(4, tw_b4, input, v, in_h, in_w, in_c, tiles_h, tiles_w, pad_top, pad_left,
+                    n_rows);
+}
+
+// M = V U at each position: four tiles by four output channels per work-item. x: fours of output
+// channels; y: fours of tiles; z: positions.
+__kernel void winograd_gemm(__global const float* v, __global const float* u, __global float* m,
+                            int n_tiles, int in_wide, int out_wide) {
+  const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4;
+  const int position = (int)get_global_id(2);
+  if (column >= out_wide || row >= n_tiles) return;
+  const int last = n_tiles - 1, first = position * n_tiles;
+  __global const float* v0 = v + (first + row) * in_wide;
+  __global const float* v1 = v + (first + min(row + 1, last)) * in_wide;
+  __global const float* v2 = v + (first + min(row + 2, last)) * in_wide;
+  __global const float* v3 = v + (first + min(row + 3, last)) * in_wide;
+  __global const float* k = u + position * in_wide * out_wide + column;
+  float4 s0 = (float4)(0.0f), s1 = s0, s2 = s0, s3 = s0;
+  for (int c = 0; c < in_wide; c += 4, k += 4 * out_wide) {
+    const float4 k0 = vload4(0, k), k1 = vload4(0, k + out_wide);
+    const float4 k2 = vload4(0, k + 2 * out_wide), k3 = vload4(0, k + 3 * out_wide);
+    const float4 a0 = vload4(0, v0 + c), a1 = vload4(0, v1 + c);
+    const float4 a2 = vload4(0, v2 + c), a3 = vload4(0, v3 + c);
+    s0 += a0.x * k0 + a0.y * k1 + a0.z * k2 + a0.w * k3;
+    s1 += a1.x * k0 + a1.y * k1 + a1.z * k2 + a1.w * k3;
+    s2 += a2.x * k0 + a2.y * k1 + a2.z * k2 + a2.w * k3;
+    s3 += a3.x * k0 + a3.y * k1 + a3.z * k2 + a3.w * k3;
+  }
+  __global float* to = m + (first + row) * out_wide + column;
+  vstore4(s0, 0, to);
+  if (row < last) vstore4(s1, 0, to + out_wide);
+  if (row + 1 < last) vstore4(s2, 0, to + 2 * out_wide);
+  if (row + 2 < last) vstore4(s3, 0, to + 3 * out_wide);
+}
+
+// One row of the outputs of one tile, four channels.
+TW_INLINE void tw_winograd_output(const int m, __constant const float* at,
+                                  __global const float* from, tw_in bias, tw_in residual,
+                                  tw_out output, int out_h, int out_w, int out_c, int tiles_h,
+                                  int tiles_w, int has_residual, int n_rows, float lo, float hi) {
+  const int n = m + 2;
+  const int c = (int)get_global_id(0) * 4, tx = (int)get_global_id(1);
+  const int z = (int)get_global_id(2), row = z / m, i = z - row * m;
+  if (c >= out_c || tx >= tiles_w || row >= n_rows) return;
+  const int b = row / tiles_h, ty = row - b * tiles_h, y = ty * m + i;
+  if (y >= out_h) return;
+  const int wide = (out_c + 3) / 4 * 4, n_tiles = n_rows * tiles_w;
+  from += (row * tiles_w + tx) * wide + c;
+  float4 t0 = (float4)(0.0f), t1 = t0, t2 = t0, t3 = t0, t4 = t0, t5 = t0;
+  for (int r = 0; r < n; ++r) {
+    const float k = at[i * n + r];
+    if (k == 0.0f) continue;
+    __global const float* line = from + r * n * n_tiles * wide;
+#define TW_ADD(j) t##j += k * vload4(0, line + j * n_tiles * wide);
+    TW_COLUMNS(TW_ADD)
+#undef TW_ADD
+  }
+  const int part = min(4, out_c - c);
+  const float4 start = tw_load4(0, bias + c);
+  for (int x = 0; x < m; ++x) {
+    if (tx * m + x >= out_w) continue;
+    float4 sum = start + TW_SUM(at + x * n);
+    const int to = ((b * out_h + y) * out_w + tx * m + x) * out_c + c;
+    if (has_residual) sum += tw_load_part(residual, to, part);
+    tw_store_part(output, to, part, tw_clamp4(sum, lo, hi));
+  }
+}
+
+// x: fours of channels; y: tiles of a row; z: rows of all tiles' outputs.
+__kernel void winograd_output_2x2(__global const float* m, tw_in bias, tw_in residual,
+                                  tw_out output, int out_h, int out_w, int out_c, int tiles_h,
+                                  int tiles_w, int has_residual, int n_rows, float lo, float hi) {
+  tw_winograd_output(2, tw_a2, m, bias, residual, output, out_h, out_w, out_c, tiles_h, tiles_w,
+                     has_residual, n_rows, lo, hi);
+}
+
+__kernel void winograd_output_4x4(__global const float* m, tw_in bias, tw_in residual,
+                                  tw_out output, int out_h, int out_w, int out_c, int tiles_h,
+                                  int tiles_w, int has_residual, int n_rows, float lo, float hi) {
+  tw_winograd_output(4, tw_a4, m, bias, residual, output, out_h, out_w, out_c, tiles_h, tiles_w,
+                     has_residual, n_rows, lo, hi);
+}
