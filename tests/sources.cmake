@@ -99,6 +99,7 @@ set(TEST_SOURCES
   runtime/plan/memory_test.cc
   runtime/plan/pin_test.cc
   runtime/plan/gpu_segment_test.cc
+  runtime/plan/tune_segment_test.cc
   runtime/plan/plan_test.cc
   runtime/session/backend_failure_test.cc
   runtime/session/session_test.cc
@@ -149,9 +150,11 @@ if(TOPWORK_OPENCL)
   list(APPEND TEST_SOURCES
     models/zoo/opencl_models_test.cc
     runtime/backend/opencl/apart_backend.cc
+    runtime/backend/opencl/blas_test.cc
     runtime/backend/opencl/choose_device_test.cc
     runtime/backend/opencl/clblast_test.cc
     runtime/backend/opencl/context_test.cc
+    runtime/backend/opencl/conv_test.cc
     runtime/backend/opencl/crash_marker_test.cc
     runtime/backend/opencl/device_test.cc
     runtime/backend/opencl/fault_test.cc
@@ -166,6 +169,8 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/special_values_test.cc
     runtime/backend/opencl/stream_test.cc
     runtime/backend/opencl/support.cc
+    runtime/backend/opencl/tune_table_test.cc
+    runtime/backend/opencl/tuner_test.cc
     runtime/backend/opencl/use_shim.cc
     runtime/train/device_fault_test.cc
     runtime/train/device_head_test.cc

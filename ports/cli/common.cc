@@ -44,6 +44,13 @@ void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
                    "how an OpenCL device keeps tensors: float32 or float16")
       ->check(CLI::IsMember({"float32", "float16"}))
       ->capture_default_str();
+  command
+      ->add_option("--tune", options->tune_ms,
+                   "measure an OpenCL device's kernels for so many milliseconds at most; what is "
+                   "learnt is kept for later runs")
+      ->check(CLI::Range(0, 3600000))
+      ->type_name("MS")
+      ->capture_default_str();
 }
 
 void AddPlacementOptions(CLI::App* command, CommonOptions* options) {
@@ -148,6 +155,7 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   session_options.precision = PrecisionOf(options.precision);
   if (!options.cpu_ops.empty()) session_options.cpu_ops = options.cpu_ops.c_str();
   session_options.device_memory_limit_bytes = static_cast<size_t>(options.device_memory_bytes);
+  session_options.tune_ms = options.tune_ms;
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();
   return session_options;
 }

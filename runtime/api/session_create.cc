@@ -53,6 +53,10 @@ Status ReadOptions(const tw_session_options* in, tw_session_options* options) {
   if (in != nullptr) {
     TW_RETURN_IF_ERROR(topwork::api::ReadStruct("tw_session_options", in, options));
   }
+  if (options->tune_ms < 0) {
+    return InvalidArgument("tw_session_options.tune_ms is %d; it must not be negative",
+                           options->tune_ms);
+  }
   if (options->n_threads >= 0 && options->n_threads <= 1024) return Status::Ok();
   return InvalidArgument(
       "tw_session_options.n_threads is %d; 0 (all processors) to 1024 are allowed",
@@ -65,9 +69,10 @@ Status AddDevice(const tw_session_options& c_options, topwork::SessionOptions* o
   TW_RETURN_IF_ERROR(topwork::api::ReadDevice(c_options.device, c_options.device_name, &choice));
   TW_RETURN_IF_ERROR(topwork::api::ReadPrecision(c_options.precision, &storage));
   if (choice.empty()) return Status::Ok();
-  TW_ASSIGN_OR_RETURN(auto backend, topwork::opencl::OpenBackend(
-                                        choice, storage,
-                                        c_options.cache_dir != nullptr ? c_options.cache_dir : ""));
+  TW_ASSIGN_OR_RETURN(
+      auto backend, topwork::opencl::OpenBackend(
+                        choice, storage, c_options.cache_dir != nullptr ? c_options.cache_dir : "",
+                        c_options.tune_ms));
   options->backends.push_back(std::move(backend));
   return Status::Ok();
 }

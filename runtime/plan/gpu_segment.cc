@@ -158,7 +158,9 @@ Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t e
 }
 
 Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage) {
-  SegmentPlanner planner(graph, begin, end, storage);
+  const Backend* backend = graph.ops[begin].backend;
+  SegmentPlanner planner(graph, begin, end, storage,
+                         backend != nullptr ? backend->tuner() : nullptr, "");
   planner.program_.is_trial = true;
   TW_RETURN_IF_ERROR(planner.Plan());
   return std::move(planner.program_);

@@ -76,7 +76,7 @@ Result<std::unique_ptr<ExtractionWorkers>> ExtractionWorkers::Create(
 Status ExtractionWorkers::AddDevice(std::shared_ptr<const Model> model, const Cut& cut,
                                     SessionOptions session, const std::string& choice, int batch) {
   TW_ASSIGN_OR_RETURN(std::shared_ptr<const Backend> backend,
-                      opencl::OpenBackend(choice, options_.extraction_storage, ""));
+                      opencl::OpenBackend(choice, options_.extraction_storage, "", 0));
   session.backends.push_back(std::move(backend));
   TW_ASSIGN_OR_RETURN(std::unique_ptr<Backbone> backbone,
                       Backbone::Create(std::move(model), cut, session, batch));

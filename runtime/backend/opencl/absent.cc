@@ -16,8 +16,8 @@ Status Absent() {
 
 Result<const std::vector<DeviceInfo>*> ListDevices() { return Absent(); }
 
-Result<std::shared_ptr<const Backend>> OpenBackend(const std::string&, Storage,
-                                                   const std::string&) {
+Result<std::shared_ptr<const Backend>> OpenBackend(const std::string&, Storage, const std::string&,
+                                                   int) {
   return Absent();
 }
 

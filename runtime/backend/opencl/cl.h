@@ -7,5 +7,6 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <CL/cl_icd.h>
 
 #endif  // TOPWORK_RUNTIME_BACKEND_OPENCL_CL_H_

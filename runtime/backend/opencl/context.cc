@@ -28,7 +28,9 @@ std::string ProgramFolder(const ContextOptions& options) {
 Context::Context(const Device& device, ContextHandle context, const ContextOptions& options)
     : device_(device),
       context_(std::move(context)),
-      cache_(ProgramFolder(options), options.cache_limit_bytes) {}
+      cache_(ProgramFolder(options), options.cache_limit_bytes),
+      tuning_(ProgramFolder(options), DriverIdentity(device.info)),
+      blas_(device_, context_, cache_) {}
 
 Result<std::shared_ptr<Context>> Context::Create(const Device& device,
                                                  const ContextOptions& options) {

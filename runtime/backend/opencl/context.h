@@ -8,10 +8,12 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/backend/opencl/blas.h"
 #include "runtime/backend/opencl/device.h"
 #include "runtime/backend/opencl/handles.h"
 #include "runtime/backend/opencl/memory.h"
 #include "runtime/backend/opencl/program_cache.h"
+#include "runtime/backend/opencl/tune_table.h"
 
 namespace topwork {
 namespace opencl {
@@ -44,6 +46,11 @@ class Context {
   Result<KernelHandle> MakeKernel(const std::string& program, const std::string& defines,
                                   const char* entry);
 
+  // The BLAS library here; its functions wait until it is compiled.
+  Blas& blas() { return blas_; }
+  // What is known of kernels' speeds on this device.
+  TuneTable& tuning() { return tuning_; }
+
   // How programs came to be, for tests and reports.
   struct Counts {
     int compiled = 0;  // from source
@@ -63,6 +70,8 @@ class Context {
   const Device device_;
   const ContextHandle context_;
   const ProgramCache cache_;
+  TuneTable tuning_;
+  Blas blas_;
   mutable std::mutex mutex_;
   std::map<std::string, ProgramHandle> programs_;  // by name and defines
   Counts counts_;

@@ -5,6 +5,7 @@
 
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/program_runner.h"
+#include "runtime/backend/opencl/tuner.h"
 
 namespace topwork {
 namespace opencl {
@@ -12,8 +13,8 @@ namespace {
 
 class OpenClBackend final : public Backend {
  public:
-  OpenClBackend(std::shared_ptr<Context> context, Storage storage)
-      : context_(std::move(context)), storage_(storage) {}
+  OpenClBackend(std::shared_ptr<Context> context, Storage storage, int tune_ms)
+      : context_(std::move(context)), storage_(storage), tuner_(MakeTuner(context_, tune_ms)) {}
 
   const char* name() const override { return "opencl"; }
   std::string WhyNot(const OpDef&, const OpParams&, Span<const TensorView* const>) const override {
@@ -21,6 +22,7 @@ class OpenClBackend final : public Backend {
   }
   bool takes_programs() const override { return true; }
   Storage storage() const override { return storage_; }
+  GpuTuner* tuner() const override { return tuner_.get(); }
 
   Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override {
     TW_ASSIGN_OR_RETURN(std::shared_ptr<LoadedProgram> loaded,
@@ -53,20 +55,22 @@ class OpenClBackend final : public Backend {
  private:
   const std::shared_ptr<Context> context_;
   const Storage storage_;
+  const std::unique_ptr<GpuTuner> tuner_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Storage storage) {
-  return std::make_shared<OpenClBackend>(std::move(context), storage);
+std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Storage storage,
+                                           int tune_ms) {
+  return std::make_shared<OpenClBackend>(std::move(context), storage, tune_ms);
 }
 
 Result<std::shared_ptr<const Backend>> OpenBackend(const std::string& choice, Storage storage,
-                                                   const std::string& cache_folder) {
+                                                   const std::string& cache_folder, int tune_ms) {
   ContextOptions options;
   options.cache_folder = cache_folder;
   TW_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, Context::Open(choice, options));
-  return MakeBackend(std::move(context), storage);
+  return MakeBackend(std::move(context), storage, tune_ms);
 }
 
 }  // namespace opencl

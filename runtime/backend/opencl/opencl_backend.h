@@ -13,12 +13,14 @@ namespace opencl {
 class Context;
 
 // The backend of a context, with float tensors kept in `storage`. Sessions share it; it must
-// outlive them. Thread-safe.
-std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Storage storage);
+// outlive them. For `tune_ms` milliseconds while sessions are prepared kernels are measured.
+// Thread-safe.
+std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Storage storage,
+                                           int tune_ms = 0);
 // The same for the device that `choice` names (see ChooseDevice). `cache_folder` as in
 // ContextOptions. Errors: those of Context::Open.
 Result<std::shared_ptr<const Backend>> OpenBackend(const std::string& choice, Storage storage,
-                                                   const std::string& cache_folder);
+                                                   const std::string& cache_folder, int tune_ms);
 
 }  // namespace opencl
 }  // namespace topwork

@@ -1,5 +1,6 @@
 if(TOPWORK_OPENCL)
   set(OPENCL_SOURCES
+    blas.cc
     choose_device.cc
     clblast.cc
     context.cc
@@ -15,6 +16,8 @@ if(TOPWORK_OPENCL)
     program_cache.cc
     program_runner.cc
     stream.cc
+    tune_table.cc
+    tuner.cc
     workspace.cc
   )
 else()

@@ -82,6 +82,44 @@ Status Stream::Unmap(const MemHandle& buffer, void* mapped) {
       "clEnqueueUnmapMemObject");
 }
 
+Result<cl_mem> Stream::MemoryOf(const Launch& launch, size_t index, Span<const MemHandle> buffers,
+                                Commands* commands) const {
+  const LaunchArgument& argument = launch.arguments[index];
+  if (argument.buffer < 0 || static_cast<size_t>(argument.buffer) >= buffers.size()) {
+    return InternalError("%s: argument %zu is buffer %d of %zu", NameOf(launch).c_str(), index,
+                         argument.buffer, buffers.size());
+  }
+  const MemHandle& whole = buffers[static_cast<size_t>(argument.buffer)];
+  if (argument.bytes == 0 && argument.offset_bytes == 0) return whole.get();
+  if (argument.bytes == 0) {
+    return InternalError("%s: argument %zu has an offset but no size", NameOf(launch).c_str(),
+                         index);
+  }
+  TW_ASSIGN_OR_RETURN(MemHandle part,
+                      CreateSubBuffer(whole, argument.offset_bytes, argument.bytes));
+  commands->parts_.push_back(std::move(part));
+  return commands->parts_.back().get();
+}
+
+Status Stream::RecordProduct(const Launch& launch, Span<const MemHandle> buffers,
+                             Commands* commands) {
+  Blas& blas = context_->blas();
+  TW_RETURN_IF_ERROR(blas.EnsureReady());
+  const auto size = [&](size_t i) { return static_cast<size_t>(launch.arguments[i].integer); };
+  Blas::Product product = {size(3), size(4), size(5), nullptr, nullptr, nullptr, nullptr};
+  TW_ASSIGN_OR_RETURN(product.a, MemoryOf(launch, 0, buffers, commands));
+  TW_ASSIGN_OR_RETURN(product.b, MemoryOf(launch, 1, buffers, commands));
+  TW_ASSIGN_OR_RETURN(product.c, MemoryOf(launch, 2, buffers, commands));
+  TW_ASSIGN_OR_RETURN(const size_t temp_bytes, blas.TempBytes(product, queue_.get()));
+  TW_ASSIGN_OR_RETURN(MemHandle temp, CreateBuffer(context_->handle(), temp_bytes));
+  product.temp = temp.get();
+  commands->parts_.push_back(std::move(temp));
+  Commands::Step step{};
+  step.product = std::make_shared<const Blas::Product>(product);
+  commands->steps_.push_back(std::move(step));
+  return Status::Ok();
+}
+
 Status Stream::SetArgument(const Launch& launch, cl_uint index, Span<const MemHandle> buffers,
                            const KernelHandle& kernel, Commands* commands) {
   const LaunchArgument& argument = launch.arguments[index];
@@ -92,21 +130,7 @@ Status Stream::SetArgument(const Launch& launch, cl_uint index, Span<const MemHa
     value = &argument.real;
     bytes = sizeof(cl_float);
   } else if (argument.kind == LaunchArgument::Kind::kBuffer) {
-    if (argument.buffer < 0 || static_cast<size_t>(argument.buffer) >= buffers.size()) {
-      return InternalError("%s: argument %u is buffer %d of %zu", NameOf(launch).c_str(), index,
-                           argument.buffer, buffers.size());
-    }
-    const MemHandle& whole = buffers[static_cast<size_t>(argument.buffer)];
-    memory = whole.get();
-    if (argument.bytes != 0) {
-      TW_ASSIGN_OR_RETURN(MemHandle part,
-                          CreateSubBuffer(whole, argument.offset_bytes, argument.bytes));
-      memory = part.get();
-      commands->parts_.push_back(std::move(part));
-    } else if (argument.offset_bytes != 0) {
-      return InternalError("%s: argument %u has an offset but no size", NameOf(launch).c_str(),
-                           index);
-    }
+    TW_ASSIGN_OR_RETURN(memory, MemoryOf(launch, index, buffers, commands));
     value = &memory;
     bytes = sizeof(memory);
   }
@@ -138,6 +162,10 @@ Result<bool> Stream::UsesGroups(const Launch& launch, const KernelHandle& kernel
 Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandle> buffers) {
   Commands commands;
   for (const Launch& launch : launches) {
+    if (launch.kind == Launch::Kind::kGemm) {
+      TW_RETURN_IF_ERROR(RecordProduct(launch, buffers, &commands));
+      continue;
+    }
     TW_ASSIGN_OR_RETURN(KernelHandle kernel,
                         context_->MakeKernel(launch.program, launch.defines, launch.entry));
     Commands::Step step;
@@ -155,6 +183,10 @@ Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandl
 
 Status Stream::Check(Span<const Launch> launches) {
   for (const Launch& launch : launches) {
+    if (launch.kind == Launch::Kind::kGemm) {
+      TW_RETURN_IF_ERROR(context_->blas().EnsureReady());
+      continue;
+    }
     TW_ASSIGN_OR_RETURN(const KernelHandle kernel,
                         context_->MakeKernel(launch.program, launch.defines, launch.entry));
     TW_RETURN_IF_ERROR(UsesGroups(launch, kernel).status());
@@ -163,10 +195,14 @@ Status Stream::Check(Span<const Launch> launches) {
 }
 
 Status Stream::Enqueue(const Commands::Step& step, cl_event* event) {
-  TW_RETURN_IF_ERROR(ClStatus(
-      api_->clEnqueueNDRangeKernel(queue_.get(), step.kernel.get(), 3, nullptr, step.global,
-                                   step.has_local ? step.local : nullptr, 0, nullptr, event),
-      "clEnqueueNDRangeKernel"));
+  if (step.product != nullptr) {
+    TW_RETURN_IF_ERROR(context_->blas().Enqueue(*step.product, queue_.get(), event));
+  } else {
+    TW_RETURN_IF_ERROR(ClStatus(
+        api_->clEnqueueNDRangeKernel(queue_.get(), step.kernel.get(), 3, nullptr, step.global,
+                                     step.has_local ? step.local : nullptr, 0, nullptr, event),
+        "clEnqueueNDRangeKernel"));
+  }
   if (flush_every_ == 0 || ++waiting_ < flush_every_) return Status::Ok();
   waiting_ = 0;
   return ClStatus(api_->clFlush(queue_.get()), "clFlush");

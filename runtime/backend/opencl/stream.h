@@ -25,6 +25,7 @@ class Commands {
   friend class Stream;
   struct Step {
     KernelHandle kernel;
+    std::shared_ptr<const Blas::Product> product;  // in place of a kernel; its memory is in parts_
     size_t global[3];
     size_t local[3];
     bool has_local;
@@ -80,6 +81,11 @@ class Stream {
   uint64_t downloaded_bytes() const { return downloaded_bytes_; }
 
  private:
+  // The memory that a launch's argument means; a part of a buffer is kept in commands.
+  Result<cl_mem> MemoryOf(const Launch& launch, size_t index, Span<const MemHandle> buffers,
+                          Commands* commands) const;
+  // A launch of kind kGemm, with working memory of its own.
+  Status RecordProduct(const Launch& launch, Span<const MemHandle> buffers, Commands* commands);
   Status SetArgument(const Launch& launch, cl_uint index, Span<const MemHandle> buffers,
                      const KernelHandle& kernel, Commands* commands);
   // Whether the launch's own work-groups are used; an error where they must be and cannot.

@@ -269,6 +269,10 @@ typedef struct tw_session_options {
   // platform as in "mali". NULL: the best GPU; a CPU under OpenCL is used only when named.
   const char* device_name;
   tw_precision precision;  // with TW_DEVICE_OPENCL
+  // With TW_DEVICE_OPENCL: for how many milliseconds tw_session_create may measure kernels on the
+  // device; what it learns is kept in cache_dir, and later sessions go on where it stopped. 0:
+  // nothing is measured, what is known is used.
+  int32_t tune_ms;
   // Operators that stay on the CPU, separated by commas: "SOFTMAX" every one of that name, "#12"
   // the one of that number in the file, else the one that makes the tensor of that name. With it
   // goes what is fused with it. NULL: none.

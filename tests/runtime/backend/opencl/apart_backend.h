@@ -30,6 +30,9 @@ class ApartBackend final : public Backend {
   }
   bool takes_programs() const override { return true; }
   Storage storage() const override { return storage_; }
+  GpuTuner* tuner() const override { return tuner_; }
+  // Null, or one that outlives the backend.
+  void SetTuner(GpuTuner* tuner) { tuner_ = tuner; }
   Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override;
   Status Run(const OpDef& def, const RunContext& context, const std::string& where) const override;
 
@@ -39,6 +42,7 @@ class ApartBackend final : public Backend {
  private:
   const std::shared_ptr<opencl::Context> context_;
   const Storage storage_;
+  GpuTuner* tuner_ = nullptr;
   mutable std::set<std::string> entries_;
   mutable std::vector<std::shared_ptr<OpState>> kept_;
 };
