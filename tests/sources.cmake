@@ -97,11 +97,15 @@ set(TEST_SOURCES
   support/run_op_cases.cc
   support/op_cases_test.cc
   runtime/plan/memory_test.cc
+  runtime/plan/measure_cost_test.cc
+  runtime/plan/order_test.cc
+  runtime/plan/partition_test.cc
   runtime/plan/pin_test.cc
   runtime/plan/gpu_segment_test.cc
   runtime/plan/tune_segment_test.cc
   runtime/plan/plan_test.cc
   runtime/session/backend_failure_test.cc
+  runtime/session/auto_session_test.cc
   runtime/session/session_test.cc
   runtime/train/calibration_test.cc
   runtime/train/augment_test.cc
@@ -173,6 +177,8 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/tuner_test.cc
     runtime/backend/opencl/use_shim.cc
     runtime/train/device_fault_test.cc
+    runtime/session/partition_run_test.cc
+    runtime/api/auto_device_test.cc
     runtime/train/device_head_test.cc
     runtime/train/device_extractor_test.cc
     runtime/train/device_trainer_test.cc

@@ -24,9 +24,11 @@ void AddDeviceOption(CLI::App* command, CommonOptions* options) {
     return "'" + text + "' is none of auto, cpu, opencl, opencl:NUMBER and opencl:NAME";
   };
   command
-      ->add_option("--device", options->device,
-                   "where to compute: auto, cpu, opencl (the best GPU), or an OpenCL device by "
-                   "number or name, as in opencl:1 or opencl:mali; see 'topwork devices'")
+      ->add_option(
+          "--device", options->device,
+          "where to compute: auto (the faster of CPU and best GPU, measured once), cpu, "
+          "opencl (the best GPU), or an OpenCL device by number or name, as in opencl:1 or "
+          "opencl:mali; see 'topwork devices'")
       ->check(CLI::Validator(check, "DEVICE"))
       ->capture_default_str();
 }
@@ -66,6 +68,8 @@ void AddPlacementOptions(CLI::App* command, CommonOptions* options) {
           "CPU; 0: as much as it has")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
+  command->add_flag("--all-on-device", options->all_on_device,
+                    "an OpenCL device computes all that it can, even what is not worth the way");
 }
 
 void AddSignatureOption(CLI::App* command, CommonOptions* options) {
@@ -153,6 +157,7 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   session_options.device = DeviceOf(options.device);
   session_options.device_name = DeviceNameOf(options.device);
   session_options.precision = PrecisionOf(options.precision);
+  session_options.all_on_device = options.all_on_device ? 1 : 0;
   if (!options.cpu_ops.empty()) session_options.cpu_ops = options.cpu_ops.c_str();
   session_options.device_memory_limit_bytes = static_cast<size_t>(options.device_memory_bytes);
   session_options.tune_ms = options.tune_ms;

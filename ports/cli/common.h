@@ -26,6 +26,7 @@ struct CommonOptions {
   std::string cpu_ops;               // see tw_session_options.cpu_ops
   uint64_t device_memory_bytes = 0;  // 0: what the device has
   int tune_ms = 0;
+  bool all_on_device = false;  // see tw_session_options.all_on_device
   bool json = false;
   std::string signature;  // empty: the main subgraph
   std::vector<float> mean;

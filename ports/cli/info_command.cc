@@ -60,6 +60,9 @@ std::string Tick(bool supported) {
   return supported ? Paint(1, "32", "yes") : Paint(1, "1;31", "NO");
 }
 
+// Of what is good to have, and no fault where it lacks.
+std::string Mark(bool there) { return there ? Paint(1, "32", "yes") : Paint(1, "2", "-"); }
+
 // "images → output_0": what a signature's caller sees.
 std::string SignatureText(const Json& signature) {
   std::string text = signature["key"].get<std::string>() + ":";
@@ -124,12 +127,12 @@ void PrintModel(const std::string& path, const Json& model) {
   row("head", HeadText(model));
   table.Print(2);
   std::printf("\n");
-  Table operators({"operator", ">count", ">version", "supported"});
+  Table operators({"operator", ">count", ">version", "cpu", "opencl", "gradient"});
   for (const Json& op : model["operators"]) {
     operators.Row({op["name"].get<std::string>() + (op["custom"].get<bool>() ? " (custom)" : ""),
                    std::to_string(op["count"].get<int64_t>()),
-                   std::to_string(op["version"].get<int64_t>()),
-                   Tick(op["supported"].get<bool>())});
+                   std::to_string(op["version"].get<int64_t>()), Tick(op["supported"].get<bool>()),
+                   Mark(op["opencl"].get<bool>()), Mark(op["gradient"].get<bool>())});
   }
   operators.Print(2);
 }
@@ -167,6 +170,13 @@ void PrintPlan(const Json& plan) {
     for (const Json& part : step["parts"]) AddStepRows("", part, true, &table);
   }
   table.Print(2);
+  const std::string note = plan["note"].get<std::string>();
+  if (!note.empty()) std::printf("\n  %s\n", note.c_str());
+  const double on_cpu = plan["estimated_cpu_ns"].get<double>() * 1e-6;
+  if (on_cpu > 0) {
+    std::printf("\n  estimated %.3f ms, on the CPU alone %.3f ms\n",
+                plan["estimated_ns"].get<double>() * 1e-6, on_cpu);
+  }
 }
 
 void PrintMemory(const tw_memory_info& memory) {

@@ -5,6 +5,10 @@
 #include <set>
 
 #include "kernels/custom_ops.h"
+#include "kernels/gpu_context.h"
+#ifdef TW_HAVE_TRAIN
+#include "kernels/train/backward.h"
+#endif
 
 namespace topwork {
 namespace api {
@@ -113,6 +117,15 @@ bool IsSupported(const Op& op) {
   return def != nullptr && op.version <= def->max_version;
 }
 
+bool HasGradient(OpCode code) {
+#ifdef TW_HAVE_TRAIN
+  return FindBackward(code) != nullptr;
+#else
+  (void)code;
+  return false;
+#endif
+}
+
 // The histogram of operators by name, over all subgraphs.
 void WriteOperators(const Model& model, JsonWriter* json) {
   struct Row {
@@ -120,6 +133,8 @@ void WriteOperators(const Model& model, JsonWriter* json) {
     int max_version = 0;
     bool supported = true;
     bool custom = false;
+    bool opencl = false;
+    bool gradient = false;
   };
   std::map<std::string, Row> rows;
   for (const Graph& graph : model.subgraphs()) {
@@ -129,6 +144,8 @@ void WriteOperators(const Model& model, JsonWriter* json) {
       row.max_version = op.version > row.max_version ? op.version : row.max_version;
       row.supported = row.supported && IsSupported(op);
       row.custom = op.code == OpCode::kCustom;
+      row.opencl = FindGpuPlan(op.code) != nullptr;
+      row.gradient = HasGradient(op.code);
     }
   }
   json->Key("operators");
@@ -145,6 +162,10 @@ void WriteOperators(const Model& model, JsonWriter* json) {
     json->Bool(row.custom);
     json->Key("supported");
     json->Bool(row.supported);
+    json->Key("opencl");
+    json->Bool(row.opencl);
+    json->Key("gradient");
+    json->Bool(row.gradient);
     json->EndObject();
   }
   json->EndArray();

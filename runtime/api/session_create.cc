@@ -3,10 +3,9 @@
 #include <new>
 
 #include "runtime/api/handles.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/api/session_device.h"
 
 using topwork::InvalidArgument;
-using topwork::Session;
 using topwork::Status;
 using topwork::api::Report;
 
@@ -63,20 +62,6 @@ Status ReadOptions(const tw_session_options* in, tw_session_options* options) {
       options->n_threads);
 }
 
-Status AddDevice(const tw_session_options& c_options, topwork::SessionOptions* options) {
-  std::string choice;
-  topwork::Storage storage = topwork::Storage::kFloat32;
-  TW_RETURN_IF_ERROR(topwork::api::ReadDevice(c_options.device, c_options.device_name, &choice));
-  TW_RETURN_IF_ERROR(topwork::api::ReadPrecision(c_options.precision, &storage));
-  if (choice.empty()) return Status::Ok();
-  TW_ASSIGN_OR_RETURN(
-      auto backend, topwork::opencl::OpenBackend(
-                        choice, storage, c_options.cache_dir != nullptr ? c_options.cache_dir : "",
-                        c_options.tune_ms));
-  options->backends.push_back(std::move(backend));
-  return Status::Ok();
-}
-
 // The pieces between commas, without spaces around them.
 std::vector<std::string> SplitNames(const char* list) {
   std::vector<std::string> names;
@@ -108,13 +93,13 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
   options.device_memory_limit_bytes = c_options.device_memory_limit_bytes;
   options.allocator = &handle->allocator;
   options.cpu_ops = SplitNames(c_options.cpu_ops);
-  TW_RETURN_IF_ERROR(AddDevice(c_options, &options));
   const topwork::Graph& graph = model.model->subgraphs()[static_cast<size_t>(options.subgraph)];
   TW_RETURN_IF_ERROR(
       MakePorts(graph, graph.inputs, signature ? &signature->inputs : nullptr, &handle->inputs));
   TW_RETURN_IF_ERROR(
       MakePorts(graph, graph.outputs, signature ? &signature->outputs : nullptr, &handle->outputs));
-  TW_ASSIGN_OR_RETURN(handle->session, Session::Create(model.model, options));
+  TW_ASSIGN_OR_RETURN(handle->session,
+                      topwork::api::CreateOnDevice(model.model, c_options, options));
   return Status::Ok();
 }
 

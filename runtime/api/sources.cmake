@@ -6,6 +6,7 @@ set(API_SOURCES
   model_api.cc
   model_json.cc
   session_create.cc
+  session_device.cc
   session_api.cc
   custom_op_api.cc
 )

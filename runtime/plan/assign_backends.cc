@@ -20,7 +20,7 @@ void AssignBackends(const std::vector<const Backend*>& backends,
     for (const Backend* backend : backends) {
       const std::string why_not =
           backend->takes_programs()
-              ? WhyNotLaunched(*graph, work)
+              ? WhyNotLaunched(*graph, work, &work.n_launches)
               : backend->WhyNot(*work.op.def, work.op.params, {inputs.data(), inputs.size()});
       if (why_not.empty()) {
         work.backend = backend;

@@ -7,6 +7,7 @@
 #include "runtime/plan/gpu_memory.h"
 #include "runtime/plan/gpu_segment.h"
 #include "runtime/plan/memory.h"
+#include "runtime/plan/partition.h"
 #include "runtime/plan/prepare.h"
 #include "runtime/plan/work_graph.h"
 
@@ -133,6 +134,19 @@ void ExcludeDeferred(Plan* plan) {
   }
 }
 
+// Brings back to the CPU what is not worth its way, or does not fit, until neither is left.
+void PlaceOnDevices(const PlanOptions& options, WorkGraph* graph) {
+  const auto n_placed = [&] {
+    return std::count_if(graph->ops.begin(), graph->ops.end(),
+                         [](const WorkOp& work) { return work.backend->takes_programs(); });
+  };
+  for (auto before = n_placed() + 1; n_placed() < before;) {
+    Partition(options.device_cost, graph);
+    before = n_placed();
+    FitDeviceMemory(options.device_memory_limit_bytes, graph);
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
@@ -142,7 +156,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   RemoveDeadOps(&graph);
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
   AssignBackends(options.backends, options.no_backend_reason, &graph);
-  FitDeviceMemory(options.device_memory_limit_bytes, &graph);
+  PlaceOnDevices(options, &graph);
 
   auto plan = std::make_shared<Plan>();
   plan->model = std::move(model);
@@ -158,6 +172,11 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   }
   TW_RETURN_IF_ERROR(MakeSteps(&graph, &offers, &needed_constants, plan.get()));
   plan->gpu_bytes = DeviceBytes(plan->steps);
+  if (options.device_cost != nullptr) {
+    const PlanEstimate estimate = EstimatePlan(graph, *options.device_cost);
+    plan->estimated_ns = estimate.nanos;
+    plan->estimated_cpu_ns = estimate.cpu_nanos;
+  }
   MakeValues(graph, needed_constants, plan.get());
   AssignViews(offers, options.optimize, plan.get());
   ExcludeDeferred(plan.get());

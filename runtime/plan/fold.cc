@@ -127,7 +127,8 @@ PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mo
   }
   PlanPrepareContext context(op, InputViews(graph, op), std::move(declared), std::move(names),
                              graph.Where(op), *graph.cpu, graph.max_threads);
-  context.SetPacking(mode, &graph.model->pack_cache(), std::move(keys), *graph.allocator);
+  PackCache* const cache = graph.model != nullptr ? &graph.model->pack_cache() : nullptr;
+  context.SetPacking(mode, cache, std::move(keys), *graph.allocator);
   return context;
 }
 

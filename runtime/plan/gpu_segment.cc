@@ -141,9 +141,10 @@ Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program) 
   return why.empty() ? plan(context) : Unsupported("%s", why.c_str());
 }
 
-std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work) {
+std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, int* n_launches) {
   GpuProgram program;
   const Status status = TryPlan(graph, work, &program);
+  *n_launches = static_cast<int>(program.launches.size());
   return status.ok() ? "" : status.message();
 }
 

@@ -9,8 +9,9 @@
 
 namespace topwork {
 
-// "" when the operator can be turned into launches with the shapes known now, else the reason.
-std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work);
+// "" and the number of launches when the operator can be turned into launches with the shapes known
+// now, else the reason.
+std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, int* n_launches);
 
 // Plans the operator alone, on trial: *program receives its launches and choices but no constants.
 // Its inputs are block 0. Errors: why it cannot be launched.

@@ -14,6 +14,7 @@
 #include "models/format/model.h"
 #include "runtime/backend/backend.h"
 #include "runtime/base/buffer.h"
+#include "runtime/plan/device_cost.h"
 
 namespace topwork {
 
@@ -31,6 +32,9 @@ struct PlanOptions {
   size_t device_memory_limit_bytes = 0;
   // In order of preference; the CPU need not be named, it takes what is left.
   std::vector<const Backend*> backends;
+  // How fast the GPU among them is: only what is worth its transfers goes there. Null: all that it
+  // can compute.
+  const DeviceCost* device_cost = nullptr;
   // Why there are none, when they were wanted; the reason of every step.
   std::string no_backend_reason;
   // Operators that stay on the CPU; see PinToCpu.
@@ -90,15 +94,18 @@ struct Plan {
   size_t packed_bytes = 0;  // packed weights of this plan
   size_t gpu_bytes = 0;     // on the device, see Backend::DeviceBytes
   size_t owned_bytes = 0;   // folded constants that run() still needs
+  // Nanoseconds of a run without its deferred ops, as planned and on the CPU alone; 0: not known.
+  double estimated_ns = 0.0;
+  double estimated_cpu_ns = 0.0;
 };
 
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
                                               const PlanOptions& options);
 
 // The plan as a table for people and as JSON for programs: operator, backend, variant, shape, arena
-// offset, what was fused, the reason of any fallback.
-std::string PrintPlan(const Plan& plan);
-std::string PlanToJson(const Plan& plan);
+// offset, what was fused, the reason of any fallback. `note`: a line about the whole.
+std::string PrintPlan(const Plan& plan, const std::string& note = "");
+std::string PlanToJson(const Plan& plan, const std::string& note = "");
 
 }  // namespace topwork
 

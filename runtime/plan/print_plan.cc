@@ -76,9 +76,10 @@ std::string StepLine(const Plan& plan, const std::string& number, const Step& st
 
 }  // namespace
 
-std::string PrintPlan(const Plan& plan) {
-  std::string text = StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", "step", "operator",
-                               "backend", "variant", "shape", "memory", "fused / reason");
+std::string PrintPlan(const Plan& plan, const std::string& note) {
+  std::string text = note.empty() ? "" : note + "\n";
+  text += StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", "step", "operator", "backend",
+                    "variant", "shape", "memory", "fused / reason");
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const int v = step.outputs.empty() ? -1 : step.outputs[0];
@@ -100,12 +101,18 @@ std::string PrintPlan(const Plan& plan) {
       plan.arena_bytes, plan.live_bytes, overhead, plan.scratch_bytes, plan.packed_bytes,
       plan.owned_bytes);
   if (plan.gpu_bytes > 0) text += StrFormat("on the device %zu bytes\n", plan.gpu_bytes);
+  if (plan.estimated_cpu_ns > 0) {
+    text += StrFormat("estimated %.3f ms, on the CPU alone %.3f ms\n", plan.estimated_ns / 1e6,
+                      plan.estimated_cpu_ns / 1e6);
+  }
   return text;
 }
 
-std::string PlanToJson(const Plan& plan) {
+std::string PlanToJson(const Plan& plan, const std::string& note) {
   JsonWriter json;
   json.BeginObject();
+  json.Key("note");
+  json.String(note);
   const auto bytes = [&](const char* key, size_t value) {
     json.Key(key);
     json.Int(static_cast<int64_t>(value));
@@ -117,6 +124,8 @@ std::string PlanToJson(const Plan& plan) {
   bytes("constant_bytes", plan.owned_bytes);
   bytes("gpu_bytes", plan.gpu_bytes);
   bytes("n_deferred", plan.deferred.size());
+  bytes("estimated_ns", static_cast<size_t>(plan.estimated_ns));
+  bytes("estimated_cpu_ns", static_cast<size_t>(plan.estimated_cpu_ns));
   json.Key("steps");
   json.BeginArray();
   for (const Step& step : plan.steps) WriteStep(plan, step, &json);

@@ -7,6 +7,12 @@ set(PLAN_SOURCES
   gpu_memory.cc
   gpu_segment.cc
   assign_backends.cc
+  order.cc
+  device_cost.cc
+  op_work.cc
+  partition.cc
+  kept_numbers.cc
+  measure_cost.cc
   memory.cc
   alias.cc
   build_plan.cc

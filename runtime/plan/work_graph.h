@@ -19,12 +19,14 @@ struct WorkOp {
   std::string fused;  // names of the operators fused into it, "RELU6, PAD"
   bool dead = false;
   const Backend* backend = nullptr;
-  std::string reason;   // why a preferred backend did not take it
-  bool pinned = false;  // the caller wants it on the CPU
+  std::string reason;                 // why a preferred backend did not take it
+  const Backend* given_up = nullptr;  // the GPU that it was not worth moving to
+  int n_launches = 0;                 // on the backend that runs it as part of a program
+  bool pinned = false;                // the caller wants it on the CPU
 };
 
 struct WorkGraph {
-  const Model* model = nullptr;
+  const Model* model = nullptr;  // null: made by hand
   const Allocator* allocator = nullptr;
   const CpuKernels* cpu = nullptr;
   int max_threads = 1;
@@ -61,6 +63,7 @@ void RemoveDeadOps(WorkGraph* graph);
 Status InferAndFold(WorkGraph* graph);
 
 // Gives every op its backend, the first of the list that can run it, else the CPU; see backend.h.
+// Sets n_launches.
 // `no_backend_reason`: why the list is empty when it should not be.
 void AssignBackends(const std::vector<const Backend*>& backends,
                     const std::string& no_backend_reason, WorkGraph* graph);

@@ -84,6 +84,7 @@ Result<std::unique_ptr<Session>> Session::Clone() const {
   session->model_ = model_;
   session->options_ = options_;
   session->backend_failure_ = backend_failure_;
+  session->note_ = note_;
   session->pool_.reset(new ThreadPool(options_.n_threads));
   session->impl_->given_plan = plan_;
   TW_RETURN_IF_ERROR(session->Prepare());
@@ -212,6 +213,7 @@ Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   for (const auto& backend : options_.backends) options.backends.push_back(backend.get());
   options.no_backend_reason = backend_failure_;
   options.cpu_ops = options_.cpu_ops;
+  options.device_cost = options_.device_cost.get();
   options.optimize = options_.optimize;
   options.allocator = options_.allocator;
   return BuildPlan(model_, options);

@@ -24,7 +24,8 @@ struct SessionOptions {
   const CpuKernels* cpu = nullptr;       // null: the best of this processor
   // In order of preference, before the CPU, which takes what they refuse and all if one fails.
   std::vector<std::shared_ptr<const Backend>> backends;
-  std::vector<std::string> cpu_ops;  // stay on the CPU; see PinToCpu
+  std::shared_ptr<const DeviceCost> device_cost;  // of a GPU in backends; see PlanOptions
+  std::vector<std::string> cpu_ops;               // stay on the CPU; see PinToCpu
   bool optimize = true;
 };
 
@@ -55,6 +56,9 @@ class Session {
   const SessionOptions& options() const { return options_; }
   int n_inputs() const;
   int n_outputs() const;
+  // How its device was chosen, for people; empty when the caller named it.
+  const std::string& note() const { return note_; }
+  void set_note(std::string note) { note_ = std::move(note); }
   // Current dtype, shape, quantization and memory. After ResizeInput the views (outputs' shapes
   // included) are refreshed by Prepare() or Run(). With deferred operators the outputs' shapes and
   // pointers are final only after Run().
@@ -98,6 +102,7 @@ class Session {
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Plan> plan_;
   SessionOptions options_;
+  std::string note_;
   std::string backend_failure_;  // why options_.backends was given up
   std::unique_ptr<ThreadPool> pool_;
   std::atomic<bool> cancel_{false};

@@ -1,4 +1,5 @@
 set(SESSION_SOURCES
+  auto_session.cc
   session.cc
   deferred.cc
 )

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -60,6 +61,8 @@ void SetSkipQuiet(bool quiet) { Skips().quiet = quiet; }
 }  // namespace topwork
 
 int main(int argc, char** argv) {
+  // The same on machines with a GPU; tests of it choose a device themselves.
+  setenv("TOPWORK_AUTO_DEVICE", "off", 0);
   Catch::Session session;
   int skip_code = 0;
   session.cli(session.cli() | Catch::clara::Opt(skip_code, "code")["--skip-code"](

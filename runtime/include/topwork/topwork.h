@@ -100,7 +100,9 @@ typedef enum tw_log_level TW_ENUM_INT {
 } tw_log_level;
 
 typedef enum tw_device TW_ENUM_INT {
-  TW_DEVICE_AUTO = 0,  // chosen by the library; today the CPU
+  // A session: the faster of the CPU and the best GPU, found out by a few runs on both the first
+  // time that a model meets a device, and remembered in cache_dir. Without a GPU the CPU.
+  TW_DEVICE_AUTO = 0,
   TW_DEVICE_CPU = 1,
   TW_DEVICE_OPENCL = 2  // what it cannot compute, or fails to, the CPU does
 } tw_device;
@@ -227,9 +229,10 @@ TW_API tw_status tw_model_open_fd(int fd, int64_t offset_bytes, int64_t length_b
 TW_API void tw_model_free(tw_model* model);
 
 // Describes the model as JSON: description, schema_version, sha256, file_bytes, n_parameters,
-// inputs, outputs, signatures, subgraphs, operators (name, count, supported), labels,
-// normalization, metadata, associated_files, and head (the last layer that a trainer would replace,
-// or the reason why there is none). *out_json is owned by the caller. [any]
+// inputs, outputs, signatures, subgraphs, operators (name, count, supported, opencl: has a kernel
+// for OpenCL devices, gradient: can be trained through), labels, normalization, metadata,
+// associated_files, and head (the last layer that a trainer would replace, or the reason why there
+// is none). *out_json is owned by the caller. [any]
 TW_API tw_status tw_model_describe(const tw_model* model, char** out_json);
 
 // Number of class names in the model's metadata; 0 when it has none. [any]
@@ -280,6 +283,9 @@ typedef struct tw_session_options {
   // For activations and weights on the OpenCL device; 0: what it has. Operators beyond it run on
   // the CPU, never an error; the plan tells which.
   size_t device_memory_limit_bytes;
+  // 1: the device gets all that it can compute. 0: only what is worth the time that its data takes
+  // there and back, by what was measured of the device; a CPU under OpenCL gets all anyway.
+  int32_t all_on_device;
 } tw_session_options;
 
 // A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,

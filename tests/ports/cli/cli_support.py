@@ -15,6 +15,7 @@ DIGITS_8X8 = ZOO / "data" / "digits_8x8"
 def run(tool, *arguments, **options):
     """The finished process, with text output and no colours."""
     environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8")
+    environment.setdefault("TOPWORK_AUTO_DEVICE", "off")  # the same on machines with a GPU
     environment.update(options.pop("env", {}))
     return subprocess.run([str(tool), *map(str, arguments)], capture_output=True, text=True,
                           encoding="utf-8", env=environment, timeout=240, **options)

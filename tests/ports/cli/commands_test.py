@@ -49,6 +49,13 @@ def check_info(checks, tool):
     checks.expect(info["head"]["n_features"] == 1280 and info["head"]["n_classes"] == 1000,
                   "info: head %s" % info["head"])
     checks.expect(all(op["supported"] for op in info["operators"]) and info["runs"], "info: runs")
+    ticks = {op["name"]: (op["opencl"], op["gradient"]) for op in info["operators"]}
+    checks.expect(ticks["CONV_2D"] == (True, True), "info: ticks %s" % ticks)
+    pinned = run(tool, "info", EFFICIENTNET, "--plan", "--cpu-ops", "FULLY_CONNECT")
+    checks.expect(pinned.returncode != 0 and "near it: 'FULLY_CONNECTED'" in pinned.stderr,
+                  "info --cpu-ops: %s" % pinned.stderr)
+    checks.expect(run(tool, "info", EFFICIENTNET, "--cpu-ops", "FULLY_CONNECTED,#0").returncode == 0,
+                  "info --cpu-ops with good names")
     checks.expect(info["arena_bytes"] <= 1.05 * info["live_bytes"], "info: arena beyond 5 %")
     checks.expect(len(info["plan"]["steps"]) > 20, "info --plan: no steps")
     text = run(tool, "info", EFFICIENTNET, "--plan").stdout

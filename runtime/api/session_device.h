@@ -1,0 +1,23 @@
+// From a session's device options to a session on that device.
+#ifndef TOPWORK_RUNTIME_API_SESSION_DEVICE_H_
+#define TOPWORK_RUNTIME_API_SESSION_DEVICE_H_
+
+#include <memory>
+
+#include "runtime/session/session.h"
+#include "topwork/topwork.h"
+
+namespace topwork {
+namespace api {
+
+// Creates the session where c_options.device says; `options` has all that is no matter of devices.
+// TW_DEVICE_AUTO: the faster of the CPU and the best GPU (the environment variable
+// TOPWORK_AUTO_DEVICE names another device, or is "off"); see CreateFaster.
+Result<std::unique_ptr<Session>> CreateOnDevice(std::shared_ptr<const Model> model,
+                                                const tw_session_options& c_options,
+                                                SessionOptions options);
+
+}  // namespace api
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_API_SESSION_DEVICE_H_

@@ -1,0 +1,134 @@
+// GroupByBackend: list scheduling that exhausts the ready operators of one kind before it turns to
+// the other. With two kinds no order has fewer runs: an operator waits only for what it needs, so
+// its run's number is the longest alternation of kinds on any path to it.
+#include "runtime/plan/order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace topwork {
+namespace {
+
+// What a run consists of: one GPU backend's operators; null: all that run one at a time.
+const Backend* KindOf(const WorkOp& work) {
+  return work.backend != nullptr && work.backend->takes_programs() ? work.backend : nullptr;
+}
+
+// Reads or writes something else than its inputs and outputs, or may.
+bool HasEffects(const WorkGraph& graph, const Op& op) {
+  switch (op.code) {
+    case OpCode::kCustom:
+    case OpCode::kCall:
+    case OpCode::kCallOnce:
+    case OpCode::kIf:
+    case OpCode::kWhile:
+    case OpCode::kRandomStandardNormal:
+    case OpCode::kRandomUniform:
+    case OpCode::kMultinomial:
+      return true;
+    default:
+      break;
+  }
+  const auto is_state = [&](int v) {
+    if (v < 0) return false;
+    const DType dtype = graph.views[static_cast<size_t>(v)].dtype;
+    return graph.values[static_cast<size_t>(v)].is_variable || dtype == DType::kResource ||
+           dtype == DType::kVariant;
+  };
+  return op.outputs.empty() || std::any_of(op.inputs.begin(), op.inputs.end(), is_state) ||
+         std::any_of(op.outputs.begin(), op.outputs.end(), is_state);
+}
+
+struct Waiting {
+  std::vector<int> n_needed;                 // operators still to run before this one
+  std::vector<std::vector<size_t>> unlocks;  // those that wait for this one
+};
+
+Waiting FindWaiting(const WorkGraph& graph) {
+  const size_t n = graph.first_deferred;
+  Waiting waiting;
+  waiting.n_needed.resize(n, 0);
+  waiting.unlocks.resize(n);
+  std::vector<int> maker(graph.values.size(), -1);
+  int last_effect = -1;
+  for (size_t i = 0; i < n; ++i) {
+    const Op& op = graph.ops[i].op;
+    std::set<int> needed;
+    for (int v : op.inputs) {
+      if (v >= 0 && maker[static_cast<size_t>(v)] >= 0)
+        needed.insert(maker[static_cast<size_t>(v)]);
+    }
+    if (HasEffects(graph, op)) {
+      if (last_effect >= 0) needed.insert(last_effect);
+      last_effect = static_cast<int>(i);
+    }
+    for (int j : needed) waiting.unlocks[static_cast<size_t>(j)].push_back(i);
+    waiting.n_needed[i] = static_cast<int>(needed.size());
+    for (int v : op.outputs) {
+      if (v >= 0) maker[static_cast<size_t>(v)] = static_cast<int>(i);
+    }
+  }
+  return waiting;
+}
+
+struct Order {
+  std::vector<size_t> ops;
+  size_t n_segments = 0;  // runs of GPU operators
+  size_t n_runs = 0;
+};
+
+Order OrderFrom(const WorkGraph& graph, Waiting waiting, const Backend* kind) {
+  Order order;
+  std::map<const Backend*, std::set<size_t>> ready;
+  for (size_t i = 0; i < graph.first_deferred; ++i) {
+    if (waiting.n_needed[i] == 0) ready[KindOf(graph.ops[i])].insert(i);
+  }
+  bool new_run = true;
+  while (order.ops.size() < graph.first_deferred) {
+    if (ready[kind].empty()) {  // turn to the kind of the earliest operator that is ready
+      size_t earliest = graph.first_deferred;
+      for (const auto& [other, ops] : ready) {
+        if (ops.empty() || *ops.begin() >= earliest) continue;
+        earliest = *ops.begin();
+        kind = other;
+      }
+      new_run = true;
+      continue;
+    }
+    order.n_runs += new_run;
+    order.n_segments += new_run && kind != nullptr;
+    new_run = false;
+    const size_t i = *ready[kind].begin();
+    ready[kind].erase(i);
+    order.ops.push_back(i);
+    for (size_t j : waiting.unlocks[i]) {
+      if (--waiting.n_needed[j] == 0) ready[KindOf(graph.ops[j])].insert(j);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+void GroupByBackend(WorkGraph* graph) {
+  std::vector<const Backend*> kinds;  // in order of appearance, so that ties fall the same way
+  for (size_t i = 0; i < graph->first_deferred; ++i) {
+    const Backend* kind = KindOf(graph->ops[i]);
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  }
+  if (kinds.size() < 2) return;
+  const Waiting waiting = FindWaiting(*graph);
+  Order best;
+  for (const Backend* kind : kinds) {
+    Order order = OrderFrom(*graph, waiting, kind);
+    const bool better = order.n_segments != best.n_segments ? order.n_segments < best.n_segments
+                                                            : order.n_runs < best.n_runs;
+    if (best.ops.empty() || better) best = std::move(order);
+  }
+  std::vector<WorkOp> ops;
+  for (size_t i : best.ops) ops.push_back(std::move(graph->ops[i]));
+  std::move(ops.begin(), ops.end(), graph->ops.begin());
+}
+
+}  // namespace topwork

@@ -1,0 +1,17 @@
+// The order in which a plan's operators run.
+#ifndef TOPWORK_RUNTIME_PLAN_ORDER_H_
+#define TOPWORK_RUNTIME_PLAN_ORDER_H_
+
+#include "runtime/plan/work_graph.h"
+
+namespace topwork {
+
+// Reorders the ops before first_deferred so that those of a GPU backend follow each other in as few
+// runs as possible; each run becomes one segment. A value's maker stays before its readers, and
+// operators with effects beyond their outputs keep their order among themselves. Ops that run one
+// at a time keep the file's order where nothing forbids it; without a GPU nothing changes.
+void GroupByBackend(WorkGraph* graph);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_PLAN_ORDER_H_

@@ -1,0 +1,68 @@
+// TW_DEVICE_AUTO end to end, on the device that TOPWORK_AUTO_DEVICE names.
+#include <cstdlib>
+
+#include "tests/runtime/api/support.h"
+#include "tests/runtime/backend/opencl/support.h"
+#include "tests/support/temp_folder.h"
+
+namespace topwork {
+namespace auto_device_test {
+
+using namespace api_test;  // NOLINT: the helpers of the API's tests
+
+// The environment variable as long as it lives.
+class AutoDeviceVariable {
+ public:
+  explicit AutoDeviceVariable(const std::string& value) {
+    const char* old = std::getenv("TOPWORK_AUTO_DEVICE");
+    old_ = old != nullptr ? old : "";
+    setenv("TOPWORK_AUTO_DEVICE", value.c_str(), 1);
+  }
+  ~AutoDeviceVariable() { setenv("TOPWORK_AUTO_DEVICE", old_.c_str(), 1); }
+  AutoDeviceVariable(const AutoDeviceVariable&) = delete;
+  AutoDeviceVariable& operator=(const AutoDeviceVariable&) = delete;
+
+ private:
+  std::string old_;
+};
+
+std::string PlanText(tw_session* session) {
+  char* text = nullptr;
+  REQUIRE(tw_session_describe_plan(session, TW_PLAN_TEXT, &text) == TW_STATUS_OK);
+  const std::string plan = text;
+  tw_memory_free(text);
+  return plan;
+}
+
+TEST_CASE("a session on the automatic device measures once", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  CHECK(device.info.usable);
+  const AutoDeviceVariable variable(test::TestDeviceChoice());
+  const test::TempFolder folder;
+  const std::string cache = folder / "cache";
+  const ModelPtr model = OpenModel(kDigitsModel);
+  tw_session_options options = DefaultSessionOptions();
+  options.cache_dir = cache.c_str();
+  const std::string first = PlanText(MakeSession(model.get(), &options).get());
+  INFO(first);
+  CHECK(first.find("auto: cpu ") == 0);
+  CHECK(first.find(" ms, opencl:") != std::string::npos);
+  CHECK(first.find("measured before") == std::string::npos);
+  const std::string second = PlanText(MakeSession(model.get(), &options).get());
+  CHECK(second.find("measured before") != std::string::npos);
+  options.device = TW_DEVICE_CPU;
+  CHECK(PlanText(MakeSession(model.get(), &options).get()).find("auto") == std::string::npos);
+}
+
+TEST_CASE("a session on the automatic device takes the CPU where there is no other", "[api]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  for (const char* value : {"off", "opencl:99", "opencl:an abacus"}) {
+    const AutoDeviceVariable variable(value);
+    const SessionPtr session = MakeSession(model.get());
+    CHECK(PlanText(session.get()).find("auto") == std::string::npos);
+    REQUIRE(tw_session_run(session.get()) == TW_STATUS_OK);
+  }
+}
+
+}  // namespace auto_device_test
+}  // namespace topwork
