@@ -34,8 +34,9 @@ struct GpuProgram {
   std::vector<GpuChoice> choices;  // those made
   std::vector<GpuBlock> blocks;
   std::vector<Launch> launches;
-  std::vector<int> inputs;   // blocks that take the program's inputs, in storage
-  std::vector<int> outputs;  // blocks that hold its outputs
+  std::vector<int> part_ends;  // operator k's launches end before launches[part_ends[k]]
+  std::vector<int> inputs;     // blocks that take the program's inputs, in storage
+  std::vector<int> outputs;    // blocks that hold its outputs
   size_t arena_bytes = 0;
   size_t constant_bytes = 0;  // known on trial, too
   size_t largest_constant_bytes = 0;

@@ -104,6 +104,7 @@ set(TEST_SOURCES
   runtime/plan/gpu_segment_test.cc
   runtime/plan/tune_segment_test.cc
   runtime/plan/plan_test.cc
+  runtime/session/async_run_test.cc
   runtime/session/backend_failure_test.cc
   runtime/session/auto_session_test.cc
   runtime/session/session_test.cc
@@ -135,6 +136,7 @@ set(TEST_SOURCES
   runtime/train/replay_test.cc
   runtime/train/trainer_features_test.cc
   runtime/train/trainer_test.cc
+  runtime/api/async_test.cc
   runtime/api/c99_test.cc
   runtime/api/c99_walk.c
   runtime/api/custom_op_test.cc
@@ -168,6 +170,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/memory_test.cc
     runtime/backend/opencl/op_cases_test.cc
     runtime/backend/opencl/program_cache_test.cc
+    runtime/backend/opencl/profile_test.cc
     runtime/backend/opencl/session_fault_test.cc
     runtime/backend/opencl/small_model.cc
     runtime/backend/opencl/special_values_test.cc

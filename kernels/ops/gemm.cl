@@ -50,7 +50,7 @@ __kernel void gemv(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m
                    int has_residual, float lo, float hi) {
   __local float4 part[TW_GROUP];
   const int id = (int)get_local_id(0);
-  const int column = (int)get_group_id(0) * 4;
+  const int column = tw_group_id(0) * 4;
   const int row = (int)get_global_id(1);
   const int columns = min(4, n - column);
   tw_in x = a + row * k;

@@ -5,7 +5,7 @@
 __kernel void rowwise(tw_in x, tw_out y, int kind, int n, float beta) {
   __local float part[TW_GROUP];
   const int id = (int)get_local_id(0);
-  const int from = (int)get_group_id(1) * n;
+  const int from = tw_group_id(1) * n;
   float top = 0.0f;
   if (kind != 2) {
     float v = -INFINITY;

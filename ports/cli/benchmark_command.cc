@@ -86,9 +86,9 @@ void SetBatch(const BenchmarkOptions& options, tw::Session* session) {
 
 // Times `runs` runs with the profile callback on.
 std::vector<OpTime> ProfileOps(const BenchmarkOptions& options, tw::Session* session) {
-  std::map<int32_t, OpTime> steps;
+  std::map<std::pair<int32_t, uint32_t>, OpTime> steps;  // a step's parts before itself
   Check(session->SetProfile([&](const tw_profile_entry& entry) {
-    OpTime& time = steps[entry.step];
+    OpTime& time = steps[{entry.step, static_cast<uint32_t>(entry.part)}];
     time.op = entry.op;
     time.variant = entry.variant;
     time.backend = entry.backend;

@@ -27,7 +27,7 @@ struct tw_session {
     std::string name;
     topwork::Shape open;  // −1 where the model's author left the size open
   };
-  topwork::Allocator allocator;  // outlives `session`, which points to it
+  std::shared_ptr<topwork::Allocator> allocator;  // outlives `session`, which points to it
   std::unique_ptr<topwork::Session> session;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
@@ -45,6 +45,13 @@ tw_status ReportNull(const char* function, const char* argument);
 
 #define TW_REQUIRE(argument) \
   if ((argument) == nullptr) return ::topwork::api::ReportNull(__func__, #argument)
+// The failure of a call while a run is in flight on another thread.
+#define TW_REQUIRE_IDLE(handle)                                                         \
+  do {                                                                                  \
+    const ::topwork::Status tw_idle_ = (handle)->session->CheckIdle();                  \
+    if (!tw_idle_.ok())                                                                 \
+      return ::topwork::api::Report(tw_idle_.WithPrefix(std::string(__func__) + ": ")); \
+  } while (0)
 #define TW_REPORT_IF_ERROR(expression)                                             \
   do {                                                                             \
     const ::topwork::Status tw_report_status_ = (expression);                      \

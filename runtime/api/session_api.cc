@@ -65,8 +65,8 @@ Status CheckAlignment(const char* what, const Port& port, const topwork::TensorV
 void Profile(void* user_data, const topwork::StepProfile& step) {
   const tw_session& session = *static_cast<const tw_session*>(user_data);
   const tw_profile_entry entry = {
-      sizeof(tw_profile_entry), step.step, step.op, step.variant, step.backend,
-      step.output_name,         step.nanos};
+      sizeof(tw_profile_entry), step.step,  step.op,  step.variant, step.backend,
+      step.output_name,         step.nanos, step.part};
   session.profile(session.profile_user_data, &entry);
 }
 
@@ -103,6 +103,7 @@ tw_status tw_session_find_output(const tw_session* session, const char* name, si
 tw_status tw_session_get_input(const tw_session* session, size_t index, tw_tensor_info* info) {
   TW_REQUIRE(session);
   TW_REQUIRE(info);
+  TW_REQUIRE_IDLE(session);
   tw_status status = TW_STATUS_OK;
   const Port* port = PortAt(session->inputs, "input", index, &status);
   if (port == nullptr) return status;
@@ -114,6 +115,7 @@ tw_status tw_session_get_input(const tw_session* session, size_t index, tw_tenso
 tw_status tw_session_get_output(const tw_session* session, size_t index, tw_tensor_info* info) {
   TW_REQUIRE(session);
   TW_REQUIRE(info);
+  TW_REQUIRE_IDLE(session);
   tw_status status = TW_STATUS_OK;
   const Port* port = PortAt(session->outputs, "output", index, &status);
   if (port == nullptr) return status;
@@ -125,6 +127,7 @@ tw_status tw_session_get_output(const tw_session* session, size_t index, tw_tens
 tw_status tw_session_write_input(tw_session* session, size_t index, const void* data,
                                  size_t data_bytes) {
   TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
   tw_status status = TW_STATUS_OK;
   const Port* port = PortAt(session->inputs, "input", index, &status);
   if (port == nullptr) return status;
@@ -137,6 +140,7 @@ tw_status tw_session_write_input(tw_session* session, size_t index, const void* 
 tw_status tw_session_read_output(const tw_session* session, size_t index, void* data,
                                  size_t data_bytes) {
   TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
   tw_status status = TW_STATUS_OK;
   const Port* port = PortAt(session->outputs, "output", index, &status);
   if (port == nullptr) return status;
@@ -148,6 +152,7 @@ tw_status tw_session_read_output(const tw_session* session, size_t index, void* 
 
 tw_status tw_session_bind_input(tw_session* session, size_t index, void* data, size_t data_bytes) {
   TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
   tw_status status = TW_STATUS_OK;
   const Port* port = PortAt(session->inputs, "input", index, &status);
   if (port == nullptr) return status;
@@ -157,6 +162,7 @@ tw_status tw_session_bind_input(tw_session* session, size_t index, void* data, s
 
 tw_status tw_session_bind_output(tw_session* session, size_t index, void* data, size_t data_bytes) {
   TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
   tw_status status = TW_STATUS_OK;
   const Port* port = PortAt(session->outputs, "output", index, &status);
   if (port == nullptr) return status;
@@ -167,6 +173,7 @@ tw_status tw_session_bind_output(tw_session* session, size_t index, void* data, 
 tw_status tw_session_resize_input(tw_session* session, size_t index, const int32_t* dims,
                                   size_t rank) {
   TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
   tw_status status = TW_STATUS_OK;
   const Port* port = PortAt(session->inputs, "input", index, &status);
   if (port == nullptr) return status;
@@ -185,12 +192,34 @@ tw_status tw_session_resize_input(tw_session* session, size_t index, const int32
 
 tw_status tw_session_prepare(tw_session* session) {
   TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
   return Report(session->session->Prepare());
 }
 
 tw_status tw_session_run(tw_session* session) {
   TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
   return Report(session->session->Run());
+}
+
+tw_status tw_session_run_async(tw_session* session, tw_run_function function, void* user_data) {
+  TW_REQUIRE(session);
+  return Report(session->session->RunAsync([session, function, user_data](const Status& status) {
+    const tw_status code = Report(status);
+    if (function != nullptr) function(user_data, session, code);
+  }));
+}
+
+tw_status tw_session_wait(tw_session* session) {
+  TW_REQUIRE(session);
+  return Report(session->session->Wait());
+}
+
+tw_status tw_session_is_running(const tw_session* session, int32_t* out_is_running) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(out_is_running);
+  *out_is_running = session->session->is_running() ? 1 : 0;
+  return TW_STATUS_OK;
 }
 
 tw_status tw_session_cancel(tw_session* session) {
@@ -202,6 +231,7 @@ tw_status tw_session_cancel(tw_session* session) {
 tw_status tw_session_set_profile(tw_session* session, tw_profile_function function,
                                  void* user_data) {
   TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
   session->profile = function;
   session->profile_user_data = user_data;
   session->session->SetProfile(function == nullptr ? nullptr : Profile, session);
@@ -211,6 +241,7 @@ tw_status tw_session_set_profile(tw_session* session, tw_profile_function functi
 tw_status tw_session_get_memory(const tw_session* session, tw_memory_info* info) {
   TW_REQUIRE(session);
   TW_REQUIRE(info);
+  TW_REQUIRE_IDLE(session);
   const topwork::Plan& plan = session->session->plan();
   const tw_memory_info memory = {sizeof(tw_memory_info), session->session->memory_bytes(),
                                  plan.arena_bytes,       plan.live_bytes,
@@ -224,6 +255,7 @@ tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format for
                                    char** out_text) {
   TW_REQUIRE(session);
   TW_REQUIRE(out_text);
+  TW_REQUIRE_IDLE(session);
   const topwork::Plan& plan = session->session->plan();
   switch (static_cast<int>(format)) {
     case TW_PLAN_TEXT:

@@ -81,7 +81,8 @@ std::vector<std::string> SplitNames(const char* list) {
 Status CreateSession(const tw_model& model, const tw_session_options* in, tw_session* handle) {
   tw_session_options c_options = {};
   TW_RETURN_IF_ERROR(ReadOptions(in, &c_options));
-  TW_RETURN_IF_ERROR(topwork::api::ReadAllocator(c_options.allocator, &handle->allocator));
+  handle->allocator = std::make_shared<topwork::Allocator>();
+  TW_RETURN_IF_ERROR(topwork::api::ReadAllocator(c_options.allocator, handle->allocator.get()));
   const topwork::Signature* signature = nullptr;
   if (c_options.signature != nullptr) {
     TW_RETURN_IF_ERROR(FindSignature(*model.model, c_options.signature, &signature));
@@ -91,7 +92,7 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
   options.subgraph = signature == nullptr ? 0 : signature->subgraph;
   options.memory_limit_bytes = c_options.memory_limit_bytes;
   options.device_memory_limit_bytes = c_options.device_memory_limit_bytes;
-  options.allocator = &handle->allocator;
+  options.allocator = handle->allocator.get();
   options.cpu_ops = SplitNames(c_options.cpu_ops);
   const topwork::Graph& graph = model.model->subgraphs()[static_cast<size_t>(options.subgraph)];
   TW_RETURN_IF_ERROR(
@@ -121,4 +122,24 @@ tw_status tw_session_create(const tw_model* model, const tw_session_options* opt
   return TW_STATUS_OK;
 }
 
-void tw_session_free(tw_session* session) { delete session; }
+tw_status tw_session_clone(const tw_session* session, tw_session** out_session) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(out_session);
+  TW_REQUIRE_IDLE(session);
+  std::unique_ptr<tw_session> handle(new (std::nothrow) tw_session());
+  if (handle == nullptr) return Report(topwork::OutOfMemory("could not allocate a tw_session"));
+  handle->allocator = session->allocator;
+  handle->inputs = session->inputs;
+  handle->outputs = session->outputs;
+  topwork::Result<std::unique_ptr<topwork::Session>> made = session->session->Clone();
+  TW_REPORT_IF_ERROR(made.status());
+  handle->session = std::move(made.value());
+  *out_session = handle.release();
+  return TW_STATUS_OK;
+}
+
+void tw_session_free(tw_session* session) {
+  if (session == nullptr) return;
+  session->session->StopAsync();  // its callback may still use the handle
+  delete session;
+}

@@ -36,12 +36,30 @@ bool IsWeighed(const tw_session_options& c_options, const opencl::DeviceInfo& in
   return c_options.all_on_device == 0 && info.type != opencl::DeviceType::kCpu;
 }
 
+Status ReadSharing(const tw_session_options& c_options, opencl::SharingOptions* sharing) {
+  if (c_options.low_priority < 0 || c_options.low_priority > 1) {
+    return InvalidArgument("tw_session_options.low_priority is %d; 0 and 1 are allowed",
+                           c_options.low_priority);
+  }
+  if (c_options.max_kernel_ms < 0 || c_options.max_kernel_ms > 10000) {
+    return InvalidArgument(
+        "tw_session_options.max_kernel_ms is %d; 0 (no limit) to 10000 are allowed",
+        c_options.max_kernel_ms);
+  }
+  sharing->low_priority = c_options.low_priority == 1;
+  sharing->max_kernel_nanos = int64_t{1000000} * c_options.max_kernel_ms;
+  return Status::Ok();
+}
+
 Status AddDevice(const tw_session_options& c_options, const std::string& choice,
                  SessionOptions* options) {
   Storage storage = Storage::kFloat32;
   TW_RETURN_IF_ERROR(ReadPrecision(c_options.precision, &storage));
   const std::string cache = c_options.cache_dir != nullptr ? c_options.cache_dir : "";
-  TW_ASSIGN_OR_RETURN(auto backend, opencl::OpenBackend(choice, storage, cache, c_options.tune_ms));
+  opencl::SharingOptions sharing;
+  TW_RETURN_IF_ERROR(ReadSharing(c_options, &sharing));
+  TW_ASSIGN_OR_RETURN(auto backend,
+                      opencl::OpenBackend(choice, storage, cache, c_options.tune_ms, sharing));
   size_t index = 0;
   const opencl::DeviceInfo* info = FindDevice(choice, &index);
   if (info != nullptr && IsWeighed(c_options, *info)) {
@@ -73,6 +91,8 @@ Result<std::unique_ptr<Session>> CreateOnDevice(std::shared_ptr<const Model> mod
   Storage storage = Storage::kFloat32;
   TW_RETURN_IF_ERROR(ReadDevice(c_options.device, c_options.device_name, &choice));
   TW_RETURN_IF_ERROR(ReadPrecision(c_options.precision, &storage));
+  opencl::SharingOptions sharing;
+  TW_RETURN_IF_ERROR(ReadSharing(c_options, &sharing));
   if (!choice.empty()) {
     TW_RETURN_IF_ERROR(AddDevice(c_options, choice, &options));
     return Session::Create(std::move(model), options);

@@ -6,6 +6,7 @@
 #ifndef TOPWORK_RUNTIME_BACKEND_BACKEND_H_
 #define TOPWORK_RUNTIME_BACKEND_BACKEND_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +61,13 @@ class Backend {
   // Runs one operator. `where` names it and goes in front of a failure's message.
   virtual Status Run(const OpDef& def, const RunContext& context,
                      const std::string& where) const = 0;
+  // As Run, and fills *part_nanos with the time that each operator of a program took on the device
+  // (GpuProgram::part_ends; empty where the backend cannot tell).
+  virtual Status RunTimed(const OpDef& def, const RunContext& context, const std::string& where,
+                          std::vector<int64_t>* part_nanos) const {
+    part_nanos->clear();
+    return Run(def, context, where);
+  }
 };
 
 // The CPU: calls OpDef::run_cpu with the instruction set of the context. Lives as long as the

@@ -38,7 +38,10 @@ class SegmentPlanner {
   }
 
   Status Plan() {
-    for (size_t i = begin_; i < end_; ++i) TW_RETURN_IF_ERROR(AddOp(graph_.ops[i]));
+    for (size_t i = begin_; i < end_; ++i) {
+      TW_RETURN_IF_ERROR(AddOp(graph_.ops[i]));
+      program_.part_ends.push_back(static_cast<int>(program_.launches.size()));
+    }
     const int n_launches = static_cast<int>(program_.launches.size());
     for (size_t i = begin_; i < end_; ++i) {
       for (int v : graph_.ops[i].op.outputs) {
@@ -187,6 +190,11 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
     part.inputs = graph.ops[i].op.inputs;
     part.outputs = graph.ops[i].op.outputs;
     part.backend = &backend;
+    const size_t k = i - begin;
+    const size_t first = k == 0 ? 0 : static_cast<size_t>(program.part_ends[k - 1]);
+    if (first < static_cast<size_t>(program.part_ends[k])) {
+      part.variant = program.launches[first].entry;
+    }
     part.fused = graph.ops[i].fused;
     part.file_index = graph.ops[i].op.file_index;
     step.parts.push_back(std::move(part));

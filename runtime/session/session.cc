@@ -60,7 +60,7 @@ struct Session::Impl {
 };
 
 Session::Session() : impl_(new Impl) {}
-Session::~Session() = default;
+Session::~Session() { StopAsync(); }
 
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options) {
@@ -86,7 +86,13 @@ Result<std::unique_ptr<Session>> Session::Clone() const {
   session->backend_failure_ = backend_failure_;
   session->note_ = note_;
   session->pool_.reset(new ThreadPool(options_.n_threads));
-  session->impl_->given_plan = plan_;
+  if (has_custom_ops()) {
+    for (const TensorView& input : impl_->inputs) {
+      session->impl_->wanted_shapes.push_back(input.shape);
+    }
+  } else {
+    session->impl_->given_plan = plan_;
+  }
   TW_RETURN_IF_ERROR(session->Prepare());
   return session;
 }
@@ -391,6 +397,14 @@ Status Session::Run() {
   return backend_failed ? RunOnCpu(status) : status;
 }
 
+Status Session::RunAsync(AsyncRun::Done done) {
+  return async_.Start([this] { return Run(); }, std::move(done));
+}
+
+void Session::StopAsync() {
+  async_.Stop([this] { Cancel(); });
+}
+
 // Inputs live through the whole run, so they are as the caller wrote them.
 Status Session::RunOnCpu(const Status& failure) {
   std::vector<std::vector<uint8_t>> written(impl_->inputs.size());
@@ -421,27 +435,48 @@ Status Session::RunSteps(bool* out_backend_failed) {
       return Cancelled("the run was cancelled before step %zu of %zu", s, impl.steps.size());
     }
     const Step& step = plan_->steps[s];
-    const int64_t start = profiling ? port::NowNanos() : 0;
-    const Status status = step.backend->Run(*step.def, impl.steps[s].context, step.where);
+    const Status status = profiling
+                              ? RunProfiled(s)
+                              : step.backend->Run(*step.def, impl.steps[s].context, step.where);
     if (!status.ok()) {
       *out_backend_failed = step.backend->takes_programs();
       return status;
     }
-    if (!profiling) continue;
-    StepProfile profile;
-    profile.step = static_cast<int>(s);
-    profile.op = step.def->name;
-    profile.variant = step.variant;
-    profile.backend = step.backend->name();
-    if (!step.outputs.empty() && step.outputs[0] >= 0) {
-      profile.output_name = plan_->values[static_cast<size_t>(step.outputs[0])].name.c_str();
-    }
-    profile.nanos = port::NowNanos() - start;
-    impl.profile(impl.profile_user_data, profile);
   }
   if (impl.deferred)
     TW_RETURN_IF_ERROR(impl.deferred->Run(*plan_, pool_.get(), &cancel_, &impl.views));
   return impl.FinishOutputs(*plan_);
+}
+
+Status Session::RunProfiled(size_t s) {
+  Impl& impl = *impl_;
+  const Step& step = plan_->steps[s];
+  std::vector<int64_t> part_nanos;
+  const int64_t start = port::NowNanos();
+  TW_RETURN_IF_ERROR(
+      step.parts.empty()
+          ? step.backend->Run(*step.def, impl.steps[s].context, step.where)
+          : step.backend->RunTimed(*step.def, impl.steps[s].context, step.where, &part_nanos));
+  int64_t rest = port::NowNanos() - start;
+  const auto report = [&](const Step& what, int part, int64_t nanos) {
+    StepProfile profile;
+    profile.step = static_cast<int>(s);
+    profile.part = part;
+    profile.op = what.def->name;
+    profile.variant = what.variant;
+    profile.backend = what.backend->name();
+    if (!what.outputs.empty() && what.outputs[0] >= 0) {
+      profile.output_name = plan_->values[static_cast<size_t>(what.outputs[0])].name.c_str();
+    }
+    profile.nanos = nanos;
+    impl.profile(impl.profile_user_data, profile);
+  };
+  for (size_t k = 0; k < part_nanos.size() && k < step.parts.size(); ++k) {
+    report(step.parts[k], static_cast<int>(k), part_nanos[k]);
+    rest -= part_nanos[k];
+  }
+  report(step, -1, std::max<int64_t>(rest, 0));
+  return Status::Ok();
 }
 
 Status Session::Impl::FinishOutputs(const Plan& plan) {

@@ -1,5 +1,5 @@
 // Session: owns a plan and its memory, and runs it. One thread at a time; many sessions may share a
-// Model. Cancel() alone may be called from any thread.
+// Model. Cancel() and is_running() alone may be called from any thread.
 #ifndef TOPWORK_RUNTIME_SESSION_SESSION_H_
 #define TOPWORK_RUNTIME_SESSION_SESSION_H_
 
@@ -11,6 +11,7 @@
 
 #include "runtime/base/thread_pool.h"
 #include "runtime/plan/plan.h"
+#include "runtime/session/async_run.h"
 
 namespace topwork {
 
@@ -29,9 +30,13 @@ struct SessionOptions {
   bool optimize = true;
 };
 
-// Time of one step of one run. Strings live as long as the session's plan.
+// Time of one step of one run, or of one operator of a step that a device runs as a whole. Strings
+// live as long as the session's plan.
 struct StepProfile {
   int step = 0;
+  // Step::parts' index. −1: the step itself; where its parts are reported as well, what they leave
+  // of its time: copies to and from the device, and starting it.
+  int part = -1;
   const char* op = "";
   const char* variant = "";
   const char* backend = "";
@@ -46,8 +51,8 @@ class Session {
                                                  const SessionOptions& options);
   ~Session();
   // Another session with this one's options and shapes that shares its plan: packed weights, folded
-  // constants and a device's constants exist once. The two may be used on two threads, unless the
-  // model has custom operators: their instances are shared, too.
+  // constants and a device's constants exist once. The two may be used on two threads. With custom
+  // operators, whose instances belong to one session, the clone is planned anew.
   Result<std::unique_ptr<Session>> Clone() const;
 
   const Model& model() const { return *model_; }
@@ -84,6 +89,17 @@ class Session {
   Status Run();
   // Makes the Run() in progress, or the next one if none is, return CANCELLED at its next operator.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
+  // Run() on a thread of the session's, then done(its status) there; returns at once. Until then,
+  // and while done runs on any other thread, the session must not be used (CheckIdle() tells), but
+  // by Cancel(), Wait() and is_running(). `done` may use it, and start the next run.
+  // FAILED_PRECONDITION while a run is in flight.
+  Status RunAsync(AsyncRun::Done done);
+  // See AsyncRun.
+  Status Wait() { return async_.Wait(); }
+  Status CheckIdle() const { return async_.CheckIdle(); }
+  bool is_running() const { return async_.is_running(); }
+  // Cancels a run in flight and waits until it and its callback are done; RunAsync() then refuses.
+  void StopAsync();
   // Called after every step of Run() on the running thread; null: off.
   void SetProfile(ProfileFunction function, void* user_data);
   // Arena, scratch and deferred values now held by this session (packed weights are in plan()).
@@ -97,6 +113,7 @@ class Session {
   Result<std::shared_ptr<const Plan>> NewPlan() const;
   Status CheckBindings(const Plan& plan) const;
   Status RunSteps(bool* out_backend_failed);
+  Status RunProfiled(size_t s);
   Status RunOnCpu(const Status& failure);
   void GiveUpBackends(const Status& failure, const Plan& plan);
   std::shared_ptr<const Model> model_;
@@ -107,6 +124,7 @@ class Session {
   std::unique_ptr<ThreadPool> pool_;
   std::atomic<bool> cancel_{false};
   std::unique_ptr<Impl> impl_;
+  AsyncRun async_;
 };
 
 }  // namespace topwork

@@ -1,5 +1,6 @@
 set(SESSION_SOURCES
   auto_session.cc
   session.cc
+  async_run.cc
   deferred.cc
 )

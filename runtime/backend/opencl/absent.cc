@@ -17,7 +17,7 @@ Status Absent() {
 Result<const std::vector<DeviceInfo>*> ListDevices() { return Absent(); }
 
 Result<std::shared_ptr<const Backend>> OpenBackend(const std::string&, Storage, const std::string&,
-                                                   int) {
+                                                   int, const SharingOptions&) {
   return Absent();
 }
 

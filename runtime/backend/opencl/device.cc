@@ -107,12 +107,17 @@ void AskDevice(Device* device) {
   info.base_align_bytes = align_bits >= 8 ? align_bits / 8 : kLargestAlign;
   info.images = DeviceValue<cl_bool>(*device, CL_DEVICE_IMAGE_SUPPORT) != CL_FALSE;
   info.host_unified = DeviceValue<cl_bool>(*device, CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
-  const std::string extensions = " " + DeviceText(*device, CL_DEVICE_EXTENSIONS) + " ";
+  // The platform's are those that all its devices share.
+  const std::string extensions =
+      " " + DeviceText(*device, CL_DEVICE_EXTENSIONS) + " " +
+      PlatformText(*device->api, device->platform, CL_PLATFORM_EXTENSIONS) + " ";
   const auto has = [&](const char* name) {
     return extensions.find(std::string(" ") + name + " ") != std::string::npos;
   };
   info.fp16 = has("cl_khr_fp16");
   info.int_dot = has("cl_khr_integer_dot_product") || has("cl_arm_integer_dot_product_int8");
+  info.command_buffer = has("cl_khr_command_buffer");
+  info.priority_hints = has("cl_khr_priority_hints");
   info.reason = WhyUnusable(*device);
   info.usable = info.reason.empty();
 }

@@ -61,6 +61,21 @@ Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id devic
   return Made<QueueHandle>(api, queue, error, "clCreateCommandQueue");
 }
 
+Result<QueueHandle> CreateLowPriorityQueue(const ContextHandle& context, cl_device_id device,
+                                           bool profile) {
+  const ClApi* api = context.api();
+  if (api->clCreateCommandQueueWithProperties == nullptr) {
+    return Unsupported("OpenCL: the library has no clCreateCommandQueueWithProperties");
+  }
+  const cl_queue_properties flags = profile ? CL_QUEUE_PROFILING_ENABLE : 0;
+  const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, flags, CL_QUEUE_PRIORITY_KHR,
+                                            CL_QUEUE_PRIORITY_LOW_KHR, 0};
+  cl_int error = CL_SUCCESS;
+  cl_command_queue queue =
+      api->clCreateCommandQueueWithProperties(context.get(), device, properties, &error);
+  return Made<QueueHandle>(api, queue, error, "clCreateCommandQueueWithProperties");
+}
+
 Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes, cl_mem_flags flags,
                                void* host) {
   const ClApi* api = context.api();

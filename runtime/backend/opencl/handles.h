@@ -57,6 +57,9 @@ using EventHandle = Handle<cl_event, &ClApi::clReleaseEvent>;
 Result<ContextHandle> CreateContext(const ClApi& api, cl_platform_id platform, cl_device_id device);
 // An in-order queue.
 Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id device, bool profile);
+// The same, whose commands give way to others; UNSUPPORTED where the device cannot.
+Result<QueueHandle> CreateLowPriorityQueue(const ContextHandle& context, cl_device_id device,
+                                           bool profile);
 // Uninitialised memory for reading and writing; `bytes` > 0. `host`: the caller's memory to be used
 // with CL_MEM_USE_HOST_PTR.
 Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes,

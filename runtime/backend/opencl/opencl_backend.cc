@@ -13,8 +13,12 @@ namespace {
 
 class OpenClBackend final : public Backend {
  public:
-  OpenClBackend(std::shared_ptr<Context> context, Storage storage, int tune_ms)
-      : context_(std::move(context)), storage_(storage), tuner_(MakeTuner(context_, tune_ms)) {}
+  OpenClBackend(std::shared_ptr<Context> context, Storage storage, int tune_ms,
+                const SharingOptions& sharing)
+      : context_(std::move(context)), storage_(storage), tuner_(MakeTuner(context_, tune_ms)) {
+    stream_options_.low_priority = sharing.low_priority;
+    stream_options_.slice_nanos = sharing.max_kernel_nanos;
+  }
 
   const char* name() const override { return "opencl"; }
   std::string WhyNot(const OpDef&, const OpParams&, Span<const TensorView* const>) const override {
@@ -38,17 +42,22 @@ class OpenClBackend final : public Backend {
   size_t DeviceBytes(const States& loaded) const override { return ProgramBytes(loaded); }
 
   Result<States> Attach(const States& loaded) const override {
-    return AttachPrograms(context_, loaded);
+    return AttachPrograms(context_, stream_options_, loaded);
   }
 
   void Bind(const std::vector<const RunContext*>& programs) const override {
     BindPrograms(programs);
   }
 
-  Status Run(const OpDef&, const RunContext& context, const std::string& where) const override {
+  Status Run(const OpDef& def, const RunContext& context, const std::string& where) const override {
+    return RunTimed(def, context, where, nullptr);
+  }
+
+  Status RunTimed(const OpDef&, const RunContext& context, const std::string& where,
+                  std::vector<int64_t>* part_nanos) const override {
     // The state is one session's, which runs on one thread: that makes running it const.
     const Status status =
-        const_cast<AttachedProgram&>(context.get_state<AttachedProgram>()).Run(context);
+        const_cast<AttachedProgram&>(context.get_state<AttachedProgram>()).Run(context, part_nanos);
     return status.ok() ? status : status.WithPrefix(where + ": ");
   }
 
@@ -56,21 +65,23 @@ class OpenClBackend final : public Backend {
   const std::shared_ptr<Context> context_;
   const Storage storage_;
   const std::unique_ptr<GpuTuner> tuner_;
+  StreamOptions stream_options_;
 };
 
 }  // namespace
 
 std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Storage storage,
-                                           int tune_ms) {
-  return std::make_shared<OpenClBackend>(std::move(context), storage, tune_ms);
+                                           int tune_ms, const SharingOptions& sharing) {
+  return std::make_shared<OpenClBackend>(std::move(context), storage, tune_ms, sharing);
 }
 
 Result<std::shared_ptr<const Backend>> OpenBackend(const std::string& choice, Storage storage,
-                                                   const std::string& cache_folder, int tune_ms) {
+                                                   const std::string& cache_folder, int tune_ms,
+                                                   const SharingOptions& sharing) {
   ContextOptions options;
   options.cache_folder = cache_folder;
   TW_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, Context::Open(choice, options));
-  return MakeBackend(std::move(context), storage, tune_ms);
+  return MakeBackend(std::move(context), storage, tune_ms, sharing);
 }
 
 }  // namespace opencl

@@ -39,6 +39,7 @@ Result<std::shared_ptr<LoadedProgram>> LoadedProgram::Load(std::shared_ptr<Conte
     }
   }
   loaded->launches = std::move(program.launches);
+  loaded->part_ends = std::move(program.part_ends);
   TW_RETURN_IF_ERROR(stream.Check({loaded->launches.data(), loaded->launches.size()}));
   return loaded;
 }
@@ -182,7 +183,20 @@ Status AttachedProgram::Download(const Port& port, float* to) {
   return stream.Unmap(from, mapped);
 }
 
-Status AttachedProgram::Compute(const RunContext& context) {
+Status AttachedProgram::Start(std::vector<int64_t>* part_nanos) {
+  if (part_nanos == nullptr) return memory_->stream.Submit(commands_);
+  std::vector<int64_t> nanos;
+  TW_RETURN_IF_ERROR(memory_->stream.SubmitTimed(commands_, &nanos));
+  part_nanos->clear();
+  size_t k = 0;
+  for (const int end : program_->part_ends) {
+    part_nanos->push_back(0);
+    for (; k < static_cast<size_t>(end); ++k) part_nanos->back() += nanos[k];
+  }
+  return Status::Ok();
+}
+
+Status AttachedProgram::Compute(const RunContext& context, std::vector<int64_t>* part_nanos) {
   for (const std::shared_ptr<HostRegion>& region : regions_) {
     if (region != nullptr) TW_RETURN_IF_ERROR(region->Give());
   }
@@ -190,7 +204,7 @@ Status AttachedProgram::Compute(const RunContext& context) {
     if (IsInPlace(program_->inputs[i])) continue;
     TW_RETURN_IF_ERROR(Upload(program_->inputs[i], context.input_data<float>(static_cast<int>(i))));
   }
-  TW_RETURN_IF_ERROR(memory_->stream.Submit(commands_));
+  TW_RETURN_IF_ERROR(Start(part_nanos));
   for (size_t i = 0; i < program_->outputs.size(); ++i) {
     if (IsInPlace(program_->outputs[i])) continue;
     TW_RETURN_IF_ERROR(
@@ -200,9 +214,9 @@ Status AttachedProgram::Compute(const RunContext& context) {
 }
 
 // Whatever happens, the memory in place is the host's again.
-Status AttachedProgram::Run(const RunContext& context) {
+Status AttachedProgram::Run(const RunContext& context, std::vector<int64_t>* part_nanos) {
   TW_RETURN_IF_ERROR(recorded_);
-  Status status = Compute(context);
+  Status status = Compute(context, part_nanos);
   for (const std::shared_ptr<HostRegion>& region : regions_) {
     if (region == nullptr) continue;
     const Status taken = region->Take();
@@ -221,10 +235,11 @@ void BindPrograms(const std::vector<const RunContext*>& programs) {
 }
 
 Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
-    const std::shared_ptr<Context>& context, const std::vector<std::shared_ptr<OpState>>& loaded) {
+    const std::shared_ptr<Context>& context, const StreamOptions& stream_options,
+    const std::vector<std::shared_ptr<OpState>>& loaded) {
   auto memory = std::make_shared<SessionMemory>();
   memory->context = context;
-  TW_ASSIGN_OR_RETURN(memory->stream, Stream::Create(context.get(), StreamOptions()));
+  TW_ASSIGN_OR_RETURN(memory->stream, Stream::Create(context.get(), stream_options));
   std::vector<std::shared_ptr<const LoadedProgram>> programs;
   size_t arena_bytes = 0;
   for (const std::shared_ptr<OpState>& state : loaded) {

@@ -40,6 +40,7 @@ struct LoadedProgram : OpState {
   // Buffer 0 is the arena, 1 + k is constants[k]; those of ports that may be in place have buffers
   // of their own behind, which are the arena until the host's memory takes their place.
   std::vector<Launch> launches;
+  std::vector<int> part_ends;  // GpuProgram::part_ends
   std::vector<Port> inputs, outputs;
   int n_buffers = 1;
 
@@ -68,18 +69,19 @@ class AttachedProgram : public OpState {
   void Bind(const RunContext& context);
   void Release();
   // Inputs go up and outputs come down in between, unless they are in place; float16 is converted
-  // on the host.
-  Status Run(const RunContext& context);
+  // on the host. part_nanos: see Backend::RunTimed; null: nothing is timed.
+  Status Run(const RunContext& context, std::vector<int64_t>* part_nanos);
 
  private:
   AttachedProgram(std::shared_ptr<const LoadedProgram> program,
                   std::shared_ptr<SessionMemory> memory)
       : program_(std::move(program)), memory_(std::move(memory)) {}
+  Status Start(std::vector<int64_t>* part_nanos);
   Status Upload(const Port& port, const float* from);
   Status Download(const Port& port, float* to);
   std::shared_ptr<HostRegion> RegionAt(void* data, size_t bytes);
   void Import(const Port& port, void* data, std::vector<Launch>* launches);
-  Status Compute(const RunContext& context);
+  Status Compute(const RunContext& context, std::vector<int64_t>* part_nanos);
   // Whether the host's memory stands for the port's block.
   bool IsInPlace(const Port& port) const {
     return regions_[static_cast<size_t>(port.buffer)] != nullptr;
@@ -96,7 +98,8 @@ class AttachedProgram : public OpState {
 
 // The states of a session for all programs of its plan; `loaded` are LoadedPrograms of the context.
 Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
-    const std::shared_ptr<Context>& context, const std::vector<std::shared_ptr<OpState>>& loaded);
+    const std::shared_ptr<Context>& context, const StreamOptions& stream_options,
+    const std::vector<std::shared_ptr<OpState>>& loaded);
 
 // Tells a session's programs where their inputs and outputs lie, see Backend::Bind.
 void BindPrograms(const std::vector<const RunContext*>& programs);

@@ -3,6 +3,7 @@ if(TOPWORK_OPENCL)
     blas.cc
     choose_device.cc
     clblast.cc
+    command_buffer.cc
     context.cc
     crash_marker.cc
     device.cc

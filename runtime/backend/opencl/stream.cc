@@ -11,6 +11,22 @@ namespace {
 
 const FlushRow kFlushRows[] = {{"Mali", 24}, {"PowerVR", 16}, {"Adreno", 16}};
 
+// Times of a first run may hold the driver's own preparations.
+constexpr int kMeasurings = 2;
+constexpr size_t kInnermostUnit = 64;
+
+Result<int64_t> EventNanos(const EventHandle& event) {
+  cl_ulong begin = 0, end = 0;
+  for (const auto& ask : {std::make_pair(CL_PROFILING_COMMAND_START, &begin),
+                          std::make_pair(CL_PROFILING_COMMAND_END, &end)}) {
+    TW_RETURN_IF_ERROR(ClStatus(
+        event.api()->clGetEventProfilingInfo(event.get(), static_cast<cl_profiling_info>(ask.first),
+                                             sizeof(cl_ulong), ask.second, nullptr),
+        "clGetEventProfilingInfo"));
+  }
+  return static_cast<int64_t>(end - begin);
+}
+
 std::string NameOf(const Launch& launch) {
   return std::string("kernel ") + launch.entry + " of " + launch.program + ".cl";
 }
@@ -30,19 +46,38 @@ int FlushEvery(const DeviceInfo& info, Span<const FlushRow> rows) {
   return 0;
 }
 
+size_t Commands::n_pieces(size_t i) const {
+  const Step& step = steps_[i];
+  return step.piece == 0 ? 1 : (step.global[step.cut] + step.piece - 1) / step.piece;
+}
+
 Result<Stream> Stream::Create(Context* context, const StreamOptions& options) {
   Stream stream;
   stream.context_ = context;
   stream.api_ = &context->api();
+  stream.options_ = options;
   stream.flush_every_ = FlushEvery(context->info(), FlushRows());
-  TW_ASSIGN_OR_RETURN(stream.queue_,
-                      CreateQueue(context->handle(), context->device().id, options.profile));
+  if (options.command_buffer && options.slice_nanos == 0 && !options.profile) {
+    stream.command_buffers_ = CommandBufferApi::Find(context->device());
+  }
+  TW_ASSIGN_OR_RETURN(stream.queue_, stream.MakeQueue(options.profile));
   return stream;
+}
+
+Result<QueueHandle> Stream::MakeQueue(bool profile) {
+  if (options_.low_priority && context_->info().priority_hints) {
+    Result<QueueHandle> low =
+        CreateLowPriorityQueue(context_->handle(), context_->device().id, profile);
+    is_low_priority_ = low.ok();
+    if (low.ok()) return low;
+  }
+  return CreateQueue(context_->handle(), context_->device().id, profile);
 }
 
 Status Stream::Upload(const MemHandle& to, size_t offset_bytes, const void* data, size_t bytes) {
   if (bytes == 0) return Status::Ok();
   uploaded_bytes_ += bytes;
+  ++waits_;
   return ClStatus(api_->clEnqueueWriteBuffer(queue_.get(), to.get(), CL_TRUE, offset_bytes, bytes,
                                              data, 0, nullptr, nullptr),
                   StrFormat("clEnqueueWriteBuffer of %zu bytes", bytes));
@@ -50,6 +85,7 @@ Status Stream::Upload(const MemHandle& to, size_t offset_bytes, const void* data
 
 Status Stream::Download(const MemHandle& from, size_t offset_bytes, void* data, size_t bytes) {
   if (bytes == 0) return Finish();
+  ++waits_;
   waiting_ = 0;
   downloaded_bytes_ += bytes;
   return ClStatus(api_->clEnqueueReadBuffer(queue_.get(), from.get(), CL_TRUE, offset_bytes, bytes,
@@ -66,6 +102,7 @@ Status Stream::Copy(const MemHandle& from, size_t from_bytes, const MemHandle& t
 }
 
 Result<void*> Stream::Map(const MemHandle& buffer, size_t offset_bytes, size_t bytes) {
+  ++waits_;
   waiting_ = 0;
   cl_int error = CL_SUCCESS;
   void* mapped =
@@ -178,6 +215,8 @@ Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandl
     std::copy(launch.local, launch.local + 3, step.local);
     commands.steps_.push_back(std::move(step));
   }
+  // Without one the commands are enqueued each time.
+  if (command_buffers_.ok() && !RecordBuffer(&commands).ok()) commands.buffer_ = CommandBuffer();
   return commands;
 }
 
@@ -194,52 +233,130 @@ Status Stream::Check(Span<const Launch> launches) {
   return Status::Ok();
 }
 
-Status Stream::Enqueue(const Commands::Step& step, cl_event* event) {
-  if (step.product != nullptr) {
-    TW_RETURN_IF_ERROR(context_->blas().Enqueue(*step.product, queue_.get(), event));
-  } else {
-    TW_RETURN_IF_ERROR(ClStatus(
-        api_->clEnqueueNDRangeKernel(queue_.get(), step.kernel.get(), 3, nullptr, step.global,
-                                     step.has_local ? step.local : nullptr, 0, nullptr, event),
-        "clEnqueueNDRangeKernel"));
+Status Stream::RecordBuffer(Commands* commands) const {
+  if (commands->steps_.size() < 2) return Status::Ok();
+  TW_ASSIGN_OR_RETURN(commands->buffer_, CommandBuffer::Create(command_buffers_, queue_));
+  for (const Commands::Step& step : commands->steps_) {
+    if (step.product != nullptr) return Unsupported("a library's product");
+    TW_RETURN_IF_ERROR(
+        commands->buffer_.Add(step.kernel, step.global, step.has_local ? step.local : nullptr));
   }
-  if (flush_every_ == 0 || ++waiting_ < flush_every_) return Status::Ok();
-  waiting_ = 0;
-  return ClStatus(api_->clFlush(queue_.get()), "clFlush");
+  return commands->buffer_.Finalize();
 }
 
-Status Stream::Submit(const Commands& commands) {
-  for (const Commands::Step& step : commands.steps_) {
-    TW_RETURN_IF_ERROR(Enqueue(step, nullptr));
-  }
-  waiting_ = 0;
-  return ClStatus(api_->clFlush(queue_.get()), "clFlush");
-}
-
-Status Stream::SubmitTimed(const Commands& commands, std::vector<int64_t>* nanos) {
-  std::vector<EventHandle> events;
-  for (const Commands::Step& step : commands.steps_) {
+// A kernel asks for its ids, offset included, and never for its group's number (see common.clh).
+Status Stream::Enqueue(const Commands::Step& step, const QueueHandle& queue,
+                       std::vector<EventHandle>* events) {
+  if (step.product != nullptr) {  // CLBlast's own kernels; the event is the last one's
     cl_event event = nullptr;
-    const Status status = Enqueue(step, &event);
-    events.emplace_back(api_, event);
-    TW_RETURN_IF_ERROR(status);
+    TW_RETURN_IF_ERROR(
+        context_->blas().Enqueue(*step.product, queue.get(), events != nullptr ? &event : nullptr));
+    if (events != nullptr) events->emplace_back(api_, event);
+    return FlushIfDue(queue, step.nanos);
   }
-  TW_RETURN_IF_ERROR(Finish());
-  for (const EventHandle& event : events) {
-    cl_ulong begin = 0, end = 0;
-    for (const auto& ask : {std::make_pair(CL_PROFILING_COMMAND_START, &begin),
-                            std::make_pair(CL_PROFILING_COMMAND_END, &end)}) {
-      TW_RETURN_IF_ERROR(ClStatus(
-          api_->clGetEventProfilingInfo(event.get(), static_cast<cl_profiling_info>(ask.first),
-                                        sizeof(cl_ulong), ask.second, nullptr),
-          "clGetEventProfilingInfo"));
-    }
-    nanos->push_back(static_cast<int64_t>(end - begin));
+  const size_t items = step.global[step.cut];
+  const size_t piece = step.piece == 0 ? items : step.piece;
+  for (size_t at = 0; at < items; at += piece) {
+    size_t offset[3] = {0, 0, 0};
+    size_t global[3] = {step.global[0], step.global[1], step.global[2]};
+    offset[step.cut] = at;
+    global[step.cut] = std::min(piece, items - at);
+    cl_event event = nullptr;
+    const cl_int error = api_->clEnqueueNDRangeKernel(
+        queue.get(), step.kernel.get(), 3, step.piece == 0 ? nullptr : offset, global,
+        step.has_local ? step.local : nullptr, 0, nullptr, events != nullptr ? &event : nullptr);
+    if (events != nullptr) events->emplace_back(api_, event);
+    TW_RETURN_IF_ERROR(ClStatus(error, "clEnqueueNDRangeKernel"));
+    const double part = static_cast<double>(global[step.cut]) / static_cast<double>(items);
+    TW_RETURN_IF_ERROR(
+        FlushIfDue(queue, static_cast<int64_t>(static_cast<double>(step.nanos) * part)));
   }
   return Status::Ok();
 }
 
+Status Stream::FlushIfDue(const QueueHandle& queue, int64_t nanos) {
+  waiting_nanos_ += nanos;
+  ++waiting_;
+  const bool due = (flush_every_ > 0 && waiting_ >= flush_every_) ||
+                   (options_.slice_nanos > 0 && waiting_nanos_ >= options_.slice_nanos);
+  if (!due) return Status::Ok();
+  waiting_ = 0;
+  waiting_nanos_ = 0;
+  return ClStatus(api_->clFlush(queue.get()), "clFlush");
+}
+
+Status Stream::Submit(const Commands& commands) {
+  if (options_.slice_nanos > 0 && commands.n_measured_ < kMeasurings) {
+    std::vector<int64_t> nanos;
+    return SubmitTimed(commands, &nanos);
+  }
+  // Where a command buffer may be pending only once, plain launches follow one that may still run.
+  if (commands.buffer_ && (command_buffers_.may_repeat || commands.submitted_ != waits_)) {
+    TW_RETURN_IF_ERROR(commands.buffer_.Enqueue(queue_));
+    commands.submitted_ = waits_;
+  } else {
+    for (const Commands::Step& step : commands.steps_) {
+      TW_RETURN_IF_ERROR(Enqueue(step, queue_, nullptr));
+    }
+  }
+  waiting_ = 0;
+  waiting_nanos_ = 0;
+  return ClStatus(api_->clFlush(queue_.get()), "clFlush");
+}
+
+Status Stream::SubmitTimed(const Commands& commands, std::vector<int64_t>* nanos) {
+  const QueueHandle* queue = &queue_;
+  if (!options_.profile) {
+    TW_RETURN_IF_ERROR(Finish());  // the other queue does not wait for this one
+    if (!timed_queue_) {
+      TW_ASSIGN_OR_RETURN(timed_queue_, MakeQueue(true));
+    }
+    queue = &timed_queue_;
+  }
+  std::vector<EventHandle> events;
+  std::vector<size_t> ends;  // of each launch's events
+  for (const Commands::Step& step : commands.steps_) {
+    TW_RETURN_IF_ERROR(Enqueue(step, *queue, &events));
+    ends.push_back(events.size());
+  }
+  ++waits_;
+  waiting_ = 0;
+  TW_RETURN_IF_ERROR(ClStatus(api_->clFinish(queue->get()), "clFinish"));
+  size_t e = 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    int64_t sum = 0;
+    for (; e < ends[i]; ++e) {
+      TW_ASSIGN_OR_RETURN(const int64_t took, EventNanos(events[e]));
+      sum += took;
+    }
+    nanos->push_back(sum);
+    Commands::Step& step = commands.steps_[i];
+    if (step.nanos == 0 || sum < step.nanos) step.nanos = sum;
+    if (options_.slice_nanos > 0 && commands.n_measured_ < kMeasurings) Cut(&step);
+  }
+  ++commands.n_measured_;
+  return Status::Ok();
+}
+
+void Stream::Cut(Commands::Step* step) const {
+  step->piece = 0;
+  const size_t wanted =
+      static_cast<size_t>((step->nanos + options_.slice_nanos - 1) / options_.slice_nanos);
+  if (wanted <= 1 || step->product != nullptr) return;
+  size_t most = 1;
+  for (int d = 2; d >= 0 && most < wanted; --d) {
+    // Where the driver chooses groups, pieces of the innermost dimension stay good to divide.
+    const size_t unit = step->has_local ? step->local[d] : d == 0 ? kInnermostUnit : 1;
+    const size_t groups = step->global[d] / unit;
+    if (groups <= most) continue;
+    most = groups;
+    step->cut = d;
+    step->piece = (groups + std::min(wanted, groups) - 1) / std::min(wanted, groups) * unit;
+  }
+}
+
 Status Stream::Finish() {
+  ++waits_;
   waiting_ = 0;
   return ClStatus(api_->clFinish(queue_.get()), "clFinish");
 }

@@ -1,7 +1,9 @@
 // Stream: an in-order queue of one user on a context. It copies data, and runs Launch records.
 //
 // Record() makes kernels with their arguments set, once; Submit() only enqueues them, as often as
-// wanted. Not thread-safe; streams of one context are independent of each other.
+// wanted: by one call where the device keeps command buffers. With a slice, launches that were
+// measured to take longer are cut into pieces, so that others get their turn on the device. Not
+// thread-safe; streams of one context are independent of each other.
 #ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_STREAM_H_
 #define TOPWORK_RUNTIME_BACKEND_OPENCL_STREAM_H_
 
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "kernels/launch.h"
+#include "runtime/backend/opencl/command_buffer.h"
 #include "runtime/backend/opencl/context.h"
 #include "runtime/base/span.h"
 
@@ -20,6 +23,9 @@ namespace opencl {
 class Commands {
  public:
   size_t size() const { return steps_.size(); }
+  // Into how many pieces launch i is cut now.
+  size_t n_pieces(size_t i) const;
+  bool has_command_buffer() const { return static_cast<bool>(buffer_); }
 
  private:
   friend class Stream;
@@ -29,9 +35,17 @@ class Commands {
     size_t global[3];
     size_t local[3];
     bool has_local;
+    // Pieces of `piece` work-items along dimension `cut`; 0: not cut.
+    int cut = 0;
+    size_t piece = 0;
+    int64_t nanos = 0;  // the shortest time measured; 0: none
   };
-  std::vector<Step> steps_;
+  // What the stream learns while it runs them.
+  mutable std::vector<Step> steps_;
+  mutable int n_measured_ = 0;
+  mutable uint64_t submitted_ = 0;  // Stream::waits_ when the command buffer was last enqueued
   std::vector<MemHandle> parts_;
+  CommandBuffer buffer_;  // of all steps; empty where there is none
 };
 
 // How many commands may gather before they are sent to the device; 0: the driver decides.
@@ -43,7 +57,10 @@ Span<const FlushRow> FlushRows();
 int FlushEvery(const DeviceInfo& info, Span<const FlushRow> rows);
 
 struct StreamOptions {
-  bool profile = false;  // needed by SubmitTimed
+  bool profile = false;        // its own queue takes times; otherwise SubmitTimed uses another one
+  bool low_priority = false;   // gives way to others where the driver can: cl_khr_priority_hints
+  int64_t slice_nanos = 0;     // > 0: no launch shall take longer, see Submit
+  bool command_buffer = true;  // where the device has them, and nothing is cut
 };
 
 class Stream {
@@ -69,7 +86,9 @@ class Stream {
 
   // Compiles what Record would, and says where a kernel does not fit the device.
   Status Check(Span<const Launch> launches);
-  // Starts them and does not wait.
+  // Starts them and does not wait. With a slice the first two times are measured (and waited for);
+  // launches that take longer than a slice are then cut along their outermost dimension that has
+  // enough work-groups, and work is sent to the device slice by slice.
   Status Submit(const Commands& commands);
   // Starts them, waits, and appends the time that each took on the device.
   Status SubmitTimed(const Commands& commands, std::vector<int64_t>* nanos);
@@ -79,8 +98,11 @@ class Stream {
   // Bytes that Upload and Download have moved so far.
   uint64_t uploaded_bytes() const { return uploaded_bytes_; }
   uint64_t downloaded_bytes() const { return downloaded_bytes_; }
+  // Whether the driver took the wish for a low priority.
+  bool is_low_priority() const { return is_low_priority_; }
 
  private:
+  Result<QueueHandle> MakeQueue(bool profile);
   // The memory that a launch's argument means; a part of a buffer is kept in commands.
   Result<cl_mem> MemoryOf(const Launch& launch, size_t index, Span<const MemHandle> buffers,
                           Commands* commands) const;
@@ -90,14 +112,25 @@ class Stream {
                      const KernelHandle& kernel, Commands* commands);
   // Whether the launch's own work-groups are used; an error where they must be and cannot.
   Result<bool> UsesGroups(const Launch& launch, const KernelHandle& kernel) const;
-  Status Enqueue(const Commands::Step& step, cl_event* event);
+  Status RecordBuffer(Commands* commands) const;
+  // events null: none are made.
+  Status Enqueue(const Commands::Step& step, const QueueHandle& queue,
+                 std::vector<EventHandle>* events);
+  Status FlushIfDue(const QueueHandle& queue, int64_t nanos);
+  void Cut(Commands::Step* step) const;
   Context* context_ = nullptr;
   const ClApi* api_ = nullptr;
+  StreamOptions options_;
   QueueHandle queue_;
+  QueueHandle timed_queue_;  // made when it is first needed
+  CommandBufferApi command_buffers_;
+  bool is_low_priority_ = false;
   int flush_every_ = 0;
-  int waiting_ = 0;  // commands since the last flush
   uint64_t uploaded_bytes_ = 0;
   uint64_t downloaded_bytes_ = 0;
+  int waiting_ = 0;            // commands since the last flush
+  int64_t waiting_nanos_ = 0;  // and their time, where it is known
+  uint64_t waits_ = 1;         // how often all before was waited for
 };
 
 }  // namespace opencl

@@ -286,6 +286,10 @@ typedef struct tw_session_options {
   // 1: the device gets all that it can compute. 0: only what is worth the time that its data takes
   // there and back, by what was measured of the device; a CPU under OpenCL gets all anyway.
   int32_t all_on_device;
+  // With TW_DEVICE_OPENCL, to share the device with others, a phone's display above all:
+  int32_t low_priority;   // 1: give way to others, where the driver can (cl_khr_priority_hints)
+  int32_t max_kernel_ms;  // > 0: kernels that were measured, in the first two runs, to take longer
+                          // are cut into pieces of about that time; 0: never
 } tw_session_options;
 
 // A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,
@@ -320,7 +324,8 @@ typedef struct tw_memory_info {
   size_t device_bytes;
 } tw_memory_info;
 
-// One operator of one run.
+// One operator of one run. A device runs many operators as one step; they are reported one by one,
+// and then the step itself with the time that they leave of it: copies, and starting the device.
 typedef struct tw_profile_entry {
   size_t struct_size;
   int32_t step;             // position in the plan
@@ -329,8 +334,14 @@ typedef struct tw_profile_entry {
   const char* backend;      // "cpu"
   const char* output_name;  // name of the operator's first output tensor
   int64_t nanos;
+  int32_t part;  // which operator of the step; -1: the step itself
 } tw_profile_entry;
 typedef void (*tw_profile_function)(void* user_data, const tw_profile_entry* entry);
+
+// Receives the result of a run of tw_session_run_async, on the session's own thread; with a failure
+// tw_last_error() has its text there. The run is done: the session may be used, its next run
+// started. It must not be freed, nor waited for.
+typedef void (*tw_run_function)(void* user_data, tw_session* session, tw_status status);
 
 // Fills *options with the defaults: all processors, TW_DEVICE_AUTO, no limit, the main subgraph.
 // struct_size is sizeof(tw_session_options) of the caller. [any]
@@ -345,7 +356,17 @@ TW_API tw_status tw_session_options_init(tw_session_options* options, size_t str
 TW_API tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
                                    tw_session** out_session);
 
-// Frees the session and its memory; bound buffers stay the caller's. NULL is allowed. [one]
+// Makes another session with this one's options and shapes that shares what does not change:
+// packed weights, folded constants, the device's constants and programs. Bindings and the profile
+// function are not taken over; the allocator's user_data must outlive both. The caller owns
+// *out_session. Two sessions are how input and output overlap with computing: while one runs
+// (tw_session_run_async) the other's results are read and its next input is written. Errors:
+// FAILED_PRECONDITION while a run is in flight; those of tw_session_create for custom operators,
+// which are planned anew. [one]
+TW_API tw_status tw_session_clone(const tw_session* session, tw_session** out_session);
+
+// Frees the session and its memory; bound buffers stay the caller's. A run in flight is cancelled
+// and its callback has returned before this does. NULL is allowed. [one]
 TW_API void tw_session_free(tw_session* session);
 
 // Number of inputs, in the order of the signature chosen or of the main subgraph. [one]
@@ -406,6 +427,23 @@ TW_API tw_status tw_session_prepare(tw_session* session);
 // resize is pending or shapes depend on data; INVALID_ARGUMENT for values out of range (indices).
 // [one]
 TW_API tw_status tw_session_run(tw_session* session);
+
+// Starts tw_session_run on a thread of the session's own, and returns; `function` (NULL: none) gets
+// the result. Every run that was accepted has its callback called once. Until the callback has
+// returned the inputs and bound buffers must stay as they are; calls of [one] functions fail with
+// FAILED_PRECONDITION, except inside the callback. Errors: FAILED_PRECONDITION while a run is in
+// flight: a session has one at a time (see tw_session_clone for more). [one]
+TW_API tw_status tw_session_run_async(tw_session* session, tw_run_function function,
+                                      void* user_data);
+
+// Waits until no run is in flight and its callback has returned; returns the status of the last
+// one, again when called again. Errors: FAILED_PRECONDITION when none was started, or inside the
+// callback. [any]
+TW_API tw_status tw_session_wait(tw_session* session);
+
+// Gives 1 while a run of tw_session_run_async is in flight or its callback has not returned, else
+// 0. [any]
+TW_API tw_status tw_session_is_running(const tw_session* session, int32_t* out_is_running);
 
 // Makes the run in progress, or the next one if none is, return CANCELLED at its next operator. The
 // session stays usable. The handle must not be freed meanwhile. [any]

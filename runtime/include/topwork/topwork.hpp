@@ -292,6 +292,30 @@ class Session {
   Status Prepare() { return Status(tw_session_prepare(get())); }
   Status Run() { return Status(tw_session_run(get())); }
   Status Cancel() { return Status(tw_session_cancel(get())); }
+
+  // The result of RunAsync, on the session's own thread; it may use the session. A function that
+  // throws ends the program.
+  using RunFunction = std::function<void(Status)>;
+  Status RunAsync(RunFunction function = nullptr) {
+    if (!function) return Status(tw_session_run_async(get(), nullptr, nullptr));
+    auto kept = std::make_unique<RunFunction>(std::move(function));
+    const Status status(tw_session_run_async(get(), &OnRun, kept.get()));
+    if (status.ok()) (void)kept.release();
+    return status;
+  }
+  Status Wait() { return Status(tw_session_wait(get())); }
+  bool is_running() const {
+    int32_t running = 0;
+    return tw_session_is_running(get(), &running) == TW_STATUS_OK && running != 0;
+  }
+  // Shares weights and plan; the bindings and the profile function are not taken over.
+  Result<Session> Clone() const {
+    tw_session* handle = nullptr;
+    const tw_status status = tw_session_clone(get(), &handle);
+    if (status != TW_STATUS_OK) return Status(status);
+    return Session(handle);
+  }
+
   // An empty function: off. A function that throws ends the program.
   Status SetProfile(ProfileFunction function) {
     profile_ = function ? std::make_unique<ProfileFunction>(std::move(function)) : nullptr;
@@ -313,6 +337,10 @@ class Session {
 
  private:
   explicit Session(tw_session* handle) : handle_(handle) {}
+  static void OnRun(void* user_data, tw_session*, tw_status status) noexcept {
+    const std::unique_ptr<RunFunction> function(static_cast<RunFunction*>(user_data));
+    (*function)(Status(status));
+  }
   static void OnProfile(void* user_data, const tw_profile_entry* entry) noexcept {
     (*static_cast<ProfileFunction*>(user_data))(*entry);
   }

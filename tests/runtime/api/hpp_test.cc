@@ -87,6 +87,22 @@ TEST_CASE("C++: a session runs, resizes, binds and profiles", "[api]") {
   CHECK(ops == std::vector<std::string>{"TopworkScale"});
   REQUIRE(moved.SetProfile(nullptr).ok());
 
+  std::string finished;
+  REQUIRE(moved.RunAsync([&](tw::Status status) { finished = status.ToString(); }).ok());
+  CHECK(moved.Wait().ok());
+  CHECK(finished == "OK");
+  CHECK(!moved.is_running());
+  REQUIRE(moved.Cancel().ok());
+  REQUIRE(moved.RunAsync([&](tw::Status status) { finished = status.ToString(); }).ok());
+  CHECK(moved.Wait().code() == TW_STATUS_CANCELLED);
+  CHECK(finished.find("CANCELLED: ") == 0);
+  tw::Result<tw::Session> clone = moved.Clone();
+  REQUIRE(clone.ok());
+  REQUIRE(clone->WriteInput(0, std::vector<float>{4, 3, 2, 1}).ok());
+  REQUIRE(clone->RunAsync().ok());
+  REQUIRE(clone->Wait().ok());
+  CHECK(*clone->ReadOutput<float>(0) == std::vector<float>{12, 9, 6, 3});
+
   std::vector<float> in(8, 1.0f), out(8);
   REQUIRE(moved.ResizeInput(0, {2, 4}).ok());
   REQUIRE(moved.Prepare().ok());

@@ -77,6 +77,7 @@ TEST_CASE("session functions refuse NULL", "[api]") {
   const SessionPtr owned = MakeSession(model.get());
   tw_session* s = owned.get();
   tw_session* out = nullptr;
+  int32_t running = 0;
   size_t n = 0;
   char* text = nullptr;
   float x[4] = {};
@@ -113,6 +114,12 @@ TEST_CASE("session functions refuse NULL", "[api]") {
       {"session", [&] { return tw_session_prepare(nullptr); }},
       {"session", [&] { return tw_session_run(nullptr); }},
       {"session", [&] { return tw_session_cancel(nullptr); }},
+      {"session", [&] { return tw_session_run_async(nullptr, nullptr, nullptr); }},
+      {"session", [&] { return tw_session_wait(nullptr); }},
+      {"session", [&] { return tw_session_is_running(nullptr, &running); }},
+      {"out_is_running", [&] { return tw_session_is_running(s, nullptr); }},
+      {"session", [&] { return tw_session_clone(nullptr, &out); }},
+      {"out_session", [&] { return tw_session_clone(s, nullptr); }},
       {"session", [&] { return tw_session_set_profile(nullptr, nullptr, nullptr); }},
       {"session", [&] { return tw_session_get_memory(nullptr, &memory); }},
       {"info", [&] { return tw_session_get_memory(s, nullptr); }},

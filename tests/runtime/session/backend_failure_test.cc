@@ -109,6 +109,17 @@ TEST_CASE("session: a backend that fails while running is given up, with nothing
   }
 }
 
+TEST_CASE("session: a backend that fails in the background is given up as well", "[session]") {
+  const OpCase op_case = FirstCase("conv_2d.twcases");
+  const auto broken = std::make_shared<Broken>(true);
+  auto session = Open(op_case, broken);
+  Fill(op_case, session.get());
+  REQUIRE(session->RunAsync(nullptr).ok());
+  REQUIRE(session->Wait().ToString() == "OK");
+  CheckOutputs(op_case, *session);
+  CHECK(broken->n_runs == 1);
+}
+
 TEST_CASE("session: bound buffers stay bound when a backend fails", "[session]") {
   const OpCase op_case = FirstCase("softmax.twcases");
   auto session = Open(op_case, std::make_shared<Broken>(true));

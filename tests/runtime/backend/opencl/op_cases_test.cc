@@ -112,14 +112,15 @@ std::unique_ptr<Session> Prepared(const OpCase& op_case, const Backends& backend
 
 // In float16 storage inputs are rounded, which functions with jumps (FLOOR_DIV) show: the reference
 // is then the CPU, whose own cases agree with LiteRT, on the rounded inputs.
-void RunCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backend, Counts* counts) {
+void RunCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backend, int n_runs,
+             Counts* counts) {
   const bool halves = backend->storage() == Storage::kFloat16;
   const std::unique_ptr<Session> session = Prepared(op_case, {backend}, halves);
   if (session == nullptr) return;
   size_t n_parts = 0;
   for (const Step& step : session->plan().steps) n_parts += step.parts.size();
   if (n_parts == 0) return;
-  REQUIRE(session->Run().ToString() == "OK");
+  for (int i = 0; i < n_runs; ++i) REQUIRE(session->Run().ToString() == "OK");
   CHECK(session->options().backends.size() == 1);  // the device did not fail
   std::unique_ptr<Session> cpu;
   if (halves) {
@@ -140,8 +141,11 @@ void RunCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backen
   counts->n_parts += n_parts;
 }
 
-void RunAll(const std::shared_ptr<const Backend>& backend, size_t least) {
+// Every `stride`-th case, each `n_runs` times.
+void RunAll(const std::shared_ptr<const Backend>& backend, size_t least, size_t stride = 1,
+            int n_runs = 1) {
   Counts counts;
+  size_t n_seen = 0;
   size_t n_files = 0;
   const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
   for (size_t f = 0; f < n_files; ++f) {
@@ -151,8 +155,9 @@ void RunAll(const std::shared_ptr<const Backend>& backend, size_t least) {
     for (const OpCase& op_case : cases) {
       if (op_case.same_session || op_case.refused || !op_case.signature.empty()) continue;
       if (backend->storage() == Storage::kFloat16 && !FitsHalf(op_case)) continue;
+      if (n_seen++ % stride != 0) continue;
       INFO(files[f].name << " " << op_case.name);
-      RunCase(op_case, backend, &counts);
+      RunCase(op_case, backend, n_runs, &counts);
     }
   }
   INFO(counts.n_cases << " cases, " << counts.n_parts << " operators");
@@ -164,6 +169,15 @@ TEST_CASE("opencl operators in float32 agree with LiteRT", "[opencl]") {
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
   RunAll(opencl::MakeBackend(context.value(), Storage::kFloat32), 1200);
+}
+
+TEST_CASE("opencl operators cut into many pieces give the same", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  auto context = opencl::Context::Create(device, {});
+  REQUIRE(context.status().ToString() == "OK");
+  opencl::SharingOptions sharing;
+  sharing.max_kernel_nanos = 1;
+  RunAll(opencl::MakeBackend(context.value(), Storage::kFloat32, 0, sharing), 60, 13, 2);
 }
 
 TEST_CASE("opencl operators in float16 storage agree with the CPU", "[opencl]") {

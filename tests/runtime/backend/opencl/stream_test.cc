@@ -1,8 +1,10 @@
-// Streams: copies, parts of buffers, times, the flush policy and what launches may not say.
+// Streams: copies, parts of buffers, times, command buffers, cut launches, the flush policy and
+// what launches may not say.
 #include "runtime/backend/opencl/stream.h"
 
 #include <catch2/catch.hpp>
 
+#include "runtime/backend/opencl/kernel_source.h"
 #include "tests/runtime/backend/opencl/support.h"
 
 namespace topwork {
@@ -15,12 +17,11 @@ struct Bench {
   opencl::Stream stream;
   size_t align = 0;
 
-  explicit Bench(const opencl::Device& device) : align(device.info.base_align_bytes) {
+  explicit Bench(const opencl::Device& device, const opencl::StreamOptions& options = {})
+      : align(device.info.base_align_bytes) {
     auto made = opencl::Context::Create(device, {});
     REQUIRE(made.status().ToString() == "OK");
     context = made.value();
-    opencl::StreamOptions options;
-    options.profile = true;
     auto stream_made = opencl::Stream::Create(context.get(), options);
     REQUIRE(stream_made.ok());
     stream = std::move(stream_made.value());
@@ -41,6 +42,33 @@ Launch ProbeLaunch(LaunchArgument in, LaunchArgument out) {
   return launch;
 }
 
+// y = 3x where all x are equal: n items after one another, from buffer 0 to the next and so on.
+std::vector<Launch> ProbeChain(int32_t n, size_t items) {
+  std::vector<Launch> launches;
+  for (int32_t i = 0; i < n; ++i) {
+    launches.push_back(ProbeLaunch(LaunchArgument::Buffer(i), LaunchArgument::Buffer(i + 1)));
+    launches.back().global[0] = items;
+  }
+  return launches;
+}
+
+// Uploads, submits `n_submits` times, and expects 3^n_launches in the last buffer.
+void CheckChain(Bench* bench, const opencl::Commands& commands,
+                const std::vector<MemHandle>& buffers, size_t items, int n_submits) {
+  for (const float first : {1.0f, -2.0f}) {
+    const std::vector<float> in(items, first);
+    std::vector<float> out(items);
+    REQUIRE(bench->stream.Upload(buffers[0], 0, in.data(), items * sizeof(float)).ok());
+    for (int i = 0; i < n_submits; ++i) {
+      REQUIRE(bench->stream.Submit(commands).ToString() == "OK");
+    }
+    REQUIRE(bench->stream.Download(buffers.back(), 0, out.data(), items * sizeof(float)).ok());
+    float expected = first;
+    for (size_t i = 0; i < commands.size(); ++i) expected *= 3;
+    CHECK(out == std::vector<float>(items, expected));
+  }
+}
+
 TEST_CASE("opencl stream: uploads, copies and downloads keep the bytes", "[opencl]") {
   TW_NEED_DEVICE(device);
   Bench bench(device);
@@ -59,6 +87,118 @@ TEST_CASE("opencl stream: uploads, copies and downloads keep the bytes", "[openc
   CHECK(bench.stream.Download(a, 0, nullptr, 0).ok());
   const Status beyond = bench.stream.Download(a, 900, back.data(), 200);
   CHECK(beyond.code() == StatusCode::kInternal);
+}
+
+TEST_CASE("opencl stream: a command buffer does what its launches do", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  constexpr size_t kItems = 256;
+  for (const bool wanted : {true, false}) {
+    opencl::StreamOptions options;
+    options.command_buffer = wanted;
+    Bench bench(device, options);
+    std::vector<MemHandle> buffers;
+    for (int i = 0; i < 5; ++i) buffers.push_back(bench.Buffer(kItems * sizeof(float)));
+    const std::vector<Launch> launches = ProbeChain(4, kItems);
+    auto commands =
+        bench.stream.Record({launches.data(), launches.size()}, {buffers.data(), buffers.size()});
+    REQUIRE(commands.status().ToString() == "OK");
+    const bool has = opencl::CommandBufferApi::Find(device).ok();
+    CHECK(commands->has_command_buffer() == (wanted && has));
+    CheckChain(&bench, commands.value(), buffers, kItems, 1);
+    CheckChain(&bench, commands.value(), buffers, kItems, 20);  // without a wait between
+  }
+}
+
+TEST_CASE("opencl stream: launches that were measured to take long are cut", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  constexpr size_t kItems = 64 * 7;
+  opencl::StreamOptions options;
+  options.slice_nanos = 1;
+  Bench bench(device, options);
+  std::vector<MemHandle> buffers;
+  for (int i = 0; i < 3; ++i) buffers.push_back(bench.Buffer(kItems * sizeof(float)));
+  const std::vector<Launch> launches = ProbeChain(2, kItems);
+  auto commands =
+      bench.stream.Record({launches.data(), launches.size()}, {buffers.data(), buffers.size()});
+  REQUIRE(commands.status().ToString() == "OK");
+  CHECK(commands->n_pieces(0) == 1);
+  CheckChain(&bench, commands.value(), buffers, kItems, 1);
+  CHECK(commands->n_pieces(0) == 7);  // as many as there are work-groups
+  CHECK(commands->n_pieces(1) == 7);
+  CheckChain(&bench, commands.value(), buffers, kItems, 3);
+}
+
+TEST_CASE("opencl stream: a long slice cuts nothing", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  opencl::StreamOptions options;
+  options.slice_nanos = int64_t{1} << 50;
+  Bench bench(device, options);
+  std::vector<MemHandle> buffers;
+  for (int i = 0; i < 3; ++i) buffers.push_back(bench.Buffer(256 * sizeof(float)));
+  const std::vector<Launch> launches = ProbeChain(2, 256);
+  auto commands =
+      bench.stream.Record({launches.data(), launches.size()}, {buffers.data(), buffers.size()});
+  REQUIRE(commands.status().ToString() == "OK");
+  CheckChain(&bench, commands.value(), buffers, 256, 3);
+  CHECK(commands->n_pieces(0) == 1);
+  CHECK(commands->n_pieces(1) == 1);
+}
+
+cl_queue_properties g_asked_priority = 0;
+cl_int g_priority_error = CL_SUCCESS;
+
+// A driver that takes hints of priority, on top of the machine's.
+cl_command_queue CL_API_CALL MakeHintedQueue(cl_context context, cl_device_id device,
+                                             const cl_queue_properties* properties, cl_int* error) {
+  cl_command_queue_properties flags = 0;
+  for (; *properties != 0; properties += 2) {
+    if (properties[0] == CL_QUEUE_PRIORITY_KHR) g_asked_priority = properties[1];
+    if (properties[0] == CL_QUEUE_PROPERTIES) flags = properties[1];
+  }
+  if (g_priority_error != CL_SUCCESS) {
+    *error = g_priority_error;
+    return nullptr;
+  }
+  return opencl::LoadOpencl().value()->clCreateCommandQueue(context, device, flags, error);
+}
+
+TEST_CASE("opencl stream: a low priority is asked for where there are priorities", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  opencl::ClApi api = *device.api;
+  api.clCreateCommandQueueWithProperties = MakeHintedQueue;
+  opencl::Device hinting = device;
+  hinting.api = &api;
+  hinting.info.priority_hints = true;
+  opencl::StreamOptions options;
+  options.low_priority = true;
+  g_asked_priority = 0;
+  g_priority_error = CL_SUCCESS;
+  CHECK(Bench(hinting, options).stream.is_low_priority());
+  CHECK(g_asked_priority == CL_QUEUE_PRIORITY_LOW_KHR);
+  g_priority_error = CL_INVALID_QUEUE_PROPERTIES;
+  CHECK_FALSE(Bench(hinting, options).stream.is_low_priority());  // an ordinary queue instead
+  g_asked_priority = 0;
+  g_priority_error = CL_SUCCESS;
+  CHECK_FALSE(Bench(hinting).stream.is_low_priority());
+  hinting.info.priority_hints = false;
+  CHECK_FALSE(Bench(hinting, options).stream.is_low_priority());
+  CHECK(g_asked_priority == 0);
+}
+
+TEST_CASE("opencl kernels number their groups so that launches can be cut", "[backend]") {
+  int n_files = 0;
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    if (std::string(file.path).find("kernels/ops/") != 0) continue;
+    ++n_files;
+    const std::string text(reinterpret_cast<const char*>(file.begin),
+                           static_cast<size_t>(file.end - file.begin));
+    INFO(file.path << ": see kernels/common.clh");
+    for (const char* name : {"get_group_id", "get_num_groups", "get_global_size",
+                             "get_global_linear_id", "get_global_offset"}) {
+      CHECK(text.find(name) == std::string::npos);
+    }
+  }
+  CHECK(n_files > 5);
 }
 
 TEST_CASE("opencl stream: recorded commands run again on parts of one buffer", "[opencl]") {

@@ -1,0 +1,75 @@
+// cl_khr_command_buffer 0.9.0 and later; the calls used here are the same in all its versions.
+#include "runtime/backend/opencl/command_buffer.h"
+
+namespace topwork {
+namespace opencl {
+namespace {
+
+template <typename F>
+void LookUp(const Device& device, const char* name, F* function) {
+  *function = reinterpret_cast<F>(
+      device.api->clGetExtensionFunctionAddressForPlatform(device.platform, name));
+}
+
+}  // namespace
+
+CommandBufferApi CommandBufferApi::Find(const Device& device) {
+  CommandBufferApi api;
+  if (!device.info.command_buffer ||
+      device.api->clGetExtensionFunctionAddressForPlatform == nullptr) {
+    return api;
+  }
+  // Properties that a queue must have; those of this library's queues are none.
+  cl_command_queue_properties required = 0;
+  const cl_int error =
+      device.api->clGetDeviceInfo(device.id, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR,
+                                  sizeof(required), &required, nullptr);
+  if (error != CL_SUCCESS || required != 0) return api;
+  cl_device_command_buffer_capabilities_khr abilities = 0;
+  api.may_repeat =
+      device.api->clGetDeviceInfo(device.id, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR,
+                                  sizeof(abilities), &abilities, nullptr) == CL_SUCCESS &&
+      (abilities & CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR) != 0;
+  LookUp(device, "clCreateCommandBufferKHR", &api.create);
+  LookUp(device, "clReleaseCommandBufferKHR", &api.release);
+  LookUp(device, "clFinalizeCommandBufferKHR", &api.finalize);
+  LookUp(device, "clCommandNDRangeKernelKHR", &api.launch);
+  LookUp(device, "clEnqueueCommandBufferKHR", &api.enqueue);
+  const bool complete = api.create != nullptr && api.release != nullptr &&
+                        api.finalize != nullptr && api.launch != nullptr && api.enqueue != nullptr;
+  return complete ? api : CommandBufferApi();
+}
+
+Result<CommandBuffer> CommandBuffer::Create(const CommandBufferApi& api, const QueueHandle& queue) {
+  CommandBuffer made;
+  made.api_ = api;
+  cl_command_queue queues[] = {queue.get()};
+  cl_int error = CL_SUCCESS;
+  const cl_command_buffer_properties_khr repeat[] = {CL_COMMAND_BUFFER_FLAGS_KHR,
+                                                     CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR, 0};
+  made.object_ = api.create(1, queues, api.may_repeat ? repeat : nullptr, &error);
+  TW_RETURN_IF_ERROR(ClStatus(error, "clCreateCommandBufferKHR"));
+  if (made.object_ == nullptr) {
+    return InternalError("OpenCL: clCreateCommandBufferKHR gave nothing");
+  }
+  return made;
+}
+
+Status CommandBuffer::Add(const KernelHandle& kernel, const size_t* global, const size_t* local) {
+  return ClStatus(api_.launch(object_, nullptr, nullptr, kernel.get(), 3, nullptr, global, local, 0,
+                              nullptr, nullptr, nullptr),
+                  "clCommandNDRangeKernelKHR");
+}
+
+Status CommandBuffer::Finalize() {
+  return ClStatus(api_.finalize(object_), "clFinalizeCommandBufferKHR");
+}
+
+Status CommandBuffer::Enqueue(const QueueHandle& queue) const {
+  cl_command_queue queues[] = {queue.get()};
+  return ClStatus(api_.enqueue(1, queues, object_, 0, nullptr, nullptr),
+                  "clEnqueueCommandBufferKHR");
+}
+
+}  // namespace opencl
+}  // namespace topwork
