@@ -107,6 +107,7 @@ set(TEST_SOURCES
   runtime/session/async_run_test.cc
   runtime/session/backend_failure_test.cc
   runtime/session/auto_session_test.cc
+  runtime/session/verify_test.cc
   runtime/session/session_test.cc
   runtime/train/calibration_test.cc
   runtime/train/augment_test.cc
@@ -141,6 +142,7 @@ set(TEST_SOURCES
   runtime/api/c99_walk.c
   runtime/api/custom_op_test.cc
   runtime/api/hpp_test.cc
+  runtime/api/device_policy_test.cc
   runtime/api/library_test.cc
   runtime/api/model_api_test.cc
   runtime/api/null_test.cc

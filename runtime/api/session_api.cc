@@ -4,6 +4,7 @@
 #include <new>
 
 #include "runtime/api/handles.h"
+#include "runtime/session/verify.h"
 
 using topwork::InvalidArgument;
 using topwork::Shape;
@@ -249,6 +250,19 @@ tw_status tw_session_get_memory(const tw_session* session, tw_memory_info* info)
                                  plan.owned_bytes,       session->session->model().bytes().size(),
                                  plan.gpu_bytes};
   return Report(topwork::api::WriteStruct("tw_memory_info", memory, info));
+}
+
+tw_status tw_session_verify(tw_session* session, double tolerance, char** out_json) {
+  TW_REQUIRE(session);
+  TW_REQUIRE(out_json);
+  if (!(tolerance >= 0.0)) {
+    return Report(
+        InvalidArgument("tolerance is %g; 0 (the default) or more is allowed", tolerance));
+  }
+  const topwork::Result<topwork::Verification> result =
+      topwork::Verify(session->session.get(), tolerance);
+  if (!result.ok()) return Report(result.status());
+  return topwork::api::GiveString(topwork::VerificationToJson(*result), out_json);
 }
 
 tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format format,

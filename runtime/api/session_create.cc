@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <new>
 
+#include "runtime/api/device_policy.h"
 #include "runtime/api/handles.h"
 #include "runtime/api/session_device.h"
 
@@ -93,8 +94,13 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
   options.memory_limit_bytes = c_options.memory_limit_bytes;
   options.device_memory_limit_bytes = c_options.device_memory_limit_bytes;
   options.allocator = handle->allocator.get();
-  options.cpu_ops = SplitNames(c_options.cpu_ops);
   const topwork::Graph& graph = model.model->subgraphs()[static_cast<size_t>(options.subgraph)];
+  options.cpu_ops = SplitNames(c_options.cpu_ops);
+  options.float32_ops = SplitNames(c_options.float32_ops);
+  if (c_options.device_policy != nullptr) {
+    TW_RETURN_IF_ERROR(topwork::api::ReadDevicePolicy(c_options.device_policy, graph,
+                                                      &options.cpu_ops, &options.float32_ops));
+  }
   TW_RETURN_IF_ERROR(
       MakePorts(graph, graph.inputs, signature ? &signature->inputs : nullptr, &handle->inputs));
   TW_RETURN_IF_ERROR(

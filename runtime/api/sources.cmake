@@ -3,6 +3,7 @@ set(API_SOURCES
   head_json.cc
   library_api.cc
   device_api.cc
+  device_policy.cc
   model_api.cc
   model_json.cc
   session_create.cc

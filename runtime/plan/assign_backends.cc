@@ -19,15 +19,17 @@ void AssignBackends(const std::vector<const Backend*>& backends,
     }
     for (const Backend* backend : backends) {
       const std::string why_not =
-          backend->takes_programs()
+          work.pinned_to_float32 && backend->storage() != Storage::kFloat32 ? "pinned to float32"
+          : backend->takes_programs()
               ? WhyNotLaunched(*graph, work, &work.n_launches)
               : backend->WhyNot(*work.op.def, work.op.params, {inputs.data(), inputs.size()});
       if (why_not.empty()) {
         work.backend = backend;
         break;
       }
-      work.reason += (work.reason.empty() ? "" : "; ") + std::string("not on ") + backend->name() +
-                     ": " + why_not;
+      const std::string reason = std::string("not on ") + backend->name() + ": " + why_not;
+      if (work.reason.find(reason) != std::string::npos) continue;  // the device in another storage
+      work.reason += (work.reason.empty() ? "" : "; ") + reason;
     }
   }
 }

@@ -81,6 +81,7 @@ class Fuser {
     kept.fused += (kept.fused.empty() ? "" : ", ") + what;
     if (!gone.fused.empty()) kept.fused += ", " + gone.fused;
     kept.pinned = kept.pinned || gone.pinned;
+    kept.pinned_to_float32 = kept.pinned_to_float32 || gone.pinned_to_float32;
     gone.dead = true;
   }
 
@@ -120,7 +121,9 @@ class Fuser {
     std::string& fused = graph_.ops[i].fused;
     fused += (fused.empty() ? "" : ", ") + std::string(pad.name());
     WorkOp& gone = graph_.ops[static_cast<size_t>(producer)];
-    graph_.ops[i].pinned = graph_.ops[i].pinned || gone.pinned;
+    WorkOp& kept = graph_.ops[i];
+    kept.pinned = kept.pinned || gone.pinned;
+    kept.pinned_to_float32 = kept.pinned_to_float32 || gone.pinned_to_float32;
     gone.dead = true;
   }
 

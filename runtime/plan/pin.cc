@@ -49,7 +49,7 @@ void Suggest(const std::string& wanted, const std::string& name, std::vector<std
   if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
 }
 
-Status NoSuchOp(const WorkGraph& graph, const std::string& name) {
+Status NoSuchOp(const WorkGraph& graph, const std::string& name, const char* purpose) {
   std::vector<std::string> near;
   int last = -1;
   for (const WorkOp& work : graph.ops) {
@@ -64,23 +64,32 @@ Status NoSuchOp(const WorkGraph& graph, const std::string& name) {
   std::string list;
   for (const std::string& one : near) list += (list.empty() ? "; near it: '" : ", '") + one + "'";
   return InvalidArgument(
-      "no operator to keep on the CPU is called '%s'%s; give an operator's name as in SOFTMAX, the "
+      "no operator to %s is called '%s'%s; give an operator's name as in SOFTMAX, the "
       "name of a tensor that it makes, or its number, #0 to #%d",
-      name.c_str(), list.c_str(), last);
+      purpose, name.c_str(), list.c_str(), last);
+}
+
+Status Mark(const std::vector<std::string>& names, bool WorkOp::*mark, const char* purpose,
+            WorkGraph* graph) {
+  for (const std::string& name : names) {
+    bool found = false;
+    for (WorkOp& work : graph->ops) {
+      if (!Means(*graph, name, work.op)) continue;
+      work.*mark = found = true;
+    }
+    if (!found) return NoSuchOp(*graph, name, purpose);
+  }
+  return Status::Ok();
 }
 
 }  // namespace
 
 Status PinToCpu(const std::vector<std::string>& names, WorkGraph* graph) {
-  for (const std::string& name : names) {
-    bool found = false;
-    for (WorkOp& work : graph->ops) {
-      if (!Means(*graph, name, work.op)) continue;
-      work.pinned = found = true;
-    }
-    if (!found) return NoSuchOp(*graph, name);
-  }
-  return Status::Ok();
+  return Mark(names, &WorkOp::pinned, "keep on the CPU", graph);
+}
+
+Status PinToFloat32(const std::vector<std::string>& names, WorkGraph* graph) {
+  return Mark(names, &WorkOp::pinned_to_float32, "compute in float32", graph);
 }
 
 }  // namespace topwork

@@ -1,4 +1,4 @@
-// Operators that the caller keeps on the CPU, by name.
+// Operators that the caller keeps on the CPU or in float32, by name.
 #ifndef TOPWORK_RUNTIME_PLAN_PIN_H_
 #define TOPWORK_RUNTIME_PLAN_PIN_H_
 
@@ -14,6 +14,8 @@ namespace topwork {
 // name. What a marked operator is fused with stays on the CPU with it. INVALID_ARGUMENT for a name
 // that means no operator; the message lists names that look like it.
 Status PinToCpu(const std::vector<std::string>& names, WorkGraph* graph);
+// The same for operators that no backend may compute with float16 storage.
+Status PinToFloat32(const std::vector<std::string>& names, WorkGraph* graph);
 
 }  // namespace topwork
 

@@ -37,8 +37,9 @@ struct PlanOptions {
   const DeviceCost* device_cost = nullptr;
   // Why there are none, when they were wanted; the reason of every step.
   std::string no_backend_reason;
-  // Operators that stay on the CPU; see PinToCpu.
-  std::vector<std::string> cpu_ops;
+  // Operators that stay on the CPU, and those that no backend computes with float16 storage; see
+  // PinToCpu.
+  std::vector<std::string> cpu_ops, float32_ops;
   bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
   const Allocator* allocator = nullptr;  // null: DefaultAllocator()
 };

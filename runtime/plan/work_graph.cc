@@ -138,6 +138,7 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
   }
   graph.first_deferred = graph.ops.size();
   TW_RETURN_IF_ERROR(PinToCpu(options.cpu_ops, &graph));
+  TW_RETURN_IF_ERROR(PinToFloat32(options.float32_ops, &graph));
   TW_RETURN_IF_ERROR(ApplyInputShapes(source, options, &graph));
   RemoveDeadOps(&graph);
   return graph;

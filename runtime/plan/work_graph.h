@@ -23,6 +23,7 @@ struct WorkOp {
   const Backend* given_up = nullptr;  // the GPU that it was not worth moving to
   int n_launches = 0;                 // on the backend that runs it as part of a program
   bool pinned = false;                // the caller wants it on the CPU
+  bool pinned_to_float32 = false;     // the caller wants it on no backend that stores float16
 };
 
 struct WorkGraph {

@@ -220,6 +220,7 @@ Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   options.no_backend_reason = backend_failure_;
   options.cpu_ops = options_.cpu_ops;
   options.device_cost = options_.device_cost.get();
+  options.float32_ops = options_.float32_ops;
   options.optimize = options_.optimize;
   options.allocator = options_.allocator;
   return BuildPlan(model_, options);

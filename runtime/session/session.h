@@ -27,6 +27,7 @@ struct SessionOptions {
   std::vector<std::shared_ptr<const Backend>> backends;
   std::shared_ptr<const DeviceCost> device_cost;  // of a GPU in backends; see PlanOptions
   std::vector<std::string> cpu_ops;               // stay on the CPU; see PinToCpu
+  std::vector<std::string> float32_ops;  // go to no backend that stores float16; see PinToFloat32
   bool optimize = true;
 };
 
@@ -56,9 +57,12 @@ class Session {
   Result<std::unique_ptr<Session>> Clone() const;
 
   const Model& model() const { return *model_; }
+  const std::shared_ptr<const Model>& shared_model() const { return model_; }
   const Plan& plan() const { return *plan_; }
   bool has_custom_ops() const;
   const SessionOptions& options() const { return options_; }
+  // Why options().backends is empty now although there were some; "" while they work.
+  const std::string& backend_failure() const { return backend_failure_; }
   int n_inputs() const;
   int n_outputs() const;
   // How its device was chosen, for people; empty when the caller named it.

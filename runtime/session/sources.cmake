@@ -3,4 +3,5 @@ set(SESSION_SOURCES
   session.cc
   async_run.cc
   deferred.cc
+  verify.cc
 )

@@ -290,6 +290,12 @@ typedef struct tw_session_options {
   int32_t low_priority;   // 1: give way to others, where the driver can (cl_khr_priority_hints)
   int32_t max_kernel_ms;  // > 0: kernels that were measured, in the first two runs, to take longer
                           // are cut into pieces of about that time; 0: never
+  // With TW_PRECISION_FLOAT16: operators that keep and read float32 all the same, as cpu_ops.
+  const char* float32_ops;
+  // File of such operators that "topwork verify --policy" wrote for this model on this device;
+  // NULL: none. Text: "topwork device policy 1", then lines as "cpu #12 CONV_2D" and "float32 #3
+  // EXP".
+  const char* device_policy;
 } tw_session_options;
 
 // A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,
@@ -351,8 +357,8 @@ TW_API tw_status tw_session_options_init(tw_session_options* options, size_t str
 // not needed afterwards. The caller owns *out_session. A device that is there but refuses the model
 // leaves it to the CPU, a device that fails later as well: the plan tells why. Errors: UNSUPPORTED
 // (operators, their variants, or a device that is not usable), INVALID_MODEL, INVALID_ARGUMENT (a
-// name in cpu_ops that means no operator), OUT_OF_MEMORY (memory_limit_bytes as well), NOT_FOUND
-// (signature, device). [any]
+// name in cpu_ops that means no operator, a device_policy of another model), IO (device_policy),
+// OUT_OF_MEMORY (memory_limit_bytes as well), NOT_FOUND (signature, device). [any]
 TW_API tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
                                    tw_session** out_session);
 
@@ -460,6 +466,17 @@ TW_API tw_status tw_session_get_memory(const tw_session* session, tw_memory_info
 // what was fused into it, and the reason of any fallback. *out_text is owned by the caller. [one]
 TW_API tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format format,
                                           char** out_text);
+
+// Compares the session with the CPU, operator by operator: both compute the whole model on the
+// inputs as they are now, and every operator's output is looked at. Describes the result as JSON:
+// tolerance, agrees, first_divergence (a position in layers, or null), layers (index in the file,
+// op, backend, output, dtype, shape, difference, range, agrees, inputs_agree, input_difference) and
+// outputs (as the session itself gives them). difference: the largest, relative to the range of the
+// CPU's numbers; null where one is no finite number. An operator whose inputs agree and whose
+// output does not is where a difference begins. tolerance: largest difference that agrees; 0: 1e-3,
+// with TW_PRECISION_FLOAT16 2e-2. It takes memory for all values of the model at once. *out_json is
+// owned by the caller. Errors: those of tw_session_run; DEVICE_LOST when the device fails. [one]
+TW_API tw_status tw_session_verify(tw_session* session, double tolerance, char** out_json);
 
 // Custom operators.
 

@@ -333,6 +333,11 @@ class Session {
     return internal::GetString(
         [&](char** text) { return tw_session_describe_plan(get(), format, text); });
   }
+  // Compares every operator with the CPU; JSON as tw_session_verify describes it.
+  Result<std::string> Verify(double tolerance = 0.0) {
+    return internal::GetString(
+        [&](char** text) { return tw_session_verify(get(), tolerance, text); });
+  }
   tw_session* get() const { return handle_.get(); }
 
  private:

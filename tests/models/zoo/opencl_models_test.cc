@@ -14,6 +14,7 @@
 #include "tests/models/zoo/golden.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/embedded.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace opencl_models_test {
@@ -228,6 +229,37 @@ TEST_CASE("zoo on an OpenCL device: float32 agrees with LiteRT", "[opencl]") {
 TEST_CASE("zoo on an OpenCL device: float16 storage names the same classes", "[opencl]") {
   TW_NEED_DEVICE(device);
   CheckZoo(BackendIn(device, Storage::kFloat16));
+}
+
+TEST_CASE("zoo on an OpenCL device: a second start compiles nothing", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  const test::TempFolder folder;
+  opencl::ContextOptions options;
+  options.cache_folder = folder / "cache";
+  int n_programs = 0;
+  std::vector<float> scores;
+  for (const bool is_first : {true, false}) {
+    auto context = opencl::Context::Create(device, options);
+    REQUIRE(context.status().ToString() == "OK");
+    auto session =
+        Session::Create(OpenZoo("digits_mlp_f32"),
+                        OptionsWith(opencl::MakeBackend(context.value(), Storage::kFloat32)));
+    REQUIRE(session.status().ToString() == "OK");
+    CHECK(OnDevice(session.value()->plan()) > 0);
+    FillRandom(session->get());
+    REQUIRE(session.value()->Run().ToString() == "OK");
+    const TensorView& output = session.value()->output(0);
+    const std::vector<float> now(output.as<float>(), output.as<float>() + 10);
+    const opencl::Context::Counts counts = context.value()->counts();
+    if (is_first) {
+      n_programs = counts.compiled;
+      scores = now;
+    }
+    CHECK(counts.compiled == (is_first ? n_programs : 0));
+    CHECK(counts.cached == (is_first ? 0 : n_programs));
+    CHECK(now == scores);
+  }
+  CHECK(n_programs >= 3);
 }
 
 void CheckShared(const opencl::Device& device, Storage storage) {

@@ -125,6 +125,8 @@ TEST_CASE("session functions refuse NULL", "[api]") {
       {"info", [&] { return tw_session_get_memory(s, nullptr); }},
       {"session", [&] { return tw_session_describe_plan(nullptr, TW_PLAN_TEXT, &text); }},
       {"out_text", [&] { return tw_session_describe_plan(s, TW_PLAN_TEXT, nullptr); }},
+      {"session", [&] { return tw_session_verify(nullptr, 0.0, &text); }},
+      {"out_json", [&] { return tw_session_verify(s, 0.0, nullptr); }},
   });
   CHECK(out == nullptr);
   CHECK(tw_session_set_profile(s, nullptr, nullptr) == TW_STATUS_OK);

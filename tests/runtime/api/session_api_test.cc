@@ -295,6 +295,35 @@ TEST_CASE("plan and memory are told", "[api]") {
   CHECK(memory.model_bytes > 500);
 }
 
+TEST_CASE("a session on the CPU agrees with the CPU", "[api]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  const SessionPtr session = MakeSession(model.get());
+  char* text = nullptr;
+  REQUIRE(tw_session_verify(session.get(), 0.0, &text) == TW_STATUS_OK);
+  const auto json = nlohmann::json::parse(TextPtr(text).get());
+  CHECK(json["agrees"] == true);
+  CHECK(json["first_divergence"].is_null());
+  CHECK(json["layers"].size() >= 8);
+  CHECK(json["layers"][0]["op"] == "CONV_2D");
+  CHECK(json["outputs"].size() == 1);
+  RequireError(tw_session_verify(session.get(), -1.0, &text), TW_STATUS_INVALID_ARGUMENT,
+               "tolerance is -1");
+}
+
+TEST_CASE("a device policy is read when a session is made", "[api]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  tw_session_options options = DefaultSessionOptions();
+  options.device_policy = "no/such/file.policy";
+  tw_session* session = nullptr;
+  RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_IO,
+               "no/such/file.policy");
+  options.device_policy = nullptr;
+  options.float32_ops = "CONV_3D";
+  RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
+               "no operator to compute in float32 is called 'CONV_3D'");
+  CHECK(session == nullptr);
+}
+
 TEST_CASE("a memory limit is kept or refused", "[api]") {
   RegisterTestOps();
   const ModelPtr model = OpenModel(kScaleModel);

@@ -82,6 +82,34 @@ TEST_CASE("pinning holds what the operator is fused with", "[plan]") {
   CHECK(OnCpu(model.value(), {"#0"}, false) == Strings{"PAD: pinned to the CPU"});
 }
 
+class HalfGpu final : public test::FakeGpu {
+ public:
+  Storage storage() const override { return Storage::kFloat16; }
+};
+
+TEST_CASE("pinning to float32 passes over backends that store float16", "[plan]") {
+  const HalfGpu narrow;
+  const test::FakeGpu wide;
+  PlanOptions options;
+  options.float32_ops = {"ADD", "SOFTMAX"};
+  options.backends = {&narrow, &wide};
+  const auto plan = BuildPlan(Digits(), options);
+  REQUIRE(plan.status().ToString() == "OK");
+  Strings on_wide;
+  for (const Step& step : plan.value()->steps) {
+    REQUIRE((step.backend == &narrow || step.backend == &wide));
+    for (const Step& part : step.parts) {
+      if (step.backend == &wide) on_wide.push_back(part.def->name);
+    }
+  }
+  CHECK(on_wide == Strings{"CONV_2D", "SOFTMAX"});  // ADD is fused into the first
+  options.backends = {&narrow};
+  const auto on_cpu = BuildPlan(Digits(), options);
+  REQUIRE(on_cpu.ok());
+  CHECK(on_cpu.value()->steps.back().backend == &CpuBackend());
+  CHECK(on_cpu.value()->steps.back().reason == "not on fake: pinned to float32");
+}
+
 TEST_CASE("pinning refuses names that mean nothing, with names near them", "[plan]") {
   for (const char* name : {"CONV_3D", "conv"}) {
     const Status status = Refused({"SOFTMAX", name});
