@@ -20,6 +20,7 @@ enum ExitCode {
   kExitNumeric = 8,      // a loss or weight became NaN or infinite
   kExitCancelled = 9,    // stopped by the user
   kExitInternal = 10,    // a defect of the tool or the library
+  kExitDiffers = 11,     // verify: the device and the CPU do not agree
 };
 
 class CliError : public std::runtime_error {

@@ -70,6 +70,14 @@ void AddPlacementOptions(CLI::App* command, CommonOptions* options) {
       ->type_name("BYTES");
   command->add_flag("--all-on-device", options->all_on_device,
                     "an OpenCL device computes all that it can, even what is not worth the way");
+  command
+      ->add_option("--float32-ops", options->float32_ops,
+                   "operators that keep float32 with --precision float16, named alike")
+      ->type_name("LIST");
+  command
+      ->add_option("--device-policy", options->device_policy,
+                   "such operators from a file that 'topwork verify --policy' wrote")
+      ->type_name("FILE");
 }
 
 void AddSignatureOption(CLI::App* command, CommonOptions* options) {
@@ -107,6 +115,7 @@ ExitCode ExitCodeOf(tw_status status) {
     case TW_STATUS_INVALID_MODEL:
       return kExitModel;
     case TW_STATUS_UNSUPPORTED:
+    case TW_STATUS_DEVICE_LOST:
       return kExitUnsupported;
     case TW_STATUS_OUT_OF_MEMORY:
       return kExitMemory;
@@ -161,6 +170,8 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   if (!options.cpu_ops.empty()) session_options.cpu_ops = options.cpu_ops.c_str();
   session_options.device_memory_limit_bytes = static_cast<size_t>(options.device_memory_bytes);
   session_options.tune_ms = options.tune_ms;
+  if (!options.float32_ops.empty()) session_options.float32_ops = options.float32_ops.c_str();
+  if (!options.device_policy.empty()) session_options.device_policy = options.device_policy.c_str();
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();
   return session_options;
 }

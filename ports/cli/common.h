@@ -23,8 +23,8 @@ struct CommonOptions {
   int n_threads = 0;
   std::string device = "auto";
   std::string precision = "float32";
-  std::string cpu_ops;               // see tw_session_options.cpu_ops
-  uint64_t device_memory_bytes = 0;  // 0: what the device has
+  std::string cpu_ops, float32_ops, device_policy;  // see tw_session_options
+  uint64_t device_memory_bytes = 0;                 // 0: what the device has
   int tune_ms = 0;
   bool all_on_device = false;  // see tw_session_options.all_on_device
   bool json = false;
@@ -101,6 +101,7 @@ void AddTrainCommand(CLI::App* app);
 void AddEvaluateCommand(CLI::App* app);
 void AddDevicesCommand(CLI::App* app);
 void AddBenchmarkCommand(CLI::App* app);
+void AddVerifyCommand(CLI::App* app);
 
 }  // namespace cli
 }  // namespace topwork

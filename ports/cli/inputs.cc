@@ -18,7 +18,31 @@ uint64_t NextRandom(uint64_t* state) {
   return z ^ (z >> 31);
 }
 
-void FillTensor(uint64_t* state, const tw::Tensor& tensor) {
+void CheckNpy(const std::string& file, size_t i, tw::Session* session) {
+  const Array array = ReadNpy(file);
+  tw::Tensor tensor = CheckValue(session->Input(i));
+  if (!CanConvert(array.dtype, tensor)) {
+    throw CliError(kExitData, file + ": is " + tw_dtype_name(array.dtype) + ", input " +
+                                  std::to_string(i) + " '" + tensor.name + "' is " +
+                                  tw_dtype_name(tensor.dtype) +
+                                  "; convert it with NumPy, with the values that the model wants");
+  }
+  const std::vector<int32_t> dims(array.shape.begin(), array.shape.end());
+  if (dims != tensor.shape()) Check(session->ResizeInput(i, dims), file);
+}
+
+void FillFromImage(const CommonOptions& options, const tw::Model& model, const std::string& file,
+                   const tw::Tensor& tensor, std::vector<uint8_t>* bytes) {
+  if (!IsImageTensor(tensor)) {
+    throw CliError(kExitData, file + ": is an image, but input '" + tensor.name + "' is " +
+                                  TensorText(tensor) + "; give a .npy file");
+  }
+  *bytes = LoadImageForTensor(file, ScaleFor(options, model, tensor), tensor);
+}
+
+}  // namespace
+
+void FillRandomTensor(uint64_t* state, const tw::Tensor& tensor) {
   uint8_t* bytes = static_cast<uint8_t*>(tensor.data);
   const auto fill = [&](auto make) {
     using T = decltype(make());
@@ -60,35 +84,11 @@ void FillTensor(uint64_t* state, const tw::Tensor& tensor) {
   }
 }
 
-void CheckNpy(const std::string& file, size_t i, tw::Session* session) {
-  const Array array = ReadNpy(file);
-  tw::Tensor tensor = CheckValue(session->Input(i));
-  if (!CanConvert(array.dtype, tensor)) {
-    throw CliError(kExitData, file + ": is " + tw_dtype_name(array.dtype) + ", input " +
-                                  std::to_string(i) + " '" + tensor.name + "' is " +
-                                  tw_dtype_name(tensor.dtype) +
-                                  "; convert it with NumPy, with the values that the model wants");
-  }
-  const std::vector<int32_t> dims(array.shape.begin(), array.shape.end());
-  if (dims != tensor.shape()) Check(session->ResizeInput(i, dims), file);
-}
-
-void FillFromImage(const CommonOptions& options, const tw::Model& model, const std::string& file,
-                   const tw::Tensor& tensor, std::vector<uint8_t>* bytes) {
-  if (!IsImageTensor(tensor)) {
-    throw CliError(kExitData, file + ": is an image, but input '" + tensor.name + "' is " +
-                                  TensorText(tensor) + "; give a .npy file");
-  }
-  *bytes = LoadImageForTensor(file, ScaleFor(options, model, tensor), tensor);
-}
-
-}  // namespace
-
 void FillRandom(uint64_t seed, tw::Session* session) {
   uint64_t state = seed;
   for (size_t i = 0; i < session->n_inputs(); ++i) {
     const tw::Tensor tensor = CheckValue(session->Input(i));
-    if (tensor.data != nullptr) FillTensor(&state, tensor);
+    if (tensor.data != nullptr) FillRandomTensor(&state, tensor);
   }
 }
 

@@ -19,6 +19,9 @@ void FillInputs(const CommonOptions& options, const tw::Model& model,
 // or 1 for others (they are often indices), and either bool.
 void FillRandom(uint64_t seed, tw::Session* session);
 
+// The same for one tensor; *state is the generator's, any number at first.
+void FillRandomTensor(uint64_t* state, const tw::Tensor& tensor);
+
 }  // namespace cli
 }  // namespace topwork
 

@@ -21,6 +21,7 @@ const char kFooter[] = R"(Exit codes:
    8  a loss or weight became infinite or not a number
    9  stopped by the user (Ctrl-C)
   10  a defect of topwork; please report it
+  11  verify: the device and the CPU do not agree
 Every failure prints one line on standard error. Results go to standard output, progress to standard
 error; NO_COLOR=1 turns colours off.
 
@@ -67,6 +68,7 @@ int Main(int argc, char** argv) {
   AddEvaluateCommand(&app);
   AddDevicesCommand(&app);
   AddBenchmarkCommand(&app);
+  AddVerifyCommand(&app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -32,4 +32,8 @@ set(CLI_SOURCES
   train_flags.cc
   train_options.cc
   train_report.cc
+  verify.cc
+  verify_command.cc
+  verify_policy.cc
+  verify_steps.cc
 )

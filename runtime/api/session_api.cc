@@ -255,6 +255,7 @@ tw_status tw_session_get_memory(const tw_session* session, tw_memory_info* info)
 tw_status tw_session_verify(tw_session* session, double tolerance, char** out_json) {
   TW_REQUIRE(session);
   TW_REQUIRE(out_json);
+  TW_REQUIRE_IDLE(session);
   if (!(tolerance >= 0.0)) {
     return Report(
         InvalidArgument("tolerance is %g; 0 (the default) or more is allowed", tolerance));

@@ -73,8 +73,8 @@ Status AddDevice(const tw_session_options& c_options, const std::string& choice,
   }
   options->backends.push_back(std::move(backend));
   if (storage == Storage::kFloat32 || options->float32_ops.empty()) return Status::Ok();
-  TW_ASSIGN_OR_RETURN(auto wide,
-                      opencl::OpenBackend(choice, Storage::kFloat32, cache, c_options.tune_ms));
+  TW_ASSIGN_OR_RETURN(
+      auto wide, opencl::OpenBackend(choice, Storage::kFloat32, cache, c_options.tune_ms, sharing));
   options->backends.push_back(std::move(wide));
   return Status::Ok();
 }

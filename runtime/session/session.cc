@@ -234,8 +234,7 @@ Status Session::Prepare() {
     impl.given_plan = nullptr;
     Impl fresh;
     if (plan.ok()) {
-      const Status attached = fresh.Attach(*plan.value());
-      if (!attached.ok()) {
+      if (const Status attached = fresh.Attach(*plan.value()); !attached.ok()) {
         GiveUpBackends(attached, *plan.value());
         fresh.attached.clear();
         plan = NewPlan();
@@ -271,9 +270,8 @@ Status Session::Prepare() {
     const size_t planned =
         plan_->arena_bytes + plan_->scratch_bytes + plan_->packed_bytes + plan_->owned_bytes;
     // At least one byte is left, for 0 would mean no limit.
-    const size_t limit = options_.memory_limit_bytes == 0
-                             ? 0
-                             : std::max<size_t>(1, options_.memory_limit_bytes - planned);
+    const size_t all = options_.memory_limit_bytes;
+    const size_t limit = all == 0 ? 0 : std::max<size_t>(1, all - planned);
     impl.deferred.reset(plan_->deferred.empty() ? nullptr
                                                 : new DeferredRunner(*plan_, *options_.allocator,
                                                                      *options_.cpu, limit));

@@ -123,7 +123,7 @@ Result<std::unique_ptr<Session>> SessionKeeping(const Session& session,
                                                 const std::vector<int>& values, bool on_cpu) {
   SessionOptions options = session.options();
   options.outputs = values;
-  options.memory_limit_bytes = 0;
+  options.memory_limit_bytes = options.device_memory_limit_bytes = 0;
   options.device_cost = nullptr;  // all that it can compute
   if (on_cpu) options.backends.clear();
   TW_ASSIGN_OR_RETURN(std::unique_ptr<Session> keeping,

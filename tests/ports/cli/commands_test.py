@@ -14,7 +14,7 @@ import tempfile
 
 from cli_support import (DIGITS_8X8, DIGITS_CNN, EFFICIENTNET, ROOT, ZOO, Checks, npy, png, read_npy, run)
 
-COMMANDS = ("info", "run", "train", "evaluate", "devices", "benchmark")
+COMMANDS = ("info", "run", "train", "evaluate", "devices", "benchmark", "verify")
 CLI_DATA = ROOT / "tests" / "data" / "cli"
 LABELS = ZOO / "imagenet_labels.txt"
 MANIFEST = {entry["path"]: entry for entry in json.loads((ZOO / "manifest.json").read_text())["files"]}
@@ -32,7 +32,7 @@ def document(checks, tool, *arguments):
 def check_help(checks, tool):
     text = run(tool, "--help").stdout
     checks.expect("Exit codes:" in text and all(name in text for name in COMMANDS), "--help: " + text)
-    for code in range(2, 11):
+    for code in range(2, 12):
         checks.expect("\n  %2d  " % code in text, "--help does not explain exit code %d" % code)
     for command in COMMANDS:
         result = run(tool, command, "--help")
