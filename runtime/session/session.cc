@@ -396,14 +396,6 @@ Status Session::Run() {
   return backend_failed ? RunOnCpu(status) : status;
 }
 
-Status Session::RunAsync(AsyncRun::Done done) {
-  return async_.Start([this] { return Run(); }, std::move(done));
-}
-
-void Session::StopAsync() {
-  async_.Stop([this] { Cancel(); });
-}
-
 // Inputs live through the whole run, so they are as the caller wrote them.
 Status Session::RunOnCpu(const Status& failure) {
   std::vector<std::vector<uint8_t>> written(impl_->inputs.size());

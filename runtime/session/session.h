@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/thread_pool.h"
@@ -97,13 +98,17 @@ class Session {
   // and while done runs on any other thread, the session must not be used (CheckIdle() tells), but
   // by Cancel(), Wait() and is_running(). `done` may use it, and start the next run.
   // FAILED_PRECONDITION while a run is in flight.
-  Status RunAsync(AsyncRun::Done done);
+  Status RunAsync(AsyncRun::Done done) {
+    return async_.Start([this] { return Run(); }, std::move(done));
+  }
   // See AsyncRun.
   Status Wait() { return async_.Wait(); }
   Status CheckIdle() const { return async_.CheckIdle(); }
   bool is_running() const { return async_.is_running(); }
   // Cancels a run in flight and waits until it and its callback are done; RunAsync() then refuses.
-  void StopAsync();
+  void StopAsync() {
+    async_.Stop([this] { Cancel(); });
+  }
   // Called after every step of Run() on the running thread; null: off.
   void SetProfile(ProfileFunction function, void* user_data);
   // Arena, scratch and deferred values now held by this session (packed weights are in plan()).
