@@ -9,9 +9,6 @@
 namespace topwork {
 namespace {
 
-// Kernels count elements in int32, four ahead of the last one.
-constexpr int64_t kMostElements = (int64_t{1} << 31) - 1024;
-
 // Work-groups of 64 in four forms. Left to themselves drivers take whatever divides the sizes:
 // groups of one item where they are prime; and PoCL compiles a kernel anew for every other form.
 void ChooseGroups(Launch* launch) {
@@ -39,26 +36,25 @@ GpuContext::GpuContext(const OpParams& params, const OpState* state,
       outputs_(std::move(outputs)),
       input_blocks_(std::move(blocks_of_inputs)),
       output_blocks_(outputs_.size(), -1),
-      program_(program) {}
+      floats_(inputs_.size()),
+      program_(program) {
+  FindFormats();
+}
 
-std::string GpuContext::WhyNotFloat() const {
-  const auto check = [](const TensorView& view, bool input, size_t i) -> std::string {
-    const std::string which = (input ? "input " : "output ") + std::to_string(i);
-    if (view.dtype != DType::kFloat32) return which + " is " + DTypeName(view.dtype);
-    if (view.shape.NumElements() == 0) return which + " has no elements";
-    if (view.shape.NumElements() > kMostElements) return which + " is too large";
-    return "";
+void GpuContext::FindFormats() {
+  input_formats_.resize(inputs_.size());
+  output_formats_.resize(outputs_.size());
+  const auto find = [&](const TensorView& view, const char* kind, size_t i, GpuFormat* format) {
+    const std::string why = FindGpuFormat(view, program_->storage, format);
+    if (why.empty() || view.data != nullptr || !why_not_.empty()) return;
+    why_not_ = kind + std::to_string(i) + " " + why;
   };
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i] == nullptr || inputs_[i]->data != nullptr) continue;
-    const std::string why = check(*inputs_[i], true, i);
-    if (!why.empty()) return why;
+    if (inputs_[i] != nullptr) find(*inputs_[i], "input ", i, &input_formats_[i]);
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const std::string why = check(outputs_[i], false, i);
-    if (!why.empty()) return why;
+    find(outputs_[i], "output ", i, &output_formats_[i]);
   }
-  return "";
 }
 
 int GpuContext::NewBlock(size_t bytes) {
@@ -81,25 +77,52 @@ void GpuContext::Touch(int block) {
 }
 
 int GpuContext::In(int i) {
-  int& block = input_blocks_[static_cast<size_t>(i)];
-  if (block < 0) {
-    const TensorView& view = *inputs_[static_cast<size_t>(i)];
-    const size_t n = static_cast<size_t>(view.shape.NumElements());
-    block = Constant(n, [&](float* to) { std::memcpy(to, view.data, n * sizeof(float)); });
+  const size_t k = static_cast<size_t>(i);
+  int& block = input_blocks_[k];
+  const TensorView& view = *inputs_[k];
+  const size_t n = static_cast<size_t>(view.shape.NumElements());
+  if (block < 0 && input_formats_[k].is_real) {
+    block = Constant(n, [&](float* to) { ReadReals(view, {}, to); });
+  } else if (block < 0) {
+    std::vector<int32_t> values(n);
+    (void)ReadInts32(view, values.data());  // PlanOnGpu has seen that they fit
+    block = Table({values.data(), n});
   }
   Touch(block);
   return block;
 }
 
 int GpuContext::Out(int i) {
-  int& block = output_blocks_[static_cast<size_t>(i)];
-  const size_t n = static_cast<size_t>(outputs_[static_cast<size_t>(i)].shape.NumElements());
-  if (block < 0) block = Scratch(n);
+  const size_t k = static_cast<size_t>(i);
+  int& block = output_blocks_[k];
+  if (block < 0) {
+    block = NewBlock(static_cast<size_t>(outputs_[k].shape.NumElements()) *
+                     GpuElementBytes(output_formats_[k], program_->storage));
+  }
   Touch(block);
   return block;
 }
 
 void GpuContext::Alias(int k, int i) { output_blocks_[static_cast<size_t>(i)] = In(k); }
+
+const float* GpuContext::Floats(int i) {
+  if (program_->is_trial) return nullptr;
+  const size_t k = static_cast<size_t>(i);
+  const TensorView& view = *inputs_[k];
+  if (view.dtype == DType::kFloat32) return view.as<const float>();
+  if (!floats_[k].empty()) return floats_[k].data();
+  std::vector<float> scales;
+  if (view.dtype == DType::kInt32 || view.dtype == DType::kInt64) {
+    const size_t data = k == 3 ? 2 : 0;  // TRANSPOSE_CONV has its data and its bias elsewhere
+    const Quantization* weights = inputs_[1]->quantization;
+    for (size_t c = 0; weights != nullptr && c < weights->scales.size(); ++c) {
+      scales.push_back(input_formats_[data].scale * weights->scales[c]);
+    }
+  }
+  floats_[k].resize(static_cast<size_t>(view.shape.NumElements()));
+  ReadReals(view, scales, floats_[k].data());
+  return floats_[k].data();
+}
 
 int GpuContext::NewConstant(std::vector<uint8_t> bytes) {
   const int block = NewBlock(bytes.size());
@@ -157,6 +180,16 @@ const char* GpuContext::Choose(const std::string& work, std::vector<const char*>
   return program_->choices.back().chosen;
 }
 
+int GpuContext::Error() {
+  int& block = program_->error_block;
+  if (block < 0) {
+    block = NewBlock(sizeof(int32_t));
+    Add("cast", "clear", {LaunchArgument::Buffer(block)}, 1);
+  }
+  Touch(block);
+  return block;
+}
+
 void GpuContext::Add(const char* program, const char* entry, std::vector<LaunchArgument> args,
                      int64_t x, int64_t y, int64_t z) {
   for (const LaunchArgument& arg : args) {
@@ -175,8 +208,8 @@ void GpuContext::Add(const char* program, const char* entry, std::vector<LaunchA
 }
 
 void GpuContext::AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
-                           size_t local, int64_t x, int64_t y) {
-  Add(program, entry, std::move(args), x, y);
+                           size_t local, int64_t x, int64_t y, int64_t z) {
+  Add(program, entry, std::move(args), x, y, z);
   Launch& launch = program_->launches.back();
   launch.global[0] = static_cast<size_t>(x) * local;
   launch.global[1] = static_cast<size_t>(y);
@@ -192,6 +225,10 @@ void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t 
        LaunchArgument::Int(static_cast<int32_t>(k))},
       n, m);
   program_->launches.back().kind = Launch::Kind::kGemm;
+}
+
+void GpuContext::TakesFormat(const GpuFormat& format) {
+  if (!format.is_real) program_->launches.back().defines = "-DTW_INT";
 }
 
 }  // namespace topwork

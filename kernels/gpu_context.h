@@ -1,8 +1,8 @@
 // GpuContext: what turns one operator into launches; and the table of the operators that can be.
 //
-// Tensors are float32 for the plan and lie in the device's memory densely, in TFLite's own order
-// (NHWC), as float32 or float16 (`storage`). A kernel reads and writes them by the macros of
-// kernels/common.clh and computes in float32.
+// Tensors lie in the device's memory as GpuFormat says: reals (quantized ones, too) in the
+// program's storage, integers and bool as int32, densely, in TFLite's own order (NHWC). A kernel
+// reads and writes reals by the macros of kernels/common.clh and computes in float32.
 #ifndef TOPWORK_KERNELS_GPU_CONTEXT_H_
 #define TOPWORK_KERNELS_GPU_CONTEXT_H_
 
@@ -38,24 +38,30 @@ class GpuContext {
     return i < n_inputs() ? inputs_[static_cast<size_t>(i)] : nullptr;
   }
   const TensorView& output(int i) const { return outputs_[static_cast<size_t>(i)]; }
+  bool is_constant(int i) const { return input(i) != nullptr && input(i)->data != nullptr; }
+  // How the tensor lies on the device; that of a constant is what In makes of it.
+  const GpuFormat& input_format(int i) const { return input_formats_[static_cast<size_t>(i)]; }
+  const GpuFormat& output_format(int i) const { return output_formats_[static_cast<size_t>(i)]; }
 
-  // "" when every tensor that the device would hold is float32 of at least one element, else what
-  // is not.
-  std::string WhyNotFloat() const;
+  // "" when the device can hold every tensor that is not constant, else which not and why.
+  const std::string& why_not() const { return why_not_; }
 
-  // The block of input i; a constant is uploaded as it is.
+  // The block of input i; a constant is uploaded.
   int In(int i);
   // The block of output i; made at the first call.
   int Out(int i);
   // Output i is input k with another shape: no launch, no memory.
   void Alias(int k, int i);
+  // The values of constant input i as real numbers; null in trials. A bias of integers has the
+  // product of the data's and the weights' scales.
+  const float* Floats(int i);
   // n floats made now, uploaded once in the program's storage.
   int Constant(size_t n, FunctionRef<void(float*)> fill);
   // The same as float32 whatever the storage is.
   int FloatConstant(size_t n, FunctionRef<void(float*)> fill);
   // Integers (shapes, strides) as int32.
   int Table(Span<const int32_t> values);
-  // n elements in the program's storage that live during this operator.
+  // n reals that live during this operator.
   int Scratch(size_t n);
   // The same as float32 whatever the storage is.
   int FloatScratch(size_t n);
@@ -66,6 +72,8 @@ class GpuContext {
   // the fastest for this work, else `usual`. `work` names the operator and what its time depends
   // on, except the storage, which is added here.
   const char* Choose(const std::string& work, std::vector<const char*> variants, const char* usual);
+  // The program's error_block.
+  int Error();
 
   // Appends a launch over x, y, z work-items; `program` and `entry` are literals. Sizes are rounded
   // up to whole work-groups, so kernels check their ids.
@@ -73,7 +81,10 @@ class GpuContext {
            int64_t y = 1, int64_t z = 1);
   // The same in work-groups of exactly `local` x 1 x 1.
   void AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
-                 size_t local, int64_t x, int64_t y);
+                 size_t local, int64_t x, int64_t y, int64_t z = 1);
+  // The tensors of the launch added last are int32 if `format` is no real's: its kernel is compiled
+  // with -DTW_INT.
+  void TakesFormat(const GpuFormat& format);
 
   // C = A B^T by the BLAS library (Launch::Kind::kGemm); blocks of float32.
   void AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k);
@@ -83,28 +94,36 @@ class GpuContext {
 
   // The blocks of the outputs after planning, −1 for one that was never asked for.
   const std::vector<int>& output_blocks() const { return output_blocks_; }
+  const GpuProgram& program() const { return *program_; }
 
  private:
+  friend Status PlanOnGpu(OpCode code, GpuContext& context);
+
   int NewBlock(size_t bytes);
   void CountConstant(size_t bytes);
   int NewConstant(std::vector<uint8_t> bytes);
   void Touch(int block);
+  void FindFormats();
 
-  const OpParams& params_;
+  OpParams params_;
   const OpState* state_;
   std::vector<const TensorView*> inputs_;
   std::vector<TensorView> outputs_;
+  std::vector<GpuFormat> input_formats_, output_formats_;
+  std::string why_not_;
   std::vector<int> input_blocks_;
   std::vector<int> output_blocks_;
+  std::vector<std::vector<float>> floats_;
   GpuProgram* program_;
 };
 
-// Turns the operator, whose tensors are float32, into launches; refuses with the reason for the
-// printed plan ("TANH is fused in").
+// Turns an operator into launches; refuses with the reason for the printed plan ("its axes are not
+// constant").
 using PlanGpuFunction = Status (*)(GpuContext& context);
 
-// Null: the CPU computes it. (kernels/gpu_table.cc)
-PlanGpuFunction FindGpuPlan(OpCode code);
+// Plans the operator with its function of the table, after checking its tensors' types, and what
+// all operators share: a fused TANH, results on the grids of quantized outputs. (gpu_table.cc)
+Status PlanOnGpu(OpCode code, GpuContext& context);
 
 }  // namespace topwork
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/gpu_format.h"
 #include "kernels/gpu_tuner.h"
 #include "kernels/launch.h"
 #include "runtime/tensor/tensor.h"
@@ -35,8 +36,13 @@ struct GpuProgram {
   std::vector<GpuBlock> blocks;
   std::vector<Launch> launches;
   std::vector<int> part_ends;  // operator k's launches end before launches[part_ends[k]]
-  std::vector<int> inputs;     // blocks that take the program's inputs, in storage
+  std::vector<int> inputs;     // blocks that take the program's inputs
   std::vector<int> outputs;    // blocks that hold its outputs
+  // What those of the host's tensors become there, in the same order.
+  std::vector<GpuFormat> input_formats, output_formats;
+  // One int32 that a run leaves at 0 where its data was right, −1 where no launch checks any: an
+  // index outside its tensor sets it, and the outputs then mean nothing.
+  int error_block = -1;
   size_t arena_bytes = 0;
   size_t constant_bytes = 0;  // known on trial, too
   size_t largest_constant_bytes = 0;

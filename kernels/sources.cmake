@@ -3,6 +3,7 @@ set(KERNELS_SOURCES
   custom_ops.cc
   quant.cc
   gpu_context.cc
+  gpu_format.cc
   gpu_table.cc
   kernel.cc
   op_table.cc
@@ -20,6 +21,9 @@ set(KERNELS_SOURCES
   train/head_gpu.cc
   train/softmax_cross_entropy.cc
   cpu/gemm_plan.cc
+  ops/batch_matmul_gpu.cc
+  ops/cast_gpu.cc
+  ops/choice_gpu.cc
   ops/conv_gpu.cc
   ops/depthwise_gpu.cc
   ops/elementwise_gpu.cc

@@ -49,7 +49,7 @@ int DirectWeights(GpuContext& context, int64_t groups) {
   const Shape& filter = context.input(1)->shape;
   const int64_t group_in = filter[3], group_out = filter[0] / groups, taps = filter[1] * filter[2];
   const int64_t wide = Fours(group_out) * 4, n = groups * taps * group_in * wide;
-  const float* from = context.input(1)->as<const float>();
+  const float* from = context.Floats(1);
   return context.Constant(static_cast<size_t>(n), [&](float* to) {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t oc = i % wide, rest = i / wide, c = rest % group_in;

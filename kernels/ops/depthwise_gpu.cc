@@ -34,7 +34,7 @@ const RowsKernel* FindRowsKernel(const GpuContext& context, const Window& window
 
 void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKernel& kernel) {
   const Shape& in = context.input(0)->shape;
-  const float* from = context.input(1)->as<const float>();
+  const float* from = context.Floats(1);
   const int64_t n = in[3], wide = Fours(n) * 4, taps = kernel.taps * kernel.taps;
   const int64_t n_rows = in[0] * window.h.out;
   const int weights = context.Constant(static_cast<size_t>(taps * wide), [&](float* to) {

@@ -30,7 +30,7 @@ Status PlanGelu(GpuContext& context) {
 }
 
 Status PlanBinary(GpuContext& context, BinaryFn fn) {
-  if (context.params().activation == Activation::kTanh) return Unsupported("TANH is fused in");
+  if (!context.output_format(0).is_real) return PlanBinaryInt(context, fn);
   const Shape& out = context.output(0).shape;
   const int64_t n = out.NumElements();
   float lo, hi;
@@ -57,6 +57,27 @@ Status PlanBinary(GpuContext& context, BinaryFn fn) {
     args.push_back(arg);
   }
   context.Add("binary", same ? "binary_same" : "binary", args, n);
+  return Status::Ok();
+}
+
+Status PlanAddN(GpuContext& context) {
+  const int64_t n = context.output(0).shape.NumElements();
+  const float infinity = std::numeric_limits<float>::infinity();
+  int sum = context.In(0);
+  if (context.n_inputs() == 1) {
+    context.Alias(0, 0);
+    return Status::Ok();
+  }
+  for (int i = 1; i < context.n_inputs(); ++i) {
+    const int more = context.In(i);
+    const int to =
+        i + 1 < context.n_inputs() ? context.Scratch(static_cast<size_t>(n)) : context.Out(0);
+    context.Add("binary", "binary_same",
+                {BufferArg(sum), BufferArg(more), BufferArg(to), IntArg(n),
+                 IntArg(static_cast<int>(BinaryFn::kAdd)), FloatArg(-infinity), FloatArg(infinity)},
+                n);
+    sum = to;
+  }
   return Status::Ok();
 }
 

@@ -5,10 +5,11 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/gpu_context.h"
 #include "kernels/ops/reduce.h"
+#include "kernels/ops/strided_copy.h"
 
 namespace topwork {
 
-// Arguments of launches. WhyNotFloat has seen to it that sizes fit into int32.
+// Arguments of launches. GpuContext::why_not has seen to it that sizes fit into int32.
 inline LaunchArgument BufferArg(int block) { return LaunchArgument::Buffer(block); }
 inline LaunchArgument IntArg(int64_t value) {
   return LaunchArgument::Int(static_cast<int32_t>(value));
@@ -21,6 +22,7 @@ template <UnaryFn kFn>
 Status PlanUnaryFn(GpuContext& context) {
   return PlanUnary(context, kFn, 0.0f);
 }
+Status PlanAddN(GpuContext& context);
 Status PlanLeakyRelu(GpuContext& context);
 Status PlanGelu(GpuContext& context);
 Status PlanBinary(GpuContext& context, BinaryFn fn);
@@ -29,7 +31,12 @@ Status PlanBinaryFn(GpuContext& context) {
   return PlanBinary(context, kFn);
 }
 
+// Of int32: ADD, SUB, MUL, MAXIMUM, MINIMUM. (choice_gpu.cc)
+Status PlanBinaryInt(GpuContext& context, BinaryFn fn);
+
 // movement_gpu.cc
+// Copies elements of output 0's kind; the copy counts `bytes` for each of them.
+void AddStridedCopy(GpuContext& context, const StridedCopy& copy, int64_t bytes, int from, int to);
 Status PlanReshape(GpuContext& context);      // output 0 is input 0
 Status PlanStridedCopy(GpuContext& context);  // the state is a StridedCopy from input 0 to output 0
 Status PlanJoin(GpuContext& context);         // CONCATENATION, PACK
@@ -39,6 +46,41 @@ Status PlanPad(GpuContext& context);
 
 Status PlanDepthwiseConv2D(GpuContext& context);  // depthwise_gpu.cc
 Status PlanFullyConnected(GpuContext& context);   // product_gpu.cc
+
+Status PlanSpaceBatchNd(GpuContext& context, bool to_batch);  // SPACE_TO_BATCH_ND and back
+template <bool kToBatch>
+Status PlanSpaceBatch(GpuContext& context) {
+  return PlanSpaceBatchNd(context, kToBatch);
+}
+Status PlanMirrorPad(GpuContext& context);
+
+// choice_gpu.cc
+Status PlanGather(GpuContext& context);
+Status PlanGatherNd(GpuContext& context);
+Status PlanEmbeddingLookup(GpuContext& context);
+Status PlanDynamicUpdateSlice(GpuContext& context);
+Status PlanSelect(GpuContext& context);  // SELECT, SELECT_V2
+// `fn` of compare.cl.
+Status PlanCompare(GpuContext& context, int fn);
+template <int kFn>
+Status PlanCompareFn(GpuContext& context) {
+  return PlanCompare(context, kFn);
+}
+Status PlanLogicalNot(GpuContext& context);
+
+// cast_gpu.cc
+Status PlanCast(GpuContext& context);
+Status PlanQuantize(GpuContext& context);
+// n reals of the block become the nearest values that the quantized format can hold.
+void AddGrid(GpuContext& context, int64_t n, const GpuFormat& format, int block);
+void AddTanh(GpuContext& context, int64_t n, int block);
+
+// batch_matmul_gpu.cc
+Status PlanBatchMatMul(GpuContext& context);
+// FULLY_CONNECTED whose weights or bias only a run knows.
+Status PlanFullyConnectedOfInputs(GpuContext& context);
+Status PlanTransposeConv(GpuContext& context);
+
 // conv_gpu.cc
 Status PlanConv2D(GpuContext& context);
 enum class PoolKind : int { kAverage = 0, kMax = 1, kL2 = 2 };
@@ -60,6 +102,13 @@ template <RowwiseKind kKind>
 Status PlanRowwiseKind(GpuContext& context) {
   return PlanRowwise(context, kKind);
 }
+Status PlanArgExtreme(GpuContext& context, bool largest);
+template <bool kLargest>
+Status PlanArgExtremeOf(GpuContext& context) {
+  return PlanArgExtreme(context, kLargest);
+}
+Status PlanCumsum(GpuContext& context);
+Status PlanLocalResponseNormalization(GpuContext& context);
 Status PlanResizeBilinear(GpuContext& context);
 Status PlanResizeNearest(GpuContext& context);
 

@@ -21,7 +21,7 @@ constexpr double kLeastBlasWork = 128.0 * 128.0 * 128.0;
 
 // gemm's B of the weights [n][k].
 int ColumnWeights(GpuContext& context, int64_t n, int64_t k) {
-  const float* from = context.input(1)->as<const float>();
+  const float* from = context.Floats(1);
   const int64_t wide = Fours(n) * 4;
   return context.Constant(static_cast<size_t>(k * wide), [&](float* to) {
     for (int64_t i = 0; i < k; ++i) {
@@ -97,6 +97,9 @@ void AddProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
 }
 
 Status PlanFullyConnected(GpuContext& context) {
+  if (!context.is_constant(1) || (context.input(2) != nullptr && !context.is_constant(2))) {
+    return PlanFullyConnectedOfInputs(context);
+  }
   TW_RETURN_IF_ERROR(CheckWeights(context));
   const Shape& weights = context.input(1)->shape;
   AddProduct(context, context.input(0)->shape.NumElements() / weights[1], weights[0], weights[1]);

@@ -24,6 +24,25 @@ bool ReducedDims(const GpuContext& context, bool* reduced) {
   return true;
 }
 
+// A copy of input 0 with its reduced dimensions behind the others.
+int ReducedLast(GpuContext& context, const bool* reduced) {
+  const Shape& in = context.input(0)->shape;
+  int64_t strides[kMaxRank], to = in.NumElements();
+  ContiguousStrides(in, 1, strides);
+  StridedCopy copy(1);
+  for (const bool last : {false, true}) {
+    for (int d = 0; d < in.rank(); ++d) {
+      if (reduced[d] != last) continue;
+      to /= in.dim(d);
+      copy.AddDim(in.dim(d), strides[d], to);
+    }
+  }
+  copy.Finish();
+  const int sorted = context.Scratch(static_cast<size_t>(in.NumElements()));
+  AddStridedCopy(context, copy, 1, context.In(0), sorted);
+  return sorted;
+}
+
 }  // namespace
 
 Status PlanReduce(GpuContext& context, ReduceKind kind) {
@@ -31,11 +50,11 @@ Status PlanReduce(GpuContext& context, ReduceKind kind) {
   bool reduced[kMaxRank];
   if (!ReducedDims(context, reduced)) return Unsupported("its axes are not constant");
   int64_t outer = 1, steps = 1, inner = 1;
-  bool inside = false, behind = false;
+  bool inside = false, behind = false, apart = false;
   for (int d = 0; d < in.rank(); ++d) {
     if (in.dim(d) == 1) continue;
     if (reduced[d]) {
-      if (behind) return Unsupported("its axes are not neighbours");
+      apart = apart || behind;
       inside = true;
       steps *= in.dim(d);
     } else {
@@ -43,10 +62,58 @@ Status PlanReduce(GpuContext& context, ReduceKind kind) {
       (inside ? inner : outer) *= in.dim(d);
     }
   }
+  int from = context.In(0);
+  if (apart) {
+    from = ReducedLast(context, reduced);
+    outer *= inner;
+    inner = 1;
+  }
   context.Add("reduce", "reduce",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(static_cast<int>(kind)),
+              {BufferArg(from), BufferArg(context.Out(0)), IntArg(static_cast<int>(kind)),
                IntArg(outer), IntArg(steps), IntArg(inner)},
               inner, outer);
+  return Status::Ok();
+}
+
+Status PlanArgExtreme(GpuContext& context, bool largest) {
+  const Shape& in = context.input(0)->shape;
+  if (!context.is_constant(1)) return Unsupported("its axis is not constant");
+  int32_t axis = 0;
+  TW_RETURN_IF_ERROR(ReadInts32(*context.input(1), &axis));
+  if (axis < 0) axis += in.rank();
+  const int64_t outer = in.Product(0, axis), inner = in.Product(axis + 1, in.rank());
+  context.Add("axis", "arg_extreme",
+              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(largest), IntArg(outer),
+               IntArg(in.dim(axis)), IntArg(inner)},
+              inner, outer);
+  context.TakesFormat(context.input_format(0));
+  return Status::Ok();
+}
+
+Status PlanCumsum(GpuContext& context) {
+  const OpParams& params = context.params();
+  const Shape& in = context.input(0)->shape;
+  if (!context.is_constant(1)) return Unsupported("its axis is not constant");
+  int32_t axis = 0;
+  TW_RETURN_IF_ERROR(ReadInts32(*context.input(1), &axis));
+  if (axis < 0) axis += in.rank();
+  const int64_t outer = in.Product(0, axis), inner = in.Product(axis + 1, in.rank());
+  context.Add("axis", "cumsum",
+              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(params.exclusive),
+               IntArg(params.reverse), IntArg(outer), IntArg(in.dim(axis)), IntArg(inner)},
+              inner, outer);
+  return Status::Ok();
+}
+
+Status PlanLocalResponseNormalization(GpuContext& context) {
+  const OpParams& params = context.params();
+  const Shape& in = context.input(0)->shape;
+  const int64_t n = in.back(), rows = in.NumElements() / n;
+  context.Add("local_response_normalization", "local_response_normalization",
+              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(rows), IntArg(n),
+               IntArg(std::min<int64_t>(params.radius, n)), FloatArg(params.bias),
+               FloatArg(params.alpha), FloatArg(params.beta)},
+              n, rows);
   return Status::Ok();
 }
 

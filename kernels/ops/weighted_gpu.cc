@@ -17,12 +17,8 @@ void PlaceAxis(const OpParams& params, int64_t before, int64_t out, WindowAxis* 
 
 Status CheckWeights(const GpuContext& context) {
   if (context.input(1)->data == nullptr) return Unsupported("its weights are not constant");
-  if (context.input(1)->dtype != DType::kFloat32) {
-    return Unsupported("its weights are %s", DTypeName(context.input(1)->dtype));
-  }
   const TensorView* bias = context.input(2);
   if (bias != nullptr && bias->data == nullptr) return Unsupported("its bias is not constant");
-  if (context.params().activation == Activation::kTanh) return Unsupported("TANH is fused in");
   return Status::Ok();
 }
 
@@ -32,11 +28,11 @@ int Residual(GpuContext& context) { return HasResidual(context) ? context.In(3) 
 
 int Bias(GpuContext& context, int64_t groups, int64_t per_group) {
   const int64_t wide = Fours(per_group) * 4;
-  const TensorView* bias = context.input(2);
+  const float* bias = context.input(2) == nullptr ? nullptr : context.Floats(2);
   return context.Constant(static_cast<size_t>(groups * wide), [&](float* to) {
     for (int64_t i = 0; i < groups * wide; ++i) {
       const int64_t channel = i / wide * per_group + i % wide;
-      to[i] = bias != nullptr && i % wide < per_group ? bias->as<const float>()[channel] : 0.0f;
+      to[i] = bias != nullptr && i % wide < per_group ? bias[channel] : 0.0f;
     }
   });
 }

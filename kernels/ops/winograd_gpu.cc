@@ -68,14 +68,15 @@ void TransformFilter(const double* g_matrix, int n, const float* taps, int64_t s
 }
 
 int Filters(GpuContext& context, const Sizes& sizes, int tile) {
-  const TensorView& weights = *context.input(1);  // [output][3][3][input]
-  const int64_t in_c = weights.shape[3], out_c = weights.shape[0];
+  const Shape& shape = context.input(1)->shape;  // [output][3][3][input]
+  const float* weights = context.Floats(1);
+  const int64_t in_c = shape[3], out_c = shape[0];
   const int64_t per_position = sizes.in_wide * sizes.out_wide;
   const double* matrix = tile == 2 ? kFilter2 : kFilter4;
   return context.FloatConstant(static_cast<size_t>(sizes.positions * per_position), [&](float* to) {
     for (int64_t i = 0; i < sizes.positions * per_position; ++i) to[i] = 0.0f;
     for (int64_t oc = 0; oc < out_c; ++oc) {
-      const float* from = weights.as<const float>() + oc * 9 * in_c;
+      const float* from = weights + oc * 9 * in_c;
       for (int64_t c = 0; c < in_c; ++c) {
         TransformFilter(matrix, tile + 2, from + c, in_c, to + c * sizes.out_wide + oc,
                         per_position);

@@ -21,7 +21,7 @@ void AssignBackends(const std::vector<const Backend*>& backends,
       const std::string why_not =
           work.pinned_to_float32 && backend->storage() != Storage::kFloat32 ? "pinned to float32"
           : backend->takes_programs()
-              ? WhyNotLaunched(*graph, work, &work.n_launches)
+              ? WhyNotLaunched(*graph, work, backend->storage(), &work.n_launches)
               : backend->WhyNot(*work.op.def, work.op.params, {inputs.data(), inputs.size()});
       if (why_not.empty()) {
         work.backend = backend;

@@ -42,14 +42,14 @@ class SegmentPlanner {
       TW_RETURN_IF_ERROR(AddOp(graph_.ops[i]));
       program_.part_ends.push_back(static_cast<int>(program_.launches.size()));
     }
-    const int n_launches = static_cast<int>(program_.launches.size());
+    if (program_.error_block >= 0) KeepToTheEnd(program_.error_block);
     for (size_t i = begin_; i < end_; ++i) {
       for (int v : graph_.ops[i].op.outputs) {
         if (v < 0 || !ReadOutside(v)) continue;
         outputs_.push_back(v);
         program_.outputs.push_back(blocks_[v]);
-        GpuBlock& block = program_.blocks[static_cast<size_t>(blocks_[v])];
-        block.last = std::max(block.last, n_launches);
+        program_.output_formats.push_back(FormatOf(v));
+        KeepToTheEnd(blocks_[v]);
       }
     }
     PlaceBlocks();
@@ -60,18 +60,33 @@ class SegmentPlanner {
   std::vector<int> inputs_, outputs_;
 
  private:
+  // Of a value that the device can hold.
+  GpuFormat FormatOf(int v) const {
+    GpuFormat format;
+    (void)FindGpuFormat(graph_.views[static_cast<size_t>(v)], program_.storage, &format);
+    return format;
+  }
+
+  void KeepToTheEnd(int b) {
+    GpuBlock& block = program_.blocks[static_cast<size_t>(b)];
+    block.last = std::max(block.last, static_cast<int>(program_.launches.size()));
+  }
+
   // An input of the segment's first use comes from the host before the first launch.
   int BlockOf(int v) {
     const auto found = blocks_.find(v);
     if (found != blocks_.end()) return found->second;
     GpuBlock block;
-    const size_t n = static_cast<size_t>(graph_.views[static_cast<size_t>(v)].shape.NumElements());
-    block.bytes = n * (program_.storage == Storage::kFloat16 ? sizeof(uint16_t) : sizeof(float));
+    const TensorView& view = graph_.views[static_cast<size_t>(v)];
+    const GpuFormat format = FormatOf(v);
+    block.bytes =
+        static_cast<size_t>(view.shape.NumElements()) * GpuElementBytes(format, program_.storage);
     block.last = static_cast<int>(program_.launches.size());
     program_.blocks.push_back(block);
     blocks_[v] = static_cast<int>(program_.blocks.size()) - 1;
     inputs_.push_back(v);
     program_.inputs.push_back(blocks_[v]);
+    program_.input_formats.push_back(format);
     return blocks_[v];
   }
 
@@ -84,7 +99,7 @@ class SegmentPlanner {
     TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
     GpuContext context(work.op.params, prepared.state().get(), InputViews(graph_, work.op),
                        OutputViews(graph_, work.op), std::move(blocks), &program_);
-    const Status status = FindGpuPlan(work.op.def->code)(context);
+    const Status status = PlanOnGpu(work.op.def->code, context);
     if (!status.ok()) return status.WithPrefix(graph_.Where(work.op) + ": ");
     size_t k = 0;
     for (int v : work.op.outputs) {
@@ -128,8 +143,6 @@ class SegmentPlanner {
 }  // namespace
 
 Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program) {
-  const PlanGpuFunction plan = FindGpuPlan(work.op.def->code);
-  if (plan == nullptr) return Unsupported("it has no kernel there");
   program->is_trial = true;
   std::vector<int> blocks;
   for (int v : work.op.inputs) {
@@ -140,12 +153,13 @@ Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program) 
   TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
   GpuContext context(work.op.params, prepared.state().get(), InputViews(graph, work.op),
                      OutputViews(graph, work.op), std::move(blocks), program);
-  const std::string why = context.WhyNotFloat();
-  return why.empty() ? plan(context) : Unsupported("%s", why.c_str());
+  return PlanOnGpu(work.op.def->code, context);
 }
 
-std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, int* n_launches) {
+std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, Storage storage,
+                           int* n_launches) {
   GpuProgram program;
+  program.storage = storage;
   const Status status = TryPlan(graph, work, &program);
   *n_launches = static_cast<int>(program.launches.size());
   return status.ok() ? "" : status.message();

@@ -9,9 +9,10 @@
 
 namespace topwork {
 
-// "" and the number of launches when the operator can be turned into launches with the shapes known
-// now, else the reason.
-std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, int* n_launches);
+// "" and the number of launches when the operator can be turned into launches over tensors in
+// `storage` with the shapes known now, else the reason.
+std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, Storage storage,
+                           int* n_launches);
 
 // Plans the operator alone, on trial: *program receives its launches and choices but no constants.
 // Its inputs are block 0. Errors: why it cannot be launched.

@@ -48,22 +48,32 @@ void LoadedProgram::AddPorts(const GpuProgram& program, std::vector<int>* buffer
   std::vector<int> uses(program.blocks.size(), 0);
   for (int b : program.inputs) ++uses[static_cast<size_t>(b)];
   for (int b : program.outputs) ++uses[static_cast<size_t>(b)];
-  const auto add = [&](const std::vector<int>& blocks, std::vector<Port>* to) {
-    for (int b : blocks) {
-      const GpuBlock& block = program.blocks[static_cast<size_t>(b)];
-      int& buffer = (*buffer_of)[static_cast<size_t>(b)];
-      Port port;
-      port.offset = block.offset;
-      port.n = block.bytes / StorageBytes(program.storage);
-      port.in_place =
-          buffer == 0 && uses[static_cast<size_t>(b)] == 1 && storage == Storage::kFloat32;
-      if (port.in_place) buffer = n_buffers++;
-      port.buffer = buffer;
-      to->push_back(port);
-    }
+  const auto add = [&](int b, const GpuFormat& format, std::vector<Port>* to) {
+    const GpuBlock& block = program.blocks[static_cast<size_t>(b)];
+    int& buffer = (*buffer_of)[static_cast<size_t>(b)];
+    Port port;
+    port.offset = block.offset;
+    port.n = block.bytes / GpuElementBytes(format, storage);
+    port.format = format;
+    port.in_place =
+        buffer == 0 && uses[static_cast<size_t>(b)] == 1 && IsSameOnHost(format, storage);
+    if (port.in_place) buffer = n_buffers++;
+    port.buffer = buffer;
+    to->push_back(port);
   };
-  add(program.inputs, &inputs);
-  add(program.outputs, &outputs);
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    add(program.inputs[i], program.input_formats[i], &inputs);
+  }
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    add(program.outputs[i], program.output_formats[i], &outputs);
+  }
+  if (program.error_block < 0) return;
+  const GpuBlock& block = program.blocks[static_cast<size_t>(program.error_block)];
+  Port error;
+  error.offset = block.offset;
+  error.n = 1;
+  error.format = {DType::kInt32, false, 0.0f, 0};
+  errors.push_back(error);
 }
 
 Result<std::shared_ptr<AttachedProgram>> AttachedProgram::Create(
@@ -113,7 +123,8 @@ std::shared_ptr<HostRegion> AttachedProgram::RegionAt(void* data, size_t bytes) 
 
 void AttachedProgram::Import(const Port& port, void* data, std::vector<Launch>* launches) {
   if (!port.in_place) return;
-  std::shared_ptr<HostRegion> region = RegionAt(data, port.n * StorageBytes(program_->storage));
+  std::shared_ptr<HostRegion> region =
+      RegionAt(data, port.n * GpuElementBytes(port.format, program_->storage));
   if (region == nullptr) return;
   Result<MemHandle> buffer = ShareBuffer(region->handle());
   if (!buffer.ok()) return;
@@ -144,42 +155,41 @@ void AttachedProgram::Bind(const RunContext& context) {
   if (commands.ok()) commands_ = std::move(commands.value());
 }
 
-Status AttachedProgram::Upload(const Port& port, const float* from) {
+Status AttachedProgram::Upload(const Port& port, const void* from) {
   Stream& stream = memory_->stream;
+  const Storage storage = program_->storage;
   const MemHandle& to = buffers_[static_cast<size_t>(port.buffer)];
-  const size_t bytes = port.n * StorageBytes(program_->storage);
+  const size_t bytes = port.n * GpuElementBytes(port.format, storage);
   memory_->context->memory_counts().copied_bytes += bytes;
-  if (program_->storage == Storage::kFloat32) return stream.Upload(to, port.offset, from, bytes);
-  const auto convert = [&](uint16_t* halves) {
-    for (size_t k = 0; k < port.n; ++k) halves[k] = FloatToHalf(from[k]);
-  };
+  if (IsSameOnHost(port.format, storage)) return stream.Upload(to, port.offset, from, bytes);
   if (!memory_->context->info().host_unified) {
-    memory_->halves.resize(port.n);
-    convert(memory_->halves.data());
-    return stream.Upload(to, port.offset, memory_->halves.data(), bytes);
+    std::vector<uint8_t>& staging = memory_->staging;
+    staging.resize(bytes);
+    TW_RETURN_IF_ERROR(ToGpuFormat(port.format, storage, from, port.n, staging.data()));
+    return stream.Upload(to, port.offset, staging.data(), bytes);
   }
   TW_ASSIGN_OR_RETURN(void* mapped, stream.Map(to, port.offset, bytes));
-  convert(static_cast<uint16_t*>(mapped));
-  return stream.Unmap(to, mapped);
+  const Status converted = ToGpuFormat(port.format, storage, from, port.n, mapped);
+  TW_RETURN_IF_ERROR(stream.Unmap(to, mapped));
+  return converted;
 }
 
-Status AttachedProgram::Download(const Port& port, float* to) {
+Status AttachedProgram::Download(const Port& port, void* to) {
   Stream& stream = memory_->stream;
+  const Storage storage = program_->storage;
   const MemHandle& from = buffers_[static_cast<size_t>(port.buffer)];
-  const size_t bytes = port.n * StorageBytes(program_->storage);
+  const size_t bytes = port.n * GpuElementBytes(port.format, storage);
   memory_->context->memory_counts().copied_bytes += bytes;
-  if (program_->storage == Storage::kFloat32) return stream.Download(from, port.offset, to, bytes);
-  const auto convert = [&](const uint16_t* halves) {
-    for (size_t k = 0; k < port.n; ++k) to[k] = HalfToFloat(halves[k]);
-  };
+  if (IsSameOnHost(port.format, storage)) return stream.Download(from, port.offset, to, bytes);
   if (!memory_->context->info().host_unified) {
-    memory_->halves.resize(port.n);
-    TW_RETURN_IF_ERROR(stream.Download(from, port.offset, memory_->halves.data(), bytes));
-    convert(memory_->halves.data());
+    std::vector<uint8_t>& staging = memory_->staging;
+    staging.resize(bytes);
+    TW_RETURN_IF_ERROR(stream.Download(from, port.offset, staging.data(), bytes));
+    FromGpuFormat(port.format, storage, staging.data(), port.n, to);
     return Status::Ok();
   }
   TW_ASSIGN_OR_RETURN(void* mapped, stream.Map(from, port.offset, bytes));
-  convert(static_cast<const uint16_t*>(mapped));
+  FromGpuFormat(port.format, storage, mapped, port.n, to);
   return stream.Unmap(from, mapped);
 }
 
@@ -202,13 +212,17 @@ Status AttachedProgram::Compute(const RunContext& context, std::vector<int64_t>*
   }
   for (size_t i = 0; i < program_->inputs.size(); ++i) {
     if (IsInPlace(program_->inputs[i])) continue;
-    TW_RETURN_IF_ERROR(Upload(program_->inputs[i], context.input_data<float>(static_cast<int>(i))));
+    TW_RETURN_IF_ERROR(Upload(program_->inputs[i], context.in(static_cast<int>(i)).data));
   }
   TW_RETURN_IF_ERROR(Start(part_nanos));
+  for (const Port& port : program_->errors) {
+    int32_t error = 0;
+    TW_RETURN_IF_ERROR(Download(port, &error));
+    if (error != 0) return InvalidArgument("an index is outside its tensor");
+  }
   for (size_t i = 0; i < program_->outputs.size(); ++i) {
     if (IsInPlace(program_->outputs[i])) continue;
-    TW_RETURN_IF_ERROR(
-        Download(program_->outputs[i], context.output_data<float>(static_cast<int>(i))));
+    TW_RETURN_IF_ERROR(Download(program_->outputs[i], context.out(static_cast<int>(i)).data));
   }
   return Status::Ok();
 }

@@ -22,7 +22,8 @@ namespace opencl {
 struct Port {
   int buffer = 0;  // as in the launches
   size_t offset = 0;
-  size_t n = 0;           // elements
+  size_t n = 0;  // elements
+  GpuFormat format;
   bool in_place = false;  // the host's memory may stand for the block
 };
 
@@ -42,6 +43,7 @@ struct LoadedProgram : OpState {
   std::vector<Launch> launches;
   std::vector<int> part_ends;  // GpuProgram::part_ends
   std::vector<Port> inputs, outputs;
+  std::vector<Port> errors;  // GpuProgram::error_block, where there is one
   int n_buffers = 1;
 
  private:
@@ -53,7 +55,7 @@ struct SessionMemory {
   std::shared_ptr<Context> context;
   std::unique_ptr<DeviceBuffer> arena;  // null where no program needs one
   Stream stream;
-  std::vector<uint16_t> halves;  // staging of float16
+  std::vector<uint8_t> staging;  // a tensor as the device holds it
   // By address; programs that meet in a tensor share its region.
   std::map<const void*, std::weak_ptr<HostRegion>> regions;
 };
@@ -68,8 +70,8 @@ class AttachedProgram : public OpState {
   // Release comes first, for all programs of the session: the old places are the host's again.
   void Bind(const RunContext& context);
   void Release();
-  // Inputs go up and outputs come down in between, unless they are in place; float16 is converted
-  // on the host. part_nanos: see Backend::RunTimed; null: nothing is timed.
+  // Inputs go up and outputs come down in between, unless they are in place; others are converted
+  // on the host (GpuFormat). part_nanos: see Backend::RunTimed; null: nothing is timed.
   Status Run(const RunContext& context, std::vector<int64_t>* part_nanos);
 
  private:
@@ -77,8 +79,8 @@ class AttachedProgram : public OpState {
                   std::shared_ptr<SessionMemory> memory)
       : program_(std::move(program)), memory_(std::move(memory)) {}
   Status Start(std::vector<int64_t>* part_nanos);
-  Status Upload(const Port& port, const float* from);
-  Status Download(const Port& port, float* to);
+  Status Upload(const Port& port, const void* from);
+  Status Download(const Port& port, void* to);
   std::shared_ptr<HostRegion> RegionAt(void* data, size_t bytes);
   void Import(const Port& port, void* data, std::vector<Launch>* launches);
   Status Compute(const RunContext& context, std::vector<int64_t>* part_nanos);

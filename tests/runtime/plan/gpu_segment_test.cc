@@ -44,7 +44,8 @@ class Watcher final : public Backend {
     const int n = static_cast<int>(program.launches.size());
     for (int i = 0; i < n; ++i) {
       const Launch& launch = program.launches[static_cast<size_t>(i)];
-      REQUIRE((launch.defines == "-DTW_HALF") == (storage_ == Storage::kFloat16));
+      const bool on_ints = launch.defines == "-DTW_INT";
+      REQUIRE((on_ints || (launch.defines == "-DTW_HALF") == (storage_ == Storage::kFloat16)));
       for (const LaunchArgument& arg : launch.arguments) {
         if (arg.kind != LaunchArgument::Kind::kBuffer) continue;
         REQUIRE(arg.buffer >= 0);
@@ -57,6 +58,8 @@ class Watcher final : public Backend {
         REQUIRE(block.offset + block.bytes <= program.arena_bytes);
       }
     }
+    REQUIRE(program.inputs.size() == program.input_formats.size());
+    REQUIRE(program.outputs.size() == program.output_formats.size());
     for (int k : program.inputs) REQUIRE(program.blocks[static_cast<size_t>(k)].first == 0);
     for (int k : program.outputs) {
       const GpuBlock& block = program.blocks[static_cast<size_t>(k)];

@@ -1,6 +1,5 @@
 #include "tests/runtime/backend/opencl/apart_backend.h"
 
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -15,28 +14,10 @@ struct ApartProgram : OpState {
   std::vector<opencl::MemHandle> buffers;  // one for each block
   std::vector<size_t> bytes;
   std::vector<int> inputs, outputs;
+  std::vector<GpuFormat> input_formats, output_formats;
   mutable opencl::Stream stream;
   opencl::Commands commands;
 };
-
-std::vector<uint8_t> ToStorage(const float* values, size_t bytes, Storage storage) {
-  std::vector<uint8_t> stored(bytes);
-  if (storage == Storage::kFloat32) std::memcpy(stored.data(), values, bytes);
-  for (size_t i = 0; storage == Storage::kFloat16 && i < bytes / 2; ++i) {
-    const uint16_t half = FloatToHalf(values[i]);
-    std::memcpy(&stored[2 * i], &half, 2);
-  }
-  return stored;
-}
-
-void FromStorage(const std::vector<uint8_t>& stored, Storage storage, float* values) {
-  if (storage == Storage::kFloat32) std::memcpy(values, stored.data(), stored.size());
-  for (size_t i = 0; storage == Storage::kFloat16 && i < stored.size() / 2; ++i) {
-    uint16_t half;
-    std::memcpy(&half, &stored[2 * i], 2);
-    values[i] = HalfToFloat(half);
-  }
-}
 
 }  // namespace
 
@@ -45,6 +26,8 @@ Result<std::shared_ptr<OpState>> ApartBackend::Load(GpuProgram program) const {
   loaded->storage = program.storage;
   loaded->inputs = program.inputs;
   loaded->outputs = program.outputs;
+  loaded->input_formats = program.input_formats;
+  loaded->output_formats = program.output_formats;
   TW_ASSIGN_OR_RETURN(loaded->stream, opencl::Stream::Create(context_.get(), {}));
   for (const GpuBlock& block : program.blocks) {
     TW_ASSIGN_OR_RETURN(opencl::MemHandle buffer,
@@ -66,18 +49,23 @@ Status ApartBackend::Run(const OpDef&, const RunContext& context, const std::str
   const ApartProgram& program = context.get_state<ApartProgram>();
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     const size_t block = static_cast<size_t>(program.inputs[i]);
-    const std::vector<uint8_t> stored = ToStorage(context.input_data<float>(static_cast<int>(i)),
-                                                  program.bytes[block], program.storage);
+    const GpuFormat& format = program.input_formats[i];
+    std::vector<uint8_t> stored(program.bytes[block]);
+    const size_t n = stored.size() / GpuElementBytes(format, program.storage);
+    TW_RETURN_IF_ERROR(ToGpuFormat(format, program.storage, context.in(static_cast<int>(i)).data, n,
+                                   stored.data()));
     TW_RETURN_IF_ERROR(
         program.stream.Upload(program.buffers[block], 0, stored.data(), stored.size()));
   }
   TW_RETURN_IF_ERROR(program.stream.Submit(program.commands));
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const size_t block = static_cast<size_t>(program.outputs[i]);
+    const GpuFormat& format = program.output_formats[i];
     std::vector<uint8_t> stored(program.bytes[block]);
+    const size_t n = stored.size() / GpuElementBytes(format, program.storage);
     TW_RETURN_IF_ERROR(
         program.stream.Download(program.buffers[block], 0, stored.data(), stored.size()));
-    FromStorage(stored, program.storage, context.output_data<float>(static_cast<int>(i)));
+    FromGpuFormat(format, program.storage, stored.data(), n, context.out(static_cast<int>(i)).data);
   }
   return Status::Ok();
 }
