@@ -125,6 +125,9 @@ using PlanGpuFunction = Status (*)(GpuContext& context);
 // all operators share: a fused TANH, results on the grids of quantized outputs. (gpu_table.cc)
 Status PlanOnGpu(OpCode code, GpuContext& context);
 
+// Null: the CPU computes it.
+PlanGpuFunction FindGpuPlan(OpCode code);
+
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_GPU_CONTEXT_H_

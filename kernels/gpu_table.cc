@@ -205,6 +205,11 @@ Status BringToGrids(GpuContext& context, Takes takes) {
 
 }  // namespace
 
+PlanGpuFunction FindGpuPlan(OpCode code) {
+  const Row* row = FindRow(code);
+  return row == nullptr ? nullptr : row->plan;
+}
+
 Status PlanOnGpu(OpCode code, GpuContext& context) {
   const Row* row = FindRow(code);
   if (row == nullptr) return Unsupported("it has no kernel there");

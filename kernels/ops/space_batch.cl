@@ -11,7 +11,7 @@ __kernel void space_to_batch(tw_in input, tw_out output, int batch, int height, 
   const int h = (row - entry * grid_h) * block_h + i - top, w = g * block_w + j - left;
   const int at = (row * grid_w + g) * channels + c;
   if (h < 0 || h >= height || w < 0 || w >= width) {
-    tw_store(0, at, output);
+    tw_store((tw_value_t)0, at, output);
     return;
   }
   tw_store(tw_load(((n * height + h) * width + w) * channels + c, input), at, output);
