@@ -28,6 +28,17 @@ bool KeepsState(const Model& model) {
   return false;
 }
 
+// Devices compute such models in real numbers, a few steps of the last bit away: nobody is given
+// other answers for being faster without having asked.
+bool IsQuantized(const Model& model) {
+  for (const Graph& graph : model.subgraphs()) {
+    for (const Value& value : graph.values) {
+      if (value.quantization != nullptr && value.dtype != DType::kFloat32) return true;
+    }
+  }
+  return false;
+}
+
 std::string KeyOf(const Model& model, const SessionOptions& options, const AutoDevice& device) {
   const CpuKernels& cpu = options.cpu != nullptr ? *options.cpu : BestCpuKernels();
   std::string key = StrFormat("auto 1, model %s, subgraph %d, device %s, %s, threads %d",
@@ -95,6 +106,10 @@ Result<SessionPtr> CreateFaster(std::shared_ptr<const Model> model, const Sessio
       KeepsState(*model)) {  // Create refuses the former
     return WithNote(Session::Create(model, options),
                     "cpu, as running this model for trial would leave traces");
+  }
+  if (IsQuantized(*model)) {
+    return WithNote(Session::Create(model, options),
+                    "cpu, as quantized models have the integers' answers only there");
   }
   const std::string folder = NumbersFolder(device.cache_folder);
   const std::string key = KeyOf(*model, options, device);

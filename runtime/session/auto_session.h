@@ -23,7 +23,8 @@ struct AutoDevice {
 // Runs the model a few times on both (at most kAutoNanos each, but at least twice), on inputs of
 // zeros, and keeps the faster; the session's note has the times. The answer is remembered by model,
 // device, options and shapes. The CPU is taken without measuring where runs leave traces
-// (variables, custom operators), and where the device fails or has nothing to compute.
+// (variables, custom operators), for quantized models, whose answers on a device differ, and where
+// the device fails or has nothing to compute.
 Result<std::unique_ptr<Session>> CreateFaster(std::shared_ptr<const Model> model,
                                               const SessionOptions& options,
                                               const AutoDevice& device);

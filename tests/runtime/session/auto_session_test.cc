@@ -144,5 +144,24 @@ TEST_CASE("auto runs no model for trial that keeps state", "[session]") {
         StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("auto leaves quantized models on the CPU", "[session]") {
+  Trial trial(-400);
+  test::ModelSpec spec;
+  const int x = spec.AddInput("x", DType::kInt8, {4});
+  const int y = spec.AddTensor("y", DType::kInt8, {4});
+  for (const int v : {x, y}) {
+    spec.main().tensors[static_cast<size_t>(v)].scales = {0.5f};
+    spec.main().tensors[static_cast<size_t>(v)].zero_points = {0};
+  }
+  spec.AddOp(OpCode::kAdd, {x, x}, {y});
+  spec.main().outputs = {y};
+  const test::Bytes bytes = test::BuildModel(spec);
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  trial.model = model.value();
+  CHECK(trial.Create()->note().find("quantized") != std::string::npos);
+  CHECK(trial.n_added == 0);
+}
+
 }  // namespace auto_session_test
 }  // namespace topwork
