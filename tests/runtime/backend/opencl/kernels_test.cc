@@ -1,6 +1,7 @@
 // Every kernel of the library at small sizes: what oclgrind runs (oclgrind.py), and a compilation
 // of every kernel file with every define that it can get.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 #include <set>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "tests/runtime/backend/opencl/apart_backend.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/embedded.h"
+#include "tests/support/model_builder.h"
 #include "tests/support/op_cases.h"
 
 namespace topwork {
@@ -80,6 +82,38 @@ TEST_CASE("opencl kernels: golden cases in float32, for oclgrind", "[.][opencl-k
 TEST_CASE("opencl kernels: golden cases in float16 storage, for oclgrind", "[.][opencl-kernels]") {
   TW_NEED_DEVICE(device);
   RunAllWhole(device, Storage::kFloat16);
+}
+
+// No golden case has a fused TANH: LiteRT refuses it.
+TEST_CASE("opencl kernels: a fused TANH", "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  auto context = opencl::Context::Create(device, {});
+  REQUIRE(context.status().ToString() == "OK");
+  test::ModelSpec spec;
+  const int x = spec.AddInput("x", DType::kFloat32, {1, 7});
+  const int y = spec.AddTensor("y", DType::kFloat32, {1, 7});
+  constexpr int8_t kTanhNumber = 4;  // in ActivationFunctionType
+  spec.AddOp(OpCode::kAdd, {x, x}, {y}, test::OptionsSpec(test::kAddOptions).Byte(0, kTanhNumber));
+  spec.main().outputs = {y};
+  const test::Bytes bytes = test::BuildModel(spec);
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+    SessionOptions options;
+    options.n_threads = 1;
+    options.backends = {std::make_shared<test::ApartBackend>(context.value(), storage)};
+    auto session = Session::Create(model.value(), options);
+    REQUIRE(session.status().ToString() == "OK");
+    REQUIRE(session.value()->plan().steps[0].parts.size() == 1);
+    float* in = session.value()->input(0).as<float>();
+    for (int i = 0; i < 7; ++i) in[i] = 0.25f * static_cast<float>(i - 3);
+    REQUIRE(session.value()->Run().ToString() == "OK");
+    for (int i = 0; i < 7; ++i) {
+      const double expected = std::tanh(0.5 * (i - 3));
+      CHECK(session.value()->output(0).as<const float>()[i] ==
+            Approx(expected).margin(storage == Storage::kFloat16 ? 1e-3 : 1e-6));
+    }
+  }
 }
 
 TEST_CASE("opencl kernels: files depend on the defines of storage and integers alone",
