@@ -14,7 +14,8 @@ endfunction()
 # Tests of large models beside the repository run in the release build alone.
 set(fast "~[shared]~[.]")
 # Not detect_stack_use_after_return: with it gcc 12 aligns AVX-512 frames wrongly (GCC bug 110027).
-# Drivers (LLVM inside PoCL) leak and race on their own account: under sanitizers none is loaded.
+# Drivers (LLVM inside PoCL) leak and race on their own account: under sanitizers none is loaded,
+# and for aarch64 none is installed.
 set(no_driver "${fast}~[opencl]")
 set(no_library "TOPWORK_OPENCL_LIBRARY=none")
 tw_sibling_test(asan-ubsan.all asan-ubsan ARGS "${no_driver}"
@@ -32,7 +33,7 @@ tw_sibling_test(clang.all clang ARGS "${fast}" ENV "${TOPWORK_TEST_ENVIRONMENT}"
 find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)
 find_program(QEMU_X86_64 NAMES qemu-x86_64-static qemu-x86_64 NO_CMAKE_FIND_ROOT_PATH)
 foreach(cpu IN ITEMS cortex-a53 max)
-  tw_sibling_test(aarch64.${cpu} jetson ARGS "${fast}"
+  tw_sibling_test(aarch64.${cpu} jetson ARGS "${no_driver}"
     LAUNCHER "${QEMU_AARCH64}" -L /usr/aarch64-linux-gnu -cpu ${cpu}
     ENV "TOPWORK_REQUIRE_OPENCL=0")  # no OpenCL for aarch64 is installed
 endforeach()
