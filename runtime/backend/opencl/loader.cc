@@ -117,9 +117,11 @@ Result<const ClApi*> LoadOpencl() {
     const LibraryRow row = {path.c_str(), false};
     std::string reason;
     const ClApi* api = Open(row, &reason);
-    result = api != nullptr ? Result<const ClApi*>(api)
-                            : NotFound("TOPWORK_OPENCL_LIBRARY=%s: %s; correct or unset it",
-                                       path.c_str(), WithoutPath(reason, path).c_str());
+    result =
+        api != nullptr
+            ? Result<const ClApi*>(api)
+            : NotFound("the OpenCL library in TOPWORK_OPENCL_LIBRARY=%s: %s; correct or unset it",
+                       path.c_str(), WithoutPath(reason, path).c_str());
   }
   known->emplace(path, result);
   return result;

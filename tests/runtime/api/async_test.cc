@@ -19,8 +19,10 @@ struct Finished {
 void Keep(void* user_data, tw_session* session, tw_status status) {
   Finished* result = static_cast<Finished*>(user_data);
   result->error = tw_last_error();
-  if (status == TW_STATUS_OK) {
-    const tw_tensor_info y = OutputInfo(session, 0);  // a callback may use its session
+  // A callback may use its session; assertions are for the main thread.
+  tw_tensor_info y = {};
+  y.struct_size = sizeof(y);
+  if (status == TW_STATUS_OK && tw_session_get_output(session, 0, &y) == TW_STATUS_OK) {
     std::memcpy(&result->first, y.data, sizeof(float));
   }
   result->status = status;
