@@ -1,7 +1,6 @@
 // Arithmetic of two tensors with broadcasting; `fn` is BinaryFn of kernels/cpu/elementwise.h.
 //
-// The output is seen as dims[0] x … x dims[rank − 1]; strides are in elements, 0 where an input is
-// repeated. `nest` holds dims, then the strides of a and of b.
+// `nest` as tw_nest_at of common.clh takes it.
 
 inline float tw_binary(int fn, float a, float b) {
   switch (fn) {
@@ -27,14 +26,8 @@ __kernel void binary(tw_in a, tw_in b, tw_out y, const __global int* nest, int r
                      float lo, float hi) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
-  int left = i, at_a = 0, at_b = 0;
-  for (int d = rank - 1; d >= 0; --d) {
-    const int rest = left / nest[d], k = left - rest * nest[d];
-    left = rest;
-    at_a += k * nest[rank + d];
-    at_b += k * nest[2 * rank + d];
-  }
-  const float v = tw_binary(fn, tw_load(at_a, a), tw_load(at_b, b));
+  const int2 at = tw_nest_at(nest, rank, i);
+  const float v = tw_binary(fn, tw_load(at.x, a), tw_load(at.y, b));
   tw_store(tw_clamp(v, lo, hi), i, y);
 }
 

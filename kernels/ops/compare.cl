@@ -1,7 +1,7 @@
 // Operators on integers and truth values, with broadcasting: comparisons, LOGICAL_AND, LOGICAL_OR,
 // SELECT, and arithmetic of int32, which wraps around.
 //
-// `nest` as in binary.cl: the output's dims, then each input's strides.
+// `nest` as tw_nest_at of common.clh takes it.
 
 // fn: 0 EQUAL, 1 NOT_EQUAL, 2 LESS, 3 LESS_EQUAL, 4 GREATER, 5 GREATER_EQUAL, 6 LOGICAL_AND, else
 // LOGICAL_OR. NaN equals nothing and has no order.
@@ -9,14 +9,8 @@ __kernel void compare(tw_in a, tw_in b, __global int* y, const __global int* nes
                       int fn) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
-  int left = i, at_a = 0, at_b = 0;
-  for (int d = rank - 1; d >= 0; --d) {
-    const int rest = left / nest[d], k = left - rest * nest[d];
-    left = rest;
-    at_a += k * nest[rank + d];
-    at_b += k * nest[2 * rank + d];
-  }
-  const tw_value_t v = tw_load(at_a, a), w = tw_load(at_b, b);
+  const int2 at = tw_nest_at(nest, rank, i);
+  const tw_value_t v = tw_load(at.x, a), w = tw_load(at.y, b);
   int result;
   switch (fn) {
     case 0: result = v == w; break;
@@ -52,14 +46,8 @@ __kernel void binary_int(const __global int* a, const __global int* b, __global 
                          const __global int* nest, int rank, int n, int fn) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
-  int left = i, at_a = 0, at_b = 0;
-  for (int d = rank - 1; d >= 0; --d) {
-    const int rest = left / nest[d], k = left - rest * nest[d];
-    left = rest;
-    at_a += k * nest[rank + d];
-    at_b += k * nest[2 * rank + d];
-  }
-  const uint v = as_uint(a[at_a]), w = as_uint(b[at_b]);
+  const int2 at = tw_nest_at(nest, rank, i);
+  const uint v = as_uint(a[at.x]), w = as_uint(b[at.y]);
   int result;
   switch (fn) {
     case 0: result = as_int(v + w); break;

@@ -1,4 +1,5 @@
 // CONV_2D and the pools on a GPU (conv_2d.cl, winograd.cl, pool.cl).
+#include <utility>
 #include <vector>
 
 #include "kernels/ops/activation.h"
@@ -63,38 +64,15 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
   const Shape& in = context.input(0)->shape;
   const Shape& filter = context.input(1)->shape;
   const int64_t groups = in[3] / filter[3];
-  float lo, hi;
-  ActivationRange(context.params().activation, &lo, &hi);
   const int weights = DirectWeights(context, groups);
   const int bias = Bias(context, groups, filter[0] / groups);
   const BlockGrid grid = GridOf(context, window, block);
-  context.Add("conv_2d", block.entry,
-              {BufferArg(context.In(0)),
-               BufferArg(weights),
-               BufferArg(bias),
-               BufferArg(Residual(context)),
-               BufferArg(context.Out(0)),
-               IntArg(in[1]),
-               IntArg(in[2]),
-               IntArg(in[3]),
-               IntArg(window.h.out),
-               IntArg(window.w.out),
-               IntArg(filter[0]),
-               IntArg(filter[3]),
-               IntArg(filter[0] / groups),
-               IntArg(window.h.filter),
-               IntArg(window.w.filter),
-               IntArg(window.h.stride),
-               IntArg(window.w.stride),
-               IntArg(window.h.dilation),
-               IntArg(window.w.dilation),
-               IntArg(window.h.pad),
-               IntArg(window.w.pad),
-               IntArg(HasResidual(context)),
-               IntArg(grid.rows),
-               FloatArg(lo),
-               FloatArg(hi)},
-              grid.channels, grid.pixels, grid.rows);
+  std::vector<LaunchArgument> args = WindowArgs(context, window, weights, bias);
+  for (const int64_t n : {int64_t{filter[0]}, int64_t{filter[3]}, filter[0] / groups}) {
+    args.push_back(IntArg(n));
+  }
+  AddTaps(context, window, &args);
+  context.Add("conv_2d", block.entry, std::move(args), grid.channels, grid.pixels, grid.rows);
 }
 
 }  // namespace

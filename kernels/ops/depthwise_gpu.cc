@@ -1,4 +1,7 @@
 // DEPTHWISE_CONV_2D on a GPU (depthwise_conv_2d.cl, depthwise_rows.cl).
+#include <utility>
+#include <vector>
+
 #include "kernels/ops/activation.h"
 #include "kernels/ops/gpu_plans.h"
 #include "kernels/ops/weighted_gpu.h"
@@ -56,38 +59,14 @@ void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKerne
 
 void AddDepthwise(GpuContext& context, const Window& window) {
   const Shape& in = context.input(0)->shape;
-  const Shape& filter = context.input(1)->shape;
-  const int64_t out_c = filter[3], n_rows = in[0] * window.h.out;
-  float lo, hi;
-  ActivationRange(context.params().activation, &lo, &hi);
+  const int64_t out_c = context.input(1)->shape[3];
   const int weights = context.In(1);
-  const int bias = Bias(context, 1, out_c);
-  context.Add(kDepthwise, kDepthwise,
-              {BufferArg(context.In(0)),
-               BufferArg(weights),
-               BufferArg(bias),
-               BufferArg(Residual(context)),
-               BufferArg(context.Out(0)),
-               IntArg(in[1]),
-               IntArg(in[2]),
-               IntArg(in[3]),
-               IntArg(window.h.out),
-               IntArg(window.w.out),
-               IntArg(out_c),
-               IntArg(out_c / in[3]),
-               IntArg(window.h.filter),
-               IntArg(window.w.filter),
-               IntArg(window.h.stride),
-               IntArg(window.w.stride),
-               IntArg(window.h.dilation),
-               IntArg(window.w.dilation),
-               IntArg(window.h.pad),
-               IntArg(window.w.pad),
-               IntArg(HasResidual(context)),
-               IntArg(n_rows),
-               FloatArg(lo),
-               FloatArg(hi)},
-              Fours(out_c), window.w.out, n_rows);
+  std::vector<LaunchArgument> args = WindowArgs(context, window, weights, Bias(context, 1, out_c));
+  args.push_back(IntArg(out_c));
+  args.push_back(IntArg(out_c / in[3]));
+  AddTaps(context, window, &args);
+  context.Add(kDepthwise, kDepthwise, std::move(args), Fours(out_c), window.w.out,
+              in[0] * window.h.out);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // Weights, bias, residual and window of operators on a GPU.
 #include "kernels/ops/weighted_gpu.h"
 
+#include "kernels/ops/activation.h"
+#include "kernels/ops/gpu_plans.h"
+
 namespace topwork {
 namespace {
 
@@ -47,6 +50,28 @@ Window WindowOf(const GpuContext& context, int64_t filter_h, int64_t filter_w) {
   PlaceAxis(params, params.pad_top, out[1], &window.h);
   PlaceAxis(params, params.pad_left, out[2], &window.w);
   return window;
+}
+
+std::vector<LaunchArgument> WindowArgs(GpuContext& context, const Window& window, int weights,
+                                       int bias) {
+  const Shape& in = context.input(0)->shape;
+  return {
+      BufferArg(context.In(0)),  BufferArg(weights),  BufferArg(bias), BufferArg(Residual(context)),
+      BufferArg(context.Out(0)), IntArg(in[1]),       IntArg(in[2]),   IntArg(in[3]),
+      IntArg(window.h.out),      IntArg(window.w.out)};
+}
+
+void AddTaps(const GpuContext& context, const Window& window, std::vector<LaunchArgument>* args) {
+  for (const int64_t n : {window.h.filter, window.w.filter, window.h.stride, window.w.stride,
+                          window.h.dilation, window.w.dilation, window.h.pad, window.w.pad}) {
+    args->push_back(IntArg(n));
+  }
+  args->push_back(IntArg(HasResidual(context)));
+  args->push_back(IntArg(context.input(0)->shape[0] * window.h.out));
+  float lo, hi;
+  ActivationRange(context.params().activation, &lo, &hi);
+  args->push_back(FloatArg(lo));
+  args->push_back(FloatArg(hi));
 }
 
 std::string WorkOf(const char* op, const GpuContext& context, const Window& window) {

@@ -3,6 +3,8 @@
 #ifndef TOPWORK_KERNELS_OPS_WEIGHTED_GPU_H_
 #define TOPWORK_KERNELS_OPS_WEIGHTED_GPU_H_
 
+#include <vector>
+
 #include "kernels/gpu_context.h"
 #include "kernels/ops/window.h"
 
@@ -10,7 +12,7 @@ namespace topwork {
 
 inline int64_t Fours(int64_t n) { return (n + 3) / 4; }
 
-// UNSUPPORTED with the reason when weights or bias are not constant float32, or TANH is fused in.
+// UNSUPPORTED with the reason when weights or bias are not constant.
 Status CheckWeights(const GpuContext& context);
 
 bool HasResidual(const GpuContext& context);
@@ -22,6 +24,12 @@ int Bias(GpuContext& context, int64_t groups, int64_t per_group);
 
 // The window of an operator whose input 0 and output 0 are NHWC images.
 Window WindowOf(const GpuContext& context, int64_t filter_h, int64_t filter_w);
+
+// The arguments that conv_2d.cl and depthwise_conv_2d.cl begin with: blocks, sizes of the images.
+std::vector<LaunchArgument> WindowArgs(GpuContext& context, const Window& window, int weights,
+                                       int bias);
+// And what they end with: the window, whether there is a residual, rows, the activation's bounds.
+void AddTaps(const GpuContext& context, const Window& window, std::vector<LaunchArgument>* args);
 
 // Names the operator's work for GpuContext::Choose: what its time depends on, besides the storage.
 std::string WorkOf(const char* op, const GpuContext& context, const Window& window);
