@@ -171,11 +171,13 @@ const char* GpuContext::Choose(const std::string& work, std::vector<const char*>
   choice.work = work + (program_->storage == Storage::kFloat16 ? " float16" : " float32");
   choice.variants = std::move(variants);
   choice.usual = choice.chosen = usual;
-  std::string wanted = program_->forced_variant;
-  if (wanted.empty() && program_->tuner != nullptr) wanted = program_->tuner->Best(choice.work);
-  for (const char* variant : choice.variants) {
-    if (wanted == variant) choice.chosen = variant;
-  }
+  const auto choose = [&](const std::string& wanted) {
+    for (const char* variant : choice.variants) {
+      if (wanted == variant) choice.chosen = variant;
+    }
+  };
+  if (program_->tuner != nullptr) choose(program_->tuner->Best(choice.work));
+  choose(program_->forced_variant);
   program_->choices.push_back(std::move(choice));
   return program_->choices.back().chosen;
 }

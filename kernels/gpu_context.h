@@ -125,6 +125,13 @@ using PlanGpuFunction = Status (*)(GpuContext& context);
 // all operators share: a fused TANH, results on the grids of quantized outputs. (gpu_table.cc)
 Status PlanOnGpu(OpCode code, GpuContext& context);
 
+// Whether the second operator, where it alone reads the first one's output as its input 0, may be
+// one launch with it. (ops/depthwise_pointwise_gpu.cc)
+bool MayPairOnGpu(OpCode first, OpCode second);
+// Plans the two as one launch where they fit and that is the variant chosen for them: the value
+// between them, for which `second` has no block, is then nowhere. False: nothing was planned.
+bool PlanPairOnGpu(GpuContext& first, GpuContext& second);
+
 // Null: the CPU computes it.
 PlanGpuFunction FindGpuPlan(OpCode code);
 

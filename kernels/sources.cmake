@@ -26,6 +26,7 @@ set(KERNELS_SOURCES
   ops/choice_gpu.cc
   ops/conv_gpu.cc
   ops/depthwise_gpu.cc
+  ops/depthwise_pointwise_gpu.cc
   ops/elementwise_gpu.cc
   ops/movement_gpu.cc
   ops/product_gpu.cc

@@ -95,6 +95,7 @@ set(TEST_SOURCES
   support/npz.cc
   support/op_cases.cc
   support/sample_models.cc
+  support/separable_model.cc
   support/run_op_cases.cc
   support/op_cases_test.cc
   runtime/plan/memory_test.cc
@@ -102,6 +103,7 @@ set(TEST_SOURCES
   runtime/plan/order_test.cc
   runtime/plan/partition_test.cc
   runtime/plan/pin_test.cc
+  runtime/plan/gpu_pairs_test.cc
   runtime/plan/gpu_segment_test.cc
   runtime/plan/tune_segment_test.cc
   runtime/plan/plan_test.cc
@@ -165,6 +167,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/context_test.cc
     runtime/backend/opencl/conv_test.cc
     runtime/backend/opencl/crash_marker_test.cc
+    runtime/backend/opencl/depthwise_pointwise_test.cc
     runtime/backend/opencl/device_test.cc
     runtime/backend/opencl/fault_test.cc
     runtime/backend/opencl/fully_connected_test.cc

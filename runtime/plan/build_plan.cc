@@ -5,6 +5,7 @@
 
 #include "runtime/plan/alias.h"
 #include "runtime/plan/gpu_memory.h"
+#include "runtime/plan/gpu_pairs.h"
 #include "runtime/plan/gpu_segment.h"
 #include "runtime/plan/memory.h"
 #include "runtime/plan/partition.h"
@@ -157,6 +158,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
   AssignBackends(options.backends, options.no_backend_reason, &graph);
   PlaceOnDevices(options, &graph);
+  JoinGpuPairs(&graph);
 
   auto plan = std::make_shared<Plan>();
   plan->model = std::move(model);

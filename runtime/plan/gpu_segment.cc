@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/plan/gpu_pairs.h"
 #include "runtime/plan/memory.h"
 #include "runtime/plan/prepare.h"
 #include "runtime/plan/tune_segment.h"
@@ -27,6 +28,27 @@ std::vector<TensorView> OutputViews(const WorkGraph& graph, const Op& op) {
   return views;
 }
 
+// Op i of a segment as the plan shows it. Paired: with op i - 1, the value between them left out.
+Step MakePart(const WorkGraph& graph, size_t i, bool paired) {
+  const WorkOp& work = graph.ops[i];
+  Step part;
+  part.def = work.op.def;
+  part.params = work.op.params;
+  part.inputs = work.op.inputs;
+  part.outputs = work.op.outputs;
+  part.fused = work.fused;
+  part.file_index = work.op.file_index;
+  if (!paired) return part;
+  const WorkOp& first = graph.ops[i - 1];
+  part.inputs.erase(part.inputs.begin());
+  part.inputs.insert(part.inputs.begin(), first.op.inputs.begin(), first.op.inputs.end());
+  part.fused = first.op.name();
+  for (const std::string& more : {first.fused, work.fused}) {
+    if (!more.empty()) part.fused += ", " + more;
+  }
+  return part;
+}
+
 class SegmentPlanner {
  public:
   SegmentPlanner(const WorkGraph& graph, size_t begin, size_t end, Storage storage, GpuTuner* tuner,
@@ -39,7 +61,10 @@ class SegmentPlanner {
 
   Status Plan() {
     for (size_t i = begin_; i < end_; ++i) {
-      TW_RETURN_IF_ERROR(AddOp(graph_.ops[i]));
+      TW_ASSIGN_OR_RETURN(const bool paired, AddPair(i));
+      if (paired) ++i;
+      if (!paired) TW_RETURN_IF_ERROR(AddOp(graph_.ops[i]));
+      parts_.push_back({i, paired});
       program_.part_ends.push_back(static_cast<int>(program_.launches.size()));
     }
     if (program_.error_block >= 0) KeepToTheEnd(program_.error_block);
@@ -56,8 +81,15 @@ class SegmentPlanner {
     return Status::Ok();
   }
 
+  // An operator, or two that are one launch: then the second.
+  struct Part {
+    size_t op;
+    bool paired;
+  };
+
   GpuProgram program_;
   std::vector<int> inputs_, outputs_;
+  std::vector<Part> parts_;
 
  private:
   // Of a value that the device can hold.
@@ -90,24 +122,52 @@ class SegmentPlanner {
     return blocks_[v];
   }
 
-  Status AddOp(const WorkOp& work) {
+  // The blocks of an operator's inputs; `inside` is a value that has none.
+  std::vector<int> InputBlocks(const Op& op, int inside = -1) {
     std::vector<int> blocks;
-    for (int v : work.op.inputs) {
-      blocks.push_back(v < 0 || graph_.IsConstant(v) ? -1 : BlockOf(v));
+    for (int v : op.inputs) {
+      blocks.push_back(v < 0 || v == inside || graph_.IsConstant(v) ? -1 : BlockOf(v));
     }
-    PlanPrepareContext prepared = MakeContext(graph_, work.op, PackMode::kShapesOnly);
-    TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
-    GpuContext context(work.op.params, prepared.state().get(), InputViews(graph_, work.op),
-                       OutputViews(graph_, work.op), std::move(blocks), &program_);
-    const Status status = PlanOnGpu(work.op.def->code, context);
-    if (!status.ok()) return status.WithPrefix(graph_.Where(work.op) + ": ");
+    return blocks;
+  }
+
+  void KeepOutputBlocks(const Op& op, const GpuContext& context) {
     size_t k = 0;
-    for (int v : work.op.outputs) {
+    for (int v : op.outputs) {
       if (v < 0) continue;
       if (context.output_blocks()[k] >= 0) blocks_[v] = context.output_blocks()[k];
       ++k;
     }
+  }
+
+  Status AddOp(const WorkOp& work) {
+    PlanPrepareContext prepared = MakeContext(graph_, work.op, PackMode::kShapesOnly);
+    TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
+    GpuContext context(work.op.params, prepared.state().get(), InputViews(graph_, work.op),
+                       OutputViews(graph_, work.op), InputBlocks(work.op), &program_);
+    const Status status = PlanOnGpu(work.op.def->code, context);
+    if (!status.ok()) return status.WithPrefix(graph_.Where(work.op) + ": ");
+    KeepOutputBlocks(work.op, context);
     return Status::Ok();
+  }
+
+  // Ops i and i + 1 as one launch; false where they stay two.
+  Result<bool> AddPair(size_t i) {
+    if (i + 1 >= end_ || !IsGpuPair(graph_, i, i + 1)) return false;
+    const Op& first = graph_.ops[i].op;
+    const Op& second = graph_.ops[i + 1].op;
+    PlanPrepareContext prepared = MakeContext(graph_, first, PackMode::kShapesOnly);
+    TW_RETURN_IF_ERROR(prepared.Prepare(*first.def));
+    PlanPrepareContext prepared_second = MakeContext(graph_, second, PackMode::kShapesOnly);
+    TW_RETURN_IF_ERROR(prepared_second.Prepare(*second.def));
+    GpuContext context(first.params, prepared.state().get(), InputViews(graph_, first),
+                       OutputViews(graph_, first), InputBlocks(first), &program_);
+    GpuContext context_second(second.params, prepared_second.state().get(),
+                              InputViews(graph_, second), OutputViews(graph_, second),
+                              InputBlocks(second, first.outputs[0]), &program_);
+    if (!PlanPairOnGpu(context, context_second)) return false;
+    KeepOutputBlocks(second, context_second);
+    return true;
   }
 
   bool ReadOutside(int v) const {
@@ -187,30 +247,25 @@ Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
   const Backend& backend = *graph.ops[begin].backend;
   TuneSegment(graph, begin, end, backend);
+  SegmentPlanner planner(graph, begin, end, backend.storage(), backend.tuner(), "");
+  TW_RETURN_IF_ERROR(planner.Plan());
+  GpuProgram& program = planner.program_;
   Step step;
-  TW_ASSIGN_OR_RETURN(GpuProgram program,
-                      PlanGpuSegment(graph, begin, end, backend.storage(), &step.inputs,
-                                     &step.outputs, backend.tuner(), ""));
+  step.inputs = std::move(planner.inputs_);
+  step.outputs = std::move(planner.outputs_);
   step.def = &kSegment;
   step.backend = &backend;
   step.variant = backend.storage() == Storage::kFloat16 ? "float16 storage" : "float32";
   step.gpu_bytes = program.arena_bytes + program.constant_bytes;
   step.file_index = graph.ops[begin].op.file_index;
   step.where = "the GPU's part from " + graph.Where(graph.ops[begin].op);
-  for (size_t i = begin; i < end; ++i) {
-    Step part;
-    part.def = graph.ops[i].op.def;
-    part.params = graph.ops[i].op.params;
-    part.inputs = graph.ops[i].op.inputs;
-    part.outputs = graph.ops[i].op.outputs;
+  size_t first = 0;
+  for (size_t k = 0; k < planner.parts_.size(); ++k) {
+    Step part = MakePart(graph, planner.parts_[k].op, planner.parts_[k].paired);
     part.backend = &backend;
-    const size_t k = i - begin;
-    const size_t first = k == 0 ? 0 : static_cast<size_t>(program.part_ends[k - 1]);
-    if (first < static_cast<size_t>(program.part_ends[k])) {
-      part.variant = program.launches[first].entry;
-    }
-    part.fused = graph.ops[i].fused;
-    part.file_index = graph.ops[i].op.file_index;
+    const size_t last = static_cast<size_t>(program.part_ends[k]);
+    if (first < last) part.variant = program.launches[first].entry;
+    first = last;
     step.parts.push_back(std::move(part));
   }
   TW_ASSIGN_OR_RETURN(step.state, backend.Load(std::move(program)));

@@ -21,7 +21,7 @@ Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program);
 // Ops [begin, end) of the graph as one program in `storage`; inputs and outputs receive the values
 // that cross its border, in the order of GpuProgram::inputs and ::outputs. Memory is planned by
 // lifetime, at offsets that suit every device. `tuner` (may be null) chooses among kernels, except
-// where an operator has the variant `forced_variant`.
+// where an operator, or a pair (gpu_pairs.h), has the variant `forced_variant`.
 Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end, Storage storage,
                                   std::vector<int>* inputs, std::vector<int>* outputs,
                                   GpuTuner* tuner, const std::string& forced_variant);

@@ -5,6 +5,7 @@ set(PLAN_SOURCES
   fuse.cc
   pin.cc
   gpu_memory.cc
+  gpu_pairs.cc
   gpu_segment.cc
   assign_backends.cc
   order.cc
