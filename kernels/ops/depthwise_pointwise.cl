@@ -21,13 +21,13 @@ inline float4 tw_channels(tw_in input, int at, int c, int multiplier, int n_chan
                   tw_load(at + min(c + 3, last) / multiplier, input));
 }
 
-#define TW_TAP(i)                                                                           \
-  {                                                                                         \
-    const int iy = top.s##i + ky * dilation_h, ix = left.s##i + kx * dilation_w;            \
-    if (iy >= 0 && iy < in_h && ix >= 0 && ix < in_w) {                                     \
-      s##i += k * tw_channels(input, ((image.s##i * in_h + iy) * in_w + ix) * in_c, c,      \
-                              multiplier, mid_c);                                           \
-    }                                                                                       \
+#define TW_TAP(i)                                                                                  \
+  {                                                                                                \
+    const int iy = top.s##i + ky * dilation_h, ix = left.s##i + kx * dilation_w;                   \
+    if (iy >= 0 && iy < in_h && ix >= 0 && ix < in_w) {                                            \
+      s##i += k * tw_channels(input, ((image.s##i * in_h + iy) * in_w + ix) * in_c, c, multiplier, \
+                              mid_c);                                                              \
+    }                                                                                              \
   }
 
 __kernel void depthwise_pointwise(tw_in input, tw_in taps, tw_in mid_bias, tw_in filter, tw_in bias,
