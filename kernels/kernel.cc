@@ -1,6 +1,8 @@
 // PrepareContext's checks and the parse helpers shared by operators.
 #include "kernels/kernel.h"
 
+#include "kernels/subgraphs.h"
+
 namespace topwork {
 
 Status PrepareContext::CheckInputs(int min_inputs, int max_inputs) const {
@@ -53,8 +55,32 @@ Status PrepareContext::NeedValue(int i) {
   }
   if (view->data != nullptr || view->shape.NumElements() == 0) return Status::Ok();
   unknown_value_input_ = i;
+  deferred_ = true;
   return FailedPrecondition("%s: the value of %s is only known at run time", Where().c_str(),
                             InputName(i).c_str());
+}
+
+Status PrepareContext::LeaveShapeToRun(int i) {
+  if (!may_be_unknown_) {
+    deferred_ = true;
+    return FailedPrecondition("%s: the shape of output %d is only known at run time",
+                              Where().c_str(), i);
+  }
+  shape_left_to_run_.resize(outputs_.size(), false);
+  shape_left_to_run_[static_cast<size_t>(i)] = true;
+  output_set_[static_cast<size_t>(i)] = true;
+  return Status::Ok();
+}
+
+Result<const Callee*> PrepareContext::PlanCallee(int, const std::vector<CalleeInput>&) {
+  return Unsupported("%s: subgraphs cannot be called here", Where().c_str());
+}
+
+int PrepareContext::PassedInput(int, int) const { return -1; }
+
+Status RunContext::SetOutputShape(int i, const Shape& shape) const {
+  if (output_memory == nullptr) return InternalError("output %d has its shape already", i);
+  return output_memory->SetShape(i, shape);
 }
 
 Status PrepareContext::SetOutput(int i, DType dtype, const Shape& shape) {

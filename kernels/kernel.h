@@ -27,6 +27,11 @@ struct OpState {
   virtual ~OpState() = default;
 };
 
+class Resources;
+class SubgraphCalls;
+struct Callee;
+struct CalleeInput;
+
 class PrepareContext {
  public:
   struct Pair {
@@ -68,6 +73,10 @@ class PrepareContext {
   // returned status has code kFailedPrecondition and the planner understands it). Returns OK with
   // data() set otherwise.
   Status NeedValue(int i);
+  // Output i gets its shape from run(), by RunContext::SetOutputShape, after SetOutput has named
+  // its dtype. Deferred like NeedValue: at plan time this fails and the failure is to be returned.
+  Status LeaveShapeToRun(int i);
+  bool deferred() const { return deferred_; }
   int unknown_value_input() const { return unknown_value_input_; }
 
   // Declares the output's shape, and its dtype where it must be equal to `dtype`.
@@ -107,6 +116,12 @@ class PrepareContext {
   virtual Result<const void*> PackConstant(int input, const char* tag, size_t bytes,
                                            bool release_input, FunctionRef<void(void*)> pack) = 0;
 
+  // Plans a subgraph that run() is going to call (kernels/subgraphs.h), for inputs made as told.
+  // The calls are numbered in the order of these calls, from 0.
+  virtual Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs);
+  // The input that output i of the subgraph is, unchanged; −1: none.
+  virtual int PassedInput(int subgraph, int i) const;
+
   // The kernel variant chosen, for the printed plan ("gemm 1x1", "direct 3x3"); a literal.
   void SetVariant(const char* variant) { variant_ = variant; }
 
@@ -129,6 +144,16 @@ class PrepareContext {
   std::shared_ptr<OpState> state_;
   const char* variant_ = "";
   int unknown_value_input_ = -1;
+  bool deferred_ = false;
+  bool may_be_unknown_ = false;  // the session is running: a shape may be left to run()
+  std::vector<bool> shape_left_to_run_;
+};
+
+// Gives an output whose shape was left to run() its memory.
+class OutputMemory {
+ public:
+  virtual ~OutputMemory() = default;
+  virtual Status SetShape(int output, const Shape& shape) = 0;
 };
 
 struct RunContext {
@@ -139,6 +164,12 @@ struct RunContext {
   uint8_t* scratch = nullptr;
   ThreadPool* pool = nullptr;
   const CpuKernels* cpu = nullptr;
+  Resources* resources = nullptr;         // the session's; null while a plan folds
+  SubgraphCalls* calls = nullptr;         // null where prepare planned no callee
+  OutputMemory* output_memory = nullptr;  // null where no shape was left to run()
+
+  // Of an output whose shape prepare left to run(); out(i) has that shape and memory afterwards.
+  Status SetOutputShape(int i, const Shape& shape) const;
 
   const TensorView& in(int i) const { return *inputs[static_cast<size_t>(i)]; }
   bool has_input(int i) const {

@@ -7,6 +7,7 @@ set(KERNELS_SOURCES
   gpu_table.cc
   kernel.cc
   op_table.cc
+  resources.cc
   cpu/dispatch.cc
   train/backward.cc
   train/backward_binary.cc

@@ -17,6 +17,7 @@ class ViewAssigner {
       value.root_offset = 0;
       value.first_step = end;
       value.last_step = -1;
+      bound_[v] = value.variable;
     }
     for (int s = 0; s < end; ++s) {
       for (int v : plan_.steps[static_cast<size_t>(s)].outputs) Touch(v, s);
@@ -66,7 +67,8 @@ class ViewAssigner {
 
   // May `out`, alone so far, become bytes [offset, …) of the group of root r?
   bool MayJoin(int r, int out, size_t offset) {
-    if (At(r).constant || At(out).constant || !Alone(out) || r == out) return false;
+    if (At(r).constant || At(r).variable || At(out).constant || !Alone(out) || r == out)
+      return false;
     if (offset + Bytes(out) > Bytes(r)) return false;
     if (!bound_[static_cast<size_t>(out)]) return true;
     return !bound_[static_cast<size_t>(r)] && offset == 0 && Bytes(out) == Bytes(r);
@@ -88,6 +90,7 @@ class ViewAssigner {
   }
 
   void TryInsideOutput(int in, int out, size_t output_offset) {
+    // A variable is bound.
     if (in < 0 || out < 0 || At(in).constant || bound_[static_cast<size_t>(in)]) return;
     if (!Alone(in) || At(out).root != out || in == out) return;
     if (output_offset + Bytes(in) > Bytes(out)) return;

@@ -1,5 +1,6 @@
 // AssignBackends: the first backend that can run an operator gets it; the others' reasons are kept.
 #include "runtime/plan/gpu_segment.h"
+#include "runtime/plan/order.h"
 #include "runtime/plan/work_graph.h"
 
 namespace topwork {
@@ -15,6 +16,10 @@ void AssignBackends(const std::vector<const Backend*>& backends,
     work.reason = no_backend_reason;
     if (work.pinned && !backends.empty()) {
       work.reason = "pinned to the CPU";
+      continue;
+    }
+    if (!backends.empty() && TouchesState(*graph, work.op)) {
+      work.reason = "keeps state from run to run";
       continue;
     }
     for (const Backend* backend : backends) {

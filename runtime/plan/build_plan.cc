@@ -8,6 +8,7 @@
 #include "runtime/plan/gpu_pairs.h"
 #include "runtime/plan/gpu_segment.h"
 #include "runtime/plan/memory.h"
+#include "runtime/plan/order.h"
 #include "runtime/plan/partition.h"
 #include "runtime/plan/prepare.h"
 #include "runtime/plan/work_graph.h"
@@ -84,6 +85,10 @@ void MakeValues(const WorkGraph& graph, const std::set<int>& needed_constants, P
     value.name = graph.values[v].name;
     value.view = graph.views[v];
     value.constant = value.view.data != nullptr;
+    if (graph.values[v].is_variable) {
+      value.variable = true;
+      value.key = graph.variable_keys.at(static_cast<int>(v));
+    }
     if (value.constant && graph.values[v].owned != nullptr) {
       if (needed_constants.count(static_cast<int>(v)) != 0) {
         plan->owned.push_back(graph.values[v].owned);
@@ -101,7 +106,9 @@ void AssignArena(Plan* plan) {
   std::vector<int> owners;
   for (size_t v = 0; v < plan->values.size(); ++v) {
     const PlanValue& value = plan->values[v];
-    if (value.constant || value.root != static_cast<int>(v) || value.last_step < 0) continue;
+    if (value.constant || value.variable || value.root != static_cast<int>(v) ||
+        value.last_step < 0)
+      continue;
     blocks.push_back({value.view.bytes(), value.first_step, value.last_step, 0});
     owners.push_back(static_cast<int>(v));
   }
@@ -114,12 +121,23 @@ void AssignArena(Plan* plan) {
 }
 
 Status CheckMemoryLimit(const Plan& plan, size_t limit) {
-  const size_t total = plan.arena_bytes + plan.scratch_bytes + plan.packed_bytes + plan.owned_bytes;
+  const size_t total = plan.arena_bytes + plan.scratch_bytes + plan.packed_bytes +
+                       plan.owned_bytes + plan.state_bytes;
   if (limit == 0 || total <= limit) return Status::Ok();
   return OutOfMemory(
-      "the plan needs %zu bytes (activations %zu, scratch %zu, packed weights %zu, constants %zu); "
-      "the memory limit is %zu",
-      total, plan.arena_bytes, plan.scratch_bytes, plan.packed_bytes, plan.owned_bytes, limit);
+      "the plan needs %zu bytes (activations %zu, scratch %zu, packed weights %zu, constants %zu, "
+      "variables %zu); the memory limit is %zu",
+      total, plan.arena_bytes, plan.scratch_bytes, plan.packed_bytes, plan.owned_bytes,
+      plan.state_bytes, limit);
+}
+
+// Of the values that are used; the others need no memory.
+void CountState(const WorkGraph& graph, Plan* plan) {
+  for (const PlanValue& value : plan->values) {
+    if (value.variable && value.last_step >= 0) plan->state_bytes += value.view.bytes();
+  }
+  plan->keeps_state = std::any_of(graph.ops.begin(), graph.ops.end(),
+                                  [&](const WorkOp& work) { return TouchesState(graph, work.op); });
 }
 
 // Values that deferred ops make get their memory while the session runs.
@@ -183,6 +201,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   AssignViews(offers, options.optimize, plan.get());
   ExcludeDeferred(plan.get());
   AssignArena(plan.get());
+  CountState(graph, plan.get());
   std::set<const Buffer*> distinct;
   for (const Step& step : plan->steps) {
     for (const std::shared_ptr<const Buffer>& block : step.packed) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/plan/order.h"
 #include "runtime/plan/prepare.h"
 #include "runtime/plan/work_graph.h"
 
@@ -22,13 +23,13 @@ bool OnlyNeedsShapes(OpCode code) {
 
 bool CanFold(const WorkGraph& graph, const Op& op, const std::vector<TensorView>& outputs) {
   if (op.code == OpCode::kCustom || op.outputs.empty()) return false;
+  if (HasEffects(graph, op)) return false;
   size_t in_bytes = 0, out_bytes = 0;
   for (int v : op.inputs) {
     if (v < 0) continue;
     const TensorView& view = graph.views[static_cast<size_t>(v)];
     const bool known = view.data != nullptr || view.shape.NumElements() == 0;
     if (!known && !OnlyNeedsShapes(op.code)) return false;
-    if (graph.values[static_cast<size_t>(v)].is_variable) return false;
     in_bytes += view.bytes();
   }
   for (const TensorView& view : outputs) out_bytes += view.bytes();
@@ -138,7 +139,7 @@ Status InferAndFold(WorkGraph* graph) {
     const Op& op = graph->ops[i].op;
     PlanPrepareContext context = MakeContext(*graph, op, PackMode::kShapesOnly);
     const Status status = context.Prepare(*op.def);
-    if (!status.ok() && context.unknown_value_input() >= 0) {
+    if (!status.ok() && context.deferred()) {
       graph->first_deferred = i;
       return Status::Ok();
     }

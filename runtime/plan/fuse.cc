@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/plan/order.h"
 #include "runtime/plan/work_graph.h"
 
 namespace topwork {
@@ -50,7 +51,8 @@ class Fuser {
 
   Status Run() {
     for (size_t i = 0; i < graph_.first_deferred; ++i) {
-      if (graph_.ops[i].dead) continue;
+      // What reads a variable must do so in its turn.
+      if (graph_.ops[i].dead || TouchesState(graph_, graph_.ops[i].op)) continue;
       FusePad(i);
       TW_RETURN_IF_ERROR(FuseScaleShift(i));
       FuseResidual(i);
@@ -70,6 +72,7 @@ class Fuser {
     if (!any_type && View(v).dtype != DType::kFloat32) return -1;
     const int producer = graph_.Producer(v);
     if (producer < 0 || graph_.ops[static_cast<size_t>(producer)].op.outputs.size() != 1) return -1;
+    if (TouchesState(graph_, graph_.ops[static_cast<size_t>(producer)].op)) return -1;
     return producer;
   }
 

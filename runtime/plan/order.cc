@@ -15,29 +15,11 @@ const Backend* KindOf(const WorkOp& work) {
   return work.backend != nullptr && work.backend->takes_programs() ? work.backend : nullptr;
 }
 
-// Reads or writes something else than its inputs and outputs, or may.
-bool HasEffects(const WorkGraph& graph, const Op& op) {
-  switch (op.code) {
-    case OpCode::kCustom:
-    case OpCode::kCall:
-    case OpCode::kCallOnce:
-    case OpCode::kIf:
-    case OpCode::kWhile:
-    case OpCode::kRandomStandardNormal:
-    case OpCode::kRandomUniform:
-    case OpCode::kMultinomial:
-      return true;
-    default:
-      break;
-  }
-  const auto is_state = [&](int v) {
-    if (v < 0) return false;
-    const DType dtype = graph.views[static_cast<size_t>(v)].dtype;
-    return graph.values[static_cast<size_t>(v)].is_variable || dtype == DType::kResource ||
-           dtype == DType::kVariant;
-  };
-  return op.outputs.empty() || std::any_of(op.inputs.begin(), op.inputs.end(), is_state) ||
-         std::any_of(op.outputs.begin(), op.outputs.end(), is_state);
+bool IsState(const WorkGraph& graph, int v) {
+  if (v < 0) return false;
+  const DType dtype = graph.views[static_cast<size_t>(v)].dtype;
+  return graph.values[static_cast<size_t>(v)].is_variable || dtype == DType::kResource ||
+         dtype == DType::kVariant;
 }
 
 struct Waiting {
@@ -110,6 +92,30 @@ Order OrderFrom(const WorkGraph& graph, Waiting waiting, const Backend* kind) {
 }
 
 }  // namespace
+
+bool TouchesState(const WorkGraph& graph, const Op& op) {
+  const auto is_state = [&](int v) { return IsState(graph, v); };
+  return op.code == OpCode::kCallOnce ||
+         std::any_of(op.inputs.begin(), op.inputs.end(), is_state) ||
+         std::any_of(op.outputs.begin(), op.outputs.end(), is_state);
+}
+
+bool HasEffects(const WorkGraph& graph, const Op& op) {
+  switch (op.code) {
+    case OpCode::kCustom:
+    case OpCode::kCall:
+    case OpCode::kCallOnce:
+    case OpCode::kIf:
+    case OpCode::kWhile:
+    case OpCode::kRandomStandardNormal:
+    case OpCode::kRandomUniform:
+    case OpCode::kMultinomial:
+      return true;
+    default:
+      break;
+  }
+  return op.outputs.empty() || TouchesState(graph, op);
+}
 
 void GroupByBackend(WorkGraph* graph) {
   std::vector<const Backend*> kinds;  // in order of appearance, so that ties fall the same way

@@ -44,18 +44,30 @@ struct PlanOptions {
   const Allocator* allocator = nullptr;  // null: DefaultAllocator()
 };
 
+// A variable tensor of the file: its memory belongs to the session, not to a plan.
+struct VariableKey {
+  int subgraph = 0;
+  int value = 0;
+  bool operator<(const VariableKey& other) const {
+    return subgraph != other.subgraph ? subgraph < other.subgraph : value < other.value;
+  }
+};
+
 struct PlanValue {
   std::string name;
   TensorView view;  // data is set for constants only
   bool constant = false;
   bool deferred = false;  // made by a deferred op: shape and memory are known only at run time
+  // State that survives runs, in memory of its own: operators read and write it as an input.
+  bool variable = false;
+  VariableKey key;  // of a variable
   // Where it lives: bytes [offset, offset + bytes) of the block of value `root` (itself when it is
   // not a view of another value).
   int root = -1;
   size_t root_offset = 0;
   // Roots only: arena offset and the steps [first, last] during which its memory is taken.
   // Graph inputs live during the whole run, outputs until its end.
-  int64_t arena_offset = -1;  // −1: not in the arena (constant, or deferred)
+  int64_t arena_offset = -1;  // −1: not in the arena (constant, variable, or deferred)
   int first_step = 0;
   int last_step = 0;
 };
@@ -95,6 +107,9 @@ struct Plan {
   size_t packed_bytes = 0;  // packed weights of this plan
   size_t gpu_bytes = 0;     // on the device, see Backend::DeviceBytes
   size_t owned_bytes = 0;   // folded constants that run() still needs
+  size_t state_bytes = 0;   // variables
+  // Runs depend on those before: there are variables or resources, here or in a subgraph called.
+  bool keeps_state = false;
   // Nanoseconds of a run without its deferred ops, as planned and on the CPU alone; 0: not known.
   double estimated_ns = 0.0;
   double estimated_cpu_ns = 0.0;

@@ -10,6 +10,7 @@ std::string Place(const Plan& plan, int v) {
   if (v < 0) return "none";
   const PlanValue& value = plan.values[static_cast<size_t>(v)];
   if (value.constant) return "constant";
+  if (value.variable) return "state";
   if (value.deferred) return "run time";
   const PlanValue& root = plan.values[static_cast<size_t>(value.root)];
   std::string text =
@@ -100,6 +101,7 @@ std::string PrintPlan(const Plan& plan, const std::string& note) {
       "constants %zu\n",
       plan.arena_bytes, plan.live_bytes, overhead, plan.scratch_bytes, plan.packed_bytes,
       plan.owned_bytes);
+  if (plan.state_bytes > 0) text += StrFormat("variables %zu bytes\n", plan.state_bytes);
   if (plan.gpu_bytes > 0) text += StrFormat("on the device %zu bytes\n", plan.gpu_bytes);
   if (plan.estimated_cpu_ns > 0) {
     text += StrFormat("estimated %.3f ms, on the CPU alone %.3f ms\n", plan.estimated_ns / 1e6,
@@ -122,6 +124,7 @@ std::string PlanToJson(const Plan& plan, const std::string& note) {
   bytes("scratch_bytes", plan.scratch_bytes);
   bytes("packed_bytes", plan.packed_bytes);
   bytes("constant_bytes", plan.owned_bytes);
+  bytes("state_bytes", plan.state_bytes);
   bytes("gpu_bytes", plan.gpu_bytes);
   bytes("n_deferred", plan.deferred.size());
   bytes("estimated_ns", static_cast<size_t>(plan.estimated_ns));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/custom_ops.h"
+#include "runtime/plan/order.h"
 #include "runtime/plan/pin.h"
 
 namespace topwork {
@@ -60,11 +61,15 @@ void RemoveDeadOps(WorkGraph* graph) {
   std::vector<bool> needed(graph->values.size(), false);
   for (int v : graph->outputs) needed[static_cast<size_t>(v)] = true;
   std::vector<WorkOp> kept;
+  bool needs_state = graph->keeps_effects;
   for (size_t i = graph->ops.size(); i-- > 0;) {
     WorkOp& work = graph->ops[i];
-    bool live = !work.dead && work.op.outputs.empty();
+    bool live = !work.dead && work.op.outputs.empty() && graph->keeps_effects;
     for (int v : work.op.outputs)
       live = live || (!work.dead && v >= 0 && needed[static_cast<size_t>(v)]);
+    const bool touches_state = !work.dead && TouchesState(*graph, work.op);
+    live = live || (touches_state && needs_state);
+    needs_state = needs_state || (touches_state && live);
     if (!live) {
       if (i < graph->first_deferred) --graph->first_deferred;
       continue;
@@ -115,7 +120,12 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
   graph.values = source.values;
   graph.inputs = source.inputs;
   graph.outputs = options.outputs.empty() ? source.outputs : options.outputs;
+  graph.keeps_effects = options.outputs.empty();
   graph.origin.assign(source.values.size(), nullptr);
+  for (size_t v = 0; v < source.values.size(); ++v) {
+    const int at = static_cast<int>(v);
+    if (source.values[v].is_variable) graph.variable_keys[at] = {options.subgraph, at};
+  }
   for (const Value& value : source.values) {
     TensorView view;
     view.dtype = value.dtype;

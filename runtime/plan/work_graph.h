@@ -5,6 +5,7 @@
 #ifndef TOPWORK_RUNTIME_PLAN_WORK_GRAPH_H_
 #define TOPWORK_RUNTIME_PLAN_WORK_GRAPH_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,9 +39,13 @@ struct WorkGraph {
   // The model's constant that an owned constant was converted from without loss of identity (fp16
   // weights): names it in the model's PackCache. Null otherwise.
   std::vector<const void*> origin;
+  std::map<int, VariableKey> variable_keys;  // of the values that are variables
   std::vector<WorkOp> ops;
   std::vector<int> inputs;
   std::vector<int> outputs;
+  // The outputs are the subgraph's own: an op that changes state is kept even if no output needs
+  // it, for the runs to come.
+  bool keeps_effects = true;
   // Ops from this position on wait for run-time data; ops.size() when none does.
   size_t first_deferred = 0;
 
@@ -56,7 +61,8 @@ struct WorkGraph {
 
 // Copies the subgraph, applies the wanted input shapes, keeps only what the outputs need.
 Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options);
-// Marks ops whose outputs nobody needs dead and removes them.
+// Marks ops whose outputs nobody needs dead and removes them. Of those that touch state, the ones
+// before another that is kept are kept.
 void RemoveDeadOps(WorkGraph* graph);
 
 // Prepares every op for its shapes, and computes what is already known (constants, shapes). Sets

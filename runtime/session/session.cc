@@ -3,62 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "ports/port.h"
-#include "runtime/session/deferred.h"
+#include "runtime/session/session_impl.h"
 
 namespace topwork {
-namespace {
-
-// A step's context with the arrays that it points to.
-struct BoundStep {
-  std::vector<const TensorView*> inputs;
-  std::vector<TensorView*> outputs;
-  RunContext context;
-};
-
-// How an output of the graph reaches the caller.
-enum class OutputKind {
-  kDirect,  // an operator writes it into its place
-  kCopied,  // a constant, an input passed through, a repeated or a deferred output
-};
-
-struct Output {
-  OutputKind kind = OutputKind::kDirect;
-  TensorView view;  // what the caller sees
-  void* bound = nullptr;
-  size_t bound_bytes = 0;
-};
-
-}  // namespace
-
-struct Session::Impl {
-  Buffer arena;                                      // activations, then scratch
-  std::map<int, std::shared_ptr<OpState>> attached;  // by step, see Backend::Attach
-  std::vector<TensorView> views;
-  std::vector<BoundStep> steps;
-  std::vector<TensorView> inputs;
-  std::vector<void*> bound_inputs;
-  std::vector<size_t> bound_input_bytes;
-  std::vector<Output> outputs;
-  std::unique_ptr<DeferredRunner> deferred;
-  std::vector<Shape> wanted_shapes;        // of the inputs
-  std::shared_ptr<const Plan> given_plan;  // for the first Prepare of a clone
-  bool replan = true;
-  bool rebind = true;
-  ProfileFunction profile = nullptr;
-  void* profile_user_data = nullptr;
-
-  Status Attach(const Plan& plan);
-  Status AllocateFor(const Plan& plan, const Allocator& allocator);
-  void BindValues(const Plan& plan);
-  void BindSteps(const Plan& plan, ThreadPool* pool, const CpuKernels* cpu);
-  void BindPrograms(const Plan& plan);
-  Status FinishOutputs(const Plan& plan);
-};
-
 Session::Session() : impl_(new Impl) {}
 Session::~Session() { StopAsync(); }
 
@@ -74,6 +24,9 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   if (session->options_.n_threads <= 0) session->options_.n_threads = port::NumCpus();
   if (session->options_.cpu == nullptr) session->options_.cpu = &BestCpuKernels();
   if (session->options_.allocator == nullptr) session->options_.allocator = &DefaultAllocator();
+  if (session->options_.state == nullptr) {
+    session->options_.state = std::make_shared<SessionState>(*session->options_.allocator);
+  }
   session->pool_.reset(new ThreadPool(session->options_.n_threads));
   TW_RETURN_IF_ERROR(session->Prepare());
   return session;
@@ -83,6 +36,7 @@ Result<std::unique_ptr<Session>> Session::Clone() const {
   std::unique_ptr<Session> session(new Session);
   session->model_ = model_;
   session->options_ = options_;
+  session->options_.state = std::make_shared<SessionState>(*options_.allocator);
   session->backend_failure_ = backend_failure_;
   session->note_ = note_;
   session->pool_.reset(new ThreadPool(options_.n_threads));
@@ -120,7 +74,13 @@ Status Session::Impl::Attach(const Plan& plan) {
   return Status::Ok();
 }
 
-Status Session::Impl::AllocateFor(const Plan& plan, const Allocator& allocator) {
+Status Session::Impl::AllocateFor(const Plan& plan, const Allocator& allocator,
+                                  SessionState* state) {
+  const SessionState::Lock lock(state->mutex);
+  for (const PlanValue& value : plan.values) {
+    if (!value.variable || value.last_step < 0) continue;
+    TW_ASSIGN_OR_RETURN(variables[value.key], state->Variable(value.key, value.view));
+  }
   TW_ASSIGN_OR_RETURN(arena,
                       Buffer::Allocate(std::max(plan.arena_bytes + plan.scratch_bytes, kAlignment),
                                        "the activation arena", allocator));
@@ -134,8 +94,9 @@ Status Session::Impl::AllocateFor(const Plan& plan, const Allocator& allocator) 
         std::find(plan.outputs.begin(), plan.outputs.begin() + static_cast<std::ptrdiff_t>(i), v) !=
         plan.outputs.begin() + static_cast<std::ptrdiff_t>(i);
     const bool input = std::find(plan.inputs.begin(), plan.inputs.end(), v) != plan.inputs.end();
-    outputs[i].kind = repeated || input || value.constant || value.deferred ? OutputKind::kCopied
-                                                                            : OutputKind::kDirect;
+    outputs[i].kind = repeated || input || value.constant || value.variable || value.deferred
+                          ? OutputKind::kCopied
+                          : OutputKind::kDirect;
   }
   return Status::Ok();
 }
@@ -161,7 +122,8 @@ void Session::Impl::BindValues(const Plan& plan) {
   for (size_t v = 0; v < plan.values.size(); ++v) {
     const PlanValue& value = plan.values[v];
     views[v] = value.view;
-    if (value.constant || value.deferred || value.last_step < 0) continue;
+    if (value.variable && value.last_step >= 0) views[v].data = variables.at(value.key);
+    if (value.variable || value.constant || value.deferred || value.last_step < 0) continue;
     views[v].data =
         static_cast<uint8_t*>(base[static_cast<size_t>(value.root)]) + value.root_offset;
   }
@@ -242,7 +204,7 @@ Status Session::Prepare() {
     }
     Status status = plan.status();
     if (status.ok()) status = CheckBindings(*plan.value());
-    if (status.ok()) status = fresh.AllocateFor(*plan.value(), *options_.allocator);
+    if (status.ok()) status = fresh.AllocateFor(*plan.value(), *options_.allocator, state().get());
     if (!status.ok()) {
       if (plan_ != nullptr) {  // keep what worked
         for (size_t i = 0; i < impl.inputs.size(); ++i)
@@ -253,6 +215,7 @@ Status Session::Prepare() {
     }
     impl.attached = std::move(fresh.attached);
     impl.arena = std::move(fresh.arena);
+    impl.variables = std::move(fresh.variables);
     for (size_t i = 0; i < fresh.outputs.size() && i < impl.outputs.size(); ++i) {
       fresh.outputs[i].bound = impl.outputs[i].bound;
       fresh.outputs[i].bound_bytes = impl.outputs[i].bound_bytes;
@@ -267,8 +230,8 @@ Status Session::Prepare() {
     for (int v : plan_->inputs) {
       impl.wanted_shapes.push_back(plan_->values[static_cast<size_t>(v)].view.shape);
     }
-    const size_t planned =
-        plan_->arena_bytes + plan_->scratch_bytes + plan_->packed_bytes + plan_->owned_bytes;
+    const size_t planned = plan_->arena_bytes + plan_->scratch_bytes + plan_->packed_bytes +
+                           plan_->owned_bytes + plan_->state_bytes;
     // At least one byte is left, for 0 would mean no limit.
     const size_t all = options_.memory_limit_bytes;
     const size_t limit = all == 0 ? 0 : std::max<size_t>(1, all - planned);
@@ -295,105 +258,42 @@ void Session::GiveUpBackends(const Status& failure, const Plan& plan) {
   }
 }
 
-// Buffers that the caller bound must still be large enough for the new shapes.
-Status Session::CheckBindings(const Plan& plan) const {
-  const auto check = [&](const char* what, size_t i, int v, void* bound, size_t bound_bytes) {
-    const PlanValue& value = plan.values[static_cast<size_t>(v)];
-    if (bound == nullptr || value.deferred || bound_bytes >= value.view.bytes())
-      return Status::Ok();
-    return InvalidArgument(
-        "%s %zu '%s' now needs %zu bytes, the buffer bound to it has %zu; bind a "
-        "larger one first",
-        what, i, value.name.c_str(), value.view.bytes(), bound_bytes);
-  };
-  for (size_t i = 0; i < impl_->bound_inputs.size(); ++i) {
-    TW_RETURN_IF_ERROR(
-        check("input", i, plan.inputs[i], impl_->bound_inputs[i], impl_->bound_input_bytes[i]));
-  }
-  for (size_t i = 0; i < impl_->outputs.size(); ++i) {
-    TW_RETURN_IF_ERROR(check("output", i, plan.outputs[i], impl_->outputs[i].bound,
-                             impl_->outputs[i].bound_bytes));
-  }
-  return Status::Ok();
-}
-
-int Session::n_inputs() const { return static_cast<int>(plan_->inputs.size()); }
-int Session::n_outputs() const { return static_cast<int>(plan_->outputs.size()); }
-const TensorView& Session::input(int i) const { return impl_->inputs[static_cast<size_t>(i)]; }
-const TensorView& Session::output(int i) const {
-  return impl_->outputs[static_cast<size_t>(i)].view;
-}
-
-const std::string& Session::input_name(int i) const {
-  return plan_->values[static_cast<size_t>(plan_->inputs[static_cast<size_t>(i)])].name;
-}
-
-const std::string& Session::output_name(int i) const {
-  return plan_->values[static_cast<size_t>(plan_->outputs[static_cast<size_t>(i)])].name;
-}
-
-Status Session::ResizeInput(int i, const Shape& shape) {
-  if (i < 0 || i >= n_inputs()) {
-    return InvalidArgument("input %d does not exist, the model has %d", i, n_inputs());
-  }
-  size_t bytes = 0;
-  if (!CheckedByteSize(input(i).dtype, shape, &bytes)) {
-    return InvalidArgument("input %d '%s' cannot have shape %s: negative or too large", i,
-                           input_name(i).c_str(), shape.ToString().c_str());
-  }
-  if (impl_->wanted_shapes[static_cast<size_t>(i)] == shape) return Status::Ok();
-  impl_->wanted_shapes[static_cast<size_t>(i)] = shape;
-  impl_->replan = true;
-  return Status::Ok();
-}
-
-Status Session::BindInput(int i, void* data, size_t bytes) {
-  TW_RETURN_IF_ERROR(Prepare());
-  if (i < 0 || i >= n_inputs()) {
-    return InvalidArgument("input %d does not exist, the model has %d", i, n_inputs());
-  }
-  if (data != nullptr && bytes < input(i).bytes()) {
-    return InvalidArgument("input %d '%s' needs %zu bytes, the buffer has %zu", i,
-                           input_name(i).c_str(), input(i).bytes(), bytes);
-  }
-  impl_->bound_inputs[static_cast<size_t>(i)] = data;
-  impl_->bound_input_bytes[static_cast<size_t>(i)] = data == nullptr ? 0 : bytes;
-  impl_->rebind = true;
-  return Prepare();
-}
-
-Status Session::BindOutput(int i, void* data, size_t bytes) {
-  TW_RETURN_IF_ERROR(Prepare());
-  if (i < 0 || i >= n_outputs()) {
-    return InvalidArgument("output %d does not exist, the model has %d", i, n_outputs());
-  }
-  const bool deferred =
-      plan_->values[static_cast<size_t>(plan_->outputs[static_cast<size_t>(i)])].deferred;
-  if (data != nullptr && !deferred && bytes < output(i).bytes()) {
-    return InvalidArgument("output %d '%s' needs %zu bytes, the buffer has %zu", i,
-                           output_name(i).c_str(), output(i).bytes(), bytes);
-  }
-  Output& output = impl_->outputs[static_cast<size_t>(i)];
-  output.bound = data;
-  output.bound_bytes = data == nullptr ? 0 : bytes;
-  impl_->rebind = true;
-  return Prepare();
-}
-
 void Session::SetProfile(ProfileFunction function, void* user_data) {
   impl_->profile = function;
   impl_->profile_user_data = user_data;
 }
 
 size_t Session::memory_bytes() const {
-  return impl_->arena.size() + (impl_->deferred ? impl_->deferred->bytes() : 0);
+  const SessionState::Lock lock(state()->mutex);
+  return impl_->arena.size() + (impl_->deferred ? impl_->deferred->bytes() : 0) + state()->bytes();
+}
+
+void Session::ResetState() {
+  const SessionState::Lock lock(state()->mutex);
+  state()->Reset();
 }
 
 Status Session::Run() {
   TW_RETURN_IF_ERROR(Prepare());
+  if (!plan_->keeps_state) {
+    bool backend_failed = false;
+    const Status status = RunSteps(&backend_failed);
+    return backend_failed ? RunOnCpu(status) : status;
+  }
+  const SessionState::Lock lock(state()->mutex);
+  // A run that goes to the CPU half-way starts over, from the state before it.
+  SessionState::Saved saved;
+  const bool may_start_over =
+      std::any_of(plan_->steps.begin(), plan_->steps.end(),
+                  [](const Step& step) { return step.backend->takes_programs(); });
+  if (may_start_over) {
+    TW_ASSIGN_OR_RETURN(saved, state()->Save());
+  }
   bool backend_failed = false;
   const Status status = RunSteps(&backend_failed);
-  return backend_failed ? RunOnCpu(status) : status;
+  if (!backend_failed) return status;
+  state()->Restore(std::move(saved));
+  return RunOnCpu(status);
 }
 
 // Inputs live through the whole run, so they are as the caller wrote them.

@@ -13,6 +13,7 @@
 #include "runtime/base/thread_pool.h"
 #include "runtime/plan/plan.h"
 #include "runtime/session/async_run.h"
+#include "runtime/session/session_state.h"
 
 namespace topwork {
 
@@ -29,6 +30,8 @@ struct SessionOptions {
   std::shared_ptr<const DeviceCost> device_cost;  // of a GPU in backends; see PlanOptions
   std::vector<std::string> cpu_ops;               // stay on the CPU; see PinToCpu
   std::vector<std::string> float32_ops;  // go to no backend that stores float16; see PinToFloat32
+  // Shared with the sessions that have it as well; null: the session's own. See SessionState.
+  std::shared_ptr<SessionState> state;
   bool optimize = true;
 };
 
@@ -53,7 +56,8 @@ class Session {
                                                  const SessionOptions& options);
   ~Session();
   // Another session with this one's options and shapes that shares its plan: packed weights, folded
-  // constants and a device's constants exist once. The two may be used on two threads. With custom
+  // constants and a device's constants exist once. The two may be used on two threads: the clone's
+  // state is its own, and begins anew. With custom
   // operators, whose instances belong to one session, the clone is planned anew.
   Result<std::unique_ptr<Session>> Clone() const;
 
@@ -92,6 +96,10 @@ class Session {
   // A backend that fails while running is given up: the session plans anew on the CPU, for good,
   // and runs there on the same inputs; the plan tells why.
   Status Run();
+  // Variables of the model back to their initial values, resources gone, CALL_ONCE to run again: as
+  // a new session would begin. After a run that failed or was cancelled, state may be half changed.
+  void ResetState();
+  const std::shared_ptr<SessionState>& state() const { return options_.state; }
   // Makes the Run() in progress, or the next one if none is, return CANCELLED at its next operator.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
   // Run() on a thread of the session's, then done(its status) there; returns at once. Until then,
@@ -111,7 +119,8 @@ class Session {
   }
   // Called after every step of Run() on the running thread; null: off.
   void SetProfile(ProfileFunction function, void* user_data);
-  // Arena, scratch and deferred values now held by this session (packed weights are in plan()).
+  // Arena, scratch, deferred values and state now held by this session (packed weights are in
+  // plan()).
   size_t memory_bytes() const;
 
   ThreadPool& pool() { return *pool_; }

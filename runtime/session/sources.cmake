@@ -1,7 +1,9 @@
 set(SESSION_SOURCES
   auto_session.cc
   session.cc
+  session_io.cc
   async_run.cc
   deferred.cc
+  session_state.cc
   verify.cc
 )

@@ -85,6 +85,8 @@ Status Backbone::Run(int n, float* rows) {
   for (int k = 0; k < n_inputs(); ++k) {
     for (int b = n; b < batch_; ++b) std::memcpy(example(k, b), example(k, 0), input(k).bytes());
   }
+  // The features of an example must not depend on those before it.
+  if (session_->plan().keeps_state) session_->ResetState();
   TW_RETURN_IF_ERROR(session_->Run());
   const TensorView& output = session_->output(0);
   const int64_t elements = static_cast<int64_t>(map_.size());

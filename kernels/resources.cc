@@ -1,0 +1,98 @@
+// Resources: two arrays by handle, and the names that lead to them.
+#include "kernels/resources.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace topwork {
+
+Status ResourceVariable::Assign(const TensorView& value, const Allocator& allocator) {
+  const size_t bytes = value.bytes();
+  if (buffer_.size() < bytes || buffer_.data() == nullptr) {
+    TW_ASSIGN_OR_RETURN(
+        buffer_, Buffer::Allocate(std::max<size_t>(bytes, 1), "a resource variable", allocator));
+  }
+  if (bytes > 0) std::memmove(buffer_.data(), value.data, bytes);
+  value_ = value;
+  value_.data = buffer_.data();
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<Resource>> ResourceVariable::Copy(const Allocator& allocator) const {
+  auto copy = std::make_unique<ResourceVariable>();
+  TW_RETURN_IF_ERROR(copy->Assign(value_, allocator));
+  return std::unique_ptr<Resource>(std::move(copy));
+}
+
+size_t Resources::bytes() const {
+  size_t total = 0;
+  for (const auto& resource : resources_) total += resource == nullptr ? 0 : resource->bytes();
+  return total;
+}
+
+Status Resources::CheckRoom(size_t more) const {
+  const size_t total = bytes() + more;
+  if (limit_bytes_ == 0 || total <= limit_bytes_) return Status::Ok();
+  return OutOfMemory("the model's variables and tables need %zu bytes, the memory limit leaves %zu",
+                     total, limit_bytes_);
+}
+
+int32_t Resources::HandleOf(const std::string& container, const std::string& shared_name) {
+  const auto [at, is_new] =
+      handles_.insert({{container, shared_name}, static_cast<int32_t>(names_.size())});
+  if (is_new) {
+    names_.push_back(at->first);
+    resources_.emplace_back();
+  }
+  return at->second;
+}
+
+std::string Resources::NameOf(int32_t handle) const {
+  if (handle < 0 || static_cast<size_t>(handle) >= names_.size()) {
+    return "with handle " + std::to_string(handle);
+  }
+  const Name& name = names_[static_cast<size_t>(handle)];
+  return "'" + (name.first.empty() ? name.second : name.first + "/" + name.second) + "'";
+}
+
+Resource* Resources::Find(int32_t handle, Resource::Kind kind) const {
+  if (handle < 0 || static_cast<size_t>(handle) >= resources_.size()) return nullptr;
+  Resource* const resource = resources_[static_cast<size_t>(handle)].get();
+  return resource != nullptr && resource->kind() == kind ? resource : nullptr;
+}
+
+Status Resources::Put(int32_t handle, std::unique_ptr<Resource> resource) {
+  if (handle < 0 || static_cast<size_t>(handle) >= resources_.size()) {
+    return InvalidArgument("there is no resource %d, the model has named %zu", handle,
+                           resources_.size());
+  }
+  resources_[static_cast<size_t>(handle)] = std::move(resource);
+  return Status::Ok();
+}
+
+bool Resources::IsInitialized(int subgraph) const {
+  return std::find(initialized_.begin(), initialized_.end(), subgraph) != initialized_.end();
+}
+
+void Resources::SetInitialized(int subgraph) { initialized_.push_back(subgraph); }
+
+void Resources::Clear() {
+  for (auto& resource : resources_) resource.reset();
+  initialized_.clear();
+}
+
+Result<std::unique_ptr<Resources>> Resources::Copy() const {
+  auto copy = std::make_unique<Resources>(allocator_);
+  copy->limit_bytes_ = limit_bytes_;
+  copy->handles_ = handles_;
+  copy->names_ = names_;
+  copy->initialized_ = initialized_;
+  for (const auto& resource : resources_) {
+    copy->resources_.emplace_back();
+    if (resource == nullptr) continue;
+    TW_ASSIGN_OR_RETURN(copy->resources_.back(), resource->Copy(allocator_));
+  }
+  return copy;
+}
+
+}  // namespace topwork
