@@ -48,8 +48,11 @@ ModelSpec AccumulateSpec(DType type, bool observed) {
   spec.main().tensors.back().is_variable = true;
   const int sum = spec.AddTensor("sum", type, {1, 2});
   const int y = spec.AddTensor("y", type, {1, 2});
-  spec.AddOp(OpCode::kCustom, {x, state}, {sum});
-  spec.main().ops.back().opcode = spec.AddCode(OpCode::kCustom, "TestAccumulate");
+  test::OpSpec accumulate;
+  accumulate.opcode = spec.AddCode(OpCode::kCustom, "TestAccumulate");
+  accumulate.inputs = {x, state};
+  accumulate.outputs = {sum};
+  spec.main().ops.push_back(accumulate);
   spec.AddOp(OpCode::kAbs, {sum}, {y});
   spec.main().outputs = {y};
   if (observed) spec.main().outputs.push_back(state);
