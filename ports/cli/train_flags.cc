@@ -176,13 +176,15 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
                   "scale the scores so that confidences are right on the examples held back");
 }
 
-// Each item is cpu or an OpenCL device.
+// auto, or each item is cpu or an OpenCL device.
 std::string CheckPlaces(const std::string& list) {
+  if (list == "auto") return "";
   std::istringstream items(list + ",");
   for (std::string item; std::getline(items, item, ',');) {
     if (item == "cpu" || item == "opencl") continue;
     if (item.rfind("opencl:", 0) == 0 && item.size() > 7) continue;
-    return "'" + item + "' is none of cpu, opencl, opencl:NUMBER and opencl:NAME";
+    return "'" + item +
+           "' is none of cpu, opencl, opencl:NUMBER and opencl:NAME (auto stands alone)";
   }
   return "";
 }
@@ -204,8 +206,8 @@ void AddFeatures(CLI::App* command, TrainOptions* options) {
       ->capture_default_str();
   group
       ->add_option("--extract-on", options->extract_on,
-                   "where features are computed, side by side, as in cpu,opencl:0,opencl:1; "
-                   "default: --device")
+                   "where features are computed, side by side, as in cpu,opencl:0,opencl:1; auto: "
+                   "on the faster one; default: --device")
       ->check(CLI::Validator(CheckPlaces, "LIST"));
   group
       ->add_option("--replay", options->replay,

@@ -105,6 +105,9 @@ void WriteExtraction(const topwork::FeatureExtractor& extractor, topwork::JsonWr
     json->EndObject();
   }
   json->EndArray();
+  if (extractor.workers().note().empty()) return;
+  json->Key("extraction_note");
+  json->String(extractor.workers().note());
 }
 
 }  // namespace

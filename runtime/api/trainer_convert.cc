@@ -195,6 +195,7 @@ Status ConvertExtraction(const tw_trainer_options& in, TrainerOptions* out) {
   TW_RETURN_IF_ERROR(ReadPrecision(in.extraction_precision, &out->extraction_storage));
   if (in.extraction_devices == nullptr) {
     if (!out->device.empty()) out->extraction_devices = {out->device};
+    if (in.device == TW_DEVICE_AUTO) out->extraction_devices = {"auto"};
     return Status::Ok();
   }
   const std::string list = in.extraction_devices;
@@ -202,9 +203,10 @@ Status ConvertExtraction(const tw_trainer_options& in, TrainerOptions* out) {
     const size_t end = std::min(list.find(',', begin), list.size());
     const std::string place = list.substr(begin, end - begin);
     begin = end + 1;
-    if (place != "cpu" && place.compare(0, 6, "opencl") != 0) {
+    if (place != "cpu" && list != "auto" && place.compare(0, 6, "opencl") != 0) {
       return InvalidArgument(
-          "extraction_devices is '%s': '%s' is none of cpu, opencl, opencl:NUMBER and opencl:NAME",
+          "extraction_devices is '%s': '%s' is none of cpu, opencl, opencl:NUMBER and opencl:NAME "
+          "(auto stands alone)",
           list.c_str(), place.c_str());
     }
     out->extraction_devices.push_back(place);

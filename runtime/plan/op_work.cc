@@ -8,29 +8,34 @@ namespace {
 
 constexpr double kFlopsOfFunction = 16.0;
 
-double Dim(const WorkGraph& graph, int v, int from_end) {
-  const Shape& shape = graph.views[static_cast<size_t>(v)].shape;
+// Of value v of a graph; a scalar's for −1.
+using ShapeFunction = FunctionRef<const Shape&(int v)>;
+
+double ElementsOf(const Shape& shape) { return static_cast<double>(shape.NumElements()); }
+
+double Dim(const Shape& shape, int from_end) {
   return shape.rank() < from_end ? 1.0 : static_cast<double>(shape[shape.rank() - from_end]);
 }
 
-double FlopsOf(const WorkGraph& graph, const Op& op) {
-  const auto in = [&](size_t i) { return i < op.inputs.size() ? op.inputs[i] : -1; };
+double FlopsOf(const Op& op, ShapeFunction shape_of) {
+  const auto in = [&](size_t i) -> const Shape& {
+    return shape_of(i < op.inputs.size() ? op.inputs[i] : -1);
+  };
   double outputs = 0.0;
-  for (int v : op.outputs) outputs += Elements(graph, v);
+  for (int v : op.outputs) outputs += v < 0 ? 0.0 : ElementsOf(shape_of(v));
   switch (op.code) {
     case OpCode::kConv2d:
     case OpCode::kFullyConnected: {  // weights [channels, ...]
-      const Shape& weights = graph.views[static_cast<size_t>(in(1))].shape;
+      const Shape& weights = in(1);
       const double channels = weights.rank() == 0 ? 1.0 : static_cast<double>(weights[0]);
-      return 2.0 * outputs * Elements(graph, in(1)) / std::max(1.0, channels);
+      return 2.0 * outputs * ElementsOf(weights) / std::max(1.0, channels);
     }
     case OpCode::kDepthwiseConv2d:
-      return 2.0 * outputs * Elements(graph, in(1)) / std::max(1.0, Dim(graph, in(1), 1));
+      return 2.0 * outputs * ElementsOf(in(1)) / std::max(1.0, Dim(in(1), 1));
     case OpCode::kTransposeConv:  // every input element meets the whole filter
-      return 2.0 * Elements(graph, in(2)) * Elements(graph, in(1)) /
-             std::max(1.0, Dim(graph, in(1), 1));
+      return 2.0 * ElementsOf(in(2)) * ElementsOf(in(1)) / std::max(1.0, Dim(in(1), 1));
     case OpCode::kBatchMatmul:
-      return 2.0 * outputs * Dim(graph, in(0), op.params.adj_x ? 2 : 1);
+      return 2.0 * outputs * Dim(in(0), op.params.adj_x ? 2 : 1);
     case OpCode::kAveragePool2d:
     case OpCode::kMaxPool2d:
       return outputs * static_cast<double>(op.params.filter_h) *
@@ -60,10 +65,24 @@ double Elements(const WorkGraph& graph, int v) {
 
 Work WorkOf(const WorkGraph& graph, const Op& op) {
   Work work;
-  work.flops = FlopsOf(graph, op);
+  const Shape scalar;
+  work.flops = FlopsOf(op, [&](int v) -> const Shape& {
+    return v < 0 ? scalar : graph.views[static_cast<size_t>(v)].shape;
+  });
   for (int v : op.inputs) work.bytes += sizeof(float) * Elements(graph, v);
   for (int v : op.outputs) work.bytes += sizeof(float) * Elements(graph, v);
   return work;
+}
+
+double FlopsOf(const Graph& graph) {
+  const Shape scalar;
+  double flops = 0.0;
+  for (const Op& op : graph.ops) {
+    flops += FlopsOf(op, [&](int v) -> const Shape& {
+      return v < 0 ? scalar : graph.values[static_cast<size_t>(v)].shape;
+    });
+  }
+  return flops;
 }
 
 }  // namespace topwork

@@ -13,6 +13,8 @@ struct Work {
 
 // With the shapes known now.
 Work WorkOf(const WorkGraph& graph, const Op& op);
+// Work::flops of all operators together, with the shapes in the file (open dims count as 1).
+double FlopsOf(const Graph& graph);
 
 // Elements of value v; 0 for one left out.
 double Elements(const WorkGraph& graph, int v);

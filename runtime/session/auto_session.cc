@@ -7,6 +7,7 @@
 
 #include "ports/port.h"
 #include "runtime/plan/kept_numbers.h"
+#include "runtime/plan/op_work.h"
 
 namespace topwork {
 namespace {
@@ -37,6 +38,18 @@ bool IsQuantized(const Model& model) {
     }
   }
   return false;
+}
+
+// What of the model and the options alone speaks for the CPU.
+std::string WhyNotTried(const Model& model, const SessionOptions& options, double min_flops) {
+  if (KeepsState(model)) return "running this model for trial would leave traces";
+  if (IsQuantized(model)) return "quantized models have the integers' answers only there";
+  if (options.subgraph < 0 || static_cast<size_t>(options.subgraph) >= model.subgraphs().size()) {
+    return "there is no such subgraph";  // Create refuses it
+  }
+  const double flops = FlopsOf(model.subgraphs()[static_cast<size_t>(options.subgraph)]);
+  if (flops >= min_flops) return "";
+  return StrFormat("%.2g million operations are too few for a device", flops * 1e-6);
 }
 
 std::string KeyOf(const Model& model, const SessionOptions& options, const AutoDevice& device) {
@@ -101,16 +114,12 @@ Result<SessionPtr> WithNote(Result<SessionPtr> session, const std::string& note)
 }  // namespace
 
 Result<SessionPtr> CreateFaster(std::shared_ptr<const Model> model, const SessionOptions& options,
-                                const AutoDevice& device) {
-  if (options.subgraph < 0 || static_cast<size_t>(options.subgraph) >= model->subgraphs().size() ||
-      KeepsState(*model)) {  // Create refuses the former
-    return WithNote(Session::Create(model, options),
-                    "cpu, as running this model for trial would leave traces");
-  }
-  if (IsQuantized(*model)) {
-    return WithNote(Session::Create(model, options),
-                    "cpu, as quantized models have the integers' answers only there");
-  }
+                                double min_flops, const std::function<Result<AutoDevice>()>& find) {
+  const std::string why_not = WhyNotTried(*model, options, min_flops);
+  if (!why_not.empty()) return WithNote(Session::Create(model, options), "cpu, as " + why_not);
+  const Result<AutoDevice> found = find();
+  if (!found.ok()) return Session::Create(std::move(model), options);
+  const AutoDevice& device = found.value();
   const std::string folder = NumbersFolder(device.cache_folder);
   const std::string key = KeyOf(*model, options, device);
   double times[2] = {};  // nanoseconds on the CPU, on the device

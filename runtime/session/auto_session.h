@@ -20,16 +20,20 @@ struct AutoDevice {
   std::function<int64_t()> now;  // nanoseconds; empty: port::NowNanos
 };
 
-// Runs the model a few times on both (at most kAutoNanos each, but at least twice), on inputs of
-// zeros, and keeps the faster; the session's note has the times. The answer is remembered by model,
-// device, options and shapes. The CPU is taken without measuring where runs leave traces
-// (variables, custom operators), for quantized models, whose answers on a device differ, and where
-// the device fails or has nothing to compute.
+// Runs the model a few times on the CPU and on the device that `find` returns (at most kAutoNanos
+// each, but at least twice), on inputs of zeros, and keeps the faster; the session's note has the
+// times. The answer is remembered by model, device, options and shapes. The CPU is taken without
+// measuring where runs leave traces (variables, custom operators), for quantized models, whose
+// answers on a device differ, for models of fewer than min_flops operations, all this before `find`
+// is called; and where there is no device, or it fails, or has nothing to compute.
 Result<std::unique_ptr<Session>> CreateFaster(std::shared_ptr<const Model> model,
-                                              const SessionOptions& options,
-                                              const AutoDevice& device);
+                                              const SessionOptions& options, double min_flops,
+                                              const std::function<Result<AutoDevice>()>& find);
 
 constexpr int64_t kAutoNanos = 200 * 1000 * 1000;
+// A processor of a phone does this in less than a millisecond, about what starting a GPU and
+// waiting for it takes; loading OpenCL takes tens of milliseconds and megabytes.
+constexpr double kAutoFlops = 1e7;
 
 }  // namespace topwork
 

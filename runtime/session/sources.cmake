@@ -5,5 +5,6 @@ set(SESSION_SOURCES
   async_run.cc
   deferred.cc
   session_state.cc
+  open_device.cc
   verify.cc
 )

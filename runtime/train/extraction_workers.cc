@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/session/open_device.h"
 
 namespace topwork {
 namespace {
@@ -38,46 +38,70 @@ Result<std::unique_ptr<ExtractionWorkers>> ExtractionWorkers::Create(
   session.allocator = options.allocator;
   session.cpu = options.cpu;
   session.n_threads = 1;
-  const std::vector<std::string>& places = options.extraction_devices;
-  workers->uses_cpu_ = places.empty() || std::count(places.begin(), places.end(), Cpu()) > 0;
-  const bool devices = std::any_of(places.begin(), places.end(),
-                                   [](const std::string& place) { return place != Cpu(); });
-  const int batch = options.feature_batch_size > 0 ? options.feature_batch_size
-                    : devices                      ? kDeviceBatch
-                                                   : 1;
-  for (const std::string& place : places) {
-    if (place == Cpu()) continue;
-    SessionOptions own = session;
-    if (!workers->uses_cpu_) own.n_threads = options.n_threads;  // of what the device refuses
-    TW_RETURN_IF_ERROR(workers->AddDevice(model, cut, std::move(own), place, batch));
+  std::vector<std::string> places = options.extraction_devices;
+  if (places == std::vector<std::string>{"auto"}) {
+    places = workers->FasterPlace(model, cut, session);
   }
-  if (!workers->uses_cpu_) return workers;
+  const auto on_cpu = std::find(places.begin(), places.end(), Cpu());
+  workers->uses_cpu_ = places.empty() || on_cpu != places.end();
+  places.erase(std::remove(places.begin(), places.end(), Cpu()), places.end());
+  const int batch = options.feature_batch_size > 0 ? options.feature_batch_size
+                    : places.empty()               ? 1
+                                                   : kDeviceBatch;
+  std::unique_ptr<Backbone> first;
+  bool custom = false;
+  if (workers->uses_cpu_) {
+    TW_ASSIGN_OR_RETURN(first, workers->NewFirst(model, cut, session, batch));
+    custom = first->session().has_custom_ops();
+  } else {
+    session.n_threads = options.n_threads;  // of what the devices refuse
+  }
+  for (const std::string& place : places) {
+    if (custom) break;
+    TW_RETURN_IF_ERROR(workers->AddDevice(model, cut, session, place, batch));
+  }
+  if (first != nullptr) workers->backbones_.push_back(std::move(first));
+  return workers;
+}
+
+// The device that runs the model faster than all of the CPU's threads; none: the CPU.
+std::vector<std::string> ExtractionWorkers::FasterPlace(std::shared_ptr<const Model> model,
+                                                        const Cut& cut, SessionOptions session) {
+  session.n_threads = options_.n_threads;
+  session.outputs = {cut.value};
+  DeviceOptions device;
+  device.storage = options_.extraction_storage;
+  const Result<std::unique_ptr<Session>> faster = CreateOnFaster(std::move(model), session, device);
+  if (!faster.ok()) return {};
+  note_ = faster.value()->note();
+  if (faster.value()->options().backends.empty()) return {};
+  const Result<AutoDevice> found = FindAutoDevice(device);
+  return found.ok() ? std::vector<std::string>{found.value().label} : std::vector<std::string>();
+}
+
+// The CPU's first session. A custom operator is only ever called on the caller's thread, and where
+// there is no room for a second session, one has all threads.
+Result<std::unique_ptr<Backbone>> ExtractionWorkers::NewFirst(
+    const std::shared_ptr<const Model>& model, const Cut& cut, SessionOptions session, int batch) {
   TW_ASSIGN_OR_RETURN(std::unique_ptr<Backbone> first,
                       Backbone::Create(model, cut, session, batch));
-  // A custom operator is only ever called on the caller's thread, and where there is no room for a
-  // second session, one has all threads.
-  const size_t limit = options.memory_limit_bytes;
-  const bool custom = first->session().has_custom_ops();
-  const bool one = custom || (limit > 0 && limit < PackedBytes(*first) + 2 * OwnBytes(*first));
-  if (options.n_threads > 1 && one) {
-    session.n_threads = options.n_threads;
-    TW_ASSIGN_OR_RETURN(first, Backbone::Create(model, cut, session, batch));
-  } else if (options.n_threads > 1) {
-    workers->pool_.reset(new ThreadPool(options.n_threads));
+  if (options_.n_threads <= 1) return first;
+  const size_t limit = options_.memory_limit_bytes;
+  const bool one = first->session().has_custom_ops() ||
+                   (limit > 0 && limit < PackedBytes(*first) + 2 * OwnBytes(*first));
+  if (!one) {
+    pool_.reset(new ThreadPool(options_.n_threads));
+    return first;
   }
-  if (custom) {
-    workers->backbones_.clear();
-    workers->devices_.clear();
-  }
-  workers->backbones_.push_back(std::move(first));
-  return workers;
+  session.n_threads = options_.n_threads;
+  return Backbone::Create(model, cut, session, batch);
 }
 
 Status ExtractionWorkers::AddDevice(std::shared_ptr<const Model> model, const Cut& cut,
                                     SessionOptions session, const std::string& choice, int batch) {
-  TW_ASSIGN_OR_RETURN(std::shared_ptr<const Backend> backend,
-                      opencl::OpenBackend(choice, options_.extraction_storage, "", 0));
-  session.backends.push_back(std::move(backend));
+  DeviceOptions device;
+  device.storage = options_.extraction_storage;
+  TW_RETURN_IF_ERROR(topwork::AddDevice(device, choice, &session));
   TW_ASSIGN_OR_RETURN(std::unique_ptr<Backbone> backbone,
                       Backbone::Create(std::move(model), cut, session, batch));
   backbones_.push_back(std::move(backbone));

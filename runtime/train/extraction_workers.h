@@ -16,7 +16,7 @@ class ExtractionWorkers {
  public:
   // Of `options`: n_threads (≥ 1), feature_batch_size, memory_limit_bytes (of all sessions
   // together), extraction_devices, extraction_storage, allocator, cpu. Errors: those of sessions
-  // and of opencl::OpenBackend.
+  // and of AddDevice.
   static Result<std::unique_ptr<ExtractionWorkers>> Create(std::shared_ptr<const Model> model,
                                                            const Cut& cut,
                                                            const TrainerOptions& options);
@@ -33,6 +33,8 @@ class ExtractionWorkers {
   std::string places() const;
   // n_threads threads, free between calls of Run.
   ThreadPool& pool() { return pool_ ? *pool_ : first().session().pool(); }
+  // How "auto" was decided, for people; empty when the caller named the places.
+  const std::string& note() const { return note_; }
   // Activations and scratch that the sessions hold now, and the packed weights and folded constants
   // that they share.
   size_t memory_bytes() const;
@@ -49,15 +51,20 @@ class ExtractionWorkers {
 
  private:
   ExtractionWorkers() = default;
+  std::vector<std::string> FasterPlace(std::shared_ptr<const Model> model, const Cut& cut,
+                                       SessionOptions session);
+  Result<std::unique_ptr<Backbone>> NewFirst(const std::shared_ptr<const Model>& model,
+                                             const Cut& cut, SessionOptions session, int batch);
   Status AddDevice(std::shared_ptr<const Model> model, const Cut& cut, SessionOptions session,
                    const std::string& choice, int batch);
 
-  TrainerOptions options_;
   void RunOne(int i, FunctionRef<void(int i, Backbone* backbone)> work) {
     work(i, backbones_[static_cast<size_t>(i)].get());
   }
   int n_devices() const { return static_cast<int>(devices_.size()); }
 
+  TrainerOptions options_;
+  std::string note_;
   // One per device, then the CPU's.
   std::vector<std::unique_ptr<Backbone>> backbones_;
   std::vector<std::string> devices_;

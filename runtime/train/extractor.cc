@@ -52,7 +52,7 @@ Status FeatureExtractor::OpenFile() {
                       static_cast<double>(a.crop), static_cast<double>(a.brightness),
                       static_cast<double>(a.noise), static_cast<unsigned long long>(o.seed));
   }
-  if (!o.extraction_devices.empty()) text += "devices " + workers_->places() + "\n";
+  if (workers_->places() != "cpu") text += "devices " + workers_->places() + "\n";
   text += "preprocessing " + o.preprocessing;
   TW_ASSIGN_OR_RETURN(std::unique_ptr<FeatureFile> file,
                       FeatureFile::Open(o.cache_path, text, CacheOptions(0).ExampleBytes()));

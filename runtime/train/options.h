@@ -128,6 +128,8 @@ struct TrainerOptions {
   // Where features are computed, side by side: "cpu" (n_threads threads) and devices by their
   // choices, "opencl:0"; none: the CPU. With more than one, which of them computes an example's
   // features is not defined, and their last bits differ. Custom operators run on the CPU alone.
+  // "auto" alone: the CPU's threads or the GPU, whichever runs the model faster; see
+  // CreateOnFaster.
   std::vector<std::string> extraction_devices;
   Storage extraction_storage = Storage::kFloat32;  // of tensors on the devices
   const Allocator* allocator = nullptr;            // null: default; must outlive the trainer

@@ -94,6 +94,11 @@ Result<size_t> ByName(const std::vector<DeviceInfo>& devices, const std::string&
 
 }  // namespace
 
+std::string DriverIdentity(const DeviceInfo& info) {
+  return info.platform + "\n" + info.platform_version + "\n" + info.name + "\n" + info.vendor +
+         "\n" + info.driver + "\n" + info.version;
+}
+
 Span<const DenyRow> DenyRows() { return {kDenyRows, sizeof(kDenyRows) / sizeof(kDenyRows[0])}; }
 
 const char* DenyReason(const DeviceInfo& info, Span<const DenyRow> rows) {

@@ -169,11 +169,6 @@ std::vector<DeviceInfo> InfoOf(const std::vector<Device>& devices) {
   return infos;
 }
 
-std::string DriverIdentity(const DeviceInfo& info) {
-  return info.platform + "\n" + info.platform_version + "\n" + info.name + "\n" + info.vendor +
-         "\n" + info.driver + "\n" + info.version;
-}
-
 Result<const std::vector<DeviceInfo>*> ListDevices() {
   static std::mutex* const mutex = new std::mutex;
   static const std::vector<DeviceInfo>* known = nullptr;

@@ -24,9 +24,6 @@ Result<std::vector<Device>> EnumerateDevices(const ClApi& api);
 // Device::info of each.
 std::vector<DeviceInfo> InfoOf(const std::vector<Device>& devices);
 
-// What names a driver in caches and crash markers: platform, device, driver, with versions.
-std::string DriverIdentity(const DeviceInfo& info);
-
 }  // namespace opencl
 }  // namespace topwork
 

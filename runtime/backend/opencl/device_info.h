@@ -41,6 +41,9 @@ struct DeviceInfo {
   std::string reason;  // why it is not usable
 };
 
+// What names a driver in caches and crash markers: platform, device, driver, with versions.
+std::string DriverIdentity(const DeviceInfo& info);
+
 // A driver that is known not to work: substrings of the platform's, the device's and the driver's
 // text ("" matches everything).
 struct DenyRow {

@@ -22,5 +22,5 @@ if(TOPWORK_OPENCL)
     workspace.cc
   )
 else()
-  set(OPENCL_SOURCES absent.cc)
+  set(OPENCL_SOURCES absent.cc choose_device.cc)
 endif()

@@ -594,9 +594,9 @@ typedef struct tw_trainer_options {
   int32_t n_threads;  // 0 (default): one for each processor; results do not depend on it
   // TW_DEVICE_OPENCL: embeddings are computed there, and the last layer takes its steps there; the
   // CPU still does what a device cannot (solvers, n_layers > 1), tw_trainer_describe says why.
-  // TW_DEVICE_AUTO (default): the CPU computes embeddings; steps are taken on a GPU where there is
-  // one, the work is worth a trial and a trial finds it faster. On the CPU results are the same
-  // bits on every run; devices differ from it in the last digits.
+  // TW_DEVICE_AUTO (default): embeddings, and steps, are each computed on a GPU where there is one,
+  // the work is worth a trial and a trial finds it faster, else on the CPU. On the CPU results are
+  // the same bits on every run; devices differ from it in the last digits.
   tw_device device;
   const tw_allocator* allocator;  // NULL: the operating system's
   tw_loss loss;                   // default TW_LOSS_SOFTMAX
@@ -646,7 +646,8 @@ typedef struct tw_trainer_options {
   const char* device_name;  // as in tw_session_options
   // Where embeddings are computed, side by side, separated by commas: "cpu" (n_threads threads) and
   // OpenCL devices, as in "cpu,opencl:0,opencl:1"; whoever is done takes the next examples, so with
-  // more than one place the last digits depend on chance. NULL: where device says.
+  // more than one place the last digits depend on chance. "auto": the faster of the CPU and the
+  // best GPU. NULL: where device says.
   const char* extraction_devices;
   tw_precision extraction_precision;  // of tensors on those devices; default float32
 } tw_trainer_options;

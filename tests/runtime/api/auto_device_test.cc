@@ -1,8 +1,7 @@
 // TW_DEVICE_AUTO end to end, on the device that TOPWORK_AUTO_DEVICE names.
-#include <cstdlib>
-
 #include "tests/runtime/api/support.h"
 #include "tests/runtime/backend/opencl/support.h"
+#include "tests/support/scoped_variable.h"
 #include "tests/support/temp_folder.h"
 
 namespace topwork {
@@ -10,21 +9,7 @@ namespace auto_device_test {
 
 using namespace api_test;  // NOLINT: the helpers of the API's tests
 
-// The environment variable as long as it lives.
-class AutoDeviceVariable {
- public:
-  explicit AutoDeviceVariable(const std::string& value) {
-    const char* old = std::getenv("TOPWORK_AUTO_DEVICE");
-    old_ = old != nullptr ? old : "";
-    setenv("TOPWORK_AUTO_DEVICE", value.c_str(), 1);
-  }
-  ~AutoDeviceVariable() { setenv("TOPWORK_AUTO_DEVICE", old_.c_str(), 1); }
-  AutoDeviceVariable(const AutoDeviceVariable&) = delete;
-  AutoDeviceVariable& operator=(const AutoDeviceVariable&) = delete;
-
- private:
-  std::string old_;
-};
+const char kVariable[] = "TOPWORK_AUTO_DEVICE";
 
 std::string PlanText(tw_session* session) {
   char* text = nullptr;
@@ -37,7 +22,7 @@ std::string PlanText(tw_session* session) {
 TEST_CASE("a session on the automatic device measures once", "[opencl]") {
   TW_NEED_DEVICE(device);
   CHECK(device.info.usable);
-  const AutoDeviceVariable variable(test::TestDeviceChoice());
+  const test::ScopedVariable variable(kVariable, test::TestDeviceChoice());
   const test::TempFolder folder;
   const std::string cache = folder / "cache";
   const ModelPtr model = OpenModel(kDigitsModel);
@@ -57,7 +42,7 @@ TEST_CASE("a session on the automatic device measures once", "[opencl]") {
 TEST_CASE("a session on the automatic device takes the CPU where there is no other", "[api]") {
   const ModelPtr model = OpenModel(kDigitsModel);
   for (const char* value : {"off", "opencl:99", "opencl:an abacus"}) {
-    const AutoDeviceVariable variable(value);
+    const test::ScopedVariable variable(kVariable, value);
     const SessionPtr session = MakeSession(model.get());
     CHECK(PlanText(session.get()).find("auto") == std::string::npos);
     REQUIRE(tw_session_run(session.get()) == TW_STATUS_OK);

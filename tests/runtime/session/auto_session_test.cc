@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "runtime/plan/op_work.h"
 #include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/embedded.h"
 #include "tests/support/model_builder.h"
@@ -51,15 +52,19 @@ struct Trial {
     REQUIRE(file != nullptr);
     model = Model::OpenMemory(file->data, file->size, false).value();
   }
+  Result<AutoDevice> Find() {
+    ++n_found;
+    return device;
+  }
   std::unique_ptr<Session> Create() {
-    auto session = CreateFaster(model, options, device);
+    auto session = CreateFaster(model, options, 0.0, [this] { return Find(); });
     REQUIRE(session.status().ToString() == "OK");
     return std::move(session.value());
   }
   const test::TempFolder folder;
   Clock clock;
   std::shared_ptr<Device> gpu;
-  int n_added = 0;
+  int n_found = 0, n_added = 0;
   AutoDevice device;
   SessionOptions options;
   std::shared_ptr<const Model> model;
@@ -140,8 +145,29 @@ TEST_CASE("auto runs no model for trial that keeps state", "[session]") {
   CHECK(trial.Create()->note().find("would leave traces") != std::string::npos);
   CHECK(trial.n_added == 0);
   trial.options.subgraph = 3;
-  CHECK(CreateFaster(trial.model, trial.options, trial.device).status().code() ==
-        StatusCode::kInvalidArgument);
+  CHECK(
+      CreateFaster(trial.model, trial.options, 0.0, [&] { return trial.Find(); }).status().code() ==
+      StatusCode::kInvalidArgument);
+  CHECK(trial.n_found == 0);
+}
+
+TEST_CASE("auto does not look for a device for little work", "[session]") {
+  Trial trial(-400);
+  const double flops = FlopsOf(trial.model->subgraphs()[0]);
+  CHECK(flops > 1e4);
+  for (const double min_flops : {flops * 1.01, flops}) {
+    const auto session =
+        CreateFaster(trial.model, trial.options, min_flops, [&] { return trial.Find(); });
+    REQUIRE(session.status().ToString() == "OK");
+    const bool tried = min_flops == flops;
+    CHECK(trial.n_found == (tried ? 1 : 0));
+    CHECK(session.value()->options().backends.empty() == !tried);
+    CHECK((session.value()->note().find("too few") != std::string::npos) == !tried);
+  }
+  const auto none = CreateFaster(trial.model, trial.options, 0.0,
+                                 [] { return Result<AutoDevice>(NotFound("no device")); });
+  REQUIRE(none.status().ToString() == "OK");
+  CHECK(none.value()->note() == "");
 }
 
 TEST_CASE("auto leaves quantized models on the CPU", "[session]") {
@@ -160,7 +186,7 @@ TEST_CASE("auto leaves quantized models on the CPU", "[session]") {
   REQUIRE(model.status().ToString() == "OK");
   trial.model = model.value();
   CHECK(trial.Create()->note().find("quantized") != std::string::npos);
-  CHECK(trial.n_added == 0);
+  CHECK(trial.n_found == 0);
 }
 
 }  // namespace auto_session_test

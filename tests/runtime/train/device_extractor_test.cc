@@ -7,6 +7,8 @@
 #include "runtime/backend/opencl/device_info.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/runtime/train/extractor_data.h"
+#include "tests/support/scoped_variable.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace device_extractor_test {
@@ -111,6 +113,35 @@ TEST_CASE("device extractor: cancelling stops all workers, and they go on afterw
   CHECK(cache->size() == 0);
   REQUIRE(extractor->Extract(images.examples(), 3, nullptr, cache.get()).ToString() == "OK");
   CHECK(cache->size() == 120);
+}
+
+TEST_CASE("device extractor: auto takes one place, by trial, and keeps to it", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  REQUIRE(device.info.usable);
+  const test::TempFolder folder;
+  const test::ScopedVariable cache("TOPWORK_CACHE", folder / "cache");
+  const test::ScopedVariable weighed("TOPWORK_AUTO_DEVICE", test::TestDeviceChoice());
+  const ExtractorImages images(40);
+  const std::vector<float> expected = Features(ExtractorOptions(1, 1), images, nullptr);
+  TrainerOptions options = ExtractorOptions(1, 0);
+  options.extraction_devices = {"auto"};
+  const auto extractor = NewExtractor(options);
+  const std::string place = extractor->workers().places();
+  CHECK((place == "cpu" || place == test::TestDeviceChoice()));
+  CHECK(extractor->workers().note().find("auto: cpu ") == 0);
+  CheckSame(Features(options, images, nullptr), expected, 1e-5f);
+  const auto again = NewExtractor(options);
+  CHECK(again->workers().places() == place);
+  CHECK(again->workers().note().find("measured before") != std::string::npos);
+}
+
+TEST_CASE("device extractor: auto is the CPU where there is no device", "[train]") {
+  const test::ScopedVariable weighed("TOPWORK_AUTO_DEVICE", "off");
+  TrainerOptions options = ExtractorOptions(1, 0);
+  options.extraction_devices = {"auto"};
+  const auto extractor = NewExtractor(options);
+  CHECK(extractor->workers().places() == "cpu");
+  CHECK(extractor->batch_size() == 1);
 }
 
 TEST_CASE("device extractor: a device that is not there is named", "[opencl]") {
