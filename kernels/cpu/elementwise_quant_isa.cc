@@ -74,15 +74,31 @@ TW_INLINE void Rows(const QuantBinaryTile& t, F f) {
   }
 }
 
+// ((x + offset) << left_shift) * factor.
+struct WideTerm {
+  VectorFactors factors;
+  IVec offset;
+  int32_t left_shift;
+  bool is_half;  // of the two terms, the one with the larger scale has the factor 1/2
+
+  WideTerm(const FixedFactor& factor, int32_t offset, int32_t left_shift)
+      : factors(Spread(factor)), offset(Broadcast(offset)), left_shift(left_shift) {
+    is_half = factor.mantissa == int32_t{1} << 30 && factor.shift == 0 && left_shift > 0;
+  }
+};
+TW_INLINE IVec Widen(const WideTerm& term, IVec x) {
+  if (term.is_half) return (x + term.offset) << (term.left_shift - 1);
+  return ApplyFactors(term.factors, (x + term.offset) << term.left_shift);
+}
+
 template <typename T, int kSign>
 void AddOrSub(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
-  const VectorFactors scale_a = Spread(p.scale_a), scale_b = Spread(p.scale_b);
+  const WideTerm term_a(p.scale_a, p.a_offset, p.left_shift);
+  const WideTerm term_b(p.scale_b, p.b_offset, p.left_shift);
   const VectorFactors scale_y = Spread(p.scale_y);
   const Placer placer(p.y_offset, p.lo, p.hi);
   Rows<T>(tile, [&](IVec a, IVec b) {
-    const IVec wide_a = (a + p.a_offset) << p.left_shift;
-    const IVec wide_b = (b + p.b_offset) << p.left_shift;
-    const IVec sum = ApplyFactors(scale_a, wide_a) + kSign * ApplyFactors(scale_b, wide_b);
+    const IVec sum = Widen(term_a, a) + kSign * Widen(term_b, b);
     return Place(placer, ApplyFactors(scale_y, sum));
   });
 }

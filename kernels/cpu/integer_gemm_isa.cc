@@ -228,21 +228,37 @@ struct RealColumns {
   }
 };
 
+// One vector of columns. (What a row needs is in locals: bytes that are stored may alias `t`.)
+template <class Columns>
+TW_INLINE void EndColumns(const IntegerTask& t, const Columns& columns, const int32_t* products,
+                          int64_t stride, int64_t row, int rows, int64_t n) {
+  const IVec lo = Broadcast(t.least), hi = Broadcast(t.most), zero_point = Broadcast(t.zero_point);
+  const IVec bias = LoadInts(t.bias + n);
+  const int32_t* row_term = t.row_term;
+  const int64_t ldc = t.ldc;
+  const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
+  uint8_t* out = static_cast<uint8_t*>(t.c) + row * ldc + n;
+  const auto value = [&](IVec sum) { return ClampInts(columns(sum), lo, hi) + zero_point; };
+  if (row_term == nullptr && count == kLanes) {
+    for (int m = 0; m < rows; ++m, out += ldc, products += stride) {
+      StoreBytes(out, value(LoadInts(products) + bias), kLanes);
+    }
+    return;
+  }
+  for (int m = 0; m < rows; ++m, out += ldc, products += stride) {
+    IVec sum = LoadInts(products) + bias;
+    if (row_term != nullptr) sum += row_term[row + m];
+    StoreBytes(out, value(sum), count);
+  }
+}
+
 template <class Columns>
 void EndBytes(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n0,
               int n_vectors) {
-  const IVec lo = Broadcast(t.least), hi = Broadcast(t.most);
   for (int j = 0; j < n_vectors; ++j) {
     const int64_t n = n0 + j * kLanes;
-    const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
-    const IVec bias = LoadInts(t.bias + n);
     const Columns columns(t.factors, n);
-    for (int m = 0; m < rows; ++m) {
-      IVec v = LoadInts(products + (m * n_vectors + j) * kLanes) + bias;
-      if (t.row_term != nullptr) v += t.row_term[row + m];
-      v = ClampInts(columns(v), lo, hi) + t.zero_point;
-      StoreBytes(static_cast<uint8_t*>(t.c) + (row + m) * t.ldc + n, v, count);
-    }
+    EndColumns(t, columns, products + j * kLanes, n_vectors * kLanes, row, rows, n);
   }
 }
 

@@ -5,6 +5,7 @@
 // values a filter row, or one a tap where they are dilated or grouped. Dynamic range: each image is
 // quantized to 8 bits with one scale, asymmetric where the weights' scales differ by channel (or
 // with groups), symmetric otherwise, as TFLite does.
+#include <algorithm>
 #include <utility>
 
 #include "kernels/ops/conv_2d.h"
@@ -42,9 +43,11 @@ void PlaceWindows(const QuantizedConvState& s, int64_t first, int64_t n, int64_t
   const int64_t step_x = s.window.w.stride * s.in_c * static_cast<int64_t>(s.image.size);
   const int64_t step_y = s.window.h.stride * s.image.row_bytes();
   int64_t x = first % out_w, y = first / out_w % out_h, b = first / out_w / out_h;
-  for (int64_t i = 0; i < n; ++i) {
-    out[i] = b * s.image.image_bytes() + y * step_y + x * step_x;
-    if (++x < out_w) continue;
+  int64_t* const end = out + n;
+  while (out < end) {
+    const int64_t row = b * s.image.image_bytes() + y * step_y;
+    const int64_t stop = std::min<int64_t>(out_w, x + (end - out));
+    for (; x < stop; ++x) *out++ = row + x * step_x;
     x = 0;
     if (++y < out_h) continue;
     y = 0;

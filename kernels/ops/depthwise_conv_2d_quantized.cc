@@ -127,23 +127,31 @@ int64_t PhaseBytes(const QuantizedDepthwiseState& s) {
   return (s.image.w + s.shape.stride_w - 1) / s.shape.stride_w * s.channels;
 }
 
+void Repeat(uint8_t value, int64_t n, uint8_t* out) {
+  const uint64_t eight = value * 0x0101010101010101u;
+  for (; n >= 8; n -= 8, out += 8) std::memcpy(out, &eight, 8);
+  for (; n > 0; --n) *out++ = value;
+}
+
 const uint8_t* Rearrange(const RunContext& context, const QuantizedDepthwiseState& s,
                          const uint8_t* images) {
   if (!s.rearranged) return images;
   const int64_t phase = PhaseBytes(s), stride = s.shape.stride_w;
   uint8_t* flat = context.scratch + s.flat_offset;
-  ParallelRows(
-      context.pool, s.image.batch * s.image.h, phase * stride, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-          const uint8_t* from = images + row * s.image.row_bytes();
-          for (int64_t x = 0; x < s.image.w; ++x) {
-            uint8_t* to = flat + (row * stride + x % stride) * phase + x / stride * s.channels;
-            for (int64_t c = 0; c < s.image.c; ++c, ++from, to += s.shape.multiplier) {
-              std::memset(to, *from, static_cast<size_t>(s.shape.multiplier));
-            }
-          }
-        }
-      });
+  ParallelRows(context.pool, s.image.batch * s.image.h, phase * stride,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   const uint8_t* pixels = images + row * s.image.row_bytes();
+                   for (int64_t x0 = 0; x0 < stride; ++x0) {
+                     uint8_t* to = flat + (row * stride + x0) * phase;
+                     for (int64_t x = x0; x < s.image.w; x += stride) {
+                       for (int64_t c = 0; c < s.image.c; ++c, to += s.shape.multiplier) {
+                         Repeat(pixels[x * s.image.c + c], s.shape.multiplier, to);
+                       }
+                     }
+                   }
+                 }
+               });
   return flat;
 }
 
