@@ -71,6 +71,14 @@ void AddPlacementOptions(CLI::App* command, CommonOptions* options) {
   command->add_flag("--all-on-device", options->all_on_device,
                     "an OpenCL device computes all that it can, even what is not worth the way");
   command
+      ->add_option("--max-kernel-ms", options->max_kernel_ms,
+                   "cut kernels of an OpenCL device that run longer into pieces, so that a display "
+                   "keeps drawing; 0: never")
+      ->check(CLI::Range(0, 10000))
+      ->type_name("MS");
+  command->add_flag("--low-priority", options->low_priority,
+                    "give way to others on an OpenCL device whose driver can");
+  command
       ->add_option("--float32-ops", options->float32_ops,
                    "operators that keep float32 with --precision float16, named alike")
       ->type_name("LIST");
@@ -170,6 +178,8 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   if (!options.cpu_ops.empty()) session_options.cpu_ops = options.cpu_ops.c_str();
   session_options.device_memory_limit_bytes = static_cast<size_t>(options.device_memory_bytes);
   session_options.tune_ms = options.tune_ms;
+  session_options.max_kernel_ms = options.max_kernel_ms;
+  session_options.low_priority = options.low_priority ? 1 : 0;
   if (!options.float32_ops.empty()) session_options.float32_ops = options.float32_ops.c_str();
   if (!options.device_policy.empty()) session_options.device_policy = options.device_policy.c_str();
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();

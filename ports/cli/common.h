@@ -26,7 +26,9 @@ struct CommonOptions {
   std::string cpu_ops, float32_ops, device_policy;  // see tw_session_options
   uint64_t device_memory_bytes = 0;                 // 0: what the device has
   int tune_ms = 0;
+  int max_kernel_ms = 0;
   bool all_on_device = false;  // see tw_session_options.all_on_device
+  bool low_priority = false;
   bool json = false;
   std::string signature;  // empty: the main subgraph
   std::vector<float> mean;

@@ -153,6 +153,14 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
   if (info.n_cached > 0) {
     report->settings.push_back({"features from the cache", std::to_string(info.n_cached)});
   }
+  std::string places;
+  for (const Json& worker : head["extraction"]) {
+    const std::string place = worker["place"].get<std::string>();
+    if (places.find(place) == std::string::npos) places += (places.empty() ? "" : ", ") + place;
+  }
+  const std::string note = head.value("extraction_note", std::string());
+  report->settings.push_back(
+      {"device of the features", places + (note.empty() ? "" : "; " + note)});
   const std::string reason = head.value("device_reason", std::string());
   report->settings.push_back({kStepsDevice, head.value("device", std::string("cpu")) +
                                                 (reason.empty() ? "" : "; " + reason)});

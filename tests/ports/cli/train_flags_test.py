@@ -301,8 +301,14 @@ def check_extraction(checks, tool, here):
     for precision in ("float32", "float16"):
         made = here / ("shared_out_%s.tflite" % precision)
         flags = ["--output", made, "--extract-on", ",".join(places), "--precision", precision]
-        if train(checks, tool, *flags) is not None:
+        document = train(checks, tool, *flags)
+        if document is not None:
             checks.expect(top1(tool, made, *TEST) > 0.9, "--extract-on %s" % ",".join(places))
+            told = document["settings"]["device of the features"]
+            checks.expect(told == ", ".join(places[1:] + places[:1]), "told as %s" % told)
+    chosen = train(checks, tool, "--output", here / "chosen.tflite", "--extract-on", "auto")
+    told = chosen["settings"]["device of the features"]
+    checks.expect(told.startswith(("cpu", "opencl:")), "--extract-on auto: %s" % told)
 
 
 def check_flags(checks, tool, here):
@@ -316,6 +322,7 @@ def check_flags(checks, tool, here):
                         (DATA + output + ["--calibrate", "--validation", "0"], "--validation"),
                         (DATA + output + ["--optimizer", "lion"], "--optimizer"),
                         (DATA + output + ["--extract-on", "cpu,abacus"], "abacus"),
+                        (DATA + output + ["--extract-on", "auto,cpu"], "auto stands alone"),
                         (DATA + output + ["--head", "a", "--memory", "b"], "exclude"),
                         (DATA + output + ["--init", "shipped", "--rename-class", "3"], "OLD=NEW")):
         result = run(tool, "train", DIGITS_CNN, *flags)
