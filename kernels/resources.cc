@@ -6,6 +6,17 @@
 
 namespace topwork {
 
+// A FlatBuffers string is a vector of bytes with a zero behind it.
+const char* TextOption(const OptionsView& options, int field) {
+  const void* const text = options.IntVector(field).data();
+  return text == nullptr ? "" : static_cast<const char*>(text);
+}
+
+void NameResource(const char* container, const char* shared_name, OpParams* params) {
+  params->custom_name = shared_name;
+  params->custom_options = {reinterpret_cast<const uint8_t*>(container), std::strlen(container)};
+}
+
 Status ResourceVariable::Assign(const TensorView& value, const Allocator& allocator) {
   const size_t bytes = value.bytes();
   if (buffer_.size() < bytes || buffer_.data() == nullptr) {
@@ -37,14 +48,20 @@ Status Resources::CheckRoom(size_t more) const {
                      total, limit_bytes_);
 }
 
-int32_t Resources::HandleOf(const std::string& container, const std::string& shared_name) {
-  const auto [at, is_new] =
-      handles_.insert({{container, shared_name}, static_cast<int32_t>(names_.size())});
-  if (is_new) {
-    names_.push_back(at->first);
-    resources_.emplace_back();
+// Models have few resources; a run allocates nothing here.
+int32_t Resources::HandleOf(Span<const uint8_t> container, const char* shared_name) {
+  const auto is_container = [&](const std::string& name) {
+    return name.size() == container.size() &&
+           (name.empty() || std::memcmp(name.data(), container.data(), name.size()) == 0);
+  };
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (is_container(names_[i].first) && names_[i].second == shared_name) {
+      return static_cast<int32_t>(i);
+    }
   }
-  return at->second;
+  names_.emplace_back(std::string(container.begin(), container.end()), shared_name);
+  resources_.emplace_back();
+  return static_cast<int32_t>(names_.size()) - 1;
 }
 
 std::string Resources::NameOf(int32_t handle) const {
@@ -84,7 +101,6 @@ void Resources::Clear() {
 Result<std::unique_ptr<Resources>> Resources::Copy() const {
   auto copy = std::make_unique<Resources>(allocator_);
   copy->limit_bytes_ = limit_bytes_;
-  copy->handles_ = handles_;
   copy->names_ = names_;
   copy->initialized_ = initialized_;
   for (const auto& resource : resources_) {
@@ -93,6 +109,12 @@ Result<std::unique_ptr<Resources>> Resources::Copy() const {
     TW_ASSIGN_OR_RETURN(copy->resources_.back(), resource->Copy(allocator_));
   }
   return copy;
+}
+
+void Resources::Become(Resources&& other) {
+  names_ = std::move(other.names_);
+  resources_ = std::move(other.resources_);
+  initialized_ = std::move(other.initialized_);
 }
 
 }  // namespace topwork

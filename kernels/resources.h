@@ -4,20 +4,29 @@
 // handle, the int32 in a tensor of dtype `resource`, which other operators look up. The session
 // owns the Resources of its graph and all subgraphs. Not thread-safe: sessions that share them run
 // one at a time.
+//
+// Operators that name a resource keep the name in their parameters as NameResource says.
 #ifndef TOPWORK_KERNELS_RESOURCES_H_
 #define TOPWORK_KERNELS_RESOURCES_H_
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kernels/op_params.h"
+#include "kernels/options_view.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
 #include "runtime/tensor/tensor.h"
 
 namespace topwork {
+
+// Text in the file's memory, zero-terminated; "" when the field is absent.
+const char* TextOption(const OptionsView& options, int field);
+// shared_name becomes params->custom_name, container the bytes of params->custom_options: both
+// point into the model.
+void NameResource(const char* container, const char* shared_name, OpParams* params);
 
 class Resource {
  public:
@@ -57,7 +66,7 @@ class Resources {
   Status CheckRoom(size_t more) const;
 
   // The same handle for equal names; the resource itself need not exist yet.
-  int32_t HandleOf(const std::string& container, const std::string& shared_name);
+  int32_t HandleOf(Span<const uint8_t> container, const char* shared_name);
   // "'name'", or "'container/name'".
   std::string NameOf(int32_t handle) const;
   // Null: there is none of that kind.
@@ -72,12 +81,13 @@ class Resources {
   // No resource exists, nothing is initialised; handles keep their meaning.
   void Clear();
   Result<std::unique_ptr<Resources>> Copy() const;
+  // Takes over another's contents.
+  void Become(Resources&& other);
 
  private:
   using Name = std::pair<std::string, std::string>;
   const Allocator& allocator_;
   size_t limit_bytes_ = 0;
-  std::map<Name, int32_t> handles_;
   std::vector<Name> names_;  // by handle
   std::vector<std::unique_ptr<Resource>> resources_;
   std::vector<int> initialized_;

@@ -35,6 +35,15 @@ set(KERNELS_SOURCES
   ops/abs.cc
   ops/add.cc
   ops/add_n.cc
+  ops/assign_variable.cc
+  ops/call.cc
+  ops/call_once.cc
+  ops/if.cc
+  ops/read_variable.cc
+  ops/stablehlo_composite.cc
+  ops/subgraph_call.cc
+  ops/var_handle.cc
+  ops/while.cc
   ops/arg_extreme.cc
   ops/arg_max.cc
   ops/arg_min.cc

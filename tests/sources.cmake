@@ -112,6 +112,8 @@ set(TEST_SOURCES
   runtime/session/auto_session_test.cc
   runtime/session/verify_test.cc
   runtime/session/session_test.cc
+  runtime/session/control_flow_test.cc
+  runtime/session/resources_test.cc
   runtime/session/variables_test.cc
   runtime/train/calibration_test.cc
   runtime/train/augment_test.cc

@@ -38,6 +38,9 @@ struct Op {
   std::vector<int> inputs;  // value indices; −1 where left out
   std::vector<int> outputs;
   int file_index = -1;  // position in the file; −1 for operators that a pass made
+  // "STABLEHLO_COMPOSITE 'odml.rms_norm'": the operator of the file (at file_index) that was taken
+  // apart into this one and others. Empty: none.
+  std::string inside;
 
   const char* name() const {
     return code == OpCode::kCustom ? custom_name.c_str() : OpCodeName(code);

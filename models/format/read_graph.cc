@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "kernels/second_options.h"
 #include "models/format/read.h"
 #include "models/format/verify_context.h"
 #include "tflite_generated.h"
@@ -144,10 +145,12 @@ class GraphReader {
                          static_cast<size_t>(file.large_custom_options_size()));
     }
     if (op->def == nullptr || op->def->parse == nullptr) return Status::Ok();
-    // The verifier has compared the table's type with options_type.
-    const uint8_t* table =
-        op->def->options_type == 0 ? nullptr : static_cast<const uint8_t*>(file.builtin_options());
-    const Status parsed = op->def->parse(OptionsView(table), &op->params);
+    // The verifier has compared the tables' types with what the operator has.
+    const void* table = SecondOptionsType(op->code) != 0 ? file.builtin_options2()
+                        : op->def->options_type != 0     ? file.builtin_options()
+                                                         : nullptr;
+    const Status parsed =
+        op->def->parse(OptionsView(static_cast<const uint8_t*>(table)), &op->params);
     return parsed.ok() ? parsed : parsed.WithPrefix(OperatorName(model_, subgraph, index) + ": ");
   }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "kernels/second_options.h"
 #include "models/format/verify_context.h"
 #include "tflite_generated.h"
 
@@ -123,6 +124,15 @@ class GraphVerifier {
           "%s has options of type %s, its own type is %s", Op(i).c_str(),
           schema::EnumNameBuiltinOptions(type),
           schema::EnumNameBuiltinOptions(static_cast<schema::BuiltinOptions>(def->options_type)));
+    }
+    const OpCode code = BuiltinCode(*codes->Get(op.opcode_index()));
+    const schema::BuiltinOptions2 second = op.builtin_options2_type();
+    if (SecondOptionsType(code) != 0 && op.builtin_options2() != nullptr &&
+        static_cast<uint8_t>(second) != SecondOptionsType(code)) {
+      return InvalidModel("%s has options of type %s, its own type is %s", Op(i).c_str(),
+                          schema::EnumNameBuiltinOptions2(second),
+                          schema::EnumNameBuiltinOptions2(
+                              static_cast<schema::BuiltinOptions2>(SecondOptionsType(code))));
     }
     const auto* mutating = op.mutating_variable_inputs();
     if (mutating != nullptr && mutating->size() > Size(op.inputs())) {

@@ -110,6 +110,8 @@ void Evaluator::RunBatch(const Dataset& data, int64_t first, int64_t n) {
     std::memcpy(static_cast<uint8_t*>(input.data) + static_cast<size_t>(i) * example_bytes,
                 bytes.data(), std::min(bytes.size(), example_bytes));
   }
+  // Examples are judged one by one: none sees the state that another left behind.
+  Check(session_.ResetState(), options_.model);
   Check(session_.Run(), options_.model);
 }
 

@@ -220,6 +220,8 @@ void AddRunCommand(CLI::App* app) {
       "Images are decoded to as many channels as the input has, resized to its height and width\n"
       "(bilinear, averaging over the pixels when shrinking), and normalised by --mean and "
       "--std.\n\n"
+      "A model that keeps state from run to run (recurrent layers, resource variables) begins in\n"
+      "its initial state, so this is the first step of a sequence.\n\n"
       "Examples:\n"
       "  topwork run mobilenet.tflite --input cat.jpg --labels labels.txt --top 3\n"
       "  topwork run detector.tflite --input photo.png --mean 127 --std 128 --output results/\n"

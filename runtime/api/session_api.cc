@@ -203,6 +203,13 @@ tw_status tw_session_run(tw_session* session) {
   return Report(session->session->Run());
 }
 
+tw_status tw_session_reset_state(tw_session* session) {
+  TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
+  session->session->ResetState();
+  return TW_STATUS_OK;
+}
+
 tw_status tw_session_run_async(tw_session* session, tw_run_function function, void* user_data) {
   TW_REQUIRE(session);
   return Report(session->session->RunAsync([session, function, user_data](const Status& status) {

@@ -101,6 +101,15 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
     TW_RETURN_IF_ERROR(topwork::api::ReadDevicePolicy(c_options.device_policy, graph,
                                                       &options.cpu_ops, &options.float32_ops));
   }
+  if (c_options.share_state_with != nullptr) {
+    const topwork::Session& other = *c_options.share_state_with->session;
+    if (other.shared_model() != model.model) {
+      return InvalidArgument(
+          "tw_session_options.share_state_with is a session of another tw_model; sessions share "
+          "state only if they were made from the same one");
+    }
+    options.state = other.state();
+  }
   TW_RETURN_IF_ERROR(
       MakePorts(graph, graph.inputs, signature ? &signature->inputs : nullptr, &handle->inputs));
   TW_RETURN_IF_ERROR(

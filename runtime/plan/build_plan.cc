@@ -71,6 +71,8 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
     step.backend = work.backend;
     step.reason = work.reason;
     step.file_index = work.op.file_index;
+    step.inside = work.op.inside;
+    step.callees = context.callees();
     step.where = context.Where();
     plan->scratch_bytes = std::max(plan->scratch_bytes, AlignUp(step.scratch_bytes));
     plan->steps.push_back(std::move(step));
@@ -131,10 +133,28 @@ Status CheckMemoryLimit(const Plan& plan, size_t limit) {
       plan.state_bytes, limit);
 }
 
+// Packed weights of the steps and their callees, each once, and callees' own constants.
+void CountConstants(const Plan& plan, std::set<const Buffer*>* distinct, Plan* total) {
+  for (const Step& step : plan.steps) {
+    for (const std::shared_ptr<const Buffer>& block : step.packed) {
+      if (distinct->insert(block.get()).second) total->packed_bytes += block->size();
+    }
+    for (const PlannedCallee& callee : step.callees) {
+      for (const std::shared_ptr<Buffer>& block : callee.plan->owned) {
+        if (distinct->insert(block.get()).second) total->owned_bytes += block->size();
+      }
+      CountConstants(*callee.plan, distinct, total);
+    }
+  }
+}
+
 // Of the values that are used; the others need no memory.
 void CountState(const WorkGraph& graph, Plan* plan) {
   for (const PlanValue& value : plan->values) {
     if (value.variable && value.last_step >= 0) plan->state_bytes += value.view.bytes();
+  }
+  for (const Step& step : plan->steps) {
+    for (const PlannedCallee& callee : step.callees) plan->state_bytes += callee.plan->state_bytes;
   }
   plan->keeps_state = std::any_of(graph.ops.begin(), graph.ops.end(),
                                   [&](const WorkOp& work) { return TouchesState(graph, work.op); });
@@ -203,11 +223,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   AssignArena(plan.get());
   CountState(graph, plan.get());
   std::set<const Buffer*> distinct;
-  for (const Step& step : plan->steps) {
-    for (const std::shared_ptr<const Buffer>& block : step.packed) {
-      if (distinct.insert(block.get()).second) plan->packed_bytes += block->size();
-    }
-  }
+  CountConstants(*plan, &distinct, plan.get());
   TW_RETURN_IF_ERROR(CheckMemoryLimit(*plan, options.memory_limit_bytes));
   return std::shared_ptr<const Plan>(std::move(plan));
 }

@@ -116,6 +116,10 @@ PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mo
     if (v >= 0) {
       view = graph.views[static_cast<size_t>(v)];
       view.data = nullptr;
+      // A variable may hold what the file leaves open.
+      if (op.code == OpCode::kReadVariable) {
+        view.shape = graph.values[static_cast<size_t>(v)].signature;
+      }
     }
     declared.push_back(view);
   }
@@ -130,6 +134,9 @@ PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mo
                              graph.Where(op), *graph.cpu, graph.max_threads);
   PackCache* const cache = graph.model != nullptr ? &graph.model->pack_cache() : nullptr;
   context.SetPacking(mode, cache, std::move(keys), *graph.allocator);
+  std::vector<bool> is_constant;
+  for (int v : op.inputs) is_constant.push_back(v >= 0 && graph.IsConstant(v));
+  context.SetCallees(graph.callee_planner.get(), std::move(is_constant));
   return context;
 }
 

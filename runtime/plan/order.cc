@@ -95,15 +95,31 @@ Order OrderFrom(const WorkGraph& graph, Waiting waiting, const Backend* kind) {
 
 bool TouchesState(const WorkGraph& graph, const Op& op) {
   const auto is_state = [&](int v) { return IsState(graph, v); };
-  return op.code == OpCode::kCallOnce ||
-         std::any_of(op.inputs.begin(), op.inputs.end(), is_state) ||
-         std::any_of(op.outputs.begin(), op.outputs.end(), is_state);
+  if (op.code == OpCode::kCallOnce || std::any_of(op.inputs.begin(), op.inputs.end(), is_state) ||
+      std::any_of(op.outputs.begin(), op.outputs.end(), is_state)) {
+    return true;
+  }
+  const auto has_state = [](const Graph& callee, const Op& inner) {
+    const auto is_state_there = [&](int v) {
+      if (v < 0) return false;
+      const Value& value = callee.values[static_cast<size_t>(v)];
+      return value.is_variable || value.dtype == DType::kResource || value.dtype == DType::kVariant;
+    };
+    return inner.code == OpCode::kCallOnce ||
+           std::any_of(inner.inputs.begin(), inner.inputs.end(), is_state_there) ||
+           std::any_of(inner.outputs.begin(), inner.outputs.end(), is_state_there);
+  };
+  const std::vector<int> callees = CalleesOf(op);
+  return graph.model != nullptr && std::any_of(callees.begin(), callees.end(), [&](int callee) {
+           return AnyOpBelow(*graph.model, callee, has_state);
+         });
 }
 
 bool HasEffects(const WorkGraph& graph, const Op& op) {
   switch (op.code) {
     case OpCode::kCustom:
     case OpCode::kCall:
+    case OpCode::kStablehloComposite:
     case OpCode::kCallOnce:
     case OpCode::kIf:
     case OpCode::kWhile:

@@ -16,6 +16,10 @@ std::string Lower(std::string text) {
 
 bool Means(const WorkGraph& graph, const std::string& name, const Op& op) {
   if (name == "#" + std::to_string(op.file_index) || Lower(name) == Lower(op.name())) return true;
+  // What a call was taken apart into goes with the call.
+  if (!op.inside.empty() && Lower(name) == Lower(op.inside.substr(0, op.inside.find(' ')))) {
+    return true;
+  }
   return std::any_of(op.outputs.begin(), op.outputs.end(), [&](int v) {
     return v >= 0 && graph.values[static_cast<size_t>(v)].name == name;
   });

@@ -18,10 +18,17 @@
 
 namespace topwork {
 
+// The verifier allows as many.
+constexpr int kMaxCallDepth = 32;
+
 struct PlanOptions {
   int subgraph = 0;
   // One shape per graph input; empty: the shapes in the file (open dims −1 count as 1).
   std::vector<Shape> input_shapes;
+  // Where the data of a graph input is known and never changes: its address; else null. Empty: of
+  // none. It must outlive the plan.
+  std::vector<const void*> input_values;
+  int call_depth = 0;  // how many subgraphs call each other around this one
   // Compute these values (indices of the subgraph) instead of the graph's outputs, and nothing that
   // they do not need: how the trainer cuts a model below its head.
   std::vector<int> outputs;
@@ -72,6 +79,15 @@ struct PlanValue {
   int last_step = 0;
 };
 
+struct Plan;
+
+// A subgraph that a step calls, planned.
+struct PlannedCallee {
+  int subgraph = -1;
+  std::vector<const void*> values;  // see PlanOptions::input_values
+  std::shared_ptr<const Plan> plan;
+};
+
 struct Step {
   const OpDef* def = nullptr;
   OpParams params;
@@ -87,9 +103,11 @@ struct Step {
   // Operators that run together on a GPU, in order, with what a step of each would show; the step
   // itself then stands for all of them. Empty: the step is one operator.
   std::vector<Step> parts;
-  size_t gpu_bytes = 0;  // device memory of the parts
+  size_t gpu_bytes = 0;                // device memory of the parts
+  std::vector<PlannedCallee> callees;  // in the order of PrepareContext::PlanCallee
   int file_index = -1;
-  std::string where;  // "operator #12 CONV_2D (output 'block1/conv')", for messages
+  std::string inside;  // see Op::inside
+  std::string where;   // "operator #12 CONV_2D (output 'block1/conv')", for messages
 };
 
 struct Plan {

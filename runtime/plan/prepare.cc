@@ -1,6 +1,7 @@
 // PlanPrepareContext: bookkeeping around OpDef::prepare.
 #include "runtime/plan/prepare.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace topwork {
@@ -31,6 +32,65 @@ std::string PlanPrepareContext::InputName(int i) const {
   const size_t at = static_cast<size_t>(i);
   const std::string* name = at < input_names_.size() ? input_names_[at] : nullptr;
   return StrFormat("input %d '%s'", i, name == nullptr ? "" : name->c_str());
+}
+
+void PlanPrepareContext::SetCallees(CalleePlanner* planner, std::vector<bool> is_constant) {
+  planner_ = planner;
+  is_constant_ = std::move(is_constant);
+}
+
+Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
+                                                     const std::vector<CalleeInput>& inputs) {
+  if (planner_ == nullptr) return PrepareContext::PlanCallee(subgraph, inputs);
+  const auto& subgraphs = planner_->model().subgraphs();
+  if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) {
+    return InvalidModel("%s calls subgraph %d, but the model has %zu", where_.c_str(), subgraph,
+                        subgraphs.size());
+  }
+  const Graph& graph = subgraphs[static_cast<size_t>(subgraph)];
+  if (graph.inputs.size() != inputs.size()) {
+    return InvalidModel("%s gives %zu inputs to subgraph %d '%s', which has %zu", where_.c_str(),
+                        inputs.size(), subgraph, graph.name.c_str(), graph.inputs.size());
+  }
+  std::vector<Shape> shapes;
+  std::vector<const void*> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorView& given = *input(inputs[i].input);
+    const Value& wanted = graph.values[static_cast<size_t>(graph.inputs[i])];
+    if (given.dtype != wanted.dtype) {
+      return InvalidModel("%s: %s is %s, input %zu of subgraph %d is %s", where_.c_str(),
+                          InputName(inputs[i].input).c_str(), DTypeName(given.dtype), i, subgraph,
+                          DTypeName(wanted.dtype));
+    }
+    shapes.push_back(given.shape);
+    const bool known =
+        inputs[i].same_at_every_call && is_constant_[static_cast<size_t>(inputs[i].input)];
+    values.push_back(known ? given.data : nullptr);
+  }
+  TW_ASSIGN_OR_RETURN(PlannedCallee callee, planner_->PlanFor(subgraph, shapes, values));
+  auto info = std::make_unique<Callee>();
+  const Plan& plan = *callee.plan;
+  for (int v : plan.inputs) info->inputs.push_back(plan.values[static_cast<size_t>(v)].view);
+  for (int v : plan.outputs) {
+    const PlanValue& value = plan.values[static_cast<size_t>(v)];
+    info->outputs.push_back(value.view);
+    info->shapes_known = info->shapes_known && !value.deferred;
+  }
+  info->memory_bytes = AlignUp(plan.arena_bytes + plan.scratch_bytes);
+  callees_.push_back(std::move(callee));
+  callee_infos_.push_back(std::move(info));
+  return static_cast<const Callee*>(callee_infos_.back().get());
+}
+
+int PlanPrepareContext::PassedInput(int subgraph, int i) const {
+  if (planner_ == nullptr) return -1;
+  const auto& subgraphs = planner_->model().subgraphs();
+  if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) return -1;
+  const Graph& graph = subgraphs[static_cast<size_t>(subgraph)];
+  if (i < 0 || static_cast<size_t>(i) >= graph.outputs.size()) return -1;
+  const auto at =
+      std::find(graph.inputs.begin(), graph.inputs.end(), graph.outputs[static_cast<size_t>(i)]);
+  return at == graph.inputs.end() ? -1 : static_cast<int>(at - graph.inputs.begin());
 }
 
 Status PlanPrepareContext::Prepare(const OpDef& def) {

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/subgraphs.h"
 #include "models/format/pack_cache.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/callee_planner.h"
 
 namespace topwork {
 
@@ -30,11 +31,18 @@ class PlanPrepareContext final : public PrepareContext {
   void SetPacking(PackMode mode, PackCache* cache, std::vector<const void*> keys,
                   const Allocator& allocator);
 
+  // Who plans callees (null: nobody) and which inputs are constants, whose values they may use.
+  void SetCallees(CalleePlanner* planner, std::vector<bool> is_constant);
+  // All inputs have their values and an output may get its shape from run().
+  void SetRunning() { may_be_unknown_ = true; }
+
   // Calls def.prepare and checks that every output was declared.
   Status Prepare(const OpDef& def);
 
   Result<const void*> PackConstant(int input, const char* tag, size_t bytes, bool release_input,
                                    FunctionRef<void(void*)> pack) override;
+  Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs) override;
+  int PassedInput(int subgraph, int i) const override;
   std::string Where() const override { return where_; }
   std::string InputName(int i) const override;
 
@@ -47,6 +55,11 @@ class PlanPrepareContext final : public PrepareContext {
   std::shared_ptr<OpState> state() const { return state_; }
   const std::vector<std::shared_ptr<const Buffer>>& packed() const { return packed_; }
   const std::vector<int>& released_inputs() const { return released_inputs_; }
+  const std::vector<PlannedCallee>& callees() const { return callees_; }
+  bool is_left_to_run(int output) const {
+    const size_t at = static_cast<size_t>(output);
+    return at < shape_left_to_run_.size() && shape_left_to_run_[at];
+  }
 
  private:
   std::vector<const std::string*> input_names_;
@@ -57,6 +70,10 @@ class PlanPrepareContext final : public PrepareContext {
   Allocator allocator_;
   std::vector<std::shared_ptr<const Buffer>> packed_;
   std::vector<int> released_inputs_;
+  CalleePlanner* planner_ = nullptr;
+  std::vector<bool> is_constant_;
+  std::vector<PlannedCallee> callees_;
+  std::vector<std::unique_ptr<Callee>> callee_infos_;  // what prepare sees of callees_
 };
 
 struct WorkGraph;

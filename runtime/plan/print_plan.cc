@@ -54,6 +54,23 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
+  json->Key("inside");
+  json->String(step.inside);
+  if (!step.callees.empty()) {
+    json->Key("subgraphs");
+    json->BeginArray();
+    for (const PlannedCallee& callee : step.callees) {
+      json->BeginObject();
+      json->Key("subgraph");
+      json->Int(callee.subgraph);
+      json->Key("steps");
+      json->BeginArray();
+      for (const Step& inner : callee.plan->steps) WriteStep(*callee.plan, inner, json);
+      json->EndArray();
+      json->EndObject();
+    }
+    json->EndArray();
+  }
   if (!step.parts.empty()) {
     json->Key("gpu_bytes");
     json->Int(static_cast<int64_t>(step.gpu_bytes));
@@ -70,9 +87,31 @@ std::string StepLine(const Plan& plan, const std::string& number, const Step& st
   const int v = step.outputs.empty() ? -1 : step.outputs[0];
   const std::string shape = v < 0 ? "" : plan.values[static_cast<size_t>(v)].view.shape.ToString();
   std::string note = step.fused.empty() ? "" : "+" + step.fused;
+  if (!step.inside.empty()) note += (note.empty() ? "in " : "; in ") + step.inside;
   if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
   return StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", number.c_str(), step.def->name,
                    step.backend->name(), step.variant, shape.c_str(), place.c_str(), note.c_str());
+}
+
+void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) {
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    const int v = step.outputs.empty() ? -1 : step.outputs[0];
+    *text += indent + StepLine(plan, std::to_string(s), step, Place(plan, v));
+    for (const Step& part : step.parts) *text += StepLine(plan, "", part, "on the device");
+    for (const PlannedCallee& callee : step.callees) {
+      *text +=
+          indent +
+          StrFormat(
+              "     subgraph %d '%s':\n", callee.subgraph,
+              callee.plan->model->subgraphs()[static_cast<size_t>(callee.subgraph)].name.c_str());
+      PrintSteps(*callee.plan, indent + "  ", text);
+    }
+  }
+  for (const Op& op : plan.deferred) {
+    *text += indent + StrFormat("%4s %-24s prepared while running: a shape depends on the data\n",
+                                "-", op.name());
+  }
 }
 
 }  // namespace
@@ -81,16 +120,7 @@ std::string PrintPlan(const Plan& plan, const std::string& note) {
   std::string text = note.empty() ? "" : note + "\n";
   text += StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", "step", "operator", "backend",
                     "variant", "shape", "memory", "fused / reason");
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    const Step& step = plan.steps[s];
-    const int v = step.outputs.empty() ? -1 : step.outputs[0];
-    text += StepLine(plan, std::to_string(s), step, Place(plan, v));
-    for (const Step& part : step.parts) text += StepLine(plan, "", part, "on the device");
-  }
-  for (const Op& op : plan.deferred) {
-    text += StrFormat("%4s %-24s prepared while running: a shape depends on the data\n", "-",
-                      op.name());
-  }
+  PrintSteps(plan, "", &text);
   const double overhead =
       plan.live_bytes == 0
           ? 0.0

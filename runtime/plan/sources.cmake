@@ -1,6 +1,8 @@
 set(PLAN_SOURCES
   work_graph.cc
   prepare.cc
+  callee_planner.cc
+  inline_calls.cc
   fold.cc
   fuse.cc
   pin.cc

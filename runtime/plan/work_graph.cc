@@ -52,6 +52,11 @@ std::string WorkGraph::Where(const Op& op) const {
   const char* output = v < 0 ? "" : values[static_cast<size_t>(v)].name.c_str();
   const std::string in_subgraph =
       subgraph_name.empty() ? "" : StrFormat(" of subgraph '%s'", subgraph_name.c_str());
+  const std::string& inside = op.inside;
+  if (!inside.empty()) {
+    return StrFormat("operator #%d %s in %s%s (output '%s')", op.file_index, op.name(),
+                     inside.c_str(), in_subgraph.c_str(), output);
+  }
   if (op.file_index < 0) return StrFormat("operator %s (output '%s')", op.name(), output);
   return StrFormat("operator #%d %s%s (output '%s')", op.file_index, op.name(), in_subgraph.c_str(),
                    output);
@@ -100,6 +105,11 @@ Status ApplyInputShapes(const Graph& source, const PlanOptions& options, WorkGra
     }
     graph->views[v].shape = shape;
   }
+  for (size_t i = 0; i < options.input_values.size(); ++i) {
+    // A constant without a key in the pack cache: the address is that of the caller's value.
+    graph->views[static_cast<size_t>(source.inputs[i])].data =
+        const_cast<void*>(options.input_values[i]);
+  }
   return Status::Ok();
 }
 
@@ -111,6 +121,10 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
                            model.subgraphs().size());
   }
   const Graph& source = model.subgraphs()[static_cast<size_t>(options.subgraph)];
+  if (options.call_depth > kMaxCallDepth) {
+    return InvalidModel("subgraph %d: subgraphs call each other more than %d deep",
+                        options.subgraph, kMaxCallDepth);
+  }
   WorkGraph graph;
   graph.model = &model;
   graph.allocator = options.allocator != nullptr ? options.allocator : &DefaultAllocator();
@@ -134,18 +148,22 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
     view.data = const_cast<void*>(value.data);
     graph.views.push_back(view);
   }
+  for (const Op& op : source.ops) {
+    graph.ops.emplace_back();
+    graph.ops.back().op = op;
+  }
+  TW_RETURN_IF_ERROR(InlineCalls(model, &graph));
+  for (WorkOp& work : graph.ops) {
+    // Applications register custom operators when they like: looked up anew for every plan.
+    if (work.op.code == OpCode::kCustom) work.op.def = FindCustomOp(work.op.custom_name);
+  }
   for (int v : graph.outputs) {
     if (v < 0 || static_cast<size_t>(v) >= graph.values.size()) {
       return InvalidArgument("output value %d does not exist, the subgraph has %zu values", v,
                              graph.values.size());
     }
   }
-  for (const Op& op : source.ops) {
-    graph.ops.emplace_back();
-    graph.ops.back().op = op;
-    // Applications register custom operators when they like: looked up anew for every plan.
-    if (op.code == OpCode::kCustom) graph.ops.back().op.def = FindCustomOp(op.custom_name);
-  }
+  graph.callee_planner = std::make_shared<CalleePlanner>(&model, options);
   graph.first_deferred = graph.ops.size();
   TW_RETURN_IF_ERROR(PinToCpu(options.cpu_ops, &graph));
   TW_RETURN_IF_ERROR(PinToFloat32(options.float32_ops, &graph));

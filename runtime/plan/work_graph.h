@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/format/model.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/callee_planner.h"
 
 namespace topwork {
 
@@ -46,6 +46,7 @@ struct WorkGraph {
   // The outputs are the subgraph's own: an op that changes state is kept even if no output needs
   // it, for the runs to come.
   bool keeps_effects = true;
+  std::shared_ptr<CalleePlanner> callee_planner;  // null: made by hand
   // Ops from this position on wait for run-time data; ops.size() when none does.
   size_t first_deferred = 0;
 
@@ -61,6 +62,10 @@ struct WorkGraph {
 
 // Copies the subgraph, applies the wanted input shapes, keeps only what the outputs need.
 Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options);
+// Puts the operators of subgraphs that are called once, by CALL and STABLEHLO_COMPOSITE, in the
+// place of the call. `depth`: calls around this subgraph.
+Status InlineCalls(const Model& model, WorkGraph* graph);
+
 // Marks ops whose outputs nobody needs dead and removes them. Of those that touch state, the ones
 // before another that is kept are kept.
 void RemoveDeadOps(WorkGraph* graph);

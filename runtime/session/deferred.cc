@@ -1,89 +1,109 @@
 // DeferredRunner: prepare, allocate, run, one operator after the other.
 #include "runtime/session/deferred.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/plan/prepare.h"
+#include "runtime/session/step_calls.h"
 
 namespace topwork {
+namespace {
 
-DeferredRunner::DeferredRunner(const Plan& plan, const Allocator& allocator, const CpuKernels& cpu,
-                               size_t limit_bytes)
-    : allocator_(allocator), cpu_(cpu), limit_bytes_(limit_bytes), buffers_(plan.values.size()) {}
+// Memory of outputs whose shapes run() finds out.
+class LateOutputs final : public OutputMemory {
+ public:
+  LateOutputs(const Op& op, const std::vector<TensorView*>& outputs, const std::string& where,
+              HeldBuffers* held)
+      : op_(op), outputs_(outputs), where_(where), held_(*held) {}
 
-size_t DeferredRunner::bytes() const {
-  size_t total = 0;
-  for (const Buffer& buffer : buffers_) total += buffer.size();
-  return total;
-}
+  Status SetShape(int output, const Shape& shape) override {
+    TensorView& view = *outputs_[static_cast<size_t>(output)];
+    size_t bytes = 0;
+    if (!CheckedByteSize(view.dtype, shape, &bytes)) {
+      return InvalidArgument("%s: its output shape %s of %s is negative or too large",
+                             where_.c_str(), shape.ToString().c_str(), DTypeName(view.dtype));
+    }
+    view.shape = shape;
+    const std::string what = where_ + ": its output of shape " + shape.ToString();
+    TW_ASSIGN_OR_RETURN(view.data,
+                        held_.Get(op_.outputs[static_cast<size_t>(output)], bytes, what.c_str()));
+    return Status::Ok();
+  }
 
-Status DeferredRunner::Run(const Plan& plan, ThreadPool* pool, std::atomic<bool>* cancel,
-                           std::vector<TensorView>* views) {
-  for (const Op& op : plan.deferred) {
-    if (cancel->exchange(false, std::memory_order_relaxed)) {
+ private:
+  const Op& op_;
+  const std::vector<TensorView*>& outputs_;
+  const std::string& where_;
+  HeldBuffers& held_;
+};
+
+}  // namespace
+
+Status DeferredRunner::Run(std::vector<TensorView>* views) {
+  for (const Op& op : plan_.deferred) {
+    if (environment_.cancel->exchange(false, std::memory_order_relaxed)) {
       return Cancelled("the run was cancelled before %s", op.name());
     }
-    TW_RETURN_IF_ERROR(RunOp(plan, op, pool, views));
+    TW_RETURN_IF_ERROR(RunOp(op, views));
   }
   return Status::Ok();
 }
 
-Status DeferredRunner::RunOp(const Plan& plan, const Op& op, ThreadPool* pool,
-                             std::vector<TensorView>* views) {
-  const auto view = [&](int v) { return &(*views)[static_cast<size_t>(v)]; };
+Status DeferredRunner::RunOp(const Op& op, std::vector<TensorView>* views) {
+  const auto view = [&](int v) { return v < 0 ? nullptr : &(*views)[static_cast<size_t>(v)]; };
+  const auto value = [&](int v) -> const PlanValue& {
+    return plan_.values[static_cast<size_t>(v)];
+  };
   std::vector<const TensorView*> inputs;
   std::vector<const std::string*> names;
+  std::vector<bool> is_constant;
   for (int v : op.inputs) {
-    inputs.push_back(v < 0 ? nullptr : view(v));
-    names.push_back(v < 0 ? nullptr : &plan.values[static_cast<size_t>(v)].name);
+    inputs.push_back(view(v));
+    names.push_back(v < 0 ? nullptr : &value(v).name);
+    is_constant.push_back(v >= 0 && value(v).constant);
   }
   std::vector<TensorView> declared;
   for (int v : op.outputs) {
-    declared.push_back(v < 0 ? TensorView() : plan.values[static_cast<size_t>(v)].view);
+    declared.push_back(v < 0 ? TensorView() : value(v).view);
+    // A variable's shape is what it holds by now.
+    if (op.code == OpCode::kReadVariable) declared.back().shape = Shape({-1});
   }
   const int first = op.outputs.empty() ? -1 : op.outputs[0];
-  PlanPrepareContext context(
-      op, inputs, std::move(declared), std::move(names),
-      StrFormat("operator #%d %s (output '%s')", op.file_index, op.name(),
-                first < 0 ? "" : plan.values[static_cast<size_t>(first)].name.c_str()),
-      cpu_, pool->n_threads());
-  context.SetPacking(PackMode::kPack, nullptr, {}, allocator_);
+  const std::string where = StrFormat("operator #%d %s (output '%s')", op.file_index, op.name(),
+                                      first < 0 ? "" : value(first).name.c_str());
+  PlanPrepareContext context(op, inputs, std::move(declared), std::move(names), where,
+                             *environment_.cpu, environment_.pool->n_threads());
+  context.SetPacking(PackMode::kPack, nullptr, {}, *environment_.allocator);
+  context.SetCallees(environment_.planner, std::move(is_constant));
+  context.SetRunning();
   TW_RETURN_IF_ERROR(context.Prepare(*op.def));
 
   std::vector<TensorView*> outputs;
-  for (size_t o = 0; o < op.outputs.size(); ++o) {
-    const int v = op.outputs[o];
-    if (v < 0) {
-      outputs.push_back(nullptr);
-      continue;
-    }
-    *view(v) = context.outputs()[o];
-    Buffer& buffer = buffers_[static_cast<size_t>(v)];
-    const size_t bytes = std::max<size_t>(view(v)->bytes(), 1);
-    if (buffer.size() < bytes) {
-      const size_t total = this->bytes() - buffer.size() + bytes;
-      if (limit_bytes_ != 0 && total > limit_bytes_) {
-        return OutOfMemory(
-            "%s: its output of shape %s brings the run to %zu bytes, the memory limit "
-            "leaves %zu",
-            context.Where().c_str(), view(v)->shape.ToString().c_str(), total, limit_bytes_);
-      }
-      TW_ASSIGN_OR_RETURN(buffer, Buffer::Allocate(bytes, context.Where().c_str(), allocator_));
-    }
-    view(v)->data = buffer.data();
-    outputs.push_back(view(v));
+  for (int v : op.outputs) outputs.push_back(view(v));
+  LateOutputs late(op, outputs, where, &held_);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    if (outputs[o] == nullptr) continue;
+    *outputs[o] = context.outputs()[o];
+    if (context.is_left_to_run(static_cast<int>(o))) continue;
+    TW_RETURN_IF_ERROR(late.SetShape(static_cast<int>(o), outputs[o]->shape));
   }
-  TW_ASSIGN_OR_RETURN(Buffer scratch,
-                      Buffer::Allocate(context.scratch_bytes(), "scratch memory", allocator_));
+  TW_ASSIGN_OR_RETURN(void* scratch, held_.Get(-1, context.scratch_bytes(), "scratch memory"));
+  std::unique_ptr<StepCalls> calls;
+  if (!context.callees().empty()) {
+    TW_ASSIGN_OR_RETURN(calls, StepCalls::Create(context.callees(), environment_));
+    calls->Bind(static_cast<uint8_t*>(scratch));
+  }
   RunContext run;
   run.params = &op.params;
   run.inputs = {inputs.data(), inputs.size()};
   run.outputs = {outputs.data(), outputs.size()};
   run.state = context.state().get();
-  run.scratch = scratch.as<uint8_t>();
-  run.pool = pool;
-  run.cpu = &cpu_;
+  run.scratch = static_cast<uint8_t*>(scratch);
+  run.pool = environment_.pool;
+  run.cpu = environment_.cpu;
+  run.resources = &environment_.state->resources();
+  run.calls = calls.get();
+  run.output_memory = &late;
   return CpuBackend().Run(*op.def, run, context.Where());
 }
 

@@ -3,30 +3,26 @@
 #ifndef TOPWORK_RUNTIME_SESSION_DEFERRED_H_
 #define TOPWORK_RUNTIME_SESSION_DEFERRED_H_
 
-#include <atomic>
 #include <vector>
 
-#include "runtime/plan/plan.h"
+#include "runtime/session/plan_runner.h"
 
 namespace topwork {
 
 class DeferredRunner {
  public:
-  // `limit_bytes`: for all tensors together; 0: none.
-  DeferredRunner(const Plan& plan, const Allocator& allocator, const CpuKernels& cpu,
-                 size_t limit_bytes);
+  // Both must outlive the runner.
+  DeferredRunner(const Plan& plan, const RunEnvironment& environment)
+      : plan_(plan), environment_(environment), held_(environment.memory, *environment.allocator) {}
   // Runs all deferred ops; fills shape and data of their outputs in *views. The tensors stay valid
   // until the next Run.
-  Status Run(const Plan& plan, ThreadPool* pool, std::atomic<bool>* cancel,
-             std::vector<TensorView>* views);
-  size_t bytes() const;
+  Status Run(std::vector<TensorView>* views);
 
  private:
-  Status RunOp(const Plan& plan, const Op& op, ThreadPool* pool, std::vector<TensorView>* views);
-  const Allocator& allocator_;
-  const CpuKernels& cpu_;
-  const size_t limit_bytes_;
-  std::vector<Buffer> buffers_;  // by value index
+  Status RunOp(const Op& op, std::vector<TensorView>* views);
+  const Plan& plan_;
+  const RunEnvironment& environment_;
+  HeldBuffers held_;  // by value; −1: scratch
 };
 
 }  // namespace topwork

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "ports/port.h"
@@ -51,15 +52,11 @@ Result<std::unique_ptr<Session>> Session::Clone() const {
   return session;
 }
 
-bool Session::has_custom_ops() const {
-  const auto is_custom = [](const auto& op) {
-    return op.def != nullptr && op.def->code == OpCode::kCustom;
-  };
-  return std::any_of(plan_->steps.begin(), plan_->steps.end(), is_custom) ||
-         std::any_of(plan_->deferred.begin(), plan_->deferred.end(), is_custom);
-}
+namespace {
 
-Status Session::Impl::Attach(const Plan& plan) {
+// States of the session's own for the plan's programs.
+Result<PlanRunner::Attached> Attach(const Plan& plan) {
+  PlanRunner::Attached attached;
   std::map<const Backend*, std::vector<int>> programs;
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Backend* backend = plan.steps[s].backend;
@@ -71,103 +68,31 @@ Status Session::Impl::Attach(const Plan& plan) {
     TW_ASSIGN_OR_RETURN(Backend::States own, entry.first->Attach(loaded));
     for (size_t k = 0; k < own.size(); ++k) attached[entry.second[k]] = std::move(own[k]);
   }
-  return Status::Ok();
+  return attached;
 }
 
-Status Session::Impl::AllocateFor(const Plan& plan, const Allocator& allocator,
-                                  SessionState* state) {
-  const SessionState::Lock lock(state->mutex);
-  for (const PlanValue& value : plan.values) {
-    if (!value.variable || value.last_step < 0) continue;
-    TW_ASSIGN_OR_RETURN(variables[value.key], state->Variable(value.key, value.view));
-  }
-  TW_ASSIGN_OR_RETURN(arena,
-                      Buffer::Allocate(std::max(plan.arena_bytes + plan.scratch_bytes, kAlignment),
-                                       "the activation arena", allocator));
-  bound_inputs.resize(plan.inputs.size(), nullptr);
-  bound_input_bytes.resize(plan.inputs.size(), 0);
-  outputs.resize(plan.outputs.size());
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    const int v = plan.outputs[i];
-    const PlanValue& value = plan.values[static_cast<size_t>(v)];
-    const bool repeated =
-        std::find(plan.outputs.begin(), plan.outputs.begin() + static_cast<std::ptrdiff_t>(i), v) !=
-        plan.outputs.begin() + static_cast<std::ptrdiff_t>(i);
-    const bool input = std::find(plan.inputs.begin(), plan.inputs.end(), v) != plan.inputs.end();
-    outputs[i].kind = repeated || input || value.constant || value.variable || value.deferred
-                          ? OutputKind::kCopied
-                          : OutputKind::kDirect;
-  }
-  return Status::Ok();
-}
+bool IsCustom(const Op& op) { return op.code == OpCode::kCustom; }
 
-void Session::Impl::BindValues(const Plan& plan) {
-  std::vector<void*> base(plan.values.size(), nullptr);
-  for (size_t v = 0; v < plan.values.size(); ++v) {
-    const PlanValue& value = plan.values[v];
-    if (value.arena_offset >= 0) base[v] = arena.as<uint8_t>() + value.arena_offset;
-  }
-  const auto root = [&](int v) {
-    return static_cast<size_t>(plan.values[static_cast<size_t>(v)].root);
+bool HasCustomOps(const Plan& plan) {
+  const auto in_step = [](const Step& step) {
+    return (step.def != nullptr && step.def->code == OpCode::kCustom) ||
+           std::any_of(step.callees.begin(), step.callees.end(),
+                       [](const PlannedCallee& callee) { return HasCustomOps(*callee.plan); });
   };
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    if (bound_inputs[i] != nullptr) base[root(plan.inputs[i])] = bound_inputs[i];
-  }
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    if (outputs[i].kind == OutputKind::kDirect && outputs[i].bound != nullptr) {
-      base[root(plan.outputs[i])] = outputs[i].bound;
-    }
-  }
-  views.resize(plan.values.size());
-  for (size_t v = 0; v < plan.values.size(); ++v) {
-    const PlanValue& value = plan.values[v];
-    views[v] = value.view;
-    if (value.variable && value.last_step >= 0) views[v].data = variables.at(value.key);
-    if (value.variable || value.constant || value.deferred || value.last_step < 0) continue;
-    views[v].data =
-        static_cast<uint8_t*>(base[static_cast<size_t>(value.root)]) + value.root_offset;
-  }
-  inputs.clear();
-  for (int v : plan.inputs) inputs.push_back(views[static_cast<size_t>(v)]);
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    Output& output = outputs[i];
-    output.view = views[static_cast<size_t>(plan.outputs[i])];
-    if (output.kind == OutputKind::kCopied && output.bound != nullptr)
-      output.view.data = output.bound;
-  }
+  const auto in_deferred = [&](const Op& op) {
+    const std::vector<int> callees = CalleesOf(op);
+    return IsCustom(op) || std::any_of(callees.begin(), callees.end(), [&](int callee) {
+             return AnyOpBelow(*plan.model, callee,
+                               [](const Graph&, const Op& inner) { return IsCustom(inner); });
+           });
+  };
+  return std::any_of(plan.steps.begin(), plan.steps.end(), in_step) ||
+         std::any_of(plan.deferred.begin(), plan.deferred.end(), in_deferred);
 }
 
-void Session::Impl::BindSteps(const Plan& plan, ThreadPool* pool, const CpuKernels* cpu) {
-  steps.clear();
-  steps.resize(plan.steps.size());
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    const Step& step = plan.steps[s];
-    BoundStep& bound = steps[s];
-    for (int v : step.inputs) {
-      bound.inputs.push_back(v < 0 ? nullptr : &views[static_cast<size_t>(v)]);
-    }
-    for (int v : step.outputs) {
-      bound.outputs.push_back(v < 0 ? nullptr : &views[static_cast<size_t>(v)]);
-    }
-    bound.context.params = &step.params;
-    bound.context.inputs = {bound.inputs.data(), bound.inputs.size()};
-    bound.context.outputs = {bound.outputs.data(), bound.outputs.size()};
-    const auto own = attached.find(static_cast<int>(s));
-    bound.context.state = own == attached.end() ? step.state.get() : own->second.get();
-    bound.context.scratch = arena.as<uint8_t>() + plan.arena_bytes;
-    bound.context.pool = pool;
-    bound.context.cpu = cpu;
-  }
-}
+}  // namespace
 
-void Session::Impl::BindPrograms(const Plan& plan) {
-  std::map<const Backend*, std::vector<const RunContext*>> programs;
-  for (const auto& entry : attached) {
-    const size_t s = static_cast<size_t>(entry.first);
-    programs[plan.steps[s].backend].push_back(&steps[s].context);
-  }
-  for (const auto& entry : programs) entry.first->Bind(entry.second);
-}
+bool Session::has_custom_ops() const { return HasCustomOps(*plan_); }
 
 Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   PlanOptions options;
@@ -188,23 +113,69 @@ Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   return BuildPlan(model_, options);
 }
 
+// Everything that may fail comes before anything is changed.
+Status Session::Replan() {
+  Impl& impl = *impl_;
+  Result<std::shared_ptr<const Plan>> plan =
+      impl.given_plan != nullptr ? std::move(impl.given_plan) : NewPlan();
+  impl.given_plan = nullptr;
+  PlanRunner::Attached attached;
+  if (plan.ok()) {
+    Result<PlanRunner::Attached> own = Attach(*plan.value());
+    if (own.ok()) {
+      attached = std::move(own.value());
+    } else {
+      GiveUpBackends(own.status(), *plan.value());
+      plan = NewPlan();
+    }
+  }
+  TW_RETURN_IF_ERROR(plan.status());
+  TW_RETURN_IF_ERROR(CheckBindings(*plan.value()));
+  const size_t bytes = std::max(PlanRunner::MemoryBytes(*plan.value()), kAlignment);
+  TW_ASSIGN_OR_RETURN(Buffer arena,
+                      Buffer::Allocate(bytes, "the activation arena", *options_.allocator));
+  SetEnvironment();
+  TW_ASSIGN_OR_RETURN(std::unique_ptr<PlanRunner> runner,
+                      PlanRunner::Create(plan.value(), impl.environment, std::move(attached)));
+  plan_ = plan.value();
+  impl.runner = std::move(runner);
+  impl.arena = std::move(arena);
+  impl.bound_inputs.resize(plan_->inputs.size());
+  impl.bound_outputs.resize(plan_->outputs.size());
+  SetLimits();
+  return Status::Ok();
+}
+
+void Session::SetEnvironment() {
+  Impl& impl = *impl_;
+  if (impl.planner == nullptr) {
+    PlanOptions options;
+    options.max_threads = pool_->n_threads();
+    options.cpu = options_.cpu;
+    options.optimize = options_.optimize;
+    options.allocator = options_.allocator;
+    impl.planner.reset(new CalleePlanner(model_.get(), options));
+  }
+  impl.environment = {pool_.get(),   options_.cpu,       options_.allocator, &cancel_,
+                      state().get(), impl.planner.get(), &impl.memory};
+}
+
+// What the plan leaves to values whose size a run finds out, and to resources.
+void Session::SetLimits() {
+  const size_t all = options_.memory_limit_bytes;
+  if (all == 0) return;
+  const size_t planned = plan_->arena_bytes + plan_->scratch_bytes + plan_->packed_bytes +
+                         plan_->owned_bytes + plan_->state_bytes;
+  // At least one byte is left, for 0 would mean no limit.
+  impl_->memory.limit_bytes = all > planned ? all - planned : 1;
+  const SessionState::Lock lock(state()->mutex);
+  state()->resources().set_limit_bytes(impl_->memory.limit_bytes);
+}
+
 Status Session::Prepare() {
   Impl& impl = *impl_;
   if (impl.replan) {
-    Result<std::shared_ptr<const Plan>> plan =
-        impl.given_plan != nullptr ? std::move(impl.given_plan) : NewPlan();
-    impl.given_plan = nullptr;
-    Impl fresh;
-    if (plan.ok()) {
-      if (const Status attached = fresh.Attach(*plan.value()); !attached.ok()) {
-        GiveUpBackends(attached, *plan.value());
-        fresh.attached.clear();
-        plan = NewPlan();
-      }
-    }
-    Status status = plan.status();
-    if (status.ok()) status = CheckBindings(*plan.value());
-    if (status.ok()) status = fresh.AllocateFor(*plan.value(), *options_.allocator, state().get());
+    const Status status = Replan();
     if (!status.ok()) {
       if (plan_ != nullptr) {  // keep what worked
         for (size_t i = 0; i < impl.inputs.size(); ++i)
@@ -213,38 +184,25 @@ Status Session::Prepare() {
       }
       return status;
     }
-    impl.attached = std::move(fresh.attached);
-    impl.arena = std::move(fresh.arena);
-    impl.variables = std::move(fresh.variables);
-    for (size_t i = 0; i < fresh.outputs.size() && i < impl.outputs.size(); ++i) {
-      fresh.outputs[i].bound = impl.outputs[i].bound;
-      fresh.outputs[i].bound_bytes = impl.outputs[i].bound_bytes;
-    }
-    impl.outputs = std::move(fresh.outputs);
-    impl.bound_inputs.resize(fresh.bound_inputs.size(), nullptr);
-    impl.bound_input_bytes.resize(fresh.bound_input_bytes.size(), 0);
-    plan_ = plan.value();
     impl.replan = false;
     impl.rebind = true;
     impl.wanted_shapes.clear();
     for (int v : plan_->inputs) {
       impl.wanted_shapes.push_back(plan_->values[static_cast<size_t>(v)].view.shape);
     }
-    const size_t planned = plan_->arena_bytes + plan_->scratch_bytes + plan_->packed_bytes +
-                           plan_->owned_bytes + plan_->state_bytes;
-    // At least one byte is left, for 0 would mean no limit.
-    const size_t all = options_.memory_limit_bytes;
-    const size_t limit = all == 0 ? 0 : std::max<size_t>(1, all - planned);
-    impl.deferred.reset(plan_->deferred.empty() ? nullptr
-                                                : new DeferredRunner(*plan_, *options_.allocator,
-                                                                     *options_.cpu, limit));
   }
-  if (impl.rebind) {
-    impl.BindValues(*plan_);
-    impl.BindSteps(*plan_, pool_.get(), options_.cpu);
-    impl.BindPrograms(*plan_);
-    impl.rebind = false;
+  if (!impl.rebind) return Status::Ok();
+  PlanRunner& runner = *impl.runner;
+  for (size_t i = 0; i < impl.bound_inputs.size(); ++i) {
+    runner.SetInput(i, impl.bound_inputs[i].data);
   }
+  for (size_t i = 0; i < impl.bound_outputs.size(); ++i) {
+    runner.SetOutput(i, impl.bound_outputs[i].data, impl.bound_outputs[i].bytes);
+  }
+  runner.Bind(impl.arena.as<uint8_t>());
+  impl.inputs.clear();
+  for (size_t i = 0; i < plan_->inputs.size(); ++i) impl.inputs.push_back(runner.input(i));
+  impl.rebind = false;
   return Status::Ok();
 }
 
@@ -265,7 +223,7 @@ void Session::SetProfile(ProfileFunction function, void* user_data) {
 
 size_t Session::memory_bytes() const {
   const SessionState::Lock lock(state()->mutex);
-  return impl_->arena.size() + (impl_->deferred ? impl_->deferred->bytes() : 0) + state()->bytes();
+  return impl_->arena.size() + impl_->memory.used_bytes + state()->bytes();
 }
 
 void Session::ResetState() {
@@ -301,7 +259,7 @@ Status Session::RunOnCpu(const Status& failure) {
   std::vector<std::vector<uint8_t>> written(impl_->inputs.size());
   for (size_t i = 0; i < written.size(); ++i) {
     const TensorView& input = impl_->inputs[i];
-    if (impl_->bound_inputs[i] != nullptr || input.data == nullptr) continue;
+    if (impl_->bound_inputs[i].data != nullptr || input.data == nullptr) continue;
     written[i].assign(input.as<const uint8_t>(), input.as<const uint8_t>() + input.bytes());
   }
   GiveUpBackends(failure, *plan_);
@@ -321,22 +279,17 @@ Status Session::RunOnCpu(const Status& failure) {
 Status Session::RunSteps(bool* out_backend_failed) {
   Impl& impl = *impl_;
   const bool profiling = impl.profile != nullptr;
-  for (size_t s = 0; s < impl.steps.size(); ++s) {
+  for (size_t s = 0; s < plan_->steps.size(); ++s) {
     if (cancel_.exchange(false, std::memory_order_relaxed)) {
-      return Cancelled("the run was cancelled before step %zu of %zu", s, impl.steps.size());
+      return Cancelled("the run was cancelled before step %zu of %zu", s, plan_->steps.size());
     }
-    const Step& step = plan_->steps[s];
-    const Status status = profiling
-                              ? RunProfiled(s)
-                              : step.backend->Run(*step.def, impl.steps[s].context, step.where);
+    const Status status = profiling ? RunProfiled(s) : impl.runner->RunStep(s, nullptr);
     if (!status.ok()) {
-      *out_backend_failed = step.backend->takes_programs();
+      *out_backend_failed = plan_->steps[s].backend->takes_programs();
       return status;
     }
   }
-  if (impl.deferred)
-    TW_RETURN_IF_ERROR(impl.deferred->Run(*plan_, pool_.get(), &cancel_, &impl.views));
-  return impl.FinishOutputs(*plan_);
+  return impl.runner->Finish();
 }
 
 Status Session::RunProfiled(size_t s) {
@@ -344,10 +297,7 @@ Status Session::RunProfiled(size_t s) {
   const Step& step = plan_->steps[s];
   std::vector<int64_t> part_nanos;
   const int64_t start = port::NowNanos();
-  TW_RETURN_IF_ERROR(
-      step.parts.empty()
-          ? step.backend->Run(*step.def, impl.steps[s].context, step.where)
-          : step.backend->RunTimed(*step.def, impl.steps[s].context, step.where, &part_nanos));
+  TW_RETURN_IF_ERROR(impl.runner->RunStep(s, step.parts.empty() ? nullptr : &part_nanos));
   int64_t rest = port::NowNanos() - start;
   const auto report = [&](const Step& what, int part, int64_t nanos) {
     StepProfile profile;
@@ -367,25 +317,6 @@ Status Session::RunProfiled(size_t s) {
     rest -= part_nanos[k];
   }
   report(step, -1, std::max<int64_t>(rest, 0));
-  return Status::Ok();
-}
-
-Status Session::Impl::FinishOutputs(const Plan& plan) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    Output& output = outputs[i];
-    if (output.kind == OutputKind::kDirect) continue;
-    const TensorView& source = views[static_cast<size_t>(plan.outputs[i])];
-    output.view = source;
-    if (output.bound == nullptr) continue;
-    if (output.bound_bytes < source.bytes()) {
-      return InvalidArgument(
-          "output %zu '%s' turned out to need %zu bytes (shape %s), the buffer has %zu", i,
-          plan.values[static_cast<size_t>(plan.outputs[i])].name.c_str(), source.bytes(),
-          source.shape.ToString().c_str(), output.bound_bytes);
-    }
-    if (source.bytes() > 0) std::memmove(output.bound, source.data, source.bytes());
-    output.view.data = output.bound;
-  }
   return Status::Ok();
 }
 

@@ -129,6 +129,9 @@ class Session {
   struct Impl;
   Session();
   Result<std::shared_ptr<const Plan>> NewPlan() const;
+  Status Replan();
+  void SetEnvironment();
+  void SetLimits();
   Status CheckBindings(const Plan& plan) const;
   Status RunSteps(bool* out_backend_failed);
   Status RunProfiled(size_t s);

@@ -7,22 +7,20 @@ namespace topwork {
 
 // Buffers that the caller bound must still be large enough for the new shapes.
 Status Session::CheckBindings(const Plan& plan) const {
-  const auto check = [&](const char* what, size_t i, int v, void* bound, size_t bound_bytes) {
+  const auto check = [&](const char* what, size_t i, int v, const Impl::Bound& bound) {
     const PlanValue& value = plan.values[static_cast<size_t>(v)];
-    if (bound == nullptr || value.deferred || bound_bytes >= value.view.bytes())
+    if (bound.data == nullptr || value.deferred || bound.bytes >= value.view.bytes())
       return Status::Ok();
     return InvalidArgument(
         "%s %zu '%s' now needs %zu bytes, the buffer bound to it has %zu; bind a "
         "larger one first",
-        what, i, value.name.c_str(), value.view.bytes(), bound_bytes);
+        what, i, value.name.c_str(), value.view.bytes(), bound.bytes);
   };
   for (size_t i = 0; i < impl_->bound_inputs.size(); ++i) {
-    TW_RETURN_IF_ERROR(
-        check("input", i, plan.inputs[i], impl_->bound_inputs[i], impl_->bound_input_bytes[i]));
+    TW_RETURN_IF_ERROR(check("input", i, plan.inputs[i], impl_->bound_inputs[i]));
   }
-  for (size_t i = 0; i < impl_->outputs.size(); ++i) {
-    TW_RETURN_IF_ERROR(check("output", i, plan.outputs[i], impl_->outputs[i].bound,
-                             impl_->outputs[i].bound_bytes));
+  for (size_t i = 0; i < impl_->bound_outputs.size(); ++i) {
+    TW_RETURN_IF_ERROR(check("output", i, plan.outputs[i], impl_->bound_outputs[i]));
   }
   return Status::Ok();
 }
@@ -31,7 +29,7 @@ int Session::n_inputs() const { return static_cast<int>(plan_->inputs.size()); }
 int Session::n_outputs() const { return static_cast<int>(plan_->outputs.size()); }
 const TensorView& Session::input(int i) const { return impl_->inputs[static_cast<size_t>(i)]; }
 const TensorView& Session::output(int i) const {
-  return impl_->outputs[static_cast<size_t>(i)].view;
+  return impl_->runner->output(static_cast<size_t>(i));
 }
 
 const std::string& Session::input_name(int i) const {
@@ -66,8 +64,7 @@ Status Session::BindInput(int i, void* data, size_t bytes) {
     return InvalidArgument("input %d '%s' needs %zu bytes, the buffer has %zu", i,
                            input_name(i).c_str(), input(i).bytes(), bytes);
   }
-  impl_->bound_inputs[static_cast<size_t>(i)] = data;
-  impl_->bound_input_bytes[static_cast<size_t>(i)] = data == nullptr ? 0 : bytes;
+  impl_->bound_inputs[static_cast<size_t>(i)] = {data, data == nullptr ? 0 : bytes};
   impl_->rebind = true;
   return Prepare();
 }
@@ -83,9 +80,7 @@ Status Session::BindOutput(int i, void* data, size_t bytes) {
     return InvalidArgument("output %d '%s' needs %zu bytes, the buffer has %zu", i,
                            output_name(i).c_str(), output(i).bytes(), bytes);
   }
-  Output& output = impl_->outputs[static_cast<size_t>(i)];
-  output.bound = data;
-  output.bound_bytes = data == nullptr ? 0 : bytes;
+  impl_->bound_outputs[static_cast<size_t>(i)] = {data, data == nullptr ? 0 : bytes};
   impl_->rebind = true;
   return Prepare();
 }

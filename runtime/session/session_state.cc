@@ -52,7 +52,7 @@ void SessionState::Restore(Saved saved) {
     const std::vector<uint8_t>& data = saved.variables[i++];
     if (!data.empty()) std::memcpy(block.buffer.data(), data.data(), data.size());
   }
-  resources_ = std::move(saved.resources);
+  resources_->Become(std::move(*saved.resources));
 }
 
 }  // namespace topwork

@@ -4,6 +4,9 @@ set(SESSION_SOURCES
   session_io.cc
   async_run.cc
   deferred.cc
+  plan_runner.cc
+  run_memory.cc
+  step_calls.cc
   session_state.cc
   open_device.cc
   verify.cc

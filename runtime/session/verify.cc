@@ -123,6 +123,7 @@ Result<std::unique_ptr<Session>> SessionKeeping(const Session& session,
                                                 const std::vector<int>& values, bool on_cpu) {
   SessionOptions options = session.options();
   options.outputs = values;
+  options.state = nullptr;  // of its own, at its beginning
   options.memory_limit_bytes = options.device_memory_limit_bytes = 0;
   options.device_cost = nullptr;  // all that it can compute
   if (on_cpu) options.backends.clear();
@@ -145,6 +146,16 @@ Status RunOnItsDevice(Session* session) {
   if (!had_device || !session->options().backends.empty()) return Status::Ok();
   return Status(StatusCode::kDeviceLost,
                 "the device failed, and the CPU took over: " + session->backend_failure());
+}
+
+// As the other sessions ran: from the initial state. The session's own is as before afterwards.
+Status RunFromTheStart(Session* session) {
+  const SessionState::Lock lock(session->state()->mutex);
+  TW_ASSIGN_OR_RETURN(SessionState::Saved before, session->state()->Save());
+  session->ResetState();
+  const Status status = RunOnItsDevice(session);
+  session->state()->Restore(std::move(before));
+  return status;
 }
 
 // What each operator read and made, in the order of running.
@@ -254,7 +265,7 @@ Result<Verification> Verify(Session* session, double tolerance) {
   TW_ASSIGN_OR_RETURN(const std::unique_ptr<Session> cpu, SessionKeeping(*session, values, true));
   TW_RETURN_IF_ERROR(cpu->Run());
   CompareLayers(OpsOf(device->plan()), *cpu, *device, values, &result);
-  TW_RETURN_IF_ERROR(RunOnItsDevice(session));
+  TW_RETURN_IF_ERROR(RunFromTheStart(session));
   for (size_t i = 0; i < graph_outputs.size(); ++i) {
     const auto at = std::find(values.begin(), values.end(), graph_outputs[i]);
     ComparedValue value;

@@ -36,12 +36,14 @@ class OptionsSpec {
   OptionsSpec& Byte(int field, int8_t value);  // enumerations and bool
   OptionsSpec& Float(int field, float value);
   OptionsSpec& Ints(int field, std::vector<int32_t> values);
+  OptionsSpec& Text(int field, std::string value);
 
   struct Field {
     int number;
-    int size;  // 4 or 1; 0: the vector
+    int size;  // 4 or 1; 0: the vector; -1: the text
     uint32_t bits;
     std::vector<int32_t> values;
+    std::string text;
   };
   uint8_t type = 0;
   bool second_union = false;  // BuiltinOptions2
@@ -160,6 +162,7 @@ enum OptionsType : uint8_t {
   kWhileOptions = 93,
   kDepthToSpaceOptions = 94,
   kCallOnceOptions = 103,
+  kVarHandleOptions = 111,
 };
 
 // Small sound models. Image: float CONV_2D, MAX_POOL_2D, FULLY_CONNECTED, SOFTMAX, with signature,

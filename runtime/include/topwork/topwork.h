@@ -296,6 +296,10 @@ typedef struct tw_session_options {
   // NULL: none. Text: "topwork device policy 1", then lines as "cpu #12 CONV_2D" and "float32 #3
   // EXP".
   const char* device_policy;
+  // A session of the same model whose variables this one shares, as signatures of one model do that
+  // write and read them: a train, an infer, a save signature. Its runs and the other's take turns.
+  // Either may be freed first; the other's allocator must outlive both. NULL: variables of its own.
+  const tw_session* share_state_with;
 } tw_session_options;
 
 // A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,
@@ -362,7 +366,8 @@ TW_API tw_status tw_session_options_init(tw_session_options* options, size_t str
 TW_API tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
                                    tw_session** out_session);
 
-// Makes another session with this one's options and shapes that shares what does not change:
+// Makes another session with this one's options and shapes that shares what does not change, and
+// begins with variables of its own, at their initial values. Shared are
 // packed weights, folded constants, the device's constants and programs. Bindings and the profile
 // function are not taken over; the allocator's user_data must outlive both. The caller owns
 // *out_session. Two sessions are how input and output overlap with computing: while one runs
@@ -433,6 +438,14 @@ TW_API tw_status tw_session_prepare(tw_session* session);
 // resize is pending or shapes depend on data; INVALID_ARGUMENT for values out of range (indices).
 // [one]
 TW_API tw_status tw_session_run(tw_session* session);
+
+// Forgets what runs have left behind in a model that keeps state: variable tensors (of LSTM, RNN,
+// SVDF) and resource variables go back to their initial values, tables are gone, and CALL_ONCE
+// initialises them again in the next run. Nothing happens where the model keeps no state. After a
+// run that failed or was cancelled the state may be half changed: reset it. Sessions that share the
+// state (share_state_with) are reset with it. Errors: FAILED_PRECONDITION while a run is in flight.
+// [one]
+TW_API tw_status tw_session_reset_state(tw_session* session);
 
 // Starts tw_session_run on a thread of the session's own, and returns; `function` (NULL: none) gets
 // the result. Every run that was accepted has its callback called once. Until the callback has

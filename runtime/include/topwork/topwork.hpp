@@ -291,6 +291,7 @@ class Session {
 
   Status Prepare() { return Status(tw_session_prepare(get())); }
   Status Run() { return Status(tw_session_run(get())); }
+  Status ResetState() { return Status(tw_session_reset_state(get())); }
   Status Cancel() { return Status(tw_session_cancel(get())); }
 
   // The result of RunAsync, on the session's own thread; it may use the session. A function that

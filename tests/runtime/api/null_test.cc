@@ -113,6 +113,7 @@ TEST_CASE("session functions refuse NULL", "[api]") {
       {"dims", [&] { return tw_session_resize_input(s, 0, nullptr, 2); }},
       {"session", [&] { return tw_session_prepare(nullptr); }},
       {"session", [&] { return tw_session_run(nullptr); }},
+      {"session", [&] { return tw_session_reset_state(nullptr); }},
       {"session", [&] { return tw_session_cancel(nullptr); }},
       {"session", [&] { return tw_session_run_async(nullptr, nullptr, nullptr); }},
       {"session", [&] { return tw_session_wait(nullptr); }},

@@ -1,0 +1,22 @@
+// Operators of the newer half of the format keep their options in the union BuiltinOptions2.
+#ifndef TOPWORK_KERNELS_SECOND_OPTIONS_H_
+#define TOPWORK_KERNELS_SECOND_OPTIONS_H_
+
+#include "kernels/op_codes.h"
+
+namespace topwork {
+
+// The BuiltinOptions2 union type of the operator's options; 0: it has none there. Its OpDef::parse
+// then gets that table, and OpDef::options_type is 0.
+constexpr uint8_t SecondOptionsType(OpCode code) {
+  switch (code) {
+    case OpCode::kStablehloComposite:
+      return 21;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_SECOND_OPTIONS_H_

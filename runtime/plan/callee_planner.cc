@@ -1,0 +1,63 @@
+// CalleePlanner: a short list of plans, the oldest of which goes first.
+#include "runtime/plan/callee_planner.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace topwork {
+namespace {
+
+constexpr size_t kMaxKept = 16;
+
+}  // namespace
+
+CalleePlanner::CalleePlanner(const Model* model, const PlanOptions& options) : model_(model) {
+  options_.max_threads = options.max_threads;
+  options_.cpu = options.cpu;
+  options_.optimize = options.optimize;
+  options_.allocator = options.allocator;
+  options_.call_depth = options.call_depth + 1;
+}
+
+Result<PlannedCallee> CalleePlanner::PlanFor(int subgraph, const std::vector<Shape>& shapes,
+                                             const std::vector<const void*>& values) {
+  for (const Kept& kept : kept_) {
+    if (kept.callee.subgraph == subgraph && kept.shapes == shapes && kept.callee.values == values) {
+      return kept.callee;
+    }
+  }
+  PlanOptions options = options_;
+  options.subgraph = subgraph;
+  options.input_shapes = shapes;
+  options.input_values = values;
+  PlannedCallee callee;
+  callee.subgraph = subgraph;
+  callee.values = values;
+  // The caller's plan or session holds the model.
+  const std::shared_ptr<const Model> borrowed(std::shared_ptr<const Model>(), model_);
+  TW_ASSIGN_OR_RETURN(callee.plan, BuildPlan(borrowed, options));
+  if (kept_.size() >= kMaxKept) kept_.erase(kept_.begin());
+  kept_.push_back({shapes, callee});
+  return callee;
+}
+
+std::vector<int> CalleesOf(const Op& op) {
+  std::vector<int> callees;
+  for (int subgraph : {op.params.subgraph, op.params.else_subgraph}) {
+    if (subgraph >= 0) callees.push_back(subgraph);
+  }
+  return callees;
+}
+
+// The verifier has ruled out recursion.
+bool AnyOpBelow(const Model& model, int subgraph, FunctionRef<bool(const Graph&, const Op&)> is) {
+  const Graph& graph = model.subgraphs()[static_cast<size_t>(subgraph)];
+  return std::any_of(graph.ops.begin(), graph.ops.end(), [&](const Op& op) {
+    if (is(graph, op)) return true;
+    const std::vector<int> callees = CalleesOf(op);
+    return std::any_of(callees.begin(), callees.end(),
+                       [&](int callee) { return AnyOpBelow(model, callee, is); });
+  });
+}
+
+}  // namespace topwork

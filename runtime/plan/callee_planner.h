@@ -1,0 +1,41 @@
+// CalleePlanner: plans of subgraphs that operators call, by shapes; the latest are kept.
+#ifndef TOPWORK_RUNTIME_PLAN_CALLEE_PLANNER_H_
+#define TOPWORK_RUNTIME_PLAN_CALLEE_PLANNER_H_
+
+#include <memory>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+
+namespace topwork {
+
+// Not thread-safe.
+class CalleePlanner {
+ public:
+  // `options`: of the plan that calls; its shapes, outputs and backends do not count, as callees
+  // compute all of their outputs on the CPU. The model must outlive the planner and its plans.
+  CalleePlanner(const Model* model, const PlanOptions& options);
+
+  const Model& model() const { return *model_; }
+  // One shape per input; values: see PlanOptions::input_values. They are told apart by address.
+  Result<PlannedCallee> PlanFor(int subgraph, const std::vector<Shape>& shapes,
+                                const std::vector<const void*>& values);
+
+ private:
+  struct Kept {
+    std::vector<Shape> shapes;
+    PlannedCallee callee;
+  };
+  const Model* model_;
+  PlanOptions options_;
+  std::vector<Kept> kept_;
+};
+
+// Whether an operator of the subgraph, or of one that it calls, is as the function says.
+bool AnyOpBelow(const Model& model, int subgraph, FunctionRef<bool(const Graph&, const Op&)> is);
+// The subgraphs that the operator calls.
+std::vector<int> CalleesOf(const Op& op);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_PLAN_CALLEE_PLANNER_H_

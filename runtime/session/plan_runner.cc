@@ -1,0 +1,198 @@
+// PlanRunner: memory bound to a plan's values once, then a loop over its steps.
+#include "runtime/session/plan_runner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/session/deferred.h"
+#include "runtime/session/step_calls.h"
+
+namespace topwork {
+
+PlanRunner::PlanRunner(std::shared_ptr<const Plan> plan, const RunEnvironment& environment,
+                       Attached attached)
+    : plan_(std::move(plan)), environment_(environment), attached_(std::move(attached)) {}
+
+PlanRunner::~PlanRunner() = default;
+
+Result<std::unique_ptr<PlanRunner>> PlanRunner::Create(std::shared_ptr<const Plan> plan,
+                                                       const RunEnvironment& environment,
+                                                       Attached attached) {
+  std::unique_ptr<PlanRunner> runner(
+      new PlanRunner(std::move(plan), environment, std::move(attached)));
+  TW_RETURN_IF_ERROR(runner->Prepare());
+  return runner;
+}
+
+Status PlanRunner::Prepare() {
+  {
+    const SessionState::Lock lock(environment_.state->mutex);
+    for (const PlanValue& value : plan_->values) {
+      if (!value.variable || value.last_step < 0) continue;
+      TW_ASSIGN_OR_RETURN(variables_[value.key],
+                          environment_.state->Variable(value.key, value.view));
+    }
+  }
+  bound_inputs_.resize(plan_->inputs.size(), nullptr);
+  FindOutputs();
+  for (int v : plan_->inputs) input_parts_.push_back(PartsOf(v));
+  for (int v : plan_->outputs) output_parts_.push_back(PartsOf(v));
+  steps_.resize(plan_->steps.size());
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = plan_->steps[s];
+    if (step.callees.empty()) continue;
+    TW_ASSIGN_OR_RETURN(steps_[s].calls, StepCalls::Create(step.callees, environment_));
+  }
+  if (!plan_->deferred.empty()) deferred_.reset(new DeferredRunner(*plan_, environment_));
+  return Status::Ok();
+}
+
+void PlanRunner::FindOutputs() {
+  outputs_.resize(plan_->outputs.size());
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    const int v = plan_->outputs[i];
+    const PlanValue& value = plan_->values[static_cast<size_t>(v)];
+    const auto end = plan_->outputs.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool repeated = std::find(plan_->outputs.begin(), end, v) != end;
+    const bool input =
+        std::find(plan_->inputs.begin(), plan_->inputs.end(), v) != plan_->inputs.end();
+    outputs_[i].direct = !(repeated || input || value.constant || value.variable || value.deferred);
+  }
+}
+
+// A group of values that share memory holds at most one input or output, which is all of it.
+std::vector<PlanRunner::Part> PlanRunner::PartsOf(int v) const {
+  std::vector<Part> parts;
+  if (plan_->values[static_cast<size_t>(v)].constant) return parts;
+  const int root = plan_->values[static_cast<size_t>(v)].root;
+  for (size_t k = 0; k < plan_->values.size(); ++k) {
+    const PlanValue& value = plan_->values[k];
+    if (value.root != root || value.variable || value.constant || value.deferred) continue;
+    if (value.last_step >= 0) parts.push_back({k, value.root_offset});
+  }
+  return parts;
+}
+
+void PlanRunner::SetOutput(size_t i, void* data, size_t bytes) {
+  outputs_[i].bound = data;
+  outputs_[i].bound_bytes = data == nullptr ? 0 : bytes;
+}
+
+void PlanRunner::Bind(uint8_t* memory) {
+  memory_ = memory;
+  BindValues();
+  for (size_t s = 0; s < steps_.size(); ++s) BindStep(s);
+  BindPrograms();
+}
+
+void PlanRunner::Move(const std::vector<Part>& parts, void* data) {
+  for (const Part& part : parts) {
+    views_[part.value].data = static_cast<uint8_t*>(data) + part.offset;
+  }
+}
+
+void PlanRunner::BindValues() {
+  views_.resize(plan_->values.size());
+  for (size_t v = 0; v < plan_->values.size(); ++v) {
+    const PlanValue& value = plan_->values[v];
+    views_[v] = value.view;
+    if (value.variable && value.last_step >= 0) views_[v].data = variables_.at(value.key);
+    if (value.variable || value.constant || value.deferred || value.last_step < 0) continue;
+    const PlanValue& root = plan_->values[static_cast<size_t>(value.root)];
+    views_[v].data = memory_ + root.arena_offset + value.root_offset;
+  }
+  for (size_t i = 0; i < plan_->inputs.size(); ++i) {
+    if (bound_inputs_[i] != nullptr) Move(input_parts_[i], bound_inputs_[i]);
+  }
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    Output& output = outputs_[i];
+    if (output.direct && output.bound != nullptr) Move(output_parts_[i], output.bound);
+    output.view = View(plan_->outputs[i]);
+    if (!output.direct && output.bound != nullptr) output.view.data = output.bound;
+  }
+}
+
+void PlanRunner::BindStep(size_t s) {
+  const Step& step = plan_->steps[s];
+  BoundStep& bound = steps_[s];
+  bound.inputs.clear();
+  bound.outputs.clear();
+  const auto view = [&](int v) { return v < 0 ? nullptr : &views_[static_cast<size_t>(v)]; };
+  for (int v : step.inputs) bound.inputs.push_back(view(v));
+  for (int v : step.outputs) bound.outputs.push_back(view(v));
+  bound.context.params = &step.params;
+  bound.context.inputs = {bound.inputs.data(), bound.inputs.size()};
+  bound.context.outputs = {bound.outputs.data(), bound.outputs.size()};
+  const auto own = attached_.find(static_cast<int>(s));
+  bound.context.state = own == attached_.end() ? step.state.get() : own->second.get();
+  bound.context.scratch = memory_ + plan_->arena_bytes;
+  bound.context.pool = environment_.pool;
+  bound.context.cpu = environment_.cpu;
+  bound.context.resources = &environment_.state->resources();
+  bound.context.calls = bound.calls.get();
+  if (bound.calls != nullptr) bound.calls->Bind(bound.context.scratch);
+}
+
+void PlanRunner::BindPrograms() {
+  std::map<const Backend*, std::vector<const RunContext*>> programs;
+  for (const auto& entry : attached_) {
+    const size_t s = static_cast<size_t>(entry.first);
+    programs[plan_->steps[s].backend].push_back(&steps_[s].context);
+  }
+  for (const auto& entry : programs) entry.first->Bind(entry.second);
+}
+
+void PlanRunner::MoveInput(size_t i, const void* data) {
+  bound_inputs_[i] = const_cast<void*>(data);
+  if (data != nullptr) Move(input_parts_[i], bound_inputs_[i]);
+}
+
+void PlanRunner::MoveOutput(size_t i, void* data, size_t bytes) {
+  SetOutput(i, data, bytes);
+  Output& output = outputs_[i];
+  if (output.direct) {
+    const PlanValue& value = plan_->values[static_cast<size_t>(plan_->outputs[i])];
+    const int64_t offset = plan_->values[static_cast<size_t>(value.root)].arena_offset;
+    Move(output_parts_[i], data != nullptr ? data : memory_ + offset);
+  }
+  output.view = View(plan_->outputs[i]);
+}
+
+Status PlanRunner::RunStep(size_t s, std::vector<int64_t>* part_nanos) {
+  const Step& step = plan_->steps[s];
+  if (part_nanos == nullptr) return step.backend->Run(*step.def, steps_[s].context, step.where);
+  return step.backend->RunTimed(*step.def, steps_[s].context, step.where, part_nanos);
+}
+
+Status PlanRunner::Run() {
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (environment_.cancel->exchange(false, std::memory_order_relaxed)) {
+      return Cancelled("the run was cancelled before %s", plan_->steps[s].where.c_str());
+    }
+    TW_RETURN_IF_ERROR(RunStep(s, nullptr));
+  }
+  return Finish();
+}
+
+Status PlanRunner::Finish() {
+  if (deferred_ != nullptr) TW_RETURN_IF_ERROR(deferred_->Run(&views_));
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    Output& output = outputs_[i];
+    if (output.direct) continue;
+    const TensorView& source = View(plan_->outputs[i]);
+    output.view = source;
+    if (output.bound == nullptr) continue;
+    if (output.bound_bytes < source.bytes()) {
+      return InvalidArgument(
+          "output %zu '%s' turned out to need %zu bytes (shape %s), the buffer has %zu", i,
+          plan_->values[static_cast<size_t>(plan_->outputs[i])].name.c_str(), source.bytes(),
+          source.shape.ToString().c_str(), output.bound_bytes);
+    }
+    if (source.bytes() > 0) std::memmove(output.bound, source.data, source.bytes());
+    output.view.data = output.bound;
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork
