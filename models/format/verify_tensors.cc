@@ -112,7 +112,7 @@ Status VerifyData(VerifyContext* context, const schema::Tensor& tensor, const Sh
   const DType dtype = static_cast<DType>(tensor.type());
   if (dtype == DType::kString) return VerifyStrings(context, data, shape.NumElements(), where);
   if (tensor.sparsity() != nullptr) return Status::Ok();  // VerifySparsity compares the length
-  if (DTypeBits(dtype) == 0) {
+  if (DTypeBits(dtype) == 0 || dtype == DType::kResource) {
     return InvalidModel("%s is of type %s, which cannot be a constant, and has %zu bytes",
                         where.c_str(), DTypeName(dtype), data.size());
   }

@@ -14,7 +14,8 @@ namespace topwork {
 namespace test {
 namespace {
 
-// What Topwork does not run yet, in whole families: recurrent and custom operators, hash tables. A model that needs one of them must be refused by that operator's name.
+// What Topwork does not run yet, in whole families: recurrent and custom operators, hash tables. A
+// model that needs one of them must be refused by that operator's name.
 const std::set<std::string> kNotYet = {"LSTM",
                                        "RNN",
                                        "SVDF",
