@@ -74,32 +74,50 @@ TW_INLINE void Rows(const QuantBinaryTile& t, F f) {
   }
 }
 
+// A factor, and whether values are known to lie within ±2^29.
+struct BoundedFactor {
+  VectorFactors wide;
+  SmallFactors small;
+  bool is_small;
+
+  BoundedFactor(const FixedFactor& factor, bool is_bounded) : wide(Spread(factor)) {
+    is_small = is_bounded && factor.mantissa >= 1 << 30 && factor.shift < 0 && factor.shift >= -22;
+    small.mantissa = Broadcast(factor.mantissa);
+    small.right = Broadcast(is_small ? -factor.shift : 1);
+    small.offset = (Broadcast(1) << small.right) >> 1;
+  }
+};
+TW_INLINE IVec Apply(const BoundedFactor& f, IVec x) {
+  return f.is_small ? ApplySmallFactors(f.small, x) : ApplyFactors(f.wide, x);
+}
+
 // ((x + offset) << left_shift) * factor.
 struct WideTerm {
-  VectorFactors factors;
+  BoundedFactor factor;
   IVec offset;
   int32_t left_shift;
   bool is_half;  // of the two terms, the one with the larger scale has the factor 1/2
 
-  WideTerm(const FixedFactor& factor, int32_t offset, int32_t left_shift)
-      : factors(Spread(factor)), offset(Broadcast(offset)), left_shift(left_shift) {
-    is_half = factor.mantissa == int32_t{1} << 30 && factor.shift == 0 && left_shift > 0;
+  WideTerm(const FixedFactor& fixed, bool is_bounded, int32_t offset, int32_t left_shift)
+      : factor(fixed, is_bounded), offset(Broadcast(offset)), left_shift(left_shift) {
+    is_half = fixed.mantissa == int32_t{1} << 30 && fixed.shift == 0 && left_shift > 0;
   }
 };
 TW_INLINE IVec Widen(const WideTerm& term, IVec x) {
   if (term.is_half) return (x + term.offset) << (term.left_shift - 1);
-  return ApplyFactors(term.factors, (x + term.offset) << term.left_shift);
+  return Apply(term.factor, (x + term.offset) << term.left_shift);
 }
 
 template <typename T, int kSign>
 void AddOrSub(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
-  const WideTerm term_a(p.scale_a, p.a_offset, p.left_shift);
-  const WideTerm term_b(p.scale_b, p.b_offset, p.left_shift);
-  const VectorFactors scale_y = Spread(p.scale_y);
+  const bool is_bounded = sizeof(T) == 1 && p.left_shift <= 20;  // 511 << 20, and halves of both
+  const WideTerm term_a(p.scale_a, is_bounded, p.a_offset, p.left_shift);
+  const WideTerm term_b(p.scale_b, is_bounded, p.b_offset, p.left_shift);
+  const BoundedFactor scale_y(p.scale_y, is_bounded);
   const Placer placer(p.y_offset, p.lo, p.hi);
   Rows<T>(tile, [&](IVec a, IVec b) {
     const IVec sum = Widen(term_a, a) + kSign * Widen(term_b, b);
-    return Place(placer, ApplyFactors(scale_y, sum));
+    return Place(placer, Apply(scale_y, sum));
   });
 }
 

@@ -42,6 +42,9 @@ struct ColumnFactors {
   const int32_t* mantissa = nullptr;
   const int32_t* left = nullptr;  // or null: 0 everywhere
   const int32_t* right = nullptr;
+  // Fixed point with mantissas of at least 2^30, no left, right from 1 to 20; and all that is
+  // multiplied lies within ±2^30. One rounding then gives what both would (ApplySmallFactors).
+  bool small = false;
 };
 
 enum class IntegerEnding { kBytes, kFloat, kWide };

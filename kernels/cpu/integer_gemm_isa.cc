@@ -205,17 +205,43 @@ const TileFunction Tiles<Kind>::kTable[kMaxVectors][kRows] = {
 #undef TW_TILES_8
 #undef TW_TILES_6
 
+// What a vector of columns ends in: from sums with their bias to clamped values that have the zero
+// point.
 struct FixedColumns {
   VectorFactors factors;
-  FixedColumns(const ColumnFactors& f, int64_t n)
-      : factors(
-            LoadFactors(f.mantissa + n, f.left != nullptr ? f.left + n : nullptr, f.right + n)) {}
-  __attribute__((always_inline)) IVec operator()(IVec x) const { return ApplyFactors(factors, x); }
+  IVec lo, hi, zero_point;
+  FixedColumns(const IntegerTask& t, int64_t n)
+      : factors(LoadFactors(t.factors.mantissa + n,
+                            t.factors.left != nullptr ? t.factors.left + n : nullptr,
+                            t.factors.right + n)),
+        lo(Broadcast(t.least)),
+        hi(Broadcast(t.most)),
+        zero_point(Broadcast(t.zero_point)) {}
+  __attribute__((always_inline)) IVec operator()(IVec x) const {
+    return ClampInts(ApplyFactors(factors, x), lo, hi) + zero_point;
+  }
+};
+
+struct SmallColumns {
+  SmallFactors factors;
+  IVec lo, hi;
+  SmallColumns(const IntegerTask& t, int64_t n)
+      : factors(LoadSmallFactors(t.factors.mantissa + n, t.factors.right + n, t.zero_point)),
+        lo(Broadcast(t.least + t.zero_point)),
+        hi(Broadcast(t.most + t.zero_point)) {}
+  __attribute__((always_inline)) IVec operator()(IVec x) const {
+    return ClampInts(ApplySmallFactors(factors, x), lo, hi);
+  }
 };
 
 struct RealColumns {
   const double* factors;
-  RealColumns(const ColumnFactors& f, int64_t n) : factors(f.real + n) {}
+  IVec lo, hi, zero_point;
+  RealColumns(const IntegerTask& t, int64_t n)
+      : factors(t.factors.real + n),
+        lo(Broadcast(t.least)),
+        hi(Broadcast(t.most)),
+        zero_point(Broadcast(t.zero_point)) {}
   __attribute__((always_inline)) IVec operator()(IVec x) const {
     int32_t from[kLanes], to[kLanes];
     StoreInts(from, x);
@@ -224,7 +250,7 @@ struct RealColumns {
       const double bounded = value < -65536.0 ? -65536.0 : (value > 65536.0 ? 65536.0 : value);
       to[i] = static_cast<int32_t>(bounded + __builtin_copysign(0.5, bounded));
     }
-    return LoadInts(to);
+    return ClampInts(LoadInts(to), lo, hi) + zero_point;
   }
 };
 
@@ -232,23 +258,21 @@ struct RealColumns {
 template <class Columns>
 TW_INLINE void EndColumns(const IntegerTask& t, const Columns& columns, const int32_t* products,
                           int64_t stride, int64_t row, int rows, int64_t n) {
-  const IVec lo = Broadcast(t.least), hi = Broadcast(t.most), zero_point = Broadcast(t.zero_point);
   const IVec bias = LoadInts(t.bias + n);
   const int32_t* row_term = t.row_term;
   const int64_t ldc = t.ldc;
   const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
   uint8_t* out = static_cast<uint8_t*>(t.c) + row * ldc + n;
-  const auto value = [&](IVec sum) { return ClampInts(columns(sum), lo, hi) + zero_point; };
   if (row_term == nullptr && count == kLanes) {
     for (int m = 0; m < rows; ++m, out += ldc, products += stride) {
-      StoreBytes(out, value(LoadInts(products) + bias), kLanes);
+      StoreBytes(out, columns(LoadInts(products) + bias), kLanes);
     }
     return;
   }
   for (int m = 0; m < rows; ++m, out += ldc, products += stride) {
     IVec sum = LoadInts(products) + bias;
     if (row_term != nullptr) sum += row_term[row + m];
-    StoreBytes(out, value(sum), count);
+    StoreBytes(out, columns(sum), count);
   }
 }
 
@@ -257,7 +281,7 @@ void EndBytes(const IntegerTask& t, const int32_t* products, int64_t row, int ro
               int n_vectors) {
   for (int j = 0; j < n_vectors; ++j) {
     const int64_t n = n0 + j * kLanes;
-    const Columns columns(t.factors, n);
+    const Columns columns(t, n);
     EndColumns(t, columns, products + j * kLanes, n_vectors * kLanes, row, rows, n);
   }
 }
@@ -357,8 +381,9 @@ void Run(const IntegerTask& t) {
       } else {
         tile(a, s, w, products);
         if (t.ending == IntegerEnding::kBytes) {
-          const auto end =
-              t.factors.real != nullptr ? EndBytes<RealColumns> : EndBytes<FixedColumns>;
+          const auto end = t.factors.real != nullptr ? EndBytes<RealColumns>
+                           : t.factors.small         ? EndBytes<SmallColumns>
+                                                     : EndBytes<FixedColumns>;
           end(t, products, row, rows, n0, panel.n_vectors);
         } else {
           EndFloat(t, products, sums, row, rows, n0, panel.n_vectors);

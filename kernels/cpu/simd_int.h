@@ -196,6 +196,26 @@ TW_INLINE IVec ApplyFactors(const VectorFactors& f, IVec x) {
   return (high >> f.right) - ((high & f.mask) > threshold);
 }
 
+// x * factor + an addend for what ColumnFactors::small promises. Rounding half away from zero and
+// then shifting is adding half, less 1 for negative values, and shifting: the two roundings of
+// ApplyFactors never disagree with that where right is at least 1, as the first one's result is
+// negative exactly when x is (but for −1 times a half, which ends as 0 either way).
+struct SmallFactors {
+  IVec mantissa, right, offset;
+};
+TW_INLINE SmallFactors LoadSmallFactors(const int32_t* mantissa, const int32_t* right,
+                                        int32_t addend) {
+  SmallFactors f;
+  f.mantissa = LoadInts(mantissa);
+  f.right = LoadInts(right);
+  const IVec one = Broadcast(1) << f.right;
+  f.offset = (one >> 1) + one * addend;
+  return f;
+}
+TW_INLINE IVec ApplySmallFactors(const SmallFactors& f, IVec x) {
+  return (RoundedHighProduct(x, f.mantissa) + f.offset + (x >> 31)) >> f.right;
+}
+
 // The first `count` ≤ kLanes lanes as bytes (lanes must fit), whatever the sign.
 TW_INLINE void StoreBytes(void* p, IVec v, int count) {
   const NarrowInt8 narrow = NarrowToBytes(v);

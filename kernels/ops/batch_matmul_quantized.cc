@@ -139,6 +139,7 @@ void RunRowsOf(const RunContext& context, const QuantizedMatMulState& s, const u
   } else {
     task.c = context.output_data<int8_t>(0) + at;
     task.factors = s.bytes.From(0);
+    task.factors.small = s.bytes.small && s.k <= 4096;  // products within ±2^28
     task.least = s.bytes.least;
     task.most = s.bytes.most;
     task.zero_point = s.bytes.zero_point;

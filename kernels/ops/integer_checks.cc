@@ -52,6 +52,16 @@ Status CheckBiasScale(const PrepareContext& context, const ProductInputs& inputs
                       context.InputName(inputs.weights).c_str(), product);
 }
 
+// Entries of no channel must not stand in the way.
+constexpr FixedFactor kPadding = {1 << 30, -1};
+
+bool HasSmallFactors(const BytesEnding& ending) {
+  bool small = ending.reals.empty() && !ending.shifts_left;
+  for (const int32_t mantissa : ending.mantissas) small = small && mantissa >= 1 << 30;
+  for (const int32_t right : ending.rights) small = small && right >= 1 && right <= 20;
+  return small;
+}
+
 }  // namespace
 
 Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
@@ -132,6 +142,7 @@ void MakeBytesEnding(const TensorView& output, FixedFactor factor, int64_t padde
   out->lefts.assign(n, std::min(std::max(factor.shift, 0), 31));
   out->rights.assign(n, std::max(-factor.shift, 0));
   out->shifts_left = factor.shift > 0;
+  out->small = HasSmallFactors(*out);
   const QuantizedRange range = RangeOf(output.dtype);
   out->zero_point = ZeroPointOf(output);
   out->least = range.lo - out->zero_point;
@@ -144,9 +155,9 @@ Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t ch
   if (real) {
     out->reals.assign(n, 0.0);
   } else {
-    out->mantissas.assign(n, 0);
+    out->mantissas.assign(n, kPadding.mantissa);
     out->lefts.assign(n, 0);
-    out->rights.assign(n, 0);
+    out->rights.assign(n, -kPadding.shift);
   }
   for (int64_t c = 0; c < groups * channels; ++c) {
     const size_t at = static_cast<size_t>(c / channels * padded + c % channels);
@@ -161,6 +172,7 @@ Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t ch
     out->rights[at] = std::max(-fixed.shift, 0);
     if (fixed.shift > 0) out->shifts_left = true;
   }
+  out->small = HasSmallFactors(*out);
   QuantizedRange range;
   TW_RETURN_IF_ERROR(
       QuantizedActivationRange(context, context.output(0), context.params().activation, &range));

@@ -124,6 +124,19 @@ void CorrectBias(const RunContext& context, const IntegerProduct& p, const uint8
   }
 }
 
+// Whether sums with their bias stay within ±2^30: products and the terms of rows take up to a
+// quarter each.
+bool SumsAreSmall(const RunContext& context, const IntegerProduct& p) {
+  const int32_t* bias = reinterpret_cast<const int32_t*>(context.scratch + p.bias_offset);
+  int32_t least = 0, most = 0;
+  for (int64_t i = 0; i < p.padded_n * p.groups; ++i) {
+    least = std::min(least, bias[i]);
+    most = std::max(most, bias[i]);
+  }
+  constexpr int32_t kHalf = 1 << 29;
+  return p.k() <= 4096 && least >= -kHalf && most <= kHalf;
+}
+
 const uint8_t* PackedOf(const RunContext& context, const IntegerProduct& p) {
   return p.packed != nullptr ? static_cast<const uint8_t*>(p.packed)
                              : context.scratch + p.packed_offset;
@@ -136,6 +149,7 @@ struct Whole {
   const ProductRun* run;
   const uint8_t* packed;
   WideRun wide;
+  bool small;  // see ColumnFactors
 };
 
 void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask* task) {
@@ -166,6 +180,7 @@ void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
   task->ending = IntegerEnding::kBytes;
   task->c = static_cast<uint8_t*>(whole.run->c) + at;
   task->factors = p.bytes.From(padded);
+  task->factors.small = whole.small;
   task->least = p.bytes.least;
   task->most = p.bytes.most;
   task->zero_point = p.bytes.zero_point;
@@ -263,8 +278,12 @@ void BeginIntegerProduct(const RunContext& context, const IntegerProduct& p) {
 
 void RunIntegerProduct(const RunContext& context, const IntegerProduct& p, const ProductRun& run,
                        RowOffsets row_offsets) {
-  const Whole whole = {
-      &context, &p, &run, PackedOf(context, p), {&p.wide, context.input_data<void>(2), 0}};
+  const Whole whole = {&context,
+                       &p,
+                       &run,
+                       PackedOf(context, p),
+                       {&p.wide, context.input_data<void>(2), 0},
+                       p.bytes.small && SumsAreSmall(context, p)};
   context.pool->ParallelFor(p.groups * p.cut.n_tasks(), [&](int64_t index, int thread) {
     RunTask(whole, index, thread, row_offsets);
   });

@@ -43,6 +43,7 @@ struct BytesEnding {
   std::vector<int32_t> mantissas, lefts, rights;
   std::vector<double> reals;
   bool shifts_left = false;
+  bool small = false;  // the factors are as ColumnFactors::small says
   int32_t least = 0, most = 0, zero_point = 0;
   // Of the columns from `first` on.
   ColumnFactors From(int64_t first) const;
