@@ -118,6 +118,7 @@ set(TEST_SOURCES
   runtime/session/variables_test.cc
   runtime/train/calibration_test.cc
   runtime/train/augment_test.cc
+  runtime/train/backbone_state_test.cc
   runtime/train/checkpoint_test.cc
   runtime/train/class_change_test.cc
   runtime/train/exchange_test.cc
@@ -154,6 +155,7 @@ set(TEST_SOURCES
   runtime/api/model_api_test.cc
   runtime/api/null_test.cc
   runtime/api/session_api_test.cc
+  runtime/api/state_test.cc
   runtime/api/struct_size_test.cc
   runtime/api/support.cc
   runtime/api/threads_test.cc

@@ -139,7 +139,11 @@ void WriteOperators(const Model& model, JsonWriter* json) {
   std::map<std::string, Row> rows;
   for (const Graph& graph : model.subgraphs()) {
     for (const Op& op : graph.ops) {
-      Row& row = rows[op.name()];
+      std::string name = op.name();
+      if (op.code == OpCode::kStablehloComposite && op.params.custom_name != nullptr) {
+        name += std::string(" '") + op.params.custom_name + "'";
+      }
+      Row& row = rows[name];
       ++row.count;
       row.max_version = op.version > row.max_version ? op.version : row.max_version;
       row.supported = row.supported && IsSupported(op);

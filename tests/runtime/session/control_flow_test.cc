@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "runtime/session/session.h"
+#include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/model_builder.h"
 
 namespace topwork {
@@ -398,6 +399,25 @@ TEST_CASE("models that call themselves, or wrongly, are refused", "[session]") {
   ModelSpec second = CallSpec(true);
   second.main().ops[0].options.type = 23;  // of another operator
   CHECK(TryOpen(second).status().message().find("StableHLOCompositeOptions") != std::string::npos);
+}
+
+TEST_CASE("a loop stays on the CPU, what follows it does not", "[session]") {
+  ModelSpec spec = DoublingSpec(3);
+  const int z = spec.AddTensor("z", kF, {3});
+  spec.AddOp(OpCode::kNeg, {spec.main().outputs[1]}, {z});
+  spec.main().outputs = {z};
+  SessionOptions options;
+  options.backends.push_back(std::make_shared<test::FakeGpu>());
+  const auto session = Open(spec, options);
+  const Plan& plan = session->plan();
+  REQUIRE(plan.steps.size() == 2);
+  CHECK(std::string(plan.steps[0].def->name) == "WHILE");
+  CHECK(plan.steps[0].reason.find("not on fake") != std::string::npos);
+  CHECK(plan.steps[1].parts.size() == 1);
+  Set<int32_t>(session.get(), 0, {0});
+  Set<float>(session.get(), 1, {1, 2, 3});
+  REQUIRE(session->Run().ToString() == "OK");  // the device fails, the CPU goes on
+  CHECK(Get<float>(*session, 0) == std::vector<float>{-8, -16, -24});
 }
 
 TEST_CASE("two clones loop at the same time", "[session]") {
