@@ -63,6 +63,15 @@ class PrepareContext {
   // not).
   const TensorView& output(int i) const { return outputs_[static_cast<size_t>(i)]; }
 
+  // Recurrent operators. Is input i a variable, memory that lasts from run to run? run() then
+  // writes through the input's pointer. (Of the first 64 inputs.)
+  bool is_variable(int i) const { return i < 64 && (variable_inputs_ >> i & 1) != 0; }
+  // How values inside the operator are quantized, by the file's `intermediates`; null: not.
+  int n_intermediates() const { return static_cast<int>(intermediates_.size()); }
+  const Quantization* intermediate(int i) const {
+    return i < n_intermediates() ? intermediates_[static_cast<size_t>(i)].get() : nullptr;
+  }
+
   // Failures that name the operator and the tensor are made by these two checks.
   Status CheckInputs(int min_inputs, int max_inputs) const;  // first min_inputs must be present
   Status CheckOutputs(int n_outputs) const;
@@ -136,6 +145,8 @@ class PrepareContext {
   int max_threads_ = 1;
   std::vector<const TensorView*> inputs_;
   std::vector<TensorView> outputs_;
+  uint64_t variable_inputs_ = 0;
+  std::vector<std::shared_ptr<const Quantization>> intermediates_;
   std::vector<bool> output_set_;
   std::vector<Pair> in_place_;
   std::vector<View> views_;

@@ -64,10 +64,14 @@ struct OpParams {
   int32_t num_splits = 0;                   // SPLIT, SPLIT_V
   int32_t count = 0;                        // PACK values_count, UNPACK num
   int32_t seq_dim = 0;                      // REVERSE_SEQUENCE (its batch_dim is batch_dims)
-  uint8_t mode = 0;                         // MIRROR_PAD: 0 REFLECT, 1 SYMMETRIC
+  uint8_t mode = 0;                         // MIRROR_PAD: 0 REFLECT, 1 SYMMETRIC; LSTM: 1 BASIC
   bool approximate = false;                 // GELU
   bool adj_x = false, adj_y = false;        // BATCH_MATMUL
   bool exclusive = false, reverse = false;  // CUMSUM
+  float cell_clip = 0.0f, proj_clip = 0.0f;  // LSTM; 0: no clipping
+  bool time_major = false;                   // sequences: [time, batch, depth]
+  bool merge_outputs = false;                // bidirectional: one output, forward values first
+  int32_t rank = 0;                          // SVDF
   bool asymmetric_quantize_inputs = false;
   bool pot_scale_int16 = true;       // ADD, SUB: int16 scales are powers of two
   uint8_t weights_format = 0;        // FULLY_CONNECTED

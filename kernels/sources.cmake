@@ -52,6 +52,7 @@ set(KERNELS_SOURCES
   ops/batch_matmul.cc
   ops/batch_matmul_quantized.cc
   ops/batch_to_space_nd.cc
+  ops/bidirectional_sequence_lstm.cc
   ops/binary.cc
   ops/binary_int.cc
   ops/binary_quant.cc
@@ -61,6 +62,7 @@ set(KERNELS_SOURCES
   ops/broadcast_to.cc
   ops/cast.cc
   ops/ceil.cc
+  ops/cell_sums.cc
   ops/compare.cc
   ops/concatenation.cc
   ops/conv_2d.cc
@@ -108,6 +110,12 @@ set(KERNELS_SOURCES
   ops/logical_not.cc
   ops/logical_or.cc
   ops/logistic.cc
+  ops/lstm.cc
+  ops/lstm_basic.cc
+  ops/lstm_cell.cc
+  ops/lstm_inputs.cc
+  ops/lstm_int8.cc
+  ops/lstm_norm.cc
   ops/matrix_diag.cc
   ops/matrix_set_diag.cc
   ops/max_pool_2d.cc
@@ -131,6 +139,7 @@ set(KERNELS_SOURCES
   ops/quantized.cc
   ops/range.cc
   ops/rank.cc
+  ops/recurrent.cc
   ops/reduce.cc
   ops/reduce_all.cc
   ops/reduce_any.cc
@@ -151,6 +160,7 @@ set(KERNELS_SOURCES
   ops/resize_nearest_neighbor.cc
   ops/reverse_sequence.cc
   ops/reverse_v2.cc
+  ops/rnn.cc
   ops/round.cc
   ops/rowwise.cc
   ops/rowwise_quant.cc
@@ -181,6 +191,7 @@ set(KERNELS_SOURCES
   ops/strided_slice.cc
   ops/sub.cc
   ops/sum.cc
+  ops/svdf.cc
   ops/tanh.cc
   ops/tile.cc
   ops/topk_v2.cc
@@ -212,5 +223,6 @@ set(KERNELS_ISA_SOURCES
   cpu/integer_depthwise_isa.cc
   cpu/integer_gemm_isa.cc
   cpu/integer_rows_isa.cc
+  cpu/recurrent_isa.cc
   cpu/unary_isa.cc
 )

@@ -3,7 +3,7 @@
 // Each file *_isa.cc here is compiled once per instruction set with -DTW_ISA=<isa> and
 // -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline
 // function of one instruction set can be linked into another. The sub-tables belong to gemm.h,
-// depthwise.h, elementwise.h and integer.h.
+// depthwise.h, elementwise.h, integer.h and recurrent.h.
 #ifndef TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 
@@ -13,6 +13,7 @@ struct GemmKernels;
 struct DepthwiseKernels;
 struct ElementwiseKernels;
 struct IntegerKernels;
+struct RecurrentKernels;
 
 struct CpuKernels {
   const char* isa;  // "baseline", "avx2", "avx512", "dotprod"
@@ -20,6 +21,7 @@ struct CpuKernels {
   const DepthwiseKernels* depthwise;
   const ElementwiseKernels* elementwise;
   const IntegerKernels* integer;
+  const RecurrentKernels* recurrent;
 };
 
 // The best table this processor can run; TOPWORK_ISA=<name> in the environment picks a lesser one

@@ -14,8 +14,9 @@ namespace topwork {
   extern const DepthwiseKernels kDepthwiseKernels;                                               \
   extern const ElementwiseKernels kElementwiseKernels;                                           \
   extern const IntegerKernels kIntegerKernels;                                                   \
+  extern const RecurrentKernels kRecurrentKernels;                                               \
   const CpuKernels kCpuKernels = {#isa, &kGemmKernels, &kDepthwiseKernels, &kElementwiseKernels, \
-                                  &kIntegerKernels};                                             \
+                                  &kIntegerKernels, &kRecurrentKernels};                         \
   }
 
 TW_DECLARE_ISA(baseline)

@@ -1,7 +1,8 @@
 // Integer arithmetic of quantized operators: packed GEMM, depthwise convolution, quantization.
 //
-// GEMM: acc[m x n] = A[m x k] * W[n x k]^T in 32 bits, then one of three endings: requantized to 8
-// bits, scaled to float (dynamic range), or handed to a function (16-bit activations). Two kinds of
+// GEMM: acc[m x n] = A[m x k] * W[n x k]^T in 32 bits, then one of four endings: requantized to 8
+// bits, scaled to float (dynamic range), handed to a function (16-bit activations), or left as it
+// is (recurrent cells). Two kinds of
 // it: "bytes" multiplies 8-bit values as they lie, zero points are corrected afterwards; "halves"
 // multiplies 16-bit ones and expects A and W without their zero points. Only processors with a
 // byte dot product have the first.
@@ -47,7 +48,7 @@ struct ColumnFactors {
   bool small = false;
 };
 
-enum class IntegerEnding { kBytes, kFloat, kWide };
+enum class IntegerEnding { kBytes, kFloat, kWide, kSums };
 
 // Entries of the arrays over columns are a multiple of this.
 constexpr int64_t kColumnPad = 16;
@@ -88,6 +89,9 @@ struct IntegerTask {
   const int32_t* row_zero = nullptr;  // or null: nothing to subtract
   int64_t row_step = 0;
   float lo = 0.0f, hi = 0.0f;
+  const float* addend = nullptr;  // or m x n values added before the clamp, as far apart as c's
+
+  // kSums: acc as int32.
 
   // kWide
   FinishWide finish = nullptr;

@@ -299,9 +299,20 @@ void EndFloat(const IntegerTask& t, const int32_t* products, const int32_t* sums
       const int64_t r = (row + m) * t.row_step;
       IVec v = LoadInts(products + (m * n_vectors + j) * kLanes);
       if (t.row_zero != nullptr) v -= sum * t.row_zero[r];
-      const Vec f = ToFloat(v) * (scale * t.row_scale[r]) + bias;
+      Vec f = ToFloat(v) * (scale * t.row_scale[r]) + bias;
+      if (t.addend != nullptr) f += LoadFirst(t.addend + (row + m) * t.ldc + n, count);
       StoreFirst(static_cast<float*>(t.c) + (row + m) * t.ldc + n, Clamp(f, lo, hi), count);
     }
+  }
+}
+
+void EndSums(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n0,
+             int n_vectors) {
+  const int64_t width = n_vectors * kLanes;
+  const int64_t count = t.n - n0 < width ? t.n - n0 : width;
+  for (int m = 0; m < rows; ++m) {
+    int32_t* out = static_cast<int32_t*>(t.c) + (row + m) * t.ldc + n0;
+    for (int64_t i = 0; i < count; ++i) out[i] = products[m * width + i];
   }
 }
 
@@ -385,6 +396,8 @@ void Run(const IntegerTask& t) {
                            : t.factors.small         ? EndBytes<SmallColumns>
                                                      : EndBytes<FixedColumns>;
           end(t, products, row, rows, n0, panel.n_vectors);
+        } else if (t.ending == IntegerEnding::kSums) {
+          EndSums(t, products, row, rows, n0, panel.n_vectors);
         } else {
           EndFloat(t, products, sums, row, rows, n0, panel.n_vectors);
         }

@@ -37,6 +37,10 @@ struct Op {
   OpParams params;
   std::vector<int> inputs;  // value indices; −1 where left out
   std::vector<int> outputs;
+  // Recurrent operators: which of the first 64 inputs are variables, bit i for input i, and how
+  // values that only exist inside the operator are quantized (null: not quantized).
+  uint64_t variable_inputs = 0;
+  std::vector<std::shared_ptr<const Quantization>> intermediates;
   int file_index = -1;  // position in the file; −1 for operators that a pass made
   // "STABLEHLO_COMPOSITE 'odml.rms_norm'": the operator of the file (at file_index) that was taken
   // apart into this one and others. Empty: none.

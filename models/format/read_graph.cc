@@ -133,6 +133,7 @@ class GraphReader {
     op->inputs = Indices(file.inputs());
     op->outputs = Indices(file.outputs());
     op->file_index = index;
+    ReadHidden(*model_.subgraphs()->Get(static_cast<uint32_t>(subgraph)), file, op);
     if (op->code == OpCode::kCustom) {
       op->custom_name = Text(code.custom_code());
       op->params.custom_name = code.custom_code()->c_str();
@@ -152,6 +153,19 @@ class GraphReader {
     const Status parsed =
         op->def->parse(OptionsView(static_cast<const uint8_t*>(table)), &op->params);
     return parsed.ok() ? parsed : parsed.WithPrefix(OperatorName(model_, subgraph, index) + ": ");
+  }
+
+  // What an operator's tensors tell beyond its inputs and outputs.
+  static void ReadHidden(const schema::SubGraph& subgraph, const schema::Operator& file, Op* op) {
+    const auto tensor = [&](int t) { return subgraph.tensors()->Get(static_cast<uint32_t>(t)); };
+    for (size_t i = 0; i < std::min<size_t>(op->inputs.size(), 64); ++i) {
+      if (op->inputs[i] >= 0 && tensor(op->inputs[i])->is_variable()) {
+        op->variable_inputs |= uint64_t{1} << i;
+      }
+    }
+    for (const int t : Indices(file.intermediates())) {
+      op->intermediates.push_back(t < 0 ? nullptr : ReadQuantization(*tensor(t)));
+    }
   }
 
   const schema::Model& model_;

@@ -15,6 +15,8 @@ PlanPrepareContext::PlanPrepareContext(const Op& op, std::vector<const TensorVie
   cpu_ = &cpu;
   max_threads_ = max_threads;
   inputs_ = std::move(inputs);
+  variable_inputs_ = op.variable_inputs;
+  intermediates_ = op.intermediates;
   outputs_ = std::move(declared);
   output_set_.assign(outputs_.size(), false);
   allocator_ = DefaultAllocator();
