@@ -63,6 +63,7 @@ set(TEST_SOURCES
   kernels/ops/cast_test.cc
   kernels/ops/compare_test.cc
   kernels/ops/order_test.cc
+  kernels/ops/recurrent_test.cc
   kernels/ops/reduce_test.cc
   kernels/ops/unary_test.cc
   meta/embedded_test.cc

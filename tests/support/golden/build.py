@@ -37,6 +37,13 @@ _OPTIONS = {
     "ATAN2": "ATan2",
     "SPACE_TO_BATCH_ND": "SpaceToBatchND",
     "BATCH_TO_SPACE_ND": "BatchToSpaceND",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTM",
+    "BIDIRECTIONAL_SEQUENCE_LSTM": "BidirectionalSequenceLSTM",
+    "UNIDIRECTIONAL_SEQUENCE_RNN": "SequenceRNN",
+    "BIDIRECTIONAL_SEQUENCE_RNN": "BidirectionalSequenceRNN",
+    "LSTM": "LSTM",
+    "RNN": "RNN",
+    "SVDF": "SVDF",
 }
 
 _ENUMS = {
@@ -67,6 +74,7 @@ class Tensor:
     signature: tuple = None
     name: str = ""
     computed: bool = False
+    variable: bool = False
 
 
 @dataclass
@@ -77,6 +85,7 @@ class Graph:
     ops: list = field(default_factory=list)
     inputs: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
+    intermediates: dict = field(default_factory=dict)  # tensors by position of the operator
 
     def _add(self, tensor):
         self.tensors.append(tensor)
@@ -97,6 +106,16 @@ class Graph:
     def const(self, array, quantization=None):
         array = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
         return self._add(Tensor(str(array.dtype), array.shape, array, quantization))
+
+    def variable(self, shape, dtype="float32", quantization=None):
+        """Memory that lasts from run to run."""
+        return self._add(Tensor(dtype, tuple(shape), None, quantization, variable=True))
+
+    def hidden(self, quantizations):
+        """What quantizes the values inside the operator added last (None: nothing)."""
+        self.intermediates[len(self.ops) - 1] = [
+            self._add(Tensor("int16", (), None, q)) for q in quantizations
+        ]
 
     def op(self, code, inputs, out_types=("float32",), version=1, quantization=None, **options):
         """Appends an operator; returns the index of its output, or a list where it has several."""
@@ -147,6 +166,7 @@ def _pack_tensor(tensor, buffers):
     out.type = schema.TensorType.INT4 if tensor.dtype == "int4" else TYPES[tensor.dtype][0]
     out.shape = list(tensor.shape)
     out.hasRank = True
+    out.isVariable = tensor.variable
     if tensor.signature is not None:
         out.shapeSignature = list(tensor.signature)
     if tensor.data is not None:
@@ -174,7 +194,7 @@ def serialise(graphs, signatures=()):
         sub = schema.SubGraphT()
         sub.tensors = [_pack_tensor(t, model.buffers) for t in graph.tensors]
         sub.inputs, sub.outputs, sub.operators = graph.inputs, graph.outputs, []
-        for code, version, inputs, outputs, options in graph.ops:
+        for at, (code, version, inputs, outputs, options) in enumerate(graph.ops):
             if (code, version) not in codes:
                 codes[code, version] = len(codes)
                 entry = schema.OperatorCodeT()
@@ -185,6 +205,7 @@ def serialise(graphs, signatures=()):
             op = schema.OperatorT()
             op.opcodeIndex = codes[code, version]
             op.inputs, op.outputs = inputs, outputs
+            op.intermediates = graph.intermediates.get(at)
             op.builtinOptionsType, op.builtinOptions = _pack_options(code, options)
             sub.operators.append(op)
         model.subgraphs.append(sub)
