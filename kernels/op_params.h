@@ -68,15 +68,17 @@ struct OpParams {
   bool approximate = false;                 // GELU
   bool adj_x = false, adj_y = false;        // BATCH_MATMUL
   bool exclusive = false, reverse = false;  // CUMSUM
-  float cell_clip = 0.0f, proj_clip = 0.0f;  // LSTM; 0: no clipping
-  bool time_major = false;                   // sequences: [time, batch, depth]
-  bool merge_outputs = false;                // bidirectional: one output, forward values first
-  int32_t rank = 0;                          // SVDF
   bool asymmetric_quantize_inputs = false;
   bool pot_scale_int16 = true;       // ADD, SUB: int16 scales are powers of two
   uint8_t weights_format = 0;        // FULLY_CONNECTED
   DType in_dtype = DType::kFloat32;  // CAST
   DType out_dtype = DType::kInt32;   // CAST, SHAPE.out_type, ARG_MAX/MIN output type
+
+  // Recurrent operators.
+  float cell_clip = 0.0f, proj_clip = 0.0f;  // LSTM; 0: no clipping
+  bool time_major = false;                   // sequences: [time, batch, depth]
+  bool merge_outputs = false;                // bidirectional: one output, forward values first
+  int32_t rank = 0;                          // SVDF
 
   // Control flow and state.
   int32_t subgraph = -1, else_subgraph = -1;  // CALL/IF.then/WHILE.cond; IF.else/WHILE.body

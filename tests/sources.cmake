@@ -143,6 +143,7 @@ set(TEST_SOURCES
   runtime/train/tail_quantized_test.cc
   runtime/train/tail_test.cc
   runtime/train/solvers_test.cc
+  runtime/train/recurrent_head_test.cc
   runtime/train/replay_test.cc
   runtime/train/trainer_features_test.cc
   runtime/train/trainer_test.cc

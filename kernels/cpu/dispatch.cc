@@ -8,15 +8,19 @@
 
 namespace topwork {
 
-#define TW_DECLARE_ISA(isa)                                                                      \
-  namespace isa {                                                                                \
-  extern const GemmKernels kGemmKernels;                                                         \
-  extern const DepthwiseKernels kDepthwiseKernels;                                               \
-  extern const ElementwiseKernels kElementwiseKernels;                                           \
-  extern const IntegerKernels kIntegerKernels;                                                   \
-  extern const RecurrentKernels kRecurrentKernels;                                               \
-  const CpuKernels kCpuKernels = {#isa, &kGemmKernels, &kDepthwiseKernels, &kElementwiseKernels, \
-                                  &kIntegerKernels, &kRecurrentKernels};                         \
+#define TW_DECLARE_ISA(isa)                             \
+  namespace isa {                                       \
+  extern const GemmKernels kGemmKernels;                \
+  extern const DepthwiseKernels kDepthwiseKernels;      \
+  extern const ElementwiseKernels kElementwiseKernels;  \
+  extern const IntegerKernels kIntegerKernels;          \
+  extern const RecurrentKernels kRecurrentKernels;      \
+  const CpuKernels kCpuKernels = {#isa,                 \
+                                  &kGemmKernels,        \
+                                  &kDepthwiseKernels,   \
+                                  &kElementwiseKernels, \
+                                  &kIntegerKernels,     \
+                                  &kRecurrentKernels};  \
   }
 
 TW_DECLARE_ISA(baseline)

@@ -31,7 +31,8 @@ Status PlanSums(PrepareContext* context, int input, int bias_input, int32_t zero
 }
 
 size_t PlanSumRows(const PrepareContext& context, int64_t m, int64_t k, ScratchLayout* scratch) {
-  return scratch->AddSized(context.cpu().integer->bytes != nullptr ? 0 : m, 2 * static_cast<size_t>(k));
+  return scratch->AddSized(context.cpu().integer->bytes != nullptr ? 0 : m,
+                           2 * static_cast<size_t>(k));
 }
 
 const uint8_t* MakeSumRows(const RunContext& context, size_t offset, const int8_t* x, int64_t n) {

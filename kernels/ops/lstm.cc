@@ -1,8 +1,9 @@
 // LSTM (one step) and UNIDIRECTIONAL_SEQUENCE_LSTM: which form the inputs ask for. float32 data and
 // weights, hybrid ones, or int8 ones with an int16 cell state; LSTM's kernel_type BASIC has inputs
 // of its own (lstm_basic.cc).
-#include "kernels/kernel.h"
 #include "kernels/ops/lstm.h"
+
+#include "kernels/kernel.h"
 
 namespace topwork {
 namespace {
@@ -79,8 +80,12 @@ Status RunEither(const RunContext& context) {
 extern const OpDef kOpLstm;
 const OpDef kOpLstm = {OpCode::kLstm, "LSTM", 14, 4, ParseLstm, PrepareLstm, RunEither};
 extern const OpDef kOpUnidirectionalSequenceLstm;
-const OpDef kOpUnidirectionalSequenceLstm = {
-    OpCode::kUnidirectionalSequenceLstm, "UNIDIRECTIONAL_SEQUENCE_LSTM", 71, 4, ParseSequence,
-    PrepareSequence,                     RunFull};
+const OpDef kOpUnidirectionalSequenceLstm = {OpCode::kUnidirectionalSequenceLstm,
+                                             "UNIDIRECTIONAL_SEQUENCE_LSTM",
+                                             71,
+                                             4,
+                                             ParseSequence,
+                                             PrepareSequence,
+                                             RunFull};
 
 }  // namespace topwork

@@ -1,8 +1,8 @@
 // LSTM with kernel_type BASIC, one step:
 //   [i g f o] = W [x h] + b;  c' = σ(i) tanh(g) + σ(f) c;  h' = σ(o) tanh(c')
-// Inputs: x, h, W, b, c. Outputs: h', c', [x h], the sums. float32, or uint8 with an int32 bias, sums
-// of Q3.12 and a state of Q4.11; uint8 data stand for (q − 128) / 128. Where h and c are variables
-// they take the new values.
+// Inputs: x, h, W, b, c. Outputs: h', c', [x h], the sums. float32, or uint8 with an int32 bias,
+// sums of Q3.12 and a state of Q4.11; uint8 data stand for (q − 128) / 128. Where h and c are
+// variables they take the new values.
 #include <algorithm>
 #include <cstring>
 
@@ -40,8 +40,7 @@ Status CheckShapes(const PrepareContext& context, BasicState* s) {
                         context.input(kActivation)->shape.ToString().c_str(), INT32_MAX / 4);
   }
   TW_RETURN_IF_ERROR(CheckCellShape(context, kActivation, Shape{batch, n}));
-  TW_RETURN_IF_ERROR(
-      CheckCellShape(context, kWeights, Shape{4 * n, static_cast<int32_t>(depth)}));
+  TW_RETURN_IF_ERROR(CheckCellShape(context, kWeights, Shape{4 * n, static_cast<int32_t>(depth)}));
   TW_RETURN_IF_ERROR(CheckCellShape(context, kBias, Shape{4 * n}));
   return CheckCellShape(context, kCell, Shape{batch, n});
 }
@@ -125,9 +124,7 @@ void RunFloats(const RunContext& context, const BasicState& s) {
 int16_t Saturated(int32_t x) { return static_cast<int16_t>(std::clamp(x, -32768, 32767)); }
 
 // a * b / 2^15, rounded, ties upward.
-int32_t Times(int16_t a, int16_t b) {
-  return std::min((int32_t{a} * b + (1 << 14)) >> 15, 32767);
-}
+int32_t Times(int16_t a, int16_t b) { return std::min((int32_t{a} * b + (1 << 14)) >> 15, 32767); }
 
 void RunBytes(const RunContext& context, const BasicState& s) {
   Concatenate(context, s, 1);

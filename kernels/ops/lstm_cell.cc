@@ -138,8 +138,8 @@ void Begin(const RunContext& context, const LstmCell& cell) {
     const int peephole = cell.inputs.peephole[gate];
     if (cell.arithmetic == CellArithmetic::kFloat || peephole < 0) continue;
     if (!context.has_input(peephole)) continue;
-    float* out = reinterpret_cast<float*>(context.scratch + cell.peephole_offset) +
-                 gate * cell.shape.n_cell;
+    float* out =
+        reinterpret_cast<float*>(context.scratch + cell.peephole_offset) + gate * cell.shape.n_cell;
     context.cpu->elementwise->dequantize_i8(context.input_data<int8_t>(peephole), out,
                                             cell.shape.n_cell, ScaleOf(context.in(peephole)), 0);
   }
@@ -216,7 +216,8 @@ Status PlanLstm(PrepareContext* context, const LstmInputs& inputs, const LstmSha
   PlanCellRows(*context, kind, batch, shape.n_output, scratch, &cell->state_rows);
   PlanCellRows(*context, kind, shape.projection ? batch : 0, shape.n_cell, scratch,
                &cell->hidden_rows);
-  cell->gates_offset = scratch->AddSized(rows, sizeof(float) * static_cast<size_t>(SlotsOf(shape).width));
+  cell->gates_offset =
+      scratch->AddSized(rows, sizeof(float) * static_cast<size_t>(SlotsOf(shape).width));
   cell->hidden_offset = scratch->Add(shape.projection ? batch * shape.n_cell : 0);
   cell->peephole_offset = scratch->Add(floats ? 0 : kNumLstmGates * shape.n_cell);
   return Status::Ok();

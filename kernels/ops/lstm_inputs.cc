@@ -21,8 +21,7 @@ class Checker {
     TW_RETURN_IF_ERROR(CheckProjection());
     const DType data = context_.input(inputs_.input)->dtype;
     const int64_t batch = shape_.sequence.batch;
-    TW_RETURN_IF_ERROR(
-        CheckState(context_, inputs_.output_state, data, batch * shape_.n_output));
+    TW_RETURN_IF_ERROR(CheckState(context_, inputs_.output_state, data, batch * shape_.n_output));
     TW_RETURN_IF_ERROR(CheckState(context_, inputs_.cell_state,
                                   integer() ? DType::kInt16 : DType::kFloat32,
                                   batch * shape_.n_cell));
@@ -105,9 +104,9 @@ class Checker {
                           static_cast<long long>(shape_.n_cell),
                           static_cast<long long>(shape_.n_output));
     }
-    TW_RETURN_IF_ERROR(CheckCellShape(
-        context_, recurrent,
-        diagonal ? Vector(shape_.n_cell) : Matrix(shape_.n_cell, shape_.n_output)));
+    TW_RETURN_IF_ERROR(
+        CheckCellShape(context_, recurrent,
+                       diagonal ? Vector(shape_.n_cell) : Matrix(shape_.n_cell, shape_.n_output)));
     const DType type = context_.input(inputs_.input_weights[kOutputGate])->dtype;
     TW_RETURN_IF_ERROR(context_.CheckDType(weights, {type}));
     TW_RETURN_IF_ERROR(context_.CheckDType(recurrent, {type}));
@@ -119,8 +118,7 @@ class Checker {
                                    integer() ? DType::kInt16 : DType::kFloat32));
     if (!shape_.aux) return Status::Ok();
     TW_RETURN_IF_ERROR(context_.CheckDType(inputs_.aux_weights[gate], {type}));
-    return CheckCellShape(context_, inputs_.aux_weights[gate],
-                          Matrix(shape_.n_cell, shape_.n_aux));
+    return CheckCellShape(context_, inputs_.aux_weights[gate], Matrix(shape_.n_cell, shape_.n_aux));
   }
 
   // One value a cell, where the input is present.

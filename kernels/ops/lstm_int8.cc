@@ -70,8 +70,8 @@ class Planner {
     s_.hidden_rows = PlanSumRows(context_, shape.projection ? batch : 0, shape.n_cell, &scratch);
     const size_t widest = static_cast<size_t>(std::max(shape.n_cell, shape.n_output));
     s_.sums_offset = scratch.AddSized(std::max(rows, batch), widest * sizeof(int32_t));
-    s_.gates_offset = scratch.AddSized(
-        rows, kNumLstmGates * static_cast<size_t>(shape.n_cell) * sizeof(int16_t));
+    s_.gates_offset =
+        scratch.AddSized(rows, kNumLstmGates * static_cast<size_t>(shape.n_cell) * sizeof(int16_t));
     s_.hidden_offset = scratch.AddSized(batch, static_cast<size_t>(shape.n_cell));
     s_.row_offset = scratch.AddSized(shape.n_cell, sizeof(int16_t));
     context_.SetVariant("int8");
@@ -87,8 +87,8 @@ class Planner {
       if (context_.input(i) != nullptr) TW_RETURN_IF_ERROR(CheckInputScale(context_, i));
     }
     for (int gate = 0; gate < kNumLstmGates; ++gate) {
-      for (int i : {in.input_weights[gate], in.recurrent_weights[gate], in.peephole[gate],
-                    in.norm[gate]}) {
+      for (int i :
+           {in.input_weights[gate], in.recurrent_weights[gate], in.peephole[gate], in.norm[gate]}) {
         if (i >= 0 && context_.input(i) != nullptr) {
           TW_RETURN_IF_ERROR(CheckInputScale(context_, i));
         }
@@ -149,13 +149,11 @@ class Planner {
     const Quantization& hidden = *context_.intermediate(kHidden);
     const OpParams& params = context_.params();
     const float state_scale = Scale(s_.inputs.output_state);
-    s_.hidden_zero =
-        hidden.zero_points.empty() ? 0 : static_cast<int32_t>(hidden.zero_points[0]);
+    s_.hidden_zero = hidden.zero_points.empty() ? 0 : static_cast<int32_t>(hidden.zero_points[0]);
     s_.hidden_factor = FactorOf(static_cast<float>(
         std::ldexp(1.0, -15) / static_cast<double>(hidden.scales[0]) * std::ldexp(1.0, -15)));
     if (s_.shape.projection) {
-      s_.projection_factor =
-          FactorOf(Scale(s_.inputs.projection) * hidden.scales[0] / state_scale);
+      s_.projection_factor = FactorOf(Scale(s_.inputs.projection) * hidden.scales[0] / state_scale);
     }
     s_.out_zero = ZeroPointOf(*context_.input(s_.inputs.output_state));
     s_.cell_clip =

@@ -25,8 +25,7 @@ FixedFactor InverseSqrt(int32_t v) {
   constexpr int32_t kThreeHalves = (1 << 28) + (1 << 27);
   int32_t x = 1 << 28;
   for (int i = 0; i < 5; ++i) {
-    const int32_t cube =
-        SaturatingShiftLeft(DoubledHighProduct(DoubledHighProduct(x, x), x), 6);
+    const int32_t cube = SaturatingShiftLeft(DoubledHighProduct(DoubledHighProduct(x, x), x), 6);
     x = SaturatingShiftLeft(DoubledHighProduct(kThreeHalves, x) - DoubledHighProduct(half, cube),
                             3);
   }

@@ -68,8 +68,7 @@ Status CheckCell(const PrepareContext& context, RnnCell* cell) {
       CheckState(context, in.state, DType::kFloat32, cell->sequence.batch * cell->n_units));
   if (in.aux_weights < 0) return Status::Ok();
   TW_RETURN_IF_ERROR(context.CheckDType(in.aux_weights, {type}));
-  return CheckCellShape(context, in.aux_weights,
-                        Shape{units, static_cast<int32_t>(cell->n_aux)});
+  return CheckCellShape(context, in.aux_weights, Shape{units, static_cast<int32_t>(cell->n_aux)});
 }
 
 Status PlanCell(PrepareContext* context, ScratchLayout* scratch, RnnCell* cell) {
@@ -115,8 +114,7 @@ Status FindInputs(const PrepareContext& context, RnnCell (&cells)[2]) {
   const TensorView* aux = context.input(kAux);
   const bool has_weights = context.input(kWeights[0]) != nullptr;
   if ((context.input(kWeights[1]) != nullptr) != has_weights) {
-    return InvalidModel("%s has auxiliary weights for one direction only",
-                        context.Where().c_str());
+    return InvalidModel("%s has auxiliary weights for one direction only", context.Where().c_str());
   }
   if (aux == nullptr) {
     if (!has_weights) return Status::Ok();
@@ -157,8 +155,7 @@ Status PrepareBidirectional(PrepareContext& context) {
     cell.sequence = SequenceOf(context, 0, context.params().time_major);
     TW_RETURN_IF_ERROR(PlanCell(&context, &scratch, &cell));
   }
-  TW_RETURN_IF_ERROR(
-      context.CheckDType(state->cells[1].inputs.weights, {context.input(1)->dtype}));
+  TW_RETURN_IF_ERROR(context.CheckDType(state->cells[1].inputs.weights, {context.input(1)->dtype}));
   Shape out = context.input(0)->shape;
   const int64_t units[2] = {state->cells[0].n_units, state->cells[1].n_units};
   for (int d = 0; d < (merge ? 1 : 2); ++d) {
@@ -191,8 +188,8 @@ void RunCell(const RunContext& context, const RnnCell& cell, bool backward, floa
   for (int64_t at = 0; at < sequence.time; ++at) {
     float* step = output + sequence.FirstRow(backward ? sequence.time - 1 - at : at) * ld;
     const int64_t next = sequence.RowStep() * ld;
-    const CellRows rows = MakeCellRows(context, cell.state_rows, cell.arithmetic, h,
-                                       sequence.batch, cell.n_units);
+    const CellRows rows =
+        MakeCellRows(context, cell.state_rows, cell.arithmetic, h, sequence.batch, cell.n_units);
     MultiplyCell(context, cell.recurrent, rows, nullptr, true, step, next);
     for (int64_t b = 0; b < sequence.batch; ++b) {
       ApplyCellActivation(context, context.params->activation, step + b * next, cell.n_units);
@@ -224,12 +221,20 @@ Status RunBidirectional(const RunContext& context) {
 extern const OpDef kOpRnn;
 const OpDef kOpRnn = {OpCode::kRnn, "RNN", 7, 3, ParseStep, PrepareStep, RunOne};
 extern const OpDef kOpUnidirectionalSequenceRnn;
-const OpDef kOpUnidirectionalSequenceRnn = {
-    OpCode::kUnidirectionalSequenceRnn, "UNIDIRECTIONAL_SEQUENCE_RNN", 31, 3, ParseSequence,
-    PrepareSequence,                    RunOne};
+const OpDef kOpUnidirectionalSequenceRnn = {OpCode::kUnidirectionalSequenceRnn,
+                                            "UNIDIRECTIONAL_SEQUENCE_RNN",
+                                            31,
+                                            3,
+                                            ParseSequence,
+                                            PrepareSequence,
+                                            RunOne};
 extern const OpDef kOpBidirectionalSequenceRnn;
-const OpDef kOpBidirectionalSequenceRnn = {
-    OpCode::kBidirectionalSequenceRnn, "BIDIRECTIONAL_SEQUENCE_RNN", 70, 3, ParseBidirectional,
-    PrepareBidirectional,              RunBidirectional};
+const OpDef kOpBidirectionalSequenceRnn = {OpCode::kBidirectionalSequenceRnn,
+                                           "BIDIRECTIONAL_SEQUENCE_RNN",
+                                           70,
+                                           3,
+                                           ParseBidirectional,
+                                           PrepareBidirectional,
+                                           RunBidirectional};
 
 }  // namespace topwork

@@ -61,8 +61,7 @@ Status CheckShapes(const PrepareContext& context, SvdfState* s) {
   s->units = s->filters / s->rank;
   TW_RETURN_IF_ERROR(CheckCellShape(context, kFeature, Shape{feature[0], in[1]}));
   TW_RETURN_IF_ERROR(CheckCellShape(context, kTime, Shape{feature[0], time[1]}));
-  TW_RETURN_IF_ERROR(
-      CheckCellShape(context, kBias, Shape{static_cast<int32_t>(s->units)}, true));
+  TW_RETURN_IF_ERROR(CheckCellShape(context, kBias, Shape{static_cast<int32_t>(s->units)}, true));
   int64_t elements = 0;
   if (MulOverflow(s->batch * s->filters, s->memory, &elements)) {
     return InvalidModel("%s: its memory is too large", context.Where().c_str());
@@ -84,8 +83,7 @@ Status PlanInteger(PrepareContext* context, ScratchLayout* scratch, SvdfState* s
   const float memory_scale = ScaleOf(*context->input(kMemory));
   const float feature =
       ScaleOf(*context->input(kData)) * ScaleOf(*context->input(kFeature)) / memory_scale;
-  const float time =
-      memory_scale * ScaleOf(*context->input(kTime)) / ScaleOf(context->output(0));
+  const float time = memory_scale * ScaleOf(*context->input(kTime)) / ScaleOf(context->output(0));
   s->feature_factor = MakeFixedFactor(static_cast<double>(feature));
   s->time_factor = MakeFixedFactor(static_cast<double>(time));
   s->out_zero = ZeroPointOf(context->output(0));
@@ -127,9 +125,9 @@ Status Prepare(PrepareContext& context) {
   SvdfState* s = context.NewState<SvdfState>();
   s->integer = context.input(kData)->dtype == DType::kInt8;
   TW_RETURN_IF_ERROR(CheckShapes(context, s));
-  TW_RETURN_IF_ERROR(context.SetOutput(
-      0, context.input(kData)->dtype,
-      Shape{static_cast<int32_t>(s->batch), static_cast<int32_t>(s->units)}));
+  TW_RETURN_IF_ERROR(
+      context.SetOutput(0, context.input(kData)->dtype,
+                        Shape{static_cast<int32_t>(s->batch), static_cast<int32_t>(s->units)}));
   ScratchLayout scratch;
   TW_RETURN_IF_ERROR(s->integer ? PlanInteger(&context, &scratch, s)
                                 : PlanReal(&context, &scratch, s));

@@ -37,6 +37,27 @@ OneOp& OneOp::Unknown(DType dtype, const Shape& shape) {
   return *this;
 }
 
+OneOp& OneOp::Variable(DType dtype, const Shape& shape) {
+  const std::vector<uint8_t> zeros(ByteSize(dtype, shape), 0);
+  op_.variable_inputs |= uint64_t{1} << inputs_.size();
+  return AddInput(dtype, shape, zeros.data(), zeros.size());
+}
+
+OneOp& OneOp::Hidden(float scale, int64_t zero_point) {
+  struct Owned {
+    Quantization view;
+    float scale;
+    int64_t zero_point;
+  };
+  auto owned = std::make_shared<Owned>();
+  owned->scale = scale;
+  owned->zero_point = zero_point;
+  owned->view.scales = {&owned->scale, 1};
+  owned->view.zero_points = {&owned->zero_point, 1};
+  op_.intermediates.emplace_back(owned, &owned->view);
+  return *this;
+}
+
 OneOp& OneOp::Missing() {
   Unknown(DType::kFloat32, Shape());
   last_->present = false;

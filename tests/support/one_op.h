@@ -37,6 +37,10 @@ class OneOp {
   }
   // An input that only a run would know: its data is null.
   OneOp& Unknown(DType dtype, const Shape& shape);
+  // A variable, all zeros; Run writes to it.
+  OneOp& Variable(DType dtype, const Shape& shape);
+  // How the next value inside the operator is quantized (the file's `intermediates`).
+  OneOp& Hidden(float scale, int64_t zero_point);
   // An optional input that is left out.
   OneOp& Missing();
   OneOp& Out(DType dtype);
@@ -50,6 +54,12 @@ class OneOp {
     return *this;
   }
   Status Prepare();
+  // The values of input i, a variable's after a run.
+  template <typename T>
+  std::vector<T> InputValues(int i) const {
+    const TensorView& view = inputs_[Index(i)]->view;
+    return {view.as<const T>(), view.as<const T>() + view.shape.NumElements()};
+  }
   // Prepare and run.
   Status Run(int n_threads = 1);
 
