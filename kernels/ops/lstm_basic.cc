@@ -126,6 +126,20 @@ int16_t Saturated(int32_t x) { return static_cast<int16_t>(std::clamp(x, -32768,
 // a * b / 2^15, rounded, ties upward.
 int32_t Times(int16_t a, int16_t b) { return std::min((int32_t{a} * b + (1 << 14)) >> 15, 32767); }
 
+// y = saturated((x + bias) * factor), rounded twice as by MultiplyByFactor but both times ties
+// upward, as the library does that TFLite multiplies these matrices with.
+void Rescale(const int32_t* x, const int32_t* bias, int64_t n, FixedFactor factor, int16_t* y) {
+  const int left = std::clamp(factor.shift, 0, 30), right = std::max(-factor.shift, 0);
+  const int64_t half = (int64_t{1} << right) >> 1;
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t sum =
+        static_cast<int32_t>(static_cast<uint32_t>(x[i]) + static_cast<uint32_t>(bias[i]));
+    const int64_t high =
+        (int64_t{SaturatingShiftLeft(sum, left)} * factor.mantissa + (int64_t{1} << 30)) >> 31;
+    y[i] = static_cast<int16_t>(std::clamp<int64_t>((high + half) >> right, -32768, 32767));
+  }
+}
+
 void RunBytes(const RunContext& context, const BasicState& s) {
   Concatenate(context, s, 1);
   int16_t* wide = reinterpret_cast<int16_t*>(context.scratch + s.wide_offset);
@@ -139,9 +153,7 @@ void RunBytes(const RunContext& context, const BasicState& s) {
   const int64_t n = s.n;
   for (int64_t b = 0; b < s.batch; ++b) {
     int16_t* row = sums + b * 4 * n;
-    std::memset(row, 0, static_cast<size_t>(4 * n) * sizeof(int16_t));
-    kernels.add_scaled(products + b * 4 * n, context.input_data<int32_t>(kBias), 4 * n, s.factor,
-                       row);
+    Rescale(products + b * 4 * n, context.input_data<int32_t>(kBias), 4 * n, s.factor, row);
     kernels.logistic(row, gates, 4 * n);
     kernels.tanh(row + n, gates + n, n, 3);
     const int16_t* old = context.input_data<int16_t>(kCell) + b * n;

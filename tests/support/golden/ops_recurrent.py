@@ -104,7 +104,7 @@ LSTMS = (
 )
 FLOAT_LSTMS = LSTMS + (
     Lstm(act="RELU6"),
-    Lstm(act="NONE", cell_clip=1.5),
+    Lstm(act="RELU_N1_TO_1", cell_clip=1.5),  # (LiteRT 2.3 leaves the sum out where it is NONE)
     Lstm(act="RELU", projection=True, n_cell=5, n_output=3),
 )
 
@@ -307,6 +307,9 @@ RNNS = (Rnn(), Rnn(batch=2, act="RELU"), Rnn(time_major=True, batch=3, n_units=5
         Rnn(batch=4, time=2, n_input=6))
 
 
+RNN_AUXILIARY = {2: "weights", 3: "weights", 6: "backward", 8: "weights"}
+
+
 def _rnn_inputs(sheet, cell):
     return [sheet.weights(cell.n_units, cell.n_input), sheet.weights(cell.n_units, cell.n_units),
             sheet.c((cell.n_units,), "float32", lo=-0.5, hi=0.5),
@@ -335,14 +338,19 @@ def _bidirectional_rnn_table():
     for kind in ("float", "hybrid"):
         sheet = CellSheet(table.op, kind, kind)
         for index, cell in enumerate(RNNS):
-            merge, auxiliary = index % 2 == 1, (None, None, "weights", "backward")[index % 4]
+            if kind == "hybrid" and cell.time_major:  # LiteRT 2.3 walks the sequence `time` times
+                cell = Rnn(**{**cell.__dict__, "time": 1})
+            # LiteRT 2.3 steps through an auxiliary input with the input's depth, and has the
+            # backward cell read it in place of the input only where time comes first.
+            merge, auxiliary = index % 2 == 1, RNN_AUXILIARY.get(index)
             inputs = [sheet.data(_sequence_shape(cell, cell.n_input))]
             other = Rnn(**{**cell.__dict__, "n_units": cell.n_units + 1 if index % 3 else 3})
             inputs += _rnn_inputs(sheet, cell) + _rnn_inputs(sheet, other)
             aux = [None] * 3
             if auxiliary == "weights":
-                aux = [sheet.data(_sequence_shape(cell, 2)), sheet.weights(cell.n_units, 2),
-                       sheet.weights(other.n_units, 2)]
+                aux = [sheet.data(_sequence_shape(cell, cell.n_input)),
+                       sheet.weights(cell.n_units, cell.n_input),
+                       sheet.weights(other.n_units, cell.n_input)]
             elif auxiliary == "backward":
                 aux = [sheet.data(_sequence_shape(cell, cell.n_input)), None, None]
             sheet.add(inputs + aux, "float32", version=3, n_out=1 if merge else 2, act=cell.act,
