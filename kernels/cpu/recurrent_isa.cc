@@ -40,15 +40,15 @@ TW_INLINE IVec ExpOfNegative(IVec a, int integer_bits) {
   const int fraction = 15 - integer_bits;
   const int32_t quarter = 1 << (fraction - 2);
   const IVec low = (a & (quarter - 1)) - quarter;
-  IVec result = ExpSmall(low << integer_bits);
+  IVec result = ExpSmall(low << Broadcast(integer_bits));
   const IVec multiple = low - a;
   for (int k = -2; k < integer_bits && k <= 4; ++k) {
-    const IVec set = (multiple & (1 << (fraction + k))) != 0;
+    const IVec set = (multiple & Broadcast(1 << (fraction + k))) != 0;
     const IVec product = Times(result, Broadcast(kFactors[k + 2]));
     result = set ? product : result;
   }
   if (integer_bits > 5) {
-    const IVec far = a < -(1 << (20 - integer_bits));  // below −32
+    const IVec far = a < Broadcast(-(1 << (20 - integer_bits)));  // below −32
     result = far ? IVec{} : result;
   }
   const IVec zero = a == 0;

@@ -26,9 +26,12 @@ Status CheckTypes(const PrepareContext& context, DType from, DType to) {
 
 Status PrepareRequantize(PrepareContext& context) {
   const DType from = context.input(0)->dtype, to = context.output(0).dtype;
-  QuantOne in, out;
-  TW_RETURN_IF_ERROR(ReadInputQuant(context, 0, &in));
-  TW_RETURN_IF_ERROR(ReadOutputQuant(context, 0, &out));
+  // Only from int16 to int16 the zero points must be 0.
+  const bool symmetric = from == to;
+  TW_RETURN_IF_ERROR(CheckInputScale(context, 0, symmetric));
+  TW_RETURN_IF_ERROR(CheckOutputScale(context, 0, symmetric));
+  const QuantOne in = {ScaleOf(*context.input(0)), ZeroPointOf(*context.input(0))};
+  const QuantOne out = {ScaleOf(context.output(0)), ZeroPointOf(context.output(0))};
   RequantizeState* state = context.NewState<RequantizeState>();
   RequantizeParams& params = state->params;
   params.x_offset = -in.zero_point;
