@@ -243,14 +243,7 @@ struct RealColumns {
         hi(Broadcast(t.most)),
         zero_point(Broadcast(t.zero_point)) {}
   __attribute__((always_inline)) IVec operator()(IVec x) const {
-    int32_t from[kLanes], to[kLanes];
-    StoreInts(from, x);
-    for (int i = 0; i < kLanes; ++i) {
-      const double value = static_cast<double>(from[i]) * factors[i];
-      const double bounded = value < -65536.0 ? -65536.0 : (value > 65536.0 ? 65536.0 : value);
-      to[i] = static_cast<int32_t>(bounded + __builtin_copysign(0.5, bounded));
-    }
-    return ClampInts(LoadInts(to), lo, hi) + zero_point;
+    return ClampInts(ScaleByReals(x, factors), lo, hi) + zero_point;
   }
 };
 

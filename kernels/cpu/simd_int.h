@@ -216,6 +216,44 @@ TW_INLINE IVec ApplySmallFactors(const SmallFactors& f, IVec x) {
   return (RoundedHighProduct(x, f.mantissa) + f.offset + (x >> 31)) >> f.right;
 }
 
+// x * factors within ±65536, rounded to nearest, halves away from zero.
+TW_INLINE IVec ScaleByReals(IVec x, const double* factors) {
+#if defined(__AVX512F__)
+  const __m512d most = _mm512_set1_pd(65536.0), half = _mm512_set1_pd(0.5);
+  const __m512d sign = _mm512_set1_pd(-0.0);
+  const auto scale = [&](__m256i ints, const double* f) {
+    __m512d v = _mm512_mul_pd(_mm512_cvtepi32_pd(ints), _mm512_loadu_pd(f));
+    v = _mm512_min_pd(_mm512_max_pd(v, _mm512_xor_pd(most, sign)), most);
+    return _mm512_cvttpd_epi32(_mm512_add_pd(v, _mm512_or_pd(_mm512_and_pd(v, sign), half)));
+  };
+  const __m512i ints = reinterpret_cast<__m512i>(x);
+  const __m256i low = scale(_mm512_castsi512_si256(ints), factors);
+  const __m256i high = scale(_mm512_extracti64x4_epi64(ints, 1), factors + 8);
+  return reinterpret_cast<IVec>(_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
+#elif defined(__AVX2__)
+  const __m256d most = _mm256_set1_pd(65536.0), half = _mm256_set1_pd(0.5);
+  const __m256d sign = _mm256_set1_pd(-0.0);
+  const auto scale = [&](__m128i ints, const double* f) {
+    __m256d v = _mm256_mul_pd(_mm256_cvtepi32_pd(ints), _mm256_loadu_pd(f));
+    v = _mm256_min_pd(_mm256_max_pd(v, _mm256_xor_pd(most, sign)), most);
+    return _mm256_cvttpd_epi32(_mm256_add_pd(v, _mm256_or_pd(_mm256_and_pd(v, sign), half)));
+  };
+  const __m256i ints = reinterpret_cast<__m256i>(x);
+  const __m128i low = scale(_mm256_castsi256_si128(ints), factors);
+  const __m128i high = scale(_mm256_extracti128_si256(ints, 1), factors + 4);
+  return reinterpret_cast<IVec>(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
+#else
+  int32_t from[kLanes], to[kLanes];
+  StoreInts(from, x);
+  for (int i = 0; i < kLanes; ++i) {
+    const double value = static_cast<double>(from[i]) * factors[i];
+    const double bounded = value < -65536.0 ? -65536.0 : (value > 65536.0 ? 65536.0 : value);
+    to[i] = static_cast<int32_t>(bounded + __builtin_copysign(0.5, bounded));
+  }
+  return LoadInts(to);
+#endif
+}
+
 // The first `count` ≤ kLanes lanes as bytes (lanes must fit), whatever the sign.
 TW_INLINE void StoreBytes(void* p, IVec v, int count) {
   const NarrowInt8 narrow = NarrowToBytes(v);
