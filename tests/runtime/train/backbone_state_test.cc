@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "models/format/write.h"
 #include "runtime/train/backbone.h"
 #include "runtime/train/head.h"
 #include "tests/support/model_builder.h"
@@ -95,6 +96,43 @@ TEST_CASE("features of a stateful backbone do not depend on the order of example
   CHECK(features(1) == std::vector<float>{15, 31});  // h0 * 16 + 15 x
   CHECK(features(2) == std::vector<float>{30, 46});
   CHECK(features(1) == std::vector<float>{15, 31});
+}
+
+TEST_CASE("a new head leaves subgraphs as they were", "[train]") {
+  const auto model = LoopingModel();
+  const auto head = FindHead(model->main(), 0);
+  REQUIRE(head.ok());
+  const std::vector<float> weights = {1, 0, 0, 1}, bias = {0, 0.5f};
+  HeadReplacement replacement;
+  replacement.op = head->op;
+  replacement.n_classes = 2;
+  replacement.dim = 2;
+  replacement.weights = weights;
+  replacement.bias = bias;
+  replacement.activation = FinalActivation::kNone;
+  const auto bytes = ExportWithHead(*model, replacement);
+  REQUIRE(bytes.status().ToString() == "OK");
+  auto exported = Model::OpenMemory(bytes->data(), bytes->size(), true);
+  REQUIRE(exported.status().ToString() == "OK");
+  REQUIRE(exported.value()->subgraphs().size() == model->subgraphs().size());
+  for (size_t s = 1; s < model->subgraphs().size(); ++s) {
+    const Graph& before = model->subgraphs()[s];
+    const Graph& after = exported.value()->subgraphs()[s];
+    CHECK(before.inputs == after.inputs);
+    CHECK(before.outputs == after.outputs);
+    REQUIRE(before.ops.size() == after.ops.size());
+    for (size_t i = 0; i < before.ops.size(); ++i) {
+      CHECK(before.ops[i].code == after.ops[i].code);
+      CHECK(before.ops[i].inputs == after.ops[i].inputs);
+      CHECK(before.ops[i].outputs == after.ops[i].outputs);
+    }
+  }
+  auto session = Session::Create(exported.value(), SessionOptions());
+  REQUIRE(session.status().ToString() == "OK");
+  for (int i = 0; i < 2; ++i) session.value()->input(0).as<float>()[i] = 1.0f;
+  REQUIRE(session.value()->Run().ToString() == "OK");
+  CHECK(session.value()->output(0).as<float>()[0] == 15.0f);
+  CHECK(session.value()->output(0).as<float>()[1] == 31.5f);
 }
 
 TEST_CASE("real models with loops have heads that train", "[train][shared]") {
