@@ -50,6 +50,7 @@ set(TEST_SOURCES
   kernels/cpu/dispatch_test.cc
   kernels/cpu/gemm_test.cc
   kernels/cpu/integer_gemm_test.cc
+  kernels/cpu/recurrent_kernels_test.cc
   kernels/train/backward_test.cc
   kernels/ops/batch_matmul_test.cc
   kernels/ops/conv_2d_test.cc

@@ -238,6 +238,8 @@ const Expected kShared[] = {
     {"int8/gen_digits_cnn_int16x8", 64, 10, HeadStorage::kInt16x8},
     {"int8/mww_v2_okay_nabu", 384, 1, HeadStorage::kInt8},
     {"int8/tflm_keyword_scrambled_int8_int16in", 32, 2, HeadStorage::kInt8},
+    {"int8/tflm_mnist_lstm_int8", 560, 10, HeadStorage::kInt8},
+    {"int8/coral_keras_lstm_mnist_ptq", 560, 10, HeadStorage::kInt8},
     {"dynamic/mlperf_ad_fcae_dynamic", 128, 640, HeadStorage::kDynamicRange},
     {"int8/gen_digits_embedder_int8_floatio", 64, 0},
     {"float/gen_unet_ops_f32", 0, 0},
