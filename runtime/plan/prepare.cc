@@ -64,6 +64,10 @@ Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
                           InputName(inputs[i].input).c_str(), DTypeName(given.dtype), i, subgraph,
                           DTypeName(wanted.dtype));
     }
+    if (DTypeBits(given.dtype) == 0) {
+      return Unsupported("%s: %s is %s, which cannot be given to a subgraph", where_.c_str(),
+                         InputName(inputs[i].input).c_str(), DTypeName(given.dtype));
+    }
     shapes.push_back(given.shape);
     const bool known =
         inputs[i].same_at_every_call && is_constant_[static_cast<size_t>(inputs[i].input)];
@@ -75,6 +79,10 @@ Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
   for (int v : plan.inputs) info->inputs.push_back(plan.values[static_cast<size_t>(v)].view);
   for (int v : plan.outputs) {
     const PlanValue& value = plan.values[static_cast<size_t>(v)];
+    if (DTypeBits(value.view.dtype) == 0) {
+      return Unsupported("%s: '%s' of subgraph %d is %s, which a subgraph cannot give back",
+                         where_.c_str(), value.name.c_str(), subgraph, DTypeName(value.view.dtype));
+    }
     info->outputs.push_back(value.view);
     info->shapes_known = info->shapes_known && !value.deferred;
   }

@@ -106,6 +106,47 @@ TEST_CASE("a variable survives runs and is the session's own", "[session]") {
   CHECK(RunWith(clone.value().get(), 1.0f) == 3.0f);
 }
 
+// A loop of three rounds whose body is x -> (state += x), the variable being the body's.
+ModelSpec LoopSpec() {
+  ModelSpec spec = AccumulateSpec(DType::kFloat32, false);
+  spec.subgraphs.push_back(spec.main());  // 1: the body, of x and i
+  spec.subgraphs.emplace_back();          // 2: the condition
+  spec.main() = test::SubgraphSpec();
+  const int i = spec.AddInput("i", DType::kInt32, {1}, 1);
+  const int one = spec.AddConstant("one", DType::kInt32, {1}, ToBytes<int32_t>({1}), 1);
+  const int next = spec.AddTensor("next", DType::kInt32, {1}, 1);
+  spec.AddOp(OpCode::kAdd, {i, one}, {next}, test::OptionsSpec(test::kAddOptions), 1);
+  spec.subgraphs[1].outputs.push_back(next);
+  spec.AddInput("x", DType::kFloat32, {1, 2}, 2);
+  const int count = spec.AddInput("i", DType::kInt32, {1}, 2);
+  const int end = spec.AddConstant("end", DType::kInt32, {1}, ToBytes<int32_t>({3}), 2);
+  const int less = spec.AddTensor("less", DType::kBool, {1}, 2);
+  spec.AddOp(OpCode::kLess, {count, end}, {less}, test::OptionsSpec(), 2);
+  spec.subgraphs[2].outputs = {less};
+  const int x = spec.AddInput("x", DType::kFloat32, {1, 2});
+  const int zero = spec.AddConstant("zero", DType::kInt32, {1}, ToBytes<int32_t>({0}));
+  const int y = spec.AddTensor("y", DType::kFloat32, {1, 2});
+  const int last = spec.AddTensor("last", DType::kInt32, {1});
+  spec.AddOp(OpCode::kWhile, {x, zero}, {y, last},
+             test::OptionsSpec(test::kWhileOptions).Int(0, 2).Int(1, 1));
+  spec.main().outputs = {y};
+  return spec;
+}
+
+TEST_CASE("a variable inside a loop's body survives rounds and runs", "[session]") {
+  const auto session = Open(LoopSpec());
+  CHECK(session->plan().keeps_state);
+  CHECK(session->plan().state_bytes == 8);
+  CHECK(session->has_custom_ops());
+  CHECK(RunWith(session.get(), 1.0f) == 4.0f);   // 1, 2, 4
+  CHECK(RunWith(session.get(), 1.0f) == 20.0f);  // 5, 10, 20
+  const auto clone = session->Clone();
+  REQUIRE(clone.ok());
+  CHECK(RunWith(clone.value().get(), 1.0f) == 4.0f);
+  session->ResetState();
+  CHECK(RunWith(session.get(), 1.0f) == 4.0f);
+}
+
 TEST_CASE("sessions may share variables", "[session]") {
   const ModelSpec spec = AccumulateSpec(DType::kFloat32, false);
   const auto first = Open(spec);
