@@ -63,7 +63,7 @@ struct WorkGraph {
 // Copies the subgraph, applies the wanted input shapes, keeps only what the outputs need.
 Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options);
 // Puts the operators of subgraphs that are called once, by CALL and STABLEHLO_COMPOSITE, in the
-// place of the call. `depth`: calls around this subgraph.
+// place of the call.
 Status InlineCalls(const Model& model, WorkGraph* graph);
 
 // Marks ops whose outputs nobody needs dead and removes them. Of those that touch state, the ones

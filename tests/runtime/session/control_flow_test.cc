@@ -132,6 +132,33 @@ TEST_CASE("the plan shows subgraphs; the limit counts their memory", "[session]"
   CHECK(TryOpen(DoublingSpec(3), options).status().code() == StatusCode::kOutOfMemory);
 }
 
+// Counts what the session takes; the memory is the default allocator's.
+void* CountingAllocate(void* user_data, size_t bytes, size_t alignment) {
+  ++*static_cast<int*>(user_data);
+  return DefaultAllocator().allocate(DefaultAllocator().user_data, bytes, alignment);
+}
+void CountingDeallocate(void*, void* pointer, size_t bytes) {
+  DefaultAllocator().deallocate(DefaultAllocator().user_data, pointer, bytes);
+}
+
+TEST_CASE("a loop of fixed shapes takes no memory while it runs", "[session]") {
+  int n_taken = 0;
+  Allocator counting;
+  counting.allocate = CountingAllocate;
+  counting.deallocate = CountingDeallocate;
+  counting.user_data = &n_taken;
+  SessionOptions options;
+  options.allocator = &counting;
+  const auto session = Open(DoublingSpec(1000), options);
+  const int before = n_taken;
+  CHECK(before > 0);
+  Set<int32_t>(session.get(), 0, {0});
+  Set<float>(session.get(), 1, {0, 0, 0});
+  REQUIRE(session->Run().ToString() == "OK");
+  CHECK(Get<int32_t>(*session, 0)[0] == 1000);
+  CHECK(n_taken == before);
+}
+
 TEST_CASE("a bound output is written by the loop itself", "[session]") {
   const auto session = Open(DoublingSpec(4));
   float y[3] = {};
