@@ -80,6 +80,12 @@ struct OpParams {
   bool merge_outputs = false;                // bidirectional: one output, forward values first
   int32_t rank = 0;                          // SVDF
 
+  // Operators of few models.
+  int32_t stride_d = 1, dilation_d = 1;  // CONV_3D, CONV_3D_TRANSPOSE
+  float min = 0.0f, max = 0.0f;          // FAKE_QUANT (num_bits is `count`)
+  int64_t seed = 0, seed2 = 0;           // RANDOM_*, MULTINOMIAL
+  Span<const float> boundaries;          // BUCKETIZE, in the model's memory
+
   // Control flow and state.
   int32_t subgraph = -1, else_subgraph = -1;  // CALL/IF.then/WHILE.cond; IF.else/WHILE.body
 

@@ -24,6 +24,9 @@ class OptionsView {
   int32_t Int(int field, int32_t default_value) const {
     return Read<int32_t>(field, default_value);
   }
+  int64_t Long(int field, int64_t default_value) const {
+    return Read<int64_t>(field, default_value);
+  }
   float Float(int field, float default_value) const { return Read<float>(field, default_value); }
   bool Bool(int field, bool default_value) const {
     return Read<uint8_t>(field, default_value ? 1 : 0) != 0;
@@ -31,14 +34,17 @@ class OptionsView {
   // Enumerations stored in one byte (Padding, ActivationFunctionType, TensorType, MirrorPadMode).
   int8_t Byte(int field, int8_t default_value) const { return Read<int8_t>(field, default_value); }
   // A vector of int32; empty with data() == null when the field is absent.
-  Span<const int32_t> IntVector(int field) const {
+  Span<const int32_t> IntVector(int field) const { return Vector<int32_t>(field); }
+  Span<const float> FloatVector(int field) const { return Vector<float>(field); }
+
+ private:
+  template <typename T>
+  Span<const T> Vector(int field) const {
     const uint8_t* p = Field(field);
     if (p == nullptr) return {};
     p += Load<uint32_t>(p);
-    return {reinterpret_cast<const int32_t*>(p + 4), Load<uint32_t>(p)};
+    return {reinterpret_cast<const T*>(p + 4), Load<uint32_t>(p)};
   }
-
- private:
   template <typename T>
   static T Load(const uint8_t* p) {
     T value;

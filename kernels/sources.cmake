@@ -57,16 +57,21 @@ set(KERNELS_SOURCES
   ops/binary_int.cc
   ops/binary_quant.cc
   ops/bitcast.cc
+  ops/bitwise_xor.cc
   ops/broadcast.cc
   ops/broadcast_args.cc
   ops/broadcast_to.cc
+  ops/bucketize.cc
   ops/cast.cc
   ops/ceil.cc
   ops/cell_sums.cc
   ops/compare.cc
+  ops/complex_abs.cc
   ops/concatenation.cc
   ops/conv_2d.cc
   ops/conv_2d_quantized.cc
+  ops/conv_3d.cc
+  ops/conv_3d_transpose.cc
   ops/conv_direct.cc
   ops/cos.cc
   ops/cumsum.cc
@@ -74,14 +79,18 @@ set(KERNELS_SOURCES
   ops/depthwise_conv_2d.cc
   ops/depthwise_conv_2d_quantized.cc
   ops/dequantize.cc
+  ops/dilate.cc
   ops/div.cc
-  ops/dynamic_update_slice.cc
   ops/dynamic_range.cc
+  ops/dynamic_update_slice.cc
   ops/elu.cc
   ops/embedding_lookup.cc
+  ops/embedding_lookup_sparse.cc
   ops/equal.cc
   ops/exp.cc
   ops/expand_dims.cc
+  ops/fake_quant.cc
+  ops/farm_hash.cc
   ops/fill.cc
   ops/floor.cc
   ops/floor_div.cc
@@ -94,6 +103,8 @@ set(KERNELS_SOURCES
   ops/greater.cc
   ops/greater_equal.cc
   ops/hard_swish.cc
+  ops/hashtable_lookup.cc
+  ops/imag.cc
   ops/indexing.cc
   ops/integer_checks.cc
   ops/integer_product.cc
@@ -116,6 +127,7 @@ set(KERNELS_SOURCES
   ops/lstm_inputs.cc
   ops/lstm_int8.cc
   ops/lstm_norm.cc
+  ops/lsh_projection.cc
   ops/matrix_diag.cc
   ops/matrix_set_diag.cc
   ops/max_pool_2d.cc
@@ -124,7 +136,11 @@ set(KERNELS_SOURCES
   ops/minimum.cc
   ops/mirror_pad.cc
   ops/mul.cc
+  ops/multinomial.cc
   ops/neg.cc
+  ops/non_max_suppression.cc
+  ops/non_max_suppression_v4.cc
+  ops/non_max_suppression_v5.cc
   ops/not_equal.cc
   ops/one_hot.cc
   ops/pack.cc
@@ -132,14 +148,18 @@ set(KERNELS_SOURCES
   ops/padded_image.cc
   ops/padding.cc
   ops/padv2.cc
+  ops/philox.cc
   ops/pool.cc
   ops/pow.cc
   ops/prelu.cc
   ops/quantize.cc
   ops/quantized.cc
+  ops/random_standard_normal.cc
+  ops/random_uniform.cc
   ops/range.cc
   ops/rank.cc
   ops/recurrent.cc
+  ops/real.cc
   ops/reduce.cc
   ops/reduce_all.cc
   ops/reduce_any.cc
@@ -151,8 +171,8 @@ set(KERNELS_SOURCES
   ops/relu.cc
   ops/relu6.cc
   ops/relu_0_to_1.cc
-  ops/relu_quant.cc
   ops/relu_n1_to_1.cc
+  ops/relu_quant.cc
   ops/reshape.cc
   ops/resize.cc
   ops/resize_bilinear.cc
@@ -161,12 +181,16 @@ set(KERNELS_SOURCES
   ops/reverse_sequence.cc
   ops/reverse_v2.cc
   ops/rnn.cc
+  ops/rfft2d.cc
+  ops/right_shift.cc
   ops/round.cc
   ops/rowwise.cc
   ops/rowwise_quant.cc
   ops/rsqrt.cc
   ops/scales.cc
   ops/scatter_nd.cc
+  ops/segment.cc
+  ops/segment_sum.cc
   ops/select.cc
   ops/select_rows.cc
   ops/select_v2.cc
@@ -200,7 +224,12 @@ set(KERNELS_SOURCES
   ops/transpose_conv_quantized.cc
   ops/unary.cc
   ops/unary_quant.cc
+  ops/unique.cc
   ops/unpack.cc
+  ops/unsorted_segment_max.cc
+  ops/unsorted_segment_min.cc
+  ops/unsorted_segment_prod.cc
+  ops/unsorted_segment_sum.cc
   ops/weighted.cc
   ops/weighted_gpu.cc
   ops/where.cc

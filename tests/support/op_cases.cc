@@ -12,7 +12,7 @@ namespace testing {
 namespace {
 
 constexpr uint32_t kRefused = 0xFFFFFFFFu;
-constexpr int kFloat32 = 0, kFloat16 = 1, kFloat64 = 10;
+constexpr int kFloat32 = 0, kFloat16 = 1, kFloat64 = 10, kComplex64 = 8, kComplex128 = 11;
 constexpr int kInt32 = 2, kInt64 = 4, kInt16 = 7, kInt8 = 9;
 
 class Reader {
@@ -142,7 +142,10 @@ std::string Dims(const std::vector<int32_t>& dims) {
   return text + "]";
 }
 
-std::string CompareFloats(const CaseTensor& ref, const void* got, float rtol) {
+// Of complex numbers both parts, one by one.
+std::string CompareFloats(CaseTensor ref, const void* got, float rtol) {
+  if (ref.dtype == kComplex64) ref.dtype = kFloat32;
+  if (ref.dtype == kComplex128) ref.dtype = kFloat64;
   const size_t size = ref.dtype == kFloat32 ? 4 : ref.dtype == kFloat16 ? 2 : 8;
   const size_t n = ref.n_bytes / size;
   double largest = 0;
@@ -239,7 +242,8 @@ std::string CompareWithReference(const CaseTensor& reference, int dtype,
     return std::to_string(n_bytes) + " bytes, reference " + std::to_string(reference.n_bytes);
   }
   if (n_bytes == 0) return "";
-  if (dtype == kFloat32 || dtype == kFloat16 || dtype == kFloat64) {
+  if (dtype == kFloat32 || dtype == kFloat16 || dtype == kFloat64 || dtype == kComplex64 ||
+      dtype == kComplex128) {
     return CompareFloats(reference, got, rtol);
   }
   return CompareInts(reference, got, rtol >= 1.0f ? static_cast<int64_t>(rtol) : 0);

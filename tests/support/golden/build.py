@@ -44,6 +44,15 @@ _OPTIONS = {
     "LSTM": "LSTM",
     "RNN": "RNN",
     "SVDF": "SVDF",
+    "RANDOM_UNIFORM": "Random",
+    "RANDOM_STANDARD_NORMAL": "Random",
+    "MULTINOMIAL": "Random",
+    "CONV_3D_TRANSPOSE": "Conv3D",
+    "LSH_PROJECTION": "LSHProjection",
+    "HASHTABLE_LOOKUP": None,
+    "COMPLEX_ABS": None,
+    "REAL": None,
+    "IMAG": None,
 }
 
 _ENUMS = {
@@ -61,8 +70,8 @@ def camel(name, first_upper):
 
 def options_class(op):
     """The object-API class of an operator's options, or None where it has none."""
-    name = _OPTIONS.get(op) or camel(op, True)
-    return getattr(schema, name + "OptionsT", None)
+    name = _OPTIONS.get(op, camel(op, True))
+    return getattr(schema, f"{name}OptionsT", None)
 
 
 @dataclass
@@ -157,7 +166,8 @@ def _pack_options(code, options):
         if not hasattr(table, attribute):
             raise ValueError(f"{cls.__name__} has no {attribute}")
         setattr(table, attribute, value)
-    return getattr(schema.BuiltinOptions, cls.__name__[:-1]), table
+    name = cls.__name__[:-1]
+    return getattr(schema.BuiltinOptions, name, None) or -getattr(schema.BuiltinOptions2, name), table
 
 
 def _pack_tensor(tensor, buffers):
@@ -206,7 +216,11 @@ def serialise(graphs, signatures=()):
             op.opcodeIndex = codes[code, version]
             op.inputs, op.outputs = inputs, outputs
             op.intermediates = graph.intermediates.get(at)
-            op.builtinOptionsType, op.builtinOptions = _pack_options(code, options)
+            kind, table = _pack_options(code, options)
+            if kind < 0:
+                op.builtinOptions2Type, op.builtinOptions2 = -kind, table
+            else:
+                op.builtinOptionsType, op.builtinOptions = kind, table
             sub.operators.append(op)
         model.subgraphs.append(sub)
     model.signatureDefs = [_pack_signature(*s) for s in signatures] or None

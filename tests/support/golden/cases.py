@@ -129,6 +129,13 @@ class Table:
             Case(name, [graph], run_time, rtol=self.rtol if rtol is None else rtol,
                  refused=refused))
 
+    def add_refused(self, name, inputs, n_out=1, **options):
+        """A case that must be refused. Inputs: (dtype, shape), or int32 values known at run time."""
+        specs = [x(*i[1], dtype=i[0]) if isinstance(i, tuple) else x(values=i, dtype="int32")
+                 for i in inputs]
+        out = [specs[0].dtype] + ["int32"] * (n_out - 1)
+        self.add("refuse_" + name, specs, out=out, refused=True, **options)
+
     def append(self, case):
         if any(case.name == other.name for other in self.cases):
             raise ValueError(f"{self.op}: two cases named {case.name}")

@@ -73,6 +73,9 @@ def same(a, b, rtol):
         return False
     if a.dtype.kind in "iu" and rtol >= 1:
         return bool((np.abs(a.astype(np.int64) - b.astype(np.int64)) <= rtol).all())
+    if a.dtype.kind == "c":
+        kind = a.real.dtype
+        return same(a.view(kind), b.view(kind), rtol)
     if a.dtype.kind != "f":
         return np.array_equal(a, b)
     a, b = a.astype(np.float64), b.astype(np.float64)

@@ -1,0 +1,47 @@
+// RANDOM_STANDARD_NORMAL: float32 numbers of the normal distribution (mean 0, deviation 1) in a
+// shape given as input 0, by Box and Muller's method from TFLite's generator (see philox.h).
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/ops/philox.h"
+
+namespace topwork {
+namespace {
+
+// Two normal numbers of two words.
+void BoxMuller(uint32_t a, uint32_t b, float* out) {
+  const float u = std::max(UniformFloat(a), 1.0e-7f);  // no logarithm of 0
+  const float angle = static_cast<float>(2.0 * 3.14159265358979323846) * UniformFloat(b);
+  const float radius = std::sqrt(-2.0f * std::log(u));
+  out[0] = std::sin(angle) * radius;
+  out[1] = std::cos(angle) * radius;
+}
+
+Status Run(const RunContext& context) {
+  const RandomState& s = context.get_state<RandomState>();
+  const int64_t n = context.out(0).shape.NumElements();
+  const int64_t n_blocks = (n + 3) / 4;
+  const uint64_t first = s.next.fetch_add(static_cast<uint64_t>(n_blocks));
+  float* y = context.output_data<float>(0);
+  for (int64_t k = 0; k < n_blocks; ++k) {
+    const PhiloxBlock block = s.Block(first + static_cast<uint64_t>(k));
+    float four[4];
+    BoxMuller(block.word[0], block.word[1], four);
+    BoxMuller(block.word[2], block.word[3], four + 2);
+    std::copy(four, four + std::min<int64_t>(4, n - 4 * k), y + 4 * k);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+extern const OpDef kOpRandomStandardNormal;
+const OpDef kOpRandomStandardNormal = {OpCode::kRandomStandardNormal,
+                                       "RANDOM_STANDARD_NORMAL",
+                                       114,
+                                       1,
+                                       ParseRandom,
+                                       PrepareRandom,
+                                       Run};
+
+}  // namespace topwork
