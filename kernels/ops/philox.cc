@@ -22,8 +22,9 @@ PhiloxBlock Philox(uint64_t key, uint64_t low, uint64_t high) {
 }
 
 Status ParseRandom(const OptionsView& options, OpParams* params) {
-  params->seed = options.Long(0, 0);
-  params->seed2 = options.Long(1, 0);
+  // TFLite keeps 32 bits of either seed.
+  params->seed = static_cast<int32_t>(options.Long(0, 0));
+  params->seed2 = static_cast<int32_t>(options.Long(1, 0));
   return Status::Ok();
 }
 
