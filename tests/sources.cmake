@@ -24,6 +24,7 @@ set(TEST_SOURCES
   kernels/ops/pad_test.cc
   kernels/ops/padv2_test.cc
   kernels/ops/random_movement_test.cc
+  kernels/ops/rare_test.cc
   kernels/ops/range_test.cc
   kernels/ops/rank_test.cc
   kernels/ops/reshape_test.cc

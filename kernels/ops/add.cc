@@ -14,6 +14,6 @@ Status Run(const RunContext& context) { return RunBinaryNumber(context, BinaryFn
 }  // namespace
 
 extern const OpDef kOpAdd;
-const OpDef kOpAdd = {OpCode::kAdd, "ADD", 11, 5, Parse, PrepareBinary<BinaryFn::kAdd>, Run};
+const OpDef kOpAdd = {OpCode::kAdd, "ADD", 11, 6, Parse, PrepareBinary<BinaryFn::kAdd>, Run};
 
 }  // namespace topwork

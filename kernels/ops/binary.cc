@@ -31,6 +31,9 @@ bool HasActivation(BinaryFn fn) {
          fn == BinaryFn::kDiv;
 }
 
+// These know no scales: they are for the integers as they are.
+bool IsPlainFunction(BinaryFn fn) { return fn == BinaryFn::kFloorDiv || fn == BinaryFn::kFloorMod; }
+
 }  // namespace
 
 Status ParseBinaryActivation(const OptionsView& options, OpParams* params) {
@@ -40,7 +43,11 @@ Status ParseBinaryActivation(const OptionsView& options, OpParams* params) {
 Status PrepareBinaryFloat(PrepareContext& context) { return Prepare(context, {DType::kFloat32}); }
 
 Status PrepareBinaryNumber(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(Prepare(context, {DType::kFloat32, DType::kInt32, DType::kInt64}));
+  return PrepareBinaryOf(context, {DType::kFloat32, DType::kInt32, DType::kInt64});
+}
+
+Status PrepareBinaryOf(PrepareContext& context, std::initializer_list<DType> dtypes) {
+  TW_RETURN_IF_ERROR(Prepare(context, dtypes));
   if (context.params().activation == Activation::kTanh && !IsFloat(context.input(0)->dtype)) {
     return Unsupported("%s: the fused activation TANH needs float32 inputs, these are %s",
                        context.Where().c_str(), DTypeName(context.input(0)->dtype));
@@ -86,9 +93,17 @@ Status RunBinaryNumber(const RunContext& context, BinaryFn fn, const char* name)
       return RunBinaryInt<int32_t>(context, fn, name);
     case DType::kInt64:
       return RunBinaryInt<int64_t>(context, fn, name);
-    case DType::kInt8:
-    case DType::kUInt8:
+    case DType::kUInt32:
+      return RunBinaryInt<uint32_t>(context, fn, name);
     case DType::kInt16:
+      if (IsPlainFunction(fn) || !IsScaled(context.in(0))) {
+        return RunBinaryInt<int16_t>(context, fn, name);
+      }
+      return RunBinaryQuant(context, fn, name);
+    case DType::kInt8:
+      if (IsPlainFunction(fn)) return RunBinaryInt<int8_t>(context, fn, name);
+      return RunBinaryQuant(context, fn, name);
+    case DType::kUInt8:
       return RunBinaryQuant(context, fn, name);
     default:
       return RunBinaryFloat(context, fn);

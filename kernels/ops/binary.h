@@ -19,12 +19,15 @@ Status ParseBinaryActivation(const OptionsView& options, OpParams* params);
 // float32 only; or float32, int32 and int64.
 Status PrepareBinaryFloat(PrepareContext& context);
 Status PrepareBinaryNumber(PrepareContext& context);
+// Of these types.
+Status PrepareBinaryOf(PrepareContext& context, std::initializer_list<DType> dtypes);
 
 Status RunBinaryFloat(const RunContext& context, BinaryFn fn);
 // `name` is the operator's, for errors about data.
 Status RunBinaryNumber(const RunContext& context, BinaryFn fn, const char* name);
 
-// T is int32_t or int64_t; every function but kAtan2 and kPrelu. (binary_int.cc)
+// T is int8_t, int16_t, int32_t, uint32_t or int64_t; every function but kAtan2 and kPrelu.
+// (binary_int.cc)
 template <typename T>
 Status RunBinaryInt(const RunContext& context, BinaryFn fn, const char* name);
 

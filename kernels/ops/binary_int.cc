@@ -1,5 +1,5 @@
-// Binary arithmetic of int32 and int64 (see binary.h): mostly the arithmetic of shapes, so the
-// loops are plain.
+// Binary arithmetic of integers without scales (see binary.h): mostly the arithmetic of shapes, so
+// the loops are plain.
 #include <atomic>
 #include <limits>
 #include <type_traits>
@@ -16,8 +16,9 @@ enum Fault : int { kNoFault = 0, kDivisionByZero, kQuotientOverflow, kNegativeEx
 template <typename T>
 using Unsigned = typename std::make_unsigned<T>::type;
 
-template <typename T>
-T Wrap(Unsigned<T> value) {
+// Wraps around. U may be the int that narrow numbers are computed in.
+template <typename T, typename U>
+T Wrap(U value) {
   return static_cast<T>(value);
 }
 
@@ -43,16 +44,16 @@ T Divide(BinaryFn fn, T a, T b, Fault* fault) {
     *fault = kDivisionByZero;
     return 0;
   }
-  if (b == -1) {
+  if (std::is_signed<T>::value && b == static_cast<T>(-1)) {
     if (fn == BinaryFn::kFloorMod) return 0;
     if (a == std::numeric_limits<T>::min()) *fault = kQuotientOverflow;
     return Wrap<T>(Unsigned<T>(0) - static_cast<Unsigned<T>>(a));
   }
-  const T quotient = a / b, remainder = a % b;
+  const T quotient = static_cast<T>(a / b), remainder = static_cast<T>(a % b);
   if (fn == BinaryFn::kDiv) return quotient;
   const bool down = remainder != 0 && (remainder < 0) != (b < 0);
-  if (fn == BinaryFn::kFloorDiv) return down ? quotient - 1 : quotient;
-  return down ? remainder + b : remainder;
+  if (fn == BinaryFn::kFloorDiv) return static_cast<T>(down ? quotient - 1 : quotient);
+  return static_cast<T>(down ? remainder + b : remainder);
 }
 
 template <typename T>
@@ -64,13 +65,13 @@ T Apply(BinaryFn fn, T a, T b, Fault* fault) {
     case BinaryFn::kSub:
       return Wrap<T>(ua - ub);
     case BinaryFn::kMul:
-      return Wrap<T>(ua * ub);
+      return Wrap<T>(uint64_t{ua} * ub);  // narrow factors would become signed ints
     case BinaryFn::kMaximum:
       return a > b ? a : b;
     case BinaryFn::kMinimum:
       return a < b ? a : b;
     case BinaryFn::kSquaredDifference:
-      return Wrap<T>((ua - ub) * (ua - ub));
+      return Wrap<T>((uint64_t{ua} - ub) * (uint64_t{ua} - ub));
     case BinaryFn::kPow:
       return Power(a, b, fault);
     case BinaryFn::kDiv:
@@ -89,7 +90,8 @@ template <typename T>
 void IntRange(Activation activation, T* lo, T* hi) {
   float flo, fhi;
   ActivationRange(activation, &flo, &fhi);
-  *lo = flo < -1.0f ? std::numeric_limits<T>::min() : static_cast<T>(flo);
+  *lo = flo < -1.0f || (flo < 0.0f && !std::is_signed<T>::value) ? std::numeric_limits<T>::min()
+                                                                 : static_cast<T>(flo);
   *hi = fhi > 6.0f ? std::numeric_limits<T>::max() : static_cast<T>(fhi);
 }
 
@@ -128,6 +130,9 @@ Status RunBinaryInt(const RunContext& context, BinaryFn fn, const char* name) {
   return FaultStatus(worst.load(std::memory_order_relaxed), name);
 }
 
+template Status RunBinaryInt<int8_t>(const RunContext&, BinaryFn, const char*);
+template Status RunBinaryInt<int16_t>(const RunContext&, BinaryFn, const char*);
+template Status RunBinaryInt<uint32_t>(const RunContext&, BinaryFn, const char*);
 template Status RunBinaryInt<int32_t>(const RunContext&, BinaryFn, const char*);
 template Status RunBinaryInt<int64_t>(const RunContext&, BinaryFn, const char*);
 

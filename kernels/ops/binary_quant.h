@@ -26,7 +26,11 @@ template <BinaryFn kFn>
 Status PrepareBinary(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   if (AreQuantized(*context.input(0))) return PrepareBinaryQuant(context, kFn);
-  return PrepareBinaryNumber(context);
+  if (kFn == BinaryFn::kMul) {
+    return PrepareBinaryOf(
+        context, {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt16, DType::kUInt32});
+  }
+  return PrepareBinaryOf(context, {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt16});
 }
 
 }  // namespace topwork

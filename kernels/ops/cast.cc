@@ -1,8 +1,8 @@
-// CAST: values of one type as another: float32, float16, float64, bool and the integers of 8 to 64
-// bits (but uint64).
+// CAST: values of one type as another: float32, float16, float64, complex64, bool and the integers
+// of 8 to 64 bits (but uint64).
 //
 // Real to integer cuts off the fraction and saturates (NaN gives 0); a wider integer wraps around
-// in a narrower one; anything but 0 is true.
+// in a narrower one; anything but 0 is true. Of a complex number the real part counts.
 #include <limits>
 #include <type_traits>
 
@@ -17,9 +17,13 @@ struct Half {
 struct Bool {
   uint8_t byte;
 };
+struct Complex {
+  float re, im;
+};
 
 // Types as C++ computes with them.
 inline float Value(Half x) { return HalfToFloat(x.bits); }
+inline float Value(Complex x) { return x.re; }
 inline int Value(Bool x) { return x.byte != 0 ? 1 : 0; }
 template <typename T>
 T Value(T x) {
@@ -42,6 +46,8 @@ struct Convert {
   static To Do(From x) {
     if constexpr (std::is_same<To, Half>::value) {
       return Half{FloatToHalf(static_cast<float>(x))};
+    } else if constexpr (std::is_same<To, Complex>::value) {
+      return Complex{static_cast<float>(x), 0.0f};
     } else if constexpr (std::is_same<To, Bool>::value) {
       return Bool{static_cast<uint8_t>(x != From(0) ? 1 : 0)};
     } else if constexpr (std::is_floating_point<From>::value && std::is_integral<To>::value) {
@@ -86,6 +92,8 @@ CastFunction CastTo(DType to) {
       return CastRange<From, int64_t>;
     case DType::kBool:
       return CastRange<From, Bool>;
+    case DType::kComplex64:
+      return CastRange<From, Complex>;
     default:
       return nullptr;
   }
@@ -116,6 +124,8 @@ CastFunction FindCast(DType from, DType to) {
       return CastTo<int64_t>(to);
     case DType::kBool:
       return CastTo<Bool>(to);
+    case DType::kComplex64:
+      return CastTo<Complex>(to);
     default:
       return nullptr;
   }

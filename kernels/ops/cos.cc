@@ -4,7 +4,7 @@
 namespace topwork {
 
 extern const OpDef kOpCos;
-const OpDef kOpCos = {OpCode::kCos,           "COS", 84, 1, nullptr, PrepareUnaryFloat,
+const OpDef kOpCos = {OpCode::kCos,           "COS", 84, 2, nullptr, PrepareUnaryFloat,
                       RunUnary<UnaryFn::kCos>};
 
 }  // namespace topwork

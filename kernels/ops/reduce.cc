@@ -189,7 +189,17 @@ Status ParseReduce(const OptionsView& options, OpParams* params) {
   return Status::Ok();
 }
 
+// Of booleans a sum or maximum is whether any, a product or minimum whether all are true.
+ReduceKind LogicalKind(ReduceKind kind) {
+  if (kind == ReduceKind::kSum || kind == ReduceKind::kMax) return ReduceKind::kAny;
+  return kind == ReduceKind::kProd || kind == ReduceKind::kMin ? ReduceKind::kAll : kind;
+}
+
 Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 2));
+  if (context.input(0)->dtype == DType::kBool && kind != ReduceKind::kMean) {
+    return PrepareReduceBool(context);
+  }
   ReduceState* state = nullptr;
   if (kind == ReduceKind::kProd) {
     TW_RETURN_IF_ERROR(Prepare(
@@ -217,6 +227,7 @@ Status RunReduceKind(const RunContext& context, ReduceKind kind) {
   if (!IsFloat(context.in(0).dtype)) {
     const bool chooses = kind == ReduceKind::kMax || kind == ReduceKind::kMin;
     const bool rescales = !chooses && IsQuantizedInteger(context.in(0).dtype);
+    if (context.in(0).dtype == DType::kBool) kind = LogicalKind(kind);
     return rescales ? RunReduceQuant(context) : RunReduceInt(context, kind);
   }
   const ReduceState& state = context.get_state<ReduceState>();

@@ -5,11 +5,10 @@
 
 namespace topwork {
 
-Status PrepareResize(PrepareContext* context) {
+Status PrepareResize(PrepareContext* context, std::initializer_list<DType> dtypes) {
   TW_RETURN_IF_ERROR(context->CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context->CheckOutputs(1));
-  TW_RETURN_IF_ERROR(
-      context->CheckDType(0, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16}));
+  TW_RETURN_IF_ERROR(context->CheckDType(0, dtypes));
   TW_RETURN_IF_ERROR(CheckSameQuantization(*context, 0, 0));
   TW_RETURN_IF_ERROR(context->CheckDType(1, {DType::kInt32}));
   TW_RETURN_IF_ERROR(context->CheckRank(0, 4, 4));

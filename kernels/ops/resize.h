@@ -6,9 +6,9 @@
 
 namespace topwork {
 
-// Checks the image (input 0, NHWC of float32 or a quantized type whose scale passes unchanged) and
+// Checks the image (input 0, NHWC of one of the types; a scale passes unchanged) and
 // the size (input 1, two int32: height, width) and sets the output's shape.
-Status PrepareResize(PrepareContext* context);
+Status PrepareResize(PrepareContext* context, std::initializer_list<DType> dtypes);
 
 // Input pixels per output pixel along an axis.
 inline float ResizeScale(const OpParams& params, int32_t in, int32_t out) {

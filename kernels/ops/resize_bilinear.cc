@@ -35,7 +35,8 @@ Status Prepare(PrepareContext& context) {
     return InvalidModel("%s: align_corners and half_pixel_centers are both set",
                         context.Where().c_str());
   }
-  TW_RETURN_IF_ERROR(PrepareResize(&context));
+  TW_RETURN_IF_ERROR(
+      PrepareResize(&context, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16}));
   if (context.input(0)->dtype != DType::kFloat32) return PrepareResizeBilinearQuant(context);
   context.RequestScratch(static_cast<size_t>(context.output(0).shape[2]) * sizeof(BilinearMix));
   context.SetVariant("bilinear");

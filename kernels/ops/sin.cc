@@ -4,7 +4,7 @@
 namespace topwork {
 
 extern const OpDef kOpSin;
-const OpDef kOpSin = {OpCode::kSin,           "SIN", 0, 1, nullptr, PrepareUnaryFloat,
+const OpDef kOpSin = {OpCode::kSin,           "SIN", 0, 2, nullptr, PrepareUnaryFloat,
                       RunUnary<UnaryFn::kSin>};
 
 }  // namespace topwork

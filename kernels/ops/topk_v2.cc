@@ -1,6 +1,6 @@
 // TOPK_V2: the k largest elements of each row of the last dimension, in descending order (output
-// 0), and their positions as int32 (output 1). Among equal elements the earlier comes first; NaN
-// counts as less than any number. Quantized integers are ordered as they are.
+// 0), and their positions as int32 or int16 (output 1). Among equal elements the earlier comes
+// first; NaN counts as less than any number. Quantized integers are ordered as they are.
 #include <algorithm>
 
 #include "kernels/ops/indexing.h"
@@ -34,7 +34,8 @@ Status Prepare(PrepareContext& context) {
   Shape out = shape;
   out.set_dim(shape.rank() - 1, static_cast<int32_t>(k));
   TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
-  TW_RETURN_IF_ERROR(context.SetOutput(1, DType::kInt32, out));
+  const bool narrow = context.n_outputs() == 2 && context.output(1).dtype == DType::kInt16;
+  TW_RETURN_IF_ERROR(context.SetOutput(1, narrow ? DType::kInt16 : DType::kInt32, out));
   context.RequestScratch(static_cast<size_t>(state->n) * sizeof(int32_t) *
                          static_cast<size_t>(context.max_threads()));
   return Status::Ok();
@@ -61,10 +62,12 @@ void RunAs(const RunContext& context) {
     std::partial_sort(order, order + s.k, order + s.n,
                       [x](int32_t a, int32_t b) { return Before(x, a, b); });
     T* values = context.output_data<T>(0) + row * s.k;
-    int32_t* positions = context.output_data<int32_t>(1) + row * s.k;
-    for (int64_t i = 0; i < s.k; ++i) {
-      positions[i] = order[i];
-      values[i] = x[order[i]];
+    for (int64_t i = 0; i < s.k; ++i) values[i] = x[order[i]];
+    if (context.out(1).dtype == DType::kInt16) {  // positions that do not fit wrap around
+      int16_t* positions = context.output_data<int16_t>(1) + row * s.k;
+      for (int64_t i = 0; i < s.k; ++i) positions[i] = static_cast<int16_t>(order[i]);
+    } else {
+      std::copy(order, order + s.k, context.output_data<int32_t>(1) + row * s.k);
     }
   };
   if (s.k == 0) return;
