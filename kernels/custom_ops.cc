@@ -8,6 +8,12 @@
 #include <utility>
 
 namespace topwork {
+
+extern const OpDef kCustomConv2dTransposeBias;
+extern const OpDef kCustomDetectionPostProcess;
+extern const OpDef kCustomMaxPoolWithArgmax;
+extern const OpDef kCustomMaxUnpooling;
+
 namespace {
 
 struct Entry {
@@ -24,6 +30,10 @@ Table& TheTable() {
   static Table* const table = new Table();
   return *table;
 }
+
+// The custom operators that come with the library.
+const OpDef* const kOwnOps[] = {&kCustomConv2dTransposeBias, &kCustomDetectionPostProcess,
+                                &kCustomMaxPoolWithArgmax, &kCustomMaxUnpooling};
 
 const CustomOp* FindEntry(const char* name) {
   Table& table = TheTable();
@@ -66,7 +76,13 @@ const OpDef* FindCustomOp(const std::string& name) {
   Table& table = TheTable();
   std::lock_guard<std::mutex> lock(table.mutex);
   const auto found = table.entries.find(name);
-  return found == table.entries.end() ? nullptr : &found->second.def;
+  if (found != table.entries.end()) return &found->second.def;
+  for (const OpDef* op : kOwnOps) {
+    if (name == op->name) return op;
+  }
+  return nullptr;
 }
+
+Span<const OpDef* const> OwnCustomOps() { return {kOwnOps, sizeof(kOwnOps) / sizeof(kOwnOps[0])}; }
 
 }  // namespace topwork

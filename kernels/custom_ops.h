@@ -32,8 +32,12 @@ struct CustomOpState : OpState {
 Status RegisterCustomOp(const std::string& name, std::unique_ptr<const CustomOp> op);
 
 // The operator with that name, or null. It lives as long as the process. Its prepare finds the
-// entry by OpParams::custom_name.
+// entry by OpParams::custom_name. An application's operator comes before one of the library that
+// has the same name.
 const OpDef* FindCustomOp(const std::string& name);
+
+// The custom operators that come with the library.
+Span<const OpDef* const> OwnCustomOps();
 
 }  // namespace topwork
 

@@ -1,6 +1,7 @@
 # Compiled once.
 set(KERNELS_SOURCES
   custom_ops.cc
+  flex_map.cc
   quant.cc
   gpu_context.cc
   gpu_format.cc
@@ -70,6 +71,7 @@ set(KERNELS_SOURCES
   ops/concatenation.cc
   ops/conv_2d.cc
   ops/conv_2d_quantized.cc
+  ops/conv_2d_transpose_bias.cc
   ops/conv_3d.cc
   ops/conv_3d_transpose.cc
   ops/conv_direct.cc
@@ -79,6 +81,7 @@ set(KERNELS_SOURCES
   ops/depthwise_conv_2d.cc
   ops/depthwise_conv_2d_quantized.cc
   ops/dequantize.cc
+  ops/detection_post_process.cc
   ops/dilate.cc
   ops/div.cc
   ops/dynamic_range.cc
@@ -131,6 +134,7 @@ set(KERNELS_SOURCES
   ops/matrix_diag.cc
   ops/matrix_set_diag.cc
   ops/max_pool_2d.cc
+  ops/max_pool_with_argmax.cc
   ops/maximum.cc
   ops/mean.cc
   ops/minimum.cc

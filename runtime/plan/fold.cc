@@ -142,6 +142,7 @@ PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mo
 
 Status InferAndFold(WorkGraph* graph) {
   TW_RETURN_IF_ERROR(RefuseUnsupported(*graph));
+  WidenHalf(graph);
   for (size_t i = 0; i < graph->ops.size(); ++i) {
     const Op& op = graph->ops[i].op;
     PlanPrepareContext context = MakeContext(*graph, op, PackMode::kShapesOnly);

@@ -1,4 +1,5 @@
 set(PLAN_SOURCES
+  widen_half.cc
   work_graph.cc
   prepare.cc
   callee_planner.cc

@@ -70,6 +70,9 @@ Status InlineCalls(const Model& model, WorkGraph* graph);
 // before another that is kept are kept.
 void RemoveDeadOps(WorkGraph* graph);
 
+// Puts CASTs around the operators that compute with float16 tensors; their kernels are for float32.
+void WidenHalf(WorkGraph* graph);
+
 // Prepares every op for its shapes, and computes what is already known (constants, shapes). Sets
 // first_deferred. Refuses operators that are not supported, all of them in one message.
 Status InferAndFold(WorkGraph* graph);

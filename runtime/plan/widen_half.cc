@@ -1,0 +1,114 @@
+// WidenHalf: arithmetic on float16 tensors is done by the float32 kernels, between two CASTs.
+//
+// Operators that move data have kernels for any type of two bytes; those that compute have none for
+// float16. A widened value is shared by all its readers, constants are cast once (by folding), and
+// an operator's result is rounded to float16 as the file says it is stored.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "runtime/plan/work_graph.h"
+
+namespace topwork {
+namespace {
+
+bool Computes(OpCode code) {
+  static const OpCode kCodes[] = {OpCode::kAbs,          OpCode::kAdd,
+                                  OpCode::kAtan2,        OpCode::kAveragePool2d,
+                                  OpCode::kBatchMatmul,  OpCode::kCeil,
+                                  OpCode::kConv2d,       OpCode::kCos,
+                                  OpCode::kCumsum,       OpCode::kDepthwiseConv2d,
+                                  OpCode::kDiv,          OpCode::kElu,
+                                  OpCode::kEqual,        OpCode::kExp,
+                                  OpCode::kFloor,        OpCode::kFullyConnected,
+                                  OpCode::kGelu,         OpCode::kGreater,
+                                  OpCode::kGreaterEqual, OpCode::kHardSwish,
+                                  OpCode::kLeakyRelu,    OpCode::kLess,
+                                  OpCode::kLessEqual,    OpCode::kLog,
+                                  OpCode::kLogistic,     OpCode::kMaximum,
+                                  OpCode::kMaxPool2d,    OpCode::kMean,
+                                  OpCode::kMinimum,      OpCode::kMul,
+                                  OpCode::kNeg,          OpCode::kNotEqual,
+                                  OpCode::kPow,          OpCode::kPrelu,
+                                  OpCode::kReduceMax,    OpCode::kReduceMin,
+                                  OpCode::kRelu,         OpCode::kRelu6,
+                                  OpCode::kReluN1To1,    OpCode::kResizeBilinear,
+                                  OpCode::kRound,        OpCode::kRsqrt,
+                                  OpCode::kSin,          OpCode::kSoftmax,
+                                  OpCode::kSqrt,         OpCode::kSquare,
+                                  OpCode::kSub,          OpCode::kSquaredDifference,
+                                  OpCode::kSum,          OpCode::kTanh,
+                                  OpCode::kTransposeConv};
+  return std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
+}
+
+bool IsHalf(const WorkGraph& graph, int v) {
+  return v >= 0 && graph.views[static_cast<size_t>(v)].dtype == DType::kFloat16;
+}
+
+int AddFloat(WorkGraph* graph, int half) {
+  Value value;
+  value.name = graph->values[static_cast<size_t>(half)].name + " as float32";
+  value.shape = graph->values[static_cast<size_t>(half)].shape;
+  value.signature = graph->values[static_cast<size_t>(half)].signature;
+  TensorView view;
+  view.shape = graph->views[static_cast<size_t>(half)].shape;
+  graph->values.push_back(std::move(value));
+  graph->views.push_back(view);
+  graph->origin.push_back(nullptr);
+  return static_cast<int>(graph->values.size()) - 1;
+}
+
+// A CAST on the same side as the operator it serves.
+WorkOp MakeCast(const WorkOp& served, int from, int to) {
+  WorkOp cast;
+  cast.op.code = OpCode::kCast;
+  cast.op.def = FindOp(OpCode::kCast);
+  cast.op.inputs = {from};
+  cast.op.outputs = {to};
+  cast.pinned = served.pinned;
+  cast.pinned_to_float32 = served.pinned_to_float32;
+  return cast;
+}
+
+}  // namespace
+
+void WidenHalf(WorkGraph* graph) {
+  const bool any = std::any_of(graph->ops.begin(), graph->ops.end(), [&](const WorkOp& work) {
+    const auto is_half = [&](int v) { return IsHalf(*graph, v); };
+    return Computes(work.op.code) &&
+           (std::any_of(work.op.inputs.begin(), work.op.inputs.end(), is_half) ||
+            std::any_of(work.op.outputs.begin(), work.op.outputs.end(), is_half));
+  });
+  if (!any) return;
+  std::map<int, int> wide;  // of float16 values
+  std::vector<WorkOp> ops;
+  for (WorkOp& work : graph->ops) {
+    if (!Computes(work.op.code)) {
+      ops.push_back(std::move(work));
+      continue;
+    }
+    for (int& v : work.op.inputs) {
+      if (!IsHalf(*graph, v)) continue;
+      const auto [place, is_new] = wide.try_emplace(v, -1);
+      if (is_new) {
+        place->second = AddFloat(graph, v);
+        ops.push_back(MakeCast(work, v, place->second));
+      }
+      v = place->second;
+    }
+    std::vector<WorkOp> after;
+    for (int& v : work.op.outputs) {
+      if (!IsHalf(*graph, v)) continue;
+      const int result = AddFloat(graph, v);
+      after.push_back(MakeCast(work, result, v));
+      v = result;
+    }
+    ops.push_back(std::move(work));
+    std::move(after.begin(), after.end(), std::back_inserter(ops));
+  }
+  graph->ops = std::move(ops);
+  graph->first_deferred = graph->ops.size();
+}
+
+}  // namespace topwork
