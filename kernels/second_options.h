@@ -10,6 +10,8 @@ namespace topwork {
 // then gets that table, and OpDef::options_type is 0.
 constexpr uint8_t SecondOptionsType(OpCode code) {
   switch (code) {
+    case OpCode::kReduceWindow:
+      return 20;
     case OpCode::kStablehloComposite:
       return 21;
     default:

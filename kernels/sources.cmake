@@ -36,18 +36,10 @@ set(KERNELS_SOURCES
   ops/abs.cc
   ops/add.cc
   ops/add_n.cc
-  ops/assign_variable.cc
-  ops/call.cc
-  ops/call_once.cc
-  ops/if.cc
-  ops/read_variable.cc
-  ops/stablehlo_composite.cc
-  ops/subgraph_call.cc
-  ops/var_handle.cc
-  ops/while.cc
   ops/arg_extreme.cc
   ops/arg_max.cc
   ops/arg_min.cc
+  ops/assign_variable.cc
   ops/atan2.cc
   ops/average_pool_2d.cc
   ops/batch_matmul.cc
@@ -63,6 +55,8 @@ set(KERNELS_SOURCES
   ops/broadcast_args.cc
   ops/broadcast_to.cc
   ops/bucketize.cc
+  ops/call.cc
+  ops/call_once.cc
   ops/cast.cc
   ops/ceil.cc
   ops/cell_sums.cc
@@ -107,6 +101,7 @@ set(KERNELS_SOURCES
   ops/greater_equal.cc
   ops/hard_swish.cc
   ops/hashtable_lookup.cc
+  ops/if.cc
   ops/imag.cc
   ops/indexing.cc
   ops/integer_checks.cc
@@ -163,6 +158,7 @@ set(KERNELS_SOURCES
   ops/range.cc
   ops/rank.cc
   ops/recurrent.cc
+  ops/read_variable.cc
   ops/real.cc
   ops/reduce.cc
   ops/reduce_all.cc
@@ -172,6 +168,7 @@ set(KERNELS_SOURCES
   ops/reduce_min.cc
   ops/reduce_prod.cc
   ops/reduce_quant.cc
+  ops/reduce_window.cc
   ops/relu.cc
   ops/relu6.cc
   ops/relu_0_to_1.cc
@@ -215,9 +212,18 @@ set(KERNELS_SOURCES
   ops/square.cc
   ops/squared_difference.cc
   ops/squeeze.cc
+  ops/stablehlo_add.cc
+  ops/stablehlo_and.cc
+  ops/stablehlo_binary.cc
+  ops/stablehlo_composite.cc
+  ops/stablehlo_maximum.cc
+  ops/stablehlo_minimum.cc
+  ops/stablehlo_multiply.cc
+  ops/stablehlo_shift_left.cc
   ops/strided_copy.cc
   ops/strided_slice.cc
   ops/sub.cc
+  ops/subgraph_call.cc
   ops/sum.cc
   ops/svdf.cc
   ops/tanh.cc
@@ -234,9 +240,11 @@ set(KERNELS_SOURCES
   ops/unsorted_segment_min.cc
   ops/unsorted_segment_prod.cc
   ops/unsorted_segment_sum.cc
+  ops/var_handle.cc
   ops/weighted.cc
   ops/weighted_gpu.cc
   ops/where.cc
+  ops/while.cc
   ops/window.cc
   ops/winograd_gpu.cc
   ops/zeros_like.cc

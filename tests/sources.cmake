@@ -24,6 +24,7 @@ set(TEST_SOURCES
   kernels/ops/pad_test.cc
   kernels/ops/padv2_test.cc
   kernels/ops/random_movement_test.cc
+  kernels/ops/custom_ops_test.cc
   kernels/ops/rare_test.cc
   kernels/ops/range_test.cc
   kernels/ops/rank_test.cc
@@ -69,6 +70,7 @@ set(TEST_SOURCES
   kernels/ops/reduce_test.cc
   kernels/ops/unary_test.cc
   meta/embedded_test.cc
+  meta/operator_table_test.cc
   meta/reporter_samples_test.cc
   models/format/head_file_test.cc
   models/format/head_rounding_test.cc
@@ -207,6 +209,8 @@ endif()
 # Files inside the test binary besides tests/data/ops/*.twcases; paths from the root of the tree.
 set(TEST_EMBEDDED_FILES
   LICENSE
+  kernels/OPERATORS.md
+  tests/data/few_golden_cases.txt
   models/zoo/data/digits_8x8/test/x.npy
   models/zoo/data/digits_8x8/test/y.npy
   models/zoo/data/digits_8x8/train/x.npy

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "kernels/custom_ops.h"
+
 namespace topwork {
 namespace test {
 namespace {

@@ -53,6 +53,11 @@ _OPTIONS = {
     "COMPLEX_ABS": None,
     "REAL": None,
     "IMAG": None,
+    "STABLEHLO_ADD": None,
+    "STABLEHLO_MULTIPLY": None,
+    "STABLEHLO_MAXIMUM": None,
+    "STABLEHLO_MINIMUM": None,
+    "STABLEHLO_AND": None,
 }
 
 _ENUMS = {
@@ -70,6 +75,8 @@ def camel(name, first_upper):
 
 def options_class(op):
     """The object-API class of an operator's options, or None where it has none."""
+    if op.startswith("CUSTOM:"):
+        return None
     name = _OPTIONS.get(op, camel(op, True))
     return getattr(schema, f"{name}OptionsT", None)
 
@@ -208,7 +215,9 @@ def serialise(graphs, signatures=()):
             if (code, version) not in codes:
                 codes[code, version] = len(codes)
                 entry = schema.OperatorCodeT()
-                entry.builtinCode = getattr(schema.BuiltinOperator, code)
+                builtin, _, custom = code.partition(":")  # "CUSTOM:Name"
+                entry.builtinCode = getattr(schema.BuiltinOperator, builtin)
+                entry.customCode = custom or None
                 entry.deprecatedBuiltinCode = min(entry.builtinCode, 127)
                 entry.version = version
                 model.operatorCodes.append(entry)
@@ -216,6 +225,9 @@ def serialise(graphs, signatures=()):
             op.opcodeIndex = codes[code, version]
             op.inputs, op.outputs = inputs, outputs
             op.intermediates = graph.intermediates.get(at)
+            if code.startswith("CUSTOM:"):
+                op.customOptions = list(options["custom_options"])
+                options = {}
             kind, table = _pack_options(code, options)
             if kind < 0:
                 op.builtinOptions2Type, op.builtinOptions2 = -kind, table

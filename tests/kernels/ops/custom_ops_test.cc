@@ -1,0 +1,135 @@
+// The custom operators that come with the library, and the reader of their options.
+#include "kernels/custom_ops.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "kernels/flex_map.h"
+#include "tests/support/one_op.h"
+#include "tests/support/run_op_cases.h"
+
+namespace topwork {
+namespace test {
+namespace custom_ops_test {
+
+// {"ksize": [1, 2, 3, 1], "padding": "SAME", "strides": [1, 2, 2, 1], "deep": -2.5, "on": true} as
+// the FlexBuffers library writes it.
+const std::vector<uint8_t> kOptions = {
+    107, 115, 105, 122, 101, 0,  4,  1,   2,  3,   1,  4,  4,   4,   4,   112, 97,
+    100, 100, 105, 110, 103, 0,  4,  83,  65, 77,  69, 0,  115, 116, 114, 105, 100,
+    101, 115, 0,   4,   1,   2,  2,  1,   4,  4,   4,  4,  100, 101, 101, 112, 0,
+    111, 110, 0,   5,   9,   56, 6,  43,  30, 5,   0,  0,  0,   1,   0,   0,   0,
+    5,   0,   0,   0,   0,   0,  32, 192, 69, 0,   0,  0,  1,   0,   0,   0,   60,
+    0,   0,   0,   50,  0,   0,  0,  14,  40, 106, 20, 40, 25,  38,  1};
+
+Span<const uint8_t> Bytes(const std::vector<uint8_t>& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+TEST_CASE("detection_post_process: golden cases", "[ops]") { RunOpCases("detection_post_process"); }
+
+TEST_CASE("flex_map: numbers, text and vectors by key", "[ops]") {
+  const FlexMap map(Bytes(kOptions));
+  REQUIRE(map.valid());
+  int32_t four[4] = {};
+  CHECK(map.Ints("ksize", 4, four));
+  CHECK(four[2] == 3);
+  CHECK(map.Ints("strides", 4, four));
+  CHECK(four[1] == 2);
+  CHECK_FALSE(map.Ints("strides", 5, four));
+  CHECK_FALSE(map.Ints("padding", 1, four));
+  CHECK(map.IsString("padding", "SAME"));
+  CHECK_FALSE(map.IsString("padding", "SAM"));
+  CHECK(map.Float("deep", 0.0f) == -2.5f);
+  CHECK(map.Int("deep", 0) == -2);
+  CHECK(map.Bool("on", false));
+  CHECK_FALSE(map.Has("off"));
+  CHECK(map.Int("off", 7) == 7);
+  CHECK(map.Int("padding", 7) == 7);
+}
+
+TEST_CASE("flex_map: damaged bytes are never read beyond their end", "[ops]") {
+  std::vector<uint8_t> bytes = kOptions;
+  uint32_t state = 1;
+  int n_valid = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<uint8_t> damaged(
+        bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(round % (bytes.size() + 1)));
+    if (round % 3 != 0) damaged = bytes;
+    for (int k = 0; k < 1 + round % 3 && !damaged.empty(); ++k) {
+      state = state * 1664525u + 1013904223u;
+      damaged[(state >> 8) % damaged.size()] = static_cast<uint8_t>(state >> 24);
+    }
+    const FlexMap map(Bytes(damaged));
+    int32_t four[4];
+    n_valid += map.valid() && (map.Has("ksize") || map.Ints("strides", 4, four) ||
+                               map.IsString("padding", "SAME") || map.Int("on", 7) == 1 ||
+                               map.Float("deep", 0.0f) < 0.0f);
+  }
+  CHECK(n_valid > 0);
+  CHECK_FALSE(FlexMap({}).valid());
+  CHECK(FlexMap({}).Int("a", 7) == 7);
+}
+
+std::vector<uint8_t> RawOptions(const std::vector<int32_t>& values) {
+  std::vector<uint8_t> bytes(values.size() * sizeof(int32_t));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+OneOp Custom(const char* name, const std::vector<uint8_t>& options) {
+  OneOp op(OpCode::kCustom);
+  op.params.custom_name = name;
+  op.params.custom_options = Bytes(options);
+  return op;
+}
+
+TEST_CASE("max_pooling_with_argmax, max_unpooling: there and back", "[ops]") {
+  const std::vector<uint8_t> options = RawOptions({2, 2, 2, 2, 2});  // VALID, 2 x 2, stride 2
+  OneOp pool = Custom("MaxPoolingWithArgmax2D", options);
+  pool.In<float>({1, 2, 4, 1}, {1, 5, 2, 3, 4, 0, 9, 8}).Out(DType::kFloat32).Out(DType::kInt32);
+  REQUIRE(pool.Run().ToString() == "OK");
+  CHECK(pool.Values<float>(0) == std::vector<float>{5, 9});
+  CHECK(pool.Values<int32_t>(1) == std::vector<int32_t>{1, 6});
+  OneOp back = Custom("MaxUnpooling2D", options);
+  back.In<float>({1, 1, 2, 1}, {5, 9}).In<int32_t>({1, 1, 2, 1}, {1, 6}).Out(DType::kFloat32);
+  REQUIRE(back.Run().ToString() == "OK");
+  CHECK(back.Values<float>(0) == std::vector<float>{0, 5, 0, 0, 0, 0, 9, 0});
+  OneOp outside = Custom("MaxUnpooling2D", options);
+  outside.In<float>({1, 1, 2, 1}, {5, 9}).In<int32_t>({1, 1, 2, 1}, {1, 8}).Out(DType::kFloat32);
+  CHECK(outside.Run().code() == StatusCode::kInvalidArgument);
+  OneOp bad = Custom("MaxUnpooling2D", kOptions);
+  bad.In<float>({1, 1, 2, 1}, {5, 9}).In<int32_t>({1, 1, 1, 1}, {1}).Out(DType::kFloat32);
+  CHECK(bad.Run().code() == StatusCode::kInvalidModel);
+}
+
+TEST_CASE("convolution_2d_transpose_bias: agrees with TRANSPOSE_CONV", "[ops]") {
+  std::vector<float> data(2 * 3 * 4 * 3), filter(2 * 3 * 2 * 3);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i * 7 % 13) - 6.0f;
+  for (size_t i = 0; i < filter.size(); ++i) filter[i] = static_cast<float>(i * 5 % 11) - 5.0f;
+  const std::vector<float> bias = {0.5f, -1.0f};
+  for (const int32_t padding : {1, 2}) {
+    const std::vector<uint8_t> options = RawOptions({padding, 2, 2});
+    OneOp op = Custom("Convolution2DTransposeBias", options);
+    op.In<float>({2, 3, 4, 3}, data).In<float>({2, 3, 2, 3}, filter).In<float>({2}, bias);
+    op.Out(DType::kFloat32);
+    REQUIRE(op.Run().ToString() == "OK");
+    const Shape& shape = op.shape(0);
+    OneOp plain(OpCode::kTransposeConv);
+    plain.params.padding = padding == 1 ? Padding::kSame : Padding::kValid;
+    plain.params.stride_h = plain.params.stride_w = 2;
+    plain.In<int32_t>({4}, {shape[0], shape[1], shape[2], shape[3]});
+    plain.In<float>({2, 3, 2, 3}, filter).In<float>({2, 3, 4, 3}, data).In<float>({2}, bias);
+    plain.Out(DType::kFloat32);
+    REQUIRE(plain.Run().ToString() == "OK");
+    CHECK(op.Values<float>(0) == plain.Values<float>(0));
+  }
+  OneOp empty = Custom("Convolution2DTransposeBias", {});
+  empty.In<float>({2, 3, 4, 3}, data).In<float>({2, 3, 2, 3}, filter).In<float>({2}, bias);
+  empty.Out(DType::kFloat32);
+  CHECK(empty.Run().code() == StatusCode::kInvalidModel);
+}
+
+}  // namespace custom_ops_test
+}  // namespace test
+}  // namespace topwork

@@ -1,0 +1,180 @@
+// kernels/OPERATORS.md is what the library's own tables say, and golden cases cover what it lists.
+//
+// Golden cases are counted by operator and type: every operator of every golden model is one case.
+// To write the file anew: TOPWORK_WRITE_OPERATORS=kernels/OPERATORS.md topwork_tests "[meta]"
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/custom_ops.h"
+#include "kernels/gpu_context.h"
+#include "kernels/kernel.h"
+#include "models/format/model.h"
+#include "tests/support/embedded.h"
+#include "tests/support/op_cases.h"
+#ifdef TW_HAVE_TRAIN
+#include "kernels/train/backward.h"
+#endif
+
+namespace topwork {
+namespace test {
+namespace operator_table_test {
+
+using Counts = std::map<std::string, std::map<DType, int>>;  // by operator and type
+
+// The input whose type is the operator's: of some the first is an index or a shape.
+size_t DataInput(OpCode code) {
+  switch (code) {
+    case OpCode::kEmbeddingLookup:
+    case OpCode::kFill:
+    case OpCode::kLshProjection:
+    case OpCode::kScatterNd:
+    case OpCode::kSelect:
+    case OpCode::kSelectV2:
+    case OpCode::kSplit:
+      return 1;
+    case OpCode::kConv3dTranspose:
+    case OpCode::kHashtableLookup:
+    case OpCode::kOneHot:
+    case OpCode::kSparseToDense:
+    case OpCode::kTransposeConv:
+      return 2;
+    case OpCode::kEmbeddingLookupSparse:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+void CountModel(const Model& model, Counts* counts) {
+  for (const Graph& graph : model.subgraphs()) {
+    for (const Op& op : graph.ops) {
+      const size_t i = DataInput(op.code);
+      const int v = i < op.inputs.size() ? op.inputs[i] : op.outputs.empty() ? -1 : op.outputs[0];
+      if (v >= 0) ++(*counts)[op.name()][graph.values[static_cast<size_t>(v)].dtype];
+    }
+  }
+}
+
+Counts CountGoldenCases() {
+  Counts counts;
+  size_t n_files = 0;
+  const EmbeddedFile* files = EmbeddedFiles(&n_files);
+  for (size_t f = 0; f < n_files; ++f) {
+    if (std::strstr(files[f].name, ".twcases") == nullptr) continue;
+    std::vector<testing::OpCase> cases;
+    REQUIRE(testing::ReadOpCases(files[f].data, files[f].size, &cases) == "");
+    for (const testing::OpCase& one : cases) {
+      if (one.refused) continue;
+      auto model = Model::OpenMemory(one.model, one.model_bytes, false);
+      REQUIRE(model.ok());
+      CountModel(**model, &counts);
+    }
+  }
+  return counts;
+}
+
+bool HasGradient(OpCode code) {
+#ifdef TW_HAVE_TRAIN
+  return FindBackward(code) != nullptr;
+#else
+  static_cast<void>(code);
+  return false;
+#endif
+}
+
+std::string Types(const Counts& counts, const std::string& name) {
+  std::string text;
+  const auto found = counts.find(name);
+  if (found == counts.end()) return text;
+  for (const auto& [dtype, n] : found->second) {
+    text += (text.empty() ? "" : ", ") + std::string(DTypeName(dtype));
+  }
+  return text;
+}
+
+std::string Table(const Counts& counts) {
+  std::string text =
+      "# Operators\n\n"
+      "Written by `TOPWORK_WRITE_OPERATORS=kernels/OPERATORS.md topwork_tests \"[meta]\"` from the "
+      "library's tables.\n"
+      "OpenCL: there are kernels for float tensors and, computed with real numbers, quantized "
+      "ones. "
+      "Gradient: layers\nbefore the last can be trained through it. Types: of the data, as golden "
+      "cases compare them with LiteRT's\nreference kernels.\n\n"
+      "| Operator | Versions | OpenCL | Gradient | Types compared with LiteRT "
+      "|\n|---|---|---|---|---|\n";
+  std::string missing;
+  for (int code = 0; code < kNumOpCodes; ++code) {
+    const OpCode op = static_cast<OpCode>(code);
+    const std::string name = OpCodeName(op);
+    if (op == OpCode::kCustom || name.empty() || name == "UNKNOWN_BUILTIN") continue;
+    const OpDef* def = FindOp(op);
+    if (def == nullptr) {
+      missing += (missing.empty() ? "" : ", ") + name;
+      continue;
+    }
+    text += "| " + name + " | " + (def->max_version > 1 ? "1 to " : "") +
+            std::to_string(def->max_version) + " | " + (FindGpuPlan(op) != nullptr ? "✓" : "") +
+            " | " + (HasGradient(op) ? "✓" : "") + " | " + Types(counts, name) + " |\n";
+  }
+  text +=
+      "\nCustom operators of the library (`tw_op_register` adds others, or replaces one of "
+      "these):\n";
+  for (const OpDef* op : OwnCustomOps()) text += std::string("`") + op->name + "`, ";
+  text.replace(text.size() - 2, 2, ".\n\n");
+  text +=
+      "## What is refused\n\nThese operators of the format are refused by name when a model "
+      "that has them is planned:\n" +
+      missing + ".\n";
+  return text;
+}
+
+std::string Embedded(const char* name) {
+  const EmbeddedFile* file = FindEmbedded(name);
+  REQUIRE(file != nullptr);
+  return std::string(reinterpret_cast<const char*>(file->data), file->size);
+}
+
+#ifdef TW_HAVE_TRAIN
+TEST_CASE("OPERATORS.md is up to date", "[meta]") {
+  const std::string table = Table(CountGoldenCases());
+  if (const char* path = std::getenv("TOPWORK_WRITE_OPERATORS")) {
+    std::ofstream(path, std::ios::binary) << table;
+  }
+  INFO("run TOPWORK_WRITE_OPERATORS=kernels/OPERATORS.md topwork_tests \"[meta]\" and build again");
+  const bool up_to_date = table == Embedded("kernels/OPERATORS.md");
+  CHECK(up_to_date);
+}
+#endif
+
+// The types of an operator that have fewer than 20 golden cases; the list may only become shorter.
+TEST_CASE("golden cases: 20 for each operator and type, or listed", "[meta]") {
+  std::string few;
+  for (const auto& [name, types] : CountGoldenCases()) {
+    for (const auto& [dtype, n] : types) {
+      if (n < 20) few += name + " " + DTypeName(dtype) + "\n";
+    }
+  }
+  const std::string listed = Embedded("tests/data/few_golden_cases.txt");
+  if (const char* path = std::getenv("TOPWORK_WRITE_FEW_CASES")) {
+    std::ofstream(path, std::ios::binary) << few;
+  }
+  std::string missing;
+  for (size_t at = 0, end; at < few.size(); at = end + 1) {
+    end = few.find('\n', at);
+    const std::string line = few.substr(at, end - at + 1);
+    if (listed.find(line) == std::string::npos) missing += line;
+  }
+  INFO("fewer than 20 golden cases, and not in tests/data/few_golden_cases.txt:\n" << missing);
+  CHECK(missing.empty());
+}
+
+}  // namespace operator_table_test
+}  // namespace test
+}  // namespace topwork
