@@ -116,7 +116,8 @@ std::string Table(const Counts& counts) {
     if (op == OpCode::kCustom || name.empty() || name == "UNKNOWN_BUILTIN") continue;
     const OpDef* def = FindOp(op);
     if (def == nullptr) {
-      missing += (missing.empty() ? "" : ", ") + name;
+      const size_t line = missing.size() - (missing.rfind('\n') + 1);
+      missing += (missing.empty() ? "" : line + name.size() > 110 ? ",\n" : ", ") + name;
       continue;
     }
     text += "| " + name + " | " + (def->max_version > 1 ? "1 to " : "") +

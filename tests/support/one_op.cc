@@ -83,7 +83,7 @@ OneOp& OneOp::Quantized(const std::vector<float>& scales, const std::vector<int6
 }
 
 Status OneOp::Prepare() {
-  const OpDef* def = FindOp(code_);
+  const OpDef* def = code_ == OpCode::kCustom ? FindCustomOp(params.custom_name) : FindOp(code_);
   if (def == nullptr) return NotFound("no operator %s", OpCodeName(code_));
   op_.code = code_;
   op_.def = def;

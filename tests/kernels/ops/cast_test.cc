@@ -63,8 +63,8 @@ TEST_CASE("cast: to and from bool", "[ops]") {
 TEST_CASE("cast: refuses types that it does not know", "[ops]") {
   CHECK(Refusal(OneOp(OpCode::kCast).Unknown(DType::kString, {2}).Out(DType::kInt32),
                 StatusCode::kUnsupported, "cannot be cast from string to int32") == "");
-  CHECK(Refusal(OneOp(OpCode::kCast).Unknown(DType::kFloat32, {2}).Out(DType::kComplex64),
-                StatusCode::kUnsupported, "from float32 to complex64") == "");
+  CHECK(Refusal(OneOp(OpCode::kCast).Unknown(DType::kFloat32, {2}).Out(DType::kComplex128),
+                StatusCode::kUnsupported, "from float32 to complex128") == "");
 }
 
 TEST_CASE("quantize: halves away from zero, saturation, NaN", "[ops]") {

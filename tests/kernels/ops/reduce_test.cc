@@ -161,7 +161,7 @@ TEST_CASE("reduce: refuses malformed operators", "[ops]") {
                     .In<int32_t>({1}, {1})
                     .Out(DType::kFloat32),
                 StatusCode::kUnsupported, "supported here: bool") == "");
-  CHECK(Refusal(OneOp(OpCode::kReduceMax)
+  CHECK(Refusal(OneOp(OpCode::kMean)
                     .Unknown(DType::kBool, {2, 3})
                     .In<int32_t>({1}, {1})
                     .Out(DType::kBool),

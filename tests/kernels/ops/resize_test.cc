@@ -63,8 +63,8 @@ TEST_CASE("resize: refusals", "[ops]") {
     rescaled.In<int32_t>({2}, {4, 4}).Out(DType::kInt8).Quantized({0.25f}, {0});
     CHECK(Refusal(rescaled, StatusCode::kUnsupported, "different scales") == "");
     OneOp plain(code);
-    plain.Unknown(DType::kInt32, {1, 2, 2, 1}).In<int32_t>({2}, {4, 4}).Out(DType::kInt32);
-    CHECK(Refusal(plain, StatusCode::kUnsupported, "is int32; supported here: float32") == "");
+    plain.Unknown(DType::kInt64, {1, 2, 2, 1}).In<int32_t>({2}, {4, 4}).Out(DType::kInt64);
+    CHECK(Refusal(plain, StatusCode::kUnsupported, "is int64; supported here: float32") == "");
     OneOp wide(code);
     wide.Unknown(DType::kFloat32, {1, 2, 2, 1}).In<int64_t>({2}, {4, 4}).Out(DType::kFloat32);
     CHECK(Refusal(wide, StatusCode::kUnsupported, "is int64; supported here: int32") == "");

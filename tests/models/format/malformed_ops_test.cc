@@ -257,12 +257,12 @@ std::vector<OpCase> ShapeCases() {
            {grid, Constant({3})}),
       Case("more of the largest than there are", kModel, "k is 4", OpCode::kTopkV2,
            {grid, ConstantScalar(4)}, OptionsSpec(), DType::kFloat32, 2),
-      Case("an operator that does not exist here", kNotHere, "SEGMENT_SUM", OpCode::kSegmentSum,
-           {grid, Constant({0, 1})}),
-      Case("sparse lookup of products that overflow", kNotHere, "EMBEDDING_LOOKUP_SPARSE",
+      Case("an operator that does not exist here", kNotHere, "CONCAT_EMBEDDINGS",
+           OpCode::kConcatEmbeddings, {grid, Constant({0, 1})}),
+      Case("sparse lookup without a dense shape", kModel, "lacks its input 2",
            OpCode::kEmbeddingLookupSparse, {grid, Constant({0, 1})}),
-      Case("transposed volume convolution", kNotHere, "CONV_3D_TRANSPOSE", OpCode::kConv3dTranspose,
-           {grid, grid})};
+      Case("transposed volume convolution without data", kModel, "lacks its input 2",
+           OpCode::kConv3dTranspose, {grid, grid})};
 }
 
 std::vector<OpCase> IndexCases() {

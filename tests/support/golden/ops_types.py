@@ -181,10 +181,12 @@ def _detections():
             if index % 4 == 3:
                 options["detections_per_class"] = 2
             # All places are used, for LiteRT leaves the others undefined.
-            if not regular:
+            if regular:
+                options["max_classes_per_detection"] = 1
+            else:
                 options.update(max_classes_per_detection=min(options["max_classes_per_detection"],
-                                                             classes), max_detections=2,
-                               nms_score_threshold=0.0)
+                                                             classes),
+                               max_detections=2 if n >= 20 else 1, nms_score_threshold=0.0)
             anchors = sheet.rng.uniform(0.1, 0.9, (n, 4))
             anchors[:, 2:] = sheet.rng.uniform(0.02, 0.3, (n, 2))
             codes = sheet.rng.uniform(-4, 4, (1, n, 4 + index % 2 * 2))
