@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/ops/gpu_plans.h"
+
 namespace topwork {
 namespace {
 
@@ -36,6 +38,8 @@ GpuContext::GpuContext(const OpParams& params, const OpState* state,
       outputs_(std::move(outputs)),
       input_blocks_(std::move(blocks_of_inputs)),
       output_blocks_(outputs_.size(), -1),
+      real_inputs_(inputs_.size(), -1),
+      real_outputs_(outputs_.size(), -1),
       floats_(inputs_.size()),
       program_(program) {
   FindFormats();
@@ -78,6 +82,8 @@ void GpuContext::Touch(int block) {
 
 int GpuContext::In(int i) {
   const size_t k = static_cast<size_t>(i);
+  if (input_formats_[k].is_bytes && moves_bytes_) return InBytes(i);
+  if (input_formats_[k].is_bytes && !is_constant(i)) return MakeReal(i);
   int& block = input_blocks_[k];
   const TensorView& view = *inputs_[k];
   const size_t n = static_cast<size_t>(view.shape.NumElements());
@@ -94,6 +100,47 @@ int GpuContext::In(int i) {
 
 int GpuContext::Out(int i) {
   const size_t k = static_cast<size_t>(i);
+  if (output_formats_[k].is_bytes && !moves_bytes_) {
+    int& reals = real_outputs_[k];
+    if (reals < 0) reals = Scratch(static_cast<size_t>(outputs_[k].shape.NumElements()));
+    Touch(reals);
+    return reals;
+  }
+  return OutBytes(i);
+}
+
+int GpuContext::InBytes(int i) {
+  const size_t k = static_cast<size_t>(i);
+  int& block = input_blocks_[k];
+  const TensorView& view = *inputs_[k];
+  const size_t n = static_cast<size_t>(view.shape.NumElements());
+  if (block < 0) block = ByteConstant(n, [&](uint8_t* to) { std::memcpy(to, view.data, n); });
+  Touch(block);
+  return block;
+}
+
+int GpuContext::MakeReal(int i) {
+  const size_t k = static_cast<size_t>(i);
+  int& reals = real_inputs_[k];
+  if (reals < 0) {
+    const int64_t n = inputs_[k]->shape.NumElements();
+    reals = Scratch(static_cast<size_t>(n));
+    const int from = InBytes(i);
+    AddBytesToReal(*this, n, input_formats_[k], from, reals);
+  }
+  Touch(reals);
+  return reals;
+}
+
+void GpuContext::MakeBytes(int i) {
+  const size_t k = static_cast<size_t>(i);
+  if (real_outputs_[k] < 0) return;
+  AddRealToBytes(*this, outputs_[k].shape.NumElements(), output_formats_[k], real_outputs_[k],
+                 OutBytes(i));
+}
+
+int GpuContext::OutBytes(int i) {
+  const size_t k = static_cast<size_t>(i);
   int& block = output_blocks_[k];
   if (block < 0) {
     block = NewBlock(static_cast<size_t>(outputs_[k].shape.NumElements()) *
@@ -103,7 +150,11 @@ int GpuContext::Out(int i) {
   return block;
 }
 
-void GpuContext::Alias(int k, int i) { output_blocks_[static_cast<size_t>(i)] = In(k); }
+void GpuContext::Alias(int k, int i) {
+  const size_t to = static_cast<size_t>(i);
+  const bool as_reals = output_formats_[to].is_bytes && !moves_bytes_;
+  (as_reals ? real_outputs_ : output_blocks_)[to] = In(k);
+}
 
 const float* GpuContext::Floats(int i) {
   if (program_->is_trial) return nullptr;
@@ -151,6 +202,14 @@ int GpuContext::FloatConstant(size_t n, FunctionRef<void(float*)> fill) {
   fill(values.data());
   std::vector<uint8_t> bytes(n * sizeof(float));
   if (n > 0) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return NewConstant(std::move(bytes));
+}
+
+int GpuContext::ByteConstant(size_t n, FunctionRef<void(uint8_t*)> fill) {
+  CountConstant(n);
+  if (program_->is_trial) return NewBlock(0);
+  std::vector<uint8_t> bytes(n);
+  fill(bytes.data());
   return NewConstant(std::move(bytes));
 }
 
@@ -231,6 +290,7 @@ void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t 
 
 void GpuContext::TakesFormat(const GpuFormat& format) {
   if (!format.is_real) program_->launches.back().defines = "-DTW_INT";
+  if (format.is_bytes && moves_bytes_) program_->launches.back().defines = "-DTW_BYTE";
 }
 
 }  // namespace topwork

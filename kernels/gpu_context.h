@@ -1,8 +1,10 @@
 // GpuContext: what turns one operator into launches; and the table of the operators that can be.
 //
-// Tensors lie in the device's memory as GpuFormat says: reals (quantized ones, too) in the
-// program's storage, integers and bool as int32, densely, in TFLite's own order (NHWC). A kernel
-// reads and writes reals by the macros of kernels/common.clh and computes in float32.
+// Tensors lie in the device's memory as GpuFormat says: reals in the program's storage, quantized
+// int8 and uint8 as bytes, other integers and bool as int32, densely, in TFLite's own order (NHWC).
+// A kernel reads and writes reals by the macros of kernels/common.clh and computes in float32. An
+// operator without a kernel for bytes works on reals that In makes of them; its real results become
+// bytes afterwards.
 #ifndef TOPWORK_KERNELS_GPU_CONTEXT_H_
 #define TOPWORK_KERNELS_GPU_CONTEXT_H_
 
@@ -46,10 +48,16 @@ class GpuContext {
   // "" when the device can hold every tensor that is not constant, else which not and why.
   const std::string& why_not() const { return why_not_; }
 
-  // The block of input i; a constant is uploaded.
+  // The block of input i; a constant is uploaded. Bytes become reals in a block of the operator's
+  // own, unless it only moves them.
   int In(int i);
-  // The block of output i; made at the first call.
+  // The block of output i; made at the first call. Where the tensor lies as bytes it takes the
+  // reals that become those, unless the operator only moves them.
   int Out(int i);
+  // The same of bytes, as they are.
+  int InBytes(int i);
+  int OutBytes(int i);
+  bool moves_bytes() const { return moves_bytes_; }
   // Output i is input k with another shape: no launch, no memory.
   void Alias(int k, int i);
   // The values of constant input i as real numbers; null in trials. A bias of integers has the
@@ -59,6 +67,8 @@ class GpuContext {
   int Constant(size_t n, FunctionRef<void(float*)> fill);
   // The same as float32 whatever the storage is.
   int FloatConstant(size_t n, FunctionRef<void(float*)> fill);
+  // n bytes made now.
+  int ByteConstant(size_t n, FunctionRef<void(uint8_t*)> fill);
   // Integers (shapes, strides) as int32.
   int Table(Span<const int32_t> values);
   // n reals that live during this operator.
@@ -82,8 +92,8 @@ class GpuContext {
   // The same in work-groups of exactly `local` x 1 x 1.
   void AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
                  size_t local, int64_t x, int64_t y, int64_t z = 1);
-  // The tensors of the launch added last are int32 if `format` is no real's: its kernel is compiled
-  // with -DTW_INT.
+  // The tensors of the launch added last are int32 if `format` is no real's, or bytes that are
+  // moved: its kernel is compiled with -DTW_INT or -DTW_BYTE.
   void TakesFormat(const GpuFormat& format);
 
   // C = A B^T by the BLAS library (Launch::Kind::kGemm); blocks of float32.
@@ -104,6 +114,9 @@ class GpuContext {
   int NewConstant(std::vector<uint8_t> bytes);
   void Touch(int block);
   void FindFormats();
+  // What lies as bytes and is to be real, and the other way round.
+  int MakeReal(int i);
+  void MakeBytes(int i);
 
   OpParams params_;
   const OpState* state_;
@@ -113,6 +126,8 @@ class GpuContext {
   std::string why_not_;
   std::vector<int> input_blocks_;
   std::vector<int> output_blocks_;
+  std::vector<int> real_inputs_, real_outputs_;  // of bytes; −1: not made
+  bool moves_bytes_ = false;
   std::vector<std::vector<float>> floats_;
   GpuProgram* program_;
 };

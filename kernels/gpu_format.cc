@@ -93,6 +93,7 @@ std::string WhyNotQuantized(const TensorView& view, Storage storage, GpuFormat* 
     return "has no valid scale and zero point";
   }
   format->zero_point = static_cast<int32_t>(zero_point);
+  format->is_bytes = view.dtype != DType::kInt16;
   if (storage == Storage::kFloat32) return "";
   if (view.dtype == DType::kInt16) return "is quantized int16, which float16 cannot hold";
   if (format->scale < kLeastHalfScale || format->scale > kMostHalfScale) {
@@ -119,12 +120,17 @@ std::string FindGpuFormat(const TensorView& view, Storage storage, GpuFormat* fo
 }
 
 bool IsSameOnHost(const GpuFormat& format, Storage storage) {
+  if (format.is_bytes) return true;
   if (!format.is_real) return format.dtype == DType::kInt32;
   return !format.is_quantized() && storage == Storage::kFloat32;
 }
 
 Status ToGpuFormat(const GpuFormat& format, Storage storage, const void* host, size_t n,
                    void* device) {
+  if (format.is_bytes) {
+    if (n > 0) std::memcpy(device, host, n);
+    return Status::Ok();
+  }
   for (size_t i = 0; i < n && format.is_real; ++i) {
     float value = 0.0f;
     if (format.is_quantized()) {
@@ -148,6 +154,10 @@ Status ToGpuFormat(const GpuFormat& format, Storage storage, const void* host, s
 
 void FromGpuFormat(const GpuFormat& format, Storage storage, const void* device, size_t n,
                    void* host) {
+  if (format.is_bytes) {
+    if (n > 0) std::memcpy(host, device, n);
+    return;
+  }
   if (!format.is_real) {
     for (size_t i = 0; i < n; ++i) PutInteger(format.dtype, At<int32_t>(device, i), host, i);
     return;

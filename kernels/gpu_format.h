@@ -1,8 +1,8 @@
 // GpuFormat: how a tensor lies in a device's memory, and its conversion at a program's border.
 //
-// Real numbers lie as float32 or float16 (Storage); quantized ones (int8, uint8, int16 with one
-// scale) as the real numbers that they mean, on their grid. All other integers and bool lie as
-// int32. Dense, in the tensor's own order.
+// Real numbers lie as float32 or float16 (Storage). Quantized ones with one scale: int8 and uint8
+// as their bytes, as on the host; int16 as the real numbers that they mean, on their grid. All
+// other integers and bool lie as int32. Dense, in the tensor's own order.
 #ifndef TOPWORK_KERNELS_GPU_FORMAT_H_
 #define TOPWORK_KERNELS_GPU_FORMAT_H_
 
@@ -16,19 +16,21 @@ namespace topwork {
 
 struct GpuFormat {
   DType dtype = DType::kFloat32;  // on the host
-  bool is_real = true;            // else int32
+  bool is_real = true;            // means real numbers; else int32
+  bool is_bytes = false;          // int8 or uint8 with a scale
   float scale = 0.0f;             // of a quantized tensor; 0: not quantized
   int32_t zero_point = 0;
 
   bool is_quantized() const { return scale != 0.0f; }
   bool operator==(const GpuFormat& other) const {
-    return is_real == other.is_real && scale == other.scale && zero_point == other.zero_point;
+    return is_real == other.is_real && is_bytes == other.is_bytes && scale == other.scale &&
+           zero_point == other.zero_point && (!is_bytes || dtype == other.dtype);
   }
 };
 
 // Of one element on the device.
 inline size_t GpuElementBytes(const GpuFormat& format, Storage storage) {
-  return format.is_real ? StorageBytes(storage) : sizeof(int32_t);
+  return format.is_bytes ? 1 : format.is_real ? StorageBytes(storage) : sizeof(int32_t);
 }
 
 // "" and the tensor's format, or why a device cannot hold it.

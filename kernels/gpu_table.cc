@@ -1,7 +1,7 @@
 // PlanOnGpu: the operators that have device kernels, and what they share.
 //
-// A quantized operator is computed on the real numbers that its tensors mean; its result is then
-// clamped and rounded to the values that its output's integers can hold, in place.
+// A quantized operator that has no kernel for integers is computed on the real numbers that its
+// tensors mean; its result is then clamped and rounded to what its output's integers can hold.
 #include <vector>
 
 #include "kernels/gpu_context.h"
@@ -194,13 +194,24 @@ Status BringToGrids(GpuContext& context, Takes takes) {
   if (takes == Takes::kOnGrid) return Status::Ok();
   for (int i = 0; i < context.n_outputs(); ++i) {
     const GpuFormat& format = context.output_format(i);
-    if (!format.is_quantized() || context.output_blocks()[static_cast<size_t>(i)] < 0) continue;
+    if (!format.is_quantized() || format.is_bytes ||
+        context.output_blocks()[static_cast<size_t>(i)] < 0)
+      continue;
     if (takes == Takes::kMoves && IsOnGrid(context, format)) continue;
     const int block = context.output_blocks()[static_cast<size_t>(i)];
     if (IsInput(context, block)) return Unsupported("its input has another scale");
     AddGrid(context, context.output(i).shape.NumElements(), format, block);
   }
   return Status::Ok();
+}
+
+// Whether bytes can pass as they are.
+bool MovesBytes(const GpuContext& context, Takes takes) {
+  bool moves = takes == Takes::kMoves && context.output_format(0).is_bytes;
+  for (int i = 0; i < context.n_outputs(); ++i) {
+    moves = moves && IsOnGrid(context, context.output_format(i));
+  }
+  return moves;
 }
 
 }  // namespace
@@ -219,8 +230,10 @@ Status PlanOnGpu(OpCode code, GpuContext& context) {
   TW_RETURN_IF_ERROR(CheckConstants(context));
   const bool has_tanh = context.params_.activation == Activation::kTanh;
   if (has_tanh) context.params_.activation = Activation::kNone;
+  context.moves_bytes_ = MovesBytes(context, row->takes);
   TW_RETURN_IF_ERROR(row->plan(context));
   if (has_tanh) AddTanh(context, context.output(0).shape.NumElements(), context.Out(0));
+  for (int i = 0; i < context.n_outputs(); ++i) context.MakeBytes(i);
   return BringToGrids(context, row->takes);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/ops/activation.h"
 #include "kernels/ops/scales.h"
 
 namespace topwork {
@@ -82,39 +83,27 @@ Status CheckOutputScale(const PrepareContext& context, int i, bool int16_symmetr
   return CheckOneScale(context, context.output(i), "output " + std::to_string(i), int16_symmetric);
 }
 
-Status QuantizedActivationRange(const PrepareContext& context, const TensorView& output,
-                                Activation activation, QuantizedRange* range) {
-  *range = RangeOf(output.dtype);
+QuantizedRange ClampedRange(const TensorView& output, Activation activation) {
+  QuantizedRange range = RangeOf(output.dtype);
+  if (activation == Activation::kNone) return range;
   const float scale = ScaleOf(output);
   const int32_t zero_point = ZeroPointOf(output);
-  float lo = -INFINITY, hi = INFINITY;
-  switch (activation) {
-    case Activation::kNone:
-      return Status::Ok();
-    case Activation::kRelu:
-      lo = 0.0f;
-      break;
-    case Activation::kRelu6:
-      lo = 0.0f;
-      hi = 6.0f;
-      break;
-    case Activation::kReluN1To1:
-      lo = -1.0f;
-      hi = 1.0f;
-      break;
-    case Activation::kRelu0To1:
-      lo = 0.0f;
-      hi = 1.0f;
-      break;
-    default:
-      return Unsupported("%s: a fused TANH or SIGN_BIT is not defined on %s",
-                         context.Where().c_str(), DTypeName(output.dtype));
-  }
+  float lo, hi;
+  ActivationRange(activation, &lo, &hi);
   const int64_t low = QuantizedValue(lo, scale, zero_point);
   const int64_t high = QuantizedValue(hi, scale, zero_point);
-  range->lo = static_cast<int32_t>(std::max<int64_t>(range->lo, std::min<int64_t>(low, range->hi)));
-  range->hi =
-      static_cast<int32_t>(std::min<int64_t>(range->hi, std::max<int64_t>(high, range->lo)));
+  range.lo = static_cast<int32_t>(std::max<int64_t>(range.lo, std::min<int64_t>(low, range.hi)));
+  range.hi = static_cast<int32_t>(std::min<int64_t>(range.hi, std::max<int64_t>(high, range.lo)));
+  return range;
+}
+
+Status QuantizedActivationRange(const PrepareContext& context, const TensorView& output,
+                                Activation activation, QuantizedRange* range) {
+  if (activation == Activation::kTanh || activation == Activation::kSignBit) {
+    return Unsupported("%s: a fused TANH or SIGN_BIT is not defined on %s", context.Where().c_str(),
+                       DTypeName(output.dtype));
+  }
+  *range = ClampedRange(output, activation);
   return Status::Ok();
 }
 

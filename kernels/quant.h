@@ -89,6 +89,9 @@ Status CheckOneScale(const PrepareContext& context, const TensorView& view, cons
 Status CheckInputScale(const PrepareContext& context, int i, bool int16_symmetric = true);
 Status CheckOutputScale(const PrepareContext& context, int i, bool int16_symmetric = true);
 
+// The range that a fused activation, no TANH, leaves to quantized values of `output`.
+QuantizedRange ClampedRange(const TensorView& output, Activation activation);
+
 // What a fused activation clamps quantized values of `output` to (whose scale was checked). TANH is
 // no clamp and is refused.
 Status QuantizedActivationRange(const PrepareContext& context, const TensorView& output,

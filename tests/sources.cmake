@@ -183,6 +183,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/device_test.cc
     runtime/backend/opencl/fault_test.cc
     runtime/backend/opencl/fully_connected_test.cc
+    runtime/backend/opencl/integer_test.cc
     runtime/backend/opencl/kernels_test.cc
     runtime/backend/opencl/loader_test.cc
     runtime/backend/opencl/memory_test.cc

@@ -1,4 +1,5 @@
-// Between kinds of numbers: CAST, QUANTIZE; the ending of quantized operators and of a fused TANH.
+// Between kinds of numbers: CAST, QUANTIZE, bytes and reals; the ending of quantized operators and
+// of a fused TANH.
 
 __kernel void cast_to_int(tw_in x, __global int* y, int n, int lo, int hi) {
   const int i = (int)get_global_id(0);
@@ -42,6 +43,23 @@ __kernel void quantize(tw_in x, tw_out y, int n, float scale, float lo, float hi
 __kernel void quantize_in_place(tw_out y, int n, float scale, float lo, float hi) {
   const int i = (int)get_global_id(0);
   if (i < n) tw_store(tw_on_grid((float)tw_load(i, y), scale, lo, hi), i, y);
+}
+
+__kernel void bytes_to_real(const __global uchar* x, tw_out y, int n, int is_unsigned, float scale,
+                            int zero_point) {
+  const int i = (int)get_global_id(0);
+  if (i >= n) return;
+  const int v = is_unsigned ? (int)x[i] : (int)as_char(x[i]);
+  tw_store((float)(v - zero_point) * scale, i, y);
+}
+
+// NaN becomes the least value.
+__kernel void real_to_bytes(tw_in x, __global uchar* y, int n, float scale, float lo, float hi,
+                            int zero_point) {
+  const int i = (int)get_global_id(0);
+  if (i >= n) return;
+  const float steps = round((float)tw_load(i, x) / scale);
+  y[i] = (uchar)(((int)(steps > lo ? min(steps, hi) : lo) + zero_point) & 255);
 }
 
 __kernel void tanh_in_place(tw_out y, int n) {

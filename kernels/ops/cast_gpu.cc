@@ -59,6 +59,10 @@ Status PlanCast(GpuContext& context) {
 Status PlanQuantize(GpuContext& context) {
   const GpuFormat& format = context.output_format(0);
   if (!format.is_quantized()) return Unsupported("output 0 has no scale");
+  if (format.is_bytes) {  // which is what happens to all reals that are to be bytes
+    context.Alias(0, 0);
+    return Status::Ok();
+  }
   const QuantizedRange range = RangeOf(format.dtype);
   const int64_t n = context.output(0).shape.NumElements();
   context.Add("cast", "quantize",
@@ -73,6 +77,21 @@ void AddGrid(GpuContext& context, int64_t n, const GpuFormat& format, int block)
   context.Add("cast", "quantize_in_place",
               {BufferArg(block), IntArg(n), FloatArg(format.scale), StepsArg(range.lo, format),
                StepsArg(range.hi, format)},
+              n);
+}
+
+void AddBytesToReal(GpuContext& context, int64_t n, const GpuFormat& format, int from, int to) {
+  context.Add("cast", "bytes_to_real",
+              {BufferArg(from), BufferArg(to), IntArg(n), IntArg(format.dtype == DType::kUInt8),
+               FloatArg(format.scale), IntArg(format.zero_point)},
+              n);
+}
+
+void AddRealToBytes(GpuContext& context, int64_t n, const GpuFormat& format, int from, int to) {
+  const QuantizedRange range = RangeOf(format.dtype);
+  context.Add("cast", "real_to_bytes",
+              {BufferArg(from), BufferArg(to), IntArg(n), FloatArg(format.scale),
+               StepsArg(range.lo, format), StepsArg(range.hi, format), IntArg(format.zero_point)},
               n);
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/ops/activation.h"
 #include "kernels/ops/gpu_plans.h"
+#include "kernels/ops/integer_gpu.h"
 #include "kernels/ops/product_gpu.h"
 #include "kernels/ops/weighted_gpu.h"
 #include "kernels/ops/winograd_gpu.h"
@@ -79,6 +80,10 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
 
 Status PlanConv2D(GpuContext& context) {
   TW_RETURN_IF_ERROR(CheckWeights(context));
+  if (IsIntegerProduct(context)) {
+    AddIntegerConv(context);
+    return Status::Ok();
+  }
   const Shape& in = context.input(0)->shape;
   const Shape& filter = context.input(1)->shape;
   const Window window = WindowOf(context, filter[1], filter[2]);

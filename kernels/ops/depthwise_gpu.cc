@@ -4,6 +4,7 @@
 
 #include "kernels/ops/activation.h"
 #include "kernels/ops/gpu_plans.h"
+#include "kernels/ops/integer_gpu.h"
 #include "kernels/ops/weighted_gpu.h"
 
 namespace topwork {
@@ -73,6 +74,10 @@ void AddDepthwise(GpuContext& context, const Window& window) {
 
 Status PlanDepthwiseConv2D(GpuContext& context) {
   TW_RETURN_IF_ERROR(CheckWeights(context));
+  if (IsIntegerProduct(context)) {
+    AddIntegerDepthwise(context);
+    return Status::Ok();
+  }
   const Shape& filter = context.input(1)->shape;
   const Window window = WindowOf(context, filter[1], filter[2]);
   const RowsKernel* rows = FindRowsKernel(context, window);

@@ -74,6 +74,9 @@ Status PlanQuantize(GpuContext& context);
 // n reals of the block become the nearest values that the quantized format can hold.
 void AddGrid(GpuContext& context, int64_t n, const GpuFormat& format, int block);
 void AddTanh(GpuContext& context, int64_t n, int block);
+// n bytes of the format become reals of the program's storage; and the nearest bytes of reals.
+void AddBytesToReal(GpuContext& context, int64_t n, const GpuFormat& format, int from, int to);
+void AddRealToBytes(GpuContext& context, int64_t n, const GpuFormat& format, int from, int to);
 
 // batch_matmul_gpu.cc
 Status PlanBatchMatMul(GpuContext& context);

@@ -114,13 +114,19 @@ Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmet
 }
 
 double OutputFactor(const PrepareContext& context, size_t channel, const ProductInputs& inputs) {
-  const float in = ScaleOf(*context.input(inputs.data));
-  const float weights = ScaleOf(*context.input(inputs.weights), channel);
+  return OutputFactor(*context.input(inputs.data), *context.input(inputs.weights),
+                      context.output(0), channel);
+}
+
+double OutputFactor(const TensorView& data, const TensorView& weights_view,
+                    const TensorView& output, size_t channel) {
+  const float in = ScaleOf(data);
+  const float weights = ScaleOf(weights_view, channel);
   // TFLite's operators on uint8 take the product in single precision.
-  const double product = context.input(inputs.data)->dtype == DType::kUInt8
+  const double product = data.dtype == DType::kUInt8
                              ? static_cast<double>(in * weights)
                              : static_cast<double>(in) * static_cast<double>(weights);
-  return std::min(product / static_cast<double>(ScaleOf(context.output(0))), 1e30);
+  return std::min(product / static_cast<double>(ScaleOf(output)), 1e30);
 }
 
 ColumnFactors BytesEnding::From(int64_t first) const {

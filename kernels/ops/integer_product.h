@@ -37,6 +37,10 @@ Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
 double OutputFactor(const PrepareContext& context, size_t channel,
                     const ProductInputs& inputs = {});
 
+// The same of three tensors whose scales were checked.
+double OutputFactor(const TensorView& data, const TensorView& weights, const TensorView& output,
+                    size_t channel);
+
 // The factors of an 8-bit operator's channels (ColumnFactors) and the range of its output relative
 // to the zero point.
 struct BytesEnding {

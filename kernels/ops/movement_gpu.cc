@@ -1,4 +1,5 @@
 // Operators that only move elements, on a GPU (strided_copy.cl, space_batch.cl).
+#include <utility>
 #include <vector>
 
 #include "kernels/ops/gpu_plans.h"
@@ -86,14 +87,26 @@ template Status PlanSplitFrom<1>(GpuContext& context);
 
 namespace {
 
+// The number 0 as the output's elements hold it, as kernels take it that move bytes or reals.
+float NothingOf(const GpuContext& context) {
+  if (!context.moves_bytes()) return 0.0f;
+  return static_cast<float>(static_cast<int8_t>(context.output_format(0).zero_point));
+}
+
 // Every element of the output becomes the constant's only one, or 0.
 Status AddFill(GpuContext& context, const TensorView* value) {
   const int64_t n = context.output(0).shape.NumElements();
   if (value != nullptr && value->data == nullptr) return Unsupported("its value is not constant");
   if (context.output_format(0).is_real) {
-    float real = 0.0f;
-    if (value != nullptr) ReadReals(*value, {}, &real);
-    context.Add("strided_copy", "fill", {BufferArg(context.Out(0)), IntArg(n), FloatArg(real)}, n);
+    float number = NothingOf(context);
+    if (value != nullptr && context.moves_bytes()) {
+      number = static_cast<float>(*value->as<const int8_t>());
+    } else if (value != nullptr) {
+      ReadReals(*value, {}, &number);
+    }
+    context.Add("strided_copy", "fill", {BufferArg(context.Out(0)), IntArg(n), FloatArg(number)},
+                n);
+    context.TakesFormat(context.output_format(0));
     return Status::Ok();
   }
   int32_t integer = 0;
@@ -165,11 +178,21 @@ Status PlanSpaceBatchNd(GpuContext& context, bool to_batch) {
   const SpaceBatch& grid = context.state<SpaceBatch>();
   const int64_t channels = grid.pixel_bytes / ElementBytes(*context.input(0));
   const int64_t n_rows = context.output(0).shape.Product(0, 2);
-  context.Add("space_batch", to_batch ? "space_to_batch" : "batch_to_space",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(grid.batch),
-               IntArg(grid.height), IntArg(grid.width), IntArg(channels), IntArg(grid.grid_h),
-               IntArg(grid.grid_w), IntArg(grid.block_h), IntArg(grid.block_w), IntArg(grid.top),
-               IntArg(grid.left), IntArg(n_rows)},
+  std::vector<LaunchArgument> args = {BufferArg(context.In(0)),
+                                      BufferArg(context.Out(0)),
+                                      IntArg(grid.batch),
+                                      IntArg(grid.height),
+                                      IntArg(grid.width),
+                                      IntArg(channels),
+                                      IntArg(grid.grid_h),
+                                      IntArg(grid.grid_w),
+                                      IntArg(grid.block_h),
+                                      IntArg(grid.block_w),
+                                      IntArg(grid.top),
+                                      IntArg(grid.left),
+                                      IntArg(n_rows)};
+  if (to_batch) args.push_back(FloatArg(NothingOf(context)));
+  context.Add("space_batch", to_batch ? "space_to_batch" : "batch_to_space", std::move(args),
               channels, to_batch ? grid.grid_w : grid.width, n_rows);
   context.TakesFormat(context.output_format(0));
   return Status::Ok();

@@ -6,6 +6,7 @@
 
 #include "kernels/ops/activation.h"
 #include "kernels/ops/gpu_plans.h"
+#include "kernels/ops/integer_gpu.h"
 #include "kernels/ops/weighted_gpu.h"
 
 namespace topwork {
@@ -101,6 +102,10 @@ Status PlanFullyConnected(GpuContext& context) {
     return PlanFullyConnectedOfInputs(context);
   }
   TW_RETURN_IF_ERROR(CheckWeights(context));
+  if (IsIntegerProduct(context)) {
+    AddIntegerFullyConnected(context);
+    return Status::Ok();
+  }
   const Shape& weights = context.input(1)->shape;
   AddProduct(context, context.input(0)->shape.NumElements() / weights[1], weights[0], weights[1]);
   return Status::Ok();

@@ -264,6 +264,10 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
     Step part = MakePart(graph, planner.parts_[k].op, planner.parts_[k].paired);
     part.backend = &backend;
     const size_t last = static_cast<size_t>(program.part_ends[k]);
+    // What makes reals of bytes names no operator.
+    while (first + 1 < last && std::string(program.launches[first].entry) == "bytes_to_real") {
+      ++first;
+    }
     if (first < last) part.variant = program.launches[first].entry;
     first = last;
     step.parts.push_back(std::move(part));

@@ -77,28 +77,37 @@ Result<KernelHandle> Context::MakeKernel(const std::string& program, const std::
 
 Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std::string& defines) {
   TW_ASSIGN_OR_RETURN(const std::string source, KernelSource(program));
-  const std::string options = "-cl-std=CL1.2" + (defines.empty() ? "" : " " + defines);
-  const std::string key = ProgramCache::Key(source, options, DriverIdentity(device_.info));
-  std::vector<uint8_t> binary;
-  if (cache_.Load(key, &binary)) {
-    Result<ProgramHandle> cached = BuildFromBinary(context_, device_.id, binary, options);
-    if (cached.ok()) {
-      ++counts_.cached;
-      return cached;
+  const auto make = [&](const std::string& options) -> Result<ProgramHandle> {
+    const std::string key = ProgramCache::Key(source, options, DriverIdentity(device_.info));
+    std::vector<uint8_t> binary;
+    if (cache_.Load(key, &binary)) {
+      Result<ProgramHandle> cached = BuildFromBinary(context_, device_.id, binary, options);
+      if (cached.ok()) {
+        ++counts_.cached;
+        return cached;
+      }
+      Log(LogLevel::kDebug, "%s", cached.status().message().c_str());
+      cache_.Remove(key);
     }
-    Log(LogLevel::kDebug, "%s", cached.status().message().c_str());
-    cache_.Remove(key);
+    TW_ASSIGN_OR_RETURN(ProgramHandle built,
+                        BuildFromSource(context_, device_.id, program + ".cl", source, options));
+    ++counts_.compiled;
+    const Result<std::vector<uint8_t>> kept = ProgramBinary(built);
+    if (!kept.ok()) {
+      Log(LogLevel::kDebug, "%s", kept.status().message().c_str());
+    } else if (!cache_.Store(key, {kept.value().data(), kept.value().size()})) {
+      Log(LogLevel::kDebug, "OpenCL: program %s is not kept on disk", program.c_str());
+    }
+    return built;
+  };
+  const std::string more = defines.empty() ? "" : " " + defines;
+  // Dot products of bytes (cl_khr_integer_dot_product) are functions of OpenCL C 3.0.
+  if (program == "integer_product" && device_.info.int_dot && device_.info.version_number >= 300) {
+    Result<ProgramHandle> made = make("-cl-std=CL3.0 -DTW_DOT" + more);
+    if (made.ok()) return made;
+    Log(LogLevel::kDebug, "%s", made.status().message().c_str());
   }
-  TW_ASSIGN_OR_RETURN(ProgramHandle built,
-                      BuildFromSource(context_, device_.id, program + ".cl", source, options));
-  ++counts_.compiled;
-  const Result<std::vector<uint8_t>> kept = ProgramBinary(built);
-  if (!kept.ok()) {
-    Log(LogLevel::kDebug, "%s", kept.status().message().c_str());
-  } else if (!cache_.Store(key, {kept.value().data(), kept.value().size()})) {
-    Log(LogLevel::kDebug, "OpenCL: program %s is not kept on disk", program.c_str());
-  }
-  return built;
+  return make("-cl-std=CL1.2" + more);
 }
 
 Status Context::Probe() {

@@ -72,7 +72,8 @@ void LoadedProgram::AddPorts(const GpuProgram& program, std::vector<int>* buffer
   Port error;
   error.offset = block.offset;
   error.n = 1;
-  error.format = {DType::kInt32, false, 0.0f, 0};
+  error.format.dtype = DType::kInt32;
+  error.format.is_real = false;
   errors.push_back(error);
 }
 

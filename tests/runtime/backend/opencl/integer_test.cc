@@ -1,0 +1,251 @@
+// Operators that compute with integers on the device: the CPU's bytes exactly, in every golden case
+// of theirs, and for factors whose products lie beside halves.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "runtime/session/session.h"
+#include "tests/runtime/backend/opencl/apart_backend.h"
+#include "tests/runtime/backend/opencl/support.h"
+#include "tests/support/embedded.h"
+#include "tests/support/model_builder.h"
+#include "tests/support/op_cases.h"
+
+namespace topwork {
+namespace opencl_integer_test {
+
+using testing::OpCase;
+
+std::shared_ptr<test::ApartBackend> MakeApart(const opencl::Device& device, Storage storage) {
+  auto context = opencl::Context::Create(device, {});
+  REQUIRE(context.status().ToString() == "OK");
+  return std::make_shared<test::ApartBackend>(context.value(), storage);
+}
+
+std::unique_ptr<Session> Open(const void* bytes, size_t n_bytes,
+                              std::shared_ptr<const Backend> backend) {
+  const auto model = Model::OpenMemory(bytes, n_bytes, true);
+  if (!model.ok()) return nullptr;
+  SessionOptions options;
+  options.n_threads = 1;
+  if (backend != nullptr) options.backends = {std::move(backend)};
+  auto made = Session::Create(model.value(), options);
+  REQUIRE(made.status().ToString() == "OK");
+  return std::move(made.value());
+}
+
+// Whether every operator lies on the device and has a kernel for integers.
+bool IsIntegerOnly(const Session& session) {
+  bool all = !session.plan().steps.empty();
+  for (const Step& step : session.plan().steps) {
+    all = all && !step.parts.empty();
+    for (const Step& part : step.parts) all = all && std::strncmp(part.variant, "integer_", 8) == 0;
+  }
+  return all;
+}
+
+void CheckSameBytes(Session* device, Session* cpu) {
+  REQUIRE(device->Run().ToString() == "OK");
+  REQUIRE(device->options().backends.size() == 1);  // it did not fail
+  REQUIRE(cpu->Run().ToString() == "OK");
+  for (int i = 0; i < cpu->n_outputs(); ++i) {
+    const TensorView& expected = cpu->output(i);
+    const TensorView& got = device->output(i);
+    REQUIRE(got.shape == expected.shape);
+    size_t n_wrong = 0;
+    for (size_t k = 0; k < expected.bytes(); ++k) {
+      n_wrong += got.as<uint8_t>()[k] != expected.as<uint8_t>()[k] ? 1 : 0;
+    }
+    CHECK(n_wrong == 0);
+  }
+}
+
+// False for a case that computes with other numbers, or not on the device alone.
+bool CheckCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backend) {
+  if (op_case.same_session || op_case.refused || !op_case.signature.empty()) return false;
+  const auto device = Open(op_case.model, op_case.model_bytes, backend);
+  if (device == nullptr) return false;
+  const auto cpu = Open(op_case.model, op_case.model_bytes, nullptr);
+  for (Session* session : {device.get(), cpu.get()}) {
+    for (size_t i = 0; i < op_case.inputs.size(); ++i) {
+      const std::vector<int32_t>& dims = op_case.inputs[i].dims;
+      const Shape shape(dims.data(), static_cast<int>(dims.size()));
+      REQUIRE(session->ResizeInput(static_cast<int>(i), shape).ok());
+    }
+    REQUIRE(session->Prepare().ToString() == "OK");
+    for (size_t i = 0; i < op_case.inputs.size(); ++i) {
+      const TensorView& input = session->input(static_cast<int>(i));
+      if (input.bytes() > 0) std::memcpy(input.data, op_case.inputs[i].data, input.bytes());
+    }
+  }
+  if (!IsIntegerOnly(*device)) return false;
+  CheckSameBytes(device.get(), cpu.get());
+  return true;
+}
+
+// Golden files and how many of their cases compute with integers at least.
+struct File {
+  const char* name;
+  int least;
+};
+constexpr File kFiles[] = {
+    {"quant_conv_2d", 10}, {"quant_depthwise_conv_2d", 10}, {"quant_fully_connected", 10}};
+
+void CheckFiles(const opencl::Device& device, Storage storage, size_t stride) {
+  const auto backend = MakeApart(device, storage);
+  for (const File& file : kFiles) {
+    const test::EmbeddedFile* bytes =
+        test::FindEmbedded(("tests/data/ops/" + std::string(file.name) + ".twcases").c_str());
+    REQUIRE(bytes != nullptr);
+    std::vector<OpCase> cases;
+    REQUIRE(testing::ReadOpCases(bytes->data, bytes->size, &cases) == "");
+    int n_checked = 0;
+    for (size_t i = 0; i < cases.size(); i += stride) {
+      INFO(file.name << " " << cases[i].name);
+      n_checked += CheckCase(cases[i], backend) ? 1 : 0;
+    }
+    INFO(file.name << ": " << n_checked);
+    CHECK(n_checked >= (stride == 1 ? file.least : 1));
+  }
+}
+
+TEST_CASE("opencl: integer operators give the CPU's bytes", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  CheckFiles(device, Storage::kFloat32, 1);
+  CheckFiles(device, Storage::kFloat16, 3);
+}
+
+// FULLY_CONNECTED of `rows` rows whose factors are in_scale * weight scale / out_scale.
+struct Layer {
+  DType dtype;
+  int rows, depth, units;
+  float in_scale, out_scale;
+  std::vector<float> scales;  // of the weights; one or one a unit
+};
+
+test::Bytes BuildLayer(const Layer& p) {
+  test::ModelSpec spec;
+  const auto quantize = [&](int tensor, std::vector<float> scales, int64_t zero) {
+    test::TensorSpec& it = spec.main().tensors[static_cast<size_t>(tensor)];
+    it.zero_points.assign(scales.size(), zero);
+    it.scales = std::move(scales);
+  };
+  const bool is_unsigned = p.dtype == DType::kUInt8;
+  uint32_t state = 7;
+  const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 24; };
+  std::vector<uint8_t> weights(static_cast<size_t>(p.depth * p.units));
+  for (uint8_t& weight : weights) weight = static_cast<uint8_t>(next());
+  std::vector<int32_t> bias(static_cast<size_t>(p.units));
+  for (int32_t& value : bias) value = static_cast<int32_t>(next()) - 128;
+  const int x = spec.AddInput("x", p.dtype, {p.rows, p.depth});
+  quantize(x, {p.in_scale}, is_unsigned ? 120 : -3);
+  const int w = spec.AddConstant("w", p.dtype, {p.units, p.depth}, weights);
+  quantize(w, p.scales, is_unsigned ? 131 : 0);
+  const int b = spec.AddConstant("b", DType::kInt32, {p.units}, test::ToBytes(bias));
+  std::vector<float> bias_scales;
+  for (const float scale : p.scales) bias_scales.push_back(scale * p.in_scale);
+  quantize(b, bias_scales, 0);
+  const int y = spec.AddTensor("y", p.dtype, {p.rows, p.units});
+  quantize(y, {p.out_scale}, is_unsigned ? 128 : 5);
+  spec.AddOp(OpCode::kFullyConnected, {x, w, b}, {y},
+             test::OptionsSpec(test::kFullyConnectedOptions));
+  spec.main().outputs = {y};
+  return test::BuildModel(spec);
+}
+
+void CheckLayer(const Layer& layer, const std::shared_ptr<const Backend>& backend) {
+  const test::Bytes model = BuildLayer(layer);
+  const auto device = Open(model.data(), model.size(), backend);
+  const auto cpu = Open(model.data(), model.size(), nullptr);
+  REQUIRE(device != nullptr);
+  CHECK(IsIntegerOnly(*device));
+  for (int64_t i = 0; i < device->input(0).shape.NumElements(); ++i) {
+    const uint8_t value = static_cast<uint8_t>(i * 37 + i / 5);
+    device->input(0).as<uint8_t>()[i] = cpu->input(0).as<uint8_t>()[i] = value;
+  }
+  INFO(layer.rows << " x " << layer.depth << " x " << layer.units << ", " << layer.in_scale
+                  << " to " << layer.out_scale);
+  CheckSameBytes(device.get(), cpu.get());
+}
+
+// Decimal scales make products that are halves but for the last bit of a double.
+TEST_CASE("opencl kernels: products of bytes are rounded as doubles are",
+          "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+    const auto backend = MakeApart(device, storage);
+    for (const DType dtype : {DType::kInt8, DType::kUInt8}) {
+      for (const int rows : {1, 5}) {
+        CheckLayer({dtype, rows, 7, 9, 0.1f, 0.7f, {0.3f}}, backend);
+        CheckLayer({dtype, rows, 3, 33, 0.1f, 0.2f, {0.1f}}, backend);
+        CheckLayer({dtype, rows, 2, 5, 1.0f, 2.0f, {1.0f}}, backend);   // halves
+        CheckLayer({dtype, rows, 2, 5, 0.5f, 0.25f, {3.0f}}, backend);  // above 1
+        CheckLayer({dtype, rows, 4, 3, 1e-6f, 1.0f, {1e-6f}}, backend);
+        CheckLayer({dtype, rows, 4, 3, 1e-12f, 1e3f, {1e-12f}}, backend);  // vanishes
+      }
+    }
+    CheckLayer({DType::kInt8, 2, 6, 3, 0.05f, 0.6f, {0.1f, 0.2f, 0.015625f}}, backend);
+  }
+}
+
+struct Window {
+  int height, width, channels, outputs, filter, stride;
+  bool depthwise;
+  DType dtype;
+};
+
+test::Bytes BuildWindow(const Window& p) {
+  test::ModelSpec spec;
+  const auto quantize = [&](int tensor, float scale, int64_t zero) {
+    test::TensorSpec& it = spec.main().tensors[static_cast<size_t>(tensor)];
+    it.scales = {scale};
+    it.zero_points = {zero};
+  };
+  const bool is_unsigned = p.dtype == DType::kUInt8;
+  const std::vector<int32_t> filter =
+      p.depthwise ? std::vector<int32_t>{1, p.filter, p.filter, p.outputs}
+                  : std::vector<int32_t>{p.outputs, p.filter, p.filter, p.channels};
+  std::vector<uint8_t> weights(
+      static_cast<size_t>(p.filter * p.filter * p.outputs * (p.depthwise ? 1 : p.channels)));
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<uint8_t>(i * 89 + i / 3);
+  const int x = spec.AddInput("x", p.dtype, {1, p.height, p.width, p.channels});
+  quantize(x, 0.05f, is_unsigned ? 117 : -11);
+  const int w = spec.AddConstant("w", p.dtype, filter, weights);
+  quantize(w, 0.02f, is_unsigned ? 133 : 0);
+  const auto out = [&](int n) { return (n + p.stride - 1) / p.stride; };
+  const int y = spec.AddTensor("y", p.dtype, {1, out(p.height), out(p.width), p.outputs});
+  quantize(y, 0.31f, is_unsigned ? 128 : -5);
+  test::OptionsSpec options(p.depthwise ? test::kDepthwiseConv2dOptions : test::kConv2dOptions);
+  options.Byte(0, 0).Int(1, p.stride).Int(2, p.stride);
+  if (p.depthwise) options.Int(3, p.outputs / p.channels);
+  spec.AddOp(p.depthwise ? OpCode::kDepthwiseConv2d : OpCode::kConv2d, {x, w}, {y}, options);
+  spec.main().outputs = {y};
+  return test::BuildModel(spec);
+}
+
+TEST_CASE("opencl kernels: convolutions of bytes", "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+    const auto backend = MakeApart(device, storage);
+    for (const DType dtype : {DType::kInt8, DType::kUInt8}) {
+      for (const Window& window :
+           {Window{5, 6, 3, 7, 3, 1, false, dtype}, Window{4, 3, 9, 4, 1, 2, false, dtype},
+            Window{1, 2, 5, 3, 3, 1, false, dtype}, Window{5, 4, 3, 6, 3, 1, true, dtype},
+            Window{4, 5, 5, 5, 5, 2, true, dtype}}) {
+        const test::Bytes model = BuildWindow(window);
+        const auto on_device = Open(model.data(), model.size(), backend);
+        const auto cpu = Open(model.data(), model.size(), nullptr);
+        REQUIRE(on_device != nullptr);
+        CHECK(IsIntegerOnly(*on_device));
+        for (int64_t i = 0; i < cpu->input(0).shape.NumElements(); ++i) {
+          const uint8_t value = static_cast<uint8_t>(i * 53 + i / 7);
+          on_device->input(0).as<uint8_t>()[i] = cpu->input(0).as<uint8_t>()[i] = value;
+        }
+        INFO(window.channels << " to " << window.outputs << (window.depthwise ? " depthwise" : ""));
+        CheckSameBytes(on_device.get(), cpu.get());
+      }
+    }
+  }
+}
+
+}  // namespace opencl_integer_test
+}  // namespace topwork
