@@ -102,7 +102,10 @@ int GpuContext::Out(int i) {
   const size_t k = static_cast<size_t>(i);
   if (output_formats_[k].is_bytes && !moves_bytes_) {
     int& reals = real_outputs_[k];
-    if (reals < 0) reals = Scratch(static_cast<size_t>(outputs_[k].shape.NumElements()));
+    if (reals < 0) {
+      NeedReals("output ", i, output_formats_[k]);
+      reals = Scratch(static_cast<size_t>(outputs_[k].shape.NumElements()));
+    }
     Touch(reals);
     return reals;
   }
@@ -119,11 +122,17 @@ int GpuContext::InBytes(int i) {
   return block;
 }
 
+void GpuContext::NeedReals(const char* kind, int i, const GpuFormat& format) {
+  const std::string why = WhyNotReal(format, program_->storage);
+  if (!why.empty() && why_not_.empty()) why_not_ = kind + std::to_string(i) + " " + why;
+}
+
 int GpuContext::MakeReal(int i) {
   const size_t k = static_cast<size_t>(i);
   int& reals = real_inputs_[k];
   if (reals < 0) {
     const int64_t n = inputs_[k]->shape.NumElements();
+    NeedReals("input ", i, input_formats_[k]);
     reals = Scratch(static_cast<size_t>(n));
     const int from = InBytes(i);
     AddBytesToReal(*this, n, input_formats_[k], from, reals);

@@ -45,7 +45,8 @@ class GpuContext {
   const GpuFormat& input_format(int i) const { return input_formats_[static_cast<size_t>(i)]; }
   const GpuFormat& output_format(int i) const { return output_formats_[static_cast<size_t>(i)]; }
 
-  // "" when the device can hold every tensor that is not constant, else which not and why.
+  // "" when the device can hold every tensor that is not constant, and the reals that were made of
+  // bytes, else which not and why.
   const std::string& why_not() const { return why_not_; }
 
   // The block of input i; a constant is uploaded. Bytes become reals in a block of the operator's
@@ -116,6 +117,7 @@ class GpuContext {
   void FindFormats();
   // What lies as bytes and is to be real, and the other way round.
   int MakeReal(int i);
+  void NeedReals(const char* kind, int i, const GpuFormat& format);
   void MakeBytes(int i);
 
   OpParams params_;

@@ -94,12 +94,8 @@ std::string WhyNotQuantized(const TensorView& view, Storage storage, GpuFormat* 
   }
   format->zero_point = static_cast<int32_t>(zero_point);
   format->is_bytes = view.dtype != DType::kInt16;
-  if (storage == Storage::kFloat32) return "";
-  if (view.dtype == DType::kInt16) return "is quantized int16, which float16 cannot hold";
-  if (format->scale < kLeastHalfScale || format->scale > kMostHalfScale) {
-    return "has a scale that float16 cannot hold";
-  }
-  return "";
+  const bool is_half = storage == Storage::kFloat16;
+  return is_half && !format->is_bytes ? "is quantized int16, which float16 cannot hold" : "";
 }
 
 }  // namespace
@@ -117,6 +113,12 @@ std::string FindGpuFormat(const TensorView& view, Storage storage, GpuFormat* fo
   }
   format->is_real = false;
   return "";
+}
+
+std::string WhyNotReal(const GpuFormat& format, Storage storage) {
+  if (storage == Storage::kFloat32 || !format.is_bytes) return "";
+  const bool fits = format.scale >= kLeastHalfScale && format.scale <= kMostHalfScale;
+  return fits ? "" : "has a scale that float16 cannot hold";
 }
 
 bool IsSameOnHost(const GpuFormat& format, Storage storage) {

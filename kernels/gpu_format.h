@@ -36,6 +36,10 @@ inline size_t GpuElementBytes(const GpuFormat& format, Storage storage) {
 // "" and the tensor's format, or why a device cannot hold it.
 std::string FindGpuFormat(const TensorView& view, Storage storage, GpuFormat* format);
 
+// Why reals of the storage cannot take the bytes' place where an operator needs them; "" if they
+// can.
+std::string WhyNotReal(const GpuFormat& format, Storage storage);
+
 // Whether host and device hold the same bytes.
 bool IsSameOnHost(const GpuFormat& format, Storage storage);
 

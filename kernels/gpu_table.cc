@@ -232,6 +232,7 @@ Status PlanOnGpu(OpCode code, GpuContext& context) {
   if (has_tanh) context.params_.activation = Activation::kNone;
   context.moves_bytes_ = MovesBytes(context, row->takes);
   TW_RETURN_IF_ERROR(row->plan(context));
+  if (!context.why_not().empty()) return Unsupported("%s", context.why_not().c_str());
   if (has_tanh) AddTanh(context, context.output(0).shape.NumElements(), context.Out(0));
   for (int i = 0; i < context.n_outputs(); ++i) context.MakeBytes(i);
   return BringToGrids(context, row->takes);

@@ -67,7 +67,9 @@ TEST_CASE("gpu format: what float16 cannot hold is refused with the reason", "[o
   CHECK(FindGpuFormat(wide.view, Storage::kFloat32, &format) == "");
   for (const float scale : {1e-8f, 300.0f}) {
     const Quantized extreme(DType::kInt8, scale, 0, 4);
-    CHECK(FindGpuFormat(extreme.view, half, &format) == "has a scale that float16 cannot hold");
+    CHECK(FindGpuFormat(extreme.view, half, &format) == "");
+    CHECK(WhyNotReal(format, half) == "has a scale that float16 cannot hold");
+    CHECK(WhyNotReal(format, Storage::kFloat32) == "");
   }
   TensorView view;
   view.dtype = DType::kFloat64;

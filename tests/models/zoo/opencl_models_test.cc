@@ -279,6 +279,47 @@ TEST_CASE("shared models on an OpenCL device: float32 agrees with LiteRT", "[ope
   CheckShared(device, Storage::kFloat32);
 }
 
+// The mean distance of bytes, in steps.
+double MeanSteps(const TensorView& output, const NpyArray& reference) {
+  const bool is_unsigned = output.dtype == DType::kUInt8;
+  double sum = 0.0;
+  for (size_t i = 0; i < output.bytes(); ++i) {
+    const uint8_t a = output.as<uint8_t>()[i], b = static_cast<uint8_t>(reference.data[i]);
+    sum +=
+        is_unsigned ? std::abs(a - b) : std::abs(static_cast<int8_t>(a) - static_cast<int8_t>(b));
+  }
+  return sum / static_cast<double>(output.bytes());
+}
+
+TEST_CASE("shared models on an OpenCL device: networks of bytes are within two steps",
+          "[opencl][shared]") {
+  TW_NEED_DEVICE(device);
+  if (test::SharedModelsFolder().empty())
+    TW_SKIP("TOPWORK_SHARED does not name a folder that holds models/");
+  for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+    const auto backend = BackendIn(device, storage);
+    for (const char* name : {"mlperf_ic_resnet8_int8", "mlperf_kws_dscnn_int8",
+                             "coral_mobilenet_v1_0.25_128_quant", "mlperf_vww_mbv1_int8"}) {
+      INFO(name);
+      const std::string path = test::SharedModelsFolder() + "/int8/" + name;
+      auto model = Model::OpenFile(path + ".tflite");
+      REQUIRE(model.status().ToString() == "OK");
+      auto session = Session::Create(model.value(), OptionsWith(backend));
+      REQUIRE(session.status().ToString() == "OK");
+      CHECK(OnDevice(session.value()->plan()) > 5);
+      const test::Npz golden = test::ReadNpzFile(path + ".npz");
+      const int n_sets = test::RunGolden(session->get(), golden,
+                                         [&](const TensorView& output, const NpyArray& reference) {
+                                           REQUIRE(output.bytes() == reference.data.size());
+                                           CHECK(MeanSteps(output, reference) <= 2.0);
+                                           test::CheckTopOne(output, reference);
+                                         });
+      CHECK(n_sets >= 1);
+      CHECK(session.value()->options().backends.size() == 1);  // the device did not fail
+    }
+  }
+}
+
 TEST_CASE("shared models on an OpenCL device: float16 storage names the same classes",
           "[opencl][shared]") {
   TW_NEED_DEVICE(device);
