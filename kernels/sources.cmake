@@ -30,6 +30,7 @@ set(KERNELS_SOURCES
   ops/depthwise_gpu.cc
   ops/depthwise_pointwise_gpu.cc
   ops/elementwise_gpu.cc
+  ops/integer_elementwise_gpu.cc
   ops/integer_gpu.cc
   ops/movement_gpu.cc
   ops/product_gpu.cc

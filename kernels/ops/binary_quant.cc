@@ -10,13 +10,6 @@
 namespace topwork {
 namespace {
 
-struct BinaryQuantState : NestState {
-  QuantBinaryParams params;
-  bool shifts = false;  // int16 on scales that are powers of two: a and b are shifted right, added
-  int shift_a = 0, shift_b = 0;
-  double quotient_factor = 0.0;  // DIV
-};
-
 Status CheckTypes(const PrepareContext& context, BinaryFn fn) {
   switch (fn) {
     case BinaryFn::kAdd:

@@ -11,6 +11,13 @@
 
 namespace topwork {
 
+struct BinaryQuantState : NestState {
+  QuantBinaryParams params;
+  bool shifts = false;  // int16 on scales that are powers of two: a and b are shifted right, added
+  int shift_a = 0, shift_b = 0;
+  double quotient_factor = 0.0;  // DIV
+};
+
 // Both inputs are of a quantized type; refuses what the function does not have.
 Status PrepareBinaryQuant(PrepareContext& context, BinaryFn fn);
 Status RunBinaryQuant(const RunContext& context, BinaryFn fn, const char* name);

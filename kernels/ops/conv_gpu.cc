@@ -111,6 +111,7 @@ Status PlanConv2D(GpuContext& context) {
 }
 
 Status PlanPool(GpuContext& context, PoolKind kind) {
+  if (AddIntegerPool(context, kind)) return Status::Ok();
   const OpParams& params = context.params();
   const Shape& in = context.input(0)->shape;
   const Window window = WindowOf(context, params.filter_h, params.filter_w);

@@ -8,10 +8,12 @@
 #include "kernels/ops/activation.h"
 #include "kernels/ops/broadcast.h"
 #include "kernels/ops/gpu_plans.h"
+#include "kernels/ops/integer_gpu.h"
 
 namespace topwork {
 
 Status PlanUnary(GpuContext& context, UnaryFn fn, float alpha) {
+  if (AddIntegerLookup(context)) return Status::Ok();
   const int64_t n = context.output(0).shape.NumElements();
   context.Add("unary", "unary",
               {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n),
@@ -31,6 +33,7 @@ Status PlanGelu(GpuContext& context) {
 
 Status PlanBinary(GpuContext& context, BinaryFn fn) {
   if (!context.output_format(0).is_real) return PlanBinaryInt(context, fn);
+  if (AddIntegerBinary(context, fn)) return Status::Ok();
   const Shape& out = context.output(0).shape;
   const int64_t n = out.NumElements();
   float lo, hi;

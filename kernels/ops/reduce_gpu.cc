@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/ops/gpu_plans.h"
+#include "kernels/ops/integer_gpu.h"
 #include "kernels/ops/resize.h"
 
 namespace topwork {
@@ -77,6 +78,7 @@ Status PlanReduce(GpuContext& context, ReduceKind kind) {
       (inside ? inner : outer) *= in.dim(d);
     }
   }
+  if (!apart && AddIntegerReduce(context, kind, outer, steps, inner)) return Status::Ok();
   int from = context.In(0);
   if (apart) {
     from = ReducedLast(context, reduced);

@@ -22,11 +22,15 @@ struct UnaryQuant {
 Status PrepareUnaryQuant(PrepareContext& context, std::initializer_list<DType> dtypes,
                          UnaryQuant* quant);
 
+// What 8-bit operators look up.
+struct TableState : OpState {
+  uint8_t table[256];
+};
+
 template <typename Fn>
-struct MapState : OpState {
+struct MapState : TableState {
   explicit MapState() = default;
   Fn fn;
-  uint8_t table[256];
 };
 
 // Fn: int32_t operator()(int32_t q) const, with a result inside the type's range.

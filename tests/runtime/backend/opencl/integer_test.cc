@@ -92,8 +92,31 @@ struct File {
   const char* name;
   int least;
 };
-constexpr File kFiles[] = {
-    {"quant_conv_2d", 60}, {"quant_depthwise_conv_2d", 60}, {"quant_fully_connected", 60}};
+constexpr File kFiles[] = {{"quant_conv_2d", 60},
+                           {"quant_depthwise_conv_2d", 60},
+                           {"quant_fully_connected", 60},
+                           {"quant_add", 4},
+                           {"quant_sub", 4},
+                           {"quant_mul", 4},
+                           {"quant_average_pool_2d", 4},
+                           {"quant_max_pool_2d", 4},
+                           {"quant_mean", 4},
+                           {"quant_sum", 4},
+                           {"quant_reduce_max", 4},
+                           {"quant_reduce_min", 4},
+                           {"quant_abs", 2},
+                           {"quant_elu", 1},
+                           {"quant_exp", 1},
+                           {"quant_gelu", 1},
+                           {"quant_hard_swish", 2},
+                           {"quant_leaky_relu", 2},
+                           {"quant_log", 1},
+                           {"quant_logistic", 2},
+                           {"quant_relu", 2},
+                           {"quant_relu6", 2},
+                           {"quant_rsqrt", 1},
+                           {"quant_sqrt", 1},
+                           {"quant_tanh", 2}};
 
 TEST_CASE("opencl: integer operators give the CPU's bytes", "[opencl]") {
   TW_NEED_DEVICE(device);
@@ -241,6 +264,65 @@ TEST_CASE("opencl kernels: convolutions of bytes", "[opencl][opencl-kernels]") {
         INFO(window.channels << " to " << window.outputs << (window.depthwise ? " depthwise" : ""));
         CHECK(CheckSameBytes(on_device.get(), cpu.get()) == 1);
       }
+    }
+  }
+}
+
+// x + a row, looked up, pooled twice, averaged.
+test::Bytes BuildChain(DType dtype) {
+  test::ModelSpec spec;
+  const bool is_unsigned = dtype == DType::kUInt8;
+  const auto tensor = [&](const char* name, std::vector<int32_t> shape, float scale, int zero) {
+    const int t = spec.AddTensor(name, dtype, std::move(shape));
+    test::TensorSpec& it = spec.main().tensors[static_cast<size_t>(t)];
+    it.scales = {scale};
+    it.zero_points = {zero + (is_unsigned ? 128 : 0)};
+    return t;
+  };
+  const int x = tensor("x", {1, 5, 6, 3}, 0.05f, -11);
+  spec.main().inputs.push_back(x);
+  const int row = spec.AddConstant("row", dtype, {3}, {17, 90, 200});
+  test::TensorSpec& of_row = spec.main().tensors[static_cast<size_t>(row)];
+  of_row.scales = {0.03f};
+  of_row.zero_points = {is_unsigned ? 130 : 3};
+  const int sum = tensor("sum", {1, 5, 6, 3}, 0.07f, 4);
+  const int difference = tensor("difference", {1, 5, 6, 3}, 0.09f, -4);
+  const int product = tensor("product", {1, 5, 6, 3}, 0.21f, 1);
+  const int sigmoid = tensor("sigmoid", {1, 5, 6, 3}, 1.0f / 256.0f, -128);
+  const int largest = tensor("largest", {1, 3, 3, 3}, 1.0f / 256.0f, -128);
+  const int average = tensor("average", {1, 3, 3, 3}, 1.0f / 256.0f, -128);
+  const int mean = tensor("mean", {1, 3}, 0.003f, -120);
+  const int axes =
+      spec.AddConstant("axes", DType::kInt32, {2}, test::ToBytes(std::vector<int32_t>{1, 2}));
+  const auto pool = [] {
+    return test::OptionsSpec(test::kPool2dOptions).Byte(0, 0).Int(3, 3).Int(4, 3);
+  };
+  spec.AddOp(OpCode::kAdd, {x, row}, {sum}, test::OptionsSpec(test::kAddOptions).Byte(0, 3));
+  spec.AddOp(OpCode::kSub, {row, x}, {difference});
+  spec.AddOp(OpCode::kMul, {sum, difference}, {product}, test::OptionsSpec(test::kMulOptions));
+  spec.AddOp(OpCode::kLogistic, {product}, {sigmoid});
+  spec.AddOp(OpCode::kMaxPool2d, {sigmoid}, {largest}, pool().Int(1, 2).Int(2, 2));
+  spec.AddOp(OpCode::kAveragePool2d, {largest}, {average}, pool().Int(1, 1).Int(2, 1));
+  spec.AddOp(OpCode::kMean, {average, axes}, {mean}, test::OptionsSpec(test::kReducerOptions));
+  spec.main().outputs = {sum, difference, product, sigmoid, largest, average, mean};
+  return test::BuildModel(spec);
+}
+
+TEST_CASE("opencl kernels: arithmetic, tables, pools and means of bytes",
+          "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+    const auto backend = MakeApart(device, storage);
+    for (const DType dtype : {DType::kInt8, DType::kUInt8}) {
+      const test::Bytes model = BuildChain(dtype);
+      const auto on_device = Open(model.data(), model.size(), backend);
+      const auto cpu = Open(model.data(), model.size(), nullptr);
+      REQUIRE(on_device != nullptr);
+      for (int64_t i = 0; i < cpu->input(0).shape.NumElements(); ++i) {
+        const uint8_t value = static_cast<uint8_t>(i * 53 + i / 7);
+        on_device->input(0).as<uint8_t>()[i] = cpu->input(0).as<uint8_t>()[i] = value;
+      }
+      CHECK(CheckSameBytes(on_device.get(), cpu.get()) == 7);
     }
   }
 }
