@@ -327,5 +327,50 @@ TEST_CASE("opencl kernels: arithmetic, tables, pools and means of bytes",
   }
 }
 
+// float32, made bytes, padded, SOFTMAX of them, float32 again: an operator on reals between others
+// on bytes.
+TEST_CASE("opencl kernels: bytes become reals and bytes again", "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  test::ModelSpec spec;
+  const auto quantize = [&](int tensor, float scale, int64_t zero) {
+    test::TensorSpec& it = spec.main().tensors[static_cast<size_t>(tensor)];
+    it.scales = {scale};
+    it.zero_points = {zero};
+  };
+  const int x = spec.AddInput("x", DType::kFloat32, {2, 3});
+  const int bytes = spec.AddTensor("bytes", DType::kInt8, {2, 3});
+  quantize(bytes, 0.03125f, 7);
+  const int padded = spec.AddTensor("padded", DType::kInt8, {3, 5});
+  quantize(padded, 0.03125f, 7);
+  const int soft = spec.AddTensor("soft", DType::kInt8, {3, 5});
+  quantize(soft, 1.0f / 256.0f, -128);
+  const int y = spec.AddTensor("y", DType::kFloat32, {3, 5});
+  const int amounts = spec.AddConstant("amounts", DType::kInt32, {2, 2},
+                                       test::ToBytes(std::vector<int32_t>{0, 1, 2, 0}));
+  spec.AddOp(OpCode::kQuantize, {x}, {bytes});
+  spec.AddOp(OpCode::kPad, {bytes, amounts}, {padded});
+  spec.AddOp(OpCode::kSoftmax, {padded}, {soft},
+             test::OptionsSpec(test::kSoftmaxOptions).Float(0, 1.0f));
+  spec.AddOp(OpCode::kDequantize, {soft}, {y});
+  spec.main().outputs = {y, padded};
+  const test::Bytes model = test::BuildModel(spec);
+  for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+    const auto on_device = Open(model.data(), model.size(), MakeApart(device, storage));
+    const auto cpu = Open(model.data(), model.size(), nullptr);
+    REQUIRE(on_device->plan().steps.size() == 1);
+    const float values[] = {0.5f, -1.25f, 2.0f, 0.0f, -3.5f, 1.75f};
+    for (Session* session : {on_device.get(), cpu.get()}) {
+      std::memcpy(session->input(0).data, values, sizeof(values));
+      REQUIRE(session->Run().ToString() == "OK");
+    }
+    CHECK(on_device->options().backends.size() == 1);
+    for (int i = 0; i < 15; ++i) {
+      CHECK(on_device->output(0).as<float>()[i] ==
+            Approx(cpu->output(0).as<float>()[i]).margin(1.01 / 256.0));
+      CHECK(on_device->output(1).as<int8_t>()[i] == cpu->output(1).as<int8_t>()[i]);
+    }
+  }
+}
+
 }  // namespace opencl_integer_test
 }  // namespace topwork

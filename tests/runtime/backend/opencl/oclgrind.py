@@ -26,6 +26,10 @@ def find():
     return (command, libraries[0]) if libraries else None
 
 
+# Results of int16, which float16 storage does not take.
+FLOAT32_ONLY = ("quantize", "quantize_in_place")
+
+
 def wanted():
     """(program, kernel, storage) of all kernels; operators' kernels come in both storages."""
     kernels = set()
@@ -33,7 +37,7 @@ def wanted():
         program = os.path.basename(path)[:-len(".cl")]
         for name in re.findall(r"__kernel\s+void\s+(\w+)", open(path, encoding="utf-8").read()):
             kernels.add((program, name, "float32"))
-            if os.path.basename(os.path.dirname(path)) == "ops":
+            if os.path.basename(os.path.dirname(path)) == "ops" and name not in FLOAT32_ONLY:
                 kernels.add((program, name, "float16"))
     return kernels
 
