@@ -73,6 +73,7 @@ set(KERNELS_SOURCES
   ops/conv_direct.cc
   ops/cos.cc
   ops/cumsum.cc
+  ops/densify.cc
   ops/depth_to_space.cc
   ops/depthwise_conv_2d.cc
   ops/depthwise_conv_2d_quantized.cc

@@ -86,6 +86,8 @@ set(TEST_SOURCES
   models/zoo/golden_models_test.cc
   models/format/write_constants_test.cc
   models/format/write_storage_test.cc
+  models/format/prune_test.cc
+  models/format/sparse_test.cc
   models/format/write_test.cc
   models/format/zip_test.cc
   ports/atomic_failure_test.cc
@@ -145,6 +147,7 @@ set(TEST_SOURCES
   runtime/train/tail_memory_test.cc
   runtime/train/tail_network_test.cc
   runtime/train/tail_quantized_test.cc
+  runtime/train/quantizer_test.cc
   runtime/train/tail_test.cc
   runtime/train/solvers_test.cc
   runtime/train/recurrent_head_test.cc
@@ -160,6 +163,7 @@ set(TEST_SOURCES
   runtime/api/library_test.cc
   runtime/api/model_api_test.cc
   runtime/api/null_test.cc
+  runtime/api/quantizer_api_test.cc
   runtime/api/session_api_test.cc
   runtime/api/state_test.cc
   runtime/api/struct_size_test.cc
@@ -224,6 +228,7 @@ set(TEST_EMBEDDED_FILES
   tests/data/api/scale.tflite
   tests/data/api/scale_int8.tflite
   tests/data/api/signatures.tflite
+  tests/data/format/sparse.npz
   tests/data/train/augment.npz
   tests/data/train/backward.npz
   tests/data/train/metrics.npz

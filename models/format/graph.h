@@ -26,7 +26,7 @@ struct Value {
   // Memory behind `data` when a pass made this constant; otherwise null and data is the model's.
   std::shared_ptr<Buffer> owned;
   bool is_variable = false;  // state that survives a run
-  bool is_sparse = false;    // has sparsity parameters: readable through DENSIFY only
+  bool is_sparse = false;    // stored sparse in the file; data is dense all the same
 };
 
 struct Op {

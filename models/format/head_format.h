@@ -80,6 +80,8 @@ StoredHead StoreHead(const HeadFormat& format, int n_classes, int dim, Span<cons
 // n floats as float16; what exceeds its range becomes its largest number.
 StoredConstant StoreHalf(Span<const float> values);
 StoredConstant StoreFloats(Span<const float> values);
+// As int8 with one scale; values beyond its range become its ends.
+StoredConstant StoreInt8(Affine affine, Span<const float> values);
 
 }  // namespace topwork
 

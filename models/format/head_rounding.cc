@@ -161,6 +161,20 @@ StoredConstant StoreHalf(Span<const float> values) {
   return out;
 }
 
+StoredConstant StoreInt8(Affine affine, Span<const float> values) {
+  StoredConstant out;
+  out.dtype = DType::kInt8;
+  out.scales = {affine.scale};
+  out.zero_points = {affine.zero_point};
+  std::vector<int64_t> q;
+  for (float x : values) {
+    q.push_back(Quantized(static_cast<double>(x), static_cast<double>(affine.scale),
+                          affine.zero_point, -128, 127));
+  }
+  PutAll<int8_t>(q, &out.bytes);
+  return out;
+}
+
 StoredHead StoreHead(const HeadFormat& format, int n_classes, int dim, Span<const float> weights,
                      Span<const float> bias) {
   StoredHead head;

@@ -9,10 +9,17 @@
 #include "models/format/graph.h"
 #include "models/format/model.h"
 #include "models/format/verify.h"
+#include "runtime/base/buffer.h"
 #include "runtime/base/span.h"
 #include "runtime/base/status.h"
 
 namespace topwork {
+
+namespace schema {
+struct Model;
+struct SubGraph;
+struct Tensor;
+}  // namespace schema
 
 void ReadHeader(const schema::Model& model, uint32_t* schema_version, std::string* description);
 // All subgraphs as Graphs. Names are copied; constants and custom options point into `bytes` unless
@@ -22,6 +29,16 @@ Status ReadSubgraphs(const schema::Model& model, Span<const uint8_t> bytes,
 std::vector<Signature> ReadSignatures(const schema::Model& model);
 std::vector<MetadataEntry> ReadMetadataEntries(const schema::Model& model,
                                                Span<const uint8_t> bytes);
+
+// The elements of a verified sparse constant, dense.
+Result<Buffer> ExpandSparse(const schema::Tensor& tensor, Span<const uint8_t> stored,
+                            const Shape& shape);
+
+// Weights with a scale for each block of values: true, and as float32.
+bool HasBlocks(const schema::Tensor& tensor);
+Result<Buffer> ExpandBlocks(const schema::Model& model, Span<const uint8_t> bytes,
+                            const schema::SubGraph& subgraph, const schema::Tensor& tensor,
+                            const Shape& shape);
 
 // What the entry "TFLITE_METADATA" says; `metadata` empty: only well-known file names are used.
 struct TensorNotes {

@@ -82,13 +82,15 @@ class GraphReader {
       for (const int v : op.outputs) computed[static_cast<size_t>(v)] = true;
     }
     for (uint32_t i = 0; i < n_values; ++i) {
-      TW_RETURN_IF_ERROR(ReadValue(*subgraph.tensors()->Get(i), computed[i], &graph->values[i]));
+      TW_RETURN_IF_ERROR(
+          ReadValue(subgraph, *subgraph.tensors()->Get(i), computed[i], &graph->values[i]));
     }
     return Status::Ok();
   }
 
  private:
-  Status ReadValue(const schema::Tensor& tensor, bool computed, Value* value) {
+  Status ReadValue(const schema::SubGraph& subgraph, const schema::Tensor& tensor, bool computed,
+                   Value* value) {
     value->name = Text(tensor.name());
     value->dtype = static_cast<DType>(tensor.type());
     value->shape = ToShape(tensor.shape());
@@ -99,9 +101,39 @@ class GraphReader {
     value->is_variable = tensor.is_variable();
     value->is_sparse = tensor.sparsity() != nullptr;
     const Span<const uint8_t> data = BufferBytes(model_, bytes_, tensor.buffer());
+    if (value->is_sparse && !computed) return ReadSparse(tensor, data, value);
+    if (!data.empty() && HasBlocks(tensor)) return ReadBlocks(subgraph, tensor, data, value);
     if (!data.empty()) return ReadConstant(data, value);
     static const uint64_t kNothing = 0;  // a constant without elements still has an address
     if (!computed && !value->is_variable && HasNoElements(tensor)) value->data = &kNothing;
+    return Status::Ok();
+  }
+
+  // Expanded once for all users; DENSIFY has only to pass it on.
+  Status ReadSparse(const schema::Tensor& tensor, Span<const uint8_t> data, Value* value) {
+    std::shared_ptr<Buffer>& dense = expanded_[&tensor];
+    if (dense == nullptr) {
+      TW_ASSIGN_OR_RETURN(Buffer buffer, ExpandSparse(tensor, data, value->shape));
+      dense = std::make_shared<Buffer>(std::move(buffer));
+    }
+    value->owned = dense;
+    value->data = dense->data();
+    return Status::Ok();
+  }
+
+  // Blocks of another form stay as they are, for the layer that reads them to refuse.
+  Status ReadBlocks(const schema::SubGraph& subgraph, const schema::Tensor& tensor,
+                    Span<const uint8_t> data, Value* value) {
+    std::shared_ptr<Buffer>& dense = expanded_[&tensor];
+    if (dense == nullptr) {
+      Result<Buffer> buffer = ExpandBlocks(model_, bytes_, subgraph, tensor, value->shape);
+      if (buffer.status().code() == StatusCode::kUnsupported) return ReadConstant(data, value);
+      if (!buffer.ok()) return buffer.status();
+      dense = std::make_shared<Buffer>(std::move(buffer.value()));
+    }
+    value->dtype = DType::kFloat32;
+    value->owned = dense;
+    value->data = dense->data();
     return Status::Ok();
   }
 
@@ -171,6 +203,7 @@ class GraphReader {
   const schema::Model& model_;
   Span<const uint8_t> bytes_;
   std::map<const void*, std::shared_ptr<Buffer>> copies_;
+  std::map<const schema::Tensor*, std::shared_ptr<Buffer>> expanded_;
 };
 
 }  // namespace

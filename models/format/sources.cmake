@@ -1,5 +1,6 @@
 set(FORMAT_SOURCES
   checkpoint_file.cc
+  constants.cc
   container.cc
   head_file.cc
   head_format.cc
@@ -11,8 +12,15 @@ set(FORMAT_SOURCES
   model_tables_pack.cc
   pack_cache.cc
   printable.cc
+  prune.cc
+  prune_storage.cc
+  quantize.cc
+  quantize_int8.cc
+  quantize_plan.cc
+  read_blocks.cc
   read_graph.cc
   read_metadata.cc
+  read_sparsity.cc
   verify.cc
   verify_calls.cc
   verify_graph.cc

@@ -5,40 +5,13 @@
 // number here is used as an index when the tensor is expanded, so all of them are checked.
 #include <vector>
 
+#include "models/format/sparse_index.h"
 #include "models/format/verify_context.h"
 #include "runtime/base/buffer.h"
 #include "tflite_generated.h"
 
 namespace topwork {
 namespace {
-
-// One of the three integer vectors a CSR level may use.
-class IndexVector {
- public:
-  IndexVector(schema::SparseIndexVector type, const void* table) {
-    if (table == nullptr) return;
-    if (type == schema::SparseIndexVector::Int32Vector) {
-      i32_ = static_cast<const schema::Int32Vector*>(table)->values();
-    } else if (type == schema::SparseIndexVector::Uint16Vector) {
-      u16_ = static_cast<const schema::Uint16Vector*>(table)->values();
-    } else if (type == schema::SparseIndexVector::Uint8Vector) {
-      u8_ = static_cast<const schema::Uint8Vector*>(table)->values();
-    }
-  }
-  bool present() const { return i32_ != nullptr || u16_ != nullptr || u8_ != nullptr; }
-  uint32_t size() const {
-    return i32_ != nullptr ? i32_->size() : u16_ != nullptr ? u16_->size() : u8_->size();
-  }
-  int64_t operator[](uint32_t i) const {
-    if (i32_ != nullptr) return i32_->Get(i);
-    return u16_ != nullptr ? u16_->Get(i) : u8_->Get(i);
-  }
-
- private:
-  const flatbuffers::Vector<int32_t>* i32_ = nullptr;
-  const flatbuffers::Vector<uint16_t>* u16_ = nullptr;
-  const flatbuffers::Vector<uint8_t>* u8_ = nullptr;
-};
 
 bool IsPermutation(const flatbuffers::Vector<int32_t>& order) {
   std::vector<bool> seen(order.size(), false);
@@ -48,6 +21,14 @@ bool IsPermutation(const flatbuffers::Vector<int32_t>& order) {
     seen[static_cast<size_t>(value)] = true;
   }
   return true;
+}
+
+Shape ShapeOf(const schema::Tensor& tensor) {
+  Shape shape;
+  for (uint32_t i = 0; tensor.shape() != nullptr && i < tensor.shape()->size(); ++i) {
+    shape.Append(tensor.shape()->Get(i));
+  }
+  return shape;
 }
 
 // Sizes of the dimensions once the blocks are split off, then the blocks' own sizes.
@@ -86,8 +67,10 @@ Status ExpandedDims(const schema::Tensor& tensor, const std::string& where,
 // Checks a CSR level below n_nodes nodes; *n_nodes becomes the number of its indices.
 Status VerifyCsrLevel(VerifyContext* context, const schema::DimensionMetadata& level, int64_t dim,
                       const std::string& where, int64_t* n_nodes) {
-  const IndexVector segments(level.array_segments_type(), level.array_segments());
-  const IndexVector indices(level.array_indices_type(), level.array_indices());
+  const IndexVector segments(static_cast<uint8_t>(level.array_segments_type()),
+                             level.array_segments());
+  const IndexVector indices(static_cast<uint8_t>(level.array_indices_type()),
+                            level.array_indices());
   if (!segments.present() || !indices.present()) {
     return InvalidModel("%s lacks its array_segments or array_indices", where.c_str());
   }
@@ -119,7 +102,27 @@ Status VerifyCsrLevel(VerifyContext* context, const schema::DimensionMetadata& l
   return Status::Ok();
 }
 
+// The vector's elements and their number, where it exists.
+template <typename Table, typename T>
+void Take(const void* table, const T** values, uint32_t* size) {
+  const auto* vector = static_cast<const Table*>(table)->values();
+  if (vector == nullptr) return;
+  *values = vector->data();
+  *size = vector->size();
+}
+
 }  // namespace
+
+IndexVector::IndexVector(uint8_t type, const void* table) {
+  if (table == nullptr) return;
+  if (type == static_cast<uint8_t>(schema::SparseIndexVector::Int32Vector)) {
+    Take<schema::Int32Vector>(table, &i32_, &size_);
+  } else if (type == static_cast<uint8_t>(schema::SparseIndexVector::Uint16Vector)) {
+    Take<schema::Uint16Vector>(table, &u16_, &size_);
+  } else if (type == static_cast<uint8_t>(schema::SparseIndexVector::Uint8Vector)) {
+    Take<schema::Uint8Vector>(table, &u8_, &size_);
+  }
+}
 
 Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
   const schema::Tensor& tensor = *context->model->subgraphs()
@@ -154,6 +157,16 @@ Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
                         where.c_str(), tensor.buffer(), data.size(),
                         static_cast<long long>(n_nodes),
                         DTypeName(static_cast<DType>(tensor.type())));
+  }
+  // What it expands to is allocated when the model is opened.
+  constexpr uint64_t kMostGrowth = 256;
+  size_t dense = 0;
+  if (!CheckedByteSize(static_cast<DType>(tensor.type()), ShapeOf(tensor), &dense) ||
+      dense > (uint64_t{1} << 20) + kMostGrowth * context->bytes.size()) {
+    return InvalidModel(
+        "%s: its %zu bytes stand for %zu dense ones, more than a file of %zu bytes "
+        "explains",
+        where.c_str(), data.size(), dense, context->bytes.size());
   }
   return Status::Ok();
 }

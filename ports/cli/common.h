@@ -104,6 +104,8 @@ void AddEvaluateCommand(CLI::App* app);
 void AddDevicesCommand(CLI::App* app);
 void AddBenchmarkCommand(CLI::App* app);
 void AddVerifyCommand(CLI::App* app);
+void AddQuantizeCommand(CLI::App* app);
+void AddPruneCommand(CLI::App* app);
 
 }  // namespace cli
 }  // namespace topwork

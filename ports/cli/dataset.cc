@@ -163,6 +163,28 @@ void Dataset::OpenFolders() {
   size_ = static_cast<int64_t>(paths_.size());
 }
 
+void Dataset::Keep(const std::vector<int64_t>& examples) {
+  const auto choose = [&](auto* values, size_t per_example) {
+    std::decay_t<decltype(*values)> kept;
+    if (values->empty()) return;
+    for (int64_t i : examples) {
+      const auto begin = values->begin() + i * static_cast<ptrdiff_t>(per_example);
+      kept.insert(kept.end(), begin, begin + static_cast<ptrdiff_t>(per_example));
+    }
+    *values = std::move(kept);
+  };
+  choose(&paths_, 1);
+  choose(&names_, 1);
+  choose(&labels_, 1);
+  choose(&targets_, class_names_.size());
+  if (!has_images()) {
+    std::vector<int64_t> rows;
+    for (int64_t i : examples) rows.push_back(RowOf(i));
+    rows_ = std::move(rows);
+  }
+  size_ = static_cast<int64_t>(examples.size());
+}
+
 void Dataset::FinishTargets() {
   has_targets_ = true;
   targets_are_binary_ = std::all_of(targets_.begin(), targets_.end(),
@@ -170,7 +192,7 @@ void Dataset::FinishTargets() {
 }
 
 std::string Dataset::Name(int64_t i) const {
-  if (!has_images()) return "x.npy[" + std::to_string(i) + "]";
+  if (!has_images()) return "x.npy[" + std::to_string(RowOf(i)) + "]";
   if (!names_.empty()) return names_[static_cast<size_t>(i)];
   const fs::path path(paths_[static_cast<size_t>(i)]);
   return (path.parent_path().filename() / path.filename()).string();
@@ -180,7 +202,7 @@ std::string Dataset::Key(int64_t i) const {
   const std::string path =
       has_images() ? paths_[static_cast<size_t>(i)] : (fs::path(folder_) / "x.npy").string();
   std::string key = KeyOfFile(path);
-  if (!has_images()) key += "|" + std::to_string(i);
+  if (!has_images()) key += "|" + std::to_string(RowOf(i));
   if (key.size() > kMaxKeyBytes) {
     throw CliError(kExitData, path + ": its path is too long (" + std::to_string(key.size()) +
                                   " characters with size and time, at most " +
@@ -191,9 +213,9 @@ std::string Dataset::Key(int64_t i) const {
 
 std::vector<uint8_t> Dataset::Read(int64_t i) const {
   if (has_images()) return LoadImageForTensor(paths_[static_cast<size_t>(i)], scale_, input_);
-  const uint8_t* begin = x_.bytes.data() + static_cast<size_t>(i) * example_bytes_;
+  const uint8_t* begin = x_.bytes.data() + static_cast<size_t>(RowOf(i)) * example_bytes_;
   if (x_.dtype == input_.dtype) return std::vector<uint8_t>(begin, begin + example_bytes_);
-  return Convert(x_.dtype, begin, x_.n_elements() / size_, input_, Name(i));
+  return Convert(x_.dtype, begin, x_.n_elements() / x_.shape[0], input_, Name(i));
 }
 
 std::vector<int64_t> Dataset::ClassCounts() const {

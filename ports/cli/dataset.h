@@ -32,6 +32,9 @@ class Dataset {
   Dataset(const Dataset&) = delete;
   Dataset& operator=(const Dataset&) = delete;
 
+  // Leaves out all but these examples, which are from now on numbered in this order.
+  void Keep(const std::vector<int64_t>& examples);
+
   int64_t size() const { return size_; }
   bool has_images() const { return !paths_.empty(); }
   // The class of each example; empty with targets.
@@ -80,6 +83,7 @@ class Dataset {
   void ReadTargetArray(const std::string& path, const Array& y);
   void ReadClassNames(int64_t n_needed, bool exactly);
   void FinishTargets();
+  int64_t RowOf(int64_t i) const { return rows_.empty() ? i : rows_[static_cast<size_t>(i)]; }
 
   std::string folder_;
   tw_tensor_info input_{};  // points into the next three
@@ -98,6 +102,7 @@ class Dataset {
   std::vector<float> targets_;  // example-major
   std::string note_;
   Array x_;
+  std::vector<int64_t> rows_;  // of x_, after Keep
   size_t example_bytes_ = 0;
 };
 

@@ -3,9 +3,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "ports/cli/common.h"
 #include "ports/cli/dataset.h"
-#include "ports/cli/evaluator.h"
+#include "ports/cli/evaluate.h"
 #include "ports/cli/judge.h"
 #include "ports/cli/match.h"
 #include "ports/cli/metrics.h"
@@ -14,17 +13,6 @@
 namespace topwork {
 namespace cli {
 namespace {
-
-struct EvaluateOptions {
-  CommonOptions common;
-  std::string data;
-  std::string labels;
-  std::string output_name;
-  std::string loss;  // empty: as the data asks for
-  int top = 5;
-  int worst = 0;
-  float huber_delta = 1.0f;
-};
 
 // softmax, sigmoid, mse or huber: what was asked for, else what the data holds.
 std::string KindFor(const EvaluateOptions& options, const Dataset& data) {
@@ -86,36 +74,20 @@ std::unique_ptr<Judge> MakeJudge(const Dataset& data, const JudgeOptions& option
 }
 
 void Evaluate(const EvaluateOptions& options) {
-  const tw::Model model = OpenModel(options.common.model);
-  const std::vector<std::string> labels = LabelsFor(model, options.labels);
-  Evaluator evaluator(options.common, options.output_name, model);
-  const int64_t n_names = evaluator.n_outputs() == 1 && labels.size() == 2 ? 2  // of one output
-                                                                           : evaluator.n_outputs();
-  if (!options.labels.empty() && static_cast<int64_t>(labels.size()) != n_names) {
-    throw CliError(kExitData, options.labels + ": has " + std::to_string(labels.size()) +
-                                  " names, the model tells " + std::to_string(n_names) +
-                                  " classes apart");
-  }
-  const tw::Tensor input = evaluator.input();
-  const Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
-  std::string note;
-  const JudgeOptions judge_options = MakeJudgeOptions(options, data, labels, evaluator, &note);
-  if (!data.note().empty()) note = data.note() + (note.empty() ? "" : "; " + note);
-  const std::unique_ptr<Judge> judge = MakeJudge(data, judge_options);
-  evaluator.Run(data,
-                [&](int64_t i, const std::vector<double>& numbers) { judge->Add(i, numbers); });
-  std::vector<WorstExample> worst;
-  const Evaluation evaluation = judge->Finish(&worst);
+  EvaluationExtras extras;
+  const Evaluation evaluation = EvaluateModel(options, &extras);
   if (options.common.json) {
     Json json = EvaluationJson(evaluation);
-    if (options.worst > 0) json["worst"] = WorstJson(worst);
-    if (!note.empty()) json["note"] = note;
+    if (options.worst > 0) json["worst"] = WorstJson(extras.worst);
+    if (!extras.note.empty()) json["note"] = extras.note;
     PrintJson(json);
     return;
   }
-  if (!note.empty()) std::fprintf(stderr, "%s %s\n", Paint(2, "33", "note:").c_str(), note.c_str());
+  if (!extras.note.empty()) {
+    std::fprintf(stderr, "%s %s\n", Paint(2, "33", "note:").c_str(), extras.note.c_str());
+  }
   PrintEvaluation(evaluation);
-  PrintWorst(worst);
+  PrintWorst(extras.worst);
 }
 
 const char kFooter[] =
@@ -134,6 +106,33 @@ const char kFooter[] =
     "  topwork evaluate mine.tflite --data arrays/ --json | jq .top1";
 
 }  // namespace
+
+Evaluation EvaluateModel(const EvaluateOptions& options, EvaluationExtras* extras) {
+  const tw::Model model = OpenModel(options.common.model);
+  const std::vector<std::string> labels = LabelsFor(model, options.labels);
+  Evaluator evaluator(options.common, options.output_name, model);
+  const int64_t n_names = evaluator.n_outputs() == 1 && labels.size() == 2 ? 2  // of one output
+                                                                           : evaluator.n_outputs();
+  if (!options.labels.empty() && static_cast<int64_t>(labels.size()) != n_names) {
+    throw CliError(kExitData, options.labels + ": has " + std::to_string(labels.size()) +
+                                  " names, the model tells " + std::to_string(n_names) +
+                                  " classes apart");
+  }
+  const tw::Tensor input = evaluator.input();
+  Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
+  if (!options.examples.empty()) data.Keep(options.examples);
+  const JudgeOptions judge_options =
+      MakeJudgeOptions(options, data, labels, evaluator, &extras->note);
+  if (!data.note().empty()) {
+    extras->note = data.note() + (extras->note.empty() ? "" : "; " + extras->note);
+  }
+  const std::unique_ptr<Judge> judge = MakeJudge(data, judge_options);
+  evaluator.Run(data, [&](int64_t i, const std::vector<double>& numbers) {
+    judge->Add(i, numbers);
+    if (extras->take) extras->take(i, numbers);
+  });
+  return judge->Finish(&extras->worst);
+}
 
 void AddEvaluateCommand(CLI::App* app) {
   auto options = std::make_shared<EvaluateOptions>();

@@ -30,6 +30,7 @@ Examples:
   topwork run mobilenet.tflite --input cat.jpg --labels labels.txt
   topwork train mobilenet.tflite --data photos/ --output mine.tflite --report mine.html
   topwork evaluate mine.tflite --data photos-kept-back/
+  topwork quantize mine.tflite --to int8 --data photos/ --output small.tflite
 `topwork COMMAND --help` explains a command.)";
 
 int Fail(ExitCode code, const std::string& message) {
@@ -69,6 +70,8 @@ int Main(int argc, char** argv) {
   AddDevicesCommand(&app);
   AddBenchmarkCommand(&app);
   AddVerifyCommand(&app);
+  AddQuantizeCommand(&app);
+  AddPruneCommand(&app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,6 +1,7 @@
 set(CLI_SOURCES
   main.cc
   common.cc
+  compare.cc
   files.cc
   stop.cc
   table.cc
@@ -26,6 +27,8 @@ set(CLI_SOURCES
   devices_command.cc
   benchmark_command.cc
   evaluate_command.cc
+  prune_command.cc
+  quantize_command.cc
   train_command.cc
   train_classes.cc
   train_data.cc

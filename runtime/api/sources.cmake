@@ -6,13 +6,14 @@ set(API_SOURCES
   device_policy.cc
   model_api.cc
   model_json.cc
+  prune_api.cc
   session_create.cc
   session_device.cc
   session_api.cc
   custom_op_api.cc
 )
 if(TOPWORK_TRAIN)
-  list(APPEND API_SOURCES evaluation_json.cc trainer_api.cc trainer_convert.cc trainer_evaluate_api.cc
+  list(APPEND API_SOURCES evaluation_json.cc quantizer_api.cc trainer_api.cc trainer_convert.cc trainer_evaluate_api.cc
        trainer_head_api.cc)
 else()
   list(APPEND API_SOURCES trainer_absent.cc)

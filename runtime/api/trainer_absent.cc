@@ -1,4 +1,5 @@
-// C API of the trainer in a library built without training: every function says so.
+// C API of the trainer and the quantizer in a library built without training: every function says
+// so.
 #include "runtime/api/handles.h"
 
 namespace {
@@ -58,3 +59,15 @@ tw_status tw_trainer_save(tw_trainer*, const char*) { return Absent(); }
 tw_status tw_trainer_restore(tw_trainer*, const char*) { return Absent(); }
 tw_status tw_trainer_get_info(const tw_trainer*, tw_trainer_info*) { return Absent(); }
 tw_status tw_trainer_describe(const tw_trainer*, char**) { return Absent(); }
+
+tw_status tw_quantizer_options_init(tw_quantizer_options*, size_t) { return Absent(); }
+tw_status tw_quantizer_create(const tw_model*, const tw_quantizer_options*, tw_quantizer**) {
+  return Absent();
+}
+void tw_quantizer_free(tw_quantizer*) {}
+tw_status tw_quantizer_get_input(const tw_quantizer*, size_t, tw_tensor_info*) { return Absent(); }
+tw_status tw_quantizer_add_examples(tw_quantizer*, const tw_examples*) { return Absent(); }
+tw_status tw_quantizer_cancel(tw_quantizer*) { return Absent(); }
+tw_status tw_quantizer_export_file(tw_quantizer*, const char*) { return Absent(); }
+tw_status tw_quantizer_export_memory(tw_quantizer*, void**, size_t*) { return Absent(); }
+tw_status tw_quantizer_describe(const tw_quantizer*, char**) { return Absent(); }

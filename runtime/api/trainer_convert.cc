@@ -57,19 +57,21 @@ Status ToLabel(int64_t label, int64_t index, int32_t* out) {
   return Status::Ok();
 }
 
-Status FromArrays(const Trainer& trainer, const tw_examples& in, Examples* out) {
-  if (trainer.n_inputs() != 1) {
+// `Reader`: a Trainer or Quantizer, whose inputs the examples fill.
+template <typename Reader>
+Status FromArrays(const Reader& reader, const tw_examples& in, Examples* out) {
+  if (reader.n_inputs() != 1) {
     return InvalidArgument(
         "the model has %d inputs; examples in one array fit models of one input, "
         "set tw_examples.read instead",
-        trainer.n_inputs());
+        reader.n_inputs());
   }
-  const TensorView& view = trainer.input(0);
+  const TensorView& view = reader.input(0);
   const size_t bytes = view.bytes();
   size_t total = 0;
   if (static_cast<int>(in.dtype) != static_cast<int>(view.dtype)) {
     return InvalidArgument("tw_examples.dtype is %s, but the model's input '%s' is %s",
-                           tw_dtype_name(in.dtype), trainer.input_name(0).c_str(),
+                           tw_dtype_name(in.dtype), reader.input_name(0).c_str(),
                            DTypeName(view.dtype));
   }
   if (MulOverflow(bytes, static_cast<size_t>(in.n_examples), &total) || total != in.data_bytes) {
@@ -283,23 +285,36 @@ Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allo
   return ConvertInputOptions(in, out);
 }
 
+namespace {
+
+// The struct, its number of examples and its progress.
+Status ReadExamples(const tw_examples* c_examples, tw_examples* in, Examples* out,
+                    FeatureProgress* out_progress) {
+  TW_RETURN_IF_ERROR(ReadStruct("tw_examples", c_examples, in));
+  if (in->n_examples < 0) {
+    return InvalidArgument("tw_examples.n_examples is %lld",
+                           static_cast<long long>(in->n_examples));
+  }
+  if (in->data == nullptr && in->read == nullptr) {
+    return InvalidArgument("tw_examples has neither data nor read; set one of them");
+  }
+  out->count = in->n_examples;
+  if (in->progress == nullptr) return Status::Ok();
+  const auto progress = in->progress;
+  void* user_data = in->user_data;
+  *out_progress = [progress, user_data](int64_t n_done, int64_t n_total) {
+    return progress(user_data, n_done, n_total) == 0;
+  };
+  return Status::Ok();
+}
+
+}  // namespace
+
 Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, bool targets_needed,
                        Examples* out, FeatureProgress* out_progress) {
   tw_examples in = {};
-  TW_RETURN_IF_ERROR(ReadStruct("tw_examples", c_examples, &in));
-  if (in.n_examples < 0) {
-    return InvalidArgument("tw_examples.n_examples is %lld", static_cast<long long>(in.n_examples));
-  }
-  out->count = in.n_examples;
-  if (in.progress != nullptr) {
-    *out_progress = [in](int64_t n_done, int64_t n_total) {
-      return in.progress(in.user_data, n_done, n_total) == 0;
-    };
-  }
+  TW_RETURN_IF_ERROR(ReadExamples(c_examples, &in, out, out_progress));
   TW_RETURN_IF_ERROR(ConvertTarget(trainer, in, targets_needed, out));
-  if (in.data == nullptr && in.read == nullptr) {
-    return InvalidArgument("tw_examples has neither data nor read; set one of them");
-  }
   if (in.data != nullptr) {
     TW_RETURN_IF_ERROR(FromArrays(trainer, in, out));
   } else {
@@ -310,6 +325,20 @@ Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, bo
   } else {
     out->target = nullptr;
   }
+  return Status::Ok();
+}
+
+Status ConvertExamples(const Quantizer& quantizer, const tw_examples* c_examples, Examples* out,
+                       FeatureProgress* out_progress) {
+  tw_examples in = {};
+  TW_RETURN_IF_ERROR(ReadExamples(c_examples, &in, out, out_progress));
+  out->target = [](int64_t, ExampleTarget*) { return Status::Ok(); };
+  if (in.data != nullptr) {
+    TW_RETURN_IF_ERROR(FromArrays(quantizer, in, out));
+  } else {
+    ConvertReader(in, out);
+  }
+  out->target = nullptr;
   return Status::Ok();
 }
 

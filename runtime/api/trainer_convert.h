@@ -2,6 +2,7 @@
 #ifndef TOPWORK_RUNTIME_API_TRAINER_CONVERT_H_
 #define TOPWORK_RUNTIME_API_TRAINER_CONVERT_H_
 
+#include "runtime/train/quantizer.h"
 #include "runtime/train/trainer.h"
 #include "topwork/topwork.h"
 
@@ -16,6 +17,9 @@ Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allo
 // and targets may be missing.
 Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, bool targets_needed,
                        Examples* out, FeatureProgress* out_progress);
+// The same without labels and targets.
+Status ConvertExamples(const Quantizer& quantizer, const tw_examples* c_examples, Examples* out,
+                       FeatureProgress* out_progress);
 
 }  // namespace api
 }  // namespace topwork

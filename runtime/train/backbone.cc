@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/train/constants.h"
+#include "models/format/constants.h"
 
 namespace topwork {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/format/constants.h"
 #include "runtime/train/appended_head.h"
-#include "runtime/train/constants.h"
 
 namespace topwork {
 namespace {

@@ -6,7 +6,6 @@ set(TRAIN_SOURCES
   checkpoint.cc
   checkpoint_adopt.cc
   classes.cc
-  constants.cc
   dense_head.cc
   device_head.cc
   device_training.cc
@@ -29,6 +28,7 @@ set(TRAIN_SOURCES
   options.cc
   parameters.cc
   ridge.cc
+  quantizer.cc
   replay.cc
   schedule.cc
   split.cc

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "runtime/train/constants.h"
+#include "models/format/constants.h"
 
 namespace topwork {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "models/format/constants.h"
 #include "models/format/head_format.h"
-#include "runtime/train/constants.h"
 #include "runtime/train/tail_graph.h"
 
 namespace topwork {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/train/constants.h"
+#include "models/format/constants.h"
 #include "runtime/train/dense_head.h"
 #include "runtime/train/device_head.h"
 #include "runtime/train/optimizer.h"

@@ -6,7 +6,8 @@
 //  2. Every fallible function returns a tw_status. After a failure, tw_last_error() has the whole
 //     sentence: what was wrong, where, and what to do. A NULL where an object is needed is
 //     TW_STATUS_INVALID_ARGUMENT, never a crash; *_free(NULL) does nothing.
-//  3. Handles (tw_model, tw_session, tw_trainer) are made by *_open_*/*_create and released by the
+//  3. Handles (tw_model, tw_session, tw_trainer, tw_quantizer) are made by *_open_*/*_create and
+//  released by the
 //     noun's *_free. A session or trainer keeps its model alive: the model may be freed first.
 //  4. Strings are UTF-8 and end in NUL. A `const char*` result is borrowed from the object it came
 //     from; a `char**` or `void**` result whose comment says "owned" is released by
@@ -118,6 +119,7 @@ typedef enum tw_plan_format TW_ENUM_INT { TW_PLAN_TEXT = 0, TW_PLAN_JSON = 1 } t
 typedef struct tw_model tw_model;
 typedef struct tw_session tw_session;
 typedef struct tw_trainer tw_trainer;
+typedef struct tw_quantizer tw_quantizer;
 
 // Library.
 
@@ -953,6 +955,105 @@ TW_API tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info*
 // each session that computes embeddings and its "n_batches". *out_json is owned by the caller.
 // [one]
 TW_API tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json);
+
+// Pruning: a model whose smallest weights are 0.
+
+typedef struct tw_prune_options {
+  size_t struct_size;
+  double sparsity;  // share of the weights that become 0, between 0 and 1; default 0.5
+  int32_t global;   // 1: the smallest of all layers together; 0: of each layer
+  // Weights are cleared in blocks of so many output channels by so many inputs; default 1, 1.
+  int32_t block_rows, block_columns;
+  int64_t min_elements;    // layers with fewer weights stay as they are; default 1024
+  int32_t sparse_storage;  // 1: weights are stored sparse, behind DENSIFY, where that is smaller
+} tw_prune_options;
+
+typedef struct tw_prune_report {
+  size_t struct_size;
+  int32_t n_layers;   // that were pruned
+  int32_t n_sparse;   // stored sparse
+  int64_t n_weights;  // of those layers
+  int64_t n_zeros;    // of those weights, afterwards
+} tw_prune_report;
+
+// Fills *options with the defaults; struct_size is sizeof(tw_prune_options) of the caller. [any]
+TW_API tw_status tw_prune_options_init(tw_prune_options* options, size_t struct_size);
+
+// Writes the model as a .tflite file with the smallest weights of FULLY_CONNECTED and CONV_2D set
+// to 0; the file appears complete or not at all. options NULL: the defaults. `report` may be NULL;
+// set its struct_size first. Errors: IO, UNSUPPORTED where no layer can be pruned. [any]
+TW_API tw_status tw_model_prune_file(const tw_model* model, const tw_prune_options* options,
+                                     const char* path, tw_prune_report* report);
+
+// The same into memory: *out_data is owned by the caller. [any]
+TW_API tw_status tw_model_prune_memory(const tw_model* model, const tw_prune_options* options,
+                                       void** out_data, size_t* out_data_bytes,
+                                       tw_prune_report* report);
+
+// Quantizer: a float model with fewer bits.
+
+typedef enum tw_quantize_target TW_ENUM_INT {
+  // int8 weights of FULLY_CONNECTED, CONV_2D and DEPTHWISE_CONV_2D, a scale for each output
+  // channel; activations stay float.
+  TW_QUANTIZE_DYNAMIC_RANGE = 0,
+  TW_QUANTIZE_FLOAT16 = 1,  // float16 weights
+  // int8 weights and activations; what has no int8 form stays float between DEQUANTIZE and
+  // QUANTIZE. Needs examples, from which the ranges of the activations are taken.
+  TW_QUANTIZE_INT8 = 2
+} tw_quantize_target;
+
+typedef struct tw_quantizer_options {
+  size_t struct_size;
+  tw_quantize_target target;
+  int32_t integer_io;    // with INT8: 1: inputs and outputs are int8, too; 0: they stay float
+  int64_t min_elements;  // with DYNAMIC_RANGE: smaller weights stay float; default 1024
+  // With INT8: of every example's values of an activation only those between its percentiles
+  // 100 - P and P count; default 100, all. In (50, 100].
+  double percentile;
+  int32_t n_threads;              // 0: one for each processor
+  const tw_allocator* allocator;  // NULL: the operating system's
+} tw_quantizer_options;
+
+// Fills *options with the defaults; struct_size is sizeof(tw_quantizer_options) of the caller.
+// [any]
+TW_API tw_status tw_quantizer_options_init(tw_quantizer_options* options, size_t struct_size);
+
+// Prepares the quantization of a float model; options NULL: the defaults. The caller owns
+// *out_quantizer. Errors: those of tw_session_create. [any]
+TW_API tw_status tw_quantizer_create(const tw_model* model, const tw_quantizer_options* options,
+                                     tw_quantizer** out_quantizer);
+
+// Frees the quantizer. NULL is allowed. [one]
+TW_API void tw_quantizer_free(tw_quantizer* quantizer);
+
+// Name, type, shape and size of model input `index` for one example, with TW_QUANTIZE_INT8; its
+// data is NULL. Set info->struct_size first. [one]
+TW_API tw_status tw_quantizer_get_input(const tw_quantizer* quantizer, size_t index,
+                                        tw_tensor_info* info);
+
+// Runs the float model on the examples and notes the range of every activation; 100 examples of
+// what the model will see are usually enough. Labels, targets and keys are not looked at. May be
+// called again for more. Errors: CANCELLED, NUMERIC (an activation is not finite),
+// FAILED_PRECONDITION with another target than TW_QUANTIZE_INT8, and what read returns. [one]
+TW_API tw_status tw_quantizer_add_examples(tw_quantizer* quantizer, const tw_examples* examples);
+
+// Makes the tw_quantizer_add_examples in progress, or the next one, return CANCELLED soon. The
+// handle must not be freed meanwhile. [any]
+TW_API tw_status tw_quantizer_cancel(tw_quantizer* quantizer);
+
+// Writes the quantized model as a .tflite file, which appears complete or not at all. Errors: IO;
+// FAILED_PRECONDITION without examples (TW_QUANTIZE_INT8); UNSUPPORTED where the model computes in
+// integers already, or has nothing that could be quantized. [one]
+TW_API tw_status tw_quantizer_export_file(tw_quantizer* quantizer, const char* path);
+
+// The same into memory: *out_data is owned by the caller. [one]
+TW_API tw_status tw_quantizer_export_memory(tw_quantizer* quantizer, void** out_data,
+                                            size_t* out_data_bytes);
+
+// What the last export did, as JSON: n_examples, n_integer_operators, n_constants (stored with
+// fewer bits) and float_operators, an array of objects with index, name and reason. *out_json is
+// owned by the caller. [one]
+TW_API tw_status tw_quantizer_describe(const tw_quantizer* quantizer, char** out_json);
 
 #ifdef __cplusplus
 }  // extern "C"

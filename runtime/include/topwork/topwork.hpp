@@ -123,6 +123,19 @@ Result<std::string> GetString(F function) {
   return TakeString(text);
 }
 
+// Calls function(&data, &n_bytes) and takes over the owned bytes.
+template <typename F>
+Result<std::vector<uint8_t>> GetBytes(F function) {
+  void* data = nullptr;
+  size_t n_bytes = 0;
+  const tw_status status = function(&data, &n_bytes);
+  if (status != TW_STATUS_OK) return Status(status);
+  const uint8_t* bytes = static_cast<const uint8_t*>(data);
+  std::vector<uint8_t> copy(bytes, bytes + n_bytes);
+  tw_memory_free(data);
+  return copy;
+}
+
 template <typename T, void (*Free)(T*)>
 struct Deleter {
   void operator()(T* handle) const { Free(handle); }
@@ -526,14 +539,9 @@ class Trainer {
     return Status(tw_trainer_export_file(get(), path.c_str()));
   }
   Result<std::vector<uint8_t>> Export() {
-    void* data = nullptr;
-    size_t n_bytes = 0;
-    const tw_status status = tw_trainer_export_memory(get(), &data, &n_bytes);
-    if (status != TW_STATUS_OK) return Status(status);
-    const uint8_t* bytes = static_cast<const uint8_t*>(data);
-    std::vector<uint8_t> copy(bytes, bytes + n_bytes);
-    tw_memory_free(data);
-    return copy;
+    return internal::GetBytes([&](void** data, size_t* n_bytes) {
+      return tw_trainer_export_memory(get(), data, n_bytes);
+    });
   }
   Status Save(const std::string& path) { return Status(tw_trainer_save(get(), path.c_str())); }
   Status SaveWithExamples(const std::string& path) {
@@ -579,6 +587,74 @@ class Trainer {
     return evaluation;
   }
   std::unique_ptr<tw_trainer, internal::Deleter<tw_trainer, tw_trainer_free>> handle_;
+};
+
+struct PruneOptions : tw_prune_options {
+  PruneOptions() : tw_prune_options{} {
+    (void)tw_prune_options_init(this, sizeof(tw_prune_options));
+  }
+};
+
+// Writes the model with its smallest weights set to 0.
+inline Result<tw_prune_report> PruneFile(const Model& model, const std::string& path,
+                                         const PruneOptions& options = PruneOptions()) {
+  tw_prune_report report{};
+  report.struct_size = sizeof(report);
+  const tw_status status = tw_model_prune_file(model.get(), &options, path.c_str(), &report);
+  if (status != TW_STATUS_OK) return Status(status);
+  return report;
+}
+inline Result<std::vector<uint8_t>> Prune(const Model& model,
+                                          const PruneOptions& options = PruneOptions()) {
+  return internal::GetBytes([&](void** data, size_t* n_bytes) {
+    return tw_model_prune_memory(model.get(), &options, data, n_bytes, nullptr);
+  });
+}
+
+struct QuantizerOptions : tw_quantizer_options {
+  QuantizerOptions() : tw_quantizer_options{} {
+    (void)tw_quantizer_options_init(this, sizeof(tw_quantizer_options));
+  }
+};
+
+// A tw_quantizer: one thread at a time, except Cancel.
+class Quantizer {
+ public:
+  static Result<Quantizer> Create(const Model& model,
+                                  const QuantizerOptions& options = QuantizerOptions()) {
+    tw_quantizer* handle = nullptr;
+    const tw_status status = tw_quantizer_create(model.get(), &options, &handle);
+    if (status != TW_STATUS_OK) return Status(status);
+    return Quantizer(handle);
+  }
+
+  Result<Tensor> Input(size_t index) const {
+    Tensor tensor;
+    const tw_status status = tw_quantizer_get_input(get(), index, &tensor);
+    if (status != TW_STATUS_OK) return Status(status);
+    return tensor;
+  }
+  Status AddExamples(const tw_examples& examples) {
+    return Status(tw_quantizer_add_examples(get(), &examples));
+  }
+  Status Cancel() { return Status(tw_quantizer_cancel(get())); }
+  Status ExportFile(const std::string& path) {
+    return Status(tw_quantizer_export_file(get(), path.c_str()));
+  }
+  Result<std::vector<uint8_t>> Export() {
+    return internal::GetBytes([&](void** data, size_t* n_bytes) {
+      return tw_quantizer_export_memory(get(), data, n_bytes);
+    });
+  }
+  // As JSON: what the last export did.
+  Result<std::string> Describe() const {
+    return internal::GetString([&](char** text) { return tw_quantizer_describe(get(), text); });
+  }
+  tw_quantizer* get() const { return handle_.get(); }
+
+ private:
+  explicit Quantizer(tw_quantizer* handle) : handle_(handle) {}
+  std::unique_ptr<tw_quantizer, internal::Deleter<tw_quantizer, tw_quantizer_free>> handle_;
 };
 
 }  // namespace tw

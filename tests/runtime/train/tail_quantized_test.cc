@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/constants.h"
+#include "models/format/constants.h"
 #include "runtime/train/tail_graph.h"
 #include "runtime/train/trainer.h"
 #include "tests/support/classifiers.h"

@@ -1,5 +1,5 @@
 // Constants of a graph as numbers.
-#include "runtime/train/constants.h"
+#include "models/format/constants.h"
 
 #include <algorithm>
 #include <cstring>
@@ -80,7 +80,6 @@ Status ReadFloats(const Graph& graph, int v, std::vector<float>* out) {
   if (value.data == nullptr) {
     return Unsupported("'%s' is computed while running, not a constant", value.name.c_str());
   }
-  if (value.is_sparse) return Unsupported("'%s' is sparse", value.name.c_str());
   TensorView view;
   view.dtype = value.dtype;
   view.shape = value.shape;

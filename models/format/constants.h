@@ -1,6 +1,6 @@
 // Constants of a graph read as plain numbers, whatever they are stored as.
-#ifndef TOPWORK_RUNTIME_TRAIN_CONSTANTS_H_
-#define TOPWORK_RUNTIME_TRAIN_CONSTANTS_H_
+#ifndef TOPWORK_MODELS_FORMAT_CONSTANTS_H_
+#define TOPWORK_MODELS_FORMAT_CONSTANTS_H_
 
 #include <vector>
 
@@ -21,4 +21,4 @@ Status ConvertToFloats(const TensorView& view, const void* data, int64_t n, floa
 
 }  // namespace topwork
 
-#endif  // TOPWORK_RUNTIME_TRAIN_CONSTANTS_H_
+#endif  // TOPWORK_MODELS_FORMAT_CONSTANTS_H_

@@ -1,0 +1,226 @@
+// QuantizeModel: the checks, dynamic range and float16.
+#include "models/format/quantize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/format/constants.h"
+#include "models/format/quantize_steps.h"
+#include "models/format/write_steps.h"
+#include "tflite_generated.h"
+
+namespace topwork {
+namespace {
+
+// Below this a DEQUANTIZE costs more than float16 saves.
+constexpr int64_t kLeastHalves = 16;
+constexpr float kLargestHalf = 65504.0f;
+
+bool HasInt8Weights(OpCode code) {
+  return code == OpCode::kFullyConnected || code == OpCode::kConv2d ||
+         code == OpCode::kDepthwiseConv2d;
+}
+
+// Operators whose constants may lie behind a DEQUANTIZE: recurrent and custom ones need theirs.
+bool MayReadDequantized(OpCode code) {
+  switch (code) {
+    case OpCode::kTransposeConv:
+    case OpCode::kBatchMatmul:
+    case OpCode::kAdd:
+    case OpCode::kSub:
+    case OpCode::kMul:
+    case OpCode::kDiv:
+    case OpCode::kPrelu:
+    case OpCode::kGather:
+      return true;
+    default:
+      return HasInt8Weights(code);
+  }
+}
+
+Status CheckFloat(const Model& model) {
+  for (const Op& op : model.main().ops) {
+    const int v = op.outputs.empty() ? -1 : op.outputs[0];
+    if (v < 0 || op.code == OpCode::kQuantize || op.code == OpCode::kDequantize) continue;
+    const Value& value = model.main().values[static_cast<size_t>(v)];
+    if (value.quantization == nullptr || value.dtype == DType::kFloat32) continue;
+    return Unsupported(
+        "operator #%d %s computes in %s: the model is quantized already; quantize the float model "
+        "that it was made from",
+        op.file_index, op.name(), DTypeName(value.dtype));
+  }
+  return Status::Ok();
+}
+
+// The input is quantized with a zero point at run time, as LiteRT's kernels for scales per channel
+// expect.
+void SetAsymmetric(schema::OperatorT* op) {
+  if (op->builtin_options.AsFullyConnectedOptions() == nullptr) {
+    op->builtin_options.Set(schema::FullyConnectedOptionsT());
+  }
+  op->builtin_options.AsFullyConnectedOptions()->asymmetric_quantize_inputs = true;
+}
+
+Status WriteDynamicRange(const Model& model, const QuantizeSpec& spec, ModelTables* tables,
+                         QuantizeReport* report) {
+  const Graph& graph = model.main();
+  WeightWriter weights(graph, tables);
+  for (const Op& op : graph.ops) {
+    const int w = InputOf(op, 1);
+    if (!HasInt8Weights(op.code) || w < 0 || InputOf(op, 0) < 0 || !IsFloatConstant(graph, w) ||
+        graph.values[static_cast<size_t>(op.inputs[0])].dtype != DType::kFloat32 ||
+        graph.values[static_cast<size_t>(w)].shape.NumElements() < spec.min_elements ||
+        op.params.weights_format != 0) {
+      continue;
+    }
+    TW_RETURN_IF_ERROR(weights.Write(op, 0.0f));
+    schema::OperatorT* written = tables->op(op.file_index);
+    const int version = op.code == OpCode::kFullyConnected ? 12
+                        : op.code == OpCode::kConv2d       ? 5
+                                                           : 6;
+    tables->SetCode(written, op.code, std::max(version, op.version));
+    if (op.code == OpCode::kFullyConnected) SetAsymmetric(written);
+    ++report->n_integer_ops;
+  }
+  report->n_constants = weights.n_constants();
+  return Status::Ok();
+}
+
+bool SuitsFloat16(const Graph& graph, int v) {
+  const Value& value = graph.values[static_cast<size_t>(v)];
+  if (value.dtype != DType::kFloat32 || value.data == nullptr || value.is_variable ||
+      value.shape.NumElements() < kLeastHalves) {
+    return false;
+  }
+  const auto is_v = [v](int other) { return other == v; };
+  if (std::any_of(graph.outputs.begin(), graph.outputs.end(), is_v)) return false;
+  bool read = false;
+  for (const Op& op : graph.ops) {
+    if (std::none_of(op.inputs.begin(), op.inputs.end(), is_v)) continue;
+    if (!MayReadDequantized(op.code)) return false;
+    read = true;
+  }
+  return read;
+}
+
+Status WriteFloat16(const Model& model, ModelTables* tables, QuantizeReport* report) {
+  const Graph& graph = model.main();
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    const int v = static_cast<int>(i);
+    if (!SuitsFloat16(graph, v)) continue;
+    std::vector<float> values;
+    TW_RETURN_IF_ERROR(ReadFloats(graph, v, &values));
+    const bool fits = std::all_of(values.begin(), values.end(),
+                                  [](float x) { return std::fabs(x) <= kLargestHalf; });
+    if (!fits) continue;
+    const std::vector<int32_t> shape = tables->tensor(v)->shape;
+    const int half = tables->AddTensor(tables->tensor(v)->name + "/float16", DType::kFloat16, {});
+    tables->SetConstant(half, shape, StoreHalf(values));
+    tables->tensor(v)->buffer = 0;
+    tables->tensor(v)->sparsity.reset();
+    tables->InsertOp(OpCode::kDequantize, 3, {half}, {v}, tables->main()->operators[0].get());
+    ++report->n_constants;
+  }
+  return Status::Ok();
+}
+
+Status NothingToDo(const QuantizeSpec& spec) {
+  if (spec.target == QuantizeTarget::kDynamicRange) {
+    return Unsupported(
+        "the model has no FULLY_CONNECTED, CONV_2D or DEPTHWISE_CONV_2D with constant float "
+        "weights of %lld elements or more",
+        static_cast<long long>(spec.min_elements));
+  }
+  if (spec.target == QuantizeTarget::kFloat16) {
+    return Unsupported("the model has no float32 weights of %lld elements or more",
+                       static_cast<long long>(kLeastHalves));
+  }
+  return Unsupported("no operator of the model can compute in int8");
+}
+
+}  // namespace
+
+Status WeightWriter::Write(const Op& op, float input_scale) {
+  const WeightedInputs inputs = WeightedInputsOf(op.code);
+  schema::OperatorT* written = tables_.op(op.file_index);
+  const int w = InputOf(op, inputs.weights);
+  const int b = input_scale > 0.0f ? InputOf(op, inputs.bias) : -1;
+  const auto place = written_.find({{w, b}, input_scale});
+  if (place != written_.end()) {
+    written->inputs[inputs.weights] = place->second.first;
+    if (b >= 0) written->inputs[inputs.bias] = place->second.second;
+    return Status::Ok();
+  }
+  const Shape& shape = graph_.values[static_cast<size_t>(w)].shape;
+  const size_t n = static_cast<size_t>(shape[inputs.axis]);
+  std::vector<float> values, bias;
+  TW_RETURN_IF_ERROR(ReadFloats(graph_, w, &values));
+  if (b >= 0) TW_RETURN_IF_ERROR(ReadFloats(graph_, b, &bias));
+  if (n == 0 || values.empty() || (b >= 0 && bias.size() != n)) {
+    return InvalidModel("operator #%d %s: its weights and bias do not fit together", op.file_index,
+                        op.name());
+  }
+  bias.resize(n);
+  const size_t dim = values.size() / n;
+  if (inputs.axis != 0) {  // channels last: StoreHead wants them first
+    std::vector<float> turned(values.size());
+    for (size_t i = 0; i < values.size(); ++i) turned[i % n * dim + i / n] = values[i];
+    values.swap(turned);
+  }
+  HeadFormat format;
+  format.storage = input_scale > 0.0f ? HeadStorage::kInt8 : HeadStorage::kDynamicRange;
+  format.per_channel = true;
+  format.input_scale = input_scale;
+  StoredHead stored = StoreHead(format, static_cast<int>(n), static_cast<int>(dim), values, bias);
+  if (inputs.axis != 0) {
+    const std::vector<uint8_t> rows = stored.weights.bytes;
+    for (size_t i = 0; i < rows.size(); ++i) stored.weights.bytes[i] = rows[i % n * dim + i / n];
+  }
+  const int weights = NewConstant(w, inputs.axis, stored.weights);
+  const int new_bias = b < 0 ? -1 : NewConstant(b, 0, stored.bias);
+  written->inputs[inputs.weights] = weights;
+  if (b >= 0) written->inputs[inputs.bias] = new_bias;
+  written_[{{w, b}, input_scale}] = {weights, new_bias};
+  return Status::Ok();
+}
+
+int WeightWriter::NewConstant(int old, int axis, const StoredConstant& stored) {
+  const std::vector<int32_t> shape = tables_.tensor(old)->shape;
+  const int index = tables_.CopyTensor(old);
+  tables_.tensor(index)->quantization.reset();
+  tables_.SetConstant(index, shape, stored);
+  if (stored.scales.size() > 1) tables_.tensor(index)->quantization->quantized_dimension = axis;
+  ++n_constants_;
+  return index;
+}
+
+void RemoveUnreadDequantize(ModelTables* tables) {
+  std::vector<const schema::OperatorT*> unread;
+  for (const auto& op : tables->main()->operators) {
+    if (tables->CodeOf(*op) == OpCode::kDequantize && !op->outputs.empty() &&
+        tables->CountUses(op->outputs[0]) == 0) {
+      unread.push_back(op.get());
+    }
+  }
+  for (const schema::OperatorT* op : unread) tables->RemoveOp(op);
+}
+
+Result<std::vector<uint8_t>> QuantizeModel(const Model& model, const QuantizeSpec& spec,
+                                           QuantizeReport* report) {
+  *report = QuantizeReport();
+  TW_RETURN_IF_ERROR(CheckFloat(model));
+  ModelTables tables(model);
+  if (spec.target == QuantizeTarget::kInt8) {
+    const IntegerPlan plan = PlanIntegers(model.main(), spec.ranges);
+    TW_RETURN_IF_ERROR(WriteIntegers(model.main(), plan, spec.integer_io, &tables, report));
+  } else if (spec.target == QuantizeTarget::kFloat16) {
+    TW_RETURN_IF_ERROR(WriteFloat16(model, &tables, report));
+  } else {
+    TW_RETURN_IF_ERROR(WriteDynamicRange(model, spec, &tables, report));
+  }
+  if (report->n_integer_ops + report->n_constants == 0) return NothingToDo(spec);
+  RemoveUnreadDequantize(&tables);
+  return tables.Pack();
+}
+
+}  // namespace topwork

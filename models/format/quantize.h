@@ -1,0 +1,56 @@
+// QuantizeModel: a float model written again with fewer bits, as the bytes of a standard .tflite.
+//
+//   dynamic range   int8 weights of FULLY_CONNECTED, CONV_2D and DEPTHWISE_CONV_2D, a scale for
+//                   each output channel; activations stay float
+//   float16         float16 weights behind a DEQUANTIZE
+//   int8            int8 weights and activations, int32 biases; what has no integer form stays
+//                   float between DEQUANTIZE and QUANTIZE
+// Weights are symmetric, scale = max|w| / 127. Only the main subgraph changes. The model is not run
+// here: the ranges of its activations come from the caller.
+#ifndef TOPWORK_MODELS_FORMAT_QUANTIZE_H_
+#define TOPWORK_MODELS_FORMAT_QUANTIZE_H_
+
+#include <string>
+#include <vector>
+
+#include "models/format/model.h"
+
+namespace topwork {
+
+enum class QuantizeTarget : int { kDynamicRange = 0, kFloat16 = 1, kInt8 = 2 };
+
+// What an activation's values span; unknown when min > max.
+struct ValueRange {
+  float min = 1.0f;
+  float max = -1.0f;
+  bool known() const { return min <= max; }
+};
+
+struct QuantizeSpec {
+  QuantizeTarget target = QuantizeTarget::kDynamicRange;
+  // kDynamicRange: weights of fewer elements stay float.
+  int64_t min_elements = 1024;
+  // kInt8: one a value of the main graph.
+  std::vector<ValueRange> ranges;
+  // kInt8: inputs and outputs become int8, too; else they stay float behind QUANTIZE, DEQUANTIZE.
+  bool integer_io = false;
+};
+
+struct QuantizeReport {
+  int n_integer_ops = 0;  // that compute with int8 numbers, or read int8 weights
+  int n_constants = 0;    // stored with fewer bits than before
+  struct FloatOp {
+    int op = 0;  // position in the file
+    std::string name, reason;
+  };
+  std::vector<FloatOp> float_ops;  // kInt8: that read or make floats and still do
+};
+
+// UNSUPPORTED where nothing can be written with fewer bits, or where the model computes in integers
+// already.
+Result<std::vector<uint8_t>> QuantizeModel(const Model& model, const QuantizeSpec& spec,
+                                           QuantizeReport* report);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_QUANTIZE_H_

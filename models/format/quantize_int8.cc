@@ -1,0 +1,220 @@
+// Int8 activations: the operators' types and scales, and QUANTIZE and DEQUANTIZE at the borders.
+//
+// A value has at most two tensors, one of floats and one of int8. The tensor that the file had
+// stays the one of an input or output that keeps its type; elsewhere it becomes what its operator
+// makes.
+#include <algorithm>
+
+#include "models/format/constants.h"
+#include "models/format/quantize_steps.h"
+#include "models/format/write_steps.h"
+#include "tflite_generated.h"
+
+namespace topwork {
+namespace {
+
+using schema::OperatorT;
+
+class IntegerWriter {
+ public:
+  IntegerWriter(const Graph& graph, const IntegerPlan& plan, bool integer_io, ModelTables* tables)
+      : graph_(graph),
+        plan_(plan),
+        integer_io_(integer_io),
+        tables_(*tables),
+        weights_(graph, tables) {
+    integer_.assign(graph.values.size(), -1);
+    real_.assign(graph.values.size(), -1);
+    first_ = tables->main()->operators.empty() ? nullptr : tables->main()->operators[0].get();
+  }
+
+  Status Write(QuantizeReport* report);
+
+ private:
+  bool IsOutput(int v) const {
+    return std::find(graph_.outputs.begin(), graph_.outputs.end(), v) != graph_.outputs.end();
+  }
+  bool IsActivation(int v) const {
+    return v >= 0 && graph_.values[static_cast<size_t>(v)].dtype == DType::kFloat32 &&
+           !IsFloatConstant(graph_, v);
+  }
+  void MakeInteger(int tensor, Affine affine);
+  int Copy(int v, const char* suffix);
+  void PlaceInput(int v);
+  void PlaceResult(const Op& op, size_t output);
+  int IntegerOf(int v);
+  int RealOf(int v);
+  Status WriteOperator(const Op& op, const IntegerRule& rule);
+  Status WriteConstantInput(const Op& op, const IntegerRule& rule, size_t input);
+
+  const Graph& graph_;
+  const IntegerPlan& plan_;
+  const bool integer_io_;
+  ModelTables& tables_;
+  WeightWriter weights_;
+  std::vector<int> integer_, real_;  // tensors of a value; −1: none yet
+  OperatorT* first_ = nullptr;
+  int n_constants_ = 0;
+};
+
+void IntegerWriter::MakeInteger(int tensor, Affine affine) {
+  tables_.tensor(tensor)->type = schema::TensorType::INT8;
+  tables_.SetScale(tensor, affine);
+}
+
+int IntegerWriter::Copy(int v, const char* suffix) {
+  const int copy = tables_.CopyTensor(v);
+  schema::TensorT* t = tables_.tensor(copy);
+  t->name += suffix;
+  t->type = schema::TensorType::FLOAT32;
+  t->quantization.reset();
+  t->buffer = 0;
+  return copy;
+}
+
+void IntegerWriter::PlaceInput(int v) {
+  const size_t i = static_cast<size_t>(v);
+  if (!IsActivation(v)) return;
+  if (integer_io_ && plan_.ranges[i].known()) {
+    MakeInteger(v, plan_.scales[i]);
+    integer_[i] = v;
+  } else {
+    real_[i] = v;
+  }
+}
+
+// Where the operator's result goes, once its inputs are in place.
+void IntegerWriter::PlaceResult(const Op& op, size_t output) {
+  const int v = op.outputs[output];
+  if (!IsActivation(v)) return;
+  const size_t i = static_cast<size_t>(v);
+  OperatorT* written = tables_.op(op.file_index);
+  const bool to_integer_output = integer_io_ && IsOutput(v) && plan_.ranges[i].known();
+  if (!plan_.is_integer[i]) {
+    real_[i] = v;
+    if (!to_integer_output) return;
+    real_[i] = Copy(v, "/float");
+    written->outputs[output] = real_[i];
+    MakeInteger(v, plan_.scales[i]);
+    integer_[i] = v;
+    tables_.InsertOpBehind(OpCode::kQuantize, 1, {real_[i]}, {v}, written);
+    return;
+  }
+  const bool float_output = IsOutput(v) && !integer_io_;
+  integer_[i] = float_output ? Copy(v, "/int8") : v;
+  MakeInteger(integer_[i], plan_.scales[i]);
+  written->outputs[output] = integer_[i];
+  const OperatorT* last = written;
+  if (plan_.requantize[i]) {
+    const int fixed = Copy(v, "/fixed");
+    MakeInteger(fixed, FindIntegerRule(op.code)->fixed);
+    written->outputs[output] = fixed;
+    last = tables_.InsertOpBehind(OpCode::kQuantize, 1, {fixed}, {integer_[i]}, written);
+  }
+  if (!float_output) return;
+  real_[i] = v;
+  tables_.InsertOpBehind(OpCode::kDequantize, 2, {integer_[i]}, {v}, last);
+}
+
+// Int8 tensor of v, behind a QUANTIZE where it is made as floats.
+int IntegerWriter::IntegerOf(int v) {
+  const size_t i = static_cast<size_t>(v);
+  if (integer_[i] >= 0) return integer_[i];
+  integer_[i] = Copy(v, "/int8");
+  MakeInteger(integer_[i], plan_.scales[i]);
+  const OperatorT* producer = tables_.ProducerOf(real_[i]);
+  if (producer != nullptr) {
+    tables_.InsertOpBehind(OpCode::kQuantize, 1, {real_[i]}, {integer_[i]}, producer);
+  } else {
+    first_ = tables_.InsertOp(OpCode::kQuantize, 1, {real_[i]}, {integer_[i]}, first_);
+  }
+  return integer_[i];
+}
+
+int IntegerWriter::RealOf(int v) {
+  const size_t i = static_cast<size_t>(v);
+  if (real_[i] >= 0) return real_[i];
+  real_[i] = Copy(v, "/float");
+  const OperatorT* producer = tables_.ProducerOf(integer_[i]);
+  if (producer != nullptr) {
+    tables_.InsertOpBehind(OpCode::kDequantize, 2, {integer_[i]}, {real_[i]}, producer);
+  } else {
+    first_ = tables_.InsertOp(OpCode::kDequantize, 2, {integer_[i]}, {real_[i]}, first_);
+  }
+  return real_[i];
+}
+
+// A constant that is no weight: one scale, that of the operator's activations where they share it.
+Status IntegerWriter::WriteConstantInput(const Op& op, const IntegerRule& rule, size_t input) {
+  const int v = op.inputs[input];
+  std::vector<float> values;
+  TW_RETURN_IF_ERROR(ReadFloats(graph_, v, &values));
+  const ValueRange& range = plan_.ranges[static_cast<size_t>(v)];
+  Affine affine = ScaleOfRange(DType::kInt8, range.min, range.max);
+  if (rule.form == IntegerForm::kSame) {
+    const auto moved = std::find_if(op.inputs.begin(), op.inputs.end(),
+                                    [this](int other) { return IsActivation(other); });
+    affine = plan_.scales[static_cast<size_t>(*moved)];
+  }
+  const std::vector<int32_t> shape = tables_.tensor(v)->shape;
+  const int constant = Copy(v, "/int8");
+  tables_.SetConstant(constant, shape, StoreInt8(affine, values));
+  tables_.op(op.file_index)->inputs[input] = constant;
+  ++n_constants_;
+  return Status::Ok();
+}
+
+Status IntegerWriter::WriteOperator(const Op& op, const IntegerRule& rule) {
+  OperatorT* written = tables_.op(op.file_index);
+  const bool weighted = rule.form == IntegerForm::kWeighted;
+  const WeightedInputs inputs = WeightedInputsOf(op.code);
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    const int v = op.inputs[k];
+    if (v < 0 || graph_.values[static_cast<size_t>(v)].dtype != DType::kFloat32) continue;
+    if (IsActivation(v)) {
+      written->inputs[k] = IntegerOf(v);
+    } else if (!weighted || (k != inputs.weights && k != inputs.bias)) {
+      TW_RETURN_IF_ERROR(WriteConstantInput(op, rule, k));
+    }
+  }
+  if (weighted) {
+    const int data = InputOf(op, inputs.data);
+    TW_RETURN_IF_ERROR(weights_.Write(op, plan_.scales[static_cast<size_t>(data)].scale));
+  }
+  tables_.SetCode(written, op.code, std::max(rule.version, op.version));
+  return Status::Ok();
+}
+
+Status IntegerWriter::Write(QuantizeReport* report) {
+  for (int v : graph_.inputs) PlaceInput(v);
+  for (size_t i = 0; i < graph_.ops.size(); ++i) {
+    const Op& op = graph_.ops[i];
+    const IntegerPlan::OpPlan& plan = plan_.ops[i];
+    if (plan.rule != nullptr) {
+      TW_RETURN_IF_ERROR(WriteOperator(op, *plan.rule));
+      ++report->n_integer_ops;
+    } else {
+      for (size_t k = 0; k < op.inputs.size(); ++k) {
+        const int v = op.inputs[k];
+        if (!IsActivation(v) || graph_.values[static_cast<size_t>(v)].is_variable) continue;
+        if (real_[static_cast<size_t>(v)] < 0 && integer_[static_cast<size_t>(v)] < 0) continue;
+        tables_.op(op.file_index)->inputs[k] = RealOf(v);
+      }
+      if (!plan.reason.empty()) {
+        report->float_ops.push_back({op.file_index, op.name(), plan.reason});
+      }
+    }
+    for (size_t k = 0; k < op.outputs.size(); ++k) PlaceResult(op, k);
+  }
+  report->n_constants = weights_.n_constants() + n_constants_;
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, bool integer_io,
+                     ModelTables* tables, QuantizeReport* report) {
+  return IntegerWriter(graph, plan, integer_io, tables).Write(report);
+}
+
+}  // namespace topwork

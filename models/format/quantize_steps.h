@@ -1,0 +1,45 @@
+// The steps of QuantizeModel. Each edits the tables of a model whose main graph is `graph`.
+//
+// Private to models/format.
+#ifndef TOPWORK_MODELS_FORMAT_QUANTIZE_STEPS_H_
+#define TOPWORK_MODELS_FORMAT_QUANTIZE_STEPS_H_
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "models/format/model_tables.h"
+#include "models/format/quantize_plan.h"
+
+namespace topwork {
+
+// Writes weights and biases of layers; a constant that several layers read in one form is written
+// once.
+class WeightWriter {
+ public:
+  WeightWriter(const Graph& graph, ModelTables* tables) : graph_(graph), tables_(*tables) {}
+
+  // Stores weights and bias of `op` for an input of this scale; 0: the input is float, and the bias
+  // stays as it is.
+  Status Write(const Op& op, float input_scale);
+  int n_constants() const { return n_constants_; }
+
+ private:
+  int NewConstant(int old, int axis, const StoredConstant& stored);
+
+  const Graph& graph_;
+  ModelTables& tables_;
+  std::map<std::pair<std::pair<int, int>, float>, std::pair<int, int>> written_;
+  int n_constants_ = 0;
+};
+
+// Int8 activations and weights by `plan`; counts in *report.
+Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, bool integer_io,
+                     ModelTables* tables, QuantizeReport* report);
+
+// Removes DEQUANTIZE operators that nobody reads any more.
+void RemoveUnreadDequantize(ModelTables* tables);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_MODELS_FORMAT_QUANTIZE_STEPS_H_

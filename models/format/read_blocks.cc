@@ -1,0 +1,69 @@
+// int4 weights with a float16 scale for every block of a row's values, as float32: w = scale · q.
+//
+// Layers compute with them in float32, which no rounding of activations separates from the real
+// product. LiteRT rounds every row of the activations to 8 bits, and ignores the zero points, which
+// symmetric weights do not have.
+#include "models/format/read.h"
+#include "models/format/verify_context.h"
+#include "tflite_generated.h"
+
+namespace topwork {
+namespace {
+
+// The scales' tensor; null: not of the form that converters write.
+const schema::Tensor* ScalesOf(const schema::SubGraph& subgraph, const schema::Tensor& weights) {
+  const auto* blocks = weights.quantization()->details_as_BlockwiseQuantization();
+  const auto* tensors = subgraph.tensors();
+  if (blocks == nullptr || blocks->scales() < 0 ||
+      static_cast<uint32_t>(blocks->scales()) >= tensors->size()) {
+    return nullptr;
+  }
+  return tensors->Get(static_cast<uint32_t>(blocks->scales()));
+}
+
+}  // namespace
+
+bool HasBlocks(const schema::Tensor& tensor) {
+  return tensor.quantization() != nullptr && tensor.quantization()->details_type() ==
+                                                 schema::QuantizationDetails::BlockwiseQuantization;
+}
+
+Result<Buffer> ExpandBlocks(const schema::Model& model, Span<const uint8_t> bytes,
+                            const schema::SubGraph& subgraph, const schema::Tensor& tensor,
+                            const Shape& shape) {
+  const std::string name = tensor.name() == nullptr ? "" : tensor.name()->str();
+  const schema::Tensor* scales = ScalesOf(subgraph, tensor);
+  const int64_t block =
+      scales == nullptr ? 0
+                        : tensor.quantization()->details_as_BlockwiseQuantization()->block_size();
+  if (scales == nullptr || scales->type() != schema::TensorType::FLOAT16 || shape.rank() != 2 ||
+      tensor.type() != schema::TensorType::INT4 || block < 1 || shape[1] % block != 0) {
+    return Unsupported(
+        "'%s' is quantized in blocks; supported are int4 [rows, columns] with float16 scales and a "
+        "block size that divides the columns",
+        name.c_str());
+  }
+  const Span<const uint8_t> packed = BufferBytes(model, bytes, tensor.buffer());
+  const Span<const uint8_t> halves = BufferBytes(model, bytes, scales->buffer());
+  const size_t n = static_cast<size_t>(shape.NumElements());
+  if (packed.size() != (n + 1) / 2 ||
+      halves.size() != n / static_cast<size_t>(block) * sizeof(uint16_t)) {
+    return InvalidModel(
+        "'%s': %zu bytes and %zu bytes of scales do not fit its shape %s, blocks of "
+        "%lld",
+        name.c_str(), packed.size(), halves.size(), shape.ToString().c_str(),
+        static_cast<long long>(block));
+  }
+  TW_ASSIGN_OR_RETURN(Buffer dense,
+                      Buffer::Allocate(n * sizeof(float), "weights quantized in blocks"));
+  float* out = dense.as<float>();
+  for (size_t i = 0; i < n; ++i) {
+    const size_t b = i / static_cast<size_t>(block);
+    const uint16_t half = static_cast<uint16_t>(halves[2 * b] | halves[2 * b + 1] << 8);
+    const int nibble = i % 2 == 0 ? packed[i / 2] & 15 : packed[i / 2] >> 4;
+    out[i] = HalfToFloat(half) * static_cast<float>(nibble < 8 ? nibble : nibble - 16);
+  }
+  return dense;
+}
+
+}  // namespace topwork

@@ -1,0 +1,39 @@
+// Judging one model on labelled data, as `topwork evaluate` does.
+#ifndef TOPWORK_PORTS_CLI_EVALUATE_H_
+#define TOPWORK_PORTS_CLI_EVALUATE_H_
+
+#include <string>
+#include <vector>
+
+#include "ports/cli/common.h"
+#include "ports/cli/evaluator.h"
+#include "ports/cli/metrics.h"
+
+namespace topwork {
+namespace cli {
+
+struct EvaluateOptions {
+  CommonOptions common;
+  std::string data;
+  std::string labels;
+  std::string output_name;
+  std::string loss;  // empty: as the data asks for
+  int top = 5;
+  int worst = 0;
+  float huber_delta = 1.0f;
+  std::vector<int64_t> examples;  // of the data; empty: all
+};
+
+struct EvaluationExtras {
+  Evaluator::Take take;  // in: also gets every example's numbers; may be empty
+  std::string note;      // what is worth telling; usually empty
+  std::vector<WorstExample> worst;
+};
+
+// Throws CliError where model and data do not fit together.
+Evaluation EvaluateModel(const EvaluateOptions& options, EvaluationExtras* extras);
+
+}  // namespace cli
+}  // namespace topwork
+
+#endif  // TOPWORK_PORTS_CLI_EVALUATE_H_

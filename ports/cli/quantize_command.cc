@@ -1,0 +1,201 @@
+// topwork quantize: a float model with fewer bits, and what that costs in accuracy.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "ports/cli/compare.h"
+#include "ports/cli/dataset.h"
+#include "ports/cli/files.h"
+#include "ports/cli/stop.h"
+#include "ports/cli/terminal.h"
+#include "ports/cli/train_data.h"
+
+namespace topwork {
+namespace cli {
+namespace {
+
+struct QuantizeOptions {
+  CommonOptions common;
+  std::string data, eval, output, target, io = "float32";
+  int64_t n_examples = 200;
+  int64_t min_elements = 1024;
+  double percentile = 100.0;
+};
+
+void CheckOptions(const QuantizeOptions& options) {
+  if (options.target == "int8" && options.data.empty()) {
+    throw CliError(kExitUsage,
+                   "--to int8 needs --data DIR: examples of what the model will see, from which "
+                   "the ranges of its activations are taken");
+  }
+  if (options.target != "int8" && options.io != "float32") {
+    throw CliError(kExitUsage, "--io int8 goes with --to int8 only");
+  }
+  CheckWritable(options.output);
+}
+
+class Quantizing {
+ public:
+  explicit Quantizing(const QuantizeOptions& options)
+      : options_(options), model_(OpenModel(options.common.model)) {}
+
+  void Run() {
+    tw::QuantizerOptions settings;
+    settings.target = options_.target == "int8"   ? TW_QUANTIZE_INT8
+                      : options_.target == "fp16" ? TW_QUANTIZE_FLOAT16
+                                                  : TW_QUANTIZE_DYNAMIC_RANGE;
+    settings.integer_io = options_.io == "int8" ? 1 : 0;
+    settings.min_elements = options_.min_elements;
+    settings.percentile = options_.percentile;
+    settings.n_threads = options_.common.n_threads;
+    tw::Quantizer quantizer =
+        CheckValue(tw::Quantizer::Create(model_, settings), options_.common.model);
+    if (options_.target == "int8") Calibrate(&quantizer);
+    Check(quantizer.ExportFile(options_.output), options_.common.model);
+    report_ = Json::parse(CheckValue(quantizer.Describe()));
+    Compare();
+    Print();
+  }
+
+ private:
+  void Calibrate(tw::Quantizer* quantizer) {
+    const tw::Result<tw::Tensor> second = quantizer->Input(1);
+    if (second.ok()) {
+      throw CliError(kExitUnsupported, options_.common.model +
+                                           ": has several inputs; `topwork quantize` feeds one "
+                                           "(tw_quantizer_add_examples feeds any number)");
+    }
+    const tw::Tensor input = CheckValue(quantizer->Input(0));
+    Dataset data = Dataset::Open(options_.data, input, ScaleFor(options_.common, model_, input));
+    // What is not needed is held back to judge by; a small set is divided in two.
+    int64_t n = options_.n_examples;
+    if (options_.eval.empty()) n = std::min(n, std::max<int64_t>(1, data.size() / 2));
+    std::vector<int64_t> chosen;
+    SplitExamples(data.size(), n, &chosen, &held_back_);
+    data.Keep(chosen);
+    const CancelOnStop cancel([quantizer] { (void)quantizer->Cancel(); });
+    Feeder feeder(data, "calibrate", ShowProgress(options_.common.json));
+    feeder.Finish(quantizer->AddExamples(feeder.get()));
+  }
+
+  void Compare() {
+    ComparisonOptions compare;
+    compare.common = options_.common;
+    compare.after = options_.output;
+    compare.data = options_.eval.empty() ? options_.data : options_.eval;
+    if (compare.data.empty()) return;
+    if (options_.eval.empty()) compare.examples = held_back_;
+    comparison_ = CompareModels(compare);
+  }
+
+  void Print() const {
+    const int64_t n_integer = report_["n_integer_operators"];
+    if (options_.common.json) {
+      Json json;
+      json["target"] = options_.target;
+      json["output"] = options_.output;
+      AddSizesJson(options_.common.model, options_.output, &json);
+      json["n_calibration_examples"] = report_["n_examples"];
+      json["n_integer_operators"] = n_integer;
+      json["n_constants"] = report_["n_constants"];
+      json["float_operators"] = report_["float_operators"];
+      if (comparison_) AddComparisonJson(*comparison_, &json);
+      PrintJson(json);
+      return;
+    }
+    PrintSizes(options_.common.model, options_.output);
+    if (options_.target == "fp16") {
+      std::printf("%s  %lld constants\n", Paint(1, "2", "float16").c_str(),
+                  static_cast<long long>(report_["n_constants"]));
+    } else {
+      std::printf("%s  %lld operators\n", Paint(1, "2", "int8").c_str(),
+                  static_cast<long long>(n_integer));
+    }
+    std::map<std::string, int> why;
+    for (const Json& op : report_["float_operators"]) {
+      ++why[op["name"].get<std::string>() + ": " + op["reason"].get<std::string>()];
+    }
+    for (const auto& one : why) {
+      std::printf("%s  %d × %s\n", Paint(1, "2", "float").c_str(), one.second, one.first.c_str());
+    }
+    if (comparison_) PrintComparison(*comparison_);
+  }
+
+  const QuantizeOptions& options_;
+  const tw::Model model_;
+  std::vector<int64_t> held_back_;
+  Json report_;
+  std::optional<ModelComparison> comparison_;
+};
+
+const char kFooter[] =
+    "int8: weights and activations become 8-bit integers; operators without an integer form stay\n"
+    "float between DEQUANTIZE and QUANTIZE, and are listed with the reason. --calibrate examples "
+    "of\n"
+    "--data give the ranges of the activations; the others are held back, and both models are "
+    "judged\n"
+    "on them, or on --eval. dynamic: 8-bit weights, float activations. fp16: 16-bit weights.\n"
+    "Both models are judged as by `topwork evaluate`; without data nothing is judged.\n\n"
+    "Examples:\n"
+    "  topwork quantize digits.tflite --to int8 --data photos/ --output digits_int8.tflite\n"
+    "  topwork quantize digits.tflite --to int8 --data photos/ --eval kept/ --io int8 --output "
+    "q.tflite\n"
+    "  topwork quantize digits.tflite --to dynamic --output small.tflite --json";
+
+}  // namespace
+
+void AddQuantizeCommand(CLI::App* app) {
+  auto options = std::make_shared<QuantizeOptions>();
+  CLI::App* command =
+      app->add_subcommand("quantize", "Make a float model smaller: int8 or float16 numbers");
+  AddModelOption(command, &options->common);
+  command->add_option("--to", options->target, "int8, dynamic or fp16")
+      ->required()
+      ->check(CLI::IsMember({"int8", "dynamic", "fp16"}));
+  command->add_option("--output", options->output, "the new .tflite file")
+      ->required()
+      ->type_name("FILE");
+  command
+      ->add_option("--data", options->data,
+                   "examples as `evaluate` takes them: to calibrate with (int8) and to judge by")
+      ->type_name("DIR");
+  command
+      ->add_option("--eval", options->eval,
+                   "other examples to judge both models by; default: what of --data was not used")
+      ->type_name("DIR");
+  command->add_option("--calibrate", options->n_examples, "examples of --data to calibrate with")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000000}))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--percentile", options->percentile,
+                   "int8: cut off each activation's values beyond this percentile of an example")
+      ->check(CLI::Range(50.001, 100.0))
+      ->type_name("P")
+      ->capture_default_str();
+  command->add_option("--io", options->io, "int8: type of inputs and outputs, float32 or int8")
+      ->check(CLI::IsMember({"float32", "int8"}))
+      ->capture_default_str();
+  command
+      ->add_option("--min-elements", options->min_elements,
+                   "dynamic: weights of fewer elements stay float")
+      ->check(CLI::Range(int64_t{0}, int64_t{1000000000}))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--threads", options->common.n_threads, "threads; 0: one for each processor")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N")
+      ->capture_default_str();
+  AddImageOptions(command, &options->common);
+  AddJsonOption(command, &options->common);
+  command->footer(kFooter);
+  command->callback([options] {
+    CheckOptions(*options);
+    Quantizing(*options).Run();
+  });
+}
+
+}  // namespace cli
+}  // namespace topwork

@@ -1,0 +1,144 @@
+// Calibration: one run an example of a session that shows every activation.
+#include "runtime/train/quantizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ports/port.h"
+
+namespace topwork {
+namespace {
+
+// Float values that operators compute. Of constants the writer knows the range itself.
+std::vector<int> Activations(const Graph& graph) {
+  std::vector<int> found;
+  for (const Op& op : graph.ops) {
+    if (op.code == OpCode::kDequantize) continue;
+    for (int v : op.outputs) {
+      if (v >= 0 && graph.values[static_cast<size_t>(v)].dtype == DType::kFloat32) {
+        found.push_back(v);
+      }
+    }
+  }
+  return found;
+}
+
+void Widen(const ValueRange& with, ValueRange* range) {
+  *range = range->known()
+               ? ValueRange{std::min(range->min, with.min), std::max(range->max, with.max)}
+               : with;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Quantizer>> Quantizer::Create(std::shared_ptr<const Model> model,
+                                                     const QuantizerOptions& options) {
+  if (options.target < QuantizeTarget::kDynamicRange || options.target > QuantizeTarget::kInt8) {
+    return InvalidArgument("target %d does not exist", static_cast<int>(options.target));
+  }
+  if (!(options.percentile > 50.0 && options.percentile <= 100.0)) {
+    return InvalidArgument("percentile is %g; it lies above 50 and is at most 100",
+                           options.percentile);
+  }
+  if (options.min_elements < 0) {
+    return InvalidArgument("min_elements is %lld", static_cast<long long>(options.min_elements));
+  }
+  std::unique_ptr<Quantizer> quantizer(new Quantizer());
+  quantizer->options_ = options;
+  quantizer->spec_.target = options.target;
+  quantizer->spec_.min_elements = options.min_elements;
+  quantizer->spec_.integer_io = options.integer_io;
+  quantizer->spec_.ranges.resize(model->main().values.size());
+  if (options.target == QuantizeTarget::kInt8) {
+    SessionOptions session;
+    session.n_threads = options.n_threads;
+    session.allocator = options.allocator;
+    quantizer->watched_ = Activations(model->main());
+    session.outputs = quantizer->watched_;
+    TW_ASSIGN_OR_RETURN(quantizer->session_, Session::Create(model, session));
+  }
+  quantizer->model_ = std::move(model);
+  return quantizer;
+}
+
+// False when a value is not finite.
+bool Quantizer::RangeOf(const TensorView& view, ValueRange* out) {
+  const size_t n = static_cast<size_t>(view.shape.NumElements());
+  const float* x = view.as<float>();
+  if (n == 0) return true;
+  if (!std::all_of(x, x + n, [](float value) { return std::isfinite(value); })) return false;
+  if (options_.percentile == 100.0) {
+    *out = {*std::min_element(x, x + n), *std::max_element(x, x + n)};
+    return true;
+  }
+  sorted_.assign(x, x + n);
+  const size_t rank =
+      static_cast<size_t>(std::llround(static_cast<double>(n - 1) * options_.percentile / 100.0));
+  const auto at = [this](size_t i) {
+    const auto place = sorted_.begin() + static_cast<ptrdiff_t>(i);
+    std::nth_element(sorted_.begin(), place, sorted_.end());
+    return *place;
+  };
+  *out = {at(n - 1 - rank), at(rank)};
+  return true;
+}
+
+Status Quantizer::Observe() {
+  std::vector<std::pair<int, ValueRange>> seen;
+  const auto look = [&](const TensorView& view, int v, const std::string& name) {
+    if (view.dtype != DType::kFloat32) return Status::Ok();
+    ValueRange range;
+    if (!RangeOf(view, &range)) {
+      return NumericError("'%s' holds NaN or infinity for example %lld", name.c_str(),
+                          static_cast<long long>(n_examples_));
+    }
+    if (range.known()) seen.emplace_back(v, range);
+    return Status::Ok();
+  };
+  const std::vector<int>& inputs = model_->main().inputs;
+  for (int i = 0; i < session_->n_inputs(); ++i) {
+    TW_RETURN_IF_ERROR(
+        look(session_->input(i), inputs[static_cast<size_t>(i)], session_->input_name(i)));
+  }
+  for (size_t i = 0; i < watched_.size(); ++i) {
+    const int k = static_cast<int>(i);
+    TW_RETURN_IF_ERROR(look(session_->output(k), watched_[i], session_->output_name(k)));
+  }
+  for (const auto& one : seen) Widen(one.second, &spec_.ranges[static_cast<size_t>(one.first)]);
+  ++n_examples_;
+  return Status::Ok();
+}
+
+Status Quantizer::AddExamples(const Examples& examples, const FeatureProgress& progress) {
+  if (options_.target != QuantizeTarget::kInt8) {
+    return FailedPrecondition("only the target int8 takes examples");
+  }
+  std::vector<void*> inputs;
+  for (int i = 0; i < session_->n_inputs(); ++i) inputs.push_back(session_->input(i).data);
+  for (int64_t i = 0; i < examples.count; ++i) {
+    ExampleTarget target;
+    TW_RETURN_IF_ERROR(examples.read(i, Span<void* const>(inputs.data(), inputs.size()), &target));
+    TW_RETURN_IF_ERROR(session_->Run());
+    TW_RETURN_IF_ERROR(Observe());
+    if (progress && !progress(i + 1, examples.count)) return Cancelled("calibration was cancelled");
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<uint8_t>> Quantizer::Export() {
+  if (options_.target == QuantizeTarget::kInt8 && n_examples_ == 0) {
+    return FailedPrecondition(
+        "the target int8 needs the ranges of the activations: add examples before");
+  }
+  return QuantizeModel(*model_, spec_, &report_);
+}
+
+Status Quantizer::ExportFile(const std::string& path) {
+  TW_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, Export());
+  const int error = port::WriteFileAtomic(path.c_str(), bytes.data(), bytes.size());
+  if (error == 0) return Status::Ok();
+  return IoError("cannot write the model '%s': %s", path.c_str(), port::ErrorText(error).c_str());
+}
+
+}  // namespace topwork

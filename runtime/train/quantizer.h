@@ -1,0 +1,71 @@
+// Quantizer: runs a float model on examples, notes what range each activation has, and writes the
+// model with fewer bits (models/format/quantize).
+//
+// The ranges are the smallest and the largest value seen; with a percentile P below 100, of every
+// example's values of an activation only those between its percentiles 100 − P and P count. One
+// thread at a time; Cancel() alone may be called from any thread.
+#ifndef TOPWORK_RUNTIME_TRAIN_QUANTIZER_H_
+#define TOPWORK_RUNTIME_TRAIN_QUANTIZER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/format/quantize.h"
+#include "runtime/session/session.h"
+#include "runtime/train/examples.h"
+
+namespace topwork {
+
+struct QuantizerOptions {
+  QuantizeTarget target = QuantizeTarget::kDynamicRange;
+  bool integer_io = false;      // kInt8
+  int64_t min_elements = 1024;  // kDynamicRange; see QuantizeSpec
+  double percentile = 100.0;    // kInt8; in (50, 100]
+  int n_threads = 0;            // 0: all processors
+  const Allocator* allocator = nullptr;
+};
+
+class Quantizer {
+ public:
+  static Result<std::unique_ptr<Quantizer>> Create(std::shared_ptr<const Model> model,
+                                                   const QuantizerOptions& options);
+
+  // What AddExamples takes; 0 inputs where the target needs no examples.
+  int n_inputs() const { return session_ == nullptr ? 0 : session_->n_inputs(); }
+  const TensorView& input(int i) const { return session_->input(i); }
+  const std::string& input_name(int i) const { return session_->input_name(i); }
+
+  // Runs every example, each filling the model's inputs; targets are not asked for. An example
+  // whose activations are not all finite is NUMERIC and leaves the ranges as they were before it.
+  // On other failures the examples before count.
+  Status AddExamples(const Examples& examples, const FeatureProgress& progress);
+  void Cancel() {
+    if (session_ != nullptr) session_->Cancel();
+  }
+
+  // FAILED_PRECONDITION: kInt8 without an example.
+  Result<std::vector<uint8_t>> Export();
+  Status ExportFile(const std::string& path);
+  // Of the last Export().
+  const QuantizeReport& report() const { return report_; }
+  int64_t n_examples() const { return n_examples_; }
+
+ private:
+  Quantizer() = default;
+  Status Observe();
+  bool RangeOf(const TensorView& view, ValueRange* out);
+
+  std::shared_ptr<const Model> model_;
+  QuantizerOptions options_;
+  std::unique_ptr<Session> session_;  // kInt8: with every activation as an output
+  std::vector<int> watched_;          // values behind the session's outputs
+  QuantizeSpec spec_;
+  QuantizeReport report_;
+  int64_t n_examples_ = 0;
+  std::vector<float> sorted_;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_QUANTIZER_H_

@@ -1,0 +1,129 @@
+"""Models that `topwork quantize` and `topwork prune` write, run by LiteRT: its reference kernels and
+XNNPACK take every one of them, give the answers that Topwork gives, and keep the float model's
+accuracy within a percentage point.
+
+  python quantize_litert.py TOPWORK        (the topwork command)
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+
+import peers
+
+peers.need("numpy", "ai_edge_litert")
+
+import numpy as np  # noqa: E402
+from ai_edge_litert import interpreter  # noqa: E402
+
+failures = []
+N_COMPARED = 100  # examples of which every output is compared
+
+
+def check(condition, text):
+    print(("  ok    " if condition else "  FAIL  ") + text)
+    if not condition:
+        failures.append(text)
+
+
+def litert(path, kind, x):
+    run = interpreter.Interpreter(str(path), experimental_op_resolver_type=kind, num_threads=1)
+    run.allocate_tensors()
+    i, o = run.get_input_details()[0], run.get_output_details()[0]
+    rows = []
+    for example in x:
+        value = example.reshape(i["shape"])
+        if i["dtype"] == np.int8:
+            scale, zero = i["quantization"]
+            value = np.clip(np.round(value / scale) + zero, -128, 127)
+        run.set_tensor(i["index"], value.astype(i["dtype"]))
+        run.invoke()
+        row = run.get_tensor(o["index"]).ravel().astype(np.float64)
+        if o["dtype"] == np.int8:
+            row = (row - o["quantization"][1]) * o["quantization"][0]
+        rows.append(row)
+    return np.stack(rows)
+
+
+def topwork_rows(topwork, path, x, work):
+    rows = []
+    for example in x:
+        (out,) = topwork.outputs(path, [example[None]], work)
+        rows.append(out.ravel().astype(np.float64))
+    return np.stack(rows)
+
+
+def save(folder, x, y):
+    folder.mkdir()
+    np.save(folder / "x.npy", x)
+    np.save(folder / "y.npy", y.astype(np.int64))
+    return folder
+
+
+def compare(topwork, name, model, data, kept, x, y, command, work, step=0.0):
+    """One command, its figures, and the new model in LiteRT."""
+    new = work / f"{model.stem}_{name}.tflite"
+    report = topwork(*command, "--output", new)
+    kind = interpreter.OpResolverType
+    before = report["before"]["top1"]
+    reference = litert(new, kind.BUILTIN_REF, x)
+    delegate = litert(new, kind.AUTO, x)
+    right = float((reference.argmax(1) == y).mean())
+    text = (f"{model.stem} {name}: {report['output_bytes'] / report['model_bytes']:.2f} of the size, "
+            f"top-1 {before:.4f} -> {report['after']['top1']:.4f}, LiteRT {right:.4f}, "
+            f"agreement {report['agreement']:.4f}")
+    check(report["after"]["top1"] >= before - 0.01, text)
+    check(abs(right - report["after"]["top1"]) <= 0.005, f"{model.stem} {name}: LiteRT's accuracy")
+    check(float((delegate.argmax(1) == reference.argmax(1)).mean()) >= 0.98,
+          f"{model.stem} {name}: XNNPACK agrees with the reference")
+    own = topwork_rows(topwork, new, x[:N_COMPARED // 10], work)
+    difference = np.abs(own - reference[:len(own)])
+    check(difference.max() <= max(1e-4, 2 * step) and difference.mean() <= max(1e-5, 0.25 * step),
+          f"{model.stem} {name}: outputs differ by {difference.max():.2g} at most, "
+          f"{difference.mean():.2g} on average")
+
+
+def run_model(topwork, model, train, test, work):
+    data, kept = save(work / "train", *train), save(work / "test", *test)
+    x, y = test
+    base = ["quantize", model, "--eval", kept]
+    step = 1 / 256  # of an int8 probability
+    compare(topwork, "int8", model, data, kept, x, y, [*base, "--to", "int8", "--data", data],
+            work, step)
+    compare(topwork, "dynamic", model, data, kept, x, y, [*base, "--to", "dynamic"], work, step)
+    compare(topwork, "fp16", model, data, kept, x, y, [*base, "--to", "fp16"], work)
+    prune = ["prune", model, "--data", kept, "--sparsity", "0.3"]
+    compare(topwork, "pruned", model, data, kept, x, y, prune, work)
+    compare(topwork, "sparse", model, data, kept, x, y, [*prune, "--sparse"], work)
+
+
+def digits(part):
+    folder = peers.ZOO / "data" / "digits_8x8" / part
+    return np.load(folder / "x.npy"), np.load(folder / "y.npy")
+
+
+def cifar(path):
+    rows = np.fromfile(path, np.uint8).reshape(-1, 3073)
+    return rows[:, 1:].reshape(-1, 32, 32, 3).astype(np.float32), rows[:, 0].astype(np.int64)
+
+
+def main():
+    topwork = peers.Topwork(sys.argv[1])
+    for name in ("digits_cnn_f32", "digits_mlp_f32"):
+        with tempfile.TemporaryDirectory() as folder:
+            run_model(topwork, peers.ZOO / f"{name}.tflite", digits("train"), digits("test"),
+                      pathlib.Path(folder))
+    shared = pathlib.Path(os.environ.get("TOPWORK_SHARED", "/nonexistent")) / "models"
+    resnet = shared / "float" / "mlperf_ic_resnet8_f32.tflite"
+    if resnet.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            run_model(topwork, resnet, cifar(shared / "data" / "cifar10_train_400_hwc.bin"),
+                      cifar(shared / "data" / "cifar10_test_250_hwc.bin"), pathlib.Path(folder))
+    else:
+        print("  SKIP  the larger model: TOPWORK_SHARED does not lead to it")
+    if failures:
+        sys.exit(f"{len(failures)} checks failed")
+
+
+main()

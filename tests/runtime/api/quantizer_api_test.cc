@@ -1,0 +1,154 @@
+// C and C++ API: quantizing and pruning a model.
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <topwork/topwork.hpp>
+
+#include "tests/runtime/api/support.h"
+
+namespace topwork {
+namespace quantizer_api_test {
+
+using api_test::RequireError;
+
+tw::Model Digits() {
+  const api_test::ModelPtr model = api_test::OpenModel(api_test::kDigitsModel);
+  REQUIRE(model != nullptr);
+  tw::PruneOptions none;
+  none.sparsity = 1e-9;  // a copy that tw::Model owns
+  void* data = nullptr;
+  size_t n = 0;
+  REQUIRE(tw_model_prune_memory(model.get(), &none, &data, &n, nullptr) == TW_STATUS_OK);
+  auto opened = tw::Model::OpenMemory(data, n, true);
+  tw_memory_free(data);
+  REQUIRE(opened.ok());
+  return std::move(*opened);
+}
+
+TEST_CASE("C API: pruning", "[api]") {
+  const tw::Model model = Digits();
+  tw::PruneOptions options;
+  CHECK(options.sparsity == 0.5);
+  CHECK(options.min_elements == 1024);
+  tw_prune_report report = {};
+  report.struct_size = sizeof(report);
+  void* data = nullptr;
+  size_t n = 0;
+  REQUIRE(tw_model_prune_memory(model.get(), &options, &data, &n, &report) == TW_STATUS_OK);
+  CHECK(n > 1000);
+  CHECK(std::memcmp(static_cast<const char*>(data) + 4, "TFL3", 4) == 0);
+  tw_memory_free(data);
+  CHECK(report.n_layers > 0);
+  CHECK(report.n_zeros >= report.n_weights / 2 - 1);
+  options.sparsity = 2.0;
+  RequireError(tw_model_prune_memory(model.get(), &options, &data, &n, nullptr),
+               TW_STATUS_INVALID_ARGUMENT, "sparsity is 2");
+  RequireError(tw_model_prune_file(model.get(), nullptr, "/nowhere/x.tflite", nullptr),
+               TW_STATUS_IO, "/nowhere/x.tflite");
+  RequireError(tw_model_prune_file(nullptr, nullptr, "x", nullptr), TW_STATUS_INVALID_ARGUMENT,
+               "model");
+  RequireError(tw_model_prune_file(model.get(), nullptr, nullptr, nullptr),
+               TW_STATUS_INVALID_ARGUMENT, "path");
+  RequireError(tw_model_prune_memory(model.get(), nullptr, nullptr, &n, nullptr),
+               TW_STATUS_INVALID_ARGUMENT, "out_data");
+  RequireError(tw_prune_options_init(nullptr, 8), TW_STATUS_INVALID_ARGUMENT, "options");
+}
+
+#ifdef TW_HAVE_TRAIN
+tw_examples Images(const std::vector<float>& pixels) {
+  tw_examples examples = {};
+  examples.struct_size = sizeof(examples);
+  examples.n_examples = static_cast<int64_t>(pixels.size() / 64);
+  examples.data = pixels.data();
+  examples.data_bytes = pixels.size() * sizeof(float);
+  examples.dtype = TW_DTYPE_FLOAT32;
+  return examples;
+}
+
+TEST_CASE("C++ API: quantizing to int8", "[api][train]") {
+  tw::QuantizerOptions options;
+  CHECK(options.min_elements == 1024);
+  CHECK(options.percentile == 100.0);
+  options.target = TW_QUANTIZE_INT8;
+  options.integer_io = 1;
+  options.n_threads = 1;
+  auto quantizer = tw::Quantizer::Create(Digits(), options);
+  REQUIRE(quantizer.status().ToString() == "OK");
+  const auto input = quantizer->Input(0);
+  REQUIRE(input.ok());
+  CHECK(input->shape() == std::vector<int32_t>{1, 8, 8, 1});
+  CHECK(quantizer->Input(1).status().code() == TW_STATUS_INVALID_ARGUMENT);
+  CHECK(quantizer->Export().status().code() == TW_STATUS_FAILED_PRECONDITION);
+
+  std::vector<float> pixels(10 * 64);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i * 37 % 101) / 100.0f;
+  REQUIRE(quantizer->AddExamples(Images(pixels)).ToString() == "OK");
+  const auto bytes = quantizer->Export();
+  REQUIRE(bytes.status().ToString() == "OK");
+  const auto json = nlohmann::json::parse(quantizer->Describe().value());
+  CHECK(json["n_examples"] == 10);
+  CHECK(json["n_integer_operators"] > 3);
+  CHECK(json["float_operators"].empty());
+  const auto small = tw::Model::OpenMemory(bytes->data(), bytes->size(), true);
+  REQUIRE(small.ok());
+  const auto session = tw::Session::Create(*small);
+  REQUIRE(session.ok());
+  CHECK(session->Input(0)->dtype == TW_DTYPE_INT8);
+  CHECK(session->Output(0)->dtype == TW_DTYPE_INT8);
+}
+
+// Cancels itself at the third of ten examples.
+struct Reader {
+  tw_quantizer* quantizer = nullptr;
+  int n_read = 0;
+};
+
+TEST_CASE("C API: examples by callback, cancelled and refused", "[api][train]") {
+  tw::QuantizerOptions options;
+  options.target = TW_QUANTIZE_INT8;
+  auto quantizer = tw::Quantizer::Create(Digits(), options);
+  REQUIRE(quantizer.ok());
+  Reader reader;
+  reader.quantizer = quantizer->get();
+  tw_examples examples = {};
+  examples.struct_size = sizeof(examples);
+  examples.n_examples = 10;
+  examples.user_data = &reader;
+  examples.read = [](void* user_data, int64_t index, void* const* inputs, size_t n_inputs,
+                     int64_t*) {
+    Reader* self = static_cast<Reader*>(user_data);
+    CHECK(n_inputs == 1);
+    std::memset(inputs[0], 0, 64 * sizeof(float));
+    if (index == 2) CHECK(tw_quantizer_cancel(self->quantizer) == TW_STATUS_OK);
+    ++self->n_read;
+    return TW_STATUS_OK;
+  };
+  CHECK(quantizer->AddExamples(examples).code() == TW_STATUS_CANCELLED);
+  CHECK(reader.n_read == 3);
+  examples.read = nullptr;
+  CHECK(quantizer->AddExamples(examples).code() == TW_STATUS_INVALID_ARGUMENT);
+
+  tw_quantizer* q = quantizer->get();
+  const tw_model* none = nullptr;
+  tw_quantizer* out = nullptr;
+  char* text = nullptr;
+  void* data = nullptr;
+  size_t n = 0;
+  RequireError(tw_quantizer_create(none, nullptr, &out), TW_STATUS_INVALID_ARGUMENT, "model");
+  RequireError(tw_quantizer_get_input(q, 0, nullptr), TW_STATUS_INVALID_ARGUMENT, "info");
+  RequireError(tw_quantizer_add_examples(q, nullptr), TW_STATUS_INVALID_ARGUMENT, "examples");
+  RequireError(tw_quantizer_cancel(nullptr), TW_STATUS_INVALID_ARGUMENT, "quantizer");
+  RequireError(tw_quantizer_export_file(q, nullptr), TW_STATUS_INVALID_ARGUMENT, "path");
+  RequireError(tw_quantizer_export_memory(q, &data, nullptr), TW_STATUS_INVALID_ARGUMENT,
+               "out_data_bytes");
+  RequireError(tw_quantizer_describe(q, nullptr), TW_STATUS_INVALID_ARGUMENT, "out_json");
+  RequireError(tw_quantizer_describe(nullptr, &text), TW_STATUS_INVALID_ARGUMENT, "quantizer");
+  RequireError(tw_quantizer_options_init(nullptr, 8), TW_STATUS_INVALID_ARGUMENT, "options");
+  CHECK(n == 0);
+  tw_quantizer_free(nullptr);
+  options.target = static_cast<tw_quantize_target>(7);
+  CHECK(tw::Quantizer::Create(Digits(), options).status().code() == TW_STATUS_INVALID_ARGUMENT);
+}
+#endif
+
+}  // namespace quantizer_api_test
+}  // namespace topwork
