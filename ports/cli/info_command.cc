@@ -159,16 +159,27 @@ void AddStepRows(const std::string& number, const Json& step, bool on_device, Ta
   }
 }
 
-// The plan: the steps, under a GPU's step the operators that it runs.
+// The steps of the plan, or of a subgraph of it: then `prefix` is its number and a colon. Under a
+// step come the operators that a GPU runs in it, and the subgraphs that it calls.
+void AddSteps(const Json& steps, const std::string& prefix, Table* table) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Json& step = steps[i];
+    AddStepRows(prefix + std::to_string(i), step, false, table);
+    if (step.contains("parts")) {
+      for (const Json& part : step["parts"]) AddStepRows("", part, true, table);
+    }
+    if (!step.contains("subgraphs")) continue;
+    for (const Json& callee : step["subgraphs"]) {
+      AddSteps(callee["steps"], std::to_string(callee["subgraph"].get<int>()) + ":", table);
+    }
+  }
+}
+
+// The plan: the steps, those of subgraphs as "2:0", the first of subgraph 2.
 void PrintPlan(const Json& plan) {
   std::printf("\n");
   Table table({">step", "operator", "kernel", "backend", "output", "place", "fused, reason"});
-  for (size_t i = 0; i < plan["steps"].size(); ++i) {
-    const Json& step = plan["steps"][i];
-    AddStepRows(std::to_string(i), step, false, &table);
-    if (!step.contains("parts")) continue;
-    for (const Json& part : step["parts"]) AddStepRows("", part, true, &table);
-  }
+  AddSteps(plan["steps"], "", &table);
   table.Print(2);
   const std::string note = plan["note"].get<std::string>();
   if (!note.empty()) std::printf("\n  %s\n", note.c_str());
