@@ -1,5 +1,6 @@
 // SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: one element per work-item; see space_batch.h for the
-// order. `nothing` is what padding holds. x: channels; y: pixels of an output row; z: rows of all output images.
+// order. `nothing` is what padding holds. x: channels; y: pixels of an output row; z: rows of all
+// output images.
 
 __kernel void space_to_batch(tw_in input, tw_out output, int batch, int height, int width,
                              int channels, int grid_h, int grid_w, int block_h, int block_w,

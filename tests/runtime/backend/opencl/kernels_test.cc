@@ -129,7 +129,7 @@ TEST_CASE("opencl kernels: files depend on the defines of storage and integers a
     }
   }
   CHECK(conditions == std::set<std::string>{"#ifdef TW_INT", "#elif defined(TW_BYTE)",
-                                              "#elif defined(TW_HALF)", "#ifdef TW_DOT"});
+                                            "#elif defined(TW_HALF)", "#ifdef TW_DOT"});
   CHECK(std::string(StorageDefines(Storage::kFloat16)) == "-DTW_HALF");
 }
 
