@@ -535,10 +535,9 @@ typedef struct tw_custom_op {
 } tw_custom_op;
 
 // Adds a custom operator to the process; the struct and its name are copied. Sessions and trainers
-// created afterwards find it by its name, before an operator of the library with that name. It stays
-// until the process ends. Errors:
-// FAILED_PRECONDITION when another operator with that name is registered (the same one again is
-// fine). [any]
+// created afterwards find it by its name, before an operator of the library with that name. It
+// stays until the process ends. Errors: FAILED_PRECONDITION when another operator with that name is
+// registered (the same one again is fine). [any]
 TW_API tw_status tw_op_register(const tw_custom_op* op);
 
 // Trainer. Re-trains the last layers of a model, as a rule the very last. The part before them is
