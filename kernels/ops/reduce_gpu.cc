@@ -166,6 +166,9 @@ Status PlanResizeBilinear(GpuContext& context) {
   return PlanResize(context, "resize_bilinear", false);
 }
 Status PlanResizeNearest(GpuContext& context) {
+  // The kernel passes values on as floats.
+  const GpuFormat& format = context.output_format(0);
+  if (!format.is_real) return Unsupported("output 0 is %s", DTypeName(format.dtype));
   return PlanResize(context, "resize_nearest", true);
 }
 
