@@ -52,7 +52,8 @@ def find_package(arguments, folder):
 
 
 def add_subdirectory(arguments, folder):
-    ccache = ["-DTOPWORK_CCACHE=ON"] if shutil.which("ccache") else []
+    # The flags of this build: with ccache only what lacks the trainer is compiled again.
+    ccache = ["-DTOPWORK_CCACHE=ON", "-DTOPWORK_WERROR=ON"] if shutil.which("ccache") else []
     with_cmake(arguments, folder, *ccache)
 
 
