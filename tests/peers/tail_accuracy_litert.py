@@ -2,7 +2,9 @@
 1, 2, ... layers of real models on such tasks and runs every export in LiteRT: outputs within 1e-4
 of Topwork's, equal top-1, and a table of accuracies on held-back examples.
 
-  python tail_accuracy_litert.py TOPWORK [--only TEXT]
+  python tail_accuracy_litert.py TOPWORK [--only TEXT] [--all]
+
+--all: every number of layers listed, for the table; otherwise 1 and 5.
 
 Zoo: EfficientNet-Lite0 (trained on ImageNet) on handwritten digits blown up to photographs, and a
 small CNN for digits on digits turned by a quarter and inverted. With TOPWORK_SHARED also MobileNetV1
@@ -138,11 +140,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("topwork", help="the topwork command")
     parser.add_argument("--only", default="", help="cases whose 'model task' holds this")
+    parser.add_argument("--all", action="store_true", help="every number of layers, for the table")
     arguments = parser.parse_args()
     topwork = peers.Topwork(arguments.topwork)
-    for name, task, *case in CASES:
+    for name, task, *case, kinds in CASES:
         if arguments.only in f"{name} {task}":
-            measure(topwork, name, task, *case)
+            measure(topwork, name, task, *case, kinds if arguments.all else ["1", "5"])
     print(f"{len(failures)} failures")
     sys.exit(1 if failures else 0)
 
