@@ -4,6 +4,7 @@ set(TEST_SOURCES
   kernels/quant_test.cc
   kernels/ops/quant_conv_test.cc
   kernels/ops/quantized_test.cc
+  kernels/ops/sweeps_test.cc
   kernels/ops/batch_to_space_nd_test.cc
   kernels/ops/bitcast_test.cc
   kernels/ops/broadcast_args_test.cc
@@ -215,7 +216,6 @@ endif()
 set(TEST_EMBEDDED_FILES
   LICENSE
   kernels/OPERATORS.md
-  tests/data/few_golden_cases.txt
   models/zoo/data/digits_8x8/test/x.npy
   models/zoo/data/digits_8x8/test/y.npy
   models/zoo/data/digits_8x8/train/x.npy

@@ -153,26 +153,15 @@ TEST_CASE("OPERATORS.md is up to date", "[meta]") {
 }
 #endif
 
-// The types of an operator that have fewer than 20 golden cases; the list may only become shorter.
-TEST_CASE("golden cases: 20 for each operator and type, or listed", "[meta]") {
+TEST_CASE("golden cases: 20 at least for each operator and type", "[meta]") {
   std::string few;
   for (const auto& [name, types] : CountGoldenCases()) {
     for (const auto& [dtype, n] : types) {
-      if (n < 20) few += name + " " + DTypeName(dtype) + "\n";
+      if (n < 20) few += "\n" + name + " " + DTypeName(dtype) + ": " + std::to_string(n);
     }
   }
-  const std::string listed = Embedded("tests/data/few_golden_cases.txt");
-  if (const char* path = std::getenv("TOPWORK_WRITE_FEW_CASES")) {
-    std::ofstream(path, std::ios::binary) << few;
-  }
-  std::string missing;
-  for (size_t at = 0, end; at < few.size(); at = end + 1) {
-    end = few.find('\n', at);
-    const std::string line = few.substr(at, end - at + 1);
-    if (listed.find(line) == std::string::npos) missing += line;
-  }
-  INFO("fewer than 20 golden cases, and not in tests/data/few_golden_cases.txt:\n" << missing);
-  CHECK(missing.empty());
+  INFO("fewer than 20 golden cases:" << few);
+  CHECK(few.empty());
 }
 
 }  // namespace operator_table_test

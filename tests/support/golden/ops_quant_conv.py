@@ -286,6 +286,14 @@ TRANSPOSED = (
     ((1, 3, 3, 4), (5, 1, 1, 4), (3, 3), (1, 1), "SAME"),
     ((1, 2, 2, 17), (19, 2, 2, 17), (4, 4), (2, 2), "SAME"),
     ((1, 1, 1, 7), (3, 4, 4, 7), (4, 4), (1, 1), "VALID"),
+    ((1, 1, 5, 1), (1, 1, 3, 1), (1, 10), (1, 2), "SAME"),
+    ((1, 2, 2, 3), (5, 1, 1, 3), (3, 3), (2, 2), "VALID"),
+    ((1, 3, 1, 2), (2, 5, 5, 2), (3, 1), (1, 1), "SAME"),
+    ((3, 1, 1, 1), (1, 3, 3, 1), (3, 3), (1, 1), "VALID"),
+    ((1, 2, 3, 33), (1, 3, 3, 33), (2, 3), (1, 1), "SAME"),
+    ((1, 1, 1, 2), (33, 2, 2, 2), (2, 2), (2, 2), "SAME"),
+    ((1, 2, 2, 3), (2, 3, 2, 3), (8, 6), (4, 3), "SAME"),
+    ((2, 1, 7, 3), (3, 1, 2, 3), (1, 14), (1, 2), "SAME"),
 )
 
 
@@ -295,11 +303,9 @@ def transpose_conv():
         if kind.name not in ("int8_per_channel", "uint8", "int16"):
             continue
         sheet = Sheet("TRANSPOSE_CONV", kind)
-        more = TRANSPOSED[:8] if kind.name == "int8_per_channel" else ()
-        for index, (image, filt, size, stride, padding) in enumerate(TRANSPOSED + more):
-            bias = (index + index // len(TRANSPOSED)) % 2 == 0
+        for index, (image, filt, size, stride, padding) in enumerate(TRANSPOSED):
             out = [image[0], *size, filt[0]]
-            sheet.add(image, filt, 0, filt[1] * filt[2] * filt[3], bias, first=out,
+            sheet.add(image, filt, 0, filt[1] * filt[2] * filt[3], index % 2 == 0, first=out,
                       padding=padding, stride_h=stride[0], stride_w=stride[1])
         table.append(sheet.case())
     return table

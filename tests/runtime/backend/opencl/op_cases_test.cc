@@ -103,6 +103,19 @@ bool IsSubnormal(const CaseTensor& tensor) {
   return tensor.n_bytes > 0;
 }
 
+// Devices have 32 bits for an int64; the CPU takes over where a value needs more.
+bool NeedsCpu(const OpCase& op_case) {
+  for (const CaseTensor& tensor : op_case.inputs) {
+    if (tensor.dtype != static_cast<int>(DType::kInt64)) continue;
+    for (size_t i = 0; i < tensor.n_bytes / sizeof(int64_t); ++i) {
+      int64_t value;
+      std::memcpy(&value, tensor.data + i * sizeof(value), sizeof(value));
+      if (value != static_cast<int32_t>(value)) return true;
+    }
+  }
+  return false;
+}
+
 // A session on the case's inputs; null for a model that does not open.
 std::unique_ptr<Session> Prepared(const OpCase& op_case, const Backends& backends, bool halves) {
   const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
@@ -144,7 +157,7 @@ void RunCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backen
   if (n_parts == 0) return;
   const bool dynamic_range = IsDynamicRange(session->plan());
   for (int i = 0; i < n_runs; ++i) REQUIRE(session->Run().ToString() == "OK");
-  CHECK(session->options().backends.size() == 1);  // the device did not fail
+  CHECK(session->options().backends.size() == (NeedsCpu(op_case) ? 0 : 1));  // else it failed
   std::unique_ptr<Session> cpu;
   if (halves) {
     cpu = Prepared(op_case, {}, true);
