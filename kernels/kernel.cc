@@ -78,6 +78,10 @@ Result<const Callee*> PrepareContext::PlanCallee(int, const std::vector<CalleeIn
 
 int PrepareContext::PassedInput(int, int) const { return -1; }
 
+Result<std::vector<OpCode>> PrepareContext::OperatorsOf(int) const {
+  return Unsupported("%s: subgraphs cannot be read here", Where().c_str());
+}
+
 Status RunContext::SetOutputShape(int i, const Shape& shape) const {
   if (output_memory == nullptr) return InternalError("output %d has its shape already", i);
   return output_memory->SetShape(i, shape);

@@ -130,6 +130,8 @@ class PrepareContext {
   virtual Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs);
   // The input that output i of the subgraph is, unchanged; −1: none.
   virtual int PassedInput(int subgraph, int i) const;
+  // What the subgraph consists of, for operators that take one for a function and do not call it.
+  virtual Result<std::vector<OpCode>> OperatorsOf(int subgraph) const;
 
   // The kernel variant chosen, for the printed plan ("gemm 1x1", "direct 3x3"); a literal.
   void SetVariant(const char* variant) { variant_ = variant; }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "kernels/options_view.h"
 #include "runtime/base/span.h"
 #include "runtime/tensor/tensor.h"
 
@@ -88,6 +89,11 @@ struct OpParams {
 
   // Control flow and state.
   int32_t subgraph = -1, else_subgraph = -1;  // CALL/IF.then/WHILE.cond; IF.else/WHILE.body
+
+  // STABLEHLO_*: the operator's own table, of lists for prepare() to read, and the branches of
+  // CASE; in the model's memory.
+  OptionsView options;
+  Span<const int32_t> branches;
 
   // A custom operator's name and its own bytes, both in the model's memory.
   const char* custom_name = nullptr;

@@ -15,6 +15,23 @@
 
 namespace topwork {
 
+// A vector of int64 of the file, which may lie at any address.
+class LongList {
+ public:
+  LongList() = default;
+  LongList(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  size_t size() const { return size_; }
+  int64_t operator[](size_t i) const {
+    int64_t value;
+    std::memcpy(&value, data_ + i * sizeof(value), sizeof(value));
+    return value;
+  }
+
+ private:
+  const uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+};
+
 class OptionsView {
  public:
   OptionsView() = default;  // absent table: every field has its default
@@ -36,6 +53,11 @@ class OptionsView {
   // A vector of int32; empty with data() == null when the field is absent.
   Span<const int32_t> IntVector(int field) const { return Vector<int32_t>(field); }
   Span<const float> FloatVector(int field) const { return Vector<float>(field); }
+  // Mapped files promise 4 bytes of alignment only. Empty when the field is absent.
+  LongList LongVector(int field) const {
+    const Span<const uint8_t> list = Vector<uint8_t>(field);  // its size counts int64s
+    return LongList(list.data(), list.size());
+  }
 
  private:
   template <typename T>

@@ -10,10 +10,22 @@ namespace topwork {
 // then gets that table, and OpDef::options_type is 0.
 constexpr uint8_t SecondOptionsType(OpCode code) {
   switch (code) {
+    case OpCode::kStablehloScatter:
+      return 7;
+    case OpCode::kStablehloPad:
+      return 10;
+    case OpCode::kStablehloReduceWindow:
+      return 13;
+    case OpCode::kStablehloGather:
+      return 16;
+    case OpCode::kStablehloRngBitGenerator:
+      return 19;
     case OpCode::kReduceWindow:
       return 20;
     case OpCode::kStablehloComposite:
       return 21;
+    case OpCode::kStablehloCase:
+      return 23;
     default:
       return 0;
   }

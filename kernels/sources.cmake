@@ -106,8 +106,10 @@ set(KERNELS_SOURCES
   ops/hashtable_lookup.cc
   ops/if.cc
   ops/imag.cc
+  ops/index_vectors.cc
   ops/indexing.cc
   ops/integer_checks.cc
+  ops/interior_pad.cc
   ops/integer_product.cc
   ops/l2_normalization.cc
   ops/l2_pool_2d.cc
@@ -218,10 +220,16 @@ set(KERNELS_SOURCES
   ops/stablehlo_add.cc
   ops/stablehlo_and.cc
   ops/stablehlo_binary.cc
+  ops/stablehlo_case.cc
   ops/stablehlo_composite.cc
+  ops/stablehlo_gather.cc
   ops/stablehlo_maximum.cc
   ops/stablehlo_minimum.cc
   ops/stablehlo_multiply.cc
+  ops/stablehlo_pad.cc
+  ops/stablehlo_reduce_window.cc
+  ops/stablehlo_rng_bit_generator.cc
+  ops/stablehlo_scatter.cc
   ops/stablehlo_shift_left.cc
   ops/strided_copy.cc
   ops/strided_slice.cc

@@ -41,6 +41,7 @@ set(TEST_SOURCES
   kernels/ops/split_test.cc
   kernels/ops/split_v_test.cc
   kernels/ops/squeeze_test.cc
+  kernels/ops/stablehlo_test.cc
   kernels/ops/strided_copy_test.cc
   kernels/ops/strided_slice_test.cc
   kernels/ops/tile_test.cc

@@ -19,11 +19,6 @@ Status Parse(const OptionsView& options, OpParams* params) {
   return Status::Ok();
 }
 
-bool SameShapes(const Callee& a, const Callee& b) {
-  return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(),
-                    [](const TensorView& x, const TensorView& y) { return x.shape == y.shape; });
-}
-
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(1, INT32_MAX));
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kBool}));

@@ -33,28 +33,37 @@ T Apply(StablehloFn fn, T a, T b) {
 }
 
 template <typename T>
-void RunAs(const RunContext& context, StablehloFn fn) {
-  const T* a = context.input_data<T>(0);
-  const T* b = context.input_data<T>(1);
-  T* y = context.output_data<T>(0);
-  ParallelRows(context.pool, context.out(0).shape.NumElements(), static_cast<int64_t>(sizeof(T)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) y[i] = Apply(fn, a[i], b[i]);
-               });
+void ApplyAs(StablehloFn fn, const void* a, const void* b, void* y, int64_t n) {
+  const T *p = static_cast<const T*>(a), *q = static_cast<const T*>(b);
+  T* out = static_cast<T*>(y);
+  for (int64_t i = 0; i < n; ++i) out[i] = Apply(fn, p[i], q[i]);
+}
+
+void ApplyHalf(StablehloFn fn, const void* a, const void* b, void* y, int64_t n) {
+  const uint16_t *p = static_cast<const uint16_t*>(a), *q = static_cast<const uint16_t*>(b);
+  uint16_t* out = static_cast<uint16_t*>(y);
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = FloatToHalf(Apply(fn, HalfToFloat(p[i]), HalfToFloat(q[i])));
+  }
 }
 
 // Of booleans a sum or maximum is "or", a product or minimum "and".
-void RunBool(const RunContext& context, StablehloFn fn) {
-  const uint8_t* a = context.input_data<uint8_t>(0);
-  const uint8_t* b = context.input_data<uint8_t>(1);
-  uint8_t* y = context.output_data<uint8_t>(0);
+void ApplyBool(StablehloFn fn, const void* a, const void* b, void* y, int64_t n) {
+  const uint8_t *p = static_cast<const uint8_t*>(a), *q = static_cast<const uint8_t*>(b);
+  uint8_t* out = static_cast<uint8_t*>(y);
   const bool any = fn == StablehloFn::kAdd || fn == StablehloFn::kMaximum;
-  for (int64_t i = 0; i < context.out(0).shape.NumElements(); ++i) {
-    y[i] = (any ? (a[i] | b[i]) != 0 : a[i] != 0 && b[i] != 0) ? 1 : 0;
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = (any ? (p[i] | q[i]) != 0 : p[i] != 0 && q[i] != 0) ? 1 : 0;
   }
 }
 
 }  // namespace
+
+Status CheckStablehloNumber(const PrepareContext& context, int i) {
+  return context.CheckDType(i, {DType::kFloat16, DType::kFloat32, DType::kFloat64, DType::kBool,
+                                DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16,
+                                DType::kInt32, DType::kUInt32, DType::kInt64, DType::kUInt64});
+}
 
 Status PrepareStablehloBinary(PrepareContext& context, StablehloFn fn) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
@@ -66,10 +75,7 @@ Status PrepareStablehloBinary(PrepareContext& context, StablehloFn fn) {
         0, {DType::kBool, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16, DType::kInt32,
             DType::kUInt32, DType::kInt64, DType::kUInt64}));
   } else {
-    TW_RETURN_IF_ERROR(context.CheckDType(
-        0,
-        {DType::kFloat32, DType::kFloat64, DType::kBool, DType::kInt8, DType::kUInt8, DType::kInt16,
-         DType::kUInt16, DType::kInt32, DType::kUInt32, DType::kInt64, DType::kUInt64}));
+    TW_RETURN_IF_ERROR(CheckStablehloNumber(context, 0));
   }
   TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 1));
   const Shape& shape = context.input(0)->shape;
@@ -84,42 +90,46 @@ Status PrepareStablehloBinary(PrepareContext& context, StablehloFn fn) {
   return context.SetOutput(0, context.input(0)->dtype, shape);
 }
 
-Status RunStablehloBinary(const RunContext& context, StablehloFn fn) {
-  switch (context.in(0).dtype) {
+void ApplyStablehlo(StablehloFn fn, DType dtype, const void* a, const void* b, void* y, int64_t n) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return ApplyHalf(fn, a, b, y, n);
     case DType::kFloat32:
-      RunAs<float>(context, fn);
-      break;
+      return ApplyAs<float>(fn, a, b, y, n);
     case DType::kFloat64:
-      RunAs<double>(context, fn);
-      break;
+      return ApplyAs<double>(fn, a, b, y, n);
     case DType::kInt8:
-      RunAs<int8_t>(context, fn);
-      break;
+      return ApplyAs<int8_t>(fn, a, b, y, n);
     case DType::kUInt8:
-      RunAs<uint8_t>(context, fn);
-      break;
+      return ApplyAs<uint8_t>(fn, a, b, y, n);
     case DType::kInt16:
-      RunAs<int16_t>(context, fn);
-      break;
+      return ApplyAs<int16_t>(fn, a, b, y, n);
     case DType::kUInt16:
-      RunAs<uint16_t>(context, fn);
-      break;
+      return ApplyAs<uint16_t>(fn, a, b, y, n);
     case DType::kInt32:
-      RunAs<int32_t>(context, fn);
-      break;
+      return ApplyAs<int32_t>(fn, a, b, y, n);
     case DType::kUInt32:
-      RunAs<uint32_t>(context, fn);
-      break;
+      return ApplyAs<uint32_t>(fn, a, b, y, n);
     case DType::kInt64:
-      RunAs<int64_t>(context, fn);
-      break;
+      return ApplyAs<int64_t>(fn, a, b, y, n);
     case DType::kUInt64:
-      RunAs<uint64_t>(context, fn);
-      break;
+      return ApplyAs<uint64_t>(fn, a, b, y, n);
     default:
-      RunBool(context, fn);
-      break;
+      return ApplyBool(fn, a, b, y, n);
   }
+}
+
+Status RunStablehloBinary(const RunContext& context, StablehloFn fn) {
+  const DType dtype = context.in(0).dtype;
+  const int64_t bytes = ElementBytes(context.in(0));
+  const uint8_t* a = context.input_data<uint8_t>(0);
+  const uint8_t* b = context.input_data<uint8_t>(1);
+  uint8_t* y = context.output_data<uint8_t>(0);
+  ParallelRows(context.pool, context.out(0).shape.NumElements(), bytes,
+               [&](int64_t begin, int64_t end) {
+                 const int64_t at = begin * bytes;
+                 ApplyStablehlo(fn, dtype, a + at, b + at, y + at, end - begin);
+               });
   return Status::Ok();
 }
 

@@ -9,7 +9,12 @@ namespace topwork {
 
 enum class StablehloFn : int { kAdd, kMultiply, kMaximum, kMinimum, kAnd, kShiftLeft };
 
-// Any number of 8 to 64 bits but float16, and bool; kAnd and kShiftLeft: bool and integers.
+// Input i is of the dtypes of sums, products and extremes: numbers of 8 to 64 bits, bool.
+Status CheckStablehloNumber(const PrepareContext& context, int i);
+// y = a fn b, element by element of such a dtype; y may be a or b.
+void ApplyStablehlo(StablehloFn fn, DType dtype, const void* a, const void* b, void* y, int64_t n);
+
+// kAnd: bool and integers; kShiftLeft: signed integers of up to 32 bits; the others: as above.
 Status PrepareStablehloBinary(PrepareContext& context, StablehloFn fn);
 Status RunStablehloBinary(const RunContext& context, StablehloFn fn);
 

@@ -6,6 +6,11 @@
 
 namespace topwork {
 
+bool SameShapes(const Callee& a, const Callee& b) {
+  return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(),
+                    [](const TensorView& x, const TensorView& y) { return x.shape == y.shape; });
+}
+
 Status CheckCallOptions(const OptionsView& options) {
   if (options.present()) return Status::Ok();
   return InvalidModel("its options, which name the subgraph to call, are missing");

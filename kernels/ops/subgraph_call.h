@@ -18,6 +18,8 @@ Status RunOneCall(const RunContext& context, int number, int first_input);
 Result<std::vector<CalleeInput>> InputsFrom(const PrepareContext& context, int first);
 // The callee must make as many outputs of the same dtypes as the operator declares.
 Status CheckCalleeOutputs(const PrepareContext& context, const Callee& callee, int subgraph);
+// Callees with the same outputs give them the same shapes.
+bool SameShapes(const Callee& a, const Callee& b);
 
 }  // namespace topwork
 

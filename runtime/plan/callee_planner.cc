@@ -46,6 +46,7 @@ std::vector<int> CalleesOf(const Op& op) {
   for (int subgraph : {op.params.subgraph, op.params.else_subgraph}) {
     if (subgraph >= 0) callees.push_back(subgraph);
   }
+  callees.insert(callees.end(), op.params.branches.begin(), op.params.branches.end());
   return callees;
 }
 

@@ -120,6 +120,7 @@ bool HasEffects(const WorkGraph& graph, const Op& op) {
     case OpCode::kCustom:
     case OpCode::kCall:
     case OpCode::kStablehloComposite:
+    case OpCode::kStablehloCase:
     case OpCode::kCallOnce:
     case OpCode::kIf:
     case OpCode::kWhile:

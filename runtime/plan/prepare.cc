@@ -103,6 +103,18 @@ int PlanPrepareContext::PassedInput(int subgraph, int i) const {
   return at == graph.inputs.end() ? -1 : static_cast<int>(at - graph.inputs.begin());
 }
 
+Result<std::vector<OpCode>> PlanPrepareContext::OperatorsOf(int subgraph) const {
+  if (planner_ == nullptr) return PrepareContext::OperatorsOf(subgraph);
+  const auto& subgraphs = planner_->model().subgraphs();
+  if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) {
+    return InvalidModel("%s names subgraph %d, but the model has %zu", where_.c_str(), subgraph,
+                        subgraphs.size());
+  }
+  std::vector<OpCode> codes;
+  for (const Op& op : subgraphs[static_cast<size_t>(subgraph)].ops) codes.push_back(op.code);
+  return codes;
+}
+
 Status PlanPrepareContext::Prepare(const OpDef& def) {
   TW_RETURN_IF_ERROR(def.prepare(*this));
   for (size_t i = 0; i < output_set_.size(); ++i) {

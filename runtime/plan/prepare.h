@@ -43,6 +43,7 @@ class PlanPrepareContext final : public PrepareContext {
                                    FunctionRef<void(void*)> pack) override;
   Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs) override;
   int PassedInput(int subgraph, int i) const override;
+  Result<std::vector<OpCode>> OperatorsOf(int subgraph) const override;
   std::string Where() const override { return where_; }
   std::string InputName(int i) const override;
 

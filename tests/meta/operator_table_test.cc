@@ -37,6 +37,7 @@ size_t DataInput(OpCode code) {
     case OpCode::kSelect:
     case OpCode::kSelectV2:
     case OpCode::kSplit:
+    case OpCode::kStablehloCase:
       return 1;
     case OpCode::kConv3dTranspose:
     case OpCode::kHashtableLookup:

@@ -107,7 +107,8 @@ class ModelWriter {
     for (size_t i = 0; i < vectors.size(); ++i) {
       const OptionsSpec::Field& field = options.fields[i];
       if (field.size == 0) vectors[i] = fbb_.CreateVector(field.values).o;
-      if (field.size < 0) vectors[i] = fbb_.CreateString(field.text).o;
+      if (field.size == -2) vectors[i] = fbb_.CreateVector(field.longs).o;
+      if (field.size == -1) vectors[i] = fbb_.CreateString(field.text).o;
     }
     const auto start = fbb_.StartTable();
     for (size_t i = 0; i < vectors.size(); ++i) {
@@ -115,6 +116,7 @@ class ModelWriter {
       const auto slot = static_cast<flatbuffers::voffset_t>(4 + 2 * field.number);
       if (field.size <= 0) fbb_.AddOffset(slot, Offset<void>(vectors[i]));
       if (field.size == 1) fbb_.AddElement<uint8_t>(slot, static_cast<uint8_t>(field.bits));
+      if (field.size == 8) fbb_.AddElement<uint64_t>(slot, field.bits);
       if (field.size == 4) fbb_.AddElement<uint32_t>(slot, field.bits);
     }
     return fbb_.EndTable(start);
@@ -163,29 +165,39 @@ class ModelWriter {
 }  // namespace
 
 OptionsSpec& OptionsSpec::Int(int field, int32_t value) {
-  fields.push_back({field, 4, static_cast<uint32_t>(value), {}, ""});
+  fields.push_back({field, 4, static_cast<uint32_t>(value), {}, "", {}});
   return *this;
 }
 
 OptionsSpec& OptionsSpec::Byte(int field, int8_t value) {
-  fields.push_back({field, 1, static_cast<uint8_t>(value), {}, ""});
+  fields.push_back({field, 1, static_cast<uint8_t>(value), {}, "", {}});
   return *this;
 }
 
 OptionsSpec& OptionsSpec::Float(int field, float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
-  fields.push_back({field, 4, bits, {}, ""});
+  fields.push_back({field, 4, bits, {}, "", {}});
   return *this;
 }
 
 OptionsSpec& OptionsSpec::Ints(int field, std::vector<int32_t> values) {
-  fields.push_back({field, 0, 0, std::move(values), ""});
+  fields.push_back({field, 0, 0, std::move(values), "", {}});
+  return *this;
+}
+
+OptionsSpec& OptionsSpec::Long(int field, uint32_t value) {
+  fields.push_back({field, 8, value, {}, "", {}});
+  return *this;
+}
+
+OptionsSpec& OptionsSpec::Longs(int field, std::vector<int64_t> values) {
+  fields.push_back({field, -2, 0, {}, "", std::move(values)});
   return *this;
 }
 
 OptionsSpec& OptionsSpec::Text(int field, std::string value) {
-  fields.push_back({field, -1, 0, {}, std::move(value)});
+  fields.push_back({field, -1, 0, {}, std::move(value), {}});
   return *this;
 }
 

@@ -33,17 +33,20 @@ class OptionsSpec {
   explicit OptionsSpec(uint8_t type, bool second_union = false)
       : type(type), second_union(second_union) {}
   OptionsSpec& Int(int field, int32_t value);
+  OptionsSpec& Long(int field, uint32_t value);
   OptionsSpec& Byte(int field, int8_t value);  // enumerations and bool
   OptionsSpec& Float(int field, float value);
   OptionsSpec& Ints(int field, std::vector<int32_t> values);
+  OptionsSpec& Longs(int field, std::vector<int64_t> values);
   OptionsSpec& Text(int field, std::string value);
 
   struct Field {
     int number;
-    int size;  // 4 or 1; 0: the vector; -1: the text
+    int size;  // 8, 4 or 1; 0: the vector; -1: the text; -2: the vector of int64
     uint32_t bits;
     std::vector<int32_t> values;
     std::string text;
+    std::vector<int64_t> longs;
   };
   uint8_t type = 0;
   bool second_union = false;  // BuiltinOptions2

@@ -53,7 +53,6 @@ TEST_CASE("look-ups by hash and sparse tensor: golden cases", "[ops]") {
 TEST_CASE("rare types of common operators: golden cases", "[ops]") {
   for (const char* name : {"types_binary", "types_unary", "types_choices"}) RunOpCases(name);
 }
-TEST_CASE("operators of StableHLO: golden cases", "[ops]") { RunOpCases("stablehlo_binary"); }
 TEST_CASE("reduce_window: golden cases", "[ops]") { RunOpCases("reduce_window"); }
 
 TEST_CASE("random: a plan goes on where its last run ended", "[ops]") {

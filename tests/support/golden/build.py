@@ -102,6 +102,7 @@ class Graph:
     inputs: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
     intermediates: dict = field(default_factory=dict)  # tensors by position of the operator
+    callees: list = field(default_factory=list)  # of a main graph: subgraphs 1, 2, ...
 
     def _add(self, tensor):
         self.tensors.append(tensor)
@@ -207,7 +208,7 @@ def serialise(graphs, signatures=()):
     model.operatorCodes = []
     model.subgraphs = []
     codes = {}
-    for graph in graphs:
+    for graph in list(graphs) + [callee for graph in graphs for callee in graph.callees]:
         sub = schema.SubGraphT()
         sub.tensors = [_pack_tensor(t, model.buffers) for t in graph.tensors]
         sub.inputs, sub.outputs, sub.operators = graph.inputs, graph.outputs, []

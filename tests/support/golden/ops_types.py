@@ -127,8 +127,10 @@ def _choices():
 def _stablehlo():
     table = Table("STABLEHLO_BINARY")
     numbers = ("float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64")
-    for op, dtypes in (("ADD", numbers), ("MULTIPLY", numbers), ("MAXIMUM", numbers),
-                       ("MINIMUM", numbers), ("AND", numbers[2:] + ("bool",)),
+    more = ("float16", "uint64", "bool")
+    for op, dtypes in (("ADD", numbers + more), ("MULTIPLY", numbers + more),
+                       ("MAXIMUM", numbers + more), ("MINIMUM", numbers + more),
+                       ("AND", numbers[2:] + ("bool", "uint64")),
                        ("SHIFT_LEFT", ("int8", "int16", "int32"))):
         for dtype in dtypes:
             sheet = Sheet(f"STABLEHLO_{op}", dtype)
