@@ -201,21 +201,22 @@ Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
     return PrepareReduceBool(context);
   }
   ReduceState* state = nullptr;
-  if (kind == ReduceKind::kProd) {
-    TW_RETURN_IF_ERROR(Prepare(
-        context, {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8, DType::kInt16},
-        &state));
-  } else {
-    TW_RETURN_IF_ERROR(Prepare(
-        context,
-        {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8, DType::kUInt8, DType::kInt16},
-        &state));
+  TW_RETURN_IF_ERROR(Prepare(
+      context,
+      {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8, DType::kUInt8, DType::kInt16},
+      &state));
+  const TensorView& in = *context.input(0);
+  if (!IsQuantizedInteger(in.dtype)) return Status::Ok();
+  const bool has_scale = in.quantization != nullptr && !in.quantization->scales.empty();
+  if (kind == ReduceKind::kMax || kind == ReduceKind::kMin ||
+      (kind == ReduceKind::kProd && !has_scale)) {
+    return CheckSameQuantization(context, 0, 0);
   }
-  if (!IsQuantizedInteger(context.input(0)->dtype)) return Status::Ok();
-  if (kind != ReduceKind::kMax && kind != ReduceKind::kMin) {
-    return PrepareReduceQuant(context, kind, state);
+  if (kind == ReduceKind::kProd && in.dtype == DType::kUInt8) {
+    return Unsupported("%s: %s is uint8 with a scale; quantized it must be int8 or int16",
+                       context.Where().c_str(), context.InputName(0).c_str());
   }
-  return CheckSameQuantization(context, 0, 0);
+  return PrepareReduceQuant(context, kind, state);
 }
 
 Status PrepareReduceBool(PrepareContext& context) {
@@ -225,9 +226,8 @@ Status PrepareReduceBool(PrepareContext& context) {
 
 Status RunReduceKind(const RunContext& context, ReduceKind kind) {
   if (!IsFloat(context.in(0).dtype)) {
-    const bool chooses = kind == ReduceKind::kMax || kind == ReduceKind::kMin;
-    const bool rescales = !chooses && IsQuantizedInteger(context.in(0).dtype);
     if (context.in(0).dtype == DType::kBool) kind = LogicalKind(kind);
+    const bool rescales = context.get_state<ReduceState>().rescales;
     return rescales ? RunReduceQuant(context) : RunReduceInt(context, kind);
   }
   const ReduceState& state = context.get_state<ReduceState>();

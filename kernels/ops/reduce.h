@@ -54,6 +54,7 @@ struct ReduceState : OpState {
   // Quantized MEAN and SUM: y = factor (sum - count in_zero) + out_zero. Products: one factor for
   // every multiplication.
   FixedFactor factor;
+  bool rescales = false;  // or the type's plain numbers are reduced
   bool multiplies = false;
   int32_t in_zero = 0, out_zero = 0;
 };
@@ -61,7 +62,7 @@ struct ReduceState : OpState {
 // Offset of the flat index among loops.
 int64_t LoopOffset(const ReduceState::Loop* loops, int n_loops, int64_t index);
 
-// int32, int64 and bool; the extremes of quantized types. (reduce_int.cc)
+// int32, int64 and bool; extremes and plain products of int8, uint8 and int16. (reduce_int.cc)
 Status RunReduceInt(const RunContext& context, ReduceKind kind);
 
 // MEAN, SUM and REDUCE_PROD of quantized types: parameters for the state, and run.

@@ -1,5 +1,5 @@
-// Reductions of int32, int64 and bool, and REDUCE_MAX and REDUCE_MIN of int8, uint8 and int16 (see
-// reduce.h), one output element at a time. Sums and
+// Reductions of int32, int64 and bool, REDUCE_MAX and REDUCE_MIN of int8, uint8 and int16, and
+// their REDUCE_PROD where they have no scale (see reduce.h), one output element at a time. Sums and
 // products wrap around; the mean is cut off toward zero.
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,5 @@
-// REDUCE_PROD: the product of the elements along the axes; float32, int32, int64, int8 and int16.
+// REDUCE_PROD: the product of the elements along the axes; float32, int32, int64, int8 and int16;
+// uint8 and these two as plain numbers where they have no scale.
 #include "kernels/ops/reduce.h"
 
 namespace topwork {

@@ -135,6 +135,7 @@ Status RunAs(const RunContext& context) {
 }  // namespace
 
 Status PrepareReduceQuant(const PrepareContext& context, ReduceKind kind, ReduceState* state) {
+  state->rescales = true;
   QuantOne in, out;
   TW_RETURN_IF_ERROR(ReadInputQuant(context, 0, &in));
   TW_RETURN_IF_ERROR(ReadOutputQuant(context, 0, &out));

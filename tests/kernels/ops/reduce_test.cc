@@ -156,6 +156,13 @@ TEST_CASE("reduce: refuses malformed operators", "[ops]") {
                     .In<float>({1}, {1})
                     .Out(DType::kFloat32),
                 StatusCode::kUnsupported, "input 1") == "");
+  CHECK(Refusal(OneOp(OpCode::kReduceProd)
+                    .Unknown(DType::kUInt8, {3})
+                    .Quantized({0.5f}, {0})
+                    .In<int32_t>({1}, {0})
+                    .Out(DType::kUInt8)
+                    .Quantized({0.5f}, {0}),
+                StatusCode::kUnsupported, "uint8 with a scale") == "");
   CHECK(Refusal(OneOp(OpCode::kReduceAny)
                     .Unknown(DType::kFloat32, {2, 3})
                     .In<int32_t>({1}, {1})

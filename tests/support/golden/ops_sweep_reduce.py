@@ -26,6 +26,9 @@ def _reductions():
                 uses += [(data(2, 3, lo=-9, hi=9), axes, {}) for axes in ([0], [1], [0, 1])]
                 uses += [(data(4, lo=2**15 - 9, hi=2**15 - 1), [0], {})] if dtype == "int64" else []
             sweep(t, op, dtype, uses, **limits)
+    uses = [(shape, axes, dict(keep_dims=keep)) for shape, axes, keep in REDUCTIONS]
+    for dtype in ("uint8", "int8", "int16"):  # without a scale the product wraps around
+        sweep(t, "REDUCE_PROD", dtype, uses, quantized=False)
     return t
 
 
@@ -35,7 +38,7 @@ def _positions():
     places = (((1,), 0), ((9,), 0), ((9,), -1), ((67,), 0), ((3, 5), 0), ((3, 5), 1), ((3, 5), -2),
               ((2, 33), -1), ((2, 3, 4), 0), ((2, 3, 4), 1), ((2, 3, 4), -1), ((1, 2, 3, 5), 3),
               ((1, 2, 3, 5), 2), ((2, 1, 2, 1, 3), -1), ((2, 2, 1, 2, 3), 1))
-    for dtype in ("int32", "uint8", "int8"):
+    for dtype in ("int32", "uint8", "int8", "bool"):
         uses = []
         for shape, axis in places:
             for limits in ({}, dict(lo=0, hi=2)):
