@@ -71,7 +71,7 @@ def _conversions():
     t = Table("SWEEP_CAST")
     outs = ("float32", "int32", "int64", "bool", "int8", "float16", "int16", "uint8")
     shapes = ((33,), (2, 3, 4), (), (1, 2, 1, 2, 3), (0, 3), (1, 1), (5, 3))
-    for dtype in ("uint8", "int16", "int64"):
+    for dtype in ("uint8", "int16", "int64", "uint16", "uint32", "float64"):
         limits = dict(lo=-60000, hi=60000) if dtype == "int64" else {}
         uses = [(shapes[(index * 3 + k) % 7], dict(out=out)) for index, out in enumerate(outs)
                 for k in (0, 1, 2) if out != dtype]
@@ -132,12 +132,12 @@ def _arithmetic():
 def _comparisons():
     t = Table("SWEEP_COMPARISONS")
     every = ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
-    for dtype, ops in (("int32", every), ("int64", every), ("bool", every[:2])):
+    for dtype, ops in (("int32", every), ("int64", every), ("int16", every), ("bool", every[:2])):
         pairs = list(PAIRS)
-        if dtype != "bool":
+        if dtype in ("int32", "int64"):
             pairs.append((data(values=[-2**31, 2**31 - 1, 16777217, 0]),
                           data(values=[2**31 - 1, -2**31, 16777216, 0])))
-        if dtype == "bool":
+        else:
             pairs += [((2, 3), (3,)), ((1, 5), (1, 5))]
         uses = [pair + (dict(op=op, out="bool"),) for pair in pairs for op in ops]
         sweep(t, "COMPARE", dtype, uses, lo=-2, hi=2)

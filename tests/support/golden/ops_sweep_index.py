@@ -3,17 +3,7 @@
 import numpy as np
 
 from cases import Table, c, x
-from ops_sweep_shape import BYTES, EVERY, WHOLE
-from sweeps import const, data, sweep
-
-
-def _but(*absent):
-    return [dtype for dtype in EVERY if dtype not in absent]
-
-
-def _each(table, op, dtypes, uses, **options):
-    for dtype in dtypes:
-        sweep(table, op, dtype, uses, **options)
+from sweeps import BYTES, COMMON, EVERY, WHOLE, but, const, data, each, sweep
 
 
 def _inner():
@@ -30,7 +20,7 @@ def _inner():
     uses = [(shape, begin, size) if k % 3 else
             (shape, c(values=begin, dtype="int64"), c(values=size, dtype="int64"))
             for k, (shape, begin, size) in enumerate(parts)]
-    _each(t, "SLICE", EVERY, uses)
+    each(t, "SLICE", EVERY, uses)
     parts = (((7,), [1], [5], [1], {}), ((7,), [6], [0], [-2], {}), ((7,), [-4], [99], [3], {}),
              ((7,), [3], [3], [1], {}), ((7,), [2], [3], [1], dict(shrink_axis_mask=1)),
              ((7,), [0], [0], [-1], dict(begin_mask=1, end_mask=1)), ((67,), [1], [66], [2], {}),
@@ -47,7 +37,7 @@ def _inner():
              ((1, 2, 3, 2, 2), [0, 0, 1, 0, 1], [1, 2, 3, 2, 2], [1, 1, 1, 1, 1], {}),
              ((2, 3, 4), [1, 0, 2], [2, 3, 3], [1, 1, 1], dict(shrink_axis_mask=5)),
              ((0, 4), [0, 1], [0, 3], [1, 1], {}))
-    _each(t, "STRIDED_SLICE", _but("float32"), parts)
+    each(t, "STRIDED_SLICE", but(EVERY, "float32"), parts)
     return t
 
 
@@ -67,9 +57,9 @@ def _borders():
     lists = [(shape, [list(p) for p in pairs]) for shape, pairs in pads]
     uses = [(shape, pairs if k % 3 else c(values=pairs, dtype="int64"))
             for k, (shape, pairs) in enumerate(lists)]
-    _each(t, "PAD", ("bool",) + WHOLE, uses)
+    each(t, "PAD", ("bool", "float16") + WHOLE, uses)
     uses = [use + ((const(1), data())[k % 2],) for k, use in enumerate(uses)]
-    _each(t, "PADV2", ("float32",) + WHOLE, uses)
+    each(t, "PADV2", ("float32", "bool", "float16") + WHOLE, uses)
     uses = []
     for k, (shape, pairs) in enumerate(lists + [((4, 3), [[3, 3], [2, 2]]), ((4,), [[4, 4]])]):
         far = max(max(p) - n for p, n in zip(pairs, shape))  # -1: REFLECT's widest, 0: SYMMETRIC's
@@ -77,7 +67,7 @@ def _borders():
             uses.append((shape, pairs, dict(mode="SYMMETRIC")))
         if far < 0:
             uses.append((shape, pairs, dict(mode="REFLECT")))
-    _each(t, "MIRROR_PAD", ("float32", "int32"), uses)
+    each(t, "MIRROR_PAD", but(EVERY, "int16", *BYTES), uses)
     return t
 
 
@@ -89,7 +79,7 @@ def _reversed():
             ((1, 3, 4, 2), [1, 2]),
             ((1, 2, 3, 5), [-2]), ((2, 1, 2, 3, 2), [3]), ((2, 1, 2, 3, 2), [2, 3]),
             ((0, 4), [1]), ((2, 0, 3), [1]))
-    _each(t, "REVERSE_V2", ("float32", "uint8", "bool") + WHOLE, axes, quantized=False)
+    each(t, "REVERSE_V2", COMMON + ("float16",), axes, quantized=False)
     lengths = (((3, 5), [2, 5, 0], 1, 0), ((5, 3), [1, 4, 5], 0, 1), ((1, 7), [7], 1, 0),
                ((7, 1), [3], 0, 1), ((1, 1), [1], 1, 0), ((2, 19), [17, 1], 1, 0),
                ((2, 4, 3), [3, 4], 1, 0), ((4, 2, 3), [2, 4], 0, 1), ((2, 3, 4), [4, 2], 2, 0),
@@ -101,7 +91,7 @@ def _reversed():
     uses = [(shape, x(values=n, dtype="int64") if k % 3 == 0 else n,
              dict(seq_dim=seq_dim, batch_dim=batch_dim))
             for k, (shape, n, seq_dim, batch_dim) in enumerate(lengths)]
-    _each(t, "REVERSE_SEQUENCE", ("float32", "int32"), uses)
+    each(t, "REVERSE_SEQUENCE", but(COMMON, "bool", "int8"), uses)
     return t
 
 
@@ -121,7 +111,7 @@ def _gathers():
              lambda v: c(values=v, dtype="int16"))
     uses = [(shape, kinds[k % 4](ids), dict(axis=axis, batch_dims=batch))
             for k, (shape, ids, axis, batch) in enumerate(takes)]
-    _each(t, "GATHER", _but("float32"), uses)
+    each(t, "GATHER", but(COMMON, "float32") + ("float16",), uses)
     places = (((5,), [[3], [0]]), ((5,), [2]), ((1,), [[0]]), ((67,), [[66], [1], [0]]),
               ((3, 4), [[0, 1], [2, 3]]), ((3, 4), [[2], [0]]), ((3, 4), [1, 2]), ((3, 4), [2]),
               ((2, 3, 4), [[1, 2], [0, 0]]), ((2, 3, 4), [[[1, 2, 3]], [[0, 0, 0]]]),
@@ -131,7 +121,7 @@ def _gathers():
               ((2, 1, 2, 1, 3), [[1, 0, 1], [0, 0, 0]]), ((2, 1, 2, 1, 3), [[1, 0, 1, 0, 2]]),
               ((1, 19), [[0, 18]]), ((5, 1), [[4], [4]]), ((2, 3), [[[0], [1]], [[1], [0]]]))
     uses = [(shape, kinds[k % 4](ids)) for k, (shape, ids) in enumerate(places)]
-    _each(t, "GATHER_ND", _but("uint8"), uses)
+    each(t, "GATHER_ND", COMMON + ("float16",), uses)
     rows = (((4, 3), [1, 0, 3]), ((2, 5), [1]), ((5, 1), [4, 4, 0, 2]), ((3, 2, 2), [2, 0]),
             ((4, 17), [3, 1]), ((1, 3), [0, 0]), ((3, 2, 1, 2), [1, 2]), ((67, 1), [66, 33]),
             ((2, 33), [1, 0, 1]), ((3, 1, 1), [0]), ((7, 4), [6, 5, 4, 3, 2, 1, 0]), ((1, 1), [0]),
@@ -139,7 +129,7 @@ def _gathers():
             ((2, 19), [0]), ((3, 5), [2, 1]), ((4, 1, 3), [0, 3]), ((6, 8), [5, 0]))
     uses = [(x(values=ids, dtype="int32"), (const(*shape), shape)[k % 2])
             for k, (shape, ids) in enumerate(rows)]
-    _each(t, "EMBEDDING_LOOKUP", ("float32", "int32"), uses)
+    each(t, "EMBEDDING_LOOKUP", but(EVERY, "int8"), uses)
     return t
 
 
@@ -158,9 +148,10 @@ def _scatters():
             ([[0], [0], [0]], (3, 1), [1, 1]))
     uses = [(x(values=ids, dtype="int32") if k % 2 else ids, updates, shape)
             for k, (ids, updates, shape) in enumerate(puts)]
-    small = dict(lo=-1000, hi=1000)
-    sweep(t, "SCATTER_ND", "float32", uses)
-    sweep(t, "SCATTER_ND", "int32", uses, **small)
+    for dtype in but(COMMON, "int16"):
+        limits = {} if dtype in ("float32", "bool") else dict(lo=0 if dtype == "uint8" else -40,
+                                                              hi=40)
+        sweep(t, "SCATTER_ND", dtype, uses, **limits)
     marks = (([1, 0, 3], 4, -1), ([1, 0, 3], 4, 0), ([[0, 2], [1, 1]], 3, -1),
              ([[0, 2], [1, 1]], 3, 1),
              ([[0, 2], [1, 1]], 3, 0), (2, 4, -1), (0, 1, -1), (5, 3, 0), ([-1, 5, 2], 3, -1),
@@ -171,7 +162,7 @@ def _scatters():
     uses = [(x(values=ids, dtype="int64" if k % 3 == 0 else "int32"), depth,
              const(values=1 + 4 * (k % 2)), (const(values=0), data())[k % 4 == 1], dict(axis=axis))
             for k, (ids, depth, axis) in enumerate(marks)]
-    _each(t, "ONE_HOT", ("float32", "bool") + WHOLE, uses)
+    each(t, "ONE_HOT", but(COMMON, "int16"), uses)
     uses = [(np.array(ids), shape, values) for ids, shape, values in (
         ([1, 3], [5], (2,)), ([0], [1], (1,)), ([0, 4, 2], [5], ()), (2, [4], ()), (0, [67], ()),
         ([[0, 1], [2, 0]], [3, 3], (2,)), ([[0, 1], [2, 0]], [3, 3], ()),
@@ -180,8 +171,8 @@ def _scatters():
         ([[0, 1, 0, 1]], [1, 2, 1, 2], (1,)), ([[1, 0, 2, 1], [0, 1, 0, 0]], [2, 2, 3, 2], (2,)),
         ([1, 2, 3], [4], (3,)))]
     uses = [(x(values=ids, dtype=kind), c(values=shape, dtype=kind), values, const(values=off))
-            for ids, shape, values in uses for kind, off in (("int32", 7), ("int64", -1))]
-    _each(t, "SPARSE_TO_DENSE", ("float32", "int32"), uses)
+            for ids, shape, values in uses for kind, off in (("int32", 7), ("int64", 0))]
+    each(t, "SPARSE_TO_DENSE", but(COMMON, "bool", "int16"), uses)
     writes = (((6,), (2,), [3]), ((6,), (6,), [0]), ((6,), (1,), [99]), ((67,), (33,), [7]),
               ((1,), (1,), [0]), ((3, 4), (2, 2), [1, 1]), ((2, 3), (2, 3), [0, 0]),
               ((3, 4), (2, 2), [2, 3]), ((3, 4), (2, 2), [-1, -5]), ((4, 3), (1, 3), [2, 0]),
@@ -194,7 +185,7 @@ def _scatters():
               ((3, 3), (1, 1), [1, 1]))
     uses = [(shape, piece, x(values=start, dtype="int64") if k % 3 == 0 else start)
             for k, (shape, piece, start) in enumerate(writes)]
-    _each(t, "DYNAMIC_UPDATE_SLICE", ("float32", "bool") + WHOLE, uses)
+    each(t, "DYNAMIC_UPDATE_SLICE", EVERY, uses)
     return t
 
 
@@ -208,7 +199,7 @@ def _blocks():
     for op in ("SPACE_TO_DEPTH", "DEPTH_TO_SPACE"):
         uses = [((n, h * b, w * b, ch) if op[0] == "S" else (n, h, w, ch * b * b),
                  dict(block_size=b, version=2)) for n, h, w, ch, b in sizes]
-        _each(t, op, ("float32",) + WHOLE + BYTES, uses)
+        each(t, op, ("float32",) + WHOLE + BYTES, uses)
     cuts = (((1, 4, 4, 1), [2, 2], [[0, 0], [0, 0]]), ((1, 3, 4, 2), [2, 2], [[1, 0], [0, 0]]),
             ((2, 2, 4, 3), [2, 2], [[0, 0], [0, 0]]), ((1, 5, 2, 1), [3, 2], [[1, 0], [1, 1]]),
             ((1, 4, 6, 2), [1, 3], [[0, 0], [0, 0]]), ((1, 3, 3, 1), [2, 2], [[0, 1], [1, 0]]),
@@ -226,7 +217,7 @@ def _blocks():
                 inner = [(n + sum(p)) // b for n, b, p in zip(shape[1:], block, pads)]
                 shape = (shape[0] * int(np.prod(block)), *inner, *shape[1 + len(block):])
             uses.append((shape, block, pads))
-        _each(t, op, ("float32", "int32") + BYTES, uses)
+        each(t, op, EVERY, uses)
     return t
 
 
@@ -239,7 +230,7 @@ def _choices():
     uses += [(x(*shape[:1], dtype="bool"), shape, shape)
              for shape in ((3, 4), (2, 2, 3, 2), (1, 7), (5, 1), (2, 1, 2, 1, 3))]
     uses += [(x(dtype="bool"), shape, shape) for shape in ((2, 3), (3, 1, 2))]
-    _each(t, "SELECT", ("float32", "bool") + WHOLE, uses)
+    each(t, "SELECT", EVERY, uses)
     uses = [(x(*cond, dtype="bool"), left, right) for cond, left, right in (
         ((2, 3), (2, 3), (2, 3)), ((), (2, 3), (2, 3)), ((2, 3), (), ()), ((3, 1), (3, 4), (3, 4)),
         ((4,), (3, 4), (3, 4)), ((2, 1, 1), (3, 1), (4,)), ((1, 1, 4, 4), (2, 3, 4, 4), ()),
@@ -249,7 +240,7 @@ def _choices():
         ((1, 19), (5, 1), (1, 1)), ((2, 3, 4), (1, 3, 1), (2, 1, 4)),
         ((1, 2, 3, 5), (5,), (2, 1, 1)),
         ((0, 3), (0, 3), (1, 3)), ((1, 2, 1, 2, 3), (2, 1, 1, 2, 1), (3,)))]
-    _each(t, "SELECT_V2", EVERY, uses)
+    each(t, "SELECT_V2", EVERY, uses)
     return t
 
 

@@ -1,23 +1,11 @@
 """Sweeps over types of operators that copy, join, cut or describe whole tensors."""
 
 from cases import Table, c, x
-from sweeps import const, data, sweep
+from sweeps import BYTES, COMMON, EVERY, WHOLE, but, const, data, each, sweep
 
-WHOLE = ("int32", "int64")
-BYTES = ("uint8", "int8")
-EVERY = ("float32", "bool", "int16") + WHOLE + BYTES
 SHAPES = ((1,), (2,), (3,), (7,), (17,), (67,), (1, 1), (5, 3), (1, 19), (19, 1), (2, 3, 4),
           (1, 1, 7), (3, 1, 2), (1, 2, 3, 5), (2, 5, 1, 3), (2, 1, 2, 1, 3), (1, 2, 1, 2, 1, 3),
           (2, 1, 1, 1, 1, 1, 2), (0,), (0, 4), (2, 0, 3))
-
-
-def _but(*absent):
-    return [dtype for dtype in EVERY if dtype not in absent]
-
-
-def _each(table, op, dtypes, uses):
-    for dtype in dtypes:
-        sweep(table, op, dtype, uses)
 
 
 def _views():
@@ -33,25 +21,24 @@ def _views():
     for index, (shape, target) in enumerate(targets):  # from the options, a constant, an input
         shape_input = ((), (target,), (x(values=target, dtype="int32"),))[index % 3]
         uses.append((shape,) + shape_input + (dict(new_shape=target),))
-    _each(t, "RESHAPE", _but("float32"), uses)
+    each(t, "RESHAPE", but(EVERY, "float32"), uses)
     uses = []
     for shape, axes in (((3, 4), (0, 1, 2, -1, -3)), ((), (0, -1)), ((7,), (0, 1, -2)),
                         ((1, 1), (1,)), ((2, 3, 4), (0, 2, 3, -4)), ((1, 2, 3, 5), (4, 2)),
                         ((2, 1, 2, 1, 3), (5, 0)), ((2, 0, 3), (1, -1))):
         uses += [(shape, axis if k % 2 else [axis]) for k, axis in enumerate(axes)]
-    _each(t, "EXPAND_DIMS", EVERY, uses)
+    each(t, "EXPAND_DIMS", EVERY, uses)
     uses = [(shape, dict(squeeze_dims=dims)) for shape, dims in
             (((1, 3, 1, 5), []), ((1, 3, 1, 5), [0]), ((1, 3, 1, 5), [-2]), ((1, 3, 1, 5), [2, 0]),
              ((1, 3, 1, 5), [-4, 2]), ((1, 1), []), ((1, 1), [0]), ((1, 1), [-1]), ((1,), []),
              ((1,), [0]), ((3, 4), []), ((7,), []), ((2, 1), [1]), ((1, 1, 1, 7), [0, 1, 2]),
              ((1, 1, 1, 7), [1]), ((2, 1, 1, 1, 3), [1, 3]), ((1, 2, 1, 2, 1, 3), []),
              ((1, 2, 1, 2, 1, 3), [-2]), ((1, 0, 3), []), ((0, 1), [1]))]
-    _each(t, "SQUEEZE", ("float32", "int32", "int16") + BYTES, uses)
-    for dtype in ("float32", "int32"):
-        uses = [(shape, dict(op="SHAPE", out="int64" if k % 3 == 0 else "int32",
-                             out_type=4 if k % 3 == 0 else 2)) for k, shape in enumerate(SHAPES)]
-        uses += [(shape, dict(op="RANK", out="int32")) for shape in ((),) + SHAPES]
-        sweep(t, "DESCRIBE", dtype, uses)
+    each(t, "SQUEEZE", EVERY, uses)
+    uses = [(shape, dict(op="SHAPE", out="int64" if k % 3 == 0 else "int32",
+                         out_type=4 if k % 3 == 0 else 2)) for k, shape in enumerate(SHAPES)]
+    uses += [(shape, dict(op="RANK", out="int32")) for shape in ((),) + SHAPES]
+    each(t, "DESCRIBE", EVERY, uses)
     return t
 
 
@@ -65,7 +52,7 @@ def _copies():
                ((2, 1, 2, 1, 3), (2, 2, 2, 2, 3)), ((1,), (67,)))
     uses = [(shape, list(target) if k % 2 else c(values=target, dtype="int64"), dict(version=3))
             for k, (shape, target) in enumerate(targets)]
-    _each(t, "BROADCAST_TO", EVERY, uses)
+    each(t, "BROADCAST_TO", EVERY, uses)
     uses = [(shape, list(times) if k % 2 else c(values=times, dtype="int64")) for k, (shape, times)
             in enumerate((((3,), (2,)), ((1,), (7,)), ((7,), (1,)), ((7,), (0,)), ((17,), (3,)),
                           ((2, 3), (1, 2)), ((2, 3), (2, 1)), ((2, 3), (2, 3)), ((2, 3), (0, 1)),
@@ -75,13 +62,13 @@ def _copies():
                           ((1, 2, 2, 3), (1, 1, 1, 3)), ((1, 2, 1, 2, 1), (2, 1, 2, 1, 3)),
                           ((1, 2, 1, 2, 1, 3), (1, 1, 2, 1, 2, 1)), ((2, 0, 3), (1, 2, 2)),
                           ((0,), (3,))))]
-    _each(t, "TILE", _but("int16"), uses)
+    each(t, "TILE", EVERY, uses)
     dims = ([3], [1], [0], [67], [2, 3], [1, 1], [2, 0], [5, 17], [2, 1, 3], [1, 1, 7], [0, 2, 3],
             [1, 2, 2, 3], [2, 1, 1, 5], [2, 1, 2, 1, 3], [1, 2, 1, 2, 1, 3], [], [19], [3, 3, 3])
     uses = [(list(shape), data()) for shape in dims]
     uses += [(c(values=shape, dtype="int64"), ()) for shape in ([2, 3], [5])]
     uses += [(x(values=shape, dtype="int32"), ()) for shape in ([2, 3], [1])]
-    _each(t, "FILL", ("float32", "bool") + WHOLE, uses)
+    each(t, "FILL", EVERY, uses)
     steps = ((0, 5, 1), (2, 11, 3), (5, 0, -1), (9, -2, -4), (-3, 3, 2), (4, 5, 9), (0, 1, 1),
              (7, 6, -2), (0, 67, 1), (-5, -9, -1), (-9, -5, 3), (0, 6, 2), (0, 7, 2), (6, 0, -2),
              (1, -1, -1), (-1, 1, 1), (100, 130, 7), (3, 4, 1), (2**30, 2**30 + 9, 4),
@@ -106,14 +93,14 @@ def _joins():
         other[axis] += k % 3
         last = (const(*shape),) if k % 4 == 1 else (tuple(other),)[:k % 4]
         uses.append((shape, tuple(other)) + last + (dict(axis=axis),))
-    _each(t, "CONCATENATION", ("bool",) + WHOLE, uses)
+    each(t, "CONCATENATION", ("bool", "float16", "uint32") + WHOLE, uses)
     packs = (((3,), 0), ((3,), 1), ((3,), -1), ((3,), -2), ((), 0), ((), -1), ((1,), 1), ((17,), 1),
              ((2, 3), 0), ((2, 3), 1), ((2, 3), 2), ((2, 3), -3), ((2, 2, 3), 3), ((2, 2, 3), -2),
              ((1, 2, 1, 3), 2), ((1, 2, 1, 3), -5), ((2, 1, 2, 1, 3), 4), ((0, 3), 1), ((1, 1), -1),
              ((5, 7), 0))
     uses = [(shape,) * (1 + k % 4) + (dict(values_count=1 + k % 4, axis=axis),)
             for k, (shape, axis) in enumerate(packs)]
-    _each(t, "PACK", _but("bool"), uses)
+    each(t, "PACK", but(COMMON, "bool") + ("uint32",), uses)
     return t
 
 
@@ -124,8 +111,8 @@ def _cuts():
               ((2, 2, 3, 2), 2), ((1, 2, 3, 5), -3), ((1, 1, 1, 7), 3), ((2, 1, 2, 1, 3), 4),
               ((2, 1, 2, 1, 3), -4), ((1, 2, 1, 2, 1, 3), 3), ((3, 17), 0), ((2, 19, 1), 0))
     uses = [(shape, dict(n_out=shape[axis], num=shape[axis], axis=axis)) for shape, axis in places]
-    _each(t, "UNPACK", _but("int64"), uses)
-    types = ("float32", "int32", "int16") + BYTES
+    each(t, "UNPACK", but(COMMON, "int64") + ("float16",), uses)
+    types = but(COMMON, "bool")
     places = (((4,), 0, 2), ((4,), -1, 4), ((1,), 0, 1), ((4, 3), 0, 2), ((3, 4), 1, 2),
               ((3, 4), -1, 4), ((2, 6, 3), 1, 3), ((2, 6, 3), 1, 2), ((2, 3, 4), -2, 3),
               ((2, 3, 4), -3, 2), ((1, 2, 2, 6), 3, 2), ((1, 2, 2, 6), -1, 6), ((2, 4), 0, 1),
@@ -133,7 +120,7 @@ def _cuts():
               ((1, 34), 1, 2), ((5, 1, 2), 0, 5), ((0, 4), 1, 2), ((6, 0), 0, 3))
     uses = [(axis if k % 3 else [axis], shape, dict(n_out=n, num_splits=n))
             for k, (shape, axis, n) in enumerate(places)]
-    _each(t, "SPLIT", types, uses)
+    each(t, "SPLIT", types, uses)
     places = (((5,), 0, [2, 3]), ((5,), -1, [5]), ((5,), 0, [0, 5]), ((5,), 0, [1, -1, 1]),
               ((5, 2), 0, [1, 4]), ((2, 6), 1, [1, 2, 3]), ((2, 6), -1, [4, 2]),
               ((2, 6), 1, [2, -1]),
@@ -145,7 +132,7 @@ def _cuts():
     uses = [(shape, sizes if k % 2 else c(values=sizes, dtype="int64"), axis if k % 3 else [axis],
              dict(n_out=len(sizes), num_splits=len(sizes)))
             for k, (shape, axis, sizes) in enumerate(places)]
-    _each(t, "SPLIT_V", types, uses)
+    each(t, "SPLIT_V", types, uses)
     return t
 
 
@@ -159,16 +146,17 @@ def _turns():
              ((1, 5, 1, 3), [0, 2, 1, 3]), ((2, 1, 2, 3, 2), [4, 0, 2, 1, 3]),
              ((1, 2, 2, 3, 2), [0, 4, 1, 2, 3]), ((2, 1, 2, 1, 2, 3), [5, 3, 1, 0, 2, 4]),
              ((0, 3), [1, 0]), ((1, 1, 1), [2, 0, 1]))
-    _each(t, "TRANSPOSE", _but("float32"), turns)
+    each(t, "TRANSPOSE", but(EVERY, "float32"), turns)
     shapes = ((1,), (2,), (3,), (7,), (17,), (1, 1), (2, 3), (3, 2), (1, 5), (5, 1), (2, 2, 3),
               (1, 1, 7), (3, 1, 2), (1, 2, 1, 3), (2, 1, 2, 1), (2, 1, 2, 1, 3), (1, 2, 1, 1, 2, 2),
               (0, 3), (2, 0, 3), (3, 9))
-    _each(t, "MATRIX_DIAG", ("float32", "int32"), [(shape,) for shape in shapes])
+    types = but(COMMON, "bool") + ("uint32",)  # of others LiteRT's answers are undefined
+    each(t, "MATRIX_DIAG", types, [(shape,) for shape in shapes])
     uses = []
     for k, shape in enumerate(shapes):
         rows, columns = ((n := shape[-1]), n + k % 3) if k % 2 else (shape[-1] + k % 3, shape[-1])
         uses.append((shape[:-1] + (rows, columns), shape))
-    _each(t, "MATRIX_SET_DIAG", ("float32", "int32"), uses)
+    each(t, "MATRIX_SET_DIAG", types, uses)
     return t
 
 

@@ -16,6 +16,12 @@ from dtypes import TYPES
 from sheets import LIMITS, ZEROS, Sheet
 
 SWEPT = "swept"
+BYTES = ("uint8", "int8")
+WHOLE = ("int32", "int64")
+COMMON = ("float32", "bool", "int16") + WHOLE + BYTES
+# Types that operators only move; with few different values, which keeps files small.
+RARE = ("float16", "uint32")
+EVERY = COMMON + RARE
 SCALE = 1 / 20  # of int8, uint8 and int16
 
 
@@ -111,3 +117,14 @@ def sweep(table, op, dtype, uses, rtol=0.0, name="", **options):
     case = made.sheet.case()
     case.rtol = rtol
     table.append(case)
+
+
+def but(types, *absent):
+    return tuple(dtype for dtype in types if dtype not in absent)
+
+
+def each(table, op, dtypes, uses, **options):
+    """A sweep over each of the types."""
+    for dtype in dtypes:
+        limits = dict(lo=0, hi=7) if dtype in RARE else {}
+        sweep(table, op, dtype, uses, **options, **limits)
