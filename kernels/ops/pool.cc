@@ -5,6 +5,7 @@
 
 #include "kernels/ops/activation.h"
 #include "kernels/ops/indexing.h"
+#include "kernels/ops/quantized.h"
 
 namespace topwork {
 
@@ -28,8 +29,12 @@ Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool 
   TW_RETURN_IF_ERROR(context->CheckOutputs(1));
   const DType dtype = context->input(0)->dtype;
   if (quantized && IsQuantizedInteger(dtype)) {
-    TW_RETURN_IF_ERROR(CheckInputScale(*context, 0));
-    TW_RETURN_IF_ERROR(CheckOutputScale(*context, 0));
+    // Integers without a scale are pooled as they are; a clamp to reals would need one.
+    if (IsScaled(*context->input(0)) || IsScaled(context->output(0)) ||
+        params.activation != Activation::kNone) {
+      TW_RETURN_IF_ERROR(CheckInputScale(*context, 0));
+      TW_RETURN_IF_ERROR(CheckOutputScale(*context, 0));
+    }
     TW_RETURN_IF_ERROR(CheckSameQuantization(*context, 0, 0));
   } else {
     TW_RETURN_IF_ERROR(context->CheckDType(0, {DType::kFloat32}));

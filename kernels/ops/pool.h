@@ -23,7 +23,8 @@ struct PoolState : OpState {
 Status ParsePool(const OptionsView& options, OpParams* params);
 // Padding fused in by the planner is allowed for the maximum only: it stands for -infinity there,
 // while the other pools leave padding out of their count.
-// Takes float32 and, where `quantized`, int8, uint8 and int16 with the output's scale.
+// Takes float32 and, where `quantized`, int8, uint8 and int16 with the output's scale, or with none
+// and no activation.
 Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool quantized);
 
 // The part of one window that lies inside the image.

@@ -26,6 +26,8 @@ TEST_CASE("average_pool_2d: golden cases", "[ops]") { RunOpCases("average_pool_2
 TEST_CASE("max_pool_2d: golden cases", "[ops]") { RunOpCases("max_pool_2d"); }
 TEST_CASE("l2_pool_2d: golden cases", "[ops]") { RunOpCases("l2_pool_2d"); }
 
+TEST_CASE("integers without a scale: golden cases", "[ops]") { RunOpCases("unscaled"); }
+
 TEST_CASE("pools: the same bytes on any number of threads", "[ops]") {
   for (const OpCode code : kPools) {
     OneOp op(code);
@@ -72,7 +74,8 @@ TEST_CASE("pools: refuse impossible windows, ranks, dtypes and activations", "[o
     CHECK(PoolRefusal(
               code, {1, 4, 4, 3}, [](OpParams& p) { p.activation = Activation::kTanh; },
               StatusCode::kUnsupported, "TANH") == "");
-    OneOp int8(code);
+    OneOp int8(code);  // without a scale: there is nothing to clamp to
+    int8.params.activation = Activation::kRelu;
     int8.Unknown(DType::kInt8, {1, 4, 4, 3}).Out(DType::kInt8);
     const bool averages_squares = code == OpCode::kL2Pool2d;
     CHECK(Refusal(int8, averages_squares ? StatusCode::kUnsupported : invalid,
