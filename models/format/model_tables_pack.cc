@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "models/format/model_tables.h"
+#include "models/format/unknown_parts.h"
 #include "models/format/zip_write.h"
 #include "tflite_generated.h"
 
@@ -118,6 +119,7 @@ void ModelTables::CompactBuffers() {
 }
 
 Result<std::vector<uint8_t>> ModelTables::Pack() {
+  TW_RETURN_IF_ERROR(RefuseUnknownParts(*root_));
   if (ops_moved_) {
     metadata_.erase(std::remove_if(metadata_.begin(), metadata_.end(),
                                    [](const auto& entry) { return entry->name == kControlName; }),

@@ -21,6 +21,7 @@ set(FORMAT_SOURCES
   read_graph.cc
   read_metadata.cc
   read_sparsity.cc
+  unknown_parts.cc
   verify.cc
   verify_calls.cc
   verify_graph.cc

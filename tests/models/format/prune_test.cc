@@ -12,7 +12,7 @@ namespace topwork {
 namespace prune_test {
 
 // Two dense layers of 4 × 8 weights; those of the second are ten times as large.
-std::shared_ptr<const Model> TwoLayers() {
+test::ModelSpec TwoLayersSpec() {
   test::ModelSpec spec;
   int v = spec.AddInput("x", DType::kFloat32, {1, 8});
   for (int layer = 0; layer < 2; ++layer) {
@@ -30,7 +30,11 @@ std::shared_ptr<const Model> TwoLayers() {
     v = out;
   }
   spec.main().outputs = {v};
-  return test::OpenBytes(test::BuildModel(spec));
+  return spec;
+}
+
+std::shared_ptr<const Model> TwoLayers() {
+  return test::OpenBytes(test::BuildModel(TwoLayersSpec()));
 }
 
 std::vector<float> WeightsOf(const Model& model, const char* name) {
@@ -52,6 +56,36 @@ std::shared_ptr<const Model> Pruned(const PruneSpec& spec, PruneReport* report) 
 
 int64_t Zeros(const std::vector<float>& values) {
   return std::count(values.begin(), values.end(), 0.0f);
+}
+
+// What a newer format may have would be missing in every file that is written.
+TEST_CASE("export: options of unknown kinds and unknown fields are refused", "[format]") {
+  const auto refusal = [](OpCode code, const test::OptionsSpec& options) {
+    test::ModelSpec spec = TwoLayersSpec();
+    const int extra = spec.AddTensor("extra", DType::kFloat32, {1, 4});
+    spec.AddOp(code, {spec.main().outputs[0]}, {extra}, options);
+    PruneSpec prune;
+    prune.min_elements = 1;
+    prune.sparsity = 0.5;
+    PruneReport report;
+    const auto model = test::OpenBytes(test::BuildModel(spec));
+    const Status status = PruneModel(*model, prune, &report).status();
+    CHECK(status.code() == (status.ok() ? StatusCode::kOk : StatusCode::kUnsupported));
+    return status.message();
+  };
+  using test::OptionsSpec;
+  CHECK(refusal(OpCode::kNeg, OptionsSpec()) == "");
+  CHECK(refusal(OpCode::kLeakyRelu, OptionsSpec(75).Float(0, 0.5f)) == "");
+  CHECK(refusal(OpCode::kLeakyRelu, OptionsSpec(75).Float(0, 0.5f).Int(1, 7))
+            .find("LEAKY_RELU of subgraph #0 has the option field #1") != std::string::npos);
+  CHECK(
+      refusal(OpCode::kStablehloAdd, OptionsSpec(127).Int(0, 7)).find("options of the kind #127") !=
+      std::string::npos);
+  CHECK(refusal(OpCode::kStablehloAdd, OptionsSpec(24, true).Int(0, 7))
+            .find("options of the kind #24") != std::string::npos);
+  CHECK(refusal(OpCode::kReduceWindow, OptionsSpec(20, true).Int(0, 1)) == "");
+  CHECK(refusal(OpCode::kReduceWindow, OptionsSpec(20, true).Int(0, 1).Int(2, 7))
+            .find("the option field #2") != std::string::npos);
 }
 
 TEST_CASE("prune: the smallest weights of each layer, or of all", "[format]") {

@@ -1,6 +1,6 @@
 """Compares models/schema/tflite.fbs with the public format's layout, field by field.
 
-schema_layout.py check FLATC SCHEMA.fbs LAYOUT.txt   compiles the schema and compares
+schema_layout.py check FLATC SCHEMA.fbs LAYOUT.txt FIELDS.inc   compiles the schema and compares
 schema_layout.py dump GENERATED.py                   prints the layout of a generated Python module
 
 schema_layout.txt was dumped from ai_edge_litert's schema_py_generated.py (package ai-edge-litert):
@@ -61,17 +61,33 @@ def compile_schema(flatc, schema):
         return "\n".join(file.read_text() for file in files)
 
 
+def known_fields(public):
+    """The rows that models/format/known_fields.inc must have."""
+    tables = [line.split() for line in public if line.startswith("table")]
+    slots = {words[1]: words[2] for words in tables if len(words) == 3}
+    rows = []
+    for union in ("BuiltinOptions", "BuiltinOptions2"):
+        kinds = [line.split() for line in public if line.startswith(f"enum {union} ")]
+        rows += [(union, name, slots[name]) for _, _, name, number in
+                 sorted(kinds, key=lambda kind: int(kind[3])) if int(number) > 0]
+    return rows
+
+
 def main():
     if sys.argv[1] == "dump":
         print("\n".join(layout(pathlib.Path(sys.argv[2]).read_text())))
         return
-    flatc, schema, expected = sys.argv[2:]
+    flatc, schema, expected, fields = sys.argv[2:]
     if not os.path.exists(flatc):
         sys.exit(f"no flatc at {flatc}")
     ours = set(layout(compile_schema(flatc, schema)))
     public = set(pathlib.Path(expected).read_text().splitlines())
     problems = [f"missing: {line}" for line in sorted(public - ours)]
     problems += [f"not in the public format: {line}" for line in sorted(ours - public)]
+    rows = re.findall(r"(?m)^TW_OPTIONS\((\w+), (\w+), (\d+)\)$", pathlib.Path(fields).read_text())
+    if rows != known_fields(public):
+        problems.append(f"{fields} differs from the public format: it must have the rows "
+                        f"{known_fields(public)}")
     if problems or len(public) < 900:
         sys.exit("\n".join(problems) or f"{expected} is cut off")
     print(f"{len(ours)} tables, fields and enumerations agree")
