@@ -9,10 +9,12 @@
 
 namespace topwork {
 
+extern const OpDef kCustomAudioSpectrogram;
 extern const OpDef kCustomConv2dTransposeBias;
 extern const OpDef kCustomDetectionPostProcess;
 extern const OpDef kCustomMaxPoolWithArgmax;
 extern const OpDef kCustomMaxUnpooling;
+extern const OpDef kCustomMfcc;
 
 namespace {
 
@@ -33,7 +35,8 @@ Table& TheTable() {
 
 // The custom operators that come with the library.
 const OpDef* const kOwnOps[] = {&kCustomConv2dTransposeBias, &kCustomDetectionPostProcess,
-                                &kCustomMaxPoolWithArgmax, &kCustomMaxUnpooling};
+                                &kCustomMaxPoolWithArgmax,   &kCustomMaxUnpooling,
+                                &kCustomAudioSpectrogram,    &kCustomMfcc};
 
 const CustomOp* FindEntry(const char* name) {
   Table& table = TheTable();

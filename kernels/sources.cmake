@@ -43,6 +43,7 @@ set(KERNELS_SOURCES
   ops/arg_min.cc
   ops/assign_variable.cc
   ops/atan2.cc
+  ops/audio_spectrogram.cc
   ops/average_pool_2d.cc
   ops/batch_matmul.cc
   ops/batch_matmul_quantized.cc
@@ -95,6 +96,7 @@ set(KERNELS_SOURCES
   ops/floor.cc
   ops/floor_div.cc
   ops/floor_mod.cc
+  ops/fourier.cc
   ops/fully_connected.cc
   ops/fully_connected_quantized.cc
   ops/gather.cc
@@ -137,6 +139,7 @@ set(KERNELS_SOURCES
   ops/max_pool_with_argmax.cc
   ops/maximum.cc
   ops/mean.cc
+  ops/mfcc.cc
   ops/minimum.cc
   ops/mirror_pad.cc
   ops/mul.cc

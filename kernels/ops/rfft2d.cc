@@ -2,50 +2,22 @@
 //
 //   out[.., u, v] = sum over y, x of in[.., y, x] exp(-2 pi i (u y / h + v x / w)),  v <= w / 2
 // with [h, w] = input 1, powers of two; images are cut or filled with zeros to that size. Output
-// complex64. Computed in double by Cooley and Tukey's algorithm: rows first, then the w / 2 + 1
-// columns that are kept. The images are shared out among threads.
-#include <cmath>
-#include <complex>
-
+// complex64. Computed in double (fourier.h): rows first, then the w / 2 + 1 columns that are kept.
+// The images are shared out among threads.
+#include "kernels/ops/fourier.h"
 #include "kernels/ops/indexing.h"
 
 namespace topwork {
 namespace {
 
-using Complex = std::complex<double>;
+using Complex = Fourier::Complex;
 
 struct Rfft2dState : OpState {
   int64_t in_h = 0, in_w = 0, h = 1, w = 1, n_images = 1;
-  std::vector<Complex> roots;  // exp(-2 pi i k / max(h, w)), k < max(h, w) / 2
+  Fourier fourier;
 };
 
 bool IsPowerOfTwo(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
-
-// In place: n = 2^k values that lie `stride` apart.
-void Transform(const Rfft2dState& s, Complex* x, int64_t n, int64_t stride) {
-  for (int64_t i = 1, j = 0; i < n; ++i) {  // j is i with its bits reversed
-    int64_t bit = n >> 1;
-    for (; (j & bit) != 0; bit >>= 1) j ^= bit;
-    j ^= bit;
-    if (i < j) std::swap(x[i * stride], x[j * stride]);
-  }
-  const int64_t n_roots = 2 * static_cast<int64_t>(s.roots.size());
-  for (int64_t half = 1; half < n; half *= 2) {
-    const int64_t step = n_roots / (2 * half);
-    for (int64_t begin = 0; begin < n; begin += 2 * half) {
-      for (int64_t k = 0; k < half; ++k) {
-        const Complex root = s.roots[static_cast<size_t>(k * step)];
-        Complex& a = x[(begin + k) * stride];
-        Complex& b = x[(begin + k + half) * stride];
-        // Written out: the product of std::complex looks for infinities.
-        const Complex turned(b.real() * root.real() - b.imag() * root.imag(),
-                             b.real() * root.imag() + b.imag() * root.real());
-        b = a - turned;
-        a += turned;
-      }
-    }
-  }
-}
 
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
@@ -71,9 +43,7 @@ Status Prepare(PrepareContext& context) {
   out.set_dim(rank - 2, static_cast<int32_t>(s->h));
   out.set_dim(rank - 1, static_cast<int32_t>(s->w / 2 + 1));
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kComplex64, out));
-  const int64_t n = std::max(s->h, s->w);
-  const double turn = -2.0 * 3.14159265358979323846 / static_cast<double>(n);
-  for (int64_t k = 0; k < n / 2; ++k) s->roots.push_back(std::polar(1.0, turn * double(k)));
+  s->fourier.Prepare(std::max(s->h, s->w));
   context.RequestScratch(static_cast<size_t>(s->h * s->w) * sizeof(Complex) *
                          static_cast<size_t>(context.max_threads()));
   return Status::Ok();
@@ -86,9 +56,9 @@ void TransformImage(const Rfft2dState& s, const float* in, float* out, Complex* 
     for (int64_t k = 0; k < s.w; ++k) {
       row[k] = y < s.in_h && k < s.in_w ? static_cast<double>(in[y * s.in_w + k]) : 0.0;
     }
-    if (y < s.in_h) Transform(s, row, s.w, 1);
+    if (y < s.in_h) s.fourier.Transform(row, s.w, 1);
   }
-  for (int64_t v = 0; v < columns; ++v) Transform(s, x + v, s.h, s.w);
+  for (int64_t v = 0; v < columns; ++v) s.fourier.Transform(x + v, s.h, s.w);
   for (int64_t y = 0; y < s.h; ++y) {
     for (int64_t v = 0; v < columns; ++v) {
       *out++ = static_cast<float>(x[y * s.w + v].real());

@@ -28,6 +28,11 @@ Span<const uint8_t> Bytes(const std::vector<uint8_t>& bytes) {
 
 TEST_CASE("detection_post_process: golden cases", "[ops]") { RunOpCases("detection_post_process"); }
 
+TEST_CASE("audio_spectrogram, mfcc: golden cases", "[ops]") {
+  RunOpCases("audio_spectrogram");
+  RunOpCases("mfcc");
+}
+
 TEST_CASE("flex_map: numbers, text and vectors by key", "[ops]") {
   const FlexMap map(Bytes(kOptions));
   REQUIRE(map.valid());
