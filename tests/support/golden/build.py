@@ -49,6 +49,7 @@ _OPTIONS = {
     "MULTINOMIAL": "Random",
     "CONV_3D_TRANSPOSE": "Conv3D",
     "LSH_PROJECTION": "LSHProjection",
+    "STABLEHLO_COMPOSITE": "StableHLOComposite",
     "HASHTABLE_LOOKUP": None,
     "COMPLEX_ABS": None,
     "REAL": None,
@@ -181,7 +182,8 @@ def _pack_options(code, options):
 def _pack_tensor(tensor, buffers):
     out = schema.TensorT()
     out.name = tensor.name or None
-    out.type = schema.TensorType.INT4 if tensor.dtype == "int4" else TYPES[tensor.dtype][0]
+    special = {"int4": schema.TensorType.INT4, "resource": schema.TensorType.RESOURCE}
+    out.type = special[tensor.dtype] if tensor.dtype in special else TYPES[tensor.dtype][0]
     out.shape = list(tensor.shape)
     out.hasRank = True
     out.isVariable = tensor.variable

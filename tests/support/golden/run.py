@@ -91,9 +91,13 @@ def _in_child(function):
     return value
 
 
-def _fill_shapes(graph, arrays):
-    """Runs the graph alone and writes the shapes of its computed tensors into it."""
-    model = serialise([graph])
+# Operators that run other subgraphs.
+CALLERS = {"IF", "WHILE", "CALL_ONCE", "STABLEHLO_COMPOSITE"}
+
+
+def _fill_shapes(graph, arrays, others=()):
+    """Runs the graph (and those that it calls) and writes its computed tensors' shapes into it."""
+    model = serialise([graph, *others])
     _, shapes, _ = _in_child(lambda: _run(model, [arrays], None))
     for index, tensor in enumerate(graph.tensors):
         if tensor.computed:
@@ -115,10 +119,14 @@ def run_group(cases):
         _fill_shapes(first.graphs[0], runs[0])
     else:
         for graph in first.graphs:
+            if any(op[0] in CALLERS for op in graph.ops):
+                continue
             _fill_shapes(graph, [
                 np.zeros(graph.tensors[i].shape, TYPES[graph.tensors[i].dtype][1])
                 for i in graph.inputs
             ])
+        if any(op[0] in CALLERS for op in first.graphs[0].ops):
+            _fill_shapes(first.graphs[0], runs[0], first.graphs[1:])
     model = serialise(first.graphs, first.signatures)
     outputs, _, note = _in_child(lambda: _run(model, runs, names, first.optimized))
     return model, outputs, note
