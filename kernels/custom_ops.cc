@@ -12,9 +12,11 @@ namespace topwork {
 extern const OpDef kCustomAudioSpectrogram;
 extern const OpDef kCustomConv2dTransposeBias;
 extern const OpDef kCustomDetectionPostProcess;
+extern const OpDef kCustomHadamardRotation;
 extern const OpDef kCustomMaxPoolWithArgmax;
 extern const OpDef kCustomMaxUnpooling;
 extern const OpDef kCustomMfcc;
+extern const OpDef kCustomNumericVerify;
 
 namespace {
 
@@ -36,7 +38,8 @@ Table& TheTable() {
 // The custom operators that come with the library.
 const OpDef* const kOwnOps[] = {&kCustomConv2dTransposeBias, &kCustomDetectionPostProcess,
                                 &kCustomMaxPoolWithArgmax,   &kCustomMaxUnpooling,
-                                &kCustomAudioSpectrogram,    &kCustomMfcc};
+                                &kCustomAudioSpectrogram,    &kCustomMfcc,
+                                &kCustomHadamardRotation,    &kCustomNumericVerify};
 
 const CustomOp* FindEntry(const char* name) {
   Table& table = TheTable();

@@ -139,7 +139,9 @@ set(KERNELS_SOURCES
   ops/max_pool_with_argmax.cc
   ops/maximum.cc
   ops/mean.cc
+  ops/hadamard_rotation.cc
   ops/mfcc.cc
+  ops/numeric_verify.cc
   ops/minimum.cc
   ops/mirror_pad.cc
   ops/mul.cc

@@ -32,6 +32,8 @@ TEST_CASE("audio_spectrogram, mfcc: golden cases", "[ops]") {
   RunOpCases("audio_spectrogram");
   RunOpCases("mfcc");
 }
+TEST_CASE("hadamard_rotation: golden cases", "[ops]") { RunOpCases("hadamard_rotation"); }
+TEST_CASE("numeric_verify: golden cases", "[ops]") { RunOpCases("numeric_verify"); }
 
 TEST_CASE("flex_map: numbers, text and vectors by key", "[ops]") {
   const FlexMap map(Bytes(kOptions));
@@ -106,6 +108,18 @@ TEST_CASE("max_pooling_with_argmax, max_unpooling: there and back", "[ops]") {
   OneOp bad = Custom("MaxUnpooling2D", kOptions);
   bad.In<float>({1, 1, 2, 1}, {5, 9}).In<int32_t>({1, 1, 1, 1}, {1}).Out(DType::kFloat32);
   CHECK(bad.Run().code() == StatusCode::kInvalidModel);
+}
+
+TEST_CASE("hadamard_rotation: refuses what is no power of two or does not divide", "[ops]") {
+  for (const uint8_t size : {3, 8, 4}) {
+    std::vector<uint8_t> options = {104, 97, 100, 97, 109, 97, 114, 100,  95, 115, 105, 122,
+                                    101, 0,  1,   15, 1,   1,  1,   size, 4,  2,   36,  1};
+    OneOp op = Custom("aeq.hadamard_rotation", options);
+    op.In<float>({1, 4}, {1, 2, 3, 4}).Out(DType::kFloat32);
+    const Status status = op.Run();
+    CHECK(status.code() == (size == 4 ? StatusCode::kOk : StatusCode::kInvalidModel));
+    if (size == 4) CHECK(op.Values<float>(0) == std::vector<float>{5, -1, -2, 0});
+  }
 }
 
 TEST_CASE("convolution_2d_transpose_bias: agrees with TRANSPOSE_CONV", "[ops]") {

@@ -1,4 +1,4 @@
-"""AudioSpectrogram and Mfcc, custom operators that LiteRT brings along."""
+"""Custom operators that LiteRT brings along: AudioSpectrogram, Mfcc, rotations, verification."""
 
 from flatbuffers import flexbuffers
 
@@ -55,6 +55,54 @@ def _mfcc(sheet, index):
             rate], options
 
 
+def _rotations():
+    table = Table("HADAMARD_ROTATION")
+    op = "CUSTOM:aeq.hadamard_rotation"
+    sheet = Sheet(op, "float32")
+    for index in range(N):
+        size = (1, 2, 4, 8, 16, 64, 128)[index % 7]
+        shape = ((3, 2 * size), (2, 1, size), (1, 3, 3 * size), (1, size))[index % 4]
+        x = sheet.x(shape, "float32")
+        options = dict(hadamard_size=size, random_binary_vector=[1, -1])
+        result = sheet.add([x], "float32", custom_options=bytes(flexbuffers.Dumps(options)))
+        sheet.graph.tensors[result].shape = shape  # LiteRT takes it from the file
+        sheet.graph.tensors[result].computed = False
+    sheet.name = "hadamard_rotation"
+    table.append(sheet.case(optimized=True))  # the reference kernels lack it
+    return table
+
+
+def _verification():
+    table = Table("NUMERIC_VERIFY")
+    for dtype in ("int8", "uint8", "int16", "float16"):
+        sheet = Sheet("CUSTOM:NumericVerify", dtype)
+        for index in range(N):
+            shape = ((3, 5), (17,), (1, 2, 3, 2), (1,), (2, 0, 3))[index % 5]
+            half = dtype == "float16"
+            scale, zero = (None, 0) if half else (1 / 16, 0 if dtype == "int16" else 3)
+            values = sheet.rng.randint(0, 100, shape)
+            real = values * 1.0 if half else (values - zero) / 16
+            fails = index % 2 == 0
+            options = dict(tolerance=0.5 if fails else 0.01, log_if_failed=fails)
+            apart = 0 if half and fails else sheet.rng.uniform(-0.4, 0.4, shape) / 16
+            sheet.add([sheet.x(None, dtype, scale, zero, values=values),
+                       sheet.x(None, "float32", values=real + apart)], "float32",
+                      custom_options=bytes(flexbuffers.Dumps(options)))
+        sheet.name = dtype
+        table.append(sheet.case())
+    sheet = Sheet("CUSTOM:NumericVerify", "refuse")
+    options = dict(tolerance=0.5, log_if_failed=True)
+    for reference in (2.2, 2.4):  # within half a step of 2, and not
+        sheet.add([sheet.x(None, "int8", 0.5, 0, values=[3, 4]),
+                   sheet.x(None, "float32", values=[1.5, reference])], "float32",
+                  custom_options=bytes(flexbuffers.Dumps(options)))
+    case = sheet.case()
+    case.refused = True
+    case.name = "refuse_too_far"
+    table.append(case)
+    return table
+
+
 def tables():
     sound = [((9, 1), dict(window_size=1, stride=1, magnitude_squared=True)),
              ((9, 1), dict(window_size=4, stride=0, magnitude_squared=True)),
@@ -67,4 +115,4 @@ def tables():
                dict(lower_frequency_limit=4000), dict(lower_frequency_limit=-1))
     spectra = [(shape, {**usual, **change}) for change in changes] + [((1, 2, 1), dict(usual))]
     return [_sheet("AudioSpectrogram", "AUDIO_SPECTROGRAM", _spectrogram, sound),
-            _sheet("Mfcc", "MFCC", _mfcc, spectra)]
+            _sheet("Mfcc", "MFCC", _mfcc, spectra), _rotations(), _verification()]

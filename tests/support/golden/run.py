@@ -95,10 +95,10 @@ def _in_child(function):
 CALLERS = {"IF", "WHILE", "CALL_ONCE", "STABLEHLO_COMPOSITE"}
 
 
-def _fill_shapes(graph, arrays, others=()):
+def _fill_shapes(graph, arrays, others=(), optimized=False):
     """Runs the graph (and those that it calls) and writes its computed tensors' shapes into it."""
     model = serialise([graph, *others])
-    _, shapes, _ = _in_child(lambda: _run(model, [arrays], None))
+    _, shapes, _ = _in_child(lambda: _run(model, [arrays], None, optimized))
     for index, tensor in enumerate(graph.tensors):
         if tensor.computed:
             tensor.shape = shapes.get(index, ())
@@ -116,7 +116,7 @@ def run_group(cases):
         names = (key[0], list(key[2]), list(key[3]))
     runs = [case.inputs for case in cases]
     if len(first.graphs) == 1:
-        _fill_shapes(first.graphs[0], runs[0])
+        _fill_shapes(first.graphs[0], runs[0], optimized=first.optimized)
     else:
         for graph in first.graphs:
             if any(op[0] in CALLERS for op in graph.ops):
