@@ -169,6 +169,13 @@ class OutputMemory {
   virtual Status SetShape(int output, const Shape& shape) = 0;
 };
 
+// Bytes of strings that a step makes: kept until the session's next run, counted in its memory.
+class TextMemory {
+ public:
+  virtual ~TextMemory() = default;
+  virtual Result<char*> Take(size_t bytes) = 0;
+};
+
 struct RunContext {
   const OpParams* params = nullptr;
   Span<const TensorView* const> inputs;  // null where left out
@@ -180,6 +187,7 @@ struct RunContext {
   Resources* resources = nullptr;         // the session's; null while a plan folds
   SubgraphCalls* calls = nullptr;         // null where prepare planned no callee
   OutputMemory* output_memory = nullptr;  // null where no shape was left to run()
+  TextMemory* text = nullptr;             // null while a plan folds
 
   // Of an output whose shape prepare left to run(); out(i) has that shape and memory afterwards.
   Status SetOutputShape(int i, const Shape& shape) const;

@@ -49,17 +49,19 @@ Status Resources::CheckRoom(size_t more) const {
 }
 
 // Models have few resources; a run allocates nothing here.
-int32_t Resources::HandleOf(Span<const uint8_t> container, const char* shared_name) {
+int32_t Resources::HandleOf(Span<const uint8_t> container, const char* shared_name,
+                            Resource::Kind kind) {
   const auto is_container = [&](const std::string& name) {
     return name.size() == container.size() &&
            (name.empty() || std::memcmp(name.data(), container.data(), name.size()) == 0);
   };
   for (size_t i = 0; i < names_.size(); ++i) {
-    if (is_container(names_[i].first) && names_[i].second == shared_name) {
+    const Name& name = names_[i];
+    if (name.kind == kind && is_container(name.container) && name.shared_name == shared_name) {
       return static_cast<int32_t>(i);
     }
   }
-  names_.emplace_back(std::string(container.begin(), container.end()), shared_name);
+  names_.push_back({std::string(container.begin(), container.end()), shared_name, kind});
   resources_.emplace_back();
   return static_cast<int32_t>(names_.size()) - 1;
 }
@@ -69,7 +71,7 @@ std::string Resources::NameOf(int32_t handle) const {
     return "with handle " + std::to_string(handle);
   }
   const Name& name = names_[static_cast<size_t>(handle)];
-  return "'" + (name.first.empty() ? name.second : name.first + "/" + name.second) + "'";
+  return "'" + (name.container.empty() ? "" : name.container + "/") + name.shared_name + "'";
 }
 
 Resource* Resources::Find(int32_t handle, Resource::Kind kind) const {

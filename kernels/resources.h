@@ -1,7 +1,7 @@
 // Resources: what a model keeps from run to run by name: variables and tables.
 //
-// A resource is named by (container, shared_name); VAR_HANDLE and HASHTABLE turn a name into a
-// handle, the int32 in a tensor of dtype `resource`, which other operators look up. The session
+// A variable is named by (container, shared_name), a table by its number, which is its shared_name
+// here; VAR_HANDLE and HASHTABLE turn a name into a handle, the int32 in a tensor of dtype `resource`, which other operators look up. The session
 // owns the Resources of its graph and all subgraphs. Not thread-safe: sessions that share them run
 // one at a time.
 //
@@ -11,7 +11,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/op_params.h"
@@ -38,7 +37,7 @@ class Resource {
   virtual Result<std::unique_ptr<Resource>> Copy(const Allocator& allocator) const = 0;
 };
 
-// A tensor: what ASSIGN_VARIABLE wrote last, of any dtype of fixed size and any shape.
+// A tensor: what ASSIGN_VARIABLE wrote last, of any dtype but strings and any shape.
 class ResourceVariable final : public Resource {
  public:
   Kind kind() const override { return Kind::kVariable; }
@@ -65,8 +64,9 @@ class Resources {
   // OUT_OF_MEMORY when `more` bytes would exceed the limit.
   Status CheckRoom(size_t more) const;
 
-  // The same handle for equal names; the resource itself need not exist yet.
-  int32_t HandleOf(Span<const uint8_t> container, const char* shared_name);
+  // The same handle for equal names of one kind; the resource itself need not exist yet.
+  int32_t HandleOf(Span<const uint8_t> container, const char* shared_name,
+                   Resource::Kind kind = Resource::Kind::kVariable);
   // "'name'", or "'container/name'".
   std::string NameOf(int32_t handle) const;
   // Null: there is none of that kind.
@@ -85,7 +85,10 @@ class Resources {
   void Become(Resources&& other);
 
  private:
-  using Name = std::pair<std::string, std::string>;
+  struct Name {
+    std::string container, shared_name;
+    Resource::Kind kind;
+  };
   const Allocator& allocator_;
   size_t limit_bytes_ = 0;
   std::vector<Name> names_;  // by handle

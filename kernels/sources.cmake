@@ -2,6 +2,7 @@
 set(KERNELS_SOURCES
   custom_ops.cc
   flex_map.cc
+  hash_table.cc
   quant.cc
   gpu_context.cc
   gpu_format.cc
@@ -105,7 +106,12 @@ set(KERNELS_SOURCES
   ops/greater.cc
   ops/greater_equal.cc
   ops/hard_swish.cc
+  ops/hash_tables.cc
+  ops/hashtable.cc
+  ops/hashtable_find.cc
+  ops/hashtable_import.cc
   ops/hashtable_lookup.cc
+  ops/hashtable_size.cc
   ops/if.cc
   ops/imag.cc
   ops/index_vectors.cc
@@ -209,6 +215,7 @@ set(KERNELS_SOURCES
   ops/sigmoid_int16.cc
   ops/sign.cc
   ops/sin.cc
+  ops/skip_gram.cc
   ops/slice.cc
   ops/softmax.cc
   ops/space_batch.cc

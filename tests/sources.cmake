@@ -27,6 +27,7 @@ set(TEST_SOURCES
   kernels/ops/random_movement_test.cc
   kernels/ops/custom_ops_test.cc
   kernels/ops/rare_test.cc
+  kernels/ops/string_test.cc
   kernels/ops/range_test.cc
   kernels/ops/rank_test.cc
   kernels/ops/reshape_test.cc
@@ -98,6 +99,7 @@ set(TEST_SOURCES
   runtime/base/status_test.cc
   runtime/base/text_test.cc
   runtime/base/thread_pool_test.cc
+  runtime/tensor/strings_test.cc
   runtime/tensor/tensor_test.cc
   support/one_op.cc
   support/classifiers.cc
@@ -124,6 +126,7 @@ set(TEST_SOURCES
   runtime/session/session_test.cc
   runtime/session/control_flow_test.cc
   runtime/session/resources_test.cc
+  runtime/session/strings_session_test.cc
   runtime/session/variables_test.cc
   runtime/train/calibration_test.cc
   runtime/train/augment_test.cc
@@ -168,6 +171,7 @@ set(TEST_SOURCES
   runtime/api/quantizer_api_test.cc
   runtime/api/session_api_test.cc
   runtime/api/state_test.cc
+  runtime/api/strings_api_test.cc
   runtime/api/struct_size_test.cc
   runtime/api/support.cc
   runtime/api/threads_test.cc

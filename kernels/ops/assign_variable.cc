@@ -1,4 +1,4 @@
-// ASSIGN_VARIABLE: the variable becomes a copy of input 1, of any type of fixed size and any shape,
+// ASSIGN_VARIABLE: the variable becomes a copy of input 1, of any type but strings and any shape,
 // whatever it held before.
 #include "kernels/kernel.h"
 #include "kernels/resources.h"
@@ -11,7 +11,7 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckOutputs(0));
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kResource}));
   const DType dtype = context.input(1)->dtype;
-  if (DTypeBits(dtype) != 0) return Status::Ok();
+  if (DTypeBits(dtype) != 0 && dtype != DType::kString) return Status::Ok();
   return Unsupported("%s: variables of type %s are not supported", context.Where().c_str(),
                      DTypeName(dtype));
 }

@@ -11,7 +11,7 @@ Status PrepareBitcast(PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckMovable(context, 0));
   const DType to = context.output(0).dtype;
   const int to_bits = DTypeBits(to);
-  if (to_bits == 0 || to_bits % 8 != 0) {
+  if (to_bits == 0 || to_bits % 8 != 0 || to == DType::kString) {
     return Unsupported("%s: cannot reinterpret values as %s", context.Where().c_str(),
                        DTypeName(to));
   }

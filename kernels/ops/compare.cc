@@ -4,6 +4,7 @@
 #include "kernels/ops/broadcast.h"
 #include "kernels/ops/indexing.h"
 #include "kernels/ops/quantized.h"
+#include "runtime/tensor/strings.h"
 
 namespace topwork {
 namespace {
@@ -93,7 +94,7 @@ Status PrepareCompareEqual(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(
       context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kBool,
-                             DType::kInt16, DType::kInt8, DType::kUInt8}));
+                             DType::kInt16, DType::kInt8, DType::kUInt8, DType::kString}));
   return Prepare(context);
 }
 
@@ -113,6 +114,11 @@ Status RunCompare(const RunContext& context, CompareFn fn) {
       break;
     case DType::kInt8:
       CompareAs<int8_t>(context, fn);
+      break;
+    case DType::kString:
+      CompareWith<StringRef>(context, [fn](const StringRef& a, const StringRef& b) {
+        return (a == b) == (fn == CompareFn::kEqual);
+      });
       break;
     default:
       CompareAs<uint8_t>(context, fn);

@@ -1,4 +1,4 @@
-// EQUAL: y = 1 where a = b, else 0, with broadcasting; numbers and bool.
+// EQUAL: y = 1 where a = b, else 0, with broadcasting; numbers, bool and strings.
 #include "kernels/ops/compare.h"
 
 namespace topwork {

@@ -7,7 +7,7 @@ namespace {
 Status PrepareFill(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 1));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 1));
   TW_RETURN_IF_ERROR(context.CheckRank(1, 0, 0));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 1, 0));
   Shape shape;

@@ -25,7 +25,7 @@ Status ParseGather(const OptionsView& options, OpParams* params) {
 Status PrepareGather(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 0));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
   TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32, DType::kInt64, DType::kInt16}));
   const TensorView& input = *context.input(0);

@@ -10,7 +10,7 @@ namespace {
 Status PrepareGatherNd(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 0));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
   TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32, DType::kInt64, DType::kInt16}));
   TW_RETURN_IF_ERROR(context.CheckRank(0, 1, kMaxRank));

@@ -14,7 +14,7 @@ Status Prepare(PrepareContext& context) {
     TW_RETURN_IF_ERROR(context.CheckDType(i, {DType::kInt32}));
     TW_RETURN_IF_ERROR(context.CheckRank(i, 1, 1));
   }
-  TW_RETURN_IF_ERROR(CheckMovable(context, 2));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 2));
   TW_RETURN_IF_ERROR(context.CheckRank(2, 1, kMaxRank));
   const Shape& values = context.input(2)->shape;
   const int32_t n_keys = context.input(1)->shape.dim(0);

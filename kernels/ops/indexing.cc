@@ -25,14 +25,18 @@ bool Equal(Span<const T> a, Span<const T> b) {
 Status CheckMovable(const PrepareContext& context, int i) {
   const DType dtype = context.input(i)->dtype;
   const int bits = DTypeBits(dtype);
-  if (bits > 0 && bits % 8 == 0) return Status::Ok();
+  if (bits > 0 && bits % 8 == 0 && dtype != DType::kString) return Status::Ok();
   return Unsupported("%s: %s is %s, which this operator does not support here",
                      context.Where().c_str(), context.InputName(i).c_str(), DTypeName(dtype));
 }
 
+Status CheckMovableOrStrings(const PrepareContext& context, int i) {
+  return context.input(i)->dtype == DType::kString ? Status::Ok() : CheckMovable(context, i);
+}
+
 Status CheckSized(const PrepareContext& context, int i) {
   if (context.input(i)->dtype == DType::kInt4) return Status::Ok();
-  return CheckMovable(context, i);
+  return CheckMovableOrStrings(context, i);
 }
 
 Status CheckSameDType(const PrepareContext& context, int a, int b) {

@@ -19,9 +19,11 @@ constexpr int64_t kCopyPieceBytes = 64 * 1024;
 // Bytes of one element of `view`; its dtype must have passed CheckMovable.
 inline int64_t ElementBytes(const TensorView& view) { return DTypeBits(view.dtype) / 8; }
 
-// Input i holds elements of whole bytes (not strings, resources, variants or packed int4).
+// Input i holds elements of whole bytes (not strings, variants or packed int4).
 Status CheckMovable(const PrepareContext& context, int i);
-// Input i has a fixed size; packed int4 is allowed: for operators that copy the whole tensor.
+// The same, and strings: for the operators that TFLite moves them by.
+Status CheckMovableOrStrings(const PrepareContext& context, int i);
+// Any type but variants, packed int4 included: for operators that copy the whole tensor.
 Status CheckSized(const PrepareContext& context, int i);
 // Both inputs have the same dtype.
 Status CheckSameDType(const PrepareContext& context, int a, int b);

@@ -1,6 +1,7 @@
 // LSH_PROJECTION: locality-sensitive hashes of a tensor's rows.
 //
-// Inputs: hash functions [n, bits] (float32 seeds), data [rows, ..] (any type of whole bytes),
+// Inputs: hash functions [n, bits] (float32 seeds), data [rows, ..] (any type of whole bytes;
+// of strings their table, see strings.h, is cut into as many rows, as TFLite does),
 // weights [rows] (float32, optional: all 1). A seed's bit is the sign of
 //   sum over rows of weight * fingerprint(bytes of the seed, then of the row)
 // with FarmHash's 64-bit fingerprint taken as a signed integer. SPARSE (1) gives one number for
@@ -9,6 +10,8 @@
 
 #include "kernels/ops/farm_hash.h"
 #include "kernels/ops/indexing.h"
+#include "kernels/resources.h"
+#include "runtime/tensor/strings.h"
 
 namespace topwork {
 namespace {
@@ -29,7 +32,7 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
   TW_RETURN_IF_ERROR(context.CheckRank(0, 2, 2));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 1));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 1));
   TW_RETURN_IF_ERROR(context.CheckRank(1, 1, kMaxRank));
   TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kFloat32}));
   const Shape& hash = context.input(0)->shape;
@@ -53,24 +56,24 @@ Status Prepare(PrepareContext& context) {
 }
 
 // The bit of one seed; scratch has room for the seed and a row.
-uint32_t SignBit(const RunContext& context, float seed) {
+uint32_t SignBit(const RunContext& context, float seed, const uint8_t* rows, int64_t row_bytes,
+                 uint8_t* scratch) {
   const int64_t n_rows = context.in(1).shape.dim(0);
-  const int64_t row_bytes = static_cast<int64_t>(context.in(1).bytes()) / n_rows;
   const float* weights = context.input_data<float>(2);
-  std::memcpy(context.scratch, &seed, sizeof(seed));
+  std::memcpy(scratch, &seed, sizeof(seed));
   double score = 0.0;
   for (int64_t r = 0; r < n_rows; ++r) {
-    CopyBytes(context.scratch + sizeof(seed), context.input_data<uint8_t>(1) + r * row_bytes,
-              row_bytes);
+    CopyBytes(scratch + sizeof(seed), rows + r * row_bytes, row_bytes);
     const int64_t hash = static_cast<int64_t>(
-        FarmFingerprint64(context.scratch, sizeof(seed) + static_cast<size_t>(row_bytes)));
+        FarmFingerprint64(scratch, sizeof(seed) + static_cast<size_t>(row_bytes)));
     const double value = static_cast<double>(hash);
     score += weights == nullptr ? value : static_cast<double>(weights[r]) * value;
   }
   return score > 0.0 ? 1 : 0;
 }
 
-Status Run(const RunContext& context) {
+Status RunRows(const RunContext& context, const uint8_t* rows, size_t bytes, uint8_t* scratch) {
+  const int64_t row_bytes = static_cast<int64_t>(bytes) / context.in(1).shape.dim(0);
   const Shape& hash = context.in(0).shape;
   const float* seeds = context.input_data<float>(0);
   int32_t* out = context.output_data<int32_t>(0);
@@ -78,7 +81,7 @@ Status Run(const RunContext& context) {
   for (int32_t i = 0; i < hash.dim(0); ++i) {
     uint32_t signature = 0;
     for (uint32_t j = 0; j < bits; ++j) {
-      const uint32_t bit = SignBit(context, *seeds++);
+      const uint32_t bit = SignBit(context, *seeds++, rows, row_bytes, scratch);
       signature = signature << 1 | bit;
       if (context.params->mode == kDense) *out++ = static_cast<int32_t>(bit);
     }
@@ -86,6 +89,23 @@ Status Run(const RunContext& context) {
     if (context.params->mode == kSparse) *out++ = static_cast<int32_t>(signature + offset);
   }
   return Status::Ok();
+}
+
+Status Run(const RunContext& context) {
+  const TensorView& data = context.in(1);
+  if (data.dtype != DType::kString) {
+    return RunRows(context, data.as<uint8_t>(), data.bytes(), context.scratch);
+  }
+  const size_t bytes = StringTableBytes(StringsOf(data));
+  if (bytes == 0 || bytes > SIZE_MAX / 4) {
+    return InvalidArgument("the strings of its input have too many bytes");
+  }
+  const Allocator& allocator =
+      context.resources == nullptr ? DefaultAllocator() : context.resources->allocator();
+  TW_ASSIGN_OR_RETURN(Buffer table, Buffer::Allocate(2 * bytes + sizeof(float),
+                                                     "the strings of LSH_PROJECTION", allocator));
+  WriteStringTable(StringsOf(data), table.as<uint8_t>());
+  return RunRows(context, table.as<uint8_t>(), bytes, table.as<uint8_t>() + bytes);
 }
 
 }  // namespace

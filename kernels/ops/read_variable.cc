@@ -17,7 +17,7 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kResource}));
   const TensorView& output = context.output(0);
-  if (DTypeBits(output.dtype) == 0) {
+  if (DTypeBits(output.dtype) == 0 || output.dtype == DType::kString) {
     return Unsupported("%s: variables of type %s are not supported", context.Where().c_str(),
                        DTypeName(output.dtype));
   }

@@ -1,7 +1,7 @@
 // RESHAPE: the same bytes under another shape; one dimension may be −1 (whatever is left).
 //
 // The shape comes from input 1 when that is a vector, otherwise from the options; [0] in the
-// options is the old way to write a scalar. Packed int4 passes through; strings do not.
+// options is the old way to write a scalar. Packed int4 and strings pass through.
 #include "kernels/ops/indexing.h"
 
 namespace topwork {

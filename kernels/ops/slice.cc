@@ -9,7 +9,7 @@ namespace {
 Status PrepareSlice(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(3, 3));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 0));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
   std::vector<int64_t> bounds[2];
   const TensorView& input = *context.input(0);

@@ -128,7 +128,7 @@ Status Select(const PrepareContext& context, Selection* s) {
 Status PrepareStridedSlice(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(4, 4));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 0));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
   Selection selection;
   TW_RETURN_IF_ERROR(ReadEntries(context, &selection));

@@ -7,6 +7,7 @@
 #include "kernels/second_options.h"
 #include "models/format/read.h"
 #include "models/format/verify_context.h"
+#include "runtime/tensor/strings.h"
 #include "tflite_generated.h"
 
 namespace topwork {
@@ -101,11 +102,26 @@ class GraphReader {
     value->is_variable = tensor.is_variable();
     value->is_sparse = tensor.sparsity() != nullptr;
     const Span<const uint8_t> data = BufferBytes(model_, bytes_, tensor.buffer());
+    if (value->dtype == DType::kString && !data.empty()) return ReadStrings(data, value);
     if (value->is_sparse && !computed) return ReadSparse(tensor, data, value);
     if (!data.empty() && HasBlocks(tensor)) return ReadBlocks(subgraph, tensor, data, value);
     if (!data.empty()) return ReadConstant(data, value);
     static const uint64_t kNothing = 0;  // a constant without elements still has an address
     if (!computed && !value->is_variable && HasNoElements(tensor)) value->data = &kNothing;
+    return Status::Ok();
+  }
+
+  // References to the table's strings, once for all users.
+  Status ReadStrings(Span<const uint8_t> table, Value* value) {
+    std::shared_ptr<Buffer>& strings = copies_[table.data()];
+    if (strings == nullptr) {
+      const size_t bytes = std::max<size_t>(ByteSize(value->dtype, value->shape), 1);
+      TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(bytes, "the strings of a constant"));
+      ReadStringTable(table, buffer.as<StringRef>());
+      strings = std::make_shared<Buffer>(std::move(buffer));
+    }
+    value->owned = strings;
+    value->data = strings->data();
     return Status::Ok();
   }
 

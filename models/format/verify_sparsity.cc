@@ -149,7 +149,8 @@ Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
     }
   }
   const Span<const uint8_t> data = BufferBytes(*context->model, context->bytes, tensor.buffer());
-  const int bits = DTypeBits(static_cast<DType>(tensor.type()));
+  const bool strings = tensor.type() == schema::TensorType::STRING;
+  const int bits = strings ? 0 : DTypeBits(static_cast<DType>(tensor.type()));
   int64_t want_bits = 0;
   if (bits == 0 || MulOverflow(n_nodes, static_cast<int64_t>(bits), &want_bits) ||
       (static_cast<uint64_t>(want_bits) + 7) / 8 != data.size()) {

@@ -1,20 +1,14 @@
 // Buffers and tensors: ranges, shapes, the length of constants, string tables, quantization.
 #include <cmath>
-#include <cstring>
 
 #include "models/format/printable.h"
 #include "models/format/verify_context.h"
 #include "runtime/base/buffer.h"
+#include "runtime/tensor/strings.h"
 #include "tflite_generated.h"
 
 namespace topwork {
 namespace {
-
-int32_t ReadInt32(const uint8_t* p) {
-  int32_t value;
-  std::memcpy(&value, p, sizeof(value));
-  return value;
-}
 
 Status VerifyDType(const schema::Tensor& tensor, const std::string& where) {
   const int type = static_cast<int>(tensor.type());
@@ -59,36 +53,6 @@ Status VerifyShape(const schema::Tensor& tensor, const std::string& where, Shape
   return Status::Ok();
 }
 
-// A string tensor's data: count, count + 1 offsets, characters.
-Status VerifyStrings(VerifyContext* context, Span<const uint8_t> data, int64_t n_elements,
-                     const std::string& where) {
-  if (data.size() < 8) {
-    return InvalidModel("%s: its string table has %zu bytes; the smallest has 8", where.c_str(),
-                        data.size());
-  }
-  const int32_t count = ReadInt32(data.data());
-  if (count < 0 || static_cast<uint64_t>(count) > data.size() / 4 - 2) {
-    return InvalidModel("%s: its string table of %zu bytes cannot hold %d strings", where.c_str(),
-                        data.size(), count);
-  }
-  if (count != n_elements) {
-    return InvalidModel("%s: its string table has %d strings, its shape has %lld elements",
-                        where.c_str(), count, static_cast<long long>(n_elements));
-  }
-  TW_RETURN_IF_ERROR(context->Charge(4 * static_cast<uint64_t>(count)));
-  int64_t previous = 4 * (static_cast<int64_t>(count) + 2);
-  for (int32_t i = 0; i <= count; ++i) {
-    const int64_t offset = ReadInt32(data.data() + 4 + 4 * static_cast<size_t>(i));
-    if ((i == 0 && offset != previous) || offset < previous ||
-        offset > static_cast<int64_t>(data.size())) {
-      return InvalidModel("%s: offset %d of its string table is %lld, outside its %zu bytes",
-                          where.c_str(), i, static_cast<long long>(offset), data.size());
-    }
-    previous = offset;
-  }
-  return Status::Ok();
-}
-
 Status VerifyData(VerifyContext* context, const schema::Tensor& tensor, const Shape& shape,
                   const std::string& where) {
   if (tensor.external_buffer() != 0) {
@@ -110,7 +74,11 @@ Status VerifyData(VerifyContext* context, const schema::Tensor& tensor, const Sh
                         tensor.buffer());
   }
   const DType dtype = static_cast<DType>(tensor.type());
-  if (dtype == DType::kString) return VerifyStrings(context, data, shape.NumElements(), where);
+  if (dtype == DType::kString) {
+    const std::string wrong = CheckStringTable(data, shape.NumElements());
+    if (!wrong.empty()) return InvalidModel("%s: %s", where.c_str(), wrong.c_str());
+    return context->Charge(4 * static_cast<uint64_t>(shape.NumElements()));
+  }
   if (tensor.sparsity() != nullptr) return Status::Ok();  // VerifySparsity compares the length
   if (DTypeBits(dtype) == 0 || dtype == DType::kResource) {
     return InvalidModel("%s is of type %s, which cannot be a constant, and has %zu bytes",

@@ -3,6 +3,7 @@
 // Scratch memory of run: the operator's own bytes, then the tw_tensor_infos and the pointers to
 // them that a tw_op_call shows; so run allocates nothing.
 #include <cstdio>
+#include <cstring>
 #include <memory>
 
 #include "kernels/custom_ops.h"
@@ -155,7 +156,12 @@ Status ApiOp::Run(const RunContext& context) const {
     inputs[i] = view != nullptr ? &infos[i] : nullptr;
   }
   for (size_t i = 0; i < n_outputs; ++i) {
-    infos[n_inputs + i] = TensorInfo(*context.outputs[i], "", nullptr);
+    const TensorView& view = *context.outputs[i];
+    // Strings that run() does not set are empty.
+    if (view.dtype == DType::kString && view.data != nullptr) {
+      std::memset(view.data, 0, view.bytes());
+    }
+    infos[n_inputs + i] = TensorInfo(view, "", nullptr);
     outputs[i] = &infos[n_inputs + i];
   }
   char error[kErrorBytes] = "";

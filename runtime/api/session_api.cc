@@ -1,6 +1,7 @@
 // C API: planning and running. Inputs and outputs are counted and named as the signature chosen
 // says, or as the main subgraph does.
 #include <algorithm>
+#include <cstddef>
 #include <new>
 
 #include "runtime/api/handles.h"
@@ -41,6 +42,12 @@ tw_status FindPort(const std::vector<Port>& ports, const char* what, const char*
 
 Status CheckCopy(const char* what, const Port& port, const topwork::TensorView& view,
                  const void* data, size_t data_bytes) {
+  if (view.dtype == topwork::DType::kString) {
+    return topwork::Unsupported(
+        "%s '%s' holds strings: write them by tw_session_write_strings, read them through "
+        "tw_session_get_output",
+        what, port.name.c_str());
+  }
   if (data_bytes != view.bytes()) {
     return InvalidArgument(
         "%s '%s' is %s %s of %zu bytes, not %zu (after resizing an input, prepare comes first)",
@@ -149,6 +156,26 @@ tw_status tw_session_read_output(const tw_session* session, size_t index, void* 
   TW_REPORT_IF_ERROR(CheckCopy("output", *port, view, data, data_bytes));
   if (data_bytes != 0) std::memcpy(data, view.data, data_bytes);
   return TW_STATUS_OK;
+}
+
+tw_status tw_session_write_strings(tw_session* session, size_t index, const tw_string* strings,
+                                   size_t n_strings) {
+  static_assert(sizeof(tw_string) == sizeof(topwork::StringRef) &&
+                    offsetof(tw_string, bytes) == offsetof(topwork::StringRef, size),
+                "one layout");
+  TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
+  if (n_strings != 0) TW_REQUIRE(strings);
+  tw_status status = TW_STATUS_OK;
+  const Port* port = PortAt(session->inputs, "input", index, &status);
+  if (port == nullptr) return status;
+  for (size_t i = 0; i < n_strings; ++i) {
+    if (strings[i].data != nullptr || strings[i].bytes == 0) continue;
+    return Report(InvalidArgument("strings[%zu].data is NULL, its bytes are %zu", i,
+                                  strings[i].bytes));
+  }
+  const auto* references = reinterpret_cast<const topwork::StringRef*>(strings);
+  return Report(session->session->WriteStrings(port->index, {references, n_strings}));
 }
 
 tw_status tw_session_bind_input(tw_session* session, size_t index, void* data, size_t data_bytes) {

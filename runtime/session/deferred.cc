@@ -102,6 +102,7 @@ Status DeferredRunner::RunOp(const Op& op, std::vector<TensorView>* views) {
   run.pool = environment_.pool;
   run.cpu = environment_.cpu;
   run.resources = &environment_.state->resources();
+  run.text = environment_.text;
   run.calls = calls.get();
   run.output_memory = &late;
   return CpuBackend().Run(*op.def, run, context.Where());

@@ -130,6 +130,7 @@ void PlanRunner::BindStep(size_t s) {
   bound.context.pool = environment_.pool;
   bound.context.cpu = environment_.cpu;
   bound.context.resources = &environment_.state->resources();
+  bound.context.text = environment_.text;
   bound.context.calls = bound.calls.get();
   if (bound.calls != nullptr) bound.calls->Bind(bound.context.scratch);
 }
@@ -179,7 +180,10 @@ Status PlanRunner::Finish() {
   if (deferred_ != nullptr) TW_RETURN_IF_ERROR(deferred_->Run(&views_));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     Output& output = outputs_[i];
-    if (output.direct) continue;
+    if (output.direct) {
+      output.view.data = View(plan_->outputs[i]).data;  // ShowOutput may have changed it
+      continue;
+    }
     const TensorView& source = View(plan_->outputs[i]);
     output.view = source;
     if (output.bound == nullptr) continue;

@@ -28,6 +28,7 @@ struct RunEnvironment {
   SessionState* state = nullptr;
   CalleePlanner* planner = nullptr;  // of subgraphs whose shapes only a run finds out
   RunMemory* memory = nullptr;
+  TextMemory* text = nullptr;
 };
 
 class PlanRunner {
@@ -62,6 +63,8 @@ class PlanRunner {
 
   const TensorView& input(size_t i) const { return View(plan_->inputs[i]); }
   const TensorView& output(size_t i) const { return outputs_[i].view; }
+  // What the caller of output(i) sees instead, until the next run or Bind().
+  void ShowOutput(size_t i, void* data) { outputs_[i].view.data = data; }
 
  private:
   struct BoundStep {

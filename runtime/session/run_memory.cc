@@ -1,4 +1,4 @@
-// HeldBuffers: buffers that grow, counted in their session's RunMemory.
+// Buffers that grow, counted in their session's RunMemory.
 #include "runtime/session/run_memory.h"
 
 #include <algorithm>
@@ -23,6 +23,25 @@ Result<void*> HeldBuffers::Get(int slot, size_t bytes, const char* what) {
   TW_ASSIGN_OR_RETURN(buffer, Buffer::Allocate(bytes, what, allocator_));
   memory_->used_bytes += buffer.size();
   return buffer.data();
+}
+
+Result<char*> RunText::Take(size_t bytes) {
+  constexpr size_t kLeast = 4096;
+  // A block too small for this string stays as it is: others may refer to it.
+  while (block_ < sizes_.size() && bytes > sizes_[block_] - used_) {
+    ++block_;
+    used_ = 0;
+  }
+  const int slot = static_cast<int>(block_);
+  if (block_ == sizes_.size()) {
+    const size_t size = std::max(bytes, sizes_.empty() ? kLeast : sizes_.back());
+    TW_RETURN_IF_ERROR(blocks_.Get(slot, size, "the strings of a run").status());
+    sizes_.push_back(size);
+  }
+  TW_ASSIGN_OR_RETURN(void* block, blocks_.Get(slot, sizes_[block_], ""));
+  char* const text = static_cast<char*>(block) + used_;
+  used_ += bytes;
+  return text;
 }
 
 }  // namespace topwork

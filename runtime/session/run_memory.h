@@ -1,9 +1,12 @@
-// HeldBuffers: memory whose size only a run finds out, by slot, within what the limit leaves.
+// Memory whose size only a run finds out, within what the limit leaves: HeldBuffers by slot, RunText
+// for the bytes of strings.
 #ifndef TOPWORK_RUNTIME_SESSION_RUN_MEMORY_H_
 #define TOPWORK_RUNTIME_SESSION_RUN_MEMORY_H_
 
 #include <map>
+#include <vector>
 
+#include "kernels/kernel.h"
 #include "runtime/base/buffer.h"
 
 namespace topwork {
@@ -31,6 +34,21 @@ class HeldBuffers {
   RunMemory* const memory_;
   const Allocator& allocator_;
   std::map<int, Buffer> buffers_;
+};
+
+// Blocks that are filled one after the other and used again by the next run.
+class RunText final : public TextMemory {
+ public:
+  // Both must outlive the text.
+  RunText(RunMemory* memory, const Allocator& allocator) : blocks_(memory, allocator) {}
+  Result<char*> Take(size_t bytes) override;
+  // What was taken is no longer needed.
+  void Forget() { block_ = used_ = 0; }
+
+ private:
+  HeldBuffers blocks_;
+  std::vector<size_t> sizes_;  // of blocks_, by slot
+  size_t block_ = 0, used_ = 0;
 };
 
 }  // namespace topwork

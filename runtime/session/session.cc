@@ -137,7 +137,10 @@ Status Session::Replan() {
   SetEnvironment();
   TW_ASSIGN_OR_RETURN(std::unique_ptr<PlanRunner> runner,
                       PlanRunner::Create(plan.value(), impl.environment, std::move(attached)));
+  std::vector<Buffer> strings;
+  TW_RETURN_IF_ERROR(NewStringInputs(*plan.value(), &strings));
   plan_ = plan.value();
+  SetStringInputs(std::move(strings));
   impl.runner = std::move(runner);
   impl.arena = std::move(arena);
   impl.bound_inputs.resize(plan_->inputs.size());
@@ -156,8 +159,12 @@ void Session::SetEnvironment() {
     options.allocator = options_.allocator;
     impl.planner.reset(new CalleePlanner(model_.get(), options));
   }
+  if (impl.run_text == nullptr) {
+    impl.run_text.reset(new RunText(&impl.memory, *options_.allocator));
+    impl.string_outputs.reset(new HeldBuffers(&impl.memory, *options_.allocator));
+  }
   impl.environment = {pool_.get(),   options_.cpu,       options_.allocator, &cancel_,
-                      state().get(), impl.planner.get(), &impl.memory};
+                      state().get(), impl.planner.get(), &impl.memory,       impl.run_text.get()};
 }
 
 // What the plan leaves to values whose size a run finds out, and to resources.
@@ -194,7 +201,8 @@ Status Session::Prepare() {
   if (!impl.rebind) return Status::Ok();
   PlanRunner& runner = *impl.runner;
   for (size_t i = 0; i < impl.bound_inputs.size(); ++i) {
-    runner.SetInput(i, impl.bound_inputs[i].data);
+    void* const strings = impl.string_inputs[i].references.data();
+    runner.SetInput(i, strings != nullptr ? strings : impl.bound_inputs[i].data);
   }
   for (size_t i = 0; i < impl.bound_outputs.size(); ++i) {
     runner.SetOutput(i, impl.bound_outputs[i].data, impl.bound_outputs[i].bytes);
@@ -202,6 +210,7 @@ Status Session::Prepare() {
   runner.Bind(impl.arena.as<uint8_t>());
   impl.inputs.clear();
   for (size_t i = 0; i < plan_->inputs.size(); ++i) impl.inputs.push_back(runner.input(i));
+  HideStringOutputs();
   impl.rebind = false;
   return Status::Ok();
 }
@@ -223,7 +232,9 @@ void Session::SetProfile(ProfileFunction function, void* user_data) {
 
 size_t Session::memory_bytes() const {
   const SessionState::Lock lock(state()->mutex);
-  return impl_->arena.size() + impl_->memory.used_bytes + state()->bytes();
+  size_t strings = 0;
+  for (const StringInput& input : impl_->string_inputs) strings += input.references.size();
+  return impl_->arena.size() + strings + impl_->memory.used_bytes + state()->bytes();
 }
 
 void Session::ResetState() {
@@ -233,6 +244,7 @@ void Session::ResetState() {
 
 Status Session::Run() {
   TW_RETURN_IF_ERROR(Prepare());
+  impl_->run_text->Forget();
   if (!plan_->keeps_state) {
     bool backend_failed = false;
     const Status status = RunSteps(&backend_failed);
@@ -289,7 +301,8 @@ Status Session::RunSteps(bool* out_backend_failed) {
       return status;
     }
   }
-  return impl.runner->Finish();
+  TW_RETURN_IF_ERROR(impl.runner->Finish());
+  return KeepStringOutputs();
 }
 
 Status Session::RunProfiled(size_t s) {

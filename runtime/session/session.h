@@ -75,7 +75,8 @@ class Session {
   void set_note(std::string note) { note_ = std::move(note); }
   // Current dtype, shape, quantization and memory. After ResizeInput the views (outputs' shapes
   // included) are refreshed by Prepare() or Run(). With deferred operators the outputs' shapes and
-  // pointers are final only after Run().
+  // pointers are final only after Run(). Strings of an output have a zero behind them; before the
+  // first run the data of such an output is null.
   const TensorView& input(int i) const;
   const TensorView& output(int i) const;
   const std::string& input_name(int i) const;
@@ -89,9 +90,14 @@ class Session {
 
   // The caller's memory in place of the session's; `bytes` must be ≥ the tensor's and the memory
   // must stay valid until rebound (null: back to the session's own). Any alignment of at least the
-  // element's size works.
+  // element's size works. Not for strings: UNSUPPORTED.
   Status BindInput(int i, void* data, size_t bytes);
   Status BindOutput(int i, void* data, size_t bytes);
+
+  // Copies the elements of input i, a string tensor. Other sessions' and this one's own strings are
+  // allowed. An input that was never written, or that has changed its number of elements since,
+  // holds empty strings.
+  Status WriteStrings(int i, Span<const StringRef> strings);
 
   // A backend that fails while running is given up: the session plans anew on the CPU, for good,
   // and runs there on the same inputs; the plan tells why.
@@ -127,12 +133,19 @@ class Session {
 
  private:
   struct Impl;
+  struct StringInput;
   Session();
   Result<std::shared_ptr<const Plan>> NewPlan() const;
   Status Replan();
   void SetEnvironment();
   void SetLimits();
   Status CheckBindings(const Plan& plan) const;
+  static Status RefuseStrings(const char* what, int i, const TensorView& view,
+                              const std::string& name);
+  Status NewStringInputs(const Plan& plan, std::vector<Buffer>* out) const;
+  void SetStringInputs(std::vector<Buffer> fresh);
+  void HideStringOutputs();
+  Status KeepStringOutputs();
   Status RunSteps(bool* out_backend_failed);
   Status RunProfiled(size_t s);
   Status RunOnCpu(const Status& failure);

@@ -10,6 +10,12 @@
 
 namespace topwork {
 
+// The strings of an input: references that the graph reads, and what they refer to.
+struct Session::StringInput {
+  Buffer references;
+  Buffer text;
+};
+
 struct Session::Impl {
   // The caller's memory for an input or output; null: the session's.
   struct Bound {
@@ -24,6 +30,9 @@ struct Session::Impl {
   std::unique_ptr<PlanRunner> runner;
   std::vector<TensorView> inputs;  // as planned
   std::vector<Bound> bound_inputs, bound_outputs;
+  std::vector<StringInput> string_inputs;       // without memory where an input has no strings
+  std::unique_ptr<HeldBuffers> string_outputs;  // by output: references, then what they refer to
+  std::unique_ptr<RunText> run_text;
   std::vector<Shape> wanted_shapes;        // of the inputs
   std::shared_ptr<const Plan> given_plan;  // for the first Prepare of a clone
   bool replan = true;

@@ -60,6 +60,7 @@ Status Session::BindInput(int i, void* data, size_t bytes) {
   if (i < 0 || i >= n_inputs()) {
     return InvalidArgument("input %d does not exist, the model has %d", i, n_inputs());
   }
+  TW_RETURN_IF_ERROR(RefuseStrings("input", i, input(i), input_name(i)));
   if (data != nullptr && bytes < input(i).bytes()) {
     return InvalidArgument("input %d '%s' needs %zu bytes, the buffer has %zu", i,
                            input_name(i).c_str(), input(i).bytes(), bytes);
@@ -74,6 +75,7 @@ Status Session::BindOutput(int i, void* data, size_t bytes) {
   if (i < 0 || i >= n_outputs()) {
     return InvalidArgument("output %d does not exist, the model has %d", i, n_outputs());
   }
+  TW_RETURN_IF_ERROR(RefuseStrings("output", i, output(i), output_name(i)));
   const bool deferred =
       plan_->values[static_cast<size_t>(plan_->outputs[static_cast<size_t>(i)])].deferred;
   if (data != nullptr && !deferred && bytes < output(i).bytes()) {

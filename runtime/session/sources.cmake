@@ -2,6 +2,7 @@ set(SESSION_SOURCES
   auto_session.cc
   session.cc
   session_io.cc
+  session_strings.cc
   async_run.cc
   deferred.cc
   plan_runner.cc

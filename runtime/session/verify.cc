@@ -9,6 +9,7 @@
 #include <set>
 
 #include "runtime/base/json.h"
+#include "runtime/tensor/strings.h"
 
 namespace topwork {
 namespace {
@@ -77,6 +78,13 @@ bool RealAt(const TensorView& view, int64_t i, double* value) {
 
 bool SameReal(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+// Of two tensors of the same type and shape.
+bool SameElements(const TensorView& a, const TensorView& b) {
+  if (a.dtype != DType::kString) return std::memcmp(a.data, b.data, a.bytes()) == 0;
+  const Span<const StringRef> strings = StringsOf(a);
+  return std::equal(strings.begin(), strings.end(), b.as<StringRef>());
+}
+
 // Compares two tensors of the same type; a scale and a zero point for the whole tensor turn
 // quantized numbers into real ones, so that the range is that of the numbers meant.
 void Compare(const TensorView& expected, const TensorView& got, double tolerance,
@@ -105,9 +113,8 @@ void Compare(const TensorView& expected, const TensorView& got, double tolerance
         std::max(difference, std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : kInfinity);
   }
   if (!has_numbers) {
-    const bool same =
-        expected.shape == got.shape && expected.dtype == got.dtype &&
-        (expected.bytes() == 0 || std::memcmp(expected.data, got.data, expected.bytes()) == 0);
+    const bool same = expected.shape == got.shape && expected.dtype == got.dtype &&
+                      (expected.bytes() == 0 || SameElements(expected, got));
     difference = same ? 0.0 : kInfinity;
   }
   value->range = std::max(largest, high >= low ? high - low : 0.0);

@@ -1,4 +1,5 @@
 set(TENSOR_SOURCES
+  strings.cc
   tensor.cc
   half.cc
 )

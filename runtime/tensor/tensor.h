@@ -37,7 +37,8 @@ enum class DType : uint8_t {
 constexpr int kNumDTypes = 19;
 
 const char* DTypeName(DType dtype);  // "float32"
-// Bits of one element: 4 for int4, 0 for types without a fixed size (string, resource, variant).
+// Bits of one element: 4 for int4, those of a StringRef for strings, 0 for variants, which have no
+// fixed size.
 int DTypeBits(DType dtype);
 inline bool IsFloat(DType dtype) { return dtype == DType::kFloat32; }
 
@@ -60,6 +61,14 @@ TW_DTYPE_OF(int64_t, kInt64)
 TW_DTYPE_OF(uint64_t, kUInt64)
 TW_DTYPE_OF(bool, kBool)
 #undef TW_DTYPE_OF
+
+// An element of a string tensor in memory: bytes that lie elsewhere, of any value and without a zero
+// at the end. A tensor made by a step may refer to the bytes of its inputs, the model's, or those of
+// RunContext::text; zeroed memory is empty strings. (Files hold a table instead: see strings.h.)
+struct StringRef {
+  const char* data = nullptr;
+  size_t size = 0;
+};
 
 constexpr int kMaxRank = 8;
 

@@ -28,6 +28,10 @@ Result<std::unique_ptr<Backbone>> Backbone::Create(std::shared_ptr<const Model> 
   const Session& s = *backbone->session_;
   for (int i = 0; i < s.n_inputs(); ++i) {
     TensorView view = s.input(i);
+    if (view.dtype == DType::kString) {
+      return Unsupported("input %d '%s' holds strings; examples for training are numbers", i,
+                         s.input_name(i).c_str());
+    }
     // A model without a batch dimension takes one example whole.
     if (backbone->batched_) view.shape = WithBatch(view.shape, 1);
     view.data = nullptr;

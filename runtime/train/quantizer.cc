@@ -115,7 +115,13 @@ Status Quantizer::AddExamples(const Examples& examples, const FeatureProgress& p
     return FailedPrecondition("only the target int8 takes examples");
   }
   std::vector<void*> inputs;
-  for (int i = 0; i < session_->n_inputs(); ++i) inputs.push_back(session_->input(i).data);
+  for (int i = 0; i < session_->n_inputs(); ++i) {
+    if (session_->input(i).dtype == DType::kString) {
+      return Unsupported("input %d '%s' holds strings; examples for calibration are numbers", i,
+                         session_->input_name(i).c_str());
+    }
+    inputs.push_back(session_->input(i).data);
+  }
   for (int64_t i = 0; i < examples.count; ++i) {
     ExampleTarget target;
     TW_RETURN_IF_ERROR(examples.read(i, Span<void* const>(inputs.data(), inputs.size()), &target));

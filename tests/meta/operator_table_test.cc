@@ -32,6 +32,8 @@ size_t DataInput(OpCode code) {
   switch (code) {
     case OpCode::kEmbeddingLookup:
     case OpCode::kFill:
+    case OpCode::kHashtableFind:
+    case OpCode::kHashtableImport:
     case OpCode::kLshProjection:
     case OpCode::kScatterNd:
     case OpCode::kSelect:

@@ -147,6 +147,7 @@ enum OptionsType : uint8_t {
   kAddOptions = 11,
   kCallOptions = 16,
   kReshapeOptions = 17,
+  kSkipGramOptions = 18,
   kSpaceToDepthOptions = 19,
   kMulOptions = 21,
   kGatherOptions = 23,
@@ -165,6 +166,7 @@ enum OptionsType : uint8_t {
   kWhileOptions = 93,
   kDepthToSpaceOptions = 94,
   kCallOnceOptions = 103,
+  kHashtableOptions = 107,
   kVarHandleOptions = 111,
 };
 

@@ -11,7 +11,8 @@
 //     1
 //                                  on, integers may differ by so many steps
 //   tensor: u8 dtype (TFLite's TensorType number); u8 rank; 2 bytes of 0; i32 dims[rank];
-//     u64 n_bytes; padding to 16 + bytes (row-major; bool is one byte)
+//     u64 n_bytes; padding to 16 + bytes (row-major; bool is one byte; strings are a table, see
+//     runtime/tensor/strings.h)
 // An input whose dims differ from the model's asks for a resize of that input first.
 // It does not run anything and knows nothing of the library under test.
 #ifndef TOPWORK_TESTS_SUPPORT_OP_CASES_H_

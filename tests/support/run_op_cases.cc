@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/session/session.h"
+#include "runtime/tensor/strings.h"
 #include "tests/support/embedded.h"
 #include "tests/support/op_cases.h"
 
@@ -38,6 +39,10 @@ class CaseRunner {
     TW_RETURN_IF_ERROR(session_->Prepare());
     for (size_t i = 0; i < test_case.inputs.size(); ++i) {
       const TensorView& input = session_->input(InputOf(i));
+      if (input.dtype == DType::kString) {
+        TW_RETURN_IF_ERROR(WriteTable(InputOf(i), test_case.inputs[i]));
+        continue;
+      }
       if (input.bytes() != test_case.inputs[i].n_bytes) {
         return FailedPrecondition("input %zu has %zu bytes, the case has %zu", i, input.bytes(),
                                   test_case.inputs[i].n_bytes);
@@ -58,17 +63,36 @@ class CaseRunner {
       const TensorView& output = session_->output(OutputOf(i));
       const std::vector<int32_t> dims(output.shape.dims(),
                                       output.shape.dims() + output.shape.rank());
+      bytes->push_back(BytesOf(output));
+      const std::vector<uint8_t>& got = bytes->back();
       const std::string text =
           testing::CompareWithReference(test_case.outputs[i], static_cast<int>(output.dtype), dims,
-                                        output.data, output.bytes(), test_case.rtol);
+                                        got.data(), got.size(), test_case.rtol);
       if (!text.empty()) wrong += "output " + std::to_string(i) + ": " + text + "; ";
-      const uint8_t* data = output.as<uint8_t>();
-      bytes->emplace_back(data, data + output.bytes());
     }
     return wrong;
   }
 
  private:
+  // Strings of the container are a table, as in model files.
+  Status WriteTable(int i, const testing::CaseTensor& tensor) {
+    int64_t n = 1;
+    for (int32_t dim : tensor.dims) n *= dim;
+    const Span<const uint8_t> table(tensor.data, tensor.n_bytes);
+    const std::string wrong = CheckStringTable(table, n);
+    if (!wrong.empty()) return FailedPrecondition("input %d: %s", i, wrong.c_str());
+    std::vector<StringRef> strings(static_cast<size_t>(n));
+    ReadStringTable(table, strings.data());
+    return session_->WriteStrings(i, strings);
+  }
+  static std::vector<uint8_t> BytesOf(const TensorView& output) {
+    const uint8_t* data = output.as<uint8_t>();
+    if (output.dtype != DType::kString) return {data, data + output.bytes()};
+    std::vector<uint8_t> table(StringTableBytes(StringsOf(output)));
+    WriteStringTable(StringsOf(output), table.data());
+    return table;
+  }
+
   Status Open(const testing::OpCase& test_case) {
     session_.reset();
     signature_ = nullptr;

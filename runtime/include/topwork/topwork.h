@@ -23,7 +23,7 @@
 //     they must return normally (no longjmp, no exceptions) and must not free the object that calls
 //     them. Their arguments are borrowed for the call.
 //  8. Memory: sizes of tensors count their elements, row-major and without gaps; int4 packs two
-//     elements to a byte, bool takes one byte.
+//     elements to a byte, bool takes one byte, a string is a tw_string.
 //  9. Any function may fail with INVALID_ARGUMENT and OUT_OF_MEMORY; comments list what else.
 #ifndef TOPWORK_TOPWORK_H_
 #define TOPWORK_TOPWORK_H_
@@ -304,9 +304,16 @@ typedef struct tw_session_options {
   const tw_session* share_state_with;
 } tw_session_options;
 
+// An element of a string tensor: bytes of any value, not NUL-terminated unless a comment says so.
+typedef struct tw_string {
+  const char* data;  // may be NULL where bytes is 0
+  size_t bytes;
+} tw_string;
+
 // A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,
 // resize, bind or free. `data` is where the values are read or written, without a copy; NULL for an
-// empty tensor and for an output whose size is known only after a run.
+// empty tensor and for an output whose size is known only after a run. Of strings it is an array of
+// tw_string, to be read only (tw_session_write_strings writes); an output's is NULL before a run.
 typedef struct tw_tensor_info {
   size_t struct_size;
   const char* name;  // the signature's name when one was chosen, else the tensor's
@@ -414,6 +421,15 @@ TW_API tw_status tw_session_write_input(tw_session* session, size_t index, const
 TW_API tw_status tw_session_read_output(const tw_session* session, size_t index, void* data,
                                         size_t data_bytes);
 
+// Copies n_strings strings, which must be as many as the input has elements, into an input of
+// TW_DTYPE_STRING. An input that was never written, or that a resize gave another number of
+// elements, holds empty strings. Outputs are read through tw_session_get_output: data is an array
+// of tw_string, each followed by a NUL, valid until the next run, prepare, resize or free. Strings
+// are neither copied by tw_session_write_input and tw_session_read_output nor bound (UNSUPPORTED).
+// Errors: INVALID_ARGUMENT (another number, another type). [one]
+TW_API tw_status tw_session_write_strings(tw_session* session, size_t index,
+                                          const tw_string* strings, size_t n_strings);
+
 // Makes runs read the input from the caller's memory instead of the session's: no copy. `data`
 // holds at least the input's bytes, is aligned to the element's size, and stays valid until bound
 // anew or the session is freed. NULL with 0 bytes: back to the session's own. An OpenCL device that
@@ -501,7 +517,9 @@ typedef struct tw_op_call {
   size_t n_inputs;
   const tw_tensor_info* const* inputs;  // NULL where an optional input is left out
   size_t n_outputs;
-  tw_tensor_info* const* outputs;  // prepare sets rank and dims (first: what the file says)
+  // prepare sets rank and dims (first: what the file says). Strings in run: an array of empty
+  // tw_strings to be set to bytes of inputs, or to others that stay valid until the next run.
+  tw_tensor_info* const* outputs;
   const void* options;             // the operator's own bytes in the model
   size_t options_bytes;
   int32_t n_threads;     // threads that parallel_for uses

@@ -104,6 +104,16 @@ struct Tensor : tw_tensor_info {
   size_t size() const {
     return bytes / sizeof(T);
   }
+  // Copies of the elements of a string tensor; none where it has no data.
+  std::vector<std::string> strings() const {
+    std::vector<std::string> copies;
+    if (dtype != TW_DTYPE_STRING || data == nullptr) return copies;
+    const tw_string* const first = static_cast<const tw_string*>(data);
+    for (size_t i = 0; i < bytes / sizeof(tw_string); ++i) {
+      copies.emplace_back(first[i].bytes == 0 ? "" : first[i].data, first[i].bytes);
+    }
+    return copies;
+  }
 };
 
 namespace internal {
@@ -291,6 +301,18 @@ class Session {
         tw_session_read_output(get(), index, values.data(), values.size() * sizeof(T)));
     if (!status.ok()) return status;
     return values;
+  }
+  // See tw_session_write_strings.
+  Status WriteStrings(size_t index, const std::vector<std::string>& strings) {
+    std::vector<tw_string> views;
+    for (const std::string& string : strings) views.push_back({string.data(), string.size()});
+    return Status(tw_session_write_strings(get(), index, views.data(), views.size()));
+  }
+  // The elements of an output of strings; none before a run.
+  Result<std::vector<std::string>> ReadStrings(size_t index) const {
+    const Result<Tensor> tensor = Output(index);
+    if (!tensor.ok()) return tensor.status();
+    return tensor->strings();
   }
   Status BindInput(size_t index, void* data, size_t data_bytes) {
     return Status(tw_session_bind_input(get(), index, data, data_bytes));

@@ -42,9 +42,9 @@ TEST_CASE("fill: refuses malformed shapes", "[ops]") {
                 StatusCode::kUnsupported, "rank 9") == "");
   CHECK(Refusal(OneOp(OpCode::kFill)
                     .In<int32_t>({1}, {2})
-                    .Unknown(DType::kString, {})
-                    .Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
+                    .Unknown(DType::kVariant, {})
+                    .Out(DType::kVariant),
+                StatusCode::kUnsupported, "variant") == "");
   CHECK(Refusal(OneOp(OpCode::kFill).In<float>({1}, {2}).In<float>({}, {1}).Out(DType::kFloat32),
                 StatusCode::kUnsupported, "float32; supported") == "");
   CHECK(Refusal(OneOp(OpCode::kFill).In<int32_t>({1}, {2}).Out(DType::kFloat32),

@@ -47,10 +47,10 @@ TEST_CASE("gather: refuses malformed operators", "[ops]") {
                     .Out(DType::kFloat32),
                 StatusCode::kUnsupported, "float32; supported") == "");
   CHECK(Refusal(OneOp(OpCode::kGather)
-                    .Unknown(DType::kString, {2})
+                    .Unknown(DType::kVariant, {2})
                     .In<int32_t>({1}, {0})
-                    .Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
+                    .Out(DType::kVariant),
+                StatusCode::kUnsupported, "variant") == "");
   CHECK(Refusal(OneOp(OpCode::kGather)
                     .Unknown(DType::kFloat32, {1, 1, 1, 1, 1, 1, 1, 1})
                     .In<int32_t>({1, 1}, {0})

@@ -67,10 +67,10 @@ TEST_CASE("reshape: refuses malformed shapes", "[ops]") {
                     .Out(DType::kFloat32),
                 StatusCode::kInvalidModel, "2 outputs, 1 expected") == "");
   CHECK(Refusal(OneOp(OpCode::kReshape)
-                    .Unknown(DType::kString, {6})
+                    .Unknown(DType::kVariant, {6})
                     .In<int32_t>({1}, {6})
-                    .Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
+                    .Out(DType::kVariant),
+                StatusCode::kUnsupported, "variant") == "");
   CHECK(Refusal(OneOp(OpCode::kReshape)
                     .Unknown(DType::kFloat32, {6})
                     .In<float>({1}, {6})

@@ -76,11 +76,11 @@ TEST_CASE("slice: refuses malformed boxes", "[ops]") {
                     .Out(DType::kFloat32),
                 StatusCode::kInvalidModel, "lacks its input 2") == "");
   CHECK(Refusal(OneOp(OpCode::kSlice)
-                    .Unknown(DType::kString, {1})
+                    .Unknown(DType::kVariant, {1})
                     .In<int32_t>({1}, {0})
                     .In<int32_t>({1}, {1})
-                    .Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
+                    .Out(DType::kVariant),
+                StatusCode::kUnsupported, "variant") == "");
 }
 
 TEST_CASE("slice: offers a view of a contiguous box", "[ops]") {

@@ -36,8 +36,8 @@ TEST_CASE("squeeze: refuses malformed dimensions", "[ops]") {
                 StatusCode::kInvalidModel, "outside [-2, 2)") == "");
   CHECK(Refusal(OneOp(OpCode::kSqueeze).Missing().Out(DType::kFloat32), StatusCode::kInvalidModel,
                 "lacks its input 0") == "");
-  CHECK(Refusal(OneOp(OpCode::kSqueeze).Unknown(DType::kString, {1}).Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
+  CHECK(Refusal(OneOp(OpCode::kSqueeze).Unknown(DType::kVariant, {1}).Out(DType::kVariant),
+                StatusCode::kUnsupported, "variant") == "");
 }
 
 TEST_CASE("squeeze: a dimension listed twice counts once", "[ops]") {

@@ -108,12 +108,12 @@ TEST_CASE("strided_slice: refuses malformed bounds", "[ops]") {
                     .Out(DType::kFloat32),
                 StatusCode::kInvalidModel, "lacks its input 3") == "");
   CHECK(Refusal(OneOp(OpCode::kStridedSlice)
-                    .Unknown(DType::kString, {4})
+                    .Unknown(DType::kVariant, {4})
                     .In<int32_t>({1}, {0})
                     .In<int32_t>({1}, {1})
                     .In<int32_t>({1}, {1})
-                    .Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
+                    .Out(DType::kVariant),
+                StatusCode::kUnsupported, "variant") == "");
 }
 
 TEST_CASE("strided_slice: every mask and extreme number ends", "[ops]") {

@@ -36,10 +36,10 @@ TEST_CASE("tile: refuses malformed multiples", "[ops]") {
                     .Out(DType::kFloat32),
                 StatusCode::kInvalidModel, "a multiple is") == "");
   CHECK(Refusal(OneOp(OpCode::kTile)
-                    .Unknown(DType::kString, {1})
+                    .Unknown(DType::kVariant, {1})
                     .In<int32_t>({1}, {1})
-                    .Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
+                    .Out(DType::kVariant),
+                StatusCode::kUnsupported, "variant") == "");
   CHECK(Refusal(OneOp(OpCode::kTile)
                     .Unknown(DType::kFloat32, {2, 3})
                     .In<int8_t>({2}, {1, 1})

@@ -105,6 +105,8 @@ TEST_CASE("session functions refuse NULL", "[api]") {
       {"info", [&] { return tw_session_get_output(s, 0, nullptr); }},
       {"session", [&] { return tw_session_write_input(nullptr, 0, x, sizeof(x)); }},
       {"data", [&] { return tw_session_write_input(s, 0, nullptr, sizeof(x)); }},
+      {"session", [&] { return tw_session_write_strings(nullptr, 0, nullptr, 0); }},
+      {"strings", [&] { return tw_session_write_strings(s, 0, nullptr, 1); }},
       {"session", [&] { return tw_session_read_output(nullptr, 0, x, sizeof(x)); }},
       {"data", [&] { return tw_session_read_output(s, 0, nullptr, sizeof(x)); }},
       {"session", [&] { return tw_session_bind_input(nullptr, 0, x, sizeof(x)); }},

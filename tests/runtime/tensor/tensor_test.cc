@@ -22,7 +22,8 @@ TEST_CASE("element types have names and sizes", "[tensor]") {
   CHECK(DTypeBits(DType::kBool) == 8);
   CHECK(DTypeBits(DType::kInt64) == 64);
   CHECK(DTypeBits(DType::kComplex128) == 128);
-  CHECK(DTypeBits(DType::kString) == 0);
+  CHECK(DTypeBits(DType::kString) == 8 * sizeof(StringRef));
+  CHECK(DTypeBits(DType::kVariant) == 0);
   CHECK(DTypeOf<int8_t>::kValue == DType::kInt8);
 }
 
@@ -54,7 +55,7 @@ TEST_CASE("shapes count, compare, print and broadcast", "[tensor]") {
 TEST_CASE("byte sizes are checked for overflow", "[tensor]") {
   CHECK(ByteSize(DType::kFloat32, {2, 3}) == 24);
   CHECK(ByteSize(DType::kInt4, {5}) == 3);
-  CHECK(ByteSize(DType::kString, {5}) == 0);
+  CHECK(ByteSize(DType::kString, {5}) == 5 * sizeof(StringRef));
   CHECK(ByteSize(DType::kInt8, {0, 7}) == 0);
   size_t bytes = 1;
   CHECK(CheckedByteSize(DType::kInt64, {10, 10}, &bytes));

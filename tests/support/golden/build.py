@@ -13,7 +13,7 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from dtypes import TYPES
+from dtypes import TYPES, raw_bytes
 
 # Operators whose options table is not named after them.
 _OPTIONS = {
@@ -123,7 +123,8 @@ class Graph:
 
     def const(self, array, quantization=None):
         array = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
-        return self._add(Tensor(str(array.dtype), array.shape, array, quantization))
+        dtype = "string" if array.dtype == np.object_ else str(array.dtype)
+        return self._add(Tensor(dtype, array.shape, array, quantization))
 
     def variable(self, shape, dtype="float32", quantization=None):
         """Memory that lasts from run to run."""
@@ -191,7 +192,7 @@ def _pack_tensor(tensor, buffers):
         out.shapeSignature = list(tensor.signature)
     if tensor.data is not None:
         buffers.append(_AlignedBuffer())
-        buffers[-1].data = tensor.data.tobytes()
+        buffers[-1].data = raw_bytes(tensor.data)
         out.buffer = len(buffers) - 1
     if tensor.quantization is not None:
         scales, zeros, axis = tensor.quantization

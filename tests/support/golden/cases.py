@@ -37,6 +37,8 @@ class Spec:
 
     def draw(self, rng):
         kind = TYPES[self.dtype][1]
+        if self.dtype == "string":
+            return strings(rng, self.shape) if self.values is None else np.array(self.values, kind)
         if self.values is not None:
             return np.array(self.values, kind)
         if self.dtype == "bool":
@@ -44,6 +46,18 @@ class Spec:
         if np.issubdtype(kind, np.integer):
             return np.asarray(rng.randint(int(self.lo), int(self.hi), self.shape)).astype(kind)
         return np.asarray(rng.uniform(self.lo, self.hi, self.shape)).astype(kind)
+
+
+WORDS = [b"", b"a", b"b", b"tree", b"trunk", b"two words", b"UNK", "gr\u00fcn".encode(), b"\x00\xff",
+         b"a longer one, beyond sixteen bytes"]
+
+
+def strings(rng, shape):
+    """Few different words, so that some are equal."""
+    out = np.empty(shape, object)
+    for at in np.ndindex(*shape):
+        out[at] = WORDS[rng.randint(len(WORDS))]
+    return out
 
 
 def _spec(constant, dims, dtype=None, lo=None, hi=None, values=None, quantization=None):

@@ -4,11 +4,11 @@ import struct
 
 import numpy as np
 
-from dtypes import TYPES
+from dtypes import TYPES, from_raw, raw_bytes
 
 MAGIC = b"TWCASES1"
 REFUSED = 0xFFFFFFFF
-_NUMBER = {np.dtype(kind): number for number, kind in TYPES.values()}
+_NUMBER = {np.dtype(kind): number for name, (number, kind) in TYPES.items() if name != "resource"}
 _KIND = {number: np.dtype(kind) for number, kind in TYPES.values()}
 
 
@@ -23,8 +23,9 @@ class Writer:
     def _tensor(self, array):
         self.data += struct.pack("<BBxx", _NUMBER[array.dtype], array.ndim)
         self.data += struct.pack(f"<{array.ndim}i", *array.shape)
-        self.data += struct.pack("<Q", array.nbytes)
-        self._aligned(array.tobytes())
+        raw = raw_bytes(array)
+        self.data += struct.pack("<Q", len(raw))
+        self._aligned(raw)
 
     def case(self, name, model, inputs, outputs, rtol):
         """model b"": the case before holds it. outputs None: the model must be refused."""
@@ -60,7 +61,7 @@ def read(data):
     def tensor():
         number, rank = take("BBxx")
         shape = [take("i") for _ in range(rank)]
-        return np.frombuffer(block(take("Q")), _KIND[number]).reshape(shape)
+        return from_raw(block(take("Q")), _KIND[number], shape)
 
     if take("8s") != MAGIC:
         raise ValueError("not a .twcases file")

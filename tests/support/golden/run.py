@@ -91,6 +91,11 @@ def _in_child(function):
     return value
 
 
+def _blank(tensor):
+    kind = TYPES[tensor.dtype][1]
+    return np.full(tensor.shape, b"" if tensor.dtype == "string" else 0, kind)
+
+
 # Operators that run other subgraphs.
 CALLERS = {"IF", "WHILE", "CALL_ONCE", "STABLEHLO_COMPOSITE"}
 
@@ -121,10 +126,7 @@ def run_group(cases):
         for graph in first.graphs:
             if any(op[0] in CALLERS for op in graph.ops):
                 continue
-            _fill_shapes(graph, [
-                np.zeros(graph.tensors[i].shape, TYPES[graph.tensors[i].dtype][1])
-                for i in graph.inputs
-            ])
+            _fill_shapes(graph, [_blank(graph.tensors[i]) for i in graph.inputs])
         if any(op[0] in CALLERS for op in first.graphs[0].ops):
             _fill_shapes(first.graphs[0], runs[0], first.graphs[1:])
     model = serialise(first.graphs, first.signatures)

@@ -7,7 +7,7 @@ run checks them all. A model of 20 operators takes a fifth of 20 models of one.
 import numpy as np
 
 from build import Graph, rng_for
-from cases import Case
+from cases import Case, strings
 from dtypes import TYPES
 
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
@@ -36,6 +36,8 @@ class Sheet:
     def _data(self, shape, dtype, lo, hi, values):
         if values is not None:
             return np.array(values, TYPES[dtype][1])
+        if dtype == "string":
+            return strings(self.rng, shape)
         if dtype.startswith("float"):
             lo, hi = (-2, 2) if lo is None else (lo, hi)
             return np.asarray(self.rng.uniform(lo, hi, shape)).astype(TYPES[dtype][1])

@@ -1,0 +1,134 @@
+// Operators on strings and hash tables: golden cases, refusals, and the table itself.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/hash_table.h"
+#include "runtime/tensor/strings.h"
+#include "tests/support/one_op.h"
+#include "tests/support/run_op_cases.h"
+
+namespace topwork {
+namespace test {
+namespace string_test {
+
+TEST_CASE("strings: golden cases of what moves and compares them", "[ops]") {
+  RunOpCases("string_moves");
+}
+TEST_CASE("skip_gram: golden cases", "[ops]") { RunOpCases("string_skip_gram"); }
+TEST_CASE("hashtable: golden cases", "[ops]") { RunOpCases("string_tables"); }
+TEST_CASE("strings: golden cases of subgraphs", "[ops]") { RunOpCases("string_graphs"); }
+
+TEST_CASE("strings: operators that TFLite does not move them by refuse them", "[ops]") {
+  CHECK(Refusal(OneOp(OpCode::kTranspose)
+                    .Unknown(DType::kString, {2, 2})
+                    .In<int32_t>({2}, {1, 0})
+                    .Out(DType::kString),
+                StatusCode::kUnsupported, "is string") == "");
+  CHECK(Refusal(OneOp(OpCode::kLess)
+                    .Unknown(DType::kString, {2})
+                    .Unknown(DType::kString, {2})
+                    .Out(DType::kBool),
+                StatusCode::kUnsupported, "is string") == "");
+  CHECK(Refusal(OneOp(OpCode::kAssignVariable)
+                    .Unknown(DType::kResource, {1})
+                    .Unknown(DType::kString, {2}),
+                StatusCode::kUnsupported, "variables of type string") == "");
+  CHECK(Refusal(OneOp(OpCode::kReadVariable).Unknown(DType::kResource, {1}).Out(DType::kString),
+                StatusCode::kUnsupported, "variables of type string") == "");
+  // Bytes never become references.
+  CHECK(Refusal(OneOp(OpCode::kReshape)
+                    .Unknown(DType::kInt8, {16})
+                    .In<int32_t>({1}, {1})
+                    .Out(DType::kString),
+                StatusCode::kInvalidModel, "string") == "");
+}
+
+TEST_CASE("hashtable, skip_gram: refusals", "[ops]") {
+  const auto table = [](DType key, DType value) {
+    OneOp op(OpCode::kHashtable);
+    op.params.in_dtype = key;
+    op.params.out_dtype = value;
+    op.Out(DType::kResource);
+    return op;
+  };
+  CHECK(Refusal(table(DType::kString, DType::kString), StatusCode::kUnsupported,
+                "not string to string") == "");
+  CHECK(Refusal(table(DType::kInt32, DType::kFloat32), StatusCode::kUnsupported,
+                "not int32 to float32") == "");
+  CHECK(Refusal(OneOp(OpCode::kHashtableImport)
+                    .Unknown(DType::kResource, {1})
+                    .Unknown(DType::kString, {2, 1})
+                    .Unknown(DType::kInt64, {2}),
+                StatusCode::kInvalidModel, "come in pairs") == "");
+  CHECK(Refusal(OneOp(OpCode::kHashtableImport)
+                    .Unknown(DType::kInt32, {1})
+                    .Unknown(DType::kString, {2})
+                    .Unknown(DType::kInt64, {2}),
+                StatusCode::kUnsupported, "is int32") == "");
+  CHECK(Refusal(OneOp(OpCode::kHashtableFind)
+                    .Unknown(DType::kResource, {1})
+                    .Unknown(DType::kString, {2})
+                    .Unknown(DType::kInt64, {0})
+                    .Out(DType::kInt64),
+                StatusCode::kInvalidModel, "is empty") == "");
+  CHECK(Refusal(OneOp(OpCode::kHashtableFind)
+                    .Unknown(DType::kResource, {1})
+                    .Unknown(DType::kString, {2})
+                    .Unknown(DType::kFloat32, {1})
+                    .Out(DType::kFloat32),
+                StatusCode::kUnsupported, "not string to float32") == "");
+  CHECK(Refusal(OneOp(OpCode::kHashtableSize).Unknown(DType::kResource, {2}).Out(DType::kInt64),
+                StatusCode::kInvalidModel, "one handle") == "");
+  CHECK(Refusal(OneOp(OpCode::kSkipGram).Unknown(DType::kString, {0}).Out(DType::kString),
+                StatusCode::kInvalidModel, "is empty") == "");
+  CHECK(Refusal(OneOp(OpCode::kSkipGram).Unknown(DType::kInt8, {1}).Out(DType::kString),
+                StatusCode::kUnsupported, "is int8") == "");
+}
+
+std::vector<StringRef> Refs(const std::vector<std::string>& texts) {
+  std::vector<StringRef> strings;
+  for (const std::string& text : texts) strings.push_back({text.data(), text.size()});
+  return strings;
+}
+
+TEST_CASE("hash table: many keys by number and by string, and copies", "[ops]") {
+  constexpr int64_t kN = 5000;
+  std::vector<std::string> texts;
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < kN; ++i) {
+    texts.push_back(i == 77 ? "" : "word " + std::to_string(i * 7919 % kN));
+    numbers.push_back((i - kN / 2) * (int64_t{1} << 40));
+  }
+  // The first of equal keys counts.
+  texts.push_back(texts[3]);
+  numbers.push_back(numbers[3]);
+  HashTable by_string(DType::kString), by_number(DType::kInt64);
+  CHECK_FALSE(by_string.filled());
+  CHECK(by_string.n_keys() == 0);
+  CHECK(by_string.Find(StringRef()) == -1);
+  for (HashTable* table : {&by_string, &by_number}) {
+    REQUIRE(table->Fill(Refs(texts), numbers.data(), DefaultAllocator()).ok());
+    CHECK(table->filled());
+    CHECK(table->n_keys() == kN);
+    CHECK(table->bytes() == HashTable::BytesFor(Refs(texts)));
+  }
+  auto copied = by_string.Copy(DefaultAllocator());
+  REQUIRE(copied.ok());
+  const HashTable& copy = static_cast<const HashTable&>(**copied);
+  bool all = true;
+  for (int64_t i = 0; i < kN; ++i) {
+    const std::string own = texts[static_cast<size_t>(i)];  // not the table's own bytes
+    const StringRef key = {own.data(), own.size()};
+    const int64_t number = numbers[static_cast<size_t>(i)];
+    all = all && by_string.Find(key) == i && copy.Find(key) == i && by_number.Find(number) == i &&
+          by_string.number(i) == number && by_number.string(i) == key;
+  }
+  CHECK(all);
+  CHECK(by_string.Find(StringRef{"word", 4}) == -1);
+  CHECK(by_number.Find(1) == -1);
+}
+
+}  // namespace string_test
+}  // namespace test
+}  // namespace topwork
