@@ -1,9 +1,9 @@
 // Resources: what a model keeps from run to run by name: variables and tables.
 //
 // A variable is named by (container, shared_name), a table by its number, which is its shared_name
-// here; VAR_HANDLE and HASHTABLE turn a name into a handle, the int32 in a tensor of dtype `resource`, which other operators look up. The session
-// owns the Resources of its graph and all subgraphs. Not thread-safe: sessions that share them run
-// one at a time.
+// here; VAR_HANDLE and HASHTABLE turn a name into a handle, the int32 in a tensor of dtype
+// `resource`, which other operators look up. The session owns the Resources of its graph and all
+// subgraphs. Not thread-safe: sessions that share them run one at a time.
 //
 // Operators that name a resource keep the name in their parameters as NameResource says.
 #ifndef TOPWORK_KERNELS_RESOURCES_H_

@@ -28,13 +28,12 @@ Result<HashTable*> TableOf(const RunContext& context) {
 }
 
 Result<HashTable*> TableOf(const RunContext& context, DType key, DType value) {
-  TW_ASSIGN_OR_RETURN(HashTable* table, TableOf(context));
+  TW_ASSIGN_OR_RETURN(HashTable * table, TableOf(context));
   if (table->key_dtype() == key && table->value_dtype() == value) return table;
-  return FailedPrecondition(
-      "the hash table %s maps %s to %s, not %s to %s",
-      context.resources->NameOf(*context.input_data<int32_t>(0)).c_str(),
-      DTypeName(table->key_dtype()), DTypeName(table->value_dtype()), DTypeName(key),
-      DTypeName(value));
+  return FailedPrecondition("the hash table %s maps %s to %s, not %s to %s",
+                            context.resources->NameOf(*context.input_data<int32_t>(0)).c_str(),
+                            DTypeName(table->key_dtype()), DTypeName(table->value_dtype()),
+                            DTypeName(key), DTypeName(value));
 }
 
 }  // namespace topwork

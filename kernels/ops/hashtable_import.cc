@@ -23,7 +23,7 @@ Status Prepare(PrepareContext& context) {
 Status Run(const RunContext& context) {
   const TensorView& keys = context.in(1);
   const TensorView& values = context.in(2);
-  TW_ASSIGN_OR_RETURN(HashTable* table, TableOf(context, keys.dtype, values.dtype));
+  TW_ASSIGN_OR_RETURN(HashTable * table, TableOf(context, keys.dtype, values.dtype));
   if (table->filled()) return Status::Ok();
   const bool by_string = keys.dtype == DType::kString;
   const Span<const StringRef> strings = StringsOf(by_string ? keys : values);

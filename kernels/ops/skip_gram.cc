@@ -2,7 +2,8 @@
 // ngram_size words in their order with at most max_skip_size words left out between two;
 // include_all_ngrams: shorter sequences as well, after the longer ones that begin with them.
 // A text of fewer than ngram_size words gives none. Words end at ASCII white space; as in TFLite, a
-// first character that is white space stays part of what follows it, or drops it where more follows.
+// first character that is white space stays part of what follows it, or drops it where more
+// follows.
 #include <climits>
 #include <cstring>
 #include <vector>
@@ -13,8 +14,8 @@ namespace topwork {
 namespace {
 
 Status Parse(const OptionsView& options, OpParams* params) {
-  params->count = options.Int(0, 0);   // ngram_size
-  params->radius = options.Int(1, 0);  // max_skip_size
+  params->count = options.Int(0, 0);         // ngram_size
+  params->radius = options.Int(1, 0);        // max_skip_size
   params->reverse = options.Bool(2, false);  // include_all_ngrams
   return Status::Ok();
 }
@@ -54,9 +55,8 @@ bool ForEachGram(const OpParams& params, int64_t n_words, Visit visit) {
   std::vector<int64_t> next(size, 0);  // to be tried at each place
   for (;;) {
     const size_t depth = chosen.size();
-    const bool may_grow =
-        depth < size && next[depth] < n_words &&
-        (depth == 0 || next[depth] - chosen[depth - 1] - 1 <= params.radius);
+    const bool may_grow = depth < size && next[depth] < n_words &&
+                          (depth == 0 || next[depth] - chosen[depth - 1] - 1 <= params.radius);
     if (may_grow) {
       chosen.push_back(next[depth]++);
       if (depth + 1 < size) next[depth + 1] = chosen[depth] + 1;

@@ -171,8 +171,8 @@ tw_status tw_session_write_strings(tw_session* session, size_t index, const tw_s
   if (port == nullptr) return status;
   for (size_t i = 0; i < n_strings; ++i) {
     if (strings[i].data != nullptr || strings[i].bytes == 0) continue;
-    return Report(InvalidArgument("strings[%zu].data is NULL, its bytes are %zu", i,
-                                  strings[i].bytes));
+    return Report(
+        InvalidArgument("strings[%zu].data is NULL, its bytes are %zu", i, strings[i].bytes));
   }
   const auto* references = reinterpret_cast<const topwork::StringRef*>(strings);
   return Report(session->session->WriteStrings(port->index, {references, n_strings}));

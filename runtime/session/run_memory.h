@@ -1,5 +1,5 @@
-// Memory whose size only a run finds out, within what the limit leaves: HeldBuffers by slot, RunText
-// for the bytes of strings.
+// Memory whose size only a run finds out, within what the limit leaves: HeldBuffers by slot,
+// RunText for the bytes of strings.
 #ifndef TOPWORK_RUNTIME_SESSION_RUN_MEMORY_H_
 #define TOPWORK_RUNTIME_SESSION_RUN_MEMORY_H_
 

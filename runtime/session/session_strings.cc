@@ -1,6 +1,6 @@
-// Strings at a session's borders. An input's references lie in a block of the session's, zeroed when
-// it is made, beside a copy of their bytes; an output's are copied once the run is done, so that
-// they depend on neither inputs nor state. In between a run only moves references.
+// Strings at a session's borders. An input's references lie in a block of the session's, zeroed
+// when it is made, beside a copy of their bytes; an output's are copied once the run is done, so
+// that they depend on neither inputs nor state. In between a run only moves references.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -53,10 +53,12 @@ Status Session::WriteStrings(int i, Span<const StringRef> strings) {
   const size_t bytes = TextBytes(strings);
   RunMemory& memory = impl_->memory;
   const size_t others = memory.used_bytes - held.text.size();
-  if (memory.limit_bytes != 0 && bytes > memory.limit_bytes - std::min(memory.limit_bytes, others)) {
-    return OutOfMemory("the strings of input %d '%s' take %zu bytes, more than the memory limit "
-                       "leaves",
-                       i, input_name(i).c_str(), bytes);
+  if (memory.limit_bytes != 0 &&
+      bytes > memory.limit_bytes - std::min(memory.limit_bytes, others)) {
+    return OutOfMemory(
+        "the strings of input %d '%s' take %zu bytes, more than the memory limit "
+        "leaves",
+        i, input_name(i).c_str(), bytes);
   }
   // They may be the ones that the input has.
   TW_ASSIGN_OR_RETURN(Buffer text, Buffer::Allocate(std::max<size_t>(bytes, 1),
@@ -80,9 +82,9 @@ Status Session::KeepStringOutputs() {
     impl_->runner->ShowOutput(i, nullptr);
     const Span<const StringRef> strings = StringsOf(view);
     const size_t text = TextBytes(strings);
-    TW_ASSIGN_OR_RETURN(void* block, impl_->string_outputs->Get(static_cast<int>(i),
-                                                                view.bytes() + text,
-                                                                "an output of strings"));
+    TW_ASSIGN_OR_RETURN(void* block,
+                        impl_->string_outputs->Get(static_cast<int>(i), view.bytes() + text,
+                                                   "an output of strings"));
     CopyText(strings, static_cast<char*>(block) + view.bytes(), static_cast<StringRef*>(block));
     impl_->runner->ShowOutput(i, block);
   }

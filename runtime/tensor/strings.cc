@@ -12,7 +12,8 @@ namespace {
 int64_t NumberAt(const uint8_t* table, size_t i) {
   const uint8_t* p = table + 4 * i;
   return static_cast<int32_t>(static_cast<uint32_t>(p[0]) | static_cast<uint32_t>(p[1]) << 8 |
-                              static_cast<uint32_t>(p[2]) << 16 | static_cast<uint32_t>(p[3]) << 24);
+                              static_cast<uint32_t>(p[2]) << 16 |
+                              static_cast<uint32_t>(p[3]) << 24);
 }
 
 void PutNumber(size_t value, uint8_t* table, size_t i) {

@@ -62,9 +62,10 @@ TW_DTYPE_OF(uint64_t, kUInt64)
 TW_DTYPE_OF(bool, kBool)
 #undef TW_DTYPE_OF
 
-// An element of a string tensor in memory: bytes that lie elsewhere, of any value and without a zero
-// at the end. A tensor made by a step may refer to the bytes of its inputs, the model's, or those of
-// RunContext::text; zeroed memory is empty strings. (Files hold a table instead: see strings.h.)
+// An element of a string tensor in memory: bytes that lie elsewhere, of any value and without a
+// zero at the end. A tensor made by a step may refer to the bytes of its inputs, the model's, or
+// those of RunContext::text; zeroed memory is empty strings. (Files hold a table instead: see
+// strings.h.)
 struct StringRef {
   const char* data = nullptr;
   size_t size = 0;

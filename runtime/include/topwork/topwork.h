@@ -520,7 +520,7 @@ typedef struct tw_op_call {
   // prepare sets rank and dims (first: what the file says). Strings in run: an array of empty
   // tw_strings to be set to bytes of inputs, or to others that stay valid until the next run.
   tw_tensor_info* const* outputs;
-  const void* options;             // the operator's own bytes in the model
+  const void* options;  // the operator's own bytes in the model
   size_t options_bytes;
   int32_t n_threads;     // threads that parallel_for uses
   size_t scratch_bytes;  // prepare sets it; run gets that much at `scratch`

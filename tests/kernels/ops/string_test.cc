@@ -39,23 +39,20 @@ TEST_CASE("strings: operators that TFLite does not move them by refuse them", "[
   // Bytes never become references.
   CHECK(Refusal(OneOp(OpCode::kReshape)
                     .Unknown(DType::kInt8, {16})
-                    .In<int32_t>({1}, {1})
+                    .In<int32_t>({1}, {16})
                     .Out(DType::kString),
                 StatusCode::kInvalidModel, "string") == "");
 }
 
 TEST_CASE("hashtable, skip_gram: refusals", "[ops]") {
-  const auto table = [](DType key, DType value) {
+  const auto refuses = [](DType key, DType value, const char* text) {
     OneOp op(OpCode::kHashtable);
     op.params.in_dtype = key;
     op.params.out_dtype = value;
-    op.Out(DType::kResource);
-    return op;
+    return Refusal(op.Out(DType::kResource), StatusCode::kUnsupported, text);
   };
-  CHECK(Refusal(table(DType::kString, DType::kString), StatusCode::kUnsupported,
-                "not string to string") == "");
-  CHECK(Refusal(table(DType::kInt32, DType::kFloat32), StatusCode::kUnsupported,
-                "not int32 to float32") == "");
+  CHECK(refuses(DType::kString, DType::kString, "not string to string") == "");
+  CHECK(refuses(DType::kInt32, DType::kFloat32, "not int32 to float32") == "");
   CHECK(Refusal(OneOp(OpCode::kHashtableImport)
                     .Unknown(DType::kResource, {1})
                     .Unknown(DType::kString, {2, 1})

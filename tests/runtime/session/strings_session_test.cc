@@ -240,7 +240,8 @@ TEST_CASE("a hash table counts towards the memory limit", "[session]") {
 
 TEST_CASE("tables of other types under one number do not meet", "[session]") {
   ModelSpec spec = LabelSpec(true);
-  spec.subgraphs[1].ops[0].options = OptionsSpec(test::kHashtableOptions).Int(0, 9).Byte(1, 5).Byte(2, 4);
+  spec.subgraphs[1].ops[0].options =
+      OptionsSpec(test::kHashtableOptions).Int(0, 9).Byte(1, 5).Byte(2, 4);
   const auto session = Open(OpenSpec(spec));
   WriteKeys(session.get(), "");
   const Status status = session->Run();
