@@ -1,8 +1,9 @@
-// Filling inputs: arrays, images, or random values from a portable generator.
+// Filling inputs: arrays, images, texts, or random values from a portable generator.
 #include "ports/cli/inputs.h"
 
 #include <cstring>
 
+#include "ports/cli/files.h"
 #include "ports/cli/npy.h"
 #include "ports/cli/numbers.h"
 
@@ -29,6 +30,38 @@ void CheckNpy(const std::string& file, size_t i, tw::Session* session) {
   }
   const std::vector<int32_t> dims(array.shape.begin(), array.shape.end());
   if (dims != tensor.shape()) Check(session->ResizeInput(i, dims), file);
+}
+
+bool IsTextPath(const std::string& path) {
+  return path.size() > 4 && path.compare(path.size() - 4, 4, ".txt") == 0;
+}
+
+// One string a line; the last line may lack its end.
+std::vector<std::string> ReadStrings(const std::string& file) {
+  std::vector<std::string> strings(1);
+  for (uint8_t byte : ReadWholeFile(file)) {
+    if (byte == '\n') {
+      strings.emplace_back();
+    } else {
+      strings.back() += static_cast<char>(byte);
+    }
+  }
+  if (strings.back().empty()) strings.pop_back();
+  return strings;
+}
+
+// As many lines as the input has elements, or any number for a list.
+void CheckText(const std::string& file, size_t i, tw::Session* session) {
+  const tw::Tensor tensor = CheckValue(session->Input(i));
+  const size_t n = ReadStrings(file).size();
+  if (tensor.dtype == TW_DTYPE_STRING && n == tensor.size<tw_string>()) return;
+  if (tensor.dtype == TW_DTYPE_STRING && tensor.rank == 1) {
+    Check(session->ResizeInput(i, {static_cast<int32_t>(n)}), file);
+    return;
+  }
+  throw CliError(kExitData, file + ": has " + std::to_string(n) + " lines, input " +
+                                std::to_string(i) + " '" + tensor.name + "' is " +
+                                TensorText(tensor));
 }
 
 void FillFromImage(const CommonOptions& options, const tw::Model& model, const std::string& file,
@@ -88,7 +121,7 @@ void FillRandom(uint64_t seed, tw::Session* session) {
   uint64_t state = seed;
   for (size_t i = 0; i < session->n_inputs(); ++i) {
     const tw::Tensor tensor = CheckValue(session->Input(i));
-    if (tensor.data != nullptr) FillRandomTensor(&state, tensor);
+    if (tensor.data != nullptr && tensor.dtype != TW_DTYPE_STRING) FillRandomTensor(&state, tensor);
   }
 }
 
@@ -105,10 +138,18 @@ void FillInputs(const CommonOptions& options, const tw::Model& model,
   }
   // Shapes first: a resize moves all inputs' memory.
   for (size_t i = 0; i < files.size(); ++i) {
-    if (!IsImagePath(files[i])) CheckNpy(files[i], i, session);
+    if (IsTextPath(files[i])) {
+      CheckText(files[i], i, session);
+    } else if (!IsImagePath(files[i])) {
+      CheckNpy(files[i], i, session);
+    }
   }
   Check(session->Prepare(), options.model + ": cannot take the shapes of the --input files");
   for (size_t i = 0; i < files.size(); ++i) {
+    if (IsTextPath(files[i])) {
+      Check(session->WriteStrings(i, ReadStrings(files[i])), files[i]);
+      continue;
+    }
     const tw::Tensor tensor = CheckValue(session->Input(i));
     std::vector<uint8_t> bytes;
     if (IsImagePath(files[i])) {

@@ -11,12 +11,13 @@ namespace topwork {
 namespace cli {
 
 // `files`: one per model input, or none for seeded random values. A .npy file of another shape
-// resizes its input first.
+// resizes its input first. A .txt file gives strings, one a line; those of a list may be any
+// number.
 void FillInputs(const CommonOptions& options, const tw::Model& model,
                 const std::vector<std::string>& files, uint64_t seed, tw::Session* session);
 
 // Random values that suit the dtype: floats in [-1, 1), any bits for 8 and 16-bit integers, 0
-// or 1 for others (they are often indices), and either bool.
+// or 1 for others (they are often indices), and either bool. Strings stay empty.
 void FillRandom(uint64_t seed, tw::Session* session);
 
 // The same for one tensor; *state is the generator's, any number at first.

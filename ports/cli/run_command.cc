@@ -71,11 +71,21 @@ std::string LabelOf(const std::vector<std::string>& labels, int64_t index) {
   return static_cast<size_t>(index) < labels.size() ? labels[static_cast<size_t>(index)] : "";
 }
 
+constexpr auto kReplace = nlohmann::detail::error_handler_t::replace;  // of what is no UTF-8
+
+Json StringsJson(const tw::Tensor& tensor) { return Json(tensor.strings()); }
+
 void SaveOutputs(const tw::Session& session, const std::string& folder) {
   std::vector<NewFile> files;
   for (size_t i = 0; i < session.n_outputs(); ++i) {
     const tw::Tensor tensor = CheckValue(session.Output(i));
     const std::vector<int32_t> dims = tensor.shape();
+    if (tensor.dtype == TW_DTYPE_STRING) {
+      const std::string text = StringsJson(tensor).dump(1, ' ', false, kReplace) + "\n";
+      files.push_back({folder + "/output_" + std::to_string(i) + ".json",
+                       std::vector<uint8_t>(text.begin(), text.end())});
+      continue;
+    }
     files.push_back({folder + "/output_" + std::to_string(i) + ".npy",
                      EncodeNpy(tensor.dtype, std::vector<int64_t>(dims.begin(), dims.end()),
                                tensor.data, tensor.bytes)});
@@ -94,6 +104,7 @@ Json OutputJson(const tw::Tensor& tensor, const std::vector<Scored>& top,
     json["mean"] =
         std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   }
+  if (tensor.dtype == TW_DTYPE_STRING) json["strings"] = StringsJson(tensor);
   for (const Scored& scored : top) {
     Json entry;
     entry["class"] = scored.index;
@@ -133,6 +144,11 @@ void PrintOutput(size_t i, const tw::Tensor& tensor, const std::vector<Scored>& 
     PrintTop(top, AreProbabilities(values, HasSoftmaxQuantization(tensor)), labels);
     return;
   }
+  const std::vector<std::string> strings = tensor.strings();
+  for (size_t k = 0; k < std::min<size_t>(strings.size(), 20); ++k) {
+    std::printf("  %s\n", Json(strings[k]).dump(-1, ' ', false, kReplace).c_str());
+  }
+  if (strings.size() > 20) std::printf("  and %zu more\n", strings.size() - 20);
   if (values.empty()) return;
   std::printf("  min %.6g, max %.6g, values", *std::min_element(values.begin(), values.end()),
               *std::max_element(values.begin(), values.end()));
@@ -198,10 +214,12 @@ void AddRunCommand(CLI::App* app) {
   command
       ->add_option("--input", options->inputs,
                    "one per model input, in order: a .npy file of the input's dtype (another shape "
-                   "resizes the input), or a JPEG, PNG or BMP for an image input; none at all: "
-                   "seeded random values")
+                   "resizes the input), a JPEG, PNG or BMP for an image input, or a .txt file for "
+                   "strings, one a line; none at all: seeded random values, empty strings")
       ->type_name("FILE");
-  command->add_option("--output", options->output, "folder for output_0.npy, output_1.npy, ...")
+  command
+      ->add_option("--output", options->output,
+                   "folder for output_0.npy, output_1.npy, ... (.json for strings)")
       ->type_name("DIR");
   command->add_option("--labels", options->labels, "class names, one a line")->type_name("FILE");
   command->add_option("--top", options->top, "classes to print")

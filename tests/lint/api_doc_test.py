@@ -1,8 +1,9 @@
 """The C API's header keeps its own conventions.
 
 Usage: api_doc_test.py [LIBRARY]. Every TW_API function has a comment of whole sentences that ends with
-its thread rule, says who owns what it gives, and is named tw_<noun>_<verb>; there are at most 93; each
-is called by a test in tests/runtime/api; structs begin with struct_size. With LIBRARY: it exports
+its thread rule, says who owns what it gives, and is named tw_<noun>_<verb>; there are at most 94; each
+is called by a test in tests/runtime/api; structs begin with struct_size,
+unless they are elements of arrays. With LIBRARY: it exports
 exactly these functions.
 """
 import re
@@ -12,9 +13,10 @@ import sys
 import tree
 
 HEADER = "runtime/include/topwork/topwork.h"
-MOST_FUNCTIONS = 93
+MOST_FUNCTIONS = 94
 NOUNS = ("model", "session", "trainer", "quantizer", "prune", "op", "device", "memory", "log", "status",
          "dtype")
+ELEMENTS = ("tw_string",)  # of arrays, which cannot grow
 # Functions of the library itself, which have no noun.
 PLAIN = ("tw_version", "tw_version_number", "tw_last_error")
 OPAQUE = ("tw_model", "tw_session", "tw_trainer", "tw_quantizer")
@@ -77,7 +79,7 @@ def check(text, tests):
         if not re.search(rf"\b{name}\b", tests):
             problems.append(f"{name} is called by no test in tests/runtime/api")
     for name, member in structs(text):
-        if member != "size_t struct_size":
+        if member != "size_t struct_size" and name not in ELEMENTS:
             problems.append(f"struct {name} begins with '{member}', not with struct_size")
     if not text.isascii():
         problems.append("the header is not plain ASCII, which not every compiler reads")

@@ -109,6 +109,43 @@ def check_arrays(checks, tool, here):
     checks.expect("random" in run(tool, "run", DIGITS_CNN).stdout, "run: random input is not told")
 
 
+def first_model(cases):
+    """The model of a .twcases file's first case (tests/support/op_cases.h)."""
+    data = cases.read_bytes()
+    at = 16 + struct.unpack_from("<I", data, 12)[0]
+    size = struct.unpack_from("<I", data, at)[0]
+    at += 4
+    at += -at % 16
+    return data[at:at + size]
+
+
+def check_strings(checks, tool, here):
+    """Strings in and out: a text and its sequences of two words, one of which may be left out."""
+    model = here / "grams.tflite"
+    model.write_bytes(first_model(ROOT / "tests" / "data" / "ops" / "string_skip_gram.twcases"))
+    (here / "text.txt").write_text("the quick \u201cfox\u201d\nnot read\n", encoding="utf-8")
+    result = document(checks, tool, "run", model, "--input", here / "text.txt", "--output",
+                      here / "grams")
+    want = ["the quick", "the \u201cfox\u201d", "the", "quick \u201cfox\u201d", "quick",
+            "\u201cfox\u201d"]
+    output = result["outputs"][0]
+    checks.expect(output["strings"] == want and output["shape"] == [6], "run: strings %s" % result)
+    saved = json.loads((here / "grams" / "output_0.json").read_text(encoding="utf-8"))
+    checks.expect(saved == want, "run --output: strings %s" % saved)
+    text = run(tool, "run", model, "--input", here / "text.txt").stdout
+    checks.expect('"the quick"' in text, "run: strings are printed as %s" % text)
+    checks.expect(document(checks, tool, "run", model)["outputs"][0]["strings"] == [],
+                  "run: an empty text has no sequences")
+    checks.expect("string [1]" in run(tool, "info", model).stdout, "info: a string input")
+    npy(here / "number.npy", (1,), [1.0])
+    refused = run(tool, "run", model, "--input", here / "number.npy")
+    checks.expect(refused.returncode != 0 and "string" in refused.stderr,
+                  "run: an array for strings: %s" % refused.stderr)
+    lines = run(tool, "run", DIGITS_CNN, "--input", here / "text.txt")
+    checks.expect(lines.returncode != 0 and "2 lines" in lines.stderr,
+                  "run: strings for an array: %s" % lines.stderr)
+
+
 def check_conversion(checks, tool, here):
     """Floats for a quantized input, doubles for a float one; signatures; 16-bit random input."""
     quantized = CLI_DATA / "quantized.tflite"
@@ -293,6 +330,7 @@ def main():
         check_info(checks, tool)
         check_photograph(checks, tool, here)
         check_arrays(checks, tool, here)
+        check_strings(checks, tool, here)
         check_conversion(checks, tool, here)
         check_evaluate(checks, tool, here)
         check_benchmark(checks, tool)
