@@ -108,6 +108,11 @@ TEST_CASE("gpu segments of every golden model fit together", "[plan]") {
           const bool watched = step.backend == &watcher;
           REQUIRE(watched == !step.parts.empty());
           REQUIRE(watched == step.reason.empty());
+          for (int v : step.inputs) {
+            if (v < 0) continue;
+            const PlanValue& input = plan.value()->values[static_cast<size_t>(v)];
+            REQUIRE_FALSE((watched && input.view.dtype == DType::kString));
+          }
         }
       }
     }
