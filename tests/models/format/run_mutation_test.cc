@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/session/session.h"
+#include "runtime/tensor/strings.h"
 #include "tests/support/model_builder.h"
 
 namespace topwork {
@@ -45,6 +46,43 @@ Bytes IndexModel() {
   return BuildModel(spec);
 }
 
+// Strings from a constant, through moves, a hash table and SKIP_GRAM; bytes of another type must
+// never be taken for references.
+Bytes StringModel() {
+  ModelSpec spec;
+  const std::string text[] = {"one two three", "", "four", "five"};
+  std::vector<StringRef> strings;
+  for (const std::string& one : text) strings.push_back({one.data(), one.size()});
+  Bytes table(StringTableBytes(strings));
+  WriteStringTable(strings, table.data());
+  const int words = spec.AddConstant("words", DType::kString, {4}, table);
+  const int keys = spec.AddConstant("keys", DType::kInt64, {4}, ToBytes<int64_t>({5, 6, 7, 8}));
+  const int x = spec.AddInput("x", DType::kString, {4});
+  const auto add = [&](OpCode code, std::vector<int32_t> inputs, DType dtype,
+                       std::vector<int32_t> shape, const OptionsSpec& options = OptionsSpec()) {
+    const int out = spec.AddTensor(OpCodeName(code), dtype, std::move(shape));
+    spec.AddOp(code, std::move(inputs), {out}, options);
+    return out;
+  };
+  const int handle = add(OpCode::kHashtable, {}, DType::kResource, {1},
+                         OptionsSpec(kHashtableOptions).Int(0, 3).Byte(1, 4).Byte(2, 5));
+  spec.AddOp(OpCode::kHashtableImport, {handle, keys, words}, {});
+  const int at = spec.AddConstant("at", DType::kInt32, {2}, ToBytes<int32_t>({3, 0}));
+  const int wanted =
+      add(OpCode::kGather, {keys, at}, DType::kInt64, {2}, OptionsSpec(kGatherOptions));
+  const int found = add(OpCode::kHashtableFind, {handle, wanted, x}, DType::kString, {2});
+  const int size = add(OpCode::kHashtableSize, {handle}, DType::kInt64, {1});
+  const int some =
+      add(OpCode::kGather, {words, at}, DType::kString, {2}, OptionsSpec(kGatherOptions));
+  const int equal = add(OpCode::kEqual, {some, found}, DType::kBool, {2});
+  const int shape = spec.AddConstant("shape", DType::kInt32, {2}, ToBytes<int32_t>({2, 2}));
+  const int moved = add(OpCode::kReshape, {x, shape}, DType::kString, {2, 2});
+  const int grams = add(OpCode::kSkipGram, {words}, DType::kString, {3},
+                        OptionsSpec(kSkipGramOptions).Int(0, 2).Int(1, 1).Byte(2, 1));
+  spec.main().outputs = {found, size, equal, moved, grams};
+  return BuildModel(spec);
+}
+
 // Opens, plans within 4 MiB and runs twice. Returns whether it got to the end.
 bool OpensPlansRuns(const Bytes& bytes) {
   const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
@@ -75,6 +113,10 @@ void RunMutants(const Bytes& seed) {
 }  // namespace
 
 TEST_CASE("mutants of an image model run or are refused", "[format]") { RunMutants(ImageModel()); }
+
+TEST_CASE("mutants of a model of strings run or are refused", "[format]") {
+  RunMutants(StringModel());
+}
 
 TEST_CASE("mutants of a model of indices and shapes run or are refused", "[format]") {
   RunMutants(IndexModel());

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "models/format/zip.h"
+#include "runtime/session/session.h"
+#include "runtime/tensor/strings.h"
 #include "runtime/train/head.h"
 #include "runtime/train/random.h"
 #include "tests/support/classifiers.h"
@@ -247,6 +249,27 @@ TEST_CASE("export: shared weights and other outputs are left alone", "[format]")
   REQUIRE(after.ok());
   CHECK(after->shipped_weights == before->shipped_weights);
   CHECK(after->shipped_bias == before->shipped_bias);
+}
+
+TEST_CASE("export: strings are kept", "[format]") {
+  test::ModelSpec spec = test::ClassifierSpec(Tail::kDense);
+  const StringRef words[] = {{"one", 3}, {"two words", 9}};
+  Bytes table(StringTableBytes({words, 2}));
+  WriteStringTable({words, 2}, table.data());
+  const int constant = spec.AddConstant("words", DType::kString, {2}, table);
+  const int x = spec.AddInput("more", DType::kString, {2});
+  const int equal = spec.AddTensor("equal", DType::kBool, {2});
+  spec.AddOp(OpCode::kEqual, {constant, x}, {equal});
+  spec.main().outputs.insert(spec.main().outputs.end(), {constant, equal});
+  const auto model = test::OpenBytes(test::BuildModel(spec));
+  const auto exported = Export(*model, Replacement(*model, MakeHead(3, 8)));
+  auto session = Session::Create(exported, SessionOptions());
+  REQUIRE(session.status().ToString() == "OK");
+  REQUIRE((*session)->WriteStrings(1, {words, 2}).ok());
+  REQUIRE((*session)->Run().ok());
+  CHECK((*session)->output(1).as<StringRef>()[0] == words[0]);
+  CHECK((*session)->output(1).as<StringRef>()[1] == words[1]);
+  CHECK((*session)->output(2).as<uint8_t>()[1] == 1);
 }
 
 TEST_CASE("export: no dead weights remain in the file", "[format]") {
