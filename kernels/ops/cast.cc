@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/ops/indexing.h"
+#include "kernels/ops/scales.h"
 
 namespace topwork {
 namespace {
@@ -67,6 +68,12 @@ void CastRange(const void* x, void* y, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) to[i] = Convert<To>::Do(Value(from[i]));
 }
 
+void CastInt4(const void* x, void* y, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    static_cast<float*>(y)[i] = static_cast<float>(Int4At(static_cast<const uint8_t*>(x), i));
+  }
+}
+
 template <typename From>
 CastFunction CastTo(DType to) {
   switch (to) {
@@ -102,6 +109,8 @@ CastFunction CastTo(DType to) {
 // Null when one of the types is not supported.
 CastFunction FindCast(DType from, DType to) {
   switch (from) {
+    case DType::kInt4:
+      return to == DType::kFloat32 ? CastInt4 : nullptr;
     case DType::kFloat32:
       return CastTo<float>(to);
     case DType::kFloat16:
