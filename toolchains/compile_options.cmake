@@ -24,8 +24,6 @@ target_compile_options(topwork_options INTERFACE
   # __FILE__ is written relative to the source tree: no machine's paths in any binary.
   "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/="
   $<$<BOOL:${TOPWORK_WERROR}>:-Werror>)
-# Where there is none, the few files that ask undefine it: all others are compiled alike, and once.
-target_compile_definitions(topwork_options INTERFACE TW_HAVE_TRAIN=1)
 target_link_libraries(topwork_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
 if(TOPWORK_SANITIZE)
