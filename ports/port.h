@@ -62,7 +62,10 @@ std::string ErrorText(int error);
 void* AlignedAlloc(size_t alignment, size_t size);
 void AlignedFree(void* pointer);
 
-int64_t NowNanos();      // monotonic clock
+int64_t NowNanos();  // monotonic clock
+inline double SecondsSince(int64_t start_nanos) {
+  return static_cast<double>(NowNanos() - start_nanos) * 1e-9;
+}
 int NumCpus();           // processors this process may use, ≥ 1
 int64_t PeakRssBytes();  // high-water mark of resident memory; 0 when unknown
 uint64_t RandomSeed();   // not for cryptography; differs from run to run

@@ -3,18 +3,15 @@
 
 #include "checkpoint_generated.h"
 #include "models/format/container.h"
+#include "models/format/printable.h"
 
 namespace topwork {
 namespace {
 
-constexpr uint32_t kFormat = 2;
-constexpr ContainerKind kKind = {"TWCKPT1\n", "checkpoint"};
+constexpr uint32_t kCheckpointFormat = 2;
+constexpr ContainerKind kCheckpointKind = {"TWCKPT1\n", "checkpoint"};
 // FlatBuffers count bytes in 31 bits; some are kept for tables and texts.
 constexpr size_t kMaxArrayBytes = (size_t{1} << 31) - (size_t{1} << 24);
-
-std::string Text(const flatbuffers::String* text) {
-  return text == nullptr ? std::string() : text->str();
-}
 
 std::vector<std::string> Texts(
     const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* texts) {
@@ -169,7 +166,7 @@ Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
   flatbuffers::Offset<checkpoint_schema::Examples> examples;
   if (d.has_examples) examples = WriteExamples(d, &builder);
   checkpoint_schema::CheckpointBuilder c(builder);
-  c.add_format(kFormat);
+  c.add_format(kCheckpointFormat);
   c.add_model_sha256(model);
   c.add_examples_sha256(digest);
   c.add_options(options);
@@ -191,19 +188,19 @@ Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
   c.add_best_parameters(best);
   if (d.has_examples) c.add_examples(examples);
   checkpoint_schema::FinishCheckpointBuffer(builder, c.Finish());
-  return PackContainer(kKind, {builder.GetBufferPointer(), builder.GetSize()});
+  return PackContainer(kCheckpointKind, {builder.GetBufferPointer(), builder.GetSize()});
 }
 
 Result<CheckpointData> DecodeCheckpoint(Span<const uint8_t> bytes) {
-  TW_ASSIGN_OR_RETURN(const Buffer payload, UnpackContainer(kKind, bytes));
+  TW_ASSIGN_OR_RETURN(const Buffer payload, UnpackContainer(kCheckpointKind, bytes));
   flatbuffers::Verifier verifier(payload.as<uint8_t>(), payload.size(), 8);
   if (!checkpoint_schema::VerifyCheckpointBuffer(verifier)) {
     return Corrupt("the checkpoint's contents are malformed");
   }
   const auto* root = checkpoint_schema::GetCheckpoint(payload.data());
-  if (root->format() != kFormat) {
+  if (root->format() != kCheckpointFormat) {
     return Unsupported("the checkpoint has format %u, this version reads %u", root->format(),
-                       kFormat);
+                       kCheckpointFormat);
   }
   CheckpointData data = FromTable(*root);
   TW_RETURN_IF_ERROR(CheckConsistent(data));

@@ -7,16 +7,13 @@
 
 #include "head_generated.h"
 #include "models/format/container.h"
+#include "models/format/printable.h"
 
 namespace topwork {
 namespace {
 
-constexpr uint32_t kFormat = 1;
-constexpr ContainerKind kKind = {"TWHEAD1\n", "head file"};
-
-std::string Text(const flatbuffers::String* text) {
-  return text == nullptr ? std::string() : text->str();
-}
+constexpr uint32_t kHeadFormat = 1;
+constexpr ContainerKind kHeadKind = {"TWHEAD1\n", "head file"};
 
 NamedArray FromTable(const head_schema::Parameter& p) {
   NamedArray array;
@@ -102,21 +99,21 @@ std::vector<uint8_t> EncodeHead(const HeadData& data) {
   const auto arrays = builder.CreateVector(parameters);
   head_schema::FinishHeadBuffer(
       builder,
-      head_schema::CreateHead(builder, kFormat, model, data.output, data.appended, data.dim,
+      head_schema::CreateHead(builder, kHeadFormat, model, data.output, data.appended, data.dim,
                               data.n_classes, names, data.loss, data.temperature, arrays));
-  return PackContainer(kKind, {builder.GetBufferPointer(), builder.GetSize()});
+  return PackContainer(kHeadKind, {builder.GetBufferPointer(), builder.GetSize()});
 }
 
 Result<HeadData> DecodeHead(Span<const uint8_t> bytes) {
-  TW_ASSIGN_OR_RETURN(const Buffer payload, UnpackContainer(kKind, bytes));
+  TW_ASSIGN_OR_RETURN(const Buffer payload, UnpackContainer(kHeadKind, bytes));
   flatbuffers::Verifier verifier(payload.as<uint8_t>(), payload.size(), 8);
   if (!head_schema::VerifyHeadBuffer(verifier)) {
     return Corrupt("the head file's contents are malformed");
   }
   const auto* root = head_schema::GetHead(payload.data());
-  if (root->format() != kFormat) {
+  if (root->format() != kHeadFormat) {
     return Unsupported("the head file has format %u, this version reads %u", root->format(),
-                       kFormat);
+                       kHeadFormat);
   }
   HeadData data = FromTable(*root);
   TW_RETURN_IF_ERROR(CheckConsistent(data));

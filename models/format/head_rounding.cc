@@ -8,7 +8,6 @@
 namespace topwork {
 namespace {
 
-constexpr float kLargestHalf = 65504.0f;
 // Bounds that keep products of scales normal numbers and int32 biases far from overflow.
 constexpr float kSmallestScale = 1e-20f;
 constexpr double kLargestBias = 1073741824.0;

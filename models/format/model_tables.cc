@@ -52,7 +52,7 @@ OpCode CodeIn(const schema::OperatorCodeT& code) {
 
 }  // namespace
 
-ModelTables::ModelTables(const Model& model) : model_(model) {
+ModelTables::ModelTables(const Model& model) {
   root_ = schema::GetModel(model.bytes().data());
   codes_ = UnpackAll<schema::OperatorCodeT>(root_->operator_codes());
   subgraphs_ = UnpackAll<schema::SubGraphT>(root_->subgraphs());

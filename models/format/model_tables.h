@@ -81,7 +81,6 @@ class ModelTables {
   void RemoveUnusedTensors();
   void CompactBuffers();
 
-  const Model& model_;
   const schema::Model* root_ = nullptr;
   std::vector<std::unique_ptr<schema::OperatorCodeT>> codes_;
   std::vector<std::unique_ptr<schema::SubGraphT>> subgraphs_;

@@ -11,6 +11,12 @@ namespace topwork {
 // cut and ends in "...".
 std::string Printable(const char* text, size_t length, size_t max_bytes = 80);
 
+// A string of a file's table as it is, "" where there is none. `String`: flatbuffers::String.
+template <typename String>
+std::string Text(const String* text) {
+  return text == nullptr ? std::string() : text->str();
+}
+
 }  // namespace topwork
 
 #endif  // TOPWORK_MODELS_FORMAT_PRINTABLE_H_

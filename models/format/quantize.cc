@@ -14,7 +14,6 @@ namespace {
 
 // Below this a DEQUANTIZE costs more than float16 saves.
 constexpr int64_t kLeastHalves = 16;
-constexpr float kLargestHalf = 65504.0f;
 
 bool HasInt8Weights(OpCode code) {
   return code == OpCode::kFullyConnected || code == OpCode::kConv2d ||

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "kernels/second_options.h"
+#include "models/format/printable.h"
 #include "models/format/read.h"
 #include "models/format/verify_context.h"
 #include "runtime/tensor/strings.h"
@@ -13,11 +14,7 @@
 namespace topwork {
 namespace {
 
-std::string Text(const flatbuffers::String* text) {
-  return text == nullptr ? std::string() : text->str();
-}
-
-std::vector<int> Indices(const flatbuffers::Vector<int32_t>* indices) {
+std::vector<int> Listed(const flatbuffers::Vector<int32_t>* indices) {
   return indices == nullptr ? std::vector<int>()
                             : std::vector<int>(indices->begin(), indices->end());
 }
@@ -67,8 +64,8 @@ class GraphReader {
   Status Read(int index, Graph* graph) {
     const schema::SubGraph& subgraph = *model_.subgraphs()->Get(static_cast<uint32_t>(index));
     graph->name = Text(subgraph.name());
-    graph->inputs = Indices(subgraph.inputs());
-    graph->outputs = Indices(subgraph.outputs());
+    graph->inputs = Listed(subgraph.inputs());
+    graph->outputs = Listed(subgraph.outputs());
     const uint32_t n_values = subgraph.tensors() == nullptr ? 0 : subgraph.tensors()->size();
     const uint32_t n_ops = subgraph.operators() == nullptr ? 0 : subgraph.operators()->size();
     graph->values.resize(n_values);
@@ -178,8 +175,8 @@ class GraphReader {
     op->code = BuiltinCode(code);
     op->def = FindOp(op->code);
     op->version = code.version();
-    op->inputs = Indices(file.inputs());
-    op->outputs = Indices(file.outputs());
+    op->inputs = Listed(file.inputs());
+    op->outputs = Listed(file.outputs());
     op->file_index = index;
     ReadHidden(*model_.subgraphs()->Get(static_cast<uint32_t>(subgraph)), file, op);
     if (op->code == OpCode::kCustom) {
@@ -211,7 +208,7 @@ class GraphReader {
         op->variable_inputs |= uint64_t{1} << i;
       }
     }
-    for (const int t : Indices(file.intermediates())) {
+    for (const int t : Listed(file.intermediates())) {
       op->intermediates.push_back(t < 0 ? nullptr : ReadQuantization(*tensor(t)));
     }
   }

@@ -24,7 +24,7 @@ struct BenchmarkOptions {
   bool profile = false;
 };
 
-constexpr size_t kNameWidth = 40;
+constexpr size_t kBenchmarkNameWidth = 40;
 
 struct OpTime {
   std::string op, variant, backend, output;
@@ -137,7 +137,7 @@ void PrintOps(const Json& ops) {
                UseColour(1) && of_largest > 0 ? Paint(1, "32", Bar(millis / of_largest, 12)) : "",
                std::to_string(op["step"].get<int>()), op["op"].get<std::string>(),
                op["variant"].get<std::string>(),
-               Shorten(ShortName(op["output"].get<std::string>()), kNameWidth)});
+               Shorten(ShortName(op["output"].get<std::string>()), kBenchmarkNameWidth)});
   }
   table.Print(2);
 }

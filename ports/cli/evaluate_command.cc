@@ -90,7 +90,7 @@ void Evaluate(const EvaluateOptions& options) {
   PrintWorst(extras.worst);
 }
 
-const char kFooter[] =
+const char kEvaluateFooter[] =
     "Data with one class an example is judged by accuracy, cross-entropy and calibration; data "
     "whose\n"
     "numbers are all 0 or 1 (several classes an example) by the decisions at probability 0.5 and "
@@ -173,7 +173,7 @@ void AddEvaluateCommand(CLI::App* app) {
   AddPlacementOptions(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);
-  command->footer(kFooter);
+  command->footer(kEvaluateFooter);
   command->callback([options] { Evaluate(*options); });
 }
 

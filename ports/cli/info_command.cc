@@ -45,14 +45,14 @@ std::string ShapeText(const Json& tensor) {
   return text;
 }
 
-constexpr size_t kNameWidth = 48;
+constexpr size_t kInfoNameWidth = 48;
 
 void AddTensors(const char* title, const Json& tensors, Table* table) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::string name = tensors[i]["name"].get<std::string>();
     table->Row({i == 0 ? Paint(1, "2", title) : "",
                 ShapeText(tensors[i]) + "  " +
-                    Paint(1, "36", Shorten(name.empty() ? "(no name)" : name, kNameWidth))});
+                    Paint(1, "36", Shorten(name.empty() ? "(no name)" : name, kInfoNameWidth))});
   }
 }
 

@@ -10,7 +10,7 @@ namespace topwork {
 namespace cli {
 namespace {
 
-const char kFooter[] = R"(Exit codes:
+const char kExitCodes[] = R"(Exit codes:
    0  done
    2  wrong usage: an unknown flag, a missing or malformed argument
    3  the model file is malformed
@@ -62,7 +62,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Runs .tflite models and re-trains their last layer, on this machine.", "topwork");
   app.set_version_flag("--version", std::string("topwork ") + tw_version());
   app.require_subcommand(1);
-  app.footer(kFooter);
+  app.footer(kExitCodes);
   AddInfoCommand(&app);
   AddRunCommand(&app);
   AddTrainCommand(&app);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxPrintedClasses = 20;
 constexpr size_t kWorstClasses = 10;
-constexpr size_t kNameWidth = 24;
+constexpr size_t kMetricNameWidth = 24;
 constexpr size_t kWorstWidth = 40;
 
 void PrintConfusion(const Evaluation& evaluation) {
@@ -29,7 +29,7 @@ void PrintConfusion(const Evaluation& evaluation) {
   if (others) titles.push_back(">other");
   Table table(titles);
   for (size_t i = 0; i < n; ++i) {
-    std::vector<std::string> row = {Shorten(evaluation.class_names[i], kNameWidth),
+    std::vector<std::string> row = {Shorten(evaluation.class_names[i], kMetricNameWidth),
                                     Paint(1, "2", std::to_string(i))};
     for (size_t j = 0; j < n + (others ? 1 : 0); ++j) {
       const int64_t count = evaluation.Count(i, j);
@@ -65,7 +65,7 @@ void PrintClasses(const Evaluation& evaluation) {
                several ? ">average precision" : ""});
   const std::vector<ClassMetrics> all = evaluation.PerClass();
   for (size_t c : ClassesToPrint(all)) {
-    table.Row({Shorten(all[c].name, kNameWidth), Paint(1, "2", std::to_string(c)),
+    table.Row({Shorten(all[c].name, kMetricNameWidth), Paint(1, "2", std::to_string(c)),
                std::to_string(all[c].n_examples), PercentText(all[c].precision),
                PercentText(all[c].recall), PercentText(all[c].f1),
                several        ? PercentText(all[c].average_precision)
@@ -89,7 +89,7 @@ void PrintOutputs(const Evaluation& evaluation) {
   if (rows.size() > kMaxPrintedClasses) rows.clear();
   if (rows.size() != 1) rows.push_back(evaluation.overall);
   for (const OutputMetrics& m : rows) {
-    table.Row({Shorten(m.name, kNameWidth), number(m.mae), number(m.rmse), number(m.r2)});
+    table.Row({Shorten(m.name, kMetricNameWidth), number(m.mae), number(m.rmse), number(m.r2)});
   }
   std::printf("\n");
   table.Print(2);

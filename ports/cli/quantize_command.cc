@@ -130,7 +130,7 @@ class Quantizing {
   std::optional<ModelComparison> comparison_;
 };
 
-const char kFooter[] =
+const char kQuantizeFooter[] =
     "int8: weights and activations become 8-bit integers; operators without an integer form stay\n"
     "float between DEQUANTIZE and QUANTIZE, and are listed with the reason. --calibrate examples "
     "of\n"
@@ -190,7 +190,7 @@ void AddQuantizeCommand(CLI::App* app) {
       ->capture_default_str();
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);
-  command->footer(kFooter);
+  command->footer(kQuantizeFooter);
   command->callback([options] {
     CheckOptions(*options);
     Quantizing(*options).Run();

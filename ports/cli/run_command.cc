@@ -177,7 +177,7 @@ void Run(const RunOptions& options) {
   FillInputs(options.common, model, options.inputs, options.seed, &session);
   const int64_t start = port::NowNanos();
   Check(session.Run(), options.common.model);
-  const double seconds = static_cast<double>(port::NowNanos() - start) * 1e-9;
+  const double seconds = port::SecondsSince(start);
   CheckLabels(options, session, labels.size());
   if (!options.output.empty()) SaveOutputs(session, options.output);
   Json json;

@@ -20,8 +20,6 @@ namespace topwork {
 namespace cli {
 namespace {
 
-double SecondsSince(int64_t start) { return static_cast<double>(port::NowNanos() - start) * 1e-9; }
-
 // One training from the flags to the files.
 class Training {
  public:
@@ -54,7 +52,7 @@ class Training {
   void Timed(const char* what, Function function) {
     const int64_t begin = port::NowNanos();
     function();
-    report_.timings.push_back({what, SecondsSince(begin)});
+    report_.timings.push_back({what, port::SecondsSince(begin)});
   }
 
   bool has_memory() const { return std::filesystem::exists(options_.memory); }
@@ -118,7 +116,7 @@ class Training {
       CreateTrainer(options);
       Check(trainer_->Restore(options_.memory));
     }
-    report_.timings.push_back({"open", SecondsSince(start_)});
+    report_.timings.push_back({"open", port::SecondsSince(start_)});
   }
 
   void CreateTrainer(const TrainOptions& options) {
@@ -189,7 +187,7 @@ class Training {
     const int64_t begin = port::NowNanos();
     bool finished = false;
     while (!finished) {
-      const double left = options_.max_seconds - SecondsSince(begin);
+      const double left = options_.max_seconds - port::SecondsSince(begin);
       if (options_.max_seconds > 0.0 && left <= 0.0) break;
       const tw::Result<bool> step = trainer_->FitFor(options_.max_seconds > 0.0 ? left : 0.0, 1,
                                                      [this](const tw_trainer_progress& progress) {
@@ -274,7 +272,7 @@ class Training {
   }
 
   void Finish() {
-    report_.timings.push_back({"total", SecondsSince(start_)});
+    report_.timings.push_back({"total", port::SecondsSince(start_)});
     DescribeRun(options_, loss_, *trainer_, &report_);
     if (data_ && !data_->note().empty()) {
       report_.note = data_->note() + (report_.note.empty() ? "" : "; " + report_.note);

@@ -13,7 +13,7 @@ namespace topwork {
 namespace cli {
 namespace {
 
-constexpr size_t kNameWidth = 40;
+constexpr size_t kVerifyNameWidth = 40;
 
 std::string Short(double number) {
   char text[32];
@@ -86,12 +86,12 @@ void PrintReport(const VerifyOptions& options, const VerifyReport& report) {
   Table table({">#", "operator", "backend", "output", ">range", ">difference", "verdict"});
   for (const VerifiedLayer& layer : report.layers) {
     table.Row({std::to_string(layer.index), layer.op, layer.backend,
-               Shorten(ShortName(layer.output), kNameWidth), Short(layer.range),
+               Shorten(ShortName(layer.output), kVerifyNameWidth), Short(layer.range),
                Short(layer.difference), Coloured(layer.verdict())});
   }
   for (const VerifiedLayer& layer : report.outputs) {
-    table.Row({"", "(output)", "", Shorten(ShortName(layer.output), kNameWidth), Short(layer.range),
-               Short(layer.difference), Coloured(layer.verdict())});
+    table.Row({"", "(output)", "", Shorten(ShortName(layer.output), kVerifyNameWidth),
+               Short(layer.range), Short(layer.difference), Coloured(layer.verdict())});
   }
   table.Print(2);
 }
@@ -101,7 +101,7 @@ std::string FirstText(const VerifyReport& report) {
   const VerifiedLayer& first = *report.first();
   const std::string what =
       first.index < 0 ? "output" : "operator #" + std::to_string(first.index) + " " + first.op;
-  return what + " '" + Shorten(ShortName(first.output), kNameWidth) + "' " +
+  return what + " '" + Shorten(ShortName(first.output), kVerifyNameWidth) + "' " +
          (std::isinf(first.difference) ? "has numbers that are not finite"
                                        : "differs by " + Short(first.difference) + " of its range");
 }

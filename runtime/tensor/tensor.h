@@ -133,6 +133,7 @@ struct TensorView {
 };
 
 // IEEE 754 half precision, bits in a uint16_t.
+constexpr float kLargestHalf = 65504.0f;
 float HalfToFloat(uint16_t half);
 uint16_t FloatToHalf(float value);  // round to nearest even, overflow to infinity
 

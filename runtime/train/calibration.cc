@@ -22,7 +22,7 @@ struct Point {
   double curvature = 0.0;
 };
 
-struct Problem {
+struct CalibrationProblem {
   Loss loss;
   const float* logits;
   const Targets& targets;
@@ -61,7 +61,7 @@ Point SigmoidRow(const float* z, int64_t n, const float* targets, double beta) {
   return {point.value * scale, point.slope * scale, point.curvature * scale};
 }
 
-Point At(const Problem& problem, double beta) {
+Point At(const CalibrationProblem& problem, double beta) {
   Point sum;
   for (int64_t b = 0; b < problem.n; ++b) {
     const float* z = problem.logits + b * problem.n_outputs;
@@ -77,7 +77,7 @@ Point At(const Problem& problem, double beta) {
 }
 
 // The zero of the slope between low and high, where it is negative and positive.
-double FindRoot(const Problem& problem, double low, double high) {
+double FindRoot(const CalibrationProblem& problem, double low, double high) {
   double beta = 1.0;
   for (int i = 0; i < kMaxIterations && high - low > 1e-12 * high; ++i) {
     const Point point = At(problem, beta);
@@ -93,7 +93,7 @@ double FindRoot(const Problem& problem, double low, double high) {
   return beta;
 }
 
-double CalibrationError(const Problem& problem, double beta) {
+double CalibrationError(const CalibrationProblem& problem, double beta) {
   const LossOptions options{problem.loss, 0.0f, 1.0f, {}};
   MetricsCollector collector(options, static_cast<int>(problem.n_outputs));
   std::vector<float> scaled(static_cast<size_t>(problem.n_outputs));
@@ -122,7 +122,7 @@ Result<Calibration> FitTemperature(Loss loss, const float* logits, const Targets
                           static_cast<long long>(i / n_outputs));
     }
   }
-  const Problem problem{loss, logits, targets, n, n_outputs};
+  const CalibrationProblem problem{loss, logits, targets, n, n_outputs};
   const double low = 1.0 / kMaxTemperature;
   const double high = 1.0 / kMinTemperature;
   Calibration result;

@@ -13,8 +13,6 @@ namespace {
 constexpr int64_t kRowBlock = 64;
 constexpr int64_t kOutputBlock = 32;
 constexpr int64_t kDimBlock = 256;
-// Adam squares the gradient; beyond this its moments would overflow.
-constexpr float kMaxGradient = 1e18f;
 
 }  // namespace
 
@@ -29,7 +27,7 @@ Status GradientTooLarge(const std::string& name) {
   return NumericError(
       "the gradient of %s is not finite or above %g; the step was not taken (scale the features or "
       "targets down)",
-      name.c_str(), static_cast<double>(kMaxGradient));
+      name.c_str(), static_cast<double>(kGradientLimit));
 }
 
 Result<std::unique_ptr<DenseHead>> DenseHead::Create(int64_t dim, int64_t n_outputs,
@@ -136,7 +134,7 @@ Status DenseHead::ComputeDelta(const LossOptions& loss, const Targets& targets, 
 
 Status DenseHead::CheckGradient() const {
   for (const ParameterInfo& info : layout_) {
-    if (kernels_->max_abs(gradient_.as<float>() + info.offset, info.size) > kMaxGradient) {
+    if (kernels_->max_abs(gradient_.as<float>() + info.offset, info.size) > kGradientLimit) {
       return GradientTooLarge(info.name);
     }
   }

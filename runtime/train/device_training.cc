@@ -25,8 +25,6 @@ constexpr int64_t kFirstRun = 8;
 // A trial of either side; the better of two counts.
 constexpr double kTrialSeconds = 0.02;
 
-double SecondsSince(int64_t start) { return static_cast<double>(port::NowNanos() - start) * 1e-9; }
-
 bool IsAuto(const std::string& device) {
   return device == kAuto || device.compare(0, sizeof(kAuto), std::string(kAuto) + ":") == 0;
 }
@@ -123,12 +121,13 @@ bool Trainer::DeviceIsFaster() {
       n = progress_.step - progress.step;
     }
     while (!on_device && status.ok() && progress_.position < progress_.order.size() &&
-           (n == 0 || SecondsSince(start) < kTrialSeconds)) {
+           (n == 0 || port::SecondsSince(start) < kTrialSeconds)) {
       status = StepImpl(&loss);
       ++n;
     }
     if (!status.ok() || !done) failure = done ? status.message() : device_state_.reason;
-    const double per_step = SecondsSince(start) / static_cast<double>(std::max<int64_t>(1, n));
+    const double per_step =
+        port::SecondsSince(start) / static_cast<double>(std::max<int64_t>(1, n));
     double& best = seconds[on_device ? 1 : 0];
     best = trial < 2 ? per_step : std::min(best, per_step);
     for (int i = 0; i < 3; ++i) std::copy(before[i].begin(), before[i].end(), parts[i].begin());
@@ -175,7 +174,7 @@ Status RunInPortions(DeviceHead* device, int64_t n_steps, FunctionRef<bool()> st
     const int64_t n = std::min(portion, n_steps - done);
     const int64_t start = port::NowNanos();
     TW_RETURN_IF_ERROR(device->Run(n));
-    const double seconds = SecondsSince(start);
+    const double seconds = port::SecondsSince(start);
     done += n;
     if (stop()) break;
     if (seconds < 0.5 * kRunSeconds) portion *= 2;
@@ -231,7 +230,7 @@ Status Trainer::DeviceRun(int64_t max_steps, double max_seconds, double* out_los
   const HeadValues values = ValuesOf(network_.get(), *optimizer_);
   const int64_t start = port::NowNanos();
   const auto stop = [&] {
-    return cancel_.load() || (max_seconds > 0.0 && SecondsSince(start) >= max_seconds);
+    return cancel_.load() || (max_seconds > 0.0 && port::SecondsSince(start) >= max_seconds);
   };
   DeviceHead::Outcome outcome;
   Status status = device_->Begin(steps, loss_.class_weights, values);

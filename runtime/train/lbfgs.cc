@@ -29,10 +29,6 @@ double MaxAbs(const std::vector<float>& values) {
   return static_cast<double>(largest);
 }
 
-bool AllFinite(Span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-}
-
 bool IsCount(double value, double limit) {
   return value >= 0.0 && value <= limit && value == std::floor(value);
 }

@@ -8,14 +8,6 @@
 #include "runtime/train/trainer.h"
 
 namespace topwork {
-namespace {
-
-bool AllFinite(Span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-}
-
-}  // namespace
-
 Span<const float> Trainer::parameters() const {
   return static_cast<const Trainable&>(*network_).parameters();
 }

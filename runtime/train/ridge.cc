@@ -22,7 +22,7 @@ constexpr int64_t kDepth = 64;  // of a panel: two packed tiles stay in the firs
 
 int64_t Padded(int64_t n) { return NumBlocks(n, kTile) * kTile; }
 
-struct Problem {
+struct RidgeProblem {
   const float* const* rows;
   const float* const* targets;
   int64_t n, dim, n_outputs;
@@ -64,7 +64,8 @@ struct Matrix {
 
 // Packs columns of a panel, tile by tile: out[tile][depth][kTile] of value(r, column).
 template <typename Value>
-void Pack(const Problem& p, int64_t depth, int64_t n_columns, double* out, const Value& value) {
+void Pack(const RidgeProblem& p, int64_t depth, int64_t n_columns, double* out,
+          const Value& value) {
   ForEachBlock(p.pool, NumBlocks(n_columns, kTile), 20 * depth * n_columns, [&](int64_t tile) {
     double* to = out + tile * kDepth * kTile;
     const int64_t first = tile * kTile;
@@ -77,7 +78,7 @@ void Pack(const Problem& p, int64_t depth, int64_t n_columns, double* out, const
 }
 
 // out += AᵀB over one panel; with `lower`, A is B and only tiles on and below the diagonal count.
-void AddPanel(const Problem& p, const double* a, const double* b, int64_t depth, bool lower,
+void AddPanel(const RidgeProblem& p, const double* a, const double* b, int64_t depth, bool lower,
               Matrix* out) {
   const int64_t columns = out->n_columns / kTile;
   const int64_t flops = 2 * depth * out->n_rows * out->n_columns;
@@ -157,7 +158,7 @@ Status Solve(double l2, int64_t size, Matrix* system, Matrix* right) {
 
 // XᵀX into *system (unless null) and AᵀX into *out [n_outputs, dim], A given by its elements.
 template <typename Left>
-Status SumOverExamples(const Problem& p, const Left& left, Matrix* system, Matrix* out) {
+Status SumOverExamples(const RidgeProblem& p, const Left& left, Matrix* system, Matrix* out) {
   Matrix x;
   Matrix a;
   TW_RETURN_IF_ERROR(x.Allocate(p.dim, kDepth, "a panel of features"));
@@ -173,7 +174,7 @@ Status SumOverExamples(const Problem& p, const Left& left, Matrix* system, Matri
   return Status::Ok();
 }
 
-Status SolvePrimal(const Problem& p, double l2, Matrix* weights) {
+Status SolvePrimal(const RidgeProblem& p, double l2, Matrix* weights) {
   Matrix system;
   TW_RETURN_IF_ERROR(system.Allocate(p.dim, p.dim, "the ridge system"));
   TW_RETURN_IF_ERROR(SumOverExamples(
@@ -181,7 +182,7 @@ Status SolvePrimal(const Problem& p, double l2, Matrix* weights) {
   return Solve(l2, p.dim, &system, weights);
 }
 
-Status SolveDual(const Problem& p, double l2, Matrix* weights) {
+Status SolveDual(const RidgeProblem& p, double l2, Matrix* weights) {
   Matrix system;
   Matrix a;  // [n_outputs, n]: targets, then the solution
   Matrix x;
@@ -216,8 +217,8 @@ Status SolveRidge(const float* const* rows, const float* const* targets,
                   Span<const float> sample_weights, int64_t n, int64_t dim, int64_t n_outputs,
                   double l2, ThreadPool* pool, float* weights, float* bias) {
   TW_RETURN_IF_ERROR(CheckArguments(sample_weights, n, dim, n_outputs, l2));
-  Problem p = {rows, targets, n, dim, n_outputs, pool, &TrainKernelsFor(BestCpuKernels()),
-               {},   {},      {}};
+  RidgeProblem p = {rows, targets, n, dim, n_outputs, pool, &TrainKernelsFor(BestCpuKernels()),
+                    {},   {},      {}};
   p.roots.assign(static_cast<size_t>(n), 1.0);
   for (size_t b = 0; b < sample_weights.size(); ++b) {
     p.roots[b] = std::sqrt(static_cast<double>(sample_weights[b]));

@@ -4,21 +4,15 @@
 #include "runtime/train/tail_network.h"
 
 namespace topwork {
-namespace {
-
-// Adam squares the gradient; beyond this its moments would overflow.
-constexpr float kMaxGradient = 1e18f;
-
-}  // namespace
 
 Status TailNetwork::CheckGradient() const {
   for (const ParameterInfo& info : graph_.parameters) {
     const float largest = kernels_->max_abs(gradient_.as<float>() + info.offset, info.size);
-    if (!(largest <= kMaxGradient)) {
+    if (!(largest <= kGradientLimit)) {
       return NumericError(
           "the gradient of '%s' is not finite or above %g; the step was not taken (lower "
           "learning_rate)",
-          info.name.c_str(), static_cast<double>(kMaxGradient));
+          info.name.c_str(), static_cast<double>(kGradientLimit));
     }
   }
   return Status::Ok();

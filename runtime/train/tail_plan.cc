@@ -72,8 +72,8 @@ Status PrepareNode(const TailGraph& graph, const TailNode& node, const TailPlanO
   return Status::Ok();
 }
 
-void Schedule(const TailGraph& graph, const TailPlanOptions& options, int n_segments,
-              TailPlan* plan) {
+void ScheduleSteps(const TailGraph& graph, const TailPlanOptions& options, int n_segments,
+                   TailPlan* plan) {
   plan->n_segments = n_segments;
   plan->steps = ListSteps(graph, options.backward, n_segments);
   PlaceSteps(graph, options.n_rows, plan);
@@ -90,7 +90,7 @@ Result<std::unique_ptr<TailPlan>> MakeTailPlan(const TailGraph& graph,
   for (const TailNode& node : graph.nodes) {
     TW_RETURN_IF_ERROR(PrepareNode(graph, node, options, plan.get()));
   }
-  Schedule(graph, options, 1, plan.get());
+  ScheduleSteps(graph, options, 1, plan.get());
   const size_t limit = options.limit_bytes;
   if (limit == 0 || plan->bytes() <= limit) return plan;
   size_t least = plan->bytes();
@@ -100,7 +100,7 @@ Result<std::unique_ptr<TailPlan>> MakeTailPlan(const TailGraph& graph,
     for (int k = 2; k <= n; ++k) candidates.push_back(k);
     for (int k : candidates) {
       if (k < 2) continue;
-      Schedule(graph, options, k, plan.get());
+      ScheduleSteps(graph, options, k, plan.get());
       if (plan->bytes() <= limit) return plan;
       least = std::min(least, plan->bytes());
     }

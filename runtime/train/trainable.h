@@ -6,6 +6,8 @@
 #ifndef TOPWORK_RUNTIME_TRAIN_TRAINABLE_H_
 #define TOPWORK_RUNTIME_TRAIN_TRAINABLE_H_
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,13 @@ namespace topwork {
 // The last layer's arrays, [n_outputs, D] and [n_outputs].
 constexpr char kHeadWeights[] = "head/weights";
 constexpr char kHeadBias[] = "head/bias";
+
+// Adam squares the gradient; beyond this its moments would overflow.
+constexpr float kGradientLimit = 1e18f;
+
+inline bool AllFinite(Span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+}
 
 // One named array inside the flat vector of parameters.
 struct ParameterInfo {
@@ -48,7 +57,8 @@ class Trainable {
   virtual Span<float> gradient() = 0;
 
   // Gradient of the mean loss of n ≥ 1 rows into gradient(). NUMERIC, with the parameters
-  // untouched and the tensor named, when the loss or a gradient is not finite or above 1e18.
+  // untouched and the tensor named, when the loss or a gradient is not finite or above
+  // kGradientLimit.
   virtual Status ComputeGradient(const LossOptions& loss, const float* const* rows,
                                  const Targets& targets, int64_t n, BatchLoss* out) = 0;
   // scores: [n, n_outputs].

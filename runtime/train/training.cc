@@ -15,8 +15,6 @@ namespace {
 constexpr size_t kMeasureRows = 256;
 constexpr size_t kMeasureFloats = size_t{1} << 18;  // of rows that are converted
 
-double SecondsSince(int64_t start) { return static_cast<double>(port::NowNanos() - start) * 1e-9; }
-
 }  // namespace
 
 Status Trainer::StartEpoch() {
@@ -134,11 +132,11 @@ Status Trainer::Advance(int64_t max_steps, double max_seconds, double* out_loss,
   if (!done) TW_RETURN_IF_ERROR(StepImpl(out_loss));
   *out_epoch_done = progress_.position == progress_.order.size();
   if (!*out_epoch_done) {
-    progress_.seconds += SecondsSince(start);
+    progress_.seconds += port::SecondsSince(start);
     return Status::Ok();
   }
   TW_RETURN_IF_ERROR(FinishEpoch());
-  progress_.history.back().seconds += SecondsSince(start);
+  progress_.history.back().seconds += port::SecondsSince(start);
   return Status::Ok();
 }
 
@@ -207,15 +205,16 @@ Status Trainer::TrainSteps(const TrainBudget& budget, const EpochCallback& on_ep
     if (cancel_.exchange(false)) return Cancelled("training was cancelled");
     double loss = 0.0;
     bool epoch_done = false;
-    const double left =
-        budget.max_seconds > 0.0 ? std::max(1e-9, budget.max_seconds - SecondsSince(start)) : 0.0;
+    const double left = budget.max_seconds > 0.0
+                            ? std::max(1e-9, budget.max_seconds - port::SecondsSince(start))
+                            : 0.0;
     TW_RETURN_IF_ERROR(Advance(std::numeric_limits<int64_t>::max(), left, &loss, &epoch_done));
     if (epoch_done) {
       ++n_epochs;
       if (on_epoch && !on_epoch(progress_.history.back())) break;
       if (budget.max_epochs > 0 && n_epochs >= budget.max_epochs) break;
     }
-    if (budget.max_seconds > 0.0 && SecondsSince(start) >= budget.max_seconds) break;
+    if (budget.max_seconds > 0.0 && port::SecondsSince(start) >= budget.max_seconds) break;
   }
   if (finished()) RestoreBest();
   return Status::Ok();

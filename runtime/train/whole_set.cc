@@ -18,8 +18,6 @@ constexpr size_t kChunkFloats = size_t{1} << 20;  // of rows that are converted
 // Share of the features' mean variance that ridge regression adds where no weight_decay is given.
 constexpr double kDefaultRidge = 1e-2;
 
-double SecondsSince(int64_t start) { return static_cast<double>(port::NowNanos() - start) * 1e-9; }
-
 }  // namespace
 
 // Rows of training examples as pointers that stay valid together; fp16 rows are converted.
@@ -114,7 +112,7 @@ Status Trainer::SolveLbfgs(const TrainBudget& budget, const EpochCallback& on_ep
     progress_.stopped_early = progress_.stopped_early || lbfgs_->converged();
     if (on_epoch) go_on = on_epoch(progress_.history.back());
     if (budget.max_epochs > 0 && ++n_epochs >= budget.max_epochs) break;
-    if (budget.max_seconds > 0.0 && SecondsSince(begin) >= budget.max_seconds) break;
+    if (budget.max_seconds > 0.0 && port::SecondsSince(begin) >= budget.max_seconds) break;
   }
   if (finished()) RestoreBest();
   return Status::Ok();
@@ -139,7 +137,7 @@ Status Trainer::EndWholeEpoch(int64_t start_nanos) {
     metrics.validation_loss = measured.loss;
     metrics.validation_accuracy = measured.accuracy;
   }
-  metrics.seconds = SecondsSince(start_nanos);
+  metrics.seconds = port::SecondsSince(start_nanos);
   progress_.history.push_back(metrics);
   NoteBest(metrics);
   return Status::Ok();

@@ -45,7 +45,7 @@ Status Train(const Problem& p, ThreadPool* pool, double* out_seconds, double* ou
     state->Update(p.learning_rate, head->gradient(), head->parameters());
     *out_loss = sums.loss_sum / sums.weight_sum;
   }
-  *out_seconds = static_cast<double>(port::NowNanos() - start) * 1e-9;
+  *out_seconds = port::SecondsSince(start);
   return Status::Ok();
 }
 
@@ -79,7 +79,7 @@ Status TrainOnDevice(const Problem& p, const char* name, double* out_seconds, do
   TW_RETURN_IF_ERROR(head->Begin(steps, {}, values));
   TW_RETURN_IF_ERROR(head->Run(p.n_steps));
   TW_RETURN_IF_ERROR(head->End(values, &outcome));
-  *out_seconds = static_cast<double>(port::NowNanos() - start) * 1e-9;
+  *out_seconds = port::SecondsSince(start);
   double sum = 0.0;
   for (size_t i = outcome.losses.size() - 2 * static_cast<size_t>(p.batch);
        i < outcome.losses.size(); i += 2) {

@@ -142,7 +142,7 @@ Status Train(char** argv, size_t limit) {
     if (step == 1) start = port::NowNanos();
     TW_RETURN_IF_ERROR(TakeStep(problem, step, network.get(), state.get(), &loss));
   }
-  const double seconds = static_cast<double>(port::NowNanos() - start) * 1e-9;
+  const double seconds = port::SecondsSince(start);
   const size_t held = network->bytes() - 2 * network->parameters().size() * sizeof(float);
   std::printf("%.9f %.9f %d %zu\n", seconds, loss, network->n_segments(), held);
   return Status::Ok();
