@@ -82,9 +82,7 @@ struct BoundedFactor {
 
   BoundedFactor(const FixedFactor& factor, bool is_bounded) : wide(Spread(factor)) {
     is_small = is_bounded && factor.mantissa >= 1 << 30 && factor.shift < 0 && factor.shift >= -22;
-    small.mantissa = Broadcast(factor.mantissa);
-    small.right = Broadcast(is_small ? -factor.shift : 1);
-    small.offset = (Broadcast(1) << small.right) >> 1;
+    small = SpreadSmallFactor(factor.mantissa, is_small ? -factor.shift : 1);
   }
 };
 TW_INLINE IVec Apply(const BoundedFactor& f, IVec x) {

@@ -212,6 +212,14 @@ TW_INLINE SmallFactors LoadSmallFactors(const int32_t* mantissa, const int32_t* 
   f.offset = (one >> 1) + one * addend;
   return f;
 }
+// The same factor in every lane.
+TW_INLINE SmallFactors SpreadSmallFactor(int32_t mantissa, int32_t right) {
+  SmallFactors f;
+  f.mantissa = Broadcast(mantissa);
+  f.right = Broadcast(right);
+  f.offset = (Broadcast(1) << f.right) >> 1;
+  return f;
+}
 TW_INLINE IVec ApplySmallFactors(const SmallFactors& f, IVec x) {
   return (RoundedHighProduct(x, f.mantissa) + f.offset + (x >> 31)) >> f.right;
 }

@@ -43,21 +43,6 @@ Status Parse(const OptionsView& options, OpParams* params) {
   return ParseActivation(options.Byte(0, 0), &params->activation);
 }
 
-// The auxiliary sequence has the input's steps and batches, and its depth where it takes its place.
-Status CheckAux(const PrepareContext& context, bool has_weights) {
-  const TensorView* aux = context.input(kAux);
-  if (aux == nullptr) {
-    if (!has_weights) return Status::Ok();
-    return InvalidModel("%s has auxiliary weights but no auxiliary input %d",
-                        context.Where().c_str(), kAux);
-  }
-  TW_RETURN_IF_ERROR(context.CheckDType(kAux, {DType::kFloat32}));
-  TW_RETURN_IF_ERROR(context.CheckRank(kAux, 3, 3));
-  Shape wanted = context.input(0)->shape;
-  if (has_weights) wanted.set_dim(2, aux->shape[2]);
-  return CheckCellShape(context, kAux, wanted);
-}
-
 Status SetOutputs(PrepareContext* context, const LstmCell (&cells)[2]) {
   Shape out = context->input(0)->shape;
   const int64_t forward = cells[0].shape.n_output, backward = cells[1].shape.n_output;
@@ -81,17 +66,15 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
   TW_RETURN_IF_ERROR(context.CheckRank(0, 3, 3));
   const Sequence sequence = SequenceOf(context, 0, context.params().time_major);
-  const bool has_weights = context.input(InputsOf(false).aux_weights[kForgetGate]) != nullptr;
-  TW_RETURN_IF_ERROR(CheckAux(context, has_weights));
+  const int weights[2] = {InputsOf(false).aux_weights[kForgetGate],
+                          InputsOf(true).aux_weights[kForgetGate]};
+  TW_RETURN_IF_ERROR(CheckAuxiliary(context, kAux, weights));
+  const bool aux_is_input = context.input(kAux) != nullptr && context.input(weights[0]) == nullptr;
   BidirectionalState* state = context.NewState<BidirectionalState>();
   ScratchLayout scratch;
   for (const bool backward : {false, true}) {
     LstmInputs inputs = InputsOf(backward);
-    if ((context.input(inputs.aux_weights[kForgetGate]) != nullptr) != has_weights) {
-      return InvalidModel("%s has auxiliary weights for one direction only",
-                          context.Where().c_str());
-    }
-    if (backward && !has_weights && context.input(kAux) != nullptr) inputs.input = kAux;
+    if (backward && aux_is_input) inputs.input = kAux;
     LstmShape shape;
     TW_RETURN_IF_ERROR(CheckLstm(context, inputs, false, sequence, &shape));
     TW_RETURN_IF_ERROR(

@@ -65,6 +65,9 @@ Status CheckConv3dInputs(const PrepareContext& context, int data, int filter, in
                       static_cast<long long>(out_channels));
 }
 
+namespace {
+
+// y = activation(y + bias) for `n` pixels; bias may be null.
 void FinishPixels(Activation activation, const float* bias, int64_t channels, int64_t n, float* y) {
   float lo, hi;
   ActivationRange(activation, &lo, &hi);
@@ -75,6 +78,25 @@ void FinishPixels(Activation activation, const float* bias, int64_t channels, in
       if (activation == Activation::kTanh) y[o] = std::tanh(value);
     }
   }
+}
+
+}  // namespace
+
+void RunVolumeRows(const RunContext& context, const Volume& volume, int data, int bias,
+                   const int64_t (&in)[3], const int64_t (&out)[3], const VolumeRow& row) {
+  const int64_t image = in[0] * in[1] * in[2] * volume.in_channels;
+  const int64_t width = out[2] * volume.out_channels;
+  ParallelRows(context.pool, volume.batch * out[0] * out[1], width * 4 * volume.in_channels,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t r = begin; r < end; ++r) {
+                   const int64_t slice = r / out[1];
+                   float* y = context.output_data<float>(0) + r * width;
+                   row(context.input_data<float>(data) + slice / out[0] * image, slice % out[0],
+                       r % out[1], y);
+                   FinishPixels(context.params->activation, context.input_data<float>(bias),
+                                volume.out_channels, out[2], y);
+                 }
+               });
 }
 
 namespace {
@@ -136,20 +158,12 @@ void RunRow(const Volume& v, const float* in, const float* filter, int64_t z, in
 
 Status Run(const RunContext& context) {
   const Volume& v = context.get_state<Volume>();
-  const WindowAxis &az = v.axis[0], &ay = v.axis[1], &ax = v.axis[2];
-  const float* in = context.input_data<float>(0);
-  float* out = context.output_data<float>(0);
-  const int64_t row = ax.out * v.out_channels;
-  ParallelRows(context.pool, v.batch * az.out * ay.out, row * 4 * v.in_channels,
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t r = begin; r < end; ++r) {
-                   const int64_t slice = r / ay.out, b = slice / az.out;
-                   RunRow(v, in + b * az.in * ay.in * ax.in * v.in_channels,
-                          context.input_data<float>(1), slice % az.out, r % ay.out, out + r * row);
-                   FinishPixels(context.params->activation, context.input_data<float>(2),
-                                v.out_channels, ax.out, out + r * row);
-                 }
-               });
+  const float* filter = context.input_data<float>(1);
+  RunVolumeRows(context, v, 0, 2, {v.axis[0].in, v.axis[1].in, v.axis[2].in},
+                {v.axis[0].out, v.axis[1].out, v.axis[2].out},
+                [&](const float* image, int64_t z, int64_t y, float* out) {
+                  RunRow(v, image, filter, z, y, out);
+                });
   return Status::Ok();
 }
 

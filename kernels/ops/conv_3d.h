@@ -2,6 +2,8 @@
 #ifndef TOPWORK_KERNELS_OPS_CONV_3D_H_
 #define TOPWORK_KERNELS_OPS_CONV_3D_H_
 
+#include <functional>
+
 #include "kernels/ops/window.h"
 
 namespace topwork {
@@ -22,8 +24,12 @@ Status MakeVolume(const PrepareContext& context, const Shape& size, const Shape&
 // Inputs `data`, `filter` and (optional) `bias` are float32, of ranks 5, 5 and any.
 Status CheckConv3dInputs(const PrepareContext& context, int data, int filter, int bias,
                          int64_t out_channels);
-// y = activation(y + bias) for `n` pixels; bias may be null.
-void FinishPixels(Activation activation, const float* bias, int64_t channels, int64_t n, float* y);
+// Shares rows of the output along its width among threads. Inputs as above; `in` and `out` are the
+// sizes of data and output. row(image, z, y, out): sums one row, `image` is the data of its batch;
+// bias and activation follow.
+using VolumeRow = std::function<void(const float* image, int64_t z, int64_t y, float* out)>;
+void RunVolumeRows(const RunContext& context, const Volume& volume, int data, int bias,
+                   const int64_t (&in)[3], const int64_t (&out)[3], const VolumeRow& row);
 
 }  // namespace topwork
 

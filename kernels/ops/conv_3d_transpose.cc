@@ -85,20 +85,12 @@ void RunRow(const Volume& v, const float* data, const float* filter, int64_t z, 
 
 Status Run(const RunContext& context) {
   const Volume& v = context.get_state<Volume>();
-  const WindowAxis &az = v.axis[0], &ay = v.axis[1], &ax = v.axis[2];
-  const float* data = context.input_data<float>(2);
-  float* out = context.output_data<float>(0);
-  const int64_t row = ax.in * v.out_channels;
-  ParallelRows(context.pool, v.batch * az.in * ay.in, row * 4 * v.in_channels,
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t r = begin; r < end; ++r) {
-                   const int64_t slice = r / ay.in, b = slice / az.in;
-                   RunRow(v, data + b * az.out * ay.out * ax.out * v.in_channels,
-                          context.input_data<float>(1), slice % az.in, r % ay.in, out + r * row);
-                   FinishPixels(context.params->activation, context.input_data<float>(3),
-                                v.out_channels, ax.in, out + r * row);
-                 }
-               });
+  const float* filter = context.input_data<float>(1);
+  RunVolumeRows(context, v, 2, 3, {v.axis[0].out, v.axis[1].out, v.axis[2].out},
+                {v.axis[0].in, v.axis[1].in, v.axis[2].in},
+                [&](const float* image, int64_t z, int64_t y, float* out) {
+                  RunRow(v, image, filter, z, y, out);
+                });
   return Status::Ok();
 }
 

@@ -1,6 +1,8 @@
 // Philox 4x32-10 and what the random operators share (see philox.h).
 #include "kernels/ops/philox.h"
 
+#include <algorithm>
+
 #include "kernels/ops/indexing.h"
 #include "ports/port.h"
 
@@ -45,6 +47,20 @@ Status PrepareRandom(PrepareContext& context) {
   TW_RETURN_IF_ERROR(ReadShape(context, 0, &shape));
   context.NewState<RandomState>()->Seed(context.params());
   return context.SetOutput(0, DType::kFloat32, shape);
+}
+
+Status RunRandom(const RunContext& context, void (*convert)(const PhiloxBlock& block, float* out)) {
+  const RandomState& s = context.get_state<RandomState>();
+  const int64_t n = context.out(0).shape.NumElements();
+  const int64_t n_blocks = (n + 3) / 4;
+  const uint64_t first = s.next.fetch_add(static_cast<uint64_t>(n_blocks));
+  float* y = context.output_data<float>(0);
+  for (int64_t k = 0; k < n_blocks; ++k) {
+    float four[4];
+    convert(s.Block(first + static_cast<uint64_t>(k)), four);
+    std::copy(four, four + std::min<int64_t>(4, n - 4 * k), y + 4 * k);
+  }
+  return Status::Ok();
 }
 
 }  // namespace topwork

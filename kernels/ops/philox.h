@@ -50,6 +50,9 @@ inline double UniformDouble(uint32_t high, uint32_t low) {
   return value - 1.0;
 }
 
+// Runs RANDOM_UNIFORM or RANDOM_STANDARD_NORMAL: `convert` makes four numbers of a block, of which
+// the last block's may be more than needed.
+Status RunRandom(const RunContext& context, void (*convert)(const PhiloxBlock& block, float* out));
 // prepare of RANDOM_UNIFORM and RANDOM_STANDARD_NORMAL: the shape is input 0.
 Status PrepareRandom(PrepareContext& context);
 

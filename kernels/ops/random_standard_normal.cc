@@ -17,21 +17,12 @@ void BoxMuller(uint32_t a, uint32_t b, float* out) {
   out[1] = std::cos(angle) * radius;
 }
 
-Status Run(const RunContext& context) {
-  const RandomState& s = context.get_state<RandomState>();
-  const int64_t n = context.out(0).shape.NumElements();
-  const int64_t n_blocks = (n + 3) / 4;
-  const uint64_t first = s.next.fetch_add(static_cast<uint64_t>(n_blocks));
-  float* y = context.output_data<float>(0);
-  for (int64_t k = 0; k < n_blocks; ++k) {
-    const PhiloxBlock block = s.Block(first + static_cast<uint64_t>(k));
-    float four[4];
-    BoxMuller(block.word[0], block.word[1], four);
-    BoxMuller(block.word[2], block.word[3], four + 2);
-    std::copy(four, four + std::min<int64_t>(4, n - 4 * k), y + 4 * k);
-  }
-  return Status::Ok();
+void Convert(const PhiloxBlock& block, float* out) {
+  BoxMuller(block.word[0], block.word[1], out);
+  BoxMuller(block.word[2], block.word[3], out + 2);
 }
+
+Status Run(const RunContext& context) { return RunRandom(context, Convert); }
 
 }  // namespace
 

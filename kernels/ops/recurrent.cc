@@ -87,6 +87,24 @@ Status CheckCellShape(const PrepareContext& context, int i, const Shape& shape, 
                       shape.ToString().c_str());
 }
 
+Status CheckAuxiliary(const PrepareContext& context, int aux, const int (&weights)[2]) {
+  const bool has_weights = context.input(weights[0]) != nullptr;
+  if ((context.input(weights[1]) != nullptr) != has_weights) {
+    return InvalidModel("%s has auxiliary weights for one direction only", context.Where().c_str());
+  }
+  const TensorView* view = context.input(aux);
+  if (view == nullptr) {
+    if (!has_weights) return Status::Ok();
+    return InvalidModel("%s has auxiliary weights but no auxiliary input %d",
+                        context.Where().c_str(), aux);
+  }
+  TW_RETURN_IF_ERROR(context.CheckDType(aux, {DType::kFloat32}));
+  TW_RETURN_IF_ERROR(context.CheckRank(aux, 3, 3));
+  Shape wanted = context.input(0)->shape;
+  if (has_weights) wanted.set_dim(2, view->shape[2]);
+  return CheckCellShape(context, aux, wanted);
+}
+
 Status CheckState(const PrepareContext& context, int i, DType dtype, int64_t n) {
   const TensorView* view = context.input(i);
   if (view == nullptr) {

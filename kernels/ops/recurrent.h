@@ -30,6 +30,9 @@ Sequence SequenceOf(const PrepareContext& context, int i, bool time_major);
 // Input i has this shape (rank and dims), or is left out where `optional`.
 Status CheckCellShape(const PrepareContext& context, int i, const Shape& shape,
                       bool optional = false);
+// The auxiliary input of a bidirectional operator, whose weights are the inputs `weights`, for both
+// directions or for neither. It has the input's steps and batches, and without weights its depth.
+Status CheckAuxiliary(const PrepareContext& context, int aux, const int (&weights)[2]);
 // Input i is present, a variable of that dtype, and has n elements.
 Status CheckState(const PrepareContext& context, int i, DType dtype, int64_t n);
 // The state's memory.

@@ -107,26 +107,14 @@ Status PrepareOne(PrepareContext& context, int rank) {
 Status PrepareStep(PrepareContext& context) { return PrepareOne(context, 2); }
 Status PrepareSequence(PrepareContext& context) { return PrepareOne(context, 3); }
 
-// The inputs of both cells; the auxiliary one has weights for both directions or for neither.
+// The inputs of both cells. Without weights the auxiliary input is that of the backward cell.
 Status FindInputs(const PrepareContext& context, RnnCell (&cells)[2]) {
   constexpr int kAux = 9, kWeights[2] = {10, 11};
+  TW_RETURN_IF_ERROR(CheckAuxiliary(context, kAux, kWeights));
   cells[1].inputs = {0, 5, 6, 7, 8, -1, -1};
   const TensorView* aux = context.input(kAux);
-  const bool has_weights = context.input(kWeights[0]) != nullptr;
-  if ((context.input(kWeights[1]) != nullptr) != has_weights) {
-    return InvalidModel("%s has auxiliary weights for one direction only", context.Where().c_str());
-  }
-  if (aux == nullptr) {
-    if (!has_weights) return Status::Ok();
-    return InvalidModel("%s has auxiliary weights but no auxiliary input %d",
-                        context.Where().c_str(), kAux);
-  }
-  TW_RETURN_IF_ERROR(context.CheckDType(kAux, {DType::kFloat32}));
-  TW_RETURN_IF_ERROR(context.CheckRank(kAux, 3, 3));
-  Shape wanted = context.input(0)->shape;
-  if (has_weights) wanted.set_dim(2, aux->shape[2]);
-  TW_RETURN_IF_ERROR(CheckCellShape(context, kAux, wanted));
-  if (!has_weights) {
+  if (aux == nullptr) return Status::Ok();
+  if (context.input(kWeights[0]) == nullptr) {
     cells[1].inputs.input = kAux;
     return Status::Ok();
   }
