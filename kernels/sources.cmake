@@ -24,6 +24,7 @@ set(KERNELS_SOURCES
   train/head_gpu.cc
   train/softmax_cross_entropy.cc
   cpu/gemm_plan.cc
+  cpu/gemm_sparse.cc
   ops/batch_matmul_gpu.cc
   ops/cast_gpu.cc
   ops/choice_gpu.cc
@@ -284,6 +285,7 @@ set(KERNELS_ISA_SOURCES
   cpu/elementwise_isa.cc
   cpu/elementwise_quant_isa.cc
   cpu/gemm_isa.cc
+  cpu/gemm_sparse_isa.cc
   cpu/integer_depthwise_isa.cc
   cpu/integer_gemm_isa.cc
   cpu/integer_rows_isa.cc

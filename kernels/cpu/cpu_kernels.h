@@ -3,13 +3,14 @@
 // Each file *_isa.cc here is compiled once per instruction set with -DTW_ISA=<isa> and
 // -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline
 // function of one instruction set can be linked into another. The sub-tables belong to gemm.h,
-// depthwise.h, elementwise.h, integer.h and recurrent.h.
+// gemm_sparse.h, depthwise.h, elementwise.h, integer.h and recurrent.h.
 #ifndef TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 
 namespace topwork {
 
 struct GemmKernels;
+struct SparseGemmKernels;
 struct DepthwiseKernels;
 struct ElementwiseKernels;
 struct IntegerKernels;
@@ -18,6 +19,7 @@ struct RecurrentKernels;
 struct CpuKernels {
   const char* isa;  // "baseline", "avx2", "avx512", "dotprod"
   const GemmKernels* gemm;
+  const SparseGemmKernels* sparse_gemm;
   const DepthwiseKernels* depthwise;
   const ElementwiseKernels* elementwise;
   const IntegerKernels* integer;

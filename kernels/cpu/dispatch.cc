@@ -11,12 +11,14 @@ namespace topwork {
 #define TW_DECLARE_ISA(isa)                             \
   namespace isa {                                       \
   extern const GemmKernels kGemmKernels;                \
+  extern const SparseGemmKernels kSparseGemmKernels;    \
   extern const DepthwiseKernels kDepthwiseKernels;      \
   extern const ElementwiseKernels kElementwiseKernels;  \
   extern const IntegerKernels kIntegerKernels;          \
   extern const RecurrentKernels kRecurrentKernels;      \
   const CpuKernels kCpuKernels = {#isa,                 \
                                   &kGemmKernels,        \
+                                  &kSparseGemmKernels,  \
                                   &kDepthwiseKernels,   \
                                   &kElementwiseKernels, \
                                   &kIntegerKernels,     \

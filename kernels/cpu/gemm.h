@@ -60,6 +60,25 @@ struct GemmKernels {
   void (*run)(const GemmTask& task);
 };
 
+// Block-sparse W: cut into panels of kSparseColumns columns, of which each holds only the depths at
+// which one of its columns is not 0. Such an entry costs one more read, its place; A stays where it
+// is. Pruning whole blocks of 16 outputs x 1 input makes weights fit; zeros that lie anywhere leave
+// nearly every depth in place. An element is one sum over its panel's entries in ascending order,
+// split among a few accumulators by their place in the panel: the same bits for every cut.
+constexpr int kSparseColumns = 16;
+struct SparseWeights {
+  const int32_t* begin = nullptr;  // panel p has the entries begin[p] to begin[p + 1]
+  const int32_t* depth = nullptr;  // of every entry, ascending within a panel
+  const float* values = nullptr;   // kSparseColumns of every entry
+  bool present() const { return begin != nullptr; }
+};
+
+struct SparseGemmKernels {
+  int rows;  // of a register tile
+  // As GemmKernels::run, with `weights` for `packed` and a single run.
+  void (*run)(const GemmTask& task, const SparseWeights& weights);
+};
+
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_CPU_GEMM_H_

@@ -94,8 +94,12 @@ const float* GetPackedWeights(const PackedWeights& weights, const RunContext& co
 }
 
 GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made) {
-  return CutProduct({kernels.rows, kernels.n_panels(n), kRowBlockFloats, kTaskWork}, m, n, k,
-                    a_is_made);
+  return CutFloats(kernels.rows, kernels.n_panels(n), m, n, k, a_is_made);
+}
+
+GemmCut CutFloats(int tile_rows, int64_t total_panels, int64_t m, int64_t n, int64_t k,
+                  bool a_is_made) {
+  return CutProduct({tile_rows, total_panels, kRowBlockFloats, kTaskWork}, m, n, k, a_is_made);
 }
 
 GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made) {
@@ -103,6 +107,7 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
   if (m <= 0 || n <= 0) return cut;
   const int64_t depth = std::max<int64_t>(1, k);
   const int64_t total_panels = tiles.total_panels;
+  cut.total_panels = total_panels;
   const double columns = static_cast<double>(n) / static_cast<double>(total_panels);
   // Rows: as many as the cache holds, fewer where that alone would make a task too large.
   int64_t rows = std::max<int64_t>(tiles.rows, tiles.block_values / depth);
@@ -131,8 +136,7 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
   return cut;
 }
 
-GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, const GemmKernels& kernels,
-                int64_t index, int64_t* out_first_row) {
+GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, int64_t index, int64_t* out_first_row) {
   const int64_t first_row = index / cut.panel_blocks * cut.rows;
   const int64_t first_panel = index % cut.panel_blocks * cut.panels;
   GemmTask task = whole;
@@ -141,7 +145,7 @@ GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, const GemmKernels& ke
   task.c += first_row * whole.ldc;
   if (task.residual != nullptr) task.residual += first_row * whole.ldr;
   task.panel_begin = first_panel;
-  task.panel_end = std::min(first_panel + cut.panels, kernels.n_panels(whole.n));
+  task.panel_end = std::min(first_panel + cut.panels, cut.total_panels);
   *out_first_row = first_row;
   return task;
 }
@@ -150,7 +154,7 @@ void RunGemm(ThreadPool* pool, const GemmKernels& kernels, const GemmTask& whole
              const GemmCut& cut) {
   pool->ParallelFor(cut.n_tasks(), [&](int64_t index, int) {
     int64_t first_row = 0;
-    kernels.run(TaskOf(whole, cut, kernels, index, &first_row));
+    kernels.run(TaskOf(whole, cut, index, &first_row));
   });
 }
 

@@ -58,11 +58,15 @@ struct GemmCut {
   int64_t row_blocks = 0;  // number of them
   int64_t panels = 0;      // of a task
   int64_t panel_blocks = 0;
+  int64_t total_panels = 0;
   int64_t n_tasks() const { return row_blocks * panel_blocks; }
 };
 // `a_is_made`: every task makes its rows of A itself (im2col), so splitting the columns repeats
 // that work and is done only where rows alone give too few tasks.
 GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made);
+// The same for other float tiles, of `tile_rows` rows, and `total_panels` of W.
+GemmCut CutFloats(int tile_rows, int64_t total_panels, int64_t m, int64_t n, int64_t k,
+                  bool a_is_made);
 // The same for any tiles: `rows` of a tile, `total_panels` of W, `block_values` of A that a task
 // may read (what the second-level cache holds), `task_work` multiply-adds.
 struct GemmTiles {
@@ -73,8 +77,7 @@ struct GemmTiles {
 };
 GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made);
 // Rows and panels of task `index`; A, C and residual of `whole` advanced to its first row.
-GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, const GemmKernels& kernels,
-                int64_t index, int64_t* out_first_row);
+GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, int64_t index, int64_t* out_first_row);
 // Runs all tasks of a product whose A lies in memory.
 void RunGemm(ThreadPool* pool, const GemmKernels& kernels, const GemmTask& whole,
              const GemmCut& cut);

@@ -155,7 +155,7 @@ Status Run(const RunContext& context) {
     const int64_t batch = index / per_batch;
     int64_t a_matrix = 0, b_matrix = 0, first_row = 0;
     MatricesOf(s, batch, &a_matrix, &b_matrix);
-    GemmTask task = TaskOf(whole, s.cut, kernels, index % per_batch, &first_row);
+    GemmTask task = TaskOf(whole, s.cut, index % per_batch, &first_row);
     const float* matrix = a + a_matrix * s.m * s.k;
     if (s.transpose_a) {
       float* rows = reinterpret_cast<float*>(context.scratch + s.rows_offset +

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/cpu/gemm_sparse.h"
 #include "kernels/kernel.h"
 #include "kernels/ops/activation.h"
 #include "kernels/ops/conv_direct.h"
@@ -24,6 +24,7 @@ enum class Way { kPointwise, kDirect, kGather };
 
 struct ConvState : OpState, ConvShape {
   Way way = Way::kGather;
+  SparseWeights sparse;  // kPointwise, without groups
   PackedWeights weights;
   GemmCut cut;                // kPointwise, kGather
   DirectConv direct;          // kDirect
@@ -43,6 +44,13 @@ Status Parse(const OptionsView& options, OpParams* params) {
 Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
   const int64_t groups = state->weights.groups, depth = state->weights.layout.k;
   const Window& window = state->window;
+  if (state->sparse.present()) {
+    state->way = Way::kPointwise;
+    context->SetVariant("gemm 1x1 sparse");
+    state->cut = CutSparseGemm(context->cpu(), state->batch * window.h.out * window.w.out,
+                               state->group_out, depth);
+    return Status::Ok();
+  }
   if (window.IsPointwise()) {
     state->way = Way::kPointwise;
     context->SetVariant(groups > 1 ? "gemm 1x1 grouped" : "gemm 1x1");
@@ -92,8 +100,14 @@ Status Prepare(PrepareContext& context) {
   layout.k = layout.depth[2] = window.h.filter * window.w.filter * state->group_in;
   layout.stride_n = layout.k;
   const int64_t groups = state->groups();
-  TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, groups, layout.n * layout.k, &scratch,
-                                       &state->weights));
+  if (groups == 1 && window.IsPointwise()) {
+    TW_RETURN_IF_ERROR(PlanSparseWeights(&context, 1, layout, &state->sparse));
+  }
+  state->weights.layout = layout;
+  if (!state->sparse.present()) {
+    TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, groups, layout.n * layout.k, &scratch,
+                                         &state->weights));
+  }
   ActivationRange(params.activation, &state->lo, &state->hi);
   TW_RETURN_IF_ERROR(ChooseWay(&context, state, &scratch));
   return scratch.Request(&context);
@@ -162,14 +176,13 @@ void GatherPatches(const ConvState& s, const float* input, int64_t first, int64_
 // The product of all pixels, cut into tasks, for every group.
 void RunProducts(const RunContext& context, const ConvState& s, const float* input,
                  const GemmTask& whole) {
-  const GemmKernels& kernels = *context.cpu->gemm;
   const int64_t groups = s.weights.groups, per_group = s.cut.n_tasks();
   const size_t block = ScratchLayout::BlockBytes(s.cut.rows * whole.k);
   context.pool->ParallelFor(groups * per_group, [&](int64_t index, int thread) {
     const int64_t g = index % groups;  // neighbouring tasks share their rows of the input
     int64_t first_row = 0;
-    GemmTask task = TaskOf(whole, s.cut, kernels, index / groups, &first_row);
-    task.packed += g * s.weights.packed_size;
+    GemmTask task = TaskOf(whole, s.cut, index / groups, &first_row);
+    if (task.packed != nullptr) task.packed += g * s.weights.packed_size;
     task.c += g * s.group_out;
     if (task.bias != nullptr) task.bias += g * s.group_out;
     if (task.residual != nullptr) task.residual += g * s.group_out;
@@ -183,7 +196,11 @@ void RunProducts(const RunContext& context, const ConvState& s, const float* inp
       task.a = patches;
       task.lda = whole.k;
     }
-    kernels.run(task);
+    if (s.sparse.present()) {
+      context.cpu->sparse_gemm->run(task, s.sparse);
+    } else {
+      context.cpu->gemm->run(task);
+    }
   });
 }
 
@@ -193,7 +210,7 @@ Status Run(const RunContext& context) {
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
   const float* input = context.input_data<float>(0);
   GemmTask whole;
-  whole.packed = GetPackedWeights(s.weights, context, 1);
+  if (!s.sparse.present()) whole.packed = GetPackedWeights(s.weights, context, 1);
   whole.bias = context.input_data<float>(2);
   whole.residual = context.input_data<float>(3);
   whole.c = context.output_data<float>(0);

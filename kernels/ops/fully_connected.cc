@@ -4,7 +4,8 @@
 // keeps the input's leading dimensions. A batch of one streams each packed weight once.
 #include "kernels/ops/fully_connected.h"
 
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/gemm_sparse.h"
 #include "kernels/kernel.h"
 #include "kernels/ops/activation.h"
 #include "kernels/ops/weighted.h"
@@ -13,7 +14,8 @@ namespace topwork {
 namespace {
 
 struct FullyConnectedState : OpState, FullyConnectedShape {
-  PackedWeights weights;
+  SparseWeights sparse;
+  PackedWeights weights;  // where there are no sparse ones
   GemmCut cut;
   float lo = 0.0f, hi = 0.0f;
 };
@@ -102,10 +104,16 @@ Status Prepare(PrepareContext& context) {
   layout.n = state->units;
   layout.k = layout.depth[2] = state->depth;
   layout.stride_n = state->depth;
-  TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, 1, 0, &scratch, &state->weights));
-  state->cut = CutGemm(*context.cpu().gemm, state->batch, state->units, state->depth, false);
+  TW_RETURN_IF_ERROR(PlanSparseWeights(&context, 1, layout, &state->sparse));
+  const bool is_sparse = state->sparse.present();
+  if (is_sparse) {
+    state->cut = CutSparseGemm(context.cpu(), state->batch, state->units, state->depth);
+  } else {
+    TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, 1, 0, &scratch, &state->weights));
+    state->cut = CutGemm(*context.cpu().gemm, state->batch, state->units, state->depth, false);
+  }
   ActivationRange(context.params().activation, &state->lo, &state->hi);
-  context.SetVariant(state->batch == 1 ? "gemv" : "gemm");
+  context.SetVariant(is_sparse ? "gemm sparse" : state->batch == 1 ? "gemv" : "gemm");
   return scratch.Request(&context);
 }
 
@@ -116,7 +124,6 @@ Status Run(const RunContext& context) {
   GemmTask task;
   task.a = context.input_data<float>(0);
   task.lda = state.depth;
-  task.packed = GetPackedWeights(state.weights, context, 1);
   task.bias = context.input_data<float>(2);
   task.residual = context.input_data<float>(3);
   task.c = context.output_data<float>(0);
@@ -126,7 +133,12 @@ Status Run(const RunContext& context) {
   task.k = state.depth;
   task.lo = state.lo;
   task.hi = state.hi;
-  RunGemm(context.pool, *context.cpu->gemm, task, state.cut);
+  if (state.sparse.present()) {
+    RunSparseGemm(context.pool, *context.cpu, task, state.sparse, state.cut);
+  } else {
+    task.packed = GetPackedWeights(state.weights, context, 1);
+    RunGemm(context.pool, *context.cpu->gemm, task, state.cut);
+  }
   ApplyFusedTanh(context);
   return Status::Ok();
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/train/line_search.h"
 #include "runtime/train/solvers.h"
+#include "runtime/train/trainable.h"
 
 namespace topwork {
 namespace {

@@ -1,16 +1,14 @@
 # Programs that measure; built on request only: cmake --build build/release --target <name>.
-add_executable(topwork_kernel_bench EXCLUDE_FROM_ALL peers/kernel_bench.cc)
-set_target_properties(topwork_kernel_bench PROPERTIES
-  CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-target_link_libraries(topwork_kernel_bench PRIVATE topwork_static topwork_options)
+set(benches kernel_bench sparse_bench)
 if(TOPWORK_TRAIN)
-  foreach(name IN ITEMS train_bench head_train_bench tail_train_bench extract_bench)
-    add_executable(topwork_${name} EXCLUDE_FROM_ALL peers/${name}.cc)
-    set_target_properties(topwork_${name} PROPERTIES
-      CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-    target_link_libraries(topwork_${name} PRIVATE topwork_static topwork_options)
-  endforeach()
+  list(APPEND benches train_bench head_train_bench tail_train_bench extract_bench)
 endif()
+foreach(name IN LISTS benches)
+  add_executable(topwork_${name} EXCLUDE_FROM_ALL peers/${name}.cc)
+  set_target_properties(topwork_${name} PROPERTIES
+    CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  target_link_libraries(topwork_${name} PRIVATE topwork_static topwork_options)
+endforeach()
 
 # Comparisons with other software: skipped where its Python packages are missing.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)

@@ -186,7 +186,7 @@ TEST_CASE("gemm: the cut covers every element exactly once", "[ops]") {
       bool sane = true;
       for (int64_t i = 0; i < cut.n_tasks(); ++i) {
         int64_t row = 0;
-        const GemmTask task = TaskOf(whole, cut, kernels, i, &row);
+        const GemmTask task = TaskOf(whole, cut, i, &row);
         sane = sane && task.m > 0 && task.m <= cut.rows && task.panel_end > task.panel_begin;
         cells += task.m * (task.panel_end - task.panel_begin);
         last_row = std::max(last_row, row + task.m);

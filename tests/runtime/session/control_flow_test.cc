@@ -3,9 +3,8 @@
 #include <cstring>
 #include <thread>
 
-#include "runtime/session/session.h"
 #include "tests/runtime/plan/fake_gpu.h"
-#include "tests/support/model_builder.h"
+#include "tests/support/open_session.h"
 
 namespace topwork {
 namespace control_flow_test {
@@ -16,32 +15,6 @@ using test::OptionsSpec;
 using test::ToBytes;
 
 constexpr DType kF = DType::kFloat32, kI = DType::kInt32, kB = DType::kBool;
-
-Result<std::unique_ptr<Session>> TryOpen(const ModelSpec& spec, SessionOptions options = {}) {
-  const Bytes bytes = BuildModel(spec);
-  TW_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
-                      Model::OpenMemory(bytes.data(), bytes.size(), true));
-  options.n_threads = 1;
-  return Session::Create(model, options);
-}
-
-std::unique_ptr<Session> Open(const ModelSpec& spec, const SessionOptions& options = {}) {
-  auto session = TryOpen(spec, options);
-  REQUIRE(session.status().ToString() == "OK");
-  return std::move(session.value());
-}
-
-template <typename T>
-void Set(Session* session, int i, const std::vector<T>& values) {
-  REQUIRE(session->input(i).bytes() == values.size() * sizeof(T));
-  std::memcpy(session->input(i).data, values.data(), values.size() * sizeof(T));
-}
-
-template <typename T>
-std::vector<T> Get(const Session& session, int i) {
-  const TensorView& view = session.output(i);
-  return std::vector<T>(view.as<T>(), view.as<T>() + view.shape.NumElements());
-}
 
 int AddSubgraph(ModelSpec* spec, const std::string& name) {
   spec->subgraphs.emplace_back();
@@ -102,23 +75,23 @@ ModelSpec DoublingSpec(int times) {
 TEST_CASE("WHILE runs its body as often as its condition says", "[session]") {
   for (const int times : {0, 1, 2, 3, 10}) {
     INFO(times);
-    const auto session = Open(DoublingSpec(times));
+    const auto session = test::OpenSession(DoublingSpec(times));
     CHECK(session->plan().deferred.empty());
     CHECK(!session->plan().keeps_state);
     for (int run = 0; run < 2; ++run) {  // the second finds the memory of the first
-      Set<int32_t>(session.get(), 0, {0});
-      Set<float>(session.get(), 1, {1, -2, 3});
+      test::SetInput<int32_t>(session.get(), 0, {0});
+      test::SetInput<float>(session.get(), 1, {1, -2, 3});
       REQUIRE(session->Run().ToString() == "OK");
       const float f = static_cast<float>(1 << times);
-      CHECK(Get<int32_t>(*session, 0) == std::vector<int32_t>{times});
-      CHECK(Get<float>(*session, 1) == std::vector<float>{f, -2 * f, 3 * f});
+      CHECK(test::GetOutput<int32_t>(*session, 0) == std::vector<int32_t>{times});
+      CHECK(test::GetOutput<float>(*session, 1) == std::vector<float>{f, -2 * f, 3 * f});
       CHECK(session->input(1).as<float>()[2] == 3.0f);  // the caller's input stays as it was
     }
   }
 }
 
 TEST_CASE("the plan shows subgraphs; the limit counts their memory", "[session]") {
-  const auto session = Open(DoublingSpec(3));
+  const auto session = test::OpenSession(DoublingSpec(3));
   const Plan& plan = session->plan();
   REQUIRE(plan.steps.size() == 1);
   CHECK(plan.steps[0].callees.size() == 2);
@@ -129,7 +102,7 @@ TEST_CASE("the plan shows subgraphs; the limit counts their memory", "[session]"
   CHECK(PlanToJson(plan).find("\"subgraphs\"") != std::string::npos);
   SessionOptions options;
   options.memory_limit_bytes = plan.arena_bytes + plan.scratch_bytes - 1;
-  CHECK(TryOpen(DoublingSpec(3), options).status().code() == StatusCode::kOutOfMemory);
+  CHECK(test::TryOpenSession(DoublingSpec(3), options).status().code() == StatusCode::kOutOfMemory);
 }
 
 // Counts what the session takes; the memory is the default allocator's.
@@ -149,22 +122,22 @@ TEST_CASE("a loop of fixed shapes takes no memory while it runs", "[session]") {
   counting.user_data = &n_taken;
   SessionOptions options;
   options.allocator = &counting;
-  const auto session = Open(DoublingSpec(1000), options);
+  const auto session = test::OpenSession(DoublingSpec(1000), options);
   const int before = n_taken;
   CHECK(before > 0);
-  Set<int32_t>(session.get(), 0, {0});
-  Set<float>(session.get(), 1, {0, 0, 0});
+  test::SetInput<int32_t>(session.get(), 0, {0});
+  test::SetInput<float>(session.get(), 1, {0, 0, 0});
   REQUIRE(session->Run().ToString() == "OK");
-  CHECK(Get<int32_t>(*session, 0)[0] == 1000);
+  CHECK(test::GetOutput<int32_t>(*session, 0)[0] == 1000);
   CHECK(n_taken == before);
 }
 
 TEST_CASE("a bound output is written by the loop itself", "[session]") {
-  const auto session = Open(DoublingSpec(4));
+  const auto session = test::OpenSession(DoublingSpec(4));
   float y[3] = {};
   REQUIRE(session->BindOutput(1, y, sizeof(y)).ok());
-  Set<int32_t>(session.get(), 0, {0});
-  Set<float>(session.get(), 1, {1, 2, 3});
+  test::SetInput<int32_t>(session.get(), 0, {0});
+  test::SetInput<float>(session.get(), 1, {1, 2, 3});
   REQUIRE(session->Run().ok());
   CHECK(y[2] == 48.0f);
 }
@@ -183,12 +156,12 @@ TEST_CASE("loops nest", "[session]") {
   spec.AddOp(OpCode::kWhile, {zero, x}, {count, y}, WhileOf(1, 2), body);
   Outputs(&spec, body) = {AddIncrement(&spec, i, body), y};
   spec.main().ops[0].options = WhileOf(condition, body);
-  const auto session = Open(spec);
+  const auto session = test::OpenSession(spec);
   CHECK(session->plan().deferred.empty());
-  Set<int32_t>(session.get(), 0, {0});
-  Set<float>(session.get(), 1, {1, 2, 3});
+  test::SetInput<int32_t>(session.get(), 0, {0});
+  test::SetInput<float>(session.get(), 1, {1, 2, 3});
   REQUIRE(session->Run().ToString() == "OK");
-  CHECK(Get<float>(*session, 1) == std::vector<float>{64, 128, 192});
+  CHECK(test::GetOutput<float>(*session, 1) == std::vector<float>{64, 128, 192});
 }
 
 // The body swaps a and b, and passes c on.
@@ -216,10 +189,10 @@ TEST_CASE("variables may be passed on, swapped and constant", "[session]") {
     Outputs(&spec, body) = {AddIncrement(&spec, bi, body), bb, sum, bc};
     spec.AddOp(OpCode::kWhile, {i, a, b, c}, made, WhileOf(condition, body));
     spec.main().outputs = made;
-    const auto session = Open(spec);
-    Set<int32_t>(session.get(), 0, {0});
-    Set<float>(session.get(), 1, {1, 2});
-    Set<float>(session.get(), 2, {3, 4});
+    const auto session = test::OpenSession(spec);
+    test::SetInput<int32_t>(session.get(), 0, {0});
+    test::SetInput<float>(session.get(), 1, {1, 2});
+    test::SetInput<float>(session.get(), 2, {3, 4});
     REQUIRE(session->Run().ToString() == "OK");
     float x = 1, y = 3;
     for (int k = 0; k < times; ++k) {
@@ -227,9 +200,9 @@ TEST_CASE("variables may be passed on, swapped and constant", "[session]") {
       x = y;
       y = old + 10;
     }
-    CHECK(Get<float>(*session, 1)[0] == x);
-    CHECK(Get<float>(*session, 2)[0] == y);
-    CHECK(Get<float>(*session, 3) == std::vector<float>{10, 20});
+    CHECK(test::GetOutput<float>(*session, 1)[0] == x);
+    CHECK(test::GetOutput<float>(*session, 2)[0] == y);
+    CHECK(test::GetOutput<float>(*session, 3) == std::vector<float>{10, 20});
   }
 }
 
@@ -244,13 +217,13 @@ ModelSpec GrowingSpec(int times) {
 
 TEST_CASE("a loop's variable may grow", "[session]") {
   for (const int times : {0, 1, 4}) {
-    const auto session = Open(GrowingSpec(times));
+    const auto session = test::OpenSession(GrowingSpec(times));
     CHECK(session->plan().deferred.size() == 1);
     for (int run = 0; run < 2; ++run) {
-      Set<int32_t>(session.get(), 0, {0});
-      Set<float>(session.get(), 1, {1, 2, 3});
+      test::SetInput<int32_t>(session.get(), 0, {0});
+      test::SetInput<float>(session.get(), 1, {1, 2, 3});
       REQUIRE(session->Run().ToString() == "OK");
-      const std::vector<float> y = Get<float>(*session, 1);
+      const std::vector<float> y = test::GetOutput<float>(*session, 1);
       REQUIRE(y.size() == static_cast<size_t>(3 << times));
       CHECK(y[y.size() - 1] == 3.0f);
       CHECK(y[y.size() - 3] == 1.0f);
@@ -261,8 +234,8 @@ TEST_CASE("a loop's variable may grow", "[session]") {
 TEST_CASE("a loop that grows stops at the memory limit", "[session]") {
   SessionOptions options;
   options.memory_limit_bytes = 100000;
-  const auto session = Open(GrowingSpec(30), options);
-  Set<int32_t>(session.get(), 0, {0});
+  const auto session = test::OpenSession(GrowingSpec(30), options);
+  test::SetInput<int32_t>(session.get(), 0, {0});
   const Status status = session->Run();
   CHECK(status.code() == StatusCode::kOutOfMemory);
   CHECK(session->memory_bytes() <= 100000);
@@ -276,8 +249,8 @@ TEST_CASE("an endless loop can be cancelled", "[session]") {
       spec.subgraphs[2].outputs[1] = spec.subgraphs[2].inputs[1];
     }
     spec.subgraphs[2].outputs[0] = spec.subgraphs[2].inputs[0];  // i never changes
-    const auto session = Open(spec);
-    Set<int32_t>(session.get(), 0, {0});
+    const auto session = test::OpenSession(spec);
+    test::SetInput<int32_t>(session.get(), 0, {0});
     std::thread canceller([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       session->Cancel();
@@ -285,7 +258,7 @@ TEST_CASE("an endless loop can be cancelled", "[session]") {
     const Status status = session->Run();
     canceller.join();
     CHECK(status.code() == StatusCode::kCancelled);
-    Set<int32_t>(session.get(), 0, {5});  // no round at all
+    test::SetInput<int32_t>(session.get(), 0, {5});  // no round at all
     CHECK(session->Run().ToString() == "OK");
   }
 }
@@ -300,8 +273,8 @@ TEST_CASE("a body that fails says where", "[session]") {
              OptionsSpec(test::kGatherOptions), 2);
   spec.AddOp(OpCode::kAdd, {body.inputs[1], picked}, {sum}, OptionsSpec(test::kAddOptions), 2);
   body.outputs[1] = sum;
-  const auto session = Open(spec);
-  Set<int32_t>(session.get(), 0, {0});
+  const auto session = test::OpenSession(spec);
+  test::SetInput<int32_t>(session.get(), 0, {0});
   const Status status = session->Run();
   CHECK(status.code() == StatusCode::kInvalidArgument);
   CHECK(status.message().find("WHILE") != std::string::npos);
@@ -338,24 +311,25 @@ ModelSpec ChoiceSpec(bool grows, bool constant) {
 
 TEST_CASE("IF runs one branch", "[session]") {
   for (const bool grows : {false, true}) {
-    const auto session = Open(ChoiceSpec(grows, false));
+    const auto session = test::OpenSession(ChoiceSpec(grows, false));
     CHECK(session->plan().deferred.size() == (grows ? 2 : 0));
     for (const uint8_t choice : {0, 1, 0}) {
-      Set<float>(session.get(), 0, {1, -2});
-      Set<uint8_t>(session.get(), 1, {choice});
+      test::SetInput<float>(session.get(), 0, {1, -2});
+      test::SetInput<uint8_t>(session.get(), 1, {choice});
       REQUIRE(session->Run().ToString() == "OK");
       const std::vector<float> no =
           grows ? std::vector<float>{1, -2, 1, -2} : std::vector<float>{-1, 2};
-      CHECK(Get<float>(*session, 0) == (choice != 0 ? std::vector<float>{2, -4} : no));
-      CHECK(Get<float>(*session, 1).size() == Get<float>(*session, 0).size());
+      CHECK(test::GetOutput<float>(*session, 0) == (choice != 0 ? std::vector<float>{2, -4} : no));
+      CHECK(test::GetOutput<float>(*session, 1).size() ==
+            test::GetOutput<float>(*session, 0).size());
     }
   }
-  const auto decided = Open(ChoiceSpec(true, true));
+  const auto decided = test::OpenSession(ChoiceSpec(true, true));
   CHECK(decided->plan().deferred.empty());
   CHECK(decided->plan().steps[0].callees.size() == 1);
-  Set<float>(decided.get(), 0, {1, -2});
+  test::SetInput<float>(decided.get(), 0, {1, -2});
   REQUIRE(decided->Run().ok());
-  CHECK(Get<float>(*decided, 1) == std::vector<float>{2, 4});
+  CHECK(test::GetOutput<float>(*decided, 1) == std::vector<float>{2, 4});
 }
 
 // y = f(f(x)), f(x) = x + constant, by CALL or STABLEHLO_COMPOSITE; the second call's result is
@@ -387,17 +361,17 @@ ModelSpec CallSpec(bool composite) {
 
 TEST_CASE("calls are taken apart where that is possible", "[session]") {
   for (const bool composite : {false, true}) {
-    const auto session = Open(CallSpec(composite));
+    const auto session = test::OpenSession(CallSpec(composite));
     const Plan& plan = session->plan();
     REQUIRE(plan.steps.size() == 3);
     CHECK(std::string(plan.steps[1].def->name) == "ADD");
     CHECK(plan.steps[1].file_index == 1);
     CHECK(plan.steps[1].inside == (composite ? "STABLEHLO_COMPOSITE 'odml.plus_one'" : "CALL 'f'"));
     CHECK(plan.steps[2].callees.size() == 1);  // it has no operator to take
-    Set<float>(session.get(), 0, {1, 5});
+    test::SetInput<float>(session.get(), 0, {1, 5});
     REQUIRE(session->Run().ToString() == "OK");
-    CHECK(Get<float>(*session, 0) == std::vector<float>{3, 7});
-    CHECK(Get<float>(*session, 1) == std::vector<float>{3, 7});
+    CHECK(test::GetOutput<float>(*session, 0) == std::vector<float>{3, 7});
+    CHECK(test::GetOutput<float>(*session, 1) == std::vector<float>{3, 7});
   }
 }
 
@@ -405,27 +379,29 @@ TEST_CASE("models that call themselves, or wrongly, are refused", "[session]") {
   ModelSpec endless = CallSpec(false);
   const int again = endless.AddTensor("again", kF, {2}, 1);
   endless.AddOp(OpCode::kCall, {0}, {again}, OptionsSpec(test::kCallOptions).Int(0, 1), 1);
-  CHECK(TryOpen(endless).status().message().find("must not recurse") != std::string::npos);
+  CHECK(test::TryOpenSession(endless).status().message().find("must not recurse") !=
+        std::string::npos);
 
   ModelSpec no_options = DoublingSpec(1);
   no_options.main().ops[0].options = OptionsSpec();
-  CHECK(TryOpen(no_options).status().message().find("missing") != std::string::npos);
+  CHECK(test::TryOpenSession(no_options).status().message().find("missing") != std::string::npos);
 
   ModelSpec few = DoublingSpec(1);
   Outputs(&few, 2).pop_back();
-  CHECK(TryOpen(few).status().message().find("has 2 outputs") != std::string::npos);
+  CHECK(test::TryOpenSession(few).status().message().find("has 2 outputs") != std::string::npos);
 
   ModelSpec no_bool = DoublingSpec(1);
   Outputs(&no_bool, 1) = {0};
-  CHECK(TryOpen(no_bool).status().message().find("one bool") != std::string::npos);
+  CHECK(test::TryOpenSession(no_bool).status().message().find("one bool") != std::string::npos);
 
   ModelSpec other_type = DoublingSpec(1);
   std::swap(Outputs(&other_type, 2)[0], Outputs(&other_type, 2)[1]);
-  CHECK(TryOpen(other_type).status().code() == StatusCode::kInvalidModel);
+  CHECK(test::TryOpenSession(other_type).status().code() == StatusCode::kInvalidModel);
 
   ModelSpec second = CallSpec(true);
   second.main().ops[0].options.type = 23;  // of another operator
-  CHECK(TryOpen(second).status().message().find("StableHLOCompositeOptions") != std::string::npos);
+  CHECK(test::TryOpenSession(second).status().message().find("StableHLOCompositeOptions") !=
+        std::string::npos);
 }
 
 TEST_CASE("a loop stays on the CPU, what follows it does not", "[session]") {
@@ -435,20 +411,20 @@ TEST_CASE("a loop stays on the CPU, what follows it does not", "[session]") {
   spec.main().outputs = {z};
   SessionOptions options;
   options.backends.push_back(std::make_shared<test::FakeGpu>());
-  const auto session = Open(spec, options);
+  const auto session = test::OpenSession(spec, options);
   const Plan& plan = session->plan();
   REQUIRE(plan.steps.size() == 2);
   CHECK(std::string(plan.steps[0].def->name) == "WHILE");
   CHECK(plan.steps[0].reason.find("not on fake") != std::string::npos);
   CHECK(plan.steps[1].parts.size() == 1);
-  Set<int32_t>(session.get(), 0, {0});
-  Set<float>(session.get(), 1, {1, 2, 3});
+  test::SetInput<int32_t>(session.get(), 0, {0});
+  test::SetInput<float>(session.get(), 1, {1, 2, 3});
   REQUIRE(session->Run().ToString() == "OK");  // the device fails, the CPU goes on
-  CHECK(Get<float>(*session, 0) == std::vector<float>{-8, -16, -24});
+  CHECK(test::GetOutput<float>(*session, 0) == std::vector<float>{-8, -16, -24});
 }
 
 TEST_CASE("two clones loop at the same time", "[session]") {
-  const auto first = Open(DoublingSpec(20));
+  const auto first = test::OpenSession(DoublingSpec(20));
   auto second = first->Clone();
   REQUIRE(second.ok());
   bool failed[2] = {false, false};

@@ -1,0 +1,48 @@
+// A session of a model made by hand, and its inputs and outputs as vectors. One thread.
+#ifndef TOPWORK_TESTS_SUPPORT_OPEN_SESSION_H_
+#define TOPWORK_TESTS_SUPPORT_OPEN_SESSION_H_
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/session/session.h"
+#include "tests/support/model_builder.h"
+
+namespace topwork {
+namespace test {
+
+inline Result<std::unique_ptr<Session>> TryOpenSession(const ModelSpec& spec,
+                                                       SessionOptions options = {}) {
+  const Bytes bytes = BuildModel(spec);
+  TW_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                      Model::OpenMemory(bytes.data(), bytes.size(), true));
+  options.n_threads = 1;
+  return Session::Create(model, options);
+}
+
+inline std::unique_ptr<Session> OpenSession(const ModelSpec& spec,
+                                            const SessionOptions& options = {}) {
+  auto session = TryOpenSession(spec, options);
+  REQUIRE(session.status().ToString() == "OK");
+  return std::move(session.value());
+}
+
+template <typename T>
+void SetInput(Session* session, int i, const std::vector<T>& values) {
+  REQUIRE(session->input(i).bytes() == values.size() * sizeof(T));
+  std::memcpy(session->input(i).data, values.data(), values.size() * sizeof(T));
+}
+
+template <typename T>
+std::vector<T> GetOutput(const Session& session, int i) {
+  const TensorView& view = session.output(i);
+  return std::vector<T>(view.as<T>(), view.as<T>() + view.shape.NumElements());
+}
+
+}  // namespace test
+}  // namespace topwork
+
+#endif  // TOPWORK_TESTS_SUPPORT_OPEN_SESSION_H_
