@@ -88,15 +88,16 @@ Status CheckCellShape(const PrepareContext& context, int i, const Shape& shape, 
 }
 
 Status CheckAuxiliary(const PrepareContext& context, int aux, const int (&weights)[2]) {
-  const bool has_weights = context.input(weights[0]) != nullptr;
-  if ((context.input(weights[1]) != nullptr) != has_weights) {
-    return InvalidModel("%s has auxiliary weights for one direction only", context.Where().c_str());
-  }
   const TensorView* view = context.input(aux);
+  const bool has_weights = context.input(weights[0]) != nullptr;
+  const bool has_other = context.input(weights[1]) != nullptr;
   if (view == nullptr) {
-    if (!has_weights) return Status::Ok();
+    if (!has_weights && !has_other) return Status::Ok();
     return InvalidModel("%s has auxiliary weights but no auxiliary input %d",
                         context.Where().c_str(), aux);
+  }
+  if (has_weights != has_other) {
+    return InvalidModel("%s has auxiliary weights for one direction only", context.Where().c_str());
   }
   TW_RETURN_IF_ERROR(context.CheckDType(aux, {DType::kFloat32}));
   TW_RETURN_IF_ERROR(context.CheckRank(aux, 3, 3));
