@@ -980,6 +980,7 @@ typedef struct tw_prune_options {
   double sparsity;  // share of the weights that become 0, between 0 and 1; default 0.5
   int32_t global;   // 1: the smallest of all layers together; 0: of each layer
   // Weights are cleared in blocks of so many output channels by so many inputs; default 1, 1.
+  // 16, 1 makes float32 dense layers and 1x1 convolutions faster on the CPU.
   int32_t block_rows, block_columns;
   int64_t min_elements;    // layers with fewer weights stay as they are; default 1024
   int32_t sparse_storage;  // 1: weights are stored sparse, behind DENSIFY, where that is smaller
