@@ -125,6 +125,9 @@ class PrepareContext {
   virtual Result<const void*> PackConstant(int input, const char* tag, size_t bytes,
                                            bool release_input, FunctionRef<void(void*)> pack) = 0;
 
+  // False: only shapes are wanted, PackConstant returns memory that must not be read.
+  virtual bool packs() const { return true; }
+
   // Plans a subgraph that run() is going to call (kernels/subgraphs.h), for inputs made as told.
   // The calls are numbered in the order of these calls, from 0.
   virtual Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs);

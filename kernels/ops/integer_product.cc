@@ -2,8 +2,8 @@
 //
 // "bytes" GEMM: with a and w in the processor's own signs, z their zero points there,
 //   sum (a - za)(w - zw) = sum a w - za * sum w - zw * sum a + k za zw.
-// The second and fourth terms go into the bias of every column at the start of a run, the third is
-// one number a row. "halves" GEMM: both factors come without their zero points.
+// The second and fourth terms go into the bias of every column, the third is one number a row.
+// "halves" GEMM: both factors come without their zero points.
 #include "kernels/ops/integer_product.h"
 
 #include <algorithm>
@@ -106,9 +106,8 @@ void PlanZeroPoints(const PrepareContext& context, const IntegerKernels& kernels
 }
 
 // The bias of every column, corrected for the zero points where the GEMM multiplies raw bytes.
-void CorrectBias(const RunContext& context, const IntegerProduct& p, const uint8_t* packed) {
-  const int32_t* bias = context.input_data<int32_t>(2);
-  int32_t* out = reinterpret_cast<int32_t*>(context.scratch + p.bias_offset);
+void CorrectBias(const IntegerProduct& p, const int32_t* bias, const uint8_t* packed,
+                 int32_t* out) {
   const uint32_t zero = static_cast<uint32_t>(p.in_zero + p.native_shift);
   const uint32_t constant =
       static_cast<uint32_t>(p.k()) * zero * static_cast<uint32_t>(p.weight_zero);
@@ -126,8 +125,7 @@ void CorrectBias(const RunContext& context, const IntegerProduct& p, const uint8
 
 // Whether sums with their bias stay within ±2^30: products and the terms of rows take up to a
 // quarter each.
-bool SumsAreSmall(const RunContext& context, const IntegerProduct& p) {
-  const int32_t* bias = reinterpret_cast<const int32_t*>(context.scratch + p.bias_offset);
+bool SumsAreSmall(const IntegerProduct& p, const int32_t* bias) {
   int32_t least = 0, most = 0;
   for (int64_t i = 0; i < p.padded_n * p.groups; ++i) {
     least = std::min(least, bias[i]);
@@ -149,7 +147,8 @@ struct Whole {
   const ProductRun* run;
   const uint8_t* packed;
   WideRun wide;
-  bool small;  // see ColumnFactors
+  const int32_t* bias;  // kBytes: corrected
+  bool small;           // see ColumnFactors
 };
 
 void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask* task) {
@@ -184,7 +183,7 @@ void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
   task->least = p.bytes.least;
   task->most = p.bytes.most;
   task->zero_point = p.bytes.zero_point;
-  task->bias = reinterpret_cast<const int32_t*>(context.scratch + p.bias_offset) + padded;
+  task->bias = whole.bias + padded;
 }
 
 void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offsets) {
@@ -229,6 +228,21 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
   p.gemm->run(task);
 }
 
+Status PlanBias(const PrepareContext& context, ScratchLayout* scratch, IntegerProduct* p) {
+  const int64_t n = p->padded_n * p->groups;
+  const TensorView* bias = context.input(2);
+  p->constant_bias = p->packed != nullptr && (bias == nullptr || bias->data != nullptr);
+  if (!p->constant_bias) {
+    p->bias_offset = scratch->AddSized(n, 4);
+  } else if (context.packs()) {
+    p->corrected_bias.resize(static_cast<size_t>(n));
+    CorrectBias(*p, bias == nullptr ? nullptr : bias->as<const int32_t>(),
+                static_cast<const uint8_t*>(p->packed), p->corrected_bias.data());
+    p->bytes.small = p->bytes.small && SumsAreSmall(*p, p->corrected_bias.data());
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* p) {
@@ -255,10 +269,7 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
     p->terms_offset = scratch->AddSized(p->cut.rows, 4, threads);
     p->terms_block = ScratchLayout::SizedBlock(p->cut.rows, 4);
   }
-  if (p->arithmetic == Arithmetic::kBytes) {
-    p->bias_offset = scratch->AddSized(p->padded_n * p->groups, 4);
-  }
-  return Status::Ok();
+  return p->arithmetic == Arithmetic::kBytes ? PlanBias(*context, scratch, p) : Status::Ok();
 }
 
 void BeginIntegerProduct(const RunContext& context, const IntegerProduct& p) {
@@ -273,17 +284,23 @@ void BeginIntegerProduct(const RunContext& context, const IntegerProduct& p) {
                    context.scratch + p.packed_offset + static_cast<size_t>(g) * p.packed_bytes);
     });
   }
-  if (p.arithmetic == Arithmetic::kBytes) CorrectBias(context, p, PackedOf(context, p));
+  if (p.arithmetic != Arithmetic::kBytes || p.constant_bias) return;
+  CorrectBias(p, context.input_data<int32_t>(2), PackedOf(context, p),
+              reinterpret_cast<int32_t*>(context.scratch + p.bias_offset));
 }
 
 void RunIntegerProduct(const RunContext& context, const IntegerProduct& p, const ProductRun& run,
                        RowOffsets row_offsets) {
+  const int32_t* bias = p.constant_bias
+                            ? p.corrected_bias.data()
+                            : reinterpret_cast<const int32_t*>(context.scratch + p.bias_offset);
   const Whole whole = {&context,
                        &p,
                        &run,
                        PackedOf(context, p),
                        {&p.wide, context.input_data<void>(2), 0},
-                       p.bytes.small && SumsAreSmall(context, p)};
+                       bias,
+                       p.bytes.small && (p.constant_bias || SumsAreSmall(p, bias))};
   context.pool->ParallelFor(p.groups * p.cut.n_tasks(), [&](int64_t index, int thread) {
     RunTask(whole, index, thread, row_offsets);
   });

@@ -104,7 +104,11 @@ struct IntegerProduct {
   WideEnding wide;
 
   GemmCut cut;
-  size_t bias_offset = 0;  // kBytes: corrected bias
+  // kBytes: the corrected bias, made in prepare where weights and bias are constant, else at every
+  // run in scratch.
+  bool constant_bias = false;
+  std::vector<int32_t> corrected_bias;
+  size_t bias_offset = 0;
   size_t terms_offset = 0, terms_block = 0, rows_offset = 0, rows_block = 0;  // of threads
   int64_t k() const { return runs * run_k; }
 };

@@ -57,6 +57,7 @@ class PlanPrepareContext final : public PrepareContext {
   const std::vector<std::shared_ptr<const Buffer>>& packed() const { return packed_; }
   const std::vector<int>& released_inputs() const { return released_inputs_; }
   const std::vector<PlannedCallee>& callees() const { return callees_; }
+  bool packs() const override { return mode_ == PackMode::kPack; }
   bool is_left_to_run(int output) const {
     const size_t at = static_cast<size_t>(output);
     return at < shape_left_to_run_.size() && shape_left_to_run_[at];
