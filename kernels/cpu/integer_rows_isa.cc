@@ -24,10 +24,18 @@ void MinMax(const float* in, int64_t n, float* lo, float* hi) {
     least = v < least ? v : least;
     most = v > most ? v : most;
   }
-  for (int k = 0; k < kLanes; ++k) {
-    *lo = least[k] < *lo ? least[k] : *lo;
-    *hi = most[k] > *hi ? most[k] : *hi;
+  float low[kLanes], high[kLanes];
+  Store(low, least);
+  Store(high, most);
+#pragma GCC unroll 4
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int k = 0; k < half; ++k) {
+      low[k] = low[k + half] < low[k] ? low[k + half] : low[k];
+      high[k] = high[k + half] > high[k] ? high[k + half] : high[k];
+    }
   }
+  *lo = low[0];
+  *hi = high[0];
   for (; i < n; ++i) {
     *lo = in[i] < *lo ? in[i] : *lo;
     *hi = in[i] > *hi ? in[i] : *hi;
