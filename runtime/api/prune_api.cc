@@ -9,7 +9,7 @@ using topwork::api::Report;
 
 namespace {
 
-tw_prune_options Defaults() {
+tw_prune_options PruneDefaults() {
   const PruneSpec defaults;
   tw_prune_options options = {};
   options.sparsity = defaults.sparsity;
@@ -21,7 +21,7 @@ tw_prune_options Defaults() {
 
 topwork::Status Prune(const tw_model& model, const tw_prune_options* options,
                       tw_prune_report* report, std::vector<uint8_t>* out) {
-  tw_prune_options in = Defaults();
+  tw_prune_options in = PruneDefaults();
   if (options != nullptr) {
     TW_RETURN_IF_ERROR(topwork::api::ReadStruct("tw_prune_options", options, &in));
   }
@@ -47,7 +47,7 @@ topwork::Status Prune(const tw_model& model, const tw_prune_options* options,
 
 tw_status tw_prune_options_init(tw_prune_options* options, size_t struct_size) {
   TW_REQUIRE(options);
-  return topwork::api::InitStruct("tw_prune_options", Defaults(), options, struct_size);
+  return topwork::api::InitStruct("tw_prune_options", PruneDefaults(), options, struct_size);
 }
 
 tw_status tw_model_prune_file(const tw_model* model, const tw_prune_options* options,

@@ -19,7 +19,7 @@ namespace {
 
 static_assert(static_cast<int>(topwork::QuantizeTarget::kInt8) == TW_QUANTIZE_INT8, "");
 
-tw_quantizer_options Defaults() {
+tw_quantizer_options QuantizerDefaults() {
   const QuantizerOptions defaults;
   tw_quantizer_options options = {};
   options.target = static_cast<tw_quantize_target>(defaults.target);
@@ -32,7 +32,8 @@ tw_quantizer_options Defaults() {
 
 tw_status tw_quantizer_options_init(tw_quantizer_options* options, size_t struct_size) {
   TW_REQUIRE(options);
-  return topwork::api::InitStruct("tw_quantizer_options", Defaults(), options, struct_size);
+  return topwork::api::InitStruct("tw_quantizer_options", QuantizerDefaults(), options,
+                                  struct_size);
 }
 
 tw_status tw_quantizer_create(const tw_model* model, const tw_quantizer_options* options,
@@ -41,7 +42,7 @@ tw_status tw_quantizer_create(const tw_model* model, const tw_quantizer_options*
   TW_REQUIRE(out_quantizer);
   std::unique_ptr<tw_quantizer> handle(new (std::nothrow) tw_quantizer());
   if (handle == nullptr) return Report(topwork::OutOfMemory("could not allocate a tw_quantizer"));
-  tw_quantizer_options in = Defaults();
+  tw_quantizer_options in = QuantizerDefaults();
   if (options != nullptr) {
     TW_REPORT_IF_ERROR(topwork::api::ReadStruct("tw_quantizer_options", options, &in));
   }

@@ -24,7 +24,7 @@ const char kCompiler[] = "the driver's compiler failed; update the driver or com
 
 #define TW_ROW(name, status, advice) \
   { name, #name, StatusCode::status, advice }
-const ErrorRow kRows[] = {
+const ErrorRow kErrorRows[] = {
     TW_ROW(CL_DEVICE_NOT_FOUND, kNotFound, "the platform has no such device"),
     TW_ROW(CL_DEVICE_NOT_AVAILABLE, kDeviceLost, kLost),
     TW_ROW(CL_COMPILER_NOT_AVAILABLE, kUnsupported, "the driver has no compiler"),
@@ -78,7 +78,7 @@ const ErrorRow kRows[] = {
 #undef TW_ROW
 
 const ErrorRow* FindRow(int code) {
-  for (const ErrorRow& row : kRows) {
+  for (const ErrorRow& row : kErrorRows) {
     if (row.code == code) return &row;
   }
   return nullptr;

@@ -13,7 +13,7 @@ namespace topwork {
 namespace opencl {
 namespace {
 
-const LibraryRow kRows[] = {
+const LibraryRow kLibraryRows[] = {
     {"libOpenCL.so.1", true},  // Linux, Jetson with PoCL
     {"libOpenCL.so", true},    // Android (the vendor's own, where it is public)
     {"libOpenCL-pixel.so", false},
@@ -85,7 +85,9 @@ std::string WithoutPath(const std::string& reason, const std::string& path) {
 
 }  // namespace
 
-Span<const LibraryRow> LibraryRows() { return {kRows, sizeof(kRows) / sizeof(kRows[0])}; }
+Span<const LibraryRow> LibraryRows() {
+  return {kLibraryRows, sizeof(kLibraryRows) / sizeof(kLibraryRows[0])};
+}
 
 Result<const ClApi*> LoadFrom(Span<const LibraryRow> rows) {
   std::string tried;
