@@ -94,5 +94,88 @@ TEST_CASE("strings are written and read through the C++ wrapper", "[api]") {
   CHECK(equal->as<bool>()[1]);
 }
 
+// y[0] = x[1], y[1] = "made here", y[2] is not set.
+tw_status PreparePick(void*, void*, tw_op_call* call) {
+  call->outputs[0]->rank = 1;
+  call->outputs[0]->dims[0] = 3;
+  return TW_STATUS_OK;
+}
+
+tw_status RunPick(void*, void*, const tw_op_call* call) {
+  const tw_string* const x = static_cast<const tw_string*>(call->inputs[0]->data);
+  tw_string* const y = static_cast<tw_string*>(call->outputs[0]->data);
+  if (call->outputs[0]->bytes != 3 * sizeof(tw_string)) return TW_STATUS_INTERNAL;
+  y[0] = x[1];
+  y[1] = {"made here", 9};
+  return TW_STATUS_OK;
+}
+
+TEST_CASE("strings: custom operators read and make them", "[api]") {
+  tw_custom_op pick = {};
+  pick.struct_size = sizeof(pick);
+  pick.name = "TopworkPick";
+  pick.prepare = PreparePick;
+  pick.run = RunPick;
+  REQUIRE(tw_op_register(&pick) == TW_STATUS_OK);
+  test::ModelSpec spec;
+  const int x = spec.AddInput("x", DType::kString, {2});
+  const int y = spec.AddTensor("y", DType::kString, {3});
+  test::OpSpec op;
+  op.opcode = spec.AddCode(OpCode::kCustom, "TopworkPick");
+  op.inputs = {x};
+  op.outputs = {y};
+  spec.main().ops.push_back(op);
+  spec.main().outputs = {y};
+  const test::Bytes bytes = test::BuildModel(spec);
+  tw::Result<tw::Model> model = tw::Model::OpenMemory(bytes.data(), bytes.size());
+  REQUIRE(model.ok());
+  tw::Result<tw::Session> session = tw::Session::Create(*model);
+  REQUIRE(session.ok());
+  for (const char* text : {"one", "another"}) {
+    REQUIRE(session->WriteStrings(0, {"", text}).ok());
+    REQUIRE(session->Run().ok());
+    CHECK(*session->ReadStrings(0) == std::vector<std::string>{text, "made here", ""});
+  }
+}
+
+#ifdef TW_HAVE_TRAIN
+// FULLY_CONNECTED of f, and where x is "b".
+test::Bytes ClassifierWithStrings() {
+  test::ModelSpec spec;
+  const int f = spec.AddInput("f", DType::kFloat32, {1, 4});
+  const int x = spec.AddInput("x", DType::kString, {1});
+  const int w = spec.AddConstant("w", DType::kFloat32, {3, 4}, test::Bytes(3 * 4 * sizeof(float)));
+  const int y = spec.AddTensor("y", DType::kFloat32, {1, 3});
+  spec.AddOp(OpCode::kFullyConnected, {f, w, -1}, {y},
+             test::OptionsSpec(test::kFullyConnectedOptions));
+  const int n = spec.AddTensor("n", DType::kBool, {1});
+  spec.AddOp(OpCode::kEqual, {x, x}, {n});
+  spec.main().outputs = {y, n};
+  return test::BuildModel(spec);
+}
+
+TEST_CASE("strings: examples for training and calibration cannot be made of them", "[api]") {
+  const test::Bytes bytes = ClassifierWithStrings();
+  tw_model* opened = nullptr;
+  REQUIRE(tw_model_open_memory(bytes.data(), bytes.size(), 1, &opened) == TW_STATUS_OK);
+  const ModelPtr model(opened);
+  tw_trainer* trainer = nullptr;
+  RequireError(tw_trainer_create(model.get(), nullptr, &trainer), TW_STATUS_UNSUPPORTED,
+               "input 1 'x' holds strings");
+  tw_quantizer_options options = {};
+  REQUIRE(tw_quantizer_options_init(&options, sizeof(options)) == TW_STATUS_OK);
+  options.target = TW_QUANTIZE_INT8;
+  tw_quantizer* quantizer = nullptr;
+  REQUIRE(tw_quantizer_create(model.get(), &options, &quantizer) == TW_STATUS_OK);
+  tw_examples examples = {};
+  examples.struct_size = sizeof(examples);
+  examples.n_examples = 1;
+  examples.read = [](void*, int64_t, void* const*, size_t, int64_t*) { return TW_STATUS_OK; };
+  RequireError(tw_quantizer_add_examples(quantizer, &examples), TW_STATUS_UNSUPPORTED,
+               "input 1 'x' holds strings");
+  tw_quantizer_free(quantizer);
+}
+#endif
+
 }  // namespace strings_api_test
 }  // namespace topwork

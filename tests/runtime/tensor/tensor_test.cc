@@ -22,7 +22,7 @@ TEST_CASE("element types have names and sizes", "[tensor]") {
   CHECK(DTypeBits(DType::kBool) == 8);
   CHECK(DTypeBits(DType::kInt64) == 64);
   CHECK(DTypeBits(DType::kComplex128) == 128);
-  CHECK(DTypeBits(DType::kString) == 8 * sizeof(StringRef));
+  CHECK(DTypeBits(DType::kString) == static_cast<int>(8 * sizeof(StringRef)));
   CHECK(DTypeBits(DType::kVariant) == 0);
   CHECK(DTypeOf<int8_t>::kValue == DType::kInt8);
 }
