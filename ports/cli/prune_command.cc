@@ -114,9 +114,9 @@ void AddPruneCommand(CLI::App* app) {
   AddJsonOption(command, &flags->common);
   command->footer(
       "Weights of FULLY_CONNECTED and CONV_2D are cleared, the smallest blocks first. Accuracy\n"
-      "returns when the last layers are trained again (`topwork train`). Size is won with --sparse\n"
-      "or in an archive. Time is won by --block 16x1 on the CPU: dense layers and 1x1 convolutions\n"
-      "in float32 pass over such blocks; zeros that lie singly cost as much as other numbers.\n\n"
+      "returns when the last layers are trained again (`topwork train`). Size is won with\n"
+      "--sparse or in an archive. Time is won by --block 16x1 on the CPU: float32 dense layers\n"
+      "and 1x1 convolutions pass over such blocks; zeros that lie singly win none.\n\n"
       "Examples:\n"
       "  topwork prune digits.tflite --sparsity 0.8 --data kept/ --output small.tflite --sparse\n"
       "  topwork prune digits.tflite --sparsity 0.7 --block 16x1 --scope global --output "
