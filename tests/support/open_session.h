@@ -14,20 +14,29 @@
 namespace topwork {
 namespace test {
 
-inline Result<std::unique_ptr<Session>> TryOpenSession(const ModelSpec& spec,
-                                                       SessionOptions options = {}) {
+inline std::shared_ptr<const Model> OpenSpec(const ModelSpec& spec) {
   const Bytes bytes = BuildModel(spec);
-  TW_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
-                      Model::OpenMemory(bytes.data(), bytes.size(), true));
-  options.n_threads = 1;
-  return Session::Create(model, options);
+  auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  return model.value();
 }
 
-inline std::unique_ptr<Session> OpenSession(const ModelSpec& spec,
-                                            const SessionOptions& options = {}) {
-  auto session = TryOpenSession(spec, options);
+inline Result<std::unique_ptr<Session>> TryOpenSession(const ModelSpec& spec,
+                                                       SessionOptions options = {}) {
+  options.n_threads = 1;
+  return Session::Create(OpenSpec(spec), options);
+}
+
+inline std::unique_ptr<Session> OpenSession(std::shared_ptr<const Model> model,
+                                            SessionOptions options = {}) {
+  options.n_threads = 1;
+  auto session = Session::Create(std::move(model), options);
   REQUIRE(session.status().ToString() == "OK");
   return std::move(session.value());
+}
+inline std::unique_ptr<Session> OpenSession(const ModelSpec& spec,
+                                            const SessionOptions& options = {}) {
+  return OpenSession(OpenSpec(spec), options);
 }
 
 template <typename T>

@@ -9,7 +9,6 @@
 namespace topwork {
 namespace control_flow_test {
 
-using test::Bytes;
 using test::ModelSpec;
 using test::OptionsSpec;
 using test::ToBytes;

@@ -2,14 +2,14 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "runtime/session/session.h"
-#include "tests/support/model_builder.h"
+#include "tests/support/open_session.h"
 
 namespace topwork {
 namespace resources_test {
 
-using test::Bytes;
 using test::ModelSpec;
+using test::OpenSession;
+using test::OpenSpec;
 using test::OptionsSpec;
 using test::ToBytes;
 
@@ -53,20 +53,6 @@ ModelSpec TotalSpec(bool initialised, std::vector<int32_t> open = {}) {
   return spec;
 }
 
-std::shared_ptr<const Model> OpenSpec(const ModelSpec& spec) {
-  const Bytes bytes = BuildModel(spec);
-  auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
-  REQUIRE(model.status().ToString() == "OK");
-  return model.value();
-}
-
-std::unique_ptr<Session> Open(std::shared_ptr<const Model> model, SessionOptions options = {}) {
-  options.n_threads = 1;
-  auto session = Session::Create(std::move(model), options);
-  REQUIRE(session.status().ToString() == "OK");
-  return std::move(session.value());
-}
-
 float RunWith(Session* session, float x) {
   for (int i = 0; i < 2; ++i) session->input(0).as<float>()[i] = x;
   REQUIRE(session->Run().ToString() == "OK");
@@ -77,7 +63,7 @@ TEST_CASE("a resource variable is initialised once and keeps its value", "[sessi
   for (const bool open : {false, true}) {
     const auto model =
         OpenSpec(TotalSpec(true, open ? std::vector<int32_t>{-1} : std::vector<int32_t>{}));
-    const auto session = Open(model);
+    const auto session = OpenSession(model);
     CHECK(session->plan().keeps_state);
     CHECK(session->plan().deferred.empty() == !open);
     CHECK(RunWith(session.get(), 1.0f) == 21.0f);
@@ -93,12 +79,12 @@ TEST_CASE("a resource variable is initialised once and keeps its value", "[sessi
 
 TEST_CASE("sessions of two subgraphs share variables when they share a state", "[session]") {
   const auto model = OpenSpec(TotalSpec(true));
-  const auto writer = Open(model);
+  const auto writer = OpenSession(model);
   SessionOptions options;
   options.subgraph = 2;
-  const auto alone = Open(model, options);
+  const auto alone = OpenSession(model, options);
   options.state = writer->state();
-  const auto reader = Open(model, options);
+  const auto reader = OpenSession(model, options);
   RunWith(writer.get(), 4.0f);
   REQUIRE(reader->Run().ToString() == "OK");
   CHECK(reader->output(0).as<float>()[0] == 14.0f);
@@ -120,7 +106,7 @@ TEST_CASE("a variable takes another shape", "[session]") {
     if (open) spec.main().tensors.back().signature = {-1};
     spec.AddOp(OpCode::kReadVariable, {1}, {y});
     spec.main().outputs = {y};
-    const auto session = Open(OpenSpec(spec));
+    const auto session = OpenSession(OpenSpec(spec));
     CHECK(RunWith(session.get(), 3.0f) == 3.0f);
     REQUIRE(session->ResizeInput(0, Shape({5})).ok());
     const Status status = session->Run();
@@ -136,11 +122,11 @@ TEST_CASE("a variable takes another shape", "[session]") {
 TEST_CASE("the memory limit holds for variables", "[session]") {
   const auto model = OpenSpec(TotalSpec(true));
   SessionOptions options;
-  const auto session = Open(model, options);
+  const auto session = OpenSession(model, options);
   const Plan& plan = session->plan();
   options.memory_limit_bytes = plan.arena_bytes + plan.scratch_bytes + plan.packed_bytes +
                                plan.owned_bytes + plan.state_bytes + 4;
-  const auto small = Open(model, options);
+  const auto small = OpenSession(model, options);
   const Status status = small->Run();
   CHECK(status.code() == StatusCode::kOutOfMemory);
   CHECK(status.message().find("variables and tables") != std::string::npos);

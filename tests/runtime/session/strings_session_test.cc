@@ -3,16 +3,17 @@
 #include <string>
 #include <vector>
 
-#include "runtime/session/session.h"
 #include "runtime/session/verify.h"
 #include "runtime/tensor/strings.h"
-#include "tests/support/model_builder.h"
+#include "tests/support/open_session.h"
 
 namespace topwork {
 namespace strings_session_test {
 
 using test::Bytes;
 using test::ModelSpec;
+using test::OpenSession;
+using test::OpenSpec;
 using test::OptionsSpec;
 using test::ToBytes;
 using Texts = std::vector<std::string>;
@@ -38,20 +39,6 @@ Texts TextsOf(const TensorView& view) {
   return texts;
 }
 
-std::shared_ptr<const Model> OpenSpec(const ModelSpec& spec) {
-  const Bytes bytes = BuildModel(spec);
-  auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
-  REQUIRE(model.status().ToString() == "OK");
-  return model.value();
-}
-
-std::unique_ptr<Session> Open(std::shared_ptr<const Model> model, SessionOptions options = {}) {
-  options.n_threads = 1;
-  auto session = Session::Create(std::move(model), options);
-  REQUIRE(session.status().ToString() == "OK");
-  return std::move(session.value());
-}
-
 // Outputs: x in reverse order, whether each is "yes", x itself, a constant.
 std::shared_ptr<const Model> ReverseModel() {
   ModelSpec spec;
@@ -72,7 +59,7 @@ std::shared_ptr<const Model> ReverseModel() {
 }
 
 TEST_CASE("strings go through a session, and its outputs depend on nothing else", "[session]") {
-  const auto session = Open(ReverseModel());
+  const auto session = OpenSession(ReverseModel());
   for (int i : {0, 2, 3}) CHECK(session->output(i).data == nullptr);
   REQUIRE(session->Run().ToString() == "OK");
   CHECK(TextsOf(session->output(0)) == Texts(3));
@@ -101,7 +88,7 @@ TEST_CASE("strings go through a session, and its outputs depend on nothing else"
 }
 
 TEST_CASE("strings: a resize empties an input, what does not fit is refused", "[session]") {
-  const auto session = Open(ReverseModel());
+  const auto session = OpenSession(ReverseModel());
   const auto says = [](const Status& status, const char* text) {
     INFO(status.ToString());
     return !status.ok() && status.message().find(text) != std::string::npos;
@@ -128,7 +115,7 @@ TEST_CASE("strings: a resize empties an input, what does not fit is refused", "[
 TEST_CASE("strings count towards the memory limit", "[session]") {
   SessionOptions options;
   options.memory_limit_bytes = 100000;
-  const auto session = Open(ReverseModel(), options);
+  const auto session = OpenSession(ReverseModel(), options);
   const size_t before = session->memory_bytes();
   const std::string text(20000, 't');
   REQUIRE(session->WriteStrings(0, Refs({text, "b", "c"})).ToString() == "OK");
@@ -146,7 +133,7 @@ TEST_CASE("strings count towards the memory limit", "[session]") {
 }
 
 TEST_CASE("strings: a session is compared with the CPU's text by text", "[session]") {
-  const auto session = Open(ReverseModel());
+  const auto session = OpenSession(ReverseModel());
   REQUIRE(session->WriteStrings(0, Refs({"yes", "no", "long enough to lie elsewhere"})).ok());
   const auto verified = Verify(session.get(), 0.0);
   REQUIRE(verified.status().ToString() == "OK");
@@ -190,7 +177,7 @@ void WriteKeys(Session* session, const std::string& unknown) {
 
 TEST_CASE("a hash table is filled once and lives in the session's state", "[session]") {
   const auto model = OpenSpec(LabelSpec(true));
-  const auto session = Open(model);
+  const auto session = OpenSession(model);
   CHECK(session->plan().keeps_state);
   WriteKeys(session.get(), "?");
   const size_t before = session->memory_bytes();
@@ -207,7 +194,7 @@ TEST_CASE("a hash table is filled once and lives in the session's state", "[sess
 
 TEST_CASE("a hash table is shared with the state, and reset with it", "[session]") {
   const auto model = OpenSpec(LabelSpec(false));
-  const auto reader = Open(model);
+  const auto reader = OpenSession(model);
   WriteKeys(reader.get(), "none");
   const Status unfilled = reader->Run();
   CHECK(unfilled.code() == StatusCode::kFailedPrecondition);
@@ -215,7 +202,7 @@ TEST_CASE("a hash table is shared with the state, and reset with it", "[session]
   SessionOptions options;
   options.subgraph = 1;
   options.state = reader->state();
-  const auto writer = Open(model, options);
+  const auto writer = OpenSession(model, options);
   REQUIRE(writer->Run().ToString() == "OK");
   REQUIRE(writer->Run().ToString() == "OK");
   REQUIRE(reader->Run().ToString() == "OK");
@@ -228,12 +215,12 @@ TEST_CASE("a hash table is shared with the state, and reset with it", "[session]
 TEST_CASE("a hash table counts towards the memory limit", "[session]") {
   SessionOptions options;
   options.memory_limit_bytes = 700;
-  const auto session = Open(OpenSpec(LabelSpec(true)), options);
+  const auto session = OpenSession(OpenSpec(LabelSpec(true)), options);
   WriteKeys(session.get(), "");
   REQUIRE(session->Run().ToString() == "OK");
   ModelSpec spec = LabelSpec(true);
   spec.buffers[spec.subgraphs[1].tensors[1].buffer].data = Table({std::string(900, 'c'), "d"});
-  const auto larger = Open(OpenSpec(spec), options);
+  const auto larger = OpenSession(OpenSpec(spec), options);
   WriteKeys(larger.get(), "");
   CHECK(larger->Run().code() == StatusCode::kOutOfMemory);
 }
@@ -242,7 +229,7 @@ TEST_CASE("tables of other types under one number do not meet", "[session]") {
   ModelSpec spec = LabelSpec(true);
   spec.subgraphs[1].ops[0].options =
       OptionsSpec(test::kHashtableOptions).Int(0, 9).Byte(1, 5).Byte(2, 4);
-  const auto session = Open(OpenSpec(spec));
+  const auto session = OpenSession(OpenSpec(spec));
   WriteKeys(session.get(), "");
   const Status status = session->Run();
   CHECK(status.code() == StatusCode::kFailedPrecondition);

@@ -3,8 +3,7 @@
 #include <cstring>
 
 #include "kernels/custom_ops.h"
-#include "runtime/session/session.h"
-#include "tests/support/model_builder.h"
+#include "tests/support/open_session.h"
 
 namespace topwork {
 namespace variables_test {
@@ -68,15 +67,9 @@ ModelSpec AccumulateSpec(DType type, bool observed) {
 
 std::unique_ptr<Session> Open(const ModelSpec& spec,
                               std::shared_ptr<SessionState> state = nullptr) {
-  const Bytes bytes = BuildModel(spec);
-  auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
-  REQUIRE(model.status().ToString() == "OK");
   SessionOptions options;
-  options.n_threads = 1;
   options.state = std::move(state);
-  auto session = Session::Create(model.value(), options);
-  REQUIRE(session.status().ToString() == "OK");
-  return std::move(session.value());
+  return test::OpenSession(spec, options);
 }
 
 float RunWith(Session* session, float x) {
