@@ -14,17 +14,21 @@
 namespace topwork {
 namespace test {
 
-inline std::shared_ptr<const Model> OpenSpec(const ModelSpec& spec) {
+inline Result<std::shared_ptr<const Model>> TryOpenSpec(const ModelSpec& spec) {
   const Bytes bytes = BuildModel(spec);
-  auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  return Model::OpenMemory(bytes.data(), bytes.size(), true);
+}
+inline std::shared_ptr<const Model> OpenSpec(const ModelSpec& spec) {
+  auto model = TryOpenSpec(spec);
   REQUIRE(model.status().ToString() == "OK");
   return model.value();
 }
 
 inline Result<std::unique_ptr<Session>> TryOpenSession(const ModelSpec& spec,
                                                        SessionOptions options = {}) {
+  TW_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, TryOpenSpec(spec));
   options.n_threads = 1;
-  return Session::Create(OpenSpec(spec), options);
+  return Session::Create(std::move(model), options);
 }
 
 inline std::unique_ptr<Session> OpenSession(std::shared_ptr<const Model> model,

@@ -74,6 +74,8 @@ TEST_CASE("strings: what the C API refuses", "[api]") {
   RequireError(tw_session_read_output(s, 0, texts, 2 * sizeof(tw_string)), cannot,
                "tw_session_get_output");
   RequireError(tw_session_bind_input(s, 0, texts, sizeof(texts)), cannot, "cannot be bound");
+  char* const odd = reinterpret_cast<char*>(texts) + 1;  // the same wherever the buffer lies
+  RequireError(tw_session_bind_input(s, 0, odd, sizeof(texts) - 1), cannot, "cannot be bound");
   RequireError(tw_session_bind_output(s, 0, texts, sizeof(texts)), cannot, "cannot be bound");
 }
 
