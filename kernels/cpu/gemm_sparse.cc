@@ -92,6 +92,7 @@ SparseWeights PackSparse(const GemmWeights& w, int64_t n_entries, void* memory) 
 
 Status PlanSparseWeights(PrepareContext* context, int input, const GemmWeights& layout,
                          SparseWeights* out) {
+  if (!context->packs()) return Status::Ok();  // how they are packed changes no shape
   GemmWeights w = layout;
   w.data = context->input(input)->as<const float>();
   if (w.data == nullptr || w.n < kColumns || w.k < kMinDepth || !MayBeSparse(w))

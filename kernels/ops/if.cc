@@ -1,8 +1,6 @@
 // IF: input 0, one bool, chooses the subgraph that the other inputs go to. A condition known at
 // plan time leaves one branch; two branches whose outputs have the same shapes run as planned;
 // anything else finds its shapes while running.
-#include <algorithm>
-
 #include "kernels/ops/subgraph_call.h"
 
 namespace topwork {
@@ -34,19 +32,8 @@ Status Prepare(PrepareContext& context) {
     const bool value = *condition.as<const uint8_t>() != 0;
     return PrepareOneCall(context, value ? params.subgraph : params.else_subgraph, 1);
   }
-  TW_ASSIGN_OR_RETURN(const std::vector<CalleeInput> inputs, InputsFrom(context, 1));
-  TW_ASSIGN_OR_RETURN(const Callee* yes, context.PlanCallee(params.subgraph, inputs));
-  TW_RETURN_IF_ERROR(CheckCalleeOutputs(context, *yes, params.subgraph));
-  TW_ASSIGN_OR_RETURN(const Callee* no, context.PlanCallee(params.else_subgraph, inputs));
-  TW_RETURN_IF_ERROR(CheckCalleeOutputs(context, *no, params.else_subgraph));
-  context.RequestScratch(std::max(yes->memory_bytes, no->memory_bytes));
-  const bool known = yes->shapes_known && no->shapes_known && SameShapes(*yes, *no);
-  for (int i = 0; i < context.n_outputs(); ++i) {
-    const TensorView& made = yes->outputs[static_cast<size_t>(i)];
-    TW_RETURN_IF_ERROR(known ? context.SetOutput(i, made.dtype, made.shape)
-                             : context.LeaveShapeToRun(i));
-  }
-  return Status::Ok();
+  const int32_t branches[] = {params.subgraph, params.else_subgraph};
+  return PrepareCalls(context, {branches, 2}, 1);
 }
 
 Status Run(const RunContext& context) {

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/indexing.h"
+#include "kernels/ops/quantized.h"
 #include "kernels/quant.h"
 
 namespace topwork {
@@ -207,9 +208,8 @@ Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
       &state));
   const TensorView& in = *context.input(0);
   if (!IsQuantizedInteger(in.dtype)) return Status::Ok();
-  const bool has_scale = in.quantization != nullptr && !in.quantization->scales.empty();
   if (kind == ReduceKind::kMax || kind == ReduceKind::kMin ||
-      (kind == ReduceKind::kProd && !has_scale)) {
+      (kind == ReduceKind::kProd && !IsScaled(in))) {
     return CheckSameQuantization(context, 0, 0);
   }
   if (kind == ReduceKind::kProd && in.dtype == DType::kUInt8) {

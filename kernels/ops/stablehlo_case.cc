@@ -2,8 +2,6 @@
 // that is none's means the last. As IF has it: a number known at plan time leaves one branch,
 // branches whose outputs have the same shapes run as planned, anything else finds its shapes while
 // running.
-#include <algorithm>
-
 #include "kernels/ops/subgraph_call.h"
 
 namespace topwork {
@@ -43,24 +41,7 @@ Status Prepare(PrepareContext& context) {
     const int chosen = Chosen(*index.as<const int32_t>(), state->n_branches);
     return PrepareOneCall(context, branches[static_cast<size_t>(chosen)], 1);
   }
-  TW_ASSIGN_OR_RETURN(const std::vector<CalleeInput> inputs, InputsFrom(context, 1));
-  size_t scratch = 0;
-  bool known = true;
-  const Callee* first = nullptr;
-  for (const int32_t branch : branches) {
-    TW_ASSIGN_OR_RETURN(const Callee* callee, context.PlanCallee(branch, inputs));
-    TW_RETURN_IF_ERROR(CheckCalleeOutputs(context, *callee, branch));
-    if (first == nullptr) first = callee;
-    scratch = std::max(scratch, callee->memory_bytes);
-    known = known && callee->shapes_known && SameShapes(*first, *callee);
-  }
-  context.RequestScratch(scratch);
-  for (int i = 0; i < context.n_outputs(); ++i) {
-    const TensorView& made = first->outputs[static_cast<size_t>(i)];
-    TW_RETURN_IF_ERROR(known ? context.SetOutput(i, made.dtype, made.shape)
-                             : context.LeaveShapeToRun(i));
-  }
-  return Status::Ok();
+  return PrepareCalls(context, branches, 1);
 }
 
 Status Run(const RunContext& context) {

@@ -6,16 +6,20 @@
 
 namespace topwork {
 
-bool SameShapes(const Callee& a, const Callee& b) {
-  return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(),
-                    [](const TensorView& x, const TensorView& y) { return x.shape == y.shape; });
-}
-
 Status CheckCallOptions(const OptionsView& options) {
   if (options.present()) return Status::Ok();
   return InvalidModel("its options, which name the subgraph to call, are missing");
 }
 
+namespace {
+
+// Callees with the same outputs give them the same shapes.
+bool SameShapes(const Callee& a, const Callee& b) {
+  return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(),
+                    [](const TensorView& x, const TensorView& y) { return x.shape == y.shape; });
+}
+
+// Inputs [first, …) of the operator, the same at every call.
 Result<std::vector<CalleeInput>> InputsFrom(const PrepareContext& context, int first) {
   std::vector<CalleeInput> inputs;
   for (int i = first; i < context.n_inputs(); ++i) {
@@ -27,6 +31,8 @@ Result<std::vector<CalleeInput>> InputsFrom(const PrepareContext& context, int f
   }
   return inputs;
 }
+
+}  // namespace
 
 Status CheckCalleeOutputs(const PrepareContext& context, const Callee& callee, int subgraph) {
   if (callee.outputs.size() != static_cast<size_t>(context.n_outputs())) {
@@ -43,17 +49,29 @@ Status CheckCalleeOutputs(const PrepareContext& context, const Callee& callee, i
   return Status::Ok();
 }
 
-Status PrepareOneCall(PrepareContext& context, int subgraph, int first_input) {
+Status PrepareCalls(PrepareContext& context, Span<const int32_t> subgraphs, int first_input) {
   TW_ASSIGN_OR_RETURN(const std::vector<CalleeInput> inputs, InputsFrom(context, first_input));
-  TW_ASSIGN_OR_RETURN(const Callee* callee, context.PlanCallee(subgraph, inputs));
-  TW_RETURN_IF_ERROR(CheckCalleeOutputs(context, *callee, subgraph));
-  context.RequestScratch(callee->memory_bytes);
+  size_t scratch = 0;
+  bool known = true;
+  const Callee* first = nullptr;
+  for (const int32_t subgraph : subgraphs) {
+    TW_ASSIGN_OR_RETURN(const Callee* callee, context.PlanCallee(subgraph, inputs));
+    TW_RETURN_IF_ERROR(CheckCalleeOutputs(context, *callee, subgraph));
+    if (first == nullptr) first = callee;
+    scratch = std::max(scratch, callee->memory_bytes);
+    known = known && callee->shapes_known && SameShapes(*first, *callee);
+  }
+  context.RequestScratch(scratch);
   for (int i = 0; i < context.n_outputs(); ++i) {
-    const TensorView& made = callee->outputs[static_cast<size_t>(i)];
-    TW_RETURN_IF_ERROR(callee->shapes_known ? context.SetOutput(i, made.dtype, made.shape)
-                                            : context.LeaveShapeToRun(i));
+    const TensorView& made = first->outputs[static_cast<size_t>(i)];
+    TW_RETURN_IF_ERROR(known ? context.SetOutput(i, made.dtype, made.shape)
+                             : context.LeaveShapeToRun(i));
   }
   return Status::Ok();
+}
+
+Status PrepareOneCall(PrepareContext& context, int32_t subgraph, int first_input) {
+  return PrepareCalls(context, {&subgraph, 1}, first_input);
 }
 
 namespace {
