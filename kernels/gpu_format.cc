@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/quant.h"
+#include "runtime/tensor/packed.h"
 
 namespace topwork {
 namespace {
@@ -29,13 +30,13 @@ void Put(T value, void* data, size_t i) {
   std::memcpy(static_cast<uint8_t*>(data) + i * sizeof(T), &value, sizeof(T));
 }
 
-// Element i of a tensor of integers, bool, or packed int4 (the lower half of a byte first).
+// Element i of a tensor of integers, packed ones among them, or bool.
 int64_t IntegerAt(DType dtype, const void* data, size_t i) {
   switch (dtype) {
-    case DType::kInt4: {
-      const int nibble = At<uint8_t>(data, i / 2) >> (i % 2 * 4) & 15;
-      return nibble < 8 ? nibble : nibble - 16;
-    }
+    case DType::kInt2:
+    case DType::kInt4:
+    case DType::kUInt4:
+      return PackedAt(dtype, data, static_cast<int64_t>(i));
     case DType::kInt8:
       return At<int8_t>(data, i);
     case DType::kUInt8:

@@ -50,8 +50,8 @@ Status ToGpuFormat(const GpuFormat& format, Storage storage, const void* host, s
 void FromGpuFormat(const GpuFormat& format, Storage storage, const void* device, size_t n,
                    void* host);
 
-// The values of a constant (float32, float16, or quantized int4, int8, uint8, int16, int32, int64
-// with one scale or one a channel) as real numbers. `scales`, where not empty, replaces the
+// The values of a constant (float32, float16, or quantized int2, int4, int8, uint8, int16, int32,
+// int64 with one scale or one a channel) as real numbers. `scales`, where not empty, replaces the
 // tensor's own; a tensor without any has a scale of 1.
 void ReadReals(const TensorView& view, Span<const float> scales, float* to);
 // The values of a constant integer or bool tensor.

@@ -37,8 +37,12 @@ FixedFactor MakeFixedFactor(double factor) {
 
 QuantizedRange RangeOf(DType dtype) {
   switch (dtype) {
+    case DType::kInt2:
+      return {-2, 1};
     case DType::kInt4:
       return {-8, 7};
+    case DType::kUInt4:
+      return {0, 15};
     case DType::kInt8:
       return {-128, 127};
     case DType::kUInt8:

@@ -70,7 +70,7 @@ struct QuantizedRange {
   int32_t lo = 0, hi = 0;
 };
 
-// All values of int8, uint8, int16 (or int4: −8 to 7); {0, 0} for other types.
+// All values of int8, uint8, int16 (or of packed types: −8 to 7 of int4); {0, 0} for other types.
 QuantizedRange RangeOf(DType dtype);
 inline bool IsQuantizedInteger(DType dtype) {
   return dtype == DType::kInt8 || dtype == DType::kUInt8 || dtype == DType::kInt16;

@@ -160,6 +160,7 @@ set(KERNELS_SOURCES
   ops/not_equal.cc
   ops/one_hot.cc
   ops/pack.cc
+  ops/packed_moves.cc
   ops/pad.cc
   ops/padded_image.cc
   ops/padding.cc

@@ -22,6 +22,7 @@ set(TEST_SOURCES
   kernels/ops/mirror_pad_test.cc
   kernels/ops/one_hot_test.cc
   kernels/ops/pack_test.cc
+  kernels/ops/packed_test.cc
   kernels/ops/pad_test.cc
   kernels/ops/padv2_test.cc
   kernels/ops/random_movement_test.cc
@@ -83,6 +84,7 @@ set(TEST_SOURCES
   models/format/mutation_test.cc
   models/format/open_test.cc
   models/format/pack_cache_test.cc
+  models/format/packed_models_test.cc
   models/format/printable_test.cc
   models/format/run_mutation_test.cc
   models/format/shared_models_test.cc
@@ -100,6 +102,7 @@ set(TEST_SOURCES
   runtime/base/status_test.cc
   runtime/base/text_test.cc
   runtime/base/thread_pool_test.cc
+  runtime/tensor/packed_test.cc
   runtime/tensor/strings_test.cc
   runtime/tensor/tensor_test.cc
   support/one_op.cc

@@ -17,14 +17,14 @@
 namespace topwork {
 
 // W as it lies in memory, n rows of `runs` stretches of run_k values, one after the other: 8-bit,
-// or 4-bit (two a byte, the low half first). A byte counts as the signed value of (byte ^ flip):
-// uint8 weights come with flip 0x80.
+// or packed ones of 2 or 4 bits (runtime/tensor/packed.h). A byte counts as the signed value of
+// (byte ^ flip): uint8 weights come with flip 0x80.
 struct IntegerWeights {
   const uint8_t* data = nullptr;
   int64_t first = 0;  // index of the first value
   int64_t n = 0;
   int64_t runs = 1, run_k = 0;
-  bool four_bits = false;
+  int bits = 8;
   uint8_t flip = 0;
   int32_t zero_point = 0;  // of the signed values; "halves" subtracts it
 };

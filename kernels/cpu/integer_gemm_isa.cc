@@ -6,6 +6,7 @@
 // vectors; the depth is padded with zeros to whole words.
 #include "kernels/cpu/integer.h"
 #include "kernels/cpu/simd_int.h"
+#include "runtime/tensor/packed.h"
 
 namespace topwork {
 namespace TW_ISA {
@@ -78,9 +79,8 @@ const int32_t* Sums(const void* packed, int64_t n, int64_t runs, int64_t run_k) 
 }
 
 int32_t WeightAt(const IntegerWeights& w, int64_t index) {
-  if (!w.four_bits) return static_cast<int8_t>(w.data[index] ^ w.flip);
-  const int nibble = (w.data[index / 2] >> (index % 2 * 4)) & 15;
-  return nibble >= 8 ? nibble - 16 : nibble;
+  if (w.bits < 8) return PackedAt(w.data, index, w.bits);
+  return static_cast<int8_t>(w.data[index] ^ w.flip);
 }
 
 // Row n of W (zeros beyond the last) into every `width`-th word from `out`; returns its sum.

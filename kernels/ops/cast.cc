@@ -1,13 +1,15 @@
 // CAST: values of one type as another: float32, float16, float64, complex64, bool and the integers
-// of 8 to 64 bits (but uint64).
+// of 8 to 64 bits (but uint64); int4, int2 and uint4 from and to float32.
 //
 // Real to integer cuts off the fraction and saturates (NaN gives 0); a wider integer wraps around
 // in a narrower one; anything but 0 is true. Of a complex number the real part counts.
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
 #include "kernels/ops/indexing.h"
-#include "kernels/ops/scales.h"
+#include "kernels/quant.h"
+#include "runtime/tensor/packed.h"
 
 namespace topwork {
 namespace {
@@ -68,10 +70,34 @@ void CastRange(const void* x, void* y, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) to[i] = Convert<To>::Do(Value(from[i]));
 }
 
-void CastInt4(const void* x, void* y, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; ++i) {
-    static_cast<float*>(y)[i] = static_cast<float>(Int4At(static_cast<const uint8_t*>(x), i));
-  }
+void CastFromPacked(const RunContext& context) {
+  const TensorView& in = context.in(0);
+  float* y = context.output_data<float>(0);
+  ParallelRows(context.pool, in.shape.NumElements(), 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      y[i] = static_cast<float>(PackedAt(in.dtype, in.data, i));
+    }
+  });
+}
+
+// The fraction cut off, saturated; NaN gives the largest value. Whole bytes at a time.
+void CastToPacked(const RunContext& context) {
+  const TensorView& out = context.out(0);
+  const QuantizedRange range = RangeOf(out.dtype);
+  const float lo = static_cast<float>(range.lo), hi = static_cast<float>(range.hi);
+  const int64_t n = out.shape.NumElements(), each = 8 / DTypeBits(out.dtype);
+  const float* x = context.input_data<float>(0);
+  ParallelRows(context.pool, static_cast<int64_t>(out.bytes()), 4 * each,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t b = begin; b < end; ++b) {
+                   int8_t values[4] = {};
+                   const int64_t few = std::min(n - b * each, each);
+                   for (int64_t i = 0; i < few; ++i) {
+                     values[i] = static_cast<int8_t>(std::max(lo, std::min(hi, x[b * each + i])));
+                   }
+                   PackBytes(out.dtype, values, few, 0, 1, out.as<uint8_t>() + b);
+                 }
+               });
 }
 
 template <typename From>
@@ -106,11 +132,9 @@ CastFunction CastTo(DType to) {
   }
 }
 
-// Null when one of the types is not supported.
+// Null when one of the types is not supported, or packed.
 CastFunction FindCast(DType from, DType to) {
   switch (from) {
-    case DType::kInt4:
-      return to == DType::kFloat32 ? CastInt4 : nullptr;
     case DType::kFloat32:
       return CastTo<float>(to);
     case DType::kFloat16:
@@ -140,13 +164,17 @@ CastFunction FindCast(DType from, DType to) {
   }
 }
 
+bool IsPackedCast(DType from, DType to) {
+  return (IsFloat(from) && IsPacked(to)) || (IsPacked(from) && IsFloat(to));
+}
+
 // The output tensor's type decides; the option only repeats it.
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   const TensorView& in = *context.input(0);
   const DType to = context.output(0).dtype;
-  if (FindCast(in.dtype, to) == nullptr) {
+  if (!IsPackedCast(in.dtype, to) && FindCast(in.dtype, to) == nullptr) {
     return Unsupported("%s: %s cannot be cast from %s to %s", context.Where().c_str(),
                        context.InputName(0).c_str(), DTypeName(in.dtype), DTypeName(to));
   }
@@ -157,6 +185,10 @@ Status Prepare(PrepareContext& context) {
 
 Status Run(const RunContext& context) {
   if (context.in(0).dtype == context.out(0).dtype) return RunByteCopy(context);
+  if (IsPackedCast(context.in(0).dtype, context.out(0).dtype)) {
+    IsPacked(context.in(0).dtype) ? CastFromPacked(context) : CastToPacked(context);
+    return Status::Ok();
+  }
   const CastFunction cast = FindCast(context.in(0).dtype, context.out(0).dtype);
   ParallelRows(context.pool, context.out(0).shape.NumElements(), 4,
                [&](int64_t begin, int64_t end) {
@@ -168,6 +200,6 @@ Status Run(const RunContext& context) {
 }  // namespace
 
 extern const OpDef kOpCast;
-const OpDef kOpCast = {OpCode::kCast, "CAST", 37, 8, nullptr, Prepare, Run};
+const OpDef kOpCast = {OpCode::kCast, "CAST", 37, 9, nullptr, Prepare, Run};
 
 }  // namespace topwork

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/indexing.h"
+#include "kernels/ops/packed_moves.h"
 #include "kernels/ops/quantized.h"
 #include "kernels/ops/split_rows.h"
 
@@ -115,7 +116,7 @@ Status PrepareConcatenation(PrepareContext& context) {
   if (count < 1) return InvalidModel("%s has no inputs", context.Where().c_str());
   TW_RETURN_IF_ERROR(context.CheckInputs(count, count));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  TW_RETURN_IF_ERROR(CheckMovable(context, 0, {DType::kInt4}));
   if (context.params().activation != Activation::kNone) {
     return Unsupported("%s: a fused activation is not supported in this operator",
                        context.Where().c_str());
@@ -147,13 +148,18 @@ Status PrepareConcatenation(PrepareContext& context) {
   } else {
     PrepareSplitRows(context, false, 0, n_rows, row_bytes);
   }
-  return Status::Ok();
+  return RequestWidening(context, Status::Ok());
+}
+
+Status RunAnyConcatenation(const RunContext& context) {
+  return RunWidened(context, RunConcatenation);
 }
 
 }  // namespace
 
 extern const OpDef kOpConcatenation;
-const OpDef kOpConcatenation = {OpCode::kConcatenation, "CONCATENATION", 10, 7, ParseConcatenation,
-                                PrepareConcatenation,   RunConcatenation};
+const OpDef kOpConcatenation = {
+    OpCode::kConcatenation, "CONCATENATION",    10, 7, ParseConcatenation,
+    PrepareConcatenation,   RunAnyConcatenation};
 
 }  // namespace topwork

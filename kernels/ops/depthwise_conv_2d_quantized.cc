@@ -9,6 +9,7 @@
 #include "kernels/ops/indexing.h"
 #include "kernels/ops/padded_image.h"
 #include "kernels/ops/weighted.h"
+#include "runtime/tensor/packed.h"
 
 namespace topwork {
 namespace {
@@ -21,7 +22,8 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   size_t flat_offset = 0, flat_bias_offset = 0;
   const void* packed = nullptr;  // 16-bit weights, then their sums by channel; null: at run
   size_t packed_offset = 0;
-  bool four_bits = false, weights_unsigned = false;
+  bool weights_unsigned = false;
+  DType weights = DType::kInt8;
   int32_t weight_zero = 0, in_zero = 0;
   int element = 0;            // of IntegerDepthwiseRow
   std::vector<float> scales;  // kHybrid
@@ -53,10 +55,7 @@ void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
   std::fill(sums, sums + s.channels, 0);
   for (int64_t i = 0; i < s.taps * s.channels; ++i) {
     int32_t value = s.weights_unsigned ? data[i] : static_cast<int8_t>(data[i]);
-    if (s.four_bits) {
-      const int nibble = (data[i / 2] >> (i % 2 * 4)) & 15;
-      value = nibble >= 8 ? nibble - 16 : nibble;
-    }
+    if (IsPacked(s.weights)) value = PackedAt(s.weights, data, i);
     int16_t* tap = out + i / s.channels * s.spread;
     const int64_t c = i % s.channels;
     tap[c] = static_cast<int16_t>(value - s.weight_zero);
@@ -68,7 +67,7 @@ void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
 Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDepthwiseState* s) {
   const TensorView& view = *context->input(1);
   s->weight_zero = ZeroPointOf(view);
-  s->four_bits = view.dtype == DType::kInt4;
+  s->weights = view.dtype;
   s->weights_unsigned =
       view.dtype == DType::kUInt8 && !(s->arithmetic == Arithmetic::kHybrid && s->weight_zero == 0);
   if (view.data == nullptr) {

@@ -1,17 +1,24 @@
-// DEQUANTIZE: y = scale * (x - zero_point) in float32, from int8, uint8, int16 or int4 with one
-// scale or one a channel; and float16 to float32, which has no scale.
+// DEQUANTIZE: y = scale * (x - zero_point) in float32, from int8, uint8, int16, int4, int2 or
+// uint4 with one scale or one a channel; and float16 to float32, which has no scale.
+#include <algorithm>
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/indexing.h"
 #include "kernels/ops/scales.h"
+#include "runtime/tensor/packed.h"
 
 namespace topwork {
 namespace {
 
+// Packed elements that are unpacked at a time.
+constexpr int64_t kUnpacked = 512;
+
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(context.CheckDType(
-      0, {DType::kFloat16, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kInt4}));
+  TW_RETURN_IF_ERROR(
+      context.CheckDType(0, {DType::kFloat16, DType::kInt8, DType::kUInt8, DType::kInt16,
+                             DType::kInt4, DType::kInt2, DType::kUInt4}));
   const TensorView& in = *context.input(0);
   if (in.dtype != DType::kFloat16) {
     TW_RETURN_IF_ERROR(CheckScales(context, in, context.InputName(0)));
@@ -35,9 +42,12 @@ Status Run(const RunContext& context) {
       kernels.dequantize_i8(in.as<int8_t>() + at, y + at, n, scale, zero_point);
     } else if (in.dtype == DType::kUInt8) {
       kernels.dequantize_u8(in.as<uint8_t>() + at, y + at, n, scale, zero_point);
-    } else if (in.dtype == DType::kInt4) {
-      for (int64_t i = at; i < at + n; ++i) {
-        y[i] = scale * static_cast<float>(Int4At(in.as<uint8_t>(), i) - zero_point);
+    } else if (IsPacked(in.dtype)) {
+      int8_t bytes[kUnpacked];
+      for (int64_t i = 0; i < n; i += kUnpacked) {
+        const int64_t few = std::min(n - i, kUnpacked);
+        Unpack(in.dtype, in.data, at + i, few, bytes);
+        kernels.dequantize_i8(bytes, y + at + i, few, scale, zero_point);
       }
     } else {
       kernels.dequantize_i16(in.as<int16_t>() + at, y + at, n, scale, zero_point);
@@ -49,6 +59,6 @@ Status Run(const RunContext& context) {
 }  // namespace
 
 extern const OpDef kOpDequantize;
-const OpDef kOpDequantize = {OpCode::kDequantize, "DEQUANTIZE", 38, 8, nullptr, Prepare, Run};
+const OpDef kOpDequantize = {OpCode::kDequantize, "DEQUANTIZE", 38, 9, nullptr, Prepare, Run};
 
 }  // namespace topwork

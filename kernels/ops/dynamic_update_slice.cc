@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/ops/indexing.h"
+#include "kernels/ops/packed_moves.h"
 #include "kernels/ops/strided_copy.h"
 
 namespace topwork {
@@ -12,7 +13,7 @@ namespace {
 Status PrepareDynamicUpdateSlice(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(3, 3));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  TW_RETURN_IF_ERROR(CheckMovable(context, 0, {DType::kInt4}));
   TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 1));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 1, 0));
@@ -31,10 +32,10 @@ Status PrepareDynamicUpdateSlice(PrepareContext& context) {
                         shape.rank());
   }
   context.AllowInPlace(0, 0);
-  return context.SetOutput(0, context.input(0)->dtype, shape);
+  return RequestWidening(context, context.SetOutput(0, context.input(0)->dtype, shape));
 }
 
-Status RunDynamicUpdateSlice(const RunContext& context) {
+Status UpdateBytes(const RunContext& context) {
   const TensorView& update = context.in(1);
   const TensorView& output = context.out(0);
   TW_RETURN_IF_ERROR(RunByteCopy(context));
@@ -53,6 +54,8 @@ Status RunDynamicUpdateSlice(const RunContext& context) {
   copy.Run(update.data, output.data, context.pool);
   return Status::Ok();
 }
+
+Status RunDynamicUpdateSlice(const RunContext& context) { return RunWidened(context, UpdateBytes); }
 
 }  // namespace
 

@@ -80,7 +80,7 @@ Status CheckShapes(const PrepareContext& context, FullyConnectedShape* shape, Sh
 
 Status Prepare(PrepareContext& context) {
   Arithmetic arithmetic;
-  TW_RETURN_IF_ERROR(CheckArithmetic(context, 0, &arithmetic));
+  TW_RETURN_IF_ERROR(CheckArithmetic(context, 0, &arithmetic, true));
   if (arithmetic == Arithmetic::kFloat) TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
   if (context.params().weights_format != 0) {
     return Unsupported(

@@ -1,9 +1,11 @@
 // GATHER: the slices of input 0 along `axis` that input 1 lists.
 //
 //   out[b.., o.., i.., n..] = in[b.., o.., indices[b.., i..], n..]
-// with the first batch_dims dimensions b shared by both inputs. Indices are checked at run time;
-// negative ones are refused, as TFLite does.
+// with the first batch_dims dimensions b shared by both inputs. Slices of int4 that do not fill
+// whole bytes are unpacked, others are moved as they lie. Indices are checked at run time; negative
+// ones are refused, as TFLite does.
 #include "kernels/ops/indexing.h"
+#include "kernels/ops/packed_moves.h"
 
 namespace topwork {
 namespace {
@@ -14,6 +16,7 @@ struct GatherState : OpState {
   int64_t n_indices = 1;    // per batch
   int64_t inner_bytes = 0;  // of one slice
   int64_t batch = 1;
+  bool whole_bytes = true;  // a slice fills
 };
 
 Status ParseGather(const OptionsView& options, OpParams* params) {
@@ -25,7 +28,7 @@ Status ParseGather(const OptionsView& options, OpParams* params) {
 Status PrepareGather(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 0));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 0, {DType::kInt4}));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
   TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32, DType::kInt64, DType::kInt16}));
   const TensorView& input = *context.input(0);
@@ -60,11 +63,14 @@ Status PrepareGather(PrepareContext& context) {
   state->outer = input.shape.Product(batch, axis);
   state->axis_size = input.shape.dim(axis);
   state->n_indices = indices.Product(batch, indices.rank());
-  state->inner_bytes = input.shape.Product(axis + 1, rank) * ElementBytes(input);
-  return context.SetOutput(0, input.dtype, shape);
+  const int64_t inner = input.shape.Product(axis + 1, rank);
+  state->whole_bytes = inner * DTypeBits(input.dtype) % 8 == 0;
+  state->inner_bytes = state->whole_bytes ? inner * DTypeBits(input.dtype) / 8 : inner;
+  const Status set = context.SetOutput(0, input.dtype, shape);
+  return state->whole_bytes ? set : RequestWidening(context, set);
 }
 
-Status RunGather(const RunContext& context) {
+Status GatherBytes(const RunContext& context) {
   const GatherState& s = context.get_state<GatherState>();
   const TensorView& indices = context.in(1);
   for (int64_t k = 0; k < s.batch * s.n_indices; ++k) {
@@ -83,6 +89,11 @@ Status RunGather(const RunContext& context) {
                  }
                });
   return Status::Ok();
+}
+
+Status RunGather(const RunContext& context) {
+  return context.get_state<GatherState>().whole_bytes ? GatherBytes(context)
+                                                      : RunWidened(context, GatherBytes);
 }
 
 }  // namespace

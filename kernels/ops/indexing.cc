@@ -8,7 +8,8 @@ namespace topwork {
 namespace {
 
 bool IsQuantizedInteger(DType dtype) {
-  return dtype == DType::kInt8 || dtype == DType::kUInt8 || dtype == DType::kInt16;
+  return dtype == DType::kInt8 || dtype == DType::kUInt8 || dtype == DType::kInt16 ||
+         IsPacked(dtype);
 }
 
 bool HasScale(const TensorView& view) {
@@ -22,21 +23,23 @@ bool Equal(Span<const T> a, Span<const T> b) {
 
 }  // namespace
 
-Status CheckMovable(const PrepareContext& context, int i) {
+Status CheckMovable(const PrepareContext& context, int i, std::initializer_list<DType> packed) {
   const DType dtype = context.input(i)->dtype;
   const int bits = DTypeBits(dtype);
   if (bits > 0 && bits % 8 == 0 && dtype != DType::kString) return Status::Ok();
+  if (std::find(packed.begin(), packed.end(), dtype) != packed.end()) return Status::Ok();
   return Unsupported("%s: %s is %s, which this operator does not support here",
                      context.Where().c_str(), context.InputName(i).c_str(), DTypeName(dtype));
 }
 
-Status CheckMovableOrStrings(const PrepareContext& context, int i) {
-  return context.input(i)->dtype == DType::kString ? Status::Ok() : CheckMovable(context, i);
+Status CheckMovableOrStrings(const PrepareContext& context, int i,
+                             std::initializer_list<DType> packed) {
+  return context.input(i)->dtype == DType::kString ? Status::Ok()
+                                                   : CheckMovable(context, i, packed);
 }
 
 Status CheckSized(const PrepareContext& context, int i) {
-  if (context.input(i)->dtype == DType::kInt4) return Status::Ok();
-  return CheckMovableOrStrings(context, i);
+  return CheckMovableOrStrings(context, i, {DType::kInt2, DType::kInt4, DType::kUInt4});
 }
 
 Status CheckSameDType(const PrepareContext& context, int a, int b) {

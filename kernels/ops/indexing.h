@@ -16,14 +16,19 @@ namespace topwork {
 // One parallel task moves about this many bytes, whatever the number of threads.
 constexpr int64_t kCopyPieceBytes = 64 * 1024;
 
-// Bytes of one element of `view`; its dtype must have passed CheckMovable.
-inline int64_t ElementBytes(const TensorView& view) { return DTypeBits(view.dtype) / 8; }
+// Bytes of one element of `view`; its dtype must have passed CheckMovable. A packed one is moved as
+// a byte (packed_moves.h).
+inline int64_t ElementBytes(const TensorView& view) {
+  return IsPacked(view.dtype) ? 1 : DTypeBits(view.dtype) / 8;
+}
 
-// Input i holds elements of whole bytes (not strings, variants or packed int4).
-Status CheckMovable(const PrepareContext& context, int i);
+// Input i holds elements of whole bytes (not strings or variants), or of one of the packed types
+// that are listed.
+Status CheckMovable(const PrepareContext& context, int i, std::initializer_list<DType> packed = {});
 // The same, and strings: for the operators that TFLite moves them by.
-Status CheckMovableOrStrings(const PrepareContext& context, int i);
-// Any type but variants, packed int4 included: for operators that copy the whole tensor.
+Status CheckMovableOrStrings(const PrepareContext& context, int i,
+                             std::initializer_list<DType> packed = {});
+// Any type but variants, packed ones included: for operators that copy the whole tensor.
 Status CheckSized(const PrepareContext& context, int i);
 // Both inputs have the same dtype.
 Status CheckSameDType(const PrepareContext& context, int a, int b);

@@ -168,7 +168,7 @@ bool IsIntegerProduct(const GpuContext& context) {
   const DType weights = context.input(1)->dtype;
   return context.input_format(0).is_bytes && context.output_format(0).is_bytes &&
          context.is_constant(1) && (bias == nullptr || bias->data != nullptr) &&
-         (weights == DType::kInt8 || weights == DType::kUInt8 || weights == DType::kInt4);
+         (weights == DType::kInt8 || weights == DType::kUInt8 || IsPacked(weights));
 }
 
 void AddIntegerConv(GpuContext& context) {

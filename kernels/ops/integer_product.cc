@@ -39,7 +39,7 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
   p->weights.n = p->n;
   p->weights.runs = p->runs;
   p->weights.run_k = p->run_k;
-  p->weights.four_bits = view.dtype == DType::kInt4;
+  p->weights.bits = DTypeBits(view.dtype);
   int64_t words = 0;
   if (MulOverflow(p->run_k + 4, p->runs, &words) ||
       MulOverflow(words, p->n + p->gemm->max_columns, &words) ||

@@ -1,6 +1,7 @@
 // Quantized products of CONV_2D and FULLY_CONNECTED: output = activation(A * W^T + bias) with
 // integer arithmetic, in one of three forms:
-//   kBytes    int8 or uint8 in and out, int8/uint8/int4 weights (zero points allowed), int32 bias;
+//   kBytes    int8 or uint8 in and out, int8/uint8/int4/int2 weights (zero points allowed), int32
+//   bias;
 //             the arithmetic of TFLite's reference kernels to the bit.
 //   kHybrid   float in and out, quantized weights: rows of A are quantized at run time.
 //   kInt16    int16 in and out, int8 weights, int32 or int64 bias: the arithmetic of TFLite's
@@ -22,8 +23,10 @@ enum class Arithmetic { kFloat, kBytes, kHybrid, kInt16 };
 
 // Checks number, presence, dtypes, scales and zero points of inputs 0 data, 1 weights, 2 bias and
 // of the output, where the weights' output channels lie along `channel_axis`; says which arithmetic
-// they ask for. (float32 data and weights: kFloat, nothing else was checked.)
-Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic);
+// they ask for. (float32 data and weights: kFloat, nothing else was checked.) Weights of int2 pass
+// where `takes_int2`.
+Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic,
+                       bool takes_int2 = false);
 
 // Which inputs of an operator are the factors and the bias.
 struct ProductInputs {
@@ -31,7 +34,7 @@ struct ProductInputs {
 };
 // The same for integer arithmetic alone (int8, uint8 or int16 data).
 Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
-                          const ProductInputs& inputs = {});
+                          const ProductInputs& inputs = {}, bool takes_int2 = false);
 
 // in_scale * weight_scale[channel] / out_scale.
 double OutputFactor(const PrepareContext& context, size_t channel,

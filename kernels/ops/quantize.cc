@@ -1,10 +1,14 @@
 // QUANTIZE: float32 to int8, uint8 or int16 with one scale or one a channel (round(x / scale) +
-// zero point, halves away from 0, saturated); and one quantized type to another: int8 or uint8 to
-// int8, uint8 or int16; int16 to int8, int16 or int32; int32 to int8 or int16.
+// zero point, halves away from 0, saturated), to int4 or uint4 with one scale; and one quantized
+// type to another: int8 or uint8 to int8, uint8 or int16; int16 to int8, int16 or int32; int32 to
+// int8 or int16.
+#include <algorithm>
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/indexing.h"
 #include "kernels/ops/quantized.h"
 #include "kernels/ops/scales.h"
+#include "runtime/tensor/packed.h"
 
 namespace topwork {
 namespace {
@@ -19,9 +23,11 @@ Status CheckTypes(const PrepareContext& context, DType from, DType to) {
   bool known = to_small || to == DType::kUInt8;
   if (from == DType::kInt32) known = to_small;
   if (from == DType::kInt16) known = to_small || to == DType::kInt32;
+  if (IsFloat(from) && (to == DType::kInt4 || to == DType::kUInt4)) known = true;
   if (known) return Status::Ok();
-  return Unsupported("%s: %s to %s is not supported; int8, uint8 and int16 are made of float32",
-                     context.Where().c_str(), DTypeName(from), DTypeName(to));
+  return Unsupported(
+      "%s: %s to %s is not supported; int8, uint8, int16, int4 and uint4 are made of float32",
+      context.Where().c_str(), DTypeName(from), DTypeName(to));
 }
 
 Status PrepareRequantize(PrepareContext& context) {
@@ -64,12 +70,45 @@ Status Prepare(PrepareContext& context) {
   if (DTypeBits(from) == DTypeBits(to)) context.AllowInPlace(0, 0);
   if (!IsFloat(from)) return PrepareRequantize(context);
   context.SetVariant("float");
-  return CheckScales(context, context.output(0), "output 0");
+  TW_RETURN_IF_ERROR(CheckScales(context, context.output(0), "output 0"));
+  if (!IsPacked(to) || context.output(0).quantization->scales.size() == 1) return Status::Ok();
+  return Unsupported("%s: output 0 is %s with a scale a channel; one scale is supported",
+                     context.Where().c_str(), DTypeName(to));
+}
+
+// Whole bytes of the output at a time.
+void RunPacked(const RunContext& context) {
+  constexpr int64_t kBytes = 128;
+  const TensorView& out = context.out(0);
+  const float scale = ScaleOf(out);
+  const int32_t zero_point = ZeroPointOf(out);
+  const QuantizedRange range = RangeOf(out.dtype);
+  const int64_t n = out.shape.NumElements(), each = 8 / DTypeBits(out.dtype);
+  const float* x = context.input_data<float>(0);
+  ParallelRows(context.pool, static_cast<int64_t>(out.bytes()), 4 * each,
+               [&](int64_t begin, int64_t end) {
+                 int16_t wide[2 * kBytes];
+                 int8_t narrow[2 * kBytes];
+                 for (int64_t at = begin; at < end; at += kBytes) {
+                   const int64_t first = at * each, last = std::min(at + kBytes, end);
+                   const int64_t few = std::min(last * each, n) - first;
+                   context.cpu->elementwise->quantize_i16(x + first, wide, few, scale, zero_point);
+                   for (int64_t i = 0; i < few; ++i) {
+                     narrow[i] = static_cast<int8_t>(
+                         std::min<int32_t>(std::max<int32_t>(wide[i], range.lo), range.hi));
+                   }
+                   PackBytes(out.dtype, narrow, few, 0, last - at, out.as<uint8_t>() + at);
+                 }
+               });
 }
 
 Status RunFloat(const RunContext& context) {
   const ElementwiseKernels& kernels = *context.cpu->elementwise;
   const TensorView& out = context.out(0);
+  if (IsPacked(out.dtype)) {
+    RunPacked(context);
+    return Status::Ok();
+  }
   const float* x = context.input_data<float>(0);
   ForEachScale(out, context.pool, [&](int64_t at, int64_t n, float scale, int32_t zero_point) {
     if (out.dtype == DType::kInt8) {
@@ -136,6 +175,6 @@ Status Run(const RunContext& context) {
 }  // namespace
 
 extern const OpDef kOpQuantize;
-const OpDef kOpQuantize = {OpCode::kQuantize, "QUANTIZE", 89, 5, nullptr, Prepare, Run};
+const OpDef kOpQuantize = {OpCode::kQuantize, "QUANTIZE", 89, 6, nullptr, Prepare, Run};
 
 }  // namespace topwork

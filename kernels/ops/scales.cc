@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/ops/indexing.h"
+#include "kernels/quant.h"
 
 namespace topwork {
 namespace {
@@ -15,14 +16,8 @@ int32_t ZeroPointOf(const Quantization& quantization, size_t channel) {
 }
 
 bool ZeroPointFits(DType dtype, int64_t value) {
-  switch (dtype) {
-    case DType::kInt8:
-      return value >= -128 && value <= 127;
-    case DType::kUInt8:
-      return value >= 0 && value <= 255;
-    default:
-      return value >= -32768 && value <= 32767;
-  }
+  const QuantizedRange range = RangeOf(dtype);
+  return value >= range.lo && value <= range.hi;
 }
 
 }  // namespace

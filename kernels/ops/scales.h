@@ -19,12 +19,6 @@ void ForEachScale(
     const TensorView& view, ThreadPool* pool,
     FunctionRef<void(int64_t offset, int64_t n, float scale, int32_t zero_point)> body);
 
-// Element i of packed int4, two a byte, the first in the lower half.
-inline int Int4At(const uint8_t* data, int64_t i) {
-  const int nibble = data[i / 2] >> (i % 2 * 4) & 15;
-  return nibble < 8 ? nibble : nibble - 16;
-}
-
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_OPS_SCALES_H_

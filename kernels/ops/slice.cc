@@ -1,6 +1,7 @@
 // SLICE: the box that begins at `begin` (input 1) and has the size `size` (input 2; −1 is up to the
 // end of the dimension).
 #include "kernels/ops/indexing.h"
+#include "kernels/ops/packed_moves.h"
 #include "kernels/ops/strided_copy.h"
 
 namespace topwork {
@@ -9,7 +10,7 @@ namespace {
 Status PrepareSlice(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(3, 3));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 0));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 0, {DType::kInt4}));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
   std::vector<int64_t> bounds[2];
   const TensorView& input = *context.input(0);
@@ -43,12 +44,14 @@ Status PrepareSlice(PrepareContext& context) {
   StridedCopy* copy = context.NewState<StridedCopy>();
   *copy = StridedCopy(ElementBytes(input));
   copy->set_src_offset(offset);
-  return SetStridedOutput(context, copy, shape, strides);
+  return RequestWidening(context, SetStridedOutput(context, copy, shape, strides));
 }
+
+Status RunSlice(const RunContext& context) { return RunWidened(context, RunStridedCopy); }
 
 }  // namespace
 
 extern const OpDef kOpSlice;
-const OpDef kOpSlice = {OpCode::kSlice, "SLICE", 48, 8, nullptr, PrepareSlice, RunStridedCopy};
+const OpDef kOpSlice = {OpCode::kSlice, "SLICE", 48, 8, nullptr, PrepareSlice, RunSlice};
 
 }  // namespace topwork

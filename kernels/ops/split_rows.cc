@@ -21,7 +21,7 @@ void PrepareSplitRows(PrepareContext& context, bool to_pieces, int whole, int64_
       copy.set_dst_offset(column);
     }
     const int piece = static_cast<int>(k);
-    if (copy.contiguous() && !copy.empty()) {
+    if (copy.contiguous() && !copy.empty() && !IsPacked(context.output(0).dtype)) {
       if (to_pieces) {
         context.AllowView(whole, piece, static_cast<size_t>(column));
       } else {

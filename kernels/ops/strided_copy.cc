@@ -230,13 +230,13 @@ Status SetStridedOutput(PrepareContext& context, StridedCopy* copy, const Shape&
   const DType dtype = context.input(0)->dtype;
   TW_RETURN_IF_ERROR(context.SetOutput(0, dtype, shape));
   int64_t dst_strides[kMaxRank] = {};
-  ContiguousStrides(shape, DTypeBits(dtype) / 8, dst_strides);
+  ContiguousStrides(shape, ElementBytes(context.output(0)), dst_strides);
   for (int d = 0; d < shape.rank(); ++d) {
     copy->AddDim(shape.dim(d), src_strides[d], dst_strides[d]);
   }
   copy->Finish();
   context.SetVariant(copy->variant());
-  if (copy->contiguous() && !copy->empty()) {
+  if (copy->contiguous() && !copy->empty() && !IsPacked(dtype)) {
     context.AllowView(0, 0, static_cast<size_t>(copy->src_offset()));
   }
   return Status::Ok();

@@ -1,5 +1,6 @@
 // TRANSPOSE: output dimension d is input dimension perm[d] (input 1; negative counts from the end).
 #include "kernels/ops/indexing.h"
+#include "kernels/ops/packed_moves.h"
 #include "kernels/ops/strided_copy.h"
 
 namespace topwork {
@@ -8,7 +9,7 @@ namespace {
 Status PrepareTranspose(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  TW_RETURN_IF_ERROR(CheckMovable(context, 0, {DType::kInt4, DType::kUInt4}));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
   TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32, DType::kInt64}));
   TW_RETURN_IF_ERROR(context.CheckRank(1, 1, 1));
@@ -36,13 +37,15 @@ Status PrepareTranspose(PrepareContext& context) {
   }
   StridedCopy* copy = context.NewState<StridedCopy>();
   *copy = StridedCopy(ElementBytes(input));
-  return SetStridedOutput(context, copy, shape, src);
+  return RequestWidening(context, SetStridedOutput(context, copy, shape, src));
 }
+
+Status RunTranspose(const RunContext& context) { return RunWidened(context, RunStridedCopy); }
 
 }  // namespace
 
 extern const OpDef kOpTranspose;
-const OpDef kOpTranspose = {OpCode::kTranspose, "TRANSPOSE",   26, 9, nullptr,
-                            PrepareTranspose,   RunStridedCopy};
+const OpDef kOpTranspose = {OpCode::kTranspose, "TRANSPOSE", 26, 9, nullptr,
+                            PrepareTranspose,   RunTranspose};
 
 }  // namespace topwork

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/tensor/packed.h"
+
 namespace topwork {
 namespace {
 
-template <typename T>
-void Dequantize(const TensorView& view, const void* data, int64_t n, float* out) {
-  const T* q = static_cast<const T*>(data);
+// stored(i): the integer of element i.
+template <typename F>
+void DequantizeBy(const TensorView& view, int64_t n, float* out, const F& stored) {
   const Quantization& quantization = *view.quantization;
   const Span<const float> scales = quantization.scales;
   const Span<const int64_t> zero_points = quantization.zero_points;
@@ -20,8 +22,14 @@ void Dequantize(const TensorView& view, const void* data, int64_t n, float* out)
   for (int64_t i = 0; i < n; ++i) {
     const size_t c = per_channel ? static_cast<size_t>(i / inner % channels) : 0;
     const int64_t zero = zero_points.empty() ? 0 : zero_points[zero_points.size() > 1 ? c : 0];
-    out[i] = scales[c] * static_cast<float>(static_cast<int64_t>(q[i]) - zero);
+    out[i] = scales[c] * static_cast<float>(static_cast<int64_t>(stored(i)) - zero);
   }
+}
+
+template <typename T>
+void Dequantize(const TensorView& view, const void* data, int64_t n, float* out) {
+  const T* q = static_cast<const T*>(data);
+  DequantizeBy(view, n, out, [q](int64_t i) { return q[i]; });
 }
 
 // The operator whose output is v, when it is a DEQUANTIZE; its input, else v itself.
@@ -48,6 +56,12 @@ Status ConvertToFloats(const TensorView& view, const void* data, int64_t n, floa
       std::transform(half, half + n, out, HalfToFloat);
       return Status::Ok();
     }
+    case DType::kInt2:
+    case DType::kInt4:
+    case DType::kUInt4:
+      if (!quantized) break;
+      DequantizeBy(view, n, out, [&](int64_t i) { return PackedAt(view.dtype, data, i); });
+      return Status::Ok();
     case DType::kInt8:
       if (!quantized) break;
       Dequantize<int8_t>(view, data, n, out);

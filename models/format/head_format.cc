@@ -25,6 +25,10 @@ const Value* ConstantBehind(const Graph& graph, int v, bool* through_dequantize)
   return value.data == nullptr ? nullptr : &value;
 }
 
+// int4 and int2, which a new layer has as int8: 16 or 4 values are few for weights that were not
+// trained with them.
+bool IsSmallSigned(DType dtype) { return dtype == DType::kInt4 || dtype == DType::kInt2; }
+
 // Scales of int8 weights: one, or one a class on axis 0.
 bool HasPlainScales(const Value& value) {
   if (value.quantization == nullptr || value.is_sparse || value.shape.rank() == 0) return false;
@@ -46,7 +50,8 @@ HeadFormat FloatFormat(const Graph& graph, const Op& op) {
     return format;
   }
   const bool bytes =
-      weights->dtype == DType::kInt8 || (weights->dtype == DType::kUInt8 && !dequantized);
+      weights->dtype == DType::kInt8 ||
+      ((weights->dtype == DType::kUInt8 || IsSmallSigned(weights->dtype)) && !dequantized);
   if (bytes && HasPlainScales(*weights)) {
     format.storage = HeadStorage::kDynamicRange;
     format.per_channel = weights->quantization->scales.size() > 1;
@@ -79,8 +84,11 @@ Result<HeadFormat> ReadHeadFormat(const Graph& graph, int op_index) {
   const Value* weights = ConstantBehind(graph, op.inputs[1], &dequantized);
   const bool scaled = input.quantization != nullptr && input.quantization->scales.size() == 1 &&
                       input.quantization->scales[0] > 0.0f;
-  if (!IsInteger(format.storage) || output.dtype != input.dtype || !scaled || weights == nullptr ||
-      dequantized || weights->dtype != needed || !HasPlainScales(*weights)) {
+  const bool has_type =
+      weights != nullptr &&
+      (weights->dtype == needed || (needed == DType::kInt8 && IsSmallSigned(weights->dtype)));
+  if (!IsInteger(format.storage) || output.dtype != input.dtype || !scaled || !has_type ||
+      dequantized || !HasPlainScales(*weights)) {
     return Unsupported(
         "%s (operator #%d) computes %s from %s%s and %s weights: the last layer of an integer "
         "model has one type of int8, uint8 or int16 and a scale for each tensor",

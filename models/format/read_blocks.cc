@@ -1,10 +1,12 @@
-// int4 weights with a float16 scale for every block of a row's values, as float32: w = scale · q.
+// int4 and int2 weights with a float16 scale for every block of a row's values, as float32:
+// w = scale · q.
 //
 // Layers compute with them in float32, which no rounding of activations separates from the real
-// product. LiteRT rounds every row of the activations to 8 bits, and ignores the zero points, which
-// symmetric weights do not have.
+// product. LiteRT rounds every row of the activations to 8 bits (and multiplies int2 by no scale at
+// all), and ignores the zero points, which symmetric weights do not have.
 #include "models/format/read.h"
 #include "models/format/verify_context.h"
+#include "runtime/tensor/packed.h"
 #include "tflite_generated.h"
 
 namespace topwork {
@@ -36,17 +38,20 @@ Result<Buffer> ExpandBlocks(const schema::Model& model, Span<const uint8_t> byte
   const int64_t block =
       scales == nullptr ? 0
                         : tensor.quantization()->details_as_BlockwiseQuantization()->block_size();
+  const DType dtype = static_cast<DType>(tensor.type());
+  const bool is_signed = dtype == DType::kInt4 || dtype == DType::kInt2;
   if (scales == nullptr || scales->type() != schema::TensorType::FLOAT16 || shape.rank() != 2 ||
-      tensor.type() != schema::TensorType::INT4 || block < 1 || shape[1] % block != 0) {
+      !is_signed || block < 1 || shape[1] % block != 0) {
     return Unsupported(
-        "'%s' is quantized in blocks; supported are int4 [rows, columns] with float16 scales and a "
+        "'%s' is quantized in blocks; supported are int4 and int2 [rows, columns] with float16 "
+        "scales and a "
         "block size that divides the columns",
         name.c_str());
   }
   const Span<const uint8_t> packed = BufferBytes(model, bytes, tensor.buffer());
   const Span<const uint8_t> halves = BufferBytes(model, bytes, scales->buffer());
   const size_t n = static_cast<size_t>(shape.NumElements());
-  if (packed.size() != (n + 1) / 2 ||
+  if (packed.size() != ByteSize(dtype, shape) ||
       halves.size() != n / static_cast<size_t>(block) * sizeof(uint16_t)) {
     return InvalidModel(
         "'%s': %zu bytes and %zu bytes of scales do not fit its shape %s, blocks of "
@@ -60,8 +65,8 @@ Result<Buffer> ExpandBlocks(const schema::Model& model, Span<const uint8_t> byte
   for (size_t i = 0; i < n; ++i) {
     const size_t b = i / static_cast<size_t>(block);
     const uint16_t half = static_cast<uint16_t>(halves[2 * b] | halves[2 * b + 1] << 8);
-    const int nibble = i % 2 == 0 ? packed[i / 2] & 15 : packed[i / 2] >> 4;
-    out[i] = HalfToFloat(half) * static_cast<float>(nibble < 8 ? nibble : nibble - 16);
+    const int value = PackedAt(packed.data(), static_cast<int64_t>(i), DTypeBits(dtype));
+    out[i] = HalfToFloat(half) * static_cast<float>(value);
   }
   return dense;
 }

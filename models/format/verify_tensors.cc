@@ -95,8 +95,12 @@ Status VerifyData(VerifyContext* context, const schema::Tensor& tensor, const Sh
 // The range of a zero point: the values that the type has.
 bool ZeroPointFits(DType dtype, int64_t value) {
   switch (dtype) {
+    case DType::kInt2:
+      return value >= -2 && value <= 1;
     case DType::kInt4:
       return value >= -8 && value <= 7;
+    case DType::kUInt4:
+      return value >= 0 && value <= 15;
     case DType::kInt8:
       return value >= INT8_MIN && value <= INT8_MAX;
     case DType::kUInt8:

@@ -248,7 +248,7 @@ DescribedTensor::DescribedTensor(const Json& json) : name_(json["name"].get<std:
   info_.struct_size = sizeof(info_);
   info_.name = name_.c_str();
   const std::string dtype = json["dtype"].get<std::string>();
-  for (int i = TW_DTYPE_FLOAT32; i <= TW_DTYPE_BFLOAT16; ++i) {
+  for (int i = TW_DTYPE_FLOAT32; i <= TW_DTYPE_UINT4; ++i) {
     if (dtype == tw_dtype_name(static_cast<tw_dtype>(i))) info_.dtype = static_cast<tw_dtype>(i);
   }
   for (const Json& dim : json["shape"]) {

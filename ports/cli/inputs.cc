@@ -103,6 +103,9 @@ void FillRandomTensor(uint64_t* state, const tw::Tensor& tensor) {
       break;
     case TW_DTYPE_INT8:
     case TW_DTYPE_UINT8:
+    case TW_DTYPE_INT2:
+    case TW_DTYPE_INT4:
+    case TW_DTYPE_UINT4:
       fill([&] { return static_cast<uint8_t>(NextRandom(state)); });
       break;
     case TW_DTYPE_INT16:

@@ -41,6 +41,35 @@ bool IsSmallInteger(tw_dtype dtype) {
          dtype == TW_DTYPE_UINT16;
 }
 
+int PackedAt(tw_dtype dtype, const void* data, int64_t i) {
+  const int bits = PackedBits(dtype);
+  const int64_t at = i * bits;
+  const int value = Load<uint8_t>(data, at / 8) >> (at % 8) & ((1 << bits) - 1);
+  const int sign = dtype == TW_DTYPE_UINT4 ? 0 : 1 << (bits - 1);
+  return (value ^ sign) - sign;
+}
+
+std::vector<uint8_t> ConvertToPacked(tw_dtype from, const void* data, int64_t n,
+                                     const tw_tensor_info& to, const std::string& what) {
+  const int bits = PackedBits(to.dtype);
+  const int least = to.dtype == TW_DTYPE_UINT4 ? 0 : -(1 << (bits - 1));
+  const int most = least + (1 << bits) - 1;
+  std::vector<uint8_t> bytes(static_cast<size_t>((n * bits + 7) / 8), 0);
+  for (int64_t i = 0; i < n; ++i) {
+    const int value = static_cast<int>(NumberAt(from, data, i));
+    if (value < least || value > most) {
+      throw CliError(kExitData, what + ": holds " + std::to_string(value) + ", the " +
+                                    tw_dtype_name(to.dtype) + " input '" + to.name +
+                                    "' takes numbers from " + std::to_string(least) + " to " +
+                                    std::to_string(most));
+    }
+    const int64_t at = i * bits;
+    bytes[static_cast<size_t>(at / 8)] = static_cast<uint8_t>(
+        bytes[static_cast<size_t>(at / 8)] | (value & ((1 << bits) - 1)) << (at % 8));
+  }
+  return bytes;
+}
+
 template <typename T>
 std::vector<uint8_t> ConvertTo(tw_dtype from, const void* data, int64_t n, const tw_tensor_info& to,
                                const std::string& what) {
@@ -77,8 +106,25 @@ bool IsInteger(tw_dtype dtype) {
     case TW_DTYPE_UINT64:
       return true;
     default:
-      return false;
+      return PackedBits(dtype) != 0;
   }
+}
+
+int PackedBits(tw_dtype dtype) {
+  if (dtype == TW_DTYPE_INT2) return 2;
+  return dtype == TW_DTYPE_INT4 || dtype == TW_DTYPE_UINT4 ? 4 : 0;
+}
+
+tw_dtype UnpackedType(tw_dtype dtype) {
+  return dtype == TW_DTYPE_UINT4 ? TW_DTYPE_UINT8 : TW_DTYPE_INT8;
+}
+
+std::vector<uint8_t> Unpack(tw_dtype dtype, const void* data, int64_t n) {
+  std::vector<uint8_t> bytes;
+  for (int64_t i = 0; i < n; ++i) {
+    bytes.push_back(static_cast<uint8_t>(PackedAt(dtype, data, i)));
+  }
+  return bytes;
 }
 
 bool IsFloat(tw_dtype dtype) {
@@ -114,6 +160,10 @@ double NumberAt(tw_dtype dtype, const void* data, int64_t i) {
       return static_cast<double>(Load<uint64_t>(data, i));
     case TW_DTYPE_BOOL:
       return Load<uint8_t>(data, i) != 0 ? 1.0 : 0.0;
+    case TW_DTYPE_INT2:
+    case TW_DTYPE_INT4:
+    case TW_DTYPE_UINT4:
+      return PackedAt(dtype, data, i);
     default:
       return 0.0;
   }
@@ -135,6 +185,7 @@ bool HasSoftmaxQuantization(const tw_tensor_info& tensor) {
 
 bool CanConvert(tw_dtype from, const tw_tensor_info& to) {
   if (from == to.dtype) return true;
+  if (PackedBits(to.dtype) != 0) return from == UnpackedType(to.dtype);
   const bool quantized = IsSmallInteger(to.dtype) && to.n_scales == 1;
   return IsFloat(from) &&
          (to.dtype == TW_DTYPE_FLOAT32 || to.dtype == TW_DTYPE_FLOAT64 || quantized);
@@ -142,6 +193,7 @@ bool CanConvert(tw_dtype from, const tw_tensor_info& to) {
 
 std::vector<uint8_t> Convert(tw_dtype from, const void* data, int64_t n, const tw_tensor_info& to,
                              const std::string& what) {
+  if (PackedBits(to.dtype) != 0) return ConvertToPacked(from, data, n, to, what);
   if (to.dtype == TW_DTYPE_FLOAT32) return ConvertTo<float>(from, data, n, to, what);
   if (to.dtype == TW_DTYPE_FLOAT64) return ConvertTo<double>(from, data, n, to, what);
   if (to.dtype == TW_DTYPE_INT8) return ConvertTo<int8_t>(from, data, n, to, what);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <numeric>
 
@@ -86,9 +87,17 @@ void SaveOutputs(const tw::Session& session, const std::string& folder) {
                        std::vector<uint8_t>(text.begin(), text.end())});
       continue;
     }
-    files.push_back({folder + "/output_" + std::to_string(i) + ".npy",
-                     EncodeNpy(tensor.dtype, std::vector<int64_t>(dims.begin(), dims.end()),
-                               tensor.data, tensor.bytes)});
+    const std::vector<int64_t> shape(dims.begin(), dims.end());
+    const std::string file = folder + "/output_" + std::to_string(i) + ".npy";
+    if (PackedBits(tensor.dtype) != 0) {
+      const std::vector<uint8_t> bytes = Unpack(
+          tensor.dtype, tensor.data,
+          std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>()));
+      files.push_back(
+          {file, EncodeNpy(UnpackedType(tensor.dtype), shape, bytes.data(), bytes.size())});
+      continue;
+    }
+    files.push_back({file, EncodeNpy(tensor.dtype, shape, tensor.data, tensor.bytes)});
   }
   MakeFolder(folder);
   WriteWholeFiles(files);

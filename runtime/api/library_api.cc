@@ -14,6 +14,7 @@ static_assert(static_cast<int>(topwork::StatusCode::kInternal) == TW_STATUS_INTE
 static_assert(static_cast<int>(topwork::StatusCode::kNotFound) == TW_STATUS_NOT_FOUND, "");
 static_assert(static_cast<int>(topwork::DType::kInt8) == TW_DTYPE_INT8, "");
 static_assert(static_cast<int>(topwork::DType::kBFloat16) == TW_DTYPE_BFLOAT16, "");
+static_assert(static_cast<int>(topwork::DType::kUInt4) == TW_DTYPE_UINT4, "");
 static_assert(static_cast<int>(topwork::LogLevel::kDebug) == TW_LOG_DEBUG, "");
 static_assert(topwork::kMaxRank == 8, "tw_tensor_info has room for 8 dims");
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "runtime/base/json.h"
+#include "runtime/tensor/packed.h"
 #include "runtime/tensor/strings.h"
 
 namespace topwork {
@@ -72,7 +73,8 @@ bool RealAt(const TensorView& view, int64_t i, double* value) {
       *value = static_cast<double>(view.as<int64_t>()[i]);
       return true;
     default:
-      return false;
+      if (IsPacked(view.dtype)) *value = PackedAt(view.dtype, view.data, i);
+      return IsPacked(view.dtype);
   }
 }
 

@@ -2,4 +2,5 @@ set(TENSOR_SOURCES
   strings.cc
   tensor.cc
   half.cc
+  packed.cc
 )

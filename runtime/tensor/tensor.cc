@@ -12,10 +12,13 @@ struct DTypeInfo {
 };
 constexpr int kStringBits = static_cast<int>(sizeof(StringRef)) * 8;
 constexpr DTypeInfo kDTypes[kNumDTypes] = {
-    {"float32", 32},         {"float16", 16},     {"int32", 32},  {"uint8", 8},      {"int64", 64},
-    {"string", kStringBits}, {"bool", 8},         {"int16", 16},  {"complex64", 64}, {"int8", 8},
-    {"float64", 64},         {"complex128", 128}, {"uint64", 64}, {"resource", 32},  {"variant", 0},
-    {"uint32", 32},          {"uint16", 16},      {"int4", 4},    {"bfloat16", 16}};
+    {"float32", 32},  {"float16", 16},  {"int32", 32},
+    {"uint8", 8},     {"int64", 64},    {"string", kStringBits},
+    {"bool", 8},      {"int16", 16},    {"complex64", 64},
+    {"int8", 8},      {"float64", 64},  {"complex128", 128},
+    {"uint64", 64},   {"resource", 32}, {"variant", 0},
+    {"uint32", 32},   {"uint16", 16},   {"int4", 4},
+    {"bfloat16", 16}, {"int2", 2},      {"uint4", 4}};
 
 }  // namespace
 

@@ -33,14 +33,20 @@ enum class DType : uint8_t {
   kUInt16 = 16,
   kInt4 = 17,
   kBFloat16 = 18,
+  kInt2 = 19,
+  kUInt4 = 20,
 };
-constexpr int kNumDTypes = 19;
+constexpr int kNumDTypes = 21;
 
 const char* DTypeName(DType dtype);  // "float32"
-// Bits of one element: 4 for int4, those of a StringRef for strings, 0 for variants, which have no
-// fixed size.
+// Bits of one element: 2 and 4 for int2, int4 and uint4 (see packed.h), those of a StringRef for
+// strings, 0 for variants, which have no fixed size.
 int DTypeBits(DType dtype);
 inline bool IsFloat(DType dtype) { return dtype == DType::kFloat32; }
+// Several elements a byte: int2, int4 and uint4.
+inline bool IsPacked(DType dtype) {
+  return dtype == DType::kInt4 || dtype == DType::kInt2 || dtype == DType::kUInt4;
+}
 
 template <typename T>
 struct DTypeOf;
@@ -108,7 +114,7 @@ class Shape {
 
 // False when a dimension is negative or the element count × element size overflows.
 bool CheckedByteSize(DType dtype, const Shape& shape, size_t* out_bytes);
-// Bytes of a verified shape (int4 packs two elements a byte; 0 for types without a fixed size).
+// Bytes of a verified shape (packed types fill the last byte up; 0 for types without a fixed size).
 size_t ByteSize(DType dtype, const Shape& shape);
 
 // real = scale * (q - zero_point); per channel along `axis` when there is more than one scale.

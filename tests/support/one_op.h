@@ -35,6 +35,10 @@ class OneOp {
   OneOp& InBool(const Shape& shape, const std::vector<uint8_t>& values) {
     return AddInput(DType::kBool, shape, values.data(), values.size());
   }
+  // An input of a packed type, as it lies in memory.
+  OneOp& InPacked(DType dtype, const Shape& shape, const std::vector<uint8_t>& bytes) {
+    return AddInput(dtype, shape, bytes.data(), bytes.size());
+  }
   // An input that only a run would know: its data is null.
   OneOp& Unknown(DType dtype, const Shape& shape);
   // A variable, all zeros; Run writes to it.

@@ -22,8 +22,9 @@
 //  7. Callbacks run on the thread of the call that causes them unless their comment says otherwise;
 //     they must return normally (no longjmp, no exceptions) and must not free the object that calls
 //     them. Their arguments are borrowed for the call.
-//  8. Memory: sizes of tensors count their elements, row-major and without gaps; int4 packs two
-//     elements to a byte, bool takes one byte, a string is a tw_string.
+//  8. Memory: sizes of tensors count their elements, row-major and without gaps; int4, uint4
+//     and int2 pack two, two and four elements to a byte, the first in the lowest bits; bool takes
+//     one byte, a string is a tw_string.
 //  9. Any function may fail with INVALID_ARGUMENT and OUT_OF_MEMORY; comments list what else.
 #ifndef TOPWORK_TOPWORK_H_
 #define TOPWORK_TOPWORK_H_
@@ -89,7 +90,9 @@ typedef enum tw_dtype TW_ENUM_INT {
   TW_DTYPE_UINT32 = 15,
   TW_DTYPE_UINT16 = 16,
   TW_DTYPE_INT4 = 17,
-  TW_DTYPE_BFLOAT16 = 18
+  TW_DTYPE_BFLOAT16 = 18,
+  TW_DTYPE_INT2 = 19,
+  TW_DTYPE_UINT4 = 20
 } tw_dtype;
 
 typedef enum tw_log_level TW_ENUM_INT {

@@ -27,9 +27,9 @@ TEST_CASE("embedding_lookup: refuses malformed operators", "[ops]") {
                 StatusCode::kUnsupported, "int64; supported") == "");
   CHECK(Refusal(OneOp(OpCode::kEmbeddingLookup)
                     .In<int32_t>({1}, {0})
-                    .Unknown(DType::kInt4, {2, 2})
+                    .Unknown(DType::kUInt4, {2, 2})
                     .Out(DType::kFloat32),
-                StatusCode::kUnsupported, "int4") == "");
+                StatusCode::kInvalidModel, "the operator makes uint4") == "");
   CHECK(Refusal(OneOp(OpCode::kEmbeddingLookup)
                     .In<int32_t>({1}, {0})
                     .In<int8_t>({2, 2}, {1, 2, 3, 4})
@@ -51,8 +51,8 @@ TEST_CASE("embedding_lookup: refuses malformed operators", "[ops]") {
                     .In<int32_t>({1}, {0})
                     .In<uint8_t>({2, 2}, {1, 2, 3, 4})
                     .Quantized({1}, {0})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "declared float32") == "");
+                    .Out(DType::kInt32),
+                StatusCode::kInvalidModel, "declared int32") == "");
   CHECK(Refusal(OneOp(OpCode::kEmbeddingLookup).In<int32_t>({1}, {0}).Out(DType::kFloat32),
                 StatusCode::kInvalidModel, "lacks its input 1") == "");
 }

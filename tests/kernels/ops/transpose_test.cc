@@ -48,10 +48,10 @@ TEST_CASE("transpose: refuses malformed permutations", "[ops]") {
                     .Out(DType::kString),
                 StatusCode::kUnsupported, "string") == "");
   CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kInt4, {1})
+                    .Unknown(DType::kInt2, {1})
                     .In<int32_t>({1}, {0})
-                    .Out(DType::kInt4),
-                StatusCode::kUnsupported, "int4") == "");
+                    .Out(DType::kInt2),
+                StatusCode::kUnsupported, "int2") == "");
 }
 
 TEST_CASE("transpose: a value that only a run knows defers it", "[ops]") {

@@ -33,7 +33,51 @@ const Malformed kImageCases[] = {
     {"type that does not exist", kBad, "tensor #0 'image' of subgraph #0 'main' has type 99",
      [](ModelSpec* m) { Tensor(m, 0).type = 99; }},
     {"negative type", kBad, "has type -5", [](ModelSpec* m) { Tensor(m, 0).type = -5; }},
-    {"type of a newer schema", kNo, "has type INT2", [](ModelSpec* m) { Tensor(m, 0).type = 19; }},
+    {"type that no operator has", kNo, "has type FLOAT8_E5M2, which this library does not have",
+     [](ModelSpec* m) { Tensor(m, 0).type = 22; }},
+    // 54 values of 2 and 4 bits take 14 and 27 bytes.
+    {"packed constants that are too short", kBad,
+     "'dense/weights' of subgraph #0 'main': buffer 3 has 13 bytes, but int2 of shape [3, 18] "
+     "takes "
+     "14",
+     [](ModelSpec* m) {
+       Tensor(m, 5).type = 19;
+       m->buffers[3].data.resize(13);
+     }},
+    {"packed constants that are too long", kBad, "has 15 bytes, but int2 of shape [3, 18] takes 14",
+     [](ModelSpec* m) {
+       Tensor(m, 5).type = 19;
+       m->buffers[3].data.resize(15);
+     }},
+    {"packed unsigned constants that are too short", kBad,
+     "has 26 bytes, but uint4 of shape [3, 18] takes 27",
+     [](ModelSpec* m) {
+       Tensor(m, 5).type = 20;
+       m->buffers[3].data.resize(26);
+     }},
+    {"packed signed constants that are too short", kBad,
+     "has 26 bytes, but int4 of shape [3, 18] takes 27",
+     [](ModelSpec* m) {
+       Tensor(m, 5).type = 17;
+       m->buffers[3].data.resize(26);
+     }},
+    {"packed shape whose bits overflow", kBad, "whose size overflows",
+     [](ModelSpec* m) {
+       Tensor(m, 3).type = 19;
+       Tensor(m, 3).shape = {2147483647, 2147483647, 4};
+     }},
+    {"zero point outside int2", kBad, "zero point #0 is 2, which int2 cannot hold",
+     [](ModelSpec* m) {
+       Tensor(m, 3).type = 19;
+       Tensor(m, 3).scales = {1};
+       Tensor(m, 3).zero_points = {2};
+     }},
+    {"zero point outside uint4", kBad, "zero point #0 is -1, which uint4 cannot hold",
+     [](ModelSpec* m) {
+       Tensor(m, 3).type = 20;
+       Tensor(m, 3).scales = {1};
+       Tensor(m, 3).zero_points = {-1};
+     }},
     {"rank 9", kBad, "tensor #3 'conv' of subgraph #0 'main' has 9 dimensions; 8 are possible",
      [](ModelSpec* m) { Tensor(m, 3).shape.assign(9, 1); }},
     {"negative dimension", kBad, "'pool' of subgraph #0 'main' has the negative dimension -1",

@@ -200,6 +200,31 @@ double First(tw_dtype dtype, T value) {
   return cli::NumberAt(dtype, &value, 0);
 }
 
+TEST_CASE("numbers: packed elements are numbers of bytes outside", "[cli]") {
+  const uint8_t bytes[] = {0xE4, 0x1F};
+  CHECK(cli::NumberAt(TW_DTYPE_INT2, bytes, 3) == -1.0);
+  CHECK(cli::NumberAt(TW_DTYPE_INT4, bytes, 1) == -2.0);
+  CHECK(cli::NumberAt(TW_DTYPE_UINT4, bytes, 1) == 14.0);
+  CHECK(cli::IsInteger(TW_DTYPE_INT2));
+  CHECK(cli::PackedBits(TW_DTYPE_INT8) == 0);
+  CHECK(cli::Unpack(TW_DTYPE_UINT4, bytes, 3) == std::vector<uint8_t>{4, 14, 15});
+  CHECK(cli::Unpack(TW_DTYPE_INT2, bytes, 4) == std::vector<uint8_t>{0, 1, 254, 255});
+  tw_tensor_info to{};
+  to.name = "few";
+  for (const tw_dtype dtype : {TW_DTYPE_INT2, TW_DTYPE_INT4, TW_DTYPE_UINT4}) {
+    to.dtype = dtype;
+    const tw_dtype from = cli::UnpackedType(dtype);
+    CHECK(cli::CanConvert(from, to));
+    CHECK_FALSE(cli::CanConvert(TW_DTYPE_FLOAT32, to));
+    const std::vector<uint8_t> numbers = cli::Unpack(dtype, bytes, 3);
+    const std::vector<uint8_t> packed = cli::Convert(from, numbers.data(), 3, to, "x.npy");
+    CHECK(cli::Unpack(dtype, packed.data(), 3) == numbers);
+    const uint8_t large = 16;
+    CHECK_THAT(Failure([&] { cli::Convert(from, &large, 1, to, "x.npy"); }),
+               Contains("'few' takes numbers from"));
+  }
+}
+
 TEST_CASE("numbers: elements of every dtype", "[cli]") {
   CHECK(First<int8_t>(TW_DTYPE_INT8, -128) == -128.0);
   CHECK(First<uint8_t>(TW_DTYPE_UINT8, 255) == 255.0);

@@ -26,7 +26,9 @@ TEST_CASE("statuses and dtypes have names, also those that do not exist", "[api]
   CHECK(std::string(tw_status_name(static_cast<tw_status>(-1))) == "UNKNOWN");
   CHECK(std::string(tw_dtype_name(TW_DTYPE_INT8)) == "int8");
   CHECK(std::string(tw_dtype_name(TW_DTYPE_BFLOAT16)) == "bfloat16");
-  CHECK(std::string(tw_dtype_name(static_cast<tw_dtype>(19))) == "unknown");
+  CHECK(std::string(tw_dtype_name(TW_DTYPE_INT2)) == "int2");
+  CHECK(std::string(tw_dtype_name(TW_DTYPE_UINT4)) == "uint4");
+  CHECK(std::string(tw_dtype_name(static_cast<tw_dtype>(21))) == "unknown");
 }
 
 TEST_CASE("the last error belongs to its thread and survives successes", "[api]") {

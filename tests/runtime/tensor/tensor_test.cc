@@ -19,6 +19,8 @@ TEST_CASE("element types have names and sizes", "[tensor]") {
   CHECK(DTypeBits(DType::kFloat16) == 16);
   CHECK(DTypeBits(DType::kBFloat16) == 16);
   CHECK(DTypeBits(DType::kInt4) == 4);
+  CHECK(DTypeBits(DType::kUInt4) == 4);
+  CHECK(DTypeBits(DType::kInt2) == 2);
   CHECK(DTypeBits(DType::kBool) == 8);
   CHECK(DTypeBits(DType::kInt64) == 64);
   CHECK(DTypeBits(DType::kComplex128) == 128);
@@ -55,6 +57,9 @@ TEST_CASE("shapes count, compare, print and broadcast", "[tensor]") {
 TEST_CASE("byte sizes are checked for overflow", "[tensor]") {
   CHECK(ByteSize(DType::kFloat32, {2, 3}) == 24);
   CHECK(ByteSize(DType::kInt4, {5}) == 3);
+  CHECK(ByteSize(DType::kUInt4, {4}) == 2);
+  CHECK(ByteSize(DType::kInt2, {5}) == 2);
+  CHECK(ByteSize(DType::kInt2, {}) == 1);
   CHECK(ByteSize(DType::kString, {5}) == 5 * sizeof(StringRef));
   CHECK(ByteSize(DType::kInt8, {0, 7}) == 0);
   size_t bytes = 1;

@@ -13,7 +13,7 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from dtypes import TYPES, raw_bytes
+from dtypes import PACKED, TYPES, raw_bytes
 
 # Operators whose options table is not named after them.
 _OPTIONS = {
@@ -92,6 +92,7 @@ class Tensor:
     name: str = ""
     computed: bool = False
     variable: bool = False
+    blocks: tuple = None  # (tensor of scales, size)
 
 
 @dataclass
@@ -115,11 +116,24 @@ class Graph:
         self.inputs.append(index)
         return index
 
+    def const_packed(self, array, dtype, quantization=None):
+        """A constant of int2, int4 or uint4: several a byte, the first in the lowest bits."""
+        bits = 2 if dtype == "int2" else 4
+        flat = (array.ravel().astype(np.int64) & (1 << bits) - 1).astype(np.uint8)
+        flat = np.append(flat, np.zeros(-flat.size % (8 // bits), np.uint8))
+        packed = np.zeros(flat.size * bits // 8, np.uint8)
+        for i in range(8 // bits):
+            packed |= flat[i::8 // bits] << bits * i
+        return self._add(Tensor(dtype, array.shape, packed, quantization))
+
+    def const_blocks(self, array, dtype, scales, size):
+        """Rows of a packed type in blocks of `size` values, each with a float16 scale."""
+        index = self.const_packed(array, dtype)
+        self.tensors[index].blocks = (self.const(scales.astype(np.float16)), size)
+        return index
+
     def const_int4(self, array, quantization):
-        """A constant of int4: integers from -8 to 7, two a byte, the first in the low half."""
-        flat = np.append(array.ravel() & 15, [0] * (array.size % 2)).astype(np.uint8)
-        packed = flat[0::2] | flat[1::2] << 4
-        return self._add(Tensor("int4", array.shape, packed, quantization))
+        return self.const_packed(array, "int4", quantization)
 
     def const(self, array, quantization=None):
         array = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
@@ -183,8 +197,7 @@ def _pack_options(code, options):
 def _pack_tensor(tensor, buffers):
     out = schema.TensorT()
     out.name = tensor.name or None
-    special = {"int4": schema.TensorType.INT4, "resource": schema.TensorType.RESOURCE}
-    out.type = special[tensor.dtype] if tensor.dtype in special else TYPES[tensor.dtype][0]
+    out.type = PACKED[tensor.dtype] if tensor.dtype in PACKED else TYPES[tensor.dtype][0]
     out.shape = list(tensor.shape)
     out.hasRank = True
     out.isVariable = tensor.variable
@@ -200,6 +213,12 @@ def _pack_tensor(tensor, buffers):
         out.quantization.scale = [float(s) for s in scales]
         out.quantization.zeroPoint = [int(z) for z in zeros]
         out.quantization.quantizedDimension = axis
+    if tensor.blocks is not None:
+        out.quantization = schema.QuantizationParametersT()
+        out.quantization.detailsType = schema.QuantizationDetails.BlockwiseQuantization
+        out.quantization.details = schema.BlockwiseQuantizationT()
+        out.quantization.details.scales, out.quantization.details.blockSize = tensor.blocks
+        out.quantization.details.zeroPoints = -1
     return out
 
 

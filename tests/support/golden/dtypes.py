@@ -25,6 +25,8 @@ TYPES = {
     "uint32": (15, np.uint32),
     "uint16": (16, np.uint16),
 }
+# Types of several elements a byte, which NumPy does not have.
+PACKED = {"int4": 17, "int2": 19, "uint4": 20}
 
 
 def raw_bytes(array):

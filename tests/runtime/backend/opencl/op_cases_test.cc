@@ -73,7 +73,7 @@ bool IsDynamicRange(const Plan& plan) {
       const PlanValue& weights = plan.values[static_cast<size_t>(part.inputs[1])];
       const DType to = weights.view.dtype;
       if (data.view.dtype == DType::kFloat32 && weights.view.quantization != nullptr &&
-          (to == DType::kInt8 || to == DType::kUInt8 || to == DType::kInt4)) {
+          (to == DType::kInt8 || to == DType::kUInt8 || IsPacked(to))) {
         return true;
       }
     }
