@@ -88,7 +88,7 @@ Status CheckTypes(const PrepareContext& context) {
       TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt8}));
       break;
     case DType::kInt16:
-      TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt16}));
+      TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt16, DType::kInt8}));
       break;
     default:
       TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kFloat32, DType::kInt8}));
@@ -117,7 +117,9 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(Broadcast(context, a, b, &shape, &out));
   shape.a_matrices = a.Product(0, a.rank() - 2);
   shape.b_matrices = b.Product(0, b.rank() - 2);
-  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
+  const bool sums =
+      context.input(0)->dtype == DType::kInt8 && context.output(0).dtype == DType::kInt32;
+  TW_RETURN_IF_ERROR(context.SetOutput(0, sums ? DType::kInt32 : context.input(0)->dtype, out));
   if (context.input(1)->dtype != DType::kFloat32) {
     return PrepareBatchMatMulQuantized(&context, shape);
   }

@@ -28,7 +28,8 @@ inline void MatricesOf(const BatchMatMulShape& s, int64_t batch, int64_t* a, int
   }
 }
 
-// int8 by int8, int16 by int16, float32 by int8 (rows of the left side quantized at run time);
+// int8 by int8 (to int8, or to int32: plain sums of the values as they are), int16 by int16 or
+// int8, float32 by int8 (rows of the left side quantized at run time; one scale or one a column);
 // types and shapes were checked and the output is set. (batch_matmul_quantized.cc)
 Status PrepareBatchMatMulQuantized(PrepareContext* context, const BatchMatMulShape& shape);
 Status RunBatchMatMulQuantized(const RunContext& context);

@@ -1,7 +1,7 @@
 // BATCH_MATMUL on quantized tensors (see batch_matmul.h). The left side becomes rows of 16-bit
 // values without their zero point, the right side is packed (once, when it is constant); products
-// of two int16 tensors are made by plain loops in 64 bits. Answers are TFLite's to the bit; dynamic
-// range is within its rounding.
+// of two int16 tensors are made by plain loops, all with an int16 side summed in 64 bits. Answers
+// are TFLite's to the bit; dynamic range is within its rounding.
 #include <algorithm>
 
 #include "kernels/cpu/gemm_plan.h"
@@ -17,12 +17,16 @@ namespace {
 
 constexpr int64_t kRowsAtOnce = 64;
 
+// What multiplies what, into what.
+enum class Form { kBytes, kSums, kWide, kWideByBytes, kHybrid };
+
 struct QuantizedMatMulState : OpState, BatchMatMulShape {
+  Form form = Form::kBytes;
   QuantOne left, right;
-  FixedFactor factor;  // int16
-  BytesEnding bytes;   // int8
+  std::vector<float> scales;         // of the right side's columns, padded
+  std::vector<FixedFactor> factors;  // of the columns, padded
+  BytesEnding bytes;                 // int8
   std::vector<int32_t> no_bias;
-  std::vector<float> scales;  // dynamic range
   const uint8_t* packed = nullptr;
   size_t packed_bytes = 0;  // of a matrix
   size_t packed_offset = 0, turned_offset = 0, turned_block = 0;
@@ -89,10 +93,11 @@ const T* RowOf(const RunContext& context, const BatchMatMulShape& s, int64_t mat
   return context.input_data<T>(0) + matrix * s.m * s.k + (s.transpose_a ? i : i * s.k);
 }
 
+template <typename T>
 void FillIntegerRow(const RunContext& context, const QuantizedMatMulState& s, int64_t row,
                     int16_t* to) {
   int64_t step = 1;
-  const int8_t* from = RowOf<int8_t>(context, s, row / s.m, row % s.m, &step);
+  const T* from = RowOf<T>(context, s, row / s.m, row % s.m, &step);
   for (int64_t i = 0; i < s.k; ++i) {
     to[i] = static_cast<int16_t>(from[i * step] - s.left.zero_point);
   }
@@ -112,10 +117,22 @@ float FillFloatRow(const RunContext& context, const QuantizedMatMulState& s, int
   return scale.scale;
 }
 
+// Ending of kWideByBytes.
+void FinishWideRows(const IntegerTask& task, const int64_t* sums, int64_t stride, int64_t row,
+                    int rows, int64_t n0, int columns) {
+  const FixedFactor* factors = static_cast<const FixedFactor*>(task.finish_data) + n0;
+  for (int m = 0; m < rows; ++m) {
+    int16_t* out = static_cast<int16_t*>(task.c) + (row + m) * task.ldc + n0;
+    for (int j = 0; j < columns; ++j) {
+      const int64_t value = MultiplyByFactor64(sums[m * stride + j], factors[j]);
+      out[j] = static_cast<int16_t>(ClampTo(value, {-32768, 32767}));
+    }
+  }
+}
+
 void RunRowsOf(const RunContext& context, const QuantizedMatMulState& s, const uint8_t* packed,
                int64_t batch, int64_t first) {
   const IntegerGemm& gemm = *context.cpu->integer->halves;
-  const bool hybrid = context.in(0).dtype == DType::kFloat32;
   int64_t a = 0, b = 0;
   MatricesOf(s, batch, &a, &b);
   const int64_t row = a * s.m + first, at = (batch * s.m + first) * s.n;
@@ -128,7 +145,15 @@ void RunRowsOf(const RunContext& context, const QuantizedMatMulState& s, const u
   task.panel_end = gemm.n_panels(s.n);
   task.packed = packed + static_cast<size_t>(b) * s.packed_bytes;
   task.ldc = s.n;
-  if (hybrid) {
+  if (s.form == Form::kWideByBytes) {
+    task.ending = IntegerEnding::kWide;
+    task.c = context.output_data<int16_t>(0) + at;
+    task.finish = FinishWideRows;
+    task.finish_data = s.factors.data();
+  } else if (s.form == Form::kSums) {
+    task.ending = IntegerEnding::kSums;
+    task.c = context.output_data<int32_t>(0) + at;
+  } else if (s.form == Form::kHybrid) {
     task.ending = IntegerEnding::kFloat;
     task.c = context.output_data<float>(0) + at;
     task.scale = s.scales.data();
@@ -163,10 +188,67 @@ Status RunInt16(const RunContext& context, const QuantizedMatMulState& s) {
         for (int64_t i = 0; i < s.k; ++i) {
           sum += static_cast<int32_t>(left[i * step]) * right[i * b_step];
         }
-        out[j] = static_cast<int16_t>(ClampTo(MultiplyByFactor64(sum, s.factor), {-32768, 32767}));
+        out[j] = static_cast<int16_t>(
+            ClampTo(MultiplyByFactor64(sum, s.factors[static_cast<size_t>(j)]), {-32768, 32767}));
       }
     }
   });
+  return Status::Ok();
+}
+
+Form FormOf(const PrepareContext& context) {
+  switch (context.input(0)->dtype) {
+    case DType::kFloat32:
+      return Form::kHybrid;
+    case DType::kInt16:
+      return context.input(1)->dtype == DType::kInt8 ? Form::kWideByBytes : Form::kWide;
+    default:
+      return context.output(0).dtype == DType::kInt32 ? Form::kSums : Form::kBytes;
+  }
+}
+
+// The right side's zero point and its scale of every column, `padded` of them. (LiteRT reads a
+// scale a column with float data only, else 0, and all its answers are 0; here the file's scales
+// hold.)
+Status ReadRight(const PrepareContext& context, int64_t padded, QuantizedMatMulState* s) {
+  const TensorView& right = *context.input(1);
+  const Quantization* q = right.quantization;
+  if (q == nullptr || q->scales.size() <= 1) {
+    TW_RETURN_IF_ERROR(ReadInputQuant(context, 1, &s->right));
+    s->scales.assign(static_cast<size_t>(padded), s->right.scale);
+    if (s->form != Form::kHybrid || s->right.zero_point == 0) return Status::Ok();
+    return Unsupported("%s: %s has zero point %d; none is defined with float data",
+                       context.Where().c_str(), context.InputName(1).c_str(), s->right.zero_point);
+  }
+  const int axis = right.shape.rank() - (context.params().adj_y ? 2 : 1);
+  const bool zero = std::all_of(q->zero_points.begin(), q->zero_points.end(),
+                                [](int64_t zero_point) { return zero_point == 0; });
+  if (q->axis != axis || static_cast<int64_t>(q->scales.size()) != s->n || !zero) {
+    return Unsupported(
+        "%s: %s has %zu scales along axis %d%s; supported here: one, or %lld along axis %d without "
+        "zero points",
+        context.Where().c_str(), context.InputName(1).c_str(), q->scales.size(), q->axis,
+        zero ? "" : " and zero points", static_cast<long long>(s->n), axis);
+  }
+  s->scales.assign(q->scales.begin(), q->scales.end());
+  s->scales.resize(static_cast<size_t>(padded), q->scales[0]);
+  return Status::Ok();
+}
+
+// The factor of every column from products to the output.
+Status ReadFactors(const PrepareContext& context, QuantizedMatMulState* s) {
+  QuantOne out;
+  TW_RETURN_IF_ERROR(ReadInputQuant(context, 0, &s->left));
+  TW_RETURN_IF_ERROR(ReadOutputQuant(context, 0, &out));
+  if (context.input(0)->dtype == DType::kInt16 && s->right.zero_point != 0) {
+    return InvalidModel("%s: %s has zero point %d; with int16 data it must be 0",
+                        context.Where().c_str(), context.InputName(1).c_str(), s->right.zero_point);
+  }
+  for (const float scale : s->scales) {
+    // TFLite takes the product of the scales in single precision.
+    const double product = static_cast<double>(s->left.scale * scale);
+    s->factors.push_back(MakeFixedFactor(std::min(product / static_cast<double>(out.scale), 1e30)));
+  }
   return Status::Ok();
 }
 
@@ -175,30 +257,18 @@ Status RunInt16(const RunContext& context, const QuantizedMatMulState& s) {
 Status PrepareBatchMatMulQuantized(PrepareContext* context, const BatchMatMulShape& shape) {
   QuantizedMatMulState* s = context->NewState<QuantizedMatMulState>();
   static_cast<BatchMatMulShape&>(*s) = shape;
-  const bool hybrid = context->input(0)->dtype == DType::kFloat32;
-  TW_RETURN_IF_ERROR(ReadInputQuant(*context, 1, &s->right));
+  s->form = FormOf(*context);
   const int64_t padded = (s->n + kColumnPad - 1) / kColumnPad * kColumnPad;
-  if (hybrid) {
-    if (s->right.zero_point != 0) {
-      return Unsupported("%s: %s has zero point %d; none is defined with float data",
-                         context->Where().c_str(), context->InputName(1).c_str(),
-                         s->right.zero_point);
-    }
-    s->scales.assign(static_cast<size_t>(padded), s->right.scale);
-  } else {
-    QuantOne out;
-    TW_RETURN_IF_ERROR(ReadInputQuant(*context, 0, &s->left));
-    TW_RETURN_IF_ERROR(ReadOutputQuant(*context, 0, &out));
-    // TFLite takes the product of the scales in single precision.
-    const double product = static_cast<double>(s->left.scale * s->right.scale);
-    s->factor = MakeFixedFactor(std::min(product / static_cast<double>(out.scale), 1e30));
+  if (s->form != Form::kSums) TW_RETURN_IF_ERROR(ReadRight(*context, padded, s));
+  if (s->form != Form::kSums && s->form != Form::kHybrid) {
+    TW_RETURN_IF_ERROR(ReadFactors(*context, s));
   }
-  if (context->input(0)->dtype == DType::kInt16) {
+  if (s->form == Form::kWide) {
     context->SetVariant("int16 loops");
     return Status::Ok();
   }
-  if (!hybrid) {
-    MakeBytesEnding(context->output(0), s->factor, padded, &s->bytes);
+  if (s->form == Form::kBytes) {
+    MakeBytesEnding(context->output(0), s->factors, &s->bytes);
     s->no_bias.assign(static_cast<size_t>(padded), 0);
   }
   ScratchLayout scratch;
@@ -206,18 +276,21 @@ Status PrepareBatchMatMulQuantized(PrepareContext* context, const BatchMatMulSha
   const int64_t rows = s->a_matrices * s->m;
   int64_t values = 0;
   if (MulOverflow(rows, s->k, &values)) values = -1;  // Request refuses it
+  const int64_t quantized = s->form == Form::kHybrid ? s->k : 0;
   s->rows_offset = scratch.AddSized(values, 2);
   s->row_scales_offset = scratch.Add(rows);
-  s->row_offset = scratch.AddSized(hybrid ? s->k : 0, 5, context->max_threads());
-  s->row_block = ScratchLayout::SizedBlock(hybrid ? s->k : 0, 5);
-  context->SetVariant(hybrid ? "hybrid gemm batched" : "int8 gemm batched");
+  s->row_offset = scratch.AddSized(quantized, 5, context->max_threads());
+  s->row_block = ScratchLayout::SizedBlock(quantized, 5);
+  context->SetVariant(s->form == Form::kHybrid        ? "hybrid gemm batched"
+                      : s->form == Form::kWideByBytes ? "int16x8 gemm batched"
+                                                      : "int8 gemm batched");
   return scratch.Request(context);
 }
 
 Status RunBatchMatMulQuantized(const RunContext& context) {
   const QuantizedMatMulState& s = context.get_state<QuantizedMatMulState>();
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
-  if (context.in(0).dtype == DType::kInt16) return RunInt16(context, s);
+  if (s.form == Form::kWide) return RunInt16(context, s);
   const uint8_t* packed = s.packed;
   if (packed == nullptr) {
     uint8_t* to = context.scratch + s.packed_offset;
@@ -229,15 +302,16 @@ Status RunBatchMatMulQuantized(const RunContext& context) {
     });
     packed = to;
   }
-  const bool hybrid = context.in(0).dtype == DType::kFloat32;
   int16_t* rows = reinterpret_cast<int16_t*>(context.scratch + s.rows_offset);
   float* scales = reinterpret_cast<float*>(context.scratch + s.row_scales_offset);
   context.pool->ParallelFor(s.a_matrices * s.m, [&](int64_t row, int thread) {
     uint8_t* space = context.scratch + s.row_offset + static_cast<size_t>(thread) * s.row_block;
-    if (hybrid) {
+    if (s.form == Form::kHybrid) {
       scales[row] = FillFloatRow(context, s, row, space, rows + row * s.k);
+    } else if (s.form == Form::kWideByBytes) {
+      FillIntegerRow<int16_t>(context, s, row, rows + row * s.k);
     } else {
-      FillIntegerRow(context, s, row, rows + row * s.k);
+      FillIntegerRow<int8_t>(context, s, row, rows + row * s.k);
     }
   });
   const int64_t blocks = (s.m + kRowsAtOnce - 1) / kRowsAtOnce;

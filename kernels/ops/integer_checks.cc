@@ -146,13 +146,23 @@ ColumnFactors BytesEnding::From(int64_t first) const {
   return factors;
 }
 
-void MakeBytesEnding(const TensorView& output, FixedFactor factor, int64_t padded,
+namespace {
+
+void PutFactor(FixedFactor factor, size_t at, BytesEnding* out) {
+  out->mantissas[at] = factor.mantissa;
+  out->lefts[at] = std::min(std::max(factor.shift, 0), 31);
+  out->rights[at] = std::max(-factor.shift, 0);
+  if (factor.shift > 0) out->shifts_left = true;
+}
+
+}  // namespace
+
+void MakeBytesEnding(const TensorView& output, const std::vector<FixedFactor>& factors,
                      BytesEnding* out) {
-  const size_t n = static_cast<size_t>(padded);
-  out->mantissas.assign(n, factor.mantissa);
-  out->lefts.assign(n, std::min(std::max(factor.shift, 0), 31));
-  out->rights.assign(n, std::max(-factor.shift, 0));
-  out->shifts_left = factor.shift > 0;
+  for (std::vector<int32_t>* to : {&out->mantissas, &out->lefts, &out->rights}) {
+    to->resize(factors.size());
+  }
+  for (size_t i = 0; i < factors.size(); ++i) PutFactor(factors[i], i, out);
   out->small = HasSmallFactors(*out);
   const QuantizedRange range = RangeOf(output.dtype);
   out->zero_point = ZeroPointOf(output);
@@ -177,11 +187,7 @@ Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t ch
       out->reals[at] = factor;
       continue;
     }
-    const FixedFactor fixed = MakeFixedFactor(factor);
-    out->mantissas[at] = fixed.mantissa;
-    out->lefts[at] = std::min(std::max(fixed.shift, 0), 31);
-    out->rights[at] = std::max(-fixed.shift, 0);
-    if (fixed.shift > 0) out->shifts_left = true;
+    PutFactor(MakeFixedFactor(factor), at, out);
   }
   out->small = HasSmallFactors(*out);
   QuantizedRange range;

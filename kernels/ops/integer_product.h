@@ -61,8 +61,8 @@ Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t ch
                        int64_t padded, bool real, BytesEnding* out,
                        const ProductInputs& inputs = {});
 
-// One factor for `padded` columns, and the output type's whole range.
-void MakeBytesEnding(const TensorView& output, FixedFactor factor, int64_t padded,
+// The given factors of columns, and the output type's whole range.
+void MakeBytesEnding(const TensorView& output, const std::vector<FixedFactor>& factors,
                      BytesEnding* out);
 
 // What an int16 operator needs at its end: the factor of every output channel, and the range.

@@ -1,8 +1,9 @@
 // SVDF: a rank-limited filter over the last `memory` inputs.
 //   a = W_feature x                       one value a filter, appended to the filter's memory
 //   y[u] = act(b[u] + sum over the `rank` filters of unit u of W_time[f] . memory[f])
-// float32, hybrid (8-bit weights; W_time becomes float), or int8 with an int16 memory (RELU only:
-// the output's own range). The memory is the variable input 4, [batch, filters x memory].
+// float32, hybrid (8-bit weights; W_time becomes float), or int8 with W_time and memory both of
+// int16 or, as TFLite Micro has it, both of int8 (RELU only: the output's own range). The memory is
+// the variable input 4, [batch, filters x memory].
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -28,7 +29,7 @@ struct SvdfState : OpState {
   CellRowsPlan rows;
   SumsMatrix sums;
   FixedFactor feature_factor, time_factor;
-  int32_t out_zero = 0;
+  int32_t memory_zero = 0, out_zero = 0;
   size_t rows_offset = 0, values_offset = 0, shorts_offset = 0, time_offset = 0;
 };
 
@@ -66,12 +67,13 @@ Status CheckShapes(const PrepareContext& context, SvdfState* s) {
   if (MulOverflow(s->batch * s->filters, s->memory, &elements)) {
     return InvalidModel("%s: its memory is too large", context.Where().c_str());
   }
-  return CheckState(context, kMemory, s->integer ? DType::kInt16 : DType::kFloat32, elements);
+  // An integer memory has the type of W_time.
+  const DType dtype = s->integer ? context.input(kTime)->dtype : DType::kFloat32;
+  return CheckState(context, kMemory, dtype, elements);
 }
 
 Status PlanInteger(PrepareContext* context, ScratchLayout* scratch, SvdfState* s) {
   TW_RETURN_IF_ERROR(context->CheckDType(kFeature, {DType::kInt8}));
-  TW_RETURN_IF_ERROR(context->CheckDType(kTime, {DType::kInt16}));
   TW_RETURN_IF_ERROR(context->CheckDType(kBias, {DType::kInt32}));
   for (int i : {kData, kFeature, kTime, kMemory}) {
     TW_RETURN_IF_ERROR(CheckInputScale(*context, i));
@@ -86,13 +88,15 @@ Status PlanInteger(PrepareContext* context, ScratchLayout* scratch, SvdfState* s
   const float time = memory_scale * ScaleOf(*context->input(kTime)) / ScaleOf(context->output(0));
   s->feature_factor = MakeFixedFactor(static_cast<double>(feature));
   s->time_factor = MakeFixedFactor(static_cast<double>(time));
+  const bool bytes = context->input(kTime)->dtype == DType::kInt8;
+  s->memory_zero = bytes ? ZeroPointOf(*context->input(kMemory)) : 0;
   s->out_zero = ZeroPointOf(context->output(0));
   const int32_t zero = ZeroPointOf(*context->input(kData));
   TW_RETURN_IF_ERROR(PlanSums(context, kFeature, -1, zero, scratch, &s->sums));
   s->rows_offset = PlanSumRows(*context, s->batch, s->sums.matrix.k, scratch);
   s->values_offset = scratch->Add(s->batch * s->filters);
   s->shorts_offset = scratch->AddSized(s->filters, 2);
-  context->SetVariant("int8");
+  context->SetVariant(bytes ? "int8, int8 memory" : "int8");
   return Status::Ok();
 }
 
@@ -124,6 +128,7 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(kData, {DType::kFloat32, DType::kInt8}));
   SvdfState* s = context.NewState<SvdfState>();
   s->integer = context.input(kData)->dtype == DType::kInt8;
+  if (s->integer) TW_RETURN_IF_ERROR(context.CheckDType(kTime, {DType::kInt16, DType::kInt8}));
   TW_RETURN_IF_ERROR(CheckShapes(context, s));
   TW_RETURN_IF_ERROR(
       context.SetOutput(0, context.input(kData)->dtype,
@@ -173,28 +178,43 @@ void RunReal(const RunContext& context, const SvdfState& s) {
   ApplyCellActivation(context, context.params->activation, out, s.batch * s.units);
 }
 
+// The new values of one batch, from the sums of its filters, in the memory's type T.
+template <typename T>
+void ScaleSums(const RunContext& context, const SvdfState& s, const int32_t* sums, T* values) {
+  if constexpr (sizeof(T) == 2) {
+    std::memset(values, 0, static_cast<size_t>(s.filters) * sizeof(T));
+    context.cpu->recurrent->add_scaled(sums, s.sums.bias.data(), s.filters, s.feature_factor,
+                                       values);
+  } else {
+    for (int64_t f = 0; f < s.filters; ++f) {
+      const int32_t sum = sums[f] + s.sums.bias[static_cast<size_t>(f)];
+      const int32_t value = std::clamp(MultiplyByFactor(sum, s.feature_factor), -128, 127);
+      values[f] = static_cast<T>(value + s.memory_zero);  // wraps, as TFLite Micro's does
+    }
+  }
+}
+
+template <typename T>
 void RunInteger(const RunContext& context, const SvdfState& s) {
   const int8_t* x = context.input_data<int8_t>(kData);
   const uint8_t* rows = MakeSumRows(context, s.rows_offset, x, s.batch * s.sums.matrix.k);
   int32_t* sums = reinterpret_cast<int32_t*>(context.scratch + s.values_offset);
-  int16_t* shorts = reinterpret_cast<int16_t*>(context.scratch + s.shorts_offset);
-  int16_t* memory = StateOf<int16_t>(context, kMemory);
+  T* values = reinterpret_cast<T*>(context.scratch + s.shorts_offset);
+  T* memory = StateOf<T>(context, kMemory);
   MultiplySums(context, s.sums, rows, s.batch, sums);
-  const int16_t* time = context.input_data<int16_t>(kTime);
+  const T* time = context.input_data<T>(kTime);
   const int32_t* bias = context.input_data<int32_t>(kBias);
   int8_t* out = context.output_data<int8_t>(0);
   for (int64_t b = 0; b < s.batch; ++b) {
-    std::memset(shorts, 0, static_cast<size_t>(s.filters) * 2);
-    context.cpu->recurrent->add_scaled(sums + b * s.filters, s.sums.bias.data(), s.filters,
-                                       s.feature_factor, shorts);
-    int16_t* past = memory + b * s.filters * s.memory;
-    Remember(shorts, s.filters, s.memory, past);
+    ScaleSums(context, s, sums + b * s.filters, values);
+    T* past = memory + b * s.filters * s.memory;
+    Remember(values, s.filters, s.memory, past);
     for (int64_t u = 0; u < s.units; ++u) {
       uint32_t sum = bias != nullptr ? static_cast<uint32_t>(bias[u]) : 0;
       // The rank's filters lie one after the other, as do their memories.
       const int64_t first = u * s.rank * s.memory;
       for (int64_t t = first; t < first + s.rank * s.memory; ++t) {
-        sum += static_cast<uint32_t>(int32_t{time[t]} * past[t]);
+        sum += static_cast<uint32_t>(int32_t{time[t]} * (past[t] - s.memory_zero));
       }
       const int64_t value =
           int64_t{MultiplyByFactor(static_cast<int32_t>(sum), s.time_factor)} + s.out_zero;
@@ -206,10 +226,12 @@ void RunInteger(const RunContext& context, const SvdfState& s) {
 Status Run(const RunContext& context) {
   const SvdfState& s = context.get_state<SvdfState>();
   if (s.batch == 0) return Status::Ok();
-  if (s.integer) {
-    RunInteger(context, s);
-  } else {
+  if (!s.integer) {
     RunReal(context, s);
+  } else if (context.in(kTime).dtype == DType::kInt8) {
+    RunInteger<int8_t>(context, s);
+  } else {
+    RunInteger<int16_t>(context, s);
   }
   return Status::Ok();
 }

@@ -82,6 +82,11 @@ OneOp& OneOp::Quantized(const std::vector<float>& scales, const std::vector<int6
   return *this;
 }
 
+OneOp& OneOp::ScaleAxis(int axis) {
+  last_->quantization.axis = axis;
+  return *this;
+}
+
 Status OneOp::Prepare() {
   const OpDef* def = code_ == OpCode::kCustom ? FindCustomOp(params.custom_name) : FindOp(code_);
   if (def == nullptr) return NotFound("no operator %s", OpCodeName(code_));

@@ -50,6 +50,8 @@ class OneOp {
   OneOp& Out(DType dtype);
   // Quantization of the input (the output) added last.
   OneOp& Quantized(const std::vector<float>& scales, const std::vector<int64_t>& zero_points);
+  // The axis that several scales of the tensor added last belong to; 0 unless told.
+  OneOp& ScaleAxis(int axis);
 
   // Parse functions are not called: `params` holds the options. Set(f) calls f(params).
   template <typename F>

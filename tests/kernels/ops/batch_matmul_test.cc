@@ -69,6 +69,35 @@ TEST_CASE("batch_matmul: empty dimensions", "[ops]") {
   CHECK(depth.Values<float>(0) == std::vector<float>(6, 0.0f));
 }
 
+// [2, 3] by [3, 2] of int8, a scale for each column; LiteRT has no answer (it takes 0 for the
+// scale).
+template <typename T>
+void CheckColumnScales(DType dtype, const std::vector<T>& left, const std::vector<T>& expected) {
+  for (const bool adjoint : {false, true}) {
+    OneOp op(OpCode::kBatchMatmul);
+    op.params.adj_y = adjoint;
+    op.In<T>({2, 3}, left).Quantized({0.5f}, {0});
+    const std::vector<int8_t> right = {1, -2, 3, 4, -5, 6}, turned = {1, 3, -5, -2, 4, 6};
+    op.In<int8_t>(adjoint ? Shape{2, 3} : Shape{3, 2}, adjoint ? turned : right);
+    op.Quantized({0.25f, 2.0f}, {0, 0}).ScaleAxis(adjoint ? 0 : 1);
+    op.Out(dtype).Quantized({0.125f}, {0});
+    REQUIRE(op.Run().ToString() == "OK");
+    CHECK(op.Values<T>(0) == expected);
+  }
+}
+
+TEST_CASE("batch_matmul: a scale for each column of int8", "[ops]") {
+  // Products {3, 10; 1, -2} (or 100 times them) times 0.5 * {0.25, 2} / 0.125 = {1, 8}.
+  CheckColumnScales<int8_t>(DType::kInt8, {2, 2, 1, 1, 0, 0}, {3, 80, 1, -16});
+  CheckColumnScales<int16_t>(DType::kInt16, {200, 200, 100, 100, 0, 0}, {300, 8000, 100, -1600});
+  OneOp wrong(OpCode::kBatchMatmul);
+  wrong.In<int16_t>({1, 2}, {1, 2}).Quantized({1}, {0});
+  wrong.In<int8_t>({2, 2}, {1, 2, 3, 4}).Quantized({1, 2}, {0, 0}).Out(DType::kInt16);
+  wrong.Quantized({1}, {0});
+  CHECK(Refusal(wrong, StatusCode::kUnsupported, "2 scales along axis 0; supported here: one") ==
+        "");
+}
+
 TEST_CASE("batch_matmul: the same bytes on any number of threads", "[ops]") {
   OneOp op(OpCode::kBatchMatmul);
   op.In<float>({3, 64, 200}, RandomFloats(size_t{3} * 64 * 200, 1));

@@ -1,7 +1,9 @@
 // LSTM, RNN and SVDF: golden cases over three runs, and what prepare refuses.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "kernels/quant.h"
 #include "tests/support/one_op.h"
 #include "tests/support/run_op_cases.h"
 
@@ -214,6 +216,73 @@ TEST_CASE("recurrent: what RNN refuses", "[ops]") {
   CHECK(good.Run().ToString() == "OK");
   CHECK(Refusal(bias, kInvalid, "[3] expected") == "");
   CHECK(Refusal(state, kInvalid, "must be a variable") == "");
+}
+
+// An int8 SVDF with an int8 memory, step by step in plain integers: TFLite Micro's definition,
+// whose memory may have a zero point and wraps.
+struct ByteSvdf {
+  int filters = 4, rank = 2, memory = 3, depth = 5;
+  int in_zero = 3, memory_zero = -7, out_zero = -100;
+  float in_scale = 0.05f, feature_scale = 0.02f, memory_scale = 0.03f, time_scale = 0.01f,
+        out_scale = 0.004f;
+  std::vector<int8_t> feature, time;
+  std::vector<int32_t> bias = {100, -2000};
+  std::vector<int> past = std::vector<int>(12);  // zeros, as a fresh variable without a session
+
+  std::vector<int8_t> Step(const std::vector<int8_t>& x) {
+    const auto scaled = [](int32_t sum, float factor) {
+      return MultiplyByFactor(sum, MakeFixedFactor(static_cast<double>(factor)));
+    };
+    std::vector<int8_t> out;
+    std::vector<int32_t> sums = bias;
+    for (int f = 0; f < filters; ++f) {
+      int32_t sum = 0;
+      for (int i = 0; i < depth; ++i) {
+        sum += feature[Index(f * depth + i)] * (x[Index(i)] - in_zero);
+      }
+      const int32_t value = scaled(sum, in_scale * feature_scale / memory_scale);
+      const auto first = past.begin() + f * memory;
+      std::rotate(first, first + 1, first + memory);
+      first[memory - 1] = static_cast<int8_t>(std::clamp(value, -128, 127) + memory_zero);
+      for (int t = 0; t < memory; ++t) {
+        sums[Index(f / rank)] += time[Index(f * memory + t)] * (first[t] - memory_zero);
+      }
+    }
+    for (const int32_t sum : sums) {
+      const int32_t value = scaled(sum, memory_scale * time_scale / out_scale) + out_zero;
+      out.push_back(static_cast<int8_t>(std::clamp(value, -128, 127)));
+    }
+    return out;
+  }
+  static size_t Index(int i) { return static_cast<size_t>(i); }
+};
+
+TEST_CASE("recurrent: SVDF with a memory of bytes", "[ops]") {
+  ByteSvdf svdf;
+  for (int i = 0; i < svdf.filters * svdf.depth; ++i) {
+    svdf.feature.push_back(static_cast<int8_t>(i * 37 % 251 - 125));
+  }
+  for (int i = 0; i < svdf.filters * svdf.memory; ++i) {
+    svdf.time.push_back(static_cast<int8_t>(i * 53 % 247 - 123));
+  }
+  for (const int8_t fill : {int8_t{3}, int8_t{-128}, int8_t{127}, int8_t{20}}) {
+    const std::vector<int8_t> x(5, fill);
+    OneOp op(OpCode::kSvdf);
+    op.params.rank = svdf.rank;
+    op.params.activation = Activation::kRelu;
+    op.In<int8_t>({1, 5}, x).Quantized({svdf.in_scale}, {svdf.in_zero});
+    op.In<int8_t>({4, 5}, svdf.feature).Quantized({svdf.feature_scale}, {0});
+    op.In<int8_t>({4, 3}, svdf.time).Quantized({svdf.time_scale}, {0});
+    op.In<int32_t>({2}, svdf.bias);
+    op.Variable(DType::kInt8, Shape{1, 12}).Quantized({svdf.memory_scale}, {svdf.memory_zero});
+    op.Out(DType::kInt8).Quantized({svdf.out_scale}, {svdf.out_zero});
+    ByteSvdf expected = svdf;
+    for (int step = 0; step < 4; ++step) {
+      INFO("values of " << int{fill} << ", step " << step);
+      REQUIRE(op.Run().ToString() == "OK");
+      CHECK(op.Values<int8_t>(0) == expected.Step(x));
+    }
+  }
 }
 
 TEST_CASE("recurrent: what SVDF refuses", "[ops]") {

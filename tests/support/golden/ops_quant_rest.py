@@ -15,29 +15,40 @@ def _batch_matmul():
     table = Table("QUANT_BATCH_MATMUL")
     for name, left, right, target in (("int8", "int8", "int8", "int8"),
                                       ("int16", "int16", "int16", "int16"),
-                                      ("hybrid", "float32", "int8", "float32")):
+                                      ("int16x8", "int16", "int8", "int16"),
+                                      ("sums", "int8", "int8", "int32"),
+                                      ("hybrid", "float32", "int8", "float32"),
+                                      ("channels", "float32", "int8", "float32")):
         sheet = Sheet("BATCH_MATMUL", name)
         for index in range(20):
             a, b, adj_x, adj_y = PRODUCTS[index % len(PRODUCTS)]
             depth = a[-2] if adj_x else a[-1]
-            constant = index // len(PRODUCTS) == 0 or name == "hybrid"
-            unit = 1 / 2000 if name == "int16" else 1 / 20
-            zero = ZEROS["int8"] if name == "int8" else (0,) * 5
+            constant = index // len(PRODUCTS) == 0 or left == "float32"
+            unit = 1 / 2000 if left == "int16" else 1 / 20
+            zero = ZEROS["int8"] if left == "int8" else (0,) * 5
             ones = (sheet.x(a, left) if left == "float32" else
                     sheet.x(a, left, unit, zero[index % 5]))
             make = sheet.c if constant else sheet.x
-            two = make(b, right, unit * 0.7, zero[index * 2 % 5])
-            scale = unit * unit * depth**0.5 * (60 if name == "int8" else 9000)
+            second = unit * 0.7 if right == left else 1 / 100
+            two = make(b, right, second, zero[index * 2 % 5])
+            if name == "channels":
+                axis = len(b) - (2 if adj_y else 1)
+                scales = tuple(0.01 * (1 + i % 5) for i in range(b[axis]))
+                sheet.graph.tensors[two].quantization = (scales, (0,) * b[axis], axis)
+            scale = unit * second * depth**0.5 * (60 if name == "int8" else
+                                                  9000 if name == "int16" else 60)
             spread = (1, 0.2, 5, 40)[index % 4]
             options = dict(adj_x=adj_x, adj_y=adj_y)
-            if name == "hybrid":
+            if name == "sums":
+                sheet.add([ones, two], target, version=4, **options)
+            elif left == "float32":
                 sheet.add([ones, two], target, version=4,
                           asymmetric_quantize_inputs=index % 2 == 1, **options)
             else:
                 sheet.add([ones, two], target, scale * spread, zero[index * 3 % 5], version=3,
                           **options)
         case = sheet.case()
-        if name == "hybrid":
+        if left == "float32":
             case.rtol = 1e-5
         table.append(case)
     return table
