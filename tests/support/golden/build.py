@@ -14,6 +14,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from dtypes import PACKED, TYPES, raw_bytes
+from versions import version_of
 
 # Operators whose options table is not named after them.
 _OPTIONS = {
@@ -150,8 +151,11 @@ class Graph:
             self._add(Tensor("int16", (), None, q)) for q in quantizations
         ]
 
-    def op(self, code, inputs, out_types=("float32",), version=1, quantization=None, **options):
-        """Appends an operator; returns the index of its output, or a list where it has several."""
+    def op(self, code, inputs, out_types=("float32",), version=None, quantization=None, **options):
+        """Appends an operator; returns the index of its output, or a list where it has several.
+
+        version None: what a converter would write (versions.py).
+        """
         outs = [
             self._add(Tensor(t, (), computed=True, quantization=quantization)) for t in out_types
         ]
@@ -235,6 +239,7 @@ def serialise(graphs, signatures=()):
         sub.tensors = [_pack_tensor(t, model.buffers) for t in graph.tensors]
         sub.inputs, sub.outputs, sub.operators = graph.inputs, graph.outputs, []
         for at, (code, version, inputs, outputs, options) in enumerate(graph.ops):
+            version = version or version_of(graph, code, inputs, outputs, options)
             if (code, version) not in codes:
                 codes[code, version] = len(codes)
                 entry = schema.OperatorCodeT()

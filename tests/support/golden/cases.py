@@ -115,7 +115,7 @@ class Table:
             name,
             inputs,
             out="float32",
-            version=1,
+            version=None,
             rtol=None,
             refused=False,
             n_out=1,

@@ -75,7 +75,7 @@ def same(a, b, rtol):
         return bool((np.abs(a.astype(np.int64) - b.astype(np.int64)) <= rtol).all())
     if a.dtype.kind == "c":
         kind = a.real.dtype
-        return same(a.view(kind), b.view(kind), rtol)
+        return same(a.reshape(-1).view(kind), b.reshape(-1).view(kind), rtol)
     if a.dtype.kind != "f":
         return np.array_equal(a, b)
     a, b = a.astype(np.float64), b.astype(np.float64)

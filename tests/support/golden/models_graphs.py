@@ -189,7 +189,7 @@ def _graphs():
         return n.op("RELU_N1_TO_1", n.op("RELU6", n.op("HARD_SWISH", y)))
 
     def bias_by_add(n):
-        y = n.op("FULLY_CONNECTED", n.input(2, 4), n.const(3, 4), None, version=6)
+        y = n.op("FULLY_CONNECTED", n.input(2, 4), n.const(3, 4), None)
         return n.op("ADD", y, n.const(3), act="RELU")
 
     def attention(n):

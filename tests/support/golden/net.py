@@ -22,7 +22,7 @@ class Net:
         data = self.data(*shape, **kwargs)
         if not half:
             return self.graph.const(data)
-        return self.op("DEQUANTIZE", self.graph.const(data.astype(np.float16)), version=3)
+        return self.op("DEQUANTIZE", self.graph.const(data.astype(np.float16)))
 
     def ints(self, *values):
         return self.graph.const(np.array(values, np.int32))

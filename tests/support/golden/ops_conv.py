@@ -108,7 +108,6 @@ def _depthwise(table,
               dilation_w_factor=dilation[1],
               depth_multiplier=multiplier,
               act=act,
-              version=2 if dilation != (1, 1) else 1,
               **kwargs)
 
 
@@ -179,14 +178,12 @@ def _transpose(table,
     inputs = [ci(image[0], *out_hw, filt[0]), c(*filt), x(*image)]
     if bias:
         inputs.append(c(filt[0]))
-    version = 4 if act != "NONE" else 3 if bias else 1
     table.add(name,
               inputs,
               padding=padding,
               stride_h=stride[0],
               stride_w=stride[1],
               act=act,
-              version=version,
               **kwargs)
 
 
@@ -229,9 +226,9 @@ def transpose_conv():
     return t
 
 
-def _full(table, name, shape, weights, bias=True, version=1, **kwargs):
+def _full(table, name, shape, weights, bias=True, **kwargs):
     inputs = [x(*shape), c(*weights), c(weights[0]) if bias else None]
-    table.add(name, inputs, version=version if bias else max(version, 6), **kwargs)
+    table.add(name, inputs, **kwargs)
 
 
 def fully_connected():
@@ -244,19 +241,19 @@ def fully_connected():
     _full(t, "rank3_flattened", (2, 3, 4), (5, 12))
     _full(t, "rank2_to_one_row", (2, 6), (3, 12))
     for rank, shape in ((1, (6,)), (2, (3, 6)), (3, (2, 3, 6)), (4, (2, 1, 3, 6))):
-        _full(t, f"keep_dims_rank{rank}", shape, (4, 6), version=5, keep_num_dims=True)
-    _full(t, "keep_dims_no_bias", (2, 2, 5), (3, 5), bias=False, version=5, keep_num_dims=True)
+        _full(t, f"keep_dims_rank{rank}", shape, (4, 6), keep_num_dims=True)
+    _full(t, "keep_dims_no_bias", (2, 2, 5), (3, 5), bias=False, keep_num_dims=True)
     for batch in (1, 2, 3, 4, 5, 8, 9):
         _full(t, f"batch{batch}", (batch, 11), (6, 11))
     _full(t, "no_bias", (2, 8), (5, 8), bias=False)
-    t.add("bias_missing", [x(2, 8), c(5, 8)], version=6)
+    t.add("bias_missing", [x(2, 8), c(5, 8)])
     for act in ACTS:
         _full(t, f"act_{act.lower()}", (2, 9), (7, 9), act=act)
         _full(t, f"act_{act.lower()}_batch5", (5, 3), (4, 3), act=act)
     for depth, units in ((1, 1), (1, 9), (9, 1), (16, 16), (17, 33), (31, 10), (64, 5)):
         _full(t, f"{depth}_to_{units}", (2, depth), (units, depth))
     t.add("weights_are_input", [x(3, 5), x(4, 5), x(4)])
-    t.add("weights_are_input_no_bias", [x(3, 5), x(4, 5), None], version=6)
+    t.add("weights_are_input_no_bias", [x(3, 5), x(4, 5), None])
     t.add("bias_is_input", [x(3, 5), c(4, 5), x(4)])
     _full(t, "empty_batch", (0, 5), (4, 5))
     # LiteRT runs an input of 10 elements on weights of depth 4 and ignores the last two.

@@ -89,14 +89,12 @@ def _resize(op):
                 t.add("refuse_align_half", [x(1, 2, 2, 1), ci(4, 4)],
                       align_corners=True,
                       half_pixel_centers=True,
-                      version=3,
                       refused=True)
                 continue
         for name, shape, size in SIZES:
             t.add(name + key, [x(*shape), ci(*size)],
                   align_corners=align,
-                  half_pixel_centers=half,
-                  version=3 if half else 1)
+                  half_pixel_centers=half)
     t.add("size_is_input", [x(1, 3, 3, 2), x(values=[5, 2], dtype="int32")])
     t.add("refuse_rank", [x(3, 3), ci(2, 2)], refused=True)
     return t

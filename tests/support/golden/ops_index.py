@@ -74,7 +74,7 @@ def _strided_slice():
     add("ellipsis_new_axis", (2, 3), (0, 0), (0, 1), ellipsis_mask=1, new_axis_mask=2)
     add("all_of_rank4", (1, 2, 2, 3), (0, 0, 0, 0), (0, 0, 0, 0), begin_mask=15, end_mask=15)
     # offset: end counts from begin.
-    add("offset", (7,), (2,), (3,), offset=True, version=8)
+    add("offset", (7,), (2,), (3,), offset=True)
     add("shape_vector", (), (0,), (1,),
         shrink_axis_mask=1,
         spec=x(values=[5, 6, 7, 8], dtype="int32"),

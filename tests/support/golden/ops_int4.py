@@ -25,7 +25,7 @@ def tables():
             options = {} if op == "DEQUANTIZE" else dict(in_data_type=17,
                                                          out_data_type=TYPES["float32"][0])
             result = sheet.add([sheet.graph.const_int4(values, quantization)], "float32",
-                               version=6, **options)
+                               **options)
             # The sum is what LiteRT computes at every run.
             sheet.graph.outputs.pop()
             x = sheet.x(shape, "float32")

@@ -52,7 +52,7 @@ def _sheet(op, dtype, name="", acts=(), out=None, scales=SCALES, right=None, **o
         if out == "bool":
             sheet.add(args, "bool", **more)
         else:
-            sheet.add(args, dtype, scale_y, zero_y, version=1 if op == "PRELU" else 2, **more)
+            sheet.add(args, dtype, scale_y, zero_y, **more)
     return sheet
 
 
@@ -77,7 +77,7 @@ def _same_scales(op, dtype):
         left, right = SHAPES[index % 12]
         scale, zero = _unit(dtype), ZEROS[dtype][index % 5]
         args = [sheet.x(left, dtype, scale, zero), sheet.x(right, dtype, scale, zero)]
-        sheet.add(args, dtype, scale, zero, version=2)
+        sheet.add(args, dtype, scale, zero)
     return sheet
 
 

@@ -19,9 +19,6 @@ ZEROS = {"int8": (0, -128, 127, -17, 5), "uint8": (128, 0, 255, 100, 131), "int1
 SPREADS = (1, 0.5, 1.3, 0.02, 3, 0.9, 50, 1.1, 0.7, 2000)
 
 
-_WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
-
-
 @dataclass
 class Kind:
     """A kind of quantization: types of data, weights and bias; scales per channel or not."""
@@ -31,23 +28,23 @@ class Kind:
     weights: str
     bias: str
     per_channel: bool
-    version: tuple  # CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED
+    ops: str  # those that have it: CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED by first letters
     asymmetric: bool = False  # asymmetric_quantize_inputs
 
 
 KINDS = (
-    Kind("int8_per_channel", "int8", "int8", "int32", True, (3, 3, 12)),
-    Kind("int8_per_tensor", "int8", "int8", "int32", False, (3, 3, 4)),
-    Kind("uint8", "uint8", "uint8", "int32", False, (2, 2, 2)),
-    Kind("int16", "int16", "int8", "int64", True, (4, 5, 7)),
-    Kind("int16_per_tensor", "int16", "int8", "int64", False, (4, 5, 7)),
-    Kind("int16_bias32", "int16", "int8", "int32", True, (8, 0, 11)),
-    Kind("hybrid_per_channel", "float32", "int8", "float32", True, (5, 6, 12)),
-    Kind("hybrid_per_tensor", "float32", "int8", "float32", False, (2, 0, 3)),
-    Kind("hybrid_asymmetric", "float32", "int8", "float32", True, (0, 0, 12), True),
-    Kind("hybrid_asymmetric_per_tensor", "float32", "int8", "float32", False, (0, 0, 9), True),
-    Kind("int4", "int8", "int4", "int32", True, (7, 7, 13)),
-    Kind("int4_hybrid", "float32", "int4", "float32", True, (6, 0, 12), True),
+    Kind("int8_per_channel", "int8", "int8", "int32", True, "CDF"),
+    Kind("int8_per_tensor", "int8", "int8", "int32", False, "CDF"),
+    Kind("uint8", "uint8", "uint8", "int32", False, "CDF"),
+    Kind("int16", "int16", "int8", "int64", True, "CDF"),
+    Kind("int16_per_tensor", "int16", "int8", "int64", False, "CDF"),
+    Kind("int16_bias32", "int16", "int8", "int32", True, "CF"),
+    Kind("hybrid_per_channel", "float32", "int8", "float32", True, "CDF"),
+    Kind("hybrid_per_tensor", "float32", "int8", "float32", False, "CF"),
+    Kind("hybrid_asymmetric", "float32", "int8", "float32", True, "F", True),
+    Kind("hybrid_asymmetric_per_tensor", "float32", "int8", "float32", False, "F", True),
+    Kind("int4", "int8", "int4", "int32", True, "CDF"),
+    Kind("int4_hybrid", "float32", "int4", "float32", True, "CF", True),
 )
 
 
@@ -124,18 +121,15 @@ class Sheet:
         weights, scales = self._weights(filt, axis, constant)
         products = [float(np.float32(s * (in_scale or 1))) for s in scales]
         inputs = [data, weights, self._bias(filt[axis], products) if bias else None]
-        version = 3
         if first is not None:  # TRANSPOSE_CONV
             inputs = [self.graph.const(np.array(first, np.int32)), weights, data] + inputs[2:]
             inputs = inputs if bias else inputs[:3]
-        else:
-            version = self.kind.version[_WEIGHTED.index(self.op)]
         if self.kind.data == "int16" and self.op in ("CONV_2D", "FULLY_CONNECTED"):
             options["quantized_bias_type"] = 2 if self.kind.bias == "int32" else 4
         act = ACTS[self.count % len(ACTS)]
-        output = self.graph.op(self.op, inputs, (self.kind.data,), version,
-                               self._output(products, depth), fused_activation_function=act,
-                               **options)
+        output = self.graph.op(self.op, inputs, (self.kind.data,),
+                               quantization=self._output(products, depth),
+                               fused_activation_function=act, **options)
         self.graph.outputs.append(output)
         self.count += 1
 
@@ -182,7 +176,7 @@ GROUPED = (
 def conv_2d():
     table = Table("QUANT_CONV_2D")
     for kind in KINDS:
-        if kind.version[0] == 0:
+        if "C" not in kind.ops:
             continue
         sheet = Sheet("CONV_2D", kind)
         # LiteRT refuses groups with float data and one scale for all weights.
@@ -229,7 +223,7 @@ DEPTHWISE = (
 def depthwise_conv_2d():
     table = Table("QUANT_DEPTHWISE_CONV_2D")
     for kind in KINDS:
-        if kind.version[1] == 0:
+        if "D" not in kind.ops:
             continue
         sheet = Sheet("DEPTHWISE_CONV_2D", kind)
         for image, filt, multiplier, stride, dilation, padding in DEPTHWISE:
@@ -259,7 +253,7 @@ FULL = (
 def fully_connected():
     table = Table("QUANT_FULLY_CONNECTED")
     for kind in KINDS:
-        if kind.version[2] == 0:
+        if "F" not in kind.ops:
             continue
         sheet = Sheet("FULLY_CONNECTED", kind)
         for shape, weights, bias, keep in FULL:

@@ -27,7 +27,7 @@ def _pads(op, mode=None):
                 options["mode"] = ("SYMMETRIC", "REFLECT")[index % 2]
                 if index % 2 and any(max(p) >= n for n, p in zip(shape, pads)):
                     options["mode"] = "SYMMETRIC"
-            sheet.add(args, dtype, scale, zero, version=2, **options)
+            sheet.add(args, dtype, scale, zero, **options)
         table.append(sheet.case())
     return table
 
@@ -51,7 +51,7 @@ def _concatenation():
                     factor = (1, 0.3, 2.7, 1.001, 0.9, 17)[(index + k) % 6]
                     part_zero = ZEROS[dtype][(index + k) % 5]
                 parts.append(sheet.x(shape, dtype, scale * factor, part_zero))
-            sheet.add(parts, dtype, scale, zero, version=2 if dtype == "int8" else 1, axis=-1)
+            sheet.add(parts, dtype, scale, zero, axis=-1)
         table.append(sheet.case())
     return table
 
@@ -79,7 +79,6 @@ MOVES = (
     ("UNPACK", (3, 4), (), 3, dict(num=3, axis=0)),
     ("SPLIT_V", (2, 7), ((3, 4), 1), 2, dict(num_splits=2)),
 )
-VERSIONS = {"REVERSE_V2": 1, "GATHER_ND": 1, "SQUEEZE": 1, "RESHAPE": 1, "EXPAND_DIMS": 1}
 # What LiteRT 2.3 refuses.
 REFUSED = {("REVERSE_V2", "int8"), ("REVERSE_V2", "int16"), ("TILE", "int16"),
            ("SPACE_TO_DEPTH", "int16"), ("DEPTH_TO_SPACE", "int16"),
@@ -96,7 +95,7 @@ def _moves():
                 continue
             zero, scale = ZEROS[dtype][index % 5], 1 / 20
             args = [sheet.x(shape, dtype, scale, zero)] + [sheet.ints(values) for values in more]
-            sheet.add(args, dtype, scale, zero, version=VERSIONS.get(op, 2), n_out=n_out, op=op,
+            sheet.add(args, dtype, scale, zero, n_out=n_out, op=op,
                       **options)
         zero, scale = ZEROS[dtype][0], 1 / 20
         for op, shapes, options in (("PACK", ((2, 3), (2, 3)), dict(values_count=2, axis=1)),
@@ -106,8 +105,7 @@ def _moves():
                 args.insert(0, sheet.x((2, 1), "bool", values=[[True], [False]]))
             sheet.add(args, dtype, scale, zero, op=op, **options)
         x = sheet.x((2, 6), dtype, scale, zero)
-        sheet.add([sheet.ints(1), x], dtype, scale, zero, n_out=3, op="SPLIT", version=2,
-                  num_splits=3)
+        sheet.add([sheet.ints(1), x], dtype, scale, zero, n_out=3, op="SPLIT", num_splits=3)
         table.append(sheet.case())
     return table
 
@@ -126,7 +124,7 @@ def _resize(op):
             zero, scale = ZEROS[dtype][index % 5], 1 / 20
             args = [sheet.x(image, dtype, scale, zero), sheet.ints(size)]
             for corners, centers in ((False, False), (True, False), (False, True)):
-                sheet.add(args, dtype, scale, zero, version=3, align_corners=corners,
+                sheet.add(args, dtype, scale, zero, align_corners=corners,
                           half_pixel_centers=centers)
         table.append(sheet.case())
     return table

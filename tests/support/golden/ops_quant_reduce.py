@@ -23,8 +23,7 @@ def _pools(op):
             x = sheet.x(image, dtype, scale, zero)
             for padding in ("SAME", "VALID"):
                 act = ACTIVATIONS[(index + (padding == "SAME")) % 4]
-                sheet.add([x], dtype, scale, zero, version=2 if dtype == "int8" else 1,
-                          padding=padding, stride_h=stride[0], stride_w=stride[1],
+                sheet.add([x], dtype, scale, zero, padding=padding, stride_h=stride[0], stride_w=stride[1],
                           filter_height=window[0], filter_width=window[1], act=act)
         table.append(sheet.case())
     return table
@@ -49,7 +48,7 @@ def _reductions(op, rescales, dtypes=EVERY):
                 if rescales:
                     out = scale * (1, 3.7, 0.4, 20, 0.09)[(index + keep) % 5]
                     out_zero = ZEROS[dtype][index * 2 % 5]
-                sheet.add([x, sheet.ints(axes)], dtype, out, out_zero, version=2, keep_dims=keep)
+                sheet.add([x, sheet.ints(axes)], dtype, out, out_zero, keep_dims=keep)
         # LiteRT 2.3's reference SUM leaves int8 and int16 outputs unset.
         table.append(sheet.case(lsb=op == "SUM", optimized=op == "SUM"))
     return table

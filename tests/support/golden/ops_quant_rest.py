@@ -40,12 +40,12 @@ def _batch_matmul():
             spread = (1, 0.2, 5, 40)[index % 4]
             options = dict(adj_x=adj_x, adj_y=adj_y)
             if name == "sums":
-                sheet.add([ones, two], target, version=4, **options)
+                sheet.add([ones, two], target, **options)
             elif left == "float32":
-                sheet.add([ones, two], target, version=4,
+                sheet.add([ones, two], target,
                           asymmetric_quantize_inputs=index % 2 == 1, **options)
             else:
-                sheet.add([ones, two], target, scale * spread, zero[index * 3 % 5], version=3,
+                sheet.add([ones, two], target, scale * spread, zero[index * 3 % 5],
                           **options)
         case = sheet.case()
         if left == "float32":
@@ -71,7 +71,7 @@ def _reduce_prod():
             for keep in (False, True):
                 out = scale * (1, 3.7, 0.4)[(index + keep) % 3]
                 sheet.add([x, sheet.ints(axes)], dtype, out, ZEROS[dtype][index * 2 % 5],
-                          version=2, keep_dims=keep)
+                          keep_dims=keep)
         table.append(sheet.case())
     return table
 
@@ -84,7 +84,7 @@ def _choices():
             x = sheet.x(shape, dtype, 1 / 20, ZEROS[dtype][index])
             for op in ("ARG_MAX", "ARG_MIN"):
                 for axis in (0, -1):
-                    sheet.add([x, sheet.ints(axis)], "int32", op=op, version=2, output_type=2)
+                    sheet.add([x, sheet.ints(axis)], "int32", op=op, output_type=2)
         table.append(sheet.case())
     return table
 
@@ -97,7 +97,7 @@ def _embedding():
         scale = 1 / 30 if index % 2 else tuple(0.01 * (k + 1) for k in range(rows))
         ids = sheet.x((), "int32", values=[(index + k) % rows for k in range(index % 3 + 1)])
         table_of = sheet.c((rows, width), "int8", scale)
-        sheet.add([ids, table_of], "float32", version=3)
+        sheet.add([ids, table_of], "float32")
     case = sheet.case()
     case.rtol = 1e-6
     table.append(case)

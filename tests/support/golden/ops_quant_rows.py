@@ -8,7 +8,7 @@ SHAPES = ((5,), (1,), (1, 10), (3, 7), (2, 3, 5), (2, 2, 2, 3), (4, 17), (2, 1),
 UNITS = (1 / 16, 1 / 4, 1 / 128, 1.0, 0.0777)
 
 
-def _table(op, outputs, versions, lsb, variants=({},)):
+def _table(op, outputs, lsb, variants=({},)):
     """outputs: (name, input type, output type, output scale, output zero point)."""
     table = Table("QUANT_" + op)
     for name, source, target, out_scale, out_zero in outputs:
@@ -21,11 +21,11 @@ def _table(op, outputs, versions, lsb, variants=({},)):
                                                                      zero, hi=zero if zero > 0 else
                                                                      zero + 9)
             sheet.add([sheet.x(shape, source, unit, zero, **spread)], target, out_scale, out_zero,
-                      version=versions[name], **variants[index % len(variants)])
+                      **variants[index % len(variants)])
         if op == "L2_NORMALIZATION":  # the norm is 0
             zero = ZEROS[source][0]
             sheet.add([sheet.x((2, 3), source, 1 / 16, zero, lo=zero, hi=zero)], target, out_scale,
-                      out_zero, version=versions[name])
+                      out_zero)
         table.append(sheet.case(lsb[name]))
     return table
 
@@ -37,14 +37,13 @@ def tables():
         "LOG_SOFTMAX": ((16 / 256, 127), (16 / 256, 255)),
         "L2_NORMALIZATION": ((1 / 128, 0), (1 / 128, 128)),
     }
-    versions = {"int8": 2, "uint8": 1, "int16": 3, "int8_to_int16": 3}
     lsb = {"int8": 1, "uint8": 1, "int16": 0, "int8_to_int16": 32}
     both = {op: [a + b for a, b in zip(small, scales[op])] for op in scales}
     softmax = both["SOFTMAX"] + [("int16", "int16", "int16", 1 / 32768, 0),
                                  ("int8_to_int16", "int8", "int16", 1 / 65536, -32768)]
     betas = ({"beta": 1.0}, {"beta": 1.0}, {"beta": 0.5}, {"beta": 2.0})
     return [
-        _table("SOFTMAX", softmax, versions, lsb, betas),
-        _table("LOG_SOFTMAX", both["LOG_SOFTMAX"], versions, lsb),
-        _table("L2_NORMALIZATION", both["L2_NORMALIZATION"], versions, lsb),
+        _table("SOFTMAX", softmax, lsb, betas),
+        _table("LOG_SOFTMAX", both["LOG_SOFTMAX"], lsb),
+        _table("L2_NORMALIZATION", both["L2_NORMALIZATION"], lsb),
     ]

@@ -17,7 +17,7 @@ def _pairs(dtype):
             (unit * 1.3, z[0], unit * 1.3, z[1]))
 
 
-def _table(op, dtypes, fixed=None, positive=False, lsb=0, pairs=_pairs, variants=({},), version=2):
+def _table(op, dtypes, fixed=None, positive=False, lsb=0, pairs=_pairs, variants=({},)):
     """fixed: {dtype: (scale, zero)} of outputs whose quantization the operator prescribes."""
     table = Table("QUANT_" + op)
     for dtype in dtypes:
@@ -32,7 +32,7 @@ def _table(op, dtypes, fixed=None, positive=False, lsb=0, pairs=_pairs, variants
                 out_scale, out_zero = fixed[dtype]
             x = sheet.x(shape, dtype, scale, zero, lo=low)
             for options in variants:
-                sheet.add([x], dtype, out_scale, out_zero, version=version, **options)
+                sheet.add([x], dtype, out_scale, out_zero, **options)
         for index, shape in enumerate(SHAPES):
             scale, zero, out_scale, out_zero = pairs(dtype)[(index * 3 + 1) % 5]
             low = None
@@ -41,7 +41,7 @@ def _table(op, dtypes, fixed=None, positive=False, lsb=0, pairs=_pairs, variants
             if fixed:
                 out_scale, out_zero = fixed[dtype]
             sheet.add([sheet.x(shape, dtype, scale, zero, lo=low)], dtype, out_scale, out_zero,
-                      version=version, **variants[index % len(variants)])
+                      **variants[index % len(variants)])
         table.append(sheet.case(lsb))
     return table
 
@@ -72,7 +72,7 @@ def _quantize():
             out_zero = ZEROS.get(target, (0,) * 5)[index * 2 % 5]
             lo, hi = (-70000, 70000) if source == "int32" else LIMITS[source]
             x = sheet.x(SHAPES[index % len(SHAPES)], source, unit, zero, lo=lo, hi=hi)
-            sheet.add([x], target, unit * ratio, out_zero, version=2)
+            sheet.add([x], target, unit * ratio, out_zero)
         table.append(sheet.case())
     return table
 
@@ -80,21 +80,21 @@ def _quantize():
 def tables():
     small = ("int8", "uint8")
     every = small + ("int16",)
-    relu = [_table("RELU", every), _table("RELU6", every), _table("RELU_N1_TO_1", small, version=1),
-            _table("RELU_0_TO_1", small, version=1)]
+    relu = [_table("RELU", every), _table("RELU6", every), _table("RELU_N1_TO_1", small),
+            _table("RELU_0_TO_1", small)]
     alphas = ({"alpha": 0.1}, {"alpha": 1.5}, {"alpha": 0.0}, {"alpha": -0.5})
     return relu + [
         _quantize(),
         _table("LEAKY_RELU", every, variants=alphas),
-        _table("ELU", ("int8",), version=1),
+        _table("ELU", ("int8",)),
         _table("GELU", every, variants=({"approximate": False}, {"approximate": True}), lsb=1),
-        _table("HARD_SWISH", small, pairs=_hard_swish_pairs, version=1),
+        _table("HARD_SWISH", small, pairs=_hard_swish_pairs),
         _table("LOGISTIC", every, lsb=0,
                fixed={"int8": (1 / 256, -128), "uint8": (1 / 256, 0), "int16": (1 / 32768, 0)}),
         _table("TANH", every, lsb=0,
                fixed={"int8": (1 / 128, 0), "uint8": (1 / 128, 128), "int16": (1 / 32768, 0)}),
-        _table("ABS", ("int8", "int16"), version=3),
-        _table("NEG", ("int8", "int16"), version=1),
+        _table("ABS", ("int8", "int16")),
+        _table("NEG", ("int8", "int16")),
         _table("LOG", ("int8", "int16"), pairs=_gentle, lsb=1),
         _table("EXP", ("int8", "int16"), pairs=_gentle, lsb=1),
         _table("SQRT", ("int8", "int16"), positive=True, pairs=_gentle),

@@ -12,16 +12,16 @@ def _quantize():
         t.add(f"int8_{name}", [x(*shape, lo=-8, hi=8)], out="int8", quantization=((0.05,), (3,), 0))
         t.add(f"uint8_{name}", [x(*shape, lo=-8, hi=8)], out="uint8",
               quantization=((0.05,), (128,), 0))
-        t.add(f"int16_{name}", [x(*shape, lo=-40, hi=40)], out="int16", version=2,
+        t.add(f"int16_{name}", [x(*shape, lo=-40, hi=40)], out="int16",
               quantization=((0.001,), (0,), 0))
     ties = [0.25, -0.25, 0.75, -0.75, 1.25, -1.25, 0.2499999, -0.2499999, 0, -0.0]
     t.add("int8_ties", [x(values=ties)], out="int8", quantization=((0.5,), (0,), 0))
     t.add("uint8_ties", [x(values=ties)], out="uint8", quantization=((0.5,), (10,), 0))
     t.add("int8_saturates", [x(values=[63.4, 63.5, 64, -63.9, -64, -64.3, 1e9, -1e9])], out="int8",
           quantization=((0.5,), (0,), 0))
-    t.add("int8_per_channel", [x(3, 4, lo=-8, hi=8)], out="int8", version=3,
+    t.add("int8_per_channel", [x(3, 4, lo=-8, hi=8)], out="int8",
           quantization=((0.1, 0.2, 0.05), (0, 0, 0), 0))
-    t.add("int8_per_last_channel", [x(2, 2, 3, lo=-8, hi=8)], out="int8", version=3,
+    t.add("int8_per_last_channel", [x(2, 2, 3, lo=-8, hi=8)], out="int8",
           quantization=((0.1, 0.2, 0.05), (0, 0, 0), 2))
     return t
 

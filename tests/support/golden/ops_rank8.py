@@ -33,7 +33,7 @@ def _moves():
                                                                                 end_mask=255)
     yield "CONCATENATION", "", [x(*SHAPE), x(*SHAPE)], dict(axis=3)
     yield "TILE", "", [x(*SHAPE), ci(1, 1, 1, 2, 1, 1, 1, 2)], {}
-    yield "BROADCAST_TO", "", [x(2, 1, 3, 1, 2), ci(1, 2, 1, 2, 1, 3, 2, 2)], {"version": 2}
+    yield "BROADCAST_TO", "", [x(2, 1, 3, 1, 2), ci(1, 2, 1, 2, 1, 3, 2, 2)], {}
     yield "GATHER", "", [x(*SHAPE), ci(2, 0)], dict(axis=5)
     yield "REVERSE_V2", "", [x(*SHAPE), ci(5)], {}
     yield "PACK", "", [x(*SHAPE[1:]), x(*SHAPE[1:])], dict(values_count=2, axis=3)
@@ -57,7 +57,7 @@ def _reductions():
     yield "SOFTMAX", "", [x(*SHAPE)], dict(beta=1.0)
     yield "RELU", "", [x(*SHAPE)], {}
     yield "LOGISTIC", "", [x(*SHAPE)], {}
-    yield "FULLY_CONNECTED", "", [x(*SHAPE), c(3, 2), c(3)], dict(keep_num_dims=True, version=5)
+    yield "FULLY_CONNECTED", "", [x(*SHAPE), c(3, 2), c(3)], dict(keep_num_dims=True)
 
 
 def tables():

@@ -188,7 +188,7 @@ def _add_lstm(sheet, cell, dtype=None):
     more = {"time_major": cell.time_major} if steps else {}
     integer = sheet.kind == "int8"
     sheet.add([data] + weights + projection + states + norm, "int8" if integer else "float32",
-              *(STATE if integer else ()), version=3, **_options(cell, **more))
+              *(STATE if integer else ()), **_options(cell, **more))
     if integer:
         sheet.graph.hidden(_hidden(cell))
 
@@ -220,7 +220,7 @@ def _basic_table():
                           sheet.c((4 * n, concat), "float32", lo=-0.8, hi=0.8),
                           sheet.c((4 * n,), "float32", lo=-0.5, hi=0.5),
                           sheet.graph.variable((batch, n))]
-                results = sheet.add(inputs, ("float32",) * 4, version=1, n_out=4, kernel_type=1,
+                results = sheet.add(inputs, ("float32",) * 4, n_out=4, kernel_type=1,
                                     act="TANH")
                 continue
             data = ((1 / 128,), (128,), 0)
@@ -232,7 +232,7 @@ def _basic_table():
                       sheet.c((4 * n, concat), "uint8", scale, 131),
                       sheet.c((4 * n,), "int32", scale / 128, lo=-5000, hi=5000),
                       sheet.graph.variable((batch, n), "int16", cell)]
-            results = sheet.add(inputs, ("uint8", "int16", "uint8", "int16"), version=2, n_out=4,
+            results = sheet.add(inputs, ("uint8", "int16", "uint8", "int16"), n_out=4,
                                 kernel_type=1, act="TANH")
             quantizations = (data, cell, data, ((1 / 4096,), (0,), 0))
             for tensor, quantization in zip(results, quantizations):
@@ -281,7 +281,7 @@ def _bidirectional_table():
                                 if auxiliary == "weights" else [None] * 4)
             depth = 4 if auxiliary == "weights" else 3
             aux = sheet.data(_sequence_shape(forward, depth)) if auxiliary else None
-            sheet.add(inputs + states + [aux] + aux_weights, "float32", version=3,
+            sheet.add(inputs + states + [aux] + aux_weights, "float32",
                       n_out=1 if merge else 2,
                       **_options(forward, time_major=forward.time_major, merge_outputs=merge))
         for case in sheet.cases(1e-5):
@@ -326,8 +326,7 @@ def _rnn_table(op):
             if op != "RNN":
                 shape = _sequence_shape(cell, cell.n_input)
                 options["time_major"] = cell.time_major
-            sheet.add([sheet.data(shape)] + _rnn_inputs(sheet, cell), "float32", version=3,
-                      **options)
+            sheet.add([sheet.data(shape)] + _rnn_inputs(sheet, cell), "float32", **options)
         for case in sheet.cases(1e-5):
             table.append(case)
     return table
@@ -353,7 +352,7 @@ def _bidirectional_rnn_table():
                        sheet.weights(other.n_units, cell.n_input)]
             elif auxiliary == "backward":
                 aux = [sheet.data(_sequence_shape(cell, cell.n_input)), None, None]
-            sheet.add(inputs + aux, "float32", version=3, n_out=1 if merge else 2, act=cell.act,
+            sheet.add(inputs + aux, "float32", n_out=1 if merge else 2, act=cell.act,
                       time_major=cell.time_major, merge_outputs=merge,
                       asymmetric_quantize_inputs=cell.asymmetric)
         for case in sheet.cases(1e-5):
@@ -386,7 +385,7 @@ def _svdf_table():
                 state = sheet.graph.variable((batch, memory * filters))
                 constant = sheet.c((units,), "float32", lo=-0.5, hi=0.5)
             out = ("int8", 1 / 60, -90) if integer else ("float32",)
-            sheet.add([data, feature, time, constant if bias else None, state], *out, version=3,
+            sheet.add([data, feature, time, constant if bias else None, state], *out,
                       rank=rank, act="RELU" if integer else act,
                       asymmetric_quantize_inputs=asymmetric)
         for case in sheet.cases(1.0 if kind == "int8" else 1e-5):

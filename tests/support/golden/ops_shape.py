@@ -104,12 +104,12 @@ def _broadcast_to():
                           ((1, 3), (4, 3)), ((3, 1), (2, 3, 4)), ((1, 2, 1, 3), (2, 2, 4, 3)),
                           ((2, 3), (2, 3)), ((1, 1, 2), (2, 1, 3, 1, 2)), ((2, 1, 2), (1, 2, 1, 2,
                                                                                        3, 2))):
-        t.add(f"{dims_name(shape)}_to_{dims_name(target)}", [x(*shape), ci(*target)], version=2)
-    t.add("shape_is_input", [x(3), x(values=[2, 3], dtype="int32")], version=2)
-    t.add("shape_int64", [x(3), c(values=[2, 3], dtype="int64")], version=2)
+        t.add(f"{dims_name(shape)}_to_{dims_name(target)}", [x(*shape), ci(*target)])
+    t.add("shape_is_input", [x(3), x(values=[2, 3], dtype="int32")])
+    t.add("shape_int64", [x(3), c(values=[2, 3], dtype="int64")])
     for dtype in ("int32", "int64", "bool"):
-        t.add(dtype, [x(3, dtype=dtype), ci(2, 3)], out=dtype, version=2)
-    t.add("refuse_shapes", [x(3), ci(2, 4)], version=2, refused=True)
+        t.add(dtype, [x(3, dtype=dtype), ci(2, 3)], out=dtype)
+    t.add("refuse_shapes", [x(3), ci(2, 4)], refused=True)
     return t
 
 

@@ -198,7 +198,7 @@ def _blocks():
              (3, 1, 1, 1, 4))
     for op in ("SPACE_TO_DEPTH", "DEPTH_TO_SPACE"):
         uses = [((n, h * b, w * b, ch) if op[0] == "S" else (n, h, w, ch * b * b),
-                 dict(block_size=b, version=2)) for n, h, w, ch, b in sizes]
+                 dict(block_size=b)) for n, h, w, ch, b in sizes]
         each(t, op, ("float32",) + WHOLE + BYTES, uses)
     cuts = (((1, 4, 4, 1), [2, 2], [[0, 0], [0, 0]]), ((1, 3, 4, 2), [2, 2], [[1, 0], [0, 0]]),
             ((2, 2, 4, 3), [2, 2], [[0, 0], [0, 0]]), ((1, 5, 2, 1), [3, 2], [[1, 0], [1, 1]]),

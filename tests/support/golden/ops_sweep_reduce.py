@@ -46,7 +46,7 @@ def _positions():
                     wide = len(uses) % 3 == 0
                     uses.append((data(*shape, **limits), axis,
                                  dict(op=op, out="int64" if wide else "int32",
-                                      output_type=4 if wide else 2, version=1 + (dtype == "int8"))))
+                                      output_type=4 if wide else 2)))
         sweep(t, "ARG", dtype, uses, quantized=False)
     return t
 

@@ -50,7 +50,7 @@ def _copies():
                ((1, 1, 2), (2, 1, 3, 1, 2)), ((2, 1, 2), (1, 2, 1, 2, 3, 2)), ((17,), (3, 17)),
                ((5, 1), (5, 19)), ((1, 3), (0, 3)), ((0, 1), (0, 2)), ((1, 0), (3, 0)),
                ((2, 1, 2, 1, 3), (2, 2, 2, 2, 3)), ((1,), (67,)))
-    uses = [(shape, list(target) if k % 2 else c(values=target, dtype="int64"), dict(version=3))
+    uses = [(shape, list(target) if k % 2 else c(values=target, dtype="int64"))
             for k, (shape, target) in enumerate(targets)]
     each(t, "BROADCAST_TO", EVERY, uses)
     uses = [(shape, list(times) if k % 2 else c(values=times, dtype="int64")) for k, (shape, times)

@@ -131,19 +131,15 @@ def _dequantize():
     t = Table("DEQUANTIZE")
     for name, shape in (("vector", (9,)), ("image", (1, 2, 3, 5)), ("scalar", ()),
                         ("rank5", (1, 2, 1, 2, 3))):
-        t.add(f"float16_{name}", [x(*shape, dtype="float16")], version=3)
+        t.add(f"float16_{name}", [x(*shape, dtype="float16")])
         t.add(f"int8_{name}",
-              [x(*shape, dtype="int8", lo=-128, hi=128, quantization=((0.05,), (3,), 0))],
-              version=2)
+              [x(*shape, dtype="int8", lo=-128, hi=128, quantization=((0.05,), (3,), 0))])
         t.add(f"uint8_{name}",
               [x(*shape, dtype="uint8", lo=0, hi=256, quantization=((0.1,), (128,), 0))])
-    t.add("int16", [x(9, dtype="int16", lo=-32768, hi=32768, quantization=((0.001,), (0,), 0))],
-          version=3)
-    t.add("float16_special", [x(values=[0, -0.0, 65504, 6e-8, -6e-8, INF, -INF], dtype="float16")],
-          version=3)
+    t.add("int16", [x(9, dtype="int16", lo=-32768, hi=32768, quantization=((0.001,), (0,), 0))])
+    t.add("float16_special", [x(values=[0, -0.0, 65504, 6e-8, -6e-8, INF, -INF], dtype="float16")])
     t.add("int8_per_channel",
-          [x(3, 4, dtype="int8", lo=-128, hi=128, quantization=((0.1, 0.2, 0.3), (0, 0, 0), 0))],
-          version=5)
+          [x(3, 4, dtype="int8", lo=-128, hi=128, quantization=((0.1, 0.2, 0.3), (0, 0, 0), 0))])
     t.append(_half_weights("CONV_2D", (1, 4, 4, 3), (4, 3, 3, 3), bias_half=True))
     t.append(_half_weights("CONV_2D", (1, 4, 4, 3), (4, 3, 3, 3), bias_half=False))
     t.append(_half_weights("DEPTHWISE_CONV_2D", (1, 4, 4, 3), (1, 3, 3, 3), bias_half=True))
@@ -162,7 +158,7 @@ def _half_weights(op, image, weights, bias_half):
         data = rng.uniform(-1, 1, shape)
         if not half:
             return graph.const(data.astype(np.float32))
-        return graph.op("DEQUANTIZE", [graph.const(data.astype(np.float16))], version=3)
+        return graph.op("DEQUANTIZE", [graph.const(data.astype(np.float16))])
 
     image_index = graph.input(image)
     operands = [image_index, constant(weights, True), constant((units,), bias_half)]

@@ -17,7 +17,7 @@ def tables():
             for image, window, stride in POOLS:
                 x = sheet.x(image, dtype)
                 for padding in ("SAME", "VALID"):
-                    sheet.add([x], dtype, version=1 if dtype == "uint8" else 2, padding=padding,
+                    sheet.add([x], dtype, padding=padding,
                               stride_h=stride[0], stride_w=stride[1], filter_height=window[0],
                               filter_width=window[1], act="NONE")
             sheet.name = f"{op.lower()}_{dtype}"
@@ -25,13 +25,13 @@ def tables():
         for op in ("MAXIMUM", "MINIMUM"):
             sheet = Sheet(op, dtype)
             for left, right in (((2, 3, 4), (2, 3, 4)), ((3, 1), (1, 5)), ((7,), ()), ((33,), (33,))):
-                sheet.add([sheet.x(left, dtype), sheet.x(right, dtype)], dtype, version=2)
+                sheet.add([sheet.x(left, dtype), sheet.x(right, dtype)], dtype)
             sheet.name = f"{op.lower()}_{dtype}"
             table.append(sheet.case())
         for op in ("REDUCE_MAX", "REDUCE_MIN"):
             sheet = Sheet(op, dtype)
             for shape, axes in REDUCTIONS:
-                sheet.add([sheet.x(shape, dtype), sheet.ints(axes)], dtype, version=2,
+                sheet.add([sheet.x(shape, dtype), sheet.ints(axes)], dtype,
                           keep_dims=len(axes) == 1)
             sheet.name = f"{op.lower()}_{dtype}"
             table.append(sheet.case())

@@ -58,7 +58,7 @@ class Sheet:
         """A constant of plain integers."""
         return self.graph.const(np.array(values, TYPES[dtype][1]))
 
-    def add(self, inputs, dtype, scale=None, zero=0, version=1, n_out=1, op=None, **options):
+    def add(self, inputs, dtype, scale=None, zero=0, version=None, n_out=1, op=None, **options):
         """An operator whose results are outputs of the model."""
         if "act" in options:
             options["fused_activation_function"] = options.pop("act")
