@@ -14,6 +14,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from dtypes import PACKED, TYPES, raw_bytes
+from sparse import compress
 from versions import version_of
 
 # Operators whose options table is not named after them.
@@ -94,6 +95,7 @@ class Tensor:
     computed: bool = False
     variable: bool = False
     blocks: tuple = None  # (tensor of scales, size)
+    sparsity: object = None
 
 
 @dataclass
@@ -135,6 +137,13 @@ class Graph:
 
     def const_int4(self, array, quantization):
         return self.const_packed(array, "int4", quantization)
+
+    def const_sparse(self, array, quantization=None, block=1):
+        """A constant whose zeros are left out (sparse.py)."""
+        stored, sparsity = compress(array, block)
+        index = self._add(Tensor(str(array.dtype), array.shape, stored, quantization))
+        self.tensors[index].sparsity = sparsity
+        return index
 
     def const(self, array, quantization=None):
         array = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
@@ -201,10 +210,11 @@ def _pack_options(code, options):
 def _pack_tensor(tensor, buffers):
     out = schema.TensorT()
     out.name = tensor.name or None
-    out.type = PACKED[tensor.dtype] if tensor.dtype in PACKED else TYPES[tensor.dtype][0]
+    out.type = getattr(schema.TensorType, tensor.dtype.upper())
     out.shape = list(tensor.shape)
     out.hasRank = True
     out.isVariable = tensor.variable
+    out.sparsity = tensor.sparsity
     if tensor.signature is not None:
         out.shapeSignature = list(tensor.signature)
     if tensor.data is not None:

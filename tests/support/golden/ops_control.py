@@ -146,5 +146,52 @@ def _composite():
     return table
 
 
+def _call():
+    """Bodies of one operator, of two, with several results, and calls of what calls."""
+    table, main, others = Table("CONTROL_CALL"), _Main("call"), []
+    one = lambda g, a, b: [g.op("ADD", [a, b], (g.tensors[a].dtype,))]
+    two = lambda g, a, b: [g.op("MUL", [g.op("SUB", [a, b], (g.tensors[a].dtype,)), b],
+                                (g.tensors[a].dtype,))]
+    both = lambda g, a, b: [g.op(code, [a, b], (g.tensors[a].dtype,))
+                            for code in ("MAXIMUM", "MINIMUM")]
+    back = lambda g, a, b: [b, a]
+    for k in range(24):
+        shape, dtype = SHAPES[k % len(SHAPES)], ("float32", "int32", "int64")[k % 3]
+        body = (one, two, both, back)[k % 4]
+        others.append(_graph([shape] * 2, (dtype,) * 2, body))
+        results = (dtype,) * (1 + k % 4 // 2)
+        called = len(others)
+        if k % 5 == 4:  # a subgraph that calls the one before
+            others.append(_graph([shape] * 2, (dtype,) * 2, lambda g, a, b: _calls(
+                g, [b, a], results, called)))
+            called = len(others)
+        main.add("CALL", [main.random(shape, dtype) for _ in range(2)], results, subgraph=called)
+    main.finish(table, others)
+    return table
+
+
+def _calls(graph, inputs, types, subgraph):
+    result = graph.op("CALL", inputs, types, subgraph=subgraph)
+    return result if isinstance(result, list) else [result]
+
+
+def _start():
+    """CALL_ONCE: 20 of them, each gives a variable its first value; a second run finds another."""
+    table, main, others = Table("CONTROL_CALL_ONCE"), _Main("call_once"), []
+    for k in range(20):
+        shape, dtype = SHAPES[k % len(SHAPES)], ("float32", "int32", "int64")[k % 3]
+        name, start = dict(container="", shared_name=f"once{k}"), Graph()
+        value = start.const(main.rng.randint(-9, 10, shape).astype(dtype))
+        start.op("ASSIGN_VARIABLE", [start.op("VAR_HANDLE", [], ("resource",), **name), value], ())
+        others.append(start)
+        main.graph.op("CALL_ONCE", [], (), init_subgraph_index=k + 1)
+        handle = main.graph.op("VAR_HANDLE", [], ("resource",), **name)
+        before = main.add("READ_VARIABLE", [handle], (dtype,))
+        total = main.graph.op("ADD", [before, main.random(shape, dtype)], (dtype,))
+        main.graph.op("ASSIGN_VARIABLE", [handle, total], ())
+    main.finish(table, others)
+    return table
+
+
 def tables():
-    return [_if(), _while(), _variables(), _composite()]
+    return [_if(), _while(), _variables(), _composite(), _call(), _start()]

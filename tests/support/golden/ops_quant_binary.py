@@ -14,6 +14,8 @@ SCALES = ((1, 1, 1), (1, 0.5, 2), (0.3, 1.7, 1.1), (1, 30, 20), (20, 0.01, 9), (
 LOW_SCALES = tuple((a / 32, b / 32, y) for a, b, y in SCALES)
 DIV_SCALES = ((1, 1, 0.02), (1, 0.5, 0.03), (0.7, 1.3, 0.01), (2, 1, 0.05))
 MUL_SCALES = tuple((a, b, y * 1000) for a, b, y in SCALES)
+# Of MUL: the product's scale over the output's is 1 or more in half of them.
+GROWING = ((1, 1, 0.5), (1, 2, 1.9), (0.5, 1, 0.6), (3, 1, 2.9))
 
 
 def _unit(dtype):
@@ -97,7 +99,8 @@ def tables():
         sheets.append(_sheet(op, "int16", acts=acts, pot_scale_int16=False))
         result.append(_table(op, sheets + [_powers_of_two(op)]))
     result.append(_table("MUL", [_sheet("MUL", dtype, acts=acts) for dtype in small] +
-                         [_sheet("MUL", "int16", acts=acts, scales=MUL_SCALES)]))
+                         [_sheet("MUL", "int16", acts=acts, scales=MUL_SCALES)] +
+                         [_sheet("MUL", dtype, "_growing", acts, scales=GROWING) for dtype in small]))
     result.append(_table("DIV", [_sheet("DIV", dtype, acts=acts, scales=DIV_SCALES) for dtype in every], lsb=1))
     result.append(_table("SQUARED_DIFFERENCE", [_sheet("SQUARED_DIFFERENCE", "int8")]))
     result.append(

@@ -85,6 +85,9 @@ class Sheet:
 
     def _weights(self, shape, axis, constant):
         kind, channels = self.kind, shape[axis]
+        if kind.weights == "float32":
+            data = self.rng.uniform(-1, 1, shape).astype(np.float32)
+            return self._tensor(data, None, constant), np.ones(1, np.float32)
         n = channels if kind.per_channel else 1
         scales = np.exp(self.rng.uniform(-6, -2, n)).astype(np.float32)
         zero = ZEROS["uint8"][self.count % 5] if kind.weights == "uint8" else 0
@@ -116,18 +119,21 @@ class Sheet:
         return ((deviation * 5 / (hi - lo) * SPREADS[self.count % len(SPREADS)],),
                 (zeros[self.count * 2 % len(zeros)],), 0)
 
-    def add(self, image, filt, axis, depth, bias=True, constant=True, first=None, **options):
+    def add(self, image, filt, axis, depth, bias=True, constant=True, first=None, act=None,
+            version=None, **options):
+        """bias: True, False, or None where the operator has no such input at all."""
         data, in_scale = self._input(image)
         weights, scales = self._weights(filt, axis, constant)
         products = [float(np.float32(s * (in_scale or 1))) for s in scales]
         inputs = [data, weights, self._bias(filt[axis], products) if bias else None]
+        inputs = inputs[:2] if bias is None else inputs
         if first is not None:  # TRANSPOSE_CONV
             inputs = [self.graph.const(np.array(first, np.int32)), weights, data] + inputs[2:]
             inputs = inputs if bias else inputs[:3]
         if self.kind.data == "int16" and self.op in ("CONV_2D", "FULLY_CONNECTED"):
-            options["quantized_bias_type"] = 2 if self.kind.bias == "int32" else 4
-        act = ACTS[self.count % len(ACTS)]
-        output = self.graph.op(self.op, inputs, (self.kind.data,),
+            options.setdefault("quantized_bias_type", 2 if self.kind.bias == "int32" else 4)
+        act = ACTS[self.count % len(ACTS)] if act is None else act
+        output = self.graph.op(self.op, inputs, (self.kind.data,), version,
                                quantization=self._output(products, depth),
                                fused_activation_function=act, **options)
         self.graph.outputs.append(output)

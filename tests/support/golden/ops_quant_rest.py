@@ -20,7 +20,7 @@ def _batch_matmul():
                                       ("hybrid", "float32", "int8", "float32"),
                                       ("channels", "float32", "int8", "float32")):
         sheet = Sheet("BATCH_MATMUL", name)
-        for index in range(20):
+        for index in range(30 if name == "hybrid" else 20):
             a, b, adj_x, adj_y = PRODUCTS[index % len(PRODUCTS)]
             depth = a[-2] if adj_x else a[-1]
             constant = index // len(PRODUCTS) == 0 or left == "float32"
@@ -43,7 +43,8 @@ def _batch_matmul():
                 sheet.add([ones, two], target, **options)
             elif left == "float32":
                 sheet.add([ones, two], target,
-                          asymmetric_quantize_inputs=index % 2 == 1, **options)
+                          asymmetric_quantize_inputs=index % 2 == 1 or index >= 20,
+                          **options)
             else:
                 sheet.add([ones, two], target, scale * spread, zero[index * 3 % 5],
                           **options)
@@ -92,7 +93,7 @@ def _choices():
 def _embedding():
     table = Table("QUANT_EMBEDDING_LOOKUP")
     sheet = Sheet("EMBEDDING_LOOKUP", "hybrid")
-    for index in range(20):
+    for index in range(40):
         rows, width = ((4, 3), (7, 1), (2, 17), (5, 8))[index % 4]
         scale = 1 / 30 if index % 2 else tuple(0.01 * (k + 1) for k in range(rows))
         ids = sheet.x((), "int32", values=[(index + k) % rows for k in range(index % 3 + 1)])

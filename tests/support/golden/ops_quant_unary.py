@@ -58,7 +58,6 @@ def _hard_swish_pairs(dtype):
 QUANTIZE_TYPES = (("int8", "int8"), ("int8", "uint8"), ("int8", "int16"), ("uint8", "int8"),
                   ("uint8", "uint8"), ("uint8", "int16"), ("int16", "int8"), ("int16", "int16"),
                   ("int16", "int32"), ("int32", "int8"), ("int32", "int16"))
-FREQUENT = (("int8", "uint8"), ("uint8", "int8"), ("int8", "int8"))
 
 
 def _quantize():
@@ -66,7 +65,7 @@ def _quantize():
     for source, target in QUANTIZE_TYPES:
         sheet = Sheet("QUANTIZE", f"{source}_to_{target}")
         unit = 1 / 1024 if "16" in source or "32" in source else 1 / 16
-        for index in range(20 if (source, target) in FREQUENT else 10):
+        for index in range(20):
             ratio = (1, 0.5, 2, 1.0001, 3.3, 0.01, 100, 1e-4, 0.7, 40)[index % 10]
             zero = ZEROS.get(source, (0,) * 5)[index % 5]
             out_zero = ZEROS.get(target, (0,) * 5)[index * 2 % 5]

@@ -109,6 +109,19 @@ FLOAT_LSTMS = LSTMS + (
 )
 
 
+# Of hybrid cells: float rows are quantized with a zero point of their own.
+ASYMMETRIC_LSTMS = (
+    Lstm(n_cell=5, asymmetric=True),
+    Lstm(batch=2, peephole=True, n_cell=3, asymmetric=True),
+    Lstm(projection=True, n_cell=5, n_output=2, asymmetric=True),
+    Lstm(time=2, n_input=1, n_cell=9, cifg=True, asymmetric=True),
+)
+DIAGONAL_LSTMS = tuple(
+    Lstm(diagonal=True, batch=b, n_cell=n, n_input=i, time=2, time_major=m)
+    for b, n, i, m in ((1, 3, 2, False), (2, 5, 1, False), (1, 17, 3, False), (3, 2, 2, True),
+                       (1, 1, 1, False), (2, 4, 6, True)))
+
+
 def _gate_weights(sheet, cell, columns, **kwargs):
     first = [None] if cell.cifg else [sheet.weights(cell.n_cell, columns, **kwargs)]
     return first + [sheet.weights(cell.n_cell, columns, **kwargs) for _ in range(3)]
@@ -169,6 +182,8 @@ def _hidden(cell):
 
 
 def _options(cell, **more):
+    if cell.diagonal:
+        more["diagonal_recurrent_tensors"] = True
     return dict(more, act=cell.act, cell_clip=cell.cell_clip, proj_clip=cell.proj_clip,
                 asymmetric_quantize_inputs=cell.asymmetric)
 
@@ -203,6 +218,13 @@ def _lstm_table(op):
         if kind == "float" and op != "LSTM":
             _add_lstm(sheet, Lstm(diagonal=True, batch=2))
         for case in sheet.cases(1.0 if kind == "int8" else 1e-5):
+            table.append(case)
+    for name, kind, cells in (("asymmetric", "hybrid", ASYMMETRIC_LSTMS),
+                              ("diagonal", "float", () if op == "LSTM" else DIAGONAL_LSTMS)):
+        sheet = CellSheet(op, name, kind)
+        for cell in cells:
+            _add_lstm(sheet, cell)
+        for case in sheet.cases(1e-5) if cells else ():
             table.append(case)
     return table
 
@@ -262,15 +284,26 @@ BIDIRECTIONAL_LSTMS = (
 )
 
 
+ASYMMETRIC_BIDIRECTIONAL = tuple(
+    (Lstm(time=2, asymmetric=True, **more), Lstm(time=2, asymmetric=True, **more), merge, auxiliary)
+    for more, merge, auxiliary in ((dict(), False, None), (dict(n_cell=3), True, None),
+                                   (dict(batch=2), False, "weights"), (dict(cifg=True), True, None),
+                                   (dict(peephole=True), False, None),
+                                   (dict(n_cell=5), False, "backward"),
+                                   (dict(projection=True, n_output=2), False, None)))
+
+
 def _sequence_shape(cell, depth):
     return ((cell.time, cell.batch) if cell.time_major else (cell.batch, cell.time)) + (depth,)
 
 
 def _bidirectional_table():
     table = Table("BIDIRECTIONAL_SEQUENCE_LSTM")
-    for kind in ("float", "hybrid"):
-        sheet = CellSheet(table.op, kind, kind)
-        for forward, backward, merge, auxiliary in BIDIRECTIONAL_LSTMS:
+    for name, kind, cells in (("float", "float", BIDIRECTIONAL_LSTMS),
+                              ("hybrid", "hybrid", BIDIRECTIONAL_LSTMS),
+                              ("asymmetric", "hybrid", ASYMMETRIC_BIDIRECTIONAL)):
+        sheet = CellSheet(table.op, name, kind)
+        for forward, backward, merge, auxiliary in cells:
             inputs, states, aux_weights = [sheet.data(_sequence_shape(forward, 3))], [], []
             for cell in (forward, backward):
                 weights, projection = _cell_inputs(sheet, cell, None)
@@ -307,6 +340,11 @@ RNNS = (Rnn(), Rnn(batch=2, act="RELU"), Rnn(time_major=True, batch=3, n_units=5
         Rnn(batch=4, time=2, n_input=6))
 
 
+ASYMMETRIC_RNNS = tuple(
+    Rnn(asymmetric=True, **more) for more in (dict(), dict(batch=3, n_units=2), dict(act="RELU", time=1),
+                                              dict(n_input=7, n_units=9), dict(act="NONE")))
+RNN_KINDS = (("float", "float", RNNS), ("hybrid", "hybrid", RNNS),
+             ("asymmetric", "hybrid", ASYMMETRIC_RNNS))
 RNN_AUXILIARY = {2: "weights", 3: "weights", 6: "backward", 8: "weights"}
 
 
@@ -318,9 +356,9 @@ def _rnn_inputs(sheet, cell):
 
 def _rnn_table(op):
     table = Table(op)
-    for kind in ("float", "hybrid"):
-        sheet = CellSheet(op, kind, kind)
-        for cell in RNNS:
+    for name, kind, cells in RNN_KINDS:
+        sheet = CellSheet(op, name, kind)
+        for cell in cells:
             options = {"act": cell.act, "asymmetric_quantize_inputs": cell.asymmetric}
             shape = (cell.batch, cell.n_input)
             if op != "RNN":
@@ -334,9 +372,9 @@ def _rnn_table(op):
 
 def _bidirectional_rnn_table():
     table = Table("BIDIRECTIONAL_SEQUENCE_RNN")
-    for kind in ("float", "hybrid"):
-        sheet = CellSheet(table.op, kind, kind)
-        for index, cell in enumerate(RNNS):
+    for name, kind, cells in RNN_KINDS:
+        sheet = CellSheet(table.op, name, kind)
+        for index, cell in enumerate(cells):
             if kind == "hybrid" and cell.time_major:  # LiteRT 2.3 walks the sequence `time` times
                 cell = Rnn(**{**cell.__dict__, "time": 1})
             # LiteRT 2.3 steps through an auxiliary input with the input's depth, and has the
@@ -367,11 +405,17 @@ SVDFS = ((1, 3, 4, 1, 5, True, "RELU", False), (2, 4, 3, 2, 3, True, "NONE", Fal
          (1, 1, 1, 1, 1, True, "RELU", False), (4, 7, 2, 4, 6, True, "NONE", True))
 
 
+MORE_SVDFS = ((1, 2, 4, 1, 3, True, "RELU", False), (2, 3, 2, 2, 2, False, "NONE", False),
+              (1, 5, 3, 1, 4, True, "NONE", True), (3, 1, 6, 2, 2, True, "RELU", True),
+              (1, 9, 2, 3, 1, False, "TANH", True), (2, 2, 17, 1, 2, True, "RELU6", True))
+
+
 def _svdf_table():
     table = Table("SVDF")
-    for kind in ("float", "hybrid", "int8"):
-        sheet = CellSheet("SVDF", kind, kind)
-        for batch, depth, units, rank, memory, bias, act, asymmetric in SVDFS:
+    for name, kind, cells in (("float", "float", SVDFS), ("hybrid", "hybrid", SVDFS),
+                              ("int8", "int8", SVDFS), ("more", "hybrid", MORE_SVDFS)):
+        sheet = CellSheet("SVDF", name, kind)
+        for batch, depth, units, rank, memory, bias, act, asymmetric in cells:
             filters, integer = units * rank, kind == "int8"
             data = sheet.data((batch, depth))
             feature = sheet.weights(filters, depth)

@@ -4,11 +4,13 @@ The first run also tells the shapes of computed tensors; they are written into t
 then built again, so that the stored file looks like a converter's.
 """
 
+import dataclasses
 import os
 import pickle
 
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from flatbuffers import flexbuffers
 
 from build import serialise
 from dtypes import TYPES
@@ -97,12 +99,28 @@ def _blank(tensor):
 
 
 # Operators that run other subgraphs.
-CALLERS = {"IF", "WHILE", "CALL_ONCE", "STABLEHLO_COMPOSITE"}
+CALLERS = {"CALL", "IF", "WHILE", "CALL_ONCE", "STABLEHLO_COMPOSITE"}
+
+
+def _asked(graphs, signatures=()):
+    """The file that LiteRT runs: it has no CALL, but STABLEHLO_COMPOSITE does what that says."""
+    return serialise([_without_calls(graph) for graph in graphs], signatures)
+
+
+def _without_calls(graph):
+    ops = []
+    for code, version, inputs, outputs, options in graph.ops:
+        if code == "CALL":
+            code, options = "STABLEHLO_COMPOSITE", dict(
+                name="tests.call", decomposition_subgraph_index=options["subgraph"],
+                composite_attributes=list(flexbuffers.Dumps({})))
+        ops.append((code, version, inputs, outputs, options))
+    return dataclasses.replace(graph, ops=ops)
 
 
 def _fill_shapes(graph, arrays, others=(), optimized=False):
     """Runs the graph (and those that it calls) and writes its computed tensors' shapes into it."""
-    model = serialise([graph, *others])
+    model = _asked([graph, *others])
     _, shapes, _ = _in_child(lambda: _run(model, [arrays], None, optimized))
     for index, tensor in enumerate(graph.tensors):
         if tensor.computed:
@@ -130,5 +148,6 @@ def run_group(cases):
         if any(op[0] in CALLERS for op in first.graphs[0].ops):
             _fill_shapes(first.graphs[0], runs[0], first.graphs[1:])
     model = serialise(first.graphs, first.signatures)
-    outputs, _, note = _in_child(lambda: _run(model, runs, names, first.optimized))
+    asked = _asked(first.graphs, first.signatures)
+    outputs, _, note = _in_child(lambda: _run(asked, runs, names, first.optimized))
     return model, outputs, note

@@ -62,6 +62,9 @@ class Node:
         many = tensor.quantization is not None and len(tensor.quantization[0]) > 1
         return many and self.scales(tensor, lambda axis: axis)
 
+    def sparse(self, i):
+        return self.has(i) and self._in[i].sparsity is not None
+
     def broadcast(self):
         return self.n_inputs() > 1 and self._in[0].shape != self._in[1].shape
 
@@ -182,7 +185,7 @@ RULES = {
     "FLOOR_MOD": _FUNCTIONS,
     "FULLY_CONNECTED": [(14, _input(1, "int2")), (13, _types("int16", "int4", "int16")),
                         (12, _both(_hybrid(), lambda n: n.each_scale(1, 0))), (11, _INT16_BIAS),
-                        (6, lambda n: n.n_inputs() == 2), (5, _set("keep_num_dims")),
+                        (8, lambda n: n.sparse(1)), (6, lambda n: n.n_inputs() == 2), (5, _set("keep_num_dims")),
                         (4, _types("int8", "int8", "int8")),
                         (10, _types("int8", "int4", "int8")), (9, _asymmetric()), (3, _hybrid()),
                         (2, _set("weights_format"))],
