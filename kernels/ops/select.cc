@@ -9,7 +9,8 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckSelect(context));
   const Shape& a = context.input(1)->shape;
   const Shape& b = context.input(2)->shape;
-  Shape condition = context.input(0)->shape;
+  Shape condition = context.input(0)->shape, declared;
+  if (IsSingleChoice(context, &declared)) return FinishSelect(&context, condition, declared);
   if (a != b) {
     return InvalidModel("%s: %s has shape %s and %s has shape %s; they must be equal",
                         context.Where().c_str(), context.InputName(1).c_str(), a.ToString().c_str(),

@@ -64,6 +64,13 @@ Status CheckSelect(const PrepareContext& context) {
   return CheckSameQuantization(context, 2, 0);
 }
 
+bool IsSingleChoice(const PrepareContext& context, Shape* shape) {
+  *shape = context.output(0).shape;
+  bool single = shape->NumElements() == 1;
+  for (int i = 0; i < 3; ++i) single = single && context.input(i)->shape.NumElements() == 1;
+  return single;
+}
+
 Status FinishSelect(PrepareContext* context, const Shape& condition, const Shape& out) {
   TW_RETURN_IF_ERROR(context->SetOutput(0, context->input(1)->dtype, out));
   context->NewState<NestState>()->nest =

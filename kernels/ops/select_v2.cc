@@ -8,6 +8,7 @@ namespace {
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckSelect(context));
   Shape out;
+  if (IsSingleChoice(context, &out)) return FinishSelect(&context, context.input(0)->shape, out);
   TW_RETURN_IF_ERROR(BroadcastShape(context, 0, 3, &out));
   return FinishSelect(&context, context.input(0)->shape, out);
 }

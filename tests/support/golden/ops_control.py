@@ -155,7 +155,7 @@ def _call():
     both = lambda g, a, b: [g.op(code, [a, b], (g.tensors[a].dtype,))
                             for code in ("MAXIMUM", "MINIMUM")]
     back = lambda g, a, b: [b, a]
-    for k in range(24):
+    for k in range(30):
         shape, dtype = SHAPES[k % len(SHAPES)], ("float32", "int32", "int64")[k % 3]
         body = (one, two, both, back)[k % 4]
         others.append(_graph([shape] * 2, (dtype,) * 2, body))

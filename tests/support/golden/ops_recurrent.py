@@ -290,7 +290,8 @@ ASYMMETRIC_BIDIRECTIONAL = tuple(
                                    (dict(batch=2), False, "weights"), (dict(cifg=True), True, None),
                                    (dict(peephole=True), False, None),
                                    (dict(n_cell=5), False, "backward"),
-                                   (dict(projection=True, n_output=2), False, None)))
+                                   (dict(projection=True, n_output=2), False, None),
+                                   (dict(n_cell=2), False, None)))
 
 
 def _sequence_shape(cell, depth):

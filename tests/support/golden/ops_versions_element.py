@@ -2,7 +2,7 @@
 conversions, resizing and choices. See ops_versions_move.py.
 """
 
-from cases import Table, x
+from cases import Table
 from sheets import ZEROS, Sheet
 from sweeps import BYTES, WHOLE, data, each, sweep
 
@@ -41,6 +41,8 @@ def _casts():
                 limits = dict(limits, lo=-2**20, hi=2**20) if dtype == "int64" else limits
             if outs[0] != dtype:
                 sweep(t, "CAST", dtype, uses, name="to_" + outs[0], quantized=False, **limits)
+    uses = [(shape, dict(out="float32")) for shape in shapes[:4]]
+    sweep(t, "CAST", "uint32", uses, name="few", quantized=False)
     return t
 
 
@@ -104,30 +106,5 @@ def _scales():
     return t
 
 
-# Versions without a feature of their own, or with one that LiteRT does not run: uses of the least
-# version that does the same, under that number.
-#   SELECT 2 and 4, SELECT_V2 2   meant for data of int8 and uint32; the converter's rule looks at the
-#                                 condition, which is bool, so it never writes them
-#   ABS 4, EQUAL 4, DEQUANTIZE 4  no rule writes them
-#   FAKE_QUANT 2                  narrow_range, which LiteRT refuses to run
-SIZES = ((), (1,), (2,), (3,), (5,), (7,), (0,), (1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (1, 3),
-         (2, 3), (0, 2), (1, 1, 1), (1, 2, 2), (2, 1, 1), (1, 1, 1, 3), (1, 2, 1, 1, 2))
-
-
-def _numbers():
-    t = Table("SWEEP_VERSION_NUMBERS")
-    for op, dtype, version in (("SELECT", "int8", 2), ("SELECT", "uint32", 4),
-                               ("SELECT_V2", "uint32", 2)):
-        uses = [(x(*shape, dtype="bool"), shape, shape, dict(version=version)) for shape in SIZES]
-        sweep(t, op, dtype, uses, lo=0, hi=9)
-    sweep(t, "EQUAL", "float32", [(s, s, dict(out="bool", version=4)) for s in SIZES], lo=-1, hi=1)
-    sweep(t, "ABS", "int16", [(s, dict(version=4)) for s in SIZES], quantized=False)
-    sweep(t, "DEQUANTIZE", "int8", [(s, dict(out="float32", version=4)) for s in SIZES], 1e-6)
-    uses = [(s, dict(min=-1.5, max=2.0 + k % 3, num_bits=4 + k % 5, version=2))
-            for k, s in enumerate(SIZES)]
-    sweep(t, "FAKE_QUANT", "float32", uses, 1e-6)
-    return t
-
-
 def tables():
-    return [_wide(), _casts(), _sizes(), _ranks(), _scales(), _numbers()]
+    return [_wide(), _casts(), _sizes(), _ranks(), _scales()]

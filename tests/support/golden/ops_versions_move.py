@@ -6,6 +6,7 @@ Versions that came with a type are those of the other tables; see versions.py.
 from itertools import permutations
 
 from cases import Table, c, x
+from sheets import Sheet
 from sweeps import BYTES, EVERY, RARE, WHOLE, but, const, data, each, sweep
 
 PLAIN = but(EVERY, "float16")  # float16 came last, with a version of its own
@@ -111,9 +112,10 @@ def _axes():
             ((3, 4), [0, 1], [3, 2], [2, 1]), ((3, 4), [2, 3], [1, 1], [1, 1]),
             ((2, 2, 3), [0, 1, 0], [2, 1, 3], [1, 1, 2]), ((2, 2, 3), [1, 0, 1], [1, 2, 2],
                                                           [1, 1, 1])):
+        shrink = dict(shrink_axis_mask=1) if length[0] == 1 else {}
         uses.append((shape, begin, length, stride, dict(offset=True)))
-        uses.append((shape, begin, length, stride, dict(offset=True, shrink_axis_mask=1)
-                     if length[0] == 1 else dict(offset=True, end_mask=1)))
+        uses.append((shape, x(values=begin, dtype="int32"), length, stride,
+                     dict(offset=True, **shrink)))
     each(t, "STRIDED_SLICE", EVERY, uses, name="offset")
     uses = [((5,), [1], [4], [1]), ((2, 3), [0, 1], [2, 3], [1, 1]), ((2, 3), [1, 0], [2, 3], [1, 2])]
     each(t, "STRIDED_SLICE", ("bool", "float16", "int16", "int64"), uses, name="few")
@@ -160,6 +162,15 @@ def _takes():
     each(t, "GATHER", types, uses, name="int16")
     uses = [(shape, ids, dict(axis=axis)) for shape, ids, axis in places[:6]]
     each(t, "GATHER", types, uses, name="few")
+    uses = [(shape, int16(ids, k), dict(axis=axis)) for k, (shape, ids, axis) in enumerate(places[:5])]
+    sweep(t, "GATHER", "float32", uses, name="int16_few")
+    sheet = Sheet("GATHER", "gather_string")
+    for kind, n in (("int16", 14), ("int32", 6)):
+        for k in range(n):  # LiteRT takes vectors of strings only
+            length = (5, 1, 3, 7)[k % 4]
+            ids = (0, [length - 1], [0, length // 2], [[length - 1], [0]], [])[k % 5]
+            sheet.add([sheet.x((length,), "string"), sheet.ints(ids, kind)], "string", axis=-(k % 2))
+    t.append(sheet.case())
     places = (((5,), [[3]]), ((5,), [[0], [4]]), ((3, 2), [[2], [0]]), ((3, 2), [[2, 1]]),
               ((3, 2), [[[0, 1]], [[1, 0]]]), ((3, 2), [1]), ((2, 1, 3), [[1, 0]]),
               ((2, 1, 3), [[1, 0, 2], [0, 0, 0]]), ((2, 1, 3), [[0], [1]]), ((2, 1, 3), [1]),
