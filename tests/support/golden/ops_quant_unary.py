@@ -70,7 +70,10 @@ def _quantize():
             zero = ZEROS.get(source, (0,) * 5)[index % 5]
             out_zero = ZEROS.get(target, (0,) * 5)[index * 2 % 5]
             lo, hi = (-70000, 70000) if source == "int32" else LIMITS[source]
-            x = sheet.x(SHAPES[index % len(SHAPES)], source, unit, zero, lo=lo, hi=hi)
+            shape = SHAPES[index % len(SHAPES)]
+            if index >= 10 and source != target and "16" in source + target:
+                shape = SHAPES[index % 5]
+            x = sheet.x(shape, source, unit, zero, lo=lo, hi=hi)
             sheet.add([x], target, unit * ratio, out_zero)
         table.append(sheet.case())
     return table

@@ -6,7 +6,7 @@ from build import rng_for
 from cases import ACTIVATIONS, Table
 from sheets import Sheet
 
-SHAPES = ((4, 8), (1, 4), (5, 12), (3, 4), (8, 16), (2, 3, 4), (17,), (1, 2, 3, 8), (6, 1), (2, 20))
+SHAPES = ((2, 8), (1, 4), (3, 4), (5,), (4, 4), (2, 1, 4), (17,), (1, 2, 1, 4), (3, 1), (1, 12))
 
 
 def _kept(rng, shape, dtype, block, share):
@@ -42,10 +42,10 @@ def _full():
     for dtype in ("float32", "int8"):
         sheet, rng = Sheet("FULLY_CONNECTED", dtype), rng_for("FULLY_CONNECTED/sparse " + dtype)
         for index in range(20):
-            units, depth = ((4, 8), (1, 16), (5, 12), (3, 4), (8, 32), (2, 20), (17, 16))[index % 7]
-            rows, block = (1, 2, 5)[index % 3], (1, 4)[index % 2]
+            units, depth = ((4, 8), (1, 16), (3, 12), (3, 4), (2, 24), (2, 20), (5, 4))[index % 7]
+            rows, block = (1, 2, 3)[index % 3], (1, 4)[index % 2]
             if dtype == "int8":  # what LiteRT has: blocks of 16, a scale for each row
-                depth, block = (16, 32, 48)[index % 3], 16
+                units, depth, block = 1 + index % 3, (16, 32, 48)[index % 3], 16
             weights = _kept(rng, (units, depth), dtype, block, (0.5, 0.2, 0.8)[index % 3])
             weights.reshape(-1)[:block] = 1
             if dtype == "float32":

@@ -41,6 +41,14 @@ def _casts():
                 limits = dict(limits, lo=-2**20, hi=2**20) if dtype == "int64" else limits
             if outs[0] != dtype:
                 sweep(t, "CAST", dtype, uses, name="to_" + outs[0], quantized=False, **limits)
+    # NumPy has complex numbers, sweeps do not draw them.
+    sheet = Sheet("CAST", "cast_complex64")
+    for shape in shapes:
+        given = sheet.x(shape, "float32", lo=0, hi=90)
+        given = sheet.graph.op("CAST", [given], ("complex64",))
+        for out in ("int8", "float16", "uint32", "uint16"):
+            sheet.add([given], out)
+    t.append(sheet.case())
     uses = [(shape, dict(out="float32")) for shape in shapes[:4]]
     sweep(t, "CAST", "uint32", uses, name="few", quantized=False)
     return t

@@ -28,19 +28,20 @@ def _done(sheet):
 
 # input, units
 FULL = (((2, 1, 3), 2), ((1, 2, 5), 3), ((5,), 4), ((2, 7), 1), ((1, 2, 2, 3), 5), ((3, 1), 2),
-        ((1, 1), 1), ((2, 2, 4), 4), ((1, 17), 3), ((0, 3), 2), ((2, 1, 1, 9), 2), ((4, 3), 7),
-        ((1, 1, 6), 2), ((2, 5), 9), ((3, 2, 2), 3), ((1, 33), 2), ((2, 0, 3), 2), ((1, 2, 1, 2), 2),
-        ((7, 2), 2), ((1, 3), 17))
+        ((1, 1), 1), ((2, 2, 4), 4), ((1, 17), 1), ((0, 3), 2), ((2, 1, 1, 3), 2), ((4, 1), 3),
+        ((1, 1, 6), 2), ((2, 1), 5), ((3, 1, 2), 3), ((1, 9), 2), ((2, 0, 3), 2), ((1, 2, 1, 2), 2),
+        ((5, 2), 2), ((1, 2), 9))
 
 
 def _full():
     t = Table("SWEEP_VERSION_FULL")
-    for name in ("float32", "int8_per_tensor", "uint8"):
+    for name in ("float32", "int8_per_tensor", "uint8", "int16_per_tensor"):
+        more = dict(quantized_bias_type=0) if name == "int16_per_tensor" else {}
         for label, bias, keep in (("keep", True, True), ("no_bias", None, False)):
             sheet = _sheet(t, "FULLY_CONNECTED", KIND[name], label)
             for k, (shape, units) in enumerate(FULL):
                 sheet.add(shape, (units, shape[-1]), 0, shape[-1], bias,
-                          keep_num_dims=keep or k % 4 == 3)
+                          keep_num_dims=keep or k % 4 == 3, **more)
             _done(sheet)
     for name in ("hybrid_per_tensor", "hybrid_asymmetric_per_tensor"):
         sheet = _sheet(t, "FULLY_CONNECTED", KIND[name], "few")
@@ -68,12 +69,13 @@ CONVS = (((1, 2, 2, 2), 2, (1, 1), 1, "SAME"), ((1, 3, 2, 2), 4, (2, 2), 1, "SAM
 
 def _convolutions():
     t = Table("SWEEP_VERSION_CONV")
-    for name in ("float32", "int8_per_channel", "uint8"):
+    for name, n in (("float32", 7), ("int8_per_channel", 8), ("uint8", 16), ("int16_per_tensor", 20)):
+        more = dict(quantized_bias_type=0) if name == "int16_per_tensor" else {}
         sheet = _sheet(t, "CONV_2D", KIND[name], "groups")
-        for image, out, size, stride, padding in CONVS + CONVS[:7 if name != "uint8" else 10]:
+        for image, out, size, stride, padding in (CONVS * 2)[:n]:
             depth = image[3] // (3 if image[3] % 3 == 0 else 2)
             sheet.add(image, (out, *size, depth), 0, size[0] * size[1] * depth, padding=padding,
-                      stride_h=stride, stride_w=stride)
+                      stride_h=stride, stride_w=stride, **more)
         _done(sheet)
     for label, version in (("plain", None), ("number", 4)):
         sheet = _sheet(t, "CONV_2D", KIND["int16"], label)
@@ -87,11 +89,11 @@ def _convolutions():
 
 def _depthwise():
     t = Table("SWEEP_VERSION_DEPTHWISE")
-    for name, label, version in (("float32", "dilated", None), ("int16", "dilated", None),
-                                 ("uint8", "dilated", None), ("int16", "number", 5),
-                                 ("float32", "number", 4)):
+    for name, label, version, n in (("float32", "dilated", None, 16), ("int16", "dilated", None, 14),
+                                    ("uint8", "dilated", None, 18), ("int16", "number", 5, 20),
+                                    ("float32", "number", 4, 20)):
         sheet = _sheet(t, "DEPTHWISE_CONV_2D", KIND[name], label)
-        for k, (image, _, size, stride, padding) in enumerate(CONVS * 2):
+        for k, (image, _, size, stride, padding) in enumerate((CONVS * 2)[:n]):
             multiplier = 1 + k % 2
             sheet.add(image, (1, *size, image[3] * multiplier), 3, size[0] * size[1],
                       padding=padding, stride_h=1, stride_w=1, depth_multiplier=multiplier,
@@ -112,6 +114,10 @@ TRANSPOSED = (((1, 2, 2, 2), (2, 2, 3), (3, 3), 1, "SAME"), ((1, 2, 2, 1), (4, 4
               ((1, 2, 3, 1), (3, 5, 1), (2, 2), 2, "SAME"), ((1, 1, 1, 5), (1, 1, 3), (1, 1), 1, "SAME"),
               ((1, 2, 1, 3), (6, 3, 2), (2, 3), 3, "SAME"), ((1, 1, 2, 2), (3, 4, 1), (3, 3), 1, "VALID"))
 
+# How many are needed beside those of the other tables.
+FLOAT_COUNTS = {"plain": 6, "bias": 9, "act": 17}
+COUNTS = {"plain": 17, "bias": 13, "act": 10, "bias_type": 10}
+
 
 def _transposed():
     t = Table("SWEEP_VERSION_TRANSPOSED")
@@ -126,7 +132,7 @@ def _transposed():
             if name == "int16_bias32":
                 more = dict(quantized_bias_type=2, version=5)
             sheet = _sheet(t, "TRANSPOSE_CONV", KIND[name], label)
-            counts = {"plain": 17, "bias": 13, "act": 17, "bias_type": 10}
+            counts = FLOAT_COUNTS if name == "float32" else COUNTS
             for k, (image, out, size, stride, padding) in enumerate((TRANSPOSED * 2)[:counts[label]]):
                 sheet.add(image, (out[2], *size, image[3]), 0, size[0] * size[1] * image[3], bias,
                           first=[image[0], *out], padding=padding, stride_h=stride,
