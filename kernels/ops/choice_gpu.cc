@@ -73,6 +73,9 @@ Status PlanGather(GpuContext& context) {
 
 Status PlanEmbeddingLookup(GpuContext& context) {
   const Shape& table = context.input(1)->shape;
+  if (context.input(1)->dtype == DType::kUInt8 && context.output(0).dtype != DType::kUInt8) {
+    return Unsupported("its bytes are those of int8");
+  }
   return AddGather(context, 1, 0, 1, 1, table.dim(0), table.Product(1, table.rank()));
 }
 

@@ -37,21 +37,9 @@ struct Exception {
 };
 constexpr Exception kWithoutCases[] = {
     {"BROADCAST_TO", 1, "LiteRT refuses it: the number belonged to another operator"},
-    {"CAST", 7, "bfloat16 is not converted yet"},
-    {"CAST", 8, "tensors of 2 bits and unsigned 4 bits"},
-    {"CONCATENATION", 5, "int4 at run time"},
-    {"DEQUANTIZE", 7, "tensors of 2 bits"},
-    {"DEQUANTIZE", 8, "tensors of unsigned 4 bits"},
-    {"DYNAMIC_UPDATE_SLICE", 5, "int4 at run time"},
-    {"DYNAMIC_UPDATE_SLICE", 6, "bfloat16 is not converted yet"},
-    {"EMBEDDING_LOOKUP", 5, "tensors of 2 bits"},
+    {"CAST", 7, "bfloat16"},
+    {"DYNAMIC_UPDATE_SLICE", 6, "bfloat16"},
     {"FULLY_CONNECTED", 2, "shuffled weights are refused"},
-    {"FULLY_CONNECTED", 14, "tensors of 2 bits"},
-    {"GATHER", 7, "int4 at run time"},
-    {"QUANTIZE", 4, "int4 at run time"},
-    {"QUANTIZE", 5, "tensors of unsigned 4 bits"},
-    {"SLICE", 7, "int4 at run time"},
-    {"TRANSPOSE", 7, "int4 at run time"},
 };
 
 // The input whose type is the operator's: of some the first is an index or a shape.

@@ -90,7 +90,7 @@ def _convolutions():
 def _depthwise():
     t = Table("SWEEP_VERSION_DEPTHWISE")
     for name, label, version, n in (("float32", "dilated", None, 16), ("int16", "dilated", None, 14),
-                                    ("uint8", "dilated", None, 18), ("int16", "number", 5, 20),
+                                    ("uint8", "dilated", None, 20), ("int16", "number", 5, 20),
                                     ("float32", "number", 4, 20)):
         sheet = _sheet(t, "DEPTHWISE_CONV_2D", KIND[name], label)
         for k, (image, _, size, stride, padding) in enumerate((CONVS * 2)[:n]):
