@@ -1,5 +1,6 @@
 // CAST: values of one type as another: float32, float16, float64, complex64, bool and the integers
-// of 8 to 64 bits (but uint64); int4, int2 and uint4 from and to float32.
+// of 8 to 64 bits (but uint64), and bfloat16, whose way leads through float32; int4, int2 and uint4
+// from and to float32.
 //
 // Real to integer cuts off the fraction and saturates (NaN gives 0); a wider integer wraps around
 // in a narrower one; anything but 0 is true. Of a complex number the real part counts.
@@ -9,6 +10,7 @@
 
 #include "kernels/ops/indexing.h"
 #include "kernels/quant.h"
+#include "runtime/tensor/bfloat16.h"
 #include "runtime/tensor/packed.h"
 
 namespace topwork {
@@ -164,6 +166,37 @@ CastFunction FindCast(DType from, DType to) {
   }
 }
 
+// Values that are float32 on their way to or from bfloat16, at a time.
+constexpr int64_t kRealsAtATime = 256;
+
+// From bfloat16, or to it.
+void CastBFloat16(const RunContext& context) {
+  const TensorView &in = context.in(0), &out = context.out(0);
+  const bool from = in.dtype == DType::kBFloat16;
+  const CastFunction other =
+      from ? FindCast(DType::kFloat32, out.dtype) : FindCast(in.dtype, DType::kFloat32);
+  ParallelRows(context.pool, out.shape.NumElements(), 4, [&](int64_t begin, int64_t end) {
+    float reals[kRealsAtATime];
+    const int64_t bytes = DTypeBits(from ? out.dtype : in.dtype) / 8;
+    for (int64_t at = begin; at < end; at += kRealsAtATime) {
+      const int64_t n = std::min(end - at, kRealsAtATime);
+      if (from) {
+        for (int64_t i = 0; i < n; ++i) reals[i] = BFloat16ToFloat(in.as<uint16_t>()[at + i]);
+        other(reals, out.as<uint8_t>() + at * bytes, 0, n);
+        continue;
+      }
+      other(in.as<uint8_t>() + at * bytes, reals, 0, n);
+      for (int64_t i = 0; i < n; ++i) out.as<uint16_t>()[at + i] = FloatToBFloat16(reals[i]);
+    }
+  });
+}
+
+bool IsBFloat16Cast(DType from, DType to) {
+  if (from == to) return false;
+  return (from == DType::kBFloat16 && FindCast(DType::kFloat32, to) != nullptr) ||
+         (to == DType::kBFloat16 && FindCast(from, DType::kFloat32) != nullptr);
+}
+
 bool IsPackedCast(DType from, DType to) {
   return (IsFloat(from) && IsPacked(to)) || (IsPacked(from) && IsFloat(to));
 }
@@ -174,7 +207,9 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   const TensorView& in = *context.input(0);
   const DType to = context.output(0).dtype;
-  if (!IsPackedCast(in.dtype, to) && FindCast(in.dtype, to) == nullptr) {
+  const bool known = FindCast(in.dtype, to) != nullptr || IsPackedCast(in.dtype, to) ||
+                     IsBFloat16Cast(in.dtype, to) || (in.dtype == to && to == DType::kBFloat16);
+  if (!known) {
     return Unsupported("%s: %s cannot be cast from %s to %s", context.Where().c_str(),
                        context.InputName(0).c_str(), DTypeName(in.dtype), DTypeName(to));
   }
@@ -185,6 +220,10 @@ Status Prepare(PrepareContext& context) {
 
 Status Run(const RunContext& context) {
   if (context.in(0).dtype == context.out(0).dtype) return RunByteCopy(context);
+  if (IsBFloat16Cast(context.in(0).dtype, context.out(0).dtype)) {
+    CastBFloat16(context);
+    return Status::Ok();
+  }
   if (IsPackedCast(context.in(0).dtype, context.out(0).dtype)) {
     IsPacked(context.in(0).dtype) ? CastFromPacked(context) : CastToPacked(context);
     return Status::Ok();

@@ -25,7 +25,7 @@ int32_t SourceOf(const OpParams& params, int32_t i, int32_t in, float scale) {
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(PrepareResize(
       &context, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kFloat16,
-                 DType::kUInt16, DType::kInt32, DType::kUInt32, DType::kBool}));
+                 DType::kBFloat16, DType::kUInt16, DType::kInt32, DType::kUInt32, DType::kBool}));
   context.RequestScratch(static_cast<size_t>(context.output(0).shape[2]) * sizeof(int32_t));
   context.SetVariant("copy");
   return Status::Ok();

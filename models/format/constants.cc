@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/tensor/bfloat16.h"
 #include "runtime/tensor/packed.h"
 
 namespace topwork {
@@ -54,6 +55,11 @@ Status ConvertToFloats(const TensorView& view, const void* data, int64_t n, floa
     case DType::kFloat16: {
       const uint16_t* half = static_cast<const uint16_t*>(data);
       std::transform(half, half + n, out, HalfToFloat);
+      return Status::Ok();
+    }
+    case DType::kBFloat16: {
+      const uint16_t* half = static_cast<const uint16_t*>(data);
+      std::transform(half, half + n, out, BFloat16ToFloat);
       return Status::Ok();
     }
     case DType::kInt2:

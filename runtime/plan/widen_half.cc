@@ -1,8 +1,9 @@
-// WidenHalf: arithmetic on float16 tensors is done by the float32 kernels, between two CASTs.
+// WidenHalf: arithmetic on float16 and bfloat16 tensors is done by the float32 kernels, between two
+// CASTs.
 //
 // Operators that move data have kernels for any type of two bytes; those that compute have none for
-// float16. A widened value is shared by all its readers, constants are cast once (by folding), and
-// an operator's result is rounded to float16 as the file says it is stored.
+// these. A widened value is shared by all its readers, constants are cast once (by folding), and an
+// operator's result is rounded to the type in which the file says it is stored.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -43,7 +44,9 @@ bool Computes(OpCode code) {
 }
 
 bool IsHalf(const WorkGraph& graph, int v) {
-  return v >= 0 && graph.views[static_cast<size_t>(v)].dtype == DType::kFloat16;
+  if (v < 0) return false;
+  const DType dtype = graph.views[static_cast<size_t>(v)].dtype;
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
 int AddFloat(WorkGraph* graph, int half) {
@@ -81,7 +84,7 @@ void WidenHalf(WorkGraph* graph) {
             std::any_of(work.op.outputs.begin(), work.op.outputs.end(), is_half));
   });
   if (!any) return;
-  std::map<int, int> wide;  // of float16 values
+  std::map<int, int> wide;  // of half values
   std::vector<WorkOp> ops;
   for (WorkOp& work : graph->ops) {
     if (!Computes(work.op.code)) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "runtime/base/json.h"
+#include "runtime/tensor/bfloat16.h"
 #include "runtime/tensor/packed.h"
 #include "runtime/tensor/strings.h"
 
@@ -50,6 +51,9 @@ bool RealAt(const TensorView& view, int64_t i, double* value) {
       return true;
     case DType::kFloat16:
       *value = HalfToFloat(view.as<uint16_t>()[i]);
+      return true;
+    case DType::kBFloat16:
+      *value = BFloat16ToFloat(view.as<uint16_t>()[i]);
       return true;
     case DType::kFloat64:
       *value = view.as<double>()[i];

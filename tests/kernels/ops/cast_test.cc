@@ -26,6 +26,8 @@ std::vector<To> RunCast(const std::vector<From>& x) {
 
 TEST_CASE("dequantize, cast: golden cases of int4", "[ops]") { RunOpCases("int4"); }
 
+TEST_CASE("bfloat16: golden cases", "[ops]") { RunOpCases("bfloat16"); }
+
 TEST_CASE("cast: golden cases", "[ops]") { RunOpCases("cast"); }
 TEST_CASE("quantize: golden cases", "[ops]") { RunOpCases("quantize"); }
 TEST_CASE("dequantize: golden cases", "[ops]") { RunOpCases("dequantize"); }

@@ -83,6 +83,38 @@ Bytes StringModel() {
   return BuildModel(spec);
 }
 
+// Elements of 2 and 4 bits: constants, moves that end inside a byte, weights.
+Bytes PackedModel() {
+  ModelSpec spec;
+  const int x = spec.AddInput("x", DType::kInt4, {3, 5});
+  const int twos = spec.AddConstant("twos", DType::kInt2, {3, 5}, ToBytes<int32_t>({0x1b2d4e39}));
+  const int fours =
+      spec.AddConstant("fours", DType::kUInt4, {3, 4}, ToBytes<int16_t>({0x1234, 0x567f, 0x0e8c}));
+  const auto add = [&](OpCode code, std::vector<int32_t> inputs, DType dtype,
+                       std::vector<int32_t> shape, const OptionsSpec& options = OptionsSpec()) {
+    const int out = spec.AddTensor(OpCodeName(code), dtype, std::move(shape));
+    spec.AddOp(code, std::move(inputs), {out}, options);
+    return out;
+  };
+  const int perm = spec.AddConstant("perm", DType::kInt32, {2}, ToBytes<int32_t>({1, 0}));
+  const int size = spec.AddConstant("size", DType::kInt32, {2}, ToBytes<int32_t>({4, 2}));
+  const int turned = add(OpCode::kTranspose, {x, perm}, DType::kInt4, {5, 3});
+  const int box = add(OpCode::kSlice, {turned, perm, size}, DType::kInt4, {4, 2});
+  const int rows =
+      add(OpCode::kGather, {turned, perm}, DType::kInt4, {2, 3}, OptionsSpec(kGatherOptions));
+  const int joined = add(OpCode::kConcatenation, {turned, rows}, DType::kInt4, {7, 3},
+                         OptionsSpec(kConcatenationOptions));
+  const int updated = add(OpCode::kDynamicUpdateSlice, {joined, box, perm}, DType::kInt4, {7, 3});
+  const int looked = add(OpCode::kEmbeddingLookup, {perm, fours}, DType::kUInt4, {2, 4});
+  const int real = add(OpCode::kCast, {updated}, DType::kFloat32, {7, 3});
+  const int some = add(OpCode::kEmbeddingLookup, {perm, twos}, DType::kFloat32, {2, 5});
+  const int dense = add(OpCode::kFullyConnected, {some, twos, -1}, DType::kFloat32, {2, 3},
+                        OptionsSpec(kFullyConnectedOptions));
+  spec.main().tensors[static_cast<size_t>(twos)].scales = {0.5f};
+  spec.main().outputs = {real, looked, dense};
+  return BuildModel(spec);
+}
+
 // Opens, plans within 4 MiB and runs twice. Returns whether it got to the end.
 bool OpensPlansRuns(const Bytes& bytes) {
   const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
@@ -116,6 +148,10 @@ TEST_CASE("mutants of an image model run or are refused", "[format]") { RunMutan
 
 TEST_CASE("mutants of a model of strings run or are refused", "[format]") {
   RunMutants(StringModel());
+}
+
+TEST_CASE("mutants of a model of packed tensors run or are refused", "[format]") {
+  RunMutants(PackedModel());
 }
 
 TEST_CASE("mutants of a model of indices and shapes run or are refused", "[format]") {

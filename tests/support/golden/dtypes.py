@@ -25,8 +25,9 @@ TYPES = {
     "uint32": (15, np.uint32),
     "uint16": (16, np.uint16),
 }
-# Types of several elements a byte, which NumPy does not have.
+# Types that NumPy does not have: of several elements a byte, and bfloat16.
 PACKED = {"int4": 17, "int2": 19, "uint4": 20}
+OTHERS = {**PACKED, "bfloat16": 18}
 
 
 def raw_bytes(array):
