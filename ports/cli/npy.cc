@@ -18,11 +18,11 @@ struct NpyType {
   size_t bytes;
 };
 constexpr NpyType kTypes[] = {
-    {TW_DTYPE_FLOAT32, "<f4", 4},  {TW_DTYPE_FLOAT16, "<f2", 2}, {TW_DTYPE_FLOAT64, "<f8", 8},
-    {TW_DTYPE_INT8, "|i1", 1},     {TW_DTYPE_UINT8, "|u1", 1},   {TW_DTYPE_INT16, "<i2", 2},
-    {TW_DTYPE_UINT16, "<u2", 2},   {TW_DTYPE_INT32, "<i4", 4},   {TW_DTYPE_UINT32, "<u4", 4},
-    {TW_DTYPE_INT64, "<i8", 8},    {TW_DTYPE_UINT64, "<u8", 8},  {TW_DTYPE_BOOL, "|b1", 1},
-    {TW_DTYPE_COMPLEX64, "<c8", 8}};
+    {TW_DTYPE_FLOAT32, "<f4", 4},   {TW_DTYPE_FLOAT16, "<f2", 2},     {TW_DTYPE_FLOAT64, "<f8", 8},
+    {TW_DTYPE_INT8, "|i1", 1},      {TW_DTYPE_UINT8, "|u1", 1},       {TW_DTYPE_INT16, "<i2", 2},
+    {TW_DTYPE_UINT16, "<u2", 2},    {TW_DTYPE_INT32, "<i4", 4},       {TW_DTYPE_UINT32, "<u4", 4},
+    {TW_DTYPE_INT64, "<i8", 8},     {TW_DTYPE_UINT64, "<u8", 8},      {TW_DTYPE_BOOL, "|b1", 1},
+    {TW_DTYPE_COMPLEX64, "<c8", 8}, {TW_DTYPE_COMPLEX128, "<c16", 16}};
 
 [[noreturn]] void Bad(const std::string& path, const std::string& why) {
   throw CliError(kExitData, path + ": not a usable .npy file: " + why);

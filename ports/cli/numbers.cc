@@ -41,6 +41,31 @@ bool IsSmallInteger(tw_dtype dtype) {
          dtype == TW_DTYPE_UINT16;
 }
 
+// bfloat16 as float32.
+std::vector<uint8_t> Widened(const void* data, int64_t n) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(n) * sizeof(float), 0);
+  for (int64_t i = 0; i < n; ++i) {
+    std::memcpy(bytes.data() + i * 4 + 2, static_cast<const char*>(data) + i * 2, 2);
+  }
+  return bytes;
+}
+
+// float32 as bfloat16, to the nearest, ties to even.
+std::vector<uint8_t> Halved(const void* data, int64_t n) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(n) * sizeof(uint16_t));
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t bits = Load<uint32_t>(data, i);
+    if (std::isnan(Load<float>(data, i))) {
+      bits |= 0x400000;
+    } else {
+      bits += 0x7FFF + (bits >> 16 & 1);
+    }
+    const uint16_t half = static_cast<uint16_t>(bits >> 16);
+    std::memcpy(bytes.data() + i * 2, &half, sizeof(half));
+  }
+  return bytes;
+}
+
 int PackedAt(tw_dtype dtype, const void* data, int64_t i) {
   const int bits = PackedBits(dtype);
   const int64_t at = i * bits;
@@ -115,12 +140,15 @@ int PackedBits(tw_dtype dtype) {
   return dtype == TW_DTYPE_INT4 || dtype == TW_DTYPE_UINT4 ? 4 : 0;
 }
 
-tw_dtype UnpackedType(tw_dtype dtype) {
+tw_dtype ArrayType(tw_dtype dtype) {
+  if (dtype == TW_DTYPE_BFLOAT16) return TW_DTYPE_FLOAT32;
+  if (PackedBits(dtype) == 0) return dtype;
   return dtype == TW_DTYPE_UINT4 ? TW_DTYPE_UINT8 : TW_DTYPE_INT8;
 }
 
-std::vector<uint8_t> Unpack(tw_dtype dtype, const void* data, int64_t n) {
+std::vector<uint8_t> ToArray(tw_dtype dtype, const void* data, int64_t n) {
   std::vector<uint8_t> bytes;
+  if (dtype == TW_DTYPE_BFLOAT16) return Widened(data, n);
   for (int64_t i = 0; i < n; ++i) {
     bytes.push_back(static_cast<uint8_t>(PackedAt(dtype, data, i)));
   }
@@ -185,7 +213,8 @@ bool HasSoftmaxQuantization(const tw_tensor_info& tensor) {
 
 bool CanConvert(tw_dtype from, const tw_tensor_info& to) {
   if (from == to.dtype) return true;
-  if (PackedBits(to.dtype) != 0) return from == UnpackedType(to.dtype);
+  if (from == ArrayType(to.dtype)) return true;
+  if (PackedBits(to.dtype) != 0) return false;
   const bool quantized = IsSmallInteger(to.dtype) && to.n_scales == 1;
   return IsFloat(from) &&
          (to.dtype == TW_DTYPE_FLOAT32 || to.dtype == TW_DTYPE_FLOAT64 || quantized);
@@ -193,6 +222,7 @@ bool CanConvert(tw_dtype from, const tw_tensor_info& to) {
 
 std::vector<uint8_t> Convert(tw_dtype from, const void* data, int64_t n, const tw_tensor_info& to,
                              const std::string& what) {
+  if (to.dtype == TW_DTYPE_BFLOAT16) return Halved(data, n);
   if (PackedBits(to.dtype) != 0) return ConvertToPacked(from, data, n, to, what);
   if (to.dtype == TW_DTYPE_FLOAT32) return ConvertTo<float>(from, data, n, to, what);
   if (to.dtype == TW_DTYPE_FLOAT64) return ConvertTo<double>(from, data, n, to, what);

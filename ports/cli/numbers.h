@@ -16,10 +16,11 @@ bool IsInteger(tw_dtype dtype);
 bool IsFloat(tw_dtype dtype);
 // Bits of int2, int4 and uint4, several of which lie in a byte; 0 for other types.
 int PackedBits(tw_dtype dtype);
-// The type of whole bytes that holds a packed one's numbers: int8 or uint8.
-tw_dtype UnpackedType(tw_dtype dtype);
-// n packed elements as bytes.
-std::vector<uint8_t> Unpack(tw_dtype dtype, const void* data, int64_t n);
+// The type in which arrays of NumPy hold a tensor's numbers: int8 or uint8 of packed ones, float32
+// of bfloat16, else the same.
+tw_dtype ArrayType(tw_dtype dtype);
+// n elements of a packed type or bfloat16 in their ArrayType.
+std::vector<uint8_t> ToArray(tw_dtype dtype, const void* data, int64_t n);
 
 // Element i of dense `data`, as it is stored; bool gives 0 or 1, other types 0.
 double NumberAt(tw_dtype dtype, const void* data, int64_t i);
@@ -33,7 +34,7 @@ double RealAt(const tw_tensor_info& tensor, int64_t i);
 bool HasSoftmaxQuantization(const tw_tensor_info& tensor);
 
 // True when elements of dtype `from` can be stored in `to`: the same dtype; floats in float32 or
-// float64, or in an input that is quantized as a whole; int8 (uint8) in packed ones.
+// float64, or in an input that is quantized as a whole; those of its ArrayType.
 bool CanConvert(tw_dtype from, const tw_tensor_info& to);
 // n elements in the dtype of `to`; quantized ones are rounded (half away from zero) and saturate.
 // CanConvert must hold. Throws CliError, beginning with `what`, for a NaN that would be quantized

@@ -89,12 +89,12 @@ void SaveOutputs(const tw::Session& session, const std::string& folder) {
     }
     const std::vector<int64_t> shape(dims.begin(), dims.end());
     const std::string file = folder + "/output_" + std::to_string(i) + ".npy";
-    if (PackedBits(tensor.dtype) != 0) {
-      const std::vector<uint8_t> bytes = Unpack(
-          tensor.dtype, tensor.data,
-          std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>()));
-      files.push_back(
-          {file, EncodeNpy(UnpackedType(tensor.dtype), shape, bytes.data(), bytes.size())});
+    const tw_dtype type = ArrayType(tensor.dtype);
+    if (type != tensor.dtype) {
+      const int64_t n =
+          std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>());
+      const std::vector<uint8_t> bytes = ToArray(tensor.dtype, tensor.data, n);
+      files.push_back({file, EncodeNpy(type, shape, bytes.data(), bytes.size())});
       continue;
     }
     files.push_back({file, EncodeNpy(tensor.dtype, shape, tensor.data, tensor.bytes)});

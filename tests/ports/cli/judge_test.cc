@@ -207,22 +207,43 @@ TEST_CASE("numbers: packed elements are numbers of bytes outside", "[cli]") {
   CHECK(cli::NumberAt(TW_DTYPE_UINT4, bytes, 1) == 14.0);
   CHECK(cli::IsInteger(TW_DTYPE_INT2));
   CHECK(cli::PackedBits(TW_DTYPE_INT8) == 0);
-  CHECK(cli::Unpack(TW_DTYPE_UINT4, bytes, 3) == std::vector<uint8_t>{4, 14, 15});
-  CHECK(cli::Unpack(TW_DTYPE_INT2, bytes, 4) == std::vector<uint8_t>{0, 1, 254, 255});
+  CHECK(cli::ToArray(TW_DTYPE_UINT4, bytes, 3) == std::vector<uint8_t>{4, 14, 15});
+  CHECK(cli::ToArray(TW_DTYPE_INT2, bytes, 4) == std::vector<uint8_t>{0, 1, 254, 255});
   tw_tensor_info to{};
   to.name = "few";
   for (const tw_dtype dtype : {TW_DTYPE_INT2, TW_DTYPE_INT4, TW_DTYPE_UINT4}) {
     to.dtype = dtype;
-    const tw_dtype from = cli::UnpackedType(dtype);
+    const tw_dtype from = cli::ArrayType(dtype);
     CHECK(cli::CanConvert(from, to));
     CHECK_FALSE(cli::CanConvert(TW_DTYPE_FLOAT32, to));
-    const std::vector<uint8_t> numbers = cli::Unpack(dtype, bytes, 3);
+    const std::vector<uint8_t> numbers = cli::ToArray(dtype, bytes, 3);
     const std::vector<uint8_t> packed = cli::Convert(from, numbers.data(), 3, to, "x.npy");
-    CHECK(cli::Unpack(dtype, packed.data(), 3) == numbers);
+    CHECK(cli::ToArray(dtype, packed.data(), 3) == numbers);
     const uint8_t large = 16;
     CHECK_THAT(Failure([&] { cli::Convert(from, &large, 1, to, "x.npy"); }),
                Contains("'few' takes numbers from"));
   }
+}
+
+TEST_CASE("numbers: bfloat16 is float32 outside", "[cli]") {
+  tw_tensor_info to{};
+  to.dtype = TW_DTYPE_BFLOAT16;
+  CHECK(cli::ArrayType(to.dtype) == TW_DTYPE_FLOAT32);
+  CHECK(cli::CanConvert(TW_DTYPE_FLOAT32, to));
+  CHECK_FALSE(cli::CanConvert(TW_DTYPE_FLOAT64, to));
+  const float reals[] = {-3.140625f, 1.00390625f, 1.01171875f, static_cast<float>(kInfinity),
+                         3.4e38f,    NAN};
+  const std::vector<uint8_t> halves = cli::Convert(TW_DTYPE_FLOAT32, reals, 6, to, "x.npy");
+  const std::vector<uint8_t> back = cli::ToArray(to.dtype, halves.data(), 6);
+  float got[6];
+  REQUIRE(back.size() == sizeof(got));
+  std::memcpy(got, back.data(), sizeof(got));
+  CHECK(got[0] == -3.140625f);
+  CHECK(got[1] == 1.0f);
+  CHECK(got[2] == 1.015625f);
+  CHECK(std::isinf(got[3]));
+  CHECK(std::isinf(got[4]));
+  CHECK(std::isnan(got[5]));
 }
 
 TEST_CASE("numbers: elements of every dtype", "[cli]") {
