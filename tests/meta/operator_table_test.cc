@@ -37,8 +37,6 @@ struct Exception {
 };
 constexpr Exception kWithoutCases[] = {
     {"BROADCAST_TO", 1, "LiteRT refuses it: the number belonged to another operator"},
-    {"CAST", 7, "bfloat16"},
-    {"DYNAMIC_UPDATE_SLICE", 6, "bfloat16"},
     {"FULLY_CONNECTED", 2, "shuffled weights are refused"},
 };
 
