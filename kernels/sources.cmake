@@ -101,6 +101,7 @@ set(KERNELS_SOURCES
   ops/fourier.cc
   ops/fully_connected.cc
   ops/fully_connected_quantized.cc
+  ops/fully_connected_rare.cc
   ops/gather.cc
   ops/gather_nd.cc
   ops/gelu.cc

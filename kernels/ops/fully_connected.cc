@@ -79,17 +79,18 @@ Status CheckShapes(const PrepareContext& context, FullyConnectedShape* shape, Sh
 }
 
 Status Prepare(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, context.params().fused_residual ? 4 : 3));
+  FullyConnectedShape shape;
+  Shape out;
+  if (context.n_outputs() > 0 &&
+      IsRareFullyConnected(context.params(), context.input(0)->dtype, context.input(1)->dtype,
+                           context.output(0).dtype)) {
+    TW_RETURN_IF_ERROR(CheckShapes(context, &shape, &out));
+    return PrepareRareFullyConnected(&context, shape, out);
+  }
   Arithmetic arithmetic;
   TW_RETURN_IF_ERROR(CheckArithmetic(context, 0, &arithmetic, true));
   if (arithmetic == Arithmetic::kFloat) TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
-  if (context.params().weights_format != 0) {
-    return Unsupported(
-        "%s: weights_format SHUFFLED4x16INT8 is not supported; convert the model "
-        "again without shuffled weights",
-        context.Where().c_str());
-  }
-  FullyConnectedShape shape;
-  Shape out;
   TW_RETURN_IF_ERROR(CheckShapes(context, &shape, &out));
   TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
   if (arithmetic != Arithmetic::kFloat) {
@@ -118,6 +119,10 @@ Status Prepare(PrepareContext& context) {
 }
 
 Status Run(const RunContext& context) {
+  if (IsRareFullyConnected(*context.params, context.in(0).dtype, context.in(1).dtype,
+                           context.out(0).dtype)) {
+    return RunRareFullyConnected(context);
+  }
   if (context.in(1).dtype != DType::kFloat32) return RunQuantizedFullyConnected(context);
   const FullyConnectedState& state = context.get_state<FullyConnectedState>();
   if (state.batch == 0) return Status::Ok();

@@ -19,6 +19,12 @@ Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnec
                                       Arithmetic arithmetic);
 Status RunQuantizedFullyConnected(const RunContext& context);
 
+// Integer forms with int16 results that the above has not (fully_connected_rare.cc).
+bool IsRareFullyConnected(const OpParams& params, DType data, DType weights, DType output);
+Status PrepareRareFullyConnected(PrepareContext* context, const FullyConnectedShape& shape,
+                                 const Shape& out);
+Status RunRareFullyConnected(const RunContext& context);
+
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_OPS_FULLY_CONNECTED_H_

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/ops/activation.h"
+#include "kernels/ops/fully_connected.h"
 #include "kernels/ops/gpu_plans.h"
 #include "kernels/ops/integer_gpu.h"
 #include "kernels/ops/weighted_gpu.h"
@@ -98,6 +99,10 @@ void AddProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
 }
 
 Status PlanFullyConnected(GpuContext& context) {
+  if (IsRareFullyConnected(context.params(), context.input(0)->dtype, context.input(1)->dtype,
+                           context.output(0).dtype)) {
+    return Unsupported("its results are int16, of uint8 or int16 weights");
+  }
   if (!context.is_constant(1) || (context.input(2) != nullptr && !context.is_constant(2))) {
     return PlanFullyConnectedOfInputs(context);
   }

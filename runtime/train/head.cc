@@ -82,6 +82,9 @@ Status HeadFinder::WalkBack() {
     switch (op.code) {
       case OpCode::kFullyConnected:
       case OpCode::kConv2d:
+        if (op.params.weights_format != 0) {
+          return Unsupported("%s has shuffled weights, which cannot be trained", Where(op).c_str());
+        }
         head_.op = producer;
         head_.logits = v;
         return Status::Ok();

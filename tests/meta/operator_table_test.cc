@@ -37,7 +37,6 @@ struct Exception {
 };
 constexpr Exception kWithoutCases[] = {
     {"BROADCAST_TO", 1, "LiteRT refuses it: the number belonged to another operator"},
-    {"FULLY_CONNECTED", 2, "shuffled weights are refused"},
 };
 
 // The input whose type is the operator's: of some the first is an index or a shape.

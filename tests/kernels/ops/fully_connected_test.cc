@@ -58,7 +58,7 @@ TEST_CASE("fully_connected: refuses what does not fit together", "[ops]") {
             "last dimension must be the 4 columns") == "");
   CHECK(FullyConnectedRefusal(
             {2, 4}, {3, 4}, [](OpParams& p) { p.weights_format = 1; }, StatusCode::kUnsupported,
-            "SHUFFLED4x16INT8 is not supported") == "");
+            "SHUFFLED4x16INT8 is for uint8 data") == "");
   OneOp bias(OpCode::kFullyConnected);
   bias.Unknown(DType::kFloat32, {2, 4}).Unknown(DType::kFloat32, {3, 4});
   CHECK(Refusal(bias.Unknown(DType::kFloat32, {4}).Out(DType::kFloat32), invalid,

@@ -94,6 +94,9 @@ class Sheet:
         quantization = (scales, (zero,) * n, axis if n > 1 else 0)
         if kind.weights == "int4":
             index = self.graph.const_int4(self._ints(shape, -7, 7), quantization)
+        elif kind.weights == "int16":
+            index = self._tensor(self._ints(shape, -32767, 32767).astype(np.int16), quantization,
+                                 constant)
         elif kind.weights == "uint8":
             index = self._tensor(self._ints(shape, 0, 255).astype(np.uint8), quantization, constant)
         else:
@@ -113,7 +116,7 @@ class Sheet:
         if kind.data == "float32":
             return None
         lo, hi = LIMITS[kind.data]
-        weight = 4 if kind.weights == "int4" else 73
+        weight = {"int4": 4, "int16": 18900}.get(kind.weights, 73)
         deviation = (hi - lo) / 3.4 * weight * np.sqrt(depth) * float(np.median(scales))
         zeros = ZEROS[kind.data]
         return ((deviation * 5 / (hi - lo) * SPREADS[self.count % len(SPREADS)],),

@@ -1,17 +1,20 @@
 """20 uses and more of the versions that came with a feature: layers with weights.
 
 Versions without a feature of their own (no rule in versions.py writes them) are uses of the least
-version that does the same, under that number: CONV_2D 4, DEPTHWISE_CONV_2D 5 and FULLY_CONNECTED 7
-for int16, DEPTHWISE_CONV_2D 4 for one scale of all channels, which LiteRT refuses, TRANSPOSE_CONV 5
-for int16 (the converter's rule looks at the wrong input).
+version that does the same, under that number: CONV_2D 4 and DEPTHWISE_CONV_2D 5 for int16,
+DEPTHWISE_CONV_2D 4 for one scale of all channels, which LiteRT refuses, TRANSPOSE_CONV 5 for int16
+(the converter's rule looks at the wrong input).
 """
 
 from cases import Table
 from ops_quant_conv import KINDS, Kind, Sheet
+from sheets import Sheet as Rows
 
 FLOAT = Kind("float32", "float32", "float32", "float32", False, "CDF")
 KIND = {kind.name: kind for kind in KINDS}
 KIND["float32"] = FLOAT
+INT16 = Kind("int16_int16", "int16", "int16", "int64", True, "F")
+INT16_SINGLE = Kind("int16_int16_bias32", "int16", "int16", "int32", False, "F")
 INT4_16 = Kind("int16_int4", "int16", "int4", "int64", True, "F")
 
 
@@ -51,11 +54,38 @@ def _full():
         _done(sheet)
     for kind, label, more in ((INT4_16, "int4", {}),
                               (KIND["int16"], "plain", dict(quantized_bias_type=0)),
-                              (KIND["int16"], "number", dict(quantized_bias_type=0, version=7))):
+                              (INT16, "wide", {}), (INT16_SINGLE, "wide", {})):
         sheet = _sheet(t, "FULLY_CONNECTED", kind, label)
         for shape, units in FULL:
             sheet.add(shape, (units, shape[-1]), 0, shape[-1], len(shape) != 3, **more)
         _done(sheet)
+    return t
+
+
+def _shuffled():
+    """uint8 data with int16 results: plain weights, and weights in shuffled blocks (1 or 4 rows)."""
+    t = Table("SWEEP_VERSION_SHUFFLED")
+    for shuffled in (False, True):
+        sheet = Rows("FULLY_CONNECTED", "shuffled" if shuffled else "plain")
+        for k in range(20):
+            rows = (1, 4)[k % 2] if shuffled else 1 + k % 3
+            units, depth = ((4, 16), (8, 16), (4, 32), (12, 16), (4, 48))[k % 5]
+            units, depth = (units, depth) if shuffled else (units - k % 3, depth // 4 + k % 2)
+            zeros = (128, 128) if shuffled else (0 if k % 4 == 3 else 100 + k, 128 - 3 * k)
+            weights = sheet.c((units, depth), "uint8", 0.02 * (1 + k % 3), zeros[1])
+            inputs = [sheet.x((rows, depth), "uint8", 0.01, zeros[0]), weights,
+                      sheet.c((units,), "int32", 0.0002 * (1 + k % 3), lo=-9000, hi=9000)]
+            scale = (0.0005, 0.00003, 0.01)[k % 3]
+            act = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")[k % 4]
+            if not shuffled:
+                sheet.add(inputs, "int16", scale, 0, act=act)
+                continue
+            result, work = sheet.graph.op("FULLY_CONNECTED", inputs, ("int16", "uint8"),
+                                          quantization=((scale,), (0,), 0), weights_format=1,
+                                          fused_activation_function=act)
+            sheet.graph.outputs.append(result)
+            sheet.graph.tensors[work].shape, sheet.graph.tensors[work].computed = (rows * depth,), False
+        t.append(sheet.case())
     return t
 
 
@@ -142,4 +172,4 @@ def _transposed():
 
 
 def tables():
-    return [_full(), _convolutions(), _depthwise(), _transposed()]
+    return [_full(), _shuffled(), _convolutions(), _depthwise(), _transposed()]
