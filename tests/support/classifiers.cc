@@ -1,9 +1,11 @@
 #include "tests/support/classifiers.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "runtime/session/session.h"
+#include "runtime/tensor/packed.h"
 #include "runtime/tensor/tensor.h"
 #include "runtime/train/random.h"
 
@@ -45,13 +47,21 @@ struct Builder {
     return full;
   }
 
-  int Int8Weights() {
+  int IntegerWeights(DType dtype) {
+    const float scale = dtype == DType::kInt2 ? 0.25f : 1.0f / 200.0f;
+    const float lo = dtype == DType::kInt2 ? -2.0f : -128.0f, hi = -1.0f - lo;
     std::vector<int8_t> q;
-    for (float w : Weights()) q.push_back(static_cast<int8_t>(std::lround(w * 200.0f)));
-    const int index =
-        spec.AddConstant("head/weights", DType::kInt8, {kClasses, kChannels}, ToBytes(q));
+    for (float w : Weights()) {
+      q.push_back(static_cast<int8_t>(std::min(std::max(std::round(w / scale), lo), hi)));
+    }
+    Bytes bytes = ToBytes(q);
+    if (dtype == DType::kInt2) {
+      PackBytes(dtype, q.data(), kClasses * kChannels, 0, kClasses * kChannels / 4, bytes.data());
+      bytes.resize(kClasses * kChannels / 4);
+    }
+    const int index = spec.AddConstant("head/weights", dtype, {kClasses, kChannels}, bytes);
     TensorSpec& tensor = spec.main().tensors[static_cast<size_t>(index)];
-    tensor.scales.assign(kClasses, 1.0f / 200.0f);
+    tensor.scales.assign(kClasses, scale);
     tensor.zero_points.assign(kClasses, 0);
     return index;
   }
@@ -93,8 +103,9 @@ struct Builder {
       weights = HalfConstant("head/weights", {kClasses, kChannels}, Weights());
       bias = HalfConstant("head/bias", {kClasses}, bias_values);
     } else {
-      weights = tail == Tail::kDenseInt8
-                    ? Int8Weights()
+      weights = tail == Tail::kDenseInt8 ? IntegerWeights(DType::kInt8)
+                : tail == Tail::kDenseInt2
+                    ? IntegerWeights(DType::kInt2)
                     : spec.AddConstant("head/weights", DType::kFloat32, {kClasses, kChannels},
                                        ToBytes(Weights()));
       bias = spec.AddConstant("head/bias", DType::kFloat32, {kClasses}, ToBytes(bias_values));
@@ -168,10 +179,10 @@ struct Builder {
 }  // namespace
 
 const char* TailName(Tail tail) {
-  static const char* const kNames[] = {
-      "dense",        "dense without bias", "dense logits", "dense logistic",
-      "dense half",   "dense int8",         "dense shared", "conv reshape",
-      "conv squeeze", "conv pool reshape",  "conv mean"};
+  static const char* const kNames[] = {"dense",          "dense without bias", "dense logits",
+                                       "dense logistic", "dense half",         "dense int8",
+                                       "dense int2",     "dense shared",       "conv reshape",
+                                       "conv squeeze",   "conv pool reshape",  "conv mean"};
   return kNames[static_cast<int>(tail)];
 }
 

@@ -19,16 +19,17 @@ enum class Tail {
   kDenseLogistic,    // LOGISTIC for SOFTMAX
   kDenseHalf,        // weights and bias in float16, through DEQUANTIZE
   kDenseInt8,        // int8 weights per channel, float32 activations
+  kDenseInt2,        // the same with packed weights of int2
   kDenseShared,      // weights and bias that another operator reads, too
   kConvReshape,      // AVERAGE_POOL_2D, 1×1 CONV_2D, RESHAPE, SOFTMAX
   kConvSqueeze,      // AVERAGE_POOL_2D, 1×1 CONV_2D, SQUEEZE, SOFTMAX
   kConvPoolReshape,  // 1×1 CONV_2D, AVERAGE_POOL_2D, RESHAPE, SOFTMAX
   kConvMean,         // 1×1 CONV_2D, MEAN, LOG_SOFTMAX
 };
-constexpr Tail kAllTails[] = {Tail::kDense,           Tail::kDenseNoBias, Tail::kDenseLogits,
-                              Tail::kDenseLogistic,   Tail::kDenseHalf,   Tail::kDenseInt8,
-                              Tail::kDenseShared,     Tail::kConvReshape, Tail::kConvSqueeze,
-                              Tail::kConvPoolReshape, Tail::kConvMean};
+constexpr Tail kAllTails[] = {Tail::kDense,         Tail::kDenseNoBias,     Tail::kDenseLogits,
+                              Tail::kDenseLogistic, Tail::kDenseHalf,       Tail::kDenseInt8,
+                              Tail::kDenseInt2,     Tail::kDenseShared,     Tail::kConvReshape,
+                              Tail::kConvSqueeze,   Tail::kConvPoolReshape, Tail::kConvMean};
 
 const char* TailName(Tail tail);
 

@@ -132,7 +132,8 @@ TEST_CASE("trainer: the exported model gives what the trainer evaluates", "[trai
     const auto exported = test::OpenBytes(*bytes);
     CHECK(exported->labels() == options.class_names);
     // Weights are rounded where the model's were.
-    const bool rounded = tail == Tail::kDenseHalf || tail == Tail::kDenseInt8;
+    const bool rounded =
+        tail == Tail::kDenseHalf || tail == Tail::kDenseInt8 || tail == Tail::kDenseInt2;
     const std::vector<float> scores = test::RunModel(exported, fresh.x);
     REQUIRE(scores.size() == 90);
     MetricsCollector collector(3);
