@@ -22,7 +22,7 @@ Status PrepareOneHot(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(4, 4));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kInt32, DType::kInt64}));
-  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32}));
+  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32, DType::kInt64}));
   TW_RETURN_IF_ERROR(CheckMovable(context, 2));
   TW_RETURN_IF_ERROR(CheckSameDType(context, 2, 3));
   for (int i = 2; i < 4; ++i) {

@@ -13,7 +13,7 @@ Status ParseSplit(const OptionsView& options, OpParams* params) {
 Status PrepareSplitOp(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(CheckMovable(context, 1));
-  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kInt32}));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kInt32, DType::kInt64}));
   const int parts = context.n_outputs();
   if (parts < 1 || context.params().num_splits != parts) {
     return InvalidModel("%s: num_splits is %d but there are %d outputs", context.Where().c_str(),

@@ -40,7 +40,7 @@ Status PrepareSplitV(PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckMovable(context, 0));
   TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32, DType::kInt64}));
   TW_RETURN_IF_ERROR(context.CheckRank(1, 1, 1));
-  TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32}));
+  TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32, DType::kInt64}));
   const int parts = context.n_outputs();
   if (context.params().num_splits != parts || context.input(1)->shape.dim(0) != parts) {
     return InvalidModel(

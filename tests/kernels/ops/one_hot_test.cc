@@ -87,7 +87,7 @@ TEST_CASE("one_hot: refuses malformed operators", "[ops]") {
 TEST_CASE("one_hot: indices without a place have no on_value", "[ops]") {
   OneOp op(OpCode::kOneHot);
   op.params.axis = -1;
-  op.In<int64_t>({3}, {-1, 1, int64_t{1} << 32}).In<int32_t>({}, {2});
+  op.In<int64_t>({3}, {-1, 1, int64_t{1} << 32}).In<int64_t>({}, {2});
   op.In<int16_t>({}, {5}).In<int16_t>({}, {3}).Out(DType::kInt16);
   REQUIRE(op.Run().ToString() == "OK");
   CHECK(op.Values<int16_t>(0) == std::vector<int16_t>{3, 3, 3, 5, 3, 3});

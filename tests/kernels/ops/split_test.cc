@@ -9,6 +9,23 @@ namespace test {
 
 TEST_CASE("split: golden cases", "[ops]") { RunOpCases("split"); }
 
+TEST_CASE("split, split_v: the axis may be int64", "[ops]") {
+  OneOp op(OpCode::kSplit);
+  op.params.num_splits = 2;
+  op.In<int64_t>({}, {-1})
+      .In<float>({2, 2}, {1, 2, 3, 4})
+      .Out(DType::kFloat32)
+      .Out(DType::kFloat32);
+  REQUIRE(op.Run().ToString() == "OK");
+  CHECK(op.Values<float>(1) == std::vector<float>{2, 4});
+  OneOp sizes(OpCode::kSplitV);
+  sizes.params.num_splits = 1;
+  sizes.In<float>({2, 2}, {1, 2, 3, 4}).In<int32_t>({1}, {2}).In<int64_t>({}, {1});
+  sizes.Out(DType::kFloat32);
+  REQUIRE(sizes.Run().ToString() == "OK");
+  CHECK(sizes.Values<float>(0) == std::vector<float>{1, 2, 3, 4});
+}
+
 TEST_CASE("split: refuses malformed splits", "[ops]") {
   CHECK(Refusal(OneOp(OpCode::kSplit)
                     .In<int32_t>({}, {0})
@@ -56,11 +73,11 @@ TEST_CASE("split: refuses malformed splits", "[ops]") {
                     .Set([](OpParams& p) { p.num_splits = 1; }),
                 StatusCode::kInvalidModel, "lacks its input 1") == "");
   CHECK(Refusal(OneOp(OpCode::kSplit)
-                    .In<int64_t>({}, {0})
+                    .In<int16_t>({}, {0})
                     .Unknown(DType::kFloat32, {2, 3})
                     .Out(DType::kFloat32)
                     .Set([](OpParams& p) { p.num_splits = 1; }),
-                StatusCode::kUnsupported, "int64; supported") == "");
+                StatusCode::kUnsupported, "int16; supported") == "");
   CHECK(Refusal(OneOp(OpCode::kSplit)
                     .In<int32_t>({}, {0})
                     .Unknown(DType::kString, {1})
