@@ -17,6 +17,18 @@ std::string FullyConnectedRefusal(const Shape& in, const Shape& weights, void (*
   return Refusal(op, code, text);
 }
 
+// uint8 data and shuffled weights with the given zero point.
+std::string ShuffledRefusal(const Shape& weights, int64_t zero_point, int n_outputs,
+                            StatusCode code, const char* text) {
+  OneOp op(OpCode::kFullyConnected);
+  op.params.weights_format = 1;
+  op.Unknown(DType::kUInt8, {1, weights[1]}).Quantized({0.1f}, {128});
+  op.Unknown(DType::kUInt8, weights).Quantized({0.1f}, {zero_point});
+  op.Out(DType::kInt16).Quantized({0.1f}, {0});
+  if (n_outputs > 1) op.Out(DType::kUInt8);
+  return Refusal(op, code, text);
+}
+
 }  // namespace
 
 TEST_CASE("fully_connected: golden cases", "[ops]") { RunOpCases("fully_connected"); }
@@ -66,6 +78,19 @@ TEST_CASE("fully_connected: refuses what does not fit together", "[ops]") {
   OneOp wide(OpCode::kFullyConnected);
   wide.Unknown(DType::kFloat32, {2, 4}).Unknown(DType::kInt64, {3, 4}).Out(DType::kFloat32);
   CHECK(Refusal(wide, StatusCode::kUnsupported, "is int64; supported here: float32") == "");
+}
+
+TEST_CASE("fully_connected: refuses shuffled and wide weights that it cannot read", "[ops]") {
+  const StatusCode invalid = StatusCode::kInvalidModel, unsupported = StatusCode::kUnsupported;
+  CHECK(ShuffledRefusal({4, 16}, 128, 1, invalid, "a second output of uint8") == "");
+  CHECK(ShuffledRefusal({6, 16}, 128, 2, invalid, "blocks of 4 rows of 16") == "");
+  CHECK(ShuffledRefusal({4, 20}, 128, 2, invalid, "blocks of 4 rows of 16") == "");
+  CHECK(ShuffledRefusal({4, 16}, 127, 2, unsupported, "it must be 128") == "");
+  OneOp wide(OpCode::kFullyConnected);
+  wide.Unknown(DType::kInt16, {1, 2}).Quantized({0.1f}, {0});
+  wide.Unknown(DType::kInt16, {2, 2}).Quantized({0.1f, 0.2f}, {0, 0}).ScaleAxis(1);
+  wide.Out(DType::kInt16).Quantized({0.1f}, {0});
+  CHECK(Refusal(wide, unsupported, "2 scales along dimension 1") == "");
 }
 
 }  // namespace test

@@ -1,7 +1,8 @@
 """20 uses and more of the versions that came with a feature: layers with weights.
 
 Versions without a feature of their own (no rule in versions.py writes them) are uses of the least
-version that does the same, under that number: CONV_2D 4 and DEPTHWISE_CONV_2D 5 for int16,
+version that does the same, under that number: CONV_2D 4 and DEPTHWISE_CONV_2D 5 for int16 (meant
+for int16 weights, which LiteRT 2.3 reads as bytes),
 DEPTHWISE_CONV_2D 4 for one scale of all channels, which LiteRT refuses, TRANSPOSE_CONV 5 for int16
 (the converter's rule looks at the wrong input).
 """
