@@ -20,7 +20,8 @@ WIDE = (((2, 1, 2, 1, 3), (1, 2, 1, 2, 1)), ((2, 1, 2, 1, 3), (3,)), ((2,), (1, 
 def _wide():
     t = Table("SWEEP_VERSION_WIDE")
     for op in ("MAXIMUM", "MINIMUM"):
-        each(t, op, ("float32",) + WHOLE + BYTES, WIDE)
+        each(t, op, ("float32",) + WHOLE, WIDE, lo=-9, hi=9)
+        each(t, op, BYTES, WIDE)
     each(t, "SUB", ("float32", "int32"), WIDE, lo=-60, hi=60)
     each(t, "SUB", BYTES, WIDE)
     divisors = [(left, data(*right, lo=1, hi=9)) for left, right in WIDE]
