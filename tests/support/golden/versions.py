@@ -2,10 +2,11 @@
 
 A node's types, ranks, options and scales decide (TFLite's op_version.cc is the source of the
 facts). RULES has for each operator the versions above its first with what needs them, and the first
-row that fits wins; an operator without rows has one version. What a version of an operator adds is
-either a type, and then cases of that type carry it, or a feature, and then cases with that feature
-do. Numbers that are in no row have nothing of their own: FREE says why. run_free() in
-ops_versions.py runs cases of the version below under them.
+row that fits wins; an operator without rows has one version. What a version adds is either a type,
+and then every case of that type carries it, or a feature, and then ops_versions_*.py sweep it over
+the types. Versions in no row, and those whose feature LiteRT does not run, are written in cases that
+need less (ops_versions_number.py says why). A test counts the cases of each operator, type and
+version.
 """
 
 
