@@ -294,3 +294,7 @@ set(KERNELS_ISA_SOURCES
   cpu/recurrent_isa.cc
   cpu/unary_isa.cc
 )
+# Compiled for the sets that have instructions for products of bytes alone, too.
+set(KERNELS_BYTES_ISA_SOURCES
+  cpu/integer_gemm_isa.cc
+)

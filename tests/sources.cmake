@@ -107,6 +107,7 @@ set(TEST_SOURCES
   runtime/tensor/tensor_test.cc
   support/one_op.cc
   support/classifiers.cc
+  support/cpu_tables.cc
   support/model_builder.cc
   support/npz.cc
   support/op_cases.cc

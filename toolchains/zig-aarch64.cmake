@@ -20,6 +20,7 @@ for argument do
   shift
   case \"$argument\" in
     -march=armv8.2-a+dotprod+fp16) set -- \"$@\" -mcpu=generic+v8_2a+dotprod+fullfp16 ;;
+    -march=armv8.2-a+dotprod+fp16+i8mm) set -- \"$@\" -mcpu=generic+v8_2a+dotprod+fullfp16+i8mm ;;
     *) set -- \"$@\" \"$argument\" ;;
   esac
 done

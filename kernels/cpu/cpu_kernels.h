@@ -4,6 +4,9 @@
 // -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline
 // function of one instruction set can be linked into another. The sub-tables belong to gemm.h,
 // gemm_sparse.h, depthwise.h, elementwise.h, integer.h and recurrent.h.
+//
+// "avxvnni" and "i8mm" are instructions for products of bytes and nothing else: integer_gemm_isa.cc
+// alone is compiled for them, and their tables take all other loops from "avx2" and "dotprod".
 #ifndef TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 
@@ -17,7 +20,8 @@ struct IntegerKernels;
 struct RecurrentKernels;
 
 struct CpuKernels {
-  const char* isa;  // "baseline", "avx2", "avx512", "dotprod"
+  const char* isa;     // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm"
+  const char* lender;  // the set whose loops these are, but for the products of bytes; often `isa`
   const GemmKernels* gemm;
   const SparseGemmKernels* sparse_gemm;
   const DepthwiseKernels* depthwise;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/integer.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"
 
@@ -17,6 +18,7 @@ namespace topwork {
   extern const IntegerKernels kIntegerKernels;          \
   extern const RecurrentKernels kRecurrentKernels;      \
   const CpuKernels kCpuKernels = {#isa,                 \
+                                  #isa,                 \
                                   &kGemmKernels,        \
                                   &kSparseGemmKernels,  \
                                   &kDepthwiseKernels,   \
@@ -36,13 +38,34 @@ TW_DECLARE_ISA(avx512)
 TW_DECLARE_ISA(dotprod)
 #endif
 #undef TW_DECLARE_ISA
+#ifdef TW_HAVE_ISA_AVXVNNI
+namespace avxvnni {
+extern const IntegerGemm kIntegerBytes;
+}
+#endif
+#ifdef TW_HAVE_ISA_I8MM
+namespace i8mm {
+extern const IntegerGemm kIntegerBytes;
+}
+#endif
 
 namespace {
 
 struct Runnable {
   const CpuKernels* tables[4];
   int n = 0;
+  IntegerKernels own_integer;  // of a set that has its own products of bytes alone
+  CpuKernels own;
+
   void Add(const CpuKernels& table) { tables[n++] = &table; }
+  void AddBytes(const char* isa, const CpuKernels& lender, const IntegerGemm& bytes) {
+    own_integer = *lender.integer;
+    own_integer.bytes = &bytes;
+    own = lender;
+    own.isa = isa;
+    own.integer = &own_integer;
+    Add(own);
+  }
 
   Runnable() {
     const port::CpuFeatures features = port::DetectCpuFeatures();
@@ -51,11 +74,17 @@ struct Runnable {
 #ifdef TW_HAVE_ISA_AVX2
     if (features.avx2_fma) Add(avx2::kCpuKernels);
 #endif
+#ifdef TW_HAVE_ISA_AVXVNNI
+    if (features.avx_vnni) AddBytes("avxvnni", avx2::kCpuKernels, avxvnni::kIntegerBytes);
+#endif
 #ifdef TW_HAVE_ISA_AVX512
     if (features.avx2_fma && features.avx512) Add(avx512::kCpuKernels);
 #endif
 #ifdef TW_HAVE_ISA_DOTPROD
     if (features.arm_dotprod) Add(dotprod::kCpuKernels);
+#endif
+#ifdef TW_HAVE_ISA_I8MM
+    if (features.arm_i8mm) AddBytes("i8mm", dotprod::kCpuKernels, i8mm::kIntegerBytes);
 #endif
   }
 };

@@ -48,6 +48,9 @@ struct ColumnFactors {
   bool small = false;
 };
 
+// A GEMM reads whole words of up to eight bytes where it may.
+constexpr int64_t kOverRead = 7;
+
 enum class IntegerEnding { kBytes, kFloat, kWide, kSums };
 
 // Entries of the arrays over columns are a multiple of this.
@@ -64,7 +67,7 @@ struct IntegerTask {
   const int64_t* row_offsets = nullptr;
   const int64_t* run_offsets = nullptr;
   int64_t runs = 1, run_k = 0;
-  bool over_read = false;  // three more bytes may be read behind every stretch
+  bool over_read = false;  // kOverRead more bytes may be read behind every stretch
   uint8_t flip = 0;        // bytes: XORed to every value of A
   const void* packed = nullptr;
   int64_t m = 0, n = 0;
@@ -93,7 +96,7 @@ struct IntegerTask {
 
   // kSums: acc as int32.
 
-  // kWide
+  // kWide: halves only
   FinishWide finish = nullptr;
   const void* finish_data = nullptr;
 };
@@ -101,6 +104,7 @@ struct IntegerTask {
 struct IntegerGemm {
   const char* tag;  // names the packed layout
   bool bytes;       // else halves
+  int group;        // values of a stretch that are multiplied at once; it is padded to whole groups
   int rows;         // of a register tile
   int max_columns;  // of the widest panel
   int64_t (*n_panels)(int64_t n);

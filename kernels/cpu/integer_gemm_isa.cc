@@ -1,209 +1,14 @@
-// The integer GEMM's register tiles. A word is 32 bits of depth: four bytes or two halves; a tile
-// broadcasts the words of kM rows of A against up to kMaxVectors vectors of W's words, and leaves
-// its sums in a buffer from which the ending takes them.
+// The integer GEMM: what comes before and behind its register tiles (integer_tiles.h). A tile
+// leaves its sums in a buffer, from which the ending takes them.
 //
-// Packed W: [panel][word][vector][lane], then the sums of W's rows as int32, padded to whole
-// vectors; the depth is padded with zeros to whole words.
+// With TW_ISA_BYTES_ONLY this makes products of bytes alone (avxvnni, i8mm: see cpu_kernels.h).
 #include "kernels/cpu/integer.h"
+#include "kernels/cpu/integer_tiles.h"
 #include "kernels/cpu/simd_int.h"
-#include "runtime/tensor/packed.h"
 
 namespace topwork {
 namespace TW_ISA {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int kRows = 8, kMaxVectors = 3;
-#elif defined(__aarch64__)
-constexpr int kRows = 8, kMaxVectors = 2;
-#else
-constexpr int kRows = 6, kMaxVectors = 2;
-#endif
-constexpr int kTileColumns = kMaxVectors * kLanes;
-
-// Depth whose products of 16-bit A and 8-bit W still fit 32 bits, in words.
-constexpr int64_t kWideWords = 255;
-
-#if defined(TW_HAVE_DOT_BYTES)
-// Bytes of A in the processor's own sign.
-struct NativeBytes {
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytes(acc, a, w); }
-};
-
-struct Bytes {
-  using Native = NativeBytes;
-  static constexpr int kGroup = 4;
-  static constexpr int kSize = 1;  // bytes of a value of A
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) { return DotBytes(acc, a ^ flip, w); }
-};
-#endif
-
-struct Halves {
-  using Native = Halves;
-  static constexpr int kGroup = 2;
-  static constexpr int kSize = 2;
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotHalves(acc, a, w); }
-};
-
-struct Panel {
-  int64_t vector = 0;
-  int n_vectors = 0;
-};
-
-int64_t Vectors(int64_t n) { return (n + kLanes - 1) / kLanes; }
-int64_t NPanels(int64_t n) { return (Vectors(n) + kMaxVectors - 1) / kMaxVectors; }
-
-Panel PanelAt(int64_t n, int64_t index) {
-  const int64_t vectors = Vectors(n), panels = NPanels(n);
-  const int64_t each = vectors / panels, wider = vectors % panels;
-  Panel panel;
-  panel.vector = index * each + (index < wider ? index : wider);
-  panel.n_vectors = static_cast<int>(each + (index < wider ? 1 : 0));
-  return panel;
-}
-
-// Words of a run, and of all runs.
-template <class Kind>
-int64_t RunWords(int64_t run_k) {
-  return (run_k + Kind::kGroup - 1) / Kind::kGroup;
-}
-
-template <class Kind>
-size_t PackedBytes(int64_t n, int64_t runs, int64_t run_k) {
-  return static_cast<size_t>(Vectors(n) * kLanes * (runs * RunWords<Kind>(run_k) + 1)) * 4;
-}
-
-template <class Kind>
-const int32_t* Sums(const void* packed, int64_t n, int64_t runs, int64_t run_k) {
-  return static_cast<const int32_t*>(packed) + Vectors(n) * kLanes * runs * RunWords<Kind>(run_k);
-}
-
-int32_t WeightAt(const IntegerWeights& w, int64_t index) {
-  if (w.bits < 8) return PackedAt(w.data, index, w.bits);
-  return static_cast<int8_t>(w.data[index] ^ w.flip);
-}
-
-// Row n of W (zeros beyond the last) into every `width`-th word from `out`; returns its sum.
-template <class Kind>
-int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t width, uint8_t* out) {
-  const int64_t run_words = RunWords<Kind>(w.run_k);
-  const int32_t zero_point = Kind::kSize == 2 ? w.zero_point : 0;
-  int64_t index = w.first + n * w.runs * w.run_k;
-  int32_t sum = 0;
-  for (int64_t r = 0; r < w.runs; ++r, index += w.run_k) {
-    for (int64_t k = 0; k < run_words * Kind::kGroup; ++k) {
-      const int32_t value = n < w.n && k < w.run_k ? WeightAt(w, index + k) - zero_point : 0;
-      sum += value;
-      const int16_t half = static_cast<int16_t>(value);
-      __builtin_memcpy(out + k % Kind::kGroup * Kind::kSize, &half, Kind::kSize);  // low byte first
-      if (k % Kind::kGroup == Kind::kGroup - 1) out += width * 4;
-    }
-  }
-  return sum;
-}
-
-template <class Kind>
-void Pack(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void* packed) {
-  const int64_t words = w.runs * RunWords<Kind>(w.run_k);
-  uint8_t* base = static_cast<uint8_t*>(packed);
-  int32_t* sums = static_cast<int32_t*>(packed) + Vectors(w.n) * kLanes * words;
-  for (int64_t p = panel_begin; p < panel_end; ++p) {
-    const Panel panel = PanelAt(w.n, p);
-    const int64_t width = panel.n_vectors * kLanes, n0 = panel.vector * kLanes;
-    for (int64_t j = 0; j < width; ++j) {
-      sums[n0 + j] = PackRow<Kind>(w, n0 + j, width, base + (n0 * words + j) * 4);
-    }
-  }
-}
-
-// What a tile reads of every row of A: `runs` stretches of `words` words and `tail` bytes.
-struct Stretches {
-  const int64_t* offsets = nullptr;
-  int64_t runs = 1;
-  int64_t words = 0;
-  int tail = 0;
-  int32_t flip = 0;
-};
-
-// acc += A * W over one word of every row, which lies `at` bytes behind rows[m]. (Broadcast from
-// memory: by way of a register it costs twice as much.)
-template <class Kind, int kM, int kN>
-TW_INLINE void AddWord(IVec (&acc)[kM][kN], const uint8_t* const (&rows)[kM], int64_t at,
-                       const int32_t* w, IVec flip) {
-  IVec wv[kN];
-#pragma GCC unroll 4
-  for (int j = 0; j < kN; ++j) wv[j] = LoadInts(w + j * kLanes);
-#pragma GCC unroll 8
-  for (int m = 0; m < kM; ++m) {
-    const IVec av = BroadcastWord(rows[m] + at);
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) acc[m][j] = Kind::Dot(acc[m][j], av, wv[j], flip);
-  }
-}
-
-// products[kM][kN * kLanes] = A * W for the rows that begin at a[m].
-template <class Kind, int kM, int kN>
-void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t* products) {
-  IVec acc[kM][kN];
-  const IVec flip = Broadcast(s.flip);
-#pragma GCC unroll 8
-  for (int m = 0; m < kM; ++m) {
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) acc[m][j] = IVec{};
-  }
-  for (int64_t run = 0; run < s.runs; ++run) {
-    const int64_t offset = s.offsets != nullptr ? s.offsets[run] : 0;
-    const uint8_t* rows[kM];
-#pragma GCC unroll 8
-    for (int m = 0; m < kM; ++m) rows[m] = a[m] + offset;
-    for (int64_t i = 0; i < s.words; ++i, w += kN * kLanes) {
-      AddWord<Kind, kM, kN>(acc, rows, i * 4, w, flip);
-    }
-    if (s.tail > 0) {
-      uint32_t words[kM];
-      const uint8_t* tails[kM];
-      for (int m = 0; m < kM; ++m) {
-        words[m] = 0;
-        for (int b = 0; b < s.tail; ++b) {
-          words[m] |= static_cast<uint32_t>(rows[m][s.words * 4 + b]) << (8 * b);
-        }
-        tails[m] = reinterpret_cast<const uint8_t*>(&words[m]);
-      }
-      AddWord<Kind, kM, kN>(acc, tails, 0, w, flip);
-      w += kN * kLanes;
-    }
-  }
-#pragma GCC unroll 8
-  for (int m = 0; m < kM; ++m) {
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) StoreInts(products + (m * kN + j) * kLanes, acc[m][j]);
-  }
-}
-
-using TileFunction = void (*)(const uint8_t* const*, const Stretches&, const int32_t*, int32_t*);
-
-// The tile of [vectors - 1][rows - 1].
-template <class Kind>
-struct Tiles {
-  static const TileFunction kTable[kMaxVectors][kRows];
-};
-
-#define TW_TILES_6(n)                                                                       \
-  Tile<Kind, 1, n>, Tile<Kind, 2, n>, Tile<Kind, 3, n>, Tile<Kind, 4, n>, Tile<Kind, 5, n>, \
-      Tile<Kind, 6, n>
-#define TW_TILES_8(n) TW_TILES_6(n), Tile<Kind, 7, n>, Tile<Kind, 8, n>
-template <class Kind>
-const TileFunction Tiles<Kind>::kTable[kMaxVectors][kRows] = {
-#if defined(__AVX512F__)
-    {TW_TILES_8(1)}, {TW_TILES_8(2)}, {TW_TILES_8(3)}
-#elif defined(__aarch64__)
-    {TW_TILES_8(1)}, {TW_TILES_8(2)}
-#else
-    {TW_TILES_6(1)}, {TW_TILES_6(2)}
-#endif
-};
-#undef TW_TILES_8
-#undef TW_TILES_6
 
 // What a vector of columns ends in: from sums with their bias to clamped values that have the zero
 // point.
@@ -354,46 +159,55 @@ TW_INLINE const uint8_t* RowOf(const IntegerTask& t, int64_t row) {
   return t.a + (t.row_offsets != nullptr ? t.row_offsets[row] : row * t.lda);
 }
 
+void EndTile(const IntegerTask& t, const int32_t* products, const int32_t* sums, int64_t row,
+             int rows, int64_t n0, int n_vectors) {
+  if (t.ending == IntegerEnding::kBytes) {
+    const auto end = t.factors.real != nullptr ? EndBytes<RealColumns>
+                     : t.factors.small         ? EndBytes<SmallColumns>
+                                               : EndBytes<FixedColumns>;
+    end(t, products, row, rows, n0, n_vectors);
+  } else if (t.ending == IntegerEnding::kSums) {
+    EndSums(t, products, row, rows, n0, n_vectors);
+  } else {
+    EndFloat(t, products, sums, row, rows, n0, n_vectors);
+  }
+}
+
 template <class Kind>
 void Run(const IntegerTask& t) {
   if (t.m <= 0) return;
   alignas(kVectorBytes) int32_t products[kRows * kTileColumns];
-  const int64_t n_tiles = (t.m + kRows - 1) / kRows;
-  const int64_t each = t.m / n_tiles, taller = t.m % n_tiles;
+  // Tiles are about equally high; rows that are multiplied in pairs stay together.
+  constexpr int64_t kUnit = Kind::kPaired ? 2 : 1;
+  const int64_t units = (t.m + kUnit - 1) / kUnit, n_tiles = (t.m + kRows - 1) / kRows;
+  const int64_t each = units / n_tiles, taller = units % n_tiles;
   const int64_t run_words = RunWords<Kind>(t.run_k);
   Stretches s;
   s.offsets = t.run_offsets;
   s.runs = t.runs;
   s.words = t.over_read ? run_words : t.run_k / Kind::kGroup;
   s.tail = t.over_read ? 0 : static_cast<int>(t.run_k % Kind::kGroup) * Kind::kSize;
-  s.flip = static_cast<int32_t>(t.flip * 0x01010101u);
+  StoreInts(s.flip, Broadcast(static_cast<int32_t>(t.flip * 0x01010101u)));
   const int32_t* sums = Sums<Kind>(t.packed, t.n, t.runs, t.run_k);
   for (int64_t p = t.panel_begin; p < t.panel_end; ++p) {
     const Panel panel = PanelAt(t.n, p);
     const int64_t n0 = panel.vector * kLanes;
-    const int32_t* w = static_cast<const int32_t*>(t.packed) + n0 * t.runs * run_words;
+    const int32_t* w =
+        static_cast<const int32_t*>(t.packed) + n0 * t.runs * run_words * WordInts<Kind>();
     int64_t row = 0;
     for (int64_t i = 0; i < n_tiles; ++i) {
-      const int rows = static_cast<int>(each + (i < taller ? 1 : 0));
+      const int64_t high = (each + (i < taller ? 1 : 0)) * kUnit;
+      const int rows = static_cast<int>(high < t.m - row ? high : t.m - row);
       const TileFunction tile =
-          s.flip == 0 ? Tiles<typename Kind::Native>::kTable[panel.n_vectors - 1][rows - 1]
+          t.flip == 0 ? Tiles<typename Kind::Native>::kTable[panel.n_vectors - 1][rows - 1]
                       : Tiles<Kind>::kTable[panel.n_vectors - 1][rows - 1];
       const uint8_t* a[kRows];
       for (int m = 0; m < rows; ++m) a[m] = RowOf(t, row + m);
-      if (t.ending == IntegerEnding::kWide) {
+      if (Kind::kSize == 2 && t.ending == IntegerEnding::kWide) {
         RunWide(t, tile, a, s, w, row, rows, n0, panel.n_vectors);
       } else {
         tile(a, s, w, products);
-        if (t.ending == IntegerEnding::kBytes) {
-          const auto end = t.factors.real != nullptr ? EndBytes<RealColumns>
-                           : t.factors.small         ? EndBytes<SmallColumns>
-                                                     : EndBytes<FixedColumns>;
-          end(t, products, row, rows, n0, panel.n_vectors);
-        } else if (t.ending == IntegerEnding::kSums) {
-          EndSums(t, products, row, rows, n0, panel.n_vectors);
-        } else {
-          EndFloat(t, products, sums, row, rows, n0, panel.n_vectors);
-        }
+        EndTile(t, products, sums, row, rows, n0, panel.n_vectors);
       }
       row += rows;
     }
@@ -451,15 +265,17 @@ void RowSums(const IntegerTask& t, int32_t* out) {
 
 }  // namespace
 
+#if !defined(TW_ISA_BYTES_ONLY)
 extern const IntegerGemm kIntegerHalves;
 const IntegerGemm kIntegerHalves = {
-    "gemm i16 " TW_STRING(TW_ISA), false,        kRows,        kTileColumns, NPanels,
-    PackedBytes<Halves>,           Pack<Halves>, Sums<Halves>, Run<Halves>,  nullptr};
+    "gemm i16 " TW_STRING(TW_ISA), false,        Halves::kGroup, kRows,       kTileColumns, NPanels,
+    PackedBytes<Halves>,           Pack<Halves>, Sums<Halves>,   Run<Halves>, nullptr};
+#endif
 #if defined(TW_HAVE_DOT_BYTES)
 extern const IntegerGemm kIntegerBytes;
 const IntegerGemm kIntegerBytes = {
-    "gemm i8 " TW_STRING(TW_ISA), true,        kRows,       kTileColumns, NPanels,
-    PackedBytes<Bytes>,           Pack<Bytes>, Sums<Bytes>, Run<Bytes>,   RowSums};
+    "gemm i8 " TW_STRING(TW_ISA), true,        Bytes::kGroup, kRows,      kTileColumns, NPanels,
+    PackedBytes<Bytes>,           Pack<Bytes>, Sums<Bytes>,   Run<Bytes>, RowSums};
 #endif
 
 }  // namespace TW_ISA

@@ -287,6 +287,18 @@ TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
 }
 #elif defined(__AVX2__)
 constexpr uint8_t kFlipInt8 = 0x80, kFlipUInt8 = 0;
+#if defined(__AVXVNNI__) || defined(TW_EVEX_VNNI)
+#define TW_HAVE_DOT_BYTES 1
+TW_INLINE IVec DotBytes(IVec acc, IVec a, IVec w) {
+#if defined(TW_EVEX_VNNI)  // for tests: the instruction as processors with AVX-512 have it
+  __asm__("vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(a), "x"(w));
+  return acc;
+#else
+  return reinterpret_cast<IVec>(_mm256_dpbusd_avx_epi32(
+      reinterpret_cast<__m256i>(acc), reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(w)));
+#endif
+}
+#endif
 TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
   return acc + reinterpret_cast<IVec>(
                    _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(w)));
@@ -310,6 +322,24 @@ TW_INLINE IVec DotBytes(IVec acc, IVec a, IVec w) {
   return reinterpret_cast<IVec>(vdotq_s32(reinterpret_cast<int32x4_t>(acc),
                                           reinterpret_cast<int8x16_t>(a),
                                           reinterpret_cast<int8x16_t>(w)));
+}
+#endif
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+#define TW_HAVE_BYTE_PAIRS 1
+// acc[2 x 2] += two rows of eight bytes * two columns of eight bytes.
+TW_INLINE IVec MultiplyPairs(IVec acc, IVec rows, IVec columns) {
+  return reinterpret_cast<IVec>(vmmlaq_s32(reinterpret_cast<int32x4_t>(acc),
+                                           reinterpret_cast<int8x16_t>(rows),
+                                           reinterpret_cast<int8x16_t>(columns)));
+}
+// Eight bytes of each of two rows.
+TW_INLINE IVec LoadPair(const uint8_t* row, const uint8_t* next) {
+  return reinterpret_cast<IVec>(vcombine_u8(vld1_u8(row), vld1_u8(next)));
+}
+// Row 0 or 1 of two neighbouring [2 x 2].
+TW_INLINE IVec RowOfPair(IVec left, IVec right, int row) {
+  const int64x2_t l = reinterpret_cast<int64x2_t>(left), r = reinterpret_cast<int64x2_t>(right);
+  return reinterpret_cast<IVec>(row == 0 ? vzip1q_s64(l, r) : vzip2q_s64(l, r));
 }
 #endif
 #endif

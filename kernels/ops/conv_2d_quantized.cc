@@ -118,7 +118,7 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape,
   ChooseIntegerGemm(*context, &p);
   PlanRuns(shape, hybrid ? 1 : shape.batch, arithmetic == Arithmetic::kInt16 ? 2 : 1, state);
   // Runs that end inside a word are read beyond their end, which only a copy allows.
-  const bool ragged = p.runs > 1 && p.run_k % (p.gemm->bytes ? 4 : 2) != 0;
+  const bool ragged = p.runs > 1 && p.run_k % p.gemm->group != 0;
   ScratchLayout scratch;
   PlanImage(ragged, &scratch, &state->image);
   p.over_read = state->image.copied;

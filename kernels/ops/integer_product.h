@@ -87,7 +87,7 @@ struct IntegerProduct {
   const IntegerGemm* gemm = nullptr;
   int64_t m = 0, n = 0, groups = 1;
   int64_t runs = 1, run_k = 0;
-  bool over_read = false;  // three bytes behind every run may be read
+  bool over_read = false;  // kOverRead bytes behind every run may be read
 
   bool in_unsigned = false;
   uint8_t flip = 0;              // of A, "bytes" only

@@ -28,8 +28,8 @@ struct PaddedImage {
 PaddedImage MakeImage(int64_t batch, int64_t h, int64_t w, int64_t c, size_t in_size, size_t size);
 // What the windows of a convolution reach.
 PaddedImage MakeImage(const Window& window, int64_t batch, int64_t c, size_t in_size, size_t size);
-// Reserves memory where the image must be copied (or `copy` asks for it); three bytes may then be
-// read behind its end.
+// Reserves memory where the image must be copied (or `copy` asks for it); kOverRead bytes may then
+// be read behind its end.
 void PlanImage(bool copy, ScratchLayout* scratch, PaddedImage* image);
 
 // Copies where needed, on all threads, and returns the image. The padding is `zero_point`; widened

@@ -53,10 +53,10 @@ Tables TablesFor(const char* isa) {
 
 const TrainKernels& TrainKernelsFor(const char* isa) { return *TablesFor(isa).train; }
 
-const TrainKernels& TrainKernelsFor(const CpuKernels& cpu) { return TrainKernelsFor(cpu.isa); }
+const TrainKernels& TrainKernelsFor(const CpuKernels& cpu) { return TrainKernelsFor(cpu.lender); }
 
 const BackwardKernels& BackwardKernelsFor(const CpuKernels& cpu) {
-  return *TablesFor(cpu.isa).backward;
+  return *TablesFor(cpu.lender).backward;
 }
 
 }  // namespace topwork

@@ -155,6 +155,7 @@ CpuFeatures DetectCpuFeatures() {
   unsigned eax, ebx, ecx1, edx, ebx7, ecx7;
   if (!__get_cpuid(1, &eax, &ebx, &ecx1, &edx)) return features;
   if (!__get_cpuid_count(7, 0, &eax, &ebx7, &ecx7, &edx)) return features;
+  const unsigned subleaves7 = eax;
   const auto has = [](unsigned word, std::initializer_list<int> bits) {
     for (int bit : bits) {
       if ((word >> bit & 1u) == 0) return false;
@@ -168,11 +169,17 @@ CpuFeatures DetectCpuFeatures() {
   features.avx512 =
       features.avx2_fma && (saved & 0xe6) == 0xe6 && has(ebx7, {16, 17, 30, 31}) && has(ecx7, {11});
   features.sha = has(ebx7, {29}) && has(ecx1, {9, 19});
+  unsigned eax71, ecx;
+  if (subleaves7 >= 1 && __get_cpuid_count(7, 1, &eax71, &ebx, &ecx, &edx)) {
+    features.avx_vnni = features.avx2_fma && has(eax71, {4});
+  }
 #elif defined(__aarch64__)
   const unsigned long capabilities = getauxval(AT_HWCAP);
   const unsigned long kHalfScalar = 1ul << 9, kHalfVector = 1ul << 10, kDotProduct = 1ul << 20;
   const unsigned long all = kHalfScalar | kHalfVector | kDotProduct;
   features.arm_dotprod = (capabilities & all) == all;
+  const unsigned long kInt8Matrices = 1ul << 13;  // of the second word
+  features.arm_i8mm = features.arm_dotprod && (getauxval(AT_HWCAP2) & kInt8Matrices) != 0;
 #endif
   return features;
 }

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "kernels/cpu/cpu_kernels.h"
 #include "tests/support/skip.h"
 
 namespace topwork {
@@ -71,6 +72,11 @@ int main(int argc, char** argv) {
       Catch::WarnAbout::NoAssertions | Catch::WarnAbout::NoTests);
   int code = session.applyCommandLine(argc, argv);
   if (code != 0) return code;
+  const char* isa = std::getenv("TOPWORK_ISA");
+  if (isa != nullptr && *isa != '\0' && isa != std::string(topwork::BestCpuKernels().isa)) {
+    std::printf("SKIP all tests: this build and processor do not have TOPWORK_ISA=%s\n", isa);
+    return skip_code;
+  }
   code = session.run();
   const Catch::Config& config = session.config();
   if (config.listTests() || config.listTags() || config.listTestNamesOnly() ||

@@ -1,7 +1,8 @@
 // RunOpCases: runs the golden cases of tests/data/ops/<name>.twcases and checks them, in a
 // TEST_CASE.
 //
-// Every case runs on every instruction set that this processor has, with the plan's optimizations
+// Every case runs on every instruction set that this processor has (those for products of bytes
+// run the cases that have such products; see cpu_tables.h), with the plan's optimizations
 // and without, and on one thread and four; the outputs of one thread and of four must be the same
 // bytes. Outputs are compared with the reference at the case's tolerance. A case that must be
 // refused passes when opening, planning or running gives a Status.

@@ -32,7 +32,8 @@ TEST_CASE("instruction sets: only what the processor reports is offered", "[ops]
     const std::string isa = tables[i]->isa;
     INFO(isa);
     CHECK((isa == "baseline" || (isa == "avx2" && features.avx2_fma) ||
-           (isa == "avx512" && features.avx512) || (isa == "dotprod" && features.arm_dotprod)));
+           (isa == "avxvnni" && features.avx_vnni) || (isa == "avx512" && features.avx512) ||
+           (isa == "dotprod" && features.arm_dotprod) || (isa == "i8mm" && features.arm_i8mm)));
   }
 }
 

@@ -1,5 +1,5 @@
-// The 8-bit ending of the integer GEMM of every instruction set this processor has, beside
-// MultiplyByFactor: sums come from the bias alone, for A is zero.
+// The integer GEMM of every instruction set this processor has: its sums beside plain loops, and
+// its 8-bit ending beside MultiplyByFactor (there sums come from the bias alone, for A is zero).
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/quant.h"
+#include "tests/support/cpu_tables.h"
+#include "tests/support/skip.h"
 
 namespace topwork {
 namespace integer_gemm_test {
@@ -57,10 +59,8 @@ int8_t Expected(const Ending& ending, size_t c) {
 }
 
 void CheckEnding(const Ending& ending) {
-  const CpuKernels* const* tables = nullptr;
-  const int n_tables = RunnableCpuKernels(&tables);
-  for (int t = 0; t < n_tables; ++t) {
-    const IntegerKernels& integer = *tables[t]->integer;
+  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+    const IntegerKernels& integer = *cpu->integer;
     for (const IntegerGemm* gemm : {integer.bytes, integer.halves}) {
       if (gemm == nullptr) continue;
       for (const bool small : {false, true}) {
@@ -105,6 +105,117 @@ TEST_CASE("integer gemm: small factors round as two roundings do", "[ops]") {
     CheckEnding(ending);
   }
   CHECK(n_ties > 20);
+}
+
+struct Product {
+  int64_t m, n, runs, run_k;
+  bool over_read, is_unsigned, four_bits;
+};
+
+// A, W and where the stretches of A lie. Between them is what must not be added; A's memory ends
+// where it may be read to.
+struct Factors {
+  std::vector<uint8_t> a, w;
+  std::vector<int64_t> row_offsets, run_offsets;
+};
+
+Factors MakeFactors(const Product& p, std::mt19937* random) {
+  Factors f;
+  const int64_t gap = 1 + static_cast<int64_t>((*random)() % 3);
+  for (int64_t r = 0; r < p.runs; ++r) f.run_offsets.push_back(r * (p.run_k + gap));
+  const int64_t row = p.runs * (p.run_k + gap) - gap;
+  for (int64_t m = 0; m < p.m; ++m) f.row_offsets.push_back((p.m - 1 - m) * (row + 1));
+  f.a.resize(static_cast<size_t>(p.m * (row + 1) - 1 + (p.over_read ? kOverRead : 0)));
+  f.w.resize(static_cast<size_t>(p.n * p.runs * p.run_k));
+  for (std::vector<uint8_t>* bytes : {&f.a, &f.w}) {
+    const int extremes = static_cast<int>((*random)() % 4);  // 0: 127 and -128 alone
+    for (uint8_t& byte : *bytes) {
+      byte = static_cast<uint8_t>((*random)());
+      if (extremes == 0) byte = byte & 1 ? 0x7f : 0x80;
+    }
+  }
+  return f;
+}
+
+int32_t WeightOf(const Product& p, const Factors& f, int64_t index) {
+  if (!p.four_bits) return static_cast<int8_t>(f.w[static_cast<size_t>(index)]);
+  const int nibble = f.w[static_cast<size_t>(index / 2)] >> (index % 2 * 4) & 15;
+  return nibble < 8 ? nibble : nibble - 16;
+}
+
+void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
+  const IntegerGemm& gemm = *cpu.integer->bytes;
+  IntegerWeights weights;
+  weights.data = f.w.data();
+  weights.n = p.n;
+  weights.runs = p.runs;
+  weights.run_k = p.run_k;
+  weights.four_bits = p.four_bits;
+  std::vector<uint8_t> packed(gemm.packed_bytes(p.n, p.runs, p.run_k));
+  gemm.pack(weights, 0, gemm.n_panels(p.n), packed.data());
+  std::vector<int32_t> c(static_cast<size_t>(p.m * p.n), 12345), sums(static_cast<size_t>(p.m));
+  IntegerTask task;
+  task.a = f.a.data();
+  task.row_offsets = f.row_offsets.data();
+  task.run_offsets = f.run_offsets.data();
+  task.runs = p.runs;
+  task.run_k = p.run_k;
+  task.over_read = p.over_read;
+  task.flip = p.is_unsigned ? cpu.integer->flip_uint8 : cpu.integer->flip_int8;
+  task.packed = packed.data();
+  task.m = p.m;
+  task.n = p.n;
+  task.panel_end = gemm.n_panels(p.n);
+  task.ending = IntegerEnding::kSums;
+  task.c = c.data();
+  task.ldc = p.n;
+  gemm.run(task);
+  gemm.row_sums(task, sums.data());
+  const int32_t shift = task.flip == 0 ? 0 : p.is_unsigned ? -128 : 128;
+  int n_wrong = 0;
+  for (int64_t m = 0; m < p.m; ++m) {
+    std::vector<int32_t> row;  // of A, in the processor's sign
+    for (int64_t i = 0; i < p.runs * p.run_k; ++i) {
+      const uint8_t* run = f.a.data() + f.row_offsets[static_cast<size_t>(m)] +
+                           f.run_offsets[static_cast<size_t>(i / p.run_k)];
+      const uint8_t byte = run[i % p.run_k];
+      row.push_back(shift + (p.is_unsigned ? int{byte} : int{static_cast<int8_t>(byte)}));
+    }
+    int32_t row_sum = 0;
+    for (int32_t value : row) row_sum += value;
+    n_wrong += sums[static_cast<size_t>(m)] != row_sum;
+    const int32_t* w_sums = gemm.sums(packed.data(), p.n, p.runs, p.run_k);
+    for (int64_t n = 0; n < p.n; ++n) {
+      int32_t sum = 0, w_sum = 0;
+      for (size_t i = 0; i < row.size(); ++i) {
+        const int32_t w = WeightOf(p, f, n * p.runs * p.run_k + static_cast<int64_t>(i));
+        sum += row[i] * w;
+        w_sum += w;
+      }
+      n_wrong += c[static_cast<size_t>(m * p.n + n)] != sum || w_sums[n] != w_sum;
+    }
+  }
+  INFO(gemm.tag << ": " << p.m << " x " << p.n << " x " << p.runs << " runs of " << p.run_k
+                << (p.over_read ? ", read beyond" : "") << (p.is_unsigned ? ", unsigned" : "")
+                << (p.four_bits ? ", 4 bits" : ""));
+  CHECK(n_wrong == 0);
+}
+
+TEST_CASE("integer gemm: sums of bytes are exact at every height, width and depth", "[ops]") {
+  std::mt19937 random(7);
+  const auto below = [&](unsigned n) { return static_cast<int64_t>(random() % n); };
+  int n_checked = 0;
+  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+    if (cpu->integer->bytes == nullptr) continue;
+    for (int64_t i = 0; i < 300; ++i) {
+      Product p = {1 + i % 19,    1 + below(50), 1 + below(3), 1 + i % 35,
+                   below(2) == 0, below(2) == 0, below(4) == 0};
+      if (i % 60 == 0) p.run_k += 300;
+      CheckProduct(*cpu, p, MakeFactors(p, &random));
+      ++n_checked;
+    }
+  }
+  if (n_checked == 0) TW_SKIP("no instruction set of this processor multiplies bytes");
 }
 
 }  // namespace integer_gemm_test

@@ -1,0 +1,292 @@
+// Register tiles of the integer GEMM and how W is packed for them; for integer_gemm_isa.cc.
+//
+// A word is what an instruction multiplies of a row at once: 32 bits of depth (four bytes or two
+// halves), or eight bytes where it takes two rows (smmla). A tile takes words of kM rows of A and
+// of up to kMaxVectors vectors of columns, and leaves its sums in a buffer.
+//
+// Packed W: [panel][word][column of the panel], then the sums of W's rows as int32, padded to whole
+// vectors; the depth is padded with zeros to whole words.
+#ifndef TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
+#define TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
+
+#include "kernels/cpu/integer.h"
+#include "kernels/cpu/simd_int.h"
+#include "runtime/tensor/packed.h"
+
+namespace topwork {
+namespace TW_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kRows = 8, kMaxVectors = 3;
+#elif defined(__aarch64__)
+constexpr int kRows = 8, kMaxVectors = 2;
+#else
+constexpr int kRows = 6, kMaxVectors = 2;
+#endif
+constexpr int kTileColumns = kMaxVectors * kLanes;
+
+// Depth whose products of 16-bit A and 8-bit W still fit 32 bits, in words.
+constexpr int64_t kWideWords = 255;
+
+// Kinds of products: kGroup values of kSize bytes are a word of a row of A. kPaired: an instruction
+// multiplies two rows by two columns, else one row by a vector of columns.
+struct Halves {
+  using Native = Halves;
+  using Word = uint32_t;
+  static constexpr int kGroup = 2, kSize = 2;
+  static constexpr bool kPaired = false;
+  TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotHalves(acc, a, w); }
+};
+
+#if defined(TW_HAVE_BYTE_PAIRS)
+struct NativeBytes {
+  using Word = uint64_t;
+  static constexpr int kGroup = 8, kSize = 1;
+  static constexpr bool kPaired = true;
+  TW_INLINE IVec Load(const uint8_t* row, const uint8_t* next) { return LoadPair(row, next); }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return MultiplyPairs(acc, a, w); }
+};
+struct Bytes : NativeBytes {
+  using Native = NativeBytes;
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) {
+    return MultiplyPairs(acc, a ^ flip, w);
+  }
+};
+#elif defined(TW_HAVE_DOT_BYTES)
+// Bytes of A in the processor's own sign.
+struct NativeBytes {
+  using Word = uint32_t;
+  static constexpr int kGroup = 4, kSize = 1;
+  static constexpr bool kPaired = false;
+  TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytes(acc, a, w); }
+};
+struct Bytes : NativeBytes {
+  using Native = NativeBytes;
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) { return DotBytes(acc, a ^ flip, w); }
+};
+#endif
+
+struct Panel {
+  int64_t vector = 0;
+  int n_vectors = 0;
+};
+
+int64_t Vectors(int64_t n) { return (n + kLanes - 1) / kLanes; }
+int64_t NPanels(int64_t n) { return (Vectors(n) + kMaxVectors - 1) / kMaxVectors; }
+
+Panel PanelAt(int64_t n, int64_t index) {
+  const int64_t vectors = Vectors(n), panels = NPanels(n);
+  const int64_t each = vectors / panels, wider = vectors % panels;
+  Panel panel;
+  panel.vector = index * each + (index < wider ? index : wider);
+  panel.n_vectors = static_cast<int>(each + (index < wider ? 1 : 0));
+  return panel;
+}
+
+// Words of a run, and of all runs.
+template <class Kind>
+int64_t RunWords(int64_t run_k) {
+  return (run_k + Kind::kGroup - 1) / Kind::kGroup;
+}
+
+// A word in units of 4 bytes.
+template <class Kind>
+constexpr int WordInts() {
+  return static_cast<int>(sizeof(typename Kind::Word)) / 4;
+}
+
+template <class Kind>
+const int32_t* Sums(const void* packed, int64_t n, int64_t runs, int64_t run_k) {
+  const int64_t words = Vectors(n) * kLanes * runs * RunWords<Kind>(run_k);
+  return static_cast<const int32_t*>(packed) + words * WordInts<Kind>();
+}
+
+template <class Kind>
+size_t PackedBytes(int64_t n, int64_t runs, int64_t run_k) {
+  const int64_t ints = runs * RunWords<Kind>(run_k) * WordInts<Kind>() + 1;
+  return static_cast<size_t>(Vectors(n) * kLanes * ints) * 4;
+}
+
+int32_t WeightAt(const IntegerWeights& w, int64_t index) {
+  if (w.bits < 8) return PackedAt(w.data, index, w.bits);
+  return static_cast<int8_t>(w.data[index] ^ w.flip);
+}
+
+// Row n of W (zeros beyond the last) into every `width`-th word from `out`; returns its sum.
+template <class Kind>
+int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t width, uint8_t* out) {
+  constexpr int64_t kWordBytes = sizeof(typename Kind::Word);
+  const int64_t run_words = RunWords<Kind>(w.run_k);
+  const int32_t zero_point = Kind::kSize == 2 ? w.zero_point : 0;
+  int64_t index = w.first + n * w.runs * w.run_k;
+  int32_t sum = 0;
+  for (int64_t r = 0; r < w.runs; ++r, index += w.run_k) {
+    for (int64_t k = 0; k < run_words * Kind::kGroup; ++k) {
+      const int32_t value = n < w.n && k < w.run_k ? WeightAt(w, index + k) - zero_point : 0;
+      sum += value;
+      const int16_t half = static_cast<int16_t>(value);
+      __builtin_memcpy(out + k % Kind::kGroup * Kind::kSize, &half, Kind::kSize);  // low byte first
+      if (k % Kind::kGroup == Kind::kGroup - 1) out += width * kWordBytes;
+    }
+  }
+  return sum;
+}
+
+template <class Kind>
+void Pack(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void* packed) {
+  const int64_t words = w.runs * RunWords<Kind>(w.run_k);
+  uint8_t* base = static_cast<uint8_t*>(packed);
+  int32_t* sums = static_cast<int32_t*>(packed) + Vectors(w.n) * kLanes * words * WordInts<Kind>();
+  for (int64_t p = panel_begin; p < panel_end; ++p) {
+    const Panel panel = PanelAt(w.n, p);
+    const int64_t width = panel.n_vectors * kLanes, n0 = panel.vector * kLanes;
+    for (int64_t j = 0; j < width; ++j) {
+      sums[n0 + j] =
+          PackRow<Kind>(w, n0 + j, width, base + (n0 * words + j) * 4 * WordInts<Kind>());
+    }
+  }
+}
+
+// What a tile reads of every row of A: `runs` stretches of `words` words and `tail` bytes. `flip`
+// is XORed to them. (A vector in memory: where compilers see the same value in all lanes, they XOR
+// to scalars and broadcast by way of a register.)
+struct Stretches {
+  const int64_t* offsets = nullptr;
+  int64_t runs = 1;
+  int64_t words = 0;
+  int tail = 0;
+  int32_t flip[kLanes] = {};
+};
+
+// Accumulators: acc[m][j] has the sums of row m by the columns of vector j; where Kind pairs,
+// acc[p][c] those of rows 2 p and 2 p + 1 by columns 2 c and 2 c + 1, row by row.
+template <class Kind, int kM, int kN>
+struct Shape {
+  static constexpr int kA = Kind::kPaired ? (kM + 1) / 2 : kM;
+  static constexpr int kW = Kind::kPaired ? 2 * kN : kN;
+};
+
+// acc += A * W over one word of every row, which lies `at` bytes behind rows[m]. (Broadcast from
+// memory: by way of a register it costs twice as much.) Of an odd number of rows the last is its
+// own partner.
+template <class Kind, int kM, int kA, int kW>
+TW_INLINE void AddWord(IVec (&acc)[kA][kW], const uint8_t* const (&rows)[kM], int64_t at,
+                       const int32_t* w, IVec flip) {
+  constexpr int kStep = Kind::kPaired ? 2 : 1;
+  IVec wv[kW];
+#pragma GCC unroll 4
+  for (int j = 0; j < kW; ++j) wv[j] = LoadInts(w + j * kLanes);
+#pragma GCC unroll 8
+  for (int m = 0; m < kA; ++m) {
+    const int next = m * kStep + 1 < kM ? m * kStep + 1 : kM - 1;
+    const IVec av = Kind::Load(rows[m * kStep] + at, rows[next] + at);
+#pragma GCC unroll 4
+    for (int j = 0; j < kW; ++j) acc[m][j] = Kind::Dot(acc[m][j], av, wv[j], flip);
+  }
+}
+
+// products[kM][kN * kLanes] = acc.
+template <class Kind, int kM, int kN, int kA, int kW>
+TW_INLINE void StoreProducts(const IVec (&acc)[kA][kW], int32_t* products) {
+#pragma GCC unroll 8
+  for (int m = 0; m < kM; ++m) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) {
+#if defined(TW_HAVE_BYTE_PAIRS)
+      if constexpr (Kind::kPaired) {
+        const IVec left = acc[m / 2][2 * j], right = acc[m / 2][2 * j + 1];
+        StoreInts(products + (m * kN + j) * kLanes, RowOfPair(left, right, m % 2));
+        continue;
+      }
+#endif
+      StoreInts(products + (m * kN + j) * kLanes, acc[m][j]);
+    }
+  }
+}
+
+// The last bytes of n stretches as words that end in zeros: `tail` bytes behind `words` whole
+// words.
+template <class Word>
+__attribute__((noinline)) void TakeTails(const uint8_t* const* a, int n, int64_t offset,
+                                         int64_t words, int tail, Word* tails) {
+  constexpr int kBytes = sizeof(Word);
+  for (int m = 0; m < n; ++m) {
+    const uint8_t* row = a[m] + offset;
+    Word word = 0;
+    if (words > 0) {
+      __builtin_memcpy(&word, row + (words - 1) * kBytes + tail, kBytes);
+      word >>= 8 * (kBytes - tail);
+    } else {
+      for (int b = 0; b < tail; ++b) word |= static_cast<Word>(row[b]) << (8 * b);
+    }
+    tails[m] = word;
+  }
+}
+
+// products[kM][kN * kLanes] = A * W for the rows that begin at a[m].
+template <class Kind, int kM, int kN>
+void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t* products) {
+  constexpr int kA = Shape<Kind, kM, kN>::kA, kW = Shape<Kind, kM, kN>::kW;
+  constexpr int kWordBytes = sizeof(typename Kind::Word);
+  IVec acc[kA][kW];
+  const IVec flip = LoadInts(s.flip);
+#pragma GCC unroll 8
+  for (int m = 0; m < kA; ++m) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kW; ++j) acc[m][j] = IVec{};
+  }
+  for (int64_t run = 0; run < s.runs; ++run) {
+    const int64_t offset = s.offsets != nullptr ? s.offsets[run] : 0;
+    const uint8_t* rows[kM];
+#pragma GCC unroll 8
+    for (int m = 0; m < kM; ++m) rows[m] = a[m] + offset;
+    // The whole words of the stretch, then its tail as one more (in the same code: it is large).
+    typename Kind::Word tails[kM];
+    int64_t words = s.words;
+    for (bool last = s.tail == 0;; last = true) {
+      for (int64_t i = 0; i < words; ++i, w += kW * kLanes) {
+        AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);
+      }
+      if (last) break;
+      TakeTails(a, kM, offset, s.words, s.tail, tails);
+#pragma GCC unroll 8
+      for (int m = 0; m < kM; ++m) rows[m] = reinterpret_cast<const uint8_t*>(&tails[m]);
+      words = 1;
+    }
+  }
+  StoreProducts<Kind, kM, kN>(acc, products);
+}
+
+using TileFunction = void (*)(const uint8_t* const*, const Stretches&, const int32_t*, int32_t*);
+
+// The tile of [vectors - 1][rows - 1].
+template <class Kind>
+struct Tiles {
+  static const TileFunction kTable[kMaxVectors][kRows];
+};
+
+#define TW_TILES_6(n)                                                                       \
+  Tile<Kind, 1, n>, Tile<Kind, 2, n>, Tile<Kind, 3, n>, Tile<Kind, 4, n>, Tile<Kind, 5, n>, \
+      Tile<Kind, 6, n>
+#define TW_TILES_8(n) TW_TILES_6(n), Tile<Kind, 7, n>, Tile<Kind, 8, n>
+template <class Kind>
+const TileFunction Tiles<Kind>::kTable[kMaxVectors][kRows] = {
+#if defined(__AVX512F__)
+    {TW_TILES_8(1)}, {TW_TILES_8(2)}, {TW_TILES_8(3)}
+#elif defined(__aarch64__)
+    {TW_TILES_8(1)}, {TW_TILES_8(2)}
+#else
+    {TW_TILES_6(1)}, {TW_TILES_6(2)}
+#endif
+};
+#undef TW_TILES_8
+#undef TW_TILES_6
+
+}  // namespace
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
