@@ -159,8 +159,8 @@ TW_INLINE const uint8_t* RowOf(const IntegerTask& t, int64_t row) {
   return t.a + (t.row_offsets != nullptr ? t.row_offsets[row] : row * t.lda);
 }
 
-void EndTile(const IntegerTask& t, const int32_t* products, const int32_t* sums, int64_t row,
-             int rows, int64_t n0, int n_vectors) {
+TW_INLINE void EndTile(const IntegerTask& t, const int32_t* products, const int32_t* sums,
+                       int64_t row, int rows, int64_t n0, int n_vectors) {
   if (t.ending == IntegerEnding::kBytes) {
     const auto end = t.factors.real != nullptr ? EndBytes<RealColumns>
                      : t.factors.small         ? EndBytes<SmallColumns>

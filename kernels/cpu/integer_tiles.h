@@ -158,7 +158,7 @@ struct Stretches {
   int64_t runs = 1;
   int64_t words = 0;
   int tail = 0;
-  int32_t flip[kLanes] = {};
+  alignas(kVectorBytes) int32_t flip[kLanes] = {};
 };
 
 // Accumulators: acc[m][j] has the sums of row m by the columns of vector j; where Kind pairs,
@@ -250,7 +250,7 @@ void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t
       for (int64_t i = 0; i < words; ++i, w += kW * kLanes) {
         AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);
       }
-      if (last) break;
+      if (__builtin_expect(last, 1)) break;
       TakeTails(a, kM, offset, s.words, s.tail, tails);
 #pragma GCC unroll 8
       for (int m = 0; m < kM; ++m) rows[m] = reinterpret_cast<const uint8_t*>(&tails[m]);

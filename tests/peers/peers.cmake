@@ -9,6 +9,8 @@ foreach(name IN LISTS benches)
     CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   target_link_libraries(topwork_${name} PRIVATE topwork_static topwork_options)
 endforeach()
+target_sources(topwork_kernel_bench PRIVATE support/cpu_tables.cc)
+target_link_libraries(topwork_kernel_bench PRIVATE ${TOPWORK_TEST_TWIN})
 
 # Comparisons with other software: skipped where its Python packages are missing.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
