@@ -9,6 +9,7 @@
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/quant.h"
+#include "runtime/tensor/packed.h"
 #include "tests/support/cpu_tables.h"
 #include "tests/support/skip.h"
 
@@ -109,7 +110,8 @@ TEST_CASE("integer gemm: small factors round as two roundings do", "[ops]") {
 
 struct Product {
   int64_t m, n, runs, run_k;
-  bool over_read, is_unsigned, four_bits;
+  bool over_read, is_unsigned;
+  int bits;  // of a weight
 };
 
 // A, W and where the stretches of A lie. Between them is what must not be added; A's memory ends
@@ -138,9 +140,8 @@ Factors MakeFactors(const Product& p, std::mt19937* random) {
 }
 
 int32_t WeightOf(const Product& p, const Factors& f, int64_t index) {
-  if (!p.four_bits) return static_cast<int8_t>(f.w[static_cast<size_t>(index)]);
-  const int nibble = f.w[static_cast<size_t>(index / 2)] >> (index % 2 * 4) & 15;
-  return nibble < 8 ? nibble : nibble - 16;
+  if (p.bits < 8) return PackedAt(f.w.data(), index, p.bits);
+  return static_cast<int8_t>(f.w[static_cast<size_t>(index)]);
 }
 
 void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
@@ -150,7 +151,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   weights.n = p.n;
   weights.runs = p.runs;
   weights.run_k = p.run_k;
-  weights.four_bits = p.four_bits;
+  weights.bits = p.bits;
   std::vector<uint8_t> packed(gemm.packed_bytes(p.n, p.runs, p.run_k));
   gemm.pack(weights, 0, gemm.n_panels(p.n), packed.data());
   std::vector<int32_t> c(static_cast<size_t>(p.m * p.n), 12345), sums(static_cast<size_t>(p.m));
@@ -197,7 +198,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   }
   INFO(gemm.tag << ": " << p.m << " x " << p.n << " x " << p.runs << " runs of " << p.run_k
                 << (p.over_read ? ", read beyond" : "") << (p.is_unsigned ? ", unsigned" : "")
-                << (p.four_bits ? ", 4 bits" : ""));
+                << ", weights of " << p.bits << " bits");
   CHECK(n_wrong == 0);
 }
 
@@ -208,8 +209,13 @@ TEST_CASE("integer gemm: sums of bytes are exact at every height, width and dept
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     if (cpu->integer->bytes == nullptr) continue;
     for (int64_t i = 0; i < 300; ++i) {
-      Product p = {1 + i % 19,    1 + below(50), 1 + below(3), 1 + i % 35,
-                   below(2) == 0, below(2) == 0, below(4) == 0};
+      Product p = {1 + i % 19,
+                   1 + below(50),
+                   1 + below(3),
+                   1 + i % 35,
+                   below(2) == 0,
+                   below(2) == 0,
+                   static_cast<int>(2 << below(3))};
       if (i % 60 == 0) p.run_k += 300;
       CheckProduct(*cpu, p, MakeFactors(p, &random));
       ++n_checked;
