@@ -1,9 +1,13 @@
 // Which instruction sets there are, and which one is chosen.
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/integer.h"
+#include "kernels/train/train_kernels.h"
 #include "ports/port.h"
+#include "tests/support/cpu_tables.h"
 
 namespace topwork {
 namespace test {
@@ -34,6 +38,22 @@ TEST_CASE("instruction sets: only what the processor reports is offered", "[ops]
     CHECK((isa == "baseline" || (isa == "avx2" && features.avx2_fma) ||
            (isa == "avxvnni" && features.avx_vnni) || (isa == "avx512" && features.avx512) ||
            (isa == "dotprod" && features.arm_dotprod) || (isa == "i8mm" && features.arm_i8mm)));
+  }
+}
+
+TEST_CASE("instruction sets: those of byte products borrow everything else", "[ops]") {
+  const std::vector<const CpuKernels*> tables = TestedCpuKernels();
+  for (const CpuKernels* cpu : tables) {
+    INFO(cpu->isa);
+    CHECK(TrainKernelsFor(*cpu).isa == std::string(cpu->lender));
+    for (const CpuKernels* lender : tables) {
+      if (cpu->lender != std::string(lender->isa)) continue;
+      CHECK(lender->lender == std::string(lender->isa));
+      CHECK(cpu->gemm == lender->gemm);
+      CHECK(cpu->recurrent == lender->recurrent);
+      CHECK(cpu->integer->halves == lender->integer->halves);
+      CHECK((cpu->integer->bytes == lender->integer->bytes) != HasBytesOnly(*cpu));
+    }
   }
 }
 
