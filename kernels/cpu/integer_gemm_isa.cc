@@ -123,7 +123,7 @@ void AddPiece(TileFunction tile, const uint8_t* const* a, const Stretches& piece
 }
 
 // Products of 16-bit values: as many whole runs at a time as fit 32 bits, or pieces of a run.
-void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, Stretches s,
+void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, const Stretches& s,
              const int32_t* w, int64_t row, int rows, int64_t n0, int n_vectors) {
   int64_t sums[kRows * kTileColumns] = {};
   const int64_t width = n_vectors * kLanes, n = rows * width;
