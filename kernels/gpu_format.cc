@@ -191,6 +191,14 @@ void ReadReals(const TensorView& view, Span<const float> scales, float* to) {
     for (size_t i = 0; i < n; ++i) to[i] = HalfToFloat(At<uint16_t>(view.data, i));
     return;
   }
+  if (view.quantization != nullptr && view.quantization->block > 0) {
+    const size_t block = static_cast<size_t>(view.quantization->block);
+    for (size_t i = 0; i < n; ++i) {
+      to[i] = view.quantization->scales[i / block] *
+              static_cast<float>(IntegerAt(view.dtype, view.data, i));
+    }
+    return;
+  }
   Span<const int64_t> points;
   int axis = 0;
   if (view.quantization != nullptr) {

@@ -92,6 +92,11 @@ struct IntegerTask {
   const int32_t* row_zero = nullptr;  // or null: nothing to subtract
   int64_t row_step = 0;
   float lo = 0.0f, hi = 0.0f;
+  // Or, where every run has its own scale instead of `scale`: (sum over the runs of acc[run] *
+  // run_scale[run * run_scale_step + n] − row_zero * scaled_sums[n]) * row_scale + float_bias[n].
+  const float* run_scale = nullptr;
+  int64_t run_scale_step = 0;
+  const float* scaled_sums = nullptr;
   const float* addend = nullptr;  // or m x n values added before the clamp, as far apart as c's
 
   // kSums: acc as int32.

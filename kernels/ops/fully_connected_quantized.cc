@@ -12,7 +12,8 @@ namespace {
 
 struct QuantizedFullyConnectedState : OpState, FullyConnectedShape {
   IntegerProduct product;
-  PaddedImage rows;  // integers, as the GEMM reads them
+  PaddedImage rows;                  // integers, as the GEMM reads them
+  std::vector<int64_t> run_offsets;  // weights in blocks: where the blocks' values begin in a row
   size_t wide_offset = 0;
   size_t rows_offset = 0, scales_offset = 0, zeros_offset = 0;  // kHybrid; scratch
 };
@@ -20,7 +21,8 @@ struct QuantizedFullyConnectedState : OpState, FullyConnectedShape {
 void QuantizeRows(const RunContext& context, const QuantizedFullyConnectedState& s, int8_t* rows,
                   int16_t* wide, float* scales, int32_t* zeros) {
   const float* in = context.input_data<float>(0);
-  const bool symmetric = !context.params->asymmetric_quantize_inputs;
+  // With weights in blocks TFLite quantizes rows asymmetrically, whatever the option says.
+  const bool symmetric = !context.params->asymmetric_quantize_inputs && !s.product.has_blocks;
   const int64_t per_task = std::max<int64_t>(1, 16384 / s.depth);
   context.pool->ParallelFor((s.batch + per_task - 1) / per_task, [&](int64_t task, int) {
     const int64_t end = std::min(s.batch, (task + 1) * per_task);
@@ -59,6 +61,15 @@ Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnec
   p.n = shape.units;
   p.run_k = shape.depth;
   ChooseIntegerGemm(*context, &p);
+  const int32_t block = context->input(1)->quantization->block;
+  if (block > 0) {
+    p.has_blocks = true;
+    p.run_k = block;
+    p.runs = shape.depth / block;
+    for (int64_t i = 0; i < p.runs; ++i) {
+      state->run_offsets.push_back(i * block * static_cast<int64_t>(ValueSize(p)));
+    }
+  }
   p.real = true;
   ScratchLayout scratch;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
@@ -72,7 +83,7 @@ Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnec
     state->rows = MakeImage(1, shape.batch, 1, shape.depth, size, ValueSize(p));
     PlanImage(false, &scratch, &state->rows);
   }
-  context->SetVariant(Variant(arithmetic, shape.batch == 1));
+  context->SetVariant(p.has_blocks ? "hybrid blocks" : Variant(arithmetic, shape.batch == 1));
   return scratch.Request(context);
 }
 
@@ -83,6 +94,7 @@ Status RunQuantizedFullyConnected(const RunContext& context) {
   ProductRun run;
   run.m = s.batch;
   run.lda = s.depth * static_cast<int64_t>(ValueSize(s.product));
+  run.run_offsets = s.run_offsets.empty() ? nullptr : s.run_offsets.data();
   run.c = context.output_data<void>(0);
   if (s.product.arithmetic == Arithmetic::kHybrid) {
     int8_t* rows = reinterpret_cast<int8_t*>(context.scratch + s.rows_offset);

@@ -9,14 +9,17 @@ namespace topwork {
 namespace {
 
 Status CheckWeights(const PrepareContext& context, const ProductInputs& inputs, int channel_axis,
-                    bool allow_uint8, bool takes_int2) {
+                    bool allow_uint8, bool is_fully_connected) {
   const TensorView& weights = *context.input(inputs.weights);
-  const bool is_int2 = takes_int2 && weights.dtype == DType::kInt2;
+  const bool is_int2 = is_fully_connected && weights.dtype == DType::kInt2;
   if (!is_int2 && allow_uint8) {
     TW_RETURN_IF_ERROR(
         context.CheckDType(inputs.weights, {DType::kInt8, DType::kUInt8, DType::kInt4}));
   } else if (!is_int2) {
     TW_RETURN_IF_ERROR(context.CheckDType(inputs.weights, {DType::kInt8, DType::kInt4}));
+  }
+  if (is_fully_connected && weights.quantization != nullptr && weights.quantization->block > 0) {
+    return Status::Ok();
   }
   TW_RETURN_IF_ERROR(CheckScales(context, weights, context.InputName(inputs.weights)));
   const Quantization& q = *weights.quantization;
@@ -66,10 +69,10 @@ bool HasSmallFactors(const BytesEnding& ending) {
 }  // namespace
 
 Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
-                          const ProductInputs& inputs, bool takes_int2) {
+                          const ProductInputs& inputs, bool is_fully_connected) {
   const DType dtype = context.input(inputs.data)->dtype;
   TW_RETURN_IF_ERROR(
-      CheckWeights(context, inputs, channel_axis, dtype == DType::kUInt8, takes_int2));
+      CheckWeights(context, inputs, channel_axis, dtype == DType::kUInt8, is_fully_connected));
   TW_RETURN_IF_ERROR(CheckInputScale(context, inputs.data));
   if (dtype == DType::kInt16) {
     TW_RETURN_IF_ERROR(context.CheckDType(inputs.bias, {DType::kInt32, DType::kInt64}));
@@ -90,7 +93,7 @@ Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
 }
 
 Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic,
-                       bool takes_int2) {
+                       bool is_fully_connected) {
   const bool residual = context.params().fused_residual;
   TW_RETURN_IF_ERROR(context.CheckInputs(2, residual ? 4 : 3));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
@@ -99,17 +102,18 @@ Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmet
       context.CheckDType(0, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16}));
   const DType dtype = context.input(0)->dtype, weights = context.input(1)->dtype;
   if (dtype == DType::kFloat32) {
-    if (!takes_int2 || weights != DType::kInt2) {
+    if (!is_fully_connected || weights != DType::kInt2) {
       TW_RETURN_IF_ERROR(
           context.CheckDType(1, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt4}));
     }
     if (weights == DType::kFloat32) return Status::Ok();
     *arithmetic = Arithmetic::kHybrid;
     TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kFloat32}));
-    TW_RETURN_IF_ERROR(CheckWeights(context, ProductInputs(), channel_axis, true, takes_int2));
+    TW_RETURN_IF_ERROR(
+        CheckWeights(context, ProductInputs(), channel_axis, true, is_fully_connected));
   } else {
     *arithmetic = dtype == DType::kInt16 ? Arithmetic::kInt16 : Arithmetic::kBytes;
-    TW_RETURN_IF_ERROR(CheckIntegerInputs(context, channel_axis, {}, takes_int2));
+    TW_RETURN_IF_ERROR(CheckIntegerInputs(context, channel_axis, {}, is_fully_connected));
   }
   if (residual) {
     return InternalError("%s: a residual was fused into a quantized operator",

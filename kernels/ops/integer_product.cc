@@ -7,8 +7,10 @@
 #include "kernels/ops/integer_product.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/ops/activation.h"
+#include "runtime/tensor/packed.h"
 
 namespace topwork {
 namespace {
@@ -34,6 +36,23 @@ void FinishWideTask(const IntegerTask& task, const int64_t* sums, int64_t stride
   }
 }
 
+// The scales of all runs, then the sums of the columns.
+void PackBlocks(const IntegerProduct& p, const TensorView& weights, float* to) {
+  const Span<const float> scales = weights.quantization->scales;
+  float* sums = to + p.runs * p.padded_n;
+  std::fill(to, sums + p.padded_n, 0.0f);
+  std::vector<int8_t> values(static_cast<size_t>(p.run_k));
+  for (int64_t n = 0; n < p.n; ++n) {
+    for (int64_t run = 0; run < p.runs; ++run) {
+      const int64_t i = n * p.runs + run;
+      Unpack(weights.dtype, weights.data, i * p.run_k, p.run_k, values.data());
+      const float scale = scales[static_cast<size_t>(i)];
+      to[run * p.padded_n + n] = scale;
+      sums[n] += scale * static_cast<float>(std::accumulate(values.begin(), values.end(), 0));
+    }
+  }
+}
+
 Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
   const TensorView& view = *context->input(1);
   p->weights.n = p->n;
@@ -48,7 +67,11 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
                        context->InputName(1).c_str());
   }
   p->packed_bytes = p->gemm->packed_bytes(p->n, p->runs, p->run_k);
-  const size_t total = p->packed_bytes * static_cast<size_t>(p->groups);
+  size_t total = p->packed_bytes * static_cast<size_t>(p->groups);
+  if (p->has_blocks) {
+    p->blocks_offset = AlignUp(total);
+    total = p->blocks_offset + static_cast<size_t>((p->runs + 1) * p->padded_n) * sizeof(float);
+  }
   if (view.data == nullptr) {
     p->packed_offset = scratch->AddSized(static_cast<int64_t>(total), 1);
     return Status::Ok();
@@ -64,6 +87,8 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
       p->gemm->pack(weights, 0, p->gemm->n_panels(p->n),
                     static_cast<uint8_t*>(to) + static_cast<size_t>(g) * p->packed_bytes);
     }
+    if (!p->has_blocks) return;
+    PackBlocks(*p, view, reinterpret_cast<float*>(static_cast<uint8_t*>(to) + p->blocks_offset));
   }));
   return Status::Ok();
 }
@@ -73,14 +98,15 @@ Status PlanEnding(PrepareContext* context, IntegerProduct* p) {
   if (p->arithmetic == Arithmetic::kInt16) {
     return MakeWideEnding(*context, p->n * p->groups, p->real, &p->wide);
   }
-  p->padded_n = (p->n + kColumnPad - 1) / kColumnPad * kColumnPad;
   if (p->arithmetic == Arithmetic::kBytes) {
     return MakeBytesEnding(*context, p->groups, p->n, p->padded_n, p->real, &p->bytes);
   }
-  p->scales.assign(static_cast<size_t>(p->padded_n * p->groups), 0.0f);
-  for (int64_t c = 0; c < p->n * p->groups; ++c) {
-    p->scales[static_cast<size_t>(c / p->n * p->padded_n + c % p->n)] =
-        ScaleOf(*context->input(1), static_cast<size_t>(c));
+  if (!p->has_blocks) {
+    p->scales.assign(static_cast<size_t>(p->padded_n * p->groups), 0.0f);
+    for (int64_t c = 0; c < p->n * p->groups; ++c) {
+      p->scales[static_cast<size_t>(c / p->n * p->padded_n + c % p->n)] =
+          ScaleOf(*context->input(1), static_cast<size_t>(c));
+    }
   }
   ActivationRange(context->params().activation, &p->lo, &p->hi);
   return Status::Ok();
@@ -164,7 +190,13 @@ void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
     return;
   }
   if (p.arithmetic == Arithmetic::kHybrid) {
-    task->scale = p.scales.data() + padded;
+    if (p.has_blocks) {
+      task->run_scale = reinterpret_cast<const float*>(whole.packed + p.blocks_offset);
+      task->run_scale_step = p.padded_n;
+      task->scaled_sums = task->run_scale + p.runs * p.padded_n;
+    } else {
+      task->scale = p.scales.data() + padded;
+    }
     task->lo = p.lo;
     task->hi = p.hi;
     task->ending = IntegerEnding::kFloat;
@@ -258,6 +290,7 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
                        context->Where().c_str(), context->InputName(1).c_str(),
                        ZeroPointOf(*context->input(1)));
   }
+  p->padded_n = (p->n + kColumnPad - 1) / kColumnPad * kColumnPad;
   TW_RETURN_IF_ERROR(PackWeights(context, scratch, p));
   TW_RETURN_IF_ERROR(PlanEnding(context, p));
   p->cut = CutProduct({p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork}, p->m,

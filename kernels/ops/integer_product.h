@@ -24,9 +24,9 @@ enum class Arithmetic { kFloat, kBytes, kHybrid, kInt16 };
 // Checks number, presence, dtypes, scales and zero points of inputs 0 data, 1 weights, 2 bias and
 // of the output, where the weights' output channels lie along `channel_axis`; says which arithmetic
 // they ask for. (float32 data and weights: kFloat, nothing else was checked.) Weights of int2 pass
-// where `takes_int2`.
+// where `is_fully_connected`.
 Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic,
-                       bool takes_int2 = false);
+                       bool is_fully_connected = false);
 
 // Which inputs of an operator are the factors and the bias.
 struct ProductInputs {
@@ -34,7 +34,7 @@ struct ProductInputs {
 };
 // The same for integer arithmetic alone (int8, uint8 or int16 data).
 Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
-                          const ProductInputs& inputs = {}, bool takes_int2 = false);
+                          const ProductInputs& inputs = {}, bool is_fully_connected = false);
 
 // in_scale * weight_scale[channel] / out_scale.
 double OutputFactor(const PrepareContext& context, size_t channel,
@@ -99,8 +99,12 @@ struct IntegerProduct {
   size_t packed_bytes = 0;       // of a group
   size_t packed_offset = 0;
 
-  int64_t padded_n = 0;        // entries of a group in the arrays over columns
-  std::vector<float> scales;   // kHybrid: the weights'
+  int64_t padded_n = 0;       // entries of a group in the arrays over columns
+  std::vector<float> scales;  // kHybrid: the weights', where they have one a column
+  // kHybrid: every run of a column has its own scale (one group). Behind the packed weights lie the
+  // scales, [runs, padded_n], and each column's sum of scale * weight, [padded_n].
+  bool has_blocks = false;
+  size_t blocks_offset = 0;
   float lo = 0.0f, hi = 0.0f;  // kHybrid
   bool real = false;           // kBytes, kInt16: factors are doubles
   BytesEnding bytes;

@@ -28,6 +28,10 @@ Status CheckScales(const PrepareContext& context, const TensorView& view, const 
     return InvalidModel("%s: %s is %s but has no scale", context.Where().c_str(), name.c_str(),
                         DTypeName(view.dtype));
   }
+  if (q->block > 0) {
+    return Unsupported("%s: %s is quantized in blocks of %d, which only FULLY_CONNECTED reads",
+                       context.Where().c_str(), name.c_str(), q->block);
+  }
   const size_t n = q->scales.size();
   if (n > 1 && (q->axis < 0 || q->axis >= view.shape.rank() ||
                 static_cast<size_t>(view.shape[q->axis]) != n)) {

@@ -16,6 +16,12 @@ void DequantizeBy(const TensorView& view, int64_t n, float* out, const F& stored
   const Quantization& quantization = *view.quantization;
   const Span<const float> scales = quantization.scales;
   const Span<const int64_t> zero_points = quantization.zero_points;
+  if (quantization.block > 0) {
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = scales[static_cast<size_t>(i / quantization.block)] * static_cast<float>(stored(i));
+    }
+    return;
+  }
   const bool per_channel = scales.size() > 1;
   const int axis = quantization.axis;
   const int64_t inner = per_channel ? view.shape.Product(axis + 1, view.shape.rank()) : 1;

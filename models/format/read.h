@@ -34,11 +34,15 @@ std::vector<MetadataEntry> ReadMetadataEntries(const schema::Model& model,
 Result<Buffer> ExpandSparse(const schema::Tensor& tensor, Span<const uint8_t> stored,
                             const Shape& shape);
 
-// Weights with a scale for each block of values: true, and as float32.
+// Weights with a scale for each block of values: true, the scales and (in *block) the length of a
+// block, and as float32.
 bool HasBlocks(const schema::Tensor& tensor);
-Result<Buffer> ExpandBlocks(const schema::Model& model, Span<const uint8_t> bytes,
-                            const schema::SubGraph& subgraph, const schema::Tensor& tensor,
-                            const Shape& shape);
+Result<std::vector<float>> ReadBlockScales(const schema::Model& model, Span<const uint8_t> bytes,
+                                           const schema::SubGraph& subgraph,
+                                           const schema::Tensor& tensor, const Shape& shape,
+                                           int32_t* block);
+Result<Buffer> ExpandBlocks(DType dtype, Span<const uint8_t> packed, const Shape& shape,
+                            const std::vector<float>& scales, int32_t block);
 
 // What the entry "TFLITE_METADATA" says; `metadata` empty: only well-known file names are used.
 struct TensorNotes {

@@ -1,9 +1,8 @@
-// int4 and int2 weights with a float16 scale for every block of a row's values, as float32:
-// w = scale · q.
+// int4 and int2 weights with a float16 scale for every block of a row's values: w = scale · q.
 //
-// Layers compute with them in float32, which no rounding of activations separates from the real
-// product. LiteRT rounds every row of the activations to 8 bits (and multiplies int2 by no scale at
-// all), and ignores the zero points, which symmetric weights do not have.
+// FULLY_CONNECTED multiplies int4 ones as they are (rows of the activations are quantized at run
+// time, as LiteRT's are). All other users see them as float32. (LiteRT multiplies int2 by no scale
+// at all, and ignores the zero points, which symmetric weights do not have.)
 #include "models/format/read.h"
 #include "models/format/verify_context.h"
 #include "runtime/tensor/packed.h"
@@ -30,43 +29,48 @@ bool HasBlocks(const schema::Tensor& tensor) {
                                                  schema::QuantizationDetails::BlockwiseQuantization;
 }
 
-Result<Buffer> ExpandBlocks(const schema::Model& model, Span<const uint8_t> bytes,
-                            const schema::SubGraph& subgraph, const schema::Tensor& tensor,
-                            const Shape& shape) {
+Result<std::vector<float>> ReadBlockScales(const schema::Model& model, Span<const uint8_t> bytes,
+                                           const schema::SubGraph& subgraph,
+                                           const schema::Tensor& tensor, const Shape& shape,
+                                           int32_t* block) {
   const std::string name = tensor.name() == nullptr ? "" : tensor.name()->str();
   const schema::Tensor* scales = ScalesOf(subgraph, tensor);
-  const int64_t block =
-      scales == nullptr ? 0
-                        : tensor.quantization()->details_as_BlockwiseQuantization()->block_size();
+  *block = scales == nullptr
+               ? 0
+               : tensor.quantization()->details_as_BlockwiseQuantization()->block_size();
   const DType dtype = static_cast<DType>(tensor.type());
   const bool is_signed = dtype == DType::kInt4 || dtype == DType::kInt2;
   if (scales == nullptr || scales->type() != schema::TensorType::FLOAT16 || shape.rank() != 2 ||
-      !is_signed || block < 1 || shape[1] % block != 0) {
+      !is_signed || *block < 1 || shape[1] % *block != 0) {
     return Unsupported(
         "'%s' is quantized in blocks; supported are int4 and int2 [rows, columns] with float16 "
-        "scales and a "
-        "block size that divides the columns",
+        "scales and a block size that divides the columns",
         name.c_str());
   }
   const Span<const uint8_t> packed = BufferBytes(model, bytes, tensor.buffer());
   const Span<const uint8_t> halves = BufferBytes(model, bytes, scales->buffer());
-  const size_t n = static_cast<size_t>(shape.NumElements());
-  if (packed.size() != ByteSize(dtype, shape) ||
-      halves.size() != n / static_cast<size_t>(block) * sizeof(uint16_t)) {
+  const size_t n_blocks = static_cast<size_t>(shape.NumElements() / *block);
+  if (packed.size() != ByteSize(dtype, shape) || halves.size() != n_blocks * sizeof(uint16_t)) {
     return InvalidModel(
-        "'%s': %zu bytes and %zu bytes of scales do not fit its shape %s, blocks of "
-        "%lld",
-        name.c_str(), packed.size(), halves.size(), shape.ToString().c_str(),
-        static_cast<long long>(block));
+        "'%s': %zu bytes and %zu bytes of scales do not fit its shape %s, blocks of %d",
+        name.c_str(), packed.size(), halves.size(), shape.ToString().c_str(), *block);
   }
+  std::vector<float> floats(n_blocks);
+  for (size_t b = 0; b < n_blocks; ++b) {
+    floats[b] = HalfToFloat(static_cast<uint16_t>(halves[2 * b] | halves[2 * b + 1] << 8));
+  }
+  return floats;
+}
+
+Result<Buffer> ExpandBlocks(DType dtype, Span<const uint8_t> packed, const Shape& shape,
+                            const std::vector<float>& scales, int32_t block) {
+  const size_t n = static_cast<size_t>(shape.NumElements());
   TW_ASSIGN_OR_RETURN(Buffer dense,
                       Buffer::Allocate(n * sizeof(float), "weights quantized in blocks"));
   float* out = dense.as<float>();
   for (size_t i = 0; i < n; ++i) {
-    const size_t b = i / static_cast<size_t>(block);
-    const uint16_t half = static_cast<uint16_t>(halves[2 * b] | halves[2 * b + 1] << 8);
     const int value = PackedAt(packed.data(), static_cast<int64_t>(i), DTypeBits(dtype));
-    out[i] = HalfToFloat(half) * static_cast<float>(value);
+    out[i] = scales[i / static_cast<size_t>(block)] * static_cast<float>(value);
   }
   return dense;
 }

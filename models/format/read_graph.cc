@@ -32,6 +32,7 @@ bool IsAligned(const void* pointer, size_t alignment) {
 // Quantization whose zero points are its own: in the file they may be too few or misaligned.
 struct OwnedQuantization {
   Quantization view;
+  std::vector<float> scales;  // of blocks; others lie in the file
   std::vector<int64_t> zero_points;
 };
 
@@ -80,15 +81,31 @@ class GraphReader {
       for (const int v : op.outputs) computed[static_cast<size_t>(v)] = true;
     }
     for (uint32_t i = 0; i < n_values; ++i) {
-      TW_RETURN_IF_ERROR(
-          ReadValue(subgraph, *subgraph.tensors()->Get(i), computed[i], &graph->values[i]));
+      const bool keeps_blocks = MultipliesFloats(subgraph, *graph, static_cast<int>(i));
+      TW_RETURN_IF_ERROR(ReadValue(subgraph, *subgraph.tensors()->Get(i), computed[i], keeps_blocks,
+                                   &graph->values[i]));
     }
     return Status::Ok();
   }
 
  private:
+  // All that reads tensor v is FULLY_CONNECTED of float32, as its weights.
+  static bool MultipliesFloats(const schema::SubGraph& subgraph, const Graph& graph, int v) {
+    const bool leaves =
+        std::find(graph.outputs.begin(), graph.outputs.end(), v) != graph.outputs.end();
+    for (const Op& op : graph.ops) {
+      for (size_t i = 0; i < op.inputs.size(); ++i) {
+        if (op.inputs[i] != v) continue;
+        if (op.code != OpCode::kFullyConnected || i != 1 || op.inputs[0] < 0) return false;
+        const uint32_t data = static_cast<uint32_t>(op.inputs[0]);
+        if (subgraph.tensors()->Get(data)->type() != schema::TensorType::FLOAT32) return false;
+      }
+    }
+    return !leaves;
+  }
+
   Status ReadValue(const schema::SubGraph& subgraph, const schema::Tensor& tensor, bool computed,
-                   Value* value) {
+                   bool keeps_blocks, Value* value) {
     value->name = Text(tensor.name());
     value->dtype = static_cast<DType>(tensor.type());
     value->shape = ToShape(tensor.shape());
@@ -101,7 +118,9 @@ class GraphReader {
     const Span<const uint8_t> data = BufferBytes(model_, bytes_, tensor.buffer());
     if (value->dtype == DType::kString && !data.empty()) return ReadStrings(data, value);
     if (value->is_sparse && !computed) return ReadSparse(tensor, data, value);
-    if (!data.empty() && HasBlocks(tensor)) return ReadBlocks(subgraph, tensor, data, value);
+    if (!data.empty() && HasBlocks(tensor)) {
+      return ReadBlocks(subgraph, tensor, data, keeps_blocks, value);
+    }
     if (!data.empty()) return ReadConstant(data, value);
     static const uint64_t kNothing = 0;  // a constant without elements still has an address
     if (!computed && !value->is_variable && HasNoElements(tensor)) value->data = &kNothing;
@@ -136,13 +155,25 @@ class GraphReader {
 
   // Blocks of another form stay as they are, for the layer that reads them to refuse.
   Status ReadBlocks(const schema::SubGraph& subgraph, const schema::Tensor& tensor,
-                    Span<const uint8_t> data, Value* value) {
+                    Span<const uint8_t> data, bool keeps_blocks, Value* value) {
+    int32_t block = 0;
+    Result<std::vector<float>> scales =
+        ReadBlockScales(model_, bytes_, subgraph, tensor, value->shape, &block);
+    if (scales.status().code() == StatusCode::kUnsupported) return ReadConstant(data, value);
+    if (!scales.ok()) return scales.status();
+    if (keeps_blocks && value->dtype == DType::kInt4) {
+      auto owned = std::make_shared<OwnedQuantization>();
+      owned->scales = std::move(scales.value());
+      owned->view.scales = owned->scales;
+      owned->view.block = block;
+      value->quantization = std::shared_ptr<const Quantization>(owned, &owned->view);
+      return ReadConstant(data, value);
+    }
     std::shared_ptr<Buffer>& dense = expanded_[&tensor];
     if (dense == nullptr) {
-      Result<Buffer> buffer = ExpandBlocks(model_, bytes_, subgraph, tensor, value->shape);
-      if (buffer.status().code() == StatusCode::kUnsupported) return ReadConstant(data, value);
-      if (!buffer.ok()) return buffer.status();
-      dense = std::make_shared<Buffer>(std::move(buffer.value()));
+      TW_ASSIGN_OR_RETURN(Buffer buffer,
+                          ExpandBlocks(value->dtype, data, value->shape, scales.value(), block));
+      dense = std::make_shared<Buffer>(std::move(buffer));
     }
     value->dtype = DType::kFloat32;
     value->owned = dense;

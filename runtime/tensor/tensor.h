@@ -122,6 +122,9 @@ struct Quantization {
   Span<const float> scales;
   Span<const int64_t> zero_points;
   int32_t axis = 0;
+  // Above 0: so many values in a row share a scale; a [rows, columns] matrix has rows × columns /
+  // block scales, in that order, and no zero points. (FULLY_CONNECTED's weights alone.)
+  int32_t block = 0;
 };
 
 // A tensor's type, shape and memory; plain, copyable, owns nothing. data is null while unknown.

@@ -2,6 +2,7 @@
 // its 8-bit ending beside MultiplyByFactor (there sums come from the bias alone, for A is zero).
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -222,6 +223,123 @@ TEST_CASE("integer gemm: sums of bytes are exact at every height, width and dept
     }
   }
   if (n_checked == 0) TW_SKIP("no instruction set of this processor multiplies bytes");
+}
+
+// Rows of A with their scale and zero point, W in 4 bits, and a scale for every run of a column.
+struct Blocks {
+  int64_t m, n, runs, run_k;
+  std::vector<int8_t> a, w;
+  std::vector<float> row_scale, run_scale, bias;  // run_scale: [runs, padded columns]
+  std::vector<int32_t> row_zero;
+
+  size_t padded() const {
+    return static_cast<size_t>((n + kColumnPad - 1) / kColumnPad * kColumnPad);
+  }
+  int WeightAt(int64_t column, int64_t k) const {
+    return PackedAt(reinterpret_cast<const uint8_t*>(w.data()), column * runs * run_k + k, 4);
+  }
+  double Expected(int64_t row, int64_t column) const {
+    const size_t r = static_cast<size_t>(row), c = static_cast<size_t>(column);
+    double sum = 0;
+    for (int64_t k = 0; k < runs * run_k; ++k) {
+      const int x = a[r * static_cast<size_t>(runs * run_k) + static_cast<size_t>(k)] - row_zero[r];
+      sum += static_cast<double>(run_scale[static_cast<size_t>(k / run_k) * padded() + c]) * x *
+             WeightAt(column, k);
+    }
+    return sum * static_cast<double>(row_scale[r]) + static_cast<double>(bias[c]);
+  }
+};
+
+Blocks MakeBlocks(int64_t m, int64_t n, int64_t runs, int64_t run_k, std::mt19937* random) {
+  Blocks b = {m, n, runs, run_k, {}, {}, {}, {}, {}, {}};
+  b.a.resize(static_cast<size_t>(m * runs * run_k));
+  b.w.resize(static_cast<size_t>((n * runs * run_k + 1) / 2));
+  for (std::vector<int8_t>* bytes : {&b.a, &b.w}) {
+    for (int8_t& byte : *bytes) byte = static_cast<int8_t>((*random)());
+  }
+  const auto unit = [&] { return 0.01f + static_cast<float>((*random)() % 100) * 0.001f; };
+  for (int64_t i = 0; i < m; ++i) b.row_scale.push_back(unit());
+  for (int64_t i = 0; i < m; ++i) {
+    b.row_zero.push_back(static_cast<int32_t>((*random)() % 256) - 128);
+  }
+  for (int64_t i = 0; i < n; ++i) b.bias.push_back(unit() - 0.05f);
+  b.run_scale.assign(static_cast<size_t>(runs) * b.padded(), 0.0f);
+  for (float& scale : b.run_scale) scale = unit();
+  return b;
+}
+
+// The largest difference from Expected, in units of the largest output.
+double RunBlocks(const IntegerGemm& gemm, int32_t flip, const Blocks& b) {
+  IntegerWeights weights;
+  weights.data = reinterpret_cast<const uint8_t*>(b.w.data());
+  weights.n = b.n;
+  weights.runs = b.runs;
+  weights.run_k = b.run_k;
+  weights.bits = 4;
+  std::vector<uint8_t> packed(gemm.packed_bytes(b.n, b.runs, b.run_k));
+  gemm.pack(weights, 0, gemm.n_panels(b.n), packed.data());
+  const std::vector<int16_t> wide(b.a.begin(), b.a.end());
+  const int64_t size = gemm.bytes ? 1 : 2, depth = b.runs * b.run_k;
+  std::vector<int64_t> offsets;
+  for (int64_t run = 0; run < b.runs; ++run) offsets.push_back(run * b.run_k * size);
+  std::vector<int32_t> zeros = b.row_zero;
+  for (int32_t& zero : zeros) zero += gemm.bytes && flip != 0 ? 128 : 0;
+  std::vector<float> scaled_sums(b.padded(), 0.0f);
+  for (int64_t n = 0; n < b.n; ++n) {
+    for (int64_t k = 0; k < depth; ++k) {
+      const size_t at = static_cast<size_t>(k / b.run_k) * b.padded() + static_cast<size_t>(n);
+      scaled_sums[static_cast<size_t>(n)] += b.run_scale[at] * static_cast<float>(b.WeightAt(n, k));
+    }
+  }
+  std::vector<float> c(static_cast<size_t>(b.m * b.n), 12345.0f);
+  IntegerTask task;
+  task.a = gemm.bytes ? reinterpret_cast<const uint8_t*>(b.a.data())
+                      : reinterpret_cast<const uint8_t*>(wide.data());
+  task.lda = depth * size;
+  task.run_offsets = offsets.data();
+  task.runs = b.runs;
+  task.run_k = b.run_k;
+  task.flip = gemm.bytes ? static_cast<uint8_t>(flip) : 0;
+  task.packed = packed.data();
+  task.m = b.m;
+  task.n = b.n;
+  task.panel_end = gemm.n_panels(b.n);
+  task.ending = IntegerEnding::kFloat;
+  task.c = c.data();
+  task.ldc = b.n;
+  task.run_scale = b.run_scale.data();
+  task.run_scale_step = static_cast<int64_t>(b.padded());
+  task.scaled_sums = scaled_sums.data();
+  task.row_scale = b.row_scale.data();
+  task.row_zero = zeros.data();
+  task.row_step = 1;
+  task.float_bias = b.bias.data();
+  task.lo = -1e30f;
+  task.hi = 1e30f;
+  gemm.run(task);
+  double most = 1e-9, worst = 0;
+  for (int64_t i = 0; i < b.m * b.n; ++i) {
+    const double expected = b.Expected(i / b.n, i % b.n);
+    most = std::max(most, std::fabs(expected));
+    worst = std::max(worst, std::fabs(expected - static_cast<double>(c[static_cast<size_t>(i)])));
+  }
+  return worst / most;
+}
+
+TEST_CASE("integer gemm: a scale for every run", "[ops]") {
+  std::mt19937 random(11);
+  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+    for (const IntegerGemm* gemm : {cpu->integer->bytes, cpu->integer->halves}) {
+      if (gemm == nullptr) continue;
+      for (int64_t i = 0; i < 60; ++i) {
+        const int64_t m = i % 3 == 0 ? 1 : 1 + i % 11, n = 1 + i * 7 % 90;
+        const int64_t run_k = i % 4 == 0 ? 1 + i % 9 : 16 << (i % 3);
+        const Blocks blocks = MakeBlocks(m, n, 1 + i % 5, run_k, &random);
+        INFO(gemm->tag << ": " << m << " x " << n << " x " << blocks.runs << " runs of " << run_k);
+        CHECK(RunBlocks(*gemm, cpu->integer->flip_int8, blocks) < 1e-4);
+      }
+    }
+  }
 }
 
 }  // namespace integer_gemm_test
