@@ -176,6 +176,7 @@ set(TEST_SOURCES
   runtime/api/quantizer_api_test.cc
   runtime/api/session_api_test.cc
   runtime/api/state_test.cc
+  runtime/api/input_shapes_test.cc
   runtime/api/strings_api_test.cc
   runtime/api/struct_size_test.cc
   runtime/api/support.cc

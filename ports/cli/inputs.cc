@@ -1,6 +1,7 @@
 // Filling inputs: arrays, images, texts, or random values from a portable generator.
 #include "ports/cli/inputs.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ports/cli/files.h"
@@ -126,6 +127,28 @@ void FillRandom(uint64_t seed, tw::Session* session) {
     const tw::Tensor tensor = CheckValue(session->Input(i));
     if (tensor.data != nullptr && tensor.dtype != TW_DTYPE_STRING) FillRandomTensor(&state, tensor);
   }
+}
+
+tw::Session OpenSessionFor(const tw::Model& model, const CommonOptions& options,
+                           const std::vector<std::string>& files) {
+  tw::SessionOptions session_options = SessionOptionsOf(options);
+  tw::Result<tw::Session> session = tw::Session::Create(model, session_options);
+  if (session.ok()) return CheckValue(std::move(session));
+  std::vector<tw_shape> shapes;
+  for (const std::string& file : files) {
+    shapes.push_back({-1, {}});
+    if (IsTextPath(file) || IsImagePath(file)) continue;
+    const std::vector<int64_t> dims = ReadNpy(file).shape;
+    if (dims.size() > 8) continue;
+    shapes.back().rank = static_cast<int32_t>(dims.size());
+    std::copy(dims.begin(), dims.end(), shapes.back().dims);
+  }
+  if (std::all_of(shapes.begin(), shapes.end(), [](const tw_shape& s) { return s.rank < 0; })) {
+    return CheckValue(std::move(session), options.model);
+  }
+  session_options.input_shapes = shapes.data();
+  session_options.n_input_shapes = shapes.size();
+  return CheckValue(tw::Session::Create(model, session_options), options.model);
 }
 
 void FillInputs(const CommonOptions& options, const tw::Model& model,

@@ -10,6 +10,10 @@
 namespace topwork {
 namespace cli {
 
+// A session whose inputs have the shapes of the .npy files where the model's own cannot be run.
+tw::Session OpenSessionFor(const tw::Model& model, const CommonOptions& options,
+                           const std::vector<std::string>& files);
+
 // `files`: one per model input, or none for seeded random values. A .npy file of another shape
 // resizes its input first. A .txt file gives strings, one a line; those of a list may be any
 // number.

@@ -181,7 +181,7 @@ void CheckLabels(const RunOptions& options, const tw::Session& session, size_t n
 void Run(const RunOptions& options) {
   const tw::Model model = OpenModel(options.common.model);
   const std::vector<std::string> labels = LabelsFor(model, options.labels);
-  tw::Session session = OpenSession(model, options.common);
+  tw::Session session = OpenSessionFor(model, options.common, options.inputs);
   const CancelOnStop cancel([&] { (void)session.Cancel(); });
   FillInputs(options.common, model, options.inputs, options.seed, &session);
   const int64_t start = port::NowNanos();

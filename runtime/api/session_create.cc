@@ -79,6 +79,47 @@ std::vector<std::string> SplitNames(const char* list) {
   }
 }
 
+// The caller's shapes in the subgraph's order; those that are left out are the file's.
+Status ReadInputShapes(const tw_session_options& options, const topwork::Graph& graph,
+                       const std::vector<Port>& inputs, std::vector<topwork::Shape>* shapes) {
+  const size_t n = options.n_input_shapes;
+  if (n == 0) return Status::Ok();
+  if (options.input_shapes == nullptr || n != inputs.size()) {
+    return InvalidArgument(
+        "tw_session_options.input_shapes is %s with n_input_shapes %zu; the session has %zu inputs",
+        options.input_shapes == nullptr ? "NULL" : "set", n, inputs.size());
+  }
+  for (const int v : graph.inputs) shapes->push_back(graph.values[static_cast<size_t>(v)].shape);
+  for (size_t i = 0; i < n; ++i) {
+    const tw_shape& shape = options.input_shapes[i];
+    if (shape.rank == -1) continue;
+    if (shape.rank < 0 || shape.rank > topwork::kMaxRank) {
+      return InvalidArgument(
+          "tw_session_options.input_shapes[%zu].rank is %d; -1 to %d are allowed", i, shape.rank,
+          topwork::kMaxRank);
+    }
+    (*shapes)[static_cast<size_t>(inputs[i].index)] = topwork::Shape(shape.dims, shape.rank);
+  }
+  return Status::Ok();
+}
+
+// A model whose own shapes do not fit it and whose inputs have open sizes wants to be told them.
+Status ExplainShapes(const Status& status, const topwork::Graph& graph, bool given) {
+  const bool open = std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](int v) {
+    const topwork::Value& value = graph.values[static_cast<size_t>(v)];
+    for (int i = 0; i < value.signature.rank(); ++i) {
+      if (value.signature[i] < 0) return true;
+    }
+    return false;
+  });
+  if (given || !open || status.code() != topwork::StatusCode::kInvalidModel) return status;
+  return topwork::InvalidModel(
+      "%s. (This is with the input sizes written in the file, which its author left open: give "
+      "those "
+      "of your data, tw_session_options.input_shapes)",
+      status.message().c_str());
+}
+
 Status CreateSession(const tw_model& model, const tw_session_options* in, tw_session* handle) {
   tw_session_options c_options = {};
   TW_RETURN_IF_ERROR(ReadOptions(in, &c_options));
@@ -114,8 +155,12 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
       MakePorts(graph, graph.inputs, signature ? &signature->inputs : nullptr, &handle->inputs));
   TW_RETURN_IF_ERROR(
       MakePorts(graph, graph.outputs, signature ? &signature->outputs : nullptr, &handle->outputs));
-  TW_ASSIGN_OR_RETURN(handle->session,
-                      topwork::api::CreateOnDevice(model.model, c_options, options));
+  TW_RETURN_IF_ERROR(ReadInputShapes(c_options, graph, handle->inputs, &options.input_shapes));
+  auto session = topwork::api::CreateOnDevice(model.model, c_options, options);
+  if (!session.ok()) {
+    return ExplainShapes(session.status(), graph, c_options.n_input_shapes != 0);
+  }
+  handle->session = std::move(session.value());
   return Status::Ok();
 }
 

@@ -29,6 +29,7 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
     session->options_.state = std::make_shared<SessionState>(*session->options_.allocator);
   }
   session->pool_.reset(new ThreadPool(session->options_.n_threads));
+  session->impl_->wanted_shapes = options.input_shapes;
   TW_RETURN_IF_ERROR(session->Prepare());
   return session;
 }

@@ -30,6 +30,7 @@ struct SessionOptions {
   std::shared_ptr<const DeviceCost> device_cost;  // of a GPU in backends; see PlanOptions
   std::vector<std::string> cpu_ops;               // stay on the CPU; see PinToCpu
   std::vector<std::string> float32_ops;  // go to no backend that stores float16; see PinToFloat32
+  std::vector<Shape> input_shapes;       // of the first plan; empty: the model's own
   // Shared with the sessions that have it as well; null: the session's own. See SessionState.
   std::shared_ptr<SessionState> state;
   bool optimize = true;

@@ -265,6 +265,12 @@ TW_API tw_status tw_model_get_file(const tw_model* model, const char* name, cons
 
 // Session.
 
+// rank from 0 (a scalar) to 8, the outermost dimension first; -1: the model's own shape.
+typedef struct tw_shape {
+  int32_t rank;
+  int32_t dims[8];
+} tw_shape;
+
 typedef struct tw_session_options {
   size_t struct_size;
   int32_t n_threads;  // threads of run, the caller counted; 0: one for each processor
@@ -305,6 +311,11 @@ typedef struct tw_session_options {
   // write and read them: a train, an infer, a save signature. Its runs and the other's take turns.
   // Either may be freed first; the other's allocator must outlive both. NULL: variables of its own.
   const tw_session* share_state_with;
+  // Shapes to begin with, one for each input in the session's order, for a model that cannot run
+  // with its own (sound of any length is often [1, 1] in the file); NULL and 0: the model's.
+  // tw_session_resize_input changes them later.
+  const tw_shape* input_shapes;
+  size_t n_input_shapes;
 } tw_session_options;
 
 // An element of a string tensor: bytes of any value, not NUL-terminated unless a comment says so.
