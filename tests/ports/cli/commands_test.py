@@ -119,6 +119,18 @@ def first_model(cases):
     return data[at:at + size]
 
 
+def check_open_sizes(checks, tool, here):
+    """The sums of four neighbours; the file says one value, and that any number may come."""
+    model = CLI_DATA / "open_size.tflite"
+    refused = run(tool, "run", model)
+    checks.expect(refused.returncode != 0 and "author left open" in refused.stderr,
+                  "run: sizes of the file that cannot run: %s" % refused.stderr)
+    npy(here / "six.npy", (1, 1, 6, 1), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    output = document(checks, tool, "run", model, "--input", here / "six.npy")["outputs"][0]
+    checks.expect(output["shape"] == [1, 1, 3, 1] and output["max"] == 18.0,
+                  "run: the sizes of the .npy file: %s" % output)
+
+
 def check_strings(checks, tool, here):
     """Strings in and out: a text and its sequences of two words, one of which may be left out."""
     model = here / "grams.tflite"
@@ -330,6 +342,7 @@ def main():
         check_info(checks, tool)
         check_photograph(checks, tool, here)
         check_arrays(checks, tool, here)
+        check_open_sizes(checks, tool, here)
         check_strings(checks, tool, here)
         check_conversion(checks, tool, here)
         check_evaluate(checks, tool, here)

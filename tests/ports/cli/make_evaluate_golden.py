@@ -7,6 +7,8 @@
                   2 x in float16; map = x as [batch, 2, 2], which is no row of numbers
   quantized.tflite  x int8 [1, 4], scale 0.05, zero point 3 -> y = x as float32 and, in the
                   signature "double", y = 2 x
+  open_size.tflite  CONV_2D of ones, [1, 1, 4, 1], VALID, over x f32 [1, 1, 1, 1] whose width is open
+                  (made with tests/support/golden/build.py)
   column.tflite   x f32 [1, 1], batch open -> p = sigmoid(x)
   evaluate.json   data: arrays by name; cases: model, output, flags, data and the expected part of
                   `topwork evaluate --json`
