@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/ops/indexing.h"
 
@@ -96,6 +97,44 @@ void ForEachPair(const RunContext& context, F body) {
               [&](const NestTile& t) { MapTile(t, a, b, y, body); });
 }
 
+// Rows below kShortRow that are combined with one repeated row (a [H*W, 3] image and 3 means) run
+// as longer rows: the repeated row is written out several times once.
+constexpr int64_t kShortRow = 64, kLengthened = 768;
+
+void RunTile(QuantBinaryFunction run, const QuantBinaryTile& tile, size_t bytes,
+             const QuantBinaryParams& params) {
+  const bool a_dense = tile.a_step == 1 && tile.a_row == tile.n;
+  const bool b_dense = tile.b_step == 1 && tile.b_row == tile.n;
+  const bool a_repeats = tile.a_step == 1 && tile.a_row == 0;
+  const bool b_repeats = tile.b_step == 1 && tile.b_row == 0;
+  if (tile.n >= kShortRow || tile.rows < 8 || !((a_dense && b_repeats) || (a_repeats && b_dense))) {
+    return run(tile, params);
+  }
+  uint8_t pattern[kLengthened * 2];
+  const size_t row_bytes = static_cast<size_t>(tile.n) * bytes;
+  const int64_t copies = std::min(kLengthened / tile.n, tile.rows);
+  for (int64_t k = 0; k < copies; ++k) {
+    std::memcpy(pattern + static_cast<size_t>(k) * row_bytes, a_repeats ? tile.a : tile.b,
+                row_bytes);
+  }
+  // As many long rows as fit, then what is left of the rows as one.
+  const int64_t n_long = tile.rows / copies;
+  QuantBinaryTile t = tile;
+  t.rows = n_long;
+  t.n = copies * tile.n;
+  for (int part = 0; part < 2 && t.rows > 0 && t.n > 0; ++part) {
+    const size_t done = part == 0 ? 0 : static_cast<size_t>(n_long * copies) * row_bytes;
+    t.y = static_cast<uint8_t*>(tile.y) + done;
+    t.a = a_repeats ? pattern : static_cast<const uint8_t*>(tile.a) + done;
+    t.b = b_repeats ? pattern : static_cast<const uint8_t*>(tile.b) + done;
+    t.a_row = a_repeats ? 0 : t.n;
+    t.b_row = b_repeats ? 0 : t.n;
+    run(t, params);
+    t.rows = 1;
+    t.n = tile.rows % copies * tile.n;
+  }
+}
+
 void RunLoops(const RunContext& context, QuantBinaryFn fn) {
   const BinaryQuantState& state = context.get_state<BinaryQuantState>();
   const DType dtype = context.in(0).dtype;
@@ -117,7 +156,7 @@ void RunLoops(const RunContext& context, QuantBinaryFn fn) {
     t.b_row = tile.row[1];
     t.a_step = tile.step[0];
     t.b_step = tile.step[1];
-    run(t, state.params);
+    RunTile(run, t, static_cast<size_t>(bytes), state.params);
   });
 }
 
