@@ -48,7 +48,7 @@ Status Prepare(PrepareContext& context) {
   const Shape& in = context.input(0)->shape;
   s->channels = in.dim(1);
   s->n_windows = in.dim(0) < s->window ? 0 : 1 + (in.dim(0) - s->window) / s->stride;
-  context.RequestScratch(static_cast<size_t>(s->length) * sizeof(Fourier::Complex) *
+  context.RequestScratch(static_cast<size_t>(s->length / 2 + 1) * sizeof(Fourier::Complex) *
                          static_cast<size_t>(context.max_threads()));
   return context.SetOutput(0, DType::kFloat32,
                            Shape({in.dim(1), static_cast<int32_t>(s->n_windows),
@@ -58,14 +58,16 @@ Status Prepare(PrepareContext& context) {
 Status Run(const RunContext& context) {
   const SpectrogramState& s = context.get_state<SpectrogramState>();
   const auto run_window = [&](int64_t k, int thread) {
-    Fourier::Complex* x = reinterpret_cast<Fourier::Complex*>(context.scratch) + thread * s.length;
+    Fourier::Complex* x =
+        reinterpret_cast<Fourier::Complex*>(context.scratch) + thread * (s.length / 2 + 1);
+    double* real = reinterpret_cast<double*>(x);
     const float* in =
         context.input_data<float>(0) + k % s.n_windows * s.stride * s.channels + k / s.n_windows;
     for (int64_t i = 0; i < s.window; ++i) {
-      x[i] = static_cast<double>(in[i * s.channels]) * s.hann[static_cast<size_t>(i)];
+      real[i] = static_cast<double>(in[i * s.channels]) * s.hann[static_cast<size_t>(i)];
     }
-    std::fill(x + s.window, x + s.length, 0.0);
-    s.fourier.Transform(x, s.length, 1);
+    std::fill(real + s.window, real + 2 * (s.length / 2 + 1), 0.0);
+    s.fourier.TransformReal(x, s.length);
     float* out = context.output_data<float>(0) + k * (s.length / 2 + 1);
     for (int64_t i = 0; i <= s.length / 2; ++i) {
       const double energy = x[i].real() * x[i].real() + x[i].imag() * x[i].imag();

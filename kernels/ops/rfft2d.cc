@@ -2,8 +2,10 @@
 //
 //   out[.., u, v] = sum over y, x of in[.., y, x] exp(-2 pi i (u y / h + v x / w)),  v <= w / 2
 // with [h, w] = input 1, powers of two; images are cut or filled with zeros to that size. Output
-// complex64. Computed in double (fourier.h): rows first, then the w / 2 + 1 columns that are kept.
+// complex64. Computed in double (fourier.h): rows first, then the w / 2 + 1 columns of the result.
 // The images are shared out among threads.
+#include <algorithm>
+
 #include "kernels/ops/fourier.h"
 #include "kernels/ops/indexing.h"
 
@@ -18,6 +20,9 @@ struct Rfft2dState : OpState {
 };
 
 bool IsPowerOfTwo(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
+
+// The columns of the result, and one of them.
+int64_t ScratchOf(const Rfft2dState& s) { return s.h * (s.w / 2 + 1) + s.h; }
 
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
@@ -44,26 +49,29 @@ Status Prepare(PrepareContext& context) {
   out.set_dim(rank - 1, static_cast<int32_t>(s->w / 2 + 1));
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kComplex64, out));
   s->fourier.Prepare(std::max(s->h, s->w));
-  context.RequestScratch(static_cast<size_t>(s->h * s->w) * sizeof(Complex) *
+  context.RequestScratch(static_cast<size_t>(ScratchOf(*s)) * sizeof(Complex) *
                          static_cast<size_t>(context.max_threads()));
   return Status::Ok();
 }
 
 void TransformImage(const Rfft2dState& s, const float* in, float* out, Complex* x) {
-  const int64_t columns = s.w / 2 + 1;
+  const int64_t columns = s.w / 2 + 1, n = std::min(s.in_w, s.w);
   for (int64_t y = 0; y < s.h; ++y) {
-    Complex* row = x + y * s.w;
-    for (int64_t k = 0; k < s.w; ++k) {
-      row[k] = y < s.in_h && k < s.in_w ? static_cast<double>(in[y * s.in_w + k]) : 0.0;
-    }
-    if (y < s.in_h) s.fourier.Transform(row, s.w, 1);
+    double* row = reinterpret_cast<double*>(x + y * columns);
+    const int64_t n_in = y < s.in_h ? n : 0;
+    for (int64_t k = 0; k < n_in; ++k) row[k] = static_cast<double>(in[y * s.in_w + k]);
+    std::fill(row + n_in, row + 2 * columns, 0.0);
+    if (y < s.in_h) s.fourier.TransformReal(x + y * columns, s.w);
   }
-  for (int64_t v = 0; v < columns; ++v) s.fourier.Transform(x + v, s.h, s.w);
-  for (int64_t y = 0; y < s.h; ++y) {
-    for (int64_t v = 0; v < columns; ++v) {
-      *out++ = static_cast<float>(x[y * s.w + v].real());
-      *out++ = static_cast<float>(x[y * s.w + v].imag());
-    }
+  Complex* column = x + s.h * columns;
+  for (int64_t v = 0; v < columns && s.h > 1; ++v) {
+    for (int64_t y = 0; y < s.h; ++y) column[y] = x[y * columns + v];
+    s.fourier.Transform(column, s.h);
+    for (int64_t y = 0; y < s.h; ++y) x[y * columns + v] = column[y];
+  }
+  for (int64_t i = 0; i < s.h * columns; ++i) {
+    *out++ = static_cast<float>(x[i].real());
+    *out++ = static_cast<float>(x[i].imag());
   }
 }
 
@@ -72,7 +80,7 @@ Status Run(const RunContext& context) {
   const auto run_image = [&](int64_t image, int thread) {
     TransformImage(s, context.input_data<float>(0) + image * s.in_h * s.in_w,
                    context.output_data<float>(0) + image * s.h * (s.w / 2 + 1) * 2,
-                   reinterpret_cast<Complex*>(context.scratch) + thread * s.h * s.w);
+                   reinterpret_cast<Complex*>(context.scratch) + thread * ScratchOf(s));
   };
   if (context.pool == nullptr || s.n_images == 1) {
     for (int64_t image = 0; image < s.n_images; ++image) run_image(image, 0);
