@@ -88,6 +88,8 @@ Status Prepare(PrepareContext& context) {
   Shape out{context.input(0)->shape[0], static_cast<int32_t>(shape.window.h.out),
             static_cast<int32_t>(shape.window.w.out), static_cast<int32_t>(shape.out_c)};
   TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
+  LayColumnDown(static_cast<double>(shape.window.h.filter * shape.group_in * shape.out_c),
+                &shape.window);
   if (arithmetic != Arithmetic::kFloat) return PrepareQuantizedConv(&context, shape, arithmetic);
   TW_RETURN_IF_ERROR(CheckResidual(&context, out));
 

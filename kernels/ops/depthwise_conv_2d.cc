@@ -62,8 +62,8 @@ void FillRows(const Shape& in, const Window& window, int32_t out_c, DepthwiseRow
   rows->batch = in[0];
   rows->out_h = window.h.out;
   DepthwiseShape& s = rows->shape;
-  s.in_h = in[1];
-  s.in_w = in[2];
+  s.in_h = window.h.in;
+  s.in_w = window.w.in;
   s.in_c = in[3];
   s.out_w = window.w.out;
   s.filter_h = window.h.filter;
@@ -94,6 +94,7 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckBias(context, 2, out_c));
   Shape out{in[0], static_cast<int32_t>(window.h.out), static_cast<int32_t>(window.w.out), out_c};
   TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
+  LayColumnDown(static_cast<double>(window.h.filter) * out_c, &window);
   DepthwiseRows rows;
   FillRows(in, window, out_c, &rows);
   if (arithmetic != Arithmetic::kFloat) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace topwork {
 namespace {
@@ -62,6 +63,14 @@ bool Window::IsPointwise() const {
     }
   }
   return true;
+}
+
+void LayColumnDown(double macs_per_position, Window* window) {
+  constexpr double kMostMacs = 1 << 24;
+  const WindowAxis& w = window->w;
+  const bool is_column = w.in == 1 && w.filter == 1 && w.pad == 0 && w.out == 1;
+  if (!is_column || macs_per_position * static_cast<double>(window->h.out) > kMostMacs) return;
+  std::swap(window->h, window->w);
 }
 
 bool PlaceWindow(Padding padding, WindowAxis* axis) {

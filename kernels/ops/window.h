@@ -29,7 +29,13 @@ struct Window {
 // filters < 1, negative explicit padding, sizes beyond int32, and a window larger than the image.
 Status MakeWindow(const PrepareContext& context, Window* window);
 
-// The same from explicit arguments, for one axis without explicit padding (TRANSPOSE_CONV):
+// A column of pixels (width 1, one tap wide, not padded) lies in memory as a row does, and loops
+// over rows prefer rows: exchanges the axes of such a window where all the work,
+// `macs_per_position` for each output position, is too little to be shared out among threads row by
+// row.
+void LayColumnDown(double macs_per_position, Window* window);
+
+// MakeWindow from explicit arguments, for one axis without explicit padding (TRANSPOSE_CONV):
 // TensorFlow's rules. Returns false when the window does not fit.
 bool PlaceWindow(Padding padding, WindowAxis* axis);
 

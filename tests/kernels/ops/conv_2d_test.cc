@@ -261,5 +261,36 @@ TEST_CASE("conv_2d: refuses other dtypes by name", "[ops]") {
   CHECK(Refusal(output.Out(DType::kInt8), StatusCode::kInvalidModel, "is declared int8") == "");
 }
 
+// A column of pixels gives what the same pixels give as a row.
+TEST_CASE("conv_2d: columns of one pixel's width are rows", "[ops]") {
+  for (const OpCode code : {OpCode::kConv2d, OpCode::kDepthwiseConv2d}) {
+    for (const int32_t stride : {1, 2, 3}) {
+      for (const int32_t dilation : {1, 2}) {
+        std::vector<float> results[2];
+        for (const bool column : {false, true}) {
+          const bool depthwise = code == OpCode::kDepthwiseConv2d;
+          OneOp op(code);
+          op.params.padding = Padding::kSame;
+          op.params.stride_h = column ? stride : 1;
+          op.params.stride_w = column ? 1 : stride;
+          op.params.dilation_h = column ? dilation : 1;
+          op.params.dilation_w = column ? 1 : dilation;
+          op.params.depth_multiplier = 1;
+          const std::vector<float> pixels = RandomFloats(3 * 41, 1);
+          const std::vector<float> taps = RandomFloats(depthwise ? 15 : 60, 2);
+          op.In<float>(column ? Shape{1, 41, 1, 3} : Shape{1, 1, 41, 3}, pixels);
+          const int32_t n = depthwise ? 1 : 4;
+          op.In<float>(column ? Shape{n, 5, 1, 3} : Shape{n, 1, 5, 3}, taps);
+          op.Out(DType::kFloat32);
+          REQUIRE(op.Run().ToString() == "OK");
+          CHECK(op.shape(0)[column ? 1 : 2] == (41 + stride - 1) / stride);
+          results[column] = op.Values<float>(0);
+        }
+        CHECK(results[0] == results[1]);
+      }
+    }
+  }
+}
+
 }  // namespace test
 }  // namespace topwork
