@@ -16,7 +16,7 @@ HEADER = "runtime/include/topwork/topwork.h"
 MOST_FUNCTIONS = 94
 NOUNS = ("model", "session", "trainer", "quantizer", "prune", "op", "device", "memory", "log", "status",
          "dtype")
-ELEMENTS = ("tw_string",)  # of arrays, which cannot grow
+ELEMENTS = ("tw_string", "tw_shape")  # of arrays, which cannot grow
 # Functions of the library itself, which have no noun.
 PLAIN = ("tw_version", "tw_version_number", "tw_last_error")
 OPAQUE = ("tw_model", "tw_session", "tw_trainer", "tw_quantizer")

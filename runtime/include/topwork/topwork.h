@@ -16,7 +16,8 @@
 //     function; zero other structs that you fill and set struct_size = sizeof(struct); set
 //     struct_size in structs that the library fills, too. A program built with an older header
 //     works with a newer library; the other way round, an option that the library does not know and
-//     that is not zero is TW_STATUS_UNSUPPORTED. tw_string, an element of arrays, never grows.
+//     that is not zero is TW_STATUS_UNSUPPORTED. tw_string and tw_shape, elements of arrays, never
+//     grow.
 //  6. Thread rules. [any]: any thread at any time. [one]: one thread at a time per handle; which
 //     one may change. Different handles are independent, also when they share a model.
 //  7. Callbacks run on the thread of the call that causes them unless their comment says otherwise;
