@@ -81,9 +81,10 @@ class GraphReader {
       for (const int v : op.outputs) computed[static_cast<size_t>(v)] = true;
     }
     for (uint32_t i = 0; i < n_values; ++i) {
-      const bool keeps_blocks = MultipliesFloats(subgraph, *graph, static_cast<int>(i));
-      TW_RETURN_IF_ERROR(ReadValue(subgraph, *subgraph.tensors()->Get(i), computed[i], keeps_blocks,
-                                   &graph->values[i]));
+      const schema::Tensor& tensor = *subgraph.tensors()->Get(i);
+      const bool keeps_blocks =
+          HasBlocks(tensor) && MultipliesFloats(subgraph, *graph, static_cast<int>(i));
+      TW_RETURN_IF_ERROR(ReadValue(subgraph, tensor, computed[i], keeps_blocks, &graph->values[i]));
     }
     return Status::Ok();
   }
