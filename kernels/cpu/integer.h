@@ -43,10 +43,12 @@ struct ColumnFactors {
   const int32_t* mantissa = nullptr;
   const int32_t* left = nullptr;  // or null: 0 everywhere
   const int32_t* right = nullptr;
-  // Fixed point with mantissas of at least 2^30, no left, right from 1 to 20; and all that is
-  // multiplied lies within ±2^30. One rounding then gives what both would (ApplySmallFactors).
+  // Fixed point with no left, right from 1 to 30; and all that is multiplied lies within ±3 * 2^29.
+  // One rounding then gives what both would (ApplySmallFactors).
   bool small = false;
 };
+// So large may a bias be, where products and what belongs to rows stay within ±2^28.
+constexpr int32_t kSmallBias = (1 << 30) + (1 << 28);
 
 // A GEMM reads whole words of up to eight bytes where it may.
 constexpr int64_t kOverRead = 7;

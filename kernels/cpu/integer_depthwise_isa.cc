@@ -34,21 +34,48 @@ TW_INLINE IVec MultiplyAdd(IVec acc, IVec a, IVec w) {
 #endif
 }
 
-// Writes kLanes elements of the row from `at`; they belong to the channels from c.
-TW_INLINE void Finish(const IntegerDepthwiseRow& r, IVec acc, int64_t at, int64_t c) {
-  if (r.ending == IntegerEnding::kBytes) {
-    const ColumnFactors& f = r.factors;
-    const VectorFactors factors =
-        LoadFactors(f.mantissa + c, f.left != nullptr ? f.left + c : nullptr, f.right + c);
-    const IVec v = ClampInts(ApplyFactors(factors, acc), Broadcast(r.least), Broadcast(r.most));
-    StoreBytes(static_cast<uint8_t*>(r.out) + at, v + r.zero_point, kLanes);
+// Vector i holds the sums of kLanes elements of the row from at[i], of the channels from c[i].
+template <int kN>
+TW_INLINE void FinishBytes(const IntegerDepthwiseRow& r, const IVec (&acc)[kN],
+                           const int64_t (&at)[kN], const int64_t (&c)[kN]) {
+  const ColumnFactors& f = r.factors;
+  const ByteRange range =
+      MakeByteRange(r.zero_point, r.least + r.zero_point, r.most + r.zero_point);
+  IVec v[kN];
+  if (f.small) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kN; ++i) {
+      v[i] = ApplySmallFactors(LoadSmallFactors(f.mantissa + c[i], f.right + c[i]), acc[i]);
+    }
   } else {
-    const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
-    const Vec scale = Load(r.scale + c);
-    const Vec bias = r.float_bias != nullptr ? Load(r.float_bias + c) : Vec{};
-    Store(static_cast<float*>(r.out) + at,
-          Clamp(ToFloat(acc) * (scale * r.in_scale) + bias, lo, hi));
+#pragma GCC unroll 4
+    for (int i = 0; i < kN; ++i) {
+      const VectorFactors factors = LoadFactors(
+          f.mantissa + c[i], f.left != nullptr ? f.left + c[i] : nullptr, f.right + c[i]);
+      v[i] = ApplyFactors(factors, acc[i]);
+    }
   }
+  const ByteVec bytes = PackInts(range, v);
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) StorePart(static_cast<uint8_t*>(r.out) + at[i], bytes, i);
+}
+
+TW_INLINE void FinishFloat(const IntegerDepthwiseRow& r, IVec acc, int64_t at, int64_t c) {
+  const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
+  const Vec scale = Load(r.scale + c);
+  const Vec bias = r.float_bias != nullptr ? Load(r.float_bias + c) : Vec{};
+  Store(static_cast<float*>(r.out) + at, Clamp(ToFloat(acc) * (scale * r.in_scale) + bias, lo, hi));
+}
+
+template <int kN>
+TW_INLINE void Finish(const IntegerDepthwiseRow& r, const IVec (&acc)[kN], const int64_t (&at)[kN],
+                      const int64_t (&c)[kN]) {
+  if (r.ending == IntegerEnding::kBytes) {
+    FinishBytes(r, acc, at, c);
+    return;
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) FinishFloat(r, acc[i], at[i], c[i]);
 }
 
 // kPixels pixels from x on; multiplier 1, at least kLanes channels. kWidth and kStride are those of
@@ -93,8 +120,13 @@ void Pixels(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t x) {
         }
       }
     }
+    int64_t at[kPixels], first[kPixels];
 #pragma GCC unroll 4
-    for (int t = 0; t < kPixels; ++t) Finish(r, acc[t], (x + t) * channels + c, c);
+    for (int t = 0; t < kPixels; ++t) {
+      at[t] = (x + t) * channels + c;
+      first[t] = c;
+    }
+    Finish(r, acc, at, first);
   }
 }
 
@@ -104,11 +136,12 @@ void FlatVectors(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t 
   const int64_t channels = s.in_c * s.multiplier;
   const uint8_t* top =
       static_cast<const uint8_t*>(r.image) + r.out_y * s.stride_h * r.row_bytes + at;
-  int64_t phase[kVectors];
+  int64_t phase[kVectors], element[kVectors];
   IVec acc[kVectors];
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
-    phase[v] = (at + v * kLanes) % channels;
+    element[v] = at + v * kLanes;
+    phase[v] = element[v] % channels;
     acc[v] = LoadInts(r.bias + phase[v]);
   }
   const int16_t* w = r.filter;
@@ -131,8 +164,7 @@ void FlatVectors(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t 
       }
     }
   }
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) Finish(r, acc[v], at + v * kLanes, phase[v]);
+  Finish(r, acc, element, phase);
 }
 
 template <bool kUnsigned>

@@ -10,78 +10,66 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
-// What a vector of columns ends in: from sums with their bias to clamped values that have the zero
-// point.
+// What vectors of columns end in: from sums with their bias to values less the zero point.
 struct FixedColumns {
   VectorFactors factors;
-  IVec lo, hi, zero_point;
-  FixedColumns(const IntegerTask& t, int64_t n)
-      : factors(LoadFactors(t.factors.mantissa + n,
-                            t.factors.left != nullptr ? t.factors.left + n : nullptr,
-                            t.factors.right + n)),
-        lo(Broadcast(t.least)),
-        hi(Broadcast(t.most)),
-        zero_point(Broadcast(t.zero_point)) {}
-  __attribute__((always_inline)) IVec operator()(IVec x) const {
-    return ClampInts(ApplyFactors(factors, x), lo, hi) + zero_point;
+  void Load(const ColumnFactors& f, int64_t n) {
+    factors = LoadFactors(f.mantissa + n, f.left != nullptr ? f.left + n : nullptr, f.right + n);
   }
+  __attribute__((always_inline)) IVec operator()(IVec x) const { return ApplyFactors(factors, x); }
 };
 
 struct SmallColumns {
   SmallFactors factors;
-  IVec lo, hi;
-  SmallColumns(const IntegerTask& t, int64_t n)
-      : factors(LoadSmallFactors(t.factors.mantissa + n, t.factors.right + n, t.zero_point)),
-        lo(Broadcast(t.least + t.zero_point)),
-        hi(Broadcast(t.most + t.zero_point)) {}
+  void Load(const ColumnFactors& f, int64_t n) {
+    factors = LoadSmallFactors(f.mantissa + n, f.right + n);
+  }
   __attribute__((always_inline)) IVec operator()(IVec x) const {
-    return ClampInts(ApplySmallFactors(factors, x), lo, hi);
+    return ApplySmallFactors(factors, x);
   }
 };
 
 struct RealColumns {
   const double* factors;
-  IVec lo, hi, zero_point;
-  RealColumns(const IntegerTask& t, int64_t n)
-      : factors(t.factors.real + n),
-        lo(Broadcast(t.least)),
-        hi(Broadcast(t.most)),
-        zero_point(Broadcast(t.zero_point)) {}
-  __attribute__((always_inline)) IVec operator()(IVec x) const {
-    return ClampInts(ScaleByReals(x, factors), lo, hi) + zero_point;
-  }
+  void Load(const ColumnFactors& f, int64_t n) { factors = f.real + n; }
+  __attribute__((always_inline)) IVec operator()(IVec x) const { return ScaleByReals(x, factors); }
 };
 
-// One vector of columns. (What a row needs is in locals: bytes that are stored may alias `t`.)
-template <class Columns>
-TW_INLINE void EndColumns(const IntegerTask& t, const Columns& columns, const int32_t* products,
-                          int64_t stride, int64_t row, int rows, int64_t n) {
-  const IVec bias = LoadInts(t.bias + n);
-  const int32_t* row_term = t.row_term;
-  const int64_t ldc = t.ldc;
-  const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
-  uint8_t* out = static_cast<uint8_t*>(t.c) + row * ldc + n;
-  if (row_term == nullptr && count == kLanes) {
-    for (int m = 0; m < rows; ++m, out += ldc, products += stride) {
-      StoreBytes(out, columns(LoadInts(products) + bias), kLanes);
-    }
-    return;
+// kN vectors of columns from n on. (What a row needs is in locals: bytes that are stored may alias
+// `t`.)
+template <class Columns, int kN>
+void EndColumns(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n) {
+  const ByteRange range =
+      MakeByteRange(t.zero_point, t.least + t.zero_point, t.most + t.zero_point);
+  Columns columns[kN];
+  IVec bias[kN];
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) {
+    columns[j].Load(t.factors, n + j * kLanes);
+    bias[j] = LoadInts(t.bias + n + j * kLanes);
   }
-  for (int m = 0; m < rows; ++m, out += ldc, products += stride) {
-    IVec sum = LoadInts(products) + bias;
-    if (row_term != nullptr) sum += row_term[row + m];
-    StoreBytes(out, columns(sum), count);
+  const int32_t* row_term = t.row_term != nullptr ? t.row_term + row : nullptr;
+  const int64_t ldc = t.ldc;
+  const int count = t.n - n < kN * kLanes ? static_cast<int>(t.n - n) : kN * kLanes;
+  uint8_t* out = static_cast<uint8_t*>(t.c) + row * ldc + n;
+  for (int m = 0; m < rows; ++m, out += ldc, products += kN * kLanes) {
+    const IVec term = row_term != nullptr ? Broadcast(row_term[m]) : IVec{};
+    IVec v[kN];
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) {
+      v[j] = columns[j](LoadInts(products + j * kLanes) + bias[j] + term);
+    }
+    StoreFirstBytes<kN>(out, PackInts(range, v), count);
   }
 }
 
 template <class Columns>
 void EndBytes(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n0,
               int n_vectors) {
-  for (int j = 0; j < n_vectors; ++j) {
-    const int64_t n = n0 + j * kLanes;
-    const Columns columns(t, n);
-    EndColumns(t, columns, products + j * kLanes, n_vectors * kLanes, row, rows, n);
-  }
+  const auto end = n_vectors == 1   ? EndColumns<Columns, 1>
+                   : n_vectors == 2 ? EndColumns<Columns, 2>
+                                    : EndColumns<Columns, kMaxVectors>;
+  end(t, products, row, rows, n0);
 }
 
 void EndFloat(const IntegerTask& t, const int32_t* products, const int32_t* sums, int64_t row,

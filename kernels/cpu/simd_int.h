@@ -30,9 +30,10 @@ TW_INLINE IVec LoadInts(const void* p) { return *static_cast<const IVecAnywhere*
 TW_INLINE void StoreInts(void* p, IVec v) { *static_cast<IVecAnywhere*>(p) = v; }
 TW_INLINE IVec Broadcast(int32_t value) { return IVec{} + value; }
 
+typedef int32_t IntAnywhere __attribute__((aligned(1), may_alias));
+
 // Four bytes of memory in every lane.
 TW_INLINE IVec BroadcastWord(const uint8_t* p) {
-  typedef int32_t IntAnywhere __attribute__((aligned(1), may_alias));
   return Broadcast(*reinterpret_cast<const IntAnywhere*>(p));
 }
 
@@ -196,32 +197,72 @@ TW_INLINE IVec ApplyFactors(const VectorFactors& f, IVec x) {
   return (high >> f.right) - ((high & f.mask) > threshold);
 }
 
-// x * factor + an addend for what ColumnFactors::small promises. Rounding half away from zero and
-// then shifting is adding half, less 1 for negative values, and shifting: the two roundings of
-// ApplyFactors never disagree with that where right is at least 1, as the first one's result is
-// negative exactly when x is (but for −1 times a half, which ends as 0 either way).
+// x * factor for what ColumnFactors::small promises. Rounding half away from zero and then shifting
+// is adding half, less 1 for negative values, and shifting: the two roundings of ApplyFactors never
+// disagree with that where right is at least 1, as the first one's result has the sign of x or is 0
+// (which ends as 0 either way).
 struct SmallFactors {
-  IVec mantissa, right, offset;
+  IVec mantissa, right;
+#if defined(__AVX2__)
+  IVec even, odd;  // as 64-bit integers: half * 2^31 + 2^30 of the even and the odd lanes
+#else
+  IVec half;
+#endif
 };
-TW_INLINE SmallFactors LoadSmallFactors(const int32_t* mantissa, const int32_t* right,
-                                        int32_t addend) {
+TW_INLINE SmallFactors MakeSmallFactors(IVec mantissa, IVec right) {
   SmallFactors f;
-  f.mantissa = LoadInts(mantissa);
-  f.right = LoadInts(right);
-  const IVec one = Broadcast(1) << f.right;
-  f.offset = (one >> 1) + one * addend;
+  f.mantissa = mantissa;
+  f.right = right;
+  const IVec half = (Broadcast(1) << right) >> 1;
+#if defined(__AVX512F__)
+  const __m512i first = _mm512_set1_epi64(int64_t{1} << 30);
+  const __m512i second = reinterpret_cast<__m512i>(half);
+  const auto both = [&](__m512i v) {
+    return reinterpret_cast<IVec>(_mm512_or_si512(_mm512_slli_epi64(v, 31), first));
+  };
+  f.even = both(_mm512_srli_epi64(_mm512_slli_epi64(second, 32), 32));
+  f.odd = both(_mm512_srli_epi64(second, 32));
+#elif defined(__AVX2__)
+  const __m256i first = _mm256_set1_epi64x(int64_t{1} << 30);
+  const __m256i second = reinterpret_cast<__m256i>(half);
+  const auto both = [&](__m256i v) {
+    return reinterpret_cast<IVec>(_mm256_or_si256(_mm256_slli_epi64(v, 31), first));
+  };
+  f.even = both(_mm256_srli_epi64(_mm256_slli_epi64(second, 32), 32));
+  f.odd = both(_mm256_srli_epi64(second, 32));
+#else
+  f.half = half;
+#endif
   return f;
+}
+TW_INLINE SmallFactors LoadSmallFactors(const int32_t* mantissa, const int32_t* right) {
+  return MakeSmallFactors(LoadInts(mantissa), LoadInts(right));
 }
 // The same factor in every lane.
 TW_INLINE SmallFactors SpreadSmallFactor(int32_t mantissa, int32_t right) {
-  SmallFactors f;
-  f.mantissa = Broadcast(mantissa);
-  f.right = Broadcast(right);
-  f.offset = (Broadcast(1) << f.right) >> 1;
-  return f;
+  return MakeSmallFactors(Broadcast(mantissa), Broadcast(right));
 }
 TW_INLINE IVec ApplySmallFactors(const SmallFactors& f, IVec x) {
-  return (RoundedHighProduct(x, f.mantissa) + f.offset + (x >> 31)) >> f.right;
+#if defined(__AVX512F__)
+  const __m512i xi = reinterpret_cast<__m512i>(x), m = reinterpret_cast<__m512i>(f.mantissa);
+  const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(xi, m), reinterpret_cast<__m512i>(f.even));
+  const __m512i odd =
+      _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(xi, 32), _mm512_srli_epi64(m, 32)),
+                       reinterpret_cast<__m512i>(f.odd));
+  const IVec high = reinterpret_cast<IVec>(
+      _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 31), _mm512_slli_epi64(odd, 1)));
+#elif defined(__AVX2__)
+  const __m256i xi = reinterpret_cast<__m256i>(x), m = reinterpret_cast<__m256i>(f.mantissa);
+  const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(xi, m), reinterpret_cast<__m256i>(f.even));
+  const __m256i odd =
+      _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(xi, 32), _mm256_srli_epi64(m, 32)),
+                       reinterpret_cast<__m256i>(f.odd));
+  const IVec high = reinterpret_cast<IVec>(
+      _mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_slli_epi64(odd, 1), 0xAA));
+#else
+  const IVec high = RoundedHighProduct(x, f.mantissa) + f.half;
+#endif
+  return (high + (x >> 31)) >> f.right;
 }
 
 // x * factors within ±65536, rounded to nearest, halves away from zero.
@@ -262,6 +303,18 @@ TW_INLINE IVec ScaleByReals(IVec x, const double* factors) {
 #endif
 }
 
+// Copies `count` < kBytes bytes in power-of-two pieces.
+template <int kBytes>
+TW_INLINE void CopyFewBytes(uint8_t* to, const uint8_t* from, int count) {
+#pragma GCC unroll 5
+  for (int piece = kBytes / 2; piece > 0; piece /= 2) {
+    if ((count & piece) == 0) continue;
+    __builtin_memcpy(to, from, static_cast<size_t>(piece));
+    to += piece;
+    from += piece;
+  }
+}
+
 // The first `count` ≤ kLanes lanes as bytes (lanes must fit), whatever the sign.
 TW_INLINE void StoreBytes(void* p, IVec v, int count) {
   const NarrowInt8 narrow = NarrowToBytes(v);
@@ -269,9 +322,128 @@ TW_INLINE void StoreBytes(void* p, IVec v, int count) {
     *static_cast<NarrowInt8Anywhere*>(p) = narrow;
     return;
   }
-  int8_t lanes[kLanes];
+  uint8_t lanes[kLanes];
   __builtin_memcpy(lanes, &narrow, sizeof(lanes));
-  for (int i = 0; i < count; ++i) static_cast<int8_t*>(p)[i] = lanes[i];
+  CopyFewBytes<kLanes>(static_cast<uint8_t*>(p), lanes, count);
+}
+
+// The bytes of up to four vectors of ints: those of vector j begin at j * kLanes.
+typedef int8_t ByteVec __attribute__((vector_size(kVectorBytes)));
+
+// The range of results in bytes, and their zero point. An unsigned type's are signed bytes that are
+// 128 less until their sign is flipped last.
+struct ByteRange {
+  IVec zero_point;  // halves
+  ByteVec lo, hi, flip;
+};
+// From `lo` to `hi`, which are those of int8 or uint8.
+TW_INLINE ByteRange MakeByteRange(int32_t zero_point, int32_t lo, int32_t hi) {
+  typedef int16_t HalfVec __attribute__((vector_size(kVectorBytes)));
+  const int32_t shift = hi > 127 ? 128 : 0;
+  const int8_t flip = hi > 127 ? INT8_MIN : 0;
+  ByteRange r;
+  r.zero_point = reinterpret_cast<IVec>(HalfVec{} + static_cast<int16_t>(zero_point - shift));
+  r.lo = ByteVec{} + static_cast<int8_t>(lo - shift);
+  r.hi = ByteVec{} + static_cast<int8_t>(hi - shift);
+  r.flip = ByteVec{} + flip;
+  return r;
+}
+
+// kN vectors of results without their zero point as bytes, saturated and clamped; what lies behind
+// them is unspecified.
+template <int kN>
+TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
+  const IVec v1 = v[kN > 1 ? 1 : 0], v2 = v[kN > 2 ? 2 : 0], v3 = v[kN > 3 ? 3 : 0];
+#if defined(__AVX512F__)
+  const auto halves = [&](IVec a, IVec b) {
+    return _mm512_adds_epi16(
+        _mm512_packs_epi32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)),
+        reinterpret_cast<__m512i>(r.zero_point));
+  };
+  const __m512i low = halves(v[0], v1), high = kN > 2 ? halves(v2, v3) : low;
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i bytes = _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high));
+  const __m512i most = _mm512_min_epi8(bytes, reinterpret_cast<__m512i>(r.hi));
+  return reinterpret_cast<ByteVec>(_mm512_max_epi8(most, reinterpret_cast<__m512i>(r.lo))) ^ r.flip;
+#elif defined(__AVX2__)
+  const auto halves = [&](IVec a, IVec b) {
+    return _mm256_adds_epi16(
+        _mm256_packs_epi32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)),
+        reinterpret_cast<__m256i>(r.zero_point));
+  };
+  const __m256i low = halves(v[0], v1), high = kN > 2 ? halves(v2, v3) : low;
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order);
+  const __m256i most = _mm256_min_epi8(bytes, reinterpret_cast<__m256i>(r.hi));
+  return reinterpret_cast<ByteVec>(_mm256_max_epi8(most, reinterpret_cast<__m256i>(r.lo))) ^ r.flip;
+#else
+#if defined(__SSE2__)
+  const auto halves = [&](IVec a, IVec b) {
+    return _mm_adds_epi16(
+        _mm_packs_epi32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)),
+        reinterpret_cast<__m128i>(r.zero_point));
+  };
+  ByteVec bytes = reinterpret_cast<ByteVec>(_mm_packs_epi16(halves(v[0], v1), halves(v2, v3)));
+#else
+  const auto halves = [&](IVec a, IVec b) {
+    return vqmovn_s16(vqaddq_s16(vcombine_s16(vqmovn_s32(reinterpret_cast<int32x4_t>(a)),
+                                              vqmovn_s32(reinterpret_cast<int32x4_t>(b))),
+                                 reinterpret_cast<int16x8_t>(r.zero_point)));
+  };
+  ByteVec bytes = reinterpret_cast<ByteVec>(vcombine_s8(halves(v[0], v1), halves(v2, v3)));
+#endif
+  bytes = bytes > r.hi ? r.hi : bytes;
+  return (bytes < r.lo ? r.lo : bytes) ^ r.flip;
+#endif
+}
+
+// Part j of kLanes bytes.
+TW_INLINE void StorePart(uint8_t* p, ByteVec v, int j) {
+#if defined(__AVX512F__)
+  const __m512i all = reinterpret_cast<__m512i>(v);
+  const __m128i part = j == 0   ? _mm512_castsi512_si128(all)
+                       : j == 1 ? _mm512_extracti32x4_epi32(all, 1)
+                       : j == 2 ? _mm512_extracti32x4_epi32(all, 2)
+                                : _mm512_extracti32x4_epi32(all, 3);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), part);
+#else
+  typedef int64_t Longs __attribute__((vector_size(kVectorBytes)));
+  typedef int64_t Long __attribute__((aligned(1), may_alias));
+  if (kLanes == 8) {
+    *reinterpret_cast<Long*>(p) = reinterpret_cast<Longs>(v)[j % (kVectorBytes / 8)];
+  } else {
+    *reinterpret_cast<IntAnywhere*>(p) = reinterpret_cast<IVec>(v)[j];
+  }
+#endif
+}
+
+// The first `count` ≤ kN * kLanes bytes.
+template <int kN>
+TW_INLINE void StoreFirstBytes(uint8_t* p, ByteVec v, int count) {
+#if defined(__AVX512F__)
+  if (count == kN * kLanes) {
+    const __m512i all = reinterpret_cast<__m512i>(v);
+    if (kN >= 2) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(all));
+    }
+    if (kN % 2 == 1) StorePart(p + (kN - 1) * kLanes, v, kN - 1);
+    if (kN == 4) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 32), _mm512_extracti64x4_epi64(all, 1));
+    }
+    return;
+  }
+  const uint64_t mask = (uint64_t{1} << count) - 1;
+  _mm512_mask_storeu_epi8(p, mask, reinterpret_cast<__m512i>(v));
+#else
+  if (count == kN * kLanes) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) StorePart(p + j * kLanes, v, j);
+    return;
+  }
+  uint8_t bytes[kVectorBytes];
+  __builtin_memcpy(bytes, &v, sizeof(bytes));
+  CopyFewBytes<kN * kLanes>(p, bytes, count);
+#endif
 }
 
 #if defined(__AVX512VNNI__)

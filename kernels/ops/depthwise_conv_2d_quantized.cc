@@ -30,6 +30,7 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   float lo = 0.0f, hi = 0.0f;
   BytesEnding bytes;
   WideEnding wide;
+  std::vector<int32_t> folded_bias;  // kBytes where weights and bias are constant; else at run
   size_t folded_offset = 0, sums_offset = 0, sums_block = 0;
   PaddedImage image;
   size_t image_offset = 0, partials_offset = 0;  // kHybrid
@@ -109,16 +110,39 @@ const uint8_t* PackedOf(const RunContext& context, const QuantizedDepthwiseState
 }
 
 // bias − zero point * sum of the weights.
-void FoldBias(const RunContext& context, const QuantizedDepthwiseState& s, const int32_t* bias,
-              int32_t in_zero) {
-  const int32_t* sums = reinterpret_cast<const int32_t*>(PackedOf(context, s) + WeightBytes(s));
-  int32_t* out = reinterpret_cast<int32_t*>(context.scratch + s.folded_offset);
+void FoldBias(const QuantizedDepthwiseState& s, const uint8_t* packed, const int32_t* bias,
+              int32_t in_zero, int32_t* out) {
+  const int32_t* sums = reinterpret_cast<const int32_t*>(packed + WeightBytes(s));
   for (int64_t c = 0; c < s.channels; ++c) {
     const uint32_t correction = static_cast<uint32_t>(in_zero) * static_cast<uint32_t>(sums[c]);
     out[c] =
         static_cast<int32_t>((bias != nullptr ? static_cast<uint32_t>(bias[c]) : 0) - correction);
   }
   Spread(s, out);
+}
+
+const int32_t* FoldedBias(const RunContext& context, const QuantizedDepthwiseState& s,
+                          const int32_t* bias, int32_t in_zero) {
+  int32_t* out = reinterpret_cast<int32_t*>(context.scratch + s.folded_offset);
+  FoldBias(s, PackedOf(context, s), bias, in_zero, out);
+  return out;
+}
+
+// Of constants, for kBytes. Factors are small where sums are, too; no product of a byte and one
+// less its zero point exceeds 2^16.
+void PlanBias(const PrepareContext& context, QuantizedDepthwiseState* s) {
+  const TensorView* bias = context.input(2);
+  const bool is_constant = s->packed != nullptr && (bias == nullptr || bias->data != nullptr);
+  if (is_constant && context.packs()) {
+    s->folded_bias.resize(static_cast<size_t>(s->spread));
+    FoldBias(*s, static_cast<const uint8_t*>(s->packed),
+             bias == nullptr ? nullptr : bias->as<const int32_t>(), s->in_zero,
+             s->folded_bias.data());
+  }
+  s->bytes.small = s->bytes.small && is_constant && s->taps <= 4096;
+  for (const int32_t value : s->folded_bias) {
+    s->bytes.small = s->bytes.small && value >= -kSmallBias && value <= kSmallBias;
+  }
 }
 
 // Bytes of a row of the flat image: as many phases as the stride, padded to one length.
@@ -211,7 +235,7 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
     const DynamicScale q = QuantizeImage(context, context.input_data<float>(0) + b * image, image,
                                          false, partials, bytes);
     row.in_scale = q.scale;
-    FoldBias(context, s, nullptr, q.zero_point);
+    row.bias = FoldedBias(context, s, nullptr, q.zero_point);
     uint8_t* out = reinterpret_cast<uint8_t*>(output + b * s.out_h * s.shape.out_w * s.channels);
     RunAll(context, s, s.out_h, bytes, q.zero_point, out, row);
   }
@@ -251,6 +275,7 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
   }
   TW_RETURN_IF_ERROR(PlanWeights(context, &scratch, s));
   TW_RETURN_IF_ERROR(PlanEnding(context, s));
+  if (arithmetic == Arithmetic::kBytes) PlanBias(*context, s);
   s->folded_offset = scratch.AddSized(s->spread, 4);
   s->flat_bias_offset = scratch.AddSized(s->spread, 4);
   if (arithmetic == Arithmetic::kInt16) {
@@ -289,7 +314,6 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   }
   row.lo = s.lo;
   row.hi = s.hi;
-  row.bias = reinterpret_cast<const int32_t*>(context.scratch + s.folded_offset);
   if (s.arithmetic == Arithmetic::kHybrid) {
     RunDynamic(context, s, row);
     return Status::Ok();
@@ -297,7 +321,10 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   if (s.arithmetic == Arithmetic::kInt16) {
     row.ending = IntegerEnding::kWide;
   } else {
-    FoldBias(context, s, context.input_data<int32_t>(2), s.in_zero);
+    row.factors.small = s.bytes.small;
+    row.bias = !s.folded_bias.empty()
+                   ? s.folded_bias.data()
+                   : FoldedBias(context, s, context.input_data<int32_t>(2), s.in_zero);
   }
   RunAll(context, s, s.batch * s.out_h, context.input_data<void>(0), s.in_zero,
          context.output_data<uint8_t>(0), row);

@@ -149,16 +149,16 @@ void CorrectBias(const IntegerProduct& p, const int32_t* bias, const uint8_t* pa
   }
 }
 
-// Whether sums with their bias stay within ±2^30: products and the terms of rows take up to a
-// quarter each.
+// Whether sums with their bias are as ColumnFactors::small wants them: products and the terms of
+// rows are at most 2^28 together.
 bool SumsAreSmall(const IntegerProduct& p, const int32_t* bias) {
   int32_t least = 0, most = 0;
   for (int64_t i = 0; i < p.padded_n * p.groups; ++i) {
     least = std::min(least, bias[i]);
     most = std::max(most, bias[i]);
   }
-  constexpr int32_t kHalf = 1 << 29;
-  return p.k() <= 4096 && least >= -kHalf && most <= kHalf;
+  const int64_t share = p.weight_zero != 0 ? 3 : 1;  // of 2^15 for every value of the depth
+  return p.k() * share <= 8192 && least >= -kSmallBias && most <= kSmallBias;
 }
 
 const uint8_t* PackedOf(const RunContext& context, const IntegerProduct& p) {
