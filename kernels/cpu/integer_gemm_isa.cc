@@ -10,6 +10,11 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
+template <int n>
+struct Number {
+  static constexpr int value = n;
+};
+
 // What vectors of columns end in: from sums with their bias to values less the zero point.
 struct FixedColumns {
   VectorFactors factors;
@@ -35,6 +40,23 @@ struct RealColumns {
   __attribute__((always_inline)) IVec operator()(IVec x) const { return ScaleByReals(x, factors); }
 };
 
+// kM rows of kN vectors of columns; together they fill the bytes of a vector at most.
+template <int kM, int kN, class Columns>
+TW_INLINE void EndRows(const Columns (&columns)[kN], const IVec (&bias)[kN], const ByteRange& range,
+                       const int32_t* row_term, const int32_t* products, int count, int64_t ldc,
+                       uint8_t* out) {
+  IVec v[kM * kN];
+#pragma GCC unroll 4
+  for (int i = 0; i < kM * kN; ++i) {
+    IVec sum = LoadInts(products + i * kLanes) + bias[i % kN];
+    if (row_term != nullptr) sum += row_term[i / kN];
+    v[i] = columns[i % kN](sum);
+  }
+  const ByteVec bytes = PackInts(range, v);
+#pragma GCC unroll 4
+  for (int m = 0; m < kM; ++m) StoreParts<kN>(out + m * ldc, bytes, m * kN, count);
+}
+
 // kN vectors of columns from n on. (What a row needs is in locals: bytes that are stored may alias
 // `t`.)
 template <class Columns, int kN>
@@ -52,15 +74,16 @@ void EndColumns(const IntegerTask& t, const int32_t* products, int64_t row, int 
   const int64_t ldc = t.ldc;
   const int count = t.n - n < kN * kLanes ? static_cast<int>(t.n - n) : kN * kLanes;
   uint8_t* out = static_cast<uint8_t*>(t.c) + row * ldc + n;
-  for (int m = 0; m < rows; ++m, out += ldc, products += kN * kLanes) {
-    const IVec term = row_term != nullptr ? Broadcast(row_term[m]) : IVec{};
-    IVec v[kN];
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) {
-      v[j] = columns[j](LoadInts(products + j * kLanes) + bias[j] + term);
-    }
-    StoreFirstBytes<kN>(out, PackInts(range, v), count);
-  }
+  constexpr int kM = 4 / kN;  // rows at a time
+  int m = 0;
+  const auto end = [&](auto at_once) {
+    constexpr int kAtOnce = decltype(at_once)::value;
+    EndRows<kAtOnce, kN>(columns, bias, range, row_term != nullptr ? row_term + m : nullptr,
+                         products + m * kN * kLanes, count, ldc, out + m * ldc);
+    m += kAtOnce;
+  };
+  while (m + kM <= rows) end(Number<kM>());
+  while (m < rows) end(Number<1>());
 }
 
 template <class Columns>
@@ -221,8 +244,8 @@ TW_INLINE const uint8_t* RowOf(const IntegerTask& t, int64_t row) {
   return t.a + (t.row_offsets != nullptr ? t.row_offsets[row] : row * t.lda);
 }
 
-TW_INLINE void EndTile(const IntegerTask& t, const int32_t* products, const int32_t* sums,
-                       int64_t row, int rows, int64_t n0, int n_vectors) {
+TW_INLINE void EndTiles(const IntegerTask& t, const int32_t* products, const int32_t* sums,
+                        int64_t row, int rows, int64_t n0, int n_vectors) {
   if (t.ending == IntegerEnding::kBytes) {
     const auto end = t.factors.real != nullptr ? EndBytes<RealColumns>
                      : t.factors.small         ? EndBytes<SmallColumns>
@@ -235,10 +258,12 @@ TW_INLINE void EndTile(const IntegerTask& t, const int32_t* products, const int3
   }
 }
 
+constexpr int kTilesAtOnce = 4;
+
 template <class Kind>
 void Run(const IntegerTask& t) {
   if (t.m <= 0) return;
-  alignas(kVectorBytes) int32_t products[kRows * kTileColumns];
+  alignas(kVectorBytes) int32_t products[kTilesAtOnce * kRows * kTileColumns];
   // Tiles are about equally high; rows that are multiplied in pairs stay together.
   constexpr int64_t kUnit = Kind::kPaired ? 2 : 1;
   const int64_t units = (t.m + kUnit - 1) / kUnit, n_tiles = (t.m + kRows - 1) / kRows;
@@ -256,7 +281,8 @@ void Run(const IntegerTask& t) {
     const int64_t n0 = panel.vector * kLanes;
     const int32_t* w =
         static_cast<const int32_t*>(t.packed) + n0 * t.runs * run_words * WordInts<Kind>();
-    int64_t row = 0;
+    // Several tiles leave their sums before they are ended together.
+    int64_t row = 0, first = 0;
     for (int64_t i = 0; i < n_tiles; ++i) {
       const int64_t high = (each + (i < taller ? 1 : 0)) * kUnit;
       const int rows = static_cast<int>(high < t.m - row ? high : t.m - row);
@@ -272,8 +298,12 @@ void Run(const IntegerTask& t) {
         const auto run = t.flip == 0 ? RunBlocks<typename Kind::Native> : RunBlocks<Kind>;
         run(t, tile, a, s, w, ints, row, rows, n0, panel.n_vectors);
       } else {
-        tile(a, s, w, products);
-        EndTile(t, products, sums, row, rows, n0, panel.n_vectors);
+        tile(a, s, w, products + (row - first) * panel.n_vectors * kLanes);
+        if (i % kTilesAtOnce == kTilesAtOnce - 1 || i == n_tiles - 1) {
+          const int ended = static_cast<int>(row + rows - first);
+          EndTiles(t, products, sums, first, ended, n0, panel.n_vectors);
+          first = row + rows;
+        }
       }
       row += rows;
     }

@@ -417,32 +417,48 @@ TW_INLINE void StorePart(uint8_t* p, ByteVec v, int j) {
 #endif
 }
 
-// The first `count` ≤ kN * kLanes bytes.
+// The first `count` ≤ kN * kLanes bytes of the kN parts from part j on; j is a multiple of kN.
 template <int kN>
-TW_INLINE void StoreFirstBytes(uint8_t* p, ByteVec v, int count) {
+TW_INLINE void StoreParts(uint8_t* p, ByteVec v, int j, int count) {
 #if defined(__AVX512F__)
-  if (count == kN * kLanes) {
-    const __m512i all = reinterpret_cast<__m512i>(v);
-    if (kN >= 2) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(all));
+  const __m512i all = reinterpret_cast<__m512i>(v);
+  if (kN == 1) {
+    if (count == kLanes) {
+      StorePart(p, v, j);
+      return;
     }
-    if (kN % 2 == 1) StorePart(p + (kN - 1) * kLanes, v, kN - 1);
-    if (kN == 4) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 32), _mm512_extracti64x4_epi64(all, 1));
+    const __m128i part = j == 0   ? _mm512_castsi512_si128(all)
+                         : j == 1 ? _mm512_extracti32x4_epi32(all, 1)
+                         : j == 2 ? _mm512_extracti32x4_epi32(all, 2)
+                                  : _mm512_extracti32x4_epi32(all, 3);
+    _mm_mask_storeu_epi8(p, static_cast<__mmask16>((1u << count) - 1), part);
+    return;
+  }
+  const __m256i half = j < 2 ? _mm512_castsi512_si256(all) : _mm512_extracti64x4_epi64(all, 1);
+  if (kN == 2) {
+    if (count == 2 * kLanes) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), half);
+    } else {
+      _mm256_mask_storeu_epi8(p, static_cast<__mmask32>((1u << count) - 1), half);
     }
     return;
   }
-  const uint64_t mask = (uint64_t{1} << count) - 1;
-  _mm512_mask_storeu_epi8(p, mask, reinterpret_cast<__m512i>(v));
+  if (count < kN * kLanes) {
+    _mm512_mask_storeu_epi8(p, (uint64_t{1} << count) - 1, all);
+    return;
+  }
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), half);
+  StorePart(p + 2 * kLanes, v, 2);
+  if (kN == 4) StorePart(p + 3 * kLanes, v, 3);
 #else
   if (count == kN * kLanes) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) StorePart(p + j * kLanes, v, j);
+    for (int i = 0; i < kN; ++i) StorePart(p + i * kLanes, v, j + i);
     return;
   }
   uint8_t bytes[kVectorBytes];
   __builtin_memcpy(bytes, &v, sizeof(bytes));
-  CopyFewBytes<kN * kLanes>(p, bytes, count);
+  CopyFewBytes<kN * kLanes>(p, bytes + j * kLanes, count);
 #endif
 }
 
