@@ -124,7 +124,7 @@ struct IntegerGemm {
   void (*row_sums)(const IntegerTask& task, int32_t* out);
 };
 
-// One row of output: sums over the taps of in * filter. The image has its padding around it (zero
+// Rows of output: sums over the taps of in * filter. The image has its padding around it (zero
 // points), so that every tap lies inside: DepthwiseShape's in_h, in_w and in_c are those of the
 // padded image, its pads are 0 and its clamp is not read.
 //
@@ -134,13 +134,13 @@ struct IntegerGemm {
 // there as many times as it has output channels. The filter is [taps, spread] and the arrays over
 // channels have spread entries, kColumnPad more than there are channels; entry c repeats c −
 // channels. A row has at least kColumnPad elements of 8 bits.
-struct IntegerDepthwiseRow {
+struct IntegerDepthwiseRows {
   int64_t spread = 0;  // or 0: not flat
   int64_t row_bytes = 0, phase_bytes = 0;
   const void* image = nullptr;      // uint8, int8 or int16
   const int16_t* filter = nullptr;  // [taps, channels], without zero point
-  int64_t out_y = 0;
-  int element = 0;  // 0 int8, 1 uint8, 2 int16
+  int64_t out_y = 0, rows = 1;      // the first, and how many
+  int element = 0;                  // 0 int8, 1 uint8, 2 int16
   IntegerEnding ending = IntegerEnding::kBytes;
   void* out = nullptr;
   // Added to the sums: minus the zero point times the sum of the filter (and plus the bias, for
@@ -162,7 +162,7 @@ struct IntegerKernels {
   const IntegerGemm* bytes;  // or null
   const IntegerGemm* halves;
   uint8_t flip_int8, flip_uint8;  // for A of "bytes"
-  void (*depthwise_row)(const DepthwiseShape& shape, const IntegerDepthwiseRow& row);
+  void (*depthwise_rows)(const DepthwiseShape& shape, const IntegerDepthwiseRows& rows);
   // out = value − zero_point; `is_unsigned` says what the bytes are.
   void (*widen)(const uint8_t* in, int64_t n, bool is_unsigned, int32_t zero_point, int16_t* out);
   // Lowers *lo and raises *hi to the least and largest of n values.

@@ -1,6 +1,7 @@
 // Depthwise convolution of quantized images that have their padding around them: a vector of
-// channels of a few pixels at a time, values widened to 32-bit lanes on loading, weights kept in 16
-// bits without their zero point. The values' zero point is corrected through the bias.
+// channels at a time ("strip"), of a few pixels at a time, values widened to 32-bit lanes on
+// loading, weights kept in 16 bits without their zero point. The values' zero point is corrected
+// through the bias.
 #include "kernels/cpu/integer.h"
 #include "kernels/cpu/simd_int.h"
 
@@ -8,7 +9,8 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
-constexpr int kTile = 4;  // pixels
+constexpr int kTile = 4;      // pixels
+constexpr int kMaxTaps = 32;  // that a strip keeps widened
 
 template <bool kUnsigned>
 TW_INLINE IVec Values(const uint8_t* p) {
@@ -36,7 +38,7 @@ TW_INLINE IVec MultiplyAdd(IVec acc, IVec a, IVec w) {
 
 // Vector i holds the sums of kLanes elements of the row from at[i], of the channels from c[i].
 template <int kN>
-TW_INLINE void FinishBytes(const IntegerDepthwiseRow& r, const IVec (&acc)[kN],
+TW_INLINE void FinishBytes(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
                            const int64_t (&at)[kN], const int64_t (&c)[kN]) {
   const ColumnFactors& f = r.factors;
   const ByteRange range =
@@ -60,7 +62,7 @@ TW_INLINE void FinishBytes(const IntegerDepthwiseRow& r, const IVec (&acc)[kN],
   for (int i = 0; i < kN; ++i) StorePart(static_cast<uint8_t*>(r.out) + at[i], bytes, i);
 }
 
-TW_INLINE void FinishFloat(const IntegerDepthwiseRow& r, IVec acc, int64_t at, int64_t c) {
+TW_INLINE void FinishFloat(const IntegerDepthwiseRows& r, IVec acc, int64_t at, int64_t c) {
   const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
   const Vec scale = Load(r.scale + c);
   const Vec bias = r.float_bias != nullptr ? Load(r.float_bias + c) : Vec{};
@@ -68,7 +70,7 @@ TW_INLINE void FinishFloat(const IntegerDepthwiseRow& r, IVec acc, int64_t at, i
 }
 
 template <int kN>
-TW_INLINE void Finish(const IntegerDepthwiseRow& r, const IVec (&acc)[kN], const int64_t (&at)[kN],
+TW_INLINE void Finish(const IntegerDepthwiseRows& r, const IVec (&acc)[kN], const int64_t (&at)[kN],
                       const int64_t (&c)[kN]) {
   if (r.ending == IntegerEnding::kBytes) {
     FinishBytes(r, acc, at, c);
@@ -78,70 +80,150 @@ TW_INLINE void Finish(const IntegerDepthwiseRow& r, const IVec (&acc)[kN], const
   for (int i = 0; i < kN; ++i) FinishFloat(r, acc[i], at[i], c[i]);
 }
 
-// kPixels pixels from x on; multiplier 1, at least kLanes channels. kWidth and kStride are those of
-// rows without dilation: every input column is then widened once for all pixels that see it. Or 0:
-// any width, stride and dilation.
-template <bool kUnsigned, int kPixels, int kWidth, int kStride>
-void Pixels(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t x) {
-  const int64_t channels = s.in_c, row_step = s.dilation_h * s.in_w * channels;
-  const int64_t tap_step = s.dilation_w * channels, pixel_step = s.stride_w * channels;
-  const uint8_t* corner = static_cast<const uint8_t*>(r.image) +
-                          (r.out_y * s.stride_h * s.in_w + x * s.stride_w) * channels;
-  for (int64_t next = 0; next < channels; next += kLanes) {
-    const int64_t c = next + kLanes <= channels ? next : channels - kLanes;
-    const IVec bias = LoadInts(r.bias + c);
-    IVec acc[kPixels];
-#pragma GCC unroll 4
-    for (int t = 0; t < kPixels; ++t) acc[t] = bias;
-    const int16_t* w = r.filter + c;
-    for (int64_t y = 0; y < s.filter_h; ++y) {
-      const uint8_t* in = corner + y * row_step + c;
-      if (kWidth > 0) {
-        constexpr int kTaps = kWidth > 0 ? kWidth : 1;
-        IVec wv[kTaps];
-#pragma GCC unroll 5
-        for (int i = 0; i < kTaps; ++i, w += channels) wv[i] = Weights(w);
+// Distances in the image, in bytes, for a strip.
+struct Steps {
+  int64_t row, tap, pixel;
+};
+
+// Adds kTaps taps of a row of the filter, whose input begins at `in` for the first of kTile pixels.
+// Every input column is widened once for all pixels that see it.
+template <bool kUnsigned, int kTaps, int kStride>
+TW_INLINE void AddTaps(IVec (&acc)[kTile], const uint8_t* in, const IVec* w, int64_t tap_step) {
 #pragma GCC unroll 16
-        for (int column = 0; column < (kPixels - 1) * kStride + kTaps; ++column, in += channels) {
-          const IVec a = Values<kUnsigned>(in);
+  for (int column = 0; column < (kTile - 1) * kStride + kTaps; ++column, in += tap_step) {
+    const IVec a = Values<kUnsigned>(in);
 #pragma GCC unroll 4
-          for (int t = 0; t < kPixels; ++t) {
-            const int tap = column - t * kStride;
-            if (tap >= 0 && tap < kTaps) acc[t] = MultiplyAdd(acc[t], a, wv[tap]);
-          }
-        }
-        continue;
-      }
-      for (int64_t i = 0; i < s.filter_w; ++i, in += tap_step, w += channels) {
-        const IVec wv = Weights(w);
-#pragma GCC unroll 4
-        for (int t = 0; t < kPixels; ++t) {
-          acc[t] = MultiplyAdd(acc[t], Values<kUnsigned>(in + t * pixel_step), wv);
-        }
-      }
+    for (int t = 0; t < kTile; ++t) {
+      const int tap = column - t * kStride;
+      if (tap >= 0 && tap < kTaps) acc[t] = MultiplyAdd(acc[t], a, w[tap]);
     }
-    int64_t at[kPixels], first[kPixels];
-#pragma GCC unroll 4
-    for (int t = 0; t < kPixels; ++t) {
-      at[t] = (x + t) * channels + c;
-      first[t] = c;
-    }
-    Finish(r, acc, at, first);
   }
 }
 
-// kVectors vectors of a flat row, from element `at` on.
+// Adds the products of a tap and kN pixels.
+template <bool kUnsigned, int kN>
+TW_INLINE void AddTap(IVec (&acc)[kN], const uint8_t* in, IVec w, int64_t pixel_step) {
+#pragma GCC unroll 4
+  for (int t = 0; t < kN; ++t) {
+    acc[t] = MultiplyAdd(acc[t], Values<kUnsigned>(in + t * pixel_step), w);
+  }
+}
+
+// The windows of kTile pixels. Rows without dilation and of the stride kStride take kTaps taps at
+// once; kHeight rows, or 0: any number.
+template <bool kUnsigned, int kTaps, int kStride, int kHeight>
+TW_INLINE void AddWindows(const DepthwiseShape& s, const Steps& steps, const uint8_t* corner,
+                          const IVec* w, IVec (&acc)[kTile]) {
+  if constexpr (kHeight > 0) {
+#pragma GCC unroll 3
+    for (int y = 0; y < kHeight; ++y) {
+      AddTaps<kUnsigned, kTaps, kStride>(acc, corner + y * steps.row, w + y * kTaps, steps.tap);
+    }
+    return;
+  }
+  for (int64_t y = 0; y < s.filter_h; ++y) {
+    const uint8_t* in = corner + y * steps.row;
+    int64_t i = 0;
+    for (; i + kTaps <= s.filter_w; i += kTaps, in += kTaps * steps.tap, w += kTaps) {
+      AddTaps<kUnsigned, kTaps, kStride>(acc, in, w, steps.tap);
+    }
+    for (; i < s.filter_w; ++i, in += steps.tap) {
+      AddTap<kUnsigned>(acc, in, *w++, steps.pixel);
+    }
+  }
+}
+
+// The same of any shape and number of taps, for kN pixels; `filter` has its taps `channels` apart.
+template <bool kUnsigned, int kN>
+TW_INLINE void AddAnyWindows(const DepthwiseShape& s, const Steps& steps, const uint8_t* corner,
+                             const int16_t* filter, IVec (&acc)[kN]) {
+  for (int64_t y = 0; y < s.filter_h; ++y) {
+    const uint8_t* in = corner + y * steps.row;
+    for (int64_t i = 0; i < s.filter_w; ++i, in += steps.tap, filter += s.in_c) {
+      AddTap<kUnsigned>(acc, in, Weights(filter), steps.pixel);
+    }
+  }
+}
+
+// Sums of kN pixels from element `at` on, of the channels from c.
+template <int kN>
+__attribute__((noinline)) void FinishPixels(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
+                                            int64_t at, int64_t channels, int64_t c) {
+  int64_t element[kN], first[kN];
+#pragma GCC unroll 4
+  for (int t = 0; t < kN; ++t) {
+    element[t] = at + t * channels;
+    first[t] = c;
+  }
+  Finish(r, acc, element, first);
+}
+
+// The channels from c on of all pixels; multiplier 1. With kTaps as in AddWindows, or 0: any shape.
+template <bool kUnsigned, int kTaps, int kStride, int kHeight>
+void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
+  const int64_t channels = s.in_c;
+  const Steps steps = {s.dilation_h * s.in_w * channels, s.dilation_w * channels,
+                       s.stride_w * channels};
+  const int16_t* filter = r.filter + c;
+  constexpr int kWeights = kHeight > 0 ? kHeight * kTaps : kMaxTaps;
+  [[maybe_unused]] IVec w[kTaps > 0 ? kWeights : 1];
+  if constexpr (kTaps > 0) {
+    const int taps = kHeight > 0 ? kWeights : static_cast<int>(s.filter_h * s.filter_w);
+#pragma GCC unroll 9
+    for (int i = 0; i < taps; ++i) w[i] = Weights(filter + i * channels);
+  }
+  const IVec bias = LoadInts(r.bias + c);
+  const bool small = r.ending == IntegerEnding::kBytes && r.factors.small;
+  SmallFactors factors = {};
+  if (small) factors = LoadSmallFactors(r.factors.mantissa + c, r.factors.right + c);
+  const ByteRange range =
+      MakeByteRange(r.zero_point, r.least + r.zero_point, r.most + r.zero_point);
+  const uint8_t* image = static_cast<const uint8_t*>(r.image) + c;
+  uint8_t* out = static_cast<uint8_t*>(r.out) + c;
+  for (int64_t y = 0; y < r.rows; ++y) {
+    const uint8_t* row = image + (r.out_y + y) * s.stride_h * s.in_w * channels;
+    const int64_t at = y * s.out_w * channels;
+    // The last tile computes some pixels again.
+    for (int64_t next = 0; next < s.out_w && s.out_w >= kTile; next += kTile) {
+      const int64_t x = next + kTile <= s.out_w ? next : s.out_w - kTile;
+      IVec acc[kTile] = {bias, bias, bias, bias};
+      const uint8_t* corner = row + x * steps.pixel;
+      if constexpr (kTaps > 0) {
+        AddWindows<kUnsigned, kTaps, kStride, kHeight>(s, steps, corner, w, acc);
+      } else {
+        AddAnyWindows<kUnsigned>(s, steps, corner, filter, acc);
+      }
+      if (!small) {
+        FinishPixels(r, acc, at + x * channels + c, channels, c);
+        continue;
+      }
+#pragma GCC unroll 4
+      for (int t = 0; t < kTile; ++t) acc[t] = ApplySmallFactors(factors, acc[t]);
+      const ByteVec bytes = PackInts(range, acc);
+#pragma GCC unroll 4
+      for (int t = 0; t < kTile; ++t) StorePart(out + at + (x + t) * channels, bytes, t);
+    }
+    for (int64_t x = 0; x < s.out_w && s.out_w < kTile; ++x) {
+      IVec acc[1] = {bias};
+      AddAnyWindows<kUnsigned>(s, steps, row + x * steps.pixel, filter, acc);
+      FinishPixels(r, acc, at + x * channels + c, channels, c);
+    }
+  }
+}
+
+// kVectors vectors of a flat row of output, from its element `at` on.
 template <bool kUnsigned, int kVectors>
-void FlatVectors(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t at) {
+void FlatVectors(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t out_row,
+                 int64_t at) {
   const int64_t channels = s.in_c * s.multiplier;
   const uint8_t* top =
-      static_cast<const uint8_t*>(r.image) + r.out_y * s.stride_h * r.row_bytes + at;
+      static_cast<const uint8_t*>(r.image) + (r.out_y + out_row) * s.stride_h * r.row_bytes + at;
   int64_t phase[kVectors], element[kVectors];
   IVec acc[kVectors];
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
-    element[v] = at + v * kLanes;
-    phase[v] = element[v] % channels;
+    phase[v] = (at + v * kLanes) % channels;
+    element[v] = out_row * s.out_w * channels + at + v * kLanes;
     acc[v] = LoadInts(r.bias + phase[v]);
   }
   const int16_t* w = r.filter;
@@ -168,15 +250,15 @@ void FlatVectors(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t 
 }
 
 template <bool kUnsigned>
-void FlatRow(const DepthwiseShape& s, const IntegerDepthwiseRow& r) {
+void FlatRow(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t row) {
   const int64_t n = s.out_w * s.in_c * s.multiplier;
   int64_t at = 0;
-  for (; at + 4 * kLanes <= n; at += 4 * kLanes) FlatVectors<kUnsigned, 4>(s, r, at);
-  for (; at + kLanes <= n; at += kLanes) FlatVectors<kUnsigned, 1>(s, r, at);
-  if (at < n) FlatVectors<kUnsigned, 1>(s, r, n - kLanes);  // computes some elements again
+  for (; at + 4 * kLanes <= n; at += 4 * kLanes) FlatVectors<kUnsigned, 4>(s, r, row, at);
+  for (; at + kLanes <= n; at += kLanes) FlatVectors<kUnsigned, 1>(s, r, row, at);
+  if (at < n) FlatVectors<kUnsigned, 1>(s, r, row, n - kLanes);  // computes some elements again
 }
 
-int32_t ValueAt(const IntegerDepthwiseRow& r, int64_t index) {
+int32_t ValueAt(const IntegerDepthwiseRows& r, int64_t index) {
   switch (r.element) {
     case 0:
       return static_cast<const int8_t*>(r.image)[index];
@@ -187,7 +269,7 @@ int32_t ValueAt(const IntegerDepthwiseRow& r, int64_t index) {
   }
 }
 
-void FinishOne(const IntegerDepthwiseRow& r, int64_t sum, int64_t at, int64_t c) {
+void FinishOne(const IntegerDepthwiseRows& r, int64_t sum, int64_t at, int64_t c) {
   if (r.ending == IntegerEnding::kWide) {
     static_cast<int64_t*>(r.out)[at] = sum;
     return;
@@ -213,9 +295,9 @@ void FinishOne(const IntegerDepthwiseRow& r, int64_t sum, int64_t at, int64_t c)
 }
 
 // One pixel of anything: 16-bit images, multipliers, few channels.
-void AnyPixel(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t x) {
+void AnyPixel(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t y_out, int64_t x) {
   const int64_t out_c = s.in_c * s.multiplier;
-  const int64_t corner = (r.out_y * s.stride_h * s.in_w + x * s.stride_w) * s.in_c;
+  const int64_t corner = ((r.out_y + y_out) * s.stride_h * s.in_w + x * s.stride_w) * s.in_c;
   for (int64_t c = 0; c < out_c; ++c) {
     int64_t sum = 0;
     for (int64_t y = 0; y < s.filter_h; ++y) {
@@ -225,49 +307,44 @@ void AnyPixel(const DepthwiseShape& s, const IntegerDepthwiseRow& r, int64_t x) 
                r.filter[(y * s.filter_w + i) * out_c + c];
       }
     }
-    FinishOne(r, sum, x * out_c + c, c);
+    FinishOne(r, sum, (y_out * s.out_w + x) * out_c + c, c);
   }
 }
 
-using PixelFunction = void (*)(const DepthwiseShape&, const IntegerDepthwiseRow&, int64_t);
+using StripFunction = void (*)(const DepthwiseShape&, const IntegerDepthwiseRows&, int64_t);
 
-template <bool kUnsigned, int kPixels>
-PixelFunction PixelsOf(const DepthwiseShape& s) {
-  const bool one = kPixels == 1;  // whose stride does not matter
-  if (s.dilation_w != 1 || (s.stride_w > 2 && !one)) return Pixels<kUnsigned, kPixels, 0, 0>;
-  if (s.filter_w == 3) {
-    return s.stride_w == 1 || one ? Pixels<kUnsigned, kPixels, 3, 1>
-                                  : Pixels<kUnsigned, kPixels, 3, 2>;
-  }
+template <bool kUnsigned>
+StripFunction StripOf(const DepthwiseShape& s) {
+  const bool any = s.dilation_w != 1 || s.stride_w > 2 || s.filter_w < 3 || s.out_w < kTile ||
+                   s.filter_h * s.filter_w > kMaxTaps;
+  if (any) return Strip<kUnsigned, 0, 0, 0>;
   if (s.filter_w == 5) {
-    return s.stride_w == 1 || one ? Pixels<kUnsigned, kPixels, 5, 1>
-                                  : Pixels<kUnsigned, kPixels, 5, 2>;
+    return s.stride_w == 1 ? Strip<kUnsigned, 5, 1, 0> : Strip<kUnsigned, 5, 2, 0>;
   }
-  return Pixels<kUnsigned, kPixels, 0, 0>;
+  if (s.filter_w == 3 && s.filter_h == 3) {
+    return s.stride_w == 1 ? Strip<kUnsigned, 3, 1, 3> : Strip<kUnsigned, 3, 2, 3>;
+  }
+  return s.stride_w == 1 ? Strip<kUnsigned, 3, 1, 0> : Strip<kUnsigned, 3, 2, 0>;
 }
 
 }  // namespace
 
-void IntegerDepthwiseRowOf(const DepthwiseShape& s, const IntegerDepthwiseRow& r);
-void IntegerDepthwiseRowOf(const DepthwiseShape& s, const IntegerDepthwiseRow& r) {
-  if (r.spread > 0) {
-    r.element == 1 ? FlatRow<true>(s, r) : FlatRow<false>(s, r);
-    return;
-  }
-  int64_t x = 0;
-  if (s.multiplier != 1 || s.in_c < kLanes || r.element == 2) {
-    for (; x < s.out_w; ++x) AnyPixel(s, r, x);
-    return;
-  }
+void RunIntegerDepthwise(const DepthwiseShape& s, const IntegerDepthwiseRows& r);
+void RunIntegerDepthwise(const DepthwiseShape& s, const IntegerDepthwiseRows& r) {
   const bool is_unsigned = r.element == 1;
-  const PixelFunction tile = is_unsigned ? PixelsOf<true, kTile>(s) : PixelsOf<false, kTile>(s);
-  for (; x + kTile <= s.out_w; x += kTile) tile(s, r, x);
-  if (x < s.out_w && s.out_w >= kTile) {
-    tile(s, r, s.out_w - kTile);  // computes some pixels again
+  if (r.spread > 0) {
+    const auto flat = is_unsigned ? FlatRow<true> : FlatRow<false>;
+    for (int64_t y = 0; y < r.rows; ++y) flat(s, r, y);
     return;
   }
-  const PixelFunction one = is_unsigned ? PixelsOf<true, 1>(s) : PixelsOf<false, 1>(s);
-  for (; x < s.out_w; ++x) one(s, r, x);
+  if (s.multiplier != 1 || s.in_c < kLanes || r.element == 2) {
+    for (int64_t i = 0; i < r.rows * s.out_w; ++i) AnyPixel(s, r, i / s.out_w, i % s.out_w);
+    return;
+  }
+  const StripFunction strip = is_unsigned ? StripOf<true>(s) : StripOf<false>(s);
+  for (int64_t c = 0; c < s.in_c; c += kLanes) {
+    strip(s, r, c + kLanes <= s.in_c ? c : s.in_c - kLanes);
+  }
 }
 
 }  // namespace TW_ISA

@@ -69,7 +69,7 @@ extern const IntegerGemm kIntegerHalves;
 extern const IntegerGemm kIntegerBytes;
 #endif
 
-void IntegerDepthwiseRowOf(const DepthwiseShape& shape, const IntegerDepthwiseRow& row);
+void RunIntegerDepthwise(const DepthwiseShape& shape, const IntegerDepthwiseRows& rows);
 
 extern const IntegerKernels kIntegerKernels;
 const IntegerKernels kIntegerKernels = {
@@ -78,7 +78,7 @@ const IntegerKernels kIntegerKernels = {
 #else
     nullptr,
 #endif
-    &kIntegerHalves, kFlipInt8, kFlipUInt8, IntegerDepthwiseRowOf, Widen, MinMax, Quantize};
+    &kIntegerHalves, kFlipInt8, kFlipUInt8, RunIntegerDepthwise, Widen, MinMax, Quantize};
 
 }  // namespace TW_ISA
 }  // namespace topwork

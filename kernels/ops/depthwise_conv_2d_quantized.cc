@@ -1,5 +1,5 @@
 // DEPTHWISE_CONV_2D on quantized tensors: output rows in parallel, weights kept as 16 bits without
-// their zero point; flat rows (IntegerDepthwiseRow) for few channels, strides and multipliers.
+// their zero point; flat rows (IntegerDepthwiseRows) for few channels, strides and multipliers.
 // Dynamic range: each image is quantized to 8 bits, asymmetric, with one scale.
 #include <algorithm>
 
@@ -25,7 +25,7 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   bool weights_unsigned = false;
   DType weights = DType::kInt8;
   int32_t weight_zero = 0, in_zero = 0;
-  int element = 0;            // of IntegerDepthwiseRow
+  int element = 0;            // of IntegerDepthwiseRows
   std::vector<float> scales;  // kHybrid
   float lo = 0.0f, hi = 0.0f;
   BytesEnding bytes;
@@ -178,20 +178,29 @@ const uint8_t* Rearrange(const RunContext& context, const QuantizedDepthwiseStat
   return flat;
 }
 
-// Rows [first, end) of the output; `row` holds what all of them share.
+// Rows of output at a time: the kernel goes over them once for every vector of channels, so their
+// input should stay in the first-level cache.
+int64_t RowsAtOnce(const QuantizedDepthwiseState& s) {
+  constexpr int64_t kBytes = 24 << 10;
+  if (s.arithmetic == Arithmetic::kInt16) return 1;
+  return std::max<int64_t>(1, kBytes / (s.image.row_bytes() * s.shape.stride_h + 1));
+}
+
+// Rows [first, end) of the output; `rows` holds what all of them share.
 void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_t first,
              int64_t end, int64_t image_bytes, const uint8_t* images, uint8_t* output,
-             int64_t* wide_row, IntegerDepthwiseRow row) {
-  const int64_t out_row = s.shape.out_w * s.channels;
+             int64_t* wide_row, IntegerDepthwiseRows rows) {
+  const int64_t out_row = s.shape.out_w * s.channels, at_once = RowsAtOnce(s);
   const int64_t size = s.arithmetic == Arithmetic::kBytes    ? 1
                        : s.arithmetic == Arithmetic::kHybrid ? 4
                                                              : 2;
-  for (int64_t i = first; i < end; ++i) {
-    row.image = images + i / s.out_h * image_bytes;
-    row.out_y = i % s.out_h;
+  for (int64_t i = first; i < end; i += rows.rows) {
+    rows.image = images + i / s.out_h * image_bytes;
+    rows.out_y = i % s.out_h;
+    rows.rows = std::min({at_once, end - i, s.out_h - rows.out_y});
     uint8_t* out = output + i * out_row * size;
-    row.out = wide_row != nullptr ? static_cast<void*>(wide_row) : out;
-    context.cpu->integer->depthwise_row(s.shape, row);
+    rows.out = wide_row != nullptr ? static_cast<void*>(wide_row) : out;
+    context.cpu->integer->depthwise_rows(s.shape, rows);
     if (wide_row == nullptr) continue;
     const void* bias = context.input_data<void>(2);
     for (int64_t k = 0; k < out_row; ++k) {
@@ -203,7 +212,7 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
 
 void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
             const void* source, int32_t zero_point, uint8_t* output,
-            const IntegerDepthwiseRow& row) {
+            const IntegerDepthwiseRows& row) {
   const uint8_t* images =
       Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
   const int64_t image_bytes =
@@ -218,7 +227,7 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
 }
 
 void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
-                IntegerDepthwiseRow row) {
+                IntegerDepthwiseRows row) {
   const int64_t image = s.image.in_h * s.image.in_w * s.image.c;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
@@ -299,7 +308,7 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   if (s.packed == nullptr) {
     Pack(s, context.input_data<uint8_t>(1), context.scratch + s.packed_offset);
   }
-  IntegerDepthwiseRow row;
+  IntegerDepthwiseRows row;
   row.filter = reinterpret_cast<const int16_t*>(PackedOf(context, s));
   row.element = s.element;
   if (s.arithmetic == Arithmetic::kBytes) row.factors = s.bytes.From(0);
