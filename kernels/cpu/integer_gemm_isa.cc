@@ -215,7 +215,7 @@ void RunBlocks(const IntegerTask& t, TileFunction tile, const uint8_t* const* a,
   const float* scales = t.run_scale + n0;
   bool done = false;
   if constexpr (!Kind::kPaired) {
-    if (rows == 1 && s.tail == 0) {
+    if (rows == 1 && s.tail == 0 && !kPairsWords<Kind>(n_vectors)) {
       const auto sum_row = n_vectors == 1   ? SumRow<Kind, 1>
                            : n_vectors == 2 ? SumRow<Kind, 2>
                                             : SumRow<Kind, kMaxVectors>;
@@ -273,6 +273,7 @@ void Run(const IntegerTask& t) {
   s.offsets = t.run_offsets;
   s.runs = t.runs;
   s.words = t.over_read ? run_words : t.run_k / Kind::kGroup;
+  s.pairs = t.run_k / Kind::kGroup / 2;
   s.tail = t.over_read ? 0 : static_cast<int>(t.run_k % Kind::kGroup) * Kind::kSize;
   StoreInts(s.flip, Broadcast(static_cast<int32_t>(t.flip * 0x01010101u)));
   const int32_t* sums = Sums<Kind>(t.packed, t.n, t.runs, t.run_k);

@@ -5,7 +5,8 @@
 // of up to kMaxVectors vectors of columns, and leaves its sums in a buffer.
 //
 // Packed W: [panel][word][column of the panel], then the sums of W's rows as int32, padded to whole
-// vectors; the depth is padded with zeros to whole words.
+// vectors; the depth is padded with zeros to whole words. Where kPairsWords, a run's whole words
+// but an odd last one lie in pairs instead: [pair][column][word of the pair].
 #ifndef TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
 #define TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
 
@@ -69,6 +70,20 @@ struct Bytes : NativeBytes {
 };
 #endif
 
+// Tiles one vector wide take two words of a row at once: one broadcast then serves two products,
+// and there are enough chains of them to keep the processor busy.
+#if defined(__AVX512VNNI__)
+template <class Kind>
+constexpr bool kPairsWords(int n_vectors) {
+  return Kind::kSize == 1 && n_vectors == 1;
+}
+#else
+template <class Kind>
+constexpr bool kPairsWords(int) {
+  return false;
+}
+#endif
+
 struct Panel {
   int64_t vector = 0;
   int n_vectors = 0;
@@ -115,21 +130,23 @@ int32_t WeightAt(const IntegerWeights& w, int64_t index) {
   return static_cast<int8_t>(w.data[index] ^ w.flip);
 }
 
-// Row n of W (zeros beyond the last) into every `width`-th word from `out`; returns its sum.
+// Row n of W (zeros beyond the last) as column j of a panel that begins at `out`; returns its sum.
 template <class Kind>
-int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t width, uint8_t* out) {
+int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, uint8_t* out) {
   constexpr int64_t kWordBytes = sizeof(typename Kind::Word);
-  const int64_t run_words = RunWords<Kind>(w.run_k);
+  const int64_t run_words = RunWords<Kind>(w.run_k), width = n_vectors * kLanes;
+  const int64_t paired = kPairsWords<Kind>(n_vectors) ? w.run_k / Kind::kGroup / 2 * 2 : 0;
   const int32_t zero_point = Kind::kSize == 2 ? w.zero_point : 0;
   int64_t index = w.first + n * w.runs * w.run_k;
   int32_t sum = 0;
-  for (int64_t r = 0; r < w.runs; ++r, index += w.run_k) {
+  for (int64_t r = 0; r < w.runs; ++r, index += w.run_k, out += run_words * width * kWordBytes) {
     for (int64_t k = 0; k < run_words * Kind::kGroup; ++k) {
       const int32_t value = n < w.n && k < w.run_k ? WeightAt(w, index + k) - zero_point : 0;
       sum += value;
-      const int16_t half = static_cast<int16_t>(value);
-      __builtin_memcpy(out + k % Kind::kGroup * Kind::kSize, &half, Kind::kSize);  // low byte first
-      if (k % Kind::kGroup == Kind::kGroup - 1) out += width * kWordBytes;
+      const int64_t word = k / Kind::kGroup;
+      const int64_t at = word < paired ? word / 2 * 2 * width + 2 * j + word % 2 : word * width + j;
+      const int16_t half = static_cast<int16_t>(value);  // low byte first
+      __builtin_memcpy(out + at * kWordBytes + k % Kind::kGroup * Kind::kSize, &half, Kind::kSize);
     }
   }
   return sum;
@@ -142,21 +159,22 @@ void Pack(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void*
   int32_t* sums = static_cast<int32_t*>(packed) + Vectors(w.n) * kLanes * words * WordInts<Kind>();
   for (int64_t p = panel_begin; p < panel_end; ++p) {
     const Panel panel = PanelAt(w.n, p);
-    const int64_t width = panel.n_vectors * kLanes, n0 = panel.vector * kLanes;
-    for (int64_t j = 0; j < width; ++j) {
-      sums[n0 + j] =
-          PackRow<Kind>(w, n0 + j, width, base + (n0 * words + j) * 4 * WordInts<Kind>());
+    const int64_t n0 = panel.vector * kLanes;
+    uint8_t* out = base + n0 * words * 4 * WordInts<Kind>();
+    for (int64_t j = 0; j < panel.n_vectors * kLanes; ++j) {
+      sums[n0 + j] = PackRow<Kind>(w, n0 + j, j, panel.n_vectors, out);
     }
   }
 }
 
-// What a tile reads of every row of A: `runs` stretches of `words` words and `tail` bytes. `flip`
-// is XORed to them. (A vector in memory: where compilers see the same value in all lanes, they XOR
-// to scalars and broadcast by way of a register.)
+// What a tile reads of every row of A: `runs` stretches of `words` words and `tail` bytes; where
+// kPairsWords, `pairs` pairs of the words lie as such in W. `flip` is XORed to A. (A vector in
+// memory: where compilers see the same value in all lanes, they XOR to scalars and broadcast by way
+// of a register.)
 struct Stretches {
   const int64_t* offsets = nullptr;
   int64_t runs = 1;
-  int64_t words = 0;
+  int64_t words = 0, pairs = 0;
   int tail = 0;
   alignas(kVectorBytes) int32_t flip[kLanes] = {};
 };
@@ -187,6 +205,35 @@ TW_INLINE void AddWord(IVec (&acc)[kA][kW], const uint8_t* const (&rows)[kM], in
     for (int j = 0; j < kW; ++j) acc[m][j] = Kind::Dot(acc[m][j], av, wv[j], flip);
   }
 }
+
+#if defined(__AVX512VNNI__)
+// acc[m] += rows m of A * W over `pairs` pairs of words, one vector of columns.
+template <class Kind, int kM>
+TW_INLINE void AddPairs(IVec (&acc)[kM][2], const uint8_t* const (&rows)[kM], int64_t pairs,
+                        const int32_t* w, IVec flip) {
+  typedef int64_t LongAnywhere __attribute__((aligned(1), may_alias));
+  for (int64_t i = 0; i < pairs; ++i, w += 2 * kLanes) {
+    const IVec left = LoadInts(w), right = LoadInts(w + kLanes);
+#pragma GCC unroll 8
+    for (int m = 0; m < kM; ++m) {
+      const IVec a = reinterpret_cast<IVec>(
+          _mm512_set1_epi64(*reinterpret_cast<const LongAnywhere*>(rows[m] + i * 8)));
+      acc[m][0] = Kind::Dot(acc[m][0], a, left, flip);
+      acc[m][1] = Kind::Dot(acc[m][1], a, right, flip);
+    }
+  }
+}
+
+// The sums of neighbours of both.
+TW_INLINE IVec SumNeighbours(IVec left, IVec right) {
+  const auto sum = [](IVec v) {
+    const __m512i x = reinterpret_cast<__m512i>(v);
+    return _mm512_add_epi32(x, _mm512_srli_epi64(x, 32));
+  };
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return reinterpret_cast<IVec>(_mm512_permutex2var_epi32(sum(left), even, sum(right)));
+}
+#endif
 
 // products[kM][kN * kLanes] = acc.
 template <class Kind, int kM, int kN, int kA, int kW>
@@ -238,25 +285,45 @@ void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t
 #pragma GCC unroll 4
     for (int j = 0; j < kW; ++j) acc[m][j] = IVec{};
   }
+#if defined(__AVX512VNNI__)
+  [[maybe_unused]] IVec pairs[kM][2] = {};
+#endif
   for (int64_t run = 0; run < s.runs; ++run) {
     const int64_t offset = s.offsets != nullptr ? s.offsets[run] : 0;
     const uint8_t* rows[kM];
 #pragma GCC unroll 8
     for (int m = 0; m < kM; ++m) rows[m] = a[m] + offset;
+    int64_t i = 0;
+#if defined(__AVX512VNNI__)
+    if constexpr (kPairsWords<Kind>(kN)) {
+      AddPairs<Kind, kM>(pairs, rows, s.pairs, w, flip);
+      i = 2 * s.pairs;
+      w += i * kLanes;
+    }
+#endif
     // The whole words of the stretch, then its tail as one more (in the same code: it is large).
     typename Kind::Word tails[kM];
     int64_t words = s.words;
     for (bool last = s.tail == 0;; last = true) {
-      for (int64_t i = 0; i < words; ++i, w += kW * kLanes) {
+      for (; i < words; ++i, w += kW * kLanes) {
         AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);
       }
       if (__builtin_expect(last, 1)) break;
       TakeTails(a, kM, offset, s.words, s.tail, tails);
 #pragma GCC unroll 8
       for (int m = 0; m < kM; ++m) rows[m] = reinterpret_cast<const uint8_t*>(&tails[m]);
+      i = 0;
       words = 1;
     }
   }
+#if defined(__AVX512VNNI__)
+  if constexpr (kPairsWords<Kind>(kN)) {
+    if (s.pairs > 0) {
+#pragma GCC unroll 8
+      for (int m = 0; m < kM; ++m) acc[m][0] += SumNeighbours(pairs[m][0], pairs[m][1]);
+    }
+  }
+#endif
   StoreProducts<Kind, kM, kN>(acc, products);
 }
 

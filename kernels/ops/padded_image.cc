@@ -31,9 +31,13 @@ struct Filler {
                 static_cast<size_t>(values) * image.size);
   }
 
-  void Flip(uint8_t* bytes, int64_t n) const {
-    const uint8_t flip = image.flip;  // a copy that `bytes` cannot alias
-    for (int64_t i = 0; i < n; ++i) bytes[i] ^= flip;
+  void Copy(const uint8_t* __restrict from, int64_t n, uint8_t* __restrict to) const {
+    const uint8_t flip = image.flip;
+    if (flip == 0) {
+      std::memcpy(to, from, static_cast<size_t>(n));
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i] ^ flip;
   }
 
   void Row(int64_t row, uint8_t* to) const {
@@ -46,8 +50,7 @@ struct Filler {
         source + (b * image.in_h + y) * image.in_w * image.c * static_cast<int64_t>(image.in_size);
     Pad(to, left);
     if (image.size == image.in_size) {
-      std::memcpy(to + left * size, from, static_cast<size_t>(n * size));
-      if (image.flip != 0) Flip(to + left, n);
+      Copy(from, n * size, to + left * size);
     } else {
       context.cpu->integer->widen(from, n, is_unsigned, zero_point,
                                   reinterpret_cast<int16_t*>(to) + left);
