@@ -312,6 +312,16 @@ void Run(const IntegerTask& t) {
 }
 
 #if defined(TW_HAVE_DOT_BYTES)
+#if defined(__AVX512F__)
+// acc + groups of four of the n < kVectorBytes bytes of `a` after the flip.
+TW_INLINE IVec AddFewBytes(IVec acc, const uint8_t* a, int64_t n, IVec flips, int32_t*) {
+  const __mmask64 mask = (uint64_t{1} << n) - 1;
+  const __m512i bytes = _mm512_maskz_loadu_epi8(mask, a);
+  const __m512i flipped =
+      _mm512_maskz_mov_epi8(mask, _mm512_xor_si512(bytes, reinterpret_cast<__m512i>(flips)));
+  return DotBytes(acc, reinterpret_cast<IVec>(flipped), Broadcast(0x01010101));
+}
+#else
 // The sum of the eight unsigned bytes of x.
 TW_INLINE int32_t SumEight(uint64_t x) {
   constexpr uint64_t kEven = 0x00FF00FF00FF00FFu;
@@ -319,40 +329,36 @@ TW_INLINE int32_t SumEight(uint64_t x) {
   return static_cast<int32_t>((pairs * 0x0001000100010001u) >> 48);
 }
 
-// The sum of n bytes in the processor's sign after the flip.
-int32_t SumBytes(const uint8_t* a, int64_t n, uint8_t flip_byte) {
+// The same in scalars, to *rest.
+TW_INLINE IVec AddFewBytes(IVec acc, const uint8_t* a, int64_t n, IVec flips, int32_t* rest) {
   // Signed bytes are summed as unsigned ones that are 128 larger.
   const uint8_t shift = kFlipInt8 != 0 ? 0 : 0x80;
-  const uint64_t flip = static_cast<uint8_t>(flip_byte ^ shift) * 0x0101010101010101u;
-  int32_t sum = 0;
-  int64_t k = 0;
-  if (n >= kVectorBytes) {
-    const IVec flips = Broadcast(static_cast<int32_t>(flip_byte * 0x01010101u));
-    const IVec ones = Broadcast(0x01010101);
-    IVec acc = IVec{};
-    for (; k + kVectorBytes <= n; k += kVectorBytes) {
-      acc = DotBytes(acc, LoadInts(a + k) ^ flips, ones);
-    }
-    for (int i = 0; i < kLanes; ++i) sum += acc[i];
-  }
-  sum -= static_cast<int32_t>(n - k) * shift;
-  for (; k + 8 <= n; k += 8) {
+  const uint64_t flip = static_cast<uint8_t>(flips[0] ^ shift) * 0x0101010101010101u;
+  *rest -= static_cast<int32_t>(n) * shift;
+  for (; n >= 8; n -= 8, a += 8) {
     uint64_t bytes;
-    __builtin_memcpy(&bytes, a + k, 8);
-    sum += SumEight(bytes ^ flip);
+    __builtin_memcpy(&bytes, a, 8);
+    *rest += SumEight(bytes ^ flip);
   }
-  for (; k < n; ++k) sum += static_cast<uint8_t>(a[k] ^ flip);
-  return sum;
+  for (; n > 0; --n) *rest += static_cast<uint8_t>(*a++ ^ flip);
+  return acc;
 }
+#endif
 
 void RowSums(const IntegerTask& t, int32_t* out) {
+  const IVec flips = Broadcast(static_cast<int32_t>(t.flip * 0x01010101u));
   for (int64_t r = 0; r < t.m; ++r) {
-    int32_t sum = 0;
+    IVec acc = IVec{};
+    int32_t rest = 0;
     for (int64_t run = 0; run < t.runs; ++run) {
-      const int64_t offset = t.run_offsets != nullptr ? t.run_offsets[run] : 0;
-      sum += SumBytes(RowOf(t, r) + offset, t.run_k, t.flip);
+      const uint8_t* a = RowOf(t, r) + (t.run_offsets != nullptr ? t.run_offsets[run] : 0);
+      int64_t k = 0;
+      for (; k + kVectorBytes <= t.run_k; k += kVectorBytes) {
+        acc = DotBytes(acc, LoadInts(a + k) ^ flips, Broadcast(0x01010101));
+      }
+      if (k < t.run_k) acc = AddFewBytes(acc, a + k, t.run_k - k, flips, &rest);
     }
-    out[r] = sum;
+    out[r] = SumLanes(acc) + rest;
   }
 }
 #endif

@@ -532,6 +532,22 @@ TW_INLINE IVec RowOfPair(IVec left, IVec right, int row) {
 #endif
 #endif
 
+// The sum of all lanes.
+TW_INLINE int32_t SumLanes(IVec v) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_epi32(reinterpret_cast<__m512i>(v));
+#elif defined(__AVX2__)
+  const __m256i all = reinterpret_cast<__m256i>(v);
+  __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+  sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xB1)));
+#elif defined(__aarch64__)
+  return vaddvq_s32(reinterpret_cast<int32x4_t>(v));
+#else
+  return v[0] + v[1] + v[2] + v[3];
+#endif
+}
+
 // kLanes values of a quantized type as ints, and back (they must fit).
 TW_INLINE IVec LoadLanes(const int8_t* p) { return WidenInt8(p); }
 TW_INLINE IVec LoadLanes(const uint8_t* p) { return WidenUInt8(p); }
