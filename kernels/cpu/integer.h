@@ -24,6 +24,7 @@ struct IntegerWeights {
   int64_t first = 0;  // index of the first value
   int64_t n = 0;
   int64_t runs = 1, run_k = 0;
+  bool transposed = false;  // runs * run_k rows of n values instead
   int bits = 8;
   uint8_t flip = 0;
   int32_t zero_point = 0;  // of the signed values; "halves" subtracts it

@@ -137,17 +137,20 @@ int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, ui
   const int64_t run_words = RunWords<Kind>(w.run_k), width = n_vectors * kLanes;
   const int64_t paired = kPairsWords<Kind>(n_vectors) ? w.run_k / Kind::kGroup / 2 * 2 : 0;
   const int32_t zero_point = Kind::kSize == 2 ? w.zero_point : 0;
-  int64_t index = w.first + n * w.runs * w.run_k;
+  const int64_t step = w.transposed ? w.n : 1;
+  int64_t index = w.first + (w.transposed ? n : n * w.runs * w.run_k);
   int32_t sum = 0;
-  for (int64_t r = 0; r < w.runs; ++r, index += w.run_k, out += run_words * width * kWordBytes) {
+  for (int64_t r = 0; r < w.runs; ++r) {
     for (int64_t k = 0; k < run_words * Kind::kGroup; ++k) {
-      const int32_t value = n < w.n && k < w.run_k ? WeightAt(w, index + k) - zero_point : 0;
+      const int32_t value = n < w.n && k < w.run_k ? WeightAt(w, index + k * step) - zero_point : 0;
       sum += value;
       const int64_t word = k / Kind::kGroup;
       const int64_t at = word < paired ? word / 2 * 2 * width + 2 * j + word % 2 : word * width + j;
       const int16_t half = static_cast<int16_t>(value);  // low byte first
       __builtin_memcpy(out + at * kWordBytes + k % Kind::kGroup * Kind::kSize, &half, Kind::kSize);
     }
+    index += w.run_k * step;
+    out += run_words * width * kWordBytes;
   }
   return sum;
 }

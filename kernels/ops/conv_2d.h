@@ -21,8 +21,9 @@ struct ConvShape {
 Status CheckConvShapes(const PrepareContext& context, ConvShape* shape);
 
 // Integer and dynamic-range convolution (conv_2d_quantized.cc); shapes and types were checked and
-// the output is set.
-Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Arithmetic arithmetic);
+// the output is set. `transposed`: the filter is [1, h, w, out channels], of one input channel.
+Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Arithmetic arithmetic,
+                            bool transposed = false);
 Status RunQuantizedConv(const RunContext& context);
 
 }  // namespace topwork

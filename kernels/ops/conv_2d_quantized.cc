@@ -104,8 +104,8 @@ void PlanRuns(const ConvShape& shape, int64_t batch, size_t in_size, QuantizedCo
 
 }  // namespace
 
-Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape,
-                            Arithmetic arithmetic) {
+Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Arithmetic arithmetic,
+                            bool transposed) {
   QuantizedConvState* state = context->NewState<QuantizedConvState>();
   static_cast<ConvShape&>(*state) = shape;
   IntegerProduct& p = state->product;
@@ -115,6 +115,7 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape,
   p.m = hybrid ? pixels : pixels * shape.batch;
   p.n = shape.group_out;
   p.groups = shape.groups();
+  p.weights.transposed = transposed;
   ChooseIntegerGemm(*context, &p);
   PlanRuns(shape, hybrid ? 1 : shape.batch, arithmetic == Arithmetic::kInt16 ? 2 : 1, state);
   // Runs that end inside a word are read beyond their end, which only a copy allows.
