@@ -81,7 +81,7 @@ struct BoundedFactor {
   bool is_small;
 
   BoundedFactor(const FixedFactor& factor, bool is_bounded) : wide(Spread(factor)) {
-    is_small = is_bounded && factor.shift < 0 && factor.shift >= -30;
+    is_small = is_bounded && factor.mantissa >= 1 << 30 && factor.shift < 0 && factor.shift >= -30;
     small = SpreadSmallFactor(factor.mantissa, is_small ? -factor.shift : 1);
   }
 };

@@ -44,7 +44,8 @@ struct ColumnFactors {
   const int32_t* mantissa = nullptr;
   const int32_t* left = nullptr;  // or null: 0 everywhere
   const int32_t* right = nullptr;
-  // Fixed point with no left, right from 1 to 30; and all that is multiplied lies within ±3 * 2^29.
+  // Fixed point with mantissas of at least 2^30, no left, right from 1 to 30; and all that is
+  // multiplied lies within ±3 * 2^29.
   // One rounding then gives what both would (ApplySmallFactors).
   bool small = false;
 };

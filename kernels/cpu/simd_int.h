@@ -202,35 +202,33 @@ TW_INLINE IVec ApplyFactors(const VectorFactors& f, IVec x) {
 // disagree with that where right is at least 1, as the first one's result has the sign of x or is 0
 // (which ends as 0 either way).
 struct SmallFactors {
-  IVec mantissa, right;
 #if defined(__AVX2__)
-  IVec even, odd;  // as 64-bit integers: half * 2^31 + 2^30 of the even and the odd lanes
+  IVec twice;      // twice the mantissa, less 2^32
+  IVec even, odd;  // as 64-bit integers: half * 2^32 + 2^31 of the even and the odd lanes
 #else
-  IVec half;
+  IVec mantissa, half;
 #endif
+  IVec right;
 };
 TW_INLINE SmallFactors MakeSmallFactors(IVec mantissa, IVec right) {
   SmallFactors f;
-  f.mantissa = mantissa;
   f.right = right;
   const IVec half = (Broadcast(1) << right) >> 1;
+#if defined(__AVX2__)
+  f.twice = mantissa << 1;
 #if defined(__AVX512F__)
-  const __m512i first = _mm512_set1_epi64(int64_t{1} << 30);
+  const __m512i first = _mm512_set1_epi64(int64_t{1} << 31);
   const __m512i second = reinterpret_cast<__m512i>(half);
-  const auto both = [&](__m512i v) {
-    return reinterpret_cast<IVec>(_mm512_or_si512(_mm512_slli_epi64(v, 31), first));
-  };
-  f.even = both(_mm512_srli_epi64(_mm512_slli_epi64(second, 32), 32));
-  f.odd = both(_mm512_srli_epi64(second, 32));
-#elif defined(__AVX2__)
-  const __m256i first = _mm256_set1_epi64x(int64_t{1} << 30);
-  const __m256i second = reinterpret_cast<__m256i>(half);
-  const auto both = [&](__m256i v) {
-    return reinterpret_cast<IVec>(_mm256_or_si256(_mm256_slli_epi64(v, 31), first));
-  };
-  f.even = both(_mm256_srli_epi64(_mm256_slli_epi64(second, 32), 32));
-  f.odd = both(_mm256_srli_epi64(second, 32));
+  f.even = reinterpret_cast<IVec>(_mm512_or_si512(_mm512_slli_epi64(second, 32), first));
+  f.odd = reinterpret_cast<IVec>(_mm512_mask_blend_epi32(0x5555, second, first));
 #else
+  const __m256i first = _mm256_set1_epi64x(int64_t{1} << 31);
+  const __m256i second = reinterpret_cast<__m256i>(half);
+  f.even = reinterpret_cast<IVec>(_mm256_or_si256(_mm256_slli_epi64(second, 32), first));
+  f.odd = reinterpret_cast<IVec>(_mm256_blend_epi32(second, first, 0x55));
+#endif
+#else
+  f.mantissa = mantissa;
   f.half = half;
 #endif
   return f;
@@ -243,26 +241,29 @@ TW_INLINE SmallFactors SpreadSmallFactor(int32_t mantissa, int32_t right) {
   return MakeSmallFactors(Broadcast(mantissa), Broadcast(right));
 }
 TW_INLINE IVec ApplySmallFactors(const SmallFactors& f, IVec x) {
+  // RoundedHighProduct is the high half of x * (2 * mantissa) + 2^31; as the factor lacks 2^32, the
+  // high half lacks x.
 #if defined(__AVX512F__)
-  const __m512i xi = reinterpret_cast<__m512i>(x), m = reinterpret_cast<__m512i>(f.mantissa);
+  const __m512i xi = reinterpret_cast<__m512i>(x), m = reinterpret_cast<__m512i>(f.twice);
   const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(xi, m), reinterpret_cast<__m512i>(f.even));
   const __m512i odd =
       _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(xi, 32), _mm512_srli_epi64(m, 32)),
                        reinterpret_cast<__m512i>(f.odd));
   const IVec high = reinterpret_cast<IVec>(
-      _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 31), _mm512_slli_epi64(odd, 1)));
+      _mm512_mask_shuffle_epi32(odd, 0x5555, even, static_cast<_MM_PERM_ENUM>(0xF5)));
+  return (high + (x + (x >> 31))) >> f.right;
 #elif defined(__AVX2__)
-  const __m256i xi = reinterpret_cast<__m256i>(x), m = reinterpret_cast<__m256i>(f.mantissa);
+  const __m256i xi = reinterpret_cast<__m256i>(x), m = reinterpret_cast<__m256i>(f.twice);
   const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(xi, m), reinterpret_cast<__m256i>(f.even));
   const __m256i odd =
       _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(xi, 32), _mm256_srli_epi64(m, 32)),
                        reinterpret_cast<__m256i>(f.odd));
-  const IVec high = reinterpret_cast<IVec>(
-      _mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_slli_epi64(odd, 1), 0xAA));
+  const IVec high =
+      reinterpret_cast<IVec>(_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA));
+  return (high + (x + (x >> 31))) >> f.right;
 #else
-  const IVec high = RoundedHighProduct(x, f.mantissa) + f.half;
+  return (RoundedHighProduct(x, f.mantissa) + f.half + (x >> 31)) >> f.right;
 #endif
-  return (high + (x >> 31)) >> f.right;
 }
 
 // x * factors within ±65536, rounded to nearest, halves away from zero.

@@ -61,6 +61,7 @@ constexpr FixedFactor kPadding = {1 << 30, -1};
 
 bool HasSmallFactors(const BytesEnding& ending) {
   bool small = ending.reals.empty() && !ending.shifts_left;
+  for (const int32_t mantissa : ending.mantissas) small = small && mantissa >= 1 << 30;
   for (const int32_t right : ending.rights) small = small && right >= 1 && right <= 30;
   return small;
 }
@@ -152,7 +153,6 @@ ColumnFactors BytesEnding::From(int64_t first) const {
 namespace {
 
 void PutFactor(FixedFactor factor, size_t at, BytesEnding* out) {
-  if (factor.mantissa == 0) factor.shift = kPadding.shift;  // nothing, whatever the shift
   out->mantissas[at] = factor.mantissa;
   out->lefts[at] = std::min(std::max(factor.shift, 0), 31);
   out->rights[at] = std::max(-factor.shift, 0);
