@@ -25,10 +25,16 @@ struct IntegerWeights {
   int64_t n = 0;
   int64_t runs = 1, run_k = 0;
   bool transposed = false;  // runs * run_k rows of n values instead
+  bool nibbles = false;     // to be packed in 4 bits, see kMaxNibbles
   int bits = 8;
   uint8_t flip = 0;
   int32_t zero_point = 0;  // of the signed values; "halves" subtracts it
 };
+
+// Weights of 4 bits in runs that are a multiple of 8 values and no longer than this may be packed
+// as they are where every run has a scale (IntegerTask::run_scale); those are then 1/16 of the
+// weights' own.
+constexpr int64_t kMaxNibbles = 256;
 
 struct IntegerTask;
 // Ending of 16-bit products: rows [row, row + rows) x columns [n0, n0 + columns) of sums that lie
@@ -74,6 +80,7 @@ struct IntegerTask {
   bool over_read = false;  // kOverRead more bytes may be read behind every stretch
   uint8_t flip = 0;        // bytes: XORed to every value of A
   const void* packed = nullptr;
+  bool nibbles = false;  // W is packed as nibbles
   int64_t m = 0, n = 0;
   int64_t panel_begin = 0, panel_end = 0;
   IntegerEnding ending = IntegerEnding::kBytes;
@@ -113,6 +120,7 @@ struct IntegerTask {
 struct IntegerGemm {
   const char* tag;  // names the packed layout
   bool bytes;       // else halves
+  bool nibbles;     // takes W packed as nibbles; packed_bytes is then asked with half of run_k
   int group;        // values of a stretch that are multiplied at once; it is padded to whole groups
   int rows;         // of a register tile
   int max_columns;  // of the widest panel

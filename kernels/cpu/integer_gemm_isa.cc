@@ -3,6 +3,7 @@
 //
 // With TW_ISA_BYTES_ONLY this makes products of bytes alone (avxvnni, i8mm: see cpu_kernels.h).
 #include "kernels/cpu/integer.h"
+#include "kernels/cpu/integer_blocks.h"
 #include "kernels/cpu/integer_tiles.h"
 #include "kernels/cpu/simd_int.h"
 
@@ -166,80 +167,6 @@ void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, c
   t.finish(t, sums, width, row, rows, n0, columns);
 }
 
-// The scaled sums of one row, kN vectors of them, without leaving the registers.
-template <class Kind, int kN>
-void SumRow(const IntegerTask& t, const uint8_t* a, const Stretches& s, const int32_t* w,
-            const float* scales, Vec* sums) {
-  Vec total[kN] = {};
-  const IVec flip = LoadInts(s.flip);
-  for (int64_t run = 0; run < s.runs; ++run, scales += t.run_scale_step) {
-    const uint8_t* rows[1] = {a + s.offsets[run]};
-    IVec acc[1][kN] = {};
-    for (int64_t i = 0; i < s.words; ++i, w += kN * kLanes) {
-      AddWord<Kind, 1>(acc, rows, i * Kind::kSize * Kind::kGroup, w, flip);
-    }
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) total[j] += ToFloat(acc[0][j]) * Load(scales + j * kLanes);
-  }
-#pragma GCC unroll 4
-  for (int j = 0; j < kN; ++j) sums[j] = total[j];
-}
-
-// Those of up to kRows rows, by way of memory.
-void SumRows(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, Stretches s,
-             const int32_t* w, int64_t piece_ints, const float* scales, int rows, int n_vectors,
-             Vec* sums) {
-  alignas(kVectorBytes) int32_t products[kRows * kTileColumns];
-  const int64_t* offsets = s.offsets;
-  const int64_t runs = s.runs;
-  s.runs = 1;
-  for (int64_t run = 0; run < runs; ++run, scales += t.run_scale_step) {
-    s.offsets = offsets + run;
-    tile(a, s, w + run * piece_ints, products);
-    for (int j = 0; j < n_vectors; ++j) {
-      const Vec scale = Load(scales + j * kLanes);
-      for (int m = 0; m < rows; ++m) {
-        const int at = m * n_vectors + j;
-        sums[at] += ToFloat(LoadInts(products + at * kLanes)) * scale;
-      }
-    }
-  }
-}
-
-// kFloat with a scale for every run.
-template <class Kind>
-void RunBlocks(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, Stretches s,
-               const int32_t* w, int64_t piece_ints, int64_t row, int rows, int64_t n0,
-               int n_vectors) {
-  Vec sums[kRows * kTileColumns / kLanes] = {};
-  const float* scales = t.run_scale + n0;
-  bool done = false;
-  if constexpr (!Kind::kPaired) {
-    if (rows == 1 && s.tail == 0 && !kPairsWords<Kind>(n_vectors)) {
-      const auto sum_row = n_vectors == 1   ? SumRow<Kind, 1>
-                           : n_vectors == 2 ? SumRow<Kind, 2>
-                                            : SumRow<Kind, kMaxVectors>;
-      sum_row(t, a[0], s, w, scales, sums);
-      done = true;
-    }
-  }
-  if (!done) SumRows(t, tile, a, s, w, piece_ints, scales, rows, n_vectors, sums);
-  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
-  for (int j = 0; j < n_vectors; ++j) {
-    const int64_t n = n0 + j * kLanes;
-    const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
-    const Vec bias = t.float_bias != nullptr ? LoadFirst(t.float_bias + n, count) : Vec{};
-    const Vec all = Load(t.scaled_sums + n);
-    for (int m = 0; m < rows; ++m) {
-      const int64_t r = (row + m) * t.row_step;
-      Vec v = sums[m * n_vectors + j];
-      if (t.row_zero != nullptr) v -= all * static_cast<float>(t.row_zero[r]);
-      const Vec f = v * t.row_scale[r] + bias;
-      StoreFirst(static_cast<float*>(t.c) + (row + m) * t.ldc + n, Clamp(f, lo, hi), count);
-    }
-  }
-}
-
 TW_INLINE const uint8_t* RowOf(const IntegerTask& t, int64_t row) {
   return t.a + (t.row_offsets != nullptr ? t.row_offsets[row] : row * t.lda);
 }
@@ -268,11 +195,11 @@ void Run(const IntegerTask& t) {
   constexpr int64_t kUnit = Kind::kPaired ? 2 : 1;
   const int64_t units = (t.m + kUnit - 1) / kUnit, n_tiles = (t.m + kRows - 1) / kRows;
   const int64_t each = units / n_tiles, taller = units % n_tiles;
-  const int64_t run_words = RunWords<Kind>(t.run_k);
+  const int64_t run_words = RunWords<Kind>(t.nibbles ? t.run_k / 2 : t.run_k);
   Stretches s;
   s.offsets = t.run_offsets;
   s.runs = t.runs;
-  s.words = t.over_read ? run_words : t.run_k / Kind::kGroup;
+  s.words = t.over_read ? RunWords<Kind>(t.run_k) : t.run_k / Kind::kGroup;
   s.pairs = t.run_k / Kind::kGroup / 2;
   s.tail = t.over_read ? 0 : static_cast<int>(t.run_k % Kind::kGroup) * Kind::kSize;
   StoreInts(s.flip, Broadcast(static_cast<int32_t>(t.flip * 0x01010101u)));
@@ -296,8 +223,7 @@ void Run(const IntegerTask& t) {
         RunWide(t, tile, a, s, w, row, rows, n0, panel.n_vectors);
       } else if (t.run_scale != nullptr) {
         const int64_t ints = run_words * panel.n_vectors * kLanes * WordInts<Kind>();
-        const auto run = t.flip == 0 ? RunBlocks<typename Kind::Native> : RunBlocks<Kind>;
-        run(t, tile, a, s, w, ints, row, rows, n0, panel.n_vectors);
+        RunBlocks<Kind>(t, tile, a, s, w, ints, row, rows, n0, panel.n_vectors);
       } else {
         tile(a, s, w, products + (row - first) * panel.n_vectors * kLanes);
         if (i % kTilesAtOnce == kTilesAtOnce - 1 || i == n_tiles - 1) {
@@ -370,15 +296,33 @@ void RowSums(const IntegerTask& t, int32_t* out) {
 
 #if !defined(TW_ISA_BYTES_ONLY)
 extern const IntegerGemm kIntegerHalves;
-const IntegerGemm kIntegerHalves = {
-    "gemm i16 " TW_STRING(TW_ISA), false,        Halves::kGroup, kRows,       kTileColumns, NPanels,
-    PackedBytes<Halves>,           Pack<Halves>, Sums<Halves>,   Run<Halves>, nullptr};
+const IntegerGemm kIntegerHalves = {"gemm i16 " TW_STRING(TW_ISA),
+                                    false,
+                                    false,
+                                    Halves::kGroup,
+                                    kRows,
+                                    kTileColumns,
+                                    NPanels,
+                                    PackedBytes<Halves>,
+                                    Pack<Halves>,
+                                    Sums<Halves>,
+                                    Run<Halves>,
+                                    nullptr};
 #endif
 #if defined(TW_HAVE_DOT_BYTES)
 extern const IntegerGemm kIntegerBytes;
-const IntegerGemm kIntegerBytes = {
-    "gemm i8 " TW_STRING(TW_ISA), true,        Bytes::kGroup, kRows,      kTileColumns, NPanels,
-    PackedBytes<Bytes>,           Pack<Bytes>, Sums<Bytes>,   Run<Bytes>, RowSums};
+const IntegerGemm kIntegerBytes = {"gemm i8 " TW_STRING(TW_ISA),
+                                   true,
+                                   !Bytes::kPaired,
+                                   Bytes::kGroup,
+                                   kRows,
+                                   kTileColumns,
+                                   NPanels,
+                                   PackedBytes<Bytes>,
+                                   Pack<Bytes>,
+                                   Sums<Bytes>,
+                                   Run<Bytes>,
+                                   RowSums};
 #endif
 
 }  // namespace TW_ISA

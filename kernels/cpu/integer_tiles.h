@@ -155,8 +155,31 @@ int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, ui
   return sum;
 }
 
+// The same as nibbles (integer_blocks.h): runs are a multiple of eight values.
+void PackNibbleRow(const IntegerWeights& w, int64_t n, int64_t width, int32_t* out) {
+  const int64_t words = w.runs * w.run_k / 8, index = w.first + n * w.runs * w.run_k;
+  for (int64_t i = 0; i < words; ++i, out += width) {
+    uint32_t lane = 0;
+    for (int64_t k = 0; n < w.n && k < 8; ++k) {
+      const uint32_t value = static_cast<uint32_t>(WeightAt(w, index + i * 8 + k)) & 15u;
+      lane |= value << (k % 4 * 8 + k / 4 * 4);
+    }
+    *out = static_cast<int32_t>(lane);
+  }
+}
+
+void PackNibbles(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void* packed) {
+  for (int64_t p = panel_begin; p < panel_end; ++p) {
+    const Panel panel = PanelAt(w.n, p);
+    const int64_t n0 = panel.vector * kLanes, width = panel.n_vectors * kLanes;
+    int32_t* out = static_cast<int32_t*>(packed) + n0 * w.runs * w.run_k / 8;
+    for (int64_t j = 0; j < width; ++j) PackNibbleRow(w, n0 + j, width, out + j);
+  }
+}
+
 template <class Kind>
 void Pack(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void* packed) {
+  if (w.nibbles) return PackNibbles(w, panel_begin, panel_end, packed);
   const int64_t words = w.runs * RunWords<Kind>(w.run_k);
   uint8_t* base = static_cast<uint8_t*>(packed);
   int32_t* sums = static_cast<int32_t*>(packed) + Vectors(w.n) * kLanes * words * WordInts<Kind>();

@@ -36,6 +36,12 @@ void FinishWideTask(const IntegerTask& task, const int64_t* sums, int64_t stride
   }
 }
 
+// Weights in blocks that keep their 4 bits.
+bool TakesNibbles(const IntegerProduct& p, DType weights) {
+  return p.gemm->nibbles && p.has_blocks && weights == DType::kInt4 && p.run_k % 8 == 0 &&
+         p.run_k <= kMaxNibbles;
+}
+
 // The scales of all runs, then the sums of the columns.
 void PackBlocks(const IntegerProduct& p, const TensorView& weights, float* to) {
   const Span<const float> scales = weights.quantization->scales;
@@ -47,7 +53,7 @@ void PackBlocks(const IntegerProduct& p, const TensorView& weights, float* to) {
       const int64_t i = n * p.runs + run;
       Unpack(weights.dtype, weights.data, i * p.run_k, p.run_k, values.data());
       const float scale = scales[static_cast<size_t>(i)];
-      to[run * p.padded_n + n] = scale;
+      to[run * p.padded_n + n] = p.weights.nibbles ? scale / 16.0f : scale;
       sums[n] += scale * static_cast<float>(std::accumulate(values.begin(), values.end(), 0));
     }
   }
@@ -59,6 +65,7 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
   p->weights.runs = p->runs;
   p->weights.run_k = p->run_k;
   p->weights.bits = DTypeBits(view.dtype);
+  p->weights.nibbles = TakesNibbles(*p, view.dtype);
   int64_t words = 0;
   if (MulOverflow(p->run_k + 4, p->runs, &words) ||
       MulOverflow(words, p->n + p->gemm->max_columns, &words) ||
@@ -66,7 +73,8 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
     return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
                        context->InputName(1).c_str());
   }
-  p->packed_bytes = p->gemm->packed_bytes(p->n, p->runs, p->run_k);
+  p->packed_bytes =
+      p->gemm->packed_bytes(p->n, p->runs, p->weights.nibbles ? p->run_k / 2 : p->run_k);
   size_t total = p->packed_bytes * static_cast<size_t>(p->groups);
   if (p->has_blocks) {
     p->blocks_offset = AlignUp(total);
@@ -237,6 +245,7 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
   task.panel_begin = first_panel;
   task.panel_end = std::min(first_panel + p.cut.panels, p.gemm->n_panels(p.n));
   task.flip = p.flip;
+  task.nibbles = p.weights.nibbles;
   task.packed = whole.packed + static_cast<size_t>(group) * p.packed_bytes;
   SetEnding(whole, group, first_row, &task);
   WideRun wide = whole.wide;
