@@ -56,6 +56,7 @@ set(TEST_SOURCES
   kernels/cpu/dispatch_test.cc
   kernels/cpu/gemm_sparse_test.cc
   kernels/cpu/gemm_test.cc
+  kernels/cpu/integer_depthwise_test.cc
   kernels/cpu/integer_gemm_test.cc
   kernels/cpu/recurrent_kernels_test.cc
   kernels/train/backward_test.cc

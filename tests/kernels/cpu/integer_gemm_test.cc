@@ -18,47 +18,52 @@
 namespace topwork {
 namespace integer_gemm_test {
 
-constexpr int64_t kColumns = 3 * kColumnPad;
-
+// What bytes end in: m rows, whose sums are those of `bias` and `row_term`.
 struct Ending {
-  std::vector<int32_t> bias, mantissas, rights;
+  int64_t m = 1, n = 1;
+  std::vector<int32_t> bias, mantissas, rights, row_term;
   int32_t least = -128, most = 127, zero_point = 0;
 };
 
-std::vector<int8_t> RunEnding(const IntegerGemm& gemm, const Ending& ending, bool small) {
-  std::vector<uint8_t> zeros(static_cast<size_t>(kColumns) * 4, 0);
+std::vector<uint8_t> RunEnding(const IntegerGemm& gemm, const Ending& ending, bool small) {
+  std::vector<uint8_t> zeros(static_cast<size_t>(std::max(ending.m, ending.n)) * 8, 0);
   IntegerWeights weights;
   weights.data = zeros.data();
-  weights.n = kColumns;
+  weights.n = ending.n;
   weights.run_k = 4;
-  std::vector<uint8_t> packed(gemm.packed_bytes(kColumns, 1, 4) + 64);
-  gemm.pack(weights, 0, gemm.n_panels(kColumns), packed.data());
-  std::vector<int8_t> out(2 * kColumns, 99);
+  std::vector<uint8_t> packed(gemm.packed_bytes(ending.n, 1, 4) + 64);
+  gemm.pack(weights, 0, gemm.n_panels(ending.n), packed.data());
+  std::vector<uint8_t> out(static_cast<size_t>(ending.m * ending.n) + 64, 99);
   IntegerTask task;
   task.a = zeros.data();
   task.lda = 8;
   task.run_k = 4;
   task.packed = packed.data();
-  task.m = 2;
-  task.n = kColumns;
-  task.panel_end = gemm.n_panels(kColumns);
+  task.m = ending.m;
+  task.n = ending.n;
+  task.panel_end = gemm.n_panels(ending.n);
   task.c = out.data();
-  task.ldc = kColumns;
+  task.ldc = ending.n;
   task.factors.mantissa = ending.mantissas.data();
   task.factors.right = ending.rights.data();
   task.factors.small = small;
   task.least = ending.least - ending.zero_point;
   task.most = ending.most - ending.zero_point;
   task.bias = ending.bias.data();
+  task.row_term = ending.row_term.empty() ? nullptr : ending.row_term.data();
   task.zero_point = ending.zero_point;
   gemm.run(task);
   return out;
 }
 
-int8_t Expected(const Ending& ending, size_t c) {
-  const int32_t scaled = MultiplyByFactor(ending.bias[c], {ending.mantissas[c], -ending.rights[c]});
+// Element i of the output, or what must stay behind it.
+uint8_t Expected(const Ending& ending, int64_t i) {
+  if (i >= ending.m * ending.n) return 99;
+  const size_t c = static_cast<size_t>(i % ending.n), row = static_cast<size_t>(i / ending.n);
+  const int32_t sum = ending.bias[c] + (ending.row_term.empty() ? 0 : ending.row_term[row]);
+  const int32_t scaled = MultiplyByFactor(sum, {ending.mantissas[c], -ending.rights[c]});
   const int32_t low = ending.least - ending.zero_point, high = ending.most - ending.zero_point;
-  return static_cast<int8_t>(std::min(std::max(scaled, low), high) + ending.zero_point);
+  return static_cast<uint8_t>(std::min(std::max(scaled, low), high) + ending.zero_point);
 }
 
 void CheckEnding(const Ending& ending) {
@@ -67,13 +72,15 @@ void CheckEnding(const Ending& ending) {
     for (const IntegerGemm* gemm : {integer.bytes, integer.halves}) {
       if (gemm == nullptr) continue;
       for (const bool small : {false, true}) {
-        const std::vector<int8_t> out = RunEnding(*gemm, ending, small);
+        const std::vector<uint8_t> out = RunEnding(*gemm, ending, small);
         for (size_t i = 0; i < out.size(); ++i) {
-          const size_t c = i % static_cast<size_t>(kColumns);
-          if (out[i] == Expected(ending, c)) continue;
-          FAIL(gemm->tag << ", small " << small << ": " << ending.bias[c] << " * "
-                         << ending.mantissas[c] << " >> " << ending.rights[c] << " became "
-                         << int{out[i]} << ", not " << int{Expected(ending, c)});
+          const int64_t at = static_cast<int64_t>(i);
+          if (out[i] == Expected(ending, at)) continue;
+          const size_t c = static_cast<size_t>(at % ending.n);
+          FAIL(gemm->tag << ", small " << small << ": element " << i << " of " << ending.m << " x "
+                         << ending.n << ", " << ending.bias[c] << " * " << ending.mantissas[c]
+                         << " >> " << ending.rights[c] << " became " << int{out[i]} << ", not "
+                         << int{Expected(ending, at)});
         }
       }
     }
@@ -86,24 +93,35 @@ TEST_CASE("integer gemm: small factors round as two roundings do", "[ops]") {
   int n_ties = 0;
   for (int round = 0; round < 400; ++round) {
     Ending ending;
-    ending.zero_point = static_cast<int32_t>(random() % 256) - 128;
+    ending.m = 1 + round % 37;
+    ending.n = 1 + round % 113;
+    const bool is_unsigned = round % 2 == 0;
+    ending.least = is_unsigned ? 0 : -128;
+    ending.most = is_unsigned ? 255 : 127;
+    ending.zero_point = static_cast<int32_t>(random() % 256) - (is_unsigned ? 0 : 128);
     if (round % 3 == 0) ending.least = ending.zero_point;
-    for (int64_t c = 0; c < kColumns; ++c) {
-      const int32_t right = 1 + static_cast<int32_t>(random() % 20);
+    const int64_t padded = (ending.n + kColumnPad - 1) / kColumnPad * kColumnPad;
+    for (int64_t c = 0; c < padded; ++c) {
+      const int32_t right = 1 + static_cast<int32_t>(random() % 30);
       const int32_t mantissa = random() % 2 == 0
                                    ? extremes[random() % 5]
                                    : (1 << 30) + static_cast<int32_t>(random() % (1u << 30));
       // Around halves of the output's steps, and anything.
       const double step = 4294967296.0 / mantissa * static_cast<double>(int64_t{1} << (right - 1));
       const double half = (static_cast<int>(random() % 400) - 200) * 0.5 * step;
-      int32_t bias = static_cast<int32_t>(half) + static_cast<int32_t>(random() % 5) - 2;
+      const double bounded = std::min(std::max(half, -1.0 * kSmallBias), 1.0 * kSmallBias);
+      int32_t bias = static_cast<int32_t>(bounded) + static_cast<int32_t>(random() % 5) - 2;
       if (random() % 8 == 0) bias = static_cast<int32_t>(random() >> 1) * (c % 2 == 0 ? 1 : -1);
       if (random() % 16 == 0) bias = static_cast<int32_t>(random() % 7) - 3;
-      bias = std::min(std::max(bias, -(1 << 30)), 1 << 30);
-      n_ties += mantissa == 1 << 30 && bias % (1 << right) != 0 && bias * 2LL % (1 << right) == 0;
+      bias = std::min(std::max(bias, -kSmallBias), kSmallBias);
+      n_ties += right < 30 && mantissa == 1 << 30 && bias % (1 << right) != 0 &&
+                bias * 2LL % (1 << right) == 0;
       ending.bias.push_back(bias);
       ending.mantissas.push_back(mantissa);
       ending.rights.push_back(right);
+    }
+    for (int64_t m = 0; round % 4 == 0 && m < ending.m; ++m) {
+      ending.row_term.push_back(static_cast<int32_t>(random() % (1u << 29)) - (1 << 28));
     }
     CheckEnding(ending);
   }
@@ -112,7 +130,7 @@ TEST_CASE("integer gemm: small factors round as two roundings do", "[ops]") {
 
 struct Product {
   int64_t m, n, runs, run_k;
-  bool over_read, is_unsigned;
+  bool over_read, is_unsigned, transposed;
   int bits;  // of a weight
 };
 
@@ -141,7 +159,9 @@ Factors MakeFactors(const Product& p, std::mt19937* random) {
   return f;
 }
 
-int32_t WeightOf(const Product& p, const Factors& f, int64_t index) {
+// Value k of row n of W.
+int32_t WeightOf(const Product& p, const Factors& f, int64_t n, int64_t k) {
+  const int64_t index = p.transposed ? k * p.n + n : n * p.runs * p.run_k + k;
   if (p.bits < 8) return PackedAt(f.w.data(), index, p.bits);
   return static_cast<int8_t>(f.w[static_cast<size_t>(index)]);
 }
@@ -153,6 +173,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   weights.n = p.n;
   weights.runs = p.runs;
   weights.run_k = p.run_k;
+  weights.transposed = p.transposed;
   weights.bits = p.bits;
   std::vector<uint8_t> packed(gemm.packed_bytes(p.n, p.runs, p.run_k));
   gemm.pack(weights, 0, gemm.n_panels(p.n), packed.data());
@@ -191,7 +212,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
     for (int64_t n = 0; n < p.n; ++n) {
       int32_t sum = 0, w_sum = 0;
       for (size_t i = 0; i < row.size(); ++i) {
-        const int32_t w = WeightOf(p, f, n * p.runs * p.run_k + static_cast<int64_t>(i));
+        const int32_t w = WeightOf(p, f, n, static_cast<int64_t>(i));
         sum += row[i] * w;
         w_sum += w;
       }
@@ -200,7 +221,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   }
   INFO(gemm.tag << ": " << p.m << " x " << p.n << " x " << p.runs << " runs of " << p.run_k
                 << (p.over_read ? ", read beyond" : "") << (p.is_unsigned ? ", unsigned" : "")
-                << ", weights of " << p.bits << " bits");
+                << (p.transposed ? ", transposed" : "") << ", weights of " << p.bits << " bits");
   CHECK(n_wrong == 0);
 }
 
@@ -212,13 +233,8 @@ TEST_CASE("integer gemm: sums of bytes are exact at every height, width and dept
     CHECK((cpu->integer->bytes != nullptr) == (with_bytes.count(cpu->isa) != 0));
     if (cpu->integer->bytes == nullptr) continue;
     for (int64_t i = 0; i < 300; ++i) {
-      Product p = {1 + i % 19,
-                   1 + below(50),
-                   1 + below(3),
-                   1 + i % 35,
-                   below(2) == 0,
-                   below(2) == 0,
-                   static_cast<int>(2 << below(3))};
+      Product p = {1 + i % 19,    1 + below(50), 1 + below(3),  1 + i % 35,
+                   below(2) == 0, below(2) == 0, below(3) == 0, static_cast<int>(2 << below(3))};
       if (i % 60 == 0) p.run_k += 300;
       CheckProduct(*cpu, p, MakeFactors(p, &random));
     }
@@ -268,15 +284,15 @@ Blocks MakeBlocks(int64_t m, int64_t n, int64_t runs, int64_t run_k, std::mt1993
   return b;
 }
 
-// The largest difference from Expected, in units of the largest output.
-double RunBlocks(const IntegerGemm& gemm, int32_t flip, const Blocks& b) {
+std::vector<float> RunBlocks(const IntegerGemm& gemm, int32_t flip, const Blocks& b, bool nibbles) {
   IntegerWeights weights;
   weights.data = reinterpret_cast<const uint8_t*>(b.w.data());
   weights.n = b.n;
   weights.runs = b.runs;
   weights.run_k = b.run_k;
   weights.bits = 4;
-  std::vector<uint8_t> packed(gemm.packed_bytes(b.n, b.runs, b.run_k));
+  weights.nibbles = nibbles;
+  std::vector<uint8_t> packed(gemm.packed_bytes(b.n, b.runs, nibbles ? b.run_k / 2 : b.run_k));
   gemm.pack(weights, 0, gemm.n_panels(b.n), packed.data());
   const std::vector<int16_t> wide(b.a.begin(), b.a.end());
   const int64_t size = gemm.bytes ? 1 : 2, depth = b.runs * b.run_k;
@@ -291,8 +307,11 @@ double RunBlocks(const IntegerGemm& gemm, int32_t flip, const Blocks& b) {
       scaled_sums[static_cast<size_t>(n)] += b.run_scale[at] * static_cast<float>(b.WeightAt(n, k));
     }
   }
+  std::vector<float> run_scale = b.run_scale;
+  for (float& scale : run_scale) scale *= nibbles ? 1.0f / 16 : 1.0f;
   std::vector<float> c(static_cast<size_t>(b.m * b.n), 12345.0f);
   IntegerTask task;
+  task.nibbles = nibbles;
   task.a = gemm.bytes ? reinterpret_cast<const uint8_t*>(b.a.data())
                       : reinterpret_cast<const uint8_t*>(wide.data());
   task.lda = depth * size;
@@ -307,7 +326,7 @@ double RunBlocks(const IntegerGemm& gemm, int32_t flip, const Blocks& b) {
   task.ending = IntegerEnding::kFloat;
   task.c = c.data();
   task.ldc = b.n;
-  task.run_scale = b.run_scale.data();
+  task.run_scale = run_scale.data();
   task.run_scale_step = static_cast<int64_t>(b.padded());
   task.scaled_sums = scaled_sums.data();
   task.row_scale = b.row_scale.data();
@@ -317,6 +336,11 @@ double RunBlocks(const IntegerGemm& gemm, int32_t flip, const Blocks& b) {
   task.lo = -1e30f;
   task.hi = 1e30f;
   gemm.run(task);
+  return c;
+}
+
+// The largest difference from Expected, in units of the largest output.
+double Difference(const Blocks& b, const std::vector<float>& c) {
   double most = 1e-9, worst = 0;
   for (int64_t i = 0; i < b.m * b.n; ++i) {
     const double expected = b.Expected(i / b.n, i % b.n);
@@ -333,10 +357,13 @@ TEST_CASE("integer gemm: a scale for every run", "[ops]") {
       if (gemm == nullptr) continue;
       for (int64_t i = 0; i < 60; ++i) {
         const int64_t m = i % 3 == 0 ? 1 : 1 + i % 11, n = 1 + i * 7 % 90;
-        const int64_t run_k = i % 4 == 0 ? 1 + i % 9 : 16 << (i % 3);
+        const int64_t run_k = i % 4 == 0 ? 1 + i % 9 : 8 << (i % 6);
         const Blocks blocks = MakeBlocks(m, n, 1 + i % 5, run_k, &random);
         INFO(gemm->tag << ": " << m << " x " << n << " x " << blocks.runs << " runs of " << run_k);
-        CHECK(RunBlocks(*gemm, cpu->integer->flip_int8, blocks) < 1e-4);
+        const std::vector<float> c = RunBlocks(*gemm, cpu->integer->flip_int8, blocks, false);
+        CHECK(Difference(blocks, c) < 1e-4);
+        if (!gemm->nibbles || run_k % 8 != 0) continue;
+        CHECK(RunBlocks(*gemm, cpu->integer->flip_int8, blocks, true) == c);
       }
     }
   }

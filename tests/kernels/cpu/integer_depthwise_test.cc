@@ -1,0 +1,153 @@
+// The integer depthwise convolution of every instruction set this processor has, beside plain
+// loops: all widths of filters, strides, dilations and channels, several rows at once.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/integer.h"
+#include "kernels/quant.h"
+#include "tests/support/cpu_tables.h"
+
+namespace topwork {
+namespace integer_depthwise_test {
+
+struct Case {
+  DepthwiseShape shape;
+  IntegerDepthwiseRows rows;
+  std::vector<uint8_t> image;
+  std::vector<int16_t> filter;
+  std::vector<int32_t> bias, mantissas, rights;
+  bool is_unsigned = false;
+
+  int64_t channels() const { return shape.in_c; }
+  int ValueAt(int64_t i) const {
+    const uint8_t byte = image[static_cast<size_t>(i)];
+    return is_unsigned ? int{byte} : int{static_cast<int8_t>(byte)};
+  }
+};
+
+Case MakeCase(std::mt19937* random) {
+  const auto up_to = [&](unsigned n) { return 1 + static_cast<int64_t>((*random)() % n); };
+  Case c;
+  DepthwiseShape& s = c.shape;
+  s.in_c = up_to(70);
+  s.multiplier = 1;
+  s.filter_h = up_to(5);
+  s.filter_w = up_to(10);
+  s.stride_h = up_to(2);
+  s.stride_w = up_to(3);
+  s.dilation_h = up_to(2);
+  s.dilation_w = up_to(4) == 1 ? 2 : 1;
+  s.out_w = up_to(11);
+  const int64_t out_h = up_to(5);
+  s.in_h = (out_h - 1) * s.stride_h + (s.filter_h - 1) * s.dilation_h + 1;
+  s.in_w = (s.out_w - 1) * s.stride_w + (s.filter_w - 1) * s.dilation_w + 1;
+  c.is_unsigned = up_to(2) == 1;
+  c.image.resize(static_cast<size_t>(s.in_h * s.in_w * s.in_c));
+  for (uint8_t& value : c.image) value = static_cast<uint8_t>((*random)());
+  c.filter.resize(static_cast<size_t>(s.filter_h * s.filter_w * s.in_c));
+  for (int16_t& value : c.filter) value = static_cast<int16_t>((*random)() % 511 - 255);
+  const bool small = up_to(2) == 1;
+  for (int64_t i = 0; i < s.in_c; ++i) {
+    c.bias.push_back(static_cast<int32_t>((*random)() % 60000) - 30000);
+    c.mantissas.push_back((1 << 30) + static_cast<int32_t>((*random)() % (1u << 30)));
+    c.rights.push_back(static_cast<int32_t>((*random)() % 12) + (small ? 1 : 0));
+  }
+  IntegerDepthwiseRows& r = c.rows;
+  r.out_y = out_h > 1 ? static_cast<int64_t>((*random)() % static_cast<unsigned>(out_h)) : 0;
+  r.rows = out_h - r.out_y;
+  r.element = c.is_unsigned ? 1 : 0;
+  r.factors.small = small;
+  r.zero_point = static_cast<int32_t>((*random)() % 256) - (c.is_unsigned ? 0 : 128);
+  r.least = (c.is_unsigned ? 0 : -128) - r.zero_point;
+  r.most = (c.is_unsigned ? 255 : 127) - r.zero_point;
+  if (up_to(3) == 1) r.least = 0;
+  return c;
+}
+
+// Sum of element (y, x, channel) of the rows asked for.
+int32_t SumAt(const Case& c, int64_t y, int64_t x, int64_t channel) {
+  const DepthwiseShape& s = c.shape;
+  int32_t sum = c.bias[static_cast<size_t>(channel)];
+  for (int64_t i = 0; i < s.filter_h; ++i) {
+    for (int64_t j = 0; j < s.filter_w; ++j) {
+      const int64_t in_y = (c.rows.out_y + y) * s.stride_h + i * s.dilation_h;
+      const int64_t in_x = x * s.stride_w + j * s.dilation_w;
+      const size_t tap = static_cast<size_t>((i * s.filter_w + j) * s.in_c + channel);
+      sum += c.ValueAt((in_y * s.in_w + in_x) * s.in_c + channel) * c.filter[tap];
+    }
+  }
+  return sum;
+}
+
+template <typename T>
+std::vector<T> Run(const CpuKernels& cpu, const Case& c) {
+  IntegerDepthwiseRows rows = c.rows;
+  rows.image = c.image.data();
+  rows.filter = c.filter.data();
+  rows.bias = c.bias.data();
+  rows.factors.mantissa = c.mantissas.data();
+  rows.factors.right = c.rights.data();
+  std::vector<T> out(static_cast<size_t>(rows.rows * c.shape.out_w * c.channels()) + 8, T{77});
+  rows.out = out.data();
+  cpu.integer->depthwise_rows(c.shape, rows);
+  return out;
+}
+
+void CheckBytes(const CpuKernels& cpu, const Case& c) {
+  const std::vector<uint8_t> out = Run<uint8_t>(cpu, c);
+  const int64_t row = c.shape.out_w * c.channels();
+  int n_wrong = 0;
+  for (int64_t i = 0; i < static_cast<int64_t>(out.size()); ++i) {
+    uint8_t expected = 77;
+    if (i < c.rows.rows * row) {
+      const size_t channel = static_cast<size_t>(i % c.channels());
+      const int32_t sum = SumAt(c, i / row, i % row / c.channels(), i % c.channels());
+      const int32_t scaled = MultiplyByFactor(sum, {c.mantissas[channel], -c.rights[channel]});
+      expected = static_cast<uint8_t>(std::min(std::max(scaled, c.rows.least), c.rows.most) +
+                                      c.rows.zero_point);
+    }
+    n_wrong += out[static_cast<size_t>(i)] != expected;
+  }
+  CHECK(n_wrong == 0);
+}
+
+void CheckFloats(const CpuKernels& cpu, Case c) {
+  const std::vector<float> scales(static_cast<size_t>(c.channels()), 0.5f);
+  c.rows.ending = IntegerEnding::kFloat;
+  c.rows.scale = scales.data();
+  c.rows.in_scale = 0.25f;
+  c.rows.lo = -1000.0f;
+  c.rows.hi = 1000.0f;
+  const std::vector<float> out = Run<float>(cpu, c);
+  const int64_t row = c.shape.out_w * c.channels();
+  int n_wrong = 0;
+  for (int64_t i = 0; i < c.rows.rows * row; ++i) {
+    const int32_t sum = SumAt(c, i / row, i % row / c.channels(), i % c.channels());
+    const float value = static_cast<float>(sum) * 0.125f;
+    n_wrong += out[static_cast<size_t>(i)] != std::min(std::max(value, -1000.0f), 1000.0f);
+  }
+  CHECK(n_wrong == 0);
+}
+
+TEST_CASE("integer depthwise: every shape of filter, any number of channels", "[ops]") {
+  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+    std::mt19937 random(3);
+    for (int i = 0; i < 400; ++i) {
+      const Case c = MakeCase(&random);
+      const DepthwiseShape& s = c.shape;
+      INFO(cpu->isa << ": " << s.filter_h << " x " << s.filter_w << ", stride " << s.stride_w
+                    << ", dilation " << s.dilation_w << ", " << s.in_c << " channels, "
+                    << c.rows.rows << " rows of " << s.out_w << (c.is_unsigned ? ", unsigned" : "")
+                    << (c.rows.factors.small ? ", small" : ""));
+      CheckBytes(*cpu, c);
+      CheckFloats(*cpu, c);
+    }
+  }
+}
+
+}  // namespace integer_depthwise_test
+}  // namespace topwork
