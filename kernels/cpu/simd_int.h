@@ -7,6 +7,8 @@
 #ifndef TOPWORK_KERNELS_CPU_SIMD_INT_H_
 #define TOPWORK_KERNELS_CPU_SIMD_INT_H_
 
+#include <cstddef>
+
 #include "kernels/cpu/simd.h"
 
 #if defined(__SSE2__)
