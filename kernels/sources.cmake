@@ -196,7 +196,6 @@ set(KERNELS_SOURCES
   ops/reshape.cc
   ops/resize.cc
   ops/resize_bilinear.cc
-  ops/resize_bilinear_quant.cc
   ops/resize_nearest_neighbor.cc
   ops/reverse_sequence.cc
   ops/reverse_v2.cc
@@ -291,7 +290,9 @@ set(KERNELS_ISA_SOURCES
   cpu/integer_depthwise_isa.cc
   cpu/integer_gemm_isa.cc
   cpu/integer_rows_isa.cc
+  cpu/positions_isa.cc
   cpu/recurrent_isa.cc
+  cpu/resize_isa.cc
   cpu/unary_isa.cc
 )
 # Compiled for the sets that have instructions for products of bytes alone, too.

@@ -58,7 +58,9 @@ set(TEST_SOURCES
   kernels/cpu/gemm_test.cc
   kernels/cpu/integer_depthwise_test.cc
   kernels/cpu/integer_gemm_test.cc
+  kernels/cpu/positions_test.cc
   kernels/cpu/recurrent_kernels_test.cc
+  kernels/cpu/resize_kernels_test.cc
   kernels/train/backward_test.cc
   kernels/ops/batch_matmul_test.cc
   kernels/ops/conv_2d_test.cc

@@ -16,7 +16,9 @@ namespace topwork {
   extern const DepthwiseKernels kDepthwiseKernels;      \
   extern const ElementwiseKernels kElementwiseKernels;  \
   extern const IntegerKernels kIntegerKernels;          \
+  extern const PositionKernels kPositionKernels;        \
   extern const RecurrentKernels kRecurrentKernels;      \
+  extern const ResizeKernels kResizeKernels;            \
   const CpuKernels kCpuKernels = {#isa,                 \
                                   #isa,                 \
                                   &kGemmKernels,        \
@@ -24,7 +26,9 @@ namespace topwork {
                                   &kDepthwiseKernels,   \
                                   &kElementwiseKernels, \
                                   &kIntegerKernels,     \
-                                  &kRecurrentKernels};  \
+                                  &kPositionKernels,    \
+                                  &kRecurrentKernels,   \
+                                  &kResizeKernels};     \
   }
 
 TW_DECLARE_ISA(baseline)

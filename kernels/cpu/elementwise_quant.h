@@ -46,15 +46,6 @@ struct RequantizeParams {
   int32_t lo = 0, hi = 0;
 };
 
-// Rows 0 and 1 of a line, 2 and 3 of the next one, mixed. int8 and int16: the sum of weights[k] *
-// x[k] / 2^20, rounded, halves away from zero; the sum of |weights| is below 2^23. uint8: the sum
-// of x[k] * line[k / 2] * column[k % 2] in the order 0 2 1 3, plus 0.5, cut off.
-struct QuantMixTask {
-  const void* x[4] = {};
-  int32_t weights[4] = {};
-  float line[2] = {}, column[2] = {};
-};
-
 struct QuantElementwiseKernels {
   QuantBinaryFunction binary[kNumQuantBinaryFns][kNumQuantTypes];
 
@@ -78,8 +69,6 @@ struct QuantElementwiseKernels {
                                    int64_t n);
   void (*min_rows[kNumQuantTypes])(void* acc, const void* x, int64_t rows, int64_t row_stride,
                                    int64_t n);
-  // y[i] = the mixture of element i of the four rows, for i < n.
-  void (*mix[kNumQuantTypes])(const QuantMixTask& task, void* y, int64_t n);
 };
 
 }  // namespace topwork

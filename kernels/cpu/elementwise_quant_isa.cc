@@ -208,38 +208,6 @@ void BestRows(void* acc, const void* x, int64_t rows, int64_t row_stride, int64_
   }
 }
 
-template <typename T, typename Sum>
-void MixFixed(const QuantMixTask& task, void* y, int64_t n) {
-  const T* x0 = static_cast<const T*>(task.x[0]);
-  const T* x1 = static_cast<const T*>(task.x[1]);
-  const T* x2 = static_cast<const T*>(task.x[2]);
-  const T* x3 = static_cast<const T*>(task.x[3]);
-  const Sum w0 = task.weights[0], w1 = task.weights[1], w2 = task.weights[2], w3 = task.weights[3];
-  T* to = static_cast<T*>(y);
-  for (int64_t i = 0; i < n; ++i) {
-    const Sum sum = x0[i] * w0 + x1[i] * w1 + x2[i] * w2 + x3[i] * w3;
-    // Away from zero: the shift rounds down, so negative sums get one less than half.
-    to[i] = static_cast<T>((sum + (1 << 19) - (sum < 0 ? 1 : 0)) >> 20);
-  }
-}
-
-void MixFloat(const QuantMixTask& task, void* y, int64_t n) {
-  const uint8_t* x0 = static_cast<const uint8_t*>(task.x[0]);
-  const uint8_t* x1 = static_cast<const uint8_t*>(task.x[1]);
-  const uint8_t* x2 = static_cast<const uint8_t*>(task.x[2]);
-  const uint8_t* x3 = static_cast<const uint8_t*>(task.x[3]);
-  const float top = task.line[0], bottom = task.line[1];
-  const float left = task.column[0], right = task.column[1];
-  uint8_t* to = static_cast<uint8_t*>(y);
-  for (int64_t i = 0; i < n; ++i) {
-    // TFLite's order; this file is compiled without fused multiply-adds.
-    const float sum =
-        static_cast<float>(x0[i]) * top * left + static_cast<float>(x2[i]) * bottom * left +
-        static_cast<float>(x1[i]) * top * right + static_cast<float>(x3[i]) * bottom * right;
-    to[i] = static_cast<uint8_t>(static_cast<int32_t>(sum + 0.5f));
-  }
-}
-
 }  // namespace
 
 const QuantElementwiseKernels kQuantElementwiseKernels = {
@@ -256,7 +224,6 @@ const QuantElementwiseKernels kQuantElementwiseKernels = {
     {Divide<int8_t>, Divide<uint8_t>, Divide<int16_t>},
     {BestRows<int8_t, true>, BestRows<uint8_t, true>, BestRows<int16_t, true>},
     {BestRows<int8_t, false>, BestRows<uint8_t, false>, BestRows<int16_t, false>},
-    {MixFixed<int8_t, int32_t>, MixFloat, MixFixed<int16_t, int64_t>},
 };
 
 }  // namespace TW_ISA

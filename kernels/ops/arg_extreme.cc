@@ -2,7 +2,10 @@
 #include "kernels/ops/arg_extreme.h"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/positions.h"
 #include "kernels/ops/indexing.h"
 
 namespace topwork {
@@ -42,6 +45,39 @@ void RunAs(const RunContext& context, bool largest) {
       }
     }
   });
+}
+
+// Bytes that lie next to each other. Blocks of rows, as positions are made with 64 bits.
+void RunBytes(const RunContext& context, bool is_signed, bool largest) {
+  constexpr int64_t kRows = 64;
+  const AxisState& s = context.get_state<AxisState>();
+  const uint8_t* x = context.input_data<uint8_t>(0);
+  const bool wide = context.out(0).dtype == DType::kInt64;
+  const uint8_t flip = PositionFlip(is_signed, largest);
+  ParallelRows(context.pool, s.outer, s.axis, [&](int64_t begin, int64_t end) {
+    const auto find = context.cpu->positions->least_bytes;
+    if (wide) {
+      find(x + begin * s.axis, end - begin, s.axis, flip, context.output_data<int64_t>(0) + begin);
+      return;
+    }
+    int64_t positions[kRows];
+    for (int64_t k = begin; k < end; k += kRows) {
+      const int64_t n = std::min(kRows, end - k);
+      find(x + k * s.axis, n, s.axis, flip, positions);
+      for (int64_t i = 0; i < n; ++i) {
+        context.output_data<int32_t>(0)[k + i] = static_cast<int32_t>(positions[i]);
+      }
+    }
+  });
+}
+
+template <typename T>
+void RunAsBytes(const RunContext& context, bool largest) {
+  if (context.get_state<AxisState>().inner == 1) {
+    RunBytes(context, std::is_signed<T>::value, largest);
+  } else {
+    RunAs<T>(context, largest);
+  }
 }
 
 }  // namespace
@@ -86,13 +122,13 @@ Status RunArgExtreme(const RunContext& context, bool largest) {
       RunAs<int64_t>(context, largest);
       break;
     case DType::kInt8:
-      RunAs<int8_t>(context, largest);
+      RunAsBytes<int8_t>(context, largest);
       break;
     case DType::kInt16:
       RunAs<int16_t>(context, largest);
       break;
     default:
-      RunAs<uint8_t>(context, largest);
+      RunAsBytes<uint8_t>(context, largest);
       break;
   }
   return Status::Ok();

@@ -31,6 +31,16 @@ TEST_CASE("arg_max: integers, ties and NaN", "[ops]") {
   least.In<int8_t>({2, 2}, {5, -3, -7, -3}).In<int64_t>({1}, {-2}).Out(DType::kInt64);
   REQUIRE(least.Run().ToString() == "OK");
   CHECK(least.Values<int64_t>(0) == std::vector<int64_t>{1, 0});
+  OneOp rows(OpCode::kArgMax);  // more than are found at once
+  std::vector<int8_t> values(size_t{150} * 21, -5);
+  Positions expected;
+  for (int32_t r = 0; r < 150; ++r) {
+    values[static_cast<size_t>(r * 21 + r % 21)] = -4;
+    expected.push_back(r % 21);
+  }
+  rows.In<int8_t>({150, 21}, values).In<int32_t>({}, {1}).Out(DType::kInt32);
+  REQUIRE(rows.Run(3).ToString() == "OK");
+  CHECK(rows.Values<int32_t>(0) == expected);
   OneOp nan(OpCode::kArgMax);
   nan.In<float>({2, 3}, {1, kOrderNan, 2, kOrderNan, 1, 2}).In<int32_t>({}, {1}).Out(DType::kInt32);
   REQUIRE(nan.Run().ToString() == "OK");
