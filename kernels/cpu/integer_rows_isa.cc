@@ -16,49 +16,84 @@ void Widen(const uint8_t* in, int64_t n, bool is_unsigned, int32_t zero_point, i
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int16_t>(bytes[i] - zero);
 }
 
+TW_INLINE Vec Lesser(Vec v, Vec least) { return v < least ? v : least; }
+TW_INLINE Vec Greater(Vec v, Vec most) { return v > most ? v : most; }
+
 void MinMax(const float* in, int64_t n, float* lo, float* hi) {
-  Vec least = Vec{} + *lo, most = Vec{} + *hi;
+  constexpr int kChains = 4;  // as a comparison takes several cycles
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const Vec v = Load(in + i);
-    least = v < least ? v : least;
-    most = v > most ? v : most;
-  }
-  float low[kLanes], high[kLanes];
-  Store(low, least);
-  Store(high, most);
-#pragma GCC unroll 4
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int k = 0; k < half; ++k) {
-      low[k] = low[k + half] < low[k] ? low[k + half] : low[k];
-      high[k] = high[k + half] > high[k] ? high[k + half] : high[k];
+  if (n >= kLanes) {
+    Vec least[kChains], most[kChains];
+    for (int k = 0; k < kChains; ++k) {
+      least[k] = Vec{} + *lo;
+      most[k] = Vec{} + *hi;
     }
+    for (; i + kChains * kLanes <= n; i += kChains * kLanes) {
+#pragma GCC unroll 4
+      for (int k = 0; k < kChains; ++k) {
+        const Vec v = Load(in + i + k * kLanes);
+        least[k] = Lesser(v, least[k]);
+        most[k] = Greater(v, most[k]);
+      }
+    }
+    for (; i < n; i += kLanes) {
+      const Vec v = Load(in + (i + kLanes <= n ? i : n - kLanes));
+      least[0] = Lesser(v, least[0]);
+      most[0] = Greater(v, most[0]);
+    }
+    float low[kLanes], high[kLanes];
+    Store(low, Lesser(Lesser(least[0], least[1]), Lesser(least[2], least[3])));
+    Store(high, Greater(Greater(most[0], most[1]), Greater(most[2], most[3])));
+#pragma GCC unroll 4
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) {
+        low[k] = low[k + half] < low[k] ? low[k + half] : low[k];
+        high[k] = high[k + half] > high[k] ? high[k + half] : high[k];
+      }
+    }
+    *lo = low[0];
+    *hi = high[0];
   }
-  *lo = low[0];
-  *hi = high[0];
   for (; i < n; ++i) {
     *lo = in[i] < *lo ? in[i] : *lo;
     *hi = in[i] > *hi ? in[i] : *hi;
   }
 }
 
-// Rounds ties away from zero; a NaN becomes lo.
+// Rounds ties away from zero; a NaN becomes lo. (The largest number below a half rounds as a half
+// would, but for what lies just below a tie.)
 TW_INLINE IVec Quantized(Vec v, float inverse, float zero_point, Vec lo, Vec hi) {
   v = v * inverse + zero_point;
   v = v > lo ? v : lo;
   v = v < hi ? v : hi;
-  const IVec whole = __builtin_convertvector(v, IVec);
-  const Vec rest = v - ToFloat(whole);
-  return whole - reinterpret_cast<IVec>(rest >= 0.5f) + reinterpret_cast<IVec>(rest <= -0.5f);
+  const IVec half = reinterpret_cast<IVec>(Vec{} + 0.49999997f);
+  const IVec signed_half = (reinterpret_cast<IVec>(v) & INT32_MIN) | half;
+  return __builtin_convertvector(v + reinterpret_cast<Vec>(signed_half), IVec);
 }
 
 void Quantize(const float* in, int64_t n, float inverse_scale, int32_t zero_point, int32_t lo,
               int8_t* out) {
+  constexpr int kMany = 4 * kLanes;
   const float zero = static_cast<float>(zero_point);
   const Vec low = Vec{} + static_cast<float>(lo), high = Vec{} + 127.0f;
-  for (int64_t i = 0; i < n; i += kLanes) {
+  const ByteRange range = MakeByteRange(0, lo, 127);
+  uint8_t* to = reinterpret_cast<uint8_t*>(out);
+  int64_t i = 0;
+  if (n >= kMany) {
+    for (; i < n; i += kMany) {
+      if (i + kMany > n) i = n - kMany;  // some values again
+      IVec v[4];
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) {
+        v[k] = Quantized(Load(in + i + k * kLanes), inverse_scale, zero, low, high);
+      }
+      StoreParts<4>(to + i, PackInts(range, v), 0, kMany);
+    }
+    return;
+  }
+  for (; i < n; i += kLanes) {
     const int count = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
-    StoreBytes(out + i, Quantized(LoadFirst(in + i, count), inverse_scale, zero, low, high), count);
+    StoreBytes(to + i, Quantized(LoadFirst(in + i, count), inverse_scale, zero, low, high), count);
   }
 }
 
