@@ -3,10 +3,12 @@
 //
 //   out[b, y s - pad + dy, x s - pad + dx, o] += data[b, y, x, c] filter[o, dy, dx, c]
 // Options: TFLite's raw struct, three int32: padding (1 SAME, 2 VALID), stride width, stride
-// height. SAME cuts max(0, filter - 1 - (size - 1) % stride) off, half of it before. The filter is
-// packed with its output channels innermost; each thread makes rows of the output.
+// height. SAME cuts max(0, filter - 1 - (size - 1) % stride) off, half of it before. Each tap is a
+// product of its own: a row of data by the tap's weights, added to every stride-th pixel of a row
+// of the output.
 #include <algorithm>
 
+#include "kernels/cpu/gemm_plan.h"
 #include "kernels/ops/indexing.h"
 
 namespace topwork {
@@ -20,21 +22,18 @@ struct Axis {
 struct TransposeBias : OpState {
   Axis h, w;
   int64_t in_c = 0, out_c = 0;
-  const float* packed = nullptr;  // null: packed at run into scratch
+  PackedWeights weights;  // a group per tap, or all taps' columns, (o, tap), where they are few
+  bool few = false;
+  size_t products_offset = 0;  // scratch: few columns of a row of data, a block per thread
 };
+
+constexpr int64_t kFewColumns = 16;
 
 void PlaceAxis(bool same, Axis* axis) {
   const int64_t cut =
       same ? std::max<int64_t>(0, axis->filter - 1 - (axis->in - 1) % axis->stride) : 0;
   axis->out = axis->stride * (axis->in - 1) + axis->filter - cut;
   axis->pad = cut / 2;
-}
-
-void Pack(const TransposeBias& s, const float* filter, float* to) {
-  const int64_t taps = s.h.filter * s.w.filter;
-  for (int64_t t = 0; t < taps * s.in_c; ++t) {
-    for (int64_t o = 0; o < s.out_c; ++o) *to++ = filter[o * taps * s.in_c + t];
-  }
 }
 
 Status ReadOptions(const PrepareContext& context, TransposeBias* s, bool* same) {
@@ -82,60 +81,122 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kFloat32,
                                        Shape({in.dim(0), static_cast<int32_t>(s->h.out),
                                               static_cast<int32_t>(s->w.out), filter.dim(0)})));
-  const TensorView& weights = *context.input(1);
-  if (weights.data == nullptr) {
-    context.RequestScratch(weights.bytes());
-    return Status::Ok();
-  }
-  TW_ASSIGN_OR_RETURN(const void* packed,
-                      context.PackConstant(1, "transposed, channels innermost", weights.bytes(),
-                                           true, [&](void* to) {
-                                             Pack(*s, weights.as<float>(), static_cast<float*>(to));
-                                           }));
-  s->packed = static_cast<const float*>(packed);
-  return Status::Ok();
+  const int64_t taps = s->h.filter * s->w.filter;
+  s->few = taps * s->out_c <= kFewColumns;
+  GemmWeights layout;
+  layout.n = s->few ? taps * s->out_c : s->out_c;
+  layout.k = layout.depth[2] = s->in_c;
+  layout.stride_n = s->few ? s->in_c : taps * s->in_c;
+  ScratchLayout scratch;
+  TW_RETURN_IF_ERROR(
+      PlanPackedWeights(&context, 1, layout, s->few ? 1 : taps, s->in_c, &scratch, &s->weights));
+  if (s->few) s->products_offset = scratch.Add(s->w.in * layout.n, context.max_threads());
+  return scratch.Request(&context);
+}
+
+// Pixels [first, last) of a row of data meet pixels x * stride - before of the output.
+struct Meeting {
+  int64_t before = 0, first = 0, last = 0;
+};
+
+Meeting MeetingAt(const Axis& w, int64_t dx) {
+  Meeting m;
+  m.before = w.pad - dx;
+  m.first = m.before > 0 ? (m.before + w.stride - 1) / w.stride : 0;
+  m.last = std::min(w.in, (w.out + m.before + w.stride - 1) / w.stride);
+  return m;
+}
+
+GemmTask TaskOf(const GemmKernels& kernels, const TransposeBias& s) {
+  GemmTask task;
+  task.lda = task.k = s.in_c;
+  task.n = s.weights.layout.n;
+  task.panel_end = kernels.n_panels(task.n);
+  task.lo = -__builtin_inff();
+  task.hi = __builtin_inff();
+  return task;
 }
 
 // Adds what one row of the input gives to a row of the output through one row of taps.
-void AddRow(const TransposeBias& s, const float* in, const float* taps, float* out) {
-  for (int64_t x = 0; x < s.w.in; ++x, in += s.in_c) {
-    for (int64_t dx = 0; dx < s.w.filter; ++dx) {
-      const int64_t to = x * s.w.stride - s.w.pad + dx;
-      if (to < 0 || to >= s.w.out) continue;
-      float* pixel = out + to * s.out_c;
-      const float* tap = taps + dx * s.in_c * s.out_c;
-      for (int64_t c = 0; c < s.in_c; ++c, tap += s.out_c) {
-        const float value = in[c];
-        for (int64_t o = 0; o < s.out_c; ++o) pixel[o] += value * tap[o];
+void AddRow(const GemmKernels& kernels, const TransposeBias& s, const float* in, const float* taps,
+            float* out) {
+  GemmTask task = TaskOf(kernels, s);
+  task.ldr = task.ldc = s.w.stride * s.out_c;
+  for (int64_t dx = 0; dx < s.w.filter; ++dx) {
+    const Meeting meeting = MeetingAt(s.w, dx);
+    if (meeting.first >= meeting.last) continue;
+    task.a = in + meeting.first * s.in_c;
+    task.packed = taps + dx * s.weights.packed_size;
+    task.c = out + (meeting.first * s.w.stride - meeting.before) * s.out_c;
+    task.residual = task.c;
+    task.m = meeting.last - meeting.first;
+    kernels.run(task);
+  }
+}
+
+// The same from the products of the row with all taps; `products` begins at the row of taps.
+void AddProducts(const TransposeBias& s, const float* products, float* out) {
+  const int64_t taps = s.h.filter * s.w.filter, step = s.w.stride * s.out_c;
+  for (int64_t dx = 0; dx < s.w.filter; ++dx) {
+    const Meeting meeting = MeetingAt(s.w, dx);
+    for (int64_t o = 0; o < s.out_c; ++o) {
+      const float* from = products + o * taps + dx;
+      float* to = out + o - meeting.before * s.out_c;
+      for (int64_t x = meeting.first; x < meeting.last; ++x) {
+        to[x * step] += from[x * taps * s.out_c];
       }
     }
   }
 }
 
-Status Run(const RunContext& context) {
-  const TransposeBias& s = context.get_state<TransposeBias>();
-  const float* packed = s.packed;
-  if (packed == nullptr) {
-    Pack(s, context.input_data<float>(1), reinterpret_cast<float*>(context.scratch));
-    packed = reinterpret_cast<const float*>(context.scratch);
-  }
+// Rows [begin, end) of the output; `products` is this thread's.
+void OutputRows(const RunContext& context, const TransposeBias& s, const float* packed,
+                int64_t begin, int64_t end, float* products) {
+  const GemmKernels& kernels = *context.cpu->gemm;
   const float* bias = context.input_data<float>(2);
-  const int64_t row = s.w.out * s.out_c, in_row = s.w.in * s.in_c;
-  ParallelRows(context.pool, context.in(0).shape.dim(0) * s.h.out, row * 4 * s.in_c,
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t r = begin; r < end; ++r) {
-                   const int64_t b = r / s.h.out, y = r % s.h.out;
-                   float* out = context.output_data<float>(0) + r * row;
-                   for (int64_t k = 0; k < row; k += s.out_c) std::copy_n(bias, s.out_c, out + k);
-                   for (int64_t dy = 0; dy < s.h.filter; ++dy) {
-                     const int64_t at = y + s.h.pad - dy;
-                     if (at < 0 || at % s.h.stride != 0 || at / s.h.stride >= s.h.in) continue;
-                     AddRow(s,
-                            context.input_data<float>(0) + (b * s.h.in + at / s.h.stride) * in_row,
-                            packed + dy * s.w.filter * s.in_c * s.out_c, out);
-                   }
-                 }
-               });
+  const int64_t row = s.w.out * s.out_c;
+  int64_t multiplied = -1;  // the row of data whose products are at hand
+  for (int64_t r = begin; r < end; ++r) {
+    float* out = context.output_data<float>(0) + r * row;
+    for (int64_t k = 0; k < row; k += s.out_c) std::copy_n(bias, s.out_c, out + k);
+    for (int64_t dy = 0; dy < s.h.filter; ++dy) {
+      const int64_t at = r % s.h.out + s.h.pad - dy;
+      if (at < 0 || at % s.h.stride != 0 || at / s.h.stride >= s.h.in) continue;
+      const int64_t in_row = r / s.h.out * s.h.in + at / s.h.stride;
+      const float* in = context.input_data<float>(0) + in_row * s.w.in * s.in_c;
+      if (!s.few) {
+        AddRow(kernels, s, in, packed + dy * s.w.filter * s.weights.packed_size, out);
+        continue;
+      }
+      if (multiplied != in_row) {
+        GemmTask task = TaskOf(kernels, s);
+        task.a = in;
+        task.packed = packed;
+        task.c = products;
+        task.ldc = task.n;
+        task.m = s.w.in;
+        kernels.run(task);
+        multiplied = in_row;
+      }
+      AddProducts(s, products + dy * s.w.filter, out);
+    }
+  }
+}
+
+Status Run(const RunContext& context) {
+  constexpr int64_t kTaskWork = 1 << 16;
+  const TransposeBias& s = context.get_state<TransposeBias>();
+  const float* packed = GetPackedWeights(s.weights, context, 1);
+  const int64_t rows = context.in(0).shape.dim(0) * s.h.out;
+  const int64_t work = s.w.out * s.out_c * s.in_c;
+  const int64_t per_task = std::max(s.h.stride, kTaskWork / std::max<int64_t>(1, work));
+  const size_t block = ScratchLayout::BlockBytes(s.w.in * s.weights.layout.n);
+  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int thread) {
+    float* products = reinterpret_cast<float*>(context.scratch + s.products_offset +
+                                               static_cast<size_t>(thread) * block);
+    OutputRows(context, s, packed, task * per_task, std::min(rows, (task + 1) * per_task),
+               s.few ? products : nullptr);
+  });
   return Status::Ok();
 }
 

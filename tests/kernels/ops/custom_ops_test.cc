@@ -125,24 +125,31 @@ TEST_CASE("hadamard_rotation: refuses what is no power of two or does not divide
 TEST_CASE("convolution_2d_transpose_bias: agrees with TRANSPOSE_CONV", "[ops]") {
   std::vector<float> data(2 * 3 * 4 * 3), filter(2 * 3 * 2 * 3);
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i * 7 % 13) - 6.0f;
-  for (size_t i = 0; i < filter.size(); ++i) filter[i] = static_cast<float>(i * 5 % 11) - 5.0f;
-  const std::vector<float> bias = {0.5f, -1.0f};
-  for (const int32_t padding : {1, 2}) {
-    const std::vector<uint8_t> options = RawOptions({padding, 2, 2});
-    OneOp op = Custom("Convolution2DTransposeBias", options);
-    op.In<float>({2, 3, 4, 3}, data).In<float>({2, 3, 2, 3}, filter).In<float>({2}, bias);
-    op.Out(DType::kFloat32);
-    REQUIRE(op.Run().ToString() == "OK");
-    const Shape& shape = op.shape(0);
-    OneOp plain(OpCode::kTransposeConv);
-    plain.params.padding = padding == 1 ? Padding::kSame : Padding::kValid;
-    plain.params.stride_h = plain.params.stride_w = 2;
-    plain.In<int32_t>({4}, {shape[0], shape[1], shape[2], shape[3]});
-    plain.In<float>({2, 3, 2, 3}, filter).In<float>({2, 3, 4, 3}, data).In<float>({2}, bias);
-    plain.Out(DType::kFloat32);
-    REQUIRE(plain.Run().ToString() == "OK");
-    CHECK(op.Values<float>(0) == plain.Values<float>(0));
+  for (const int32_t channels : {1, 2, 3, 5}) {  // up to 2: all taps of a row at once
+    const Shape filter_shape = {channels, 3, 2, 3};
+    filter.resize(static_cast<size_t>(filter_shape.NumElements()));
+    for (size_t i = 0; i < filter.size(); ++i) filter[i] = static_cast<float>(i * 5 % 11) - 5.0f;
+    const std::vector<float> bias(static_cast<size_t>(channels), 0.5f);
+    for (int32_t mode = 0; mode < 4; ++mode) {
+      const int32_t padding = 1 + mode % 2, stride = 1 + mode / 2;
+      const std::vector<uint8_t> options = RawOptions({padding, stride, stride});
+      OneOp op = Custom("Convolution2DTransposeBias", options);
+      op.In<float>({2, 3, 4, 3}, data).In<float>(filter_shape, filter).In<float>({channels}, bias);
+      op.Out(DType::kFloat32);
+      REQUIRE(op.Run(3).ToString() == "OK");
+      const Shape& shape = op.shape(0);
+      OneOp plain(OpCode::kTransposeConv);
+      plain.params.padding = padding == 1 ? Padding::kSame : Padding::kValid;
+      plain.params.stride_h = plain.params.stride_w = stride;
+      plain.In<int32_t>({4}, {shape[0], shape[1], shape[2], shape[3]});
+      plain.In<float>(filter_shape, filter).In<float>({2, 3, 4, 3}, data);
+      plain.In<float>({channels}, bias).Out(DType::kFloat32);
+      REQUIRE(plain.Run().ToString() == "OK");
+      CHECK(op.Values<float>(0) == plain.Values<float>(0));
+    }
   }
+  const std::vector<float> bias = {0.5f, -1.0f};
+  filter.resize(2 * 3 * 2 * 3);
   OneOp empty = Custom("Convolution2DTransposeBias", {});
   empty.In<float>({2, 3, 4, 3}, data).In<float>({2, 3, 2, 3}, filter).In<float>({2}, bias);
   empty.Out(DType::kFloat32);
