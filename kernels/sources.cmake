@@ -293,6 +293,7 @@ set(KERNELS_ISA_SOURCES
   cpu/positions_isa.cc
   cpu/recurrent_isa.cc
   cpu/resize_isa.cc
+  cpu/softmax_isa.cc
   cpu/unary_isa.cc
 )
 # Compiled for the sets that have instructions for products of bytes alone, too.

@@ -13,6 +13,8 @@ extern const BinaryFunction kBinaryFunctions[kNumBinaryFns];
 extern const QuantElementwiseKernels kQuantElementwiseKernels;
 extern const ElementwiseKernels kElementwiseKernels;
 
+void SoftmaxOfShortRows(const float* in, float* out, int64_t rows, int64_t n, float beta);
+
 namespace {
 
 // V is float or Vec. A NaN is not greater nor less than anything and leaves a maximum as it is.
@@ -178,6 +180,8 @@ const ElementwiseKernels kElementwiseKernels = {
     Quantize<int8_t, -128, 127>,
     Quantize<uint8_t, 0, 255>,
     Quantize<int16_t, -32768, 32767>,
+    SoftmaxOfShortRows,
+    4 * kLanes,
     &kQuantElementwiseKernels,
 };
 

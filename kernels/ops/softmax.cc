@@ -20,6 +20,7 @@ Status Run(const RunContext& context) {
   const ElementwiseKernels& kernels = *cpu.elementwise;
   const float beta = context.params->beta;
   ForEachRowBlock(context, [&](const float* in, float* out, int64_t rows, int64_t n) {
+    if (n <= kernels.short_row && rows > 1) return kernels.softmax(in, out, rows, n, beta);
     for (int64_t r = 0; r < rows; ++r) {
       const float max = kernels.reduce_row[static_cast<int>(ReduceFn::kMax)](in + r * n, n);
       ApplyScalar(cpu, BinaryFn::kSub, in + r * n, max, out + r * n, n);
