@@ -62,6 +62,7 @@ set(TEST_SOURCES
   kernels/cpu/positions_test.cc
   kernels/cpu/recurrent_kernels_test.cc
   kernels/cpu/resize_kernels_test.cc
+  kernels/cpu/softmax_rows_test.cc
   kernels/train/backward_test.cc
   kernels/ops/batch_matmul_test.cc
   kernels/ops/conv_2d_test.cc
