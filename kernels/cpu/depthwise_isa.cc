@@ -4,8 +4,8 @@
 //
 // The widest vector that the channels fill is used; when they are no multiple of it, the last
 // vector overlaps its neighbour and stores its new lanes only. An image of one channel broadcasts
-// each input value. Other depth multipliers and fewer than four channels take the general path,
-// which gathers the input channel of every output lane.
+// each input value. Up to three channels with stride 1 lie in a vector as several whole pixels.
+// What is left takes the general path, which gathers the input channel of every output lane.
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/simd.h"
 
@@ -174,6 +174,82 @@ void GeneralPixel(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64
   }
 }
 
+// The weights of a tap for as many whole pixels as a vector holds.
+template <int kChannels>
+TW_INLINE Vec SpreadTap(const float* w) {
+  Vec v;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) v[i] = w[i % kChannels];
+  return v;
+}
+
+// kVectors vectors of whole pixels from `x` on, stride 1, no multiplier, no residual, every tap
+// inside the image. Reads and stores less than a pixel more.
+template <int kChannels, int kVectors>
+void FlatTile(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64_t x) {
+  constexpr int64_t kStep = kLanes / kChannels * kChannels;
+  const int64_t y0 = r.out_y * s.stride_h - s.pad_top;
+  const float* corner = r.image + (y0 * s.in_w + x - s.pad_left) * kChannels;
+  Vec acc[kVectors];
+  const Vec bias = r.bias != nullptr ? SpreadTap<kChannels>(r.bias) : Vec{};
+  for (int t = 0; t < kVectors; ++t) acc[t] = bias;
+  for (int64_t y = ky.begin; y < ky.end; ++y) {
+    const float* in = corner + y * s.dilation_h * s.in_w * kChannels;
+    const float* w = r.filter + y * s.filter_w * kChannels;
+    for (int64_t i = 0; i < s.filter_w; ++i) {
+      const Vec tap = SpreadTap<kChannels>(w + i * kChannels);
+#pragma GCC unroll 4
+      for (int t = 0; t < kVectors; ++t) {
+        acc[t] += tap * Load(in + i * s.dilation_w * kChannels + t * kStep);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int t = 0; t < kVectors; ++t) {
+    Store(r.out + x * kChannels + t * kStep, Clamp(acc[t], Vec{} + s.lo, Vec{} + s.hi));
+  }
+}
+
+// One pixel of a flat row, with clipped taps.
+template <int kChannels>
+void FlatPixel(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64_t x) {
+  const int64_t x0 = x - s.pad_left;
+  const Taps kx = ClipTaps(x0, s.filter_w, s.dilation_w, s.in_w);
+  const int64_t y0 = r.out_y * s.stride_h - s.pad_top;
+  float acc[kChannels];
+  for (int c = 0; c < kChannels; ++c) acc[c] = r.bias != nullptr ? r.bias[c] : 0.0f;
+  for (int64_t y = ky.begin; y < ky.end; ++y) {
+    const float* in = r.image + ((y0 + y * s.dilation_h) * s.in_w + x0) * kChannels;
+    const float* w = r.filter + y * s.filter_w * kChannels;
+    for (int64_t i = kx.begin; i < kx.end; ++i) {
+      for (int c = 0; c < kChannels; ++c) {
+        acc[c] += in[i * s.dilation_w * kChannels + c] * w[i * kChannels + c];
+      }
+    }
+  }
+  for (int c = 0; c < kChannels; ++c) {
+    const float most = s.lo > acc[c] ? s.lo : acc[c];
+    r.out[x * kChannels + c] = s.hi < most ? s.hi : most;
+  }
+}
+
+template <int kChannels>
+void FlatRow(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky) {
+  constexpr int kVectors = 4;
+  constexpr int64_t kPixels = kLanes / kChannels;
+  // Pixels [pad_left, inner_end) see no border.
+  const int64_t inner = s.in_w - (s.filter_w - 1) * s.dilation_w + s.pad_left;
+  const int64_t inner_end = inner < s.out_w ? inner : s.out_w;
+  int64_t x = 0;
+  for (; x < s.out_w && x < s.pad_left; ++x) FlatPixel<kChannels>(s, r, ky, x);
+  // A pixel behind a tile remains, as a tile takes some of it.
+  for (; x + kVectors * kPixels < inner_end; x += kVectors * kPixels) {
+    FlatTile<kChannels, kVectors>(s, r, ky, x);
+  }
+  for (; x + kPixels < inner_end; x += kPixels) FlatTile<kChannels, 1>(s, r, ky, x);
+  for (; x < s.out_w; ++x) FlatPixel<kChannels>(s, r, ky, x);
+}
+
 using PixelFunction = void (*)(const DepthwiseShape&, const DepthwiseRow&, Taps, int64_t);
 
 struct Path {
@@ -209,6 +285,11 @@ Path ChoosePath(const DepthwiseShape& s) {
 
 void Row(const DepthwiseShape& s, const DepthwiseRow& r) {
   const Taps ky = ClipTaps(r.out_y * s.stride_h - s.pad_top, s.filter_h, s.dilation_h, s.in_h);
+  if (s.multiplier == 1 && s.in_c < 4 && s.stride_w == 1 && r.residual == nullptr) {
+    if (s.in_c == 1) return FlatRow<1>(s, r, ky);
+    if (s.in_c == 2) return FlatRow<2>(s, r, ky);
+    if (s.in_c == 3) return FlatRow<3>(s, r, ky);
+  }
   const Path path = ChoosePath(s);
   int64_t x = 0;
   if (path.tile != nullptr) {

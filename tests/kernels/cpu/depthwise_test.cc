@@ -95,6 +95,10 @@ TEST_CASE("depthwise rows: sizes, strides, dilations, multipliers", "[ops]") {
   for (int t = 0; t < n_tables; ++t) {
     const CpuKernels& cpu = *tables[t];
     const int lanes = cpu.depthwise->lanes;
+    for (const int64_t channels : {1, 2, 3}) {  // several vectors of whole pixels
+      CheckDepthwise(cpu, DepthwiseOf(80, channels, 5, 1, 1, 2, 1));
+      CheckDepthwise(cpu, DepthwiseOf(41, channels, 4, 1, 2, 3, 1));
+    }
     for (const int64_t channels : {1, 3, lanes - 1, lanes, lanes + 1, 2 * lanes, 2 * lanes + 3}) {
       for (const int64_t filter : {1, 2, 3, 5}) {
         for (const int64_t stride : {1, 2, 3}) {
