@@ -177,7 +177,7 @@ void GeneralPixel(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64
 // The weights of a tap for as many whole pixels as a vector holds.
 template <int kChannels>
 TW_INLINE Vec SpreadTap(const float* w) {
-  Vec v;
+  Vec v = {};
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) v[i] = w[i % kChannels];
   return v;

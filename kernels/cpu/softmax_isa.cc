@@ -37,7 +37,7 @@ TW_INLINE float SumOfLanes(Vec v) {
 // A row of kN vectors, of which the last has `rest` values.
 template <int kN>
 TW_INLINE void SoftmaxRow(const float* in, float* out, int rest, float beta) {
-  IVec lane;
+  IVec lane = {};
   for (int i = 0; i < kLanes; ++i) lane[i] = i;
   const IVec is_inside = lane < Broadcast(rest);
   const Vec lowest = Splat(-__builtin_inff());
