@@ -306,13 +306,12 @@ TW_INLINE IVec ScaleByReals(IVec x, const double* factors) {
 #endif
 }
 
-// Copies `count` < kBytes bytes in power-of-two pieces.
+// Copies `count` < kBytes ≤ 32 bytes in power-of-two pieces.
 template <int kBytes>
 TW_INLINE void CopyFewBytes(uint8_t* to, const uint8_t* from, int count) {
-  static_assert((kBytes & (kBytes - 1)) == 0, "pieces are powers of two");
 #pragma GCC unroll 5
-  for (int piece = kBytes / 2; piece > 0; piece /= 2) {
-    if ((count & piece) == 0) continue;
+  for (int piece = 16; piece > 0; piece /= 2) {
+    if (piece >= kBytes || (count & piece) == 0) continue;
     __builtin_memcpy(to, from, static_cast<size_t>(piece));
     to += piece;
     from += piece;
