@@ -290,6 +290,7 @@ set(KERNELS_ISA_SOURCES
   cpu/integer_depthwise_isa.cc
   cpu/integer_gemm_isa.cc
   cpu/integer_rows_isa.cc
+  cpu/pool_isa.cc
   cpu/positions_isa.cc
   cpu/recurrent_isa.cc
   cpu/resize_isa.cc

@@ -19,6 +19,7 @@ namespace topwork {
   extern const PositionKernels kPositionKernels;        \
   extern const RecurrentKernels kRecurrentKernels;      \
   extern const ResizeKernels kResizeKernels;            \
+  extern const PoolKernels kPoolKernels;                \
   const CpuKernels kCpuKernels = {#isa,                 \
                                   #isa,                 \
                                   &kGemmKernels,        \
@@ -28,7 +29,8 @@ namespace topwork {
                                   &kIntegerKernels,     \
                                   &kPositionKernels,    \
                                   &kRecurrentKernels,   \
-                                  &kResizeKernels};     \
+                                  &kResizeKernels,      \
+                                  &kPoolKernels};       \
   }
 
 TW_DECLARE_ISA(baseline)

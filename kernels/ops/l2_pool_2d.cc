@@ -1,7 +1,4 @@
 // L2_POOL_2D: the root of the mean square under each window; padding is not counted.
-#include <algorithm>
-#include <cmath>
-
 #include "kernels/ops/pool.h"
 
 namespace topwork {
@@ -14,23 +11,7 @@ Status Prepare(PrepareContext& context) {
 }
 
 Status Run(const RunContext& context) {
-  const PoolState& state = context.get_state<PoolState>();
-  const int64_t n = state.channels;
-  ForEachPatch(context, [&](const PoolPatch& patch) {
-    float* out = static_cast<float*>(patch.out);
-    for (int64_t c = 0; c < n; ++c) out[c] = 0.0f;
-    for (int64_t y = 0; y < patch.rows; ++y) {
-      const float* in = patch.row<float>(y);
-      for (int64_t x = 0; x < patch.cols; ++x, in += n) {
-        for (int64_t c = 0; c < n; ++c) out[c] += in[c] * in[c];
-      }
-    }
-    const float count = static_cast<float>(patch.rows * patch.cols);
-    for (int64_t c = 0; c < n; ++c) {
-      const float root = std::sqrt(out[c] / count);
-      out[c] = std::min(std::max(root, state.lo), state.hi);
-    }
-  });
+  RunPool(context, context.cpu->pool->root_mean_square);
   return Status::Ok();
 }
 

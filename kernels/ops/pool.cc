@@ -1,4 +1,4 @@
-// Pools: windows clipped to the image, all channels of a pixel at once.
+// Pools: checks, and rows of outputs shared out among threads.
 #include "kernels/ops/pool.h"
 
 #include <algorithm>
@@ -12,6 +12,10 @@ namespace topwork {
 namespace {
 constexpr int64_t kTaskWork = 1 << 16;           // elements read by a task
 constexpr double kMaxQuantizedWindow = 65000.0;  // so that sums of int16 fit into int32
+
+PoolAxis AxisOf(const WindowAxis& axis) {
+  return {axis.in, axis.filter, axis.stride, axis.pad, axis.out};
+}
 }  // namespace
 
 Status ParsePool(const OptionsView& options, OpParams* params) {
@@ -64,7 +68,6 @@ Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool 
   state->batch = in[0];
   state->channels = in[3];
   ActivationRange(params.activation, &state->lo, &state->hi);
-  state->element_bytes = ElementBytes(*context->input(0));
   if (dtype != DType::kFloat32) {
     TW_RETURN_IF_ERROR(
         QuantizedActivationRange(*context, context->output(0), params.activation, &state->range));
@@ -79,38 +82,26 @@ Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool 
       Shape{in[0], static_cast<int32_t>(window.h.out), static_cast<int32_t>(window.w.out), in[3]});
 }
 
-void ForEachPatch(const RunContext& context, FunctionRef<void(const PoolPatch&)> body) {
+void RunPool(const RunContext& context, PoolFunction pool) {
   const PoolState& s = context.get_state<PoolState>();
-  const WindowAxis& h = s.window.h;
-  const WindowAxis& w = s.window.w;
   if (context.out(0).shape.NumElements() == 0) return;
-  const uint8_t* input = context.input_data<uint8_t>(0);
-  uint8_t* output = context.output_data<uint8_t>(0);
-  const int64_t bytes = s.element_bytes;
-  const int64_t row_stride = w.in * s.channels;
-  const int64_t rows = s.batch * h.out, per_task = s.rows_per_task;
-  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int) {
-    const int64_t end = std::min(rows, (task + 1) * per_task);
-    for (int64_t i = task * per_task; i < end; ++i) {
-      const int64_t y0 = i % h.out * h.stride - h.pad;
-      const TapRange ty = ClipTaps(h, y0);
-      const uint8_t* image = input + i / h.out * h.in * row_stride * bytes;
-      for (int64_t x = 0; x < w.out; ++x) {
-        const int64_t x0 = x * w.stride - w.pad;
-        const TapRange tx = ClipTaps(w, x0);
-        PoolPatch patch;
-        patch.rows = tx.end > tx.begin ? ty.end - ty.begin : 0;
-        patch.cols = ty.end > ty.begin ? tx.end - tx.begin : 0;
-        patch.row_stride = row_stride;
-        patch.corner = image;
-        if (patch.rows > 0) {
-          patch.corner =
-              image + ((y0 + ty.begin) * row_stride + (x0 + tx.begin) * s.channels) * bytes;
-        }
-        patch.out = output + (i * w.out + x) * s.channels * bytes;
-        body(patch);
-      }
-    }
+  PoolTask whole;
+  whole.h = AxisOf(s.window.h);
+  whole.w = AxisOf(s.window.w);
+  whole.batch = s.batch;
+  whole.channels = s.channels;
+  whole.x = context.input_data<uint8_t>(0);
+  whole.y = context.output_data<uint8_t>(0);
+  whole.lo = s.lo;
+  whole.hi = s.hi;
+  whole.integer_lo = s.range.lo;
+  whole.integer_hi = s.range.hi;
+  const int64_t rows = s.batch * s.window.h.out, per_task = s.rows_per_task;
+  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t i, int) {
+    PoolTask task = whole;
+    task.row_begin = i * per_task;
+    task.row_end = std::min(rows, (i + 1) * per_task);
+    pool(task);
   });
 }
 

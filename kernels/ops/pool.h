@@ -1,10 +1,11 @@
-// What AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D share: options, checks and the walk over
-// windows.
+// What AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D share: options, checks and the work of
+// all threads.
 #ifndef TOPWORK_KERNELS_OPS_POOL_H_
 #define TOPWORK_KERNELS_OPS_POOL_H_
 
 #include <cstdint>
 
+#include "kernels/cpu/pool.h"
 #include "kernels/kernel.h"
 #include "kernels/ops/window.h"
 #include "kernels/quant.h"
@@ -15,7 +16,6 @@ struct PoolState : OpState {
   Window window;
   int64_t batch = 0, channels = 0;
   int64_t rows_per_task = 1;
-  int64_t element_bytes = 4;
   float lo = 0.0f, hi = 0.0f;
   QuantizedRange range;  // the same of quantized types
 };
@@ -27,20 +27,8 @@ Status ParsePool(const OptionsView& options, OpParams* params);
 // and no activation.
 Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool quantized);
 
-// The part of one window that lies inside the image.
-struct PoolPatch {
-  const void* corner;  // its first pixel
-  int64_t rows, cols;  // 0 where the window sees padding alone
-  int64_t row_stride;  // elements between its rows
-  void* out;           // `channels` results
-
-  template <typename T>
-  const T* row(int64_t y) const {
-    return static_cast<const T*>(corner) + y * row_stride;
-  }
-};
-// Calls body for every output pixel, rows of pixels in parallel.
-void ForEachPatch(const RunContext& context, FunctionRef<void(const PoolPatch&)> body);
+// Runs one of context.cpu->pool's functions on all rows of the output, in parallel.
+void RunPool(const RunContext& context, PoolFunction pool);
 
 }  // namespace topwork
 
