@@ -55,19 +55,12 @@ struct QuantElementwiseKernels {
   void (*requantize_i16_i16)(const int16_t* x, int16_t* y, int64_t n, const RequantizeParams& p);
   void (*requantize_i16_i32)(const int16_t* x, int32_t* y, int64_t n, const RequantizeParams& p);
   void (*requantize_i32_i8)(const int32_t* x, int8_t* y, int64_t n, const RequantizeParams& p);
+  void (*requantize_i32_u8)(const int32_t* x, uint8_t* y, int64_t n, const RequantizeParams& p);
   void (*requantize_i32_i16)(const int32_t* x, int16_t* y, int64_t n, const RequantizeParams& p);
 
   // By QuantType. acc[i] += x[i] + x[row_stride + i] + ... of all rows, for i < n. The caller keeps
   // the sums within int32.
   void (*sum_rows[kNumQuantTypes])(int32_t* acc, const void* x, int64_t rows, int64_t row_stride,
-                                   int64_t n);
-  // y[i] = sums[i] / count rounded, halves away from zero, clamped to [lo, hi]; count ≥ 1.
-  void (*divide[kNumQuantTypes])(const int32_t* sums, void* y, int64_t n, int32_t count, int32_t lo,
-                                 int32_t hi);
-  // acc[i] = the largest (least) of acc[i] and the rows' element i.
-  void (*max_rows[kNumQuantTypes])(void* acc, const void* x, int64_t rows, int64_t row_stride,
-                                   int64_t n);
-  void (*min_rows[kNumQuantTypes])(void* acc, const void* x, int64_t rows, int64_t row_stride,
                                    int64_t n);
 };
 

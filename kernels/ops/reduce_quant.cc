@@ -27,9 +27,24 @@ struct Finisher {
   }
 };
 
-// Adds the rows of every reduced position below x to totals[0, n).
-template <typename T>
-void SumStrip(const RunContext& context, const T* x, int64_t n, int64_t* totals) {
+// Columns of sums that lie within int32 as results.
+void Rescale(const QuantElementwiseKernels& kernels, const int32_t* sums, int8_t* y, int64_t n,
+             const RequantizeParams& p) {
+  kernels.requantize_i32_i8(sums, y, n, p);
+}
+void Rescale(const QuantElementwiseKernels& kernels, const int32_t* sums, uint8_t* y, int64_t n,
+             const RequantizeParams& p) {
+  kernels.requantize_i32_u8(sums, y, n, p);
+}
+void Rescale(const QuantElementwiseKernels& kernels, const int32_t* sums, int16_t* y, int64_t n,
+             const RequantizeParams& p) {
+  kernels.requantize_i32_i16(sums, y, n, p);
+}
+
+// Adds the rows of every reduced position below x to totals[0, n): int32_t where there are at most
+// kMaxRows, else int64_t.
+template <typename T, typename Sum>
+void SumStrip(const RunContext& context, const T* x, int64_t n, Sum* totals) {
   const ReduceState& s = context.get_state<ReduceState>();
   const auto sum_rows = context.cpu->elementwise->quantized
                             ->sum_rows[static_cast<int>(QuantTypeOf(DTypeOf<T>::kValue))];
@@ -39,11 +54,15 @@ void SumStrip(const RunContext& context, const T* x, int64_t n, int64_t* totals)
   const int64_t steps = rows.dim == 0 ? 0 : s.steps / rows.dim;
   for (int64_t step = 0; step < steps; ++step) {
     const T* from = x + LoopOffset(s.reduced, outer, step);
+    if constexpr (sizeof(Sum) == 4) {
+      sum_rows(totals, from, rows.dim, rows.stride, n);
+      continue;
+    }
     for (int64_t r = 0; r < rows.dim; r += kMaxRows) {
       int32_t sums[kStrip];
       std::fill(sums, sums + n, 0);
       sum_rows(sums, from + r * rows.stride, std::min(kMaxRows, rows.dim - r), rows.stride, n);
-      for (int64_t i = 0; i < n; ++i) totals[i] += sums[i];
+      for (int64_t i = 0; i < n; ++i) totals[i] += static_cast<Sum>(sums[i]);
     }
   }
 }
@@ -54,14 +73,30 @@ void RunColumns(const RunContext& context, const Finisher& finish) {
   const T* x = context.input_data<T>(0);
   T* y = context.output_data<T>(0);
   const int64_t strips = (s.inner + kStrip - 1) / kStrip;
+  const QuantElementwiseKernels& kernels = *context.cpu->elementwise->quantized;
+  const bool is_short = s.count <= kMaxRows;
+  RequantizeParams params;
+  params.x_offset = is_short ? static_cast<int32_t>(-s.count * s.in_zero) : 0;
+  params.y_offset = s.out_zero;
+  params.scale = s.factor;
+  params.lo = finish.range.lo;
+  params.hi = finish.range.hi;
   ParallelRows(context.pool, s.outer * strips, std::max<int64_t>(1, s.count) * kStrip,
                [&](int64_t begin, int64_t end) {
                  for (int64_t task = begin; task < end; ++task) {
                    const int64_t o = task / strips, column = task % strips * kStrip;
                    const int64_t n = std::min(kStrip, s.inner - column);
-                   int64_t totals[kStrip] = {};
-                   SumStrip(context, x + LoopOffset(s.kept, s.n_kept, o) + column, n, totals);
+                   const T* from = x + LoopOffset(s.kept, s.n_kept, o) + column;
                    T* to = y + o * s.inner + column;
+                   if (is_short) {
+                     int32_t sums[kStrip];
+                     std::fill(sums, sums + n, 0);
+                     SumStrip(context, from, n, sums);
+                     Rescale(kernels, sums, to, n, params);
+                     continue;
+                   }
+                   int64_t totals[kStrip] = {};
+                   SumStrip(context, from, n, totals);
                    for (int64_t i = 0; i < n; ++i) finish.Store(totals[i], to + i);
                  }
                });
