@@ -306,11 +306,12 @@ TW_INLINE IVec ScaleByReals(IVec x, const double* factors) {
 #endif
 }
 
-// Copies `count` < kBytes ≤ 32 bytes in power-of-two pieces.
+// Copies `count` < kBytes ≤ 64 bytes in power-of-two pieces.
 template <int kBytes>
 TW_INLINE void CopyFewBytes(uint8_t* to, const uint8_t* from, int count) {
-#pragma GCC unroll 5
-  for (int piece = 16; piece > 0; piece /= 2) {
+  static_assert(kBytes <= 64, "the first piece is half of it");
+#pragma GCC unroll 6
+  for (int piece = 32; piece > 0; piece /= 2) {
     if (piece >= kBytes || (count & piece) == 0) continue;
     __builtin_memcpy(to, from, static_cast<size_t>(piece));
     to += piece;
