@@ -12,6 +12,14 @@ namespace {
 constexpr int kTile = 4;      // pixels
 constexpr int kMaxTaps = 32;  // that a strip keeps widened
 
+// Whether strips end their pixels themselves. (SSE2 has no products of signed ints: the code is
+// long, and slow either way.)
+#if defined(__AVX2__) || defined(__aarch64__)
+constexpr bool kEndsInline = true;
+#else
+constexpr bool kEndsInline = false;
+#endif
+
 template <bool kUnsigned>
 TW_INLINE IVec Values(const uint8_t* p) {
   return kUnsigned ? WidenUInt8(p) : WidenInt8(p);
@@ -173,7 +181,7 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
     for (int i = 0; i < taps; ++i) w[i] = Weights(filter + i * channels);
   }
   const IVec bias = LoadInts(r.bias + c);
-  const bool small = r.ending == IntegerEnding::kBytes && r.factors.small;
+  const bool small = kEndsInline && r.ending == IntegerEnding::kBytes && r.factors.small;
   SmallFactors factors = {};
   if (small) factors = LoadSmallFactors(r.factors.mantissa + c, r.factors.right + c);
   const ByteRange range =

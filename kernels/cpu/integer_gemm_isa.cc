@@ -44,12 +44,12 @@ struct RealColumns {
 // kM rows of kN vectors of columns; together they fill the bytes of a vector at most.
 template <int kM, int kN, class Columns>
 TW_INLINE void EndRows(const Columns (&columns)[kN], const IVec (&bias)[kN], const ByteRange& range,
-                       const int32_t* row_term, const int32_t* products, int count, int64_t ldc,
-                       uint8_t* out) {
+                       const int32_t* row_term, const int32_t* products, int64_t stride, int count,
+                       int64_t ldc, uint8_t* out) {
   IVec v[kM * kN];
 #pragma GCC unroll 4
   for (int i = 0; i < kM * kN; ++i) {
-    IVec sum = LoadInts(products + i * kLanes) + bias[i % kN];
+    IVec sum = LoadInts(products + i / kN * stride + i % kN * kLanes) + bias[i % kN];
     if (row_term != nullptr) sum += row_term[i / kN];
     v[i] = columns[i % kN](sum);
   }
@@ -58,10 +58,11 @@ TW_INLINE void EndRows(const Columns (&columns)[kN], const IVec (&bias)[kN], con
   for (int m = 0; m < kM; ++m) StoreParts<kN>(out + m * ldc, bytes, m * kN, count);
 }
 
-// kN vectors of columns from n on. (What a row needs is in locals: bytes that are stored may alias
-// `t`.)
+// kN vectors of columns from n on, of rows of sums `stride` apart. (What a row needs is in locals:
+// bytes that are stored may alias `t`.)
 template <class Columns, int kN>
-void EndColumns(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n) {
+void EndColumns(const IntegerTask& t, const int32_t* products, int64_t stride, int64_t row,
+                int rows, int64_t n) {
   const ByteRange range =
       MakeByteRange(t.zero_point, t.least + t.zero_point, t.most + t.zero_point);
   Columns columns[kN];
@@ -80,20 +81,32 @@ void EndColumns(const IntegerTask& t, const int32_t* products, int64_t row, int 
   const auto end = [&](auto at_once) {
     constexpr int kAtOnce = decltype(at_once)::value;
     EndRows<kAtOnce, kN>(columns, bias, range, row_term != nullptr ? row_term + m : nullptr,
-                         products + m * kN * kLanes, count, ldc, out + m * ldc);
+                         products + m * stride, stride, count, ldc, out + m * ldc);
     m += kAtOnce;
   };
   while (m + kM <= rows) end(Number<kM>());
   while (m < rows) end(Number<1>());
 }
 
+using EndFunction = void (*)(const IntegerTask&, const int32_t*, int64_t, int64_t, int, int64_t);
+
 template <class Columns>
+EndFunction EndOf(int n_vectors) {
+  return n_vectors == 1   ? EndColumns<Columns, 1>
+         : n_vectors == 2 ? EndColumns<Columns, 2>
+                          : EndColumns<Columns, kMaxVectors>;
+}
+
 void EndBytes(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n0,
               int n_vectors) {
-  const auto end = n_vectors == 1   ? EndColumns<Columns, 1>
-                   : n_vectors == 2 ? EndColumns<Columns, 2>
-                                    : EndColumns<Columns, kMaxVectors>;
-  end(t, products, row, rows, n0);
+  const int64_t stride = n_vectors * kLanes;
+  if (t.factors.real != nullptr || t.factors.small) {
+    const auto end = t.factors.small ? EndOf<SmallColumns> : EndOf<RealColumns>;
+    return end(n_vectors)(t, products, stride, row, rows, n0);
+  }
+  for (int j = 0; j < n_vectors; ++j) {  // rare: the least code
+    EndColumns<FixedColumns, 1>(t, products + j * kLanes, stride, row, rows, n0 + j * kLanes);
+  }
 }
 
 void EndFloat(const IntegerTask& t, const int32_t* products, const int32_t* sums, int64_t row,
@@ -174,10 +187,7 @@ TW_INLINE const uint8_t* RowOf(const IntegerTask& t, int64_t row) {
 TW_INLINE void EndTiles(const IntegerTask& t, const int32_t* products, const int32_t* sums,
                         int64_t row, int rows, int64_t n0, int n_vectors) {
   if (t.ending == IntegerEnding::kBytes) {
-    const auto end = t.factors.real != nullptr ? EndBytes<RealColumns>
-                     : t.factors.small         ? EndBytes<SmallColumns>
-                                               : EndBytes<FixedColumns>;
-    end(t, products, row, rows, n0, n_vectors);
+    EndBytes(t, products, row, rows, n0, n_vectors);
   } else if (t.ending == IntegerEnding::kSums) {
     EndSums(t, products, row, rows, n0, n_vectors);
   } else {
