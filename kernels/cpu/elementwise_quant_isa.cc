@@ -3,7 +3,7 @@
 // Rescaling is written with vectors (compilers take 64-bit products apart), the rest as plain loops
 // that compilers turn into vectors.
 #include "kernels/cpu/elementwise_quant.h"
-#include "kernels/cpu/simd_int.h"
+#include "kernels/cpu/simd_quant.h"
 
 namespace topwork {
 namespace TW_ISA {

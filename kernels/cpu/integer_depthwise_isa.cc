@@ -3,7 +3,7 @@
 // loading, weights kept in 16 bits without their zero point. The values' zero point is corrected
 // through the bias.
 #include "kernels/cpu/integer.h"
-#include "kernels/cpu/simd_int.h"
+#include "kernels/cpu/simd_quant.h"
 
 namespace topwork {
 namespace TW_ISA {

@@ -5,7 +5,7 @@
 #include "kernels/cpu/integer.h"
 #include "kernels/cpu/integer_blocks.h"
 #include "kernels/cpu/integer_tiles.h"
-#include "kernels/cpu/simd_int.h"
+#include "kernels/cpu/simd_quant.h"
 
 namespace topwork {
 namespace TW_ISA {

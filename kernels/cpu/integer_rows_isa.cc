@@ -1,6 +1,6 @@
 // What happens to rows of values around integer products: widening, and quantization of floats.
 #include "kernels/cpu/integer.h"
-#include "kernels/cpu/simd_int.h"
+#include "kernels/cpu/simd_quant.h"
 
 namespace topwork {
 namespace TW_ISA {

@@ -5,7 +5,7 @@
 // fewer channels than a block are read and written as if they had more, which later pixels
 // overwrite; near the end of the memory they are copied.
 #include "kernels/cpu/pool.h"
-#include "kernels/cpu/simd_int.h"
+#include "kernels/cpu/simd_quant.h"
 
 namespace topwork {
 namespace TW_ISA {

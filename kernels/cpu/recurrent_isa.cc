@@ -4,7 +4,7 @@
 // 1/4 by Taylor's series around −1/8, then a factor e^-2^k for every bit of the multiple. 1/(1+e)
 // and (1−e)/(1+e): three of Newton's steps towards the reciprocal of (1 + e) / 2.
 #include "kernels/cpu/recurrent.h"
-#include "kernels/cpu/simd_int.h"
+#include "kernels/cpu/simd_quant.h"
 
 namespace topwork {
 namespace TW_ISA {

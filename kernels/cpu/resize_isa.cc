@@ -4,7 +4,7 @@
 // behind them, so that a pixel's last vector may reach beyond it. What that vector stores behind
 // its pixel the next one overwrites.
 #include "kernels/cpu/resize.h"
-#include "kernels/cpu/simd_int.h"
+#include "kernels/cpu/simd_quant.h"
 
 namespace topwork {
 namespace TW_ISA {
