@@ -32,11 +32,16 @@ tw_sibling_test(clang.all clang ARGS "${fast}" ENV "${TOPWORK_TEST_ENVIRONMENT}"
 
 find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)
 find_program(QEMU_X86_64 NAMES qemu-x86_64-static qemu-x86_64 NO_CMAKE_FIND_ROOT_PATH)
-foreach(cpu IN ITEMS cortex-a53 max)
-  tw_sibling_test(aarch64.${cpu} jetson ARGS "${no_driver}"
+# tw_aarch64_test(<processor> <tests>)
+function(tw_aarch64_test cpu tests)
+  tw_sibling_test(aarch64.${cpu} jetson ARGS "${tests}"
     LAUNCHER "${QEMU_AARCH64}" -L /usr/aarch64-linux-gnu -cpu ${cpu}
     ENV "TOPWORK_REQUIRE_OPENCL=0")  # no OpenCL for aarch64 is installed
-endforeach()
+endfunction()
+tw_aarch64_test(max "${no_driver}")
+# What depends on the instruction set: that of a processor without dot products.
+tw_aarch64_test(cortex-a53
+  "${no_driver}[ops],${no_driver}[base],${no_driver}[tensor],${no_driver}[train]")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # A processor without AVX: any instruction beyond the baseline ends in SIGILL.
   tw_sibling_test(x86_64.baseline release LAUNCHER "${QEMU_X86_64}" -cpu qemu64 ARGS "${fast}[ops],${fast}[base],${fast}[tensor]")
