@@ -311,6 +311,7 @@ void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t
 #pragma GCC unroll 4
     for (int j = 0; j < kW; ++j) acc[m][j] = IVec{};
   }
+  [[maybe_unused]] IVec others[kA][kW] = {};
 #if defined(__AVX512VNNI__)
   [[maybe_unused]] IVec pairs[kM][2] = {};
 #endif
@@ -331,6 +332,11 @@ void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t
     typename Kind::Word tails[kM];
     int64_t words = s.words;
     for (bool last = s.tail == 0;; last = true) {
+      // A single row has few chains of additions: every other word goes to others.
+      for (; kM == 1 && i + 2 <= words; i += 2, w += 2 * kW * kLanes) {
+        AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);
+        AddWord<Kind, kM>(others, rows, (i + 1) * kWordBytes, w + kW * kLanes, flip);
+      }
       for (; i < words; ++i, w += kW * kLanes) {
         AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);
       }
@@ -341,6 +347,10 @@ void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t
       i = 0;
       words = 1;
     }
+  }
+  if constexpr (kM == 1) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kW; ++j) acc[0][j] += others[0][j];
   }
 #if defined(__AVX512VNNI__)
   if constexpr (kPairsWords<Kind>(kN)) {
