@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -159,6 +160,7 @@ void OnEveryTable(Body body) {
   const CpuKernels* const* tables = nullptr;
   const int n = RunnableCpuKernels(&tables);
   for (int i = 0; i < n; ++i) {
+    if (std::string(tables[i]->isa) != tables[i]->lender) continue;  // the lender's loops
     INFO(tables[i]->isa);
     body(*tables[i]->pool);
   }
@@ -168,7 +170,7 @@ template <typename T>
 void CheckAll(PoolFunction function, Pool pool) {
   for (const Case& c : kCases) {
     INFO(c.what);
-    for (int64_t channels = 1; channels <= 67; ++channels) {
+    for (int64_t channels = 1; channels <= 67; channels += channels < 18 ? 1 : 7) {
       const int n_wrong = WrongResults<T>(function, pool, c, channels);
       INFO(channels);
       if (n_wrong != 0) CHECK(n_wrong == 0);
