@@ -26,7 +26,8 @@ execute_process(COMMAND setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R true RESULT_VA
 if(result EQUAL 0)
   set(no_randomisation setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)
 endif()
-tw_sibling_test(tsan.all tsan ARGS "${no_driver}" LAUNCHER ${no_randomisation}
+# Not [loops]: plain loops that no thread shares would take it minutes.
+tw_sibling_test(tsan.all tsan ARGS "${no_driver}~[loops]" LAUNCHER ${no_randomisation}
   ENV "${no_library};TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1")
 tw_sibling_test(clang.all clang ARGS "${fast}" ENV "${TOPWORK_TEST_ENVIRONMENT}")
 
