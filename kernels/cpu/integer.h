@@ -33,7 +33,7 @@ struct IntegerWeights {
 
 // Weights of 4 bits in runs that are a multiple of 8 values and no longer than this may be packed
 // as they are where every run has a scale (IntegerTask::run_scale); those are then 1/16 of the
-// weights' own.
+// weights' own. (The sums, times 16, of longer ones would not be exact in float32.)
 constexpr int64_t kMaxNibbles = 256;
 
 struct IntegerTask;
@@ -51,8 +51,7 @@ struct ColumnFactors {
   const int32_t* left = nullptr;  // or null: 0 everywhere
   const int32_t* right = nullptr;
   // Fixed point with mantissas of at least 2^30, no left, right from 1 to 30; and all that is
-  // multiplied lies within ±3 * 2^29.
-  // One rounding then gives what both would (ApplySmallFactors).
+  // multiplied lies within ±3 * 2^29. One rounding then gives what both would (ApplySmallFactors).
   bool small = false;
 };
 // So large may a bias be, where products and what belongs to rows stay within ±2^28.

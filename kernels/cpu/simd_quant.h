@@ -250,15 +250,20 @@ TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
 #endif
 }
 
+#if defined(__AVX512F__)
+TW_INLINE __m128i PartOf(ByteVec v, int j) {
+  const __m512i all = reinterpret_cast<__m512i>(v);
+  return j == 0   ? _mm512_castsi512_si128(all)
+         : j == 1 ? _mm512_extracti32x4_epi32(all, 1)
+         : j == 2 ? _mm512_extracti32x4_epi32(all, 2)
+                  : _mm512_extracti32x4_epi32(all, 3);
+}
+#endif
+
 // Part j of kLanes bytes.
 TW_INLINE void StorePart(uint8_t* p, ByteVec v, int j) {
 #if defined(__AVX512F__)
-  const __m512i all = reinterpret_cast<__m512i>(v);
-  const __m128i part = j == 0   ? _mm512_castsi512_si128(all)
-                       : j == 1 ? _mm512_extracti32x4_epi32(all, 1)
-                       : j == 2 ? _mm512_extracti32x4_epi32(all, 2)
-                                : _mm512_extracti32x4_epi32(all, 3);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), part);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), PartOf(v, j));
 #else
   typedef int64_t Longs __attribute__((vector_size(kVectorBytes)));
   typedef int64_t Long __attribute__((aligned(1), may_alias));
@@ -280,11 +285,7 @@ TW_INLINE void StoreParts(uint8_t* p, ByteVec v, int j, int count) {
       StorePart(p, v, j);
       return;
     }
-    const __m128i part = j == 0   ? _mm512_castsi512_si128(all)
-                         : j == 1 ? _mm512_extracti32x4_epi32(all, 1)
-                         : j == 2 ? _mm512_extracti32x4_epi32(all, 2)
-                                  : _mm512_extracti32x4_epi32(all, 3);
-    _mm_mask_storeu_epi8(p, static_cast<__mmask16>((1u << count) - 1), part);
+    _mm_mask_storeu_epi8(p, static_cast<__mmask16>((1u << count) - 1), PartOf(v, j));
     return;
   }
   const __m256i half = j < 2 ? _mm512_castsi512_si256(all) : _mm512_extracti64x4_epi64(all, 1);
