@@ -84,9 +84,10 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
     p->packed_offset = scratch->AddSized(static_cast<int64_t>(total), 1);
     return Status::Ok();
   }
-  const std::string tag = StrFormat(
-      "%s groups %lld runs %lld zero %d%s", p->gemm->tag, static_cast<long long>(p->groups),
-      static_cast<long long>(p->runs), p->weight_zero, p->weights.transposed ? " transposed" : "");
+  const char* layout = p->weights.transposed ? " transposed" : p->weights.nibbles ? " nibbles" : "";
+  const std::string tag = StrFormat("%s groups %lld runs %lld zero %d%s", p->gemm->tag,
+                                    static_cast<long long>(p->groups),
+                                    static_cast<long long>(p->runs), p->weight_zero, layout);
   TW_ASSIGN_OR_RETURN(p->packed, context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
     IntegerWeights weights = p->weights;
     weights.data = view.as<const uint8_t>();
