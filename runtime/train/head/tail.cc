@@ -135,7 +135,7 @@ Status TailFinder::Take(int index) {
         Where(taken).c_str(), tail_.n_layers, layers_.size() + 1,
         layers_.empty() ? "layer" : "layers");
   }
-  if (FindBackward(taken.code) == nullptr) {
+  if (taken.def == nullptr || taken.def->gradient == nullptr) {
     return Unsupported("%s lies among the last %d layers and has no gradient; %s",
                        Where(taken).c_str(), tail_.n_layers, Gradients().c_str());
   }

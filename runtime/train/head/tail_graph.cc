@@ -204,7 +204,7 @@ Status Builder::AddNode(const TailOp& tail_op) {
   }
   TW_RETURN_IF_ERROR(CheckNode(node, op));
   node.op = op;
-  node.backward = FindBackward(op.code);
+  node.backward = op.def == nullptr ? nullptr : op.def->gradient;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     TW_ASSIGN_OR_RETURN(node.op.inputs[i], InputOf(tail_op, i));
   }
@@ -238,7 +238,7 @@ void Builder::AddHead() {
     node.where = "the pooling behind the last layer";
     node.op.code = OpCode::kMean;
     node.op.def = FindOp(node.op.code);
-    node.backward = FindBackward(node.op.code);
+    node.backward = node.op.def->gradient;
     node.op.inputs = {AddView(embedding, Shape{1, head_.n_positions, head_.dim}),
                       AddValue(std::move(axes))};
     embedding = AddValue(std::move(mean));
@@ -251,7 +251,7 @@ void Builder::AddHead() {
   node.where = "the last layer";
   node.op.code = OpCode::kFullyConnected;
   node.op.def = FindOp(node.op.code);
-  node.backward = FindBackward(node.op.code);
+  node.backward = node.op.def->gradient;
   node.op.inputs = {embedding, head_weights_, head_bias_};
   TailValue logits;
   logits.name = "head/logits";
