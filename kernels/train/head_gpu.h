@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "kernels/launch.h"
+#include "kernels/gpu/launch.h"
 
 namespace topwork {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch.h"
+#include "kernels/gpu/launch.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
 #include "runtime/train/fit/loss.h"
