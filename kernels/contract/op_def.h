@@ -56,10 +56,12 @@ enum class WorkRule : uint8_t {
 // What an operator is to the search for a model's head.
 enum class HeadRole : uint8_t {
   kNone,
-  kDense,    // weights times features: the head itself
-  kScores,   // turns scores into probabilities or their logarithms
-  kPooling,  // means over pixels
-  kPassing,  // hands values on in another shape or type
+  kDense,      // weights times features: the head itself
+  kLayer,      // a layer with weights that is no head
+  kScores,     // turns scores into probabilities or their logarithms
+  kPooling,    // means over pixels
+  kPassing,    // hands values on in another shape or type
+  kEmbedding,  // what else features come out of: a maximum over pixels, vectors of length 1
 };
 
 // The scale and zero point of a tensor whose integers q mean scale * (q - zero_point).
@@ -85,8 +87,10 @@ struct OpDef {
   OpCode code = OpCode::kCustom;
   const char* custom_name = nullptr;  // of kCustom
   int max_version = 1;
-  uint32_t types = 0;      // of the data: bit i for DType i
-  uint8_t data_input = 0;  // the input that is the data; others are indices, shapes ...
+  uint32_t types = 0;        // of the data: bit i for DType i
+  uint8_t data_input = 0;    // the input that is the data; others are indices, shapes ...
+  uint8_t least_inputs = 1;  // of what can be trained: the inputs that must be there
+  bool counts_axes = false;  // of what can be trained: it counts dimensions, the example's first
 
   // The table that the operator's options lie in. A table of another type is refused by the
   // verifier; an absent one means defaults.
@@ -133,6 +137,8 @@ struct OpDef {
     return With(&OpDef::types, mask);
   }
   constexpr OpDef DataInput(uint8_t input) const { return With(&OpDef::data_input, input); }
+  constexpr OpDef Inputs(uint8_t least) const { return With(&OpDef::least_inputs, least); }
+  constexpr OpDef CountsAxes() const { return With(&OpDef::counts_axes, true); }
   constexpr OpDef Options(OptionsType type, ParseFunction function = nullptr) const {
     return With(&OpDef::options, type).With(&OpDef::parse, function);
   }

@@ -284,7 +284,9 @@ Span<const OpDef> Conv2dOps() {
           .Work(WorkRule::kWeights)
           .Head(HeadRole::kDense)
           .FusesResidual()
-          .FusesActivation(),
+          .FusesActivation()
+          .Inputs(2)
+          .CountsAxes(),
   };
   return kOps;
 }

@@ -170,7 +170,10 @@ Span<const OpDef> DepthwiseConv2dOps() {
           .WidensHalf()
           .Work(WorkRule::kDepthwise)
           .FusesResidual()
-          .FusesActivation(),
+          .FusesActivation()
+          .Inputs(2)
+          .CountsAxes()
+          .Head(HeadRole::kLayer),
   };
   return kOps;
 }

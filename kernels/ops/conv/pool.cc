@@ -172,7 +172,8 @@ Span<const OpDef> PoolOps() {
           .Int8(IntegerForm::kSame, 2)
           .WidensHalf()
           .Work(WorkRule::kWindow)
-          .Head(HeadRole::kPooling),
+          .Head(HeadRole::kPooling)
+          .CountsAxes(),
       OpDef(OpCode::kMaxPool2d)
           .Versions(3)
           .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
@@ -182,7 +183,9 @@ Span<const OpDef> PoolOps() {
           .Gradient(kBackwardMaxPool2D)
           .Int8(IntegerForm::kSame, 2)
           .WidensHalf()
-          .Work(WorkRule::kWindow),
+          .Work(WorkRule::kWindow)
+          .CountsAxes()
+          .Head(HeadRole::kEmbedding),
       OpDef(OpCode::kL2Pool2d)
           .Types({DType::kFloat32})
           .Options(OptionsType::kPool2D, ParsePool)

@@ -218,7 +218,8 @@ Span<const OpDef> ArithmeticOps() {
           .Int8(IntegerForm::kOwn, 2)
           .ReadsFloat16()
           .WidensHalf()
-          .FusesActivation(),
+          .FusesActivation()
+          .Inputs(2),
       OpDef(OpCode::kSub)
           .Versions(5)
           .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
@@ -230,7 +231,8 @@ Span<const OpDef> ArithmeticOps() {
           .Int8(IntegerForm::kOwn, 2)
           .ReadsFloat16()
           .WidensHalf()
-          .FusesActivation(),
+          .FusesActivation()
+          .Inputs(2),
       OpDef(OpCode::kMul)
           .Versions(8)
           .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
@@ -242,7 +244,8 @@ Span<const OpDef> ArithmeticOps() {
           .Int8(IntegerForm::kOwn, 3)
           .ReadsFloat16()
           .WidensHalf()
-          .FusesActivation(),
+          .FusesActivation()
+          .Inputs(2),
       OpDef(OpCode::kDiv)
           .Versions(2)
           .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8})
@@ -252,7 +255,8 @@ Span<const OpDef> ArithmeticOps() {
           .Gradient(kBackwardDiv)
           .ReadsFloat16()
           .WidensHalf()
-          .FusesActivation(),
+          .FusesActivation()
+          .Inputs(2),
       OpDef(OpCode::kMaximum)
           .Versions(4)
           .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
@@ -311,7 +315,8 @@ Span<const OpDef> ArithmeticOps() {
           .Gradient(kBackwardPrelu)
           .Int8(IntegerForm::kOwn, 1)
           .ReadsFloat16()
-          .WidensHalf(),
+          .WidensHalf()
+          .Inputs(2),
       OpDef(OpCode::kAddN)
           .Types({DType::kFloat32, DType::kInt32})
           .Options(OptionsType::kAddN)

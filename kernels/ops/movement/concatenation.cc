@@ -215,7 +215,8 @@ Span<const OpDef> ConcatenationOps() {
           .Cpu(PrepareConcatenation, RunAnyConcatenation)
           .Gpu(PlanJoin, GpuTypes::kMoves)
           .Gradient(kBackwardConcatenation)
-          .Int8(IntegerForm::kSame, 2),
+          .Int8(IntegerForm::kSame, 2)
+          .CountsAxes(),
       OpDef(OpCode::kPack)
           .Versions(5)
           .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,

@@ -265,7 +265,9 @@ Span<const OpDef> PaddingOps() {
           .Cpu(PreparePad, RunPad)
           .Gpu(PlanPad, GpuTypes::kMoves)
           .Gradient(kBackwardPad)
-          .Int8(IntegerForm::kSame, 2),
+          .Int8(IntegerForm::kSame, 2)
+          .Inputs(2)
+          .CountsAxes(),
       OpDef(OpCode::kPadv2)
           .Versions(6)
           .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,

@@ -167,7 +167,8 @@ Span<const OpDef> FullyConnectedOps() {
           .Work(WorkRule::kWeights)
           .Head(HeadRole::kDense)
           .FusesResidual()
-          .FusesActivation(),
+          .FusesActivation()
+          .Inputs(2),
   };
   return kOps;
 }

@@ -272,7 +272,9 @@ Span<const OpDef> ReduceOps() {
           .Gradient(kBackwardMean)
           .Int8(IntegerForm::kOwn, 2)
           .WidensHalf()
-          .Head(HeadRole::kPooling),
+          .Head(HeadRole::kPooling)
+          .Inputs(2)
+          .CountsAxes(),
       OpDef(OpCode::kSum)
           .Versions(2)
           .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
@@ -298,7 +300,8 @@ Span<const OpDef> ReduceOps() {
           .Cpu(PrepareReduce<ReduceKind::kMax>, RunReduce<ReduceKind::kMax>)
           .Gpu(PlanReduceKind<ReduceKind::kMax>)
           .Int8(IntegerForm::kSame, 2)
-          .WidensHalf(),
+          .WidensHalf()
+          .Head(HeadRole::kEmbedding),
       OpDef(OpCode::kReduceMin)
           .Versions(3)
           .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,

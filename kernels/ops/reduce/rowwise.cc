@@ -170,7 +170,8 @@ Span<const OpDef> RowwiseOps() {
           .Options(OptionsType::kL2Norm, ParseL2Normalization)
           .Cpu(PrepareL2Normalization, RunL2Normalization)
           .Gpu(PlanRowwiseKind<RowwiseKind::kL2Normalization>)
-          .Int8(IntegerForm::kFixed, 2, {1.0f / 128.0f, 0}),
+          .Int8(IntegerForm::kFixed, 2, {1.0f / 128.0f, 0})
+          .Head(HeadRole::kEmbedding),
   };
   return kOps;
 }

@@ -148,10 +148,7 @@ Result<int> Builder::InputOf(const TailOp& op, size_t i) {
 // What an operator's axes must keep apart: examples. A value without a dimension for them has its
 // axes elsewhere.
 Status Builder::CheckNode(const TailNode& node, const Op& op) const {
-  const bool has_axes = op.code == OpCode::kConcatenation || op.code == OpCode::kMean ||
-                        op.code == OpCode::kPad || op.code == OpCode::kConv2d ||
-                        op.code == OpCode::kDepthwiseConv2d || op.code == OpCode::kAveragePool2d ||
-                        op.code == OpCode::kMaxPool2d;
+  const bool has_axes = op.def != nullptr && op.def->counts_axes;
   for (int v : op.inputs) {
     if (has_axes && lacks_batch_.count(v) > 0) {
       return Unsupported("%s reads '%s' of shape %s, which has no dimension for the example",
