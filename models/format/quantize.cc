@@ -117,7 +117,7 @@ Status NothingToDo(const QuantizeSpec& spec) {
 }  // namespace
 
 Status WeightWriter::Write(const Op& op, float input_scale) {
-  const WeightedInputs inputs = WeightedInputsOf(op.code);
+  const WeightedInputs inputs = op.def->weighted;
   schema::OperatorT* written = tables_.op(op.file_index);
   const int w = InputOf(op, inputs.weights);
   const int b = input_scale > 0.0f ? InputOf(op, inputs.bias) : -1;
