@@ -47,6 +47,7 @@ void RunRelu(const BackwardContext& context) {
   Clamped(context, 0.0f, std::numeric_limits<float>::infinity());
 }
 void RunRelu6(const BackwardContext& context) { Clamped(context, 0.0f, 6.0f); }
+void RunRelu0To1(const BackwardContext& context) { Clamped(context, 0.0f, 1.0f); }
 void RunReluN1To1(const BackwardContext& context) { Clamped(context, -1.0f, 1.0f); }
 void RunLogistic(const BackwardContext& context) {
   FromOutput(context, [](float y) { return y * (1.0f - y); });
@@ -94,6 +95,7 @@ TW_UNARY(HardSwish, NeedsInput);
 TW_UNARY(LeakyRelu, NeedsInput);
 TW_UNARY(Logistic, NeedsOutput);
 TW_UNARY(Relu, NeedsOutput);
+TW_UNARY(Relu0To1, NeedsOutput);
 TW_UNARY(Relu6, NeedsOutput);
 TW_UNARY(ReluN1To1, NeedsOutput);
 TW_UNARY(Tanh, NeedsOutput);

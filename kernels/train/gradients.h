@@ -24,6 +24,7 @@ extern const BackwardDef kBackwardMul;
 extern const BackwardDef kBackwardPad;
 extern const BackwardDef kBackwardPrelu;
 extern const BackwardDef kBackwardRelu;
+extern const BackwardDef kBackwardRelu0To1;
 extern const BackwardDef kBackwardRelu6;
 extern const BackwardDef kBackwardReluN1To1;
 extern const BackwardDef kBackwardReshape;

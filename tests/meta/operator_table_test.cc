@@ -142,6 +142,20 @@ TEST_CASE("OPERATORS.md is up to date", "[meta]") {
 }
 #endif
 
+TEST_CASE("rows: an operator's types are those of its golden cases", "[meta]") {
+  const Counts counts = CountGoldenCases();
+  ForEachOp([&](const OpDef& op) {
+    if (op.code == OpCode::kCustom) return;
+    uint32_t types = 0;
+    const auto found = counts.find(op.name());
+    if (found != counts.end()) {
+      for (const auto& [dtype, versions] : found->second) types |= 1u << static_cast<int>(dtype);
+    }
+    INFO(op.name());
+    CHECK(op.types == types);
+  });
+}
+
 TEST_CASE("golden cases: 20 at least for each operator, type and version", "[meta]") {
   std::string few;
   for (const auto& [name, types] : CountGoldenCases()) {

@@ -174,7 +174,8 @@ Span<const OpDef> Conv3dOps() {
       OpDef(OpCode::kConv3d)
           .Types({DType::kFloat32})
           .Options(OptionsType::kConv3D, ParseConv3d)
-          .Cpu(Prepare, Run),
+          .Cpu(Prepare, Run)
+          .WidensHalf(),
   };
   return kOps;
 }

@@ -102,7 +102,8 @@ Span<const OpDef> Conv3dTransposeOps() {
           .Types({DType::kFloat32})
           .DataInput(2)
           .Options(OptionsType::kConv3D, ParseConv3d)
-          .Cpu(Prepare, Run),
+          .Cpu(Prepare, Run)
+          .WidensHalf(),
   };
   return kOps;
 }

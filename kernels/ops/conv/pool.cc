@@ -190,7 +190,8 @@ Span<const OpDef> PoolOps() {
           .Types({DType::kFloat32})
           .Options(OptionsType::kPool2D, ParsePool)
           .Cpu(PrepareL2Pool2d, RunL2Pool2d)
-          .Gpu(PlanPoolKind<PoolKind::kL2>),
+          .Gpu(PlanPoolKind<PoolKind::kL2>)
+          .WidensHalf(),
   };
   return kOps;
 }

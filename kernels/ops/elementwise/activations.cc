@@ -218,7 +218,11 @@ Span<const OpDef> ActivationsOps() {
       OpDef(OpCode::kRelu0To1)
           .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
           .Cpu(PrepareRelu0To1, RunRelu0To1)
-          .Gpu(PlanUnaryFn<UnaryFn::kRelu0To1>),
+          .Gpu(PlanUnaryFn<UnaryFn::kRelu0To1>)
+          .WidensHalf()
+          .Gradient(kBackwardRelu0To1)
+          .Int8(IntegerForm::kOwn, 1)
+          .Becomes(Activation::kRelu0To1),
       OpDef(OpCode::kReluN1To1)
           .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
           .Cpu(PrepareReluN1To1, RunReluN1To1)
@@ -242,7 +246,8 @@ Span<const OpDef> ActivationsOps() {
           .Gpu(PlanUnaryFn<UnaryFn::kElu>)
           .Gradient(kBackwardElu)
           .Int8(IntegerForm::kOwn, 1)
-          .WidensHalf(),
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
       OpDef(OpCode::kGelu)
           .Versions(3)
           .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8})

@@ -287,13 +287,15 @@ Span<const OpDef> ArithmeticOps() {
           .Types({DType::kFloat32, DType::kInt32, DType::kInt16, DType::kInt8})
           .Options(OptionsType::kFloorDiv)
           .Cpu(PrepareFloorDiv, RunFloorDiv)
-          .Gpu(PlanBinaryFn<BinaryFn::kFloorDiv>),
+          .Gpu(PlanBinaryFn<BinaryFn::kFloorDiv>)
+          .WidensHalf(),
       OpDef(OpCode::kFloorMod)
           .Versions(2)
           .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt16, DType::kInt8})
           .Options(OptionsType::kFloorMod)
           .Cpu(PrepareFloorMod, RunFloorMod)
-          .Gpu(PlanBinaryFn<BinaryFn::kFloorMod>),
+          .Gpu(PlanBinaryFn<BinaryFn::kFloorMod>)
+          .WidensHalf(),
       OpDef(OpCode::kSquaredDifference)
           .Versions(2)
           .Types({DType::kFloat32, DType::kInt32, DType::kInt8})
@@ -307,7 +309,8 @@ Span<const OpDef> ArithmeticOps() {
           .Options(OptionsType::kATan2)
           .Cpu(PrepareAtan2, RunAtan2)
           .Gpu(PlanBinaryFn<BinaryFn::kAtan2>)
-          .WidensHalf(),
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
       OpDef(OpCode::kPrelu)
           .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
           .Cpu(PreparePrelu, RunPrelu)
@@ -321,7 +324,8 @@ Span<const OpDef> ArithmeticOps() {
           .Types({DType::kFloat32, DType::kInt32})
           .Options(OptionsType::kAddN)
           .Cpu(PrepareAddN, RunAddN)
-          .Gpu(PlanAddN),
+          .Gpu(PlanAddN)
+          .WidensHalf(),
   };
   return kOps;
 }

@@ -277,7 +277,8 @@ Span<const OpDef> UnaryOps() {
           .Cpu(PrepareLog, RunLog)
           .Gpu(PlanUnaryFn<UnaryFn::kLog>)
           .NoGpuInt16()
-          .WidensHalf(),
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
       OpDef(OpCode::kNeg)
           .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kInt64, DType::kInt16,
                   DType::kInt8, DType::kBFloat16})
@@ -296,13 +297,15 @@ Span<const OpDef> UnaryOps() {
           .Cpu(PrepareRsqrt, RunRsqrt)
           .Gpu(PlanUnaryFn<UnaryFn::kRsqrt>)
           .NoGpuInt16()
-          .WidensHalf(),
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
       OpDef(OpCode::kSign)
           .Versions(2)
           .Types({DType::kFloat32, DType::kInt32, DType::kFloat64})
           .Options(OptionsType::kSign)
           .Cpu(PrepareSign, RunSign)
-          .Gpu(PlanUnaryFn<UnaryFn::kSign>),
+          .Gpu(PlanUnaryFn<UnaryFn::kSign>)
+          .WidensHalf(),
       OpDef(OpCode::kSin)
           .Versions(2)
           .Types({DType::kFloat32, DType::kFloat16})
@@ -315,7 +318,8 @@ Span<const OpDef> UnaryOps() {
           .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
           .Cpu(PrepareSqrt, RunSqrt)
           .Gpu(PlanUnaryFn<UnaryFn::kSqrt>)
-          .WidensHalf(),
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
       OpDef(OpCode::kSquare)
           .Types({DType::kFloat32})
           .Options(OptionsType::kSquare)

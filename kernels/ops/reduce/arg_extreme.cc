@@ -158,14 +158,16 @@ Span<const OpDef> ArgExtremeOps() {
           .Options(OptionsType::kArgMax)
           .Cpu(PrepareArgExtreme, RunArgMax)
           .Gpu(PlanArgExtremeOf<true>, GpuTypes::kAny)
-          .Int8(IntegerForm::kSame, 2),
+          .Int8(IntegerForm::kSame, 2)
+          .WidensHalf(),
       OpDef(OpCode::kArgMin)
           .Versions(3)
           .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kBool, DType::kInt8})
           .Options(OptionsType::kArgMin)
           .Cpu(PrepareArgExtreme, RunArgMin)
           .Gpu(PlanArgExtremeOf<false>, GpuTypes::kAny)
-          .Int8(IntegerForm::kSame, 2),
+          .Int8(IntegerForm::kSame, 2)
+          .WidensHalf(),
   };
   return kOps;
 }

@@ -67,7 +67,9 @@ Span<const OpDef> LocalResponseNormalizationOps() {
           .Types({DType::kFloat32})
           .Options(OptionsType::kLocalResponseNormalization, Parse)
           .Cpu(Prepare, Run)
-          .Gpu(PlanLocalResponseNormalization),
+          .Gpu(PlanLocalResponseNormalization)
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
   };
   return kOps;
 }

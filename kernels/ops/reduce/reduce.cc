@@ -317,7 +317,8 @@ Span<const OpDef> ReduceOps() {
                   DType::kInt16, DType::kInt8})
           .Options(OptionsType::kReducer, ParseReduce)
           .Cpu(PrepareReduce<ReduceKind::kProd>, RunReduce<ReduceKind::kProd>)
-          .Gpu(PlanReduceKind<ReduceKind::kProd>),
+          .Gpu(PlanReduceKind<ReduceKind::kProd>)
+          .WidensHalf(),
   };
   return kOps;
 }

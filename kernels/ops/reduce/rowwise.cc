@@ -163,7 +163,8 @@ Span<const OpDef> RowwiseOps() {
           .Gpu(PlanRowwiseKind<RowwiseKind::kLogSoftmax>)
           .Int8(IntegerForm::kFixed, 2, {16.0f / 256.0f, 127})
           .Work(WorkRule::kFunctions)
-          .Head(HeadRole::kScores),
+          .Head(HeadRole::kScores)
+          .WidensHalf(),
       OpDef(OpCode::kL2Normalization)
           .Versions(2)
           .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
@@ -171,7 +172,8 @@ Span<const OpDef> RowwiseOps() {
           .Cpu(PrepareL2Normalization, RunL2Normalization)
           .Gpu(PlanRowwiseKind<RowwiseKind::kL2Normalization>)
           .Int8(IntegerForm::kFixed, 2, {1.0f / 128.0f, 0})
-          .Head(HeadRole::kEmbedding),
+          .Head(HeadRole::kEmbedding)
+          .WidensHalf(),
   };
   return kOps;
 }

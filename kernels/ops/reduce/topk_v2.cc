@@ -111,7 +111,8 @@ Span<const OpDef> TopkV2Ops() {
           .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
                   DType::kInt8})
           .Options(OptionsType::kTopKV2)
-          .Cpu(Prepare, Run),
+          .Cpu(Prepare, Run)
+          .WidensHalf(),
   };
   return kOps;
 }
