@@ -221,7 +221,7 @@ TEST_CASE("plan: the first backend that can run an operator gets it, the others'
     std::string WhyNot(const OpDef& def, const OpParams&,
                        Span<const TensorView* const> inputs) const override {
       if (inputs.empty() || inputs[0] == nullptr) return "no input";
-      return std::strcmp(def.name, "CONV_2D") == 0 ? "convolutions bore it" : "";
+      return std::strcmp(def.name(), "CONV_2D") == 0 ? "convolutions bore it" : "";
     }
     Status Run(const OpDef& def, const RunContext& context,
                const std::string& where) const override {
