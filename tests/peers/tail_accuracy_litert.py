@@ -37,7 +37,7 @@ CASES = [
 ]
 # The best of several layers must beat the last layer alone by this much. CIFAR-10 is near to what
 # the backbone knows and 400 examples are few: no more than no loss is asked for.
-LEAST_GAIN = {"turned": 0.03, "digits": 0.02, "cifar10": 0.0}
+LEAST_GAIN = {"turned": 0.03, "digits": 0.01, "cifar10": 0.0}
 N_TEST = 400
 TASKS = {"turned": "digits turned by a quarter and inverted", "digits": "8 x 8 digits, enlarged",
          "cifar10": "CIFAR-10"}
