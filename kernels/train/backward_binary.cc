@@ -108,7 +108,7 @@ void RunRows(const BackwardContext& context, const Strides& a, const Strides& b,
     }
     Row r;
     r.delta = context.output_gradient + row * out[last];
-    // Without data (ADD) any address will do: the derivative does not look at it.
+    // ADD reads no data, so any address will do.
     r.a = context.in(0).data != nullptr ? context.in(0).as<const float>() + at_a : r.delta;
     r.b = context.in(1).data != nullptr ? context.in(1).as<const float>() + at_b : r.delta;
     r.a_step = a.of[last];
@@ -122,7 +122,7 @@ void RunRows(const BackwardContext& context, const Strides& a, const Strides& b,
 template <Fn kFn>
 void Run(const BackwardContext& context) {
   ActivationBackward(context);
-  // The second input may be the first one: it is cleared only where it was not begun before.
+  // Both inputs may be one tensor: its gradient is cleared once.
   ClearUnlessAccumulated(context, 0);
   ClearUnlessAccumulated(context, 1);
   const Shape& out = context.output->shape;

@@ -1,6 +1,6 @@
 // Gradients of elementwise functions of one input, from the output where it is enough, else from
-// the input. At a corner (RELU at 0, a clamp's bound) the gradient is that of the flat side; that
-// of LEAKY_RELU at 0 is the negative side's, that of ELU is one side's as well as the other's.
+// the input. At a corner (RELU at 0, a clamp's bound) the gradient is that of the flat side;
+// LEAKY_RELU at 0 has that of the negative side; for ELU both sides agree.
 #include <cmath>
 #include <limits>
 
