@@ -128,7 +128,7 @@ class PrepareContext {
   // False: only shapes are wanted, PackConstant returns memory that must not be read.
   virtual bool packs() const { return true; }
 
-  // Plans a subgraph that run() is going to call (kernels/state/subgraphs.h), for inputs made as
+  // Plans a subgraph that run() is going to call (kernels/contract/subgraphs.h), for inputs made as
   // told. The calls are numbered in the order of these calls, from 0.
   virtual Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs);
   // The input that output i of the subgraph is, unchanged; −1: none.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu/cpu_kernels.h"
-#include "kernels/cpu/gemm_sparse.h"
+#include "kernels/ops/shared/gemm_sparse.h"
 #include "ports/port.h"
 #include "tests/support/random_floats.h"
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/gpu_plans.h"
 
 namespace topwork {

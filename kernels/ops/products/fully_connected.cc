@@ -6,8 +6,8 @@
 
 #include "kernels/contract/kernel.h"
 #include "kernels/cpu/cpu_kernels.h"
-#include "kernels/cpu/gemm_sparse.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gemm_sparse.h"
 #include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/train/gradients.h"

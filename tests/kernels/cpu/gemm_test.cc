@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kernels/cpu/cpu_kernels.h"
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "tests/support/random_floats.h"
 
 namespace topwork {

@@ -1,5 +1,5 @@
 // When weights are block-sparse, and their packed form: begin, depth, values, each aligned.
-#include "kernels/cpu/gemm_sparse.h"
+#include "kernels/ops/shared/gemm_sparse.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // The block-sparse GEMM of every instruction set beside the dense one with the same weights, and
 // which weights an operator takes for sparse.
-#include "kernels/cpu/gemm_sparse.h"
+#include "kernels/ops/shared/gemm_sparse.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
