@@ -1,9 +1,8 @@
-// OpDef: what an operator is, and the contexts it is prepared and run in.
+// The contexts that an operator (op_def.h) is prepared and run in.
 //
-// One operator = kernels/ops/<family>/<name>.cc that ends with `const OpDef kOp<Name> = {...}` +
-// one row in op_table.inc + one test. Prepare explains, run trusts: every loud error (shapes,
-// dtypes, ranges, unsupported variants) is in prepare; run allocates nothing, and fails only for
-// data that could not be known earlier (indices, integer divisors).
+// Prepare explains, run trusts: every loud error (shapes, dtypes, ranges, unsupported variants) is
+// in prepare; run allocates nothing, and fails only for data that could not be known earlier
+// (indices, integer divisors).
 #ifndef TOPWORK_KERNELS_CONTRACT_KERNEL_H_
 #define TOPWORK_KERNELS_CONTRACT_KERNEL_H_
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "kernels/contract/op_codes.h"
+#include "kernels/contract/op_def.h"
 #include "kernels/contract/op_params.h"
 #include "kernels/contract/options_view.h"
 #include "kernels/cpu/cpu_kernels.h"
@@ -213,27 +213,6 @@ struct RunContext {
     return *static_cast<const T*>(state);
   }
 };
-
-struct OpDef {
-  OpCode code;
-  const char* name;  // TFLite's operator name
-  // The BuiltinOptions union type the operator's options have (0: none needed); a table of another
-  // type is refused by the verifier, an absent one means defaults.
-  uint8_t options_type;
-  int max_version;
-  // Fills *params from the options; checks enumerations' ranges. Null: no options.
-  Status (*parse)(const OptionsView& options, OpParams* params);
-  Status (*prepare)(PrepareContext& context);
-  Status (*run_cpu)(const RunContext& context);
-};
-
-// The operator with that builtin code, or null. (kernels/contract/op_table.cc)
-const OpDef* FindOp(OpCode code);
-// All operators, in the table's order.
-Span<const OpDef* const> AllOps();
-// TFLite's name of a builtin code, known or not to Topwork: "CONV_2D"; "UNKNOWN_BUILTIN" outside
-// the schema.
-const char* OpCodeName(OpCode code);
 
 // Checks shared by the parse functions.
 Status ParseActivation(int8_t value, Activation* out);

@@ -108,7 +108,7 @@ class GpuContext {
   const GpuProgram& program() const { return *program_; }
 
  private:
-  friend Status PlanOnGpu(OpCode code, GpuContext& context);
+  friend Status PlanOnGpu(const OpDef& op, GpuContext& context);
 
   int NewBlock(size_t bytes);
   void CountConstant(size_t bytes);
@@ -134,13 +134,9 @@ class GpuContext {
   GpuProgram* program_;
 };
 
-// Turns an operator into launches, or refuses with the reason for the printed plan ("its axes are
-// not constant").
-using PlanGpuFunction = Status (*)(GpuContext& context);
-
-// Plans the operator with its function of the table, after checking its tensors' types, and what
+// Plans the operator with its row's function, after checking its tensors' types, and what
 // all operators share: a fused TANH, results on the grids of quantized outputs. (gpu_table.cc)
-Status PlanOnGpu(OpCode code, GpuContext& context);
+Status PlanOnGpu(const OpDef& op, GpuContext& context);
 
 // Whether the second operator, where it alone reads the first one's output as its input 0, may be
 // one launch with it. (ops/depthwise_pointwise_gpu.cc)
@@ -148,9 +144,6 @@ bool MayPairOnGpu(OpCode first, OpCode second);
 // Plans the two as one launch where they fit and that is the variant chosen for them: the value
 // between them, for which `second` has no block, is then nowhere. False: nothing was planned.
 bool PlanPairOnGpu(GpuContext& first, GpuContext& second);
-
-// Null: the CPU computes it.
-PlanGpuFunction FindGpuPlan(OpCode code);
 
 }  // namespace topwork
 

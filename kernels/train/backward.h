@@ -12,6 +12,7 @@
 #include <string>
 
 #include "kernels/contract/kernel.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
 
@@ -53,18 +54,16 @@ struct BackwardContext {
   }
 };
 
+// An operator's row points at its gradient (OpDef::gradient).
 struct BackwardDef {
-  OpCode code;
-  // The forward tensors that the gradients in the mask `wanted` need.
+  // Which forward tensors the gradients in the mask `wanted` are computed from.
   uint32_t (*needs)(const OpParams& params, uint32_t wanted);
   // Working memory of run; looks at shapes, parameters, cpu and pool. Null: none.
   size_t (*scratch_bytes)(const BackwardContext& context, uint32_t wanted);
   void (*run)(const BackwardContext& context);
 };
 
-// Null when the operator has no gradient.
-const BackwardDef* FindBackward(OpCode code);
-// Names of all operators that have a gradient, "ADD, AVERAGE_POOL_2D, ...", for messages.
+// Names of all operators that have one, "ADD, AVERAGE_POOL_2D, ...", for messages.
 std::string BackwardOpNames();
 
 // What definitions share.

@@ -142,15 +142,10 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-extern const BackwardDef kBackwardAdd;
-const BackwardDef kBackwardAdd = {OpCode::kAdd, NeedsActivation, nullptr, Run<Fn::kAdd>};
-extern const BackwardDef kBackwardSub;
-const BackwardDef kBackwardSub = {OpCode::kSub, NeedsActivation, nullptr, Run<Fn::kSub>};
-extern const BackwardDef kBackwardMul;
-const BackwardDef kBackwardMul = {OpCode::kMul, NeedsOther, nullptr, Run<Fn::kMul>};
-extern const BackwardDef kBackwardDiv;
-const BackwardDef kBackwardDiv = {OpCode::kDiv, NeedsBoth, nullptr, Run<Fn::kDiv>};
-extern const BackwardDef kBackwardPrelu;
-const BackwardDef kBackwardPrelu = {OpCode::kPrelu, NeedsBoth, nullptr, Run<Fn::kPrelu>};
+const BackwardDef kBackwardAdd = {NeedsActivation, nullptr, Run<Fn::kAdd>};
+const BackwardDef kBackwardSub = {NeedsActivation, nullptr, Run<Fn::kSub>};
+const BackwardDef kBackwardMul = {NeedsOther, nullptr, Run<Fn::kMul>};
+const BackwardDef kBackwardDiv = {NeedsBoth, nullptr, Run<Fn::kDiv>};
+const BackwardDef kBackwardPrelu = {NeedsBoth, nullptr, Run<Fn::kPrelu>};
 
 }  // namespace topwork

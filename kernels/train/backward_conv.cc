@@ -236,7 +236,6 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-extern const BackwardDef kBackwardConv2D;
-const BackwardDef kBackwardConv2D = {OpCode::kConv2d, Needs, ScratchBytes, Run};
+const BackwardDef kBackwardConv2D = {Needs, ScratchBytes, Run};
 
 }  // namespace topwork

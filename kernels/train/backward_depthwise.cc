@@ -137,7 +137,6 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-extern const BackwardDef kBackwardDepthwiseConv2D;
-const BackwardDef kBackwardDepthwiseConv2D = {OpCode::kDepthwiseConv2d, Needs, nullptr, Run};
+const BackwardDef kBackwardDepthwiseConv2D = {Needs, nullptr, Run};
 
 }  // namespace topwork

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <map>
 
-#include "kernels/contract/second_options.h"
 #include "models/format/printable.h"
 #include "models/format/read.h"
 #include "models/format/verify_context.h"
@@ -224,9 +223,9 @@ class GraphReader {
     }
     if (op->def == nullptr || op->def->parse == nullptr) return Status::Ok();
     // The verifier has compared the tables' types with what the operator has.
-    const void* table = SecondOptionsType(op->code) != 0 ? file.builtin_options2()
-                        : op->def->options_type != 0     ? file.builtin_options()
-                                                         : nullptr;
+    const void* table = op->def->options2 != OptionsType2::kNone ? file.builtin_options2()
+                        : op->def->options != OptionsType::kNone ? file.builtin_options()
+                                                                 : nullptr;
     const Status parsed =
         op->def->parse(OptionsView(static_cast<const uint8_t*>(table)), &op->params);
     return parsed.ok() ? parsed : parsed.WithPrefix(OperatorName(model_, subgraph, index) + ": ");

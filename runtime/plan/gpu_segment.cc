@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kBlockAlignment = 1024;
 
 // What the plan shows for a segment as a whole.
-const OpDef kSegment = {static_cast<OpCode>(-1), "GPU", 0, 1, nullptr, nullptr, nullptr};
+constexpr OpDef kSegment = OpDef(static_cast<OpCode>(-1)).Name("GPU");
 
 std::vector<TensorView> OutputViews(const WorkGraph& graph, const Op& op) {
   std::vector<TensorView> views;
@@ -145,7 +145,7 @@ class SegmentPlanner {
     TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
     GpuContext context(work.op.params, prepared.state().get(), InputViews(graph_, work.op),
                        OutputViews(graph_, work.op), InputBlocks(work.op), &program_);
-    const Status status = PlanOnGpu(work.op.def->code, context);
+    const Status status = PlanOnGpu(*work.op.def, context);
     if (!status.ok()) return status.WithPrefix(graph_.Where(work.op) + ": ");
     KeepOutputBlocks(work.op, context);
     return Status::Ok();
@@ -213,7 +213,7 @@ Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program) 
   TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
   GpuContext context(work.op.params, prepared.state().get(), InputViews(graph, work.op),
                      OutputViews(graph, work.op), std::move(blocks), program);
-  return PlanOnGpu(work.op.def->code, context);
+  return PlanOnGpu(*work.op.def, context);
 }
 
 std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, Storage storage,

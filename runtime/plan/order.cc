@@ -116,21 +116,7 @@ bool TouchesState(const WorkGraph& graph, const Op& op) {
 }
 
 bool HasEffects(const WorkGraph& graph, const Op& op) {
-  switch (op.code) {
-    case OpCode::kCustom:
-    case OpCode::kCall:
-    case OpCode::kStablehloComposite:
-    case OpCode::kStablehloCase:
-    case OpCode::kCallOnce:
-    case OpCode::kIf:
-    case OpCode::kWhile:
-    case OpCode::kRandomStandardNormal:
-    case OpCode::kRandomUniform:
-    case OpCode::kMultinomial:
-      return true;
-    default:
-      break;
-  }
+  if (op.def == nullptr || op.def->has_effects) return true;
   return op.outputs.empty() || TouchesState(graph, op);
 }
 

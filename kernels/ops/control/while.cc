@@ -166,7 +166,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpWhile;
-const OpDef kOpWhile = {OpCode::kWhile, "WHILE", 93, 1, Parse, Prepare, Run};
+Span<const OpDef> WhileOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kWhile)
+          .Types({DType::kInt32})
+          .Options(OptionsType::kWhile, Parse)
+          .Cpu(Prepare, Run)
+          .Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

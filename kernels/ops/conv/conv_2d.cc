@@ -14,8 +14,10 @@
 #include "kernels/cpu/gemm_sparse.h"
 #include "kernels/ops/conv/conv_direct.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/ops/shared/window.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
 namespace {
@@ -267,7 +269,26 @@ Status CheckConvShapes(const PrepareContext& context, ConvShape* shape) {
   return MakeWindow(context, &shape->window);
 }
 
-extern const OpDef kOpConv2D;
-const OpDef kOpConv2D = {OpCode::kConv2d, "CONV_2D", 1, 8, Parse, Prepare, Run};
+Span<const OpDef> Conv2dOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kConv2d)
+          .Versions(8)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kConv2D, Parse)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanConv2D)
+          .Gradient(kBackwardConv2D)
+          .Int8(IntegerForm::kWeighted, 3)
+          .DynamicRange(5)
+          .WidensHalf()
+          .Work(WorkRule::kWeights)
+          .Head(HeadRole::kDense)
+          .FusesResidual()
+          .FusesActivation()
+          .Inputs(2)
+          .CountsAxes(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

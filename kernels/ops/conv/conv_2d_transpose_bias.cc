@@ -202,8 +202,11 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kCustomConv2dTransposeBias;
-const OpDef kCustomConv2dTransposeBias = {
-    OpCode::kCustom, "Convolution2DTransposeBias", 0, 1, nullptr, Prepare, Run};
+Span<const OpDef> Conv2dTransposeBiasOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCustom).Name("Convolution2DTransposeBias").Cpu(Prepare, Run).Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

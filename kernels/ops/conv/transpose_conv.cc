@@ -11,6 +11,7 @@
 #include "kernels/contract/kernel.h"
 #include "kernels/cpu/gemm_plan.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/weighted.h"
 
 namespace topwork {
@@ -224,8 +225,23 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpTransposeConv;
-const OpDef kOpTransposeConv = {
-    OpCode::kTransposeConv, "TRANSPOSE_CONV", 49, 5, Parse, Prepare, Run};
+Span<const OpDef> TransposeConvOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kTransposeConv)
+          .Versions(5)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+          .DataInput(2)
+          .Options(OptionsType::kTransposeConv, Parse)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanTransposeConv)
+          .Int8(IntegerForm::kWeighted, 2)
+          .Weighted({2, 1, 3, 0})
+          .ReadsFloat16()
+          .WidensHalf()
+          .Work(WorkRule::kTransposed)
+          .FusesActivation(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -100,8 +100,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpBidirectionalSequenceLstm;
-const OpDef kOpBidirectionalSequenceLstm = {
-    OpCode::kBidirectionalSequenceLstm, "BIDIRECTIONAL_SEQUENCE_LSTM", 69, 3, Parse, Prepare, Run};
+Span<const OpDef> BidirectionalSequenceLstmOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kBidirectionalSequenceLstm)
+          .Versions(3)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kBidirectionalSequenceLSTM, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

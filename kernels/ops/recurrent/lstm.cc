@@ -77,15 +77,20 @@ Status RunEither(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpLstm;
-const OpDef kOpLstm = {OpCode::kLstm, "LSTM", 14, 4, ParseLstm, PrepareLstm, RunEither};
-extern const OpDef kOpUnidirectionalSequenceLstm;
-const OpDef kOpUnidirectionalSequenceLstm = {OpCode::kUnidirectionalSequenceLstm,
-                                             "UNIDIRECTIONAL_SEQUENCE_LSTM",
-                                             71,
-                                             4,
-                                             ParseSequence,
-                                             PrepareSequence,
-                                             RunFull};
+Span<const OpDef> LstmOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kLstm)
+          .Versions(4)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
+          .Options(OptionsType::kLSTM, ParseLstm)
+          .Cpu(PrepareLstm, RunEither),
+      OpDef(OpCode::kUnidirectionalSequenceLstm)
+          .Versions(4)
+          .Types({DType::kFloat32, DType::kInt8})
+          .Options(OptionsType::kUnidirectionalSequenceLSTM, ParseSequence)
+          .Cpu(PrepareSequence, RunFull),
+  };
+  return kOps;
+}
 
 }  // namespace topwork
