@@ -1,5 +1,5 @@
-// The table of custom operators: a map behind a mutex. Each entry has an OpDef of its own, whose
-// functions find their way back to the entry by name (prepare) and through the state (run).
+// The table of custom operators: a map under a mutex. Each entry has an OpDef of its own, whose
+// functions find the entry by name (prepare) or through the state (run).
 #include "kernels/contract/custom_ops.h"
 
 #include <climits>

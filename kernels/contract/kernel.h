@@ -21,8 +21,8 @@
 
 namespace topwork {
 
-// Derived from by an operator that keeps something between prepare and run (tile sizes, tables).
-// Immutable after prepare: one state may be run from several sessions.
+// Base class of what an operator keeps between prepare and run (tile sizes, tables). It does not
+// change after prepare, because several sessions may run one state.
 struct OpState {
   virtual ~OpState() = default;
 };
@@ -49,13 +49,14 @@ class PrepareContext {
 
   const OpParams& params() const { return *params_; }
   const CpuKernels& cpu() const { return *cpu_; }
-  // Threads that run() may be given; a bound for per-thread scratch, never for cutting up the work.
+  // The most threads that run() may get. It bounds scratch for each thread; never cut the work by
+  // it.
   int max_threads() const { return max_threads_; }
 
   int n_inputs() const { return static_cast<int>(inputs_.size()); }
   int n_outputs() const { return static_cast<int>(outputs_.size()); }
   // Null when the input is left out (index −1 in the file, or fewer inputs than i). Its data is
-  // null unless the value is known now (constants, and everything computed from them).
+  // null unless the value is known now: constants, and everything computed from them.
   const TensorView* input(int i) const {
     return i < n_inputs() ? inputs_[static_cast<size_t>(i)] : nullptr;
   }
@@ -63,10 +64,11 @@ class PrepareContext {
   // not).
   const TensorView& output(int i) const { return outputs_[static_cast<size_t>(i)]; }
 
-  // Recurrent operators. Is input i a variable, memory that lasts from run to run? run() then
-  // writes through the input's pointer. (Of the first 64 inputs.)
+  // For recurrent operators: whether input i, one of the first 64, is a variable, that is memory
+  // that lasts from run to run. run() then writes through the input's pointer.
   bool is_variable(int i) const { return i < 64 && (variable_inputs_ >> i & 1) != 0; }
-  // How values inside the operator are quantized, by the file's `intermediates`; null: not.
+  // How values inside the operator are quantized, from the file's `intermediates`; null: not
+  // quantized.
   int n_intermediates() const { return static_cast<int>(intermediates_.size()); }
   const Quantization* intermediate(int i) const {
     return i < n_intermediates() ? intermediates_[static_cast<size_t>(i)].get() : nullptr;
@@ -82,8 +84,9 @@ class PrepareContext {
   // returned status has code kFailedPrecondition and the planner understands it). Returns OK with
   // data() set otherwise.
   Status NeedValue(int i);
-  // Output i gets its shape from run(), by RunContext::SetOutputShape, after SetOutput has named
-  // its dtype. Deferred like NeedValue: at plan time this fails and the failure is to be returned.
+  // Output i gets its shape in run(), by RunContext::SetOutputShape; SetOutput has named its dtype.
+  // This defers the operator like NeedValue: at plan time it fails, and prepare returns that
+  // failure.
   Status LeaveShapeToRun(int i);
   bool deferred() const { return deferred_; }
   int unknown_value_input() const { return unknown_value_input_; }
@@ -128,12 +131,13 @@ class PrepareContext {
   // False: only shapes are wanted, PackConstant returns memory that must not be read.
   virtual bool packs() const { return true; }
 
-  // Plans a subgraph that run() is going to call (kernels/contract/subgraphs.h), for inputs made as
-  // told. The calls are numbered in the order of these calls, from 0.
+  // Plans a subgraph that run() will call (kernels/contract/subgraphs.h), for inputs made as
+  // described. Calls are numbered from 0 in the order of these calls.
   virtual Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs);
-  // The input that output i of the subgraph is, unchanged; −1: none.
+  // The input that the subgraph passes unchanged to its output i; −1: none.
   virtual int PassedInput(int subgraph, int i) const;
-  // What the subgraph consists of, for operators that take one for a function and do not call it.
+  // The operators of the subgraph, for operators that use a subgraph as a function and do not call
+  // it.
   virtual Result<std::vector<OpCode>> OperatorsOf(int subgraph) const;
 
   // The kernel variant chosen, for the printed plan ("gemm 1x1", "direct 3x3"); a literal.
@@ -165,14 +169,15 @@ class PrepareContext {
   std::vector<bool> shape_left_to_run_;
 };
 
-// Gives an output whose shape was left to run() its memory.
+// Gives memory to an output whose shape run() decides.
 class OutputMemory {
  public:
   virtual ~OutputMemory() = default;
   virtual Status SetShape(int output, const Shape& shape) = 0;
 };
 
-// Bytes of strings that a step makes: kept until the session's next run, counted in its memory.
+// Bytes of strings that a step makes. They are kept until the session's next run and count in its
+// memory.
 class TextMemory {
  public:
   virtual ~TextMemory() = default;
@@ -192,7 +197,7 @@ struct RunContext {
   OutputMemory* output_memory = nullptr;  // null where no shape was left to run()
   TextMemory* text = nullptr;             // null while a plan folds
 
-  // Of an output whose shape prepare left to run(); out(i) has that shape and memory afterwards.
+  // For an output whose shape run() decides: out(i) has that shape and memory afterwards.
   Status SetOutputShape(int i, const Shape& shape) const;
 
   const TensorView& in(int i) const { return *inputs[static_cast<size_t>(i)]; }

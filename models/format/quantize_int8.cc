@@ -1,7 +1,7 @@
 // Int8 activations: the operators' types and scales, and QUANTIZE and DEQUANTIZE at the borders.
 //
-// A value has at most two tensors, one of floats and one of int8. The tensor that the file had
-// stays the one of an input or output that keeps its type; elsewhere it becomes what its operator
+// A value has at most two tensors, one float and one int8. The file's own tensor keeps its type
+// where it is an input or output that keeps its type; elsewhere it takes the type that its operator
 // makes.
 #include <algorithm>
 
@@ -116,7 +116,7 @@ void IntegerWriter::PlaceResult(const Op& op, size_t output) {
   tables_.InsertOpBehind(OpCode::kDequantize, 2, {integer_[i]}, {v}, last);
 }
 
-// Int8 tensor of v, behind a QUANTIZE where it is made as floats.
+// The int8 tensor of v; adds a QUANTIZE where v is made as floats.
 int IntegerWriter::IntegerOf(int v) {
   const size_t i = static_cast<size_t>(v);
   if (integer_[i] >= 0) return integer_[i];
@@ -144,7 +144,8 @@ int IntegerWriter::RealOf(int v) {
   return real_[i];
 }
 
-// A constant that is no weight: one scale, that of the operator's activations where they share it.
+// A constant that is not a weight gets one scale: that of the operator's activations where they
+// share one.
 Status IntegerWriter::WriteConstantInput(const Op& op, size_t input) {
   const int v = op.inputs[input];
   std::vector<float> values;

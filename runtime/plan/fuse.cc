@@ -19,7 +19,7 @@ class Fuser {
 
   Status Run() {
     for (size_t i = 0; i < graph_.first_deferred; ++i) {
-      // What reads a variable must do so in its turn.
+      // Readers of a variable keep their place in the order.
       if (graph_.ops[i].dead || TouchesState(graph_, graph_.ops[i].op)) continue;
       FusePad(i);
       TW_RETURN_IF_ERROR(FuseScaleShift(i));
@@ -250,7 +250,7 @@ class Fuser {
     Absorb(best, i, "ADD");
   }
 
-  // Quantized weights: the sum would have to be made in another arithmetic.
+  // With quantized weights the sum would need another arithmetic.
   bool CanTakeResidual(const Op& conv) const {
     return FusesResidual(conv) && conv.inputs.size() > 1 && conv.inputs[1] >= 0 &&
            View(conv.inputs[1]).dtype == DType::kFloat32 &&

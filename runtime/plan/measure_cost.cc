@@ -1,8 +1,8 @@
-// MeasureDeviceCost: each number is a difference of two runs that differ in it alone.
+// MeasureDeviceCost: each number is the difference of two runs that differ only in what it counts.
 //
 //   launch       a chain of 9 additions against 1          copy    five such programs in one
 //   bytes/s      the same with 4 MB tensors                flops   a chain of dense layers
-//   up, down     one long tensor in, one long tensor out   round trip: what is left of the shortest
+//   up, down     one long tensor in, one long tensor out   round trip: the rest of the shortest run
 #include "runtime/plan/measure_cost.h"
 
 #include <algorithm>

@@ -88,7 +88,7 @@ std::string Table(const Counts& counts) {
       "# Operators\n\n"
       "Written by `TOPWORK_WRITE_OPERATORS=kernels/OPERATORS.md topwork_tests \"[meta]\"` from the "
       "library's tables.\n"
-      "OpenCL: there are kernels for float and quantized tensors (bytes: kernels/README.md, 16). "
+      "OpenCL: there are kernels for float and quantized tensors (bytes: kernels/README.md). "
       "Gradient: layers\nbefore the last can be trained through it. Types: of the data, as golden "
       "cases compare them with LiteRT's\nreference kernels, each with its versions, at least 20 "
       "cases for each.\n\n"

@@ -5,8 +5,8 @@
 namespace topwork {
 namespace {
 
-// CALL: runs a subgraph in its place. The planner takes most calls apart (inline_calls); what is
-// left comes here.
+// CALL: runs a subgraph in its place. The planner replaces most calls by their operators
+// (inline_calls); the others come here.
 
 Status ParseCall(const OptionsView& options, OpParams* params) {
   TW_RETURN_IF_ERROR(CheckCallOptions(options));
@@ -43,7 +43,7 @@ Status RunCallOnce(const RunContext& context) {
 }
 
 // STABLEHLO_COMPOSITE: an operator of another set, with a subgraph that computes the same from
-// builtin operators: that is what runs.
+// builtin operators. The subgraph runs.
 
 Status ParseStablehloComposite(const OptionsView& options, OpParams* params) {
   TW_RETURN_IF_ERROR(CheckCallOptions(options));

@@ -43,8 +43,8 @@ Result<HashTable*> TableOf(const RunContext& context, DType key, DType value) {
 
 namespace {
 
-// HASHTABLE: the handle of the table of that number, which is made, without keys, where there is
-// none yet. Sessions keep tables from run to run.
+// HASHTABLE: the handle of the table with that number. A table that does not exist yet is made,
+// without keys. Sessions keep tables from run to run.
 
 Status ParseHashtable(const OptionsView& options, OpParams* params) {
   params->count = options.Int(0, 0);  // table_id

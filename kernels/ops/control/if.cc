@@ -43,10 +43,10 @@ Status RunIf(const RunContext& context) {
   return RunOneCall(context, yes ? 0 : 1, 1);
 }
 
-// STABLEHLO_CASE: input 0, one int32, says which of the branches the other inputs go to; a number
-// that is none's means the last. As IF has it: a number known at plan time leaves one branch,
-// branches whose outputs have the same shapes run as planned, anything else finds its shapes while
-// running.
+// STABLEHLO_CASE: input 0, one int32, names the branch that the other inputs go to; a number
+// without a branch means the last. As with IF, a number known at plan time leaves one branch,
+// branches whose outputs have the same shapes run as planned, and anything else finds its shapes
+// while running.
 
 struct CaseState final : OpState {
   bool decided = false;  // one callee only

@@ -7,7 +7,7 @@
 namespace topwork {
 namespace {
 
-// VAR_HANDLE: the handle of the variable of that container and name, which need not exist yet.
+// VAR_HANDLE: the handle of the variable with that container and name, which need not exist yet.
 
 Status ParseVarHandle(const OptionsView& options, OpParams* params) {
   NameResource(TextOption(options, 0), TextOption(options, 1), params);

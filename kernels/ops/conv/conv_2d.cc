@@ -1,10 +1,11 @@
 // CONV_2D, NHWC by OHWI: a GEMM over output pixels, [pixels x taps] by [taps x channels].
 //
-// Three ways to A. A 1x1 convolution of stride 1 has its input as A. With wide rows and few output
-// channels the taps are read in place (conv_direct.h). Otherwise the taps of a block of pixels are
-// gathered into per-thread scratch (never the whole matrix) and multiplied while they are in cache.
-// Grouped convolution is one such product per group. Bias, a residual put here by fusion and the
-// activation are applied to each tile before it leaves the registers.
+// The left matrix A comes in three ways. A 1x1 convolution of stride 1 has its input as A. With
+// wide rows and few output channels the taps are read in place (conv_direct.h). Otherwise the taps
+// of a block of pixels are gathered into scratch of the thread (im2col, never the whole matrix) and
+// multiplied while they are in cache. A grouped convolution is one such product for each group.
+// Bias, the residual that fusion may have added, and the activation are applied to each tile before
+// it leaves the registers.
 #include "kernels/ops/conv/conv_2d.h"
 
 #include <algorithm>

@@ -94,7 +94,7 @@ Status Prepare(PrepareContext& context) {
   return scratch.Request(&context);
 }
 
-// Pixels [first, last) of a row of data meet pixels x * stride - before of the output.
+// Pixels [first, last) of a row of data go to pixels x * stride - before of the output.
 struct Meeting {
   int64_t before = 0, first = 0, last = 0;
 };

@@ -1,9 +1,9 @@
 // TRANSPOSE_CONV, NHWC by OHWI: inputs output_shape, filter, data and (optional) bias.
 //
-// An output pixel sees the taps that agree with its position modulo the strides, so the taps fall
-// into stride_h x stride_w classes and all pixels of a class are one ordinary convolution of stride
-// 1 with a part of the filter. The parts are packed apart; an output row gathers, class by class,
-// the input pixels of its taps and multiplies them into every stride_w-th pixel.
+// An output pixel sees the taps that agree with its position modulo the strides. So the taps fall
+// into stride_h x stride_w classes, and the pixels of a class are one ordinary convolution of
+// stride 1 with a part of the filter. Each part is packed by itself. An output row gathers, class
+// by class, the input pixels of its taps, and multiplies them into every stride_w-th pixel.
 #include "kernels/ops/conv/transpose_conv.h"
 
 #include <algorithm>

@@ -15,9 +15,11 @@ namespace {
 // CONCATENATION: joins the inputs along an existing axis.
 //
 // Scalars are joined to a vector (axis 0). TFLite accepts no fused activation here. uint8 inputs
-// are brought to the output's scale and zero point; those of other quantized types must have them.
+// are converted to the output's scale and zero point; inputs of other quantized types must have
+// them already.
 
-// Inputs of several scales: every byte passes through its input's table. `copies` stays empty.
+// For inputs of several scales: every byte passes through its input's table, and `copies` stays
+// empty.
 struct RescaledState : SplitRowsState {
   struct Piece {
     int64_t row_bytes = 0;

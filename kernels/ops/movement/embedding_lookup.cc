@@ -12,10 +12,10 @@ namespace {
 
 // EMBEDDING_LOOKUP: the rows of the table (input 1) that the ids (input 0) name.
 //
-// The output has the table's type, or float32 or float16 for a quantized table (int8, int4, int2;
-// uint8 whose bytes are those of int8), whose rows are then multiplied by its scale (one, or one
-// per row; zero point 0). A float32 table, which tables with a scale a block become when a model is
-// opened, gives float16, too. Ids are checked at run time.
+// The output has the table's type. A quantized table may also give float32 or float16: int8, int4,
+// int2, or uint8 whose bytes are those of int8. Its rows are then multiplied by its scale (one, or
+// one for each row; zero point 0). A float32 table gives float16, too; tables with a scale for each
+// block become float32 when a model is opened. Ids are checked at run time.
 
 constexpr int64_t kAtATime = 512;  // elements at a time
 

@@ -1,8 +1,8 @@
-// STABLEHLO_GATHER: boxes of `slice_sizes` of input 0, each at the place that an index vector of
-// input 1 gives, moved so that it lies inside.
+// STABLEHLO_GATHER: copies boxes of size `slice_sizes` out of input 0. An index vector of input 1
+// gives the place of each box, which is moved so that it lies inside.
 //
-// The output's dimensions `offset_dims` are those of a box less `collapsed_slice_dims`, the others
-// are the batch dimensions of the indices. Elements of 8 bits or more of any type.
+// The output's dimensions `offset_dims` are those of a box without `collapsed_slice_dims`; the
+// others are the batch dimensions of the indices. Elements of 8 bits or more, of any type.
 #include <algorithm>
 
 #include "kernels/ops/movement/index_vectors.h"

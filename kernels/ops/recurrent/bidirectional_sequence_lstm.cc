@@ -1,8 +1,8 @@
 // BIDIRECTIONAL_SEQUENCE_LSTM: two cells, one of which walks from the last step to the first.
 //
-// Input 39 is an auxiliary sequence for both cells where there are weights for it, and otherwise
-// what the backward cell reads in place of input 0. With merge_outputs the forward cell's values
-// come first in one output, else every cell has an output of its own.
+// Input 39 is an auxiliary sequence for both cells where there are weights for it; otherwise the
+// backward cell reads it in place of input 0. With merge_outputs both cells write into one output,
+// the forward cell's values first; else each cell has its own output.
 #include "kernels/contract/kernel.h"
 #include "kernels/ops/recurrent/lstm.h"
 

@@ -1,6 +1,6 @@
-// LSTM (one step) and UNIDIRECTIONAL_SEQUENCE_LSTM: which form the inputs ask for. float32 data and
-// weights, hybrid ones, or int8 ones with an int16 cell state; LSTM's kernel_type BASIC has inputs
-// of its own (lstm_basic.cc).
+// LSTM (one step) and UNIDIRECTIONAL_SEQUENCE_LSTM: chooses the form that the inputs ask for.
+// float32 data with float32 or 8-bit weights, or int8 data and weights with an int16 cell state.
+// LSTM's kernel_type BASIC has inputs of its own (lstm_basic.cc).
 #include "kernels/ops/recurrent/lstm.h"
 
 #include "kernels/contract/kernel.h"

@@ -50,7 +50,8 @@ void RunAs(const RunContext& context, bool largest) {
   });
 }
 
-// Bytes that lie next to each other. Blocks of rows, as positions are made with 64 bits.
+// For bytes that lie next to each other. It works on blocks of rows, because positions are made
+// with 64 bits.
 void RunBytes(const RunContext& context, bool is_signed, bool largest) {
   constexpr int64_t kRows = 64;
   const AxisState& s = context.get_state<AxisState>();
