@@ -73,16 +73,12 @@ bool Isatty(int fd);
 
 // Instruction-set features of the processor we run on.
 struct CpuFeatures {
-  // The instruction sets that kernels are compiled for, under their names there. The operating
-  // system saves the registers of those that are true.
-  bool baseline = true;
-  bool avx2 = false;     // AVX2, FMA, F16C, BMI2
-  bool avxvnni = false;  // avx2, and byte dot products in the encoding of AVX
-  bool avx512 = false;   // avx2, and AVX-512 F, BW, VL, DQ and VNNI
-  bool dotprod = false;  // ARMv8.2 dot product and half-precision arithmetic
-  bool i8mm = false;     // dotprod, and products of matrices of bytes
-
-  bool sha = false;  // SHA-256 (x86), SSSE3 and SSE4.1
+  bool avx2_fma = false;     // AVX2, FMA, F16C, BMI2, enabled by the operating system
+  bool avx_vnni = false;     // byte dot products in the encoding of AVX, beside avx2_fma
+  bool avx512 = false;       // AVX-512 F, BW, VL, DQ and VNNI
+  bool sha = false;          // SHA-256 (x86), SSSE3 and SSE4.1
+  bool arm_dotprod = false;  // ARMv8.2 dot product and half-precision arithmetic
+  bool arm_i8mm = false;     // products of matrices of bytes, beside arm_dotprod
 };
 CpuFeatures DetectCpuFeatures();
 

@@ -6,10 +6,8 @@
 // gemm_sparse.h, depthwise.h, elementwise.h, integer.h, pool.h, positions.h, recurrent.h and
 // resize.h.
 //
-// The list of instruction sets is isa_list.inc, which toolchains/library.cmake writes:
-// TW_FULL_ISA(isa) for one that has all loops; TW_BYTES_ISA(isa, base) for "avxvnni" and "i8mm",
-// which are instructions for products of bytes and nothing else. integer_gemm_isa.cc alone is
-// compiled for the latter, and their tables take all other loops from their base.
+// "avxvnni" and "i8mm" are instructions for products of bytes and nothing else: integer_gemm_isa.cc
+// alone is compiled for them, and their tables take all other loops from "avx2" and "dotprod".
 #ifndef TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
 
@@ -26,9 +24,8 @@ struct ResizeKernels;
 struct PoolKernels;
 
 struct CpuKernels {
-  const char* isa;  // "baseline", "avx2", ...
-  const char*
-      base_isa;  // the set whose loops these are, but for the products of bytes; often `isa`
+  const char* isa;     // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm"
+  const char* lender;  // the set whose loops these are, but for the products of bytes; often `isa`
   const GemmKernels* gemm;
   const SparseGemmKernels* sparse_gemm;
   const DepthwiseKernels* depthwise;

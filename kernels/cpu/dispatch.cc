@@ -1,4 +1,9 @@
 // The tables of the instruction sets in this build, and which of them this processor can run.
+//
+// The list of the sets is isa_list.inc, which toolchains/library.cmake writes, the least first:
+// TW_FULL_ISA(name, runs) has all loops; TW_BYTES_ISA(name, base, runs) is a few instructions for
+// products of bytes and takes all other loops from its base. `runs` says whether this processor has
+// the set, by its `features`.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -11,7 +16,7 @@
 
 namespace topwork {
 
-#define TW_FULL_ISA(name)                               \
+#define TW_FULL_ISA(name, runs)                         \
   namespace name {                                      \
   extern const GemmKernels kGemmKernels;                \
   extern const SparseGemmKernels kSparseGemmKernels;    \
@@ -34,7 +39,7 @@ namespace topwork {
                                   &kResizeKernels,      \
                                   &kPoolKernels};       \
   }
-#define TW_BYTES_ISA(name, base)          \
+#define TW_BYTES_ISA(name, base, runs)    \
   namespace name {                        \
   extern const IntegerGemm kIntegerBytes; \
   }
@@ -62,11 +67,11 @@ struct Runnable {
   std::vector<std::unique_ptr<BytesTable>> bytes_tables;
 
   Runnable() {
-    const port::CpuFeatures features = port::DetectCpuFeatures();
-#define TW_FULL_ISA(name) \
-  if (features.name) tables.push_back(&name::kCpuKernels);
-#define TW_BYTES_ISA(name, base) \
-  if (features.name) AddBytes(#name, base::kCpuKernels, name::kIntegerBytes);
+    [[maybe_unused]] const port::CpuFeatures features = port::DetectCpuFeatures();
+#define TW_FULL_ISA(name, runs) \
+  if (runs) tables.push_back(&name::kCpuKernels);
+#define TW_BYTES_ISA(name, base, runs) \
+  if (runs) AddBytes(#name, base::kCpuKernels, name::kIntegerBytes);
 #include "isa_list.inc"
 #undef TW_BYTES_ISA
 #undef TW_FULL_ISA

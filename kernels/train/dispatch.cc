@@ -7,8 +7,8 @@
 namespace topwork {
 
 // Sets for products of bytes alone have no loops of training.
-#define TW_BYTES_ISA(name, base)
-#define TW_FULL_ISA(name)                        \
+#define TW_BYTES_ISA(name, base, runs)
+#define TW_FULL_ISA(name, runs)                  \
   namespace name {                               \
   extern const BackwardKernels kBackwardKernels; \
   extern const TrainKernels kTrainKernels;       \
@@ -26,7 +26,7 @@ struct Tables {
 // The baseline where no instruction set has that name.
 Tables TablesFor(const char* isa) {
   constexpr Tables kAll[] = {
-#define TW_FULL_ISA(name) {&name::kTrainKernels, &name::kBackwardKernels},
+#define TW_FULL_ISA(name, runs) {&name::kTrainKernels, &name::kBackwardKernels},
 #include "isa_list.inc"
 #undef TW_FULL_ISA
   };
@@ -42,10 +42,10 @@ Tables TablesFor(const char* isa) {
 
 const TrainKernels& TrainKernelsFor(const char* isa) { return *TablesFor(isa).train; }
 
-const TrainKernels& TrainKernelsFor(const CpuKernels& cpu) { return TrainKernelsFor(cpu.base_isa); }
+const TrainKernels& TrainKernelsFor(const CpuKernels& cpu) { return TrainKernelsFor(cpu.lender); }
 
 const BackwardKernels& BackwardKernelsFor(const CpuKernels& cpu) {
-  return *TablesFor(cpu.base_isa).backward;
+  return *TablesFor(cpu.lender).backward;
 }
 
 }  // namespace topwork

@@ -164,22 +164,22 @@ CpuFeatures DetectCpuFeatures() {
   };
   const uint64_t saved = SavedRegisters(ecx1);
   // FMA, AVX, F16C; BMI1, AVX2, BMI2. LZCNT comes with them on every such processor.
-  features.avx2 = (saved & 0x6) == 0x6 && has(ecx1, {12, 28, 29}) && has(ebx7, {3, 5, 8});
+  features.avx2_fma = (saved & 0x6) == 0x6 && has(ecx1, {12, 28, 29}) && has(ebx7, {3, 5, 8});
   // AVX-512 F, DQ, BW, VL; VNNI.
   features.avx512 =
-      features.avx2 && (saved & 0xe6) == 0xe6 && has(ebx7, {16, 17, 30, 31}) && has(ecx7, {11});
+      features.avx2_fma && (saved & 0xe6) == 0xe6 && has(ebx7, {16, 17, 30, 31}) && has(ecx7, {11});
   features.sha = has(ebx7, {29}) && has(ecx1, {9, 19});
   unsigned eax71, ecx;
   if (subleaves7 >= 1 && __get_cpuid_count(7, 1, &eax71, &ebx, &ecx, &edx)) {
-    features.avxvnni = features.avx2 && has(eax71, {4});
+    features.avx_vnni = features.avx2_fma && has(eax71, {4});
   }
 #elif defined(__aarch64__)
   const unsigned long capabilities = getauxval(AT_HWCAP);
   const unsigned long kHalfScalar = 1ul << 9, kHalfVector = 1ul << 10, kDotProduct = 1ul << 20;
   const unsigned long all = kHalfScalar | kHalfVector | kDotProduct;
-  features.dotprod = (capabilities & all) == all;
+  features.arm_dotprod = (capabilities & all) == all;
   const unsigned long kInt8Matrices = 1ul << 13;  // of the second word
-  features.i8mm = features.dotprod && (getauxval(AT_HWCAP2) & kInt8Matrices) != 0;
+  features.arm_i8mm = features.arm_dotprod && (getauxval(AT_HWCAP2) & kInt8Matrices) != 0;
 #endif
   return features;
 }

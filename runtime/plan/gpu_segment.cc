@@ -265,10 +265,10 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
     part.backend = &backend;
     const size_t last = static_cast<size_t>(program.part_ends[k]);
     // What makes reals of bytes names no operator.
-    while (first + 1 < last && std::string(program.launches[first].entry) == "bytes_to_real") {
+    while (first + 1 < last && program.launches[first].Name() == "bytes_to_real") {
       ++first;
     }
-    if (first < last) part.variant = program.launches[first].entry;
+    if (first < last) part.variant = program.launches[first].Name();
     first = last;
     step.parts.push_back(std::move(part));
   }

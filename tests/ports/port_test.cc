@@ -312,12 +312,12 @@ TEST_CASE("the machine describes itself", "[port]") {
   CHECK_FALSE(port::Isatty(-1));
   CHECK(port::ErrorText(ENOENT) == "No such file or directory");
   const port::CpuFeatures features = port::DetectCpuFeatures();
-  CHECK((features.avx2 || !(features.avx512 || features.avxvnni)));
-  CHECK((features.dotprod || !features.i8mm));
+  CHECK((features.avx2_fma || !(features.avx512 || features.avx_vnni)));
+  CHECK((features.arm_dotprod || !features.arm_i8mm));
 #if defined(__aarch64__)
-  CHECK_FALSE(features.avx2);
+  CHECK_FALSE(features.avx2_fma);
 #else
-  CHECK_FALSE(features.dotprod);
+  CHECK_FALSE(features.arm_dotprod);
 #endif
 }
 
