@@ -5,6 +5,7 @@
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "runtime/tensor/strings.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -99,31 +100,14 @@ Status PrepareCompareEqual(PrepareContext& context) {
 }
 
 Status RunCompare(const RunContext& context, CompareFn fn) {
-  switch (context.in(0).dtype) {
-    case DType::kFloat32:
-      CompareAs<float>(context, fn);
-      break;
-    case DType::kInt32:
-      CompareAs<int32_t>(context, fn);
-      break;
-    case DType::kInt64:
-      CompareAs<int64_t>(context, fn);
-      break;
-    case DType::kInt16:
-      CompareAs<int16_t>(context, fn);
-      break;
-    case DType::kInt8:
-      CompareAs<int8_t>(context, fn);
-      break;
-    case DType::kString:
-      CompareWith<StringRef>(context, [fn](const StringRef& a, const StringRef& b) {
-        return (a == b) == (fn == CompareFn::kEqual);
-      });
-      break;
-    default:
-      CompareAs<uint8_t>(context, fn);
-      break;
+  if (context.in(0).dtype == DType::kString) {
+    CompareWith<StringRef>(context, [fn](const StringRef& a, const StringRef& b) {
+      return (a == b) == (fn == CompareFn::kEqual);
+    });
+    return Status::Ok();
   }
+  VisitDType<float, int32_t, int64_t, int16_t, int8_t, uint8_t>(
+      context.in(0).dtype, [&](auto type) { CompareAs<decltype(type)>(context, fn); });
   return Status::Ok();
 }
 
