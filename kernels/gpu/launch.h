@@ -36,12 +36,12 @@ inline const char* TypeDefine(KernelType type) {
   return kDefines[static_cast<int>(type)];
 }
 
-// A kernel is called <op>_<type>, and <op>_<type>_<assumption> where it needs that to hold:
-// literals.
+// Which kernel: "gather", or with the assumption under which it works, {"conv_2d_4x8", "4x8"}. In
+// its program it is called <op>_<type>, or <op>_<type>_<assumption>. Literals.
 struct KernelName {
-  KernelName(const char* op, const char* assumption = "") : op(op), assumption(assumption) {}
-  const char* op;
-  const char* assumption;
+  KernelName(const char* name, const char* assumption = "") : name(name), assumption(assumption) {}
+  const char* name;
+  const char* assumption;  // what the name ends with
 };
 
 struct LaunchArgument {
@@ -91,15 +91,13 @@ struct Launch {
   size_t local[3] = {0, 0, 0};   // of one work-group; all 0: the driver chooses
   bool local_is_wish = false;    // a device that allows fewer items in a group may choose, too
 
-  // Of all that has a type: "conv_2d_4x8".
-  std::string Name() const {
-    return *kernel.assumption == '\0' ? kernel.op
-                                      : std::string(kernel.op) + "_" + kernel.assumption;
-  }
   // The kernel's name in its program: "conv_2d_f16_4x8".
   std::string Entry() const {
-    const std::string entry = std::string(kernel.op) + "_" + TypeName(type);
-    return *kernel.assumption == '\0' ? entry : entry + "_" + kernel.assumption;
+    std::string entry = kernel.name;
+    const std::string type_name = std::string("_") + TypeName(type);
+    if (*kernel.assumption == '\0') return entry + type_name;
+    const std::string end = std::string("_") + kernel.assumption;
+    return entry.insert(entry.size() - end.size(), type_name);
   }
   // What the program is compiled with.
   std::string Defines() const { return TypeDefine(type) + options; }

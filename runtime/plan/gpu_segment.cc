@@ -265,10 +265,11 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
     part.backend = &backend;
     const size_t last = static_cast<size_t>(program.part_ends[k]);
     // What makes reals of bytes names no operator.
-    while (first + 1 < last && program.launches[first].Name() == "bytes_to_real") {
+    while (first + 1 < last &&
+           std::string(program.launches[first].kernel.name) == "bytes_to_real") {
       ++first;
     }
-    if (first < last) part.variant = program.launches[first].Name();
+    if (first < last) part.variant = program.launches[first].kernel.name;
     first = last;
     step.parts.push_back(std::move(part));
   }

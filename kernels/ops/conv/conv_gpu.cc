@@ -79,8 +79,8 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
     args.push_back(IntArg(n));
   }
   AddTaps(context, window, &args);
-  context.Add("conv_2d", {"conv_2d", block.assumption}, std::move(args), grid.channels, grid.pixels,
-              grid.rows);
+  context.Add("conv_2d", {block.variant, block.assumption}, std::move(args), grid.channels,
+              grid.pixels, grid.rows);
   context.TakesOptions(ConvBlockOptions(block.pixels, block.fours * 4));
 }
 

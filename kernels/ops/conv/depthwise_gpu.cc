@@ -51,7 +51,7 @@ void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKerne
   ActivationRange(context.params().activation, &lo, &hi);
   const int bias = Bias(context, 1, n);
   context.Add(
-      "depthwise_rows", {"depthwise_rows", kernel.assumption},
+      "depthwise_rows", {kernel.variant, kernel.assumption},
       {BufferArg(context.In(0)), BufferArg(weights), BufferArg(bias), BufferArg(Residual(context)),
        BufferArg(context.Out(0)), IntArg(in[1]), IntArg(in[2]), IntArg(n), IntArg(window.h.out),
        IntArg(window.w.out), IntArg(window.h.pad), IntArg(window.w.pad),

@@ -58,7 +58,7 @@ Status PlanBinary(GpuContext& context, BinaryFn fn) {
   for (const LaunchArgument& arg : {IntArg(n), EnumArg(fn), FloatArg(lo), FloatArg(hi)}) {
     args.push_back(arg);
   }
-  context.Add("binary", {"binary", same ? "same" : ""}, args, n);
+  context.Add("binary", {same ? "binary_same" : "binary", same ? "same" : ""}, args, n);
   return Status::Ok();
 }
 
@@ -74,7 +74,7 @@ Status PlanAddN(GpuContext& context) {
     const int more = context.In(i);
     const int to =
         i + 1 < context.n_inputs() ? context.Scratch(static_cast<size_t>(n)) : context.Out(0);
-    context.Add("binary", {"binary", "same"},
+    context.Add("binary", {"binary_same", "same"},
                 {BufferArg(sum), BufferArg(more), BufferArg(to), IntArg(n), EnumArg(BinaryFn::kAdd),
                  FloatArg(-infinity), FloatArg(infinity)},
                 n);

@@ -156,8 +156,10 @@ void AddProductOfBytes(GpuContext& context, const ProductSizes& p, bool by_reals
   }
   AddRange(context, &args);
   const bool in_blocks = p.n_pixels >= kLeastForBlocks;
-  context.Add("integer_product", {"integer_product", in_blocks ? "4" : "1"}, std::move(args),
-              Fours(per_group) * groups, in_blocks ? Fours(p.n_pixels) : p.n_pixels);
+  context.Add("integer_product",
+              {in_blocks ? "integer_product_4" : "integer_product_1", in_blocks ? "4" : "1"},
+              std::move(args), Fours(per_group) * groups,
+              in_blocks ? Fours(p.n_pixels) : p.n_pixels);
   context.TakesType(KernelType::kI8);
 }
 

@@ -176,16 +176,14 @@ TEST_CASE("opencl kernels: names say the operator, the type and the assumption",
     CHECK(TextOf(file).find("__kernel") == std::string::npos);  // TW_KERNEL makes the name
   }
   Launch launch;
-  launch.kernel = {"conv_2d", "4x8"};
+  launch.kernel = {"conv_2d_4x8", "4x8"};
   launch.type = KernelType::kF16;
   launch.options = " -DTW_PIXELS=4";
   CHECK(launch.Entry() == "conv_2d_f16_4x8");
-  CHECK(launch.Name() == "conv_2d_4x8");
   CHECK(launch.Defines() == "-DTW_HALF -DTW_PIXELS=4");
   launch.kernel = "gather";
   launch.type = KernelType::kI32;
   CHECK(launch.Entry() == "gather_i32");
-  CHECK(launch.Name() == "gather");
 }
 
 TEST_CASE("opencl kernels: files depend on the defines of storage and integers alone",
