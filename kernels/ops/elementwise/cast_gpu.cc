@@ -32,6 +32,7 @@ Status PlanToInt(GpuContext& context, int64_t n) {
                 {BufferArg(x), BufferArg(y), IntArg(n), IntArg(32 - DTypeBits(to)),
                  IntArg(to != DType::kUInt8)},
                 n);
+    context.TakesType(KernelType::kI32);
     return Status::Ok();
   }
   context.TakesFormat(context.input_format(0));

@@ -144,7 +144,7 @@ Status PlanSelect(GpuContext& context) {
   return Status::Ok();
 }
 
-Status PlanCompare(GpuContext& context, int fn) {
+Status PlanCompare(GpuContext& context, CompareFn fn) {
   const GpuFormat& a = context.input_format(0);
   const GpuFormat& b = context.input_format(1);
   if (a.is_quantized() || b.is_quantized()) return Unsupported("it compares quantized tensors");
@@ -153,9 +153,21 @@ Status PlanCompare(GpuContext& context, int fn) {
   const int64_t n = out.NumElements();
   context.Add("compare", "compare",
               {BufferArg(context.In(0)), BufferArg(context.In(1)), BufferArg(context.Out(0)),
-               BufferArg(NestTable(context, nest)), IntArg(nest.rank), IntArg(n), IntArg(fn)},
+               BufferArg(NestTable(context, nest)), IntArg(nest.rank), IntArg(n), EnumArg(fn)},
               n);
   context.TakesFormat(a);
+  return Status::Ok();
+}
+
+Status PlanLogical(GpuContext& context, LogicalFn fn) {
+  const Shape& out = context.output(0).shape;
+  const LoopNest nest = MakeLoopNest(out, {context.input(0)->shape, context.input(1)->shape});
+  const int64_t n = out.NumElements();
+  context.Add("compare", "logical",
+              {BufferArg(context.In(0)), BufferArg(context.In(1)), BufferArg(context.Out(0)),
+               BufferArg(NestTable(context, nest)), IntArg(nest.rank), IntArg(n), EnumArg(fn)},
+              n);
+  context.TakesType(KernelType::kI32);
   return Status::Ok();
 }
 
@@ -164,11 +176,11 @@ Status PlanLogicalNot(GpuContext& context) {
   const int32_t zero = 0;
   const int64_t n = out.NumElements();
   const LoopNest nest = MakeLoopNest(out, {out, Shape()});
-  context.Add(
-      "compare", "compare",
-      {BufferArg(context.In(0)), BufferArg(context.Table({&zero, 1})), BufferArg(context.Out(0)),
-       BufferArg(NestTable(context, nest)), IntArg(nest.rank), IntArg(n), IntArg(0)},
-      n);
+  context.Add("compare", "compare",
+              {BufferArg(context.In(0)), BufferArg(context.Table({&zero, 1})),
+               BufferArg(context.Out(0)), BufferArg(NestTable(context, nest)), IntArg(nest.rank),
+               IntArg(n), EnumArg(CompareFn::kEqual)},
+              n);
   context.TakesFormat(context.input_format(0));
   return Status::Ok();
 }
@@ -187,9 +199,9 @@ Status PlanBinaryInt(GpuContext& context, BinaryFn fn) {
   const int64_t n = out.NumElements();
   context.Add("compare", "binary_int",
               {BufferArg(context.In(0)), BufferArg(context.In(1)), BufferArg(context.Out(0)),
-               BufferArg(NestTable(context, nest)), IntArg(nest.rank), IntArg(n),
-               IntArg(static_cast<int>(fn))},
+               BufferArg(NestTable(context, nest)), IntArg(nest.rank), IntArg(n), EnumArg(fn)},
               n);
+  context.TakesType(KernelType::kI32);
   return Status::Ok();
 }
 

@@ -86,8 +86,8 @@ Status PlanReduce(GpuContext& context, ReduceKind kind) {
     inner = 1;
   }
   context.Add("reduce", "reduce",
-              {BufferArg(from), BufferArg(context.Out(0)), IntArg(static_cast<int>(kind)),
-               IntArg(outer), IntArg(steps), IntArg(inner)},
+              {BufferArg(from), BufferArg(context.Out(0)), EnumArg(kind), IntArg(outer),
+               IntArg(steps), IntArg(inner)},
               inner, outer);
   return Status::Ok();
 }
@@ -130,8 +130,8 @@ Status PlanRowwise(GpuContext& context, RowwiseKind kind) {
   const Shape& shape = context.input(0)->shape;
   const int64_t n = shape.back();
   context.AddGroups("rowwise", "rowwise",
-                    {BufferArg(context.In(0)), BufferArg(context.Out(0)),
-                     IntArg(static_cast<int>(kind)), IntArg(n), FloatArg(context.params().beta)},
+                    {BufferArg(context.In(0)), BufferArg(context.Out(0)), EnumArg(kind), IntArg(n),
+                     FloatArg(context.params().beta)},
                     kRowGroup, 1, shape.NumElements() / n);
   return Status::Ok();
 }

@@ -15,6 +15,11 @@ inline LaunchArgument IntArg(int64_t value) {
   return LaunchArgument::Int(static_cast<int32_t>(value));
 }
 inline LaunchArgument FloatArg(float value) { return LaunchArgument::Float(value); }
+// Of an enum of functions.h.
+template <typename Enum>
+LaunchArgument EnumArg(Enum value) {
+  return LaunchArgument::Int(static_cast<int32_t>(value));
+}
 
 // elementwise_gpu.cc
 Status PlanUnary(GpuContext& context, UnaryFn fn, float alpha);
@@ -61,11 +66,15 @@ Status PlanGatherNd(GpuContext& context);
 Status PlanEmbeddingLookup(GpuContext& context);
 Status PlanDynamicUpdateSlice(GpuContext& context);
 Status PlanSelect(GpuContext& context);  // SELECT, SELECT_V2
-// `fn` of compare.cl.
-Status PlanCompare(GpuContext& context, int fn);
-template <int kFn>
+Status PlanCompare(GpuContext& context, CompareFn fn);
+template <CompareFn kFn>
 Status PlanCompareFn(GpuContext& context) {
   return PlanCompare(context, kFn);
+}
+Status PlanLogical(GpuContext& context, LogicalFn fn);
+template <LogicalFn kFn>
+Status PlanLogicalFn(GpuContext& context) {
+  return PlanLogical(context, kFn);
 }
 Status PlanLogicalNot(GpuContext& context);
 
@@ -87,7 +96,6 @@ Status PlanTransposeConv(GpuContext& context);
 
 // conv_gpu.cc
 Status PlanConv2D(GpuContext& context);
-enum class PoolKind : int { kAverage = 0, kMax = 1, kL2 = 2 };
 Status PlanPool(GpuContext& context, PoolKind kind);
 template <PoolKind kKind>
 Status PlanPoolKind(GpuContext& context) {
@@ -100,7 +108,6 @@ template <ReduceKind kKind>
 Status PlanReduceKind(GpuContext& context) {
   return PlanReduce(context, kKind);
 }
-enum class RowwiseKind : int { kSoftmax = 0, kLogSoftmax = 1, kL2Normalization = 2 };
 Status PlanRowwise(GpuContext& context, RowwiseKind kind);
 template <RowwiseKind kKind>
 Status PlanRowwiseKind(GpuContext& context) {
