@@ -138,7 +138,7 @@ void SignOf(const float* x, float* y, int64_t n, float) {
 
 }  // namespace
 
-#define TW_ROW(name, number) name##Of,
+#define TW_ROW(name, number, formula) name##Of,
 const UnaryFunction kUnaryFunctions[kNumUnaryFns] = {TW_UNARY_FUNCTIONS(TW_ROW)};
 #undef TW_ROW
 
