@@ -117,6 +117,10 @@ void CosOf(const float* x, float* y, int64_t n, float) {
   MapScalars(x, y, n, [](float v) { return __builtin_cosf(v); });
 }
 
+void CbrtOf(const float* x, float* y, int64_t n, float) {
+  MapScalars(x, y, n, [](float v) { return __builtin_cbrtf(v); });
+}
+
 void FloorOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Floor(v); });
 }

@@ -315,6 +315,13 @@ Span<const OpDef> UnaryOps() {
           .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kSquare>)
           .Gpu(PlanUnaryFn<UnaryFn::kSquare>)
           .WidensHalf(),
+      OpDef(OpCode::kStablehloCbrt)
+          .Types({DType::kFloat32})
+          .NotInLiteRt()
+          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCbrt>)
+          .Gpu(PlanUnaryFn<UnaryFn::kCbrt>)
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
   };
   return kOps;
 }
