@@ -9,11 +9,11 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/contract/op_codes.h"
 #include "kernels/contract/op_def.h"
 #include "kernels/contract/op_params.h"
 #include "kernels/contract/options_view.h"
-#include "kernels/cpu/cpu_kernels.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/ops/shared/gemm_sparse.h"
 #include "ports/port.h"
 #include "tests/support/random_floats.h"

@@ -15,6 +15,7 @@
 #include "kernels/contract/kernel.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/products/requantizer.h"
+#include "kernels/ops/shared/gemm_plan.h"
 
 namespace topwork {
 

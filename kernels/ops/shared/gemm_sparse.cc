@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 
 namespace topwork {
 namespace {
