@@ -99,7 +99,7 @@ set(TEST_SOURCES
   models/zoo/golden_models_test.cc
   models/format/write_constants_test.cc
   models/format/write_storage_test.cc
-  models/format/prune_test.cc
+  models/format/compress/prune_test.cc
   models/format/sparse_test.cc
   models/format/write_test.cc
   models/format/zip_test.cc

@@ -12,11 +12,11 @@ set(FORMAT_SOURCES
   model_tables_pack.cc
   pack_cache.cc
   printable.cc
-  prune.cc
-  prune_storage.cc
-  quantize.cc
-  quantize_int8.cc
-  quantize_plan.cc
+  compress/prune.cc
+  compress/prune_storage.cc
+  compress/quantize.cc
+  compress/quantize_int8.cc
+  compress/quantize_plan.cc
   read_blocks.cc
   read_graph.cc
   read_metadata.cc

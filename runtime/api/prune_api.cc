@@ -1,5 +1,5 @@
 // C API: pruning a model.
-#include "models/format/prune.h"
+#include "models/format/compress/prune.h"
 #include "ports/port.h"
 #include "runtime/api/handles.h"
 

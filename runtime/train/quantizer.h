@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "models/format/quantize.h"
+#include "models/format/compress/quantize.h"
 #include "runtime/session/session.h"
 #include "runtime/train/features/examples.h"
 

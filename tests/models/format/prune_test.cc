@@ -1,5 +1,5 @@
 // Pruning: which weights go, in blocks and over all layers.
-#include "models/format/prune.h"
+#include "models/format/compress/prune.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "models/format/prune.h"
+#include "models/format/compress/prune.h"
 #include "runtime/session/session.h"
 #include "runtime/train/random.h"
 #include "tests/support/classifiers.h"

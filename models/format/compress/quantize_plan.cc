@@ -1,5 +1,5 @@
 // The decision for each operator, by its row, and the groups of equal scale.
-#include "models/format/quantize_plan.h"
+#include "models/format/compress/quantize_plan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 // QuantizeModel: the checks, dynamic range and float16.
-#include "models/format/quantize.h"
+#include "models/format/compress/quantize.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "models/format/compress/quantize_steps.h"
 #include "models/format/constants.h"
-#include "models/format/quantize_steps.h"
 #include "models/format/write_steps.h"
 #include "tflite_generated.h"
 

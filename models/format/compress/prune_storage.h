@@ -1,6 +1,6 @@
 // Sparse constants written behind DENSIFY. Private to models/format.
-#ifndef TOPWORK_MODELS_FORMAT_PRUNE_STORAGE_H_
-#define TOPWORK_MODELS_FORMAT_PRUNE_STORAGE_H_
+#ifndef TOPWORK_MODELS_FORMAT_COMPRESS_PRUNE_STORAGE_H_
+#define TOPWORK_MODELS_FORMAT_COMPRESS_PRUNE_STORAGE_H_
 
 #include "models/format/model_tables.h"
 
@@ -13,4 +13,4 @@ bool StoreSparse(int tensor, int block_rows, int block_columns, ModelTables* tab
 
 }  // namespace topwork
 
-#endif  // TOPWORK_MODELS_FORMAT_PRUNE_STORAGE_H_
+#endif  // TOPWORK_MODELS_FORMAT_COMPRESS_PRUNE_STORAGE_H_

@@ -4,15 +4,15 @@
 // Where an operator only moves or compares values, its input and its result have one scale. Such
 // values form a group, whose scale covers all their ranges. A result with a scale that the format
 // prescribes (SOFTMAX: 1/256) keeps it; where its group needs another scale, a QUANTIZE converts.
-#ifndef TOPWORK_MODELS_FORMAT_QUANTIZE_PLAN_H_
-#define TOPWORK_MODELS_FORMAT_QUANTIZE_PLAN_H_
+#ifndef TOPWORK_MODELS_FORMAT_COMPRESS_QUANTIZE_PLAN_H_
+#define TOPWORK_MODELS_FORMAT_COMPRESS_QUANTIZE_PLAN_H_
 
 #include <string>
 #include <vector>
 
+#include "models/format/compress/quantize.h"
 #include "models/format/graph.h"
 #include "models/format/head_format.h"
-#include "models/format/quantize.h"
 
 namespace topwork {
 
@@ -39,4 +39,4 @@ IntegerPlan PlanIntegers(const Graph& graph, const std::vector<ValueRange>& rang
 
 }  // namespace topwork
 
-#endif  // TOPWORK_MODELS_FORMAT_QUANTIZE_PLAN_H_
+#endif  // TOPWORK_MODELS_FORMAT_COMPRESS_QUANTIZE_PLAN_H_

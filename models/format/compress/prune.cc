@@ -1,13 +1,13 @@
 // Which weights are cleared, and writing the rest.
-#include "models/format/prune.h"
+#include "models/format/compress/prune.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
+#include "models/format/compress/prune_storage.h"
+#include "models/format/compress/quantize_plan.h"
 #include "models/format/constants.h"
-#include "models/format/prune_storage.h"
-#include "models/format/quantize_plan.h"
 #include "models/format/write_steps.h"
 #include "tflite_generated.h"
 

@@ -7,8 +7,8 @@
 //                   float, between a DEQUANTIZE and a QUANTIZE
 // Weights are symmetric, scale = max|w| / 127. Only the main subgraph changes. The model does not
 // run here: the caller gives the ranges of its activations.
-#ifndef TOPWORK_MODELS_FORMAT_QUANTIZE_H_
-#define TOPWORK_MODELS_FORMAT_QUANTIZE_H_
+#ifndef TOPWORK_MODELS_FORMAT_COMPRESS_QUANTIZE_H_
+#define TOPWORK_MODELS_FORMAT_COMPRESS_QUANTIZE_H_
 
 #include <string>
 #include <vector>
@@ -54,4 +54,4 @@ Result<std::vector<uint8_t>> QuantizeModel(const Model& model, const QuantizeSpe
 
 }  // namespace topwork
 
-#endif  // TOPWORK_MODELS_FORMAT_QUANTIZE_H_
+#endif  // TOPWORK_MODELS_FORMAT_COMPRESS_QUANTIZE_H_

@@ -3,8 +3,8 @@
 // Weights form a matrix [output channels, the rest]. Its blocks are kept or cleared as a whole;
 // those with the smallest mean square are cleared first. Weights keep their storage (float32,
 // float16, int8). The file stays dense, or stores them sparse with a DENSIFY where that is smaller.
-#ifndef TOPWORK_MODELS_FORMAT_PRUNE_H_
-#define TOPWORK_MODELS_FORMAT_PRUNE_H_
+#ifndef TOPWORK_MODELS_FORMAT_COMPRESS_PRUNE_H_
+#define TOPWORK_MODELS_FORMAT_COMPRESS_PRUNE_H_
 
 #include <vector>
 
@@ -33,4 +33,4 @@ Result<std::vector<uint8_t>> PruneModel(const Model& model, const PruneSpec& spe
 
 }  // namespace topwork
 
-#endif  // TOPWORK_MODELS_FORMAT_PRUNE_H_
+#endif  // TOPWORK_MODELS_FORMAT_COMPRESS_PRUNE_H_

@@ -5,8 +5,8 @@
 // makes.
 #include <algorithm>
 
+#include "models/format/compress/quantize_steps.h"
 #include "models/format/constants.h"
-#include "models/format/quantize_steps.h"
 #include "models/format/write_steps.h"
 #include "tflite_generated.h"
 

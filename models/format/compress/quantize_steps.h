@@ -1,15 +1,15 @@
 // The steps of QuantizeModel. Each edits the tables of a model whose main graph is `graph`.
 //
 // Private to models/format.
-#ifndef TOPWORK_MODELS_FORMAT_QUANTIZE_STEPS_H_
-#define TOPWORK_MODELS_FORMAT_QUANTIZE_STEPS_H_
+#ifndef TOPWORK_MODELS_FORMAT_COMPRESS_QUANTIZE_STEPS_H_
+#define TOPWORK_MODELS_FORMAT_COMPRESS_QUANTIZE_STEPS_H_
 
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "models/format/compress/quantize_plan.h"
 #include "models/format/model_tables.h"
-#include "models/format/quantize_plan.h"
 
 namespace topwork {
 
@@ -42,4 +42,4 @@ void RemoveUnreadDequantize(ModelTables* tables);
 
 }  // namespace topwork
 
-#endif  // TOPWORK_MODELS_FORMAT_QUANTIZE_STEPS_H_
+#endif  // TOPWORK_MODELS_FORMAT_COMPRESS_QUANTIZE_STEPS_H_

@@ -1,6 +1,6 @@
 // The public format's sparse storage: all dimensions but the last dense, the last compressed (CSR),
 // then the dimensions inside a block. 1 × 1 blocks have none, 1 × c blocks one, r × c blocks two.
-#include "models/format/prune_storage.h"
+#include "models/format/compress/prune_storage.h"
 
 #include <algorithm>
 
