@@ -1,0 +1,227 @@
+// FeatureFile: a locked file that is written at its end and read through a mapping.
+#include "runtime/train/features/feature_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "runtime/base/buffer.h"
+#include "runtime/base/hash64.h"
+#include "runtime/base/log.h"
+
+namespace topwork {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr char kMagic[] = "TWfeats\n";
+constexpr size_t kMagicBytes = 8;
+
+// The fixed part of a header, without padding. The magic stands at both ends, so that no single
+// damage makes the file look like somebody else's.
+struct FixedHeader {
+  char magic[kMagicBytes];
+  uint32_t version;
+  uint32_t text_bytes;
+  uint64_t rows_bytes;
+  uint64_t checksum;  // of everything else in the header
+  char magic_again[kMagicBytes];
+};
+static_assert(sizeof(FixedHeader) == 40, "the header has no padding");
+
+bool HasMagic(const char* at) { return std::memcmp(at, kMagic, kMagicBytes) == 0; }
+
+// The first line of `ours` that is not in `theirs` at the same place, with theirs.
+std::string Difference(const std::string& theirs, const std::string& ours) {
+  size_t a = 0;
+  size_t b = 0;
+  while (b < ours.size()) {
+    const std::string left = theirs.substr(a, theirs.find('\n', a) - a);
+    const std::string right = ours.substr(b, ours.find('\n', b) - b);
+    if (left != right) return "'" + left + "', this run has '" + right + "'";
+    a = std::min(theirs.size(), a + left.size() + 1);
+    b += right.size() + 1;
+  }
+  return "more options than this run has";
+}
+
+Status Failed(const char* what, const std::string& path, int error) {
+  return IoError("cannot %s the feature cache '%s': %s", what, path.c_str(),
+                 port::ErrorText(error).c_str());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FeatureFile>> FeatureFile::Open(const std::string& path,
+                                                       const std::string& text, size_t rows_bytes) {
+  std::unique_ptr<FeatureFile> file(new FeatureFile);
+  file->path_ = path;
+  file->text_ = text;
+  file->rows_bytes_ = rows_bytes;
+  file->header_bytes_ = AlignUp(sizeof(FixedHeader) + text.size());
+  file->stride_ = AlignUp(kRowsOffset + rows_bytes, 8);
+  file->seed_ = Hash64(text.data(), text.size(), kVersion);
+  file->record_.resize(file->stride_);
+  const int error = port::LockedFileOpen(path.c_str(), &file->file_);
+  if (error == EWOULDBLOCK) {
+    return FailedPrecondition(
+        "the feature cache '%s' is in use by another trainer; give each its own file",
+        path.c_str());
+  }
+  if (error != 0) return Failed("open", path, error);
+  TW_RETURN_IF_ERROR(file->Start());
+  return file;
+}
+
+FeatureFile::~FeatureFile() {
+  port::UnmapFile(&mapped_);
+  port::LockedFileClose(file_);
+}
+
+std::vector<uint8_t> FeatureFile::Header() const {
+  std::vector<uint8_t> bytes(header_bytes_);
+  FixedHeader fixed = {};
+  std::memcpy(fixed.magic, kMagic, kMagicBytes);
+  std::memcpy(fixed.magic_again, kMagic, kMagicBytes);
+  fixed.version = kVersion;
+  fixed.text_bytes = static_cast<uint32_t>(text_.size());
+  fixed.rows_bytes = rows_bytes_;
+  std::memcpy(bytes.data(), &fixed, sizeof(fixed));
+  std::memcpy(bytes.data() + sizeof(fixed), text_.data(), text_.size());
+  fixed.checksum = Hash64(bytes.data(), bytes.size(), kVersion);
+  std::memcpy(bytes.data(), &fixed, sizeof(fixed));
+  return bytes;
+}
+
+// *out_reason: why the mapped file cannot be used, empty when it can.
+Status FeatureFile::ReadHeader(std::string* out_reason) const {
+  const std::vector<uint8_t> ours = Header();
+  const size_t n = std::min(mapped_.size, sizeof(FixedHeader));
+  FixedHeader fixed = {};
+  if (n > 0) std::memcpy(&fixed, mapped_.data, n);
+  const bool is_ours = n < kMagicBytes ? n > 0 && std::memcmp(fixed.magic, kMagic, n) == 0
+                                       : HasMagic(fixed.magic) || HasMagic(fixed.magic_again);
+  if (!is_ours && n > 0) {
+    return InvalidArgument("'%s' is not a feature cache and is left alone; give another path",
+                           path_.c_str());
+  }
+  out_reason->clear();
+  if (mapped_.size >= ours.size() && std::memcmp(mapped_.data, ours.data(), ours.size()) == 0) {
+    return Status::Ok();
+  }
+  *out_reason = "its header is damaged";
+  const size_t header_bytes = AlignUp(sizeof(FixedHeader) + fixed.text_bytes);
+  if (n < sizeof(FixedHeader) || header_bytes > mapped_.size) return Status::Ok();
+  std::vector<uint8_t> theirs(mapped_.data, mapped_.data + header_bytes);
+  const uint64_t checksum = fixed.checksum;
+  fixed.checksum = 0;
+  std::memcpy(theirs.data(), &fixed, sizeof(fixed));
+  if (fixed.version != kVersion) {
+    *out_reason = StrFormat("it has version %u, this library writes %u", fixed.version, kVersion);
+  } else if (Hash64(theirs.data(), theirs.size(), kVersion) == checksum) {
+    const char* text = reinterpret_cast<const char*>(theirs.data()) + sizeof(FixedHeader);
+    *out_reason = "it was made with " + Difference(std::string(text, fixed.text_bytes), text_);
+    if (fixed.rows_bytes != rows_bytes_) {
+      *out_reason = StrFormat("it has features of %llu bytes, this run has %zu",
+                              static_cast<unsigned long long>(fixed.rows_bytes), rows_bytes_);
+    }
+  }
+  return Status::Ok();
+}
+
+Status FeatureFile::Start() {
+  int error = port::LockedFileMap(file_, &mapped_);
+  if (error != 0) return Failed("read", path_, error);
+  std::string reason;
+  TW_RETURN_IF_ERROR(ReadHeader(&reason));
+  if (reason.empty()) {
+    IndexRecords();
+    return Status::Ok();
+  }
+  if (mapped_.size > 0) {
+    Log(LogLevel::kWarning, "the feature cache '%s' is replaced: %s", path_.c_str(),
+        reason.c_str());
+  }
+  port::UnmapFile(&mapped_);
+  error = port::LockedFileResize(file_, 0);
+  const std::vector<uint8_t> header = Header();
+  if (error == 0) error = port::LockedFileWriteAt(file_, 0, header.data(), header.size());
+  return error == 0 ? Status::Ok() : Failed("write", path_, error);
+}
+
+// Later records of one example take the place of earlier ones.
+void FeatureFile::IndexRecords() {
+  n_records_ = static_cast<int64_t>((mapped_.size - header_bytes_) / stride_);
+  n_mapped_ = n_records_;
+  index_.reserve(static_cast<size_t>(n_records_));
+  for (int64_t r = 0; r < n_records_; ++r) {
+    ExampleId id;
+    std::memcpy(id.data(), Record(r), id.size());
+    index_[id] = r;
+  }
+}
+
+uint64_t FeatureFile::Checksum(const uint8_t* record) const {
+  return Hash64(record + kRowsOffset, stride_ - kRowsOffset, Hash64(record, 32, seed_));
+}
+
+Status FeatureFile::Find(const ExampleId& id, int64_t* out, bool* out_damaged) {
+  *out = -1;
+  *out_damaged = false;
+  const auto found = index_.find(id);
+  if (found == index_.end()) return Status::Ok();
+  TW_RETURN_IF_ERROR(Map(found->second));
+  const uint8_t* record = Record(found->second);
+  uint64_t checksum;
+  std::memcpy(&checksum, record + 32, sizeof(checksum));
+  if (std::memcmp(record, id.data(), id.size()) == 0 && Checksum(record) == checksum) {
+    *out = found->second;
+    return Status::Ok();
+  }
+  if (!damage_logged_) {
+    Log(LogLevel::kWarning,
+        "record %lld of the feature cache '%s' is damaged: it is computed again, as are others",
+        static_cast<long long>(found->second), path_.c_str());
+    damage_logged_ = true;
+  }
+  index_.erase(found);
+  *out_damaged = true;
+  return Status::Ok();
+}
+
+Status FeatureFile::Append(const ExampleId& id, const void* rows, int64_t* out) {
+  std::memcpy(record_.data(), id.data(), id.size());
+  std::memcpy(record_.data() + kRowsOffset, rows, rows_bytes_);
+  const uint64_t checksum = Checksum(record_.data());
+  std::memcpy(record_.data() + 32, &checksum, sizeof(checksum));
+  const uint64_t offset = header_bytes_ + static_cast<uint64_t>(n_records_) * stride_;
+  const int error = port::LockedFileWriteAt(file_, offset, record_.data(), record_.size());
+  if (error != 0) {
+    // What was written of it goes; where even that fails, the next record is written over it.
+    (void)port::LockedFileResize(file_, offset);
+    return IoError(
+        "cannot write features to '%s': %s; the %lld examples in it are kept: make room there or "
+        "choose another path",
+        path_.c_str(), port::ErrorText(error).c_str(), static_cast<long long>(n_records_));
+  }
+  index_[id] = n_records_;
+  *out = n_records_++;
+  return Status::Ok();
+}
+
+Status FeatureFile::Map(int64_t record) {
+  if (record < n_mapped_) return Status::Ok();
+  port::MappedFile mapped;
+  const int error = port::LockedFileMap(file_, &mapped);
+  if (error != 0) return Failed("map", path_, error);
+  const size_t needed = header_bytes_ + static_cast<size_t>(n_records_) * stride_;
+  if (mapped.size < needed) {
+    port::UnmapFile(&mapped);
+    return Corrupt("the feature cache '%s' became shorter while it was in use", path_.c_str());
+  }
+  port::UnmapFile(&mapped_);
+  mapped_ = mapped;
+  n_mapped_ = n_records_;
+  return Status::Ok();
+}
+
+}  // namespace topwork
