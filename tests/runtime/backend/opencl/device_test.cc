@@ -11,7 +11,7 @@ namespace device_test {
 
 TEST_CASE("opencl device: answers are plausible", "[opencl]") {
   TW_NEED_DEVICE(device);
-  const opencl::DeviceInfo& info = device.info;
+  const DeviceInfo& info = device.info;
   CHECK(!info.name.empty());
   CHECK(!info.platform.empty());
   CHECK(!info.driver.empty());
@@ -23,7 +23,7 @@ TEST_CASE("opencl device: answers are plausible", "[opencl]") {
   CHECK(info.base_align_bytes >= 4);
   CHECK(info.usable);
   CHECK(info.reason.empty());
-  CHECK(opencl::DriverIdentity(info).find(info.driver) != std::string::npos);
+  CHECK(DriverIdentity(info).find(info.driver) != std::string::npos);
 }
 
 TEST_CASE("opencl device: contexts, queues, buffers and their parts", "[opencl]") {
