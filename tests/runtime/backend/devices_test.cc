@@ -10,29 +10,18 @@ namespace devices_test {
 
 const char kAutoDevice[] = "TOPWORK_AUTO_DEVICE";
 
-TEST_CASE("devices: each one of the list is found by its number", "[backend]") {
+TEST_CASE("devices: what is there is listed, what is not is refused", "[backend]") {
   const auto devices = ListDevices();
   const size_t n = devices.ok() ? devices.value()->size() : 0;
   for (size_t i = 0; i < n; ++i) {
-    const DeviceInfo& info = (*devices.value())[i];
-    const DeviceName name = DeviceName::Opencl(static_cast<int>(i));
-    const Result<FoundDevice> found = FindDevice(name);
-    REQUIRE(found.ok() == info.usable);
-    if (!info.usable) continue;
-    CHECK(found.value().info == &info);
-    CHECK(found.value().name == name);
-    const DeviceName by_name{DeviceName::Kind::kOpencl, -1, info.name};
-    CHECK(FindDevice(by_name).value().info->name == info.name);
-    OpenOptions options;
-    options.cache_folder = "off";
-    const auto opened = OpenDevice(name, options);
-    REQUIRE(opened.status().ToString() == "OK");
-    CHECK(opened.value()->limits().block_bytes == info.max_allocation_bytes);
+    const Result<FoundDevice> found = FindDevice(DeviceName::Opencl(static_cast<int>(i)));
+    CHECK(found.ok() == (*devices.value())[i].usable);
   }
-  const Status beyond = FindDevice(DeviceName::Opencl(static_cast<int>(n))).status();
-  REQUIRE_FALSE(beyond.ok());
-  CHECK(beyond.message().find("OpenCL") != std::string::npos);
-  CHECK(OpenDevice(DeviceName::Opencl(static_cast<int>(n)), {}).status().code() == beyond.code());
+  const DeviceName beyond = DeviceName::Opencl(static_cast<int>(n));
+  const Status refused = FindDevice(beyond).status();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.message().find("OpenCL") != std::string::npos);
+  CHECK(OpenDevice(beyond, {}).status().code() == refused.code());
   CHECK_FALSE(FindDevice(DeviceName::Cpu()).ok());
   CHECK_FALSE(FindDevice(DeviceName::Auto()).ok());
 }
