@@ -1,4 +1,5 @@
 set(BACKEND_SOURCES
   cpu/cpu_backend.cc
   device_name.cc
+  devices.cc
 )

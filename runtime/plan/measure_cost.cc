@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "ports/port.h"
+#include "runtime/backend/devices.h"
 #include "runtime/plan/gpu_segment.h"
 #include "runtime/plan/kept_numbers.h"
 #include "runtime/plan/prepare.h"
@@ -269,7 +270,7 @@ Result<std::shared_ptr<const DeviceCost>> KnownDeviceCost(const Backend& backend
       StrFormat("device cost 1, %s, storage %zu, %s with %d", identity.c_str(),
                 StorageBytes(backend.storage()), BestCpuKernels().isa, port::NumCpus());
   const std::lock_guard<std::mutex> lock(*mutex);
-  const std::string folder = NumbersFolder(cache_folder);
+  const std::string folder = DeviceCacheFolder(cache_folder, "measured");
   std::shared_ptr<const DeviceCost>& slot = (*known)[folder + "\n" + key];
   if (slot != nullptr) return slot;
   Numbers numbers{};

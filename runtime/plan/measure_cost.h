@@ -14,8 +14,8 @@ namespace topwork {
 // Of a backend that takes programs and of this processor. Errors: those of the backend.
 Result<DeviceCost> MeasureDeviceCost(const Backend& backend);
 
-// The same, remembered: in this process, and in a file below `cache_folder` (see NumbersFolder).
-// `identity` names the device and its driver with their versions. Thread-safe.
+// The same, remembered: in this process, and in a file below `cache_folder` (see
+// DeviceCacheFolder). `identity` names the device and its driver with their versions. Thread-safe.
 Result<std::shared_ptr<const DeviceCost>> KnownDeviceCost(const Backend& backend,
                                                           const std::string& identity,
                                                           const std::string& cache_folder);

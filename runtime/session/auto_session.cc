@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ports/port.h"
+#include "runtime/backend/devices.h"
 #include "runtime/plan/kept_numbers.h"
 #include "runtime/plan/op_work.h"
 
@@ -52,11 +53,12 @@ std::string WhyNotTried(const Model& model, const SessionOptions& options, doubl
   return StrFormat("%.2g million operations are too few for a device", flops * 1e-6);
 }
 
-std::string KeyOf(const Model& model, const SessionOptions& options, const AutoDevice& device) {
+std::string KeyOf(const Model& model, const SessionOptions& options, const Weighed& device) {
   const CpuKernels& cpu = options.cpu != nullptr ? *options.cpu : BestCpuKernels();
-  std::string key = StrFormat("auto 1, model %s, subgraph %d, device %s, %s, threads %d",
-                              model.sha256().c_str(), options.subgraph, device.identity.c_str(),
-                              cpu.isa, options.n_threads > 0 ? options.n_threads : port::NumCpus());
+  std::string key = StrFormat("auto 2, model %s, subgraph %d, device %s (%s), %s, threads %d",
+                              model.sha256().c_str(), options.subgraph, device.label.c_str(),
+                              device.identity.c_str(), cpu.isa,
+                              options.n_threads > 0 ? options.n_threads : port::NumCpus());
   const Graph& graph = model.subgraphs()[static_cast<size_t>(options.subgraph)];
   for (int v : graph.inputs) key += ", " + graph.values[static_cast<size_t>(v)].shape.ToString();
   for (const std::string& name : options.cpu_ops) key += ", without " + name;
@@ -65,7 +67,7 @@ std::string KeyOf(const Model& model, const SessionOptions& options, const AutoD
 }
 
 // Nanoseconds of the fastest run; the first one warms up and does not count.
-Result<double> TimeRuns(const AutoDevice& device, Session* session) {
+Result<double> TimeRuns(const Weighed& device, Session* session) {
   const auto now = [&] { return device.now ? device.now() : port::NowNanos(); };
   for (int i = 0; i < session->n_inputs(); ++i) {
     const TensorView& input = session->input(i);
@@ -92,14 +94,14 @@ bool HasDeviceSteps(const Session& session) {
 
 // The session on the device; its Status says why there is none.
 Result<SessionPtr> OnDevice(const std::shared_ptr<const Model>& model, SessionOptions options,
-                            const AutoDevice& device) {
+                            const Weighed& device) {
   TW_RETURN_IF_ERROR(device.add(&options));
   TW_ASSIGN_OR_RETURN(SessionPtr session, Session::Create(model, options));
   if (HasDeviceSteps(*session)) return session;
   return Unsupported("nothing of this model is worth its while");
 }
 
-Status Measure(const AutoDevice& device, Session* cpu, Session* on_device, double* times) {
+Status Measure(const Weighed& device, Session* cpu, Session* on_device, double* times) {
   TW_ASSIGN_OR_RETURN(times[0], TimeRuns(device, cpu));
   TW_ASSIGN_OR_RETURN(times[1], TimeRuns(device, on_device));
   if (HasDeviceSteps(*on_device)) return Status::Ok();
@@ -114,13 +116,13 @@ Result<SessionPtr> WithNote(Result<SessionPtr> session, const std::string& note)
 }  // namespace
 
 Result<SessionPtr> CreateFaster(std::shared_ptr<const Model> model, const SessionOptions& options,
-                                double min_flops, const std::function<Result<AutoDevice>()>& find) {
+                                double min_flops, const std::function<Result<Weighed>()>& find) {
   const std::string why_not = WhyNotTried(*model, options, min_flops);
   if (!why_not.empty()) return WithNote(Session::Create(model, options), "cpu, as " + why_not);
-  const Result<AutoDevice> found = find();
+  const Result<Weighed> found = find();
   if (!found.ok()) return Session::Create(std::move(model), options);
-  const AutoDevice& device = found.value();
-  const std::string folder = NumbersFolder(device.cache_folder);
+  const Weighed& device = found.value();
+  const std::string folder = DeviceCacheFolder(device.cache_folder, "measured");
   const std::string key = KeyOf(*model, options, device);
   double times[2] = {};  // nanoseconds on the CPU, on the device
   const bool known = LoadNumbers(folder, key, {times, 2});

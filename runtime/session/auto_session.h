@@ -11,12 +11,12 @@
 namespace topwork {
 
 // The device that is weighed against the CPU.
-struct AutoDevice {
+struct Weighed {
   std::string label;     // "opencl:0", for the plan
   std::string identity;  // with its driver and their versions: another one is measured anew
   // Adds the device to a session's options. Called only when it is needed.
   std::function<Status(SessionOptions*)> add;
-  std::string cache_folder;      // where answers are remembered; see NumbersFolder
+  std::string cache_folder;      // where answers are remembered; see DeviceCacheFolder
   std::function<int64_t()> now;  // nanoseconds; empty: port::NowNanos
 };
 
@@ -28,7 +28,7 @@ struct AutoDevice {
 // is called; and where there is no device, or it fails, or has nothing to compute.
 Result<std::unique_ptr<Session>> CreateFaster(std::shared_ptr<const Model> model,
                                               const SessionOptions& options, double min_flops,
-                                              const std::function<Result<AutoDevice>()>& find);
+                                              const std::function<Result<Weighed>()>& find);
 
 constexpr int64_t kAutoNanos = 200 * 1000 * 1000;
 // A processor of a phone does this in less than a millisecond, about what starting a GPU and

@@ -1,85 +1,64 @@
-// AddDevice opens the backend and looks up the device's speed; FindAutoDevice loads OpenCL.
+// AddDevice opens the backend and looks up the device's speed.
 #include "runtime/session/open_device.h"
 
-#include <cstdlib>
 #include <utility>
 
-#include "runtime/backend/opencl/device_info.h"
 #include "runtime/base/log.h"
 #include "runtime/plan/measure_cost.h"
 
 namespace topwork {
 namespace {
 
-// The device that `choice` names and its number; null where there is none.
-const opencl::DeviceInfo* FindDevice(const std::string& choice, size_t* index) {
-  const auto devices = opencl::ListDevices();
-  if (!devices.ok()) return nullptr;
-  const Result<size_t> chosen = opencl::ChooseDevice(*devices.value(), choice);
-  if (!chosen.ok()) return nullptr;
-  *index = chosen.value();
-  return &(*devices.value())[*index];
-}
-
 // A CPU under OpenCL is there because somebody named it, to be used: it shares the processor that
 // it would be weighed against.
-bool IsWeighed(const DeviceOptions& device, const opencl::DeviceInfo& info) {
-  return !device.all_there && info.type != opencl::DeviceType::kCpu;
+bool IsWeighed(const DeviceOptions& device, const DeviceInfo& info) {
+  return !device.all_there && info.type != DeviceType::kCpu;
 }
 
-std::string AutoChoice() {
-  const char* variable = std::getenv("TOPWORK_AUTO_DEVICE");
-  return variable != nullptr ? variable : "";
+Result<Weighed> FindWeighed(const DeviceOptions& device) {
+  TW_ASSIGN_OR_RETURN(const FoundDevice found, FindAutoDevice());
+  Weighed weighed;
+  weighed.label = found.name.ToString();
+  weighed.identity = StrFormat("%s; storage %zu, all there %d", DriverIdentity(*found.info).c_str(),
+                               StorageBytes(device.storage), device.all_there);
+  weighed.cache_folder = device.cache_folder;
+  weighed.add = [device, name = found.name](SessionOptions* with) {
+    return AddDevice(device, name, with);
+  };
+  return weighed;
 }
 
 }  // namespace
 
-Status AddDevice(const DeviceOptions& device, const std::string& choice, SessionOptions* options) {
-  const auto open = [&](Storage storage) {
-    return opencl::OpenBackend(choice, storage, device.cache_folder, device.tune_ms,
-                               device.sharing);
-  };
-  TW_ASSIGN_OR_RETURN(auto backend, open(device.storage));
-  size_t index = 0;
-  const opencl::DeviceInfo* info = FindDevice(choice, &index);
-  if (info != nullptr && IsWeighed(device, *info)) {
-    auto cost = KnownDeviceCost(*backend, opencl::DriverIdentity(*info), device.cache_folder);
+Status AddDevice(const DeviceOptions& device, const DeviceName& name, SessionOptions* options) {
+  TW_ASSIGN_OR_RETURN(auto backend, OpenDevice(name, device));
+  const Result<FoundDevice> found = FindDevice(name);
+  if (found.ok() && IsWeighed(device, *found.value().info)) {
+    const DeviceInfo& info = *found.value().info;
+    auto cost = KnownDeviceCost(*backend, DriverIdentity(info), device.cache_folder);
     if (cost.ok()) {
       options->device_cost = cost.value();
     } else {
-      Log(LogLevel::kWarning, "OpenCL: '%s' could not be measured: %s", info->name.c_str(),
+      Log(LogLevel::kWarning, "OpenCL: '%s' could not be measured: %s", info.name.c_str(),
           cost.status().message().c_str());
     }
   }
   options->backends.push_back(std::move(backend));
   if (device.storage == Storage::kFloat32 || options->float32_ops.empty()) return Status::Ok();
-  TW_ASSIGN_OR_RETURN(auto wide, open(Storage::kFloat32));
-  options->backends.push_back(std::move(wide));
+  OpenOptions wide = device;
+  wide.storage = Storage::kFloat32;
+  TW_ASSIGN_OR_RETURN(auto wide_backend, OpenDevice(name, wide));
+  options->backends.push_back(std::move(wide_backend));
   return Status::Ok();
-}
-
-Result<AutoDevice> FindAutoDevice(const DeviceOptions& device) {
-  const std::string wanted = AutoChoice();
-  size_t index = 0;
-  const opencl::DeviceInfo* info = wanted == "off" ? nullptr : FindDevice(wanted, &index);
-  if (info == nullptr) return NotFound("there is no OpenCL GPU");
-  AutoDevice found;
-  found.label = StrFormat("opencl:%zu", index);
-  found.identity = StrFormat("%s; storage %zu, all there %d", opencl::DriverIdentity(*info).c_str(),
-                             StorageBytes(device.storage), device.all_there);
-  found.cache_folder = device.cache_folder;
-  found.add = [device, label = found.label](SessionOptions* with) {
-    return AddDevice(device, label, with);
-  };
-  return found;
 }
 
 Result<std::unique_ptr<Session>> CreateOnFaster(std::shared_ptr<const Model> model,
                                                 const SessionOptions& options,
                                                 const DeviceOptions& device) {
-  if (AutoChoice() == "off") return Session::Create(std::move(model), options);
-  return CreateFaster(std::move(model), options, AutoChoice().empty() ? kAutoFlops : 0.0,
-                      [&] { return FindAutoDevice(device); });
+  const AutoDevice variable = AutoDeviceVariable();
+  if (variable == AutoDevice::kOff) return Session::Create(std::move(model), options);
+  return CreateFaster(std::move(model), options, variable == AutoDevice::kBest ? kAutoFlops : 0.0,
+                      [&] { return FindWeighed(device); });
 }
 
 }  // namespace topwork

@@ -13,11 +13,12 @@ namespace {
 
 class OpenClBackend final : public Backend {
  public:
-  OpenClBackend(std::shared_ptr<Context> context, Storage storage, int tune_ms,
-                const SharingOptions& sharing)
-      : context_(std::move(context)), storage_(storage), tuner_(MakeTuner(context_, tune_ms)) {
-    stream_options_.low_priority = sharing.low_priority;
-    stream_options_.slice_nanos = sharing.max_kernel_nanos;
+  OpenClBackend(std::shared_ptr<Context> context, const OpenOptions& options)
+      : context_(std::move(context)),
+        storage_(options.storage),
+        tuner_(MakeTuner(context_, options.tune_ms)) {
+    stream_options_.low_priority = options.low_priority;
+    stream_options_.slice_nanos = options.max_kernel_nanos;
   }
 
   const char* name() const override { return "opencl"; }
@@ -70,18 +71,25 @@ class OpenClBackend final : public Backend {
 
 }  // namespace
 
-std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Storage storage,
-                                           int tune_ms, const SharingOptions& sharing) {
-  return std::make_shared<OpenClBackend>(std::move(context), storage, tune_ms, sharing);
+std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context,
+                                           const OpenOptions& options) {
+  return std::make_shared<OpenClBackend>(std::move(context), options);
 }
 
-Result<std::shared_ptr<const Backend>> OpenBackend(const std::string& choice, Storage storage,
-                                                   const std::string& cache_folder, int tune_ms,
-                                                   const SharingOptions& sharing) {
-  ContextOptions options;
-  options.cache_folder = cache_folder;
-  TW_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, Context::Open(choice, options));
-  return MakeBackend(std::move(context), storage, tune_ms, sharing);
+std::shared_ptr<const Backend> MakeBackend(std::shared_ptr<Context> context, Storage storage,
+                                           int tune_ms) {
+  OpenOptions options;
+  options.storage = storage;
+  options.tune_ms = tune_ms;
+  return MakeBackend(std::move(context), options);
+}
+
+Result<std::shared_ptr<const Backend>> OpenBackend(const DeviceName& name,
+                                                   const OpenOptions& options) {
+  ContextOptions context_options;
+  context_options.cache_folder = options.cache_folder;
+  TW_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, Context::Open(name, context_options));
+  return MakeBackend(std::move(context), options);
 }
 
 }  // namespace opencl

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ports/port.h"
+#include "runtime/backend/devices.h"
 #include "runtime/train/fit/device_head.h"
 #include "runtime/train/fit/optimizer.h"
 #include "runtime/train/head/dense_head.h"
@@ -15,7 +16,6 @@
 namespace topwork {
 namespace {
 
-const char kAuto[] = "auto";
 // Below this much work a trial, and the device's programs, cost more than they can bring: about a
 // second of one core.
 constexpr double kMinTrialFlops = 2e10;
@@ -25,13 +25,11 @@ constexpr int64_t kFirstRun = 8;
 // A trial of either side; the better of two counts.
 constexpr double kTrialSeconds = 0.02;
 
-bool IsAuto(const std::string& device) {
-  return device == kAuto || device.compare(0, sizeof(kAuto), std::string(kAuto) + ":") == 0;
-}
-
-// "auto:mali" means the device "opencl:mali", "auto" the best GPU.
-std::string ChoiceOf(const std::string& device) {
-  return IsAuto(device) ? "opencl" + device.substr(sizeof(kAuto) - 1) : device;
+// The device to open.
+Result<DeviceName> NameToOpen(const DeviceName& wanted) {
+  if (!wanted.is_auto()) return wanted;
+  TW_ASSIGN_OR_RETURN(const FoundDevice found, FindAutoDevice());
+  return found.name;
 }
 
 HeadValues ValuesOf(Trainable* network, const OptimizerState& optimizer) {
@@ -45,8 +43,7 @@ DeviceTraffic Trainer::device_traffic() const {
 }
 
 Status Trainer::CheckDevice() const {
-  if (options_.device.empty() || IsAuto(options_.device)) return Status::Ok();
-  return opencl::Workspace::Find(options_.device).status();
+  return options_.device.is_opencl() ? FindDevice(options_.device).status() : Status::Ok();
 }
 
 std::string Trainer::WhyNotOnDevice() const {
@@ -57,15 +54,15 @@ std::string Trainer::WhyNotOnDevice() const {
     return StrFormat("%s looks at all examples at once: only sgd, adam and adamw run on a device",
                      OptimizerName(options_.optimizer));
   }
-  if (options_.device != kAuto || device_decided_) return "";
+  if (!options_.device.is_auto() || device_decided_) return "";
   // Before anything of OpenCL is touched: loading it takes time and memory.
   const double flops = 4.0 * static_cast<double>(dim()) * n_classes() *
                        static_cast<double>(train_.size()) * (options_.epochs - progress_.epoch);
-  if (flops < kMinTrialFlops) {
+  if (flops < kMinTrialFlops && AutoDeviceVariable() != AutoDevice::kNamed) {
     return StrFormat("%.3g GFLOP of training are too few to try a device", flops * 1e-9);
   }
-  const Status gpu = opencl::Workspace::Find(ChoiceOf(options_.device)).status();
-  return gpu.ok() ? "" : gpu.message();
+  const Status found = FindAutoDevice().status();
+  return found.ok() ? "" : found.message();
 }
 
 void Trainer::LeaveDevice(const std::string& reason) {
@@ -77,7 +74,7 @@ void Trainer::LeaveDevice(const std::string& reason) {
 // Makes device_ ready for the examples that there are now, or leaves it null with the reason.
 void Trainer::EnsureDevice() {
   device_epoch_ = progress_.epoch;
-  if (options_.device.empty() || (device_decided_ && device_ == nullptr)) return;
+  if (options_.device.is_cpu() || (device_decided_ && device_ == nullptr)) return;
   const std::string why_not = WhyNotOnDevice();
   if (!why_not.empty()) {
     device_state_ = {"cpu", why_not};  // more examples may change it
@@ -88,12 +85,14 @@ void Trainer::EnsureDevice() {
   const bool weighted = !loss_.class_weights.empty();
   if (device_ != nullptr && device_->Fits(*cache_, n_classes(), weighted, n_positions)) return;
   device_.reset();  // its memory first
-  Result<std::unique_ptr<DeviceHead>> device = DeviceHead::Create(
-      ChoiceOf(options_.device), options_, *cache_, n_classes(), weighted, n_positions);
+  const Result<DeviceName> name = NameToOpen(options_.device);
+  if (!name.ok()) return LeaveDevice(name.status().message());
+  Result<std::unique_ptr<DeviceHead>> device =
+      DeviceHead::Create(name.value(), options_, *cache_, n_classes(), weighted, n_positions);
   if (!device.ok()) return LeaveDevice(device.status().message());
   device_ = std::move(device.value());
   device_state_.name = device_->name();
-  if (!IsAuto(options_.device) || device_decided_) return;
+  if (!options_.device.is_auto() || device_decided_) return;
   device_decided_ = true;
   if (!DeviceIsFaster()) device_.reset();
 }

@@ -52,7 +52,7 @@ struct Trial {
     REQUIRE(file != nullptr);
     model = Model::OpenMemory(file->data, file->size, false).value();
   }
-  Result<AutoDevice> Find() {
+  Result<Weighed> Find() {
     ++n_found;
     return device;
   }
@@ -65,7 +65,7 @@ struct Trial {
   Clock clock;
   std::shared_ptr<Device> gpu;
   int n_found = 0, n_added = 0;
-  AutoDevice device;
+  Weighed device;
   SessionOptions options;
   std::shared_ptr<const Model> model;
 };
@@ -165,7 +165,7 @@ TEST_CASE("auto does not look for a device for little work", "[session]") {
     CHECK((session.value()->note().find("too few") != std::string::npos) == !tried);
   }
   const auto none = CreateFaster(trial.model, trial.options, 0.0,
-                                 [] { return Result<AutoDevice>(NotFound("no device")); });
+                                 [] { return Result<Weighed>(NotFound("no device")); });
   REQUIRE(none.status().ToString() == "OK");
   CHECK(none.value()->note() == "");
 }

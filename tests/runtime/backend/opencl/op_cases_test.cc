@@ -214,9 +214,9 @@ TEST_CASE("opencl operators cut into many pieces give the same", "[opencl]") {
   TW_NEED_DEVICE(device);
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  opencl::SharingOptions sharing;
-  sharing.max_kernel_nanos = 1;
-  RunAll(opencl::MakeBackend(context.value(), Storage::kFloat32, 0, sharing), 60, 13, 2);
+  OpenOptions options;
+  options.max_kernel_nanos = 1;
+  RunAll(opencl::MakeBackend(context.value(), options), 60, 13, 2);
 }
 
 TEST_CASE("opencl operators in float16 storage agree with the CPU", "[opencl]") {

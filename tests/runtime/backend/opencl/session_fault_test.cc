@@ -54,7 +54,7 @@ Status OpenAndRun(const opencl::ClApi& api, const std::string& cache,
                   const std::shared_ptr<const Model>& model, Outcome* outcome) {
   TW_ASSIGN_OR_RETURN(const std::vector<opencl::Device> devices, opencl::EnumerateDevices(api));
   TW_ASSIGN_OR_RETURN(const size_t index,
-                      opencl::ChooseDevice(opencl::InfoOf(devices), "opencl:0"));
+                      opencl::ChooseDevice(opencl::InfoOf(devices), DeviceName::Opencl(0)));
   opencl::ContextOptions context_options;
   context_options.cache_folder = cache;
   TW_ASSIGN_OR_RETURN(std::shared_ptr<opencl::Context> context,

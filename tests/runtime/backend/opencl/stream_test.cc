@@ -257,7 +257,7 @@ TEST_CASE("opencl stream: launches that cannot run are refused when recorded", "
 }
 
 TEST_CASE("opencl stream: the flush policy is a row of its vendor", "[backend]") {
-  opencl::DeviceInfo info;
+  DeviceInfo info;
   info.name = "Mali-G710";
   CHECK(opencl::FlushEvery(info, opencl::FlushRows()) == 24);
   info.name = "QUALCOMM Adreno(TM)";
