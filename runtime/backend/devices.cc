@@ -5,7 +5,7 @@
 
 #include "ports/port.h"
 #include "runtime/backend/opencl/choose_device.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 
 namespace topwork {
 namespace {
@@ -52,9 +52,9 @@ Result<FoundDevice> FindAutoDevice() {
   return FindDevice(name.value());
 }
 
-Result<std::shared_ptr<const Backend>> OpenDevice(const DeviceName& name,
+Result<std::shared_ptr<const Device>> OpenDevice(const DeviceName& name,
                                                   const OpenOptions& options) {
-  return opencl::OpenBackend(name, options);
+  return opencl::OpenDevice(name, options);
 }
 
 std::string DeviceCacheFolder(const std::string& cache_folder, const char* part) {

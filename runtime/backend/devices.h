@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/gpu/gpu_format.h"
-#include "runtime/backend/backend.h"
+#include "runtime/backend/device.h"
 #include "runtime/backend/device_info.h"
 #include "runtime/backend/device_name.h"
 #include "runtime/base/status.h"
@@ -52,7 +52,7 @@ struct OpenOptions {
 };
 // Opens the device that an OpenCL name stands for; sessions share the result and must keep it.
 // Errors: those of FindDevice, and those of the driver.
-Result<std::shared_ptr<const Backend>> OpenDevice(const DeviceName& name,
+Result<std::shared_ptr<const Device>> OpenDevice(const DeviceName& name,
                                                   const OpenOptions& options);
 
 // Where `part` ("opencl", "measured") of a device's files is kept: a folder below `cache_folder`,

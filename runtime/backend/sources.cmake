@@ -1,5 +1,5 @@
 set(BACKEND_SOURCES
-  cpu/cpu_backend.cc
   device_name.cc
   devices.cc
+  run_on_cpu.cc
 )

@@ -12,7 +12,7 @@ namespace topwork {
 // Not thread-safe.
 class CalleePlanner {
  public:
-  // `options`: of the plan that calls; its shapes, outputs and backends do not count, as callees
+  // `options`: of the plan that calls; its shapes, outputs and devices do not count, as callees
   // compute all of their outputs on the CPU. The model must outlive the planner and its plans.
   CalleePlanner(const Model* model, const PlanOptions& options);
 

@@ -10,8 +10,8 @@
 
 namespace topwork {
 
-// Gives operators of backends that take programs to the CPU, with the reason, until what is left
-// needs at most `limit_bytes` on each device (0: no limit) and what the backend itself allows.
+// Gives operators of devices to the CPU, with the reason, until what is left
+// needs at most `limit_bytes` on each device (0: no limit) and what the device itself allows.
 // Operators that are too large alone go first; of the others the longest run from the graph's
 // beginning or from its end stays that fits.
 void FitDeviceMemory(size_t limit_bytes, WorkGraph* graph);

@@ -7,7 +7,7 @@
 
 namespace topwork {
 
-// Whether op j alone reads what op i makes, on the same backend, which may compute the two as one.
+// Whether op j alone reads what op i makes, on the same device, which may compute the two as one.
 bool IsGpuPair(const WorkGraph& graph, size_t i, size_t j);
 // Brings the ops of such pairs side by side where others of their segment lie between them.
 void JoinGpuPairs(WorkGraph* graph);

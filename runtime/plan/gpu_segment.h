@@ -1,4 +1,4 @@
-// A run of consecutive operators that one GPU backend takes becomes one step of the plan.
+// A run of consecutive operators that one device takes becomes one step of the plan.
 #ifndef TOPWORK_RUNTIME_PLAN_GPU_SEGMENT_H_
 #define TOPWORK_RUNTIME_PLAN_GPU_SEGMENT_H_
 
@@ -29,7 +29,7 @@ Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t e
 // The same without the constants' values, to see how much memory it takes.
 Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage);
 
-// The step that runs the segment on its backend.
+// The step that runs the segment on its device.
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end);
 
 }  // namespace topwork

@@ -12,11 +12,11 @@ bool TouchesState(const WorkGraph& graph, const Op& op);
 // custom operator or a subgraph does.
 bool HasEffects(const WorkGraph& graph, const Op& op);
 
-// Reorders the ops before first_deferred so that those of a GPU backend follow each other in as few
+// Reorders the ops before first_deferred so that those of a device follow each other in as few
 // runs as possible; each run becomes one segment. A value's maker stays before its readers, and
 // operators with effects beyond their outputs keep their order among themselves. Ops that run one
 // at a time keep the file's order where nothing forbids it; without a GPU nothing changes.
-void GroupByBackend(WorkGraph* graph);
+void GroupByDevice(WorkGraph* graph);
 
 }  // namespace topwork
 

@@ -13,7 +13,7 @@ struct PlanEstimate {
   double cpu_nanos = 0.0;  // all of them on the CPU
 };
 
-// Groups the operators by backend (see GroupByBackend) and, where a cost is given, brings back to
+// Groups the operators by device (see GroupByDevice) and, where a cost is given, brings back to
 // the CPU what is not worth its transfers, with the reason: parts of a segment that share no value
 // are judged on their own, then what is left of the segment together. Keeps nanos ≤ cpu_nanos.
 // Then operators brought back are tried there again one by one. cost null: nothing is brought back.

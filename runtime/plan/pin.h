@@ -14,7 +14,7 @@ namespace topwork {
 // name. What a marked operator is fused with stays on the CPU with it. INVALID_ARGUMENT for a name
 // that means no operator; the message lists names that look like it.
 Status PinToCpu(const std::vector<std::string>& names, WorkGraph* graph);
-// The same for operators that no backend may compute with float16 storage.
+// The same for operators that no device may compute with float16 storage.
 Status PinToFloat32(const std::vector<std::string>& names, WorkGraph* graph);
 
 }  // namespace topwork

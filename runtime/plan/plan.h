@@ -1,7 +1,7 @@
 // Plan: a graph turned into plain steps with memory assigned; immutable once built.
 //
-// BuildPlan does the walk of DESIGN: optimize (fold, fuse) → assign_backends → prepare each
-// operator → plan_memory → steps. Operators whose output shape depends on data known only at run
+// BuildPlan's walk: optimize (fold, fuse) → assign devices → prepare each operator → plan memory →
+// steps. Operators whose output shape depends on data known only at run
 // time, and all that follow them, are left in `deferred`: the session prepares those while it runs.
 #ifndef TOPWORK_RUNTIME_PLAN_PLAN_H_
 #define TOPWORK_RUNTIME_PLAN_PLAN_H_
@@ -12,7 +12,7 @@
 
 #include "models/format/graph.h"
 #include "models/format/model.h"
-#include "runtime/backend/backend.h"
+#include "runtime/backend/device.h"
 #include "runtime/base/buffer.h"
 #include "runtime/plan/device_cost.h"
 
@@ -35,16 +35,16 @@ struct PlanOptions {
   int max_threads = 1;
   const CpuKernels* cpu = nullptr;  // null: BestCpuKernels()
   size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
-  // For the backends' programs, on each device; 0: what it has. See FitDeviceMemory.
+  // For programs on each device; 0: what it has. See FitDeviceMemory.
   size_t device_memory_limit_bytes = 0;
-  // In order of preference; the CPU need not be named, it takes what is left.
-  std::vector<const Backend*> backends;
-  // How fast the GPU among them is: only what is worth its transfers goes there. Null: all that it
-  // can compute.
-  const DeviceCost* device_cost = nullptr;
-  // Why there are none, when they were wanted; the reason of every step.
-  std::string no_backend_reason;
-  // Operators that stay on the CPU, and those that no backend computes with float16 storage; see
+  // In order of preference; the CPU takes what they refuse. They must outlive the plan.
+  std::vector<std::shared_ptr<const Device>> devices;
+  // How fast the devices are: only what is worth its transfers goes there. Null: all that they can
+  // compute.
+  std::shared_ptr<const DeviceCost> device_cost;
+  // Why there are no devices, when they were wanted; the reason of every step.
+  std::string no_device_reason;
+  // Operators that stay on the CPU, and those that no device computes with float16 storage; see
   // PinToCpu.
   std::vector<std::string> cpu_ops, float32_ops;
   bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
@@ -88,20 +88,21 @@ struct PlannedCallee {
   std::shared_ptr<const Plan> plan;
 };
 
+// An operator on the CPU, or a program of several on a device.
 struct Step {
-  const OpDef* def = nullptr;
+  const Device* device = nullptr;                // null: the CPU
+  std::shared_ptr<const LoadedProgram> program;  // on the device
+  const OpDef* def = nullptr;                    // of a program: a name to show
   OpParams params;
   std::vector<int> inputs;  // indices of Plan::values, −1 where left out
   std::vector<int> outputs;
   std::shared_ptr<OpState> state;
   std::vector<std::shared_ptr<const Buffer>> packed;
   size_t scratch_bytes = 0;
-  const Backend* backend = nullptr;
   const char* variant = "";
-  std::string reason;  // why it is not on a better backend; empty when it is
+  std::string reason;  // why it is not on a device; empty when it is
   std::string fused;   // what was fused into it: "RELU6, PAD"
-  // Operators that run together on a GPU, in order, with what a step of each would show; the step
-  // itself then stands for all of them. Empty: the step is one operator.
+  // The operators of the program, in order, with what a step of each would show.
   std::vector<Step> parts;
   size_t gpu_bytes = 0;                // device memory of the parts
   std::vector<PlannedCallee> callees;  // in the order of PrepareContext::PlanCallee
@@ -123,7 +124,7 @@ struct Plan {
   size_t scratch_bytes = 0;                    // the largest step's scratch, behind the arena
   size_t live_bytes = 0;    // largest sum of simultaneously live blocks: the arena's lower bound
   size_t packed_bytes = 0;  // packed weights of this plan
-  size_t gpu_bytes = 0;     // on the device, see Backend::DeviceBytes
+  size_t gpu_bytes = 0;     // on the device, see Device::MemoryBytes
   size_t owned_bytes = 0;   // folded constants that run() still needs
   size_t state_bytes = 0;   // variables
   // Runs depend on those before: there are variables or resources, here or in a subgraph called.

@@ -6,10 +6,10 @@
 
 namespace topwork {
 
-// Measures each variant of each operator in [begin, end) that the backend's tuner does not know,
+// Measures each variant of each operator in [begin, end) that the device's tuner does not know,
 // one at a time, until its time is over; another session goes on where this one stopped. The
 // variant that would be used anyhow comes first: what is known is never worse than not measuring.
-void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Backend& backend);
+void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Device& device);
 
 }  // namespace topwork
 

@@ -2,7 +2,8 @@ set(SESSION_SOURCES
   auto_session.cc
   session.cc
   session_io.cc
-  session_strings.cc
+  step_profile.cc
+  string_ports.cc
   async_run.cc
   deferred.cc
   plan_runner.cc

@@ -1,6 +1,6 @@
-// In place of the OpenCL backend where the library is built without it (TOPWORK_OPENCL=OFF).
+// In place of OpenCL devices where the library is built without it (TOPWORK_OPENCL=OFF).
 #include "runtime/backend/opencl/choose_device.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 #include "runtime/backend/workspace.h"
 
 namespace topwork {
@@ -16,7 +16,7 @@ namespace opencl {
 
 Result<const std::vector<DeviceInfo>*> ListDevices() { return Absent(); }
 
-Result<std::shared_ptr<const Backend>> OpenBackend(const DeviceName&, const OpenOptions&) {
+Result<std::shared_ptr<const topwork::Device>> OpenDevice(const DeviceName&, const OpenOptions&) {
   return Absent();
 }
 

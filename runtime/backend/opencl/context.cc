@@ -121,8 +121,8 @@ Status Context::Probe() {
   launch.local[0] = kGroup;
   launch.local[1] = launch.local[2] = 1;
   TW_RETURN_IF_ERROR(stream.Upload(buffers[0], 0, in.data(), kItems * sizeof(float)));
-  TW_ASSIGN_OR_RETURN(const Commands commands, stream.Record({&launch, 1}, buffers));
-  TW_RETURN_IF_ERROR(stream.Submit(commands));
+  TW_ASSIGN_OR_RETURN(Commands commands, stream.Record({&launch, 1}, buffers));
+  TW_RETURN_IF_ERROR(stream.Submit(&commands));
   TW_RETURN_IF_ERROR(stream.Download(buffers[1], 0, out.data(), kItems * sizeof(float)));
   for (size_t i = 0; i < kItems; ++i) {
     const float expected = 2.0f * in[i] + in[i / kGroup * kGroup + kGroup - 1 - i % kGroup];

@@ -64,7 +64,7 @@ Result<int> Workspace::Record(Span<const Launch> launches) {
 }
 
 Status Workspace::Submit(int recording) {
-  return impl_->stream.Submit(impl_->recordings[static_cast<size_t>(recording)]);
+  return impl_->stream.Submit(&impl_->recordings[static_cast<size_t>(recording)]);
 }
 
 Status Workspace::Finish() { return impl_->stream.Finish(); }
