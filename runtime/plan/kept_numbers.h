@@ -12,12 +12,12 @@
 
 namespace topwork {
 
-// The file of a key, which says what was measured, and on what.
+// The file of a key. The key says what was measured, and on what.
 std::string NumbersPath(const std::string& folder, const std::string& key);
 
-// True, and *numbers filled, when the file has exactly so many finite ones.
+// True, and *numbers filled, when the file has exactly that many numbers and all are finite.
 bool LoadNumbers(const std::string& folder, const std::string& key, Span<double> numbers);
-// False when they could not be kept.
+// False when they could not be written.
 bool KeepNumbers(const std::string& folder, const std::string& key, Span<const double> numbers);
 
 }  // namespace topwork

@@ -1,8 +1,9 @@
 // Plan: a graph turned into plain steps with memory assigned; immutable once built.
 //
-// BuildPlan's walk: optimize (fold, fuse) → assign devices → prepare each operator → plan memory →
-// steps. Operators whose output shape depends on data known only at run
-// time, and all that follow them, are left in `deferred`: the session prepares those while it runs.
+// BuildPlan (build_plan.cc) optimizes the graph (fold, fuse), assigns devices, prepares each
+// operator, plans memory, and makes the steps. Operators whose output shape depends on data known
+// only at run time, and all that follow them, go to `deferred`: the session prepares them while it
+// runs.
 #ifndef TOPWORK_RUNTIME_PLAN_PLAN_H_
 #define TOPWORK_RUNTIME_PLAN_PLAN_H_
 
@@ -25,26 +26,27 @@ struct PlanOptions {
   int subgraph = 0;
   // One shape per graph input; empty: the shapes in the file (open dims −1 count as 1).
   std::vector<Shape> input_shapes;
-  // Where the data of a graph input is known and never changes: its address; else null. Empty: of
-  // none. It must outlive the plan.
+  // The address of the data of each graph input that never changes; null for the others. Empty: no
+  // input is constant. The data must outlive the plan.
   std::vector<const void*> input_values;
   int call_depth = 0;  // how many subgraphs call each other around this one
   // Compute these values (indices of the subgraph) instead of the graph's outputs, and nothing that
-  // they do not need: how the trainer cuts a model below its head.
+  // they do not need. The trainer cuts a model below its head like this.
   std::vector<int> outputs;
   int max_threads = 1;
   const CpuKernels* cpu = nullptr;  // null: BestCpuKernels()
   size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
-  // For programs on each device; 0: what it has. See FitDeviceMemory.
+  // Limit for programs on each device; 0: what the device has. See FitDeviceMemory.
   size_t device_memory_limit_bytes = 0;
-  // In order of preference; the CPU takes what they refuse. They must outlive the plan.
+  // In order of preference. The CPU takes what is left and need not be named. The plan keeps plain
+  // pointers: its owner keeps the devices.
   std::vector<std::shared_ptr<const Device>> devices;
-  // How fast the devices are: only what is worth its transfers goes there. Null: all that they can
-  // compute.
+  // How fast the devices are: only work that is worth its transfers goes there. Null: the devices
+  // get all that they can compute.
   std::shared_ptr<const DeviceCost> device_cost;
-  // Why there are no devices, when they were wanted; the reason of every step.
+  // Why the list is empty although devices were wanted; every step gets it as its reason.
   std::string no_device_reason;
-  // Operators that stay on the CPU, and those that no device computes with float16 storage; see
+  // Operators that stay on the CPU, and operators that must not compute with float16 storage; see
   // PinToCpu.
   std::vector<std::string> cpu_ops, float32_ops;
   bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
@@ -65,14 +67,14 @@ struct PlanValue {
   TensorView view;  // data is set for constants only
   bool constant = false;
   bool deferred = false;  // made by a deferred op: shape and memory are known only at run time
-  // State that survives runs, in memory of its own: operators read and write it as an input.
+  // State that survives runs and has its own memory; operators read and write it through an input.
   bool variable = false;
   VariableKey key;  // of a variable
-  // Where it lives: bytes [offset, offset + bytes) of the block of value `root` (itself when it is
-  // not a view of another value).
+  // Where the value lies: bytes [offset, offset + bytes) of the block of value `root`, which is the
+  // value itself unless it is a view of another value.
   int root = -1;
   size_t root_offset = 0;
-  // Roots only: arena offset and the steps [first, last] during which its memory is taken.
+  // Of roots only: arena offset, and the steps [first, last] during which the memory is in use.
   // Graph inputs live during the whole run, outputs until its end.
   int64_t arena_offset = -1;  // −1: not in the arena (constant, variable, or deferred)
   int first_step = 0;
@@ -88,11 +90,11 @@ struct PlannedCallee {
   std::shared_ptr<const Plan> plan;
 };
 
-// An operator on the CPU, or a program of several on a device.
+// An operator that the CPU runs, or a program of several that a device runs.
 struct Step {
   const Device* device = nullptr;                // null: the CPU
-  std::shared_ptr<const LoadedProgram> program;  // on the device
-  const OpDef* def = nullptr;                    // of a program: a name to show
+  std::shared_ptr<const LoadedProgram> program;  // null: an operator
+  const OpDef* def = nullptr;
   OpParams params;
   std::vector<int> inputs;  // indices of Plan::values, −1 where left out
   std::vector<int> outputs;
@@ -102,7 +104,7 @@ struct Step {
   const char* variant = "";
   std::string reason;  // why it is not on a device; empty when it is
   std::string fused;   // what was fused into it: "RELU6, PAD"
-  // The operators of the program, in order, with what a step of each would show.
+  // The operators of the program, in order, each with what its own step would show.
   std::vector<Step> parts;
   size_t gpu_bytes = 0;                // device memory of the parts
   std::vector<PlannedCallee> callees;  // in the order of PrepareContext::PlanCallee
@@ -127,9 +129,11 @@ struct Plan {
   size_t gpu_bytes = 0;     // on the device, see Device::MemoryBytes
   size_t owned_bytes = 0;   // folded constants that run() still needs
   size_t state_bytes = 0;   // variables
-  // Runs depend on those before: there are variables or resources, here or in a subgraph called.
+  // True when runs depend on earlier runs: there are variables or resources, here or in a called
+  // subgraph.
   bool keeps_state = false;
-  // Nanoseconds of a run without its deferred ops, as planned and on the CPU alone; 0: not known.
+  // Estimated nanoseconds of a run without its deferred ops: with this placement, and on the CPU
+  // alone. 0: not known.
   double estimated_ns = 0.0;
   double estimated_cpu_ns = 0.0;
 };
