@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/api/handles.h"
-#include "runtime/session/open_device.h"
 
 namespace topwork {
 namespace api {
@@ -27,9 +26,9 @@ Status ReadSharing(const tw_session_options& c_options, OpenOptions* device) {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> CreateOnDevice(std::shared_ptr<const Model> model,
-                                                const tw_session_options& c_options,
-                                                SessionOptions options) {
+Result<PlacedSession> CreateOnDevice(std::shared_ptr<const Model> model,
+                                     const tw_session_options& c_options,
+                                     const SessionOptions& options) {
   DeviceName name;
   DeviceOptions device;
   TW_RETURN_IF_ERROR(ReadDevice("tw_session_options.device", c_options.device, &name));
@@ -38,9 +37,7 @@ Result<std::unique_ptr<Session>> CreateOnDevice(std::shared_ptr<const Model> mod
   if (c_options.cache_dir != nullptr) device.cache_folder = c_options.cache_dir;
   device.tune_ms = c_options.tune_ms;
   device.all_there = c_options.all_on_device != 0;
-  if (name.is_auto()) return CreateOnFaster(std::move(model), options, device);
-  if (!name.is_cpu()) TW_RETURN_IF_ERROR(AddDevice(device, name, &options));
-  return Session::Create(std::move(model), options);
+  return PlaceSession(std::move(model), options, name, device);
 }
 
 }  // namespace api

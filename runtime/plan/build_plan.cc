@@ -200,6 +200,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   auto plan = std::make_shared<Plan>();
   plan->model = std::move(model);
   plan->subgraph = options.subgraph;
+  plan->devices = options.devices;
   plan->inputs = graph.inputs;
   plan->outputs = graph.outputs;
   std::vector<SharingOffer> offers;

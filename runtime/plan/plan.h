@@ -38,8 +38,7 @@ struct PlanOptions {
   size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
   // Limit for programs on each device; 0: what the device has. See FitDeviceMemory.
   size_t device_memory_limit_bytes = 0;
-  // In order of preference. The CPU takes what is left and need not be named. The plan keeps plain
-  // pointers: its owner keeps the devices.
+  // In order of preference. The CPU takes what is left and need not be named.
   std::vector<std::shared_ptr<const Device>> devices;
   // How fast the devices are: only work that is worth its transfers goes there. Null: the devices
   // get all that they can compute.
@@ -117,6 +116,7 @@ struct Plan {
   std::shared_ptr<const Model> model;
   int subgraph = 0;
   std::vector<PlanValue> values;
+  std::vector<std::shared_ptr<const Device>> devices;  // of the steps
   std::vector<Step> steps;
   std::vector<int> inputs;  // indices of values
   std::vector<int> outputs;

@@ -1,5 +1,4 @@
 set(SESSION_SOURCES
-  auto_session.cc
   session.cc
   session_io.cc
   step_profile.cc
@@ -10,6 +9,6 @@ set(SESSION_SOURCES
   run_memory.cc
   step_calls.cc
   session_state.cc
-  open_device.cc
+  place_session.cc
   verify.cc
 )

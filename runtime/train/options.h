@@ -128,7 +128,7 @@ struct TrainerOptions {
   // Where features are computed, side by side: the CPU (n_threads threads) and devices; none: the
   // CPU. With more than one, which of them computes an example's features is not defined, and their
   // last bits differ. Custom operators run on the CPU alone. "auto" stands alone: the CPU's threads
-  // or the device, whichever runs the model faster; see CreateOnFaster.
+  // or the device, whichever runs the model faster; see PlaceSession.
   std::vector<DeviceName> extraction_devices;
   Storage extraction_storage = Storage::kFloat32;  // of tensors on the devices
   const Allocator* allocator = nullptr;            // null: default; must outlive the trainer

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/session/open_device.h"
+#include "runtime/session/place_session.h"
 
 namespace topwork {
 namespace {
@@ -71,12 +71,13 @@ DeviceName ExtractionWorkers::FasterPlace(std::shared_ptr<const Model> model, co
   session.outputs = {cut.value};
   DeviceOptions device;
   device.storage = options_.extraction_storage;
-  const Result<std::unique_ptr<Session>> faster = CreateOnFaster(std::move(model), session, device);
-  if (!faster.ok()) return DeviceName::Cpu();
-  note_ = faster.value()->note();
-  if (faster.value()->options().backends.empty()) return DeviceName::Cpu();
-  const Result<FoundDevice> found = FindAutoDevice();
-  return found.ok() ? found.value().name : DeviceName::Cpu();
+  const Result<PlacedSession> placed =
+      PlaceSession(std::move(model), session, DeviceName::Auto(), device);
+  if (!placed.ok()) return DeviceName::Cpu();
+  note_ = placed->placement.Note();
+  if (!placed->placement.on_device()) return DeviceName::Cpu();
+  const Result<DeviceName> name = ParseDeviceName(placed->placement.place());
+  return name.ok() ? name.value() : DeviceName::Cpu();
 }
 
 // The CPU's first session. A custom operator is only ever called on the caller's thread, and where

@@ -16,13 +16,13 @@ namespace measure_cost_test {
 // Runs everything at once, and counts.
 class Counting final : public test::FakeGpu {
  public:
-  Status Run(const OpDef&, const RunContext& context, const std::string&) const override {
+  Status Run(const ProgramTensors& tensors) const override {
     ++n_runs;
-    for (size_t i = 0; i < context.inputs.size(); ++i) {
-      if (context.inputs[i]->data == nullptr) return InternalError("an input has no memory");
+    for (const TensorView* input : tensors.inputs) {
+      if (input->data == nullptr) return InternalError("an input has no memory");
     }
-    for (size_t i = 0; i < context.outputs.size(); ++i) {
-      if (context.outputs[i]->data == nullptr) return InternalError("an output has no memory");
+    for (const TensorView* output : tensors.outputs) {
+      if (output->data == nullptr) return InternalError("an output has no memory");
     }
     return Status::Ok();
   }

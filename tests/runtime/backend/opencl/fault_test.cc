@@ -71,12 +71,12 @@ Result<std::vector<float>> RunOnce(const ClApi& api, const Mode& mode) {
   TW_RETURN_IF_ERROR(
       stream.Upload(buffers[second], mode.parts ? part : 0, loops.data(), loops.size() * 4));
   const Launch launch = MakeCopy(part, mode.parts);
-  TW_ASSIGN_OR_RETURN(const opencl::Commands commands, stream.Record({&launch, 1}, buffers));
+  TW_ASSIGN_OR_RETURN(opencl::Commands commands, stream.Record({&launch, 1}, buffers));
   if (mode.parts) {
     std::vector<int64_t> nanos;
-    TW_RETURN_IF_ERROR(stream.SubmitTimed(commands, &nanos));
+    TW_RETURN_IF_ERROR(stream.SubmitTimed(&commands, &nanos));
   } else {
-    TW_RETURN_IF_ERROR(stream.Submit(commands));
+    TW_RETURN_IF_ERROR(stream.Submit(&commands));
   }
   TW_RETURN_IF_ERROR(
       stream.Download(buffers[third], mode.parts ? 2 * part : 0, output.data(), output.size() * 4));
