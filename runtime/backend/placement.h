@@ -28,7 +28,8 @@ std::string WhyTooLittle(double flops, double least_flops);
 
 class Placement {
  public:
-  explicit Placement(DeviceName wanted = DeviceName::Cpu()) : wanted_(std::move(wanted)) {}
+  Placement() = default;
+  explicit Placement(DeviceName wanted) : wanted_(std::move(wanted)) {}
 
   const DeviceName& wanted() const { return wanted_; }
   // False: "auto", and nothing final is known yet.
