@@ -1,6 +1,6 @@
-// GroupByDevice: list scheduling that exhausts the ready operators of one kind before it turns to
-// the other. With two kinds no order has fewer runs: an operator waits only for what it needs, so
-// its run's number is the longest alternation of kinds on any path to it.
+// GroupByDevice: list scheduling that runs all ready operators of one kind before it turns to the
+// other. With two kinds no order has fewer segments: an operator waits only for what it needs, so
+// the number of its segment is the longest alternation of kinds on any path to it.
 #include "runtime/plan/order.h"
 
 #include <algorithm>
@@ -114,21 +114,7 @@ bool TouchesState(const WorkGraph& graph, const Op& op) {
 }
 
 bool HasEffects(const WorkGraph& graph, const Op& op) {
-  switch (op.code) {
-    case OpCode::kCustom:
-    case OpCode::kCall:
-    case OpCode::kStablehloComposite:
-    case OpCode::kStablehloCase:
-    case OpCode::kCallOnce:
-    case OpCode::kIf:
-    case OpCode::kWhile:
-    case OpCode::kRandomStandardNormal:
-    case OpCode::kRandomUniform:
-    case OpCode::kMultinomial:
-      return true;
-    default:
-      break;
-  }
+  if (op.def == nullptr || op.def->has_effects) return true;
   return op.outputs.empty() || TouchesState(graph, op);
 }
 

@@ -11,7 +11,7 @@ void Profiler::Report(const Plan& plan, size_t s, int64_t nanos,
     StepProfile profile;
     profile.step = static_cast<int>(s);
     profile.part = part;
-    profile.op = what.def->name;
+    profile.op = what.def->name();
     profile.variant = what.variant;
     profile.backend = PlaceName(what.device);
     if (!what.outputs.empty() && what.outputs[0] >= 0) {

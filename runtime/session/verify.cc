@@ -29,7 +29,7 @@ struct PlannedOp {
 void AddStep(const Step& step, std::vector<PlannedOp>* ops) {
   if (step.parts.empty()) {
     ops->push_back(
-        {step.def->name, PlaceName(step.device), step.file_index, step.inputs, step.outputs});
+        {step.def->name(), PlaceName(step.device), step.file_index, step.inputs, step.outputs});
   }
   for (const Step& part : step.parts) AddStep(part, ops);
 }

@@ -123,7 +123,7 @@ void CheckLifetimes(const Plan& plan) {
 
 const Step* FindStep(const Plan& plan, const char* op) {
   for (const Step& step : plan.steps) {
-    if (std::strcmp(step.def->name, op) == 0) return &step;
+    if (std::strcmp(step.def->name(), op) == 0) return &step;
   }
   return nullptr;
 }
@@ -238,7 +238,7 @@ TEST_CASE("plan: the first device that can run an operator gets it, the others' 
   REQUIRE((*plan)->steps.size() == 2);
   CHECK((*plan)->steps[0].device == &first);
   CHECK((*plan)->steps[1].device == &second);
-  CHECK(std::string((*plan)->steps[1].parts.back().def->name) == "SOFTMAX");
+  CHECK(std::string((*plan)->steps[1].parts.back().def->name()) == "SOFTMAX");
   for (const Step& step : (*plan)->steps) {
     CHECK(step.program != nullptr);
     CHECK(PrintPlan(**plan).find(PlaceName(step.device)) != std::string::npos);
