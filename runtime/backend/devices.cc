@@ -53,7 +53,7 @@ Result<FoundDevice> FindAutoDevice() {
 }
 
 Result<std::shared_ptr<const Device>> OpenDevice(const DeviceName& name,
-                                                  const OpenOptions& options) {
+                                                 const OpenOptions& options) {
   return opencl::OpenDevice(name, options);
 }
 

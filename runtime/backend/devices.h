@@ -53,7 +53,7 @@ struct OpenOptions {
 // Opens the device that an OpenCL name stands for; sessions share the result and must keep it.
 // Errors: those of FindDevice, and those of the driver.
 Result<std::shared_ptr<const Device>> OpenDevice(const DeviceName& name,
-                                                  const OpenOptions& options);
+                                                 const OpenOptions& options);
 
 // Where `part` ("opencl", "measured") of a device's files is kept: a folder below `cache_folder`,
 // or below the user's cache when that is empty. "": nothing is kept, because the folder is "off",

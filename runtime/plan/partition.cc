@@ -14,9 +14,7 @@ namespace {
 // Operators that are tried on the device again.
 constexpr size_t kMaxTries = 64;
 
-bool OnDevice(const WorkOp& work) {
-  return work.device != nullptr;
-}
+bool OnDevice(const WorkOp& work) { return work.device != nullptr; }
 
 // Estimates of sets of operators of one segment.
 class Estimator {

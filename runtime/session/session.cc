@@ -206,9 +206,8 @@ Status Session::Run() {
   const SessionState::Lock lock(state()->mutex);
   // A run that goes to the CPU half-way starts over, from the state before it.
   SessionState::Saved saved;
-  const bool may_start_over =
-      std::any_of(plan_->steps.begin(), plan_->steps.end(),
-                  [](const Step& step) { return step.program != nullptr; });
+  const bool may_start_over = std::any_of(plan_->steps.begin(), plan_->steps.end(),
+                                          [](const Step& step) { return step.program != nullptr; });
   if (may_start_over) {
     TW_ASSIGN_OR_RETURN(saved, state()->Save());
   }
@@ -243,8 +242,7 @@ Status Session::RunOnCpu(const Status& failure) {
 
 Status Session::RunSteps(bool* out_device_failed) {
   const Step* failed = nullptr;
-  const Status status =
-      runner_->Run(profiler_.function != nullptr ? &profiler_ : nullptr, &failed);
+  const Status status = runner_->Run(profiler_.function != nullptr ? &profiler_ : nullptr, &failed);
   *out_device_failed = failed != nullptr && failed->program != nullptr;
   TW_RETURN_IF_ERROR(status);
   return strings_->KeepOutputs(runner_.get());

@@ -36,8 +36,8 @@ class Session {
   ~Session();
   // Another session with this one's options and shapes that shares its plan: packed weights, folded
   // constants and a device's constants exist once. The two may be used on two threads: the clone's
-  // state is its own, and begins anew. With custom operators, whose instances belong to one session,
-  // the clone is planned anew.
+  // state is its own, and begins anew. With custom operators, whose instances belong to one
+  // session, the clone is planned anew.
   Result<std::unique_ptr<Session>> Clone() const;
 
   const Model& model() const { return *model_; }
@@ -135,8 +135,8 @@ class Session {
   bool replan_ = true;
   bool rebind_ = true;
 
-  Buffer arena_;       // activations, then scratch
-  RunMemory memory_;   // what else a run takes
+  Buffer arena_;      // activations, then scratch
+  RunMemory memory_;  // what else a run takes
   RunEnvironment environment_;
   std::unique_ptr<CalleePlanner> planner_;
   std::unique_ptr<StringPorts> strings_;

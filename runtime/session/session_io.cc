@@ -38,9 +38,7 @@ Status Session::CheckBindings(const Plan& plan) const {
 int Session::n_inputs() const { return static_cast<int>(plan_->inputs.size()); }
 int Session::n_outputs() const { return static_cast<int>(plan_->outputs.size()); }
 const TensorView& Session::input(int i) const { return inputs_[static_cast<size_t>(i)]; }
-const TensorView& Session::output(int i) const {
-  return runner_->output(static_cast<size_t>(i));
-}
+const TensorView& Session::output(int i) const { return runner_->output(static_cast<size_t>(i)); }
 
 const std::string& Session::input_name(int i) const {
   return plan_->values[static_cast<size_t>(plan_->inputs[static_cast<size_t>(i)])].name;

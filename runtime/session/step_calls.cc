@@ -10,8 +10,7 @@ Result<std::unique_ptr<StepCalls>> StepCalls::Create(const std::vector<PlannedCa
   std::unique_ptr<StepCalls> calls(new StepCalls(environment));
   for (const PlannedCallee& callee : callees) {
     calls->slots_.push_back({callee, nullptr});
-    TW_ASSIGN_OR_RETURN(calls->slots_.back().runner,
-                        PlanRunner::Create(callee.plan, environment));
+    TW_ASSIGN_OR_RETURN(calls->slots_.back().runner, PlanRunner::Create(callee.plan, environment));
   }
   return calls;
 }

@@ -71,9 +71,8 @@ Status StringPorts::KeepOutputs(PlanRunner* runner) {
     runner->ShowOutput(i, nullptr);
     const Span<const StringRef> strings = StringsOf(view);
     const size_t text = TextBytes(strings);
-    TW_ASSIGN_OR_RETURN(
-        void* block,
-        outputs_.Get(static_cast<int>(i), view.bytes() + text, "an output of strings"));
+    TW_ASSIGN_OR_RETURN(void* block, outputs_.Get(static_cast<int>(i), view.bytes() + text,
+                                                  "an output of strings"));
     CopyText(strings, static_cast<char*>(block) + view.bytes(), static_cast<StringRef*>(block));
     runner->ShowOutput(i, block);
   }

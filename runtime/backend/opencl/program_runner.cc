@@ -10,7 +10,7 @@ namespace topwork {
 namespace opencl {
 
 Result<std::shared_ptr<const OpenClProgram>> OpenClProgram::Load(std::shared_ptr<Context> context,
-                                                           GpuProgram program) {
+                                                                 GpuProgram program) {
   auto loaded = std::make_shared<OpenClProgram>();
   loaded->context = context;
   loaded->storage = program.storage;

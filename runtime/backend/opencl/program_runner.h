@@ -31,7 +31,7 @@ struct OpenClProgram : topwork::LoadedProgram {
   // Compiles the kernels and uploads the constants that the context has not yet. Errors: those of
   // the driver, UNSUPPORTED where a kernel does not fit the device.
   static Result<std::shared_ptr<const OpenClProgram>> Load(std::shared_ptr<Context> context,
-                                                     GpuProgram program);
+                                                           GpuProgram program);
 
   std::shared_ptr<Context> context;
   Storage storage = Storage::kFloat32;
@@ -65,8 +65,8 @@ class AttachedProgram {
   // Runs after Bind.
   static Result<std::unique_ptr<AttachedProgram>> Create(
       std::shared_ptr<const OpenClProgram> program, std::shared_ptr<SessionMemory> memory);
-  // The tensors lie there from now on, where the device can use them in place it does. Release comes
-  // first, for all programs of the session: the old places are the host's again.
+  // The tensors lie there from now on, where the device can use them in place it does. Release
+  // comes first, for all programs of the session: the old places are the host's again.
   void Bind(const ProgramTensors& tensors);
   void Release();
   // Inputs go up and outputs come down in between, unless they are in place; others are converted

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/backend/devices.h"
-#include "runtime/backend/devices.h"
 #include "runtime/backend/opencl/handles.h"
 #include "tests/runtime/backend/opencl/support.h"
 
