@@ -19,10 +19,11 @@ std::string WhyTooLittle(double flops, double least_flops) {
 }
 
 std::string Placement::Note() const {
-  return wanted_.is_auto() && !reason_.empty() ? "auto: " + reason_ : "";
+  return wanted_.is_auto() && !reason_.empty() ? "auto: " + note_ : "";
 }
 
 void Placement::Use(const std::string& device) {
+  if (!on_device_) reason_ = note_ = "";
   on_device_ = true;
   place_ = device;
 }
@@ -30,13 +31,15 @@ void Placement::Use(const std::string& device) {
 void Placement::StayOnCpu(const std::string& reason) {
   on_device_ = false;
   place_ = "cpu";
-  reason_ = reason.empty() ? "" : "cpu, as " + reason;
+  reason_ = reason;
+  note_ = "cpu, as " + reason;
 }
 
 bool Placement::Decide(double cpu_nanos, double device_nanos, const std::string& what,
                        const std::string& source) {
   reason_ = "cpu " + Duration(cpu_nanos, what) + ", " + place_ + " " +
             Duration(device_nanos, what) + source;
+  note_ = reason_;
   is_final_ = true;
   on_device_ = device_nanos < cpu_nanos;
   if (!on_device_) place_ = "cpu";
@@ -44,8 +47,8 @@ bool Placement::Decide(double cpu_nanos, double device_nanos, const std::string&
 }
 
 void Placement::GiveUp(const std::string& why, const std::string& device) {
-  const std::string& failed = device.empty() ? place_ : device;
-  reason_ = "cpu; " + failed + ": " + why;
+  reason_ = why;
+  note_ = "cpu; " + (device.empty() ? place_ : device) + ": " + why;
   is_final_ = true;
   on_device_ = false;
   place_ = "cpu";

@@ -31,7 +31,7 @@ std::string ShimPath() {
 struct Outcome {
   Status status;
   std::vector<float> parameters;
-  TrainerDevice device;
+  Placement placement;
 };
 
 Outcome Train(const test::TrainerData& data, const DeviceName& device) {
@@ -48,8 +48,9 @@ Outcome Train(const test::TrainerData& data, const DeviceName& device) {
   if (!outcome.status.ok()) return outcome;
   REQUIRE((*trainer)->AddExamples(data.examples()).ok());
   outcome.status = (*trainer)->Train();
-  outcome.parameters.assign((*trainer)->parameters().begin(), (*trainer)->parameters().end());
-  outcome.device = (*trainer)->device();
+  outcome.parameters.assign((*trainer)->state().parameters().begin(),
+                            (*trainer)->state().parameters().end());
+  outcome.placement = (*trainer)->fitter().placement();
   return outcome;
 }
 
@@ -77,7 +78,7 @@ TEST_CASE("device trainer: (calls that fail one by one)", "[.device-faults]") {
   const Outcome cpu = Train(data, DeviceName::Cpu());
   const auto kept = Workspace::Open(name);  // keeps the compiled programs
   REQUIRE(kept.status().ToString() == "OK");
-  REQUIRE(Train(data, name).device.name != "cpu");
+  REQUIRE(Train(data, name).placement.place() != "cpu");
   const long before = objects();
   fail(0, 0);
   REQUIRE(Near(Train(data, name).parameters, cpu.parameters));
@@ -90,12 +91,12 @@ TEST_CASE("device trainer: (calls that fail one by one)", "[.device-faults]") {
     const Outcome outcome = Train(data, name);
     fail(0, 0);
     INFO("call " << k << " of " << n_calls << ", code " << code << ": " << outcome.status.ToString()
-                 << "; " << outcome.device.reason);
+                 << "; " << outcome.placement.reason());
     REQUIRE(outcome.status.ok());
     REQUIRE(Near(outcome.parameters, cpu.parameters));
     REQUIRE(objects() == before);
-    REQUIRE((outcome.device.name == "cpu") == !outcome.device.reason.empty());
-    fallen += outcome.device.name == "cpu" ? 1 : 0;
+    REQUIRE((outcome.placement.place() == "cpu") == !outcome.placement.reason().empty());
+    fallen += outcome.placement.place() == "cpu" ? 1 : 0;
   }
   CHECK(fallen > n_calls / 4);
 }
