@@ -39,8 +39,8 @@ class Placement {
   const std::string& place() const { return place_; }
   // Why it is there, or what was measured; "" where nothing had to be decided.
   const std::string& reason() const { return reason_; }
-  // The decision of "auto" as one line, "auto: cpu 1 ms, opencl:0 0.6 ms"; "" where the caller named
-  // the place or there is no reason.
+  // The decision of "auto" as one line, "auto: cpu 1 ms, opencl:0 0.6 ms"; "" where the caller
+  // named the place or there is no reason.
   std::string Note() const;
 
   // The device is used from now on; for "auto" until Decide.

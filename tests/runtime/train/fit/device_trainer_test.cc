@@ -297,7 +297,8 @@ TEST_CASE("device trainer: auto measures both and takes the faster", "[opencl]")
   };
   const auto chosen = train(TestDeviceName().ToString());
   CHECK(chosen->fitter().placement().reason().find("cpu ") == 0);
-  CHECK((chosen->fitter().placement().place() == "cpu" || chosen->fitter().placement().place() == device.info.name));
+  CHECK((chosen->fitter().placement().place() == "cpu" ||
+         chosen->fitter().placement().place() == device.info.name));
   CheckSame(*chosen, *cpu);  // the trial leaves nothing behind
   // By itself, only a GPU.
   const auto alone = train("");
