@@ -19,7 +19,7 @@ class Watcher final : public test::FakeGpu {
   const char* name() const override { return "watcher"; }
   GpuTuner* tuner() const override { return tuner_; }
   Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
-    for (const Launch& launch : program.launches) entries.push_back(launch.entry);
+    for (const Launch& launch : program.launches) entries.push_back(launch.kernel.name);
     return FakeGpu::Load(std::move(program));
   }
   mutable std::vector<std::string> entries;
