@@ -157,6 +157,7 @@ set(TEST_SOURCES
   runtime/train/head/head_test.cc
   runtime/train/deep_trainer_test.cc
   runtime/train/head/dense_head_test.cc
+  runtime/train/fit/last_fit_test.cc
   runtime/train/fit/loss_test.cc
   runtime/train/judge/metrics_test.cc
   runtime/train/fit/optimizer_test.cc
