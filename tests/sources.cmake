@@ -105,6 +105,7 @@ set(TEST_SOURCES
   ports/atomic_failure_test.cc
   ports/port_test.cc
   runtime/base/memory_test.cc
+  runtime/base/record_file_test.cc
   runtime/base/status_test.cc
   runtime/base/text_test.cc
   runtime/base/thread_pool_test.cc

@@ -1,9 +1,9 @@
 // A head alone as plain data, and as the bytes of a file: many heads for one model, each the few
 // kilobytes that differ.
 //
-// File: a container (models/format/container.h) with magic "TWHEAD1\n" around a FlatBuffer of
-// models/schema/head.fbs. Parameters are float32 whatever the model stores its head as. Whether a
-// head fits a model is the caller's to compare (model_sha256, output, dim).
+// File: a record file (runtime/base/record_file.h) around a FlatBuffer of models/schema/head.fbs.
+// Parameters are float32 whatever the model stores its head as. Whether a head fits a model is the
+// caller's to compare (model_sha256, output, dim).
 #ifndef TOPWORK_MODELS_FORMAT_HEAD_FILE_H_
 #define TOPWORK_MODELS_FORMAT_HEAD_FILE_H_
 

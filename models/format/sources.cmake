@@ -1,7 +1,6 @@
 set(FORMAT_SOURCES
   checkpoint_file.cc
   constants.cc
-  container.cc
   head_file.cc
   head_format.cc
   head_rounding.cc

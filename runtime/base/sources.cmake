@@ -6,4 +6,6 @@ set(BASE_SOURCES
   sha256.cc
   json.cc
   hash64.cc
+  file.cc
+  record_file.cc
 )

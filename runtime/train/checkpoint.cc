@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "models/format/checkpoint_file.h"
-#include "ports/port.h"
+#include "runtime/base/file.h"
 #include "runtime/train/optimizer.h"
 #include "runtime/train/solvers.h"
 #include "runtime/train/trainer.h"
@@ -14,26 +14,9 @@ namespace {
 
 std::string PreviousPath(const std::string& path) { return path + ".previous"; }
 
-Status WriteFile(const std::string& path, Span<const uint8_t> bytes) {
-  const int error = port::WriteFileAtomic(path.c_str(), bytes.data(), bytes.size());
-  if (error == 0) return Status::Ok();
-  return IoError("cannot write checkpoint '%s': %s", path.c_str(), port::ErrorText(error).c_str());
-}
-
-// A mapped file that unmaps itself.
-struct Mapping {
-  port::MappedFile file;
-  ~Mapping() { port::UnmapFile(&file); }
-  Span<const uint8_t> bytes() const { return {file.data, file.size}; }
-};
-
 Result<CheckpointData> ReadCheckpoint(const std::string& path) {
-  Mapping mapping;
-  const int error = port::MapFile(path.c_str(), &mapping.file);
-  if (error != 0) {
-    return IoError("cannot read checkpoint '%s': %s", path.c_str(), port::ErrorText(error).c_str());
-  }
-  Result<CheckpointData> data = DecodeCheckpoint(mapping.bytes());
+  TW_ASSIGN_OR_RETURN(const MappedBytes file, MappedBytes::Open(path, "the checkpoint"));
+  Result<CheckpointData> data = DecodeCheckpoint(file.bytes());
   if (!data.ok()) return data.status().WithPrefix("'" + path + "': ");
   return data;
 }
@@ -41,10 +24,9 @@ Result<CheckpointData> ReadCheckpoint(const std::string& path) {
 // The generation before moves to PATH.previous, unless it is damaged: then what lies there is
 // better.
 Status KeepPrevious(const std::string& path) {
-  Mapping mapping;
-  if (port::MapFile(path.c_str(), &mapping.file) != 0) return Status::Ok();
-  if (!DecodeCheckpoint(mapping.bytes()).ok()) return Status::Ok();
-  return WriteFile(PreviousPath(path), mapping.bytes());
+  const Result<MappedBytes> file = MappedBytes::Open(path, "the checkpoint");
+  if (!file.ok() || !CheckWhole(file->bytes()).ok()) return Status::Ok();
+  return WriteFile(PreviousPath(path), "the checkpoint", {file->bytes()});
 }
 
 std::vector<float> ToVector(Span<const float> values) { return {values.begin(), values.end()}; }
@@ -97,9 +79,8 @@ Status Trainer::SaveCheckpoint(const std::string& path, bool with_examples) {
   data.validation = validation_;
   DescribeProgress(&data);
   if (with_examples) DescribeExamples(&data);
-  TW_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, EncodeCheckpoint(data));
   TW_RETURN_IF_ERROR(KeepPrevious(path));
-  return WriteFile(path, bytes);
+  return WriteCheckpoint(path, data);
 }
 
 void Trainer::DescribeExamples(CheckpointData* data) const {

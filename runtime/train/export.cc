@@ -3,18 +3,11 @@
 #include <numeric>
 
 #include "models/format/write.h"
-#include "ports/port.h"
+#include "runtime/base/file.h"
 #include "runtime/train/tail_network.h"
 #include "runtime/train/trainer.h"
 
 namespace topwork {
-
-Status Trainer::WriteBytes(const std::string& path, Span<const uint8_t> bytes,
-                           const char* what) const {
-  const int error = port::WriteFileAtomic(path.c_str(), bytes.data(), bytes.size());
-  if (error == 0) return Status::Ok();
-  return IoError("cannot write %s '%s': %s", what, path.c_str(), port::ErrorText(error).c_str());
-}
 
 // The format that an export stores the last layer in.
 HeadFormat Trainer::StoredFormat() const {
@@ -137,7 +130,7 @@ Result<std::vector<uint8_t>> Trainer::Export() {
 
 Status Trainer::ExportFile(const std::string& path) {
   TW_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, Export());
-  return WriteBytes(path, bytes, "the model");
+  return WriteFile(path, "the model", {bytes});
 }
 
 Result<ExportCheck> Trainer::CheckExport(ExampleSet set) {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "models/format/head_file.h"
-#include "ports/port.h"
+#include "runtime/base/file.h"
 #include "runtime/train/optimizer.h"
 #include "runtime/train/solvers.h"
 #include "runtime/train/trainer.h"
@@ -88,17 +88,12 @@ Status Trainer::DecodeHead(Span<const uint8_t> bytes) {
 }
 
 Status Trainer::SaveHead(const std::string& path) const {
-  return WriteBytes(path, EncodeHead(), "the head");
+  return WriteFile(path, "the head", {EncodeHead()});
 }
 
 Status Trainer::LoadHead(const std::string& path) {
-  port::MappedFile file;
-  const int error = port::MapFile(path.c_str(), &file);
-  if (error != 0) {
-    return IoError("cannot read the head '%s': %s", path.c_str(), port::ErrorText(error).c_str());
-  }
-  const Status status = DecodeHead({file.data, file.size});
-  port::UnmapFile(&file);
+  TW_ASSIGN_OR_RETURN(const MappedBytes file, MappedBytes::Open(path, "the head"));
+  const Status status = DecodeHead(file.bytes());
   return status.ok() ? status : status.WithPrefix("'" + path + "': ");
 }
 

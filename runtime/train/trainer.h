@@ -342,7 +342,6 @@ class Trainer {
   Result<double> ExportedQuality(const FeatureCache& cache, Span<const int32_t> indices);
   Status PassGolden();
   void ScaledHead(std::vector<float>* weights, std::vector<float>* bias) const;
-  Status WriteBytes(const std::string& path, Span<const uint8_t> bytes, const char* what) const;
 
   // checkpoint.cc
   const std::string& ExamplesDigest();
