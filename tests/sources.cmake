@@ -140,36 +140,36 @@ set(TEST_SOURCES
   runtime/session/resources_test.cc
   runtime/session/strings_session_test.cc
   runtime/session/variables_test.cc
-  runtime/train/calibration_test.cc
-  runtime/train/augment_test.cc
-  runtime/train/backbone_state_test.cc
+  runtime/train/judge/calibration_test.cc
+  runtime/train/features/augment_test.cc
+  runtime/train/features/backbone_state_test.cc
   runtime/train/checkpoint_test.cc
   runtime/train/class_change_test.cc
   runtime/train/exchange_test.cc
-  runtime/train/export_check_test.cc
-  runtime/train/extractor_reuse_test.cc
-  runtime/train/extractor_test.cc
-  runtime/train/feature_cache_test.cc
-  runtime/train/feature_file_test.cc
-  runtime/train/head_test.cc
+  runtime/train/judge/export_check_test.cc
+  runtime/train/features/extractor_reuse_test.cc
+  runtime/train/features/extractor_test.cc
+  runtime/train/features/feature_cache_test.cc
+  runtime/train/features/feature_file_test.cc
+  runtime/train/head/head_test.cc
   runtime/train/deep_trainer_test.cc
-  runtime/train/dense_head_test.cc
-  runtime/train/loss_test.cc
-  runtime/train/metrics_test.cc
-  runtime/train/optimizer_test.cc
+  runtime/train/head/dense_head_test.cc
+  runtime/train/fit/loss_test.cc
+  runtime/train/judge/metrics_test.cc
+  runtime/train/fit/optimizer_test.cc
   runtime/train/options_test.cc
-  runtime/train/reference_test.cc
-  runtime/train/schedule_test.cc
-  runtime/train/several_outputs_test.cc
-  runtime/train/tail_memory_test.cc
-  runtime/train/tail_network_test.cc
-  runtime/train/tail_quantized_test.cc
+  runtime/train/fit/reference_test.cc
+  runtime/train/fit/schedule_test.cc
+  runtime/train/head/several_outputs_test.cc
+  runtime/train/head/tail_memory_test.cc
+  runtime/train/head/tail_network_test.cc
+  runtime/train/head/tail_quantized_test.cc
   runtime/train/quantizer_test.cc
-  runtime/train/tail_test.cc
-  runtime/train/solvers_test.cc
-  runtime/train/recurrent_head_test.cc
-  runtime/train/replay_test.cc
-  runtime/train/trainer_features_test.cc
+  runtime/train/head/tail_test.cc
+  runtime/train/fit/solvers_test.cc
+  runtime/train/head/recurrent_head_test.cc
+  runtime/train/features/replay_test.cc
+  runtime/train/features/trainer_features_test.cc
   runtime/train/trainer_test.cc
   runtime/api/async_test.cc
   runtime/api/c99_test.cc
@@ -221,12 +221,12 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/tune_table_test.cc
     runtime/backend/opencl/tuner_test.cc
     runtime/backend/opencl/use_shim.cc
-    runtime/train/device_fault_test.cc
+    runtime/train/fit/device_fault_test.cc
     runtime/session/partition_run_test.cc
     runtime/api/auto_device_test.cc
-    runtime/train/device_head_test.cc
-    runtime/train/device_extractor_test.cc
-    runtime/train/device_trainer_test.cc
+    runtime/train/fit/device_head_test.cc
+    runtime/train/features/device_extractor_test.cc
+    runtime/train/fit/device_trainer_test.cc
   )
 endif()
 

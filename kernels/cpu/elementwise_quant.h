@@ -1,7 +1,7 @@
 // QuantElementwiseKernels: loops over quantized tensors (int8, uint8, int16) and their sums.
 //
 // A quantized number q stands for scale * (q - zero point). Factors are applied with the rounding
-// of MultiplyByFactor (kernels/quant.h). All functions allocate nothing, may run on any
+// of MultiplyByFactor (kernels/ops/shared/quant.h). All functions allocate nothing, may run on any
 // thread and accept outputs that are exactly one of their inputs where the element sizes agree.
 // Results are the same for every instruction set, bit for bit.
 #ifndef TOPWORK_KERNELS_CPU_ELEMENTWISE_QUANT_H_

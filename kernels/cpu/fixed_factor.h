@@ -7,7 +7,7 @@
 namespace topwork {
 
 // factor = mantissa * 2^(shift - 31), with mantissa in [2^30, 2^31) or 0. Made and applied by the
-// functions of kernels/quant.h.
+// functions of kernels/ops/shared/quant.h.
 struct FixedFactor {
   int32_t mantissa = 0;
   int32_t shift = 0;

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/contract/kernel.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/kernel.h"
 
 namespace topwork {
 

@@ -43,8 +43,8 @@ using FinishWide = void (*)(const IntegerTask& task, const int64_t* sums, int64_
                             int64_t row, int rows, int64_t n0, int columns);
 
 // Factors of columns (channels). Fixed point: x * 2^left saturated, times mantissa / 2^31, rounded,
-// then divided by 2^right, rounded again: MultiplyByFactor of kernels/quant.h. Real: times a
-// double, rounded once, halves away from zero.
+// then divided by 2^right, rounded again: MultiplyByFactor of kernels/ops/shared/quant.h. Real:
+// times a double, rounded once, halves away from zero.
 struct ColumnFactors {
   const double* real = nullptr;  // or null: fixed point
   const int32_t* mantissa = nullptr;

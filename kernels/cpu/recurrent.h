@@ -13,7 +13,8 @@
 namespace topwork {
 
 struct RecurrentKernels {
-  // y = saturated(y + (x + bias) * factor), rounded as MultiplyByFactor does (kernels/quant.h).
+  // y = saturated(y + (x + bias) * factor), rounded as MultiplyByFactor does
+  // (kernels/ops/shared/quant.h).
   void (*add_scaled)(const int32_t* x, const int32_t* bias, int64_t n, FixedFactor factor,
                      int16_t* y);
   // y = 1 / (1 + e^-x); x is Q3.12, y Q0.15.

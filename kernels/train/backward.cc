@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/ops/activation.h"
+#include "kernels/ops/shared/activation.h"
 #include "kernels/train/backward_kernels.h"
 
 namespace topwork {

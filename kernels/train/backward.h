@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/kernel.h"
+#include "kernels/contract/kernel.h"
 
 namespace topwork {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/ops/window.h"
+#include "kernels/ops/shared/window.h"
 #include "kernels/train/backward.h"
 #include "kernels/train/backward_kernels.h"
 #include "kernels/train/backward_product.h"

@@ -2,7 +2,7 @@
 // of backward_isa.cc; a depth multiplier, or a filter of very many taps, through plain ones.
 #include <algorithm>
 
-#include "kernels/ops/window.h"
+#include "kernels/ops/shared/window.h"
 #include "kernels/train/backward.h"
 #include "kernels/train/backward_kernels.h"
 

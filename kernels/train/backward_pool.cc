@@ -3,7 +3,7 @@
 // neighbouring dimensions, the batch not among them.
 #include <algorithm>
 
-#include "kernels/ops/window.h"
+#include "kernels/ops/shared/window.h"
 #include "kernels/train/backward.h"
 
 namespace topwork {

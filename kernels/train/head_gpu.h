@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "kernels/launch.h"
+#include "kernels/gpu/launch.h"
 
 namespace topwork {
 
@@ -34,7 +34,7 @@ enum HeadHalt : int { kHeadGoes = 0, kHeadBadBias = 2, kHeadBadWeights = 3, kHea
 // Floats in `sums`.
 constexpr int kNumHeadSums = 129;
 
-// The numbers are those of Loss in runtime/train/loss.h.
+// The numbers are those of Loss in runtime/train/fit/loss.h.
 enum class HeadLoss : int { kSoftmax = 0, kSigmoid = 1, kSquared = 2, kHuber = 3 };
 
 struct HeadLaunch {

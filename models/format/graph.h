@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernel.h"
+#include "kernels/contract/kernel.h"
 #include "runtime/base/buffer.h"
 #include "runtime/tensor/tensor.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <map>
 
-#include "kernels/second_options.h"
+#include "kernels/contract/second_options.h"
 #include "models/format/printable.h"
 #include "models/format/read.h"
 #include "models/format/verify_context.h"

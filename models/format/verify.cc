@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/kernel.h"
+#include "kernels/contract/kernel.h"
 #include "models/format/printable.h"
 #include "models/format/verify_context.h"
 #include "tflite_generated.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/op_codes.h"
+#include "kernels/contract/op_codes.h"
 #include "models/format/verify.h"
 #include "runtime/base/span.h"
 #include "runtime/base/status.h"

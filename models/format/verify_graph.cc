@@ -2,8 +2,8 @@
 // The order of operators in the file is the order of execution, so this also rules out cycles.
 #include <vector>
 
-#include "kernels/kernel.h"
-#include "kernels/second_options.h"
+#include "kernels/contract/kernel.h"
+#include "kernels/contract/second_options.h"
 #include "models/format/verify_context.h"
 #include "tflite_generated.h"
 

@@ -1,5 +1,5 @@
 // Judging a model's numbers against the truth, an example at a time. The definitions are those of
-// runtime/train/metrics.h, so that `train` and `evaluate` agree.
+// runtime/train/judge/metrics.h, so that `train` and `evaluate` agree.
 #ifndef TOPWORK_PORTS_CLI_JUDGE_H_
 #define TOPWORK_PORTS_CLI_JUDGE_H_
 

@@ -1,4 +1,5 @@
-// C API: custom operators. Wraps the application's callbacks as a kernels/custom_ops.h operator.
+// C API: custom operators. Wraps the application's callbacks as a kernels/contract/custom_ops.h
+// operator.
 //
 // Scratch memory of run: the operator's own bytes, then the tw_tensor_infos and the pointers to
 // them that a tw_op_call shows; so run allocates nothing.
@@ -6,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "kernels/custom_ops.h"
+#include "kernels/contract/custom_ops.h"
 #include "runtime/api/handles.h"
 
 namespace topwork {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/metrics.h"
+#include "runtime/train/judge/metrics.h"
 
 namespace topwork {
 namespace api {

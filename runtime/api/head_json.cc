@@ -2,7 +2,7 @@
 #include "runtime/api/model_json.h"
 
 #ifdef TW_HAVE_TRAIN
-#include "runtime/train/head.h"
+#include "runtime/train/head/head.h"
 #endif
 
 namespace topwork {

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "kernels/custom_ops.h"
-#include "kernels/gpu_context.h"
+#include "kernels/contract/custom_ops.h"
+#include "kernels/gpu/gpu_context.h"
 #ifdef TW_HAVE_TRAIN
 #include "kernels/train/backward.h"
 #endif

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/gpu_program.h"
-#include "kernels/kernel.h"
+#include "kernels/contract/kernel.h"
+#include "kernels/gpu/gpu_program.h"
 
 namespace topwork {
 

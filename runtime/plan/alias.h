@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/kernel.h"
+#include "kernels/contract/kernel.h"
 #include "runtime/plan/plan.h"
 
 namespace topwork {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/gpu_context.h"
+#include "kernels/gpu/gpu_context.h"
 
 namespace topwork {
 

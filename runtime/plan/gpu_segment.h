@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "kernels/gpu_context.h"
+#include "kernels/gpu/gpu_context.h"
 #include "runtime/plan/work_graph.h"
 
 namespace topwork {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/custom_ops.h"
+#include "kernels/contract/custom_ops.h"
 #include "runtime/plan/order.h"
 #include "runtime/plan/pin.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "kernels/gpu_format.h"
+#include "kernels/gpu/gpu_format.h"
 #include "runtime/backend/opencl/opencl_backend.h"
 #include "runtime/session/auto_session.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "kernels/kernel.h"
+#include "kernels/contract/kernel.h"
 #include "runtime/base/buffer.h"
 
 namespace topwork {

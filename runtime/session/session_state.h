@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/resources.h"
+#include "kernels/state/resources.h"
 #include "runtime/plan/plan.h"
 
 namespace topwork {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/train/optimizer.h"
-#include "runtime/train/solvers.h"
+#include "runtime/train/fit/optimizer.h"
+#include "runtime/train/fit/solvers.h"
 #include "runtime/train/trainer.h"
 
 namespace topwork {

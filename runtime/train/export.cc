@@ -4,7 +4,7 @@
 
 #include "models/format/write.h"
 #include "runtime/base/file.h"
-#include "runtime/train/tail_network.h"
+#include "runtime/train/head/tail_network.h"
 #include "runtime/train/trainer.h"
 
 namespace topwork {

@@ -4,8 +4,8 @@
 
 #include "models/format/head_file.h"
 #include "runtime/base/file.h"
-#include "runtime/train/optimizer.h"
-#include "runtime/train/solvers.h"
+#include "runtime/train/fit/optimizer.h"
+#include "runtime/train/fit/solvers.h"
 #include "runtime/train/trainer.h"
 
 namespace topwork {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch.h"
+#include "kernels/gpu/launch.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
-#include "runtime/train/loss.h"
-#include "runtime/train/schedule.h"
+#include "runtime/train/fit/loss.h"
+#include "runtime/train/fit/schedule.h"
 
 namespace topwork {
 

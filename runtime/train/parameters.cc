@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/train/fit/solvers.h"
 #include "runtime/train/random.h"
-#include "runtime/train/solvers.h"
 #include "runtime/train/trainer.h"
 
 namespace topwork {

@@ -13,7 +13,7 @@
 
 #include "models/format/quantize.h"
 #include "runtime/session/session.h"
-#include "runtime/train/examples.h"
+#include "runtime/train/features/examples.h"
 
 namespace topwork {
 

@@ -1,47 +1,47 @@
 set(TRAIN_SOURCES
-  appended_head.cc
-  calibration.cc
-  augment.cc
-  backbone.cc
+  features/augment.cc
+  features/backbone.cc
+  features/examples.cc
+  features/extraction_window.cc
+  features/extraction_workers.cc
+  features/extractor.cc
+  features/feature_cache.cc
+  features/feature_file.cc
+  features/replay.cc
+  features/split.cc
+  fit/device_head.cc
+  fit/device_training.cc
+  fit/imprint.cc
+  fit/lbfgs.cc
+  fit/line_search.cc
+  fit/loss.cc
+  fit/optimizer.cc
+  fit/ridge.cc
+  fit/schedule.cc
+  fit/trainer_start.cc
+  fit/training.cc
+  fit/whole_set.cc
+  head/appended_head.cc
+  head/dense_head.cc
+  head/head.cc
+  head/tail.cc
+  head/tail_checks.cc
+  head/tail_graph.cc
+  head/tail_network.cc
+  head/tail_parameters.cc
+  head/tail_plan.cc
+  head/tail_schedule.cc
+  judge/calibration.cc
+  judge/evaluate.cc
+  judge/metrics.cc
   checkpoint.cc
   checkpoint_adopt.cc
   classes.cc
-  dense_head.cc
-  device_head.cc
-  device_training.cc
-  evaluate.cc
-  examples.cc
-  extraction_window.cc
-  extraction_workers.cc
   export.cc
-  extractor.cc
-  feature_cache.cc
-  feature_file.cc
-  head.cc
   head_exchange.cc
-  imprint.cc
-  lbfgs.cc
-  line_search.cc
-  loss.cc
-  metrics.cc
-  optimizer.cc
   options.cc
   parameters.cc
-  ridge.cc
   quantizer.cc
-  replay.cc
-  schedule.cc
-  split.cc
-  tail.cc
-  tail_checks.cc
-  tail_graph.cc
-  tail_network.cc
-  tail_parameters.cc
-  tail_plan.cc
-  tail_schedule.cc
   trainer.cc
   trainer_examples.cc
-  trainer_start.cc
-  training.cc
-  whole_set.cc
 )

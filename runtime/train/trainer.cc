@@ -1,17 +1,18 @@
-// Trainer: creation and memory. Examples are in trainer_examples.cc, the loop in trainer_start.cc,
-// training.cc, device_training.cc and whole_set.cc, the rest of the class in classes.cc,
-// evaluate.cc, parameters.cc, head_exchange.cc, export.cc, checkpoint.cc and checkpoint_adopt.cc.
+// Trainer: creation and memory. Examples are in trainer_examples.cc, the loop in fit/
+// (trainer_start, training, device_training, whole_set), judging in judge/evaluate.cc; the rest of
+// the class is in classes.cc, parameters.cc, head_exchange.cc, export.cc, checkpoint.cc and
+// checkpoint_adopt.cc.
 #include "runtime/train/trainer.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "models/format/constants.h"
-#include "runtime/train/dense_head.h"
-#include "runtime/train/device_head.h"
-#include "runtime/train/optimizer.h"
-#include "runtime/train/solvers.h"
-#include "runtime/train/tail_network.h"
+#include "runtime/train/fit/device_head.h"
+#include "runtime/train/fit/optimizer.h"
+#include "runtime/train/fit/solvers.h"
+#include "runtime/train/head/dense_head.h"
+#include "runtime/train/head/tail_network.h"
 
 namespace topwork {
 

@@ -15,16 +15,16 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/calibration.h"
-#include "runtime/train/examples.h"
-#include "runtime/train/extractor.h"
-#include "runtime/train/feature_cache.h"
-#include "runtime/train/head.h"
-#include "runtime/train/metrics.h"
+#include "runtime/train/features/examples.h"
+#include "runtime/train/features/extractor.h"
+#include "runtime/train/features/feature_cache.h"
+#include "runtime/train/features/replay.h"
+#include "runtime/train/head/head.h"
+#include "runtime/train/head/tail.h"
+#include "runtime/train/head/trainable.h"
+#include "runtime/train/judge/calibration.h"
+#include "runtime/train/judge/metrics.h"
 #include "runtime/train/options.h"
-#include "runtime/train/replay.h"
-#include "runtime/train/tail.h"
-#include "runtime/train/trainable.h"
 
 namespace topwork {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/train/solvers.h"
-#include "runtime/train/split.h"
+#include "runtime/train/features/split.h"
+#include "runtime/train/fit/solvers.h"
 #include "runtime/train/trainer.h"
 
 namespace topwork {

@@ -1,11 +1,11 @@
 // What becomes of tensors at the border of a device's program, without a device.
-#include "kernels/gpu_format.h"
+#include "kernels/gpu/gpu_format.h"
 
 #include <catch2/catch.hpp>
 #include <limits>
 #include <vector>
 
-#include "kernels/quant.h"
+#include "kernels/ops/shared/quant.h"
 
 namespace topwork {
 namespace gpu_format_test {

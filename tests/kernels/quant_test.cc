@@ -1,6 +1,6 @@
 // Requantization against the definition in wide arithmetic, and against values computed by TFLite's
 // reference rounding.
-#include "kernels/quant.h"
+#include "kernels/ops/shared/quant.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

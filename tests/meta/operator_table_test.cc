@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/custom_ops.h"
-#include "kernels/gpu_context.h"
-#include "kernels/kernel.h"
+#include "kernels/contract/custom_ops.h"
+#include "kernels/contract/kernel.h"
+#include "kernels/gpu/gpu_context.h"
 #include "models/format/model.h"
 #include "tests/support/embedded.h"
 #include "tests/support/op_cases.h"

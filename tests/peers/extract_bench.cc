@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "ports/port.h"
-#include "runtime/train/extractor.h"
-#include "runtime/train/head.h"
+#include "runtime/train/features/extractor.h"
+#include "runtime/train/head/head.h"
 #include "runtime/train/random.h"
 
 namespace topwork {

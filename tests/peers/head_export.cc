@@ -16,7 +16,7 @@
 
 #include "models/format/write.h"
 #include "ports/port.h"
-#include "runtime/train/head.h"
+#include "runtime/train/head/head.h"
 
 namespace {
 

@@ -13,9 +13,9 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "ports/port.h"
-#include "runtime/train/dense_head.h"
-#include "runtime/train/device_head.h"
-#include "runtime/train/optimizer.h"
+#include "runtime/train/fit/device_head.h"
+#include "runtime/train/fit/optimizer.h"
+#include "runtime/train/head/dense_head.h"
 #include "tests/peers/steps_file.h"
 
 namespace topwork {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "ports/port.h"
-#include "runtime/train/optimizer.h"
-#include "runtime/train/tail_network.h"
+#include "runtime/train/fit/optimizer.h"
+#include "runtime/train/head/tail_network.h"
 #include "tests/peers/steps_file.h"
 
 namespace topwork {

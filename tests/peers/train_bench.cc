@@ -10,8 +10,8 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "ports/port.h"
-#include "runtime/train/dense_head.h"
-#include "runtime/train/optimizer.h"
+#include "runtime/train/fit/optimizer.h"
+#include "runtime/train/head/dense_head.h"
 #include "runtime/train/random.h"
 
 namespace topwork {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/op_codes.h"
+#include "kernels/contract/op_codes.h"
 #include "runtime/tensor/tensor.h"
 
 namespace topwork {

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "models/format/write.h"
-#include "runtime/train/head.h"
+#include "runtime/train/head/head.h"
 #include "runtime/train/random.h"
 #include "tests/support/classifiers.h"
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernels/custom_ops.h"
+#include "kernels/contract/custom_ops.h"
 
 namespace topwork {
 namespace test {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/gpu_program.h"
+#include "kernels/gpu/gpu_program.h"
 
 namespace topwork {
 namespace test {

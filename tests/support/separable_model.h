@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/op_params.h"
+#include "kernels/contract/op_params.h"
 #include "tests/support/model_builder.h"
 
 namespace topwork {

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "kernels/launch.h"
+#include "kernels/gpu/launch.h"
 #include "ports/port.h"
 #include "runtime/backend/opencl/crash_marker.h"
 #include "runtime/backend/opencl/kernel_source.h"

@@ -12,7 +12,7 @@ namespace opencl {
 
 struct KernelFile {
   const char* name;  // "gemm"; "common" is what all begin with
-  const char* path;  // "kernels/ops/gemm.cl"
+  const char* path;  // "kernels/ops/products/gemm.cl"
   const unsigned char* begin;
   const unsigned char* end;
 };

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/gpu_program.h"
-#include "kernels/kernel.h"
+#include "kernels/contract/kernel.h"
+#include "kernels/gpu/gpu_program.h"
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/host_region.h"
 #include "runtime/backend/opencl/stream.h"

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/launch.h"
+#include "kernels/gpu/launch.h"
 #include "runtime/backend/opencl/command_buffer.h"
 #include "runtime/backend/opencl/context.h"
 #include "runtime/base/span.h"

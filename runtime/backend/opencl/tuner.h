@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "kernels/gpu_program.h"
+#include "kernels/gpu/gpu_program.h"
 
 namespace topwork {
 namespace opencl {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/launch.h"
+#include "kernels/gpu/launch.h"
 #include "runtime/backend/opencl/device_info.h"
 #include "runtime/base/span.h"
 

@@ -11,7 +11,7 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/elementwise.h"
-#include "kernels/quant.h"
+#include "kernels/ops/shared/quant.h"
 
 namespace topwork {
 namespace test {

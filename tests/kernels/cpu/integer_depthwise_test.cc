@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
-#include "kernels/quant.h"
+#include "kernels/ops/shared/quant.h"
 #include "tests/support/cpu_tables.h"
 
 namespace topwork {

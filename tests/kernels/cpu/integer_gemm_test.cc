@@ -11,7 +11,7 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
-#include "kernels/quant.h"
+#include "kernels/ops/shared/quant.h"
 #include "runtime/tensor/packed.h"
 #include "tests/support/cpu_tables.h"
 

@@ -9,7 +9,7 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/recurrent.h"
-#include "kernels/quant.h"
+#include "kernels/ops/shared/quant.h"
 
 namespace topwork {
 namespace recurrent_kernels_test {

@@ -1,10 +1,10 @@
 // The custom operators that come with the library, and the reader of their options.
-#include "kernels/custom_ops.h"
+#include "kernels/contract/custom_ops.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "kernels/flex_map.h"
+#include "kernels/contract/flex_map.h"
 #include "tests/support/one_op.h"
 #include "tests/support/run_op_cases.h"
 

@@ -3,8 +3,8 @@
 #include <limits>
 #include <string>
 
-#include "kernels/ops/farm_hash.h"
-#include "kernels/ops/philox.h"
+#include "kernels/ops/signal/farm_hash.h"
+#include "kernels/ops/signal/philox.h"
 #include "tests/support/one_op.h"
 #include "tests/support/run_op_cases.h"
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "kernels/quant.h"
+#include "kernels/ops/shared/quant.h"
 #include "tests/support/one_op.h"
 #include "tests/support/run_op_cases.h"
 

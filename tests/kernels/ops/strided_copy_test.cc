@@ -1,11 +1,11 @@
 // StridedCopy against one copy per element, for random boxes; and the loops over rows.
-#include "kernels/ops/strided_copy.h"
+#include "kernels/ops/shared/strided_copy.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "kernels/ops/indexing.h"
+#include "kernels/ops/shared/indexing.h"
 
 namespace topwork {
 namespace test {

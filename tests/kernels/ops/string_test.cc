@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/hash_table.h"
+#include "kernels/state/hash_table.h"
 #include "runtime/tensor/strings.h"
 #include "tests/support/one_op.h"
 #include "tests/support/run_op_cases.h"

@@ -9,7 +9,7 @@
 #include "models/format/zip.h"
 #include "runtime/session/session.h"
 #include "runtime/tensor/strings.h"
-#include "runtime/train/head.h"
+#include "runtime/train/head/head.h"
 #include "runtime/train/random.h"
 #include "tests/support/classifiers.h"
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "kernels/custom_ops.h"
+#include "kernels/contract/custom_ops.h"
 #include "tests/support/open_session.h"
 
 namespace topwork {

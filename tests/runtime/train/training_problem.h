@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/train/dense_head.h"
+#include "runtime/train/head/dense_head.h"
 #include "runtime/train/random.h"
 
 namespace topwork {

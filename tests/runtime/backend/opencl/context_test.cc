@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "kernels/launch.h"
+#include "kernels/gpu/launch.h"
 #include "runtime/backend/opencl/kernel_source.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/temp_folder.h"

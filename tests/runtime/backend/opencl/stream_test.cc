@@ -192,7 +192,7 @@ TEST_CASE("opencl kernels number their groups so that launches can be cut", "[ba
     ++n_files;
     const std::string text(reinterpret_cast<const char*>(file.begin),
                            static_cast<size_t>(file.end - file.begin));
-    INFO(file.path << ": see kernels/common.clh");
+    INFO(file.path << ": see kernels/gpu/common.clh");
     for (const char* name : {"get_group_id", "get_num_groups", "get_global_size",
                              "get_global_linear_id", "get_global_offset"}) {
       CHECK(text.find(name) == std::string::npos);

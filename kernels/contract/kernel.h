@@ -1,0 +1,244 @@
+// OpDef: what an operator is, and the contexts it is prepared and run in.
+//
+// One operator = kernels/ops/<family>/<name>.cc that ends with `const OpDef kOp<Name> = {...}` +
+// one row in op_table.inc + one test. Prepare explains, run trusts: every loud error (shapes,
+// dtypes, ranges, unsupported variants) is in prepare; run allocates nothing, and fails only for
+// data that could not be known earlier (indices, integer divisors).
+#ifndef TOPWORK_KERNELS_CONTRACT_KERNEL_H_
+#define TOPWORK_KERNELS_CONTRACT_KERNEL_H_
+
+#include <memory>
+#include <vector>
+
+#include "kernels/contract/op_codes.h"
+#include "kernels/contract/op_params.h"
+#include "kernels/contract/options_view.h"
+#include "kernels/cpu/cpu_kernels.h"
+#include "runtime/base/buffer.h"
+#include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
+#include "runtime/tensor/tensor.h"
+
+namespace topwork {
+
+// Derived from by an operator that keeps something between prepare and run (tile sizes, tables).
+// Immutable after prepare: one state may be run from several sessions.
+struct OpState {
+  virtual ~OpState() = default;
+};
+
+class Resources;
+class SubgraphCalls;
+struct Callee;
+struct CalleeInput;
+
+class PrepareContext {
+ public:
+  struct Pair {
+    int input = -1;
+    int output = -1;
+  };
+  struct View {
+    int input = -1;
+    int output = -1;
+    size_t input_offset = 0;   // AllowView
+    size_t output_offset = 0;  // AllowInsideOutput
+  };
+
+  virtual ~PrepareContext() = default;
+
+  const OpParams& params() const { return *params_; }
+  const CpuKernels& cpu() const { return *cpu_; }
+  // Threads that run() may be given; a bound for per-thread scratch, never for cutting up the work.
+  int max_threads() const { return max_threads_; }
+
+  int n_inputs() const { return static_cast<int>(inputs_.size()); }
+  int n_outputs() const { return static_cast<int>(outputs_.size()); }
+  // Null when the input is left out (index −1 in the file, or fewer inputs than i). Its data is
+  // null unless the value is known now (constants, and everything computed from them).
+  const TensorView* input(int i) const {
+    return i < n_inputs() ? inputs_[static_cast<size_t>(i)] : nullptr;
+  }
+  // What the file declares for the output (its dtype and quantization are binding, its shape is
+  // not).
+  const TensorView& output(int i) const { return outputs_[static_cast<size_t>(i)]; }
+
+  // Recurrent operators. Is input i a variable, memory that lasts from run to run? run() then
+  // writes through the input's pointer. (Of the first 64 inputs.)
+  bool is_variable(int i) const { return i < 64 && (variable_inputs_ >> i & 1) != 0; }
+  // How values inside the operator are quantized, by the file's `intermediates`; null: not.
+  int n_intermediates() const { return static_cast<int>(intermediates_.size()); }
+  const Quantization* intermediate(int i) const {
+    return i < n_intermediates() ? intermediates_[static_cast<size_t>(i)].get() : nullptr;
+  }
+
+  // Failures that name the operator and the tensor are made by these two checks.
+  Status CheckInputs(int min_inputs, int max_inputs) const;  // first min_inputs must be present
+  Status CheckOutputs(int n_outputs) const;
+  // Input i must have one of the dtypes listed.
+  Status CheckDType(int i, std::initializer_list<DType> dtypes) const;
+  Status CheckRank(int i, int min_rank, int max_rank) const;
+  // Input i must be known at plan time; otherwise the plan defers this operator to run time (the
+  // returned status has code kFailedPrecondition and the planner understands it). Returns OK with
+  // data() set otherwise.
+  Status NeedValue(int i);
+  // Output i gets its shape from run(), by RunContext::SetOutputShape, after SetOutput has named
+  // its dtype. Deferred like NeedValue: at plan time this fails and the failure is to be returned.
+  Status LeaveShapeToRun(int i);
+  bool deferred() const { return deferred_; }
+  int unknown_value_input() const { return unknown_value_input_; }
+
+  // Declares the output's shape, and its dtype where it must be equal to `dtype`.
+  Status SetOutput(int i, DType dtype, const Shape& shape);
+
+  // The output may share memory with input i (elementwise: same bytes, and element k of the output
+  // is written only after element k of the input was read for the last time).
+  void AllowInPlace(int input, int output) { in_place_.push_back({input, output}); }
+  // Zero-copy views, granted by the planner where lifetimes allow. AllowView: the whole output may
+  // be the bytes of the input from `input_offset` (RESHAPE, SQUEEZE, contiguous SPLIT/SLICE).
+  // AllowInsideOutput: the whole input may live in the output's bytes from `output_offset`
+  // (contiguous CONCATENATION/PACK). run() is called all the same and must skip a copy whose source
+  // and destination pointers are equal.
+  void AllowView(int input, int output, size_t input_offset = 0) {
+    views_.push_back({input, output, input_offset, 0});
+  }
+  void AllowInsideOutput(int input, int output, size_t output_offset) {
+    views_.push_back({input, output, 0, output_offset});
+    inside_output_ = true;
+  }
+
+  // Scratch memory of run(): uninitialised, kAlignment-aligned, shared with nobody during run().
+  void RequestScratch(size_t bytes) { scratch_bytes_ = bytes; }
+
+  // State that lives with the plan's step and is passed to run().
+  template <typename T>
+  T* NewState() {
+    auto state = std::make_shared<T>();
+    T* raw = state.get();
+    state_ = std::move(state);
+    return raw;
+  }
+
+  // Weights rearranged once: returns memory of `bytes` filled by `pack(destination)`, shared by all
+  // plans and sessions of the model that ask for the same constant input, tag and size. The input
+  // must be constant. After this the raw constant is not needed by run() when `release_input`.
+  virtual Result<const void*> PackConstant(int input, const char* tag, size_t bytes,
+                                           bool release_input, FunctionRef<void(void*)> pack) = 0;
+
+  // False: only shapes are wanted, PackConstant returns memory that must not be read.
+  virtual bool packs() const { return true; }
+
+  // Plans a subgraph that run() is going to call (kernels/state/subgraphs.h), for inputs made as
+  // told. The calls are numbered in the order of these calls, from 0.
+  virtual Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs);
+  // The input that output i of the subgraph is, unchanged; −1: none.
+  virtual int PassedInput(int subgraph, int i) const;
+  // What the subgraph consists of, for operators that take one for a function and do not call it.
+  virtual Result<std::vector<OpCode>> OperatorsOf(int subgraph) const;
+
+  // The kernel variant chosen, for the printed plan ("gemm 1x1", "direct 3x3"); a literal.
+  void SetVariant(const char* variant) { variant_ = variant; }
+
+  // Start of every message: "operator #12 CONV_2D (output 'block1/conv')".
+  virtual std::string Where() const = 0;
+  // A name for input i: its tensor's name with its position.
+  virtual std::string InputName(int i) const = 0;
+
+ protected:
+  const OpParams* params_ = nullptr;
+  const CpuKernels* cpu_ = nullptr;
+  int max_threads_ = 1;
+  std::vector<const TensorView*> inputs_;
+  std::vector<TensorView> outputs_;
+  uint64_t variable_inputs_ = 0;
+  std::vector<std::shared_ptr<const Quantization>> intermediates_;
+  std::vector<bool> output_set_;
+  std::vector<Pair> in_place_;
+  std::vector<View> views_;
+  bool inside_output_ = false;  // views_ are those of AllowInsideOutput
+  size_t scratch_bytes_ = 0;
+  std::shared_ptr<OpState> state_;
+  const char* variant_ = "";
+  int unknown_value_input_ = -1;
+  bool deferred_ = false;
+  bool may_be_unknown_ = false;  // the session is running: a shape may be left to run()
+  std::vector<bool> shape_left_to_run_;
+};
+
+// Gives an output whose shape was left to run() its memory.
+class OutputMemory {
+ public:
+  virtual ~OutputMemory() = default;
+  virtual Status SetShape(int output, const Shape& shape) = 0;
+};
+
+// Bytes of strings that a step makes: kept until the session's next run, counted in its memory.
+class TextMemory {
+ public:
+  virtual ~TextMemory() = default;
+  virtual Result<char*> Take(size_t bytes) = 0;
+};
+
+struct RunContext {
+  const OpParams* params = nullptr;
+  Span<const TensorView* const> inputs;  // null where left out
+  Span<TensorView* const> outputs;
+  const OpState* state = nullptr;
+  uint8_t* scratch = nullptr;
+  ThreadPool* pool = nullptr;
+  const CpuKernels* cpu = nullptr;
+  Resources* resources = nullptr;         // the session's; null while a plan folds
+  SubgraphCalls* calls = nullptr;         // null where prepare planned no callee
+  OutputMemory* output_memory = nullptr;  // null where no shape was left to run()
+  TextMemory* text = nullptr;             // null while a plan folds
+
+  // Of an output whose shape prepare left to run(); out(i) has that shape and memory afterwards.
+  Status SetOutputShape(int i, const Shape& shape) const;
+
+  const TensorView& in(int i) const { return *inputs[static_cast<size_t>(i)]; }
+  bool has_input(int i) const {
+    return static_cast<size_t>(i) < inputs.size() && inputs[static_cast<size_t>(i)] != nullptr;
+  }
+  TensorView& out(int i) const { return *outputs[static_cast<size_t>(i)]; }
+  template <typename T>
+  const T* input_data(int i) const {
+    return has_input(i) ? static_cast<const T*>(in(i).data) : nullptr;
+  }
+  template <typename T>
+  T* output_data(int i) const {
+    return static_cast<T*>(out(i).data);
+  }
+  template <typename T>
+  const T& get_state() const {
+    return *static_cast<const T*>(state);
+  }
+};
+
+struct OpDef {
+  OpCode code;
+  const char* name;  // TFLite's operator name
+  // The BuiltinOptions union type the operator's options have (0: none needed); a table of another
+  // type is refused by the verifier, an absent one means defaults.
+  uint8_t options_type;
+  int max_version;
+  // Fills *params from the options; checks enumerations' ranges. Null: no options.
+  Status (*parse)(const OptionsView& options, OpParams* params);
+  Status (*prepare)(PrepareContext& context);
+  Status (*run_cpu)(const RunContext& context);
+};
+
+// The operator with that builtin code, or null. (kernels/contract/op_table.cc)
+const OpDef* FindOp(OpCode code);
+// All operators, in the table's order.
+Span<const OpDef* const> AllOps();
+// TFLite's name of a builtin code, known or not to Topwork: "CONV_2D"; "UNKNOWN_BUILTIN" outside
+// the schema.
+const char* OpCodeName(OpCode code);
+
+// Checks shared by the parse functions.
+Status ParseActivation(int8_t value, Activation* out);
+Status ParsePadding(int8_t value, Padding* out);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CONTRACT_KERNEL_H_

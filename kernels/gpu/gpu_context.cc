@@ -1,0 +1,305 @@
+// GpuContext: blocks are numbered as they are asked for, and live from their first launch to their
+// last.
+#include "kernels/gpu/gpu_context.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/ops/shared/gpu_plans.h"
+
+namespace topwork {
+namespace {
+
+// Work-groups of 64 in four forms. Left to themselves drivers take whatever divides the sizes:
+// groups of one item where they are prime; and PoCL compiles a kernel anew for every other form.
+void ChooseGroups(Launch* launch) {
+  const size_t x = launch->global[0], y = launch->global[1];
+  size_t wide = x > 8 ? 16 : 4;
+  if (y == 1) wide = 64;
+  if (x == 1 && y > 1) wide = 1;
+  launch->local[0] = wide;
+  launch->local[1] = 64 / wide;
+  launch->local[2] = 1;
+  launch->local_is_wish = true;
+  for (int i = 0; i < 2; ++i) {
+    launch->global[i] = RoundUp(launch->global[i], launch->local[i]);
+  }
+}
+
+}  // namespace
+
+GpuContext::GpuContext(const OpParams& params, const OpState* state,
+                       std::vector<const TensorView*> inputs, std::vector<TensorView> outputs,
+                       std::vector<int> blocks_of_inputs, GpuProgram* program)
+    : params_(params),
+      state_(state),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      input_blocks_(std::move(blocks_of_inputs)),
+      output_blocks_(outputs_.size(), -1),
+      real_inputs_(inputs_.size(), -1),
+      real_outputs_(outputs_.size(), -1),
+      floats_(inputs_.size()),
+      program_(program) {
+  FindFormats();
+}
+
+void GpuContext::FindFormats() {
+  input_formats_.resize(inputs_.size());
+  output_formats_.resize(outputs_.size());
+  const auto find = [&](const TensorView& view, const char* kind, size_t i, GpuFormat* format) {
+    const std::string why = FindGpuFormat(view, program_->storage, format);
+    if (why.empty() || view.data != nullptr || !why_not_.empty()) return;
+    why_not_ = kind + std::to_string(i) + " " + why;
+  };
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i] != nullptr) find(*inputs_[i], "input ", i, &input_formats_[i]);
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    find(outputs_[i], "output ", i, &output_formats_[i]);
+  }
+}
+
+int GpuContext::NewBlock(size_t bytes) {
+  GpuBlock block;
+  block.bytes = bytes;
+  block.first = static_cast<int>(program_->launches.size());
+  block.last = block.first;
+  program_->blocks.push_back(std::move(block));
+  return static_cast<int>(program_->blocks.size()) - 1;
+}
+
+void GpuContext::CountConstant(size_t bytes) {
+  program_->constant_bytes += bytes;
+  program_->largest_constant_bytes = std::max(program_->largest_constant_bytes, bytes);
+}
+
+void GpuContext::Touch(int block) {
+  GpuBlock& it = program_->blocks[static_cast<size_t>(block)];
+  it.last = std::max(it.last, static_cast<int>(program_->launches.size()));
+}
+
+int GpuContext::In(int i) {
+  const size_t k = static_cast<size_t>(i);
+  if (input_formats_[k].is_bytes && moves_bytes_) return InBytes(i);
+  if (input_formats_[k].is_bytes && !is_constant(i)) return MakeReal(i);
+  int& block = input_blocks_[k];
+  const TensorView& view = *inputs_[k];
+  const size_t n = static_cast<size_t>(view.shape.NumElements());
+  if (block < 0 && input_formats_[k].is_real) {
+    block = Constant(n, [&](float* to) { ReadReals(view, {}, to); });
+  } else if (block < 0) {
+    std::vector<int32_t> values(n);
+    (void)ReadInts32(view, values.data());  // PlanOnGpu has seen that they fit
+    block = Table({values.data(), n});
+  }
+  Touch(block);
+  return block;
+}
+
+int GpuContext::Out(int i) {
+  const size_t k = static_cast<size_t>(i);
+  if (output_formats_[k].is_bytes && !moves_bytes_) {
+    int& reals = real_outputs_[k];
+    if (reals < 0) {
+      NeedReals("output ", i, output_formats_[k]);
+      reals = Scratch(static_cast<size_t>(outputs_[k].shape.NumElements()));
+    }
+    Touch(reals);
+    return reals;
+  }
+  return OutBytes(i);
+}
+
+int GpuContext::InBytes(int i) {
+  const size_t k = static_cast<size_t>(i);
+  int& block = input_blocks_[k];
+  const TensorView& view = *inputs_[k];
+  const size_t n = static_cast<size_t>(view.shape.NumElements());
+  if (block < 0) block = ByteConstant(n, [&](uint8_t* to) { std::memcpy(to, view.data, n); });
+  Touch(block);
+  return block;
+}
+
+void GpuContext::NeedReals(const char* kind, int i, const GpuFormat& format) {
+  const std::string why = WhyNotReal(format, program_->storage);
+  if (!why.empty() && why_not_.empty()) why_not_ = kind + std::to_string(i) + " " + why;
+}
+
+int GpuContext::MakeReal(int i) {
+  const size_t k = static_cast<size_t>(i);
+  int& reals = real_inputs_[k];
+  if (reals < 0) {
+    const int64_t n = inputs_[k]->shape.NumElements();
+    NeedReals("input ", i, input_formats_[k]);
+    reals = Scratch(static_cast<size_t>(n));
+    const int from = InBytes(i);
+    AddBytesToReal(*this, n, input_formats_[k], from, reals);
+  }
+  Touch(reals);
+  return reals;
+}
+
+void GpuContext::MakeBytes(int i) {
+  const size_t k = static_cast<size_t>(i);
+  if (real_outputs_[k] < 0) return;
+  AddRealToBytes(*this, outputs_[k].shape.NumElements(), output_formats_[k], real_outputs_[k],
+                 OutBytes(i));
+}
+
+int GpuContext::OutBytes(int i) {
+  const size_t k = static_cast<size_t>(i);
+  int& block = output_blocks_[k];
+  if (block < 0) {
+    block = NewBlock(static_cast<size_t>(outputs_[k].shape.NumElements()) *
+                     GpuElementBytes(output_formats_[k], program_->storage));
+  }
+  Touch(block);
+  return block;
+}
+
+void GpuContext::Alias(int k, int i) {
+  const size_t to = static_cast<size_t>(i);
+  const bool as_reals = output_formats_[to].is_bytes && !moves_bytes_;
+  (as_reals ? real_outputs_ : output_blocks_)[to] = In(k);
+}
+
+const float* GpuContext::Floats(int i) {
+  if (program_->is_trial) return nullptr;
+  const size_t k = static_cast<size_t>(i);
+  const TensorView& view = *inputs_[k];
+  if (view.dtype == DType::kFloat32) return view.as<const float>();
+  if (!floats_[k].empty()) return floats_[k].data();
+  std::vector<float> scales;
+  if (view.dtype == DType::kInt32 || view.dtype == DType::kInt64) {
+    const size_t data = k == 3 ? 2 : 0;  // TRANSPOSE_CONV has its data and its bias elsewhere
+    const Quantization* weights = inputs_[1]->quantization;
+    for (size_t c = 0; weights != nullptr && c < weights->scales.size(); ++c) {
+      scales.push_back(input_formats_[data].scale * weights->scales[c]);
+    }
+  }
+  floats_[k].resize(static_cast<size_t>(view.shape.NumElements()));
+  ReadReals(view, scales, floats_[k].data());
+  return floats_[k].data();
+}
+
+int GpuContext::NewConstant(std::vector<uint8_t> bytes) {
+  const int block = NewBlock(bytes.size());
+  program_->blocks[static_cast<size_t>(block)].constant = std::move(bytes);
+  return block;
+}
+
+int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
+  if (program_->storage == Storage::kFloat32) return FloatConstant(n, fill);
+  CountConstant(n * sizeof(uint16_t));
+  if (program_->is_trial) return NewBlock(0);
+  std::vector<float> values(n);
+  fill(values.data());
+  std::vector<uint8_t> bytes(n * sizeof(uint16_t));
+  for (size_t k = 0; k < n; ++k) {
+    const uint16_t value = FloatToHalf(values[k]);
+    std::memcpy(bytes.data() + k * sizeof(value), &value, sizeof(value));
+  }
+  return NewConstant(std::move(bytes));
+}
+
+int GpuContext::FloatConstant(size_t n, FunctionRef<void(float*)> fill) {
+  CountConstant(n * sizeof(float));
+  if (program_->is_trial) return NewBlock(0);
+  std::vector<float> values(n);
+  fill(values.data());
+  std::vector<uint8_t> bytes(n * sizeof(float));
+  if (n > 0) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return NewConstant(std::move(bytes));
+}
+
+int GpuContext::ByteConstant(size_t n, FunctionRef<void(uint8_t*)> fill) {
+  CountConstant(n);
+  if (program_->is_trial) return NewBlock(0);
+  std::vector<uint8_t> bytes(n);
+  fill(bytes.data());
+  return NewConstant(std::move(bytes));
+}
+
+int GpuContext::Table(Span<const int32_t> values) {
+  std::vector<uint8_t> bytes(values.size() * sizeof(int32_t));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  CountConstant(bytes.size());
+  return NewConstant(std::move(bytes));
+}
+
+int GpuContext::Scratch(size_t n) { return NewBlock(n * StorageBytes(program_->storage)); }
+
+int GpuContext::FloatScratch(size_t n) { return NewBlock(n * sizeof(float)); }
+
+const char* GpuContext::Choose(const std::string& work, std::vector<const char*> variants,
+                               const char* usual) {
+  GpuChoice choice;
+  choice.work = work + (program_->storage == Storage::kFloat16 ? " float16" : " float32");
+  choice.variants = std::move(variants);
+  choice.usual = choice.chosen = usual;
+  const auto choose = [&](const std::string& wanted) {
+    for (const char* variant : choice.variants) {
+      if (wanted == variant) choice.chosen = variant;
+    }
+  };
+  if (program_->tuner != nullptr) choose(program_->tuner->Best(choice.work));
+  choose(program_->forced_variant);
+  program_->choices.push_back(std::move(choice));
+  return program_->choices.back().chosen;
+}
+
+int GpuContext::Error() {
+  int& block = program_->error_block;
+  if (block < 0) {
+    block = NewBlock(sizeof(int32_t));
+    Add("cast", "clear", {LaunchArgument::Buffer(block)}, 1);
+  }
+  Touch(block);
+  return block;
+}
+
+void GpuContext::Add(const char* program, const char* entry, std::vector<LaunchArgument> args,
+                     int64_t x, int64_t y, int64_t z) {
+  for (const LaunchArgument& arg : args) {
+    if (arg.kind == LaunchArgument::Kind::kBuffer) Touch(arg.buffer);
+  }
+  Launch launch;
+  launch.program = program;
+  launch.entry = entry;
+  launch.defines = StorageDefines(program_->storage);
+  launch.arguments = std::move(args);
+  launch.global[0] = static_cast<size_t>(x);
+  launch.global[1] = static_cast<size_t>(y);
+  launch.global[2] = static_cast<size_t>(z);
+  ChooseGroups(&launch);
+  program_->launches.push_back(std::move(launch));
+}
+
+void GpuContext::AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
+                           size_t local, int64_t x, int64_t y, int64_t z) {
+  Add(program, entry, std::move(args), x, y, z);
+  Launch& launch = program_->launches.back();
+  launch.global[0] = static_cast<size_t>(x) * local;
+  launch.global[1] = static_cast<size_t>(y);
+  launch.local[0] = local;
+  launch.local[1] = launch.local[2] = 1;
+  launch.local_is_wish = false;
+}
+
+void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k) {
+  Add("blas", "sgemm",
+      {LaunchArgument::Buffer(a), LaunchArgument::Buffer(b), LaunchArgument::Buffer(c),
+       LaunchArgument::Int(static_cast<int32_t>(m)), LaunchArgument::Int(static_cast<int32_t>(n)),
+       LaunchArgument::Int(static_cast<int32_t>(k))},
+      n, m);
+  program_->launches.back().kind = Launch::Kind::kGemm;
+}
+
+void GpuContext::TakesFormat(const GpuFormat& format) {
+  if (!format.is_real) program_->launches.back().defines = "-DTW_INT";
+  if (format.is_bytes && moves_bytes_) program_->launches.back().defines = "-DTW_BYTE";
+}
+
+}  // namespace topwork

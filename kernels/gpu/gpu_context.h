@@ -1,0 +1,157 @@
+// GpuContext: what turns one operator into launches; and the table of the operators that can be.
+//
+// Tensors lie in the device's memory as GpuFormat says: reals in the program's storage, quantized
+// int8 and uint8 as bytes, other integers and bool as int32, densely, in TFLite's own order (NHWC).
+// A kernel reads and writes reals by the macros of kernels/gpu/common.clh and computes in float32.
+// An operator without a kernel for bytes works on reals that In makes of them; its real results
+// become bytes afterwards.
+#ifndef TOPWORK_KERNELS_GPU_GPU_CONTEXT_H_
+#define TOPWORK_KERNELS_GPU_GPU_CONTEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "kernels/contract/kernel.h"
+#include "kernels/contract/op_params.h"
+#include "kernels/gpu/gpu_program.h"
+#include "runtime/base/span.h"
+#include "runtime/base/status.h"
+
+namespace topwork {
+
+class GpuContext {
+ public:
+  // `blocks_of_inputs`: where each input lies already, −1 for a constant or an input left out. All
+  // pointers must outlive the context; launches and blocks are appended to *program.
+  GpuContext(const OpParams& params, const OpState* state, std::vector<const TensorView*> inputs,
+             std::vector<TensorView> outputs, std::vector<int> blocks_of_inputs,
+             GpuProgram* program);
+
+  const OpParams& params() const { return params_; }
+  // What the operator's prepare made for these shapes.
+  template <typename T>
+  const T& state() const {
+    return *static_cast<const T*>(state_);
+  }
+  int n_inputs() const { return static_cast<int>(inputs_.size()); }
+  int n_outputs() const { return static_cast<int>(outputs_.size()); }
+  // Null when left out; its data is set for constants.
+  const TensorView* input(int i) const {
+    return i < n_inputs() ? inputs_[static_cast<size_t>(i)] : nullptr;
+  }
+  const TensorView& output(int i) const { return outputs_[static_cast<size_t>(i)]; }
+  bool is_constant(int i) const { return input(i) != nullptr && input(i)->data != nullptr; }
+  // How the tensor lies on the device; that of a constant is what In makes of it.
+  const GpuFormat& input_format(int i) const { return input_formats_[static_cast<size_t>(i)]; }
+  const GpuFormat& output_format(int i) const { return output_formats_[static_cast<size_t>(i)]; }
+
+  // "" when the device can hold every tensor that is not constant, and the reals that were made of
+  // bytes, else which not and why.
+  const std::string& why_not() const { return why_not_; }
+
+  // The block of input i; a constant is uploaded. Bytes become reals in a block of the operator's
+  // own, unless it only moves them.
+  int In(int i);
+  // The block of output i; made at the first call. Where the tensor lies as bytes it takes the
+  // reals that become those, unless the operator only moves them.
+  int Out(int i);
+  // The same of bytes, as they are.
+  int InBytes(int i);
+  int OutBytes(int i);
+  bool moves_bytes() const { return moves_bytes_; }
+  // Output i is input k with another shape: no launch, no memory.
+  void Alias(int k, int i);
+  // The values of constant input i as real numbers; null in trials. A bias of integers has the
+  // product of the data's and the weights' scales.
+  const float* Floats(int i);
+  // n floats made now, uploaded once in the program's storage.
+  int Constant(size_t n, FunctionRef<void(float*)> fill);
+  // The same as float32 whatever the storage is.
+  int FloatConstant(size_t n, FunctionRef<void(float*)> fill);
+  // n bytes made now.
+  int ByteConstant(size_t n, FunctionRef<void(uint8_t*)> fill);
+  // Integers (shapes, strides) as int32.
+  int Table(Span<const int32_t> values);
+  // n reals that live during this operator.
+  int Scratch(size_t n);
+  // The same as float32 whatever the storage is.
+  int FloatScratch(size_t n);
+  // What an operator may take of them together.
+  size_t scratch_limit_bytes() const { return program_->scratch_limit_bytes; }
+
+  // Which of the operator's variants to plan, one of `variants` (literals): the one measured to be
+  // the fastest for this work, else `usual`. `work` names the operator and what its time depends
+  // on, except the storage, which is added here.
+  const char* Choose(const std::string& work, std::vector<const char*> variants, const char* usual);
+  // The program's error_block.
+  int Error();
+
+  // Appends a launch over x, y, z work-items; `program` and `entry` are literals. Sizes are rounded
+  // up to whole work-groups, so kernels check their ids.
+  void Add(const char* program, const char* entry, std::vector<LaunchArgument> args, int64_t x,
+           int64_t y = 1, int64_t z = 1);
+  // The same in work-groups of exactly `local` x 1 x 1.
+  void AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
+                 size_t local, int64_t x, int64_t y, int64_t z = 1);
+  // The tensors of the launch added last are int32 if `format` is no real's, or bytes that are
+  // moved: its kernel is compiled with -DTW_INT or -DTW_BYTE.
+  void TakesFormat(const GpuFormat& format);
+
+  // C = A B^T by the BLAS library (Launch::Kind::kGemm); blocks of float32.
+  void AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k);
+  bool is_float32() const { return program_->storage == Storage::kFloat32; }
+  // Knows what was measured; null: nothing.
+  GpuTuner* tuner() const { return program_->tuner; }
+
+  // The blocks of the outputs after planning, −1 for one that was never asked for.
+  const std::vector<int>& output_blocks() const { return output_blocks_; }
+  const GpuProgram& program() const { return *program_; }
+
+ private:
+  friend Status PlanOnGpu(OpCode code, GpuContext& context);
+
+  int NewBlock(size_t bytes);
+  void CountConstant(size_t bytes);
+  int NewConstant(std::vector<uint8_t> bytes);
+  void Touch(int block);
+  void FindFormats();
+  // What lies as bytes and is to be real, and the other way round.
+  int MakeReal(int i);
+  void NeedReals(const char* kind, int i, const GpuFormat& format);
+  void MakeBytes(int i);
+
+  OpParams params_;
+  const OpState* state_;
+  std::vector<const TensorView*> inputs_;
+  std::vector<TensorView> outputs_;
+  std::vector<GpuFormat> input_formats_, output_formats_;
+  std::string why_not_;
+  std::vector<int> input_blocks_;
+  std::vector<int> output_blocks_;
+  std::vector<int> real_inputs_, real_outputs_;  // of bytes; −1: not made
+  bool moves_bytes_ = false;
+  std::vector<std::vector<float>> floats_;
+  GpuProgram* program_;
+};
+
+// Turns an operator into launches; refuses with the reason for the printed plan ("its axes are not
+// constant").
+using PlanGpuFunction = Status (*)(GpuContext& context);
+
+// Plans the operator with its function of the table, after checking its tensors' types, and what
+// all operators share: a fused TANH, results on the grids of quantized outputs. (gpu_table.cc)
+Status PlanOnGpu(OpCode code, GpuContext& context);
+
+// Whether the second operator, where it alone reads the first one's output as its input 0, may be
+// one launch with it. (ops/depthwise_pointwise_gpu.cc)
+bool MayPairOnGpu(OpCode first, OpCode second);
+// Plans the two as one launch where they fit and that is the variant chosen for them: the value
+// between them, for which `second` has no block, is then nowhere. False: nothing was planned.
+bool PlanPairOnGpu(GpuContext& first, GpuContext& second);
+
+// Null: the CPU computes it.
+PlanGpuFunction FindGpuPlan(OpCode code);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_GPU_GPU_CONTEXT_H_

@@ -1,0 +1,53 @@
+// GpuProgram: a run of operators turned into launches over numbered blocks of device memory. Plain
+// data without a driver's types: it is planned, printed and tested on machines without a GPU.
+#ifndef TOPWORK_KERNELS_GPU_GPU_PROGRAM_H_
+#define TOPWORK_KERNELS_GPU_GPU_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/gpu/gpu_format.h"
+#include "kernels/gpu/gpu_tuner.h"
+#include "kernels/gpu/launch.h"
+#include "runtime/tensor/tensor.h"
+
+namespace topwork {
+
+// Device memory that a launch's arguments name by its position in GpuProgram::blocks.
+struct GpuBlock {
+  size_t bytes = 0;
+  // Uploaded once when the program is loaded; empty: memory of the arena.
+  std::vector<uint8_t> constant;
+  // Arena only: live during the launches [first, last], at [offset, offset + bytes).
+  int first = 0;
+  int last = -1;
+  size_t offset = 0;
+};
+
+struct GpuProgram {
+  bool is_trial = false;  // planned to see whether it can be: constants are not computed
+  Storage storage = Storage::kFloat32;
+  GpuTuner* tuner = nullptr;   // null: variants that suit most devices
+  std::string forced_variant;  // taken wherever it fits, for measuring
+  // What one operator may take for working memory before it is computed another way.
+  size_t scratch_limit_bytes = size_t{64} << 20;
+  std::vector<GpuChoice> choices;  // those made
+  std::vector<GpuBlock> blocks;
+  std::vector<Launch> launches;
+  std::vector<int> part_ends;  // operator k's launches end before launches[part_ends[k]]
+  std::vector<int> inputs;     // blocks that take the program's inputs
+  std::vector<int> outputs;    // blocks that hold its outputs
+  // What those of the host's tensors become there, in the same order.
+  std::vector<GpuFormat> input_formats, output_formats;
+  // One int32 that a run leaves at 0 where its data was right, −1 where no launch checks any: an
+  // index outside its tensor sets it, and the outputs then mean nothing.
+  int error_block = -1;
+  size_t arena_bytes = 0;
+  size_t constant_bytes = 0;  // known on trial, too
+  size_t largest_constant_bytes = 0;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_GPU_GPU_PROGRAM_H_

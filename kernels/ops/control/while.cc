@@ -1,0 +1,172 @@
+// WHILE: as long as the condition's subgraph says true, the body's outputs become its next inputs.
+//
+// Where the body keeps all shapes, each variable has two places, the operator's output and one in
+// scratch, and an iteration writes into the one that it does not read: nothing is copied or
+// allocated in the loop. A variable that the body passes on unchanged stays where it is, and one
+// that is a constant before the loop is a constant in the subgraphs. Other loops are deferred:
+// their variables move to held memory after every iteration.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "kernels/ops/control/subgraph_call.h"
+
+namespace topwork {
+namespace {
+
+constexpr int kCondition = 0, kBody = 1;
+
+struct Variable {
+  bool passed = false;        // the body's output is its input
+  size_t scratch_offset = 0;  // of its second place
+};
+
+struct WhileState final : OpState {
+  bool shapes_known = false;
+  std::vector<Variable> variables;
+  size_t views_offset = 0;  // of two arrays of TensorView in scratch
+};
+
+Status Parse(const OptionsView& options, OpParams* params) {
+  TW_RETURN_IF_ERROR(CheckCallOptions(options));
+  params->subgraph = options.Int(0, 0);
+  params->else_subgraph = options.Int(1, 0);
+  return Status::Ok();
+}
+
+Status CheckCondition(const PrepareContext& context, const Callee& condition) {
+  const bool fits = condition.outputs.size() == 1 && condition.outputs[0].dtype == DType::kBool &&
+                    (!condition.shapes_known || condition.outputs[0].shape.NumElements() == 1);
+  if (fits) return Status::Ok();
+  return InvalidModel("%s: its condition, subgraph %d, must give one bool", context.Where().c_str(),
+                      context.params().subgraph);
+}
+
+bool KeepsShapes(const PrepareContext& context, const Callee& body) {
+  if (!body.shapes_known) return false;
+  for (int i = 0; i < context.n_inputs(); ++i) {
+    if (body.outputs[static_cast<size_t>(i)].shape != context.input(i)->shape) return false;
+  }
+  return true;
+}
+
+Status Prepare(PrepareContext& context) {
+  const int n = context.n_inputs();
+  TW_RETURN_IF_ERROR(context.CheckInputs(n, n));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(n));
+  const OpParams& params = context.params();
+  WhileState* const state = context.NewState<WhileState>();
+  state->variables.resize(static_cast<size_t>(n));
+  std::vector<CalleeInput> inputs;
+  for (int i = 0; i < n; ++i) {
+    const bool passed = context.PassedInput(params.else_subgraph, i) == i;
+    state->variables[static_cast<size_t>(i)].passed = passed;
+    inputs.push_back({i, passed});
+  }
+  TW_ASSIGN_OR_RETURN(const Callee* condition, context.PlanCallee(params.subgraph, inputs));
+  TW_RETURN_IF_ERROR(CheckCondition(context, *condition));
+  TW_ASSIGN_OR_RETURN(const Callee* body, context.PlanCallee(params.else_subgraph, inputs));
+  TW_RETURN_IF_ERROR(CheckCalleeOutputs(context, *body, params.else_subgraph));
+  state->shapes_known = KeepsShapes(context, *body);
+  size_t bytes = AlignUp(std::max(condition->memory_bytes, body->memory_bytes));
+  if (!state->shapes_known) {
+    context.RequestScratch(bytes);
+    for (int i = 0; i < n; ++i) TW_RETURN_IF_ERROR(context.LeaveShapeToRun(i));
+    return Status::Ok();
+  }
+  for (int i = 0; i < n; ++i) {
+    const TensorView& view = *context.input(i);
+    TW_RETURN_IF_ERROR(context.SetOutput(i, view.dtype, view.shape));
+    Variable& variable = state->variables[static_cast<size_t>(i)];
+    variable.scratch_offset = bytes;
+    if (!variable.passed) bytes += AlignUp(view.bytes());
+  }
+  state->views_offset = bytes;
+  context.RequestScratch(bytes + 2 * static_cast<size_t>(n) * sizeof(TensorView));
+  return Status::Ok();
+}
+
+// True: another iteration.
+Status Ask(const RunContext& context, Span<const TensorView> variables, bool* out_again) {
+  TensorView answer;
+  TW_RETURN_IF_ERROR(context.calls->Call(kCondition, variables, {&answer, 1}));
+  if (answer.shape.NumElements() != 1) {
+    return InvalidModel("the condition of WHILE gave shape %s, one bool expected",
+                        answer.shape.ToString().c_str());
+  }
+  *out_again = *answer.as<const uint8_t>() != 0;
+  return Status::Ok();
+}
+
+Status RunPlanned(const RunContext& context, const WhileState& state) {
+  const size_t n = state.variables.size();
+  TensorView* const now = reinterpret_cast<TensorView*>(context.scratch + state.views_offset);
+  TensorView* const next = now + n;
+  for (size_t i = 0; i < n; ++i) {
+    new (now + i) TensorView(*context.inputs[i]);
+    new (next + i) TensorView();
+  }
+  for (;;) {
+    bool again = false;
+    TW_RETURN_IF_ERROR(Ask(context, {now, n}, &again));
+    if (!again) break;
+    for (size_t i = 0; i < n; ++i) {
+      const Variable& variable = state.variables[i];
+      void* const place = context.outputs[i]->data;
+      void* const other = context.scratch + variable.scratch_offset;
+      next[i].data = variable.passed ? nullptr : now[i].data == place ? other : place;
+    }
+    TW_RETURN_IF_ERROR(context.calls->Call(kBody, {now, n}, {next, n}));
+    for (size_t i = 0; i < n; ++i) {
+      if (!state.variables[i].passed) now[i].data = next[i].data;
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    void* const place = context.outputs[i]->data;
+    const size_t bytes = now[i].bytes();
+    if (now[i].data != place && bytes > 0) std::memcpy(place, now[i].data, bytes);
+  }
+  return Status::Ok();
+}
+
+Status RunDeferred(const RunContext& context, const WhileState& state) {
+  const size_t n = state.variables.size();
+  std::vector<TensorView> now, next;
+  for (const TensorView* input : context.inputs) now.push_back(*input);
+  for (int parity = 0;; parity ^= 1) {
+    bool again = false;
+    TW_RETURN_IF_ERROR(Ask(context, now, &again));
+    if (!again) break;
+    next.assign(n, TensorView());
+    TW_RETURN_IF_ERROR(context.calls->Call(kBody, now, next));
+    for (size_t i = 0; i < n; ++i) {
+      if (state.variables[i].passed) continue;
+      const size_t bytes = next[i].bytes();
+      const int slot = 2 * static_cast<int>(i) + parity;
+      TW_ASSIGN_OR_RETURN(void* place, context.calls->Hold(slot, bytes));
+      if (bytes > 0) std::memcpy(place, next[i].data, bytes);
+      next[i].data = place;
+    }
+    for (size_t i = 0; i < n; ++i) {
+      if (!state.variables[i].passed) now[i] = next[i];
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    TW_RETURN_IF_ERROR(context.SetOutputShape(static_cast<int>(i), now[i].shape));
+    const size_t bytes = now[i].bytes();
+    if (bytes > 0) std::memcpy(context.outputs[i]->data, now[i].data, bytes);
+  }
+  return Status::Ok();
+}
+
+Status Run(const RunContext& context) {
+  const WhileState& state = context.get_state<WhileState>();
+  return state.shapes_known ? RunPlanned(context, state) : RunDeferred(context, state);
+}
+
+}  // namespace
+
+extern const OpDef kOpWhile;
+const OpDef kOpWhile = {OpCode::kWhile, "WHILE", 93, 1, Parse, Prepare, Run};
+
+}  // namespace topwork

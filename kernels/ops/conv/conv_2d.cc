@@ -1,0 +1,273 @@
+// CONV_2D, NHWC by OHWI: a GEMM over output pixels, [pixels x taps] by [taps x channels].
+//
+// Three ways to A. A 1x1 convolution of stride 1 has its input as A. With wide rows and few output
+// channels the taps are read in place (conv_direct.h). Otherwise the taps of a block of pixels are
+// gathered into per-thread scratch (never the whole matrix) and multiplied while they are in cache.
+// Grouped convolution is one such product per group. Bias, a residual put here by fusion and the
+// activation are applied to each tile before it leaves the registers.
+#include "kernels/ops/conv/conv_2d.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/contract/kernel.h"
+#include "kernels/cpu/gemm_sparse.h"
+#include "kernels/ops/conv/conv_direct.h"
+#include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/weighted.h"
+#include "kernels/ops/shared/window.h"
+
+namespace topwork {
+namespace {
+
+enum class Way { kPointwise, kDirect, kGather };
+
+struct ConvState : OpState, ConvShape {
+  Way way = Way::kGather;
+  SparseWeights sparse;  // kPointwise, without groups
+  PackedWeights weights;
+  GemmCut cut;                // kPointwise, kGather
+  DirectConv direct;          // kDirect
+  size_t patches_offset = 0;  // kGather; scratch: one block of patches per thread
+  float lo = 0.0f, hi = 0.0f;
+};
+
+Status Parse(const OptionsView& options, OpParams* params) {
+  TW_RETURN_IF_ERROR(ParsePadding(options.Byte(0, 0), &params->padding));
+  params->stride_w = options.Int(1, 0);
+  params->stride_h = options.Int(2, 0);
+  params->dilation_w = options.Int(4, 1);
+  params->dilation_h = options.Int(5, 1);
+  return ParseActivation(options.Byte(3, 0), &params->activation);
+}
+
+Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
+  const int64_t groups = state->weights.groups, depth = state->weights.layout.k;
+  const Window& window = state->window;
+  if (state->sparse.present()) {
+    state->way = Way::kPointwise;
+    context->SetVariant("gemm 1x1 sparse");
+    state->cut = CutSparseGemm(context->cpu(), state->batch * window.h.out * window.w.out,
+                               state->group_out, depth);
+    return Status::Ok();
+  }
+  if (window.IsPointwise()) {
+    state->way = Way::kPointwise;
+    context->SetVariant(groups > 1 ? "gemm 1x1 grouped" : "gemm 1x1");
+  } else if (groups == 1 && IsDirectConv(window, state->out_c)) {
+    state->way = Way::kDirect;
+    state->direct.window = window;
+    state->direct.batch = state->batch;
+    state->direct.in_c = state->in_c;
+    state->direct.out_c = state->out_c;
+    CutDirectConv(&state->direct);
+    context->SetVariant("direct");
+    return Status::Ok();
+  } else {
+    context->SetVariant(groups > 1 ? "im2col grouped" : "im2col");
+  }
+  const bool gather = state->way == Way::kGather;
+  state->cut = CutGemm(*context->cpu().gemm, state->batch * window.h.out * window.w.out,
+                       state->group_out, depth, gather);
+  if (gather) {
+    int64_t block = 0;
+    if (MulOverflow(state->cut.rows, depth, &block)) block = -1;  // Request refuses it
+    state->patches_offset = scratch->Add(block, context->max_threads());
+  }
+  return Status::Ok();
+}
+
+Status Prepare(PrepareContext& context) {
+  const OpParams& params = context.params();
+  Arithmetic arithmetic;
+  TW_RETURN_IF_ERROR(CheckArithmetic(context, 0, &arithmetic));
+  if (arithmetic == Arithmetic::kFloat) TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
+  ConvShape shape;
+  TW_RETURN_IF_ERROR(CheckConvShapes(context, &shape));
+  TW_RETURN_IF_ERROR(CheckBias(context, 2, shape.out_c));
+  Shape out{context.input(0)->shape[0], static_cast<int32_t>(shape.window.h.out),
+            static_cast<int32_t>(shape.window.w.out), static_cast<int32_t>(shape.out_c)};
+  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
+  LayColumnDown(static_cast<double>(shape.window.h.filter * shape.group_in * shape.out_c),
+                &shape.window);
+  if (arithmetic != Arithmetic::kFloat) return PrepareQuantizedConv(&context, shape, arithmetic);
+  TW_RETURN_IF_ERROR(CheckResidual(&context, out));
+
+  ConvState* state = context.NewState<ConvState>();
+  static_cast<ConvShape&>(*state) = shape;
+  const Window& window = state->window;
+  ScratchLayout scratch;
+  GemmWeights layout;
+  layout.n = state->group_out;
+  layout.k = layout.depth[2] = window.h.filter * window.w.filter * state->group_in;
+  layout.stride_n = layout.k;
+  const int64_t groups = state->groups();
+  if (groups == 1 && window.IsPointwise()) {
+    TW_RETURN_IF_ERROR(PlanSparseWeights(&context, 1, layout, &state->sparse));
+  }
+  state->weights.layout = layout;
+  if (!state->sparse.present()) {
+    TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, groups, layout.n * layout.k, &scratch,
+                                         &state->weights));
+  }
+  ActivationRange(params.activation, &state->lo, &state->hi);
+  TW_RETURN_IF_ERROR(ChooseWay(&context, state, &scratch));
+  return scratch.Request(&context);
+}
+
+// Copies n ≥ 1 floats; short runs without a call, in pieces of which the last overlaps.
+inline void CopyRun(float* to, const float* from, int64_t n) {
+  if (n > 64) {
+    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
+  } else if (n >= 4) {
+    for (int64_t i = 0; i + 4 < n; i += 4) std::memcpy(to + i, from + i, 16);
+    std::memcpy(to + n - 4, from + n - 4, 16);
+  } else if (n >= 2) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + n - 2, from + n - 2, 8);
+  } else {
+    *to = *from;
+  }
+}
+
+// One row of the GEMM's A: the taps of output pixel (y, x), in (ky, kx, channel) order.
+void GatherPatch(const ConvState& s, const float* image, int64_t y, int64_t x, float* patch) {
+  const WindowAxis& h = s.window.h;
+  const WindowAxis& w = s.window.w;
+  const int64_t c = s.group_in, row = w.filter * c;
+  const int64_t y0 = y * h.stride - h.pad, x0 = x * w.stride - w.pad;
+  const TapRange tx = ClipTaps(w, x0);
+  const bool contiguous = w.dilation == 1 && c == s.in_c;
+  for (int64_t ky = 0; ky < h.filter; ++ky, patch += row) {
+    const int64_t iy = y0 + ky * h.dilation;
+    if (iy < 0 || iy >= h.in || tx.begin == tx.end) {
+      std::memset(patch, 0, static_cast<size_t>(row) * sizeof(float));
+      continue;
+    }
+    const float* in = image + (iy * w.in + x0) * s.in_c;
+    for (int64_t i = 0; i < tx.begin * c; ++i) patch[i] = 0.0f;
+    if (contiguous) {
+      CopyRun(patch + tx.begin * c, in + tx.begin * c, (tx.end - tx.begin) * c);
+    } else {
+      for (int64_t kx = tx.begin; kx < tx.end; ++kx) {
+        CopyRun(patch + kx * c, in + kx * w.dilation * s.in_c, c);
+      }
+    }
+    for (int64_t i = tx.end * c; i < row; ++i) patch[i] = 0.0f;
+  }
+}
+
+void GatherPatches(const ConvState& s, const float* input, int64_t first, int64_t n,
+                   float* patches) {
+  const int64_t out_h = s.window.h.out, out_w = s.window.w.out;
+  const int64_t depth = s.weights.layout.k;
+  const int64_t image = s.window.h.in * s.window.w.in * s.in_c;
+  int64_t x = first % out_w, y = first / out_w % out_h, b = first / out_w / out_h;
+  for (int64_t i = 0; i < n; ++i) {
+    GatherPatch(s, input + b * image, y, x, patches + i * depth);
+    if (++x == out_w) {
+      x = 0;
+      if (++y == out_h) {
+        y = 0;
+        ++b;
+      }
+    }
+  }
+}
+
+// The product of all pixels, cut into tasks, for every group.
+void RunProducts(const RunContext& context, const ConvState& s, const float* input,
+                 const GemmTask& whole) {
+  const int64_t groups = s.weights.groups, per_group = s.cut.n_tasks();
+  const size_t block = ScratchLayout::BlockBytes(s.cut.rows * whole.k);
+  context.pool->ParallelFor(groups * per_group, [&](int64_t index, int thread) {
+    const int64_t g = index % groups;  // neighbouring tasks share their rows of the input
+    int64_t first_row = 0;
+    GemmTask task = TaskOf(whole, s.cut, index / groups, &first_row);
+    if (task.packed != nullptr) task.packed += g * s.weights.packed_size;
+    task.c += g * s.group_out;
+    if (task.bias != nullptr) task.bias += g * s.group_out;
+    if (task.residual != nullptr) task.residual += g * s.group_out;
+    if (s.way == Way::kPointwise) {
+      task.a = input + first_row * s.in_c + g * s.group_in;
+      task.lda = s.in_c;
+    } else {
+      float* patches = reinterpret_cast<float*>(context.scratch + s.patches_offset +
+                                                static_cast<size_t>(thread) * block);
+      GatherPatches(s, input + g * s.group_in, first_row, task.m, patches);
+      task.a = patches;
+      task.lda = whole.k;
+    }
+    if (s.sparse.present()) {
+      context.cpu->sparse_gemm->run(task, s.sparse);
+    } else {
+      context.cpu->gemm->run(task);
+    }
+  });
+}
+
+Status Run(const RunContext& context) {
+  if (context.in(1).dtype != DType::kFloat32) return RunQuantizedConv(context);
+  const ConvState& s = context.get_state<ConvState>();
+  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  const float* input = context.input_data<float>(0);
+  GemmTask whole;
+  if (!s.sparse.present()) whole.packed = GetPackedWeights(s.weights, context, 1);
+  whole.bias = context.input_data<float>(2);
+  whole.residual = context.input_data<float>(3);
+  whole.c = context.output_data<float>(0);
+  whole.ldc = whole.ldr = s.out_c;
+  whole.m = s.batch * s.window.h.out * s.window.w.out;
+  whole.n = s.group_out;
+  whole.k = s.weights.layout.k;
+  whole.lo = s.lo;
+  whole.hi = s.hi;
+  if (s.way == Way::kDirect) {
+    RunDirectConv(s.direct, input, whole, *context.cpu->gemm, context.pool);
+  } else {
+    RunProducts(context, s, input, whole);
+  }
+  ApplyFusedTanh(context);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status CheckConvShapes(const PrepareContext& context, ConvShape* shape) {
+  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  TW_RETURN_IF_ERROR(context.CheckRank(1, 4, 4));
+  const Shape& in = context.input(0)->shape;
+  const Shape& filter = context.input(1)->shape;
+  for (int i = 0; i < 4; ++i) {
+    if (filter[i] < 1) {
+      return InvalidModel("%s: %s has shape %s, no dimension may be 0", context.Where().c_str(),
+                          context.InputName(1).c_str(), filter.ToString().c_str());
+    }
+  }
+  shape->batch = in[0];
+  shape->in_c = in[3];
+  shape->out_c = filter[0];
+  shape->group_in = filter[3];
+  const int64_t groups = shape->in_c / shape->group_in;
+  if (groups < 1 || shape->in_c % shape->group_in != 0) {
+    return InvalidModel("%s: %s has %d channels, which is no multiple of the %d of %s",
+                        context.Where().c_str(), context.InputName(0).c_str(), in[3], filter[3],
+                        context.InputName(1).c_str());
+  }
+  if (shape->out_c % groups != 0) {
+    return InvalidModel("%s: %lld output channels cannot be shared out over %lld groups",
+                        context.Where().c_str(), static_cast<long long>(shape->out_c),
+                        static_cast<long long>(groups));
+  }
+  shape->group_out = shape->out_c / groups;
+  shape->window.h.in = in[1];
+  shape->window.w.in = in[2];
+  shape->window.h.filter = filter[1];
+  shape->window.w.filter = filter[2];
+  return MakeWindow(context, &shape->window);
+}
+
+extern const OpDef kOpConv2D;
+const OpDef kOpConv2D = {OpCode::kConv2d, "CONV_2D", 1, 8, Parse, Prepare, Run};
+
+}  // namespace topwork

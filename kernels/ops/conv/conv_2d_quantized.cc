@@ -1,0 +1,156 @@
+// CONV_2D on quantized tensors: an integer product over output pixels (integer_product.h).
+//
+// Rows of A are read where they lie in the image, which is copied once where it needs padding (the
+// input's zero point, which is real zero) or wider values. The taps of a pixel are one run of
+// values a filter row, or one a tap where they are dilated or grouped. Dynamic range: each image is
+// quantized to 8 bits with one scale, asymmetric where the weights' scales differ by channel (or
+// with groups), symmetric otherwise, as TFLite does.
+#include <algorithm>
+#include <utility>
+
+#include "kernels/ops/conv/conv_2d.h"
+#include "kernels/ops/conv/padded_image.h"
+#include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/weighted.h"
+
+namespace topwork {
+namespace {
+
+struct QuantizedConvState : OpState, ConvShape {
+  IntegerProduct product;
+  PaddedImage image;
+  std::vector<int64_t> run_offsets;
+  bool symmetric = false;      // kHybrid
+  size_t image_offset = 0;     // kHybrid; scratch: one quantized image
+  size_t partials_offset = 0;  // kHybrid
+};
+
+constexpr const char* kVariants[3][4] = {
+    {"int8 gemm 1x1", "int8 gemm 1x1 grouped", "int8 gemm", "int8 gemm grouped"},
+    {"hybrid gemm 1x1", "hybrid gemm 1x1 grouped", "hybrid gemm", "hybrid gemm grouped"},
+    {"int16 gemm 1x1", "int16 gemm 1x1 grouped", "int16 gemm", "int16 gemm grouped"}};
+
+bool SameScales(const TensorView& weights) {
+  for (float scale : weights.quantization->scales) {
+    if (scale != weights.quantization->scales[0]) return false;
+  }
+  return true;
+}
+
+// Where the windows of output pixels [first, first + n) begin.
+void PlaceWindows(const QuantizedConvState& s, int64_t first, int64_t n, int64_t* out) {
+  const int64_t out_h = s.window.h.out, out_w = s.window.w.out;
+  const int64_t step_x = s.window.w.stride * s.in_c * static_cast<int64_t>(s.image.size);
+  const int64_t step_y = s.window.h.stride * s.image.row_bytes();
+  int64_t x = first % out_w, y = first / out_w % out_h, b = first / out_w / out_h;
+  int64_t* const end = out + n;
+  while (out < end) {
+    const int64_t row = b * s.image.image_bytes() + y * step_y;
+    const int64_t stop = std::min<int64_t>(out_w, x + (end - out));
+    for (; x < stop; ++x) *out++ = row + x * step_x;
+    x = 0;
+    if (++y < out_h) continue;
+    y = 0;
+    ++b;
+  }
+}
+
+void RunImages(const RunContext& context, const QuantizedConvState& s, const void* input,
+               int32_t zero_point, ProductRun* run) {
+  const int64_t size = static_cast<int64_t>(s.image.size);
+  run->a = FillImage(context, s.image, input, s.product.in_unsigned, zero_point);
+  run->group_bytes = s.group_in * size;
+  run->run_offsets = s.run_offsets.data();
+  run->offset_rows = !s.window.IsPointwise();
+  run->lda = s.in_c * size;
+  RunIntegerProduct(context, s.product, *run, [&](int64_t first, int64_t n, int64_t* out) {
+    PlaceWindows(s, first, n, out);
+  });
+}
+
+void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
+  const int64_t image = s.window.h.in * s.window.w.in * s.in_c;
+  int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
+  float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
+  for (int64_t b = 0; b < s.batch; ++b) {
+    const DynamicScale q = QuantizeImage(context, context.input_data<float>(0) + b * image, image,
+                                         s.symmetric, partials, bytes);
+    const int32_t zero = q.zero_point + s.product.native_shift;
+    ProductRun run;
+    run.m = s.window.h.out * s.window.w.out;
+    run.c = context.output_data<float>(0) + b * run.m * s.out_c;
+    run.row_scale = &q.scale;
+    run.row_zero = &zero;
+    RunImages(context, s, bytes, q.zero_point, &run);
+  }
+}
+
+// Runs of A: whole filter rows where their values are neighbours, single taps otherwise.
+void PlanRuns(const ConvShape& shape, int64_t batch, size_t in_size, QuantizedConvState* s) {
+  const WindowAxis& h = shape.window.h;
+  const WindowAxis& w = shape.window.w;
+  IntegerProduct& p = s->product;
+  s->image = MakeImage(shape.window, batch, shape.in_c, in_size, ValueSize(p));
+  const bool whole_rows = p.groups == 1 && (w.dilation == 1 || w.filter == 1);
+  p.run_k = whole_rows ? w.filter * shape.group_in : shape.group_in;
+  const int64_t pixel = shape.in_c * static_cast<int64_t>(s->image.size);
+  for (int64_t y = 0; y < h.filter; ++y) {
+    for (int64_t x = 0; x < (whole_rows ? 1 : w.filter); ++x) {
+      s->run_offsets.push_back(y * h.dilation * s->image.row_bytes() + x * w.dilation * pixel);
+    }
+  }
+  p.runs = static_cast<int64_t>(s->run_offsets.size());
+}
+
+}  // namespace
+
+Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Arithmetic arithmetic,
+                            bool transposed) {
+  QuantizedConvState* state = context->NewState<QuantizedConvState>();
+  static_cast<ConvShape&>(*state) = shape;
+  IntegerProduct& p = state->product;
+  const int64_t pixels = shape.window.h.out * shape.window.w.out;
+  const bool hybrid = arithmetic == Arithmetic::kHybrid;
+  p.arithmetic = arithmetic;
+  p.m = hybrid ? pixels : pixels * shape.batch;
+  p.n = shape.group_out;
+  p.groups = shape.groups();
+  p.weights.transposed = transposed;
+  ChooseIntegerGemm(*context, &p);
+  PlanRuns(shape, hybrid ? 1 : shape.batch, arithmetic == Arithmetic::kInt16 ? 2 : 1, state);
+  // Runs that end inside a word are read beyond their end, which only a copy allows.
+  const bool ragged = p.runs > 1 && p.run_k % p.gemm->group != 0;
+  ScratchLayout scratch;
+  PlanImage(ragged, &scratch, &state->image);
+  p.over_read = state->image.copied;
+  TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
+  if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product
+  if (hybrid) {
+    const int64_t image = shape.window.h.in * shape.window.w.in * shape.in_c;
+    state->symmetric = p.groups == 1 && SameScales(*context->input(1));
+    state->image_offset = scratch.AddSized(image, 1);
+    state->partials_offset = scratch.Add(2 * DynamicChunks(image));
+  }
+  const int kind = hybrid ? 1 : arithmetic == Arithmetic::kInt16 ? 2 : 0;
+  const bool pointwise = shape.window.IsPointwise();
+  context->SetVariant(kVariants[kind][(pointwise ? 0 : 2) + (p.groups > 1 ? 1 : 0)]);
+  return scratch.Request(context);
+}
+
+Status RunQuantizedConv(const RunContext& context) {
+  const QuantizedConvState& s = context.get_state<QuantizedConvState>();
+  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  BeginIntegerProduct(context, s.product);
+  if (s.product.arithmetic == Arithmetic::kHybrid) {
+    RunDynamic(context, s);
+    ApplyFusedTanh(context);
+    return Status::Ok();
+  }
+  ProductRun run;
+  run.m = s.product.m;
+  run.c = context.output_data<void>(0);
+  RunImages(context, s, context.input_data<void>(0), s.product.in_zero, &run);
+  return Status::Ok();
+}
+
+}  // namespace topwork

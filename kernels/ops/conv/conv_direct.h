@@ -1,0 +1,32 @@
+// Convolution that reads the image in place: no patches are gathered.
+#ifndef TOPWORK_KERNELS_OPS_CONV_CONV_DIRECT_H_
+#define TOPWORK_KERNELS_OPS_CONV_CONV_DIRECT_H_
+
+#include <cstdint>
+
+#include "kernels/cpu/gemm.h"
+#include "kernels/ops/shared/window.h"
+
+namespace topwork {
+
+struct DirectConv {
+  Window window;
+  int64_t batch = 0, in_c = 0, out_c = 0;
+  int64_t rows_per_task = 1;
+};
+
+// Whether that is the better way: horizontally dense taps, rows wide enough that borders matter
+// little, and so few output channels that gathering would cost more than it saves.
+bool IsDirectConv(const Window& window, int64_t out_c);
+
+// Fills rows_per_task from the problem's shape.
+void CutDirectConv(DirectConv* conv);
+
+// Runs the whole convolution, one group. `whole` has packed, bias, residual, c, n, k, lo and hi
+// set.
+void RunDirectConv(const DirectConv& conv, const float* input, const GemmTask& whole,
+                   const GemmKernels& kernels, ThreadPool* pool);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_OPS_CONV_CONV_DIRECT_H_

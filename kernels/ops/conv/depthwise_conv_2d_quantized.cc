@@ -1,0 +1,343 @@
+// DEPTHWISE_CONV_2D on quantized tensors: output rows in parallel, weights kept as 16 bits without
+// their zero point; flat rows (IntegerDepthwiseRows) for few channels, strides and multipliers.
+// Dynamic range: each image is quantized to 8 bits, asymmetric, with one scale.
+#include <algorithm>
+
+#include "kernels/ops/conv/depthwise_conv_2d.h"
+#include "kernels/ops/conv/padded_image.h"
+#include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/weighted.h"
+#include "runtime/tensor/packed.h"
+
+namespace topwork {
+namespace {
+
+struct QuantizedDepthwiseState : OpState, DepthwiseRows {
+  Arithmetic arithmetic = Arithmetic::kBytes;
+  int64_t taps = 0, channels = 0;
+  int64_t spread = 0;  // entries of the arrays over channels; of a tap of the filter
+  bool flat = false, rearranged = false;
+  size_t flat_offset = 0, flat_bias_offset = 0;
+  const void* packed = nullptr;  // 16-bit weights, then their sums by channel; null: at run
+  size_t packed_offset = 0;
+  bool weights_unsigned = false;
+  DType weights = DType::kInt8;
+  int32_t weight_zero = 0, in_zero = 0;
+  int element = 0;            // of IntegerDepthwiseRows
+  std::vector<float> scales;  // kHybrid
+  float lo = 0.0f, hi = 0.0f;
+  BytesEnding bytes;
+  WideEnding wide;
+  std::vector<int32_t> folded_bias;  // kBytes where weights and bias are constant; else at run
+  size_t folded_offset = 0, sums_offset = 0, sums_block = 0;
+  PaddedImage image;
+  size_t image_offset = 0, partials_offset = 0;  // kHybrid
+};
+
+// Fills the entries behind the channels.
+template <typename T>
+void Spread(const QuantizedDepthwiseState& s, T* values) {
+  for (int64_t c = s.channels; c < s.spread; ++c) values[c] = values[c - s.channels];
+}
+
+size_t WeightBytes(const QuantizedDepthwiseState& s) {
+  return AlignUp(static_cast<size_t>(s.taps * s.spread) * sizeof(int16_t));
+}
+
+size_t PackedBytes(const QuantizedDepthwiseState& s) {
+  return WeightBytes(s) + static_cast<size_t>(s.channels) * sizeof(int32_t);
+}
+
+void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
+  int16_t* out = reinterpret_cast<int16_t*>(to);
+  int32_t* sums = reinterpret_cast<int32_t*>(to + WeightBytes(s));
+  std::fill(sums, sums + s.channels, 0);
+  for (int64_t i = 0; i < s.taps * s.channels; ++i) {
+    int32_t value = s.weights_unsigned ? data[i] : static_cast<int8_t>(data[i]);
+    if (IsPacked(s.weights)) value = PackedAt(s.weights, data, i);
+    int16_t* tap = out + i / s.channels * s.spread;
+    const int64_t c = i % s.channels;
+    tap[c] = static_cast<int16_t>(value - s.weight_zero);
+    sums[c] += tap[c];
+  }
+  for (int64_t t = 0; t < s.taps; ++t) Spread(s, out + t * s.spread);
+}
+
+Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDepthwiseState* s) {
+  const TensorView& view = *context->input(1);
+  s->weight_zero = ZeroPointOf(view);
+  s->weights = view.dtype;
+  s->weights_unsigned =
+      view.dtype == DType::kUInt8 && !(s->arithmetic == Arithmetic::kHybrid && s->weight_zero == 0);
+  if (view.data == nullptr) {
+    s->packed_offset = scratch->AddSized(static_cast<int64_t>(PackedBytes(*s)), 1);
+    return Status::Ok();
+  }
+  const std::string tag = StrFormat("depthwise i16 zero %d %d spread %lld", s->weight_zero,
+                                    s->weights_unsigned ? 1 : 0, static_cast<long long>(s->spread));
+  TW_ASSIGN_OR_RETURN(s->packed,
+                      context->PackConstant(1, tag.c_str(), PackedBytes(*s), true, [&](void* to) {
+                        Pack(*s, view.as<const uint8_t>(), static_cast<uint8_t*>(to));
+                      }));
+  return Status::Ok();
+}
+
+Status PlanEnding(PrepareContext* context, QuantizedDepthwiseState* s) {
+  if (s->arithmetic == Arithmetic::kInt16) {
+    return MakeWideEnding(*context, s->channels, false, &s->wide);
+  }
+  if (s->arithmetic == Arithmetic::kBytes) {
+    TW_RETURN_IF_ERROR(MakeBytesEnding(*context, 1, s->channels, s->spread, false, &s->bytes));
+    Spread(*s, s->bytes.mantissas.data());
+    Spread(*s, s->bytes.lefts.data());
+    Spread(*s, s->bytes.rights.data());
+    return Status::Ok();
+  }
+  s->scales.resize(static_cast<size_t>(s->spread));
+  for (size_t c = 0; c < static_cast<size_t>(s->channels); ++c) {
+    s->scales[c] = ScaleOf(*context->input(1), c);
+  }
+  Spread(*s, s->scales.data());
+  ActivationRange(context->params().activation, &s->lo, &s->hi);
+  return Status::Ok();
+}
+
+const uint8_t* PackedOf(const RunContext& context, const QuantizedDepthwiseState& s) {
+  if (s.packed != nullptr) return static_cast<const uint8_t*>(s.packed);
+  return context.scratch + s.packed_offset;
+}
+
+// bias − zero point * sum of the weights.
+void FoldBias(const QuantizedDepthwiseState& s, const uint8_t* packed, const int32_t* bias,
+              int32_t in_zero, int32_t* out) {
+  const int32_t* sums = reinterpret_cast<const int32_t*>(packed + WeightBytes(s));
+  for (int64_t c = 0; c < s.channels; ++c) {
+    const uint32_t correction = static_cast<uint32_t>(in_zero) * static_cast<uint32_t>(sums[c]);
+    out[c] =
+        static_cast<int32_t>((bias != nullptr ? static_cast<uint32_t>(bias[c]) : 0) - correction);
+  }
+  Spread(s, out);
+}
+
+const int32_t* FoldedBias(const RunContext& context, const QuantizedDepthwiseState& s,
+                          const int32_t* bias, int32_t in_zero) {
+  int32_t* out = reinterpret_cast<int32_t*>(context.scratch + s.folded_offset);
+  FoldBias(s, PackedOf(context, s), bias, in_zero, out);
+  return out;
+}
+
+// Of constants, for kBytes. Factors are small where sums are, too; no product of a byte and one
+// less its zero point exceeds 2^16.
+void PlanBias(const PrepareContext& context, QuantizedDepthwiseState* s) {
+  const TensorView* bias = context.input(2);
+  const bool is_constant = s->packed != nullptr && (bias == nullptr || bias->data != nullptr);
+  if (is_constant && context.packs()) {
+    s->folded_bias.resize(static_cast<size_t>(s->spread));
+    FoldBias(*s, static_cast<const uint8_t*>(s->packed),
+             bias == nullptr ? nullptr : bias->as<const int32_t>(), s->in_zero,
+             s->folded_bias.data());
+  }
+  s->bytes.small = s->bytes.small && is_constant && s->taps <= 4096;
+  for (const int32_t value : s->folded_bias) {
+    s->bytes.small = s->bytes.small && value >= -kSmallBias && value <= kSmallBias;
+  }
+}
+
+// Bytes of a row of the flat image: as many phases as the stride, padded to one length.
+int64_t PhaseBytes(const QuantizedDepthwiseState& s) {
+  return (s.image.w + s.shape.stride_w - 1) / s.shape.stride_w * s.channels;
+}
+
+void Repeat(uint8_t value, int64_t n, uint8_t* out) {
+  const uint64_t eight = value * 0x0101010101010101u;
+  for (; n >= 8; n -= 8, out += 8) std::memcpy(out, &eight, 8);
+  for (; n > 0; --n) *out++ = value;
+}
+
+const uint8_t* Rearrange(const RunContext& context, const QuantizedDepthwiseState& s,
+                         const uint8_t* images) {
+  if (!s.rearranged) return images;
+  const int64_t phase = PhaseBytes(s), stride = s.shape.stride_w;
+  uint8_t* flat = context.scratch + s.flat_offset;
+  ParallelRows(context.pool, s.image.batch * s.image.h, phase * stride,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   const uint8_t* pixels = images + row * s.image.row_bytes();
+                   for (int64_t x0 = 0; x0 < stride; ++x0) {
+                     uint8_t* to = flat + (row * stride + x0) * phase;
+                     for (int64_t x = x0; x < s.image.w; x += stride) {
+                       for (int64_t c = 0; c < s.image.c; ++c, to += s.shape.multiplier) {
+                         Repeat(pixels[x * s.image.c + c], s.shape.multiplier, to);
+                       }
+                     }
+                   }
+                 }
+               });
+  return flat;
+}
+
+// Rows of output at a time: the kernel goes over them once for every vector of channels, so their
+// input should stay in the first-level cache.
+int64_t RowsAtOnce(const QuantizedDepthwiseState& s) {
+  constexpr int64_t kBytes = 24 << 10;
+  if (s.arithmetic == Arithmetic::kInt16) return 1;
+  return std::max<int64_t>(1, kBytes / (s.image.row_bytes() * s.shape.stride_h + 1));
+}
+
+// Rows [first, end) of the output; `rows` holds what all of them share.
+void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_t first,
+             int64_t end, int64_t image_bytes, const uint8_t* images, uint8_t* output,
+             int64_t* wide_row, IntegerDepthwiseRows rows) {
+  const int64_t out_row = s.shape.out_w * s.channels, at_once = RowsAtOnce(s);
+  const int64_t size = s.arithmetic == Arithmetic::kBytes    ? 1
+                       : s.arithmetic == Arithmetic::kHybrid ? 4
+                                                             : 2;
+  for (int64_t i = first; i < end; i += rows.rows) {
+    rows.image = images + i / s.out_h * image_bytes;
+    rows.out_y = i % s.out_h;
+    rows.rows = std::min({at_once, end - i, s.out_h - rows.out_y});
+    uint8_t* out = output + i * out_row * size;
+    rows.out = wide_row != nullptr ? static_cast<void*>(wide_row) : out;
+    context.cpu->integer->depthwise_rows(s.shape, rows);
+    if (wide_row == nullptr) continue;
+    const void* bias = context.input_data<void>(2);
+    for (int64_t k = 0; k < out_row; ++k) {
+      reinterpret_cast<int16_t*>(out)[k] =
+          FinishInt16(s.wide, wide_row[k], bias, static_cast<size_t>(k % s.channels));
+    }
+  }
+}
+
+void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
+            const void* source, int32_t zero_point, uint8_t* output,
+            const IntegerDepthwiseRows& row) {
+  const uint8_t* images =
+      Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
+  const int64_t image_bytes =
+      s.flat ? s.image.h * PhaseBytes(s) * s.shape.stride_w : s.image.image_bytes();
+  const bool wide = s.arithmetic == Arithmetic::kInt16;
+  const int64_t per_task = s.rows_per_task;
+  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int thread) {
+    uint8_t* block = context.scratch + s.sums_offset + static_cast<size_t>(thread) * s.sums_block;
+    RunRows(context, s, task * per_task, std::min(rows, (task + 1) * per_task), image_bytes, images,
+            output, wide ? reinterpret_cast<int64_t*>(block) : nullptr, row);
+  });
+}
+
+void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
+                IntegerDepthwiseRows row) {
+  const int64_t image = s.image.in_h * s.image.in_w * s.image.c;
+  int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
+  float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
+  float* output = context.output_data<float>(0);
+  row.ending = IntegerEnding::kFloat;
+  row.float_bias = context.input_data<float>(2);
+  if (s.flat && row.float_bias != nullptr) {
+    float* bias = reinterpret_cast<float*>(context.scratch + s.flat_bias_offset);
+    std::copy(row.float_bias, row.float_bias + s.channels, bias);
+    Spread(s, bias);
+    row.float_bias = bias;
+  }
+  for (int64_t b = 0; b < s.batch; ++b) {
+    const DynamicScale q = QuantizeImage(context, context.input_data<float>(0) + b * image, image,
+                                         false, partials, bytes);
+    row.in_scale = q.scale;
+    row.bias = FoldedBias(context, s, nullptr, q.zero_point);
+    uint8_t* out = reinterpret_cast<uint8_t*>(output + b * s.out_h * s.shape.out_w * s.channels);
+    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row);
+  }
+  ApplyFusedTanh(context);
+}
+
+}  // namespace
+
+Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
+                                 const DepthwiseRows& rows, Arithmetic arithmetic) {
+  QuantizedDepthwiseState* s = context->NewState<QuantizedDepthwiseState>();
+  static_cast<DepthwiseRows&>(*s) = rows;
+  s->arithmetic = arithmetic;
+  s->taps = rows.shape.filter_h * rows.shape.filter_w;
+  s->channels = rows.shape.in_c * rows.shape.multiplier;
+  if (arithmetic == Arithmetic::kInt16) {
+    s->element = 2;
+  } else if (arithmetic == Arithmetic::kBytes) {
+    s->element = context->input(0)->dtype == DType::kUInt8 ? 1 : 0;
+    s->in_zero = ZeroPointOf(*context->input(0));
+  }
+  const size_t size = arithmetic == Arithmetic::kInt16 ? 2 : 1;
+  ScratchLayout scratch;
+  s->image = MakeImage(window, arithmetic == Arithmetic::kHybrid ? 1 : rows.batch, rows.shape.in_c,
+                       size, size);
+  PlanImage(false, &scratch, &s->image);
+  s->shape.in_h = s->image.h;
+  s->shape.in_w = s->image.w;
+  s->shape.pad_top = s->shape.pad_left = 0;
+  s->flat = size == 1 && (rows.shape.multiplier != 1 || s->channels < kColumnPad) &&
+            rows.shape.out_w * s->channels >= kColumnPad;
+  s->rearranged = s->flat && (rows.shape.multiplier != 1 || rows.shape.stride_w != 1);
+  s->spread = s->channels + (s->flat ? kColumnPad : 0);
+  if (s->rearranged) {
+    s->flat_offset = scratch.AddSized(s->image.batch * s->image.h * PhaseBytes(*s),
+                                      static_cast<size_t>(rows.shape.stride_w));
+  }
+  TW_RETURN_IF_ERROR(PlanWeights(context, &scratch, s));
+  TW_RETURN_IF_ERROR(PlanEnding(context, s));
+  if (arithmetic == Arithmetic::kBytes) PlanBias(*context, s);
+  s->folded_offset = scratch.AddSized(s->spread, 4);
+  s->flat_bias_offset = scratch.AddSized(s->spread, 4);
+  if (arithmetic == Arithmetic::kInt16) {
+    const int64_t sums = rows.shape.out_w * s->channels;
+    s->sums_offset = scratch.AddSized(sums, 8, context->max_threads());
+    s->sums_block = ScratchLayout::SizedBlock(sums, 8);
+  } else if (arithmetic == Arithmetic::kHybrid) {
+    const int64_t image = s->image.in_h * s->image.in_w * s->image.c;
+    s->image_offset = scratch.AddSized(image, 1);
+    s->partials_offset = scratch.Add(2 * DynamicChunks(image));
+  }
+  context->SetVariant(arithmetic == Arithmetic::kHybrid  ? "hybrid direct"
+                      : arithmetic == Arithmetic::kInt16 ? "int16 direct"
+                                                         : "int8 direct");
+  return scratch.Request(context);
+}
+
+Status RunQuantizedDepthwise(const RunContext& context) {
+  const QuantizedDepthwiseState& s = context.get_state<QuantizedDepthwiseState>();
+  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  if (s.packed == nullptr) {
+    Pack(s, context.input_data<uint8_t>(1), context.scratch + s.packed_offset);
+  }
+  IntegerDepthwiseRows row;
+  row.filter = reinterpret_cast<const int16_t*>(PackedOf(context, s));
+  row.element = s.element;
+  if (s.arithmetic == Arithmetic::kBytes) row.factors = s.bytes.From(0);
+  row.least = s.bytes.least;
+  row.most = s.bytes.most;
+  row.zero_point = s.bytes.zero_point;
+  row.scale = s.scales.data();
+  if (s.flat) {
+    row.spread = s.spread;
+    row.phase_bytes = PhaseBytes(s);
+    row.row_bytes = row.phase_bytes * s.shape.stride_w;
+  }
+  row.lo = s.lo;
+  row.hi = s.hi;
+  if (s.arithmetic == Arithmetic::kHybrid) {
+    RunDynamic(context, s, row);
+    return Status::Ok();
+  }
+  if (s.arithmetic == Arithmetic::kInt16) {
+    row.ending = IntegerEnding::kWide;
+  } else {
+    row.factors.small = s.bytes.small;
+    row.bias = !s.folded_bias.empty()
+                   ? s.folded_bias.data()
+                   : FoldedBias(context, s, context.input_data<int32_t>(2), s.in_zero);
+  }
+  RunAll(context, s, s.batch * s.out_h, context.input_data<void>(0), s.in_zero,
+         context.output_data<uint8_t>(0), row);
+  return Status::Ok();
+}
+
+}  // namespace topwork

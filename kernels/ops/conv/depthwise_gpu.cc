@@ -1,0 +1,98 @@
+// DEPTHWISE_CONV_2D on a GPU (depthwise_conv_2d.cl, depthwise_rows.cl).
+#include <utility>
+#include <vector>
+
+#include "kernels/ops/products/integer_gpu.h"
+#include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/shared/weighted_gpu.h"
+
+namespace topwork {
+namespace {
+
+// Kernels of depthwise_rows.cl: square filters, equal strides.
+struct RowsKernel {
+  const char* entry;
+  int64_t taps, stride, pixels;
+};
+constexpr RowsKernel kRowsKernels[] = {
+    {"depthwise_rows_3x3_1", 3, 1, 4},
+    {"depthwise_rows_3x3_2", 3, 2, 2},
+    {"depthwise_rows_5x5_1", 5, 1, 4},
+    {"depthwise_rows_5x5_2", 5, 2, 2},
+};
+constexpr char kDepthwise[] = "depthwise_conv_2d";
+
+const RowsKernel* FindRowsKernel(const GpuContext& context, const Window& window) {
+  if (context.input(0)->shape[3] != context.input(1)->shape[3]) return nullptr;
+  for (const RowsKernel& kernel : kRowsKernels) {
+    bool fits = true;
+    for (const WindowAxis& axis : {window.h, window.w}) {
+      fits =
+          fits && axis.filter == kernel.taps && axis.stride == kernel.stride && axis.dilation == 1;
+    }
+    if (fits) return &kernel;
+  }
+  return nullptr;
+}
+
+void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKernel& kernel) {
+  const Shape& in = context.input(0)->shape;
+  const float* from = context.Floats(1);
+  const int64_t n = in[3], wide = Fours(n) * 4, taps = kernel.taps * kernel.taps;
+  const int64_t n_rows = in[0] * window.h.out;
+  const int weights = context.Constant(static_cast<size_t>(taps * wide), [&](float* to) {
+    for (int64_t i = 0; i < taps * wide; ++i) {
+      to[i] = i % wide < n ? from[i / wide * n + i % wide] : 0.0f;
+    }
+  });
+  float lo, hi;
+  ActivationRange(context.params().activation, &lo, &hi);
+  const int bias = Bias(context, 1, n);
+  context.Add(
+      "depthwise_rows", kernel.entry,
+      {BufferArg(context.In(0)), BufferArg(weights), BufferArg(bias), BufferArg(Residual(context)),
+       BufferArg(context.Out(0)), IntArg(in[1]), IntArg(in[2]), IntArg(n), IntArg(window.h.out),
+       IntArg(window.w.out), IntArg(window.h.pad), IntArg(window.w.pad),
+       IntArg(HasResidual(context)), IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
+      Fours(n), (window.w.out + kernel.pixels - 1) / kernel.pixels, n_rows);
+}
+
+void AddDepthwise(GpuContext& context, const Window& window) {
+  const Shape& in = context.input(0)->shape;
+  const int64_t out_c = context.input(1)->shape[3];
+  const int weights = context.In(1);
+  std::vector<LaunchArgument> args = WindowArgs(context, window, weights, Bias(context, 1, out_c));
+  args.push_back(IntArg(out_c));
+  args.push_back(IntArg(out_c / in[3]));
+  AddTaps(context, window, &args);
+  context.Add(kDepthwise, kDepthwise, std::move(args), Fours(out_c), window.w.out,
+              in[0] * window.h.out);
+}
+
+}  // namespace
+
+Status PlanDepthwiseConv2D(GpuContext& context) {
+  TW_RETURN_IF_ERROR(CheckWeights(context));
+  if (IsIntegerProduct(context)) {
+    AddIntegerDepthwise(context);
+    return Status::Ok();
+  }
+  const Shape& filter = context.input(1)->shape;
+  const Window window = WindowOf(context, filter[1], filter[2]);
+  const RowsKernel* rows = FindRowsKernel(context, window);
+  if (rows == nullptr) {
+    AddDepthwise(context, window);
+    return Status::Ok();
+  }
+  const std::string chosen = context.Choose(WorkOf("DEPTHWISE_CONV_2D", context, window),
+                                            {rows->entry, kDepthwise}, rows->entry);
+  if (chosen == rows->entry) {
+    AddDepthwiseRows(context, window, *rows);
+  } else {
+    AddDepthwise(context, window);
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork

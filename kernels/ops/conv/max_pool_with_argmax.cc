@@ -1,0 +1,155 @@
+// MaxPoolingWithArgmax2D, MediaPipe's custom operator: the largest value of every window and where
+// it lies, as (y width + x) channels + channel within its image (float32 and int32). And
+// MaxUnpooling2D, which puts values back to such places and 0 elsewhere.
+//
+// Options: TFLite's pooling parameters as the converter's raw struct, five int32: padding (1 SAME,
+// 2 VALID), stride width, stride height, filter width, filter height; or a FlexBuffers map with
+// ksize, strides, padding and include_batch_in_index (which must be false).
+#include <algorithm>
+#include <limits>
+
+#include "kernels/contract/flex_map.h"
+#include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/window.h"
+
+namespace topwork {
+namespace {
+
+struct PoolOptions {
+  int32_t padding = 0, stride_w = 0, stride_h = 0, filter_w = 0, filter_h = 0;
+};
+
+Status ReadOptions(const PrepareContext& context, PoolOptions* out) {
+  const Span<const uint8_t> bytes = context.params().custom_options;
+  const FlexMap map(bytes);
+  int32_t size[4] = {}, strides[4] = {};
+  if (map.valid() && map.Ints("ksize", 4, size) && map.Ints("strides", 4, strides)) {
+    const int32_t padding = map.IsString("padding", "SAME")    ? 1
+                            : map.IsString("padding", "VALID") ? 2
+                                                               : 0;
+    *out = {padding, strides[2], strides[1], size[2], size[1]};
+    if (map.Bool("include_batch_in_index", false)) {
+      return Unsupported("%s: include_batch_in_index is not supported", context.Where().c_str());
+    }
+  } else if (bytes.size() >= sizeof(*out)) {
+    std::memcpy(out, bytes.data(), sizeof(*out));
+  }
+  if ((out->padding == 1 || out->padding == 2) && out->stride_w > 0 && out->stride_h > 0 &&
+      out->filter_w > 0 && out->filter_h > 0) {
+    return Status::Ok();
+  }
+  return InvalidModel(
+      "%s: its options (%zu bytes) are neither pooling parameters nor a FlexBuffers "
+      "map of them",
+      context.Where().c_str(), bytes.size());
+}
+
+struct PoolState : OpState {
+  Window window;
+};
+
+Status PreparePool(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(2));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
+  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  PoolOptions options;
+  TW_RETURN_IF_ERROR(ReadOptions(context, &options));
+  const Shape& in = context.input(0)->shape;
+  PoolState* s = context.NewState<PoolState>();
+  s->window.h = {in.dim(1), options.filter_h, options.stride_h};
+  s->window.w = {in.dim(2), options.filter_w, options.stride_w};
+  const Padding padding = options.padding == 1 ? Padding::kSame : Padding::kValid;
+  if (in.dim(1) < 1 || in.dim(2) < 1 || !PlaceWindow(padding, &s->window.h) ||
+      !PlaceWindow(padding, &s->window.w)) {
+    return InvalidModel("%s: a window of %d x %d does not fit into %s", context.Where().c_str(),
+                        options.filter_h, options.filter_w, in.ToString().c_str());
+  }
+  const Shape out({in.dim(0), static_cast<int32_t>(s->window.h.out),
+                   static_cast<int32_t>(s->window.w.out), in.dim(3)});
+  TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kFloat32, out));
+  return context.SetOutput(1, DType::kInt32, out);
+}
+
+Status RunPool(const RunContext& context) {
+  const Window& window = context.get_state<PoolState>().window;
+  const Shape& in = context.in(0).shape;
+  const int64_t channels = in.dim(3), image = in.Product(1, 4);
+  const int64_t row = window.w.out * channels;
+  ParallelRows(context.pool, in.dim(0) * window.h.out, row * 4, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float* x = context.input_data<float>(0) + r / window.h.out * image;
+      const int64_t y0 = r % window.h.out * window.h.stride - window.h.pad;
+      const TapRange ty = ClipTaps(window.h, y0);
+      for (int64_t k = 0; k < row; ++k) {
+        const int64_t x0 = k / channels * window.w.stride - window.w.pad;
+        const TapRange tx = ClipTaps(window.w, x0);
+        float largest = std::numeric_limits<float>::lowest();
+        int64_t place = k % channels;
+        for (int64_t dy = ty.begin; dy < ty.end; ++dy) {
+          for (int64_t dx = tx.begin; dx < tx.end; ++dx) {
+            const int64_t at = ((y0 + dy) * window.w.in + x0 + dx) * channels + k % channels;
+            if (!(x[at] > largest)) continue;
+            largest = x[at];
+            place = at;
+          }
+        }
+        context.output_data<float>(0)[r * row + k] = largest;
+        context.output_data<int32_t>(1)[r * row + k] = static_cast<int32_t>(place);
+      }
+    }
+  });
+  return Status::Ok();
+}
+
+Status PrepareUnpool(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
+  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32}));
+  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  PoolOptions options;
+  TW_RETURN_IF_ERROR(ReadOptions(context, &options));
+  const Shape& in = context.input(0)->shape;
+  if (context.input(1)->shape != in) {
+    return InvalidModel("%s: places have shape %s, values %s; they must be equal",
+                        context.Where().c_str(), context.input(1)->shape.ToString().c_str(),
+                        in.ToString().c_str());
+  }
+  const bool same = options.padding == 1;
+  const auto size = [same](int64_t n, int64_t stride, int64_t filter) {
+    return same ? n * stride : (n - 1) * stride + filter;
+  };
+  const int64_t h = size(in.dim(1), options.stride_h, options.filter_h);
+  const int64_t w = size(in.dim(2), options.stride_w, options.filter_w);
+  TW_RETURN_IF_ERROR(CheckDim(context, h, "the output's height"));
+  TW_RETURN_IF_ERROR(CheckDim(context, w, "the output's width"));
+  return context.SetOutput(
+      0, DType::kFloat32,
+      Shape({in.dim(0), static_cast<int32_t>(h), static_cast<int32_t>(w), in.dim(3)}));
+}
+
+Status RunUnpool(const RunContext& context) {
+  const Shape& in = context.in(0).shape;
+  const int64_t from_image = in.Product(1, 4), to_image = context.out(0).shape.Product(1, 4);
+  const int32_t* places = context.input_data<int32_t>(1);
+  float* y = context.output_data<float>(0);
+  std::fill(y, y + context.out(0).shape.NumElements(), 0.0f);
+  for (int64_t k = 0; k < in.NumElements(); ++k) {
+    TW_RETURN_IF_ERROR(CheckIndex(places[k], to_image, k));
+    y[k / from_image * to_image + places[k]] = context.input_data<float>(0)[k];
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+extern const OpDef kCustomMaxPoolWithArgmax;
+const OpDef kCustomMaxPoolWithArgmax = {
+    OpCode::kCustom, "MaxPoolingWithArgmax2D", 0, 1, nullptr, PreparePool, RunPool};
+
+extern const OpDef kCustomMaxUnpooling;
+const OpDef kCustomMaxUnpooling = {OpCode::kCustom, "MaxUnpooling2D", 0,        1,
+                                   nullptr,         PrepareUnpool,    RunUnpool};
+
+}  // namespace topwork

@@ -1,0 +1,108 @@
+// Pools: checks, and rows of outputs shared out among threads.
+#include "kernels/ops/conv/pool.h"
+
+#include <algorithm>
+
+#include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/quantized.h"
+
+namespace topwork {
+
+namespace {
+constexpr int64_t kTaskWork = 1 << 16;           // elements read by a task
+constexpr double kMaxQuantizedWindow = 65000.0;  // so that sums of int16 fit into int32
+
+PoolAxis AxisOf(const WindowAxis& axis) {
+  return {axis.in, axis.filter, axis.stride, axis.pad, axis.out};
+}
+}  // namespace
+
+Status ParsePool(const OptionsView& options, OpParams* params) {
+  TW_RETURN_IF_ERROR(ParsePadding(options.Byte(0, 0), &params->padding));
+  params->stride_w = options.Int(1, 0);
+  params->stride_h = options.Int(2, 0);
+  params->filter_w = options.Int(3, 0);
+  params->filter_h = options.Int(4, 0);
+  return ParseActivation(options.Byte(5, 0), &params->activation);
+}
+
+Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool quantized) {
+  const OpParams& params = context->params();
+  TW_RETURN_IF_ERROR(context->CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context->CheckOutputs(1));
+  const DType dtype = context->input(0)->dtype;
+  if (quantized && IsQuantizedInteger(dtype)) {
+    // Integers without a scale are pooled as they are; a clamp to reals would need one.
+    if (IsScaled(*context->input(0)) || IsScaled(context->output(0)) ||
+        params.activation != Activation::kNone) {
+      TW_RETURN_IF_ERROR(CheckInputScale(*context, 0));
+      TW_RETURN_IF_ERROR(CheckOutputScale(*context, 0));
+    }
+    TW_RETURN_IF_ERROR(CheckSameQuantization(*context, 0, 0));
+  } else {
+    TW_RETURN_IF_ERROR(context->CheckDType(0, {DType::kFloat32}));
+  }
+  TW_RETURN_IF_ERROR(context->CheckRank(0, 4, 4));
+  if (params.has_explicit_padding && !explicit_padding_allowed) {
+    return InternalError("%s: explicit padding was fused into a pool that cannot have it",
+                         context->Where().c_str());
+  }
+  if (params.activation == Activation::kTanh) {
+    return Unsupported("%s: fused activation TANH is not supported", context->Where().c_str());
+  }
+  const Shape& in = context->input(0)->shape;
+  PoolState* state = context->NewState<PoolState>();
+  Window& window = state->window;
+  window.h.in = in[1];
+  window.w.in = in[2];
+  window.h.filter = params.filter_h;
+  window.w.filter = params.filter_w;
+  TW_RETURN_IF_ERROR(MakeWindow(*context, &window));
+  const double pixels = static_cast<double>(std::min(window.h.filter, window.h.in)) *
+                        static_cast<double>(std::min(window.w.filter, window.w.in));
+  if (dtype != DType::kFloat32 && pixels > kMaxQuantizedWindow) {
+    return Unsupported("%s: a window of %.0f pixels is too large for %s", context->Where().c_str(),
+                       pixels, DTypeName(dtype));
+  }
+  state->batch = in[0];
+  state->channels = in[3];
+  ActivationRange(params.activation, &state->lo, &state->hi);
+  if (dtype != DType::kFloat32) {
+    TW_RETURN_IF_ERROR(
+        QuantizedActivationRange(*context, context->output(0), params.activation, &state->range));
+  }
+  const double row_work = static_cast<double>(window.w.out) * static_cast<double>(state->channels) *
+                          static_cast<double>(std::min(window.h.filter, window.h.in + 1)) *
+                          static_cast<double>(std::min(window.w.filter, window.w.in + 1));
+  state->rows_per_task = std::max<int64_t>(
+      1, static_cast<int64_t>(static_cast<double>(kTaskWork) / std::max(1.0, row_work)));
+  return context->SetOutput(
+      0, dtype,
+      Shape{in[0], static_cast<int32_t>(window.h.out), static_cast<int32_t>(window.w.out), in[3]});
+}
+
+void RunPool(const RunContext& context, PoolFunction pool) {
+  const PoolState& s = context.get_state<PoolState>();
+  if (context.out(0).shape.NumElements() == 0) return;
+  PoolTask whole;
+  whole.h = AxisOf(s.window.h);
+  whole.w = AxisOf(s.window.w);
+  whole.batch = s.batch;
+  whole.channels = s.channels;
+  whole.x = context.input_data<uint8_t>(0);
+  whole.y = context.output_data<uint8_t>(0);
+  whole.lo = s.lo;
+  whole.hi = s.hi;
+  whole.integer_lo = s.range.lo;
+  whole.integer_hi = s.range.hi;
+  const int64_t rows = s.batch * s.window.h.out, per_task = s.rows_per_task;
+  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t i, int) {
+    PoolTask task = whole;
+    task.row_begin = i * per_task;
+    task.row_end = std::min(rows, (i + 1) * per_task);
+    pool(task);
+  });
+}
+
+}  // namespace topwork

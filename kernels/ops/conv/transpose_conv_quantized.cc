@@ -1,0 +1,202 @@
+// TRANSPOSE_CONV on quantized tensors: the classes of transpose_conv.cc, multiplied as 16-bit
+// values without their zero points, requantized as CONV_2D is. The filter must be a constant.
+#include "kernels/ops/conv/padded_image.h"
+#include "kernels/ops/conv/transpose_conv.h"
+#include "kernels/ops/products/integer_product.h"
+
+namespace topwork {
+namespace {
+
+constexpr ProductInputs kInputs = {2, 1, 3};
+
+struct QuantizedTransposeState : OpState, TransposeConvShape {
+  bool int16 = false;
+  bool is_unsigned = false;
+  int32_t in_zero = 0;
+  PaddedImage image;  // 16-bit values
+  const uint8_t* packed = nullptr;
+  std::vector<size_t> offsets;  // of the classes, inside `packed`
+  BytesEnding bytes;
+  WideEnding wide;
+  int64_t padded_n = 0;
+  size_t bias_offset = 0, patches_offset = 0, patches_block = 0;
+};
+
+struct WideRun {
+  const WideEnding* ending;
+  const void* bias;
+};
+
+void FinishWide(const IntegerTask& task, const int64_t* sums, int64_t stride, int64_t row, int rows,
+                int64_t n0, int columns) {
+  const WideRun& run = *static_cast<const WideRun*>(task.finish_data);
+  for (int m = 0; m < rows; ++m) {
+    int16_t* out = static_cast<int16_t*>(task.c) + (row + m) * task.ldc + n0;
+    for (int j = 0; j < columns; ++j) {
+      out[j] =
+          FinishInt16(*run.ending, sums[m * stride + j], run.bias, static_cast<size_t>(n0 + j));
+    }
+  }
+}
+
+int64_t Depth(const QuantizedTransposeState& s, int64_t y, int64_t x) {
+  return TapsOfClass(s.h, y) * TapsOfClass(s.w, x) * s.in_c;
+}
+
+// The class's filter as rows of taps, downwards in y and backwards in x.
+std::vector<uint8_t> PartOf(const QuantizedTransposeState& s, const uint8_t* filter, int64_t y,
+                            int64_t x) {
+  std::vector<uint8_t> part;
+  part.reserve(static_cast<size_t>(s.out_c * Depth(s, y, x)));
+  for (int64_t n = 0; n < s.out_c; ++n) {
+    for (int64_t fy = y; fy < s.h.filter; fy += s.h.stride) {
+      const int64_t last = x + (TapsOfClass(s.w, x) - 1) * s.w.stride;
+      for (int64_t fx = last; fx >= 0; fx -= s.w.stride) {
+        const uint8_t* tap = filter + ((n * s.h.filter + fy) * s.w.filter + fx) * s.in_c;
+        part.insert(part.end(), tap, tap + s.in_c);
+      }
+    }
+  }
+  return part;
+}
+
+Status PackFilter(PrepareContext* context, const IntegerGemm& gemm, QuantizedTransposeState* s) {
+  const TensorView& filter = *context->input(1);
+  const std::string where = context->Where();
+  if (filter.data == nullptr) {
+    return Unsupported("%s: %s must be a constant", where.c_str(), context->InputName(1).c_str());
+  }
+  size_t total = 0;
+  for (int64_t y = 0; y < Classes(s->h); ++y) {
+    for (int64_t x = 0; x < Classes(s->w); ++x) {
+      s->offsets.push_back(total);
+      total += AlignUp(gemm.packed_bytes(s->out_c, 1, Depth(*s, y, x)));
+    }
+  }
+  const bool is_unsigned = filter.dtype == DType::kUInt8;
+  const std::string tag =
+      StrFormat("%s transposed, strides %lld %lld", gemm.tag, static_cast<long long>(s->h.stride),
+                static_cast<long long>(s->w.stride));
+  TW_ASSIGN_OR_RETURN(
+      const void* packed, context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
+        for (size_t i = 0; i < s->offsets.size(); ++i) {
+          const int64_t index = static_cast<int64_t>(i);
+          const int64_t y = index / Classes(s->w), x = index % Classes(s->w);
+          const std::vector<uint8_t> part = PartOf(*s, filter.as<const uint8_t>(), y, x);
+          IntegerWeights weights;
+          weights.data = part.data();
+          weights.n = s->out_c;
+          weights.run_k = Depth(*s, y, x);
+          weights.flip = is_unsigned ? 0x80 : 0;
+          weights.zero_point = ZeroPointOf(filter) - (is_unsigned ? 128 : 0);
+          gemm.pack(weights, 0, gemm.n_panels(s->out_c), static_cast<uint8_t*>(to) + s->offsets[i]);
+        }
+      }));
+  s->packed = static_cast<const uint8_t*>(packed);
+  return Status::Ok();
+}
+
+void OutputRow(const RunContext& context, const QuantizedTransposeState& s, const int16_t* images,
+               int64_t row, int16_t* patches) {
+  const IntegerGemm& gemm = *context.cpu->integer->halves;
+  const int16_t* image = images + row / s.h.in * s.in_h * s.in_w * s.in_c;
+  const int64_t at_y = row % s.h.in + s.h.pad;
+  const int64_t class_y = at_y % s.h.stride, y = at_y / s.h.stride;
+  const WideRun wide = {&s.wide, context.input_data<void>(3)};
+  IntegerTask task;
+  task.a = reinterpret_cast<const uint8_t*>(patches);
+  task.n = s.out_c;
+  task.ldc = s.w.stride * s.out_c;
+  task.panel_end = gemm.n_panels(s.out_c);
+  if (s.int16) {
+    task.ending = IntegerEnding::kWide;
+    task.finish = FinishWide;
+    task.finish_data = &wide;
+  } else {
+    task.factors = s.bytes.From(0);
+    task.least = s.bytes.least;
+    task.most = s.bytes.most;
+    task.zero_point = s.bytes.zero_point;
+    task.bias = reinterpret_cast<const int32_t*>(context.scratch + s.bias_offset);
+  }
+  const int64_t size = s.int16 ? 2 : 1;
+  for (int64_t first = 0; first < std::min(s.w.stride, s.w.in); ++first) {
+    const int64_t at_x = first + s.w.pad;
+    const int64_t class_x = at_x % s.w.stride, x = at_x / s.w.stride;
+    const int64_t taps_y = TapsOfClass(s.h, class_y), taps_x = TapsOfClass(s.w, class_x);
+    task.run_k = taps_y * taps_x * s.in_c;
+    task.lda = task.run_k * 2;
+    // A class without taps has no part; any part serves for a depth of 0 but its sums are not read.
+    const bool empty = task.run_k == 0;
+    const size_t part = empty ? 0 : static_cast<size_t>(class_y * Classes(s.w) + class_x);
+    task.packed = s.packed + s.offsets[part];
+    const int64_t pixels = (s.w.in - first - 1) / s.w.stride + 1;
+    for (int64_t j = 0; j < pixels; j += kColumnsAtOnce) {
+      task.m = std::min(kColumnsAtOnce, pixels - j);
+      if (!empty) {
+        GatherTaps(s, image, y, taps_y, x + j - (taps_x - 1), taps_x, task.m, patches);
+      }
+      task.c = context.output_data<uint8_t>(0) +
+               (row * s.w.in + first + j * s.w.stride) * s.out_c * size;
+      gemm.run(task);
+    }
+  }
+}
+
+}  // namespace
+
+Status PrepareTransposeConvQuantized(PrepareContext* context, const TransposeConvShape& shape) {
+  TW_RETURN_IF_ERROR(context->CheckDType(1, {DType::kInt8, DType::kUInt8}));
+  TW_RETURN_IF_ERROR(CheckIntegerInputs(*context, 0, kInputs));
+  QuantizedTransposeState* s = context->NewState<QuantizedTransposeState>();
+  static_cast<TransposeConvShape&>(*s) = shape;
+  s->int16 = context->input(2)->dtype == DType::kInt16;
+  s->is_unsigned = context->input(2)->dtype == DType::kUInt8;
+  s->in_zero = ZeroPointOf(*context->input(2));
+  const int64_t depth = s->h.filter * s->w.filter * s->in_c;
+  int64_t elements = 0;
+  if (MulOverflow(depth + kColumnPad, s->out_c + kColumnPad, &elements) ||
+      MulOverflow(depth, kColumnsAtOnce, &elements) || elements > (int64_t{1} << 58)) {
+    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
+                       context->InputName(1).c_str());
+  }
+  TW_RETURN_IF_ERROR(PackFilter(context, *context->cpu().integer->halves, s));
+  s->padded_n = (s->out_c + kColumnPad - 1) / kColumnPad * kColumnPad;
+  if (s->int16) {
+    TW_RETURN_IF_ERROR(MakeWideEnding(*context, s->out_c, false, &s->wide, kInputs));
+  } else {
+    TW_RETURN_IF_ERROR(
+        MakeBytesEnding(*context, 1, s->out_c, s->padded_n, false, &s->bytes, kInputs));
+  }
+  ScratchLayout scratch;
+  s->image = MakeImage(s->batch, s->in_h, s->in_w, s->in_c, s->int16 ? 2 : 1, 2);
+  PlanImage(false, &scratch, &s->image);
+  s->bias_offset = scratch.AddSized(s->padded_n, 4);
+  const int64_t most = Depth(*s, 0, 0) * kColumnsAtOnce;
+  s->patches_offset = scratch.AddSized(most, 2, context->max_threads());
+  s->patches_block = ScratchLayout::SizedBlock(most, 2);
+  context->SetVariant(s->int16 ? "int16 gemm per stride phase" : "int8 gemm per stride phase");
+  return scratch.Request(context);
+}
+
+Status RunTransposeConvQuantized(const RunContext& context) {
+  const QuantizedTransposeState& s = context.get_state<QuantizedTransposeState>();
+  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  const uint8_t* images =
+      FillImage(context, s.image, context.input_data<void>(2), s.is_unsigned, s.in_zero);
+  if (!s.int16) {
+    const int32_t* bias = context.input_data<int32_t>(3);
+    int32_t* to = reinterpret_cast<int32_t*>(context.scratch + s.bias_offset);
+    std::fill(to, to + s.padded_n, 0);
+    if (bias != nullptr) std::copy(bias, bias + s.out_c, to);
+  }
+  context.pool->ParallelFor(s.batch * s.h.in, [&](int64_t row, int thread) {
+    uint8_t* patches =
+        context.scratch + s.patches_offset + static_cast<size_t>(thread) * s.patches_block;
+    OutputRow(context, s, reinterpret_cast<const int16_t*>(images), row,
+              reinterpret_cast<int16_t*>(patches));
+  });
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,152 @@
+// Winograd's launches: filters transformed here, inputs, products and outputs on the device. The
+// matrices belong to the points 0, 1, -1 and 0, 3/4, -3/4, 3/2, -3/2, each with infinity.
+#include "kernels/ops/conv/winograd_gpu.h"
+
+#include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/shared/weighted_gpu.h"
+
+namespace topwork {
+namespace {
+
+constexpr WinogradRow kRows[] = {
+    {4, "winograd_4x4", 128, 128, 32, 32u << 20},
+    {2, "winograd_2x2", 128, 128, 16, 32u << 20},
+};
+// Narrower layers lose more by the transforms than they gain: not even measured.
+constexpr int64_t kLeastChannels = 16;
+
+constexpr double kFilter2[4 * 3] = {1, 0, 0, 0.5, 0.5, 0.5, 0.5, -0.5, 0.5, 0, 0, 1};
+// Row i of the point p: 1, p, p^2 over the product of its distances from the other points.
+constexpr double kA = 0.75, kB = 1.5, kZero = kA * kA * kB * kB;
+constexpr double kAtA = 2 * kA * kA * (kA * kA - kB * kB);
+constexpr double kAtB = 2 * kB * kB * (kB * kB - kA * kA);
+constexpr double kFilter4[6 * 3] = {
+    1 / kZero, 0,          0,              //
+    1 / kAtA,  kA / kAtA,  kA* kA / kAtA,  //
+    1 / kAtA,  -kA / kAtA, kA* kA / kAtA,  //
+    1 / kAtB,  kB / kAtB,  kB* kB / kAtB,  //
+    1 / kAtB,  -kB / kAtB, kB* kB / kAtB,  //
+    0,         0,          1,
+};
+
+struct Sizes {
+  int64_t tiles_h, tiles_w, n_tiles, positions, in_wide, out_wide;
+};
+
+Sizes SizesOf(const GpuContext& context, const Window& window, int tile) {
+  Sizes sizes;
+  sizes.tiles_h = (window.h.out + tile - 1) / tile;
+  sizes.tiles_w = (window.w.out + tile - 1) / tile;
+  sizes.n_tiles = context.input(0)->shape[0] * sizes.tiles_h * sizes.tiles_w;
+  sizes.positions = (tile + 2) * (tile + 2);
+  sizes.in_wide = Fours(context.input(0)->shape[3]) * 4;
+  sizes.out_wide = Fours(context.input(1)->shape[0]) * 4;
+  return sizes;
+}
+
+// G g G^T of one 3x3 filter whose taps are `step` apart, into values `stride` apart.
+void TransformFilter(const double* g_matrix, int n, const float* taps, int64_t step, float* to,
+                     int64_t stride) {
+  double half[6 * 3];
+  for (int i = 0; i < n; ++i) {
+    for (int x = 0; x < 3; ++x) {
+      double sum = 0;
+      for (int y = 0; y < 3; ++y) {
+        sum += g_matrix[3 * i + y] * static_cast<double>(taps[(3 * y + x) * step]);
+      }
+      half[3 * i + x] = sum;
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int x = 0; x < 3; ++x) sum += half[3 * i + x] * g_matrix[3 * j + x];
+      to[(i * n + j) * stride] = static_cast<float>(sum);
+    }
+  }
+}
+
+int Filters(GpuContext& context, const Sizes& sizes, int tile) {
+  const Shape& shape = context.input(1)->shape;  // [output][3][3][input]
+  const float* weights = context.Floats(1);
+  const int64_t in_c = shape[3], out_c = shape[0];
+  const int64_t per_position = sizes.in_wide * sizes.out_wide;
+  const double* matrix = tile == 2 ? kFilter2 : kFilter4;
+  return context.FloatConstant(static_cast<size_t>(sizes.positions * per_position), [&](float* to) {
+    for (int64_t i = 0; i < sizes.positions * per_position; ++i) to[i] = 0.0f;
+    for (int64_t oc = 0; oc < out_c; ++oc) {
+      const float* from = weights + oc * 9 * in_c;
+      for (int64_t c = 0; c < in_c; ++c) {
+        TransformFilter(matrix, tile + 2, from + c, in_c, to + c * sizes.out_wide + oc,
+                        per_position);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+Span<const WinogradRow> WinogradRows() { return {kRows, sizeof(kRows) / sizeof(kRows[0])}; }
+
+std::vector<const WinogradRow*> WinogradFits(const GpuContext& context, const Window& window) {
+  std::vector<const WinogradRow*> fits;
+  const Shape& in = context.input(0)->shape;
+  const Shape& filter = context.input(1)->shape;
+  for (const WindowAxis& axis : {window.h, window.w}) {
+    if (axis.filter != 3 || axis.stride != 1 || axis.dilation != 1) return fits;
+  }
+  if (filter[3] != in[3] || in[3] < kLeastChannels || filter[0] < kLeastChannels) return fits;
+  for (const WinogradRow& row : WinogradRows()) {
+    const Sizes sizes = SizesOf(context, window, row.tile);
+    const int64_t floats = sizes.positions * sizes.n_tiles * (sizes.in_wide + sizes.out_wide);
+    const int64_t weights = sizes.positions * sizes.in_wide * sizes.out_wide;
+    if (static_cast<size_t>(floats) * sizeof(float) > context.scratch_limit_bytes()) continue;
+    if (static_cast<size_t>(weights) * sizeof(float) > row.most_weight_bytes) continue;
+    fits.push_back(&row);
+  }
+  return fits;
+}
+
+const WinogradRow* WinogradUsual(const GpuContext& context, const Window& window,
+                                 const std::vector<const WinogradRow*>& fits) {
+  for (const WinogradRow* row : fits) {
+    const bool wide = context.input(0)->shape[3] >= row->least_inputs &&
+                      context.input(1)->shape[0] >= row->least_outputs;
+    if (wide && SizesOf(context, window, row->tile).n_tiles >= row->least_tiles) return row;
+  }
+  return nullptr;
+}
+
+void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& row) {
+  const bool two = row.tile == 2;
+  const Sizes sizes = SizesOf(context, window, row.tile);
+  const Shape& in = context.input(0)->shape;
+  const int64_t out_c = context.input(1)->shape[0], n_rows = in[0] * sizes.tiles_h;
+  const int filters = Filters(context, sizes, row.tile);
+  const int bias = Bias(context, 1, out_c);
+  const auto scratch = [&](int64_t wide) {
+    return context.FloatScratch(static_cast<size_t>(sizes.positions * sizes.n_tiles * wide));
+  };
+  const int v = scratch(sizes.in_wide);
+  context.Add("winograd", two ? "winograd_input_2x2" : "winograd_input_4x4",
+              {BufferArg(context.In(0)), BufferArg(v), IntArg(in[1]), IntArg(in[2]), IntArg(in[3]),
+               IntArg(sizes.tiles_h), IntArg(sizes.tiles_w), IntArg(window.h.pad),
+               IntArg(window.w.pad), IntArg(n_rows)},
+              Fours(in[3]), sizes.tiles_w, n_rows * (row.tile + 2));
+  const int m = scratch(sizes.out_wide);
+  context.Add("winograd", "winograd_gemm",
+              {BufferArg(v), BufferArg(filters), BufferArg(m), IntArg(sizes.n_tiles),
+               IntArg(sizes.in_wide), IntArg(sizes.out_wide)},
+              Fours(out_c), Fours(sizes.n_tiles), sizes.positions);
+  float lo, hi;
+  ActivationRange(context.params().activation, &lo, &hi);
+  context.Add("winograd", two ? "winograd_output_2x2" : "winograd_output_4x4",
+              {BufferArg(m), BufferArg(bias), BufferArg(Residual(context)),
+               BufferArg(context.Out(0)), IntArg(window.h.out), IntArg(window.w.out), IntArg(out_c),
+               IntArg(sizes.tiles_h), IntArg(sizes.tiles_w), IntArg(HasResidual(context)),
+               IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
+              Fours(out_c), sizes.tiles_w, n_rows * row.tile);
+}
+
+}  // namespace topwork

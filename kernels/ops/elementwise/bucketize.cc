@@ -1,0 +1,67 @@
+// BUCKETIZE: for every element the number of boundaries (options, ascending) that are not above it,
+// as int32. float32, float64, int32 and int64.
+#include <algorithm>
+
+#include "kernels/ops/shared/indexing.h"
+
+namespace topwork {
+namespace {
+
+Status Parse(const OptionsView& options, OpParams* params) {
+  params->boundaries = options.FloatVector(0);
+  return Status::Ok();
+}
+
+Status Prepare(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(
+      context.CheckDType(0, {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64}));
+  const Span<const float> boundaries = context.params().boundaries;
+  if (!std::is_sorted(boundaries.begin(), boundaries.end())) {
+    return InvalidModel("%s: its boundaries are not in ascending order", context.Where().c_str());
+  }
+  return context.SetOutput(0, DType::kInt32, context.input(0)->shape);
+}
+
+// `Common` is the type in which C++ compares a T with a float.
+template <typename T, typename Common>
+void RunAs(const RunContext& context) {
+  const Span<const float> boundaries = context.params->boundaries;
+  const T* x = context.input_data<T>(0);
+  int32_t* y = context.output_data<int32_t>(0);
+  ParallelRows(context.pool, context.out(0).shape.NumElements(), 64,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const float* above = std::upper_bound(
+                       boundaries.begin(), boundaries.end(), static_cast<Common>(x[i]),
+                       [](Common value, float boundary) { return value < Common(boundary); });
+                   y[i] = static_cast<int32_t>(above - boundaries.begin());
+                 }
+               });
+}
+
+Status Run(const RunContext& context) {
+  switch (context.in(0).dtype) {
+    case DType::kFloat64:
+      RunAs<double, double>(context);
+      break;
+    case DType::kInt32:
+      RunAs<int32_t, float>(context);
+      break;
+    case DType::kInt64:
+      RunAs<int64_t, float>(context);
+      break;
+    default:
+      RunAs<float, float>(context);
+      break;
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+extern const OpDef kOpBucketize;
+const OpDef kOpBucketize = {OpCode::kBucketize, "BUCKETIZE", 115, 1, Parse, Prepare, Run};
+
+}  // namespace topwork

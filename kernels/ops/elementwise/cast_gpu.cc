@@ -1,0 +1,102 @@
+// CAST, QUANTIZE, the grids of quantized outputs and a fused TANH on a GPU (cast.cl).
+#include <limits>
+
+#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/shared/quant.h"
+
+namespace topwork {
+namespace {
+
+// The steps from the zero point that the format can hold.
+LaunchArgument StepsArg(int32_t end, const GpuFormat& format) {
+  return FloatArg(static_cast<float>(end - format.zero_point));
+}
+
+Status PlanToInt(GpuContext& context, int64_t n) {
+  const DType to = context.output_format(0).dtype;
+  const bool from_real = context.input_format(0).is_real;
+  const bool is_wide = to == DType::kInt32 || to == DType::kInt64;
+  if (from_real && to == DType::kInt64) return Unsupported("its results may be beyond int32");
+  const int x = context.In(0), y = context.Out(0);
+  if (to == DType::kBool) {
+    context.Add("cast", "cast_to_bool", {BufferArg(x), BufferArg(y), IntArg(n)}, n);
+  } else if (from_real || is_wide) {
+    QuantizedRange range = RangeOf(to);
+    if (is_wide) {
+      range = {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+    }
+    context.Add("cast", "cast_to_int",
+                {BufferArg(x), BufferArg(y), IntArg(n), IntArg(range.lo), IntArg(range.hi)}, n);
+  } else {
+    context.Add("cast", "cast_wrap",
+                {BufferArg(x), BufferArg(y), IntArg(n), IntArg(32 - DTypeBits(to)),
+                 IntArg(to != DType::kUInt8)},
+                n);
+    return Status::Ok();
+  }
+  context.TakesFormat(context.input_format(0));
+  return Status::Ok();
+}
+
+}  // namespace
+
+// Integers of the format's types are cast, never scaled.
+Status PlanCast(GpuContext& context) {
+  const GpuFormat& from = context.input_format(0);
+  const GpuFormat& to = context.output_format(0);
+  if (from.is_quantized() || to.is_quantized()) return Unsupported("it casts a quantized tensor");
+  const int64_t n = context.output(0).shape.NumElements();
+  if (from.is_real && to.is_real) {
+    context.Alias(0, 0);
+    return Status::Ok();
+  }
+  if (!to.is_real) return PlanToInt(context, n);
+  context.Add("cast", "cast_to_real",
+              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n)}, n);
+  return Status::Ok();
+}
+
+Status PlanQuantize(GpuContext& context) {
+  const GpuFormat& format = context.output_format(0);
+  if (!format.is_quantized()) return Unsupported("output 0 has no scale");
+  if (format.is_bytes) {  // which is what happens to all reals that are to be bytes
+    context.Alias(0, 0);
+    return Status::Ok();
+  }
+  const QuantizedRange range = RangeOf(format.dtype);
+  const int64_t n = context.output(0).shape.NumElements();
+  context.Add("cast", "quantize",
+              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n),
+               FloatArg(format.scale), StepsArg(range.lo, format), StepsArg(range.hi, format)},
+              n);
+  return Status::Ok();
+}
+
+void AddGrid(GpuContext& context, int64_t n, const GpuFormat& format, int block) {
+  const QuantizedRange range = RangeOf(format.dtype);
+  context.Add("cast", "quantize_in_place",
+              {BufferArg(block), IntArg(n), FloatArg(format.scale), StepsArg(range.lo, format),
+               StepsArg(range.hi, format)},
+              n);
+}
+
+void AddBytesToReal(GpuContext& context, int64_t n, const GpuFormat& format, int from, int to) {
+  context.Add("cast", "bytes_to_real",
+              {BufferArg(from), BufferArg(to), IntArg(n), IntArg(format.dtype == DType::kUInt8),
+               FloatArg(format.scale), IntArg(format.zero_point)},
+              n);
+}
+
+void AddRealToBytes(GpuContext& context, int64_t n, const GpuFormat& format, int from, int to) {
+  const QuantizedRange range = RangeOf(format.dtype);
+  context.Add("cast", "real_to_bytes",
+              {BufferArg(from), BufferArg(to), IntArg(n), FloatArg(format.scale),
+               StepsArg(range.lo, format), StepsArg(range.hi, format), IntArg(format.zero_point)},
+              n);
+}
+
+void AddTanh(GpuContext& context, int64_t n, int block) {
+  context.Add("cast", "tanh_in_place", {BufferArg(block), IntArg(n)}, n);
+}
+
+}  // namespace topwork

@@ -1,0 +1,30 @@
+// LOGISTIC: y = 1 / (1 + e^-x); float32, int8, uint8 and int16.
+#include <cmath>
+
+#include "kernels/ops/elementwise/sigmoid_int16.h"
+#include "kernels/ops/elementwise/unary.h"
+
+namespace topwork {
+namespace {
+
+Status Prepare(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  const DType dtype = context.input(0)->dtype;
+  if (IsFloat(dtype)) return PrepareUnaryFloat(context);
+  if (dtype == DType::kInt16) return PrepareSigmoidInt16(context, false);
+  return PrepareRealMap(context, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16},
+                        [](float x) { return 1.0f / (1.0f + std::exp(-x)); });
+}
+
+Status Run(const RunContext& context) {
+  const DType dtype = context.in(0).dtype;
+  if (IsFloat(dtype)) return RunUnaryFloat(context, UnaryFn::kLogistic);
+  return dtype == DType::kInt16 ? RunMap<SigmoidMap>(context) : RunMap<RealMap>(context);
+}
+
+}  // namespace
+
+extern const OpDef kOpLogistic;
+const OpDef kOpLogistic = {OpCode::kLogistic, "LOGISTIC", 0, 3, nullptr, Prepare, Run};
+
+}  // namespace topwork

@@ -1,0 +1,136 @@
+// The loops of StableHLO's arithmetic (see stablehlo_binary.h).
+#include "kernels/ops/elementwise/stablehlo_binary.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/ops/shared/indexing.h"
+
+namespace topwork {
+namespace {
+
+bool IsOfBits(StablehloFn fn) { return fn == StablehloFn::kAnd || fn == StablehloFn::kShiftLeft; }
+
+template <typename T>
+T Shift(T a, T b) {
+  const uint64_t distance = static_cast<uint64_t>(b);
+  return distance < 8 * sizeof(T) ? static_cast<T>(static_cast<uint64_t>(a) << distance) : T(0);
+}
+
+template <typename T>
+T Apply(StablehloFn fn, T a, T b) {
+  if (fn == StablehloFn::kMaximum) return std::max(a, b);
+  if (fn == StablehloFn::kMinimum) return std::min(a, b);
+  if constexpr (std::is_floating_point<T>::value) {
+    return fn == StablehloFn::kAdd ? a + b : a * b;
+  } else {
+    // 64 bits without sign: narrow ones would become signed ints.
+    const uint64_t u = static_cast<uint64_t>(a), v = static_cast<uint64_t>(b);
+    if (fn == StablehloFn::kAnd) return static_cast<T>(u & v);
+    if (fn == StablehloFn::kShiftLeft) return Shift(a, b);
+    return static_cast<T>(fn == StablehloFn::kAdd ? u + v : u * v);
+  }
+}
+
+template <typename T>
+void ApplyAs(StablehloFn fn, const void* a, const void* b, void* y, int64_t n) {
+  const T *p = static_cast<const T*>(a), *q = static_cast<const T*>(b);
+  T* out = static_cast<T*>(y);
+  for (int64_t i = 0; i < n; ++i) out[i] = Apply(fn, p[i], q[i]);
+}
+
+void ApplyHalf(StablehloFn fn, const void* a, const void* b, void* y, int64_t n) {
+  const uint16_t *p = static_cast<const uint16_t*>(a), *q = static_cast<const uint16_t*>(b);
+  uint16_t* out = static_cast<uint16_t*>(y);
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = FloatToHalf(Apply(fn, HalfToFloat(p[i]), HalfToFloat(q[i])));
+  }
+}
+
+// Of booleans a sum or maximum is "or", a product or minimum "and".
+void ApplyBool(StablehloFn fn, const void* a, const void* b, void* y, int64_t n) {
+  const uint8_t *p = static_cast<const uint8_t*>(a), *q = static_cast<const uint8_t*>(b);
+  uint8_t* out = static_cast<uint8_t*>(y);
+  const bool any = fn == StablehloFn::kAdd || fn == StablehloFn::kMaximum;
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = (any ? (p[i] | q[i]) != 0 : p[i] != 0 && q[i] != 0) ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+Status CheckStablehloNumber(const PrepareContext& context, int i) {
+  return context.CheckDType(i, {DType::kFloat16, DType::kFloat32, DType::kFloat64, DType::kBool,
+                                DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16,
+                                DType::kInt32, DType::kUInt32, DType::kInt64, DType::kUInt64});
+}
+
+Status PrepareStablehloBinary(PrepareContext& context, StablehloFn fn) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  if (fn == StablehloFn::kShiftLeft) {
+    TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kInt8, DType::kInt16, DType::kInt32}));
+  } else if (IsOfBits(fn)) {
+    TW_RETURN_IF_ERROR(context.CheckDType(
+        0, {DType::kBool, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16, DType::kInt32,
+            DType::kUInt32, DType::kInt64, DType::kUInt64}));
+  } else {
+    TW_RETURN_IF_ERROR(CheckStablehloNumber(context, 0));
+  }
+  TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 1));
+  const Shape& shape = context.input(0)->shape;
+  if (context.input(1)->shape != shape) {
+    return InvalidModel("%s: %s has shape %s, %s has %s; they must be equal",
+                        context.Where().c_str(), context.InputName(0).c_str(),
+                        shape.ToString().c_str(), context.InputName(1).c_str(),
+                        context.input(1)->shape.ToString().c_str());
+  }
+  context.AllowInPlace(0, 0);
+  context.AllowInPlace(1, 0);
+  return context.SetOutput(0, context.input(0)->dtype, shape);
+}
+
+void ApplyStablehlo(StablehloFn fn, DType dtype, const void* a, const void* b, void* y, int64_t n) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return ApplyHalf(fn, a, b, y, n);
+    case DType::kFloat32:
+      return ApplyAs<float>(fn, a, b, y, n);
+    case DType::kFloat64:
+      return ApplyAs<double>(fn, a, b, y, n);
+    case DType::kInt8:
+      return ApplyAs<int8_t>(fn, a, b, y, n);
+    case DType::kUInt8:
+      return ApplyAs<uint8_t>(fn, a, b, y, n);
+    case DType::kInt16:
+      return ApplyAs<int16_t>(fn, a, b, y, n);
+    case DType::kUInt16:
+      return ApplyAs<uint16_t>(fn, a, b, y, n);
+    case DType::kInt32:
+      return ApplyAs<int32_t>(fn, a, b, y, n);
+    case DType::kUInt32:
+      return ApplyAs<uint32_t>(fn, a, b, y, n);
+    case DType::kInt64:
+      return ApplyAs<int64_t>(fn, a, b, y, n);
+    case DType::kUInt64:
+      return ApplyAs<uint64_t>(fn, a, b, y, n);
+    default:
+      return ApplyBool(fn, a, b, y, n);
+  }
+}
+
+Status RunStablehloBinary(const RunContext& context, StablehloFn fn) {
+  const DType dtype = context.in(0).dtype;
+  const int64_t bytes = ElementBytes(context.in(0));
+  const uint8_t* a = context.input_data<uint8_t>(0);
+  const uint8_t* b = context.input_data<uint8_t>(1);
+  uint8_t* y = context.output_data<uint8_t>(0);
+  ParallelRows(context.pool, context.out(0).shape.NumElements(), bytes,
+               [&](int64_t begin, int64_t end) {
+                 const int64_t at = begin * bytes;
+                 ApplyStablehlo(fn, dtype, a + at, b + at, y + at, end - begin);
+               });
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,27 @@
+// Functions of one tensor, element by element: what the float activations and the mathematical
+// operators share. The output has the input's shape and type and may take its place.
+#ifndef TOPWORK_KERNELS_OPS_ELEMENTWISE_UNARY_H_
+#define TOPWORK_KERNELS_OPS_ELEMENTWISE_UNARY_H_
+
+#include "kernels/contract/kernel.h"
+#include "kernels/cpu/elementwise.h"
+
+namespace topwork {
+
+// One input and one output of one of the types given.
+Status PrepareUnary(PrepareContext& context, std::initializer_list<DType> dtypes);
+// float32.
+Status PrepareUnaryFloat(PrepareContext& context);
+
+// float32; alpha as in UnaryFunction.
+Status RunUnaryFloat(const RunContext& context, UnaryFn fn, float alpha = 0.0f);
+
+// OpDef::run_cpu of a function without parameters.
+template <UnaryFn kFn>
+Status RunUnary(const RunContext& context) {
+  return RunUnaryFloat(context, kFn);
+}
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_OPS_ELEMENTWISE_UNARY_H_

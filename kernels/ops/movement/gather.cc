@@ -1,0 +1,104 @@
+// GATHER: the slices of input 0 along `axis` that input 1 lists.
+//
+//   out[b.., o.., i.., n..] = in[b.., o.., indices[b.., i..], n..]
+// with the first batch_dims dimensions b shared by both inputs. Slices of int4 that do not fill
+// whole bytes are unpacked, others are moved as they lie. Indices are checked at run time; negative
+// ones are refused, as TFLite does.
+#include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/packed_moves.h"
+
+namespace topwork {
+namespace {
+
+struct GatherState : OpState {
+  int64_t outer = 1;  // between the batch dimensions and the axis
+  int64_t axis_size = 0;
+  int64_t n_indices = 1;    // per batch
+  int64_t inner_bytes = 0;  // of one slice
+  int64_t batch = 1;
+  bool whole_bytes = true;  // a slice fills
+};
+
+Status ParseGather(const OptionsView& options, OpParams* params) {
+  params->axis = options.Int(0, 0);
+  params->batch_dims = options.Int(1, 0);
+  return Status::Ok();
+}
+
+Status PrepareGather(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(CheckMovableOrStrings(context, 0, {DType::kInt4}));
+  TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
+  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32, DType::kInt64, DType::kInt16}));
+  const TensorView& input = *context.input(0);
+  const Shape& indices = context.input(1)->shape;
+  const int rank = input.shape.rank();
+  int axis = 0;
+  TW_RETURN_IF_ERROR(NormalizeAxis(context, context.params().axis, rank, "axis", &axis));
+  int64_t batch_dims = context.params().batch_dims;
+  if (batch_dims < 0) batch_dims += indices.rank();
+  if (batch_dims < 0 || batch_dims > axis || batch_dims > indices.rank()) {
+    return InvalidModel(
+        "%s: batch_dims %d is outside [0, axis %d] or above the rank of the indices, "
+        "%d",
+        context.Where().c_str(), context.params().batch_dims, axis, indices.rank());
+  }
+  const int batch = static_cast<int>(batch_dims);
+  for (int d = 0; d < batch; ++d) {
+    if (input.shape.dim(d) != indices.dim(d)) {
+      return InvalidModel("%s: batch dimension %d is %d in %s and %d in %s",
+                          context.Where().c_str(), d, input.shape.dim(d),
+                          context.InputName(0).c_str(), indices.dim(d),
+                          context.InputName(1).c_str());
+    }
+  }
+  TW_RETURN_IF_ERROR(CheckOutputRank(context, rank + indices.rank() - 1 - batch));
+  Shape shape;
+  for (int d = 0; d < axis; ++d) shape.Append(input.shape.dim(d));
+  for (int d = batch; d < indices.rank(); ++d) shape.Append(indices.dim(d));
+  for (int d = axis + 1; d < rank; ++d) shape.Append(input.shape.dim(d));
+  GatherState* state = context.NewState<GatherState>();
+  state->batch = indices.Product(0, batch);
+  state->outer = input.shape.Product(batch, axis);
+  state->axis_size = input.shape.dim(axis);
+  state->n_indices = indices.Product(batch, indices.rank());
+  const int64_t inner = input.shape.Product(axis + 1, rank);
+  state->whole_bytes = inner * DTypeBits(input.dtype) % 8 == 0;
+  state->inner_bytes = state->whole_bytes ? inner * DTypeBits(input.dtype) / 8 : inner;
+  const Status set = context.SetOutput(0, input.dtype, shape);
+  return state->whole_bytes ? set : RequestWidening(context, set);
+}
+
+Status GatherBytes(const RunContext& context) {
+  const GatherState& s = context.get_state<GatherState>();
+  const TensorView& indices = context.in(1);
+  for (int64_t k = 0; k < s.batch * s.n_indices; ++k) {
+    TW_RETURN_IF_ERROR(CheckIndex(IntAt(indices, k), s.axis_size, k));
+  }
+  if (context.out(0).bytes() == 0) return Status::Ok();
+  const uint8_t* in = context.input_data<uint8_t>(0);
+  uint8_t* out = context.output_data<uint8_t>(0);
+  ParallelRows(context.pool, s.batch * s.outer * s.n_indices, s.inner_bytes,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   const int64_t block = row / s.n_indices;  // batch × outer
+                   const int64_t k = block / s.outer * s.n_indices + row % s.n_indices;
+                   const int64_t from = block * s.axis_size + IntAt(indices, k);
+                   CopyBytes(out + row * s.inner_bytes, in + from * s.inner_bytes, s.inner_bytes);
+                 }
+               });
+  return Status::Ok();
+}
+
+Status RunGather(const RunContext& context) {
+  return context.get_state<GatherState>().whole_bytes ? GatherBytes(context)
+                                                      : RunWidened(context, GatherBytes);
+}
+
+}  // namespace
+
+extern const OpDef kOpGather;
+const OpDef kOpGather = {OpCode::kGather, "GATHER", 23, 8, ParseGather, PrepareGather, RunGather};
+
+}  // namespace topwork

@@ -1,0 +1,142 @@
+// PAD and PADV2: a box of the input inside a box of one value.
+//
+// Dimensions without padding are merged into the one before them, so that an output row is
+// [value × before | input row | value × after] as long as it can be (for NHWC: W and C together).
+#include "kernels/ops/movement/padding.h"
+
+#include "kernels/ops/shared/indexing.h"
+
+namespace topwork {
+namespace {
+
+struct PadState : OpState {
+  int rank = 0;  // of the merged dimensions, the row included; at least 1
+  int64_t in[kMaxRank] = {};
+  int64_t before[kMaxRank] = {};
+  int64_t out[kMaxRank] = {};
+  int64_t element_bytes = 1;
+  int64_t n_rows = 1;
+  bool plain_copy = true;
+  int64_t zero_point = 0;
+};
+
+void MergeDims(const Shape& in, const Shape& out, const Paddings& paddings, PadState* state) {
+  for (int d = 0; d < in.rank(); ++d) {
+    const bool padded = in.dim(d) != out.dim(d);
+    if (padded) state->plain_copy = false;
+    if (!padded && state->rank > 0) {
+      const int last = state->rank - 1;
+      state->in[last] *= in.dim(d);
+      state->before[last] *= in.dim(d);
+      state->out[last] *= in.dim(d);
+      continue;
+    }
+    state->in[state->rank] = in.dim(d);
+    state->before[state->rank] = paddings.before[d];
+    state->out[state->rank] = out.dim(d);
+    ++state->rank;
+  }
+  if (state->rank == 0) {  // a scalar
+    state->in[0] = state->out[0] = 1;
+    state->rank = 1;
+  }
+  for (int d = 0; d + 1 < state->rank; ++d) state->n_rows *= state->out[d];
+}
+
+// The input row that output row `row` holds, or −1 when all of it is padding.
+int64_t InputRow(const PadState& state, int64_t row) {
+  int64_t in_row = 0;
+  int64_t in_stride = 1;
+  for (int d = state.rank - 2; d >= 0; --d) {
+    const int64_t i = row % state.out[d] - state.before[d];
+    if (i < 0 || i >= state.in[d]) return -1;
+    row /= state.out[d];
+    in_row += i * in_stride;
+    in_stride *= state.in[d];
+  }
+  return in_row;
+}
+
+}  // namespace
+
+Status ReadPaddings(PrepareContext& context, Paddings* paddings, Shape* out_shape) {
+  const Shape& shape = context.input(0)->shape;
+  const int rank = shape.rank();
+  TW_RETURN_IF_ERROR(context.CheckRank(1, 2, 2));
+  if (context.input(1)->shape != Shape({rank, 2})) {
+    return InvalidModel("%s: %s has shape %s, [%d, 2] expected", context.Where().c_str(),
+                        context.InputName(1).c_str(), context.input(1)->shape.ToString().c_str(),
+                        rank);
+  }
+  std::vector<int64_t> values;
+  TW_RETURN_IF_ERROR(ReadInts(context, 1, &values));
+  *out_shape = Shape();
+  for (int d = 0; d < rank; ++d) {
+    paddings->before[d] = values[static_cast<size_t>(2 * d)];
+    paddings->after[d] = values[static_cast<size_t>(2 * d + 1)];
+    TW_RETURN_IF_ERROR(CheckDim(context, paddings->before[d], "a padding"));
+    TW_RETURN_IF_ERROR(CheckDim(context, paddings->after[d], "a padding"));
+    const int64_t dim = shape.dim(d) + paddings->before[d] + paddings->after[d];
+    TW_RETURN_IF_ERROR(CheckDim(context, dim, "a padded dimension"));
+    out_shape->Append(static_cast<int32_t>(dim));
+  }
+  return Status::Ok();
+}
+
+Status PreparePad(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 3));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
+  if (context.input(2) != nullptr) {
+    TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 2));
+    TW_RETURN_IF_ERROR(CheckSameQuantization(context, 2, 0));
+    if (context.input(2)->shape.NumElements() != 1) {
+      return InvalidModel("%s: %s has shape %s, one value expected", context.Where().c_str(),
+                          context.InputName(2).c_str(), context.input(2)->shape.ToString().c_str());
+    }
+  }
+  Paddings paddings;
+  Shape shape;
+  TW_RETURN_IF_ERROR(ReadPaddings(context, &paddings, &shape));
+  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, shape));
+  PadState* state = context.NewState<PadState>();
+  MergeDims(context.input(0)->shape, shape, paddings, state);
+  state->element_bytes = ElementBytes(*context.input(0));
+  state->zero_point = ZeroPoint(context.output(0));
+  if (state->plain_copy) context.AllowView(0, 0);
+  return Status::Ok();
+}
+
+Status RunPad(const RunContext& context) {
+  const PadState& state = context.get_state<PadState>();
+  if (state.plain_copy) return RunByteCopy(context);
+  const uint8_t* in = context.input_data<uint8_t>(0);
+  uint8_t* out = context.output_data<uint8_t>(0);
+  // A zero point is at most 16 bits wide; wider elements are not quantized and have 0.
+  uint8_t value[16] = {static_cast<uint8_t>(state.zero_point),
+                       static_cast<uint8_t>(state.zero_point >> 8)};
+  if (context.has_input(2)) CopyBytes(value, context.in(2).data, state.element_bytes);
+  const int last = state.rank - 1;
+  const int64_t bytes = state.element_bytes;
+  const int64_t after = state.out[last] - state.before[last] - state.in[last];
+  ParallelRows(context.pool, state.n_rows, state.out[last] * bytes,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   uint8_t* to = out + row * state.out[last] * bytes;
+                   const int64_t from = InputRow(state, row);
+                   if (from < 0) {
+                     FillElements(to, state.out[last], value, bytes);
+                     continue;
+                   }
+                   FillElements(to, state.before[last], value, bytes);
+                   to += state.before[last] * bytes;
+                   const int64_t n = state.in[last] * bytes;
+                   if (n > 0) std::memcpy(to, in + from * n, static_cast<size_t>(n));
+                   FillElements(to + n, after, value, bytes);
+                 }
+               });
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,157 @@
+// FULLY_CONNECTED: [batch x depth] by weights [units x depth], weights packed once.
+//
+// The input is flattened to rows of `depth` values whatever its rank; with keep_num_dims the output
+// keeps the input's leading dimensions. A batch of one streams each packed weight once.
+#include "kernels/ops/products/fully_connected.h"
+
+#include "kernels/contract/kernel.h"
+#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/gemm_sparse.h"
+#include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/weighted.h"
+
+namespace topwork {
+namespace {
+
+struct FullyConnectedState : OpState, FullyConnectedShape {
+  SparseWeights sparse;
+  PackedWeights weights;  // where there are no sparse ones
+  GemmCut cut;
+  float lo = 0.0f, hi = 0.0f;
+};
+
+Status Parse(const OptionsView& options, OpParams* params) {
+  const int8_t format = options.Byte(1, 0);
+  if (format != 0 && format != 1) {
+    return InvalidModel("weights_format %d does not exist (0 DEFAULT, 1 SHUFFLED4x16INT8)", format);
+  }
+  params->weights_format = static_cast<uint8_t>(format);
+  params->keep_dims = options.Bool(2, false);
+  params->asymmetric_quantize_inputs = options.Bool(3, false);
+  return ParseActivation(options.Byte(0, 0), &params->activation);
+}
+
+Status OutputShape(const PrepareContext& context, const FullyConnectedShape& state, Shape* out) {
+  const Shape& in = context.input(0)->shape;
+  if (!context.params().keep_dims) {
+    *out = Shape{0, static_cast<int32_t>(state.units)};
+    if (state.batch > INT32_MAX) {
+      return InvalidModel("%s: %lld rows are too many", context.Where().c_str(),
+                          static_cast<long long>(state.batch));
+    }
+    out->set_dim(0, static_cast<int32_t>(state.batch));
+    return Status::Ok();
+  }
+  if (in.rank() == 0 || in.back() != state.depth) {
+    return InvalidModel(
+        "%s: %s has shape %s, whose last dimension must be the %lld columns of the "
+        "weights (keep_num_dims is set)",
+        context.Where().c_str(), context.InputName(0).c_str(), in.ToString().c_str(),
+        static_cast<long long>(state.depth));
+  }
+  *out = in;
+  out->set_dim(in.rank() - 1, static_cast<int32_t>(state.units));
+  return Status::Ok();
+}
+
+// Rows and columns of inputs 0 and 1, and the output's shape.
+Status CheckShapes(const PrepareContext& context, FullyConnectedShape* shape, Shape* out) {
+  TW_RETURN_IF_ERROR(context.CheckRank(1, 2, 2));
+  const Shape& in = context.input(0)->shape;
+  const Shape& weights = context.input(1)->shape;
+  if (weights[0] < 1 || weights[1] < 1) {
+    return InvalidModel("%s: %s has shape %s, no dimension may be 0", context.Where().c_str(),
+                        context.InputName(1).c_str(), weights.ToString().c_str());
+  }
+  shape->units = weights[0];
+  shape->depth = weights[1];
+  if (in.NumElements() % shape->depth != 0) {
+    return InvalidModel(
+        "%s: the %lld elements of %s (shape %s) do not divide into rows of %lld, "
+        "the columns of %s",
+        context.Where().c_str(), static_cast<long long>(in.NumElements()),
+        context.InputName(0).c_str(), in.ToString().c_str(), static_cast<long long>(shape->depth),
+        context.InputName(1).c_str());
+  }
+  shape->batch = in.NumElements() / shape->depth;
+  TW_RETURN_IF_ERROR(CheckBias(context, 2, shape->units));
+  return OutputShape(context, *shape, out);
+}
+
+Status Prepare(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, context.params().fused_residual ? 4 : 3));
+  FullyConnectedShape shape;
+  Shape out;
+  if (context.n_outputs() > 0 &&
+      IsRareFullyConnected(context.params(), context.input(0)->dtype, context.input(1)->dtype,
+                           context.output(0).dtype)) {
+    TW_RETURN_IF_ERROR(CheckShapes(context, &shape, &out));
+    return PrepareRareFullyConnected(&context, shape, out);
+  }
+  Arithmetic arithmetic;
+  TW_RETURN_IF_ERROR(CheckArithmetic(context, 0, &arithmetic, true));
+  if (arithmetic == Arithmetic::kFloat) TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
+  TW_RETURN_IF_ERROR(CheckShapes(context, &shape, &out));
+  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
+  if (arithmetic != Arithmetic::kFloat) {
+    return PrepareQuantizedFullyConnected(&context, shape, arithmetic);
+  }
+  TW_RETURN_IF_ERROR(CheckResidual(&context, out));
+
+  FullyConnectedState* state = context.NewState<FullyConnectedState>();
+  static_cast<FullyConnectedShape&>(*state) = shape;
+  ScratchLayout scratch;
+  GemmWeights layout;
+  layout.n = state->units;
+  layout.k = layout.depth[2] = state->depth;
+  layout.stride_n = state->depth;
+  TW_RETURN_IF_ERROR(PlanSparseWeights(&context, 1, layout, &state->sparse));
+  const bool is_sparse = state->sparse.present();
+  if (is_sparse) {
+    state->cut = CutSparseGemm(context.cpu(), state->batch, state->units, state->depth);
+  } else {
+    TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, 1, 0, &scratch, &state->weights));
+    state->cut = CutGemm(*context.cpu().gemm, state->batch, state->units, state->depth, false);
+  }
+  ActivationRange(context.params().activation, &state->lo, &state->hi);
+  context.SetVariant(is_sparse ? "gemm sparse" : state->batch == 1 ? "gemv" : "gemm");
+  return scratch.Request(&context);
+}
+
+Status Run(const RunContext& context) {
+  if (IsRareFullyConnected(*context.params, context.in(0).dtype, context.in(1).dtype,
+                           context.out(0).dtype)) {
+    return RunRareFullyConnected(context);
+  }
+  if (context.in(1).dtype != DType::kFloat32) return RunQuantizedFullyConnected(context);
+  const FullyConnectedState& state = context.get_state<FullyConnectedState>();
+  if (state.batch == 0) return Status::Ok();
+  GemmTask task;
+  task.a = context.input_data<float>(0);
+  task.lda = state.depth;
+  task.bias = context.input_data<float>(2);
+  task.residual = context.input_data<float>(3);
+  task.c = context.output_data<float>(0);
+  task.ldc = task.ldr = state.units;
+  task.m = state.batch;
+  task.n = state.units;
+  task.k = state.depth;
+  task.lo = state.lo;
+  task.hi = state.hi;
+  if (state.sparse.present()) {
+    RunSparseGemm(context.pool, *context.cpu, task, state.sparse, state.cut);
+  } else {
+    task.packed = GetPackedWeights(state.weights, context, 1);
+    RunGemm(context.pool, *context.cpu->gemm, task, state.cut);
+  }
+  ApplyFusedTanh(context);
+  return Status::Ok();
+}
+
+}  // namespace
+
+extern const OpDef kOpFullyConnected;
+const OpDef kOpFullyConnected = {
+    OpCode::kFullyConnected, "FULLY_CONNECTED", 8, 14, Parse, Prepare, Run};
+
+}  // namespace topwork

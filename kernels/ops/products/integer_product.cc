@@ -1,0 +1,352 @@
+// Plans and runs quantized products (see integer_product.h).
+//
+// "bytes" GEMM: with a and w in the processor's own signs, z their zero points there,
+//   sum (a - za)(w - zw) = sum a w - za * sum w - zw * sum a + k za zw.
+// The second and fourth terms go into the bias of every column, the third is one number a row.
+// "halves" GEMM: both factors come without their zero points.
+#include "kernels/ops/products/integer_product.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/ops/shared/activation.h"
+#include "runtime/tensor/packed.h"
+
+namespace topwork {
+namespace {
+
+constexpr int64_t kTaskWork = int64_t{1} << 22;
+constexpr int64_t kRowBlockBytes = int64_t{1} << 16;
+
+struct WideRun {
+  const WideEnding* ending;
+  const void* bias;
+  int64_t first_channel;
+};
+
+void FinishWideTask(const IntegerTask& task, const int64_t* sums, int64_t stride, int64_t row,
+                    int rows, int64_t n0, int columns) {
+  const WideRun& run = *static_cast<const WideRun*>(task.finish_data);
+  for (int m = 0; m < rows; ++m) {
+    int16_t* out = static_cast<int16_t*>(task.c) + (row + m) * task.ldc + n0;
+    for (int j = 0; j < columns; ++j) {
+      const size_t channel = static_cast<size_t>(run.first_channel + n0 + j);
+      out[j] = FinishInt16(*run.ending, sums[m * stride + j], run.bias, channel);
+    }
+  }
+}
+
+// Weights in blocks that keep their 4 bits.
+bool TakesNibbles(const IntegerProduct& p, DType weights) {
+  return p.gemm->nibbles && p.has_blocks && weights == DType::kInt4 && p.run_k % 8 == 0 &&
+         p.run_k <= kMaxNibbles;
+}
+
+// The scales of all runs, then the sums of the columns.
+void PackBlocks(const IntegerProduct& p, const TensorView& weights, float* to) {
+  const Span<const float> scales = weights.quantization->scales;
+  float* sums = to + p.runs * p.padded_n;
+  std::fill(to, sums + p.padded_n, 0.0f);
+  std::vector<int8_t> values(static_cast<size_t>(p.run_k));
+  for (int64_t n = 0; n < p.n; ++n) {
+    for (int64_t run = 0; run < p.runs; ++run) {
+      const int64_t i = n * p.runs + run;
+      Unpack(weights.dtype, weights.data, i * p.run_k, p.run_k, values.data());
+      const float scale = scales[static_cast<size_t>(i)];
+      to[run * p.padded_n + n] = p.weights.nibbles ? scale / 16.0f : scale;
+      sums[n] += scale * static_cast<float>(std::accumulate(values.begin(), values.end(), 0));
+    }
+  }
+}
+
+Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
+  const TensorView& view = *context->input(1);
+  p->weights.n = p->n;
+  p->weights.runs = p->runs;
+  p->weights.run_k = p->run_k;
+  p->weights.bits = DTypeBits(view.dtype);
+  p->weights.nibbles = TakesNibbles(*p, view.dtype);
+  int64_t words = 0;
+  if (MulOverflow(p->run_k + 4, p->runs, &words) ||
+      MulOverflow(words, p->n + p->gemm->max_columns, &words) ||
+      MulOverflow(words, p->groups * 4, &words) || words > (int64_t{1} << 58)) {
+    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
+                       context->InputName(1).c_str());
+  }
+  p->packed_bytes =
+      p->gemm->packed_bytes(p->n, p->runs, p->weights.nibbles ? p->run_k / 2 : p->run_k);
+  size_t total = p->packed_bytes * static_cast<size_t>(p->groups);
+  if (p->has_blocks) {
+    p->blocks_offset = AlignUp(total);
+    total = p->blocks_offset + static_cast<size_t>((p->runs + 1) * p->padded_n) * sizeof(float);
+  }
+  if (view.data == nullptr) {
+    p->packed_offset = scratch->AddSized(static_cast<int64_t>(total), 1);
+    return Status::Ok();
+  }
+  const char* layout = p->weights.transposed ? " transposed" : p->weights.nibbles ? " nibbles" : "";
+  const std::string tag = StrFormat("%s groups %lld runs %lld zero %d%s", p->gemm->tag,
+                                    static_cast<long long>(p->groups),
+                                    static_cast<long long>(p->runs), p->weight_zero, layout);
+  TW_ASSIGN_OR_RETURN(p->packed, context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
+    IntegerWeights weights = p->weights;
+    weights.data = view.as<const uint8_t>();
+    for (int64_t g = 0; g < p->groups; ++g) {
+      weights.first = g * p->n * p->k();
+      p->gemm->pack(weights, 0, p->gemm->n_panels(p->n),
+                    static_cast<uint8_t*>(to) + static_cast<size_t>(g) * p->packed_bytes);
+    }
+    if (!p->has_blocks) return;
+    PackBlocks(*p, view, reinterpret_cast<float*>(static_cast<uint8_t*>(to) + p->blocks_offset));
+  }));
+  return Status::Ok();
+}
+
+// Scales, range and zero point of the output.
+Status PlanEnding(PrepareContext* context, IntegerProduct* p) {
+  if (p->arithmetic == Arithmetic::kInt16) {
+    return MakeWideEnding(*context, p->n * p->groups, p->real, &p->wide);
+  }
+  if (p->arithmetic == Arithmetic::kBytes) {
+    return MakeBytesEnding(*context, p->groups, p->n, p->padded_n, p->real, &p->bytes);
+  }
+  if (!p->has_blocks) {
+    p->scales.assign(static_cast<size_t>(p->padded_n * p->groups), 0.0f);
+    for (int64_t c = 0; c < p->n * p->groups; ++c) {
+      p->scales[static_cast<size_t>(c / p->n * p->padded_n + c % p->n)] =
+          ScaleOf(*context->input(1), static_cast<size_t>(c));
+    }
+  }
+  ActivationRange(context->params().activation, &p->lo, &p->hi);
+  return Status::Ok();
+}
+
+// Zero points, and signs of the bytes, on both sides.
+void PlanZeroPoints(const PrepareContext& context, const IntegerKernels& kernels,
+                    IntegerProduct* p) {
+  const TensorView& weights = *context.input(1);
+  const int32_t zero = ZeroPointOf(weights);
+  // Dynamic-range weights of old converters are signed and only called uint8: zero point 0.
+  const bool really_unsigned =
+      weights.dtype == DType::kUInt8 && !(p->arithmetic == Arithmetic::kHybrid && zero == 0);
+  p->weights.flip = really_unsigned ? 0x80 : 0;
+  p->weight_zero = p->weights.zero_point = really_unsigned ? zero - 128 : zero;
+  if (p->arithmetic == Arithmetic::kBytes) {
+    p->in_zero = ZeroPointOf(*context.input(0));
+    p->in_unsigned = context.input(0)->dtype == DType::kUInt8;
+  }
+  if (!p->gemm->bytes) return;
+  p->flip = p->in_unsigned ? kernels.flip_uint8 : kernels.flip_int8;
+  if (p->flip != 0) p->native_shift = p->in_unsigned ? -128 : 128;
+}
+
+// The bias of every column, corrected for the zero points where the GEMM multiplies raw bytes.
+void CorrectBias(const IntegerProduct& p, const int32_t* bias, const uint8_t* packed,
+                 int32_t* out) {
+  const uint32_t zero = static_cast<uint32_t>(p.in_zero + p.native_shift);
+  const uint32_t constant =
+      static_cast<uint32_t>(p.k()) * zero * static_cast<uint32_t>(p.weight_zero);
+  for (int64_t g = 0; g < p.groups; ++g, out += p.padded_n) {
+    const int32_t* sums =
+        p.gemm->sums(packed + static_cast<size_t>(g) * p.packed_bytes, p.n, p.runs, p.run_k);
+    for (int64_t n = 0; n < p.padded_n; ++n) out[n] = 0;
+    for (int64_t n = 0; n < p.n; ++n) {
+      uint32_t value = bias != nullptr ? static_cast<uint32_t>(bias[g * p.n + n]) : 0;
+      if (p.gemm->bytes) value += constant - zero * static_cast<uint32_t>(sums[n]);
+      out[n] = static_cast<int32_t>(value);
+    }
+  }
+}
+
+// Whether sums with their bias are as ColumnFactors::small wants them: products and the terms of
+// rows are at most 2^28 together.
+bool SumsAreSmall(const IntegerProduct& p, const int32_t* bias) {
+  int32_t least = 0, most = 0;
+  for (int64_t i = 0; i < p.padded_n * p.groups; ++i) {
+    least = std::min(least, bias[i]);
+    most = std::max(most, bias[i]);
+  }
+  const int64_t share = p.weight_zero != 0 ? 3 : 1;  // of 2^15 for every value of the depth
+  return p.k() * share <= 8192 && least >= -kSmallBias && most <= kSmallBias;
+}
+
+const uint8_t* PackedOf(const RunContext& context, const IntegerProduct& p) {
+  return p.packed != nullptr ? static_cast<const uint8_t*>(p.packed)
+                             : context.scratch + p.packed_offset;
+}
+
+// The part of a run that does not depend on the task.
+struct Whole {
+  const RunContext* context;
+  const IntegerProduct* p;
+  const ProductRun* run;
+  const uint8_t* packed;
+  WideRun wide;
+  const int32_t* bias;  // kBytes: corrected
+  bool small;           // see ColumnFactors
+};
+
+void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask* task) {
+  const IntegerProduct& p = *whole.p;
+  const RunContext& context = *whole.context;
+  const int64_t column = group * p.n, padded = group * p.padded_n;
+  task->ldc = p.n * p.groups;
+  const int64_t at = first_row * task->ldc + column;
+  if (p.arithmetic == Arithmetic::kInt16) {
+    task->ending = IntegerEnding::kWide;
+    task->c = static_cast<int16_t*>(whole.run->c) + at;
+    task->finish = FinishWideTask;
+    return;
+  }
+  if (p.arithmetic == Arithmetic::kHybrid) {
+    if (p.has_blocks) {
+      task->run_scale = reinterpret_cast<const float*>(whole.packed + p.blocks_offset);
+      task->run_scale_step = p.padded_n;
+      task->scaled_sums = task->run_scale + p.runs * p.padded_n;
+    } else {
+      task->scale = p.scales.data() + padded;
+    }
+    task->lo = p.lo;
+    task->hi = p.hi;
+    task->ending = IntegerEnding::kFloat;
+    task->c = static_cast<float*>(whole.run->c) + at;
+    const float* bias = context.input_data<float>(2);
+    task->float_bias = bias != nullptr ? bias + column : nullptr;
+    task->row_step = whole.run->row_step;
+    task->row_scale = whole.run->row_scale + first_row * task->row_step;
+    task->row_zero = p.gemm->bytes ? whole.run->row_zero + first_row * task->row_step : nullptr;
+    return;
+  }
+  task->ending = IntegerEnding::kBytes;
+  task->c = static_cast<uint8_t*>(whole.run->c) + at;
+  task->factors = p.bytes.From(padded);
+  task->factors.small = whole.small;
+  task->least = p.bytes.least;
+  task->most = p.bytes.most;
+  task->zero_point = p.bytes.zero_point;
+  task->bias = whole.bias + padded;
+}
+
+void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offsets) {
+  const IntegerProduct& p = *whole.p;
+  const ProductRun& run = *whole.run;
+  uint8_t* scratch = whole.context->scratch;
+  const size_t t = static_cast<size_t>(thread);
+  const int64_t group = index % p.groups, block = index / p.groups;
+  const int64_t first_row = block / p.cut.panel_blocks * p.cut.rows;
+  const int64_t first_panel = block % p.cut.panel_blocks * p.cut.panels;
+  IntegerTask task;
+  task.m = std::min(p.cut.rows, run.m - first_row);
+  if (task.m <= 0) return;
+  task.n = p.n;
+  task.runs = p.runs;
+  task.run_k = p.run_k;
+  task.run_offsets = run.run_offsets;
+  task.over_read = p.over_read;
+  task.panel_begin = first_panel;
+  task.panel_end = std::min(first_panel + p.cut.panels, p.gemm->n_panels(p.n));
+  task.flip = p.flip;
+  task.nibbles = p.weights.nibbles;
+  task.packed = whole.packed + static_cast<size_t>(group) * p.packed_bytes;
+  SetEnding(whole, group, first_row, &task);
+  WideRun wide = whole.wide;
+  wide.first_channel = group * p.n;
+  task.finish_data = &wide;
+  task.a = run.a + group * run.group_bytes;
+  task.lda = run.lda;
+  if (run.offset_rows) {
+    int64_t* offsets = reinterpret_cast<int64_t*>(scratch + p.rows_offset + t * p.rows_block);
+    row_offsets(first_row, task.m, offsets);
+    task.row_offsets = offsets;
+  } else {
+    task.a += first_row * run.lda;
+  }
+  if (p.gemm->bytes && p.weight_zero != 0) {
+    int32_t* terms = reinterpret_cast<int32_t*>(scratch + p.terms_offset + t * p.terms_block);
+    p.gemm->row_sums(task, terms);
+    for (int64_t r = 0; r < task.m; ++r) terms[r] *= -p.weight_zero;
+    task.row_term = terms;
+  }
+  p.gemm->run(task);
+}
+
+Status PlanBias(const PrepareContext& context, ScratchLayout* scratch, IntegerProduct* p) {
+  const int64_t n = p->padded_n * p->groups;
+  const TensorView* bias = context.input(2);
+  p->constant_bias = p->packed != nullptr && (bias == nullptr || bias->data != nullptr);
+  if (!p->constant_bias) {
+    p->bias_offset = scratch->AddSized(n, 4);
+  } else if (context.packs()) {
+    p->corrected_bias.resize(static_cast<size_t>(n));
+    CorrectBias(*p, bias == nullptr ? nullptr : bias->as<const int32_t>(),
+                static_cast<const uint8_t*>(p->packed), p->corrected_bias.data());
+    p->bytes.small = p->bytes.small && SumsAreSmall(*p, p->corrected_bias.data());
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* p) {
+  const IntegerKernels& kernels = *context.cpu().integer;
+  const bool bytes = kernels.bytes != nullptr && p->arithmetic != Arithmetic::kInt16;
+  p->gemm = bytes ? kernels.bytes : kernels.halves;
+}
+
+Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
+  PlanZeroPoints(*context, *context->cpu().integer, p);
+  if (p->arithmetic == Arithmetic::kHybrid && p->weight_zero != 0) {
+    return Unsupported("%s: %s has zero point %d; none is defined with float data",
+                       context->Where().c_str(), context->InputName(1).c_str(),
+                       ZeroPointOf(*context->input(1)));
+  }
+  p->padded_n = (p->n + kColumnPad - 1) / kColumnPad * kColumnPad;
+  TW_RETURN_IF_ERROR(PackWeights(context, scratch, p));
+  TW_RETURN_IF_ERROR(PlanEnding(context, p));
+  p->cut = CutProduct({p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork}, p->m,
+                      p->n, p->k(), false);
+  const int threads = context->max_threads();
+  p->rows_offset = scratch->AddSized(p->cut.rows, 8, threads);
+  p->rows_block = ScratchLayout::SizedBlock(p->cut.rows, 8);
+  if (p->weight_zero != 0) {
+    p->terms_offset = scratch->AddSized(p->cut.rows, 4, threads);
+    p->terms_block = ScratchLayout::SizedBlock(p->cut.rows, 4);
+  }
+  return p->arithmetic == Arithmetic::kBytes ? PlanBias(*context, scratch, p) : Status::Ok();
+}
+
+void BeginIntegerProduct(const RunContext& context, const IntegerProduct& p) {
+  if (p.packed == nullptr) {
+    const int64_t panels = p.gemm->n_panels(p.n);
+    context.pool->ParallelFor(p.groups * panels, [&](int64_t task, int) {
+      const int64_t g = task / panels, panel = task % panels;
+      IntegerWeights weights = p.weights;
+      weights.data = context.input_data<uint8_t>(1);
+      weights.first = g * p.n * p.k();
+      p.gemm->pack(weights, panel, panel + 1,
+                   context.scratch + p.packed_offset + static_cast<size_t>(g) * p.packed_bytes);
+    });
+  }
+  if (p.arithmetic != Arithmetic::kBytes || p.constant_bias) return;
+  CorrectBias(p, context.input_data<int32_t>(2), PackedOf(context, p),
+              reinterpret_cast<int32_t*>(context.scratch + p.bias_offset));
+}
+
+void RunIntegerProduct(const RunContext& context, const IntegerProduct& p, const ProductRun& run,
+                       RowOffsets row_offsets) {
+  const int32_t* bias = p.constant_bias
+                            ? p.corrected_bias.data()
+                            : reinterpret_cast<const int32_t*>(context.scratch + p.bias_offset);
+  const Whole whole = {&context,
+                       &p,
+                       &run,
+                       PackedOf(context, p),
+                       {&p.wide, context.input_data<void>(2), 0},
+                       bias,
+                       p.bytes.small && (p.constant_bias || SumsAreSmall(p, bias))};
+  context.pool->ParallelFor(p.groups * p.cut.n_tasks(), [&](int64_t index, int thread) {
+    RunTask(whole, index, thread, row_offsets);
+  });
+}
+
+}  // namespace topwork

@@ -1,0 +1,137 @@
+// Prepare and run of ARG_MAX and ARG_MIN (see arg_extreme.h).
+#include "kernels/ops/reduce/arg_extreme.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/positions.h"
+#include "kernels/ops/shared/indexing.h"
+
+namespace topwork {
+namespace {
+
+struct AxisState : OpState {
+  int64_t outer = 1, axis = 1, inner = 1;  // the input as [outer, axis, inner]
+};
+
+template <typename T>
+int64_t Position(const T* x, int64_t n, int64_t stride, bool largest) {
+  T best = x[0];
+  int64_t position = 0;
+  for (int64_t i = 1; i < n; ++i) {
+    const T value = x[i * stride];
+    if (largest ? value > best : value < best) {
+      best = value;
+      position = i;
+    }
+  }
+  return position;
+}
+
+template <typename T>
+void RunAs(const RunContext& context, bool largest) {
+  const AxisState& s = context.get_state<AxisState>();
+  const T* x = context.input_data<T>(0);
+  const bool wide = context.out(0).dtype == DType::kInt64;
+  ParallelRows(context.pool, s.outer * s.inner, 4 * s.axis, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const T* from = x + k / s.inner * s.axis * s.inner + k % s.inner;
+      const int64_t position = Position(from, s.axis, s.inner, largest);
+      if (wide) {
+        context.output_data<int64_t>(0)[k] = position;
+      } else {
+        context.output_data<int32_t>(0)[k] = static_cast<int32_t>(position);
+      }
+    }
+  });
+}
+
+// Bytes that lie next to each other. Blocks of rows, as positions are made with 64 bits.
+void RunBytes(const RunContext& context, bool is_signed, bool largest) {
+  constexpr int64_t kRows = 64;
+  const AxisState& s = context.get_state<AxisState>();
+  const uint8_t* x = context.input_data<uint8_t>(0);
+  const bool wide = context.out(0).dtype == DType::kInt64;
+  const uint8_t flip = PositionFlip(is_signed, largest);
+  ParallelRows(context.pool, s.outer, s.axis, [&](int64_t begin, int64_t end) {
+    const auto find = context.cpu->positions->least_bytes;
+    if (wide) {
+      find(x + begin * s.axis, end - begin, s.axis, flip, context.output_data<int64_t>(0) + begin);
+      return;
+    }
+    int64_t positions[kRows];
+    for (int64_t k = begin; k < end; k += kRows) {
+      const int64_t n = std::min(kRows, end - k);
+      find(x + k * s.axis, n, s.axis, flip, positions);
+      for (int64_t i = 0; i < n; ++i) {
+        context.output_data<int32_t>(0)[k + i] = static_cast<int32_t>(positions[i]);
+      }
+    }
+  });
+}
+
+template <typename T>
+void RunAsBytes(const RunContext& context, bool largest) {
+  if (context.get_state<AxisState>().inner == 1) {
+    RunBytes(context, std::is_signed<T>::value, largest);
+  } else {
+    RunAs<T>(context, largest);
+  }
+}
+
+}  // namespace
+
+Status PrepareArgExtreme(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(
+      context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8,
+                             DType::kUInt8, DType::kInt16, DType::kBool}));
+  const Shape& shape = context.input(0)->shape;
+  int64_t value = 0;
+  TW_RETURN_IF_ERROR(ReadInt(context, 1, &value));
+  int axis = 0;
+  TW_RETURN_IF_ERROR(NormalizeAxis(context, value, shape.rank(), "axis", &axis));
+  AxisState* state = context.NewState<AxisState>();
+  state->outer = shape.Product(0, axis);
+  state->axis = shape[axis];
+  state->inner = shape.Product(axis + 1, shape.rank());
+  if (state->axis == 0 && state->outer * state->inner > 0) {
+    return InvalidModel("%s: %s of shape %s has no elements along axis %d to compare",
+                        context.Where().c_str(), context.InputName(0).c_str(),
+                        shape.ToString().c_str(), axis);
+  }
+  Shape out;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i != axis) out.Append(shape[i]);
+  }
+  const bool wide = context.output(0).dtype == DType::kInt64;
+  return context.SetOutput(0, wide ? DType::kInt64 : DType::kInt32, out);
+}
+
+Status RunArgExtreme(const RunContext& context, bool largest) {
+  switch (context.in(0).dtype) {
+    case DType::kFloat32:
+      RunAs<float>(context, largest);
+      break;
+    case DType::kInt32:
+      RunAs<int32_t>(context, largest);
+      break;
+    case DType::kInt64:
+      RunAs<int64_t>(context, largest);
+      break;
+    case DType::kInt8:
+      RunAsBytes<int8_t>(context, largest);
+      break;
+    case DType::kInt16:
+      RunAs<int16_t>(context, largest);
+      break;
+    default:
+      RunAsBytes<uint8_t>(context, largest);
+      break;
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,77 @@
+// CUMSUM: running sums along an axis (input 1); `exclusive` leaves the element itself out,
+// `reverse` sums from the end. float32, int32 and int64 (integers wrap around).
+#include "kernels/ops/shared/indexing.h"
+
+namespace topwork {
+namespace {
+
+struct AxisState : OpState {
+  int64_t outer = 1, axis = 1, inner = 1;  // the tensor as [outer, axis, inner]
+};
+
+Status Parse(const OptionsView& options, OpParams* params) {
+  params->exclusive = options.Bool(0, false);
+  params->reverse = options.Bool(1, false);
+  return Status::Ok();
+}
+
+Status Prepare(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64}));
+  const Shape& shape = context.input(0)->shape;
+  int64_t value = 0;
+  TW_RETURN_IF_ERROR(ReadInt(context, 1, &value));
+  int axis = 0;
+  TW_RETURN_IF_ERROR(NormalizeAxis(context, value, shape.rank(), "axis", &axis));
+  AxisState* state = context.NewState<AxisState>();
+  state->outer = shape.Product(0, axis);
+  state->axis = shape[axis];
+  state->inner = shape.Product(axis + 1, shape.rank());
+  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, shape));
+  context.AllowInPlace(0, 0);
+  return Status::Ok();
+}
+
+// Acc is T without signed overflow.
+template <typename T, typename Acc>
+void RunAs(const RunContext& context) {
+  const AxisState& s = context.get_state<AxisState>();
+  const bool exclusive = context.params->exclusive, reverse = context.params->reverse;
+  const T* x = context.input_data<T>(0);
+  T* y = context.output_data<T>(0);
+  ParallelRows(context.pool, s.outer * s.inner, 4 * s.axis, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t base = k / s.inner * s.axis * s.inner + k % s.inner;
+      Acc sum = 0;
+      for (int64_t i = 0; i < s.axis; ++i) {
+        const int64_t at = base + (reverse ? s.axis - 1 - i : i) * s.inner;
+        const Acc next = sum + static_cast<Acc>(x[at]);
+        y[at] = static_cast<T>(exclusive ? sum : next);
+        sum = next;
+      }
+    }
+  });
+}
+
+Status Run(const RunContext& context) {
+  switch (context.in(0).dtype) {
+    case DType::kInt32:
+      RunAs<int32_t, uint32_t>(context);
+      break;
+    case DType::kInt64:
+      RunAs<int64_t, uint64_t>(context);
+      break;
+    default:
+      RunAs<float, float>(context);
+      break;
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+extern const OpDef kOpCumsum;
+const OpDef kOpCumsum = {OpCode::kCumsum, "CUMSUM", 102, 1, Parse, Prepare, Run};
+
+}  // namespace topwork

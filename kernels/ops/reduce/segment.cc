@@ -1,0 +1,98 @@
+// The walk over segments (see segment.h). Rows are added in the order of the data.
+#include "kernels/ops/reduce/segment.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/ops/shared/indexing.h"
+
+namespace topwork {
+namespace {
+
+template <typename T, typename Acc>
+T Combine(SegmentFn fn, T a, T b) {
+  switch (fn) {
+    case SegmentFn::kProd:
+      return static_cast<T>(static_cast<Acc>(a) * static_cast<Acc>(b));
+    case SegmentFn::kMax:
+      return std::max(a, b);
+    case SegmentFn::kMin:
+      return std::min(a, b);
+    default:
+      return static_cast<T>(static_cast<Acc>(a) + static_cast<Acc>(b));
+  }
+}
+
+template <typename T>
+T Neutral(SegmentFn fn) {
+  switch (fn) {
+    case SegmentFn::kProd:
+      return T(1);
+    case SegmentFn::kMax:
+      return std::numeric_limits<T>::lowest();
+    case SegmentFn::kMin:
+      return std::numeric_limits<T>::max();
+    default:
+      return T(0);
+  }
+}
+
+// Acc is T without signed overflow.
+template <typename T, typename Acc>
+void Reduce(const RunContext& context, SegmentFn fn) {
+  const TensorView& ids = context.in(1);
+  const int32_t* segment = ids.as<int32_t>();
+  const int64_t n_ids = ids.shape.NumElements();
+  const int64_t row = context.out(0).shape.Product(1, context.out(0).shape.rank());
+  const T* x = context.input_data<T>(0);
+  T* y = context.output_data<T>(0);
+  std::fill(y, y + context.out(0).shape.NumElements(), Neutral<T>(fn));
+  for (int64_t i = 0; i < n_ids; ++i) {
+    if (segment[i] < 0) continue;
+    T* to = y + segment[i] * row;
+    for (int64_t k = 0; k < row; ++k) to[k] = Combine<T, Acc>(fn, to[k], x[i * row + k]);
+  }
+}
+
+}  // namespace
+
+Status PrepareUnsortedSegment(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(3, 3));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kInt32}));
+  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32}));
+  TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32}));
+  const Shape& data = context.input(0)->shape;
+  const Shape& ids = context.input(1)->shape;
+  bool is_prefix = ids.rank() <= data.rank();
+  for (int d = 0; is_prefix && d < ids.rank(); ++d) is_prefix = ids.dim(d) == data.dim(d);
+  if (!is_prefix) {
+    return InvalidModel("%s: %s has shape %s, which is not the beginning of the data's shape %s",
+                        context.Where().c_str(), context.InputName(1).c_str(),
+                        ids.ToString().c_str(), data.ToString().c_str());
+  }
+  int64_t n_segments = 0;
+  TW_RETURN_IF_ERROR(ReadInt(context, 2, &n_segments));
+  TW_RETURN_IF_ERROR(CheckDim(context, n_segments, "the number of segments"));
+  TW_RETURN_IF_ERROR(CheckOutputRank(context, data.rank() - ids.rank() + 1));
+  Shape out({static_cast<int32_t>(n_segments)});
+  for (int d = ids.rank(); d < data.rank(); ++d) out.Append(data.dim(d));
+  return context.SetOutput(0, context.input(0)->dtype, out);
+}
+
+Status RunSegment(const RunContext& context, SegmentFn fn) {
+  const TensorView& ids = context.in(1);
+  const int64_t n_segments = context.out(0).shape.dim(0);
+  for (int64_t i = 0; i < ids.shape.NumElements(); ++i) {
+    const int64_t id = ids.as<int32_t>()[i];
+    if (id >= 0) TW_RETURN_IF_ERROR(CheckIndex(id, n_segments, i));
+  }
+  if (context.out(0).dtype == DType::kFloat32) {
+    Reduce<float, float>(context, fn);
+  } else {
+    Reduce<int32_t, uint32_t>(context, fn);
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork

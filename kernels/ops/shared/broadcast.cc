@@ -1,0 +1,152 @@
+// Broadcast shapes, loop nests and their parallel walk (see broadcast.h).
+#include "kernels/ops/shared/broadcast.h"
+
+#include <algorithm>
+
+namespace topwork {
+namespace {
+
+// The i-th of the nest's merged dimensions continues the next one for every input.
+bool Mergeable(const LoopNest& nest, int64_t dim, const int64_t* stride) {
+  const int last = nest.rank - 1;
+  for (int k = 0; k < nest.n_inputs; ++k) {
+    if (nest.strides[k][last] != stride[k] * dim) return false;
+  }
+  return true;
+}
+
+// Appends a dimension inside the others, or merges it into the last one.
+void AppendDim(LoopNest* nest, int64_t dim, const int64_t* stride) {
+  if (dim == 1) return;
+  if (nest->rank > 0 && Mergeable(*nest, dim, stride)) {
+    --nest->rank;
+    nest->dims[nest->rank] *= dim;
+  } else {
+    nest->dims[nest->rank] = dim;
+  }
+  for (int k = 0; k < nest->n_inputs; ++k) nest->strides[k][nest->rank] = stride[k];
+  ++nest->rank;
+}
+
+void PrependOne(LoopNest* nest) {
+  for (int i = nest->rank; i > 0; --i) {
+    nest->dims[i] = nest->dims[i - 1];
+    for (int k = 0; k < nest->n_inputs; ++k) nest->strides[k][i] = nest->strides[k][i - 1];
+  }
+  nest->dims[0] = 1;
+  for (int k = 0; k < nest->n_inputs; ++k) nest->strides[k][0] = 0;
+  ++nest->rank;
+}
+
+// Rows [row, row_end) of the flattened outer dimensions, columns [column, column + n).
+void WalkRows(const LoopNest& nest, int64_t row, int64_t row_end, int64_t column, int64_t n,
+              FunctionRef<void(const NestTile&)> body) {
+  const int inner = nest.rank - 1, middle = nest.rank - 2;
+  int64_t index[kMaxRank] = {};
+  for (int64_t i = middle, rest = row; i >= 0; --i) {
+    index[i] = rest % nest.dims[i];
+    rest /= nest.dims[i];
+  }
+  while (row < row_end) {
+    NestTile tile;
+    tile.n = n;
+    tile.rows = std::min(row_end - row, nest.dims[middle] - index[middle]);
+    tile.out = row * nest.dims[inner] + column;
+    for (int k = 0; k < nest.n_inputs; ++k) {
+      const int64_t* stride = nest.strides[k];
+      tile.offset[k] = column * stride[inner];
+      for (int i = 0; i <= middle; ++i) tile.offset[k] += index[i] * stride[i];
+      tile.row[k] = stride[middle];
+      tile.step[k] = static_cast<int>(stride[inner]);
+    }
+    body(tile);
+    row += tile.rows;
+    index[middle] += tile.rows;
+    for (int i = middle; i > 0 && index[i] == nest.dims[i]; --i) {
+      index[i] = 0;
+      ++index[i - 1];
+    }
+  }
+}
+
+}  // namespace
+
+Status BroadcastShape(const PrepareContext& context, int first, int n, Shape* out) {
+  int rank = 0;
+  for (int i = first; i < first + n; ++i) rank = std::max(rank, context.input(i)->shape.rank());
+  const int32_t ones[kMaxRank] = {1, 1, 1, 1, 1, 1, 1, 1};
+  *out = Shape(ones, rank);
+  for (int i = first; i < first + n; ++i) {
+    for (int d = 0; d < rank; ++d) {
+      const int32_t dim = context.input(i)->shape.BroadcastDim(d, rank);
+      if (dim == 1 || dim == out->dim(d)) continue;
+      if (out->dim(d) == 1) {
+        out->set_dim(d, dim);
+        continue;
+      }
+      int other = first;  // the earlier input that set this dimension
+      while (context.input(other)->shape.BroadcastDim(d, rank) == 1) ++other;
+      return InvalidModel(
+          "%s: %s of shape %s and %s of shape %s do not fit together: dimension %d from the end is "
+          "%d and %d; they must be equal, or one of them 1",
+          context.Where().c_str(), context.InputName(other).c_str(),
+          context.input(other)->shape.ToString().c_str(), context.InputName(i).c_str(),
+          context.input(i)->shape.ToString().c_str(), rank - d, out->dim(d), dim);
+    }
+  }
+  return Status::Ok();
+}
+
+LoopNest MakeLoopNest(const Shape& out, std::initializer_list<Shape> inputs) {
+  LoopNest nest;
+  nest.n_inputs = static_cast<int>(inputs.size());
+  nest.size = out.NumElements();
+  if (nest.size == 0) return nest;
+  int64_t strides[kMaxRank][kMaxNestInputs] = {};
+  int k = 0;
+  for (const Shape& shape : inputs) {
+    int64_t stride = 1;
+    for (int d = out.rank() - 1; d >= 0; --d) {
+      const int32_t dim = shape.BroadcastDim(d, out.rank());
+      strides[d][k] = dim == 1 ? 0 : stride;
+      stride *= dim;
+    }
+    ++k;
+  }
+  for (int d = 0; d < out.rank(); ++d) AppendDim(&nest, out.dim(d), strides[d]);
+  while (nest.rank < 2) PrependOne(&nest);
+  return nest;
+}
+
+void ForEachTile(const LoopNest& nest, ThreadPool* pool, FunctionRef<void(const NestTile&)> body) {
+  if (nest.size == 0) return;
+  const int64_t n = nest.dims[nest.rank - 1];
+  const int64_t outer = nest.size / n;
+  const int64_t piece = n >= 2 * kElementwiseGrain ? kElementwiseGrain : n;
+  const int64_t pieces = (n + piece - 1) / piece;
+  const int64_t rows = pieces > 1 ? 1 : std::max<int64_t>(1, kElementwiseGrain / n);
+  const int64_t blocks = (outer + rows - 1) / rows;
+  const auto run_task = [&](int64_t task, int) {
+    const int64_t row = task / pieces * rows;
+    const int64_t column = task % pieces * piece;
+    WalkRows(nest, row, std::min(outer, row + rows), column, std::min(piece, n - column), body);
+  };
+  if (pool == nullptr || blocks * pieces == 1) {
+    for (int64_t task = 0; task < blocks * pieces; ++task) run_task(task, 0);
+  } else {
+    pool->ParallelFor(blocks * pieces, run_task);
+  }
+}
+
+void AllowInPlaceWhereSafe(PrepareContext* context, int first, int n) {
+  const TensorView& out = context->output(0);
+  for (int i = first; i < first + n; ++i) {
+    const TensorView& in = *context->input(i);
+    if (in.shape.NumElements() == out.shape.NumElements() &&
+        DTypeBits(in.dtype) == DTypeBits(out.dtype)) {
+      context->AllowInPlace(i, 0);
+    }
+  }
+}
+
+}  // namespace topwork

@@ -1,0 +1,210 @@
+// Checks and small loops of the operators that only move data.
+#include "kernels/ops/shared/indexing.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace topwork {
+namespace {
+
+bool IsQuantizedInteger(DType dtype) {
+  return dtype == DType::kInt8 || dtype == DType::kUInt8 || dtype == DType::kInt16 ||
+         IsPacked(dtype);
+}
+
+bool HasScale(const TensorView& view) {
+  return view.quantization != nullptr && !view.quantization->scales.empty();
+}
+
+template <typename T>
+bool Equal(Span<const T> a, Span<const T> b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+}  // namespace
+
+Status CheckMovable(const PrepareContext& context, int i, std::initializer_list<DType> packed) {
+  const DType dtype = context.input(i)->dtype;
+  const int bits = DTypeBits(dtype);
+  if (bits > 0 && bits % 8 == 0 && dtype != DType::kString) return Status::Ok();
+  if (std::find(packed.begin(), packed.end(), dtype) != packed.end()) return Status::Ok();
+  return Unsupported("%s: %s is %s, which this operator does not support here",
+                     context.Where().c_str(), context.InputName(i).c_str(), DTypeName(dtype));
+}
+
+Status CheckMovableOrStrings(const PrepareContext& context, int i,
+                             std::initializer_list<DType> packed) {
+  return context.input(i)->dtype == DType::kString ? Status::Ok()
+                                                   : CheckMovable(context, i, packed);
+}
+
+Status CheckSized(const PrepareContext& context, int i) {
+  return CheckMovableOrStrings(context, i, {DType::kInt2, DType::kInt4, DType::kUInt4});
+}
+
+Status CheckSameDType(const PrepareContext& context, int a, int b) {
+  if (context.input(a)->dtype == context.input(b)->dtype) return Status::Ok();
+  return InvalidModel("%s: %s is %s but %s is %s; they must agree", context.Where().c_str(),
+                      context.InputName(a).c_str(), DTypeName(context.input(a)->dtype),
+                      context.InputName(b).c_str(), DTypeName(context.input(b)->dtype));
+}
+
+Status CheckSameQuantization(const PrepareContext& context, int input, int output) {
+  const TensorView& in = *context.input(input);
+  const TensorView& out = context.output(output);
+  if (!IsQuantizedInteger(in.dtype) || !HasScale(in) || !HasScale(out)) return Status::Ok();
+  if (Equal(in.quantization->scales, out.quantization->scales) &&
+      Equal(in.quantization->zero_points, out.quantization->zero_points)) {
+    return Status::Ok();
+  }
+  return Unsupported(
+      "%s: %s and output %d have different scales or zero points (%g, %lld and %g, "
+      "%lld); this operator does not rescale",
+      context.Where().c_str(), context.InputName(input).c_str(), output,
+      static_cast<double>(in.quantization->scales[0]), static_cast<long long>(ZeroPoint(in)),
+      static_cast<double>(out.quantization->scales[0]), static_cast<long long>(ZeroPoint(out)));
+}
+
+int64_t ZeroPoint(const TensorView& view) {
+  if (!IsQuantizedInteger(view.dtype) || view.quantization == nullptr) return 0;
+  return view.quantization->zero_points.empty() ? 0 : view.quantization->zero_points[0];
+}
+
+Status NormalizeAxis(const PrepareContext& context, int64_t axis, int rank, const char* what,
+                     int* out) {
+  if (axis < -rank || axis >= rank) {
+    return InvalidModel("%s: %s %lld is outside [%d, %d) of a tensor of rank %d",
+                        context.Where().c_str(), what, static_cast<long long>(axis), -rank, rank,
+                        rank);
+  }
+  *out = static_cast<int>(axis < 0 ? axis + rank : axis);
+  return Status::Ok();
+}
+
+Status ReadInts(PrepareContext& context, int i, std::vector<int64_t>* out) {
+  TW_RETURN_IF_ERROR(context.CheckDType(
+      i, {DType::kInt32, DType::kInt64, DType::kInt16, DType::kInt8, DType::kBool}));
+  TW_RETURN_IF_ERROR(context.NeedValue(i));
+  const TensorView& view = *context.input(i);
+  const int64_t n = view.shape.NumElements();
+  // Every operator here reads a few values per dimension; more is a defect of the file.
+  if (n > 32) {
+    return InvalidModel("%s: %s has %lld values, at most 32 are possible", context.Where().c_str(),
+                        context.InputName(i).c_str(), static_cast<long long>(n));
+  }
+  out->clear();
+  for (int64_t k = 0; k < n; ++k) out->push_back(IntAt(view, k));
+  return Status::Ok();
+}
+
+Status ReadInt(PrepareContext& context, int i, int64_t* out) {
+  std::vector<int64_t> values;
+  TW_RETURN_IF_ERROR(ReadInts(context, i, &values));
+  if (values.size() != 1) {
+    return InvalidModel("%s: %s has shape %s, one value expected", context.Where().c_str(),
+                        context.InputName(i).c_str(), context.input(i)->shape.ToString().c_str());
+  }
+  *out = values[0];
+  return Status::Ok();
+}
+
+Status ReadShape(PrepareContext& context, int i, Shape* out) {
+  TW_RETURN_IF_ERROR(context.CheckDType(i, {DType::kInt32, DType::kInt64}));
+  TW_RETURN_IF_ERROR(context.CheckRank(i, 1, 1));
+  std::vector<int64_t> values;
+  TW_RETURN_IF_ERROR(ReadInts(context, i, &values));
+  TW_RETURN_IF_ERROR(CheckOutputRank(context, static_cast<int>(values.size())));
+  *out = Shape();
+  for (int64_t value : values) {
+    TW_RETURN_IF_ERROR(CheckDim(context, value, "a dimension of the output"));
+    out->Append(static_cast<int32_t>(value));
+  }
+  return Status::Ok();
+}
+
+Status CheckDim(const PrepareContext& context, int64_t value, const char* what) {
+  if (value >= 0 && value <= std::numeric_limits<int32_t>::max()) return Status::Ok();
+  return InvalidModel("%s: %s is %lld, outside [0, 2147483647]", context.Where().c_str(), what,
+                      static_cast<long long>(value));
+}
+
+Status CheckOutputRank(const PrepareContext& context, int rank) {
+  if (rank <= kMaxRank) return Status::Ok();
+  return Unsupported("%s: its output has rank %d, at most %d is supported", context.Where().c_str(),
+                     rank, kMaxRank);
+}
+
+Status ParseDims(const OptionsView& options, int field, const char* what, OpParams* params) {
+  const Span<const int32_t> values = options.IntVector(field);
+  if (values.data() == nullptr) return Status::Ok();
+  if (values.size() > static_cast<size_t>(kMaxRank)) {
+    return Unsupported("%s has %zu values, at most %d are supported", what, values.size(),
+                       kMaxRank);
+  }
+  params->n_dims = static_cast<int32_t>(values.size());
+  std::copy(values.begin(), values.end(), params->dims);
+  return Status::Ok();
+}
+
+int64_t IntAt(const TensorView& view, int64_t k) {
+  switch (view.dtype) {
+    case DType::kInt64:
+      return view.as<int64_t>()[k];
+    case DType::kInt16:
+      return view.as<int16_t>()[k];
+    case DType::kInt8:
+      return view.as<int8_t>()[k];
+    case DType::kBool:
+      return view.as<uint8_t>()[k] != 0;
+    default:
+      return view.as<int32_t>()[k];
+  }
+}
+
+void ParallelRows(ThreadPool* pool, int64_t n_rows, int64_t row_bytes,
+                  FunctionRef<void(int64_t, int64_t)> body) {
+  if (n_rows <= 0) return;
+  const int64_t group = std::max<int64_t>(1, kCopyPieceBytes / std::max<int64_t>(1, row_bytes));
+  const int64_t n_tasks = (n_rows + group - 1) / group;
+  if (pool == nullptr || n_tasks == 1) return body(0, n_rows);
+  pool->ParallelFor(n_tasks, [&](int64_t task, int) {
+    body(task * group, std::min(n_rows, (task + 1) * group));
+  });
+}
+
+void ParallelCopy(ThreadPool* pool, void* destination, const void* source, int64_t bytes) {
+  if (destination == source || bytes == 0) return;
+  uint8_t* to = static_cast<uint8_t*>(destination);
+  const uint8_t* from = static_cast<const uint8_t*>(source);
+  ParallelRows(pool, bytes, 1, [&](int64_t begin, int64_t end) {
+    std::memmove(to + begin, from + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+Status RunByteCopy(const RunContext& context) {
+  ParallelCopy(context.pool, context.out(0).data, context.in(0).data,
+               static_cast<int64_t>(context.out(0).bytes()));
+  return Status::Ok();
+}
+
+void FillElements(void* destination, int64_t n, const void* value, int64_t element_bytes) {
+  if (n <= 0 || element_bytes <= 0) return;
+  uint8_t* to = static_cast<uint8_t*>(destination);
+  const uint8_t* from = static_cast<const uint8_t*>(value);
+  const int64_t bytes = n * element_bytes;
+  if (std::all_of(from, from + element_bytes, [&](uint8_t b) { return b == from[0]; })) {
+    std::memset(to, from[0], static_cast<size_t>(bytes));
+    return;
+  }
+  std::memcpy(to, from, static_cast<size_t>(element_bytes));
+  // Doubling, with a block that stays in the first-level cache.
+  int64_t done = element_bytes;
+  const int64_t largest = element_bytes * std::max<int64_t>(1, 8192 / element_bytes);
+  while (done < bytes) {
+    const int64_t block = std::min({done, largest, bytes - done});
+    std::memcpy(to + done, to, static_cast<size_t>(block));
+    done += block;
+  }
+}
+
+}  // namespace topwork

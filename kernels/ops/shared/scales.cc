@@ -1,0 +1,82 @@
+// Checks and walks of quantization parameters (see scales.h).
+#include "kernels/ops/shared/scales.h"
+
+#include <cmath>
+
+#include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/quant.h"
+
+namespace topwork {
+namespace {
+
+int32_t ZeroPointOf(const Quantization& quantization, size_t channel) {
+  const Span<const int64_t>& points = quantization.zero_points;
+  if (points.empty()) return 0;
+  return static_cast<int32_t>(points[points.size() == 1 ? 0 : channel]);
+}
+
+bool ZeroPointFits(DType dtype, int64_t value) {
+  const QuantizedRange range = RangeOf(dtype);
+  return value >= range.lo && value <= range.hi;
+}
+
+}  // namespace
+
+Status CheckScales(const PrepareContext& context, const TensorView& view, const std::string& name) {
+  const Quantization* q = view.quantization;
+  if (q == nullptr || q->scales.empty()) {
+    return InvalidModel("%s: %s is %s but has no scale", context.Where().c_str(), name.c_str(),
+                        DTypeName(view.dtype));
+  }
+  if (q->block > 0) {
+    return Unsupported("%s: %s is quantized in blocks of %d, which only FULLY_CONNECTED reads",
+                       context.Where().c_str(), name.c_str(), q->block);
+  }
+  const size_t n = q->scales.size();
+  if (n > 1 && (q->axis < 0 || q->axis >= view.shape.rank() ||
+                static_cast<size_t>(view.shape[q->axis]) != n)) {
+    return InvalidModel("%s: %s of shape %s has %zu scales along dimension %d",
+                        context.Where().c_str(), name.c_str(), view.shape.ToString().c_str(), n,
+                        q->axis);
+  }
+  if (q->zero_points.size() > 1 && q->zero_points.size() != n) {
+    return InvalidModel("%s: %s has %zu scales but %zu zero points", context.Where().c_str(),
+                        name.c_str(), n, q->zero_points.size());
+  }
+  for (float scale : q->scales) {
+    if (!std::isfinite(scale) || scale <= 0.0f) {
+      return InvalidModel("%s: %s has a scale of %g; scales must be finite and above 0",
+                          context.Where().c_str(), name.c_str(), static_cast<double>(scale));
+    }
+  }
+  for (int64_t point : q->zero_points) {
+    if (!ZeroPointFits(view.dtype, point)) {
+      return InvalidModel("%s: %s is %s but has a zero point of %lld", context.Where().c_str(),
+                          name.c_str(), DTypeName(view.dtype), static_cast<long long>(point));
+    }
+  }
+  return Status::Ok();
+}
+
+void ForEachScale(const TensorView& view, ThreadPool* pool,
+                  FunctionRef<void(int64_t, int64_t, float, int32_t)> body) {
+  const Quantization& q = *view.quantization;
+  if (q.scales.size() == 1) {
+    const int32_t zero_point = ZeroPointOf(q, 0);
+    ParallelRows(pool, view.shape.NumElements(), 4, [&](int64_t begin, int64_t end) {
+      body(begin, end - begin, q.scales[0], zero_point);
+    });
+    return;
+  }
+  const int64_t channels = view.shape[q.axis];
+  const int64_t inner = view.shape.Product(q.axis + 1, view.shape.rank());
+  const int64_t rows = view.shape.Product(0, q.axis) * channels;
+  ParallelRows(pool, rows, inner * 4, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const size_t channel = static_cast<size_t>(row % channels);
+      body(row * inner, inner, q.scales[channel], ZeroPointOf(q, channel));
+    }
+  });
+}
+
+}  // namespace topwork

@@ -1,0 +1,37 @@
+// Moves elements between two layouts: TRANSPOSE, SLICE, CONCATENATION and their like.
+//
+// `loops` holds, for each of `rank` dimensions from the outermost: size, source stride, destination
+// stride, in elements (see kernels/ops/shared/strided_copy.h).
+
+__kernel void strided_copy(tw_in x, tw_out y, const __global int* loops, int rank, int n, int from,
+                           int to) {
+  const int i = (int)get_global_id(0);
+  if (i >= n) return;
+  int left = i;
+  for (int d = rank - 1; d >= 0; --d) {
+    const int rest = left / loops[3 * d], k = left - rest * loops[3 * d];
+    left = rest;
+    from += k * loops[3 * d + 1];
+    to += k * loops[3 * d + 2];
+  }
+  tw_store(tw_load(from, x), to, y);
+}
+
+__kernel void fill(tw_out y, int n, float value) {
+  const int i = (int)get_global_id(0);
+  if (i < n) tw_store(value, i, y);
+}
+
+// The output is seen as dims; each index is looked up in the dimension's map of source offsets.
+// `maps` holds (size, the map's place in maps) for each dimension, then the maps.
+__kernel void mapped_copy(tw_in x, tw_out y, const __global int* maps, int rank, int n) {
+  const int i = (int)get_global_id(0);
+  if (i >= n) return;
+  int left = i, from = 0;
+  for (int d = rank - 1; d >= 0; --d) {
+    const int rest = left / maps[2 * d], k = left - rest * maps[2 * d];
+    left = rest;
+    from += maps[maps[2 * d + 1] + k];
+  }
+  tw_store(tw_load(from, x), i, y);
+}

@@ -1,0 +1,93 @@
+// AudioSpectrogram, a custom operator: the energy in each band of frequencies, window by window.
+//
+// Input: samples [n, channels], float32. Windows of `window_size` samples that begin `stride` apart
+// are weighted by a periodic Hann window, filled with zeros to the next power of two N, and
+// transformed: output [channels, windows, N / 2 + 1] is |X|^2, or |X| unless `magnitude_squared`.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/contract/flex_map.h"
+#include "kernels/contract/kernel.h"
+#include "kernels/ops/signal/fourier.h"
+
+namespace topwork {
+namespace {
+
+constexpr int32_t kLongest = 1 << 20;
+
+struct SpectrogramState : OpState {
+  int64_t window = 0, stride = 0, length = 1;
+  int64_t channels = 0, n_windows = 0;
+  bool squared = false;
+  std::vector<double> hann;
+  Fourier fourier;
+};
+
+Status Prepare(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
+  TW_RETURN_IF_ERROR(context.CheckRank(0, 2, 2));
+  const FlexMap options(context.params().custom_options);
+  SpectrogramState* s = context.NewState<SpectrogramState>();
+  s->window = options.Int("window_size", 0);
+  s->stride = options.Int("stride", 0);
+  s->squared = options.Bool("magnitude_squared", false);
+  if (s->window < 2 || s->window > kLongest || s->stride < 1) {
+    return InvalidModel("%s: its options have a window_size of %lld and a stride of %lld",
+                        context.Where().c_str(), static_cast<long long>(s->window),
+                        static_cast<long long>(s->stride));
+  }
+  while (s->length < s->window) s->length *= 2;
+  s->fourier.Prepare(s->length);
+  const double turn = 2.0 * 3.14159265358979323846;
+  for (int64_t i = 0; i < s->window; ++i) {
+    s->hann.push_back(
+        0.5 - 0.5 * std::cos(turn * static_cast<double>(i) / static_cast<double>(s->window)));
+  }
+  const Shape& in = context.input(0)->shape;
+  s->channels = in.dim(1);
+  s->n_windows = in.dim(0) < s->window ? 0 : 1 + (in.dim(0) - s->window) / s->stride;
+  context.RequestScratch(static_cast<size_t>(s->length / 2 + 1) * sizeof(Fourier::Complex) *
+                         static_cast<size_t>(context.max_threads()));
+  return context.SetOutput(0, DType::kFloat32,
+                           Shape({in.dim(1), static_cast<int32_t>(s->n_windows),
+                                  static_cast<int32_t>(s->length / 2 + 1)}));
+}
+
+Status Run(const RunContext& context) {
+  const SpectrogramState& s = context.get_state<SpectrogramState>();
+  const auto run_window = [&](int64_t k, int thread) {
+    Fourier::Complex* x =
+        reinterpret_cast<Fourier::Complex*>(context.scratch) + thread * (s.length / 2 + 1);
+    double* real = reinterpret_cast<double*>(x);
+    const float* in =
+        context.input_data<float>(0) + k % s.n_windows * s.stride * s.channels + k / s.n_windows;
+    for (int64_t i = 0; i < s.window; ++i) {
+      real[i] = static_cast<double>(in[i * s.channels]) * s.hann[static_cast<size_t>(i)];
+    }
+    std::fill(real + s.window, real + 2 * (s.length / 2 + 1), 0.0);
+    s.fourier.TransformReal(x, s.length);
+    float* out = context.output_data<float>(0) + k * (s.length / 2 + 1);
+    for (int64_t i = 0; i <= s.length / 2; ++i) {
+      const double energy = x[i].real() * x[i].real() + x[i].imag() * x[i].imag();
+      out[i] = static_cast<float>(energy);
+      if (!s.squared) out[i] = std::sqrt(out[i]);
+    }
+  };
+  const int64_t n = s.channels * s.n_windows;
+  if (context.pool == nullptr || n == 1) {
+    for (int64_t k = 0; k < n; ++k) run_window(k, 0);
+  } else {
+    context.pool->ParallelFor(n, run_window);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+extern const OpDef kCustomAudioSpectrogram;
+const OpDef kCustomAudioSpectrogram = {
+    OpCode::kCustom, "AudioSpectrogram", 0, 1, nullptr, Prepare, Run};
+
+}  // namespace topwork

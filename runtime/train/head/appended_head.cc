@@ -1,0 +1,130 @@
+// Embeddings as outputs, names of outputs, and what an export is told of a head.
+#include "runtime/train/head/appended_head.h"
+
+#include <algorithm>
+
+namespace topwork {
+namespace {
+
+const Op* ProducerOf(const Graph& graph, int v) {
+  for (const Op& op : graph.ops) {
+    if (std::find(op.outputs.begin(), op.outputs.end(), v) != op.outputs.end()) return &op;
+  }
+  return nullptr;
+}
+
+// Examples in the output: the first dimension of the model's input where the output repeats it.
+int64_t BatchOf(const Graph& graph, const Shape& shape) {
+  if (graph.inputs.empty() || shape.rank() == 0) return 1;
+  const Shape& input = graph.values[static_cast<size_t>(graph.inputs[0])].shape;
+  return input.rank() > 0 && input[0] == shape[0] ? shape[0] : 1;
+}
+
+bool IsReal(const Value& value) {
+  if (value.dtype == DType::kFloat32) return true;
+  const bool bytes =
+      value.dtype == DType::kInt8 || value.dtype == DType::kUInt8 || value.dtype == DType::kInt16;
+  return bytes && value.quantization != nullptr && value.quantization->scales.size() == 1;
+}
+
+}  // namespace
+
+bool EndsInEmbedding(const Graph& graph, int output) {
+  int v = graph.outputs[static_cast<size_t>(output)];
+  const Shape& shape = graph.values[static_cast<size_t>(v)].shape;
+  if (shape.rank() == 0 || shape.NumElements() != BatchOf(graph, shape) * shape.back())
+    return false;
+  for (size_t i = 0; i <= graph.ops.size(); ++i) {
+    const Op* op = ProducerOf(graph, v);
+    if (op == nullptr || op->inputs.empty() || op->inputs[0] < 0) return false;
+    switch (op->code) {
+      case OpCode::kMean:
+      case OpCode::kReduceMax:
+      case OpCode::kAveragePool2d:
+      case OpCode::kMaxPool2d:
+      case OpCode::kL2Normalization:
+        return true;
+      case OpCode::kReshape:
+      case OpCode::kSqueeze:
+      case OpCode::kDequantize:
+      case OpCode::kQuantize:
+        v = op->inputs[0];
+        break;
+      default:
+        return false;
+    }
+  }
+  return false;
+}
+
+Result<Head> HeadBehind(const Graph& graph, int output) {
+  const int v = graph.outputs[static_cast<size_t>(output)];
+  const Value& value = graph.values[static_cast<size_t>(v)];
+  if (ProducerOf(graph, v) == nullptr) {
+    return Unsupported("output #%d is '%s', which no operator computes: no head goes behind it",
+                       output, value.name.c_str());
+  }
+  if (!IsReal(value)) {
+    return Unsupported(
+        "output #%d '%s' is of type %s, which is no embedding: no head goes behind it", output,
+        value.name.c_str(), DTypeName(value.dtype));
+  }
+  const int64_t batch = BatchOf(graph, value.shape);
+  const int64_t n = value.shape.NumElements();
+  if (n < 1 || batch < 1 || n / batch > INT32_MAX) {
+    return Unsupported("output #%d '%s' has shape %s, which is no embedding", output,
+                       value.name.c_str(), value.shape.ToString().c_str());
+  }
+  Head head;
+  head.output = output;
+  head.embedding = v;
+  head.batch = static_cast<int>(batch);
+  head.dim = static_cast<int>(n / batch);
+  return head;
+}
+
+Result<int> FindOutput(const Model& model, const std::string& name) {
+  const Graph& graph = model.main();
+  const auto position = [&](int v) {
+    const auto found = std::find(graph.outputs.begin(), graph.outputs.end(), v);
+    return found == graph.outputs.end() ? -1 : static_cast<int>(found - graph.outputs.begin());
+  };
+  std::string names;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const std::string& own = graph.values[static_cast<size_t>(graph.outputs[i])].name;
+    if (own == name) return static_cast<int>(i);
+    names += (names.empty() ? "'" : ", '") + own + "'";
+  }
+  for (const Signature& signature : model.signatures()) {
+    for (const Signature::Entry& entry : signature.outputs) {
+      if (signature.subgraph != 0 || position(entry.value) < 0) continue;
+      if (entry.name == name) return position(entry.value);
+      names += ", '" + entry.name + "' (signature " + signature.key + ")";
+    }
+  }
+  return NotFound("no output is named '%s'; the model has %s", name.c_str(), names.c_str());
+}
+
+HeadReplacement ReplacementFor(const Graph& graph, const Head& head, Loss loss) {
+  HeadReplacement replacement;
+  replacement.output = head.output;
+  replacement.dim = head.dim;
+  if (!head.appended()) {
+    replacement.op = graph.ops[static_cast<size_t>(head.op)].file_index;
+    for (int i : head.tail) {
+      replacement.tail.push_back(graph.ops[static_cast<size_t>(i)].file_index);
+    }
+  }
+  if (IsRegression(loss) || (!head.appended() && head.final_activation == OpCode::kCustom)) {
+    replacement.activation = FinalActivation::kNone;
+  } else if (loss == Loss::kSigmoidCrossEntropy) {
+    replacement.activation = FinalActivation::kLogistic;
+  } else if (head.final_activation == OpCode::kLogSoftmax) {
+    replacement.activation = FinalActivation::kLogSoftmax;
+  } else {
+    replacement.activation = FinalActivation::kSoftmax;
+  }
+  return replacement;
+}
+
+}  // namespace topwork

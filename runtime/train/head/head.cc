@@ -1,0 +1,303 @@
+// FindHead: the walk back from an output, and everything that must hold for the walk to be right.
+#include "runtime/train/head/head.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/format/constants.h"
+#include "runtime/train/head/appended_head.h"
+
+namespace topwork {
+namespace {
+
+constexpr char kWhatIsAHead[] =
+    "a trainable head is a FULLY_CONNECTED or 1x1 CONV_2D, followed at most by SOFTMAX, LOGISTIC, "
+    "LOG_SOFTMAX, RESHAPE, SQUEEZE, DEQUANTIZE, QUANTIZE or, after a convolution, by pooling; "
+    "append_head "
+    "puts a new one behind the output";
+
+class HeadFinder {
+ public:
+  explicit HeadFinder(const Graph& graph) : graph_(graph) {}
+
+  Result<Head> Find(int output) {
+    head_.output = output;
+    TW_RETURN_IF_ERROR(WalkBack());
+    const bool conv = op().code == OpCode::kConv2d;
+    TW_RETURN_IF_ERROR(conv ? ReadConvolution() : ReadFullyConnected());
+    TW_RETURN_IF_ERROR(CheckRows());
+    TW_RETURN_IF_ERROR(CheckTail());
+    TW_RETURN_IF_ERROR(ReadParameters());
+    return std::move(head_);
+  }
+
+ private:
+  const Op& op() const { return graph_.ops[static_cast<size_t>(head_.op)]; }
+  const Value& value(int v) const { return graph_.values[static_cast<size_t>(v)]; }
+
+  std::string Where(const Op& op) const {
+    return StrFormat("%s (operator #%d)", op.name(), op.file_index);
+  }
+
+  int Producer(int v) const {
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const std::vector<int>& outputs = graph_.ops[i].outputs;
+      if (std::find(outputs.begin(), outputs.end(), v) != outputs.end()) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  Status WalkBack();
+  Status ReadFullyConnected();
+  Status ReadConvolution();
+  Status CheckRows();
+  Status CheckTail();
+  Status CheckTailOp(const Op& op);
+  Status CheckWholeMapPooling(const Op& op);
+  Status CheckReaders(int v, int reader);
+  Status ReadParameters();
+
+  const Graph& graph_;
+  Head head_;
+  bool pooled_ = false;
+};
+
+Status HeadFinder::WalkBack() {
+  int v = graph_.outputs[static_cast<size_t>(head_.output)];
+  for (;;) {
+    const int producer = Producer(v);
+    if (producer < 0) {
+      return Unsupported("output #%d is '%s', which no operator computes; %s", head_.output,
+                         value(v).name.c_str(), kWhatIsAHead);
+    }
+    const Op& op = graph_.ops[static_cast<size_t>(producer)];
+    // Operators have not been prepared: their inputs are counted here.
+    const bool dense = op.code == OpCode::kFullyConnected || op.code == OpCode::kConv2d;
+    const size_t n_needed = dense || op.code == OpCode::kMean ? 2 : 1;
+    for (size_t i = 0; i < n_needed; ++i) {
+      if (i >= op.inputs.size() || op.inputs[i] < 0) {
+        return Unsupported("%s lacks its input %zu", Where(op).c_str(), i);
+      }
+    }
+    switch (op.code) {
+      case OpCode::kFullyConnected:
+      case OpCode::kConv2d:
+        if (op.params.weights_format != 0) {
+          return Unsupported("%s has shuffled weights, which cannot be trained", Where(op).c_str());
+        }
+        head_.op = producer;
+        head_.logits = v;
+        return Status::Ok();
+      case OpCode::kSoftmax:
+      case OpCode::kLogSoftmax:
+      case OpCode::kLogistic:
+        if (head_.final_activation != OpCode::kCustom) {
+          return Unsupported("output #%d comes from %s behind %s; %s", head_.output,
+                             OpCodeName(head_.final_activation), Where(op).c_str(), kWhatIsAHead);
+        }
+        head_.final_activation = op.code;
+        break;
+      case OpCode::kAveragePool2d:
+      case OpCode::kMean:
+        pooled_ = true;
+        break;
+      case OpCode::kReshape:
+      case OpCode::kSqueeze:
+      case OpCode::kDequantize:
+      case OpCode::kQuantize:
+        break;
+      default:
+        return Unsupported("output #%d '%s' comes from %s; %s", head_.output,
+                           value(graph_.outputs[static_cast<size_t>(head_.output)]).name.c_str(),
+                           Where(op).c_str(), kWhatIsAHead);
+    }
+    head_.tail.insert(head_.tail.begin(), producer);
+    v = op.inputs[0];
+  }
+}
+
+Status HeadFinder::ReadFullyConnected() {
+  const Op& op = this->op();
+  const Shape& weights = value(op.inputs[1]).shape;
+  if (pooled_) {
+    return Unsupported("output #%d is pooled behind %s; %s", head_.output, Where(op).c_str(),
+                       kWhatIsAHead);
+  }
+  if (op.params.weights_format != 0) {
+    return Unsupported("%s has shuffled weights, which cannot be trained", Where(op).c_str());
+  }
+  if (weights.rank() != 2) {
+    return Unsupported("%s has weights of shape %s, expected [classes, features]",
+                       Where(op).c_str(), weights.ToString().c_str());
+  }
+  head_.n_classes = weights[0];
+  head_.dim = weights[1];
+  return Status::Ok();
+}
+
+Status HeadFinder::ReadConvolution() {
+  const Op& op = this->op();
+  const Shape& weights = value(op.inputs[1]).shape;
+  const Shape& input = value(op.inputs[0]).shape;
+  if (weights.rank() != 4 || input.rank() != 4 || weights[1] != 1 || weights[2] != 1) {
+    return Unsupported("output #%d ends in %s with a filter of shape %s; %s", head_.output,
+                       Where(op).c_str(), weights.ToString().c_str(), kWhatIsAHead);
+  }
+  if (weights[3] != input[3]) {
+    return Unsupported("%s is a grouped convolution, whose weights cannot be trained",
+                       Where(op).c_str());
+  }
+  head_.n_classes = weights[0];
+  head_.dim = weights[3];
+  const int64_t n_positions = std::max<int64_t>(1, input.Product(1, 3));
+  if (n_positions > INT32_MAX) return Unsupported("%s has too large a map", Where(op).c_str());
+  head_.n_positions = static_cast<int>(n_positions);
+  if (head_.n_positions == 1) return Status::Ok();
+  if (!pooled_) {
+    return Unsupported(
+        "%s scores each of %d x %d positions: the model labels positions, not whole "
+        "examples, and its head cannot be trained on labelled examples",
+        Where(op).c_str(), input[1], input[2]);
+  }
+  if (op.params.activation != Activation::kNone || op.params.stride_h != 1 ||
+      op.params.stride_w != 1) {
+    return Unsupported(
+        "%s stands before pooling with a fused activation or a stride, so it cannot "
+        "be trained on pooled features; where the model ends in an embedding it has "
+        "no head",
+        Where(op).c_str());
+  }
+  return Status::Ok();
+}
+
+Status HeadFinder::CheckRows() {
+  const Op& op = this->op();
+  head_.embedding = op.inputs[0];
+  head_.weights = op.inputs[1];
+  head_.bias = op.inputs.size() > 2 ? op.inputs[2] : -1;
+  head_.activation = op.params.activation;
+  TW_ASSIGN_OR_RETURN(head_.format, ReadHeadFormat(graph_, head_.op));
+  head_.quantized = IsInteger(head_.format.storage);
+  if (head_.dim < 1 || head_.n_classes < 1) {
+    return Unsupported("%s has no weights", Where(op).c_str());
+  }
+  const int64_t row = static_cast<int64_t>(head_.dim) * head_.n_positions;
+  const int64_t rows = value(head_.embedding).shape.NumElements() / row;
+  // Either the whole input is one example, or its first dimension counts examples.
+  int64_t batch = 1;
+  if (!graph_.inputs.empty() && value(graph_.inputs[0]).shape.rank() > 0) {
+    batch = value(graph_.inputs[0]).shape[0];
+  }
+  if (rows != 1 && rows != batch) {
+    return Unsupported(
+        "%s scores %lld rows of features for every example (its input '%s' has shape "
+        "%s): the model labels positions, not whole examples",
+        Where(op).c_str(), static_cast<long long>(rows / std::max<int64_t>(1, batch)),
+        value(head_.embedding).name.c_str(), value(head_.embedding).shape.ToString().c_str());
+  }
+  head_.batch = static_cast<int>(rows);
+  return Status::Ok();
+}
+
+// v may be read by the operator `reader` of the tail only (−1: by none).
+Status HeadFinder::CheckReaders(int v, int reader) {
+  for (size_t i = 0; i < graph_.ops.size(); ++i) {
+    const std::vector<int>& inputs = graph_.ops[i].inputs;
+    if (static_cast<int>(i) != reader &&
+        std::find(inputs.begin(), inputs.end(), v) != inputs.end()) {
+      return Unsupported("the scores '%s' are also read by %s, which expects %d classes; %s",
+                         value(v).name.c_str(), Where(graph_.ops[i]).c_str(), head_.n_classes,
+                         kWhatIsAHead);
+    }
+  }
+  return Status::Ok();
+}
+
+Status HeadFinder::CheckWholeMapPooling(const Op& op) {
+  const Shape& map = value(op.inputs[0]).shape;
+  const OpParams& p = op.params;
+  bool whole = map.rank() == 4;
+  if (whole && op.code == OpCode::kAveragePool2d) {
+    whole = p.filter_h == map[1] && p.filter_w == map[2] && p.activation == Activation::kNone;
+  } else if (whole) {
+    std::vector<int32_t> axes;
+    TW_RETURN_IF_ERROR(ReadInts(graph_, op.inputs[1], &axes));
+    for (int32_t& axis : axes) axis += axis < 0 ? 4 : 0;
+    std::sort(axes.begin(), axes.end());
+    whole = axes == std::vector<int32_t>{1, 2};
+  }
+  if (!whole) {
+    return Unsupported("%s behind the last layer does not average the whole map; %s",
+                       Where(op).c_str(), kWhatIsAHead);
+  }
+  return Status::Ok();
+}
+
+Status HeadFinder::CheckTailOp(const Op& op) {
+  const bool pooling = op.code == OpCode::kAveragePool2d || op.code == OpCode::kMean;
+  if (pooling) TW_RETURN_IF_ERROR(CheckWholeMapPooling(op));
+  if (op.code == OpCode::kReshape && op.inputs.size() > 1 && op.inputs[1] >= 0 &&
+      value(op.inputs[1]).data == nullptr) {
+    return Unsupported(
+        "%s behind the last layer computes its shape while running, so the number "
+        "of classes cannot be changed",
+        Where(op).c_str());
+  }
+  // With one class a squeezed class dimension cannot be told from the others.
+  if (op.code == OpCode::kSqueeze && head_.n_classes == 1) {
+    return Unsupported("%s behind the last layer removes the dimension of the only class",
+                       Where(op).c_str());
+  }
+  const Shape& shape = value(op.outputs[0]).shape;
+  if (shape.rank() == 0 || shape.back() != head_.n_classes) {
+    return Unsupported(
+        "%s behind the last layer gives shape %s, whose last dimension is not the "
+        "%d classes",
+        Where(op).c_str(), shape.ToString().c_str(), head_.n_classes);
+  }
+  return Status::Ok();
+}
+
+Status HeadFinder::CheckTail() {
+  int v = head_.logits;
+  for (int i : head_.tail) {
+    const Op& op = graph_.ops[static_cast<size_t>(i)];
+    TW_RETURN_IF_ERROR(CheckReaders(v, i));
+    TW_RETURN_IF_ERROR(CheckTailOp(op));
+    v = op.outputs[0];
+  }
+  return CheckReaders(v, -1);
+}
+
+Status HeadFinder::ReadParameters() {
+  const std::string where = Where(op());
+  Status read = ReadFloats(graph_, head_.weights, &head_.shipped_weights);
+  if (!read.ok()) return read.WithPrefix("the weights of " + where + ": ");
+  const size_t n_classes = static_cast<size_t>(head_.n_classes);
+  head_.shipped_bias.assign(n_classes, 0.0f);
+  if (head_.bias >= 0) {
+    read = ReadFloats(graph_, head_.bias, &head_.shipped_bias);
+    if (!read.ok()) return read.WithPrefix("the bias of " + where + ": ");
+  }
+  if (head_.shipped_weights.size() != n_classes * static_cast<size_t>(head_.dim) ||
+      head_.shipped_bias.size() != n_classes) {
+    return Unsupported("%s has weights and bias that do not belong together", where.c_str());
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Head> FindHead(const Graph& graph, int output, bool append) {
+  if (output < 0 || static_cast<size_t>(output) >= graph.outputs.size()) {
+    return InvalidArgument("output #%d does not exist, the model has %zu", output,
+                           graph.outputs.size());
+  }
+  if (append) return HeadBehind(graph, output);
+  Result<Head> head = HeadFinder(graph).Find(output);
+  if (head.ok() || head.status().code() != StatusCode::kUnsupported) return head;
+  if (EndsInEmbedding(graph, output)) return HeadBehind(graph, output);
+  return head;
+}
+
+}  // namespace topwork

@@ -1,0 +1,295 @@
+// FindTail: the walk back keeps the set of values that the operators taken so far still need. It
+// takes the producer that runs last; whenever one value is left, that value could be the cut.
+#include "runtime/train/head/tail.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "kernels/train/backward.h"
+
+namespace topwork {
+namespace {
+
+bool IsLayer(OpCode code) {
+  return code == OpCode::kFullyConnected || code == OpCode::kConv2d ||
+         code == OpCode::kDepthwiseConv2d;
+}
+
+bool IsAffine(OpCode code) {
+  return code == OpCode::kAdd || code == OpCode::kSub || code == OpCode::kMul ||
+         code == OpCode::kDiv;
+}
+
+class TailFinder {
+ public:
+  TailFinder(const Graph& graph, const Head& head, Trained trained)
+      : graph_(graph), head_(head), trained_(trained), producer_(graph.values.size(), -1) {
+    for (size_t i = 0; i < graph.ops.size(); ++i) {
+      for (int v : graph.ops[i].outputs) {
+        if (v >= 0) producer_[static_cast<size_t>(v)] = static_cast<int>(i);
+      }
+    }
+  }
+
+  Result<Tail> Find(int n_layers) {
+    tail_.n_layers = n_layers;
+    tail_.batch = head_.batch;
+    TW_RETURN_IF_ERROR(WalkBack());
+    TW_RETURN_IF_ERROR(CheckCut());
+    std::sort(taken_.begin(), taken_.end());
+    for (int op : taken_) TW_RETURN_IF_ERROR(AddOp(op));
+    return std::move(tail_);
+  }
+
+ private:
+  const Value& value(int v) const { return graph_.values[static_cast<size_t>(v)]; }
+  const Op& op(int i) const { return graph_.ops[static_cast<size_t>(i)]; }
+  std::string Where(const Op& op) const {
+    return StrFormat("%s (operator #%d)", op.name(), op.file_index);
+  }
+  std::string Gradients() const { return "gradients exist for " + BackwardOpNames(); }
+
+  // The constant that the file stores for v: v itself, or the float16 one behind a DEQUANTIZE; −1
+  // when v is computed.
+  int Stored(int v) const {
+    if (value(v).data != nullptr) return v;
+    const int producer = producer_[static_cast<size_t>(v)];
+    if (producer < 0 || op(producer).code != OpCode::kDequantize || op(producer).inputs.empty()) {
+      return -1;
+    }
+    const int source = op(producer).inputs[0];
+    return source >= 0 && value(source).data != nullptr ? source : -1;
+  }
+
+  bool HasConstant(const Op& op, size_t input) const {
+    return input < op.inputs.size() && op.inputs[input] >= 0 && Stored(op.inputs[input]) >= 0;
+  }
+  // True for 8-bit weights with scales: behind float32 activations (dynamic range), or a
+  // DEQUANTIZE, they stand for real numbers.
+  bool IsScaled(const Value& stored) const {
+    return stored.dtype == DType::kInt8 && stored.data != nullptr &&
+           stored.quantization != nullptr && !stored.quantization->scales.empty();
+  }
+  // The input of an affine operator that is a constant per channel; −1 when there is none.
+  int PerChannelInput(const Op& op) const;
+  Status Take(int index);
+  Status WalkBack();
+  Status CheckCut();
+  Status AddOp(int index);
+  Status AddTrained(const Op& op, size_t input, bool decays, TailOp* out);
+  Status CheckReaders(const TailConstant& constant) const;
+
+  const Graph& graph_;
+  const Head& head_;
+  const Trained trained_;
+  std::vector<int> producer_;
+  Tail tail_;
+  std::vector<int> taken_;   // operators
+  std::vector<int> layers_;  // those of them that are layers, from the last one on
+  std::set<int> needed_;     // values that operators of taken_ read and none of them makes
+};
+
+int TailFinder::PerChannelInput(const Op& op) const {
+  if (!IsAffine(op.code) || op.outputs.empty() || value(op.outputs[0]).shape.rank() == 0) return -1;
+  const int32_t channels = value(op.outputs[0]).shape.back();
+  for (size_t i = 0; i < 2 && i < op.inputs.size(); ++i) {
+    if (!HasConstant(op, i)) continue;
+    // A dividend is no scale.
+    if (op.code == OpCode::kDiv && i == 0) continue;
+    const Shape& shape = value(op.inputs[i]).shape;
+    if (channels > 1 && shape.rank() > 0 && shape.back() == channels &&
+        shape.NumElements() == channels) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+// Operators have not been prepared: their inputs are counted here.
+size_t LeastInputs(OpCode code) {
+  switch (code) {
+    case OpCode::kFullyConnected:
+    case OpCode::kConv2d:
+    case OpCode::kDepthwiseConv2d:
+    case OpCode::kAdd:
+    case OpCode::kSub:
+    case OpCode::kMul:
+    case OpCode::kDiv:
+    case OpCode::kPrelu:
+    case OpCode::kMean:
+    case OpCode::kPad:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+Status TailFinder::Take(int index) {
+  const Op& taken = op(index);
+  if (taken.code == OpCode::kDequantize || taken.code == OpCode::kQuantize) {
+    return Unsupported(
+        "%s lies among the last %d layers: layers that compute in integers cannot be trained; "
+        "train "
+        "%zu %s or fewer, or a float32 or float16 model",
+        Where(taken).c_str(), tail_.n_layers, layers_.size() + 1,
+        layers_.empty() ? "layer" : "layers");
+  }
+  if (FindBackward(taken.code) == nullptr) {
+    return Unsupported("%s lies among the last %d layers and has no gradient; %s",
+                       Where(taken).c_str(), tail_.n_layers, Gradients().c_str());
+  }
+  if (taken.outputs.size() != 1 || taken.def == nullptr) {
+    return Unsupported("%s has %zu outputs", Where(taken).c_str(), taken.outputs.size());
+  }
+  for (size_t i = 0; i < LeastInputs(taken.code); ++i) {
+    if (i >= taken.inputs.size() || taken.inputs[i] < 0) {
+      return Unsupported("%s lacks its input %zu", Where(taken).c_str(), i);
+    }
+  }
+  if (!HasActivationGradient(taken.params.activation)) {
+    return Unsupported("%s has a fused activation without a gradient", Where(taken).c_str());
+  }
+  taken_.push_back(index);
+  if (IsLayer(taken.code) && HasConstant(taken, 1)) layers_.push_back(index);
+  needed_.erase(taken.outputs[0]);
+  for (int v : taken.inputs) {
+    if (v >= 0 && Stored(v) < 0) needed_.insert(v);
+  }
+  return Status::Ok();
+}
+
+Status TailFinder::WalkBack() {
+  needed_.insert(head_.embedding);
+  const size_t n_below = static_cast<size_t>(tail_.n_layers - 1);
+  while (layers_.size() < n_below || needed_.size() > 1) {
+    int last = -1;
+    for (int v : needed_) last = std::max(last, producer_[static_cast<size_t>(v)]);
+    if (last < 0) {
+      if (needed_.size() > 1 && layers_.size() >= n_below) {
+        return Unsupported(
+            "the last %d layers depend on %zu inputs of the model and on no single value; train "
+            "fewer layers",
+            tail_.n_layers, needed_.size());
+      }
+      return InvalidArgument(
+          "the model has %zu layers with constant weights, fewer than the %d "
+          "that n_layers asks for",
+          layers_.size() + 1, tail_.n_layers);
+    }
+    TW_RETURN_IF_ERROR(Take(last));
+  }
+  if (needed_.empty()) return Unsupported("the last layers depend on no input of the model");
+  tail_.cut = *needed_.begin();
+  layers_.resize(n_below);
+  return Status::Ok();
+}
+
+Status TailFinder::CheckCut() {
+  const Value& cut = value(tail_.cut);
+  if (cut.dtype != DType::kFloat32) {
+    return Unsupported(
+        "the last %d layers start from '%s' of type %s: layers that compute in integers cannot be "
+        "trained; train the last layer alone, or a float32 or float16 model",
+        tail_.n_layers, cut.name.c_str(), DTypeName(cut.dtype));
+  }
+  const int64_t n = cut.shape.NumElements();
+  if (n <= 0 || n % tail_.batch != 0) {
+    return Unsupported("'%s' of shape %s, below the last %d layers, is not one value per example",
+                       cut.name.c_str(), cut.shape.ToString().c_str(), tail_.n_layers);
+  }
+  tail_.dim = n / tail_.batch;
+  return Status::Ok();
+}
+
+// No operator outside the tail may read a constant that changes. The head has parameters of its
+// own.
+Status TailFinder::CheckReaders(const TailConstant& constant) const {
+  for (size_t i = 0; i < graph_.ops.size(); ++i) {
+    const Op& reader = graph_.ops[i];
+    const bool inside = std::binary_search(taken_.begin(), taken_.end(), static_cast<int>(i)) ||
+                        static_cast<int>(i) == head_.op;
+    for (int v : reader.inputs) {
+      if ((v != constant.value && v != constant.stored) || inside) continue;
+      if (reader.code == OpCode::kDequantize && !reader.outputs.empty() &&
+          reader.outputs[0] == constant.value) {
+        continue;
+      }
+      return Unsupported(
+          "'%s' cannot be trained: %s, which is not among the last %d layers, reads "
+          "it, too",
+          constant.name.c_str(), Where(reader).c_str(), tail_.n_layers);
+    }
+  }
+  return Status::Ok();
+}
+
+Status TailFinder::AddTrained(const Op& op, size_t input, bool decays, TailOp* out) {
+  const int v = op.inputs[input];
+  for (size_t i = 0; i < tail_.constants.size(); ++i) {
+    if (tail_.constants[i].value == v) {
+      out->trained[input] = static_cast<int>(i);
+      return Status::Ok();
+    }
+  }
+  TailConstant constant;
+  constant.value = v;
+  constant.stored = Stored(v);
+  constant.name = value(v).name;
+  constant.shape = value(v).shape;
+  constant.decays = decays;
+  const Value& stored = value(constant.stored);
+  const DType dtype = stored.dtype;
+  const bool real = dtype == DType::kFloat32 || dtype == DType::kFloat16 || IsScaled(stored);
+  if (!real || stored.is_sparse) {
+    return Unsupported(
+        "'%s' of %s is stored as %s%s: below the last layer only dense float32, float16 and scaled "
+        "int8 weights are trained; train the last layer alone",
+        constant.name.c_str(), Where(op).c_str(), stored.is_sparse ? "sparse " : "",
+        DTypeName(dtype));
+  }
+  TW_RETURN_IF_ERROR(CheckReaders(constant));
+  out->trained[input] = static_cast<int>(tail_.constants.size());
+  tail_.constants.push_back(std::move(constant));
+  return Status::Ok();
+}
+
+Status TailFinder::AddOp(int index) {
+  const Op& op = this->op(index);
+  TailOp out;
+  out.op = index;
+  out.trained.assign(op.inputs.size(), -1);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const int v = op.inputs[i];
+    if (v < 0) continue;
+    const Value& read = value(v);
+    const bool integers = read.dtype == DType::kInt32 || read.dtype == DType::kInt64;
+    if (read.dtype == DType::kFloat32 || (integers && read.data != nullptr)) continue;
+    if (IsLayer(op.code) && i == 1 && IsScaled(read)) continue;
+    return Unsupported(
+        "%s reads '%s' of type %s: among the last %d layers there must be float32 alone; train the "
+        "last layer, or a float32 or float16 model",
+        Where(op).c_str(), read.name.c_str(), DTypeName(read.dtype), tail_.n_layers);
+  }
+  if (IsLayer(op.code) && std::find(layers_.begin(), layers_.end(), index) != layers_.end()) {
+    if (trained_ == Trained::kAll) TW_RETURN_IF_ERROR(AddTrained(op, 1, true, &out));
+    if (HasConstant(op, 2)) TW_RETURN_IF_ERROR(AddTrained(op, 2, false, &out));
+  }
+  const int affine = PerChannelInput(op);
+  const bool above = !layers_.empty() && index > layers_.back();
+  if (affine >= 0 && above) {
+    const bool scale = op.code == OpCode::kMul || op.code == OpCode::kDiv;
+    TW_RETURN_IF_ERROR(AddTrained(op, static_cast<size_t>(affine), scale, &out));
+  }
+  tail_.ops.push_back(std::move(out));
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Tail> FindTail(const Graph& graph, const Head& head, int n_layers, Trained trained) {
+  if (n_layers < 1) return InvalidArgument("n_layers is %d, at least 1 expected", n_layers);
+  return TailFinder(graph, head, trained).Find(n_layers);
+}
+
+}  // namespace topwork

@@ -1,0 +1,68 @@
+// The parameters that a tail is shipped with, and what storing them makes of them.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "models/format/constants.h"
+#include "models/format/head_format.h"
+#include "runtime/train/head/tail_graph.h"
+
+namespace topwork {
+namespace {
+
+void RoundToHalf(Span<float> values) {
+  const StoredConstant stored = StoreHalf(values);
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t half = 0;
+    std::memcpy(&half, stored.bytes.data() + i * sizeof(half), sizeof(half));
+    values[i] = HalfToFloat(half);
+  }
+}
+
+// With the scales that an export gives: the largest value of each channel is ±127.
+void RoundToInt8(const Value& stored, Span<float> values) {
+  const size_t n_scales = stored.quantization->scales.size();
+  const size_t inner = n_scales > 1 ? static_cast<size_t>(stored.shape.Product(
+                                          stored.quantization->axis + 1, stored.shape.rank()))
+                                    : 1;
+  const auto channel = [&](size_t i) { return n_scales > 1 ? i / inner % n_scales : 0; };
+  std::vector<float> scales(n_scales, 0.0f);
+  for (size_t i = 0; i < values.size(); ++i) {
+    scales[channel(i)] = std::max(scales[channel(i)], std::fabs(values[i]));
+  }
+  for (float& scale : scales) scale = scale > 0.0f ? std::max(scale / 127.0f, 1e-20f) : 1.0f;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double scale = static_cast<double>(scales[channel(i)]);
+    const double q = std::round(static_cast<double>(values[i]) / scale);
+    values[i] = static_cast<float>(scale * std::clamp(q, -127.0, 127.0));
+  }
+}
+
+}  // namespace
+
+void RoundAsStored(const Value& stored, Span<float> values) {
+  if (stored.dtype == DType::kFloat16) RoundToHalf(values);
+  if (stored.dtype == DType::kInt8) RoundToInt8(stored, values);
+}
+
+Status ReadShippedParameters(const Graph& graph, const Head& head, const Tail& tail,
+                             const TailGraph& network, Span<float> out) {
+  std::fill(out.begin(), out.end(), 0.0f);
+  if (network.n_outputs == head.n_classes) {
+    std::copy(head.shipped_weights.begin(), head.shipped_weights.end(), out.begin());
+    std::copy(head.shipped_bias.begin(), head.shipped_bias.end(),
+              out.begin() + network.parameters[1].offset);
+  }
+  for (size_t i = 0; i < tail.constants.size(); ++i) {
+    std::vector<float> values;
+    TW_RETURN_IF_ERROR(ReadFloats(graph, tail.constants[i].value, &values));
+    const ParameterInfo& info = network.parameters[i + 2];
+    if (static_cast<int64_t>(values.size()) != info.size) {
+      return InternalError("'%s' has %zu values", info.name.c_str(), values.size());
+    }
+    std::copy(values.begin(), values.end(), out.begin() + info.offset);
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,270 @@
+// Metrics, from one row of scores at a time.
+#include "runtime/train/judge/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace topwork {
+namespace {
+
+double Ratio(int64_t part, int64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// log(1 + exp(x)) without overflow.
+double SoftPlus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+
+}  // namespace
+
+double CrossEntropy(const float* logits, int n_classes, int label) {
+  const double max = static_cast<double>(*std::max_element(logits, logits + n_classes));
+  double sum = 0.0;
+  for (int c = 0; c < n_classes; ++c) sum += std::exp(static_cast<double>(logits[c]) - max);
+  return std::log(sum) + max - static_cast<double>(logits[label]);
+}
+
+void Reliability::Add(double confidence, bool right) {
+  const int bin = static_cast<int>(std::ceil(confidence * kReliabilityBins)) - 1;
+  const size_t m = static_cast<size_t>(std::min(std::max(bin, 0), kReliabilityBins - 1));
+  ++n_[m];
+  n_right_[m] += right ? 1 : 0;
+  confidence_[m] += confidence;
+}
+
+std::vector<ReliabilityBin> Reliability::Bins() const {
+  std::vector<ReliabilityBin> bins(kReliabilityBins);
+  for (size_t m = 0; m < bins.size(); ++m) {
+    bins[m].n_examples = n_[m];
+    bins[m].accuracy = Ratio(n_right_[m], n_[m]);
+    if (n_[m] > 0) bins[m].confidence = confidence_[m] / static_cast<double>(n_[m]);
+  }
+  return bins;
+}
+
+double Reliability::Error() const {
+  double error = 0.0;
+  int64_t n = 0;
+  for (size_t m = 0; m < kReliabilityBins; ++m) {
+    error += std::fabs(static_cast<double>(n_right_[m]) - confidence_[m]);
+    n += n_[m];
+  }
+  return n == 0 ? 0.0 : error / static_cast<double>(n);
+}
+
+MetricsCollector::MetricsCollector(int n_classes, int top_k)
+    : MetricsCollector(LossOptions(), n_classes, top_k) {}
+
+MetricsCollector::MetricsCollector(const LossOptions& options, int n_outputs, int top_k)
+    : kind_(options.loss), huber_delta_(options.huber_delta), n_classes_(n_outputs), top_k_(top_k) {
+  const size_t n = static_cast<size_t>(n_outputs);
+  if (IsRegression(kind_)) {
+    errors_.resize(n);
+    return;
+  }
+  n_of_class_.resize(n);
+  n_predicted_.resize(n);
+  n_correct_.resize(n);
+  if (UsesLabels(kind_) && n_outputs <= kMaxConfusionClasses) confusion_.resize(n * n);
+}
+
+void MetricsCollector::AddLogits(const float* logits, int label) {
+  const double loss = CrossEntropy(logits, n_classes_, label);
+  const int best = static_cast<int>(std::max_element(logits, logits + n_classes_) - logits);
+  // −log p of the best class is its cross-entropy.
+  const double best_loss = best == label ? loss : CrossEntropy(logits, n_classes_, best);
+  loss_ += loss;
+  Count(logits, std::exp(-best_loss), label);
+}
+
+void MetricsCollector::AddProbabilities(const float* probabilities, int label) {
+  // The smallest normal float keeps a probability of 0 from making the mean infinite.
+  loss_ -= std::log(std::max(static_cast<double>(probabilities[label]), 1.17549435e-38));
+  const float best = *std::max_element(probabilities, probabilities + n_classes_);
+  Count(probabilities, static_cast<double>(best), label);
+}
+
+void MetricsCollector::Add(const float* scores, const Targets& targets, int64_t b) {
+  if (UsesLabels(kind_)) {
+    AddLogits(scores, targets.labels[b]);
+  } else {
+    AddValues(scores, targets.values[b]);
+  }
+}
+
+void MetricsCollector::AddValues(const float* scores, const float* targets) {
+  if (IsRegression(kind_)) {
+    AddErrors(scores, targets);
+  } else {
+    AddDecisions(scores, targets);
+  }
+}
+
+void MetricsCollector::Count(const float* scores, double confidence, int label) {
+  // Rank of the true class: scores above it, and equal ones of a lower index.
+  int rank = 0;
+  for (int c = 0; c < n_classes_; ++c) {
+    if (scores[c] > scores[label] || (scores[c] == scores[label] && c < label)) ++rank;
+  }
+  const int best = static_cast<int>(std::max_element(scores, scores + n_classes_) - scores);
+  ++n_;
+  if (best == label) ++n_top1_;
+  if (rank < 5) ++n_top5_;
+  if (rank < top_k_) ++n_top_k_;
+  reliability_.Add(confidence, best == label);
+  const size_t row = static_cast<size_t>(label);
+  const size_t column = static_cast<size_t>(best);
+  ++n_of_class_[row];
+  ++n_predicted_[column];
+  if (best == label) ++n_correct_[row];
+  if (!confusion_.empty()) ++confusion_[row * static_cast<size_t>(n_classes_) + column];
+}
+
+void MetricsCollector::AddDecisions(const float* logits, const float* targets) {
+  const size_t n = static_cast<size_t>(n_classes_);
+  double loss = 0.0;
+  bool exact = true;
+  for (size_t c = 0; c < n; ++c) {
+    const double z = static_cast<double>(logits[c]);
+    const bool positive = targets[c] >= 0.5f;
+    const bool predicted = z >= 0.0;  // probability 0.5
+    loss += SoftPlus(z) - static_cast<double>(targets[c]) * z;
+    reliability_.Add(1.0 / (1.0 + std::exp(-std::fabs(z))), predicted == positive);
+    n_of_class_[c] += positive ? 1 : 0;
+    n_predicted_[c] += predicted ? 1 : 0;
+    n_correct_[c] += positive && predicted ? 1 : 0;
+    n_top1_ += predicted == positive ? 1 : 0;
+    exact = exact && predicted == positive;
+    kept_positives_.push_back(positive ? 1 : 0);
+  }
+  kept_scores_.insert(kept_scores_.end(), logits, logits + n);
+  loss_ += loss / static_cast<double>(n);
+  n_exact_ += exact ? 1 : 0;
+  ++n_;
+}
+
+void MetricsCollector::AddErrors(const float* predictions, const float* targets) {
+  ++n_;
+  double loss = 0.0;
+  const double delta = static_cast<double>(huber_delta_);
+  for (size_t c = 0; c < errors_.size(); ++c) {
+    const double t = static_cast<double>(targets[c]);
+    const double error = std::fabs(static_cast<double>(predictions[c]) - t);
+    const double square = error * error;
+    const double huber = error <= delta ? 0.5 * square : delta * (error - 0.5 * delta);
+    loss += kind_ == Loss::kHuber ? huber : square;
+    ErrorSums& sums = errors_[c];
+    sums.absolute += error;
+    sums.squared += square;
+    const double from_old_mean = t - sums.mean;
+    sums.mean += from_old_mean / static_cast<double>(n_);
+    sums.spread += from_old_mean * (t - sums.mean);
+  }
+  loss_ += loss / static_cast<double>(errors_.size());
+}
+
+Evaluation MetricsCollector::Finish() const {
+  Evaluation result;
+  result.kind = kind_;
+  result.n_examples = n_;
+  result.n_classes = n_classes_;
+  result.loss = n_ == 0 ? 0.0 : loss_ / static_cast<double>(n_);
+  if (IsRegression(kind_)) {
+    FinishErrors(&result);
+    return result;
+  }
+  FinishClasses(&result);
+  result.calibration_error = reliability_.Error();
+  result.reliability = reliability_.Bins();
+  if (UsesLabels(kind_)) {
+    result.top1 = Ratio(n_top1_, n_);
+    result.top5 = Ratio(n_top5_, n_);
+    result.top_k = Ratio(n_top_k_, n_);
+    result.k = top_k_;
+    result.accuracy = result.top1;
+    result.confusion = confusion_;
+  } else {
+    FinishDecisions(&result);
+  }
+  return result;
+}
+
+void MetricsCollector::FinishClasses(Evaluation* result) const {
+  const size_t n = static_cast<size_t>(n_classes_);
+  result->classes.resize(n);
+  double n_seen = 0.0;
+  for (size_t c = 0; c < n; ++c) {
+    ClassMetrics& m = result->classes[c];
+    m.n_examples = n_of_class_[c];
+    m.n_predicted = n_predicted_[c];
+    const int64_t correct = n_correct_[c];
+    m.precision = Ratio(correct, m.n_predicted);
+    m.recall = Ratio(correct, m.n_examples);
+    m.f1 = Ratio(2 * correct, m.n_predicted + m.n_examples);
+    if (m.n_examples + m.n_predicted > 0) n_seen += 1.0;
+    result->macro_precision += m.precision;
+    result->macro_recall += m.recall;
+    result->macro_f1 += m.f1;
+  }
+  n_seen = std::max(n_seen, 1.0);
+  result->macro_precision /= n_seen;
+  result->macro_recall /= n_seen;
+  result->macro_f1 /= n_seen;
+}
+
+void MetricsCollector::FinishDecisions(Evaluation* result) const {
+  result->accuracy = Ratio(n_top1_, n_ * n_classes_);
+  result->exact_match = Ratio(n_exact_, n_);
+  double sum = 0.0;
+  double n_seen = 0.0;
+  for (size_t c = 0; c < result->classes.size(); ++c) {
+    ClassMetrics& m = result->classes[c];
+    if (m.n_examples == 0) continue;
+    m.average_precision = AveragePrecision(c);
+    sum += m.average_precision;
+    n_seen += 1.0;
+  }
+  result->mean_average_precision = sum / std::max(n_seen, 1.0);
+}
+
+double MetricsCollector::AveragePrecision(size_t output) const {
+  const size_t n_outputs = static_cast<size_t>(n_classes_);
+  std::vector<size_t> order(static_cast<size_t>(n_));
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto score = [&](size_t i) { return kept_scores_[i * n_outputs + output]; };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return score(a) > score(b); });
+  double sum = 0.0;
+  int64_t n_positive = 0;
+  int64_t n_positive_before = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    n_positive += kept_positives_[order[i] * n_outputs + output];
+    if (i + 1 < order.size() && score(order[i + 1]) == score(order[i])) continue;
+    const double precision = Ratio(n_positive, static_cast<int64_t>(i + 1));
+    sum += precision * static_cast<double>(n_positive - n_positive_before);
+    n_positive_before = n_positive;
+  }
+  return sum / static_cast<double>(n_of_class_[output]);
+}
+
+void MetricsCollector::FinishErrors(Evaluation* result) const {
+  const double n = static_cast<double>(std::max<int64_t>(n_, 1));
+  const double n_outputs = static_cast<double>(errors_.size());
+  double squared = 0.0;
+  for (const ErrorSums& sums : errors_) {
+    RegressionMetrics m;
+    m.mae = sums.absolute / n;
+    m.rmse = std::sqrt(sums.squared / n);
+    if (sums.spread > 0.0) {
+      m.r2 = 1.0 - sums.squared / sums.spread;
+    } else {
+      m.r2 = sums.squared == 0.0 && n_ > 0 ? 1.0 : 0.0;
+    }
+    result->outputs.push_back(m);
+    result->regression.mae += m.mae / n_outputs;
+    result->regression.r2 += m.r2 / n_outputs;
+    squared += sums.squared;
+  }
+  result->regression.rmse = std::sqrt(squared / (n * n_outputs));
+}
+
+}  // namespace topwork

@@ -1,0 +1,167 @@
+// Metrics of a model's scores against the truth, one example at a time.
+//
+//   softmax      loss, top-1/5/k, precision, recall and F1 per class, confusion matrix, calibration
+//   sigmoid      loss, the same per output at probability 0.5, average precision, exact matches
+//   mse, huber   loss, MAE, RMSE and R², overall and per output
+// Undefined values (0 / 0) are 0, as in scikit-learn with zero_division=0. The loss here is that of
+// the data: label smoothing, class weights and penalties are the training's and left out.
+#ifndef TOPWORK_RUNTIME_TRAIN_JUDGE_METRICS_H_
+#define TOPWORK_RUNTIME_TRAIN_JUDGE_METRICS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/base/span.h"
+#include "runtime/train/fit/loss.h"
+
+namespace topwork {
+
+// One pass over the training examples.
+struct EpochMetrics {
+  int epoch = 0;  // counted from 1
+  int n_epochs = 0;
+  int64_t step = 0;             // optimizer steps since the start of training
+  double train_loss = 0.0;      // means over the epoch's batches, each before its own update
+  double train_accuracy = 0.0;  // likewise
+  bool has_validation = false;
+  double validation_loss = 0.0;  // after the epoch's last update
+  double validation_accuracy = 0.0;
+  double seconds = 0.0;
+  double learning_rate = 0.0;  // of the last step; 0 where the optimizer has none
+};
+
+// Of a class (softmax) or of an output (sigmoid).
+struct ClassMetrics {
+  int64_t n_examples = 0;   // of this class
+  int64_t n_predicted = 0;  // examples taken for this class
+  double precision = 0.0;   // 0 when nothing was predicted to be of this class
+  double recall = 0.0;      // 0 when there are no examples of it
+  double f1 = 0.0;
+  // Sigmoid only: Σ (R_n − R_{n−1}) P_n over the examples in the order of their scores, equal
+  // scores taken together (scikit-learn's average_precision_score).
+  double average_precision = 0.0;
+};
+
+// Examples (softmax) or decisions (sigmoid) whose confidence lies in (m / n, (m + 1) / n].
+struct ReliabilityBin {
+  int64_t n_examples = 0;
+  double confidence = 0.0;  // mean
+  double accuracy = 0.0;    // share that was right
+};
+constexpr int kReliabilityBins = 15;
+
+// How well confidences tell the share of right answers.
+class Reliability {
+ public:
+  void Add(double confidence, bool right);
+  std::vector<ReliabilityBin> Bins() const;  // kReliabilityBins of equal width
+  // Expected calibration error: Σ_m n_m / n · |accuracy_m − confidence_m|, in [0, 1].
+  double Error() const;
+
+ private:
+  int64_t n_[kReliabilityBins] = {};
+  int64_t n_right_[kReliabilityBins] = {};
+  double confidence_[kReliabilityBins] = {};
+};
+
+struct RegressionMetrics {
+  double mae = 0.0;
+  double rmse = 0.0;
+  double r2 = 0.0;  // 1 − Σ(z − t)² / Σ(t − mean t)²; constant targets: 1 when all met, else 0
+};
+
+// A confusion matrix of more classes would take over 128 MiB and nobody could read it.
+constexpr int kMaxConfusionClasses = 4096;
+
+struct Evaluation {
+  Loss kind = Loss::kSoftmaxCrossEntropy;  // tells which of the following hold anything
+  int64_t n_examples = 0;
+  int n_classes = 0;  // or outputs
+  double loss = 0.0;  // mean
+  // The share of right answers, in [0, 1]: softmax top1, sigmoid that of all decisions; regression
+  // 0.
+  double accuracy = 0.0;
+
+  double top1 = 0.0;  // share of the examples, in [0, 1]
+  double top5 = 0.0;  // 1 when there are 5 classes or fewer
+  double top_k = 0.0;
+  int k = 0;                          // the one asked for
+  std::vector<ClassMetrics> classes;  // softmax, sigmoid
+  // Means over the classes that have examples or were predicted.
+  double macro_precision = 0.0, macro_recall = 0.0, macro_f1 = 0.0;
+  // [n_classes, n_classes]: rows true, columns predicted. Empty beyond kMaxConfusionClasses.
+  std::vector<int64_t> confusion;
+  // Softmax: the largest probability; sigmoid: max(p, 1 − p) of every decision.
+  double calibration_error = 0.0;
+  std::vector<ReliabilityBin> reliability;
+
+  double exact_match = 0.0;             // sigmoid: share of the examples with every output right
+  double mean_average_precision = 0.0;  // sigmoid: over the outputs that have examples
+
+  RegressionMetrics regression;            // all outputs' errors together; the mean of their R²
+  std::vector<RegressionMetrics> outputs;  // regression: one each
+};
+
+// An example that the model does badly on, with its loss under the evaluation's formula.
+struct WorstExample {
+  int32_t index = 0;       // among the examples in the order in which they were added
+  int32_t label = -1;      // −1 where the target is no class
+  int32_t predicted = -1;  // the output of the largest score
+  double loss = 0.0;
+};
+
+// Collects examples one at a time. Ties go to the class of the lower index. Not thread-safe.
+// Sigmoid keeps n_outputs floats and bytes of every example; the others keep no examples.
+class MetricsCollector {
+ public:
+  // Classes, softmax.
+  explicit MetricsCollector(int n_classes, int top_k = 5);
+  // Any loss; of the options, the kind and huber_delta are looked at.
+  MetricsCollector(const LossOptions& options, int n_outputs, int top_k = 5);
+
+  // Softmax: n_classes scores and the true class in [0, n_classes).
+  void AddLogits(const float* logits, int label);
+  void AddProbabilities(const float* probabilities, int label);
+  // Sigmoid: logits, and targets that count as positive from 0.5; regression: predictions and
+  // targets. n_outputs floats each.
+  void AddValues(const float* scores, const float* targets);
+  // Row b's target by the kind of loss; `scores` as above.
+  void Add(const float* scores, const Targets& targets, int64_t b);
+
+  Evaluation Finish() const;
+
+ private:
+  struct ErrorSums {
+    double absolute = 0.0, squared = 0.0;
+    double mean = 0.0, spread = 0.0;  // of the targets: running mean, Σ(t − mean)²
+  };
+  void Count(const float* scores, double confidence, int label);
+  void AddDecisions(const float* logits, const float* targets);
+  void AddErrors(const float* predictions, const float* targets);
+  void FinishClasses(Evaluation* result) const;
+  void FinishDecisions(Evaluation* result) const;
+  void FinishErrors(Evaluation* result) const;
+  double AveragePrecision(size_t output) const;
+
+  Loss kind_;
+  float huber_delta_;
+  int n_classes_;
+  int top_k_;
+  int64_t n_ = 0;
+  int64_t n_top1_ = 0, n_top5_ = 0, n_top_k_ = 0;
+  int64_t n_exact_ = 0;
+  double loss_ = 0.0;
+  Reliability reliability_;
+  std::vector<int64_t> n_of_class_, n_predicted_, n_correct_;
+  std::vector<int64_t> confusion_;
+  std::vector<float> kept_scores_;       // sigmoid: [n, n_outputs]
+  std::vector<uint8_t> kept_positives_;  // likewise
+  std::vector<ErrorSums> errors_;        // regression: one per output
+};
+
+// −log softmax(logits)[label], computed as log Σ exp(z − max) + max − z[label].
+double CrossEntropy(const float* logits, int n_classes, int label);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_JUDGE_METRICS_H_
