@@ -104,6 +104,7 @@ set(TEST_SOURCES
   models/format/zip_test.cc
   ports/atomic_failure_test.cc
   ports/port_test.cc
+  ports/file_lock_test.cc
   runtime/base/memory_test.cc
   runtime/base/record_file_test.cc
   runtime/base/status_test.cc
@@ -144,6 +145,7 @@ set(TEST_SOURCES
   runtime/train/features/augment_test.cc
   runtime/train/features/backbone_state_test.cc
   runtime/train/checkpoint_test.cc
+  runtime/train/trainer_files_test.cc
   runtime/train/class_change_test.cc
   runtime/train/exchange_test.cc
   runtime/train/judge/export_check_test.cc

@@ -7,5 +7,6 @@ set(BASE_SOURCES
   json.cc
   hash64.cc
   file.cc
+  held_file.cc
   record_file.cc
 )

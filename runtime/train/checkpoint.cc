@@ -14,9 +14,9 @@ namespace {
 
 std::string PreviousPath(const std::string& path) { return path + ".previous"; }
 
-Result<CheckpointData> ReadCheckpoint(const std::string& path) {
-  TW_ASSIGN_OR_RETURN(const MappedBytes file, MappedBytes::Open(path, "the checkpoint"));
-  Result<CheckpointData> data = DecodeCheckpoint(file.bytes());
+Result<CheckpointData> ReadCheckpoint(const std::string& path, MappedBytes* out_file) {
+  TW_ASSIGN_OR_RETURN(*out_file, MappedBytes::Open(path, "the checkpoint"));
+  Result<CheckpointData> data = DecodeCheckpoint(out_file->bytes());
   if (!data.ok()) return data.status().WithPrefix("'" + path + "': ");
   return data;
 }
@@ -79,8 +79,11 @@ Status Trainer::SaveCheckpoint(const std::string& path, bool with_examples) {
   data.validation = validation_;
   DescribeProgress(&data);
   if (with_examples) DescribeExamples(&data);
-  TW_RETURN_IF_ERROR(KeepPrevious(path));
-  return WriteCheckpoint(path, data);
+  TW_RETURN_IF_ERROR(files_.Hold(path, "the checkpoint"));
+  return files_.Write(path, "the checkpoint", [&] {
+    TW_RETURN_IF_ERROR(KeepPrevious(path));
+    return WriteCheckpoint(path, data);
+  });
 }
 
 void Trainer::DescribeExamples(CheckpointData* data) const {
@@ -105,11 +108,15 @@ void Trainer::DescribeExamples(CheckpointData* data) const {
 }
 
 Status Trainer::RestoreCheckpoint(const std::string& path) {
-  const Result<CheckpointData> data = ReadCheckpoint(path);
+  MappedBytes file;
+  const Result<CheckpointData> data = ReadCheckpoint(path, &file);
   const Status status = data.ok() ? Adopt(*data) : data.status();
-  if (status.ok()) return status;
+  if (status.ok()) {
+    files_.NoteRead(path, file.bytes());
+    return status;
+  }
   const std::string reason = (data.ok() ? "'" + path + "': " : "") + status.message();
-  const Result<CheckpointData> previous = ReadCheckpoint(PreviousPath(path));
+  const Result<CheckpointData> previous = ReadCheckpoint(PreviousPath(path), &file);
   if (!previous.ok() || !CheckBelongs(*previous).ok()) return Status(status.code(), reason);
   return Status(
       status.code(),

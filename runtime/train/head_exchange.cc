@@ -88,13 +88,16 @@ Status Trainer::DecodeHead(Span<const uint8_t> bytes) {
 }
 
 Status Trainer::SaveHead(const std::string& path) const {
-  return WriteFile(path, "the head", {EncodeHead()});
+  return files_.Write(path, "the head",
+                      [&] { return WriteFile(path, "the head", {EncodeHead()}); });
 }
 
 Status Trainer::LoadHead(const std::string& path) {
   TW_ASSIGN_OR_RETURN(const MappedBytes file, MappedBytes::Open(path, "the head"));
   const Status status = DecodeHead(file.bytes());
-  return status.ok() ? status : status.WithPrefix("'" + path + "': ");
+  if (!status.ok()) return status.WithPrefix("'" + path + "': ");
+  files_.NoteRead(path, file.bytes());
+  return status;
 }
 
 }  // namespace topwork

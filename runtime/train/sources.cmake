@@ -43,5 +43,6 @@ set(TRAIN_SOURCES
   parameters.cc
   quantizer.cc
   trainer.cc
+  trainer_files.cc
   trainer_examples.cc
 )

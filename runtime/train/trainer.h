@@ -25,6 +25,7 @@
 #include "runtime/train/judge/calibration.h"
 #include "runtime/train/judge/metrics.h"
 #include "runtime/train/options.h"
+#include "runtime/train/trainer_files.h"
 
 namespace topwork {
 
@@ -196,11 +197,17 @@ class Trainer {
   // other classes than the examples, the golden set or class_weights.
   std::vector<uint8_t> EncodeHead() const;
   Status DecodeHead(Span<const uint8_t> bytes);
-  Status SaveHead(const std::string& path) const;
+  Status SaveHead(const std::string& path) const;  // refused like SaveCheckpoint
   Status LoadHead(const std::string& path);
 
+  // Holds a checkpoint or head file, whether it exists yet or not, until the trainer is destroyed:
+  // no other trainer, here or in another program, can then hold it or save to it.
+  // FAILED_PRECONDITION while another one does; the message names the process.
+  Status HoldFile(const std::string& path) { return files_.Hold(path, "the file"); }
   // Everything that a bit-identical continuation needs. Without examples in the file, add the same
-  // ones before RestoreCheckpoint. The file written before stays as `path`.previous.
+  // ones before RestoreCheckpoint. The file written before stays as `path`.previous. The file is
+  // held from then on. FAILED_PRECONDITION while another trainer holds it, and when somebody has
+  // written it since this one read or saved it.
   Status SaveCheckpoint(const std::string& path, bool with_examples = false);
   // CORRUPT for a damaged file; FAILED_PRECONDITION for one of another model, other examples or
   // other options. On failure the trainer is as it was.
@@ -380,6 +387,7 @@ class Trainer {
   std::vector<float> accepted_;  // parameters that last passed the golden set; may be empty
   double accepted_temperature_ = 1.0;
   size_t working_bytes_ = 0;
+  mutable TrainerFiles files_;
   std::atomic<bool> cancel_{false};
   std::atomic<bool> extracting_{false};
 

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "ports/port.h"
+#include "runtime/base/held_file.h"
 #include "runtime/base/sha256.h"
 
 namespace topwork {
@@ -98,6 +100,9 @@ void TuneTable::Keep(const std::string& work, const std::string& variant, int64_
 
 void TuneTable::Save() {
   if (path_.empty()) return;
+  // Times that another program keeps at the same moment must not be lost.
+  if (port::MakeFolders(folder_.c_str()) != 0) return;
+  const HeldFile held = HeldFile::TakeSoon(path_);
   const Times others = Read();
   for (const auto& work : others) times_[work.first].insert(work.second.begin(), work.second.end());
   std::string text;

@@ -45,12 +45,9 @@ Result<std::unique_ptr<FeatureFile>> FeatureFile::Open(const std::string& path,
   file->stride_ = AlignUp(kRowsOffset + rows_bytes, 8);
   file->seed_ = Hash64(file->id_.key.data(), file->id_.key.size(), kVersion);
   file->record_.resize(file->stride_);
+  TW_ASSIGN_OR_RETURN(file->held_, HeldFile::Take(path, "the feature cache"));
   const int error = port::LockedFileOpen(path.c_str(), &file->file_);
-  if (error == EWOULDBLOCK) {
-    return FailedPrecondition(
-        "the feature cache '%s' is in use by another trainer; give each its own file",
-        path.c_str());
-  }
+  if (error == EWOULDBLOCK) return InUse(path, "the feature cache", {});
   if (error != 0) return Failed("open", path, error);
   TW_RETURN_IF_ERROR(file->Start());
   return file;

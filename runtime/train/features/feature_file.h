@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "ports/port.h"
+#include "runtime/base/held_file.h"
 #include "runtime/base/record_file.h"
 #include "runtime/base/status.h"
 
@@ -72,6 +73,7 @@ class FeatureFile {
 
   std::string path_;
   RecordId id_;
+  HeldFile held_;
   size_t rows_bytes_ = 0;
   size_t header_bytes_ = 0;
   size_t stride_ = 0;

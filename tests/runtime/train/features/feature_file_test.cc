@@ -240,7 +240,7 @@ TEST_CASE("feature file: one trainer at a time", "[train]") {
   AppendOne(first.get(), 0);
   const auto second = FeatureFile::Open(path, kText, kRowsBytes);
   CHECK(second.status().code() == StatusCode::kFailedPrecondition);
-  CHECK(second.status().message().find("in use by another trainer") != std::string::npos);
+  CHECK(second.status().message().find("in use by this program already") != std::string::npos);
   first.reset();
   CHECK(Has(Open(path).get(), 0));
 }
