@@ -91,7 +91,6 @@ set(TEST_SOURCES
   models/format/open_test.cc
   models/format/pack_cache_test.cc
   models/format/packed_models_test.cc
-  models/format/printable_test.cc
   models/format/run_mutation_test.cc
   models/format/shared_models_test.cc
   models/zoo/golden.cc
@@ -106,6 +105,7 @@ set(TEST_SOURCES
   ports/port_test.cc
   ports/file_lock_test.cc
   runtime/base/memory_test.cc
+  runtime/base/printable_test.cc
   runtime/base/record_file_test.cc
   runtime/base/status_test.cc
   runtime/base/text_test.cc

@@ -2,7 +2,7 @@
 #include "models/format/checkpoint_file.h"
 
 #include "checkpoint_generated.h"
-#include "models/format/printable.h"
+#include "models/format/text.h"
 #include "runtime/base/record_file.h"
 
 namespace topwork {

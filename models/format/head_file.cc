@@ -6,7 +6,7 @@
 #include <set>
 
 #include "head_generated.h"
-#include "models/format/printable.h"
+#include "models/format/text.h"
 #include "runtime/base/record_file.h"
 
 namespace topwork {

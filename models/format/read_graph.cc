@@ -5,8 +5,8 @@
 #include <map>
 
 #include "kernels/contract/second_options.h"
-#include "models/format/printable.h"
 #include "models/format/read.h"
+#include "models/format/text.h"
 #include "models/format/verify_context.h"
 #include "runtime/tensor/strings.h"
 #include "tflite_generated.h"

@@ -10,7 +10,6 @@ set(FORMAT_SOURCES
   model_tables.cc
   model_tables_pack.cc
   pack_cache.cc
-  printable.cc
   prune.cc
   prune_storage.cc
   quantize.cc

@@ -5,6 +5,7 @@ set(BASE_SOURCES
   thread_pool.cc
   sha256.cc
   json.cc
+  printable.cc
   hash64.cc
   file.cc
   held_file.cc

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/printable.h"
 #include "runtime/train/fit/optimizer.h"
 #include "runtime/train/fit/solvers.h"
 #include "runtime/train/trainer.h"
@@ -115,7 +116,7 @@ Status Trainer::RenameClass(int index, const std::string& name) {
     return InvalidArgument("class %d cannot be called '%s': %s", index, name.c_str(),
                            name.empty() ? "a name is needed" : "another class has that name");
   }
-  names[static_cast<size_t>(index)] = name;
+  names[static_cast<size_t>(index)] = Printable(name);
   options_.class_names = std::move(names);
   return Status::Ok();
 }
@@ -171,7 +172,7 @@ Status Trainer::ChangeClasses(const std::vector<ClassChange>& classes) {
   fresh_classes_ = std::move(fresh);
   options_.n_classes = n_new;
   options_.class_names.clear();
-  for (const ClassChange& change : classes) options_.class_names.push_back(change.name);
+  for (const ClassChange& change : classes) options_.class_names.push_back(Printable(change.name));
   const std::vector<int> shipped = ShippedClassMap();
   if (std::all_of(shipped.begin(), shipped.end(), [](int c) { return c < 0; })) golden_.reset();
   temperature_ = 1.0;

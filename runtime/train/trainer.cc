@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/format/constants.h"
+#include "runtime/base/printable.h"
 #include "runtime/train/fit/device_head.h"
 #include "runtime/train/fit/optimizer.h"
 #include "runtime/train/fit/solvers.h"
@@ -63,6 +64,7 @@ Cut Trainer::CutOfLayers() const {
 }
 
 Status Trainer::ResolveClasses() {
+  for (std::string& name : options_.class_names) name = Printable(name);
   const size_t n_names = options_.class_names.size();
   const bool labels = UsesLabels(options_.loss.loss);
   if (options_.n_classes == 0 && n_names == 0 && head_.appended()) {
