@@ -1,5 +1,6 @@
 # Sources of topwork_tests, relative to tests/.
 set(TEST_SOURCES
+  kernels/contract/rows_test.cc
   kernels/gpu_format_test.cc
   kernels/quant_test.cc
   kernels/ops/quant_conv_test.cc
@@ -104,6 +105,7 @@ set(TEST_SOURCES
   ports/atomic_failure_test.cc
   ports/port_test.cc
   ports/file_lock_test.cc
+  runtime/backend/device_name_test.cc
   runtime/base/memory_test.cc
   runtime/base/printable_test.cc
   runtime/base/record_file_test.cc

@@ -22,11 +22,11 @@ uplot_is_good() {
     sha256sum --check --status 2>/dev/null
 }
 uplot_is_good "$uplot" || command -v npm >/dev/null || packages="$packages npm"
-python=no
+python=no test=no
 for part in "$@"; do
   case "$part" in
     build) ;;
-    test) packages="$packages catch2 clang clang-format pkg-config qemu-user-static \
+    test) test=yes; packages="$packages catch2 clang clang-format pkg-config qemu-user-static \
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
 ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
@@ -59,20 +59,20 @@ if ! uplot_is_good "$uplot"; then
   echo "Fetching uPlot $uplot_version into build/third_party/uplot"
   fetched=$(mktemp -d)
   trap 'rm -rf "$fetched"' EXIT
-  if ! npm pack --silent --prefer-offline --pack-destination "$fetched" "uplot@$uplot_version" \
+  if npm pack --silent --prefer-offline --pack-destination "$fetched" "uplot@$uplot_version" \
     >/dev/null; then
-    echo "npm could not fetch uPlot (see above). Try again with a network, or build without the" >&2
-    echo "command line: cmake -DTOPWORK_TOOLS=OFF" >&2
-    exit 1
+    tar -xzf "$fetched/uplot-$uplot_version.tgz" -C "$fetched"
+    if ! uplot_is_good "$fetched/package/dist"; then
+      echo "The fetched uPlot $uplot_version is not the published one; its checksums differ." >&2
+      exit 1
+    fi
+    mkdir -p "$uplot"
+    cp "$fetched/package/dist/uPlot.iife.min.js" "$fetched/package/dist/uPlot.min.css" \
+      "$fetched/package/LICENSE" "$uplot"
+  else
+    echo "npm could not fetch uPlot (see above); training reports will have no plots." >&2
+    [ "$test" = no ] || exit 1  # the tests look at the plots
   fi
-  tar -xzf "$fetched/uplot-$uplot_version.tgz" -C "$fetched"
-  if ! uplot_is_good "$fetched/package/dist"; then
-    echo "The fetched uPlot $uplot_version is not the published one; its checksums differ." >&2
-    exit 1
-  fi
-  mkdir -p "$uplot"
-  cp "$fetched/package/dist/uPlot.iife.min.js" "$fetched/package/dist/uPlot.min.css" \
-    "$fetched/package/LICENSE" "$uplot"
 fi
 
 if [ "$python" = yes ]; then

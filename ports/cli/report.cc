@@ -1,5 +1,5 @@
-// RenderReport: the page's skeleton around its data, its style and script, and uPlot. The files are
-// embedded when the tool is built (toolchains/report_page.cmake).
+// RenderReport: the page's skeleton around its data, its style and script, and uPlot. The build
+// embeds these files (toolchains/report_page.cmake); without uPlot its two files are empty.
 #include "ports/cli/report.h"
 
 #include <algorithm>

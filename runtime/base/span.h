@@ -14,6 +14,8 @@ class Span {
  public:
   constexpr Span() = default;
   constexpr Span(T* data, size_t size) : data_(data), size_(size) {}
+  template <size_t kSize>
+  constexpr Span(T (&array)[kSize]) : data_(array), size_(kSize) {}  // NOLINT: implicit
   template <typename U, typename = std::enable_if_t<std::is_same<const U, T>::value>>
   Span(const std::vector<U>& v) : data_(v.data()), size_(v.size()) {}  // NOLINT: implicit
   template <typename U, typename = std::enable_if_t<std::is_same<U, T>::value>>
@@ -34,7 +36,7 @@ class Span {
   size_t size_ = 0;
 };
 
-// Refers to a callable that outlives the call it is passed to; never stored.
+// Refers to a callable, which must live until the call that it is passed to ends. Do not store it.
 template <typename Signature>
 class FunctionRef;
 

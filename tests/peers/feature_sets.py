@@ -57,11 +57,40 @@ def paeth(left, up, corner):
     return min((left, up, corner), key=lambda v: abs(near - v))
 
 
+def taps(size_in, size_out):
+    """Positions and float32 weights [size_out, taps] of a triangle filter of half-width
+    max(1, size_in / size_out) around each output's centre; missing taps have weight 0."""
+    scale = size_in / size_out
+    half = max(1.0, scale)
+    centres = (np.arange(size_out) + 0.5) * scale
+    first = np.maximum(0, np.floor(centres - half + 0.5).astype(int))
+    last = np.minimum(size_in, np.floor(centres + half + 0.5).astype(int))
+    positions = first[:, None] + np.arange((last - first).max())
+    weights = np.maximum(0, 1 - np.abs(positions + 0.5 - centres[:, None]) / half)
+    weights = np.where(positions < last[:, None], weights, 0)
+    sums = np.add.accumulate(weights, axis=1)[:, -1:]  # in the command line's order
+    return np.minimum(positions, size_in - 1), (weights.astype(np.float32) / sums).astype(np.float32)
+
+
+def resize(pixels, height, width):
+    """Images [n, h, w, channels] of bytes in another size, bilinear: the bytes that the command line
+    makes of them (ResizeImage of ports/cli/image.cc; compared in resize_test.py)."""
+    def along(images, axis, size):
+        positions, weights = taps(images.shape[axis], size)
+        result = np.float32(0)
+        for k in range(positions.shape[1]):
+            shape = [size if i == axis else 1 for i in range(4)]
+            result += weights[:, k].reshape(shape) * np.take(images, positions[:, k], axis)
+        return result
+    if pixels.shape[1:3] == (height, width):
+        return pixels
+    sums = along(along(pixels.astype(np.float32), 2, width), 1, height)
+    return np.clip(sums + np.float32(0.5), 0, 255).astype(np.uint8)
+
+
 def enlarge(pixels, side=224):
-    """Images [n, h, w, 3] of bytes as side x side floats in [-1, 1], nearest neighbour."""
-    rows = np.arange(side) * pixels.shape[1] // side
-    columns = np.arange(side) * pixels.shape[2] // side
-    return (pixels[:, rows][:, :, columns].astype(np.float32) - 127) / 128
+    """Images [n, h, w, 3] of bytes as side x side floats in [-1, 1], bilinear."""
+    return (resize(pixels, side, side).astype(np.float32) - 127) / 128
 
 
 def grey(images):

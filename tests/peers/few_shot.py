@@ -1,6 +1,6 @@
 """Few-shot accuracy: imprinting alone, imprinting as the start of training, and scikit-learn.
 
-  python few_shot.py TOPWORK_HEAD_ACCURACY [--quick] [--seeds N]
+  python few_shot.py TOPWORK_HEAD_ACCURACY [--quick] [--seeds N] [--rows FILE]
 
 Each seed takes 1, 5 and 10 examples a class to train on and judges on the rest (1000 at most). Adam
 has the library's defaults, L-BFGS the L2 penalty of LogisticRegression, 1 / n. Prints percent right,
@@ -65,6 +65,8 @@ def main():
     parser.add_argument("bench", help="path of topwork_head_accuracy")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int, default=10)
+    table = peers.Rows()
+    table.add_option(parser)
     arguments = parser.parse_args()
     failures = 0
     print(f"{'':30} {'a class':>7}  " + "  ".join(f"{side:>18}" for side in SIDES))
@@ -74,10 +76,14 @@ def main():
                 rows = np.stack([compare(arguments.bench, pathlib.Path(folder), x, y, shots, seed)
                                  for seed in range(arguments.seeds)])
                 cells = [f"{m:.1f} +- {s:.1f}" for m, s in zip(rows.mean(0), rows.std(0, ddof=1))]
+                for column, side in enumerate(SIDES[:-1]):
+                    table.add(f"{name}, {shots} a class", side, rows[:, column].mean(),
+                              rows[:, -1].mean(), runs=rows[:, [column, -1]].tolist())
                 problem = judge(rows.mean(0), shots)
                 failures += problem is not None
                 print(f"{name:30} {shots:7}  " + "  ".join(f"{cell:>18}" for cell in cells)
                       + (f"  FAIL: {problem}" if problem else ""), flush=True)
+    table.write(arguments.rows)
     print(f"{failures} failures")
     sys.exit(1 if failures else 0)
 

@@ -1,7 +1,7 @@
 """Times the training of a last layer beside PyTorch eager and NumPy, and against the machine.
 
   python head_train_peers.py TOPWORK_HEAD_TRAIN_BENCH [--threads N] [--rounds N] [--device NAME]
-                             [--shape DIMxCLASSES] [--batch N]
+                             [--shape DIMxCLASSES] [--batch N] [--rows FILE]
 
 The shapes are those of libcoral's softmax_regression_model_benchmark: 1024 examples of 256 or 1024
 features, 4 or 16 classes, 500 plain SGD steps of 100 examples, unless others are asked for. With --device
@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import peers
 
 try:
     import numpy as np
@@ -85,7 +87,7 @@ def train_numpy(x, y, rows):
     return time.perf_counter() - start, float(loss)
 
 
-def measure(arguments, dim, classes, path):
+def measure(arguments, dim, classes, path, table):
     bench, threads, batch = arguments.bench, arguments.threads, arguments.batch
     x, y, rows = problem(dim, classes, batch, path)
     tx, ty, t_rows = torch.tensor(x), torch.tensor(y).long(), torch.tensor(rows).long()
@@ -119,6 +121,10 @@ def measure(arguments, dim, classes, path):
         f"numpy / topwork {best['numpy'] / best['topwork']:5.1f}; limit {limit:5.1f} us ({bound}, "
         f"{flops:.0f} GFLOP/s, {reading:.0f} GB/s): {100 * limit / best['topwork']:.0f} % of it"
     )
+    for name, peer in (("torch", "PyTorch"), ("numpy", "NumPy")):
+        table.add(f"{dim} features, {classes} classes", f"beside {peer}", best["topwork"], best[name],
+                  best[name] / best["topwork"],
+                  [[s / STEPS * 1e6 for s in pair] for pair in zip(times["topwork"], times[name])])
     if arguments.device:
         print(f"  {arguments.device}: {best['device']:.1f} us/step, {1e6 / best['device']:.0f} steps/s")
 
@@ -131,6 +137,8 @@ def main():
     parser.add_argument("--device", help="an OpenCL device, as topwork devices lists them")
     parser.add_argument("--shape", help="features x classes, as in 1280x10")
     parser.add_argument("--batch", type=int, default=100)
+    table = peers.Rows()
+    table.add_option(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     print(f"torch {torch.__version__}, numpy {np.__version__}, {arguments.threads} threads")
@@ -138,7 +146,8 @@ def main():
         path = str(pathlib.Path(folder) / "problem.bin")
         shapes = [map(int, arguments.shape.split("x"))] if arguments.shape else SHAPES
         for dim, classes in shapes:
-            measure(arguments, dim, classes, path)
+            measure(arguments, dim, classes, path, table)
+    table.write(arguments.rows)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,23 @@
-#!/usr/bin/env python3
-"""Median latency of float models beside LiteRT's (XNNPACK), one thread, alternating in one run.
+"""Median latency of models beside LiteRT's (XNNPACK), one thread, alternating in one run.
 
-  latency_litert.py TOPWORK MODEL...      needs numpy and ai-edge-litert (build/.venv has them)
+  python latency_litert.py TOPWORK MODEL... [--rows FILE]
 
 Prints, for each model, the medians of both over all rounds and the median of the rounds' ratios: the
 ratio is what to quote, for a machine's speed drifts. Random input; not a test, for it measures time.
 """
+import argparse
 import json
 import pathlib
 import statistics
 import subprocess
-import sys
 import time
 
-import numpy as np
-from ai_edge_litert.interpreter import Interpreter
+import peers
+
+peers.need("numpy", "ai_edge_litert")
+
+import numpy as np  # noqa: E402
+from ai_edge_litert.interpreter import Interpreter  # noqa: E402
 
 ROUNDS, RUNS = 7, 60
 
@@ -35,7 +38,13 @@ def topwork(tool, model):
 
 
 def main():
-    tool, models = sys.argv[1], sys.argv[2:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool", help="path of the topwork command of a release build")
+    parser.add_argument("models", nargs="+")
+    table = peers.Rows()
+    table.add_option(parser)
+    arguments = parser.parse_args()
+    tool, models = arguments.tool, arguments.models
     random = np.random.default_rng(1)
     print(f"{'model':44} {'LiteRT ms':>10} {'Topwork ms':>10} {'ratio':>6}")
     for model in models:
@@ -48,7 +57,10 @@ def main():
         rounds = [(litert(interpreter), topwork(tool, model)) for _ in range(ROUNDS)]
         theirs, ours = (statistics.median(column) for column in zip(*rounds))
         ratio = statistics.median(b / a for a, b in rounds)
-        print(f"{pathlib.Path(model).name:44} {theirs:10.3f} {ours:10.3f} {ratio:6.2f}")
+        print(f"{pathlib.Path(model).name:44} {theirs:10.3f} {ours:10.3f} {ratio:6.2f}", flush=True)
+        table.add(pathlib.Path(model).stem, "median, 1 thread", ours, theirs, 1 / ratio,
+                  runs=[[b, a] for a, b in rounds])
+    table.write(arguments.rows)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ target_link_libraries(topwork_kernel_bench PRIVATE ${TOPWORK_TEST_TWIN})
 # Comparisons with other software: skipped where its Python packages are missing.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
   foreach(name IN ITEMS train_export_litert train_export_shared tail_accuracy_litert
-      quantize_litert)
+      quantize_litert resize_test)
     tw_script_test(${name} peers peers/${name}.py $<TARGET_FILE:topwork_cli>)
     set_tests_properties(peers.${name} PROPERTIES TIMEOUT 900)
   endforeach()

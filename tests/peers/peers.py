@@ -31,6 +31,35 @@ def need(*packages):
     sys.exit(SKIP)
 
 
+class Rows:
+    """Rows of BENCHMARKS.md: with `--rows FILE` on a script's command line they are written there,
+    for figures.py to take over."""
+
+    def __init__(self):
+        self.rows, self.path = [], None
+
+    def add_option(self, parser):
+        parser.add_argument("--rows", help="file for the rows of BENCHMARKS.md")
+
+    def add(self, model, what, ours, peer=None, ratio=None, runs=()):
+        row = {"model": model, "what": what, "ours": ours, "peer": peer, "ratio": ratio,
+               "runs": list(runs)}
+        self.rows.append({key: rounded(value) for key, value in row.items()})
+
+    def write(self, path):
+        if path:
+            pathlib.Path(path).write_text(json.dumps(self.rows))
+
+
+def rounded(value):
+    """Four significant digits of every number."""
+    if isinstance(value, (list, tuple)):
+        return [rounded(v) for v in value]
+    if isinstance(value, str) or value is None:
+        return value
+    return float(f"{float(value):.4g}")
+
+
 class Topwork:
     """The command line under test."""
 

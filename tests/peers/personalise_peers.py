@@ -1,7 +1,7 @@
 """Time to personalise, from image files to a new model on disk, beside other frameworks.
 
   python personalise_peers.py TOPWORK [--rounds N] [--slow-rounds N] [--threads N] [--epochs N]
-      [--images DIR] [--keras PYTHON] [--ort PYTHON] [--mnn PYTHON] [--wrap COMMAND]
+      [--images DIR] [--keras PYTHON] [--ort PYTHON] [--mnn PYTHON] [--wrap COMMAND] [--rows FILE]
 
 EfficientNet-Lite0 with float32 weights gets a new last layer of 10 classes from 200 images, 20
 epochs, 2 threads. All sides have the same network, weights, images, batch size and learning rate,
@@ -90,8 +90,8 @@ def without_conversion(result):
     return result["total"] - result["seconds"].get("convert to .tflite", 0.0)
 
 
-def report(results):
-    """Prints the table; returns the sides that miss their ratio."""
+def report(results, table):
+    """Prints the table and fills that of BENCHMARKS.md; returns the sides that miss their ratio."""
     ours = min(r["total"] for r in results["topwork"])
     missed = []
     ours_cpu = min(r["cpu"] for r in results["topwork"])
@@ -103,6 +103,9 @@ def report(results):
         cpu = min(r["cpu"] for r in rounds)
         print(f"{name:15} {ratio * ours:9.2f} {ratio:7.2f} {cpu:12.2f} {cpu / ours_cpu:7.2f}  "
               f"{bare:.2f} s, {bare / ours:.2f} x; {rounds[0]['versions']}")
+        if name != "topwork":
+            table.add("EfficientNet-Lite0", name, ours, ratio * ours, ratio,
+                      [[a["total"], b["total"]] for a, b in zip(results["topwork"], rounds)])
         if name != "topwork" and ratio < WANTED.get(name, 1.0):
             missed.append(f"{name}: {ratio:.1f} x, wanted {WANTED.get(name, 1.0):.0f} x")
     return missed
@@ -120,6 +123,8 @@ def main():
         parser.add_argument(f"--{script}", help=f"Python that has the packages of the {script} side")
     parser.add_argument("--slow-rounds", type=int, help="of the sides that re-run the base")
     parser.add_argument("--wrap", default="")
+    table = peers.Rows()
+    table.add_option(parser)
     arguments = parser.parse_args()
     pythons = {"topwork": sys.executable, "litert": sys.executable, "keras": arguments.keras,
                "ort": arguments.ort, "mnn": arguments.mnn}
@@ -141,7 +146,8 @@ def main():
                 if side[1] in SLOW and number >= (arguments.slow_rounds or arguments.rounds):
                     continue
                 results[side[1]].append(run(side, pythons, arguments, work, work / "images"))
-    missed = report(results)
+    missed = report(results, table)
+    table.write(arguments.rows)
     for line in missed:
         print(f"MISSED {line}")
     sys.exit(1 if missed else 0)

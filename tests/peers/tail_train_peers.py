@@ -2,6 +2,7 @@
 
   python tail_train_peers.py TOPWORK_TAIL_TRAIN_BENCH TOPWORK_HEAD_TRAIN_BENCH
                              [--threads N] [--rounds N] [--only TEXT] [--channels-first]
+                             [--rows FILE]
 
 EfficientNet-Lite0 from the zoo and, where TOPWORK_SHARED names a folder with models/, MobileNetV1
 and an MLP: last two layers, a whole block, biases and scales alone. PyTorch runs the very network
@@ -21,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import peers
 
 try:
     import numpy as np
@@ -218,7 +221,7 @@ def machine_limits(arguments):
     return float(words[0]) * 1e9, float(words[1]) * 1e9
 
 
-def measure(arguments, name, layers, what, steps, folder):
+def measure(arguments, name, layers, what, steps, folder, table):
     path = model_path(name)
     if path is None:
         print(f"{name}: not here (TOPWORK_SHARED), left out")
@@ -237,7 +240,10 @@ def measure(arguments, name, layers, what, steps, folder):
         theirs.append(seconds)
         if abs(loss - float(words[1])) > 1e-3 * abs(loss):
             sys.exit(f"FAIL {name}: losses differ: {loss} and {words[1]}")
+    runs = [[1e3 * a / steps, 1e3 * b / steps] for a, b in zip(ours, theirs)]
     ours, theirs = min(ours) / steps, min(theirs) / steps
+    table.add(name, f"last {layers}, {'biases' if what == 'bias' else 'all'}, {arguments.threads} threads",
+              1e3 * ours, 1e3 * theirs, theirs / ours, runs)
     limit, work = limit_seconds(description, BATCH, flops, reading)
     print(f"{name:27} {layers} {what:4}: topwork {ours * 1e3:8.3f} ms/step = {1 / ours:7.1f} "
           f"steps/s, torch {theirs * 1e3:8.3f}; torch / topwork {theirs / ours:5.2f}; "
@@ -253,13 +259,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--only", default="", help="cases whose 'model layers what' holds this")
     parser.add_argument("--channels-first", action="store_true")
+    table = peers.Rows()
+    table.add_option(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     print(f"torch {torch.__version__}, {arguments.threads} threads, batch {BATCH}")
     with tempfile.TemporaryDirectory() as folder:
         for name, layers, what, steps in CASES:
             if arguments.only in f"{name} {layers} {what}":
-                measure(arguments, name, layers, what, steps, pathlib.Path(folder))
+                measure(arguments, name, layers, what, steps, pathlib.Path(folder), table)
+    table.write(arguments.rows)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ peers.need("numpy", "ai_edge_litert", "sklearn")
 import numpy as np  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 
+import feature_sets  # noqa: E402
+
 TOLERANCE = 1e-5
 MODELS = ["digits_cnn_f32", "digits_cnn_fp16", "digits_mlp_f32"]
 LARGE = "efficientnet_lite0_fp16"  # on fewer digits, blown up to photographs
@@ -36,8 +38,7 @@ def digits(part):
 
 def photographs(x):
     """8 x 8 digits as 224 x 224 RGB in [-1, 1]."""
-    grey = np.kron(x.reshape(-1, 8, 8), np.ones((1, 28, 28), np.float32))
-    return np.repeat(2 * grey[..., None] - 1, 3, axis=3).astype(np.float32)
+    return feature_sets.enlarge(feature_sets.grey(np.rint(255 * x.reshape(-1, 8, 8)).astype(np.uint8)))
 
 
 def save(folder, x, y):

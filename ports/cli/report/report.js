@@ -1,5 +1,6 @@
 // Draws the training report from the JSON block of the page. Texts become text nodes, never markup:
-// class and file names may hold anything. Plots by uPlot; without a network, nothing is fetched.
+// class and file names may hold anything. uPlot, where the build had it, stands above this script and
+// draws the plots; the page fetches nothing.
 (function () {
   "use strict";
   const source = document.getElementById("data").textContent;
@@ -42,9 +43,11 @@
   }
 
   // --- plots: kept as recipes, drawn again when the reader's colours change
+  const canPlot = typeof uPlot === "function";
   const plots = [];
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   function plot(id, title, makeOptions, values) {
+    if (!canPlot) return null;
     const place = el("div", { class: "plot", id });
     plots.push({ place, makeOptions, values, drawn: null });
     return el("div", {}, el("h3", {}, title), place);
@@ -119,7 +122,8 @@
       parts.push(curves("plot-rate", "Learning rate", rows, [{ key: "learning_rate", label: "rate", color: "--train" }],
         (v) => String(Number(v.toPrecision(3))), (u, low, high) => [0, high > 0 ? 1.05 * high : 1]));
     }
-    section("curves", "Training", null, el("div", { class: "plots" }, ...parts));
+    section("curves", "Training", canPlot ? null : "The program that wrote this report was built without uPlot, " +
+      "so the plots are left out. The tables below hold the same numbers.", el("div", { class: "plots" }, ...parts));
   }
 
   function drawCalibration() {
@@ -266,7 +270,7 @@
     }
     const bare = Object.assign({}, data, { worst: (data.worst || []).map((e) => Object.assign({}, e, { image: undefined })) });
     page.append(el("details", {}, el("summary", {}, "All of it as JSON"), el("pre", {}, JSON.stringify(bare, null, 1))),
-      el("footer", {}, (data.made_by || "topwork") + ". Plots by uPlot (MIT licence). This page needs no network."));
+      el("footer", {}, (data.made_by || "topwork") + (canPlot ? ". Plots by uPlot (MIT licence)." : ".") + " This page needs no network."));
   }
 
   drawHead();

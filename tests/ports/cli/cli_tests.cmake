@@ -10,13 +10,18 @@ target_sources(topwork_tests PRIVATE ${cli_units}
   ports/cli/text_test.cc)
 target_link_libraries(topwork_tests PRIVATE topwork_dep_stb topwork_dep_cli11)
 
-# Writes reports for report_test.py.
-add_executable(topwork_report_sample ports/cli/report_sample.cc)
+# Write reports for report_test.py, with and without uPlot.
+add_library(topwork_report_units OBJECT ports/cli/report_sample.cc)
 set(sample_units report metrics metrics_print table terminal thumbnail image files)
 list(TRANSFORM sample_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
 list(TRANSFORM sample_units APPEND ".cc")
-target_sources(topwork_report_sample PRIVATE ${sample_units})
-set_target_properties(topwork_report_sample PROPERTIES CXX_EXTENSIONS OFF)
-target_link_libraries(topwork_report_sample PRIVATE topwork_static topwork_options
+target_sources(topwork_report_units PRIVATE ${sample_units})
+set_target_properties(topwork_report_units PROPERTIES CXX_EXTENSIONS OFF)
+target_link_libraries(topwork_report_units PUBLIC topwork_static topwork_options
   topwork_dep_cli11 topwork_dep_stb topwork_dep_json)
+foreach(sample IN ITEMS topwork_report_sample topwork_report_sample_without_uplot)
+  add_executable(${sample} $<TARGET_OBJECTS:topwork_report_units>)
+  target_link_libraries(${sample} PRIVATE topwork_report_units)
+endforeach()
 tw_embed_report_page(topwork_report_sample)
+tw_embed_report_page(topwork_report_sample_without_uplot WITHOUT_UPLOT)

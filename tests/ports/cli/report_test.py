@@ -1,7 +1,7 @@
 """The HTML report in a headless Chromium, from disk, as large as a phone and a desk.
 
-Usage: report_test.py TOPWORK REPORT_SAMPLE [FOLDER FOR SCREENSHOTS]
-Without Chromium it prints SKIP and ends with 77.
+Usage: report_test.py TOPWORK REPORT_SAMPLE REPORT_SAMPLE_WITHOUT_UPLOT [FOLDER FOR SCREENSHOTS]
+Without Chromium, or where the build had no uPlot, it prints SKIP and ends with 77.
 """
 import json
 import pathlib
@@ -133,6 +133,20 @@ def check_bare(checks, page, name):
                   "%s: sections without data" % name)
 
 
+def check_without_uplot(checks, page, name):
+    """The page says that it has no plots, and everything else is there."""
+    problems = page.problems()
+    checks.expect(not problems, "%s: %s" % (name, problems))
+    checks.expect(page.evaluate("document.querySelectorAll('.plot, canvas').length") == 0, "%s: a plot" % name)
+    text = page.evaluate("document.getElementById('curves').textContent")
+    checks.expect("without uPlot" in text, "%s: %s" % (name, text))
+    checks.expect("uPlot" not in page.evaluate("document.querySelector('footer').textContent"),
+                  "%s: the footer names uPlot" % name)
+    data = json.loads(page.evaluate("document.getElementById('data').textContent"))
+    checks.expect(len(rows(page, "epochs")) == len(data["epochs"]) > 1 and len(rows(page, "bins")) > 1 and
+                  len(rows(page, "class-table")) == 11, "%s: tables" % name)
+
+
 def check_resize(checks, page):
     """Turning the phone, and a change to dark colours, redraw the plots."""
     page.resize(844, 390)
@@ -174,13 +188,21 @@ def main():
     if program is None:
         print("SKIP: no Chromium on this machine (toolchains/install-deps.sh test installs it)")
         sys.exit(77)
-    tool, sample = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
-    shots = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
+    tool, sample, bare_sample = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+    shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else None
     checks = Checks()
     here = pathlib.Path(tempfile.mkdtemp(prefix="topwork_report_"))
     chromium = browser.Browser(program)
     try:
+        (here / "without").mkdir()
+        subprocess.run([str(bare_sample), str(here / "without")], check=True)
+        page = chromium.page(*SIZES["phone"])
+        page.open(here / "without" / "full.html")
+        check_without_uplot(checks, page, "without uPlot")
         subprocess.run([str(sample), str(here)], check=True)
+        if "uPlot=" not in (here / "full.html").read_text(encoding="utf-8"):
+            print("SKIP: this build has no uPlot (toolchains/install-deps.sh build fetches it)")
+            sys.exit(checks.finish() or 77)
         for size, (width, height) in SIZES.items():
             page = chromium.page(width, height, dark=size == "desk")
             for kind, check in (("full", check_full), ("many", check_many), ("several", check_several),

@@ -41,7 +41,7 @@ TEST_CASE("trainer files: what one trainer holds no other one takes or writes", 
   CHECK(first->HoldFile(path).ok());
   CHECK(Says(second->HoldFile(path), "in use by this program already"));
   CHECK(Says(second->SaveCheckpoint(path, true), "in use by this program already"));
-  CHECK(Says(second->SaveHead(path), "in use by this program already"));
+  CHECK(Says(second->exchange().Save(path), "in use by this program already"));
   CHECK(test::ReadWhole(path).empty());
   REQUIRE(first->SaveCheckpoint(path, true).ToString() == "OK");
   CHECK(second->RestoreCheckpoint(path).ok());  // reading needs no lock
@@ -85,14 +85,14 @@ TEST_CASE("trainer files: what another has written since is not written over", "
   CHECK(late->SaveCheckpoint(path, true).ToString() == "OK");
   // The same for a head that was loaded.
   const std::string head = folder / "a.head";
-  REQUIRE(late->SaveHead(head).ToString() == "OK");
+  REQUIRE(late->exchange().Save(head).ToString() == "OK");
   const auto reader = NewTrainer();
-  REQUIRE(reader->LoadHead(head).ToString() == "OK");
+  REQUIRE(reader->exchange().Load(head).ToString() == "OK");
   double loss = 0.0;
   bool done = false;
   REQUIRE(late->Step(&loss, &done).ok());
-  REQUIRE(late->SaveHead(head).ToString() == "OK");
-  CHECK(Says(reader->SaveHead(head), "somebody has written"));
+  REQUIRE(late->exchange().Save(head).ToString() == "OK");
+  CHECK(Says(reader->exchange().Save(head), "somebody has written"));
 }
 
 TEST_CASE("trainer files: of many threads that save to one file one gets it", "[train]") {
