@@ -270,7 +270,11 @@ TEST_CASE("open: whatever a file calls its parts, the names that are kept are pr
   spec.main().name = hostile;
   const int x = spec.AddInput(hostile, DType::kFloat32, {2});
   const int y = spec.AddTensor("y" + hostile, DType::kFloat32, {2});
-  spec.main().ops.push_back({spec.AddCode(OpCode::kCustom, hostile), {x}, {y}});
+  OpSpec op;
+  op.opcode = spec.AddCode(OpCode::kCustom, hostile);
+  op.inputs = {x};
+  op.outputs = {y};
+  spec.main().ops.push_back(op);
   spec.main().outputs = {y};
   spec.signatures.push_back({hostile, 0, {{hostile, 0}}, {{hostile, 1}}});
   spec.metadata = {{hostile, spec.AddBuffer({1})}};
