@@ -55,6 +55,22 @@ int LockedFileResize(LockedFile* file, uint64_t size);
 int LockedFileMap(LockedFile* file, MappedFile* out);
 void LockedFileClose(LockedFile* file);  // frees file; null is allowed
 
+// A lock beside a file that is read and replaced as a whole while it is in use: `path`.lock, which
+// says who holds it and goes when it is given back. The lock of a program that was killed goes with
+// it, whatever its file still says. The file itself need not exist; a link is followed. What cannot
+// be replaced (a pipe, a file in a folder that may not be written), and what lies on a file system
+// without locks, is given without a lock.
+struct FileLock;
+struct LockHolder {
+  int64_t process = 0;  // its number, 0: unknown
+  std::string program;  // "" where unknown
+  bool is_this_program = false;
+};
+// EWOULDBLOCK when another FileLock, of this program or another, still holds it after `wait_nanos`:
+// *holder says whose. EEXIST when a file of the lock's name is there that is no lock.
+int FileLockTake(const char* path, int64_t wait_nanos, FileLock** out, LockHolder* holder);
+void FileLockGive(FileLock* lock);  // frees lock; null is allowed
+
 // Human-readable text of an errno value.
 std::string ErrorText(int error);
 

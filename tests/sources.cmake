@@ -92,7 +92,6 @@ set(TEST_SOURCES
   models/format/open_test.cc
   models/format/pack_cache_test.cc
   models/format/packed_models_test.cc
-  models/format/printable_test.cc
   models/format/run_mutation_test.cc
   models/format/shared_models_test.cc
   models/zoo/golden.cc
@@ -105,10 +104,13 @@ set(TEST_SOURCES
   models/format/zip_test.cc
   ports/atomic_failure_test.cc
   ports/port_test.cc
+  ports/file_lock_test.cc
   runtime/backend/device_name_test.cc
   runtime/backend/devices_test.cc
   runtime/backend/placement_test.cc
   runtime/base/memory_test.cc
+  runtime/base/printable_test.cc
+  runtime/base/record_file_test.cc
   runtime/base/status_test.cc
   runtime/base/text_test.cc
   runtime/base/thread_pool_test.cc
@@ -147,6 +149,7 @@ set(TEST_SOURCES
   runtime/train/features/augment_test.cc
   runtime/train/features/backbone_state_test.cc
   runtime/train/checkpoint_test.cc
+  runtime/train/trainer_files_test.cc
   runtime/train/class_change_test.cc
   runtime/train/exchange_test.cc
   runtime/train/judge/export_check_test.cc

@@ -2,14 +2,14 @@
 #include "models/format/checkpoint_file.h"
 
 #include "checkpoint_generated.h"
-#include "models/format/container.h"
-#include "models/format/printable.h"
+#include "models/format/text.h"
+#include "runtime/base/record_file.h"
 
 namespace topwork {
 namespace {
 
-constexpr uint32_t kCheckpointFormat = 2;
-constexpr ContainerKind kCheckpointKind = {"TWCKPT1\n", "checkpoint"};
+RecordId CheckpointId() { return {RecordKind::kCheckpoint, 1, ""}; }
+
 // FlatBuffers count bytes in 31 bits; some are kept for tables and texts.
 constexpr size_t kMaxArrayBytes = (size_t{1} << 31) - (size_t{1} << 24);
 
@@ -157,9 +157,7 @@ void WriteProgress(const TrainingProgress& p, checkpoint_schema::CheckpointBuild
   c->add_stopped_early(p.stopped_early);
 }
 
-}  // namespace
-
-Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
+Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   const TrainingValues& v = d.values;
   const size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() +
                            6 * v.parameters.size() + 2 * v.solver.size() + d.train.size() +
@@ -168,7 +166,7 @@ Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
     return Unsupported("a checkpoint of %zu numbers does not fit into 2 GiB%s", n_numbers,
                        d.has_examples ? "; save it without the examples" : "");
   }
-  flatbuffers::FlatBufferBuilder builder;
+  flatbuffers::FlatBufferBuilder& builder = *out;
   const auto model = builder.CreateString(d.model_sha256);
   const auto digest = builder.CreateString(d.examples_sha256);
   const auto options = builder.CreateVectorOfStrings(d.options);
@@ -193,7 +191,6 @@ Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
   flatbuffers::Offset<checkpoint_schema::Examples> examples;
   if (d.has_examples) examples = WriteExamples(d, &builder);
   checkpoint_schema::CheckpointBuilder c(builder);
-  c.add_format(kCheckpointFormat);
   c.add_model_sha256(model);
   c.add_examples_sha256(digest);
   c.add_options(options);
@@ -219,20 +216,34 @@ Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
   c.add_start_epoch(v.start.epoch);
   c.add_validated_parameters(validated);
   checkpoint_schema::FinishCheckpointBuffer(builder, c.Finish());
-  return PackContainer(kCheckpointKind, {builder.GetBufferPointer(), builder.GetSize()});
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& data) {
+  flatbuffers::FlatBufferBuilder builder;
+  TW_RETURN_IF_ERROR(Build(data, &builder));
+  return PackRecord(CheckpointId(), {builder.GetBufferPointer(), builder.GetSize()});
+}
+
+Status WriteCheckpoint(const std::string& path, const CheckpointData& data) {
+  flatbuffers::FlatBufferBuilder builder;
+  TW_RETURN_IF_ERROR(Build(data, &builder));
+  return WriteRecord(path, CheckpointId(), {builder.GetBufferPointer(), builder.GetSize()});
+}
+
+Status CheckWhole(Span<const uint8_t> bytes) {
+  return UnpackRecord(CheckpointId(), bytes).status();
 }
 
 Result<CheckpointData> DecodeCheckpoint(Span<const uint8_t> bytes) {
-  TW_ASSIGN_OR_RETURN(const Buffer payload, UnpackContainer(kCheckpointKind, bytes));
+  TW_ASSIGN_OR_RETURN(const Buffer payload, CopyRecord(CheckpointId(), bytes));
   flatbuffers::Verifier verifier(payload.as<uint8_t>(), payload.size(), 8);
   if (!checkpoint_schema::VerifyCheckpointBuffer(verifier)) {
     return Corrupt("the checkpoint's contents are malformed");
   }
   const auto* root = checkpoint_schema::GetCheckpoint(payload.data());
-  if (root->format() != kCheckpointFormat) {
-    return Unsupported("the checkpoint has format %u, this version reads %u", root->format(),
-                       kCheckpointFormat);
-  }
   CheckpointData data = FromTable(*root);
   TW_RETURN_IF_ERROR(CheckConsistent(data));
   return data;

@@ -1,6 +1,6 @@
 // A training checkpoint as plain data, and as the bytes of a file.
 //
-// File: a container (models/format/container.h) with magic "TWCKPT1\n" around a FlatBuffer of
+// File: a record file (runtime/base/record_file.h) around a FlatBuffer of
 // models/schema/checkpoint.fbs.
 #ifndef TOPWORK_MODELS_FORMAT_CHECKPOINT_FILE_H_
 #define TOPWORK_MODELS_FORMAT_CHECKPOINT_FILE_H_
@@ -37,6 +37,11 @@ struct CheckpointData {
 
 // UNSUPPORTED beyond 2 GiB, which the format cannot hold.
 Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& data);
+// The same into a file that appears whole or not at all, without a copy in memory.
+Status WriteCheckpoint(const std::string& path, const CheckpointData& data);
+
+// OK for the bytes of a checkpoint that nothing has damaged; its contents are not looked at.
+Status CheckWhole(Span<const uint8_t> bytes);
 
 // CORRUPT with what is wrong: not a checkpoint, truncated, failed checksum, inconsistent;
 // UNSUPPORTED for one of a later format.

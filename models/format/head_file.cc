@@ -6,14 +6,13 @@
 #include <set>
 
 #include "head_generated.h"
-#include "models/format/container.h"
-#include "models/format/printable.h"
+#include "models/format/text.h"
+#include "runtime/base/record_file.h"
 
 namespace topwork {
 namespace {
 
-constexpr uint32_t kHeadFormat = 1;
-constexpr ContainerKind kHeadKind = {"TWHEAD1\n", "head file"};
+RecordId HeadId() { return {RecordKind::kHead, 1, ""}; }
 
 NamedArray FromTable(const head_schema::Parameter& p) {
   NamedArray array;
@@ -98,23 +97,18 @@ std::vector<uint8_t> EncodeHead(const HeadData& data) {
   const auto names = builder.CreateVectorOfStrings(data.class_names);
   const auto arrays = builder.CreateVector(parameters);
   head_schema::FinishHeadBuffer(
-      builder,
-      head_schema::CreateHead(builder, kHeadFormat, model, data.output, data.appended, data.dim,
-                              data.n_classes, names, data.loss, data.temperature, arrays));
-  return PackContainer(kHeadKind, {builder.GetBufferPointer(), builder.GetSize()});
+      builder, head_schema::CreateHead(builder, model, data.output, data.appended, data.dim,
+                                       data.n_classes, names, data.loss, data.temperature, arrays));
+  return PackRecord(HeadId(), {builder.GetBufferPointer(), builder.GetSize()});
 }
 
 Result<HeadData> DecodeHead(Span<const uint8_t> bytes) {
-  TW_ASSIGN_OR_RETURN(const Buffer payload, UnpackContainer(kHeadKind, bytes));
+  TW_ASSIGN_OR_RETURN(const Buffer payload, CopyRecord(HeadId(), bytes));
   flatbuffers::Verifier verifier(payload.as<uint8_t>(), payload.size(), 8);
   if (!head_schema::VerifyHeadBuffer(verifier)) {
     return Corrupt("the head file's contents are malformed");
   }
   const auto* root = head_schema::GetHead(payload.data());
-  if (root->format() != kHeadFormat) {
-    return Unsupported("the head file has format %u, this version reads %u", root->format(),
-                       kHeadFormat);
-  }
   HeadData data = FromTable(*root);
   TW_RETURN_IF_ERROR(CheckConsistent(data));
   return data;

@@ -1,9 +1,9 @@
 // A head alone as plain data, and as the bytes of a file: one model can have many heads, each in a
 // file of a few kilobytes.
 //
-// File: a container (models/format/container.h) with magic "TWHEAD1\n" around a FlatBuffer of
-// models/schema/head.fbs. Parameters are float32, however the model stores its head. The caller
-// compares model_sha256, output and dim to see whether a head fits a model.
+// File: a record file (runtime/base/record_file.h) around a FlatBuffer of models/schema/head.fbs.
+// Parameters are float32, however the model stores its head. The caller compares model_sha256,
+// output and dim to see whether a head fits a model.
 #ifndef TOPWORK_MODELS_FORMAT_HEAD_FILE_H_
 #define TOPWORK_MODELS_FORMAT_HEAD_FILE_H_
 

@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "models/format/printable.h"
 #include "models/format/read.h"
 #include "models/format/zip.h"
 #include "ports/port.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/sha256.h"
 
 namespace topwork {

@@ -4,6 +4,7 @@
 // time, as LiteRT does). All other readers get float32. LiteRT itself multiplies int2 by no scale
 // at all.
 #include "models/format/read.h"
+#include "models/format/text.h"
 #include "models/format/verify_context.h"
 #include "runtime/tensor/packed.h"
 #include "tflite_generated.h"
@@ -33,7 +34,7 @@ Result<std::vector<float>> ReadBlockScales(const schema::Model& model, Span<cons
                                            const schema::SubGraph& subgraph,
                                            const schema::Tensor& tensor, const Shape& shape,
                                            int32_t* block) {
-  const std::string name = tensor.name() == nullptr ? "" : tensor.name()->str();
+  const std::string name = Text(tensor.name());
   const schema::Tensor* scales = ScalesOf(subgraph, tensor);
   *block = scales == nullptr
                ? 0

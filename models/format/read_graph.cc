@@ -4,8 +4,8 @@
 #include <cstring>
 #include <map>
 
-#include "models/format/printable.h"
 #include "models/format/read.h"
+#include "models/format/text.h"
 #include "models/format/verify_context.h"
 #include "runtime/tensor/strings.h"
 #include "tflite_generated.h"

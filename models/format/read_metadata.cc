@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "metadata_generated.h"
-#include "models/format/printable.h"
 #include "models/format/read.h"
+#include "models/format/text.h"
 #include "models/format/verify_context.h"
 #include "tflite_generated.h"
 
@@ -18,7 +18,7 @@ const AssociatedFile* FindFile(const std::vector<AssociatedFile>& files, const s
   return nullptr;
 }
 
-// One label per line; the line end may be CR LF, and the last line needs none.
+// One label per line, made printable; the line end may be CR LF, and the last line needs none.
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
   for (size_t begin = 0; begin < text.size();) {
@@ -26,7 +26,7 @@ std::vector<std::string> Lines(const std::string& text) {
     if (end == std::string::npos) end = text.size();
     size_t length = end - begin;
     if (length > 0 && text[begin + length - 1] == '\r') --length;
-    lines.push_back(text.substr(begin, length));
+    lines.push_back(Printable(text.substr(begin, length)));
     begin = end + 1;
   }
   return lines;
@@ -92,8 +92,7 @@ std::vector<MetadataEntry> ReadMetadataEntries(const schema::Model& model,
   const auto* metadata = model.metadata();
   for (uint32_t i = 0; metadata != nullptr && i < metadata->size(); ++i) {
     const schema::Metadata& entry = *metadata->Get(i);
-    entries.push_back({entry.name() == nullptr ? std::string() : entry.name()->str(),
-                       BufferBytes(model, bytes, entry.buffer())});
+    entries.push_back({Text(entry.name()), BufferBytes(model, bytes, entry.buffer())});
   }
   return entries;
 }

@@ -5,6 +5,7 @@
 
 #include "models/format/read.h"
 #include "models/format/sparse_index.h"
+#include "models/format/text.h"
 #include "models/format/verify_context.h"
 #include "tflite_generated.h"
 
@@ -88,8 +89,8 @@ Result<Buffer> ExpandSparse(const schema::Tensor& tensor, Span<const uint8_t> st
   const DType dtype = static_cast<DType>(tensor.type());
   const int bits = DTypeBits(dtype);
   if (bits % 8 != 0) {
-    return Unsupported("'%s' is a sparse constant of %s",
-                       tensor.name() == nullptr ? "" : tensor.name()->c_str(), DTypeName(dtype));
+    return Unsupported("'%s' is a sparse constant of %s", Text(tensor.name()).c_str(),
+                       DTypeName(dtype));
   }
   const size_t bytes = ByteSize(dtype, shape);
   TW_ASSIGN_OR_RETURN(Buffer dense, Buffer::Allocate(bytes == 0 ? 1 : bytes, "a sparse constant"));

@@ -1,7 +1,6 @@
 set(FORMAT_SOURCES
   checkpoint_file.cc
   constants.cc
-  container.cc
   head_file.cc
   head_format.cc
   head_rounding.cc
@@ -11,7 +10,6 @@ set(FORMAT_SOURCES
   model_tables.cc
   model_tables_pack.cc
   pack_cache.cc
-  printable.cc
   compress/prune.cc
   compress/prune_storage.cc
   compress/quantize.cc

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/contract/kernel.h"
-#include "models/format/printable.h"
 #include "models/format/verify_context.h"
+#include "runtime/base/printable.h"
 #include "tflite_generated.h"
 
 namespace topwork {

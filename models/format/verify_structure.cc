@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "models/format/printable.h"
 #include "models/format/verify_context.h"
+#include "runtime/base/printable.h"
 #include "tflite_generated.h"
 
 namespace topwork {

@@ -1,9 +1,9 @@
 // Buffers and tensors: ranges, shapes, the length of constants, string tables, quantization.
 #include <cmath>
 
-#include "models/format/printable.h"
 #include "models/format/verify_context.h"
 #include "runtime/base/buffer.h"
+#include "runtime/base/printable.h"
 #include "runtime/tensor/strings.h"
 #include "tflite_generated.h"
 

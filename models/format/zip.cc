@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "models/format/inflate.h"
-#include "models/format/printable.h"
+#include "runtime/base/printable.h"
 
 namespace topwork {
 namespace {

@@ -8,6 +8,7 @@
 #include "ports/cli/files.h"
 #include "ports/cli/stop.h"
 #include "runtime/backend/device_name.h"
+#include "runtime/base/printable.h"
 
 namespace topwork {
 namespace cli {
@@ -271,9 +272,26 @@ bool AreProbabilities(const std::vector<double>& scores, bool rounded) {
   return rounded || std::fabs(sum - 1.0) < 0.02;
 }
 
+std::string JsonText(const Json& json, int indent) {
+  std::string text = json.dump(indent, ' ', false, nlohmann::detail::error_handler_t::replace);
+  std::string shown;
+  for (size_t i = 0; i < text.size();) {
+    const uint8_t* bytes = reinterpret_cast<const uint8_t*>(text.data()) + i;
+    const size_t n = std::max<size_t>(1, Utf8Length(bytes, text.size() - i));
+    if (text[i] != '\n' && IsControl(bytes, n)) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\u%04x", Utf8Code(bytes, n) & 0xffffu);
+      shown += escape;
+    } else {
+      shown.append(text, i, n);
+    }
+    i += n;
+  }
+  return shown;
+}
+
 void PrintJson(const Json& json) {
-  const std::string text =
-      json.dump(2, ' ', false, nlohmann::detail::error_handler_t::replace) + "\n";
+  const std::string text = JsonText(json, 2) + "\n";
   if (std::fputs(text.c_str(), stdout) == EOF || std::fflush(stdout) != 0) {
     throw CliError(kExitIo, "standard output cannot be written");
   }

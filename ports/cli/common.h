@@ -92,6 +92,9 @@ class DescribedTensor {
 // less.
 bool AreProbabilities(const std::vector<double>& scores, bool rounded);
 
+// JSON that a terminal may show: it holds no control character but line ends. indent −1: one line.
+std::string JsonText(const Json& json, int indent);
+
 // One JSON document on standard output.
 void PrintJson(const Json& json);
 

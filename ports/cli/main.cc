@@ -5,6 +5,7 @@
 #include "ports/cli/common.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
+#include "runtime/base/printable.h"
 
 namespace topwork {
 namespace cli {
@@ -37,6 +38,7 @@ int Fail(ExitCode code, const std::string& message) {
   // One line, whatever a file name or a library's text holds.
   std::string line;
   for (char c : message) line += c == '\n' || c == '\r' ? ' ' : c;
+  line = Printable(line);
   std::fprintf(stderr, "%s %s\n", Paint(2, "1;31", "topwork: error:").c_str(), line.c_str());
   return code;
 }

@@ -15,6 +15,7 @@
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 #include "ports/port.h"
+#include "runtime/base/printable.h"
 
 namespace topwork {
 namespace cli {
@@ -69,10 +70,9 @@ std::vector<Scored> TopScores(const std::vector<double>& values, int top) {
 }
 
 std::string LabelOf(const std::vector<std::string>& labels, int64_t index) {
-  return static_cast<size_t>(index) < labels.size() ? labels[static_cast<size_t>(index)] : "";
+  return static_cast<size_t>(index) < labels.size() ? Printable(labels[static_cast<size_t>(index)])
+                                                    : "";
 }
-
-constexpr auto kReplace = nlohmann::detail::error_handler_t::replace;  // of what is no UTF-8
 
 Json StringsJson(const tw::Tensor& tensor) { return Json(tensor.strings()); }
 
@@ -82,7 +82,7 @@ void SaveOutputs(const tw::Session& session, const std::string& folder) {
     const tw::Tensor tensor = CheckValue(session.Output(i));
     const std::vector<int32_t> dims = tensor.shape();
     if (tensor.dtype == TW_DTYPE_STRING) {
-      const std::string text = StringsJson(tensor).dump(1, ' ', false, kReplace) + "\n";
+      const std::string text = JsonText(StringsJson(tensor), 1) + "\n";
       files.push_back({folder + "/output_" + std::to_string(i) + ".json",
                        std::vector<uint8_t>(text.begin(), text.end())});
       continue;
@@ -155,7 +155,7 @@ void PrintOutput(size_t i, const tw::Tensor& tensor, const std::vector<Scored>& 
   }
   const std::vector<std::string> strings = tensor.strings();
   for (size_t k = 0; k < std::min<size_t>(strings.size(), 20); ++k) {
-    std::printf("  %s\n", Json(strings[k]).dump(-1, ' ', false, kReplace).c_str());
+    std::printf("  %s\n", JsonText(Json(strings[k]), -1).c_str());
   }
   if (strings.size() > 20) std::printf("  and %zu more\n", strings.size() - 20);
   if (values.empty()) return;

@@ -107,14 +107,16 @@ class Training {
 
   void MakeTrainer() {
     TrainOptions options = options_;
-    CreateTrainer(options);
-    if (has_memory()) {
-      // As many epochs as asked for, on top of those that the memory has seen.
+    // A memory's trainer is made twice: as many epochs as asked for come on top of those that the
+    // memory has seen, which only its file says.
+    for (;;) {
+      CreateTrainer(options);
+      HoldFiles();
+      if (!has_memory()) break;
       Check(trainer_->Restore(options_.memory));
       n_epochs_ = CheckValue(trainer_->Info()).n_epochs_done + options_.epochs;
+      if (options.epochs == static_cast<int>(n_epochs_)) break;
       options.epochs = static_cast<int>(n_epochs_);
-      CreateTrainer(options);
-      Check(trainer_->Restore(options_.memory));
     }
     report_.timings.push_back({"open", port::SecondsSince(start_)});
   }
@@ -122,8 +124,16 @@ class Training {
   void CreateTrainer(const TrainOptions& options) {
     settings_ = std::make_unique<TrainerSettings>(options, loss_, FirstClasses());
     if (data_ && data_->has_images()) settings_->RecordPixels(scale_, records_pixels_);
+    trainer_.reset();  // its files first
     trainer_.emplace(
         CheckValue(tw::Trainer::Create(model_, settings_->get()), options_.common.model));
+  }
+
+  // What this run writes in the end, or reads and writes: nobody else meanwhile.
+  void HoldFiles() {
+    for (const std::string& path : {options_.memory, options_.checkpoint, options_.save_head}) {
+      if (!path.empty()) Check(trainer_->HoldFile(path));
+    }
   }
 
   void PrintStart() const {

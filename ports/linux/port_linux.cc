@@ -1,8 +1,8 @@
 // The platform contract of ports/port.h for Linux, Android and other POSIX systems: files mapped
 // read-only, clocks, processors, processor features and dynamic libraries. Writing files is in
-// atomic_file.cc, folders in folder.cc. A mapped file that another process truncates raises SIGBUS
-// on access, as with every mmap; programs that cannot rule that out read the file and open the
-// model from memory.
+// atomic_file.cc, locks are in locked_file.cc and file_lock.cc, folders in folder.cc. A mapped file
+// that another process truncates raises SIGBUS on access, as with every mmap; programs that cannot
+// rule that out read the file and open the model from memory.
 #define _FILE_OFFSET_BITS 64
 
 #include <dlfcn.h>

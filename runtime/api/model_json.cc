@@ -6,6 +6,7 @@
 
 #include "kernels/contract/custom_ops.h"
 #include "kernels/gpu/gpu_context.h"
+#include "runtime/base/printable.h"
 #ifdef TW_HAVE_TRAIN
 #include "kernels/train/backward.h"
 #endif
@@ -141,7 +142,7 @@ void WriteOperators(const Model& model, JsonWriter* json) {
     for (const Op& op : graph.ops) {
       std::string name = op.name();
       if (op.code == OpCode::kStablehloComposite && op.params.custom_name != nullptr) {
-        name += std::string(" '") + op.params.custom_name + "'";
+        name += " '" + Printable(op.params.custom_name) + "'";
       }
       Row& row = rows[name];
       ++row.count;

@@ -1,7 +1,7 @@
 // C API: pruning a model.
 #include "models/format/compress/prune.h"
-#include "ports/port.h"
 #include "runtime/api/handles.h"
+#include "runtime/base/file.h"
 
 using topwork::PruneReport;
 using topwork::PruneSpec;
@@ -56,10 +56,7 @@ tw_status tw_model_prune_file(const tw_model* model, const tw_prune_options* opt
   TW_REQUIRE(path);
   std::vector<uint8_t> bytes;
   TW_REPORT_IF_ERROR(Prune(*model, options, report, &bytes));
-  const int error = topwork::port::WriteFileAtomic(path, bytes.data(), bytes.size());
-  if (error == 0) return TW_STATUS_OK;
-  return Report(topwork::IoError("cannot write the model '%s': %s", path,
-                                 topwork::port::ErrorText(error).c_str()));
+  return Report(topwork::WriteFile(path, "the model", {bytes}));
 }
 
 tw_status tw_model_prune_memory(const tw_model* model, const tw_prune_options* options,

@@ -162,6 +162,12 @@ tw_status tw_trainer_export_memory(tw_trainer* trainer, void** out_data, size_t*
   return status;
 }
 
+tw_status tw_trainer_hold_file(tw_trainer* trainer, const char* path) {
+  TW_REQUIRE(trainer);
+  TW_REQUIRE(path);
+  return Report(trainer->trainer->HoldFile(path));
+}
+
 tw_status tw_trainer_save(tw_trainer* trainer, const char* path) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(path);

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <mutex>
 
+#include "runtime/base/printable.h"
+
 namespace topwork {
 namespace {
 
@@ -39,12 +41,13 @@ void Log(LogLevel level, const char* format, ...) {
   va_start(args, format);
   std::vsnprintf(text, sizeof(text), format, args);
   va_end(args);
+  const std::string shown = PrintableLines(text);
   Sink& sink = TheSink();
   std::lock_guard<std::mutex> lock(sink.mutex);
   if (sink.function != nullptr) {
-    sink.function(sink.user_data, static_cast<int>(level), text);
+    sink.function(sink.user_data, static_cast<int>(level), shown.c_str());
   } else {
-    std::fprintf(stderr, "topwork: %s\n", text);
+    std::fprintf(stderr, "topwork: %s\n", shown.c_str());
   }
 }
 

@@ -5,5 +5,9 @@ set(BASE_SOURCES
   thread_pool.cc
   sha256.cc
   json.cc
+  printable.cc
   hash64.cc
+  file.cc
+  held_file.cc
+  record_file.cc
 )

@@ -4,6 +4,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "runtime/base/printable.h"
+
 namespace topwork {
 namespace {
 
@@ -76,13 +78,13 @@ std::string StrFormat(const char* format, ...) {
   return text;
 }
 
-#define TW_DEFINE_STATUS(name, status_code)                        \
-  Status name(const char* format, ...) {                           \
-    va_list args;                                                  \
-    va_start(args, format);                                        \
-    Status status(StatusCode::status_code, FormatV(format, args)); \
-    va_end(args);                                                  \
-    return status;                                                 \
+#define TW_DEFINE_STATUS(name, status_code)                                        \
+  Status name(const char* format, ...) {                                           \
+    va_list args;                                                                  \
+    va_start(args, format);                                                        \
+    Status status(StatusCode::status_code, PrintableLines(FormatV(format, args))); \
+    va_end(args);                                                                  \
+    return status;                                                                 \
   }
 TW_DEFINE_STATUS(InvalidArgument, kInvalidArgument)
 TW_DEFINE_STATUS(InvalidModel, kInvalidModel)

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/printable.h"
 #include "runtime/plan/work_graph.h"
 
 namespace topwork {
@@ -115,7 +116,8 @@ class Inliner {
         if (v >= 0) v = place[static_cast<size_t>(v)];
       }
     };
-    const std::string called = call.code == OpCode::kCall ? callee.name : call.params.custom_name;
+    const std::string called =
+        call.code == OpCode::kCall ? callee.name : Printable(call.params.custom_name);
     for (const Op& inner : callee.ops) {
       WorkOp copy = work;  // pinned as the call is
       copy.op = inner;

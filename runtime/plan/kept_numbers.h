@@ -1,8 +1,8 @@
 // A few measured numbers kept on disk, one small file per key, so that they are measured once.
 //
-// `folder` is what DeviceCacheFolder returns; "": nothing is kept. A file appears whole or not at
-// all. One that is damaged, of another version or of another key counts as absent, and the next
-// KeepNumbers replaces it.
+// `folder` is what DeviceCacheFolder returns; "": nothing is kept.
+// These are record files (runtime/base/record_file.h). One that is damaged, of another version or
+// of another key counts as absent, and the next KeepNumbers replaces it.
 #ifndef TOPWORK_RUNTIME_PLAN_KEPT_NUMBERS_H_
 #define TOPWORK_RUNTIME_PLAN_KEPT_NUMBERS_H_
 

@@ -5,33 +5,16 @@
 #include <cstring>
 
 #include "models/format/checkpoint_file.h"
-#include "ports/port.h"
+#include "runtime/base/file.h"
 
 namespace topwork {
 namespace {
 
 std::string PreviousPath(const std::string& path) { return path + ".previous"; }
 
-Status WriteFile(const std::string& path, Span<const uint8_t> bytes) {
-  const int error = port::WriteFileAtomic(path.c_str(), bytes.data(), bytes.size());
-  if (error == 0) return Status::Ok();
-  return IoError("cannot write checkpoint '%s': %s", path.c_str(), port::ErrorText(error).c_str());
-}
-
-// A mapped file that unmaps itself.
-struct Mapping {
-  port::MappedFile file;
-  ~Mapping() { port::UnmapFile(&file); }
-  Span<const uint8_t> bytes() const { return {file.data, file.size}; }
-};
-
-Result<CheckpointData> ReadCheckpoint(const std::string& path) {
-  Mapping mapping;
-  const int error = port::MapFile(path.c_str(), &mapping.file);
-  if (error != 0) {
-    return IoError("cannot read checkpoint '%s': %s", path.c_str(), port::ErrorText(error).c_str());
-  }
-  Result<CheckpointData> data = DecodeCheckpoint(mapping.bytes());
+Result<CheckpointData> ReadCheckpoint(const std::string& path, MappedBytes* out_file) {
+  TW_ASSIGN_OR_RETURN(*out_file, MappedBytes::Open(path, "the checkpoint"));
+  Result<CheckpointData> data = DecodeCheckpoint(out_file->bytes());
   if (!data.ok()) return data.status().WithPrefix("'" + path + "': ");
   return data;
 }
@@ -39,10 +22,9 @@ Result<CheckpointData> ReadCheckpoint(const std::string& path) {
 // The generation before moves to PATH.previous, unless it is damaged: then what lies there is
 // better.
 Status KeepPrevious(const std::string& path) {
-  Mapping mapping;
-  if (port::MapFile(path.c_str(), &mapping.file) != 0) return Status::Ok();
-  if (!DecodeCheckpoint(mapping.bytes()).ok()) return Status::Ok();
-  return WriteFile(PreviousPath(path), mapping.bytes());
+  const Result<MappedBytes> file = MappedBytes::Open(path, "the checkpoint");
+  if (!file.ok() || !CheckWhole(file->bytes()).ok()) return Status::Ok();
+  return WriteFile(PreviousPath(path), "the checkpoint", {file->bytes()});
 }
 
 }  // namespace
@@ -61,9 +43,11 @@ Status CheckpointStore::Save(const std::string& path, bool with_examples) const 
   data.train = context_.set->train();
   data.validation = context_.set->validation();
   if (with_examples) DescribeExamples(&data);
-  TW_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, EncodeCheckpoint(data));
-  TW_RETURN_IF_ERROR(KeepPrevious(path));
-  return WriteFile(path, bytes);
+  TW_RETURN_IF_ERROR(files_.Hold(path, "the checkpoint"));
+  return files_.Write(path, "the checkpoint", [&] {
+    TW_RETURN_IF_ERROR(KeepPrevious(path));
+    return WriteCheckpoint(path, data);
+  });
 }
 
 void CheckpointStore::DescribeExamples(CheckpointData* data) const {
@@ -89,11 +73,15 @@ void CheckpointStore::DescribeExamples(CheckpointData* data) const {
 }
 
 Status CheckpointStore::Restore(const std::string& path) const {
-  const Result<CheckpointData> data = ReadCheckpoint(path);
+  MappedBytes file;
+  const Result<CheckpointData> data = ReadCheckpoint(path, &file);
   const Status status = data.ok() ? Adopt(*data) : data.status();
-  if (status.ok()) return status;
+  if (status.ok()) {
+    files_.NoteRead(path, file.bytes());
+    return status;
+  }
   const std::string reason = (data.ok() ? "'" + path + "': " : "") + status.message();
-  const Result<CheckpointData> previous = ReadCheckpoint(PreviousPath(path));
+  const Result<CheckpointData> previous = ReadCheckpoint(PreviousPath(path), &file);
   if (!previous.ok() || !CheckBelongs(*previous).ok()) return Status(status.code(), reason);
   return Status(
       status.code(),

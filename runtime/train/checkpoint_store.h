@@ -7,6 +7,7 @@
 
 #include "runtime/train/fit/epoch_plan.h"
 #include "runtime/train/judge/judge.h"
+#include "runtime/train/trainer_files.h"
 #include "runtime/train/training_context.h"
 
 namespace topwork {
@@ -15,9 +16,10 @@ struct CheckpointData;
 
 class CheckpointStore {
  public:
-  // `plan` and `judge` must outlive the object.
-  CheckpointStore(const TrainingContext& context, const EpochPlan* plan, const Judge* judge)
-      : context_(context), plan_(*plan), judge_(*judge) {}
+  // `plan`, `judge` and `files` must outlive the object.
+  CheckpointStore(const TrainingContext& context, const EpochPlan* plan, const Judge* judge,
+                  TrainerFiles* files)
+      : context_(context), plan_(*plan), judge_(*judge), files_(*files) {}
 
   // See Trainer::SaveCheckpoint and RestoreCheckpoint.
   Status Save(const std::string& path, bool with_examples) const;
@@ -35,6 +37,7 @@ class CheckpointStore {
   const TrainingContext context_;
   const EpochPlan& plan_;
   const Judge& judge_;
+  TrainerFiles& files_;
 };
 
 }  // namespace topwork

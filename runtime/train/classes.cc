@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/printable.h"
+
 namespace topwork {
 namespace {
 
@@ -98,7 +100,7 @@ Status Classes::Rename(int index, const std::string& name) {
     return InvalidArgument("class %d cannot be called '%s': %s", index, name.c_str(),
                            name.empty() ? "a name is needed" : "another class has that name");
   }
-  names[static_cast<size_t>(index)] = name;
+  names[static_cast<size_t>(index)] = Printable(name);
   context_.options->class_names = std::move(names);
   return Status::Ok();
 }
@@ -160,7 +162,7 @@ Status Classes::Apply(const std::vector<Change>& classes) {
       new_labels[static_cast<size_t>(change.old_index)] = static_cast<int32_t>(sources.size());
     }
     sources.push_back(change.old_index);
-    names.push_back(change.name);
+    names.push_back(Printable(change.name));
   }
   // The new state is complete before anything of the old one is given up.
   TW_ASSIGN_OR_RETURN(TrainingState state, StateFor(sources));
@@ -174,6 +176,7 @@ Status Classes::Apply(const std::vector<Change>& classes) {
 }
 
 Status ResolveClasses(const Head& head, TrainerOptions* options) {
+  for (std::string& name : options->class_names) name = Printable(name);
   const size_t n_names = options->class_names.size();
   const bool labels = UsesLabels(options->loss.loss);
   if (options->n_classes == 0 && n_names == 0 && head.appended()) {

@@ -2,7 +2,7 @@
 #include "runtime/train/exporter.h"
 
 #include "models/format/write.h"
-#include "ports/port.h"
+#include "runtime/base/file.h"
 #include "runtime/train/head/tail_network.h"
 #include "runtime/train/stored_head.h"
 
@@ -64,13 +64,7 @@ Result<std::vector<uint8_t>> Exporter::Export() {
 
 Status Exporter::ExportFile(const std::string& path) {
   TW_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, Export());
-  return WriteBytes(path, bytes, "the model");
-}
-
-Status WriteBytes(const std::string& path, Span<const uint8_t> bytes, const char* what) {
-  const int error = port::WriteFileAtomic(path.c_str(), bytes.data(), bytes.size());
-  if (error == 0) return Status::Ok();
-  return IoError("cannot write %s '%s': %s", what, path.c_str(), port::ErrorText(error).c_str());
+  return WriteFile(path, "the model", {bytes});
 }
 
 }  // namespace topwork

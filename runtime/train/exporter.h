@@ -31,9 +31,6 @@ class Exporter {
   double accepted_temperature_ = 1.0;
 };
 
-// Writes a whole file or nothing; `what` names it in the message of a failure.
-Status WriteBytes(const std::string& path, Span<const uint8_t> bytes, const char* what);
-
 }  // namespace topwork
 
 #endif  // TOPWORK_RUNTIME_TRAIN_EXPORTER_H_

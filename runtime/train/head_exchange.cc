@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/format/head_file.h"
-#include "ports/port.h"
+#include "runtime/base/file.h"
 
 namespace topwork {
 namespace {
@@ -113,18 +113,15 @@ Status HeadExchange::Decode(Span<const uint8_t> bytes) {
 }
 
 Status HeadExchange::Save(const std::string& path) const {
-  return WriteBytes(path, Encode(), "the head");
+  return files_.Write(path, "the head", [&] { return WriteFile(path, "the head", {Encode()}); });
 }
 
 Status HeadExchange::Load(const std::string& path) {
-  port::MappedFile file;
-  const int error = port::MapFile(path.c_str(), &file);
-  if (error != 0) {
-    return IoError("cannot read the head '%s': %s", path.c_str(), port::ErrorText(error).c_str());
-  }
-  const Status status = Decode({file.data, file.size});
-  port::UnmapFile(&file);
-  return status.ok() ? status : status.WithPrefix("'" + path + "': ");
+  TW_ASSIGN_OR_RETURN(const MappedBytes file, MappedBytes::Open(path, "the head"));
+  const Status status = Decode(file.bytes());
+  if (!status.ok()) return status.WithPrefix("'" + path + "': ");
+  files_.NoteRead(path, file.bytes());
+  return status;
 }
 
 }  // namespace topwork

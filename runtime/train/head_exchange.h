@@ -7,6 +7,7 @@
 
 #include "runtime/train/exporter.h"
 #include "runtime/train/judge/judge.h"
+#include "runtime/train/trainer_files.h"
 #include "runtime/train/training_context.h"
 
 namespace topwork {
@@ -19,9 +20,10 @@ struct HeadData;
 // set or class_weights.
 class HeadExchange {
  public:
-  // `judge` and `exporter` must outlive the object.
-  HeadExchange(const TrainingContext& context, Judge* judge, Exporter* exporter)
-      : context_(context), judge_(*judge), exporter_(*exporter) {}
+  // `judge`, `exporter` and `files` must outlive the object.
+  HeadExchange(const TrainingContext& context, Judge* judge, Exporter* exporter,
+               TrainerFiles* files)
+      : context_(context), judge_(*judge), exporter_(*exporter), files_(*files) {}
 
   std::vector<uint8_t> Encode() const;
   Status Decode(Span<const uint8_t> bytes);
@@ -35,6 +37,7 @@ class HeadExchange {
   const TrainingContext context_;
   Judge& judge_;
   Exporter& exporter_;
+  TrainerFiles& files_;
 };
 
 }  // namespace topwork

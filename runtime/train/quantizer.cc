@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ports/port.h"
+#include "runtime/base/file.h"
 
 namespace topwork {
 namespace {
@@ -142,9 +142,7 @@ Result<std::vector<uint8_t>> Quantizer::Export() {
 
 Status Quantizer::ExportFile(const std::string& path) {
   TW_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, Export());
-  const int error = port::WriteFileAtomic(path.c_str(), bytes.data(), bytes.size());
-  if (error == 0) return Status::Ok();
-  return IoError("cannot write the model '%s': %s", path.c_str(), port::ErrorText(error).c_str());
+  return WriteFile(path, "the model", {bytes});
 }
 
 }  // namespace topwork

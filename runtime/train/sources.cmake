@@ -53,4 +53,5 @@ set(TRAIN_SOURCES
   quantizer.cc
   stored_head.cc
   trainer.cc
+  trainer_files.cc
 )

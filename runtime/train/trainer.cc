@@ -16,8 +16,8 @@ Trainer::Trainer(const TrainerOptions& options, TrainedLayers layers,
       judge_(context()),
       exporter_(context(), &judge_),
       classes_(context(), &judge_, &exporter_),
-      exchange_(context(), &judge_, &exporter_),
-      checkpoints_(context(), &loop_.plan(), &judge_) {}
+      exchange_(context(), &judge_, &exporter_, &files_),
+      checkpoints_(context(), &loop_.plan(), &judge_, &files_) {}
 
 Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> model,
                                                  const TrainerOptions& given) {

@@ -98,8 +98,14 @@ class Trainer {
     loop_.plan().SetPermutations(std::move(permutations));
   }
 
+  // Holds a checkpoint or head file, whether it exists yet or not, until the trainer is destroyed:
+  // no other trainer, here or in another program, can then hold it or save to it.
+  // FAILED_PRECONDITION while another one does; the message names the process.
+  Status HoldFile(const std::string& path) { return files_.Hold(path, "the file"); }
   // Everything that a bit-identical continuation needs. Without examples in the file, add the same
-  // ones before RestoreCheckpoint. The file written before stays as `path`.previous.
+  // ones before RestoreCheckpoint. The file written before stays as `path`.previous. The file is
+  // held from then on. FAILED_PRECONDITION while another trainer holds it, and when somebody has
+  // written it since this one read or saved it.
   Status SaveCheckpoint(const std::string& path, bool with_examples = false) const {
     return checkpoints_.Save(path, with_examples);
   }
@@ -132,6 +138,7 @@ class Trainer {
   TrainingLoop loop_;
   Judge judge_;
   Exporter exporter_;
+  TrainerFiles files_;
   Classes classes_;
   HeadExchange exchange_;
   CheckpointStore checkpoints_;

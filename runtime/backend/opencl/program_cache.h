@@ -1,9 +1,9 @@
 // Compiled programs on disk, so that a second start compiles nothing.
 //
-// One file per program, <sha256 of what it was made from>.clbin: magic, version, key, size and
-// checksum, then the driver's binary. Files appear whole or not at all; their bytes together are
-// bounded, the oldest go first. Whatever is wrong with a file or the folder is a miss, never an
-// error. Thread-safe; several processes may share a folder.
+// One record file per program (runtime/base/record_file.h), <sha256 of what it was made
+// from>.clbin, with the driver's binary as its payload. The files' bytes together are bounded, the
+// oldest go first. Whatever is wrong with a file or the folder is a miss, never an error.
+// Thread-safe; several processes may share a folder.
 #ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_PROGRAM_CACHE_H_
 #define TOPWORK_RUNTIME_BACKEND_OPENCL_PROGRAM_CACHE_H_
 

@@ -1,30 +1,22 @@
-// The file: "topwork-tuning 1 SHA256\n", the driver's identity, "\n", then lines of three fields.
-// The checksum covers all behind the first line.
+// Times as a record file of lines, and the best of them.
 #include "runtime/backend/opencl/tune_table.h"
 
 #include <cstdlib>
 #include <vector>
 
 #include "ports/port.h"
+#include "runtime/base/held_file.h"
 #include "runtime/base/sha256.h"
 
 namespace topwork {
 namespace opencl {
 namespace {
 
-const char kHead[] = "topwork-tuning 1 ";
+constexpr size_t kMaxBytes = 16u << 20;
 
 std::string PathIn(const std::string& folder, const std::string& driver) {
   if (folder.empty()) return "";
   return folder + "/tuning-" + Sha256Hex(driver.data(), driver.size()).substr(0, 16);
-}
-
-std::string ReadWhole(const std::string& path) {
-  port::MappedFile file;
-  if (path.empty() || port::MapFile(path.c_str(), &file) != 0) return "";
-  std::string text(file.data, file.data + file.size);
-  port::UnmapFile(&file);
-  return text;
 }
 
 // The text up to the next `end`, and *at behind it.
@@ -39,7 +31,7 @@ std::string Take(const std::string& text, char end, size_t* at) {
   return text.substr(begin, stop - begin);
 }
 
-// Fields are parted by tabs and lines by newlines; a driver's name may hold either.
+// Fields are parted by tabs and lines by newlines.
 std::string OneLine(std::string text) {
   for (char& c : text) {
     if (c == '\n' || c == '\t') c = ' ';
@@ -51,17 +43,16 @@ std::string OneLine(std::string text) {
 
 TuneTable::TuneTable(const std::string& folder, const std::string& driver)
     : folder_(folder),
-      driver_(OneLine(driver)),
-      path_(PathIn(folder, OneLine(driver))),
+      path_(PathIn(folder, driver)),
+      id_{RecordKind::kTuning, 1, driver},
       times_(Read()) {}
 
 TuneTable::Times TuneTable::Read() const {
   Times times;
-  const std::string text = ReadWhole(path_);
+  std::vector<uint8_t> bytes;
+  if (path_.empty() || !LoadRecord(path_, id_, kMaxBytes, &bytes)) return times;
+  const std::string text(bytes.begin(), bytes.end());
   size_t at = 0;
-  const std::string head = Take(text, '\n', &at);
-  if (head != kHead + Sha256Hex(text.data() + at, text.size() - at)) return times;
-  if (Take(text, '\n', &at) != driver_) return times;
   while (at < text.size()) {
     const std::string work = Take(text, '\t', &at), variant = Take(text, '\t', &at);
     const int64_t nanos = std::strtoll(Take(text, '\n', &at).c_str(), nullptr, 10);
@@ -108,24 +99,21 @@ void TuneTable::Keep(const std::string& work, const std::string& variant, int64_
 }
 
 void TuneTable::Save() {
-  if (path_.empty() || port::MakeFolders(folder_.c_str()) != 0) return;
+  if (path_.empty()) return;
+  // Times that another program keeps at the same moment must not be lost.
+  if (port::MakeFolders(folder_.c_str()) != 0) return;
+  const HeldFile held = HeldFile::TakeSoon(path_);
   const Times others = Read();
   for (const auto& work : others) times_[work.first].insert(work.second.begin(), work.second.end());
-  std::string body = driver_ + "\n";
+  std::string text;
   for (const auto& work : times_) {
     for (const auto& time : work.second) {
-      body += work.first + "\t" + time.first + "\t" + std::to_string(time.second) + "\n";
+      text += work.first + "\t" + time.first + "\t" + std::to_string(time.second) + "\n";
     }
   }
-  const std::string text = kHead + Sha256Hex(body.data(), body.size()) + "\n" + body;
-  port::AtomicFile* file = nullptr;
-  if (port::AtomicFileOpen(path_.c_str(), &file) != 0) return;
-  if (port::AtomicFileWrite(file, text.data(), text.size()) != 0) {
-    port::AtomicFileDiscard(file);
-    return;
-  }
   // What could not be kept is measured again another time.
-  (void)port::AtomicFileCommit(file);
+  (void)KeepRecord(folder_, path_, id_,
+                   {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
 }  // namespace opencl

@@ -1,7 +1,7 @@
 // TuneTable: measured times of kernels' variants on one device, kept on disk beside its programs.
 //
-// One text file for a device with its driver: a first line with version and checksum, then a line
-// for each time: work, variant, nanoseconds, between tabs. A file that is damaged, of another
+// One record file (runtime/base/record_file.h) for a device with its driver, with a line for each
+// time: work, variant, nanoseconds, between tabs. A file that is damaged, of another
 // version or of another driver counts as empty. Thread-safe; processes may share the folder: each
 // adds its times to those that it finds.
 #ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_TUNE_TABLE_H_
@@ -11,6 +11,8 @@
 #include <map>
 #include <mutex>
 #include <string>
+
+#include "runtime/base/record_file.h"
 
 namespace topwork {
 namespace opencl {
@@ -39,8 +41,8 @@ class TuneTable {
   void Save();
 
   const std::string folder_;
-  const std::string driver_;
   const std::string path_;
+  const RecordId id_;
   mutable std::mutex mutex_;
   Times times_;
 };

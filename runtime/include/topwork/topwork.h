@@ -947,8 +947,15 @@ TW_API tw_status tw_trainer_compute_update(const tw_trainer* trainer, const floa
                                            size_t n_values, double clip_norm, double noise_stddev,
                                            uint64_t seed, float* update);
 
+// Holds a checkpoint or head file for this trainer, whether it exists yet or not, until the trainer
+// is destroyed: no other trainer, in this program or another one, can then hold it or save to it.
+// Hold a file before you restore it, if you mean to save to it again. Reading is always allowed.
+// Errors: IO, FAILED_PRECONDITION while another trainer holds it: the text names its process. [one]
+TW_API tw_status tw_trainer_hold_file(tw_trainer* trainer, const char* path);
+
 // Writes the trained layers alone, with class names and temperature: many heads for one model. The
-// file appears complete or not at all. Errors: IO. [one]
+// file appears complete or not at all. Errors: IO, FAILED_PRECONDITION as for tw_trainer_save.
+// [one]
 TW_API tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* path);
 
 // Puts a saved head in the place of the present one; classes become the file's, the optimizer
@@ -967,8 +974,10 @@ TW_API tw_status tw_trainer_export_memory(tw_trainer* trainer, void** out_data,
                                           size_t* out_data_bytes);
 
 // Writes a checkpoint: weights, optimizer state, counters and the state of shuffling, but no
-// examples. The file appears complete or not at all; the one before stays as PATH.previous. Errors:
-// IO. [one]
+// examples. The file appears complete or not at all; the one before stays as PATH.previous. The
+// trainer holds it from then on (tw_trainer_hold_file). Errors: IO, FAILED_PRECONDITION while
+// another trainer holds the file, and when another has written it since this one restored or saved
+// it. [one]
 TW_API tw_status tw_trainer_save(tw_trainer* trainer, const char* path);
 
 // The same with the embeddings and labels of all examples, so that training continues from the file

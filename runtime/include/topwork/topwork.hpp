@@ -550,6 +550,9 @@ class Trainer {
     if (status != TW_STATUS_OK) return Status(status);
     return update;
   }
+  Status HoldFile(const std::string& path) {
+    return Status(tw_trainer_hold_file(get(), path.c_str()));
+  }
   Status SaveHead(const std::string& path) const {
     return Status(tw_trainer_save_head(get(), path.c_str()));
   }

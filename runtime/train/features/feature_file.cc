@@ -13,23 +13,6 @@ namespace topwork {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-constexpr char kMagic[] = "TWfeats\n";
-constexpr size_t kMagicBytes = 8;
-
-// The fixed part of a header, without padding. The magic stands at both ends, so that no single
-// damage makes the file look like somebody else's.
-struct FixedHeader {
-  char magic[kMagicBytes];
-  uint32_t version;
-  uint32_t text_bytes;
-  uint64_t rows_bytes;
-  uint64_t checksum;  // of everything else in the header
-  char magic_again[kMagicBytes];
-};
-static_assert(sizeof(FixedHeader) == 40, "the header has no padding");
-
-bool HasMagic(const char* at) { return std::memcmp(at, kMagic, kMagicBytes) == 0; }
-
 // The first line of `ours` that is not in `theirs` at the same place, with theirs.
 std::string Difference(const std::string& theirs, const std::string& ours) {
   size_t a = 0;
@@ -55,18 +38,16 @@ Result<std::unique_ptr<FeatureFile>> FeatureFile::Open(const std::string& path,
                                                        const std::string& text, size_t rows_bytes) {
   std::unique_ptr<FeatureFile> file(new FeatureFile);
   file->path_ = path;
-  file->text_ = text;
+  file->id_ = {RecordKind::kFeatures, kVersion,
+               StrFormat("features of %zu bytes\n", rows_bytes) + text};
   file->rows_bytes_ = rows_bytes;
-  file->header_bytes_ = AlignUp(sizeof(FixedHeader) + text.size());
+  file->header_bytes_ = MakeGrowingHeader(file->id_).size();
   file->stride_ = AlignUp(kRowsOffset + rows_bytes, 8);
-  file->seed_ = Hash64(text.data(), text.size(), kVersion);
+  file->seed_ = Hash64(file->id_.key.data(), file->id_.key.size(), kVersion);
   file->record_.resize(file->stride_);
+  TW_ASSIGN_OR_RETURN(file->held_, HeldFile::Take(path, "the feature cache"));
   const int error = port::LockedFileOpen(path.c_str(), &file->file_);
-  if (error == EWOULDBLOCK) {
-    return FailedPrecondition(
-        "the feature cache '%s' is in use by another trainer; give each its own file",
-        path.c_str());
-  }
+  if (error == EWOULDBLOCK) return InUse(path, "the feature cache", {});
   if (error != 0) return Failed("open", path, error);
   TW_RETURN_IF_ERROR(file->Start());
   return file;
@@ -77,53 +58,21 @@ FeatureFile::~FeatureFile() {
   port::LockedFileClose(file_);
 }
 
-std::vector<uint8_t> FeatureFile::Header() const {
-  std::vector<uint8_t> bytes(header_bytes_);
-  FixedHeader fixed = {};
-  std::memcpy(fixed.magic, kMagic, kMagicBytes);
-  std::memcpy(fixed.magic_again, kMagic, kMagicBytes);
-  fixed.version = kVersion;
-  fixed.text_bytes = static_cast<uint32_t>(text_.size());
-  fixed.rows_bytes = rows_bytes_;
-  std::memcpy(bytes.data(), &fixed, sizeof(fixed));
-  std::memcpy(bytes.data() + sizeof(fixed), text_.data(), text_.size());
-  fixed.checksum = Hash64(bytes.data(), bytes.size(), kVersion);
-  std::memcpy(bytes.data(), &fixed, sizeof(fixed));
-  return bytes;
-}
-
 // *out_reason: why the mapped file cannot be used, empty when it can.
 Status FeatureFile::ReadHeader(std::string* out_reason) const {
-  const std::vector<uint8_t> ours = Header();
-  const size_t n = std::min(mapped_.size, sizeof(FixedHeader));
-  FixedHeader fixed = {};
-  if (n > 0) std::memcpy(&fixed, mapped_.data, n);
-  const bool is_ours = n < kMagicBytes ? n > 0 && std::memcmp(fixed.magic, kMagic, n) == 0
-                                       : HasMagic(fixed.magic) || HasMagic(fixed.magic_again);
-  if (!is_ours && n > 0) {
+  const Span<const uint8_t> bytes(mapped_.data, mapped_.size);
+  if (!bytes.empty() && !IsRecord(id_.kind, bytes)) {
     return InvalidArgument("'%s' is not a feature cache and is left alone; give another path",
                            path_.c_str());
   }
   out_reason->clear();
-  if (mapped_.size >= ours.size() && std::memcmp(mapped_.data, ours.data(), ours.size()) == 0) {
-    return Status::Ok();
-  }
-  *out_reason = "its header is damaged";
-  const size_t header_bytes = AlignUp(sizeof(FixedHeader) + fixed.text_bytes);
-  if (n < sizeof(FixedHeader) || header_bytes > mapped_.size) return Status::Ok();
-  std::vector<uint8_t> theirs(mapped_.data, mapped_.data + header_bytes);
-  const uint64_t checksum = fixed.checksum;
-  fixed.checksum = 0;
-  std::memcpy(theirs.data(), &fixed, sizeof(fixed));
-  if (fixed.version != kVersion) {
-    *out_reason = StrFormat("it has version %u, this library writes %u", fixed.version, kVersion);
-  } else if (Hash64(theirs.data(), theirs.size(), kVersion) == checksum) {
-    const char* text = reinterpret_cast<const char*>(theirs.data()) + sizeof(FixedHeader);
-    *out_reason = "it was made with " + Difference(std::string(text, fixed.text_bytes), text_);
-    if (fixed.rows_bytes != rows_bytes_) {
-      *out_reason = StrFormat("it has features of %llu bytes, this run has %zu",
-                              static_cast<unsigned long long>(fixed.rows_bytes), rows_bytes_);
-    }
+  const Result<RecordHeader> header = ReadRecordHeader(id_.kind, bytes);
+  if (!header.ok() || header->payload_bytes != kGrows) {
+    *out_reason = "its header is damaged";
+  } else if (header->version != kVersion) {
+    *out_reason = StrFormat("it has version %u, this library writes %u", header->version, kVersion);
+  } else if (header->key != id_.key) {
+    *out_reason = "it was made with " + Difference(header->key, id_.key);
   }
   return Status::Ok();
 }
@@ -143,7 +92,7 @@ Status FeatureFile::Start() {
   }
   port::UnmapFile(&mapped_);
   error = port::LockedFileResize(file_, 0);
-  const std::vector<uint8_t> header = Header();
+  const std::vector<uint8_t> header = MakeGrowingHeader(id_);
   if (error == 0) error = port::LockedFileWriteAt(file_, 0, header.data(), header.size());
   return error == 0 ? Status::Ok() : Failed("write", path_, error);
 }

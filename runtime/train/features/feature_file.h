@@ -1,7 +1,6 @@
 // FeatureFile: rows of examples on disk, for more than memory holds and for the next run.
 //
-//   header   magic 8, version u32, text bytes u32, record bytes u64, checksum u64, magic 8, text;
-//            zeros up to a multiple of 64
+//   header   as of every record file (runtime/base/record_file.h); the key is a text
 //   record   example id 32, checksum u64 (of id and rows), rows, zeros up to a multiple of 8
 // The text says what the rows were made from and with; a file with another text is replaced. Files
 // grow at their end only, so what a crash tears off is at most the last record; a record whose
@@ -18,6 +17,8 @@
 #include <vector>
 
 #include "ports/port.h"
+#include "runtime/base/held_file.h"
+#include "runtime/base/record_file.h"
 #include "runtime/base/status.h"
 
 namespace topwork {
@@ -62,7 +63,6 @@ class FeatureFile {
     }
   };
   FeatureFile() = default;
-  std::vector<uint8_t> Header() const;
   Status ReadHeader(std::string* out_reason) const;
   Status Start();
   void IndexRecords();
@@ -72,7 +72,8 @@ class FeatureFile {
   uint64_t Checksum(const uint8_t* record) const;
 
   std::string path_;
-  std::string text_;
+  RecordId id_;
+  HeldFile held_;
   size_t rows_bytes_ = 0;
   size_t header_bytes_ = 0;
   size_t stride_ = 0;

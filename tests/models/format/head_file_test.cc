@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "models/format/checkpoint_file.h"
-#include "models/format/container.h"
+#include "runtime/base/record_file.h"
 
 namespace topwork {
 namespace head_file_test {
@@ -84,28 +84,28 @@ TEST_CASE("head file: other files are refused as such", "[format]") {
   CHECK(DecodeHead(checkpoint).status().message() == "this is not a Topwork head file");
   CHECK(DecodeCheckpoint(EncodeHead(Sample())).status().message() ==
         "this is not a Topwork checkpoint");
-  // A sound container around something else: a checksum is no signature.
-  const ContainerKind kind = {"TWHEAD1\n", "head file"};
+  // A sound record around something else: a checksum is no signature.
+  const RecordId id = {RecordKind::kHead, 1, ""};
   std::vector<uint8_t> noise(200);
   for (size_t seed = 0; seed < 500; ++seed) {
     for (size_t i = 0; i < noise.size(); ++i) {
       noise[i] = static_cast<uint8_t>((i + 1) * (seed + 3) * 2654435761u >> 13);
     }
-    CHECK(DecodeHead(PackContainer(kind, noise)).status().code() == StatusCode::kCorrupt);
+    CHECK(DecodeHead(PackRecord(id, noise)).status().code() == StatusCode::kCorrupt);
   }
-  CHECK(DecodeHead(PackContainer(kind, {})).status().code() == StatusCode::kCorrupt);
+  CHECK(DecodeHead(PackRecord(id, {})).status().code() == StatusCode::kCorrupt);
 }
 
 TEST_CASE("head file: payloads changed under a new checksum never crash", "[format]") {
-  const ContainerKind kind = {"TWHEAD1\n", "head file"};
+  const RecordId id = {RecordKind::kHead, 1, ""};
   const std::vector<uint8_t> sound = EncodeHead(Sample());
-  const std::vector<uint8_t> payload(sound.begin() + 48, sound.end());
+  const std::vector<uint8_t> payload(sound.begin() + 64, sound.end());
   int n_refused = 0;
   for (size_t i = 0; i < payload.size(); ++i) {
     for (int value : {0, 1, 127, 255}) {
       std::vector<uint8_t> changed = payload;
       changed[i] = static_cast<uint8_t>(value);
-      const auto decoded = DecodeHead(PackContainer(kind, changed));
+      const auto decoded = DecodeHead(PackRecord(id, changed));
       if (!decoded.ok()) {
         ++n_refused;
         continue;

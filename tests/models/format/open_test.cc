@@ -261,5 +261,43 @@ TEST_CASE("open: labels come from well-known files when the metadata names none"
   CHECK((*opened)->normalization() == nullptr);
 }
 
+TEST_CASE("open: whatever a file calls its parts, the names that are kept are printable",
+          "[format]") {
+  const std::string hostile = "\x1b[2J\nforged\xc2\x9b\xff<script>";
+  const std::string shown = "\\x1b[2J\\nforged\\u009b\\xff<script>";
+  ModelSpec spec;
+  spec.description = hostile;
+  spec.main().name = hostile;
+  const int x = spec.AddInput(hostile, DType::kFloat32, {2});
+  const int y = spec.AddTensor("y" + hostile, DType::kFloat32, {2});
+  OpSpec op;
+  op.opcode = spec.AddCode(OpCode::kCustom, hostile);
+  op.inputs = {x};
+  op.outputs = {y};
+  spec.main().ops.push_back(op);
+  spec.main().outputs = {y};
+  spec.signatures.push_back({hostile, 0, {{hostile, 0}}, {{hostile, 1}}});
+  spec.metadata = {{hostile, spec.AddBuffer({1})}};
+  Bytes bytes = BuildModel(spec);
+  const Bytes zip = BuildZip({StoredEntry("labels.txt", "one\x1b[2J\r\ntwo\xff\n")},
+                             static_cast<uint32_t>(bytes.size()));
+  bytes.insert(bytes.end(), zip.begin(), zip.end());
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  const Graph& graph = (*model)->main();
+  CHECK((*model)->description() == shown);
+  CHECK(graph.name == shown);
+  CHECK(graph.values[0].name == shown);
+  CHECK(graph.values[1].name == "y" + shown);
+  CHECK(graph.ops[0].custom_name == shown);
+  CHECK(graph.ops[0].name() == shown);
+  const Signature& signature = (*model)->signatures()[0];
+  CHECK(signature.key == shown);
+  CHECK(signature.inputs[0].name == shown);
+  CHECK(signature.outputs[0].name == shown);
+  CHECK((*model)->metadata()[0].name == shown);
+  CHECK((*model)->labels() == std::vector<std::string>{"one\\x1b[2J", "two\\xff"});
+}
+
 }  // namespace test
 }  // namespace topwork

@@ -172,6 +172,8 @@ TEST_CASE("trainer functions refuse NULL", "[api][train]") {
       {"trainer", [&] { return tw_trainer_export_memory(nullptr, &data, &n); }},
       {"out_data", [&] { return tw_trainer_export_memory(t, nullptr, &n); }},
       {"out_data_bytes", [&] { return tw_trainer_export_memory(t, &data, nullptr); }},
+      {"trainer", [&] { return tw_trainer_hold_file(nullptr, "x"); }},
+      {"path", [&] { return tw_trainer_hold_file(t, nullptr); }},
       {"trainer", [&] { return tw_trainer_save(nullptr, "x"); }},
       {"path", [&] { return tw_trainer_save(t, nullptr); }},
       {"trainer", [&] { return tw_trainer_restore(nullptr, "x"); }},

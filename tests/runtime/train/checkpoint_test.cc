@@ -203,11 +203,12 @@ TEST_CASE("checkpoint: the generation before is kept and offered", "[train]") {
 TEST_CASE("checkpoint: the generation before is offered in place of a foreign or missing one",
           "[train]") {
   const TemporaryFile file("foreign_generation");
-  const auto trainer = NewTrainer(Options(Optimizer::kAdam));
+  auto trainer = NewTrainer(Options(Optimizer::kAdam));
   double loss = 0.0;
   bool done = false;
   REQUIRE(trainer->Step(&loss, &done).ok());
   REQUIRE(trainer->SaveCheckpoint(file.path).ok());
+  trainer.reset();  // the file is its own as long as it lives
   const auto foreign = NewTrainer(Options(Optimizer::kAdam), 5, Tail::kDenseNoBias);
   REQUIRE(foreign->SaveCheckpoint(file.path).ok());
   const auto other = NewTrainer(Options(Optimizer::kAdam));

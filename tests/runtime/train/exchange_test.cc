@@ -85,10 +85,11 @@ TEST_CASE("head: the record of the best epoch is not that of the head before", "
 TEST_CASE("checkpoint: with its examples it brings classes along, but not other numbers",
           "[train]") {
   const Data data(2);
-  const auto three = NewTrainer(3);
+  auto three = NewTrainer(3);
   REQUIRE(three->AddExamples(data.labels()).ok());
   REQUIRE(three->Train().ok());
   REQUIRE(three->SaveCheckpoint(kPath, true).ToString() == "OK");
+  three.reset();
   const auto four = NewTrainer(4);
   REQUIRE(four->RestoreCheckpoint(kPath).ToString() == "OK");
   CHECK(four->n_classes() == 3);

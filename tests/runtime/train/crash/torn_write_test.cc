@@ -130,18 +130,21 @@ void CheckResumes(const Result& result, int kind, const std::string& folder,
       Require(restored.ok(), restored.ToString());
     }
     while (!trainer->finished()) StepOnce(trainer.get());
-    Require(trainer->SaveCheckpoint(checkpoint, KeepsExamples(kind)).ok(), "cannot save");
-    Require(CheckpointState(checkpoint, nullptr) == end, "resumed to other bits");
+    const std::string resumed = checkpoint + ".resumed";
+    Require(trainer->SaveCheckpoint(resumed, KeepsExamples(kind)).ok(), "cannot save");
+    Require(CheckpointState(resumed, nullptr) == end, "resumed to other bits");
+    std::remove(resumed.c_str());
   }
 }
 
 void TestCheckpoints(int kind, const std::string& folder) {
   const std::string path = folder + "/run.twc";
-  const auto whole = NewCrashRun(kind, folder);
+  auto whole = NewCrashRun(kind, folder);
   while (!whole->finished()) StepOnce(whole.get());
   Require(whole->SaveCheckpoint(path, KeepsExamples(kind)).ok(), "cannot save");
   const std::string end = CheckpointState(path, nullptr);
   std::remove(path.c_str());
+  whole.reset();  // gives the file back
 
   const auto trainer = NewCrashRun(kind, folder);
   for (const char* name : {"first checkpoint", "second checkpoint", "third checkpoint"}) {

@@ -18,7 +18,7 @@ constexpr int kRecords = 5;
 constexpr size_t kRowsBytes = 20;
 constexpr size_t kStride = 64;  // 40 + 20, up to a multiple of 8
 const char kText[] = "model 12\npreprocessing none";
-constexpr size_t kHeader = 128;  // 40 + the text, up to a multiple of 64
+constexpr size_t kHeader = 128;  // 48 + 21 + the text, up to a multiple of 64
 
 using Rows = std::array<uint8_t, kRowsBytes>;
 
@@ -205,14 +205,21 @@ TEST_CASE("feature file: made with something else, it is replaced and the log sa
   test::WriteWhole(path, whole);
   const LogCapture log;
   CHECK(FeatureFile::Open(path, kText, kRowsBytes + 4).value()->size() == 0);
-  CHECK(log.text().find("features of 20 bytes, this run has 24") != std::string::npos);
+  CHECK(log.text().find("'features of 20 bytes', this run has 'features of 24 bytes'") !=
+        std::string::npos);
+}
+
+// Another of Topwork's own files.
+std::string Head() {
+  const std::vector<uint8_t> bytes = PackRecord({RecordKind::kHead, 1, ""}, {});
+  return std::string(bytes.begin(), bytes.end());
 }
 
 TEST_CASE("feature file: somebody else's file is left alone", "[train]") {
   const test::TempFolder folder;
   const std::string path = folder / "letter.txt";
   for (const std::string& text :
-       {std::string("x"), std::string("Dear Sir or Madam"), std::string(5000, '\0')}) {
+       {std::string("x"), std::string("Dear Sir or Madam"), std::string(5000, '\0'), Head()}) {
     test::WriteWhole(path, text);
     const auto file = FeatureFile::Open(path, kText, kRowsBytes);
     REQUIRE_FALSE(file.ok());
@@ -233,7 +240,7 @@ TEST_CASE("feature file: one trainer at a time", "[train]") {
   AppendOne(first.get(), 0);
   const auto second = FeatureFile::Open(path, kText, kRowsBytes);
   CHECK(second.status().code() == StatusCode::kFailedPrecondition);
-  CHECK(second.status().message().find("in use by another trainer") != std::string::npos);
+  CHECK(second.status().message().find("in use by this program already") != std::string::npos);
   first.reset();
   CHECK(Has(Open(path).get(), 0));
 }

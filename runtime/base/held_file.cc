@@ -1,0 +1,44 @@
+// Locks of ports/port.h, refused with a sentence.
+#include "runtime/base/held_file.h"
+
+#include <cerrno>
+
+namespace topwork {
+namespace {
+
+constexpr int64_t kSoonNanos = 2000000000;
+
+}  // namespace
+
+Status InUse(const std::string& path, const char* what, const port::LockHolder& holder) {
+  std::string who = "another program";
+  if (holder.is_this_program) {
+    who = "this program already";
+  } else if (holder.process > 0) {
+    who = "process " + std::to_string(holder.process) + " (" + holder.program + ")";
+  }
+  return FailedPrecondition("%s '%s' is in use by %s; wait until it is free or give another path",
+                            what, path.c_str(), who.c_str());
+}
+
+Result<HeldFile> HeldFile::Take(const std::string& path, const char* what) {
+  HeldFile held;
+  port::LockHolder holder;
+  const int error = port::FileLockTake(path.c_str(), 0, &held.lock_, &holder);
+  if (error == EWOULDBLOCK) return InUse(path, what, holder);
+  if (error == EEXIST) {
+    return FailedPrecondition("'%s.lock' is in the way: %s is locked by a file of that name",
+                              path.c_str(), what);
+  }
+  if (error == 0) return held;
+  return IoError("cannot lock %s '%s': %s", what, path.c_str(), port::ErrorText(error).c_str());
+}
+
+HeldFile HeldFile::TakeSoon(const std::string& path) {
+  HeldFile held;
+  port::LockHolder holder;
+  (void)port::FileLockTake(path.c_str(), kSoonNanos, &held.lock_, &holder);
+  return held;
+}
+
+}  // namespace topwork
