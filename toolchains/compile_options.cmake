@@ -10,10 +10,19 @@ find_package(Threads REQUIRED)
 if(TOPWORK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(CCACHE_PROGRAM ccache)
   if(CCACHE_PROGRAM)
-    set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+    # A clone in another folder finds what this one compiled: paths inside the tree are hashed relative to it.
+    # A miss costs no run of the preprocessor (depend mode). The sloppiness is what precompiled headers need.
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_ABSSTDERR=1 CCACHE_DEPEND=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
+    set(CMAKE_C_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
   endif()
 endif()
+
+# __FILE__ is written relative to the source tree: no machine's paths in any binary. (ccache makes paths
+# relative to the build tree.)
+file(RELATIVE_PATH _source_from_build "${CMAKE_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+string(REGEX REPLACE "/$" "" _source_from_build "${_source_from_build}")
 
 add_library(topwork_options INTERFACE)
 target_compile_features(topwork_options INTERFACE cxx_std_17)
@@ -21,8 +30,7 @@ target_include_directories(topwork_options INTERFACE
   "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/runtime/include")
 target_compile_options(topwork_options INTERFACE
   -Wall -Wextra -fno-math-errno -ffunction-sections -fdata-sections
-  # __FILE__ is written relative to the source tree: no machine's paths in any binary.
-  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/="
+  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=" "-fmacro-prefix-map=${_source_from_build}/="
   $<$<BOOL:${TOPWORK_WERROR}>:-Werror>)
 target_link_libraries(topwork_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
