@@ -39,13 +39,13 @@ int AtomicFileOpen(const char* path, AtomicFile** out);
 int AtomicFileWrite(AtomicFile* file, const void* data, size_t size);
 int AtomicFileCommit(AtomicFile* file);    // frees file; on failure the temporary is removed
 void AtomicFileDiscard(AtomicFile* file);  // frees file, removes the temporary
-// A file that is written in place and belongs to one user at a time: created when it is missing,
-// locked until it is closed (the lock of a program that dies goes with it; file systems without
-// locks do without). Writes are not synced: what a power cut leaves is for the caller to check. Not
-// thread-safe.
+// A file that is written in place and belongs to one user at a time. It is created when it is
+// missing and locked until it is closed; when a program dies, its lock goes, too. On file systems
+// without locks nothing is locked. Writes are not synced: the caller checks what a power cut
+// leaves. Not thread-safe.
 struct LockedFile;
-// EWOULDBLOCK while another LockedFile, of this program or another, holds the file; EINVAL for what
-// is not a regular file, EISDIR for a folder.
+// Fails with EWOULDBLOCK while another LockedFile, of this program or another, holds the file; with
+// EINVAL for what is not a regular file, EISDIR for a folder.
 int LockedFileOpen(const char* path, LockedFile** out);
 int LockedFileSize(LockedFile* file, uint64_t* out);
 // ENOSPC, EDQUOT, EFBIG: some of the data may have been written.

@@ -104,6 +104,7 @@ set(TEST_SOURCES
   models/format/zip_test.cc
   ports/atomic_failure_test.cc
   ports/port_test.cc
+  runtime/backend/device_name_test.cc
   runtime/base/memory_test.cc
   runtime/base/status_test.cc
   runtime/base/text_test.cc

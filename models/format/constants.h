@@ -15,8 +15,9 @@ Status ReadFloats(const Graph& graph, int value, std::vector<float>* out);
 // An int32 or int64 constant.
 Status ReadInts(const Graph& graph, int value, std::vector<int32_t>* out);
 
-// n elements of `view`'s type and quantization, from `data`, as floats; the per-channel axis is
-// read from the view's shape, so `data` must start where the view's first element would.
+// Reads n elements of `view`'s type and quantization from `data` as floats. The view's shape gives
+// the axis of scales per channel, so `data` must start at a place where the view's first element
+// could be.
 Status ConvertToFloats(const TensorView& view, const void* data, int64_t n, float* out);
 
 }  // namespace topwork

@@ -1,7 +1,7 @@
 // Graph: a model as indices and plain records, free of FlatBuffers types; can be built by hand.
 //
-// Names, constants and quantization point into the model's bytes (or into `owned` blocks that graph
-// passes add); whoever holds a Graph keeps the Model alive.
+// Names, constants and quantization point into the model's bytes, or into `owned` blocks that graph
+// passes add. Who holds a Graph keeps the Model alive.
 #ifndef TOPWORK_MODELS_FORMAT_GRAPH_H_
 #define TOPWORK_MODELS_FORMAT_GRAPH_H_
 
@@ -19,11 +19,11 @@ struct Value {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
-  // The dims the author left open are −1 here (shape_signature); equal to shape when none is.
+  // As `shape`, with −1 where the author of the model left a dimension open (shape_signature).
   Shape signature;
   std::shared_ptr<const Quantization> quantization;  // null when not quantized
   const void* data = nullptr;                        // constants; null for activations
-  // Memory behind `data` when a pass made this constant; otherwise null and data is the model's.
+  // Owns the memory of `data` when a pass made this constant; null when `data` lies in the model.
   std::shared_ptr<Buffer> owned;
   bool is_variable = false;  // state that survives a run
   bool is_sparse = false;    // stored sparse in the file; data is dense all the same
@@ -37,13 +37,13 @@ struct Op {
   OpParams params;
   std::vector<int> inputs;  // value indices; −1 where left out
   std::vector<int> outputs;
-  // Recurrent operators: which of the first 64 inputs are variables, bit i for input i, and how
-  // values that only exist inside the operator are quantized (null: not quantized).
+  // Of recurrent operators: which of the first 64 inputs are variables (bit i for input i), and how
+  // values that exist only inside the operator are quantized (null: not quantized).
   uint64_t variable_inputs = 0;
   std::vector<std::shared_ptr<const Quantization>> intermediates;
   int file_index = -1;  // position in the file; −1 for operators that a pass made
-  // "STABLEHLO_COMPOSITE 'odml.rms_norm'": the operator of the file (at file_index) that was taken
-  // apart into this one and others. Empty: none.
+  // "STABLEHLO_COMPOSITE 'odml.rms_norm'": the operator of the file, at file_index, that planning
+  // replaced by this operator and others. Empty: none.
   std::string inside;
 
   const char* name() const {

@@ -1,9 +1,9 @@
-// A head alone as plain data, and as the bytes of a file: many heads for one model, each the few
-// kilobytes that differ.
+// A head alone as plain data, and as the bytes of a file: one model can have many heads, each in a
+// file of a few kilobytes.
 //
 // File: a container (models/format/container.h) with magic "TWHEAD1\n" around a FlatBuffer of
-// models/schema/head.fbs. Parameters are float32 whatever the model stores its head as. Whether a
-// head fits a model is the caller's to compare (model_sha256, output, dim).
+// models/schema/head.fbs. Parameters are float32, however the model stores its head. The caller
+// compares model_sha256, output and dim to see whether a head fits a model.
 #ifndef TOPWORK_MODELS_FORMAT_HEAD_FILE_H_
 #define TOPWORK_MODELS_FORMAT_HEAD_FILE_H_
 
@@ -26,7 +26,7 @@ struct NamedArray {
 struct HeadData {
   std::string model_sha256;              // lower-case hex
   int output = 0;                        // position in Graph::outputs
-  bool appended = false;                 // behind an output that is an embedding
+  bool appended = false;                 // added after an output that is a feature
   int dim = 0;                           // D ≥ 1
   int n_classes = 0;                     // C ≥ 1
   std::vector<std::string> class_names;  // empty, or C

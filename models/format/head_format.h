@@ -1,11 +1,12 @@
 // How a last layer is stored in a file, and what its numbers become there.
 //
 //   float32         as they are
-//   float16         rounded, behind a DEQUANTIZE
+//   float16         rounded, with a DEQUANTIZE after them
 //   dynamic range   int8 weights, symmetric: w ≈ s·q, s = max|w| / 127; float32 bias and
-//   activations int8, int16x8   the same weights; bias q = round(b / (s_in·s)) in int32 or int64
+//                   activations
+//   int8, int16x8   the same weights; bias q = round(b / (s_in·s)) in int32 or int64
 //   uint8           weights s·(q − z), one scale for all; bias as for int8
-// s is one number a class (per channel) or one for all, as the old head had it.
+// s is one number for each class (per channel) or one for all, as in the old head.
 #ifndef TOPWORK_MODELS_FORMAT_HEAD_FORMAT_H_
 #define TOPWORK_MODELS_FORMAT_HEAD_FORMAT_H_
 
@@ -38,13 +39,14 @@ struct HeadFormat {
 };
 
 // The format of the FULLY_CONNECTED or CONV_2D `op` (index into graph.ops). Weights in another
-// format that can be read (int8 per block, say, behind a DEQUANTIZE) count as kFloat32: that is how
-// they are written again. UNSUPPORTED when the layer computes in a type that no head is written in.
+// format that can be read (for example int8 per block with a DEQUANTIZE) count as kFloat32, because
+// they are written as float32. UNSUPPORTED when the layer computes in a type in which no head is
+// written.
 Result<HeadFormat> ReadHeadFormat(const Graph& graph, int op);
 
-// What a head of `format` computes with when these weights [n_classes, dim] and biases [n_classes]
-// are stored in it: dequantize(quantize(w)). Accuracies of an exported model follow from it; its
-// rounding of activations comes on top (RoundScores for that of the scores).
+// The weights [n_classes, dim] and biases [n_classes] that a head of `format` computes with once
+// they are stored in it: dequantize(quantize(w)). They determine the accuracy of an exported model,
+// up to the rounding of its activations (RoundScores rounds the scores).
 void RoundHead(const HeadFormat& format, int n_classes, int dim, Span<const float> weights,
                Span<const float> bias, float* out_weights, float* out_bias);
 
@@ -58,7 +60,8 @@ struct Affine {
 // [min, max], widened to hold 0.
 Affine ScaleOfRange(DType dtype, float min, float max);
 
-// Rounds n scores as an integer head with this range of scores does; others stay as they are.
+// Rounds n scores as an integer head with this range of scores does. Other heads leave scores as
+// they are.
 void RoundScores(const HeadFormat& format, float min, float max, int64_t n, float* scores);
 
 // A constant as it lies in a file.
@@ -77,10 +80,10 @@ struct StoredHead {
 StoredHead StoreHead(const HeadFormat& format, int n_classes, int dim, Span<const float> weights,
                      Span<const float> bias);
 
-// n floats as float16; what exceeds its range becomes its largest number.
+// n floats as float16; a number beyond its range becomes its largest number.
 StoredConstant StoreHalf(Span<const float> values);
 StoredConstant StoreFloats(Span<const float> values);
-// As int8 with one scale; values beyond its range become its ends.
+// As int8 with one scale; a value beyond the range becomes the range's end.
 StoredConstant StoreInt8(Affine affine, Span<const float> values);
 
 }  // namespace topwork

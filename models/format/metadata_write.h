@@ -24,13 +24,14 @@ struct ModelNotes {
   std::vector<AssociatedFile> files;  // of the appended archive
 };
 
-// Replaces the output's label list in `notes` (which may be empty); everything else stays. Old
-// label lists and score calibrations of that output go. INVALID_ARGUMENT names a class name that a
+// Replaces the output's label list in `notes` (which may be empty), and removes the score
+// calibration of that output. Everything else stays. INVALID_ARGUMENT names a class name that a
 // label list cannot hold.
 Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes);
 
-// Says that inputs are made as (value − mean) / std: of the input that had a normalisation, else of
-// the first. INVALID_ARGUMENT when means and deviations do not belong together or divide by 0.
+// Says that inputs are made as (value − mean) / std. It belongs to the input that had a
+// normalisation, else to the first. INVALID_ARGUMENT when means and deviations differ in number, or
+// a deviation is 0.
 Status ReplaceNormalization(const Normalization& normalization, int n_inputs, ModelNotes* notes);
 
 }  // namespace topwork

@@ -35,8 +35,8 @@ class Model {
  public:
   // Opens and verifies; a hostile file gives a Status, never a crash. `path` is UTF-8.
   static Result<std::shared_ptr<const Model>> OpenFile(const std::string& path);
-  // From bytes. copy = false: the caller keeps them alive and unchanged as long as the model lives
-  // and aligns them to 16 (copied otherwise).
+  // From bytes. copy = false: the caller keeps them alive and unchanged as long as the model lives.
+  // Bytes that are not aligned to 16 are copied all the same.
   static Result<std::shared_ptr<const Model>> OpenMemory(const void* data, size_t size, bool copy);
   // From an open descriptor: `length` bytes from `offset` (−1: to the end). The descriptor may be
   // closed afterwards.

@@ -1,8 +1,8 @@
 // ModelTables: a model's tables in object form, edited, and written as a new file.
 //
-// Constants are not unpacked: they are copied once, from the old file into the new one. Operators
-// are named by their position in the old file whatever is put in or taken out; tensors by their
-// index, new ones behind the old. Private to the writer; no FlatBuffers type is complete here.
+// Constants are not unpacked: they are copied once, from the old file into the new one. An operator
+// is named by its position in the old file, whatever is added or removed; a tensor by its index,
+// and new tensors come after the old. Private to the writer; no FlatBuffers type is complete here.
 #ifndef TOPWORK_MODELS_FORMAT_MODEL_TABLES_H_
 #define TOPWORK_MODELS_FORMAT_MODEL_TABLES_H_
 
@@ -51,12 +51,12 @@ class ModelTables {
   int CopyTensor(int tensor);
   // Index of a tensor that only input `input` of `op` uses: the one there now or a copy of it.
   int OwnInput(schema::OperatorT* op, size_t input);
-  // Makes the tensor this constant, and nothing else that it was.
+  // Makes the tensor this constant; its old contents, type and quantization go.
   void SetConstant(int tensor, const std::vector<int32_t>& shape, const StoredConstant& stored);
   void SetScale(int tensor, Affine affine);
 
   void SetCode(schema::OperatorT* op, OpCode code, int version);
-  // In front of `before` (null: at the end).
+  // Inserts before `before` (null: at the end).
   schema::OperatorT* InsertOp(OpCode code, int version, const std::vector<int32_t>& inputs,
                               const std::vector<int32_t>& outputs, const schema::OperatorT* before);
   schema::OperatorT* InsertOpBehind(OpCode code, int version, const std::vector<int32_t>& inputs,
@@ -68,7 +68,7 @@ class ModelTables {
   ModelNotes Notes() const;
   void SetNotes(ModelNotes notes);
 
-  // The new file. Tensors and buffers that were used and are no longer are left out.
+  // The new file. Tensors and buffers that were used and no longer are, are left out.
   Result<std::vector<uint8_t>> Pack();
 
  private:

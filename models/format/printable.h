@@ -7,8 +7,8 @@
 
 namespace topwork {
 
-// Control characters and bytes that are not UTF-8 become '?'; what is longer than `max_bytes` is
-// cut and ends in "...".
+// Control characters and bytes that are not UTF-8 become '?'. Longer text is cut to `max_bytes` and
+// ends in "...".
 std::string Printable(const char* text, size_t length, size_t max_bytes = 80);
 
 // A string of a file's table as it is, "" where there is none. `String`: flatbuffers::String.

@@ -6,9 +6,9 @@
 
 namespace topwork {
 
-// Stores the constant (or the one behind the DEQUANTIZE that makes it) as its blocks that are not
-// all zero, and a DENSIFY in front of its readers. Blocks that do not divide the first and the last
-// dimension count as 1 × 1. False, and nothing changed, where that would not be smaller.
+// Stores only those blocks of the constant (or of the one that the DEQUANTIZE reads) that are not
+// all zero, and puts a DENSIFY before its readers. Blocks that do not divide the first and the last
+// dimension count as 1 × 1. Returns false, and changes nothing, where that would not be smaller.
 bool StoreSparse(int tensor, int block_rows, int block_columns, ModelTables* tables);
 
 }  // namespace topwork

@@ -2,11 +2,11 @@
 //
 //   dynamic range   int8 weights of FULLY_CONNECTED, CONV_2D and DEPTHWISE_CONV_2D, a scale for
 //                   each output channel; activations stay float
-//   float16         float16 weights behind a DEQUANTIZE
+//   float16         float16 weights with a DEQUANTIZE
 //   int8            int8 weights and activations, int32 biases; what has no integer form stays
-//                   float between DEQUANTIZE and QUANTIZE
-// Weights are symmetric, scale = max|w| / 127. Only the main subgraph changes. The model is not run
-// here: the ranges of its activations come from the caller.
+//                   float, between a DEQUANTIZE and a QUANTIZE
+// Weights are symmetric, scale = max|w| / 127. Only the main subgraph changes. The model does not
+// run here: the caller gives the ranges of its activations.
 #ifndef TOPWORK_MODELS_FORMAT_QUANTIZE_H_
 #define TOPWORK_MODELS_FORMAT_QUANTIZE_H_
 
@@ -19,7 +19,7 @@ namespace topwork {
 
 enum class QuantizeTarget : int { kDynamicRange = 0, kFloat16 = 1, kInt8 = 2 };
 
-// What an activation's values span; unknown when min > max.
+// The range of an activation's values; unknown when min > max.
 struct ValueRange {
   float min = 1.0f;
   float max = -1.0f;
@@ -30,20 +30,21 @@ struct QuantizeSpec {
   QuantizeTarget target = QuantizeTarget::kDynamicRange;
   // kDynamicRange: weights of fewer elements stay float.
   int64_t min_elements = 1024;
-  // kInt8: one a value of the main graph.
+  // kInt8: one range for each value of the main graph.
   std::vector<ValueRange> ranges;
-  // kInt8: inputs and outputs become int8, too; else they stay float behind QUANTIZE, DEQUANTIZE.
+  // kInt8: inputs and outputs become int8, too; otherwise they stay float, with QUANTIZE and
+  // DEQUANTIZE inside.
   bool integer_io = false;
 };
 
 struct QuantizeReport {
-  int n_integer_ops = 0;  // that compute with int8 numbers, or read int8 weights
+  int n_integer_ops = 0;  // operators that compute in int8 or read int8 weights
   int n_constants = 0;    // stored with fewer bits than before
   struct FloatOp {
     int op = 0;  // position in the file
     std::string name, reason;
   };
-  std::vector<FloatOp> float_ops;  // kInt8: that read or make floats and still do
+  std::vector<FloatOp> float_ops;  // kInt8: operators that still read or make floats
 };
 
 // UNSUPPORTED where nothing can be written with fewer bits, or where the model computes in integers

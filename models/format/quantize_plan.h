@@ -1,9 +1,9 @@
 // Which operators of a float graph can compute in int8, and with which scales: the planning half of
 // QuantizeModel, free of FlatBuffers types.
 //
-// Activations that an operator only moves or compares have one scale with its result: they form a
-// group, whose scale covers all their ranges. Results with a scale that the format fixes (SOFTMAX:
-// 1/256) keep it, and where their group needs another one a QUANTIZE goes between.
+// Where an operator only moves or compares values, its input and its result have one scale. Such
+// values form a group, whose scale covers all their ranges. A result with a scale that the format
+// prescribes (SOFTMAX: 1/256) keeps it; where its group needs another scale, a QUANTIZE converts.
 #ifndef TOPWORK_MODELS_FORMAT_QUANTIZE_PLAN_H_
 #define TOPWORK_MODELS_FORMAT_QUANTIZE_PLAN_H_
 
@@ -30,10 +30,10 @@ struct IntegerRule {
   Affine fixed = {};
 };
 
-// Null: no int8 form that is worth having (LOG, EXP, RSQRT: too coarse; see the table).
+// Null: the operator has no int8 form worth having (LOG, EXP and RSQRT would be too coarse).
 const IntegerRule* FindIntegerRule(OpCode code);
 
-// Which inputs of a weighted operator are what, and the axis of the weights' output channels.
+// The roles of a weighted operator's inputs, and the axis of the weights' output channels.
 struct WeightedInputs {
   size_t data = 0, weights = 1, bias = 2;
   int axis = 0;
@@ -42,18 +42,18 @@ WeightedInputs WeightedInputsOf(OpCode code);
 // Input `i` of the operator, −1 when it is left out.
 inline int InputOf(const Op& op, size_t i) { return i < op.inputs.size() ? op.inputs[i] : -1; }
 
-// Every value of a graph as a float constant: its own, or a float16 one behind a DEQUANTIZE.
+// Each value of a graph as a float constant: its own, or the float16 one that a DEQUANTIZE reads.
 bool IsFloatConstant(const Graph& graph, int value);
 
 struct IntegerPlan {
   struct OpPlan {
     const IntegerRule* rule = nullptr;  // null: stays float
-    std::string reason;                 // why; empty where no float is read or made
+    std::string reason;                 // why it stays float
   };
   std::vector<OpPlan> ops;
   std::vector<bool> is_integer;  // values made by operators that compute in int8
   std::vector<Affine> scales;    // of every value in int8
-  // Of a value that a kFixed operator makes: a QUANTIZE must turn that scale into `scales`.
+  // For a value that a kFixed operator makes: a QUANTIZE must convert that scale to `scales`.
   std::vector<bool> requantize;
   std::vector<ValueRange> ranges;  // of float constants as well
 };

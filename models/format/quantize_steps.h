@@ -13,8 +13,8 @@
 
 namespace topwork {
 
-// Writes weights and biases of layers; a constant that several layers read in one form is written
-// once.
+// Writes weights and biases of layers. A constant that several layers read in the same form is
+// written once.
 class WeightWriter {
  public:
   WeightWriter(const Graph& graph, ModelTables* tables) : graph_(graph), tables_(*tables) {}

@@ -34,8 +34,8 @@ std::vector<MetadataEntry> ReadMetadataEntries(const schema::Model& model,
 Result<Buffer> ExpandSparse(const schema::Tensor& tensor, Span<const uint8_t> stored,
                             const Shape& shape);
 
-// Weights with a scale for each block of values: true, the scales and (in *block) the length of a
-// block, and as float32.
+// For weights with a scale for each block of values: returns true, the scales, the length of a
+// block (in *block), and the weights as float32.
 bool HasBlocks(const schema::Tensor& tensor);
 Result<std::vector<float>> ReadBlockScales(const schema::Model& model, Span<const uint8_t> bytes,
                                            const schema::SubGraph& subgraph,
@@ -44,7 +44,7 @@ Result<std::vector<float>> ReadBlockScales(const schema::Model& model, Span<cons
 Result<Buffer> ExpandBlocks(DType dtype, Span<const uint8_t> packed, const Shape& shape,
                             const std::vector<float>& scales, int32_t block);
 
-// What the entry "TFLITE_METADATA" says; `metadata` empty: only well-known file names are used.
+// Reads the entry "TFLITE_METADATA". `metadata` empty: only well-known file names are used.
 struct TensorNotes {
   std::vector<std::string> labels;
   std::unique_ptr<Normalization> normalization;

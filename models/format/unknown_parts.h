@@ -1,5 +1,5 @@
-// What a file has that this version's schema does not know: options of new kinds, new fields.
-// Private to the writer.
+// Finds the parts of a file that this version's schema does not know: options of new kinds, new
+// fields. Private to the writer.
 #ifndef TOPWORK_MODELS_FORMAT_UNKNOWN_PARTS_H_
 #define TOPWORK_MODELS_FORMAT_UNKNOWN_PARTS_H_
 
@@ -11,9 +11,9 @@ namespace schema {
 struct Model;
 }  // namespace schema
 
-// FlatBuffers do not tell how far an unknown table reaches, so it cannot be copied; without it an
-// operator would mean something else. UNSUPPORTED names the first such part of operators, tensors,
-// subgraphs, signatures and the model itself.
+// Finds what the schema does not know. FlatBuffers do not tell where an unknown table ends, so it
+// cannot be copied, and without it an operator would mean something else. UNSUPPORTED names the
+// first such part of operators, tensors, subgraphs, signatures and the model itself.
 Status RefuseUnknownParts(const schema::Model& model);
 
 }  // namespace topwork

@@ -1,9 +1,9 @@
-// VerifyModel: everything that can be said about a .tflite file without running it.
+// VerifyModel: checks everything about a .tflite file that can be checked without running it.
 //
-// First the structure (FlatBuffers: every offset and length inside the file), then the meaning:
-// indices, shapes, buffer lengths, quantization, sparsity, the order of operators, calls between
-// subgraphs, signatures and metadata. What concerns a single operator (axes, strides, the relation
-// of its inputs' shapes) is checked when the operator is prepared.
+// First the structure (FlatBuffers: every offset and length lies inside the file), then the
+// meaning: indices, shapes, buffer lengths, quantization, sparsity, the order of operators, calls
+// between subgraphs, signatures and metadata. What concerns a single operator (axes, strides, the
+// relation of its inputs' shapes) is checked when the operator is prepared.
 #ifndef TOPWORK_MODELS_FORMAT_VERIFY_H_
 #define TOPWORK_MODELS_FORMAT_VERIFY_H_
 

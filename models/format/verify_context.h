@@ -42,7 +42,7 @@ std::string OperatorName(const schema::Model& model, int subgraph, int index);
 
 // The operator's code: the larger of the old 8-bit field and the new one.
 OpCode BuiltinCode(const schema::OperatorCode& code);
-// Data of buffer `index`: inside the FlatBuffer or, for large models, behind it. Empty when the
+// Data of buffer `index`: inside the FlatBuffer or, in large models, after it. Empty when the
 // buffer has none. The buffer must have been verified.
 Span<const uint8_t> BufferBytes(const schema::Model& model, Span<const uint8_t> bytes,
                                 uint32_t index);

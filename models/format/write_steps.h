@@ -9,7 +9,7 @@
 
 namespace topwork {
 
-// INVALID_ARGUMENT or UNSUPPORTED with what does not fit the model.
+// INVALID_ARGUMENT or UNSUPPORTED says what does not fit the model.
 Status CheckReplacement(const Model& model, const HeadReplacement& head);
 
 // Weights, bias and options of the layer head.op, stored as `format`.
@@ -19,16 +19,16 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
 // Shapes, types and scales from the layer to the output, and the final activation.
 Status WriteTail(const HeadReplacement& head, const HeadFormat& format, ModelTables* tables);
 
-// A new layer behind the output.
+// Adds a new layer after the output.
 void AppendHead(const HeadReplacement& head, ModelTables* tables);
 
 Status WriteConstants(const HeadReplacement& head, ModelTables* tables);
 
-// Turns `op` into that activation of values of type `input`.
+// Turns `op` into the activation, for values of type `input`.
 void MakeActivation(FinalActivation activation, DType input, schema::OperatorT* op,
                     ModelTables* tables);
 
-// Version of DEQUANTIZE that reads the type.
+// The version of DEQUANTIZE that reads the type.
 int DequantizeVersion(DType input);
 
 }  // namespace topwork

@@ -12,9 +12,9 @@
 
 namespace topwork {
 
-// Reads every file of the archive at the end of `bytes`; none when there is no archive there. A
-// damaged archive, a wrong checksum, encryption and zip64 are errors that name the file. What comes
-// out is at most 1 MiB + 128 times the input.
+// Reads every file of the archive at the end of `bytes`; none when there is no archive. A damaged
+// archive, a wrong checksum, encryption and zip64 are errors that name the file. The result is at
+// most 1 MiB + 128 times the input.
 Result<std::vector<AssociatedFile>> ReadAppendedZip(Span<const uint8_t> bytes);
 
 }  // namespace topwork

@@ -8,9 +8,9 @@
 
 namespace topwork {
 
-// Appends an archive of `files` to `out`, with offsets counted from the beginning of `out`, as
-// every zip reader expects of an archive with something in front of it. Writes no archive for no
-// files. UNSUPPORTED where the format's 32-bit sizes do not suffice.
+// Appends an archive of `files` to `out`. Offsets count from the beginning of `out`, as every zip
+// reader expects of an archive with something before it. Without files it writes nothing.
+// UNSUPPORTED where the format's 32-bit sizes do not suffice.
 Status AppendZip(const std::vector<AssociatedFile>& files, std::vector<uint8_t>* out);
 
 }  // namespace topwork

@@ -7,6 +7,7 @@
 
 #include "ports/cli/files.h"
 #include "ports/cli/stop.h"
+#include "runtime/backend/device_name.h"
 
 namespace topwork {
 namespace cli {
@@ -17,30 +18,34 @@ void AddModelOption(CLI::App* command, CommonOptions* options) {
 
 namespace {
 
-void AddDeviceOption(CLI::App* command, CommonOptions* options) {
-  const auto check = [](const std::string& text) -> std::string {
-    if (text == "auto" || text == "cpu" || text == "opencl") return "";
-    if (text.rfind("opencl:", 0) == 0 && text.size() > 7) return "";
-    return "'" + text + "' is none of auto, cpu, opencl, opencl:NUMBER and opencl:NAME";
-  };
-  command
-      ->add_option(
-          "--device", options->device,
-          "where to compute: auto (the faster of CPU and best GPU, measured once), cpu, "
-          "opencl (the best GPU), or an OpenCL device by number or name, as in opencl:1 or "
-          "opencl:mali; see 'topwork devices'")
-      ->check(CLI::Validator(check, "DEVICE"))
-      ->capture_default_str();
+std::string CheckDevice(const std::string& text) {
+  const Status status = ParseDeviceName(text).status();
+  return status.ok() ? "" : status.message();
+}
+
+std::string CheckDevices(const std::string& list) {
+  const Status status = ParseDeviceNames(list).status();
+  return status.ok() ? "" : status.message();
 }
 
 }  // namespace
+
+CLI::Validator DeviceCheck() { return CLI::Validator(CheckDevice, "DEVICE"); }
+CLI::Validator DeviceListCheck() { return CLI::Validator(CheckDevices, "LIST"); }
 
 void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
   command->add_option("--threads", options->n_threads, "threads to use; 0: one for each processor")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->capture_default_str();
-  AddDeviceOption(command, options);
+  command
+      ->add_option(
+          "--device", options->device,
+          "where to compute: auto (the faster of CPU and best GPU, measured once), cpu, "
+          "opencl (the best GPU), or an OpenCL device by number or name, as in opencl:1 or "
+          "opencl:mali; see 'topwork devices'")
+      ->check(DeviceCheck())
+      ->capture_default_str();
   command
       ->add_option("--precision", options->precision,
                    "how an OpenCL device keeps tensors: float32 or float16")
@@ -155,15 +160,6 @@ void Check(const tw::Status& status, const std::string& what) {
 
 tw::Model OpenModel(const std::string& path) { return CheckValue(tw::Model::OpenFile(path)); }
 
-tw_device DeviceOf(const std::string& device) {
-  if (device == "cpu") return TW_DEVICE_CPU;
-  return device == "auto" ? TW_DEVICE_AUTO : TW_DEVICE_OPENCL;
-}
-
-const char* DeviceNameOf(const std::string& device) {
-  return device.rfind("opencl:", 0) == 0 ? device.c_str() : nullptr;
-}
-
 tw_precision PrecisionOf(const std::string& name) {
   return name == "float16" ? TW_PRECISION_FLOAT16 : TW_PRECISION_FLOAT32;
 }
@@ -171,8 +167,7 @@ tw_precision PrecisionOf(const std::string& name) {
 tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   tw::SessionOptions session_options;
   session_options.n_threads = options.n_threads;
-  session_options.device = DeviceOf(options.device);
-  session_options.device_name = DeviceNameOf(options.device);
+  session_options.device = options.device.c_str();
   session_options.precision = PrecisionOf(options.precision);
   session_options.all_on_device = options.all_on_device ? 1 : 0;
   if (!options.cpu_ops.empty()) session_options.cpu_ops = options.cpu_ops.c_str();

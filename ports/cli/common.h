@@ -37,6 +37,9 @@ struct CommonOptions {
 
 void AddModelOption(CLI::App* command, CommonOptions* options);
 void AddDeviceOptions(CLI::App* command, CommonOptions* options);
+// What a flag accepts that names a device, or several: the names that the library accepts.
+CLI::Validator DeviceCheck();
+CLI::Validator DeviceListCheck();
 void AddPlacementOptions(CLI::App* command, CommonOptions* options);
 void AddSignatureOption(CLI::App* command, CommonOptions* options);
 void AddImageOptions(CLI::App* command, CommonOptions* options);
@@ -53,10 +56,6 @@ T CheckValue(tw::Result<T> result, const std::string& what = "") {
 ExitCode ExitCodeOf(tw_status status);
 
 tw::Model OpenModel(const std::string& path);
-// --device as the library takes it: "opencl:mali" is TW_DEVICE_OPENCL with that text as its name;
-// `device` must outlive the options.
-tw_device DeviceOf(const std::string& device);
-const char* DeviceNameOf(const std::string& device);
 tw_precision PrecisionOf(const std::string& name);
 tw::SessionOptions SessionOptionsOf(const CommonOptions& options);
 tw::Session OpenSession(const tw::Model& model, const CommonOptions& options);

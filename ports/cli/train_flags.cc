@@ -1,5 +1,4 @@
 // AddTrainOptions: every flag of `topwork train`, grouped as --help shows them.
-#include <sstream>
 #include <string>
 
 #include "ports/cli/train_options.h"
@@ -176,19 +175,6 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
                   "scale the scores so that confidences are right on the examples held back");
 }
 
-// auto, or each item is cpu or an OpenCL device.
-std::string CheckPlaces(const std::string& list) {
-  if (list == "auto") return "";
-  std::istringstream items(list + ",");
-  for (std::string item; std::getline(items, item, ',');) {
-    if (item == "cpu" || item == "opencl") continue;
-    if (item.rfind("opencl:", 0) == 0 && item.size() > 7) continue;
-    return "'" + item +
-           "' is none of cpu, opencl, opencl:NUMBER and opencl:NAME (auto stands alone)";
-  }
-  return "";
-}
-
 void AddFeatures(CLI::App* command, TrainOptions* options) {
   CLI::Option_group* group = command->add_option_group("Features");
   group
@@ -208,7 +194,7 @@ void AddFeatures(CLI::App* command, TrainOptions* options) {
       ->add_option("--extract-on", options->extract_on,
                    "where features are computed, side by side, as in cpu,opencl:0,opencl:1; auto: "
                    "on the faster one; default: --device")
-      ->check(CLI::Validator(CheckPlaces, "LIST"));
+      ->check(DeviceListCheck());
   group
       ->add_option("--replay", options->replay,
                    "keep at most so many examples, chosen by chance, balanced over the classes")

@@ -144,9 +144,8 @@ TrainerSettings::TrainerSettings(const TrainOptions& options, const std::string&
   trainer_.class_weights = class_weights_.empty() ? nullptr : class_weights_.data();
   trainer_.balance_classes = options.balance;
   trainer_.n_threads = options.common.n_threads;
-  trainer_.device = DeviceOf(options.common.device);
   device_ = options.common.device;
-  trainer_.device_name = DeviceNameOf(device_);
+  trainer_.device = device_.c_str();
   extraction_ = options.extract_on;
   trainer_.extraction_devices = extraction_.empty() ? nullptr : extraction_.c_str();
   trainer_.extraction_precision = PrecisionOf(options.common.precision);

@@ -32,8 +32,7 @@ tw::Trainer MakeTrainer(const VerifyOptions& options, const tw::Model& model, in
   trainer.validation_fraction = 0.0f;
   trainer.seed = options.seed;
   trainer.n_threads = options.common.n_threads;
-  trainer.device = on_device ? DeviceOf(options.common.device) : TW_DEVICE_CPU;
-  trainer.device_name = on_device ? DeviceNameOf(options.common.device) : nullptr;
+  trainer.device = on_device ? options.common.device.c_str() : "cpu";
   return CheckValue(tw::Trainer::Create(model, trainer), options.common.model);
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # From a fresh clone to a re-trained network in one command: installs what is missing, builds the
-# command line, classifies a photograph, re-trains the last layer on real handwriting, evaluates
-# before and after, and writes the new .tflite with an HTML report.
+# command line, classifies a photograph, teaches the network to tell faces from other pictures,
+# evaluates before and after, and writes the new .tflite with an HTML report.
 #
 # Usage: ports/linux/quickstart.sh [OUTPUT_FOLDER]     default: build/quickstart-output of the clone
 # Works from any folder; a second run builds nothing. Without root it prints the packages to install.
@@ -18,7 +18,7 @@ build=build/quickstart
 tool=$build/topwork
 zoo=models/zoo
 model=$zoo/efficientnet_lite0_fp16.tflite
-digits=$zoo/data/digits
+faces=$zoo/data/faces
 pixels="--mean 127 --std 128"
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
@@ -54,32 +54,34 @@ step 2/5 "Classify a photograph: $zoo/data/cat.jpg"
 show run efficientnet_lite0_fp16.tflite --input cat.jpg --labels imagenet_labels.txt $pixels
 "$tool" run "$model" --input "$zoo/data/cat.jpg" --labels "$zoo/imagenet_labels.txt" $pixels
 
-step 3/5 "What does this network make of handwritten digits?"
-show evaluate efficientnet_lite0_fp16.tflite --data digits/test --labels imagenet_labels.txt $pixels
-"$tool" evaluate "$model" --data "$digits/test" --labels "$zoo/imagenet_labels.txt" $pixels --json \
+step 3/5 "Does this network know a face? 60 small pictures, half of them faces"
+show evaluate efficientnet_lite0_fp16.tflite --data faces/test --labels imagenet_labels.txt $pixels
+"$tool" evaluate "$model" --data "$faces/test" --labels "$zoo/imagenet_labels.txt" $pixels --json \
   >"$output/before.json"
 before=$(percent "$output/before.json")
 names=$(sed -n '/"said_instead"/,/\]/s/.*"name": "\(.*\)".*/\1/p' "$output/before.json" | head -n 3 |
   awk '{printf "%s%s", (NR > 1 ? ", " : ""), $0}')
-echo "top-1 $before: it has no digits among its 1000 classes and takes them for: $names"
+echo "top-1 $before: none of its 1000 classes is a face, so it says: $names"
 
-step 4/5 "Re-train its last layer on 400 images of real handwriting"
-show train efficientnet_lite0_fp16.tflite --data digits/train --output digits.tflite $pixels \
+step 4/5 "Re-train its last layer on 140 other pictures"
+show train efficientnet_lite0_fp16.tflite --data faces/train --output faces.tflite $pixels \
   --report report.html
-"$tool" train "$model" --data "$digits/train" --output "$output/digits.tflite" \
+"$tool" train "$model" --data "$faces/train" --output "$output/faces.tflite" \
   --report "$output/report.html" $pixels
 
-step 5/5 "Try the new model on 200 images that it has not seen"
-show evaluate digits.tflite --data digits/test $pixels
-"$tool" evaluate "$output/digits.tflite" --data "$digits/test" $pixels --json >"$output/after.json"
+step 5/5 "Try the new model on the 60 pictures, which it has not seen"
+show evaluate faces.tflite --data faces/test $pixels
+"$tool" evaluate "$output/faces.tflite" --data "$faces/test" $pixels --json >"$output/after.json"
 after=$(percent "$output/after.json")
 echo
-seven=$(ls "$digits"/test/digit_7/*.png | head -n 1)
-show run digits.tflite --input "${seven#"$digits"/}" --top 3 $pixels
-"$tool" run "$output/digits.tflite" --input "$seven" --top 3 $pixels
+one=$(ls "$faces"/test/face/*.png | head -n 1)
+show run faces.tflite --input "${one#"$faces"/}" $pixels
+"$tool" run "$output/faces.tflite" --input "$one" $pixels
 
-printf '\n%s accuracy on new images: %s before, %s after %s\n' "$green" "$before" "$after" "$off"
-printf '  new model   %s\n' "$output/digits.tflite"
+printf '\n%s accuracy on 60 new pictures: %s before, %s after %s\n' "$green" "$before" "$after" "$off"
+printf '  new model   %s\n' "$output/faces.tflite"
 printf '  report      %s  %s(open it in a browser)%s\n' "$output/report.html" "$dim" "$off"
-printf '  next        %s info %s --plan\n' "$PWD/$tool" "$output/digits.tflite"
+printf '  yours       %s train %s --data PHOTOS --output mine.tflite\n' "$PWD/$tool" "$PWD/$model"
+printf '              PHOTOS holds one folder of images for each class\n'
+printf '  next        %s info %s --plan\n' "$PWD/$tool" "$output/faces.tflite"
 printf '              %s train --help\n' "$PWD/$tool"

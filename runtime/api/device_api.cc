@@ -50,7 +50,6 @@ const char* TypeName(DeviceType type) {
 tw_device_info CpuInfo() {
   tw_device_info info = {};
   info.struct_size = sizeof(info);
-  info.device = TW_DEVICE_CPU;
   info.id = "cpu";
   info.name = "CPU";
   info.type = "cpu";
@@ -64,7 +63,6 @@ tw_device_info CpuInfo() {
 tw_device_info OpenclInfo(size_t index, const DeviceInfo& device) {
   tw_device_info info = {};
   info.struct_size = sizeof(info);
-  info.device = TW_DEVICE_OPENCL;
   info.id = DeviceId(index);
   info.name = device.name.c_str();
   info.vendor = device.vendor.c_str();

@@ -2,6 +2,7 @@
 #include "runtime/api/handles.h"
 
 #include <cstdlib>
+#include <utility>
 
 namespace topwork {
 namespace api {
@@ -77,25 +78,11 @@ Status ReadAllocator(const tw_allocator* in, Allocator* out) {
   return Status::Ok();
 }
 
-Status ReadDevice(tw_device device, const char* device_name, std::string* choice) {
-  choice->clear();
-  const bool named = device_name != nullptr && device_name[0] != '\0';
-  switch (static_cast<int>(device)) {
-    case TW_DEVICE_AUTO:
-    case TW_DEVICE_CPU:
-      if (!named) return Status::Ok();
-      return InvalidArgument("device_name is '%s', but only device TW_DEVICE_OPENCL takes a name",
-                             device_name);
-    case TW_DEVICE_OPENCL:
-      *choice = "opencl";
-      if (!named) return Status::Ok();
-      *choice =
-          std::strncmp(device_name, "opencl", 6) == 0 ? device_name : *choice + ":" + device_name;
-      return Status::Ok();
-    default:
-      return InvalidArgument("device %d does not exist (0 auto, 1 cpu, 2 opencl)",
-                             static_cast<int>(device));
-  }
+Status ReadDevice(const char* name, const char* device, DeviceName* out) {
+  Result<DeviceName> parsed = ParseDeviceName(device != nullptr ? device : "auto");
+  if (!parsed.ok()) return parsed.status().WithPrefix(std::string(name) + ": ");
+  *out = std::move(parsed.value());
+  return Status::Ok();
 }
 
 Status ReadPrecision(tw_precision precision, Storage* storage) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/format/model.h"
+#include "runtime/backend/device_name.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
 #include "runtime/session/session.h"
@@ -101,8 +102,8 @@ tw_status InitStruct(const char* name, const T& defaults, T* out, size_t struct_
 
 // The library's form of the caller's allocator; null: the default one.
 Status ReadAllocator(const tw_allocator* in, Allocator* out);
-// The device as the OpenCL backend names it, "opencl" or "opencl:...": "" for the CPU.
-Status ReadDevice(tw_device device, const char* device_name, std::string* choice);
+// The device that the field `name` of an options struct holds; NULL means "auto".
+Status ReadDevice(const char* name, const char* device, DeviceName* out);
 Status ReadPrecision(tw_precision precision, Storage* storage);
 
 // Describes a tensor. open: its shape with −1 for open sizes, or null.

@@ -30,18 +30,16 @@ Status ReadSharing(const tw_session_options& c_options, opencl::SharingOptions* 
 Result<std::unique_ptr<Session>> CreateOnDevice(std::shared_ptr<const Model> model,
                                                 const tw_session_options& c_options,
                                                 SessionOptions options) {
-  std::string choice;
+  DeviceName name;
   DeviceOptions device;
-  TW_RETURN_IF_ERROR(ReadDevice(c_options.device, c_options.device_name, &choice));
+  TW_RETURN_IF_ERROR(ReadDevice("tw_session_options.device", c_options.device, &name));
   TW_RETURN_IF_ERROR(ReadPrecision(c_options.precision, &device.storage));
   TW_RETURN_IF_ERROR(ReadSharing(c_options, &device.sharing));
   if (c_options.cache_dir != nullptr) device.cache_folder = c_options.cache_dir;
   device.tune_ms = c_options.tune_ms;
   device.all_there = c_options.all_on_device != 0;
-  if (choice.empty() && c_options.device == TW_DEVICE_AUTO) {
-    return CreateOnFaster(std::move(model), options, device);
-  }
-  if (!choice.empty()) TW_RETURN_IF_ERROR(AddDevice(device, choice, &options));
+  if (name.is_auto()) return CreateOnFaster(std::move(model), options, device);
+  if (!name.is_cpu()) TW_RETURN_IF_ERROR(AddDevice(device, name.ToString(), &options));
   return Session::Create(std::move(model), options);
 }
 

@@ -11,7 +11,7 @@ namespace topwork {
 namespace api {
 
 // Creates the session where c_options.device says; `options` has all that is no matter of devices.
-// TW_DEVICE_AUTO: see CreateOnFaster.
+// "auto": see CreateOnFaster.
 Result<std::unique_ptr<Session>> CreateOnDevice(std::shared_ptr<const Model> model,
                                                 const tw_session_options& c_options,
                                                 SessionOptions options);

@@ -192,27 +192,22 @@ Status ConvertInputOptions(const tw_trainer_options& in, TrainerOptions* out) {
   return Status::Ok();
 }
 
-// out->device is the one device that was asked for, or empty.
-Status ConvertExtraction(const tw_trainer_options& in, TrainerOptions* out) {
+Status ConvertDevices(const tw_trainer_options& in, TrainerOptions* out) {
+  DeviceName device;
+  TW_RETURN_IF_ERROR(ReadDevice("tw_trainer_options.device", in.device, &device));
+  if (!device.is_cpu()) out->device = device.ToString();
   TW_RETURN_IF_ERROR(ReadPrecision(in.extraction_precision, &out->extraction_storage));
+  std::vector<DeviceName> places;
   if (in.extraction_devices == nullptr) {
-    if (!out->device.empty()) out->extraction_devices = {out->device};
-    if (in.device == TW_DEVICE_AUTO) out->extraction_devices = {"auto"};
-    return Status::Ok();
-  }
-  const std::string list = in.extraction_devices;
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string place = list.substr(begin, end - begin);
-    begin = end + 1;
-    if (place != "cpu" && list != "auto" && place.compare(0, 6, "opencl") != 0) {
-      return InvalidArgument(
-          "extraction_devices is '%s': '%s' is none of cpu, opencl, opencl:NUMBER and opencl:NAME "
-          "(auto stands alone)",
-          list.c_str(), place.c_str());
+    if (!device.is_cpu()) places = {device};
+  } else {
+    auto parsed = ParseDeviceNames(in.extraction_devices);
+    if (!parsed.ok()) {
+      return parsed.status().WithPrefix("tw_trainer_options.extraction_devices: ");
     }
-    out->extraction_devices.push_back(place);
+    places = std::move(parsed.value());
   }
+  for (const DeviceName& place : places) out->extraction_devices.push_back(place.ToString());
   return Status::Ok();
 }
 
@@ -243,9 +238,7 @@ tw_trainer_options DefaultTrainerOptions() {
 
 Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allocator,
                              TrainerOptions* out) {
-  TW_RETURN_IF_ERROR(ReadDevice(in.device, in.device_name, &out->device));
-  TW_RETURN_IF_ERROR(ConvertExtraction(in, out));
-  if (in.device == TW_DEVICE_AUTO) out->device = "auto";
+  TW_RETURN_IF_ERROR(ConvertDevices(in, out));
   TW_RETURN_IF_ERROR(CheckEnums(in));
   out->n_classes = static_cast<int>(in.n_classes);
   for (int64_t i = 0; in.class_names != nullptr && i < in.n_classes; ++i) {

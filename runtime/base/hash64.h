@@ -1,9 +1,10 @@
 // A fast 64-bit checksum of memory, for cache files: notices damage, not malice.
 //
-// Eight-byte words go round four lanes, each step x ← rotate((x ^ word) · odd, 29); the length and
-// the lanes are then folded by the same step. Every step is a bijection of the word and of the
-// lane, so a change within one word (every flipped bit, then) always changes the result, any other
-// one with probability 1 − 2^-64. Results depend on the processor's byte order.
+// The input is read as eight-byte words, which go to four lanes in turn. Each step is x ← rotate((x
+// ^ word) · odd, 29); at the end the length and the lanes are folded by the same step. A step maps
+// neither two words nor two lanes to one result. So a change within one word (thus every flipped
+// bit) always changes the result; any other change does so with probability 1 − 2^-64. Results
+// depend on the processor's byte order.
 #ifndef TOPWORK_RUNTIME_BASE_HASH64_H_
 #define TOPWORK_RUNTIME_BASE_HASH64_H_
 

@@ -1,5 +1,5 @@
-// JsonWriter: appends JSON text to a string; escapes strings, prints numbers so that they read back
-// equal, and non-finite numbers as null. Commas are put in by the writer.
+// JsonWriter: appends JSON text to a string. It escapes strings, prints numbers so that they read
+// back equal, prints non-finite numbers as null, and sets the commas.
 #ifndef TOPWORK_RUNTIME_BASE_JSON_H_
 #define TOPWORK_RUNTIME_BASE_JSON_H_
 

@@ -34,7 +34,7 @@ class Span {
   size_t size_ = 0;
 };
 
-// Refers to a callable that outlives the call it is passed to; never stored.
+// Refers to a callable, which must live until the call that it is passed to ends. Do not store it.
 template <typename Signature>
 class FunctionRef;
 

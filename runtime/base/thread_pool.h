@@ -1,7 +1,7 @@
-// ThreadPool: a fixed number of threads that share out the tasks of one parallel loop at a time.
+// ThreadPool: a fixed number of threads that share the tasks of one parallel loop at a time.
 //
-// The calling thread works too, so a pool of n threads starts n − 1. Tasks are claimed from an
-// atomic counter; which thread runs which task is not defined, therefore an operator that wants the
+// The calling thread works, too, so a pool of n threads starts n − 1. Tasks are claimed from an
+// atomic counter, so it is not defined which thread runs which task. An operator that wants the
 // same bits for any number of threads must cut its work by the problem's shape, never by n_threads.
 #ifndef TOPWORK_RUNTIME_BASE_THREAD_POOL_H_
 #define TOPWORK_RUNTIME_BASE_THREAD_POOL_H_

@@ -9,7 +9,7 @@
 
 namespace topwork {
 
-// What an op's prepare offered, for the step of the same position.
+// What the op's prepare offered, for the step at the same position.
 struct SharingOffer {
   std::vector<PrepareContext::Pair> in_place;
   std::vector<PrepareContext::View> views;
@@ -17,10 +17,10 @@ struct SharingOffer {
 };
 
 // Fills first_step, last_step, root and root_offset of every value of the plan. A group of values
-// that share memory holds at most one graph input or output, and that one covers the group's whole
-// memory, so that the caller's own buffer can take its place. Graph inputs live during the whole
-// run, outputs and values that deferred ops read until its end. With allow_sharing false every
-// value is its own root.
+// that share memory holds at most one graph input or output, which covers the whole memory of the
+// group, so that the caller's own buffer can take its place. Graph inputs live during the whole
+// run; outputs, and values that deferred ops read, live until its end. With allow_sharing false
+// every value is its own root.
 void AssignViews(const std::vector<SharingOffer>& offers, bool allow_sharing, Plan* plan);
 
 }  // namespace topwork

@@ -1,4 +1,5 @@
-// CalleePlanner: plans of subgraphs that operators call, by shapes; the latest are kept.
+// CalleePlanner: plans the subgraphs that operators call, for given shapes, and keeps the latest
+// plans.
 #ifndef TOPWORK_RUNTIME_PLAN_CALLEE_PLANNER_H_
 #define TOPWORK_RUNTIME_PLAN_CALLEE_PLANNER_H_
 
@@ -12,12 +13,14 @@ namespace topwork {
 // Not thread-safe.
 class CalleePlanner {
  public:
-  // `options`: of the plan that calls; its shapes, outputs and backends do not count, as callees
-  // compute all of their outputs on the CPU. The model must outlive the planner and its plans.
+  // `options` are those of the plan that calls. Its shapes, outputs and backends are ignored:
+  // callees compute all of their outputs on the CPU. The model must outlive the planner and its
+  // plans.
   CalleePlanner(const Model* model, const PlanOptions& options);
 
   const Model& model() const { return *model_; }
-  // One shape per input; values: see PlanOptions::input_values. They are told apart by address.
+  // One shape per input; for values see PlanOptions::input_values. Plans for different values are
+  // told apart by the values' addresses.
   Result<PlannedCallee> PlanFor(int subgraph, const std::vector<Shape>& shapes,
                                 const std::vector<const void*>& values);
 
@@ -31,7 +34,7 @@ class CalleePlanner {
   std::vector<Kept> kept_;
 };
 
-// Whether an operator of the subgraph, or of one that it calls, is as the function says.
+// Whether `is` holds for an operator of the subgraph, or of a subgraph that it calls.
 bool AnyOpBelow(const Model& model, int subgraph, FunctionRef<bool(const Graph&, const Op&)> is);
 // The subgraphs that the operator calls.
 std::vector<int> CalleesOf(const Op& op);

@@ -1,8 +1,8 @@
 // DeviceCost: how fast a device and the processor beside it are, as far as the planner cares.
 //
-// An operator of W operations on B bytes is taken to last start_ns + max(W / flops, B / bytes); a
-// segment on the device adds one round trip and, for each tensor that crosses the border, a copy.
-// Rough on purpose: it decides whether work is worth moving, not how long a run lasts.
+// An operator of W operations on B bytes is assumed to last start_ns + max(W / flops, B / bytes). A
+// segment on the device adds one round trip, and a copy for each tensor that crosses its border.
+// This is rough on purpose: it decides whether work is worth moving, not how long a run lasts.
 #ifndef TOPWORK_RUNTIME_PLAN_DEVICE_COST_H_
 #define TOPWORK_RUNTIME_PLAN_DEVICE_COST_H_
 
@@ -24,11 +24,11 @@ struct DeviceCost {
   Rates cpu_all;  // with n_cpus threads
   double n_cpus = 1.0;
 
-  // Of the CPU with that many threads: between those of one and of all.
+  // The CPU's rates with that many threads, between those of one thread and of all.
   Rates Cpu(int n_threads) const;
 };
 
-// Nanoseconds of n_starts starts and the work.
+// Nanoseconds for n_starts starts and the work.
 double NanosOf(const Rates& rates, int n_starts, double flops, double bytes);
 
 }  // namespace topwork

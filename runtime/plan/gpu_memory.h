@@ -1,5 +1,5 @@
-// Device memory: how much the programs of a plan hold, and what goes to the CPU where a device or
-// its user allows less.
+// Device memory: how much the programs of a plan need, and what moves to the CPU where the device
+// or the caller allows less.
 #ifndef TOPWORK_RUNTIME_PLAN_GPU_MEMORY_H_
 #define TOPWORK_RUNTIME_PLAN_GPU_MEMORY_H_
 
@@ -10,13 +10,13 @@
 
 namespace topwork {
 
-// Gives operators of backends that take programs to the CPU, with the reason, until what is left
-// needs at most `limit_bytes` on each device (0: no limit) and what the backend itself allows.
-// Operators that are too large alone go first; of the others the longest run from the graph's
-// beginning or from its end stays that fits.
+// Moves operators of backends that take programs to the CPU, with the reason, until the rest needs
+// at most `limit_bytes` on each device (0: no limit) and at most what the backend allows. Operators
+// that are too large alone move first. Of the others, the longest segment that fits and lies at the
+// graph's beginning or end stays.
 void FitDeviceMemory(size_t limit_bytes, WorkGraph* graph);
 
-// What the steps' programs hold on their devices together, in a session.
+// The device memory of all the steps' programs together, in a session.
 size_t DeviceBytes(const std::vector<Step>& steps);
 
 }  // namespace topwork

@@ -1,5 +1,5 @@
 // Pairs of operators of one GPU segment that may be one launch: a depthwise convolution and the
-// pointwise one behind it. Which are is chosen when the segment is planned (PlanPairOnGpu).
+// pointwise convolution after it. PlanPairOnGpu decides when the segment is planned.
 #ifndef TOPWORK_RUNTIME_PLAN_GPU_PAIRS_H_
 #define TOPWORK_RUNTIME_PLAN_GPU_PAIRS_H_
 
@@ -7,9 +7,10 @@
 
 namespace topwork {
 
-// Whether op j alone reads what op i makes, on the same backend, which may compute the two as one.
+// Whether op j is the only reader of what op i makes, on the same backend, and the backend may
+// compute the two as one.
 bool IsGpuPair(const WorkGraph& graph, size_t i, size_t j);
-// Brings the ops of such pairs side by side where others of their segment lie between them.
+// Moves the ops of such pairs side by side where other ops of their segment lie between them.
 void JoinGpuPairs(WorkGraph* graph);
 
 }  // namespace topwork

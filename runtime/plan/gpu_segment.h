@@ -1,4 +1,4 @@
-// A run of consecutive operators that one GPU backend takes becomes one step of the plan.
+// Segments: consecutive operators on one GPU backend become one step of the plan.
 #ifndef TOPWORK_RUNTIME_PLAN_GPU_SEGMENT_H_
 #define TOPWORK_RUNTIME_PLAN_GPU_SEGMENT_H_
 
@@ -9,13 +9,13 @@
 
 namespace topwork {
 
-// "" and the number of launches when the operator can be turned into launches over tensors in
-// `storage` with the shapes known now, else the reason.
+// Returns "" and the number of launches when the operator can become launches over tensors in
+// `storage` with the shapes known now; otherwise the reason why it cannot.
 std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, Storage storage,
                            int* n_launches);
 
 // Plans the operator alone, on trial: *program receives its launches and choices but no constants.
-// Its inputs are block 0. Errors: why it cannot be launched.
+// Its inputs are block 0. An error says why it cannot be launched.
 Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program);
 
 // Ops [begin, end) of the graph as one program in `storage`; inputs and outputs receive the values
@@ -26,10 +26,10 @@ Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t e
                                   std::vector<int>* inputs, std::vector<int>* outputs,
                                   GpuTuner* tuner, const std::string& forced_variant);
 
-// The same without the constants' values, to see how much memory it takes.
+// The same without the values of constants, to see how much memory the program takes.
 Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage);
 
-// The step that runs the segment on its backend.
+// Makes the step that runs the segment on its backend.
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end);
 
 }  // namespace topwork

@@ -11,16 +11,17 @@
 
 namespace topwork {
 
-// The folder for a session's cache_folder: below it, or below the user's cache when it is "". "":
-// nothing is kept, for "off", for TOPWORK_OPENCL_CACHE=off, and where there is no cache.
+// The folder for a session's cache_folder: inside it, or inside the user's cache when cache_folder
+// is "". Returns "" (nothing is kept) for "off", for TOPWORK_OPENCL_CACHE=off, and where there is
+// no cache.
 std::string NumbersFolder(const std::string& cache_folder);
 
-// The file of a key, which says what was measured, and on what.
+// The file of a key. The key says what was measured, and on what.
 std::string NumbersPath(const std::string& folder, const std::string& key);
 
-// True, and *numbers filled, when the file has exactly so many finite ones.
+// True, and *numbers filled, when the file has exactly that many numbers and all are finite.
 bool LoadNumbers(const std::string& folder, const std::string& key, Span<double> numbers);
-// False when they could not be kept.
+// False when they could not be written.
 bool KeepNumbers(const std::string& folder, const std::string& key, Span<const double> numbers);
 
 }  // namespace topwork

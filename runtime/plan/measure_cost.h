@@ -1,5 +1,5 @@
-// Measures what DeviceCost holds: small programs and operators, some milliseconds in all (on the
-// device its kernels are compiled first, or found in the program cache).
+// Measures what DeviceCost holds with small programs and operators. It takes some milliseconds, and
+// more when the device has to compile its kernels first.
 #ifndef TOPWORK_RUNTIME_PLAN_MEASURE_COST_H_
 #define TOPWORK_RUNTIME_PLAN_MEASURE_COST_H_
 
@@ -11,10 +11,10 @@
 
 namespace topwork {
 
-// Of a backend that takes programs and of this processor. Errors: those of the backend.
+// Measures a backend that takes programs, and this processor. Errors are those of the backend.
 Result<DeviceCost> MeasureDeviceCost(const Backend& backend);
 
-// The same, remembered: in this process, and in a file below `cache_folder` (see NumbersFolder).
+// The same, remembered in this process and in a file in `cache_folder` (see NumbersFolder).
 // `identity` names the device and its driver with their versions. Thread-safe.
 Result<std::shared_ptr<const DeviceCost>> KnownDeviceCost(const Backend& backend,
                                                           const std::string& identity,

@@ -21,10 +21,10 @@ struct MemoryBlock {
 size_t LargestLiveSet(Span<const MemoryBlock> blocks);
 
 // Assigns offsets such that no two blocks that are live at the same step overlap; returns the
-// arena's size. Offset assignment by order (Sekiyama et al., 2018, "Profile-guided memory
-// optimization for deep neural networks"): each block in turn goes to the lowest gap that fits.
-// Several orders are tried, then the block on top of the best arena is moved to the front as long
-// as that helps.
+// arena's size. The method is offset assignment by order (Sekiyama et al., 2018, "Profile-guided
+// memory optimization for deep neural networks"): each block in turn goes to the lowest gap that
+// fits. Several orders are tried. Then the topmost block of the best arena moves to the front of
+// the order, again and again, as long as that helps.
 size_t PlanMemory(std::vector<MemoryBlock>* blocks);
 
 }  // namespace topwork

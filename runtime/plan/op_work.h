@@ -1,4 +1,4 @@
-// How much an operator computes and touches, roughly.
+// How much an operator computes and touches, as a rough estimate.
 #ifndef TOPWORK_RUNTIME_PLAN_OP_WORK_H_
 #define TOPWORK_RUNTIME_PLAN_OP_WORK_H_
 

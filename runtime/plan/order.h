@@ -8,14 +8,13 @@ namespace topwork {
 
 // Whether the op reads or writes a variable or a resource.
 bool TouchesState(const WorkGraph& graph, const Op& op);
-// Reads or writes something else than its inputs and outputs, or may: state, random numbers, what a
-// custom operator or a subgraph does.
+// Whether the op has effects, or may have: it reads or writes state, draws random numbers, or is a
+// custom operator or a call of a subgraph.
 bool HasEffects(const WorkGraph& graph, const Op& op);
 
-// Reorders the ops before first_deferred so that those of a GPU backend follow each other in as few
-// runs as possible; each run becomes one segment. A value's maker stays before its readers, and
-// operators with effects beyond their outputs keep their order among themselves. Ops that run one
-// at a time keep the file's order where nothing forbids it; without a GPU nothing changes.
+// Reorders the ops before first_deferred so that those of a GPU backend form as few segments as
+// possible. A value's maker stays before its readers, and operators with effects keep their order
+// among themselves. Other ops keep the file's order where they can; without a GPU nothing changes.
 void GroupByBackend(WorkGraph* graph);
 
 }  // namespace topwork

@@ -1,4 +1,4 @@
-// Which part of a graph is worth a device's while.
+// Decides which part of a graph is worth moving to a device.
 #ifndef TOPWORK_RUNTIME_PLAN_PARTITION_H_
 #define TOPWORK_RUNTIME_PLAN_PARTITION_H_
 
@@ -13,10 +13,10 @@ struct PlanEstimate {
   double cpu_nanos = 0.0;  // all of them on the CPU
 };
 
-// Groups the operators by backend (see GroupByBackend) and, where a cost is given, brings back to
-// the CPU what is not worth its transfers, with the reason: parts of a segment that share no value
-// are judged on their own, then what is left of the segment together. Keeps nanos ≤ cpu_nanos.
-// Then operators brought back are tried there again one by one. cost null: nothing is brought back.
+// Groups the operators by backend (see GroupByBackend). Where a cost is given, it moves back to the
+// CPU, with the reason, what is not worth its transfers: first parts of a segment that share no
+// value, then what is left of the segment together. Then it tries the moved operators on the device
+// again, one by one. nanos never exceeds cpu_nanos. cost null: nothing moves back.
 void Partition(const DeviceCost* cost, WorkGraph* graph);
 
 PlanEstimate EstimatePlan(const WorkGraph& graph, const DeviceCost& cost);

@@ -9,12 +9,12 @@
 
 namespace topwork {
 
-// Marks the operators that `names` mean: "SOFTMAX" every operator of that kind (in any case), "#12"
-// the operator of that number in the file, anything else the one with an output tensor of that
-// name. What a marked operator is fused with stays on the CPU with it. INVALID_ARGUMENT for a name
-// that means no operator; the message lists names that look like it.
+// Marks the operators that `names` mean: "SOFTMAX" means every operator of that kind (in any case),
+// "#12" the operator with that number in the file, anything else the operator whose output tensor
+// has that name. What a marked operator is fused with stays on the CPU with it. INVALID_ARGUMENT
+// for a name that means no operator; the message lists similar names.
 Status PinToCpu(const std::vector<std::string>& names, WorkGraph* graph);
-// The same for operators that no backend may compute with float16 storage.
+// The same for operators that must not compute with float16 storage.
 Status PinToFloat32(const std::vector<std::string>& names, WorkGraph* graph);
 
 }  // namespace topwork

@@ -1,8 +1,9 @@
 // Plan: a graph turned into plain steps with memory assigned; immutable once built.
 //
-// BuildPlan does the walk of DESIGN: optimize (fold, fuse) → assign_backends → prepare each
-// operator → plan_memory → steps. Operators whose output shape depends on data known only at run
-// time, and all that follow them, are left in `deferred`: the session prepares those while it runs.
+// BuildPlan (build_plan.cc) optimizes the graph (fold, fuse), assigns backends, prepares each
+// operator, plans memory, and makes the steps. Operators whose output shape depends on data known
+// only at run time, and all that follow them, go to `deferred`: the session prepares them while it
+// runs.
 #ifndef TOPWORK_RUNTIME_PLAN_PLAN_H_
 #define TOPWORK_RUNTIME_PLAN_PLAN_H_
 
@@ -25,26 +26,26 @@ struct PlanOptions {
   int subgraph = 0;
   // One shape per graph input; empty: the shapes in the file (open dims −1 count as 1).
   std::vector<Shape> input_shapes;
-  // Where the data of a graph input is known and never changes: its address; else null. Empty: of
-  // none. It must outlive the plan.
+  // The address of the data of each graph input that never changes; null for the others. Empty: no
+  // input is constant. The data must outlive the plan.
   std::vector<const void*> input_values;
   int call_depth = 0;  // how many subgraphs call each other around this one
   // Compute these values (indices of the subgraph) instead of the graph's outputs, and nothing that
-  // they do not need: how the trainer cuts a model below its head.
+  // they do not need. The trainer cuts a model below its head like this.
   std::vector<int> outputs;
   int max_threads = 1;
   const CpuKernels* cpu = nullptr;  // null: BestCpuKernels()
   size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
-  // For the backends' programs, on each device; 0: what it has. See FitDeviceMemory.
+  // Limit for the backends' programs on each device; 0: what the device has. See FitDeviceMemory.
   size_t device_memory_limit_bytes = 0;
-  // In order of preference; the CPU need not be named, it takes what is left.
+  // In order of preference. The CPU takes what is left and need not be named.
   std::vector<const Backend*> backends;
-  // How fast the GPU among them is: only what is worth its transfers goes there. Null: all that it
-  // can compute.
+  // How fast the GPU among them is: only work that is worth its transfers goes there. Null: the GPU
+  // gets all that it can compute.
   const DeviceCost* device_cost = nullptr;
-  // Why there are none, when they were wanted; the reason of every step.
+  // Why the list is empty although backends were wanted; every step gets it as its reason.
   std::string no_backend_reason;
-  // Operators that stay on the CPU, and those that no backend computes with float16 storage; see
+  // Operators that stay on the CPU, and operators that must not compute with float16 storage; see
   // PinToCpu.
   std::vector<std::string> cpu_ops, float32_ops;
   bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
@@ -65,14 +66,14 @@ struct PlanValue {
   TensorView view;  // data is set for constants only
   bool constant = false;
   bool deferred = false;  // made by a deferred op: shape and memory are known only at run time
-  // State that survives runs, in memory of its own: operators read and write it as an input.
+  // State that survives runs and has its own memory; operators read and write it through an input.
   bool variable = false;
   VariableKey key;  // of a variable
-  // Where it lives: bytes [offset, offset + bytes) of the block of value `root` (itself when it is
-  // not a view of another value).
+  // Where the value lies: bytes [offset, offset + bytes) of the block of value `root`, which is the
+  // value itself unless it is a view of another value.
   int root = -1;
   size_t root_offset = 0;
-  // Roots only: arena offset and the steps [first, last] during which its memory is taken.
+  // Of roots only: arena offset, and the steps [first, last] during which the memory is in use.
   // Graph inputs live during the whole run, outputs until its end.
   int64_t arena_offset = -1;  // −1: not in the arena (constant, variable, or deferred)
   int first_step = 0;
@@ -100,8 +101,8 @@ struct Step {
   const char* variant = "";
   std::string reason;  // why it is not on a better backend; empty when it is
   std::string fused;   // what was fused into it: "RELU6, PAD"
-  // Operators that run together on a GPU, in order, with what a step of each would show; the step
-  // itself then stands for all of them. Empty: the step is one operator.
+  // Operators that run together on a GPU, in order, each with what its own step would show; this
+  // step stands for all of them. Empty: the step is one operator.
   std::vector<Step> parts;
   size_t gpu_bytes = 0;                // device memory of the parts
   std::vector<PlannedCallee> callees;  // in the order of PrepareContext::PlanCallee
@@ -126,9 +127,11 @@ struct Plan {
   size_t gpu_bytes = 0;     // on the device, see Backend::DeviceBytes
   size_t owned_bytes = 0;   // folded constants that run() still needs
   size_t state_bytes = 0;   // variables
-  // Runs depend on those before: there are variables or resources, here or in a subgraph called.
+  // True when runs depend on earlier runs: there are variables or resources, here or in a called
+  // subgraph.
   bool keeps_state = false;
-  // Nanoseconds of a run without its deferred ops, as planned and on the CPU alone; 0: not known.
+  // Estimated nanoseconds of a run without its deferred ops: with this placement, and on the CPU
+  // alone. 0: not known.
   double estimated_ns = 0.0;
   double estimated_cpu_ns = 0.0;
 };

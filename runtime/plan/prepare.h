@@ -20,8 +20,8 @@ enum class PackMode {
 
 class PlanPrepareContext final : public PrepareContext {
  public:
-  // `inputs`: views of the op's inputs (null where left out); `declared`: dtype and quantization
-  // that the file declares for each output. All must outlive the context.
+  // `inputs` are views of the op's inputs (null where left out). `declared` holds the type and
+  // quantization that the file declares for each output. All must outlive the context.
   PlanPrepareContext(const Op& op, std::vector<const TensorView*> inputs,
                      std::vector<TensorView> declared, std::vector<const std::string*> input_names,
                      std::string where, const CpuKernels& cpu, int max_threads);
@@ -31,7 +31,8 @@ class PlanPrepareContext final : public PrepareContext {
   void SetPacking(PackMode mode, PackCache* cache, std::vector<const void*> keys,
                   const Allocator& allocator);
 
-  // Who plans callees (null: nobody) and which inputs are constants, whose values they may use.
+  // The planner of callees (null: none), and which inputs are constants, whose values callees may
+  // use.
   void SetCallees(CalleePlanner* planner, std::vector<bool> is_constant);
   // All inputs have their values and an output may get its shape from run().
   void SetRunning() { may_be_unknown_ = true; }

@@ -1,4 +1,4 @@
-// Measuring the kernels that a segment's operators could use, before it is planned.
+// Measures the kernels that a segment's operators could use, before the segment is planned.
 #ifndef TOPWORK_RUNTIME_PLAN_TUNE_SEGMENT_H_
 #define TOPWORK_RUNTIME_PLAN_TUNE_SEGMENT_H_
 
@@ -6,9 +6,9 @@
 
 namespace topwork {
 
-// Measures each variant of each operator in [begin, end) that the backend's tuner does not know,
-// one at a time, until its time is over; another session goes on where this one stopped. The
-// variant that would be used anyhow comes first: what is known is never worse than not measuring.
+// Measures, one at a time, each variant of each operator in [begin, end) that the backend's tuner
+// does not know, until the tuner's time is over. Another session goes on where this one stopped.
+// The usual variant is measured first, so the choice is never worse than without measuring.
 void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Backend& backend);
 
 }  // namespace topwork

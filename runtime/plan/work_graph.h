@@ -1,7 +1,7 @@
 // WorkGraph: the mutable copy of a subgraph that the planner folds, fuses and prepares.
 //
-// Value indices are those of the subgraph; passes only append. `views[v]` is what is known of value
-// v now: its shape once its producer was prepared, its data when it is constant.
+// Value indices are those of the subgraph; passes only append. `views[v]` holds what is known of
+// value v: its shape once its producer was prepared, its data when it is constant.
 #ifndef TOPWORK_RUNTIME_PLAN_WORK_GRAPH_H_
 #define TOPWORK_RUNTIME_PLAN_WORK_GRAPH_H_
 
@@ -21,7 +21,7 @@ struct WorkOp {
   bool dead = false;
   const Backend* backend = nullptr;
   std::string reason;                 // why a preferred backend did not take it
-  const Backend* given_up = nullptr;  // the GPU that it was not worth moving to
+  const Backend* given_up = nullptr;  // a GPU on which it would not pay
   int n_launches = 0;                 // on the backend that runs it as part of a program
   bool pinned = false;                // the caller wants it on the CPU
   bool pinned_to_float32 = false;     // the caller wants it on no backend that stores float16
@@ -36,15 +36,15 @@ struct WorkGraph {
 
   std::vector<Value> values;
   std::vector<TensorView> views;
-  // The model's constant that an owned constant was converted from without loss of identity (fp16
-  // weights): names it in the model's PackCache. Null otherwise.
+  // The model's constant from which an owned constant was converted (float16 weights): its address
+  // names the constant in the model's PackCache. Null otherwise.
   std::vector<const void*> origin;
   std::map<int, VariableKey> variable_keys;  // of the values that are variables
   std::vector<WorkOp> ops;
   std::vector<int> inputs;
   std::vector<int> outputs;
-  // The outputs are the subgraph's own: an op that changes state is kept even if no output needs
-  // it, for the runs to come.
+  // True when the outputs are the subgraph's own. An op that changes state then stays even if no
+  // output needs it, because later runs see the state.
   bool keeps_effects = true;
   std::shared_ptr<CalleePlanner> callee_planner;  // null: made by hand
   // Ops from this position on wait for run-time data; ops.size() when none does.
@@ -62,12 +62,11 @@ struct WorkGraph {
 
 // Copies the subgraph, applies the wanted input shapes, keeps only what the outputs need.
 Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options);
-// Puts the operators of subgraphs that are called once, by CALL and STABLEHLO_COMPOSITE, in the
-// place of the call.
+// Replaces each CALL and STABLEHLO_COMPOSITE by the operators of its subgraph.
 Status InlineCalls(const Model& model, WorkGraph* graph);
 
-// Marks ops whose outputs nobody needs dead and removes them. Of those that touch state, the ones
-// before another that is kept are kept.
+// Removes the ops whose outputs nothing needs. An op that touches state stays if a later op that
+// stays touches state as well.
 void RemoveDeadOps(WorkGraph* graph);
 
 // Puts CASTs around the operators that compute with float16 tensors; their kernels are for float32.
@@ -77,9 +76,8 @@ void WidenHalf(WorkGraph* graph);
 // first_deferred. Refuses operators that are not supported, all of them in one message.
 Status InferAndFold(WorkGraph* graph);
 
-// Gives every op its backend, the first of the list that can run it, else the CPU; see backend.h.
-// Sets n_launches.
-// `no_backend_reason`: why the list is empty when it should not be.
+// Gives every op its backend: the first of the list that can run it, else the CPU (see backend.h).
+// Sets n_launches. `no_backend_reason` says why the list is empty when it should not be.
 void AssignBackends(const std::vector<const Backend*>& backends,
                     const std::string& no_backend_reason, WorkGraph* graph);
 

@@ -14,7 +14,8 @@ inline float BFloat16ToFloat(uint16_t bits) {
   return value;
 }
 
-// To the nearest, ties to even; beyond the largest, infinity. NaN stays one, of its sign.
+// Rounds to nearest, ties to even. Values beyond the largest become infinity; NaN stays NaN with
+// its sign.
 inline uint16_t FloatToBFloat16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));

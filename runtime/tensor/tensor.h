@@ -39,8 +39,8 @@ enum class DType : uint8_t {
 constexpr int kNumDTypes = 21;
 
 const char* DTypeName(DType dtype);  // "float32"
-// Bits of one element: 2 and 4 for int2, int4 and uint4 (see packed.h), those of a StringRef for
-// strings, 0 for variants, which have no fixed size.
+// Bits of one element: 2 or 4 for packed types (packed.h), the bits of a StringRef for strings, 0
+// for variants, which have no fixed size.
 int DTypeBits(DType dtype);
 inline bool IsFloat(DType dtype) { return dtype == DType::kFloat32; }
 // Several elements a byte: int2, int4 and uint4.
@@ -68,10 +68,9 @@ TW_DTYPE_OF(uint64_t, kUInt64)
 TW_DTYPE_OF(bool, kBool)
 #undef TW_DTYPE_OF
 
-// An element of a string tensor in memory: bytes that lie elsewhere, of any value and without a
-// zero at the end. A tensor made by a step may refer to the bytes of its inputs, the model's, or
-// those of RunContext::text; zeroed memory is empty strings. (Files hold a table instead: see
-// strings.h.)
+// An element of a string tensor in memory. It refers to bytes of any value, without a zero at the
+// end, that lie elsewhere: in the inputs of the step that made it, in the model, or in
+// RunContext::text. Zeroed memory means empty strings. Files hold a table instead, see strings.h.
 struct StringRef {
   const char* data = nullptr;
   size_t size = 0;
@@ -114,7 +113,7 @@ class Shape {
 
 // False when a dimension is negative or the element count × element size overflows.
 bool CheckedByteSize(DType dtype, const Shape& shape, size_t* out_bytes);
-// Bytes of a verified shape (packed types fill the last byte up; 0 for types without a fixed size).
+// Bytes of a verified shape. Packed types fill the last byte; types without a fixed size have 0.
 size_t ByteSize(DType dtype, const Shape& shape);
 
 // real = scale * (q - zero_point); per channel along `axis` when there is more than one scale.
@@ -122,8 +121,9 @@ struct Quantization {
   Span<const float> scales;
   Span<const int64_t> zero_points;
   int32_t axis = 0;
-  // Above 0: so many values in a row share a scale; a [rows, columns] matrix has rows × columns /
-  // block scales, in that order, and no zero points. (FULLY_CONNECTED's weights alone.)
+  // Above 0: so many consecutive values share a scale. A [rows, columns] matrix then has rows ×
+  // columns / block scales, in that order, and no zero points. Only weights of FULLY_CONNECTED have
+  // this.
   int32_t block = 0;
 };
 

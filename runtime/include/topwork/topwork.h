@@ -104,14 +104,6 @@ typedef enum tw_log_level TW_ENUM_INT {
   TW_LOG_DEBUG = 4
 } tw_log_level;
 
-typedef enum tw_device TW_ENUM_INT {
-  // A session: the faster of the CPU and the best GPU, found out by a few runs on both the first
-  // time that a model meets a device, and remembered in cache_dir. Without a GPU the CPU.
-  TW_DEVICE_AUTO = 0,
-  TW_DEVICE_CPU = 1,
-  TW_DEVICE_OPENCL = 2  // what it cannot compute, or fails to, the CPU does
-} tw_device;
-
 // How an OpenCL device keeps float tensors; it computes in float32 in either case.
 typedef enum tw_precision TW_ENUM_INT {
   TW_PRECISION_FLOAT32 = 0,
@@ -153,11 +145,21 @@ typedef void (*tw_log_function)(void* user_data, int level, const char* message)
 // nothing is logged. Before the first call: warnings to standard error. Process-wide. [any]
 TW_API tw_status tw_log_set(tw_log_level level, tw_log_function function, void* user_data);
 
+// Options and command line flags name a device by one of these texts:
+//   "auto"         the faster of the CPU and the best GPU. A session finds out by a few runs on
+//   both
+//                  when a model first meets a GPU, and remembers the answer in cache_dir. Without
+//                  a GPU the CPU is used.
+//   "cpu"          the processor
+//   "opencl"       the best GPU. The CPU computes what a GPU cannot, and all if the GPU fails.
+//   "opencl:1"     the OpenCL device of that number (tw_device_info.id)
+//   "opencl:mali"  the first OpenCL device whose name, vendor or platform contains the text. A
+//                  CPU that OpenCL offers is used only if it is named by number or by text.
+
 // A device of this machine. Strings are static.
 typedef struct tw_device_info {
   size_t struct_size;
-  tw_device device;      // TW_DEVICE_CPU or TW_DEVICE_OPENCL
-  const char* id;        // "cpu", "opencl:0": how options and the command line call it
+  const char* id;        // "cpu", "opencl:0": the text that names it in options
   const char* name;      // "Mali-G710"
   const char* vendor;    // "" for the CPU, as the next three
   const char* platform;  // the OpenCL platform that offers it
@@ -274,17 +276,14 @@ typedef struct tw_shape {
 
 typedef struct tw_session_options {
   size_t struct_size;
-  int32_t n_threads;  // threads of run, the caller counted; 0: one for each processor
-  tw_device device;
+  int32_t n_threads;              // threads of run, the caller counted; 0: one for each processor
+  const char* device;             // where to compute, "cpu"; NULL: "auto"
   size_t memory_limit_bytes;      // arena + scratch + packed weights; 0: no limit
   const char* cache_dir;          // folder for compiled OpenCL programs; NULL: the user's cache
   const char* signature;          // key of the signature to run; NULL: the main subgraph
   const tw_allocator* allocator;  // NULL: the operating system's
-  // With TW_DEVICE_OPENCL: which one, "opencl:1" (tw_device_info.id) or part of its name, vendor or
-  // platform as in "mali". NULL: the best GPU; a CPU under OpenCL is used only when named.
-  const char* device_name;
-  tw_precision precision;  // with TW_DEVICE_OPENCL
-  // With TW_DEVICE_OPENCL: for how many milliseconds tw_session_create may measure kernels on the
+  tw_precision precision;         // on an OpenCL device
+  // On an OpenCL device: for how many milliseconds tw_session_create may measure kernels on the
   // device; what it learns is kept in cache_dir, and later sessions go on where it stopped. 0:
   // nothing is measured, what is known is used.
   int32_t tune_ms;
@@ -298,7 +297,7 @@ typedef struct tw_session_options {
   // 1: the device gets all that it can compute. 0: only what is worth the time that its data takes
   // there and back, by what was measured of the device; a CPU under OpenCL gets all anyway.
   int32_t all_on_device;
-  // With TW_DEVICE_OPENCL, to share the device with others, a phone's display above all:
+  // On an OpenCL device, to share the device with others, a phone's display above all:
   int32_t low_priority;   // 1: give way to others, where the driver can (cl_khr_priority_hints)
   int32_t max_kernel_ms;  // > 0: kernels that were measured, in the first two runs, to take longer
                           // are cut into pieces of about that time; 0: never
@@ -377,7 +376,7 @@ typedef void (*tw_profile_function)(void* user_data, const tw_profile_entry* ent
 // started. It must not be freed, nor waited for.
 typedef void (*tw_run_function)(void* user_data, tw_session* session, tw_status status);
 
-// Fills *options with the defaults: all processors, TW_DEVICE_AUTO, no limit, the main subgraph.
+// Fills *options with the defaults: all processors, device "auto", no limit, the main subgraph.
 // struct_size is sizeof(tw_session_options) of the caller. [any]
 TW_API tw_status tw_session_options_init(tw_session_options* options, size_t struct_size);
 
@@ -640,12 +639,12 @@ typedef struct tw_trainer_options {
   // which are then computed again instead of kept where that is needed; 0 (default): no limit.
   size_t memory_limit_bytes;
   int32_t n_threads;  // 0 (default): one for each processor; results do not depend on it
-  // TW_DEVICE_OPENCL: embeddings are computed there, and the last layer takes its steps there; the
-  // CPU still does what a device cannot (solvers, n_layers > 1), tw_trainer_describe says why.
-  // TW_DEVICE_AUTO (default): embeddings, and steps, are each computed on a GPU where there is one,
-  // the work is worth a trial and a trial finds it faster, else on the CPU. On the CPU results are
-  // the same bits on every run; devices differ from it in the last digits.
-  tw_device device;
+  // "opencl": embeddings are computed there, and the last layer takes its steps there; the CPU
+  // still does what a device cannot (solvers, n_layers > 1), tw_trainer_describe says why.
+  // "auto", and NULL (default): embeddings, and steps, are each computed on a GPU where there is
+  // one, the work is worth a trial and a trial finds it faster, else on the CPU. On the CPU results
+  // are the same bits on every run; devices differ from it in the last digits.
+  const char* device;
   const tw_allocator* allocator;  // NULL: the operating system's
   tw_loss loss;                   // default TW_LOSS_SOFTMAX
   float label_smoothing;          // TW_LOSS_SOFTMAX and SIGMOID, [0, 1); default 0
@@ -691,7 +690,6 @@ typedef struct tw_trainer_options {
   const float* input_mean;
   const float* input_std;
   int32_t n_input_scales;
-  const char* device_name;  // as in tw_session_options
   // Where embeddings are computed, side by side, separated by commas: "cpu" (n_threads threads) and
   // OpenCL devices, as in "cpu,opencl:0,opencl:1"; whoever is done takes the next examples, so with
   // more than one place the last digits depend on chance. "auto": the faster of the CPU and the

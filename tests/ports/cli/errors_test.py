@@ -123,6 +123,7 @@ def table(here):
             ([command, digits, *rest, "--threads", "many"], USAGE, "--threads.*many"),
             ([command, digits, *rest, "--threads", "-1"], USAGE, "--threads"),
             ([command, digits, *rest, "--device", "abacus"], USAGE, "--device.*abacus"),
+            ([command, digits, *rest, "--device", "cpu:1"], USAGE, "--device.*only opencl takes"),
             ([command, here / "absent.tflite", *rest], IO, "absent.tflite.*No such file"),
             ([command, here / "folder.tflite", *rest], IO, "folder.tflite.*[Dd]irectory"),
             ([command, here / "truncated.tflite", *rest], MODEL, "truncated.tflite"),

@@ -322,6 +322,7 @@ def check_flags(checks, tool, here):
                         (DATA + output + ["--calibrate", "--validation", "0"], "--validation"),
                         (DATA + output + ["--optimizer", "lion"], "--optimizer"),
                         (DATA + output + ["--extract-on", "cpu,abacus"], "abacus"),
+                        (DATA + output + ["--extract-on", "cpu,"], "is empty"),
                         (DATA + output + ["--extract-on", "auto,cpu"], "auto stands alone"),
                         (DATA + output + ["--head", "a", "--memory", "b"], "exclude"),
                         (DATA + output + ["--init", "shipped", "--rename-class", "3"], "OLD=NEW")):

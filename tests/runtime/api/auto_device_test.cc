@@ -1,4 +1,4 @@
-// TW_DEVICE_AUTO end to end, on the device that TOPWORK_AUTO_DEVICE names.
+// The device "auto" end to end, on the device that TOPWORK_AUTO_DEVICE names.
 #include "tests/runtime/api/support.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/scoped_variable.h"
@@ -35,7 +35,7 @@ TEST_CASE("a session on the automatic device measures once", "[opencl]") {
   CHECK(first.find("measured before") == std::string::npos);
   const std::string second = PlanText(MakeSession(model.get(), &options).get());
   CHECK(second.find("measured before") != std::string::npos);
-  options.device = TW_DEVICE_CPU;
+  options.device = "cpu";
   CHECK(PlanText(MakeSession(model.get(), &options).get()).find("auto") == std::string::npos);
 }
 

@@ -109,7 +109,7 @@ const char* c99_walk(const void* model_bytes, size_t n_model_bytes) {
   TRY(tw_model_open_memory(model_bytes, n_model_bytes, 1, &model));
   TRY(tw_session_options_init(&options, sizeof(options)));
   options.n_threads = 2;
-  options.device = TW_DEVICE_CPU;
+  options.device = "cpu";
   TRY(tw_session_create(model, &options, &session));
   error = run_alone(session, image, probabilities);
   if (error == NULL) error = run_batch(session, image, probabilities);

@@ -63,8 +63,7 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
   const ModelPtr model = OpenModel(kScaleModel);
   tw_session* session = nullptr;
   tw_session_options options = DefaultSessionOptions();
-  options.device = TW_DEVICE_OPENCL;
-  options.device_name = "an abacus";
+  options.device = "opencl:an abacus";
   const tw_status absent = tw_session_create(model.get(), &options, &session);
   CHECK((absent == TW_STATUS_NOT_FOUND || absent == TW_STATUS_UNSUPPORTED));
   CHECK(std::string(tw_last_error()).find("OpenCL") != std::string::npos);
@@ -72,14 +71,9 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "precision 9");
   options = DefaultSessionOptions();
-  options.device = TW_DEVICE_CPU;
-  options.device_name = "mali";
+  options.device = "abacus";
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
-               "only device TW_DEVICE_OPENCL takes a name");
-  options.device_name = nullptr;
-  options.device = static_cast<tw_device>(7);
-  RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
-               "device 7");
+               "tw_session_options.device: 'abacus' names no device; auto, cpu, opencl");
   options = DefaultSessionOptions();
   options.n_threads = -1;
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
@@ -99,7 +93,7 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
                "no signature 'serving_default'; it has none");
   CHECK(session == nullptr);
   options = DefaultSessionOptions();
-  options.device = TW_DEVICE_CPU;
+  options.device = "cpu";
   options.n_threads = 2;
   options.cache_dir = "anywhere";
   CHECK(MakeSession(model.get(), &options) != nullptr);

@@ -377,16 +377,15 @@ TEST_CASE("the head is described, in the model and in the trainer", "[api][train
 TEST_CASE("a trainer takes its steps on a device, or says why not", "[api][train]") {
   const ModelPtr model = OpenModel(kDigitsModel);
   tw_trainer_options options = TwoClasses();
-  options.device = TW_DEVICE_OPENCL;
-  options.device_name = "no such device";
+  options.device = "opencl:no such device";
   tw_trainer* trainer = nullptr;
   CHECK(tw_trainer_create(model.get(), &options, &trainer) != TW_STATUS_OK);
   CHECK(std::string(tw_last_error()).find("OpenCL") != std::string::npos);
-  options.device = TW_DEVICE_CPU;
+  options.device = "gpu";
   RequireError(tw_trainer_create(model.get(), &options, &trainer), TW_STATUS_INVALID_ARGUMENT,
-               "device_name");
-  options.device_name = nullptr;
-  for (const char* list : {"", "cpu,", "cpu,abacus"}) {
+               "tw_trainer_options.device: 'gpu' names no device");
+  options.device = "cpu";
+  for (const char* list : {"", "cpu,", "cpu,abacus", "auto,cpu"}) {
     options.extraction_devices = list;
     RequireError(tw_trainer_create(model.get(), &options, &trainer), TW_STATUS_INVALID_ARGUMENT,
                  "extraction_devices");
