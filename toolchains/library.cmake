@@ -99,6 +99,17 @@ elseif("dotprod" IN_LIST TOPWORK_ISAS)
   endif()
 endif()
 
+# The least is always there: what every processor of the target runs.
+if(TOPWORK_ONLY_ISAS)
+  foreach(_list IN ITEMS TOPWORK_ISAS TOPWORK_BYTES_ISAS)
+    foreach(_isa IN LISTS ${_list})
+      if(NOT _isa STREQUAL "baseline" AND NOT _isa IN_LIST TOPWORK_ONLY_ISAS)
+        list(REMOVE_ITEM ${_list} ${_isa})
+      endif()
+    endforeach()
+  endforeach()
+endif()
+
 # topwork_isa_<isa>: the sources with TW_ISA, the name of their namespace. FLAGS_OF: another set's flags.
 function(tw_isa_library isa sources)
   cmake_parse_arguments(ARG "" "FLAGS_OF" "DEFINITIONS;DEPS" ${ARGN})
