@@ -1,5 +1,6 @@
 # Sources of topwork_tests, relative to tests/.
 set(TEST_SOURCES
+  kernels/contract/rows_test.cc
   kernels/gpu_format_test.cc
   kernels/quant_test.cc
   kernels/ops/quant_conv_test.cc

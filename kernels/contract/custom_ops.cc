@@ -1,5 +1,5 @@
-// The table of custom operators: a map behind a mutex. Each entry has an OpDef of its own, whose
-// functions find their way back to the entry by name (prepare) and through the state (run).
+// The table of custom operators: a map under a mutex. Each entry has an OpDef of its own, whose
+// functions find the entry by name (prepare) or through the state (run).
 #include "kernels/contract/custom_ops.h"
 
 #include <climits>
@@ -8,16 +8,6 @@
 #include <utility>
 
 namespace topwork {
-
-extern const OpDef kCustomAudioSpectrogram;
-extern const OpDef kCustomConv2dTransposeBias;
-extern const OpDef kCustomDetectionPostProcess;
-extern const OpDef kCustomHadamardRotation;
-extern const OpDef kCustomMaxPoolWithArgmax;
-extern const OpDef kCustomMaxUnpooling;
-extern const OpDef kCustomMfcc;
-extern const OpDef kCustomNumericVerify;
-
 namespace {
 
 struct Entry {
@@ -34,12 +24,6 @@ Table& TheTable() {
   static Table* const table = new Table();
   return *table;
 }
-
-// The custom operators that come with the library.
-const OpDef* const kOwnOps[] = {&kCustomConv2dTransposeBias, &kCustomDetectionPostProcess,
-                                &kCustomMaxPoolWithArgmax,   &kCustomMaxUnpooling,
-                                &kCustomAudioSpectrogram,    &kCustomMfcc,
-                                &kCustomHadamardRotation,    &kCustomNumericVerify};
 
 const CustomOp* FindEntry(const char* name) {
   Table& table = TheTable();
@@ -70,8 +54,11 @@ Status RegisterCustomOp(const std::string& name, std::unique_ptr<const CustomOp>
   Entry& entry = place->second;
   if (is_new) {
     entry.op = std::move(op);
-    entry.def = {OpCode::kCustom, place->first.c_str(), 0,        INT_MAX,
-                 nullptr,         PrepareCustom,        RunCustom};
+    entry.def = OpDef(OpCode::kCustom)
+                    .Name(place->first.c_str())
+                    .Versions(INT_MAX)
+                    .Cpu(PrepareCustom, RunCustom)
+                    .Effects();
     return Status::Ok();
   }
   if (entry.op->SameAs(*op)) return Status::Ok();
@@ -83,12 +70,7 @@ const OpDef* FindCustomOp(const std::string& name) {
   std::lock_guard<std::mutex> lock(table.mutex);
   const auto found = table.entries.find(name);
   if (found != table.entries.end()) return &found->second.def;
-  for (const OpDef* op : kOwnOps) {
-    if (name == op->name) return op;
-  }
-  return nullptr;
+  return FindOwnCustomOp(name.c_str());
 }
-
-Span<const OpDef* const> OwnCustomOps() { return {kOwnOps, sizeof(kOwnOps) / sizeof(kOwnOps[0])}; }
 
 }  // namespace topwork

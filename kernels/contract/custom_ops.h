@@ -36,9 +36,6 @@ Status RegisterCustomOp(const std::string& name, std::unique_ptr<const CustomOp>
 // has the same name.
 const OpDef* FindCustomOp(const std::string& name);
 
-// The custom operators that come with the library.
-Span<const OpDef* const> OwnCustomOps();
-
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_CONTRACT_CUSTOM_OPS_H_

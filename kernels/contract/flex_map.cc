@@ -1,7 +1,7 @@
-// FlexBuffers' layout: values are reached by offsets backwards; the last bytes are the root, its
-// type and its width. A map is a vector of values (behind it their types, before it its length, the
-// width of the keys, and the way to the vector of keys, which is sorted). A type's lower two bits
-// are the logarithm of a width, the upper ones the kind.
+// FlexBuffers' layout. Values are reached by offsets backwards; the last bytes are the root, its
+// type and its width. A map is a vector of values: after it come their types, before it its length,
+// the width of the keys, and the offset to the sorted vector of keys. A type's lower two bits are
+// the logarithm of a width, the upper ones the kind.
 #include "kernels/contract/flex_map.h"
 
 #include <cstring>

@@ -1,8 +1,8 @@
 // FlexMap: reads a FlexBuffers map, the form in which custom operators keep their options.
 //
-// Only what options need: numbers, booleans, strings and vectors of numbers, looked up by key. The
-// bytes are a stranger's: every read is checked against their end, and whatever is damaged, missing
-// or of another type is simply not found. It borrows the bytes and allocates nothing.
+// It reads only what options need: numbers, booleans, strings and vectors of numbers, by key. The
+// bytes are untrusted: every read is checked against their end, and whatever is damaged, missing or
+// of another type is not found. It borrows the bytes and allocates nothing.
 #ifndef TOPWORK_KERNELS_CONTRACT_FLEX_MAP_H_
 #define TOPWORK_KERNELS_CONTRACT_FLEX_MAP_H_
 

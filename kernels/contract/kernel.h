@@ -1,9 +1,8 @@
-// OpDef: what an operator is, and the contexts it is prepared and run in.
+// The contexts that an operator (op_def.h) is prepared and run in.
 //
-// One operator = kernels/ops/<family>/<name>.cc that ends with `const OpDef kOp<Name> = {...}` +
-// one row in op_table.inc + one test. Prepare explains, run trusts: every loud error (shapes,
-// dtypes, ranges, unsupported variants) is in prepare; run allocates nothing, and fails only for
-// data that could not be known earlier (indices, integer divisors).
+// Prepare explains, run trusts: every loud error (shapes, dtypes, ranges, unsupported variants) is
+// in prepare; run allocates nothing, and fails only for data that could not be known earlier
+// (indices, integer divisors).
 #ifndef TOPWORK_KERNELS_CONTRACT_KERNEL_H_
 #define TOPWORK_KERNELS_CONTRACT_KERNEL_H_
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "kernels/contract/op_codes.h"
+#include "kernels/contract/op_def.h"
 #include "kernels/contract/op_params.h"
 #include "kernels/contract/options_view.h"
 #include "kernels/cpu/cpu_kernels.h"
@@ -21,8 +21,8 @@
 
 namespace topwork {
 
-// Derived from by an operator that keeps something between prepare and run (tile sizes, tables).
-// Immutable after prepare: one state may be run from several sessions.
+// Base class of what an operator keeps between prepare and run (tile sizes, tables). It does not
+// change after prepare, because several sessions may run one state.
 struct OpState {
   virtual ~OpState() = default;
 };
@@ -49,13 +49,14 @@ class PrepareContext {
 
   const OpParams& params() const { return *params_; }
   const CpuKernels& cpu() const { return *cpu_; }
-  // Threads that run() may be given; a bound for per-thread scratch, never for cutting up the work.
+  // The most threads that run() may get. It bounds scratch for each thread; never cut the work by
+  // it.
   int max_threads() const { return max_threads_; }
 
   int n_inputs() const { return static_cast<int>(inputs_.size()); }
   int n_outputs() const { return static_cast<int>(outputs_.size()); }
   // Null when the input is left out (index −1 in the file, or fewer inputs than i). Its data is
-  // null unless the value is known now (constants, and everything computed from them).
+  // null unless the value is known now: constants, and everything computed from them.
   const TensorView* input(int i) const {
     return i < n_inputs() ? inputs_[static_cast<size_t>(i)] : nullptr;
   }
@@ -63,10 +64,11 @@ class PrepareContext {
   // not).
   const TensorView& output(int i) const { return outputs_[static_cast<size_t>(i)]; }
 
-  // Recurrent operators. Is input i a variable, memory that lasts from run to run? run() then
-  // writes through the input's pointer. (Of the first 64 inputs.)
+  // For recurrent operators: whether input i, one of the first 64, is a variable, that is memory
+  // that lasts from run to run. run() then writes through the input's pointer.
   bool is_variable(int i) const { return i < 64 && (variable_inputs_ >> i & 1) != 0; }
-  // How values inside the operator are quantized, by the file's `intermediates`; null: not.
+  // How values inside the operator are quantized, from the file's `intermediates`; null: not
+  // quantized.
   int n_intermediates() const { return static_cast<int>(intermediates_.size()); }
   const Quantization* intermediate(int i) const {
     return i < n_intermediates() ? intermediates_[static_cast<size_t>(i)].get() : nullptr;
@@ -82,8 +84,9 @@ class PrepareContext {
   // returned status has code kFailedPrecondition and the planner understands it). Returns OK with
   // data() set otherwise.
   Status NeedValue(int i);
-  // Output i gets its shape from run(), by RunContext::SetOutputShape, after SetOutput has named
-  // its dtype. Deferred like NeedValue: at plan time this fails and the failure is to be returned.
+  // Output i gets its shape in run(), by RunContext::SetOutputShape; SetOutput has named its dtype.
+  // This defers the operator like NeedValue: at plan time it fails, and prepare returns that
+  // failure.
   Status LeaveShapeToRun(int i);
   bool deferred() const { return deferred_; }
   int unknown_value_input() const { return unknown_value_input_; }
@@ -128,12 +131,13 @@ class PrepareContext {
   // False: only shapes are wanted, PackConstant returns memory that must not be read.
   virtual bool packs() const { return true; }
 
-  // Plans a subgraph that run() is going to call (kernels/state/subgraphs.h), for inputs made as
-  // told. The calls are numbered in the order of these calls, from 0.
+  // Plans a subgraph that run() will call (kernels/state/subgraphs.h), for inputs made as
+  // described. Calls are numbered from 0 in the order of these calls.
   virtual Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs);
-  // The input that output i of the subgraph is, unchanged; −1: none.
+  // The input that the subgraph passes unchanged to its output i; −1: none.
   virtual int PassedInput(int subgraph, int i) const;
-  // What the subgraph consists of, for operators that take one for a function and do not call it.
+  // The operators of the subgraph, for operators that use a subgraph as a function and do not call
+  // it.
   virtual Result<std::vector<OpCode>> OperatorsOf(int subgraph) const;
 
   // The kernel variant chosen, for the printed plan ("gemm 1x1", "direct 3x3"); a literal.
@@ -165,14 +169,15 @@ class PrepareContext {
   std::vector<bool> shape_left_to_run_;
 };
 
-// Gives an output whose shape was left to run() its memory.
+// Gives memory to an output whose shape run() decides.
 class OutputMemory {
  public:
   virtual ~OutputMemory() = default;
   virtual Status SetShape(int output, const Shape& shape) = 0;
 };
 
-// Bytes of strings that a step makes: kept until the session's next run, counted in its memory.
+// Bytes of strings that a step makes. They are kept until the session's next run and count in its
+// memory.
 class TextMemory {
  public:
   virtual ~TextMemory() = default;
@@ -192,7 +197,7 @@ struct RunContext {
   OutputMemory* output_memory = nullptr;  // null where no shape was left to run()
   TextMemory* text = nullptr;             // null while a plan folds
 
-  // Of an output whose shape prepare left to run(); out(i) has that shape and memory afterwards.
+  // For an output whose shape run() decides: out(i) has that shape and memory afterwards.
   Status SetOutputShape(int i, const Shape& shape) const;
 
   const TensorView& in(int i) const { return *inputs[static_cast<size_t>(i)]; }
@@ -213,27 +218,6 @@ struct RunContext {
     return *static_cast<const T*>(state);
   }
 };
-
-struct OpDef {
-  OpCode code;
-  const char* name;  // TFLite's operator name
-  // The BuiltinOptions union type the operator's options have (0: none needed); a table of another
-  // type is refused by the verifier, an absent one means defaults.
-  uint8_t options_type;
-  int max_version;
-  // Fills *params from the options; checks enumerations' ranges. Null: no options.
-  Status (*parse)(const OptionsView& options, OpParams* params);
-  Status (*prepare)(PrepareContext& context);
-  Status (*run_cpu)(const RunContext& context);
-};
-
-// The operator with that builtin code, or null. (kernels/contract/op_table.cc)
-const OpDef* FindOp(OpCode code);
-// All operators, in the table's order.
-Span<const OpDef* const> AllOps();
-// TFLite's name of a builtin code, known or not to Topwork: "CONV_2D"; "UNKNOWN_BUILTIN" outside
-// the schema.
-const char* OpCodeName(OpCode code);
 
 // Checks shared by the parse functions.
 Status ParseActivation(int8_t value, Activation* out);

@@ -221,6 +221,10 @@ enum class OpCode : int32_t {
 
 constexpr int kNumOpCodes = 210;
 
+// TFLite's name of a builtin code, known or not to Topwork: "CONV_2D"; "UNKNOWN_BUILTIN" outside
+// the schema.
+const char* OpCodeName(OpCode code);
+
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_CONTRACT_OP_CODES_H_

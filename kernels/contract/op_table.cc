@@ -1,36 +1,58 @@
 // The explicit table of operators: no static constructors, so no linker can drop a row.
 #include <cstddef>
+#include <cstring>
 
 #include "kernels/contract/kernel.h"
 
 namespace topwork {
 
-#define TW_OP(name) extern const OpDef kOp##name;
+#define TW_OPS(name) Span<const OpDef> name##Ops();
 #include "kernels/contract/op_table.inc"
-#undef TW_OP
+#undef TW_OPS
 
 namespace {
 
-const OpDef* const kAllOps[] = {
-#define TW_OP(name) &kOp##name,
+using OpsFunction = Span<const OpDef> (*)();
+constexpr OpsFunction kFiles[] = {
+#define TW_OPS(name) name##Ops,
 #include "kernels/contract/op_table.inc"
-#undef TW_OP
+#undef TW_OPS
 };
 
 const char* const kOpNames[kNumOpCodes] = {
 #include "kernels/contract/op_names.inc"
 };
 
+struct ByCode {
+  const OpDef* ops[kNumOpCodes] = {};
+  ByCode() {
+    ForEachOp([this](const OpDef& op) {
+      if (op.code != OpCode::kCustom) ops[static_cast<int>(op.code)] = &op;
+    });
+  }
+};
+
 }  // namespace
 
-const OpDef* FindOp(OpCode code) {
-  for (const OpDef* op : kAllOps) {
-    if (op->code == code) return op;
+void ForEachOp(FunctionRef<void(const OpDef& op)> visit) {
+  for (OpsFunction ops : kFiles) {
+    for (const OpDef& op : ops()) visit(op);
   }
-  return nullptr;
 }
 
-Span<const OpDef* const> AllOps() { return {kAllOps, sizeof(kAllOps) / sizeof(kAllOps[0])}; }
+const OpDef* FindOp(OpCode code) {
+  static const ByCode table;
+  const int i = static_cast<int>(code);
+  return i >= 0 && i < kNumOpCodes ? table.ops[i] : nullptr;
+}
+
+const OpDef* FindOwnCustomOp(const char* name) {
+  const OpDef* found = nullptr;
+  ForEachOp([&](const OpDef& op) {
+    if (op.custom_name != nullptr && std::strcmp(op.custom_name, name) == 0) found = &op;
+  });
+  return found;
+}
 
 const char* OpCodeName(OpCode code) {
   const int i = static_cast<int>(code);

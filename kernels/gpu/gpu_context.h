@@ -1,10 +1,10 @@
-// GpuContext: what turns one operator into launches; and the table of the operators that can be.
+// GpuContext turns one operator into launches; the table of operators that can be turned.
 //
-// Tensors lie in the device's memory as GpuFormat says: reals in the program's storage, quantized
-// int8 and uint8 as bytes, other integers and bool as int32, densely, in TFLite's own order (NHWC).
-// A kernel reads and writes reals by the macros of kernels/gpu/common.clh and computes in float32.
-// An operator without a kernel for bytes works on reals that In makes of them; its real results
-// become bytes afterwards.
+// Tensors lie in the device's memory as GpuFormat says: real numbers in the program's storage,
+// quantized int8 and uint8 as bytes, other integers and bool as int32, densely, in TFLite's own
+// order (NHWC). A kernel reads and writes real numbers by the macros of kernels/gpu/common.clh and
+// computes in float32. For an operator without a kernel for bytes, `In` makes real numbers of the
+// bytes, and its results become bytes afterwards.
 #ifndef TOPWORK_KERNELS_GPU_GPU_CONTEXT_H_
 #define TOPWORK_KERNELS_GPU_GPU_CONTEXT_H_
 
@@ -21,8 +21,8 @@ namespace topwork {
 
 class GpuContext {
  public:
-  // `blocks_of_inputs`: where each input lies already, −1 for a constant or an input left out. All
-  // pointers must outlive the context; launches and blocks are appended to *program.
+  // `blocks_of_inputs` says where each input lies, −1 for a constant or an input left out. All
+  // pointers must outlive the context. Launches and blocks are appended to *program.
   GpuContext(const OpParams& params, const OpState* state, std::vector<const TensorView*> inputs,
              std::vector<TensorView> outputs, std::vector<int> blocks_of_inputs,
              GpuProgram* program);
@@ -41,21 +41,21 @@ class GpuContext {
   }
   const TensorView& output(int i) const { return outputs_[static_cast<size_t>(i)]; }
   bool is_constant(int i) const { return input(i) != nullptr && input(i)->data != nullptr; }
-  // How the tensor lies on the device; that of a constant is what In makes of it.
+  // How the tensor lies on the device; a constant lies as `In` makes it.
   const GpuFormat& input_format(int i) const { return input_formats_[static_cast<size_t>(i)]; }
   const GpuFormat& output_format(int i) const { return output_formats_[static_cast<size_t>(i)]; }
 
-  // "" when the device can hold every tensor that is not constant, and the reals that were made of
-  // bytes, else which not and why.
+  // "" when the device can hold every tensor that is not constant, and the real numbers made of
+  // bytes; otherwise the tensor that it cannot hold, and why.
   const std::string& why_not() const { return why_not_; }
 
-  // The block of input i; a constant is uploaded. Bytes become reals in a block of the operator's
-  // own, unless it only moves them.
+  // The block of input i; a constant is uploaded. Bytes become real numbers in a block of the
+  // operator's own, unless it only moves them.
   int In(int i);
-  // The block of output i; made at the first call. Where the tensor lies as bytes it takes the
-  // reals that become those, unless the operator only moves them.
+  // The block of output i, made at the first call. Where the tensor lies as bytes, the block takes
+  // the real numbers that become those bytes, unless the operator only moves them.
   int Out(int i);
-  // The same of bytes, as they are.
+  // The same for bytes, as they are.
   int InBytes(int i);
   int OutBytes(int i);
   bool moves_bytes() const { return moves_bytes_; }
@@ -76,12 +76,12 @@ class GpuContext {
   int Scratch(size_t n);
   // The same as float32 whatever the storage is.
   int FloatScratch(size_t n);
-  // What an operator may take of them together.
+  // The limit of all of them together for one operator.
   size_t scratch_limit_bytes() const { return program_->scratch_limit_bytes; }
 
-  // Which of the operator's variants to plan, one of `variants` (literals): the one measured to be
-  // the fastest for this work, else `usual`. `work` names the operator and what its time depends
-  // on, except the storage, which is added here.
+  // Chooses the operator's variant among `variants` (literals): the one measured to be the fastest
+  // for this work, else `usual`. `work` names the operator and what its time depends on, except the
+  // storage, which is added here.
   const char* Choose(const std::string& work, std::vector<const char*> variants, const char* usual);
   // The program's error_block.
   int Error();
@@ -93,8 +93,8 @@ class GpuContext {
   // The same in work-groups of exactly `local` x 1 x 1.
   void AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
                  size_t local, int64_t x, int64_t y, int64_t z = 1);
-  // The tensors of the launch added last are int32 if `format` is no real's, or bytes that are
-  // moved: its kernel is compiled with -DTW_INT or -DTW_BYTE.
+  // For the launch added last: its kernel is compiled with -DTW_INT when `format` is int32, and
+  // with -DTW_BYTE when it moves bytes.
   void TakesFormat(const GpuFormat& format);
 
   // C = A B^T by the BLAS library (Launch::Kind::kGemm); blocks of float32.
@@ -108,7 +108,7 @@ class GpuContext {
   const GpuProgram& program() const { return *program_; }
 
  private:
-  friend Status PlanOnGpu(OpCode code, GpuContext& context);
+  friend Status PlanOnGpu(const OpDef& op, GpuContext& context);
 
   int NewBlock(size_t bytes);
   void CountConstant(size_t bytes);
@@ -134,13 +134,9 @@ class GpuContext {
   GpuProgram* program_;
 };
 
-// Turns an operator into launches; refuses with the reason for the printed plan ("its axes are not
-// constant").
-using PlanGpuFunction = Status (*)(GpuContext& context);
-
-// Plans the operator with its function of the table, after checking its tensors' types, and what
+// Plans the operator with its row's function, after checking its tensors' types, and what
 // all operators share: a fused TANH, results on the grids of quantized outputs. (gpu_table.cc)
-Status PlanOnGpu(OpCode code, GpuContext& context);
+Status PlanOnGpu(const OpDef& op, GpuContext& context);
 
 // Whether the second operator, where it alone reads the first one's output as its input 0, may be
 // one launch with it. (ops/depthwise_pointwise_gpu.cc)
@@ -148,9 +144,6 @@ bool MayPairOnGpu(OpCode first, OpCode second);
 // Plans the two as one launch where they fit and that is the variant chosen for them: the value
 // between them, for which `second` has no block, is then nowhere. False: nothing was planned.
 bool PlanPairOnGpu(GpuContext& first, GpuContext& second);
-
-// Null: the CPU computes it.
-PlanGpuFunction FindGpuPlan(OpCode code);
 
 }  // namespace topwork
 

@@ -1,8 +1,8 @@
 // GpuFormat: how a tensor lies in a device's memory, and its conversion at a program's border.
 //
-// Real numbers lie as float32 or float16 (Storage). Quantized ones with one scale: int8 and uint8
-// as their bytes, as on the host; int16 as the real numbers that they mean, on their grid. All
-// other integers and bool lie as int32. Dense, in the tensor's own order.
+// Real numbers lie as float32 or float16 (Storage). Quantized numbers with one scale: int8 and
+// uint8 as their bytes, as on the host; int16 as the real numbers that they mean, on their grid.
+// All other integers and bool lie as int32. Tensors are dense, in their own order.
 #ifndef TOPWORK_KERNELS_GPU_GPU_FORMAT_H_
 #define TOPWORK_KERNELS_GPU_GPU_FORMAT_H_
 
@@ -36,8 +36,8 @@ inline size_t GpuElementBytes(const GpuFormat& format, Storage storage) {
 // "" and the tensor's format, or why a device cannot hold it.
 std::string FindGpuFormat(const TensorView& view, Storage storage, GpuFormat* format);
 
-// Why reals of the storage cannot take the bytes' place where an operator needs them; "" if they
-// can.
+// Why real numbers in this storage cannot replace the bytes where an operator needs real numbers;
+// "" if they can.
 std::string WhyNotReal(const GpuFormat& format, Storage storage);
 
 // Whether host and device hold the same bytes.

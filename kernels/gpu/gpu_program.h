@@ -1,5 +1,5 @@
-// GpuProgram: a run of operators turned into launches over numbered blocks of device memory. Plain
-// data without a driver's types: it is planned, printed and tested on machines without a GPU.
+// GpuProgram: a segment of operators turned into launches over numbered blocks of device memory. It
+// is plain data without a driver's types, so machines without a GPU can plan, print and test it.
 #ifndef TOPWORK_KERNELS_GPU_GPU_PROGRAM_H_
 #define TOPWORK_KERNELS_GPU_GPU_PROGRAM_H_
 
@@ -30,7 +30,7 @@ struct GpuProgram {
   Storage storage = Storage::kFloat32;
   GpuTuner* tuner = nullptr;   // null: variants that suit most devices
   std::string forced_variant;  // taken wherever it fits, for measuring
-  // What one operator may take for working memory before it is computed another way.
+  // The working memory that one operator may take; if it needs more, it is computed another way.
   size_t scratch_limit_bytes = size_t{64} << 20;
   std::vector<GpuChoice> choices;  // those made
   std::vector<GpuBlock> blocks;
@@ -38,10 +38,10 @@ struct GpuProgram {
   std::vector<int> part_ends;  // operator k's launches end before launches[part_ends[k]]
   std::vector<int> inputs;     // blocks that take the program's inputs
   std::vector<int> outputs;    // blocks that hold its outputs
-  // What those of the host's tensors become there, in the same order.
+  // The formats that the host's tensors have there, in the same order.
   std::vector<GpuFormat> input_formats, output_formats;
-  // One int32 that a run leaves at 0 where its data was right, −1 where no launch checks any: an
-  // index outside its tensor sets it, and the outputs then mean nothing.
+  // The block of one int32 (−1: no launch checks anything). A run leaves 0 there when its data was
+  // right. An index outside its tensor sets it, and the outputs then mean nothing.
   int error_block = -1;
   size_t arena_bytes = 0;
   size_t constant_bytes = 0;  // known on trial, too

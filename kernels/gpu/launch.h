@@ -1,8 +1,8 @@
 // Launch: one kernel to be started on an accelerator, as plain data without any OpenCL type, so
 // that plans print and kernels stay free of drivers.
 //
-// Buffers are named by their index in a table that belongs to whoever runs the launch. Sizes are
-// arguments, never defines: another batch or shape compiles nothing anew.
+// Buffers are named by their index in a table that belongs to the runner of the launch. Sizes are
+// arguments, never defines, so another batch or shape compiles nothing anew.
 #ifndef TOPWORK_KERNELS_GPU_LAUNCH_H_
 #define TOPWORK_KERNELS_GPU_LAUNCH_H_
 

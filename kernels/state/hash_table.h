@@ -1,7 +1,8 @@
-// HashTable: strings by int64 keys, or int64s by strings, as HASHTABLE_IMPORT fills it once.
+// HashTable: strings by int64 keys, or int64s by strings. HASHTABLE_IMPORT fills it once.
 //
-// One block of memory: n references, n numbers, slots (positions + 1, 0: free; open addressing with
-// steps of 1, at most half full), then the strings' bytes. Of equal keys the first one counts.
+// It is one block of memory: n references, n numbers, slots (position + 1, or 0 for free; open
+// addressing with steps of 1, at most half full), then the strings' bytes. Of equal keys the first
+// one counts.
 #ifndef TOPWORK_KERNELS_STATE_HASH_TABLE_H_
 #define TOPWORK_KERNELS_STATE_HASH_TABLE_H_
 
@@ -25,12 +26,12 @@ class HashTable final : public Resource {
   bool filled() const { return filled_; }
   int64_t n_keys() const { return n_keys_; }
 
-  // Bytes that Fill takes; SIZE_MAX / 2: more than there can be.
+  // Bytes that Fill takes; SIZE_MAX / 2 when the sum overflows.
   static size_t BytesFor(Span<const StringRef> strings);
   // Copies as many pairs as there are strings; the keys are one array, the values the other.
   Status Fill(Span<const StringRef> strings, const int64_t* numbers, const Allocator& allocator);
 
-  // The position of a key, −1: it is not there; the element at that position. The references stay
+  // The position of a key (−1: it is not there), and the element at a position. The references live
   // as long as the table.
   int64_t Find(const StringRef& key) const;
   int64_t Find(int64_t key) const;

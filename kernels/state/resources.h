@@ -1,11 +1,11 @@
-// Resources: what a model keeps from run to run by name: variables and tables.
+// Resources: variables and tables, which a model keeps from run to run by name.
 //
-// A variable is named by (container, shared_name), a table by its number, which is its shared_name
-// here; VAR_HANDLE and HASHTABLE turn a name into a handle, the int32 in a tensor of dtype
-// `resource`, which other operators look up. The session owns the Resources of its graph and all
-// subgraphs. Not thread-safe: sessions that share them run one at a time.
+// A variable is named by (container, shared_name); a table by its number, which stands in
+// shared_name. VAR_HANDLE and HASHTABLE turn a name into a handle, an int32 in a tensor of dtype
+// `resource`, and other operators look the handle up. The session owns the Resources of its graph
+// and all subgraphs. Not thread-safe: sessions that share them run one at a time.
 //
-// Operators that name a resource keep the name in their parameters as NameResource says.
+// Operators that name a resource keep the name in their parameters; see NameResource.
 #ifndef TOPWORK_KERNELS_STATE_RESOURCES_H_
 #define TOPWORK_KERNELS_STATE_RESOURCES_H_
 
@@ -23,8 +23,8 @@ namespace topwork {
 
 // Text in the file's memory, zero-terminated; "" when the field is absent.
 const char* TextOption(const OptionsView& options, int field);
-// shared_name becomes params->custom_name, container the bytes of params->custom_options: both
-// point into the model.
+// Stores shared_name in params->custom_name and container in the bytes of params->custom_options;
+// both point into the model.
 void NameResource(const char* container, const char* shared_name, OpParams* params);
 
 class Resource {

@@ -1,7 +1,7 @@
-// Subgraphs as the operators that call them see them: IF, WHILE, CALL, CALL_ONCE and their kin.
+// Subgraphs as the operators that call them see them: IF, WHILE, CALL, CALL_ONCE and the like.
 //
-// prepare() plans each callee for the shapes of its inputs; run() calls them by number. What plans
-// and runs them is the planner and the session (runtime/session/subgraph_calls.h).
+// prepare() plans each callee for the shapes of its inputs; run() calls them by number. The planner
+// and the session plan and run them (runtime/session/step_calls.h).
 #ifndef TOPWORK_KERNELS_STATE_SUBGRAPHS_H_
 #define TOPWORK_KERNELS_STATE_SUBGRAPHS_H_
 
@@ -11,8 +11,8 @@
 
 namespace topwork {
 
-// An input of a callee: it has the shape of the operator's input of this number. Where that is a
-// constant and `same_at_every_call`, the callee is planned with its value.
+// An input of a callee has the shape of the operator's input with this number. Where that input is
+// a constant and `same_at_every_call`, the callee is planned with its value.
 struct CalleeInput {
   int input = -1;
   bool same_at_every_call = false;
@@ -37,9 +37,9 @@ class SubgraphCalls {
   // its inputs; otherwise it is written to data, which must not overlap an input and have room for
   // the shape planned. Fills dtype and shape. CANCELLED: by Session::Cancel.
   virtual Status Call(int number, Span<const TensorView> inputs, Span<TensorView> outputs) = 0;
-  // Memory `slot` of at least these bytes, uninitialised unless it had them already; it stays until
-  // asked for more. Counts towards the session's memory limit. For deferred operators: what has a
-  // size at plan time belongs into scratch.
+  // Memory `slot` of at least these bytes. It stays until more is asked for, and is uninitialised
+  // when it grows. It counts towards the session's memory limit. Only deferred operators use it:
+  // memory whose size is known at plan time belongs into scratch.
   virtual Result<void*> Hold(int slot, size_t bytes) = 0;
 };
 

@@ -1,43 +1,29 @@
-// The table of gradients, and the parts that all of them share.
+// The parts that all gradients share.
 #include "kernels/train/backward.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/ops/shared/activation.h"
 #include "kernels/train/backward_kernels.h"
 
 namespace topwork {
 
-#define TW_BACKWARD(name) extern const BackwardDef kBackward##name;
-#include "kernels/train/backward_table.inc"
-#undef TW_BACKWARD
-
 namespace {
 
 constexpr int64_t kElementsPerTask = 1 << 15;
 
-const BackwardDef* const kTable[] = {
-#define TW_BACKWARD(name) &kBackward##name,
-#include "kernels/train/backward_table.inc"
-#undef TW_BACKWARD
-};
-
 }  // namespace
 
-const BackwardDef* FindBackward(OpCode code) {
-  for (const BackwardDef* def : kTable) {
-    if (def->code == code) return def;
-  }
-  return nullptr;
-}
-
 std::string BackwardOpNames() {
-  std::string names;
-  for (const BackwardDef* def : kTable) {
-    if (!names.empty()) names += ", ";
-    names += OpCodeName(def->code);
-  }
-  return names;
+  std::vector<std::string> names;
+  ForEachOp([&](const OpDef& op) {
+    if (op.gradient != nullptr) names.push_back(op.name());
+  });
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 uint32_t ActivationNeeds(const OpParams& params) {

@@ -1,10 +1,10 @@
 // Gradients of operators: what training needs beside an operator's forward pass.
 //
-// For y = op(x_0, x_1, ...) and a given dL/dy, run computes dL/dx_i for the inputs that are wanted.
-// The fused activation is part of the operator. All tensors are float32, NHWC, with the batch as
-// their first dimension; windows have the padding of OpParams::padding (explicit padding exists
-// through fusion only, and is never differentiated). Sums are float32 in an order that depends on
-// the shapes alone: the same bits for any number of threads.
+// For y = op(x_0, x_1, ...) and a given dL/dy, run computes dL/dx_i for the wanted inputs. The
+// fused activation is part of the operator. All tensors are float32, NHWC, with the batch as their
+// first dimension; windows have the padding of OpParams::padding. (Explicit padding comes from
+// fusion only and is never differentiated.) Sums are float32 in an order that depends on the shapes
+// alone, so the number of threads changes no bit.
 #ifndef TOPWORK_KERNELS_TRAIN_BACKWARD_H_
 #define TOPWORK_KERNELS_TRAIN_BACKWARD_H_
 
@@ -12,6 +12,7 @@
 #include <string>
 
 #include "kernels/contract/kernel.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
 
@@ -21,13 +22,13 @@ constexpr uint32_t InputBit(int i) { return 1u << i; }
 
 struct BackwardContext {
   const OpParams* params = nullptr;
-  // The forward tensors. Shapes are always there, data only where `needs` asked for it and for
-  // constants; null where an input is left out.
+  // The forward tensors. Shapes are always there. Data is there for constants and where `needs`
+  // asked for it; null where an input is left out.
   Span<const TensorView* const> inputs;
   const TensorView* output = nullptr;
   float* output_gradient = nullptr;  // is overwritten
-  // One per input, null where it is not wanted. `accumulate` (a mask): the gradient is added to
-  // what is there; otherwise it replaces it.
+  // One for each input, null where it is not wanted. `accumulate` is a mask: the gradient is added
+  // to what is there; otherwise it replaces it.
   Span<float* const> input_gradients;
   uint32_t accumulate = 0;
   uint8_t* scratch = nullptr;  // scratch_bytes(...) bytes, aligned to kAlignment
@@ -53,8 +54,8 @@ struct BackwardContext {
   }
 };
 
+// An operator's row points at its gradient (OpDef::gradient).
 struct BackwardDef {
-  OpCode code;
   // Which forward tensors the gradients in the mask `wanted` are computed from.
   uint32_t (*needs)(const OpParams& params, uint32_t wanted);
   // Working memory of run; looks at shapes, parameters, cpu and pool. Null: none.
@@ -62,21 +63,20 @@ struct BackwardDef {
   void (*run)(const BackwardContext& context);
 };
 
-// Null when the operator has no gradient.
-const BackwardDef* FindBackward(OpCode code);
 // Names of all operators that have one, "ADD, AVERAGE_POOL_2D, ...", for messages.
 std::string BackwardOpNames();
 
 // What definitions share.
 
-// Turns dL/dy in output_gradient into dL/dz in place, y = activation(z); needs the output unless
-// the activation is kNone. kRelu and the clamps pass nothing on where y lies on a bound.
+// Turns dL/dy in output_gradient into dL/dz in place, for y = activation(z). Needs the output
+// unless the activation is kNone. Where y lies on a bound of kRelu or a clamp, the gradient is 0.
 void ActivationBackward(const BackwardContext& context);
 // kOutputBit when the fused activation needs it.
 uint32_t ActivationNeeds(const OpParams& params);
 // True for fused activations that have a gradient: all but SIGN_BIT.
 bool HasActivationGradient(Activation activation);
-// Calls body(begin, end) for ranges that cover [0, n), cut by n alone, in parallel.
+// Calls body(begin, end) in parallel for ranges that cover [0, n); only n decides where they are
+// cut.
 void ForRanges(ThreadPool* pool, int64_t n, int64_t per_task,
                FunctionRef<void(int64_t begin, int64_t end)> body);
 // to[i] (+)= lo < v[i] < hi ? delta[i] : 0, for as many elements as the output has; `to` may be

@@ -108,7 +108,7 @@ void RunRows(const BackwardContext& context, const Strides& a, const Strides& b,
     }
     Row r;
     r.delta = context.output_gradient + row * out[last];
-    // Without data (ADD) any address will do: the derivative does not look at it.
+    // ADD reads no data, so any address will do.
     r.a = context.in(0).data != nullptr ? context.in(0).as<const float>() + at_a : r.delta;
     r.b = context.in(1).data != nullptr ? context.in(1).as<const float>() + at_b : r.delta;
     r.a_step = a.of[last];
@@ -122,7 +122,7 @@ void RunRows(const BackwardContext& context, const Strides& a, const Strides& b,
 template <Fn kFn>
 void Run(const BackwardContext& context) {
   ActivationBackward(context);
-  // The second input may be the first one: it is cleared only where it was not begun before.
+  // Both inputs may be one tensor: its gradient is cleared once.
   ClearUnlessAccumulated(context, 0);
   ClearUnlessAccumulated(context, 1);
   const Shape& out = context.output->shape;
@@ -142,15 +142,10 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-extern const BackwardDef kBackwardAdd;
-const BackwardDef kBackwardAdd = {OpCode::kAdd, NeedsActivation, nullptr, Run<Fn::kAdd>};
-extern const BackwardDef kBackwardSub;
-const BackwardDef kBackwardSub = {OpCode::kSub, NeedsActivation, nullptr, Run<Fn::kSub>};
-extern const BackwardDef kBackwardMul;
-const BackwardDef kBackwardMul = {OpCode::kMul, NeedsOther, nullptr, Run<Fn::kMul>};
-extern const BackwardDef kBackwardDiv;
-const BackwardDef kBackwardDiv = {OpCode::kDiv, NeedsBoth, nullptr, Run<Fn::kDiv>};
-extern const BackwardDef kBackwardPrelu;
-const BackwardDef kBackwardPrelu = {OpCode::kPrelu, NeedsBoth, nullptr, Run<Fn::kPrelu>};
+const BackwardDef kBackwardAdd = {NeedsActivation, nullptr, Run<Fn::kAdd>};
+const BackwardDef kBackwardSub = {NeedsActivation, nullptr, Run<Fn::kSub>};
+const BackwardDef kBackwardMul = {NeedsOther, nullptr, Run<Fn::kMul>};
+const BackwardDef kBackwardDiv = {NeedsBoth, nullptr, Run<Fn::kDiv>};
+const BackwardDef kBackwardPrelu = {NeedsBoth, nullptr, Run<Fn::kPrelu>};
 
 }  // namespace topwork

@@ -1,6 +1,6 @@
-// Gradients of CONV_2D, any stride, dilation, padding and number of groups, as products over
-// pixels: the taps of a pixel are gathered (im2col) for the weights; the taps' gradients are
-// computed strip by strip and added to their pixels (col2im), in order, for the input.
+// Gradients of CONV_2D with any stride, dilation, padding and number of groups, as products over
+// pixels. For the weights, the taps of a pixel are gathered (im2col). For the input, the taps'
+// gradients are computed strip by strip and added to their pixels in order (col2im).
 #include <algorithm>
 #include <cstring>
 
@@ -155,7 +155,7 @@ void ScatterTaps(const BackwardKernels& kernels, const Convolution& c, const flo
     for (int64_t ox = 0; ox < w.out; ++ox, taps += c.taps) {
       const int64_t x0 = ox * w.stride - w.pad;
       const TapRange ty = ClipTaps(h, y0), tx = ClipTaps(w, x0);
-      // Side by side, the taps of a filter row are added in one go.
+      // The taps of a filter row lie side by side, so they are added in one go.
       const int64_t go = c.joined ? tx.end - tx.begin : 1;
       for (int64_t ky = ty.begin; ky < ty.end; ++ky) {
         for (int64_t kx = tx.begin; kx < tx.end; kx += go) {
@@ -236,7 +236,6 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-extern const BackwardDef kBackwardConv2D;
-const BackwardDef kBackwardConv2D = {OpCode::kConv2d, Needs, ScratchBytes, Run};
+const BackwardDef kBackwardConv2D = {Needs, ScratchBytes, Run};
 
 }  // namespace topwork

@@ -81,7 +81,6 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-extern const BackwardDef kBackwardFullyConnected;
-const BackwardDef kBackwardFullyConnected = {OpCode::kFullyConnected, Needs, ScratchBytes, Run};
+const BackwardDef kBackwardFullyConnected = {Needs, ScratchBytes, Run};
 
 }  // namespace topwork

@@ -1,5 +1,6 @@
-// Gradients of DEPTHWISE_CONV_2D. One output channel per input channel goes through the SIMD loops
-// of backward_isa.cc; a depth multiplier, or a filter of very many taps, through plain ones.
+// Gradients of DEPTHWISE_CONV_2D. With one output channel for each input channel, the SIMD loops of
+// backward_isa.cc do the work; plain loops serve a depth multiplier or a filter with very many
+// taps.
 #include <algorithm>
 
 #include "kernels/ops/shared/window.h"
@@ -136,7 +137,6 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-extern const BackwardDef kBackwardDepthwiseConv2D;
-const BackwardDef kBackwardDepthwiseConv2D = {OpCode::kDepthwiseConv2d, Needs, nullptr, Run};
+const BackwardDef kBackwardDepthwiseConv2D = {Needs, nullptr, Run};
 
 }  // namespace topwork

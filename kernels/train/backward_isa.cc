@@ -106,8 +106,8 @@ void WeightsOfRow(const DepthwiseBackward& d, int64_t b, int64_t ky, int64_t kx0
   for (int k = 0; k < kTaps; ++k) sums[k] = acc[k];
 }
 
-// Filter rows in stretches of five, three and one taps; one stretch for the whole batch. The
-// images' sums are separate, for precision, and follow each other.
+// Filter rows are taken five, three and one taps at a time, each for the whole batch. For
+// precision, each image has its own sum, and the sums are added in order.
 template <int kTaps>
 void WeightsStretch(const DepthwiseBackward& d, int64_t ky, int64_t kx0, int64_t begin, int64_t end,
                     bool accumulate, float* out) {
@@ -167,8 +167,8 @@ void Add(const float* from, int64_t n, float* to) {
   if (rest > 0) StoreFirst(to + i, LoadFirst(to + i, rest) + LoadFirst(from + i, rest), rest);
 }
 
-// The exchange of blocks of kHalf lanes between two rows of a block that is transposed:
-// a: lanes without bit kHalf stay, the others come from b's; b the other way round.
+// Exchanges blocks of kHalf lanes between two rows of a block that is transposed. In a, lanes
+// without bit kHalf stay and the others come from b's; in b the other way round.
 template <int kHalf, int... k>
 TW_INLINE void Exchange(Vec* a, Vec* b, std::integer_sequence<int, k...>) {
   const Vec x = *a, y = *b;

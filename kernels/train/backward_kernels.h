@@ -1,8 +1,8 @@
-// BackwardKernels: the gradient loops that need SIMD, one table per instruction set.
+// BackwardKernels: the gradient loops that need SIMD, one table for each instruction set.
 //
-// Depthwise convolution over NHWC, y[b, oy, ox, c] = Σ_tap x[b, iy, ix, c] · filter[tap, c], one
-// output channel per input channel. Every sum has the order of taps (input) or of examples, rows
-// and columns (weights), whatever range is computed at once.
+// Depthwise convolution over NHWC: y[b, oy, ox, c] = Σ_tap x[b, iy, ix, c] · filter[tap, c], one
+// output channel for each input channel. Every sum has a fixed order, whatever range is computed at
+// once: that of the taps (input), or of examples, rows and columns (weights).
 #ifndef TOPWORK_KERNELS_TRAIN_BACKWARD_KERNELS_H_
 #define TOPWORK_KERNELS_TRAIN_BACKWARD_KERNELS_H_
 
@@ -27,12 +27,12 @@ struct DepthwiseBackward {
 
 // Channels that a task of the weights' gradient takes at once.
 constexpr int64_t kDepthwiseChannels = 64;
-// Taps that one position of the input can be reached through, at most, in `input_row`.
+// The most taps through which one position of the input can be reached in `input_row`.
 constexpr int64_t kMaxDepthwiseTaps = 64;
 
 struct BackwardKernels {
   const char* isa;
-  // Row `y` of image `b` of the input's gradient, [in_w, channels] at out; added to it with
+  // Computes row `y` of image `b` of the input's gradient, [in_w, channels] at out; adds to it with
   // `accumulate`. For filters of at most kMaxDepthwiseTaps taps.
   void (*depthwise_input_row)(const DepthwiseBackward& d, int64_t b, int64_t y, bool accumulate,
                               float* out);

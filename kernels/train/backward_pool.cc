@@ -146,12 +146,8 @@ void RunMean(const BackwardContext& context) {
 
 }  // namespace
 
-extern const BackwardDef kBackwardAveragePool2D;
-const BackwardDef kBackwardAveragePool2D = {OpCode::kAveragePool2d, NeedsActivation, nullptr,
-                                            RunAverage};
-extern const BackwardDef kBackwardMaxPool2D;
-const BackwardDef kBackwardMaxPool2D = {OpCode::kMaxPool2d, NeedsInput, nullptr, RunMax};
-extern const BackwardDef kBackwardMean;
-const BackwardDef kBackwardMean = {OpCode::kMean, NeedsNothing, nullptr, RunMean};
+const BackwardDef kBackwardAveragePool2D = {NeedsActivation, nullptr, RunAverage};
+const BackwardDef kBackwardMaxPool2D = {NeedsInput, nullptr, RunMax};
+const BackwardDef kBackwardMean = {NeedsNothing, nullptr, RunMean};
 
 }  // namespace topwork

@@ -19,7 +19,8 @@ struct WeightProduct {
   int64_t delta_stride = 0;      // floats between its rows
   const float* x = nullptr;
   int64_t x_stride = 0;
-  // Instead of x: fills rows [begin, end) of X, [end − begin, n_depths] from `to`; any thread.
+  // Instead of x: fills rows [begin, end) of X, [end − begin, n_depths] values at `to`. Called on
+  // any thread.
   const FunctionRef<void(int64_t begin, int64_t end, float* to)>* make = nullptr;
   float* out = nullptr;  // [n_units, n_depths]
   bool accumulate = false;

@@ -99,16 +99,10 @@ void RunSoftmax(const BackwardContext& context) {
 
 }  // namespace
 
-extern const BackwardDef kBackwardConcatenation;
-const BackwardDef kBackwardConcatenation = {OpCode::kConcatenation, NeedsNothing, nullptr,
-                                            RunConcatenation};
-extern const BackwardDef kBackwardPad;
-const BackwardDef kBackwardPad = {OpCode::kPad, NeedsNothing, nullptr, RunPad};
-extern const BackwardDef kBackwardSoftmax;
-const BackwardDef kBackwardSoftmax = {OpCode::kSoftmax, NeedsOutput, nullptr, RunSoftmax};
-extern const BackwardDef kBackwardReshape;
-const BackwardDef kBackwardReshape = {OpCode::kReshape, NeedsNothing, nullptr, RunSameOrder};
-extern const BackwardDef kBackwardSqueeze;
-const BackwardDef kBackwardSqueeze = {OpCode::kSqueeze, NeedsNothing, nullptr, RunSameOrder};
+const BackwardDef kBackwardConcatenation = {NeedsNothing, nullptr, RunConcatenation};
+const BackwardDef kBackwardPad = {NeedsNothing, nullptr, RunPad};
+const BackwardDef kBackwardSoftmax = {NeedsOutput, nullptr, RunSoftmax};
+const BackwardDef kBackwardReshape = {NeedsNothing, nullptr, RunSameOrder};
+const BackwardDef kBackwardSqueeze = {NeedsNothing, nullptr, RunSameOrder};
 
 }  // namespace topwork

@@ -1,6 +1,6 @@
 // Gradients of elementwise functions of one input, from the output where it is enough, else from
-// the input. At a corner (RELU at 0, a clamp's bound) the gradient is that of the flat side; that
-// of LEAKY_RELU at 0 is the negative side's, that of ELU is one side's as well as the other's.
+// the input. At a corner (RELU at 0, a clamp's bound) the gradient is that of the flat side;
+// LEAKY_RELU at 0 has that of the negative side; for ELU both sides agree.
 #include <cmath>
 #include <limits>
 
@@ -47,6 +47,7 @@ void RunRelu(const BackwardContext& context) {
   Clamped(context, 0.0f, std::numeric_limits<float>::infinity());
 }
 void RunRelu6(const BackwardContext& context) { Clamped(context, 0.0f, 6.0f); }
+void RunRelu0To1(const BackwardContext& context) { Clamped(context, 0.0f, 1.0f); }
 void RunReluN1To1(const BackwardContext& context) { Clamped(context, -1.0f, 1.0f); }
 void RunLogistic(const BackwardContext& context) {
   FromOutput(context, [](float y) { return y * (1.0f - y); });
@@ -87,18 +88,17 @@ void RunGelu(const BackwardContext& context) {
 
 }  // namespace
 
-#define TW_UNARY(name, code, needs)         \
-  extern const BackwardDef kBackward##name; \
-  const BackwardDef kBackward##name = {OpCode::code, needs, nullptr, Run##name}
-TW_UNARY(Elu, kElu, NeedsOutput);
-TW_UNARY(Gelu, kGelu, NeedsInput);
-TW_UNARY(HardSwish, kHardSwish, NeedsInput);
-TW_UNARY(LeakyRelu, kLeakyRelu, NeedsInput);
-TW_UNARY(Logistic, kLogistic, NeedsOutput);
-TW_UNARY(Relu, kRelu, NeedsOutput);
-TW_UNARY(Relu6, kRelu6, NeedsOutput);
-TW_UNARY(ReluN1To1, kReluN1To1, NeedsOutput);
-TW_UNARY(Tanh, kTanh, NeedsOutput);
+#define TW_UNARY(name, needs) const BackwardDef kBackward##name = {needs, nullptr, Run##name}
+TW_UNARY(Elu, NeedsOutput);
+TW_UNARY(Gelu, NeedsInput);
+TW_UNARY(HardSwish, NeedsInput);
+TW_UNARY(LeakyRelu, NeedsInput);
+TW_UNARY(Logistic, NeedsOutput);
+TW_UNARY(Relu, NeedsOutput);
+TW_UNARY(Relu0To1, NeedsOutput);
+TW_UNARY(Relu6, NeedsOutput);
+TW_UNARY(ReluN1To1, NeedsOutput);
+TW_UNARY(Tanh, NeedsOutput);
 #undef TW_UNARY
 
 }  // namespace topwork

@@ -1,9 +1,9 @@
-// Forward and backward of a dense layer, compiled once per instruction set.
+// Forward and backward of a dense layer, compiled once for each instruction set.
 //
-// Both run in register tiles over blocks that fit the first cache: the forward pass packs the
-// weights of kGroup classes × kDepth elements (rows whose distance is a power of two would evict
-// each other), the backward pass copies kPanelRows × kPanelWidth elements of the rows. The blocks
-// lie where the problem's shape puts them, so no split of the work changes a sum.
+// Both run in register tiles over blocks that fit the first cache. The forward pass packs the
+// weights of kGroup classes × kDepth elements, because rows whose distance is a power of two would
+// evict each other. The backward pass copies kPanelRows × kPanelWidth elements of the rows. The
+// problem's shape alone decides where the blocks lie, so no split of the work changes a sum.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -151,7 +151,7 @@ void Forward(const DenseStep& step, const float* weights, const float* bias, int
   }
 }
 
-// Elements [d, d + n) of some rows, side by side; zeros behind the n-th.
+// Elements [d, d + n) of some rows, side by side, with zeros after the n-th.
 struct Panel {
   alignas(64) float x[kPanelRows][kPanelWidth];
   int64_t first_row;
@@ -177,8 +177,8 @@ void FillPanel(const DenseStep& step, int64_t first_row, int64_t d, int64_t d1, 
   }
 }
 
-// Adds the panel's rows to kN rows of the gradient, beginning at class c and the panel's element
-// `first`. Sums go on from what earlier panels stored: the order stays that of the rows.
+// Adds the panel's rows to kN rows of the gradient, from class c and the panel's element `first`
+// on. Sums continue from what earlier panels stored, so their order is that of the rows.
 template <int kN>
 TW_INLINE void BackwardTile(const DenseStep& step, const Panel& panel, const float* delta,
                             int64_t c, int64_t first, float* gradient) {

@@ -1,9 +1,9 @@
 // Training a dense head on an accelerator: the launches of one optimizer step, over
 // kernels/train/head_gradient.cl and head_update.cl.
 //
-// No argument changes from step to step: a counter in `state` lives on the device and says which
-// row of the tables is meant, so launches are recorded once. A step of n_outputs scores of dim
-// features, at most `batch` examples, is
+// No argument changes from step to step, so launches are recorded once: a counter in `state` lives
+// on the device and says which row of the tables a step uses. A step of n_outputs scores from dim
+// features, for at most `batch` examples, is
 //   head_scores → head_loss_* → head_gradient → (head_squares → head_clip →) head_sgd | head_adam
 #ifndef TOPWORK_KERNELS_TRAIN_HEAD_GPU_H_
 #define TOPWORK_KERNELS_TRAIN_HEAD_GPU_H_
@@ -68,7 +68,7 @@ struct HeadLaunch {
 };
 
 std::vector<Launch> MakeHeadStep(const HeadLaunch& op);
-// Scores and losses of the next mini-batch alone; scores become d loss / d score.
+// Computes scores and losses of the next mini-batch alone; scores become d loss / d score.
 std::vector<Launch> MakeHeadEvaluation(const HeadLaunch& op);
 
 }  // namespace topwork

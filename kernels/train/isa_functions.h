@@ -1,5 +1,5 @@
-// The functions of other *_isa.cc files that dense_isa.cc puts into an instruction set's
-// TrainKernels; train_kernels.h says what they do. Included by *_isa.cc files only.
+// Functions that other *_isa.cc files define and dense_isa.cc puts into an instruction set's
+// TrainKernels; train_kernels.h says what they do. Only *_isa.cc files include this header.
 #ifndef TOPWORK_KERNELS_TRAIN_ISA_FUNCTIONS_H_
 #define TOPWORK_KERNELS_TRAIN_ISA_FUNCTIONS_H_
 

@@ -1,5 +1,5 @@
-// Softmax cross-entropy and its gradient, one row at a time, by log-sum-exp; compiled once per
-// instruction set for the exponentials. SoftmaxCrossEntropyRow says the same in portable code.
+// Softmax cross-entropy and its gradient, one row at a time, by log-sum-exp; compiled once for each
+// instruction set because of the exponentials. SoftmaxCrossEntropyRow is the same in portable code.
 #include <cmath>
 
 #include "kernels/cpu/vector_math.h"
@@ -31,7 +31,7 @@ double SoftmaxCrossEntropy(float* logits, int64_t n_classes, int32_t label, floa
   }
   const float factor = static_cast<float>(1.0 / sum) * scale;
   for (int64_t c = 0; c < n_classes; ++c) logits[c] *= factor;
-  // p − 1 of the true class from the other side of the sum loses nothing when p is near 1.
+  // Computing p − 1 of the true class from the other classes loses no digits when p is near 1.
   logits[label] -= scale;
   return std::log(sum) - true_logit;
 }

@@ -1,4 +1,4 @@
-// TrainKernels: the inner loops of training a dense layer on rows of features, one table per
+// TrainKernels: the inner loops of training a dense layer on rows of features, one table for each
 // instruction set.
 //
 //   forward   logits[b, c] = bias[c] + Σ_d weights[c, d] · row_b[d]
@@ -68,7 +68,7 @@ struct TrainKernels {
   // kProductTile].
   void (*add_products)(const double* a, const double* b, int64_t depth, int64_t stride,
                        double* out);
-  // SoftmaxCrossEntropyRow with vectors' exponentials; another rounding.
+  // SoftmaxCrossEntropyRow with exponentials in vectors, which round differently.
   double (*softmax_cross_entropy)(float* logits, int64_t n_classes, int32_t label, float scale,
                                   int64_t* out_best);
 };
@@ -78,8 +78,9 @@ const TrainKernels& TrainKernelsFor(const CpuKernels& cpu);
 // The same by name ("baseline", "avx2", ...); the baseline's when this build has no other.
 const TrainKernels& TrainKernelsFor(const char* isa);
 
-// Softmax cross-entropy of one row: turns logits into delta = (softmax − onehot) · scale in place,
-// returns −log softmax[label] by log-sum-exp and says in *out_best the index of the largest logit.
+// Softmax cross-entropy of one row. Turns logits into delta = (softmax − onehot) · scale in place,
+// returns −log softmax[label] by log-sum-exp, and writes the index of the largest logit to
+// *out_best.
 double SoftmaxCrossEntropyRow(float* logits, int64_t n_classes, int32_t label, float scale,
                               int64_t* out_best);
 

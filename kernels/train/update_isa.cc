@@ -1,5 +1,6 @@
-// The optimizers' updates and what they need to know of a gradient, compiled once per instruction
-// set. Plain loops that the compiler turns into vectors; formulas in train_kernels.h.
+// The optimizers' updates, and what they need to know of a gradient, compiled once for each
+// instruction set. These are plain loops that the compiler turns into vectors; train_kernels.h has
+// the formulas.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -22,8 +23,8 @@ inline float PenaltyGradient(float weight_decay, float l1, float w) {
 }  // namespace
 
 float MaxAbs(const float* x, int64_t n) {
-  // Without its sign bit a float orders as its bits do; infinity and NaN come last. An integer
-  // maximum is a vector loop under strict floating-point rules, too.
+  // Without its sign bit, a float compares as its bits do; infinity and NaN come last. An integer
+  // maximum stays a vector loop under strict floating-point rules.
   int32_t largest = 0;
   for (int64_t i = 0; i < n; ++i) {
     int32_t bits;

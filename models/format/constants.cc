@@ -39,7 +39,7 @@ void Dequantize(const TensorView& view, const void* data, int64_t n, float* out)
   DequantizeBy(view, n, out, [q](int64_t i) { return q[i]; });
 }
 
-// The operator whose output is v, when it is a DEQUANTIZE; its input, else v itself.
+// If v is the output of a DEQUANTIZE, its input, else v itself.
 int BehindDequantize(const Graph& graph, int v) {
   for (const Op& op : graph.ops) {
     if (op.code == OpCode::kDequantize && !op.outputs.empty() && op.outputs[0] == v &&

@@ -25,8 +25,8 @@ const Value* ConstantBehind(const Graph& graph, int v, bool* through_dequantize)
   return value.data == nullptr ? nullptr : &value;
 }
 
-// int4 and int2, which a new layer has as int8: 16 or 4 values are few for weights that were not
-// trained with them.
+// A new layer stores int4 and int2 weights as int8: 16 or 4 values are too few for weights that
+// were not trained with them.
 bool IsSmallSigned(DType dtype) { return dtype == DType::kInt4 || dtype == DType::kInt2; }
 
 // Scales of int8 weights: one, or one a class on axis 0.

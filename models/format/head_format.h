@@ -12,6 +12,7 @@
 
 #include <vector>
 
+#include "kernels/contract/op_def.h"
 #include "models/format/graph.h"
 
 namespace topwork {
@@ -49,12 +50,6 @@ Result<HeadFormat> ReadHeadFormat(const Graph& graph, int op);
 // up to the rounding of its activations (RoundScores rounds the scores).
 void RoundHead(const HeadFormat& format, int n_classes, int dim, Span<const float> weights,
                Span<const float> bias, float* out_weights, float* out_bias);
-
-// real = scale · (q − zero_point)
-struct Affine {
-  float scale = 0.0f;
-  int64_t zero_point = 0;
-};
 
 // The scale of a tensor of `dtype` (int8, uint8: asymmetric; int16: symmetric) whose values lie in
 // [min, max], widened to hold 0.

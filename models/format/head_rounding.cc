@@ -32,7 +32,7 @@ float LargestMagnitude(Span<const float> values) {
   return largest;
 }
 
-// The scale of weights w whose bias must fit into int32 in units of input_scale · scale.
+// The scale of weights w, chosen so that the bias fits into int32 in units of input_scale · scale.
 float WeightScale(float largest_weight, float largest_bias, const HeadFormat& format) {
   float scale = largest_weight / 127.0f;
   if (IsInteger(format.storage) && !format.wide_bias) {

@@ -95,7 +95,7 @@ SubGraphMetadataT* MainSubgraph(ModelMetadataT* metadata) {
   return metadata->subgraph_metadata[0].get();
 }
 
-// Tensor metadata lists go by position: fills a short list up.
+// Tensor metadata lists go by position, so a short list is filled up.
 void Extend(int n, std::vector<std::unique_ptr<TensorMetadataT>>* list) {
   while (list->size() < static_cast<size_t>(n)) {
     list->push_back(std::make_unique<TensorMetadataT>());
@@ -104,7 +104,7 @@ void Extend(int n, std::vector<std::unique_ptr<TensorMetadataT>>* list) {
 
 // Takes label lists and score calibration off the output; returns the names of the files.
 std::vector<std::string> RemoveOldLabels(TensorMetadataT* tensor) {
-  // Files that readers take for labels without being told.
+  // Files that readers take for labels without a declaration.
   std::vector<std::string> names = {"labels.txt", "labelmap.txt"};
   FileList kept;
   for (auto& file : tensor->associated_files) {

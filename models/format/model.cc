@@ -23,7 +23,7 @@ class ModelReader {
     return model;
   }
 
-  // Takes over the mapping, in its place or, where its address is unsuitable, as a copy.
+  // Takes over the mapping, or copies it where its address is not aligned.
   static Status UseMapping(port::MappedFile mapping, Model* model) {
     auto* owned = new port::MappedFile(mapping);
     model->mapping_ = owned;

@@ -6,8 +6,8 @@
 namespace topwork {
 namespace {
 
-// Bytes of the UTF-8 sequence at text[0], or 0 when it is none (overlong forms and surrogates count
-// as none).
+// Bytes of the UTF-8 sequence at text[0], or 0 when there is no valid one (overlong forms and
+// surrogates are not valid).
 size_t Utf8Length(const uint8_t* text, size_t length) {
   const uint8_t lead = text[0];
   if (lead < 0x80) return 1;

@@ -80,7 +80,7 @@ void AddBlocks(const std::vector<Layer>& layers, size_t k, const PruneSpec& spec
   }
 }
 
-// Of equal blocks the first goes, so that the result depends on the weights alone.
+// Of equal blocks the first is cleared, so that the result depends on the weights alone.
 void ClearSmallest(const PruneSpec& spec, std::vector<Block>* blocks, std::vector<Layer>* layers) {
   const size_t n = static_cast<size_t>(spec.sparsity * static_cast<double>(blocks->size()) + 0.5);
   std::stable_sort(blocks->begin(), blocks->end(),

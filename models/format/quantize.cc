@@ -15,28 +15,6 @@ namespace {
 // Below this a DEQUANTIZE costs more than float16 saves.
 constexpr int64_t kLeastHalves = 16;
 
-bool HasInt8Weights(OpCode code) {
-  return code == OpCode::kFullyConnected || code == OpCode::kConv2d ||
-         code == OpCode::kDepthwiseConv2d;
-}
-
-// Operators whose constants may lie behind a DEQUANTIZE: recurrent and custom ones need theirs.
-bool MayReadDequantized(OpCode code) {
-  switch (code) {
-    case OpCode::kTransposeConv:
-    case OpCode::kBatchMatmul:
-    case OpCode::kAdd:
-    case OpCode::kSub:
-    case OpCode::kMul:
-    case OpCode::kDiv:
-    case OpCode::kPrelu:
-    case OpCode::kGather:
-      return true;
-    default:
-      return HasInt8Weights(code);
-  }
-}
-
 Status CheckFloat(const Model& model) {
   for (const Op& op : model.main().ops) {
     const int v = op.outputs.empty() ? -1 : op.outputs[0];
@@ -66,7 +44,8 @@ Status WriteDynamicRange(const Model& model, const QuantizeSpec& spec, ModelTabl
   WeightWriter weights(graph, tables);
   for (const Op& op : graph.ops) {
     const int w = InputOf(op, 1);
-    if (!HasInt8Weights(op.code) || w < 0 || InputOf(op, 0) < 0 || !IsFloatConstant(graph, w) ||
+    if (op.def == nullptr || op.def->dynamic_version == 0 || w < 0 || InputOf(op, 0) < 0 ||
+        !IsFloatConstant(graph, w) ||
         graph.values[static_cast<size_t>(op.inputs[0])].dtype != DType::kFloat32 ||
         graph.values[static_cast<size_t>(w)].shape.NumElements() < spec.min_elements ||
         op.params.weights_format != 0) {
@@ -74,10 +53,7 @@ Status WriteDynamicRange(const Model& model, const QuantizeSpec& spec, ModelTabl
     }
     TW_RETURN_IF_ERROR(weights.Write(op, 0.0f));
     schema::OperatorT* written = tables->op(op.file_index);
-    const int version = op.code == OpCode::kFullyConnected ? 12
-                        : op.code == OpCode::kConv2d       ? 5
-                                                           : 6;
-    tables->SetCode(written, op.code, std::max(version, op.version));
+    tables->SetCode(written, op.code, std::max(op.def->dynamic_version, op.version));
     if (op.code == OpCode::kFullyConnected) SetAsymmetric(written);
     ++report->n_integer_ops;
   }
@@ -96,7 +72,8 @@ bool SuitsFloat16(const Graph& graph, int v) {
   bool read = false;
   for (const Op& op : graph.ops) {
     if (std::none_of(op.inputs.begin(), op.inputs.end(), is_v)) continue;
-    if (!MayReadDequantized(op.code)) return false;
+    // Recurrent and custom operators need their constants as they are.
+    if (op.def == nullptr || !op.def->reads_float16) return false;
     read = true;
   }
   return read;
@@ -140,7 +117,7 @@ Status NothingToDo(const QuantizeSpec& spec) {
 }  // namespace
 
 Status WeightWriter::Write(const Op& op, float input_scale) {
-  const WeightedInputs inputs = WeightedInputsOf(op.code);
+  const WeightedInputs inputs = op.def->weighted;
   schema::OperatorT* written = tables_.op(op.file_index);
   const int w = InputOf(op, inputs.weights);
   const int b = input_scale > 0.0f ? InputOf(op, inputs.bias) : -1;

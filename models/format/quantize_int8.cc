@@ -1,7 +1,7 @@
 // Int8 activations: the operators' types and scales, and QUANTIZE and DEQUANTIZE at the borders.
 //
-// A value has at most two tensors, one of floats and one of int8. The tensor that the file had
-// stays the one of an input or output that keeps its type; elsewhere it becomes what its operator
+// A value has at most two tensors, one float and one int8. The file's own tensor keeps its type
+// where it is an input or output that keeps its type; elsewhere it takes the type that its operator
 // makes.
 #include <algorithm>
 
@@ -44,8 +44,8 @@ class IntegerWriter {
   void PlaceResult(const Op& op, size_t output);
   int IntegerOf(int v);
   int RealOf(int v);
-  Status WriteOperator(const Op& op, const IntegerRule& rule);
-  Status WriteConstantInput(const Op& op, const IntegerRule& rule, size_t input);
+  Status WriteOperator(const Op& op);
+  Status WriteConstantInput(const Op& op, size_t input);
 
   const Graph& graph_;
   const IntegerPlan& plan_;
@@ -107,7 +107,7 @@ void IntegerWriter::PlaceResult(const Op& op, size_t output) {
   const OperatorT* last = written;
   if (plan_.requantize[i]) {
     const int fixed = Copy(v, "/fixed");
-    MakeInteger(fixed, FindIntegerRule(op.code)->fixed);
+    MakeInteger(fixed, op.def->integer_scale);
     written->outputs[output] = fixed;
     last = tables_.InsertOpBehind(OpCode::kQuantize, 1, {fixed}, {integer_[i]}, written);
   }
@@ -116,7 +116,7 @@ void IntegerWriter::PlaceResult(const Op& op, size_t output) {
   tables_.InsertOpBehind(OpCode::kDequantize, 2, {integer_[i]}, {v}, last);
 }
 
-// Int8 tensor of v, behind a QUANTIZE where it is made as floats.
+// The int8 tensor of v; adds a QUANTIZE where v is made as floats.
 int IntegerWriter::IntegerOf(int v) {
   const size_t i = static_cast<size_t>(v);
   if (integer_[i] >= 0) return integer_[i];
@@ -144,14 +144,15 @@ int IntegerWriter::RealOf(int v) {
   return real_[i];
 }
 
-// A constant that is no weight: one scale, that of the operator's activations where they share it.
-Status IntegerWriter::WriteConstantInput(const Op& op, const IntegerRule& rule, size_t input) {
+// A constant that is not a weight gets one scale: that of the operator's activations where they
+// share one.
+Status IntegerWriter::WriteConstantInput(const Op& op, size_t input) {
   const int v = op.inputs[input];
   std::vector<float> values;
   TW_RETURN_IF_ERROR(ReadFloats(graph_, v, &values));
   const ValueRange& range = plan_.ranges[static_cast<size_t>(v)];
   Affine affine = ScaleOfRange(DType::kInt8, range.min, range.max);
-  if (rule.form == IntegerForm::kSame) {
+  if (op.def->integer == IntegerForm::kSame) {
     const auto moved = std::find_if(op.inputs.begin(), op.inputs.end(),
                                     [this](int other) { return IsActivation(other); });
     affine = plan_.scales[static_cast<size_t>(*moved)];
@@ -164,24 +165,24 @@ Status IntegerWriter::WriteConstantInput(const Op& op, const IntegerRule& rule, 
   return Status::Ok();
 }
 
-Status IntegerWriter::WriteOperator(const Op& op, const IntegerRule& rule) {
+Status IntegerWriter::WriteOperator(const Op& op) {
   OperatorT* written = tables_.op(op.file_index);
-  const bool weighted = rule.form == IntegerForm::kWeighted;
-  const WeightedInputs inputs = WeightedInputsOf(op.code);
+  const bool weighted = op.def->integer == IntegerForm::kWeighted;
+  const WeightedInputs inputs = op.def->weighted;
   for (size_t k = 0; k < op.inputs.size(); ++k) {
     const int v = op.inputs[k];
     if (v < 0 || graph_.values[static_cast<size_t>(v)].dtype != DType::kFloat32) continue;
     if (IsActivation(v)) {
       written->inputs[k] = IntegerOf(v);
     } else if (!weighted || (k != inputs.weights && k != inputs.bias)) {
-      TW_RETURN_IF_ERROR(WriteConstantInput(op, rule, k));
+      TW_RETURN_IF_ERROR(WriteConstantInput(op, k));
     }
   }
   if (weighted) {
     const int data = InputOf(op, inputs.data);
     TW_RETURN_IF_ERROR(weights_.Write(op, plan_.scales[static_cast<size_t>(data)].scale));
   }
-  tables_.SetCode(written, op.code, std::max(rule.version, op.version));
+  tables_.SetCode(written, op.code, std::max(op.def->integer_version, op.version));
   return Status::Ok();
 }
 
@@ -190,8 +191,8 @@ Status IntegerWriter::Write(QuantizeReport* report) {
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     const Op& op = graph_.ops[i];
     const IntegerPlan::OpPlan& plan = plan_.ops[i];
-    if (plan.rule != nullptr) {
-      TW_RETURN_IF_ERROR(WriteOperator(op, *plan.rule));
+    if (plan.row != nullptr) {
+      TW_RETURN_IF_ERROR(WriteOperator(op));
       ++report->n_integer_ops;
     } else {
       for (size_t k = 0; k < op.inputs.size(); ++k) {

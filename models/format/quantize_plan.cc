@@ -1,4 +1,4 @@
-// The rules by operator, the decision for each operator, and the groups of equal scale.
+// The decision for each operator, by its row, and the groups of equal scale.
 #include "models/format/quantize_plan.h"
 
 #include <algorithm>
@@ -9,68 +9,6 @@
 
 namespace topwork {
 namespace {
-
-constexpr Affine kProbability = {1.0f / 256.0f, -128};
-constexpr Affine kUnit = {1.0f / 128.0f, 0};
-
-// LOG, EXP, RSQRT and DIV span orders of magnitude, which 256 steps cannot.
-const IntegerRule kRules[] = {
-    {OpCode::kConv2d, IntegerForm::kWeighted, 3},
-    {OpCode::kDepthwiseConv2d, IntegerForm::kWeighted, 3},
-    {OpCode::kFullyConnected, IntegerForm::kWeighted, 4},
-    {OpCode::kTransposeConv, IntegerForm::kWeighted, 2},
-    {OpCode::kAdd, IntegerForm::kOwn, 2},
-    {OpCode::kSub, IntegerForm::kOwn, 2},
-    {OpCode::kMul, IntegerForm::kOwn, 3},
-    {OpCode::kMean, IntegerForm::kOwn, 2},
-    {OpCode::kSum, IntegerForm::kOwn, 2},
-    {OpCode::kRelu, IntegerForm::kOwn, 2},
-    {OpCode::kRelu6, IntegerForm::kOwn, 2},
-    {OpCode::kReluN1To1, IntegerForm::kOwn, 1},
-    {OpCode::kLeakyRelu, IntegerForm::kOwn, 1},
-    {OpCode::kPrelu, IntegerForm::kOwn, 1},
-    {OpCode::kHardSwish, IntegerForm::kOwn, 1},
-    {OpCode::kElu, IntegerForm::kOwn, 1},
-    {OpCode::kGelu, IntegerForm::kOwn, 2},
-    {OpCode::kSquaredDifference, IntegerForm::kOwn, 2},
-    {OpCode::kBatchMatmul, IntegerForm::kOwn, 2},
-    {OpCode::kLogistic, IntegerForm::kFixed, 2, kProbability},
-    {OpCode::kSoftmax, IntegerForm::kFixed, 2, kProbability},
-    {OpCode::kTanh, IntegerForm::kFixed, 2, kUnit},
-    {OpCode::kL2Normalization, IntegerForm::kFixed, 2, kUnit},
-    {OpCode::kLogSoftmax, IntegerForm::kFixed, 2, {16.0f / 256.0f, 127}},
-    {OpCode::kReshape, IntegerForm::kSame, 1},
-    {OpCode::kSqueeze, IntegerForm::kSame, 1},
-    {OpCode::kExpandDims, IntegerForm::kSame, 1},
-    {OpCode::kMaxPool2d, IntegerForm::kSame, 2},
-    {OpCode::kAveragePool2d, IntegerForm::kSame, 2},
-    {OpCode::kPad, IntegerForm::kSame, 2},
-    {OpCode::kPadv2, IntegerForm::kSame, 2},
-    {OpCode::kMirrorPad, IntegerForm::kSame, 2},
-    {OpCode::kTranspose, IntegerForm::kSame, 2},
-    {OpCode::kSlice, IntegerForm::kSame, 2},
-    {OpCode::kStridedSlice, IntegerForm::kSame, 2},
-    {OpCode::kSpaceToDepth, IntegerForm::kSame, 2},
-    {OpCode::kDepthToSpace, IntegerForm::kSame, 2},
-    {OpCode::kSpaceToBatchNd, IntegerForm::kSame, 2},
-    {OpCode::kBatchToSpaceNd, IntegerForm::kSame, 2},
-    {OpCode::kGather, IntegerForm::kSame, 2},
-    {OpCode::kTile, IntegerForm::kSame, 3},
-    {OpCode::kConcatenation, IntegerForm::kSame, 2},
-    {OpCode::kPack, IntegerForm::kSame, 2},
-    {OpCode::kUnpack, IntegerForm::kSame, 2},
-    {OpCode::kSplit, IntegerForm::kSame, 2},
-    {OpCode::kSplitV, IntegerForm::kSame, 2},
-    {OpCode::kResizeBilinear, IntegerForm::kSame, 2},
-    {OpCode::kResizeNearestNeighbor, IntegerForm::kSame, 2},
-    {OpCode::kMaximum, IntegerForm::kSame, 2},
-    {OpCode::kMinimum, IntegerForm::kSame, 2},
-    {OpCode::kReduceMax, IntegerForm::kSame, 2},
-    {OpCode::kReduceMin, IntegerForm::kSame, 2},
-    {OpCode::kReverseV2, IntegerForm::kSame, 3},
-    {OpCode::kArgMax, IntegerForm::kSame, 2},
-    {OpCode::kArgMin, IntegerForm::kSame, 2},
-};
 
 class Planner {
  public:
@@ -94,7 +32,7 @@ class Planner {
     for (int v : graph_.inputs) input_[static_cast<size_t>(v)] = true;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       IntegerPlan::OpPlan* op = &plan_.ops[i];
-      if (Decide(graph_.ops[i], op)) Accept(graph_.ops[i], *op->rule);
+      if (Decide(graph_.ops[i], op)) Accept(graph_.ops[i]);
     }
     SetScales();
     return std::move(plan_);
@@ -107,10 +45,10 @@ class Planner {
   bool IsActivation(int v) const { return IsReal(v) && !IsConstant(v); }
   void ReadConstant(int v);
   bool Decide(const Op& op, IntegerPlan::OpPlan* plan) const;
-  std::string Obstacle(const Op& op, const IntegerRule& rule) const;
+  std::string Obstacle(const Op& op) const;
   std::string WeightedObstacle(const Op& op) const;
   bool Moves(const Op& op) const;
-  void Accept(const Op& op, const IntegerRule& rule);
+  void Accept(const Op& op);
   int Root(int v);
   void SetScales();
 
@@ -140,13 +78,13 @@ bool Planner::Decide(const Op& op, IntegerPlan::OpPlan* plan) const {
       !std::any_of(op.outputs.begin(), op.outputs.end(), real)) {
     return false;
   }
-  const IntegerRule* rule = FindIntegerRule(op.code);
-  plan->reason = rule == nullptr ? "it has no int8 form" : Obstacle(op, *rule);
-  if (plan->reason.empty()) plan->rule = rule;
-  return plan->rule != nullptr;
+  const bool has_form = op.def != nullptr && op.def->integer != IntegerForm::kNone;
+  plan->reason = has_form ? Obstacle(op) : "it has no int8 form";
+  if (plan->reason.empty()) plan->row = op.def;
+  return plan->row != nullptr;
 }
 
-std::string Planner::Obstacle(const Op& op, const IntegerRule& rule) const {
+std::string Planner::Obstacle(const Op& op) const {
   bool any_activation = false;
   for (int v : op.inputs) {
     if (!IsReal(v)) continue;
@@ -157,7 +95,7 @@ std::string Planner::Obstacle(const Op& op, const IntegerRule& rule) const {
   }
   if (!any_activation) return "it reads no activation";
   for (int v : op.outputs) {
-    if (!IsReal(v) || rule.form == IntegerForm::kFixed) continue;
+    if (!IsReal(v) || op.def->integer == IntegerForm::kFixed) continue;
     if (plan_.ranges[static_cast<size_t>(v)].known()) continue;
     return "the range of '" + At(v).name + "' is not known";
   }
@@ -166,13 +104,13 @@ std::string Planner::Obstacle(const Op& op, const IntegerRule& rule) const {
       op.params.activation != Activation::kReluN1To1) {
     return "its fused activation has no int8 form";
   }
-  if (rule.form == IntegerForm::kWeighted) return WeightedObstacle(op);
-  if (rule.form == IntegerForm::kSame && !Moves(op)) return "it only moves floats";
+  if (op.def->integer == IntegerForm::kWeighted) return WeightedObstacle(op);
+  if (op.def->integer == IntegerForm::kSame && !Moves(op)) return "it only moves floats";
   return "";
 }
 
 std::string Planner::WeightedObstacle(const Op& op) const {
-  const WeightedInputs inputs = WeightedInputsOf(op.code);
+  const WeightedInputs inputs = op.def->weighted;
   const int weights = InputOf(op, inputs.weights);
   const int bias = InputOf(op, inputs.bias);
   if (!IsActivation(InputOf(op, inputs.data))) return "its input is constant";
@@ -201,13 +139,14 @@ int Planner::Root(int v) {
   return v;
 }
 
-void Planner::Accept(const Op& op, const IntegerRule& rule) {
+void Planner::Accept(const Op& op) {
   for (int v : op.outputs) {
     if (!IsReal(v)) continue;
     plan_.is_integer[static_cast<size_t>(v)] = true;
-    if (rule.form == IntegerForm::kFixed) fixed_[static_cast<size_t>(v)] = &rule.fixed;
+    if (op.def->integer == IntegerForm::kFixed)
+      fixed_[static_cast<size_t>(v)] = &op.def->integer_scale;
   }
-  if (rule.form != IntegerForm::kSame) return;
+  if (op.def->integer != IntegerForm::kSame) return;
   std::vector<int> members;
   std::copy_if(op.inputs.begin(), op.inputs.end(), std::back_inserter(members),
                [this](int v) { return IsActivation(v); });
@@ -266,20 +205,6 @@ void Planner::SetScales() {
 }
 
 }  // namespace
-
-const IntegerRule* FindIntegerRule(OpCode code) {
-  const auto* end = kRules + sizeof(kRules) / sizeof(kRules[0]);
-  const auto* found =
-      std::find_if(kRules, end, [code](const IntegerRule& rule) { return rule.code == code; });
-  return found == end ? nullptr : found;
-}
-
-WeightedInputs WeightedInputsOf(OpCode code) {
-  WeightedInputs inputs;
-  if (code == OpCode::kTransposeConv) inputs = {2, 1, 3, 0};
-  if (code == OpCode::kDepthwiseConv2d) inputs.axis = 3;
-  return inputs;
-}
 
 bool IsFloatConstant(const Graph& graph, int value) {
   const Value& own = graph.values[static_cast<size_t>(value)];

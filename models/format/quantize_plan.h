@@ -16,29 +16,6 @@
 
 namespace topwork {
 
-enum class IntegerForm : uint8_t {
-  kWeighted,  // constant weights and bias; the result has a scale of its own
-  kOwn,       // every tensor has a scale of its own
-  kSame,      // all float inputs and results have one scale
-  kFixed,     // the result has the scale that the format prescribes
-};
-
-struct IntegerRule {
-  OpCode code;
-  IntegerForm form;
-  int version;  // the first that takes int8
-  Affine fixed = {};
-};
-
-// Null: the operator has no int8 form worth having (LOG, EXP and RSQRT would be too coarse).
-const IntegerRule* FindIntegerRule(OpCode code);
-
-// The roles of a weighted operator's inputs, and the axis of the weights' output channels.
-struct WeightedInputs {
-  size_t data = 0, weights = 1, bias = 2;
-  int axis = 0;
-};
-WeightedInputs WeightedInputsOf(OpCode code);
 // Input `i` of the operator, −1 when it is left out.
 inline int InputOf(const Op& op, size_t i) { return i < op.inputs.size() ? op.inputs[i] : -1; }
 
@@ -47,8 +24,8 @@ bool IsFloatConstant(const Graph& graph, int value);
 
 struct IntegerPlan {
   struct OpPlan {
-    const IntegerRule* rule = nullptr;  // null: stays float
-    std::string reason;                 // why it stays float
+    const OpDef* row = nullptr;  // its int8 form; null: it stays float
+    std::string reason;          // why it stays float
   };
   std::vector<OpPlan> ops;
   std::vector<bool> is_integer;  // values made by operators that compute in int8

@@ -1,8 +1,8 @@
 // int4 and int2 weights with a float16 scale for every block of a row's values: w = scale · q.
 //
-// FULLY_CONNECTED multiplies int4 ones as they are (rows of the activations are quantized at run
-// time, as LiteRT's are). All other users see them as float32. (LiteRT multiplies int2 by no scale
-// at all, and ignores the zero points, which symmetric weights do not have.)
+// FULLY_CONNECTED multiplies int4 weights as they are (rows of the activations are quantized at run
+// time, as LiteRT does). All other readers get float32. LiteRT itself multiplies int2 by no scale
+// at all.
 #include "models/format/read.h"
 #include "models/format/verify_context.h"
 #include "runtime/tensor/packed.h"
@@ -11,7 +11,7 @@
 namespace topwork {
 namespace {
 
-// The scales' tensor; null: not of the form that converters write.
+// The tensor of the scales; null when it does not have the form that converters write.
 const schema::Tensor* ScalesOf(const schema::SubGraph& subgraph, const schema::Tensor& weights) {
   const auto* blocks = weights.quantization()->details_as_BlockwiseQuantization();
   const auto* tensors = subgraph.tensors();

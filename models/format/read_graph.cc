@@ -4,7 +4,6 @@
 #include <cstring>
 #include <map>
 
-#include "kernels/contract/second_options.h"
 #include "models/format/printable.h"
 #include "models/format/read.h"
 #include "models/format/verify_context.h"
@@ -29,7 +28,7 @@ bool IsAligned(const void* pointer, size_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
 }
 
-// Quantization whose zero points are its own: in the file they may be too few or misaligned.
+// Quantization with zero points in its own memory: in the file they may be too few or misaligned.
 struct OwnedQuantization {
   Quantization view;
   std::vector<float> scales;  // of blocks; others lie in the file
@@ -90,7 +89,7 @@ class GraphReader {
   }
 
  private:
-  // All that reads tensor v is FULLY_CONNECTED of float32, as its weights.
+  // True when tensor v is read only by float32 FULLY_CONNECTED operators, as their weights.
   static bool MultipliesFloats(const schema::SubGraph& subgraph, const Graph& graph, int v) {
     const bool leaves =
         std::find(graph.outputs.begin(), graph.outputs.end(), v) != graph.outputs.end();
@@ -154,7 +153,7 @@ class GraphReader {
     return Status::Ok();
   }
 
-  // Blocks of another form stay as they are, for the layer that reads them to refuse.
+  // Blocks of another form stay as they are; the layer that reads them refuses them.
   Status ReadBlocks(const schema::SubGraph& subgraph, const schema::Tensor& tensor,
                     Span<const uint8_t> data, bool keeps_blocks, Value* value) {
     int32_t block = 0;
@@ -182,7 +181,7 @@ class GraphReader {
     return Status::Ok();
   }
 
-  // Zero-copy where the address suits the type; otherwise one aligned copy for all users.
+  // No copy where the address suits the type; otherwise one aligned copy for all users.
   Status ReadConstant(Span<const uint8_t> data, Value* value) {
     const int bits = DTypeBits(value->dtype);
     const size_t alignment =
@@ -224,15 +223,15 @@ class GraphReader {
     }
     if (op->def == nullptr || op->def->parse == nullptr) return Status::Ok();
     // The verifier has compared the tables' types with what the operator has.
-    const void* table = SecondOptionsType(op->code) != 0 ? file.builtin_options2()
-                        : op->def->options_type != 0     ? file.builtin_options()
-                                                         : nullptr;
+    const void* table = op->def->options2 != OptionsType2::kNone ? file.builtin_options2()
+                        : op->def->options != OptionsType::kNone ? file.builtin_options()
+                                                                 : nullptr;
     const Status parsed =
         op->def->parse(OptionsView(static_cast<const uint8_t*>(table)), &op->params);
     return parsed.ok() ? parsed : parsed.WithPrefix(OperatorName(model_, subgraph, index) + ": ");
   }
 
-  // What an operator's tensors tell beyond its inputs and outputs.
+  // What an operator's tensors say beyond its inputs and outputs.
   static void ReadHidden(const schema::SubGraph& subgraph, const schema::Operator& file, Op* op) {
     const auto tensor = [&](int t) { return subgraph.tensors()->Get(static_cast<uint32_t>(t)); };
     for (size_t i = 0; i < std::min<size_t>(op->inputs.size(), 64); ++i) {

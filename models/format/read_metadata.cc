@@ -101,7 +101,7 @@ std::vector<MetadataEntry> ReadMetadataEntries(const schema::Model& model,
 Status ReadTensorNotes(Span<const uint8_t> metadata, const std::vector<AssociatedFile>& files,
                        TensorNotes* out) {
   const AssociatedFile* labels = nullptr;
-  // In its own aligned memory: it lies anywhere in the file.
+  // A copy in aligned memory, because the entry lies anywhere in the file.
   Buffer copy;
   if (!metadata.empty()) {
     TW_ASSIGN_OR_RETURN(copy, Buffer::Allocate(metadata.size(), "the model's metadata"));

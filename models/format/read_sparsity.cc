@@ -1,5 +1,5 @@
-// Sparse constants expanded: a walk down the storage tree, level by level (verify_sparsity.cc),
-// with the dense position of a node as the sum of what each level adds. What is not stored is 0.
+// Expands sparse constants: walks down the storage tree level by level (verify_sparsity.cc). The
+// dense position of a node is the sum of what each level adds. What is not stored is 0.
 #include <cstring>
 #include <vector>
 
@@ -25,7 +25,7 @@ class Expansion {
     const schema::SparsityParameters& sparsity = *tensor.sparsity();
     const uint32_t rank = tensor.shape() == nullptr ? 0 : tensor.shape()->size();
     const uint32_t n_levels = sparsity.dim_metadata()->size();
-    // Strides of dimensions once the blocks are split off, then of the blocks' own.
+    // Strides of the dimensions without their blocks, then of the blocks' own.
     std::vector<int64_t> strides(n_levels, 1);
     for (uint32_t d = rank; d > 1; --d) {
       strides[d - 2] = strides[d - 1] * tensor.shape()->Get(d - 1);

@@ -1,5 +1,5 @@
-// Unknown kinds and fields: numbers of unions beyond those of the schema, and slots of tables
-// behind the last field.
+// Unknown kinds are numbers of unions beyond those of the schema; unknown fields are slots of
+// tables after the last known field.
 #include "models/format/unknown_parts.h"
 
 #include "models/format/verify_context.h"
@@ -20,7 +20,7 @@ constexpr size_t kFirst = static_cast<size_t>(schema::BuiltinOptions::MAX);
 constexpr size_t kSecond = static_cast<size_t>(schema::BuiltinOptions2::MAX);
 static_assert(sizeof(kOptionFields) == kFirst + kSecond, "a kind is missing");
 
-// The first field of the table behind the `known` ones; −1: none.
+// The first field of the table after the `known` ones; −1: none.
 int UnknownField(const void* table, int known) {
   if (table == nullptr) return -1;
   const uint8_t* vtable = static_cast<const Table*>(table)->GetVTable();

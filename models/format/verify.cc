@@ -1,5 +1,5 @@
-// VerifyModel's steps in order, and the checks of what belongs to no single subgraph: operator
-// codes, signatures, metadata.
+// VerifyModel's steps in order, and the checks that belong to no single subgraph: operator codes,
+// signatures, metadata.
 #include "models/format/verify.h"
 
 #include <algorithm>

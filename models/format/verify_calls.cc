@@ -1,7 +1,7 @@
 // Calls between subgraphs: indices in range, no recursion, bounded depth and bounded work.
 //
-// A chain of subgraphs in which each calls the next one twice runs 2^n operators; the number of
-// operators of one pass through the main subgraph (loops counted once) is therefore bounded too.
+// A chain of subgraphs in which each calls the next one twice runs 2^n operators. So the number of
+// operators in one pass through the main subgraph (loops counted once) is bounded, too.
 #include <algorithm>
 #include <vector>
 
@@ -14,8 +14,8 @@ namespace {
 constexpr int kMaxDepth = 32;
 constexpr uint64_t kMaxOperators = 50000000;
 
-// The subgraphs that an operator's options name; those of `required` must exist, the others may be
-// negative for "none".
+// The subgraphs that an operator's options name. Those in `required` must exist; the others may be
+// negative, which means none.
 struct Callees {
   std::vector<int64_t> required;
   std::vector<int64_t> optional;

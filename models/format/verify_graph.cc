@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/contract/second_options.h"
 #include "models/format/verify_context.h"
 #include "tflite_generated.h"
 
@@ -118,21 +117,20 @@ class GraphVerifier {
     }
     const OpDef* def = FindOp(BuiltinCode(*codes->Get(op.opcode_index())));
     const schema::BuiltinOptions type = op.builtin_options_type();
-    if (def != nullptr && def->options_type != 0 && op.builtin_options() != nullptr &&
-        static_cast<uint8_t>(type) != def->options_type) {
+    if (def != nullptr && def->options != OptionsType::kNone && op.builtin_options() != nullptr &&
+        static_cast<OptionsType>(type) != def->options) {
       return InvalidModel(
           "%s has options of type %s, its own type is %s", Op(i).c_str(),
           schema::EnumNameBuiltinOptions(type),
-          schema::EnumNameBuiltinOptions(static_cast<schema::BuiltinOptions>(def->options_type)));
+          schema::EnumNameBuiltinOptions(static_cast<schema::BuiltinOptions>(def->options)));
     }
-    const OpCode code = BuiltinCode(*codes->Get(op.opcode_index()));
-    const schema::BuiltinOptions2 second = op.builtin_options2_type();
-    if (SecondOptionsType(code) != 0 && op.builtin_options2() != nullptr &&
-        static_cast<uint8_t>(second) != SecondOptionsType(code)) {
-      return InvalidModel("%s has options of type %s, its own type is %s", Op(i).c_str(),
-                          schema::EnumNameBuiltinOptions2(second),
-                          schema::EnumNameBuiltinOptions2(
-                              static_cast<schema::BuiltinOptions2>(SecondOptionsType(code))));
+    const schema::BuiltinOptions2 type2 = op.builtin_options2_type();
+    if (def != nullptr && def->options2 != OptionsType2::kNone &&
+        op.builtin_options2() != nullptr && static_cast<OptionsType2>(type2) != def->options2) {
+      return InvalidModel(
+          "%s has options of type %s, its own type is %s", Op(i).c_str(),
+          schema::EnumNameBuiltinOptions2(type2),
+          schema::EnumNameBuiltinOptions2(static_cast<schema::BuiltinOptions2>(def->options2)));
     }
     const auto* mutating = op.mutating_variable_inputs();
     if (mutating != nullptr && mutating->size() > Size(op.inputs())) {

@@ -31,7 +31,7 @@ Shape ShapeOf(const schema::Tensor& tensor) {
   return shape;
 }
 
-// Sizes of the dimensions once the blocks are split off, then the blocks' own sizes.
+// Sizes of the dimensions without their blocks, then the blocks' own sizes.
 Status ExpandedDims(const schema::Tensor& tensor, const std::string& where,
                     std::vector<int64_t>* dims) {
   const schema::SparsityParameters& sparsity = *tensor.sparsity();
@@ -159,7 +159,7 @@ Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
                         static_cast<long long>(n_nodes),
                         DTypeName(static_cast<DType>(tensor.type())));
   }
-  // What it expands to is allocated when the model is opened.
+  // Opening the model allocates what it expands to.
   constexpr uint64_t kMostGrowth = 256;
   size_t dense = 0;
   if (!CheckedByteSize(static_cast<DType>(tensor.type()), ShapeOf(tensor), &dense) ||

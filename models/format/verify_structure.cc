@@ -113,7 +113,7 @@ Status VerifyStructure(Span<const uint8_t> bytes, const schema::Model** model) {
     return InvalidModel("this is not a .tflite model: bytes 4 to 7 are '%s', not '%s'",
                         found.c_str(), schema::ModelIdentifier());
   }
-  // Weights beyond 2 GiB lie behind the FlatBuffer, which itself is always smaller.
+  // Weights beyond 2 GiB lie after the FlatBuffer, which itself is always smaller.
   const size_t length =
       std::min(bytes.size(), static_cast<size_t>(FLATBUFFERS_MAX_BUFFER_SIZE) - 1);
   Verifier verifier(bytes.data(), length, Limits(length));

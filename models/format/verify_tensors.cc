@@ -146,7 +146,7 @@ Status VerifyQuantization(const schema::Tensor& tensor, const Shape& shape,
   }
   if (n_scales == 1) return Status::Ok();
   const int32_t axis = quantization->quantized_dimension();
-  // Converters leave the weights' axis on their one-dimensional bias; that one is unambiguous.
+  // Converters leave the weights' axis on their one-dimensional bias; it is unambiguous there.
   if (shape.rank() == 1 && shape.dim(0) == static_cast<int64_t>(n_scales)) return Status::Ok();
   if (axis < 0 || axis >= shape.rank()) {
     return InvalidModel("%s: quantized_dimension is %d, its shape is %s", where.c_str(), axis,

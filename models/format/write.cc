@@ -1,4 +1,4 @@
-// ExportWithHead: what must hold, and the steps in order.
+// ExportWithHead: the checks, and the steps in order.
 #include "models/format/write.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Status CheckParameters(const HeadReplacement& head) {
   return Status::Ok();
 }
 
-// The embedding that a head is appended to.
+// The feature that the new head reads.
 Status CheckEmbedding(const Model& model, const HeadReplacement& head) {
   const Graph& graph = model.main();
   const Value& value =
@@ -76,7 +76,7 @@ Status CheckChain(const Model& model, const HeadReplacement& head) {
   return Status::Ok();
 }
 
-// Weights and bias are constants, at most behind a DEQUANTIZE.
+// Weights and bias are constants, directly or through a DEQUANTIZE.
 Status CheckConstants(const Model& model, const Op& layer) {
   for (const Op& op : model.main().ops) {
     for (size_t i = 1; i < std::min<size_t>(3, layer.inputs.size()); ++i) {
@@ -162,7 +162,7 @@ Result<std::vector<uint8_t>> ExportWithHead(const Model& model, const HeadReplac
   TW_RETURN_IF_ERROR(CheckReplacement(model, head));
   ModelTables tables(model);
   int old_classes = 0;
-  // Before the head: an operator that goes would take its constants along.
+  // Comes before the head, because an operator that is removed takes its constants along.
   TW_RETURN_IF_ERROR(WriteConstants(head, &tables));
   if (head.op < 0) {
     AppendHead(head, &tables);

@@ -1,4 +1,4 @@
-// New values for constants of the backbone, in the storage that they have.
+// New values for constants of the backbone, in their own storage.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,7 +15,7 @@ struct Range {
   int64_t lo, hi;
 };
 
-// Of a stored integer; hi 0: no type that values are stored in.
+// The range of a stored integer; hi 0: values are not stored in this type.
 Range RangeOf(DType dtype) {
   switch (dtype) {
     case DType::kInt8:

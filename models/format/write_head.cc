@@ -1,4 +1,5 @@
-// The layer itself: its constants in their storage, its options, and the one put behind an output.
+// Writes the layer itself: its constants in their storage, its options; or adds a new layer after
+// an output.
 #include <utility>
 
 #include "models/format/write_steps.h"
@@ -10,8 +11,8 @@ namespace {
 using schema::OperatorT;
 using schema::TensorT;
 
-// Puts a constant into input `slot` of the layer. float16, and int8 where the old weights were so,
-// lie behind a DEQUANTIZE; nothing else does.
+// Puts a constant into input `slot` of the layer. float16 gets a DEQUANTIZE, and so does int8 where
+// the old weights had one.
 void WriteInput(OperatorT* op, size_t slot, const std::vector<int32_t>& shape,
                 const StoredConstant& stored, ModelTables* tables) {
   const int old = op->inputs[slot];
@@ -37,7 +38,7 @@ void WriteInput(OperatorT* op, size_t slot, const std::vector<int32_t>& shape,
   tables->SetConstant(tables->OwnInput(producer, 0), shape, stored);
 }
 
-// Takes the fused activation off, and what belongs to the storage that the layer no longer has.
+// Removes the fused activation, and what belongs to the storage that the layer no longer has.
 void WriteOptions(const HeadFormat& format, OperatorT* op) {
   const bool hybrid = format.storage == HeadStorage::kDynamicRange;
   if (auto* options = op->builtin_options.AsFullyConnectedOptions()) {
@@ -85,7 +86,7 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
   }
   WriteInput(op, 2, {head.n_classes}, stored.bias, tables);
   WriteOptions(format, op);
-  // What reads real numbers where integers or bytes were is another version of the operator.
+  // An operator that now reads real numbers where it read integers may need another version.
   const OpCode code = conv ? OpCode::kConv2d : OpCode::kFullyConnected;
   const bool real_now = format.storage == HeadStorage::kFloat32;
   if (real_now && old_weights != DType::kFloat32) {

@@ -17,8 +17,11 @@ namespace {
 using schema::OperatorT;
 using schema::TensorT;
 
+constexpr OpCode kScores = OpCode::kCustom;  // no activation: values are scores
+
 bool IsActivation(OpCode code) {
-  return code == OpCode::kSoftmax || code == OpCode::kLogSoftmax || code == OpCode::kLogistic;
+  const OpDef* def = FindOp(code);
+  return def != nullptr && def->head == HeadRole::kScores;
 }
 
 OpCode CodeFor(FinalActivation activation) {
@@ -85,7 +88,7 @@ class TailWriter {
   std::vector<OperatorT*> ops_;  // the layer, then its tail
   int old_classes_ = 0;
   bool same_activation_ = true;
-  OpCode meaning_ = OpCode::kCustom;  // the activation passed so far; kCustom: scores
+  OpCode meaning_ = kScores;  // the activation passed so far
 };
 
 void TailWriter::FitActivation() {
@@ -179,22 +182,21 @@ Status TailWriter::SetScale(const OperatorT& op) {
     return Status::Ok();
   }
   const OpCode code = tables_.CodeOf(op);
-  if (meaning_ != OpCode::kCustom && same_activation_ && t->quantization != nullptr) {
+  if (meaning_ != kScores && same_activation_ && t->quantization != nullptr) {
     return Status::Ok();
   }
   Affine affine;
   const bool from_other = IsActivation(code) && tables_.TypeOf(op.inputs[0]) != dtype;
   const bool narrow = dtype == DType::kInt8 || dtype == DType::kUInt8 || dtype == DType::kInt16;
-  const bool fits = narrow && !from_other &&
-                    (meaning_ == OpCode::kCustom || FixedScale(meaning_, dtype, &affine));
+  const bool fits =
+      narrow && !from_other && (meaning_ == kScores || FixedScale(meaning_, dtype, &affine));
   if (!fits) {
     return Unsupported(
         "%s gives %s in %s, for which there is no scale once the head is changed: "
         "give float_head, or keep the final activation",
-        OpCodeName(meaning_ == OpCode::kCustom ? code : meaning_), t->name.c_str(),
-        DTypeName(dtype));
+        OpCodeName(meaning_ == kScores ? code : meaning_), t->name.c_str(), DTypeName(dtype));
   }
-  if (meaning_ == OpCode::kCustom) {
+  if (meaning_ == kScores) {
     if (!std::isfinite(head_.scores_min) || !std::isfinite(head_.scores_max) ||
         !(head_.scores_min < head_.scores_max)) {
       return InvalidArgument(

@@ -19,8 +19,8 @@ constexpr uint32_t kLocalSignature = 0x04034b50;
 uint32_t Get16(const uint8_t* p) { return static_cast<uint32_t>(p[0] | p[1] << 8); }
 uint32_t Get32(const uint8_t* p) { return Get16(p) | Get16(p + 2) << 16; }
 
-// Position of the end record, or bytes.size(). It is the last thing in the file but for a comment
-// whose length it holds.
+// Position of the end record, or bytes.size() when there is none. Only a comment may follow it; the
+// record holds the comment's length.
 size_t FindEnd(Span<const uint8_t> bytes) {
   if (bytes.size() < kEndSize) return bytes.size();
   const size_t last = bytes.size() - kEndSize;

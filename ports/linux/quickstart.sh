@@ -3,19 +3,23 @@
 # command line, classifies a photograph, teaches the network to tell faces from other pictures,
 # evaluates before and after, and writes the new .tflite with an HTML report.
 #
-# Usage: ports/linux/quickstart.sh [OUTPUT_FOLDER]     default: build/quickstart-output of the clone
+# Usage: ports/linux/quickstart.sh [OUTPUT_FOLDER [TOPWORK]]
+#   OUTPUT_FOLDER   default: build/quickstart-output of the clone
+#   TOPWORK         a command line that was built before; nothing is installed or built
 # Works from any folder; a second run builds nothing. Without root it prints the packages to install.
 set -eu
 output=${1:-}
 case "$output" in
-  -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  -h|--help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
   "" | /*) ;;
   *) output=$PWD/$output ;;
 esac
+tool=${2:-}
+case "$tool" in "" | /*) ;; *) tool=$PWD/$tool ;; esac
 cd "$(dirname "$0")/../.."
 output=${output:-$PWD/build/quickstart-output}
 build=build/quickstart
-tool=$build/topwork
+tool=${tool:-$PWD/$build/topwork}
 zoo=models/zoo
 model=$zoo/efficientnet_lite0_fp16.tflite
 faces=$zoo/data/faces
@@ -32,23 +36,27 @@ show() { printf '%s$ topwork %s%s\n' "$dim" "$*" "$off"; }  # the command, as on
 percent() { sed -n 's/^  "top1": \([0-9.e-]*\),*$/\1/p' "$1" | awk '{printf "%.1f %%", 100 * $1}'; }
 
 step 1/5 "Install what is missing and build"
-toolchains/install-deps.sh build
 mkdir -p build "$output"
-if ! cmake --preset release -B "$build" -DTOPWORK_TESTS=OFF >build/quickstart.log 2>&1; then
-  tail -n 20 build/quickstart.log >&2
-  echo "quickstart.sh: CMake failed; the whole output is in build/quickstart.log" >&2
-  exit 1
-fi
-if [ -t 1 ]; then
-  cmake --build "$build" --target topwork_cli
+if [ $# -ge 2 ]; then
+  echo "$tool was built before"
 else
-  cmake --build "$build" --target topwork_cli >>build/quickstart.log 2>&1 || {
-    tail -n 40 build/quickstart.log >&2
-    echo "quickstart.sh: the build failed; the whole output is in build/quickstart.log" >&2
+  toolchains/install-deps.sh build
+  if ! cmake --preset release -B "$build" -DTOPWORK_TESTS=OFF >build/quickstart.log 2>&1; then
+    tail -n 20 build/quickstart.log >&2
+    echo "quickstart.sh: CMake failed; the whole output is in build/quickstart.log" >&2
     exit 1
-  }
+  fi
+  if [ -t 1 ]; then
+    cmake --build "$build" --target topwork_cli
+  else
+    cmake --build "$build" --target topwork_cli >>build/quickstart.log 2>&1 || {
+      tail -n 40 build/quickstart.log >&2
+      echo "quickstart.sh: the build failed; the whole output is in build/quickstart.log" >&2
+      exit 1
+    }
+  fi
+  echo "$tool is ready"
 fi
-echo "$tool is ready"
 
 step 2/5 "Classify a photograph: $zoo/data/cat.jpg"
 show run efficientnet_lite0_fp16.tflite --input cat.jpg --labels imagenet_labels.txt $pixels
@@ -81,7 +89,7 @@ show run faces.tflite --input "${one#"$faces"/}" $pixels
 printf '\n%s accuracy on 60 new pictures: %s before, %s after %s\n' "$green" "$before" "$after" "$off"
 printf '  new model   %s\n' "$output/faces.tflite"
 printf '  report      %s  %s(open it in a browser)%s\n' "$output/report.html" "$dim" "$off"
-printf '  yours       %s train %s --data PHOTOS --output mine.tflite\n' "$PWD/$tool" "$PWD/$model"
+printf '  yours       %s train %s --data PHOTOS --output mine.tflite\n' "$tool" "$PWD/$model"
 printf '              PHOTOS holds one folder of images for each class\n'
-printf '  next        %s info %s --plan\n' "$PWD/$tool" "$output/faces.tflite"
-printf '              %s train --help\n' "$PWD/$tool"
+printf '  next        %s info %s --plan\n' "$tool" "$output/faces.tflite"
+printf '              %s train --help\n' "$tool"

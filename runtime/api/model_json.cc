@@ -117,11 +117,11 @@ bool IsSupported(const Op& op) {
   return def != nullptr && op.version <= def->max_version;
 }
 
-bool HasGradient(OpCode code) {
+bool HasGradient(const Op& op) {
 #ifdef TW_HAVE_TRAIN
-  return FindBackward(code) != nullptr;
+  return op.def != nullptr && op.def->gradient != nullptr;
 #else
-  (void)code;
+  (void)op;
   return false;
 #endif
 }
@@ -148,8 +148,8 @@ void WriteOperators(const Model& model, JsonWriter* json) {
       row.max_version = op.version > row.max_version ? op.version : row.max_version;
       row.supported = row.supported && IsSupported(op);
       row.custom = op.code == OpCode::kCustom;
-      row.opencl = FindGpuPlan(op.code) != nullptr;
-      row.gradient = HasGradient(op.code);
+      row.opencl = op.def != nullptr && op.def->plan_gpu != nullptr;
+      row.gradient = HasGradient(op);
     }
   }
   json->Key("operators");

@@ -14,6 +14,8 @@ class Span {
  public:
   constexpr Span() = default;
   constexpr Span(T* data, size_t size) : data_(data), size_(size) {}
+  template <size_t kSize>
+  constexpr Span(T (&array)[kSize]) : data_(array), size_(kSize) {}  // NOLINT: implicit
   template <typename U, typename = std::enable_if_t<std::is_same<const U, T>::value>>
   Span(const std::vector<U>& v) : data_(v.data()), size_(v.size()) {}  // NOLINT: implicit
   template <typename U, typename = std::enable_if_t<std::is_same<U, T>::value>>

@@ -65,7 +65,8 @@ class ViewAssigner {
     At(v).last_step = std::max(At(v).last_step, step);
   }
 
-  // May `out`, alone so far, become bytes [offset, …) of the group of root r?
+  // True when `out`, which shares no memory yet, may become bytes [offset, …) of the group of root
+  // r.
   bool MayJoin(int r, int out, size_t offset) {
     if (At(r).constant || At(r).variable || At(out).constant || !Alone(out) || r == out)
       return false;

@@ -16,9 +16,9 @@
 namespace topwork {
 namespace {
 
-// The ops from `begin` on that their backend runs as one program, as a step. Where the backend
-// cannot load it the CPU gets them, with the reason, and nothing is added. Returns the position
-// behind them.
+// Makes one step of the ops from `begin` on that their backend runs as one program. Where the
+// backend cannot load the program, the CPU gets the ops, with the reason, and no step is added.
+// Returns the position after them.
 size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* offers, Plan* plan) {
   size_t end = begin + 1;
   const Backend* backend = graph->ops[begin].backend;
@@ -148,7 +148,7 @@ void CountConstants(const Plan& plan, std::set<const Buffer*>* distinct, Plan* t
   }
 }
 
-// Of the values that are used; the others need no memory.
+// Plans memory for the values that are used; the others need none.
 void CountState(const WorkGraph& graph, Plan* plan) {
   for (const PlanValue& value : plan->values) {
     if (value.variable && value.last_step >= 0) plan->state_bytes += value.view.bytes();
@@ -173,7 +173,8 @@ void ExcludeDeferred(Plan* plan) {
   }
 }
 
-// Brings back to the CPU what is not worth its way, or does not fit, until neither is left.
+// Moves operators back to the CPU that are not worth their transfers, or do not fit into the
+// device's memory, until neither finds any more.
 void PlaceOnDevices(const PlanOptions& options, WorkGraph* graph) {
   const auto n_placed = [&] {
     return std::count_if(graph->ops.begin(), graph->ops.end(),

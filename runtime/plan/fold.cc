@@ -17,19 +17,15 @@ namespace {
 constexpr size_t kMaxGrowth = 4;
 constexpr size_t kFreeBytes = size_t{1} << 20;
 
-bool OnlyNeedsShapes(OpCode code) {
-  return code == OpCode::kShape || code == OpCode::kRank || code == OpCode::kZerosLike;
-}
-
 bool CanFold(const WorkGraph& graph, const Op& op, const std::vector<TensorView>& outputs) {
-  if (op.code == OpCode::kCustom || op.outputs.empty()) return false;
+  if (op.def == nullptr || op.code == OpCode::kCustom || op.outputs.empty()) return false;
   if (HasEffects(graph, op)) return false;
   size_t in_bytes = 0, out_bytes = 0;
   for (int v : op.inputs) {
     if (v < 0) continue;
     const TensorView& view = graph.views[static_cast<size_t>(v)];
     const bool known = view.data != nullptr || view.shape.NumElements() == 0;
-    if (!known && !OnlyNeedsShapes(op.code)) return false;
+    if (!known && !op.def->needs_shapes_only) return false;
     in_bytes += view.bytes();
   }
   for (const TensorView& view : outputs) out_bytes += view.bytes();

@@ -11,39 +11,7 @@
 namespace topwork {
 namespace {
 
-bool HasResidualInput(OpCode code) {
-  return code == OpCode::kConv2d || code == OpCode::kDepthwiseConv2d ||
-         code == OpCode::kFullyConnected;
-}
-
-bool HasActivation(OpCode code) {
-  switch (code) {
-    case OpCode::kConv2d:
-    case OpCode::kDepthwiseConv2d:
-    case OpCode::kFullyConnected:
-    case OpCode::kTransposeConv:
-    case OpCode::kAdd:
-    case OpCode::kSub:
-    case OpCode::kMul:
-    case OpCode::kDiv:
-      return true;
-    default:
-      return false;
-  }
-}
-
-Activation ActivationOf(OpCode code) {
-  switch (code) {
-    case OpCode::kRelu:
-      return Activation::kRelu;
-    case OpCode::kRelu6:
-      return Activation::kRelu6;
-    case OpCode::kReluN1To1:
-      return Activation::kReluN1To1;
-    default:
-      return Activation::kNone;
-  }
-}
+bool FusesResidual(const Op& op) { return op.def != nullptr && op.def->fuses_residual; }
 
 class Fuser {
  public:
@@ -51,7 +19,7 @@ class Fuser {
 
   Status Run() {
     for (size_t i = 0; i < graph_.first_deferred; ++i) {
-      // What reads a variable must do so in its turn.
+      // Readers of a variable keep their place in the order.
       if (graph_.ops[i].dead || TouchesState(graph_, graph_.ops[i].op)) continue;
       FusePad(i);
       TW_RETURN_IF_ERROR(FuseScaleShift(i));
@@ -91,10 +59,11 @@ class Fuser {
   void FuseActivation(size_t i) {
     if (graph_.ops[i].dead) return;
     const Op& op = graph_.ops[i].op;
-    const Activation activation = ActivationOf(op.code);
+    const Activation activation = op.def == nullptr ? Activation::kNone : op.def->as_activation;
     if (activation == Activation::kNone || op.inputs.size() != 1) return;
     const int producer = SoleProducer(op.inputs[0]);
-    if (producer < 0 || !HasActivation(OpAt(producer).code)) return;
+    if (producer < 0 || OpAt(producer).def == nullptr || !OpAt(producer).def->fuses_activation)
+      return;
     if (OpAt(producer).params.activation != Activation::kNone) return;
     OpAt(producer).params.activation = activation;
     Absorb(producer, i, op.name());
@@ -161,7 +130,7 @@ class Fuser {
     const int producer = SoleProducer(op.inputs[swapped ? 1 : 0]);
     if (producer < 0 || !graph_.IsConstant(constant)) return Status::Ok();
     const Op& conv = OpAt(producer);
-    if (!HasResidualInput(conv.code) || conv.params.fused_residual ||
+    if (!FusesResidual(conv) || conv.params.fused_residual ||
         conv.params.activation != Activation::kNone || !ConstantWeights(conv)) {
       return Status::Ok();
     }
@@ -281,9 +250,9 @@ class Fuser {
     Absorb(best, i, "ADD");
   }
 
-  // Quantized weights: the sum would have to be made in another arithmetic.
+  // With quantized weights the sum would need another arithmetic.
   bool CanTakeResidual(const Op& conv) const {
-    return HasResidualInput(conv.code) && conv.inputs.size() > 1 && conv.inputs[1] >= 0 &&
+    return FusesResidual(conv) && conv.inputs.size() > 1 && conv.inputs[1] >= 0 &&
            View(conv.inputs[1]).dtype == DType::kFloat32 &&
            conv.params.activation == Activation::kNone && !conv.params.fused_residual &&
            conv.inputs.size() <= 3;

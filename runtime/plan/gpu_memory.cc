@@ -1,6 +1,6 @@
-// FitDeviceMemory: programs are planned on trial, without their constants' values. Need = the
-// largest arena (programs of a session share one) + all constants; constants that occur twice are
-// shared when loaded, so that the need is an upper bound.
+// FitDeviceMemory: plans programs on trial, without the values of their constants. Need = the
+// largest arena (the programs of a session share one) + all constants. Equal constants are shared
+// when they are loaded, so the need is an upper bound.
 #include "runtime/plan/gpu_memory.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class Fitter {
     size_t total() const { return arena_bytes + constant_bytes; }
   };
 
-  // Of these ops alone on the device, in order.
+  // The need of these ops alone on the device, in order.
   GpuNeed NeedOf(const std::vector<size_t>& ops) const {
     GpuNeed need;
     for (size_t k = 0; k < ops.size();) {
@@ -76,7 +76,7 @@ class Fitter {
            (limits_.block_bytes == 0 || need.block_bytes <= limits_.block_bytes);
   }
 
-  // How many of the ops, from the first on or up to the last.
+  // How many of the ops fit, counted from the first on or up to the last.
   size_t LongestThatFits(const std::vector<size_t>& ops, bool from_first) const {
     size_t fits = 0, too_many = ops.size() + 1;
     while (fits + 1 < too_many) {

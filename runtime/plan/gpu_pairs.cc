@@ -1,4 +1,4 @@
-// GpuPairs: a value that is an output of the graph, or has a second reader, keeps its two operators
+// GpuPairs. A value that is an output of the graph, or has a second reader, keeps its two operators
 // apart.
 #include "runtime/plan/gpu_pairs.h"
 

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kBlockAlignment = 1024;
 
 // What the plan shows for a segment as a whole.
-const OpDef kSegment = {static_cast<OpCode>(-1), "GPU", 0, 1, nullptr, nullptr, nullptr};
+constexpr OpDef kSegment = OpDef(static_cast<OpCode>(-1)).Name("GPU");
 
 std::vector<TensorView> OutputViews(const WorkGraph& graph, const Op& op) {
   std::vector<TensorView> views;
@@ -28,7 +28,8 @@ std::vector<TensorView> OutputViews(const WorkGraph& graph, const Op& op) {
   return views;
 }
 
-// Op i of a segment as the plan shows it. Paired: with op i - 1, the value between them left out.
+// Op i of a segment as the plan shows it. Paired: shown together with op i - 1, without the value
+// between them.
 Step MakePart(const WorkGraph& graph, size_t i, bool paired) {
   const WorkOp& work = graph.ops[i];
   Step part;
@@ -81,7 +82,7 @@ class SegmentPlanner {
     return Status::Ok();
   }
 
-  // An operator, or two that are one launch: then the second.
+  // The operator, or the second of two that are one launch.
   struct Part {
     size_t op;
     bool paired;
@@ -92,7 +93,7 @@ class SegmentPlanner {
   std::vector<Part> parts_;
 
  private:
-  // Of a value that the device can hold.
+  // Layout of a value that the device can hold.
   GpuFormat FormatOf(int v) const {
     GpuFormat format;
     (void)FindGpuFormat(graph_.views[static_cast<size_t>(v)], program_.storage, &format);
@@ -104,7 +105,7 @@ class SegmentPlanner {
     block.last = std::max(block.last, static_cast<int>(program_.launches.size()));
   }
 
-  // An input of the segment's first use comes from the host before the first launch.
+  // An input comes from the host before the first launch.
   int BlockOf(int v) {
     const auto found = blocks_.find(v);
     if (found != blocks_.end()) return found->second;
@@ -145,7 +146,7 @@ class SegmentPlanner {
     TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
     GpuContext context(work.op.params, prepared.state().get(), InputViews(graph_, work.op),
                        OutputViews(graph_, work.op), InputBlocks(work.op), &program_);
-    const Status status = PlanOnGpu(work.op.def->code, context);
+    const Status status = PlanOnGpu(*work.op.def, context);
     if (!status.ok()) return status.WithPrefix(graph_.Where(work.op) + ": ");
     KeepOutputBlocks(work.op, context);
     return Status::Ok();
@@ -213,7 +214,7 @@ Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program) 
   TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
   GpuContext context(work.op.params, prepared.state().get(), InputViews(graph, work.op),
                      OutputViews(graph, work.op), std::move(blocks), program);
-  return PlanOnGpu(work.op.def->code, context);
+  return PlanOnGpu(*work.op.def, context);
 }
 
 std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, Storage storage,
@@ -264,7 +265,7 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
     Step part = MakePart(graph, planner.parts_[k].op, planner.parts_[k].paired);
     part.backend = &backend;
     const size_t last = static_cast<size_t>(program.part_ends[k]);
-    // What makes reals of bytes names no operator.
+    // A launch that makes real numbers of bytes names no operator.
     while (first + 1 < last && std::string(program.launches[first].entry) == "bytes_to_real") {
       ++first;
     }

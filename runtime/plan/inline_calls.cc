@@ -1,8 +1,9 @@
 // InlineCalls: a subgraph called once in a place needs no call. Its operators join the caller's, so
 // that they are folded, fused and put on devices like any other.
 //
-// Left as calls: where inputs or outputs of the two sides differ in type or quantization, and where
-// an output of the subgraph is no operator's own (an input passed through, a constant, one twice).
+// These stay calls: inputs or outputs of the two sides differ in type or quantization; an output of
+// the subgraph is not the result of an operator of its own (it is an input, a constant, or another
+// output).
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -68,7 +69,8 @@ class Inliner {
     return true;
   }
 
-  // The callee's values as values of the graph; those that it shares with the caller are its own.
+  // The callee's values as values of the graph. Inputs and outputs are the caller's values; the
+  // rest are added.
   std::vector<int> AddValues(const Op& call, const Graph& callee) {
     std::vector<int> place(callee.values.size(), -1);
     for (size_t i = 0; i < call.inputs.size(); ++i) {

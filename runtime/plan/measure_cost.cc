@@ -1,8 +1,8 @@
-// MeasureDeviceCost: each number is a difference of two runs that differ in it alone.
+// MeasureDeviceCost: each number is the difference of two runs that differ only in what it counts.
 //
 //   launch       a chain of 9 additions against 1          copy    five such programs in one
 //   bytes/s      the same with 4 MB tensors                flops   a chain of dense layers
-//   up, down     one long tensor in, one long tensor out   round trip: what is left of the shortest
+//   up, down     one long tensor in, one long tensor out   round trip: the rest of the shortest run
 #include "runtime/plan/measure_cost.h"
 
 #include <algorithm>
@@ -20,6 +20,9 @@
 
 namespace topwork {
 namespace {
+
+// What is timed: an operator bound by memory, and one bound by arithmetic.
+constexpr OpCode kSum = OpCode::kAdd, kDense = OpCode::kFullyConnected;
 
 constexpr int32_t kFew = 64, kMany = 1 << 20;  // elements
 constexpr int32_t kRows = 64, kUnits = 512;    // of the dense layers
@@ -68,7 +71,7 @@ class Bench {
   // n additions or dense layers, one after the other. The last one's value is an output.
   Status AddChain(OpCode code, const Shape& shape, int n) {
     int v = Value(shape);
-    Result<int> constant = code == OpCode::kFullyConnected
+    Result<int> constant = code == kDense
                                ? Constant<float>(Shape({shape.back(), shape.back()}), 1e-3f)
                                : Constant<float>(shape, 1.0f);
     TW_RETURN_IF_ERROR(constant.status());
@@ -176,7 +179,7 @@ Result<double> TimeDown(const Backend& backend) {
   Bench bench(1);
   const int x = bench.Value(Shape({1}));
   TW_ASSIGN_OR_RETURN(const int constant, bench.Constant<float>(Shape({kMany}), 1.0f));
-  bench.graph().outputs = {bench.Add(OpCode::kAdd, {x, constant}, Shape({kMany}))};
+  bench.graph().outputs = {bench.Add(kSum, {x, constant}, Shape({kMany}))};
   return bench.TimeProgram(backend);
 }
 
@@ -193,9 +196,9 @@ Result<Rates> MeasureCpu(int n_threads) {
     return bench.TimeOnCpu();
   };
   Rates rates;
-  TW_ASSIGN_OR_RETURN(rates.start_ns, time(OpCode::kAdd, Shape({kFew})));
-  TW_ASSIGN_OR_RETURN(const double add, time(OpCode::kAdd, Shape({kMany})));
-  TW_ASSIGN_OR_RETURN(const double dense, time(OpCode::kFullyConnected, Shape({kRows, kUnits})));
+  TW_ASSIGN_OR_RETURN(rates.start_ns, time(kSum, Shape({kFew})));
+  TW_ASSIGN_OR_RETURN(const double add, time(kSum, Shape({kMany})));
+  TW_ASSIGN_OR_RETURN(const double dense, time(kDense, Shape({kRows, kUnits})));
   rates.bytes_per_ns = kAddBytes / Positive(add - rates.start_ns);
   rates.flops_per_ns = kDenseFlops / Positive(dense - rates.start_ns);
   return rates;
@@ -228,17 +231,15 @@ DeviceCost FromNumbers(const Numbers& n) {
 
 Result<DeviceCost> MeasureDeviceCost(const Backend& backend) {
   const Shape few({kFew}), many({kMany}), dense({kRows, kUnits});
-  TW_ASSIGN_OR_RETURN(const double one, TimeChain(backend, OpCode::kAdd, few, 1));
-  TW_ASSIGN_OR_RETURN(const double chain, TimeChain(backend, OpCode::kAdd, few, kChain));
-  TW_ASSIGN_OR_RETURN(const double abreast, TimeChain(backend, OpCode::kAdd, few, 1, kAbreast));
-  TW_ASSIGN_OR_RETURN(const double long_one, TimeChain(backend, OpCode::kAdd, many, 1));
-  TW_ASSIGN_OR_RETURN(const double long_chain, TimeChain(backend, OpCode::kAdd, many, kChain));
+  TW_ASSIGN_OR_RETURN(const double one, TimeChain(backend, kSum, few, 1));
+  TW_ASSIGN_OR_RETURN(const double chain, TimeChain(backend, kSum, few, kChain));
+  TW_ASSIGN_OR_RETURN(const double abreast, TimeChain(backend, kSum, few, 1, kAbreast));
+  TW_ASSIGN_OR_RETURN(const double long_one, TimeChain(backend, kSum, many, 1));
+  TW_ASSIGN_OR_RETURN(const double long_chain, TimeChain(backend, kSum, many, kChain));
   TW_ASSIGN_OR_RETURN(const double up, TimeUp(backend));
   TW_ASSIGN_OR_RETURN(const double down, TimeDown(backend));
-  TW_ASSIGN_OR_RETURN(const double dense_one,
-                      TimeChain(backend, OpCode::kFullyConnected, dense, 1));
-  TW_ASSIGN_OR_RETURN(const double dense_chain,
-                      TimeChain(backend, OpCode::kFullyConnected, dense, kDenseChain));
+  TW_ASSIGN_OR_RETURN(const double dense_one, TimeChain(backend, kDense, dense, 1));
+  TW_ASSIGN_OR_RETURN(const double dense_chain, TimeChain(backend, kDense, dense, kDenseChain));
   DeviceCost cost;
   const double launch = Positive((chain - one) / (kChain - 1));
   const double copies = Positive((abreast - one) / (kAbreast - 1) - launch);  // one up, one down

@@ -1,4 +1,4 @@
-// WorkOf: dense layers by their weights, windows by their area, all else by its elements.
+// WorkOf: floating-point operations by the rule of the operator's row, and bytes.
 #include "runtime/plan/op_work.h"
 
 #include <algorithm>
@@ -23,37 +23,27 @@ double FlopsOf(const Op& op, ShapeFunction shape_of) {
   };
   double outputs = 0.0;
   for (int v : op.outputs) outputs += v < 0 ? 0.0 : ElementsOf(shape_of(v));
-  switch (op.code) {
-    case OpCode::kConv2d:
-    case OpCode::kFullyConnected: {  // weights [channels, ...]
+  switch (op.def == nullptr ? WorkRule::kElements : op.def->work) {
+    case WorkRule::kWeights: {
       const Shape& weights = in(1);
       const double channels = weights.rank() == 0 ? 1.0 : static_cast<double>(weights[0]);
       return 2.0 * outputs * ElementsOf(weights) / std::max(1.0, channels);
     }
-    case OpCode::kDepthwiseConv2d:
+    case WorkRule::kDepthwise:
       return 2.0 * outputs * ElementsOf(in(1)) / std::max(1.0, Dim(in(1), 1));
-    case OpCode::kTransposeConv:  // every input element meets the whole filter
+    case WorkRule::kTransposed:
       return 2.0 * ElementsOf(in(2)) * ElementsOf(in(1)) / std::max(1.0, Dim(in(1), 1));
-    case OpCode::kBatchMatmul:
+    case WorkRule::kMatMul:
       return 2.0 * outputs * Dim(in(0), op.params.adj_x ? 2 : 1);
-    case OpCode::kAveragePool2d:
-    case OpCode::kMaxPool2d:
+    case WorkRule::kWindow:
       return outputs * static_cast<double>(op.params.filter_h) *
              static_cast<double>(op.params.filter_w);
-    case OpCode::kExp:
-    case OpCode::kTanh:
-    case OpCode::kLogistic:
-    case OpCode::kSoftmax:
-    case OpCode::kLogSoftmax:
-    case OpCode::kPow:
-    case OpCode::kSin:
-    case OpCode::kCos:
-    case OpCode::kGelu:
-    case OpCode::kHardSwish:
+    case WorkRule::kFunctions:
       return kFlopsOfFunction * outputs;
-    default:
+    case WorkRule::kElements:
       return outputs;
   }
+  return outputs;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// GroupByBackend: list scheduling that exhausts the ready operators of one kind before it turns to
-// the other. With two kinds no order has fewer runs: an operator waits only for what it needs, so
-// its run's number is the longest alternation of kinds on any path to it.
+// GroupByBackend: list scheduling that runs all ready operators of one kind before it turns to the
+// other. With two kinds no order has fewer segments: an operator waits only for what it needs, so
+// the number of its segment is the longest alternation of kinds on any path to it.
 #include "runtime/plan/order.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace topwork {
 namespace {
 
-// What a run consists of: one GPU backend's operators; null: all that run one at a time.
+// The kind of a segment: the operators of one GPU backend; null: operators that run one at a time.
 const Backend* KindOf(const WorkOp& work) {
   return work.backend != nullptr && work.backend->takes_programs() ? work.backend : nullptr;
 }
@@ -116,21 +116,7 @@ bool TouchesState(const WorkGraph& graph, const Op& op) {
 }
 
 bool HasEffects(const WorkGraph& graph, const Op& op) {
-  switch (op.code) {
-    case OpCode::kCustom:
-    case OpCode::kCall:
-    case OpCode::kStablehloComposite:
-    case OpCode::kStablehloCase:
-    case OpCode::kCallOnce:
-    case OpCode::kIf:
-    case OpCode::kWhile:
-    case OpCode::kRandomStandardNormal:
-    case OpCode::kRandomUniform:
-    case OpCode::kMultinomial:
-      return true;
-    default:
-      break;
-  }
+  if (op.def == nullptr || op.def->has_effects) return true;
   return op.outputs.empty() || TouchesState(graph, op);
 }
 

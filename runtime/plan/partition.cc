@@ -138,7 +138,7 @@ size_t EndOfSegment(const WorkGraph& graph, size_t begin) {
   return end;
 }
 
-// True when something was brought back.
+// True when something moved back to the CPU.
 bool TrimSegment(const DeviceCost& cost, size_t begin, size_t end, WorkGraph* graph) {
   const Estimator estimator(*graph, cost);
   std::set<size_t> rest;
@@ -173,8 +173,8 @@ bool Trim(const DeviceCost& cost, WorkGraph* graph) {
   return changed;
 }
 
-// An operator brought back may be worth moving after all once its neighbours have stayed: then two
-// segments become one. Tried one by one, by the estimate of the whole plan.
+// An operator that moved back to the CPU may be worth the device after all once its neighbours have
+// stayed: then two segments become one. Each is tried by the estimate of the whole plan.
 void TakeAgain(const DeviceCost& cost, WorkGraph* graph) {
   double best = EstimatePlan(*graph, cost).nanos;
   std::vector<int> tries;  // values that operators brought back make
@@ -203,7 +203,7 @@ void TakeAgain(const DeviceCost& cost, WorkGraph* graph) {
 void Partition(const DeviceCost* cost, WorkGraph* graph) {
   GroupByBackend(graph);
   if (cost == nullptr) return;
-  // What comes back may let segments join.
+  // Operators that move back to the device may join segments.
   while (Trim(*cost, graph)) GroupByBackend(graph);
   TakeAgain(*cost, graph);
 }

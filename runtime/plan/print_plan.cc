@@ -22,7 +22,7 @@ std::string Place(const Plan& plan, int v) {
 void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
   json->BeginObject();
   json->Key("op");
-  json->String(step.def->name);
+  json->String(step.def->name());
   json->Key("file_index");
   json->Int(step.file_index);
   json->Key("backend");
@@ -89,7 +89,7 @@ std::string StepLine(const Plan& plan, const std::string& number, const Step& st
   std::string note = step.fused.empty() ? "" : "+" + step.fused;
   if (!step.inside.empty()) note += (note.empty() ? "in " : "; in ") + step.inside;
   if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
-  return StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", number.c_str(), step.def->name,
+  return StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", number.c_str(), step.def->name(),
                    step.backend->name(), step.variant, shape.c_str(), place.c_str(), note.c_str());
 }
 

@@ -61,7 +61,7 @@ void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Backend
       if (!MeasureAll(graph, i, i + 1, backend, choice)) return;
     }
   }
-  // Against the best of their own kernels, which are known now.
+  // Compared with the best of their own kernels, which are known now.
   for (size_t i = begin; i + 1 < end; ++i) {
     if (!IsGpuPair(graph, i, i + 1)) continue;
     const Result<GpuProgram> trial = PlanGpuTrial(graph, i, i + 2, backend.storage());

@@ -13,35 +13,7 @@
 namespace topwork {
 namespace {
 
-bool Computes(OpCode code) {
-  static const OpCode kCodes[] = {OpCode::kAbs,          OpCode::kAdd,
-                                  OpCode::kAtan2,        OpCode::kAveragePool2d,
-                                  OpCode::kBatchMatmul,  OpCode::kCeil,
-                                  OpCode::kConv2d,       OpCode::kCos,
-                                  OpCode::kCumsum,       OpCode::kDepthwiseConv2d,
-                                  OpCode::kDiv,          OpCode::kElu,
-                                  OpCode::kEqual,        OpCode::kExp,
-                                  OpCode::kFloor,        OpCode::kFullyConnected,
-                                  OpCode::kGelu,         OpCode::kGreater,
-                                  OpCode::kGreaterEqual, OpCode::kHardSwish,
-                                  OpCode::kLeakyRelu,    OpCode::kLess,
-                                  OpCode::kLessEqual,    OpCode::kLog,
-                                  OpCode::kLogistic,     OpCode::kMaximum,
-                                  OpCode::kMaxPool2d,    OpCode::kMean,
-                                  OpCode::kMinimum,      OpCode::kMul,
-                                  OpCode::kNeg,          OpCode::kNotEqual,
-                                  OpCode::kPow,          OpCode::kPrelu,
-                                  OpCode::kReduceMax,    OpCode::kReduceMin,
-                                  OpCode::kRelu,         OpCode::kRelu6,
-                                  OpCode::kReluN1To1,    OpCode::kResizeBilinear,
-                                  OpCode::kRound,        OpCode::kRsqrt,
-                                  OpCode::kSin,          OpCode::kSoftmax,
-                                  OpCode::kSqrt,         OpCode::kSquare,
-                                  OpCode::kSub,          OpCode::kSquaredDifference,
-                                  OpCode::kSum,          OpCode::kTanh,
-                                  OpCode::kTransposeConv};
-  return std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
-}
+bool Computes(const Op& op) { return op.def != nullptr && op.def->widens_half; }
 
 bool IsHalf(const WorkGraph& graph, int v) {
   if (v < 0) return false;
@@ -79,7 +51,7 @@ WorkOp MakeCast(const WorkOp& served, int from, int to) {
 void WidenHalf(WorkGraph* graph) {
   const bool any = std::any_of(graph->ops.begin(), graph->ops.end(), [&](const WorkOp& work) {
     const auto is_half = [&](int v) { return IsHalf(*graph, v); };
-    return Computes(work.op.code) &&
+    return Computes(work.op) &&
            (std::any_of(work.op.inputs.begin(), work.op.inputs.end(), is_half) ||
             std::any_of(work.op.outputs.begin(), work.op.outputs.end(), is_half));
   });
@@ -87,7 +59,7 @@ void WidenHalf(WorkGraph* graph) {
   std::map<int, int> wide;  // of half values
   std::vector<WorkOp> ops;
   for (WorkOp& work : graph->ops) {
-    if (!Computes(work.op.code)) {
+    if (!Computes(work.op)) {
       ops.push_back(std::move(work));
       continue;
     }

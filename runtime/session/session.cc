@@ -317,7 +317,7 @@ Status Session::RunProfiled(size_t s) {
     StepProfile profile;
     profile.step = static_cast<int>(s);
     profile.part = part;
-    profile.op = what.def->name;
+    profile.op = what.def->name();
     profile.variant = what.variant;
     profile.backend = what.backend->name();
     if (!what.outputs.empty() && what.outputs[0] >= 0) {

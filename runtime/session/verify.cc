@@ -29,7 +29,7 @@ struct PlannedOp {
 void AddStep(const Step& step, std::vector<PlannedOp>* ops) {
   if (step.parts.empty()) {
     ops->push_back(
-        {step.def->name, step.backend->name(), step.file_index, step.inputs, step.outputs});
+        {step.def->name(), step.backend->name(), step.file_index, step.inputs, step.outputs});
   }
   for (const Step& part : step.parts) AddStep(part, ops);
 }

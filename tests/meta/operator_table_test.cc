@@ -18,9 +18,6 @@
 #include "models/format/model.h"
 #include "tests/support/embedded.h"
 #include "tests/support/op_cases.h"
-#ifdef TW_HAVE_TRAIN
-#include "kernels/train/backward.h"
-#endif
 
 namespace topwork {
 namespace test {
@@ -39,37 +36,11 @@ constexpr Exception kWithoutCases[] = {
     {"BROADCAST_TO", 1, "LiteRT refuses it: the number belonged to another operator"},
 };
 
-// The input whose type is the operator's: of some the first is an index or a shape.
-size_t DataInput(OpCode code) {
-  switch (code) {
-    case OpCode::kEmbeddingLookup:
-    case OpCode::kFill:
-    case OpCode::kHashtableFind:
-    case OpCode::kHashtableImport:
-    case OpCode::kLshProjection:
-    case OpCode::kScatterNd:
-    case OpCode::kSelect:
-    case OpCode::kSelectV2:
-    case OpCode::kSplit:
-    case OpCode::kStablehloCase:
-      return 1;
-    case OpCode::kConv3dTranspose:
-    case OpCode::kHashtableLookup:
-    case OpCode::kOneHot:
-    case OpCode::kSparseToDense:
-    case OpCode::kTransposeConv:
-      return 2;
-    case OpCode::kEmbeddingLookupSparse:
-      return 4;
-    default:
-      return 0;
-  }
-}
-
 void CountModel(const Model& model, Counts* counts) {
   for (const Graph& graph : model.subgraphs()) {
     for (const Op& op : graph.ops) {
-      const size_t i = DataInput(op.code);
+      const OpDef* def = FindOp(op.code);
+      const size_t i = def == nullptr ? 0 : def->data_input;
       const int v = i < op.inputs.size() ? op.inputs[i] : op.outputs.empty() ? -1 : op.outputs[0];
       // CALL_ONCE has neither inputs nor outputs: it fills resources.
       const DType dtype = v >= 0 ? graph.values[static_cast<size_t>(v)].dtype : DType::kResource;
@@ -96,15 +67,6 @@ Counts CountGoldenCases() {
   return counts;
 }
 
-bool HasGradient(OpCode code) {
-#ifdef TW_HAVE_TRAIN
-  return FindBackward(code) != nullptr;
-#else
-  static_cast<void>(code);
-  return false;
-#endif
-}
-
 // "float32 1, 3; int8 2"; without the versions where the operator has one only.
 std::string Types(const Counts& counts, const std::string& name, int max_version) {
   std::string text;
@@ -126,7 +88,7 @@ std::string Table(const Counts& counts) {
       "# Operators\n\n"
       "Written by `TOPWORK_WRITE_OPERATORS=kernels/OPERATORS.md topwork_tests \"[meta]\"` from the "
       "library's tables.\n"
-      "OpenCL: there are kernels for float and quantized tensors (bytes: kernels/README.md, 16). "
+      "OpenCL: there are kernels for float and quantized tensors (bytes: kernels/README.md). "
       "Gradient: layers\nbefore the last can be trained through it. Types: of the data, as golden "
       "cases compare them with LiteRT's\nreference kernels, each with its versions, at least 20 "
       "cases for each.\n\n"
@@ -144,14 +106,16 @@ std::string Table(const Counts& counts) {
       continue;
     }
     text += "| " + name + " | " + (def->max_version > 1 ? "1 to " : "") +
-            std::to_string(def->max_version) + " | " + (FindGpuPlan(op) != nullptr ? "✓" : "") +
-            " | " + (HasGradient(op) ? "✓" : "") + " | " + Types(counts, name, def->max_version) +
-            " |\n";
+            std::to_string(def->max_version) + " | " + (def->plan_gpu != nullptr ? "✓" : "") +
+            " | " + (def->gradient != nullptr ? "✓" : "") + " | " +
+            Types(counts, name, def->max_version) + " |\n";
   }
   text +=
       "\nCustom operators of the library (`tw_op_register` adds others, or replaces one of "
       "these):\n";
-  for (const OpDef* op : OwnCustomOps()) text += std::string("`") + op->name + "`, ";
+  ForEachOp([&](const OpDef& op) {
+    if (op.custom_name != nullptr) text += std::string("`") + op.custom_name + "`, ";
+  });
   text.replace(text.size() - 2, 2, ".\n\n");
   text +=
       "## What is refused\n\nThese operators of the format are refused by name when a model "
@@ -178,6 +142,20 @@ TEST_CASE("OPERATORS.md is up to date", "[meta]") {
 }
 #endif
 
+TEST_CASE("rows: an operator's types are those of its golden cases", "[meta]") {
+  const Counts counts = CountGoldenCases();
+  ForEachOp([&](const OpDef& op) {
+    if (op.code == OpCode::kCustom) return;
+    uint32_t types = 0;
+    const auto found = counts.find(op.name());
+    if (found != counts.end()) {
+      for (const auto& [dtype, versions] : found->second) types |= 1u << static_cast<int>(dtype);
+    }
+    INFO(op.name());
+    CHECK(op.types == types);
+  });
+}
+
 TEST_CASE("golden cases: 20 at least for each operator, type and version", "[meta]") {
   std::string few;
   for (const auto& [name, types] : CountGoldenCases()) {
@@ -200,7 +178,7 @@ TEST_CASE("golden cases: every version of every operator", "[meta]") {
     const OpDef* def = FindOp(static_cast<OpCode>(code));
     if (def == nullptr || static_cast<OpCode>(code) == OpCode::kCustom) continue;
     for (int version = 1; version <= def->max_version; ++version)
-      absent.insert({def->name, version});
+      absent.insert({def->name(), version});
   }
   for (const auto& [name, types] : counts) {
     for (const auto& [dtype, versions] : types) {

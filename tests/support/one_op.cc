@@ -102,7 +102,7 @@ Status OneOp::Prepare() {
   std::vector<TensorView> outputs;
   for (const auto& output : outputs_) outputs.push_back(output->view);
   context_ = std::make_unique<PlanPrepareContext>(
-      op_, inputs, outputs, names, StrFormat("operator #0 %s", def->name), BestCpuKernels(), 4);
+      op_, inputs, outputs, names, StrFormat("operator #0 %s", def->name()), BestCpuKernels(), 4);
   context_->SetPacking(PackMode::kPack, nullptr, {}, DefaultAllocator());
   return context_->Prepare(*def);
 }

@@ -14,7 +14,7 @@ Status CheckTableTypes(const PrepareContext& context, DType key, DType value);
 Status CheckHandle(const PrepareContext& context);
 // For run: the table of input 0's handle.
 Result<HashTable*> TableOf(const RunContext& context);
-// The same, and its types are those.
+// The same; fails unless the table has these types.
 Result<HashTable*> TableOf(const RunContext& context, DType key, DType value);
 
 }  // namespace topwork

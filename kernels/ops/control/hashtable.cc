@@ -1,20 +1,59 @@
-// HASHTABLE: the handle of the table of that number, which is made, without keys, where there is
-// none yet. Sessions keep tables from run to run.
+// HASHTABLE, HASHTABLE_FIND, HASHTABLE_IMPORT and HASHTABLE_SIZE (see hash_tables.h).
 #include <cstdio>
 
 #include "kernels/ops/control/hash_tables.h"
+#include "runtime/tensor/strings.h"
 
 namespace topwork {
+
+// Checks of the hash tables' operators.
+
+Status CheckTableTypes(const PrepareContext& context, DType key, DType value) {
+  if ((key == DType::kInt64 && value == DType::kString) ||
+      (key == DType::kString && value == DType::kInt64)) {
+    return Status::Ok();
+  }
+  return Unsupported("%s: tables map int64 to string or string to int64, not %s to %s",
+                     context.Where().c_str(), DTypeName(key), DTypeName(value));
+}
+
+Status CheckHandle(const PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kResource}));
+  if (context.input(0)->shape.NumElements() == 1) return Status::Ok();
+  return InvalidModel("%s: %s has shape %s, one handle expected", context.Where().c_str(),
+                      context.InputName(0).c_str(), context.input(0)->shape.ToString().c_str());
+}
+
+Result<HashTable*> TableOf(const RunContext& context) {
+  const int32_t handle = *context.input_data<int32_t>(0);
+  auto* table = static_cast<HashTable*>(context.resources->Find(handle, Resource::Kind::kTable));
+  if (table != nullptr) return table;
+  return FailedPrecondition("there is no hash table %s; HASHTABLE makes one",
+                            context.resources->NameOf(handle).c_str());
+}
+
+Result<HashTable*> TableOf(const RunContext& context, DType key, DType value) {
+  TW_ASSIGN_OR_RETURN(HashTable * table, TableOf(context));
+  if (table->key_dtype() == key && table->value_dtype() == value) return table;
+  return FailedPrecondition("the hash table %s maps %s to %s, not %s to %s",
+                            context.resources->NameOf(*context.input_data<int32_t>(0)).c_str(),
+                            DTypeName(table->key_dtype()), DTypeName(table->value_dtype()),
+                            DTypeName(key), DTypeName(value));
+}
+
 namespace {
 
-Status Parse(const OptionsView& options, OpParams* params) {
+// HASHTABLE: the handle of the table with that number. A table that does not exist yet is made,
+// without keys. Sessions keep tables from run to run.
+
+Status ParseHashtable(const OptionsView& options, OpParams* params) {
   params->count = options.Int(0, 0);  // table_id
   params->in_dtype = static_cast<DType>(options.Byte(1, 0));
   params->out_dtype = static_cast<DType>(options.Byte(2, 0));
   return Status::Ok();
 }
 
-Status Prepare(PrepareContext& context) {
+Status PrepareHashtable(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(0, 0));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(
@@ -22,7 +61,7 @@ Status Prepare(PrepareContext& context) {
   return context.SetOutput(0, DType::kResource, Shape({1}));
 }
 
-Status Run(const RunContext& context) {
+Status RunHashtable(const RunContext& context) {
   char name[16];
   std::snprintf(name, sizeof(name), "%d", context.params->count);
   Resources& resources = *context.resources;
@@ -32,9 +71,113 @@ Status Run(const RunContext& context) {
   return resources.Put(handle, std::make_unique<HashTable>(context.params->in_dtype));
 }
 
+// HASHTABLE_FIND: the value of each key (input 1) in the table of input 0, the first element of
+// input 2 where there is no such key.
+
+Status PrepareHashtableFind(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(3, 3));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(CheckHandle(context));
+  const TensorView& keys = *context.input(1);
+  const TensorView& fallback = *context.input(2);
+  TW_RETURN_IF_ERROR(CheckTableTypes(context, keys.dtype, fallback.dtype));
+  if (fallback.shape.NumElements() == 0) {
+    return InvalidModel("%s: %s is empty, it gives the value of keys that are not there",
+                        context.Where().c_str(), context.InputName(2).c_str());
+  }
+  return context.SetOutput(0, fallback.dtype, keys.shape);
+}
+
+Status RunHashtableFind(const RunContext& context) {
+  const TensorView& keys = context.in(1);
+  TensorView& out = context.out(0);
+  TW_ASSIGN_OR_RETURN(const HashTable* table, TableOf(context, keys.dtype, out.dtype));
+  if (!table->filled()) {
+    return FailedPrecondition(
+        "the hash table %s is read before HASHTABLE_IMPORT has filled it; run what does so first",
+        context.resources->NameOf(*context.input_data<int32_t>(0)).c_str());
+  }
+  const bool by_string = keys.dtype == DType::kString;
+  for (int64_t i = 0; i < keys.shape.NumElements(); ++i) {
+    const int64_t at =
+        by_string ? table->Find(keys.as<StringRef>()[i]) : table->Find(keys.as<int64_t>()[i]);
+    if (by_string) {
+      out.as<int64_t>()[i] = at < 0 ? *context.input_data<int64_t>(2) : table->number(at);
+    } else {
+      out.as<StringRef>()[i] = at < 0 ? *context.input_data<StringRef>(2) : table->string(at);
+    }
+  }
+  return Status::Ok();
+}
+
+// HASHTABLE_IMPORT: fills the table of input 0 with keys (input 1) and values (input 2); of equal
+// keys the first one counts. A table that was filled before stays as it is.
+
+Status PrepareHashtableImport(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(3, 3));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(0));
+  TW_RETURN_IF_ERROR(CheckHandle(context));
+  const TensorView& keys = *context.input(1);
+  const TensorView& values = *context.input(2);
+  TW_RETURN_IF_ERROR(CheckTableTypes(context, keys.dtype, values.dtype));
+  if (keys.shape == values.shape) return Status::Ok();
+  return InvalidModel("%s: %s has shape %s and %s has %s; keys and values come in pairs",
+                      context.Where().c_str(), context.InputName(1).c_str(),
+                      keys.shape.ToString().c_str(), context.InputName(2).c_str(),
+                      values.shape.ToString().c_str());
+}
+
+Status RunHashtableImport(const RunContext& context) {
+  const TensorView& keys = context.in(1);
+  const TensorView& values = context.in(2);
+  TW_ASSIGN_OR_RETURN(HashTable * table, TableOf(context, keys.dtype, values.dtype));
+  if (table->filled()) return Status::Ok();
+  const bool by_string = keys.dtype == DType::kString;
+  const Span<const StringRef> strings = StringsOf(by_string ? keys : values);
+  Resources& resources = *context.resources;
+  TW_RETURN_IF_ERROR(resources.CheckRoom(HashTable::BytesFor(strings)));
+  return table->Fill(strings, (by_string ? values : keys).as<int64_t>(), resources.allocator());
+}
+
+// HASHTABLE_SIZE: how many keys the table of input 0 has; int64 [1].
+
+Status PrepareHashtableSize(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(CheckHandle(context));
+  return context.SetOutput(0, DType::kInt64, Shape({1}));
+}
+
+Status RunHashtableSize(const RunContext& context) {
+  TW_ASSIGN_OR_RETURN(const HashTable* table, TableOf(context));
+  *context.output_data<int64_t>(0) = table->n_keys();
+  return Status::Ok();
+}
+
 }  // namespace
 
-extern const OpDef kOpHashtable;
-const OpDef kOpHashtable = {OpCode::kHashtable, "HASHTABLE", 107, 1, Parse, Prepare, Run};
+Span<const OpDef> HashtableOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kHashtable)
+          .Types({DType::kResource})
+          .Options(OptionsType::kHashtable, ParseHashtable)
+          .Cpu(PrepareHashtable, RunHashtable),
+      OpDef(OpCode::kHashtableFind)
+          .Types({DType::kInt64, DType::kString})
+          .DataInput(1)
+          .Options(OptionsType::kHashtableFind)
+          .Cpu(PrepareHashtableFind, RunHashtableFind),
+      OpDef(OpCode::kHashtableImport)
+          .Types({DType::kInt64, DType::kString})
+          .DataInput(1)
+          .Options(OptionsType::kHashtableImport)
+          .Cpu(PrepareHashtableImport, RunHashtableImport),
+      OpDef(OpCode::kHashtableSize)
+          .Types({DType::kResource})
+          .Options(OptionsType::kHashtableSize)
+          .Cpu(PrepareHashtableSize, RunHashtableSize),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -1,5 +1,4 @@
-// What CALL, STABLEHLO_COMPOSITE, IF and STABLEHLO_CASE have in common: one callee of one or more,
-// called once.
+// What CALL, STABLEHLO_COMPOSITE, IF and STABLEHLO_CASE share: each calls one of its callees once.
 #ifndef TOPWORK_KERNELS_OPS_CONTROL_SUBGRAPH_CALL_H_
 #define TOPWORK_KERNELS_OPS_CONTROL_SUBGRAPH_CALL_H_
 
@@ -16,8 +15,8 @@ Status PrepareCalls(PrepareContext& context, Span<const int32_t> subgraphs, int 
 Status PrepareOneCall(PrepareContext& context, int32_t subgraph, int first_input);
 // The callee must make as many outputs of the same dtypes as the operator declares.
 Status CheckCalleeOutputs(const PrepareContext& context, const Callee& callee, int subgraph);
-// Callee `number`, into the operator's outputs; where shapes are found while running, those get the
-// shapes that it found.
+// Runs callee `number` into the operator's outputs. Outputs whose shapes are found while running
+// get the shapes that it found.
 Status RunOneCall(const RunContext& context, int number, int first_input);
 
 }  // namespace topwork

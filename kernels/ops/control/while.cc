@@ -1,7 +1,7 @@
 // WHILE: as long as the condition's subgraph says true, the body's outputs become its next inputs.
 //
 // Where the body keeps all shapes, each variable has two places, the operator's output and one in
-// scratch, and an iteration writes into the one that it does not read: nothing is copied or
+// scratch. An iteration writes into the one that it does not read, so nothing is copied or
 // allocated in the loop. A variable that the body passes on unchanged stays where it is, and one
 // that is a constant before the loop is a constant in the subgraphs. Other loops are deferred:
 // their variables move to held memory after every iteration.
@@ -166,7 +166,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpWhile;
-const OpDef kOpWhile = {OpCode::kWhile, "WHILE", 93, 1, Parse, Prepare, Run};
+Span<const OpDef> WhileOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kWhile)
+          .Types({DType::kInt32})
+          .Options(OptionsType::kWhile, Parse)
+          .Cpu(Prepare, Run)
+          .Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

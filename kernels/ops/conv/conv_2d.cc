@@ -1,10 +1,11 @@
 // CONV_2D, NHWC by OHWI: a GEMM over output pixels, [pixels x taps] by [taps x channels].
 //
-// Three ways to A. A 1x1 convolution of stride 1 has its input as A. With wide rows and few output
-// channels the taps are read in place (conv_direct.h). Otherwise the taps of a block of pixels are
-// gathered into per-thread scratch (never the whole matrix) and multiplied while they are in cache.
-// Grouped convolution is one such product per group. Bias, a residual put here by fusion and the
-// activation are applied to each tile before it leaves the registers.
+// The left matrix A comes in three ways. A 1x1 convolution of stride 1 has its input as A. With
+// wide rows and few output channels the taps are read in place (conv_direct.h). Otherwise the taps
+// of a block of pixels are gathered into scratch of the thread (im2col, never the whole matrix) and
+// multiplied while they are in cache. A grouped convolution is one such product for each group.
+// Bias, the residual that fusion may have added, and the activation are applied to each tile before
+// it leaves the registers.
 #include "kernels/ops/conv/conv_2d.h"
 
 #include <algorithm>
@@ -14,8 +15,10 @@
 #include "kernels/cpu/gemm_sparse.h"
 #include "kernels/ops/conv/conv_direct.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/ops/shared/window.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
 namespace {
@@ -267,7 +270,26 @@ Status CheckConvShapes(const PrepareContext& context, ConvShape* shape) {
   return MakeWindow(context, &shape->window);
 }
 
-extern const OpDef kOpConv2D;
-const OpDef kOpConv2D = {OpCode::kConv2d, "CONV_2D", 1, 8, Parse, Prepare, Run};
+Span<const OpDef> Conv2dOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kConv2d)
+          .Versions(8)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kConv2D, Parse)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanConv2D)
+          .Gradient(kBackwardConv2D)
+          .Int8(IntegerForm::kWeighted, 3)
+          .DynamicRange(5)
+          .WidensHalf()
+          .Work(WorkRule::kWeights)
+          .Head(HeadRole::kDense)
+          .FusesResidual()
+          .FusesActivation()
+          .Inputs(2)
+          .CountsAxes(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

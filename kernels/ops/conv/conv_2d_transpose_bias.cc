@@ -94,7 +94,7 @@ Status Prepare(PrepareContext& context) {
   return scratch.Request(&context);
 }
 
-// Pixels [first, last) of a row of data meet pixels x * stride - before of the output.
+// Pixels [first, last) of a row of data go to pixels x * stride - before of the output.
 struct Meeting {
   int64_t before = 0, first = 0, last = 0;
 };
@@ -202,8 +202,11 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kCustomConv2dTransposeBias;
-const OpDef kCustomConv2dTransposeBias = {
-    OpCode::kCustom, "Convolution2DTransposeBias", 0, 1, nullptr, Prepare, Run};
+Span<const OpDef> Conv2dTransposeBiasOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCustom).Name("Convolution2DTransposeBias").Cpu(Prepare, Run).Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

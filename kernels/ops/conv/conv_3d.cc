@@ -169,7 +169,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpConv3d;
-const OpDef kOpConv3d = {OpCode::kConv3d, "CONV_3D", 106, 1, ParseConv3d, Prepare, Run};
+Span<const OpDef> Conv3dOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kConv3d)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kConv3D, ParseConv3d)
+          .Cpu(Prepare, Run)
+          .WidensHalf(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

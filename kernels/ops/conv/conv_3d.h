@@ -24,9 +24,9 @@ Status MakeVolume(const PrepareContext& context, const Shape& size, const Shape&
 // Inputs `data`, `filter` and (optional) `bias` are float32, of ranks 5, 5 and any.
 Status CheckConv3dInputs(const PrepareContext& context, int data, int filter, int bias,
                          int64_t out_channels);
-// Shares rows of the output along its width among threads. Inputs as above; `in` and `out` are the
-// sizes of data and output. row(image, z, y, out): sums one row, `image` is the data of its batch;
-// bias and activation follow.
+// Shares rows of the output among threads. Inputs as above; `in` and `out` are the sizes of data
+// and output. row(image, z, y, out) sums one row, where `image` is the data of its batch; bias and
+// activation are applied afterwards.
 using VolumeRow = std::function<void(const float* image, int64_t z, int64_t y, float* out)>;
 void RunVolumeRows(const RunContext& context, const Volume& volume, int data, int bias,
                    const int64_t (&in)[3], const int64_t (&out)[3], const VolumeRow& row);

@@ -96,8 +96,16 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpConv3dTranspose;
-const OpDef kOpConv3dTranspose = {
-    OpCode::kConv3dTranspose, "CONV_3D_TRANSPOSE", 106, 1, ParseConv3d, Prepare, Run};
+Span<const OpDef> Conv3dTransposeOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kConv3dTranspose)
+          .Types({DType::kFloat32})
+          .DataInput(2)
+          .Options(OptionsType::kConv3D, ParseConv3d)
+          .Cpu(Prepare, Run)
+          .WidensHalf(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -15,8 +15,9 @@ struct DirectConv {
   int64_t rows_per_task = 1;
 };
 
-// Whether that is the better way: horizontally dense taps, rows wide enough that borders matter
-// little, and so few output channels that gathering would cost more than it saves.
+// Whether reading in place is faster: the taps are horizontally dense, rows are so wide that
+// borders matter little, and output channels are so few that gathering would cost more than it
+// saves.
 bool IsDirectConv(const Window& window, int64_t out_c);
 
 // Fills rows_per_task from the problem's shape.

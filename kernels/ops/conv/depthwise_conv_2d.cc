@@ -9,8 +9,10 @@
 #include "kernels/cpu/depthwise.h"
 #include "kernels/ops/conv/conv_2d.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/ops/shared/window.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
 namespace {
@@ -153,8 +155,27 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpDepthwiseConv2D;
-const OpDef kOpDepthwiseConv2D = {
-    OpCode::kDepthwiseConv2d, "DEPTHWISE_CONV_2D", 2, 7, Parse, Prepare, Run};
+Span<const OpDef> DepthwiseConv2dOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kDepthwiseConv2d)
+          .Versions(7)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kDepthwiseConv2D, Parse)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanDepthwiseConv2D)
+          .Gradient(kBackwardDepthwiseConv2D)
+          .Int8(IntegerForm::kWeighted, 3)
+          .Weighted({0, 1, 2, 3})
+          .DynamicRange(6)
+          .WidensHalf()
+          .Work(WorkRule::kDepthwise)
+          .FusesResidual()
+          .FusesActivation()
+          .Inputs(2)
+          .CountsAxes()
+          .Head(HeadRole::kLayer),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

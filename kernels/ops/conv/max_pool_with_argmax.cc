@@ -144,12 +144,12 @@ Status RunUnpool(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kCustomMaxPoolWithArgmax;
-const OpDef kCustomMaxPoolWithArgmax = {
-    OpCode::kCustom, "MaxPoolingWithArgmax2D", 0, 1, nullptr, PreparePool, RunPool};
-
-extern const OpDef kCustomMaxUnpooling;
-const OpDef kCustomMaxUnpooling = {OpCode::kCustom, "MaxUnpooling2D", 0,        1,
-                                   nullptr,         PrepareUnpool,    RunUnpool};
+Span<const OpDef> MaxPoolWithArgmaxOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCustom).Name("MaxPoolingWithArgmax2D").Cpu(PreparePool, RunPool).Effects(),
+      OpDef(OpCode::kCustom).Name("MaxUnpooling2D").Cpu(PrepareUnpool, RunUnpool).Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

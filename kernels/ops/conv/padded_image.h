@@ -26,14 +26,14 @@ struct PaddedImage {
 
 // An image without padding.
 PaddedImage MakeImage(int64_t batch, int64_t h, int64_t w, int64_t c, size_t in_size, size_t size);
-// What the windows of a convolution reach.
+// The image that the windows of a convolution reach, with its padding.
 PaddedImage MakeImage(const Window& window, int64_t batch, int64_t c, size_t in_size, size_t size);
-// Reserves memory where the image must be copied (or `copy` asks for it); kOverRead bytes may then
-// be read behind its end.
+// Reserves memory where the image must be copied (or `copy` asks for it). Then kOverRead bytes may
+// be read after its end.
 void PlanImage(bool copy, ScratchLayout* scratch, PaddedImage* image);
 
-// Copies where needed, on all threads, and returns the image. The padding is `zero_point`; widened
-// values and theirs come without it.
+// Copies where needed, on all threads, and returns the image. Its padding has the value
+// `zero_point`; widened values have their zero point subtracted, padding included.
 const uint8_t* FillImage(const RunContext& context, const PaddedImage& image, const void* source,
                          bool is_unsigned, int32_t zero_point);
 

@@ -1,15 +1,19 @@
-// Pools: checks, and rows of outputs shared out among threads.
+// AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D (see pool.h).
 #include "kernels/ops/conv/pool.h"
 
 #include <algorithm>
 
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
-
 namespace {
+
+// Pools: checks, and rows of outputs shared out among threads.
+
 constexpr int64_t kTaskWork = 1 << 16;           // elements read by a task
 constexpr double kMaxQuantizedWindow = 65000.0;  // so that sums of int16 fit into int32
 
@@ -103,6 +107,93 @@ void RunPool(const RunContext& context, PoolFunction pool) {
     task.row_end = std::min(rows, (i + 1) * per_task);
     pool(task);
   });
+}
+
+namespace {
+
+// AVERAGE_POOL_2D: the mean of the pixels under each window; padding is not counted. float32, int8,
+// uint8 and int16 (halves away from zero).
+
+Status PrepareAveragePool2d(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(PreparePool(&context, false, true));
+  context.SetVariant("direct");
+  return Status::Ok();
+}
+
+Status RunAveragePool2d(const RunContext& context) {
+  const PoolKernels& kernels = *context.cpu->pool;
+  const DType dtype = context.in(0).dtype;
+  RunPool(context, IsFloat(dtype) ? kernels.mean
+                                  : kernels.integer_mean[static_cast<int>(QuantTypeOf(dtype))]);
+  return Status::Ok();
+}
+
+// MAX_POOL_2D: the largest of the pixels under each window; padding counts as the least number.
+// float32, int8, uint8 and int16.
+
+Status PrepareMaxPool2d(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(PreparePool(&context, true, true));
+  context.SetVariant("direct");
+  return Status::Ok();
+}
+
+Status RunMaxPool2d(const RunContext& context) {
+  const PoolKernels& kernels = *context.cpu->pool;
+  const DType dtype = context.in(0).dtype;
+  RunPool(context, IsFloat(dtype) ? kernels.largest
+                                  : kernels.integer_largest[static_cast<int>(QuantTypeOf(dtype))]);
+  return Status::Ok();
+}
+
+// L2_POOL_2D: the root of the mean square under each window; padding is not counted.
+
+Status PrepareL2Pool2d(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(PreparePool(&context, false, false));
+  context.SetVariant("direct");
+  return Status::Ok();
+}
+
+Status RunL2Pool2d(const RunContext& context) {
+  RunPool(context, context.cpu->pool->root_mean_square);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Span<const OpDef> PoolOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kAveragePool2d)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kPool2D, ParsePool)
+          .Cpu(PrepareAveragePool2d, RunAveragePool2d)
+          .Gpu(PlanPoolKind<PoolKind::kAverage>)
+          .Gradient(kBackwardAveragePool2D)
+          .Int8(IntegerForm::kSame, 2)
+          .WidensHalf()
+          .Work(WorkRule::kWindow)
+          .Head(HeadRole::kPooling)
+          .CountsAxes(),
+      OpDef(OpCode::kMaxPool2d)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kPool2D, ParsePool)
+          .Cpu(PrepareMaxPool2d, RunMaxPool2d)
+          .Gpu(PlanPoolKind<PoolKind::kMax>)
+          .Gradient(kBackwardMaxPool2D)
+          .Int8(IntegerForm::kSame, 2)
+          .WidensHalf()
+          .Work(WorkRule::kWindow)
+          .CountsAxes()
+          .Head(HeadRole::kEmbedding),
+      OpDef(OpCode::kL2Pool2d)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kPool2D, ParsePool)
+          .Cpu(PrepareL2Pool2d, RunL2Pool2d)
+          .Gpu(PlanPoolKind<PoolKind::kL2>)
+          .WidensHalf(),
+  };
+  return kOps;
 }
 
 }  // namespace topwork

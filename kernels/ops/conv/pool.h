@@ -21,10 +21,9 @@ struct PoolState : OpState {
 };
 
 Status ParsePool(const OptionsView& options, OpParams* params);
-// Padding fused in by the planner is allowed for the maximum only: it stands for -infinity there,
-// while the other pools leave padding out of their count.
-// Takes float32 and, where `quantized`, int8, uint8 and int16 with the output's scale, or with none
-// and no activation.
+// Padding that the planner fused in is allowed for the maximum only: there it stands for -infinity,
+// while the other pools leave padding out of their count. Takes float32 and, where `quantized`,
+// int8, uint8 and int16, either with the output's scale or without a scale and activation.
 Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool quantized);
 
 // Runs one of context.cpu->pool's functions on all rows of the output, in parallel.

@@ -1,9 +1,9 @@
 // TRANSPOSE_CONV, NHWC by OHWI: inputs output_shape, filter, data and (optional) bias.
 //
-// An output pixel sees the taps that agree with its position modulo the strides, so the taps fall
-// into stride_h x stride_w classes and all pixels of a class are one ordinary convolution of stride
-// 1 with a part of the filter. The parts are packed apart; an output row gathers, class by class,
-// the input pixels of its taps and multiplies them into every stride_w-th pixel.
+// An output pixel sees the taps that agree with its position modulo the strides. So the taps fall
+// into stride_h x stride_w classes, and the pixels of a class are one ordinary convolution of
+// stride 1 with a part of the filter. Each part is packed by itself. An output row gathers, class
+// by class, the input pixels of its taps, and multiplies them into every stride_w-th pixel.
 #include "kernels/ops/conv/transpose_conv.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "kernels/contract/kernel.h"
 #include "kernels/cpu/gemm_plan.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/weighted.h"
 
 namespace topwork {
@@ -224,8 +225,23 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpTransposeConv;
-const OpDef kOpTransposeConv = {
-    OpCode::kTransposeConv, "TRANSPOSE_CONV", 49, 5, Parse, Prepare, Run};
+Span<const OpDef> TransposeConvOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kTransposeConv)
+          .Versions(5)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+          .DataInput(2)
+          .Options(OptionsType::kTransposeConv, Parse)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanTransposeConv)
+          .Int8(IntegerForm::kWeighted, 2)
+          .Weighted({2, 1, 3, 0})
+          .ReadsFloat16()
+          .WidensHalf()
+          .Work(WorkRule::kTransposed)
+          .FusesActivation(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

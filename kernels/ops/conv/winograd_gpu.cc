@@ -13,7 +13,7 @@ constexpr WinogradRow kRows[] = {
     {4, "winograd_4x4", 128, 128, 32, 32u << 20},
     {2, "winograd_2x2", 128, 128, 16, 32u << 20},
 };
-// Narrower layers lose more by the transforms than they gain: not even measured.
+// Narrower layers lose more by the transforms than they gain, so they are not even measured.
 constexpr int64_t kLeastChannels = 16;
 
 constexpr double kFilter2[4 * 3] = {1, 0, 0, 0.5, 0.5, 0.5, 0.5, -0.5, 0.5, 0, 0, 1};

@@ -12,7 +12,7 @@
 
 namespace topwork {
 
-// What a layer must have for a tile size to be taken without having been measured.
+// What a layer must have for a tile size to be used without a measurement.
 struct WinogradRow {
   int tile;              // outputs of a tile in each direction
   const char* variant;   // its name
@@ -24,10 +24,10 @@ struct WinogradRow {
 // In order of preference.
 Span<const WinogradRow> WinogradRows();
 
-// The rows that the layer can use within the program's scratch limit, those worth to be measured;
-// empty unless it is 3x3 with stride and dilation 1 in one group.
+// The rows that the layer can use within the program's scratch limit and that are worth measuring;
+// empty unless the layer is 3x3 with stride and dilation 1 in one group.
 std::vector<const WinogradRow*> WinogradFits(const GpuContext& context, const Window& window);
-// The first of them that is taken without a measurement; null: the direct form.
+// The first of them that is used without a measurement; null: the direct form.
 const WinogradRow* WinogradUsual(const GpuContext& context, const Window& window,
                                  const std::vector<const WinogradRow*>& fits);
 

@@ -36,8 +36,8 @@ Status CheckTypes(const PrepareContext& context, BinaryFn fn) {
   }
 }
 
-// Both operands on twice the larger scale, `left` bits finer; then the output's. SQUARED_DIFFERENCE
-// squares the difference in between.
+// Brings both operands to twice the larger scale, `left` bits finer, then to the output's scale.
+// SQUARED_DIFFERENCE squares the difference in between.
 void ScaleSum(const QuantOne& a, const QuantOne& b, const QuantOne& y, int left, bool squared,
               QuantBinaryParams* params) {
   params->left_shift = left;
@@ -97,8 +97,8 @@ void ForEachPair(const RunContext& context, F body) {
               [&](const NestTile& t) { MapTile(t, a, b, y, body); });
 }
 
-// Rows below kShortRow that are combined with one repeated row (a [H*W, 3] image and 3 means) run
-// as longer rows: the repeated row is written out several times once.
+// Rows shorter than kShortRow that are combined with one repeated row (a [H*W, 3] image and 3
+// means) run as longer rows: the repeated row is written out several times, once.
 constexpr int64_t kShortRow = 64, kLengthened = 768;
 
 void RunTile(QuantBinaryFunction run, const QuantBinaryTile& tile, size_t bytes,

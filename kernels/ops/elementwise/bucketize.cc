@@ -61,7 +61,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpBucketize;
-const OpDef kOpBucketize = {OpCode::kBucketize, "BUCKETIZE", 115, 1, Parse, Prepare, Run};
+Span<const OpDef> BucketizeOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kBucketize)
+          .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kFloat64})
+          .Options(OptionsType::kBucketize, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

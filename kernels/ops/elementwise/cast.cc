@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quant.h"
 #include "runtime/tensor/bfloat16.h"
@@ -238,7 +239,19 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpCast;
-const OpDef kOpCast = {OpCode::kCast, "CAST", 37, 9, nullptr, Prepare, Run};
+Span<const OpDef> CastOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCast)
+          .Versions(9)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kBool, DType::kInt16, DType::kComplex64, DType::kInt8, DType::kFloat64,
+                  DType::kUInt32, DType::kUInt16, DType::kInt4, DType::kBFloat16, DType::kInt2,
+                  DType::kUInt4})
+          .Options(OptionsType::kCast)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanCast, GpuTypes::kAny),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

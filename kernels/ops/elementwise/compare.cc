@@ -1,13 +1,16 @@
-// Comparisons (see compare.h).
+// Comparisons of two tensors with broadcasting (see compare.h).
 #include "kernels/ops/elementwise/compare.h"
 
 #include "kernels/ops/shared/broadcast.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "runtime/tensor/strings.h"
 
 namespace topwork {
 namespace {
+
+// Comparisons (see compare.h).
 
 // A quantized operand as a multiple of 1/256, which is how TFLite compares such tensors.
 struct RealOperand {
@@ -21,7 +24,7 @@ struct CompareState : NestState {
   RealOperand a, b;
 };
 
-Status Prepare(PrepareContext& context) {
+Status PrepareCompare(PrepareContext& context) {
   const TensorView& a = *context.input(0);
   const TensorView& b = *context.input(1);
   TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 1));
@@ -86,7 +89,7 @@ Status PrepareCompareOrder(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64,
                                             DType::kInt16, DType::kInt8, DType::kUInt8}));
-  return Prepare(context);
+  return PrepareCompare(context);
 }
 
 Status PrepareCompareEqual(PrepareContext& context) {
@@ -95,7 +98,7 @@ Status PrepareCompareEqual(PrepareContext& context) {
   TW_RETURN_IF_ERROR(
       context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kBool,
                              DType::kInt16, DType::kInt8, DType::kUInt8, DType::kString}));
-  return Prepare(context);
+  return PrepareCompare(context);
 }
 
 Status RunCompare(const RunContext& context, CompareFn fn) {
@@ -125,6 +128,92 @@ Status RunCompare(const RunContext& context, CompareFn fn) {
       break;
   }
   return Status::Ok();
+}
+
+namespace {
+
+// EQUAL: y = 1 where a = b, else 0, with broadcasting; numbers, bool and strings.
+
+Status RunEqual(const RunContext& context) { return RunCompare(context, CompareFn::kEqual); }
+
+// NOT_EQUAL: y = 1 where a ≠ b, else 0, with broadcasting; numbers, bool and strings.
+
+Status RunNotEqual(const RunContext& context) { return RunCompare(context, CompareFn::kNotEqual); }
+
+// LESS: y = 1 where a < b, else 0, with broadcasting; numbers.
+
+Status RunLess(const RunContext& context) { return RunCompare(context, CompareFn::kLess); }
+
+// LESS_EQUAL: y = 1 where a ≤ b, else 0, with broadcasting; numbers.
+
+Status RunLessEqual(const RunContext& context) {
+  return RunCompare(context, CompareFn::kLessEqual);
+}
+
+// GREATER: y = 1 where a > b, else 0, with broadcasting; numbers.
+
+Status RunGreater(const RunContext& context) { return RunCompare(context, CompareFn::kGreater); }
+
+// GREATER_EQUAL: y = 1 where a ≥ b, else 0, with broadcasting; numbers.
+
+Status RunGreaterEqual(const RunContext& context) {
+  return RunCompare(context, CompareFn::kGreaterEqual);
+}
+
+}  // namespace
+
+Span<const OpDef> CompareOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kEqual)
+          .Versions(5)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kEqual)
+          .Cpu(PrepareCompareEqual, RunEqual)
+          .Gpu(PlanCompareFn<0>, GpuTypes::kAny)
+          .WidensHalf(),
+      OpDef(OpCode::kNotEqual)
+          .Versions(4)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kNotEqual)
+          .Cpu(PrepareCompareEqual, RunNotEqual)
+          .Gpu(PlanCompareFn<1>, GpuTypes::kAny)
+          .WidensHalf(),
+      OpDef(OpCode::kLess)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kInt16, DType::kInt8, DType::kBFloat16})
+          .Options(OptionsType::kLess)
+          .Cpu(PrepareCompareOrder, RunLess)
+          .Gpu(PlanCompareFn<2>, GpuTypes::kAny)
+          .WidensHalf(),
+      OpDef(OpCode::kLessEqual)
+          .Versions(2)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kLessEqual)
+          .Cpu(PrepareCompareOrder, RunLessEqual)
+          .Gpu(PlanCompareFn<3>, GpuTypes::kAny)
+          .WidensHalf(),
+      OpDef(OpCode::kGreater)
+          .Versions(2)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kInt16, DType::kInt8, DType::kBFloat16})
+          .Options(OptionsType::kGreater)
+          .Cpu(PrepareCompareOrder, RunGreater)
+          .Gpu(PlanCompareFn<4>, GpuTypes::kAny)
+          .WidensHalf(),
+      OpDef(OpCode::kGreaterEqual)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kGreaterEqual)
+          .Cpu(PrepareCompareOrder, RunGreaterEqual)
+          .Gpu(PlanCompareFn<5>, GpuTypes::kAny)
+          .WidensHalf(),
+  };
+  return kOps;
 }
 
 }  // namespace topwork

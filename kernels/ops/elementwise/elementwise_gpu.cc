@@ -63,6 +63,13 @@ Status PlanBinary(GpuContext& context, BinaryFn fn) {
   return Status::Ok();
 }
 
+Status PlanNeg(GpuContext& context) {
+  if (context.output_format(0).is_quantized()) {
+    return Unsupported("it negates integers whatever their scale");
+  }
+  return PlanUnary(context, UnaryFn::kNeg, 0.0f);
+}
+
 Status PlanAddN(GpuContext& context) {
   const int64_t n = context.output(0).shape.NumElements();
   const float infinity = std::numeric_limits<float>::infinity();

@@ -6,6 +6,8 @@
 
 #include "kernels/ops/elementwise/unary.h"
 #include "kernels/ops/elementwise/unary_quant.h"
+#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
 namespace {
@@ -80,7 +82,19 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpHardSwish;
-const OpDef kOpHardSwish = {OpCode::kHardSwish, "HARD_SWISH", 91, 1, nullptr, Prepare, Run};
+Span<const OpDef> HardSwishOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kHardSwish)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
+          .Options(OptionsType::kHardSwish)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanUnaryFn<UnaryFn::kHardSwish>)
+          .Gradient(kBackwardHardSwish)
+          .Int8(IntegerForm::kOwn, 1)
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

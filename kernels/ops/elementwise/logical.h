@@ -1,5 +1,5 @@
-// LOGICAL_AND, LOGICAL_OR, LOGICAL_NOT: bool tensors, one byte an element; any byte but 0 counts as
-// true, results are 0 or 1.
+// LOGICAL_AND, LOGICAL_OR, LOGICAL_NOT: bool tensors, one byte an element. Any byte but 0 counts as
+// true; results are 0 or 1.
 #ifndef TOPWORK_KERNELS_OPS_ELEMENTWISE_LOGICAL_H_
 #define TOPWORK_KERNELS_OPS_ELEMENTWISE_LOGICAL_H_
 

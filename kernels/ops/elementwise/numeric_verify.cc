@@ -71,7 +71,11 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kCustomNumericVerify;
-const OpDef kCustomNumericVerify = {OpCode::kCustom, "NumericVerify", 0, 1, nullptr, Prepare, Run};
+Span<const OpDef> NumericVerifyOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCustom).Name("NumericVerify").Cpu(Prepare, Run).Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -1,10 +1,9 @@
-// QUANTIZE: float32 to int8, uint8 or int16 with one scale or one a channel (round(x / scale) +
-// zero point, halves away from 0, saturated), to int4 or uint4 with one scale; and one quantized
-// type to another: int8 or uint8 to int8, uint8 or int16; int16 to int8, int16 or int32; int32 to
-// int8 or int16.
+// QUANTIZE, DEQUANTIZE and FAKE_QUANT.
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/cpu/elementwise.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "kernels/ops/shared/scales.h"
@@ -12,6 +11,11 @@
 
 namespace topwork {
 namespace {
+
+// QUANTIZE: float32 to int8, uint8 or int16 with one scale or one a channel (round(x / scale) +
+// zero point, halves away from 0, saturated), to int4 or uint4 with one scale; and one quantized
+// type to another: int8 or uint8 to int8, uint8 or int16; int16 to int8, int16 or int32; int32 to
+// int8 or int16.
 
 struct RequantizeState : OpState {
   RequantizeParams params;
@@ -59,7 +63,7 @@ Status PrepareRequantize(PrepareContext& context) {
   return Status::Ok();
 }
 
-Status Prepare(PrepareContext& context) {
+Status PrepareQuantize(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(
@@ -161,7 +165,7 @@ void RunWide(const RunContext& context, int64_t begin, int64_t end) {
   }
 }
 
-Status Run(const RunContext& context) {
+Status RunQuantize(const RunContext& context) {
   const DType from = context.in(0).dtype;
   if (IsFloat(from)) return RunFloat(context);
   const bool bytes = from == DType::kInt8 || from == DType::kUInt8;
@@ -172,9 +176,139 @@ Status Run(const RunContext& context) {
   return Status::Ok();
 }
 
+// DEQUANTIZE: y = scale * (x - zero_point) in float32, from int8, uint8, int16, int4, int2 or
+// uint4 with one scale or one a channel; and float16 to float32, which has no scale.
+
+// Packed elements that are unpacked at a time.
+constexpr int64_t kUnpacked = 512;
+
+Status PrepareDequantize(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(
+      context.CheckDType(0, {DType::kFloat16, DType::kInt8, DType::kUInt8, DType::kInt16,
+                             DType::kInt4, DType::kInt2, DType::kUInt4}));
+  const TensorView& in = *context.input(0);
+  if (in.dtype != DType::kFloat16) {
+    TW_RETURN_IF_ERROR(CheckScales(context, in, context.InputName(0)));
+  }
+  return context.SetOutput(0, DType::kFloat32, in.shape);
+}
+
+Status RunDequantize(const RunContext& context) {
+  const ElementwiseKernels& kernels = *context.cpu->elementwise;
+  const TensorView& in = context.in(0);
+  float* y = context.output_data<float>(0);
+  if (in.dtype == DType::kFloat16) {
+    const uint16_t* x = in.as<uint16_t>();
+    ParallelRows(context.pool, in.shape.NumElements(), 4, [&](int64_t begin, int64_t end) {
+      kernels.half_to_float(x + begin, y + begin, end - begin);
+    });
+    return Status::Ok();
+  }
+  ForEachScale(in, context.pool, [&](int64_t at, int64_t n, float scale, int32_t zero_point) {
+    if (in.dtype == DType::kInt8) {
+      kernels.dequantize_i8(in.as<int8_t>() + at, y + at, n, scale, zero_point);
+    } else if (in.dtype == DType::kUInt8) {
+      kernels.dequantize_u8(in.as<uint8_t>() + at, y + at, n, scale, zero_point);
+    } else if (IsPacked(in.dtype)) {
+      int8_t bytes[kUnpacked];
+      for (int64_t i = 0; i < n; i += kUnpacked) {
+        const int64_t few = std::min(n - i, kUnpacked);
+        Unpack(in.dtype, in.data, at + i, few, bytes);
+        kernels.dequantize_i8(bytes, y + at + i, few, scale, zero_point);
+      }
+    } else {
+      kernels.dequantize_i16(in.as<int16_t>() + at, y + at, n, scale, zero_point);
+    }
+  });
+  return Status::Ok();
+}
+
+// FAKE_QUANT: float32 values moved to the nearest of 2^num_bits levels between `min` and `max`,
+// nudged so that 0 is a level (TensorFlow's FakeQuantWithMinMaxArgs).
+//
+//   scale = (max - min) / (2^bits - 1),  zero = round(-min / scale)
+//   lo = -zero scale,  hi = (2^bits - 1 - zero) scale
+//   y = round((clamp(x, lo, hi) - lo) / scale) scale + lo
+// narrow_range is for weights only and refused, as TFLite does.
+
+Status ParseFakeQuant(const OptionsView& options, OpParams* params) {
+  params->min = options.Float(0, 0.0f);
+  params->max = options.Float(1, 0.0f);
+  params->count = options.Int(2, 0);
+  if (options.Bool(3, false)) {
+    return Unsupported("narrow_range is not supported at run time, only for weights");
+  }
+  return Status::Ok();
+}
+
+struct FakeQuantState : OpState {
+  float lo = 0.0f, hi = 0.0f, scale = 1.0f, inverse = 1.0f;
+};
+
+Status PrepareFakeQuant(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
+  const float min = context.params().min, max = context.params().max;
+  const int bits = context.params().count;
+  if (!(min <= 0.0f && max >= 0.0f && min < max) || bits < 1 || bits > 16) {
+    return InvalidModel(
+        "%s: min %g, max %g, num_bits %d; min <= 0 <= max, min < max and 1 to 16 bits expected",
+        context.Where().c_str(), static_cast<double>(min), static_cast<double>(max), bits);
+  }
+  FakeQuantState* state = context.NewState<FakeQuantState>();
+  const float top = static_cast<float>((1 << bits) - 1);
+  state->scale = (max - min) / top;
+  const float zero = std::round(std::clamp(-min / state->scale, 0.0f, top));
+  state->lo = -zero * state->scale;
+  state->hi = (top - zero) * state->scale;
+  state->inverse = 1.0f / state->scale;
+  context.AllowInPlace(0, 0);
+  return context.SetOutput(0, DType::kFloat32, context.input(0)->shape);
+}
+
+Status RunFakeQuant(const RunContext& context) {
+  const FakeQuantState& s = context.get_state<FakeQuantState>();
+  const float* x = context.input_data<float>(0);
+  float* y = context.output_data<float>(0);
+  ParallelRows(context.pool, context.out(0).shape.NumElements(), 4,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const float shifted = std::min(std::max(x[i], s.lo), s.hi) - s.lo;
+                   y[i] = std::round(shifted * s.inverse) * s.scale + s.lo;
+                 }
+               });
+  return Status::Ok();
+}
+
 }  // namespace
 
-extern const OpDef kOpQuantize;
-const OpDef kOpQuantize = {OpCode::kQuantize, "QUANTIZE", 89, 6, nullptr, Prepare, Run};
+Span<const OpDef> QuantizeOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kQuantize)
+          .Versions(6)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kQuantize)
+          .Cpu(PrepareQuantize, RunQuantize)
+          .Gpu(PlanQuantize, GpuTypes::kOnGrid)
+          .Head(HeadRole::kPassing),
+      OpDef(OpCode::kDequantize)
+          .Versions(9)
+          .Types({DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8, DType::kInt4,
+                  DType::kInt2, DType::kUInt4})
+          .Options(OptionsType::kDequantize)
+          .Cpu(PrepareDequantize, RunDequantize)
+          .Gpu(PlanReshape)
+          .Head(HeadRole::kPassing),
+      OpDef(OpCode::kFakeQuant)
+          .Versions(2)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kFakeQuant, ParseFakeQuant)
+          .Cpu(PrepareFakeQuant, RunFakeQuant),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -9,8 +9,8 @@ namespace topwork {
 
 // Checks counts and types of (condition, a, b).
 Status CheckSelect(const PrepareContext& context);
-// One element is chosen by one condition, and the file declares one element: LiteRT then keeps the
-// file's shape, whatever the ranks of the inputs. *shape is that shape.
+// One condition chooses one element, and the file declares one element. LiteRT then keeps the
+// file's shape, whatever the ranks of the inputs; *shape is that shape.
 bool IsSingleChoice(const PrepareContext& context, Shape* shape);
 // Sets the output and the loop nest; `condition` is the condition's shape as it broadcasts to out.
 Status FinishSelect(PrepareContext* context, const Shape& condition, const Shape& out);

@@ -6,8 +6,8 @@
 namespace topwork {
 namespace {
 
-// 65536 times the logistic function at i / 24, raised by half of what a straight line to the next
-// entry lacks in the middle, as TFLite's table is.
+// 65536 times the logistic function at i / 24. As in TFLite's table, each entry is raised by half
+// of the error that a straight line to the next entry has in the middle.
 void FillTable(uint16_t* table) {
   const auto f = [](double i) { return 65536.0 / (1.0 + std::exp(-i / 24.0)); };
   for (int i = 0; i < 255; ++i) {

@@ -1,6 +1,6 @@
-// LOGISTIC and TANH of int16, by TFLite's arithmetic: the input is brought to 1 / 12288 (a range of
-// ±10.7 for the table), and a table of 256 values of the logistic function, 1 / 24 apart, is read
-// with straight lines between. The output's scale is 1 / 32768.
+// LOGISTIC and TANH of int16, by TFLite's arithmetic. The input is scaled to 1 / 12288 (a range of
+// ±10.7 for the table). A table of 256 values of the logistic function, 1 / 24 apart, is read with
+// straight lines in between. The output's scale is 1 / 32768.
 #ifndef TOPWORK_KERNELS_OPS_ELEMENTWISE_SIGMOID_INT16_H_
 #define TOPWORK_KERNELS_OPS_ELEMENTWISE_SIGMOID_INT16_H_
 

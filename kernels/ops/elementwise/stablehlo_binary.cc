@@ -1,4 +1,4 @@
-// The loops of StableHLO's arithmetic (see stablehlo_binary.h).
+// StableHLO's arithmetic of two tensors (see stablehlo_binary.h).
 #include "kernels/ops/elementwise/stablehlo_binary.h"
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 
 namespace topwork {
 namespace {
+
+// The loops of StableHLO's arithmetic (see stablehlo_binary.h).
 
 bool IsOfBits(StablehloFn fn) { return fn == StablehloFn::kAnd || fn == StablehloFn::kShiftLeft; }
 
@@ -131,6 +133,51 @@ Status RunStablehloBinary(const RunContext& context, StablehloFn fn) {
                  ApplyStablehlo(fn, dtype, a + at, b + at, y + at, end - begin);
                });
   return Status::Ok();
+}
+
+// STABLEHLO_ADD: y = a + b (see stablehlo_binary.h).
+
+// STABLEHLO_AND: y = a & b, of booleans and of bits (see stablehlo_binary.h).
+
+// STABLEHLO_MAXIMUM: the larger of two numbers (see stablehlo_binary.h).
+
+// STABLEHLO_MINIMUM: the smaller of two numbers (see stablehlo_binary.h).
+
+// STABLEHLO_MULTIPLY: y = a b (see stablehlo_binary.h).
+
+// STABLEHLO_SHIFT_LEFT: y = a << b, 0 where no bit is left (see stablehlo_binary.h).
+
+Span<const OpDef> StablehloBinaryOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kStablehloAdd)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                  DType::kUInt32, DType::kUInt16})
+          .Cpu(PrepareStablehlo<StablehloFn::kAdd>, RunStablehlo<StablehloFn::kAdd>),
+      OpDef(OpCode::kStablehloAnd)
+          .Types({DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool, DType::kInt16,
+                  DType::kInt8, DType::kUInt64, DType::kUInt32, DType::kUInt16})
+          .Cpu(PrepareStablehlo<StablehloFn::kAnd>, RunStablehlo<StablehloFn::kAnd>),
+      OpDef(OpCode::kStablehloMaximum)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                  DType::kUInt32, DType::kUInt16})
+          .Cpu(PrepareStablehlo<StablehloFn::kMaximum>, RunStablehlo<StablehloFn::kMaximum>),
+      OpDef(OpCode::kStablehloMinimum)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                  DType::kUInt32, DType::kUInt16})
+          .Cpu(PrepareStablehlo<StablehloFn::kMinimum>, RunStablehlo<StablehloFn::kMinimum>),
+      OpDef(OpCode::kStablehloMultiply)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                  DType::kUInt32, DType::kUInt16})
+          .Cpu(PrepareStablehlo<StablehloFn::kMultiply>, RunStablehlo<StablehloFn::kMultiply>),
+      OpDef(OpCode::kStablehloShiftLeft)
+          .Types({DType::kInt32, DType::kInt16, DType::kInt8})
+          .Cpu(PrepareStablehlo<StablehloFn::kShiftLeft>, RunStablehlo<StablehloFn::kShiftLeft>),
+  };
+  return kOps;
 }
 
 }  // namespace topwork

@@ -34,8 +34,8 @@ void RunTable(const RunContext& context, const uint8_t* table) {
       [&](int64_t begin, int64_t end) { lookup(x + begin, y + begin, end - begin, table); });
 }
 
-// TFLite's 513 points: each is moved by half the error that a straight line makes in the middle of
-// the piece that begins there.
+// TFLite's 513 points. Each is moved by half of the error that a straight line makes in the middle
+// of the piece that begins there.
 template <typename Real>
 void FillRealMap(const UnaryQuant& quant, FunctionRef<Real(Real)> f, RealMap* map) {
   const auto at = [](const QuantOne& q, int32_t value) {

@@ -13,8 +13,8 @@ Status CheckSameKind(const GpuFormat& a, const GpuFormat& b) {
   return Unsupported("only one of its tensors is quantized");
 }
 
-// Indices of n entries of `depth` coordinates, known now or by the run: the block that a wrong one
-// sets. Known ones must be right.
+// Checks n indices of `depth` coordinates, known now or at run time; returns the block that a wrong
+// one sets. Indices that are known now must be right.
 Status CheckIndices(GpuContext& context, int i, const int32_t* dims, size_t depth, int* error) {
   const TensorView& view = *context.input(i);
   if (context.input_format(i).is_real) return Unsupported("its indices are quantized");

@@ -1,19 +1,25 @@
-// CONCATENATION: joins the inputs along an existing axis.
-//
-// Scalars are joined to a vector (axis 0). TFLite accepts no fused activation here. uint8 inputs
-// are brought to the output's scale and zero point; those of other quantized types must have them.
+// CONCATENATION and PACK: tensors are joined along an axis.
 #include <cmath>
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/movement/split_rows.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/packed_moves.h"
 #include "kernels/ops/shared/quantized.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
 namespace {
 
-// Inputs of several scales: every byte passes through its input's table. `copies` stays empty.
+// CONCATENATION: joins the inputs along an existing axis.
+//
+// Scalars are joined to a vector (axis 0). TFLite accepts no fused activation here. uint8 inputs
+// are converted to the output's scale and zero point; inputs of other quantized types must have
+// them already.
+
+// For inputs of several scales: every byte passes through its input's table, and `copies` stays
+// empty.
 struct RescaledState : SplitRowsState {
   struct Piece {
     int64_t row_bytes = 0;
@@ -155,11 +161,74 @@ Status RunAnyConcatenation(const RunContext& context) {
   return RunWidened(context, RunConcatenation);
 }
 
+// PACK: joins values_count inputs of one shape along a new axis.
+
+Status ParsePack(const OptionsView& options, OpParams* params) {
+  params->count = options.Int(0, 0);
+  params->axis = options.Int(1, 0);
+  return Status::Ok();
+}
+
+Status PreparePack(PrepareContext& context) {
+  const int count = context.n_inputs();
+  if (count < 1 || context.params().count != count) {
+    return InvalidModel("%s: values_count is %d but there are %d inputs", context.Where().c_str(),
+                        context.params().count, count);
+  }
+  TW_RETURN_IF_ERROR(context.CheckInputs(count, count));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  const TensorView& first = *context.input(0);
+  const int rank = first.shape.rank();
+  int axis = 0;
+  TW_RETURN_IF_ERROR(NormalizeAxis(context, context.params().axis, rank + 1, "axis", &axis));
+  TW_RETURN_IF_ERROR(CheckOutputRank(context, rank + 1));
+  for (int k = 0; k < count; ++k) {
+    TW_RETURN_IF_ERROR(CheckSameDType(context, 0, k));
+    TW_RETURN_IF_ERROR(CheckSameQuantization(context, k, 0));
+    if (context.input(k)->shape != first.shape) {
+      return InvalidModel("%s: %s has shape %s but %s has %s; they must agree",
+                          context.Where().c_str(), context.InputName(k).c_str(),
+                          context.input(k)->shape.ToString().c_str(), context.InputName(0).c_str(),
+                          first.shape.ToString().c_str());
+    }
+  }
+  Shape shape;
+  for (int d = 0; d <= rank; ++d) {
+    shape.Append(d == axis ? count : first.shape.dim(d < axis ? d : d - 1));
+  }
+  TW_RETURN_IF_ERROR(context.SetOutput(0, first.dtype, shape));
+  const int64_t inner = first.shape.Product(axis, rank) * ElementBytes(first);
+  PrepareSplitRows(context, false, 0, first.shape.Product(0, axis),
+                   std::vector<int64_t>(static_cast<size_t>(count), inner));
+  return Status::Ok();
+}
+
 }  // namespace
 
-extern const OpDef kOpConcatenation;
-const OpDef kOpConcatenation = {
-    OpCode::kConcatenation, "CONCATENATION",    10, 7, ParseConcatenation,
-    PrepareConcatenation,   RunAnyConcatenation};
+Span<const OpDef> ConcatenationOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kConcatenation)
+          .Versions(7)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kInt4,
+                  DType::kBFloat16})
+          .Options(OptionsType::kConcatenation, ParseConcatenation)
+          .Cpu(PrepareConcatenation, RunAnyConcatenation)
+          .Gpu(PlanJoin, GpuTypes::kMoves)
+          .Gradient(kBackwardConcatenation)
+          .Int8(IntegerForm::kSame, 2)
+          .CountsAxes(),
+      OpDef(OpCode::kPack)
+          .Versions(5)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                  DType::kInt8, DType::kUInt32})
+          .Options(OptionsType::kPack, ParsePack)
+          .Cpu(PreparePack, RunJoinRows)
+          .Gpu(PlanJoin, GpuTypes::kMoves)
+          .Int8(IntegerForm::kSame, 2),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

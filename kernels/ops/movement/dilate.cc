@@ -56,7 +56,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpDilate;
-const OpDef kOpDilate = {OpCode::kDilate, "DILATE", 0, 1, nullptr, Prepare, Run};
+Span<const OpDef> DilateOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kDilate)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                  DType::kInt16, DType::kInt8})
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

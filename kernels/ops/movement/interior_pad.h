@@ -1,6 +1,6 @@
 // StableHLO's padding: `interior` elements between neighbours, then `low` and `high` more at the
-// ends, where negative numbers cut elements off. Of a dimension of n elements element i goes to
-// low + i (interior + 1), and (n - 1) (interior + 1) + 1 + low + high are left.
+// ends; negative numbers remove elements there. In a dimension of n elements, element i goes to low
+// + i (interior + 1), and the result has (n - 1) (interior + 1) + 1 + low + high elements.
 #ifndef TOPWORK_KERNELS_OPS_MOVEMENT_INTERIOR_PAD_H_
 #define TOPWORK_KERNELS_OPS_MOVEMENT_INTERIOR_PAD_H_
 

@@ -64,7 +64,7 @@ Status PlanJoin(GpuContext& context) {
     AddStridedCopy(context, copies[k], bytes, context.In(static_cast<int>(k)), context.Out(0));
   }
   if (!copies.empty()) return Status::Ok();
-  // A CONCATENATION of several scales, which are none of a device's concern.
+  // A CONCATENATION of inputs with several scales; the device does not handle those.
   const int axis = context.params().axis, rank = context.output(0).shape.rank();
   int64_t column = 0;
   for (int k = 0; k < context.n_inputs(); ++k) {
@@ -87,7 +87,7 @@ template Status PlanSplitFrom<1>(GpuContext& context);
 
 namespace {
 
-// The number 0 as the output's elements hold it, as kernels take it that move bytes or reals.
+// The number 0 in the form of the output's elements, for kernels that move bytes or real numbers.
 float NothingOf(const GpuContext& context) {
   if (!context.moves_bytes()) return 0.0f;
   return static_cast<float>(static_cast<int8_t>(context.output_format(0).zero_point));

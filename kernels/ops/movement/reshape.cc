@@ -1,11 +1,15 @@
+// RESHAPE, SQUEEZE, EXPAND_DIMS, BITCAST and DENSIFY: the same bytes under another shape or type.
+#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/shared/indexing.h"
+#include "kernels/train/gradients.h"
+
+namespace topwork {
+namespace {
+
 // RESHAPE: the same bytes under another shape; one dimension may be −1 (whatever is left).
 //
 // The shape comes from input 1 when that is a vector, otherwise from the options; [0] in the
 // options is the old way to write a scalar. Packed int4 and strings pass through.
-#include "kernels/ops/shared/indexing.h"
-
-namespace topwork {
-namespace {
 
 Status ParseReshape(const OptionsView& options, OpParams* params) {
   return ParseDims(options, 0, "new_shape", params);
@@ -89,10 +93,147 @@ Status PrepareReshape(PrepareContext& context) {
   return context.SetOutput(0, context.input(0)->dtype, shape);
 }
 
+// SQUEEZE: drops the dimensions of size 1 that the options list, or all of them.
+
+Status ParseSqueeze(const OptionsView& options, OpParams* params) {
+  return ParseDims(options, 0, "squeeze_dims", params);
+}
+
+Status PrepareSqueeze(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(CheckSized(context, 0));
+  TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
+  const Shape& from = context.input(0)->shape;
+  const OpParams& params = context.params();
+  bool drop[kMaxRank] = {};
+  for (int d = 0; d < from.rank(); ++d) drop[d] = params.n_dims <= 0 && from.dim(d) == 1;
+  for (int k = 0; k < params.n_dims; ++k) {
+    int axis = 0;
+    TW_RETURN_IF_ERROR(NormalizeAxis(context, params.dims[k], from.rank(), "squeeze_dims", &axis));
+    if (from.dim(axis) != 1) {
+      return InvalidModel("%s: squeeze_dims names dimension %d of %s, which is not 1",
+                          context.Where().c_str(), axis, from.ToString().c_str());
+    }
+    drop[axis] = true;
+  }
+  Shape shape;
+  for (int d = 0; d < from.rank(); ++d) {
+    if (!drop[d]) shape.Append(from.dim(d));
+  }
+  context.AllowView(0, 0);
+  return context.SetOutput(0, context.input(0)->dtype, shape);
+}
+
+// EXPAND_DIMS: inserts a dimension of size 1 before `axis` (input 1; −1 is after the last one).
+
+Status PrepareExpandDims(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(CheckSized(context, 0));
+  TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
+  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32, DType::kInt64}));
+  int64_t value = 0;
+  TW_RETURN_IF_ERROR(ReadInt(context, 1, &value));
+  const Shape& from = context.input(0)->shape;
+  int axis = 0;
+  TW_RETURN_IF_ERROR(NormalizeAxis(context, value, from.rank() + 1, "axis", &axis));
+  TW_RETURN_IF_ERROR(CheckOutputRank(context, from.rank() + 1));
+  Shape shape;
+  for (int d = 0; d <= from.rank(); ++d) {
+    shape.Append(d == axis ? 1 : from.dim(d < axis ? d : d - 1));
+  }
+  context.AllowView(0, 0);
+  return context.SetOutput(0, context.input(0)->dtype, shape);
+}
+
+// BITCAST: the same bytes as another type. A smaller type adds a last dimension, a larger one takes
+// the last dimension away.
+
+Status PrepareBitcast(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
+  const DType to = context.output(0).dtype;
+  const int to_bits = DTypeBits(to);
+  if (to_bits == 0 || to_bits % 8 != 0 || to == DType::kString) {
+    return Unsupported("%s: cannot reinterpret values as %s", context.Where().c_str(),
+                       DTypeName(to));
+  }
+  Shape shape = context.input(0)->shape;
+  const int from_bits = DTypeBits(context.input(0)->dtype);
+  if (from_bits > to_bits) {
+    TW_RETURN_IF_ERROR(CheckOutputRank(context, shape.rank() + 1));
+    shape.Append(from_bits / to_bits);
+  } else if (from_bits < to_bits) {
+    if (shape.rank() == 0 || shape.back() != to_bits / from_bits) {
+      return InvalidModel("%s: %s needs a last dimension of %d, its shape is %s",
+                          context.Where().c_str(), context.InputName(0).c_str(),
+                          to_bits / from_bits, shape.ToString().c_str());
+    }
+    shape = Shape(shape.dims(), shape.rank() - 1);
+  }
+  // A larger type may need a larger alignment than the input has.
+  if (from_bits >= to_bits) context.AllowView(0, 0);
+  return context.SetOutput(0, to, shape);
+}
+
+// DENSIFY: a sparse constant as a dense one. Constants are expanded when the model is opened, so
+// the result is the input itself, and the planner folds it away.
+
+Status PrepareDensify(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kFloat16, DType::kInt8}));
+  TW_RETURN_IF_ERROR(context.NeedValue(0));
+  context.AllowView(0, 0);
+  return context.SetOutput(0, context.input(0)->dtype, context.input(0)->shape);
+}
+
 }  // namespace
 
-extern const OpDef kOpReshape;
-const OpDef kOpReshape = {OpCode::kReshape, "RESHAPE",      17,         1,
-                          ParseReshape,     PrepareReshape, RunByteCopy};
+Span<const OpDef> ReshapeOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kReshape)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
+                  DType::kInt4, DType::kBFloat16, DType::kInt2, DType::kUInt4})
+          .Options(OptionsType::kReshape, ParseReshape)
+          .Cpu(PrepareReshape, RunByteCopy)
+          .Gpu(PlanReshape, GpuTypes::kMoves)
+          .Gradient(kBackwardReshape)
+          .Int8(IntegerForm::kSame, 1)
+          .Head(HeadRole::kPassing),
+      OpDef(OpCode::kSqueeze)
+          .Versions(2)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
+                  DType::kInt4, DType::kBFloat16, DType::kInt2, DType::kUInt4})
+          .Options(OptionsType::kSqueeze, ParseSqueeze)
+          .Cpu(PrepareSqueeze, RunByteCopy)
+          .Gpu(PlanReshape, GpuTypes::kMoves)
+          .Gradient(kBackwardSqueeze)
+          .Int8(IntegerForm::kSame, 1)
+          .Head(HeadRole::kPassing),
+      OpDef(OpCode::kExpandDims)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
+                  DType::kInt4, DType::kBFloat16, DType::kInt2, DType::kUInt4})
+          .Options(OptionsType::kExpandDims)
+          .Cpu(PrepareExpandDims, RunByteCopy)
+          .Gpu(PlanReshape, GpuTypes::kMoves)
+          .Int8(IntegerForm::kSame, 1),
+      OpDef(OpCode::kBitcast)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                  DType::kInt8, DType::kUInt32, DType::kUInt16})
+          .Options(OptionsType::kBitcast)
+          .Cpu(PrepareBitcast, RunByteCopy),
+      OpDef(OpCode::kDensify)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt8})
+          .Options(OptionsType::kDensify)
+          .Cpu(PrepareDensify, RunByteCopy),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

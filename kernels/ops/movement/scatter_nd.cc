@@ -96,8 +96,16 @@ Status RunScatterNd(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpScatterNd;
-const OpDef kOpScatterNd = {OpCode::kScatterNd, "SCATTER_ND", 97, 1, nullptr,
-                            PrepareScatterNd,   RunScatterNd};
+Span<const OpDef> ScatterNdOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kScatterNd)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                  DType::kInt8})
+          .DataInput(1)
+          .Options(OptionsType::kScatterNd)
+          .Cpu(PrepareScatterNd, RunScatterNd),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -70,8 +70,16 @@ Status RunSparseToDense(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpSparseToDense;
-const OpDef kOpSparseToDense = {OpCode::kSparseToDense, "SPARSE_TO_DENSE", 50, 3, nullptr,
-                                PrepareSparseToDense,   RunSparseToDense};
+Span<const OpDef> SparseToDenseOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kSparseToDense)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
+          .DataInput(2)
+          .Options(OptionsType::kSparseToDense)
+          .Cpu(PrepareSparseToDense, RunSparseToDense),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -1,8 +1,8 @@
-// STABLEHLO_GATHER: boxes of `slice_sizes` of input 0, each at the place that an index vector of
-// input 1 gives, moved so that it lies inside.
+// STABLEHLO_GATHER: copies boxes of size `slice_sizes` out of input 0. An index vector of input 1
+// gives the place of each box, which is moved so that it lies inside.
 //
-// The output's dimensions `offset_dims` are those of a box less `collapsed_slice_dims`, the others
-// are the batch dimensions of the indices. Elements of 8 bits or more of any type.
+// The output's dimensions `offset_dims` are those of a box without `collapsed_slice_dims`; the
+// others are the batch dimensions of the indices. Elements of 8 bits or more, of any type.
 #include <algorithm>
 
 #include "kernels/ops/movement/index_vectors.h"
@@ -132,8 +132,16 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpStablehloGather;
-const OpDef kOpStablehloGather = {
-    OpCode::kStablehloGather, "STABLEHLO_GATHER", 0, 1, Parse, Prepare, Run};
+Span<const OpDef> StablehloGatherOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kStablehloGather)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                  DType::kUInt32, DType::kUInt16})
+          .Options(OptionsType2::kStablehloGather, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

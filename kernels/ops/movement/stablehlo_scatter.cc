@@ -1,9 +1,9 @@
 // STABLEHLO_SCATTER: input 0 with elements replaced by, or combined with, those of input 2.
 //
 // Dimensions `update_window_dims` of the updates are those of a window, which lacks the
-// `inserted_window_dims` of input 0; the others are the batch dimensions of the index vectors of
-// input 1, which say where the window lies. Elements outside are left out. What combines is told by
-// the one operator of the body subgraph (none: replaced). Updates are applied in their order.
+// `inserted_window_dims` of input 0. The others are the batch dimensions of the index vectors of
+// input 1, which say where the window lies. Elements outside are left out. The one operator of the
+// body subgraph says how values are combined (none: replaced). Updates are applied in their order.
 #include <algorithm>
 
 #include "kernels/ops/elementwise/stablehlo_binary.h"
@@ -189,8 +189,16 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpStablehloScatter;
-const OpDef kOpStablehloScatter = {
-    OpCode::kStablehloScatter, "STABLEHLO_SCATTER", 0, 1, Parse, Prepare, Run};
+Span<const OpDef> StablehloScatterOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kStablehloScatter)
+          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                  DType::kUInt32, DType::kUInt16})
+          .Options(OptionsType2::kStablehloScatter, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -54,7 +54,16 @@ Status RunWhere(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpWhere;
-const OpDef kOpWhere = {OpCode::kWhere, "WHERE", 85, 2, nullptr, PrepareWhere, RunWhere};
+Span<const OpDef> WhereOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kWhere)
+          .Versions(2)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                  DType::kInt8, DType::kUInt32})
+          .Options(OptionsType::kWhere)
+          .Cpu(PrepareWhere, RunWhere),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

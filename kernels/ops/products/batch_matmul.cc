@@ -10,6 +10,7 @@
 
 #include "kernels/contract/kernel.h"
 #include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/shared/gpu_plans.h"
 
 namespace topwork {
 namespace {
@@ -176,7 +177,20 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpBatchMatmul;
-const OpDef kOpBatchMatmul = {OpCode::kBatchMatmul, "BATCH_MATMUL", 101, 4, Parse, Prepare, Run};
+Span<const OpDef> BatchMatmulOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kBatchMatmul)
+          .Versions(4)
+          .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kBatchMatMul, Parse)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanBatchMatMul)
+          .Int8(IntegerForm::kOwn, 2)
+          .ReadsFloat16()
+          .WidensHalf()
+          .Work(WorkRule::kMatMul),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

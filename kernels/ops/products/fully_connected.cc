@@ -8,7 +8,9 @@
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/gemm_sparse.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/weighted.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
 namespace {
@@ -150,8 +152,25 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpFullyConnected;
-const OpDef kOpFullyConnected = {
-    OpCode::kFullyConnected, "FULLY_CONNECTED", 8, 14, Parse, Prepare, Run};
+Span<const OpDef> FullyConnectedOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kFullyConnected)
+          .Versions(14)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kFullyConnected, Parse)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanFullyConnected)
+          .Gradient(kBackwardFullyConnected)
+          .Int8(IntegerForm::kWeighted, 4)
+          .DynamicRange(12)
+          .WidensHalf()
+          .Work(WorkRule::kWeights)
+          .Head(HeadRole::kDense)
+          .FusesResidual()
+          .FusesActivation()
+          .Inputs(2),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -63,8 +63,11 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kCustomHadamardRotation;
-const OpDef kCustomHadamardRotation = {
-    OpCode::kCustom, "aeq.hadamard_rotation", 0, 1, nullptr, Prepare, Run};
+Span<const OpDef> HadamardRotationOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCustom).Name("aeq.hadamard_rotation").Cpu(Prepare, Run).Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -1,8 +1,8 @@
 // BIDIRECTIONAL_SEQUENCE_LSTM: two cells, one of which walks from the last step to the first.
 //
-// Input 39 is an auxiliary sequence for both cells where there are weights for it, and otherwise
-// what the backward cell reads in place of input 0. With merge_outputs the forward cell's values
-// come first in one output, else every cell has an output of its own.
+// Input 39 is an auxiliary sequence for both cells where there are weights for it; otherwise the
+// backward cell reads it in place of input 0. With merge_outputs both cells write into one output,
+// the forward cell's values first; else each cell has its own output.
 #include "kernels/contract/kernel.h"
 #include "kernels/ops/recurrent/lstm.h"
 
@@ -100,8 +100,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpBidirectionalSequenceLstm;
-const OpDef kOpBidirectionalSequenceLstm = {
-    OpCode::kBidirectionalSequenceLstm, "BIDIRECTIONAL_SEQUENCE_LSTM", 69, 3, Parse, Prepare, Run};
+Span<const OpDef> BidirectionalSequenceLstmOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kBidirectionalSequenceLstm)
+          .Versions(3)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kBidirectionalSequenceLSTM, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

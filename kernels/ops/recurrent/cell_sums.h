@@ -10,7 +10,7 @@
 
 namespace topwork {
 
-// W with what is to be added to its products: bias − zero point of A * sums of W's rows.
+// W, and what is added to its products: bias − zero point of A * sums of W's rows.
 struct SumsMatrix {
   CellMatrix matrix;
   std::vector<int32_t> bias;

@@ -1,6 +1,6 @@
-// LSTM (one step) and UNIDIRECTIONAL_SEQUENCE_LSTM: which form the inputs ask for. float32 data and
-// weights, hybrid ones, or int8 ones with an int16 cell state; LSTM's kernel_type BASIC has inputs
-// of its own (lstm_basic.cc).
+// LSTM (one step) and UNIDIRECTIONAL_SEQUENCE_LSTM: chooses the form that the inputs ask for.
+// float32 data with float32 or 8-bit weights, or int8 data and weights with an int16 cell state.
+// LSTM's kernel_type BASIC has inputs of its own (lstm_basic.cc).
 #include "kernels/ops/recurrent/lstm.h"
 
 #include "kernels/contract/kernel.h"
@@ -77,15 +77,20 @@ Status RunEither(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpLstm;
-const OpDef kOpLstm = {OpCode::kLstm, "LSTM", 14, 4, ParseLstm, PrepareLstm, RunEither};
-extern const OpDef kOpUnidirectionalSequenceLstm;
-const OpDef kOpUnidirectionalSequenceLstm = {OpCode::kUnidirectionalSequenceLstm,
-                                             "UNIDIRECTIONAL_SEQUENCE_LSTM",
-                                             71,
-                                             4,
-                                             ParseSequence,
-                                             PrepareSequence,
-                                             RunFull};
+Span<const OpDef> LstmOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kLstm)
+          .Versions(4)
+          .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
+          .Options(OptionsType::kLSTM, ParseLstm)
+          .Cpu(PrepareLstm, RunEither),
+      OpDef(OpCode::kUnidirectionalSequenceLstm)
+          .Versions(4)
+          .Types({DType::kFloat32, DType::kInt8})
+          .Options(OptionsType::kUnidirectionalSequenceLSTM, ParseSequence)
+          .Cpu(PrepareSequence, RunFull),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

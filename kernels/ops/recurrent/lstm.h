@@ -1,11 +1,11 @@
-// LSTM cells: which inputs they have, and their float and hybrid form.
+// LSTM cells: which inputs they have, and their float and dynamic-range form.
 //
 //   i = σ(W_xi x + W_ai a + W_hi h + w_ci c + b_i)     f, o likewise (o looks at the new c)
 //   g = act(W_xg x + W_ag a + W_hg h + b_g)
 //   c = clip(f c + i g)        (without an input gate, "CIFG": i = 1 − f)
 //   h = clip(W_p (o act(c)) + b_p)                      (without a projection: h = o act(c))
-// With layer normalization a gate's sum without bias is brought to mean 0 and deviation 1,
-// multiplied by coefficients, and the bias is added then.
+// With layer normalization a gate's sum without bias is scaled to mean 0 and deviation 1 and
+// multiplied by coefficients; then the bias is added.
 #ifndef TOPWORK_KERNELS_OPS_RECURRENT_LSTM_H_
 #define TOPWORK_KERNELS_OPS_RECURRENT_LSTM_H_
 

@@ -1,7 +1,7 @@
-// Float and hybrid LSTM cells (see lstm.h).
+// Float and dynamic-range LSTM cells (see lstm.h).
 //
-// The gates' sums lie in one row for every row of the sequence: [input] forget output cell, so that
-// one call takes the logistic function of all that want it.
+// The gates' sums lie in one row for every row of the sequence, [input] forget output cell, so that
+// one call computes the logistic function of all gates that need it.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -32,7 +32,7 @@ Slots SlotsOf(const LstmShape& shape) {
   return s;
 }
 
-// Sums of all gates and steps with what the sequences alone contribute.
+// Computes the part of all gates' sums, for all steps, that depends on the sequences alone.
 void AddInputs(const RunContext& context, const LstmCell& cell, const Slots& slots, float* gates) {
   const LstmShape& shape = cell.shape;
   const int64_t m = shape.sequence.rows();
@@ -129,7 +129,7 @@ class RowStep {
   const int64_t n_;
 };
 
-// Packs weights that only a run knows, and brings hybrid peephole weights to real numbers.
+// Packs weights that only a run knows, and makes real numbers of dynamic-range peephole weights.
 void Begin(const RunContext& context, const LstmCell& cell) {
   for (int gate = 0; gate < kNumLstmGates; ++gate) {
     BeginCellMatrix(context, cell.input_weights[gate]);

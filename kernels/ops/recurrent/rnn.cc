@@ -206,23 +206,25 @@ Status RunBidirectional(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpRnn;
-const OpDef kOpRnn = {OpCode::kRnn, "RNN", 7, 3, ParseStep, PrepareStep, RunOne};
-extern const OpDef kOpUnidirectionalSequenceRnn;
-const OpDef kOpUnidirectionalSequenceRnn = {OpCode::kUnidirectionalSequenceRnn,
-                                            "UNIDIRECTIONAL_SEQUENCE_RNN",
-                                            31,
-                                            3,
-                                            ParseSequence,
-                                            PrepareSequence,
-                                            RunOne};
-extern const OpDef kOpBidirectionalSequenceRnn;
-const OpDef kOpBidirectionalSequenceRnn = {OpCode::kBidirectionalSequenceRnn,
-                                           "BIDIRECTIONAL_SEQUENCE_RNN",
-                                           70,
-                                           3,
-                                           ParseBidirectional,
-                                           PrepareBidirectional,
-                                           RunBidirectional};
+Span<const OpDef> RnnOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kRnn)
+          .Versions(3)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kRNN, ParseStep)
+          .Cpu(PrepareStep, RunOne),
+      OpDef(OpCode::kUnidirectionalSequenceRnn)
+          .Versions(3)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kSequenceRNN, ParseSequence)
+          .Cpu(PrepareSequence, RunOne),
+      OpDef(OpCode::kBidirectionalSequenceRnn)
+          .Versions(3)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kBidirectionalSequenceRNN, ParseBidirectional)
+          .Cpu(PrepareBidirectional, RunBidirectional),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

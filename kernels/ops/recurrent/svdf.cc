@@ -238,7 +238,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpSvdf;
-const OpDef kOpSvdf = {OpCode::kSvdf, "SVDF", 6, 4, Parse, Prepare, Run};
+Span<const OpDef> SvdfOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kSvdf)
+          .Versions(4)
+          .Types({DType::kFloat32, DType::kInt8})
+          .Options(OptionsType::kSVDF, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

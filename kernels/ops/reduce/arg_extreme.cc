@@ -1,4 +1,4 @@
-// Prepare and run of ARG_MAX and ARG_MIN (see arg_extreme.h).
+// ARG_MAX and ARG_MIN (see arg_extreme.h).
 #include "kernels/ops/reduce/arg_extreme.h"
 
 #include <algorithm>
@@ -6,10 +6,13 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/positions.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {
 namespace {
+
+// Prepare and run of ARG_MAX and ARG_MIN (see arg_extreme.h).
 
 struct AxisState : OpState {
   int64_t outer = 1, axis = 1, inner = 1;  // the input as [outer, axis, inner]
@@ -47,7 +50,8 @@ void RunAs(const RunContext& context, bool largest) {
   });
 }
 
-// Bytes that lie next to each other. Blocks of rows, as positions are made with 64 bits.
+// For bytes that lie next to each other. It works on blocks of rows, because positions are made
+// with 64 bits.
 void RunBytes(const RunContext& context, bool is_signed, bool largest) {
   constexpr int64_t kRows = 64;
   const AxisState& s = context.get_state<AxisState>();
@@ -132,6 +136,41 @@ Status RunArgExtreme(const RunContext& context, bool largest) {
       break;
   }
   return Status::Ok();
+}
+
+namespace {
+
+// ARG_MAX: the position of the largest element along an axis; the first one where several are
+// equal.
+
+Status RunArgMax(const RunContext& context) { return RunArgExtreme(context, true); }
+
+// ARG_MIN: the position of the least element along an axis; the first one where several are equal.
+
+Status RunArgMin(const RunContext& context) { return RunArgExtreme(context, false); }
+
+}  // namespace
+
+Span<const OpDef> ArgExtremeOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kArgMax)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kBool, DType::kInt8})
+          .Options(OptionsType::kArgMax)
+          .Cpu(PrepareArgExtreme, RunArgMax)
+          .Gpu(PlanArgExtremeOf<true>, GpuTypes::kAny)
+          .Int8(IntegerForm::kSame, 2)
+          .WidensHalf(),
+      OpDef(OpCode::kArgMin)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kBool, DType::kInt8})
+          .Options(OptionsType::kArgMin)
+          .Cpu(PrepareArgExtreme, RunArgMin)
+          .Gpu(PlanArgExtremeOf<false>, GpuTypes::kAny)
+          .Int8(IntegerForm::kSame, 2)
+          .WidensHalf(),
+  };
+  return kOps;
 }
 
 }  // namespace topwork

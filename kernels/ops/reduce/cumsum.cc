@@ -1,5 +1,6 @@
 // CUMSUM: running sums along an axis (input 1); `exclusive` leaves the element itself out,
 // `reverse` sums from the end. float32, int32 and int64 (integers wrap around).
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {
@@ -71,7 +72,16 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpCumsum;
-const OpDef kOpCumsum = {OpCode::kCumsum, "CUMSUM", 102, 1, Parse, Prepare, Run};
+Span<const OpDef> CumsumOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCumsum)
+          .Types({DType::kFloat32, DType::kInt32, DType::kInt64})
+          .Options(OptionsType::kCumsum, Parse)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanCumsum)
+          .WidensHalf(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/ops/reduce/rowwise.h"
+#include "kernels/ops/shared/gpu_plans.h"
 
 namespace topwork {
 namespace {
@@ -60,13 +61,17 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpLocalResponseNormalization;
-const OpDef kOpLocalResponseNormalization = {OpCode::kLocalResponseNormalization,
-                                             "LOCAL_RESPONSE_NORMALIZATION",
-                                             13,
-                                             1,
-                                             Parse,
-                                             Prepare,
-                                             Run};
+Span<const OpDef> LocalResponseNormalizationOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kLocalResponseNormalization)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kLocalResponseNormalization, Parse)
+          .Cpu(Prepare, Run)
+          .Gpu(PlanLocalResponseNormalization)
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -1,16 +1,20 @@
-// Prepare of all reductions and the float32 path (see reduce.h).
+// Reductions over any set of dimensions (see reduce.h).
 #include "kernels/ops/reduce/reduce.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "kernels/cpu/elementwise.h"
+#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quant.h"
 #include "kernels/ops/shared/quantized.h"
+#include "kernels/train/gradients.h"
 
 namespace topwork {
 namespace {
+
+// Prepare of all reductions and the float32 path (see reduce.h).
 
 constexpr int64_t kGrain = 32768;  // input elements of one parallel task, about
 
@@ -49,8 +53,8 @@ void MakeLoops(const Shape& shape, const bool* reduce, ReduceState* state) {
   std::reverse(state->reduced, state->reduced + state->n_reduced);
 }
 
-Status Prepare(PrepareContext& context, std::initializer_list<DType> dtypes,
-               ReduceState** out_state) {
+Status PrepareReduce(PrepareContext& context, std::initializer_list<DType> dtypes,
+                     ReduceState** out_state) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(0, dtypes));
@@ -202,7 +206,7 @@ Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
     return PrepareReduceBool(context);
   }
   ReduceState* state = nullptr;
-  TW_RETURN_IF_ERROR(Prepare(
+  TW_RETURN_IF_ERROR(PrepareReduce(
       context,
       {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8, DType::kUInt8, DType::kInt16},
       &state));
@@ -221,7 +225,7 @@ Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
 
 Status PrepareReduceBool(PrepareContext& context) {
   ReduceState* state = nullptr;
-  return Prepare(context, {DType::kBool}, &state);
+  return PrepareReduce(context, {DType::kBool}, &state);
 }
 
 Status RunReduceKind(const RunContext& context, ReduceKind kind) {
@@ -239,6 +243,84 @@ Status RunReduceKind(const RunContext& context, ReduceKind kind) {
     RunRows(context, state, FloatFn(kind), divisor);
   }
   return Status::Ok();
+}
+
+// MEAN: the mean of the elements along the axes; float32, int8, uint8, int16, int32 and int64.
+
+// SUM: the sum of the elements along the axes; float32, int8, uint8, int16, int32 and int64.
+
+// REDUCE_ALL: whether all elements along the axes are true; bool.
+
+// REDUCE_ANY: whether any element along the axes is true; bool.
+
+// REDUCE_MAX: the largest element along the axes; float32, int8, uint8, int16, int32 and int64.
+
+// REDUCE_MIN: the least element along the axes; float32, int8, uint8, int16, int32 and int64.
+
+// REDUCE_PROD: the product of the elements along the axes; float32, int32, int64, int8 and int16;
+// uint8 and these two as plain numbers where they have no scale.
+
+Span<const OpDef> ReduceOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kMean)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                  DType::kInt8})
+          .Options(OptionsType::kReducer, ParseReduce)
+          .Cpu(PrepareReduce<ReduceKind::kMean>, RunReduce<ReduceKind::kMean>)
+          .Gpu(PlanReduceKind<ReduceKind::kMean>)
+          .Gradient(kBackwardMean)
+          .Int8(IntegerForm::kOwn, 2)
+          .WidensHalf()
+          .Head(HeadRole::kPooling)
+          .Inputs(2)
+          .CountsAxes(),
+      OpDef(OpCode::kSum)
+          .Versions(2)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                  DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kReducer, ParseReduce)
+          .Cpu(PrepareReduce<ReduceKind::kSum>, RunReduce<ReduceKind::kSum>)
+          .Gpu(PlanReduceKind<ReduceKind::kSum>)
+          .Int8(IntegerForm::kOwn, 2)
+          .WidensHalf(),
+      OpDef(OpCode::kReduceAll)
+          .Types({DType::kBool})
+          .Options(OptionsType::kReducer, ParseReduce)
+          .Cpu(PrepareReduceBool, RunReduce<ReduceKind::kAll>),
+      OpDef(OpCode::kReduceAny)
+          .Types({DType::kBool})
+          .Options(OptionsType::kReducer, ParseReduce)
+          .Cpu(PrepareReduceBool, RunReduce<ReduceKind::kAny>),
+      OpDef(OpCode::kReduceMax)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                  DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kReducer, ParseReduce)
+          .Cpu(PrepareReduce<ReduceKind::kMax>, RunReduce<ReduceKind::kMax>)
+          .Gpu(PlanReduceKind<ReduceKind::kMax>)
+          .Int8(IntegerForm::kSame, 2)
+          .WidensHalf()
+          .Head(HeadRole::kEmbedding),
+      OpDef(OpCode::kReduceMin)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                  DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kReducer, ParseReduce)
+          .Cpu(PrepareReduce<ReduceKind::kMin>, RunReduce<ReduceKind::kMin>)
+          .Gpu(PlanReduceKind<ReduceKind::kMin>)
+          .Int8(IntegerForm::kSame, 2)
+          .WidensHalf(),
+      OpDef(OpCode::kReduceProd)
+          .Versions(2)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                  DType::kInt16, DType::kInt8})
+          .Options(OptionsType::kReducer, ParseReduce)
+          .Cpu(PrepareReduce<ReduceKind::kProd>, RunReduce<ReduceKind::kProd>)
+          .Gpu(PlanReduceKind<ReduceKind::kProd>)
+          .WidensHalf(),
+  };
+  return kOps;
 }
 
 }  // namespace topwork

@@ -159,7 +159,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpReduceWindow;
-const OpDef kOpReduceWindow = {OpCode::kReduceWindow, "REDUCE_WINDOW", 0, 1, Parse, Prepare, Run};
+Span<const OpDef> ReduceWindowOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kReduceWindow)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                  DType::kInt16, DType::kInt8, DType::kFloat64})
+          .Options(OptionsType2::kReduceWindow, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -1,4 +1,4 @@
-// The walk over segments (see segment.h). Rows are added in the order of the data.
+// SEGMENT_SUM and UNSORTED_SEGMENT_* (see segment.h).
 #include "kernels/ops/reduce/segment.h"
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 
 namespace topwork {
 namespace {
+
+// The walk over segments (see segment.h). Rows are added in the order of the data.
 
 template <typename T, typename Acc>
 T Combine(SegmentFn fn, T a, T b) {
@@ -93,6 +95,82 @@ Status RunSegment(const RunContext& context, SegmentFn fn) {
     Reduce<int32_t, uint32_t>(context, fn);
   }
   return Status::Ok();
+}
+
+namespace {
+
+// SEGMENT_SUM: the sum of the rows of each segment, float32 and int32 (which wraps around). Segment
+// numbers (int32, one per row) begin at 0 and grow by at most 1; the last one decides the size of
+// the output, so they must be known before it.
+
+Status PrepareSegmentSum(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kInt32}));
+  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32}));
+  TW_RETURN_IF_ERROR(context.CheckRank(0, 1, kMaxRank));
+  TW_RETURN_IF_ERROR(context.CheckRank(1, 1, 1));
+  TW_RETURN_IF_ERROR(context.NeedValue(1));
+  Shape shape = context.input(0)->shape;
+  const TensorView& ids = *context.input(1);
+  const int32_t n = ids.shape.dim(0);
+  if (n != shape.dim(0)) {
+    return InvalidModel("%s: %s has %d values, but the data have %d rows", context.Where().c_str(),
+                        context.InputName(1).c_str(), n, shape.dim(0));
+  }
+  int32_t last = -1;
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t id = ids.as<int32_t>()[i];
+    if (id != last + 1 && (id != last || i == 0)) {
+      return InvalidModel(
+          "%s: segment number %d at position %d follows %d; they begin at 0 and "
+          "grow by at most 1",
+          context.Where().c_str(), id, i, last);
+    }
+    last = id;
+  }
+  shape.set_dim(0, last + 1);
+  return context.SetOutput(0, context.input(0)->dtype, shape);
+}
+
+}  // namespace
+
+// UNSORTED_SEGMENT_MAX: the largest of the rows of each segment; the least number
+// where a segment has no rows (see segment.h).
+
+// UNSORTED_SEGMENT_MIN: the least of the rows of each segment; the largest number
+// where a segment has no rows (see segment.h).
+
+// UNSORTED_SEGMENT_PROD: the product of the rows of each segment; 1
+// where a segment has no rows (see segment.h).
+
+// UNSORTED_SEGMENT_SUM: the sum of the rows of each segment; 0
+// where a segment has no rows (see segment.h).
+
+Span<const OpDef> SegmentOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kSegmentSum)
+          .Types({DType::kFloat32, DType::kInt32})
+          .Options(OptionsType::kSegmentSum)
+          .Cpu(PrepareSegmentSum, RunSegmentAs<SegmentFn::kSum>),
+      OpDef(OpCode::kUnsortedSegmentMax)
+          .Types({DType::kFloat32, DType::kInt32})
+          .Options(OptionsType::kUnsortedSegmentMax)
+          .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kMax>),
+      OpDef(OpCode::kUnsortedSegmentMin)
+          .Types({DType::kFloat32, DType::kInt32})
+          .Options(OptionsType::kUnsortedSegmentMin)
+          .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kMin>),
+      OpDef(OpCode::kUnsortedSegmentProd)
+          .Types({DType::kFloat32, DType::kInt32})
+          .Options(OptionsType::kUnsortedSegmentProd)
+          .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kProd>),
+      OpDef(OpCode::kUnsortedSegmentSum)
+          .Types({DType::kFloat32, DType::kInt32})
+          .Options(OptionsType::kUnsortedSegmentSum)
+          .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kSum>),
+  };
+  return kOps;
 }
 
 }  // namespace topwork

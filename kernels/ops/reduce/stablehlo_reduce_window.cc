@@ -101,8 +101,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpStablehloReduceWindow;
-const OpDef kOpStablehloReduceWindow = {
-    OpCode::kStablehloReduceWindow, "STABLEHLO_REDUCE_WINDOW", 0, 1, Parse, Prepare, Run};
+Span<const OpDef> StablehloReduceWindowOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kStablehloReduceWindow)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                  DType::kInt16, DType::kInt8, DType::kFloat64})
+          .Options(OptionsType2::kStablehloReduceWindow, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -104,7 +104,17 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpTopkV2;
-const OpDef kOpTopkV2 = {OpCode::kTopkV2, "TOPK_V2", 34, 3, nullptr, Prepare, Run};
+Span<const OpDef> TopkV2Ops() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kTopkV2)
+          .Versions(3)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                  DType::kInt8})
+          .Options(OptionsType::kTopKV2)
+          .Cpu(Prepare, Run)
+          .WidensHalf(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

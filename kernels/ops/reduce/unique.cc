@@ -113,7 +113,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpUnique;
-const OpDef kOpUnique = {OpCode::kUnique, "UNIQUE", 80, 1, Parse, Prepare, Run};
+Span<const OpDef> UniqueOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kUnique)
+          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                  DType::kInt8})
+          .Options(OptionsType::kUnique, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

@@ -22,6 +22,7 @@ template <UnaryFn kFn>
 Status PlanUnaryFn(GpuContext& context) {
   return PlanUnary(context, kFn, 0.0f);
 }
+Status PlanNeg(GpuContext& context);
 Status PlanAddN(GpuContext& context);
 Status PlanLeakyRelu(GpuContext& context);
 Status PlanGelu(GpuContext& context);

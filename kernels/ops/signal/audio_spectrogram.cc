@@ -86,8 +86,11 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kCustomAudioSpectrogram;
-const OpDef kCustomAudioSpectrogram = {
-    OpCode::kCustom, "AudioSpectrogram", 0, 1, nullptr, Prepare, Run};
+Span<const OpDef> AudioSpectrogramOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCustom).Name("AudioSpectrogram").Cpu(Prepare, Run).Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

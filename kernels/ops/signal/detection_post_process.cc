@@ -260,8 +260,11 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kCustomDetectionPostProcess;
-const OpDef kCustomDetectionPostProcess = {
-    OpCode::kCustom, "TFLite_Detection_PostProcess", 0, 1, nullptr, Prepare, Run};
+Span<const OpDef> DetectionPostProcessOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCustom).Name("TFLite_Detection_PostProcess").Cpu(Prepare, Run).Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

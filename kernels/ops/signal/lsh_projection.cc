@@ -110,8 +110,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpLshProjection;
-const OpDef kOpLshProjection = {
-    OpCode::kLshProjection, "LSH_PROJECTION", 4, 1, Parse, Prepare, Run};
+Span<const OpDef> LshProjectionOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kLshProjection)
+          .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kString, DType::kInt8})
+          .DataInput(1)
+          .Options(OptionsType::kLSHProjection, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

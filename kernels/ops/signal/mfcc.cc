@@ -134,7 +134,11 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kCustomMfcc;
-const OpDef kCustomMfcc = {OpCode::kCustom, "Mfcc", 0, 1, nullptr, Prepare, Run};
+Span<const OpDef> MfccOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kCustom).Name("Mfcc").Cpu(Prepare, Run).Effects(),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

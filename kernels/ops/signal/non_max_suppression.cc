@@ -1,9 +1,4 @@
-// Greedy non-maximum suppression (see non_max_suppression.h), hard or soft (Bodla et al.,
-// "Soft-NMS", arXiv:1704.04503): a selected box multiplies the scores of those it overlaps by
-// exp(-overlap^2 / (2 sigma)).
-//
-// Candidates wait in a heap by score. One that comes to the top is compared with the boxes selected
-// since it was last seen there, the latest first; if its score sank meanwhile it goes back.
+// NON_MAX_SUPPRESSION_V4 and _V5 (see non_max_suppression.h).
 #include "kernels/ops/signal/non_max_suppression.h"
 
 #include <algorithm>
@@ -13,6 +8,13 @@
 
 namespace topwork {
 namespace {
+
+// Greedy non-maximum suppression (see non_max_suppression.h), hard or soft (Bodla et al.,
+// "Soft-NMS", arXiv:1704.04503): a selected box multiplies the scores of those it overlaps by
+// exp(-overlap^2 / (2 sigma)).
+//
+// Candidates wait in a heap by score. One that comes to the top is compared with the boxes selected
+// since it was last seen there, the latest first; if its score sank meanwhile it goes back.
 
 struct Candidate {
   int32_t box;
@@ -140,6 +142,44 @@ Status RunNonMaxSuppression(const RunContext& context, bool soft) {
   std::fill(selected + n_selected, selected + n_out, 0);
   if (soft) std::fill(out_scores + n_selected, out_scores + n_out, 0.0f);
   return Status::Ok();
+}
+
+namespace {
+
+// NON_MAX_SUPPRESSION_V4: boxes of descending score that overlap none selected before them by more
+// than a threshold: their positions and number (see non_max_suppression.h).
+
+Status PrepareNonMaxSuppressionV4(PrepareContext& context) {
+  return PrepareNonMaxSuppression(context, false);
+}
+Status RunNonMaxSuppressionV4(const RunContext& context) {
+  return RunNonMaxSuppression(context, false);
+}
+
+// NON_MAX_SUPPRESSION_V5: as V4, with scores that sink where boxes overlap (soft suppression), and
+// these scores as an output (see non_max_suppression.h).
+
+Status PrepareNonMaxSuppressionV5(PrepareContext& context) {
+  return PrepareNonMaxSuppression(context, true);
+}
+Status RunNonMaxSuppressionV5(const RunContext& context) {
+  return RunNonMaxSuppression(context, true);
+}
+
+}  // namespace
+
+Span<const OpDef> NonMaxSuppressionOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kNonMaxSuppressionV4)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kNonMaxSuppressionV4)
+          .Cpu(PrepareNonMaxSuppressionV4, RunNonMaxSuppressionV4),
+      OpDef(OpCode::kNonMaxSuppressionV5)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kNonMaxSuppressionV5)
+          .Cpu(PrepareNonMaxSuppressionV5, RunNonMaxSuppressionV5),
+  };
+  return kOps;
 }
 
 }  // namespace topwork

@@ -92,7 +92,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpRfft2d;
-const OpDef kOpRfft2d = {OpCode::kRfft2d, "RFFT2D", 105, 1, nullptr, Prepare, Run};
+Span<const OpDef> Rfft2dOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kRfft2d)
+          .Types({DType::kFloat32})
+          .Options(OptionsType::kRfft2d)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

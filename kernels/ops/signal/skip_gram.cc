@@ -109,7 +109,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpSkipGram;
-const OpDef kOpSkipGram = {OpCode::kSkipGram, "SKIP_GRAM", 18, 1, Parse, Prepare, Run};
+Span<const OpDef> SkipGramOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kSkipGram)
+          .Types({DType::kString})
+          .Options(OptionsType::kSkipGram, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

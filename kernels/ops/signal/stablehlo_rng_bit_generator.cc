@@ -91,8 +91,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-extern const OpDef kOpStablehloRngBitGenerator;
-const OpDef kOpStablehloRngBitGenerator = {
-    OpCode::kStablehloRngBitGenerator, "STABLEHLO_RNG_BIT_GENERATOR", 0, 1, Parse, Prepare, Run};
+Span<const OpDef> StablehloRngBitGeneratorOps() {
+  static constexpr OpDef kOps[] = {
+      OpDef(OpCode::kStablehloRngBitGenerator)
+          .Types({DType::kUInt64})
+          .Options(OptionsType2::kStablehloRngBitGenerator, Parse)
+          .Cpu(Prepare, Run),
+  };
+  return kOps;
+}
 
 }  // namespace topwork

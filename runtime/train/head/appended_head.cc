@@ -37,17 +37,11 @@ bool EndsInEmbedding(const Graph& graph, int output) {
   for (size_t i = 0; i <= graph.ops.size(); ++i) {
     const Op* op = ProducerOf(graph, v);
     if (op == nullptr || op->inputs.empty() || op->inputs[0] < 0) return false;
-    switch (op->code) {
-      case OpCode::kMean:
-      case OpCode::kReduceMax:
-      case OpCode::kAveragePool2d:
-      case OpCode::kMaxPool2d:
-      case OpCode::kL2Normalization:
+    switch (op->def == nullptr ? HeadRole::kNone : op->def->head) {
+      case HeadRole::kPooling:
+      case HeadRole::kEmbedding:
         return true;
-      case OpCode::kReshape:
-      case OpCode::kSqueeze:
-      case OpCode::kDequantize:
-      case OpCode::kQuantize:
+      case HeadRole::kPassing:
         v = op->inputs[0];
         break;
       default:

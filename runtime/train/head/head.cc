@@ -71,40 +71,33 @@ Status HeadFinder::WalkBack() {
                          value(v).name.c_str(), kWhatIsAHead);
     }
     const Op& op = graph_.ops[static_cast<size_t>(producer)];
+    const HeadRole role = op.def == nullptr ? HeadRole::kNone : op.def->head;
     // Operators have not been prepared: their inputs are counted here.
-    const bool dense = op.code == OpCode::kFullyConnected || op.code == OpCode::kConv2d;
-    const size_t n_needed = dense || op.code == OpCode::kMean ? 2 : 1;
+    const size_t n_needed = op.def == nullptr ? 1 : op.def->least_inputs;
     for (size_t i = 0; i < n_needed; ++i) {
       if (i >= op.inputs.size() || op.inputs[i] < 0) {
         return Unsupported("%s lacks its input %zu", Where(op).c_str(), i);
       }
     }
-    switch (op.code) {
-      case OpCode::kFullyConnected:
-      case OpCode::kConv2d:
+    switch (role) {
+      case HeadRole::kDense:
         if (op.params.weights_format != 0) {
           return Unsupported("%s has shuffled weights, which cannot be trained", Where(op).c_str());
         }
         head_.op = producer;
         head_.logits = v;
         return Status::Ok();
-      case OpCode::kSoftmax:
-      case OpCode::kLogSoftmax:
-      case OpCode::kLogistic:
+      case HeadRole::kScores:
         if (head_.final_activation != OpCode::kCustom) {
           return Unsupported("output #%d comes from %s behind %s; %s", head_.output,
                              OpCodeName(head_.final_activation), Where(op).c_str(), kWhatIsAHead);
         }
         head_.final_activation = op.code;
         break;
-      case OpCode::kAveragePool2d:
-      case OpCode::kMean:
+      case HeadRole::kPooling:
         pooled_ = true;
         break;
-      case OpCode::kReshape:
-      case OpCode::kSqueeze:
-      case OpCode::kDequantize:
-      case OpCode::kQuantize:
+      case HeadRole::kPassing:
         break;
       default:
         return Unsupported("output #%d '%s' comes from %s; %s", head_.output,
@@ -234,7 +227,7 @@ Status HeadFinder::CheckWholeMapPooling(const Op& op) {
 }
 
 Status HeadFinder::CheckTailOp(const Op& op) {
-  const bool pooling = op.code == OpCode::kAveragePool2d || op.code == OpCode::kMean;
+  const bool pooling = op.def != nullptr && op.def->head == HeadRole::kPooling;
   if (pooling) TW_RETURN_IF_ERROR(CheckWholeMapPooling(op));
   if (op.code == OpCode::kReshape && op.inputs.size() > 1 && op.inputs[1] >= 0 &&
       value(op.inputs[1]).data == nullptr) {

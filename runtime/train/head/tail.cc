@@ -11,9 +11,9 @@
 namespace topwork {
 namespace {
 
-bool IsLayer(OpCode code) {
-  return code == OpCode::kFullyConnected || code == OpCode::kConv2d ||
-         code == OpCode::kDepthwiseConv2d;
+bool IsLayer(const Op& op) {
+  const HeadRole role = op.def == nullptr ? HeadRole::kNone : op.def->head;
+  return role == HeadRole::kDense || role == HeadRole::kLayer;
 }
 
 bool IsAffine(OpCode code) {
@@ -106,25 +106,6 @@ int TailFinder::PerChannelInput(const Op& op) const {
   return -1;
 }
 
-// Operators have not been prepared: their inputs are counted here.
-size_t LeastInputs(OpCode code) {
-  switch (code) {
-    case OpCode::kFullyConnected:
-    case OpCode::kConv2d:
-    case OpCode::kDepthwiseConv2d:
-    case OpCode::kAdd:
-    case OpCode::kSub:
-    case OpCode::kMul:
-    case OpCode::kDiv:
-    case OpCode::kPrelu:
-    case OpCode::kMean:
-    case OpCode::kPad:
-      return 2;
-    default:
-      return 1;
-  }
-}
-
 Status TailFinder::Take(int index) {
   const Op& taken = op(index);
   if (taken.code == OpCode::kDequantize || taken.code == OpCode::kQuantize) {
@@ -135,14 +116,15 @@ Status TailFinder::Take(int index) {
         Where(taken).c_str(), tail_.n_layers, layers_.size() + 1,
         layers_.empty() ? "layer" : "layers");
   }
-  if (FindBackward(taken.code) == nullptr) {
+  if (taken.def == nullptr || taken.def->gradient == nullptr) {
     return Unsupported("%s lies among the last %d layers and has no gradient; %s",
                        Where(taken).c_str(), tail_.n_layers, Gradients().c_str());
   }
   if (taken.outputs.size() != 1 || taken.def == nullptr) {
     return Unsupported("%s has %zu outputs", Where(taken).c_str(), taken.outputs.size());
   }
-  for (size_t i = 0; i < LeastInputs(taken.code); ++i) {
+  // Operators have not been prepared: their inputs are counted here.
+  for (size_t i = 0; i < taken.def->least_inputs; ++i) {
     if (i >= taken.inputs.size() || taken.inputs[i] < 0) {
       return Unsupported("%s lacks its input %zu", Where(taken).c_str(), i);
     }
@@ -151,7 +133,7 @@ Status TailFinder::Take(int index) {
     return Unsupported("%s has a fused activation without a gradient", Where(taken).c_str());
   }
   taken_.push_back(index);
-  if (IsLayer(taken.code) && HasConstant(taken, 1)) layers_.push_back(index);
+  if (IsLayer(taken) && HasConstant(taken, 1)) layers_.push_back(index);
   needed_.erase(taken.outputs[0]);
   for (int v : taken.inputs) {
     if (v >= 0 && Stored(v) < 0) needed_.insert(v);
@@ -265,13 +247,13 @@ Status TailFinder::AddOp(int index) {
     const Value& read = value(v);
     const bool integers = read.dtype == DType::kInt32 || read.dtype == DType::kInt64;
     if (read.dtype == DType::kFloat32 || (integers && read.data != nullptr)) continue;
-    if (IsLayer(op.code) && i == 1 && IsScaled(read)) continue;
+    if (IsLayer(op) && i == 1 && IsScaled(read)) continue;
     return Unsupported(
         "%s reads '%s' of type %s: among the last %d layers there must be float32 alone; train the "
         "last layer, or a float32 or float16 model",
         Where(op).c_str(), read.name.c_str(), DTypeName(read.dtype), tail_.n_layers);
   }
-  if (IsLayer(op.code) && std::find(layers_.begin(), layers_.end(), index) != layers_.end()) {
+  if (IsLayer(op) && std::find(layers_.begin(), layers_.end(), index) != layers_.end()) {
     if (trained_ == Trained::kAll) TW_RETURN_IF_ERROR(AddTrained(op, 1, true, &out));
     if (HasConstant(op, 2)) TW_RETURN_IF_ERROR(AddTrained(op, 2, false, &out));
   }

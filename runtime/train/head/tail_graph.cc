@@ -148,10 +148,7 @@ Result<int> Builder::InputOf(const TailOp& op, size_t i) {
 // What an operator's axes must keep apart: examples. A value without a dimension for them has its
 // axes elsewhere.
 Status Builder::CheckNode(const TailNode& node, const Op& op) const {
-  const bool has_axes = op.code == OpCode::kConcatenation || op.code == OpCode::kMean ||
-                        op.code == OpCode::kPad || op.code == OpCode::kConv2d ||
-                        op.code == OpCode::kDepthwiseConv2d || op.code == OpCode::kAveragePool2d ||
-                        op.code == OpCode::kMaxPool2d;
+  const bool has_axes = op.def != nullptr && op.def->counts_axes;
   for (int v : op.inputs) {
     if (has_axes && lacks_batch_.count(v) > 0) {
       return Unsupported("%s reads '%s' of shape %s, which has no dimension for the example",
@@ -204,7 +201,7 @@ Status Builder::AddNode(const TailOp& tail_op) {
   }
   TW_RETURN_IF_ERROR(CheckNode(node, op));
   node.op = op;
-  node.backward = FindBackward(op.code);
+  node.backward = op.def == nullptr ? nullptr : op.def->gradient;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     TW_ASSIGN_OR_RETURN(node.op.inputs[i], InputOf(tail_op, i));
   }
@@ -238,7 +235,7 @@ void Builder::AddHead() {
     node.where = "the pooling behind the last layer";
     node.op.code = OpCode::kMean;
     node.op.def = FindOp(node.op.code);
-    node.backward = FindBackward(node.op.code);
+    node.backward = node.op.def->gradient;
     node.op.inputs = {AddView(embedding, Shape{1, head_.n_positions, head_.dim}),
                       AddValue(std::move(axes))};
     embedding = AddValue(std::move(mean));
@@ -251,7 +248,7 @@ void Builder::AddHead() {
   node.where = "the last layer";
   node.op.code = OpCode::kFullyConnected;
   node.op.def = FindOp(node.op.code);
-  node.backward = FindBackward(node.op.code);
+  node.backward = node.op.def->gradient;
   node.op.inputs = {embedding, head_weights_, head_bias_};
   TailValue logits;
   logits.name = "head/logits";

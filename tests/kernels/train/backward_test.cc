@@ -112,7 +112,7 @@ struct RunOptions {
 
 // The gradients, empty where not wanted. Forward tensors that `needs` does not name are withheld.
 std::vector<std::vector<float>> Backward(const Case& c, const RunOptions& options) {
-  const BackwardDef* def = FindBackward(c.code);
+  const BackwardDef* def = FindOp(c.code)->gradient;
   REQUIRE(def != nullptr);
   uint32_t wanted = 0;
   for (size_t i = 0; i < c.expected.size(); ++i) {
@@ -203,11 +203,11 @@ TEST_CASE("backward: every operator's gradients agree with PyTorch", "[train]") 
     }
   }
   // RESHAPE and SQUEEZE are no more than other shapes for the same memory.
-  for (const OpDef* def : AllOps()) {
-    const bool view = def->code == OpCode::kReshape || def->code == OpCode::kSqueeze;
-    INFO(def->name);
-    CHECK((FindBackward(def->code) != nullptr) == (view || seen.count(def->code) > 0));
-  }
+  ForEachOp([&](const OpDef& op) {
+    const bool view = op.code == OpCode::kReshape || op.code == OpCode::kSqueeze;
+    INFO(op.name());
+    CHECK((op.gradient != nullptr) == (view || seen.count(op.code) > 0));
+  });
 }
 
 TEST_CASE("backward: an input alone gets the same gradient as all together", "[train]") {

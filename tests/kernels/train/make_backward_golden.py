@@ -19,7 +19,7 @@ import torch.nn.functional as F
 ADD, AVERAGE_POOL, CONCATENATION, CONV, DEPTHWISE, FULLY_CONNECTED = 0, 1, 2, 3, 4, 9
 LOGISTIC, MAX_POOL, MUL, RELU, RELU_N1, RELU6, SOFTMAX = 14, 17, 18, 19, 20, 21, 25
 TANH, PAD, MEAN, SUB, DIV, PRELU, LEAKY_RELU, ELU = 28, 34, 40, 41, 42, 54, 98, 111
-HARD_SWISH, GELU = 117, 150
+HARD_SWISH, GELU, RELU_0_TO_1 = 117, 150, 152
 SAME, VALID = 0, 1
 ACTIVATIONS = {0: lambda z: z, 1: F.relu, 2: lambda z: F.hardtanh(z, -1, 1),
                3: F.relu6, 4: torch.tanh, 6: lambda z: F.hardtanh(z, 0, 1)}
@@ -196,9 +196,13 @@ def shape_cases():
          lambda x, _: F.pad(x, (2, 0, 0, 3, 1, 2)), constant=(1,))
 
 
+def clamp_cases():
+    case("relu_0_to_1", RELU_0_TO_1, [random(3, 2, 3, 5, scale=3.0)], lambda x: F.hardtanh(x, 0, 1))
+
+
 def main():
     for cases in (dense_cases, conv_cases, depthwise_cases, pool_cases, elementwise_cases,
-                  shape_cases):
+                  shape_cases, clamp_cases):
         cases()
     default = pathlib.Path(__file__).parents[2] / "data" / "train" / "backward.npz"
     np.savez_compressed(sys.argv[1] if len(sys.argv) > 1 else default, **arrays)

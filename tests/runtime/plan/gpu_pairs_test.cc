@@ -83,7 +83,7 @@ TEST_CASE("gpu pairs: the value between them takes no memory", "[plan]") {
   CHECK(fused.program.arena_bytes < apart.program.arena_bytes);
   REQUIRE(fused.plan->steps[0].parts.size() == 1);
   const Step& part = fused.plan->steps[0].parts[0];
-  CHECK(std::string(part.def->name) == "CONV_2D");
+  CHECK(std::string(part.def->name()) == "CONV_2D");
   CHECK(std::string(part.variant) == "depthwise_pointwise");
   CHECK(part.fused == "DEPTHWISE_CONV_2D");
   CHECK(part.inputs.size() == 5);

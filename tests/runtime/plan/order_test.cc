@@ -29,6 +29,7 @@ WorkGraph RandomGraph(std::mt19937* random, const Backend& gpu, size_t n) {
     const int kind = below(5);
     work.backend = kind < 3 ? &gpu : &CpuBackend();
     work.op.code = kind == 4 ? OpCode::kRandomUniform : OpCode::kAdd;
+    work.op.def = FindOp(work.op.code);
     graph.ops.push_back(std::move(work));
   }
   graph.outputs = {static_cast<int>(n)};

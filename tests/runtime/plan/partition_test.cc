@@ -36,6 +36,7 @@ WorkGraph Chain(const Backend& gpu, const std::vector<std::vector<int>>& reads,
   for (size_t i = 0; i < reads.size(); ++i) {
     WorkOp work;
     work.op.code = OpCode::kAdd;
+    work.op.def = FindOp(work.op.code);
     work.op.file_index = static_cast<int>(i);
     work.op.inputs = reads[i];
     work.op.outputs = {static_cast<int>(i) + 1};

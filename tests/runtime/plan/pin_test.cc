@@ -32,7 +32,7 @@ std::vector<std::string> OnCpu(const std::shared_ptr<const Model>& model,
   std::vector<std::string> found;
   for (const Step& step : plan.value()->steps) {
     if (step.backend == &gpu) continue;
-    found.push_back(std::string(step.def->name) + ": " + step.reason);
+    found.push_back(std::string(step.def->name()) + ": " + step.reason);
   }
   return found;
 }
@@ -99,7 +99,7 @@ TEST_CASE("pinning to float32 passes over backends that store float16", "[plan]"
   for (const Step& step : plan.value()->steps) {
     REQUIRE((step.backend == &narrow || step.backend == &wide));
     for (const Step& part : step.parts) {
-      if (step.backend == &wide) on_wide.push_back(part.def->name);
+      if (step.backend == &wide) on_wide.push_back(part.def->name());
     }
   }
   CHECK(on_wide == Strings{"CONV_2D", "SOFTMAX"});  // ADD is fused into the first

@@ -122,7 +122,7 @@ void CheckLifetimes(const Plan& plan) {
 
 const Step* FindStep(const Plan& plan, const char* op) {
   for (const Step& step : plan.steps) {
-    if (std::strcmp(step.def->name, op) == 0) return &step;
+    if (std::strcmp(step.def->name(), op) == 0) return &step;
   }
   return nullptr;
 }
@@ -221,7 +221,7 @@ TEST_CASE("plan: the first backend that can run an operator gets it, the others'
     std::string WhyNot(const OpDef& def, const OpParams&,
                        Span<const TensorView* const> inputs) const override {
       if (inputs.empty() || inputs[0] == nullptr) return "no input";
-      return std::strcmp(def.name, "CONV_2D") == 0 ? "convolutions bore it" : "";
+      return std::strcmp(def.name(), "CONV_2D") == 0 ? "convolutions bore it" : "";
     }
     Status Run(const OpDef& def, const RunContext& context,
                const std::string& where) const override {
@@ -238,7 +238,7 @@ TEST_CASE("plan: the first backend that can run an operator gets it, the others'
   REQUIRE(plan.status().ToString() == "OK");
   int n_conv = 0;
   for (const Step& step : (*plan)->steps) {
-    const bool conv = std::strcmp(step.def->name, "CONV_2D") == 0;
+    const bool conv = std::strcmp(step.def->name(), "CONV_2D") == 0;
     n_conv += conv;
     CHECK(std::string(step.backend->name()) == (conv ? "cpu" : "picky"));
     CHECK((step.reason == "not on picky: convolutions bore it") == conv);

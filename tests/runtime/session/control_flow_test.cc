@@ -363,7 +363,7 @@ TEST_CASE("calls are taken apart where that is possible", "[session]") {
     const auto session = test::OpenSession(CallSpec(composite));
     const Plan& plan = session->plan();
     REQUIRE(plan.steps.size() == 3);
-    CHECK(std::string(plan.steps[1].def->name) == "ADD");
+    CHECK(std::string(plan.steps[1].def->name()) == "ADD");
     CHECK(plan.steps[1].file_index == 1);
     CHECK(plan.steps[1].inside == (composite ? "STABLEHLO_COMPOSITE 'odml.plus_one'" : "CALL 'f'"));
     CHECK(plan.steps[2].callees.size() == 1);  // it has no operator to take
@@ -413,7 +413,7 @@ TEST_CASE("a loop stays on the CPU, what follows it does not", "[session]") {
   const auto session = test::OpenSession(spec, options);
   const Plan& plan = session->plan();
   REQUIRE(plan.steps.size() == 2);
-  CHECK(std::string(plan.steps[0].def->name) == "WHILE");
+  CHECK(std::string(plan.steps[0].def->name()) == "WHILE");
   CHECK(plan.steps[0].reason.find("not on fake") != std::string::npos);
   CHECK(plan.steps[1].parts.size() == 1);
   test::SetInput<int32_t>(session.get(), 0, {0});

@@ -22,7 +22,7 @@ class Faulty final : public Backend {
   const char* name() const override { return "faulty"; }
   std::string WhyNot(const OpDef& def, const OpParams&,
                      Span<const TensorView* const>) const override {
-    return std::strcmp(def.name, op_) == 0 ? "" : "it knows another operator only";
+    return std::strcmp(def.name(), op_) == 0 ? "" : "it knows another operator only";
   }
   bool takes_programs() const override { return fault_ == Fault::kLost && lost_; }
   Status Run(const OpDef& def, const RunContext& context, const std::string& where) const override {

@@ -60,7 +60,7 @@ TEST_CASE("opencl session: the profile names every operator of the device", "[op
       const Step& what = whole ? step : step.parts[part];
       CHECK(profiles[k].step == static_cast<int>(s));
       CHECK(profiles[k].part == (whole ? -1 : static_cast<int>(part)));
-      CHECK(std::string(profiles[k].op) == what.def->name);
+      CHECK(std::string(profiles[k].op) == what.def->name());
       CHECK(std::string(profiles[k].variant) == what.variant);
       CHECK(std::string(profiles[k].backend) == what.backend->name());
       CHECK(std::strlen(profiles[k].output_name) > 0);
