@@ -31,32 +31,48 @@ void ReadExamples(const checkpoint_schema::Examples& examples, CheckpointData* d
   data->has_examples = true;
   data->rows = Numbers(examples.rows());
   data->labels = Numbers(examples.labels());
-  data->values = Numbers(examples.values());
+  data->targets = Numbers(examples.values());
   if (examples.replay() == nullptr) return;
   data->replay.labels = Numbers(examples.replay()->labels());
   data->replay.seen = Numbers(examples.replay()->seen());
   data->replay.random_state = examples.replay()->random_state();
 }
 
-void ReadProgress(const checkpoint_schema::Checkpoint& c, CheckpointData* data) {
-  data->epoch = c.epoch();
-  data->step = c.step();
-  data->random_state = c.random_state();
-  data->position = c.position();
-  data->loss_sum = c.loss_sum();
-  data->weight_sum = c.weight_sum();
-  data->hits = c.hits();
-  data->epoch_seconds = c.epoch_seconds();
-  data->best_loss = c.best_loss();
-  data->best_epoch = c.best_epoch();
-  data->best_parameters = Numbers(c.best_parameters());
-  data->stopped_early = c.stopped_early();
+TrainingProgress ReadProgress(const checkpoint_schema::Checkpoint& c) {
+  TrainingProgress p;
+  p.epoch = c.epoch();
+  p.step = c.step();
+  p.random_state = c.random_state();
+  p.position = c.position();
+  p.loss_sum = c.loss_sum();
+  p.weight_sum = c.weight_sum();
+  p.hits = c.hits();
+  p.seconds = c.epoch_seconds();
   for (uint32_t i = 0; c.history() != nullptr && i < c.history()->size(); ++i) {
     const checkpoint_schema::Epoch& e = *c.history()->Get(i);
-    data->history.push_back({e.epoch(), e.n_epochs(), e.step(), e.train_loss(), e.train_accuracy(),
-                             e.has_validation(), e.validation_loss(), e.validation_accuracy(),
-                             e.seconds(), e.learning_rate()});
+    p.history.push_back({e.epoch(), e.n_epochs(), e.step(), e.train_loss(), e.train_accuracy(),
+                         e.has_validation(), e.validation_loss(), e.validation_accuracy(),
+                         e.seconds(), e.learning_rate()});
   }
+  if (c.best_epoch() > 0) p.best_loss = c.best_loss();  // else infinite, which is not stored
+  p.best_epoch = c.best_epoch();
+  p.best_parameters = Numbers(c.best_parameters());
+  p.stopped_early = c.stopped_early();
+  return p;
+}
+
+TrainingValues ReadValues(const checkpoint_schema::Checkpoint& c) {
+  TrainingValues values;
+  values.parameters = Numbers(c.parameters());
+  values.moment1 = Numbers(c.moment1());
+  values.moment2 = Numbers(c.moment2());
+  values.n_updates = c.n_updates();
+  values.solver = Numbers(c.solver());
+  values.learning_rate = c.learning_rate();
+  values.temperature = c.temperature();
+  values.fresh_classes = Numbers(c.fresh_classes());
+  values.progress = ReadProgress(c);
+  return values;
 }
 
 CheckpointData FromTable(const checkpoint_schema::Checkpoint& c) {
@@ -67,38 +83,33 @@ CheckpointData FromTable(const checkpoint_schema::Checkpoint& c) {
   data.dim = c.dim();
   data.n_classes = c.n_classes();
   data.class_names = Texts(c.class_names());
-  data.parameters = Numbers(c.parameters());
-  data.moment1 = Numbers(c.moment1());
-  data.moment2 = Numbers(c.moment2());
-  data.n_updates = c.n_updates();
-  data.solver = Numbers(c.solver());
-  data.learning_rate = c.learning_rate();
-  data.temperature = c.temperature();
-  data.fresh_classes = Numbers(c.fresh_classes());
+  data.values = ReadValues(c);
   data.train = Numbers(c.train());
   data.validation = Numbers(c.validation());
-  ReadProgress(c, &data);
   if (c.examples() != nullptr) ReadExamples(*c.examples(), &data);
   return data;
 }
 
 Status CheckConsistent(const CheckpointData& data) {
-  const size_t n = data.parameters.size();
+  const TrainingValues& values = data.values;
+  const TrainingProgress& progress = values.progress;
+  const size_t n = values.parameters.size();
   const size_t n_classes = static_cast<size_t>(data.n_classes);
-  const auto fits = [&](const std::vector<float>& values) {
-    return values.empty() || values.size() == n;
+  const auto fits = [&](const std::vector<float>& numbers) {
+    return numbers.empty() || numbers.size() == n;
   };
-  if (data.n_classes < 1 || data.dim < 1 || n < n_classes || !fits(data.moment1) ||
-      !fits(data.moment2) || !fits(data.best_parameters) ||
-      data.fresh_classes.size() != n_classes ||
+  if (data.n_classes < 1 || data.dim < 1 || n < n_classes || !fits(values.moment1) ||
+      !fits(values.moment2) || !fits(progress.best_parameters) ||
+      values.fresh_classes.size() != n_classes ||
       (!data.class_names.empty() && data.class_names.size() != n_classes)) {
     return Corrupt("the checkpoint contradicts itself: %d classes, %lld features, %zu parameters",
                    data.n_classes, static_cast<long long>(data.dim), n);
   }
-  if (data.epoch < 0 || data.step < 0 || data.n_updates < 0 || data.best_epoch < 0 ||
-      data.best_epoch > data.epoch || !(data.temperature > 0.0) || !(data.learning_rate >= 0.0f)) {
+  if (progress.epoch < 0 || progress.step < 0 || values.n_updates < 0 || progress.best_epoch < 0 ||
+      progress.best_epoch > progress.epoch || !(values.temperature > 0.0) ||
+      !(values.learning_rate >= 0.0f)) {
     return Corrupt("the checkpoint contradicts itself: epoch %d, step %lld, best epoch %d",
-                   data.epoch, static_cast<long long>(data.step), data.best_epoch);
+                   progress.epoch, static_cast<long long>(progress.step), progress.best_epoch);
   }
   return Status::Ok();
 }
@@ -110,14 +121,14 @@ flatbuffers::Offset<checkpoint_schema::Examples> WriteExamples(
   const auto replay = checkpoint_schema::CreateReplay(*builder, slots, seen, d.replay.random_state);
   const auto rows = builder->CreateVector(d.rows);
   const auto labels = builder->CreateVector(d.labels);
-  const auto values = builder->CreateVector(d.values);
+  const auto values = builder->CreateVector(d.targets);
   return checkpoint_schema::CreateExamples(*builder, rows, labels, values, replay);
 }
 
 flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<checkpoint_schema::Epoch>>>
-WriteHistory(const CheckpointData& d, flatbuffers::FlatBufferBuilder* builder) {
+WriteHistory(const std::vector<EpochMetrics>& history, flatbuffers::FlatBufferBuilder* builder) {
   std::vector<flatbuffers::Offset<checkpoint_schema::Epoch>> epochs;
-  for (const CheckpointEpoch& e : d.history) {
+  for (const EpochMetrics& e : history) {
     epochs.push_back(checkpoint_schema::CreateEpoch(
         *builder, e.epoch, e.n_epochs, e.step, e.train_loss, e.train_accuracy, e.has_validation,
         e.validation_loss, e.validation_accuracy, e.seconds, e.learning_rate));
@@ -125,25 +136,26 @@ WriteHistory(const CheckpointData& d, flatbuffers::FlatBufferBuilder* builder) {
   return builder->CreateVector(epochs);
 }
 
-void WriteProgress(const CheckpointData& d, checkpoint_schema::CheckpointBuilder* c) {
-  c->add_epoch(d.epoch);
-  c->add_step(d.step);
-  c->add_random_state(d.random_state);
-  c->add_position(d.position);
-  c->add_loss_sum(d.loss_sum);
-  c->add_weight_sum(d.weight_sum);
-  c->add_hits(d.hits);
-  c->add_epoch_seconds(d.epoch_seconds);
-  c->add_best_loss(d.best_loss);
-  c->add_best_epoch(d.best_epoch);
-  c->add_stopped_early(d.stopped_early);
+void WriteProgress(const TrainingProgress& p, checkpoint_schema::CheckpointBuilder* c) {
+  c->add_epoch(p.epoch);
+  c->add_step(p.step);
+  c->add_random_state(p.random_state);
+  c->add_position(p.position);
+  c->add_loss_sum(p.loss_sum);
+  c->add_weight_sum(p.weight_sum);
+  c->add_hits(p.hits);
+  c->add_epoch_seconds(p.seconds);
+  c->add_best_loss(p.best_epoch > 0 ? p.best_loss : 0.0);
+  c->add_best_epoch(p.best_epoch);
+  c->add_stopped_early(p.stopped_early);
 }
 
 }  // namespace
 
 Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
-  const size_t n_numbers = d.rows.size() + d.labels.size() + d.values.size() +
-                           4 * d.parameters.size() + 2 * d.solver.size() + d.train.size() +
+  const TrainingValues& v = d.values;
+  const size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() +
+                           4 * v.parameters.size() + 2 * v.solver.size() + d.train.size() +
                            d.validation.size();
   if (n_numbers > kMaxArrayBytes / sizeof(float)) {
     return Unsupported("a checkpoint of %zu numbers does not fit into 2 GiB%s", n_numbers,
@@ -154,15 +166,15 @@ Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
   const auto digest = builder.CreateString(d.examples_sha256);
   const auto options = builder.CreateVectorOfStrings(d.options);
   const auto names = builder.CreateVectorOfStrings(d.class_names);
-  const auto parameters = builder.CreateVector(d.parameters);
-  const auto moment1 = builder.CreateVector(d.moment1);
-  const auto moment2 = builder.CreateVector(d.moment2);
-  const auto solver = builder.CreateVector(d.solver);
-  const auto fresh = builder.CreateVector(d.fresh_classes);
+  const auto parameters = builder.CreateVector(v.parameters);
+  const auto moment1 = builder.CreateVector(v.moment1);
+  const auto moment2 = builder.CreateVector(v.moment2);
+  const auto solver = builder.CreateVector(v.solver);
+  const auto fresh = builder.CreateVector(v.fresh_classes);
   const auto train = builder.CreateVector(d.train);
   const auto validation = builder.CreateVector(d.validation);
-  const auto history = WriteHistory(d, &builder);
-  const auto best = builder.CreateVector(d.best_parameters);
+  const auto history = WriteHistory(v.progress.history, &builder);
+  const auto best = builder.CreateVector(v.progress.best_parameters);
   flatbuffers::Offset<checkpoint_schema::Examples> examples;
   if (d.has_examples) examples = WriteExamples(d, &builder);
   checkpoint_schema::CheckpointBuilder c(builder);
@@ -176,14 +188,14 @@ Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
   c.add_parameters(parameters);
   c.add_moment1(moment1);
   c.add_moment2(moment2);
-  c.add_n_updates(d.n_updates);
+  c.add_n_updates(v.n_updates);
   c.add_solver(solver);
-  c.add_learning_rate(d.learning_rate);
-  c.add_temperature(d.temperature);
+  c.add_learning_rate(v.learning_rate);
+  c.add_temperature(v.temperature);
   c.add_fresh_classes(fresh);
   c.add_train(train);
   c.add_validation(validation);
-  WriteProgress(d, &c);
+  WriteProgress(v.progress, &c);
   c.add_history(history);
   c.add_best_parameters(best);
   if (d.has_examples) c.add_examples(examples);

@@ -16,12 +16,12 @@ using topwork::api::Report;
 namespace {
 
 Result<Evaluation> Evaluate(Trainer* trainer, const tw_examples* c_examples) {
-  if (c_examples == nullptr) return trainer->Evaluate(ExampleSet::kValidation);
+  if (c_examples == nullptr) return trainer->judge().Evaluate(ExampleSet::kValidation);
   topwork::Examples examples;
   topwork::FeatureProgress progress;
   TW_RETURN_IF_ERROR(
       topwork::api::ConvertExamples(*trainer, c_examples, true, &examples, &progress));
-  return trainer->Evaluate(examples, progress);
+  return trainer->judge().Evaluate(examples, progress);
 }
 
 Status FillEvaluation(Trainer* trainer, const tw_examples* c_examples, tw_evaluation* inout) {
@@ -74,7 +74,7 @@ tw_status tw_trainer_describe_evaluation(tw_trainer* trainer, const tw_examples*
   if (!evaluation.ok()) return Report(evaluation.status());
   std::vector<topwork::WorstExample> worst;
   if (examples == nullptr && n_worst > 0) {
-    auto found = trainer->trainer->Worst(ExampleSet::kValidation, n_worst);
+    auto found = trainer->trainer->judge().Worst(ExampleSet::kValidation, n_worst);
     if (!found.ok()) return Report(found.status());
     worst = std::move(found.value());
   }
@@ -99,12 +99,12 @@ tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, f
     return Report(InvalidArgument("n_scores is %zu, but %lld examples have %zu scores each",
                                   n_scores, static_cast<long long>(converted.count), n_classes));
   }
-  return Report(trainer->trainer->Predict(converted, scores));
+  return Report(trainer->trainer->judge().Predict(converted, scores));
 }
 
 tw_status tw_trainer_calibrate(tw_trainer* trainer, tw_calibration* calibration) {
   TW_REQUIRE(trainer);
-  const auto fitted = trainer->trainer->Calibrate();
+  const auto fitted = trainer->trainer->judge().Calibrate();
   if (!fitted.ok()) return Report(fitted.status());
   if (calibration == nullptr) return TW_STATUS_OK;
   tw_calibration result = {};
@@ -123,13 +123,13 @@ tw_status tw_trainer_set_golden(tw_trainer* trainer, const tw_examples* examples
   topwork::FeatureProgress progress;
   TW_REPORT_IF_ERROR(
       topwork::api::ConvertExamples(*trainer->trainer, examples, true, &converted, &progress));
-  return Report(trainer->trainer->SetGolden(converted, progress));
+  return Report(trainer->trainer->judge().SetGolden(converted, progress));
 }
 
 tw_status tw_trainer_check_golden(tw_trainer* trainer, tw_comparison* comparison) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(comparison);
-  const auto checked = trainer->trainer->CheckGolden();
+  const auto checked = trainer->trainer->judge().CheckGolden();
   if (!checked.ok()) return Report(checked.status());
   tw_comparison result = {};
   result.n_examples = checked->n_examples;
@@ -141,7 +141,7 @@ tw_status tw_trainer_check_golden(tw_trainer* trainer, tw_comparison* comparison
 tw_status tw_trainer_check_export(tw_trainer* trainer, tw_comparison* comparison) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(comparison);
-  const auto checked = trainer->trainer->CheckExport(ExampleSet::kValidation);
+  const auto checked = trainer->trainer->judge().CheckExport(ExampleSet::kValidation);
   if (!checked.ok()) return Report(checked.status());
   tw_comparison result = {};
   result.n_examples = checked->n_examples;

@@ -24,12 +24,12 @@ Status ToIndex(const Trainer& trainer, int64_t index, int* out) {
 
 // The array of that name, or (name null) all of them.
 Status FindValues(const Trainer& trainer, const char* name, Span<const float>* out) {
-  *out = trainer.parameters();
+  *out = trainer.state().parameters();
   if (name == nullptr) return Status::Ok();
   std::string names;
-  for (const ParameterInfo& info : trainer.layout()) {
+  for (const ParameterInfo& info : trainer.state().layout()) {
     if (info.name == name) {
-      *out = {trainer.parameters().data() + info.offset, static_cast<size_t>(info.size)};
+      *out = {trainer.state().parameters().data() + info.offset, static_cast<size_t>(info.size)};
       return Status::Ok();
     }
     names += (names.empty() ? "" : ", ") + info.name;
@@ -42,14 +42,14 @@ Status FindValues(const Trainer& trainer, const char* name, Span<const float>* o
 tw_status tw_trainer_add_class(tw_trainer* trainer, const char* name) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(name);
-  return Report(trainer->trainer->AddClass(name));
+  return Report(trainer->trainer->classes().Add(name));
 }
 
 tw_status tw_trainer_remove_class(tw_trainer* trainer, int64_t index) {
   TW_REQUIRE(trainer);
   int i = 0;
   TW_REPORT_IF_ERROR(ToIndex(*trainer->trainer, index, &i));
-  return Report(trainer->trainer->RemoveClass(i));
+  return Report(trainer->trainer->classes().Remove(i));
 }
 
 tw_status tw_trainer_rename_class(tw_trainer* trainer, int64_t index, const char* name) {
@@ -57,7 +57,7 @@ tw_status tw_trainer_rename_class(tw_trainer* trainer, int64_t index, const char
   TW_REQUIRE(name);
   int i = 0;
   TW_REPORT_IF_ERROR(ToIndex(*trainer->trainer, index, &i));
-  return Report(trainer->trainer->RenameClass(i, name));
+  return Report(trainer->trainer->classes().Rename(i, name));
 }
 
 tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names, size_t n_names) {
@@ -68,13 +68,13 @@ tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names, 
     if (names[i] == nullptr) return Report(InvalidArgument("names[%zu] is NULL", i));
     converted.push_back(names[i]);
   }
-  return Report(trainer->trainer->SetClasses(converted));
+  return Report(trainer->trainer->classes().Set(converted));
 }
 
 tw_status tw_trainer_count_parameters(const tw_trainer* trainer, size_t* out_n_parameters) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(out_n_parameters);
-  *out_n_parameters = trainer->trainer->layout().size();
+  *out_n_parameters = trainer->trainer->state().layout().size();
   return TW_STATUS_OK;
 }
 
@@ -82,7 +82,7 @@ tw_status tw_trainer_get_parameter_info(const tw_trainer* trainer, size_t index,
                                         tw_parameter_info* info) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(info);
-  const std::vector<ParameterInfo>& layout = trainer->trainer->layout();
+  const std::vector<ParameterInfo>& layout = trainer->trainer->state().layout();
   if (index >= layout.size()) {
     return Report(
         InvalidArgument("parameter %zu does not exist; there are %zu", index, layout.size()));
@@ -115,8 +115,8 @@ tw_status tw_trainer_write_parameter(tw_trainer* trainer, const char* name, cons
   TW_REQUIRE(trainer);
   TW_REQUIRE(values);
   const Span<const float> given(values, n_values);
-  return Report(name != nullptr ? trainer->trainer->SetParameter(name, given)
-                                : trainer->trainer->SetParameters(given));
+  return Report(name != nullptr ? trainer->trainer->state().SetParameter(name, given)
+                                : trainer->trainer->state().SetParameters(given));
 }
 
 tw_status tw_trainer_compute_update(const tw_trainer* trainer, const float* base, size_t n_values,
@@ -125,18 +125,18 @@ tw_status tw_trainer_compute_update(const tw_trainer* trainer, const float* base
   TW_REQUIRE(trainer);
   TW_REQUIRE(base);
   TW_REQUIRE(update);
-  return Report(trainer->trainer->ExportUpdate({base, n_values}, clip_norm, noise_stddev, seed,
-                                               {update, n_values}));
+  return Report(trainer->trainer->state().ComputeUpdate({base, n_values}, clip_norm, noise_stddev,
+                                                        seed, {update, n_values}));
 }
 
 tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* path) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(path);
-  return Report(trainer->trainer->SaveHead(path));
+  return Report(trainer->trainer->exchange().Save(path));
 }
 
 tw_status tw_trainer_load_head(tw_trainer* trainer, const char* path) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(path);
-  return Report(trainer->trainer->LoadHead(path));
+  return Report(trainer->trainer->exchange().Load(path));
 }

@@ -1,10 +1,8 @@
 // Changing the label set of a trainer: every change is one list of old and new classes.
+#include "runtime/train/classes.h"
+
 #include <algorithm>
 #include <utility>
-
-#include "runtime/train/fit/optimizer.h"
-#include "runtime/train/fit/solvers.h"
-#include "runtime/train/trainer.h"
 
 namespace topwork {
 namespace {
@@ -37,21 +35,6 @@ std::vector<float> MoveHead(Span<const float> old, const std::vector<ParameterIn
   return moved;
 }
 
-// Gives examples their new labels and drops those whose class is gone (−1). For every old example
-// its new index, or −1.
-std::vector<int32_t> KeepLabels(const std::vector<int32_t>& new_labels, FeatureCache* cache) {
-  std::vector<int64_t> kept;
-  std::vector<int32_t> new_index(static_cast<size_t>(cache->size()), -1);
-  for (int64_t i = 0; i < cache->size(); ++i) {
-    if (new_labels[static_cast<size_t>(cache->label(i))] < 0) continue;
-    new_index[static_cast<size_t>(i)] = static_cast<int32_t>(kept.size());
-    kept.push_back(i);
-  }
-  cache->Keep(kept);
-  for (int32_t& label : cache->mutable_labels()) label = new_labels[static_cast<size_t>(label)];
-  return new_index;
-}
-
 void CopyTo(const std::vector<float>& from, Span<float> to) {
   std::copy(from.begin(),
             from.begin() + static_cast<std::ptrdiff_t>(std::min(from.size(), to.size())),
@@ -60,15 +43,15 @@ void CopyTo(const std::vector<float>& from, Span<float> to) {
 
 }  // namespace
 
-Status Trainer::CheckClassChange() const {
-  if (options_.loss.loss != Loss::kSoftmaxCrossEntropy) {
+Status Classes::CheckChange() const {
+  if (context_.options->loss.loss != Loss::kSoftmaxCrossEntropy) {
     return FailedPrecondition(
         "classes can be changed where every example has one class; with the loss '%s' an example "
         "has "
         "a value for every output, so make a new trainer with other outputs",
-        LossName(options_.loss.loss));
+        LossName(context_.options->loss.loss));
   }
-  if (!options_.loss.class_weights.empty()) {
+  if (!context_.options->loss.class_weights.empty()) {
     return FailedPrecondition(
         "classes cannot be changed with class_weights given; balance_classes adapts itself");
   }
@@ -76,38 +59,38 @@ Status Trainer::CheckClassChange() const {
 }
 
 // Names, or the classes' numbers where there are none.
-std::vector<std::string> Trainer::NamesOrNumbers() const {
-  if (!options_.class_names.empty()) return options_.class_names;
+std::vector<std::string> Classes::NamesOrNumbers() const {
+  if (!context_.options->class_names.empty()) return context_.options->class_names;
   std::vector<std::string> names;
-  for (int c = 0; c < n_classes(); ++c) names.push_back(std::to_string(c));
+  for (int c = 0; c < size(); ++c) names.push_back(std::to_string(c));
   return names;
 }
 
-Status Trainer::AddClass(const std::string& name) {
-  std::vector<ClassChange> changes;
+Status Classes::Add(const std::string& name) {
+  std::vector<Change> changes;
   for (const std::string& old : NamesOrNumbers()) {
     if (old == name) return InvalidArgument("there is a class '%s' already", name.c_str());
     changes.push_back({old, static_cast<int>(changes.size())});
   }
   changes.push_back({name, -1});
-  return ChangeClasses(changes);
+  return Apply(changes);
 }
 
-Status Trainer::RemoveClass(int index) {
-  if (index < 0 || index >= n_classes()) {
-    return InvalidArgument("class %d does not exist; there are %d", index, n_classes());
+Status Classes::Remove(int index) {
+  if (index < 0 || index >= size()) {
+    return InvalidArgument("class %d does not exist; there are %d", index, size());
   }
-  std::vector<ClassChange> changes;
+  std::vector<Change> changes;
   const std::vector<std::string> names = NamesOrNumbers();
-  for (int c = 0; c < n_classes(); ++c) {
+  for (int c = 0; c < size(); ++c) {
     if (c != index) changes.push_back({names[static_cast<size_t>(c)], c});
   }
-  return ChangeClasses(changes);
+  return Apply(changes);
 }
 
-Status Trainer::RenameClass(int index, const std::string& name) {
-  if (index < 0 || index >= n_classes()) {
-    return InvalidArgument("class %d does not exist; there are %d", index, n_classes());
+Status Classes::Rename(int index, const std::string& name) {
+  if (index < 0 || index >= size()) {
+    return InvalidArgument("class %d does not exist; there are %d", index, size());
   }
   std::vector<std::string> names = NamesOrNumbers();
   names[static_cast<size_t>(index)].clear();
@@ -116,15 +99,15 @@ Status Trainer::RenameClass(int index, const std::string& name) {
                            name.empty() ? "a name is needed" : "another class has that name");
   }
   names[static_cast<size_t>(index)] = name;
-  options_.class_names = std::move(names);
+  context_.options->class_names = std::move(names);
   return Status::Ok();
 }
 
-Status Trainer::SetClasses(const std::vector<std::string>& names) {
+Status Classes::Set(const std::vector<std::string>& names) {
   const std::vector<std::string> old = NamesOrNumbers();
-  std::vector<ClassChange> changes;
+  std::vector<Change> changes;
   for (const std::string& name : names) {
-    const auto is_name = [&](const ClassChange& change) { return change.name == name; };
+    const auto is_name = [&](const Change& change) { return change.name == name; };
     if (name.empty() || std::any_of(changes.begin(), changes.end(), is_name)) {
       return InvalidArgument("the new classes hold %s",
                              name.empty() ? "an empty name" : ("'" + name + "' twice").c_str());
@@ -132,81 +115,90 @@ Status Trainer::SetClasses(const std::vector<std::string>& names) {
     const auto found = std::find(old.begin(), old.end(), name);
     changes.push_back({name, found == old.end() ? -1 : static_cast<int>(found - old.begin())});
   }
-  return ChangeClasses(changes);
+  return Apply(changes);
 }
 
-Status Trainer::ChangeClasses(const std::vector<ClassChange>& classes) {
-  TW_RETURN_IF_ERROR(CheckClassChange());
+// The state with the head's rows in their new places; sources: the old index of each class, or −1.
+Result<TrainingState> Classes::StateFor(const std::vector<int>& sources) const {
+  const TrainingState& old = *context_.state;
+  const int n_new = static_cast<int>(sources.size());
+  TW_ASSIGN_OR_RETURN(TrainingState state, TrainingState::Create(*context_.layers, n_new,
+                                                                 *context_.options, context_.pool));
+  const std::vector<ParameterInfo>& layout = old.layout();
+  CopyTo(MoveHead(old.parameters(), layout, sources), state.network->parameters());
+  CopyTo(MoveHead(old.optimizer->moment1(), layout, sources), state.optimizer->moment1());
+  CopyTo(MoveHead(old.optimizer->moment2(), layout, sources), state.optimizer->moment2());
+  state.optimizer->set_n_updates(old.optimizer->n_updates());
+  for (size_t c = 0; c < sources.size(); ++c) {
+    const size_t from = static_cast<size_t>(std::max(0, sources[c]));
+    state.fresh_classes[c] = sources[c] < 0 || old.fresh_classes[from];
+  }
+  state.learning_rate = old.learning_rate;
+  state.progress = old.progress;
+  // The epoch in progress and the best one speak of examples and parameters that may have gone.
+  state.ClearEpoch();
+  state.ForgetBest();
+  return state;
+}
+
+Status Classes::Apply(const std::vector<Change>& classes) {
+  TW_RETURN_IF_ERROR(CheckChange());
   const int n_new = static_cast<int>(classes.size());
   if (n_new < 2) return InvalidArgument("%d class would remain; two are needed", n_new);
   std::vector<int> sources;
-  std::vector<int32_t> new_labels(static_cast<size_t>(n_classes()), -1);
-  for (const ClassChange& change : classes) {
+  std::vector<int32_t> new_labels(static_cast<size_t>(size()), -1);
+  std::vector<std::string> names;
+  for (const Change& change : classes) {
     if (change.old_index >= 0) {
       new_labels[static_cast<size_t>(change.old_index)] = static_cast<int32_t>(sources.size());
     }
     sources.push_back(change.old_index);
+    names.push_back(change.name);
   }
-
-  // The new network and optimizer are complete before anything of the old ones is given up.
-  std::unique_ptr<Trainable> network;
-  TW_RETURN_IF_ERROR(BuildNetwork(n_new, &network));
-  TW_ASSIGN_OR_RETURN(std::unique_ptr<OptimizerState> optimizer,
-                      OptimizerState::Create(options_, network->layout(), &pool()));
-  const std::vector<ParameterInfo>& layout = network_->layout();
-  CopyTo(MoveHead(parameters(), layout, sources), network->parameters());
-  CopyTo(MoveHead(optimizer_->moment1(), layout, sources), optimizer->moment1());
-  CopyTo(MoveHead(optimizer_->moment2(), layout, sources), optimizer->moment2());
-  optimizer->set_n_updates(optimizer_->n_updates());
-
-  std::vector<bool> fresh;
-  for (const ClassChange& change : classes) {
-    const bool known = change.old_index >= 0;
-    const size_t old_index = static_cast<size_t>(std::max(0, change.old_index));
-    fresh.push_back(!known || fresh_classes_[old_index]);
-  }
-  RelabelExamples(new_labels);
-  network_ = std::move(network);
-  optimizer_ = std::move(optimizer);
-  fresh_classes_ = std::move(fresh);
-  options_.n_classes = n_new;
-  options_.class_names.clear();
-  for (const ClassChange& change : classes) options_.class_names.push_back(change.name);
-  const std::vector<int> shipped = ShippedClassMap();
-  if (std::all_of(shipped.begin(), shipped.end(), [](int c) { return c < 0; })) golden_.reset();
-  temperature_ = 1.0;
-  accepted_.clear();
-  lbfgs_.reset();  // its history is that of other parameters
-  UpdateClassWeights();
-  ForgetBest();
+  // The new state is complete before anything of the old one is given up.
+  TW_ASSIGN_OR_RETURN(TrainingState state, StateFor(sources));
+  *context_.state = std::move(state);
+  context_.options->n_classes = n_new;
+  context_.options->class_names = std::move(names);
+  context_.set->Relabel(new_labels);
+  judge_.RelabelGolden(new_labels);
+  exporter_.ForgetAccepted();
   return Status::Ok();
 }
 
-// Of the golden set, too. An epoch in progress ends here: its order speaks of examples that may
-// have gone.
-void Trainer::RelabelExamples(const std::vector<int32_t>& new_labels) {
-  if (golden_ != nullptr) {
-    KeepLabels(new_labels, golden_.get());
-    if (golden_->size() == 0) golden_.reset();
+Status ResolveClasses(const Head& head, TrainerOptions* options) {
+  const size_t n_names = options->class_names.size();
+  const bool labels = UsesLabels(options->loss.loss);
+  if (options->n_classes == 0 && n_names == 0 && head.appended()) {
+    return InvalidArgument("a head behind an embedding needs n_classes or class_names");
   }
-  const std::vector<int32_t> new_index = KeepLabels(new_labels, cache_.get());
-  const auto renumber = [&](std::vector<int32_t>* indices) {
-    std::vector<int32_t> renumbered;
-    for (int32_t i : *indices) {
-      if (new_index[static_cast<size_t>(i)] >= 0) {
-        renumbered.push_back(new_index[static_cast<size_t>(i)]);
-      }
-    }
-    *indices = std::move(renumbered);
-  };
-  renumber(&train_);
-  renumber(&validation_);
-  n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
-  if (replay_ != nullptr) replay_->Reset(cache_->labels());
-  examples_digest_.clear();
-  progress_.order.clear();
-  progress_.position = 0;
-  progress_.loss_sum = progress_.weight_sum = progress_.hits = 0.0;
+  if (options->n_classes == 0) {
+    // A head of one score tells two classes apart; here each class has its own.
+    const int shipped = labels ? std::max(2, head.n_classes) : std::max(1, head.n_classes);
+    options->n_classes = n_names > 0 ? static_cast<int>(n_names) : shipped;
+  }
+  if (labels && options->n_classes < 2) {
+    return InvalidArgument(
+        "a classifier of %d class%s cannot be trained; give n_classes of 2 or more",
+        options->n_classes, options->n_classes == 1 ? "" : "es");
+  }
+  if (options->n_classes < 1) return InvalidArgument("n_classes is %d", options->n_classes);
+  if (n_names > 0 && n_names != static_cast<size_t>(options->n_classes)) {
+    return InvalidArgument("%zu class names for %d classes", n_names, options->n_classes);
+  }
+  const size_t n_weights = options->loss.class_weights.size();
+  if (n_weights > 0 && n_weights != static_cast<size_t>(options->n_classes)) {
+    return InvalidArgument("%zu class weights for %d classes", n_weights, options->n_classes);
+  }
+  if (options->init == HeadInit::kShipped &&
+      (options->n_classes != head.n_classes || head.activation != Activation::kNone)) {
+    return InvalidArgument(
+        "the new head cannot start from the shipped one, which has %d classes%s; "
+        "the new one has %d",
+        head.n_classes, head.activation != Activation::kNone ? " and a fused activation" : "",
+        options->n_classes);
+  }
+  return Status::Ok();
 }
 
 }  // namespace topwork

@@ -1,67 +1,17 @@
 // Heads alone, saved from a trainer and loaded into another one.
+#include "runtime/train/head_exchange.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "models/format/head_file.h"
 #include "ports/port.h"
-#include "runtime/train/fit/optimizer.h"
-#include "runtime/train/fit/solvers.h"
-#include "runtime/train/trainer.h"
 
 namespace topwork {
+namespace {
 
-std::vector<uint8_t> Trainer::EncodeHead() const {
-  HeadData data;
-  data.model_sha256 = model_->sha256();
-  data.output = head_.output;
-  data.appended = head_.appended();
-  data.dim = head_.dim;
-  data.n_classes = n_classes();
-  data.class_names = options_.class_names;
-  data.loss = static_cast<int>(options_.loss.loss);
-  data.temperature = static_cast<float>(temperature_);
-  for (const ParameterInfo& info : layout()) {
-    const Span<const float> part = Part(info.name.c_str());
-    data.parameters.push_back({info.name, info.dims, {part.begin(), part.end()}});
-  }
-  return topwork::EncodeHead(data);
-}
-
-Status Trainer::CheckHead(const HeadData& data) const {
-  if (data.model_sha256 != model_->sha256()) {
-    return FailedPrecondition("the head belongs to the model %s, this trainer has %s",
-                              data.model_sha256.substr(0, 12).c_str(),
-                              model_->sha256().substr(0, 12).c_str());
-  }
-  if (data.output != head_.output || data.appended != head_.appended() || data.dim != head_.dim ||
-      data.loss != static_cast<int>(options_.loss.loss)) {
-    return FailedPrecondition(
-        "the head was trained on output %d with %d features and the loss '%s'; this trainer has "
-        "output "
-        "%d, %d features, '%s'",
-        data.output, data.dim, LossName(static_cast<Loss>(data.loss)), head_.output, head_.dim,
-        LossName(options_.loss.loss));
-  }
-  return Status::Ok();
-}
-
-Status Trainer::DecodeHead(Span<const uint8_t> bytes) {
-  TW_ASSIGN_OR_RETURN(const HeadData data, topwork::DecodeHead(bytes));
-  TW_RETURN_IF_ERROR(CheckHead(data));
-  const bool same = data.n_classes == n_classes() && data.class_names == options_.class_names;
-  if (!same && (cache_->size() > 0 || golden_ != nullptr)) {
-    return FailedPrecondition(
-        "the head has other classes than the %lld examples that were added%s; load it before "
-        "adding examples",
-        static_cast<long long>(cache_->size()), golden_ != nullptr ? " and the golden set" : "");
-  }
-  const size_t n_weights = options_.loss.class_weights.size();
-  if (n_weights > 0 && n_weights != static_cast<size_t>(data.n_classes)) {
-    return FailedPrecondition("the head has %d classes, class_weights %zu", data.n_classes,
-                              n_weights);
-  }
-  std::unique_ptr<Trainable> network;
-  TW_RETURN_IF_ERROR(BuildNetwork(data.n_classes, &network));
+// Copies the head's arrays into a network of the same layout.
+Status CopyArrays(const HeadData& data, Trainable* network) {
   if (network->layout().size() != data.parameters.size()) {
     return FailedPrecondition("the head holds %zu arrays, this trainer trains %zu (other layers?)",
                               data.parameters.size(), network->layout().size());
@@ -75,29 +25,103 @@ Status Trainer::DecodeHead(Span<const uint8_t> bytes) {
     }
     std::copy(array.values.begin(), array.values.end(), network->parameters().data() + info.offset);
   }
-  TW_ASSIGN_OR_RETURN(optimizer_, OptimizerState::Create(options_, network->layout(), &pool()));
-  network_ = std::move(network);
-  options_.n_classes = data.n_classes;
-  options_.class_names = data.class_names;
-  if (!same) cache_ = NewCache(true);  // targets may have another size
-  accepted_.clear();
-  ForgetBest();  // of the head before
-  NoteNewParameters();
-  temperature_ = static_cast<double>(data.temperature);
   return Status::Ok();
 }
 
-Status Trainer::SaveHead(const std::string& path) const {
-  return WriteBytes(path, EncodeHead(), "the head");
+}  // namespace
+
+std::vector<uint8_t> HeadExchange::Encode() const {
+  const Head& head = context_.layers->head();
+  const TrainingState& state = *context_.state;
+  HeadData data;
+  data.model_sha256 = context_.layers->model().sha256();
+  data.output = head.output;
+  data.appended = head.appended();
+  data.dim = head.dim;
+  data.n_classes = context_.n_classes();
+  data.class_names = context_.options->class_names;
+  data.loss = static_cast<int>(context_.options->loss.loss);
+  data.temperature = static_cast<float>(state.temperature);
+  for (const ParameterInfo& info : state.layout()) {
+    const Span<const float> part = state.Part(info);
+    data.parameters.push_back({info.name, info.dims, {part.begin(), part.end()}});
+  }
+  return EncodeHead(data);
 }
 
-Status Trainer::LoadHead(const std::string& path) {
+Status HeadExchange::CheckBelongs(const HeadData& data) const {
+  const Head& head = context_.layers->head();
+  const std::string& sha256 = context_.layers->model().sha256();
+  const Loss loss = context_.options->loss.loss;
+  if (data.model_sha256 != sha256) {
+    return FailedPrecondition("the head belongs to the model %s, this trainer has %s",
+                              data.model_sha256.substr(0, 12).c_str(),
+                              sha256.substr(0, 12).c_str());
+  }
+  if (data.output != head.output || data.appended != head.appended() || data.dim != head.dim ||
+      data.loss != static_cast<int>(loss)) {
+    return FailedPrecondition(
+        "the head was trained on output %d with %d features and the loss '%s'; this trainer has "
+        "output %d, %d features, '%s'",
+        data.output, data.dim, LossName(static_cast<Loss>(data.loss)), head.output, head.dim,
+        LossName(loss));
+  }
+  return Status::Ok();
+}
+
+Status HeadExchange::CheckClasses(const HeadData& data, bool same) const {
+  const int64_t n_examples = context_.set->size();
+  if (!same && (n_examples > 0 || judge_.has_golden())) {
+    return FailedPrecondition(
+        "the head has other classes than the %lld examples that were added%s; load it before "
+        "adding examples",
+        static_cast<long long>(n_examples), judge_.has_golden() ? " and the golden set" : "");
+  }
+  const size_t n_weights = context_.options->loss.class_weights.size();
+  if (n_weights > 0 && n_weights != static_cast<size_t>(data.n_classes)) {
+    return FailedPrecondition("the head has %d classes, class_weights %zu", data.n_classes,
+                              n_weights);
+  }
+  return Status::Ok();
+}
+
+Status HeadExchange::Decode(Span<const uint8_t> bytes) {
+  TW_ASSIGN_OR_RETURN(const HeadData data, DecodeHead(bytes));
+  TrainerOptions& options = *context_.options;
+  TW_RETURN_IF_ERROR(CheckBelongs(data));
+  const bool same =
+      data.n_classes == context_.n_classes() && data.class_names == options.class_names;
+  TW_RETURN_IF_ERROR(CheckClasses(data, same));
+  TW_ASSIGN_OR_RETURN(TrainingState state, TrainingState::Create(*context_.layers, data.n_classes,
+                                                                 options, context_.pool));
+  TW_RETURN_IF_ERROR(CopyArrays(data, state.network.get()));
+  // How far training has come stays.
+  TrainingState& now = *context_.state;
+  state.learning_rate = now.learning_rate;
+  state.progress = std::move(now.progress);
+  state.order = std::move(now.order);
+  state.next_random_state = now.next_random_state;
+  state.temperature = static_cast<double>(data.temperature);
+  state.ForgetBest();  // of the head before
+  now = std::move(state);
+  options.n_classes = data.n_classes;
+  options.class_names = data.class_names;
+  if (!same) context_.set->Clear();  // targets may have another size
+  exporter_.ForgetAccepted();
+  return Status::Ok();
+}
+
+Status HeadExchange::Save(const std::string& path) const {
+  return WriteBytes(path, Encode(), "the head");
+}
+
+Status HeadExchange::Load(const std::string& path) {
   port::MappedFile file;
   const int error = port::MapFile(path.c_str(), &file);
   if (error != 0) {
     return IoError("cannot read the head '%s': %s", path.c_str(), port::ErrorText(error).c_str());
   }
-  const Status status = DecodeHead({file.data, file.size});
+  const Status status = Decode({file.data, file.size});
   port::UnmapFile(&file);
   return status.ok() ? status : status.WithPrefix("'" + path + "': ");
 }

@@ -196,4 +196,42 @@ Status CheckOptions(const TrainerOptions& o) {
   return CheckCombination(o);
 }
 
+std::vector<std::string> RunLines(const TrainerOptions& o, int output, bool append_head) {
+  std::vector<std::string> lines;
+  const auto add = [&](const char* name, const std::string& value) {
+    lines.push_back(std::string(name) + " " + value);
+  };
+  const auto number = [&](const char* name, double value) { add(name, StrFormat("%.9g", value)); };
+  number("output", output);
+  number("n_layers", o.n_layers);
+  number("bias_only", o.bias_only ? 1 : 0);
+  number("append_head", append_head ? 1 : 0);
+  add("loss", LossName(o.loss.loss));
+  number("label_smoothing", static_cast<double>(o.loss.label_smoothing));
+  number("huber_delta", static_cast<double>(o.loss.huber_delta));
+  for (float weight : o.loss.class_weights) number("class_weight", static_cast<double>(weight));
+  number("balance_classes", o.balance_classes ? 1 : 0);
+  add("optimizer", OptimizerName(o.optimizer));
+  number("momentum", static_cast<double>(o.momentum));
+  number("nesterov", o.nesterov ? 1 : 0);
+  number("beta1", static_cast<double>(o.beta1));
+  number("beta2", static_cast<double>(o.beta2));
+  number("epsilon", static_cast<double>(o.epsilon));
+  number("weight_decay", static_cast<double>(o.weight_decay));
+  number("l1", static_cast<double>(o.l1));
+  number("clip_norm", static_cast<double>(o.clip_norm));
+  add("schedule", ScheduleName(o.schedule.schedule));
+  number("warmup_steps", o.schedule.warmup_steps);
+  number("step_epochs", o.schedule.step_epochs);
+  number("step_factor", static_cast<double>(o.schedule.step_factor));
+  number("patience", o.patience);
+  number("min_improvement", static_cast<double>(o.min_improvement));
+  number("batch_size", o.batch_size);
+  add("seed", std::to_string(o.seed));
+  number("validation_fraction", static_cast<double>(o.validation_fraction));
+  number("replay_capacity", static_cast<double>(o.replay_capacity));
+  number("variants", o.augmentation.n_variants);
+  return lines;
+}
+
 }  // namespace topwork

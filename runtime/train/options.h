@@ -139,6 +139,11 @@ struct TrainerOptions {
 // INVALID_ARGUMENT names the first field that is out of range. n_classes is not looked at.
 Status CheckOptions(const TrainerOptions& options);
 
+// Everything that shapes a run beside its examples, as lines of "name value": a checkpoint fits a
+// trainer whose lines are the same. Learning rate and number of epochs may change. output and
+// append_head: those of the head that was found.
+std::vector<std::string> RunLines(const TrainerOptions& options, int output, bool append_head);
+
 const char* OptimizerName(Optimizer optimizer);  // "sgd", "adam", "adamw", "lbfgs", ...
 
 }  // namespace topwork

@@ -9,18 +9,25 @@ set(TRAIN_SOURCES
   features/feature_file.cc
   features/replay.cc
   features/split.cc
+  features/training_set.cc
+  fit/class_imprinter.cc
+  fit/cpu_fitter.cc
+  fit/device_fitter.cc
   fit/device_head.cc
-  fit/device_training.cc
+  fit/epoch_plan.cc
+  fit/fitter_choice.cc
   fit/imprint.cc
   fit/lbfgs.cc
+  fit/learning_rate.cc
   fit/line_search.cc
   fit/loss.cc
   fit/optimizer.cc
+  fit/parameters.cc
   fit/ridge.cc
   fit/schedule.cc
-  fit/trainer_start.cc
-  fit/training.cc
-  fit/whole_set.cc
+  fit/training_loop.cc
+  fit/training_state.cc
+  fit/whole_set_fitter.cc
   head/appended_head.cc
   head/dense_head.cc
   head/head.cc
@@ -31,17 +38,19 @@ set(TRAIN_SOURCES
   head/tail_parameters.cc
   head/tail_plan.cc
   head/tail_schedule.cc
+  head/trained_layers.cc
   judge/calibration.cc
-  judge/evaluate.cc
+  judge/judge.cc
+  judge/judge_export.cc
   judge/metrics.cc
-  checkpoint.cc
-  checkpoint_adopt.cc
+  judge/scores.cc
+  checkpoint_match.cc
+  checkpoint_store.cc
   classes.cc
-  export.cc
+  exporter.cc
   head_exchange.cc
   options.cc
-  parameters.cc
   quantizer.cc
+  stored_head.cc
   trainer.cc
-  trainer_examples.cc
 )

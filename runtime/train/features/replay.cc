@@ -51,9 +51,9 @@ void ReplayMemory::Reset(Span<const int32_t> labels) {
   seen_ = counts_;
 }
 
-CheckpointReplay ReplayMemory::State() const { return {labels_, seen_, random_.state()}; }
+ReplayState ReplayMemory::State() const { return {labels_, seen_, random_.state()}; }
 
-Status ReplayMemory::SetState(const CheckpointReplay& state, Span<const int32_t> labels) {
+Status ReplayMemory::SetState(const ReplayState& state, Span<const int32_t> labels) {
   if (state.labels.size() > static_cast<size_t>(capacity_) ||
       !std::equal(state.labels.begin(), state.labels.end(), labels.begin(), labels.end())) {
     return Corrupt("the checkpoint contradicts itself: %zu slots for %zu examples",

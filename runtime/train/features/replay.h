@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/format/checkpoint_file.h"
+#include "models/format/training_values.h"
 #include "runtime/base/span.h"
 #include "runtime/base/status.h"
 #include "runtime/train/random.h"
@@ -35,8 +35,8 @@ class ReplayMemory {
 
   // For a checkpoint. SetState: CORRUPT when the slots are not those of the examples, or more than
   // there may be.
-  CheckpointReplay State() const;
-  Status SetState(const CheckpointReplay& state, Span<const int32_t> labels);
+  ReplayState State() const;
+  Status SetState(const ReplayState& state, Span<const int32_t> labels);
 
  private:
   int64_t RandomSlot(int32_t label);

@@ -16,20 +16,6 @@
 
 namespace topwork {
 
-// One pass over the training examples.
-struct EpochMetrics {
-  int epoch = 0;  // counted from 1
-  int n_epochs = 0;
-  int64_t step = 0;             // optimizer steps since the start of training
-  double train_loss = 0.0;      // means over the epoch's batches, each before its own update
-  double train_accuracy = 0.0;  // likewise
-  bool has_validation = false;
-  double validation_loss = 0.0;  // after the epoch's last update
-  double validation_accuracy = 0.0;
-  double seconds = 0.0;
-  double learning_rate = 0.0;  // of the last step; 0 where the optimizer has none
-};
-
 // Of a class (softmax) or of an output (sigmoid).
 struct ClassMetrics {
   int64_t n_examples = 0;   // of this class

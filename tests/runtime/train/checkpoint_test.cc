@@ -62,8 +62,8 @@ std::unique_ptr<Trainer> NewTrainer(const TrainerOptions& options, uint64_t data
 }
 
 std::vector<float> Weights(const Trainer& trainer) {
-  std::vector<float> all(trainer.weights().begin(), trainer.weights().end());
-  all.insert(all.end(), trainer.bias().begin(), trainer.bias().end());
+  std::vector<float> all(trainer.state().weights().begin(), trainer.state().weights().end());
+  all.insert(all.end(), trainer.state().bias().begin(), trainer.state().bias().end());
   return all;
 }
 
@@ -86,15 +86,17 @@ TEST_CASE("checkpoint: a resumed run equals the uninterrupted one bit for bit", 
       REQUIRE(first->SaveCheckpoint(file.path).ToString() == "OK");
       const auto second = NewTrainer(Options(optimizer));
       REQUIRE(second->RestoreCheckpoint(file.path).ToString() == "OK");
-      CHECK(second->step() == n_steps);
+      CHECK(second->state().progress.step == n_steps);
       CHECK(SameBits(Weights(*second), Weights(*first)));
       REQUIRE(second->Train().ok());
-      CHECK(second->step() == whole->step());
+      CHECK(second->state().progress.step == whole->state().progress.step);
       CHECK(SameBits(Weights(*second), Weights(*whole)));
-      REQUIRE(second->history().size() == whole->history().size());
-      for (size_t e = 0; e < whole->history().size(); ++e) {
-        CHECK(second->history()[e].train_loss == whole->history()[e].train_loss);
-        CHECK(second->history()[e].validation_accuracy == whole->history()[e].validation_accuracy);
+      REQUIRE(second->state().progress.history.size() == whole->state().progress.history.size());
+      for (size_t e = 0; e < whole->state().progress.history.size(); ++e) {
+        CHECK(second->state().progress.history[e].train_loss ==
+              whole->state().progress.history[e].train_loss);
+        CHECK(second->state().progress.history[e].validation_accuracy ==
+              whole->state().progress.history[e].validation_accuracy);
       }
     }
   }
@@ -139,7 +141,7 @@ TEST_CASE("checkpoint: foreign ones are refused with the reason, and change noth
     CHECK(status.code() == StatusCode::kFailedPrecondition);
     CHECK(status.message().find(reason) != std::string::npos);
     CHECK(SameBits(Weights(*other), before));
-    CHECK(other->step() == 0);
+    CHECK(other->state().progress.step == 0);
   };
   refuse(NewTrainer(options, 5, Tail::kDenseNoBias), "made with the model");
   refuse(NewTrainer(options, 6), "made with other examples");
@@ -187,15 +189,15 @@ TEST_CASE("checkpoint: the generation before is kept and offered", "[train]") {
   CHECK(status.code() == StatusCode::kCorrupt);
   CHECK(status.message().find("failed its checksum") != std::string::npos);
   CHECK(status.message().find(".previous', is sound (epoch 0, step 1)") != std::string::npos);
-  CHECK(other->step() == 0);
+  CHECK(other->state().progress.step == 0);
   REQUIRE(other->RestoreCheckpoint(file.path + ".previous").ok());
-  CHECK(other->step() == 1);
+  CHECK(other->state().progress.step == 1);
   // A save over the damaged file leaves the sound generation where it is.
   REQUIRE(trainer->SaveCheckpoint(file.path).ok());
   CHECK(file.Read() == good);
   const auto third = NewTrainer(Options(Optimizer::kAdam));
   REQUIRE(third->RestoreCheckpoint(file.path + ".previous").ok());
-  CHECK(third->step() == 1);
+  CHECK(third->state().progress.step == 1);
 }
 
 TEST_CASE("checkpoint: the generation before is offered in place of a foreign or missing one",

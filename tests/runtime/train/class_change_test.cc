@@ -29,12 +29,12 @@ TEST_CASE("trainer: L-BFGS goes on after classes and examples have changed", "[t
   const auto trainer = NewTrainer(options);
   REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
   REQUIRE(trainer->TrainFor({0.0, 4}, nullptr, nullptr).ToString() == "OK");
-  REQUIRE(trainer->AddClass("fourth").ToString() == "OK");
+  REQUIRE(trainer->classes().Add("fourth").ToString() == "OK");
   REQUIRE(trainer->AddExamples(Images(120, 4, 9).examples()).ok());
   trainer->set_epochs(40);
   REQUIRE(trainer->TrainFor({0.0, 8}, nullptr, nullptr).ToString() == "OK");
   CHECK(Accuracy(trainer.get(), Images(80, 4, 33)) > 0.9);
-  REQUIRE(trainer->RemoveClass(0).ToString() == "OK");
+  REQUIRE(trainer->classes().Remove(0).ToString() == "OK");
   REQUIRE(trainer->Train().ToString() == "OK");
   Data three = Images(80, 4, 34);
   Data kept;
@@ -58,12 +58,12 @@ TEST_CASE("trainer: L-BFGS ends with the best parameters, too", "[train]") {
   for (size_t i = 0; i < data.y.size(); i += 4) data.y[i] = (data.y[i] + 1) % 3;  // wrong labels
   REQUIRE(trainer->AddExamples(data.examples()).ok());
   REQUIRE(trainer->Train().ToString() == "OK");
-  REQUIRE(trainer->stopped_early());
-  const size_t best = static_cast<size_t>(trainer->best_epoch()) - 1;
-  REQUIRE(best + 1 < trainer->history().size());
-  const auto now = trainer->Evaluate(ExampleSet::kValidation);
+  REQUIRE(trainer->state().progress.stopped_early);
+  const size_t best = static_cast<size_t>(trainer->state().progress.best_epoch) - 1;
+  REQUIRE(best + 1 < trainer->state().progress.history.size());
+  const auto now = trainer->judge().Evaluate(ExampleSet::kValidation);
   REQUIRE(now.ok());
-  CHECK(now->loss == Approx(trainer->history()[best].validation_loss).epsilon(1e-6));
+  CHECK(now->loss == Approx(trainer->state().progress.history[best].validation_loss).epsilon(1e-6));
 }
 
 TEST_CASE("trainer: a solver is cancelled inside an iteration", "[train]") {
@@ -83,13 +83,13 @@ TEST_CASE("trainer: a solver is cancelled inside an iteration", "[train]") {
   });
   CHECK(cancelled);
   CHECK(status.code() == StatusCode::kCancelled);
-  CHECK(trainer->epoch() == 3);
+  CHECK(trainer->state().progress.epoch == 3);
   REQUIRE(trainer->Train().ToString() == "OK");
   const auto whole = NewTrainer(options);
   REQUIRE(whole->AddExamples(Images(90, 3).examples()).ok());
   REQUIRE(whole->Train().ok());
-  CHECK(std::equal(trainer->parameters().begin(), trainer->parameters().end(),
-                   whole->parameters().begin()));
+  CHECK(std::equal(trainer->state().parameters().begin(), trainer->state().parameters().end(),
+                   whole->state().parameters().begin()));
 }
 
 TEST_CASE("trainer: balanced weights follow the classes", "[train]") {
@@ -99,11 +99,12 @@ TEST_CASE("trainer: balanced weights follow the classes", "[train]") {
   REQUIRE(trainer->AddExamples(Images(60, 2).examples()).ok());
   REQUIRE(trainer->TrainFor({0.0, 2}, nullptr, nullptr).ok());
   // No examples of the new classes: nothing is split anew, the weights still have one a class.
-  REQUIRE(trainer->AddClass("c").ok());
-  REQUIRE(trainer->AddClass("d").ok());
+  REQUIRE(trainer->classes().Add("c").ok());
+  REQUIRE(trainer->classes().Add("d").ok());
   REQUIRE(trainer->Train().ToString() == "OK");
-  CHECK(trainer->history().size() == 15);
-  for (const EpochMetrics& m : trainer->history()) CHECK(std::isfinite(m.train_loss));
+  CHECK(trainer->state().progress.history.size() == 15);
+  for (const EpochMetrics& m : trainer->state().progress.history)
+    CHECK(std::isfinite(m.train_loss));
   CHECK(Accuracy(trainer.get(), Images(40, 2, 7)) > 0.9);
 }
 
@@ -114,24 +115,25 @@ TEST_CASE("trainer: a golden set goes on guarding when classes are added and rem
   const auto trainer = NewTrainer(options);
   Data golden = Images(40, 3, 3);
   std::vector<float> scores(golden.y.size() * 5);
-  REQUIRE(trainer->Predict(golden.examples(), scores.data()).ok());
+  REQUIRE(trainer->judge().Predict(golden.examples(), scores.data()).ok());
   for (size_t i = 0; i < golden.y.size(); ++i) {
     const float* row = scores.data() + i * 5;
     golden.y[i] = static_cast<int32_t>(std::max_element(row, row + 5) - row);
   }
   const int32_t said = golden.y[0];
   const int unsaid = static_cast<int>(std::count(golden.y.begin(), golden.y.end(), 4) == 0 ? 4 : 0);
-  REQUIRE(trainer->SetGolden(golden.examples()).ToString() == "OK");
-  REQUIRE(trainer->AddClass("f").ToString() == "OK");
-  REQUIRE(trainer->RemoveClass(unsaid).ToString() == "OK");
-  const auto checked = trainer->CheckGolden();
+  REQUIRE(trainer->judge().SetGolden(golden.examples()).ToString() == "OK");
+  REQUIRE(trainer->classes().Add("f").ToString() == "OK");
+  REQUIRE(trainer->classes().Remove(unsaid).ToString() == "OK");
+  const auto checked = trainer->judge().CheckGolden();
   REQUIRE(checked.status().ToString() == "OK");
   CHECK(checked->n_examples ==
         40 - std::count(golden.y.begin(), golden.y.end(), static_cast<int32_t>(unsaid)));
   CHECK(checked->trained <= checked->shipped);
-  std::vector<float> worse(trainer->parameters().begin(), trainer->parameters().end());
+  std::vector<float> worse(trainer->state().parameters().begin(),
+                           trainer->state().parameters().end());
   for (float& w : worse) w = -w;
-  REQUIRE(trainer->SetParameters(worse).ok());
+  REQUIRE(trainer->state().SetParameters(worse).ok());
   CHECK(trainer->Export().status().code() == StatusCode::kFailedPrecondition);
   CHECK(said >= 0);
 }

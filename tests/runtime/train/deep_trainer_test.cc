@@ -30,7 +30,7 @@ TEST_CASE("trainer: a new class of a deeper network starts from its embeddings",
     const auto trainer = NewTrainer(options);
     REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
     REQUIRE(trainer->Train().ToString() == "OK");
-    REQUIRE(trainer->AddClass("fourth").ToString() == "OK");
+    REQUIRE(trainer->classes().Add("fourth").ToString() == "OK");
     const Data four = Images(120, 4, 9);
     REQUIRE(trainer->AddExamples(four.examples()).ToString() == "OK");
     trainer->set_epochs(60);
@@ -38,7 +38,7 @@ TEST_CASE("trainer: a new class of a deeper network starts from its embeddings",
     bool done = false;
     REQUIRE(trainer->Step(&loss, &done).ToString() == "OK");
     CHECK(Accuracy(trainer.get(), four) > 0.7);
-    const Span<const float> row = trainer->weights().subspan(
+    const Span<const float> row = trainer->state().weights().subspan(
         3 * static_cast<size_t>(trainer->head().dim), static_cast<size_t>(trainer->head().dim));
     CHECK(std::any_of(row.begin(), row.end(), [](float w) { return std::fabs(w) > 0.05f; }));
     REQUIRE(trainer->Train().ToString() == "OK");
@@ -61,20 +61,22 @@ TEST_CASE("trainer: a deeper network can start imprinted", "[train]") {
 TEST_CASE("trainer: a loss that overflows names the first value that did", "[train]") {
   const auto trainer = NewTrainer(Options(3));
   REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
-  const ParameterInfo conv = trainer->layout()[2];
-  const std::vector<float> shipped(trainer->parameters().begin(), trainer->parameters().end());
+  const ParameterInfo conv = trainer->state().layout()[2];
+  const std::vector<float> shipped(trainer->state().parameters().begin(),
+                                   trainer->state().parameters().end());
   const auto overflow = [&](float inside, float last) {
     std::vector<float> values = shipped;
     std::fill_n(values.begin() + conv.offset, conv.size, inside);
-    std::fill_n(values.begin(), trainer->weights().size(), last);
-    REQUIRE(trainer->SetParameters(values).ok());
+    std::fill_n(values.begin(), trainer->state().weights().size(), last);
+    REQUIRE(trainer->state().SetParameters(values).ok());
     double loss = 0.0;
     bool done = false;
     const Status status = trainer->Step(&loss, &done);
     CHECK(status.code() == StatusCode::kNumeric);
-    const std::vector<float> now(trainer->parameters().begin(), trainer->parameters().end());
+    const std::vector<float> now(trainer->state().parameters().begin(),
+                                 trainer->state().parameters().end());
     CHECK(now == values);
-    CHECK(trainer->step() == 0);
+    CHECK(trainer->state().progress.step == 0);
     return status.message();
   };
   const std::string inner = overflow(3e38f, 1.0f);

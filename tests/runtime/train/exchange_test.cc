@@ -47,23 +47,24 @@ TEST_CASE("head: one with more outputs is loaded before examples of as many numb
   REQUIRE(from->AddExamples(data.targets(4)).ToString() == "OK");
   REQUIRE(from->Train().ToString() == "OK");
   const auto to = NewTrainer(2, Loss::kSigmoidCrossEntropy);
-  REQUIRE(to->DecodeHead(from->EncodeHead()).ToString() == "OK");
+  REQUIRE(to->exchange().Decode(from->exchange().Encode()).ToString() == "OK");
   CHECK(to->n_classes() == 4);
   REQUIRE(to->AddExamples(data.targets(4)).ToString() == "OK");
-  CHECK(to->Evaluate(ExampleSet::kAll)->loss == Approx(from->Evaluate(ExampleSet::kAll)->loss));
+  CHECK(to->judge().Evaluate(ExampleSet::kAll)->loss ==
+        Approx(from->judge().Evaluate(ExampleSet::kAll)->loss));
   CHECK(to->Train().ToString() == "OK");
 }
 
 TEST_CASE("head: one of other classes is refused where something depends on them", "[train]") {
   const Data data(0);
-  const std::vector<uint8_t> four = NewTrainer(4)->EncodeHead();
+  const std::vector<uint8_t> four = NewTrainer(4)->exchange().Encode();
   const auto guarded = NewTrainer(5);
-  REQUIRE(guarded->SetGolden(data.labels()).ToString() == "OK");
-  const Status golden = guarded->DecodeHead(four);
+  REQUIRE(guarded->judge().SetGolden(data.labels()).ToString() == "OK");
+  const Status golden = guarded->exchange().Decode(four);
   CHECK(golden.code() == StatusCode::kFailedPrecondition);
   CHECK(golden.message().find("golden set") != std::string::npos);
   const auto weighted = NewTrainer(3, Loss::kSoftmaxCrossEntropy, {1.0f, 2.0f, 3.0f});
-  const Status weights = weighted->DecodeHead(four);
+  const Status weights = weighted->exchange().Decode(four);
   CHECK(weights.code() == StatusCode::kFailedPrecondition);
   CHECK(weights.message().find("class_weights") != std::string::npos);
   CHECK(weighted->n_classes() == 3);
@@ -73,12 +74,12 @@ TEST_CASE("head: the record of the best epoch is not that of the head before", "
   const Data data(0);
   const auto trainer = NewTrainer(3);
   REQUIRE(trainer->AddExamples(data.labels()).ok());
-  const std::vector<uint8_t> zeros = trainer->EncodeHead();
+  const std::vector<uint8_t> zeros = trainer->exchange().Encode();
   REQUIRE(trainer->Train().ToString() == "OK");
-  REQUIRE(trainer->best_epoch() > 0);
-  REQUIRE(trainer->DecodeHead(zeros).ToString() == "OK");
-  CHECK(trainer->best_epoch() == 0);
-  CHECK_FALSE(trainer->stopped_early());
+  REQUIRE(trainer->state().progress.best_epoch > 0);
+  REQUIRE(trainer->exchange().Decode(zeros).ToString() == "OK");
+  CHECK(trainer->state().progress.best_epoch == 0);
+  CHECK_FALSE(trainer->state().progress.stopped_early);
 }
 
 TEST_CASE("checkpoint: with its examples it brings classes along, but not other numbers",
@@ -102,7 +103,7 @@ TEST_CASE("checkpoint: with its examples it brings classes along, but not other 
   CHECK(refused.message().find("n_classes 2, this trainer has 5") != std::string::npos);
   const auto again = NewTrainer(2, Loss::kSigmoidCrossEntropy);
   REQUIRE(again->RestoreCheckpoint(kPath).ToString() == "OK");
-  CHECK(again->n_examples() == 60);
+  CHECK(again->set().size() == 60);
   std::remove(kPath);
   std::remove((std::string(kPath) + ".previous").c_str());
 }

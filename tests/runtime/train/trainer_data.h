@@ -37,7 +37,7 @@ inline std::unique_ptr<Trainer> NewTrainer(const TrainerOptions& options,
 }
 
 inline double Accuracy(Trainer* trainer, const TrainerData& data) {
-  const auto evaluation = trainer->Evaluate(data.examples());
+  const auto evaluation = trainer->judge().Evaluate(data.examples());
   REQUIRE(evaluation.status().ToString() == "OK");
   return evaluation->accuracy;
 }

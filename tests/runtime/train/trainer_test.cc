@@ -90,7 +90,7 @@ TEST_CASE("trainer: handwritten digits are learnt anew by a real network", "[tra
   const auto trainer = NewTrainer(DigitsModel(), options);
   CHECK(trainer->head().dim == 64);
   REQUIRE(trainer->AddExamples(train.examples()).ToString() == "OK");
-  const auto before = trainer->Evaluate(test.examples());
+  const auto before = trainer->judge().Evaluate(test.examples());
   REQUIRE(before.ok());
   CHECK(before->top1 < 0.2);
   std::vector<EpochMetrics> epochs;
@@ -104,7 +104,7 @@ TEST_CASE("trainer: handwritten digits are learnt anew by a real network", "[tra
   CHECK(epochs.back().epoch == 15);
   CHECK(epochs.back().train_loss < 0.3 * epochs.front().train_loss);
   CHECK(epochs.back().validation_accuracy > 0.9);
-  const auto after = trainer->Evaluate(test.examples());
+  const auto after = trainer->judge().Evaluate(test.examples());
   REQUIRE(after.ok());
   CHECK(after->n_examples == 397);
   CHECK(after->top1 > 0.95);
@@ -124,7 +124,7 @@ TEST_CASE("trainer: the exported model gives what the trainer evaluates", "[trai
     REQUIRE(trainer->AddExamples(data.examples()).ToString() == "OK");
     REQUIRE(trainer->Train().ToString() == "OK");
     const Data fresh = Images(30, 3, 6);
-    const auto evaluation = trainer->Evaluate(fresh.examples());
+    const auto evaluation = trainer->judge().Evaluate(fresh.examples());
     REQUIRE(evaluation.ok());
     CHECK(evaluation->top1 > 0.9);
     const auto bytes = trainer->Export();
@@ -149,7 +149,7 @@ TEST_CASE("trainer: the exported model gives what the trainer evaluates", "[trai
     TrainerOptions again = Options(3);
     again.init = HeadInit::kShipped;
     const auto second = NewTrainer(exported, again);
-    const auto same = second->Evaluate(fresh.examples());
+    const auto same = second->judge().Evaluate(fresh.examples());
     REQUIRE(same.ok());
     CHECK(same->loss == Approx(evaluation->loss).epsilon(rounded ? 2e-2 : 1e-5));
   }
@@ -166,19 +166,19 @@ TEST_CASE("trainer: a learning rate that suits the features is chosen", "[train]
       const auto source = NewTrainer(DigitsModel(), options);
       REQUIRE(source->AddExamples(train.examples()).ok());
       std::vector<float> features;
-      for (int64_t i = 0; i < source->cache().size(); ++i) {
-        const float* row = source->cache().row(i);
+      for (int64_t i = 0; i < source->set().cache().size(); ++i) {
+        const float* row = source->set().cache().row(i);
         features.insert(features.end(), row, row + 64);
       }
       for (float& x : features) x *= scale;
       const auto trainer = NewTrainer(DigitsModel(), options);
-      REQUIRE(trainer->AddFeatures(features.data(), train.y.data(), source->n_examples()).ok());
-      CHECK(trainer->learning_rate() == 0.0f);
+      REQUIRE(trainer->AddFeatures(features.data(), train.y.data(), source->set().size()).ok());
+      CHECK(trainer->state().learning_rate == 0.0f);
       REQUIRE(trainer->Train().ok());
       INFO(OptimizerName(optimizer)
-           << ", features times " << scale << ", learning rate " << trainer->learning_rate());
-      CHECK(trainer->learning_rate() > 0.0f);
-      CHECK(trainer->history().back().validation_accuracy > 0.9);
+           << ", features times " << scale << ", learning rate " << trainer->state().learning_rate);
+      CHECK(trainer->state().learning_rate > 0.0f);
+      CHECK(trainer->state().progress.history.back().validation_accuracy > 0.9);
     }
   }
 }
@@ -189,7 +189,7 @@ TEST_CASE("trainer: the shipped head is a starting point that changes nothing", 
   options.init = HeadInit::kShipped;
   const auto trainer = NewTrainer(DigitsModel(), options);
   CHECK(trainer->n_classes() == 10);
-  const auto evaluation = trainer->Evaluate(test.examples());
+  const auto evaluation = trainer->judge().Evaluate(test.examples());
   REQUIRE(evaluation.ok());
   CHECK(evaluation->top1 == Approx(0.982367758186398));
 }
@@ -204,7 +204,8 @@ TEST_CASE("trainer: the same bits for any number of threads and any feature batc
     const auto trainer = NewTrainer(DigitsModel(), options);
     REQUIRE(trainer->AddExamples(data.examples()).ok());
     REQUIRE(trainer->Train().ok());
-    std::vector<float> weights(trainer->weights().begin(), trainer->weights().end());
+    std::vector<float> weights(trainer->state().weights().begin(),
+                               trainer->state().weights().end());
     if (reference.empty()) reference = weights;
     CHECK(std::memcmp(weights.data(), reference.data(), weights.size() * sizeof(float)) == 0);
   }
@@ -215,12 +216,12 @@ TEST_CASE("trainer: the same bits for any number of threads and any feature batc
   const auto single = NewTrainer(DigitsModel(), options);
   REQUIRE(batched->AddExamples(data.examples()).ok());
   REQUIRE(single->AddExamples(data.examples()).ok());
-  const FeatureCache& a = single->cache();
+  const FeatureCache& a = single->set().cache();
   double worst = 0.0;
   for (int64_t i = 0; i < a.size(); ++i) {
     for (int64_t d = 0; d < a.dim(); ++d) {
       worst = std::max(worst, std::fabs(static_cast<double>(a.row(i)[d]) -
-                                        static_cast<double>(batched->cache().row(i)[d])));
+                                        static_cast<double>(batched->set().cache().row(i)[d])));
     }
   }
   CHECK(worst < 1e-4);
@@ -252,11 +253,11 @@ TEST_CASE("trainer: what cannot be trained is refused with the reason", "[train]
   wrong.y[4] = 3;
   CHECK(Contains(trainer->AddExamples(wrong.examples()).ToString(),
                  "example 4 has label 3; labels are 0 to 2"));
-  CHECK(trainer->n_examples() == 9);
+  CHECK(trainer->set().size() == 9);
   wrong.y[4] = 1;
   wrong.x[48 * 2 + 5] = std::numeric_limits<float>::quiet_NaN();
   CHECK(trainer->AddExamples(wrong.examples()).code() == StatusCode::kNumeric);
-  CHECK(trainer->n_examples() == 9);
+  CHECK(trainer->set().size() == 9);
   REQUIRE(trainer->AddExamples(Images(6, 3, 1).examples()).ok());
   CHECK(trainer->Train().ok());
 }
@@ -273,7 +274,7 @@ TEST_CASE("trainer: the feature cache keeps to its limit", "[train]") {
                  "features of 11 examples (8 floats each) need 352 bytes, the "
                  "cache limit is 320"));
   CHECK(trainer->AddExamples(Images(1, 1, 1).examples()).ok());
-  CHECK(trainer->cache().bytes() <= options.cache_limit_bytes);
+  CHECK(trainer->set().cache().bytes() <= options.cache_limit_bytes);
 }
 
 TEST_CASE("trainer: extraction and training can be stopped and go on", "[train]") {
@@ -290,7 +291,7 @@ TEST_CASE("trainer: extraction and training can be stopped and go on", "[train]"
   });
   CHECK(stopped.code() == StatusCode::kCancelled);
   CHECK(seen == std::vector<int64_t>{4, 8});
-  CHECK(trainer->n_examples() == 0);
+  CHECK(trainer->set().size() == 0);
   CHECK(trainer
             ->AddExamples(data.examples(),
                           [&](int64_t, int64_t) {
@@ -302,12 +303,12 @@ TEST_CASE("trainer: extraction and training can be stopped and go on", "[train]"
 
   trainer->Cancel();
   CHECK(trainer->Train().code() == StatusCode::kCancelled);
-  CHECK(trainer->step() == 0);
+  CHECK(trainer->state().progress.step == 0);
   CHECK(trainer->Train([&](const EpochMetrics& m) { return m.epoch < 2; }).ok());
-  CHECK(trainer->epoch() == 2);
+  CHECK(trainer->state().progress.epoch == 2);
   CHECK(trainer->Train().ok());
-  CHECK(trainer->epoch() == 15);
-  CHECK(trainer->history().size() == 15);
+  CHECK(trainer->state().progress.epoch == 15);
+  CHECK(trainer->state().progress.history.size() == 15);
 }
 
 TEST_CASE("trainer: a loss that is not finite stops with the weights of the step before",
@@ -325,16 +326,16 @@ TEST_CASE("trainer: a loss that is not finite stops with the weights of the step
   double loss = 0.0;
   bool done = false;
   REQUIRE(trainer->Step(&loss, &done).ok());
-  std::vector<float> before(trainer->weights().begin(), trainer->weights().end());
+  std::vector<float> before(trainer->state().weights().begin(), trainer->state().weights().end());
   Status status;
-  while (status.ok() && trainer->step() < 100) {
-    before.assign(trainer->weights().begin(), trainer->weights().end());
+  while (status.ok() && trainer->state().progress.step < 100) {
+    before.assign(trainer->state().weights().begin(), trainer->state().weights().end());
     status = trainer->Step(&loss, &done);
   }
   INFO(status.ToString());
   REQUIRE(status.code() == StatusCode::kNumeric);
   CHECK(Contains(status.message(), "epoch "));
-  CHECK(std::equal(before.begin(), before.end(), trainer->weights().begin()));
+  CHECK(std::equal(before.begin(), before.end(), trainer->state().weights().begin()));
   for (float w : before) CHECK(std::isfinite(w));
 }
 
@@ -354,10 +355,10 @@ TEST_CASE("trainer: models of a fixed batch and models of an odd batch give ever
   CHECK(a->input(0).shape == Shape({1, 4, 4, 3}));
   REQUIRE(a->AddExamples(data.examples()).ToString() == "OK");
   REQUIRE(b->AddExamples(data.examples()).ToString() == "OK");
-  REQUIRE(a->n_examples() == 11);
+  REQUIRE(a->set().size() == 11);
   for (int64_t i = 0; i < 11; ++i) {
     for (int d = 0; d < 8; ++d) {
-      CHECK(a->cache().row(i)[d] == Approx(b->cache().row(i)[d]).margin(1e-5));
+      CHECK(a->set().cache().row(i)[d] == Approx(b->set().cache().row(i)[d]).margin(1e-5));
     }
   }
 }
@@ -382,9 +383,10 @@ TEST_CASE("trainer: a model that mixes the examples of a batch runs them one by 
   const auto batched = NewTrainer(model, options);
   REQUIRE(single->AddExamples(data.examples()).ok());
   REQUIRE(batched->AddExamples(data.examples()).ok());
-  REQUIRE(batched->n_examples() == 19);
+  REQUIRE(batched->set().size() == 19);
   for (int64_t i = 0; i < 19; ++i) {
-    for (int d = 0; d < 8; ++d) CHECK(batched->cache().row(i)[d] == single->cache().row(i)[d]);
+    for (int d = 0; d < 8; ++d)
+      CHECK(batched->set().cache().row(i)[d] == single->set().cache().row(i)[d]);
   }
 }
 

@@ -125,9 +125,10 @@ std::string CheckpointState(const std::string& path, int64_t* out_step) {
   const std::string file = ReadBytes(path);
   auto data = DecodeCheckpoint({reinterpret_cast<const uint8_t*>(file.data()), file.size()});
   Require(data.ok(), path + ": " + data.status().ToString());
-  data->epoch_seconds = 0.0;
-  for (CheckpointEpoch& epoch : data->history) epoch.seconds = 0.0;
-  if (out_step != nullptr) *out_step = data->step;
+  TrainingProgress& progress = data->values.progress;
+  progress.seconds = 0.0;
+  for (EpochMetrics& epoch : progress.history) epoch.seconds = 0.0;
+  if (out_step != nullptr) *out_step = progress.step;
   const auto bytes = EncodeCheckpoint(*data);
   Require(bytes.ok(), bytes.status().ToString());
   return std::string(bytes->begin(), bytes->end());

@@ -40,7 +40,7 @@ struct Paths {
 void SaveAll(Trainer* trainer, int kind, const Paths& paths) {
   const Status saved = trainer->SaveCheckpoint(paths.checkpoint, KeepsExamples(kind));
   Require(saved.ok(), saved.ToString());
-  const Status head = trainer->SaveHead(paths.head);
+  const Status head = trainer->exchange().Save(paths.head);
   Require(head.ok(), head.ToString());
   const Status model = trainer->ExportFile(paths.model);
   Require(model.ok(), model.ToString());
@@ -165,7 +165,7 @@ void CheckFolder(const Reference& reference, const std::string& folder, int kind
     StepOnce(trainer.get());
     ++counts->steps;
   }
-  Require(trainer->step() == end, "the resumed run took another number of steps");
+  Require(trainer->state().progress.step == end, "the resumed run took another number of steps");
   const std::string resumed = paths.model + ".resumed";
   const Status saved = trainer->SaveCheckpoint(resumed, KeepsExamples(kind));
   Require(saved.ok(), saved.ToString());

@@ -169,7 +169,7 @@ void TestHeadsAndModels(const std::string& folder) {
     for (int i = 0; i < 3; ++i) StepOnce(trainer.get());
     const std::string head_name = std::string(generation) + " head";
     const Save save_head = {head_name.c_str(), {head}, [&] {
-                              const Status saved = trainer->SaveHead(head);
+                              const Status saved = trainer->exchange().Save(head);
                               Require(saved.ok(), saved.ToString());
                             }};
     const Files before = FilesAt({head});

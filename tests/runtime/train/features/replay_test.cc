@@ -84,7 +84,7 @@ TEST_CASE("replay: the saved state goes on alike, and a false one is refused", "
     const int32_t label = (i * 7) % 5;
     REQUIRE(second.Offer(label) == first.Offer(label));
   }
-  CheckpointReplay state = first.State();
+  ReplayState state = first.State();
   ReplayMemory third(7, 1);
   state.labels[0] = 100;
   CHECK(third.SetState(state, first.labels()).code() == StatusCode::kCorrupt);

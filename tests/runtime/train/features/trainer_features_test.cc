@@ -27,7 +27,7 @@ TrainerOptions Options(int n_classes) {
 }
 
 std::vector<float> Parameters(const Trainer& trainer) {
-  return {trainer.parameters().begin(), trainer.parameters().end()};
+  return {trainer.state().parameters().begin(), trainer.state().parameters().end()};
 }
 
 // What the exported model says of the data, row by row.
@@ -42,7 +42,7 @@ std::vector<float> RunExported(Trainer* trainer, const Data& data) {
 void CheckPredictsAsExported(Trainer* trainer, const Data& data) {
   const std::vector<float> exported = RunExported(trainer, data);
   std::vector<float> predicted(data.y.size() * static_cast<size_t>(trainer->n_classes()));
-  REQUIRE(trainer->Predict(data.examples(), predicted.data()).ToString() == "OK");
+  REQUIRE(trainer->judge().Predict(data.examples(), predicted.data()).ToString() == "OK");
   REQUIRE(exported.size() == predicted.size());
   for (size_t i = 0; i < exported.size(); ++i) {
     REQUIRE(std::fabs(exported[i] - predicted[i]) < 1e-5f);
@@ -79,8 +79,8 @@ TEST_CASE("trainer: L-BFGS reaches a lower loss than many epochs of Adam", "[tra
     REQUIRE(trainer->AddExamples(train.examples()).ok());
     REQUIRE(trainer->Train().ToString() == "OK");
     double penalty = 0.0;
-    for (float w : trainer->weights()) penalty += 0.5e-3 * static_cast<double>(w * w);
-    return trainer->Evaluate(ExampleSet::kTrain)->loss + penalty;
+    for (float w : trainer->state().weights()) penalty += 0.5e-3 * static_cast<double>(w * w);
+    return trainer->judge().Evaluate(ExampleSet::kTrain)->loss + penalty;
   };
   CHECK(loss(Optimizer::kLbfgs) < loss(Optimizer::kAdam));
 }
@@ -99,14 +99,14 @@ TEST_CASE("trainer: a solver's checkpoint goes on bit for bit", "[train]") {
   bool finished = true;
   REQUIRE(first->TrainFor({0.0, 5}, nullptr, &finished).ToString() == "OK");
   CHECK_FALSE(finished);
-  CHECK(first->epoch() == 5);
+  CHECK(first->state().progress.epoch == 5);
   REQUIRE(first->SaveCheckpoint(path).ToString() == "OK");
   const auto second = NewTrainer(options);
   REQUIRE(second->AddExamples(train.examples()).ok());
   REQUIRE(second->RestoreCheckpoint(path).ToString() == "OK");
   REQUIRE(second->Train().ToString() == "OK");
   CHECK(Parameters(*second) == Parameters(*whole));
-  CHECK(second->epoch() == whole->epoch());
+  CHECK(second->state().progress.epoch == whole->state().progress.epoch);
   std::remove(path);
 }
 
@@ -127,11 +127,11 @@ TEST_CASE("trainer: several classes an example", "[train]") {
       Examples::FromArray(data.x.data(), kExampleBytes, targets.data(), 2, 120);
   REQUIRE(trainer->AddExamples(examples).ToString() == "OK");
   REQUIRE(trainer->Train().ToString() == "OK");
-  const auto evaluation = trainer->Evaluate(ExampleSet::kValidation);
+  const auto evaluation = trainer->judge().Evaluate(ExampleSet::kValidation);
   REQUIRE(evaluation.status().ToString() == "OK");
   CHECK(evaluation->accuracy > 0.9);
   CheckPredictsAsExported(trainer.get(), data);
-  CHECK(trainer->AddClass("third").code() == StatusCode::kFailedPrecondition);
+  CHECK(trainer->classes().Add("third").code() == StatusCode::kFailedPrecondition);
 }
 
 TEST_CASE("trainer: numbers as targets", "[train]") {
@@ -149,7 +149,7 @@ TEST_CASE("trainer: numbers as targets", "[train]") {
     const auto trainer = NewTrainer(options, Tail::kDenseLogits);
     REQUIRE(trainer->AddExamples(examples).ToString() == "OK");
     REQUIRE(trainer->Train().ToString() == "OK");
-    const auto evaluation = trainer->Evaluate(ExampleSet::kValidation);
+    const auto evaluation = trainer->judge().Evaluate(ExampleSet::kValidation);
     REQUIRE(evaluation.status().ToString() == "OK");
     CHECK(evaluation->regression.r2 > 0.8);
     CheckPredictsAsExported(trainer.get(), data);
@@ -165,16 +165,16 @@ TEST_CASE("trainer: early stopping gives back the best weights", "[train]") {
   const auto trainer = NewTrainer(options);
   REQUIRE(trainer->AddExamples(train.examples()).ok());
   REQUIRE(trainer->Train().ToString() == "OK");
-  REQUIRE(trainer->stopped_early());
-  const std::vector<EpochMetrics>& history = trainer->history();
-  CHECK(trainer->epoch() == trainer->best_epoch() + 4);
+  REQUIRE(trainer->state().progress.stopped_early);
+  const std::vector<EpochMetrics>& history = trainer->state().progress.history;
+  CHECK(trainer->state().progress.epoch == trainer->state().progress.best_epoch + 4);
   for (const EpochMetrics& m : history) {
     CHECK(m.validation_loss >=
-          history[static_cast<size_t>(trainer->best_epoch()) - 1].validation_loss);
+          history[static_cast<size_t>(trainer->state().progress.best_epoch) - 1].validation_loss);
   }
-  const auto now = trainer->Evaluate(ExampleSet::kValidation);
+  const auto now = trainer->judge().Evaluate(ExampleSet::kValidation);
   REQUIRE(now.ok());
-  const size_t best = static_cast<size_t>(trainer->best_epoch()) - 1;
+  const size_t best = static_cast<size_t>(trainer->state().progress.best_epoch) - 1;
   CHECK(now->loss == Approx(history[best].validation_loss).epsilon(1e-6));
 }
 
@@ -186,12 +186,14 @@ TEST_CASE("trainer: a callback that stops the last epoch gets the best weights a
   options.patience = 4;
   const auto trainer = NewTrainer(options);
   REQUIRE(trainer->AddExamples(Images(60, 3).examples()).ok());
-  REQUIRE(trainer->Train([&](const EpochMetrics&) { return !trainer->stopped_early(); }).ok());
-  REQUIRE(trainer->stopped_early());
-  const auto now = trainer->Evaluate(ExampleSet::kValidation);
+  REQUIRE(
+      trainer->Train([&](const EpochMetrics&) { return !trainer->state().progress.stopped_early; })
+          .ok());
+  REQUIRE(trainer->state().progress.stopped_early);
+  const auto now = trainer->judge().Evaluate(ExampleSet::kValidation);
   REQUIRE(now.ok());
-  const size_t best = static_cast<size_t>(trainer->best_epoch()) - 1;
-  CHECK(now->loss == Approx(trainer->history()[best].validation_loss).epsilon(1e-6));
+  const size_t best = static_cast<size_t>(trainer->state().progress.best_epoch) - 1;
+  CHECK(now->loss == Approx(trainer->state().progress.history[best].validation_loss).epsilon(1e-6));
 }
 
 TEST_CASE("trainer: classes come and go, the others stay as they are", "[train]") {
@@ -200,13 +202,15 @@ TEST_CASE("trainer: classes come and go, the others stay as they are", "[train]"
   const auto trainer = NewTrainer(options);
   REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
   REQUIRE(trainer->Train().ToString() == "OK");
-  const std::vector<float> before(trainer->weights().begin(), trainer->weights().end());
-  const size_t dim = static_cast<size_t>(trainer->dim());
+  const std::vector<float> before(trainer->state().weights().begin(),
+                                  trainer->state().weights().end());
+  const size_t dim = static_cast<size_t>(trainer->set().dim());
 
-  CHECK(trainer->AddClass("b").code() == StatusCode::kInvalidArgument);
-  REQUIRE(trainer->AddClass("d").ToString() == "OK");
+  CHECK(trainer->classes().Add("b").code() == StatusCode::kInvalidArgument);
+  REQUIRE(trainer->classes().Add("d").ToString() == "OK");
   CHECK(trainer->n_classes() == 4);
-  CHECK(std::memcmp(trainer->weights().data(), before.data(), 3 * dim * sizeof(float)) == 0);
+  CHECK(std::memcmp(trainer->state().weights().data(), before.data(), 3 * dim * sizeof(float)) ==
+        0);
   Data fourth = Images(120, 4, 9);
   REQUIRE(trainer->AddExamples(fourth.examples()).ToString() == "OK");
   double loss = 0.0;
@@ -218,20 +222,23 @@ TEST_CASE("trainer: classes come and go, the others stay as they are", "[train]"
   REQUIRE(trainer->Train().ToString() == "OK");
   CHECK(Accuracy(trainer.get(), Images(80, 4, 33)) > 0.9);
 
-  const std::vector<float> four(trainer->weights().begin(), trainer->weights().end());
-  const int64_t n = trainer->n_examples();
-  REQUIRE(trainer->RemoveClass(1).ToString() == "OK");
+  const std::vector<float> four(trainer->state().weights().begin(),
+                                trainer->state().weights().end());
+  const int64_t n = trainer->set().size();
+  REQUIRE(trainer->classes().Remove(1).ToString() == "OK");
   CHECK(trainer->options().class_names == std::vector<std::string>{"a", "c", "d"});
-  CHECK(trainer->n_examples() < n);
-  CHECK(std::memcmp(trainer->weights().data(), four.data(), dim * sizeof(float)) == 0);
-  CHECK(std::memcmp(trainer->weights().data() + dim, four.data() + 2 * dim,
+  CHECK(trainer->set().size() < n);
+  CHECK(std::memcmp(trainer->state().weights().data(), four.data(), dim * sizeof(float)) == 0);
+  CHECK(std::memcmp(trainer->state().weights().data() + dim, four.data() + 2 * dim,
                     2 * dim * sizeof(float)) == 0);
-  REQUIRE(trainer->RenameClass(0, "first").ToString() == "OK");
-  CHECK(trainer->RenameClass(0, "d").code() == StatusCode::kInvalidArgument);
-  REQUIRE(trainer->SetClasses({"d", "new", "first"}).ToString() == "OK");
-  CHECK(std::memcmp(trainer->weights().data(), four.data() + 3 * dim, dim * sizeof(float)) == 0);
-  CHECK(std::memcmp(trainer->weights().data() + 2 * dim, four.data(), dim * sizeof(float)) == 0);
-  for (float w : Span<const float>(trainer->weights().data() + dim, dim)) CHECK(w == 0.0f);
+  REQUIRE(trainer->classes().Rename(0, "first").ToString() == "OK");
+  CHECK(trainer->classes().Rename(0, "d").code() == StatusCode::kInvalidArgument);
+  REQUIRE(trainer->classes().Set({"d", "new", "first"}).ToString() == "OK");
+  CHECK(std::memcmp(trainer->state().weights().data(), four.data() + 3 * dim,
+                    dim * sizeof(float)) == 0);
+  CHECK(std::memcmp(trainer->state().weights().data() + 2 * dim, four.data(),
+                    dim * sizeof(float)) == 0);
+  for (float w : Span<const float>(trainer->state().weights().data() + dim, dim)) CHECK(w == 0.0f);
   const auto exported = trainer->Export();
   REQUIRE(exported.status().ToString() == "OK");
   const auto model = Model::OpenMemory(exported->data(), exported->size(), true);
@@ -246,13 +253,13 @@ TEST_CASE("trainer: a bounded memory stays balanced and goes on from its checkpo
   options.batch_size = 8;
   const auto first = NewTrainer(options);
   REQUIRE(first->AddExamples(Images(200, 2).examples()).ToString() == "OK");
-  CHECK(first->n_examples() == 30);
+  CHECK(first->set().size() == 30);
   REQUIRE(first->TrainFor({0.0, 2}, nullptr, nullptr).ToString() == "OK");
   Data more = Images(90, 3, 8);
   REQUIRE(first->AddExamples(more.examples()).ToString() == "OK");
-  CHECK(first->n_examples() == 30);
+  CHECK(first->set().size() == 30);
   std::vector<int> counts(3, 0);
-  for (int32_t label : first->cache().labels()) ++counts[static_cast<size_t>(label)];
+  for (int32_t label : first->set().cache().labels()) ++counts[static_cast<size_t>(label)];
   for (int count : counts) CHECK(count >= 9);
   double loss = 0.0;
   bool done = false;
@@ -260,7 +267,7 @@ TEST_CASE("trainer: a bounded memory stays balanced and goes on from its checkpo
   REQUIRE(first->SaveCheckpoint(path, true).ToString() == "OK");
   const auto second = NewTrainer(options);
   REQUIRE(second->RestoreCheckpoint(path).ToString() == "OK");
-  CHECK(second->n_examples() == 30);
+  CHECK(second->set().size() == 30);
   for (const auto& trainer : {first.get(), second.get()}) {
     REQUIRE(trainer->AddExamples(Images(20, 3, 10).examples()).ToString() == "OK");
     REQUIRE(trainer->Train().ToString() == "OK");
@@ -275,15 +282,15 @@ TEST_CASE("trainer: time and epochs of a call are bounded", "[train]") {
   REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
   bool finished = true;
   REQUIRE(trainer->TrainFor({1e-9, 0}, nullptr, &finished).ok());
-  CHECK(trainer->step() == 1);
+  CHECK(trainer->state().progress.step == 1);
   CHECK_FALSE(finished);
   REQUIRE(trainer->TrainFor({0.0, 3}, nullptr, &finished).ok());
-  CHECK(trainer->epoch() == 3);
+  CHECK(trainer->state().progress.epoch == 3);
   trainer->Cancel();
   CHECK(trainer->TrainFor({0.0, 3}, nullptr, &finished).code() == StatusCode::kCancelled);
   REQUIRE(trainer->TrainFor({0.0, 0}, nullptr, &finished).ok());
   CHECK(finished);
-  CHECK(trainer->epoch() == 15);
+  CHECK(trainer->state().progress.epoch == 15);
   const auto whole = NewTrainer(Options(3));
   REQUIRE(whole->AddExamples(Images(90, 3).examples()).ok());
   REQUIRE(whole->Train().ok());
@@ -296,21 +303,21 @@ TEST_CASE("trainer: an export must not do worse than the shipped head", "[train]
   options.class_names = {"a", "b", "c", "d", "e"};
   const auto trainer = NewTrainer(options);
   const std::vector<float> shipped = Parameters(*trainer);
-  CHECK(trainer->CheckGolden().status().code() == StatusCode::kFailedPrecondition);
+  CHECK(trainer->judge().CheckGolden().status().code() == StatusCode::kFailedPrecondition);
   // The golden set says what the shipped head says, so nothing is better than that.
   Data golden = Images(40, 3, 3);
   std::vector<float> scores(golden.y.size() * 5);
-  REQUIRE(trainer->Predict(golden.examples(), scores.data()).ok());
+  REQUIRE(trainer->judge().Predict(golden.examples(), scores.data()).ok());
   for (size_t i = 0; i < golden.y.size(); ++i) {
     const float* row = scores.data() + i * 5;
     golden.y[i] = static_cast<int32_t>(std::max_element(row, row + 5) - row);
   }
-  REQUIRE(trainer->SetGolden(golden.examples()).ToString() == "OK");
+  REQUIRE(trainer->judge().SetGolden(golden.examples()).ToString() == "OK");
   CHECK(trainer->Export().ok());
   std::vector<float> worse = shipped;
   for (float& w : worse) w = -w;
-  REQUIRE(trainer->SetParameters(worse).ok());
-  const auto checked = trainer->CheckGolden();
+  REQUIRE(trainer->state().SetParameters(worse).ok());
+  const auto checked = trainer->judge().CheckGolden();
   REQUIRE(checked.ok());
   CHECK(checked->shipped == 1.0);
   CHECK(checked->trained < 1.0);
@@ -330,12 +337,12 @@ TEST_CASE("trainer: confidences are calibrated, decisions stay", "[train]") {
   REQUIRE(trainer->Train().ok());
   std::vector<float> sharp = Parameters(*trainer);
   for (float& w : sharp) w *= 20.0f;
-  REQUIRE(trainer->SetParameters(sharp).ok());
-  const auto before = trainer->Evaluate(ExampleSet::kValidation);
-  const auto calibration = trainer->Calibrate();
+  REQUIRE(trainer->state().SetParameters(sharp).ok());
+  const auto before = trainer->judge().Evaluate(ExampleSet::kValidation);
+  const auto calibration = trainer->judge().Calibrate();
   REQUIRE(calibration.status().ToString() == "OK");
-  CHECK(trainer->temperature() > 2.0);
-  const auto after = trainer->Evaluate(ExampleSet::kValidation);
+  CHECK(trainer->state().temperature > 2.0);
+  const auto after = trainer->judge().Evaluate(ExampleSet::kValidation);
   CHECK(after->loss < before->loss);
   CHECK(after->calibration_error < before->calibration_error);
   CHECK(after->top1 == before->top1);
@@ -346,36 +353,36 @@ TEST_CASE("trainer: heads are saved, switched and exchanged", "[train]") {
   const char* path = "trainer_features_test_head";
   const auto trainer = NewTrainer(Options(3));
   const std::vector<float> empty = Parameters(*trainer);
-  const std::vector<uint8_t> zero_head = trainer->EncodeHead();
+  const std::vector<uint8_t> zero_head = trainer->exchange().Encode();
   REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
   REQUIRE(trainer->Train().ok());
   const std::vector<float> trained = Parameters(*trainer);
-  REQUIRE(trainer->SaveHead(path).ToString() == "OK");
-  REQUIRE(trainer->DecodeHead(zero_head).ToString() == "OK");
+  REQUIRE(trainer->exchange().Save(path).ToString() == "OK");
+  REQUIRE(trainer->exchange().Decode(zero_head).ToString() == "OK");
   CHECK(Parameters(*trainer) == empty);
-  REQUIRE(trainer->LoadHead(path).ToString() == "OK");
+  REQUIRE(trainer->exchange().Load(path).ToString() == "OK");
   CHECK(Parameters(*trainer) == trained);
   const auto other = NewTrainer(Options(4));
-  REQUIRE(other->LoadHead(path).ToString() == "OK");
+  REQUIRE(other->exchange().Load(path).ToString() == "OK");
   CHECK(other->n_classes() == 3);
   const auto foreign = NewTrainer(Options(3), Tail::kDenseNoBias);
-  CHECK(foreign->LoadHead(path).code() == StatusCode::kFailedPrecondition);
-  CHECK(trainer->LoadHead("does_not_exist").code() == StatusCode::kIo);
+  CHECK(foreign->exchange().Load(path).code() == StatusCode::kFailedPrecondition);
+  CHECK(trainer->exchange().Load("does_not_exist").code() == StatusCode::kIo);
   std::remove(path);
 
   std::vector<float> update(trained.size());
-  REQUIRE(trainer->ExportUpdate(empty, 0.0, 0.0, 1, update).ok());
+  REQUIRE(trainer->state().ComputeUpdate(empty, 0.0, 0.0, 1, update).ok());
   CHECK(update == trained);
-  REQUIRE(trainer->ExportUpdate(empty, 0.5, 0.0, 1, update).ok());
+  REQUIRE(trainer->state().ComputeUpdate(empty, 0.5, 0.0, 1, update).ok());
   double square = 0.0;
   for (float u : update) square += static_cast<double>(u) * static_cast<double>(u);
   CHECK(std::sqrt(square) == Approx(0.5).epsilon(1e-5));
   std::vector<float> noisy(trained.size());
-  REQUIRE(trainer->ExportUpdate(empty, 0.5, 0.1, 7, noisy).ok());
+  REQUIRE(trainer->state().ComputeUpdate(empty, 0.5, 0.1, 7, noisy).ok());
   CHECK(noisy != update);
-  CHECK(trainer->SetParameter("head/none", update).code() == StatusCode::kNotFound);
+  CHECK(trainer->state().SetParameter("head/none", update).code() == StatusCode::kNotFound);
   noisy[0] = std::nanf("");
-  CHECK(trainer->SetParameters(noisy).code() == StatusCode::kNumeric);
+  CHECK(trainer->state().SetParameters(noisy).code() == StatusCode::kNumeric);
   CHECK(Parameters(*trainer) == trained);
 }
 
@@ -388,7 +395,7 @@ TEST_CASE("trainer: two layers learn and are exported", "[train]") {
     options.learning_rate = 0.01f;
     options.epochs = 40;
     const auto trainer = NewTrainer(options);
-    CHECK(trainer->layout().size() == (bias_only ? 3 : 4));
+    CHECK(trainer->state().layout().size() == (bias_only ? 3 : 4));
     REQUIRE(trainer->AddExamples(train.examples()).ToString() == "OK");
     REQUIRE(trainer->Train().ToString() == "OK");
     CHECK(Accuracy(trainer.get(), Images(60, 3, 77)) > 0.9);

@@ -48,8 +48,9 @@ Outcome Train(const test::TrainerData& data, const std::string& device) {
   if (!outcome.status.ok()) return outcome;
   REQUIRE((*trainer)->AddExamples(data.examples()).ok());
   outcome.status = (*trainer)->Train();
-  outcome.parameters.assign((*trainer)->parameters().begin(), (*trainer)->parameters().end());
-  outcome.device = (*trainer)->device();
+  outcome.parameters.assign((*trainer)->state().parameters().begin(),
+                            (*trainer)->state().parameters().end());
+  outcome.device = (*trainer)->fitter().device();
   return outcome;
 }
 

@@ -28,7 +28,7 @@ TrainerOptions Options(const std::string& device) {
 }
 
 std::vector<float> Parameters(const Trainer& trainer) {
-  return {trainer.parameters().begin(), trainer.parameters().end()};
+  return {trainer.state().parameters().begin(), trainer.state().parameters().end()};
 }
 
 void CheckSame(const Trainer& device, const Trainer& cpu) {
@@ -37,9 +37,10 @@ void CheckSame(const Trainer& device, const Trainer& cpu) {
   for (size_t i = 0; i < got.size(); ++i) {
     CHECK(std::fabs(got[i] - expected[i]) <= 1e-4f * (1.0f + std::fabs(expected[i])));
   }
-  REQUIRE(device.history().size() == cpu.history().size());
-  for (size_t i = 0; i < cpu.history().size(); ++i) {
-    const EpochMetrics &a = device.history()[i], &b = cpu.history()[i];
+  REQUIRE(device.state().progress.history.size() == cpu.state().progress.history.size());
+  for (size_t i = 0; i < cpu.state().progress.history.size(); ++i) {
+    const EpochMetrics &a = device.state().progress.history[i],
+                       &b = cpu.state().progress.history[i];
     CHECK(a.step == b.step);
     CHECK(a.train_loss == Approx(b.train_loss).epsilon(1e-4));
     CHECK(a.validation_loss == Approx(b.validation_loss).epsilon(1e-4));
@@ -70,12 +71,12 @@ TEST_CASE("device trainer: every first-order optimizer ends where the CPU does",
     if (optimizer == Optimizer::kSgd) options.momentum = 0.9f;
     const auto cpu = With(options, data);
     REQUIRE(cpu->Train().ToString() == "OK");
-    CHECK(cpu->step() == 102);
+    CHECK(cpu->state().progress.step == 102);
     options.device = TestDeviceChoice();
     const auto gpu = With(options, data);
     REQUIRE(gpu->Train().ToString() == "OK");
-    CHECK(gpu->device().name == device.info.name);
-    CHECK(gpu->device().reason.empty());
+    CHECK(gpu->fitter().device().name == device.info.name);
+    CHECK(gpu->fitter().device().reason.empty());
     CheckSame(*gpu, *cpu);
     CHECK(gpu->memory().device_bytes > 120 * 8 * sizeof(float));
     CHECK(gpu->memory().total_bytes >= gpu->memory().head_bytes);
@@ -92,12 +93,12 @@ TEST_CASE("device trainer: features go up once, values only at the ends of epoch
   std::vector<DeviceTraffic> traffic;
   REQUIRE(trainer
               ->Train([&](const EpochMetrics&) {
-                traffic.push_back(trainer->device_traffic());
+                traffic.push_back(trainer->fitter().traffic());
                 return true;
               })
               .ToString() == "OK");
   REQUIRE(traffic.size() == 17);
-  const uint64_t values = trainer->parameters().size() * 3 * sizeof(float);
+  const uint64_t values = trainer->state().parameters().size() * 3 * sizeof(float);
   const uint64_t tables = 120 * 8 + 8 * (8 + kNumHeadRates * 4) + 2 * kNumHeadStates * 4;
   for (size_t epoch = 1; epoch < traffic.size(); ++epoch) {
     const DeviceTraffic &a = traffic[epoch - 1], &b = traffic[epoch];
@@ -136,7 +137,7 @@ TEST_CASE("device trainer: several outputs, regression, variants, halves", "[ope
       REQUIRE(sides[side]->AddExamples(examples).ToString() == "OK");
       REQUIRE(sides[side]->Train().ToString() == "OK");
     }
-    CHECK(sides[1]->device().reason.empty());
+    CHECK(sides[1]->fitter().device().reason.empty());
     CheckSame(*sides[1], *sides[0]);
   }
 }
@@ -155,14 +156,14 @@ TEST_CASE("device trainer: stops early, restores the best, changes classes and e
     sides[side] = With(options, Images(60, 2));
     Trainer& trainer = *sides[side];
     REQUIRE(trainer.Train().ToString() == "OK");
-    CHECK(trainer.stopped_early());
-    REQUIRE(trainer.AddClass("third").ToString() == "OK");
+    CHECK(trainer.state().progress.stopped_early);
+    REQUIRE(trainer.classes().Add("third").ToString() == "OK");
     REQUIRE(trainer.AddExamples(Images(30, 3, 9).examples()).ToString() == "OK");
-    trainer.set_epochs(trainer.epoch() + 3);
+    trainer.set_epochs(trainer.state().progress.epoch + 3);
     REQUIRE(trainer.Train().ToString() == "OK");
   }
-  CHECK(sides[1]->device().reason.empty());
-  CHECK(sides[1]->best_epoch() == sides[0]->best_epoch());
+  CHECK(sides[1]->fitter().device().reason.empty());
+  CHECK(sides[1]->state().progress.best_epoch == sides[0]->state().progress.best_epoch);
   CheckSame(*sides[1], *sides[0]);
 }
 
@@ -212,14 +213,14 @@ TEST_CASE("device trainer: a loss that is not finite is the CPU's error", "[open
     const auto trainer = With(options, Images(32, 3));
     Status status;
     for (int k = 0; status.ok() && k < 40; ++k) {
-      std::vector<float> huge(trainer->parameters().size(), 3e38f);
-      if (k == 3) REQUIRE(trainer->SetParameters(huge).ok());
+      std::vector<float> huge(trainer->state().parameters().size(), 3e38f);
+      if (k == 3) REQUIRE(trainer->state().SetParameters(huge).ok());
       double loss = 0.0;
       bool done = false;
       status = trainer->Step(&loss, &done);
     }
-    CHECK(trainer->step() == 3);
-    for (float w : trainer->parameters()) CHECK(w == 3e38f);
+    CHECK(trainer->state().progress.step == 3);
+    for (float w : trainer->state().parameters()) CHECK(w == 3e38f);
     messages[side] = status.ToString();
   }
   CHECK(messages[0].find("NUMERIC") != std::string::npos);
@@ -236,14 +237,14 @@ TEST_CASE("device trainer: ends when cancelled or when its time is over", "[open
   bool finished = true;
   REQUIRE(trainer->TrainFor({0.05, 0}, nullptr, &finished).ToString() == "OK");
   CHECK_FALSE(finished);
-  CHECK(trainer->step() > 0);
+  CHECK(trainer->state().progress.step > 0);
   REQUIRE(trainer->TrainFor({0.0, 2}, nullptr, nullptr).ToString() == "OK");
   const auto cancel = [&](const EpochMetrics&) {
     trainer->Cancel();
     return true;
   };
   CHECK(trainer->Train(cancel).code() == StatusCode::kCancelled);
-  CHECK(trainer->device().reason.empty());
+  CHECK(trainer->fitter().device().reason.empty());
 }
 
 TEST_CASE("device trainer: a device that is not there is refused", "[train]") {
@@ -263,9 +264,9 @@ TEST_CASE("device trainer: what a device cannot do the CPU does, and says why", 
   const auto reason = [&](const TrainerOptions& options) {
     const auto trainer = With(options, data);
     REQUIRE(trainer->Train().ToString() == "OK");
-    CHECK(trainer->device().name == "cpu");
+    CHECK(trainer->fitter().device().name == "cpu");
     CHECK(trainer->finished());
-    return trainer->device().reason;
+    return trainer->fitter().device().reason;
   };
   TrainerOptions options = Options(TestDeviceChoice());
   options.epochs = 2;
@@ -289,15 +290,16 @@ TEST_CASE("device trainer: auto measures both and takes the faster", "[opencl]")
   options.device = "auto:" + TestDeviceChoice().substr(7);
   const auto chosen = With(options, Images(120, 3));
   REQUIRE(chosen->Train().ToString() == "OK");
-  CHECK(chosen->device().reason.find("measured: ") == 0);
-  CHECK((chosen->device().name == "cpu" || chosen->device().name == device.info.name));
+  CHECK(chosen->fitter().device().reason.find("measured: ") == 0);
+  CHECK((chosen->fitter().device().name == "cpu" ||
+         chosen->fitter().device().name == device.info.name));
   CheckSame(*chosen, *cpu);  // the trial leaves nothing behind
   // By itself, only a GPU.
   options.device = "auto";
   const auto alone = With(options, Images(120, 3));
   REQUIRE(alone->Train().ok());
-  if (device.info.type == opencl::DeviceType::kCpu) CHECK(alone->device().name == "cpu");
-  CHECK_FALSE(alone->device().reason.empty());
+  if (device.info.type == opencl::DeviceType::kCpu) CHECK(alone->fitter().device().name == "cpu");
+  CHECK_FALSE(alone->fitter().device().reason.empty());
 }
 
 }  // namespace device_trainer_test

@@ -90,7 +90,7 @@ TEST_CASE("trainer: the layer behind an LSTM learns, and its export says the sam
   CHECK(trainer.head().dim == kSide * kCells);
   REQUIRE(trainer.AddExamples(train.examples()).ToString() == "OK");
   REQUIRE(trainer.Train().ToString() == "OK");
-  const auto result = trainer.Evaluate(held.examples());
+  const auto result = trainer.judge().Evaluate(held.examples());
   REQUIRE(result.ok());
   CHECK(result->top1 > 0.85);
   const auto bytes = trainer.Export();

@@ -48,7 +48,7 @@ TEST_CASE("trainer: one of several outputs is trained by its name, the others st
     const Examples examples = Examples::FromArray(x.data(), kPixels * sizeof(float), y.data(), 90);
     REQUIRE((*trainer)->AddExamples(examples).ok());
     REQUIRE((*trainer)->Train().ToString() == "OK");
-    CHECK((*trainer)->Evaluate(ExampleSet::kAll)->accuracy > 0.9);
+    CHECK((*trainer)->judge().Evaluate(ExampleSet::kAll)->accuracy > 0.9);
     const auto bytes = (*trainer)->Export();
     REQUIRE(bytes.status().ToString() == "OK");
     const auto exported = test::OpenBytes(bytes.value());

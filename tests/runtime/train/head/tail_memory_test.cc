@@ -115,7 +115,7 @@ std::vector<float> Train(const Photographs& bench, size_t limit) {
   REQUIRE(
       (*trainer)->AddExamples(Examples::FromArray(x.data(), n * sizeof(float), y.data(), 6)).ok());
   REQUIRE((*trainer)->Train().ToString() == "OK");
-  return {(*trainer)->parameters().begin(), (*trainer)->parameters().end()};
+  return {(*trainer)->state().parameters().begin(), (*trainer)->state().parameters().end()};
 }
 
 TEST_CASE("tail network: training takes the same steps below its activations' size",

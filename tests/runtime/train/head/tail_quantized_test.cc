@@ -131,8 +131,8 @@ TEST_CASE("tail: int8 weights behind float32 activations are trained and stored 
     const auto model = DynamicModel(n_scales);
     auto trainer = Trainer::Create(model, Options(2));
     REQUIRE(trainer.status().ToString() == "OK");
-    REQUIRE((*trainer)->layout().size() == 4);
-    const ParameterInfo& info = (*trainer)->layout()[2];
+    REQUIRE((*trainer)->state().layout().size() == 4);
+    const ParameterInfo& info = (*trainer)->state().layout()[2];
     CHECK(info.name == "w8");
     const Data data(90);
     const size_t bytes = kInputs * sizeof(float);
@@ -145,8 +145,8 @@ TEST_CASE("tail: int8 weights behind float32 activations are trained and stored 
     const auto result = test::OpenBytes(exported.value());
     const std::vector<float> before = ConstantOf(*model, "w8", DType::kInt8);
     const std::vector<float> stored = ConstantOf(*result, "w8", DType::kInt8);
-    std::vector<float> trained((*trainer)->parameters().begin() + info.offset,
-                               (*trainer)->parameters().begin() + info.offset + info.size);
+    std::vector<float> trained((*trainer)->state().parameters().begin() + info.offset,
+                               (*trainer)->state().parameters().begin() + info.offset + info.size);
     CHECK(test::LargestDifference(trained, before) > 0.05);
     CHECK(test::LargestDifference(trained, stored) > 0.0);
     CHECK(test::LargestDifference(trained, stored) < 0.01);
@@ -156,7 +156,7 @@ TEST_CASE("tail: int8 weights behind float32 activations are trained and stored 
                                  [](const Value& value) { return value.name == "w8"; });
     RoundAsStored(*w8, {trained.data(), trained.size()});
     CHECK(test::LargestDifference(trained, stored) <= 1e-7);
-    const auto check = (*trainer)->CheckExport(ExampleSet::kAll);
+    const auto check = (*trainer)->judge().CheckExport(ExampleSet::kAll);
     REQUIRE(check.status().ToString() == "OK");
     CHECK(check->before > 0.95);
     CHECK(check->after > 0.95);

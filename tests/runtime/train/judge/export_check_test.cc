@@ -88,7 +88,8 @@ std::unique_ptr<Trainer> NewTrainer(const Rows& rows, const std::vector<float>& 
   auto trainer = Trainer::Create(IntegerModel(rows.type), options);
   REQUIRE(trainer.status().ToString() == "OK");
   REQUIRE((*trainer)->AddExamples(rows.examples()).ToString() == "OK");
-  REQUIRE((*trainer)->SetWeights(weights, std::vector<float>(kClasses, 0.0f)).ToString() == "OK");
+  REQUIRE((*trainer)->state().SetWeights(weights, std::vector<float>(kClasses, 0.0f)).ToString() ==
+          "OK");
   return std::move(trainer.value());
 }
 
@@ -132,7 +133,7 @@ TEST_CASE("export: the range of scores is that of the stored parameters", "[trai
     const float small = type == DType::kUInt8 ? 0.2f : 0.4f;
     const auto trainer = NewTrainer(rows, Weights(small, small));
     // Stored twice as large: cut off at the range of the trained ones, classes 1 and 2 would tie.
-    const auto check = trainer->CheckExport(ExampleSet::kAll);
+    const auto check = trainer->judge().CheckExport(ExampleSet::kAll);
     REQUIRE(check.status().ToString() == "OK");
     CHECK(check->n_examples == 30);
     CHECK(check->before == 1.0);
@@ -149,18 +150,20 @@ TEST_CASE("export: what storing the head costs is reported and guarded", "[train
     const float kept = type == DType::kUInt8 ? 0.2f : 0.4f;
     // As stored, the weights of class 2 vanish.
     const auto trainer = NewTrainer(rows, Weights(kept, lost));
-    const auto check = trainer->CheckExport(ExampleSet::kAll);
+    const auto check = trainer->judge().CheckExport(ExampleSet::kAll);
     REQUIRE(check.status().ToString() == "OK");
     CHECK(check->before > check->after);
     CHECK(check->after == ExportedAccuracy(trainer.get(), rows));
 
-    REQUIRE(trainer->SetWeights(Weights(kept, kept), std::vector<float>(kClasses, 0.0f)).ok());
-    REQUIRE(trainer->SetGolden(rows.examples()).ToString() == "OK");
-    const auto golden = trainer->CheckGolden();
+    REQUIRE(
+        trainer->state().SetWeights(Weights(kept, kept), std::vector<float>(kClasses, 0.0f)).ok());
+    REQUIRE(trainer->judge().SetGolden(rows.examples()).ToString() == "OK");
+    const auto golden = trainer->judge().CheckGolden();
     REQUIRE(golden.ok());
     CHECK(golden->trained == 1.0);
-    REQUIRE(trainer->SetWeights(Weights(lost, lost), std::vector<float>(kClasses, 0.0f)).ok());
-    const auto lost_golden = trainer->CheckGolden();
+    REQUIRE(
+        trainer->state().SetWeights(Weights(lost, lost), std::vector<float>(kClasses, 0.0f)).ok());
+    const auto lost_golden = trainer->judge().CheckGolden();
     REQUIRE(lost_golden.ok());
     CHECK(lost_golden->trained == Approx(1.0 / 3.0));
   }
@@ -188,9 +191,9 @@ TEST_CASE("export: a temperature is no difference between before and after", "[t
                                                 static_cast<int64_t>(labels.size())))
               .ok());
   REQUIRE((*trainer)->Train().ok());
-  REQUIRE((*trainer)->Calibrate().status().ToString() == "OK");
-  REQUIRE((*trainer)->temperature() != 1.0);
-  const auto check = (*trainer)->CheckExport(ExampleSet::kValidation);
+  REQUIRE((*trainer)->judge().Calibrate().status().ToString() == "OK");
+  REQUIRE((*trainer)->state().temperature != 1.0);
+  const auto check = (*trainer)->judge().CheckExport(ExampleSet::kValidation);
   REQUIRE(check.status().ToString() == "OK");
   CHECK(check->before < -0.01);
   CHECK(check->after == Approx(check->before).epsilon(1e-5));
@@ -211,8 +214,8 @@ TEST_CASE("export: one example a class leaves none to hold back, so all are meas
               ->AddExamples(Examples::FromArray(x.data(), 48 * sizeof(float), labels.data(), 3))
               .ok());
   REQUIRE((*trainer)->Train().ok());
-  REQUIRE((*trainer)->n_validation() == 0);
-  const auto check = (*trainer)->CheckExport(ExampleSet::kValidation);
+  REQUIRE((*trainer)->set().validation().size() == 0);
+  const auto check = (*trainer)->judge().CheckExport(ExampleSet::kValidation);
   REQUIRE(check.status().ToString() == "OK");
   CHECK(check->n_examples == 3);
 }
@@ -243,7 +246,7 @@ TEST_CASE("export: deeper layers are measured as they are stored, too", "[train]
                   Examples::FromArray(x.data(), example * sizeof(float), targets.data(), 1, 40))
               .ok());
   REQUIRE((*trainer)->Train().ToString() == "OK");
-  const auto check = (*trainer)->CheckExport(ExampleSet::kAll);
+  const auto check = (*trainer)->judge().CheckExport(ExampleSet::kAll);
   REQUIRE(check.status().ToString() == "OK");
   const auto bytes = (*trainer)->Export();
   REQUIRE(bytes.status().ToString() == "OK");

@@ -64,7 +64,7 @@ size_t Peak(const Run& run, const std::shared_ptr<const Model>& model, TrainerMe
   Require(added.ok(), added.ToString());
   const Status trained = trainer->Train();
   Require(trained.ok(), trained.ToString());
-  Require(trainer->Evaluate(ExampleSet::kAll).ok(), "no evaluation");
+  Require(trainer->judge().Evaluate(ExampleSet::kAll).ok(), "no evaluation");
   *out_memory = trainer->memory();
   return HeapPeak() - before;
 }

@@ -1,0 +1,162 @@
+// Taking over the state of a checkpoint, once it is known to belong to the trainer.
+#include <utility>
+
+#include "models/format/checkpoint_file.h"
+#include "runtime/train/checkpoint_store.h"
+
+namespace topwork {
+namespace {
+
+Status Refuse(const std::string& theirs, const std::string& ours) {
+  return FailedPrecondition("the checkpoint was made with %s, this trainer has %s", theirs.c_str(),
+                            ours.c_str());
+}
+
+// The lines of both sides are the same.
+Status CheckOptions(const std::vector<std::string>& theirs, const std::vector<std::string>& ours) {
+  if (theirs.size() != ours.size()) {
+    return FailedPrecondition("the checkpoint was made with other options (%zu of them, not %zu)",
+                              theirs.size(), ours.size());
+  }
+  for (size_t i = 0; i < ours.size(); ++i) {
+    if (theirs[i] == ours[i]) continue;
+    return Refuse(theirs[i], ours[i].substr(ours[i].find(' ') + 1));
+  }
+  return Status::Ok();
+}
+
+// The sets hold examples that exist, each once.
+Status CheckSets(const CheckpointData& data, int64_t n_examples) {
+  std::vector<bool> seen(static_cast<size_t>(n_examples), false);
+  for (const std::vector<int32_t>* set : {&data.train, &data.validation}) {
+    for (int32_t i : *set) {
+      if (i < 0 || i >= n_examples || seen[static_cast<size_t>(i)]) {
+        return Corrupt("the checkpoint contradicts itself: example %d of %lld", i,
+                       static_cast<long long>(n_examples));
+      }
+      seen[static_cast<size_t>(i)] = true;
+    }
+  }
+  const uint64_t position = data.values.progress.position;
+  if (position > 0 && position >= data.train.size()) {
+    return Corrupt("the checkpoint contradicts itself: %llu examples of an epoch of %zu are used",
+                   static_cast<unsigned long long>(position), data.train.size());
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status CheckpointStore::CheckBelongs(const CheckpointData& data) const {
+  const std::string& sha256 = context_.layers->model().sha256();
+  const int64_t dim = context_.set->dim();
+  if (data.model_sha256 != sha256) {
+    return Refuse("the model " + data.model_sha256.substr(0, 12), sha256.substr(0, 12));
+  }
+  TW_RETURN_IF_ERROR(
+      CheckOptions(data.options, RunLines(*context_.options, context_.layers->head().output,
+                                          context_.layers->head().appended())));
+  if (data.dim != dim) {
+    return Refuse(StrFormat("%lld features", static_cast<long long>(data.dim)),
+                  StrFormat("%lld", static_cast<long long>(dim)));
+  }
+  TW_RETURN_IF_ERROR(CheckClasses(data));
+  if (data.has_examples || data.examples_sha256 == context_.set->digest()) return Status::Ok();
+  return FailedPrecondition(
+      "the checkpoint was made with other examples (or their features were "
+      "computed on another kind of processor); this trainer has %lld; add "
+      "the same examples in the same order before restoring",
+      static_cast<long long>(context_.set->size()));
+}
+
+Status CheckpointStore::CheckClasses(const CheckpointData& data) const {
+  const bool same_names = data.class_names == context_.options->class_names;
+  // Its examples bring their classes along; outputs that are numbers cannot change.
+  const bool brings_classes = data.has_examples && context_.set->cache().uses_labels();
+  if (data.n_classes != context_.n_classes() && !brings_classes) {
+    return Refuse(StrFormat("n_classes %d", data.n_classes), std::to_string(context_.n_classes()));
+  }
+  if (!same_names && judge_.has_golden()) {
+    return FailedPrecondition(
+        "the checkpoint has other classes than the golden set; set that after restoring");
+  }
+  if (data.has_examples || same_names) return Status::Ok();
+  return FailedPrecondition("the checkpoint was made with other class names");
+}
+
+// The examples of the checkpoint in place of the trainer's own.
+Result<std::unique_ptr<FeatureCache>> CheckpointStore::ExamplesOf(
+    const CheckpointData& data) const {
+  const FeatureCache& now = context_.set->cache();
+  const size_t dim = static_cast<size_t>(now.dim());
+  const size_t n_rows = static_cast<size_t>(now.n_variants()) + 1;
+  const size_t n_values = now.uses_labels() ? 0 : static_cast<size_t>(data.n_classes);
+  const size_t n = n_values > 0 ? data.targets.size() / n_values : data.labels.size();
+  std::unique_ptr<FeatureCache> cache = context_.set->NewCache(true);
+  if (data.rows.size() != n * n_rows * dim || data.targets.size() != n * n_values) {
+    return Corrupt("the checkpoint contradicts itself: %zu floats of %zu examples",
+                   data.rows.size(), n);
+  }
+  TW_RETURN_IF_ERROR(cache->Reserve(static_cast<int64_t>(n)));
+  for (size_t i = 0; i < n; ++i) {
+    const float* row = data.rows.data() + i * n_rows * dim;
+    ExampleTarget target;
+    std::vector<float> values(
+        data.targets.begin() + static_cast<std::ptrdiff_t>(i * n_values),
+        data.targets.begin() + static_cast<std::ptrdiff_t>((i + 1) * n_values));
+    target.values = n_values > 0 ? values.data() : nullptr;
+    target.label = n_values > 0 ? -1 : data.labels[i];
+    if (n_values == 0 && (target.label < 0 || target.label >= data.n_classes)) {
+      return Corrupt("the checkpoint contradicts itself: label %d of %d classes", target.label,
+                     data.n_classes);
+    }
+    TW_RETURN_IF_ERROR(cache->Append(row, target));
+  }
+  return cache;
+}
+
+Result<TrainingSet::Contents> CheckpointStore::ContentsOf(const CheckpointData& data) const {
+  TrainingSet::Contents contents;
+  if (data.has_examples) {
+    TW_ASSIGN_OR_RETURN(contents.cache, ExamplesOf(data));
+  }
+  const FeatureCache& examples =
+      contents.cache != nullptr ? *contents.cache : context_.set->cache();
+  TW_RETURN_IF_ERROR(CheckSets(data, examples.size()));
+  if (context_.set->replay() != nullptr && data.has_examples) {
+    contents.replay.reset(
+        new ReplayMemory(context_.options->replay_capacity, context_.options->seed));
+    const std::vector<int32_t> none(static_cast<size_t>(examples.size()), 0);
+    TW_RETURN_IF_ERROR(
+        contents.replay->SetState(data.replay, examples.uses_labels() ? examples.labels() : none));
+  }
+  contents.train = data.train;
+  contents.validation = data.validation;
+  return contents;
+}
+
+Result<TrainingState> CheckpointStore::StateOf(const CheckpointData& data) const {
+  TW_ASSIGN_OR_RETURN(TrainingState state, TrainingState::Create(*context_.layers, data.n_classes,
+                                                                 *context_.options, context_.pool));
+  TW_RETURN_IF_ERROR(state.Assign(data.values));
+  const float given = context_.options->learning_rate;
+  if (given != 0.0f) state.learning_rate = given;  // it may differ from the checkpoint's
+  if (state.progress.position > 0) {
+    TW_RETURN_IF_ERROR(plan_.StartEpoch(data.train.size(), &state));
+  }
+  return state;
+}
+
+// Everything is built and checked before anything of the trainer changes.
+Status CheckpointStore::Adopt(const CheckpointData& data) const {
+  TW_RETURN_IF_ERROR(CheckBelongs(data));
+  TW_ASSIGN_OR_RETURN(TrainingSet::Contents contents, ContentsOf(data));
+  TW_ASSIGN_OR_RETURN(TrainingState state, StateOf(data));
+  *context_.state = std::move(state);
+  context_.options->n_classes = data.n_classes;
+  context_.options->class_names = data.class_names;
+  context_.set->Adopt(std::move(contents));
+  return Status::Ok();
+}
+
+}  // namespace topwork

@@ -1,0 +1,42 @@
+// CheckpointStore: writes a trainer's state into a checkpoint and takes it back from one.
+#ifndef TOPWORK_RUNTIME_TRAIN_CHECKPOINT_STORE_H_
+#define TOPWORK_RUNTIME_TRAIN_CHECKPOINT_STORE_H_
+
+#include <memory>
+#include <string>
+
+#include "runtime/train/fit/epoch_plan.h"
+#include "runtime/train/judge/judge.h"
+#include "runtime/train/training_context.h"
+
+namespace topwork {
+
+struct CheckpointData;
+
+class CheckpointStore {
+ public:
+  // `plan` and `judge` must outlive the object.
+  CheckpointStore(const TrainingContext& context, const EpochPlan* plan, const Judge* judge)
+      : context_(context), plan_(*plan), judge_(*judge) {}
+
+  // See Trainer::SaveCheckpoint and RestoreCheckpoint.
+  Status Save(const std::string& path, bool with_examples) const;
+  Status Restore(const std::string& path) const;
+
+ private:
+  void DescribeExamples(CheckpointData* data) const;
+  Status CheckBelongs(const CheckpointData& data) const;
+  Status CheckClasses(const CheckpointData& data) const;
+  Result<std::unique_ptr<FeatureCache>> ExamplesOf(const CheckpointData& data) const;
+  Result<TrainingSet::Contents> ContentsOf(const CheckpointData& data) const;
+  Result<TrainingState> StateOf(const CheckpointData& data) const;
+  Status Adopt(const CheckpointData& data) const;
+
+  const TrainingContext context_;
+  const EpochPlan& plan_;
+  const Judge& judge_;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_CHECKPOINT_STORE_H_

@@ -1,0 +1,54 @@
+// Classes: the label set of a trainer, and changes of it.
+#ifndef TOPWORK_RUNTIME_TRAIN_CLASSES_H_
+#define TOPWORK_RUNTIME_TRAIN_CLASSES_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/train/exporter.h"
+#include "runtime/train/judge/judge.h"
+#include "runtime/train/training_context.h"
+
+namespace topwork {
+
+// Class losses only. What other classes have learnt stays, bit for bit. A new class starts from the
+// imprinted mean of its examples when training next begins.
+class Classes {
+ public:
+  // `judge` and `exporter` must outlive the object.
+  Classes(const TrainingContext& context, Judge* judge, Exporter* exporter)
+      : context_(context), judge_(*judge), exporter_(*exporter) {}
+
+  int size() const { return context_.n_classes(); }
+  // Empty where classes have no names.
+  const std::vector<std::string>& names() const { return context_.options->class_names; }
+
+  Status Add(const std::string& name);
+  // Its examples are dropped and the classes after it move up. Two classes must remain.
+  Status Remove(int index);
+  Status Rename(int index, const std::string& name);
+  // Replaces the label set: names that exist already keep their parameters and examples.
+  Status Set(const std::vector<std::string>& names);
+
+ private:
+  struct Change {
+    std::string name;
+    int old_index = -1;  // −1: new
+  };
+  Status Apply(const std::vector<Change>& classes);
+  Status CheckChange() const;
+  Result<TrainingState> StateFor(const std::vector<int>& sources) const;
+  std::vector<std::string> NamesOrNumbers() const;
+
+  const TrainingContext context_;
+  Judge& judge_;
+  Exporter& exporter_;
+};
+
+// Works out how many classes a new trainer has: options->n_classes and the names' number are made
+// to agree. INVALID_ARGUMENT where they, the head or other options contradict each other.
+Status ResolveClasses(const Head& head, TrainerOptions* options);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_CLASSES_H_

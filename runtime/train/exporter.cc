@@ -1,0 +1,76 @@
+// Models that leave a trainer.
+#include "runtime/train/exporter.h"
+
+#include "models/format/write.h"
+#include "ports/port.h"
+#include "runtime/train/head/tail_network.h"
+#include "runtime/train/stored_head.h"
+
+namespace topwork {
+
+Exporter::Exporter(const TrainingContext& context, Judge* judge)
+    : context_(context), judge_(*judge) {
+  if (context.options->init != HeadInit::kShipped) return;
+  const Span<const float> shipped = context.state->parameters();
+  accepted_.assign(shipped.begin(), shipped.end());
+}
+
+Status Exporter::PassGolden() {
+  if (!judge_.has_golden()) return Status::Ok();
+  TW_ASSIGN_OR_RETURN(const GoldenResult result, judge_.CheckGolden());
+  TrainingState& state = *context_.state;
+  if (result.passed) {
+    accepted_.assign(state.parameters().begin(), state.parameters().end());
+    accepted_temperature_ = state.temperature;
+    return Status::Ok();
+  }
+  const bool roll_back = accepted_.size() == state.parameters().size();
+  if (roll_back) {
+    TW_RETURN_IF_ERROR(state.SetParameters(accepted_));
+    state.temperature = accepted_temperature_;
+  }
+  return FailedPrecondition(
+      "the new head, as the model stores it, does worse than the shipped one on the golden set of "
+      "%lld examples (%.4f against %.4f), so nothing was exported%s",
+      static_cast<long long>(result.n_examples), result.trained, result.shipped,
+      roll_back ? "; the parameters are back to the last ones that passed" : "");
+}
+
+Result<std::vector<uint8_t>> Exporter::Export() {
+  TW_RETURN_IF_ERROR(PassGolden());
+  const TrainerOptions& options = *context_.options;
+  const TrainedLayers& layers = *context_.layers;
+  std::vector<float> weights, bias;
+  ScaledHead(*context_.state, &weights, &bias);
+  HeadReplacement replacement =
+      ReplacementFor(layers.model().main(), layers.head(), options.loss.loss);
+  replacement.n_classes = options.n_classes;
+  replacement.weights = weights;
+  replacement.bias = bias;
+  replacement.float_head = options.float_head;
+  replacement.class_names = options.class_names;
+  replacement.input_mean = options.input_mean;
+  replacement.input_std = options.input_std;
+  {
+    const AsStored stored(context_);
+    TW_RETURN_IF_ERROR(stored.MeasureScores(&replacement.scores_min, &replacement.scores_max));
+  }
+  if (layers.deep()) {
+    replacement.constants =
+        static_cast<const TailNetwork&>(*context_.state->network).Replacements();
+  }
+  return ExportWithHead(layers.model(), replacement);
+}
+
+Status Exporter::ExportFile(const std::string& path) {
+  TW_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, Export());
+  return WriteBytes(path, bytes, "the model");
+}
+
+Status WriteBytes(const std::string& path, Span<const uint8_t> bytes, const char* what) {
+  const int error = port::WriteFileAtomic(path.c_str(), bytes.data(), bytes.size());
+  if (error == 0) return Status::Ok();
+  return IoError("cannot write %s '%s': %s", what, path.c_str(), port::ErrorText(error).c_str());
+}
+
+}  // namespace topwork

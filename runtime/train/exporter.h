@@ -1,0 +1,39 @@
+// Exporter: the model with the new head, as bytes or as a file.
+#ifndef TOPWORK_RUNTIME_TRAIN_EXPORTER_H_
+#define TOPWORK_RUNTIME_TRAIN_EXPORTER_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/train/judge/judge.h"
+
+namespace topwork {
+
+class Exporter {
+ public:
+  // `judge` must outlive the object. A head that starts as the shipped one has passed already.
+  Exporter(const TrainingContext& context, Judge* judge);
+
+  // See Trainer.
+  Result<std::vector<uint8_t>> Export();
+  Status ExportFile(const std::string& path);
+
+  // The classes or the head are others now: no parameters have passed the golden set yet.
+  void ForgetAccepted() { accepted_.clear(); }
+  size_t bytes() const { return accepted_.size() * sizeof(float); }
+
+ private:
+  Status PassGolden();
+
+  const TrainingContext context_;
+  Judge& judge_;
+  std::vector<float> accepted_;  // parameters that last passed the golden set; may be empty
+  double accepted_temperature_ = 1.0;
+};
+
+// Writes a whole file or nothing; `what` names it in the message of a failure.
+Status WriteBytes(const std::string& path, Span<const uint8_t> bytes, const char* what);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_EXPORTER_H_

@@ -1,0 +1,43 @@
+// ExampleRows: rows and targets of some examples of a cache, as training takes them.
+#ifndef TOPWORK_RUNTIME_TRAIN_FEATURES_EXAMPLE_ROWS_H_
+#define TOPWORK_RUNTIME_TRAIN_FEATURES_EXAMPLE_ROWS_H_
+
+#include <vector>
+
+#include "runtime/base/span.h"
+#include "runtime/train/features/feature_cache.h"
+
+namespace topwork {
+
+// Pointers that stay valid together, until the cache changes or Gather is called again. Rows that
+// the cache keeps in fp16 are converted.
+struct ExampleRows {
+  struct Item {
+    int32_t example;
+    int variant;  // 0: the example itself
+  };
+
+  std::vector<float> scratch;
+  std::vector<const float*> rows;
+  std::vector<int32_t> labels;       // 0 where targets are values
+  std::vector<const float*> values;  // null where targets are labels
+
+  // n examples; pick(i) names number i.
+  void Gather(const FeatureCache& cache, size_t n, FunctionRef<Item(size_t i)> pick) {
+    const size_t row_floats = cache.scratch_floats();
+    scratch.resize(n * row_floats);
+    rows.resize(n);
+    labels.resize(n);
+    values.resize(n);
+    for (size_t i = 0; i < n; ++i) {
+      const Item item = pick(i);
+      rows[i] = cache.row(item.example, item.variant, scratch.data() + i * row_floats);
+      labels[i] = cache.uses_labels() ? cache.label(item.example) : 0;
+      values[i] = cache.uses_labels() ? nullptr : cache.values(item.example);
+    }
+  }
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_FEATURES_EXAMPLE_ROWS_H_

@@ -1,0 +1,238 @@
+// A trainer's examples: features of new ones, the bounded memory, the split and class weights.
+#include "runtime/train/features/training_set.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "runtime/train/features/split.h"
+
+namespace topwork {
+
+TrainingSet::TrainingSet(const TrainerOptions* options, FeatureExtractor* extractor,
+                         WorkWatch* watch)
+    : options_(*options), extractor_(*extractor), watch_(*watch), loss_(options->loss) {
+  cache_ = NewCache(true);
+  if (options->replay_capacity > 0) {
+    replay_.reset(new ReplayMemory(options->replay_capacity, options->seed));
+  }
+}
+
+std::unique_ptr<FeatureCache> TrainingSet::NewCache(bool with_variants) const {
+  const int n_values = UsesLabels(options_.loss.loss) ? 0 : options_.n_classes;
+  return extractor_.NewCache(n_values, with_variants);
+}
+
+void TrainingSet::Cancel() {
+  watch_.Cancel();
+  if (extracting_.load()) extractor_.Cancel();
+}
+
+const std::string& TrainingSet::digest() {
+  if (digest_.empty()) digest_ = cache_->digest();
+  return digest_;
+}
+
+Status TrainingSet::Extract(const Examples& examples, const FeatureProgress& progress,
+                            FeatureCache* cache) {
+  const auto watch = [&](int64_t n_done, int64_t n_total) {
+    if (watch_.cancelled()) return false;
+    return !progress || progress(n_done, n_total);
+  };
+  if (watch_.TakeCancel()) return Cancelled("feature extraction was cancelled");
+  extracting_.store(true);
+  const Status status = extractor_.Extract(examples, options_.n_classes, watch, cache);
+  extracting_.store(false);
+  watch_.NoteBytes(extractor_.staging_bytes() + (cache != cache_.get() ? cache->bytes() : 0));
+  if (status.code() == StatusCode::kCancelled) watch_.TakeCancel();
+  return status;
+}
+
+// Examples whose targets nobody asks for.
+Status TrainingSet::ExtractUnlabelled(const Examples& examples, FeatureCache* cache) {
+  Examples unlabelled = examples;
+  const int n_values = UsesLabels(options_.loss.loss) ? 0 : options_.n_classes;
+  const auto fill = [n_values](ExampleTarget* target) {
+    target->label = 0;
+    for (int i = 0; i < n_values; ++i) target->values[i] = 0.0f;
+    return Status::Ok();
+  };
+  unlabelled.read = [=](int64_t index, Span<void* const> inputs, ExampleTarget* target) {
+    TW_RETURN_IF_ERROR(examples.read(index, inputs, target));
+    return fill(target);
+  };
+  if (examples.key) {
+    unlabelled.target = [=](int64_t, ExampleTarget* target) { return fill(target); };
+  }
+  return Extract(unlabelled, nullptr, cache);
+}
+
+Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progress) {
+  digest_.clear();
+  if (replay_ == nullptr) return Extract(examples, progress, cache_.get());
+  const std::unique_ptr<FeatureCache> fresh = NewCache(true);
+  TW_RETURN_IF_ERROR(Extract(examples, progress, fresh.get()));
+  return AddToReplay(*fresh);
+}
+
+// Offers every new example to the memory, which says where it goes, if anywhere.
+Status TrainingSet::AddToReplay(const FeatureCache& fresh) {
+  const int64_t n_rows = fresh.n_variants() + 1;
+  std::vector<float> rows(static_cast<size_t>(n_rows * dim()));
+  for (int64_t i = 0; i < fresh.size(); ++i) {
+    TW_RETURN_IF_ERROR(cache_->Reserve(1));
+    const int64_t slot = replay_->Offer(fresh.uses_labels() ? fresh.label(i) : 0);
+    if (slot < 0) continue;
+    for (int64_t v = 0; v < n_rows; ++v) {
+      float* to = rows.data() + v * dim();
+      const float* row = fresh.row(i, static_cast<int>(v), to);
+      if (row != to) std::copy(row, row + dim(), to);
+    }
+    ExampleTarget target;
+    std::vector<float> values;
+    if (fresh.uses_labels()) {
+      target.label = fresh.label(i);
+    } else {
+      values.assign(fresh.values(i), fresh.values(i) + options_.n_classes);
+      target.values = values.data();
+    }
+    TW_RETURN_IF_ERROR(slot < cache_->size() ? cache_->Replace(slot, rows.data(), target)
+                                             : cache_->Append(rows.data(), target));
+  }
+  return Status::Ok();
+}
+
+Status TrainingSet::AddFeatures(const float* features, const int32_t* labels, int64_t n) {
+  if (!cache_->uses_labels() || cache_->n_variants() > 0) {
+    return FailedPrecondition(
+        "features with labels suit the softmax loss without augmentation; the loss is '%s'",
+        LossName(options_.loss.loss));
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (labels[i] >= 0 && labels[i] < options_.n_classes) continue;
+    return InvalidArgument("example %lld has label %d; labels are 0 to %d",
+                           static_cast<long long>(i), labels[i], options_.n_classes - 1);
+  }
+  digest_.clear();
+  const std::unique_ptr<FeatureCache> fresh = replay_ != nullptr ? NewCache(true) : nullptr;
+  FeatureCache* to = fresh != nullptr ? fresh.get() : cache_.get();
+  const int64_t before = to->size();
+  TW_RETURN_IF_ERROR(to->Reserve(n));
+  for (int64_t i = 0; i < n; ++i) {
+    ExampleTarget target;
+    target.label = labels[i];
+    const Status status = to->Append(features + i * dim(), target);
+    if (status.ok()) continue;
+    to->Truncate(before);
+    return status;
+  }
+  return fresh != nullptr ? AddToReplay(*fresh) : Status::Ok();
+}
+
+Status TrainingSet::CheckTrainable() const {
+  if (cache_->size() == 0) {
+    return FailedPrecondition("there are no examples: add some before training");
+  }
+  if (!cache_->uses_labels()) return Status::Ok();
+  const Span<const int32_t> labels = cache_->labels();
+  const int32_t first = labels[0];
+  if (std::any_of(labels.begin(), labels.end(), [=](int32_t label) { return label != first; })) {
+    return Status::Ok();
+  }
+  return InvalidArgument("all %lld examples are of one class (%d); training needs two or more",
+                         static_cast<long long>(cache_->size()), first);
+}
+
+Status TrainingSet::Split(bool* out_changed) {
+  *out_changed = false;
+  TW_RETURN_IF_ERROR(CheckTrainable());
+  const int64_t n_new = cache_->size() - n_split_;
+  if (n_new == 0) return Status::Ok();
+  const bool values = !cache_->uses_labels();
+  std::vector<int32_t> labels(static_cast<size_t>(n_new), 0);
+  for (int64_t i = 0; i < n_new && !values; ++i) {
+    labels[static_cast<size_t>(i)] = cache_->label(n_split_ + i);
+  }
+  const topwork::Split split =
+      StratifiedSplit(labels, values ? 1 : options_.n_classes, options_.validation_fraction,
+                      options_.seed + static_cast<uint64_t>(n_split_));
+  const int32_t offset = static_cast<int32_t>(n_split_);
+  for (int32_t i : split.train) train_.push_back(offset + i);
+  for (int32_t i : split.validation) validation_.push_back(offset + i);
+  n_split_ = cache_->size();
+  UpdateClassWeights();
+  *out_changed = true;
+  return Status::Ok();
+}
+
+Result<std::vector<int32_t>> TrainingSet::IndicesOf(ExampleSet set) const {
+  std::vector<int32_t> indices = set == ExampleSet::kTrain ? train_ : validation_;
+  if (set == ExampleSet::kAll) {
+    indices.resize(static_cast<size_t>(cache_->size()));
+    std::iota(indices.begin(), indices.end(), 0);
+  }
+  if (indices.empty()) {
+    return FailedPrecondition("no examples are kept for validation (validation_fraction is %g)",
+                              static_cast<double>(options_.validation_fraction));
+  }
+  return indices;
+}
+
+// n / (C · n_c), as scikit-learn's class_weight="balanced"; a class without examples weighs 1.
+void TrainingSet::UpdateClassWeights() {
+  if (!options_.balance_classes) return;
+  std::vector<int64_t> counts(static_cast<size_t>(options_.n_classes), 0);
+  for (int32_t i : train_) ++counts[static_cast<size_t>(cache_->label(i))];
+  loss_.class_weights.clear();
+  for (int64_t count : counts) {
+    const double weight = static_cast<double>(train_.size()) /
+                          (static_cast<double>(options_.n_classes) * static_cast<double>(count));
+    loss_.class_weights.push_back(count > 0 ? static_cast<float>(weight) : 1.0f);
+  }
+}
+
+std::vector<int32_t> KeepLabels(const std::vector<int32_t>& new_labels, FeatureCache* cache) {
+  std::vector<int64_t> kept;
+  std::vector<int32_t> new_index(static_cast<size_t>(cache->size()), -1);
+  for (int64_t i = 0; i < cache->size(); ++i) {
+    if (new_labels[static_cast<size_t>(cache->label(i))] < 0) continue;
+    new_index[static_cast<size_t>(i)] = static_cast<int32_t>(kept.size());
+    kept.push_back(i);
+  }
+  cache->Keep(kept);
+  for (int32_t& label : cache->mutable_labels()) label = new_labels[static_cast<size_t>(label)];
+  return new_index;
+}
+
+void TrainingSet::Relabel(const std::vector<int32_t>& new_labels) {
+  const std::vector<int32_t> new_index = KeepLabels(new_labels, cache_.get());
+  const auto renumber = [&](std::vector<int32_t>* indices) {
+    std::vector<int32_t> renumbered;
+    for (int32_t i : *indices) {
+      if (new_index[static_cast<size_t>(i)] >= 0) {
+        renumbered.push_back(new_index[static_cast<size_t>(i)]);
+      }
+    }
+    *indices = std::move(renumbered);
+  };
+  renumber(&train_);
+  renumber(&validation_);
+  n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
+  if (replay_ != nullptr) replay_->Reset(cache_->labels());
+  digest_.clear();
+  UpdateClassWeights();
+}
+
+void TrainingSet::Adopt(Contents contents) {
+  if (contents.replay != nullptr) replay_ = std::move(contents.replay);
+  if (contents.cache != nullptr) {
+    cache_ = std::move(contents.cache);
+    digest_.clear();
+  }
+  train_ = std::move(contents.train);
+  validation_ = std::move(contents.validation);
+  n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
+  UpdateClassWeights();
+}
+
+}  // namespace topwork

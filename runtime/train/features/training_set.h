@@ -1,0 +1,100 @@
+// TrainingSet: the examples that a trainer has, as features, and which of them it trains on.
+#ifndef TOPWORK_RUNTIME_TRAIN_FEATURES_TRAINING_SET_H_
+#define TOPWORK_RUNTIME_TRAIN_FEATURES_TRAINING_SET_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/format/training_values.h"
+#include "runtime/train/features/extractor.h"
+#include "runtime/train/features/feature_cache.h"
+#include "runtime/train/features/replay.h"
+#include "runtime/train/work_watch.h"
+
+namespace topwork {
+
+enum class ExampleSet : int { kTrain = 0, kValidation = 1, kAll = 2 };
+
+// One thread at a time; Cancel() alone may be called from any thread.
+class TrainingSet {
+ public:
+  // All three must outlive the object. options->n_classes may change between calls, see Relabel.
+  TrainingSet(const TrainerOptions* options, FeatureExtractor* extractor, WorkWatch* watch);
+
+  const FeatureCache& cache() const { return *cache_; }
+  int64_t size() const { return cache_->size(); }
+  int64_t dim() const { return cache_->dim(); }  // floats in a row
+
+  // Runs the backbone on every example and keeps the features. All or nothing. With
+  // options.replay_capacity the memory stays bounded and balanced (ReplayMemory).
+  Status Add(const Examples& examples, const FeatureProgress& progress);
+  // Features made elsewhere: [n, dim()] row-major, copied.
+  Status AddFeatures(const float* features, const int32_t* labels, int64_t n);
+
+  // For examples that are not kept: a cache of their own, and what fills it. Variants of examples
+  // are for training alone.
+  std::unique_ptr<FeatureCache> NewCache(bool with_variants) const;
+  Status Extract(const Examples& examples, const FeatureProgress& progress, FeatureCache* cache);
+  // The same where nobody asks for the targets.
+  Status ExtractUnlabelled(const Examples& examples, FeatureCache* cache);
+  // The extraction in progress, or the next one, returns CANCELLED.
+  void Cancel();
+
+  // Splits the examples that came since the last call among themselves; sets once made stay.
+  // FAILED_PRECONDITION without examples, INVALID_ARGUMENT when all are of one class. *out_changed:
+  // there were such examples.
+  Status Split(bool* out_changed);
+  const std::vector<int32_t>& train() const { return train_; }  // indices into the cache
+  const std::vector<int32_t>& validation() const { return validation_; }
+  Result<std::vector<int32_t>> IndicesOf(ExampleSet set) const;
+  // The loss to train with: that of the options, with balanced class weights where asked for.
+  const LossOptions& loss() const { return loss_; }
+
+  // Lower-case hex SHA-256 of all examples.
+  const std::string& digest();
+
+  // Classes have changed: for each old label the new one, or −1, which drops its examples.
+  // options->n_classes is the new number already.
+  void Relabel(const std::vector<int32_t>& new_labels);
+  // The number of outputs has changed while there are no examples.
+  void Clear() { cache_ = NewCache(true); }
+
+  // What a checkpoint holds of the set.
+  struct Contents {
+    std::unique_ptr<FeatureCache> cache;   // null: the present examples stay
+    std::unique_ptr<ReplayMemory> replay;  // likewise
+    std::vector<int32_t> train, validation;
+  };
+  void Adopt(Contents contents);
+  const ReplayMemory* replay() const { return replay_.get(); }  // null without replay_capacity
+
+  // Bytes of the indices of both sets.
+  size_t index_bytes() const { return (train_.size() + validation_.size()) * sizeof(int32_t); }
+
+ private:
+  Status AddToReplay(const FeatureCache& fresh);
+  Status CheckTrainable() const;
+  void UpdateClassWeights();
+
+  const TrainerOptions& options_;
+  FeatureExtractor& extractor_;
+  WorkWatch& watch_;
+  std::unique_ptr<FeatureCache> cache_;
+  std::unique_ptr<ReplayMemory> replay_;
+  LossOptions loss_;
+  int64_t n_split_ = 0;  // examples that are in train_ or validation_
+  std::vector<int32_t> train_;
+  std::vector<int32_t> validation_;
+  std::string digest_;
+  std::atomic<bool> extracting_{false};
+};
+
+// Gives examples their new labels and drops those whose class is gone (−1). For every old example
+// its new index, or −1.
+std::vector<int32_t> KeepLabels(const std::vector<int32_t>& new_labels, FeatureCache* cache);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_FEATURES_TRAINING_SET_H_

@@ -1,0 +1,39 @@
+// EpochPlan: which examples an epoch takes in which order, and at what learning rate.
+#ifndef TOPWORK_RUNTIME_TRAIN_FIT_EPOCH_PLAN_H_
+#define TOPWORK_RUNTIME_TRAIN_FIT_EPOCH_PLAN_H_
+
+#include <vector>
+
+#include "runtime/train/features/example_rows.h"
+#include "runtime/train/training_context.h"
+
+namespace topwork {
+
+// All of it follows from the seed, the epoch and the step, so that a resumed run agrees.
+class EpochPlan {
+ public:
+  explicit EpochPlan(const TrainingContext& context) : context_(context) {}
+
+  // The batches of the next epochs in place of the shuffle: one permutation of the training
+  // examples' positions each.
+  void SetPermutations(std::vector<std::vector<int32_t>> permutations);
+
+  // Lays out state->order for n_train examples.
+  Status StartEpoch(size_t n_train, TrainingState* state) const;
+  // The example at a position of the order in progress, and which of its variants it is in this
+  // epoch (0: itself).
+  ExampleRows::Item ItemAt(size_t position) const;
+  // Of step number `step` (from 0), in the epoch in progress.
+  double LearningRateAt(int64_t step) const;
+
+ private:
+  ScheduleOptions ScheduleInForce() const;
+  int64_t TotalSteps() const;
+
+  const TrainingContext context_;
+  std::vector<std::vector<int32_t>> permutations_;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_FIT_EPOCH_PLAN_H_

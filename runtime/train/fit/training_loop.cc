@@ -1,0 +1,115 @@
+// Epochs and steps, schedules and early stopping.
+#include "runtime/train/fit/training_loop.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ports/port.h"
+
+namespace topwork {
+
+// Ready to step: examples split, learning rate chosen, new classes imprinted.
+Status TrainingLoop::EnsureReady() {
+  TW_RETURN_IF_ERROR(context_.EnsureSplit());
+  float& rate = context_.state->learning_rate;
+  if (rate == 0.0f) rate = ChooseLearningRate(context_);
+  return imprinter_.ImprintFresh();
+}
+
+Status TrainingLoop::Step(double* out_loss, bool* out_epoch_done) {
+  if (!IsFirstOrder(context_.options->optimizer)) {
+    return FailedPrecondition(
+        "%s looks at all examples at once and takes no single steps; train instead",
+        OptimizerName(context_.options->optimizer));
+  }
+  return Advance(1, 0.0, out_loss, out_epoch_done);
+}
+
+// As HeadFitter::Advance, and ends the epoch after its last step.
+Status TrainingLoop::Advance(int64_t max_steps, double max_seconds, double* out_loss,
+                             bool* out_epoch_done) {
+  TW_RETURN_IF_ERROR(EnsureReady());
+  TrainingState& state = *context_.state;
+  const bool whole = !IsFirstOrder(context_.options->optimizer);
+  const int64_t start = port::NowNanos();
+  if (!whole && state.order.empty()) {
+    TW_RETURN_IF_ERROR(plan_.StartEpoch(context_.set->train().size(), &state));
+  }
+  const Status status = choice_.Choose()->Advance(max_steps, max_seconds, out_loss);
+  choice_.DropFailedDevice();
+  TW_RETURN_IF_ERROR(status);
+  *out_epoch_done = whole || state.progress.position == state.order.size();
+  if (!*out_epoch_done) {
+    state.progress.seconds += port::SecondsSince(start);
+    return Status::Ok();
+  }
+  TW_RETURN_IF_ERROR(FinishEpoch());
+  state.progress.history.back().seconds += port::SecondsSince(start);
+  return Status::Ok();
+}
+
+Status TrainingLoop::FinishEpoch() {
+  TrainingState& state = *context_.state;
+  TrainingProgress& progress = state.progress;
+  const std::vector<int32_t>& validation = context_.set->validation();
+  HeadFitter* fitter = choice_.chosen();
+  EpochMetrics metrics;
+  metrics.epoch = progress.epoch + 1;
+  metrics.n_epochs = context_.options->epochs;
+  metrics.step = progress.step;
+  if (IsFirstOrder(context_.options->optimizer)) {
+    metrics.train_loss = progress.loss_sum / progress.weight_sum;
+    metrics.train_accuracy = progress.hits / static_cast<double>(state.order.size());
+    metrics.learning_rate = plan_.LearningRateAt(progress.step - 1);
+  } else {
+    Measured train;
+    TW_RETURN_IF_ERROR(fitter->Measure(context_.set->train(), &train));
+    metrics.train_loss = train.loss;
+    metrics.train_accuracy = train.accuracy;
+  }
+  metrics.has_validation = !validation.empty();
+  if (metrics.has_validation) {
+    Measured measured;
+    const Status status = fitter->Measure(validation, &measured);
+    choice_.DropFailedDevice();
+    TW_RETURN_IF_ERROR(status);
+    metrics.validation_loss = measured.loss;
+    metrics.validation_accuracy = measured.accuracy;
+  }
+  metrics.seconds = progress.seconds;
+  progress.history.push_back(metrics);
+  ++progress.epoch;
+  state.ClearEpoch();
+  progress.seconds = 0.0;
+  if (IsFirstOrder(context_.options->optimizer)) {
+    progress.random_state = state.next_random_state;
+  }
+  state.NoteBest(metrics, *context_.options);
+  return Status::Ok();
+}
+
+Status TrainingLoop::TrainFor(const TrainBudget& budget, const EpochCallback& on_epoch) {
+  if (context_.watch->TakeCancel()) return Cancelled("training was cancelled");
+  TW_RETURN_IF_ERROR(EnsureReady());
+  if (finished()) return Status::Ok();
+  const int64_t start = port::NowNanos();
+  const auto left = [&] { return budget.max_seconds - port::SecondsSince(start); };
+  int n_epochs = 0;
+  while (!finished()) {
+    if (context_.watch->TakeCancel()) return Cancelled("training was cancelled");
+    double loss = 0.0;
+    bool epoch_done = false;
+    const double seconds = budget.max_seconds > 0.0 ? std::max(1e-9, left()) : 0.0;
+    TW_RETURN_IF_ERROR(Advance(std::numeric_limits<int64_t>::max(), seconds, &loss, &epoch_done));
+    if (epoch_done) {
+      ++n_epochs;
+      if (on_epoch && !on_epoch(context_.state->progress.history.back())) break;
+      if (budget.max_epochs > 0 && n_epochs >= budget.max_epochs) break;
+    }
+    if (budget.max_seconds > 0.0 && left() <= 0.0) break;
+  }
+  if (finished()) context_.state->RestoreBest(*context_.options);
+  return Status::Ok();
+}
+
+}  // namespace topwork

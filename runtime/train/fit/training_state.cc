@@ -1,0 +1,127 @@
+// The state of training: made, copied, and kept for early stopping. Parameters that come from
+// outside are in parameters.cc.
+#include "runtime/train/fit/training_state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace topwork {
+namespace {
+
+std::vector<float> ToVector(Span<const float> values) { return {values.begin(), values.end()}; }
+
+void CopyFloats(const std::vector<float>& from, Span<float> to) {
+  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size() * sizeof(float));
+}
+
+}  // namespace
+
+Result<TrainingState> TrainingState::Around(std::unique_ptr<Trainable> network,
+                                            const TrainerOptions& options, ThreadPool* pool) {
+  TrainingState state;
+  TW_ASSIGN_OR_RETURN(state.optimizer, OptimizerState::Create(options, network->layout(), pool));
+  state.fresh_classes.assign(static_cast<size_t>(network->n_outputs()), false);
+  state.network = std::move(network);
+  state.learning_rate = options.learning_rate;
+  state.progress.random_state = options.seed;
+  return state;
+}
+
+Result<TrainingState> TrainingState::Create(const TrainedLayers& layers, int n_classes,
+                                            const TrainerOptions& options, ThreadPool* pool) {
+  std::unique_ptr<Trainable> network;
+  TW_RETURN_IF_ERROR(layers.Build(n_classes, options, pool, &network));
+  return Around(std::move(network), options, pool);
+}
+
+Result<TrainingState> TrainingState::Begin(const TrainedLayers& layers,
+                                           const TrainerOptions& options, ThreadPool* pool) {
+  if (options.init != HeadInit::kShipped) {
+    TW_ASSIGN_OR_RETURN(TrainingState state, Create(layers, options.n_classes, options, pool));
+    const bool imprint = options.init == HeadInit::kImprint;
+    state.fresh_classes.assign(state.fresh_classes.size(), imprint);
+    return state;
+  }
+  std::unique_ptr<Trainable> network;
+  TW_RETURN_IF_ERROR(layers.BuildShipped(options, pool, &network));
+  return Around(std::move(network), options, pool);
+}
+
+TrainingValues TrainingState::Values() const {
+  TrainingValues values;
+  values.parameters = ToVector(parameters());
+  values.moment1 = ToVector(optimizer->moment1());
+  values.moment2 = ToVector(optimizer->moment2());
+  values.n_updates = optimizer->n_updates();
+  if (lbfgs != nullptr) values.solver = lbfgs->State();
+  values.learning_rate = learning_rate;
+  values.temperature = temperature;
+  values.fresh_classes.assign(fresh_classes.begin(), fresh_classes.end());
+  values.progress = progress;
+  return values;
+}
+
+Status TrainingState::Assign(const TrainingValues& values) {
+  const size_t n = network->parameters().size();
+  const std::vector<float>& best = values.progress.best_parameters;
+  if (values.parameters.size() != n || values.moment1.size() != optimizer->moment1().size() ||
+      values.moment2.size() != optimizer->moment2().size() || (!best.empty() && best.size() != n) ||
+      values.fresh_classes.size() != static_cast<size_t>(network->n_outputs())) {
+    return Corrupt("the checkpoint contradicts itself: %zu parameters for %zu",
+                   values.parameters.size(), n);
+  }
+  std::unique_ptr<Lbfgs> solver;
+  if (!values.solver.empty()) {
+    solver.reset(new Lbfgs(LbfgsOptions(), values.parameters));
+    TW_RETURN_IF_ERROR(solver->SetState(values.solver));
+  }
+  CopyFloats(values.parameters, network->parameters());
+  CopyFloats(values.moment1, optimizer->moment1());
+  CopyFloats(values.moment2, optimizer->moment2());
+  optimizer->set_n_updates(values.n_updates);
+  lbfgs = std::move(solver);
+  learning_rate = values.learning_rate;
+  temperature = values.temperature;
+  fresh_classes.assign(values.fresh_classes.begin(), values.fresh_classes.end());
+  progress = values.progress;
+  return Status::Ok();
+}
+
+void TrainingState::ClearEpoch() {
+  order.clear();
+  progress.position = 0;
+  progress.loss_sum = progress.weight_sum = progress.hits = 0.0;
+}
+
+void TrainingState::NoteBest(const EpochMetrics& metrics, const TrainerOptions& options) {
+  if (options.patience == 0) return;
+  const double loss = metrics.has_validation ? metrics.validation_loss : metrics.train_loss;
+  const double needed = static_cast<double>(options.min_improvement);
+  if (progress.best_epoch == 0 || loss < progress.best_loss - needed) {
+    progress.best_loss = loss;
+    progress.best_epoch = metrics.epoch;
+    progress.best_parameters = ToVector(parameters());
+  } else if (metrics.epoch - progress.best_epoch >= options.patience) {
+    progress.stopped_early = true;
+  }
+}
+
+void TrainingState::RestoreBest(const TrainerOptions& options) {
+  if (!options.restore_best || progress.best_parameters.empty()) return;
+  CopyFloats(progress.best_parameters, network->parameters());
+}
+
+void TrainingState::ForgetBest() {
+  progress.best_epoch = 0;
+  progress.best_parameters.clear();
+  progress.best_loss = std::numeric_limits<double>::infinity();
+  progress.stopped_early = false;
+}
+
+size_t TrainingState::bytes() const {
+  return network->bytes() + optimizer->bytes() + (lbfgs != nullptr ? lbfgs->bytes() : 0) +
+         progress.best_parameters.size() * sizeof(float) + order.size() * sizeof(int32_t);
+}
+
+}  // namespace topwork

@@ -1,0 +1,87 @@
+// Finding the layers to train, and building them.
+#include "runtime/train/head/trained_layers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/format/constants.h"
+#include "runtime/train/head/dense_head.h"
+#include "runtime/train/head/tail_network.h"
+
+namespace topwork {
+
+Result<TrainedLayers> TrainedLayers::Find(std::shared_ptr<const Model> model,
+                                          const TrainerOptions& options) {
+  TrainedLayers layers;
+  const Graph& graph = model->main();
+  layers.model_ = std::move(model);
+  layers.deep_ = options.n_layers > 1;
+  TW_ASSIGN_OR_RETURN(layers.head_, FindHead(graph, options.output, options.append_head));
+  // Often larger than all that is trained; read again where it is asked for.
+  layers.head_.shipped_weights = std::vector<float>();
+  layers.head_.shipped_bias = std::vector<float>();
+  if (!layers.deep_) return layers;
+  if (layers.head_.appended()) {
+    return InvalidArgument(
+        "the head is appended behind the output, which is one layer; n_layers is %d",
+        options.n_layers);
+  }
+  const Trained trained = options.bias_only ? Trained::kBiasAndScale : Trained::kAll;
+  TW_ASSIGN_OR_RETURN(layers.tail_, FindTail(graph, layers.head_, options.n_layers, trained));
+  return layers;
+}
+
+Cut TrainedLayers::cut() const {
+  if (deep_) return {tail_.cut, tail_.batch, tail_.dim, 1};
+  return {head_.embedding, head_.batch, head_.dim, head_.n_positions};
+}
+
+Status TrainedLayers::Build(int n_classes, const TrainerOptions& options, ThreadPool* pool,
+                            std::unique_ptr<Trainable>* out) const {
+  if (!deep_) {
+    TW_ASSIGN_OR_RETURN(
+        *out, DenseHead::Create(head_.dim, n_classes, options.allocator, options.cpu, pool));
+    return Status::Ok();
+  }
+  TW_ASSIGN_OR_RETURN(*out,
+                      TailNetwork::Create(model_->main(), head_, tail_, n_classes, options, pool));
+  for (const ParameterInfo& info : (*out)->layout()) {
+    if (info.name != kHeadWeights && info.name != kHeadBias) continue;
+    float* part = (*out)->parameters().data() + info.offset;
+    std::fill(part, part + info.size, 0.0f);
+  }
+  return Status::Ok();
+}
+
+Status TrainedLayers::BuildShipped(const TrainerOptions& options, ThreadPool* pool,
+                                   std::unique_ptr<Trainable>* out) const {
+  TW_RETURN_IF_ERROR(Build(head_.n_classes, options, pool, out));
+  Trainable* network = out->get();
+  std::vector<float> shipped;
+  for (const ParameterInfo& info : network->layout()) {
+    const bool weights = info.name == kHeadWeights;
+    if (!weights && (info.name != kHeadBias || head_.bias < 0)) continue;
+    TW_RETURN_IF_ERROR(ReadFloats(model_->main(), weights ? head_.weights : head_.bias, &shipped));
+    std::copy(shipped.begin(), shipped.end(), network->parameters().data() + info.offset);
+  }
+  return Status::Ok();
+}
+
+std::vector<int> TrainedLayers::ShippedClassMap(const TrainerOptions& options) const {
+  const size_t n_shipped = static_cast<size_t>(head_.n_classes);
+  std::vector<int> map(n_shipped, -1);
+  const std::vector<std::string>& labels = model_->labels();
+  const std::vector<std::string>& names = options.class_names;
+  const bool by_name = labels.size() == n_shipped && !names.empty();
+  for (size_t c = 0; c < n_shipped; ++c) {
+    if (by_name) {
+      const auto found = std::find(names.begin(), names.end(), labels[c]);
+      if (found != names.end()) map[c] = static_cast<int>(found - names.begin());
+    } else if (head_.n_classes == options.n_classes) {
+      map[c] = static_cast<int>(c);
+    }
+  }
+  return map;
+}
+
+}  // namespace topwork

@@ -1,0 +1,103 @@
+// Judging a trainer's head: evaluation, prediction, calibration. The golden set and the check of an
+// export are in judge_export.cc.
+#include "runtime/train/judge/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "runtime/train/judge/scores.h"
+
+namespace topwork {
+namespace {
+
+std::vector<int32_t> AllOf(const FeatureCache& cache) {
+  std::vector<int32_t> all(static_cast<size_t>(cache.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+Result<Evaluation> Judge::EvaluateRows(const FeatureCache& cache, Span<const int32_t> indices) {
+  MetricsCollector collector(context_.options->loss, context_.n_classes());
+  const float scale = static_cast<float>(1.0 / context_.state->temperature);
+  std::vector<float> scaled(static_cast<size_t>(context_.n_classes()));
+  const auto add = [&](int32_t i, const float* scores) {
+    for (size_t c = 0; c < scaled.size(); ++c) scaled[c] = scores[c] * scale;
+    const int32_t label = cache.uses_labels() ? cache.label(i) : 0;
+    const float* values = cache.uses_labels() ? nullptr : cache.values(i);
+    collector.Add(scaled.data(), {&label, &values}, 0);
+  };
+  TW_RETURN_IF_ERROR(
+      ForEachScores(context_.state->network.get(), cache, indices, context_.watch, add));
+  return collector.Finish();
+}
+
+Result<Evaluation> Judge::Evaluate(ExampleSet set) {
+  TW_ASSIGN_OR_RETURN(const std::vector<int32_t> indices, context_.IndicesOf(set));
+  return EvaluateRows(context_.set->cache(), indices);
+}
+
+Result<Evaluation> Judge::Evaluate(const Examples& examples, const FeatureProgress& progress) {
+  const std::unique_ptr<FeatureCache> cache = context_.set->NewCache(false);
+  TW_RETURN_IF_ERROR(context_.set->Extract(examples, progress, cache.get()));
+  if (cache->size() == 0) return InvalidArgument("there are no examples to evaluate");
+  return EvaluateRows(*cache, AllOf(*cache));
+}
+
+Status Judge::Predict(const Examples& examples, float* out_scores) {
+  const std::unique_ptr<FeatureCache> cache = context_.set->NewCache(false);
+  TW_RETURN_IF_ERROR(context_.set->ExtractUnlabelled(examples, cache.get()));
+  const float scale = static_cast<float>(1.0 / context_.state->temperature);
+  const size_t n = static_cast<size_t>(context_.n_classes());
+  const Loss loss = context_.options->loss.loss;
+  const auto write = [&](int32_t i, const float* scores) {
+    float* out = out_scores + static_cast<size_t>(i) * n;
+    for (size_t c = 0; c < n; ++c) out[c] = scores[c] * scale;
+    if (loss == Loss::kSoftmaxCrossEntropy) {
+      const float max = *std::max_element(out, out + n);
+      float sum = 0.0f;
+      for (size_t c = 0; c < n; ++c) sum += out[c] = std::exp(out[c] - max);
+      for (size_t c = 0; c < n; ++c) out[c] /= sum;
+    } else if (loss == Loss::kSigmoidCrossEntropy) {
+      for (size_t c = 0; c < n; ++c) out[c] = 1.0f / (1.0f + std::exp(-out[c]));
+    }
+  };
+  return ForEachScores(context_.state->network.get(), *cache, AllOf(*cache), context_.watch, write);
+}
+
+Result<std::vector<WorstExample>> Judge::Worst(ExampleSet set, int count) {
+  TW_ASSIGN_OR_RETURN(const std::vector<int32_t> indices, context_.IndicesOf(set));
+  const FeatureCache& cache = context_.set->cache();
+  const int n_outputs = context_.n_classes();
+  std::vector<WorstExample> all;
+  LossOptions plain = context_.set->loss();
+  plain.label_smoothing = 0.0f;
+  const auto add = [&](int32_t i, const float* scores) {
+    WorstExample example;
+    example.index = i;
+    example.label = !cache.uses_labels() ? -1 : cache.label(i);
+    const float* values = cache.uses_labels() ? nullptr : cache.values(i);
+    const Targets targets = {&example.label, &values};
+    example.loss = EvaluateLossRow(plain, targets, 0, n_outputs, scores);
+    example.predicted = static_cast<int32_t>(std::max_element(scores, scores + n_outputs) - scores);
+    all.push_back(example);
+  };
+  TW_RETURN_IF_ERROR(
+      ForEachScores(context_.state->network.get(), cache, indices, context_.watch, add));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const WorstExample& a, const WorstExample& b) { return a.loss > b.loss; });
+  all.resize(std::min(all.size(), static_cast<size_t>(std::max(0, count))));
+  return all;
+}
+
+Result<Calibration> Judge::Calibrate() {
+  TW_ASSIGN_OR_RETURN(const std::vector<int32_t> indices,
+                      context_.IndicesOf(ExampleSet::kValidation));
+  TW_ASSIGN_OR_RETURN(const Calibration calibration, FitScores(context_, indices));
+  context_.state->temperature = calibration.temperature;
+  return calibration;
+}
+
+}  // namespace topwork

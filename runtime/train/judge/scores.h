@@ -1,0 +1,30 @@
+// Scores of a network on the examples of a cache, and what is computed from them alone.
+#ifndef TOPWORK_RUNTIME_TRAIN_JUDGE_SCORES_H_
+#define TOPWORK_RUNTIME_TRAIN_JUDGE_SCORES_H_
+
+#include "runtime/train/features/feature_cache.h"
+#include "runtime/train/head/trainable.h"
+#include "runtime/train/judge/calibration.h"
+#include "runtime/train/training_context.h"
+
+namespace topwork {
+
+// Calls visit(index, n_outputs scores) for every index in its order.
+Status ForEachScores(Trainable* network, const FeatureCache& cache, Span<const int32_t> indices,
+                     WorkWatch* watch, FunctionRef<void(int32_t index, const float* scores)> visit);
+
+// Means over examples.
+struct Measured {
+  double loss = 0.0;  // weighted as in training, without label smoothing
+  double accuracy = 0.0;
+};
+
+// Of examples of the trainer's own set with its network as it is.
+Status MeasureExamples(const TrainingContext& context, Span<const int32_t> indices, Measured* out);
+
+// The temperature that fits the scores of these examples best.
+Result<Calibration> FitScores(const TrainingContext& context, Span<const int32_t> indices);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_JUDGE_SCORES_H_

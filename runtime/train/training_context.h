@@ -1,0 +1,39 @@
+// TrainingContext: what the parts of a trainer work on together. The trainer owns all of it.
+#ifndef TOPWORK_RUNTIME_TRAIN_TRAINING_CONTEXT_H_
+#define TOPWORK_RUNTIME_TRAIN_TRAINING_CONTEXT_H_
+
+#include <vector>
+
+#include "runtime/train/features/training_set.h"
+#include "runtime/train/fit/training_state.h"
+#include "runtime/train/head/trained_layers.h"
+#include "runtime/train/options.h"
+#include "runtime/train/work_watch.h"
+
+namespace topwork {
+
+struct TrainingContext {
+  TrainerOptions* options;  // n_classes and class_names are those of the moment
+  const TrainedLayers* layers;
+  TrainingSet* set;
+  TrainingState* state;
+  WorkWatch* watch;
+  ThreadPool* pool;
+
+  int n_classes() const { return options->n_classes; }
+  // Puts new examples into the set's two parts.
+  Status EnsureSplit() const {
+    bool changed = false;
+    TW_RETURN_IF_ERROR(set->Split(&changed));
+    if (changed) state->lbfgs.reset();  // what it has seen of the loss is that of other examples
+    return Status::Ok();
+  }
+  Result<std::vector<int32_t>> IndicesOf(ExampleSet examples) const {
+    TW_RETURN_IF_ERROR(EnsureSplit());
+    return set->IndicesOf(examples);
+  }
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_TRAINING_CONTEXT_H_
