@@ -19,18 +19,14 @@ if(TOPWORK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# __FILE__ is written relative to the source tree: no machine's paths in any binary. (ccache makes paths
-# relative to the build tree.)
-file(RELATIVE_PATH _source_from_build "${CMAKE_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
-string(REGEX REPLACE "/$" "" _source_from_build "${_source_from_build}")
-
 add_library(topwork_options INTERFACE)
 target_compile_features(topwork_options INTERFACE cxx_std_17)
 target_include_directories(topwork_options INTERFACE
   "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/runtime/include")
 target_compile_options(topwork_options INTERFACE
   -Wall -Wextra -fno-math-errno -ffunction-sections -fdata-sections
-  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=" "-fmacro-prefix-map=${_source_from_build}/="
+  # __FILE__ is written relative to the source tree: no machine's paths in any binary.
+  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/="
   $<$<BOOL:${TOPWORK_WERROR}>:-Werror>)
 target_link_libraries(topwork_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
