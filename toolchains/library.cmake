@@ -25,10 +25,11 @@ function(tw_read_sources out folder variable)
   set(${out} "${files}" PARENT_SCOPE)
 endfunction()
 
-# tw_precompile(<target> <header>...): what most files of the target include is parsed once.
+# tw_precompile(<target> <header>...): what most files of the target include is parsed once. By gcc alone:
+# clang writes paths and times into such files, so that ccache finds nothing from another clone.
 set(CMAKE_PCH_PROLOGUE "")  # CMake's would silence warnings inside the headers
 function(tw_precompile target)
-  if(TOPWORK_UNITY)
+  if(TOPWORK_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>" OUTPUT_VARIABLE headers)
     target_precompile_headers(${target} PRIVATE ${headers})
   endif()
