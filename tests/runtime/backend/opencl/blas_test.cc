@@ -69,9 +69,9 @@ TEST_CASE("opencl kernels: bias, residual and activation after a product",
     launch.arguments.push_back(LaunchArgument::Float(0.75f));
     launch.global[0] = 2;
     launch.global[1] = 3;
-    const auto commands = stream->Record({&launch, 1}, buffers);
+    auto commands = stream->Record({&launch, 1}, buffers);
     REQUIRE(commands.status().ToString() == "OK");
-    REQUIRE(stream->Submit(commands.value()).ok());
+    REQUIRE(stream->Submit(&commands.value()).ok());
     std::vector<uint8_t> out(m * n * StorageBytes(storage));
     REQUIRE(stream->Download(buffers[0], 0, out.data(), out.size()).ok());
     const std::vector<float> got = Read(out, storage);
