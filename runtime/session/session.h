@@ -51,7 +51,7 @@ class Session {
   int n_outputs() const;
   // Current dtype, shape, quantization and memory. After ResizeInput the views (outputs' shapes
   // included) are refreshed by Prepare() or Run(). With deferred operators the outputs' shapes and
-  // pointers are final only after Run(). Strings of an output have a zero behind them; before the
+  // pointers are final only after Run(). Strings of an output have a zero after them; before the
   // first run the data of such an output is null.
   const TensorView& input(int i) const;
   const TensorView& output(int i) const;
