@@ -41,7 +41,7 @@ Status CheckEmbedding(const Model& model, const HeadReplacement& head) {
   const bool quantized =
       value.dtype == DType::kInt8 || value.dtype == DType::kUInt8 || value.dtype == DType::kInt16;
   if (value.dtype != DType::kFloat32 && !(quantized && value.quantization != nullptr)) {
-    return Unsupported("output #%d '%s' is of type %s: no head goes behind it", head.output,
+    return Unsupported("output #%d '%s' is of type %s: no head can follow it", head.output,
                        value.name.c_str(), DTypeName(value.dtype));
   }
   const int64_t n = value.shape.NumElements();

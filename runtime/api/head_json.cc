@@ -22,7 +22,7 @@ void BeginHeadJson(const Graph& graph, const Head& head, JsonWriter* json) {
   json->Key("output");
   json->Int(head.output);
   json->Key("embedding");
-  json->String(graph.values[static_cast<size_t>(head.embedding)].name);
+  json->String(graph.values[static_cast<size_t>(head.feature)].name);
   json->Key("logits");
   json->String(op == nullptr ? "" : graph.values[static_cast<size_t>(head.logits)].name);
   json->Key("n_features");

@@ -11,7 +11,7 @@
 
 namespace topwork {
 
-// Below this much work waking the other threads costs more than they save.
+// With less work than this, waking the other threads costs more than they save.
 constexpr int64_t kMinParallelFlops = 8'000'000;
 
 inline int64_t NumBlocks(int64_t n, int64_t block) { return (n + block - 1) / block; }

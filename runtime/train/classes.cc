@@ -170,7 +170,7 @@ Status ResolveClasses(const Head& head, TrainerOptions* options) {
   const size_t n_names = options->class_names.size();
   const bool labels = UsesLabels(options->loss.loss);
   if (options->n_classes == 0 && n_names == 0 && head.appended()) {
-    return InvalidArgument("a head behind an embedding needs n_classes or class_names");
+    return InvalidArgument("a head after a feature needs n_classes or class_names");
   }
   if (options->n_classes == 0) {
     // A head of one score tells two classes apart; here each class has its own.

@@ -1,8 +1,8 @@
-// Quantizer: runs a float model on examples, notes what range each activation has, and writes the
+// Quantizer: runs a float model on examples, notes the range of each activation, and writes the
 // model with fewer bits (models/format/quantize).
 //
-// The ranges are the smallest and the largest value seen; with a percentile P below 100, of every
-// example's values of an activation only those between its percentiles 100 − P and P count. One
+// The range is the smallest and the largest value seen. With a percentile P below 100, only those
+// values of an example's activation count that lie between its percentiles 100 − P and P. One
 // thread at a time; Cancel() alone may be called from any thread.
 #ifndef TOPWORK_RUNTIME_TRAIN_QUANTIZER_H_
 #define TOPWORK_RUNTIME_TRAIN_QUANTIZER_H_

@@ -10,7 +10,7 @@ import tree
 PAGE = "ARCHITECTURE.md"
 TOP = ("runtime/", "kernels/", "models/", "ports/", "tests/", "toolchains/")
 PATH = re.compile(r"`([a-z][\w./-]*)`")
-NAMED = re.compile(r"`(\w+)`(?: \w+)*? in `([a-z][\w./-]*)`")
+NAMED = re.compile(r"`(?:\w+::)?(\w+)`(?: \w+)*? in `([a-z][\w./-]*)`")
 GETENV = re.compile(r'getenv\("([A-Z_0-9]+)"\)')
 VARIABLE = re.compile(r'"((?:TOPWORK|XDG)_[A-Z_]+|HOME)"')
 

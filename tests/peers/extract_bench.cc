@@ -35,7 +35,7 @@ class Bench {
     n_threads_ = n_threads;
     TW_ASSIGN_OR_RETURN(model_, Model::OpenFile(path));
     TW_ASSIGN_OR_RETURN(const Head head, FindHead(model_->main(), 0));
-    cut_.value = head.embedding;
+    cut_.value = head.feature;
     cut_.batch = head.batch;
     cut_.dim = head.dim;
     cut_.n_positions = head.n_positions;

@@ -50,8 +50,8 @@ void Describe(const Head& head) {
       "{\"storage\": \"%s\", \"per_channel\": %s, \"appended\": %s, \"embedding\": %d, "
       "\"dim\": %d, \"n_classes\": %d, \"n_positions\": %d, \"batch\": %d, \"activation\": %d}\n",
       topwork::HeadStorageName(head.format.storage), head.format.per_channel ? "true" : "false",
-      head.appended() ? "true" : "false", head.embedding, head.dim, head.n_classes,
-      head.n_positions, head.batch, static_cast<int>(head.final_activation));
+      head.appended() ? "true" : "false", head.feature, head.dim, head.n_classes, head.n_positions,
+      head.batch, static_cast<int>(head.final_activation));
 }
 
 Loss LossNamed(const std::string& name) {

@@ -1,10 +1,11 @@
 // Augmentation: seeded variants of an image, as the model's input tensor holds it.
 //
-// Images are [1, H, W, C] of float32, uint8 or int8. A variant follows from the seed, the example's
-// id and the variant's number alone. In this order: a window of the image is cut out and scaled
-// back (bilinear, pixel centres at ½, edges repeated, as torch.nn.functional.interpolate with
-// align_corners=False), mirrored by chance, brightened, and noise is added. Shares are of the range
-// of the example's values for float32, of 255 for integers; results are clamped to that range.
+// Images are [1, H, W, C] of float32, uint8 or int8. A variant depends only on the seed, the
+// example's id and the variant's number. The steps, in order: a window of the image is cut out and
+// scaled back (bilinear, pixel centres at ½, edges repeated, as torch.nn.functional.interpolate
+// with align_corners=False), mirrored by chance, brightened, and noise is added. Shares count from
+// the range of the example's values for float32, from 255 for integers. Results are clamped to that
+// range.
 #ifndef TOPWORK_RUNTIME_TRAIN_FEATURES_AUGMENT_H_
 #define TOPWORK_RUNTIME_TRAIN_FEATURES_AUGMENT_H_
 
@@ -15,7 +16,7 @@
 
 namespace topwork {
 
-// UNSUPPORTED, with what was found, unless the inputs are one such image.
+// UNSUPPORTED says what was found, unless the inputs are one such image.
 Status CheckAugmentable(Span<const TensorView> inputs);
 
 // What happens to one variant.

@@ -95,7 +95,7 @@ Status Backbone::Run(int n, float* rows) {
   const TensorView& output = session_->output(0);
   const int64_t elements = static_cast<int64_t>(map_.size());
   if (output.shape.NumElements() != elements * batch_) {
-    return InternalError("the embedding of %d examples has shape %s", batch_,
+    return InternalError("the feature of %d examples has shape %s", batch_,
                          output.shape.ToString().c_str());
   }
   const size_t example_bytes = output.bytes() / static_cast<size_t>(batch_);

@@ -21,13 +21,13 @@ struct Cut {
 // One thread at a time; Session::Cancel() alone may be called from any thread.
 class Backbone {
  public:
-  // session.outputs is set to the cut. `batch` examples per run are tried, then 1; a model whose
-  // shapes do not follow its first dimension keeps its own.
+  // Sets session.outputs to the cut. It tries `batch` examples a run, then 1; a model whose shapes
+  // do not follow its first dimension keeps its own batch.
   static Result<std::unique_ptr<Backbone>> Create(std::shared_ptr<const Model> model,
                                                   const Cut& cut, SessionOptions session,
                                                   int batch);
 
-  // Another one of the same batch that shares the plan; see Session::Clone.
+  // Another backbone with the same batch that shares the plan; see Session::Clone.
   Result<std::unique_ptr<Backbone>> Clone() const;
 
   const Cut& cut() const { return cut_; }
@@ -39,7 +39,7 @@ class Backbone {
   const Session& session() const { return *session_; }
 
   int batch() const { return batch_; }
-  // False when the model does not run with this batch; call it again with one that it does.
+  // False when the model does not run with this batch; then call it again with a batch that works.
   bool SetBatch(int batch);
   // Memory of example b < batch() of input k; moves when the batch changes.
   uint8_t* example(int k, int b) const {

@@ -9,8 +9,8 @@
 
 namespace topwork {
 
-// Pointers that stay valid together, until the cache changes or Gather is called again. Rows that
-// the cache keeps in fp16 are converted.
+// Pointers that stay valid together until the cache changes or Gather is called again. Rows that
+// the cache keeps in float16 are converted.
 struct ExampleRows {
   struct Item {
     int32_t example;

@@ -26,9 +26,9 @@ struct Examples {
   // once per example, in order, on the calling thread.
   std::function<Status(int64_t index, Span<void* const> inputs, ExampleTarget* out)> read;
   // Both or none. `key` names example `index` by a text that is the same in every run (a path with
-  // its size and time of change, a content hash): an example that a feature file holds under its
-  // key is not read, only its target is asked for. Without them an example is known by the SHA-256
-  // of its data and is always read.
+  // its size and time of change, a content hash). An example whose key is in the feature file is
+  // not read; only its target is asked for. Without keys an example is known by the SHA-256 of its
+  // data and is always read.
   std::function<Status(int64_t index, std::string* out_key)> key;
   std::function<Status(int64_t index, ExampleTarget* out)> target;
 

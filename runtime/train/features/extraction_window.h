@@ -1,7 +1,7 @@
 // ExtractionWindow: the examples that an extraction works on together.
 //
-// Fill reads examples in order: those that the file holds need no run, the others are staged.
-// Whoever runs them writes rows(); AppendTo then adds all of them to a cache, in order.
+// Fill reads examples in order. Those that the file holds need no run; the others are staged. The
+// workers write rows(); AppendTo then adds all of them to a cache, in order.
 #ifndef TOPWORK_RUNTIME_TRAIN_FEATURES_EXTRACTION_WINDOW_H_
 #define TOPWORK_RUNTIME_TRAIN_FEATURES_EXTRACTION_WINDOW_H_
 
@@ -28,7 +28,7 @@ class ExtractionWindow {
     bool with_ids = false;           // ids are needed
     const Allocator* allocator = nullptr;
   };
-  // Of a window for `cache`, which must live as long.
+  // Makes a window for `cache`, which must outlive it.
   Status Init(const Config& config, FeatureCache* cache);
 
   // Takes examples from `first` on until there is room for no more.

@@ -1,10 +1,10 @@
-// FeatureExtractor: runs the frozen part of a model on examples and fills a feature cache.
+// FeatureExtractor: runs the backbone on examples and fills a feature cache.
 //
-// The model is cut at one value; its elements, as floats and averaged over n_positions, are an
-// example's row. Several sessions of one thread each share one plan and work on different
-// examples at the same time, which is no slower than one session of many threads on two processors
-// and scales with more (figures in README.md). One thread at a time; Cancel() alone may be called
-// from any thread.
+// The model is cut at one value. Its elements, as floats and averaged over n_positions, are an
+// example's row. Several sessions of one thread each share one plan and work on different examples
+// at the same time. On two processors that is no slower than one session of many threads, and it
+// scales better with more (figures: BENCHMARKS.md). One thread at a time; Cancel() alone may be
+// called from any thread.
 #ifndef TOPWORK_RUNTIME_TRAIN_FEATURES_EXTRACTOR_H_
 #define TOPWORK_RUNTIME_TRAIN_FEATURES_EXTRACTOR_H_
 
@@ -40,17 +40,17 @@ class FeatureExtractor {
   ThreadPool& pool() { return workers_->pool(); }
   size_t memory_bytes() const { return workers_->memory_bytes(); }
   size_t packed_bytes() const { return workers_->packed_bytes(); }
-  // Who computed how many batches up to now; see ExtractionWorkers::place.
+  // How many batches each worker has computed up to now; see ExtractionWorkers::place.
   const ExtractionWorkers& workers() const { return *workers_; }
   const std::vector<int64_t>& n_by_worker() const { return n_by_worker_; }
-  // The most that examples on their way through the model took.
+  // The most memory that examples took on their way through the model.
   size_t staging_bytes() const { return staging_bytes_; }
 
   // An empty cache for this extractor's rows; n_values: floats per target, 0 for labels. Caches of
   // one extractor share its file. Without variants (for evaluation) only the examples themselves
   // are run; where variants are configured, such a cache has no file.
   std::unique_ptr<FeatureCache> NewCache(int64_t n_values, bool with_variants = true) const;
-  // Of all extractions up to now.
+  // Counts of all extractions up to now.
   const ExtractionCounts& counts() const { return counts_; }
 
   // Computes the rows of all examples and appends them to `cache`, one of NewCache; on failure
@@ -58,7 +58,7 @@ class FeatureExtractor {
   // in [0, n_outputs), values must be finite.
   Status Extract(const Examples& examples, int64_t n_outputs, const FeatureProgress& progress,
                  FeatureCache* cache);
-  // Makes the Extract in progress return CANCELLED; nothing when none is.
+  // Makes the Extract in progress return CANCELLED; does nothing when there is none.
   void Cancel();
 
  private:

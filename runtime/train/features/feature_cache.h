@@ -1,10 +1,11 @@
-// FeatureCache: what the frozen part of a model says about each example, kept for training.
+// FeatureCache: the features of each example, kept for training.
 //
-// An example is n_rows = 1 + n_variants rows of dim floats (row 0: the example itself, then its
-// augmented variants), stored as fp32 or fp16, and a target: a label, or n_outputs floats. Rows lie
-// in memory blocks of at most limit_bytes in all, those beyond in the mapped file; labels, values
-// and ids (up to 48 bytes and n_outputs floats an example) come on top. Pointers are valid until
-// this cache, or another one with the same file, is changed. One thread at a time.
+// An example is n_rows = 1 + n_variants rows of dim floats (row 0 is the example itself, the others
+// are its augmented variants), stored as float32 or float16, and a target: a label, or n_outputs
+// floats. Rows lie in memory blocks of at most limit_bytes in all; further rows lie in the mapped
+// file. Labels, values and ids (up to 48 bytes and n_outputs floats an example) are not counted in
+// the limit. Pointers are valid until this cache, or another one with the same file, is changed.
+// One thread at a time.
 #ifndef TOPWORK_RUNTIME_TRAIN_FEATURES_FEATURE_CACHE_H_
 #define TOPWORK_RUNTIME_TRAIN_FEATURES_FEATURE_CACHE_H_
 
@@ -27,8 +28,8 @@ struct FeatureCacheOptions {
   int64_t n_outputs = 0;                 // floats in a target; 0: targets are labels
   size_t limit_bytes = 0;                // of rows in memory; 0: no limit
   const Allocator* allocator = nullptr;  // null: default
-  // Null: none, and examples beyond the limit are refused. Its rows_bytes must be ExampleBytes of
-  // these options.
+  // Null: no file, and examples beyond the limit are refused. Its rows_bytes must be ExampleBytes
+  // of these options.
   std::shared_ptr<FeatureFile> file;
 
   // Bytes of one example's rows as stored.
@@ -52,8 +53,8 @@ class FeatureCache {
   // Bytes of rows in memory, at most the limit.
   size_t bytes() const { return bytes_; }
 
-  // Changes whenever rows, targets or their order may have changed; no two caches of a process
-  // share one. Equal versions: the same contents.
+  // Changes whenever rows, targets or their order may have changed. No two caches of a process
+  // share a version, so equal versions mean equal contents.
   uint64_t version() const { return version_; }
 
   // Bytes of targets, ids and places.
@@ -83,16 +84,15 @@ class FeatureCache {
   Status Append(const float* rows, const ExampleTarget& target, const ExampleId* id = nullptr);
   // The same for an example whose rows are a record of the file.
   Status AppendRecord(int64_t record, const ExampleTarget& target, const ExampleId& id);
-  // Puts another example in the place of example i. It is written to the file only when memory is
-  // full.
+  // Replaces example i by another one. It is written to the file only when memory is full.
   Status Replace(int64_t i, const float* rows, const ExampleTarget& target,
                  const ExampleId* id = nullptr);
   // Forgets all examples from `size` on.
   void Truncate(int64_t size);
   // Keeps the examples at `indices` (distinct, in [0, size())), in that order, and no others.
   void Keep(Span<const int64_t> indices);
-  // Values of `from.size()` outputs in place of the present ones: new output o is what output
-  // from[o] was, or 0 where from[o] is −1. Only where targets are values.
+  // Replaces the values by those of `from.size()` outputs: new output o is what output from[o] was,
+  // or 0 where from[o] is −1. Only where targets are values.
   void MapOutputs(Span<const int32_t> from);
 
   // Lower-case hex SHA-256 of all rows as stored, then all targets, in order.

@@ -1,8 +1,9 @@
-// ReplayMemory: which examples to keep when they arrive one by one and only so many may stay.
+// ReplayMemory: which examples to keep when they arrive one by one and only a limited number may
+// stay.
 //
 // Class-balancing reservoir sampling (Chrysakis and Moens, "Online Continual Learning from
-// Imbalanced Data", 2020): while there is room everything is kept; then a class that is smaller
-// than the largest takes a slot from it, and among the largest classes each example seen has the
+// Imbalanced Data", 2020): while there is room, everything is kept. Then a class that is smaller
+// than the largest takes a slot from it, and within the largest classes each example seen has the
 // same chance to be kept. It knows slots and labels; the examples lie in a FeatureCache.
 #ifndef TOPWORK_RUNTIME_TRAIN_FEATURES_REPLAY_H_
 #define TOPWORK_RUNTIME_TRAIN_FEATURES_REPLAY_H_
@@ -30,7 +31,7 @@ class ReplayMemory {
   int64_t capacity() const { return capacity_; }
   Span<const int32_t> labels() const { return labels_; }  // the class of every slot
 
-  // The slots hold these examples now, and their classes have been seen as often.
+  // Sets the slots to hold these examples, whose classes have been seen as often.
   void Reset(Span<const int32_t> labels);
 
   // For a checkpoint. SetState: CORRUPT when the slots are not those of the examples, or more than

@@ -26,7 +26,7 @@ Status ClassImprinter::EmbeddingsOf(Span<const int32_t> examples, std::vector<fl
     const float* cached = cache.row(examples[i], 0, row.data());
     if (copied) {
       float* to = scratch->data() + i * dim;
-      TW_RETURN_IF_ERROR(context_.state->network->Embeddings(&cached, 1, to));
+      TW_RETURN_IF_ERROR(context_.state->network->HeadInputs(&cached, 1, to));
       cached = to;
     }
     out->push_back(cached);

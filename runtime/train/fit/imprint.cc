@@ -1,4 +1,4 @@
-// Imprinting: a class's weights from its embeddings alone.
+// Imprinting: a class's weights from its features alone.
 #include <cmath>
 
 #include "runtime/train/fit/solvers.h"

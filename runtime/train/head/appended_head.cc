@@ -1,4 +1,4 @@
-// Embeddings as outputs, names of outputs, and what an export is told of a head.
+// Features as outputs, names of outputs, and what an export is told of a head.
 #include "runtime/train/head/appended_head.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ const Op* ProducerOf(const Graph& graph, int v) {
   return nullptr;
 }
 
-// Examples in the output: the first dimension of the model's input where the output repeats it.
+// The number of examples in the output: the first dimension of the model's input, where the output
+// has it, too.
 int64_t BatchOf(const Graph& graph, const Shape& shape) {
   if (graph.inputs.empty() || shape.rank() == 0) return 1;
   const Shape& input = graph.values[static_cast<size_t>(graph.inputs[0])].shape;
@@ -29,7 +30,7 @@ bool IsReal(const Value& value) {
 
 }  // namespace
 
-bool EndsInEmbedding(const Graph& graph, int output) {
+bool EndsInFeature(const Graph& graph, int output) {
   int v = graph.outputs[static_cast<size_t>(output)];
   const Shape& shape = graph.values[static_cast<size_t>(v)].shape;
   if (shape.rank() == 0 || shape.NumElements() != BatchOf(graph, shape) * shape.back())
@@ -51,27 +52,27 @@ bool EndsInEmbedding(const Graph& graph, int output) {
   return false;
 }
 
-Result<Head> HeadBehind(const Graph& graph, int output) {
+Result<Head> HeadAfter(const Graph& graph, int output) {
   const int v = graph.outputs[static_cast<size_t>(output)];
   const Value& value = graph.values[static_cast<size_t>(v)];
   if (ProducerOf(graph, v) == nullptr) {
-    return Unsupported("output #%d is '%s', which no operator computes: no head goes behind it",
+    return Unsupported("output #%d is '%s', which no operator computes: no head can follow it",
                        output, value.name.c_str());
   }
   if (!IsReal(value)) {
     return Unsupported(
-        "output #%d '%s' is of type %s, which is no embedding: no head goes behind it", output,
+        "output #%d '%s' is of type %s, which is not a feature: no head can follow it", output,
         value.name.c_str(), DTypeName(value.dtype));
   }
   const int64_t batch = BatchOf(graph, value.shape);
   const int64_t n = value.shape.NumElements();
   if (n < 1 || batch < 1 || n / batch > INT32_MAX) {
-    return Unsupported("output #%d '%s' has shape %s, which is no embedding", output,
+    return Unsupported("output #%d '%s' has shape %s, which is not a feature", output,
                        value.name.c_str(), value.shape.ToString().c_str());
   }
   Head head;
   head.output = output;
-  head.embedding = v;
+  head.feature = v;
   head.batch = static_cast<int>(batch);
   head.dim = static_cast<int>(n / batch);
   return head;

@@ -1,4 +1,4 @@
-// Heads for outputs that are embeddings. Part of head.h, which is the interface.
+// Heads for outputs that are features. Part of head.h, which is the interface.
 #ifndef TOPWORK_RUNTIME_TRAIN_HEAD_APPENDED_HEAD_H_
 #define TOPWORK_RUNTIME_TRAIN_HEAD_APPENDED_HEAD_H_
 
@@ -6,13 +6,13 @@
 
 namespace topwork {
 
-// True when the output is plainly an embedding: one vector an example, made by pooling or by
-// L2_NORMALIZATION and only reshaped, quantized or dequantized since.
-bool EndsInEmbedding(const Graph& graph, int output);
+// True when the output is plainly a feature: one vector for each example, made by pooling or
+// L2_NORMALIZATION and afterwards only reshaped, quantized or dequantized.
+bool EndsInFeature(const Graph& graph, int output);
 
-// A head behind the output, whose elements, flattened example by example, are the embedding.
-// UNSUPPORTED when they are no real numbers or the output is no result of the model.
-Result<Head> HeadBehind(const Graph& graph, int output);
+// A head after the output, whose elements, flattened example by example, are the feature.
+// UNSUPPORTED when they are not real numbers, or when no operator computes the output.
+Result<Head> HeadAfter(const Graph& graph, int output);
 
 }  // namespace topwork
 

@@ -72,8 +72,8 @@ Status DenseHead::EnsureBatch(int64_t n) {
   return Status::Ok();
 }
 
-Status DenseHead::Embeddings(const float* const* rows, int64_t n, float* embeddings) {
-  for (int64_t b = 0; b < n; ++b) std::copy(rows[b], rows[b] + dim_, embeddings + b * dim_);
+Status DenseHead::HeadInputs(const float* const* rows, int64_t n, float* inputs) {
+  for (int64_t b = 0; b < n; ++b) std::copy(rows[b], rows[b] + dim_, inputs + b * dim_);
   return Status::Ok();
 }
 
@@ -92,7 +92,7 @@ Status DenseHead::Scores(const float* const* rows, int64_t n, float* scores) {
   return Status::Ok();
 }
 
-// LossRow, but the loss that nearly all heads train with goes the instruction set's own way.
+// LossRow, except that the loss of nearly all heads has its own loop for each instruction set.
 double DenseHead::DeltaRow(const LossOptions& loss, const Targets& targets, int64_t b, float scale,
                            float* scores, double* out_hits) const {
   if (!UsesLabels(loss.loss) || loss.label_smoothing != 0.0f) {

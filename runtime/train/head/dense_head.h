@@ -16,7 +16,7 @@
 
 namespace topwork {
 
-// Why a step is not taken: the loss of row `row` of its mini-batch, or a gradient that is not
+// Says why a step is not taken: the loss of row `row` of its mini-batch, or a gradient that is not
 // finite or too large for Adam's squares.
 Status LossNotFinite(Loss loss, int64_t row);
 Status GradientTooLarge(const std::string& name);
@@ -37,7 +37,7 @@ class DenseHead : public Trainable {
   Span<float> gradient() override { return View<float>(gradient_); }
   Status ComputeGradient(const LossOptions& loss, const float* const* rows, const Targets& targets,
                          int64_t n, BatchLoss* out) override;
-  Status Embeddings(const float* const* rows, int64_t n, float* embeddings) override;
+  Status HeadInputs(const float* const* rows, int64_t n, float* inputs) override;
   Status Scores(const float* const* rows, int64_t n, float* scores) override;
   size_t bytes() const override {
     return parameters_.size() + gradient_.size() + delta_.size() +

@@ -13,8 +13,7 @@ namespace {
 constexpr char kWhatIsAHead[] =
     "a trainable head is a FULLY_CONNECTED or 1x1 CONV_2D, followed at most by SOFTMAX, LOGISTIC, "
     "LOG_SOFTMAX, RESHAPE, SQUEEZE, DEQUANTIZE, QUANTIZE or, after a convolution, by pooling; "
-    "append_head "
-    "puts a new one behind the output";
+    "append_head adds a new one after the output";
 
 class HeadFinder {
  public:
@@ -72,7 +71,7 @@ Status HeadFinder::WalkBack() {
     }
     const Op& op = graph_.ops[static_cast<size_t>(producer)];
     const HeadRole role = op.def == nullptr ? HeadRole::kNone : op.def->head;
-    // Operators have not been prepared: their inputs are counted here.
+    // Operators have not been prepared, so their inputs are counted here.
     const size_t n_needed = op.def == nullptr ? 1 : op.def->least_inputs;
     for (size_t i = 0; i < n_needed; ++i) {
       if (i >= op.inputs.size() || op.inputs[i] < 0) {
@@ -89,7 +88,7 @@ Status HeadFinder::WalkBack() {
         return Status::Ok();
       case HeadRole::kScores:
         if (head_.final_activation != OpCode::kCustom) {
-          return Unsupported("output #%d comes from %s behind %s; %s", head_.output,
+          return Unsupported("output #%d comes from %s after %s; %s", head_.output,
                              OpCodeName(head_.final_activation), Where(op).c_str(), kWhatIsAHead);
         }
         head_.final_activation = op.code;
@@ -113,7 +112,7 @@ Status HeadFinder::ReadFullyConnected() {
   const Op& op = this->op();
   const Shape& weights = value(op.inputs[1]).shape;
   if (pooled_) {
-    return Unsupported("output #%d is pooled behind %s; %s", head_.output, Where(op).c_str(),
+    return Unsupported("output #%d is pooled after %s; %s", head_.output, Where(op).c_str(),
                        kWhatIsAHead);
   }
   if (op.params.weights_format != 0) {
@@ -156,7 +155,7 @@ Status HeadFinder::ReadConvolution() {
       op.params.stride_w != 1) {
     return Unsupported(
         "%s stands before pooling with a fused activation or a stride, so it cannot "
-        "be trained on pooled features; where the model ends in an embedding it has "
+        "be trained on pooled features; where the model ends in a feature it has "
         "no head",
         Where(op).c_str());
   }
@@ -165,7 +164,7 @@ Status HeadFinder::ReadConvolution() {
 
 Status HeadFinder::CheckRows() {
   const Op& op = this->op();
-  head_.embedding = op.inputs[0];
+  head_.feature = op.inputs[0];
   head_.weights = op.inputs[1];
   head_.bias = op.inputs.size() > 2 ? op.inputs[2] : -1;
   head_.activation = op.params.activation;
@@ -175,7 +174,7 @@ Status HeadFinder::CheckRows() {
     return Unsupported("%s has no weights", Where(op).c_str());
   }
   const int64_t row = static_cast<int64_t>(head_.dim) * head_.n_positions;
-  const int64_t rows = value(head_.embedding).shape.NumElements() / row;
+  const int64_t rows = value(head_.feature).shape.NumElements() / row;
   // Either the whole input is one example, or its first dimension counts examples.
   int64_t batch = 1;
   if (!graph_.inputs.empty() && value(graph_.inputs[0]).shape.rank() > 0) {
@@ -186,13 +185,13 @@ Status HeadFinder::CheckRows() {
         "%s scores %lld rows of features for every example (its input '%s' has shape "
         "%s): the model labels positions, not whole examples",
         Where(op).c_str(), static_cast<long long>(rows / std::max<int64_t>(1, batch)),
-        value(head_.embedding).name.c_str(), value(head_.embedding).shape.ToString().c_str());
+        value(head_.feature).name.c_str(), value(head_.feature).shape.ToString().c_str());
   }
   head_.batch = static_cast<int>(rows);
   return Status::Ok();
 }
 
-// v may be read by the operator `reader` of the tail only (−1: by none).
+// Only the operator `reader` of the tail may read v (−1: none may).
 Status HeadFinder::CheckReaders(int v, int reader) {
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     const std::vector<int>& inputs = graph_.ops[i].inputs;
@@ -220,7 +219,7 @@ Status HeadFinder::CheckWholeMapPooling(const Op& op) {
     whole = axes == std::vector<int32_t>{1, 2};
   }
   if (!whole) {
-    return Unsupported("%s behind the last layer does not average the whole map; %s",
+    return Unsupported("%s after the last layer does not average the whole map; %s",
                        Where(op).c_str(), kWhatIsAHead);
   }
   return Status::Ok();
@@ -232,19 +231,19 @@ Status HeadFinder::CheckTailOp(const Op& op) {
   if (op.code == OpCode::kReshape && op.inputs.size() > 1 && op.inputs[1] >= 0 &&
       value(op.inputs[1]).data == nullptr) {
     return Unsupported(
-        "%s behind the last layer computes its shape while running, so the number "
+        "%s after the last layer computes its shape while running, so the number "
         "of classes cannot be changed",
         Where(op).c_str());
   }
   // With one class a squeezed class dimension cannot be told from the others.
   if (op.code == OpCode::kSqueeze && head_.n_classes == 1) {
-    return Unsupported("%s behind the last layer removes the dimension of the only class",
+    return Unsupported("%s after the last layer removes the dimension of the only class",
                        Where(op).c_str());
   }
   const Shape& shape = value(op.outputs[0]).shape;
   if (shape.rank() == 0 || shape.back() != head_.n_classes) {
     return Unsupported(
-        "%s behind the last layer gives shape %s, whose last dimension is not the "
+        "%s after the last layer gives shape %s, whose last dimension is not the "
         "%d classes",
         Where(op).c_str(), shape.ToString().c_str(), head_.n_classes);
   }
@@ -286,10 +285,10 @@ Result<Head> FindHead(const Graph& graph, int output, bool append) {
     return InvalidArgument("output #%d does not exist, the model has %zu", output,
                            graph.outputs.size());
   }
-  if (append) return HeadBehind(graph, output);
+  if (append) return HeadAfter(graph, output);
   Result<Head> head = HeadFinder(graph).Find(output);
   if (head.ok() || head.status().code() != StatusCode::kUnsupported) return head;
-  if (EndsInEmbedding(graph, output)) return HeadBehind(graph, output);
+  if (EndsInFeature(graph, output)) return HeadAfter(graph, output);
   return head;
 }
 

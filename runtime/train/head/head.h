@@ -1,11 +1,11 @@
-// Head: the last layer of a model, found by walking back from an output, or put behind it.
+// Head: the last layer of a model, found by walking back from an output, or added after it.
 //
-// From the output through SOFTMAX, LOGISTIC, LOG_SOFTMAX, RESHAPE, SQUEEZE, DEQUANTIZE, QUANTIZE
-// and whole-map pooling to the last FULLY_CONNECTED or 1×1 CONV_2D:
-//   logits[c] = Σ_d weights[c, d] · embedding[d] + bias[c]
-// A 1×1 convolution that stands before the pooling is linear, hence equal to itself behind it: its
-// embedding is the mean of its input over the map. A model that ends in pooling or normalisation
-// ends in an embedding, behind which a head is appended. Nothing here changes or runs the model.
+// The walk goes from the output through SOFTMAX, LOGISTIC, LOG_SOFTMAX, RESHAPE, SQUEEZE,
+// DEQUANTIZE, QUANTIZE and pooling over the whole map to the last FULLY_CONNECTED or 1×1 CONV_2D:
+//   logits[c] = Σ_d weights[c, d] · feature[d] + bias[c]
+// A 1×1 convolution before the pooling is linear, so it may as well come after it: its feature is
+// the mean of its input over the map. A model that ends in pooling or normalisation ends in a
+// feature, and a head is added after it. Nothing here changes or runs the model.
 #ifndef TOPWORK_RUNTIME_TRAIN_HEAD_HEAD_H_
 #define TOPWORK_RUNTIME_TRAIN_HEAD_HEAD_H_
 
@@ -19,23 +19,22 @@ namespace topwork {
 
 struct Head {
   int output = 0;  // position in Graph::outputs
-  // Index into Graph::ops: FULLY_CONNECTED or CONV_2D. −1: the output is an embedding and the head
-  // is to be appended; then logits, weights and bias are −1, n_classes is 0, the shipped head is
-  // empty.
+  // Index into Graph::ops: FULLY_CONNECTED or CONV_2D. −1: the output is a feature and a head is to
+  // be added. Then logits, weights and bias are −1, n_classes is 0, and the shipped head is empty.
   int op = -1;
-  int embedding = -1;  // value index: the operator's input, or the output; the model is cut there
-  int logits = -1;     // value index: the operator's output
-  int weights = -1;    // value index of its weights as the operator names them
-  int bias = -1;       // value index, −1 when the operator has none
-  int batch = 1;       // examples in one run of the model as it was shipped
-  int dim = 0;         // D: elements of the embedding of one example
-  int n_classes = 0;   // C, as shipped
-  // Positions of the map that the embedding is averaged over; 1: the value is the embedding.
+  int feature = -1;   // value index: the operator's input, or the output; the model is cut there
+  int logits = -1;    // value index: the operator's output
+  int weights = -1;   // value index of its weights as the operator names them
+  int bias = -1;      // value index, −1 when the operator has none
+  int batch = 1;      // examples in one run of the model as it was shipped
+  int dim = 0;        // D: elements of the feature of one example
+  int n_classes = 0;  // C, as shipped
+  // Positions of the map over which the feature is averaged; 1: the value is the feature.
   int n_positions = 1;
   Activation activation = Activation::kNone;  // fused into the operator
   HeadFormat format;       // how weights and biases are stored; float32 when appended
   bool quantized = false;  // IsInteger(format.storage): the operator computes in integers
-  std::vector<int> tail;   // indices of the operators behind it, in the order of execution
+  std::vector<int> tail;   // indices of the operators after it, in the order of execution
   // The last of SOFTMAX, LOG_SOFTMAX and LOGISTIC in the tail; kCustom when there is none.
   OpCode final_activation = OpCode::kCustom;
 
@@ -45,20 +44,21 @@ struct Head {
   bool appended() const { return op < 0; }
 };
 
-// The head in front of output number `output` of the graph; one to append where the model ends in
-// an embedding (pooling or L2_NORMALIZATION of a whole example), or wherever `append` asks for it.
-// UNSUPPORTED with what was found when the tail has another shape. Reads constants during the call
+// The head of output number `output` of the graph. A new head is to be added where the model ends
+// in a feature (pooling or L2_NORMALIZATION of a whole example), or wherever `append` asks for it.
+// UNSUPPORTED says what was found when the tail has another shape. Reads constants during the call
 // only.
 Result<Head> FindHead(const Graph& graph, int output, bool append = false);
 
-// Position among the main subgraph's outputs of the one with that name: a tensor's, or what a
-// signature calls it. NOT_FOUND lists the names there are.
+// Position, among the main subgraph's outputs, of the output with that name: a tensor's name, or
+// what a signature calls it. NOT_FOUND lists the names.
 Result<int> FindOutput(const Model& model, const std::string& name);
 
 // What ExportWithHead needs to know of the head's place: output, op, tail, dim, and the activation
-// that suits the loss. Softmax: SOFTMAX, or LOG_SOFTMAX where the model has that; sigmoid:
-// LOGISTIC; a model that gives its scores as they are goes on doing so, as every regressor does. An
-// appended head gets the activation. Classes, parameters, names and the rest are the caller's.
+// that suits the loss. For softmax that is SOFTMAX, or LOG_SOFTMAX where the model has it; for
+// sigmoid LOGISTIC. A model that gives its scores as they are, as every regressor does, still does
+// so; an added head gets the activation. The caller fills in classes, parameters, names and the
+// rest.
 HeadReplacement ReplacementFor(const Graph& graph, const Head& head, Loss loss);
 
 }  // namespace topwork

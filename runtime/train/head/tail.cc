@@ -1,5 +1,5 @@
 // FindTail: the walk back keeps the set of values that the operators taken so far still need. It
-// takes the producer that runs last; whenever one value is left, that value could be the cut.
+// takes the producer that runs last. Whenever one value is left, that value could be the cut.
 #include "runtime/train/head/tail.h"
 
 #include <algorithm>
@@ -50,8 +50,8 @@ class TailFinder {
   }
   std::string Gradients() const { return "gradients exist for " + BackwardOpNames(); }
 
-  // The constant that the file stores for v: v itself, or the float16 one behind a DEQUANTIZE; −1
-  // when v is computed.
+  // The constant that the file stores for v: v itself, or the float16 one that a DEQUANTIZE reads;
+  // −1 when v is computed.
   int Stored(int v) const {
     if (value(v).data != nullptr) return v;
     const int producer = producer_[static_cast<size_t>(v)];
@@ -65,8 +65,8 @@ class TailFinder {
   bool HasConstant(const Op& op, size_t input) const {
     return input < op.inputs.size() && op.inputs[input] >= 0 && Stored(op.inputs[input]) >= 0;
   }
-  // True for 8-bit weights with scales: behind float32 activations (dynamic range), or a
-  // DEQUANTIZE, they stand for real numbers.
+  // True for 8-bit weights with scales that stand for real numbers: the operator's input is float32
+  // (dynamic range), or a DEQUANTIZE follows them.
   bool IsScaled(const Value& stored) const {
     return stored.dtype == DType::kInt8 && stored.data != nullptr &&
            stored.quantization != nullptr && !stored.quantization->scales.empty();
@@ -95,7 +95,7 @@ int TailFinder::PerChannelInput(const Op& op) const {
   const int32_t channels = value(op.outputs[0]).shape.back();
   for (size_t i = 0; i < 2 && i < op.inputs.size(); ++i) {
     if (!HasConstant(op, i)) continue;
-    // A dividend is no scale.
+    // A dividend is not a scale.
     if (op.code == OpCode::kDiv && i == 0) continue;
     const Shape& shape = value(op.inputs[i]).shape;
     if (channels > 1 && shape.rank() > 0 && shape.back() == channels &&
@@ -142,7 +142,7 @@ Status TailFinder::Take(int index) {
 }
 
 Status TailFinder::WalkBack() {
-  needed_.insert(head_.embedding);
+  needed_.insert(head_.feature);
   const size_t n_below = static_cast<size_t>(tail_.n_layers - 1);
   while (layers_.size() < n_below || needed_.size() > 1) {
     int last = -1;

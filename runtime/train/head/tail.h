@@ -1,15 +1,15 @@
 // Tail: the last layers of a model, from the one value they depend on (the cut) to the head.
 //
 // FindTail walks back from the head until the n-th last layer with weights is inside and a single
-// value separates what is inside from the rest of the model. Branches are followed: for a layer
-// inside a residual block the cut is the block's input, and layers below the n-th are part of the
-// tail, differentiated where gradients pass through them, and frozen.
+// value separates the inside from the rest of the model. It follows branches: for a layer inside a
+// residual block the cut is the block's input. Layers below the n-th are then part of the tail;
+// gradients pass through them where needed, and their weights stay fixed.
 // A layer is a FULLY_CONNECTED, CONV_2D or DEPTHWISE_CONV_2D with constant weights. An ADD, SUB,
-// MUL or DIV by a constant per channel is no layer of its own: above the n-th layer its constant is
-// trained with it.
-// All is computed in float32. Weights may be stored as float16, or as int8 with scales where the
-// operator's input is float32 (dynamic range): they are trained as the real numbers that they stand
-// for. Layers that compute in integers are refused.
+// MUL or DIV by a constant per channel is not a layer of its own: above the n-th layer its constant
+// is trained with it.
+// Everything is computed in float32. Weights may be stored as float16, or as int8 with scales where
+// the operator's input is float32 (dynamic range): the real numbers that they stand for are
+// trained. Layers that compute in integers are refused.
 #ifndef TOPWORK_RUNTIME_TRAIN_HEAD_TAIL_H_
 #define TOPWORK_RUNTIME_TRAIN_HEAD_TAIL_H_
 
@@ -29,7 +29,7 @@ enum class Trained : int {
 // A constant that is trained. One that several operators of the tail read is trained as one.
 struct TailConstant {
   int value = -1;   // value index (= tensor index in the file) as its operators name it
-  int stored = -1;  // what the file stores: `value`, or the constant in front of DEQUANTIZE
+  int stored = -1;  // what the file stores: `value`, or the constant that DEQUANTIZE reads
   std::string name;
   Shape shape;
   bool decays = true;  // weights and scales do, biases do not
@@ -51,8 +51,8 @@ struct Tail {
   std::vector<TailConstant> constants;  // in the order of execution, without the head's
 };
 
-// The tail of n_layers ≥ 1 layers behind `head`; 1 is the head alone. UNSUPPORTED names the
-// operator in the way and says which ones have gradients; INVALID_ARGUMENT says how many layers
+// The tail of n_layers ≥ 1 layers that ends in `head`; 1 means the head alone. UNSUPPORTED names
+// the operator in the way and says which ones have gradients; INVALID_ARGUMENT says how many layers
 // there are. Reads constants during the call only.
 Result<Tail> FindTail(const Graph& graph, const Head& head, int n_layers,
                       Trained trained = Trained::kAll);

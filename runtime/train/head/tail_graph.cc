@@ -139,14 +139,14 @@ Result<int> Builder::InputOf(const TailOp& op, size_t i) {
   const int v = graph_.ops[static_cast<size_t>(op.op)].inputs[i];
   if (v < 0) return -1;
   const auto known = values_.find(v);
-  // A shared constant may be trained in one operator and frozen in another: there it would change
-  // all the same, so it is one parameter everywhere.
+  // Two operators may share a constant that only one of them trains. It would change for both, so
+  // it is one parameter everywhere.
   if (known != values_.end()) return known->second;
   return AddConstant(v);
 }
 
-// What an operator's axes must keep apart: examples. A value without a dimension for them has its
-// axes elsewhere.
+// An operator's axes must keep examples apart. In a value without a dimension for examples the axes
+// are shifted by one.
 Status Builder::CheckNode(const TailNode& node, const Op& op) const {
   const bool has_axes = op.def != nullptr && op.def->counts_axes;
   for (int v : op.inputs) {
@@ -164,7 +164,7 @@ Status Builder::CheckNode(const TailNode& node, const Op& op) const {
   return Status::Ok();
 }
 
-// MEAN goes over neighbouring dimensions behind the batch; PAD leaves the batch alone.
+// MEAN goes over neighbouring dimensions after the batch; PAD leaves the batch alone.
 Status Builder::CheckAxes(const TailNode& node, const Op& op) const {
   std::vector<int32_t> numbers;
   const Status read = ReadInts(graph_, op.inputs[1], &numbers);
@@ -181,7 +181,7 @@ Status Builder::CheckAxes(const TailNode& node, const Op& op) const {
                      numbers.back() - numbers.front() + 1 == static_cast<int32_t>(numbers.size());
   if (sound) return Status::Ok();
   return Unsupported(
-      "%s has no gradient for its axes: neighbouring ones behind the first can be "
+      "%s has no gradient for its axes: neighbouring ones after the first can be "
       "trained through",
       node.where.c_str());
 }
@@ -219,7 +219,7 @@ int Builder::AddView(int source, const Shape& shape) {
 }
 
 void Builder::AddHead() {
-  int embedding = values_.at(head_.embedding);
+  int feature = values_.at(head_.feature);
   if (head_.n_positions > 1) {
     TailValue axes;
     axes.kind = TailValue::kConstant;
@@ -232,24 +232,24 @@ void Builder::AddHead() {
     mean.shape = Shape{1, head_.dim};
     mean.storage = static_cast<int>(out_.values.size()) + 2;
     TailNode node;
-    node.where = "the pooling behind the last layer";
+    node.where = "the pooling after the last layer";
     node.op.code = OpCode::kMean;
     node.op.def = FindOp(node.op.code);
     node.backward = node.op.def->gradient;
-    node.op.inputs = {AddView(embedding, Shape{1, head_.n_positions, head_.dim}),
+    node.op.inputs = {AddView(feature, Shape{1, head_.n_positions, head_.dim}),
                       AddValue(std::move(axes))};
-    embedding = AddValue(std::move(mean));
-    node.op.outputs = {embedding};
+    feature = AddValue(std::move(mean));
+    node.op.outputs = {feature};
     out_.nodes.push_back(std::move(node));
   } else {
-    embedding = AddView(embedding, Shape{1, head_.dim});
+    feature = AddView(feature, Shape{1, head_.dim});
   }
   TailNode node;
   node.where = "the last layer";
   node.op.code = OpCode::kFullyConnected;
   node.op.def = FindOp(node.op.code);
   node.backward = node.op.def->gradient;
-  node.op.inputs = {embedding, head_weights_, head_bias_};
+  node.op.inputs = {feature, head_weights_, head_bias_};
   TailValue logits;
   logits.name = "head/logits";
   logits.shape = Shape{1, static_cast<int32_t>(out_.n_outputs)};

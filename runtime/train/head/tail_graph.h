@@ -1,9 +1,9 @@
 // TailGraph: a Tail and its head as a small graph of its own, for any batch size.
 //
-// Values have the batch as their first dimension. RESHAPE and SQUEEZE are no nodes: their output is
-// another view of their input's memory (`storage`). The head is a FULLY_CONNECTED on rows of
-// Head::dim, behind a mean over the map where it was a convolution in front of pooling.
-// Constants are copied: the graph needs the model no longer.
+// Values have the batch as their first dimension. RESHAPE and SQUEEZE are not nodes: their output
+// is another view of their input's memory (`storage`). The head is a FULLY_CONNECTED on rows of
+// Head::dim, after a mean over the map where it was a convolution before pooling. Constants are
+// copied, so the graph no longer needs the model.
 #ifndef TOPWORK_RUNTIME_TRAIN_HEAD_TAIL_GRAPH_H_
 #define TOPWORK_RUNTIME_TRAIN_HEAD_TAIL_GRAPH_H_
 
@@ -21,7 +21,7 @@ struct TailValue {
   enum Kind {
     kActivation,  // one of them is the cut
     kParameter,   // trained
-    kConstant,    // frozen floats, or integers such as axes
+    kConstant,    // floats that stay fixed, or integers such as axes
   };
   Kind kind = kActivation;
   std::string name;
@@ -59,8 +59,7 @@ struct TailGraph {
   Shape ShapeFor(int v, int64_t n) const;
 };
 
-// UNSUPPORTED names the operator that mixes examples or cannot be differentiated for other reasons.
-// n_outputs ≥ 1.
+// UNSUPPORTED names the operator that mixes examples or cannot be differentiated. n_outputs ≥ 1.
 Result<TailGraph> MakeTailGraph(const Graph& graph, const Head& head, const Tail& tail,
                                 int n_outputs);
 

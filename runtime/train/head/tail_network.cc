@@ -215,10 +215,10 @@ Status TailNetwork::Scores(const float* const* rows, int64_t n, float* scores) {
 }
 
 // The last step is the last layer, and nothing has overwritten what it read.
-Status TailNetwork::Embeddings(const float* const* rows, int64_t n, float* embeddings) {
+Status TailNetwork::HeadInputs(const float* const* rows, int64_t n, float* inputs) {
   return RunForward(
       rows, n, graph_.parameters[0].dims[1],
-      [](const TailPlan& plan) { return plan.steps.back().inputs[0]; }, embeddings);
+      [](const TailPlan& plan) { return plan.steps.back().inputs[0]; }, inputs);
 }
 
 std::vector<ConstantReplacement> TailNetwork::Replacements() const {

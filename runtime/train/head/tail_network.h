@@ -43,7 +43,7 @@ class TailNetwork : public Trainable {
   Status ComputeGradient(const LossOptions& loss, const float* const* rows, const Targets& targets,
                          int64_t n, BatchLoss* out) override;
   Status Scores(const float* const* rows, int64_t n, float* scores) override;
-  Status Embeddings(const float* const* rows, int64_t n, float* embeddings) override;
+  Status HeadInputs(const float* const* rows, int64_t n, float* inputs) override;
   size_t bytes() const override {
     return parameters_.size() + gradient_.size() + memory_.size() + constant_bytes_ + PackedBytes();
   }

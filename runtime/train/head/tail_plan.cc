@@ -12,8 +12,8 @@
 namespace topwork {
 namespace {
 
-// The operator's tensors; parameters and frozen floats are unknown to it, so that it packs weights
-// at every run, integers (axes, paddings) are known.
+// The operator's tensors. Parameters and fixed floats are unknown to it, so it packs weights in
+// every run; integers (axes, paddings) are known.
 TailPlan::Prepared TensorsOf(const TailGraph& graph, const TailNode& node, int64_t n_rows) {
   TailPlan::Prepared prepared;
   for (int v : node.op.inputs) {

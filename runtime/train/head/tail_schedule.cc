@@ -1,5 +1,5 @@
-// A value may be computed twice: each computing begins a life of its own, which lasts until its
-// last reader. A gradient lives from its first contribution to its operator's backward step.
+// A value may be computed twice. Each time a new life begins, which lasts until its last reader. A
+// gradient lives from its first contribution to its operator's backward step.
 #include "runtime/train/head/tail_schedule.h"
 
 #include <algorithm>
@@ -90,8 +90,8 @@ class Lister {
     steps.push_back(std::move(step));
   }
 
-  // Forward steps of those nodes in [begin, end) whose results the backward steps there read, by
-  // themselves or through other nodes, and that were not kept.
+  // Forward steps of those nodes in [begin, end) whose results were not kept and which the backward
+  // steps there read, directly or through other nodes.
   void Recompute(size_t begin, size_t end) {
     std::vector<bool> read(graph_.values.size(), false);
     for (size_t i = begin; i < end; ++i) {

@@ -1,8 +1,8 @@
 // Trainable: what a trainer trains, a differentiable function from cached rows to scores.
 //
-// DenseHead is the last layer alone (rows are embeddings); TailNetwork is several last layers (rows
-// are what the layer below the first trained one says). Solvers and optimizers see no more than
-// this. One thread at a time. The same bits for any number of threads.
+// DenseHead is the last layer alone (rows are features); TailNetwork is several last layers (rows
+// are the values at the cut). Solvers and optimizers see no more than this. One thread at a time.
+// The same bits for any number of threads.
 #ifndef TOPWORK_RUNTIME_TRAIN_HEAD_TRAINABLE_H_
 #define TOPWORK_RUNTIME_TRAIN_HEAD_TRAINABLE_H_
 
@@ -63,8 +63,8 @@ class Trainable {
                                  const Targets& targets, int64_t n, BatchLoss* out) = 0;
   // scores: [n, n_outputs].
   virtual Status Scores(const float* const* rows, int64_t n, float* scores) = 0;
-  // What the last layer's weights are multiplied with: [n, D], D of kHeadWeights.
-  virtual Status Embeddings(const float* const* rows, int64_t n, float* embeddings) = 0;
+  // The inputs of the last layer's weights: [n, D], D of kHeadWeights.
+  virtual Status HeadInputs(const float* const* rows, int64_t n, float* inputs) = 0;
   // Memory held, in bytes.
   virtual size_t bytes() const = 0;
 };

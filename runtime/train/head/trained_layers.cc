@@ -22,9 +22,8 @@ Result<TrainedLayers> TrainedLayers::Find(std::shared_ptr<const Model> model,
   layers.head_.shipped_bias = std::vector<float>();
   if (!layers.deep_) return layers;
   if (layers.head_.appended()) {
-    return InvalidArgument(
-        "the head is appended behind the output, which is one layer; n_layers is %d",
-        options.n_layers);
+    return InvalidArgument("the head is added after the output, which is one layer; n_layers is %d",
+                           options.n_layers);
   }
   const Trained trained = options.bias_only ? Trained::kBiasAndScale : Trained::kAll;
   TW_ASSIGN_OR_RETURN(layers.tail_, FindTail(graph, layers.head_, options.n_layers, trained));
@@ -33,7 +32,7 @@ Result<TrainedLayers> TrainedLayers::Find(std::shared_ptr<const Model> model,
 
 Cut TrainedLayers::cut() const {
   if (deep_) return {tail_.cut, tail_.batch, tail_.dim, 1};
-  return {head_.embedding, head_.batch, head_.dim, head_.n_positions};
+  return {head_.feature, head_.batch, head_.dim, head_.n_positions};
 }
 
 Status TrainedLayers::Build(int n_classes, const TrainerOptions& options, ThreadPool* pool,

@@ -203,7 +203,7 @@ Extraction Extract(const TrainerOptions& options, const Examples& examples) {
   const auto head = FindHead(model->main(), 0);
   REQUIRE(head.ok());
   Cut cut;
-  cut.value = head->embedding;
+  cut.value = head->feature;
   cut.dim = head->dim;
   cut.n_positions = head->n_positions;
   auto extractor = FeatureExtractor::Create(model, cut, options);

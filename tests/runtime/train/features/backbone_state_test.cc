@@ -74,7 +74,7 @@ std::unique_ptr<Backbone> NewBackbone(const std::shared_ptr<const Model>& model)
   const auto head = FindHead(model->main(), 0);
   REQUIRE(head.status().ToString() == "OK");
   Cut cut;
-  cut.value = head->embedding;
+  cut.value = head->feature;
   cut.dim = head->dim;
   cut.n_positions = head->n_positions;
   SessionOptions options;

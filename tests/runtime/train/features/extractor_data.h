@@ -38,7 +38,7 @@ inline std::unique_ptr<FeatureExtractor> NewExtractor(const TrainerOptions& opti
   const auto head = FindHead(model->main(), 0);
   REQUIRE(head.ok());
   Cut cut;
-  cut.value = head->embedding;
+  cut.value = head->feature;
   cut.batch = head->batch;
   cut.dim = head->dim;
   cut.n_positions = head->n_positions;

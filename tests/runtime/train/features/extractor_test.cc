@@ -73,7 +73,7 @@ TEST_CASE("extractor: memory for one session only gives it all threads", "[train
     const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
     const auto head = FindHead(model->main(), 0);
     Cut cut;
-    cut.value = head->embedding;
+    cut.value = head->feature;
     cut.dim = head->dim;
     cut.n_positions = head->n_positions;
     auto limited = FeatureExtractor::Create(model, cut, options);

@@ -169,7 +169,7 @@ TEST_CASE("head: outputs are found by the names of tensors and signatures", "[tr
         "serve), 'other' (signature serve)");
 }
 
-TEST_CASE("head: one is appended where it is asked for, or where the model ends in an embedding",
+TEST_CASE("head: one is appended where it is asked for, or where the model ends in a feature",
           "[train]") {
   {
     const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
@@ -178,7 +178,7 @@ TEST_CASE("head: one is appended where it is asked for, or where the model ends 
     CHECK(head->appended());
     CHECK(head->dim == 5);
     CHECK(head->n_classes == 0);
-    CHECK(head->embedding == model->main().outputs[0]);
+    CHECK(head->feature == model->main().outputs[0]);
     CHECK(head->shipped_weights.empty());
     CHECK_FALSE(head->quantized);
   }
@@ -200,7 +200,7 @@ TEST_CASE("head: one is appended where it is asked for, or where the model ends 
   spec.main().outputs = {spec.main().inputs[0]};
   const auto input = test::OpenBytes(test::BuildModel(spec));
   CHECK(Contains(FindHead(input->main(), 0, true).status().message(),
-                 "which no operator computes: no head goes behind it"));
+                 "which no operator computes: no head can follow it"));
 }
 
 // D and C of the shared models' heads; D 0: refused; C 0: an embedding.
