@@ -6,8 +6,8 @@
 
 namespace topwork {
 
-#define TW_ENUMERATOR(name, number) k##name,
-#define TW_COUNT(name, number) +1
+#define TW_ENUMERATOR(name, ...) k##name,
+#define TW_COUNT(...) +1
 
 enum class UnaryFn : int { TW_UNARY_FUNCTIONS(TW_ENUMERATOR) };
 constexpr int kNumUnaryFns = TW_UNARY_FUNCTIONS(TW_COUNT);

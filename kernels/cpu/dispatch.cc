@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"

@@ -117,6 +117,10 @@ void CosOf(const float* x, float* y, int64_t n, float) {
   MapScalars(x, y, n, [](float v) { return __builtin_cosf(v); });
 }
 
+void CbrtOf(const float* x, float* y, int64_t n, float) {
+  MapScalars(x, y, n, [](float v) { return __builtin_cbrtf(v); });
+}
+
 void FloorOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Floor(v); });
 }
@@ -138,7 +142,7 @@ void SignOf(const float* x, float* y, int64_t n, float) {
 
 }  // namespace
 
-#define TW_ROW(name, number) name##Of,
+#define TW_ROW(name, number, formula) name##Of,
 const UnaryFunction kUnaryFunctions[kNumUnaryFns] = {TW_UNARY_FUNCTIONS(TW_ROW)};
 #undef TW_ROW
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/gpu/gpu_rounding.h"
 
 namespace topwork {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "kernels/ops/conv/depthwise_conv_2d.h"
-#include "kernels/ops/conv/padded_image.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/dynamic_range.h"
 #include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/padded_image.h"
 #include "kernels/ops/shared/weighted.h"
 #include "runtime/tensor/packed.h"
 

@@ -2,10 +2,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/products/integer_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
 
 namespace topwork {
 namespace {

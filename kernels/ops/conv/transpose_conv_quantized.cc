@@ -1,8 +1,8 @@
 // TRANSPOSE_CONV on quantized tensors: the classes of transpose_conv.cc, multiplied as 16-bit
 // values without their zero points, requantized as CONV_2D is. The filter must be a constant.
-#include "kernels/ops/conv/padded_image.h"
 #include "kernels/ops/conv/transpose_conv.h"
 #include "kernels/ops/products/integer_product.h"
+#include "kernels/ops/shared/padded_image.h"
 
 namespace topwork {
 namespace {

@@ -2,9 +2,9 @@
 // matrices belong to the points 0, 1, -1 and 0, 3/4, -3/4, 3/2, -3/2, each with infinity.
 #include "kernels/ops/conv/winograd_gpu.h"
 
+#include "kernels/ops/conv/conv_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
 
 namespace topwork {
 namespace {

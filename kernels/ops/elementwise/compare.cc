@@ -1,8 +1,8 @@
 // Comparisons of two tensors with broadcasting (see compare.h).
 #include "kernels/ops/elementwise/compare.h"
 
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/broadcast.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "runtime/tensor/strings.h"

@@ -1,4 +1,6 @@
 // Unary and binary operators on a GPU (unary.cl, binary.cl).
+#include "kernels/ops/elementwise/elementwise_gpu.h"
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -8,7 +10,6 @@
 #include "kernels/ops/products/integer_gpu.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/broadcast.h"
-#include "kernels/ops/shared/gpu_plans.h"
 
 namespace topwork {
 

@@ -1,8 +1,8 @@
 // LOGICAL_AND, LOGICAL_OR and LOGICAL_NOT (see logical.h).
 #include "kernels/ops/elementwise/logical.h"
 
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/broadcast.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {

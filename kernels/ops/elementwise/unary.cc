@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/elementwise/unary_int.h"
 #include "kernels/ops/elementwise/unary_quant.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "runtime/tensor/visit_dtype.h"
 
@@ -315,6 +315,13 @@ Span<const OpDef> UnaryOps() {
           .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kSquare>)
           .Gpu(PlanUnaryFn<UnaryFn::kSquare>)
           .WidensHalf(),
+      OpDef(OpCode::kStablehloCbrt)
+          .Types({DType::kFloat32})
+          .NotInLiteRt()
+          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCbrt>)
+          .Gpu(PlanUnaryFn<UnaryFn::kCbrt>)
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
   };
   return kOps;
 }

@@ -4,11 +4,11 @@
 // are TFLite's to the bit; dynamic range is within its rounding.
 #include <algorithm>
 
-#include "kernels/cpu/gemm_plan.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/products/batch_matmul.h"
 #include "kernels/ops/products/integer_product.h"
 #include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/ops/products/integer_product.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
+#include "kernels/ops/products/product_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 
 namespace topwork {
 namespace {

@@ -1,6 +1,6 @@
 // CUMSUM: running sums along an axis (input 1); `exclusive` leaves the element itself out,
 // `reverse` sums from the end. float32, int32 and int64 (integers wrap around).
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "runtime/tensor/visit_dtype.h"
 

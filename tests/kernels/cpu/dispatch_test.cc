@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/train/train_kernels.h"
 #include "ports/port.h"

@@ -151,13 +151,9 @@ TEST_CASE("opencl kernels: what a kernel computes has a name, not a number", "[b
 }
 
 TEST_CASE("opencl kernels: each function that C++ can ask for has its case", "[backend]") {
-  const std::string unary = TextOf("unary"), binary = TextOf("binary");
+  const std::string binary = TextOf("binary");
   const std::string compare = TextOf("compare");
 #define TW_HAS_CASE(name, number) CHECK(text.find("case " #number ":") != std::string::npos);
-  {
-    const std::string& text = unary;
-    TW_UNARY_FUNCTIONS(TW_HAS_CASE)
-  }
   {
     const std::string& text = binary;
     TW_BINARY_FUNCTIONS(TW_HAS_CASE)

@@ -1,13 +1,13 @@
-// CONV_2D and the pools on a GPU (conv_2d.cl, winograd.cl, pool.cl).
+// CONV_2D on a GPU (conv_2d.cl, winograd.cl).
 #include <utility>
 #include <vector>
 
+#include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/conv/winograd_gpu.h"
 #include "kernels/ops/products/integer_gpu.h"
 #include "kernels/ops/products/product_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
 
 namespace topwork {
 namespace {
@@ -116,24 +116,6 @@ Status PlanConv2D(GpuContext& context) {
   for (const ConvBlock& block : kConvBlocks) {
     if (chosen == block.variant) AddDirect(context, window, block);
   }
-  return Status::Ok();
-}
-
-Status PlanPool(GpuContext& context, PoolKind kind) {
-  if (AddIntegerPool(context, kind)) return Status::Ok();
-  const OpParams& params = context.params();
-  const Shape& in = context.input(0)->shape;
-  const Window window = WindowOf(context, params.filter_h, params.filter_w);
-  float lo, hi;
-  ActivationRange(params.activation, &lo, &hi);
-  const int64_t n_rows = in[0] * window.h.out;
-  context.Add("pool", "pool",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), EnumArg(kind), IntArg(in[1]),
-               IntArg(in[2]), IntArg(in[3]), IntArg(window.h.out), IntArg(window.w.out),
-               IntArg(window.h.filter), IntArg(window.w.filter), IntArg(window.h.stride),
-               IntArg(window.w.stride), IntArg(window.h.pad), IntArg(window.w.pad), IntArg(n_rows),
-               FloatArg(lo), FloatArg(hi)},
-              Fours(in[3]), window.w.out, n_rows);
   return Status::Ok();
 }
 
