@@ -1,6 +1,6 @@
 # Tests in other builds of the tree, and the size of the smallest library. tests/run.sh builds them first;
-# a missing binary is a failure. Each build has the tests that could fail there alone; TOPWORK_LONG_TESTS
-# (tests/run.sh --long) builds and runs all of them everywhere.
+# a missing binary is a failure. By default each build has the tests that could fail there alone;
+# tests/run.sh --long builds all of them everywhere and sets TOPWORK_LONG_TESTS.
 set(builds "${PROJECT_SOURCE_DIR}/build")
 
 # tw_sibling_test(<name> <build> COST <seconds> [LAUNCHER command...] [ARGS ...] [ENV ...])
@@ -36,7 +36,7 @@ tw_sibling_test(clang.tests clang COST 200 ARGS "${fast}" ENV "${TOPWORK_TEST_EN
 
 find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)
 find_program(QEMU_X86_64 NAMES qemu-x86_64-static qemu-x86_64 NO_CMAKE_FIND_ROOT_PATH)
-# tw_aarch64_test(<processor> <tests>)
+# tw_aarch64_test(<processor> <cost> <tests>)
 function(tw_aarch64_test cpu cost tests)
   tw_sibling_test(aarch64.${cpu} jetson COST ${cost} ARGS "${tests}"
     LAUNCHER "${QEMU_AARCH64}" -L /usr/aarch64-linux-gnu -cpu ${cpu}

@@ -1,30 +1,27 @@
-# What tests link, too; and the commands themselves.
-set(CLI_UNIT_SOURCES
-  class_judge.cc
-  csv.cc
-  dataset.cc
-  dataset_arrays.cc
-  dataset_csv.cc
-  files.cc
-  image.cc
-  match.cc
-  metrics.cc
-  metrics_print.cc
-  npy.cc
-  numbers.cc
-  report.cc
-  table.cc
-  target_judge.cc
-  terminal.cc
-  thumbnail.cc
-)
 set(CLI_SOURCES
   main.cc
   common.cc
   compare.cc
+  files.cc
   stop.cc
+  table.cc
+  terminal.cc
+  npy.cc
+  numbers.cc
+  image.cc
   inputs.cc
+  csv.cc
+  dataset.cc
+  dataset_arrays.cc
+  dataset_csv.cc
+  metrics.cc
+  metrics_print.cc
   evaluator.cc
+  match.cc
+  class_judge.cc
+  target_judge.cc
+  report.cc
+  thumbnail.cc
   info_command.cc
   run_command.cc
   devices_command.cc
