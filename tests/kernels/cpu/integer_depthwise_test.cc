@@ -133,7 +133,7 @@ void CheckFloats(const CpuKernels& cpu, Case c) {
   CHECK(n_wrong == 0);
 }
 
-TEST_CASE("integer depthwise: every shape of filter, any number of channels", "[ops]") {
+TEST_CASE("integer depthwise: every shape of filter, any number of channels", "[ops][sets]") {
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     std::mt19937 random(3);
     for (int i = 0; i < 400; ++i) {

@@ -88,7 +88,7 @@ void CheckEpilogue(const Epilogue& epilogue) {
   }
 }
 
-TEST_CASE("integer gemm: small factors round as two roundings do", "[ops]") {
+TEST_CASE("integer gemm: small factors round as two roundings do", "[ops][sets]") {
   std::mt19937 random(5);
   const int32_t extremes[] = {1 << 30, (1 << 30) + 1, INT32_MAX, INT32_MAX - 1, 1518500250};
   int n_ties = 0;
@@ -226,7 +226,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   CHECK(n_wrong == 0);
 }
 
-TEST_CASE("integer gemm: sums of bytes are exact at every height, width and depth", "[ops]") {
+TEST_CASE("integer gemm: sums of bytes are exact at every height, width and depth", "[ops][sets]") {
   std::mt19937 random(7);
   const auto below = [&](unsigned n) { return static_cast<int64_t>(random() % n); };
   const std::set<std::string> with_bytes = {"avxvnni", "avxvnni_evex", "avx512", "dotprod", "i8mm"};
@@ -351,7 +351,7 @@ double Difference(const Blocks& b, const std::vector<float>& c) {
   return worst / most;
 }
 
-TEST_CASE("integer gemm: a scale for every run", "[ops]") {
+TEST_CASE("integer gemm: a scale for every run", "[ops][sets]") {
   std::mt19937 random(11);
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     for (const IntegerGemm* gemm : {cpu->integer->bytes, cpu->integer->int16}) {
