@@ -106,6 +106,8 @@ set(TEST_SOURCES
   ports/atomic_failure_test.cc
   ports/port_test.cc
   runtime/backend/device_name_test.cc
+  runtime/backend/devices_test.cc
+  runtime/backend/placement_test.cc
   runtime/base/memory_test.cc
   runtime/base/status_test.cc
   runtime/base/text_test.cc
@@ -133,8 +135,8 @@ set(TEST_SOURCES
   runtime/plan/tune_segment_test.cc
   runtime/plan/plan_test.cc
   runtime/session/async_run_test.cc
-  runtime/session/backend_failure_test.cc
-  runtime/session/auto_session_test.cc
+  runtime/session/device_failure_test.cc
+  runtime/session/place_session_test.cc
   runtime/session/verify_test.cc
   runtime/session/session_test.cc
   runtime/session/control_flow_test.cc
@@ -196,7 +198,7 @@ set(TEST_SOURCES
 if(TOPWORK_OPENCL)
   list(APPEND TEST_SOURCES
     models/zoo/opencl_models_test.cc
-    runtime/backend/opencl/apart_backend.cc
+    runtime/backend/opencl/apart_device.cc
     runtime/backend/opencl/blas_test.cc
     runtime/backend/opencl/choose_device_test.cc
     runtime/backend/opencl/clblast_test.cc

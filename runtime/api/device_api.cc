@@ -4,21 +4,20 @@
 #include "kernels/contract/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/api/handles.h"
-#include "runtime/backend/opencl/device_info.h"
+#include "runtime/backend/devices.h"
 #include "runtime/base/json.h"
 
+using topwork::DeviceInfo;
+using topwork::DeviceType;
 using topwork::InvalidArgument;
 using topwork::JsonWriter;
-using topwork::StrFormat;
 using topwork::api::Report;
-using topwork::opencl::DeviceInfo;
-using topwork::opencl::DeviceType;
 
 namespace {
 
 // The OpenCL devices; null where there are none. They live as long as the process.
 const std::vector<DeviceInfo>* OpenclDevices() {
-  const auto devices = topwork::opencl::ListDevices();
+  const auto devices = topwork::ListDevices();
   return devices.ok() ? devices.value() : nullptr;
 }
 
@@ -27,7 +26,8 @@ const char* DeviceId(size_t index) {
   static const std::vector<std::string>* const ids = [] {
     auto* all = new std::vector<std::string>;
     const size_t n = OpenclDevices() != nullptr ? OpenclDevices()->size() : 0;
-    for (size_t i = 0; i < n; ++i) all->push_back(StrFormat("opencl:%zu", i));
+    for (size_t i = 0; i < n; ++i)
+      all->push_back(topwork::DeviceName::Opencl(static_cast<int>(i)).ToString());
     return all;
   }();
   return (*ids)[index].c_str();
@@ -168,7 +168,7 @@ tw_status tw_device_describe(char** out_json) {
   JsonWriter json;
   json.BeginArray();
   DescribeCpu(&json);
-  const auto devices = topwork::opencl::ListDevices();
+  const auto devices = topwork::ListDevices();
   if (!devices.ok()) DescribeAbsence(&json, devices.status().message());
   for (size_t i = 0; devices.ok() && i < devices.value()->size(); ++i) {
     DescribeOpencl(&json, i, (*devices.value())[i]);

@@ -12,6 +12,7 @@
 
 #include "models/format/model.h"
 #include "runtime/backend/device_name.h"
+#include "runtime/backend/placement.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
 #include "runtime/session/session.h"
@@ -30,6 +31,7 @@ struct tw_session {
   };
   std::shared_ptr<topwork::Allocator> allocator;  // outlives `session`, which points to it
   std::unique_ptr<topwork::Session> session;
+  topwork::Placement placement;  // of the session: where it runs, and why
   std::vector<Port> inputs;
   std::vector<Port> outputs;
   tw_profile_function profile = nullptr;

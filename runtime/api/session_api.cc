@@ -310,9 +310,10 @@ tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format for
   const topwork::Plan& plan = session->session->plan();
   switch (static_cast<int>(format)) {
     case TW_PLAN_TEXT:
-      return topwork::api::GiveString(topwork::PrintPlan(plan, session->session->note()), out_text);
+      return topwork::api::GiveString(topwork::PrintPlan(plan, session->placement.Note()),
+                                      out_text);
     case TW_PLAN_JSON:
-      return topwork::api::GiveString(topwork::PlanToJson(plan, session->session->note()),
+      return topwork::api::GiveString(topwork::PlanToJson(plan, session->placement.Note()),
                                       out_text);
     default:
       return Report(InvalidArgument("plan format %d does not exist (0 text, 1 JSON)",

@@ -156,11 +156,12 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
   TW_RETURN_IF_ERROR(
       MakePorts(graph, graph.outputs, signature ? &signature->outputs : nullptr, &handle->outputs));
   TW_RETURN_IF_ERROR(ReadInputShapes(c_options, graph, handle->inputs, &options.input_shapes));
-  auto session = topwork::api::CreateOnDevice(model.model, c_options, options);
-  if (!session.ok()) {
-    return ExplainShapes(session.status(), graph, c_options.n_input_shapes != 0);
+  auto placed = topwork::api::CreateOnDevice(model.model, c_options, options);
+  if (!placed.ok()) {
+    return ExplainShapes(placed.status(), graph, c_options.n_input_shapes != 0);
   }
-  handle->session = std::move(session.value());
+  handle->session = std::move(placed.value().session);
+  handle->placement = std::move(placed.value().placement);
   return Status::Ok();
 }
 
@@ -191,6 +192,7 @@ tw_status tw_session_clone(const tw_session* session, tw_session** out_session) 
   handle->allocator = session->allocator;
   handle->inputs = session->inputs;
   handle->outputs = session->outputs;
+  handle->placement = session->placement;
   topwork::Result<std::unique_ptr<topwork::Session>> made = session->session->Clone();
   TW_REPORT_IF_ERROR(made.status());
   handle->session = std::move(made.value());

@@ -4,17 +4,17 @@
 
 #include <memory>
 
-#include "runtime/session/session.h"
+#include "runtime/session/place_session.h"
 #include "topwork/topwork.h"
 
 namespace topwork {
 namespace api {
 
-// Creates the session where c_options.device says; `options` has all that is no matter of devices.
-// "auto": see CreateOnFaster.
-Result<std::unique_ptr<Session>> CreateOnDevice(std::shared_ptr<const Model> model,
-                                                const tw_session_options& c_options,
-                                                SessionOptions options);
+// Creates the session where c_options.device says (see PlaceSession); `options` has all that does
+// not depend on devices.
+Result<PlacedSession> CreateOnDevice(std::shared_ptr<const Model> model,
+                                     const tw_session_options& c_options,
+                                     const SessionOptions& options);
 
 }  // namespace api
 }  // namespace topwork

@@ -223,9 +223,9 @@ tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json) {
   for (const std::string& name : it.options().class_names) json.String(name);
   json.EndArray();
   json.Key("device");
-  json.String(it.fitter().device().name);
+  json.String(it.fitter().placement().place());
   json.Key("device_reason");
-  json.String(it.fitter().device().reason);
+  json.String(it.fitter().placement().reason());
   WriteExtraction(it.extractor(), &json);
   json.EndObject();
   return topwork::api::GiveString(json.text(), out_json);

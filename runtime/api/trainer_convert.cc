@@ -193,21 +193,13 @@ Status ConvertInputOptions(const tw_trainer_options& in, TrainerOptions* out) {
 }
 
 Status ConvertDevices(const tw_trainer_options& in, TrainerOptions* out) {
-  DeviceName device;
-  TW_RETURN_IF_ERROR(ReadDevice("tw_trainer_options.device", in.device, &device));
-  if (!device.is_cpu()) out->device = device.ToString();
+  TW_RETURN_IF_ERROR(ReadDevice("tw_trainer_options.device", in.device, &out->device));
   TW_RETURN_IF_ERROR(ReadPrecision(in.extraction_precision, &out->extraction_storage));
-  std::vector<DeviceName> places;
-  if (in.extraction_devices == nullptr) {
-    if (!device.is_cpu()) places = {device};
-  } else {
-    auto parsed = ParseDeviceNames(in.extraction_devices);
-    if (!parsed.ok()) {
-      return parsed.status().WithPrefix("tw_trainer_options.extraction_devices: ");
-    }
-    places = std::move(parsed.value());
-  }
-  for (const DeviceName& place : places) out->extraction_devices.push_back(place.ToString());
+  out->extraction_devices = {out->device};
+  if (in.extraction_devices == nullptr) return Status::Ok();
+  auto places = ParseDeviceNames(in.extraction_devices);
+  if (!places.ok()) return places.status().WithPrefix("tw_trainer_options.extraction_devices: ");
+  out->extraction_devices = std::move(places.value());
   return Status::Ok();
 }
 

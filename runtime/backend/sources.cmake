@@ -1,4 +1,6 @@
 set(BACKEND_SOURCES
-  cpu/cpu_backend.cc
   device_name.cc
+  devices.cc
+  placement.cc
+  run_on_cpu.cc
 )

@@ -16,19 +16,19 @@
 namespace topwork {
 namespace {
 
-// Makes one step of the ops from `begin` on that their backend runs as one program. Where the
-// backend cannot load the program, the CPU gets the ops, with the reason, and no step is added.
+// Makes one step of the ops from `begin` on that their device runs as one program. Where the
+// device cannot load the program, the CPU gets the ops, with the reason, and no step is added.
 // Returns the position after them.
 size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* offers, Plan* plan) {
   size_t end = begin + 1;
-  const Backend* backend = graph->ops[begin].backend;
-  while (end < graph->first_deferred && graph->ops[end].backend == backend) ++end;
+  const Device* device = graph->ops[begin].device;
+  while (end < graph->first_deferred && graph->ops[end].device == device) ++end;
   Result<Step> step = MakeGpuStep(*graph, begin, end);
   if (!step.ok()) {
     for (size_t i = begin; i < end; ++i) {
-      graph->ops[i].backend = &CpuBackend();
+      graph->ops[i].device = nullptr;
       graph->ops[i].reason =
-          std::string("not on ") + backend->name() + ": " + step.status().message();
+          std::string("not on ") + device->name() + ": " + step.status().message();
     }
     return begin;
   }
@@ -41,7 +41,7 @@ size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* off
 Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
                  std::set<int>* needed_constants, Plan* plan) {
   for (size_t i = 0; i < graph->first_deferred;) {
-    if (graph->ops[i].backend->takes_programs()) {
+    if (graph->ops[i].device != nullptr) {
       i = AddGpuStep(graph, i, offers, plan);
       continue;
     }
@@ -68,7 +68,6 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
     step.scratch_bytes = context.scratch_bytes();
     step.variant = context.variant();
     step.fused = work.fused;
-    step.backend = work.backend;
     step.reason = work.reason;
     step.file_index = work.op.file_index;
     step.inside = work.op.inside;
@@ -178,10 +177,10 @@ void ExcludeDeferred(Plan* plan) {
 void PlaceOnDevices(const PlanOptions& options, WorkGraph* graph) {
   const auto n_placed = [&] {
     return std::count_if(graph->ops.begin(), graph->ops.end(),
-                         [](const WorkOp& work) { return work.backend->takes_programs(); });
+                         [](const WorkOp& work) { return work.device != nullptr; });
   };
   for (auto before = n_placed() + 1; n_placed() < before;) {
-    Partition(options.device_cost, graph);
+    Partition(options.device_cost.get(), graph);
     before = n_placed();
     FitDeviceMemory(options.device_memory_limit_bytes, graph);
   }
@@ -195,13 +194,14 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   TW_RETURN_IF_ERROR(InferAndFold(&graph));
   RemoveDeadOps(&graph);
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
-  AssignBackends(options.backends, options.no_backend_reason, &graph);
+  AssignDevices(options.devices, options.no_device_reason, &graph);
   PlaceOnDevices(options, &graph);
   JoinGpuPairs(&graph);
 
   auto plan = std::make_shared<Plan>();
   plan->model = std::move(model);
   plan->subgraph = options.subgraph;
+  plan->devices = options.devices;
   plan->inputs = graph.inputs;
   plan->outputs = graph.outputs;
   std::vector<SharingOffer> offers;

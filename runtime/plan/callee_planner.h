@@ -13,7 +13,7 @@ namespace topwork {
 // Not thread-safe.
 class CalleePlanner {
  public:
-  // `options` are those of the plan that calls. Its shapes, outputs and backends are ignored:
+  // `options` are those of the plan that calls. Its shapes, outputs and devices are ignored:
   // callees compute all of their outputs on the CPU. The model must outlive the planner and its
   // plans.
   CalleePlanner(const Model* model, const PlanOptions& options);

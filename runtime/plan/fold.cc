@@ -58,7 +58,7 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
   run.scratch = scratch.as<uint8_t>();
   run.pool = &pool;
   run.cpu = graph->cpu;
-  TW_RETURN_IF_ERROR(CpuBackend().Run(*op.def, run, context.Where()));
+  TW_RETURN_IF_ERROR(RunOnCpu(*op.def, run, context.Where()));
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     const size_t v = static_cast<size_t>(op.outputs[i]);
     graph->views[v].shape = out_views[i].shape;

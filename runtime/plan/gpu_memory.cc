@@ -17,8 +17,8 @@ size_t Least(size_t a, size_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, 
 
 class Fitter {
  public:
-  Fitter(const Backend& backend, size_t limit_bytes, WorkGraph* graph)
-      : backend_(backend), limits_(backend.limits()), graph_(graph) {
+  Fitter(const Device& device, size_t limit_bytes, WorkGraph* graph)
+      : device_(device), limits_(device.limits()), graph_(graph) {
     limits_.total_bytes = Least(limits_.total_bytes, limit_bytes);
   }
 
@@ -26,7 +26,7 @@ class Fitter {
     if (limits_.total_bytes == 0 && limits_.block_bytes == 0) return;
     std::vector<size_t> ops;
     for (size_t i = 0; i < graph_->first_deferred; ++i) {
-      if (graph_->ops[i].backend == &backend_) ops.push_back(i);
+      if (graph_->ops[i].device == &device_) ops.push_back(i);
     }
     if (Fits(ops)) return;
     std::vector<size_t> single;
@@ -59,7 +59,7 @@ class Fitter {
       size_t end = k + 1;
       while (end < ops.size() && ops[end] == ops[end - 1] + 1) ++end;
       const Result<GpuProgram> program =
-          PlanGpuTrial(*graph_, ops[k], ops[end - 1] + 1, backend_.storage());
+          PlanGpuTrial(*graph_, ops[k], ops[end - 1] + 1, device_.storage());
       k = end;
       if (!program.ok()) continue;  // the CPU gets it when it is planned for good
       need.arena_bytes = std::max(need.arena_bytes, program->arena_bytes);
@@ -90,17 +90,17 @@ class Fitter {
 
   void GiveUp(size_t i, const std::string& why) {
     WorkOp& work = graph_->ops[i];
-    work.backend = &CpuBackend();
+    work.device = nullptr;
     std::string limit;
     if (limits_.total_bytes != 0) limit += StrFormat("%zu bytes", limits_.total_bytes);
     if (limits_.block_bytes != 0) {
       limit += StrFormat("%s%zu in one buffer", limit.empty() ? "" : ", ", limits_.block_bytes);
     }
     work.reason =
-        std::string("not on ") + backend_.name() + ": " + why + " (" + limit + " may be used)";
+        std::string("not on ") + device_.name() + ": " + why + " (" + limit + " may be used)";
   }
 
-  const Backend& backend_;
+  const Device& device_;
   DeviceLimits limits_;
   WorkGraph* graph_;
 };
@@ -108,20 +108,20 @@ class Fitter {
 }  // namespace
 
 void FitDeviceMemory(size_t limit_bytes, WorkGraph* graph) {
-  std::set<const Backend*> backends;
+  std::set<const Device*> devices;
   for (const WorkOp& work : graph->ops) {
-    if (work.backend->takes_programs()) backends.insert(work.backend);
+    if (work.device != nullptr) devices.insert(work.device);
   }
-  for (const Backend* backend : backends) Fitter(*backend, limit_bytes, graph).Fit();
+  for (const Device* device : devices) Fitter(*device, limit_bytes, graph).Fit();
 }
 
 size_t DeviceBytes(const std::vector<Step>& steps) {
-  std::map<const Backend*, Backend::States> programs;
+  std::map<const Device*, LoadedPrograms> programs;
   for (const Step& step : steps) {
-    if (step.backend->takes_programs()) programs[step.backend].push_back(step.state);
+    if (step.program != nullptr) programs[step.device].push_back(step.program);
   }
   size_t bytes = 0;
-  for (const auto& entry : programs) bytes += entry.first->DeviceBytes(entry.second);
+  for (const auto& entry : programs) bytes += entry.first->MemoryBytes(entry.second);
   return bytes;
 }
 

@@ -10,8 +10,8 @@
 
 namespace topwork {
 
-// Moves operators of backends that take programs to the CPU, with the reason, until the rest needs
-// at most `limit_bytes` on each device (0: no limit) and at most what the backend allows. Operators
+// Moves operators of devices to the CPU, with the reason, until the rest needs
+// at most `limit_bytes` on each device (0: no limit) and at most what the device allows. Operators
 // that are too large alone move first. Of the others, the longest segment that fits and lies at the
 // graph's beginning or end stays.
 void FitDeviceMemory(size_t limit_bytes, WorkGraph* graph);

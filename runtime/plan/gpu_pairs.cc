@@ -11,15 +11,15 @@ namespace topwork {
 bool IsGpuPair(const WorkGraph& graph, size_t i, size_t j) {
   const Op& first = graph.ops[i].op;
   const Op& second = graph.ops[j].op;
-  return graph.ops[i].backend == graph.ops[j].backend && MayPairOnGpu(first.code, second.code) &&
+  return graph.ops[i].device == graph.ops[j].device && MayPairOnGpu(first.code, second.code) &&
          first.outputs[0] == second.inputs[0] && graph.CountUses(first.outputs[0]) == 1;
 }
 
 void JoinGpuPairs(WorkGraph* graph) {
   for (size_t i = 0; i + 1 < graph->first_deferred; ++i) {
     for (size_t j = i + 2; j < graph->first_deferred; ++j) {
-      if (graph->ops[j - 1].backend != graph->ops[i].backend) break;
-      if (!graph->ops[i].backend->takes_programs() || !IsGpuPair(*graph, i, j)) continue;
+      if (graph->ops[j - 1].device != graph->ops[i].device) break;
+      if (graph->ops[i].device == nullptr || !IsGpuPair(*graph, i, j)) continue;
       const auto at = graph->ops.begin() + static_cast<std::ptrdiff_t>(i);
       std::rotate(at, at + 1, graph->ops.begin() + static_cast<std::ptrdiff_t>(j));
       break;

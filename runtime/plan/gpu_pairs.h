@@ -7,7 +7,7 @@
 
 namespace topwork {
 
-// Whether op j is the only reader of what op i makes, on the same backend, and the backend may
+// Whether op j is the only reader of what op i makes, on the same device, and the device may
 // compute the two as one.
 bool IsGpuPair(const WorkGraph& graph, size_t i, size_t j);
 // Moves the ops of such pairs side by side where other ops of their segment lie between them.

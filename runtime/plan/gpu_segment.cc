@@ -237,33 +237,33 @@ Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t e
 }
 
 Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage) {
-  const Backend* backend = graph.ops[begin].backend;
-  SegmentPlanner planner(graph, begin, end, storage,
-                         backend != nullptr ? backend->tuner() : nullptr, "");
+  const Device* device = graph.ops[begin].device;
+  SegmentPlanner planner(graph, begin, end, storage, device != nullptr ? device->tuner() : nullptr,
+                         "");
   planner.program_.is_trial = true;
   TW_RETURN_IF_ERROR(planner.Plan());
   return std::move(planner.program_);
 }
 
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
-  const Backend& backend = *graph.ops[begin].backend;
-  TuneSegment(graph, begin, end, backend);
-  SegmentPlanner planner(graph, begin, end, backend.storage(), backend.tuner(), "");
+  const Device& device = *graph.ops[begin].device;
+  TuneSegment(graph, begin, end, device);
+  SegmentPlanner planner(graph, begin, end, device.storage(), device.tuner(), "");
   TW_RETURN_IF_ERROR(planner.Plan());
   GpuProgram& program = planner.program_;
   Step step;
   step.inputs = std::move(planner.inputs_);
   step.outputs = std::move(planner.outputs_);
   step.def = &kSegment;
-  step.backend = &backend;
-  step.variant = backend.storage() == Storage::kFloat16 ? "float16 storage" : "float32";
+  step.device = &device;
+  step.variant = device.storage() == Storage::kFloat16 ? "float16 storage" : "float32";
   step.gpu_bytes = program.arena_bytes + program.constant_bytes;
   step.file_index = graph.ops[begin].op.file_index;
   step.where = "the GPU's part from " + graph.Where(graph.ops[begin].op);
   size_t first = 0;
   for (size_t k = 0; k < planner.parts_.size(); ++k) {
     Step part = MakePart(graph, planner.parts_[k].op, planner.parts_[k].paired);
-    part.backend = &backend;
+    part.device = &device;
     const size_t last = static_cast<size_t>(program.part_ends[k]);
     // A launch that makes real numbers of bytes names no operator.
     while (first + 1 < last &&
@@ -274,7 +274,7 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
     first = last;
     step.parts.push_back(std::move(part));
   }
-  TW_ASSIGN_OR_RETURN(step.state, backend.Load(std::move(program)));
+  TW_ASSIGN_OR_RETURN(step.program, device.Load(std::move(program)));
   return step;
 }
 

@@ -1,4 +1,4 @@
-// Segments: consecutive operators on one GPU backend become one step of the plan.
+// Segments: consecutive operators on one device become one step of the plan.
 #ifndef TOPWORK_RUNTIME_PLAN_GPU_SEGMENT_H_
 #define TOPWORK_RUNTIME_PLAN_GPU_SEGMENT_H_
 
@@ -29,7 +29,7 @@ Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t e
 // The same without the values of constants, to see how much memory the program takes.
 Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage);
 
-// Makes the step that runs the segment on its backend.
+// Makes the step that runs the segment on its device.
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end);
 
 }  // namespace topwork

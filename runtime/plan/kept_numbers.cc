@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -39,14 +38,6 @@ Header HeaderOf(const std::string& key, size_t count) {
 }
 
 }  // namespace
-
-std::string NumbersFolder(const std::string& cache_folder) {
-  const char* variable = std::getenv("TOPWORK_OPENCL_CACHE");
-  if (cache_folder == "off") return "";
-  if (variable != nullptr && std::string(variable) == "off") return "";
-  const std::string base = cache_folder.empty() ? port::CacheFolder() : cache_folder;
-  return base.empty() ? "" : base + "/measured";
-}
 
 std::string NumbersPath(const std::string& folder, const std::string& key) {
   return folder + "/" + HashOf(key) + ".twnum";

@@ -1,7 +1,8 @@
 // A few measured numbers kept on disk, one small file per key, so that they are measured once.
 //
-// A file appears whole or not at all. One that is damaged, of another version or of another key
-// counts as absent, and the next KeepNumbers replaces it.
+// `folder` is what DeviceCacheFolder returns; "": nothing is kept. A file appears whole or not at
+// all. One that is damaged, of another version or of another key counts as absent, and the next
+// KeepNumbers replaces it.
 #ifndef TOPWORK_RUNTIME_PLAN_KEPT_NUMBERS_H_
 #define TOPWORK_RUNTIME_PLAN_KEPT_NUMBERS_H_
 
@@ -10,11 +11,6 @@
 #include "runtime/base/span.h"
 
 namespace topwork {
-
-// The folder for a session's cache_folder: inside it, or inside the user's cache when cache_folder
-// is "". Returns "" (nothing is kept) for "off", for TOPWORK_OPENCL_CACHE=off, and where there is
-// no cache.
-std::string NumbersFolder(const std::string& cache_folder);
 
 // The file of a key. The key says what was measured, and on what.
 std::string NumbersPath(const std::string& folder, const std::string& key);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "ports/port.h"
+#include "runtime/backend/devices.h"
 #include "runtime/plan/gpu_segment.h"
 #include "runtime/plan/kept_numbers.h"
 #include "runtime/plan/prepare.h"
@@ -81,21 +82,23 @@ class Bench {
   }
 
   // Nanoseconds of a run of all ops as one program.
-  Result<double> TimeProgram(const Backend& backend) {
+  Result<double> TimeProgram(const Device& device) {
     std::vector<int> inputs, outputs;
     TW_ASSIGN_OR_RETURN(GpuProgram program,
-                        PlanGpuSegment(graph_, 0, graph_.ops.size(), backend.storage(), &inputs,
+                        PlanGpuSegment(graph_, 0, graph_.ops.size(), device.storage(), &inputs,
                                        &outputs, nullptr, ""));
-    Backend::States loaded(1);
-    TW_ASSIGN_OR_RETURN(loaded[0], backend.Load(std::move(program)));
-    TW_ASSIGN_OR_RETURN(const Backend::States states, backend.Attach(loaded));
-    const Op& op = graph_.ops[0].op;
+    LoadedPrograms loaded(1);
+    TW_ASSIGN_OR_RETURN(loaded[0], device.Load(std::move(program)));
+    TW_ASSIGN_OR_RETURN(const std::unique_ptr<AttachedPrograms> programs, device.Attach(loaded));
     bool bound = false;
-    return Time(inputs, outputs, op, states[0].get(), nullptr, [&](const RunContext& context) {
-      if (!bound) backend.Bind({&context});
-      bound = true;
-      return backend.Run(*op.def, context, "measuring the device");
-    });
+    return Time(inputs, outputs, graph_.ops[0].op, nullptr, nullptr,
+                [&](const RunContext& context) {
+                  const ProgramTensors tensors = {context.inputs, context.outputs};
+                  if (!bound) programs->Bind({tensors});
+                  bound = true;
+                  const Status status = programs->Run(0, tensors, nullptr);
+                  return status.ok() ? status : status.WithPrefix("measuring the device: ");
+                });
   }
 
   // Nanoseconds of the first op on the CPU.
@@ -157,30 +160,30 @@ class Bench {
   std::vector<Buffer> memory_;
 };
 
-Result<double> TimeChain(const Backend& backend, OpCode code, const Shape& shape, int n,
+Result<double> TimeChain(const Device& device, OpCode code, const Shape& shape, int n,
                          int abreast = 1) {
   Bench bench(1);
   for (int i = 0; i < abreast; ++i) TW_RETURN_IF_ERROR(bench.AddChain(code, shape, n));
-  return bench.TimeProgram(backend);
+  return bench.TimeProgram(device);
 }
 
 // A long tensor of which little is read back.
-Result<double> TimeUp(const Backend& backend) {
+Result<double> TimeUp(const Device& device) {
   Bench bench(1);
   const int x = bench.Value(Shape({kMany}));
   TW_ASSIGN_OR_RETURN(const int begin, bench.Constant<int32_t>(Shape({1}), 0));
   TW_ASSIGN_OR_RETURN(const int size, bench.Constant<int32_t>(Shape({1}), kFew));
   bench.graph().outputs = {bench.Add(OpCode::kSlice, {x, begin, size}, Shape({kFew}))};
-  return bench.TimeProgram(backend);
+  return bench.TimeProgram(device);
 }
 
 // One number in, a long tensor out.
-Result<double> TimeDown(const Backend& backend) {
+Result<double> TimeDown(const Device& device) {
   Bench bench(1);
   const int x = bench.Value(Shape({1}));
   TW_ASSIGN_OR_RETURN(const int constant, bench.Constant<float>(Shape({kMany}), 1.0f));
   bench.graph().outputs = {bench.Add(kSum, {x, constant}, Shape({kMany}))};
-  return bench.TimeProgram(backend);
+  return bench.TimeProgram(device);
 }
 
 // A difference of two times; noise must not make a rate negative or infinite.
@@ -229,23 +232,23 @@ DeviceCost FromNumbers(const Numbers& n) {
 
 }  // namespace
 
-Result<DeviceCost> MeasureDeviceCost(const Backend& backend) {
+Result<DeviceCost> MeasureDeviceCost(const Device& device) {
   const Shape few({kFew}), many({kMany}), dense({kRows, kUnits});
-  TW_ASSIGN_OR_RETURN(const double one, TimeChain(backend, kSum, few, 1));
-  TW_ASSIGN_OR_RETURN(const double chain, TimeChain(backend, kSum, few, kChain));
-  TW_ASSIGN_OR_RETURN(const double abreast, TimeChain(backend, kSum, few, 1, kAbreast));
-  TW_ASSIGN_OR_RETURN(const double long_one, TimeChain(backend, kSum, many, 1));
-  TW_ASSIGN_OR_RETURN(const double long_chain, TimeChain(backend, kSum, many, kChain));
-  TW_ASSIGN_OR_RETURN(const double up, TimeUp(backend));
-  TW_ASSIGN_OR_RETURN(const double down, TimeDown(backend));
-  TW_ASSIGN_OR_RETURN(const double dense_one, TimeChain(backend, kDense, dense, 1));
-  TW_ASSIGN_OR_RETURN(const double dense_chain, TimeChain(backend, kDense, dense, kDenseChain));
+  TW_ASSIGN_OR_RETURN(const double one, TimeChain(device, kSum, few, 1));
+  TW_ASSIGN_OR_RETURN(const double chain, TimeChain(device, kSum, few, kChain));
+  TW_ASSIGN_OR_RETURN(const double abreast, TimeChain(device, kSum, few, 1, kAbreast));
+  TW_ASSIGN_OR_RETURN(const double long_one, TimeChain(device, kSum, many, 1));
+  TW_ASSIGN_OR_RETURN(const double long_chain, TimeChain(device, kSum, many, kChain));
+  TW_ASSIGN_OR_RETURN(const double up, TimeUp(device));
+  TW_ASSIGN_OR_RETURN(const double down, TimeDown(device));
+  TW_ASSIGN_OR_RETURN(const double dense_one, TimeChain(device, kDense, dense, 1));
+  TW_ASSIGN_OR_RETURN(const double dense_chain, TimeChain(device, kDense, dense, kDenseChain));
   DeviceCost cost;
   const double launch = Positive((chain - one) / (kChain - 1));
   const double copies = Positive((abreast - one) / (kAbreast - 1) - launch);  // one up, one down
   const double add = Positive((long_chain - long_one) / (kChain - 1) - launch);
   const double layer = Positive((dense_chain - dense_one) / (kDenseChain - 1) - launch);
-  const double element = static_cast<double>(StorageBytes(backend.storage()));
+  const double element = static_cast<double>(StorageBytes(device.storage()));
   cost.device = {launch, kDenseFlops / layer, kAddBytes / add};
   cost.copy_ns = copies / 2;
   cost.round_trip_ns = Positive(one - launch - copies);
@@ -261,21 +264,21 @@ Result<DeviceCost> MeasureDeviceCost(const Backend& backend) {
   return cost;
 }
 
-Result<std::shared_ptr<const DeviceCost>> KnownDeviceCost(const Backend& backend,
+Result<std::shared_ptr<const DeviceCost>> KnownDeviceCost(const Device& device,
                                                           const std::string& identity,
                                                           const std::string& cache_folder) {
   static std::mutex* const mutex = new std::mutex;
   static auto* const known = new std::map<std::string, std::shared_ptr<const DeviceCost>>;
   const std::string key =
       StrFormat("device cost 1, %s, storage %zu, %s with %d", identity.c_str(),
-                StorageBytes(backend.storage()), BestCpuKernels().isa, port::NumCpus());
+                StorageBytes(device.storage()), BestCpuKernels().isa, port::NumCpus());
   const std::lock_guard<std::mutex> lock(*mutex);
-  const std::string folder = NumbersFolder(cache_folder);
+  const std::string folder = DeviceCacheFolder(cache_folder, "measured");
   std::shared_ptr<const DeviceCost>& slot = (*known)[folder + "\n" + key];
   if (slot != nullptr) return slot;
   Numbers numbers{};
   if (!LoadNumbers(folder, key, {numbers.data(), numbers.size()})) {
-    TW_ASSIGN_OR_RETURN(const DeviceCost cost, MeasureDeviceCost(backend));
+    TW_ASSIGN_OR_RETURN(const DeviceCost cost, MeasureDeviceCost(device));
     numbers = ToNumbers(cost);
     KeepNumbers(folder, key, {numbers.data(), numbers.size()});
   }

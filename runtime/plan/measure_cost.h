@@ -6,17 +6,17 @@
 #include <memory>
 #include <string>
 
-#include "runtime/backend/backend.h"
+#include "runtime/backend/device.h"
 #include "runtime/plan/device_cost.h"
 
 namespace topwork {
 
-// Measures a backend that takes programs, and this processor. Errors are those of the backend.
-Result<DeviceCost> MeasureDeviceCost(const Backend& backend);
+// Measures a device and this processor. Errors are those of the device.
+Result<DeviceCost> MeasureDeviceCost(const Device& device);
 
-// The same, remembered in this process and in a file in `cache_folder` (see NumbersFolder).
+// The same, remembered in this process and in a file in `cache_folder` (see DeviceCacheFolder).
 // `identity` names the device and its driver with their versions. Thread-safe.
-Result<std::shared_ptr<const DeviceCost>> KnownDeviceCost(const Backend& backend,
+Result<std::shared_ptr<const DeviceCost>> KnownDeviceCost(const Device& device,
                                                           const std::string& identity,
                                                           const std::string& cache_folder);
 

@@ -1,4 +1,4 @@
-// GroupByBackend: list scheduling that runs all ready operators of one kind before it turns to the
+// GroupByDevice: list scheduling that runs all ready operators of one kind before it turns to the
 // other. With two kinds no order has fewer segments: an operator waits only for what it needs, so
 // the number of its segment is the longest alternation of kinds on any path to it.
 #include "runtime/plan/order.h"
@@ -10,10 +10,8 @@
 namespace topwork {
 namespace {
 
-// The kind of a segment: the operators of one GPU backend; null: operators that run one at a time.
-const Backend* KindOf(const WorkOp& work) {
-  return work.backend != nullptr && work.backend->takes_programs() ? work.backend : nullptr;
-}
+// What a run consists of: one device's operators, or the CPU's (null).
+const Device* KindOf(const WorkOp& work) { return work.device; }
 
 bool IsState(const WorkGraph& graph, int v) {
   if (v < 0) return false;
@@ -60,9 +58,9 @@ struct Order {
   size_t n_runs = 0;
 };
 
-Order OrderFrom(const WorkGraph& graph, Waiting waiting, const Backend* kind) {
+Order OrderFrom(const WorkGraph& graph, Waiting waiting, const Device* kind) {
   Order order;
-  std::map<const Backend*, std::set<size_t>> ready;
+  std::map<const Device*, std::set<size_t>> ready;
   for (size_t i = 0; i < graph.first_deferred; ++i) {
     if (waiting.n_needed[i] == 0) ready[KindOf(graph.ops[i])].insert(i);
   }
@@ -120,16 +118,16 @@ bool HasEffects(const WorkGraph& graph, const Op& op) {
   return op.outputs.empty() || TouchesState(graph, op);
 }
 
-void GroupByBackend(WorkGraph* graph) {
-  std::vector<const Backend*> kinds;  // in order of appearance, so that ties fall the same way
+void GroupByDevice(WorkGraph* graph) {
+  std::vector<const Device*> kinds;  // in order of appearance, so that ties fall the same way
   for (size_t i = 0; i < graph->first_deferred; ++i) {
-    const Backend* kind = KindOf(graph->ops[i]);
+    const Device* kind = KindOf(graph->ops[i]);
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
   }
   if (kinds.size() < 2) return;
   const Waiting waiting = FindWaiting(*graph);
   Order best;
-  for (const Backend* kind : kinds) {
+  for (const Device* kind : kinds) {
     Order order = OrderFrom(*graph, waiting, kind);
     const bool better = order.n_segments != best.n_segments ? order.n_segments < best.n_segments
                                                             : order.n_runs < best.n_runs;

@@ -12,10 +12,10 @@ bool TouchesState(const WorkGraph& graph, const Op& op);
 // custom operator or a call of a subgraph.
 bool HasEffects(const WorkGraph& graph, const Op& op);
 
-// Reorders the ops before first_deferred so that those of a GPU backend form as few segments as
+// Reorders the ops before first_deferred so that those of a device form as few segments as
 // possible. A value's maker stays before its readers, and operators with effects keep their order
 // among themselves. Other ops keep the file's order where they can; without a GPU nothing changes.
-void GroupByBackend(WorkGraph* graph);
+void GroupByDevice(WorkGraph* graph);
 
 }  // namespace topwork
 

@@ -14,9 +14,7 @@ namespace {
 // Operators that are tried on the device again.
 constexpr size_t kMaxTries = 64;
 
-bool OnDevice(const WorkOp& work) {
-  return work.backend != nullptr && work.backend->takes_programs();
-}
+bool OnDevice(const WorkOp& work) { return work.device != nullptr; }
 
 // Estimates of sets of operators of one segment.
 class Estimator {
@@ -50,8 +48,9 @@ class Estimator {
 
   // What crosses the border of the set: values read that others make, values made that others read.
   double TransferNanos(const std::set<size_t>& ops) const {
-    const double element =
-        static_cast<double>(StorageBytes(graph_.ops[*ops.begin()].backend->storage()));
+    const Device* device = graph_.ops[*ops.begin()].device;
+    const double element = static_cast<double>(
+        StorageBytes(device != nullptr ? device->storage() : Storage::kFloat32));
     std::set<int> made, read;
     for (size_t i : ops) {
       for (int v : graph_.ops[i].op.outputs) made.insert(v);
@@ -125,16 +124,16 @@ void BringBack(const std::set<size_t>& ops, const Balance& balance, WorkGraph* g
     WorkOp& work = graph->ops[i];
     work.reason = StrFormat(
         "not worth its transfers to %s: saves %.1f us (%.1f here, %.1f there), they cost %.1f us",
-        work.backend->name(), (balance.cpu - balance.device) / 1e3, balance.cpu / 1e3,
+        work.device->name(), (balance.cpu - balance.device) / 1e3, balance.cpu / 1e3,
         balance.device / 1e3, balance.transfers / 1e3);
-    work.given_up = work.backend;
-    work.backend = &CpuBackend();
+    work.given_up = work.device;
+    work.device = nullptr;
   }
 }
 
 size_t EndOfSegment(const WorkGraph& graph, size_t begin) {
   size_t end = begin + 1;
-  while (end < graph.first_deferred && graph.ops[end].backend == graph.ops[begin].backend) ++end;
+  while (end < graph.first_deferred && graph.ops[end].device == graph.ops[begin].device) ++end;
   return end;
 }
 
@@ -185,10 +184,10 @@ void TakeAgain(const DeviceCost& cost, WorkGraph* graph) {
   for (const int v : tries) {
     std::vector<WorkOp> before = graph->ops;
     WorkOp& work = graph->ops[static_cast<size_t>(graph->Producer(v))];
-    work.backend = work.given_up;
+    work.device = work.given_up;
     work.given_up = nullptr;
     work.reason.clear();
-    GroupByBackend(graph);
+    GroupByDevice(graph);
     const double nanos = EstimatePlan(*graph, cost).nanos;
     if (nanos < best) {
       best = nanos;
@@ -201,10 +200,10 @@ void TakeAgain(const DeviceCost& cost, WorkGraph* graph) {
 }  // namespace
 
 void Partition(const DeviceCost* cost, WorkGraph* graph) {
-  GroupByBackend(graph);
+  GroupByDevice(graph);
   if (cost == nullptr) return;
   // Operators that move back to the device may join segments.
-  while (Trim(*cost, graph)) GroupByBackend(graph);
+  while (Trim(*cost, graph)) GroupByDevice(graph);
   TakeAgain(*cost, graph);
 }
 

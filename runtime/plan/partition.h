@@ -13,7 +13,7 @@ struct PlanEstimate {
   double cpu_nanos = 0.0;  // all of them on the CPU
 };
 
-// Groups the operators by backend (see GroupByBackend). Where a cost is given, it moves back to the
+// Groups the operators by device (see GroupByDevice). Where a cost is given, it moves back to the
 // CPU, with the reason, what is not worth its transfers: first parts of a segment that share no
 // value, then what is left of the segment together. Then it tries the moved operators on the device
 // again, one by one. nanos never exceeds cpu_nanos. cost null: nothing moves back.

@@ -1,6 +1,6 @@
 // Plan: a graph turned into plain steps with memory assigned; immutable once built.
 //
-// BuildPlan (build_plan.cc) optimizes the graph (fold, fuse), assigns backends, prepares each
+// BuildPlan (build_plan.cc) optimizes the graph (fold, fuse), assigns devices, prepares each
 // operator, plans memory, and makes the steps. Operators whose output shape depends on data known
 // only at run time, and all that follow them, go to `deferred`: the session prepares them while it
 // runs.
@@ -13,7 +13,7 @@
 
 #include "models/format/graph.h"
 #include "models/format/model.h"
-#include "runtime/backend/backend.h"
+#include "runtime/backend/device.h"
 #include "runtime/base/buffer.h"
 #include "runtime/plan/device_cost.h"
 
@@ -36,15 +36,15 @@ struct PlanOptions {
   int max_threads = 1;
   const CpuKernels* cpu = nullptr;  // null: BestCpuKernels()
   size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
-  // Limit for the backends' programs on each device; 0: what the device has. See FitDeviceMemory.
+  // Limit for programs on each device; 0: what the device has. See FitDeviceMemory.
   size_t device_memory_limit_bytes = 0;
   // In order of preference. The CPU takes what is left and need not be named.
-  std::vector<const Backend*> backends;
-  // How fast the GPU among them is: only work that is worth its transfers goes there. Null: the GPU
-  // gets all that it can compute.
-  const DeviceCost* device_cost = nullptr;
-  // Why the list is empty although backends were wanted; every step gets it as its reason.
-  std::string no_backend_reason;
+  std::vector<std::shared_ptr<const Device>> devices;
+  // How fast the devices are: only work that is worth its transfers goes there. Null: the devices
+  // get all that they can compute.
+  std::shared_ptr<const DeviceCost> device_cost;
+  // Why the list is empty although devices were wanted; every step gets it as its reason.
+  std::string no_device_reason;
   // Operators that stay on the CPU, and operators that must not compute with float16 storage; see
   // PinToCpu.
   std::vector<std::string> cpu_ops, float32_ops;
@@ -89,7 +89,10 @@ struct PlannedCallee {
   std::shared_ptr<const Plan> plan;
 };
 
+// An operator that the CPU runs, or a program of several that a device runs.
 struct Step {
+  const Device* device = nullptr;                // null: the CPU
+  std::shared_ptr<const LoadedProgram> program;  // null: an operator
   const OpDef* def = nullptr;
   OpParams params;
   std::vector<int> inputs;  // indices of Plan::values, −1 where left out
@@ -97,12 +100,10 @@ struct Step {
   std::shared_ptr<OpState> state;
   std::vector<std::shared_ptr<const Buffer>> packed;
   size_t scratch_bytes = 0;
-  const Backend* backend = nullptr;
   const char* variant = "";
-  std::string reason;  // why it is not on a better backend; empty when it is
+  std::string reason;  // why it is not on a device; empty when it is
   std::string fused;   // what was fused into it: "RELU6, PAD"
-  // Operators that run together on a GPU, in order, each with what its own step would show; this
-  // step stands for all of them. Empty: the step is one operator.
+  // The operators of the program, in order, each with what its own step would show.
   std::vector<Step> parts;
   size_t gpu_bytes = 0;                // device memory of the parts
   std::vector<PlannedCallee> callees;  // in the order of PrepareContext::PlanCallee
@@ -115,6 +116,7 @@ struct Plan {
   std::shared_ptr<const Model> model;
   int subgraph = 0;
   std::vector<PlanValue> values;
+  std::vector<std::shared_ptr<const Device>> devices;  // of the steps
   std::vector<Step> steps;
   std::vector<int> inputs;  // indices of values
   std::vector<int> outputs;
@@ -124,7 +126,7 @@ struct Plan {
   size_t scratch_bytes = 0;                    // the largest step's scratch, behind the arena
   size_t live_bytes = 0;    // largest sum of simultaneously live blocks: the arena's lower bound
   size_t packed_bytes = 0;  // packed weights of this plan
-  size_t gpu_bytes = 0;     // on the device, see Backend::DeviceBytes
+  size_t gpu_bytes = 0;     // on the device, see Device::MemoryBytes
   size_t owned_bytes = 0;   // folded constants that run() still needs
   size_t state_bytes = 0;   // variables
   // True when runs depend on earlier runs: there are variables or resources, here or in a called

@@ -26,7 +26,7 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
   json->Key("file_index");
   json->Int(step.file_index);
   json->Key("backend");
-  json->String(step.backend->name());
+  json->String(PlaceName(step.device));
   json->Key("variant");
   json->String(step.variant);
   json->Key("fused");
@@ -90,7 +90,8 @@ std::string StepLine(const Plan& plan, const std::string& number, const Step& st
   if (!step.inside.empty()) note += (note.empty() ? "in " : "; in ") + step.inside;
   if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
   return StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", number.c_str(), step.def->name(),
-                   step.backend->name(), step.variant, shape.c_str(), place.c_str(), note.c_str());
+                   PlaceName(step.device), step.variant, shape.c_str(), place.c_str(),
+                   note.c_str());
 }
 
 void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) {

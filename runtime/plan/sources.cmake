@@ -10,7 +10,7 @@ set(PLAN_SOURCES
   gpu_memory.cc
   gpu_pairs.cc
   gpu_segment.cc
-  assign_backends.cc
+  assign_devices.cc
   order.cc
   device_cost.cc
   op_work.cc

@@ -6,10 +6,10 @@
 
 namespace topwork {
 
-// Measures, one at a time, each variant of each operator in [begin, end) that the backend's tuner
+// Measures, one at a time, each variant of each operator in [begin, end) that the device's tuner
 // does not know, until the tuner's time is over. Another session goes on where this one stopped.
 // The usual variant is measured first, so the choice is never worse than without measuring.
-void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Backend& backend);
+void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Device& device);
 
 }  // namespace topwork
 

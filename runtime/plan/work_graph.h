@@ -19,12 +19,12 @@ struct WorkOp {
   Op op;
   std::string fused;  // names of the operators fused into it, "RELU6, PAD"
   bool dead = false;
-  const Backend* backend = nullptr;
-  std::string reason;                 // why a preferred backend did not take it
-  const Backend* given_up = nullptr;  // a GPU on which it would not pay
-  int n_launches = 0;                 // on the backend that runs it as part of a program
-  bool pinned = false;                // the caller wants it on the CPU
-  bool pinned_to_float32 = false;     // the caller wants it on no backend that stores float16
+  const Device* device = nullptr;    // null: the CPU
+  std::string reason;                // why no device took it
+  const Device* given_up = nullptr;  // a device on which it would not pay
+  int n_launches = 0;                // on the device
+  bool pinned = false;               // the caller wants it on the CPU
+  bool pinned_to_float32 = false;    // the caller wants it on no device that stores float16
 };
 
 struct WorkGraph {
@@ -76,10 +76,10 @@ void WidenHalf(WorkGraph* graph);
 // first_deferred. Refuses operators that are not supported, all of them in one message.
 Status InferAndFold(WorkGraph* graph);
 
-// Gives every op its backend: the first of the list that can run it, else the CPU (see backend.h).
-// Sets n_launches. `no_backend_reason` says why the list is empty when it should not be.
-void AssignBackends(const std::vector<const Backend*>& backends,
-                    const std::string& no_backend_reason, WorkGraph* graph);
+// Gives every op its device: the first of the list that can run it, else the CPU. Sets n_launches.
+// `no_device_reason` says why the list is empty when it should not be.
+void AssignDevices(const std::vector<std::shared_ptr<const Device>>& devices,
+                   const std::string& no_device_reason, WorkGraph* graph);
 
 // The fusion passes; shapes must have been inferred. Each keeps the outputs' values unchanged up to
 // rounding.

@@ -105,7 +105,7 @@ Status DeferredRunner::RunOp(const Op& op, std::vector<TensorView>* views) {
   run.text = environment_.text;
   run.calls = calls.get();
   run.output_memory = &late;
-  return CpuBackend().Run(*op.def, run, context.Where());
+  return RunOnCpu(*op.def, run, context.Where());
 }
 
 }  // namespace topwork

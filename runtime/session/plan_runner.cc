@@ -1,24 +1,40 @@
-// PlanRunner: memory bound to a plan's values once, then a loop over its steps.
+// PlanRunner: binds a plan's values and steps to memory once, then runs the steps in order.
 #include "runtime/session/plan_runner.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "ports/port.h"
 #include "runtime/session/deferred.h"
 #include "runtime/session/step_calls.h"
 
 namespace topwork {
 
+Result<std::vector<AttachedSteps>> AttachSteps(const Plan& plan) {
+  std::map<const Device*, std::vector<size_t>> steps;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    if (plan.steps[s].program != nullptr) steps[plan.steps[s].device].push_back(s);
+  }
+  std::vector<AttachedSteps> attached;
+  for (auto& [device, of_device] : steps) {
+    LoadedPrograms loaded;
+    for (size_t s : of_device) loaded.push_back(plan.steps[s].program);
+    TW_ASSIGN_OR_RETURN(std::unique_ptr<AttachedPrograms> programs, device->Attach(loaded));
+    attached.push_back({std::move(programs), std::move(of_device)});
+  }
+  return attached;
+}
+
 PlanRunner::PlanRunner(std::shared_ptr<const Plan> plan, const RunEnvironment& environment,
-                       Attached attached)
+                       std::vector<AttachedSteps> attached)
     : plan_(std::move(plan)), environment_(environment), attached_(std::move(attached)) {}
 
 PlanRunner::~PlanRunner() = default;
 
 Result<std::unique_ptr<PlanRunner>> PlanRunner::Create(std::shared_ptr<const Plan> plan,
                                                        const RunEnvironment& environment,
-                                                       Attached attached) {
+                                                       std::vector<AttachedSteps> attached) {
   std::unique_ptr<PlanRunner> runner(
       new PlanRunner(std::move(plan), environment, std::move(attached)));
   TW_RETURN_IF_ERROR(runner->Prepare());
@@ -43,6 +59,13 @@ Status PlanRunner::Prepare() {
     const Step& step = plan_->steps[s];
     if (step.callees.empty()) continue;
     TW_ASSIGN_OR_RETURN(steps_[s].calls, StepCalls::Create(step.callees, environment_));
+  }
+  for (const AttachedSteps& on_device : attached_) {
+    for (size_t k = 0; k < on_device.steps.size(); ++k) {
+      BoundStep& bound = steps_[on_device.steps[k]];
+      bound.programs = on_device.programs.get();
+      bound.program = k;
+    }
   }
   if (!plan_->deferred.empty()) deferred_.reset(new DeferredRunner(*plan_, environment_));
   return Status::Ok();
@@ -121,11 +144,11 @@ void PlanRunner::BindStep(size_t s) {
   const auto view = [&](int v) { return v < 0 ? nullptr : &views_[static_cast<size_t>(v)]; };
   for (int v : step.inputs) bound.inputs.push_back(view(v));
   for (int v : step.outputs) bound.outputs.push_back(view(v));
+  if (step.program != nullptr) return;
   bound.context.params = &step.params;
   bound.context.inputs = {bound.inputs.data(), bound.inputs.size()};
   bound.context.outputs = {bound.outputs.data(), bound.outputs.size()};
-  const auto own = attached_.find(static_cast<int>(s));
-  bound.context.state = own == attached_.end() ? step.state.get() : own->second.get();
+  bound.context.state = step.state.get();
   bound.context.scratch = memory_ + plan_->arena_bytes;
   bound.context.pool = environment_.pool;
   bound.context.cpu = environment_.cpu;
@@ -136,12 +159,11 @@ void PlanRunner::BindStep(size_t s) {
 }
 
 void PlanRunner::BindPrograms() {
-  std::map<const Backend*, std::vector<const RunContext*>> programs;
-  for (const auto& entry : attached_) {
-    const size_t s = static_cast<size_t>(entry.first);
-    programs[plan_->steps[s].backend].push_back(&steps_[s].context);
+  for (const AttachedSteps& on_device : attached_) {
+    std::vector<ProgramTensors> tensors;
+    for (size_t s : on_device.steps) tensors.push_back(steps_[s].tensors());
+    on_device.programs->Bind(tensors);
   }
-  for (const auto& entry : programs) entry.first->Bind(entry.second);
 }
 
 void PlanRunner::MoveInput(size_t i, const void* data) {
@@ -162,16 +184,30 @@ void PlanRunner::MoveOutput(size_t i, void* data, size_t bytes) {
 
 Status PlanRunner::RunStep(size_t s, std::vector<int64_t>* part_nanos) {
   const Step& step = plan_->steps[s];
-  if (part_nanos == nullptr) return step.backend->Run(*step.def, steps_[s].context, step.where);
-  return step.backend->RunTimed(*step.def, steps_[s].context, step.where, part_nanos);
+  const BoundStep& bound = steps_[s];
+  if (step.program == nullptr) return RunOnCpu(*step.def, bound.context, step.where);
+  const Status status = bound.programs->Run(bound.program, bound.tensors(), part_nanos);
+  return status.ok() ? status : status.WithPrefix(step.where + ": ");
 }
 
-Status PlanRunner::Run() {
+Status PlanRunner::RunTimed(size_t s, const Profiler& profiler) {
+  std::vector<int64_t> part_nanos;
+  const int64_t start = port::NowNanos();
+  TW_RETURN_IF_ERROR(RunStep(s, &part_nanos));
+  profiler.Report(*plan_, s, port::NowNanos() - start, part_nanos);
+  return Status::Ok();
+}
+
+Status PlanRunner::Run(const Profiler* profiler, const Step** failed_step) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (environment_.cancel->exchange(false, std::memory_order_relaxed)) {
-      return Cancelled("the run was cancelled before %s", plan_->steps[s].where.c_str());
+      return Cancelled("the run was cancelled before step %zu of %zu, %s", s, steps_.size(),
+                       plan_->steps[s].where.c_str());
     }
-    TW_RETURN_IF_ERROR(RunStep(s, nullptr));
+    const Status status = profiler != nullptr ? RunTimed(s, *profiler) : RunStep(s, nullptr);
+    if (status.ok()) continue;
+    if (failed_step != nullptr) *failed_step = &plan_->steps[s];
+    return status;
   }
   return Finish();
 }

@@ -5,39 +5,33 @@
 #ifndef TOPWORK_RUNTIME_SESSION_PLAN_RUNNER_H_
 #define TOPWORK_RUNTIME_SESSION_PLAN_RUNNER_H_
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <vector>
 
-#include "runtime/plan/callee_planner.h"
-#include "runtime/session/run_memory.h"
-#include "runtime/session/session_state.h"
+#include "runtime/plan/plan.h"
+#include "runtime/session/run_environment.h"
+#include "runtime/session/step_profile.h"
 
 namespace topwork {
 
 class DeferredRunner;
 class StepCalls;
 
-// What the runners of one session have in common; outlives them.
-struct RunEnvironment {
-  ThreadPool* pool = nullptr;
-  const CpuKernels* cpu = nullptr;
-  const Allocator* allocator = nullptr;
-  std::atomic<bool>* cancel = nullptr;
-  SessionState* state = nullptr;
-  CalleePlanner* planner = nullptr;  // of subgraphs whose shapes only a run finds out
-  RunMemory* memory = nullptr;
-  TextMemory* text = nullptr;
+// The programs of a plan on one device, attached for one session.
+struct AttachedSteps {
+  std::unique_ptr<AttachedPrograms> programs;
+  std::vector<size_t> steps;  // of each program
 };
+// Attaches all programs of the plan. Errors: those of the devices.
+Result<std::vector<AttachedSteps>> AttachSteps(const Plan& plan);
 
 class PlanRunner {
  public:
-  // `attached`: states of steps that replace the plan's own, see Backend::Attach.
-  using Attached = std::map<int, std::shared_ptr<OpState>>;
+  // `attached`: what AttachSteps made of the plan; none for a plan without programs.
   static Result<std::unique_ptr<PlanRunner>> Create(std::shared_ptr<const Plan> plan,
                                                     const RunEnvironment& environment,
-                                                    Attached attached);
+                                                    std::vector<AttachedSteps> attached = {});
   ~PlanRunner();
 
   // Bytes that Bind wants.
@@ -54,12 +48,10 @@ class PlanRunner {
   void MoveInput(size_t i, const void* data);
   void MoveOutput(size_t i, void* data, size_t bytes);
 
-  // Step s alone, timed where `part_nanos` is given (see Backend::RunTimed).
-  Status RunStep(size_t s, std::vector<int64_t>* part_nanos);
-  // What follows the steps: deferred operators, then outputs to where they belong.
-  Status Finish();
-  // All of it; CANCELLED where the environment says so.
-  Status Run();
+  // Runs the steps, then the deferred operators, and brings the outputs to where they belong.
+  // CANCELLED where the environment says so. `profiler`: is told of each step; null: nothing is
+  // timed. *failed_step: the step that failed; left alone where no step did.
+  Status Run(const Profiler* profiler = nullptr, const Step** failed_step = nullptr);
 
   const TensorView& input(size_t i) const { return View(plan_->inputs[i]); }
   const TensorView& output(size_t i) const { return outputs_[i].view; }
@@ -71,7 +63,13 @@ class PlanRunner {
     std::vector<const TensorView*> inputs;
     std::vector<TensorView*> outputs;
     std::unique_ptr<StepCalls> calls;
-    RunContext context;
+    RunContext context;  // of an operator
+    // Of a program: the session's programs on its device, and which of them it is.
+    AttachedPrograms* programs = nullptr;
+    size_t program = 0;
+    ProgramTensors tensors() const {
+      return {{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}};
+    }
   };
   struct Output {
     // An operator writes it into its place. False: a constant, an input passed through, a repeated
@@ -88,19 +86,22 @@ class PlanRunner {
   };
 
   PlanRunner(std::shared_ptr<const Plan> plan, const RunEnvironment& environment,
-             Attached attached);
+             std::vector<AttachedSteps> attached);
   Status Prepare();
   void FindOutputs();
   void BindValues();
   void BindStep(size_t s);
   void BindPrograms();
+  Status RunStep(size_t s, std::vector<int64_t>* part_nanos);
+  Status RunTimed(size_t s, const Profiler& profiler);
+  Status Finish();
   std::vector<Part> PartsOf(int v) const;
   void Move(const std::vector<Part>& parts, void* data);
   const TensorView& View(int v) const { return views_[static_cast<size_t>(v)]; }
 
   const std::shared_ptr<const Plan> plan_;
   const RunEnvironment& environment_;
-  const Attached attached_;
+  const std::vector<AttachedSteps> attached_;
   uint8_t* memory_ = nullptr;
   std::vector<TensorView> views_;
   std::vector<BoundStep> steps_;

@@ -13,43 +13,21 @@
 #include "runtime/base/thread_pool.h"
 #include "runtime/plan/plan.h"
 #include "runtime/session/async_run.h"
+#include "runtime/session/run_environment.h"
+#include "runtime/session/run_memory.h"
 #include "runtime/session/session_state.h"
+#include "runtime/session/step_profile.h"
 
 namespace topwork {
 
-struct SessionOptions {
+class PlanRunner;
+class StringPorts;
+
+struct SessionOptions : PlanOptions {
   int n_threads = 0;  // 0: all processors
-  int subgraph = 0;
-  size_t memory_limit_bytes = 0;         // 0: no limit
-  size_t device_memory_limit_bytes = 0;  // 0: no limit; see PlanOptions
-  std::vector<int> outputs;              // see PlanOptions::outputs
-  const Allocator* allocator = nullptr;  // null: default; the table must outlive the session
-  const CpuKernels* cpu = nullptr;       // null: the best of this processor
-  // In order of preference, before the CPU, which takes what they refuse and all if one fails.
-  std::vector<std::shared_ptr<const Backend>> backends;
-  std::shared_ptr<const DeviceCost> device_cost;  // of a GPU in backends; see PlanOptions
-  std::vector<std::string> cpu_ops;               // stay on the CPU; see PinToCpu
-  std::vector<std::string> float32_ops;  // go to no backend that stores float16; see PinToFloat32
-  std::vector<Shape> input_shapes;       // of the first plan; empty: the model's own
   // Shared with the sessions that have it as well; null: the session's own. See SessionState.
   std::shared_ptr<SessionState> state;
-  bool optimize = true;
 };
-
-// Time of one step of one run, or of one operator of a step that a device runs as a whole. Strings
-// live as long as the session's plan.
-struct StepProfile {
-  int step = 0;
-  // Step::parts' index. −1: the step itself; where its parts are reported as well, what they leave
-  // of its time: copies to and from the device, and starting it.
-  int part = -1;
-  const char* op = "";
-  const char* variant = "";
-  const char* backend = "";
-  const char* output_name = "";
-  int64_t nanos = 0;
-};
-using ProfileFunction = void (*)(void* user_data, const StepProfile& profile);
 
 class Session {
  public:
@@ -58,8 +36,8 @@ class Session {
   ~Session();
   // Another session with this one's options and shapes that shares its plan: packed weights, folded
   // constants and a device's constants exist once. The two may be used on two threads: the clone's
-  // state is its own, and begins anew. With custom
-  // operators, whose instances belong to one session, the clone is planned anew.
+  // state is its own, and begins anew. With custom operators, whose instances belong to one
+  // session, the clone is planned anew.
   Result<std::unique_ptr<Session>> Clone() const;
 
   const Model& model() const { return *model_; }
@@ -67,13 +45,10 @@ class Session {
   const Plan& plan() const { return *plan_; }
   bool has_custom_ops() const;
   const SessionOptions& options() const { return options_; }
-  // Why options().backends is empty now although there were some; "" while they work.
-  const std::string& backend_failure() const { return backend_failure_; }
+  // Why options().devices is empty now although there were some; "" while they work.
+  const std::string& device_failure() const { return options_.no_device_reason; }
   int n_inputs() const;
   int n_outputs() const;
-  // How its device was chosen, for people; empty when the caller named it.
-  const std::string& note() const { return note_; }
-  void set_note(std::string note) { note_ = std::move(note); }
   // Current dtype, shape, quantization and memory. After ResizeInput the views (outputs' shapes
   // included) are refreshed by Prepare() or Run(). With deferred operators the outputs' shapes and
   // pointers are final only after Run(). Strings of an output have a zero behind them; before the
@@ -100,7 +75,7 @@ class Session {
   // holds empty strings.
   Status WriteStrings(int i, Span<const StringRef> strings);
 
-  // A backend that fails while running is given up: the session plans anew on the CPU, for good,
+  // A device that fails while running is given up: the session plans anew on the CPU, for good,
   // and runs there on the same inputs; the plan tells why.
   Status Run();
   // Variables of the model back to their initial values, resources gone, CALL_ONCE to run again: as
@@ -125,7 +100,7 @@ class Session {
     async_.Stop([this] { Cancel(); });
   }
   // Called after every step of Run() on the running thread; null: off.
-  void SetProfile(ProfileFunction function, void* user_data);
+  void SetProfile(ProfileFunction function, void* user_data) { profiler_ = {function, user_data}; }
   // Arena, scratch, deferred values and state now held by this session (packed weights are in
   // plan()).
   size_t memory_bytes() const;
@@ -133,32 +108,41 @@ class Session {
   ThreadPool& pool() { return *pool_; }
 
  private:
-  struct Impl;
-  struct StringInput;
+  // The caller's memory for an input or output; null: the session's.
+  struct Bound {
+    void* data = nullptr;
+    size_t bytes = 0;
+  };
   Session();
   Result<std::shared_ptr<const Plan>> NewPlan() const;
   Status Replan();
   void SetEnvironment();
   void SetLimits();
   Status CheckBindings(const Plan& plan) const;
-  static Status RefuseStrings(const char* what, int i, const TensorView& view,
-                              const std::string& name);
-  Status NewStringInputs(const Plan& plan, std::vector<Buffer>* out) const;
-  void SetStringInputs(std::vector<Buffer> fresh);
-  void HideStringOutputs();
-  Status KeepStringOutputs();
-  Status RunSteps(bool* out_backend_failed);
-  Status RunProfiled(size_t s);
+  Status RunSteps(bool* out_device_failed);
   Status RunOnCpu(const Status& failure);
-  void GiveUpBackends(const Status& failure, const Plan& plan);
+  void GiveUpDevices(const Status& failure, const Plan& plan);
+
   std::shared_ptr<const Model> model_;
-  std::shared_ptr<const Plan> plan_;
   SessionOptions options_;
-  std::string note_;
-  std::string backend_failure_;  // why options_.backends was given up
   std::unique_ptr<ThreadPool> pool_;
   std::atomic<bool> cancel_{false};
-  std::unique_ptr<Impl> impl_;
+  Profiler profiler_;
+
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const Plan> given_plan_;  // for the first Prepare of a clone
+  std::vector<Shape> wanted_shapes_;        // of the inputs
+  bool replan_ = true;
+  bool rebind_ = true;
+
+  Buffer arena_;      // activations, then scratch
+  RunMemory memory_;  // what else a run takes
+  RunEnvironment environment_;
+  std::unique_ptr<CalleePlanner> planner_;
+  std::unique_ptr<StringPorts> strings_;
+  std::unique_ptr<PlanRunner> runner_;
+  std::vector<TensorView> inputs_;  // as planned
+  std::vector<Bound> bound_inputs_, bound_outputs_;
   AsyncRun async_;
 };
 

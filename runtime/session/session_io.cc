@@ -1,13 +1,23 @@
 // A session's inputs and outputs: what the caller sees, resizes and binds.
 #include <algorithm>
 
-#include "runtime/session/session_impl.h"
+#include "runtime/session/plan_runner.h"
+#include "runtime/session/session.h"
+#include "runtime/session/string_ports.h"
 
 namespace topwork {
+namespace {
+
+Status RefuseStrings(const char* what, int i, const TensorView& view, const std::string& name) {
+  if (view.dtype != DType::kString) return Status::Ok();
+  return Unsupported("%s %d '%s' holds strings: it cannot be bound", what, i, name.c_str());
+}
+
+}  // namespace
 
 // Buffers that the caller bound must still be large enough for the new shapes.
 Status Session::CheckBindings(const Plan& plan) const {
-  const auto check = [&](const char* what, size_t i, int v, const Impl::Bound& bound) {
+  const auto check = [&](const char* what, size_t i, int v, const Bound& bound) {
     const PlanValue& value = plan.values[static_cast<size_t>(v)];
     if (bound.data == nullptr || value.deferred || bound.bytes >= value.view.bytes())
       return Status::Ok();
@@ -16,21 +26,19 @@ Status Session::CheckBindings(const Plan& plan) const {
         "larger one first",
         what, i, value.name.c_str(), value.view.bytes(), bound.bytes);
   };
-  for (size_t i = 0; i < impl_->bound_inputs.size(); ++i) {
-    TW_RETURN_IF_ERROR(check("input", i, plan.inputs[i], impl_->bound_inputs[i]));
+  for (size_t i = 0; i < bound_inputs_.size(); ++i) {
+    TW_RETURN_IF_ERROR(check("input", i, plan.inputs[i], bound_inputs_[i]));
   }
-  for (size_t i = 0; i < impl_->bound_outputs.size(); ++i) {
-    TW_RETURN_IF_ERROR(check("output", i, plan.outputs[i], impl_->bound_outputs[i]));
+  for (size_t i = 0; i < bound_outputs_.size(); ++i) {
+    TW_RETURN_IF_ERROR(check("output", i, plan.outputs[i], bound_outputs_[i]));
   }
   return Status::Ok();
 }
 
 int Session::n_inputs() const { return static_cast<int>(plan_->inputs.size()); }
 int Session::n_outputs() const { return static_cast<int>(plan_->outputs.size()); }
-const TensorView& Session::input(int i) const { return impl_->inputs[static_cast<size_t>(i)]; }
-const TensorView& Session::output(int i) const {
-  return impl_->runner->output(static_cast<size_t>(i));
-}
+const TensorView& Session::input(int i) const { return inputs_[static_cast<size_t>(i)]; }
+const TensorView& Session::output(int i) const { return runner_->output(static_cast<size_t>(i)); }
 
 const std::string& Session::input_name(int i) const {
   return plan_->values[static_cast<size_t>(plan_->inputs[static_cast<size_t>(i)])].name;
@@ -49,9 +57,9 @@ Status Session::ResizeInput(int i, const Shape& shape) {
     return InvalidArgument("input %d '%s' cannot have shape %s: negative or too large", i,
                            input_name(i).c_str(), shape.ToString().c_str());
   }
-  if (impl_->wanted_shapes[static_cast<size_t>(i)] == shape) return Status::Ok();
-  impl_->wanted_shapes[static_cast<size_t>(i)] = shape;
-  impl_->replan = true;
+  if (wanted_shapes_[static_cast<size_t>(i)] == shape) return Status::Ok();
+  wanted_shapes_[static_cast<size_t>(i)] = shape;
+  replan_ = true;
   return Status::Ok();
 }
 
@@ -65,8 +73,8 @@ Status Session::BindInput(int i, void* data, size_t bytes) {
     return InvalidArgument("input %d '%s' needs %zu bytes, the buffer has %zu", i,
                            input_name(i).c_str(), input(i).bytes(), bytes);
   }
-  impl_->bound_inputs[static_cast<size_t>(i)] = {data, data == nullptr ? 0 : bytes};
-  impl_->rebind = true;
+  bound_inputs_[static_cast<size_t>(i)] = {data, data == nullptr ? 0 : bytes};
+  rebind_ = true;
   return Prepare();
 }
 
@@ -82,9 +90,17 @@ Status Session::BindOutput(int i, void* data, size_t bytes) {
     return InvalidArgument("output %d '%s' needs %zu bytes, the buffer has %zu", i,
                            output_name(i).c_str(), output(i).bytes(), bytes);
   }
-  impl_->bound_outputs[static_cast<size_t>(i)] = {data, data == nullptr ? 0 : bytes};
-  impl_->rebind = true;
+  bound_outputs_[static_cast<size_t>(i)] = {data, data == nullptr ? 0 : bytes};
+  rebind_ = true;
   return Prepare();
+}
+
+Status Session::WriteStrings(int i, Span<const StringRef> strings) {
+  TW_RETURN_IF_ERROR(Prepare());
+  if (i < 0 || i >= n_inputs()) {
+    return InvalidArgument("input %d does not exist, the model has %d", i, n_inputs());
+  }
+  return strings_->Write(static_cast<size_t>(i), input(i), input_name(i), strings);
 }
 
 }  // namespace topwork

@@ -1,14 +1,14 @@
 set(SESSION_SOURCES
-  auto_session.cc
   session.cc
   session_io.cc
-  session_strings.cc
+  step_profile.cc
+  string_ports.cc
   async_run.cc
   deferred.cc
   plan_runner.cc
   run_memory.cc
   step_calls.cc
   session_state.cc
-  open_device.cc
+  place_session.cc
   verify.cc
 )

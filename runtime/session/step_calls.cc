@@ -10,8 +10,7 @@ Result<std::unique_ptr<StepCalls>> StepCalls::Create(const std::vector<PlannedCa
   std::unique_ptr<StepCalls> calls(new StepCalls(environment));
   for (const PlannedCallee& callee : callees) {
     calls->slots_.push_back({callee, nullptr});
-    TW_ASSIGN_OR_RETURN(calls->slots_.back().runner,
-                        PlanRunner::Create(callee.plan, environment, {}));
+    TW_ASSIGN_OR_RETURN(calls->slots_.back().runner, PlanRunner::Create(callee.plan, environment));
   }
   return calls;
 }
@@ -32,7 +31,7 @@ Status StepCalls::Replan(int number, Span<const TensorView> inputs) {
   TW_ASSIGN_OR_RETURN(void* memory,
                       held_.Get(-1 - number, PlanRunner::MemoryBytes(*slot.callee.plan),
                                 "the memory of a subgraph"));
-  TW_ASSIGN_OR_RETURN(slot.runner, PlanRunner::Create(slot.callee.plan, environment_, {}));
+  TW_ASSIGN_OR_RETURN(slot.runner, PlanRunner::Create(slot.callee.plan, environment_));
   slot.runner->Bind(static_cast<uint8_t*>(memory));
   return Status::Ok();
 }

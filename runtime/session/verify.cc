@@ -29,7 +29,7 @@ struct PlannedOp {
 void AddStep(const Step& step, std::vector<PlannedOp>* ops) {
   if (step.parts.empty()) {
     ops->push_back(
-        {step.def->name(), step.backend->name(), step.file_index, step.inputs, step.outputs});
+        {step.def->name(), PlaceName(step.device), step.file_index, step.inputs, step.outputs});
   }
   for (const Step& part : step.parts) AddStep(part, ops);
 }
@@ -38,7 +38,7 @@ std::vector<PlannedOp> OpsOf(const Plan& plan) {
   std::vector<PlannedOp> ops;
   for (const Step& step : plan.steps) AddStep(step, &ops);
   for (const Op& op : plan.deferred) {
-    ops.push_back({op.name(), CpuBackend().name(), op.file_index, op.inputs, op.outputs});
+    ops.push_back({op.name(), PlaceName(nullptr), op.file_index, op.inputs, op.outputs});
   }
   return ops;
 }
@@ -139,7 +139,7 @@ Result<std::unique_ptr<Session>> SessionKeeping(const Session& session,
   options.state = nullptr;  // of its own, at its beginning
   options.memory_limit_bytes = options.device_memory_limit_bytes = 0;
   options.device_cost = nullptr;  // all that it can compute
-  if (on_cpu) options.backends.clear();
+  if (on_cpu) options.devices.clear();
   TW_ASSIGN_OR_RETURN(std::unique_ptr<Session> keeping,
                       Session::Create(session.shared_model(), options));
   for (int i = 0; i < session.n_inputs(); ++i) {
@@ -154,11 +154,11 @@ Result<std::unique_ptr<Session>> SessionKeeping(const Session& session,
 }
 
 Status RunOnItsDevice(Session* session) {
-  const bool had_device = !session->options().backends.empty();
+  const bool had_device = !session->options().devices.empty();
   TW_RETURN_IF_ERROR(session->Run());
-  if (!had_device || !session->options().backends.empty()) return Status::Ok();
+  if (!had_device || !session->options().devices.empty()) return Status::Ok();
   return Status(StatusCode::kDeviceLost,
-                "the device failed, and the CPU took over: " + session->backend_failure());
+                "the device failed, and the CPU took over: " + session->device_failure());
 }
 
 // As the other sessions ran: from the initial state. The session's own is as before afterwards.
@@ -250,8 +250,8 @@ void WriteValue(const ComparedValue& value, JsonWriter* json) {
 }  // namespace
 
 double DefaultTolerance(const SessionOptions& options) {
-  for (const auto& backend : options.backends) {
-    if (backend->storage() == Storage::kFloat16) return 2e-2;
+  for (const auto& device : options.devices) {
+    if (device->storage() == Storage::kFloat16) return 2e-2;
   }
   return 1e-3;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/gpu/launch.h"
+#include "runtime/backend/device_name.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
 #include "runtime/train/fit/loss.h"
@@ -120,17 +121,15 @@ struct TrainerOptions {
   int64_t replay_capacity = 0;
   // Of the backbone's session and, with n_layers > 1, of TailNetwork's activations; 0: no limit.
   size_t memory_limit_bytes = 0;
-  // Where the last layer takes its steps: "" is the CPU, "opencl..." the device that
-  // opencl::ChooseDevice finds by that name; "auto" is the GPU where there is one, the work is
-  // worth a trial and its steps turn out faster, else the CPU ("auto:NAME": "opencl:NAME" or the
-  // CPU, by trial). What a device cannot do the CPU does, see Trainer::device().
-  std::string device;
-  // Where features are computed, side by side: "cpu" (n_threads threads) and devices by their
-  // choices, "opencl:0"; none: the CPU. With more than one, which of them computes an example's
-  // features is not defined, and their last bits differ. Custom operators run on the CPU alone.
-  // "auto" alone: the CPU's threads or the GPU, whichever runs the model faster; see
-  // CreateOnFaster.
-  std::vector<std::string> extraction_devices;
+  // Where the last layer takes its steps. "auto" is the device that FindAutoDevice finds if the
+  // work is worth a trial and the device's steps turn out faster, else the CPU. What a device
+  // cannot do the CPU does, see Trainer::device().
+  DeviceName device;
+  // Where features are computed, side by side: the CPU (n_threads threads) and devices; none: the
+  // CPU. With more than one, which of them computes an example's features is not defined, and their
+  // last bits differ. Custom operators run on the CPU alone. "auto" stands alone: the CPU's threads
+  // or the device, whichever runs the model faster; see PlaceSession.
+  std::vector<DeviceName> extraction_devices;
   Storage extraction_storage = Storage::kFloat32;  // of tensors on the devices
   const Allocator* allocator = nullptr;            // null: default; must outlive the trainer
   const CpuKernels* cpu = nullptr;                 // null: the best of this processor

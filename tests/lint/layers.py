@@ -1,7 +1,8 @@
-"""Layer lint: a file includes its own folder or a lower layer, and respects four fences; no folders of kernels
+"""Layer lint: a file includes its own folder or a lower layer, and respects five fences; no folders of kernels
 include each other.
 
-Fences: CL/* and clblast* only in runtime/backend/opencl; Eigen only in .cc files of kernels and
+Fences: CL/* and clblast* only in runtime/backend/opencl; headers of runtime/backend/opencl, and
+the namespace opencl, only in runtime/backend; Eigen only in .cc files of kernels and
 runtime/train; generated schema headers and flatbuffers only in .cc files of models/format;
 operating-system headers only in ports. `layers.py --self-test` checks the lint itself.
 """
@@ -20,6 +21,8 @@ OS_HEADER = re.compile(
     r"(sys|linux|android|arpa|netinet|net|mach|asm)/|"
     r"(unistd|fcntl|dlfcn|pthread|sched|poll|dirent|termios|glob|fnmatch|ftw|pwd|grp|syslog|spawn|"
     r"ucontext|execinfo|windows|io|semaphore|aio|mman|libgen|strings)\.h$")
+BACKEND = "runtime/backend/"
+OPENCL_TYPE = re.compile(r"\bopencl::")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 
 
@@ -49,6 +52,8 @@ def check(path, header, quoted, exists):
     in_cc = path.endswith(".cc")
     if re.match(r"(CL/|clblast)", header) and not path.startswith("runtime/backend/opencl/"):
         return "OpenCL headers belong in runtime/backend/opencl"
+    if header.startswith("runtime/backend/opencl/") and not path.startswith(BACKEND):
+        return "OpenCL's own headers belong in runtime/backend; use runtime/backend/devices.h"
     if re.match(r"(unsupported/)?Eigen/", header):
         if not (in_cc and path.startswith(("kernels/", "runtime/train/"))):
             return "Eigen belongs in .cc files of kernels and runtime/train"
@@ -76,6 +81,12 @@ def check(path, header, quoted, exists):
     return f"layer {layer} must not include layer {target_layer}"
 
 
+def names_opencl(path, line):
+    """Whether a line of code outside runtime/backend uses a name of the namespace opencl."""
+    code = re.sub(r'"[^"]*"', '""', line).split("//")[0]
+    return not path.startswith(BACKEND) and OPENCL_TYPE.search(code) is not None
+
+
 def lint():
     known = set(tree.files())
     problems = []
@@ -83,6 +94,8 @@ def lint():
         if not path.startswith(("runtime/", "kernels/", "models/", "ports/")):
             continue
         for number, line in enumerate(tree.read(path).split("\n"), 1):
+            if names_opencl(path, line):
+                problems.append(f"{path}:{number}: {line.strip()}: opencl:: belongs in {BACKEND}")
             match = INCLUDE.match(line)
             if not match:
                 continue
@@ -140,6 +153,10 @@ def self_test():
         ("ports/linux/a.cc", "sys/mman.h", False, True),
         ("runtime/base/a.cc", "CL/cl.h", False, False),
         ("runtime/backend/opencl/a.cc", "CL/cl.h", False, True),
+        ("runtime/backend/devices.cc", "runtime/backend/opencl/context.h", True, True),
+        ("runtime/session/a.cc", "runtime/backend/opencl/context.h", True, False),
+        ("runtime/api/a.cc", "runtime/backend/opencl/context.h", True, False),
+        ("runtime/session/a.cc", "runtime/backend/devices.h", True, True),
         ("runtime/api/a.cc", "topwork/topwork.h", False, True),
         ("runtime/session/a.cc", "topwork/topwork.h", False, False),
         ("ports/cli/a.cc", "ports/linux/b.h", True, False),
@@ -150,6 +167,14 @@ def self_test():
         problem = check(path, header, quoted, lambda name: True)
         if (problem is None) != allowed:
             sys.exit(f"self-test: {path} includes {header}: expected allowed={allowed}, got {problem}")
+    for path, line, refused in [
+        ("runtime/train/a.cc", "std::unique_ptr<opencl::Workspace> workspace;", True),
+        ("runtime/backend/devices.cc", "return opencl::ListDevices();", False),
+        ("runtime/train/a.cc", "int a;  // as opencl::Workspace", False),
+        ("runtime/train/a.cc", 'Log("opencl::Workspace");', False),
+    ]:
+        if names_opencl(path, line) != refused:
+            sys.exit(f"self-test: {path}: {line}: expected refused={refused}")
     if circles({("a", "b"), ("b", "c")}) or circles({("a", "b"), ("b", "c"), ("c", "a")}) != ["a", "b", "c"]:
         sys.exit("self-test: circles of folders")
     if check("runtime/base/a.cc", "runtime/base/gone.h", True, lambda name: False) is None:

@@ -1,11 +1,9 @@
-// In place of the OpenCL backend where the library is built without it (TOPWORK_OPENCL=OFF).
-#include "runtime/backend/opencl/device_info.h"
-#include "runtime/backend/opencl/opencl_backend.h"
-#include "runtime/backend/opencl/workspace.h"
+// In place of OpenCL devices where the library is built without it (TOPWORK_OPENCL=OFF).
+#include "runtime/backend/opencl/choose_device.h"
+#include "runtime/backend/opencl/opencl_device.h"
+#include "runtime/backend/workspace.h"
 
 namespace topwork {
-namespace opencl {
-
 namespace {
 
 Status Absent() {
@@ -14,12 +12,15 @@ Status Absent() {
 
 }  // namespace
 
+namespace opencl {
+
 Result<const std::vector<DeviceInfo>*> ListDevices() { return Absent(); }
 
-Result<std::shared_ptr<const Backend>> OpenBackend(const std::string&, Storage, const std::string&,
-                                                   int, const SharingOptions&) {
+Result<std::shared_ptr<const topwork::Device>> OpenDevice(const DeviceName&, const OpenOptions&) {
   return Absent();
 }
+
+}  // namespace opencl
 
 // A workspace that never comes to be.
 struct Workspace::Impl {
@@ -27,8 +28,7 @@ struct Workspace::Impl {
 };
 Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Workspace::~Workspace() = default;
-Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string&) { return Absent(); }
-Result<DeviceInfo> Workspace::Find(const std::string&) { return Absent(); }
+Result<std::unique_ptr<Workspace>> Workspace::Open(const DeviceName&) { return Absent(); }
 const DeviceInfo& Workspace::info() const { return impl_->info; }
 Result<int32_t> Workspace::AddBuffer(size_t, const char*) { return Absent(); }
 size_t Workspace::bytes() const { return 0; }
@@ -40,5 +40,4 @@ Status Workspace::Finish() { return Absent(); }
 uint64_t Workspace::uploaded_bytes() const { return 0; }
 uint64_t Workspace::downloaded_bytes() const { return 0; }
 
-}  // namespace opencl
 }  // namespace topwork

@@ -1,9 +1,10 @@
-// Which device a text like "opencl:mali" means, and which drivers are refused outright.
+// Which device a name like "opencl:mali" means, and which drivers are refused outright.
+#include "runtime/backend/opencl/choose_device.h"
+
 #include <algorithm>
 #include <cctype>
+#include <string>
 #include <tuple>
-
-#include "runtime/backend/opencl/device_info.h"
 
 namespace topwork {
 namespace opencl {
@@ -59,16 +60,13 @@ Result<size_t> BestGpu(const std::vector<DeviceInfo>& devices) {
       reasons.c_str(), Listed(devices).c_str());
 }
 
-Result<size_t> ByNumber(const std::vector<DeviceInfo>& devices, const std::string& digits) {
-  size_t index = 0;
-  for (const char c : digits) {
-    index = std::min<size_t>(index * 10 + static_cast<size_t>(c - '0'), 1000000);
-  }
+Result<size_t> ByNumber(const std::vector<DeviceInfo>& devices, int number) {
+  const size_t index = static_cast<size_t>(number);
   if (index >= devices.size()) {
-    return NotFound("OpenCL device %s does not exist; %s", digits.c_str(), Listed(devices).c_str());
+    return NotFound("OpenCL device %d does not exist; %s", number, Listed(devices).c_str());
   }
   if (!devices[index].usable) {
-    return Unsupported("OpenCL device %zu (%s) is not usable: %s", index,
+    return Unsupported("OpenCL device %d (%s) is not usable: %s", number,
                        devices[index].name.c_str(), devices[index].reason.c_str());
   }
   return index;
@@ -94,11 +92,6 @@ Result<size_t> ByName(const std::vector<DeviceInfo>& devices, const std::string&
 
 }  // namespace
 
-std::string DriverIdentity(const DeviceInfo& info) {
-  return info.platform + "\n" + info.platform_version + "\n" + info.name + "\n" + info.vendor +
-         "\n" + info.driver + "\n" + info.version;
-}
-
 Span<const DenyRow> DenyRows() { return {kDenyRows, sizeof(kDenyRows) / sizeof(kDenyRows[0])}; }
 
 const char* DenyReason(const DeviceInfo& info, Span<const DenyRow> rows) {
@@ -111,19 +104,12 @@ const char* DenyReason(const DeviceInfo& info, Span<const DenyRow> rows) {
   return nullptr;
 }
 
-Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice) {
-  const std::string prefix = "opencl";
-  std::string rest = choice;
-  if (rest.compare(0, prefix.size(), prefix) == 0) rest = rest.substr(prefix.size());
-  if (rest.empty()) return BestGpu(devices);
-  if (rest[0] != ':' || rest.size() == 1) {
-    return InvalidArgument(
-        "'%s' names no device; write opencl, opencl:<number> or opencl:<part of its name>",
-        choice.c_str());
+Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const DeviceName& name) {
+  if (!name.is_opencl()) {
+    return InvalidArgument("'%s' is no OpenCL device", name.ToString().c_str());
   }
-  rest.erase(0, 1);
-  const bool number = rest.find_first_not_of("0123456789") == std::string::npos;
-  return number ? ByNumber(devices, rest) : ByName(devices, rest);
+  if (name.number >= 0) return ByNumber(devices, name.number);
+  return name.part.empty() ? BestGpu(devices) : ByName(devices, name.part);
 }
 
 }  // namespace opencl

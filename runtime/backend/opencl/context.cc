@@ -1,10 +1,9 @@
 // Contexts, their programs, and the trial that a driver has to pass first.
 #include "runtime/backend/opencl/context.h"
 
-#include <cstdlib>
-
 #include "kernels/gpu/launch.h"
 #include "ports/port.h"
+#include "runtime/backend/devices.h"
 #include "runtime/backend/opencl/crash_marker.h"
 #include "runtime/backend/opencl/kernel_source.h"
 #include "runtime/backend/opencl/stream.h"
@@ -15,12 +14,7 @@ namespace opencl {
 namespace {
 
 std::string ProgramFolder(const ContextOptions& options) {
-  const char* variable = std::getenv("TOPWORK_OPENCL_CACHE");
-  if (options.cache_folder == "off") return "";
-  if (variable != nullptr && std::string(variable) == "off") return "";
-  const std::string base =
-      options.cache_folder.empty() ? port::CacheFolder() : options.cache_folder;
-  return base.empty() ? "" : base + "/opencl";
+  return DeviceCacheFolder(options.cache_folder, "opencl");
 }
 
 }  // namespace
@@ -46,14 +40,14 @@ Result<std::shared_ptr<Context>> Context::Create(const Device& device,
   return context;
 }
 
-Result<std::shared_ptr<Context>> Context::Open(const std::string& choice,
+Result<std::shared_ptr<Context>> Context::Open(const DeviceName& name,
                                                const ContextOptions& options) {
   static std::mutex* const mutex = new std::mutex;
   static auto* const open = new std::map<cl_device_id, std::weak_ptr<Context>>;
   TW_ASSIGN_OR_RETURN(const ClApi* api, LoadOpencl());
   const std::lock_guard<std::mutex> lock(*mutex);
   TW_ASSIGN_OR_RETURN(std::vector<Device> devices, EnumerateDevices(*api));
-  TW_ASSIGN_OR_RETURN(const size_t index, ChooseDevice(InfoOf(devices), choice));
+  TW_ASSIGN_OR_RETURN(const size_t index, ChooseDevice(InfoOf(devices), name));
   std::weak_ptr<Context>& slot = (*open)[devices[index].id];
   std::shared_ptr<Context> context = slot.lock();
   if (context != nullptr) return context;
@@ -128,8 +122,8 @@ Status Context::Probe() {
   launch.local[0] = kGroup;
   launch.local[1] = launch.local[2] = 1;
   TW_RETURN_IF_ERROR(stream.Upload(buffers[0], 0, in.data(), kItems * sizeof(float)));
-  TW_ASSIGN_OR_RETURN(const Commands commands, stream.Record({&launch, 1}, buffers));
-  TW_RETURN_IF_ERROR(stream.Submit(commands));
+  TW_ASSIGN_OR_RETURN(Commands commands, stream.Record({&launch, 1}, buffers));
+  TW_RETURN_IF_ERROR(stream.Submit(&commands));
   TW_RETURN_IF_ERROR(stream.Download(buffers[1], 0, out.data(), kItems * sizeof(float)));
   for (size_t i = 0; i < kItems; ++i) {
     const float expected = 2.0f * in[i] + in[i / kGroup * kGroup + kGroup - 1 - i % kGroup];

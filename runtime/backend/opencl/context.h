@@ -19,8 +19,7 @@ namespace topwork {
 namespace opencl {
 
 struct ContextOptions {
-  // Where compiled programs are kept; "" for port::CacheFolder(), "off" for nowhere. The
-  // environment variable TOPWORK_OPENCL_CACHE=off overrides both.
+  // Where compiled programs are kept, see DeviceCacheFolder.
   std::string cache_folder;
   uint64_t cache_limit_bytes = ProgramCache::kDefaultLimitBytes;
 };
@@ -31,9 +30,9 @@ class Context {
   // that computes wrongly is UNSUPPORTED.
   static Result<std::shared_ptr<Context>> Create(const Device& device,
                                                  const ContextOptions& options);
-  // The process's context of the device that `choice` names (see ChooseDevice): made at first use,
-  // shared while somebody holds it. The options are those of the first.
-  static Result<std::shared_ptr<Context>> Open(const std::string& choice,
+  // The process's context of the device that the name stands for (see ChooseDevice): made at first
+  // use, shared while somebody holds it. The options are those of the first.
+  static Result<std::shared_ptr<Context>> Open(const DeviceName& name,
                                                const ContextOptions& options);
 
   const Device& device() const { return device_; }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/backend/opencl/device_info.h"
+#include "runtime/backend/opencl/choose_device.h"
 #include "runtime/backend/opencl/loader.h"
 
 namespace topwork {

@@ -9,9 +9,9 @@
 namespace topwork {
 namespace opencl {
 
-Result<std::shared_ptr<LoadedProgram>> LoadedProgram::Load(std::shared_ptr<Context> context,
-                                                           GpuProgram program) {
-  auto loaded = std::make_shared<LoadedProgram>();
+Result<std::shared_ptr<const OpenClProgram>> OpenClProgram::Load(std::shared_ptr<Context> context,
+                                                                 GpuProgram program) {
+  auto loaded = std::make_shared<OpenClProgram>();
   loaded->context = context;
   loaded->storage = program.storage;
   loaded->arena_bytes = program.arena_bytes;
@@ -41,10 +41,10 @@ Result<std::shared_ptr<LoadedProgram>> LoadedProgram::Load(std::shared_ptr<Conte
   loaded->launches = std::move(program.launches);
   loaded->part_ends = std::move(program.part_ends);
   TW_RETURN_IF_ERROR(stream.Check({loaded->launches.data(), loaded->launches.size()}));
-  return loaded;
+  return std::shared_ptr<const OpenClProgram>(std::move(loaded));
 }
 
-void LoadedProgram::AddPorts(const GpuProgram& program, std::vector<int>* buffer_of) {
+void OpenClProgram::AddPorts(const GpuProgram& program, std::vector<int>* buffer_of) {
   std::vector<int> uses(program.blocks.size(), 0);
   for (int b : program.inputs) ++uses[static_cast<size_t>(b)];
   for (int b : program.outputs) ++uses[static_cast<size_t>(b)];
@@ -77,11 +77,11 @@ void LoadedProgram::AddPorts(const GpuProgram& program, std::vector<int>* buffer
   errors.push_back(error);
 }
 
-Result<std::shared_ptr<AttachedProgram>> AttachedProgram::Create(
-    std::shared_ptr<const LoadedProgram> program, std::shared_ptr<SessionMemory> memory) {
-  std::shared_ptr<AttachedProgram> attached(
+Result<std::unique_ptr<AttachedProgram>> AttachedProgram::Create(
+    std::shared_ptr<const OpenClProgram> program, std::shared_ptr<SessionMemory> memory) {
+  std::unique_ptr<AttachedProgram> attached(
       new AttachedProgram(std::move(program), std::move(memory)));
-  const LoadedProgram& loaded = *attached->program_;
+  const OpenClProgram& loaded = *attached->program_;
   const auto add = [&](const DeviceBuffer* buffer) -> Status {
     attached->buffers_.emplace_back();
     if (buffer == nullptr) return Status::Ok();
@@ -140,15 +140,15 @@ void AttachedProgram::Import(const Port& port, void* data, std::vector<Launch>* 
   }
 }
 
-void AttachedProgram::Bind(const RunContext& context) {
+void AttachedProgram::Bind(const ProgramTensors& tensors) {
   recorded_ = released_;
   if (!recorded_.ok()) return;
   std::vector<Launch> launches = program_->launches;
   for (size_t i = 0; i < program_->inputs.size(); ++i) {
-    Import(program_->inputs[i], context.in(static_cast<int>(i)).data, &launches);
+    Import(program_->inputs[i], tensors.inputs[i]->data, &launches);
   }
   for (size_t i = 0; i < program_->outputs.size(); ++i) {
-    Import(program_->outputs[i], context.out(static_cast<int>(i)).data, &launches);
+    Import(program_->outputs[i], tensors.outputs[i]->data, &launches);
   }
   Result<Commands> commands = memory_->stream.Record({launches.data(), launches.size()},
                                                      {buffers_.data(), buffers_.size()});
@@ -195,9 +195,9 @@ Status AttachedProgram::Download(const Port& port, void* to) {
 }
 
 Status AttachedProgram::Start(std::vector<int64_t>* part_nanos) {
-  if (part_nanos == nullptr) return memory_->stream.Submit(commands_);
+  if (part_nanos == nullptr) return memory_->stream.Submit(&commands_);
   std::vector<int64_t> nanos;
-  TW_RETURN_IF_ERROR(memory_->stream.SubmitTimed(commands_, &nanos));
+  TW_RETURN_IF_ERROR(memory_->stream.SubmitTimed(&commands_, &nanos));
   part_nanos->clear();
   size_t k = 0;
   for (const int end : program_->part_ends) {
@@ -207,13 +207,13 @@ Status AttachedProgram::Start(std::vector<int64_t>* part_nanos) {
   return Status::Ok();
 }
 
-Status AttachedProgram::Compute(const RunContext& context, std::vector<int64_t>* part_nanos) {
+Status AttachedProgram::Compute(const ProgramTensors& tensors, std::vector<int64_t>* part_nanos) {
   for (const std::shared_ptr<HostRegion>& region : regions_) {
     if (region != nullptr) TW_RETURN_IF_ERROR(region->Give());
   }
   for (size_t i = 0; i < program_->inputs.size(); ++i) {
     if (IsInPlace(program_->inputs[i])) continue;
-    TW_RETURN_IF_ERROR(Upload(program_->inputs[i], context.in(static_cast<int>(i)).data));
+    TW_RETURN_IF_ERROR(Upload(program_->inputs[i], tensors.inputs[i]->data));
   }
   TW_RETURN_IF_ERROR(Start(part_nanos));
   for (const Port& port : program_->errors) {
@@ -223,15 +223,15 @@ Status AttachedProgram::Compute(const RunContext& context, std::vector<int64_t>*
   }
   for (size_t i = 0; i < program_->outputs.size(); ++i) {
     if (IsInPlace(program_->outputs[i])) continue;
-    TW_RETURN_IF_ERROR(Download(program_->outputs[i], context.out(static_cast<int>(i)).data));
+    TW_RETURN_IF_ERROR(Download(program_->outputs[i], tensors.outputs[i]->data));
   }
   return Status::Ok();
 }
 
 // Whatever happens, the memory in place is the host's again.
-Status AttachedProgram::Run(const RunContext& context, std::vector<int64_t>* part_nanos) {
+Status AttachedProgram::Run(const ProgramTensors& tensors, std::vector<int64_t>* part_nanos) {
   TW_RETURN_IF_ERROR(recorded_);
-  Status status = Compute(context, part_nanos);
+  Status status = Compute(tensors, part_nanos);
   for (const std::shared_ptr<HostRegion>& region : regions_) {
     if (region == nullptr) continue;
     const Status taken = region->Take();
@@ -240,26 +240,41 @@ Status AttachedProgram::Run(const RunContext& context, std::vector<int64_t>* par
   return status;
 }
 
-void BindPrograms(const std::vector<const RunContext*>& programs) {
-  // The states are one session's, which runs on one thread: that makes changing them const.
-  const auto state = [](const RunContext* context) {
-    return &const_cast<AttachedProgram&>(context->get_state<AttachedProgram>());
-  };
-  for (const RunContext* context : programs) state(context)->Release();
-  for (const RunContext* context : programs) state(context)->Bind(*context);
+namespace {
+
+class SessionPrograms final : public AttachedPrograms {
+ public:
+  explicit SessionPrograms(std::vector<std::unique_ptr<AttachedProgram>> programs)
+      : programs_(std::move(programs)) {}
+
+  void Bind(const std::vector<ProgramTensors>& tensors) override {
+    for (const auto& program : programs_) program->Release();
+    for (size_t k = 0; k < programs_.size(); ++k) programs_[k]->Bind(tensors[k]);
+  }
+  Status Run(size_t k, const ProgramTensors& tensors, std::vector<int64_t>* part_nanos) override {
+    return programs_[k]->Run(tensors, part_nanos);
+  }
+
+ private:
+  const std::vector<std::unique_ptr<AttachedProgram>> programs_;
+};
+
+// A device is given its own programs only.
+std::shared_ptr<const OpenClProgram> Own(const std::shared_ptr<const LoadedProgram>& program) {
+  return std::static_pointer_cast<const OpenClProgram>(program);
 }
 
-Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
-    const std::shared_ptr<Context>& context, const StreamOptions& stream_options,
-    const std::vector<std::shared_ptr<OpState>>& loaded) {
+}  // namespace
+
+Result<std::unique_ptr<AttachedPrograms>> AttachPrograms(const std::shared_ptr<Context>& context,
+                                                         const StreamOptions& stream_options,
+                                                         const LoadedPrograms& loaded) {
   auto memory = std::make_shared<SessionMemory>();
   memory->context = context;
   TW_ASSIGN_OR_RETURN(memory->stream, Stream::Create(context.get(), stream_options));
-  std::vector<std::shared_ptr<const LoadedProgram>> programs;
   size_t arena_bytes = 0;
-  for (const std::shared_ptr<OpState>& state : loaded) {
-    programs.push_back(std::static_pointer_cast<const LoadedProgram>(state));
-    arena_bytes = std::max(arena_bytes, programs.back()->arena_bytes);
+  for (const auto& program : loaded) {
+    arena_bytes = std::max(arena_bytes, Own(program)->arena_bytes);
   }
   // Where memory is one, this is what the host maps without a copy.
   const cl_mem_flags flags =
@@ -267,22 +282,22 @@ Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
   if (arena_bytes > 0) {
     TW_ASSIGN_OR_RETURN(memory->arena, DeviceBuffer::Create(context, arena_bytes, flags));
   }
-  std::vector<std::shared_ptr<OpState>> states;
-  for (auto& program : programs) {
-    TW_ASSIGN_OR_RETURN(std::shared_ptr<AttachedProgram> attached,
-                        AttachedProgram::Create(std::move(program), memory));
-    states.push_back(std::move(attached));
+  std::vector<std::unique_ptr<AttachedProgram>> programs;
+  for (const auto& program : loaded) {
+    TW_ASSIGN_OR_RETURN(std::unique_ptr<AttachedProgram> attached,
+                        AttachedProgram::Create(Own(program), memory));
+    programs.push_back(std::move(attached));
   }
-  return states;
+  return std::unique_ptr<AttachedPrograms>(new SessionPrograms(std::move(programs)));
 }
 
-size_t ProgramBytes(const std::vector<std::shared_ptr<OpState>>& loaded) {
+size_t ProgramBytes(const LoadedPrograms& loaded) {
   std::set<const DeviceBuffer*> constants;
   size_t bytes = 0, arena_bytes = 0;
-  for (const std::shared_ptr<OpState>& state : loaded) {
-    const auto& program = static_cast<const LoadedProgram&>(*state);
-    arena_bytes = std::max(arena_bytes, program.arena_bytes);
-    for (const auto& constant : program.constants) {
+  for (const auto& program : loaded) {
+    const std::shared_ptr<const OpenClProgram> own = Own(program);
+    arena_bytes = std::max(arena_bytes, own->arena_bytes);
+    for (const auto& constant : own->constants) {
       if (constants.insert(constant.get()).second) bytes += constant->bytes();
     }
   }

@@ -1,4 +1,4 @@
-// A plan's programs on a device, in two halves: LoadedProgram is what all sessions of the plan
+// A plan's programs on a device, in two halves: OpenClProgram is what all sessions of the plan
 // share (constants, launches), AttachedProgram what a session makes of it. The programs of one
 // session never run at the same time and share its queue and its arena, as large as the largest
 // needs; those of several sessions do.
@@ -9,8 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/contract/kernel.h"
-#include "kernels/gpu/gpu_program.h"
+#include "runtime/backend/device.h"
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/host_region.h"
 #include "runtime/backend/opencl/stream.h"
@@ -28,11 +27,11 @@ struct Port {
 };
 
 // Immutable once made.
-struct LoadedProgram : OpState {
+struct OpenClProgram : topwork::LoadedProgram {
   // Compiles the kernels and uploads the constants that the context has not yet. Errors: those of
   // the driver, UNSUPPORTED where a kernel does not fit the device.
-  static Result<std::shared_ptr<LoadedProgram>> Load(std::shared_ptr<Context> context,
-                                                     GpuProgram program);
+  static Result<std::shared_ptr<const OpenClProgram>> Load(std::shared_ptr<Context> context,
+                                                           GpuProgram program);
 
   std::shared_ptr<Context> context;
   Storage storage = Storage::kFloat32;
@@ -61,21 +60,21 @@ struct SessionMemory {
 };
 
 // One thread at a time for all programs of a session.
-class AttachedProgram : public OpState {
+class AttachedProgram {
  public:
   // Runs after Bind.
-  static Result<std::shared_ptr<AttachedProgram>> Create(
-      std::shared_ptr<const LoadedProgram> program, std::shared_ptr<SessionMemory> memory);
-  // Inputs and outputs lie there from now on, where the device can use them in place it does.
-  // Release comes first, for all programs of the session: the old places are the host's again.
-  void Bind(const RunContext& context);
+  static Result<std::unique_ptr<AttachedProgram>> Create(
+      std::shared_ptr<const OpenClProgram> program, std::shared_ptr<SessionMemory> memory);
+  // The tensors lie there from now on, where the device can use them in place it does. Release
+  // comes first, for all programs of the session: the old places are the host's again.
+  void Bind(const ProgramTensors& tensors);
   void Release();
   // Inputs go up and outputs come down in between, unless they are in place; others are converted
-  // on the host (GpuFormat). part_nanos: see Backend::RunTimed; null: nothing is timed.
-  Status Run(const RunContext& context, std::vector<int64_t>* part_nanos);
+  // on the host (GpuFormat). part_nanos: see AttachedPrograms::Run.
+  Status Run(const ProgramTensors& tensors, std::vector<int64_t>* part_nanos);
 
  private:
-  AttachedProgram(std::shared_ptr<const LoadedProgram> program,
+  AttachedProgram(std::shared_ptr<const OpenClProgram> program,
                   std::shared_ptr<SessionMemory> memory)
       : program_(std::move(program)), memory_(std::move(memory)) {}
   Status Start(std::vector<int64_t>* part_nanos);
@@ -83,13 +82,13 @@ class AttachedProgram : public OpState {
   Status Download(const Port& port, void* to);
   std::shared_ptr<HostRegion> RegionAt(void* data, size_t bytes);
   void Import(const Port& port, void* data, std::vector<Launch>* launches);
-  Status Compute(const RunContext& context, std::vector<int64_t>* part_nanos);
+  Status Compute(const ProgramTensors& tensors, std::vector<int64_t>* part_nanos);
   // Whether the host's memory stands for the port's block.
   bool IsInPlace(const Port& port) const {
     return regions_[static_cast<size_t>(port.buffer)] != nullptr;
   }
 
-  const std::shared_ptr<const LoadedProgram> program_;
+  const std::shared_ptr<const OpenClProgram> program_;
   const std::shared_ptr<SessionMemory> memory_;
   std::vector<MemHandle> buffers_;                    // as the launches number them
   std::vector<std::shared_ptr<HostRegion>> regions_;  // likewise; null where there is none
@@ -98,17 +97,14 @@ class AttachedProgram : public OpState {
   Status released_;  // a failure of Release
 };
 
-// The states of a session for all programs of its plan; `loaded` are LoadedPrograms of the context.
-Result<std::vector<std::shared_ptr<OpState>>> AttachPrograms(
-    const std::shared_ptr<Context>& context, const StreamOptions& stream_options,
-    const std::vector<std::shared_ptr<OpState>>& loaded);
+// A session's programs; `loaded` are OpenClPrograms of the context.
+Result<std::unique_ptr<AttachedPrograms>> AttachPrograms(const std::shared_ptr<Context>& context,
+                                                         const StreamOptions& stream_options,
+                                                         const LoadedPrograms& loaded);
 
-// Tells a session's programs where their inputs and outputs lie, see Backend::Bind.
-void BindPrograms(const std::vector<const RunContext*>& programs);
-
-// What those states and their constants hold on the device; a constant that several programs use is
-// counted once.
-size_t ProgramBytes(const std::vector<std::shared_ptr<OpState>>& loaded);
+// What a session's programs and their constants hold on the device; a constant that several
+// programs use is counted once.
+size_t ProgramBytes(const LoadedPrograms& loaded);
 
 }  // namespace opencl
 }  // namespace topwork

@@ -13,7 +13,7 @@ if(TOPWORK_OPENCL)
     kernel_source.cc
     loader.cc
     memory.cc
-    opencl_backend.cc
+    opencl_device.cc
     program_cache.cc
     program_runner.cc
     stream.cc

@@ -286,17 +286,17 @@ Status Stream::FlushIfDue(const QueueHandle& queue, int64_t nanos) {
   return ClStatus(api_->clFlush(queue.get()), "clFlush");
 }
 
-Status Stream::Submit(const Commands& commands) {
-  if (options_.slice_nanos > 0 && commands.n_measured_ < kMeasurings) {
+Status Stream::Submit(Commands* commands) {
+  if (options_.slice_nanos > 0 && commands->n_measured_ < kMeasurings) {
     std::vector<int64_t> nanos;
     return SubmitTimed(commands, &nanos);
   }
   // Where a command buffer may be pending only once, plain launches follow one that may still run.
-  if (commands.buffer_ && (command_buffers_.may_repeat || commands.submitted_ != waits_)) {
-    TW_RETURN_IF_ERROR(commands.buffer_.Enqueue(queue_));
-    commands.submitted_ = waits_;
+  if (commands->buffer_ && (command_buffers_.may_repeat || commands->submitted_ != waits_)) {
+    TW_RETURN_IF_ERROR(commands->buffer_.Enqueue(queue_));
+    commands->submitted_ = waits_;
   } else {
-    for (const Commands::Step& step : commands.steps_) {
+    for (const Commands::Step& step : commands->steps_) {
       TW_RETURN_IF_ERROR(Enqueue(step, queue_, nullptr));
     }
   }
@@ -305,7 +305,7 @@ Status Stream::Submit(const Commands& commands) {
   return ClStatus(api_->clFlush(queue_.get()), "clFlush");
 }
 
-Status Stream::SubmitTimed(const Commands& commands, std::vector<int64_t>* nanos) {
+Status Stream::SubmitTimed(Commands* commands, std::vector<int64_t>* nanos) {
   const QueueHandle* queue = &queue_;
   if (!options_.profile) {
     TW_RETURN_IF_ERROR(Finish());  // the other queue does not wait for this one
@@ -316,7 +316,7 @@ Status Stream::SubmitTimed(const Commands& commands, std::vector<int64_t>* nanos
   }
   std::vector<EventHandle> events;
   std::vector<size_t> ends;  // of each launch's events
-  for (const Commands::Step& step : commands.steps_) {
+  for (const Commands::Step& step : commands->steps_) {
     TW_RETURN_IF_ERROR(Enqueue(step, *queue, &events));
     ends.push_back(events.size());
   }
@@ -331,11 +331,11 @@ Status Stream::SubmitTimed(const Commands& commands, std::vector<int64_t>* nanos
       sum += took;
     }
     nanos->push_back(sum);
-    Commands::Step& step = commands.steps_[i];
+    Commands::Step& step = commands->steps_[i];
     if (step.nanos == 0 || sum < step.nanos) step.nanos = sum;
-    if (options_.slice_nanos > 0 && commands.n_measured_ < kMeasurings) Cut(&step);
+    if (options_.slice_nanos > 0 && commands->n_measured_ < kMeasurings) Cut(&step);
   }
-  ++commands.n_measured_;
+  ++commands->n_measured_;
   return Status::Ok();
 }
 

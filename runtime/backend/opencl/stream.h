@@ -40,10 +40,10 @@ class Commands {
     size_t piece = 0;
     int64_t nanos = 0;  // the shortest time measured; 0: none
   };
+  std::vector<Step> steps_;
   // What the stream learns while it runs them.
-  mutable std::vector<Step> steps_;
-  mutable int n_measured_ = 0;
-  mutable uint64_t submitted_ = 0;  // Stream::waits_ when the command buffer was last enqueued
+  int n_measured_ = 0;
+  uint64_t submitted_ = 0;  // Stream::waits_ when the command buffer was last enqueued
   std::vector<MemHandle> parts_;
   CommandBuffer buffer_;  // of all steps; empty where there is none
 };
@@ -89,9 +89,9 @@ class Stream {
   // Starts them and does not wait. With a slice the first two times are measured (and waited for);
   // launches that take longer than a slice are then cut along their outermost dimension that has
   // enough work-groups, and work is sent to the device slice by slice.
-  Status Submit(const Commands& commands);
+  Status Submit(Commands* commands);
   // Starts them, waits, and appends the time that each took on the device.
-  Status SubmitTimed(const Commands& commands, std::vector<int64_t>* nanos);
+  Status SubmitTimed(Commands* commands, std::vector<int64_t>* nanos);
   // Waits until all is done.
   Status Finish();
 

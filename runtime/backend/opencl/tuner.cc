@@ -115,15 +115,15 @@ Result<int64_t> MeasureProgram(Context* context, GpuProgram program) {
   TW_ASSIGN_OR_RETURN(Stream stream, Stream::Create(context, options));
   std::vector<MemHandle> buffers;
   TW_RETURN_IF_ERROR(MakeBuffers(&program, *context, &stream, &buffers));
-  TW_ASSIGN_OR_RETURN(const Commands commands,
+  TW_ASSIGN_OR_RETURN(Commands commands,
                       stream.Record({program.launches.data(), program.launches.size()},
                                     {buffers.data(), buffers.size()}));
-  TW_RETURN_IF_ERROR(stream.Submit(commands));
+  TW_RETURN_IF_ERROR(stream.Submit(&commands));
   TW_RETURN_IF_ERROR(stream.Finish());
   int64_t least = std::numeric_limits<int64_t>::max(), total = 0;
   for (int run = 0; run < kMostRuns && total < kMostNanos; ++run) {
     std::vector<int64_t> nanos;
-    TW_RETURN_IF_ERROR(stream.SubmitTimed(commands, &nanos));
+    TW_RETURN_IF_ERROR(stream.SubmitTimed(&commands, &nanos));
     int64_t sum = 0;
     for (const int64_t one : nanos) sum += one;
     least = std::min(least, sum);

@@ -1,5 +1,5 @@
 // Workspace over a Context and a Stream.
-#include "runtime/backend/opencl/workspace.h"
+#include "runtime/backend/workspace.h"
 
 #include <utility>
 #include <vector>
@@ -7,14 +7,13 @@
 #include "runtime/backend/opencl/stream.h"
 
 namespace topwork {
-namespace opencl {
 
 struct Workspace::Impl {
-  std::shared_ptr<Context> context;  // outlives the members below
-  std::vector<MemHandle> buffers;
+  std::shared_ptr<opencl::Context> context;  // outlives the members below
+  std::vector<opencl::MemHandle> buffers;
   size_t bytes = 0;
-  Stream stream;
-  std::vector<Commands> recordings;
+  opencl::Stream stream;
+  std::vector<opencl::Commands> recordings;
 };
 
 Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -22,17 +21,12 @@ Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 // What was started must end before its buffers go.
 Workspace::~Workspace() { (void)impl_->stream.Finish(); }
 
-Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string& choice) {
+Result<std::unique_ptr<Workspace>> Workspace::Open(const DeviceName& name) {
   std::unique_ptr<Impl> impl(new Impl);
-  TW_ASSIGN_OR_RETURN(impl->context, Context::Open(choice, ContextOptions()));
-  TW_ASSIGN_OR_RETURN(impl->stream, Stream::Create(impl->context.get(), StreamOptions()));
+  TW_ASSIGN_OR_RETURN(impl->context, opencl::Context::Open(name, opencl::ContextOptions()));
+  TW_ASSIGN_OR_RETURN(impl->stream,
+                      opencl::Stream::Create(impl->context.get(), opencl::StreamOptions()));
   return std::unique_ptr<Workspace>(new Workspace(std::move(impl)));
-}
-
-Result<DeviceInfo> Workspace::Find(const std::string& choice) {
-  TW_ASSIGN_OR_RETURN(const std::vector<DeviceInfo>* devices, ListDevices());
-  TW_ASSIGN_OR_RETURN(const size_t index, ChooseDevice(*devices, choice));
-  return (*devices)[index];
 }
 
 const DeviceInfo& Workspace::info() const { return impl_->context->info(); }
@@ -43,7 +37,7 @@ Result<int32_t> Workspace::AddBuffer(size_t bytes, const char* what) {
     return OutOfMemory("%s: %zu bytes are needed; '%s' allows %llu in one buffer", what, bytes,
                        info().name.c_str(), static_cast<unsigned long long>(most));
   }
-  Result<MemHandle> buffer = CreateBuffer(impl_->context->handle(), bytes);
+  Result<opencl::MemHandle> buffer = CreateBuffer(impl_->context->handle(), bytes);
   if (!buffer.ok()) return buffer.status().WithPrefix(std::string(what) + ": ");
   impl_->buffers.push_back(std::move(buffer.value()));
   impl_->bytes += bytes;
@@ -64,13 +58,13 @@ Status Workspace::Download(int32_t buffer, size_t offset_bytes, void* data, size
 }
 
 Result<int> Workspace::Record(Span<const Launch> launches) {
-  TW_ASSIGN_OR_RETURN(Commands commands, impl_->stream.Record(launches, impl_->buffers));
+  TW_ASSIGN_OR_RETURN(opencl::Commands commands, impl_->stream.Record(launches, impl_->buffers));
   impl_->recordings.push_back(std::move(commands));
   return static_cast<int>(impl_->recordings.size() - 1);
 }
 
 Status Workspace::Submit(int recording) {
-  return impl_->stream.Submit(impl_->recordings[static_cast<size_t>(recording)]);
+  return impl_->stream.Submit(&impl_->recordings[static_cast<size_t>(recording)]);
 }
 
 Status Workspace::Finish() { return impl_->stream.Finish(); }
@@ -78,5 +72,4 @@ Status Workspace::Finish() { return impl_->stream.Finish(); }
 uint64_t Workspace::uploaded_bytes() const { return impl_->stream.uploaded_bytes(); }
 uint64_t Workspace::downloaded_bytes() const { return impl_->stream.downloaded_bytes(); }
 
-}  // namespace opencl
 }  // namespace topwork

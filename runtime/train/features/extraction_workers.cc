@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/session/open_device.h"
+#include "runtime/session/place_session.h"
 
 namespace topwork {
 namespace {
@@ -38,13 +38,13 @@ Result<std::unique_ptr<ExtractionWorkers>> ExtractionWorkers::Create(
   session.allocator = options.allocator;
   session.cpu = options.cpu;
   session.n_threads = 1;
-  std::vector<std::string> places = options.extraction_devices;
-  if (places == std::vector<std::string>{"auto"}) {
-    places = workers->FasterPlace(model, cut, session);
+  std::vector<DeviceName> places = options.extraction_devices;
+  if (places == std::vector<DeviceName>{DeviceName::Auto()}) {
+    places = {workers->FasterPlace(model, cut, session)};
   }
-  const auto on_cpu = std::find(places.begin(), places.end(), Cpu());
+  const auto on_cpu = std::find(places.begin(), places.end(), DeviceName::Cpu());
   workers->uses_cpu_ = places.empty() || on_cpu != places.end();
-  places.erase(std::remove(places.begin(), places.end(), Cpu()), places.end());
+  places.erase(std::remove(places.begin(), places.end(), DeviceName::Cpu()), places.end());
   const int batch = options.feature_batch_size > 0 ? options.feature_batch_size
                     : places.empty()               ? 1
                                                    : kDeviceBatch;
@@ -56,7 +56,7 @@ Result<std::unique_ptr<ExtractionWorkers>> ExtractionWorkers::Create(
   } else {
     session.n_threads = options.n_threads;  // of what the devices refuse
   }
-  for (const std::string& place : places) {
+  for (const DeviceName& place : places) {
     if (custom) break;
     TW_RETURN_IF_ERROR(workers->AddDevice(model, cut, session, place, batch));
   }
@@ -64,19 +64,20 @@ Result<std::unique_ptr<ExtractionWorkers>> ExtractionWorkers::Create(
   return workers;
 }
 
-// The device that runs the model faster than all of the CPU's threads; none: the CPU.
-std::vector<std::string> ExtractionWorkers::FasterPlace(std::shared_ptr<const Model> model,
-                                                        const Cut& cut, SessionOptions session) {
+// The device, where it runs the model faster than all of the CPU's threads; else the CPU.
+DeviceName ExtractionWorkers::FasterPlace(std::shared_ptr<const Model> model, const Cut& cut,
+                                          SessionOptions session) {
   session.n_threads = options_.n_threads;
   session.outputs = {cut.value};
   DeviceOptions device;
   device.storage = options_.extraction_storage;
-  const Result<std::unique_ptr<Session>> faster = CreateOnFaster(std::move(model), session, device);
-  if (!faster.ok()) return {};
-  note_ = faster.value()->note();
-  if (faster.value()->options().backends.empty()) return {};
-  const Result<AutoDevice> found = FindAutoDevice(device);
-  return found.ok() ? std::vector<std::string>{found.value().label} : std::vector<std::string>();
+  const Result<PlacedSession> placed =
+      PlaceSession(std::move(model), session, DeviceName::Auto(), device);
+  if (!placed.ok()) return DeviceName::Cpu();
+  note_ = placed->placement.Note();
+  if (!placed->placement.on_device()) return DeviceName::Cpu();
+  const Result<DeviceName> name = ParseDeviceName(placed->placement.place());
+  return name.ok() ? name.value() : DeviceName::Cpu();
 }
 
 // The CPU's first session. A custom operator is only ever called on the caller's thread, and where
@@ -98,14 +99,14 @@ Result<std::unique_ptr<Backbone>> ExtractionWorkers::NewFirst(
 }
 
 Status ExtractionWorkers::AddDevice(std::shared_ptr<const Model> model, const Cut& cut,
-                                    SessionOptions session, const std::string& choice, int batch) {
+                                    SessionOptions session, const DeviceName& name, int batch) {
   DeviceOptions device;
   device.storage = options_.extraction_storage;
-  TW_RETURN_IF_ERROR(topwork::AddDevice(device, choice, &session));
+  TW_RETURN_IF_ERROR(topwork::AddDevice(device, name, &session));
   TW_ASSIGN_OR_RETURN(std::unique_ptr<Backbone> backbone,
                       Backbone::Create(std::move(model), cut, session, batch));
   backbones_.push_back(std::move(backbone));
-  devices_.push_back(choice);
+  devices_.push_back(name.ToString());
   return Status::Ok();
 }
 

@@ -51,12 +51,12 @@ class ExtractionWorkers {
 
  private:
   ExtractionWorkers() = default;
-  std::vector<std::string> FasterPlace(std::shared_ptr<const Model> model, const Cut& cut,
-                                       SessionOptions session);
+  DeviceName FasterPlace(std::shared_ptr<const Model> model, const Cut& cut,
+                         SessionOptions session);
   Result<std::unique_ptr<Backbone>> NewFirst(const std::shared_ptr<const Model>& model,
                                              const Cut& cut, SessionOptions session, int batch);
   Status AddDevice(std::shared_ptr<const Model> model, const Cut& cut, SessionOptions session,
-                   const std::string& choice, int batch);
+                   const DeviceName& name, int batch);
 
   void RunOne(int i, FunctionRef<void(int i, Backbone* backbone)> work) {
     work(i, backbones_[static_cast<size_t>(i)].get());

@@ -76,13 +76,13 @@ DeviceFitter::DeviceFitter(const TrainingContext& context, const EpochPlan* plan
                            std::unique_ptr<DeviceHead> device)
     : context_(context), plan_(*plan), cpu_(*cpu), device_(std::move(device)) {}
 
-Result<std::unique_ptr<DeviceFitter>> DeviceFitter::Create(const std::string& choice,
+Result<std::unique_ptr<DeviceFitter>> DeviceFitter::Create(const DeviceName& name,
                                                            const TrainingContext& context,
                                                            int64_t n_positions,
                                                            const EpochPlan* plan, HeadFitter* cpu) {
   TW_ASSIGN_OR_RETURN(
       std::unique_ptr<DeviceHead> device,
-      DeviceHead::Create(choice, *context.options, context.set->cache(), context.n_classes(),
+      DeviceHead::Create(name, *context.options, context.set->cache(), context.n_classes(),
                          !context.set->loss().class_weights.empty(), n_positions));
   return std::unique_ptr<DeviceFitter>(new DeviceFitter(context, plan, cpu, std::move(device)));
 }

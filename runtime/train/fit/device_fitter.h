@@ -16,10 +16,10 @@ namespace topwork {
 
 class DeviceFitter : public HeadFitter {
  public:
-  // Opens the device that `choice` names for runs of at most n_positions examples. The errors are
-  // reasons not to train there. `plan` and `cpu`, who goes on when the device fails, must outlive
-  // the object.
-  static Result<std::unique_ptr<DeviceFitter>> Create(const std::string& choice,
+  // Opens the device that `name` stands for, for runs of at most n_positions examples. The errors
+  // are reasons not to train there. `plan` and `cpu`, who goes on when the device fails, must
+  // outlive the object.
+  static Result<std::unique_ptr<DeviceFitter>> Create(const DeviceName& name,
                                                       const TrainingContext& context,
                                                       int64_t n_positions, const EpochPlan* plan,
                                                       HeadFitter* cpu);

@@ -94,7 +94,7 @@ void DeviceSteps::AddStep(const OptimizerState::Rates& r, double weight_sum) {
   rates.insert(rates.end(), row, row + kNumHeadRates);
 }
 
-Result<std::unique_ptr<DeviceHead>> DeviceHead::Create(const std::string& choice,
+Result<std::unique_ptr<DeviceHead>> DeviceHead::Create(const DeviceName& name,
                                                        const TrainerOptions& options,
                                                        const FeatureCache& cache, int64_t n_outputs,
                                                        bool has_class_weights,
@@ -103,7 +103,7 @@ Result<std::unique_ptr<DeviceHead>> DeviceHead::Create(const std::string& choice
   std::unique_ptr<DeviceHead> head(new DeviceHead);
   head->launch_ = LaunchOf(options, cache, n_outputs, has_class_weights, n_positions);
   head->n_positions_ = n_positions;
-  TW_ASSIGN_OR_RETURN(head->workspace_, opencl::Workspace::Open(choice));
+  TW_ASSIGN_OR_RETURN(head->workspace_, Workspace::Open(name));
   TW_RETURN_IF_ERROR(head->AddBuffers(options, cache));
   TW_RETURN_IF_ERROR(head->Record());
   TW_RETURN_IF_ERROR(head->UploadFeatures(cache));

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "kernels/train/head_gpu.h"
-#include "runtime/backend/opencl/workspace.h"
+#include "runtime/backend/workspace.h"
 #include "runtime/train/features/feature_cache.h"
 #include "runtime/train/fit/optimizer.h"
 
@@ -50,10 +50,10 @@ struct DeviceTraffic {
 
 class DeviceHead {
  public:
-  // Opens the device that `choice` names, uploads all rows of `cache` and compiles the steps of
+  // Opens the device that `name` stands for, uploads all rows of `cache` and compiles the steps of
   // `options`. n_positions: the most of a run. The errors are reasons not to train there:
   // NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY, or the driver's.
-  static Result<std::unique_ptr<DeviceHead>> Create(const std::string& choice,
+  static Result<std::unique_ptr<DeviceHead>> Create(const DeviceName& name,
                                                     const TrainerOptions& options,
                                                     const FeatureCache& cache, int64_t n_outputs,
                                                     bool has_class_weights, int64_t n_positions);
@@ -97,7 +97,7 @@ class DeviceHead {
   Status Down(const LaunchArgument& from, void* data, size_t bytes, uint64_t* kind);
   Result<LaunchArgument> NewBuffer(int64_t n, const char* what);
 
-  std::unique_ptr<opencl::Workspace> workspace_;
+  std::unique_ptr<Workspace> workspace_;
   HeadLaunch launch_;
   int step_ = 0, evaluation_ = 0;  // recordings
   int64_t n_positions_ = 0;        // room for them

@@ -6,34 +6,35 @@
 #include <utility>
 
 #include "ports/port.h"
+#include "runtime/backend/devices.h"
 
 namespace topwork {
 namespace {
 
-const char kAuto[] = "auto";
 // Below this much work a trial, and the device's programs, cost more than they can bring: about a
 // second of one core.
 constexpr double kMinTrialFlops = 2e10;
 // A trial of either side; the better of two counts.
 constexpr double kTrialSeconds = 0.02;
 
-bool IsAuto(const std::string& device) {
-  return device == kAuto || device.compare(0, sizeof(kAuto), std::string(kAuto) + ":") == 0;
-}
-
-// "auto:mali" means the device "opencl:mali", "auto" the best GPU.
-std::string ChoiceOf(const std::string& device) {
-  return IsAuto(device) ? "opencl" + device.substr(sizeof(kAuto) - 1) : device;
+// The device to open.
+Result<DeviceName> NameToOpen(const DeviceName& wanted) {
+  if (!wanted.is_auto()) return wanted;
+  TW_ASSIGN_OR_RETURN(const FoundDevice found, FindAutoDevice());
+  return found.name;
 }
 
 }  // namespace
 
 FitterChoice::FitterChoice(const TrainingContext& context, const EpochPlan* plan)
-    : context_(context), plan_(*plan), cpu_(context, plan), whole_set_(context) {}
+    : context_(context),
+      plan_(*plan),
+      cpu_(context, plan),
+      whole_set_(context),
+      placement_(context.options->device) {}
 
 Status FitterChoice::CheckDevice(const TrainerOptions& options) {
-  if (options.device.empty() || IsAuto(options.device)) return Status::Ok();
-  return opencl::Workspace::Find(options.device).status();
+  return options.device.is_opencl() ? FindDevice(options.device).status() : Status::Ok();
 }
 
 HeadFitter* FitterChoice::chosen() {
@@ -56,22 +57,21 @@ std::string FitterChoice::WhyNotOnDevice() const {
     return StrFormat("%s looks at all examples at once: only sgd, adam and adamw run on a device",
                      OptimizerName(options.optimizer));
   }
-  if (options.device != kAuto || decided_) return "";
+  if (placement_.is_final()) return "";
   // Before anything of OpenCL is touched: loading it takes time and memory.
   const double flops = 4.0 * static_cast<double>(context_.set->dim()) * context_.n_classes() *
                        static_cast<double>(context_.set->train().size()) *
                        (options.epochs - context_.state->progress.epoch);
-  if (flops < kMinTrialFlops) {
-    return StrFormat("%.3g GFLOP of training are too few to try a device", flops * 1e-9);
-  }
-  const Status gpu = opencl::Workspace::Find(ChoiceOf(options.device)).status();
-  return gpu.ok() ? "" : gpu.message();
+  const std::string too_little = WhyTooLittle(flops, kMinTrialFlops);
+  if (!too_little.empty()) return too_little;
+  const Status found = FindAutoDevice().status();
+  return found.ok() ? "" : found.message();
 }
 
 void FitterChoice::LeaveDevice(const std::string& reason) {
   device_.reset();
-  decided_ = true;
-  state_ = {"cpu", reason};
+  is_left_to_cpu_ = true;
+  placement_.GiveUp(reason);
 }
 
 void FitterChoice::DropFailedDevice() {
@@ -81,26 +81,25 @@ void FitterChoice::DropFailedDevice() {
 
 // Makes device_ ready for the examples that there are now, or leaves it null with the reason.
 void FitterChoice::EnsureDevice() {
-  const std::string& asked = context_.options->device;
   epoch_ = context_.state->progress.epoch;
-  if (asked.empty() || (decided_ && device_ == nullptr)) return;
+  if (placement_.wanted().is_cpu() || is_left_to_cpu_) return;
   const std::string why_not = WhyNotOnDevice();
-  if (!why_not.empty()) {
-    state_ = {"cpu", why_not};  // more examples may change it
-    return;
-  }
+  if (!why_not.empty()) return placement_.StayOnCpu(why_not);  // more examples may change it
   const int64_t n_positions = static_cast<int64_t>(
       std::max(context_.state->order.size(), context_.set->validation().size()));
   if (device_ != nullptr && device_->Fits(n_positions)) return;
   device_.reset();  // its memory first
+  const Result<DeviceName> name = NameToOpen(placement_.wanted());
+  if (!name.ok()) return LeaveDevice(name.status().message());
   Result<std::unique_ptr<DeviceFitter>> device =
-      DeviceFitter::Create(ChoiceOf(asked), context_, n_positions, &plan_, &cpu_);
+      DeviceFitter::Create(name.value(), context_, n_positions, &plan_, &cpu_);
   if (!device.ok()) return LeaveDevice(device.status().message());
   device_ = std::move(device.value());
-  state_.name = device_->name();
-  if (!IsAuto(asked) || decided_) return;
-  decided_ = true;
-  if (!DeviceIsFaster()) device_.reset();
+  placement_.Use(device_->name());
+  if (!placement_.is_final() && !DeviceIsFaster()) {
+    device_.reset();
+    is_left_to_cpu_ = true;
+  }
 }
 
 // Takes the same steps on both and gives everything back as it was.
@@ -128,14 +127,10 @@ bool FitterChoice::DeviceIsFaster() {
     if (!restored.ok()) failure = restored.message();
   }
   if (!failure.empty()) {
-    state_ = {"cpu", "the trial on the device failed: " + failure};
+    placement_.GiveUp("the trial on the device failed: " + failure);
     return false;
   }
-  const bool faster = seconds[1] < seconds[0];
-  state_.reason = StrFormat("measured: %.1f us a step on the CPU, %.1f us on '%s'",
-                            seconds[0] * 1e6, seconds[1] * 1e6, state_.name.c_str());
-  if (!faster) state_.name = "cpu";
-  return faster;
+  return placement_.Decide(seconds[0] * 1e9, seconds[1] * 1e9, "step");
 }
 
 }  // namespace topwork

@@ -5,18 +5,12 @@
 #include <memory>
 #include <string>
 
+#include "runtime/backend/placement.h"
 #include "runtime/train/fit/cpu_fitter.h"
 #include "runtime/train/fit/device_fitter.h"
 #include "runtime/train/fit/whole_set_fitter.h"
 
 namespace topwork {
-
-// Where the steps of the last layer are taken.
-struct TrainerDevice {
-  std::string name = "cpu";  // or that of the device
-  // Why it is the CPU where another was asked for, or what a measurement chose; else empty.
-  std::string reason;
-};
 
 class FitterChoice {
  public:
@@ -33,8 +27,9 @@ class FitterChoice {
   // To be called after every use of who was chosen: a device that has failed is given up.
   void DropFailedDevice();
 
-  // Known after the first step; before it the CPU without a reason.
-  const TrainerDevice& device() const { return state_; }
+  // Where the steps are taken, and why. Known after the first step; before it the CPU without a
+  // reason.
+  const Placement& placement() const { return placement_; }
   // What has crossed the bus since features were last uploaded; all 0 on the CPU.
   DeviceTraffic traffic() const {
     return device_ != nullptr ? device_->traffic() : DeviceTraffic();
@@ -53,9 +48,9 @@ class FitterChoice {
   CpuFitter cpu_;
   WholeSetFitter whole_set_;
   std::unique_ptr<DeviceFitter> device_;  // null: the CPU
-  TrainerDevice state_;
-  bool decided_ = false;  // against a device, or by measuring
-  int epoch_ = -1;        // in which a device was last looked for
+  Placement placement_;
+  bool is_left_to_cpu_ = false;  // for good: a device has failed, or is slower
+  int epoch_ = -1;               // in which a device was last looked for
 };
 
 }  // namespace topwork

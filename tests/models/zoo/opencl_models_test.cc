@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runtime/backend/opencl/context.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 #include "runtime/session/session.h"
 #include "tests/models/zoo/golden.h"
 #include "tests/runtime/backend/opencl/support.h"
@@ -48,20 +48,20 @@ float Difference(const float* expected, const float* got, size_t n) {
 }
 
 // One device for all tests of this file, in one of the storages.
-std::shared_ptr<const Backend> BackendIn(const opencl::Device& device, Storage storage) {
+std::shared_ptr<const Device> BackendIn(const opencl::Device& device, Storage storage) {
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  return opencl::MakeBackend(context.value(), storage);
+  return opencl::MakeDevice(context.value(), storage);
 }
 
-float ToleranceOf(const Backend& backend) {
+float ToleranceOf(const Device& backend) {
   return backend.storage() == Storage::kFloat16 ? kFloat16Tolerance : kFloat32Tolerance;
 }
 
-SessionOptions OptionsWith(std::shared_ptr<const Backend> backend) {
+SessionOptions OptionsWith(std::shared_ptr<const Device> backend) {
   SessionOptions options;
   options.n_threads = 2;
-  if (backend != nullptr) options.backends.push_back(std::move(backend));
+  if (backend != nullptr) options.devices.push_back(std::move(backend));
   return options;
 }
 
@@ -98,7 +98,7 @@ test::Npz GoldenOf(const std::string& name) {
   return golden;
 }
 
-void CheckOutput(const TensorView& output, const NpyArray& reference, const Backend& backend) {
+void CheckOutput(const TensorView& output, const NpyArray& reference, const Device& backend) {
   REQUIRE(output.shape.NumElements() == reference.size());
   if (output.dtype != DType::kFloat32) {
     REQUIRE(output.bytes() == reference.data.size());
@@ -114,7 +114,7 @@ void CheckOutput(const TensorView& output, const NpyArray& reference, const Back
 
 // Returns how many operators ran on the device; 0 for a model that is not run at all.
 size_t CheckModel(std::shared_ptr<const Model> model, const test::Npz& golden,
-                  const std::shared_ptr<const Backend>& backend) {
+                  const std::shared_ptr<const Device>& backend) {
   const bool refused = !test::NotYetIn(*model).empty();
   auto session = Session::Create(std::move(model), OptionsWith(backend));
   if (refused) {
@@ -127,7 +127,7 @@ size_t CheckModel(std::shared_ptr<const Model> model, const test::Npz& golden,
                                        CheckOutput(output, reference, *backend);
                                      });
   CHECK(n_sets >= 1);
-  CHECK(session.value()->options().backends.size() == 1);  // the device did not fail
+  CHECK(session.value()->options().devices.size() == 1);  // the device did not fail
   return OnDevice(session.value()->plan());
 }
 
@@ -150,7 +150,7 @@ void FillRandom(Session* session) {
 
 // The session for 8 examples at once; null where the model cannot take them.
 std::unique_ptr<Session> OfEight(const std::shared_ptr<const Model>& model,
-                                 const std::shared_ptr<const Backend>& backend) {
+                                 const std::shared_ptr<const Device>& backend) {
   auto session = Session::Create(model, OptionsWith(backend));
   REQUIRE(session.status().ToString() == "OK");
   for (int i = 0; i < session.value()->n_inputs(); ++i) {
@@ -166,14 +166,14 @@ std::unique_ptr<Session> OfEight(const std::shared_ptr<const Model>& model,
 
 // Returns false for a model that takes single examples only.
 bool CheckEight(const std::shared_ptr<const Model>& model,
-                const std::shared_ptr<const Backend>& backend) {
+                const std::shared_ptr<const Device>& backend) {
   const std::unique_ptr<Session> cpu = OfEight(model, nullptr);
   if (cpu == nullptr) return false;
   const std::unique_ptr<Session> device = OfEight(model, backend);
   REQUIRE(device != nullptr);
   REQUIRE(cpu->Run().ToString() == "OK");
   REQUIRE(device->Run().ToString() == "OK");
-  CHECK(device->options().backends.size() == 1);
+  CHECK(device->options().devices.size() == 1);
   for (int i = 0; i < cpu->n_outputs(); ++i) {
     const TensorView& expected = cpu->output(i);
     REQUIRE(device->output(i).shape == expected.shape);
@@ -185,7 +185,7 @@ bool CheckEight(const std::shared_ptr<const Model>& model,
   return true;
 }
 
-void CheckZoo(const std::shared_ptr<const Backend>& backend) {
+void CheckZoo(const std::shared_ptr<const Device>& backend) {
   for (const char* name : kZoo) {
     INFO(name);
     const auto model = OpenZoo(name);
@@ -200,7 +200,7 @@ struct Tally {
   int n_batches = 0;  // of 8
 };
 
-Tally CheckFolder(const std::string& folder, const std::shared_ptr<const Backend>& backend) {
+Tally CheckFolder(const std::string& folder, const std::shared_ptr<const Device>& backend) {
   Tally tally;
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -243,7 +243,7 @@ TEST_CASE("zoo on an OpenCL device: a second start compiles nothing", "[opencl]"
     REQUIRE(context.status().ToString() == "OK");
     auto session =
         Session::Create(OpenZoo("digits_mlp_f32"),
-                        OptionsWith(opencl::MakeBackend(context.value(), Storage::kFloat32)));
+                        OptionsWith(opencl::MakeDevice(context.value(), Storage::kFloat32)));
     REQUIRE(session.status().ToString() == "OK");
     CHECK(OnDevice(session.value()->plan()) > 0);
     FillRandom(session->get());
@@ -315,7 +315,7 @@ TEST_CASE("shared models on an OpenCL device: networks of bytes are within two s
                                            test::CheckTopOne(output, reference);
                                          });
       CHECK(n_sets >= 1);
-      CHECK(session.value()->options().backends.size() == 1);  // the device did not fail
+      CHECK(session.value()->options().devices.size() == 1);  // the device did not fail
     }
   }
 }

@@ -22,7 +22,7 @@ std::string PlanText(tw_session* session) {
 TEST_CASE("a session on the automatic device measures once", "[opencl]") {
   TW_NEED_DEVICE(device);
   CHECK(device.info.usable);
-  const test::ScopedVariable variable(kVariable, test::TestDeviceChoice());
+  const test::ScopedVariable variable(kVariable, test::TestDeviceName().ToString());
   const test::TempFolder folder;
   const std::string cache = folder / "cache";
   const ModelPtr model = OpenModel(kDigitsModel);

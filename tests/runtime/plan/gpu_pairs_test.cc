@@ -21,9 +21,9 @@ class Watcher final : public test::FakeGpu {
  public:
   explicit Watcher(GpuTuner* tuner) : tuner_(tuner) {}
   GpuTuner* tuner() const override { return tuner_; }
-  Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override {
+  Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
     loaded = std::move(program);
-    return std::make_shared<OpState>();
+    return FakeGpu::Load({});
   }
   mutable GpuProgram loaded;
 
@@ -45,7 +45,7 @@ Planned PlanOf(const SeparableSpec& spec, GpuTuner* tuner) {
   REQUIRE(model.status().ToString() == "OK");
   const auto watcher = std::make_shared<const Watcher>(tuner);
   PlanOptions options;
-  options.backends = {watcher.get()};
+  options.devices = {watcher};
   const auto plan = BuildPlan(model.value(), options);
   REQUIRE(plan.status().ToString() == "OK");
   REQUIRE(plan.value()->steps.size() == 1);

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/embedded.h"
 #include "tests/support/op_cases.h"
 
@@ -12,27 +13,20 @@ namespace topwork {
 namespace gpu_segment_test {
 
 // Takes programs and looks at them.
-class Watcher final : public Backend {
+class Watcher final : public test::FakeGpu {
  public:
   explicit Watcher(Storage storage) : storage_(storage) {}
   const char* name() const override { return "watcher"; }
-  std::string WhyNot(const OpDef&, const OpParams&, Span<const TensorView* const>) const override {
-    return "it runs programs only";
-  }
-  bool takes_programs() const override { return true; }
   Storage storage() const override { return storage_; }
-  Status Run(const OpDef&, const RunContext&, const std::string&) const override {
-    return Unsupported("it only watches");
-  }
-  Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override {
+  Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
     Check(program);
     n_launches += program.launches.size();
     ++n_programs;
-    return std::make_shared<OpState>();
+    return FakeGpu::Load(std::move(program));
   }
 
   DeviceLimits limits() const override { return allowed; }
-  size_t DeviceBytes(const States& loaded) const override { return loaded.size(); }
+  size_t MemoryBytes(const LoadedPrograms& programs) const override { return programs.size(); }
 
   DeviceLimits allowed;
   mutable size_t n_programs = 0, n_launches = 0;
@@ -88,7 +82,7 @@ TEST_CASE("gpu segments of every golden model fit together", "[plan]") {
   for (Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     const Watcher watcher(storage);
     PlanOptions options;
-    options.backends = {&watcher};
+    options.devices = {test::Borrow(watcher)};
     size_t n_files = 0;
     const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
     for (size_t f = 0; f < n_files; ++f) {
@@ -105,7 +99,7 @@ TEST_CASE("gpu segments of every golden model fit together", "[plan]") {
         REQUIRE(plan.ok() == on_cpu);
         if (!on_cpu) continue;
         for (const Step& step : plan.value()->steps) {
-          const bool watched = step.backend == &watcher;
+          const bool watched = step.device == &watcher;
           REQUIRE(watched == !step.parts.empty());
           REQUIRE(watched == step.reason.empty());
           for (int v : step.inputs) {
@@ -130,7 +124,7 @@ TEST_CASE("gpu segments are printed with their parts", "[plan]") {
   const auto model = Model::OpenMemory(cases[0].model, cases[0].model_bytes, false);
   REQUIRE(model.ok());
   PlanOptions options;
-  options.backends = {&watcher};
+  options.devices = {test::Borrow(watcher)};
   const auto plan = BuildPlan(model.value(), options);
   REQUIRE(plan.ok());
   const std::string text = PrintPlan(*plan.value());
@@ -152,7 +146,7 @@ TEST_CASE("gpu segments beyond a device's memory are left to the CPU", "[plan]")
     Watcher watcher(Storage::kFloat32);
     watcher.allowed = allowed;
     PlanOptions options;
-    options.backends = {&watcher};
+    options.devices = {test::Borrow(watcher)};
     const auto plan = BuildPlan(model.value(), options);
     REQUIRE(plan.ok());
     CHECK(watcher.n_programs == 0);
@@ -163,7 +157,7 @@ TEST_CASE("gpu segments beyond a device's memory are left to the CPU", "[plan]")
   }
   Watcher watcher(Storage::kFloat32);
   PlanOptions options;
-  options.backends = {&watcher};
+  options.devices = {test::Borrow(watcher)};
   options.device_memory_limit_bytes = size_t{1} << 30;
   REQUIRE(BuildPlan(model.value(), options).ok());
   CHECK(watcher.n_programs == 1);

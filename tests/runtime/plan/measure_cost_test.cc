@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ports/port.h"
+#include "runtime/backend/devices.h"
 #include "runtime/plan/kept_numbers.h"
 #include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/temp_folder.h"
@@ -15,13 +16,13 @@ namespace measure_cost_test {
 // Runs everything at once, and counts.
 class Counting final : public test::FakeGpu {
  public:
-  Status Run(const OpDef&, const RunContext& context, const std::string&) const override {
+  Status Run(const ProgramTensors& tensors) const override {
     ++n_runs;
-    for (size_t i = 0; i < context.inputs.size(); ++i) {
-      if (context.inputs[i]->data == nullptr) return InternalError("an input has no memory");
+    for (const TensorView* input : tensors.inputs) {
+      if (input->data == nullptr) return InternalError("an input has no memory");
     }
-    for (size_t i = 0; i < context.outputs.size(); ++i) {
-      if (context.outputs[i]->data == nullptr) return InternalError("an output has no memory");
+    for (const TensorView* output : tensors.outputs) {
+      if (output->data == nullptr) return InternalError("an output has no memory");
     }
     return Status::Ok();
   }
@@ -57,7 +58,7 @@ TEST_CASE("measured costs are kept, by device and storage", "[plan]") {
   REQUIRE(KnownDeviceCost(gpu, "another device", folder / "cache").ok());
   CHECK(gpu.n_runs > n_runs);
   std::vector<port::FolderEntry> files;
-  REQUIRE(port::ListFiles(NumbersFolder(folder / "cache").c_str(), &files) == 0);
+  REQUIRE(port::ListFiles(DeviceCacheFolder(folder / "cache", "measured").c_str(), &files) == 0);
   CHECK(files.size() == 2);
 }
 
@@ -69,7 +70,7 @@ TEST_CASE("measured costs report a device that fails", "[plan]") {
 
 TEST_CASE("kept numbers survive, and are absent when damaged", "[plan]") {
   const test::TempFolder temp;
-  const std::string folder = NumbersFolder(temp / "cache");
+  const std::string folder = temp / "cache";
   const double numbers[3] = {1.5, -2, 1e300};
   double got[3] = {};
   CHECK_FALSE(LoadNumbers(folder, "key", {got, 3}));
@@ -99,7 +100,6 @@ TEST_CASE("kept numbers survive, and are absent when damaged", "[plan]") {
   REQUIRE(KeepNumbers(folder, "key", {&not_a_number, 1}));
   CHECK_FALSE(LoadNumbers(folder, "key", {got, 1}));
   CHECK_FALSE(KeepNumbers("", "key", {numbers, 3}));
-  CHECK(NumbersFolder("off").empty());
 }
 
 }  // namespace measure_cost_test

@@ -1,4 +1,4 @@
-// GroupByBackend on random graphs: an order that is allowed, the same each time, with as few
+// GroupByDevice on random graphs: an order that is allowed, the same each time, with as few
 // segments as any order has.
 #include "runtime/plan/order.h"
 
@@ -14,7 +14,7 @@ namespace order_test {
 
 // Ops 0 … n−1 in the file's order; op i makes value i + 1 and reads earlier ones. Op kinds: on the
 // GPU, on the CPU, or on the CPU with effects.
-WorkGraph RandomGraph(std::mt19937* random, const Backend& gpu, size_t n) {
+WorkGraph RandomGraph(std::mt19937* random, const Device* gpu, size_t n) {
   const auto below = [&](size_t limit) { return static_cast<int>((*random)() % limit); };
   WorkGraph graph;
   graph.values.resize(n + 1);
@@ -27,7 +27,7 @@ WorkGraph RandomGraph(std::mt19937* random, const Backend& gpu, size_t n) {
     work.op.outputs = {static_cast<int>(i) + 1};
     for (int k = 1 + below(2); k > 0; --k) work.op.inputs.push_back(below(i + 1));
     const int kind = below(5);
-    work.backend = kind < 3 ? &gpu : &CpuBackend();
+    work.device = kind < 3 ? gpu : nullptr;
     work.op.code = kind == 4 ? OpCode::kRandomUniform : OpCode::kAdd;
     work.op.def = FindOp(work.op.code);
     graph.ops.push_back(std::move(work));
@@ -63,9 +63,9 @@ size_t Segments(const WorkGraph& original, const std::vector<int>& order) {
   size_t n = 0;
   bool on_gpu = false;
   for (size_t at = 0; at < original.first_deferred; ++at) {
-    const Backend* backend = original.ops[static_cast<size_t>(order[at])].backend;
-    n += backend->takes_programs() && !on_gpu;
-    on_gpu = backend->takes_programs();
+    const bool was_on_gpu = on_gpu;
+    on_gpu = original.ops[static_cast<size_t>(order[at])].device != nullptr;
+    n += on_gpu && !was_on_gpu;
   }
   return n;
 }
@@ -86,9 +86,9 @@ TEST_CASE("order: random graphs are gathered into as few segments as can be", "[
   std::mt19937 random(20);
   size_t n_improved = 0;
   for (int trial = 0; trial < 300; ++trial) {
-    const WorkGraph original = RandomGraph(&random, gpu, 1 + random() % 7);
+    const WorkGraph original = RandomGraph(&random, &gpu, 1 + random() % 7);
     WorkGraph graph = original;
-    GroupByBackend(&graph);
+    GroupByDevice(&graph);
     const std::vector<int> order = FileIndices(graph);
     INFO("trial " << trial);
     REQUIRE(IsAllowed(original, order));
@@ -103,10 +103,10 @@ TEST_CASE("order: large random graphs keep every rule", "[plan]") {
   const test::FakeGpu gpu;
   std::mt19937 random(21);
   for (int trial = 0; trial < 100; ++trial) {
-    const WorkGraph original = RandomGraph(&random, gpu, 1 + random() % 200);
+    const WorkGraph original = RandomGraph(&random, &gpu, 1 + random() % 200);
     WorkGraph graph = original, again = original;
-    GroupByBackend(&graph);
-    GroupByBackend(&again);
+    GroupByDevice(&graph);
+    GroupByDevice(&again);
     const std::vector<int> order = FileIndices(graph);
     INFO("trial " << trial);
     REQUIRE(FileIndices(again) == order);
@@ -116,16 +116,16 @@ TEST_CASE("order: large random graphs keep every rule", "[plan]") {
     for (size_t i = original.first_deferred; i < order.size(); ++i) {
       REQUIRE(order[i] == static_cast<int>(i));
     }
-    GroupByBackend(&graph);  // what is in order stays so
+    GroupByDevice(&graph);  // what is in order stays so
     REQUIRE(Segments(original, FileIndices(graph)) == Segments(original, order));
   }
 }
 
 TEST_CASE("order: without a GPU the file's order stays", "[plan]") {
   std::mt19937 random(22);
-  WorkGraph graph = RandomGraph(&random, CpuBackend(), 50);
+  WorkGraph graph = RandomGraph(&random, nullptr, 50);
   const std::vector<int> before = FileIndices(graph);
-  GroupByBackend(&graph);
+  GroupByDevice(&graph);
   CHECK(FileIndices(graph) == before);
 }
 

@@ -25,7 +25,7 @@ DeviceCost Counted(double cpu_op, double launch, double round_trip, double copy)
 }
 
 // Value 0 is the input; op i reads `reads[i]` and makes value i + 1.
-WorkGraph Chain(const Backend& gpu, const std::vector<std::vector<int>>& reads,
+WorkGraph Chain(const Device& gpu, const std::vector<std::vector<int>>& reads,
                 const std::vector<bool>& on_gpu, const std::vector<int>& outputs) {
   WorkGraph graph;
   graph.values.resize(reads.size() + 1);
@@ -40,7 +40,7 @@ WorkGraph Chain(const Backend& gpu, const std::vector<std::vector<int>>& reads,
     work.op.file_index = static_cast<int>(i);
     work.op.inputs = reads[i];
     work.op.outputs = {static_cast<int>(i) + 1};
-    work.backend = on_gpu[i] ? &gpu : &CpuBackend();
+    work.device = on_gpu[i] ? &gpu : nullptr;
     work.n_launches = 1;
     graph.ops.push_back(std::move(work));
   }
@@ -52,7 +52,7 @@ WorkGraph Chain(const Backend& gpu, const std::vector<std::vector<int>>& reads,
 std::string Places(const WorkGraph& graph) {
   std::string places(graph.ops.size(), '?');
   for (const WorkOp& work : graph.ops) {
-    places[static_cast<size_t>(work.op.file_index)] = work.backend->takes_programs() ? 'G' : 'C';
+    places[static_cast<size_t>(work.op.file_index)] = work.device != nullptr ? 'G' : 'C';
   }
   return places;
 }
@@ -105,7 +105,7 @@ TEST_CASE("partition: parts of a segment are judged on their own", "[plan]") {
     Partition(&cost, &graph);
     CHECK(Places(graph) == (copy == 60.0 ? "GGGGGG" : "GGGGGC"));
     for (const WorkOp& work : graph.ops) {
-      CHECK((work.reason.find("not worth") == 0) == !work.backend->takes_programs());
+      CHECK((work.reason.find("not worth") == 0) == (work.device == nullptr));
     }
   }
 }
@@ -154,10 +154,10 @@ TEST_CASE("partition: a plan's estimate never exceeds the CPU's", "[plan]") {
     REQUIRE(estimate.nanos <= on_cpu * (1 + 1e-9));
     for (const WorkOp& work : graph.ops) {
       const size_t i = static_cast<size_t>(work.op.file_index);
-      const bool back = on_gpu[i] && !work.backend->takes_programs();
+      const bool back = on_gpu[i] && work.device == nullptr;
       REQUIRE((work.reason.find("not worth its transfers") == 0) == back);
       n_back += back;
-      n_kept += work.backend->takes_programs();
+      n_kept += work.device != nullptr;
     }
   }
   CHECK(n_kept > 500);
@@ -171,10 +171,9 @@ TEST_CASE("partition: plans show estimates and reasons", "[plan]") {
   const auto model = Model::OpenMemory(file->data, file->size, false);
   REQUIRE(model.ok());
   PlanOptions options;
-  options.backends = {&gpu};
+  options.devices = {test::Borrow(gpu)};
   for (const bool dear : {false, true}) {
-    const DeviceCost cost = Counted(1000, 1, dear ? 1e9 : 1, 1);
-    options.device_cost = &cost;
+    options.device_cost = std::make_shared<const DeviceCost>(Counted(1000, 1, dear ? 1e9 : 1, 1));
     const auto plan = BuildPlan(model.value(), options);
     REQUIRE(plan.ok());
     const std::string text = PrintPlan(*plan.value());

@@ -24,14 +24,14 @@ std::vector<std::string> OnCpu(const std::shared_ptr<const Model>& model,
                                const std::vector<std::string>& names, bool optimize = true) {
   const test::FakeGpu gpu;
   PlanOptions options;
-  options.backends = {&gpu};
+  options.devices = {test::Borrow(gpu)};
   options.cpu_ops = names;
   options.optimize = optimize;
   const auto plan = BuildPlan(model, options);
   REQUIRE(plan.status().ToString() == "OK");
   std::vector<std::string> found;
   for (const Step& step : plan.value()->steps) {
-    if (step.backend == &gpu) continue;
+    if (step.device == &gpu) continue;
     found.push_back(std::string(step.def->name()) + ": " + step.reason);
   }
   return found;
@@ -87,26 +87,26 @@ class HalfGpu final : public test::FakeGpu {
   Storage storage() const override { return Storage::kFloat16; }
 };
 
-TEST_CASE("pinning to float32 passes over backends that store float16", "[plan]") {
+TEST_CASE("pinning to float32 passes over devices that store float16", "[plan]") {
   const HalfGpu narrow;
   const test::FakeGpu wide;
   PlanOptions options;
   options.float32_ops = {"ADD", "SOFTMAX"};
-  options.backends = {&narrow, &wide};
+  options.devices = {test::Borrow(narrow), test::Borrow(wide)};
   const auto plan = BuildPlan(Digits(), options);
   REQUIRE(plan.status().ToString() == "OK");
   Strings on_wide;
   for (const Step& step : plan.value()->steps) {
-    REQUIRE((step.backend == &narrow || step.backend == &wide));
+    REQUIRE((step.device == &narrow || step.device == &wide));
     for (const Step& part : step.parts) {
-      if (step.backend == &wide) on_wide.push_back(part.def->name());
+      if (step.device == &wide) on_wide.push_back(part.def->name());
     }
   }
   CHECK(on_wide == Strings{"CONV_2D", "SOFTMAX"});  // ADD is fused into the first
-  options.backends = {&narrow};
+  options.devices = {test::Borrow(narrow)};
   const auto on_cpu = BuildPlan(Digits(), options);
   REQUIRE(on_cpu.ok());
-  CHECK(on_cpu.value()->steps.back().backend == &CpuBackend());
+  CHECK(on_cpu.value()->steps.back().device == nullptr);
   CHECK(on_cpu.value()->steps.back().reason == "not on fake: pinned to float32");
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/plan/memory.h"
 #include "runtime/session/session.h"
+#include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/embedded.h"
 #include "tests/support/op_cases.h"
 
@@ -212,39 +213,44 @@ TEST_CASE("plan: fp16 weights are folded and only their packed form is kept", "[
   CHECK(n_packed >= 1);
 }
 
-TEST_CASE("plan: the first backend that can run an operator gets it, the others' reasons are kept",
+TEST_CASE("plan: the first device that can run an operator gets it, the others' reasons are kept",
           "[plan]") {
-  // Takes everything but convolutions, and computes on the CPU.
-  class Picky final : public Backend {
+  class Named final : public test::FakeGpu {
    public:
-    const char* name() const override { return "picky"; }
-    std::string WhyNot(const OpDef& def, const OpParams&,
-                       Span<const TensorView* const> inputs) const override {
-      if (inputs.empty() || inputs[0] == nullptr) return "no input";
-      return std::strcmp(def.name(), "CONV_2D") == 0 ? "convolutions bore it" : "";
-    }
-    Status Run(const OpDef& def, const RunContext& context,
-               const std::string& where) const override {
-      return CpuBackend().Run(def, context, where);
-    }
+    Named(const char* name, Storage storage) : name_(name), storage_(storage) {}
+    const char* name() const override { return name_; }
+    Storage storage() const override { return storage_; }
+
+   private:
+    const char* const name_;
+    const Storage storage_;
   };
-  const Picky picky;
+  const Named first("first", Storage::kFloat16), second("second", Storage::kFloat32),
+      also_second("second", Storage::kFloat16);
   const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
   REQUIRE(file != nullptr);
   const auto model = Model::OpenMemory(file->data, file->size, false);
   PlanOptions options;
-  options.backends = {&picky};
+  options.devices = {test::Borrow(first), test::Borrow(second), test::Borrow(also_second)};
+  options.float32_ops = {"SOFTMAX"};
   const auto plan = BuildPlan(model.value(), options);
   REQUIRE(plan.status().ToString() == "OK");
-  int n_conv = 0;
+  REQUIRE((*plan)->steps.size() == 2);
+  CHECK((*plan)->steps[0].device == &first);
+  CHECK((*plan)->steps[1].device == &second);
+  CHECK(std::string((*plan)->steps[1].parts.back().def->name()) == "SOFTMAX");
   for (const Step& step : (*plan)->steps) {
-    const bool conv = std::strcmp(step.def->name(), "CONV_2D") == 0;
-    n_conv += conv;
-    CHECK(std::string(step.backend->name()) == (conv ? "cpu" : "picky"));
-    CHECK((step.reason == "not on picky: convolutions bore it") == conv);
+    CHECK(step.program != nullptr);
+    CHECK(PrintPlan(**plan).find(PlaceName(step.device)) != std::string::npos);
   }
-  CHECK(n_conv > 0);
-  CHECK(PrintPlan(**plan).find("convolutions bore it") != std::string::npos);
+  // A reason that two devices of one name share is given once.
+  options.devices = {test::Borrow(first), test::Borrow(also_second), test::Borrow(also_second)};
+  const auto on_cpu = BuildPlan(model.value(), options);
+  REQUIRE(on_cpu.ok());
+  const Step& softmax = (*on_cpu)->steps.back();
+  CHECK((softmax.device == nullptr && softmax.program == nullptr));
+  CHECK(softmax.reason == "not on first: pinned to float32; not on second: pinned to float32");
+  CHECK(PrintPlan(**on_cpu).find(softmax.reason) != std::string::npos);
 }
 
 TEST_CASE("plan: the memory limit is kept at planning time", "[plan]") {

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/session/session.h"
+#include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/model_builder.h"
 #include "tests/support/random_floats.h"
 #include "tests/support/scripted_tuner.h"
@@ -12,21 +13,14 @@ namespace topwork {
 namespace tune_segment_test {
 
 // Takes programs and looks at them.
-class Watcher final : public Backend {
+class Watcher final : public test::FakeGpu {
  public:
   explicit Watcher(GpuTuner* tuner) : tuner_(tuner) {}
   const char* name() const override { return "watcher"; }
-  std::string WhyNot(const OpDef&, const OpParams&, Span<const TensorView* const>) const override {
-    return "it runs programs only";
-  }
-  bool takes_programs() const override { return true; }
   GpuTuner* tuner() const override { return tuner_; }
-  Status Run(const OpDef&, const RunContext&, const std::string&) const override {
-    return Unsupported("it only watches");
-  }
-  Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override {
+  Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
     for (const Launch& launch : program.launches) entries.push_back(launch.kernel.name);
-    return std::make_shared<OpState>();
+    return FakeGpu::Load(std::move(program));
   }
   mutable std::vector<std::string> entries;
 
@@ -59,7 +53,7 @@ std::vector<std::string> KernelsOf(const test::Bytes& bytes, GpuTuner* tuner) {
   const auto watcher = std::make_shared<Watcher>(tuner);
   SessionOptions options;
   options.n_threads = 1;
-  options.backends = {watcher};
+  options.devices = {watcher};
   const auto session = Session::Create(model.value(), options);
   REQUIRE(session.status().ToString() == "OK");
   return watcher->entries;

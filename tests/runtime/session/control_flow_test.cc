@@ -409,7 +409,7 @@ TEST_CASE("a loop stays on the CPU, what follows it does not", "[session]") {
   spec.AddOp(OpCode::kNeg, {spec.main().outputs[1]}, {z});
   spec.main().outputs = {z};
   SessionOptions options;
-  options.backends.push_back(std::make_shared<test::FakeGpu>());
+  options.devices.push_back(std::make_shared<test::FakeGpu>());
   const auto session = test::OpenSession(spec, options);
   const Plan& plan = session->plan();
   REQUIRE(plan.steps.size() == 2);

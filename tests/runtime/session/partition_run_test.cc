@@ -4,7 +4,7 @@
 #include <random>
 
 #include "runtime/backend/opencl/context.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 #include "runtime/plan/measure_cost.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/support.h"
@@ -47,7 +47,7 @@ std::vector<float> Answer(const std::shared_ptr<const Model>& model, const Sessi
     }
   }
   REQUIRE((*session)->Run().ToString() == "OK");
-  REQUIRE((*session)->options().backends.size() == options.backends.size());  // none failed
+  REQUIRE((*session)->options().devices.size() == options.devices.size());  // none failed
   for (const Step& step : (*session)->plan().steps) *n_segments += !step.parts.empty();
   std::vector<float> all;
   for (int o = 0; o < 2; ++o) {
@@ -61,7 +61,7 @@ TEST_CASE("opencl: graphs cut at random have the CPU's answers", "[opencl]") {
   TW_NEED_DEVICE(device);
   const auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  const auto backend = opencl::MakeBackend(context.value(), Storage::kFloat32);
+  const auto backend = opencl::MakeDevice(context.value(), Storage::kFloat32);
   std::mt19937 random(40);
   size_t n_segments = 0, n_cpu_segments = 0;
   for (int trial = 0; trial < 25; ++trial) {
@@ -73,7 +73,7 @@ TEST_CASE("opencl: graphs cut at random have the CPU's answers", "[opencl]") {
     for (size_t i = 0; i < n_ops; ++i) {
       if (random() % 3 == 0) options.cpu_ops.push_back("#" + std::to_string(i));
     }
-    options.backends = {backend};
+    options.devices = {backend};
     const std::vector<float> got = Answer(model, options, &n_segments);
     INFO("trial " << trial);
     REQUIRE(got.size() == expected.size());
@@ -87,7 +87,7 @@ TEST_CASE("opencl: a device's cost is measured", "[opencl]") {
   TW_NEED_DEVICE(device);
   const auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  const auto backend = opencl::MakeBackend(context.value(), Storage::kFloat32);
+  const auto backend = opencl::MakeDevice(context.value(), Storage::kFloat32);
   const auto cost = MeasureDeviceCost(*backend);
   REQUIRE(cost.status().ToString() == "OK");
   const DeviceCost& c = cost.value();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/contract/custom_ops.h"
+#include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/open_session.h"
 
 namespace topwork {
@@ -215,35 +216,19 @@ TEST_CASE("the memory limit counts variables", "[session]") {
   CHECK(session.status().message().find("variables 8") != std::string::npos);
 }
 
-// Runs NEG-like programs never: fails when asked to run.
-class FailsRunning final : public Backend {
- public:
-  const char* name() const override { return "fails"; }
-  std::string WhyNot(const OpDef&, const OpParams&, Span<const TensorView* const>) const override {
-    return "it runs programs only";
-  }
-  bool takes_programs() const override { return true; }
-  Result<std::shared_ptr<OpState>> Load(GpuProgram) const override {
-    return std::make_shared<OpState>();
-  }
-  Status Run(const OpDef&, const RunContext&, const std::string& where) const override {
-    return Unsupported("the device was lost").WithPrefix(where + ": ");
-  }
-};
-
 TEST_CASE("a run that starts over on the CPU starts from the state before it", "[session]") {
   const Bytes bytes = BuildModel(AccumulateSpec(DType::kFloat32, false));
   auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
   REQUIRE(model.ok());
   SessionOptions options;
   options.n_threads = 1;
-  options.backends.push_back(std::make_shared<FailsRunning>());
+  options.devices.push_back(std::make_shared<test::FakeGpu>());
   auto session = Session::Create(model.value(), options);
   REQUIRE(session.status().ToString() == "OK");
   REQUIRE(session.value()->plan().steps.size() == 2);
   CHECK(session.value()->plan().steps[0].reason == "keeps state from run to run");
   CHECK(RunWith(session.value().get(), 2.0f) == 2.0f);
-  CHECK(!session.value()->backend_failure().empty());
+  CHECK(!session.value()->device_failure().empty());
   CHECK(RunWith(session.value().get(), 2.0f) == 4.0f);
 }
 

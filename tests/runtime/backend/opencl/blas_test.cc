@@ -8,7 +8,7 @@
 
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/stream.h"
-#include "tests/runtime/backend/opencl/apart_backend.h"
+#include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/random_floats.h"
@@ -69,9 +69,9 @@ TEST_CASE("opencl kernels: bias, residual and activation after a product",
     launch.arguments.push_back(LaunchArgument::Float(0.75f));
     launch.global[0] = 2;
     launch.global[1] = 3;
-    const auto commands = stream->Record({&launch, 1}, buffers);
+    auto commands = stream->Record({&launch, 1}, buffers);
     REQUIRE(commands.status().ToString() == "OK");
-    REQUIRE(stream->Submit(commands.value()).ok());
+    REQUIRE(stream->Submit(&commands.value()).ok());
     std::vector<uint8_t> out(m * n * StorageBytes(storage));
     REQUIRE(stream->Download(buffers[0], 0, out.data(), out.size()).ok());
     const std::vector<float> got = Read(out, storage);
@@ -101,13 +101,13 @@ TEST_CASE("opencl blas: products agree with the CPU, programs come from the disk
   tuner.has_blas = true;
   tuner.crossover = 129.0 * 130.0 * 131.0;
   {
-    const auto backend = std::make_shared<test::ApartBackend>(context.value(), Storage::kFloat32);
+    const auto backend = std::make_shared<test::ApartDevice>(context.value(), Storage::kFloat32);
     backend->SetTuner(&tuner);
     CHECK(test::LargestDifference(test::RunModel(bytes, inputs, backend), expected) < 1e-5);
     CHECK(backend->entries() == std::set<std::string>{"epilogue", "sgemm"});
     CHECK(context.value()->blas().counts().compiled > 0);
     tuner.crossover += 1;  // from the next larger product on
-    const auto own = std::make_shared<test::ApartBackend>(context.value(), Storage::kFloat32);
+    const auto own = std::make_shared<test::ApartDevice>(context.value(), Storage::kFloat32);
     own->SetTuner(&tuner);
     CHECK(test::LargestDifference(test::RunModel(bytes, inputs, own), expected) < 1e-5);
     CHECK(own->entries() == std::set<std::string>{"gemm"});

@@ -55,8 +55,8 @@ TEST_CASE("opencl context: binaries that the driver refuses are compiled anew", 
   const std::string cache = folder / "cache";
   const auto source = opencl::KernelSource("probe");
   REQUIRE(source.ok());
-  const std::string key = opencl::ProgramCache::Key(source.value(), "-cl-std=CL1.2",
-                                                    opencl::DriverIdentity(device.info));
+  const std::string key =
+      opencl::ProgramCache::Key(source.value(), "-cl-std=CL1.2", DriverIdentity(device.info));
   const std::vector<uint8_t> nonsense(64, 0x5A);
   const opencl::ProgramCache files(cache + "/opencl");
   REQUIRE(files.Store(key, {nonsense.data(), nonsense.size()}));
@@ -70,18 +70,17 @@ TEST_CASE("opencl context: binaries that the driver refuses are compiled anew", 
 
 TEST_CASE("opencl context: one for all users of a device, as long as there is one", "[opencl]") {
   TW_NEED_DEVICE(device);
-  const char* variable = std::getenv("TOPWORK_TEST_DEVICE");
-  const std::string choice = variable != nullptr ? variable : "opencl:0";
-  auto first = Context::Open(choice, {});
+  const DeviceName name = test::TestDeviceName();
+  auto first = Context::Open(name, {});
   REQUIRE(first.status().ToString() == "OK");
-  auto second = Context::Open(choice, {});
+  auto second = Context::Open(name, {});
   REQUIRE(second.ok());
   CHECK(first.value() == second.value());
   CHECK(first.value()->info().name == device.info.name);
   const std::weak_ptr<Context> watch = first.value();
   first.value() = second.value() = nullptr;
   CHECK(watch.expired());
-  const auto none = Context::Open("opencl:no such device", {});
+  const auto none = Context::Open(ParseDeviceName("opencl:no such device").value(), {});
   REQUIRE(!none.ok());
   CHECK(none.status().code() == StatusCode::kNotFound);
 }

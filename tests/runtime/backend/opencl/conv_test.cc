@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tests/runtime/backend/opencl/apart_backend.h"
+#include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/random_floats.h"
@@ -13,7 +13,7 @@
 namespace topwork {
 namespace opencl_conv_test {
 
-using test::ApartBackend;
+using test::ApartDevice;
 
 enum class Pad : int8_t { kSame = 0, kValid = 1 };
 
@@ -96,7 +96,7 @@ std::set<std::string> CheckCase(const Case& c, const std::string& variant, Stora
   const std::vector<float> expected = test::RunModel(model.bytes, model.inputs, nullptr);
   test::ScriptedTuner tuner;
   tuner.forced = variant;
-  const auto backend = std::make_shared<ApartBackend>(context, storage);
+  const auto backend = std::make_shared<ApartDevice>(context, storage);
   backend->SetTuner(&tuner);
   const std::vector<float> got = test::RunModel(model.bytes, model.inputs, backend);
   REQUIRE(got.size() == expected.size());

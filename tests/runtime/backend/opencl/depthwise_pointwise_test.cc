@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 #include "runtime/session/session.h"
 #include "runtime/session/verify.h"
-#include "tests/runtime/backend/opencl/apart_backend.h"
+#include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/scripted_tuner.h"
@@ -29,7 +29,7 @@ Entries CheckCase(const SeparableSpec& spec, const std::string& variant, Storage
   const std::vector<float> expected = test::RunModel(model, inputs, nullptr);
   test::ScriptedTuner tuner;
   tuner.forced = variant;
-  const auto backend = std::make_shared<test::ApartBackend>(context, storage);
+  const auto backend = std::make_shared<test::ApartDevice>(context, storage);
   backend->SetTuner(&tuner);
   const std::vector<float> got = test::RunModel(model, inputs, backend);
   REQUIRE(got.size() == expected.size());
@@ -106,35 +106,22 @@ TEST_CASE("opencl: depthwise and pointwise convolution stay two where they must"
 }
 
 // A session of the fused pair with a tuner of the test's own.
-class Tuned final : public Backend {
+class Tuned final : public Device {
  public:
-  Tuned(std::shared_ptr<const Backend> device, GpuTuner* tuner)
+  Tuned(std::shared_ptr<const Device> device, GpuTuner* tuner)
       : device_(std::move(device)), tuner_(tuner) {}
   const char* name() const override { return "tuned"; }
-  std::string WhyNot(const OpDef& def, const OpParams& params,
-                     Span<const TensorView* const> inputs) const override {
-    return device_->WhyNot(def, params, inputs);
-  }
-  bool takes_programs() const override { return true; }
   Storage storage() const override { return device_->storage(); }
   GpuTuner* tuner() const override { return tuner_; }
-  Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override {
+  Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
     return device_->Load(std::move(program));
   }
-  Result<States> Attach(const States& loaded) const override { return device_->Attach(loaded); }
-  void Bind(const std::vector<const RunContext*>& programs) const override {
-    device_->Bind(programs);
-  }
-  Status Run(const OpDef& def, const RunContext& context, const std::string& where) const override {
-    return device_->Run(def, context, where);
-  }
-  Status RunTimed(const OpDef& def, const RunContext& context, const std::string& where,
-                  std::vector<int64_t>* part_nanos) const override {
-    return device_->RunTimed(def, context, where, part_nanos);
+  Result<std::unique_ptr<AttachedPrograms>> Attach(const LoadedPrograms& programs) const override {
+    return device_->Attach(programs);
   }
 
  private:
-  const std::shared_ptr<const Backend> device_;
+  const std::shared_ptr<const Device> device_;
   GpuTuner* const tuner_;
 };
 
@@ -153,8 +140,8 @@ TEST_CASE("opencl session: a fused pair is verified and timed as one operator", 
   tuner.forced = kFused;
   SessionOptions options;
   options.n_threads = 1;
-  options.backends = {
-      std::make_shared<Tuned>(opencl::MakeBackend(context.value(), Storage::kFloat32), &tuner)};
+  options.devices = {
+      std::make_shared<Tuned>(opencl::MakeDevice(context.value(), Storage::kFloat32), &tuner)};
   const auto made = Session::Create(model.value(), options);
   REQUIRE(made.status().ToString() == "OK");
   Session& session = *made.value();

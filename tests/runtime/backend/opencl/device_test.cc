@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "runtime/backend/devices.h"
 #include "runtime/backend/opencl/handles.h"
 #include "tests/runtime/backend/opencl/support.h"
 
@@ -11,7 +12,7 @@ namespace device_test {
 
 TEST_CASE("opencl device: answers are plausible", "[opencl]") {
   TW_NEED_DEVICE(device);
-  const opencl::DeviceInfo& info = device.info;
+  const DeviceInfo& info = device.info;
   CHECK(!info.name.empty());
   CHECK(!info.platform.empty());
   CHECK(!info.driver.empty());
@@ -23,7 +24,34 @@ TEST_CASE("opencl device: answers are plausible", "[opencl]") {
   CHECK(info.base_align_bytes >= 4);
   CHECK(info.usable);
   CHECK(info.reason.empty());
-  CHECK(opencl::DriverIdentity(info).find(info.driver) != std::string::npos);
+  CHECK(DriverIdentity(info).find(info.driver) != std::string::npos);
+}
+
+TEST_CASE("devices: a device is found by number and by name, and opened", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  const auto devices = ListDevices();
+  REQUIRE(devices.status().ToString() == "OK");
+  int n_opened = 0;
+  for (size_t i = 0; i < devices.value()->size(); ++i) {
+    const DeviceInfo& info = (*devices.value())[i];
+    if (!info.usable) continue;
+    const DeviceName number = DeviceName::Opencl(static_cast<int>(i));
+    const Result<FoundDevice> found = FindDevice(number);
+    REQUIRE(found.ok());
+    CHECK(found.value().info == &info);
+    CHECK(found.value().name == number);
+    const DeviceName text{DeviceName::Kind::kOpencl, -1, info.name};
+    CHECK(FindDevice(text).value().info->name == info.name);
+    OpenOptions options;
+    options.cache_folder = "off";
+    options.storage = Storage::kFloat16;
+    const auto opened = OpenDevice(text, options);
+    REQUIRE(opened.status().ToString() == "OK");
+    CHECK(opened.value()->storage() == Storage::kFloat16);
+    CHECK(opened.value()->limits().total_bytes == info.memory_bytes);
+    n_opened += info.name == device.info.name;
+  }
+  CHECK(n_opened >= 1);
 }
 
 TEST_CASE("opencl device: contexts, queues, buffers and their parts", "[opencl]") {

@@ -50,7 +50,7 @@ Launch MakeCopy(size_t part, bool parts) {
 Result<std::vector<float>> RunOnce(const ClApi& api, const Mode& mode) {
   TW_ASSIGN_OR_RETURN(const std::vector<opencl::Device> devices, opencl::EnumerateDevices(api));
   TW_ASSIGN_OR_RETURN(const size_t index,
-                      opencl::ChooseDevice(opencl::InfoOf(devices), "opencl:0"));
+                      opencl::ChooseDevice(opencl::InfoOf(devices), DeviceName::Opencl(0)));
   opencl::ContextOptions options;
   options.cache_folder = mode.cache;
   TW_ASSIGN_OR_RETURN(const auto context, Context::Create(devices[index], options));
@@ -72,12 +72,12 @@ Result<std::vector<float>> RunOnce(const ClApi& api, const Mode& mode) {
   TW_RETURN_IF_ERROR(
       stream.Upload(buffers[second], mode.parts ? part : 0, loops.data(), loops.size() * 4));
   const Launch launch = MakeCopy(part, mode.parts);
-  TW_ASSIGN_OR_RETURN(const opencl::Commands commands, stream.Record({&launch, 1}, buffers));
+  TW_ASSIGN_OR_RETURN(opencl::Commands commands, stream.Record({&launch, 1}, buffers));
   if (mode.parts) {
     std::vector<int64_t> nanos;
-    TW_RETURN_IF_ERROR(stream.SubmitTimed(commands, &nanos));
+    TW_RETURN_IF_ERROR(stream.SubmitTimed(&commands, &nanos));
   } else {
-    TW_RETURN_IF_ERROR(stream.Submit(commands));
+    TW_RETURN_IF_ERROR(stream.Submit(&commands));
   }
   TW_RETURN_IF_ERROR(
       stream.Download(buffers[third], mode.parts ? 2 * part : 0, output.data(), output.size() * 4));
@@ -178,7 +178,7 @@ TEST_CASE("opencl faults: a driver that ended the process is not used again", "[
   const int status = std::system(command.c_str());
   REQUIRE(status != 0);
   INFO(test::ReadWhole(folder / "log"));
-  const std::string identity = opencl::DriverIdentity(device.info);
+  const std::string identity = DriverIdentity(device.info);
   CHECK(opencl::CrashReason(cache, identity) != "");
   const char* variable = std::getenv("TOPWORK_CACHE");
   const std::string old = variable != nullptr ? variable : "";
@@ -189,7 +189,7 @@ TEST_CASE("opencl faults: a driver that ended the process is not used again", "[
   REQUIRE(devices.ok());
   bool refused = false;
   for (const opencl::Device& found : devices.value()) {
-    if (opencl::DriverIdentity(found.info) != identity) continue;
+    if (DriverIdentity(found.info) != identity) continue;
     refused = !found.info.usable;
     CHECK(found.info.reason.find("ended the program") != std::string::npos);
   }

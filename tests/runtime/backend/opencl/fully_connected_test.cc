@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "tests/runtime/backend/opencl/apart_backend.h"
+#include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/random_floats.h"
@@ -11,7 +11,7 @@
 namespace topwork {
 namespace fully_connected_gpu_test {
 
-using test::ApartBackend;
+using test::ApartDevice;
 using test::RandomFloats;
 
 struct Case {
@@ -51,7 +51,7 @@ void CheckCase(const Case& c, const std::shared_ptr<opencl::Context>& context) {
   float range = 1e-3f;
   for (const float value : expected) range = std::max(range, std::fabs(value));
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
-    const auto backend = std::make_shared<ApartBackend>(context, storage);
+    const auto backend = std::make_shared<ApartDevice>(context, storage);
     const std::vector<float> got = test::RunModel(model, {input}, backend);
     CHECK(backend->entries() == std::set<std::string>{c.entry});
     REQUIRE(got.size() == expected.size());
@@ -91,7 +91,7 @@ TEST_CASE("opencl kernels: fully_connected of larger sizes", "[opencl]") {
 
 TEST_CASE("opencl kernels: NaN passes through fully_connected", "[opencl]") {
   TW_NEED_DEVICE(device);
-  const auto backend = std::make_shared<ApartBackend>(MakeContext(device), Storage::kFloat32);
+  const auto backend = std::make_shared<ApartDevice>(MakeContext(device), Storage::kFloat32);
   for (const Case& c : {Case{1, 6, 256, Activation::kRelu6, true, "gemv"},
                         Case{8, 6, 5, Activation::kRelu6, true, "gemm"}}) {
     std::vector<float> bias = Exact(c.units, 3);

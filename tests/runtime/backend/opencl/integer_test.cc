@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "runtime/session/session.h"
-#include "tests/runtime/backend/opencl/apart_backend.h"
+#include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/embedded.h"
 #include "tests/support/model_builder.h"
@@ -15,19 +15,19 @@ namespace opencl_integer_test {
 
 using testing::OpCase;
 
-std::shared_ptr<test::ApartBackend> MakeApart(const opencl::Device& device, Storage storage) {
+std::shared_ptr<test::ApartDevice> MakeApart(const opencl::Device& device, Storage storage) {
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  return std::make_shared<test::ApartBackend>(context.value(), storage);
+  return std::make_shared<test::ApartDevice>(context.value(), storage);
 }
 
 std::unique_ptr<Session> Open(const void* bytes, size_t n_bytes,
-                              std::shared_ptr<const Backend> backend) {
+                              std::shared_ptr<const Device> backend) {
   const auto model = Model::OpenMemory(bytes, n_bytes, true);
   if (!model.ok()) return nullptr;
   SessionOptions options;
   options.n_threads = 1;
-  if (backend != nullptr) options.backends = {std::move(backend)};
+  if (backend != nullptr) options.devices = {std::move(backend)};
   auto made = Session::Create(model.value(), options);
   REQUIRE(made.status().ToString() == "OK");
   return std::move(made.value());
@@ -47,7 +47,7 @@ bool IsInteger(const Session& session, int i) {
 // Compares the outputs that integer operators make; returns how many.
 int CheckSameBytes(Session* device, Session* cpu) {
   REQUIRE(device->Run().ToString() == "OK");
-  REQUIRE(device->options().backends.size() == 1);  // it did not fail
+  REQUIRE(device->options().devices.size() == 1);  // it did not fail
   REQUIRE(cpu->Run().ToString() == "OK");
   int n_compared = 0;
   for (int i = 0; i < cpu->n_outputs(); ++i) {
@@ -67,7 +67,7 @@ int CheckSameBytes(Session* device, Session* cpu) {
 }
 
 // How many outputs were compared.
-int CheckCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backend) {
+int CheckCase(const OpCase& op_case, const std::shared_ptr<const Device>& backend) {
   if (op_case.same_session || op_case.refused || !op_case.signature.empty()) return 0;
   const auto device = Open(op_case.model, op_case.model_bytes, backend);
   if (device == nullptr) return 0;
@@ -175,7 +175,7 @@ test::Bytes BuildLayer(const Layer& p) {
   return test::BuildModel(spec);
 }
 
-void CheckLayer(const Layer& layer, const std::shared_ptr<const Backend>& backend) {
+void CheckLayer(const Layer& layer, const std::shared_ptr<const Device>& backend) {
   const test::Bytes model = BuildLayer(layer);
   const auto device = Open(model.data(), model.size(), backend);
   const auto cpu = Open(model.data(), model.size(), nullptr);
@@ -363,7 +363,7 @@ TEST_CASE("opencl kernels: bytes become reals and bytes again", "[opencl][opencl
       std::memcpy(session->input(0).data, values, sizeof(values));
       REQUIRE(session->Run().ToString() == "OK");
     }
-    CHECK(on_device->options().backends.size() == 1);
+    CHECK(on_device->options().devices.size() == 1);
     for (int i = 0; i < 15; ++i) {
       CHECK(on_device->output(0).as<float>()[i] ==
             Approx(cpu->output(0).as<float>()[i]).margin(1.01 / 256.0));

@@ -12,7 +12,7 @@
 #include "kernels/gpu/launch.h"
 #include "runtime/backend/opencl/kernel_source.h"
 #include "runtime/session/session.h"
-#include "tests/runtime/backend/opencl/apart_backend.h"
+#include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/embedded.h"
 #include "tests/support/model_builder.h"
@@ -25,12 +25,12 @@ using testing::OpCase;
 
 // Runs the case on the backend alone; false when the CPU would take a part of it. Answers are
 // compared elsewhere: a simulator's exp and sin are those of its machine.
-bool RunWhole(const OpCase& op_case, const std::shared_ptr<const Backend>& backend) {
+bool RunWhole(const OpCase& op_case, const std::shared_ptr<const Device>& backend) {
   const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
   if (!model.ok()) return false;
   SessionOptions options;
   options.n_threads = 1;
-  options.backends = {backend};
+  options.devices = {backend};
   auto made = Session::Create(model.value(), options);
   REQUIRE(made.status().ToString() == "OK");
   Session& session = *made.value();
@@ -49,7 +49,7 @@ bool RunWhole(const OpCase& op_case, const std::shared_ptr<const Backend>& backe
     std::memcpy(input.data, op_case.inputs[i].data, input.bytes());
   }
   REQUIRE(session.Run().ToString() == "OK");
-  REQUIRE(session.options().backends.size() == 1);  // the device did not fail
+  REQUIRE(session.options().devices.size() == 1);  // the device did not fail
   return true;
 }
 
@@ -64,7 +64,7 @@ bool IsRepetition(const char* file) {
 void RunAllWhole(const opencl::Device& device, Storage storage) {
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  const auto backend = std::make_shared<test::ApartBackend>(context.value(), storage);
+  const auto backend = std::make_shared<test::ApartDevice>(context.value(), storage);
   size_t n_files = 0, n_cases = 0;
   const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
   for (size_t f = 0; f < n_files; ++f) {
@@ -107,7 +107,7 @@ TEST_CASE("opencl kernels: a fused TANH", "[opencl][opencl-kernels]") {
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     SessionOptions options;
     options.n_threads = 1;
-    options.backends = {std::make_shared<test::ApartBackend>(context.value(), storage)};
+    options.devices = {std::make_shared<test::ApartDevice>(context.value(), storage)};
     auto session = Session::Create(model.value(), options);
     REQUIRE(session.status().ToString() == "OK");
     REQUIRE(session.value()->plan().steps[0].parts.size() == 1);

@@ -10,7 +10,7 @@
 
 #include "ports/port.h"
 #include "runtime/backend/opencl/context.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/model_builder.h"
@@ -63,11 +63,11 @@ std::shared_ptr<const Model> OpenCopy() {
 }
 
 std::unique_ptr<Session> OpenSession(const std::shared_ptr<const Model>& model,
-                                     std::shared_ptr<const Backend> backend, size_t limit = 0) {
+                                     std::shared_ptr<const Device> backend, size_t limit = 0) {
   SessionOptions options;
   options.n_threads = 1;
   options.device_memory_limit_bytes = limit;
-  if (backend != nullptr) options.backends.push_back(std::move(backend));
+  if (backend != nullptr) options.devices.push_back(std::move(backend));
   auto session = Session::Create(model, options);
   REQUIRE(session.status().ToString() == "OK");
   return std::move(session.value());
@@ -99,12 +99,12 @@ int CountOnDevice(const Session& session) {
 
 struct Bench {
   std::shared_ptr<Context> context;
-  std::shared_ptr<const Backend> backend;
+  std::shared_ptr<const Device> backend;
   explicit Bench(const opencl::Device& device) {
     auto made = Context::Create(device, {});
     REQUIRE(made.status().ToString() == "OK");
     context = made.value();
-    backend = opencl::MakeBackend(context, Storage::kFloat32);
+    backend = opencl::MakeDevice(context, Storage::kFloat32);
   }
   size_t held() const { return context->memory_counts().held_bytes; }
   size_t uploaded() const { return context->memory_counts().uploaded_bytes; }
@@ -139,7 +139,7 @@ TEST_CASE("opencl memory: sessions share constants, each has one arena", "[openc
     for (Session* session :
          {first.get(), same_model.get(), other_model.get(), clone.value().get()}) {
       CHECK(RunOn(session, 1) == expected);
-      CHECK(session->options().backends.size() == 1);
+      CHECK(session->options().devices.size() == 1);
     }
   }
   CHECK(bench.held() == 0);
@@ -185,7 +185,7 @@ TEST_CASE("opencl memory: constants are made and freed on several threads", "[op
   const Answers expected = RunOn(OpenSession(model, nullptr).get(), 2);
   SessionOptions options;
   options.n_threads = 1;
-  options.backends = {bench.backend};
+  options.devices = {bench.backend};
   int wrong[3] = {0, 0, 0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
@@ -285,7 +285,7 @@ TEST_CASE("opencl memory: the caller's buffers are used in place", "[opencl]") {
   in.reset();
   CHECK(RunOn(session.get(), 5) == expected[1]);
   CHECK(bench.copied() == copied);
-  CHECK(session->options().backends.size() == 1);
+  CHECK(session->options().devices.size() == 1);
 }
 
 TEST_CASE("opencl memory: buffers that cannot be used in place are copied", "[opencl]") {
@@ -319,7 +319,7 @@ TEST_CASE("opencl memory: float16 crosses the border with and without unified me
   const Answers expected = RunOn(OpenSession(model, nullptr).get(), 1);
   for (const bool unified : {true, false}) {
     Bench bench(WithUnified(device, unified));
-    const auto session = OpenSession(model, opencl::MakeBackend(bench.context, Storage::kFloat16));
+    const auto session = OpenSession(model, opencl::MakeDevice(bench.context, Storage::kFloat16));
     const Answers answers = RunOn(session.get(), 1);
     CHECK(answers == expected);  // small integers are exact in float16
     CHECK(bench.copied() == 2 * sizeof(Page));

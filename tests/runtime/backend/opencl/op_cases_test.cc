@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "runtime/backend/opencl/context.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/embedded.h"
@@ -45,7 +45,7 @@ bool FitsHalf(const OpCase& op_case) {
   return true;
 }
 
-using Backends = std::vector<std::shared_ptr<const Backend>>;
+using Backends = std::vector<std::shared_ptr<const Device>>;
 
 struct Counts {
   size_t n_cases = 0, n_parts = 0;
@@ -123,7 +123,7 @@ std::unique_ptr<Session> Prepared(const OpCase& op_case, const Backends& backend
   if (!model.ok()) return nullptr;
   SessionOptions options;
   options.n_threads = 1;
-  options.backends = backends;
+  options.devices = backends;
   auto made = Session::Create(model.value(), options);
   REQUIRE(made.status().ToString() == "OK");
   std::unique_ptr<Session> session = std::move(made.value());
@@ -148,7 +148,7 @@ std::unique_ptr<Session> Prepared(const OpCase& op_case, const Backends& backend
 
 // In float16 storage inputs are rounded, which functions with jumps (FLOOR_DIV) show: the reference
 // is then the CPU, whose own cases agree with LiteRT, on the rounded inputs.
-void RunCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backend, int n_runs,
+void RunCase(const OpCase& op_case, const std::shared_ptr<const Device>& backend, int n_runs,
              Counts* counts) {
   const bool halves = backend->storage() == Storage::kFloat16;
   const std::unique_ptr<Session> session = Prepared(op_case, {backend}, halves);
@@ -158,7 +158,7 @@ void RunCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backen
   if (n_parts == 0) return;
   const bool dynamic_range = IsDynamicRange(session->plan());
   for (int i = 0; i < n_runs; ++i) REQUIRE(session->Run().ToString() == "OK");
-  CHECK(session->options().backends.size() == (NeedsCpu(op_case) ? 0 : 1));  // else it failed
+  CHECK(session->options().devices.size() == (NeedsCpu(op_case) ? 0 : 1));  // else it failed
   std::unique_ptr<Session> cpu;
   if (halves) {
     cpu = Prepared(op_case, {}, true);
@@ -181,7 +181,7 @@ void RunCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backen
 }
 
 // Every `stride`-th case, each `n_runs` times.
-void RunAll(const std::shared_ptr<const Backend>& backend, size_t least, size_t stride = 1,
+void RunAll(const std::shared_ptr<const Device>& backend, size_t least, size_t stride = 1,
             int n_runs = 1) {
   Counts counts;
   size_t n_seen = 0;
@@ -207,23 +207,23 @@ TEST_CASE("opencl operators in float32 agree with LiteRT", "[opencl]") {
   TW_NEED_DEVICE(device);
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  RunAll(opencl::MakeBackend(context.value(), Storage::kFloat32), 1200);
+  RunAll(opencl::MakeDevice(context.value(), Storage::kFloat32), 1200);
 }
 
 TEST_CASE("opencl operators cut into many pieces give the same", "[opencl]") {
   TW_NEED_DEVICE(device);
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  opencl::SharingOptions sharing;
-  sharing.max_kernel_nanos = 1;
-  RunAll(opencl::MakeBackend(context.value(), Storage::kFloat32, 0, sharing), 60, 13, 2);
+  OpenOptions options;
+  options.max_kernel_nanos = 1;
+  RunAll(opencl::MakeDevice(context.value(), options), 60, 13, 2);
 }
 
 TEST_CASE("opencl operators in float16 storage agree with the CPU", "[opencl]") {
   TW_NEED_DEVICE(device);
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  RunAll(opencl::MakeBackend(context.value(), Storage::kFloat16), 800);
+  RunAll(opencl::MakeDevice(context.value(), Storage::kFloat16), 800);
 }
 
 // The device notices the wrong index, and the CPU, which takes over, says which it was.
@@ -231,7 +231,7 @@ TEST_CASE("opencl operators: an index outside its tensor is an error", "[opencl]
   TW_NEED_DEVICE(device);
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  const auto backend = opencl::MakeBackend(context.value(), Storage::kFloat32);
+  const auto backend = opencl::MakeDevice(context.value(), Storage::kFloat32);
   for (const char* name : {"gather", "gather_nd"}) {
     const test::EmbeddedFile* file =
         test::FindEmbedded(("tests/data/ops/" + std::string(name) + ".twcases").c_str());

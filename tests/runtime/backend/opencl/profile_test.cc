@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "runtime/backend/opencl/context.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/embedded.h"
@@ -20,7 +20,7 @@ std::unique_ptr<Session> Digits(const opencl::Device& device) {
   REQUIRE(context.status().ToString() == "OK");
   SessionOptions options;
   options.n_threads = 1;
-  options.backends = {opencl::MakeBackend(context.value(), Storage::kFloat32)};
+  options.devices = {opencl::MakeDevice(context.value(), Storage::kFloat32)};
   auto session = Session::Create(model.value(), options);
   REQUIRE(session.status().ToString() == "OK");
   return std::move(session.value());
@@ -62,7 +62,7 @@ TEST_CASE("opencl session: the profile names every operator of the device", "[op
       CHECK(profiles[k].part == (whole ? -1 : static_cast<int>(part)));
       CHECK(std::string(profiles[k].op) == what.def->name());
       CHECK(std::string(profiles[k].variant) == what.variant);
-      CHECK(std::string(profiles[k].backend) == what.backend->name());
+      CHECK(std::string(profiles[k].backend) == PlaceName(what.device));
       CHECK(std::strlen(profiles[k].output_name) > 0);
       CHECK(profiles[k].nanos >= 0);
       if (!whole) on_device += profiles[k].nanos;
@@ -99,7 +99,7 @@ TEST_CASE("opencl session: clones in the background take turns", "[opencl]") {
     REQUIRE(session->RunAsync(nullptr).ok());
   }
   CHECK(sessions[0]->Wait().ok());
-  CHECK(sessions[0]->options().backends.size() == 1);  // the device did not fail
+  CHECK(sessions[0]->options().devices.size() == 1);  // the device did not fail
 }
 
 }  // namespace opencl_profile_test

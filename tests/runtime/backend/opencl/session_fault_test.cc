@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "runtime/backend/opencl/context.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/runtime/backend/opencl/use_shim.h"
@@ -54,7 +54,7 @@ Status OpenAndRun(const opencl::ClApi& api, const std::string& cache,
                   const std::shared_ptr<const Model>& model, Outcome* outcome) {
   TW_ASSIGN_OR_RETURN(const std::vector<opencl::Device> devices, opencl::EnumerateDevices(api));
   TW_ASSIGN_OR_RETURN(const size_t index,
-                      opencl::ChooseDevice(opencl::InfoOf(devices), "opencl:0"));
+                      opencl::ChooseDevice(opencl::InfoOf(devices), DeviceName::Opencl(0)));
   opencl::ContextOptions context_options;
   context_options.cache_folder = cache;
   TW_ASSIGN_OR_RETURN(std::shared_ptr<opencl::Context> context,
@@ -62,7 +62,7 @@ Status OpenAndRun(const opencl::ClApi& api, const std::string& cache,
   outcome->has_backend = true;
   SessionOptions options;
   options.n_threads = 1;
-  options.backends = {opencl::MakeBackend(std::move(context), Storage::kFloat32)};
+  options.devices = {opencl::MakeDevice(std::move(context), Storage::kFloat32)};
   return RunTwice(model, options, outcome);
 }
 

@@ -34,12 +34,12 @@ Bytes OneOpModel::Build(OpCode code, std::vector<int32_t> output_shape,
 }
 
 std::vector<float> RunModel(const Bytes& model, const std::vector<std::vector<float>>& inputs,
-                            const std::shared_ptr<const Backend>& backend) {
+                            const std::shared_ptr<const Device>& backend) {
   const auto opened = Model::OpenMemory(model.data(), model.size(), true);
   REQUIRE(opened.status().ToString() == "OK");
   SessionOptions options;
   options.n_threads = 1;
-  if (backend != nullptr) options.backends = {backend};
+  if (backend != nullptr) options.devices = {backend};
   const auto made = Session::Create(opened.value(), options);
   REQUIRE(made.status().ToString() == "OK");
   Session& session = *made.value();
@@ -53,7 +53,7 @@ std::vector<float> RunModel(const Bytes& model, const std::vector<std::vector<fl
     std::memcpy(input.data, inputs[i].data(), input.bytes());
   }
   REQUIRE(session.Run().ToString() == "OK");
-  REQUIRE(session.options().backends.size() == options.backends.size());  // it did not fail
+  REQUIRE(session.options().devices.size() == options.devices.size());  // it did not fail
   const TensorView& output = session.output(0);
   const float* values = output.as<float>();
   return std::vector<float>(values, values + output.shape.NumElements());

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/backend/backend.h"
+#include "runtime/backend/device.h"
 #include "tests/support/model_builder.h"
 
 namespace topwork {
@@ -28,7 +28,7 @@ class OneOpModel {
 // The first output, float32, for float32 inputs; on the CPU where backend is null. Otherwise all
 // operators must run on the backend.
 std::vector<float> RunModel(const Bytes& model, const std::vector<std::vector<float>>& inputs,
-                            const std::shared_ptr<const Backend>& backend);
+                            const std::shared_ptr<const Device>& backend);
 
 }  // namespace test
 }  // namespace topwork

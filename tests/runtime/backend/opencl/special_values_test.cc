@@ -6,18 +6,18 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/runtime/backend/opencl/apart_backend.h"
+#include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
 
 namespace topwork {
 namespace special_values_test {
 
-using test::ApartBackend;
+using test::ApartDevice;
 using test::Bytes;
 using test::OneOpModel;
 using test::OptionsSpec;
-using Backends = std::vector<std::shared_ptr<const Backend>>;
+using Backends = std::vector<std::shared_ptr<const Device>>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 const float kNan = std::nanf("");
@@ -56,8 +56,8 @@ void Compare(const Bytes& model, const std::vector<std::vector<float>>& inputs,
 Backends Open(const opencl::Device& device, size_t n) {
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  Backends backends = {std::make_shared<ApartBackend>(context.value(), Storage::kFloat32),
-                       std::make_shared<ApartBackend>(context.value(), Storage::kFloat16)};
+  Backends backends = {std::make_shared<ApartDevice>(context.value(), Storage::kFloat32),
+                       std::make_shared<ApartDevice>(context.value(), Storage::kFloat16)};
   backends.resize(n);
   return backends;
 }

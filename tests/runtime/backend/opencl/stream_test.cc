@@ -54,8 +54,8 @@ std::vector<Launch> ProbeChain(int32_t n, size_t items) {
 }
 
 // Uploads, submits `n_submits` times, and expects 3^n_launches in the last buffer.
-void CheckChain(Bench* bench, const opencl::Commands& commands,
-                const std::vector<MemHandle>& buffers, size_t items, int n_submits) {
+void CheckChain(Bench* bench, opencl::Commands* commands, const std::vector<MemHandle>& buffers,
+                size_t items, int n_submits) {
   for (const float first : {1.0f, -2.0f}) {
     const std::vector<float> in(items, first);
     std::vector<float> out(items);
@@ -65,7 +65,7 @@ void CheckChain(Bench* bench, const opencl::Commands& commands,
     }
     REQUIRE(bench->stream.Download(buffers.back(), 0, out.data(), items * sizeof(float)).ok());
     float expected = first;
-    for (size_t i = 0; i < commands.size(); ++i) expected *= 3;
+    for (size_t i = 0; i < commands->size(); ++i) expected *= 3;
     CHECK(out == std::vector<float>(items, expected));
   }
 }
@@ -105,8 +105,8 @@ TEST_CASE("opencl stream: a command buffer does what its launches do", "[opencl]
     REQUIRE(commands.status().ToString() == "OK");
     const bool has = opencl::CommandBufferApi::Find(device).ok();
     CHECK(commands->has_command_buffer() == (wanted && has));
-    CheckChain(&bench, commands.value(), buffers, kItems, 1);
-    CheckChain(&bench, commands.value(), buffers, kItems, 20);  // without a wait between
+    CheckChain(&bench, &commands.value(), buffers, kItems, 1);
+    CheckChain(&bench, &commands.value(), buffers, kItems, 20);  // without a wait between
   }
 }
 
@@ -123,10 +123,10 @@ TEST_CASE("opencl stream: launches that were measured to take long are cut", "[o
       bench.stream.Record({launches.data(), launches.size()}, {buffers.data(), buffers.size()});
   REQUIRE(commands.status().ToString() == "OK");
   CHECK(commands->n_pieces(0) == 1);
-  CheckChain(&bench, commands.value(), buffers, kItems, 1);
+  CheckChain(&bench, &commands.value(), buffers, kItems, 1);
   CHECK(commands->n_pieces(0) == 7);  // as many as there are work-groups
   CHECK(commands->n_pieces(1) == 7);
-  CheckChain(&bench, commands.value(), buffers, kItems, 3);
+  CheckChain(&bench, &commands.value(), buffers, kItems, 3);
 }
 
 TEST_CASE("opencl stream: a long slice cuts nothing", "[opencl]") {
@@ -140,7 +140,7 @@ TEST_CASE("opencl stream: a long slice cuts nothing", "[opencl]") {
   auto commands =
       bench.stream.Record({launches.data(), launches.size()}, {buffers.data(), buffers.size()});
   REQUIRE(commands.status().ToString() == "OK");
-  CheckChain(&bench, commands.value(), buffers, 256, 3);
+  CheckChain(&bench, &commands.value(), buffers, 256, 3);
   CHECK(commands->n_pieces(0) == 1);
   CHECK(commands->n_pieces(1) == 1);
 }
@@ -219,10 +219,10 @@ TEST_CASE("opencl stream: recorded commands run again on parts of one buffer", "
     std::vector<float> out(64);
     REQUIRE(bench.stream.Upload(all[0], 0, in.data(), bytes).ok());
     std::vector<int64_t> nanos;
-    REQUIRE(bench.stream.SubmitTimed(commands.value(), &nanos).ToString() == "OK");
+    REQUIRE(bench.stream.SubmitTimed(&commands.value(), &nanos).ToString() == "OK");
     REQUIRE(nanos.size() == 2);
     CHECK(nanos[0] >= 0);
-    REQUIRE(bench.stream.Submit(commands.value()).ok());
+    REQUIRE(bench.stream.Submit(&commands.value()).ok());
     REQUIRE(bench.stream.Finish().ok());
     REQUIRE(bench.stream.Download(all[0], 2 * part, out.data(), bytes).ok());
     CHECK(out == std::vector<float>(64, 9 * first));
@@ -258,7 +258,7 @@ TEST_CASE("opencl stream: launches that cannot run are refused when recorded", "
 }
 
 TEST_CASE("opencl stream: the flush policy is a row of its vendor", "[backend]") {
-  opencl::DeviceInfo info;
+  DeviceInfo info;
   info.name = "Mali-G710";
   CHECK(opencl::FlushEvery(info, opencl::FlushRows()) == 24);
   info.name = "QUALCOMM Adreno(TM)";

@@ -14,15 +14,18 @@ Result<const opencl::Device*> FindDevice() {
   static const std::vector<opencl::Device>* const kept =
       new std::vector<opencl::Device>(std::move(devices));
   TW_ASSIGN_OR_RETURN(const size_t index,
-                      opencl::ChooseDevice(opencl::InfoOf(*kept), TestDeviceChoice()));
+                      opencl::ChooseDevice(opencl::InfoOf(*kept), TestDeviceName()));
   return &(*kept)[index];
 }
 
 }  // namespace
 
-std::string TestDeviceChoice() {
+DeviceName TestDeviceName() {
   const char* variable = std::getenv("TOPWORK_TEST_DEVICE");
-  return variable != nullptr ? variable : "opencl:0";
+  const Result<DeviceName> name = ParseDeviceName(variable != nullptr ? variable : "opencl:0");
+  INFO("TOPWORK_TEST_DEVICE: " << name.status().message());
+  REQUIRE(name.ok());
+  return name.value();
 }
 
 const opencl::Device* TestDevice(std::string* reason) {

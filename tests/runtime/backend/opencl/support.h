@@ -17,7 +17,7 @@ namespace test {
 const opencl::Device* TestDevice(std::string* reason);
 
 // What names it: $TOPWORK_TEST_DEVICE or "opencl:0".
-std::string TestDeviceChoice();
+DeviceName TestDeviceName();
 
 }  // namespace test
 }  // namespace topwork

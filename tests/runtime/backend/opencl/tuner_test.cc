@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/backend/opencl/context.h"
-#include "runtime/backend/opencl/opencl_backend.h"
+#include "runtime/backend/opencl/opencl_device.h"
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/random_floats.h"
@@ -37,11 +37,11 @@ TEST_CASE("opencl tuner: a second start measures and compiles nothing", "[opencl
     REQUIRE(context.status().ToString() == "OK");
     // No time: nothing is measured.
     auto got =
-        test::RunModel(model, inputs, opencl::MakeBackend(context.value(), Storage::kFloat32, 0));
+        test::RunModel(model, inputs, opencl::MakeDevice(context.value(), Storage::kFloat32, 0));
     CHECK(test::LargestDifference(got, expected) < 1e-5);
     CHECK(context.value()->tuning().Best(work) == "");
     got = test::RunModel(model, inputs,
-                         opencl::MakeBackend(context.value(), Storage::kFloat32, 60000));
+                         opencl::MakeDevice(context.value(), Storage::kFloat32, 60000));
     CHECK(test::LargestDifference(got, expected) < 1e-5);
     best = context.value()->tuning().Best(work);
     CHECK(best != "");
@@ -52,7 +52,7 @@ TEST_CASE("opencl tuner: a second start measures and compiles nothing", "[opencl
   REQUIRE(context.status().ToString() == "OK");
   CHECK(context.value()->tuning().Best(work) == best);
   const auto got =
-      test::RunModel(model, inputs, opencl::MakeBackend(context.value(), Storage::kFloat32, 60000));
+      test::RunModel(model, inputs, opencl::MakeDevice(context.value(), Storage::kFloat32, 60000));
   CHECK(test::LargestDifference(got, expected) < 1e-5);
   CHECK(context.value()->counts().compiled == 0);
 }

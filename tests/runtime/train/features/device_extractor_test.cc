@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "runtime/backend/opencl/device_info.h"
+#include "runtime/backend/devices.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/runtime/train/features/extractor_data.h"
 #include "tests/support/scoped_variable.h"
@@ -17,14 +17,14 @@ using test::ExtractorImages;
 using test::ExtractorOptions;
 using test::NewExtractor;
 
-std::vector<std::string> AllDevices() {
-  std::vector<std::string> choices;
-  const auto devices = opencl::ListDevices();
+std::vector<DeviceName> AllDevices() {
+  std::vector<DeviceName> names;
+  const auto devices = ListDevices();
   REQUIRE(devices.ok());
   for (size_t i = 0; i < devices.value()->size(); ++i) {
-    if ((*devices.value())[i].usable) choices.push_back("opencl:" + std::to_string(i));
+    if ((*devices.value())[i].usable) names.push_back(DeviceName::Opencl(static_cast<int>(i)));
   }
-  return choices;
+  return names;
 }
 
 std::vector<float> Features(const TrainerOptions& options, const ExtractorImages& images,
@@ -56,11 +56,11 @@ TEST_CASE("device extractor: each device gives the CPU's features", "[opencl]") 
   REQUIRE(device.info.usable);
   const ExtractorImages images(37);
   const std::vector<float> expected = Features(ExtractorOptions(1, 1), images, nullptr);
-  for (const std::string& choice : AllDevices()) {
+  for (const DeviceName& name : AllDevices()) {
     for (const int batch : {0, 1, 5}) {
       for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
         TrainerOptions options = ExtractorOptions(1, batch);
-        options.extraction_devices = {choice};
+        options.extraction_devices = {name};
         options.extraction_storage = storage;
         CheckSame(Features(options, images, nullptr), expected,
                   storage == Storage::kFloat16 ? 5e-3f : 1e-5f);
@@ -81,7 +81,7 @@ TEST_CASE("device extractor: devices and the CPU share the examples out", "[open
   TrainerOptions options = ExtractorOptions(2, 1);
   for (const bool cpu : {false, true}) {
     options.extraction_devices = AllDevices();
-    if (cpu) options.extraction_devices.push_back("cpu");
+    if (cpu) options.extraction_devices.push_back(DeviceName::Cpu());
     std::vector<int64_t> n_by_worker;
     CheckSame(Features(options, images, &n_by_worker), expected, 1e-5f);
     CHECK(n_by_worker.size() == AllDevices().size() + (cpu ? 2 : 0));
@@ -101,7 +101,7 @@ TEST_CASE("device extractor: cancelling stops all workers, and they go on afterw
   const ExtractorImages images(120);
   TrainerOptions options = ExtractorOptions(2, 1);
   options.extraction_devices = AllDevices();
-  options.extraction_devices.push_back("cpu");
+  options.extraction_devices.push_back(DeviceName::Cpu());
   const auto extractor = NewExtractor(options);
   const auto cache = extractor->NewCache(0);
   const auto stop = [&](int64_t, int64_t) {
@@ -120,14 +120,14 @@ TEST_CASE("device extractor: auto takes one place, by trial, and keeps to it", "
   REQUIRE(device.info.usable);
   const test::TempFolder folder;
   const test::ScopedVariable cache("TOPWORK_CACHE", folder / "cache");
-  const test::ScopedVariable weighed("TOPWORK_AUTO_DEVICE", test::TestDeviceChoice());
+  const test::ScopedVariable weighed("TOPWORK_AUTO_DEVICE", test::TestDeviceName().ToString());
   const ExtractorImages images(40);
   const std::vector<float> expected = Features(ExtractorOptions(1, 1), images, nullptr);
   TrainerOptions options = ExtractorOptions(1, 0);
-  options.extraction_devices = {"auto"};
+  options.extraction_devices = {DeviceName::Auto()};
   const auto extractor = NewExtractor(options);
   const std::string place = extractor->workers().places();
-  CHECK((place == "cpu" || place == test::TestDeviceChoice()));
+  CHECK((place == "cpu" || place == test::TestDeviceName().ToString()));
   CHECK(extractor->workers().note().find("auto: cpu ") == 0);
   CheckSame(Features(options, images, nullptr), expected, 1e-5f);
   const auto again = NewExtractor(options);
@@ -138,7 +138,7 @@ TEST_CASE("device extractor: auto takes one place, by trial, and keeps to it", "
 TEST_CASE("device extractor: auto is the CPU where there is no device", "[train]") {
   const test::ScopedVariable weighed("TOPWORK_AUTO_DEVICE", "off");
   TrainerOptions options = ExtractorOptions(1, 0);
-  options.extraction_devices = {"auto"};
+  options.extraction_devices = {DeviceName::Auto()};
   const auto extractor = NewExtractor(options);
   CHECK(extractor->workers().places() == "cpu");
   CHECK(extractor->batch_size() == 1);
@@ -149,7 +149,7 @@ TEST_CASE("device extractor: a device that is not there is named", "[opencl]") {
   REQUIRE(device.info.usable);
   const auto model = test::OpenBytes(test::ClassifierBytes(test::Tail::kDense));
   TrainerOptions options = ExtractorOptions(1, 1);
-  options.extraction_devices = {"opencl:abacus"};
+  options.extraction_devices = {ParseDeviceName("opencl:abacus").value()};
   Cut cut;
   const auto made = FeatureExtractor::Create(model, cut, options);
   CHECK(made.status().code() == StatusCode::kNotFound);

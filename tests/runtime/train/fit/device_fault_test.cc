@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "ports/port.h"
-#include "runtime/backend/opencl/workspace.h"
+#include "runtime/backend/workspace.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/runtime/train/trainer_data.h"
 #include "tests/support/temp_folder.h"
@@ -31,10 +31,10 @@ std::string ShimPath() {
 struct Outcome {
   Status status;
   std::vector<float> parameters;
-  TrainerDevice device;
+  Placement placement;
 };
 
-Outcome Train(const test::TrainerData& data, const std::string& device) {
+Outcome Train(const test::TrainerData& data, const DeviceName& device) {
   TrainerOptions options;
   options.n_classes = 3;
   options.n_threads = 1;
@@ -50,7 +50,7 @@ Outcome Train(const test::TrainerData& data, const std::string& device) {
   outcome.status = (*trainer)->Train();
   outcome.parameters.assign((*trainer)->state().parameters().begin(),
                             (*trainer)->state().parameters().end());
-  outcome.device = (*trainer)->fitter().device();
+  outcome.placement = (*trainer)->fitter().placement();
   return outcome;
 }
 
@@ -73,30 +73,30 @@ TEST_CASE("device trainer: (calls that fail one by one)", "[.device-faults]") {
   const auto objects =
       reinterpret_cast<long (*)()>(port::LibrarySymbol(library, "topwork_shim_objects"));
   REQUIRE((fail != nullptr && calls != nullptr && objects != nullptr));
-  const std::string choice = test::TestDeviceChoice();
+  const DeviceName name = test::TestDeviceName();
   const test::TrainerData data = test::Images(40, 3);
-  const Outcome cpu = Train(data, "");
-  const auto kept = opencl::Workspace::Open(choice);  // keeps the compiled programs
+  const Outcome cpu = Train(data, DeviceName::Cpu());
+  const auto kept = Workspace::Open(name);  // keeps the compiled programs
   REQUIRE(kept.status().ToString() == "OK");
-  REQUIRE(Train(data, choice).device.name != "cpu");
+  REQUIRE(Train(data, name).placement.place() != "cpu");
   const long before = objects();
   fail(0, 0);
-  REQUIRE(Near(Train(data, choice).parameters, cpu.parameters));
+  REQUIRE(Near(Train(data, name).parameters, cpu.parameters));
   const long n_calls = calls();
   REQUIRE(n_calls > 100);
   int fallen = 0;
   for (long k = 1; k <= n_calls; k += 2) {
     const int code = k % 4 == 1 ? -5 : -36;
     fail(k, code);
-    const Outcome outcome = Train(data, choice);
+    const Outcome outcome = Train(data, name);
     fail(0, 0);
     INFO("call " << k << " of " << n_calls << ", code " << code << ": " << outcome.status.ToString()
-                 << "; " << outcome.device.reason);
+                 << "; " << outcome.placement.reason());
     REQUIRE(outcome.status.ok());
     REQUIRE(Near(outcome.parameters, cpu.parameters));
     REQUIRE(objects() == before);
-    REQUIRE((outcome.device.name == "cpu") == !outcome.device.reason.empty());
-    fallen += outcome.device.name == "cpu" ? 1 : 0;
+    REQUIRE((outcome.placement.place() == "cpu") == !outcome.placement.reason().empty());
+    fallen += outcome.placement.place() == "cpu" ? 1 : 0;
   }
   CHECK(fallen > n_calls / 4);
 }

@@ -14,7 +14,7 @@
 namespace topwork {
 namespace device_head_test {
 
-using test::TestDeviceChoice;
+using test::TestDeviceName;
 using test::TrainingProblem;
 
 struct Shape {
@@ -108,15 +108,15 @@ std::vector<float> OnCpu(const Run& run, Side* side) {
     BatchLoss batch;
     REQUIRE(side->head->ComputeGradient(run.options.loss, rows.data(), targets, count, &batch)
                 .ToString() == "OK");
-    side->optimizer->Update(run.steps.rates[kNumHeadRates * step + kHeadLearningRate], side->head->gradient(),
-                            side->head->parameters());
+    side->optimizer->Update(run.steps.rates[kNumHeadRates * step + kHeadLearningRate],
+                            side->head->gradient(), side->head->parameters());
   }
   return losses;
 }
 
 std::unique_ptr<DeviceHead> NewDevice(const Run& run) {
   auto device =
-      DeviceHead::Create(TestDeviceChoice(), run.options, *run.cache, run.shape.n_outputs,
+      DeviceHead::Create(TestDeviceName(), run.options, *run.cache, run.shape.n_outputs,
                          !run.options.loss.class_weights.empty(), run.steps.n_positions());
   REQUIRE(device.status().ToString() == "OK");
   return std::move(device.value());
@@ -216,7 +216,7 @@ TEST_CASE("device head: an evaluation changes nothing", "[opencl][opencl-kernels
 TEST_CASE("device head: 100 steps of every loss and optimizer equal the CPU's", "[opencl]") {
   TW_NEED_DEVICE(device);
   (void)device;
-  const auto kept = opencl::Workspace::Open(TestDeviceChoice());  // keeps compiled programs
+  const auto kept = Workspace::Open(TestDeviceName());  // keeps compiled programs
   REQUIRE(kept.ok());
   for (Loss loss : {Loss::kSoftmaxCrossEntropy, Loss::kSigmoidCrossEntropy, Loss::kMeanSquaredError,
                     Loss::kHuber}) {

@@ -6,6 +6,7 @@
 #include "runtime/train/fit/device_head.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/runtime/train/trainer_data.h"
+#include "tests/support/scoped_variable.h"
 #include "tests/support/temp_folder.h"
 
 namespace topwork {
@@ -13,11 +14,11 @@ namespace device_trainer_test {
 
 using test::Images;
 using test::NewTrainer;
-using test::TestDeviceChoice;
+using test::TestDeviceName;
 using Data = test::TrainerData;
 
 // 120 examples of which 96 train: 6 steps of 16 an epoch, 102 in all.
-TrainerOptions Options(const std::string& device) {
+TrainerOptions Options(const DeviceName& device) {
   TrainerOptions options;
   options.n_classes = 3;
   options.n_threads = 1;
@@ -61,7 +62,7 @@ TEST_CASE("device trainer: every first-order optimizer ends where the CPU does",
   const Data data = Images(120, 3);
   for (Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdam, Optimizer::kAdamW}) {
     INFO(OptimizerName(optimizer));
-    TrainerOptions options = Options("");
+    TrainerOptions options = Options(DeviceName::Cpu());
     options.optimizer = optimizer;
     options.schedule.schedule = Schedule::kCosine;
     options.schedule.warmup_steps = 10;
@@ -72,11 +73,11 @@ TEST_CASE("device trainer: every first-order optimizer ends where the CPU does",
     const auto cpu = With(options, data);
     REQUIRE(cpu->Train().ToString() == "OK");
     CHECK(cpu->state().progress.step == 102);
-    options.device = TestDeviceChoice();
+    options.device = TestDeviceName();
     const auto gpu = With(options, data);
     REQUIRE(gpu->Train().ToString() == "OK");
-    CHECK(gpu->fitter().device().name == device.info.name);
-    CHECK(gpu->fitter().device().reason.empty());
+    CHECK(gpu->fitter().placement().place() == device.info.name);
+    CHECK(gpu->fitter().placement().reason().empty());
     CheckSame(*gpu, *cpu);
     CHECK(gpu->memory().device_bytes > 120 * 8 * sizeof(float));
     CHECK(gpu->memory().total_bytes >= gpu->memory().head_bytes);
@@ -87,7 +88,7 @@ TEST_CASE("device trainer: every first-order optimizer ends where the CPU does",
 TEST_CASE("device trainer: features go up once, values only at the ends of epochs", "[opencl]") {
   TW_NEED_DEVICE(device);
   (void)device;
-  TrainerOptions options = Options(TestDeviceChoice());
+  TrainerOptions options = Options(TestDeviceName());
   options.validation_fraction = 0.0f;
   const auto trainer = With(options, Images(120, 3));
   std::vector<DeviceTraffic> traffic;
@@ -125,7 +126,7 @@ TEST_CASE("device trainer: several outputs, regression, variants, halves", "[ope
     INFO(LossName(loss));
     std::unique_ptr<Trainer> sides[2];
     for (int side = 0; side < 2; ++side) {
-      TrainerOptions options = Options(side == 0 ? "" : TestDeviceChoice());
+      TrainerOptions options = Options(side == 0 ? DeviceName::Cpu() : TestDeviceName());
       options.n_classes = 2;
       options.loss.loss = loss;
       options.loss.huber_delta = 0.4f;
@@ -137,7 +138,7 @@ TEST_CASE("device trainer: several outputs, regression, variants, halves", "[ope
       REQUIRE(sides[side]->AddExamples(examples).ToString() == "OK");
       REQUIRE(sides[side]->Train().ToString() == "OK");
     }
-    CHECK(sides[1]->fitter().device().reason.empty());
+    CHECK(sides[1]->fitter().placement().reason().empty());
     CheckSame(*sides[1], *sides[0]);
   }
 }
@@ -148,7 +149,7 @@ TEST_CASE("device trainer: stops early, restores the best, changes classes and e
   (void)device;
   std::unique_ptr<Trainer> sides[2];
   for (int side = 0; side < 2; ++side) {
-    TrainerOptions options = Options(side == 0 ? "" : TestDeviceChoice());
+    TrainerOptions options = Options(side == 0 ? DeviceName::Cpu() : TestDeviceName());
     options.n_classes = 2;
     options.patience = 2;
     options.min_improvement = 0.02f;
@@ -162,7 +163,7 @@ TEST_CASE("device trainer: stops early, restores the best, changes classes and e
     trainer.set_epochs(trainer.state().progress.epoch + 3);
     REQUIRE(trainer.Train().ToString() == "OK");
   }
-  CHECK(sides[1]->fitter().device().reason.empty());
+  CHECK(sides[1]->fitter().placement().reason().empty());
   CHECK(sides[1]->state().progress.best_epoch == sides[0]->state().progress.best_epoch);
   CheckSame(*sides[1], *sides[0]);
 }
@@ -173,7 +174,7 @@ TEST_CASE("device trainer: single steps and checkpoints go on bit for bit", "[op
   const test::TempFolder folder;
   const std::string path = folder / "checkpoint";
   const Data data = Images(120, 3);
-  TrainerOptions options = Options(TestDeviceChoice());
+  TrainerOptions options = Options(TestDeviceName());
   options.epochs = 3;
   const auto whole = With(options, data);
   REQUIRE(whole->Train().ToString() == "OK");
@@ -191,7 +192,7 @@ TEST_CASE("device trainer: single steps and checkpoints go on bit for bit", "[op
   REQUIRE(second->Train().ToString() == "OK");
   CHECK(Parameters(*second) == Parameters(*whole));
   // The device is no part of a checkpoint.
-  options.device = "";
+  options.device = DeviceName::Cpu();
   const auto third = With(options, data);
   REQUIRE(third->RestoreCheckpoint(path).ToString() == "OK");
   REQUIRE(third->Train().ToString() == "OK");
@@ -203,7 +204,7 @@ TEST_CASE("device trainer: a loss that is not finite is the CPU's error", "[open
   (void)device;
   std::string messages[2];
   for (int side = 0; side < 2; ++side) {
-    TrainerOptions options = Options(side == 0 ? "" : TestDeviceChoice());
+    TrainerOptions options = Options(side == 0 ? DeviceName::Cpu() : TestDeviceName());
     options.optimizer = Optimizer::kSgd;
     options.learning_rate = 1e6f;
     options.momentum = 0.99f;
@@ -231,7 +232,7 @@ TEST_CASE("device trainer: a loss that is not finite is the CPU's error", "[open
 TEST_CASE("device trainer: ends when cancelled or when its time is over", "[opencl]") {
   TW_NEED_DEVICE(device);
   (void)device;
-  TrainerOptions options = Options(TestDeviceChoice());
+  TrainerOptions options = Options(TestDeviceName());
   options.epochs = 100000;
   const auto trainer = With(options, Images(120, 3));
   bool finished = true;
@@ -244,12 +245,12 @@ TEST_CASE("device trainer: ends when cancelled or when its time is over", "[open
     return true;
   };
   CHECK(trainer->Train(cancel).code() == StatusCode::kCancelled);
-  CHECK(trainer->fitter().device().reason.empty());
+  CHECK(trainer->fitter().placement().reason().empty());
 }
 
 TEST_CASE("device trainer: a device that is not there is refused", "[train]") {
   for (const char* name : {"opencl:no such device", "opencl:999"}) {
-    TrainerOptions options = Options(name);
+    TrainerOptions options = Options(ParseDeviceName(name).value());
     const auto trainer =
         Trainer::Create(test::OpenBytes(test::ClassifierBytes(test::Tail::kDense)), options);
     REQUIRE_FALSE(trainer.ok());
@@ -264,11 +265,11 @@ TEST_CASE("device trainer: what a device cannot do the CPU does, and says why", 
   const auto reason = [&](const TrainerOptions& options) {
     const auto trainer = With(options, data);
     REQUIRE(trainer->Train().ToString() == "OK");
-    CHECK(trainer->fitter().device().name == "cpu");
+    CHECK(trainer->fitter().placement().place() == "cpu");
     CHECK(trainer->finished());
-    return trainer->fitter().device().reason;
+    return trainer->fitter().placement().reason();
   };
-  TrainerOptions options = Options(TestDeviceChoice());
+  TrainerOptions options = Options(TestDeviceName());
   options.epochs = 2;
   options.n_layers = 2;
   CHECK(reason(options) == "n_layers is 2: only the last layer trains on a device");
@@ -279,27 +280,30 @@ TEST_CASE("device trainer: what a device cannot do the CPU does, and says why", 
                                  " looks at all examples at once: only sgd, adam and adamw run on "
                                  "a device");
   }
-  CHECK(reason(Options("")).empty());
+  CHECK(reason(Options(DeviceName::Cpu())).empty());
 }
 
 TEST_CASE("device trainer: auto measures both and takes the faster", "[opencl]") {
   TW_NEED_DEVICE(device);
-  TrainerOptions options = Options("");
+  TrainerOptions options = Options(DeviceName::Cpu());
   const auto cpu = With(options, Images(120, 3));
   REQUIRE(cpu->Train().ok());
-  options.device = "auto:" + TestDeviceChoice().substr(7);
-  const auto chosen = With(options, Images(120, 3));
-  REQUIRE(chosen->Train().ToString() == "OK");
-  CHECK(chosen->fitter().device().reason.find("measured: ") == 0);
-  CHECK((chosen->fitter().device().name == "cpu" ||
-         chosen->fitter().device().name == device.info.name));
+  options.device = DeviceName::Auto();
+  const auto train = [&](const std::string& variable) {
+    const test::ScopedVariable weighed("TOPWORK_AUTO_DEVICE", variable);
+    auto trainer = With(options, Images(120, 3));
+    REQUIRE(trainer->Train().ToString() == "OK");
+    return trainer;
+  };
+  const auto chosen = train(TestDeviceName().ToString());
+  CHECK(chosen->fitter().placement().reason().find("cpu ") == 0);
+  CHECK((chosen->fitter().placement().place() == "cpu" ||
+         chosen->fitter().placement().place() == device.info.name));
   CheckSame(*chosen, *cpu);  // the trial leaves nothing behind
   // By itself, only a GPU.
-  options.device = "auto";
-  const auto alone = With(options, Images(120, 3));
-  REQUIRE(alone->Train().ok());
-  if (device.info.type == opencl::DeviceType::kCpu) CHECK(alone->fitter().device().name == "cpu");
-  CHECK_FALSE(alone->fitter().device().reason.empty());
+  const auto alone = train("");
+  if (device.info.type == DeviceType::kCpu) CHECK(alone->fitter().placement().place() == "cpu");
+  CHECK_FALSE(alone->fitter().placement().reason().empty());
 }
 
 }  // namespace device_trainer_test

@@ -1,6 +1,6 @@
 // The faster of two sessions, with a clock and a device that are made up: what is kept, what is
 // remembered, and what is never tried.
-#include "runtime/session/auto_session.h"
+#include "runtime/session/place_session.h"
 
 #include <catch2/catch.hpp>
 
@@ -11,7 +11,7 @@
 #include "tests/support/temp_folder.h"
 
 namespace topwork {
-namespace auto_session_test {
+namespace place_session_test {
 
 // Every look at the clock takes 1 ms; a run of the device adds to it or takes from it.
 struct Clock {
@@ -19,12 +19,12 @@ struct Clock {
   int64_t Look() { return nanos += 1000000; }
 };
 
-class Device final : public test::FakeGpu {
+class Timed final : public test::FakeGpu {
  public:
-  Device(Clock* clock, int64_t micros) : clock_(clock), micros_(micros) {}
-  Status Run(const OpDef& def, const RunContext& context, const std::string& where) const override {
+  Timed(Clock* clock, int64_t micros) : clock_(clock), micros_(micros) {}
+  Status Run(const ProgramTensors& tensors) const override {
     ++n_runs;
-    if (fails) return FakeGpu::Run(def, context, where);
+    if (fails) return FakeGpu::Run(tensors);
     clock_->nanos += micros_ * 1000;
     return Status::Ok();
   }
@@ -37,14 +37,14 @@ class Device final : public test::FakeGpu {
 };
 
 struct Trial {
-  explicit Trial(int64_t micros) : gpu(std::make_shared<Device>(&clock, micros)) {
-    device.label = "opencl:7";
+  explicit Trial(int64_t micros) : gpu(std::make_shared<Timed>(&clock, micros)) {
+    device.name = DeviceName::Opencl(7);
     device.identity = "made up";
     device.cache_folder = folder / "cache";
     device.now = [this] { return clock.Look(); };
     device.add = [this](SessionOptions* options) {
       ++n_added;
-      options->backends.push_back(gpu);
+      options->devices.push_back(gpu);
       return Status::Ok();
     };
     options.n_threads = 1;
@@ -52,48 +52,50 @@ struct Trial {
     REQUIRE(file != nullptr);
     model = Model::OpenMemory(file->data, file->size, false).value();
   }
-  Result<AutoDevice> Find() {
+  Result<Candidate> Find() {
     ++n_found;
     return device;
   }
-  std::unique_ptr<Session> Create() {
-    auto session = CreateFaster(model, options, 0.0, [this] { return Find(); });
-    REQUIRE(session.status().ToString() == "OK");
-    return std::move(session.value());
+  PlacedSession Create() {
+    auto placed = PlaceByTrial(model, options, 0.0, [this] { return Find(); });
+    REQUIRE(placed.status().ToString() == "OK");
+    return std::move(placed.value());
   }
   const test::TempFolder folder;
   Clock clock;
-  std::shared_ptr<Device> gpu;
+  std::shared_ptr<Timed> gpu;
   int n_found = 0, n_added = 0;
-  AutoDevice device;
+  Candidate device;
   SessionOptions options;
   std::shared_ptr<const Model> model;
 };
 
 TEST_CASE("auto keeps a device that is faster, and remembers it", "[session]") {
   Trial trial(-400);
-  const auto session = trial.Create();
-  CHECK(session->options().backends.size() == 1);
-  CHECK(session->note() == "auto: cpu 1 ms, opencl:7 0.6 ms");
-  CHECK(PrintPlan(session->plan(), session->note()).find("auto: cpu 1 ms") == 0);
-  CHECK(PlanToJson(session->plan(), session->note()).find("\"note\"") != std::string::npos);
-  CHECK(session->Clone().value()->note() == session->note());
+  const PlacedSession placed = trial.Create();
+  CHECK(placed.session->options().devices.size() == 1);
+  CHECK(placed.placement.on_device());
+  CHECK(placed.placement.place() == "opencl:7");
+  const std::string note = placed.placement.Note();
+  CHECK(note == "auto: cpu 1 ms, opencl:7 0.6 ms");
+  CHECK(PrintPlan(placed.session->plan(), note).find("auto: cpu 1 ms") == 0);
+  CHECK(PlanToJson(placed.session->plan(), note).find("\"note\"") != std::string::npos);
   const int n_runs = trial.gpu->n_runs;
   CHECK(n_runs >= 2);
   const auto again = trial.Create();
   CHECK(trial.gpu->n_runs == n_runs);
-  CHECK(again->options().backends.size() == 1);
-  CHECK(again->note() == "auto: cpu 1 ms, opencl:7 0.6 ms, measured before");
+  CHECK(again.session->options().devices.size() == 1);
+  CHECK(again.placement.Note() == "auto: cpu 1 ms, opencl:7 0.6 ms, measured before");
 }
 
 TEST_CASE("auto keeps the CPU when it is faster, and then opens no device", "[session]") {
   Trial trial(400);
-  CHECK(trial.Create()->options().backends.empty());
+  CHECK(trial.Create().session->options().devices.empty());
   CHECK(trial.n_added == 1);
   const auto again = trial.Create();
   CHECK(trial.n_added == 1);
-  CHECK(again->note() == "auto: cpu 1 ms, opencl:7 1.4 ms, measured before");
-  REQUIRE(again->Run().ToString() == "OK");
+  CHECK(again.placement.Note() == "auto: cpu 1 ms, opencl:7 1.4 ms, measured before");
+  REQUIRE(again.session->Run().ToString() == "OK");
 }
 
 TEST_CASE("auto measures anew what differs", "[session]") {
@@ -119,13 +121,13 @@ TEST_CASE("auto takes the CPU where the device fails, and says why", "[session]"
   Trial trial(-400);
   trial.gpu->fails = true;
   const auto failed = trial.Create();
-  CHECK(failed->options().backends.empty());
-  CHECK(failed->note() == "auto: cpu; opencl:7: it failed while the model ran");
-  REQUIRE(failed->Run().ToString() == "OK");
+  CHECK(failed.session->options().devices.empty());
+  CHECK(failed.placement.Note() == "auto: cpu; opencl:7: it failed while the model ran");
+  REQUIRE(failed.session->Run().ToString() == "OK");
   trial.device.add = [](SessionOptions*) { return NotFound("it is gone"); };
-  CHECK(trial.Create()->note() == "auto: cpu; opencl:7: it is gone");
+  CHECK(trial.Create().placement.Note() == "auto: cpu; opencl:7: it is gone");
   trial.device.add = [](SessionOptions*) { return Status::Ok(); };
-  CHECK(trial.Create()->note().find("nothing of this model") != std::string::npos);
+  CHECK(trial.Create().placement.Note().find("nothing of this model") != std::string::npos);
 }
 
 TEST_CASE("auto runs no model for trial that keeps state", "[session]") {
@@ -142,11 +144,11 @@ TEST_CASE("auto runs no model for trial that keeps state", "[session]") {
   const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
   REQUIRE(model.status().ToString() == "OK");
   trial.model = model.value();
-  CHECK(trial.Create()->note().find("would leave traces") != std::string::npos);
+  CHECK(trial.Create().placement.Note().find("would leave traces") != std::string::npos);
   CHECK(trial.n_added == 0);
   trial.options.subgraph = 3;
   CHECK(
-      CreateFaster(trial.model, trial.options, 0.0, [&] { return trial.Find(); }).status().code() ==
+      PlaceByTrial(trial.model, trial.options, 0.0, [&] { return trial.Find(); }).status().code() ==
       StatusCode::kInvalidArgument);
   CHECK(trial.n_found == 0);
 }
@@ -157,17 +159,17 @@ TEST_CASE("auto does not look for a device for little work", "[session]") {
   CHECK(flops > 1e4);
   for (const double min_flops : {flops * 1.01, flops}) {
     const auto session =
-        CreateFaster(trial.model, trial.options, min_flops, [&] { return trial.Find(); });
+        PlaceByTrial(trial.model, trial.options, min_flops, [&] { return trial.Find(); });
     REQUIRE(session.status().ToString() == "OK");
     const bool tried = min_flops == flops;
     CHECK(trial.n_found == (tried ? 1 : 0));
-    CHECK(session.value()->options().backends.empty() == !tried);
-    CHECK((session.value()->note().find("too few") != std::string::npos) == !tried);
+    CHECK(session->session->options().devices.empty() == !tried);
+    CHECK((session->placement.Note().find("too few") != std::string::npos) == !tried);
   }
-  const auto none = CreateFaster(trial.model, trial.options, 0.0,
-                                 [] { return Result<AutoDevice>(NotFound("no device")); });
+  const auto none = PlaceByTrial(trial.model, trial.options, 0.0,
+                                 [] { return Result<Candidate>(NotFound("no device")); });
   REQUIRE(none.status().ToString() == "OK");
-  CHECK(none.value()->note() == "");
+  CHECK(none->placement.Note() == "");
 }
 
 TEST_CASE("auto leaves quantized models on the CPU", "[session]") {
@@ -185,9 +187,9 @@ TEST_CASE("auto leaves quantized models on the CPU", "[session]") {
   const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
   REQUIRE(model.status().ToString() == "OK");
   trial.model = model.value();
-  CHECK(trial.Create()->note().find("quantized") != std::string::npos);
+  CHECK(trial.Create().placement.Note().find("quantized") != std::string::npos);
   CHECK(trial.n_found == 0);
 }
 
-}  // namespace auto_session_test
+}  // namespace place_session_test
 }  // namespace topwork

@@ -1,28 +1,25 @@
-// Workspace: one user's buffers and recorded launches on a device, without any OpenCL type, for
-// layers that know nothing of OpenCL.
+// Workspace: one user's buffers and recorded launches on a device, for code outside
+// runtime/backend. runtime/backend/opencl implements it.
 //
 // Buffers and recordings are named by numbers, from 0 in the order they are made. Not thread-safe;
 // workspaces of one device share its compiled programs.
-#ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_WORKSPACE_H_
-#define TOPWORK_RUNTIME_BACKEND_OPENCL_WORKSPACE_H_
+#ifndef TOPWORK_RUNTIME_BACKEND_WORKSPACE_H_
+#define TOPWORK_RUNTIME_BACKEND_WORKSPACE_H_
 
 #include <memory>
-#include <string>
 
 #include "kernels/gpu/launch.h"
-#include "runtime/backend/opencl/device_info.h"
+#include "runtime/backend/device_info.h"
+#include "runtime/backend/device_name.h"
 #include "runtime/base/span.h"
+#include "runtime/base/status.h"
 
 namespace topwork {
-namespace opencl {
 
 class Workspace {
  public:
-  // On the device that `choice` names (see ChooseDevice). Errors: those of Context::Open;
-  // UNSUPPORTED in a library without OpenCL.
-  static Result<std::unique_ptr<Workspace>> Open(const std::string& choice);
-  // The device that Open would use; nothing is opened. Errors: those of ListDevices, ChooseDevice.
-  static Result<DeviceInfo> Find(const std::string& choice);
+  // On the device that an OpenCL name stands for, see FindDevice. Errors: those of OpenDevice.
+  static Result<std::unique_ptr<Workspace>> Open(const DeviceName& name);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -53,7 +50,6 @@ class Workspace {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace opencl
 }  // namespace topwork
 
-#endif  // TOPWORK_RUNTIME_BACKEND_OPENCL_WORKSPACE_H_
+#endif  // TOPWORK_RUNTIME_BACKEND_WORKSPACE_H_

@@ -1,40 +1,37 @@
-// A backend that keeps every block of a program in a buffer of its own, exactly as large as the
+// A device that keeps every block of a program in a buffer of its own, exactly as large as the
 // block: a kernel that reads or writes beyond a tensor is caught by oclgrind, which a common arena
-// would hide. Otherwise as OpenBackend's.
+// would hide. Otherwise as OpenDevice's.
 //
 // oclgrind 21.10 loses track of what is initialised where a part of a buffer is uploaded, or where
 // a buffer gets the place of one that was released: uploads are whole, and nothing is released
-// before the backend.
-#ifndef TOPWORK_TESTS_RUNTIME_BACKEND_OPENCL_APART_BACKEND_H_
-#define TOPWORK_TESTS_RUNTIME_BACKEND_OPENCL_APART_BACKEND_H_
+// before the device.
+#ifndef TOPWORK_TESTS_RUNTIME_BACKEND_OPENCL_APART_DEVICE_H_
+#define TOPWORK_TESTS_RUNTIME_BACKEND_OPENCL_APART_DEVICE_H_
 
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/backend/backend.h"
+#include "runtime/backend/device.h"
 #include "runtime/backend/opencl/context.h"
 
 namespace topwork {
 namespace test {
 
-class ApartBackend final : public Backend {
+class ApartDevice final : public Device {
  public:
-  ApartBackend(std::shared_ptr<opencl::Context> context, Storage storage)
+  ApartDevice(std::shared_ptr<opencl::Context> context, Storage storage)
       : context_(std::move(context)), storage_(storage) {}
 
   const char* name() const override { return "apart"; }
-  std::string WhyNot(const OpDef&, const OpParams&, Span<const TensorView* const>) const override {
-    return "it runs programs only";
-  }
-  bool takes_programs() const override { return true; }
   Storage storage() const override { return storage_; }
   GpuTuner* tuner() const override { return tuner_; }
-  // Null, or one that outlives the backend.
+  // Null, or one that outlives the device.
   void SetTuner(GpuTuner* tuner) { tuner_ = tuner; }
-  Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override;
-  Status Run(const OpDef& def, const RunContext& context, const std::string& where) const override;
+  Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override;
+  // A program's buffers are its own, so that one session at a time may run it.
+  Result<std::unique_ptr<AttachedPrograms>> Attach(const LoadedPrograms& programs) const override;
 
   // Names of the kernels loaded so far.
   const std::set<std::string>& entries() const { return entries_; }
@@ -44,10 +41,10 @@ class ApartBackend final : public Backend {
   const Storage storage_;
   GpuTuner* tuner_ = nullptr;
   mutable std::set<std::string> entries_;
-  mutable std::vector<std::shared_ptr<OpState>> kept_;
+  mutable LoadedPrograms kept_;
 };
 
 }  // namespace test
 }  // namespace topwork
 
-#endif  // TOPWORK_TESTS_RUNTIME_BACKEND_OPENCL_APART_BACKEND_H_
+#endif  // TOPWORK_TESTS_RUNTIME_BACKEND_OPENCL_APART_DEVICE_H_

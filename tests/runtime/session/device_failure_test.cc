@@ -4,30 +4,27 @@
 #include <cstring>
 
 #include "runtime/session/session.h"
+#include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/embedded.h"
 #include "tests/support/op_cases.h"
 
 namespace topwork {
-namespace backend_failure_test {
+namespace device_failure_test {
 
 using testing::OpCase;
 
 // Takes every program and fails as told.
-class Broken final : public Backend {
+class Broken final : public test::FakeGpu {
  public:
   explicit Broken(bool loads) : loads_(loads) {}
   const char* name() const override { return "broken"; }
-  std::string WhyNot(const OpDef&, const OpParams&, Span<const TensorView* const>) const override {
-    return "it runs programs only";
-  }
-  bool takes_programs() const override { return true; }
-  Result<std::shared_ptr<OpState>> Load(GpuProgram) const override {
+  Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
     if (!loads_) return OutOfMemory("the device is full");
-    return std::make_shared<OpState>();
+    return FakeGpu::Load(std::move(program));
   }
-  Status Run(const OpDef&, const RunContext&, const std::string& where) const override {
+  Status Run(const ProgramTensors&) const override {
     ++n_runs;
-    return Unsupported("the device was lost").WithPrefix(where + ": ");
+    return Unsupported("the device was lost");
   }
 
   mutable int n_runs = 0;
@@ -49,12 +46,12 @@ OpCase FirstCase(const char* file_name) {
   return {};
 }
 
-std::unique_ptr<Session> Open(const OpCase& op_case, std::shared_ptr<const Backend> backend) {
+std::unique_ptr<Session> Open(const OpCase& op_case, std::shared_ptr<const Device> device) {
   auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
   REQUIRE(model.ok());
   SessionOptions options;
   options.n_threads = 1;
-  if (backend != nullptr) options.backends.push_back(std::move(backend));
+  if (device != nullptr) options.devices.push_back(std::move(device));
   auto session = Session::Create(model.value(), options);
   REQUIRE(session.status().ToString() == "OK");
   return std::move(session.value());
@@ -77,7 +74,7 @@ void CheckOutputs(const OpCase& op_case, const Session& session) {
   }
 }
 
-TEST_CASE("session: a backend that cannot load leaves everything to the CPU", "[session]") {
+TEST_CASE("session: a device that cannot load leaves everything to the CPU", "[session]") {
   for (const char* file : {"conv_2d.twcases", "softmax.twcases", "rank_8.twcases"}) {
     const OpCase op_case = FirstCase(file);
     auto session = Open(op_case, std::make_shared<Broken>(false));
@@ -90,7 +87,7 @@ TEST_CASE("session: a backend that cannot load leaves everything to the CPU", "[
   }
 }
 
-TEST_CASE("session: a backend that fails while running is given up, with nothing lost",
+TEST_CASE("session: a device that fails while running is given up, with nothing lost",
           "[session]") {
   for (const char* file : {"conv_2d.twcases", "softmax.twcases", "rank_8.twcases"}) {
     const OpCase op_case = FirstCase(file);
@@ -109,7 +106,7 @@ TEST_CASE("session: a backend that fails while running is given up, with nothing
   }
 }
 
-TEST_CASE("session: a backend that fails in the background is given up as well", "[session]") {
+TEST_CASE("session: a device that fails in the background is given up as well", "[session]") {
   const OpCase op_case = FirstCase("conv_2d.twcases");
   const auto broken = std::make_shared<Broken>(true);
   auto session = Open(op_case, broken);
@@ -120,7 +117,7 @@ TEST_CASE("session: a backend that fails in the background is given up as well",
   CHECK(broken->n_runs == 1);
 }
 
-TEST_CASE("session: bound buffers stay bound when a backend fails", "[session]") {
+TEST_CASE("session: bound buffers stay bound when a device fails", "[session]") {
   const OpCase op_case = FirstCase("softmax.twcases");
   auto session = Open(op_case, std::make_shared<Broken>(true));
   std::vector<uint8_t> in(op_case.inputs[0].data,
@@ -133,5 +130,5 @@ TEST_CASE("session: bound buffers stay bound when a backend fails", "[session]")
   CheckOutputs(op_case, *session);
 }
 
-}  // namespace backend_failure_test
+}  // namespace device_failure_test
 }  // namespace topwork

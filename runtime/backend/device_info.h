@@ -1,0 +1,45 @@
+// What Topwork knows of a device beside the CPU. No type of a driver appears here.
+#ifndef TOPWORK_RUNTIME_BACKEND_DEVICE_INFO_H_
+#define TOPWORK_RUNTIME_BACKEND_DEVICE_INFO_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace topwork {
+
+enum class DeviceType { kCpu, kGpu, kAccelerator, kOther };
+
+struct DeviceInfo {
+  std::string platform;          // "Portable Computing Language"
+  std::string platform_version;  // "OpenCL 3.0 PoCL 3.1 ..."
+  std::string name;              // "Mali-G710"
+  std::string vendor;
+  std::string driver;      // the driver's version
+  std::string version;     // "OpenCL 3.0 ..."
+  int version_number = 0;  // 300 for OpenCL 3.0, 102 for 1.2
+  DeviceType type = DeviceType::kOther;
+  uint64_t memory_bytes = 0;
+  uint64_t local_memory_bytes = 0;  // of one work-group
+  uint64_t max_allocation_bytes = 0;
+  int compute_units = 0;
+  int clock_mhz = 0;
+  size_t max_work_group = 0;
+  size_t base_align_bytes = 0;  // alignment of sub-buffers
+  bool fp16 = false;            // arithmetic; half storage works everywhere
+  bool images = false;
+  bool host_unified = false;    // shares the processor's memory
+  bool int_dot = false;         // dot products of bytes
+  bool command_buffer = false;  // cl_khr_command_buffer
+  bool priority_hints = false;  // cl_khr_priority_hints
+  bool usable = false;
+  std::string reason;  // why it is not usable
+};
+
+// The text that names a driver in caches and crash markers: platform, device and driver with their
+// versions.
+std::string DriverIdentity(const DeviceInfo& info);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_BACKEND_DEVICE_INFO_H_
