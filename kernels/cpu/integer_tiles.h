@@ -11,6 +11,7 @@
 #define TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
 
 #include "kernels/cpu/integer.h"
+#include "kernels/cpu/panels.h"
 #include "kernels/cpu/simd_int.h"
 #include "runtime/tensor/packed.h"
 
@@ -18,13 +19,6 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kRows = 8, kMaxVectors = 3;
-#elif defined(__aarch64__)
-constexpr int kRows = 8, kMaxVectors = 2;
-#else
-constexpr int kRows = 6, kMaxVectors = 2;
-#endif
 constexpr int kTileColumns = kMaxVectors * kLanes;
 
 // Depth whose products of 16-bit A and 8-bit W still fit 32 bits, in words.
@@ -83,23 +77,6 @@ constexpr bool kPairsWords(int) {
   return false;
 }
 #endif
-
-struct Panel {
-  int64_t vector = 0;
-  int n_vectors = 0;
-};
-
-int64_t Vectors(int64_t n) { return (n + kLanes - 1) / kLanes; }
-int64_t NPanels(int64_t n) { return (Vectors(n) + kMaxVectors - 1) / kMaxVectors; }
-
-Panel PanelAt(int64_t n, int64_t index) {
-  const int64_t vectors = Vectors(n), panels = NPanels(n);
-  const int64_t each = vectors / panels, wider = vectors % panels;
-  Panel panel;
-  panel.vector = index * each + (index < wider ? index : wider);
-  panel.n_vectors = static_cast<int>(each + (index < wider ? 1 : 0));
-  return panel;
-}
 
 // Words of a run, and of all runs.
 template <class Kind>
@@ -371,22 +348,10 @@ struct Tiles {
   static const TileFunction kTable[kMaxVectors][kRows];
 };
 
-#define TW_TILES_6(n)                                                                       \
-  Tile<Kind, 1, n>, Tile<Kind, 2, n>, Tile<Kind, 3, n>, Tile<Kind, 4, n>, Tile<Kind, 5, n>, \
-      Tile<Kind, 6, n>
-#define TW_TILES_8(n) TW_TILES_6(n), Tile<Kind, 7, n>, Tile<Kind, 8, n>
+#define TW_TILE(rows, vectors) Tile<Kind, rows, vectors>
 template <class Kind>
-const TileFunction Tiles<Kind>::kTable[kMaxVectors][kRows] = {
-#if defined(__AVX512F__)
-    {TW_TILES_8(1)}, {TW_TILES_8(2)}, {TW_TILES_8(3)}
-#elif defined(__aarch64__)
-    {TW_TILES_8(1)}, {TW_TILES_8(2)}
-#else
-    {TW_TILES_6(1)}, {TW_TILES_6(2)}
-#endif
-};
-#undef TW_TILES_8
-#undef TW_TILES_6
+const TileFunction Tiles<Kind>::kTable[kMaxVectors][kRows] = TW_TILE_TABLE(TW_TILE);
+#undef TW_TILE
 
 }  // namespace
 }  // namespace TW_ISA

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/train/fit/device_head.h"
 #include "runtime/train/fit/optimizer.h"

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "tests/support/skip.h"
 
 namespace topwork {

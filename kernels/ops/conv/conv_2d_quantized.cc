@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "kernels/ops/conv/conv_2d.h"
-#include "kernels/ops/conv/padded_image.h"
 #include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/padded_image.h"
 #include "kernels/ops/shared/weighted.h"
 
 namespace topwork {

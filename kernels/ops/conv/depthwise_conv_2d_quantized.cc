@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "kernels/ops/conv/depthwise_conv_2d.h"
-#include "kernels/ops/conv/padded_image.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/dynamic_range.h"
 #include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/padded_image.h"
 #include "kernels/ops/shared/weighted.h"
 #include "runtime/tensor/packed.h"
 
@@ -25,11 +25,9 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   bool weights_unsigned = false;
   DType weights = DType::kInt8;
   int32_t weight_zero = 0, in_zero = 0;
-  int element = 0;            // of IntegerDepthwiseRows
-  std::vector<float> scales;  // kHybrid
-  float lo = 0.0f, hi = 0.0f;
-  BytesEnding bytes;
-  WideEnding wide;
+  int element = 0;  // of IntegerDepthwiseRows
+  Requantizer requantizer;
+  bool small = false;                // factors and what they multiply, of kBytes
   std::vector<int32_t> folded_bias;  // kBytes where weights and bias are constant; else at run
   size_t folded_offset = 0, sums_offset = 0, sums_block = 0;
   PaddedImage image;
@@ -84,24 +82,12 @@ Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDep
   return Status::Ok();
 }
 
-Status PlanEnding(PrepareContext* context, QuantizedDepthwiseState* s) {
-  if (s->arithmetic == Arithmetic::kInt16) {
-    return MakeWideEnding(*context, s->channels, false, &s->wide);
-  }
-  if (s->arithmetic == Arithmetic::kBytes) {
-    TW_RETURN_IF_ERROR(MakeBytesEnding(*context, 1, s->channels, s->spread, false, &s->bytes));
-    Spread(*s, s->bytes.mantissas.data());
-    Spread(*s, s->bytes.lefts.data());
-    Spread(*s, s->bytes.rights.data());
-    return Status::Ok();
-  }
-  s->scales.resize(static_cast<size_t>(s->spread));
-  for (size_t c = 0; c < static_cast<size_t>(s->channels); ++c) {
-    s->scales[c] = ScaleOf(*context->input(1), c);
-  }
-  Spread(*s, s->scales.data());
-  ActivationRange(context->params().activation, &s->lo, &s->hi);
-  return Status::Ok();
+Status PlanRequantizer(const PrepareContext& context, QuantizedDepthwiseState* s) {
+  ChannelLayout layout;
+  layout.channels = s->channels;
+  layout.padded = s->spread;
+  layout.repeats = true;
+  return s->requantizer.Plan(context, s->arithmetic, layout, false);
 }
 
 const uint8_t* PackedOf(const RunContext& context, const QuantizedDepthwiseState& s) {
@@ -139,9 +125,9 @@ void PlanBias(const PrepareContext& context, QuantizedDepthwiseState* s) {
              bias == nullptr ? nullptr : bias->as<const int32_t>(), s->in_zero,
              s->folded_bias.data());
   }
-  s->bytes.small = s->bytes.small && is_constant && s->taps <= 4096;
+  s->small = s->requantizer.has_small_factors() && is_constant && s->taps <= 4096;
   for (const int32_t value : s->folded_bias) {
-    s->bytes.small = s->bytes.small && value >= -kSmallBias && value <= kSmallBias;
+    s->small = s->small && value >= -kSmallBias && value <= kSmallBias;
   }
 }
 
@@ -204,8 +190,7 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
     if (wide_row == nullptr) continue;
     const void* bias = context.input_data<void>(2);
     for (int64_t k = 0; k < out_row; ++k) {
-      reinterpret_cast<int16_t*>(out)[k] =
-          FinishInt16(s.wide, wide_row[k], bias, static_cast<size_t>(k % s.channels));
+      reinterpret_cast<int16_t*>(out)[k] = s.requantizer.Int16(wide_row[k], bias, k % s.channels);
     }
   }
 }
@@ -283,7 +268,7 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
                                       static_cast<size_t>(rows.shape.stride_w));
   }
   TW_RETURN_IF_ERROR(PlanWeights(context, &scratch, s));
-  TW_RETURN_IF_ERROR(PlanEnding(context, s));
+  TW_RETURN_IF_ERROR(PlanRequantizer(*context, s));
   if (arithmetic == Arithmetic::kBytes) PlanBias(*context, s);
   s->folded_offset = scratch.AddSized(s->spread, 4);
   s->flat_bias_offset = scratch.AddSized(s->spread, 4);
@@ -311,18 +296,12 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   IntegerDepthwiseRows row;
   row.filter = reinterpret_cast<const int16_t*>(PackedOf(context, s));
   row.element = s.element;
-  if (s.arithmetic == Arithmetic::kBytes) row.factors = s.bytes.From(0);
-  row.least = s.bytes.least;
-  row.most = s.bytes.most;
-  row.zero_point = s.bytes.zero_point;
-  row.scale = s.scales.data();
+  s.requantizer.EndRows(s.small, &row);
   if (s.flat) {
     row.spread = s.spread;
     row.phase_bytes = PhaseBytes(s);
     row.row_bytes = row.phase_bytes * s.shape.stride_w;
   }
-  row.lo = s.lo;
-  row.hi = s.hi;
   if (s.arithmetic == Arithmetic::kHybrid) {
     RunDynamic(context, s, row);
     return Status::Ok();
@@ -330,7 +309,6 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   if (s.arithmetic == Arithmetic::kInt16) {
     row.ending = IntegerEnding::kWide;
   } else {
-    row.factors.small = s.bytes.small;
     row.bias = !s.folded_bias.empty()
                    ? s.folded_bias.data()
                    : FoldedBias(context, s, context.input_data<int32_t>(2), s.in_zero);

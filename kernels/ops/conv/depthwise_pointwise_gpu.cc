@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "kernels/gpu/gpu_context.h"
+#include "kernels/ops/conv/conv_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
 
 namespace topwork {
 namespace {

@@ -5,13 +5,13 @@
 // A byte as signed, less the zero point.
 #define tw_value(i) ((int)as_char((uchar)(input[i] ^ flip)) - zero)
 
-__kernel void integer_depthwise(const __global uchar* input, const __global char* filter,
-                                const __global int* endings, __global uchar* output, int in_h,
-                                int in_w, int in_c, int out_h, int out_w, int out_c, int multiplier,
-                                int filter_h, int filter_w, int stride_h, int stride_w,
-                                int dilation_h, int dilation_w, int pad_top, int pad_left,
-                                int n_rows, int flip, int zero, int weight_zero, int lo, int hi,
-                                int out_zero) {
+TW_KERNEL(integer_depthwise)(const __global uchar* input, const __global char* filter,
+                             const __global int* endings, __global uchar* output, int in_h,
+                             int in_w, int in_c, int out_h, int out_w, int out_c, int multiplier,
+                             int filter_h, int filter_w, int stride_h, int stride_w,
+                             int dilation_h, int dilation_w, int pad_top, int pad_left,
+                             int n_rows, int flip, int zero, int weight_zero, int lo, int hi,
+                             int out_zero) {
   const int c = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);

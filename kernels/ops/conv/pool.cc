@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "kernels/train/gradients.h"

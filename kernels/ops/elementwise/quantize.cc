@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/cpu/elementwise.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "kernels/ops/shared/scales.h"
@@ -300,7 +300,7 @@ Span<const OpDef> QuantizeOps() {
                   DType::kInt2, DType::kUInt4})
           .Options(OptionsType::kDequantize)
           .Cpu(PrepareDequantize, RunDequantize)
-          .Gpu(PlanReshape)
+          .Gpu(PlanDequantize)
           .Head(HeadRole::kPassing),
       OpDef(OpCode::kFakeQuant)
           .Versions(2)

@@ -4,11 +4,11 @@
 // are TFLite's to the bit; dynamic range is within its rounding.
 #include <algorithm>
 
-#include "kernels/cpu/gemm_plan.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/products/batch_matmul.h"
 #include "kernels/ops/products/integer_product.h"
 #include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 
@@ -25,7 +25,7 @@ struct QuantizedMatMulState : OpState, BatchMatMulShape {
   QuantOne left, right;
   std::vector<float> scales;         // of the right side's columns, padded
   std::vector<FixedFactor> factors;  // of the columns, padded
-  BytesEnding bytes;                 // int8
+  Requantizer requantizer;           // int8
   std::vector<int32_t> no_bias;
   const uint8_t* packed = nullptr;
   size_t packed_bytes = 0;  // of a matrix
@@ -117,7 +117,7 @@ float FillFloatRow(const RunContext& context, const QuantizedMatMulState& s, int
   return scale.scale;
 }
 
-// Ending of kWideByBytes.
+// How kWideByBytes ends: columns have factors and no bias.
 void FinishWideRows(const IntegerTask& task, const int64_t* sums, int64_t stride, int64_t row,
                     int rows, int64_t n0, int columns) {
   const FixedFactor* factors = static_cast<const FixedFactor*>(task.finish_data) + n0;
@@ -163,11 +163,8 @@ void RunRowsOf(const RunContext& context, const QuantizedMatMulState& s, const u
     task.hi = __builtin_inff();
   } else {
     task.c = context.output_data<int8_t>(0) + at;
-    task.factors = s.bytes.From(0);
-    task.factors.small = s.bytes.small && s.k <= 4096;  // products within ±2^28
-    task.least = s.bytes.least;
-    task.most = s.bytes.most;
-    task.zero_point = s.bytes.zero_point;
+    const bool small = s.requantizer.has_small_factors() && s.k <= 4096;  // products within ±2^28
+    s.requantizer.EndTask(0, small, &task);
     task.bias = s.no_bias.data();
   }
   gemm.run(task);
@@ -268,7 +265,7 @@ Status PrepareBatchMatMulQuantized(PrepareContext* context, const BatchMatMulSha
     return Status::Ok();
   }
   if (s->form == Form::kBytes) {
-    MakeBytesEnding(context->output(0), s->factors, &s->bytes);
+    s->requantizer.PlanBytes(context->output(0), s->factors);
     s->no_bias.assign(static_cast<size_t>(padded), 0);
   }
   ScratchLayout scratch;

@@ -2,9 +2,9 @@
 // is quantized to 8 bits with a scale of its own, symmetric unless asymmetric_quantize_inputs.
 #include <algorithm>
 
-#include "kernels/ops/conv/padded_image.h"
 #include "kernels/ops/products/fully_connected.h"
 #include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/padded_image.h"
 #include "kernels/ops/shared/weighted.h"
 
 namespace topwork {

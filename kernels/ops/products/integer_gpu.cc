@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/ops/products/integer_product.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
+#include "kernels/ops/products/product_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 
 namespace topwork {
 namespace {
@@ -50,10 +50,10 @@ int32_t BiasAt(const GpuContext& context, int64_t channel) {
 // The channel's factor for tw_rescale, or tw_rescale_real: three integers.
 void WriteFactor(double factor, bool by_reals, int32_t* to) {
   if (!by_reals) {
-    const FixedFactor fixed = MakeFixedFactor(factor);
+    const SplitFactor fixed(MakeFixedFactor(factor));
     to[0] = fixed.mantissa;
-    to[1] = std::min(std::max(fixed.shift, 0), 31);
-    to[2] = std::max(-fixed.shift, 0);
+    to[1] = fixed.left;
+    to[2] = fixed.right;
     return;
   }
   int exponent = 0;
@@ -156,9 +156,11 @@ void AddProductOfBytes(GpuContext& context, const ProductSizes& p, bool by_reals
   }
   AddRange(context, &args);
   const bool in_blocks = p.n_pixels >= kLeastForBlocks;
-  context.Add("integer_product", in_blocks ? "integer_product_4" : "integer_product_1",
+  context.Add("integer_product",
+              {in_blocks ? "integer_product_4" : "integer_product_1", in_blocks ? "4" : "1"},
               std::move(args), Fours(per_group) * groups,
               in_blocks ? Fours(p.n_pixels) : p.n_pixels);
+  context.TakesType(KernelType::kI8);
 }
 
 }  // namespace
@@ -220,6 +222,7 @@ void AddIntegerDepthwise(GpuContext& context) {
   AddRange(context, &args);
   context.Add("integer_depthwise", "integer_depthwise", std::move(args), Fours(channels), w.w.out,
               n_rows);
+  context.TakesType(KernelType::kI8);
 }
 
 }  // namespace topwork

@@ -92,6 +92,6 @@ TW_INLINE void tw_integer_product(const int pixels, TW_PARAMETERS) {
   TW_END(0) TW_END(1) TW_END(2) TW_END(3)
 }
 
-__kernel void integer_product_1(TW_PARAMETERS) { tw_integer_product(1, TW_ARGUMENTS); }
+TW_KERNEL_FOR(integer_product, 1)(TW_PARAMETERS) { tw_integer_product(1, TW_ARGUMENTS); }
 
-__kernel void integer_product_4(TW_PARAMETERS) { tw_integer_product(4, TW_ARGUMENTS); }
+TW_KERNEL_FOR(integer_product, 4)(TW_PARAMETERS) { tw_integer_product(4, TW_ARGUMENTS); }

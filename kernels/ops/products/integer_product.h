@@ -13,13 +13,11 @@
 #include <vector>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/gemm_plan.h"
 #include "kernels/cpu/integer.h"
-#include "kernels/ops/shared/quant.h"
+#include "kernels/ops/products/requantizer.h"
+#include "kernels/ops/shared/gemm_plan.h"
 
 namespace topwork {
-
-enum class Arithmetic { kFloat, kBytes, kHybrid, kInt16 };
 
 // Checks number, presence, dtypes, scales and zero points of inputs 0 data, 1 weights, 2 bias and
 // of the output, where the weights' output channels lie along `channel_axis`; says which arithmetic
@@ -28,56 +26,9 @@ enum class Arithmetic { kFloat, kBytes, kHybrid, kInt16 };
 Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic,
                        bool is_fully_connected = false);
 
-// Which inputs of an operator are the factors and the bias.
-struct ProductInputs {
-  int data = 0, weights = 1, bias = 2;
-};
 // The same for integer arithmetic alone (int8, uint8 or int16 data).
 Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
                           const ProductInputs& inputs = {}, bool is_fully_connected = false);
-
-// in_scale * weight_scale[channel] / out_scale.
-double OutputFactor(const PrepareContext& context, size_t channel,
-                    const ProductInputs& inputs = {});
-
-// The same of three tensors whose scales were checked.
-double OutputFactor(const TensorView& data, const TensorView& weights, const TensorView& output,
-                    size_t channel);
-
-// The factors of an 8-bit operator's channels (ColumnFactors) and the range of its output relative
-// to the zero point.
-struct BytesEnding {
-  std::vector<int32_t> mantissas, lefts, rights;
-  std::vector<double> reals;
-  bool shifts_left = false;
-  bool small = false;  // the factors are as ColumnFactors::small says
-  int32_t least = 0, most = 0, zero_point = 0;
-  // Of the columns from `first` on.
-  ColumnFactors From(int64_t first) const;
-};
-// Group g of the output's channels takes entries [g * padded, g * padded + channels) of the arrays.
-// `real`: as in WideEnding.
-Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t channels,
-                       int64_t padded, bool real, BytesEnding* out,
-                       const ProductInputs& inputs = {});
-
-// The given factors of columns, and the output type's whole range.
-void MakeBytesEnding(const TensorView& output, const std::vector<FixedFactor>& factors,
-                     BytesEnding* out);
-
-// What an int16 operator needs at its end: the factor of every output channel, and the range.
-// `real`: factors are doubles, rounded once, ties away from zero (FULLY_CONNECTED). Otherwise fixed
-// point: with a 64-bit bias 64-bit sums and 16-bit factors, else 32-bit sums and 31-bit factors.
-struct WideEnding {
-  bool real = false, bias_64 = true;
-  std::vector<FixedFactor> factors;
-  std::vector<double> real_factors;
-  QuantizedRange range;
-};
-Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real, WideEnding* out,
-                      const ProductInputs& inputs = {});
-// (sum + bias[channel]) * factor, clamped; bias may be null.
-int16_t FinishInt16(const WideEnding& ending, int64_t sum, const void* bias, size_t channel);
 
 // The product of one group is [m x k] by [k x n], k = runs * run_k; group g takes columns
 // [g * n, (g + 1) * n) of the output and values [g * n * k, …) of W. A is what `gemm` multiplies:
@@ -99,16 +50,14 @@ struct IntegerProduct {
   size_t packed_bytes = 0;       // of a group
   size_t packed_offset = 0;
 
-  int64_t padded_n = 0;       // entries of a group in the arrays over columns
-  std::vector<float> scales;  // kHybrid: the weights', where they have one a column
+  int64_t padded_n = 0;  // entries of a group in the arrays over columns
   // kHybrid: every run of a column has its own scale (one group). Behind the packed weights lie the
   // scales, [runs, padded_n], and each column's sum of scale * weight, [padded_n].
   bool has_blocks = false;
   size_t blocks_offset = 0;
-  float lo = 0.0f, hi = 0.0f;  // kHybrid
-  bool real = false;           // kBytes, kInt16: factors are doubles
-  BytesEnding bytes;
-  WideEnding wide;
+  bool real = false;  // of Requantizer::Plan
+  Requantizer requantizer;
+  bool small = false;  // factors, and what they multiply where the bias is known
 
   GemmCut cut;
   // kBytes: the corrected bias, made in prepare where weights and bias are constant, else at every

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/gemm_plan.h"
 #include "kernels/cpu/integer.h"
+#include "kernels/ops/shared/gemm_plan.h"
 
 namespace topwork {
 

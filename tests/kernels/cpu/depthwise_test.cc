@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "tests/support/random_floats.h"
 
 namespace topwork {

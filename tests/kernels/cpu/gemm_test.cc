@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "kernels/cpu/cpu_kernels.h"
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/contract/cpu_kernels.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "tests/support/random_floats.h"
 
 namespace topwork {

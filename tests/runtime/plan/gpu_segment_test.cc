@@ -44,8 +44,8 @@ class Watcher final : public Backend {
     const int n = static_cast<int>(program.launches.size());
     for (int i = 0; i < n; ++i) {
       const Launch& launch = program.launches[static_cast<size_t>(i)];
-      const bool on_ints = launch.defines == "-DTW_INT" || launch.defines == "-DTW_BYTE";
-      REQUIRE((on_ints || (launch.defines == "-DTW_HALF") == (storage_ == Storage::kFloat16)));
+      const bool on_ints = launch.type == KernelType::kI32 || launch.type == KernelType::kI8;
+      REQUIRE((on_ints || launch.type == TypeOf(storage_)));
       for (const LaunchArgument& arg : launch.arguments) {
         if (arg.kind != LaunchArgument::Kind::kBuffer) continue;
         REQUIRE(arg.buffer >= 0);

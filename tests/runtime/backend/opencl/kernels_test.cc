@@ -3,10 +3,13 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include "kernels/contract/functions.h"
+#include "kernels/gpu/launch.h"
 #include "runtime/backend/opencl/kernel_source.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/apart_backend.h"
@@ -119,12 +122,71 @@ TEST_CASE("opencl kernels: a fused TANH", "[opencl][opencl-kernels]") {
   }
 }
 
+std::string TextOf(const opencl::KernelFile& file) {
+  return std::string(reinterpret_cast<const char*>(file.begin),
+                     static_cast<size_t>(file.end - file.begin));
+}
+
+std::string TextOf(const std::string& name) {
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    if (name == file.name) return TextOf(file);
+  }
+  FAIL("no file is called " << name);
+  return "";
+}
+
+TEST_CASE("opencl kernels: what a kernel computes has a name, not a number", "[backend]") {
+  const std::regex number(R"((case|\b(fn|kind|state\[|rates?\[|params\[)) *(==|!=)? *[0-9]+)");
+  CHECK(std::regex_search("    case 3: return a / b;", number));
+  CHECK(std::regex_search("v = kind == 2 ? 1.0f : 0.0f;", number));
+  CHECK(std::regex_search("const int step = state[0];", number));
+  CHECK(!std::regex_search("case TW_RELU6: return kind != TW_L2_POOL;", number));
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    std::istringstream text(TextOf(file));
+    for (std::string line; std::getline(text, line);) {
+      INFO(file.path << ": " << line);
+      CHECK(!std::regex_search(line, number));
+    }
+  }
+}
+
+TEST_CASE("opencl kernels: each function that C++ can ask for has its case", "[backend]") {
+  const std::string binary = TextOf("binary");
+  const std::string compare = TextOf("compare");
+#define TW_HAS_CASE(name, number) CHECK(text.find("case " #number ":") != std::string::npos);
+  {
+    const std::string& text = binary;
+    TW_BINARY_FUNCTIONS(TW_HAS_CASE)
+  }
+  {
+    const std::string& text = compare;
+    TW_COMPARE_FUNCTIONS(TW_HAS_CASE)
+  }
+#undef TW_HAS_CASE
+}
+
+TEST_CASE("opencl kernels: names say the operator, the type and the assumption", "[backend]") {
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    if (std::string(file.name) == "common") continue;
+    INFO(file.path);
+    CHECK(TextOf(file).find("__kernel") == std::string::npos);  // TW_KERNEL makes the name
+  }
+  Launch launch;
+  launch.kernel = {"conv_2d_4x8", "4x8"};
+  launch.type = KernelType::kF16;
+  launch.options = " -DTW_PIXELS=4";
+  CHECK(launch.Entry() == "conv_2d_f16_4x8");
+  CHECK(launch.Defines() == "-DTW_HALF -DTW_PIXELS=4");
+  launch.kernel = "gather";
+  launch.type = KernelType::kI32;
+  CHECK(launch.Entry() == "gather_i32");
+}
+
 TEST_CASE("opencl kernels: files depend on the defines of storage and integers alone",
           "[backend]") {
   std::set<std::string> conditions;
   for (const opencl::KernelFile& file : opencl::KernelFiles()) {
-    std::istringstream text(std::string(reinterpret_cast<const char*>(file.begin),
-                                        static_cast<size_t>(file.end - file.begin)));
+    std::istringstream text(TextOf(file));
     for (std::string line; std::getline(text, line);) {
       if (line.compare(0, 3, "#if") == 0 || line.compare(0, 4, "#eli") == 0) {
         conditions.insert(line);
@@ -133,7 +195,7 @@ TEST_CASE("opencl kernels: files depend on the defines of storage and integers a
   }
   CHECK(conditions == std::set<std::string>{"#ifdef TW_INT", "#elif defined(TW_BYTE)",
                                             "#elif defined(TW_HALF)", "#ifdef TW_DOT"});
-  CHECK(std::string(StorageDefines(Storage::kFloat16)) == "-DTW_HALF");
+  CHECK(std::string(TypeDefine(TypeOf(Storage::kFloat16))) == "-DTW_HALF");
 }
 
 }  // namespace opencl_kernels_test

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "runtime/train/fit/optimizer.h"
 #include "tests/runtime/train/training_problem.h"
 #include "tests/support/cpu_tables.h"

@@ -1,9 +1,9 @@
 // When weights are block-sparse, and their packed form: begin, depth, values, each aligned.
-#include "kernels/cpu/gemm_sparse.h"
+#include "kernels/ops/shared/gemm_sparse.h"
 
 #include <algorithm>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 
 namespace topwork {
 namespace {

@@ -1,9 +1,9 @@
 // Block-sparse weights (gemm.h) of an operator: whether they are, their packed form, the cut into
 // tasks.
-#ifndef TOPWORK_KERNELS_CPU_GEMM_SPARSE_H_
-#define TOPWORK_KERNELS_CPU_GEMM_SPARSE_H_
+#ifndef TOPWORK_KERNELS_OPS_SHARED_GEMM_SPARSE_H_
+#define TOPWORK_KERNELS_OPS_SHARED_GEMM_SPARSE_H_
 
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/shared/gemm_plan.h"
 
 namespace topwork {
 
@@ -24,4 +24,4 @@ void RunSparseGemm(ThreadPool* pool, const CpuKernels& cpu, const GemmTask& whol
 
 }  // namespace topwork
 
-#endif  // TOPWORK_KERNELS_CPU_GEMM_SPARSE_H_
+#endif  // TOPWORK_KERNELS_OPS_SHARED_GEMM_SPARSE_H_

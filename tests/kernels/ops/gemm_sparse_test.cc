@@ -1,12 +1,12 @@
 // The block-sparse GEMM of every instruction set beside the dense one with the same weights, and
 // which weights an operator takes for sparse.
-#include "kernels/cpu/gemm_sparse.h"
+#include "kernels/ops/shared/gemm_sparse.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "tests/support/open_session.h"
 #include "tests/support/random_floats.h"
 

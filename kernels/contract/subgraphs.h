@@ -2,8 +2,8 @@
 //
 // prepare() plans each callee for the shapes of its inputs; run() calls them by number. The planner
 // and the session plan and run them (runtime/session/step_calls.h).
-#ifndef TOPWORK_KERNELS_STATE_SUBGRAPHS_H_
-#define TOPWORK_KERNELS_STATE_SUBGRAPHS_H_
+#ifndef TOPWORK_KERNELS_CONTRACT_SUBGRAPHS_H_
+#define TOPWORK_KERNELS_CONTRACT_SUBGRAPHS_H_
 
 #include <vector>
 
@@ -45,4 +45,4 @@ class SubgraphCalls {
 
 }  // namespace topwork
 
-#endif  // TOPWORK_KERNELS_STATE_SUBGRAPHS_H_
+#endif  // TOPWORK_KERNELS_CONTRACT_SUBGRAPHS_H_

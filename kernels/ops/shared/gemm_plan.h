@@ -1,6 +1,6 @@
 // What operators need around the packed GEMM: scratch layout, packed weights, the cut into tasks.
-#ifndef TOPWORK_KERNELS_CPU_GEMM_PLAN_H_
-#define TOPWORK_KERNELS_CPU_GEMM_PLAN_H_
+#ifndef TOPWORK_KERNELS_OPS_SHARED_GEMM_PLAN_H_
+#define TOPWORK_KERNELS_OPS_SHARED_GEMM_PLAN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -84,4 +84,4 @@ void RunGemm(ThreadPool* pool, const GemmKernels& kernels, const GemmTask& whole
 
 }  // namespace topwork
 
-#endif  // TOPWORK_KERNELS_CPU_GEMM_PLAN_H_
+#endif  // TOPWORK_KERNELS_OPS_SHARED_GEMM_PLAN_H_

@@ -1,5 +1,5 @@
 // Padded copies of images, row by row.
-#include "kernels/ops/conv/padded_image.h"
+#include "kernels/ops/shared/padded_image.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // What CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED share when they become launches: constant
 // weights (input 1), a bias (2), a residual (3) and an activation.
-#ifndef TOPWORK_KERNELS_OPS_SHARED_WEIGHTED_GPU_H_
-#define TOPWORK_KERNELS_OPS_SHARED_WEIGHTED_GPU_H_
+#ifndef TOPWORK_KERNELS_OPS_PRODUCTS_WEIGHTED_GPU_H_
+#define TOPWORK_KERNELS_OPS_PRODUCTS_WEIGHTED_GPU_H_
 
 #include <vector>
 
@@ -36,4 +36,4 @@ std::string WorkOf(const char* op, const GpuContext& context, const Window& wind
 
 }  // namespace topwork
 
-#endif  // TOPWORK_KERNELS_OPS_SHARED_WEIGHTED_GPU_H_
+#endif  // TOPWORK_KERNELS_OPS_PRODUCTS_WEIGHTED_GPU_H_

@@ -1,30 +1,36 @@
-// CONV_2D and the pools on a GPU (conv_2d.cl, winograd.cl, pool.cl).
+// CONV_2D on a GPU (conv_2d.cl, winograd.cl).
 #include <utility>
 #include <vector>
 
+#include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/conv/winograd_gpu.h"
 #include "kernels/ops/products/integer_gpu.h"
 #include "kernels/ops/products/product_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
 
 namespace topwork {
 namespace {
 
-// Kernels of conv_2d.cl: pixels of a row by channels per work-item.
+// Blocks of conv_2d.cl, pixels of a row by channels per work-item.
 struct ConvBlock {
-  const char* entry;
+  const char* variant;
+  const char* assumption;
   int64_t pixels, fours;
   int64_t least_items;  // work-items, from which on it is taken without a measurement
 };
 // In order of preference: large blocks load least, small ones leave more to share out.
 constexpr ConvBlock kConvBlocks[] = {
-    {"conv_2d_4x8", 4, 2, 16384},
-    {"conv_2d_4x4", 4, 1, 2048},
-    {"conv_2d_2x4", 2, 1, 2048},
-    {"conv_2d_1x4", 1, 1, 0},
+    {"conv_2d_4x8", "4x8", 4, 2, 16384},
+    {"conv_2d_4x4", "4x4", 4, 1, 2048},
+    {"conv_2d_2x4", "2x4", 2, 1, 2048},
+    {"conv_2d_1x4", "1x4", 1, 1, 0},
 };
+
+// What conv_2d.cl is compiled with for a block.
+std::string ConvBlockOptions(int64_t pixels, int64_t channels) {
+  return " -DTW_PIXELS=" + std::to_string(pixels) + " -DTW_CHANNELS=" + std::to_string(channels);
+}
 
 struct BlockGrid {
   int64_t channels, pixels, rows;
@@ -73,7 +79,9 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
     args.push_back(IntArg(n));
   }
   AddTaps(context, window, &args);
-  context.Add("conv_2d", block.entry, std::move(args), grid.channels, grid.pixels, grid.rows);
+  context.Add("conv_2d", {block.variant, block.assumption}, std::move(args), grid.channels,
+              grid.pixels, grid.rows);
+  context.TakesOptions(ConvBlockOptions(block.pixels, block.fours * 4));
 }
 
 }  // namespace
@@ -94,37 +102,20 @@ Status PlanConv2D(GpuContext& context) {
   const std::vector<const WinogradRow*> fits = WinogradFits(context, window);
   const WinogradRow* winograd = WinogradUsual(context, window, fits);
   std::vector<const char*> variants;
-  for (const ConvBlock& block : kConvBlocks) variants.push_back(block.entry);
+  for (const ConvBlock& block : kConvBlocks) variants.push_back(block.variant);
   for (const WinogradRow* row : fits) variants.push_back(row->variant);
   const ConvBlock& usual = UsualBlock(context, window);
-  const std::string chosen = context.Choose(WorkOf("CONV_2D", context, window), std::move(variants),
-                                            winograd != nullptr ? winograd->variant : usual.entry);
+  const std::string chosen =
+      context.Choose(WorkOf("CONV_2D", context, window), std::move(variants),
+                     winograd != nullptr ? winograd->variant : usual.variant);
   for (const WinogradRow* row : fits) {
     if (chosen != row->variant) continue;
     AddWinograd(context, window, *row);
     return Status::Ok();
   }
   for (const ConvBlock& block : kConvBlocks) {
-    if (chosen == block.entry) AddDirect(context, window, block);
+    if (chosen == block.variant) AddDirect(context, window, block);
   }
-  return Status::Ok();
-}
-
-Status PlanPool(GpuContext& context, PoolKind kind) {
-  if (AddIntegerPool(context, kind)) return Status::Ok();
-  const OpParams& params = context.params();
-  const Shape& in = context.input(0)->shape;
-  const Window window = WindowOf(context, params.filter_h, params.filter_w);
-  float lo, hi;
-  ActivationRange(params.activation, &lo, &hi);
-  const int64_t n_rows = in[0] * window.h.out;
-  context.Add("pool", "pool",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(static_cast<int>(kind)),
-               IntArg(in[1]), IntArg(in[2]), IntArg(in[3]), IntArg(window.h.out),
-               IntArg(window.w.out), IntArg(window.h.filter), IntArg(window.w.filter),
-               IntArg(window.h.stride), IntArg(window.w.stride), IntArg(window.h.pad),
-               IntArg(window.w.pad), IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
-              Fours(in[3]), window.w.out, n_rows);
   return Status::Ok();
 }
 

@@ -1,13 +1,13 @@
 // Images as quantized convolutions read them: with the padding around them, so that every tap of
 // every window lies inside, and in the type that the inner loops multiply.
-#ifndef TOPWORK_KERNELS_OPS_CONV_PADDED_IMAGE_H_
-#define TOPWORK_KERNELS_OPS_CONV_PADDED_IMAGE_H_
+#ifndef TOPWORK_KERNELS_OPS_SHARED_PADDED_IMAGE_H_
+#define TOPWORK_KERNELS_OPS_SHARED_PADDED_IMAGE_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/window.h"
 
 namespace topwork {
@@ -39,4 +39,4 @@ const uint8_t* FillImage(const RunContext& context, const PaddedImage& image, co
 
 }  // namespace topwork
 
-#endif  // TOPWORK_KERNELS_OPS_CONV_PADDED_IMAGE_H_
+#endif  // TOPWORK_KERNELS_OPS_SHARED_PADDED_IMAGE_H_

@@ -1,6 +1,6 @@
 // The cut aims at tasks of about kTaskWork multiply-adds (some 20 microseconds on one core) whose
 // rows of A stay in the second-level cache while the panels of W pass by.
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/shared/gemm_plan.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Weights, bias, residual and window of operators on a GPU.
-#include "kernels/ops/shared/weighted_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 
+#include "kernels/ops/products/product_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
 
 namespace topwork {
 namespace {

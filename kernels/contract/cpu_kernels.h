@@ -1,6 +1,6 @@
 // CpuKernels: the SIMD inner loops, one table per instruction set, chosen once at start.
 //
-// Each file *_isa.cc here is compiled once per instruction set with -DTW_ISA=<isa> and
+// Each file *_isa.cc of kernels is compiled once per instruction set with -DTW_ISA=<isa> and
 // -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline
 // function of one instruction set can be linked into another. The sub-tables belong to gemm.h,
 // gemm_sparse.h, depthwise.h, elementwise.h, integer.h, pool.h, positions.h, recurrent.h and
@@ -8,8 +8,8 @@
 //
 // "avxvnni" and "i8mm" are instructions for products of bytes and nothing else: integer_gemm_isa.cc
 // alone is compiled for them, and their tables take all other loops from "avx2" and "dotprod".
-#ifndef TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
-#define TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
+#ifndef TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
+#define TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
 
 namespace topwork {
 
@@ -45,4 +45,4 @@ int RunnableCpuKernels(const CpuKernels* const** out_tables);
 
 }  // namespace topwork
 
-#endif  // TOPWORK_KERNELS_CPU_CPU_KERNELS_H_
+#endif  // TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
