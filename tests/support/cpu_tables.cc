@@ -51,7 +51,7 @@ std::vector<const CpuKernels*> TestedCpuKernels() {
   return tables;
 }
 
-bool HasBytesOnly(const CpuKernels& cpu) { return std::strcmp(cpu.isa, cpu.lender) != 0; }
+bool HasBytesOnly(const CpuKernels& cpu) { return std::strcmp(cpu.isa, cpu.base_isa) != 0; }
 
 }  // namespace test
 }  // namespace topwork

@@ -117,7 +117,7 @@ void CheckBytes(const CpuKernels& cpu, const Case& c) {
 
 void CheckFloats(const CpuKernels& cpu, Case c) {
   const std::vector<float> scales(static_cast<size_t>(c.channels()), 0.5f);
-  c.rows.ending = IntegerEnding::kFloat;
+  c.rows.epilogue = IntegerEpilogue::kFloat;
   c.rows.scale = scales.data();
   c.rows.in_scale = 0.25f;
   c.rows.lo = -1000.0f;

@@ -160,7 +160,7 @@ void OnEveryTable(Body body) {
   const CpuKernels* const* tables = nullptr;
   const int n = RunnableCpuKernels(&tables);
   for (int i = 0; i < n; ++i) {
-    if (std::string(tables[i]->isa) != tables[i]->lender) continue;  // the lender's loops
+    if (std::string(tables[i]->isa) != tables[i]->base_isa) continue;  // the loops of its base
     INFO(tables[i]->isa);
     body(*tables[i]->pool);
   }

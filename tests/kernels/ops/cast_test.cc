@@ -71,7 +71,7 @@ TEST_CASE("cast: refuses types that it does not know", "[ops]") {
                 StatusCode::kUnsupported, "from float32 to complex128") == "");
 }
 
-TEST_CASE("quantize: halves away from zero, saturation, NaN", "[ops]") {
+TEST_CASE("quantize: ties away from zero, saturation, NaN", "[ops]") {
   OneOp op(OpCode::kQuantize);
   op.In<float>({8}, {0.5f, -0.5f, 1.5f, 0.49999997f, 1e20f, -kCastInfinity, kCastNan, 8388609.0f})
       .Out(DType::kInt16)
