@@ -24,8 +24,9 @@ struct ResizeKernels;
 struct PoolKernels;
 
 struct CpuKernels {
-  const char* isa;     // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm"
-  const char* lender;  // the set whose loops these are, but for the products of bytes; often `isa`
+  const char* isa;  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm"
+  // The set that lends all loops but the products of bytes; mostly `isa` itself.
+  const char* base_isa;
   const GemmKernels* gemm;
   const SparseGemmKernels* sparse_gemm;
   const DepthwiseKernels* depthwise;

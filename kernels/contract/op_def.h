@@ -113,7 +113,7 @@ struct OpDef {
   Affine integer_scale;        // of kFixed
   WeightedInputs weighted;     // of kWeighted
   int dynamic_version = 0;     // the first that takes float data and int8 weights; 0: none
-  bool reads_float16 = false;  // its constants may be float16 ones behind a DEQUANTIZE
+  bool reads_float16 = false;  // its constants may be float16 ones after a DEQUANTIZE
   bool widens_half = false;    // float16 and bfloat16: it computes in float32 between two CASTs
   WorkRule work = WorkRule::kElements;
   HeadRole head = HeadRole::kNone;

@@ -21,7 +21,7 @@ void ChooseGroups(Launch* launch) {
   launch->local[0] = wide;
   launch->local[1] = 64 / wide;
   launch->local[2] = 1;
-  launch->local_is_wish = true;
+  launch->local_is_hint = true;
   for (int i = 0; i < 2; ++i) {
     launch->global[i] = RoundUp(launch->global[i], launch->local[i]);
   }
@@ -286,7 +286,7 @@ void GpuContext::AddGroups(const char* program, KernelName kernel, std::vector<L
   launch.global[1] = static_cast<size_t>(y);
   launch.local[0] = local;
   launch.local[1] = launch.local[2] = 1;
-  launch.local_is_wish = false;
+  launch.local_is_hint = false;
 }
 
 void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k) {

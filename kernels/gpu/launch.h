@@ -89,7 +89,7 @@ struct Launch {
   std::vector<LaunchArgument> arguments;
   size_t global[3] = {1, 1, 1};  // work-items
   size_t local[3] = {0, 0, 0};   // of one work-group; all 0: the driver chooses
-  bool local_is_wish = false;    // a device that allows fewer items in a group may choose, too
+  bool local_is_hint = false;    // a device that allows fewer items in a group may choose, too
 
   // The kernel's name in its program: "conv_2d_f16_4x8".
   std::string Entry() const {

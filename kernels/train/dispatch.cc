@@ -42,10 +42,10 @@ Tables TablesFor(const char* isa) {
 
 const TrainKernels& TrainKernelsFor(const char* isa) { return *TablesFor(isa).train; }
 
-const TrainKernels& TrainKernelsFor(const CpuKernels& cpu) { return TrainKernelsFor(cpu.lender); }
+const TrainKernels& TrainKernelsFor(const CpuKernels& cpu) { return TrainKernelsFor(cpu.base_isa); }
 
 const BackwardKernels& BackwardKernelsFor(const CpuKernels& cpu) {
-  return *TablesFor(cpu.lender).backward;
+  return *TablesFor(cpu.base_isa).backward;
 }
 
 }  // namespace topwork

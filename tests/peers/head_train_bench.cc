@@ -115,7 +115,7 @@ double MeasureFlops(ThreadPool* pool, double* sink) {
   double (*loop)(int64_t) = MultiplyAdds128;
   int lanes = 4;
 #if defined(__x86_64__)
-  const char* isa = BestCpuKernels().lender;
+  const char* isa = BestCpuKernels().base_isa;
   if (std::strcmp(isa, "avx512") == 0) {
     loop = MultiplyAdds512;
     lanes = 16;

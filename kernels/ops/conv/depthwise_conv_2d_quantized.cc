@@ -31,10 +31,10 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   std::vector<int32_t> folded_bias;  // kBytes where weights and bias are constant; else at run
   size_t folded_offset = 0, sums_offset = 0, sums_block = 0;
   PaddedImage image;
-  size_t image_offset = 0, partials_offset = 0;  // kHybrid
+  size_t image_offset = 0, partials_offset = 0;  // kDynamicRange
 };
 
-// Fills the entries behind the channels.
+// Fills the entries after the channels.
 template <typename T>
 void Spread(const QuantizedDepthwiseState& s, T* values) {
   for (int64_t c = s.channels; c < s.spread; ++c) values[c] = values[c - s.channels];
@@ -67,8 +67,8 @@ Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDep
   const TensorView& view = *context->input(1);
   s->weight_zero = ZeroPointOf(view);
   s->weights = view.dtype;
-  s->weights_unsigned =
-      view.dtype == DType::kUInt8 && !(s->arithmetic == Arithmetic::kHybrid && s->weight_zero == 0);
+  s->weights_unsigned = view.dtype == DType::kUInt8 &&
+                        !(s->arithmetic == Arithmetic::kDynamicRange && s->weight_zero == 0);
   if (view.data == nullptr) {
     s->packed_offset = scratch->AddSized(static_cast<int64_t>(PackedBytes(*s)), 1);
     return Status::Ok();
@@ -177,9 +177,9 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
              int64_t end, int64_t image_bytes, const uint8_t* images, uint8_t* output,
              int64_t* wide_row, IntegerDepthwiseRows rows) {
   const int64_t out_row = s.shape.out_w * s.channels, at_once = RowsAtOnce(s);
-  const int64_t size = s.arithmetic == Arithmetic::kBytes    ? 1
-                       : s.arithmetic == Arithmetic::kHybrid ? 4
-                                                             : 2;
+  const int64_t size = s.arithmetic == Arithmetic::kBytes          ? 1
+                       : s.arithmetic == Arithmetic::kDynamicRange ? 4
+                                                                   : 2;
   for (int64_t i = first; i < end; i += rows.rows) {
     rows.image = images + i / s.out_h * image_bytes;
     rows.out_y = i % s.out_h;
@@ -217,7 +217,7 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
   float* output = context.output_data<float>(0);
-  row.ending = IntegerEnding::kFloat;
+  row.epilogue = IntegerEpilogue::kFloat;
   row.float_bias = context.input_data<float>(2);
   if (s.flat && row.float_bias != nullptr) {
     float* bias = reinterpret_cast<float*>(context.scratch + s.flat_bias_offset);
@@ -253,8 +253,8 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
   }
   const size_t size = arithmetic == Arithmetic::kInt16 ? 2 : 1;
   ScratchLayout scratch;
-  s->image = MakeImage(window, arithmetic == Arithmetic::kHybrid ? 1 : rows.batch, rows.shape.in_c,
-                       size, size);
+  s->image = MakeImage(window, arithmetic == Arithmetic::kDynamicRange ? 1 : rows.batch,
+                       rows.shape.in_c, size, size);
   PlanImage(false, &scratch, &s->image);
   s->shape.in_h = s->image.h;
   s->shape.in_w = s->image.w;
@@ -276,14 +276,14 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
     const int64_t sums = rows.shape.out_w * s->channels;
     s->sums_offset = scratch.AddSized(sums, 8, context->max_threads());
     s->sums_block = ScratchLayout::SizedBlock(sums, 8);
-  } else if (arithmetic == Arithmetic::kHybrid) {
+  } else if (arithmetic == Arithmetic::kDynamicRange) {
     const int64_t image = s->image.in_h * s->image.in_w * s->image.c;
     s->image_offset = scratch.AddSized(image, 1);
     s->partials_offset = scratch.Add(2 * DynamicChunks(image));
   }
-  context->SetVariant(arithmetic == Arithmetic::kHybrid  ? "hybrid direct"
-                      : arithmetic == Arithmetic::kInt16 ? "int16 direct"
-                                                         : "int8 direct");
+  context->SetVariant(arithmetic == Arithmetic::kDynamicRange ? "dynamic range direct"
+                      : arithmetic == Arithmetic::kInt16      ? "int16 direct"
+                                                              : "int8 direct");
   return scratch.Request(context);
 }
 
@@ -302,12 +302,12 @@ Status RunQuantizedDepthwise(const RunContext& context) {
     row.phase_bytes = PhaseBytes(s);
     row.row_bytes = row.phase_bytes * s.shape.stride_w;
   }
-  if (s.arithmetic == Arithmetic::kHybrid) {
+  if (s.arithmetic == Arithmetic::kDynamicRange) {
     RunDynamic(context, s, row);
     return Status::Ok();
   }
   if (s.arithmetic == Arithmetic::kInt16) {
-    row.ending = IntegerEnding::kWide;
+    row.epilogue = IntegerEpilogue::kWide;
   } else {
     row.bias = !s.folded_bias.empty()
                    ? s.folded_bias.data()

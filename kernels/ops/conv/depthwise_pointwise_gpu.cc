@@ -1,4 +1,4 @@
-// DEPTHWISE_CONV_2D and the pointwise CONV_2D behind it as one launch (depthwise_pointwise.cl).
+// DEPTHWISE_CONV_2D and the pointwise CONV_2D after it as one launch (depthwise_pointwise.cl).
 #include <string>
 #include <vector>
 

@@ -112,7 +112,7 @@ void RunPool(const RunContext& context, PoolFunction pool) {
 namespace {
 
 // AVERAGE_POOL_2D: the mean of the pixels under each window; padding is not counted. float32, int8,
-// uint8 and int16 (halves away from zero).
+// uint8 and int16 (ties away from zero).
 
 Status PrepareAveragePool2d(PrepareContext& context) {
   TW_RETURN_IF_ERROR(PreparePool(&context, false, true));

@@ -80,7 +80,7 @@ Status PackFilter(PrepareContext* context, const IntegerGemm& gemm, QuantizedTra
 
 void OutputRow(const RunContext& context, const QuantizedTransposeState& s, const int16_t* images,
                int64_t row, int16_t* patches) {
-  const IntegerGemm& gemm = *context.cpu->integer->halves;
+  const IntegerGemm& gemm = *context.cpu->integer->int16;
   const int16_t* image = images + row / s.h.in * s.in_h * s.in_w * s.in_c;
   const int64_t at_y = row % s.h.in + s.h.pad;
   const int64_t class_y = at_y % s.h.stride, y = at_y / s.h.stride;
@@ -137,7 +137,7 @@ Status PrepareTransposeConvQuantized(PrepareContext* context, const TransposeCon
     return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
                        context->InputName(1).c_str());
   }
-  TW_RETURN_IF_ERROR(PackFilter(context, *context->cpu().integer->halves, s));
+  TW_RETURN_IF_ERROR(PackFilter(context, *context->cpu().integer->int16, s));
   s->padded_n = (s->out_c + kColumnPad - 1) / kColumnPad * kColumnPad;
   ChannelLayout layout;
   layout.channels = s->out_c;

@@ -21,7 +21,7 @@ __constant float tw_a4[24] = {1, 1,         1,          1,      1,       0,  //
                               0, 0.5625f,   0.5625f,    2.25f,  2.25f,   0,  //
                               0, 0.421875f, -0.421875f, 3.375f, -3.375f, 1};
 
-// Columns of a tile; those behind n fall away when it is compiled. TW_SUM is a row of a matrix
+// Columns of a tile; those after n fall away when it is compiled. TW_SUM is a row of a matrix
 // times the columns.
 #define TW_COLUMNS(M) \
   M(0) M(1) M(2) M(3) if (n > 4) { M(4) M(5) }

@@ -1,5 +1,5 @@
-// Between kinds of numbers: CAST, QUANTIZE, bytes and reals; the ending of quantized operators and
-// of a fused TANH.
+// Between kinds of numbers: CAST, QUANTIZE, bytes and reals; the epilogue of quantized operators
+// and of a fused TANH.
 
 TW_KERNEL(cast_to_int)(tw_in x, __global int* y, int n, int lo, int hi) {
   const int i = (int)get_global_id(0);
@@ -30,7 +30,7 @@ TW_KERNEL(cast_wrap)(const __global int* x, __global int* y, int n, int shift, i
   y[i] = is_signed ? as_int(bits) >> shift : as_int(bits >> shift);
 }
 
-// The nearest of scale * [lo, hi], halves away from zero: what a quantized tensor can hold.
+// The nearest of scale * [lo, hi], ties away from zero: what a quantized tensor can hold.
 inline float tw_on_grid(float v, float scale, float lo, float hi) {
   return clamp(round(v / scale), lo, hi) * scale;
 }

@@ -13,7 +13,7 @@ namespace topwork {
 namespace {
 
 // QUANTIZE: float32 to int8, uint8 or int16 with one scale or one a channel (round(x / scale) +
-// zero point, halves away from 0, saturated), to int4 or uint4 with one scale; and one quantized
+// zero point, ties away from 0, saturated), to int4 or uint4 with one scale; and one quantized
 // type to another: int8 or uint8 to int8, uint8 or int16; int16 to int8, int16 or int32; int32 to
 // int8 or int16.
 

@@ -148,7 +148,7 @@ Status RunNeg(const RunContext& context) {
   return Status::Ok();
 }
 
-// ROUND: y = x rounded to the nearest integer, halves to the even one; float32.
+// ROUND: y = x rounded to the nearest integer, ties to even; float32.
 
 // RSQRT: y = 1 / √x; float32, int8 and int16 (the greatest number at 0 and below).
 

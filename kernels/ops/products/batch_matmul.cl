@@ -5,7 +5,7 @@
 // product. `bias` (one for each column) is not read when has_bias is 0. x: fours of columns; y:
 // fours of rows; z: products.
 
-// Up to four elements that lie `step` apart; zeros behind them.
+// Up to four elements that lie `step` apart; zeros after them.
 inline float4 tw_load_apart(tw_in p, int step, int n) {
   if (step == 1) return tw_load_part(p, 0, n);
   float4 v = (float4)(0.0f);

@@ -96,7 +96,7 @@ Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmet
           context.CheckDType(1, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt4}));
     }
     if (weights == DType::kFloat32) return Status::Ok();
-    *arithmetic = Arithmetic::kHybrid;
+    *arithmetic = Arithmetic::kDynamicRange;
     TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kFloat32}));
     TW_RETURN_IF_ERROR(
         CheckWeights(context, ProductInputs(), channel_axis, true, is_fully_connected));

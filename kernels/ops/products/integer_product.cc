@@ -3,7 +3,7 @@
 // "bytes" GEMM: with a and w in the processor's own signs, z their zero points there,
 //   sum (a - za)(w - zw) = sum a w - za * sum w - zw * sum a + k za zw.
 // The second and fourth terms go into the bias of every column, the third is one number a row.
-// "halves" GEMM: both factors come without their zero points.
+// "int16" GEMM: both factors come without their zero points.
 #include "kernels/ops/products/integer_product.h"
 
 #include <algorithm>
@@ -90,7 +90,7 @@ void PlanZeroPoints(const PrepareContext& context, const IntegerKernels& kernels
   const int32_t zero = ZeroPointOf(weights);
   // Dynamic-range weights of old converters are signed and only called uint8: zero point 0.
   const bool really_unsigned =
-      weights.dtype == DType::kUInt8 && !(p->arithmetic == Arithmetic::kHybrid && zero == 0);
+      weights.dtype == DType::kUInt8 && !(p->arithmetic == Arithmetic::kDynamicRange && zero == 0);
   p->weights.flip = really_unsigned ? 0x80 : 0;
   p->weight_zero = p->weights.zero_point = really_unsigned ? zero - 128 : zero;
   if (p->arithmetic == Arithmetic::kBytes) {
@@ -160,13 +160,13 @@ void SetOutput(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
     return;  // RunTask ends it
   }
   p.requantizer.EndTask(padded, whole.small, task);
-  if (p.arithmetic == Arithmetic::kHybrid) {
+  if (p.arithmetic == Arithmetic::kDynamicRange) {
     if (p.has_blocks) {
       task->run_scale = reinterpret_cast<const float*>(whole.packed + p.blocks_offset);
       task->run_scale_step = p.padded_n;
       task->scaled_sums = task->run_scale + p.runs * p.padded_n;
     }
-    task->ending = IntegerEnding::kFloat;
+    task->epilogue = IntegerEpilogue::kFloat;
     task->c = static_cast<float*>(whole.run->c) + at;
     const float* bias = context.input_data<float>(2);
     task->float_bias = bias != nullptr ? bias + column : nullptr;
@@ -175,7 +175,7 @@ void SetOutput(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
     task->row_zero = p.gemm->bytes ? whole.run->row_zero + first_row * task->row_step : nullptr;
     return;
   }
-  task->ending = IntegerEnding::kBytes;
+  task->epilogue = IntegerEpilogue::kBytes;
   task->c = static_cast<uint8_t*>(whole.run->c) + at;
   task->bias = whole.bias + padded;
 }
@@ -243,12 +243,12 @@ Status PlanBias(const PrepareContext& context, ScratchLayout* scratch, IntegerPr
 void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* p) {
   const IntegerKernels& kernels = *context.cpu().integer;
   const bool bytes = kernels.bytes != nullptr && p->arithmetic != Arithmetic::kInt16;
-  p->gemm = bytes ? kernels.bytes : kernels.halves;
+  p->gemm = bytes ? kernels.bytes : kernels.int16;
 }
 
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
   PlanZeroPoints(*context, *context->cpu().integer, p);
-  if (p->arithmetic == Arithmetic::kHybrid && p->weight_zero != 0) {
+  if (p->arithmetic == Arithmetic::kDynamicRange && p->weight_zero != 0) {
     return Unsupported("%s: %s has zero point %d; none is defined with float data",
                        context->Where().c_str(), context->InputName(1).c_str(),
                        ZeroPointOf(*context->input(1)));

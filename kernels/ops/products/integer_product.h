@@ -1,11 +1,10 @@
 // Quantized products of CONV_2D and FULLY_CONNECTED: output = activation(A * W^T + bias) with
 // integer arithmetic, in one of three forms:
-//   kBytes    int8 or uint8 in and out, int8/uint8/int4/int2 weights (zero points allowed), int32
-//   bias;
-//             the arithmetic of TFLite's reference kernels to the bit.
-//   kHybrid   float in and out, quantized weights: rows of A are quantized at run time.
-//   kInt16    int16 in and out, int8 weights, int32 or int64 bias: the arithmetic of TFLite's
-//             reference kernels to the bit.
+//   kBytes         int8 or uint8 in and out, int8/uint8/int4/int2 weights (zero points allowed),
+//                  int32 bias: the arithmetic of TFLite's reference kernels to the bit
+//   kDynamicRange  float in and out, quantized weights; rows of A are quantized at run time
+//   kInt16         int16 in and out, int8 weights, int32 or int64 bias: the arithmetic of TFLite's
+//                  reference kernels to the bit
 #ifndef TOPWORK_KERNELS_OPS_PRODUCTS_INTEGER_PRODUCT_H_
 #define TOPWORK_KERNELS_OPS_PRODUCTS_INTEGER_PRODUCT_H_
 
@@ -38,7 +37,7 @@ struct IntegerProduct {
   const IntegerGemm* gemm = nullptr;
   int64_t m = 0, n = 0, groups = 1;
   int64_t runs = 1, run_k = 0;
-  bool over_read = false;  // kOverRead bytes behind every run may be read
+  bool over_read = false;  // kOverRead bytes after every run may be read
 
   bool in_unsigned = false;
   uint8_t flip = 0;              // of A, "bytes" only
@@ -51,8 +50,8 @@ struct IntegerProduct {
   size_t packed_offset = 0;
 
   int64_t padded_n = 0;  // entries of a group in the arrays over columns
-  // kHybrid: every run of a column has its own scale (one group). Behind the packed weights lie the
-  // scales, [runs, padded_n], and each column's sum of scale * weight, [padded_n].
+  // kDynamicRange: every run of a column has its own scale (one group). Behind the packed weights
+  // lie the scales, [runs, padded_n], and each column's sum of scale * weight, [padded_n].
   bool has_blocks = false;
   size_t blocks_offset = 0;
   bool real = false;  // of Requantizer::Plan
@@ -88,7 +87,7 @@ struct ProductRun {
   const int64_t* run_offsets = nullptr;  // as in IntegerTask
   int64_t group_bytes = 0;               // between the groups' values of a row
   void* c = nullptr;
-  // kHybrid: per row (row_step 1) or for all (0); zero points of A plus native_shift.
+  // kDynamicRange: per row (row_step 1) or for all (0); zero points of A plus native_shift.
   const float* row_scale = nullptr;
   const int32_t* row_zero = nullptr;
   int64_t row_step = 0;

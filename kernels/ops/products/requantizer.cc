@@ -12,7 +12,7 @@ namespace {
 // Of entries that belong to no channel: they must not stand in the way of small factors.
 constexpr FixedFactor kPadding = {1 << 30, -1};
 
-// Repeats each group's first entries behind its channels.
+// Repeats each group's first entries after its channels.
 template <typename T>
 void RepeatChannels(const ChannelLayout& layout, std::vector<T>* values) {
   if (!layout.repeats || values->empty()) return;
@@ -177,7 +177,7 @@ void Requantizer::EndRows(bool small, IntegerDepthwiseRows* rows) const {
 }
 
 void Requantizer::EndTask(const Int16Run* run, IntegerTask* task) {
-  task->ending = IntegerEnding::kWide;
+  task->epilogue = IntegerEpilogue::kWide;
   task->finish = FinishInt16Rows;
   task->finish_data = run;
 }

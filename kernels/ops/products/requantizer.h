@@ -3,7 +3,7 @@
 //
 //   kBytes    clamp(round((sum + bias) * factor)) + zero point, TFLite's roundings to the bit
 //   kInt16    clamp(round((sum + bias) * factor)) of 64-bit sums
-//   kHybrid   clamp(sum * scale * the row's scale + bias) as float32
+//   kDynamicRange   clamp(sum * scale * the row's scale + bias) as float32
 // with a factor or scale for every channel of the output.
 #ifndef TOPWORK_KERNELS_OPS_PRODUCTS_REQUANTIZER_H_
 #define TOPWORK_KERNELS_OPS_PRODUCTS_REQUANTIZER_H_
@@ -17,7 +17,7 @@
 
 namespace topwork {
 
-enum class Arithmetic { kFloat, kBytes, kHybrid, kInt16 };
+enum class Arithmetic { kFloat, kBytes, kDynamicRange, kInt16 };
 
 // Which inputs of an operator are the factors and the bias.
 struct ProductInputs {
@@ -68,8 +68,8 @@ class Requantizer {
   // Whether the factors are as ColumnFactors::small wants them; what is multiplied must be, too.
   bool has_small_factors() const { return has_small_factors_; }
 
-  // kBytes and kHybrid: how the task ends, whose column 0 is entry `first`. Bias, rows' terms and
-  // scales are the caller's.
+  // kBytes and kDynamicRange: how the task ends, whose column 0 is entry `first`. Bias, rows' terms
+  // and scales are the caller's.
   void EndTask(int64_t first, bool small, IntegerTask* task) const;
   // The same of a depthwise product.
   void EndRows(bool small, IntegerDepthwiseRows* rows) const;
@@ -103,7 +103,7 @@ class Requantizer {
   QuantizedRange range_;
   // kBytes by entry, kInt16 by channel.
   std::vector<double> reals_;
-  // kHybrid.
+  // kDynamicRange.
   std::vector<float> scales_;
   float lo_ = 0.0f, hi_ = 0.0f;
 };

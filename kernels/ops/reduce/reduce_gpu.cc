@@ -27,7 +27,7 @@ bool ReducedDims(const GpuContext& context, bool* reduced) {
   return true;
 }
 
-// A copy of input 0 with its reduced dimensions behind the others.
+// A copy of input 0 with its reduced dimensions after the others.
 int ReducedLast(GpuContext& context, const bool* reduced) {
   const Shape& in = context.input(0)->shape;
   int64_t strides[kMaxRank], to = in.NumElements();

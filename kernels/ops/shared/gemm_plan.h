@@ -32,8 +32,8 @@ class ScratchLayout {
   bool overflow_ = false;
 };
 
-// Weights of a GEMM (or of `groups` independent ones) in packed form: packed once at prepare when
-// they are constant, into scratch at every run otherwise.
+// Weights of a GEMM (or of `groups` independent ones) in packed form. Constant weights are packed
+// once, at prepare; others go into scratch in every run.
 struct PackedWeights {
   const float* constant = nullptr;
   size_t scratch_offset = 0;  // when constant is null
@@ -61,8 +61,8 @@ struct GemmCut {
   int64_t total_panels = 0;
   int64_t n_tasks() const { return row_blocks * panel_blocks; }
 };
-// `a_is_made`: every task makes its rows of A itself (im2col), so splitting the columns repeats
-// that work and is done only where rows alone give too few tasks.
+// `a_is_made`: every task makes its rows of A itself (im2col). Splitting the columns repeats that
+// work, so it is done only where rows alone give too few tasks.
 GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made);
 // The same for other float tiles, of `tile_rows` rows, and `total_panels` of W.
 GemmCut CutFloats(int tile_rows, int64_t total_panels, int64_t m, int64_t n, int64_t k,
@@ -76,7 +76,7 @@ struct GemmTiles {
   int64_t task_work = 0;
 };
 GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made);
-// Rows and panels of task `index`; A, C and residual of `whole` advanced to its first row.
+// Rows and panels of task `index`; A, C and residual of `whole` are moved to its first row.
 GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, int64_t index, int64_t* out_first_row);
 // Runs all tasks of a product whose A lies in memory.
 void RunGemm(ThreadPool* pool, const GemmKernels& kernels, const GemmTask& whole,

@@ -1,5 +1,5 @@
-// Block-sparse weights (gemm.h) of an operator: whether they are, their packed form, the cut into
-// tasks.
+// Block-sparse weights (gemm.h) of an operator: whether to use them, their packed form, the cut
+// into tasks.
 #ifndef TOPWORK_KERNELS_OPS_SHARED_GEMM_SPARSE_H_
 #define TOPWORK_KERNELS_OPS_SHARED_GEMM_SPARSE_H_
 
@@ -7,15 +7,14 @@
 
 namespace topwork {
 
-// Of W as it lies in memory, a plain matrix: its entries, the bytes of its packed form, and the
+// For W as it lies in memory, a plain matrix: its entries, the bytes of its packed form, and the
 // form itself in `memory`, aligned to kAlignment.
 int64_t CountEntries(const GemmWeights& weights);
 size_t SparseBytes(const GemmWeights& weights, int64_t n_entries);
 SparseWeights PackSparse(const GemmWeights& weights, int64_t n_entries, void* memory);
 
-// Packs input `input` (constant, `layout` a plain matrix) where few enough of its entries are left
-// for this to be the faster form; leaves `out` empty else. Weights that were never pruned are
-// recognised by a sample.
+// Packs input `input` (constant, `layout` a plain matrix) where so few entries are left that this
+// form is faster; otherwise leaves `out` empty. A sample recognises weights that were never pruned.
 Status PlanSparseWeights(PrepareContext* context, int input, const GemmWeights& layout,
                          SparseWeights* out);
 GemmCut CutSparseGemm(const CpuKernels& cpu, int64_t m, int64_t n, int64_t k);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kTaskBytes = 1 << 15;
 constexpr int64_t kSlack = 16;
-static_assert(kSlack >= kOverRead, "products read behind the image");
+static_assert(kSlack >= kOverRead, "products read after the image");
 
 // Rows and columns that the windows of one axis reach.
 int64_t Extent(const WindowAxis& axis) {

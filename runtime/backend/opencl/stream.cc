@@ -183,7 +183,7 @@ Result<bool> Stream::UsesGroups(const Launch& launch, const KernelHandle& kernel
       "clGetKernelWorkGroupInfo of " + NameOf(launch)));
   const size_t items = launch.local[0] * launch.local[1] * launch.local[2];
   if (items > most) {
-    if (launch.local_is_wish) return false;
+    if (launch.local_is_hint) return false;
     return Unsupported("%s: work-groups of %zu items are wanted, this device allows %zu",
                        NameOf(launch).c_str(), items, most);
   }

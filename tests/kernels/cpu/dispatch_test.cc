@@ -48,13 +48,13 @@ TEST_CASE("instruction sets: those of byte products borrow everything else", "[o
   const std::vector<const CpuKernels*> tables = TestedCpuKernels();
   for (const CpuKernels* cpu : tables) {
     INFO(cpu->isa);
-    CHECK(TrainKernelsFor(*cpu).isa == std::string(cpu->lender));
+    CHECK(TrainKernelsFor(*cpu).isa == std::string(cpu->base_isa));
     for (const CpuKernels* base : tables) {
-      if (cpu->lender != std::string(base->isa)) continue;
-      CHECK(base->lender == std::string(base->isa));
+      if (cpu->base_isa != std::string(base->isa)) continue;
+      CHECK(base->base_isa == std::string(base->isa));
       CHECK(cpu->gemm == base->gemm);
       CHECK(cpu->recurrent == base->recurrent);
-      CHECK(cpu->integer->halves == base->integer->halves);
+      CHECK(cpu->integer->int16 == base->integer->int16);
       CHECK((cpu->integer->bytes == base->integer->bytes) != HasBytesOnly(*cpu));
     }
   }

@@ -87,7 +87,7 @@ void CheckSparse(const CpuKernels& cpu, const Problem& p) {
   CHECK(cut == once);  // the same bits for every cut
 }
 
-TEST_CASE("sparse gemm: equals the dense one, however it is cut", "[ops]") {
+TEST_CASE("sparse gemm: equals the dense one, however it is cut", "[ops][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
   REQUIRE(n_tables >= 1);

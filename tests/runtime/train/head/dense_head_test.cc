@@ -113,7 +113,7 @@ double WorstGradient(const LossOptions& o, const TrainingProblem& p, DenseHead* 
   return worst / largest;
 }
 
-TEST_CASE("dense head: gradients of every loss agree with finite differences", "[train]") {
+TEST_CASE("dense head: gradients of every loss agree with finite differences", "[train][sets]") {
   // Dimensions below, at and above the vector lengths; batches below and above a panel of rows.
   const int64_t shapes[][3] = {{1, 2, 1}, {5, 3, 4}, {16, 4, 7}, {33, 10, 65}, {19, 6, 130}};
   const CpuKernels* const* tables = nullptr;
