@@ -29,9 +29,13 @@ execute_process(COMMAND setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R true RESULT_VA
 if(result EQUAL 0)
   set(no_randomisation setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)
 endif()
+set(tsan_sets TOPWORK_TEST_SETS=best)
+if(TOPWORK_LONG_TESTS)
+  set(tsan_sets TOPWORK_TEST_SETS=all)
+endif()
 # Not [loops]: plain loops that no thread shares would take it minutes.
 tw_sibling_test(tsan.tests tsan COST 300 ARGS "${no_driver}~[loops]" LAUNCHER ${no_randomisation}
-  ENV "${no_library};TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1")
+  ENV "${no_library};${tsan_sets};TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1")
 tw_sibling_test(clang.tests clang COST 200 ARGS "${fast}" ENV "${TOPWORK_TEST_ENVIRONMENT}")
 
 find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)
@@ -44,7 +48,7 @@ function(tw_aarch64_test cpu cost tests)
 endfunction()
 tw_aarch64_test(max 350 "${no_driver}")
 # A processor without dot products: what depends on the instruction set.
-set(lesser "${no_driver}[sets],${no_driver}conv_2d*,${no_driver}fully_connected*,${no_driver}recurrent*")
+set(lesser "[.golden-once],${no_driver}~[sets]conv_2d*,${no_driver}~[sets]fully_connected*")
 if(TOPWORK_LONG_TESTS)
   set(lesser "${no_driver}[ops],${no_driver}[base],${no_driver}[tensor],${no_driver}[train]")
 endif()
@@ -52,7 +56,7 @@ tw_aarch64_test(cortex-a53 250 "${lesser}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # A processor without AVX: any instruction beyond the baseline ends in SIGILL. (What the baseline's loops
   # compute is isa.baseline's, on this processor.)
-  set(lesser "${fast}[sets],${fast}[base],${fast}[tensor],${fast}conv_2d*,${fast}fully_connected*")
+  set(lesser "[.golden-once],${fast}[base],${fast}[tensor],${fast}~[sets]conv_2d*")
   if(TOPWORK_LONG_TESTS)
     set(lesser "${fast}[ops],${fast}[base],${fast}[tensor]")
   endif()
