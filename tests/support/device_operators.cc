@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/embedded.h"
 #include "tests/support/op_cases.h"
 
@@ -12,21 +13,9 @@ namespace topwork {
 namespace test {
 namespace {
 
-// Takes every program, and is never run.
-class TakesAll final : public Device {
- public:
-  const char* name() const override { return "any"; }
-  Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram) const override {
-    return std::make_shared<const LoadedProgram>();
-  }
-  Result<std::unique_ptr<AttachedPrograms>> Attach(const LoadedPrograms&) const override {
-    return Unsupported("it only plans");
-  }
-};
-
 OperatorTypes PlanGoldenCases() {
   PlanOptions options;
-  options.devices = {std::make_shared<TakesAll>()};
+  options.devices = {std::make_shared<FakeGpu>()};
   OperatorTypes types;
   ForEachCase(OpensFirstSubgraph, [&](const OpCase& op_case) {
     const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/op_cases.h"
 
 namespace topwork {
@@ -11,7 +12,7 @@ namespace test {
 namespace gpu_segment_test {
 
 // Takes programs and looks at them.
-class Watcher final : public test::FakeGpu {
+class Watcher final : public FakeGpu {
  public:
   explicit Watcher(Storage storage) : storage_(storage) {}
   const char* name() const override { return "watcher"; }
@@ -79,7 +80,7 @@ class Watcher final : public test::FakeGpu {
 // What the watcher takes, it takes as programs, and what it does not take has a reason.
 void CheckSteps(const Plan& plan, const Watcher& watcher) {
   for (const Step& step : plan.steps) {
-    const bool watched = step.backend == &watcher;
+    const bool watched = step.device == &watcher;
     REQUIRE(watched == !step.parts.empty());
     REQUIRE(watched == step.reason.empty());
     for (int v : step.inputs) {
