@@ -187,8 +187,8 @@ TEST_CASE("trainer: a learning rate that suits the features is chosen", "[train]
         }
       }
       const double n = static_cast<double>(trainer->set().train().size());
-      const double expected = optimizer == Optimizer::kAdam ? 2.5 / (1.0 + absolute / n)
-                                                            : 4.0 / (1.0 + squared / n);
+      const double expected =
+          optimizer == Optimizer::kAdam ? 2.5 / (1.0 + absolute / n) : 4.0 / (1.0 + squared / n);
       CHECK(trainer->state().learning_rate == Approx(expected));
       CHECK(trainer->state().progress.history.back().validation_accuracy > 0.9);
     }
