@@ -1,5 +1,5 @@
 # Every .cc under kernels is part of the library, by its name:
-#   *_isa.cc          compiled once per instruction set (cpu/cpu_kernels.h)
+#   *_isa.cc          compiled once per instruction set (contract/cpu_kernels.h)
 #   every other .cc   compiled once
 set(KERNELS_FOLDERS contract gpu state cpu train
   ops/shared ops/elementwise ops/reduce ops/conv ops/products ops/movement ops/recurrent ops/control ops/signal)

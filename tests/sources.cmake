@@ -3,59 +3,43 @@ set(TEST_SOURCES
   kernels/contract/rows_test.cc
   kernels/gpu_format_test.cc
   kernels/quant_test.cc
+  kernels/ops/broadcast_test.cc
+  kernels/ops/gather_test.cc
+  kernels/ops/matrix_diag_test.cc
+  kernels/ops/pack_test.cc
+  kernels/ops/pad_test.cc
+  kernels/ops/reshape_test.cc
+  kernels/ops/reverse_test.cc
+  kernels/ops/shape_test.cc
+  kernels/ops/slice_test.cc
+  kernels/ops/space_test.cc
+  kernels/ops/split_test.cc
   kernels/ops/quant_conv_test.cc
   kernels/ops/quantized_test.cc
   kernels/ops/sweeps_test.cc
-  kernels/ops/batch_to_space_nd_test.cc
   kernels/ops/bitcast_test.cc
-  kernels/ops/broadcast_args_test.cc
-  kernels/ops/broadcast_to_test.cc
   kernels/ops/concatenation_test.cc
-  kernels/ops/depth_to_space_test.cc
-  kernels/ops/dynamic_update_slice_test.cc
   kernels/ops/embedding_lookup_test.cc
-  kernels/ops/expand_dims_test.cc
   kernels/ops/fill_test.cc
-  kernels/ops/gather_test.cc
-  kernels/ops/gather_nd_test.cc
-  kernels/ops/matrix_diag_test.cc
-  kernels/ops/matrix_set_diag_test.cc
-  kernels/ops/mirror_pad_test.cc
   kernels/ops/one_hot_test.cc
-  kernels/ops/pack_test.cc
   kernels/ops/packed_test.cc
-  kernels/ops/pad_test.cc
-  kernels/ops/padv2_test.cc
   kernels/ops/random_movement_test.cc
   kernels/ops/custom_ops_test.cc
   kernels/ops/rare_test.cc
   kernels/ops/string_test.cc
   kernels/ops/range_test.cc
-  kernels/ops/rank_test.cc
-  kernels/ops/reshape_test.cc
-  kernels/ops/reverse_sequence_test.cc
-  kernels/ops/reverse_v2_test.cc
   kernels/ops/scatter_nd_test.cc
-  kernels/ops/shape_test.cc
-  kernels/ops/slice_test.cc
-  kernels/ops/space_to_batch_nd_test.cc
-  kernels/ops/space_to_depth_test.cc
   kernels/ops/sparse_to_dense_test.cc
-  kernels/ops/split_test.cc
-  kernels/ops/split_v_test.cc
-  kernels/ops/squeeze_test.cc
   kernels/ops/stablehlo_test.cc
   kernels/ops/strided_copy_test.cc
-  kernels/ops/strided_slice_test.cc
   kernels/ops/tile_test.cc
   kernels/ops/transpose_test.cc
-  kernels/ops/unpack_test.cc
   kernels/ops/where_test.cc
   kernels/cpu/elementwise_quant_test.cc
   kernels/cpu/elementwise_test.cc
   kernels/cpu/depthwise_test.cc
   kernels/cpu/dispatch_test.cc
-  kernels/cpu/gemm_sparse_test.cc
+  kernels/ops/gemm_sparse_test.cc
   kernels/cpu/gemm_test.cc
   kernels/cpu/integer_depthwise_test.cc
   kernels/cpu/integer_gemm_test.cc
@@ -116,13 +100,16 @@ set(TEST_SOURCES
   support/one_op.cc
   support/classifiers.cc
   support/cpu_tables.cc
+  support/device_operators.cc
   support/model_builder.cc
   support/npz.cc
   support/op_cases.cc
   support/sample_models.cc
   support/separable_model.cc
+  support/case_runner.cc
   support/run_op_cases.cc
   support/op_cases_test.cc
+  support/golden_cases_test.cc
   runtime/plan/memory_test.cc
   runtime/plan/measure_cost_test.cc
   runtime/plan/order_test.cc

@@ -1,10 +1,11 @@
-# OpenCL kernels as data inside the library: every .cl below kernels and gpu/common.clh, with a
+# OpenCL kernels as data inside the library: every .cl below kernels, contract/functions.inc and gpu/common.clh, with a
 # table of their names (runtime/backend/opencl/kernel_source.h). The name of .../x.cl is "x".
 include("${CMAKE_CURRENT_LIST_DIR}/embed.cmake")
 
 # tw_embed_kernels(<target>)
 function(tw_embed_kernels target)
   file(GLOB paths CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+    "${PROJECT_SOURCE_DIR}/kernels/contract/functions.inc"
     "${PROJECT_SOURCE_DIR}/kernels/gpu/*.clh" "${PROJECT_SOURCE_DIR}/kernels/*/*.cl"
     "${PROJECT_SOURCE_DIR}/kernels/ops/*/*.cl")
   foreach(path IN LISTS paths)

@@ -74,8 +74,11 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   set(TOPWORK_ISA_FLAGS_dotprod -march=armv8.2-a+dotprod+fp16)
 endif()
 check_cxx_compiler_flag(-fno-weak TOPWORK_HAS_NO_WEAK)
-# Sets that are instructions for products of bytes and nothing else (cpu_kernels.h): where the compiler has them.
+# Sets that are instructions for products of bytes and nothing else (cpu_kernels.h), where the compiler has them;
+# TOPWORK_BASE_ISA_<isa> has their other loops.
 set(TOPWORK_BYTES_ISAS "")
+set(TOPWORK_BASE_ISA_avxvnni avx2)
+set(TOPWORK_BASE_ISA_i8mm dotprod)
 if("avx2" IN_LIST TOPWORK_ISAS)
   check_cxx_compiler_flag(-mavxvnni TOPWORK_HAS_AVXVNNI)
   set(TOPWORK_ISA_FLAGS_avxvnni ${TOPWORK_ISA_FLAGS_avx2} -mavxvnni)
@@ -89,6 +92,39 @@ elseif("dotprod" IN_LIST TOPWORK_ISAS)
     list(APPEND TOPWORK_BYTES_ISAS i8mm)
   endif()
 endif()
+
+# TOPWORK_ONLY_ISAS takes sets away, never the least: what every processor of the target runs.
+if(TOPWORK_ONLY_ISAS)
+  foreach(_list IN ITEMS TOPWORK_ISAS TOPWORK_BYTES_ISAS)
+    foreach(_isa IN LISTS ${_list})
+      if(NOT _isa STREQUAL "baseline" AND NOT _isa IN_LIST TOPWORK_ONLY_ISAS)
+        list(REMOVE_ITEM ${_list} ${_isa})
+      endif()
+    endforeach()
+  endforeach()
+endif()
+
+# What port::CpuFeatures says of a processor that runs the set.
+set(_runs_baseline "true")
+set(_runs_avx2 "features.avx2_fma")
+set(_runs_avxvnni "features.avx_vnni")
+set(_runs_avx512 "features.avx512")
+set(_runs_dotprod "features.arm_dotprod")
+set(_runs_i8mm "features.arm_i8mm")
+# isa_list.inc, for those who DEPEND on isa_list: a row per set, each after its base, so that a later one is better.
+set(_rows "")
+foreach(_isa IN LISTS TOPWORK_ISAS)
+  string(APPEND _rows "TW_FULL_ISA(${_isa}, ${_runs_${_isa}})\n")
+  foreach(_bytes_isa IN LISTS TOPWORK_BYTES_ISAS)
+    if(TOPWORK_BASE_ISA_${_bytes_isa} STREQUAL _isa)
+      string(APPEND _rows "TW_BYTES_ISA(${_bytes_isa}, ${_isa}, ${_runs_${_bytes_isa}})\n")
+    endif()
+  endforeach()
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/isa_list/isa_list.inc" @ONLY CONTENT
+  "// Written by toolchains/library.cmake: the instruction sets of this build, the least first.\n${_rows}")
+add_library(topwork_dep_isa_list INTERFACE)
+target_include_directories(topwork_dep_isa_list INTERFACE "${PROJECT_BINARY_DIR}/isa_list")
 
 # topwork_isa_<isa>: the sources with TW_ISA, the name of their namespace. FLAGS_OF: another set's flags.
 function(tw_isa_library isa sources)
@@ -105,17 +141,13 @@ function(tw_isa_library isa sources)
 endfunction()
 
 # tw_isa_libraries(<folder> <VARIABLE> ISAS <isa>... [DEFINITIONS ...] [DEPS ...]): one such library per
-# instruction set. All other sources see TW_HAVE_ISA_<ISA>.
+# instruction set.
 function(tw_isa_libraries folder variable)
   cmake_parse_arguments(ARG "" "" "ISAS;DEFINITIONS;DEPS" ${ARGN})
   tw_read_sources(sources "${folder}" ${variable})
   foreach(isa IN LISTS ARG_ISAS)
     tw_isa_library(${isa} "${sources}" DEFINITIONS ${ARG_DEFINITIONS} DEPS ${ARG_DEPS})
     list(APPEND TOPWORK_OBJECT_LIBRARIES topwork_isa_${isa})
-    if(NOT isa STREQUAL "baseline")
-      string(TOUPPER "${isa}" upper)
-      target_compile_definitions(topwork_options INTERFACE TW_HAVE_ISA_${upper}=1)
-    endif()
   endforeach()
   set(TOPWORK_OBJECT_LIBRARIES ${TOPWORK_OBJECT_LIBRARIES} PARENT_SCOPE)
 endfunction()

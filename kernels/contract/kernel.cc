@@ -1,7 +1,7 @@
 // PrepareContext's checks and the parse helpers shared by operators.
 #include "kernels/contract/kernel.h"
 
-#include "kernels/state/subgraphs.h"
+#include "kernels/contract/subgraphs.h"
 
 namespace topwork {
 

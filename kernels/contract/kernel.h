@@ -9,11 +9,11 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/contract/op_codes.h"
 #include "kernels/contract/op_def.h"
 #include "kernels/contract/op_params.h"
 #include "kernels/contract/options_view.h"
-#include "kernels/cpu/cpu_kernels.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
@@ -131,7 +131,7 @@ class PrepareContext {
   // False: only shapes are wanted, PackConstant returns memory that must not be read.
   virtual bool packs() const { return true; }
 
-  // Plans a subgraph that run() will call (kernels/state/subgraphs.h), for inputs made as
+  // Plans a subgraph that run() will call (kernels/contract/subgraphs.h), for inputs made as
   // described. Calls are numbered from 0 in the order of these calls.
   virtual Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs);
   // The input that the subgraph passes unchanged to its output i; −1: none.

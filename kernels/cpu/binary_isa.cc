@@ -88,35 +88,35 @@ TW_INLINE void ScalarRows(const BinaryTile& t, F f) {
   }
 }
 
-void Add(const BinaryTile& t) {
+void AddOf(const BinaryTile& t) {
   Tile(t, [](Vec a, Vec b) { return a + b; });
 }
 
-void Sub(const BinaryTile& t) {
+void SubOf(const BinaryTile& t) {
   Tile(t, [](Vec a, Vec b) { return a - b; });
 }
 
-void Mul(const BinaryTile& t) {
+void MulOf(const BinaryTile& t) {
   Tile(t, [](Vec a, Vec b) { return a * b; });
 }
 
-void Div(const BinaryTile& t) {
+void DivOf(const BinaryTile& t) {
   Tile(t, [](Vec a, Vec b) { return a / b; });
 }
 
-void Maximum(const BinaryTile& t) {
+void MaximumOf(const BinaryTile& t) {
   Tile(t, [](Vec a, Vec b) { return a > b ? a : b; });
 }
 
-void Minimum(const BinaryTile& t) {
+void MinimumOf(const BinaryTile& t) {
   Tile(t, [](Vec a, Vec b) { return a < b ? a : b; });
 }
 
-void SquaredDifference(const BinaryTile& t) {
+void SquaredDifferenceOf(const BinaryTile& t) {
   Tile(t, [](Vec a, Vec b) { return (a - b) * (a - b); });
 }
 
-void Pow(const BinaryTile& t) {
+void PowOf(const BinaryTile& t) {
   if (t.b_step == 0 && t.b_row == 0 && *t.b == 2.0f) {
     Rows(t, [](Vec a, Vec) { return a * a; });
   } else {
@@ -124,30 +124,30 @@ void Pow(const BinaryTile& t) {
   }
 }
 
-void FloorDiv(const BinaryTile& t) {
+void FloorDivOf(const BinaryTile& t) {
   Tile(t, [](Vec a, Vec b) { return Floor(a / b); });
 }
 
-void FloorMod(const BinaryTile& t) {
+void FloorModOf(const BinaryTile& t) {
   ScalarRows(t, [](float a, float b) {
     const float m = __builtin_fmodf(a, b);
     return m != 0.0f && (m < 0.0f) != (b < 0.0f) ? m + b : m;
   });
 }
 
-void Atan2(const BinaryTile& t) {
+void Atan2Of(const BinaryTile& t) {
   ScalarRows(t, [](float a, float b) { return __builtin_atan2f(a, b); });
 }
 
-void Prelu(const BinaryTile& t) {
+void PreluOf(const BinaryTile& t) {
   Tile(t, [](Vec a, Vec b) { return a >= 0.0f ? a : a * b; });
 }
 
 }  // namespace
 
-// In the order of BinaryFn.
-const BinaryFunction kBinaryFunctions[kNumBinaryFns] = {
-    Add, Sub, Mul, Div, Maximum, Minimum, SquaredDifference, Pow, FloorDiv, FloorMod, Atan2, Prelu};
+#define TW_ROW(name, number) name##Of,
+const BinaryFunction kBinaryFunctions[kNumBinaryFns] = {TW_BINARY_FUNCTIONS(TW_ROW)};
+#undef TW_ROW
 
 }  // namespace TW_ISA
 }  // namespace topwork

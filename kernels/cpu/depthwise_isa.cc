@@ -242,7 +242,7 @@ void FlatRow(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky) {
   const int64_t inner_end = inner < s.out_w ? inner : s.out_w;
   int64_t x = 0;
   for (; x < s.out_w && x < s.pad_left; ++x) FlatPixel<kChannels>(s, r, ky, x);
-  // A pixel behind a tile remains, as a tile takes some of it.
+  // A pixel after a tile remains, as a tile takes some of it.
   for (; x + kVectors * kPixels < inner_end; x += kVectors * kPixels) {
     FlatTile<kChannels, kVectors>(s, r, ky, x);
   }

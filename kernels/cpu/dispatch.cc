@@ -1,16 +1,23 @@
 // The tables of the instruction sets in this build, and which of them this processor can run.
+//
+// The list of the sets is isa_list.inc, which toolchains/library.cmake writes, the least first:
+// TW_FULL_ISA(name, runs) has all loops; TW_BYTES_ISA(name, base, runs) is a few instructions for
+// products of bytes and takes all other loops from its base. `runs` says whether this processor has
+// the set, by its `features`.
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"
 
 namespace topwork {
 
-#define TW_DECLARE_ISA(isa)                             \
-  namespace isa {                                       \
+#define TW_FULL_ISA(name, runs)                         \
+  namespace name {                                      \
   extern const GemmKernels kGemmKernels;                \
   extern const SparseGemmKernels kSparseGemmKernels;    \
   extern const DepthwiseKernels kDepthwiseKernels;      \
@@ -20,8 +27,8 @@ namespace topwork {
   extern const RecurrentKernels kRecurrentKernels;      \
   extern const ResizeKernels kResizeKernels;            \
   extern const PoolKernels kPoolKernels;                \
-  const CpuKernels kCpuKernels = {#isa,                 \
-                                  #isa,                 \
+  const CpuKernels kCpuKernels = {#name,                \
+                                  #name,                \
                                   &kGemmKernels,        \
                                   &kSparseGemmKernels,  \
                                   &kDepthwiseKernels,   \
@@ -32,66 +39,47 @@ namespace topwork {
                                   &kResizeKernels,      \
                                   &kPoolKernels};       \
   }
-
-TW_DECLARE_ISA(baseline)
-#ifdef TW_HAVE_ISA_AVX2
-TW_DECLARE_ISA(avx2)
-#endif
-#ifdef TW_HAVE_ISA_AVX512
-TW_DECLARE_ISA(avx512)
-#endif
-#ifdef TW_HAVE_ISA_DOTPROD
-TW_DECLARE_ISA(dotprod)
-#endif
-#undef TW_DECLARE_ISA
-#ifdef TW_HAVE_ISA_AVXVNNI
-namespace avxvnni {
-extern const IntegerGemm kIntegerBytes;
-}
-#endif
-#ifdef TW_HAVE_ISA_I8MM
-namespace i8mm {
-extern const IntegerGemm kIntegerBytes;
-}
-#endif
+#define TW_BYTES_ISA(name, base, runs)    \
+  namespace name {                        \
+  extern const IntegerGemm kIntegerBytes; \
+  }
+#include "isa_list.inc"
+#undef TW_BYTES_ISA
+#undef TW_FULL_ISA
 
 namespace {
 
-struct Runnable {
-  const CpuKernels* tables[4];
-  int n = 0;
-  IntegerKernels own_integer;  // of a set that has its own products of bytes alone
-  CpuKernels own;
+// The table of a set that has its own products of bytes alone.
+struct BytesTable {
+  IntegerKernels integer;
+  CpuKernels cpu;
 
-  void Add(const CpuKernels& table) { tables[n++] = &table; }
-  void AddBytes(const char* isa, const CpuKernels& lender, const IntegerGemm& bytes) {
-    own_integer = *lender.integer;
-    own_integer.bytes = &bytes;
-    own = lender;
-    own.isa = isa;
-    own.integer = &own_integer;
-    Add(own);
+  BytesTable(const char* isa, const CpuKernels& base, const IntegerGemm& bytes)
+      : integer(*base.integer), cpu(base) {
+    integer.bytes = &bytes;
+    cpu.isa = isa;
+    cpu.integer = &integer;
   }
+};
+
+struct Runnable {
+  std::vector<const CpuKernels*> tables;
+  std::vector<std::unique_ptr<BytesTable>> bytes_tables;
 
   Runnable() {
-    const port::CpuFeatures features = port::DetectCpuFeatures();
-    (void)features;  // unused where a build has the baseline alone
-    Add(baseline::kCpuKernels);
-#ifdef TW_HAVE_ISA_AVX2
-    if (features.avx2_fma) Add(avx2::kCpuKernels);
-#endif
-#ifdef TW_HAVE_ISA_AVXVNNI
-    if (features.avx_vnni) AddBytes("avxvnni", avx2::kCpuKernels, avxvnni::kIntegerBytes);
-#endif
-#ifdef TW_HAVE_ISA_AVX512
-    if (features.avx2_fma && features.avx512) Add(avx512::kCpuKernels);
-#endif
-#ifdef TW_HAVE_ISA_DOTPROD
-    if (features.arm_dotprod) Add(dotprod::kCpuKernels);
-#endif
-#ifdef TW_HAVE_ISA_I8MM
-    if (features.arm_i8mm) AddBytes("i8mm", dotprod::kCpuKernels, i8mm::kIntegerBytes);
-#endif
+    [[maybe_unused]] const port::CpuFeatures features = port::DetectCpuFeatures();
+#define TW_FULL_ISA(name, runs) \
+  if (runs) tables.push_back(&name::kCpuKernels);
+#define TW_BYTES_ISA(name, base, runs) \
+  if (runs) AddBytes(#name, base::kCpuKernels, name::kIntegerBytes);
+#include "isa_list.inc"
+#undef TW_BYTES_ISA
+#undef TW_FULL_ISA
+  }
+
+  void AddBytes(const char* isa, const CpuKernels& base, const IntegerGemm& bytes) {
+    bytes_tables.push_back(std::make_unique<BytesTable>(isa, base, bytes));
+    tables.push_back(&bytes_tables.back()->cpu);
   }
 };
 
@@ -102,16 +90,15 @@ const Runnable& GetRunnable() {
 
 const CpuKernels& Choose() {
   const Runnable& runnable = GetRunnable();
-  const CpuKernels& best = *runnable.tables[runnable.n - 1];
+  const CpuKernels& best = *runnable.tables.back();
   const char* wanted = std::getenv("TOPWORK_ISA");
   if (wanted == nullptr || *wanted == '\0') return best;
-  for (int i = 0; i < runnable.n; ++i) {
-    if (std::strcmp(runnable.tables[i]->isa, wanted) == 0) return *runnable.tables[i];
+  for (const CpuKernels* table : runnable.tables) {
+    if (std::strcmp(table->isa, wanted) == 0) return *table;
   }
   Log(LogLevel::kWarning,
-      "TOPWORK_ISA=%s is not an instruction set this build and processor have; "
-      "using %s",
-      wanted, best.isa);
+      "TOPWORK_ISA=%s is not an instruction set this build and processor have; using %s", wanted,
+      best.isa);
   return best;
 }
 
@@ -124,8 +111,8 @@ const CpuKernels& BestCpuKernels() {
 
 int RunnableCpuKernels(const CpuKernels* const** out_tables) {
   const Runnable& runnable = GetRunnable();
-  *out_tables = runnable.tables;
-  return runnable.n;
+  *out_tables = runnable.tables.data();
+  return static_cast<int>(runnable.tables.size());
 }
 
 }  // namespace topwork

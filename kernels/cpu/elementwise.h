@@ -9,56 +9,11 @@
 
 #include <cstdint>
 
+#include "kernels/contract/functions.h"
+
 namespace topwork {
 
 struct QuantElementwiseKernels;  // elementwise_quant.h
-
-enum class UnaryFn : int {
-  kRelu,
-  kRelu6,
-  kReluN1To1,
-  kRelu0To1,
-  kLeakyRelu,  // x > 0 ? x : alpha x
-  kElu,
-  kGelu,      // x (1 + erf(x / √2)) / 2
-  kGeluTanh,  // x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2
-  kHardSwish,
-  kLogistic,
-  kTanh,
-  kExp,
-  kLog,
-  kSqrt,
-  kRsqrt,
-  kSquare,
-  kAbs,
-  kNeg,
-  kSin,
-  kCos,
-  kFloor,
-  kCeil,
-  kRound,  // ties to even
-  kSign,
-};
-constexpr int kNumUnaryFns = 24;
-
-enum class BinaryFn : int {
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kMaximum,  // a > b ? a : b
-  kMinimum,  // a < b ? a : b
-  kSquaredDifference,
-  kPow,
-  kFloorDiv,
-  kFloorMod,  // the remainder has the sign of b
-  kAtan2,
-  kPrelu,  // a ≥ 0 ? a : a b
-};
-constexpr int kNumBinaryFns = 12;
-
-enum class ReduceFn : int { kSum, kProd, kMax, kMin };
-constexpr int kNumReduceFns = 4;
 
 // y[r * n + i] = clamp(a[r * a_row + i * a_step] op b[r * b_row + i * b_step], lo, hi); steps are 0
 // or 1, and not both 0 unless n is 1. A NaN passes the clamp.

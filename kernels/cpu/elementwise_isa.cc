@@ -161,10 +161,12 @@ void Quantize(const float* x, T* y, int64_t n, float scale, int32_t zero_point) 
   }
 }
 
-const ReduceRowsFunction kReduceRows[kNumReduceFns] = {ReduceRows<SumOp>, ReduceRows<ProdOp>,
-                                                       ReduceRows<MaxOp>, ReduceRows<MinOp>};
-const ReduceRowFunction kReduceRow[kNumReduceFns] = {ReduceRow<SumOp>, ReduceRow<ProdOp>,
-                                                     ReduceRow<MaxOp>, ReduceRow<MinOp>};
+#define TW_ROW(name, number) ReduceRows<name##Op>,
+const ReduceRowsFunction kReduceRows[kNumReduceFns] = {TW_REDUCE_FUNCTIONS(TW_ROW)};
+#undef TW_ROW
+#define TW_ROW(name, number) ReduceRow<name##Op>,
+const ReduceRowFunction kReduceRow[kNumReduceFns] = {TW_REDUCE_FUNCTIONS(TW_ROW)};
+#undef TW_ROW
 
 }  // namespace
 

@@ -37,54 +37,54 @@ TW_INLINE IVec LoadFew(const T* p, int count) {
 // How results become a T: their zero point is added, and they are clamped. int8_t: or uint8_t, as
 // their range says.
 template <typename T>
-struct Ending {
+struct Epilogue {
   Placer placer;
-  Ending(int32_t zero_point, int32_t lo, int32_t hi) : placer(zero_point, lo, hi) {}
+  Epilogue(int32_t zero_point, int32_t lo, int32_t hi) : placer(zero_point, lo, hi) {}
 };
 template <>
-struct Ending<int8_t> {
+struct Epilogue<int8_t> {
   ByteRange range;
-  Ending(int32_t zero_point, int32_t lo, int32_t hi) : range(MakeByteRange(zero_point, lo, hi)) {}
+  Epilogue(int32_t zero_point, int32_t lo, int32_t hi) : range(MakeByteRange(zero_point, lo, hi)) {}
 };
 // The first `count` of kN vectors of results; kN is 1 where they are less than all.
 template <int kN, typename T>
-TW_INLINE void Put(const Ending<T>& ending, T* y, const IVec (&v)[kN], int count) {
+TW_INLINE void Put(const Epilogue<T>& epilogue, T* y, const IVec (&v)[kN], int count) {
   if constexpr (sizeof(T) == 1) {
-    StoreParts<kN>(reinterpret_cast<uint8_t*>(y), PackInts<kN>(ending.range, v), 0, count);
+    StoreParts<kN>(reinterpret_cast<uint8_t*>(y), PackInts<kN>(epilogue.range, v), 0, count);
   } else if (count == kN * kLanes) {
-    for (int j = 0; j < kN; ++j) StoreLanes(y + j * kLanes, Place(ending.placer, v[j]));
+    for (int j = 0; j < kN; ++j) StoreLanes(y + j * kLanes, Place(epilogue.placer, v[j]));
   } else {
     T few[kLanes];
-    StoreLanes(few, Place(ending.placer, v[0]));
+    StoreLanes(few, Place(epilogue.placer, v[0]));
     for (int k = 0; k < count; ++k) y[k] = few[k];
   }
 }
 
 // y[i] = f(x[i]) for i < n, four vectors at a time.
 template <typename From, typename To, typename F>
-TW_INLINE void Map(const From* x, To* y, int64_t n, const Ending<To>& ending, F f) {
+TW_INLINE void Map(const From* x, To* y, int64_t n, const Epilogue<To>& epilogue, F f) {
   int64_t i = 0;
   for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
     IVec v[4];
     for (int j = 0; j < 4; ++j) v[j] = f(LoadLanes(x + i + j * kLanes));
-    Put<4>(ending, y + i, v, 4 * kLanes);
+    Put<4>(epilogue, y + i, v, 4 * kLanes);
   }
   for (; i < n; i += kLanes) {
     const int count = static_cast<int>(n - i < kLanes ? n - i : kLanes);
     const IVec v[1] = {f(count == kLanes ? LoadLanes(x + i) : LoadFew(x + i, count))};
-    Put<1>(ending, y + i, v, count);
+    Put<1>(epilogue, y + i, v, count);
   }
 }
 
 // y[i] = f(a[i], b[i]) for i < n. Where a step is 0, kLanes values serve all i.
 template <typename T, typename F>
 TW_INLINE void MapTwo(const T* a, int a_step, const T* b, int b_step, T* y, int64_t n,
-                      const Ending<T>& ending, F f) {
+                      const Epilogue<T>& epilogue, F f) {
   const int64_t a_next = a_step * kLanes, b_next = b_step * kLanes;
   for (; n >= 4 * kLanes; n -= 4 * kLanes) {
     IVec v[4];
     for (int j = 0; j < 4; ++j) v[j] = f(LoadLanes(a + j * a_next), LoadLanes(b + j * b_next));
-    Put<4>(ending, y, v, 4 * kLanes);
+    Put<4>(epilogue, y, v, 4 * kLanes);
     a += 4 * a_next;
     b += 4 * b_next;
     y += 4 * kLanes;
@@ -94,7 +94,7 @@ TW_INLINE void MapTwo(const T* a, int a_step, const T* b, int b_step, T* y, int6
     const bool is_whole = count == kLanes;
     const IVec v[1] = {f(is_whole ? LoadLanes(a) : LoadFew(a, count),
                          is_whole ? LoadLanes(b) : LoadFew(b, count))};
-    Put<1>(ending, y, v, count);
+    Put<1>(epilogue, y, v, count);
     a += a_next;
     b += b_next;
     y += kLanes;
@@ -102,7 +102,7 @@ TW_INLINE void MapTwo(const T* a, int a_step, const T* b, int b_step, T* y, int6
 }
 
 template <typename T, typename F>
-TW_INLINE void Rows(const QuantBinaryTile& t, const Ending<T>& ending, F f) {
+TW_INLINE void Rows(const QuantBinaryTile& t, const Epilogue<T>& epilogue, F f) {
   for (int64_t r = 0; r < t.rows && t.n > 0; ++r) {
     const T* a = static_cast<const T*>(t.a) + r * t.a_row;
     const T* b = static_cast<const T*>(t.b) + r * t.b_row;
@@ -115,7 +115,7 @@ TW_INLINE void Rows(const QuantBinaryTile& t, const Ending<T>& ending, F f) {
       for (int i = 0; i < kLanes; ++i) all_b[i] = *b;
       b = all_b;
     }
-    MapTwo(a, t.a_step, b, t.b_step, static_cast<T*>(t.y) + r * t.n, t.n, ending, f);
+    MapTwo(a, t.a_step, b, t.b_step, static_cast<T*>(t.y) + r * t.n, t.n, epilogue, f);
   }
 }
 
@@ -182,7 +182,7 @@ void AddTerms(const QuantBinaryTile& tile, const QuantBinaryParams& p, bool is_u
   const WideTerm<kB> term_b(p.scale_b, !kIsPlain && is_unsigned, p.b_offset, p.left_shift);
   const Factor<kY> scale_y(p.scale_y);
   const IVec sign = Broadcast(kIsPlain ? 0 : negate);
-  Rows<T>(tile, Ending<T>(p.y_offset, p.lo, p.hi), [&](IVec a, IVec b) {
+  Rows<T>(tile, Epilogue<T>(p.y_offset, p.lo, p.hi), [&](IVec a, IVec b) {
     return Apply(scale_y, Widen(term_a, a) + ((Widen(term_b, b) ^ sign) - sign));
   });
 }
@@ -227,7 +227,7 @@ void AddBytes(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
   AddTerms<int8_t, true, kHalf, kSmall, kSmall>(swapped, params, false, 0);
 }
 template <int32_t kNegate>
-void AddHalves(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
+void AddInt16(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
   AddTerms<int16_t, false, Way::kAny, Way::kAny, Way::kAny>(tile, p, false, kNegate);
 }
 
@@ -235,7 +235,7 @@ template <typename T, Way kY>
 void MulScaled(const QuantBinaryTile& tile, const QuantBinaryParams& p, bool is_unsigned) {
   const Factor<kY> scale_y(p.scale_y);
   const IVec mask = MaskOf(is_unsigned);
-  Rows<T>(tile, Ending<T>(p.y_offset, p.lo, p.hi), [&](IVec a, IVec b) {
+  Rows<T>(tile, Epilogue<T>(p.y_offset, p.lo, p.hi), [&](IVec a, IVec b) {
     return Apply(scale_y, ((a & mask) + p.a_offset) * ((b & mask) + p.b_offset));
   });
 }
@@ -246,7 +246,7 @@ void MulBytes(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
   const auto mul = is_small ? MulScaled<int8_t, Way::kSmall> : MulScaled<int8_t, Way::kAny>;
   mul(tile, p, kIsUnsigned);
 }
-void MulHalves(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
+void MulInt16(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
   MulScaled<int16_t, Way::kAny>(tile, p, false);
 }
 
@@ -267,7 +267,7 @@ void Lookup(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table) {
 template <typename From, typename To>
 void Requantize(const From* x, To* y, int64_t n, const RequantizeParams& p) {
   const VectorFactors scale = Spread(p.scale);
-  Map(x, y, n, Ending<To>(p.y_offset, p.lo, p.hi),
+  Map(x, y, n, Epilogue<To>(p.y_offset, p.lo, p.hi),
       [&](IVec v) { return ApplyFactors(scale, v + p.x_offset); });
 }
 
@@ -309,9 +309,9 @@ void SumRows(int32_t* acc, const void* x, int64_t rows, int64_t row_stride, int6
 }  // namespace
 
 const QuantElementwiseKernels kQuantElementwiseKernels = {
-    {{AddBytes<false, 0>, AddBytes<true, 0>, AddHalves<0>},
-     {AddBytes<false, -1>, AddBytes<true, -1>, AddHalves<-1>},
-     {MulBytes<false>, MulBytes<true>, MulHalves}},
+    {{AddBytes<false, 0>, AddBytes<true, 0>, AddInt16<0>},
+     {AddBytes<false, -1>, AddBytes<true, -1>, AddInt16<-1>},
+     {MulBytes<false>, MulBytes<true>, MulInt16}},
     Lookup,
     Requantize<int16_t, int8_t>,
     Requantize<int16_t, int16_t>,

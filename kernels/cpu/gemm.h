@@ -1,8 +1,8 @@
 // GEMM with packed weights: C[m x n] = act(A[m x k] * W[n x k]^T + bias + residual), all float32.
 //
-// A is read row by row where it lies (activations are never repacked); W is packed once into panels
-// of a few vectors of columns, [panel][k][columns], the last panel padded with zeros. Every element
-// is one chain of multiply-adds over k in ascending order, whatever the tile that computes it, so
+// A is read row by row where it lies; activations are never repacked. W is packed once into panels
+// of a few vectors of columns, [panel][k][columns], with zeros to fill the last panel. Every
+// element is one chain of multiply-adds over k in ascending order, whatever tile computes it, so
 // the cut into tiles and threads never changes a bit.
 #ifndef TOPWORK_KERNELS_CPU_GEMM_H_
 #define TOPWORK_KERNELS_CPU_GEMM_H_
@@ -28,8 +28,8 @@ struct GemmWeights {
 // strides (in elements) are those of row 0, column 0.
 //
 // A row of A is normally k consecutive values. A convolution reads its image in place instead:
-// `runs` stretches of run_k values that lie run_stride apart meet the depths first_k, first_k + 1,
-// ... of W, of which run_skip are passed over after every stretch.
+// `runs` segments of run_k values that lie run_stride apart are multiplied with the depths first_k,
+// first_k + 1, ... of W; run_skip depths are skipped after every segment.
 struct GemmTask {
   const float* a = nullptr;
   int64_t lda = 0;
@@ -60,11 +60,11 @@ struct GemmKernels {
   void (*run)(const GemmTask& task);
 };
 
-// Block-sparse W: cut into panels of kSparseColumns columns, of which each holds only the depths at
-// which one of its columns is not 0. Such an entry costs one more read, its place; A stays where it
-// is. Pruning whole blocks of 16 outputs x 1 input makes weights fit; zeros that lie anywhere leave
-// nearly every depth in place. An element is one sum over its panel's entries in ascending order,
-// split among a few accumulators by their place in the panel: the same bits for every cut.
+// Block-sparse W: cut into panels of kSparseColumns columns. A panel holds only the depths at which
+// one of its columns is not 0. Such an entry costs one more read, its place; A stays where it is.
+// Weights fit when whole blocks of 16 outputs x 1 input are pruned; single zeros leave nearly every
+// depth in place. An element is one sum over its panel's entries in ascending order, split among a
+// few accumulators by their place in the panel: the same bits for every cut.
 constexpr int kSparseColumns = 16;
 struct SparseWeights {
   const int32_t* begin = nullptr;  // panel p has the entries begin[p] to begin[p + 1]

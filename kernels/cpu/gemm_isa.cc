@@ -1,45 +1,15 @@
 // The packed GEMM's register tiles: kRows x (up to kMaxVectors vectors) accumulators held in
-// registers over the whole depth, A broadcast element by element, W streamed from its panel.
-//
-// Columns are shared out evenly over as few panels as kMaxVectors allows, rows likewise over as few
-// tiles as kRows allows: 49 rows are 7 x 7, never 6 x 8 + 1.
+// registers over the whole depth, A broadcast element by element, W streamed from its panel
+// (panels.h).
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/panels.h"
 #include "kernels/cpu/simd.h"
 
 namespace topwork {
 namespace TW_ISA {
 namespace {
 
-// Accumulators, a row of W and the broadcast of A must fit the registers. NEON multiplies by a
-// lane: it holds four depths of every row of A in registers and has room for fewer accumulators.
-#if defined(__AVX512F__)
-constexpr int kRows = 8, kMaxVectors = 3;
-#elif defined(__aarch64__)
-constexpr int kRows = 8, kMaxVectors = 2;
-#else
-constexpr int kRows = 6, kMaxVectors = 2;
-#endif
-
-// Where a panel lies: its first vector of columns and its number of vectors.
-struct Panel {
-  int64_t vector = 0;
-  int n_vectors = 0;
-};
-
-int64_t Vectors(int64_t n) { return (n + kLanes - 1) / kLanes; }
-
-int64_t NPanels(int64_t n) { return (Vectors(n) + kMaxVectors - 1) / kMaxVectors; }
-
 int64_t PackedSize(int64_t n, int64_t k) { return Vectors(n) * kLanes * k; }
-
-Panel PanelAt(int64_t n, int64_t index) {
-  const int64_t vectors = Vectors(n), panels = NPanels(n);
-  const int64_t each = vectors / panels, wider = vectors % panels;
-  Panel panel;
-  panel.vector = index * each + (index < wider ? index : wider);
-  panel.n_vectors = static_cast<int>(each + (index < wider ? 1 : 0));
-  return panel;
-}
 
 // Column n of W (zeros beyond the last) into every `width`-th element from `out`.
 void PackColumn(const GemmWeights& w, int64_t n, int64_t width, float* out) {
@@ -145,19 +115,9 @@ void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
 using TileFunction = void (*)(const GemmTask&, const float*, int64_t, int64_t);
 
 // kTiles[vectors - 1][rows - 1].
-#define TW_TILES_6(n) Tile<1, n>, Tile<2, n>, Tile<3, n>, Tile<4, n>, Tile<5, n>, Tile<6, n>
-#define TW_TILES_8(n) TW_TILES_6(n), Tile<7, n>, Tile<8, n>
-const TileFunction kTiles[kMaxVectors][kRows] = {
-#if defined(__AVX512F__)
-    {TW_TILES_8(1)}, {TW_TILES_8(2)}, {TW_TILES_8(3)}
-#elif defined(__aarch64__)
-    {TW_TILES_8(1)}, {TW_TILES_8(2)}
-#else
-    {TW_TILES_6(1)}, {TW_TILES_6(2)}
-#endif
-};
-#undef TW_TILES_8
-#undef TW_TILES_6
+#define TW_TILE(rows, vectors) Tile<rows, vectors>
+const TileFunction kTiles[kMaxVectors][kRows] = TW_TILE_TABLE(TW_TILE);
+#undef TW_TILE
 
 // A tile whose columns end inside a vector, or that has a residual: the bare products go to a
 // buffer, from which bias, residual and clamp are applied.

@@ -1,11 +1,11 @@
 // Integer arithmetic of quantized operators: packed GEMM, depthwise convolution, quantization.
 //
-// GEMM: acc[m x n] = A[m x k] * W[n x k]^T in 32 bits, then one of four endings: requantized to 8
-// bits, scaled to float (dynamic range), handed to a function (16-bit activations), or left as it
-// is (recurrent cells). Two kinds of
-// it: "bytes" multiplies 8-bit values as they lie, zero points are corrected afterwards; "halves"
-// multiplies 16-bit ones and expects A and W without their zero points. Only processors with a
-// byte dot product have the first.
+// GEMM: acc[m x n] = A[m x k] * W[n x k]^T in 32 bits, then one of four epilogues: requantize to 8
+// bits, scale to float (dynamic range), hand the sums to a function (16-bit activations), or store
+// them as they are (recurrent cells). There are two GEMMs. "bytes" multiplies 8-bit values as they
+// lie and corrects for zero points afterwards; only processors with a byte dot product have it,
+// because AVX2's maddubs saturates sums of two products. "int16" multiplies 16-bit values and
+// expects A and W without their zero points.
 #ifndef TOPWORK_KERNELS_CPU_INTEGER_H_
 #define TOPWORK_KERNELS_CPU_INTEGER_H_
 
@@ -16,9 +16,9 @@
 
 namespace topwork {
 
-// W as it lies in memory, n rows of `runs` stretches of run_k values, one after the other: 8-bit,
-// or packed ones of 2 or 4 bits (runtime/tensor/packed.h). A byte counts as the signed value of
-// (byte ^ flip): uint8 weights come with flip 0x80.
+// W as it lies in memory: n rows of `runs` segments of run_k values, one after the other, in 8 bits
+// or packed in 2 or 4 bits (runtime/tensor/packed.h). A byte counts as the signed value of (byte ^
+// flip): uint8 weights come with flip 0x80.
 struct IntegerWeights {
   const uint8_t* data = nullptr;
   int64_t first = 0;  // index of the first value
@@ -28,39 +28,41 @@ struct IntegerWeights {
   bool nibbles = false;     // to be packed in 4 bits, see kMaxNibbles
   int bits = 8;
   uint8_t flip = 0;
-  int32_t zero_point = 0;  // of the signed values; "halves" subtracts it
+  int32_t zero_point = 0;  // of the signed values; "int16" subtracts it
 };
 
-// Weights of 4 bits in runs that are a multiple of 8 values and no longer than this may be packed
-// as they are where every run has a scale (IntegerTask::run_scale); those are then 1/16 of the
-// weights' own. (The sums, times 16, of longer ones would not be exact in float32.)
+// Weights of 4 bits may be packed as they are where every run has a scale (IntegerTask::run_scale),
+// and runs are a multiple of 8 values and no longer than this. The scales are then 1/16 of the
+// weights' own. (Longer runs have sums that, times 16, would not be exact in float32.)
 constexpr int64_t kMaxNibbles = 256;
 
 struct IntegerTask;
-// Ending of 16-bit products: rows [row, row + rows) x columns [n0, n0 + columns) of sums that lie
+// Epilogue of 16-bit products: rows [row, row + rows) x columns [n0, n0 + columns) of sums that lie
 // `stride` apart.
 using FinishWide = void (*)(const IntegerTask& task, const int64_t* sums, int64_t stride,
                             int64_t row, int rows, int64_t n0, int columns);
 
 // Factors of columns (channels). Fixed point: x * 2^left saturated, times mantissa / 2^31, rounded,
 // then divided by 2^right, rounded again: MultiplyByFactor of kernels/ops/shared/quant.h. Real:
-// times a double, rounded once, halves away from zero.
+// times a double, rounded once, ties away from zero.
 struct ColumnFactors {
   const double* real = nullptr;  // or null: fixed point
   const int32_t* mantissa = nullptr;
   const int32_t* left = nullptr;  // or null: 0 everywhere
   const int32_t* right = nullptr;
-  // Fixed point with mantissas of at least 2^30, no left, right from 1 to 30; and all that is
-  // multiplied lies within ±3 * 2^29. One rounding then gives what both would (ApplySmallFactors).
+  // Fixed point with mantissas of at least 2^30, no left, right from 1 to 30; and everything that
+  // is multiplied lies within ±3 * 2^29. One rounding then gives what both would give
+  // (ApplySmallFactors).
   bool small = false;
 };
-// So large may a bias be, where products and what belongs to rows stay within ±2^28.
+// The largest bias, where products and the terms of rows stay within ±2^28. Converters write such
+// large biases for channels that never fire.
 constexpr int32_t kSmallBias = (1 << 30) + (1 << 28);
 
 // A GEMM reads whole words of up to eight bytes where it may.
 constexpr int64_t kOverRead = 7;
 
-enum class IntegerEnding { kBytes, kFloat, kWide, kSums };
+enum class IntegerEpilogue { kBytes, kFloat, kWide, kSums };
 
 // Entries of the arrays over columns are a multiple of this.
 constexpr int64_t kColumnPad = 16;
@@ -68,21 +70,21 @@ constexpr int64_t kColumnPad = 16;
 // Rows [0, m) and panels [panel_begin, panel_end) of a product. The arrays over columns begin at
 // column 0 and are padded to a multiple of kColumnPad.
 struct IntegerTask {
-  // Row r of A consists of `runs` stretches of run_k values (uint8 or int8 for "bytes", int16 for
-  // "halves"): stretch i begins row_offsets[r] + run_offsets[i] bytes behind `a`. Without
-  // row_offsets rows lie lda bytes apart; run_offsets may be null where there is one run.
+  // Row r of A consists of `runs` segments of run_k values (uint8 or int8 for "bytes", int16 for
+  // "int16"). Segment i begins row_offsets[r] + run_offsets[i] bytes after `a`. Without row_offsets
+  // rows lie lda bytes apart; run_offsets may be null where there is one run.
   const uint8_t* a = nullptr;
   int64_t lda = 0;
   const int64_t* row_offsets = nullptr;
   const int64_t* run_offsets = nullptr;
   int64_t runs = 1, run_k = 0;
-  bool over_read = false;  // kOverRead more bytes may be read behind every stretch
+  bool over_read = false;  // kOverRead more bytes may be read after every segment
   uint8_t flip = 0;        // bytes: XORed to every value of A
   const void* packed = nullptr;
   bool nibbles = false;  // W is packed as nibbles
   int64_t m = 0, n = 0;
   int64_t panel_begin = 0, panel_end = 0;
-  IntegerEnding ending = IntegerEnding::kBytes;
+  IntegerEpilogue epilogue = IntegerEpilogue::kBytes;
   void* c = nullptr;
   int64_t ldc = 0;  // in elements
 
@@ -111,16 +113,16 @@ struct IntegerTask {
 
   // kSums: acc as int32.
 
-  // kWide: halves only
+  // kWide: int16 only
   FinishWide finish = nullptr;
   const void* finish_data = nullptr;
 };
 
 struct IntegerGemm {
   const char* tag;  // names the packed layout
-  bool bytes;       // else halves
+  bool bytes;       // else int16
   bool nibbles;     // takes W packed as nibbles; packed_bytes is then asked with half of run_k
-  int group;        // values of a stretch that are multiplied at once; it is padded to whole groups
+  int group;        // values of a segment that are multiplied at once; it is padded to whole groups
   int rows;         // of a register tile
   int max_columns;  // of the widest panel
   int64_t (*n_panels)(int64_t n);
@@ -133,16 +135,16 @@ struct IntegerGemm {
   void (*row_sums)(const IntegerTask& task, int32_t* out);
 };
 
-// Rows of output: sums over the taps of in * filter. The image has its padding around it (zero
-// points), so that every tap lies inside: DepthwiseShape's in_h, in_w and in_c are those of the
-// padded image, its pads are 0 and its clamp is not read.
+// Rows of output: sums over the taps of in * filter. The image has its padding (zero points) around
+// it, so that every tap lies inside: in_h, in_w and in_c of DepthwiseShape are those of the padded
+// image, its pads are 0 and its clamp is not read.
 //
 // Flat rows serve few channels, multipliers and strides: a row of output is one vector of elements
-// (x, c), and so is every tap's input. Rows of the image are row_bytes long and hold the pixels 0,
-// s, 2 s, ..., then 1, s + 1, ... for the stride s, a phase of phase_bytes each; every value lies
-// there as many times as it has output channels. The filter is [taps, spread] and the arrays over
-// channels have spread entries, kColumnPad more than there are channels; entry c repeats c −
-// channels. A row has at least kColumnPad elements of 8 bits.
+// (x, c), and so is the input of every tap. Rows of the image are row_bytes long. For the stride s
+// they hold the pixels 0, s, 2 s, ..., then 1, s + 1, ..., each such phase in phase_bytes; every
+// value lies there as many times as it has output channels. The filter is [taps, spread] and the
+// arrays over channels have spread entries, kColumnPad more than there are channels; entry c
+// repeats c − channels. A row has at least kColumnPad elements of 8 bits.
 struct IntegerDepthwiseRows {
   int64_t spread = 0;  // or 0: not flat
   int64_t row_bytes = 0, phase_bytes = 0;
@@ -150,7 +152,7 @@ struct IntegerDepthwiseRows {
   const int16_t* filter = nullptr;  // [taps, channels], without zero point
   int64_t out_y = 0, rows = 1;      // the first, and how many
   int element = 0;                  // 0 int8, 1 uint8, 2 int16
-  IntegerEnding ending = IntegerEnding::kBytes;
+  IntegerEpilogue epilogue = IntegerEpilogue::kBytes;
   void* out = nullptr;
   // Added to the sums: minus the zero point times the sum of the filter (and plus the bias, for
   // kBytes). Arrays over the channels are not padded.
@@ -169,7 +171,7 @@ struct IntegerDepthwiseRows {
 
 struct IntegerKernels {
   const IntegerGemm* bytes;  // or null
-  const IntegerGemm* halves;
+  const IntegerGemm* int16;
   uint8_t flip_int8, flip_uint8;  // for A of "bytes"
   void (*depthwise_rows)(const DepthwiseShape& shape, const IntegerDepthwiseRows& rows);
   // out = value − zero_point; `is_unsigned` says what the bytes are.

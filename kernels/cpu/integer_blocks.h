@@ -20,7 +20,7 @@ TW_INLINE IVec HighNibbles(IVec v) { return v & static_cast<int32_t>(0xF0F0F0F0u
 
 // A row of A and kN vectors of columns; their sums are scaled without leaving the registers.
 template <class Kind, int kN>
-void SumRow(const IntegerTask& t, const uint8_t* a, const Stretches& s, const int32_t* w,
+void SumRow(const IntegerTask& t, const uint8_t* a, const Segments& s, const int32_t* w,
             const float* scales, Vec* sums) {
   Vec total[kN] = {};
   const IVec flip = LoadInts(s.flip);
@@ -39,7 +39,7 @@ void SumRow(const IntegerTask& t, const uint8_t* a, const Stretches& s, const in
 
 // The same of nibbles and kM rows.
 template <class Kind, int kM, int kN>
-void SumNibbles(const IntegerTask& t, const uint8_t* const* a, const Stretches& s, const int32_t* w,
+void SumNibbles(const IntegerTask& t, const uint8_t* const* a, const Segments& s, const int32_t* w,
                 const float* scales, Vec* sums) {
   constexpr int kChains = kM == 1 ? 2 : 1;  // of additions, for a few in flight
   Vec total[kM * kN] = {};
@@ -77,7 +77,7 @@ void SumNibbles(const IntegerTask& t, const uint8_t* const* a, const Stretches& 
 }
 
 template <class Kind, int kN>
-void SumNibbleRows(const IntegerTask& t, const uint8_t* const* a, const Stretches& s,
+void SumNibbleRows(const IntegerTask& t, const uint8_t* const* a, const Segments& s,
                    const int32_t* w, const float* scales, int rows, Vec* sums) {
   int m = 0;
   for (; m + 4 <= rows; m += 4) SumNibbles<Kind, 4, kN>(t, a + m, s, w, scales, sums + m * kN);
@@ -86,7 +86,7 @@ void SumNibbleRows(const IntegerTask& t, const uint8_t* const* a, const Stretche
 }
 
 // Up to kRows rows, by way of memory.
-void SumRows(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, Stretches s,
+void SumRows(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, Segments s,
              const int32_t* w, int64_t piece_ints, const float* scales, int rows, int n_vectors,
              Vec* sums) {
   alignas(kVectorBytes) int32_t products[kRows * kTileColumns];
@@ -107,7 +107,7 @@ void SumRows(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, S
 }
 
 template <class Kind>
-void SumBlocks(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, const Stretches& s,
+void SumBlocks(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, const Segments& s,
                const int32_t* w, int64_t piece_ints, const float* scales, int rows, int n_vectors,
                Vec* sums) {
   if constexpr (!Kind::kPaired && Kind::kSize == 1) {
@@ -131,7 +131,7 @@ void SumBlocks(const IntegerTask& t, TileFunction tile, const uint8_t* const* a,
 
 // kFloat with a scale for every run.
 template <class Kind>
-void RunBlocks(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, const Stretches& s,
+void RunBlocks(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, const Segments& s,
                const int32_t* w, int64_t piece_ints, int64_t row, int rows, int64_t n0,
                int n_vectors) {
   Vec sums[kRows * kTileColumns / kLanes] = {};

@@ -15,9 +15,9 @@ constexpr int kMaxTaps = 32;  // that a strip keeps widened
 // Whether strips end their pixels themselves. (SSE2 has no products of signed ints: the code is
 // long, and slow either way.)
 #if defined(__AVX2__) || defined(__aarch64__)
-constexpr bool kEndsInline = true;
+constexpr bool kInlineEpilogue = true;
 #else
-constexpr bool kEndsInline = false;
+constexpr bool kInlineEpilogue = false;
 #endif
 
 template <bool kUnsigned>
@@ -38,7 +38,7 @@ TW_INLINE IVec Weights(const int16_t* w) {
 // acc + a * w for |a|, |w| < 2^15.
 TW_INLINE IVec MultiplyAdd(IVec acc, IVec a, IVec w) {
 #if defined(__SSE2__)
-  return DotHalves(acc, a, w);
+  return DotInt16(acc, a, w);
 #else
   return acc + a * w;
 #endif
@@ -80,7 +80,7 @@ TW_INLINE void FinishFloat(const IntegerDepthwiseRows& r, IVec acc, int64_t at, 
 template <int kN>
 TW_INLINE void Finish(const IntegerDepthwiseRows& r, const IVec (&acc)[kN], const int64_t (&at)[kN],
                       const int64_t (&c)[kN]) {
-  if (r.ending == IntegerEnding::kBytes) {
+  if (r.epilogue == IntegerEpilogue::kBytes) {
     FinishBytes(r, acc, at, c);
     return;
   }
@@ -181,7 +181,7 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
     for (int i = 0; i < taps; ++i) w[i] = Weights(filter + i * channels);
   }
   const IVec bias = LoadInts(r.bias + c);
-  const bool small = kEndsInline && r.ending == IntegerEnding::kBytes && r.factors.small;
+  const bool small = kInlineEpilogue && r.epilogue == IntegerEpilogue::kBytes && r.factors.small;
   SmallFactors factors = {};
   if (small) factors = LoadSmallFactors(r.factors.mantissa + c, r.factors.right + c);
   const ByteRange range =
@@ -278,12 +278,12 @@ int32_t ValueAt(const IntegerDepthwiseRows& r, int64_t index) {
 }
 
 void FinishOne(const IntegerDepthwiseRows& r, int64_t sum, int64_t at, int64_t c) {
-  if (r.ending == IntegerEnding::kWide) {
+  if (r.epilogue == IntegerEpilogue::kWide) {
     static_cast<int64_t*>(r.out)[at] = sum;
     return;
   }
   const int32_t acc = static_cast<int32_t>(sum) + r.bias[c];
-  if (r.ending == IntegerEnding::kBytes) {
+  if (r.epilogue == IntegerEpilogue::kBytes) {
     const ColumnFactors& f = r.factors;
     VectorFactors factors;
     factors.mantissa = Broadcast(f.mantissa[c]);

@@ -1,5 +1,5 @@
-// The integer GEMM: what comes before and behind its register tiles (integer_tiles.h). A tile
-// leaves its sums in a buffer, from which the ending takes them.
+// The integer GEMM: what comes before and after its register tiles (integer_tiles.h). A tile
+// leaves its sums in a buffer, from which the epilogue takes them.
 //
 // With TW_ISA_BYTES_ONLY this makes products of bytes alone (avxvnni, i8mm: see cpu_kernels.h).
 #include "kernels/cpu/integer.h"
@@ -140,7 +140,7 @@ void EndSums(const IntegerTask& t, const int32_t* products, int64_t row, int row
 }
 
 // Adds the product of a piece of the depth, short enough for 32 bits, to 64-bit sums.
-void AddPiece(TileFunction tile, const uint8_t* const* a, const Stretches& piece, const int32_t* w,
+void AddPiece(TileFunction tile, const uint8_t* const* a, const Segments& piece, const int32_t* w,
               int64_t n, int64_t* sums) {
   alignas(kVectorBytes) int32_t products[kRows * kTileColumns];
   tile(a, piece, w, products);
@@ -148,7 +148,7 @@ void AddPiece(TileFunction tile, const uint8_t* const* a, const Stretches& piece
 }
 
 // Products of 16-bit values: as many whole runs at a time as fit 32 bits, or pieces of a run.
-void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, const Stretches& s,
+void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, const Segments& s,
              const int32_t* w, int64_t row, int rows, int64_t n0, int n_vectors) {
   int64_t sums[kRows * kTileColumns] = {};
   const int64_t width = n_vectors * kLanes, n = rows * width;
@@ -157,7 +157,7 @@ void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, c
   const int64_t no_offset = 0;
   const int64_t* offsets = s.offsets != nullptr ? s.offsets : &no_offset;
   for (int64_t run = 0; run < s.runs;) {
-    Stretches piece = s;
+    Segments piece = s;
     piece.offsets = offsets + run;
     if (at_once > 0) {
       piece.runs = s.runs - run < at_once ? s.runs - run : at_once;
@@ -186,9 +186,9 @@ TW_INLINE const uint8_t* RowOf(const IntegerTask& t, int64_t row) {
 
 TW_INLINE void EndTiles(const IntegerTask& t, const int32_t* products, const int32_t* sums,
                         int64_t row, int rows, int64_t n0, int n_vectors) {
-  if (t.ending == IntegerEnding::kBytes) {
+  if (t.epilogue == IntegerEpilogue::kBytes) {
     EndBytes(t, products, row, rows, n0, n_vectors);
-  } else if (t.ending == IntegerEnding::kSums) {
+  } else if (t.epilogue == IntegerEpilogue::kSums) {
     EndSums(t, products, row, rows, n0, n_vectors);
   } else {
     EndFloat(t, products, sums, row, rows, n0, n_vectors);
@@ -206,7 +206,7 @@ void Run(const IntegerTask& t) {
   const int64_t units = (t.m + kUnit - 1) / kUnit, n_tiles = (t.m + kRows - 1) / kRows;
   const int64_t each = units / n_tiles, taller = units % n_tiles;
   const int64_t run_words = RunWords<Kind>(t.nibbles ? t.run_k / 2 : t.run_k);
-  Stretches s;
+  Segments s;
   s.offsets = t.run_offsets;
   s.runs = t.runs;
   s.words = t.over_read ? RunWords<Kind>(t.run_k) : t.run_k / Kind::kGroup;
@@ -229,7 +229,7 @@ void Run(const IntegerTask& t) {
                       : Tiles<Kind>::kTable[panel.n_vectors - 1][rows - 1];
       const uint8_t* a[kRows];
       for (int m = 0; m < rows; ++m) a[m] = RowOf(t, row + m);
-      if (Kind::kSize == 2 && t.ending == IntegerEnding::kWide) {
+      if (Kind::kSize == 2 && t.epilogue == IntegerEpilogue::kWide) {
         RunWide(t, tile, a, s, w, row, rows, n0, panel.n_vectors);
       } else if (t.run_scale != nullptr) {
         const int64_t ints = run_words * panel.n_vectors * kLanes * WordInts<Kind>();
@@ -305,19 +305,19 @@ void RowSums(const IntegerTask& t, int32_t* out) {
 }  // namespace
 
 #if !defined(TW_ISA_BYTES_ONLY)
-extern const IntegerGemm kIntegerHalves;
-const IntegerGemm kIntegerHalves = {"gemm i16 " TW_STRING(TW_ISA),
-                                    false,
-                                    false,
-                                    Halves::kGroup,
-                                    kRows,
-                                    kTileColumns,
-                                    NPanels,
-                                    PackedBytes<Halves>,
-                                    Pack<Halves>,
-                                    Sums<Halves>,
-                                    Run<Halves>,
-                                    nullptr};
+extern const IntegerGemm kIntegerInt16;
+const IntegerGemm kIntegerInt16 = {"gemm i16 " TW_STRING(TW_ISA),
+                                   false,
+                                   false,
+                                   Int16s::kGroup,
+                                   kRows,
+                                   kTileColumns,
+                                   NPanels,
+                                   PackedBytes<Int16s>,
+                                   Pack<Int16s>,
+                                   Sums<Int16s>,
+                                   Run<Int16s>,
+                                   nullptr};
 #endif
 #if defined(TW_HAVE_DOT_BYTES)
 extern const IntegerGemm kIntegerBytes;

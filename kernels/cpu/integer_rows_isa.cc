@@ -99,7 +99,7 @@ void Quantize(const float* in, int64_t n, float inverse_scale, int32_t zero_poin
 
 }  // namespace
 
-extern const IntegerGemm kIntegerHalves;
+extern const IntegerGemm kIntegerInt16;
 #if defined(TW_HAVE_DOT_BYTES)
 extern const IntegerGemm kIntegerBytes;
 #endif
@@ -113,7 +113,7 @@ const IntegerKernels kIntegerKernels = {
 #else
     nullptr,
 #endif
-    &kIntegerHalves, kFlipInt8, kFlipUInt8, RunIntegerDepthwise, Widen, MinMax, Quantize};
+    &kIntegerInt16, kFlipInt8, kFlipUInt8, RunIntegerDepthwise, Widen, MinMax, Quantize};
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -11,6 +11,7 @@
 #define TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
 
 #include "kernels/cpu/integer.h"
+#include "kernels/cpu/panels.h"
 #include "kernels/cpu/simd_int.h"
 #include "runtime/tensor/packed.h"
 
@@ -18,13 +19,6 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kRows = 8, kMaxVectors = 3;
-#elif defined(__aarch64__)
-constexpr int kRows = 8, kMaxVectors = 2;
-#else
-constexpr int kRows = 6, kMaxVectors = 2;
-#endif
 constexpr int kTileColumns = kMaxVectors * kLanes;
 
 // Depth whose products of 16-bit A and 8-bit W still fit 32 bits, in words.
@@ -32,13 +26,13 @@ constexpr int64_t kWideWords = 255;
 
 // Kinds of products: kGroup values of kSize bytes are a word of a row of A. kPaired: an instruction
 // multiplies two rows by two columns, else one row by a vector of columns.
-struct Halves {
-  using Native = Halves;
+struct Int16s {
+  using Native = Int16s;
   using Word = uint32_t;
   static constexpr int kGroup = 2, kSize = 2;
   static constexpr bool kPaired = false;
   TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotHalves(acc, a, w); }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotInt16(acc, a, w); }
 };
 
 #if defined(TW_HAVE_BYTE_PAIRS)
@@ -83,23 +77,6 @@ constexpr bool kPairsWords(int) {
   return false;
 }
 #endif
-
-struct Panel {
-  int64_t vector = 0;
-  int n_vectors = 0;
-};
-
-int64_t Vectors(int64_t n) { return (n + kLanes - 1) / kLanes; }
-int64_t NPanels(int64_t n) { return (Vectors(n) + kMaxVectors - 1) / kMaxVectors; }
-
-Panel PanelAt(int64_t n, int64_t index) {
-  const int64_t vectors = Vectors(n), panels = NPanels(n);
-  const int64_t each = vectors / panels, wider = vectors % panels;
-  Panel panel;
-  panel.vector = index * each + (index < wider ? index : wider);
-  panel.n_vectors = static_cast<int>(each + (index < wider ? 1 : 0));
-  return panel;
-}
 
 // Words of a run, and of all runs.
 template <class Kind>
@@ -193,11 +170,11 @@ void Pack(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void*
   }
 }
 
-// What a tile reads of every row of A: `runs` stretches of `words` words and `tail` bytes; where
+// What a tile reads of every row of A: `runs` segments of `words` words and `tail` bytes; where
 // kPairsWords, `pairs` pairs of the words lie as such in W. `flip` is XORed to A. (A vector in
 // memory: where compilers see the same value in all lanes, they XOR to scalars and broadcast by way
 // of a register.)
-struct Stretches {
+struct Segments {
   const int64_t* offsets = nullptr;
   int64_t runs = 1;
   int64_t words = 0, pairs = 0;
@@ -213,7 +190,7 @@ struct Shape {
   static constexpr int kW = Kind::kPaired ? 2 * kN : kN;
 };
 
-// acc += A * W over one word of every row, which lies `at` bytes behind rows[m]. (Broadcast from
+// acc += A * W over one word of every row, which lies `at` bytes after rows[m]. (Broadcast from
 // memory: by way of a register it costs twice as much.) Of an odd number of rows the last is its
 // own partner.
 template <class Kind, int kM, int kA, int kW>
@@ -280,7 +257,7 @@ TW_INLINE void StoreProducts(const IVec (&acc)[kA][kW], int32_t* products) {
   }
 }
 
-// The last bytes of n stretches as words that end in zeros: `tail` bytes behind `words` whole
+// The last bytes of n segments as words that end in zeros: `tail` bytes after `words` whole
 // words.
 template <class Word>
 __attribute__((noinline)) void TakeTails(const uint8_t* const* a, int n, int64_t offset,
@@ -301,7 +278,7 @@ __attribute__((noinline)) void TakeTails(const uint8_t* const* a, int n, int64_t
 
 // products[kM][kN * kLanes] = A * W for the rows that begin at a[m].
 template <class Kind, int kM, int kN>
-void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t* products) {
+void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t* products) {
   constexpr int kA = Shape<Kind, kM, kN>::kA, kW = Shape<Kind, kM, kN>::kW;
   constexpr int kWordBytes = sizeof(typename Kind::Word);
   IVec acc[kA][kW];
@@ -328,7 +305,7 @@ void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t
       w += i * kLanes;
     }
 #endif
-    // The whole words of the stretch, then its tail as one more (in the same code: it is large).
+    // The whole words of the segment, then its tail as one more (in the same code: it is large).
     typename Kind::Word tails[kM];
     int64_t words = s.words;
     for (bool last = s.tail == 0;; last = true) {
@@ -363,7 +340,7 @@ void Tile(const uint8_t* const* a, const Stretches& s, const int32_t* w, int32_t
   StoreProducts<Kind, kM, kN>(acc, products);
 }
 
-using TileFunction = void (*)(const uint8_t* const*, const Stretches&, const int32_t*, int32_t*);
+using TileFunction = void (*)(const uint8_t* const*, const Segments&, const int32_t*, int32_t*);
 
 // The tile of [vectors - 1][rows - 1].
 template <class Kind>
@@ -371,22 +348,10 @@ struct Tiles {
   static const TileFunction kTable[kMaxVectors][kRows];
 };
 
-#define TW_TILES_6(n)                                                                       \
-  Tile<Kind, 1, n>, Tile<Kind, 2, n>, Tile<Kind, 3, n>, Tile<Kind, 4, n>, Tile<Kind, 5, n>, \
-      Tile<Kind, 6, n>
-#define TW_TILES_8(n) TW_TILES_6(n), Tile<Kind, 7, n>, Tile<Kind, 8, n>
+#define TW_TILE(rows, vectors) Tile<Kind, rows, vectors>
 template <class Kind>
-const TileFunction Tiles<Kind>::kTable[kMaxVectors][kRows] = {
-#if defined(__AVX512F__)
-    {TW_TILES_8(1)}, {TW_TILES_8(2)}, {TW_TILES_8(3)}
-#elif defined(__aarch64__)
-    {TW_TILES_8(1)}, {TW_TILES_8(2)}
-#else
-    {TW_TILES_6(1)}, {TW_TILES_6(2)}
-#endif
-};
-#undef TW_TILES_8
-#undef TW_TILES_6
+const TileFunction Tiles<Kind>::kTable[kMaxVectors][kRows] = TW_TILE_TABLE(TW_TILE);
+#undef TW_TILE
 
 }  // namespace
 }  // namespace TW_ISA

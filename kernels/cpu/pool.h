@@ -29,10 +29,10 @@ struct PoolTask {
 using PoolFunction = void (*)(const PoolTask& task);
 
 struct PoolKernels {
-  // float32. Mean: rows of a window are summed one by one, then added up. Largest: a NaN is not
-  // greater than anything; `lo` where the window sees padding alone.
+  // float32. Mean: each row of a window is summed by itself, then the sums are added. Largest: a
+  // NaN is not greater than anything; `lo` where the window sees only padding.
   PoolFunction mean, largest, root_mean_square;
-  // By QuantType. Mean: halves away from zero; at most 65000 pixels under a window.
+  // By QuantType. Mean: ties away from zero; at most 65000 pixels under a window.
   PoolFunction integer_mean[kNumQuantTypes], integer_largest[kNumQuantTypes];
 };
 

@@ -1,9 +1,9 @@
 // The loops of pools, one instruction set's copy (see pool.h).
 //
-// Of every window a block of channels is held in registers over all its pixels. Where the channels
-// are no whole blocks, the last block begins earlier and computes some of them again. Pixels of
-// fewer channels than a block are read and written as if they had more, which later pixels
-// overwrite; near the end of the memory they are copied.
+// A block of channels of a window is held in registers over all its pixels. Where channels do not
+// fill whole blocks, the last block begins earlier and computes some of them again. Pixels with
+// fewer channels than a block are read and written as if they had more; later pixels overwrite the
+// surplus, and near the end of the memory pixels are copied.
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/simd_quant.h"
 

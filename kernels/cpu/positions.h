@@ -6,7 +6,7 @@
 
 namespace topwork {
 
-// What bytes are XORed with so that the value looked for becomes the least unsigned one.
+// What bytes are XORed with, so that the wanted value becomes the least unsigned one.
 constexpr uint8_t PositionFlip(bool is_signed, bool largest) {
   return static_cast<uint8_t>((is_signed ? 0x80 : 0) ^ (largest ? 0xFF : 0));
 }

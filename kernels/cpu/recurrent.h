@@ -1,6 +1,6 @@
 // RecurrentKernels: 16-bit fixed-point arithmetic of quantized recurrent cells.
 //
-// Qi.f: an int16 with i bits before the point and f = 15 - i behind it. Results are those of
+// Qi.f: an int16 with i bits before the point and f = 15 - i after it. Results are those of
 // TFLite's portable kernels to the bit, on every instruction set. All functions allocate nothing,
 // may run on any thread and accept outputs that are exactly one of their inputs.
 #ifndef TOPWORK_KERNELS_CPU_RECURRENT_H_

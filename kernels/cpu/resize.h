@@ -21,7 +21,7 @@ constexpr int64_t kResizePad = 32;
 // c are the columns' first pixels, weights l, r of the columns and t, u of the rows:
 //   float32: a (t l) + c (u l) + b (t r) + d (u r), added in that order
 //   uint8:   a t l + c u l + b t r + d u r in that order of factors and terms, plus 0.5, cut off
-//   int8, int16: the sum with integer weights, / 2^20, rounded, halves away from zero
+//   int8, int16: the sum with integer weights, / 2^20, rounded, ties away from zero
 struct ResizeRow {
   const void* upper = nullptr;  // in_width * channels values each
   const void* lower = nullptr;

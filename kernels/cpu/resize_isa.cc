@@ -1,8 +1,8 @@
 // Rows of RESIZE_BILINEAR, one instruction set's copy (see resize.h).
 //
-// What depends on the line alone is done first, for whole input rows; they lie in `space` with room
-// behind them, so that a pixel's last vector may reach beyond it. What that vector stores behind
-// its pixel the next one overwrites.
+// What depends on the line alone is computed first, for whole input rows. They lie in `space` with
+// room after them, so that a pixel's last vector may reach beyond it. The next pixel overwrites
+// what that vector stores after its own pixel.
 #include "kernels/cpu/resize.h"
 #include "kernels/cpu/simd_quant.h"
 
@@ -13,9 +13,9 @@ extern const ResizeKernels kResizeKernels;
 
 namespace {
 
-static_assert(kResizePad >= 2 * kLanes, "the last vector, and one behind it");
+static_assert(kResizePad >= 2 * kLanes, "the last vector, and one after it");
 
-// to[i] = f(the vector of bytes at i, as ints), up to a vector behind the last one.
+// to[i] = f(the vector of bytes at i, as ints), up to a vector after the last one.
 template <typename T, typename F>
 TW_INLINE void WidenRow(const T* from, int64_t n, F store) {
   int64_t i = 0;
@@ -41,8 +41,8 @@ TW_INLINE void StoreResized(const ByteRange& range, uint8_t* to, int64_t room, i
   }
 }
 
-// A pixel at `to`: vector(c) makes its channels from c on. Stores less than a vector behind it,
-// but nothing behind `end`.
+// A pixel at `to`: vector(c) makes its channels from c on. Stores less than a vector after it,
+// but nothing after `end`.
 template <typename F>
 TW_INLINE void StoreResizedPixel(const ByteRange& range, uint8_t* to, const uint8_t* end,
                                  int64_t channels, F vector) {
@@ -113,7 +113,7 @@ void ResizeSignedBytes(const ResizeRow& row) {
   }
 }
 
-void ResizeHalves(const ResizeRow& row) {
+void ResizeInt16(const ResizeRow& row) {
   const int16_t* upper = static_cast<const int16_t*>(row.upper);
   const int16_t* lower = static_cast<const int16_t*>(row.lower);
   int16_t* to = static_cast<int16_t*>(row.out);
@@ -166,7 +166,7 @@ void ResizeFloats(const ResizeRow& row) {
 
 }  // namespace
 
-const ResizeKernels kResizeKernels = {ResizeFloats, ResizeSignedBytes, ResizeBytes, ResizeHalves};
+const ResizeKernels kResizeKernels = {ResizeFloats, ResizeSignedBytes, ResizeBytes, ResizeInt16};
 
 }  // namespace TW_ISA
 }  // namespace topwork

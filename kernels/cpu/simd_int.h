@@ -1,6 +1,6 @@
 // Integer vectors of the instruction set a *_isa.cc file is compiled for; included by those only.
 //
-// DotBytes and DotHalves add products of neighbouring values to 32-bit lanes: four 8-bit values of
+// DotBytes and DotInt16 add products of neighbouring values to 32-bit lanes: four 8-bit values of
 // A and W a lane (only where the processor has such an instruction: TW_HAVE_DOT_BYTES), or two
 // 16-bit ones. x86 multiplies unsigned by signed bytes and NEON signed by signed, so kFlipInt8 and
 // kFlipUInt8 say what to XOR to a byte of A of either type to make it the processor's own.
@@ -166,7 +166,7 @@ TW_INLINE IVec DotBytes(IVec acc, IVec a, IVec w) {
   return reinterpret_cast<IVec>(_mm512_dpbusd_epi32(
       reinterpret_cast<__m512i>(acc), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(w)));
 }
-TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
+TW_INLINE IVec DotInt16(IVec acc, IVec a, IVec w) {
   return reinterpret_cast<IVec>(_mm512_dpwssd_epi32(
       reinterpret_cast<__m512i>(acc), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(w)));
 }
@@ -184,20 +184,20 @@ TW_INLINE IVec DotBytes(IVec acc, IVec a, IVec w) {
 #endif
 }
 #endif
-TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
+TW_INLINE IVec DotInt16(IVec acc, IVec a, IVec w) {
   return acc + reinterpret_cast<IVec>(
                    _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(w)));
 }
 #elif defined(__SSE2__)
 constexpr uint8_t kFlipInt8 = 0x80, kFlipUInt8 = 0;
-TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
+TW_INLINE IVec DotInt16(IVec acc, IVec a, IVec w) {
   return acc + reinterpret_cast<IVec>(
                    _mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(w)));
 }
 #else
 // Of both factors the low halves, then the high halves of the lanes; every product fits a lane.
 constexpr uint8_t kFlipInt8 = 0, kFlipUInt8 = 0x80;
-TW_INLINE IVec DotHalves(IVec acc, IVec a, IVec w) {
+TW_INLINE IVec DotInt16(IVec acc, IVec a, IVec w) {
   const IVec low = ((a << 16) >> 16) * ((w << 16) >> 16);
   return acc + low + (a >> 16) * (w >> 16);
 }

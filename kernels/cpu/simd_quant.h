@@ -73,10 +73,10 @@ TW_INLINE IVec ApplyFactors(const VectorFactors& f, IVec x) {
   return (high >> f.right) - ((high & f.mask) > threshold);
 }
 
-// x * factor for what ColumnFactors::small promises. Rounding half away from zero and then shifting
-// is adding half, less 1 for negative values, and shifting: the two roundings of ApplyFactors never
-// disagree with that where right is at least 1, as the first one's result has the sign of x or is 0
-// (which ends as 0 either way).
+// x * factor under the promise of ColumnFactors::small. Rounding half away from zero and then
+// shifting means: add half, less 1 for negative values, and shift. The two roundings of
+// ApplyFactors always agree with that where right is at least 1, because the first result has the
+// sign of x or is 0 (which ends as 0 either way).
 struct SmallFactors {
 #if defined(__AVX2__)
   IVec twice;      // twice the mantissa, less 2^32
@@ -142,7 +142,7 @@ TW_INLINE IVec ApplySmallFactors(const SmallFactors& f, IVec x) {
 #endif
 }
 
-// x * factors within ±65536, rounded to nearest, halves away from zero.
+// x * factors within ±65536, rounded to nearest, ties away from zero.
 TW_INLINE IVec ScaleByReals(IVec x, const double* factors) {
 #if defined(__AVX512F__)
   const __m512d most = _mm512_set1_pd(65536.0), half = _mm512_set1_pd(0.5);
@@ -202,7 +202,7 @@ TW_INLINE ByteRange MakeByteRange(int32_t zero_point, int32_t lo, int32_t hi) {
   return r;
 }
 
-// kN vectors of results without their zero point as bytes, saturated and clamped; what lies behind
+// kN vectors of results without their zero point as bytes, saturated and clamped; what lies after
 // them is unspecified.
 template <int kN>
 TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {

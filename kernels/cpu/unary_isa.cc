@@ -32,44 +32,44 @@ TW_INLINE Vec Sqrt(Vec x) {
   return y;
 }
 
-void Relu(const float* x, float* y, int64_t n, float) {
+void ReluOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return v < 0.0f ? Vec{} : v; });
 }
 
-void Relu6(const float* x, float* y, int64_t n, float) {
+void Relu6Of(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Clamp(v, Splat(0.0f), Splat(6.0f)); });
 }
 
-void ReluN1To1(const float* x, float* y, int64_t n, float) {
+void ReluN1To1Of(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Clamp(v, Splat(-1.0f), Splat(1.0f)); });
 }
 
-void Relu0To1(const float* x, float* y, int64_t n, float) {
+void Relu0To1Of(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Clamp(v, Splat(0.0f), Splat(1.0f)); });
 }
 
-void LeakyRelu(const float* x, float* y, int64_t n, float alpha) {
+void LeakyReluOf(const float* x, float* y, int64_t n, float alpha) {
   const Vec slope = Splat(alpha);
   Map(x, y, n, [slope](Vec v) { return v > 0.0f ? v : v * slope; });
 }
 
-void Elu(const float* x, float* y, int64_t n, float) {
+void EluOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return v < 0.0f ? Expm1OfNegative(v) : v; });
 }
 
-void Gelu(const float* x, float* y, int64_t n, float) {
+void GeluOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return 0.5f * v * (1.0f + Erf(v * 0.707106781f)); });
 }
 
 // (1 + tanh u) / 2 is the logistic function of 2u.
-void GeluTanh(const float* x, float* y, int64_t n, float) {
+void GeluTanhOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) {
     const Vec u = v * 1.59576912f * (1.0f + 0.044715f * v * v);
     return v * Logistic(u);
   });
 }
 
-void HardSwish(const float* x, float* y, int64_t n, float) {
+void HardSwishOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return v * (Clamp(v + 3.0f, Splat(0.0f), Splat(6.0f)) / 6.0f); });
 }
 
@@ -93,11 +93,11 @@ void SqrtOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Sqrt(v); });
 }
 
-void Rsqrt(const float* x, float* y, int64_t n, float) {
+void RsqrtOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return 1.0f / Sqrt(v); });
 }
 
-void Square(const float* x, float* y, int64_t n, float) {
+void SquareOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return v * v; });
 }
 
@@ -105,16 +105,20 @@ void AbsOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Abs(v); });
 }
 
-void Neg(const float* x, float* y, int64_t n, float) {
+void NegOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return -v; });
 }
 
-void Sin(const float* x, float* y, int64_t n, float) {
+void SinOf(const float* x, float* y, int64_t n, float) {
   MapScalars(x, y, n, [](float v) { return __builtin_sinf(v); });
 }
 
-void Cos(const float* x, float* y, int64_t n, float) {
+void CosOf(const float* x, float* y, int64_t n, float) {
   MapScalars(x, y, n, [](float v) { return __builtin_cosf(v); });
+}
+
+void CbrtOf(const float* x, float* y, int64_t n, float) {
+  MapScalars(x, y, n, [](float v) { return __builtin_cbrtf(v); });
 }
 
 void FloorOf(const float* x, float* y, int64_t n, float) {
@@ -125,11 +129,11 @@ void CeilOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Ceil(v); });
 }
 
-void Round(const float* x, float* y, int64_t n, float) {
+void RoundOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Rint(v); });
 }
 
-void Sign(const float* x, float* y, int64_t n, float) {
+void SignOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) {
     const Vec nonzero = WithSign(Splat(1.0f), v);
     return v == 0.0f ? Vec{} : (v == v ? nonzero : v);
@@ -138,11 +142,9 @@ void Sign(const float* x, float* y, int64_t n, float) {
 
 }  // namespace
 
-// In the order of UnaryFn.
-const UnaryFunction kUnaryFunctions[kNumUnaryFns] = {
-    Relu,      Relu6,      ReluN1To1, Relu0To1, LeakyRelu, Elu,    Gelu,  GeluTanh,
-    HardSwish, LogisticOf, TanhOf,    ExpOf,    LogOf,     SqrtOf, Rsqrt, Square,
-    AbsOf,     Neg,        Sin,       Cos,      FloorOf,   CeilOf, Round, Sign};
+#define TW_ROW(name, number, formula) name##Of,
+const UnaryFunction kUnaryFunctions[kNumUnaryFns] = {TW_UNARY_FUNCTIONS(TW_ROW)};
+#undef TW_ROW
 
 }  // namespace TW_ISA
 }  // namespace topwork

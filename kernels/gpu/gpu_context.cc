@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/gpu/gpu_rounding.h"
 
 namespace topwork {
 namespace {
@@ -21,7 +21,7 @@ void ChooseGroups(Launch* launch) {
   launch->local[0] = wide;
   launch->local[1] = 64 / wide;
   launch->local[2] = 1;
-  launch->local_is_wish = true;
+  launch->local_is_hint = true;
   for (int i = 0; i < 2; ++i) {
     launch->global[i] = RoundUp(launch->global[i], launch->local[i]);
   }
@@ -255,20 +255,21 @@ int GpuContext::Error() {
   if (block < 0) {
     block = NewBlock(sizeof(int32_t));
     Add("cast", "clear", {LaunchArgument::Buffer(block)}, 1);
+    TakesType(KernelType::kI32);
   }
   Touch(block);
   return block;
 }
 
-void GpuContext::Add(const char* program, const char* entry, std::vector<LaunchArgument> args,
+void GpuContext::Add(const char* program, KernelName kernel, std::vector<LaunchArgument> args,
                      int64_t x, int64_t y, int64_t z) {
   for (const LaunchArgument& arg : args) {
     if (arg.kind == LaunchArgument::Kind::kBuffer) Touch(arg.buffer);
   }
   Launch launch;
   launch.program = program;
-  launch.entry = entry;
-  launch.defines = StorageDefines(program_->storage);
+  launch.kernel = kernel;
+  launch.type = TypeOf(program_->storage);
   launch.arguments = std::move(args);
   launch.global[0] = static_cast<size_t>(x);
   launch.global[1] = static_cast<size_t>(y);
@@ -277,15 +278,15 @@ void GpuContext::Add(const char* program, const char* entry, std::vector<LaunchA
   program_->launches.push_back(std::move(launch));
 }
 
-void GpuContext::AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
+void GpuContext::AddGroups(const char* program, KernelName kernel, std::vector<LaunchArgument> args,
                            size_t local, int64_t x, int64_t y, int64_t z) {
-  Add(program, entry, std::move(args), x, y, z);
+  Add(program, kernel, std::move(args), x, y, z);
   Launch& launch = program_->launches.back();
   launch.global[0] = static_cast<size_t>(x) * local;
   launch.global[1] = static_cast<size_t>(y);
   launch.local[0] = local;
   launch.local[1] = launch.local[2] = 1;
-  launch.local_is_wish = false;
+  launch.local_is_hint = false;
 }
 
 void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k) {
@@ -298,8 +299,8 @@ void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t 
 }
 
 void GpuContext::TakesFormat(const GpuFormat& format) {
-  if (!format.is_real) program_->launches.back().defines = "-DTW_INT";
-  if (format.is_bytes && moves_bytes_) program_->launches.back().defines = "-DTW_BYTE";
+  if (!format.is_real) TakesType(KernelType::kI32);
+  if (format.is_bytes && moves_bytes_) TakesType(KernelType::kI8);
 }
 
 }  // namespace topwork

@@ -86,16 +86,20 @@ class GpuContext {
   // The program's error_block.
   int Error();
 
-  // Appends a launch over x, y, z work-items; `program` and `entry` are literals. Sizes are rounded
-  // up to whole work-groups, so kernels check their ids.
-  void Add(const char* program, const char* entry, std::vector<LaunchArgument> args, int64_t x,
+  // Appends a launch over x, y, z work-items; `program` is a literal. Sizes are rounded up to
+  // whole work-groups, so kernels check their ids.
+  void Add(const char* program, KernelName kernel, std::vector<LaunchArgument> args, int64_t x,
            int64_t y = 1, int64_t z = 1);
   // The same in work-groups of exactly `local` x 1 x 1.
-  void AddGroups(const char* program, const char* entry, std::vector<LaunchArgument> args,
+  void AddGroups(const char* program, KernelName kernel, std::vector<LaunchArgument> args,
                  size_t local, int64_t x, int64_t y, int64_t z = 1);
-  // For the launch added last: its kernel is compiled with -DTW_INT when `format` is int32, and
-  // with -DTW_BYTE when it moves bytes.
+  // For the launch added last: its tensors are int32 when `format` is, bytes when it moves bytes,
+  // else real numbers in the program's storage.
   void TakesFormat(const GpuFormat& format);
+  // The launch added last takes integers of this type.
+  void TakesType(KernelType type) { program_->launches.back().type = type; }
+  // It is compiled with more defines.
+  void TakesOptions(std::string options) { program_->launches.back().options = std::move(options); }
 
   // C = A B^T by the BLAS library (Launch::Kind::kGemm); blocks of float32.
   void AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k);

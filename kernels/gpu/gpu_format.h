@@ -46,7 +46,7 @@ bool IsSameOnHost(const GpuFormat& format, Storage storage);
 // n elements from the host's bytes to the device's. INVALID_ARGUMENT for an int64 beyond int32.
 Status ToGpuFormat(const GpuFormat& format, Storage storage, const void* host, size_t n,
                    void* device);
-// And back: reals are rounded to the quantized tensor's grid, halves away from zero, and clamped.
+// And back: reals are rounded to the quantized tensor's grid, ties away from zero, and clamped.
 void FromGpuFormat(const GpuFormat& format, Storage storage, const void* device, size_t n,
                    void* host);
 

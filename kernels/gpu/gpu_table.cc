@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/gpu/gpu_context.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/gpu/gpu_rounding.h"
 
 namespace topwork {
 namespace {

@@ -18,6 +18,32 @@ enum class Storage : uint8_t { kFloat32, kFloat16 };
 
 constexpr size_t StorageBytes(Storage storage) { return storage == Storage::kFloat16 ? 2 : 4; }
 
+// What the values of a kernel's tensors are, as gpu/common.clh loads and stores them.
+enum class KernelType : uint8_t { kF32, kF16, kI32, kI8 };
+
+constexpr KernelType TypeOf(Storage storage) {
+  return storage == Storage::kFloat16 ? KernelType::kF16 : KernelType::kF32;
+}
+
+// "f16": what the kernels' names say of it.
+inline const char* TypeName(KernelType type) {
+  constexpr const char* kNames[] = {"f32", "f16", "i32", "i8"};
+  return kNames[static_cast<int>(type)];
+}
+// "-DTW_HALF": what common.clh is told of it.
+inline const char* TypeDefine(KernelType type) {
+  constexpr const char* kDefines[] = {"", "-DTW_HALF", "-DTW_INT", "-DTW_BYTE"};
+  return kDefines[static_cast<int>(type)];
+}
+
+// Which kernel: "gather", or with the assumption under which it works, {"conv_2d_4x8", "4x8"}. In
+// its program it is called <op>_<type>, or <op>_<type>_<assumption>. Literals.
+struct KernelName {
+  KernelName(const char* name, const char* assumption = "") : name(name), assumption(assumption) {}
+  const char* name;
+  const char* assumption;  // what the name ends with
+};
+
 struct LaunchArgument {
   enum class Kind : uint8_t { kBuffer, kInt, kFloat };
   Kind kind = Kind::kInt;
@@ -57,22 +83,29 @@ struct Launch {
   };
   Kind kind = Kind::kKernel;
   const char* program = "";  // "gemm": kernels/ops/products/gemm.cl
-  const char* entry = "";    // the kernel's name in it
-  std::string defines;       // "-DTW_HALF"; also part of the compiled program's name
+  KernelName kernel = "";
+  KernelType type = KernelType::kF32;
+  std::string options;  // more defines, sizes of register blocks, that begin with a space
   std::vector<LaunchArgument> arguments;
   size_t global[3] = {1, 1, 1};  // work-items
   size_t local[3] = {0, 0, 0};   // of one work-group; all 0: the driver chooses
-  bool local_is_wish = false;    // a device that allows fewer items in a group may choose, too
+  bool local_is_hint = false;    // a device that allows fewer items in a group may choose, too
+
+  // The kernel's name in its program: "conv_2d_f16_4x8".
+  std::string Entry() const {
+    std::string entry = kernel.name;
+    const std::string type_name = std::string("_") + TypeName(type);
+    if (*kernel.assumption == '\0') return entry + type_name;
+    const std::string end = std::string("_") + kernel.assumption;
+    return entry.insert(entry.size() - end.size(), type_name);
+  }
+  // What the program is compiled with.
+  std::string Defines() const { return TypeDefine(type) + options; }
 };
 
 // Rounds up to a multiple, as global sizes must be of local ones.
 constexpr size_t RoundUp(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
-}
-
-// What common.clh needs to know of the storage: the defines that begin every launch's.
-inline const char* StorageDefines(Storage storage) {
-  return storage == Storage::kFloat16 ? "-DTW_HALF" : "";
 }
 
 }  // namespace topwork

@@ -6,7 +6,7 @@
 
 namespace topwork {
 
-// A FlatBuffers string is a vector of bytes with a zero behind it.
+// A FlatBuffers string is a vector of bytes with a zero after it.
 const char* TextOption(const OptionsView& options, int field) {
   const void* const text = options.IntVector(field).data();
   return text == nullptr ? "" : static_cast<const char*>(text);

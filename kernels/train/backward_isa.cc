@@ -109,7 +109,7 @@ void WeightsOfRow(const DepthwiseBackward& d, int64_t b, int64_t ky, int64_t kx0
 // Filter rows are taken five, three and one taps at a time, each for the whole batch. For
 // precision, each image has its own sum, and the sums are added in order.
 template <int kTaps>
-void WeightsStretch(const DepthwiseBackward& d, int64_t ky, int64_t kx0, int64_t begin, int64_t end,
+void WeightsSegment(const DepthwiseBackward& d, int64_t ky, int64_t kx0, int64_t begin, int64_t end,
                     bool accumulate, float* out) {
   constexpr int kVectors = static_cast<int>(kDepthwiseChannels) / 4;
   Vec totals[kVectors][kTaps] = {};
@@ -140,9 +140,9 @@ void DepthwiseWeights(const DepthwiseBackward& d, int64_t begin, int64_t end, bo
   const int64_t n = d.w.filter;
   for (int64_t ky = 0; ky < d.h.filter; ++ky) {
     int64_t kx = 0;
-    for (; kx + 5 <= n; kx += 5) WeightsStretch<5>(d, ky, kx, begin, end, accumulate, out);
-    for (; kx + 3 <= n; kx += 3) WeightsStretch<3>(d, ky, kx, begin, end, accumulate, out);
-    for (; kx < n; ++kx) WeightsStretch<1>(d, ky, kx, begin, end, accumulate, out);
+    for (; kx + 5 <= n; kx += 5) WeightsSegment<5>(d, ky, kx, begin, end, accumulate, out);
+    for (; kx + 3 <= n; kx += 3) WeightsSegment<3>(d, ky, kx, begin, end, accumulate, out);
+    for (; kx < n; ++kx) WeightsSegment<1>(d, ky, kx, begin, end, accumulate, out);
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 
 namespace topwork {
 

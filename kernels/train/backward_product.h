@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/shared/gemm_plan.h"
 
 namespace topwork {
 

@@ -6,22 +6,15 @@
 
 namespace topwork {
 
-#define TW_DECLARE_ISA(isa)                      \
-  namespace isa {                                \
+// Sets for products of bytes alone have no loops of training.
+#define TW_BYTES_ISA(name, base, runs)
+#define TW_FULL_ISA(name, runs)                  \
+  namespace name {                               \
   extern const BackwardKernels kBackwardKernels; \
   extern const TrainKernels kTrainKernels;       \
   }
-TW_DECLARE_ISA(baseline)
-#ifdef TW_HAVE_ISA_AVX2
-TW_DECLARE_ISA(avx2)
-#endif
-#ifdef TW_HAVE_ISA_AVX512
-TW_DECLARE_ISA(avx512)
-#endif
-#ifdef TW_HAVE_ISA_DOTPROD
-TW_DECLARE_ISA(dotprod)
-#endif
-#undef TW_DECLARE_ISA
+#include "isa_list.inc"
+#undef TW_FULL_ISA
 
 namespace {
 
@@ -33,30 +26,26 @@ struct Tables {
 // The baseline where no instruction set has that name.
 Tables TablesFor(const char* isa) {
   constexpr Tables kAll[] = {
-#ifdef TW_HAVE_ISA_AVX2
-      {&avx2::kTrainKernels, &avx2::kBackwardKernels},
-#endif
-#ifdef TW_HAVE_ISA_AVX512
-      {&avx512::kTrainKernels, &avx512::kBackwardKernels},
-#endif
-#ifdef TW_HAVE_ISA_DOTPROD
-      {&dotprod::kTrainKernels, &dotprod::kBackwardKernels},
-#endif
-      {&baseline::kTrainKernels, &baseline::kBackwardKernels}};
+#define TW_FULL_ISA(name, runs) {&name::kTrainKernels, &name::kBackwardKernels},
+#include "isa_list.inc"
+#undef TW_FULL_ISA
+  };
   for (const Tables& tables : kAll) {
     if (std::strcmp(tables.train->isa, isa) == 0) return tables;
   }
   return {&baseline::kTrainKernels, &baseline::kBackwardKernels};
 }
 
+#undef TW_BYTES_ISA
+
 }  // namespace
 
 const TrainKernels& TrainKernelsFor(const char* isa) { return *TablesFor(isa).train; }
 
-const TrainKernels& TrainKernelsFor(const CpuKernels& cpu) { return TrainKernelsFor(cpu.lender); }
+const TrainKernels& TrainKernelsFor(const CpuKernels& cpu) { return TrainKernelsFor(cpu.base_isa); }
 
 const BackwardKernels& BackwardKernelsFor(const CpuKernels& cpu) {
-  return *TablesFor(cpu.lender).backward;
+  return *TablesFor(cpu.base_isa).backward;
 }
 
 }  // namespace topwork

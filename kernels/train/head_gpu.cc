@@ -17,11 +17,11 @@ bool Tiled(const HeadLaunch& op) {
   return op.n_outputs >= kMinTiledOutputs && op.batch >= kMinTiledBatch;
 }
 
-Launch NewLaunch(const HeadLaunch& op, const char* program, const char* entry) {
+Launch NewLaunch(const HeadLaunch& op, const char* program, KernelName kernel) {
   Launch launch;
   launch.program = program;
-  launch.entry = entry;
-  if (program == kGradient) launch.defines = StorageDefines(op.storage);
+  launch.kernel = kernel;
+  if (program == kGradient) launch.type = TypeOf(op.storage);
   for (size_t& local : launch.local) local = 1;
   return launch;
 }
@@ -42,7 +42,8 @@ void AddFloats(std::initializer_list<float> values, Launch* launch) {
 
 Launch MakeScores(const HeadLaunch& op) {
   const bool tiled = Tiled(op);
-  Launch launch = NewLaunch(op, kGradient, tiled ? "head_scores_tiled" : "head_scores");
+  Launch launch =
+      NewLaunch(op, kGradient, {tiled ? "head_scores_tiled" : "head_scores", tiled ? "tiled" : ""});
   launch.arguments = {op.features, op.parameters, op.order, op.spans, op.state, op.scores};
   AddInts({op.dim, op.n_outputs}, &launch);
   const size_t n_outputs = static_cast<size_t>(op.n_outputs), batch = static_cast<size_t>(op.batch);
@@ -79,7 +80,8 @@ Launch MakeLoss(const HeadLaunch& op) {
 
 Launch MakeGradient(const HeadLaunch& op) {
   const bool tiled = Tiled(op);
-  Launch launch = NewLaunch(op, kGradient, tiled ? "head_gradient_tiled" : "head_gradient");
+  Launch launch = NewLaunch(
+      op, kGradient, {tiled ? "head_gradient_tiled" : "head_gradient", tiled ? "tiled" : ""});
   launch.arguments = {op.features, op.scores, op.order, op.spans, op.state, op.gradient};
   AddInts({op.dim, op.n_outputs}, &launch);
   const size_t columns = static_cast<size_t>(op.dim) + 1;

@@ -10,32 +10,13 @@
 
 #include <vector>
 
+#include "kernels/contract/functions.h"
 #include "kernels/gpu/launch.h"
 
 namespace topwork {
 
-// Columns of `rates`, one row a step.
-enum HeadRate : int {
-  kHeadLearningRate,
-  kHeadCorrection1,  // see AdamStep
-  kHeadCorrection2,
-  kHeadKeep,
-  kHeadScale,  // 1 / the mini-batch's weight
-  kNumHeadRates
-};
-// Elements of `state`.
-enum HeadState : int {
-  kHeadStep,      // steps taken
-  kHeadNextStep,  // working copy
-  kHeadHalt,      // a HeadHalt; while it is set, steps change nothing
-  kNumHeadStates
-};
-enum HeadHalt : int { kHeadGoes = 0, kHeadBadBias = 2, kHeadBadWeights = 3, kHeadBadLoss = 4 };
 // Floats in `sums`.
 constexpr int kNumHeadSums = 129;
-
-// The numbers are those of Loss in runtime/train/fit/loss.h.
-enum class HeadLoss : int { kSoftmax = 0, kSigmoid = 1, kSquared = 2, kHuber = 3 };
 
 struct HeadLaunch {
   int32_t dim = 0, n_outputs = 0, batch = 0;  // all ≥ 1; batch: most examples of a step

@@ -4,14 +4,12 @@
 //   scores[b, c] = parameters[c, :] . row_b + bias[c];  delta = d loss / d scores, in their place
 //   gradient[c, d] = sum over b of delta[b, c] * row_b[d];  the bias's with row_b[dim] = 1
 // A mini-batch is spans[step] = (first, count) of `order`, whose entries are (row, target); rows are
-// read where they lie. state[0] is the step for scores and loss, state[1] = step + 1 for what
-// follows, state[2] says why a step must not be taken. Float arithmetic, sums in a fixed order.
+// read where they lie. state[TW_HEAD_STEP] is the step for scores and loss, and
+// state[TW_HEAD_NEXT_STEP] = step + 1 for what follows; state[TW_HEAD_HALT] says why a step must
+// not be taken. Float arithmetic, sums in a fixed order.
 // Local sizes are powers of two up to 64; tiles take 8 x 8.
 
 #define TW_ITEMS 64
-#define TW_HALT_BIAS 2
-#define TW_HALT_WEIGHTS 3
-#define TW_HALT_LOSS 4
 #define TW_MAX_GRADIENT 1e18f
 
 // The bits of |x|, which order as |x| does, infinity and NaN last.
@@ -45,14 +43,14 @@ inline float head_max(float x, __local float* room) {
 }
 
 // A group per (output, row). Global size: outputs * local size, batch.
-__kernel void head_scores(__global const tw_store_t* features, __global const float* parameters,
-                          __global const int* order, __global const int* spans,
-                          __global const int* state, __global float* scores, int dim,
-                          int n_outputs) {
+TW_KERNEL(head_scores)(__global const tw_store_t* features, __global const float* parameters,
+                       __global const int* order, __global const int* spans,
+                       __global const int* state, __global float* scores, int dim,
+                       int n_outputs) {
   __local float room[TW_ITEMS];
   const int item = get_local_id(0), n_items = get_local_size(0);
   const int c = get_group_id(0), b = get_global_id(1);
-  const int step = state[0];
+  const int step = state[TW_HEAD_STEP];
   const bool inside = b < spans[2 * step + 1];
   const int row = inside ? order[2 * (spans[2 * step] + b)] : 0;
   __global const tw_store_t* x = features + (size_t)row * dim;
@@ -69,15 +67,15 @@ __kernel void head_scores(__global const tw_store_t* features, __global const fl
 
 // Softmax cross-entropy of a row: sum over c of target_c (log sum exp - z_c), target_c = weight_c
 // (smoothing / C + (1 - smoothing) [c = label]). A group per row. Global size: local size, batch.
-__kernel void head_loss_softmax(__global float* scores, __global const int* order,
-                                __global const int* spans, __global int* state,
-                                __global const float* rates, __global const int* labels,
-                                __global const float* class_weights, __global float* losses,
-                                int n_outputs, int has_class_weights, float smoothing,
-                                float everywhere) {
+TW_KERNEL(head_loss_softmax)(__global float* scores, __global const int* order,
+                             __global const int* spans, __global int* state,
+                             __global const float* rates, __global const int* labels,
+                             __global const float* class_weights, __global float* losses,
+                             int n_outputs, int has_class_weights, float smoothing,
+                             float everywhere) {
   __local float room[TW_ITEMS];
   const int item = get_local_id(0), n_items = get_local_size(0), b = get_global_id(1);
-  const int step = state[0];
+  const int step = state[TW_HEAD_STEP];
   const int first = spans[2 * step];
   const bool inside = b < spans[2 * step + 1];
   const int n = inside ? n_outputs : 0;
@@ -106,7 +104,7 @@ __kernel void head_loss_softmax(__global float* scores, __global const int* orde
   loss = head_sum(loss, room);
   total = head_sum(total, room);
   barrier(CLK_GLOBAL_MEM_FENCE);  // all have read z[label]
-  const float scale = rates[5 * step + 4];
+  const float scale = rates[TW_NUM_HEAD_RATES * step + TW_RATE_SCALE];
   for (int c = item; c < n; c += n_items) {
     const float weight = has_class_weights != 0 ? class_weights[c] : 1.0f;
     const float target = weight * (everywhere + (c == label ? 1.0f - smoothing : 0.0f));
@@ -115,13 +113,10 @@ __kernel void head_loss_softmax(__global float* scores, __global const int* orde
   if (inside && item == 0) {
     losses[2 * (first + b)] = loss;
     losses[2 * (first + b) + 1] = better == 0.0f ? 1.0f : 0.0f;
-    if (head_magnitude(loss) >= 0x7F800000) atomic_max(state + 2, TW_HALT_LOSS);
-    if (b == 0) state[1] = step + 1;
+    if (head_magnitude(loss) >= 0x7F800000) atomic_max(state + TW_HEAD_HALT, TW_HALT_LOSS);
+    if (b == 0) state[TW_HEAD_NEXT_STEP] = step + 1;
   }
 }
-
-#define TW_LOSS_SIGMOID 1
-#define TW_LOSS_SQUARED 2
 
 inline float head_softplus(float z) { return fmax(z, 0.0f) + log1p(exp(-fabs(z))); }
 inline float head_logistic(float z) {
@@ -131,22 +126,22 @@ inline float head_logistic(float z) {
 
 // The losses of outputs on their own, their mean an example's loss: sigmoid cross-entropy, squared
 // error, Huber's. A group per row. Global size: local size, batch.
-__kernel void head_loss_outputs(__global float* scores, __global const int* order,
-                                __global const int* spans, __global int* state,
-                                __global const float* rates, __global const float* values,
-                                __global const float* class_weights, __global float* losses,
-                                int n_outputs, int has_class_weights, int kind, float smoothing,
-                                float huber_delta, float share) {
+TW_KERNEL(head_loss_outputs)(__global float* scores, __global const int* order,
+                             __global const int* spans, __global int* state,
+                             __global const float* rates, __global const float* values,
+                             __global const float* class_weights, __global float* losses,
+                             int n_outputs, int has_class_weights, int kind, float smoothing,
+                             float huber_delta, float share) {
   __local float room[TW_ITEMS];
   const int item = get_local_id(0), n_items = get_local_size(0), b = get_global_id(1);
-  const int step = state[0];
+  const int step = state[TW_HEAD_STEP];
   const int first = spans[2 * step];
   const bool inside = b < spans[2 * step + 1];
   const int n = inside ? n_outputs : 0;
   const int target = inside ? order[2 * (first + b) + 1] : 0;
   __global float* scores_b = scores + (size_t)b * n_outputs;
   __global const float* t_b = values + (size_t)target * n_outputs;
-  const float scale = rates[5 * step + 4];
+  const float scale = rates[TW_NUM_HEAD_RATES * step + TW_RATE_SCALE];
   float loss = 0.0f, hits = 0.0f;
   for (int c = item; c < n; c += n_items) {
     const float weight = has_class_weights != 0 ? class_weights[c] : 1.0f;
@@ -179,8 +174,8 @@ __kernel void head_loss_outputs(__global float* scores, __global const int* orde
   if (inside && item == 0) {
     losses[2 * (first + b)] = loss;
     losses[2 * (first + b) + 1] = hits;
-    if (head_magnitude(loss) >= 0x7F800000) atomic_max(state + 2, TW_HALT_LOSS);
-    if (b == 0) state[1] = step + 1;
+    if (head_magnitude(loss) >= 0x7F800000) atomic_max(state + TW_HEAD_HALT, TW_HALT_LOSS);
+    if (b == 0) state[TW_HEAD_NEXT_STEP] = step + 1;
   }
 }
 
@@ -189,18 +184,18 @@ inline void head_store_gradient(float g, int c, int d, int dim, int n_outputs,
                                 __global float* gradient, __global int* state) {
   gradient[d < dim ? (size_t)c * dim + d : (size_t)n_outputs * dim + c] = g;
   if (head_magnitude(g) > head_magnitude(TW_MAX_GRADIENT)) {
-    atomic_max(state + 2, d < dim ? TW_HALT_WEIGHTS : TW_HALT_BIAS);
+    atomic_max(state + TW_HEAD_HALT, d < dim ? TW_HALT_WEIGHTS : TW_HALT_BIAS);
   }
 }
 
 // An item per (d, output). Global size: dim + 1 rounded up, outputs.
-__kernel void head_gradient(__global const tw_store_t* features, __global const float* delta,
-                            __global const int* order, __global const int* spans,
-                            __global int* state, __global float* gradient, int dim,
-                            int n_outputs) {
+TW_KERNEL(head_gradient)(__global const tw_store_t* features, __global const float* delta,
+                         __global const int* order, __global const int* spans,
+                         __global int* state, __global float* gradient, int dim,
+                         int n_outputs) {
   const int d = get_global_id(0), c = get_global_id(1);
   if (d > dim) return;
-  const int step = state[1] - 1;
+  const int step = state[TW_HEAD_NEXT_STEP] - 1;
   const int first = spans[2 * step], count = spans[2 * step + 1];
   float sum = 0.0f;
   if (d == dim) {
@@ -233,15 +228,15 @@ inline void head_add_slice(__local const float* a, __local const float* x, float
 }
 
 // Global size: outputs / 32 * 8, batch / 32 * 8, both rounded up to whole groups.
-__kernel void head_scores_tiled(__global const tw_store_t* features,
-                                __global const float* parameters, __global const int* order,
-                                __global const int* spans, __global const int* state,
-                                __global float* scores, int dim, int n_outputs) {
+TW_KERNEL_FOR(head_scores, tiled)(__global const tw_store_t* features,
+                                  __global const float* parameters, __global const int* order,
+                                  __global const int* spans, __global const int* state,
+                                  __global float* scores, int dim, int n_outputs) {
   __local float xs[TW_SLICE * TW_PITCH];
   __local float ws[TW_SLICE * TW_PITCH];
   const int lx = get_local_id(0), ly = get_local_id(1);
   const int c0 = get_group_id(0) * TW_TILE, b0 = get_group_id(1) * TW_TILE;
-  const int step = state[0];
+  const int step = state[TW_HEAD_STEP];
   const int first = spans[2 * step], count = spans[2 * step + 1];
   float sums[4][4];
   for (int i = 0; i < 4; ++i) {
@@ -275,15 +270,15 @@ __kernel void head_scores_tiled(__global const tw_store_t* features,
 }
 
 // Global size: (dim + 1) / 32 * 8, outputs / 32 * 8, both rounded up to whole groups.
-__kernel void head_gradient_tiled(__global const tw_store_t* features,
-                                  __global const float* delta, __global const int* order,
-                                  __global const int* spans, __global int* state,
-                                  __global float* gradient, int dim, int n_outputs) {
+TW_KERNEL_FOR(head_gradient, tiled)(__global const tw_store_t* features,
+                                    __global const float* delta, __global const int* order,
+                                    __global const int* spans, __global int* state,
+                                    __global float* gradient, int dim, int n_outputs) {
   __local float ds[TW_SLICE * TW_PITCH];
   __local float xs[TW_SLICE * TW_PITCH];
   const int lx = get_local_id(0), ly = get_local_id(1);
   const int d0 = get_group_id(0) * TW_TILE, c0 = get_group_id(1) * TW_TILE;
-  const int step = state[1] - 1;
+  const int step = state[TW_HEAD_NEXT_STEP] - 1;
   const int first = spans[2 * step], count = spans[2 * step + 1];
   float sums[4][4];
   for (int i = 0; i < 4; ++i) {

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 
 namespace topwork {
 

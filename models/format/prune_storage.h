@@ -1,4 +1,4 @@
-// Sparse constants written behind DENSIFY. Private to models/format.
+// Sparse constants written after DENSIFY. Private to models/format.
 #ifndef TOPWORK_MODELS_FORMAT_PRUNE_STORAGE_H_
 #define TOPWORK_MODELS_FORMAT_PRUNE_STORAGE_H_
 

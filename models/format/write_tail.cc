@@ -135,7 +135,7 @@ void TailWriter::RemoveActivation(size_t k) {
   ops_.erase(ops_.begin() + static_cast<ptrdiff_t>(k));
 }
 
-// The layer has come to compute in real numbers: so does all behind it, to the first QUANTIZE, or
+// The layer has come to compute in real numbers: so does all after it, to the first QUANTIZE, or
 // to one that is put in front of an output of integers.
 void TailWriter::MakeReal() {
   for (size_t k = 0; k < ops_.size(); ++k) {

@@ -1,7 +1,7 @@
 // C API: the devices of this machine.
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/api/handles.h"
 #include "runtime/backend/opencl/device_info.h"

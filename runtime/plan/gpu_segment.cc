@@ -266,10 +266,11 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
     part.backend = &backend;
     const size_t last = static_cast<size_t>(program.part_ends[k]);
     // A launch that makes real numbers of bytes names no operator.
-    while (first + 1 < last && std::string(program.launches[first].entry) == "bytes_to_real") {
+    while (first + 1 < last &&
+           std::string(program.launches[first].kernel.name) == "bytes_to_real") {
       ++first;
     }
-    if (first < last) part.variant = program.launches[first].entry;
+    if (first < last) part.variant = program.launches[first].kernel.name;
     first = last;
     step.parts.push_back(std::move(part));
   }

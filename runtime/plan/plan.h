@@ -121,7 +121,7 @@ struct Plan {
   std::vector<Op> deferred;                    // value indices are those of `values`
   std::vector<std::shared_ptr<Buffer>> owned;  // constants made by folding and fusion
   size_t arena_bytes = 0;                      // activations, by lifetime
-  size_t scratch_bytes = 0;                    // the largest step's scratch, behind the arena
+  size_t scratch_bytes = 0;                    // the largest step's scratch, after the arena
   size_t live_bytes = 0;    // largest sum of simultaneously live blocks: the arena's lower bound
   size_t packed_bytes = 0;  // packed weights of this plan
   size_t gpu_bytes = 0;     // on the device, see Backend::DeviceBytes

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/state/subgraphs.h"
+#include "kernels/contract/subgraphs.h"
 #include "models/format/pack_cache.h"
 #include "runtime/plan/callee_planner.h"
 

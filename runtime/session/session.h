@@ -76,7 +76,7 @@ class Session {
   void set_note(std::string note) { note_ = std::move(note); }
   // Current dtype, shape, quantization and memory. After ResizeInput the views (outputs' shapes
   // included) are refreshed by Prepare() or Run(). With deferred operators the outputs' shapes and
-  // pointers are final only after Run(). Strings of an output have a zero behind them; before the
+  // pointers are final only after Run(). Strings of an output have a zero after them; before the
   // first run the data of such an output is null.
   const TensorView& input(int i) const;
   const TensorView& output(int i) const;

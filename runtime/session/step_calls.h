@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/state/subgraphs.h"
+#include "kernels/contract/subgraphs.h"
 #include "runtime/session/plan_runner.h"
 
 namespace topwork {

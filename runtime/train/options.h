@@ -37,7 +37,7 @@ enum class HeadInit : int {
 };
 
 // Seeded variations of every example, computed once and cached; the first two dimensions of an
-// image behind the batch are its rows and columns. Needs a model of one input of rank 4 (NHWC).
+// image after the batch are its rows and columns. Needs a model of one input of rank 4 (NHWC).
 struct Augmentation {
   int n_variants = 0;       // cached per example, beside the example itself; 0: off
   bool flip = false;        // left to right, every second variant by chance
@@ -101,7 +101,7 @@ struct TrainerOptions {
   int n_layers = 1;
   // With n_layers > 1: below the last layer only biases and per-channel scales are trained.
   bool bias_only = false;
-  // A model whose output is an embedding gets a new FULLY_CONNECTED + SOFTMAX behind that output.
+  // A model whose output is an embedding gets a new FULLY_CONNECTED + SOFTMAX after that output.
   bool append_head = false;
   // An exported model of a quantized network computes the head in float32 instead of integers.
   bool float_head = false;

@@ -59,7 +59,7 @@ class Quantizer {
   std::shared_ptr<const Model> model_;
   QuantizerOptions options_;
   std::unique_ptr<Session> session_;  // kInt8: with every activation as an output
-  std::vector<int> watched_;          // values behind the session's outputs
+  std::vector<int> watched_;          // values after the session's outputs
   QuantizeSpec spec_;
   QuantizeReport report_;
   int64_t n_examples_ = 0;

@@ -1,4 +1,5 @@
-"""Layer lint: a file includes its own folder or a lower layer, and respects four fences.
+"""Layer lint: a file includes its own folder or a lower layer, and respects four fences; no folders of kernels
+include each other.
 
 Fences: CL/* and clblast* only in runtime/backend/opencl; Eigen only in .cc files of kernels and
 runtime/train; generated schema headers and flatbuffers only in .cc files of models/format;
@@ -52,6 +53,8 @@ def check(path, header, quoted, exists):
         if not (in_cc and path.startswith(("kernels/", "runtime/train/"))):
             return "Eigen belongs in .cc files of kernels and runtime/train"
         return None
+    if header == "isa_list.inc":  # written by toolchains/library.cmake
+        return None if in_cc and path.startswith("kernels/") else "isa_list.inc belongs in kernels"
     if header.startswith("flatbuffers/") or header.endswith("_generated.h"):
         if not (in_cc and path.startswith("models/format/")):
             return "schema headers belong in .cc files of models/format"
@@ -89,6 +92,35 @@ def lint():
     return problems
 
 
+def circles(includes):
+    """The folders of kernels that include each other, by way of others too; includes: (from, to) pairs."""
+    reached = {}
+    for start, _ in includes:
+        seen, left = set(), [start]
+        while left:
+            folder = left.pop()
+            for other in {to for origin, to in includes if origin == folder} - seen:
+                seen.add(other)
+                left.append(other)
+        reached[start] = seen
+    return sorted(folder for folder, seen in reached.items() if folder in seen)
+
+
+def kernel_folders():
+    """(from, to) for every include from one folder of kernels into another."""
+    pairs = set()
+    for path in tree.files(".h", ".cc"):
+        if not path.startswith("kernels/"):
+            continue
+        for line in tree.read(path).split("\n"):
+            match = INCLUDE.match(line)
+            if match and match[1] and match[1].startswith("kernels/"):
+                pair = path.rsplit("/", 1)[0], match[1].rsplit("/", 1)[0]
+                if pair[0] != pair[1]:
+                    pairs.add(pair)
+    return pairs
+
+
 def self_test():
     cases = [  # (file, header, quoted, allowed)
         ("runtime/base/a.cc", "ports/port.h", True, True),
@@ -101,6 +133,8 @@ def self_test():
         ("runtime/plan/a.cc", "Eigen/Core", False, False),
         ("models/format/a.h", "tflite_generated.h", True, False),
         ("models/format/a.cc", "tflite_generated.h", True, True),
+        ("kernels/cpu/a.cc", "isa_list.inc", True, True),
+        ("runtime/plan/a.cc", "isa_list.inc", True, False),
         ("runtime/base/a.cc", "unistd.h", False, False),
         ("runtime/base/a.cc", "sys/mman.h", False, False),
         ("ports/linux/a.cc", "sys/mman.h", False, True),
@@ -116,12 +150,16 @@ def self_test():
         problem = check(path, header, quoted, lambda name: True)
         if (problem is None) != allowed:
             sys.exit(f"self-test: {path} includes {header}: expected allowed={allowed}, got {problem}")
+    if circles({("a", "b"), ("b", "c")}) or circles({("a", "b"), ("b", "c"), ("c", "a")}) != ["a", "b", "c"]:
+        sys.exit("self-test: circles of folders")
     if check("runtime/base/a.cc", "runtime/base/gone.h", True, lambda name: False) is None:
         sys.exit("self-test: a missing file must be a problem")
 
 
 self_test()
 found = lint()
+if circles(kernel_folders()):
+    found.append("folders of kernels include each other: " + ", ".join(circles(kernel_folders())))
 if found:
     sys.exit("\n".join(found))
 print("layers and fences hold")

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/train/fit/device_head.h"
 #include "runtime/train/fit/optimizer.h"
@@ -115,7 +115,7 @@ double MeasureFlops(ThreadPool* pool, double* sink) {
   double (*loop)(int64_t) = MultiplyAdds128;
   int lanes = 4;
 #if defined(__x86_64__)
-  const char* isa = BestCpuKernels().lender;
+  const char* isa = BestCpuKernels().base_isa;
   if (std::strcmp(isa, "avx512") == 0) {
     loop = MultiplyAdds512;
     lanes = 16;

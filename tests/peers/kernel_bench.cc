@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/integer.h"
@@ -70,7 +70,7 @@ double GemmRate(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k) {
 
 // int8 data whose sign the product turns where it must, ended in int8 again.
 double IntegerRate(const IntegerKernels& kernels, int64_t m, int64_t n, int64_t k) {
-  const IntegerGemm& gemm = kernels.bytes != nullptr ? *kernels.bytes : *kernels.halves;
+  const IntegerGemm& gemm = kernels.bytes != nullptr ? *kernels.bytes : *kernels.int16;
   const int64_t size = gemm.bytes ? 1 : 2;
   std::vector<uint8_t> a(static_cast<size_t>(m * k * size)), w(static_cast<size_t>(n * k));
   for (size_t i = 0; i < a.size(); ++i) a[i] = gemm.bytes ? static_cast<uint8_t>(i * 37 % 251) : 0;

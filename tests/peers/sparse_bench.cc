@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
-#include "kernels/cpu/gemm_sparse.h"
+#include "kernels/contract/cpu_kernels.h"
+#include "kernels/ops/shared/gemm_sparse.h"
 #include "ports/port.h"
 #include "tests/support/random_floats.h"
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/train/fit/optimizer.h"
 #include "runtime/train/head/dense_head.h"

@@ -1,6 +1,7 @@
 // Instruction sets as tests meet them.
 #include "tests/support/cpu_tables.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "kernels/cpu/integer.h"
@@ -43,6 +44,8 @@ struct Twin {
 }  // namespace
 
 std::vector<const CpuKernels*> TestedCpuKernels() {
+  const char* sets = std::getenv("TOPWORK_TEST_SETS");
+  if (sets != nullptr && std::strcmp(sets, "best") == 0) return {&BestCpuKernels()};
   const CpuKernels* const* runnable = nullptr;
   const int n = RunnableCpuKernels(&runnable);
   std::vector<const CpuKernels*> tables(runnable, runnable + n);
@@ -51,7 +54,7 @@ std::vector<const CpuKernels*> TestedCpuKernels() {
   return tables;
 }
 
-bool HasBytesOnly(const CpuKernels& cpu) { return std::strcmp(cpu.isa, cpu.lender) != 0; }
+bool HasBytesOnly(const CpuKernels& cpu) { return std::strcmp(cpu.isa, cpu.base_isa) != 0; }
 
 }  // namespace test
 }  // namespace topwork

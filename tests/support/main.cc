@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "tests/support/skip.h"
 
 namespace topwork {
@@ -37,6 +37,13 @@ struct FailureCounter : Catch::TestEventListenerBase {
   }
 };
 CATCH_REGISTER_LISTENER(FailureCounter)
+
+// Whether it is the best instruction set of the processor.
+bool IsBestOfAll(const std::string& isa) {
+  const CpuKernels* const* tables = nullptr;
+  const int n = RunnableCpuKernels(&tables);
+  return isa == tables[n - 1]->isa;
+}
 
 }  // namespace
 
@@ -75,6 +82,10 @@ int main(int argc, char** argv) {
   const char* isa = std::getenv("TOPWORK_ISA");
   if (isa != nullptr && *isa != '\0' && isa != std::string(topwork::BestCpuKernels().isa)) {
     std::printf("SKIP all tests: this build and processor do not have TOPWORK_ISA=%s\n", isa);
+    return skip_code;
+  }
+  if (isa != nullptr && *isa != '\0' && topwork::test::IsBestOfAll(isa)) {
+    std::printf("SKIP all tests: without TOPWORK_ISA they run on %s\n", isa);
     return skip_code;
   }
   code = session.run();

@@ -1,6 +1,7 @@
 // One operator on hand-made tensors.
 #include "tests/support/one_op.h"
 
+#include <catch2/catch.hpp>
 #include <utility>
 
 #include "kernels/contract/custom_ops.h"
@@ -17,14 +18,66 @@ std::string Unlike(const Status& status, StatusCode code, const char* text) {
   return "";
 }
 
+void CheckRows(std::initializer_list<RefusalRow> rows,
+               std::string (*refusal)(OneOp& op, StatusCode code, const char* text)) {
+  size_t n = 0;
+  for (RefusalRow row : rows) {
+    INFO("row " << n++ << ": \"" << row.text << "\"");
+    CHECK(refusal(row.op, row.code, row.text) == "");
+  }
+}
+
 }  // namespace
 
 OneOp::OneOp(OpCode code) : code_(code) {}
 OneOp::~OneOp() = default;
 OneOp::OneOp(OneOp&&) noexcept = default;
 
+OneOp::OneOp(const OneOp& other)
+    : params(other.params),
+      code_(other.code_),
+      inputs_(Copies(other.inputs_)),
+      outputs_(Copies(other.outputs_)),
+      next_input_(other.next_input_) {
+  op_.variable_inputs = other.op_.variable_inputs;
+  op_.intermediates = other.op_.intermediates;
+  const Tensors& last = outputs_.empty() ? inputs_ : outputs_;
+  if (!last.empty()) last_ = last.back().get();
+}
+
+OneOp::Tensors OneOp::Copies(const Tensors& tensors) {
+  Tensors copies;
+  for (const auto& tensor : tensors) {
+    copies.push_back(std::make_unique<Tensor>());
+    Tensor& copy = *copies.back();
+    copy.present = tensor->present;
+    copy.view = tensor->view;
+    if (tensor->data != nullptr) {
+      copy.data_bytes = tensor->data_bytes;
+      copy.data.reset(new uint8_t[copy.data_bytes]);
+      if (copy.data_bytes > 0) std::memcpy(copy.data.get(), tensor->data.get(), copy.data_bytes);
+      copy.view.data = copy.data.get();
+    }
+    copy.scales = tensor->scales;
+    copy.zero_points = tensor->zero_points;
+    copy.quantization = tensor->quantization;
+    copy.quantization.scales = copy.scales;
+    copy.quantization.zero_points = copy.zero_points;
+    if (tensor->view.quantization != nullptr) copy.view.quantization = &copy.quantization;
+  }
+  return copies;
+}
+
+OneOp::Tensor* OneOp::NewTensor(Tensors* tensors, size_t index) {
+  REQUIRE(index <= tensors->size());
+  if (index == tensors->size()) tensors->emplace_back();
+  (*tensors)[index] = std::make_unique<Tensor>();
+  return (*tensors)[index].get();
+}
+
 OneOp& OneOp::AddInput(DType dtype, const Shape& shape, const void* data, size_t bytes) {
   Unknown(dtype, shape);
+  last_->data_bytes = bytes;
   last_->data.reset(new uint8_t[bytes]);  // never null, even where there is nothing in it
   if (bytes > 0) std::memcpy(last_->data.get(), data, bytes);
   last_->view.data = last_->data.get();
@@ -32,8 +85,8 @@ OneOp& OneOp::AddInput(DType dtype, const Shape& shape, const void* data, size_t
 }
 
 OneOp& OneOp::Unknown(DType dtype, const Shape& shape) {
-  inputs_.push_back(std::make_unique<Tensor>());
-  last_ = inputs_.back().get();
+  last_ = NewTensor(&inputs_, next_input_ < 0 ? inputs_.size() : Index(next_input_));
+  next_input_ = -1;
   last_->view.dtype = dtype;
   last_->view.shape = shape;
   return *this;
@@ -41,7 +94,7 @@ OneOp& OneOp::Unknown(DType dtype, const Shape& shape) {
 
 OneOp& OneOp::Variable(DType dtype, const Shape& shape) {
   const std::vector<uint8_t> zeros(ByteSize(dtype, shape), 0);
-  op_.variable_inputs |= uint64_t{1} << inputs_.size();
+  op_.variable_inputs |= uint64_t{1} << (next_input_ < 0 ? inputs_.size() : Index(next_input_));
   return AddInput(dtype, shape, zeros.data(), zeros.size());
 }
 
@@ -66,11 +119,24 @@ OneOp& OneOp::Missing() {
   return *this;
 }
 
-OneOp& OneOp::Out(DType dtype) {
-  outputs_.push_back(std::make_unique<Tensor>());
-  last_ = outputs_.back().get();
+OneOp& OneOp::Out(DType dtype) { return Out(static_cast<int>(outputs_.size()), dtype); }
+
+OneOp& OneOp::Out(int i, DType dtype) {
+  last_ = NewTensor(&outputs_, Index(i));
   last_->view.dtype = dtype;
   return *this;
+}
+
+OneOp& OneOp::At(int i) {
+  next_input_ = i;
+  return *this;
+}
+
+OneOp OneOp::First(int n) const {
+  OneOp copy = *this;
+  REQUIRE(Index(n) <= copy.inputs_.size());
+  copy.inputs_.resize(Index(n));
+  return copy;
 }
 
 OneOp& OneOp::Quantized(const std::vector<float>& scales, const std::vector<int64_t>& zero_points) {
@@ -159,6 +225,14 @@ std::string RunRefusal(OneOp& op, StatusCode code, const char* text) {
   const Status prepared = op.Prepare();
   if (!prepared.ok()) return "prepare: " + prepared.ToString();
   return Unlike(op.Run(), code, text);
+}
+
+void CheckRefusals(std::initializer_list<RefusalRow> rows) { CheckRows(rows, Refusal); }
+void CheckRunRefusals(std::initializer_list<RefusalRow> rows) { CheckRows(rows, RunRefusal); }
+
+OneOp Accepted(OneOp op) {
+  REQUIRE(op.Prepare().ToString() == "OK");
+  return op;
 }
 
 }  // namespace test

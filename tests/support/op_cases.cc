@@ -1,16 +1,20 @@
-// Reader of the .twcases container (layout in op_cases.h) and comparison with reference outputs.
+// Reader of the .twcases containers (layout in op_cases.h) and comparison with reference outputs.
 // Every length is checked against the bytes left, so a damaged file is an error and not a crash.
 #include "tests/support/op_cases.h"
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "tests/support/embedded.h"
+
 namespace topwork {
-namespace testing {
+namespace test {
 namespace {
 
+const std::string kCaseFolder = "tests/data/ops/", kCaseEnding = ".twcases";
 constexpr uint32_t kRefused = 0xFFFFFFFFu;
 constexpr int kFloat32 = 0, kFloat16 = 1, kFloat64 = 10, kComplex64 = 8, kComplex128 = 11;
 constexpr int kInt32 = 2, kInt64 = 4, kInt16 = 7, kInt8 = 9;
@@ -231,6 +235,52 @@ std::string ReadOpCases(const void* data, size_t n_bytes, std::vector<OpCase>* c
   return "";
 }
 
+std::vector<std::string> CaseFiles(const std::string& prefix) {
+  const std::string begin = kCaseFolder + prefix;
+  std::vector<std::string> names;
+  size_t n_files = 0;
+  const EmbeddedFile* files = EmbeddedFiles(&n_files);
+  for (size_t i = 0; i < n_files; ++i) {
+    const std::string path = files[i].name;
+    if (path.compare(0, begin.size(), begin) != 0) continue;
+    const size_t end = path.rfind(kCaseEnding);
+    if (end == std::string::npos) continue;
+    names.push_back(path.substr(kCaseFolder.size(), end - kCaseFolder.size()));
+  }
+  return names;
+}
+
+std::vector<OpCase> CasesOf(const std::string& file) {
+  const std::string path = kCaseFolder + file + kCaseEnding;
+  INFO(path);
+  const EmbeddedFile* bytes = FindEmbedded(path.c_str());
+  REQUIRE(bytes != nullptr);
+  std::vector<OpCase> cases;
+  REQUIRE(ReadOpCases(bytes->data, bytes->size, &cases) == "");
+  REQUIRE_FALSE(cases.empty());
+  for (OpCase& op_case : cases) op_case.file = file;
+  return cases;
+}
+
+size_t ForEachCase(const CaseFilter& filter, const std::function<void(const OpCase&)>& visit) {
+  size_t n_visited = 0;
+  for (const std::string& file : CaseFiles()) {
+    for (const OpCase& op_case : CasesOf(file)) {
+      if (!filter(op_case)) continue;
+      INFO(file << ": " << op_case.name);
+      visit(op_case);
+      ++n_visited;
+    }
+  }
+  return n_visited;
+}
+
+bool IsAccepted(const OpCase& op_case) { return !op_case.refused; }
+bool OpensModel(const OpCase& op_case) { return IsAccepted(op_case) && !op_case.same_session; }
+bool OpensFirstSubgraph(const OpCase& op_case) {
+  return OpensModel(op_case) && op_case.signature.empty();
+}
+
 std::string CompareWithReference(const CaseTensor& reference, int dtype,
                                  const std::vector<int32_t>& dims, const void* got, size_t n_bytes,
                                  float rtol) {
@@ -249,5 +299,5 @@ std::string CompareWithReference(const CaseTensor& reference, int dtype,
   return CompareInts(reference, got, rtol >= 1.0f ? static_cast<int64_t>(rtol) : 0);
 }
 
-}  // namespace testing
+}  // namespace test
 }  // namespace topwork

@@ -9,7 +9,7 @@
 #include "tests/support/embedded.h"
 
 namespace topwork {
-namespace testing {
+namespace test {
 namespace {
 
 constexpr int kFloat32 = 0, kFloat16 = 1, kInt32 = 2;
@@ -32,46 +32,47 @@ std::string CompareFloats(const std::vector<float>& want, const std::vector<floa
   return Compare(kFloat32, want, got, rtol);
 }
 
-const test::EmbeddedFile* OpFile(const std::string& name) {
-  const std::string path = "tests/data/ops/" + name + ".twcases";
-  return test::FindEmbedded(path.c_str());
-}
-
 }  // namespace
 
 TEST_CASE("every golden file can be read", "[meta]") {
-  size_t n_files = 0, n_cases = 0;
-  const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
-  for (size_t i = 0; i < n_files; ++i) {
-    if (std::strstr(files[i].name, ".twcases") == nullptr) continue;
-    INFO(files[i].name);
-    std::vector<OpCase> cases;
-    REQUIRE(ReadOpCases(files[i].data, files[i].size, &cases) == "");
-    REQUIRE(!cases.empty());
-    n_cases += cases.size();
-    for (const OpCase& op_case : cases) {
-      INFO(op_case.name);
-      REQUIRE(reinterpret_cast<uintptr_t>(op_case.model) % 16 == 0);
-      REQUIRE(std::memcmp(op_case.model + 4, "TFL3", 4) == 0);
-      REQUIRE(op_case.refused == op_case.outputs.empty());
-    }
-  }
+  const auto all = [](const OpCase&) { return true; };
+  const size_t n_cases = ForEachCase(all, [](const OpCase& op_case) {
+    REQUIRE(reinterpret_cast<uintptr_t>(op_case.model) % 16 == 0);
+    REQUIRE(std::memcmp(op_case.model + 4, "TFL3", 4) == 0);
+    REQUIRE(op_case.refused == op_case.outputs.empty());
+  });
   CHECK(n_cases > 2000);
 }
 
+TEST_CASE("golden cases are found by file and by what they ask for", "[meta]") {
+  CHECK(CaseFiles("conv_2d") == std::vector<std::string>{"conv_2d"});
+  CHECK(CaseFiles("no_such_file").empty());
+  CHECK(CaseFiles("control_").size() >= 4);
+  const auto in_file = [](const char* file, bool (*passes)(const OpCase&)) {
+    size_t n = 0;
+    for (const OpCase& op_case : CasesOf(file)) {
+      CHECK(op_case.file == file);
+      n += passes(op_case) ? 1 : 0;
+    }
+    const size_t n_visited =
+        ForEachCase([&](const OpCase& op_case) { return op_case.file == file && passes(op_case); },
+                    [&](const OpCase& op_case) { CHECK(op_case.file == file); });
+    CHECK(n_visited == n);
+    return n;
+  };
+  CHECK(in_file("model_signatures", OpensModel) == 3);
+  CHECK(in_file("model_signatures", OpensFirstSubgraph) == 1);
+  CHECK(in_file("model_dynamic_batch", OpensModel) < in_file("model_dynamic_batch", IsAccepted));
+}
+
 TEST_CASE("signatures and shared sessions are marked", "[meta]") {
-  std::vector<OpCase> cases;
-  const test::EmbeddedFile* file = OpFile("model_signatures");
-  REQUIRE(file != nullptr);
-  REQUIRE(ReadOpCases(file->data, file->size, &cases) == "");
+  std::vector<OpCase> cases = CasesOf("model_signatures");
   REQUIRE(cases.size() == 3);
   CHECK(cases[0].name == "scale");
   CHECK(cases[0].signature == "scale");
   CHECK(cases[1].signature == "add");
   CHECK(cases[2].signature.empty());
-  file = OpFile("model_dynamic_batch");
-  REQUIRE(file != nullptr);
-  REQUIRE(ReadOpCases(file->data, file->size, &cases) == "");
+  cases = CasesOf("model_dynamic_batch");
   CHECK(!cases[0].same_session);
   CHECK(cases[1].same_session);
   CHECK(cases[1].model == cases[0].model);
@@ -79,7 +80,7 @@ TEST_CASE("signatures and shared sessions are marked", "[meta]") {
 }
 
 TEST_CASE("a golden file cut anywhere is refused", "[meta]") {
-  const test::EmbeddedFile* file = OpFile("model_signatures");
+  const EmbeddedFile* file = FindEmbedded("tests/data/ops/model_signatures.twcases");
   REQUIRE(file != nullptr);
   std::vector<OpCase> cases;
   for (size_t size = 0; size < file->size; ++size) {
@@ -116,5 +117,5 @@ TEST_CASE("the comparison finds every kind of difference", "[meta]") {
   CHECK(CompareWithReference(reference, kInt32, {}, nullptr, 0, 1) == "dtype 2, reference 0");
 }
 
-}  // namespace testing
+}  // namespace test
 }  // namespace topwork

@@ -37,7 +37,7 @@ class ScriptedTuner final : public GpuTuner {
   // Programs are known by their first kernel.
   Result<int64_t> MeasureNanos(GpuProgram program) override {
     --n_left;
-    measured.push_back(program.launches.front().entry);
+    measured.push_back(program.launches.front().kernel.name);
     const auto found = script.find(measured.back());
     if (found == script.end()) return Unsupported("no time is written down");
     return found->second;

@@ -2,7 +2,7 @@
 #ifndef TOPWORK_KERNELS_OPS_CONTROL_SUBGRAPH_CALL_H_
 #define TOPWORK_KERNELS_OPS_CONTROL_SUBGRAPH_CALL_H_
 
-#include "kernels/state/subgraphs.h"
+#include "kernels/contract/subgraphs.h"
 
 namespace topwork {
 

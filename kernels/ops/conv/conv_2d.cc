@@ -12,10 +12,10 @@
 #include <cstring>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/gemm_sparse.h"
 #include "kernels/ops/conv/conv_direct.h"
+#include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/shared/gemm_sparse.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/ops/shared/window.h"
 #include "kernels/train/gradients.h"

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "kernels/ops/conv/conv_2d.h"
-#include "kernels/ops/conv/padded_image.h"
 #include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/padded_image.h"
 #include "kernels/ops/shared/weighted.h"
 
 namespace topwork {
@@ -20,14 +20,15 @@ struct QuantizedConvState : OpState, ConvShape {
   IntegerProduct product;
   PaddedImage image;
   std::vector<int64_t> run_offsets;
-  bool symmetric = false;      // kHybrid
-  size_t image_offset = 0;     // kHybrid; scratch: one quantized image
-  size_t partials_offset = 0;  // kHybrid
+  bool symmetric = false;      // kDynamicRange
+  size_t image_offset = 0;     // kDynamicRange; scratch: one quantized image
+  size_t partials_offset = 0;  // kDynamicRange
 };
 
 constexpr const char* kVariants[3][4] = {
     {"int8 gemm 1x1", "int8 gemm 1x1 grouped", "int8 gemm", "int8 gemm grouped"},
-    {"hybrid gemm 1x1", "hybrid gemm 1x1 grouped", "hybrid gemm", "hybrid gemm grouped"},
+    {"dynamic range gemm 1x1", "dynamic range gemm 1x1 grouped", "dynamic range gemm",
+     "dynamic range gemm grouped"},
     {"int16 gemm 1x1", "int16 gemm 1x1 grouped", "int16 gemm", "int16 gemm grouped"}};
 
 bool SameScales(const TensorView& weights) {
@@ -110,14 +111,14 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   static_cast<ConvShape&>(*state) = shape;
   IntegerProduct& p = state->product;
   const int64_t pixels = shape.window.h.out * shape.window.w.out;
-  const bool hybrid = arithmetic == Arithmetic::kHybrid;
+  const bool dynamic_range = arithmetic == Arithmetic::kDynamicRange;
   p.arithmetic = arithmetic;
-  p.m = hybrid ? pixels : pixels * shape.batch;
+  p.m = dynamic_range ? pixels : pixels * shape.batch;
   p.n = shape.group_out;
   p.groups = shape.groups();
   p.weights.transposed = transposed;
   ChooseIntegerGemm(*context, &p);
-  PlanRuns(shape, hybrid ? 1 : shape.batch, arithmetic == Arithmetic::kInt16 ? 2 : 1, state);
+  PlanRuns(shape, dynamic_range ? 1 : shape.batch, arithmetic == Arithmetic::kInt16 ? 2 : 1, state);
   // Runs that end inside a word are read beyond their end, which only a copy allows.
   const bool ragged = p.runs > 1 && p.run_k % p.gemm->group != 0;
   ScratchLayout scratch;
@@ -125,13 +126,13 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   p.over_read = state->image.copied;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
   if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product
-  if (hybrid) {
+  if (dynamic_range) {
     const int64_t image = shape.window.h.in * shape.window.w.in * shape.in_c;
     state->symmetric = p.groups == 1 && SameScales(*context->input(1));
     state->image_offset = scratch.AddSized(image, 1);
     state->partials_offset = scratch.Add(2 * DynamicChunks(image));
   }
-  const int kind = hybrid ? 1 : arithmetic == Arithmetic::kInt16 ? 2 : 0;
+  const int kind = dynamic_range ? 1 : arithmetic == Arithmetic::kInt16 ? 2 : 0;
   const bool pointwise = shape.window.IsPointwise();
   context->SetVariant(kVariants[kind][(pointwise ? 0 : 2) + (p.groups > 1 ? 1 : 0)]);
   return scratch.Request(context);
@@ -141,7 +142,7 @@ Status RunQuantizedConv(const RunContext& context) {
   const QuantizedConvState& s = context.get_state<QuantizedConvState>();
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
   BeginIntegerProduct(context, s.product);
-  if (s.product.arithmetic == Arithmetic::kHybrid) {
+  if (s.product.arithmetic == Arithmetic::kDynamicRange) {
     RunDynamic(context, s);
     ApplyFusedTanh(context);
     return Status::Ok();

@@ -8,7 +8,7 @@
 // of the output.
 #include <algorithm>
 
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {

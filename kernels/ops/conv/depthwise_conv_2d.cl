@@ -2,11 +2,11 @@
 //
 // x: fours of output channels; y: pixels of a row; z: rows of all images.
 
-__kernel void depthwise_conv_2d(tw_in input, tw_in filter, tw_in bias, tw_in residual,
-                                tw_out output, int in_h, int in_w, int in_c, int out_h, int out_w,
-                                int out_c, int multiplier, int filter_h, int filter_w, int stride_h,
-                                int stride_w, int dilation_h, int dilation_w, int pad_top,
-                                int pad_left, int has_residual, int n_rows, float lo, float hi) {
+TW_KERNEL(depthwise_conv_2d)(tw_in input, tw_in filter, tw_in bias, tw_in residual,
+                             tw_out output, int in_h, int in_w, int in_c, int out_h, int out_w,
+                             int out_c, int multiplier, int filter_h, int filter_w, int stride_h,
+                             int stride_w, int dilation_h, int dilation_w, int pad_top,
+                             int pad_left, int has_residual, int n_rows, float lo, float hi) {
   const int c = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "kernels/ops/conv/depthwise_conv_2d.h"
-#include "kernels/ops/conv/padded_image.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/dynamic_range.h"
 #include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/padded_image.h"
 #include "kernels/ops/shared/weighted.h"
 #include "runtime/tensor/packed.h"
 
@@ -25,18 +25,16 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   bool weights_unsigned = false;
   DType weights = DType::kInt8;
   int32_t weight_zero = 0, in_zero = 0;
-  int element = 0;            // of IntegerDepthwiseRows
-  std::vector<float> scales;  // kHybrid
-  float lo = 0.0f, hi = 0.0f;
-  BytesEnding bytes;
-  WideEnding wide;
+  int element = 0;  // of IntegerDepthwiseRows
+  Requantizer requantizer;
+  bool small = false;                // factors and what they multiply, of kBytes
   std::vector<int32_t> folded_bias;  // kBytes where weights and bias are constant; else at run
   size_t folded_offset = 0, sums_offset = 0, sums_block = 0;
   PaddedImage image;
-  size_t image_offset = 0, partials_offset = 0;  // kHybrid
+  size_t image_offset = 0, partials_offset = 0;  // kDynamicRange
 };
 
-// Fills the entries behind the channels.
+// Fills the entries after the channels.
 template <typename T>
 void Spread(const QuantizedDepthwiseState& s, T* values) {
   for (int64_t c = s.channels; c < s.spread; ++c) values[c] = values[c - s.channels];
@@ -69,8 +67,8 @@ Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDep
   const TensorView& view = *context->input(1);
   s->weight_zero = ZeroPointOf(view);
   s->weights = view.dtype;
-  s->weights_unsigned =
-      view.dtype == DType::kUInt8 && !(s->arithmetic == Arithmetic::kHybrid && s->weight_zero == 0);
+  s->weights_unsigned = view.dtype == DType::kUInt8 &&
+                        !(s->arithmetic == Arithmetic::kDynamicRange && s->weight_zero == 0);
   if (view.data == nullptr) {
     s->packed_offset = scratch->AddSized(static_cast<int64_t>(PackedBytes(*s)), 1);
     return Status::Ok();
@@ -84,24 +82,12 @@ Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDep
   return Status::Ok();
 }
 
-Status PlanEnding(PrepareContext* context, QuantizedDepthwiseState* s) {
-  if (s->arithmetic == Arithmetic::kInt16) {
-    return MakeWideEnding(*context, s->channels, false, &s->wide);
-  }
-  if (s->arithmetic == Arithmetic::kBytes) {
-    TW_RETURN_IF_ERROR(MakeBytesEnding(*context, 1, s->channels, s->spread, false, &s->bytes));
-    Spread(*s, s->bytes.mantissas.data());
-    Spread(*s, s->bytes.lefts.data());
-    Spread(*s, s->bytes.rights.data());
-    return Status::Ok();
-  }
-  s->scales.resize(static_cast<size_t>(s->spread));
-  for (size_t c = 0; c < static_cast<size_t>(s->channels); ++c) {
-    s->scales[c] = ScaleOf(*context->input(1), c);
-  }
-  Spread(*s, s->scales.data());
-  ActivationRange(context->params().activation, &s->lo, &s->hi);
-  return Status::Ok();
+Status PlanRequantizer(const PrepareContext& context, QuantizedDepthwiseState* s) {
+  ChannelLayout layout;
+  layout.channels = s->channels;
+  layout.padded = s->spread;
+  layout.repeats = true;
+  return s->requantizer.Plan(context, s->arithmetic, layout, false);
 }
 
 const uint8_t* PackedOf(const RunContext& context, const QuantizedDepthwiseState& s) {
@@ -139,9 +125,9 @@ void PlanBias(const PrepareContext& context, QuantizedDepthwiseState* s) {
              bias == nullptr ? nullptr : bias->as<const int32_t>(), s->in_zero,
              s->folded_bias.data());
   }
-  s->bytes.small = s->bytes.small && is_constant && s->taps <= 4096;
+  s->small = s->requantizer.has_small_factors() && is_constant && s->taps <= 4096;
   for (const int32_t value : s->folded_bias) {
-    s->bytes.small = s->bytes.small && value >= -kSmallBias && value <= kSmallBias;
+    s->small = s->small && value >= -kSmallBias && value <= kSmallBias;
   }
 }
 
@@ -191,9 +177,9 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
              int64_t end, int64_t image_bytes, const uint8_t* images, uint8_t* output,
              int64_t* wide_row, IntegerDepthwiseRows rows) {
   const int64_t out_row = s.shape.out_w * s.channels, at_once = RowsAtOnce(s);
-  const int64_t size = s.arithmetic == Arithmetic::kBytes    ? 1
-                       : s.arithmetic == Arithmetic::kHybrid ? 4
-                                                             : 2;
+  const int64_t size = s.arithmetic == Arithmetic::kBytes          ? 1
+                       : s.arithmetic == Arithmetic::kDynamicRange ? 4
+                                                                   : 2;
   for (int64_t i = first; i < end; i += rows.rows) {
     rows.image = images + i / s.out_h * image_bytes;
     rows.out_y = i % s.out_h;
@@ -204,8 +190,7 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
     if (wide_row == nullptr) continue;
     const void* bias = context.input_data<void>(2);
     for (int64_t k = 0; k < out_row; ++k) {
-      reinterpret_cast<int16_t*>(out)[k] =
-          FinishInt16(s.wide, wide_row[k], bias, static_cast<size_t>(k % s.channels));
+      reinterpret_cast<int16_t*>(out)[k] = s.requantizer.Int16(wide_row[k], bias, k % s.channels);
     }
   }
 }
@@ -232,7 +217,7 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
   float* output = context.output_data<float>(0);
-  row.ending = IntegerEnding::kFloat;
+  row.epilogue = IntegerEpilogue::kFloat;
   row.float_bias = context.input_data<float>(2);
   if (s.flat && row.float_bias != nullptr) {
     float* bias = reinterpret_cast<float*>(context.scratch + s.flat_bias_offset);
@@ -268,8 +253,8 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
   }
   const size_t size = arithmetic == Arithmetic::kInt16 ? 2 : 1;
   ScratchLayout scratch;
-  s->image = MakeImage(window, arithmetic == Arithmetic::kHybrid ? 1 : rows.batch, rows.shape.in_c,
-                       size, size);
+  s->image = MakeImage(window, arithmetic == Arithmetic::kDynamicRange ? 1 : rows.batch,
+                       rows.shape.in_c, size, size);
   PlanImage(false, &scratch, &s->image);
   s->shape.in_h = s->image.h;
   s->shape.in_w = s->image.w;
@@ -283,7 +268,7 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
                                       static_cast<size_t>(rows.shape.stride_w));
   }
   TW_RETURN_IF_ERROR(PlanWeights(context, &scratch, s));
-  TW_RETURN_IF_ERROR(PlanEnding(context, s));
+  TW_RETURN_IF_ERROR(PlanRequantizer(*context, s));
   if (arithmetic == Arithmetic::kBytes) PlanBias(*context, s);
   s->folded_offset = scratch.AddSized(s->spread, 4);
   s->flat_bias_offset = scratch.AddSized(s->spread, 4);
@@ -291,14 +276,14 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
     const int64_t sums = rows.shape.out_w * s->channels;
     s->sums_offset = scratch.AddSized(sums, 8, context->max_threads());
     s->sums_block = ScratchLayout::SizedBlock(sums, 8);
-  } else if (arithmetic == Arithmetic::kHybrid) {
+  } else if (arithmetic == Arithmetic::kDynamicRange) {
     const int64_t image = s->image.in_h * s->image.in_w * s->image.c;
     s->image_offset = scratch.AddSized(image, 1);
     s->partials_offset = scratch.Add(2 * DynamicChunks(image));
   }
-  context->SetVariant(arithmetic == Arithmetic::kHybrid  ? "hybrid direct"
-                      : arithmetic == Arithmetic::kInt16 ? "int16 direct"
-                                                         : "int8 direct");
+  context->SetVariant(arithmetic == Arithmetic::kDynamicRange ? "dynamic range direct"
+                      : arithmetic == Arithmetic::kInt16      ? "int16 direct"
+                                                              : "int8 direct");
   return scratch.Request(context);
 }
 
@@ -311,26 +296,19 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   IntegerDepthwiseRows row;
   row.filter = reinterpret_cast<const int16_t*>(PackedOf(context, s));
   row.element = s.element;
-  if (s.arithmetic == Arithmetic::kBytes) row.factors = s.bytes.From(0);
-  row.least = s.bytes.least;
-  row.most = s.bytes.most;
-  row.zero_point = s.bytes.zero_point;
-  row.scale = s.scales.data();
+  s.requantizer.EndRows(s.small, &row);
   if (s.flat) {
     row.spread = s.spread;
     row.phase_bytes = PhaseBytes(s);
     row.row_bytes = row.phase_bytes * s.shape.stride_w;
   }
-  row.lo = s.lo;
-  row.hi = s.hi;
-  if (s.arithmetic == Arithmetic::kHybrid) {
+  if (s.arithmetic == Arithmetic::kDynamicRange) {
     RunDynamic(context, s, row);
     return Status::Ok();
   }
   if (s.arithmetic == Arithmetic::kInt16) {
-    row.ending = IntegerEnding::kWide;
+    row.epilogue = IntegerEpilogue::kWide;
   } else {
-    row.factors.small = s.bytes.small;
     row.bias = !s.folded_bias.empty()
                    ? s.folded_bias.data()
                    : FoldedBias(context, s, context.input_data<int32_t>(2), s.in_zero);

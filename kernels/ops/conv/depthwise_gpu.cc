@@ -2,24 +2,25 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/products/integer_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
 
 namespace topwork {
 namespace {
 
 // Kernels of depthwise_rows.cl: square filters, equal strides.
 struct RowsKernel {
-  const char* entry;
+  const char* variant;
+  const char* assumption;
   int64_t taps, stride, pixels;
 };
 constexpr RowsKernel kRowsKernels[] = {
-    {"depthwise_rows_3x3_1", 3, 1, 4},
-    {"depthwise_rows_3x3_2", 3, 2, 2},
-    {"depthwise_rows_5x5_1", 5, 1, 4},
-    {"depthwise_rows_5x5_2", 5, 2, 2},
+    {"depthwise_rows_3x3_1", "3x3_1", 3, 1, 4},
+    {"depthwise_rows_3x3_2", "3x3_2", 3, 2, 2},
+    {"depthwise_rows_5x5_1", "5x5_1", 5, 1, 4},
+    {"depthwise_rows_5x5_2", "5x5_2", 5, 2, 2},
 };
 constexpr char kDepthwise[] = "depthwise_conv_2d";
 
@@ -50,7 +51,7 @@ void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKerne
   ActivationRange(context.params().activation, &lo, &hi);
   const int bias = Bias(context, 1, n);
   context.Add(
-      "depthwise_rows", kernel.entry,
+      "depthwise_rows", {kernel.variant, kernel.assumption},
       {BufferArg(context.In(0)), BufferArg(weights), BufferArg(bias), BufferArg(Residual(context)),
        BufferArg(context.Out(0)), IntArg(in[1]), IntArg(in[2]), IntArg(n), IntArg(window.h.out),
        IntArg(window.w.out), IntArg(window.h.pad), IntArg(window.w.pad),
@@ -86,8 +87,8 @@ Status PlanDepthwiseConv2D(GpuContext& context) {
     return Status::Ok();
   }
   const std::string chosen = context.Choose(WorkOf("DEPTHWISE_CONV_2D", context, window),
-                                            {rows->entry, kDepthwise}, rows->entry);
-  if (chosen == rows->entry) {
+                                            {rows->variant, kDepthwise}, rows->variant);
+  if (chosen == rows->variant) {
     AddDepthwiseRows(context, window, *rows);
   } else {
     AddDepthwise(context, window);

@@ -30,13 +30,13 @@ inline float4 tw_channels(tw_in input, int at, int c, int multiplier, int n_chan
     }                                                                                              \
   }
 
-__kernel void depthwise_pointwise(tw_in input, tw_in taps, tw_in mid_bias, tw_in filter, tw_in bias,
-                                  tw_in residual, tw_out output, int in_h, int in_w, int in_c,
-                                  int out_h, int out_w, int mid_c, int multiplier, int out_c,
-                                  int filter_h, int filter_w, int stride_h, int stride_w,
-                                  int dilation_h, int dilation_w, int pad_top, int pad_left,
-                                  int tile_pixels, int n_pixels, float mid_lo, float mid_hi,
-                                  int has_residual, float lo, float hi) {
+TW_KERNEL(depthwise_pointwise)(tw_in input, tw_in taps, tw_in mid_bias, tw_in filter, tw_in bias,
+                               tw_in residual, tw_out output, int in_h, int in_w, int in_c,
+                               int out_h, int out_w, int mid_c, int multiplier, int out_c,
+                               int filter_h, int filter_w, int stride_h, int stride_w,
+                               int dilation_h, int dilation_w, int pad_top, int pad_left,
+                               int tile_pixels, int n_pixels, float mid_lo, float mid_hi,
+                               int has_residual, float lo, float hi) {
   __local float tile[TW_TILE];
   const int id = (int)get_local_id(0);
   const int first = tw_group_id(0) * tile_pixels;

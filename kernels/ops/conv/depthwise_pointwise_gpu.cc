@@ -1,11 +1,11 @@
-// DEPTHWISE_CONV_2D and the pointwise CONV_2D behind it as one launch (depthwise_pointwise.cl).
+// DEPTHWISE_CONV_2D and the pointwise CONV_2D after it as one launch (depthwise_pointwise.cl).
 #include <string>
 #include <vector>
 
 #include "kernels/gpu/gpu_context.h"
+#include "kernels/ops/conv/conv_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
 
 namespace topwork {
 namespace {

@@ -55,18 +55,18 @@ TW_INLINE void tw_depthwise_rows(const int taps, const int stride, const int pix
   TW_STORE(0) TW_STORE(1) TW_STORE(2) TW_STORE(3)
 }
 
-__kernel void depthwise_rows_3x3_1(TW_DEPTHWISE_PARAMETERS) {
+TW_KERNEL_FOR(depthwise_rows, 3x3_1)(TW_DEPTHWISE_PARAMETERS) {
   tw_depthwise_rows(3, 1, 4, TW_DEPTHWISE_ARGUMENTS);
 }
 
-__kernel void depthwise_rows_3x3_2(TW_DEPTHWISE_PARAMETERS) {
+TW_KERNEL_FOR(depthwise_rows, 3x3_2)(TW_DEPTHWISE_PARAMETERS) {
   tw_depthwise_rows(3, 2, 2, TW_DEPTHWISE_ARGUMENTS);
 }
 
-__kernel void depthwise_rows_5x5_1(TW_DEPTHWISE_PARAMETERS) {
+TW_KERNEL_FOR(depthwise_rows, 5x5_1)(TW_DEPTHWISE_PARAMETERS) {
   tw_depthwise_rows(5, 1, 4, TW_DEPTHWISE_ARGUMENTS);
 }
 
-__kernel void depthwise_rows_5x5_2(TW_DEPTHWISE_PARAMETERS) {
+TW_KERNEL_FOR(depthwise_rows, 5x5_2)(TW_DEPTHWISE_PARAMETERS) {
   tw_depthwise_rows(5, 2, 2, TW_DEPTHWISE_ARGUMENTS);
 }

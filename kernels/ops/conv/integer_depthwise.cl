@@ -1,17 +1,18 @@
 // DEPTHWISE_CONV_2D of int8 and uint8, NHWC, with the arithmetic of integer_product.cl: four
 // channels of a pixel per work-item. The filter comes as [tap][channel, rounded up to fours],
-// signed; endings as there. x: fours of output channels; y: pixels of a row; z: rows of all images.
+// signed; epilogues as there. x: fours of output channels; y: pixels of a row; z: rows of all
+// images.
 
 // A byte as signed, less the zero point.
 #define tw_value(i) ((int)as_char((uchar)(input[i] ^ flip)) - zero)
 
-__kernel void integer_depthwise(const __global uchar* input, const __global char* filter,
-                                const __global int* endings, __global uchar* output, int in_h,
-                                int in_w, int in_c, int out_h, int out_w, int out_c, int multiplier,
-                                int filter_h, int filter_w, int stride_h, int stride_w,
-                                int dilation_h, int dilation_w, int pad_top, int pad_left,
-                                int n_rows, int flip, int zero, int weight_zero, int lo, int hi,
-                                int out_zero) {
+TW_KERNEL(integer_depthwise)(const __global uchar* input, const __global char* filter,
+                             const __global int* epilogues, __global uchar* output, int in_h,
+                             int in_w, int in_c, int out_h, int out_w, int out_c, int multiplier,
+                             int filter_h, int filter_w, int stride_h, int stride_w,
+                             int dilation_h, int dilation_w, int pad_top, int pad_left,
+                             int n_rows, int flip, int zero, int weight_zero, int lo, int hi,
+                             int out_zero) {
   const int c = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);
@@ -31,7 +32,7 @@ __kernel void integer_depthwise(const __global uchar* input, const __global char
               (int4)(tw_value(from.x), tw_value(from.y), tw_value(from.z), tw_value(from.w));
     }
   }
-  const __global int* e = endings + 4 * c;
+  const __global int* e = epilogues + 4 * c;
   __global uchar* to = output + (row * out_w + x) * out_c + c;
   to[0] = tw_end(sums.x, e, 0, lo, hi, out_zero);
   if (c + 1 < out_c) to[1] = tw_end(sums.y, e + 4, 0, lo, hi, out_zero);

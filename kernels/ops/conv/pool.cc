@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "kernels/train/gradients.h"
@@ -112,7 +112,7 @@ void RunPool(const RunContext& context, PoolFunction pool) {
 namespace {
 
 // AVERAGE_POOL_2D: the mean of the pixels under each window; padding is not counted. float32, int8,
-// uint8 and int16 (halves away from zero).
+// uint8 and int16 (ties away from zero).
 
 Status PrepareAveragePool2d(PrepareContext& context) {
   TW_RETURN_IF_ERROR(PreparePool(&context, false, true));

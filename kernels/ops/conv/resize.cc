@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/conv/resize.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {

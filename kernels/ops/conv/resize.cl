@@ -4,9 +4,9 @@ inline float tw_position(int i, float scale, int half_pixel, float offset) {
   return half_pixel ? ((float)i + 0.5f) * scale - offset : (float)i * scale;
 }
 
-__kernel void resize_bilinear(tw_in input, tw_out output, int in_h, int in_w, int channels,
-                              int out_h, int out_w, int n_rows, float scale_y, float scale_x,
-                              int half_pixel) {
+TW_KERNEL(resize_bilinear)(tw_in input, tw_out output, int in_h, int in_w, int channels,
+                           int out_h, int out_w, int n_rows, float scale_y, float scale_x,
+                           int half_pixel) {
   const int c = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);
@@ -25,9 +25,9 @@ __kernel void resize_bilinear(tw_in input, tw_out output, int in_h, int in_w, in
   tw_store_part(output, (row * out_w + x) * channels + c, n, v);
 }
 
-__kernel void resize_nearest(tw_in input, tw_out output, int in_h, int in_w, int channels,
-                             int out_h, int out_w, int n_rows, float scale_y, float scale_x,
-                             int half_pixel, int align_corners) {
+TW_KERNEL(resize_nearest)(tw_in input, tw_out output, int in_h, int in_w, int channels,
+                          int out_h, int out_w, int n_rows, float scale_y, float scale_x,
+                          int half_pixel, int align_corners) {
   const int c = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);

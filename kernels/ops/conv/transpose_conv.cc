@@ -9,9 +9,9 @@
 #include <algorithm>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/weighted.h"
 
 namespace topwork {

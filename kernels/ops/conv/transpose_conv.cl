@@ -5,10 +5,10 @@
 // [ky][kx][input channel][output channel rounded up to fours], bias as [the same]. x: fours of
 // channels; y: columns; z: rows of all images.
 
-__kernel void transpose_conv(tw_in input, tw_in weights, tw_in bias, tw_out output,
-                             const __global int* firsts, int in_h, int in_w, int in_c, int out_h,
-                             int out_w, int out_c, int filter_w, int stride_h, int stride_w,
-                             int pad_top, int pad_left, int n_rows, float lo, float hi) {
+TW_KERNEL(transpose_conv)(tw_in input, tw_in weights, tw_in bias, tw_out output,
+                          const __global int* firsts, int in_h, int in_w, int in_c, int out_h,
+                          int out_w, int out_c, int filter_w, int stride_h, int stride_w,
+                          int pad_top, int pad_left, int n_rows, float lo, float hi) {
   const int oc = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);

@@ -1,8 +1,8 @@
 // TRANSPOSE_CONV on quantized tensors: the classes of transpose_conv.cc, multiplied as 16-bit
 // values without their zero points, requantized as CONV_2D is. The filter must be a constant.
-#include "kernels/ops/conv/padded_image.h"
 #include "kernels/ops/conv/transpose_conv.h"
 #include "kernels/ops/products/integer_product.h"
+#include "kernels/ops/shared/padded_image.h"
 
 namespace topwork {
 namespace {
@@ -16,28 +16,10 @@ struct QuantizedTransposeState : OpState, TransposeConvShape {
   PaddedImage image;  // 16-bit values
   const uint8_t* packed = nullptr;
   std::vector<size_t> offsets;  // of the classes, inside `packed`
-  BytesEnding bytes;
-  WideEnding wide;
+  Requantizer requantizer;
   int64_t padded_n = 0;
   size_t bias_offset = 0, patches_offset = 0, patches_block = 0;
 };
-
-struct WideRun {
-  const WideEnding* ending;
-  const void* bias;
-};
-
-void FinishWide(const IntegerTask& task, const int64_t* sums, int64_t stride, int64_t row, int rows,
-                int64_t n0, int columns) {
-  const WideRun& run = *static_cast<const WideRun*>(task.finish_data);
-  for (int m = 0; m < rows; ++m) {
-    int16_t* out = static_cast<int16_t*>(task.c) + (row + m) * task.ldc + n0;
-    for (int j = 0; j < columns; ++j) {
-      out[j] =
-          FinishInt16(*run.ending, sums[m * stride + j], run.bias, static_cast<size_t>(n0 + j));
-    }
-  }
-}
 
 int64_t Depth(const QuantizedTransposeState& s, int64_t y, int64_t x) {
   return TapsOfClass(s.h, y) * TapsOfClass(s.w, x) * s.in_c;
@@ -98,25 +80,20 @@ Status PackFilter(PrepareContext* context, const IntegerGemm& gemm, QuantizedTra
 
 void OutputRow(const RunContext& context, const QuantizedTransposeState& s, const int16_t* images,
                int64_t row, int16_t* patches) {
-  const IntegerGemm& gemm = *context.cpu->integer->halves;
+  const IntegerGemm& gemm = *context.cpu->integer->int16;
   const int16_t* image = images + row / s.h.in * s.in_h * s.in_w * s.in_c;
   const int64_t at_y = row % s.h.in + s.h.pad;
   const int64_t class_y = at_y % s.h.stride, y = at_y / s.h.stride;
-  const WideRun wide = {&s.wide, context.input_data<void>(3)};
+  const Requantizer::Int16Run int16 = {&s.requantizer, context.input_data<void>(3), 0};
   IntegerTask task;
   task.a = reinterpret_cast<const uint8_t*>(patches);
   task.n = s.out_c;
   task.ldc = s.w.stride * s.out_c;
   task.panel_end = gemm.n_panels(s.out_c);
   if (s.int16) {
-    task.ending = IntegerEnding::kWide;
-    task.finish = FinishWide;
-    task.finish_data = &wide;
+    Requantizer::EndTask(&int16, &task);
   } else {
-    task.factors = s.bytes.From(0);
-    task.least = s.bytes.least;
-    task.most = s.bytes.most;
-    task.zero_point = s.bytes.zero_point;
+    s.requantizer.EndTask(0, false, &task);
     task.bias = reinterpret_cast<const int32_t*>(context.scratch + s.bias_offset);
   }
   const int64_t size = s.int16 ? 2 : 1;
@@ -160,14 +137,13 @@ Status PrepareTransposeConvQuantized(PrepareContext* context, const TransposeCon
     return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
                        context->InputName(1).c_str());
   }
-  TW_RETURN_IF_ERROR(PackFilter(context, *context->cpu().integer->halves, s));
+  TW_RETURN_IF_ERROR(PackFilter(context, *context->cpu().integer->int16, s));
   s->padded_n = (s->out_c + kColumnPad - 1) / kColumnPad * kColumnPad;
-  if (s->int16) {
-    TW_RETURN_IF_ERROR(MakeWideEnding(*context, s->out_c, false, &s->wide, kInputs));
-  } else {
-    TW_RETURN_IF_ERROR(
-        MakeBytesEnding(*context, 1, s->out_c, s->padded_n, false, &s->bytes, kInputs));
-  }
+  ChannelLayout layout;
+  layout.channels = s->out_c;
+  layout.padded = s->padded_n;
+  TW_RETURN_IF_ERROR(s->requantizer.Plan(
+      *context, s->int16 ? Arithmetic::kInt16 : Arithmetic::kBytes, layout, false, kInputs));
   ScratchLayout scratch;
   s->image = MakeImage(s->batch, s->in_h, s->in_w, s->in_c, s->int16 ? 2 : 1, 2);
   PlanImage(false, &scratch, &s->image);

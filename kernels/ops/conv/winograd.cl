@@ -21,7 +21,7 @@ __constant float tw_a4[24] = {1, 1,         1,          1,      1,       0,  //
                               0, 0.5625f,   0.5625f,    2.25f,  2.25f,   0,  //
                               0, 0.421875f, -0.421875f, 3.375f, -3.375f, 1};
 
-// Columns of a tile; those behind n fall away when it is compiled. TW_SUM is a row of a matrix
+// Columns of a tile; those after n fall away when it is compiled. TW_SUM is a row of a matrix
 // times the columns.
 #define TW_COLUMNS(M) \
   M(0) M(1) M(2) M(3) if (n > 4) { M(4) M(5) }
@@ -56,22 +56,24 @@ TW_INLINE void tw_winograd_input(const int m, __constant const float* bt, tw_in 
 }
 
 // x: fours of channels; y: tiles of a row; z: rows of all transformed tiles.
-__kernel void winograd_input_2x2(tw_in input, __global float* v, int in_h, int in_w, int in_c,
-                                 int tiles_h, int tiles_w, int pad_top, int pad_left, int n_rows) {
+TW_KERNEL_FOR(winograd_input, 2x2)(tw_in input, __global float* v, int in_h, int in_w, int in_c,
+                                   int tiles_h, int tiles_w, int pad_top, int pad_left,
+                                   int n_rows) {
   tw_winograd_input(2, tw_b2, input, v, in_h, in_w, in_c, tiles_h, tiles_w, pad_top, pad_left,
                     n_rows);
 }
 
-__kernel void winograd_input_4x4(tw_in input, __global float* v, int in_h, int in_w, int in_c,
-                                 int tiles_h, int tiles_w, int pad_top, int pad_left, int n_rows) {
+TW_KERNEL_FOR(winograd_input, 4x4)(tw_in input, __global float* v, int in_h, int in_w, int in_c,
+                                   int tiles_h, int tiles_w, int pad_top, int pad_left,
+                                   int n_rows) {
   tw_winograd_input(4, tw_b4, input, v, in_h, in_w, in_c, tiles_h, tiles_w, pad_top, pad_left,
                     n_rows);
 }
 
 // M = V U at each position: four tiles by four output channels per work-item. x: fours of output
 // channels; y: fours of tiles; z: positions.
-__kernel void winograd_gemm(__global const float* v, __global const float* u, __global float* m,
-                            int n_tiles, int in_wide, int out_wide) {
+TW_KERNEL(winograd_gemm)(__global const float* v, __global const float* u, __global float* m,
+                         int n_tiles, int in_wide, int out_wide) {
   const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4;
   const int position = (int)get_global_id(2);
   if (column >= out_wide || row >= n_tiles) return;
@@ -133,16 +135,16 @@ TW_INLINE void tw_winograd_output(const int m, __constant const float* at,
 }
 
 // x: fours of channels; y: tiles of a row; z: rows of all tiles' outputs.
-__kernel void winograd_output_2x2(__global const float* m, tw_in bias, tw_in residual,
-                                  tw_out output, int out_h, int out_w, int out_c, int tiles_h,
-                                  int tiles_w, int has_residual, int n_rows, float lo, float hi) {
+TW_KERNEL_FOR(winograd_output, 2x2)(__global const float* m, tw_in bias, tw_in residual,
+                                    tw_out output, int out_h, int out_w, int out_c, int tiles_h,
+                                    int tiles_w, int has_residual, int n_rows, float lo, float hi) {
   tw_winograd_output(2, tw_a2, m, bias, residual, output, out_h, out_w, out_c, tiles_h, tiles_w,
                      has_residual, n_rows, lo, hi);
 }
 
-__kernel void winograd_output_4x4(__global const float* m, tw_in bias, tw_in residual,
-                                  tw_out output, int out_h, int out_w, int out_c, int tiles_h,
-                                  int tiles_w, int has_residual, int n_rows, float lo, float hi) {
+TW_KERNEL_FOR(winograd_output, 4x4)(__global const float* m, tw_in bias, tw_in residual,
+                                    tw_out output, int out_h, int out_w, int out_c, int tiles_h,
+                                    int tiles_w, int has_residual, int n_rows, float lo, float hi) {
   tw_winograd_output(4, tw_a4, m, bias, residual, output, out_h, out_w, out_c, tiles_h, tiles_w,
                      has_residual, n_rows, lo, hi);
 }

@@ -2,9 +2,9 @@
 // matrices belong to the points 0, 1, -1 and 0, 3/4, -3/4, 3/2, -3/2, each with infinity.
 #include "kernels/ops/conv/winograd_gpu.h"
 
+#include "kernels/ops/conv/conv_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
 
 namespace topwork {
 namespace {
@@ -120,6 +120,7 @@ const WinogradRow* WinogradUsual(const GpuContext& context, const Window& window
 
 void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& row) {
   const bool two = row.tile == 2;
+  const char* tile = two ? "2x2" : "4x4";
   const Sizes sizes = SizesOf(context, window, row.tile);
   const Shape& in = context.input(0)->shape;
   const int64_t out_c = context.input(1)->shape[0], n_rows = in[0] * sizes.tiles_h;
@@ -129,7 +130,7 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
     return context.FloatScratch(static_cast<size_t>(sizes.positions * sizes.n_tiles * wide));
   };
   const int v = scratch(sizes.in_wide);
-  context.Add("winograd", two ? "winograd_input_2x2" : "winograd_input_4x4",
+  context.Add("winograd", {two ? "winograd_input_2x2" : "winograd_input_4x4", tile},
               {BufferArg(context.In(0)), BufferArg(v), IntArg(in[1]), IntArg(in[2]), IntArg(in[3]),
                IntArg(sizes.tiles_h), IntArg(sizes.tiles_w), IntArg(window.h.pad),
                IntArg(window.w.pad), IntArg(n_rows)},
@@ -141,7 +142,7 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
               Fours(out_c), Fours(sizes.n_tiles), sizes.positions);
   float lo, hi;
   ActivationRange(context.params().activation, &lo, &hi);
-  context.Add("winograd", two ? "winograd_output_2x2" : "winograd_output_4x4",
+  context.Add("winograd", {two ? "winograd_output_2x2" : "winograd_output_4x4", tile},
               {BufferArg(m), BufferArg(bias), BufferArg(Residual(context)),
                BufferArg(context.Out(0)), IntArg(window.h.out), IntArg(window.w.out), IntArg(out_c),
                IntArg(sizes.tiles_h), IntArg(sizes.tiles_w), IntArg(HasResidual(context)),

@@ -1,11 +1,11 @@
 // Activations: functions of one tensor that networks have between layers (see unary.h).
 #include <cmath>
 
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/elementwise/relu_quant.h"
 #include "kernels/ops/elementwise/sigmoid_int16.h"
 #include "kernels/ops/elementwise/unary.h"
 #include "kernels/ops/elementwise/unary_quant.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/train/gradients.h"
 
 namespace topwork {

@@ -4,7 +4,7 @@
 
 #include "kernels/ops/elementwise/binary.h"
 #include "kernels/ops/elementwise/binary_quant.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/train/gradients.h"
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -275,14 +276,11 @@ Status RunBinaryQuant(const RunContext& context, BinaryFn fn, const char* name) 
     default:
       break;
   }
-  switch (context.in(0).dtype) {
-    case DType::kInt8:
-      return RunPlain<int8_t, int8_t>(context, fn, name);
-    case DType::kUInt8:
-      return RunPlain<uint8_t, uint8_t>(context, fn, name);
-    default:
-      return RunPlain<int16_t, int8_t>(context, fn, name);
-  }
+  return VisitDType<int8_t, uint8_t, int16_t>(context.in(0).dtype, [&](auto type) {
+    using T = decltype(type);
+    // PRELU of int16 has slopes of int8.
+    return RunPlain<T, std::conditional_t<sizeof(T) == 2, int8_t, T>>(context, fn, name);
+  });
 }
 
 }  // namespace topwork

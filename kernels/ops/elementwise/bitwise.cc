@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 
@@ -54,26 +55,8 @@ void RunAs(const RunContext& context) {
 }
 
 Status RunRightShift(const RunContext& context) {
-  switch (context.in(0).dtype) {
-    case DType::kInt8:
-      RunAs<int8_t>(context);
-      break;
-    case DType::kUInt8:
-      RunAs<uint8_t>(context);
-      break;
-    case DType::kInt16:
-      RunAs<int16_t>(context);
-      break;
-    case DType::kUInt16:
-      RunAs<uint16_t>(context);
-      break;
-    case DType::kInt32:
-      RunAs<int32_t>(context);
-      break;
-    default:
-      RunAs<uint32_t>(context);
-      break;
-  }
+  VisitDType<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t>(
+      context.in(0).dtype, [&](auto type) { RunAs<decltype(type)>(context); });
   return Status::Ok();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -24,9 +25,9 @@ Status Prepare(PrepareContext& context) {
   return context.SetOutput(0, DType::kInt32, context.input(0)->shape);
 }
 
-// `Common` is the type in which C++ compares a T with a float.
-template <typename T, typename Common>
+template <typename T>
 void RunAs(const RunContext& context) {
+  using Common = std::common_type_t<T, float>;  // in which C++ compares them
   const Span<const float> boundaries = context.params->boundaries;
   const T* x = context.input_data<T>(0);
   int32_t* y = context.output_data<int32_t>(0);
@@ -42,20 +43,8 @@ void RunAs(const RunContext& context) {
 }
 
 Status Run(const RunContext& context) {
-  switch (context.in(0).dtype) {
-    case DType::kFloat64:
-      RunAs<double, double>(context);
-      break;
-    case DType::kInt32:
-      RunAs<int32_t, float>(context);
-      break;
-    case DType::kInt64:
-      RunAs<int64_t, float>(context);
-      break;
-    default:
-      RunAs<float, float>(context);
-      break;
-  }
+  VisitDType<double, int32_t, int64_t, float>(context.in(0).dtype,
+                                              [&](auto type) { RunAs<decltype(type)>(context); });
   return Status::Ok();
 }
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quant.h"
 #include "runtime/tensor/bfloat16.h"

@@ -1,7 +1,7 @@
-// Between kinds of numbers: CAST, QUANTIZE, bytes and reals; the ending of quantized operators and
-// of a fused TANH.
+// Between kinds of numbers: CAST, QUANTIZE, bytes and reals; the epilogue of quantized operators
+// and of a fused TANH.
 
-__kernel void cast_to_int(tw_in x, __global int* y, int n, int lo, int hi) {
+TW_KERNEL(cast_to_int)(tw_in x, __global int* y, int n, int lo, int hi) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
   const tw_value_t v = tw_load(i, x);
@@ -12,41 +12,41 @@ __kernel void cast_to_int(tw_in x, __global int* y, int n, int lo, int hi) {
 #endif
 }
 
-__kernel void cast_to_bool(tw_in x, __global int* y, int n) {
+TW_KERNEL(cast_to_bool)(tw_in x, __global int* y, int n) {
   const int i = (int)get_global_id(0);
   if (i < n) y[i] = tw_load(i, x) != 0 ? 1 : 0;
 }
 
-__kernel void cast_to_real(const __global int* x, tw_out y, int n) {
+TW_KERNEL(cast_to_real)(const __global int* x, tw_out y, int n) {
   const int i = (int)get_global_id(0);
   if (i < n) tw_store((tw_value_t)x[i], i, y);
 }
 
 // Keeps the lowest 32 - `shift` bits, signed or not: an integer of fewer bits.
-__kernel void cast_wrap(const __global int* x, __global int* y, int n, int shift, int is_signed) {
+TW_KERNEL(cast_wrap)(const __global int* x, __global int* y, int n, int shift, int is_signed) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
   const uint bits = (uint)x[i] << shift;
   y[i] = is_signed ? as_int(bits) >> shift : as_int(bits >> shift);
 }
 
-// The nearest of scale * [lo, hi], halves away from zero: what a quantized tensor can hold.
+// The nearest of scale * [lo, hi], ties away from zero: what a quantized tensor can hold.
 inline float tw_on_grid(float v, float scale, float lo, float hi) {
   return clamp(round(v / scale), lo, hi) * scale;
 }
 
-__kernel void quantize(tw_in x, tw_out y, int n, float scale, float lo, float hi) {
+TW_KERNEL(quantize)(tw_in x, tw_out y, int n, float scale, float lo, float hi) {
   const int i = (int)get_global_id(0);
   if (i < n) tw_store(tw_on_grid((float)tw_load(i, x), scale, lo, hi), i, y);
 }
 
-__kernel void quantize_in_place(tw_out y, int n, float scale, float lo, float hi) {
+TW_KERNEL(quantize_in_place)(tw_out y, int n, float scale, float lo, float hi) {
   const int i = (int)get_global_id(0);
   if (i < n) tw_store(tw_on_grid((float)tw_load(i, y), scale, lo, hi), i, y);
 }
 
-__kernel void bytes_to_real(const __global uchar* x, tw_out y, int n, int is_unsigned, float scale,
-                            int zero_point) {
+TW_KERNEL(bytes_to_real)(const __global uchar* x, tw_out y, int n, int is_unsigned, float scale,
+                         int zero_point) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
   const int v = is_unsigned ? (int)x[i] : (int)as_char(x[i]);
@@ -54,19 +54,19 @@ __kernel void bytes_to_real(const __global uchar* x, tw_out y, int n, int is_uns
 }
 
 // NaN becomes the least value.
-__kernel void real_to_bytes(tw_in x, __global uchar* y, int n, float scale, float lo, float hi,
-                            int zero_point) {
+TW_KERNEL(real_to_bytes)(tw_in x, __global uchar* y, int n, float scale, float lo, float hi,
+                         int zero_point) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
   const float steps = round((float)tw_load(i, x) / scale);
   y[i] = (uchar)(((int)(steps > lo ? min(steps, hi) : lo) + zero_point) & 255);
 }
 
-__kernel void tanh_in_place(tw_out y, int n) {
+TW_KERNEL(tanh_in_place)(tw_out y, int n) {
   const int i = (int)get_global_id(0);
   if (i < n) tw_store(tanh((float)tw_load(i, y)), i, y);
 }
 
-__kernel void clear(__global int* y) {
+TW_KERNEL(clear)(__global int* y) {
   if (get_global_id(0) == 0) y[0] = 0;
 }

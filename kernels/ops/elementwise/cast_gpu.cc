@@ -1,16 +1,12 @@
-// CAST, QUANTIZE, the grids of quantized outputs and a fused TANH on a GPU (cast.cl).
+// CAST and QUANTIZE on a GPU (cast.cl).
 #include <limits>
 
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/gpu/gpu_rounding.h"
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/quant.h"
 
 namespace topwork {
 namespace {
-
-// The steps from the zero point that the format can hold.
-LaunchArgument StepsArg(int32_t end, const GpuFormat& format) {
-  return FloatArg(static_cast<float>(end - format.zero_point));
-}
 
 Status PlanToInt(GpuContext& context, int64_t n) {
   const DType to = context.output_format(0).dtype;
@@ -32,6 +28,7 @@ Status PlanToInt(GpuContext& context, int64_t n) {
                 {BufferArg(x), BufferArg(y), IntArg(n), IntArg(32 - DTypeBits(to)),
                  IntArg(to != DType::kUInt8)},
                 n);
+    context.TakesType(KernelType::kI32);
     return Status::Ok();
   }
   context.TakesFormat(context.input_format(0));
@@ -56,6 +53,11 @@ Status PlanCast(GpuContext& context) {
   return Status::Ok();
 }
 
+Status PlanDequantize(GpuContext& context) {
+  context.Alias(0, 0);
+  return Status::Ok();
+}
+
 Status PlanQuantize(GpuContext& context) {
   const GpuFormat& format = context.output_format(0);
   if (!format.is_quantized()) return Unsupported("output 0 has no scale");
@@ -70,33 +72,6 @@ Status PlanQuantize(GpuContext& context) {
                FloatArg(format.scale), StepsArg(range.lo, format), StepsArg(range.hi, format)},
               n);
   return Status::Ok();
-}
-
-void AddGrid(GpuContext& context, int64_t n, const GpuFormat& format, int block) {
-  const QuantizedRange range = RangeOf(format.dtype);
-  context.Add("cast", "quantize_in_place",
-              {BufferArg(block), IntArg(n), FloatArg(format.scale), StepsArg(range.lo, format),
-               StepsArg(range.hi, format)},
-              n);
-}
-
-void AddBytesToReal(GpuContext& context, int64_t n, const GpuFormat& format, int from, int to) {
-  context.Add("cast", "bytes_to_real",
-              {BufferArg(from), BufferArg(to), IntArg(n), IntArg(format.dtype == DType::kUInt8),
-               FloatArg(format.scale), IntArg(format.zero_point)},
-              n);
-}
-
-void AddRealToBytes(GpuContext& context, int64_t n, const GpuFormat& format, int from, int to) {
-  const QuantizedRange range = RangeOf(format.dtype);
-  context.Add("cast", "real_to_bytes",
-              {BufferArg(from), BufferArg(to), IntArg(n), FloatArg(format.scale),
-               StepsArg(range.lo, format), StepsArg(range.hi, format), IntArg(format.zero_point)},
-              n);
-}
-
-void AddTanh(GpuContext& context, int64_t n, int block) {
-  context.Add("cast", "tanh_in_place", {BufferArg(block), IntArg(n)}, n);
 }
 
 }  // namespace topwork

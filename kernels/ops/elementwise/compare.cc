@@ -1,11 +1,12 @@
 // Comparisons of two tensors with broadcasting (see compare.h).
 #include "kernels/ops/elementwise/compare.h"
 
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/broadcast.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "runtime/tensor/strings.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -102,31 +103,14 @@ Status PrepareCompareEqual(PrepareContext& context) {
 }
 
 Status RunCompare(const RunContext& context, CompareFn fn) {
-  switch (context.in(0).dtype) {
-    case DType::kFloat32:
-      CompareAs<float>(context, fn);
-      break;
-    case DType::kInt32:
-      CompareAs<int32_t>(context, fn);
-      break;
-    case DType::kInt64:
-      CompareAs<int64_t>(context, fn);
-      break;
-    case DType::kInt16:
-      CompareAs<int16_t>(context, fn);
-      break;
-    case DType::kInt8:
-      CompareAs<int8_t>(context, fn);
-      break;
-    case DType::kString:
-      CompareWith<StringRef>(context, [fn](const StringRef& a, const StringRef& b) {
-        return (a == b) == (fn == CompareFn::kEqual);
-      });
-      break;
-    default:
-      CompareAs<uint8_t>(context, fn);
-      break;
+  if (context.in(0).dtype == DType::kString) {
+    CompareWith<StringRef>(context, [fn](const StringRef& a, const StringRef& b) {
+      return (a == b) == (fn == CompareFn::kEqual);
+    });
+    return Status::Ok();
   }
+  VisitDType<float, int32_t, int64_t, int16_t, int8_t, uint8_t>(
+      context.in(0).dtype, [&](auto type) { CompareAs<decltype(type)>(context, fn); });
   return Status::Ok();
 }
 
@@ -170,7 +154,7 @@ Span<const OpDef> CompareOps() {
                   DType::kString, DType::kBool, DType::kInt16, DType::kInt8})
           .Options(OptionsType::kEqual)
           .Cpu(PrepareCompareEqual, RunEqual)
-          .Gpu(PlanCompareFn<0>, GpuTypes::kAny)
+          .Gpu(PlanCompareFn<CompareFn::kEqual>, GpuTypes::kAny)
           .WidensHalf(),
       OpDef(OpCode::kNotEqual)
           .Versions(4)
@@ -178,7 +162,7 @@ Span<const OpDef> CompareOps() {
                   DType::kString, DType::kBool, DType::kInt16, DType::kInt8})
           .Options(OptionsType::kNotEqual)
           .Cpu(PrepareCompareEqual, RunNotEqual)
-          .Gpu(PlanCompareFn<1>, GpuTypes::kAny)
+          .Gpu(PlanCompareFn<CompareFn::kNotEqual>, GpuTypes::kAny)
           .WidensHalf(),
       OpDef(OpCode::kLess)
           .Versions(3)
@@ -186,7 +170,7 @@ Span<const OpDef> CompareOps() {
                   DType::kInt16, DType::kInt8, DType::kBFloat16})
           .Options(OptionsType::kLess)
           .Cpu(PrepareCompareOrder, RunLess)
-          .Gpu(PlanCompareFn<2>, GpuTypes::kAny)
+          .Gpu(PlanCompareFn<CompareFn::kLess>, GpuTypes::kAny)
           .WidensHalf(),
       OpDef(OpCode::kLessEqual)
           .Versions(2)
@@ -194,7 +178,7 @@ Span<const OpDef> CompareOps() {
                   DType::kInt16, DType::kInt8})
           .Options(OptionsType::kLessEqual)
           .Cpu(PrepareCompareOrder, RunLessEqual)
-          .Gpu(PlanCompareFn<3>, GpuTypes::kAny)
+          .Gpu(PlanCompareFn<CompareFn::kLessEqual>, GpuTypes::kAny)
           .WidensHalf(),
       OpDef(OpCode::kGreater)
           .Versions(2)
@@ -202,7 +186,7 @@ Span<const OpDef> CompareOps() {
                   DType::kInt16, DType::kInt8, DType::kBFloat16})
           .Options(OptionsType::kGreater)
           .Cpu(PrepareCompareOrder, RunGreater)
-          .Gpu(PlanCompareFn<4>, GpuTypes::kAny)
+          .Gpu(PlanCompareFn<CompareFn::kGreater>, GpuTypes::kAny)
           .WidensHalf(),
       OpDef(OpCode::kGreaterEqual)
           .Versions(3)
@@ -210,7 +194,7 @@ Span<const OpDef> CompareOps() {
                   DType::kInt16, DType::kInt8})
           .Options(OptionsType::kGreaterEqual)
           .Cpu(PrepareCompareOrder, RunGreaterEqual)
-          .Gpu(PlanCompareFn<5>, GpuTypes::kAny)
+          .Gpu(PlanCompareFn<CompareFn::kGreaterEqual>, GpuTypes::kAny)
           .WidensHalf(),
   };
   return kOps;

@@ -4,11 +4,10 @@
 #ifndef TOPWORK_KERNELS_OPS_ELEMENTWISE_COMPARE_H_
 #define TOPWORK_KERNELS_OPS_ELEMENTWISE_COMPARE_H_
 
+#include "kernels/contract/functions.h"
 #include "kernels/contract/kernel.h"
 
 namespace topwork {
-
-enum class CompareFn : int { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
 
 // Numbers only (order); numbers and bool (equality).
 Status PrepareCompareOrder(PrepareContext& context);

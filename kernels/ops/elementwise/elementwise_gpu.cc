@@ -1,4 +1,6 @@
 // Unary and binary operators on a GPU (unary.cl, binary.cl).
+#include "kernels/ops/elementwise/elementwise_gpu.h"
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -8,7 +10,6 @@
 #include "kernels/ops/products/integer_gpu.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/broadcast.h"
-#include "kernels/ops/shared/gpu_plans.h"
 
 namespace topwork {
 
@@ -16,8 +17,8 @@ Status PlanUnary(GpuContext& context, UnaryFn fn, float alpha) {
   if (AddIntegerLookup(context)) return Status::Ok();
   const int64_t n = context.output(0).shape.NumElements();
   context.Add("unary", "unary",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n),
-               IntArg(static_cast<int>(fn)), FloatArg(alpha)},
+              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n), EnumArg(fn),
+               FloatArg(alpha)},
               n);
   return Status::Ok();
 }
@@ -55,11 +56,10 @@ Status PlanBinary(GpuContext& context, BinaryFn fn) {
     args.push_back(BufferArg(context.Table({table.data(), table.size()})));
     args.push_back(IntArg(nest.rank));
   }
-  for (const LaunchArgument& arg :
-       {IntArg(n), IntArg(static_cast<int>(fn)), FloatArg(lo), FloatArg(hi)}) {
+  for (const LaunchArgument& arg : {IntArg(n), EnumArg(fn), FloatArg(lo), FloatArg(hi)}) {
     args.push_back(arg);
   }
-  context.Add("binary", same ? "binary_same" : "binary", args, n);
+  context.Add("binary", {same ? "binary_same" : "binary", same ? "same" : ""}, args, n);
   return Status::Ok();
 }
 
@@ -82,9 +82,9 @@ Status PlanAddN(GpuContext& context) {
     const int more = context.In(i);
     const int to =
         i + 1 < context.n_inputs() ? context.Scratch(static_cast<size_t>(n)) : context.Out(0);
-    context.Add("binary", "binary_same",
-                {BufferArg(sum), BufferArg(more), BufferArg(to), IntArg(n),
-                 IntArg(static_cast<int>(BinaryFn::kAdd)), FloatArg(-infinity), FloatArg(infinity)},
+    context.Add("binary", {"binary_same", "same"},
+                {BufferArg(sum), BufferArg(more), BufferArg(to), IntArg(n), EnumArg(BinaryFn::kAdd),
+                 FloatArg(-infinity), FloatArg(infinity)},
                 n);
     sum = to;
   }

@@ -4,9 +4,9 @@
 // the output's scale and once to [-1, 1] standing for [-3, 3], saturating; then their product.
 #include <algorithm>
 
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/elementwise/unary.h"
 #include "kernels/ops/elementwise/unary_quant.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/train/gradients.h"
 
 namespace topwork {

@@ -1,8 +1,8 @@
 // LOGICAL_AND, LOGICAL_OR and LOGICAL_NOT (see logical.h).
 #include "kernels/ops/elementwise/logical.h"
 
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/broadcast.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {
@@ -76,12 +76,12 @@ Span<const OpDef> LogicalOps() {
           .Types({DType::kBool})
           .Options(OptionsType::kLogicalAnd)
           .Cpu(PrepareLogicalBinary, RunLogicalAnd)
-          .Gpu(PlanCompareFn<6>, GpuTypes::kAny),
+          .Gpu(PlanLogicalFn<LogicalFn::kAnd>, GpuTypes::kAny),
       OpDef(OpCode::kLogicalOr)
           .Types({DType::kBool})
           .Options(OptionsType::kLogicalOr)
           .Cpu(PrepareLogicalBinary, RunLogicalOr)
-          .Gpu(PlanCompareFn<7>, GpuTypes::kAny),
+          .Gpu(PlanLogicalFn<LogicalFn::kOr>, GpuTypes::kAny),
       OpDef(OpCode::kLogicalNot)
           .Types({DType::kBool})
           .Options(OptionsType::kLogicalNot)

@@ -3,11 +3,10 @@
 #ifndef TOPWORK_KERNELS_OPS_ELEMENTWISE_LOGICAL_H_
 #define TOPWORK_KERNELS_OPS_ELEMENTWISE_LOGICAL_H_
 
+#include "kernels/contract/functions.h"
 #include "kernels/contract/kernel.h"
 
 namespace topwork {
-
-enum class LogicalFn : int { kAnd, kOr };
 
 Status PrepareLogicalBinary(PrepareContext& context);
 Status RunLogicalBinary(const RunContext& context, LogicalFn fn);

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/cpu/elementwise.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "kernels/ops/shared/scales.h"
@@ -13,7 +13,7 @@ namespace topwork {
 namespace {
 
 // QUANTIZE: float32 to int8, uint8 or int16 with one scale or one a channel (round(x / scale) +
-// zero point, halves away from 0, saturated), to int4 or uint4 with one scale; and one quantized
+// zero point, ties away from 0, saturated), to int4 or uint4 with one scale; and one quantized
 // type to another: int8 or uint8 to int8, uint8 or int16; int16 to int8, int16 or int32; int32 to
 // int8 or int16.
 
@@ -300,7 +300,7 @@ Span<const OpDef> QuantizeOps() {
                   DType::kInt2, DType::kUInt4})
           .Options(OptionsType::kDequantize)
           .Cpu(PrepareDequantize, RunDequantize)
-          .Gpu(PlanReshape)
+          .Gpu(PlanDequantize)
           .Head(HeadRole::kPassing),
       OpDef(OpCode::kFakeQuant)
           .Versions(2)

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/shared/broadcast.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -93,32 +94,10 @@ Status PrepareStablehloBinary(PrepareContext& context, StablehloFn fn) {
 }
 
 void ApplyStablehlo(StablehloFn fn, DType dtype, const void* a, const void* b, void* y, int64_t n) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return ApplyHalf(fn, a, b, y, n);
-    case DType::kFloat32:
-      return ApplyAs<float>(fn, a, b, y, n);
-    case DType::kFloat64:
-      return ApplyAs<double>(fn, a, b, y, n);
-    case DType::kInt8:
-      return ApplyAs<int8_t>(fn, a, b, y, n);
-    case DType::kUInt8:
-      return ApplyAs<uint8_t>(fn, a, b, y, n);
-    case DType::kInt16:
-      return ApplyAs<int16_t>(fn, a, b, y, n);
-    case DType::kUInt16:
-      return ApplyAs<uint16_t>(fn, a, b, y, n);
-    case DType::kInt32:
-      return ApplyAs<int32_t>(fn, a, b, y, n);
-    case DType::kUInt32:
-      return ApplyAs<uint32_t>(fn, a, b, y, n);
-    case DType::kInt64:
-      return ApplyAs<int64_t>(fn, a, b, y, n);
-    case DType::kUInt64:
-      return ApplyAs<uint64_t>(fn, a, b, y, n);
-    default:
-      return ApplyBool(fn, a, b, y, n);
-  }
+  if (dtype == DType::kFloat16) return ApplyHalf(fn, a, b, y, n);
+  if (dtype == DType::kBool) return ApplyBool(fn, a, b, y, n);
+  VisitDType<float, double, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t,
+             uint64_t>(dtype, [&](auto type) { ApplyAs<decltype(type)>(fn, a, b, y, n); });
 }
 
 Status RunStablehloBinary(const RunContext& context, StablehloFn fn) {

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/elementwise/unary_int.h"
 #include "kernels/ops/elementwise/unary_quant.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 
@@ -138,28 +139,16 @@ Status PrepareNeg(PrepareContext& context) {
 }
 
 Status RunNeg(const RunContext& context) {
-  switch (context.in(0).dtype) {
-    case DType::kInt8:
-      MapInts<int8_t>(context, [](int8_t x) { return static_cast<int8_t>(0 - x); });
-      return Status::Ok();
-    case DType::kInt16:
-      MapInts<int16_t>(context, [](int16_t x) { return static_cast<int16_t>(0 - x); });
-      return Status::Ok();
-    case DType::kInt32:
-      MapInts<int32_t>(
-          context, [](int32_t x) { return static_cast<int32_t>(0u - static_cast<uint32_t>(x)); });
-      return Status::Ok();
-    case DType::kInt64:
-      MapInts<int64_t>(context, [](int64_t x) {
-        return static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(x));
-      });
-      return Status::Ok();
-    default:
-      return RunUnaryFloat(context, UnaryFn::kNeg);
-  }
+  const DType dtype = context.in(0).dtype;
+  if (IsFloat(dtype)) return RunUnaryFloat(context, UnaryFn::kNeg);
+  VisitDType<int8_t, int16_t, int32_t, int64_t>(dtype, [&](auto type) {
+    using T = decltype(type);
+    MapInts<T>(context, [](T x) { return static_cast<T>(0 - static_cast<Wrapping<T>>(x)); });
+  });
+  return Status::Ok();
 }
 
-// ROUND: y = x rounded to the nearest integer, halves to the even one; float32.
+// ROUND: y = x rounded to the nearest integer, ties to even; float32.
 
 // RSQRT: y = 1 / √x; float32, int8 and int16 (the greatest number at 0 and below).
 
@@ -326,6 +315,13 @@ Span<const OpDef> UnaryOps() {
           .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kSquare>)
           .Gpu(PlanUnaryFn<UnaryFn::kSquare>)
           .WidensHalf(),
+      OpDef(OpCode::kStablehloCbrt)
+          .Types({DType::kFloat32})
+          .NotInLiteRt()
+          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCbrt>)
+          .Gpu(PlanUnaryFn<UnaryFn::kCbrt>)
+          .WidensHalf()
+          .Work(WorkRule::kFunctions),
   };
   return kOps;
 }

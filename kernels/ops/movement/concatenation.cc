@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "kernels/cpu/elementwise.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/movement/split_rows.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/packed_moves.h"
 #include "kernels/ops/shared/quantized.h"

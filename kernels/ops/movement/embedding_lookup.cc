@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/packed_moves.h"
 #include "runtime/tensor/packed.h"
@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kAtATime = 512;  // elements at a time
 
 // A quantized table with a float output: its scales must be usable.
-Status CheckHybrid(const PrepareContext& context) {
+Status CheckDynamicRange(const PrepareContext& context) {
   const TensorView& table = *context.input(1);
   const Quantization* q = table.quantization;
   const size_t n_rows = static_cast<size_t>(table.shape.dim(0));
@@ -33,7 +33,7 @@ Status CheckHybrid(const PrepareContext& context) {
       context.Where().c_str(), context.InputName(1).c_str(), DTypeName(context.output(0).dtype));
 }
 
-bool IsHybrid(DType table, DType output) {
+bool IsDynamicRange(DType table, DType output) {
   if (output == DType::kFloat16 && table == DType::kFloat32) return true;
   return (output == DType::kFloat32 || output == DType::kFloat16) &&
          (table == DType::kInt8 || table == DType::kUInt8 || table == DType::kInt4 ||
@@ -56,8 +56,8 @@ Status PrepareEmbeddingLookup(PrepareContext& context) {
   Shape shape = table.shape;
   shape.set_dim(0, context.input(0)->shape.dim(0));
   const DType dtype = context.output(0).dtype;
-  if (IsHybrid(table.dtype, dtype)) {
-    if (!IsFloat(table.dtype)) TW_RETURN_IF_ERROR(CheckHybrid(context));
+  if (IsDynamicRange(table.dtype, dtype)) {
+    if (!IsFloat(table.dtype)) TW_RETURN_IF_ERROR(CheckDynamicRange(context));
     context.SetVariant("table to real");
     return context.SetOutput(0, dtype, shape);
   }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -101,11 +102,11 @@ Status PrepareRange(PrepareContext& context) {
   return context.SetOutput(0, context.input(0)->dtype, Shape({static_cast<int32_t>(length)}));
 }
 
-// U holds the sum: unsigned for integers, whose last unused addition may wrap.
-template <typename T, typename U>
+template <typename T>
 void FillRange(const RunContext& context) {
-  U value = static_cast<U>(*context.input_data<T>(0));
-  const U delta = static_cast<U>(*context.input_data<T>(2));
+  using Sum = Wrapping<T>;  // the last addition, which nobody reads, may wrap
+  Sum value = static_cast<Sum>(*context.input_data<T>(0));
+  const Sum delta = static_cast<Sum>(*context.input_data<T>(2));
   T* out = context.output_data<T>(0);
   for (int32_t i = 0; i < context.out(0).shape.dim(0); ++i) {
     out[i] = static_cast<T>(value);
@@ -114,17 +115,8 @@ void FillRange(const RunContext& context) {
 }
 
 Status RunRange(const RunContext& context) {
-  switch (context.out(0).dtype) {
-    case DType::kFloat32:
-      FillRange<float, float>(context);
-      break;
-    case DType::kInt64:
-      FillRange<int64_t, uint64_t>(context);
-      break;
-    default:
-      FillRange<int32_t, uint32_t>(context);
-      break;
-  }
+  VisitDType<float, int64_t, int32_t>(context.out(0).dtype,
+                                      [&](auto type) { FillRange<decltype(type)>(context); });
   return Status::Ok();
 }
 

@@ -1,5 +1,5 @@
 // GATHER and GATHER_ND.
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/packed_moves.h"
 

@@ -9,8 +9,8 @@ inline int tw_checked(int index, int n, __global int* error) {
 }
 
 // y[b, o, k, i] = x[b, o, indices[b, k], i]. x: inner; y: indices; z: batch and outer.
-__kernel void gather(tw_in x, const __global int* indices, tw_out y, __global int* error, int outer,
-                     int axis, int n_indices, int inner, int n_rows) {
+TW_KERNEL(gather)(tw_in x, const __global int* indices, tw_out y, __global int* error, int outer,
+                  int axis, int n_indices, int inner, int n_rows) {
   const int i = (int)get_global_id(0), k = (int)get_global_id(1), row = (int)get_global_id(2);
   if (i >= inner || k >= n_indices || row >= n_rows) return;
   const int at = tw_checked(indices[row / outer * n_indices + k], axis, error);
@@ -18,8 +18,8 @@ __kernel void gather(tw_in x, const __global int* indices, tw_out y, __global in
 }
 
 // y[row, i] = x[indices[row, 0], ..., indices[row, depth - 1], i]. x: inner; y: rows.
-__kernel void gather_nd(tw_in x, const __global int* indices, tw_out y, __global int* error,
-                        const __global int* dims, int depth, int n_rows, int inner) {
+TW_KERNEL(gather_nd)(tw_in x, const __global int* indices, tw_out y, __global int* error,
+                     const __global int* dims, int depth, int n_rows, int inner) {
   const int i = (int)get_global_id(0), row = (int)get_global_id(1);
   if (i >= inner || row >= n_rows) return;
   int at = 0;
@@ -31,8 +31,8 @@ __kernel void gather_nd(tw_in x, const __global int* indices, tw_out y, __global
 
 // Writes `update` into y from `start` on, which is clamped so that all of it lies inside. `box`
 // holds, for each dimension: the update's size, the last start, the stride in y.
-__kernel void update_slice(tw_in update, const __global int* start, tw_out y,
-                           const __global int* box, int rank, int n) {
+TW_KERNEL(update_slice)(tw_in update, const __global int* start, tw_out y,
+                        const __global int* box, int rank, int n) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
   int left = i, at = 0;

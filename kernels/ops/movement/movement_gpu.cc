@@ -1,10 +1,11 @@
 // Operators that only move elements, on a GPU (strided_copy.cl, space_batch.cl).
+#include "kernels/ops/movement/movement_gpu.h"
+
 #include <utility>
 #include <vector>
 
 #include "kernels/ops/movement/space_batch.h"
 #include "kernels/ops/movement/split_rows.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/strided_copy.h"
 
 namespace topwork {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/train/gradients.h"
 

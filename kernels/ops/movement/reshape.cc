@@ -1,5 +1,5 @@
 // RESHAPE, SQUEEZE, EXPAND_DIMS, BITCAST and DENSIFY: the same bytes under another shape or type.
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/train/gradients.h"
 

@@ -1,7 +1,7 @@
 // REVERSE_V2 and REVERSE_SEQUENCE.
 #include <algorithm>
 
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/strided_copy.h"
 

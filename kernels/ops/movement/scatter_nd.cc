@@ -4,6 +4,7 @@
 // Updates of the same place add up in their order, integers wrap, booleans are or-ed. Coordinates
 // are checked at run time.
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -40,38 +41,24 @@ Status PrepareScatterNd(PrepareContext& context) {
   return context.SetOutput(0, context.input(1)->dtype, shape);
 }
 
-// Sum is unsigned for integers (wrapping) and T for floats.
-template <typename T, typename Sum>
+template <typename T>
 void AddSlice(T* to, const T* from, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
-    to[i] = static_cast<T>(static_cast<Sum>(to[i]) + static_cast<Sum>(from[i]));
+    to[i] = static_cast<T>(static_cast<Wrapping<T>>(to[i]) + static_cast<Wrapping<T>>(from[i]));
   }
 }
 
 void AddUpdates(const RunContext& context, int64_t to, int64_t from, int64_t n) {
-  switch (context.out(0).dtype) {
-    case DType::kFloat32:
-      return AddSlice<float, float>(context.output_data<float>(0) + to,
-                                    context.input_data<float>(1) + from, n);
-    case DType::kInt64:
-      return AddSlice<int64_t, uint64_t>(context.output_data<int64_t>(0) + to,
-                                         context.input_data<int64_t>(1) + from, n);
-    case DType::kInt32:
-      return AddSlice<int32_t, uint32_t>(context.output_data<int32_t>(0) + to,
-                                         context.input_data<int32_t>(1) + from, n);
-    case DType::kInt16:
-      return AddSlice<int16_t, uint32_t>(context.output_data<int16_t>(0) + to,
-                                         context.input_data<int16_t>(1) + from, n);
-    case DType::kBool: {
-      uint8_t* out = context.output_data<uint8_t>(0) + to;
-      const uint8_t* in = context.input_data<uint8_t>(1) + from;
-      for (int64_t i = 0; i < n; ++i) out[i] = (out[i] | in[i]) != 0 ? 1 : 0;
-      return;
-    }
-    default:
-      return AddSlice<uint8_t, uint32_t>(context.output_data<uint8_t>(0) + to,
-                                         context.input_data<uint8_t>(1) + from, n);
+  if (context.out(0).dtype == DType::kBool) {
+    uint8_t* out = context.output_data<uint8_t>(0) + to;
+    const uint8_t* in = context.input_data<uint8_t>(1) + from;
+    for (int64_t i = 0; i < n; ++i) out[i] = (out[i] | in[i]) != 0 ? 1 : 0;
+    return;
   }
+  VisitDType<float, int64_t, int32_t, int16_t, uint8_t>(context.out(0).dtype, [&](auto type) {
+    using T = decltype(type);
+    AddSlice(context.output_data<T>(0) + to, context.input_data<T>(1) + from, n);
+  });
 }
 
 Status RunScatterNd(const RunContext& context) {

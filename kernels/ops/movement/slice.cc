@@ -1,7 +1,7 @@
 // SLICE, STRIDED_SLICE and DYNAMIC_UPDATE_SLICE.
 #include <algorithm>
 
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/packed_moves.h"
 #include "kernels/ops/shared/strided_copy.h"

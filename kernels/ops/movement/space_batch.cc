@@ -1,7 +1,7 @@
 // SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND (see space_batch.h).
 #include "kernels/ops/movement/space_batch.h"
 
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {

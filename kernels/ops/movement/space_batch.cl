@@ -2,9 +2,9 @@
 // order. `nothing` is what padding holds. x: channels; y: pixels of an output row; z: rows of all
 // output images.
 
-__kernel void space_to_batch(tw_in input, tw_out output, int batch, int height, int width,
-                             int channels, int grid_h, int grid_w, int block_h, int block_w,
-                             int top, int left, int n_rows, float nothing) {
+TW_KERNEL(space_to_batch)(tw_in input, tw_out output, int batch, int height, int width,
+                          int channels, int grid_h, int grid_w, int block_h, int block_w,
+                          int top, int left, int n_rows, float nothing) {
   const int c = (int)get_global_id(0), g = (int)get_global_id(1), row = (int)get_global_id(2);
   if (c >= channels || g >= grid_w || row >= n_rows) return;
   const int entry = row / grid_h, block = entry / batch, i = block / block_w;
@@ -18,9 +18,9 @@ __kernel void space_to_batch(tw_in input, tw_out output, int batch, int height, 
   tw_store(tw_load(((n * height + h) * width + w) * channels + c, input), at, output);
 }
 
-__kernel void batch_to_space(tw_in input, tw_out output, int batch, int height, int width,
-                             int channels, int grid_h, int grid_w, int block_h, int block_w,
-                             int top, int left, int n_rows) {
+TW_KERNEL(batch_to_space)(tw_in input, tw_out output, int batch, int height, int width,
+                          int channels, int grid_h, int grid_w, int block_h, int block_w,
+                          int top, int left, int n_rows) {
   const int c = (int)get_global_id(0), x = (int)get_global_id(1), row = (int)get_global_id(2);
   if (c >= channels || x >= width || row >= n_rows) return;
   const int n = row / height, h = row - n * height + top, w = x + left;

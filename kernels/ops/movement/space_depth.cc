@@ -1,5 +1,5 @@
 // SPACE_TO_DEPTH and DEPTH_TO_SPACE.
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/strided_copy.h"
 

@@ -1,6 +1,6 @@
 // SPLIT, SPLIT_V and UNPACK: one tensor is cut along an axis (see split_rows.h).
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/movement/split_rows.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {

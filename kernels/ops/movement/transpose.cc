@@ -1,5 +1,5 @@
 // TRANSPOSE, TILE and BROADCAST_TO: copies in another order, or repeated.
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/packed_moves.h"
 #include "kernels/ops/shared/strided_copy.h"

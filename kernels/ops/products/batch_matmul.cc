@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/gemm_plan.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/products/product_gpu.h"
+#include "kernels/ops/shared/gemm_plan.h"
 
 namespace topwork {
 namespace {

@@ -5,7 +5,7 @@
 // product. `bias` (one for each column) is not read when has_bias is 0. x: fours of columns; y:
 // fours of rows; z: products.
 
-// Up to four elements that lie `step` apart; zeros behind them.
+// Up to four elements that lie `step` apart; zeros after them.
 inline float4 tw_load_apart(tw_in p, int step, int n) {
   if (step == 1) return tw_load_part(p, 0, n);
   float4 v = (float4)(0.0f);
@@ -27,9 +27,9 @@ inline void tw_store_tile(tw_out c, tw_in bias, int row, int column, int m, int 
 }
 
 // B: [k][n].
-__kernel void batch_matmul(tw_in a, tw_in b, tw_in bias, tw_out c, const __global int* places,
-                           int products, int m, int n, int k, int a_row, int a_column, int has_bias,
-                           float lo, float hi) {
+TW_KERNEL(batch_matmul)(tw_in a, tw_in b, tw_in bias, tw_out c, const __global int* places,
+                        int products, int m, int n, int k, int a_row, int a_column, int has_bias,
+                        float lo, float hi) {
   const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4;
   const int z = (int)get_global_id(2);
   if (column >= n || row >= m || z >= products) return;
@@ -51,9 +51,9 @@ __kernel void batch_matmul(tw_in a, tw_in b, tw_in bias, tw_out c, const __globa
 }
 
 // B: [n][k].
-__kernel void batch_matmul_turned(tw_in a, tw_in b, tw_in bias, tw_out c,
-                                  const __global int* places, int products, int m, int n, int k,
-                                  int a_row, int a_column, int has_bias, float lo, float hi) {
+TW_KERNEL_FOR(batch_matmul, turned)(tw_in a, tw_in b, tw_in bias, tw_out c,
+                                    const __global int* places, int products, int m, int n, int k,
+                                    int a_row, int a_column, int has_bias, float lo, float hi) {
   const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4;
   const int z = (int)get_global_id(2);
   if (column >= n || row >= m || z >= products) return;

@@ -4,11 +4,11 @@
 // are TFLite's to the bit; dynamic range is within its rounding.
 #include <algorithm>
 
-#include "kernels/cpu/gemm_plan.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/products/batch_matmul.h"
 #include "kernels/ops/products/integer_product.h"
 #include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 
@@ -18,14 +18,14 @@ namespace {
 constexpr int64_t kRowsAtOnce = 64;
 
 // What multiplies what, into what.
-enum class Form { kBytes, kSums, kWide, kWideByBytes, kHybrid };
+enum class Form { kBytes, kSums, kWide, kWideByBytes, kDynamicRange };
 
 struct QuantizedMatMulState : OpState, BatchMatMulShape {
   Form form = Form::kBytes;
   QuantOne left, right;
   std::vector<float> scales;         // of the right side's columns, padded
   std::vector<FixedFactor> factors;  // of the columns, padded
-  BytesEnding bytes;                 // int8
+  Requantizer requantizer;           // int8
   std::vector<int32_t> no_bias;
   const uint8_t* packed = nullptr;
   size_t packed_bytes = 0;  // of a matrix
@@ -52,7 +52,7 @@ void PackMatrix(const IntegerGemm& gemm, const QuantizedMatMulState& s, bool adj
 }
 
 Status PlanRight(PrepareContext* context, ScratchLayout* scratch, QuantizedMatMulState* s) {
-  const IntegerGemm& gemm = *context->cpu().integer->halves;
+  const IntegerGemm& gemm = *context->cpu().integer->int16;
   int64_t words = 0;
   if (MulOverflow(s->k + 4, s->n + gemm.max_columns, &words) ||
       MulOverflow(words, 4 * std::max<int64_t>(s->b_matrices, 1), &words) ||
@@ -117,7 +117,7 @@ float FillFloatRow(const RunContext& context, const QuantizedMatMulState& s, int
   return scale.scale;
 }
 
-// Ending of kWideByBytes.
+// How kWideByBytes ends: columns have factors and no bias.
 void FinishWideRows(const IntegerTask& task, const int64_t* sums, int64_t stride, int64_t row,
                     int rows, int64_t n0, int columns) {
   const FixedFactor* factors = static_cast<const FixedFactor*>(task.finish_data) + n0;
@@ -132,7 +132,7 @@ void FinishWideRows(const IntegerTask& task, const int64_t* sums, int64_t stride
 
 void RunRowsOf(const RunContext& context, const QuantizedMatMulState& s, const uint8_t* packed,
                int64_t batch, int64_t first) {
-  const IntegerGemm& gemm = *context.cpu->integer->halves;
+  const IntegerGemm& gemm = *context.cpu->integer->int16;
   int64_t a = 0, b = 0;
   MatricesOf(s, batch, &a, &b);
   const int64_t row = a * s.m + first, at = (batch * s.m + first) * s.n;
@@ -146,15 +146,15 @@ void RunRowsOf(const RunContext& context, const QuantizedMatMulState& s, const u
   task.packed = packed + static_cast<size_t>(b) * s.packed_bytes;
   task.ldc = s.n;
   if (s.form == Form::kWideByBytes) {
-    task.ending = IntegerEnding::kWide;
+    task.epilogue = IntegerEpilogue::kWide;
     task.c = context.output_data<int16_t>(0) + at;
     task.finish = FinishWideRows;
     task.finish_data = s.factors.data();
   } else if (s.form == Form::kSums) {
-    task.ending = IntegerEnding::kSums;
+    task.epilogue = IntegerEpilogue::kSums;
     task.c = context.output_data<int32_t>(0) + at;
-  } else if (s.form == Form::kHybrid) {
-    task.ending = IntegerEnding::kFloat;
+  } else if (s.form == Form::kDynamicRange) {
+    task.epilogue = IntegerEpilogue::kFloat;
     task.c = context.output_data<float>(0) + at;
     task.scale = s.scales.data();
     task.row_scale = reinterpret_cast<const float*>(context.scratch + s.row_scales_offset) + row;
@@ -163,11 +163,8 @@ void RunRowsOf(const RunContext& context, const QuantizedMatMulState& s, const u
     task.hi = __builtin_inff();
   } else {
     task.c = context.output_data<int8_t>(0) + at;
-    task.factors = s.bytes.From(0);
-    task.factors.small = s.bytes.small && s.k <= 4096;  // products within ±2^28
-    task.least = s.bytes.least;
-    task.most = s.bytes.most;
-    task.zero_point = s.bytes.zero_point;
+    const bool small = s.requantizer.has_small_factors() && s.k <= 4096;  // products within ±2^28
+    s.requantizer.EndTask(0, small, &task);
     task.bias = s.no_bias.data();
   }
   gemm.run(task);
@@ -199,7 +196,7 @@ Status RunInt16(const RunContext& context, const QuantizedMatMulState& s) {
 Form FormOf(const PrepareContext& context) {
   switch (context.input(0)->dtype) {
     case DType::kFloat32:
-      return Form::kHybrid;
+      return Form::kDynamicRange;
     case DType::kInt16:
       return context.input(1)->dtype == DType::kInt8 ? Form::kWideByBytes : Form::kWide;
     default:
@@ -216,7 +213,7 @@ Status ReadRight(const PrepareContext& context, int64_t padded, QuantizedMatMulS
   if (q == nullptr || q->scales.size() <= 1) {
     TW_RETURN_IF_ERROR(ReadInputQuant(context, 1, &s->right));
     s->scales.assign(static_cast<size_t>(padded), s->right.scale);
-    if (s->form != Form::kHybrid || s->right.zero_point == 0) return Status::Ok();
+    if (s->form != Form::kDynamicRange || s->right.zero_point == 0) return Status::Ok();
     return Unsupported("%s: %s has zero point %d; none is defined with float data",
                        context.Where().c_str(), context.InputName(1).c_str(), s->right.zero_point);
   }
@@ -260,7 +257,7 @@ Status PrepareBatchMatMulQuantized(PrepareContext* context, const BatchMatMulSha
   s->form = FormOf(*context);
   const int64_t padded = (s->n + kColumnPad - 1) / kColumnPad * kColumnPad;
   if (s->form != Form::kSums) TW_RETURN_IF_ERROR(ReadRight(*context, padded, s));
-  if (s->form != Form::kSums && s->form != Form::kHybrid) {
+  if (s->form != Form::kSums && s->form != Form::kDynamicRange) {
     TW_RETURN_IF_ERROR(ReadFactors(*context, s));
   }
   if (s->form == Form::kWide) {
@@ -268,7 +265,7 @@ Status PrepareBatchMatMulQuantized(PrepareContext* context, const BatchMatMulSha
     return Status::Ok();
   }
   if (s->form == Form::kBytes) {
-    MakeBytesEnding(context->output(0), s->factors, &s->bytes);
+    s->requantizer.PlanBytes(context->output(0), s->factors);
     s->no_bias.assign(static_cast<size_t>(padded), 0);
   }
   ScratchLayout scratch;
@@ -276,12 +273,12 @@ Status PrepareBatchMatMulQuantized(PrepareContext* context, const BatchMatMulSha
   const int64_t rows = s->a_matrices * s->m;
   int64_t values = 0;
   if (MulOverflow(rows, s->k, &values)) values = -1;  // Request refuses it
-  const int64_t quantized = s->form == Form::kHybrid ? s->k : 0;
+  const int64_t quantized = s->form == Form::kDynamicRange ? s->k : 0;
   s->rows_offset = scratch.AddSized(values, 2);
   s->row_scales_offset = scratch.Add(rows);
   s->row_offset = scratch.AddSized(quantized, 5, context->max_threads());
   s->row_block = ScratchLayout::SizedBlock(quantized, 5);
-  context->SetVariant(s->form == Form::kHybrid        ? "hybrid gemm batched"
+  context->SetVariant(s->form == Form::kDynamicRange  ? "dynamic range gemm batched"
                       : s->form == Form::kWideByBytes ? "int16x8 gemm batched"
                                                       : "int8 gemm batched");
   return scratch.Request(context);
@@ -297,7 +294,7 @@ Status RunBatchMatMulQuantized(const RunContext& context) {
     context.pool->ParallelFor(s.b_matrices, [&](int64_t index, int thread) {
       int8_t* turned = reinterpret_cast<int8_t*>(context.scratch + s.turned_offset +
                                                  static_cast<size_t>(thread) * s.turned_block);
-      PackMatrix(*context.cpu->integer->halves, s, context.params->adj_y,
+      PackMatrix(*context.cpu->integer->int16, s, context.params->adj_y,
                  context.input_data<int8_t>(1), index, turned, to);
     });
     packed = to;
@@ -306,7 +303,7 @@ Status RunBatchMatMulQuantized(const RunContext& context) {
   float* scales = reinterpret_cast<float*>(context.scratch + s.row_scales_offset);
   context.pool->ParallelFor(s.a_matrices * s.m, [&](int64_t row, int thread) {
     uint8_t* space = context.scratch + s.row_offset + static_cast<size_t>(thread) * s.row_block;
-    if (s.form == Form::kHybrid) {
+    if (s.form == Form::kDynamicRange) {
       scales[row] = FillFloatRow(context, s, row, space, rows + row * s.k);
     } else if (s.form == Form::kWideByBytes) {
       FillIntegerRow<int16_t>(context, s, row, rows + row * s.k);

@@ -4,11 +4,11 @@
 // keeps the input's leading dimensions. A batch of one streams each packed weight once.
 #include "kernels/ops/products/fully_connected.h"
 
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/cpu_kernels.h"
-#include "kernels/cpu/gemm_sparse.h"
+#include "kernels/ops/products/product_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/shared/gemm_sparse.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/train/gradients.h"
 

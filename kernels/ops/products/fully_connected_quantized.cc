@@ -2,9 +2,9 @@
 // is quantized to 8 bits with a scale of its own, symmetric unless asymmetric_quantize_inputs.
 #include <algorithm>
 
-#include "kernels/ops/conv/padded_image.h"
 #include "kernels/ops/products/fully_connected.h"
 #include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/padded_image.h"
 #include "kernels/ops/shared/weighted.h"
 
 namespace topwork {
@@ -15,7 +15,7 @@ struct QuantizedFullyConnectedState : OpState, FullyConnectedShape {
   PaddedImage rows;                  // integers, as the GEMM reads them
   std::vector<int64_t> run_offsets;  // weights in blocks: where the blocks' values begin in a row
   size_t wide_offset = 0;
-  size_t rows_offset = 0, scales_offset = 0, zeros_offset = 0;  // kHybrid; scratch
+  size_t rows_offset = 0, scales_offset = 0, zeros_offset = 0;  // kDynamicRange; scratch
 };
 
 void QuantizeRows(const RunContext& context, const QuantizedFullyConnectedState& s, int8_t* rows,
@@ -40,8 +40,8 @@ void QuantizeRows(const RunContext& context, const QuantizedFullyConnectedState&
 
 const char* Variant(Arithmetic arithmetic, bool one_row) {
   switch (arithmetic) {
-    case Arithmetic::kHybrid:
-      return one_row ? "hybrid gemv" : "hybrid gemm";
+    case Arithmetic::kDynamicRange:
+      return one_row ? "dynamic range gemv" : "dynamic range gemm";
     case Arithmetic::kInt16:
       return one_row ? "int16 gemv" : "int16 gemm";
     default:
@@ -73,7 +73,7 @@ Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnec
   p.real = true;
   ScratchLayout scratch;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
-  if (arithmetic == Arithmetic::kHybrid) {
+  if (arithmetic == Arithmetic::kDynamicRange) {
     state->rows_offset = scratch.AddSized(shape.batch * shape.depth, 1);
     state->scales_offset = scratch.Add(shape.batch);
     state->zeros_offset = scratch.Add(shape.batch);
@@ -83,7 +83,8 @@ Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnec
     state->rows = MakeImage(1, shape.batch, 1, shape.depth, size, ValueSize(p));
     PlanImage(false, &scratch, &state->rows);
   }
-  context->SetVariant(p.has_blocks ? "hybrid blocks" : Variant(arithmetic, shape.batch == 1));
+  context->SetVariant(p.has_blocks ? "dynamic range blocks"
+                                   : Variant(arithmetic, shape.batch == 1));
   return scratch.Request(context);
 }
 
@@ -96,7 +97,7 @@ Status RunQuantizedFullyConnected(const RunContext& context) {
   run.lda = s.depth * static_cast<int64_t>(ValueSize(s.product));
   run.run_offsets = s.run_offsets.empty() ? nullptr : s.run_offsets.data();
   run.c = context.output_data<void>(0);
-  if (s.product.arithmetic == Arithmetic::kHybrid) {
+  if (s.product.arithmetic == Arithmetic::kDynamicRange) {
     int8_t* rows = reinterpret_cast<int8_t*>(context.scratch + s.rows_offset);
     int16_t* wide = reinterpret_cast<int16_t*>(context.scratch + s.wide_offset);
     float* scales = reinterpret_cast<float*>(context.scratch + s.scales_offset);
@@ -112,7 +113,7 @@ Status RunQuantizedFullyConnected(const RunContext& context) {
                       s.product.in_zero);
   }
   RunIntegerProduct(context, s.product, run, [](int64_t, int64_t, int64_t*) {});
-  if (s.product.arithmetic == Arithmetic::kHybrid) ApplyFusedTanh(context);
+  if (s.product.arithmetic == Arithmetic::kDynamicRange) ApplyFusedTanh(context);
   return Status::Ok();
 }
 

@@ -4,8 +4,8 @@
 
 // Four rows by four columns per work-item. B: [k][n rounded up to fours]. x: fours of columns; y:
 // fours of rows.
-__kernel void gemm(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m, int n, int k,
-                   int has_residual, float lo, float hi) {
+TW_KERNEL(gemm)(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m, int n, int k,
+                int has_residual, float lo, float hi) {
   const int column = (int)get_global_id(0) * 4;
   const int row = (int)get_global_id(1) * 4;
   if (column >= n || row >= m) return;
@@ -46,8 +46,8 @@ __kernel void gemm(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m
 // and add up in a tree. B: [n][k], as files have it. Groups in x: fours of columns; y: rows.
 #define TW_GROUP 64
 
-__kernel void gemv(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m, int n, int k,
-                   int has_residual, float lo, float hi) {
+TW_KERNEL(gemv)(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m, int n, int k,
+                int has_residual, float lo, float hi) {
   __local float4 part[TW_GROUP];
   const int id = (int)get_local_id(0);
   const int column = tw_group_id(0) * 4;

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "kernels/ops/products/integer_product.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
+#include "kernels/ops/products/product_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 
 namespace topwork {
 namespace {
 
 // Fewer pixels than this get a work-item each for every four channels.
 constexpr int64_t kLeastForBlocks = 4;
-constexpr int kEnding = 4;  // integers of a channel
+constexpr int kEpilogue = 4;  // integers of a channel
 
 // Weights as signed values, and what the data's zero point is as one.
 struct Signed {
@@ -50,10 +50,10 @@ int32_t BiasAt(const GpuContext& context, int64_t channel) {
 // The channel's factor for tw_rescale, or tw_rescale_real: three integers.
 void WriteFactor(double factor, bool by_reals, int32_t* to) {
   if (!by_reals) {
-    const FixedFactor fixed = MakeFixedFactor(factor);
+    const SplitFactor fixed(MakeFixedFactor(factor));
     to[0] = fixed.mantissa;
-    to[1] = std::min(std::max(fixed.shift, 0), 31);
-    to[2] = std::max(-fixed.shift, 0);
+    to[1] = fixed.left;
+    to[2] = fixed.right;
     return;
   }
   int exponent = 0;
@@ -65,16 +65,16 @@ void WriteFactor(double factor, bool by_reals, int32_t* to) {
   to[2] = vanishes ? 64 : 53 - std::min(exponent, 50);  // beyond, all but 0 saturates
 }
 
-// Endings of `groups` times `per_group` channels, each group rounded up to fours. correction(c):
+// Epilogues of `groups` times `per_group` channels, each group rounded up to fours. correction(c):
 // what the bias of channel c takes besides.
-int Endings(GpuContext& context, int64_t groups, int64_t per_group, bool by_reals,
-            FunctionRef<int32_t(int64_t)> correction) {
+int Epilogues(GpuContext& context, int64_t groups, int64_t per_group, bool by_reals,
+              FunctionRef<int32_t(int64_t)> correction) {
   const int64_t wide = Fours(per_group) * 4;
-  std::vector<int32_t> table(static_cast<size_t>(groups * wide * kEnding));
+  std::vector<int32_t> table(static_cast<size_t>(groups * wide * kEpilogue));
   for (int64_t i = 0; i < groups * wide && !context.program().is_trial; ++i) {
     if (i % wide >= per_group) continue;
     const int64_t c = i / wide * per_group + i % wide;
-    int32_t* to = table.data() + i * kEnding;
+    int32_t* to = table.data() + i * kEpilogue;
     to[0] = static_cast<int32_t>(static_cast<uint32_t>(BiasAt(context, c)) +
                                  static_cast<uint32_t>(correction(c)));
     const double factor = OutputFactor(*context.input(0), *context.input(1), context.output(0),
@@ -119,7 +119,7 @@ void AddProductOfBytes(GpuContext& context, const ProductSizes& p, bool by_reals
   const int64_t groups = p.in_c / p.depth, per_group = p.out_c / groups;
   const int64_t taps = p.window.h.filter * p.window.w.filter, n = taps * p.depth;
   const int weights = ProductWeights(context, from, groups, per_group, taps, p.depth);
-  const int endings = Endings(context, groups, per_group, by_reals, [&](int64_t c) {
+  const int epilogues = Epilogues(context, groups, per_group, by_reals, [&](int64_t c) {
     uint32_t sum = 0;
     for (int64_t i = 0; i < n; ++i) {
       sum += static_cast<uint32_t>(from.weights[static_cast<size_t>(c * n + i)]);
@@ -129,7 +129,7 @@ void AddProductOfBytes(GpuContext& context, const ProductSizes& p, bool by_reals
         zero * (static_cast<uint32_t>(n) * static_cast<uint32_t>(from.weight_zero) - sum));
   });
   std::vector<LaunchArgument> args = {BufferArg(context.InBytes(0)), BufferArg(weights),
-                                      BufferArg(endings), BufferArg(context.OutBytes(0))};
+                                      BufferArg(epilogues), BufferArg(context.OutBytes(0))};
   const Window& w = p.window;
   for (const int64_t size : {p.in_h,
                              p.in_w,
@@ -156,9 +156,11 @@ void AddProductOfBytes(GpuContext& context, const ProductSizes& p, bool by_reals
   }
   AddRange(context, &args);
   const bool in_blocks = p.n_pixels >= kLeastForBlocks;
-  context.Add("integer_product", in_blocks ? "integer_product_4" : "integer_product_1",
+  context.Add("integer_product",
+              {in_blocks ? "integer_product_4" : "integer_product_1", in_blocks ? "4" : "1"},
               std::move(args), Fours(per_group) * groups,
               in_blocks ? Fours(p.n_pixels) : p.n_pixels);
+  context.TakesType(KernelType::kI8);
 }
 
 }  // namespace
@@ -208,9 +210,9 @@ void AddIntegerDepthwise(GpuContext& context) {
       to[i] = static_cast<uint8_t>(i % wide < channels ? from.weights[at] : 0);
     }
   });
-  const int endings = Endings(context, 1, channels, false, [](int64_t) { return 0; });
+  const int epilogues = Epilogues(context, 1, channels, false, [](int64_t) { return 0; });
   std::vector<LaunchArgument> args = {BufferArg(context.InBytes(0)), BufferArg(weights),
-                                      BufferArg(endings), BufferArg(context.OutBytes(0))};
+                                      BufferArg(epilogues), BufferArg(context.OutBytes(0))};
   for (const int64_t size : {int64_t{in[1]}, int64_t{in[2]}, int64_t{in[3]}, w.h.out, w.w.out,
                              channels, channels / in[3], w.h.filter, w.w.filter, w.h.stride,
                              w.w.stride, w.h.dilation, w.w.dilation, w.h.pad, w.w.pad, n_rows,
@@ -220,6 +222,7 @@ void AddIntegerDepthwise(GpuContext& context) {
   AddRange(context, &args);
   context.Add("integer_depthwise", "integer_depthwise", std::move(args), Fours(channels), w.w.out,
               n_rows);
+  context.TakesType(KernelType::kI8);
 }
 
 }  // namespace topwork

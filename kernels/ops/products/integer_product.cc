@@ -3,13 +3,12 @@
 // "bytes" GEMM: with a and w in the processor's own signs, z their zero points there,
 //   sum (a - za)(w - zw) = sum a w - za * sum w - zw * sum a + k za zw.
 // The second and fourth terms go into the bias of every column, the third is one number a row.
-// "halves" GEMM: both factors come without their zero points.
+// "int16" GEMM: both factors come without their zero points.
 #include "kernels/ops/products/integer_product.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/ops/shared/activation.h"
 #include "runtime/tensor/packed.h"
 
 namespace topwork {
@@ -17,24 +16,6 @@ namespace {
 
 constexpr int64_t kTaskWork = int64_t{1} << 22;
 constexpr int64_t kRowBlockBytes = int64_t{1} << 16;
-
-struct WideRun {
-  const WideEnding* ending;
-  const void* bias;
-  int64_t first_channel;
-};
-
-void FinishWideTask(const IntegerTask& task, const int64_t* sums, int64_t stride, int64_t row,
-                    int rows, int64_t n0, int columns) {
-  const WideRun& run = *static_cast<const WideRun*>(task.finish_data);
-  for (int m = 0; m < rows; ++m) {
-    int16_t* out = static_cast<int16_t*>(task.c) + (row + m) * task.ldc + n0;
-    for (int j = 0; j < columns; ++j) {
-      const size_t channel = static_cast<size_t>(run.first_channel + n0 + j);
-      out[j] = FinishInt16(*run.ending, sums[m * stride + j], run.bias, channel);
-    }
-  }
-}
 
 // Weights in blocks that keep their 4 bits.
 bool TakesNibbles(const IntegerProduct& p, DType weights) {
@@ -102,25 +83,6 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
   return Status::Ok();
 }
 
-// Scales, range and zero point of the output.
-Status PlanEnding(PrepareContext* context, IntegerProduct* p) {
-  if (p->arithmetic == Arithmetic::kInt16) {
-    return MakeWideEnding(*context, p->n * p->groups, p->real, &p->wide);
-  }
-  if (p->arithmetic == Arithmetic::kBytes) {
-    return MakeBytesEnding(*context, p->groups, p->n, p->padded_n, p->real, &p->bytes);
-  }
-  if (!p->has_blocks) {
-    p->scales.assign(static_cast<size_t>(p->padded_n * p->groups), 0.0f);
-    for (int64_t c = 0; c < p->n * p->groups; ++c) {
-      p->scales[static_cast<size_t>(c / p->n * p->padded_n + c % p->n)] =
-          ScaleOf(*context->input(1), static_cast<size_t>(c));
-    }
-  }
-  ActivationRange(context->params().activation, &p->lo, &p->hi);
-  return Status::Ok();
-}
-
 // Zero points, and signs of the bytes, on both sides.
 void PlanZeroPoints(const PrepareContext& context, const IntegerKernels& kernels,
                     IntegerProduct* p) {
@@ -128,7 +90,7 @@ void PlanZeroPoints(const PrepareContext& context, const IntegerKernels& kernels
   const int32_t zero = ZeroPointOf(weights);
   // Dynamic-range weights of old converters are signed and only called uint8: zero point 0.
   const bool really_unsigned =
-      weights.dtype == DType::kUInt8 && !(p->arithmetic == Arithmetic::kHybrid && zero == 0);
+      weights.dtype == DType::kUInt8 && !(p->arithmetic == Arithmetic::kDynamicRange && zero == 0);
   p->weights.flip = really_unsigned ? 0x80 : 0;
   p->weight_zero = p->weights.zero_point = really_unsigned ? zero - 128 : zero;
   if (p->arithmetic == Arithmetic::kBytes) {
@@ -181,34 +143,30 @@ struct Whole {
   const IntegerProduct* p;
   const ProductRun* run;
   const uint8_t* packed;
-  WideRun wide;
+  Requantizer::Int16Run int16;
   const int32_t* bias;  // kBytes: corrected
   bool small;           // see ColumnFactors
 };
 
-void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask* task) {
+// Where the results of the task go, and how they are made of its sums.
+void SetOutput(const Whole& whole, int64_t group, int64_t first_row, IntegerTask* task) {
   const IntegerProduct& p = *whole.p;
   const RunContext& context = *whole.context;
   const int64_t column = group * p.n, padded = group * p.padded_n;
   task->ldc = p.n * p.groups;
   const int64_t at = first_row * task->ldc + column;
   if (p.arithmetic == Arithmetic::kInt16) {
-    task->ending = IntegerEnding::kWide;
     task->c = static_cast<int16_t*>(whole.run->c) + at;
-    task->finish = FinishWideTask;
-    return;
+    return;  // RunTask ends it
   }
-  if (p.arithmetic == Arithmetic::kHybrid) {
+  p.requantizer.EndTask(padded, whole.small, task);
+  if (p.arithmetic == Arithmetic::kDynamicRange) {
     if (p.has_blocks) {
       task->run_scale = reinterpret_cast<const float*>(whole.packed + p.blocks_offset);
       task->run_scale_step = p.padded_n;
       task->scaled_sums = task->run_scale + p.runs * p.padded_n;
-    } else {
-      task->scale = p.scales.data() + padded;
     }
-    task->lo = p.lo;
-    task->hi = p.hi;
-    task->ending = IntegerEnding::kFloat;
+    task->epilogue = IntegerEpilogue::kFloat;
     task->c = static_cast<float*>(whole.run->c) + at;
     const float* bias = context.input_data<float>(2);
     task->float_bias = bias != nullptr ? bias + column : nullptr;
@@ -217,13 +175,8 @@ void SetEnding(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
     task->row_zero = p.gemm->bytes ? whole.run->row_zero + first_row * task->row_step : nullptr;
     return;
   }
-  task->ending = IntegerEnding::kBytes;
+  task->epilogue = IntegerEpilogue::kBytes;
   task->c = static_cast<uint8_t*>(whole.run->c) + at;
-  task->factors = p.bytes.From(padded);
-  task->factors.small = whole.small;
-  task->least = p.bytes.least;
-  task->most = p.bytes.most;
-  task->zero_point = p.bytes.zero_point;
   task->bias = whole.bias + padded;
 }
 
@@ -248,10 +201,10 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
   task.flip = p.flip;
   task.nibbles = p.weights.nibbles;
   task.packed = whole.packed + static_cast<size_t>(group) * p.packed_bytes;
-  SetEnding(whole, group, first_row, &task);
-  WideRun wide = whole.wide;
-  wide.first_channel = group * p.n;
-  task.finish_data = &wide;
+  SetOutput(whole, group, first_row, &task);
+  Requantizer::Int16Run int16 = whole.int16;
+  int16.first_channel = group * p.n;
+  if (p.arithmetic == Arithmetic::kInt16) Requantizer::EndTask(&int16, &task);
   task.a = run.a + group * run.group_bytes;
   task.lda = run.lda;
   if (run.offset_rows) {
@@ -280,7 +233,7 @@ Status PlanBias(const PrepareContext& context, ScratchLayout* scratch, IntegerPr
     p->corrected_bias.resize(static_cast<size_t>(n));
     CorrectBias(*p, bias == nullptr ? nullptr : bias->as<const int32_t>(),
                 static_cast<const uint8_t*>(p->packed), p->corrected_bias.data());
-    p->bytes.small = p->bytes.small && SumsAreSmall(*p, p->corrected_bias.data());
+    p->small = p->small && SumsAreSmall(*p, p->corrected_bias.data());
   }
   return Status::Ok();
 }
@@ -290,19 +243,24 @@ Status PlanBias(const PrepareContext& context, ScratchLayout* scratch, IntegerPr
 void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* p) {
   const IntegerKernels& kernels = *context.cpu().integer;
   const bool bytes = kernels.bytes != nullptr && p->arithmetic != Arithmetic::kInt16;
-  p->gemm = bytes ? kernels.bytes : kernels.halves;
+  p->gemm = bytes ? kernels.bytes : kernels.int16;
 }
 
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
   PlanZeroPoints(*context, *context->cpu().integer, p);
-  if (p->arithmetic == Arithmetic::kHybrid && p->weight_zero != 0) {
+  if (p->arithmetic == Arithmetic::kDynamicRange && p->weight_zero != 0) {
     return Unsupported("%s: %s has zero point %d; none is defined with float data",
                        context->Where().c_str(), context->InputName(1).c_str(),
                        ZeroPointOf(*context->input(1)));
   }
   p->padded_n = (p->n + kColumnPad - 1) / kColumnPad * kColumnPad;
   TW_RETURN_IF_ERROR(PackWeights(context, scratch, p));
-  TW_RETURN_IF_ERROR(PlanEnding(context, p));
+  ChannelLayout layout;
+  layout.groups = p->groups;
+  layout.channels = p->n;
+  layout.padded = p->padded_n;
+  TW_RETURN_IF_ERROR(p->requantizer.Plan(*context, p->arithmetic, layout, p->real));
+  p->small = p->requantizer.has_small_factors();
   p->cut = CutProduct({p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork}, p->m,
                       p->n, p->k(), false);
   const int threads = context->max_threads();
@@ -341,9 +299,9 @@ void RunIntegerProduct(const RunContext& context, const IntegerProduct& p, const
                        &p,
                        &run,
                        PackedOf(context, p),
-                       {&p.wide, context.input_data<void>(2), 0},
+                       {&p.requantizer, context.input_data<void>(2), 0},
                        bias,
-                       p.bytes.small && (p.constant_bias || SumsAreSmall(p, bias))};
+                       p.small && (p.constant_bias || SumsAreSmall(p, bias))};
   context.pool->ParallelFor(p.groups * p.cut.n_tasks(), [&](int64_t index, int thread) {
     RunTask(whole, index, thread, row_offsets);
   });

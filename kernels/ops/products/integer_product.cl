@@ -4,9 +4,9 @@
 // Four output channels of 1 or 4 pixels per work-item. Bytes are taken as signed after an XOR with
 // `flip` (0x80 for uint8); zero points are those of the signed values. Weights come as [tap][four
 // input channels][four output channels of a group][4 outputs x 4 inputs], zeros where channels are
-// rounded up. `endings` holds, for every output channel rounded up likewise: the bias with all that
-// zero points add to it and no pixel's value changes; then what tw_rescale takes. Padding holds the
-// zero point. x: fours of output channels, group by group; y: blocks of the pixels of all images.
+// rounded up. `epilogues` holds, for every output channel rounded up likewise: the bias with all
+// that zero points add to it and no pixel's value changes; then what tw_rescale takes. Padding holds
+// the zero point. x: fours of output channels, group by group; y: blocks of the pixels of all images.
 
 inline char4 tw_four_bytes(const __global uchar* p, int i, int n, uchar4 flip) {
   if (n >= 4) return as_char4(vload4(0, p + i) ^ flip);
@@ -32,13 +32,13 @@ inline int4 tw_products(char16 w, char4 v, int4 sums) {
 }
 
 #define TW_PARAMETERS                                                                              \
-  const __global uchar *input, const __global char *weights, const __global int *endings,          \
+  const __global uchar *input, const __global char *weights, const __global int *epilogues,        \
       __global uchar *output, int in_h, int in_w, int in_c, int out_h, int out_w, int out_c,       \
       int group_in, int group_out, int filter_h, int filter_w, int stride_h, int stride_w,         \
       int dilation_h, int dilation_w, int pad_top, int pad_left, int n_pixels, int flip, int zero, \
       int weight_zero, int by_reals, int lo, int hi, int out_zero
 #define TW_ARGUMENTS                                                                               \
-  input, weights, endings, output, in_h, in_w, in_c, out_h, out_w, out_c, group_in, group_out,     \
+  input, weights, epilogues, output, in_h, in_w, in_c, out_h, out_w, out_c, group_in, group_out,   \
       filter_h, filter_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left, n_pixels, \
       flip, zero, weight_zero, by_reals, lo, hi, out_zero
 
@@ -57,7 +57,7 @@ inline int4 tw_products(char16 w, char4 v, int4 sums) {
   if (pixels > i && first + i < n_pixels) {                                             \
     const int4 sums = s##i - weight_zero * t.s##i;                                      \
     __global uchar* to = output + (first + i) * out_c + g * group_out + oc;             \
-    const __global int* e = endings + 16 * q;                                           \
+    const __global int* e = epilogues + 16 * q;                                         \
     to[0] = tw_end(sums.x, e, by_reals, lo, hi, out_zero);                              \
     if (oc + 1 < group_out) to[1] = tw_end(sums.y, e + 4, by_reals, lo, hi, out_zero);  \
     if (oc + 2 < group_out) to[2] = tw_end(sums.z, e + 8, by_reals, lo, hi, out_zero);  \
@@ -92,6 +92,6 @@ TW_INLINE void tw_integer_product(const int pixels, TW_PARAMETERS) {
   TW_END(0) TW_END(1) TW_END(2) TW_END(3)
 }
 
-__kernel void integer_product_1(TW_PARAMETERS) { tw_integer_product(1, TW_ARGUMENTS); }
+TW_KERNEL_FOR(integer_product, 1)(TW_PARAMETERS) { tw_integer_product(1, TW_ARGUMENTS); }
 
-__kernel void integer_product_4(TW_PARAMETERS) { tw_integer_product(4, TW_ARGUMENTS); }
+TW_KERNEL_FOR(integer_product, 4)(TW_PARAMETERS) { tw_integer_product(4, TW_ARGUMENTS); }

@@ -1,11 +1,10 @@
 // Quantized products of CONV_2D and FULLY_CONNECTED: output = activation(A * W^T + bias) with
 // integer arithmetic, in one of three forms:
-//   kBytes    int8 or uint8 in and out, int8/uint8/int4/int2 weights (zero points allowed), int32
-//   bias;
-//             the arithmetic of TFLite's reference kernels to the bit.
-//   kHybrid   float in and out, quantized weights: rows of A are quantized at run time.
-//   kInt16    int16 in and out, int8 weights, int32 or int64 bias: the arithmetic of TFLite's
-//             reference kernels to the bit.
+//   kBytes         int8 or uint8 in and out, int8/uint8/int4/int2 weights (zero points allowed),
+//                  int32 bias: the arithmetic of TFLite's reference kernels to the bit
+//   kDynamicRange  float in and out, quantized weights; rows of A are quantized at run time
+//   kInt16         int16 in and out, int8 weights, int32 or int64 bias: the arithmetic of TFLite's
+//                  reference kernels to the bit
 #ifndef TOPWORK_KERNELS_OPS_PRODUCTS_INTEGER_PRODUCT_H_
 #define TOPWORK_KERNELS_OPS_PRODUCTS_INTEGER_PRODUCT_H_
 
@@ -13,13 +12,11 @@
 #include <vector>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/gemm_plan.h"
 #include "kernels/cpu/integer.h"
-#include "kernels/ops/shared/quant.h"
+#include "kernels/ops/products/requantizer.h"
+#include "kernels/ops/shared/gemm_plan.h"
 
 namespace topwork {
-
-enum class Arithmetic { kFloat, kBytes, kHybrid, kInt16 };
 
 // Checks number, presence, dtypes, scales and zero points of inputs 0 data, 1 weights, 2 bias and
 // of the output, where the weights' output channels lie along `channel_axis`; says which arithmetic
@@ -28,56 +25,9 @@ enum class Arithmetic { kFloat, kBytes, kHybrid, kInt16 };
 Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic,
                        bool is_fully_connected = false);
 
-// Which inputs of an operator are the factors and the bias.
-struct ProductInputs {
-  int data = 0, weights = 1, bias = 2;
-};
 // The same for integer arithmetic alone (int8, uint8 or int16 data).
 Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
                           const ProductInputs& inputs = {}, bool is_fully_connected = false);
-
-// in_scale * weight_scale[channel] / out_scale.
-double OutputFactor(const PrepareContext& context, size_t channel,
-                    const ProductInputs& inputs = {});
-
-// The same of three tensors whose scales were checked.
-double OutputFactor(const TensorView& data, const TensorView& weights, const TensorView& output,
-                    size_t channel);
-
-// The factors of an 8-bit operator's channels (ColumnFactors) and the range of its output relative
-// to the zero point.
-struct BytesEnding {
-  std::vector<int32_t> mantissas, lefts, rights;
-  std::vector<double> reals;
-  bool shifts_left = false;
-  bool small = false;  // the factors are as ColumnFactors::small says
-  int32_t least = 0, most = 0, zero_point = 0;
-  // Of the columns from `first` on.
-  ColumnFactors From(int64_t first) const;
-};
-// Group g of the output's channels takes entries [g * padded, g * padded + channels) of the arrays.
-// `real`: as in WideEnding.
-Status MakeBytesEnding(const PrepareContext& context, int64_t groups, int64_t channels,
-                       int64_t padded, bool real, BytesEnding* out,
-                       const ProductInputs& inputs = {});
-
-// The given factors of columns, and the output type's whole range.
-void MakeBytesEnding(const TensorView& output, const std::vector<FixedFactor>& factors,
-                     BytesEnding* out);
-
-// What an int16 operator needs at its end: the factor of every output channel, and the range.
-// `real`: factors are doubles, rounded once, ties away from zero (FULLY_CONNECTED). Otherwise fixed
-// point: with a 64-bit bias 64-bit sums and 16-bit factors, else 32-bit sums and 31-bit factors.
-struct WideEnding {
-  bool real = false, bias_64 = true;
-  std::vector<FixedFactor> factors;
-  std::vector<double> real_factors;
-  QuantizedRange range;
-};
-Status MakeWideEnding(const PrepareContext& context, int64_t channels, bool real, WideEnding* out,
-                      const ProductInputs& inputs = {});
-// (sum + bias[channel]) * factor, clamped; bias may be null.
-int16_t FinishInt16(const WideEnding& ending, int64_t sum, const void* bias, size_t channel);
 
 // The product of one group is [m x k] by [k x n], k = runs * run_k; group g takes columns
 // [g * n, (g + 1) * n) of the output and values [g * n * k, …) of W. A is what `gemm` multiplies:
@@ -87,7 +37,7 @@ struct IntegerProduct {
   const IntegerGemm* gemm = nullptr;
   int64_t m = 0, n = 0, groups = 1;
   int64_t runs = 1, run_k = 0;
-  bool over_read = false;  // kOverRead bytes behind every run may be read
+  bool over_read = false;  // kOverRead bytes after every run may be read
 
   bool in_unsigned = false;
   uint8_t flip = 0;              // of A, "bytes" only
@@ -99,16 +49,14 @@ struct IntegerProduct {
   size_t packed_bytes = 0;       // of a group
   size_t packed_offset = 0;
 
-  int64_t padded_n = 0;       // entries of a group in the arrays over columns
-  std::vector<float> scales;  // kHybrid: the weights', where they have one a column
-  // kHybrid: every run of a column has its own scale (one group). Behind the packed weights lie the
-  // scales, [runs, padded_n], and each column's sum of scale * weight, [padded_n].
+  int64_t padded_n = 0;  // entries of a group in the arrays over columns
+  // kDynamicRange: every run of a column has its own scale (one group). Behind the packed weights
+  // lie the scales, [runs, padded_n], and each column's sum of scale * weight, [padded_n].
   bool has_blocks = false;
   size_t blocks_offset = 0;
-  float lo = 0.0f, hi = 0.0f;  // kHybrid
-  bool real = false;           // kBytes, kInt16: factors are doubles
-  BytesEnding bytes;
-  WideEnding wide;
+  bool real = false;  // of Requantizer::Plan
+  Requantizer requantizer;
+  bool small = false;  // factors, and what they multiply where the bias is known
 
   GemmCut cut;
   // kBytes: the corrected bias, made in prepare where weights and bias are constant, else at every
@@ -139,7 +87,7 @@ struct ProductRun {
   const int64_t* run_offsets = nullptr;  // as in IntegerTask
   int64_t group_bytes = 0;               // between the groups' values of a row
   void* c = nullptr;
-  // kHybrid: per row (row_step 1) or for all (0); zero points of A plus native_shift.
+  // kDynamicRange: per row (row_step 1) or for all (0); zero points of A plus native_shift.
   const float* row_scale = nullptr;
   const int32_t* row_zero = nullptr;
   int64_t row_step = 0;

@@ -6,9 +6,8 @@
 
 #include "kernels/ops/products/fully_connected.h"
 #include "kernels/ops/products/integer_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
-#include "kernels/ops/shared/gpu_plans.h"
-#include "kernels/ops/shared/weighted_gpu.h"
 
 namespace topwork {
 namespace {

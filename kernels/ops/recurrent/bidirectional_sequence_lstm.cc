@@ -81,7 +81,7 @@ Status Prepare(PrepareContext& context) {
         PlanLstm(&context, inputs, shape, &scratch, &state->cells[backward ? 1 : 0]));
   }
   const bool floats = state->cells[0].arithmetic == CellArithmetic::kFloat;
-  context.SetVariant(floats ? "float" : "hybrid");
+  context.SetVariant(floats ? "float" : "dynamic range");
   TW_RETURN_IF_ERROR(SetOutputs(&context, state->cells));
   return scratch.Request(&context);
 }

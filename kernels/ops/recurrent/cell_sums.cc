@@ -13,7 +13,7 @@ Status PlanSums(PrepareContext* context, int input, int bias_input, int32_t zero
                        context->InputName(i).c_str());
   }
   TW_RETURN_IF_ERROR(
-      PlanCellMatrix(context, input, CellArithmetic::kHybrid, scratch, &out->matrix));
+      PlanCellMatrix(context, input, CellArithmetic::kDynamicRange, scratch, &out->matrix));
   TW_RETURN_IF_ERROR(context->CheckDType(input, {DType::kInt8}));
   const IntegerKernels& kernels = *context->cpu().integer;
   // What the flip of A's bytes adds to them.

@@ -55,7 +55,7 @@ Status PrepareFull(PrepareContext& context, bool sequence) {
   LstmState* state = context.NewState<LstmState>();
   ScratchLayout scratch;
   TW_RETURN_IF_ERROR(PlanLstm(&context, inputs, shape, &scratch, &state->cell));
-  context.SetVariant(state->cell.arithmetic == CellArithmetic::kFloat ? "float" : "hybrid");
+  context.SetVariant(state->cell.arithmetic == CellArithmetic::kFloat ? "float" : "dynamic range");
   return scratch.Request(&context);
 }
 

@@ -43,7 +43,7 @@ struct LstmShape {
 Status CheckLstm(const PrepareContext& context, const LstmInputs& inputs, bool may_be_diagonal,
                  const Sequence& sequence, LstmShape* shape);
 
-// Float and hybrid cells.
+// Float and dynamic-range cells.
 struct LstmCell {
   LstmInputs inputs;
   LstmShape shape;

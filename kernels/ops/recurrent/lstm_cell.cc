@@ -67,7 +67,7 @@ class RowStep {
     Finish(kCellGate, c, gates);
     float* output = gates + slots_.at[kOutputGate];
     if (!shape.peephole) Finish(kOutputGate, c, gates);
-    // The output gate's sum lies behind those of the input and forget gates.
+    // The output gate's sum lies after those of the input and forget gates.
     Logistic(gates, slots_.at[kOutputGate] + (shape.peephole ? 0 : n_));
     float* g = gates + slots_.at[kCellGate];
     ApplyCellActivation(context_, params.activation, g, n_);
@@ -187,7 +187,7 @@ Status PlanLstm(PrepareContext* context, const LstmInputs& inputs, const LstmSha
   cell->inputs = inputs;
   cell->shape = shape;
   const bool floats = context->input(inputs.input_weights[kOutputGate])->dtype == DType::kFloat32;
-  const CellArithmetic kind = floats ? CellArithmetic::kFloat : CellArithmetic::kHybrid;
+  const CellArithmetic kind = floats ? CellArithmetic::kFloat : CellArithmetic::kDynamicRange;
   cell->arithmetic = kind;
   for (int gate = shape.cifg ? kForgetGate : kInputGate; gate < kNumLstmGates; ++gate) {
     TW_RETURN_IF_ERROR(PlanCellMatrix(context, inputs.input_weights[gate], kind, scratch,

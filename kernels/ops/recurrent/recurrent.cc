@@ -27,7 +27,7 @@ IntegerWeights WeightsOf(const CellMatrix& matrix, const uint8_t* data) {
 Status PlanBytes(PrepareContext* context, ScratchLayout* scratch, CellMatrix* out) {
   const IntegerKernels& kernels = *context->cpu().integer;
   const bool wide = out->arithmetic == CellArithmetic::kWide;
-  out->gemm = kernels.bytes != nullptr && !wide ? kernels.bytes : kernels.halves;
+  out->gemm = kernels.bytes != nullptr && !wide ? kernels.bytes : kernels.int16;
   const std::string name = context->InputName(out->input);
   const TensorView& view = *context->input(out->input);
   const Quantization* q = view.quantization;
@@ -252,7 +252,7 @@ void MultiplyCell(const RunContext& context, const CellMatrix& matrix, const Cel
     return;
   }
   IntegerTask task = BytesTask(context, matrix);
-  task.ending = IntegerEnding::kFloat;
+  task.epilogue = IntegerEpilogue::kFloat;
   task.a = rows.values;
   task.m = rows.m;
   task.c = c;
@@ -270,7 +270,7 @@ void MultiplyCell(const RunContext& context, const CellMatrix& matrix, const Cel
 void MultiplyValues(const RunContext& context, const CellMatrix& matrix, const uint8_t* values,
                     int64_t m, int32_t* c) {
   IntegerTask task = BytesTask(context, matrix);
-  task.ending = IntegerEnding::kSums;
+  task.epilogue = IntegerEpilogue::kSums;
   task.a = values;
   task.m = m;
   task.c = c;

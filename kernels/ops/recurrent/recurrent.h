@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/contract/kernel.h"
-#include "kernels/cpu/gemm_plan.h"
 #include "kernels/cpu/integer.h"
+#include "kernels/ops/shared/gemm_plan.h"
 
 namespace topwork {
 
@@ -41,9 +41,9 @@ T* StateOf(const RunContext& context, int i) {
   return static_cast<T*>(context.in(i).data);
 }
 
-// Float inputs may meet float32 weights, or int8 ones (that old files call uint8): "hybrid", rows
-// are quantized at run time. kWide: 16-bit values of A meet 8-bit weights, for MultiplyValues.
-enum class CellArithmetic { kFloat, kHybrid, kWide };
+// Float inputs may meet float32 weights, or int8 ones (that old files call uint8): "dynamic range",
+// rows are quantized at run time. kWide: 16-bit values of A meet 8-bit weights, for MultiplyValues.
+enum class CellArithmetic { kFloat, kDynamicRange, kWide };
 
 // W [n x k], input `input` of the operator, packed.
 struct CellMatrix {
@@ -54,14 +54,14 @@ struct CellMatrix {
   const IntegerGemm* gemm = nullptr;
   const void* packed = nullptr;  // integers; null: packed at run into scratch
   size_t packed_offset = 0;
-  std::vector<float> scales;  // hybrid; of columns, padded
+  std::vector<float> scales;  // dynamic-range; of columns, padded
   uint8_t flip = 0;           // kWide, to be set before planning: as in IntegerWeights
   int32_t zero_point = 0;
   bool present() const { return input >= 0; }
 };
 
-// Checks dtype and scale of the input, whose shape was checked, and packs it. kHybrid also serves
-// integer cells (cell_sums.h).
+// Checks dtype and scale of the input, whose shape was checked, and packs it. kDynamicRange also
+// serves integer cells (cell_sums.h).
 Status PlanCellMatrix(PrepareContext* context, int input, CellArithmetic arithmetic,
                       ScratchLayout* scratch, CellMatrix* out);
 // To be called once a run for matrices that could not be packed in prepare.
@@ -72,7 +72,7 @@ struct CellRows {
   int64_t m = 0;
   const float* floats = nullptr;  // kFloat: rows `stride` apart
   int64_t stride = 0;
-  const uint8_t* values = nullptr;  // kHybrid: rows as the GEMM reads them
+  const uint8_t* values = nullptr;  // kDynamicRange: rows as the GEMM reads them
   const float* scales = nullptr;
   const int32_t* zeros = nullptr;
 };
@@ -83,7 +83,8 @@ struct CellRowsPlan {
 };
 void PlanCellRows(const PrepareContext& context, CellArithmetic arithmetic, int64_t m, int64_t k,
                   ScratchLayout* scratch, CellRowsPlan* out);
-// m rows of k values, `stride` apart; quantized into the plan's scratch where the cell is hybrid.
+// m rows of k values, `stride` apart; quantized into the plan's scratch where the cell is
+// dynamic-range.
 CellRows MakeCellRows(const RunContext& context, const CellRowsPlan& plan,
                       CellArithmetic arithmetic, const float* x, int64_t m, int64_t stride);
 

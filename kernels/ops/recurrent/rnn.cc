@@ -1,5 +1,5 @@
 // RNN (one step), UNIDIRECTIONAL_SEQUENCE_RNN and BIDIRECTIONAL_SEQUENCE_RNN on float32 data with
-// float32 or hybrid weights:
+// float32 or dynamic-range weights:
 //   h = act(W_x x + W_a a + W_h h + b)
 // The sums are made in the output's rows. In the bidirectional form an auxiliary sequence without
 // weights is what the backward cell reads in place of input 0.
@@ -75,14 +75,14 @@ Status PlanCell(PrepareContext* context, ScratchLayout* scratch, RnnCell* cell) 
   TW_RETURN_IF_ERROR(CheckCell(*context, cell));
   const RnnInputs& in = cell->inputs;
   const bool floats = context->input(in.weights)->dtype == DType::kFloat32;
-  const CellArithmetic kind = floats ? CellArithmetic::kFloat : CellArithmetic::kHybrid;
+  const CellArithmetic kind = floats ? CellArithmetic::kFloat : CellArithmetic::kDynamicRange;
   cell->arithmetic = kind;
   TW_RETURN_IF_ERROR(PlanCellMatrix(context, in.weights, kind, scratch, &cell->weights));
   TW_RETURN_IF_ERROR(PlanCellMatrix(context, in.recurrent, kind, scratch, &cell->recurrent));
   const Sequence& sequence = cell->sequence;
   PlanCellRows(*context, kind, sequence.rows(), sequence.depth, scratch, &cell->input_rows);
   PlanCellRows(*context, kind, sequence.batch, cell->n_units, scratch, &cell->state_rows);
-  context->SetVariant(floats ? "float" : "hybrid");
+  context->SetVariant(floats ? "float" : "dynamic range");
   if (in.aux_weights < 0) return Status::Ok();
   TW_RETURN_IF_ERROR(PlanCellMatrix(context, in.aux_weights, kind, scratch, &cell->aux_weights));
   PlanCellRows(*context, kind, sequence.rows(), cell->n_aux, scratch, &cell->aux_rows);

@@ -1,9 +1,9 @@
 // SVDF: a rank-limited filter over the last `memory` inputs.
 //   a = W_feature x                       one value a filter, appended to the filter's memory
 //   y[u] = act(b[u] + sum over the `rank` filters of unit u of W_time[f] . memory[f])
-// float32, hybrid (8-bit weights; W_time becomes float), or int8 with W_time and memory both of
-// int16 or, as TFLite Micro has it, both of int8 (RELU only: the output's own range). The memory is
-// the variable input 4, [batch, filters x memory].
+// float32, dynamic-range (8-bit weights; W_time becomes float), or int8 with W_time and memory both
+// of int16 or, as TFLite Micro has it, both of int8 (RELU only: the output's own range). The memory
+// is the variable input 4, [batch, filters x memory].
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -102,7 +102,7 @@ Status PlanInteger(PrepareContext* context, ScratchLayout* scratch, SvdfState* s
 
 Status PlanReal(PrepareContext* context, ScratchLayout* scratch, SvdfState* s) {
   const bool floats = context->input(kFeature)->dtype == DType::kFloat32;
-  s->arithmetic = floats ? CellArithmetic::kFloat : CellArithmetic::kHybrid;
+  s->arithmetic = floats ? CellArithmetic::kFloat : CellArithmetic::kDynamicRange;
   TW_RETURN_IF_ERROR(context->CheckDType(kBias, {DType::kFloat32}));
   TW_RETURN_IF_ERROR(PlanCellMatrix(context, kFeature, s->arithmetic, scratch, &s->feature));
   if (floats) {
@@ -118,7 +118,7 @@ Status PlanReal(PrepareContext* context, ScratchLayout* scratch, SvdfState* s) {
   PlanCellRows(*context, s->arithmetic, s->batch, s->feature.k, scratch, &s->rows);
   s->values_offset = scratch->Add(s->batch * s->filters);
   s->time_offset = scratch->Add(floats ? 0 : s->filters * s->memory);
-  context->SetVariant(floats ? "float" : "hybrid");
+  context->SetVariant(floats ? "float" : "dynamic range");
   return Status::Ok();
 }
 
@@ -155,7 +155,7 @@ void RunReal(const RunContext& context, const SvdfState& s) {
   float* memory = StateOf<float>(context, kMemory);
   Remember(values, s.batch * s.filters, s.memory, memory);
   const float* time = context.input_data<float>(kTime);
-  if (s.arithmetic == CellArithmetic::kHybrid) {
+  if (s.arithmetic == CellArithmetic::kDynamicRange) {
     float* real = reinterpret_cast<float*>(context.scratch + s.time_offset);
     context.cpu->elementwise->dequantize_i8(context.input_data<int8_t>(kTime), real,
                                             s.filters * s.memory, ScaleOf(context.in(kTime)), 0);

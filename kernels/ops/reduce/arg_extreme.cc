@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/positions.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -115,26 +116,15 @@ Status PrepareArgExtreme(PrepareContext& context) {
 }
 
 Status RunArgExtreme(const RunContext& context, bool largest) {
-  switch (context.in(0).dtype) {
-    case DType::kFloat32:
-      RunAs<float>(context, largest);
-      break;
-    case DType::kInt32:
-      RunAs<int32_t>(context, largest);
-      break;
-    case DType::kInt64:
-      RunAs<int64_t>(context, largest);
-      break;
-    case DType::kInt8:
-      RunAsBytes<int8_t>(context, largest);
-      break;
-    case DType::kInt16:
-      RunAs<int16_t>(context, largest);
-      break;
-    default:
-      RunAsBytes<uint8_t>(context, largest);
-      break;
-  }
+  VisitDType<float, int32_t, int64_t, int8_t, int16_t, uint8_t>(context.in(0).dtype,
+                                                                [&](auto type) {
+                                                                  using T = decltype(type);
+                                                                  if constexpr (sizeof(T) == 1) {
+                                                                    RunAsBytes<T>(context, largest);
+                                                                  } else {
+                                                                    RunAs<T>(context, largest);
+                                                                  }
+                                                                });
   return Status::Ok();
 }
 

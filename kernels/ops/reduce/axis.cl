@@ -2,7 +2,7 @@
 // CUMSUM. x: inner; y: outer.
 
 // The first of the largest (least) elements; a NaN wins only where it comes first.
-__kernel void arg_extreme(tw_in x, __global int* y, int largest, int outer, int axis, int inner) {
+TW_KERNEL(arg_extreme)(tw_in x, __global int* y, int largest, int outer, int axis, int inner) {
   const int i = (int)get_global_id(0), o = (int)get_global_id(1);
   if (i >= inner || o >= outer) return;
   const int from = o * axis * inner + i;
@@ -18,7 +18,7 @@ __kernel void arg_extreme(tw_in x, __global int* y, int largest, int outer, int 
   y[o * inner + i] = position;
 }
 
-__kernel void cumsum(tw_in x, tw_out y, int exclusive, int reverse, int outer, int axis, int inner) {
+TW_KERNEL(cumsum)(tw_in x, tw_out y, int exclusive, int reverse, int outer, int axis, int inner) {
   const int i = (int)get_global_id(0), o = (int)get_global_id(1);
   if (i >= inner || o >= outer) return;
   const int step = reverse ? -inner : inner;

@@ -1,7 +1,8 @@
 // CUMSUM: running sums along an axis (input 1); `exclusive` leaves the element itself out,
 // `reverse` sums from the end. float32, int32 and int64 (integers wrap around).
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -34,8 +35,7 @@ Status Prepare(PrepareContext& context) {
   return Status::Ok();
 }
 
-// Acc is T without signed overflow.
-template <typename T, typename Acc>
+template <typename T>
 void RunAs(const RunContext& context) {
   const AxisState& s = context.get_state<AxisState>();
   const bool exclusive = context.params->exclusive, reverse = context.params->reverse;
@@ -44,10 +44,10 @@ void RunAs(const RunContext& context) {
   ParallelRows(context.pool, s.outer * s.inner, 4 * s.axis, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const int64_t base = k / s.inner * s.axis * s.inner + k % s.inner;
-      Acc sum = 0;
+      Wrapping<T> sum = 0;
       for (int64_t i = 0; i < s.axis; ++i) {
         const int64_t at = base + (reverse ? s.axis - 1 - i : i) * s.inner;
-        const Acc next = sum + static_cast<Acc>(x[at]);
+        const Wrapping<T> next = sum + static_cast<Wrapping<T>>(x[at]);
         y[at] = static_cast<T>(exclusive ? sum : next);
         sum = next;
       }
@@ -56,17 +56,8 @@ void RunAs(const RunContext& context) {
 }
 
 Status Run(const RunContext& context) {
-  switch (context.in(0).dtype) {
-    case DType::kInt32:
-      RunAs<int32_t, uint32_t>(context);
-      break;
-    case DType::kInt64:
-      RunAs<int64_t, uint64_t>(context);
-      break;
-    default:
-      RunAs<float, float>(context);
-      break;
-  }
+  VisitDType<int32_t, int64_t, float>(context.in(0).dtype,
+                                      [&](auto type) { RunAs<decltype(type)>(context); });
   return Status::Ok();
 }
 

@@ -4,8 +4,8 @@
 // last channel is left out.
 #include <algorithm>
 
+#include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/reduce/rowwise.h"
-#include "kernels/ops/shared/gpu_plans.h"
 
 namespace topwork {
 namespace {

@@ -1,8 +1,8 @@
 // LOCAL_RESPONSE_NORMALIZATION of rows of n channels: x (bias + alpha sum of x^2)^-beta, the sum over
 // channels [c - radius, c + radius). x: channels; y: rows.
 
-__kernel void local_response_normalization(tw_in x, tw_out y, int rows, int n, int radius,
-                                           float bias, float alpha, float beta) {
+TW_KERNEL(local_response_normalization)(tw_in x, tw_out y, int rows, int n, int radius,
+                                        float bias, float alpha, float beta) {
   const int c = (int)get_global_id(0), row = (int)get_global_id(1);
   if (c >= n || row >= rows) return;
   float sum = 0.0f;

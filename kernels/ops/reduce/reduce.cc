@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kernels/cpu/elementwise.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quant.h"
 #include "kernels/ops/shared/quantized.h"

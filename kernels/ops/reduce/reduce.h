@@ -8,12 +8,11 @@
 #ifndef TOPWORK_KERNELS_OPS_REDUCE_REDUCE_H_
 #define TOPWORK_KERNELS_OPS_REDUCE_REDUCE_H_
 
+#include "kernels/contract/functions.h"
 #include "kernels/contract/kernel.h"
 #include "kernels/cpu/fixed_factor.h"
 
 namespace topwork {
-
-enum class ReduceKind : int { kMean, kSum, kProd, kMax, kMin, kAny, kAll };
 
 // Reads keep_dims (field 0).
 Status ParseReduce(const OptionsView& options, OpParams* params);

@@ -1,15 +1,17 @@
-// Reductions, row-wise operators and resizing on a GPU (reduce.cl, rowwise.cl, resize.cl).
+// Reductions of real numbers (reduce.cl) and of bytes (integer_elementwise.cl) on a GPU.
+#include "kernels/ops/reduce/reduce_gpu.h"
+
 #include <algorithm>
 #include <vector>
 
-#include "kernels/ops/conv/resize.h"
-#include "kernels/ops/products/integer_gpu.h"
-#include "kernels/ops/shared/gpu_plans.h"
+#include "kernels/ops/movement/movement_gpu.h"
+#include "kernels/ops/products/requantizer.h"
+#include "kernels/ops/reduce/reduce.h"
 
 namespace topwork {
 namespace {
 
-constexpr size_t kRowGroup = 64;  // TW_GROUP of rowwise.cl
+constexpr int64_t kMostSteps = int64_t{1} << 22;  // whose sum fits into int32 after the zero points
 
 // Which dimensions are reduced; false when the axes are not known.
 bool ReducedDims(const GpuContext& context, bool* reduced) {
@@ -25,7 +27,7 @@ bool ReducedDims(const GpuContext& context, bool* reduced) {
   return true;
 }
 
-// A copy of input 0 with its reduced dimensions behind the others.
+// A copy of input 0 with its reduced dimensions after the others.
 int ReducedLast(GpuContext& context, const bool* reduced) {
   const Shape& in = context.input(0)->shape;
   int64_t strides[kMaxRank], to = in.NumElements();
@@ -44,19 +46,23 @@ int ReducedLast(GpuContext& context, const bool* reduced) {
   return sorted;
 }
 
-// Input 0 seen from the axis that input 1 names.
-struct AxisNest {
-  int64_t outer = 1, steps = 1, inner = 1;
-};
-
-Status ReadAxis(const GpuContext& context, AxisNest* nest) {
-  const Shape& in = context.input(0)->shape;
-  if (!context.is_constant(1)) return Unsupported("its axis is not constant");
-  int32_t axis = 0;
-  TW_RETURN_IF_ERROR(ReadInts32(*context.input(1), &axis));
-  if (axis < 0) axis += in.rank();
-  *nest = {in.Product(0, axis), in.dim(axis), in.Product(axis + 1, in.rank())};
-  return Status::Ok();
+// False, and nothing is added, where the tensors are no bytes or the kind has no kernel for them:
+// [outer, steps, inner] to [outer, inner].
+bool AddIntegerReduce(GpuContext& context, ReduceKind kind, int64_t outer, int64_t steps,
+                      int64_t inner) {
+  const bool sums = kind == ReduceKind::kMean || kind == ReduceKind::kSum;
+  const bool picks = kind == ReduceKind::kMax || kind == ReduceKind::kMin;
+  if (!AreBytes(context, 1) || !(sums || picks) || steps > kMostSteps) return false;
+  const ReduceState& state = context.state<ReduceState>();
+  const SplitFactor factor(state.factor);
+  context.Add("integer_elementwise", "integer_reduce",
+              {BufferArg(context.InBytes(0)), BufferArg(context.OutBytes(0)),
+               EnumArg(sums ? ReduceKind::kSum : kind), IntArg(outer), IntArg(steps), IntArg(inner),
+               SignArg(context), IntArg(steps * state.in_zero), IntArg(factor.mantissa),
+               IntArg(factor.left), IntArg(factor.right), IntArg(state.out_zero)},
+              inner, outer);
+  context.TakesType(KernelType::kI8);
+  return true;
 }
 
 }  // namespace
@@ -86,90 +92,10 @@ Status PlanReduce(GpuContext& context, ReduceKind kind) {
     inner = 1;
   }
   context.Add("reduce", "reduce",
-              {BufferArg(from), BufferArg(context.Out(0)), IntArg(static_cast<int>(kind)),
-               IntArg(outer), IntArg(steps), IntArg(inner)},
+              {BufferArg(from), BufferArg(context.Out(0)), EnumArg(kind), IntArg(outer),
+               IntArg(steps), IntArg(inner)},
               inner, outer);
   return Status::Ok();
-}
-
-Status PlanArgExtreme(GpuContext& context, bool largest) {
-  AxisNest nest;
-  TW_RETURN_IF_ERROR(ReadAxis(context, &nest));
-  context.Add("axis", "arg_extreme",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(largest),
-               IntArg(nest.outer), IntArg(nest.steps), IntArg(nest.inner)},
-              nest.inner, nest.outer);
-  context.TakesFormat(context.input_format(0));
-  return Status::Ok();
-}
-
-Status PlanCumsum(GpuContext& context) {
-  const OpParams& params = context.params();
-  AxisNest nest;
-  TW_RETURN_IF_ERROR(ReadAxis(context, &nest));
-  context.Add("axis", "cumsum",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(params.exclusive),
-               IntArg(params.reverse), IntArg(nest.outer), IntArg(nest.steps), IntArg(nest.inner)},
-              nest.inner, nest.outer);
-  return Status::Ok();
-}
-
-Status PlanLocalResponseNormalization(GpuContext& context) {
-  const OpParams& params = context.params();
-  const Shape& in = context.input(0)->shape;
-  const int64_t n = in.back(), rows = in.NumElements() / n;
-  context.Add("local_response_normalization", "local_response_normalization",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(rows), IntArg(n),
-               IntArg(std::min<int64_t>(params.radius, n)), FloatArg(params.bias),
-               FloatArg(params.alpha), FloatArg(params.beta)},
-              n, rows);
-  return Status::Ok();
-}
-
-Status PlanRowwise(GpuContext& context, RowwiseKind kind) {
-  const Shape& shape = context.input(0)->shape;
-  const int64_t n = shape.back();
-  context.AddGroups("rowwise", "rowwise",
-                    {BufferArg(context.In(0)), BufferArg(context.Out(0)),
-                     IntArg(static_cast<int>(kind)), IntArg(n), FloatArg(context.params().beta)},
-                    kRowGroup, 1, shape.NumElements() / n);
-  return Status::Ok();
-}
-
-namespace {
-
-Status PlanResize(GpuContext& context, const char* entry, bool nearest) {
-  const OpParams& params = context.params();
-  const Shape& in = context.input(0)->shape;
-  const Shape& out = context.output(0).shape;
-  const int64_t n_rows = static_cast<int64_t>(out[0]) * out[1];
-  std::vector<LaunchArgument> args = {BufferArg(context.In(0)),
-                                      BufferArg(context.Out(0)),
-                                      IntArg(in[1]),
-                                      IntArg(in[2]),
-                                      IntArg(in[3]),
-                                      IntArg(out[1]),
-                                      IntArg(out[2]),
-                                      IntArg(n_rows),
-                                      FloatArg(ResizeScale(params, in[1], out[1])),
-                                      FloatArg(ResizeScale(params, in[2], out[2])),
-                                      IntArg(params.half_pixel_centers)};
-  if (nearest) args.push_back(IntArg(params.align_corners));
-  context.Add("resize", entry, args, (in[3] + 3) / 4, out[2], n_rows);
-  if (context.moves_bytes()) context.TakesFormat(context.output_format(0));
-  return Status::Ok();
-}
-
-}  // namespace
-
-Status PlanResizeBilinear(GpuContext& context) {
-  return PlanResize(context, "resize_bilinear", false);
-}
-Status PlanResizeNearest(GpuContext& context) {
-  // The kernel passes values on as floats.
-  const GpuFormat& format = context.output_format(0);
-  if (!format.is_real) return Unsupported("output 0 is %s", DTypeName(format.dtype));
-  return PlanResize(context, "resize_nearest", true);
 }
 
 }  // namespace topwork

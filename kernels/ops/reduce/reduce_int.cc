@@ -6,6 +6,7 @@
 
 #include "kernels/ops/reduce/reduce.h"
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -72,26 +73,12 @@ void ReduceBool(const RunContext& context, ReduceKind kind) {
 }  // namespace
 
 Status RunReduceInt(const RunContext& context, ReduceKind kind) {
-  switch (context.in(0).dtype) {
-    case DType::kInt32:
-      ReduceNumber<int32_t>(context, kind);
-      break;
-    case DType::kInt64:
-      ReduceNumber<int64_t>(context, kind);
-      break;
-    case DType::kInt8:
-      ReduceNumber<int8_t>(context, kind);
-      break;
-    case DType::kUInt8:
-      ReduceNumber<uint8_t>(context, kind);
-      break;
-    case DType::kInt16:
-      ReduceNumber<int16_t>(context, kind);
-      break;
-    default:
-      ReduceBool(context, kind);
-      break;
+  if (context.in(0).dtype == DType::kBool) {
+    ReduceBool(context, kind);
+    return Status::Ok();
   }
+  VisitDType<int32_t, int64_t, int8_t, uint8_t, int16_t>(
+      context.in(0).dtype, [&](auto type) { ReduceNumber<decltype(type)>(context, kind); });
   return Status::Ok();
 }
 

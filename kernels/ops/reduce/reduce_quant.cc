@@ -8,6 +8,7 @@
 #include "kernels/ops/reduce/reduce.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -195,14 +196,8 @@ Status PrepareReduceQuant(const PrepareContext& context, ReduceKind kind, Reduce
 }
 
 Status RunReduceQuant(const RunContext& context) {
-  switch (context.in(0).dtype) {
-    case DType::kInt8:
-      return RunAs<int8_t>(context);
-    case DType::kUInt8:
-      return RunAs<uint8_t>(context);
-    default:
-      return RunAs<int16_t>(context);
-  }
+  return VisitDType<int8_t, uint8_t, int16_t>(
+      context.in(0).dtype, [&](auto type) { return RunAs<decltype(type)>(context); });
 }
 
 }  // namespace topwork

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -96,29 +97,9 @@ Status PrepareWindows(PrepareContext& context, const Shape& in, const char* cons
 }
 
 Status RunWindows(const RunContext& context, const Windows& windows, const void* data) {
-  switch (context.in(0).dtype) {
-    case DType::kFloat32:
-      RunAs<float>(context, windows, data);
-      break;
-    case DType::kFloat64:
-      RunAs<double>(context, windows, data);
-      break;
-    case DType::kInt16:
-      RunAs<int16_t>(context, windows, data);
-      break;
-    case DType::kInt32:
-      RunAs<int32_t>(context, windows, data);
-      break;
-    case DType::kInt64:
-      RunAs<int64_t>(context, windows, data);
-      break;
-    case DType::kUInt8:
-      RunAs<uint8_t>(context, windows, data);
-      break;
-    default:  // bool as TFLite computes with it
-      RunAs<int8_t>(context, windows, data);
-      break;
-  }
+  // TFLite computes with bool as with int8.
+  VisitDType<float, double, int16_t, int32_t, int64_t, uint8_t, int8_t>(
+      context.in(0).dtype, [&](auto type) { RunAs<decltype(type)>(context, windows, data); });
   return Status::Ok();
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/reduce/rowwise_quant.h"
-#include "kernels/ops/shared/gpu_plans.h"
 #include "kernels/train/gradients.h"
 
 namespace topwork {

@@ -1,13 +1,13 @@
-// SOFTMAX (kind 0, with beta), LOG_SOFTMAX (1) and L2_NORMALIZATION (2) of rows of n values: one
+// SOFTMAX (with beta), LOG_SOFTMAX and L2_NORMALIZATION (TW_ROWWISE_KINDS) of rows of n values: one
 // work-group of up to 64 items a row; sums are float32 in an order that depends on n alone.
 #define TW_GROUP 64
 
-__kernel void rowwise(tw_in x, tw_out y, int kind, int n, float beta) {
+TW_KERNEL(rowwise)(tw_in x, tw_out y, int kind, int n, float beta) {
   __local float part[TW_GROUP];
   const int id = (int)get_local_id(0);
   const int from = tw_group_id(1) * n;
   float top = 0.0f;
-  if (kind != 2) {
+  if (kind != TW_L2_NORMALIZATION) {
     float v = -INFINITY;
     for (int i = id; i < n; i += TW_GROUP) v = tw_max(v, tw_load(from + i, x));
     part[id] = v;
@@ -22,7 +22,9 @@ __kernel void rowwise(tw_in x, tw_out y, int kind, int n, float beta) {
   float sum = 0.0f;
   for (int i = id; i < n; i += TW_GROUP) {
     const float v = tw_load(from + i, x);
-    sum += kind == 2 ? v * v : exp(kind == 0 ? beta * (v - top) : v - top);
+    sum += kind == TW_L2_NORMALIZATION ? v * v
+           : kind == TW_SOFTMAX        ? exp(beta * (v - top))
+                                       : exp(v - top);
   }
   part[id] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -35,9 +37,9 @@ __kernel void rowwise(tw_in x, tw_out y, int kind, int n, float beta) {
   for (int i = id; i < n; i += TW_GROUP) {
     const float v = tw_load(from + i, x);
     float r;
-    if (kind == 0) {
+    if (kind == TW_SOFTMAX) {
       r = exp(beta * (v - top)) / total;
-    } else if (kind == 1) {
+    } else if (kind == TW_LOG_SOFTMAX) {
       r = v - top - log(total);
     } else {
       r = v / divisor;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -79,26 +80,8 @@ void RunAs(const RunContext& context) {
 }
 
 Status Run(const RunContext& context) {
-  switch (context.in(0).dtype) {
-    case DType::kFloat32:
-      RunAs<float>(context);
-      break;
-    case DType::kInt32:
-      RunAs<int32_t>(context);
-      break;
-    case DType::kInt64:
-      RunAs<int64_t>(context);
-      break;
-    case DType::kInt8:
-      RunAs<int8_t>(context);
-      break;
-    case DType::kInt16:
-      RunAs<int16_t>(context);
-      break;
-    default:
-      RunAs<uint8_t>(context);
-      break;
-  }
+  VisitDType<float, int32_t, int64_t, int8_t, int16_t, uint8_t>(
+      context.in(0).dtype, [&](auto type) { RunAs<decltype(type)>(context); });
   return Status::Ok();
 }
 

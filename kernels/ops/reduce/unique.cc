@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
@@ -69,26 +70,8 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.NeedValue(0));
   const TensorView& input = *context.input(0);
   UniqueState* state = context.NewState<UniqueState>();
-  switch (input.dtype) {
-    case DType::kFloat32:
-      FindUnique<float>(input, state);
-      break;
-    case DType::kInt8:
-      FindUnique<int8_t>(input, state);
-      break;
-    case DType::kUInt8:
-      FindUnique<uint8_t>(input, state);
-      break;
-    case DType::kInt16:
-      FindUnique<int16_t>(input, state);
-      break;
-    case DType::kInt32:
-      FindUnique<int32_t>(input, state);
-      break;
-    default:
-      FindUnique<int64_t>(input, state);
-      break;
-  }
+  VisitDType<float, int8_t, uint8_t, int16_t, int32_t, int64_t>(
+      input.dtype, [&](auto type) { FindUnique<decltype(type)>(input, state); });
   const int32_t n_unique = static_cast<int32_t>(state->firsts.size());
   TW_RETURN_IF_ERROR(context.SetOutput(0, input.dtype, Shape({n_unique})));
   return context.SetOutput(1, context.params().out_dtype, input.shape);

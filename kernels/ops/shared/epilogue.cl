@@ -1,8 +1,8 @@
 // What follows a product that a BLAS library made: C = act(C + bias + residual) in place, [m, n]
 // dense; bias rounded up to fours. x: fours of columns; y: rows.
 
-__kernel void epilogue(tw_out c, tw_in bias, tw_in residual, int m, int n, int has_residual,
-                       float lo, float hi) {
+TW_KERNEL(epilogue)(tw_out c, tw_in bias, tw_in residual, int m, int n, int has_residual,
+                    float lo, float hi) {
   const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1);
   if (column >= n || row >= m) return;
   const int at = row * n + column, columns = min(4, n - column);

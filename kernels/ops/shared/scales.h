@@ -13,7 +13,7 @@ namespace topwork {
 // dimension `axis` is long, all finite and above 0; and zero points within the type's range.
 Status CheckScales(const PrepareContext& context, const TensorView& view, const std::string& name);
 
-// Calls body(offset, n, scale, zero_point) for stretches of elements that share a scale and cover
+// Calls body(offset, n, scale, zero_point) for segments of elements that share a scale and cover
 // the tensor once, from several threads at a time.
 void ForEachScale(
     const TensorView& view, ThreadPool* pool,

@@ -3,8 +3,8 @@
 // `loops` holds, for each of `rank` dimensions from the outermost: size, source stride, destination
 // stride, in elements (see kernels/ops/shared/strided_copy.h).
 
-__kernel void strided_copy(tw_in x, tw_out y, const __global int* loops, int rank, int n, int from,
-                           int to) {
+TW_KERNEL(strided_copy)(tw_in x, tw_out y, const __global int* loops, int rank, int n, int from,
+                        int to) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
   int left = i;
@@ -17,14 +17,14 @@ __kernel void strided_copy(tw_in x, tw_out y, const __global int* loops, int ran
   tw_store(tw_load(from, x), to, y);
 }
 
-__kernel void fill(tw_out y, int n, float value) {
+TW_KERNEL(fill)(tw_out y, int n, float value) {
   const int i = (int)get_global_id(0);
   if (i < n) tw_store(value, i, y);
 }
 
 // The output is seen as dims; each index is looked up in the dimension's map of source offsets.
 // `maps` holds (size, the map's place in maps) for each dimension, then the maps.
-__kernel void mapped_copy(tw_in x, tw_out y, const __global int* maps, int rank, int n) {
+TW_KERNEL(mapped_copy)(tw_in x, tw_out y, const __global int* maps, int rank, int n) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
   int left = i, from = 0;

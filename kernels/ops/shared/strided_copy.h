@@ -3,7 +3,7 @@
 //
 //   for all i:  dst[sum(i[d] * dst_stride[d])] = src[src_offset + sum(i[d] * src_stride[d])]
 //
-// Source strides may be negative (reversal) or zero (broadcast). Dimensions that lie behind each
+// Source strides may be negative (reversal) or zero (broadcast). Dimensions that lie after each
 // other in both layouts are merged, an innermost run that is contiguous in both becomes one
 // element, and a transposition is done in square tiles. The work is cut by size, so any number of
 // threads gives the same bytes. Source and destination must not overlap, except that a contiguous

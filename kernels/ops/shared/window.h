@@ -14,7 +14,7 @@ struct WindowAxis {
   int64_t filter = 1;  // taps
   int64_t stride = 1;
   int64_t dilation = 1;
-  int64_t pad = 0;  // before the image; what lies behind it follows from `out`
+  int64_t pad = 0;  // before the image; what lies after it follows from `out`
   int64_t out = 0;  // number of positions
 };
 

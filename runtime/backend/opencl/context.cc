@@ -121,7 +121,8 @@ Status Context::Probe() {
     buffers.push_back(std::move(buffer));
   }
   Launch launch;
-  launch.program = launch.entry = "probe";
+  launch.program = "probe";
+  launch.kernel = "probe";
   launch.arguments = {LaunchArgument::Buffer(0), LaunchArgument::Buffer(1)};
   launch.global[0] = kItems;
   launch.local[0] = kGroup;

@@ -16,7 +16,7 @@ namespace {
 // Enough for every type of OpenCL C (a long16), when a device does not say.
 constexpr size_t kLargestAlign = 128;
 
-// The text that `get(size, data, size_out)` gives, without what stands behind its NUL.
+// The text that `get(size, data, size_out)` gives, without what stands after its NUL.
 template <typename Get>
 std::string GetText(const Get& get) {
   size_t size = 0;

@@ -6,7 +6,8 @@ namespace topwork {
 namespace opencl {
 namespace {
 
-const char kCommon[] = "common";
+// What every program begins with.
+const char kFunctions[] = "functions", kCommon[] = "common";
 
 const KernelFile* FindFile(const std::string& name) {
   for (const KernelFile& file : KernelFiles()) {
@@ -23,12 +24,14 @@ std::string TextOf(const KernelFile& file) {
 }  // namespace
 
 Result<std::string> KernelSource(const std::string& program) {
+  const KernelFile* functions = FindFile(kFunctions);
   const KernelFile* common = FindFile(kCommon);
   const KernelFile* file = FindFile(program);
-  if (common == nullptr || file == nullptr || file == common) {
+  if (functions == nullptr || common == nullptr || file == nullptr || file == functions ||
+      file == common) {
     return NotFound("the library has no OpenCL program '%s'", program.c_str());
   }
-  return TextOf(*common) + "\n#line 1\n" + TextOf(*file);
+  return TextOf(*functions) + TextOf(*common) + "\n#line 1\n" + TextOf(*file);
 }
 
 }  // namespace opencl

@@ -39,7 +39,7 @@ struct LoadedProgram : OpState {
   size_t arena_bytes = 0;
   std::vector<std::shared_ptr<const DeviceBuffer>> constants;
   // Buffer 0 is the arena, 1 + k is constants[k]; those of ports that may be in place have buffers
-  // of their own behind, which are the arena until the host's memory takes their place.
+  // of their own after, which are the arena until the host's memory takes their place.
   std::vector<Launch> launches;
   std::vector<int> part_ends;  // GpuProgram::part_ends
   std::vector<Port> inputs, outputs;

@@ -28,7 +28,7 @@ Result<int64_t> EventNanos(const EventHandle& event) {
 }
 
 std::string NameOf(const Launch& launch) {
-  return std::string("kernel ") + launch.entry + " of " + launch.program + ".cl";
+  return "kernel " + launch.Entry() + " of " + launch.program + ".cl";
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ Result<bool> Stream::UsesGroups(const Launch& launch, const KernelHandle& kernel
       "clGetKernelWorkGroupInfo of " + NameOf(launch)));
   const size_t items = launch.local[0] * launch.local[1] * launch.local[2];
   if (items > most) {
-    if (launch.local_is_wish) return false;
+    if (launch.local_is_hint) return false;
     return Unsupported("%s: work-groups of %zu items are wanted, this device allows %zu",
                        NameOf(launch).c_str(), items, most);
   }
@@ -203,8 +203,8 @@ Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandl
       TW_RETURN_IF_ERROR(RecordProduct(launch, buffers, &commands));
       continue;
     }
-    TW_ASSIGN_OR_RETURN(KernelHandle kernel,
-                        context_->MakeKernel(launch.program, launch.defines, launch.entry));
+    TW_ASSIGN_OR_RETURN(KernelHandle kernel, context_->MakeKernel(launch.program, launch.Defines(),
+                                                                  launch.Entry().c_str()));
     Commands::Step step;
     TW_ASSIGN_OR_RETURN(step.has_local, UsesGroups(launch, kernel));
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
@@ -226,8 +226,9 @@ Status Stream::Check(Span<const Launch> launches) {
       TW_RETURN_IF_ERROR(context_->blas().EnsureReady());
       continue;
     }
-    TW_ASSIGN_OR_RETURN(const KernelHandle kernel,
-                        context_->MakeKernel(launch.program, launch.defines, launch.entry));
+    TW_ASSIGN_OR_RETURN(
+        const KernelHandle kernel,
+        context_->MakeKernel(launch.program, launch.Defines(), launch.Entry().c_str()));
     TW_RETURN_IF_ERROR(UsesGroups(launch, kernel).status());
   }
   return Status::Ok();

@@ -1,4 +1,4 @@
-// Augmentation: one pass over the output, two rows and columns of the image behind each pixel.
+// Augmentation: one pass over the output, two rows and columns of the image after each pixel.
 #include "runtime/train/features/augment.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"
 #include "runtime/train/features/augment.h"

@@ -14,13 +14,19 @@ namespace {
 // Floats of features that are converted or copied at a time on their way to the device.
 constexpr size_t kStagingFloats = size_t{1} << 20;
 
-static_assert(static_cast<int>(HeadLoss::kSoftmax) == static_cast<int>(Loss::kSoftmaxCrossEntropy),
-              "");
-static_assert(static_cast<int>(HeadLoss::kSigmoid) == static_cast<int>(Loss::kSigmoidCrossEntropy),
-              "");
-static_assert(static_cast<int>(HeadLoss::kSquared) == static_cast<int>(Loss::kMeanSquaredError),
-              "");
-static_assert(static_cast<int>(HeadLoss::kHuber) == static_cast<int>(Loss::kHuber), "");
+HeadLoss HeadLossOf(Loss loss) {
+  switch (loss) {
+    case Loss::kSoftmaxCrossEntropy:
+      return HeadLoss::kSoftmax;
+    case Loss::kSigmoidCrossEntropy:
+      return HeadLoss::kSigmoid;
+    case Loss::kMeanSquaredError:
+      return HeadLoss::kSquared;
+    case Loss::kHuber:
+      break;
+  }
+  return HeadLoss::kHuber;
+}
 
 uint64_t HashOf(const HeadValues& values) {
   uint64_t hash = 0;
@@ -37,7 +43,7 @@ HeadLaunch LaunchOf(const TrainerOptions& options, const FeatureCache& cache, in
   op.n_outputs = static_cast<int32_t>(n_outputs);
   op.batch = static_cast<int32_t>(std::min<int64_t>(options.batch_size, n_positions));
   op.storage = cache.type() == FeatureType::kFloat16 ? Storage::kFloat16 : Storage::kFloat32;
-  op.loss = static_cast<HeadLoss>(options.loss.loss);
+  op.loss = HeadLossOf(options.loss.loss);
   op.label_smoothing = options.loss.label_smoothing;
   op.huber_delta = options.loss.huber_delta;
   op.has_class_weights = has_class_weights;
@@ -79,9 +85,13 @@ void DeviceSteps::AddStep(const OptimizerState::Rates& r, double weight_sum) {
   spans.push_back(static_cast<int32_t>(n_positions()) - first);
   weights.push_back(weight_sum);
   const float scale = static_cast<float>(1.0 / weight_sum);
-  for (float value : {r.learning_rate, r.correction1, r.correction2, r.keep, scale}) {
-    rates.push_back(value);
-  }
+  float row[kNumHeadRates] = {};
+  row[kHeadLearningRate] = r.learning_rate;
+  row[kHeadCorrection1] = r.correction1;
+  row[kHeadCorrection2] = r.correction2;
+  row[kHeadKeep] = r.keep;
+  row[kHeadScale] = scale;
+  rates.insert(rates.end(), row, row + kNumHeadRates);
 }
 
 Result<std::unique_ptr<DeviceHead>> DeviceHead::Create(const std::string& choice,

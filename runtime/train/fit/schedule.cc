@@ -27,7 +27,7 @@ double ScheduleFactor(const ScheduleOptions& options, int64_t step, int64_t epoc
   const int64_t warmup = options.warmup_steps;
   double factor = 1.0;
   if (step < warmup) factor = static_cast<double>(step + 1) / static_cast<double>(warmup);
-  // The share of the way behind the warm-up; 0 before it.
+  // The share of the way after the warm-up; 0 before it.
   const double done = static_cast<double>(std::max<int64_t>(0, step - warmup)) /
                       static_cast<double>(std::max<int64_t>(1, total_steps - warmup));
   switch (options.schedule) {

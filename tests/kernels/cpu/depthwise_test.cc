@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "tests/support/random_floats.h"
 
 namespace topwork {
@@ -89,7 +89,7 @@ void CheckDepthwise(const CpuKernels& cpu, const DepthwiseProblem& p) {
 
 }  // namespace
 
-TEST_CASE("depthwise rows: sizes, strides, dilations, multipliers", "[ops]") {
+TEST_CASE("depthwise rows: sizes, strides, dilations, multipliers", "[ops][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
   for (int t = 0; t < n_tables; ++t) {
@@ -119,7 +119,7 @@ TEST_CASE("depthwise rows: sizes, strides, dilations, multipliers", "[ops]") {
   }
 }
 
-TEST_CASE("depthwise rows: windows that see padding alone give the bias", "[ops]") {
+TEST_CASE("depthwise rows: windows that see padding alone give the bias", "[ops][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
   for (int t = 0; t < n_tables; ++t) {

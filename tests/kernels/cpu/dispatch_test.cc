@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/train/train_kernels.h"
 #include "ports/port.h"
@@ -28,31 +28,34 @@ TEST_CASE("instruction sets: the baseline is always there, the best is runnable"
   CHECK(&BestCpuKernels() == &BestCpuKernels());
 }
 
-TEST_CASE("instruction sets: only what the processor reports is offered", "[ops]") {
-  const port::CpuFeatures features = port::DetectCpuFeatures();
+TEST_CASE("instruction sets: what the build has and the processor reports is offered", "[ops]") {
+  [[maybe_unused]] const port::CpuFeatures features = port::DetectCpuFeatures();
+  std::vector<std::string> expected;
+#define TW_FULL_ISA(isa, runs) \
+  if (runs) expected.push_back(#isa);
+#define TW_BYTES_ISA(isa, base, runs) TW_FULL_ISA(isa, runs)
+#include "isa_list.inc"
+#undef TW_BYTES_ISA
+#undef TW_FULL_ISA
   const CpuKernels* const* tables = nullptr;
   const int n = RunnableCpuKernels(&tables);
-  for (int i = 0; i < n; ++i) {
-    const std::string isa = tables[i]->isa;
-    INFO(isa);
-    CHECK((isa == "baseline" || (isa == "avx2" && features.avx2_fma) ||
-           (isa == "avxvnni" && features.avx_vnni) || (isa == "avx512" && features.avx512) ||
-           (isa == "dotprod" && features.arm_dotprod) || (isa == "i8mm" && features.arm_i8mm)));
-  }
+  std::vector<std::string> offered;
+  for (int i = 0; i < n; ++i) offered.push_back(tables[i]->isa);
+  CHECK(offered == expected);
 }
 
 TEST_CASE("instruction sets: those of byte products borrow everything else", "[ops]") {
   const std::vector<const CpuKernels*> tables = TestedCpuKernels();
   for (const CpuKernels* cpu : tables) {
     INFO(cpu->isa);
-    CHECK(TrainKernelsFor(*cpu).isa == std::string(cpu->lender));
-    for (const CpuKernels* lender : tables) {
-      if (cpu->lender != std::string(lender->isa)) continue;
-      CHECK(lender->lender == std::string(lender->isa));
-      CHECK(cpu->gemm == lender->gemm);
-      CHECK(cpu->recurrent == lender->recurrent);
-      CHECK(cpu->integer->halves == lender->integer->halves);
-      CHECK((cpu->integer->bytes == lender->integer->bytes) != HasBytesOnly(*cpu));
+    CHECK(TrainKernelsFor(*cpu).isa == std::string(cpu->base_isa));
+    for (const CpuKernels* base : tables) {
+      if (cpu->base_isa != std::string(base->isa)) continue;
+      CHECK(base->base_isa == std::string(base->isa));
+      CHECK(cpu->gemm == base->gemm);
+      CHECK(cpu->recurrent == base->recurrent);
+      CHECK(cpu->integer->int16 == base->integer->int16);
+      CHECK((cpu->integer->bytes == base->integer->bytes) != HasBytesOnly(*cpu));
     }
   }
 }

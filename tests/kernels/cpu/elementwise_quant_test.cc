@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/shared/quant.h"
 
@@ -46,7 +46,7 @@ int32_t Clamped(int64_t x, int32_t lo, int32_t hi) {
   return static_cast<int32_t>(std::min<int64_t>(std::max<int64_t>(x, lo), hi));
 }
 
-TEST_CASE("quantized loops: every factor rounds as MultiplyByFactor does", "[ops][quant]") {
+TEST_CASE("quantized loops: every factor rounds as MultiplyByFactor does", "[ops][quant][sets]") {
   const std::vector<int32_t> x = Numbers<int32_t>(kMost, 1);
   std::mt19937 random(2);
   std::uniform_int_distribution<int32_t> mantissa(1 << 30, std::numeric_limits<int32_t>::max());
@@ -136,7 +136,7 @@ int WrongSums(const QuantElementwiseKernels& kernels, QuantType type, const SumC
   return n_wrong;
 }
 
-TEST_CASE("quantized loops: sums and products of two tensors of any length", "[ops][quant]") {
+TEST_CASE("quantized loops: sums and products of two tensors of any length", "[ops][quant][sets]") {
   OnEveryTable([](const QuantElementwiseKernels& kernels) {
     for (const SumCase& c : kSums) {
       INFO(&c - kSums);
@@ -169,7 +169,7 @@ int WrongRows(const QuantElementwiseKernels& kernels, QuantType type) {
   return n_wrong;
 }
 
-TEST_CASE("quantized loops: sums of rows of any length", "[ops][quant]") {
+TEST_CASE("quantized loops: sums of rows of any length", "[ops][quant][sets]") {
   OnEveryTable([](const QuantElementwiseKernels& kernels) {
     CHECK(WrongRows<int8_t>(kernels, QuantType::kInt8) == 0);
     CHECK(WrongRows<uint8_t>(kernels, QuantType::kUInt8) == 0);

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "runtime/base/span.h"
 #include "runtime/tensor/tensor.h"
 
@@ -82,7 +82,7 @@ float ElementInput(size_t i) {
 
 }  // namespace
 
-TEST_CASE("elementwise: functions are precise over all floats", "[ops]") {
+TEST_CASE("elementwise: functions are precise over all floats", "[ops][sets]") {
   const std::vector<float> x = AllMagnitudes();
   std::vector<float> y(x.size());
   for (const CpuKernels* table : RunnableTables()) {
@@ -104,7 +104,7 @@ TEST_CASE("elementwise: functions are precise over all floats", "[ops]") {
   }
 }
 
-TEST_CASE("elementwise: GELU within a few units of its argument", "[ops]") {
+TEST_CASE("elementwise: GELU within a few units of its argument", "[ops][sets]") {
   for (const CpuKernels* table : RunnableTables()) {
     for (bool tanh : {false, true}) {
       const UnaryFn fn = tanh ? UnaryFn::kGeluTanh : UnaryFn::kGelu;
@@ -125,7 +125,7 @@ TEST_CASE("elementwise: GELU within a few units of its argument", "[ops]") {
   }
 }
 
-TEST_CASE("elementwise: unary functions at every length, in place and not", "[ops]") {
+TEST_CASE("elementwise: unary functions at every length, in place and not", "[ops][sets]") {
   for (const CpuKernels* table : RunnableTables()) {
     for (int fn = 0; fn < kNumUnaryFns; ++fn) {
       const UnaryFunction run = table->elementwise->unary[fn];
@@ -148,7 +148,7 @@ TEST_CASE("elementwise: unary functions at every length, in place and not", "[op
   }
 }
 
-TEST_CASE("elementwise: binary tiles of every form, in place and not", "[ops]") {
+TEST_CASE("elementwise: binary tiles of every form, in place and not", "[ops][sets]") {
   struct Form {
     int64_t rows, n, a_row, b_row;
     int a_step, b_step;
@@ -196,7 +196,7 @@ TEST_CASE("elementwise: binary tiles of every form, in place and not", "[ops]") 
   }
 }
 
-TEST_CASE("elementwise: reductions at every length", "[ops]") {
+TEST_CASE("elementwise: reductions at every length", "[ops][sets]") {
   for (const CpuKernels* table : RunnableTables()) {
     const ElementwiseKernels& kernels = *table->elementwise;
     for (int64_t n = 0; n <= 140; ++n) {
@@ -221,7 +221,7 @@ TEST_CASE("elementwise: reductions at every length", "[ops]") {
   }
 }
 
-TEST_CASE("elementwise: every half becomes its float", "[ops]") {
+TEST_CASE("elementwise: every half becomes its float", "[ops][sets]") {
   std::vector<uint16_t> halves(65536);
   for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i);
   std::vector<float> y(halves.size());

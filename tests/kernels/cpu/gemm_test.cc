@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "kernels/cpu/cpu_kernels.h"
-#include "kernels/cpu/gemm_plan.h"
+#include "kernels/contract/cpu_kernels.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "tests/support/random_floats.h"
 
 namespace topwork {
@@ -90,7 +90,7 @@ constexpr float kGemmInfinity = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-TEST_CASE("gemm: every tile height and column remainder", "[ops]") {
+TEST_CASE("gemm: every tile height and column remainder", "[ops][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
   REQUIRE(n_tables >= 1);
@@ -112,7 +112,7 @@ TEST_CASE("gemm: every tile height and column remainder", "[ops]") {
   }
 }
 
-TEST_CASE("gemm: transposed and boxed weights pack to the same bytes", "[ops]") {
+TEST_CASE("gemm: transposed and boxed weights pack to the same bytes", "[ops][sets]") {
   const GemmProblem p{1, 37, 24, false, false, -kGemmInfinity, kGemmInfinity};
   const std::vector<float> w = RandomFloats(37 * 24, 5);
   std::vector<float> turned(w.size()), reversed(w.size());
@@ -144,7 +144,7 @@ TEST_CASE("gemm: transposed and boxed weights pack to the same bytes", "[ops]") 
   }
 }
 
-TEST_CASE("gemm: a NaN passes the clamp", "[ops]") {
+TEST_CASE("gemm: a NaN passes the clamp", "[ops][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
   for (int t = 0; t < n_tables; ++t) {
@@ -168,7 +168,7 @@ TEST_CASE("gemm: a NaN passes the clamp", "[ops]") {
   }
 }
 
-TEST_CASE("gemm: the cut covers every element exactly once", "[ops]") {
+TEST_CASE("gemm: the cut covers every element exactly once", "[ops][sets]") {
   const GemmKernels& kernels = *BestCpuKernels().gemm;
   const int64_t shapes[][3] = {{1, 1, 1},       {12544, 32, 27},  {49, 1280, 320}, {1, 1000, 1280},
                                {49, 512, 4608}, {7, 3, 1000000},  {5, 100, 0},     {100000, 1, 1},

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/shared/quant.h"
 #include "tests/support/cpu_tables.h"
@@ -117,7 +117,7 @@ void CheckBytes(const CpuKernels& cpu, const Case& c) {
 
 void CheckFloats(const CpuKernels& cpu, Case c) {
   const std::vector<float> scales(static_cast<size_t>(c.channels()), 0.5f);
-  c.rows.ending = IntegerEnding::kFloat;
+  c.rows.epilogue = IntegerEpilogue::kFloat;
   c.rows.scale = scales.data();
   c.rows.in_scale = 0.25f;
   c.rows.lo = -1000.0f;
@@ -133,7 +133,7 @@ void CheckFloats(const CpuKernels& cpu, Case c) {
   CHECK(n_wrong == 0);
 }
 
-TEST_CASE("integer depthwise: every shape of filter, any number of channels", "[ops]") {
+TEST_CASE("integer depthwise: every shape of filter, any number of channels", "[ops][sets]") {
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     std::mt19937 random(3);
     for (int i = 0; i < 400; ++i) {

@@ -1,5 +1,5 @@
 // The integer GEMM of every instruction set this processor has: its sums beside plain loops, and
-// its 8-bit ending beside MultiplyByFactor (there sums come from the bias alone, for A is zero).
+// its 8-bit epilogue beside MultiplyByFactor (there sums come from the bias alone, for A is zero).
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/shared/quant.h"
 #include "runtime/tensor/packed.h"
@@ -19,88 +19,89 @@ namespace topwork {
 namespace integer_gemm_test {
 
 // What bytes end in: m rows, whose sums are those of `bias` and `row_term`.
-struct Ending {
+struct Epilogue {
   int64_t m = 1, n = 1;
   std::vector<int32_t> bias, mantissas, rights, row_term;
   int32_t least = -128, most = 127, zero_point = 0;
 };
 
-std::vector<uint8_t> RunEnding(const IntegerGemm& gemm, const Ending& ending, bool small) {
-  std::vector<uint8_t> zeros(static_cast<size_t>(std::max(ending.m, ending.n)) * 8, 0);
+std::vector<uint8_t> RunEpilogue(const IntegerGemm& gemm, const Epilogue& epilogue, bool small) {
+  std::vector<uint8_t> zeros(static_cast<size_t>(std::max(epilogue.m, epilogue.n)) * 8, 0);
   IntegerWeights weights;
   weights.data = zeros.data();
-  weights.n = ending.n;
+  weights.n = epilogue.n;
   weights.run_k = 4;
-  std::vector<uint8_t> packed(gemm.packed_bytes(ending.n, 1, 4) + 64);
-  gemm.pack(weights, 0, gemm.n_panels(ending.n), packed.data());
-  std::vector<uint8_t> out(static_cast<size_t>(ending.m * ending.n) + 64, 99);
+  std::vector<uint8_t> packed(gemm.packed_bytes(epilogue.n, 1, 4) + 64);
+  gemm.pack(weights, 0, gemm.n_panels(epilogue.n), packed.data());
+  std::vector<uint8_t> out(static_cast<size_t>(epilogue.m * epilogue.n) + 64, 99);
   IntegerTask task;
   task.a = zeros.data();
   task.lda = 8;
   task.run_k = 4;
   task.packed = packed.data();
-  task.m = ending.m;
-  task.n = ending.n;
-  task.panel_end = gemm.n_panels(ending.n);
+  task.m = epilogue.m;
+  task.n = epilogue.n;
+  task.panel_end = gemm.n_panels(epilogue.n);
   task.c = out.data();
-  task.ldc = ending.n;
-  task.factors.mantissa = ending.mantissas.data();
-  task.factors.right = ending.rights.data();
+  task.ldc = epilogue.n;
+  task.factors.mantissa = epilogue.mantissas.data();
+  task.factors.right = epilogue.rights.data();
   task.factors.small = small;
-  task.least = ending.least - ending.zero_point;
-  task.most = ending.most - ending.zero_point;
-  task.bias = ending.bias.data();
-  task.row_term = ending.row_term.empty() ? nullptr : ending.row_term.data();
-  task.zero_point = ending.zero_point;
+  task.least = epilogue.least - epilogue.zero_point;
+  task.most = epilogue.most - epilogue.zero_point;
+  task.bias = epilogue.bias.data();
+  task.row_term = epilogue.row_term.empty() ? nullptr : epilogue.row_term.data();
+  task.zero_point = epilogue.zero_point;
   gemm.run(task);
   return out;
 }
 
 // Element i of the output, or what must stay behind it.
-uint8_t Expected(const Ending& ending, int64_t i) {
-  if (i >= ending.m * ending.n) return 99;
-  const size_t c = static_cast<size_t>(i % ending.n), row = static_cast<size_t>(i / ending.n);
-  const int32_t sum = ending.bias[c] + (ending.row_term.empty() ? 0 : ending.row_term[row]);
-  const int32_t scaled = MultiplyByFactor(sum, {ending.mantissas[c], -ending.rights[c]});
-  const int32_t low = ending.least - ending.zero_point, high = ending.most - ending.zero_point;
-  return static_cast<uint8_t>(std::min(std::max(scaled, low), high) + ending.zero_point);
+uint8_t Expected(const Epilogue& epilogue, int64_t i) {
+  if (i >= epilogue.m * epilogue.n) return 99;
+  const size_t c = static_cast<size_t>(i % epilogue.n), row = static_cast<size_t>(i / epilogue.n);
+  const int32_t sum = epilogue.bias[c] + (epilogue.row_term.empty() ? 0 : epilogue.row_term[row]);
+  const int32_t scaled = MultiplyByFactor(sum, {epilogue.mantissas[c], -epilogue.rights[c]});
+  const int32_t low = epilogue.least - epilogue.zero_point,
+                high = epilogue.most - epilogue.zero_point;
+  return static_cast<uint8_t>(std::min(std::max(scaled, low), high) + epilogue.zero_point);
 }
 
-void CheckEnding(const Ending& ending) {
+void CheckEpilogue(const Epilogue& epilogue) {
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     const IntegerKernels& integer = *cpu->integer;
-    for (const IntegerGemm* gemm : {integer.bytes, integer.halves}) {
+    for (const IntegerGemm* gemm : {integer.bytes, integer.int16}) {
       if (gemm == nullptr) continue;
       for (const bool small : {false, true}) {
-        const std::vector<uint8_t> out = RunEnding(*gemm, ending, small);
+        const std::vector<uint8_t> out = RunEpilogue(*gemm, epilogue, small);
         for (size_t i = 0; i < out.size(); ++i) {
           const int64_t at = static_cast<int64_t>(i);
-          if (out[i] == Expected(ending, at)) continue;
-          const size_t c = static_cast<size_t>(at % ending.n);
-          FAIL(gemm->tag << ", small " << small << ": element " << i << " of " << ending.m << " x "
-                         << ending.n << ", " << ending.bias[c] << " * " << ending.mantissas[c]
-                         << " >> " << ending.rights[c] << " became " << int{out[i]} << ", not "
-                         << int{Expected(ending, at)});
+          if (out[i] == Expected(epilogue, at)) continue;
+          const size_t c = static_cast<size_t>(at % epilogue.n);
+          FAIL(gemm->tag << ", small " << small << ": element " << i << " of " << epilogue.m
+                         << " x " << epilogue.n << ", " << epilogue.bias[c] << " * "
+                         << epilogue.mantissas[c] << " >> " << epilogue.rights[c] << " became "
+                         << int{out[i]} << ", not " << int{Expected(epilogue, at)});
         }
       }
     }
   }
 }
 
-TEST_CASE("integer gemm: small factors round as two roundings do", "[ops]") {
+TEST_CASE("integer gemm: small factors round as two roundings do", "[ops][sets]") {
   std::mt19937 random(5);
   const int32_t extremes[] = {1 << 30, (1 << 30) + 1, INT32_MAX, INT32_MAX - 1, 1518500250};
   int n_ties = 0;
   for (int round = 0; round < 400; ++round) {
-    Ending ending;
-    ending.m = 1 + round % 37;
-    ending.n = 1 + round % 113;
+    Epilogue epilogue;
+    epilogue.m = 1 + round % 37;
+    epilogue.n = 1 + round % 113;
     const bool is_unsigned = round % 2 == 0;
-    ending.least = is_unsigned ? 0 : -128;
-    ending.most = is_unsigned ? 255 : 127;
-    ending.zero_point = static_cast<int32_t>(random() % 256) - (is_unsigned ? 0 : 128);
-    if (round % 3 == 0) ending.least = ending.zero_point;
-    const int64_t padded = (ending.n + kColumnPad - 1) / kColumnPad * kColumnPad;
+    epilogue.least = is_unsigned ? 0 : -128;
+    epilogue.most = is_unsigned ? 255 : 127;
+    epilogue.zero_point = static_cast<int32_t>(random() % 256) - (is_unsigned ? 0 : 128);
+    if (round % 3 == 0) epilogue.least = epilogue.zero_point;
+    const int64_t padded = (epilogue.n + kColumnPad - 1) / kColumnPad * kColumnPad;
     for (int64_t c = 0; c < padded; ++c) {
       const int32_t right = 1 + static_cast<int32_t>(random() % 30);
       const int32_t mantissa = random() % 2 == 0
@@ -116,14 +117,14 @@ TEST_CASE("integer gemm: small factors round as two roundings do", "[ops]") {
       bias = std::min(std::max(bias, -kSmallBias), kSmallBias);
       n_ties += right < 30 && mantissa == 1 << 30 && bias % (1 << right) != 0 &&
                 bias * 2LL % (1 << right) == 0;
-      ending.bias.push_back(bias);
-      ending.mantissas.push_back(mantissa);
-      ending.rights.push_back(right);
+      epilogue.bias.push_back(bias);
+      epilogue.mantissas.push_back(mantissa);
+      epilogue.rights.push_back(right);
     }
-    for (int64_t m = 0; round % 4 == 0 && m < ending.m; ++m) {
-      ending.row_term.push_back(static_cast<int32_t>(random() % (1u << 29)) - (1 << 28));
+    for (int64_t m = 0; round % 4 == 0 && m < epilogue.m; ++m) {
+      epilogue.row_term.push_back(static_cast<int32_t>(random() % (1u << 29)) - (1 << 28));
     }
-    CheckEnding(ending);
+    CheckEpilogue(epilogue);
   }
   CHECK(n_ties > 20);
 }
@@ -134,7 +135,7 @@ struct Product {
   int bits;  // of a weight
 };
 
-// A, W and where the stretches of A lie. Between them is what must not be added; A's memory ends
+// A, W and where the segments of A lie. Between them is what must not be added; A's memory ends
 // where it may be read to.
 struct Factors {
   std::vector<uint8_t> a, w;
@@ -190,7 +191,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   task.m = p.m;
   task.n = p.n;
   task.panel_end = gemm.n_panels(p.n);
-  task.ending = IntegerEnding::kSums;
+  task.epilogue = IntegerEpilogue::kSums;
   task.c = c.data();
   task.ldc = p.n;
   gemm.run(task);
@@ -225,7 +226,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   CHECK(n_wrong == 0);
 }
 
-TEST_CASE("integer gemm: sums of bytes are exact at every height, width and depth", "[ops]") {
+TEST_CASE("integer gemm: sums of bytes are exact at every height, width and depth", "[ops][sets]") {
   std::mt19937 random(7);
   const auto below = [&](unsigned n) { return static_cast<int64_t>(random() % n); };
   const std::set<std::string> with_bytes = {"avxvnni", "avxvnni_evex", "avx512", "dotprod", "i8mm"};
@@ -323,7 +324,7 @@ std::vector<float> RunBlocks(const IntegerGemm& gemm, int32_t flip, const Blocks
   task.m = b.m;
   task.n = b.n;
   task.panel_end = gemm.n_panels(b.n);
-  task.ending = IntegerEnding::kFloat;
+  task.epilogue = IntegerEpilogue::kFloat;
   task.c = c.data();
   task.ldc = b.n;
   task.run_scale = run_scale.data();
@@ -350,10 +351,10 @@ double Difference(const Blocks& b, const std::vector<float>& c) {
   return worst / most;
 }
 
-TEST_CASE("integer gemm: a scale for every run", "[ops]") {
+TEST_CASE("integer gemm: a scale for every run", "[ops][sets]") {
   std::mt19937 random(11);
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
-    for (const IntegerGemm* gemm : {cpu->integer->bytes, cpu->integer->halves}) {
+    for (const IntegerGemm* gemm : {cpu->integer->bytes, cpu->integer->int16}) {
       if (gemm == nullptr) continue;
       for (int64_t i = 0; i < 60; ++i) {
         const int64_t m = i % 3 == 0 ? 1 : 1 + i % 11, n = 1 + i * 7 % 90;

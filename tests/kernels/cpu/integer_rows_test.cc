@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/integer.h"
 #include "tests/support/cpu_tables.h"
 
@@ -29,7 +29,8 @@ std::vector<float> Values(int64_t n, unsigned seed) {
   return values;
 }
 
-TEST_CASE("integer rows: floats are rounded to nearest, ties away from zero", "[ops][quant]") {
+TEST_CASE("integer rows: floats are rounded to nearest, ties away from zero",
+          "[ops][quant][sets]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const CpuKernels* cpu : TestedCpuKernels()) {
     INFO(cpu->isa);
@@ -50,7 +51,7 @@ TEST_CASE("integer rows: floats are rounded to nearest, ties away from zero", "[
   }
 }
 
-TEST_CASE("integer rows: a scale and a zero point", "[ops][quant]") {
+TEST_CASE("integer rows: a scale and a zero point", "[ops][quant][sets]") {
   const std::vector<float> in = {-1.0f, -0.25f, 0.0f, 0.25f, 1.0f, 8.0f};
   for (const CpuKernels* cpu : TestedCpuKernels()) {
     INFO(cpu->isa);
@@ -60,7 +61,7 @@ TEST_CASE("integer rows: a scale and a zero point", "[ops][quant]") {
   }
 }
 
-TEST_CASE("integer rows: the least and largest of a row", "[ops][quant]") {
+TEST_CASE("integer rows: the least and largest of a row", "[ops][quant][sets]") {
   for (const CpuKernels* cpu : TestedCpuKernels()) {
     INFO(cpu->isa);
     int n_wrong = 0;

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/pool.h"
 
 namespace topwork {
@@ -160,7 +160,7 @@ void OnEveryTable(Body body) {
   const CpuKernels* const* tables = nullptr;
   const int n = RunnableCpuKernels(&tables);
   for (int i = 0; i < n; ++i) {
-    if (std::string(tables[i]->isa) != tables[i]->lender) continue;  // the lender's loops
+    if (std::string(tables[i]->isa) != tables[i]->base_isa) continue;  // the loops of its base
     INFO(tables[i]->isa);
     body(*tables[i]->pool);
   }
@@ -179,7 +179,7 @@ void CheckAll(PoolFunction function, Pool pool) {
   }
 }
 
-TEST_CASE("pools: the loops of every instruction set", "[ops][loops]") {
+TEST_CASE("pools: the loops of every instruction set", "[ops][loops][sets]") {
   OnEveryTable([](const PoolKernels& kernels) {
     CheckAll<float>(kernels.mean, Pool::kMean);
     CheckAll<float>(kernels.largest, Pool::kLargest);
@@ -194,7 +194,7 @@ TEST_CASE("pools: the loops of every instruction set", "[ops][loops]") {
 }
 
 // Every sum that a window of so many pixels can have, and the largest windows.
-TEST_CASE("pools: means of integers are rounded half away from zero", "[ops][loops]") {
+TEST_CASE("pools: means of integers are rounded half away from zero", "[ops][loops][sets]") {
   OnEveryTable([](const PoolKernels& kernels) {
     int n_wrong = 0;
     for (const int64_t count : {1, 2, 3, 4, 9, 49, 122, 123, 255, 15000, 15687, 65000}) {

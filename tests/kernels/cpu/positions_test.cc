@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 
 namespace topwork {
 namespace test {
@@ -33,7 +33,7 @@ int WrongPositions(const PositionKernels& kernels, int64_t n, int kinds, bool la
   return n_wrong;
 }
 
-TEST_CASE("positions: the first of the largest and of the least bytes", "[ops]") {
+TEST_CASE("positions: the first of the largest and of the least bytes", "[ops][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
   for (int i = 0; i < n_tables; ++i) {

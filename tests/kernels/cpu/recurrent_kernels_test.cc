@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/recurrent.h"
 #include "kernels/ops/shared/quant.h"
 
@@ -45,7 +45,7 @@ void ForEachTable(F f) {
   }
 }
 
-TEST_CASE("recurrent kernels: logistic and tanh are gemmlowp's for every input", "[ops]") {
+TEST_CASE("recurrent kernels: logistic and tanh are gemmlowp's for every input", "[ops][sets]") {
   const std::vector<int16_t> x = AllInputs();
   ForEachTable([&](const RecurrentKernels& kernels) {
     std::vector<int16_t> y(x.size());
@@ -67,7 +67,7 @@ TEST_CASE("recurrent kernels: logistic and tanh are gemmlowp's for every input",
   });
 }
 
-TEST_CASE("recurrent kernels: scaled sums are added and saturate", "[ops]") {
+TEST_CASE("recurrent kernels: scaled sums are added and saturate", "[ops][sets]") {
   std::mt19937 random(7);
   std::uniform_int_distribution<int32_t> sums(-40000000, 40000000), shorts(-32768, 32767);
   ForEachTable([&](const RecurrentKernels& kernels) {

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/resize.h"
 
 namespace topwork {
@@ -104,7 +104,7 @@ int WrongValues(void (*kernel)(const ResizeRow&), int64_t channels, float least,
   return n_wrong;
 }
 
-TEST_CASE("resize rows: every instruction set, every number of channels", "[ops][quant]") {
+TEST_CASE("resize rows: every instruction set, every number of channels", "[ops][quant][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n = RunnableCpuKernels(&tables);
   for (int i = 0; i < n; ++i) {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/elementwise.h"
 #include "tests/support/random_floats.h"
 
@@ -28,7 +28,7 @@ double RowDifference(const std::vector<float>& x, const std::vector<float>& y, s
   return worst;
 }
 
-TEST_CASE("softmax: short rows, every instruction set", "[ops]") {
+TEST_CASE("softmax: short rows, every instruction set", "[ops][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
   for (int t = 0; t < n_tables; ++t) {
@@ -56,7 +56,7 @@ TEST_CASE("softmax: short rows, every instruction set", "[ops]") {
   }
 }
 
-TEST_CASE("softmax: a NaN in a short row stays in it", "[ops]") {
+TEST_CASE("softmax: a NaN in a short row stays in it", "[ops][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
   for (int t = 0; t < n_tables; ++t) {

@@ -40,7 +40,7 @@ std::vector<float> MatMulReference(const std::vector<float>& a, const std::vecto
 
 }  // namespace
 
-TEST_CASE("batch_matmul: golden cases", "[ops]") { RunOpCases("batch_matmul"); }
+TEST_CASE("batch_matmul: golden cases", "[ops][sets]") { RunOpCases("batch_matmul"); }
 
 TEST_CASE("batch_matmul: broadcast batches in all four orientations, rank 8", "[ops]") {
   const std::vector<float> a = RandomFloats(60, 1), b = RandomFloats(60, 2);

@@ -26,20 +26,17 @@ TEST_CASE("bitcast: the same bytes as another type", "[ops]") {
 }
 
 TEST_CASE("bitcast: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kBitcast).Unknown(DType::kInt8, {2, 3}).Out(DType::kInt32),
-                StatusCode::kInvalidModel, "needs a last dimension of 4") == "");
-  CHECK(Refusal(OneOp(OpCode::kBitcast).Unknown(DType::kInt8, {}).Out(DType::kInt32),
-                StatusCode::kInvalidModel, "needs a last dimension of 4") == "");
-  CHECK(Refusal(OneOp(OpCode::kBitcast)
-                    .Unknown(DType::kInt32, {1, 1, 1, 1, 1, 1, 1, 1})
-                    .Out(DType::kInt8),
-                StatusCode::kUnsupported, "rank 9") == "");
-  CHECK(Refusal(OneOp(OpCode::kBitcast).Unknown(DType::kInt32, {1}).Out(DType::kString),
-                StatusCode::kUnsupported, "as string") == "");
-  CHECK(Refusal(OneOp(OpCode::kBitcast).Unknown(DType::kString, {1}).Out(DType::kInt8),
-                StatusCode::kUnsupported, "string") == "");
-  CHECK(Refusal(OneOp(OpCode::kBitcast).Out(DType::kInt8), StatusCode::kInvalidModel,
-                "lacks its input 0") == "");
+  const OneOp op =
+      Accepted(OneOp(OpCode::kBitcast).Unknown(DType::kInt8, {2, 3}).Out(DType::kInt8));
+  CheckRefusals({
+      {op.With().Out(0, DType::kInt32), kInvalidModel, "needs a last dimension of 4"},
+      {op.With(0).Unknown(DType::kInt8, {}).Out(0, DType::kInt32), kInvalidModel,
+       "needs a last dimension of 4"},
+      {op.With(0).Unknown(DType::kInt32, {1, 1, 1, 1, 1, 1, 1, 1}), kUnsupported, "rank 9"},
+      {op.With(0).Unknown(DType::kInt32, {1}).Out(0, DType::kString), kUnsupported, "as string"},
+      {op.With(0).Unknown(DType::kString, {1}), kUnsupported, "string"},
+      {op.First(0), kInvalidModel, "lacks its input 0"},
+  });
 }
 
 }  // namespace test

@@ -24,13 +24,13 @@ std::vector<To> RunCast(const std::vector<From>& x) {
 
 }  // namespace
 
-TEST_CASE("dequantize, cast: golden cases of int4", "[ops]") { RunOpCases("int4"); }
+TEST_CASE("dequantize, cast: golden cases of int4", "[ops][sets]") { RunOpCases("int4"); }
 
-TEST_CASE("bfloat16: golden cases", "[ops]") { RunOpCases("bfloat16"); }
+TEST_CASE("bfloat16: golden cases", "[ops][sets]") { RunOpCases("bfloat16"); }
 
-TEST_CASE("cast: golden cases", "[ops]") { RunOpCases("cast"); }
-TEST_CASE("quantize: golden cases", "[ops]") { RunOpCases("quantize"); }
-TEST_CASE("dequantize: golden cases", "[ops]") { RunOpCases("dequantize"); }
+TEST_CASE("cast: golden cases", "[ops][sets]") { RunOpCases("cast"); }
+TEST_CASE("quantize: golden cases", "[ops][sets]") { RunOpCases("quantize"); }
+TEST_CASE("dequantize: golden cases", "[ops][sets]") { RunOpCases("dequantize"); }
 
 TEST_CASE("cast: real numbers saturate in integers", "[ops]") {
   CHECK(RunCast<float, int8_t>({-1000, -128.9f, 127.9f, 1000, kCastNan, -0.9f}) ==
@@ -65,13 +65,15 @@ TEST_CASE("cast: to and from bool", "[ops]") {
 }
 
 TEST_CASE("cast: refuses types that it does not know", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kCast).Unknown(DType::kString, {2}).Out(DType::kInt32),
-                StatusCode::kUnsupported, "cannot be cast from string to int32") == "");
-  CHECK(Refusal(OneOp(OpCode::kCast).Unknown(DType::kFloat32, {2}).Out(DType::kComplex128),
-                StatusCode::kUnsupported, "from float32 to complex128") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kCast).Unknown(DType::kFloat32, {2}).Out(DType::kInt32));
+  CheckRefusals({
+      {op.With(0).Unknown(DType::kString, {2}), kUnsupported,
+       "cannot be cast from string to int32"},
+      {op.With().Out(0, DType::kComplex128), kUnsupported, "from float32 to complex128"},
+  });
 }
 
-TEST_CASE("quantize: halves away from zero, saturation, NaN", "[ops]") {
+TEST_CASE("quantize: ties away from zero, saturation, NaN", "[ops]") {
   OneOp op(OpCode::kQuantize);
   op.In<float>({8}, {0.5f, -0.5f, 1.5f, 0.49999997f, 1e20f, -kCastInfinity, kCastNan, 8388609.0f})
       .Out(DType::kInt16)
@@ -81,32 +83,27 @@ TEST_CASE("quantize: halves away from zero, saturation, NaN", "[ops]") {
 }
 
 TEST_CASE("quantize: refuses malformed quantization", "[ops]") {
-  const auto quantize = [](const std::vector<float>& scales, const std::vector<int64_t>& points) {
-    OneOp op(OpCode::kQuantize);
-    op.Unknown(DType::kFloat32, {2, 3}).Out(DType::kInt8).Quantized(scales, points);
-    return op;
-  };
-  OneOp none(OpCode::kQuantize);
-  none.Unknown(DType::kFloat32, {2, 3}).Out(DType::kInt8);
-  CHECK(Refusal(none, StatusCode::kInvalidModel, "output 0 is int8 but has no scale") == "");
-  OneOp three = quantize({1, 2, 3}, {0, 0, 0});
-  CHECK(Refusal(three, StatusCode::kInvalidModel, "has 3 scales along dimension 0") == "");
-  OneOp points = quantize({1, 2}, {0, 0, 0});
-  CHECK(Refusal(points, StatusCode::kInvalidModel, "2 scales but 3 zero points") == "");
-  OneOp zero = quantize({0}, {0});
-  CHECK(Refusal(zero, StatusCode::kInvalidModel, "a scale of 0") == "");
-  OneOp nan = quantize({kCastNan}, {0});
-  CHECK(Refusal(nan, StatusCode::kInvalidModel, "a scale of") == "");
-  OneOp far = quantize({1}, {128});
-  CHECK(Refusal(far, StatusCode::kInvalidModel, "a zero point of 128") == "");
-  CHECK(Refusal(OneOp(OpCode::kQuantize)
-                    .Unknown(DType::kInt8, {2})
-                    .Quantized({1}, {0})
-                    .Out(DType::kInt32)
-                    .Quantized({1}, {0}),
-                StatusCode::kUnsupported, "int8 to int32 is not supported") == "");
-  CHECK(Refusal(OneOp(OpCode::kQuantize).Unknown(DType::kFloat32, {2}).Out(DType::kInt32),
-                StatusCode::kUnsupported, "float32 to int32 is not supported") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kQuantize)
+                                .Unknown(DType::kFloat32, {2, 3})
+                                .Out(DType::kInt8)
+                                .Quantized({1}, {0}));
+  const OneOp plain = op.With().Out(0, DType::kInt8);
+  CheckRefusals({
+      {plain, kInvalidModel, "output 0 is int8 but has no scale"},
+      {plain.With().Quantized({1, 2, 3}, {0, 0, 0}), kInvalidModel,
+       "has 3 scales along dimension 0"},
+      {plain.With().Quantized({1, 2}, {0, 0, 0}), kInvalidModel, "2 scales but 3 zero points"},
+      {plain.With().Quantized({0}, {0}), kInvalidModel, "a scale of 0"},
+      {plain.With().Quantized({kCastNan}, {0}), kInvalidModel, "a scale of"},
+      {plain.With().Quantized({1}, {128}), kInvalidModel, "a zero point of 128"},
+      {op.With(0)
+           .Unknown(DType::kInt8, {2, 3})
+           .Quantized({1}, {0})
+           .Out(0, DType::kInt32)
+           .Quantized({1}, {0}),
+       kUnsupported, "int8 to int32 is not supported"},
+      {op.With().Out(0, DType::kInt32), kUnsupported, "float32 to int32 is not supported"},
+  });
 }
 
 TEST_CASE("dequantize: one zero point for all channels, and none", "[ops]") {
@@ -121,17 +118,19 @@ TEST_CASE("dequantize: one zero point for all channels, and none", "[ops]") {
 }
 
 TEST_CASE("dequantize: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kDequantize).Unknown(DType::kInt8, {2}).Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "is int8 but has no scale") == "");
-  CHECK(Refusal(OneOp(OpCode::kDequantize)
-                    .Unknown(DType::kUInt8, {2})
-                    .Quantized({1}, {-1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "a zero point of -1") == "");
-  CHECK(Refusal(OneOp(OpCode::kDequantize).Unknown(DType::kFloat32, {2}).Out(DType::kFloat32),
-                StatusCode::kUnsupported, "is float32; supported here: float16") == "");
-  CHECK(Refusal(OneOp(OpCode::kDequantize).Unknown(DType::kFloat16, {2}).Out(DType::kFloat16),
-                StatusCode::kInvalidModel, "declared float16") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kDequantize)
+                                .Unknown(DType::kInt8, {2})
+                                .Quantized({1}, {0})
+                                .Out(DType::kFloat32));
+  CheckRefusals({
+      {op.With(0).Unknown(DType::kInt8, {2}), kInvalidModel, "is int8 but has no scale"},
+      {op.With(0).Unknown(DType::kUInt8, {2}).Quantized({1}, {-1}), kInvalidModel,
+       "a zero point of -1"},
+      {op.With(0).Unknown(DType::kFloat32, {2}), kUnsupported,
+       "is float32; supported here: float16"},
+      {op.With(0).Unknown(DType::kFloat16, {2}).Out(0, DType::kFloat16), kInvalidModel,
+       "declared float16"},
+  });
 }
 
 }  // namespace test

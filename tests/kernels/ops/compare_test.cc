@@ -14,17 +14,17 @@ using BoolBytes = std::vector<uint8_t>;
 
 }  // namespace
 
-TEST_CASE("equal: golden cases", "[ops]") { RunOpCases("equal"); }
-TEST_CASE("not_equal: golden cases", "[ops]") { RunOpCases("not_equal"); }
-TEST_CASE("less: golden cases", "[ops]") { RunOpCases("less"); }
-TEST_CASE("less_equal: golden cases", "[ops]") { RunOpCases("less_equal"); }
-TEST_CASE("greater: golden cases", "[ops]") { RunOpCases("greater"); }
-TEST_CASE("greater_equal: golden cases", "[ops]") { RunOpCases("greater_equal"); }
-TEST_CASE("logical_and: golden cases", "[ops]") { RunOpCases("logical_and"); }
-TEST_CASE("logical_or: golden cases", "[ops]") { RunOpCases("logical_or"); }
-TEST_CASE("logical_not: golden cases", "[ops]") { RunOpCases("logical_not"); }
-TEST_CASE("select: golden cases", "[ops]") { RunOpCases("select"); }
-TEST_CASE("select_v2: golden cases", "[ops]") { RunOpCases("select_v2"); }
+TEST_CASE("equal: golden cases", "[ops][sets]") { RunOpCases("equal"); }
+TEST_CASE("not_equal: golden cases", "[ops][sets]") { RunOpCases("not_equal"); }
+TEST_CASE("less: golden cases", "[ops][sets]") { RunOpCases("less"); }
+TEST_CASE("less_equal: golden cases", "[ops][sets]") { RunOpCases("less_equal"); }
+TEST_CASE("greater: golden cases", "[ops][sets]") { RunOpCases("greater"); }
+TEST_CASE("greater_equal: golden cases", "[ops][sets]") { RunOpCases("greater_equal"); }
+TEST_CASE("logical_and: golden cases", "[ops][sets]") { RunOpCases("logical_and"); }
+TEST_CASE("logical_or: golden cases", "[ops][sets]") { RunOpCases("logical_or"); }
+TEST_CASE("logical_not: golden cases", "[ops][sets]") { RunOpCases("logical_not"); }
+TEST_CASE("select: golden cases", "[ops][sets]") { RunOpCases("select"); }
+TEST_CASE("select_v2: golden cases", "[ops][sets]") { RunOpCases("select_v2"); }
 
 TEST_CASE("compare: narrow integers without quantization", "[ops]") {
   OneOp less(OpCode::kLess);
@@ -42,32 +42,24 @@ TEST_CASE("compare: narrow integers without quantization", "[ops]") {
 }
 
 TEST_CASE("compare: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kLess)
-                    .Unknown(DType::kInt8, {2})
-                    .Quantized({0.5f}, {0})
-                    .Unknown(DType::kInt8, {2})
-                    .Out(DType::kBool),
-                StatusCode::kInvalidModel, "is int8 but has no scale") == "");
-  CHECK(Refusal(OneOp(OpCode::kLess)
-                    .Unknown(DType::kBool, {2})
-                    .Unknown(DType::kBool, {2})
-                    .Out(DType::kBool),
-                StatusCode::kUnsupported, "is bool") == "");
-  CHECK(Refusal(OneOp(OpCode::kEqual)
-                    .Unknown(DType::kFloat32, {2})
-                    .Unknown(DType::kInt32, {2})
-                    .Out(DType::kBool),
-                StatusCode::kInvalidModel, "int32") == "");
-  CHECK(Refusal(OneOp(OpCode::kEqual)
-                    .Unknown(DType::kFloat32, {2})
-                    .Unknown(DType::kFloat32, {3})
-                    .Out(DType::kBool),
-                StatusCode::kInvalidModel, "do not fit together") == "");
-  CHECK(Refusal(OneOp(OpCode::kEqual)
-                    .Unknown(DType::kFloat32, {2})
-                    .Unknown(DType::kFloat32, {2})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "makes bool") == "");
+  const OneOp less = Accepted(OneOp(OpCode::kLess)
+                                  .Unknown(DType::kInt8, {2})
+                                  .Quantized({0.5f}, {0})
+                                  .Unknown(DType::kInt8, {2})
+                                  .Quantized({0.5f}, {0})
+                                  .Out(DType::kBool));
+  const OneOp equal = Accepted(OneOp(OpCode::kEqual)
+                                   .Unknown(DType::kFloat32, {2})
+                                   .Unknown(DType::kFloat32, {2})
+                                   .Out(DType::kBool));
+  CheckRefusals({
+      {less.With(1).Unknown(DType::kInt8, {2}), kInvalidModel, "is int8 but has no scale"},
+      {less.With(0).Unknown(DType::kBool, {2}).At(1).Unknown(DType::kBool, {2}), kUnsupported,
+       "is bool"},
+      {equal.With(1).Unknown(DType::kInt32, {2}), kInvalidModel, "int32"},
+      {equal.With(1).Unknown(DType::kFloat32, {3}), kInvalidModel, "do not fit together"},
+      {equal.With().Out(0, DType::kFloat32), kInvalidModel, "makes bool"},
+  });
 }
 
 TEST_CASE("logical: any byte but 0 is true", "[ops]") {
@@ -82,13 +74,15 @@ TEST_CASE("logical: any byte but 0 is true", "[ops]") {
 }
 
 TEST_CASE("logical: refuses numbers", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kLogicalOr)
-                    .Unknown(DType::kBool, {2})
-                    .Unknown(DType::kInt32, {2})
-                    .Out(DType::kBool),
-                StatusCode::kUnsupported, "is int32; supported here: bool") == "");
-  CHECK(Refusal(OneOp(OpCode::kLogicalNot).Unknown(DType::kFloat32, {2}).Out(DType::kBool),
-                StatusCode::kUnsupported, "is float32; supported here: bool") == "");
+  CheckRefusals({
+      {OneOp(OpCode::kLogicalOr)
+           .Unknown(DType::kBool, {2})
+           .Unknown(DType::kInt32, {2})
+           .Out(DType::kBool),
+       kUnsupported, "is int32; supported here: bool"},
+      {OneOp(OpCode::kLogicalNot).Unknown(DType::kFloat32, {2}).Out(DType::kBool), kUnsupported,
+       "is float32; supported here: bool"},
+  });
 }
 
 TEST_CASE("select: values of 1, 2 and 8 bytes", "[ops]") {
@@ -111,45 +105,38 @@ TEST_CASE("select: values of 1, 2 and 8 bytes", "[ops]") {
 }
 
 TEST_CASE("select: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kSelect)
-                    .Unknown(DType::kBool, {3})
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "the condition input 0") == "");
-  CHECK(Refusal(OneOp(OpCode::kSelect)
-                    .Unknown(DType::kBool, {})
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Unknown(DType::kFloat32, {3})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "must be equal") == "");
-  CHECK(Refusal(OneOp(OpCode::kSelectV2)
-                    .Unknown(DType::kInt32, {2})
-                    .Unknown(DType::kFloat32, {2})
-                    .Unknown(DType::kFloat32, {2})
-                    .Out(DType::kFloat32),
-                StatusCode::kUnsupported, "supported here: bool") == "");
-  CHECK(Refusal(OneOp(OpCode::kSelectV2)
-                    .Unknown(DType::kBool, {2})
-                    .Unknown(DType::kFloat32, {2})
-                    .Unknown(DType::kInt32, {2})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "int32") == "");
-  CHECK(Refusal(OneOp(OpCode::kSelectV2)
-                    .Unknown(DType::kBool, {2})
-                    .Unknown(DType::kInt8, {2})
-                    .Quantized({0.5f}, {0})
-                    .Unknown(DType::kInt8, {2})
-                    .Quantized({0.25f}, {0})
-                    .Out(DType::kInt8)
-                    .Quantized({0.5f}, {0}),
-                StatusCode::kUnsupported, "different scales") == "");
-  CHECK(Refusal(OneOp(OpCode::kSelectV2)
-                    .Unknown(DType::kBool, {2})
-                    .Unknown(DType::kComplex128, {2})
-                    .Unknown(DType::kComplex128, {2})
-                    .Out(DType::kComplex128),
-                StatusCode::kUnsupported, "more than 8 bytes") == "");
+  const OneOp select = Accepted(OneOp(OpCode::kSelect)
+                                    .Unknown(DType::kBool, {2})
+                                    .Unknown(DType::kFloat32, {2, 3})
+                                    .Unknown(DType::kFloat32, {2, 3})
+                                    .Out(DType::kFloat32));
+  const OneOp select_v2 = Accepted(OneOp(OpCode::kSelectV2)
+                                       .Unknown(DType::kBool, {2})
+                                       .Unknown(DType::kFloat32, {2})
+                                       .Unknown(DType::kFloat32, {2})
+                                       .Out(DType::kFloat32));
+  CheckRefusals({
+      {select.With(0).Unknown(DType::kBool, {3}), kInvalidModel, "the condition input 0"},
+      {select.With(0).Unknown(DType::kBool, {}).At(2).Unknown(DType::kFloat32, {3}), kInvalidModel,
+       "must be equal"},
+      {select_v2.With(0).Unknown(DType::kInt32, {2}), kUnsupported, "supported here: bool"},
+      {select_v2.With(2).Unknown(DType::kInt32, {2}), kInvalidModel, "int32"},
+      {select_v2.With(1)
+           .Unknown(DType::kInt8, {2})
+           .Quantized({0.5f}, {0})
+           .At(2)
+           .Unknown(DType::kInt8, {2})
+           .Quantized({0.25f}, {0})
+           .Out(0, DType::kInt8)
+           .Quantized({0.5f}, {0}),
+       kUnsupported, "different scales"},
+      {select_v2.With(1)
+           .Unknown(DType::kComplex128, {2})
+           .At(2)
+           .Unknown(DType::kComplex128, {2})
+           .Out(0, DType::kComplex128),
+       kUnsupported, "more than 8 bytes"},
+  });
 }
 
 }  // namespace test

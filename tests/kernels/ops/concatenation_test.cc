@@ -7,62 +7,40 @@
 namespace topwork {
 namespace test {
 
-TEST_CASE("concatenation: golden cases", "[ops]") { RunOpCases("concatenation"); }
+TEST_CASE("concatenation: golden cases", "[ops][sets]") { RunOpCases("concatenation"); }
 
 TEST_CASE("concatenation: refuses malformed parts", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kConcatenation).Out(DType::kFloat32), StatusCode::kInvalidModel,
-                "has no inputs") == "");
-  CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Missing()
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "lacks its input 1") == "");
-  CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Out(DType::kFloat32)
-                    .Set([](OpParams& p) { p.axis = 2; }),
-                StatusCode::kInvalidModel, "axis 2 is outside [-2, 2)") == "");
-  CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Unknown(DType::kFloat32, {2, 4})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "only dimension 0 may differ") == "");
-  CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Unknown(DType::kFloat32, {2, 3, 1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "only dimension 0 may differ") == "");
-  CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Unknown(DType::kInt32, {2, 3})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "they must agree") == "");
-  // The sum of the joined dimensions does not fit 32 bits.
-  CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kInt8, {2000000000})
-                    .Unknown(DType::kInt8, {2000000000})
-                    .Out(DType::kInt8),
-                StatusCode::kInvalidModel, "the joined dimension is 4000000000") == "");
-  CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Out(DType::kFloat32)
-                    .Set([](OpParams& p) { p.activation = Activation::kRelu; }),
-                StatusCode::kUnsupported, "a fused activation") == "");
-  CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kInt8, {1})
-                    .Quantized({0.5f}, {0})
-                    .Out(DType::kInt8)
-                    .Quantized({0.25f}, {0}),
-                StatusCode::kUnsupported, "different scales") == "");
-  CHECK(Refusal(OneOp(OpCode::kConcatenation).Unknown(DType::kString, {1}).Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
-  CHECK(Refusal(OneOp(OpCode::kConcatenation)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Out(DType::kInt32),
-                StatusCode::kInvalidModel, "declared int32") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kConcatenation)
+                                .Unknown(DType::kFloat32, {2, 3})
+                                .Unknown(DType::kFloat32, {2, 3})
+                                .Out(DType::kFloat32));
+  CheckRefusals({
+      {op.First(0), kInvalidModel, "has no inputs"},
+      {op.With(1).Missing(), kInvalidModel, "lacks its input 1"},
+      {op.With(&OpParams::axis, 2), kInvalidModel, "axis 2 is outside [-2, 2)"},
+      {op.With(1).Unknown(DType::kFloat32, {2, 4}), kInvalidModel, "only dimension 0 may differ"},
+      {op.With(1).Unknown(DType::kFloat32, {2, 3, 1}), kInvalidModel,
+       "only dimension 0 may differ"},
+      {op.With(1).Unknown(DType::kInt32, {2, 3}), kInvalidModel, "they must agree"},
+      // The sum of the joined dimensions does not fit 32 bits.
+      {op.With(0)
+           .Unknown(DType::kInt8, {2000000000})
+           .At(1)
+           .Unknown(DType::kInt8, {2000000000})
+           .Out(0, DType::kInt8),
+       kInvalidModel, "the joined dimension is 4000000000"},
+      {op.With(&OpParams::activation, Activation::kRelu), kUnsupported, "a fused activation"},
+      {op.First(1)
+           .At(0)
+           .Unknown(DType::kInt8, {1})
+           .Quantized({0.5f}, {0})
+           .Out(0, DType::kInt8)
+           .Quantized({0.25f}, {0}),
+       kUnsupported, "different scales"},
+      {op.First(1).At(0).Unknown(DType::kString, {1}).Out(0, DType::kString), kUnsupported,
+       "string"},
+      {op.With().Out(0, DType::kInt32), kInvalidModel, "declared int32"},
+  });
 }
 
 TEST_CASE("concatenation: offers to let its parts live in the output", "[ops]") {

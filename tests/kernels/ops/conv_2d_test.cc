@@ -95,7 +95,7 @@ std::string CheckConv(const ConvProblem& p, const OpParams& params) {
 
 }  // namespace
 
-TEST_CASE("conv_2d: golden cases", "[ops]") { RunOpCases("conv_2d"); }
+TEST_CASE("conv_2d: golden cases", "[ops][sets]") { RunOpCases("conv_2d"); }
 
 TEST_CASE("conv_2d: a bias may be missing", "[ops]") {
   OneOp with = SmallConv(1, true), without = SmallConv(1, false);

@@ -26,14 +26,16 @@ Span<const uint8_t> Bytes(const std::vector<uint8_t>& bytes) {
   return {bytes.data(), bytes.size()};
 }
 
-TEST_CASE("detection_post_process: golden cases", "[ops]") { RunOpCases("detection_post_process"); }
+TEST_CASE("detection_post_process: golden cases", "[ops][sets]") {
+  RunOpCases("detection_post_process");
+}
 
-TEST_CASE("audio_spectrogram, mfcc: golden cases", "[ops]") {
+TEST_CASE("audio_spectrogram, mfcc: golden cases", "[ops][sets]") {
   RunOpCases("audio_spectrogram");
   RunOpCases("mfcc");
 }
-TEST_CASE("hadamard_rotation: golden cases", "[ops]") { RunOpCases("hadamard_rotation"); }
-TEST_CASE("numeric_verify: golden cases", "[ops]") { RunOpCases("numeric_verify"); }
+TEST_CASE("hadamard_rotation: golden cases", "[ops][sets]") { RunOpCases("hadamard_rotation"); }
+TEST_CASE("numeric_verify: golden cases", "[ops][sets]") { RunOpCases("numeric_verify"); }
 
 TEST_CASE("flex_map: numbers, text and vectors by key", "[ops]") {
   const FlexMap map(Bytes(kOptions));

@@ -27,7 +27,7 @@ OneOp SmallDepthwise() {
 
 }  // namespace
 
-TEST_CASE("depthwise_conv_2d: golden cases", "[ops]") { RunOpCases("depthwise_conv_2d"); }
+TEST_CASE("depthwise_conv_2d: golden cases", "[ops][sets]") { RunOpCases("depthwise_conv_2d"); }
 
 TEST_CASE("depthwise_conv_2d: a fused residual is added before the activation", "[ops]") {
   OneOp plain = SmallDepthwise();

@@ -7,48 +7,25 @@
 namespace topwork {
 namespace test {
 
-TEST_CASE("fill: golden cases", "[ops]") { RunOpCases("fill"); }
+TEST_CASE("fill: golden cases", "[ops][sets]") { RunOpCases("fill"); }
 
 TEST_CASE("fill: refuses malformed shapes", "[ops]") {
-  CHECK(Refusal(
-            OneOp(OpCode::kFill).In<int32_t>({2}, {2, -1}).In<float>({}, {1}).Out(DType::kFloat32),
-            StatusCode::kInvalidModel, "is -1, outside") == "");
-  CHECK(Refusal(OneOp(OpCode::kFill)
-                    .In<int64_t>({1}, {int64_t{1} << 31})
-                    .In<float>({}, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "is 2147483648, outside") == "");
-  CHECK(Refusal(OneOp(OpCode::kFill)
-                    .In<int32_t>({3}, {INT32_MAX, INT32_MAX, INT32_MAX})
-                    .In<float>({}, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "too large") == "");
-  // An empty tensor whose other dimensions overflow.
-  CHECK(Refusal(OneOp(OpCode::kFill)
-                    .In<int32_t>({4}, {0, INT32_MAX, INT32_MAX, INT32_MAX})
-                    .In<float>({}, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "too large") == "");
-  CHECK(
-      Refusal(OneOp(OpCode::kFill).In<int32_t>({1, 1}, {2}).In<float>({}, {1}).Out(DType::kFloat32),
-              StatusCode::kInvalidModel, "rank 1 expected") == "");
-  CHECK(Refusal(
-            OneOp(OpCode::kFill).In<int32_t>({1}, {2}).In<float>({2}, {1, 2}).Out(DType::kFloat32),
-            StatusCode::kInvalidModel, "rank 0 expected") == "");
-  CHECK(Refusal(OneOp(OpCode::kFill)
-                    .In<int32_t>({9}, std::vector<int32_t>(9, 1))
-                    .In<float>({}, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kUnsupported, "rank 9") == "");
-  CHECK(Refusal(OneOp(OpCode::kFill)
-                    .In<int32_t>({1}, {2})
-                    .Unknown(DType::kVariant, {})
-                    .Out(DType::kVariant),
-                StatusCode::kUnsupported, "variant") == "");
-  CHECK(Refusal(OneOp(OpCode::kFill).In<float>({1}, {2}).In<float>({}, {1}).Out(DType::kFloat32),
-                StatusCode::kUnsupported, "float32; supported") == "");
-  CHECK(Refusal(OneOp(OpCode::kFill).In<int32_t>({1}, {2}).Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "lacks its input 1") == "");
+  const OneOp op =
+      Accepted(OneOp(OpCode::kFill).In<int32_t>({1}, {2}).In<float>({}, {1}).Out(DType::kFloat32));
+  CheckRefusals({
+      {op.With(0).In<int32_t>({2}, {2, -1}), kInvalidModel, "is -1, outside"},
+      {op.With(0).In<int64_t>({1}, {int64_t{1} << 31}), kInvalidModel, "is 2147483648, outside"},
+      {op.With(0).In<int32_t>({3}, {INT32_MAX, INT32_MAX, INT32_MAX}), kInvalidModel, "too large"},
+      // An empty tensor whose other dimensions overflow.
+      {op.With(0).In<int32_t>({4}, {0, INT32_MAX, INT32_MAX, INT32_MAX}), kInvalidModel,
+       "too large"},
+      {op.With(0).In<int32_t>({1, 1}, {2}), kInvalidModel, "rank 1 expected"},
+      {op.With(1).In<float>({2}, {1, 2}), kInvalidModel, "rank 0 expected"},
+      {op.With(0).In<int32_t>({9}, std::vector<int32_t>(9, 1)), kUnsupported, "rank 9"},
+      {op.With(1).Unknown(DType::kVariant, {}).Out(0, DType::kVariant), kUnsupported, "variant"},
+      {op.With(0).In<float>({1}, {2}), kUnsupported, "float32; supported"},
+      {op.First(1), kInvalidModel, "lacks its input 1"},
+  });
 }
 
 TEST_CASE("fill: a value that only a run knows defers it", "[ops]") {

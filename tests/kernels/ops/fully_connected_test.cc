@@ -31,7 +31,7 @@ std::string ShuffledRefusal(const Shape& weights, int64_t zero_point, int n_outp
 
 }  // namespace
 
-TEST_CASE("fully_connected: golden cases", "[ops]") { RunOpCases("fully_connected"); }
+TEST_CASE("fully_connected: golden cases", "[ops][sets]") { RunOpCases("fully_connected"); }
 
 TEST_CASE("fully_connected: a fused residual is added before the activation", "[ops]") {
   OneOp op(OpCode::kFullyConnected);

@@ -8,80 +8,31 @@
 namespace topwork {
 namespace test {
 
-TEST_CASE("one_hot: golden cases", "[ops]") { RunOpCases("one_hot"); }
+TEST_CASE("one_hot: golden cases", "[ops][sets]") { RunOpCases("one_hot"); }
 
 TEST_CASE("one_hot: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kInt32, {2})
-                    .In<int32_t>({}, {-1})
-                    .In<float>({}, {1})
-                    .In<float>({}, {0})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "depth is -1") == "");
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kInt32, {2})
-                    .In<int32_t>({}, {3})
-                    .In<float>({}, {1})
-                    .In<float>({}, {0})
-                    .Out(DType::kFloat32)
-                    .Set([](OpParams& p) { p.axis = 2; }),
-                StatusCode::kInvalidModel, "axis 2 is neither") == "");
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kInt32, {2})
-                    .In<int32_t>({}, {3})
-                    .In<float>({}, {1})
-                    .In<float>({}, {0})
-                    .Out(DType::kFloat32)
-                    .Set([](OpParams& p) { p.axis = -2; }),
-                StatusCode::kInvalidModel, "axis -2 is neither") == "");
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kInt32, {2})
-                    .In<int32_t>({}, {3})
-                    .In<float>({2}, {1, 1})
-                    .In<float>({}, {0})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "one value expected") == "");
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kInt32, {2})
-                    .In<int32_t>({}, {3})
-                    .In<float>({}, {1})
-                    .In<float>({0}, {})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "one value expected") == "");
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kInt32, {2, INT32_MAX, INT32_MAX})
-                    .In<int32_t>({}, {INT32_MAX})
-                    .In<float>({}, {1})
-                    .In<float>({}, {0})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "too large") == "");
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kInt32, {2})
-                    .In<int32_t>({}, {3})
-                    .In<float>({}, {1})
-                    .In<int32_t>({}, {0})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "they must agree") == "");
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kFloat32, {2})
-                    .In<int32_t>({}, {3})
-                    .In<float>({}, {1})
-                    .In<float>({}, {0})
-                    .Out(DType::kFloat32),
-                StatusCode::kUnsupported, "float32; supported") == "");
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kInt32, {1, 1, 1, 1, 1, 1, 1, 1})
-                    .In<int32_t>({}, {3})
-                    .In<float>({}, {1})
-                    .In<float>({}, {0})
-                    .Out(DType::kFloat32),
-                StatusCode::kUnsupported, "rank 9") == "");
-  CHECK(Refusal(OneOp(OpCode::kOneHot)
-                    .Unknown(DType::kInt32, {2})
-                    .In<int32_t>({}, {3})
-                    .In<float>({}, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "lacks its input 3") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kOneHot)
+                                .Unknown(DType::kInt32, {2})
+                                .In<int32_t>({}, {3})
+                                .In<float>({}, {1})
+                                .In<float>({}, {0})
+                                .Out(DType::kFloat32));
+  CheckRefusals({
+      {op.With(1).In<int32_t>({}, {-1}), kInvalidModel, "depth is -1"},
+      {op.With(&OpParams::axis, 2), kInvalidModel, "axis 2 is neither"},
+      {op.With(&OpParams::axis, -2), kInvalidModel, "axis -2 is neither"},
+      {op.With(2).In<float>({2}, {1, 1}), kInvalidModel, "one value expected"},
+      {op.With(3).In<float>({0}, {}), kInvalidModel, "one value expected"},
+      {op.With(0)
+           .Unknown(DType::kInt32, {2, INT32_MAX, INT32_MAX})
+           .At(1)
+           .In<int32_t>({}, {INT32_MAX}),
+       kInvalidModel, "too large"},
+      {op.With(3).In<int32_t>({}, {0}), kInvalidModel, "they must agree"},
+      {op.With(0).Unknown(DType::kFloat32, {2}), kUnsupported, "float32; supported"},
+      {op.With(0).Unknown(DType::kInt32, {1, 1, 1, 1, 1, 1, 1, 1}), kUnsupported, "rank 9"},
+      {op.First(3), kInvalidModel, "lacks its input 3"},
+  });
 }
 
 TEST_CASE("one_hot: indices without a place have no on_value", "[ops]") {

@@ -16,11 +16,11 @@ using Positions = std::vector<int32_t>;
 
 }  // namespace
 
-TEST_CASE("arg_max: golden cases", "[ops]") { RunOpCases("arg_max"); }
-TEST_CASE("arg_min: golden cases", "[ops]") { RunOpCases("arg_min"); }
-TEST_CASE("topk_v2: golden cases", "[ops]") { RunOpCases("topk_v2"); }
-TEST_CASE("cumsum: golden cases", "[ops]") { RunOpCases("cumsum"); }
-TEST_CASE("add_n: golden cases", "[ops]") { RunOpCases("add_n"); }
+TEST_CASE("arg_max: golden cases", "[ops][sets]") { RunOpCases("arg_max"); }
+TEST_CASE("arg_min: golden cases", "[ops][sets]") { RunOpCases("arg_min"); }
+TEST_CASE("topk_v2: golden cases", "[ops][sets]") { RunOpCases("topk_v2"); }
+TEST_CASE("cumsum: golden cases", "[ops][sets]") { RunOpCases("cumsum"); }
+TEST_CASE("add_n: golden cases", "[ops][sets]") { RunOpCases("add_n"); }
 
 TEST_CASE("arg_max: integers, ties and NaN", "[ops]") {
   OneOp bytes(OpCode::kArgMax);
@@ -48,26 +48,20 @@ TEST_CASE("arg_max: integers, ties and NaN", "[ops]") {
 }
 
 TEST_CASE("arg_max: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kArgMax)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({}, {2})
-                    .Out(DType::kInt32),
-                StatusCode::kInvalidModel, "axis 2 is outside") == "");
-  CHECK(Refusal(OneOp(OpCode::kArgMax)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({2}, {0, 1})
-                    .Out(DType::kInt32),
-                StatusCode::kInvalidModel, "one value expected") == "");
-  CHECK(Refusal(OneOp(OpCode::kArgMin)
-                    .Unknown(DType::kFloat32, {2, 0})
-                    .In<int32_t>({}, {1})
-                    .Out(DType::kInt32),
-                StatusCode::kInvalidModel, "no elements along axis 1") == "");
-  CHECK(Refusal(OneOp(OpCode::kArgMin)
-                    .Unknown(DType::kFloat32, {2, 2})
-                    .In<int32_t>({}, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "makes int32") == "");
+  const OneOp arg_max = Accepted(OneOp(OpCode::kArgMax)
+                                     .Unknown(DType::kFloat32, {2, 3})
+                                     .In<int32_t>({}, {1})
+                                     .Out(DType::kInt32));
+  const OneOp arg_min = Accepted(OneOp(OpCode::kArgMin)
+                                     .Unknown(DType::kFloat32, {2, 2})
+                                     .In<int32_t>({}, {1})
+                                     .Out(DType::kInt32));
+  CheckRefusals({
+      {arg_max.With(1).In<int32_t>({}, {2}), kInvalidModel, "axis 2 is outside"},
+      {arg_max.With(1).In<int32_t>({2}, {0, 1}), kInvalidModel, "one value expected"},
+      {arg_min.With(0).Unknown(DType::kFloat32, {2, 0}), kInvalidModel, "no elements along axis 1"},
+      {arg_min.With().Out(0, DType::kFloat32), kInvalidModel, "makes int32"},
+  });
 }
 
 TEST_CASE("topk_v2: ties keep their order and NaN comes last", "[ops]") {
@@ -104,17 +98,19 @@ TEST_CASE("topk_v2: refuses malformed operators", "[ops]") {
                       .Out(DType::kInt32),
                   StatusCode::kInvalidModel, "have 3 elements") == "");
   }
-  CHECK(Refusal(OneOp(OpCode::kTopkV2)
-                    .Unknown(DType::kFloat32, {})
-                    .In<int32_t>({}, {1})
-                    .Out(DType::kFloat32)
-                    .Out(DType::kInt32),
-                StatusCode::kInvalidModel, "of rank 0") == "");
-  CHECK(Refusal(OneOp(OpCode::kTopkV2)
-                    .Unknown(DType::kFloat32, {3})
-                    .In<int32_t>({}, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "1 outputs") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kTopkV2)
+                                .Unknown(DType::kFloat32, {2, 3})
+                                .In<int32_t>({}, {1})
+                                .Out(DType::kFloat32)
+                                .Out(DType::kInt32));
+  CheckRefusals({
+      {op.With(0).Unknown(DType::kFloat32, {}), kInvalidModel, "of rank 0"},
+      {OneOp(OpCode::kTopkV2)
+           .Unknown(DType::kFloat32, {3})
+           .In<int32_t>({}, {1})
+           .Out(DType::kFloat32),
+       kInvalidModel, "1 outputs"},
+  });
 }
 
 TEST_CASE("cumsum: integers wrap around, large tensors on several threads", "[ops]") {
@@ -137,16 +133,14 @@ TEST_CASE("cumsum: integers wrap around, large tensors on several threads", "[op
 }
 
 TEST_CASE("cumsum: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kCumsum)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({}, {-3})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "axis -3 is outside") == "");
-  CHECK(Refusal(OneOp(OpCode::kCumsum)
-                    .Unknown(DType::kInt8, {2, 3})
-                    .In<int32_t>({}, {0})
-                    .Out(DType::kInt8),
-                StatusCode::kUnsupported, "is int8") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kCumsum)
+                                .Unknown(DType::kFloat32, {2, 3})
+                                .In<int32_t>({}, {0})
+                                .Out(DType::kFloat32));
+  CheckRefusals({
+      {op.With(1).In<int32_t>({}, {-3}), kInvalidModel, "axis -3 is outside"},
+      {op.With(0).Unknown(DType::kInt8, {2, 3}).Out(0, DType::kInt8), kUnsupported, "is int8"},
+  });
 }
 
 TEST_CASE("add_n: one input, large inputs", "[ops]") {
@@ -162,18 +156,15 @@ TEST_CASE("add_n: one input, large inputs", "[ops]") {
 }
 
 TEST_CASE("add_n: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kAddN).Out(DType::kFloat32), StatusCode::kInvalidModel,
-                "lacks its input 0") == "");
-  CHECK(Refusal(OneOp(OpCode::kAddN)
-                    .Unknown(DType::kFloat32, {2})
-                    .Unknown(DType::kFloat32, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "all must be equal") == "");
-  CHECK(Refusal(OneOp(OpCode::kAddN)
-                    .Unknown(DType::kFloat32, {2})
-                    .Unknown(DType::kInt32, {2})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "int32") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kAddN)
+                                .Unknown(DType::kFloat32, {2})
+                                .Unknown(DType::kFloat32, {2})
+                                .Out(DType::kFloat32));
+  CheckRefusals({
+      {op.First(0), kInvalidModel, "lacks its input 0"},
+      {op.With(1).Unknown(DType::kFloat32, {1}), kInvalidModel, "all must be equal"},
+      {op.With(1).Unknown(DType::kInt32, {2}), kInvalidModel, "int32"},
+  });
 }
 
 }  // namespace test

@@ -40,7 +40,7 @@ std::vector<int8_t> Bits(int n) {
   return values;
 }
 
-TEST_CASE("packed: golden cases", "[ops]") { test::RunOpCases("packed"); }
+TEST_CASE("packed: golden cases", "[ops][sets]") { test::RunOpCases("packed"); }
 
 TEST_CASE("packed: looked-up rows may end inside a byte", "[ops]") {
   const std::vector<int8_t> values = Bits(5 * 3);

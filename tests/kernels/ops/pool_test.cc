@@ -22,11 +22,11 @@ std::string PoolRefusal(OpCode code, const Shape& in, void (*set)(OpParams&), St
 
 }  // namespace
 
-TEST_CASE("average_pool_2d: golden cases", "[ops]") { RunOpCases("average_pool_2d"); }
-TEST_CASE("max_pool_2d: golden cases", "[ops]") { RunOpCases("max_pool_2d"); }
-TEST_CASE("l2_pool_2d: golden cases", "[ops]") { RunOpCases("l2_pool_2d"); }
+TEST_CASE("average_pool_2d: golden cases", "[ops][sets]") { RunOpCases("average_pool_2d"); }
+TEST_CASE("max_pool_2d: golden cases", "[ops][sets]") { RunOpCases("max_pool_2d"); }
+TEST_CASE("l2_pool_2d: golden cases", "[ops][sets]") { RunOpCases("l2_pool_2d"); }
 
-TEST_CASE("integers without a scale: golden cases", "[ops]") { RunOpCases("unscaled"); }
+TEST_CASE("integers without a scale: golden cases", "[ops][sets]") { RunOpCases("unscaled"); }
 
 TEST_CASE("pools: the same bytes on any number of threads", "[ops]") {
   for (const OpCode code : kPools) {

@@ -11,17 +11,17 @@ namespace topwork {
 namespace test {
 namespace quant_conv_test {
 
-TEST_CASE("conv_2d: quantized golden cases", "[ops][quant]") { RunOpCases("quant_conv_2d"); }
+TEST_CASE("conv_2d: quantized golden cases", "[ops][quant][sets]") { RunOpCases("quant_conv_2d"); }
 
-TEST_CASE("depthwise_conv_2d: quantized golden cases", "[ops][quant]") {
+TEST_CASE("depthwise_conv_2d: quantized golden cases", "[ops][quant][sets]") {
   RunOpCases("quant_depthwise_conv_2d");
 }
 
-TEST_CASE("fully_connected: quantized golden cases", "[ops][quant]") {
+TEST_CASE("fully_connected: quantized golden cases", "[ops][quant][sets]") {
   RunOpCases("quant_fully_connected");
 }
 
-TEST_CASE("transpose_conv: quantized golden cases", "[ops][quant]") {
+TEST_CASE("transpose_conv: quantized golden cases", "[ops][quant][sets]") {
   RunOpCases("quant_transpose_conv");
 }
 

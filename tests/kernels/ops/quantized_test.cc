@@ -5,25 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/embedded.h"
 #include "tests/support/one_op.h"
 #include "tests/support/run_op_cases.h"
 
 namespace topwork {
 namespace test {
 
-TEST_CASE("quantized operators: golden cases", "[ops]") {
-  const std::string folder = "tests/data/ops/", ending = ".twcases";
-  size_t n_files = 0, n_run = 0;
-  const EmbeddedFile* files = EmbeddedFiles(&n_files);
-  for (size_t i = 0; i < n_files; ++i) {
-    const std::string path = files[i].name;
-    if (path.compare(0, folder.size() + 6, folder + "quant_") != 0) continue;
-    if (path.find("conv") != path.npos || path.find("fully") != path.npos) continue;
-    RunOpCases(path.substr(folder.size(), path.size() - folder.size() - ending.size()).c_str());
-    ++n_run;
-  }
-  CHECK(n_run >= 40);
+TEST_CASE("quantized operators: golden cases", "[ops][sets]") {
+  RunOpCasesOf("quant_", 40, [](const std::string& file) {
+    return file.find("conv") == file.npos && file.find("fully") == file.npos;
+  });
 }
 
 // One operand's row of n values is repeated for every row of the other, or written out in full:

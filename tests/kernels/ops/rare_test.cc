@@ -12,48 +12,48 @@ namespace topwork {
 namespace test {
 namespace rare_test {
 
-TEST_CASE("segment_sum, unsorted_segment: golden cases", "[ops]") {
+TEST_CASE("segment_sum, unsorted_segment: golden cases", "[ops][sets]") {
   for (const char* name : {"segment_sum", "unsorted_segment_sum", "unsorted_segment_prod",
                            "unsorted_segment_max", "unsorted_segment_min"}) {
     RunOpCases(name);
   }
 }
-TEST_CASE("unique: golden cases", "[ops]") { RunOpCases("unique"); }
-TEST_CASE("non_max_suppression: golden cases", "[ops]") {
+TEST_CASE("unique: golden cases", "[ops][sets]") { RunOpCases("unique"); }
+TEST_CASE("non_max_suppression: golden cases", "[ops][sets]") {
   RunOpCases("non_max_suppression_v4");
   RunOpCases("non_max_suppression_v5");
 }
-TEST_CASE("fake_quant, bucketize: golden cases", "[ops]") {
+TEST_CASE("fake_quant, bucketize: golden cases", "[ops][sets]") {
   RunOpCases("fake_quant");
   RunOpCases("bucketize");
 }
-TEST_CASE("bitwise_xor, right_shift: golden cases", "[ops]") {
+TEST_CASE("bitwise_xor, right_shift: golden cases", "[ops][sets]") {
   RunOpCases("bitwise_xor");
   RunOpCases("right_shift");
 }
-TEST_CASE("dilate: golden cases", "[ops]") { RunOpCases("dilate"); }
-TEST_CASE("rfft2d and parts of complex numbers: golden cases", "[ops]") {
+TEST_CASE("dilate: golden cases", "[ops][sets]") { RunOpCases("dilate"); }
+TEST_CASE("rfft2d and parts of complex numbers: golden cases", "[ops][sets]") {
   for (const char* name : {"rfft2d", "real", "imag", "complex_abs"}) RunOpCases(name);
 }
-TEST_CASE("random numbers: golden cases", "[ops]") {
+TEST_CASE("random numbers: golden cases", "[ops][sets]") {
   for (const char* name : {"random_uniform", "random_standard_normal", "multinomial"}) {
     RunOpCases(name);
   }
 }
-TEST_CASE("conv_3d: golden cases", "[ops]") {
+TEST_CASE("conv_3d: golden cases", "[ops][sets]") {
   RunOpCases("conv_3d");
   RunOpCases("conv_3d_transpose");
 }
-TEST_CASE("look-ups by hash and sparse tensor: golden cases", "[ops]") {
+TEST_CASE("look-ups by hash and sparse tensor: golden cases", "[ops][sets]") {
   for (const char* name : {"embedding_lookup_sparse", "hashtable_lookup", "lsh_projection"}) {
     RunOpCases(name);
   }
 }
 
-TEST_CASE("rare types of common operators: golden cases", "[ops]") {
+TEST_CASE("rare types of common operators: golden cases", "[ops][sets]") {
   for (const char* name : {"types_binary", "types_unary", "types_choices"}) RunOpCases(name);
 }
-TEST_CASE("reduce_window: golden cases", "[ops]") { RunOpCases("reduce_window"); }
+TEST_CASE("reduce_window: golden cases", "[ops][sets]") { RunOpCases("reduce_window"); }
 
 TEST_CASE("random: a plan goes on where its last run ended", "[ops]") {
   OneOp op(OpCode::kRandomUniform);

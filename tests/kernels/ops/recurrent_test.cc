@@ -13,26 +13,26 @@ namespace recurrent_test {
 
 constexpr StatusCode kInvalid = StatusCode::kInvalidModel;
 
-TEST_CASE("recurrent: golden cases of LSTM", "[ops]") {
+TEST_CASE("recurrent: golden cases of LSTM", "[ops][sets]") {
   RunOpCases("lstm");
   RunOpCases("lstm_basic");
 }
 
-TEST_CASE("recurrent: golden cases of UNIDIRECTIONAL_SEQUENCE_LSTM", "[ops]") {
+TEST_CASE("recurrent: golden cases of UNIDIRECTIONAL_SEQUENCE_LSTM", "[ops][sets]") {
   RunOpCases("unidirectional_sequence_lstm");
 }
 
-TEST_CASE("recurrent: golden cases of BIDIRECTIONAL_SEQUENCE_LSTM", "[ops]") {
+TEST_CASE("recurrent: golden cases of BIDIRECTIONAL_SEQUENCE_LSTM", "[ops][sets]") {
   RunOpCases("bidirectional_sequence_lstm");
 }
 
-TEST_CASE("recurrent: golden cases of RNN", "[ops]") {
+TEST_CASE("recurrent: golden cases of RNN", "[ops][sets]") {
   RunOpCases("rnn");
   RunOpCases("unidirectional_sequence_rnn");
   RunOpCases("bidirectional_sequence_rnn");
 }
 
-TEST_CASE("recurrent: golden cases of SVDF", "[ops]") { RunOpCases("svdf"); }
+TEST_CASE("recurrent: golden cases of SVDF", "[ops][sets]") { RunOpCases("svdf"); }
 
 // A UNIDIRECTIONAL_SEQUENCE_LSTM of 2 inputs, 3 cells and 3 outputs over 4 steps, float or int8,
 // without the inputs in `missing` (and with those in `present` that it normally lacks).

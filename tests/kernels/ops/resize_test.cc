@@ -21,8 +21,8 @@ std::string ResizeRefusal(OpCode code, const Shape& in, const std::vector<int32_
 
 }  // namespace
 
-TEST_CASE("resize_bilinear: golden cases", "[ops]") { RunOpCases("resize_bilinear"); }
-TEST_CASE("resize_nearest_neighbor: golden cases", "[ops]") {
+TEST_CASE("resize_bilinear: golden cases", "[ops][sets]") { RunOpCases("resize_bilinear"); }
+TEST_CASE("resize_nearest_neighbor: golden cases", "[ops][sets]") {
   RunOpCases("resize_nearest_neighbor");
 }
 

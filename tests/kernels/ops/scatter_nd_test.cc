@@ -8,101 +8,56 @@
 namespace topwork {
 namespace test {
 
-TEST_CASE("scatter_nd: golden cases", "[ops]") { RunOpCases("scatter_nd"); }
+TEST_CASE("scatter_nd: golden cases", "[ops][sets]") { RunOpCases("scatter_nd"); }
 
 TEST_CASE("scatter_nd: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({2, 1}, {0, 1})
-                    .In<float>({3}, {1, 2, 3})
-                    .In<int32_t>({1}, {4})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "do not fit") == "");
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({2, 1}, {0, 1})
-                    .In<float>({2, 2}, {1, 2, 3, 4})
-                    .In<int32_t>({1}, {4})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "do not fit") == "");
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({1, 2}, {0, 1})
-                    .In<float>({1}, {1})
-                    .In<int32_t>({1}, {4})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "do not fit") == "");
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({1, 1}, {0})
-                    .In<float>({1}, {1})
-                    .In<int32_t>({1}, {-4})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "is -4, outside") == "");
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({1, 1}, {0})
-                    .In<float>({1}, {1})
-                    .In<int32_t>({3}, {INT32_MAX, INT32_MAX, INT32_MAX})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "do not fit") == "");
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({1, 3}, {0, 0, 0})
-                    .In<float>({1}, {1})
-                    .In<int32_t>({3}, {INT32_MAX, INT32_MAX, INT32_MAX})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "too large") == "");
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({}, {0})
-                    .In<float>({1}, {1})
-                    .In<int32_t>({1}, {4})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "rank 1 to 8 expected") == "");
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({1, 1}, {0})
-                    .In<float>({1}, {1})
-                    .In<int64_t>({1}, {4})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "they must agree") == "");
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({1, 1}, {0})
-                    .Unknown(DType::kString, {1})
-                    .In<int32_t>({1}, {4})
-                    .Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
-  CHECK(Refusal(OneOp(OpCode::kScatterNd)
-                    .In<int32_t>({1, 1}, {0})
-                    .In<float>({1}, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "lacks its input 2") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kScatterNd)
+                                .In<int32_t>({1, 1}, {0})
+                                .In<float>({1}, {1})
+                                .In<int32_t>({1}, {4})
+                                .Out(DType::kFloat32));
+  CheckRefusals({
+      {op.With(0).In<int32_t>({2, 1}, {0, 1}).At(1).In<float>({3}, {1, 2, 3}), kInvalidModel,
+       "do not fit"},
+      {op.With(0).In<int32_t>({2, 1}, {0, 1}).At(1).In<float>({2, 2}, {1, 2, 3, 4}), kInvalidModel,
+       "do not fit"},
+      {op.With(0).In<int32_t>({1, 2}, {0, 1}), kInvalidModel, "do not fit"},
+      {op.With(2).In<int32_t>({1}, {-4}), kInvalidModel, "is -4, outside"},
+      {op.With(2).In<int32_t>({3}, {INT32_MAX, INT32_MAX, INT32_MAX}), kInvalidModel, "do not fit"},
+      {op.With(0)
+           .In<int32_t>({1, 3}, {0, 0, 0})
+           .At(2)
+           .In<int32_t>({3}, {INT32_MAX, INT32_MAX, INT32_MAX}),
+       kInvalidModel, "too large"},
+      {op.With(0).In<int32_t>({}, {0}), kInvalidModel, "rank 1 to 8 expected"},
+      {op.With(2).In<int64_t>({1}, {4}), kInvalidModel, "they must agree"},
+      {op.With(1).Unknown(DType::kString, {1}).Out(0, DType::kString), kUnsupported, "string"},
+      {op.First(2), kInvalidModel, "lacks its input 2"},
+  });
 }
 
 TEST_CASE("scatter_nd: checks indices at run time", "[ops]") {
-  CHECK(RunRefusal(OneOp(OpCode::kScatterNd)
-                       .In<int32_t>({1, 1}, {4})
-                       .In<float>({1}, {1})
-                       .In<int32_t>({1}, {4})
-                       .Out(DType::kFloat32),
-                   StatusCode::kInvalidArgument, "index 4 at position 0") == "");
-  CHECK(RunRefusal(OneOp(OpCode::kScatterNd)
-                       .In<int32_t>({1, 1}, {-1})
-                       .In<float>({1}, {1})
-                       .In<int32_t>({1}, {4})
-                       .Out(DType::kFloat32),
-                   StatusCode::kInvalidArgument, "index -1 at position 0") == "");
-  CHECK(RunRefusal(OneOp(OpCode::kScatterNd)
-                       .In<int32_t>({1, 2}, {0, 5})
-                       .In<float>({1}, {1})
-                       .In<int32_t>({2}, {4, 4})
-                       .Out(DType::kFloat32),
-                   StatusCode::kInvalidArgument, "index 5 at position 1") == "");
-  CHECK(RunRefusal(OneOp(OpCode::kScatterNd)
-                       .In<int32_t>({1, 2}, {-1, 6})
-                       .In<float>({1}, {1})
-                       .In<int32_t>({2}, {4, 4})
-                       .Out(DType::kFloat32),
-                   StatusCode::kInvalidArgument, "index -1") == "");
-  CHECK(RunRefusal(OneOp(OpCode::kScatterNd)
-                       .In<int32_t>({1, 1}, {0})
-                       .In<float>({1, 2}, {1, 2})
-                       .In<int32_t>({2}, {0, 2})
-                       .Out(DType::kFloat32),
-                   StatusCode::kInvalidArgument, "outside [0, 0)") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kScatterNd)
+                                .In<int32_t>({1, 1}, {4})
+                                .In<float>({1}, {1})
+                                .In<int32_t>({1}, {4})
+                                .Out(DType::kFloat32));
+  CheckRunRefusals({
+      {op, StatusCode::kInvalidArgument, "index 4 at position 0"},
+      {op.With(0).In<int32_t>({1, 1}, {-1}), StatusCode::kInvalidArgument,
+       "index -1 at position 0"},
+      {op.With(0).In<int32_t>({1, 2}, {0, 5}).At(2).In<int32_t>({2}, {4, 4}),
+       StatusCode::kInvalidArgument, "index 5 at position 1"},
+      {op.With(0).In<int32_t>({1, 2}, {-1, 6}).At(2).In<int32_t>({2}, {4, 4}),
+       StatusCode::kInvalidArgument, "index -1"},
+      {op.With(0)
+           .In<int32_t>({1, 1}, {0})
+           .At(1)
+           .In<float>({1, 2}, {1, 2})
+           .At(2)
+           .In<int32_t>({2}, {0, 2}),
+       StatusCode::kInvalidArgument, "outside [0, 0)"},
+  });
 }
 
 TEST_CASE("scatter_nd: equal places add up, integers wrap, booleans are or-ed", "[ops]") {

@@ -1,4 +1,4 @@
-// SHAPE: golden cases, out_type.
+// SHAPE, RANK: golden cases, malformed operators.
 #include <catch2/catch.hpp>
 
 #include "tests/support/one_op.h"
@@ -7,21 +7,16 @@
 namespace topwork {
 namespace test {
 
-TEST_CASE("shape: golden cases", "[ops]") { RunOpCases("shape"); }
+TEST_CASE("shape: golden cases", "[ops][sets]") { RunOpCases("shape"); }
 
 TEST_CASE("shape: refuses another type than the file declares", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kShape)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Out(DType::kInt64)
-                    .Set([](OpParams& p) { p.out_dtype = DType::kInt32; }),
-                StatusCode::kInvalidModel, "declared int64") == "");
-  CHECK(Refusal(OneOp(OpCode::kShape).Out(DType::kInt32), StatusCode::kInvalidModel,
-                "lacks its input 0") == "");
-  CHECK(Refusal(OneOp(OpCode::kShape)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .Out(DType::kInt32),
-                StatusCode::kInvalidModel, "2 inputs, at most 1") == "");
+  const OneOp op =
+      Accepted(OneOp(OpCode::kShape).Unknown(DType::kFloat32, {2, 3}).Out(DType::kInt32));
+  CheckRefusals({
+      {op.With().Out(0, DType::kInt64), kInvalidModel, "declared int64"},
+      {op.First(0), kInvalidModel, "lacks its input 0"},
+      {op.With(1).Unknown(DType::kFloat32, {2, 3}), kInvalidModel, "2 inputs, at most 1"},
+  });
 }
 
 TEST_CASE("shape: out_type is int32 or int64", "[ops]") {
@@ -41,6 +36,24 @@ TEST_CASE("shape: the input's values are not needed", "[ops]") {
   op.Unknown(DType::kString, {2, 0, 3}).Out(DType::kInt32);
   REQUIRE(op.Run().ToString() == "OK");
   CHECK(op.Values<int32_t>(0) == std::vector<int32_t>{2, 0, 3});
+}
+
+TEST_CASE("rank: golden cases", "[ops][sets]") { RunOpCases("rank"); }
+
+TEST_CASE("rank: refuses malformed operators", "[ops]") {
+  const OneOp op =
+      Accepted(OneOp(OpCode::kRank).Unknown(DType::kFloat32, {2, 3}).Out(DType::kInt32));
+  CheckRefusals({
+      {op.First(0), kInvalidModel, "lacks its input 0"},
+      {op.With().Out(0, DType::kFloat32), kInvalidModel, "declared float32"},
+  });
+}
+
+TEST_CASE("rank: the input's values are not needed", "[ops]") {
+  OneOp op(OpCode::kRank);
+  op.Unknown(DType::kString, {2, 0, 3}).Out(DType::kInt32);
+  REQUIRE(op.Run().ToString() == "OK");
+  CHECK(op.Values<int32_t>(0) == std::vector<int32_t>{3});
 }
 
 }  // namespace test

@@ -16,10 +16,10 @@ constexpr OpCode kRowwise[] = {OpCode::kSoftmax, OpCode::kLogSoftmax, OpCode::kL
 
 }  // namespace
 
-TEST_CASE("softmax: golden cases", "[ops]") { RunOpCases("softmax"); }
-TEST_CASE("log_softmax: golden cases", "[ops]") { RunOpCases("log_softmax"); }
-TEST_CASE("l2_normalization: golden cases", "[ops]") { RunOpCases("l2_normalization"); }
-TEST_CASE("local_response_normalization: golden cases", "[ops]") {
+TEST_CASE("softmax: golden cases", "[ops][sets]") { RunOpCases("softmax"); }
+TEST_CASE("log_softmax: golden cases", "[ops][sets]") { RunOpCases("log_softmax"); }
+TEST_CASE("l2_normalization: golden cases", "[ops][sets]") { RunOpCases("l2_normalization"); }
+TEST_CASE("local_response_normalization: golden cases", "[ops][sets]") {
   RunOpCases("local_response_normalization");
 }
 

@@ -17,17 +17,19 @@ namespace stablehlo_test {
 constexpr DType kF = DType::kFloat32, kI = DType::kInt32;
 using Longs = std::vector<int64_t>;
 
-TEST_CASE("arithmetic of StableHLO: golden cases", "[ops]") { RunOpCases("stablehlo_binary"); }
-TEST_CASE("stablehlo_scatter: golden cases", "[ops]") { RunOpCases("stablehlo_scatter"); }
-TEST_CASE("stablehlo_gather: golden cases", "[ops]") { RunOpCases("stablehlo_gather"); }
-TEST_CASE("stablehlo_pad: golden cases", "[ops]") { RunOpCases("stablehlo_pad"); }
-TEST_CASE("stablehlo_reduce_window: golden cases", "[ops]") {
+TEST_CASE("arithmetic of StableHLO: golden cases", "[ops][sets]") {
+  RunOpCases("stablehlo_binary");
+}
+TEST_CASE("stablehlo_scatter: golden cases", "[ops][sets]") { RunOpCases("stablehlo_scatter"); }
+TEST_CASE("stablehlo_gather: golden cases", "[ops][sets]") { RunOpCases("stablehlo_gather"); }
+TEST_CASE("stablehlo_pad: golden cases", "[ops][sets]") { RunOpCases("stablehlo_pad"); }
+TEST_CASE("stablehlo_reduce_window: golden cases", "[ops][sets]") {
   RunOpCases("stablehlo_reduce_window");
 }
-TEST_CASE("stablehlo_rng_bit_generator: golden cases", "[ops]") {
+TEST_CASE("stablehlo_rng_bit_generator: golden cases", "[ops][sets]") {
   RunOpCases("stablehlo_rng_bit_generator");
 }
-TEST_CASE("stablehlo_case: golden cases", "[ops]") { RunOpCases("stablehlo_case"); }
+TEST_CASE("stablehlo_case: golden cases", "[ops][sets]") { RunOpCases("stablehlo_case"); }
 
 Result<std::unique_ptr<Session>> Open(const ModelSpec& spec) {
   const Bytes bytes = BuildModel(spec);

@@ -12,36 +12,36 @@ namespace topwork {
 namespace test {
 namespace string_test {
 
-TEST_CASE("strings: golden cases of what moves and compares them", "[ops]") {
+TEST_CASE("strings: golden cases of what moves and compares them", "[ops][sets]") {
   RunOpCases("string_moves");
 }
-TEST_CASE("skip_gram: golden cases", "[ops]") { RunOpCases("string_skip_gram"); }
-TEST_CASE("hashtable: golden cases", "[ops]") { RunOpCases("string_tables"); }
-TEST_CASE("strings: golden cases of subgraphs", "[ops]") { RunOpCases("string_graphs"); }
+TEST_CASE("skip_gram: golden cases", "[ops][sets]") { RunOpCases("string_skip_gram"); }
+TEST_CASE("hashtable: golden cases", "[ops][sets]") { RunOpCases("string_tables"); }
+TEST_CASE("strings: golden cases of subgraphs", "[ops][sets]") { RunOpCases("string_graphs"); }
 
 TEST_CASE("strings: operators that TFLite does not move them by refuse them", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kString, {2, 2})
-                    .In<int32_t>({2}, {1, 0})
-                    .Out(DType::kString),
-                StatusCode::kUnsupported, "is string") == "");
-  CHECK(Refusal(OneOp(OpCode::kLess)
-                    .Unknown(DType::kString, {2})
-                    .Unknown(DType::kString, {2})
-                    .Out(DType::kBool),
-                StatusCode::kUnsupported, "is string") == "");
-  CHECK(Refusal(OneOp(OpCode::kAssignVariable)
-                    .Unknown(DType::kResource, {1})
-                    .Unknown(DType::kString, {2}),
-                StatusCode::kUnsupported, "variables of type string") == "");
-  CHECK(Refusal(OneOp(OpCode::kReadVariable).Unknown(DType::kResource, {1}).Out(DType::kString),
-                StatusCode::kUnsupported, "variables of type string") == "");
-  // Bytes never become references.
-  CHECK(Refusal(OneOp(OpCode::kReshape)
-                    .Unknown(DType::kInt8, {16})
-                    .In<int32_t>({1}, {16})
-                    .Out(DType::kString),
-                StatusCode::kInvalidModel, "string") == "");
+  CheckRefusals({
+      {OneOp(OpCode::kTranspose)
+           .Unknown(DType::kString, {2, 2})
+           .In<int32_t>({2}, {1, 0})
+           .Out(DType::kString),
+       kUnsupported, "is string"},
+      {OneOp(OpCode::kLess)
+           .Unknown(DType::kString, {2})
+           .Unknown(DType::kString, {2})
+           .Out(DType::kBool),
+       kUnsupported, "is string"},
+      {OneOp(OpCode::kAssignVariable).Unknown(DType::kResource, {1}).Unknown(DType::kString, {2}),
+       kUnsupported, "variables of type string"},
+      {OneOp(OpCode::kReadVariable).Unknown(DType::kResource, {1}).Out(DType::kString),
+       kUnsupported, "variables of type string"},
+      // Bytes never become references.
+      {OneOp(OpCode::kReshape)
+           .Unknown(DType::kInt8, {16})
+           .In<int32_t>({1}, {16})
+           .Out(DType::kString),
+       kInvalidModel, "string"},
+  });
 }
 
 TEST_CASE("hashtable, skip_gram: refusals", "[ops]") {
@@ -53,34 +53,28 @@ TEST_CASE("hashtable, skip_gram: refusals", "[ops]") {
   };
   CHECK(refuses(DType::kString, DType::kString, "not string to string") == "");
   CHECK(refuses(DType::kInt32, DType::kFloat32, "not int32 to float32") == "");
-  CHECK(Refusal(OneOp(OpCode::kHashtableImport)
-                    .Unknown(DType::kResource, {1})
-                    .Unknown(DType::kString, {2, 1})
-                    .Unknown(DType::kInt64, {2}),
-                StatusCode::kInvalidModel, "come in pairs") == "");
-  CHECK(Refusal(OneOp(OpCode::kHashtableImport)
-                    .Unknown(DType::kInt32, {1})
-                    .Unknown(DType::kString, {2})
-                    .Unknown(DType::kInt64, {2}),
-                StatusCode::kUnsupported, "is int32") == "");
-  CHECK(Refusal(OneOp(OpCode::kHashtableFind)
-                    .Unknown(DType::kResource, {1})
-                    .Unknown(DType::kString, {2})
-                    .Unknown(DType::kInt64, {0})
-                    .Out(DType::kInt64),
-                StatusCode::kInvalidModel, "is empty") == "");
-  CHECK(Refusal(OneOp(OpCode::kHashtableFind)
-                    .Unknown(DType::kResource, {1})
-                    .Unknown(DType::kString, {2})
-                    .Unknown(DType::kFloat32, {1})
-                    .Out(DType::kFloat32),
-                StatusCode::kUnsupported, "not string to float32") == "");
-  CHECK(Refusal(OneOp(OpCode::kHashtableSize).Unknown(DType::kResource, {2}).Out(DType::kInt64),
-                StatusCode::kInvalidModel, "one handle") == "");
-  CHECK(Refusal(OneOp(OpCode::kSkipGram).Unknown(DType::kString, {0}).Out(DType::kString),
-                StatusCode::kInvalidModel, "is empty") == "");
-  CHECK(Refusal(OneOp(OpCode::kSkipGram).Unknown(DType::kInt8, {1}).Out(DType::kString),
-                StatusCode::kUnsupported, "is int8") == "");
+  const OneOp hashtable_import = Accepted(OneOp(OpCode::kHashtableImport)
+                                              .Unknown(DType::kResource, {1})
+                                              .Unknown(DType::kString, {2})
+                                              .Unknown(DType::kInt64, {2}));
+  const OneOp hashtable_find = Accepted(OneOp(OpCode::kHashtableFind)
+                                            .Unknown(DType::kResource, {1})
+                                            .Unknown(DType::kString, {2})
+                                            .Unknown(DType::kInt64, {1})
+                                            .Out(DType::kInt64));
+  CheckRefusals({
+      {hashtable_import.With(1).Unknown(DType::kString, {2, 1}), kInvalidModel, "come in pairs"},
+      {hashtable_import.With(0).Unknown(DType::kInt32, {1}), kUnsupported, "is int32"},
+      {hashtable_find.With(2).Unknown(DType::kInt64, {0}), kInvalidModel, "is empty"},
+      {hashtable_find.With(2).Unknown(DType::kFloat32, {1}).Out(0, DType::kFloat32), kUnsupported,
+       "not string to float32"},
+      {OneOp(OpCode::kHashtableSize).Unknown(DType::kResource, {2}).Out(DType::kInt64),
+       kInvalidModel, "one handle"},
+      {OneOp(OpCode::kSkipGram).Unknown(DType::kString, {0}).Out(DType::kString), kInvalidModel,
+       "is empty"},
+      {OneOp(OpCode::kSkipGram).Unknown(DType::kInt8, {1}).Out(DType::kString), kUnsupported,
+       "is int8"},
+  });
 }
 
 std::vector<StringRef> Refs(const std::vector<std::string>& texts) {

@@ -7,46 +7,29 @@
 namespace topwork {
 namespace test {
 
-TEST_CASE("tile: golden cases", "[ops]") { RunOpCases("tile"); }
+TEST_CASE("tile: golden cases", "[ops][sets]") { RunOpCases("tile"); }
 
 TEST_CASE("tile: refuses malformed multiples", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kTile)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({1}, {2})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "1 multiples") == "");
-  CHECK(Refusal(OneOp(OpCode::kTile)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({2}, {2, -1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "a multiple is -1") == "");
-  CHECK(Refusal(OneOp(OpCode::kTile)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({2}, {2, INT32_MAX})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "a dimension of the output is 6442450941") == "");
-  CHECK(Refusal(OneOp(OpCode::kTile)
-                    .Unknown(DType::kFloat32, {3, 3, 3})
-                    .In<int32_t>({3}, {500000000, 500000000, 500000000})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "too large") == "");
-  CHECK(Refusal(OneOp(OpCode::kTile)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int64_t>({2}, {INT64_MAX, INT64_MAX})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "a multiple is") == "");
-  CHECK(Refusal(OneOp(OpCode::kTile)
-                    .Unknown(DType::kVariant, {1})
-                    .In<int32_t>({1}, {1})
-                    .Out(DType::kVariant),
-                StatusCode::kUnsupported, "variant") == "");
-  CHECK(Refusal(OneOp(OpCode::kTile)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int8_t>({2}, {1, 1})
-                    .Out(DType::kFloat32),
-                StatusCode::kUnsupported, "int8; supported") == "");
-  CHECK(Refusal(OneOp(OpCode::kTile).Unknown(DType::kFloat32, {2, 3}).Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "lacks its input 1") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kTile)
+                                .Unknown(DType::kFloat32, {2, 3})
+                                .In<int32_t>({2}, {2, 2})
+                                .Out(DType::kFloat32));
+  CheckRefusals({
+      {op.With(1).In<int32_t>({1}, {2}), kInvalidModel, "1 multiples"},
+      {op.With(1).In<int32_t>({2}, {2, -1}), kInvalidModel, "a multiple is -1"},
+      {op.With(1).In<int32_t>({2}, {2, INT32_MAX}), kInvalidModel,
+       "a dimension of the output is 6442450941"},
+      {op.With(0)
+           .Unknown(DType::kFloat32, {3, 3, 3})
+           .At(1)
+           .In<int32_t>({3}, {500000000, 500000000, 500000000}),
+       kInvalidModel, "too large"},
+      {op.With(1).In<int64_t>({2}, {INT64_MAX, INT64_MAX}), kInvalidModel, "a multiple is"},
+      {op.With(0).Unknown(DType::kVariant, {1}).At(1).In<int32_t>({1}, {1}).Out(0, DType::kVariant),
+       kUnsupported, "variant"},
+      {op.With(1).In<int8_t>({2}, {1, 1}), kUnsupported, "int8; supported"},
+      {op.First(1), kInvalidModel, "lacks its input 1"},
+  });
 }
 
 TEST_CASE("tile: a value that only a run knows defers it", "[ops]") {

@@ -19,7 +19,7 @@ std::string TransposeConvRefusal(const std::vector<int32_t>& out, const Shape& f
 
 }  // namespace
 
-TEST_CASE("transpose_conv: golden cases", "[ops]") { RunOpCases("transpose_conv"); }
+TEST_CASE("transpose_conv: golden cases", "[ops][sets]") { RunOpCases("transpose_conv"); }
 
 TEST_CASE("transpose_conv: every pixel is scattered through the filter", "[ops]") {
   OneOp op(OpCode::kTransposeConv);

@@ -7,51 +7,26 @@
 namespace topwork {
 namespace test {
 
-TEST_CASE("transpose: golden cases", "[ops]") { RunOpCases("transpose"); }
+TEST_CASE("transpose: golden cases", "[ops][sets]") { RunOpCases("transpose"); }
 
 TEST_CASE("transpose: refuses malformed permutations", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({1}, {0})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "perm has 1 values") == "");
-  CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({2}, {0, 2})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "perm 2 is outside") == "");
-  CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({2}, {-3, 0})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "perm -3 is outside") == "");
-  CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({2}, {1, 1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "names dimension 1 twice") == "");
-  CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({2}, {1, -1})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "names dimension 1 twice") == "");
-  CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kFloat32, {2, 3})
-                    .In<int32_t>({1, 2}, {1, 0})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "rank 1 expected") == "");
-  CHECK(Refusal(OneOp(OpCode::kTranspose).Unknown(DType::kFloat32, {2, 3}).Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "lacks its input 1") == "");
-  CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kString, {1})
-                    .In<int32_t>({1}, {0})
-                    .Out(DType::kString),
-                StatusCode::kUnsupported, "string") == "");
-  CHECK(Refusal(OneOp(OpCode::kTranspose)
-                    .Unknown(DType::kInt2, {1})
-                    .In<int32_t>({1}, {0})
-                    .Out(DType::kInt2),
-                StatusCode::kUnsupported, "int2") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kTranspose)
+                                .Unknown(DType::kFloat32, {2, 3})
+                                .In<int32_t>({2}, {1, 0})
+                                .Out(DType::kFloat32));
+  CheckRefusals({
+      {op.With(1).In<int32_t>({1}, {0}), kInvalidModel, "perm has 1 values"},
+      {op.With(1).In<int32_t>({2}, {0, 2}), kInvalidModel, "perm 2 is outside"},
+      {op.With(1).In<int32_t>({2}, {-3, 0}), kInvalidModel, "perm -3 is outside"},
+      {op.With(1).In<int32_t>({2}, {1, 1}), kInvalidModel, "names dimension 1 twice"},
+      {op.With(1).In<int32_t>({2}, {1, -1}), kInvalidModel, "names dimension 1 twice"},
+      {op.With(1).In<int32_t>({1, 2}, {1, 0}), kInvalidModel, "rank 1 expected"},
+      {op.First(1), kInvalidModel, "lacks its input 1"},
+      {op.With(0).Unknown(DType::kString, {1}).At(1).In<int32_t>({1}, {0}).Out(0, DType::kString),
+       kUnsupported, "string"},
+      {op.With(0).Unknown(DType::kInt2, {1}).At(1).In<int32_t>({1}, {0}).Out(0, DType::kInt2),
+       kUnsupported, "int2"},
+  });
 }
 
 TEST_CASE("transpose: a value that only a run knows defers it", "[ops]") {

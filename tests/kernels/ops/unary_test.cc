@@ -11,30 +11,47 @@
 namespace topwork {
 namespace test {
 
-TEST_CASE("relu: golden cases", "[ops]") { RunOpCases("relu"); }
-TEST_CASE("relu6: golden cases", "[ops]") { RunOpCases("relu6"); }
-TEST_CASE("relu_n1_to_1: golden cases", "[ops]") { RunOpCases("relu_n1_to_1"); }
-TEST_CASE("relu_0_to_1: golden cases", "[ops]") { RunOpCases("relu_0_to_1"); }
-TEST_CASE("leaky_relu: golden cases", "[ops]") { RunOpCases("leaky_relu"); }
-TEST_CASE("elu: golden cases", "[ops]") { RunOpCases("elu"); }
-TEST_CASE("gelu: golden cases", "[ops]") { RunOpCases("gelu"); }
-TEST_CASE("hard_swish: golden cases", "[ops]") { RunOpCases("hard_swish"); }
-TEST_CASE("logistic: golden cases", "[ops]") { RunOpCases("logistic"); }
-TEST_CASE("tanh: golden cases", "[ops]") { RunOpCases("tanh"); }
-TEST_CASE("exp: golden cases", "[ops]") { RunOpCases("exp"); }
-TEST_CASE("log: golden cases", "[ops]") { RunOpCases("log"); }
-TEST_CASE("sqrt: golden cases", "[ops]") { RunOpCases("sqrt"); }
-TEST_CASE("rsqrt: golden cases", "[ops]") { RunOpCases("rsqrt"); }
-TEST_CASE("square: golden cases", "[ops]") { RunOpCases("square"); }
-TEST_CASE("abs: golden cases", "[ops]") { RunOpCases("abs"); }
-TEST_CASE("neg: golden cases", "[ops]") { RunOpCases("neg"); }
-TEST_CASE("sin: golden cases", "[ops]") { RunOpCases("sin"); }
-TEST_CASE("cos: golden cases", "[ops]") { RunOpCases("cos"); }
-TEST_CASE("floor: golden cases", "[ops]") { RunOpCases("floor"); }
-TEST_CASE("ceil: golden cases", "[ops]") { RunOpCases("ceil"); }
-TEST_CASE("round: golden cases", "[ops]") { RunOpCases("round"); }
-TEST_CASE("sign: golden cases", "[ops]") { RunOpCases("sign"); }
-TEST_CASE("zeros_like: golden cases", "[ops]") { RunOpCases("zeros_like"); }
+TEST_CASE("relu: golden cases", "[ops][sets]") { RunOpCases("relu"); }
+TEST_CASE("relu6: golden cases", "[ops][sets]") { RunOpCases("relu6"); }
+TEST_CASE("relu_n1_to_1: golden cases", "[ops][sets]") { RunOpCases("relu_n1_to_1"); }
+TEST_CASE("relu_0_to_1: golden cases", "[ops][sets]") { RunOpCases("relu_0_to_1"); }
+TEST_CASE("leaky_relu: golden cases", "[ops][sets]") { RunOpCases("leaky_relu"); }
+TEST_CASE("elu: golden cases", "[ops][sets]") { RunOpCases("elu"); }
+TEST_CASE("gelu: golden cases", "[ops][sets]") { RunOpCases("gelu"); }
+TEST_CASE("hard_swish: golden cases", "[ops][sets]") { RunOpCases("hard_swish"); }
+TEST_CASE("logistic: golden cases", "[ops][sets]") { RunOpCases("logistic"); }
+TEST_CASE("tanh: golden cases", "[ops][sets]") { RunOpCases("tanh"); }
+TEST_CASE("exp: golden cases", "[ops][sets]") { RunOpCases("exp"); }
+TEST_CASE("log: golden cases", "[ops][sets]") { RunOpCases("log"); }
+TEST_CASE("sqrt: golden cases", "[ops][sets]") { RunOpCases("sqrt"); }
+TEST_CASE("rsqrt: golden cases", "[ops][sets]") { RunOpCases("rsqrt"); }
+TEST_CASE("square: golden cases", "[ops][sets]") { RunOpCases("square"); }
+TEST_CASE("abs: golden cases", "[ops][sets]") { RunOpCases("abs"); }
+TEST_CASE("neg: golden cases", "[ops][sets]") { RunOpCases("neg"); }
+TEST_CASE("sin: golden cases", "[ops][sets]") { RunOpCases("sin"); }
+TEST_CASE("cos: golden cases", "[ops][sets]") { RunOpCases("cos"); }
+TEST_CASE("floor: golden cases", "[ops][sets]") { RunOpCases("floor"); }
+TEST_CASE("ceil: golden cases", "[ops][sets]") { RunOpCases("ceil"); }
+TEST_CASE("round: golden cases", "[ops][sets]") { RunOpCases("round"); }
+TEST_CASE("sign: golden cases", "[ops][sets]") { RunOpCases("sign"); }
+TEST_CASE("zeros_like: golden cases", "[ops][sets]") { RunOpCases("zeros_like"); }
+
+TEST_CASE("stablehlo_cbrt: the real cube root, of negative numbers and at the edges too", "[ops]") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  OneOp op(OpCode::kStablehloCbrt);
+  op.In<float>({8}, {0.0f, -0.0f, 27.0f, -8.0f, 1e-30f, 3.0e38f, infinity, -infinity});
+  op.Out(DType::kFloat32);
+  REQUIRE(op.Run(1).ToString() == "OK");
+  const std::vector<float> y = op.Values<float>(0);
+  CHECK(y[0] == 0.0f);
+  CHECK((y[1] == 0.0f && std::signbit(y[1])));
+  CHECK(y[2] == 3.0f);
+  CHECK(y[3] == -2.0f);
+  CHECK(y[4] == Approx(1e-10));
+  CHECK(y[5] == Approx(std::cbrt(3.0e38)));
+  CHECK(y[6] == infinity);
+  CHECK(y[7] == -infinity);
+}
 
 TEST_CASE("unary: a large tensor on any number of threads", "[ops]") {
   const int32_t n = 100003;
@@ -84,23 +101,21 @@ TEST_CASE("unary: a NaN stays a NaN", "[ops]") {
 }
 
 TEST_CASE("unary: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kRelu).Out(DType::kFloat32), StatusCode::kInvalidModel,
-                "lacks its input 0") == "");
-  CHECK(Refusal(OneOp(OpCode::kRelu).Unknown(DType::kFloat32, {2}), StatusCode::kInvalidModel,
-                "0 outputs") == "");
-  CHECK(Refusal(OneOp(OpCode::kRelu)
-                    .Unknown(DType::kFloat32, {2})
-                    .Unknown(DType::kFloat32, {2})
-                    .Out(DType::kFloat32),
-                StatusCode::kInvalidModel, "2 inputs") == "");
-  CHECK(Refusal(OneOp(OpCode::kLogistic).Unknown(DType::kInt8, {2}).Out(DType::kInt8),
-                StatusCode::kInvalidModel, "is int8 but has no scale") == "");
-  CHECK(Refusal(OneOp(OpCode::kExp).Unknown(DType::kFloat32, {2}).Out(DType::kFloat16),
-                StatusCode::kInvalidModel, "declared float16") == "");
-  CHECK(Refusal(OneOp(OpCode::kNeg).Unknown(DType::kUInt8, {2}).Out(DType::kUInt8),
-                StatusCode::kUnsupported, "float32, int8, int16, int32, int64") == "");
-  CHECK(Refusal(OneOp(OpCode::kZerosLike).Unknown(DType::kInt8, {2}).Out(DType::kInt8),
-                StatusCode::kUnsupported, "is int8") == "");
+  const OneOp op =
+      Accepted(OneOp(OpCode::kRelu).Unknown(DType::kFloat32, {2}).Out(DType::kFloat32));
+  CheckRefusals({
+      {op.First(0), kInvalidModel, "lacks its input 0"},
+      {OneOp(OpCode::kRelu).Unknown(DType::kFloat32, {2}), kInvalidModel, "0 outputs"},
+      {op.With(1).Unknown(DType::kFloat32, {2}), kInvalidModel, "2 inputs"},
+      {OneOp(OpCode::kLogistic).Unknown(DType::kInt8, {2}).Out(DType::kInt8), kInvalidModel,
+       "is int8 but has no scale"},
+      {OneOp(OpCode::kExp).Unknown(DType::kFloat32, {2}).Out(DType::kFloat16), kInvalidModel,
+       "declared float16"},
+      {OneOp(OpCode::kNeg).Unknown(DType::kUInt8, {2}).Out(DType::kUInt8), kUnsupported,
+       "float32, int8, int16, int32, int64"},
+      {OneOp(OpCode::kZerosLike).Unknown(DType::kInt8, {2}).Out(DType::kInt8), kUnsupported,
+       "is int8"},
+  });
 }
 
 }  // namespace test

@@ -39,14 +39,13 @@ TEST_CASE("where: nothing is true", "[ops]") {
 }
 
 TEST_CASE("where: refuses malformed operators", "[ops]") {
-  CHECK(Refusal(OneOp(OpCode::kWhere).InBool({}, {1}).Out(DType::kInt64), StatusCode::kInvalidModel,
-                "rank 1 to 8 expected") == "");
-  CHECK(Refusal(OneOp(OpCode::kWhere).InBool({1}, {1}).Out(DType::kInt32),
-                StatusCode::kInvalidModel, "declared int32") == "");
-  CHECK(Refusal(OneOp(OpCode::kWhere).Unknown(DType::kString, {1}).Out(DType::kInt64),
-                StatusCode::kUnsupported, "string") == "");
-  CHECK(Refusal(OneOp(OpCode::kWhere).Out(DType::kInt64), StatusCode::kInvalidModel,
-                "lacks its input 0") == "");
+  const OneOp op = Accepted(OneOp(OpCode::kWhere).InBool({2}, {1, 0}).Out(DType::kInt64));
+  CheckRefusals({
+      {op.With(0).InBool({}, {1}), kInvalidModel, "rank 1 to 8 expected"},
+      {op.With(0).InBool({1}, {1}).Out(0, DType::kInt32), kInvalidModel, "declared int32"},
+      {op.With(0).Unknown(DType::kString, {1}), kUnsupported, "string"},
+      {op.First(0), kInvalidModel, "lacks its input 0"},
+  });
 }
 
 TEST_CASE("where: a value that only a run knows defers it", "[ops]") {

@@ -179,7 +179,7 @@ double RelativeError(const std::vector<float>& got, const std::vector<float>& ex
   return worst / std::max(LargestAbs(expected), 1e-30);
 }
 
-TEST_CASE("backward: every operator's gradients agree with PyTorch", "[train]") {
+TEST_CASE("backward: every operator's gradients agree with PyTorch", "[train][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
   std::set<OpCode> seen;

@@ -50,7 +50,8 @@ Planned PlanOf(const SeparableSpec& spec, GpuTuner* tuner) {
   REQUIRE(plan.status().ToString() == "OK");
   REQUIRE(plan.value()->steps.size() == 1);
   Planned planned{watcher, std::move(watcher->loaded), {}, plan.value()};
-  for (const Launch& launch : planned.program.launches) planned.kernels.push_back(launch.entry);
+  for (const Launch& launch : planned.program.launches)
+    planned.kernels.push_back(launch.kernel.name);
   return planned;
 }
 

@@ -3,12 +3,11 @@
 #include "runtime/plan/gpu_segment.h"
 
 #include <catch2/catch.hpp>
-#include <cstring>
 
-#include "tests/support/embedded.h"
 #include "tests/support/op_cases.h"
 
 namespace topwork {
+namespace test {
 namespace gpu_segment_test {
 
 // Takes programs and looks at them.
@@ -44,8 +43,8 @@ class Watcher final : public Backend {
     const int n = static_cast<int>(program.launches.size());
     for (int i = 0; i < n; ++i) {
       const Launch& launch = program.launches[static_cast<size_t>(i)];
-      const bool on_ints = launch.defines == "-DTW_INT" || launch.defines == "-DTW_BYTE";
-      REQUIRE((on_ints || (launch.defines == "-DTW_HALF") == (storage_ == Storage::kFloat16)));
+      const bool on_ints = launch.type == KernelType::kI32 || launch.type == KernelType::kI8;
+      REQUIRE((on_ints || launch.type == TypeOf(storage_)));
       for (const LaunchArgument& arg : launch.arguments) {
         if (arg.kind != LaunchArgument::Kind::kBuffer) continue;
         REQUIRE(arg.buffer >= 0);
@@ -84,38 +83,33 @@ class Watcher final : public Backend {
   Storage storage_;
 };
 
+// What the watcher takes, it takes as programs, and what it does not take has a reason.
+void CheckSteps(const Plan& plan, const Watcher& watcher) {
+  for (const Step& step : plan.steps) {
+    const bool watched = step.backend == &watcher;
+    REQUIRE(watched == !step.parts.empty());
+    REQUIRE(watched == step.reason.empty());
+    for (int v : step.inputs) {
+      if (v < 0) continue;
+      const PlanValue& input = plan.values[static_cast<size_t>(v)];
+      REQUIRE_FALSE((watched && input.view.dtype == DType::kString));
+    }
+  }
+}
+
 TEST_CASE("gpu segments of every golden model fit together", "[plan]") {
   for (Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     const Watcher watcher(storage);
     PlanOptions options;
     options.backends = {&watcher};
-    size_t n_files = 0;
-    const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
-    for (size_t f = 0; f < n_files; ++f) {
-      if (std::strstr(files[f].name, ".twcases") == nullptr) continue;
-      std::vector<testing::OpCase> cases;
-      REQUIRE(testing::ReadOpCases(files[f].data, files[f].size, &cases) == "");
-      for (const testing::OpCase& op_case : cases) {
-        if (op_case.same_session || op_case.refused) continue;
-        INFO(files[f].name << " " << op_case.name);
-        const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
-        if (!model.ok()) continue;
-        const bool on_cpu = BuildPlan(model.value(), PlanOptions()).ok();
-        const auto plan = BuildPlan(model.value(), options);
-        REQUIRE(plan.ok() == on_cpu);
-        if (!on_cpu) continue;
-        for (const Step& step : plan.value()->steps) {
-          const bool watched = step.backend == &watcher;
-          REQUIRE(watched == !step.parts.empty());
-          REQUIRE(watched == step.reason.empty());
-          for (int v : step.inputs) {
-            if (v < 0) continue;
-            const PlanValue& input = plan.value()->values[static_cast<size_t>(v)];
-            REQUIRE_FALSE((watched && input.view.dtype == DType::kString));
-          }
-        }
-      }
-    }
+    ForEachCase(OpensModel, [&](const OpCase& op_case) {
+      const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
+      REQUIRE(model.ok());
+      const bool on_cpu = BuildPlan(model.value(), PlanOptions()).ok();
+      const auto plan = BuildPlan(model.value(), options);
+      REQUIRE(plan.ok() == on_cpu);
+      if (on_cpu) CheckSteps(*plan.value(), watcher);
+    });
     CHECK(watcher.n_programs > 500);
     CHECK(watcher.n_launches > 1000);
   }
@@ -123,11 +117,8 @@ TEST_CASE("gpu segments of every golden model fit together", "[plan]") {
 
 TEST_CASE("gpu segments are printed with their parts", "[plan]") {
   const Watcher watcher(Storage::kFloat32);
-  const test::EmbeddedFile* file = test::FindEmbedded("tests/data/ops/conv_2d.twcases");
-  REQUIRE(file != nullptr);
-  std::vector<testing::OpCase> cases;
-  REQUIRE(testing::ReadOpCases(file->data, file->size, &cases) == "");
-  const auto model = Model::OpenMemory(cases[0].model, cases[0].model_bytes, false);
+  const OpCase op_case = CasesOf("conv_2d")[0];
+  const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
   REQUIRE(model.ok());
   PlanOptions options;
   options.backends = {&watcher};
@@ -142,11 +133,8 @@ TEST_CASE("gpu segments are printed with their parts", "[plan]") {
 }
 
 TEST_CASE("gpu segments beyond a device's memory are left to the CPU", "[plan]") {
-  const test::EmbeddedFile* file = test::FindEmbedded("tests/data/ops/conv_2d.twcases");
-  REQUIRE(file != nullptr);
-  std::vector<testing::OpCase> cases;
-  REQUIRE(testing::ReadOpCases(file->data, file->size, &cases) == "");
-  const auto model = Model::OpenMemory(cases[0].model, cases[0].model_bytes, false);
+  const OpCase op_case = CasesOf("conv_2d")[0];
+  const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
   REQUIRE(model.ok());
   for (const DeviceLimits& allowed : {DeviceLimits{100, 0}, DeviceLimits{0, 100}}) {
     Watcher watcher(Storage::kFloat32);
@@ -170,4 +158,5 @@ TEST_CASE("gpu segments beyond a device's memory are left to the CPU", "[plan]")
 }
 
 }  // namespace gpu_segment_test
+}  // namespace test
 }  // namespace topwork

@@ -11,40 +11,21 @@
 #include "tests/support/op_cases.h"
 
 namespace topwork {
+namespace test {
 namespace {
 
-using testing::OpCase;
-
-std::vector<OpCase> Cases(const char* name) {
-  const test::EmbeddedFile* file =
-      test::FindEmbedded((std::string("tests/data/ops/") + name + ".twcases").c_str());
-  REQUIRE(file != nullptr);
-  std::vector<OpCase> cases;
-  REQUIRE(testing::ReadOpCases(file->data, file->size, &cases) == "");
-  return cases;
-}
-
-// All cases of all files, of models that can be planned.
+// Plans of all golden models that can be planned.
 template <typename F>
 void ForEveryPlan(const PlanOptions& options, F&& visit) {
-  size_t n_files = 0, n_plans = 0;
-  const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
-  for (size_t f = 0; f < n_files; ++f) {
-    const std::string name = files[f].name;
-    if (name.find(".twcases") == std::string::npos) continue;
-    std::vector<OpCase> cases;
-    REQUIRE(testing::ReadOpCases(files[f].data, files[f].size, &cases) == "");
-    for (const OpCase& op_case : cases) {
-      if (op_case.same_session || op_case.refused) continue;
-      const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
-      if (!model.ok()) continue;
-      const auto plan = BuildPlan(model.value(), options);
-      if (!plan.ok()) continue;
-      INFO(name << " " << op_case.name);
-      visit(*plan.value());
-      ++n_plans;
-    }
-  }
+  size_t n_plans = 0;
+  ForEachCase(OpensModel, [&](const OpCase& op_case) {
+    const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
+    REQUIRE(model.ok());
+    const auto plan = BuildPlan(model.value(), options);
+    if (!plan.ok()) return;
+    visit(*plan.value());
+    ++n_plans;
+  });
   CHECK(n_plans > 500);
 }
 
@@ -153,7 +134,7 @@ TEST_CASE("plan: the arena stays within 5 % of the largest live set", "[plan]") 
 
 TEST_CASE("plan: batch-norm style MUL, ADD and RELU go into the convolution", "[plan]") {
   int n_fused = 0;
-  for (const OpCase& op_case : Cases("model_conv_bn")) {
+  for (const OpCase& op_case : CasesOf("model_conv_bn")) {
     const auto plan = PlanOf(op_case);
     INFO(op_case.name << "\n" << PrintPlan(*plan));
     n_fused += plan->steps.size() == 1;
@@ -163,7 +144,7 @@ TEST_CASE("plan: batch-norm style MUL, ADD and RELU go into the convolution", "[
 
 TEST_CASE("plan: PAD goes into the convolution behind it", "[plan]") {
   int n_fused = 0;
-  for (const OpCase& op_case : Cases("model_pad_conv")) {
+  for (const OpCase& op_case : CasesOf("model_pad_conv")) {
     const auto plan = PlanOf(op_case);
     INFO(op_case.name << "\n" << PrintPlan(*plan));
     for (const Step& step : plan->steps) n_fused += step.fused.find("PAD") != std::string::npos;
@@ -173,7 +154,7 @@ TEST_CASE("plan: PAD goes into the convolution behind it", "[plan]") {
 
 TEST_CASE("plan: a residual ADD goes into the later convolution", "[plan]") {
   int n_fused = 0;
-  for (const OpCase& op_case : Cases("model_residual")) {
+  for (const OpCase& op_case : CasesOf("model_residual")) {
     const auto plan = PlanOf(op_case);
     for (const Step& step : plan->steps) n_fused += step.params.fused_residual;
   }
@@ -182,7 +163,7 @@ TEST_CASE("plan: a residual ADD goes into the later convolution", "[plan]") {
 
 TEST_CASE("plan: contiguous views share memory", "[plan]") {
   int n_views = 0;
-  for (const OpCase& op_case : Cases("model_views")) {
+  for (const OpCase& op_case : CasesOf("model_views")) {
     const auto plan = PlanOf(op_case);
     for (size_t v = 0; v < plan->values.size(); ++v) {
       n_views += plan->values[v].root != static_cast<int>(v);
@@ -192,7 +173,7 @@ TEST_CASE("plan: contiguous views share memory", "[plan]") {
 }
 
 TEST_CASE("plan: shapes computed in the graph are folded away", "[plan]") {
-  for (const OpCase& op_case : Cases("model_dynamic_batch")) {
+  for (const OpCase& op_case : CasesOf("model_dynamic_batch")) {
     if (op_case.same_session) continue;
     const auto plan = PlanOf(op_case);
     INFO(PrintPlan(*plan));
@@ -203,7 +184,7 @@ TEST_CASE("plan: shapes computed in the graph are folded away", "[plan]") {
 
 TEST_CASE("plan: fp16 weights are folded and only their packed form is kept", "[plan]") {
   int n_packed = 0;
-  for (const OpCase& op_case : Cases("model_fp16_weights")) {
+  for (const OpCase& op_case : CasesOf("model_fp16_weights")) {
     const auto plan = PlanOf(op_case);
     INFO(PrintPlan(*plan));
     CHECK(FindStep(*plan, "DEQUANTIZE") == nullptr);
@@ -229,7 +210,7 @@ TEST_CASE("plan: the first backend that can run an operator gets it, the others'
     }
   };
   const Picky picky;
-  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
+  const EmbeddedFile* file = FindEmbedded("models/zoo/digits_cnn_f32.tflite");
   REQUIRE(file != nullptr);
   const auto model = Model::OpenMemory(file->data, file->size, false);
   PlanOptions options;
@@ -248,7 +229,7 @@ TEST_CASE("plan: the first backend that can run an operator gets it, the others'
 }
 
 TEST_CASE("plan: the memory limit is kept at planning time", "[plan]") {
-  const OpCase op_case = Cases("model_residual")[0];
+  const OpCase op_case = CasesOf("model_residual")[0];
   const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
   const auto plan = PlanOf(op_case);
   PlanOptions options;
@@ -262,7 +243,7 @@ TEST_CASE("plan: the memory limit is kept at planning time", "[plan]") {
 }
 
 TEST_CASE("plan: wrong requests are refused with their reason", "[plan]") {
-  const OpCase op_case = Cases("model_residual")[0];
+  const OpCase op_case = CasesOf("model_residual")[0];
   const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
   PlanOptions options;
   options.subgraph = 7;
@@ -279,7 +260,7 @@ TEST_CASE("plan: wrong requests are refused with their reason", "[plan]") {
 TEST_CASE("plan: optimizing changes the answer by rounding only", "[plan]") {
   for (const char* name : {"model_conv_bn", "model_pad_conv", "model_residual", "model_views",
                            "model_graphs", "model_fp16_weights"}) {
-    for (const OpCase& op_case : Cases(name)) {
+    for (const OpCase& op_case : CasesOf(name)) {
       if (op_case.refused) continue;
       const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
       REQUIRE(model.ok());
@@ -314,4 +295,5 @@ TEST_CASE("plan: optimizing changes the answer by rounding only", "[plan]") {
   }
 }
 
+}  // namespace test
 }  // namespace topwork

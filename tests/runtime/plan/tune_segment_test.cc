@@ -25,7 +25,7 @@ class Watcher final : public Backend {
     return Unsupported("it only watches");
   }
   Result<std::shared_ptr<OpState>> Load(GpuProgram program) const override {
-    for (const Launch& launch : program.launches) entries.push_back(launch.entry);
+    for (const Launch& launch : program.launches) entries.push_back(launch.kernel.name);
     return std::make_shared<OpState>();
   }
   mutable std::vector<std::string> entries;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <set>
 
+#include "runtime/tensor/visit_dtype.h"
+
 namespace topwork {
 namespace tensor_test {
 
@@ -125,6 +127,27 @@ TEST_CASE("floats beyond the halves become infinite or zero", "[tensor]") {
   CHECK(FloatToHalf(std::ldexp(1.0f, -25)) == 0);
   CHECK(FloatToHalf(std::nextafter(std::ldexp(1.0f, -25), 1.0f)) == 1);
   CHECK(FloatToHalf(std::numeric_limits<float>::denorm_min()) == 0);
+}
+
+DType Visited(DType dtype) {
+  return VisitDType<float, int32_t, uint16_t, uint8_t>(
+      dtype, [](auto type) { return DTypeOf<decltype(type)>::kValue; });
+}
+
+TEST_CASE("VisitDType: calls for the type of the dtype, or the last", "[tensor]") {
+  for (const DType dtype : {DType::kFloat32, DType::kInt32, DType::kUInt16, DType::kUInt8}) {
+    CHECK(Visited(dtype) == dtype);
+  }
+  CHECK(Visited(DType::kBool) == DType::kUInt8);
+  int calls = 0;
+  VisitDType<float, double>(DType::kFloat32, [&](auto) { ++calls; });
+  CHECK(calls == 1);
+}
+
+TEST_CASE("VisitDType: sums of wrapping types have no sign", "[tensor]") {
+  CHECK(std::is_same<Wrapping<int32_t>, uint32_t>::value);
+  CHECK(std::is_same<Wrapping<uint8_t>, uint8_t>::value);
+  CHECK(std::is_same<Wrapping<float>, float>::value);
 }
 
 }  // namespace tensor_test

@@ -40,7 +40,7 @@ Result<std::shared_ptr<OpState>> ApartBackend::Load(GpuProgram program) const {
   TW_ASSIGN_OR_RETURN(loaded->commands,
                       loaded->stream.Record({program.launches.data(), program.launches.size()},
                                             {loaded->buffers.data(), loaded->buffers.size()}));
-  for (const Launch& launch : program.launches) entries_.insert(launch.entry);
+  for (const Launch& launch : program.launches) entries_.insert(launch.kernel.name);
   kept_.push_back(loaded);
   return std::shared_ptr<OpState>(std::move(loaded));
 }

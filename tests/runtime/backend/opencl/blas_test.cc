@@ -60,8 +60,9 @@ TEST_CASE("opencl kernels: bias, residual and activation after a product",
       buffers.push_back(std::move(buffer.value()));
     }
     Launch launch;
-    launch.program = launch.entry = "epilogue";
-    launch.defines = StorageDefines(storage);
+    launch.program = "epilogue";
+    launch.kernel = "epilogue";
+    launch.type = TypeOf(storage);
     for (int b = 0; b < 3; ++b) launch.arguments.push_back(LaunchArgument::Buffer(b));
     for (const int i : {m, n, 1}) launch.arguments.push_back(LaunchArgument::Int(i));
     launch.arguments.push_back(LaunchArgument::Float(-0.5f));

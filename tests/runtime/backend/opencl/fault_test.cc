@@ -33,7 +33,8 @@ Launch MakeCopy(size_t part, bool parts) {
                : LaunchArgument::Buffer(i);
   };
   Launch launch;
-  launch.program = launch.entry = "strided_copy";
+  launch.program = "strided_copy";
+  launch.kernel = "strided_copy";
   launch.arguments = {buffer(0),
                       buffer(2),
                       buffer(1),

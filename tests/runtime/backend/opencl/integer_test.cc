@@ -3,32 +3,26 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/apart_backend.h"
 #include "tests/runtime/backend/opencl/support.h"
-#include "tests/support/embedded.h"
+#include "tests/support/case_runner.h"
 #include "tests/support/model_builder.h"
-#include "tests/support/op_cases.h"
 
 namespace topwork {
+namespace test {
 namespace opencl_integer_test {
 
-using testing::OpCase;
-
-std::shared_ptr<test::ApartBackend> MakeApart(const opencl::Device& device, Storage storage) {
+std::shared_ptr<ApartBackend> MakeApart(const opencl::Device& device, Storage storage) {
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  return std::make_shared<test::ApartBackend>(context.value(), storage);
+  return std::make_shared<ApartBackend>(context.value(), storage);
 }
 
 std::unique_ptr<Session> Open(const void* bytes, size_t n_bytes,
                               std::shared_ptr<const Backend> backend) {
   const auto model = Model::OpenMemory(bytes, n_bytes, true);
   if (!model.ok()) return nullptr;
-  SessionOptions options;
-  options.n_threads = 1;
-  if (backend != nullptr) options.backends = {std::move(backend)};
-  auto made = Session::Create(model.value(), options);
+  auto made = Session::Create(model.value(), OneThreadOn(std::move(backend)));
   REQUIRE(made.status().ToString() == "OK");
   return std::move(made.value());
 }
@@ -68,23 +62,12 @@ int CheckSameBytes(Session* device, Session* cpu) {
 
 // How many outputs were compared.
 int CheckCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backend) {
-  if (op_case.same_session || op_case.refused || !op_case.signature.empty()) return 0;
-  const auto device = Open(op_case.model, op_case.model_bytes, backend);
-  if (device == nullptr) return 0;
-  const auto cpu = Open(op_case.model, op_case.model_bytes, nullptr);
-  for (Session* session : {device.get(), cpu.get()}) {
-    for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-      const std::vector<int32_t>& dims = op_case.inputs[i].dims;
-      const Shape shape(dims.data(), static_cast<int>(dims.size()));
-      REQUIRE(session->ResizeInput(static_cast<int>(i), shape).ok());
-    }
-    REQUIRE(session->Prepare().ToString() == "OK");
-    for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-      const TensorView& input = session->input(static_cast<int>(i));
-      if (input.bytes() > 0) std::memcpy(input.data, op_case.inputs[i].data, input.bytes());
-    }
+  CaseRunner device(OneThreadOn(backend)), cpu(OneThreadOn(nullptr));
+  for (CaseRunner* runner : {&device, &cpu}) {
+    REQUIRE(runner->Open(op_case).ToString() == "OK");
+    REQUIRE(runner->Write(op_case).ok());
   }
-  return CheckSameBytes(device.get(), cpu.get());
+  return CheckSameBytes(&device.session(), &cpu.session());
 }
 
 // Golden files and how many outputs integer operators make there at least.
@@ -122,13 +105,9 @@ TEST_CASE("opencl: integer operators give the CPU's bytes", "[opencl]") {
   TW_NEED_DEVICE(device);
   const auto backend = MakeApart(device, Storage::kFloat32);
   for (const File& file : kFiles) {
-    const test::EmbeddedFile* bytes =
-        test::FindEmbedded(("tests/data/ops/" + std::string(file.name) + ".twcases").c_str());
-    REQUIRE(bytes != nullptr);
-    std::vector<OpCase> cases;
-    REQUIRE(testing::ReadOpCases(bytes->data, bytes->size, &cases) == "");
     int n_checked = 0;
-    for (const OpCase& op_case : cases) {
+    for (const OpCase& op_case : CasesOf(file.name)) {
+      if (!OpensFirstSubgraph(op_case)) continue;
       INFO(file.name << " " << op_case.name);
       n_checked += CheckCase(op_case, backend);
     }
@@ -145,10 +124,10 @@ struct Layer {
   std::vector<float> scales;  // of the weights; one or one a unit
 };
 
-test::Bytes BuildLayer(const Layer& p) {
-  test::ModelSpec spec;
+Bytes BuildLayer(const Layer& p) {
+  ModelSpec spec;
   const auto quantize = [&](int tensor, std::vector<float> scales, int64_t zero) {
-    test::TensorSpec& it = spec.main().tensors[static_cast<size_t>(tensor)];
+    TensorSpec& it = spec.main().tensors[static_cast<size_t>(tensor)];
     it.zero_points.assign(scales.size(), zero);
     it.scales = std::move(scales);
   };
@@ -163,20 +142,19 @@ test::Bytes BuildLayer(const Layer& p) {
   quantize(x, {p.in_scale}, is_unsigned ? 120 : -3);
   const int w = spec.AddConstant("w", p.dtype, {p.units, p.depth}, weights);
   quantize(w, p.scales, is_unsigned ? 131 : 0);
-  const int b = spec.AddConstant("b", DType::kInt32, {p.units}, test::ToBytes(bias));
+  const int b = spec.AddConstant("b", DType::kInt32, {p.units}, ToBytes(bias));
   std::vector<float> bias_scales;
   for (const float scale : p.scales) bias_scales.push_back(scale * p.in_scale);
   quantize(b, bias_scales, 0);
   const int y = spec.AddTensor("y", p.dtype, {p.rows, p.units});
   quantize(y, {p.out_scale}, is_unsigned ? 128 : 5);
-  spec.AddOp(OpCode::kFullyConnected, {x, w, b}, {y},
-             test::OptionsSpec(test::kFullyConnectedOptions));
+  spec.AddOp(OpCode::kFullyConnected, {x, w, b}, {y}, OptionsSpec(kFullyConnectedOptions));
   spec.main().outputs = {y};
-  return test::BuildModel(spec);
+  return BuildModel(spec);
 }
 
 void CheckLayer(const Layer& layer, const std::shared_ptr<const Backend>& backend) {
-  const test::Bytes model = BuildLayer(layer);
+  const Bytes model = BuildLayer(layer);
   const auto device = Open(model.data(), model.size(), backend);
   const auto cpu = Open(model.data(), model.size(), nullptr);
   REQUIRE(device != nullptr);
@@ -215,10 +193,10 @@ struct Window {
   DType dtype;
 };
 
-test::Bytes BuildWindow(const Window& p) {
-  test::ModelSpec spec;
+Bytes BuildWindow(const Window& p) {
+  ModelSpec spec;
   const auto quantize = [&](int tensor, float scale, int64_t zero) {
-    test::TensorSpec& it = spec.main().tensors[static_cast<size_t>(tensor)];
+    TensorSpec& it = spec.main().tensors[static_cast<size_t>(tensor)];
     it.scales = {scale};
     it.zero_points = {zero};
   };
@@ -236,12 +214,12 @@ test::Bytes BuildWindow(const Window& p) {
   const auto out = [&](int n) { return (n + p.stride - 1) / p.stride; };
   const int y = spec.AddTensor("y", p.dtype, {1, out(p.height), out(p.width), p.outputs});
   quantize(y, 0.31f, is_unsigned ? 128 : -5);
-  test::OptionsSpec options(p.depthwise ? test::kDepthwiseConv2dOptions : test::kConv2dOptions);
+  OptionsSpec options(p.depthwise ? kDepthwiseConv2dOptions : kConv2dOptions);
   options.Byte(0, 0).Int(1, p.stride).Int(2, p.stride);
   if (p.depthwise) options.Int(3, p.outputs / p.channels);
   spec.AddOp(p.depthwise ? OpCode::kDepthwiseConv2d : OpCode::kConv2d, {x, w}, {y}, options);
   spec.main().outputs = {y};
-  return test::BuildModel(spec);
+  return BuildModel(spec);
 }
 
 TEST_CASE("opencl kernels: convolutions of bytes", "[opencl][opencl-kernels]") {
@@ -253,7 +231,7 @@ TEST_CASE("opencl kernels: convolutions of bytes", "[opencl][opencl-kernels]") {
            {Window{5, 6, 3, 7, 3, 1, false, dtype}, Window{4, 3, 9, 4, 1, 2, false, dtype},
             Window{1, 2, 5, 3, 3, 1, false, dtype}, Window{5, 4, 3, 6, 3, 1, true, dtype},
             Window{4, 5, 5, 5, 5, 2, true, dtype}}) {
-        const test::Bytes model = BuildWindow(window);
+        const Bytes model = BuildWindow(window);
         const auto on_device = Open(model.data(), model.size(), backend);
         const auto cpu = Open(model.data(), model.size(), nullptr);
         REQUIRE(on_device != nullptr);
@@ -269,12 +247,12 @@ TEST_CASE("opencl kernels: convolutions of bytes", "[opencl][opencl-kernels]") {
 }
 
 // x + a row, looked up, pooled twice, averaged.
-test::Bytes BuildChain(DType dtype) {
-  test::ModelSpec spec;
+Bytes BuildChain(DType dtype) {
+  ModelSpec spec;
   const bool is_unsigned = dtype == DType::kUInt8;
   const auto tensor = [&](const char* name, std::vector<int32_t> shape, float scale, int zero) {
     const int t = spec.AddTensor(name, dtype, std::move(shape));
-    test::TensorSpec& it = spec.main().tensors[static_cast<size_t>(t)];
+    TensorSpec& it = spec.main().tensors[static_cast<size_t>(t)];
     it.scales = {scale};
     it.zero_points = {zero + (is_unsigned ? 128 : 0)};
     return t;
@@ -282,7 +260,7 @@ test::Bytes BuildChain(DType dtype) {
   const int x = tensor("x", {1, 5, 6, 3}, 0.05f, -11);
   spec.main().inputs.push_back(x);
   const int row = spec.AddConstant("row", dtype, {3}, {17, 90, 200});
-  test::TensorSpec& of_row = spec.main().tensors[static_cast<size_t>(row)];
+  TensorSpec& of_row = spec.main().tensors[static_cast<size_t>(row)];
   of_row.scales = {0.03f};
   of_row.zero_points = {is_unsigned ? 130 : 3};
   const int sum = tensor("sum", {1, 5, 6, 3}, 0.07f, 4);
@@ -293,19 +271,17 @@ test::Bytes BuildChain(DType dtype) {
   const int average = tensor("average", {1, 3, 3, 3}, 1.0f / 256.0f, -128);
   const int mean = tensor("mean", {1, 3}, 0.003f, -120);
   const int axes =
-      spec.AddConstant("axes", DType::kInt32, {2}, test::ToBytes(std::vector<int32_t>{1, 2}));
-  const auto pool = [] {
-    return test::OptionsSpec(test::kPool2dOptions).Byte(0, 0).Int(3, 3).Int(4, 3);
-  };
-  spec.AddOp(OpCode::kAdd, {x, row}, {sum}, test::OptionsSpec(test::kAddOptions).Byte(0, 3));
+      spec.AddConstant("axes", DType::kInt32, {2}, ToBytes(std::vector<int32_t>{1, 2}));
+  const auto pool = [] { return OptionsSpec(kPool2dOptions).Byte(0, 0).Int(3, 3).Int(4, 3); };
+  spec.AddOp(OpCode::kAdd, {x, row}, {sum}, OptionsSpec(kAddOptions).Byte(0, 3));
   spec.AddOp(OpCode::kSub, {row, x}, {difference});
-  spec.AddOp(OpCode::kMul, {sum, difference}, {product}, test::OptionsSpec(test::kMulOptions));
+  spec.AddOp(OpCode::kMul, {sum, difference}, {product}, OptionsSpec(kMulOptions));
   spec.AddOp(OpCode::kLogistic, {product}, {sigmoid});
   spec.AddOp(OpCode::kMaxPool2d, {sigmoid}, {largest}, pool().Int(1, 2).Int(2, 2));
   spec.AddOp(OpCode::kAveragePool2d, {largest}, {average}, pool().Int(1, 1).Int(2, 1));
-  spec.AddOp(OpCode::kMean, {average, axes}, {mean}, test::OptionsSpec(test::kReducerOptions));
+  spec.AddOp(OpCode::kMean, {average, axes}, {mean}, OptionsSpec(kReducerOptions));
   spec.main().outputs = {sum, difference, product, sigmoid, largest, average, mean};
-  return test::BuildModel(spec);
+  return BuildModel(spec);
 }
 
 TEST_CASE("opencl kernels: arithmetic, tables, pools and means of bytes",
@@ -314,7 +290,7 @@ TEST_CASE("opencl kernels: arithmetic, tables, pools and means of bytes",
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     const auto backend = MakeApart(device, storage);
     for (const DType dtype : {DType::kInt8, DType::kUInt8}) {
-      const test::Bytes model = BuildChain(dtype);
+      const Bytes model = BuildChain(dtype);
       const auto on_device = Open(model.data(), model.size(), backend);
       const auto cpu = Open(model.data(), model.size(), nullptr);
       REQUIRE(on_device != nullptr);
@@ -331,9 +307,9 @@ TEST_CASE("opencl kernels: arithmetic, tables, pools and means of bytes",
 // on bytes.
 TEST_CASE("opencl kernels: bytes become reals and bytes again", "[opencl][opencl-kernels]") {
   TW_NEED_DEVICE(device);
-  test::ModelSpec spec;
+  ModelSpec spec;
   const auto quantize = [&](int tensor, float scale, int64_t zero) {
-    test::TensorSpec& it = spec.main().tensors[static_cast<size_t>(tensor)];
+    TensorSpec& it = spec.main().tensors[static_cast<size_t>(tensor)];
     it.scales = {scale};
     it.zero_points = {zero};
   };
@@ -345,15 +321,14 @@ TEST_CASE("opencl kernels: bytes become reals and bytes again", "[opencl][opencl
   const int soft = spec.AddTensor("soft", DType::kInt8, {3, 5});
   quantize(soft, 1.0f / 256.0f, -128);
   const int y = spec.AddTensor("y", DType::kFloat32, {3, 5});
-  const int amounts = spec.AddConstant("amounts", DType::kInt32, {2, 2},
-                                       test::ToBytes(std::vector<int32_t>{0, 1, 2, 0}));
+  const int amounts =
+      spec.AddConstant("amounts", DType::kInt32, {2, 2}, ToBytes(std::vector<int32_t>{0, 1, 2, 0}));
   spec.AddOp(OpCode::kQuantize, {x}, {bytes});
   spec.AddOp(OpCode::kPad, {bytes, amounts}, {padded});
-  spec.AddOp(OpCode::kSoftmax, {padded}, {soft},
-             test::OptionsSpec(test::kSoftmaxOptions).Float(0, 1.0f));
+  spec.AddOp(OpCode::kSoftmax, {padded}, {soft}, OptionsSpec(kSoftmaxOptions).Float(0, 1.0f));
   spec.AddOp(OpCode::kDequantize, {soft}, {y});
   spec.main().outputs = {y, padded};
-  const test::Bytes model = test::BuildModel(spec);
+  const Bytes model = BuildModel(spec);
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     const auto on_device = Open(model.data(), model.size(), MakeApart(device, storage));
     const auto cpu = Open(model.data(), model.size(), nullptr);
@@ -373,4 +348,5 @@ TEST_CASE("opencl kernels: bytes become reals and bytes again", "[opencl][opencl
 }
 
 }  // namespace opencl_integer_test
+}  // namespace test
 }  // namespace topwork

@@ -2,78 +2,54 @@
 // of every kernel file with every define that it can get.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstring>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include "kernels/contract/functions.h"
+#include "kernels/gpu/launch.h"
 #include "runtime/backend/opencl/kernel_source.h"
-#include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/apart_backend.h"
 #include "tests/runtime/backend/opencl/support.h"
-#include "tests/support/embedded.h"
+#include "tests/support/case_runner.h"
 #include "tests/support/model_builder.h"
-#include "tests/support/op_cases.h"
 
 namespace topwork {
+namespace test {
 namespace opencl_kernels_test {
-
-using testing::OpCase;
 
 // Runs the case on the backend alone; false when the CPU would take a part of it. Answers are
 // compared elsewhere: a simulator's exp and sin are those of its machine.
 bool RunWhole(const OpCase& op_case, const std::shared_ptr<const Backend>& backend) {
-  const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
-  if (!model.ok()) return false;
-  SessionOptions options;
-  options.n_threads = 1;
-  options.backends = {backend};
-  auto made = Session::Create(model.value(), options);
-  REQUIRE(made.status().ToString() == "OK");
-  Session& session = *made.value();
-  for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    const std::vector<int32_t>& dims = op_case.inputs[i].dims;
-    const Shape shape(dims.data(), static_cast<int>(dims.size()));
-    REQUIRE(session.ResizeInput(static_cast<int>(i), shape).ok());
-  }
-  REQUIRE(session.Prepare().ToString() == "OK");
-  for (const Step& step : session.plan().steps) {
+  CaseRunner runner(OneThreadOn(backend));
+  REQUIRE(runner.Open(op_case).ToString() == "OK");
+  for (const Step& step : runner.session().plan().steps) {
     if (step.parts.empty()) return false;
   }
-  for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    const TensorView& input = session.input(static_cast<int>(i));
-    if (input.bytes() == 0 || input.dtype == DType::kString) continue;
-    std::memcpy(input.data, op_case.inputs[i].data, input.bytes());
-  }
-  REQUIRE(session.Run().ToString() == "OK");
-  REQUIRE(session.options().backends.size() == 1);  // the device did not fail
+  REQUIRE(runner.Write(op_case).ok());
+  REQUIRE(runner.Run().ToString() == "OK");
+  REQUIRE(runner.session().options().backends.size() == 1);  // the device did not fail
   return true;
 }
 
 // Quantized operators launch the kernels of the float ones, and two more that these files need;
 // sweeps launch those of the operators' own files.
-bool IsRepetition(const char* file) {
-  if (std::strstr(file, "/sweep_") != nullptr) return true;
-  return std::strstr(file, "/quant_") != nullptr && std::strstr(file, "/quant_abs.") == nullptr &&
-         std::strstr(file, "/quant_quantize.") == nullptr;
+bool IsRepetition(const std::string& file) {
+  if (file.rfind("sweep_", 0) == 0) return true;
+  return file.rfind("quant_", 0) == 0 && file != "quant_abs" && file != "quant_quantize";
 }
 
 void RunAllWhole(const opencl::Device& device, Storage storage) {
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  const auto backend = std::make_shared<test::ApartBackend>(context.value(), storage);
-  size_t n_files = 0, n_cases = 0;
-  const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
-  for (size_t f = 0; f < n_files; ++f) {
-    if (std::strstr(files[f].name, ".twcases") == nullptr || IsRepetition(files[f].name)) continue;
-    std::vector<OpCase> cases;
-    REQUIRE(testing::ReadOpCases(files[f].data, files[f].size, &cases) == "");
-    for (const OpCase& op_case : cases) {
-      if (op_case.same_session || op_case.refused || !op_case.signature.empty()) continue;
-      INFO(files[f].name << " " << op_case.name);
-      n_cases += RunWhole(op_case, backend) ? 1 : 0;
-    }
-  }
+  const auto backend = std::make_shared<ApartBackend>(context.value(), storage);
+  size_t n_cases = 0;
+  ForEachCase(
+      [](const OpCase& op_case) {
+        return OpensFirstSubgraph(op_case) && !IsRepetition(op_case.file);
+      },
+      [&](const OpCase& op_case) { n_cases += RunWhole(op_case, backend) ? 1 : 0; });
   CHECK(n_cases > 500);
 }
 
@@ -92,20 +68,18 @@ TEST_CASE("opencl kernels: a fused TANH", "[opencl][opencl-kernels]") {
   TW_NEED_DEVICE(device);
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  test::ModelSpec spec;
+  ModelSpec spec;
   const int x = spec.AddInput("x", DType::kFloat32, {1, 7});
   const int y = spec.AddTensor("y", DType::kFloat32, {1, 7});
   constexpr int8_t kTanhNumber = 4;  // in ActivationFunctionType
-  spec.AddOp(OpCode::kAdd, {x, x}, {y}, test::OptionsSpec(test::kAddOptions).Byte(0, kTanhNumber));
+  spec.AddOp(OpCode::kAdd, {x, x}, {y}, OptionsSpec(kAddOptions).Byte(0, kTanhNumber));
   spec.main().outputs = {y};
-  const test::Bytes bytes = test::BuildModel(spec);
+  const Bytes bytes = BuildModel(spec);
   const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
   REQUIRE(model.status().ToString() == "OK");
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
-    SessionOptions options;
-    options.n_threads = 1;
-    options.backends = {std::make_shared<test::ApartBackend>(context.value(), storage)};
-    auto session = Session::Create(model.value(), options);
+    auto session = Session::Create(
+        model.value(), OneThreadOn(std::make_shared<ApartBackend>(context.value(), storage)));
     REQUIRE(session.status().ToString() == "OK");
     REQUIRE(session.value()->plan().steps[0].parts.size() == 1);
     float* in = session.value()->input(0).as<float>();
@@ -119,12 +93,71 @@ TEST_CASE("opencl kernels: a fused TANH", "[opencl][opencl-kernels]") {
   }
 }
 
+std::string TextOf(const opencl::KernelFile& file) {
+  return std::string(reinterpret_cast<const char*>(file.begin),
+                     static_cast<size_t>(file.end - file.begin));
+}
+
+std::string TextOf(const std::string& name) {
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    if (name == file.name) return TextOf(file);
+  }
+  FAIL("no file is called " << name);
+  return "";
+}
+
+TEST_CASE("opencl kernels: what a kernel computes has a name, not a number", "[backend]") {
+  const std::regex number(R"((case|\b(fn|kind|state\[|rates?\[|params\[)) *(==|!=)? *[0-9]+)");
+  CHECK(std::regex_search("    case 3: return a / b;", number));
+  CHECK(std::regex_search("v = kind == 2 ? 1.0f : 0.0f;", number));
+  CHECK(std::regex_search("const int step = state[0];", number));
+  CHECK(!std::regex_search("case TW_RELU6: return kind != TW_L2_POOL;", number));
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    std::istringstream text(TextOf(file));
+    for (std::string line; std::getline(text, line);) {
+      INFO(file.path << ": " << line);
+      CHECK(!std::regex_search(line, number));
+    }
+  }
+}
+
+TEST_CASE("opencl kernels: each function that C++ can ask for has its case", "[backend]") {
+  const std::string binary = TextOf("binary");
+  const std::string compare = TextOf("compare");
+#define TW_HAS_CASE(name, number) CHECK(text.find("case " #number ":") != std::string::npos);
+  {
+    const std::string& text = binary;
+    TW_BINARY_FUNCTIONS(TW_HAS_CASE)
+  }
+  {
+    const std::string& text = compare;
+    TW_COMPARE_FUNCTIONS(TW_HAS_CASE)
+  }
+#undef TW_HAS_CASE
+}
+
+TEST_CASE("opencl kernels: names say the operator, the type and the assumption", "[backend]") {
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    if (std::string(file.name) == "common") continue;
+    INFO(file.path);
+    CHECK(TextOf(file).find("__kernel") == std::string::npos);  // TW_KERNEL makes the name
+  }
+  Launch launch;
+  launch.kernel = {"conv_2d_4x8", "4x8"};
+  launch.type = KernelType::kF16;
+  launch.options = " -DTW_PIXELS=4";
+  CHECK(launch.Entry() == "conv_2d_f16_4x8");
+  CHECK(launch.Defines() == "-DTW_HALF -DTW_PIXELS=4");
+  launch.kernel = "gather";
+  launch.type = KernelType::kI32;
+  CHECK(launch.Entry() == "gather_i32");
+}
+
 TEST_CASE("opencl kernels: files depend on the defines of storage and integers alone",
           "[backend]") {
   std::set<std::string> conditions;
   for (const opencl::KernelFile& file : opencl::KernelFiles()) {
-    std::istringstream text(std::string(reinterpret_cast<const char*>(file.begin),
-                                        static_cast<size_t>(file.end - file.begin)));
+    std::istringstream text(TextOf(file));
     for (std::string line; std::getline(text, line);) {
       if (line.compare(0, 3, "#if") == 0 || line.compare(0, 4, "#eli") == 0) {
         conditions.insert(line);
@@ -133,8 +166,9 @@ TEST_CASE("opencl kernels: files depend on the defines of storage and integers a
   }
   CHECK(conditions == std::set<std::string>{"#ifdef TW_INT", "#elif defined(TW_BYTE)",
                                             "#elif defined(TW_HALF)", "#ifdef TW_DOT"});
-  CHECK(std::string(StorageDefines(Storage::kFloat16)) == "-DTW_HALF");
+  CHECK(std::string(TypeDefine(TypeOf(Storage::kFloat16))) == "-DTW_HALF");
 }
 
 }  // namespace opencl_kernels_test
+}  // namespace test
 }  // namespace topwork

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <thread>
 
-#include "ports/port.h"
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/opencl_backend.h"
 #include "runtime/session/session.h"
@@ -340,35 +339,6 @@ TEST_CASE("opencl memory: ranges in use do not overlap", "[opencl]") {
   ranges.Release(bytes + 20);
   CHECK(ranges.Claim(bytes + 30, 10));
   CHECK_FALSE(ranges.Claim(bytes + 20, 11));
-}
-
-// Without [opencl] in its name: measured by hand, build/dev/topwork_tests "[.opencl-import]".
-TEST_CASE("opencl memory: (time of a run with and without copies)", "[.opencl-import]") {
-  TW_NEED_DEVICE(device);
-  for (const int32_t n : {1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 22}) {
-    test::ModelSpec spec;
-    const int x = spec.AddInput("x", DType::kFloat32, {1, n});
-    const int y = spec.AddTensor("y", DType::kFloat32, {1, n});
-    spec.AddOp(OpCode::kRelu, {x}, {y});
-    spec.main().outputs = {y};
-    const test::Bytes bytes = test::BuildModel(spec);
-    const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
-    REQUIRE(model.ok());
-    double micros[2];
-    for (const bool unified : {true, false}) {
-      Bench bench(WithUnified(device, unified));
-      const auto session = OpenSession(model.value(), bench.backend);
-      int64_t best = INT64_MAX;
-      for (int run = 0; run < 200; ++run) {
-        const int64_t start = port::NowNanos();
-        REQUIRE(session->Run().ok());
-        best = std::min(best, port::NowNanos() - start);
-      }
-      micros[unified] = static_cast<double>(best) / 1e3;
-    }
-    WARN(n << " floats: " << micros[0] << " us copied, " << micros[1] << " us in place");
-  }
-  CHECK(true);
 }
 
 }  // namespace opencl_memory_test

@@ -1,7 +1,6 @@
 // Every golden operator case that has device kernels, on the device, in both storages: 1e-5 of the
-// output's range in float32, 2e-3 with float16 storage.
-#include "tests/support/op_cases.h"
-
+// output's range in float32, 2e-3 with float16 storage. No operator that kernels/OPERATORS.md lists
+// for OpenCL may be left to the CPU.
 #include <catch2/catch.hpp>
 #include <cfloat>
 #include <cmath>
@@ -10,15 +9,13 @@
 
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/opencl_backend.h"
-#include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/support.h"
-#include "tests/support/embedded.h"
+#include "tests/support/case_runner.h"
+#include "tests/support/device_operators.h"
 
 namespace topwork {
+namespace test {
 namespace opencl_op_cases_test {
-
-using testing::CaseTensor;
-using testing::OpCase;
 
 // Largest finite magnitude of what float16 keeps with all its digits.
 constexpr float kMostHalf = 2000.0f, kLeastHalf = 1e-3f;
@@ -45,10 +42,10 @@ bool FitsHalf(const OpCase& op_case) {
   return true;
 }
 
-using Backends = std::vector<std::shared_ptr<const Backend>>;
-
+// What ran on the device.
 struct Counts {
-  size_t n_cases = 0, n_parts = 0;
+  size_t n_cases = 0;
+  OperatorTypes types;
 };
 
 // Differences allowed, relative to the output's range. A float16 weight is off by 2^-12 of itself,
@@ -117,33 +114,24 @@ bool NeedsCpu(const OpCase& op_case) {
   return false;
 }
 
-// A session on the case's inputs; null for a model that does not open.
-std::unique_ptr<Session> Prepared(const OpCase& op_case, const Backends& backends, bool halves) {
-  const auto model = Model::OpenMemory(op_case.model, op_case.model_bytes, false);
-  if (!model.ok()) return nullptr;
-  SessionOptions options;
-  options.n_threads = 1;
-  options.backends = backends;
-  auto made = Session::Create(model.value(), options);
-  REQUIRE(made.status().ToString() == "OK");
-  std::unique_ptr<Session> session = std::move(made.value());
-  for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    const std::vector<int32_t>& dims = op_case.inputs[i].dims;
-    const Shape shape(dims.data(), static_cast<int>(dims.size()));
-    REQUIRE(session->ResizeInput(static_cast<int>(i), shape).ok());
-  }
-  REQUIRE(session->Prepare().ToString() == "OK");
-  for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    const TensorView& input = session->input(static_cast<int>(i));
-    if (input.bytes() == 0 || input.dtype == DType::kString) continue;
-    std::memcpy(input.data, op_case.inputs[i].data, input.bytes());
-    if (!halves || input.dtype != DType::kFloat32) continue;
+void RoundInputs(const Session& session) {
+  for (int i = 0; i < session.n_inputs(); ++i) {
+    const TensorView& input = session.input(i);
+    if (input.dtype != DType::kFloat32) continue;
     float* values = input.as<float>();
     for (int64_t k = 0; k < input.shape.NumElements(); ++k) {
       values[k] = HalfToFloat(FloatToHalf(values[k]));
     }
   }
-  return session;
+}
+
+// The case, ready to run on the backend; without one, on the CPU.
+CaseRunner Prepared(const OpCase& op_case, std::shared_ptr<const Backend> backend, bool halves) {
+  CaseRunner runner(OneThreadOn(std::move(backend)));
+  REQUIRE(runner.Open(op_case).ToString() == "OK");
+  REQUIRE(runner.Write(op_case).ToString() == "OK");
+  if (halves) RoundInputs(runner.session());
+  return runner;
 }
 
 // In float16 storage inputs are rounded, which functions with jumps (FLOOR_DIV) show: the reference
@@ -151,63 +139,78 @@ std::unique_ptr<Session> Prepared(const OpCase& op_case, const Backends& backend
 void RunCase(const OpCase& op_case, const std::shared_ptr<const Backend>& backend, int n_runs,
              Counts* counts) {
   const bool halves = backend->storage() == Storage::kFloat16;
-  const std::unique_ptr<Session> session = Prepared(op_case, {backend}, halves);
-  if (session == nullptr) return;
-  size_t n_parts = 0;
-  for (const Step& step : session->plan().steps) n_parts += step.parts.size();
-  if (n_parts == 0) return;
-  const bool dynamic_range = IsDynamicRange(session->plan());
-  for (int i = 0; i < n_runs; ++i) REQUIRE(session->Run().ToString() == "OK");
-  CHECK(session->options().backends.size() == (NeedsCpu(op_case) ? 0 : 1));  // else it failed
-  std::unique_ptr<Session> cpu;
+  CaseRunner runner = Prepared(op_case, backend, halves);
+  const Session& session = runner.session();
+  OperatorTypes types;
+  AddDeviceOperators(session.plan(), &types);
+  if (types.empty()) return;  // RunAll counts what runs, and names what does not
+  const bool dynamic_range = IsDynamicRange(session.plan());
+  for (int i = 0; i < n_runs; ++i) REQUIRE(runner.Run().ToString() == "OK");
+  const bool given_up = session.options().backends.empty();
+  CHECK(given_up == NeedsCpu(op_case));
+  CaseRunner cpu(OneThreadOn(nullptr));
   if (halves) {
-    cpu = Prepared(op_case, {}, true);
-    REQUIRE(cpu->Run().ToString() == "OK");
+    cpu = Prepared(op_case, nullptr, true);
+    REQUIRE(cpu.Run().ToString() == "OK");
   }
   for (size_t i = 0; i < op_case.outputs.size(); ++i) {
-    const TensorView& output = session->output(static_cast<int>(i));
+    const TensorView& output = session.output(static_cast<int>(i));
     const std::vector<int32_t> dims(output.shape.dims(), output.shape.dims() + output.shape.rank());
     CaseTensor reference = op_case.outputs[i];
-    if (halves) reference.data = cpu->output(static_cast<int>(i)).as<const uint8_t>();
+    if (halves) reference.data = cpu.session().output(static_cast<int>(i)).as<const uint8_t>();
     if (IsSubnormal(reference)) continue;
     float tolerance = ToleranceOf(op_case, backend->storage());
     if (dynamic_range) tolerance = kDynamicRange;
     if (output.quantization != nullptr) tolerance = halves ? kStepsFloat16 : kSteps;
-    CHECK(testing::CompareWithReference(reference, static_cast<int>(output.dtype), dims,
-                                        output.data, output.bytes(), tolerance) == "");
+    CHECK(CompareWithReference(reference, static_cast<int>(output.dtype), dims, output.data,
+                               output.bytes(), tolerance) == "");
   }
+  if (given_up) return;
   ++counts->n_cases;
-  counts->n_parts += n_parts;
+  for (const auto& [name, of_name] : types)
+    counts->types[name].insert(of_name.begin(), of_name.end());
 }
 
-// Every `stride`-th case, each `n_runs` times.
-void RunAll(const std::shared_ptr<const Backend>& backend, size_t least, size_t stride = 1,
-            int n_runs = 1) {
+// Every `stride`-th case, each `n_runs` times; `least` of them must run on the device.
+OperatorTypes RunAll(const std::shared_ptr<const Backend>& backend, size_t least, size_t stride = 1,
+                     int n_runs = 1) {
   Counts counts;
   size_t n_seen = 0;
-  size_t n_files = 0;
-  const test::EmbeddedFile* files = test::EmbeddedFiles(&n_files);
-  for (size_t f = 0; f < n_files; ++f) {
-    if (std::strstr(files[f].name, ".twcases") == nullptr) continue;
-    std::vector<OpCase> cases;
-    REQUIRE(testing::ReadOpCases(files[f].data, files[f].size, &cases) == "");
-    for (const OpCase& op_case : cases) {
-      if (op_case.same_session || op_case.refused || !op_case.signature.empty()) continue;
-      if (backend->storage() == Storage::kFloat16 && !FitsHalf(op_case)) continue;
-      if (n_seen++ % stride != 0) continue;
-      INFO(files[f].name << " " << op_case.name);
-      RunCase(op_case, backend, n_runs, &counts);
+  ForEachCase(
+      [&](const OpCase& op_case) {
+        if (!OpensFirstSubgraph(op_case)) return false;
+        if (backend->storage() == Storage::kFloat16 && !FitsHalf(op_case)) return false;
+        return n_seen++ % stride == 0;
+      },
+      [&](const OpCase& op_case) { RunCase(op_case, backend, n_runs, &counts); });
+  CHECK(counts.n_cases > least);
+  return counts.types;
+}
+
+// Operators and types that are listed and did not run.
+std::string Absent(const OperatorTypes& listed, const OperatorTypes& ran) {
+  std::string text;
+  for (const auto& [name, types] : listed) {
+    const auto found = ran.find(name);
+    for (const std::string& type : types) {
+      if (found != ran.end() && found->second.count(type) > 0) continue;
+      text += "\n" + name + " " + type;
     }
   }
-  INFO(counts.n_cases << " cases, " << counts.n_parts << " operators");
-  CHECK(counts.n_cases > least);
+  return text;
 }
 
 TEST_CASE("opencl operators in float32 agree with LiteRT", "[opencl]") {
   TW_NEED_DEVICE(device);
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
-  RunAll(opencl::MakeBackend(context.value(), Storage::kFloat32), 1200);
+  const OperatorTypes ran = RunAll(opencl::MakeBackend(context.value(), Storage::kFloat32), 1200);
+  const OperatorTypes listed = ListedDeviceOperators();
+  CHECK(listed.size() > 80);
+  const std::string absent = Absent(listed, ran);
+  INFO("kernels/OPERATORS.md lists them for OpenCL, and no golden case of theirs ran there:"
+       << absent);
+  CHECK(absent.empty());
 }
 
 TEST_CASE("opencl operators cut into many pieces give the same", "[opencl]") {
@@ -232,31 +235,27 @@ TEST_CASE("opencl operators: an index outside its tensor is an error", "[opencl]
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
   const auto backend = opencl::MakeBackend(context.value(), Storage::kFloat32);
-  for (const char* name : {"gather", "gather_nd"}) {
-    const test::EmbeddedFile* file =
-        test::FindEmbedded(("tests/data/ops/" + std::string(name) + ".twcases").c_str());
-    REQUIRE(file != nullptr);
-    std::vector<OpCase> cases;
-    REQUIRE(testing::ReadOpCases(file->data, file->size, &cases) == "");
+  for (const char* file : {"gather", "gather_nd"}) {
     size_t n_tried = 0;
-    for (const OpCase& op_case : cases) {
-      if (n_tried > 0 || op_case.refused || op_case.same_session || op_case.inputs.size() != 2 ||
+    for (const OpCase& op_case : CasesOf(file)) {
+      if (n_tried > 0 || !OpensFirstSubgraph(op_case) || op_case.inputs.size() != 2 ||
           op_case.inputs[1].dtype != static_cast<int>(DType::kInt32)) {
         continue;
       }
-      INFO(name << " " << op_case.name);
-      const std::unique_ptr<Session> session = Prepared(op_case, {backend}, false);
-      REQUIRE(session != nullptr);
-      if (session->plan().steps[0].parts.empty()) continue;
-      const int32_t right = session->input(1).as<int32_t>()[0];
+      INFO(file << " " << op_case.name);
+      CaseRunner runner = Prepared(op_case, backend, false);
+      if (runner.session().plan().steps[0].parts.empty()) continue;
+      int32_t* indices = runner.session().input(1).as<int32_t>();
+      const int32_t right = indices[0];
       for (const int32_t wrong : {-1, 1 << 20}) {
-        session->input(1).as<int32_t>()[0] = wrong;
-        const Status status = session->Run();
+        indices[0] = wrong;
+        const Status status = runner.Run();
         CHECK(status.code() == StatusCode::kInvalidArgument);
         CHECK(status.message().find("index " + std::to_string(wrong)) != std::string::npos);
+        indices = runner.session().input(1).as<int32_t>();
       }
-      session->input(1).as<int32_t>()[0] = right;
-      CHECK(session->Run().ToString() == "OK");
+      indices[0] = right;
+      CHECK(runner.Run().ToString() == "OK");
       ++n_tried;
     }
     CHECK(n_tried == 1);
@@ -264,4 +263,5 @@ TEST_CASE("opencl operators: an index outside its tensor is an error", "[opencl]
 }
 
 }  // namespace opencl_op_cases_test
+}  // namespace test
 }  // namespace topwork

@@ -35,7 +35,8 @@ struct Bench {
 
 Launch ProbeLaunch(LaunchArgument in, LaunchArgument out) {
   Launch launch;
-  launch.program = launch.entry = "probe";
+  launch.program = "probe";
+  launch.kernel = "probe";
   launch.arguments = {in, out};
   launch.global[0] = launch.local[0] = 64;
   launch.local[1] = launch.local[2] = 1;
@@ -252,7 +253,7 @@ TEST_CASE("opencl stream: launches that cannot run are refused when recorded", "
   launch.program = "no_such_program";
   CHECK(refusal(launch).find("no_such_program") != std::string::npos);
   launch = good;
-  launch.entry = "no_such_kernel";
+  launch.kernel = "no_such_kernel";
   CHECK(refusal(launch).find("no_such_kernel") != std::string::npos);
 }
 

@@ -1,6 +1,6 @@
 // Kills training runs that write checkpoints, heads and models, at random moments with SIGKILL.
 //
-//   topwork_kill_test [kills]    500 where none are given
+//   topwork_kill_test [kills]    500 where none are given, and more until every kind of run ended
 // A run is a process of its own that goes on from the checkpoint and saves after every step.
 // After each kill: the checkpoint and the generation before are bit for bit what an uninterrupted
 // run has at that step, heads and models are whole, no step that was saved is lost, and resuming
@@ -186,8 +186,9 @@ int Test(int n_kills) {
   Counts counts;
   int kind = 0;
   int64_t last_step = 0;
+  int n_runs = 0;
   size_t most_temporaries = 0;
-  while (counts.kills < n_kills) {
+  while (counts.kills < n_kills || n_runs < kNumCrashRuns) {
     const Reference& reference = references[static_cast<size_t>(kind)];
     const double most = reference.start_seconds + 5.0 * reference.seconds_per_save;
     const double delay = static_cast<double>(random.Below(1000)) / 1000.0 * most;
@@ -205,6 +206,7 @@ int Test(int n_kills) {
     for (const std::string& name : files) std::remove((folder + "/" + name).c_str());
     last_step = 0;
     kind = (kind + 1) % kNumCrashRuns;
+    ++n_runs;
   }
   RemoveFolder(folder);
   std::printf(

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "runtime/base/log.h"
 #include "runtime/train/features/extractor.h"
 #include "runtime/train/random.h"

@@ -108,8 +108,8 @@ std::vector<float> OnCpu(const Run& run, Side* side) {
     BatchLoss batch;
     REQUIRE(side->head->ComputeGradient(run.options.loss, rows.data(), targets, count, &batch)
                 .ToString() == "OK");
-    side->optimizer->Update(run.steps.rates[kNumHeadRates * step], side->head->gradient(),
-                            side->head->parameters());
+    side->optimizer->Update(run.steps.rates[kNumHeadRates * step + kHeadLearningRate],
+                            side->head->gradient(), side->head->parameters());
   }
   return losses;
 }

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/contract/cpu_kernels.h"
 #include "runtime/train/fit/optimizer.h"
 #include "tests/runtime/train/training_problem.h"
 #include "tests/support/cpu_tables.h"
@@ -113,7 +113,7 @@ double WorstGradient(const LossOptions& o, const TrainingProblem& p, DenseHead* 
   return worst / largest;
 }
 
-TEST_CASE("dense head: gradients of every loss agree with finite differences", "[train]") {
+TEST_CASE("dense head: gradients of every loss agree with finite differences", "[train][sets]") {
   // Dimensions below, at and above the vector lengths; batches below and above a panel of rows.
   const int64_t shapes[][3] = {{1, 2, 1}, {5, 3, 4}, {16, 4, 7}, {33, 10, 65}, {19, 6, 130}};
   const CpuKernels* const* tables = nullptr;

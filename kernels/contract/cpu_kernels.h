@@ -1,0 +1,49 @@
+// CpuKernels: the SIMD inner loops, one table per instruction set, chosen once at start.
+//
+// Each file *_isa.cc of kernels is compiled once per instruction set with -DTW_ISA=<isa> and
+// -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline
+// function of one instruction set can be linked into another. The sub-tables belong to gemm.h,
+// gemm_sparse.h, depthwise.h, elementwise.h, integer.h, pool.h, positions.h, recurrent.h and
+// resize.h.
+//
+// "avxvnni" and "i8mm" are instructions for products of bytes and nothing else: integer_gemm_isa.cc
+// alone is compiled for them, and their tables take all other loops from "avx2" and "dotprod".
+#ifndef TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
+#define TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
+
+namespace topwork {
+
+struct GemmKernels;
+struct SparseGemmKernels;
+struct DepthwiseKernels;
+struct ElementwiseKernels;
+struct IntegerKernels;
+struct PositionKernels;
+struct RecurrentKernels;
+struct ResizeKernels;
+struct PoolKernels;
+
+struct CpuKernels {
+  const char* isa;  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm"
+  // The set that lends all loops but the products of bytes; mostly `isa` itself.
+  const char* base_isa;
+  const GemmKernels* gemm;
+  const SparseGemmKernels* sparse_gemm;
+  const DepthwiseKernels* depthwise;
+  const ElementwiseKernels* elementwise;
+  const IntegerKernels* integer;
+  const PositionKernels* positions;
+  const RecurrentKernels* recurrent;
+  const ResizeKernels* resize;
+  const PoolKernels* pool;
+};
+
+// The best table this processor can run; TOPWORK_ISA=<name> in the environment picks a lesser one
+// (for tests and measurements). The same pointer at every call.
+const CpuKernels& BestCpuKernels();
+// All tables this build has and this processor can run, least first. Returns their number.
+int RunnableCpuKernels(const CpuKernels* const** out_tables);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_

@@ -1,0 +1,122 @@
+// CONV_2D on a GPU (conv_2d.cl, winograd.cl).
+#include <utility>
+#include <vector>
+
+#include "kernels/ops/conv/conv_gpu.h"
+#include "kernels/ops/conv/winograd_gpu.h"
+#include "kernels/ops/products/integer_gpu.h"
+#include "kernels/ops/products/product_gpu.h"
+#include "kernels/ops/products/weighted_gpu.h"
+#include "kernels/ops/shared/activation.h"
+
+namespace topwork {
+namespace {
+
+// Blocks of conv_2d.cl, pixels of a row by channels per work-item.
+struct ConvBlock {
+  const char* variant;
+  const char* assumption;
+  int64_t pixels, fours;
+  int64_t least_items;  // work-items, from which on it is taken without a measurement
+};
+// In order of preference: large blocks load least, small ones leave more to share out.
+constexpr ConvBlock kConvBlocks[] = {
+    {"conv_2d_4x8", "4x8", 4, 2, 16384},
+    {"conv_2d_4x4", "4x4", 4, 1, 2048},
+    {"conv_2d_2x4", "2x4", 2, 1, 2048},
+    {"conv_2d_1x4", "1x4", 1, 1, 0},
+};
+
+// What conv_2d.cl is compiled with for a block.
+std::string ConvBlockOptions(int64_t pixels, int64_t channels) {
+  return " -DTW_PIXELS=" + std::to_string(pixels) + " -DTW_CHANNELS=" + std::to_string(channels);
+}
+
+struct BlockGrid {
+  int64_t channels, pixels, rows;
+};
+
+BlockGrid GridOf(const GpuContext& context, const Window& window, const ConvBlock& block) {
+  const Shape& in = context.input(0)->shape;
+  const Shape& filter = context.input(1)->shape;
+  const int64_t groups = in[3] / filter[3], quads = Fours(filter[0] / groups);
+  return {(quads + block.fours - 1) / block.fours * groups,
+          (window.w.out + block.pixels - 1) / block.pixels, in[0] * window.h.out};
+}
+
+const ConvBlock& UsualBlock(const GpuContext& context, const Window& window) {
+  const ConvBlock* block = kConvBlocks;
+  for (;; ++block) {
+    const BlockGrid grid = GridOf(context, window, *block);
+    if (grid.channels * grid.pixels * grid.rows >= block->least_items) return *block;
+  }
+}
+
+// conv_2d.cl's weights: [group][tap][input channel][output channel of the group, in fours].
+int DirectWeights(GpuContext& context, int64_t groups) {
+  const Shape& filter = context.input(1)->shape;
+  const int64_t group_in = filter[3], group_out = filter[0] / groups, taps = filter[1] * filter[2];
+  const int64_t wide = Fours(group_out) * 4, n = groups * taps * group_in * wide;
+  const float* from = context.Floats(1);
+  return context.Constant(static_cast<size_t>(n), [&](float* to) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t oc = i % wide, rest = i / wide, c = rest % group_in;
+      const int64_t tap = rest / group_in % taps, g = rest / group_in / taps;
+      to[i] = oc < group_out ? from[((g * group_out + oc) * taps + tap) * group_in + c] : 0.0f;
+    }
+  });
+}
+
+void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block) {
+  const Shape& in = context.input(0)->shape;
+  const Shape& filter = context.input(1)->shape;
+  const int64_t groups = in[3] / filter[3];
+  const int weights = DirectWeights(context, groups);
+  const int bias = Bias(context, groups, filter[0] / groups);
+  const BlockGrid grid = GridOf(context, window, block);
+  std::vector<LaunchArgument> args = WindowArgs(context, window, weights, bias);
+  for (const int64_t n : {int64_t{filter[0]}, int64_t{filter[3]}, filter[0] / groups}) {
+    args.push_back(IntArg(n));
+  }
+  AddTaps(context, window, &args);
+  context.Add("conv_2d", {block.variant, block.assumption}, std::move(args), grid.channels,
+              grid.pixels, grid.rows);
+  context.TakesOptions(ConvBlockOptions(block.pixels, block.fours * 4));
+}
+
+}  // namespace
+
+Status PlanConv2D(GpuContext& context) {
+  TW_RETURN_IF_ERROR(CheckWeights(context));
+  if (IsIntegerProduct(context)) {
+    AddIntegerConv(context);
+    return Status::Ok();
+  }
+  const Shape& in = context.input(0)->shape;
+  const Shape& filter = context.input(1)->shape;
+  const Window window = WindowOf(context, filter[1], filter[2]);
+  if (window.IsPointwise() && filter[3] == in[3]) {
+    AddProduct(context, context.output(0).shape.Product(0, 3), filter[0], filter[3]);
+    return Status::Ok();
+  }
+  const std::vector<const WinogradRow*> fits = WinogradFits(context, window);
+  const WinogradRow* winograd = WinogradUsual(context, window, fits);
+  std::vector<const char*> variants;
+  for (const ConvBlock& block : kConvBlocks) variants.push_back(block.variant);
+  for (const WinogradRow* row : fits) variants.push_back(row->variant);
+  const ConvBlock& usual = UsualBlock(context, window);
+  const std::string chosen =
+      context.Choose(WorkOf("CONV_2D", context, window), std::move(variants),
+                     winograd != nullptr ? winograd->variant : usual.variant);
+  for (const WinogradRow* row : fits) {
+    if (chosen != row->variant) continue;
+    AddWinograd(context, window, *row);
+    return Status::Ok();
+  }
+  for (const ConvBlock& block : kConvBlocks) {
+    if (chosen == block.variant) AddDirect(context, window, block);
+  }
+  return Status::Ok();
+}
+
+}  // namespace topwork

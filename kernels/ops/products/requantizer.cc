@@ -1,0 +1,205 @@
+// Plans and applies the requantization of integer products (see requantizer.h).
+#include "kernels/ops/products/requantizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/ops/shared/activation.h"
+
+namespace topwork {
+namespace {
+
+// Of entries that belong to no channel: they must not stand in the way of small factors.
+constexpr FixedFactor kPadding = {1 << 30, -1};
+
+// Repeats each group's first entries after its channels.
+template <typename T>
+void RepeatChannels(const ChannelLayout& layout, std::vector<T>* values) {
+  if (!layout.repeats || values->empty()) return;
+  for (int64_t g = 0; g < layout.groups; ++g) {
+    T* group = values->data() + g * layout.padded;
+    for (int64_t c = layout.channels; c < layout.padded; ++c) group[c] = group[c - layout.channels];
+  }
+}
+
+void FinishInt16Rows(const IntegerTask& task, const int64_t* sums, int64_t stride, int64_t row,
+                     int rows, int64_t n0, int columns) {
+  const auto& run = *static_cast<const Requantizer::Int16Run*>(task.finish_data);
+  for (int m = 0; m < rows; ++m) {
+    int16_t* out = static_cast<int16_t*>(task.c) + (row + m) * task.ldc + n0;
+    for (int j = 0; j < columns; ++j) {
+      out[j] = run.requantizer->Int16(sums[m * stride + j], run.bias, run.first_channel + n0 + j);
+    }
+  }
+}
+
+}  // namespace
+
+double OutputFactor(const PrepareContext& context, size_t channel, const ProductInputs& inputs) {
+  return OutputFactor(*context.input(inputs.data), *context.input(inputs.weights),
+                      context.output(0), channel);
+}
+
+double OutputFactor(const TensorView& data, const TensorView& weights_view,
+                    const TensorView& output, size_t channel) {
+  const float in = ScaleOf(data);
+  const float weights = ScaleOf(weights_view, channel);
+  // TFLite's operators on uint8 take the product in single precision.
+  const double product = data.dtype == DType::kUInt8
+                             ? static_cast<double>(in * weights)
+                             : static_cast<double>(in) * static_cast<double>(weights);
+  return std::min(product / static_cast<double>(ScaleOf(output)), 1e30);
+}
+
+void Requantizer::ResizeFactors(size_t n) {
+  const SplitFactor padding(kPadding);
+  mantissas_.assign(n, padding.mantissa);
+  lefts_.assign(n, padding.left);
+  rights_.assign(n, padding.right);
+}
+
+void Requantizer::SetFactor(size_t entry, FixedFactor factor) {
+  const SplitFactor split(factor);
+  mantissas_[entry] = split.mantissa;
+  lefts_[entry] = split.left;
+  rights_[entry] = split.right;
+  if (split.left > 0) shifts_left_ = true;
+}
+
+void Requantizer::FindSmallFactors() {
+  bool small = reals_.empty() && !shifts_left_;
+  for (const int32_t mantissa : mantissas_) small = small && mantissa >= 1 << 30;
+  for (const int32_t right : rights_) small = small && right >= 1 && right <= 30;
+  has_small_factors_ = small;
+}
+
+void Requantizer::SetRange(const TensorView& output, QuantizedRange range) {
+  zero_point_ = ZeroPointOf(output);
+  least_ = range.lo - zero_point_;
+  most_ = range.hi - zero_point_;
+}
+
+void Requantizer::PlanBytes(const TensorView& output, const std::vector<FixedFactor>& factors) {
+  ResizeFactors(factors.size());
+  for (size_t i = 0; i < factors.size(); ++i) SetFactor(i, factors[i]);
+  FindSmallFactors();
+  SetRange(output, RangeOf(output.dtype));
+}
+
+Status Requantizer::PlanBytesFactors(const PrepareContext& context, const ChannelLayout& layout,
+                                     bool real, const ProductInputs& inputs) {
+  const size_t n = static_cast<size_t>(layout.n_entries());
+  if (real) {
+    reals_.assign(n, 0.0);
+  } else {
+    ResizeFactors(n);
+  }
+  for (int64_t c = 0; c < layout.groups * layout.channels; ++c) {
+    const double factor = OutputFactor(context, static_cast<size_t>(c), inputs);
+    if (real) {
+      reals_[layout.Entry(c)] = factor;
+    } else {
+      SetFactor(layout.Entry(c), MakeFixedFactor(factor));
+    }
+  }
+  for (std::vector<int32_t>* part : {&mantissas_, &lefts_, &rights_}) RepeatChannels(layout, part);
+  RepeatChannels(layout, &reals_);
+  FindSmallFactors();
+  QuantizedRange range;
+  TW_RETURN_IF_ERROR(
+      QuantizedActivationRange(context, context.output(0), context.params().activation, &range));
+  SetRange(context.output(0), range);
+  return Status::Ok();
+}
+
+Status Requantizer::Plan(const PrepareContext& context, Arithmetic arithmetic,
+                         const ChannelLayout& layout, bool real, const ProductInputs& inputs) {
+  if (arithmetic == Arithmetic::kBytes) return PlanBytesFactors(context, layout, real, inputs);
+  const int64_t n_channels = layout.groups * layout.channels;
+  if (arithmetic == Arithmetic::kInt16) {
+    const TensorView* bias = context.input(inputs.bias);
+    bias_64_ = bias == nullptr || bias->dtype == DType::kInt64;
+    for (int64_t c = 0; c < n_channels; ++c) {
+      const double factor = OutputFactor(context, static_cast<size_t>(c), inputs);
+      if (real) {
+        reals_.push_back(factor);
+      } else {
+        factors_.push_back(MakeFixedFactor(factor));
+      }
+    }
+    return QuantizedActivationRange(context, context.output(0), context.params().activation,
+                                    &range_);
+  }
+  const TensorView& weights = *context.input(inputs.weights);
+  if (weights.quantization->block == 0) {
+    scales_.assign(static_cast<size_t>(layout.n_entries()), 0.0f);
+    for (int64_t c = 0; c < n_channels; ++c) {
+      scales_[layout.Entry(c)] = ScaleOf(weights, static_cast<size_t>(c));
+    }
+    RepeatChannels(layout, &scales_);
+  }
+  ActivationRange(context.params().activation, &lo_, &hi_);
+  return Status::Ok();
+}
+
+ColumnFactors Requantizer::FactorsFrom(int64_t first, bool small) const {
+  ColumnFactors factors;
+  factors.small = small;
+  if (!reals_.empty()) {
+    factors.real = reals_.data() + first;
+    return factors;
+  }
+  if (mantissas_.empty()) return factors;
+  factors.mantissa = mantissas_.data() + first;
+  factors.left = shifts_left_ ? lefts_.data() + first : nullptr;
+  factors.right = rights_.data() + first;
+  return factors;
+}
+
+void Requantizer::EndTask(int64_t first, bool small, IntegerTask* task) const {
+  task->factors = FactorsFrom(first, small);
+  task->least = least_;
+  task->most = most_;
+  task->zero_point = zero_point_;
+  task->scale = scales_.empty() ? nullptr : scales_.data() + first;
+  task->lo = lo_;
+  task->hi = hi_;
+}
+
+void Requantizer::EndRows(bool small, IntegerDepthwiseRows* rows) const {
+  rows->factors = FactorsFrom(0, small);
+  rows->least = least_;
+  rows->most = most_;
+  rows->zero_point = zero_point_;
+  rows->scale = scales_.data();
+  rows->lo = lo_;
+  rows->hi = hi_;
+}
+
+void Requantizer::EndTask(const Int16Run* run, IntegerTask* task) {
+  task->epilogue = IntegerEpilogue::kWide;
+  task->finish = FinishInt16Rows;
+  task->finish_data = run;
+}
+
+int16_t Requantizer::Int16(int64_t sum, const void* bias, int64_t channel) const {
+  const size_t c = static_cast<size_t>(channel);
+  if (bias != nullptr) {
+    sum += bias_64_ ? static_cast<const int64_t*>(bias)[c] : static_cast<const int32_t*>(bias)[c];
+  }
+  if (!reals_.empty()) {
+    const double lo = range_.lo, hi = range_.hi;
+    const double value = std::round(static_cast<double>(sum) * reals_[c]);
+    return static_cast<int16_t>(std::min(std::max(value, lo), hi));
+  }
+  int32_t value;
+  if (bias_64_) {
+    value = MultiplyByFactor64(sum, factors_[c]);
+  } else {
+    sum = std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX);
+    value = MultiplyByFactor(static_cast<int32_t>(sum), factors_[c]);
+  }
+  return static_cast<int16_t>(std::min(std::max(value, range_.lo), range_.hi));
+}
+
+}  // namespace topwork

@@ -1,0 +1,161 @@
+// The cut aims at tasks of about kTaskWork multiply-adds (some 20 microseconds on one core) whose
+// rows of A stay in the second-level cache while the panels of W pass by.
+#include "kernels/ops/shared/gemm_plan.h"
+
+#include <algorithm>
+
+namespace topwork {
+namespace {
+
+constexpr int64_t kTaskWork = int64_t{1} << 21;
+constexpr int64_t kRowBlockFloats = int64_t{1} << 15;  // 128 KiB of A
+constexpr int64_t kEnoughTasks = 16;
+constexpr int64_t kMinColumnsWhenMade = 128;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+size_t ScratchLayout::AddSized(int64_t count, size_t size, int64_t n) {
+  const size_t offset = bytes_;
+  size_t bytes = 0, total = 0;
+  if (MulOverflow(static_cast<size_t>(count), size, &bytes) ||
+      __builtin_add_overflow(bytes, kAlignment, &total) ||
+      MulOverflow(AlignUp(bytes), static_cast<size_t>(n), &bytes) ||
+      __builtin_add_overflow(bytes_, bytes, &total)) {
+    overflow_ = true;
+    return 0;
+  }
+  bytes_ = total;
+  return offset;
+}
+
+Status ScratchLayout::Request(PrepareContext* context) const {
+  if (overflow_) {
+    return OutOfMemory("%s: its working memory exceeds the address space",
+                       context->Where().c_str());
+  }
+  context->RequestScratch(bytes_);
+  return Status::Ok();
+}
+
+Status PlanPackedWeights(PrepareContext* context, int input, const GemmWeights& layout,
+                         int64_t groups, int64_t group_stride, ScratchLayout* scratch,
+                         PackedWeights* out) {
+  const GemmKernels& kernels = *context->cpu().gemm;
+  out->kernels = &kernels;
+  out->layout = layout;
+  out->groups = groups;
+  out->group_stride = group_stride;
+  int64_t elements = 0;
+  // Padding a narrow column count to whole vectors is at most max_columns times the weights.
+  if (MulOverflow(layout.k, layout.n + kernels.max_columns, &elements) ||
+      MulOverflow(elements, groups, &elements) || elements > (int64_t{1} << 58)) {
+    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
+                       context->InputName(input).c_str());
+  }
+  out->packed_size = kernels.packed_size(layout.n, layout.k);
+  const int64_t total = out->packed_size * groups;
+  const TensorView& view = *context->input(input);
+  if (view.data == nullptr) {
+    out->scratch_offset = scratch->Add(total);
+    return Status::Ok();
+  }
+  const std::string tag = StrFormat(
+      "%s groups %lld strides %lld %lld", kernels.tag, static_cast<long long>(groups),
+      static_cast<long long>(layout.stride_n), static_cast<long long>(layout.stride_k[2]));
+  TW_ASSIGN_OR_RETURN(
+      const void* packed,
+      context->PackConstant(input, tag.c_str(), static_cast<size_t>(total) * sizeof(float), true,
+                            [&](void* to) {
+                              GemmWeights group = layout;
+                              for (int64_t g = 0; g < groups; ++g) {
+                                group.data = view.as<const float>() + g * group_stride;
+                                kernels.pack(group, 0, kernels.n_panels(layout.n),
+                                             static_cast<float*>(to) + g * out->packed_size);
+                              }
+                            }));
+  out->constant = static_cast<const float*>(packed);
+  return Status::Ok();
+}
+
+const float* GetPackedWeights(const PackedWeights& weights, const RunContext& context, int input) {
+  if (weights.constant != nullptr) return weights.constant;
+  float* packed = reinterpret_cast<float*>(context.scratch + weights.scratch_offset);
+  const float* data = context.input_data<float>(input);
+  const int64_t panels = weights.kernels->n_panels(weights.layout.n);
+  context.pool->ParallelFor(weights.groups * panels, [&](int64_t task, int) {
+    const int64_t g = task / panels, p = task % panels;
+    GemmWeights group = weights.layout;
+    group.data = data + g * weights.group_stride;
+    weights.kernels->pack(group, p, p + 1, packed + g * weights.packed_size);
+  });
+  return packed;
+}
+
+GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made) {
+  return CutFloats(kernels.rows, kernels.n_panels(n), m, n, k, a_is_made);
+}
+
+GemmCut CutFloats(int tile_rows, int64_t total_panels, int64_t m, int64_t n, int64_t k,
+                  bool a_is_made) {
+  return CutProduct({tile_rows, total_panels, kRowBlockFloats, kTaskWork}, m, n, k, a_is_made);
+}
+
+GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made) {
+  GemmCut cut;
+  if (m <= 0 || n <= 0) return cut;
+  const int64_t depth = std::max<int64_t>(1, k);
+  const int64_t total_panels = tiles.total_panels;
+  cut.total_panels = total_panels;
+  const double columns = static_cast<double>(n) / static_cast<double>(total_panels);
+  // Rows: as many as the cache holds, fewer where that alone would make a task too large.
+  int64_t rows = std::max<int64_t>(tiles.rows, tiles.block_values / depth);
+  const double row_work = static_cast<double>(depth) * static_cast<double>(n);
+  const double rows_by_work = static_cast<double>(tiles.task_work) / row_work;
+  if (rows_by_work < static_cast<double>(rows)) {
+    rows = std::max<int64_t>(4 * tiles.rows, static_cast<int64_t>(rows_by_work));
+    rows = std::min(rows, std::max<int64_t>(tiles.rows, tiles.block_values / depth));
+  }
+  cut.row_blocks = CeilDiv(m, std::min(m, rows));
+  cut.rows = CeilDiv(CeilDiv(m, cut.row_blocks), tiles.rows) * tiles.rows;
+  cut.row_blocks = CeilDiv(m, cut.rows);
+  // Columns: panels until the task has its work.
+  const double panel_work =
+      static_cast<double>(std::min(m, cut.rows)) * static_cast<double>(depth) * columns;
+  double panels = static_cast<double>(tiles.task_work) / panel_work;
+  if (a_is_made) {
+    const double least = static_cast<double>(kMinColumnsWhenMade) / columns;
+    panels = cut.row_blocks >= kEnoughTasks ? static_cast<double>(total_panels)
+                                            : std::max(panels, least);
+  }
+  cut.panels = panels >= static_cast<double>(total_panels)
+                   ? total_panels
+                   : std::max<int64_t>(1, static_cast<int64_t>(panels));
+  cut.panel_blocks = CeilDiv(total_panels, cut.panels);
+  return cut;
+}
+
+GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, int64_t index, int64_t* out_first_row) {
+  const int64_t first_row = index / cut.panel_blocks * cut.rows;
+  const int64_t first_panel = index % cut.panel_blocks * cut.panels;
+  GemmTask task = whole;
+  task.m = std::min(cut.rows, whole.m - first_row);
+  if (task.a != nullptr) task.a += first_row * whole.lda;
+  task.c += first_row * whole.ldc;
+  if (task.residual != nullptr) task.residual += first_row * whole.ldr;
+  task.panel_begin = first_panel;
+  task.panel_end = std::min(first_panel + cut.panels, cut.total_panels);
+  *out_first_row = first_row;
+  return task;
+}
+
+void RunGemm(ThreadPool* pool, const GemmKernels& kernels, const GemmTask& whole,
+             const GemmCut& cut) {
+  pool->ParallelFor(cut.n_tasks(), [&](int64_t index, int) {
+    int64_t first_row = 0;
+    kernels.run(TaskOf(whole, cut, index, &first_row));
+  });
+}
+
+}  // namespace topwork

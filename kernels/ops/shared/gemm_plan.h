@@ -1,0 +1,87 @@
+// What operators need around the packed GEMM: scratch layout, packed weights, the cut into tasks.
+#ifndef TOPWORK_KERNELS_OPS_SHARED_GEMM_PLAN_H_
+#define TOPWORK_KERNELS_OPS_SHARED_GEMM_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/contract/kernel.h"
+#include "kernels/cpu/gemm.h"
+
+namespace topwork {
+
+// Blocks of an operator's scratch memory, each aligned to kAlignment.
+class ScratchLayout {
+ public:
+  // Reserves n blocks of count floats and returns the offset in bytes of the first; the blocks lie
+  // BlockBytes(count) apart. A sum that does not fit size_t makes Request fail.
+  size_t Add(int64_t count, int64_t n = 1) { return AddSized(count, sizeof(float), n); }
+  static size_t BlockBytes(int64_t count) {
+    return AlignUp(static_cast<size_t>(count) * sizeof(float));
+  }
+  // The same for values of `size` bytes.
+  size_t AddSized(int64_t count, size_t size, int64_t n = 1);
+  static size_t SizedBlock(int64_t count, size_t size) {
+    return AlignUp(static_cast<size_t>(count) * size);
+  }
+  // Asks the context for the whole.
+  Status Request(PrepareContext* context) const;
+
+ private:
+  size_t bytes_ = 0;
+  bool overflow_ = false;
+};
+
+// Weights of a GEMM (or of `groups` independent ones) in packed form. Constant weights are packed
+// once, at prepare; others go into scratch in every run.
+struct PackedWeights {
+  const float* constant = nullptr;
+  size_t scratch_offset = 0;  // when constant is null
+  GemmWeights layout;         // of one group; data is null
+  int64_t groups = 1;
+  int64_t group_stride = 0;  // elements between the groups' first weights
+  int64_t packed_size = 0;   // elements of one packed group
+  const GemmKernels* kernels = nullptr;
+};
+
+// `layout` describes group 0 of input `input` without its data.
+Status PlanPackedWeights(PrepareContext* context, int input, const GemmWeights& layout,
+                         int64_t groups, int64_t group_stride, ScratchLayout* scratch,
+                         PackedWeights* out);
+// The packed weights for this run: group g is at result + g * packed_size.
+const float* GetPackedWeights(const PackedWeights& weights, const RunContext& context, int input);
+
+// How an m x n x k product is cut into tasks: a function of the problem's shape and the instruction
+// set only, never of the number of threads.
+struct GemmCut {
+  int64_t rows = 0;        // of a task
+  int64_t row_blocks = 0;  // number of them
+  int64_t panels = 0;      // of a task
+  int64_t panel_blocks = 0;
+  int64_t total_panels = 0;
+  int64_t n_tasks() const { return row_blocks * panel_blocks; }
+};
+// `a_is_made`: every task makes its rows of A itself (im2col). Splitting the columns repeats that
+// work, so it is done only where rows alone give too few tasks.
+GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made);
+// The same for other float tiles, of `tile_rows` rows, and `total_panels` of W.
+GemmCut CutFloats(int tile_rows, int64_t total_panels, int64_t m, int64_t n, int64_t k,
+                  bool a_is_made);
+// The same for any tiles: `rows` of a tile, `total_panels` of W, `block_values` of A that a task
+// may read (what the second-level cache holds), `task_work` multiply-adds.
+struct GemmTiles {
+  int rows = 1;
+  int64_t total_panels = 0;
+  int64_t block_values = 0;
+  int64_t task_work = 0;
+};
+GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made);
+// Rows and panels of task `index`; A, C and residual of `whole` are moved to its first row.
+GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, int64_t index, int64_t* out_first_row);
+// Runs all tasks of a product whose A lies in memory.
+void RunGemm(ThreadPool* pool, const GemmKernels& kernels, const GemmTask& whole,
+             const GemmCut& cut);
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_OPS_SHARED_GEMM_PLAN_H_

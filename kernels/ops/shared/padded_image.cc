@@ -1,0 +1,116 @@
+// Padded copies of images, row by row.
+#include "kernels/ops/shared/padded_image.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/integer.h"
+
+namespace topwork {
+namespace {
+
+constexpr int64_t kTaskBytes = 1 << 15;
+constexpr int64_t kSlack = 16;
+static_assert(kSlack >= kOverRead, "products read after the image");
+
+// Rows and columns that the windows of one axis reach.
+int64_t Extent(const WindowAxis& axis) {
+  return axis.out < 1 ? 0 : (axis.out - 1) * axis.stride + (axis.filter - 1) * axis.dilation + 1;
+}
+
+struct Filler {
+  const RunContext& context;
+  const PaddedImage& image;
+  const uint8_t* source;
+  bool is_unsigned;
+  int32_t zero_point;
+
+  void Pad(uint8_t* to, int64_t values) const {
+    const bool bytes = image.size == 1;  // 16-bit values have no zero point
+    std::memset(to, bytes ? (zero_point & 255) ^ image.flip : 0,
+                static_cast<size_t>(values) * image.size);
+  }
+
+  void Copy(const uint8_t* __restrict from, int64_t n, uint8_t* __restrict to) const {
+    const uint8_t flip = image.flip;
+    if (flip == 0) {
+      std::memcpy(to, from, static_cast<size_t>(n));
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i] ^ flip;
+  }
+
+  void Row(int64_t row, uint8_t* to) const {
+    const int64_t b = row / image.h, y = row % image.h - image.top;
+    if (y < 0 || y >= image.in_h) return Pad(to, image.w * image.c);
+    const int64_t inside = std::min(image.in_w, image.w - image.left);
+    const int64_t left = image.left * image.c, n = inside * image.c;
+    const int64_t size = static_cast<int64_t>(image.size);
+    const uint8_t* from =
+        source + (b * image.in_h + y) * image.in_w * image.c * static_cast<int64_t>(image.in_size);
+    Pad(to, left);
+    if (image.size == image.in_size) {
+      Copy(from, n * size, to + left * size);
+    } else {
+      context.cpu->integer->widen(from, n, is_unsigned, zero_point,
+                                  reinterpret_cast<int16_t*>(to) + left);
+    }
+    Pad(to + (left + n) * size, image.w * image.c - left - n);
+  }
+};
+
+}  // namespace
+
+PaddedImage MakeImage(int64_t batch, int64_t h, int64_t w, int64_t c, size_t in_size, size_t size) {
+  PaddedImage image;
+  image.batch = batch;
+  image.in_h = image.h = h;
+  image.in_w = image.w = w;
+  image.c = c;
+  image.in_size = in_size;
+  image.size = size;
+  return image;
+}
+
+PaddedImage MakeImage(const Window& window, int64_t batch, int64_t c, size_t in_size, size_t size) {
+  PaddedImage image = MakeImage(batch, window.h.in, window.w.in, c, in_size, size);
+  const int64_t h = Extent(window.h), w = Extent(window.w);
+  if (window.h.pad == 0 && window.w.pad == 0 && h <= image.h && w <= image.w) return image;
+  image.h = h;
+  image.w = w;
+  image.top = window.h.pad;
+  image.left = window.w.pad;
+  image.copied = true;
+  return image;
+}
+
+void PlanImage(bool copy, ScratchLayout* scratch, PaddedImage* image) {
+  if (copy || image->size != image->in_size) image->copied = true;
+  if (!image->copied) return;
+  int64_t values = 0;
+  if (MulOverflow(image->h, image->w, &values) || MulOverflow(values, image->c, &values) ||
+      MulOverflow(values, image->batch, &values) || MulOverflow(values, int64_t{2}, &values)) {
+    values = -1;  // the request is refused
+  } else {
+    values = values / 2 * static_cast<int64_t>(image->size) + kSlack;
+  }
+  image->offset = scratch->AddSized(values, 1);
+}
+
+const uint8_t* FillImage(const RunContext& context, const PaddedImage& image, const void* source,
+                         bool is_unsigned, int32_t zero_point) {
+  if (!image.copied) return static_cast<const uint8_t*>(source);
+  uint8_t* to = context.scratch + image.offset;
+  const Filler filler = {context, image, static_cast<const uint8_t*>(source), is_unsigned,
+                         zero_point};
+  const int64_t rows = image.batch * image.h, row_bytes = image.row_bytes();
+  std::memset(to + rows * row_bytes, 0, kSlack);
+  const int64_t per_task = std::max<int64_t>(1, kTaskBytes / std::max<int64_t>(1, row_bytes));
+  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int) {
+    const int64_t end = std::min(rows, (task + 1) * per_task);
+    for (int64_t r = task * per_task; r < end; ++r) filler.Row(r, to + r * row_bytes);
+  });
+  return to;
+}
+
+}  // namespace topwork
