@@ -163,7 +163,7 @@ set(TEST_SOURCES
   runtime/train/fit/solvers_test.cc
   runtime/train/head/recurrent_head_test.cc
   runtime/train/features/replay_test.cc
-  runtime/train/features/trainer_features_test.cc
+  runtime/train/trainer_features_test.cc
   runtime/train/trainer_test.cc
   runtime/api/async_test.cc
   runtime/api/c99_test.cc

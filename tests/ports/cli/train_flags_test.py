@@ -370,8 +370,8 @@ def main():
     checks = Checks()
     here = pathlib.Path(tempfile.mkdtemp(prefix="topwork_train_flags_"))
     try:
-        for check in (check_optimizers, check_last_fit, check_early_end, check_layers, check_targets, check_heads,
-                      check_memory, check_golden, check_cache, check_pixels, check_device,
+        for check in (check_optimizers, check_last_fit, check_early_end, check_layers,
+                      check_targets, check_heads, check_memory, check_golden, check_cache, check_pixels, check_device,
                       check_extraction, check_flags):
             try:
                 check(checks, tool, here)

@@ -85,10 +85,10 @@ TEST_CASE("last fit: the head is the one that all examples give, the figures are
 
 TEST_CASE("last fit: it takes as many epochs as early stopping found", "[train]") {
   const TrainerData data = Images(60, 3);
-  TrainerOptions options = Options(Optimizer::kSgd);
-  options.learning_rate = 0.5f;
-  options.epochs = 60;
-  options.patience = 2;
+  TrainerOptions options = Options();
+  options.learning_rate = 0.5f;  // overshoots
+  options.epochs = 300;
+  options.patience = 4;
   const auto fitted = Trained(options, data);
   const int found = fitted->state().progress.best_epoch;
   REQUIRE(fitted->state().progress.stopped_early);
