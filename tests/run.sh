@@ -1,7 +1,9 @@
 #!/bin/sh
-# One command that installs, builds and tests everything; it ends with CTest's summary.
+# One command that installs, builds and tests everything; it ends with CTest's summary and a table of
+# where the time went.
 #
-# Usage: tests/run.sh [CTest arguments, e.g. -R unit]
+# Usage: tests/run.sh [--long] [CTest arguments, e.g. -R unit]
+#   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
 # Builds into build/<preset>: release, asan-ubsan, tsan, clang, minsize, jetson (aarch64, run under
 # qemu). A build that fails makes its tests fail. Needs root only when Debian packages are missing.
 # Tests that need something this machine lacks print SKIP and why.
@@ -9,6 +11,11 @@ set -eu
 cd "$(dirname "$0")/.."
 jobs=${TOPWORK_JOBS:-$(nproc)}
 failed=""
+long=OFF
+if [ "${1:-}" = --long ]; then
+  long=ON
+  shift
+fi
 
 toolchains/install-deps.sh test
 # An OpenCL driver was installed just now: tests that do not find it fail instead of being skipped.
@@ -16,16 +23,21 @@ export TOPWORK_REQUIRE_OPENCL=1
 toolchains/install-deps.sh python ||
   echo "No Python packages (see above): comparisons with other software will be skipped." >&2
 
+mkdir -p build
+times=build/times.txt
+rm -f "$times"
+measure() { python3 -B tests/measure.py run "$times" "$@"; }
+
 # build PRESET "TARGETS" "PRODUCT" [configure arguments...]: removes a stale product when it fails.
 build() {
   preset=$1 targets=$2 product=$3
   shift 3
   echo "== build $preset"
-  start=$(date +%s)
   # shellcheck disable=SC2086
   if cmake --preset "$preset" "$@" >"build/$preset.log" 2>&1 &&
-    cmake --build --preset "$preset" -j "$jobs" --target $targets >>"build/$preset.log" 2>&1; then
-    echo "   done in $(($(date +%s) - start)) s"
+    measure "build $preset" cmake --build --preset "$preset" -j "$jobs" --target $targets \
+      >>"build/$preset.log" 2>&1; then
+    tail -n 1 "$times"
   else
     tail -n 40 "build/$preset.log"
     echo "   FAILED; the whole output is in build/$preset.log"
@@ -34,14 +46,25 @@ build() {
   fi
 }
 
-mkdir -p build
-build release all topwork_tests -DTOPWORK_SIBLINGS=ON
-build asan-ubsan topwork_tests topwork_tests
-build tsan topwork_tests topwork_tests
-build clang "topwork topwork_tests topwork_cli" topwork_tests
-build minsize topwork libtopwork.so
-build jetson "topwork topwork_tests" topwork_tests
+# What each build tests: by default what could fail there alone.
+kernels="kernels/;runtime/base/;runtime/tensor/;support/"
+threads="runtime/base/thread;runtime/session/;runtime/api/(threads|session)_;models/format/pack_cache"
+threads="$threads;runtime/train/(features|fit)/;kernels/train/;kernels/ops/(conv_2d|fully_connected)_test"
+some_sets="baseline;avx2"
+one_set="baseline"
+unity=ON
+if [ "$long" = ON ]; then
+  kernels="" threads="" some_sets="" one_set="" unity=OFF
+fi
+build release "all topwork_tests" topwork_tests -DTOPWORK_SIBLINGS=ON "-DTOPWORK_LONG_TESTS=$long"
+build asan-ubsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets"
+build tsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$one_set" "-DTOPWORK_TEST_FILES=$threads"
+build clang "topwork topwork_tests topwork_cli" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
+build minsize topwork libtopwork.so "-DTOPWORK_UNITY=$unity"
+build jetson "topwork topwork_tests" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
 
 [ -z "$failed" ] || echo "Builds that failed:$failed"
-ctest --test-dir build/release --output-on-failure -j "$jobs" "$@" || failed="$failed ctest"
+measure tests ctest --test-dir build/release --output-on-failure -j "$jobs" "$@" ||
+  failed="$failed ctest"
+python3 -B tests/measure.py table "$times"
 [ -z "$failed" ]

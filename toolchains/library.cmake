@@ -93,6 +93,17 @@ elseif("dotprod" IN_LIST TOPWORK_ISAS)
   endif()
 endif()
 
+# TOPWORK_ONLY_ISAS takes sets away, never the least: what every processor of the target runs.
+if(TOPWORK_ONLY_ISAS)
+  foreach(_list IN ITEMS TOPWORK_ISAS TOPWORK_BYTES_ISAS)
+    foreach(_isa IN LISTS ${_list})
+      if(NOT _isa STREQUAL "baseline" AND NOT _isa IN_LIST TOPWORK_ONLY_ISAS)
+        list(REMOVE_ITEM ${_list} ${_isa})
+      endif()
+    endforeach()
+  endforeach()
+endif()
+
 # What port::CpuFeatures says of a processor that runs the set.
 set(_runs_baseline "true")
 set(_runs_avx2 "features.avx2_fma")

@@ -11,17 +11,17 @@ namespace api {
 namespace {
 
 Status ReadSharing(const tw_session_options& c_options, opencl::SharingOptions* sharing) {
-  if (c_options.low_priority < 0 || c_options.low_priority > 1) {
-    return InvalidArgument("tw_session_options.low_priority is %d; 0 and 1 are allowed",
-                           c_options.low_priority);
+  if (c_options.opencl.low_priority < 0 || c_options.opencl.low_priority > 1) {
+    return InvalidArgument("tw_session_options.opencl.low_priority is %d; 0 and 1 are allowed",
+                           c_options.opencl.low_priority);
   }
-  if (c_options.max_kernel_ms < 0 || c_options.max_kernel_ms > 10000) {
+  if (c_options.opencl.max_kernel_ms < 0 || c_options.opencl.max_kernel_ms > 10000) {
     return InvalidArgument(
-        "tw_session_options.max_kernel_ms is %d; 0 (no limit) to 10000 are allowed",
-        c_options.max_kernel_ms);
+        "tw_session_options.opencl.max_kernel_ms is %d; 0 (no limit) to 10000 are allowed",
+        c_options.opencl.max_kernel_ms);
   }
-  sharing->low_priority = c_options.low_priority == 1;
-  sharing->max_kernel_nanos = int64_t{1000000} * c_options.max_kernel_ms;
+  sharing->low_priority = c_options.opencl.low_priority == 1;
+  sharing->max_kernel_nanos = int64_t{1000000} * c_options.opencl.max_kernel_ms;
   return Status::Ok();
 }
 
@@ -33,11 +33,11 @@ Result<std::unique_ptr<Session>> CreateOnDevice(std::shared_ptr<const Model> mod
   DeviceName name;
   DeviceOptions device;
   TW_RETURN_IF_ERROR(ReadDevice("tw_session_options.device", c_options.device, &name));
-  TW_RETURN_IF_ERROR(ReadPrecision(c_options.precision, &device.storage));
+  TW_RETURN_IF_ERROR(ReadPrecision(c_options.opencl.precision, &device.storage));
   TW_RETURN_IF_ERROR(ReadSharing(c_options, &device.sharing));
   if (c_options.cache_dir != nullptr) device.cache_folder = c_options.cache_dir;
-  device.tune_ms = c_options.tune_ms;
-  device.all_there = c_options.all_on_device != 0;
+  device.tune_ms = c_options.opencl.tune_ms;
+  device.all_there = c_options.opencl.all_on_device != 0;
   if (name.is_auto()) return CreateOnFaster(std::move(model), options, device);
   if (!name.is_cpu()) TW_RETURN_IF_ERROR(AddDevice(device, name.ToString(), &options));
   return Session::Create(std::move(model), options);
