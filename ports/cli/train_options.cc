@@ -181,6 +181,7 @@ void TrainerSettings::FillOptimizer(const TrainOptions& options) {
   trainer_.keep_last = options.keep_last;
   trainer_.seed = options.seed;
   trainer_.validation_fraction = options.validation;
+  trainer_.keep_held_back = options.keep_held_back;
 }
 
 void TrainerSettings::FillFeatures(const TrainOptions& options) {

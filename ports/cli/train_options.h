@@ -62,6 +62,7 @@ struct TrainOptions {
   bool keep_last = false;
   uint64_t seed = 1;
   float validation = 0.2f;
+  bool keep_held_back = false;
   bool calibrate = false;
   // Features.
   std::string cache;

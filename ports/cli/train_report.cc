@@ -96,6 +96,14 @@ std::string ScheduleText(const TrainOptions& options) {
   return chosen ? "cosine" : options.schedule;
 }
 
+// Which examples the trained layers have seen.
+std::string FittedOn(const tw_trainer_info& info) {
+  if (info.fitted_on_all != 0) {
+    return "all " + std::to_string(info.n_examples) + ", once more after the run";
+  }
+  return std::to_string(info.n_examples - info.n_validation);
+}
+
 void PrintComparison(const char* what, const char* before, const char* after, bool is_accuracy,
                      const ComparisonResult& result) {
   const auto value = [&](double v) { return is_accuracy ? PercentText(v) : Text("%.4f", v); };
@@ -132,6 +140,8 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
                  TrainingReport* report) {
   const tw_trainer_info info = CheckValue(trainer.Info());
   const Json head = Json::parse(CheckValue(trainer.Describe()));
+  report->fitted_on_all = info.fitted_on_all != 0;
+  report->n_examples = info.n_examples;
   report->model = options.common.model;
   report->data = options.data;
   report->output = options.output.empty() ? options.save_head : options.output;
@@ -139,6 +149,7 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
                       {"classes", std::to_string(info.n_classes)},
                       {"features", std::to_string(info.n_features)},
                       {"held back", std::to_string(info.n_validation)},
+                      {"fitted on", FittedOn(info)},
                       {"layers", options.layers + (options.bias_only ? ", biases only" : "")},
                       {"loss", loss},
                       {"optimizer", options.optimizer},
@@ -204,6 +215,12 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
   if (report.has_evaluation) {
     std::printf("\n%s ", Paint(1, "1", "held back:").c_str());
     PrintEvaluation(report.evaluation);
+  }
+  if (report.fitted_on_all) {
+    std::printf(
+        "afterwards fitted once more on all %lld examples (--keep-held-back: not); the figures are "
+        "those of before\n",
+        static_cast<long long>(report.n_examples));
   }
   const bool accuracy = report.evaluation.kind == "softmax";
   const char* unit = accuracy ? "accuracy" : "minus the loss";

@@ -199,6 +199,7 @@ tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) 
   result.n_parameters = static_cast<int64_t>(it.state().parameters().size());
   result.n_cached = it.extractor().counts().n_from_cache;
   result.is_finished = it.finished() ? 1 : 0;
+  result.fitted_on_all = it.state().validated_parameters.empty() ? 0 : 1;
   result.best_epoch = it.state().progress.best_epoch;
   result.temperature = it.state().temperature;
   result.backbone_bytes = memory.backbone_bytes;

@@ -258,6 +258,7 @@ Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allo
   out->epochs = in.n_epochs;
   out->seed = in.seed;
   out->validation_fraction = in.validation_fraction;
+  out->keep_held_back = in.keep_held_back != 0;
   out->feature_batch_size = in.extraction_batch;
   out->cache_limit_bytes = in.cache_limit_bytes;
   out->memory_limit_bytes = in.memory_limit_bytes;

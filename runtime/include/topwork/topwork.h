@@ -633,8 +633,13 @@ typedef struct tw_trainer_options {
   int32_t n_epochs;           // default 20
   uint64_t seed;              // of splitting and shuffling; default 1
   float validation_fraction;  // part of every class's examples held back, [0, 1); default 0.2
-  int32_t extraction_batch;   // examples per run of the frozen part; 0 (default): chosen
-  size_t cache_limit_bytes;   // of embeddings in memory; 0 (default): no limit
+  // 0 (default): when training is over, the head is fitted once more from the start on all
+  // examples, those held back included, for the epochs and with the learning rate that were found.
+  // Judgements of the examples held back stay those of the head before, which has not seen them.
+  // != 0: not.
+  int32_t keep_held_back;
+  int32_t extraction_batch;  // examples per run of the frozen part; 0 (default): chosen
+  size_t cache_limit_bytes;  // of embeddings in memory; 0 (default): no limit
   // Of the frozen part's session and, with n_layers > 1, of the activations of one mini-batch,
   // which are then computed again instead of kept where that is needed; 0 (default): no limit.
   size_t memory_limit_bytes;
@@ -738,14 +743,15 @@ typedef struct tw_trainer_info {
   int64_t n_validation;  // held back; 0 until training or an evaluation has begun
   int64_t n_epochs_done;
   int64_t n_steps_done;
-  size_t cache_bytes;    // embeddings in memory
-  size_t head_bytes;     // weights and bias
-  double learning_rate;  // in use; 0 while it is still to be chosen
-  int64_t n_parameters;  // numbers that are trained
-  int64_t n_cached;      // examples whose embedding came from cache_path
-  int32_t is_finished;   // != 0: all epochs are done, or early stopping has ended training
-  int64_t best_epoch;    // with patience: the epoch of the lowest loss; else 0
-  double temperature;    // that scores are divided by; 1 without tw_trainer_calibrate
+  size_t cache_bytes;     // embeddings in memory
+  size_t head_bytes;      // weights and bias
+  double learning_rate;   // in use; 0 while it is still to be chosen
+  int64_t n_parameters;   // numbers that are trained
+  int64_t n_cached;       // examples whose embedding came from cache_path
+  int32_t is_finished;    // != 0: all epochs are done, or early stopping has ended training
+  int32_t fitted_on_all;  // != 0: the head was fitted once more on all examples, see keep_held_back
+  int64_t best_epoch;     // with patience: the epoch of the lowest loss; else 0
+  double temperature;     // that scores are divided by; 1 without tw_trainer_calibrate
   // Memory in bytes. memory_bytes is what the run up to now has needed at most, exports and
   // checkpoints apart: the frozen part's sessions (backbone_bytes), cache_bytes, weights, gradient,
   // optimizer and mini-batch (training_bytes), and working_bytes.
