@@ -142,6 +142,7 @@ set(TEST_SOURCES
   runtime/train/head/head_test.cc
   runtime/train/deep_trainer_test.cc
   runtime/train/head/dense_head_test.cc
+  runtime/train/fit/last_fit_test.cc
   runtime/train/fit/loss_test.cc
   runtime/train/judge/metrics_test.cc
   runtime/train/fit/optimizer_test.cc
@@ -157,7 +158,7 @@ set(TEST_SOURCES
   runtime/train/fit/solvers_test.cc
   runtime/train/head/recurrent_head_test.cc
   runtime/train/features/replay_test.cc
-  runtime/train/features/trainer_features_test.cc
+  runtime/train/trainer_features_test.cc
   runtime/train/trainer_test.cc
   runtime/api/async_test.cc
   runtime/api/c99_test.cc

@@ -72,6 +72,10 @@ TrainingValues ReadValues(const checkpoint_schema::Checkpoint& c) {
   values.temperature = c.temperature();
   values.fresh_classes = Numbers(c.fresh_classes());
   values.progress = ReadProgress(c);
+  values.start.parameters = Numbers(c.start_parameters());
+  values.start.fresh_classes = Numbers(c.start_fresh_classes());
+  values.start.epoch = c.start_epoch();
+  values.validated_parameters = Numbers(c.validated_parameters());
   return values;
 }
 
@@ -99,14 +103,17 @@ Status CheckConsistent(const CheckpointData& data) {
     return numbers.empty() || numbers.size() == n;
   };
   if (data.n_classes < 1 || data.dim < 1 || n < n_classes || !fits(values.moment1) ||
-      !fits(values.moment2) || !fits(progress.best_parameters) ||
+      !fits(values.moment2) || !fits(progress.best_parameters) || !fits(values.start.parameters) ||
+      !fits(values.validated_parameters) ||
+      values.start.fresh_classes.size() != (values.start.parameters.empty() ? 0 : n_classes) ||
       values.fresh_classes.size() != n_classes ||
       (!data.class_names.empty() && data.class_names.size() != n_classes)) {
     return Corrupt("the checkpoint contradicts itself: %d classes, %lld features, %zu parameters",
                    data.n_classes, static_cast<long long>(data.dim), n);
   }
   if (progress.epoch < 0 || progress.step < 0 || values.n_updates < 0 || progress.best_epoch < 0 ||
-      progress.best_epoch > progress.epoch || !(values.temperature > 0.0) ||
+      progress.best_epoch > progress.epoch || values.start.epoch < 0 ||
+      values.start.epoch > progress.epoch || !(values.temperature > 0.0) ||
       !(values.learning_rate >= 0.0f)) {
     return Corrupt("the checkpoint contradicts itself: epoch %d, step %lld, best epoch %d",
                    progress.epoch, static_cast<long long>(progress.step), progress.best_epoch);
@@ -155,7 +162,7 @@ void WriteProgress(const TrainingProgress& p, checkpoint_schema::CheckpointBuild
 Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
   const TrainingValues& v = d.values;
   const size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() +
-                           4 * v.parameters.size() + 2 * v.solver.size() + d.train.size() +
+                           6 * v.parameters.size() + 2 * v.solver.size() + d.train.size() +
                            d.validation.size();
   if (n_numbers > kMaxArrayBytes / sizeof(float)) {
     return Unsupported("a checkpoint of %zu numbers does not fit into 2 GiB%s", n_numbers,
@@ -175,6 +182,14 @@ Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
   const auto validation = builder.CreateVector(d.validation);
   const auto history = WriteHistory(v.progress.history, &builder);
   const auto best = builder.CreateVector(v.progress.best_parameters);
+  // Fields that are empty are left out.
+  const auto optional = [&](const auto& numbers) {
+    using Vector = decltype(builder.CreateVector(numbers));
+    return numbers.empty() ? Vector() : builder.CreateVector(numbers);
+  };
+  const auto start = optional(v.start.parameters);
+  const auto start_fresh = optional(v.start.fresh_classes);
+  const auto validated = optional(v.validated_parameters);
   flatbuffers::Offset<checkpoint_schema::Examples> examples;
   if (d.has_examples) examples = WriteExamples(d, &builder);
   checkpoint_schema::CheckpointBuilder c(builder);
@@ -199,6 +214,10 @@ Result<std::vector<uint8_t>> EncodeCheckpoint(const CheckpointData& d) {
   c.add_history(history);
   c.add_best_parameters(best);
   if (d.has_examples) c.add_examples(examples);
+  c.add_start_parameters(start);
+  c.add_start_fresh_classes(start_fresh);
+  c.add_start_epoch(v.start.epoch);
+  c.add_validated_parameters(validated);
   checkpoint_schema::FinishCheckpointBuffer(builder, c.Finish());
   return PackContainer(kCheckpointKind, {builder.GetBufferPointer(), builder.GetSize()});
 }

@@ -41,6 +41,13 @@ struct TrainingProgress {
   bool stopped_early = false;
 };
 
+// What training began from: the last fit on all examples begins there again.
+struct TrainingStart {
+  std::vector<float> parameters;       // given from outside; empty: what the options begin with
+  std::vector<uint8_t> fresh_classes;  // as in TrainingValues; empty with parameters
+  int epoch = 0;                       // epochs that were completed then
+};
+
 // Everything that the next step of training depends on beside the examples and the options.
 struct TrainingValues {
   std::vector<float> parameters;
@@ -52,6 +59,10 @@ struct TrainingValues {
   double temperature = 1.0;
   std::vector<uint8_t> fresh_classes;  // one for every class: not trained yet
   TrainingProgress progress;
+  TrainingStart start;
+  // After the last fit on all examples: the parameters of before, which have not seen the
+  // validation examples. Empty: there was no such fit, and `parameters` are those.
+  std::vector<float> validated_parameters;
 };
 
 // State of a bounded memory of examples.

@@ -105,6 +105,7 @@ Json ReportJson(const TrainingReport& report) {
   json["epochs"] = Json::array();
   for (const EpochRow& row : report.epochs) json["epochs"].push_back(EpochJson(row));
   json["evaluated_on"] = report.evaluated_on;
+  json["fitted_on_all"] = report.fitted_on_all;
   json["evaluation"] = report.has_evaluation ? EvaluationJson(report.evaluation) : Json();
   if (report.has_calibration) {
     const CalibrationResult& c = report.calibration;

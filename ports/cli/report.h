@@ -58,6 +58,9 @@ struct TrainingReport {
   bool has_evaluation = false;
   std::string evaluated_on;  // "200 examples of the validation set"
   Evaluation evaluation;
+  // The head was fitted once more on all examples after it was judged on those held back.
+  bool fitted_on_all = false;
+  int64_t n_examples = 0;
   bool has_calibration = false;
   CalibrationResult calibration;
   bool has_golden = false;

@@ -192,6 +192,10 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
       ->check(CLI::Range(0.0f, 0.9f))
       ->type_name("SHARE")
       ->capture_default_str();
+  group->add_flag(
+      "--keep-held-back", options->trainer.keep_held_back,
+      "the examples held back are never trained on; default: when all figures are known, "
+      "the layers are fitted once more on all examples");
   group->add_flag("--calibrate", options->calibrate,
                   "scale the scores so that confidences are right on the validation set");
 }

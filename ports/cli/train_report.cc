@@ -77,6 +77,14 @@ void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* 
   report->evaluated_on = std::to_string(evaluation->n_examples) + " examples of the validation set";
 }
 
+// Which examples the head has seen.
+static std::string FittedOn(const tw_trainer_info& info) {
+  if (info.fitted_on_all != 0) {
+    return "all " + std::to_string(info.n_examples) + ", once more after the run";
+  }
+  return std::to_string(info.n_examples - info.n_validation);
+}
+
 void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,
                  TrainingReport* report) {
   const tw_trainer_info info = CheckValue(trainer.Info());
@@ -153,6 +161,12 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
   if (report.has_evaluation) {
     std::printf("\n%s ", Paint(1, "1", "validation set:").c_str());
     PrintEvaluation(report.evaluation);
+  }
+  if (report.fitted_on_all) {
+    std::printf(
+        "afterwards fitted once more on all %lld examples (--keep-held-back: not); the figures are "
+        "those of before\n",
+        static_cast<long long>(report.n_examples));
   }
   const bool accuracy = report.evaluation.kind == TW_LOSS_SOFTMAX;
   const char* unit = accuracy ? "accuracy" : "minus the loss";

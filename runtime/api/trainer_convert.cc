@@ -214,6 +214,7 @@ void ConvertFit(const tw_trainer_options& in, TrainerOptions* out) {
   out->batch_size = in.batch_size;
   out->seed = in.seed;
   out->validation_fraction = in.validation_fraction;
+  out->keep_held_back = in.keep_held_back != 0;
 }
 
 // What is done to examples on their way to features, and where those are kept.

@@ -45,6 +45,7 @@ void FillProgress(const Trainer& trainer, tw_trainer_info* out) {
   out->n_epochs_done = trainer.state().progress.epoch;
   out->n_steps_done = trainer.state().progress.step;
   out->is_finished = trainer.finished() ? 1 : 0;
+  out->fitted_on_all = trainer.state().validated_parameters.empty() ? 0 : 1;
   out->best_epoch = trainer.state().progress.best_epoch;
   out->learning_rate = static_cast<double>(trainer.state().learning_rate);
   out->temperature = trainer.state().temperature;

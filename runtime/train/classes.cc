@@ -135,6 +135,13 @@ Result<TrainingState> Classes::StateFor(const std::vector<int>& sources) const {
   }
   state.learning_rate = old.learning_rate;
   state.progress = old.progress;
+  state.start.parameters = MoveHead(old.start.parameters, layout, sources);
+  state.start.epoch = old.start.epoch;
+  for (size_t c = 0; c < sources.size() && !old.start.parameters.empty(); ++c) {
+    const size_t from = static_cast<size_t>(std::max(0, sources[c]));
+    state.start.fresh_classes.push_back(sources[c] < 0 ? 1 : old.start.fresh_classes[from]);
+  }
+  state.validated_parameters = MoveHead(old.validated_parameters, layout, sources);
   // The epoch in progress and the best one speak of examples and parameters that may have gone.
   state.ClearEpoch();
   state.ForgetBest();

@@ -101,6 +101,7 @@ Status HeadExchange::Decode(Span<const uint8_t> bytes) {
   state.progress = std::move(now.progress);
   state.order = std::move(now.order);
   state.next_random_state = now.next_random_state;
+  state.NoteNewParameters();
   state.temperature = static_cast<double>(data.temperature);
   state.ForgetBest();  // of the head before
   now = std::move(state);

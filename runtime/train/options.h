@@ -62,7 +62,7 @@ struct TrainerOptions {
 
   Optimizer optimizer = Optimizer::kAdam;
   // 0: chosen from the training features x when training begins, so that a step changes a score by
-  // at most about one: Adam 1 / (1 + mean Σ|x|), SGD 4·(1 − momentum) / (1 + mean Σx²).
+  // at most about that much: Adam 2.5 / (1 + mean Σ|x|), SGD 4·(1 − momentum) / (1 + mean Σx²).
   float learning_rate = 0.0f;
   float momentum = 0.0f;  // SGD, in [0, 1)
   bool nesterov = false;  // SGD with momentum
@@ -90,6 +90,11 @@ struct TrainerOptions {
   // Share of the examples of every class, in [0, 1), that is kept out of training; a class keeps at
   // least one example on each side when it has two or more.
   float validation_fraction = 0.2f;
+  // When training is over, the head is fitted once more from the start on all examples, validation
+  // examples included, for the epochs and with the learning rate that were found. What is told
+  // about the examples of the trainer stays that of the head before, which had not seen them. With
+  // replay_capacity the head is never fitted again, nor with true here.
+  bool keep_held_back = false;
 
   int output = 0;  // which model output's head is trained
   // How many layers with weights are trained, counted from the output; 1: the last one.
@@ -115,8 +120,8 @@ struct TrainerOptions {
   std::string preprocessing;
   FeatureType feature_type = FeatureType::kFloat32;
   Augmentation augmentation;
-  // Online use: at most this many examples are kept, as a class-balanced reservoir; examples may
-  // then be added while training. 0: all are kept, and none may be added once training has begun.
+  // Online use: at most this many examples are kept, as a class-balanced reservoir. 0: all are
+  // kept. Either way examples may be added at any time, and take part from the next epoch on.
   int64_t replay_capacity = 0;
   // Of the backbone's session and, with n_layers > 1, of TailNetwork's activations; 0: no limit.
   size_t memory_limit_bytes = 0;

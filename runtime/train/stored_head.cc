@@ -8,26 +8,22 @@
 #include "runtime/train/judge/scores.h"
 
 namespace topwork {
-namespace {
-
-std::vector<float> ToVector(Span<const float> values) { return {values.begin(), values.end()}; }
-
-}  // namespace
 
 HeadFormat StoredFormat(const TrainingContext& context) {
   return context.options->float_head ? HeadFormat() : context.layers->head().format;
 }
 
 void ScaledHead(const TrainingState& state, std::vector<float>* weights, std::vector<float>* bias) {
-  *weights = ToVector(state.weights());
-  *bias = ToVector(state.bias());
+  weights->assign(state.weights().begin(), state.weights().end());
+  bias->assign(state.bias().begin(), state.bias().end());
   const float scale = static_cast<float>(1.0 / state.temperature);
   for (float& w : *weights) w *= scale;
   for (float& b : *bias) b *= scale;
 }
 
 AsStored::AsStored(const TrainingContext& context)
-    : context_(context), kept_(ToVector(context.state->parameters())) {
+    : context_(context),
+      kept_(context.state->parameters().begin(), context.state->parameters().end()) {
   context_.watch->NoteBytes(2 * kept_.size() * sizeof(float));  // and the scaled head
   TrainingState& state = *context_.state;
   std::vector<float> weights, bias;

@@ -764,6 +764,10 @@ typedef struct tw_trainer_options {
   uint64_t seed;
   // Of each class's examples, in [0, 1); default 0.2.
   float validation_fraction;
+  // 0 (default): when training is over, the head is fitted once more from the start on all examples,
+  // the validation set included, for the epochs and with the learning rate that were found.
+  // Judgements on the validation set stay those of the head before, which has not seen it. 1: not.
+  int32_t keep_held_back;
   tw_augmentation_options augmentation;
   tw_feature_options features;
   tw_input_scale input_scale;
@@ -1103,6 +1107,8 @@ typedef struct tw_trainer_info {
   int64_t n_steps_done;
   // 1: all epochs are done, or early stopping has ended training.
   int32_t is_finished;
+  // 1: the head was fitted once more on all examples, see keep_held_back.
+  int32_t fitted_on_all;
   // With patience: the epoch of the lowest loss; else 0.
   int64_t best_epoch;
   // In use; 0 while it is still to be chosen.

@@ -191,6 +191,20 @@ void TrainingSet::UpdateClassWeights() {
   }
 }
 
+TrainingSet::AllForTraining::AllForTraining(TrainingSet* set)
+    : set_(*set), train_(set->train_), validation_(std::move(set->validation_)) {
+  set_.validation_.clear();
+  set_.train_.insert(set_.train_.end(), validation_.begin(), validation_.end());
+  std::sort(set_.train_.begin(), set_.train_.end());
+  set_.UpdateClassWeights();
+}
+
+TrainingSet::AllForTraining::~AllForTraining() {
+  set_.train_ = std::move(train_);
+  set_.validation_ = std::move(validation_);
+  set_.UpdateClassWeights();
+}
+
 std::vector<int32_t> KeepLabels(const std::vector<int32_t>& new_labels, FeatureCache* cache) {
   std::vector<int64_t> kept;
   std::vector<int32_t> new_index(static_cast<size_t>(cache->size()), -1);

@@ -52,6 +52,19 @@ class TrainingSet {
   // The loss to train with: that of the options, with balanced class weights where asked for.
   const LossOptions& loss() const { return loss_; }
 
+  // While it lives, all examples of both parts are training examples.
+  class AllForTraining {
+   public:
+    explicit AllForTraining(TrainingSet* set);
+    ~AllForTraining();
+    AllForTraining(const AllForTraining&) = delete;
+    AllForTraining& operator=(const AllForTraining&) = delete;
+
+   private:
+    TrainingSet& set_;
+    std::vector<int32_t> train_, validation_;
+  };
+
   // Lower-case hex SHA-256 of all examples.
   const std::string& digest();
 

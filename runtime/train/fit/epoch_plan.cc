@@ -45,11 +45,11 @@ ExampleRows::Item EpochPlan::ItemAt(size_t position) const {
   return {example, static_cast<int>(random.Below(static_cast<uint64_t>(n_variants) + 1))};
 }
 
-int64_t EpochPlan::TotalSteps() const {
+int64_t EpochPlan::EpochSteps() const {
+  if (!IsFirstOrder(context_.options->optimizer)) return 1;
   const int64_t n = static_cast<int64_t>(context_.set->train().size());
   const int64_t batch_size = context_.options->batch_size;
-  const int64_t steps = (n + batch_size - 1) / batch_size;
-  return std::max<int64_t>(1, steps * context_.options->epochs);
+  return (n + batch_size - 1) / batch_size;
 }
 
 // Adam's chosen rate is high, so that few steps go far, and falls to 0 so that they end calmly.
@@ -65,8 +65,9 @@ ScheduleOptions EpochPlan::ScheduleInForce() const {
 
 double EpochPlan::LearningRateAt(int64_t step) const {
   const TrainingState& state = *context_.state;
+  const int64_t n_steps = std::max<int64_t>(1, EpochSteps() * context_.options->epochs);
   return static_cast<double>(state.learning_rate) *
-         ScheduleFactor(ScheduleInForce(), step, state.progress.epoch, TotalSteps());
+         ScheduleFactor(ScheduleInForce(), step, state.progress.epoch, n_steps);
 }
 
 }  // namespace topwork

@@ -17,18 +17,20 @@ class EpochPlan {
   // The batches of the next epochs in place of the shuffle: one permutation of the training
   // examples' positions each.
   void SetPermutations(std::vector<std::vector<int32_t>> permutations);
+  bool has_permutations() const { return !permutations_.empty(); }
 
   // Lays out state->order for n_train examples.
   Status StartEpoch(size_t n_train, TrainingState* state) const;
   // The example at a position of the order in progress, and which of its variants it is in this
   // epoch (0: itself).
   ExampleRows::Item ItemAt(size_t position) const;
+  // Steps of an epoch over the training examples there are now.
+  int64_t EpochSteps() const;
   // Of step number `step` (from 0), in the epoch in progress.
   double LearningRateAt(int64_t step) const;
 
  private:
   ScheduleOptions ScheduleInForce() const;
-  int64_t TotalSteps() const;
 
   const TrainingContext context_;
   std::vector<std::vector<int32_t>> permutations_;

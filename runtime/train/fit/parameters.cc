@@ -34,6 +34,10 @@ void TrainingState::NoteNewParameters() {
   temperature = 1.0;
   lbfgs.reset();
   fresh_classes.assign(fresh_classes.size(), false);
+  validated_parameters.clear();
+  start.parameters.assign(parameters().begin(), parameters().end());
+  start.fresh_classes.assign(fresh_classes.size(), 0);
+  start.epoch = progress.epoch;
 }
 
 Status TrainingState::SetParameters(Span<const float> values) {

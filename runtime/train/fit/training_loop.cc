@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "ports/port.h"
 
@@ -13,6 +14,8 @@ Status TrainingLoop::EnsureReady() {
   TW_RETURN_IF_ERROR(context_.EnsureSplit());
   float& rate = context_.state->learning_rate;
   if (rate == 0.0f) rate = ChooseLearningRate(context_);
+  const std::vector<bool>& fresh = context_.state->fresh_classes;
+  if (std::count(fresh.begin(), fresh.end(), true) > 0) context_.state->DropLastFit();
   return imprinter_.ImprintFresh();
 }
 
@@ -30,6 +33,7 @@ Status TrainingLoop::Advance(int64_t max_steps, double max_seconds, double* out_
                              bool* out_epoch_done) {
   TW_RETURN_IF_ERROR(EnsureReady());
   TrainingState& state = *context_.state;
+  state.DropLastFit();
   const bool whole = !IsFirstOrder(context_.options->optimizer);
   const int64_t start = port::NowNanos();
   if (!whole && state.order.empty()) {
@@ -84,14 +88,11 @@ Status TrainingLoop::FinishEpoch() {
   if (IsFirstOrder(context_.options->optimizer)) {
     progress.random_state = state.next_random_state;
   }
-  state.NoteBest(metrics, *context_.options);
+  if (!fits_on_all_) state.NoteBest(metrics, *context_.options);
   return Status::Ok();
 }
 
-Status TrainingLoop::TrainFor(const TrainBudget& budget, const EpochCallback& on_epoch) {
-  if (context_.watch->TakeCancel()) return Cancelled("training was cancelled");
-  TW_RETURN_IF_ERROR(EnsureReady());
-  if (finished()) return Status::Ok();
+Status TrainingLoop::TakeEpochs(const TrainBudget& budget, const EpochCallback& on_epoch) {
   const int64_t start = port::NowNanos();
   const auto left = [&] { return budget.max_seconds - port::SecondsSince(start); };
   int n_epochs = 0;
@@ -108,8 +109,53 @@ Status TrainingLoop::TrainFor(const TrainBudget& budget, const EpochCallback& on
     }
     if (budget.max_seconds > 0.0 && left() <= 0.0) break;
   }
-  if (finished()) context_.state->RestoreBest(*context_.options);
   return Status::Ok();
+}
+
+// The epochs that the parameters have seen.
+int TrainingLoop::EpochsFound() const {
+  const TrainingProgress& progress = context_.state->progress;
+  const TrainerOptions& options = *context_.options;
+  const bool best = options.patience > 0 && options.restore_best && progress.best_epoch > 0;
+  return best ? progress.best_epoch : progress.epoch;
+}
+
+bool TrainingLoop::WantsLastFit() const {
+  const TrainingState& state = *context_.state;
+  const TrainerOptions& options = *context_.options;
+  return !options.keep_held_back && options.replay_capacity == 0 && !plan_.has_permutations() &&
+         !context_.set->validation().empty() && state.validated_parameters.empty() &&
+         EpochsFound() > state.start.epoch;
+}
+
+// From the start once more, with the validation examples among the others. The state of the run
+// stays beside the parameters that come of it.
+Status TrainingLoop::FitOnAll() {
+  TrainingState& state = *context_.state;
+  const int n_epochs = EpochsFound() - state.start.epoch;
+  const float learning_rate = state.learning_rate;
+  const TrainingSet::AllForTraining all(context_.set);
+  TW_ASSIGN_OR_RETURN(TrainingState fit, state.BeginAgain(*context_.layers, *context_.options,
+                                                          plan_.EpochSteps(), context_.pool));
+  fit.learning_rate = learning_rate;
+  std::swap(state, fit);
+  fits_on_all_ = true;
+  const Status status = TakeEpochs({0.0, n_epochs}, nullptr);
+  fits_on_all_ = false;
+  std::swap(state, fit);
+  TW_RETURN_IF_ERROR(status.ok() ? status : status.WithPrefix("the last fit on all examples: "));
+  state.TakeLastFit(fit.parameters());
+  return Status::Ok();
+}
+
+Status TrainingLoop::TrainFor(const TrainBudget& budget, const EpochCallback& on_epoch) {
+  if (context_.watch->TakeCancel()) return Cancelled("training was cancelled");
+  TW_RETURN_IF_ERROR(EnsureReady());
+  if (!finished()) {
+    TW_RETURN_IF_ERROR(TakeEpochs(budget, on_epoch));
+    if (finished()) context_.state->RestoreBest(*context_.options);
+  }
+  return finished() && WantsLastFit() ? FitOnAll() : Status::Ok();
 }
 
 }  // namespace topwork

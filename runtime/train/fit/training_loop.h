@@ -35,12 +35,17 @@ class TrainingLoop {
   Status EnsureReady();
   Status Advance(int64_t max_steps, double max_seconds, double* out_loss, bool* out_epoch_done);
   Status FinishEpoch();
+  Status TakeEpochs(const TrainBudget& budget, const EpochCallback& on_epoch);
+  int EpochsFound() const;
+  bool WantsLastFit() const;
+  Status FitOnAll();
   bool finished() const { return context_.state->Finished(context_.options->epochs); }
 
   const TrainingContext context_;
   EpochPlan plan_;
   FitterChoice choice_;
   ClassImprinter imprinter_;
+  bool fits_on_all_ = false;  // in FitOnAll
 };
 
 // The learning rate that suits the training examples' features, where none is given.

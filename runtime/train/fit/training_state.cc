@@ -45,7 +45,22 @@ Result<TrainingState> TrainingState::Begin(const TrainedLayers& layers,
   }
   std::unique_ptr<Trainable> network;
   TW_RETURN_IF_ERROR(layers.BuildShipped(options, pool, &network));
-  return Around(std::move(network), options, pool);
+  TW_ASSIGN_OR_RETURN(TrainingState state, Around(std::move(network), options, pool));
+  state.NoteNewParameters();
+  return state;
+}
+
+Result<TrainingState> TrainingState::BeginAgain(const TrainedLayers& layers,
+                                                const TrainerOptions& options,
+                                                int64_t n_epoch_steps, ThreadPool* pool) const {
+  if (start.parameters.empty()) return Begin(layers, options, pool);
+  TW_ASSIGN_OR_RETURN(TrainingState state, Create(layers, options.n_classes, options, pool));
+  CopyFloats(start.parameters, state.network->parameters());
+  state.fresh_classes.assign(start.fresh_classes.begin(), start.fresh_classes.end());
+  state.start = start;
+  state.progress.epoch = start.epoch;
+  state.progress.step = start.epoch * n_epoch_steps;
+  return state;
 }
 
 TrainingValues TrainingState::Values() const {
@@ -59,15 +74,19 @@ TrainingValues TrainingState::Values() const {
   values.temperature = temperature;
   values.fresh_classes.assign(fresh_classes.begin(), fresh_classes.end());
   values.progress = progress;
+  values.start = start;
+  values.validated_parameters = validated_parameters;
   return values;
 }
 
 Status TrainingState::Assign(const TrainingValues& values) {
   const size_t n = network->parameters().size();
-  const std::vector<float>& best = values.progress.best_parameters;
+  const size_t n_outputs = static_cast<size_t>(network->n_outputs());
+  const auto fits = [n](const std::vector<float>& v) { return v.empty() || v.size() == n; };
   if (values.parameters.size() != n || values.moment1.size() != optimizer->moment1().size() ||
-      values.moment2.size() != optimizer->moment2().size() || (!best.empty() && best.size() != n) ||
-      values.fresh_classes.size() != static_cast<size_t>(network->n_outputs())) {
+      values.moment2.size() != optimizer->moment2().size() ||
+      !fits(values.progress.best_parameters) || !fits(values.start.parameters) ||
+      !fits(values.validated_parameters) || values.fresh_classes.size() != n_outputs) {
     return Corrupt("the checkpoint contradicts itself: %zu parameters for %zu",
                    values.parameters.size(), n);
   }
@@ -85,6 +104,8 @@ Status TrainingState::Assign(const TrainingValues& values) {
   temperature = values.temperature;
   fresh_classes.assign(values.fresh_classes.begin(), values.fresh_classes.end());
   progress = values.progress;
+  start = values.start;
+  validated_parameters = values.validated_parameters;
   return Status::Ok();
 }
 
@@ -119,9 +140,26 @@ void TrainingState::ForgetBest() {
   progress.stopped_early = false;
 }
 
+void TrainingState::TakeLastFit(Span<const float> fitted) {
+  validated_parameters = ToVector(parameters());
+  std::copy(fitted.begin(), fitted.end(), network->parameters().begin());
+}
+
+void TrainingState::DropLastFit() {
+  CopyFloats(validated_parameters, network->parameters());
+  validated_parameters.clear();
+}
+
+void ValidatedHead::Swap() {
+  std::vector<float>& validated = state_.validated_parameters;
+  std::swap_ranges(validated.begin(), validated.end(), state_.network->parameters().begin());
+}
+
 size_t TrainingState::bytes() const {
+  const size_t n_floats = progress.best_parameters.size() + start.parameters.size() +
+                          validated_parameters.size() + order.size();
   return network->bytes() + optimizer->bytes() + (lbfgs != nullptr ? lbfgs->bytes() : 0) +
-         progress.best_parameters.size() * sizeof(float) + order.size() * sizeof(int32_t);
+         n_floats * sizeof(float);
 }
 
 }  // namespace topwork

@@ -23,6 +23,10 @@ struct TrainingState {
   // Classes that were never trained: they are imprinted when training next begins.
   std::vector<bool> fresh_classes;
   TrainingProgress progress;
+  TrainingStart start;
+  // After the last fit on all examples: the parameters of before, which have not seen the
+  // validation examples. Empty: the network's are those.
+  std::vector<float> validated_parameters;
   // The order of examples of the epoch in progress, as positions in the training set; empty between
   // epochs. It follows from progress.random_state and is not stored.
   std::vector<int32_t> order;
@@ -37,6 +41,10 @@ struct TrainingState {
   // The state that options.init begins with.
   static Result<TrainingState> Begin(const TrainedLayers& layers, const TrainerOptions& options,
                                      ThreadPool* pool);
+
+  // The state that this one began with: for training once more. n_epoch_steps: steps of an epoch.
+  Result<TrainingState> BeginAgain(const TrainedLayers& layers, const TrainerOptions& options,
+                                   int64_t n_epoch_steps, ThreadPool* pool) const;
 
   // All but the order, as plain data. Assign: CORRUPT when sizes do not fit the network.
   TrainingValues Values() const;
@@ -62,8 +70,13 @@ struct TrainingState {
   Status ComputeUpdate(Span<const float> base, double clip_norm, double noise_stddev, uint64_t seed,
                        Span<float> out) const;
 
-  // The parameters come from outside: what was gathered about the old ones is void.
+  // The parameters come from outside: what was gathered about the old ones is void, and training
+  // begins here.
   void NoteNewParameters();
+  // The last fit on all examples: these parameters take the place of the validated ones.
+  void TakeLastFit(Span<const float> parameters);
+  // Gives a last fit up: training goes on from the validated parameters.
+  void DropLastFit();
   // No epoch is in progress any more: it is over, or its order speaks of examples that have gone.
   void ClearEpoch();
   // Early stopping after Prechelt (1998), by patience: notes an epoch that is over.
@@ -74,6 +87,19 @@ struct TrainingState {
   bool Finished(int n_epochs) const { return progress.stopped_early || progress.epoch >= n_epochs; }
   // Memory held, in bytes.
   size_t bytes() const;
+};
+
+// While it lives, the network has the parameters that have not seen the validation examples.
+class ValidatedHead {
+ public:
+  explicit ValidatedHead(TrainingState* state) : state_(*state) { Swap(); }
+  ~ValidatedHead() { Swap(); }
+  ValidatedHead(const ValidatedHead&) = delete;
+  ValidatedHead& operator=(const ValidatedHead&) = delete;
+
+ private:
+  void Swap();
+  TrainingState& state_;
 };
 
 }  // namespace topwork

@@ -36,6 +36,7 @@ Result<Evaluation> Judge::EvaluateRows(const FeatureCache& cache, Span<const int
 
 Result<Evaluation> Judge::Evaluate(ExampleSet set) {
   TW_ASSIGN_OR_RETURN(const std::vector<int32_t> indices, context_.IndicesOf(set));
+  const ValidatedHead validated(context_.state);
   return EvaluateRows(context_.set->cache(), indices);
 }
 
@@ -69,6 +70,7 @@ Status Judge::Predict(const Examples& examples, float* out_scores) {
 
 Result<std::vector<WorstExample>> Judge::Worst(ExampleSet set, int count) {
   TW_ASSIGN_OR_RETURN(const std::vector<int32_t> indices, context_.IndicesOf(set));
+  const ValidatedHead validated(context_.state);
   const FeatureCache& cache = context_.set->cache();
   const int n_outputs = context_.n_classes();
   std::vector<WorstExample> all;
@@ -95,6 +97,7 @@ Result<std::vector<WorstExample>> Judge::Worst(ExampleSet set, int count) {
 Result<Calibration> Judge::Calibrate() {
   TW_ASSIGN_OR_RETURN(const std::vector<int32_t> indices,
                       context_.IndicesOf(ExampleSet::kValidation));
+  const ValidatedHead validated(context_.state);
   TW_ASSIGN_OR_RETURN(const Calibration calibration, FitScores(context_, indices));
   context_.state->temperature = calibration.temperature;
   return calibration;

@@ -32,6 +32,9 @@ class Judge {
  public:
   explicit Judge(const TrainingContext& context) : context_(context) {}
 
+  // Judgements of the trainer's own examples (ExampleSet) are those of the head before the last
+  // fit, which has not seen the validation examples; all others are those of the head that is
+  // exported.
   Result<Evaluation> Evaluate(ExampleSet set);
   // Features of these examples are computed and not kept.
   Result<Evaluation> Evaluate(const Examples& examples, const FeatureProgress& progress = nullptr);

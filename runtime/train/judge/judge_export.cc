@@ -130,6 +130,7 @@ Result<ExportCheck> Judge::CheckExport(ExampleSet set) {
     set = ExampleSet::kAll;
   }
   TW_ASSIGN_OR_RETURN(const std::vector<int32_t> indices, context_.IndicesOf(set));
+  const ValidatedHead validated(context_.state);
   const FeatureCache& cache = context_.set->cache();
   const float scale = static_cast<float>(1.0 / context_.state->temperature);
   const auto scaled = [&](float* scores) {

@@ -47,6 +47,35 @@ def digit_labels(part):
     return struct.unpack("<%dq" % shape[0], data)
 
 
+def check_last_fit(checks, tool, here):
+    """The examples held back are trained on in the end, unless --keep-held-back; figures stay."""
+    models, documents = {}, {}
+    for name, flags in (("fitted", []), ("kept", ["--keep-held-back"]),
+                        ("all", ["--validation", "0"])):
+        output = here / (name + ".tflite")
+        report = ["--report", here / (name + ".html")]
+        documents[name] = train(checks, tool, "--output", output, "--epochs", "4", "--lr", "0.01",
+                                *report, *flags)
+        if documents[name] is None:
+            return
+        models[name] = output.read_bytes()
+    checks.expect(models["fitted"] == models["all"] != models["kept"],
+                  "the last fit does not give the model of all examples")
+    fitted, kept = documents["fitted"], documents["kept"]
+    checks.expect(fitted["evaluation"] == kept["evaluation"] and fitted["stored"] == kept["stored"],
+                  "the last fit changes the figures of the examples held back")
+    checks.expect([fitted["fitted_on_all"], kept["fitted_on_all"],
+                   documents["all"]["fitted_on_all"]] == [True, False, False], "fitted_on_all")
+    said = fitted["settings"]["fitted on"], kept["settings"]["fitted on"]
+    checks.expect(said == ("all 600, once more after the run", "480"), "fitted on: %s" % (said,))
+    checks.expect(said[0] in (here / "fitted.html").read_text(), "the report hides the last fit")
+    for flags, told in (([], True), (["--keep-held-back"], False)):
+        text = run(tool, "train", DIGITS_CNN, *DATA, "--output", here / "t.tflite", "--epochs", "1",
+                   *flags).stdout
+        checks.expect(("once more on all 600 examples" in text) == told,
+                      "train %s says\n%s" % (" ".join(flags), text))
+
+
 def check_optimizers(checks, tool, here):
     new = here / "o.tflite"
     for flags, least in ((["adamw", "--weight-decay", "0.01"], 0.93), (["lbfgs"], 0.93),
@@ -342,8 +371,8 @@ def main():
     checks = Checks()
     here = pathlib.Path(tempfile.mkdtemp(prefix="topwork_train_flags_"))
     try:
-        for check in (check_optimizers, check_early_end, check_layers, check_targets, check_heads,
-                      check_memory, check_golden, check_cache, check_pixels, check_device,
+        for check in (check_optimizers, check_last_fit, check_early_end, check_layers,
+                      check_targets, check_heads, check_memory, check_golden, check_cache, check_pixels, check_device,
                       check_extraction, check_flags):
             try:
                 check(checks, tool, here)

@@ -34,6 +34,7 @@ std::unique_ptr<Trainer> NewTrainer(int n_classes, Loss loss = Loss::kSoftmaxCro
   options.epochs = 5;
   options.patience = 2;
   options.loss.loss = loss;
+  options.keep_held_back = true;  // both heads are compared on examples of their own
   options.loss.class_weights = std::move(class_weights);
   auto trainer =
       Trainer::Create(test::OpenBytes(test::ClassifierBytes(test::Tail::kDense)), options);

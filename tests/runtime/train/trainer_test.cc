@@ -177,10 +177,39 @@ TEST_CASE("trainer: a learning rate that suits the features is chosen", "[train]
       REQUIRE(trainer->Train().ok());
       INFO(OptimizerName(optimizer)
            << ", features times " << scale << ", learning rate " << trainer->state().learning_rate);
-      CHECK(trainer->state().learning_rate > 0.0f);
+      double absolute = 0.0;
+      double squared = 0.0;
+      for (int32_t i : trainer->set().train()) {
+        for (size_t d = 0; d < 64; ++d) {
+          const double x = static_cast<double>(features[static_cast<size_t>(i) * 64 + d]);
+          absolute += std::fabs(x);
+          squared += x * x;
+        }
+      }
+      const double n = static_cast<double>(trainer->set().train().size());
+      const double expected =
+          optimizer == Optimizer::kAdam ? 2.5 / (1.0 + absolute / n) : 4.0 / (1.0 + squared / n);
+      CHECK(trainer->state().learning_rate == Approx(expected));
       CHECK(trainer->state().progress.history.back().validation_accuracy > 0.9);
     }
   }
+}
+
+TEST_CASE("trainer: examples that come after training has begun take part from then on",
+          "[train]") {
+  const Data first = Images(30, 3, 5);
+  const Data second = Images(30, 3, 6);
+  TrainerOptions options = Options(3);
+  options.epochs = 2;
+  const auto trainer = NewTrainer(test::OpenBytes(test::ClassifierBytes(Tail::kDense)), options);
+  REQUIRE(trainer->AddExamples(first.examples()).ok());
+  REQUIRE(trainer->Train().ok());
+  CHECK(trainer->set().train().size() == 24);
+  REQUIRE(trainer->AddExamples(second.examples()).ToString() == "OK");
+  trainer->set_epochs(3);
+  REQUIRE(trainer->Train().ok());
+  CHECK(trainer->set().train().size() == 48);
+  CHECK(trainer->state().progress.step == 2 * 1 + 2);  // batches of 32
 }
 
 TEST_CASE("trainer: the shipped head is a starting point that changes nothing", "[train]") {
