@@ -91,11 +91,14 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
   report->model = options.common.model;
   report->data = options.data;
   report->output = options.output.empty() ? options.save_head : options.output;
+  report->fitted_on_all = info.fitted_on_all != 0;
+  report->n_examples = info.n_examples;
   report->settings = {
       {"examples", std::to_string(info.n_examples)},
       {"classes", std::to_string(info.n_classes)},
       {"features", std::to_string(info.n_features)},
       {"validation set", std::to_string(info.n_validation)},
+      {"fitted on", FittedOn(info)},
       {"layers", options.layers + (options.trainer.head.bias_only != 0 ? ", biases only" : "")},
       {"loss", loss},
       {"optimizer", options.optimizer},
