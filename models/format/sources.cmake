@@ -1,6 +1,7 @@
 set(FORMAT_SOURCES
   checkpoint_file.cc
   constants.cc
+  find_output.cc
   head_file.cc
   head_format.cc
   head_rounding.cc

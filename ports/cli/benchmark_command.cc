@@ -199,7 +199,7 @@ void Benchmark(const BenchmarkOptions& options) {
   Check(session.Run(), options.common.model);
   const int64_t first = port::NowNanos();
   const std::vector<double> millis = Measure(options, &session);
-  const tw_memory_info memory = CheckValue(session.Memory());
+  const tw_session_info memory = CheckValue(session.Info());
   Json json;
   json["model"] = options.common.model;
   json["version"] = tw_version();

@@ -169,15 +169,17 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   tw::SessionOptions session_options;
   session_options.n_threads = options.n_threads;
   session_options.device = options.device.c_str();
-  session_options.precision = PrecisionOf(options.precision);
-  session_options.all_on_device = options.all_on_device ? 1 : 0;
-  if (!options.cpu_ops.empty()) session_options.cpu_ops = options.cpu_ops.c_str();
-  session_options.device_memory_limit_bytes = static_cast<size_t>(options.device_memory_bytes);
-  session_options.tune_ms = options.tune_ms;
-  session_options.max_kernel_ms = options.max_kernel_ms;
-  session_options.low_priority = options.low_priority ? 1 : 0;
-  if (!options.float32_ops.empty()) session_options.float32_ops = options.float32_ops.c_str();
-  if (!options.device_policy.empty()) session_options.device_policy = options.device_policy.c_str();
+  session_options.opencl.precision = PrecisionOf(options.precision);
+  session_options.opencl.all_on_device = options.all_on_device ? 1 : 0;
+  if (!options.cpu_ops.empty()) session_options.opencl.cpu_ops = options.cpu_ops.c_str();
+  session_options.opencl.memory_limit_bytes = static_cast<size_t>(options.device_memory_bytes);
+  session_options.opencl.tune_ms = options.tune_ms;
+  session_options.opencl.max_kernel_ms = options.max_kernel_ms;
+  session_options.opencl.low_priority = options.low_priority ? 1 : 0;
+  if (!options.float32_ops.empty())
+    session_options.opencl.float32_ops = options.float32_ops.c_str();
+  if (!options.device_policy.empty())
+    session_options.opencl.policy_path = options.device_policy.c_str();
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();
   return session_options;
 }
@@ -189,11 +191,10 @@ tw::Session OpenSession(const tw::Model& model, const CommonOptions& options) {
 PixelScale ScaleFor(const CommonOptions& options, const tw::Model& model,
                     const tw_tensor_info& input) {
   PixelScale scale;
-  const Json description = Json::parse(CheckValue(model.Describe()));
-  const Json& normalization = description["normalization"];
-  if (normalization.is_object()) {
-    scale.mean = normalization["mean"].get<std::vector<float>>();
-    scale.std = normalization["std"].get<std::vector<float>>();
+  const tw_model_info info = CheckValue(model.Info());
+  if (info.n_input_scales > 0) {
+    scale.mean.assign(info.input_mean, info.input_mean + info.n_input_scales);
+    scale.std.assign(info.input_std, info.input_std + info.n_input_scales);
     scale.source = "the model's metadata";
   } else if (input.n_scales > 0 && input.dtype != TW_DTYPE_FLOAT32) {
     // real = scale * (stored - zero_point); stored = pixel (uint8) or pixel - 128 (int8).
@@ -238,29 +239,6 @@ Json TensorJson(const tw_tensor_info& info) {
   json["open_shape"] = std::vector<int32_t>(info.open_dims, info.open_dims + info.rank);
   json["bytes"] = info.bytes;
   return json;
-}
-
-DescribedTensor::DescribedTensor(const Json& json) : name_(json["name"].get<std::string>()) {
-  info_.struct_size = sizeof(info_);
-  info_.name = name_.c_str();
-  const std::string dtype = json["dtype"].get<std::string>();
-  for (int i = TW_DTYPE_FLOAT32; i <= TW_DTYPE_UINT4; ++i) {
-    if (dtype == tw_dtype_name(static_cast<tw_dtype>(i))) info_.dtype = static_cast<tw_dtype>(i);
-  }
-  for (const Json& dim : json["shape"]) {
-    info_.dims[info_.rank] = std::max(1, dim.get<int32_t>());
-    info_.open_dims[info_.rank] =
-        json["open_shape"][static_cast<size_t>(info_.rank)].get<int32_t>();
-    ++info_.rank;
-  }
-  if (!json["quantization"].is_object()) return;
-  scales_ = json["quantization"]["scales"].get<std::vector<float>>();
-  zero_points_ = json["quantization"]["zero_points"].get<std::vector<int64_t>>();
-  zero_points_.resize(scales_.size(), 0);
-  info_.n_scales = static_cast<decltype(info_.n_scales)>(scales_.size());
-  info_.scales = scales_.data();
-  info_.zero_points = zero_points_.data();
-  info_.quantized_axis = json["quantization"]["axis"].get<int32_t>();
 }
 
 bool AreProbabilities(const std::vector<double>& scores, bool rounded) {

@@ -72,22 +72,6 @@ std::vector<std::string> LabelsFor(const tw::Model& model, const std::string& fi
 std::string TensorText(const tw_tensor_info& info);
 Json TensorJson(const tw_tensor_info& info);
 
-// A tensor as a model's description has it, without a session: dims of −1 count as 1, data is null.
-class DescribedTensor {
- public:
-  explicit DescribedTensor(const Json& json);
-  DescribedTensor(const DescribedTensor&) = delete;
-  DescribedTensor& operator=(const DescribedTensor&) = delete;
-  // Points into this object.
-  const tw_tensor_info& info() const { return info_; }
-
- private:
-  std::string name_;
-  std::vector<float> scales_;
-  std::vector<int64_t> zero_points_;
-  tw_tensor_info info_{};
-};
-
 // True when the numbers are probabilities: none negative, and together 1; rounded ones may sum to
 // less.
 bool AreProbabilities(const std::vector<double>& scores, bool rounded);

@@ -30,10 +30,10 @@ size_t BestOf(const std::vector<double>& numbers) {
 double FigureOf(const Evaluation& evaluation, const char** name) {
   if (evaluation.is_regression()) {
     *name = "mean absolute error";
-    return evaluation.overall.mae;
+    return evaluation.mean_absolute_error;
   }
-  *name = evaluation.kind == "sigmoid" ? "accuracy" : "top-1 accuracy";
-  return evaluation.kind == "sigmoid" ? evaluation.accuracy : evaluation.top1;
+  *name = evaluation.kind == TW_LOSS_SIGMOID ? "accuracy" : "top-1 accuracy";
+  return evaluation.kind == TW_LOSS_SIGMOID ? evaluation.accuracy : evaluation.top1;
 }
 
 std::string FigureText(const Evaluation& evaluation) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ports/cli/common.h"
-#include "ports/cli/metrics.h"
+#include "ports/cli/evaluation.h"
 
 namespace topwork {
 namespace cli {

@@ -12,21 +12,48 @@ namespace cli {
 namespace {
 
 // What can be said in a line: for the CPU its instruction set, for OpenCL what limits a model.
-std::string Details(const Json& device) {
-  if (device.contains("instruction_set")) {
-    return "instruction set " + device["instruction_set"].get<std::string>() + ", " +
-           std::to_string(device.value("n_threads", 0)) + " processors";
+std::string Details(const tw_device_info& device) {
+  if (device.instruction_set[0] != '\0') {
+    return std::string("instruction set ") + device.instruction_set + ", " +
+           std::to_string(device.n_compute_units) + " processors";
   }
-  if (!device.contains("driver")) return "";
-  std::string text = device["type"].get<std::string>() + ", " +
-                     HumanBytes(device["memory_bytes"].get<double>()) + ", " +
-                     std::to_string(device["n_compute_units"].get<int>()) + " units";
-  text += device["has_fp16"].get<bool>() ? ", fp16" : ", no fp16";
-  text += device["has_images"].get<bool>() ? ", images" : ", no images";
-  if (device["has_int_dot"].get<bool>()) text += ", int dot";
-  if (device["shares_memory"].get<bool>()) text += ", shared memory";
-  return text + "; " + device["platform"].get<std::string>() + ", driver " +
-         device["driver"].get<std::string>();
+  if (device.driver[0] == '\0') return "";
+  std::string text = std::string(device.type) + ", " +
+                     HumanBytes(static_cast<double>(device.memory_bytes)) + ", " +
+                     std::to_string(device.n_compute_units) + " units";
+  text += device.has_fp16 != 0 ? ", fp16" : ", no fp16";
+  text += device.has_images != 0 ? ", images" : ", no images";
+  if (device.has_int_dot != 0) text += ", int dot";
+  if (device.shares_memory != 0) text += ", shared memory";
+  return text + "; " + device.platform + ", driver " + device.driver;
+}
+
+Json DeviceJson(const tw_device_info& device) {
+  Json json;
+  json["device"] = std::string(device.id).substr(0, std::string(device.id).find(':'));
+  json["id"] = device.id;
+  json["name"] = device.name;
+  json["available"] = device.is_usable != 0;
+  if (device.is_usable == 0) json["reason"] = device.reason;
+  if (device.instruction_set[0] != '\0') {
+    json["instruction_set"] = device.instruction_set;
+    json["n_threads"] = device.n_compute_units;
+  }
+  if (device.driver[0] == '\0') return json;
+  json["type"] = device.type;
+  json["vendor"] = device.vendor;
+  json["platform"] = device.platform;
+  json["driver"] = device.driver;
+  json["version"] = device.version;
+  json["n_compute_units"] = device.n_compute_units;
+  json["memory_bytes"] = device.memory_bytes;
+  json["local_memory_bytes"] = device.local_memory_bytes;
+  json["max_allocation_bytes"] = device.max_allocation_bytes;
+  json["has_fp16"] = device.has_fp16 != 0;
+  json["has_images"] = device.has_images != 0;
+  json["has_int_dot"] = device.has_int_dot != 0;
+  json["shares_memory"] = device.shares_memory != 0;
+  return json;
 }
 
 }  // namespace
@@ -37,20 +64,20 @@ void AddDevicesCommand(CLI::App* app) {
   AddJsonOption(command, options.get());
   command->footer("Examples:\n  topwork devices\n  topwork devices --json");
   command->callback([options] {
-    const Json devices = Json::parse(
-        CheckValue(tw::internal::GetString([](char** text) { return tw_device_describe(text); })));
+    const std::vector<tw_device_info> devices = CheckValue(tw::Devices());
     if (options->json) {
-      PrintJson(devices);
+      Json json = Json::array();
+      for (const tw_device_info& device : devices) json.push_back(DeviceJson(device));
+      PrintJson(json);
       return;
     }
     Table table({"device", "usable", "name", ""});
     std::string reasons;
-    for (const Json& device : devices) {
-      const bool usable = device["available"].get<bool>();
-      const std::string id = device["id"].get<std::string>();
-      table.Row({Paint(1, "1", id), usable ? Paint(1, "32", "yes") : Paint(1, "2", "no"),
-                 device["name"].get<std::string>(), Details(device)});
-      if (!usable) reasons += "\n" + id + ": " + device["reason"].get<std::string>();
+    for (const tw_device_info& device : devices) {
+      const bool usable = device.is_usable != 0;
+      table.Row({Paint(1, "1", device.id), usable ? Paint(1, "32", "yes") : Paint(1, "2", "no"),
+                 device.name, Details(device)});
+      if (!usable) reasons += std::string("\n") + device.id + ": " + device.reason;
     }
     table.Print(0);
     if (!reasons.empty()) std::printf("%s\n", reasons.c_str());

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ports/cli/common.h"
+#include "ports/cli/evaluation.h"
 #include "ports/cli/evaluator.h"
-#include "ports/cli/metrics.h"
 
 namespace topwork {
 namespace cli {

@@ -7,7 +7,6 @@
 #include "ports/cli/evaluate.h"
 #include "ports/cli/judge.h"
 #include "ports/cli/match.h"
-#include "ports/cli/metrics.h"
 #include "ports/cli/terminal.h"
 
 namespace topwork {
@@ -40,37 +39,31 @@ JudgeOptions MakeJudgeOptions(const EvaluateOptions& options, const Dataset& dat
                               const std::vector<std::string>& labels, const Evaluator& evaluator,
                               std::string* note) {
   JudgeOptions judge;
-  judge.kind = KindFor(options, data);
+  judge.loss = LossOf(KindFor(options, data));
   judge.k = options.top;
   judge.n_worst = options.worst;
   judge.huber_delta = options.huber_delta;
   judge.labels = labels;
   DescribeOutput(evaluator.output(), &judge);
-  if (judge.kind != "softmax") {
+  if (judge.loss != TW_LOSS_SOFTMAX) {
     judge.match = MatchColumns(data, labels, evaluator.n_outputs());
     return judge;
   }
   const std::vector<std::string>& names = data.class_names();
-  judge.single_output = evaluator.n_outputs() == 1 && names.size() == 2;
-  if (evaluator.n_outputs() == 1 && !judge.single_output) {
+  const bool single_output = evaluator.n_outputs() == 1 && names.size() == 2;
+  if (evaluator.n_outputs() == 1 && !single_output) {
     throw CliError(kExitData, options.common.model +
                                   ": gives one number for each example, which "
                                   "tells two classes apart; the data has " +
                                   std::to_string(names.size()) +
                                   " (numbers for targets go into labels.csv or a float y.npy)");
   }
-  judge.match = MatchClasses(data, labels, judge.single_output ? 2 : evaluator.n_outputs(), note);
-  if (judge.single_output) {
+  judge.match = MatchClasses(data, labels, single_output ? 2 : evaluator.n_outputs(), note);
+  if (single_output) {
     const size_t second = judge.match[0] == 1 ? 0 : 1;
     *note = "the model has one output; it is taken for the score of '" + names[second] + "'";
   }
   return judge;
-}
-
-std::unique_ptr<Judge> MakeJudge(const Dataset& data, const JudgeOptions& options) {
-  if (options.kind == "softmax") return MakeClassJudge(data, options);
-  if (options.kind == "sigmoid") return MakeDecisionJudge(data, options);
-  return MakeErrorJudge(data, options);
 }
 
 void Evaluate(const EvaluateOptions& options) {
@@ -126,12 +119,12 @@ Evaluation EvaluateModel(const EvaluateOptions& options, EvaluationExtras* extra
   if (!data.note().empty()) {
     extras->note = data.note() + (extras->note.empty() ? "" : "; " + extras->note);
   }
-  const std::unique_ptr<Judge> judge = MakeJudge(data, judge_options);
+  Judge judge(data, judge_options);
   evaluator.Run(data, [&](int64_t i, const std::vector<double>& numbers) {
-    judge->Add(i, numbers);
+    judge.Add(i, numbers);
     if (extras->take) extras->take(i, numbers);
   });
-  return judge->Finish(&extras->worst);
+  return judge.Finish(&extras->worst);
 }
 
 void AddEvaluateCommand(CLI::App* app) {

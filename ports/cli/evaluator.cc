@@ -20,17 +20,11 @@ int64_t LastDim(const tw_tensor_info& info) {
   return info.rank >= 1 ? info.dims[info.rank - 1] : 0;
 }
 
-// The tensor behind a signature's name for an output of the main subgraph; `name` itself when there
+// The name of the tensor that a signature of the main subgraph calls `name`; `name` itself when there
 // is none.
 std::string TensorOf(const std::string& name, const tw::Model& model) {
-  const Json description = Json::parse(CheckValue(model.Describe()));
-  for (const Json& signature : description["signatures"]) {
-    if (signature["subgraph"] != 0) continue;
-    for (const Json& output : signature["outputs"]) {
-      if (output["name"] == name) return output["tensor"].get<std::string>();
-    }
-  }
-  return name;
+  const tw::Result<size_t> index = model.FindOutput(name);
+  return index.ok() ? CheckValue(model.Output(*index)).name : name;
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ std::string HeadText(const Json& model) {
     return "none that can be re-trained: " + model.value("head_reason", std::string("unknown"));
   }
   if (head.value("appended", false)) {
-    return "none; one can be appended to the embedding of " +
+    return "none; one can be appended to the output of " +
            std::to_string(head["n_features"].get<int64_t>()) + " features";
   }
   std::string text = head["op"].get<std::string>() + ", " +
@@ -190,7 +190,7 @@ void PrintPlan(const Json& plan) {
   }
 }
 
-void PrintMemory(const tw_memory_info& memory) {
+void PrintMemory(const tw_session_info& memory) {
   const double live = static_cast<double>(memory.live_bytes);
   const double arena = static_cast<double>(memory.arena_bytes);
   char more[32] = "";
@@ -218,7 +218,7 @@ void Info(const InfoOptions& options) {
       tw::Session::Create(model, SessionOptionsOf(options.common));
   description["runs"] = session.ok();
   if (session.ok()) {
-    const tw_memory_info memory = CheckValue(session->Memory());
+    const tw_session_info memory = CheckValue(session->Info());
     description["arena_bytes"] = memory.arena_bytes;
     description["live_bytes"] = memory.live_bytes;
     description["packed_bytes"] = memory.packed_bytes;
@@ -234,7 +234,7 @@ void Info(const InfoOptions& options) {
     PrintModel(options.common.model, description);
     if (session.ok()) {
       if (options.plan) PrintPlan(description["plan"]);
-      PrintMemory(CheckValue(session->Memory()));
+      PrintMemory(CheckValue(session->Info()));
     } else {
       std::printf("\n  %s %s: %s\n", Paint(1, "2", "runs here").c_str(), Tick(false).c_str(),
                   session.status().message().c_str());

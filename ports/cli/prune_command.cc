@@ -41,8 +41,9 @@ void Prune(const PruneFlags& flags) {
   options.sparse_storage = flags.sparse ? 1 : 0;
   ReadBlock(flags.block, &options);
   const tw::Model model = OpenModel(flags.common.model);
-  const tw_prune_report report =
-      CheckValue(tw::PruneFile(model, flags.output, options), flags.common.model);
+  tw_prune_report report{};
+  const tw::Model pruned = CheckValue(tw::Prune(model, options, &report), flags.common.model);
+  Check(pruned.Save(flags.output), flags.common.model);
   std::optional<ModelComparison> comparison;
   if (!flags.data.empty()) {
     ComparisonOptions compare;

@@ -53,10 +53,11 @@ class Quantizing {
     tw::Quantizer quantizer =
         CheckValue(tw::Quantizer::Create(model_, settings), options_.common.model);
     if (options_.target == "int8") Calibrate(&quantizer);
-    Check(quantizer.ExportFile(options_.output), options_.common.model);
-    report_ = Json::parse(CheckValue(quantizer.Describe()));
+    tw_quantize_report report{};
+    const tw::Model quantized = CheckValue(quantizer.Export(&report), options_.common.model);
+    Check(quantized.Save(options_.output), options_.common.model);
     Compare();
-    Print();
+    Print(report);
   }
 
  private:
@@ -69,11 +70,11 @@ class Quantizing {
     }
     const tw::Tensor input = CheckValue(quantizer->Input(0));
     Dataset data = Dataset::Open(options_.data, input, ScaleFor(options_.common, model_, input));
-    // What is not needed is held back to judge by; a small set is divided in two.
+    // What is not needed is kept to judge by; a small set is divided in two.
     int64_t n = options_.n_examples;
     if (options_.eval.empty()) n = std::min(n, std::max<int64_t>(1, data.size() / 2));
     std::vector<int64_t> chosen;
-    SplitExamples(data.size(), n, &chosen, &held_back_);
+    SplitExamples(data.size(), n, &chosen, &validation_);
     data.Keep(chosen);
     const CancelOnStop cancel([quantizer] { (void)quantizer->Cancel(); });
     Feeder feeder(data, "calibrate", ShowProgress(options_.common.json));
@@ -86,36 +87,39 @@ class Quantizing {
     compare.after = options_.output;
     compare.data = options_.eval.empty() ? options_.data : options_.eval;
     if (compare.data.empty()) return;
-    if (options_.eval.empty()) compare.examples = held_back_;
+    if (options_.eval.empty()) compare.examples = validation_;
     comparison_ = CompareModels(compare);
   }
 
-  void Print() const {
-    const int64_t n_integer = report_["n_integer_operators"];
+  void Print(const tw_quantize_report& report) const {
     if (options_.common.json) {
       Json json;
       json["target"] = options_.target;
       json["output"] = options_.output;
       AddSizesJson(options_.common.model, options_.output, &json);
-      json["n_calibration_examples"] = report_["n_examples"];
-      json["n_integer_operators"] = n_integer;
-      json["n_constants"] = report_["n_constants"];
-      json["float_operators"] = report_["float_operators"];
+      json["n_calibration_examples"] = report.n_examples;
+      json["n_integer_operators"] = report.n_integer_operators;
+      json["n_constants"] = report.n_constants;
+      json["float_operators"] = Json::array();
+      for (size_t i = 0; i < report.n_float_operators; ++i) {
+        const tw_float_operator& op = report.float_operators[i];
+        json["float_operators"].push_back(
+            {{"index", op.index}, {"name", op.name}, {"reason", op.reason}});
+      }
       if (comparison_) AddComparisonJson(*comparison_, &json);
       PrintJson(json);
       return;
     }
     PrintSizes(options_.common.model, options_.output);
     if (options_.target == "fp16") {
-      std::printf("%s  %lld constants\n", Paint(1, "2", "float16").c_str(),
-                  static_cast<long long>(report_["n_constants"]));
+      std::printf("%s  %d constants\n", Paint(1, "2", "float16").c_str(), report.n_constants);
     } else {
-      std::printf("%s  %lld operators\n", Paint(1, "2", "int8").c_str(),
-                  static_cast<long long>(n_integer));
+      std::printf("%s  %d operators\n", Paint(1, "2", "int8").c_str(), report.n_integer_operators);
     }
     std::map<std::string, int> why;
-    for (const Json& op : report_["float_operators"]) {
-      ++why[op["name"].get<std::string>() + ": " + op["reason"].get<std::string>()];
+    for (size_t i = 0; i < report.n_float_operators; ++i) {
+      const tw_float_operator& op = report.float_operators[i];
+      ++why[std::string(op.name) + ": " + op.reason];
     }
     for (const auto& one : why) {
       std::printf("%s  %d × %s\n", Paint(1, "2", "float").c_str(), one.second, one.first.c_str());
@@ -125,8 +129,7 @@ class Quantizing {
 
   const QuantizeOptions& options_;
   const tw::Model model_;
-  std::vector<int64_t> held_back_;
-  Json report_;
+  std::vector<int64_t> validation_;
   std::optional<ModelComparison> comparison_;
 };
 
@@ -134,7 +137,7 @@ const char kQuantizeFooter[] =
     "int8: weights and activations become 8-bit integers; operators without an integer form stay\n"
     "float between DEQUANTIZE and QUANTIZE, and are listed with the reason. --calibrate examples "
     "of\n"
-    "--data give the ranges of the activations; the others are held back, and both models are "
+    "--data give the ranges of the activations; both models are "
     "judged\n"
     "on them, or on --eval. dynamic: 8-bit weights, float activations. fp16: 16-bit weights.\n"
     "Both models are judged as by `topwork evaluate`; without data nothing is judged.\n\n"

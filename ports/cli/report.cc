@@ -57,7 +57,7 @@ Json WorstJson(const WorstRow& row, bool with_image) {
 // The pairs of classes that are taken for each other most often.
 Json WorstConfusions(const Evaluation& evaluation) {
   std::vector<std::tuple<int64_t, size_t, size_t>> pairs;  // −count, label, predicted
-  const size_t n = evaluation.n_classes();
+  const size_t n = evaluation.size();
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = 0; j <= n; ++j) {
       if (i != j && evaluation.Count(i, j) > 0) pairs.push_back({-evaluation.Count(i, j), i, j});
@@ -125,8 +125,8 @@ std::string RenderReport(const TrainingReport& report) {
   json["made_by"] = std::string("topwork ") + tw_version();
   json["worst"] = Json::array();
   for (const WorstRow& row : report.worst) json["worst"].push_back(WorstJson(row, true));
-  if (report.has_evaluation && report.evaluation.n_classes() > kMaxMatrixClasses &&
-      !report.evaluation.confusion.empty()) {
+  if (report.has_evaluation && report.evaluation.size() > kMaxMatrixClasses &&
+      !report.evaluation.matrix.empty()) {
     json["evaluation"]["confusion"] = Json::array();
     json["evaluation"]["worst_confusions"] = WorstConfusions(report.evaluation);
   }

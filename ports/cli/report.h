@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ports/cli/metrics.h"
+#include "ports/cli/evaluation.h"
 
 namespace topwork {
 namespace cli {
@@ -24,7 +24,7 @@ struct EpochRow {
   double seconds = 0.0;
 };
 
-// Temperature scaling on the examples held back.
+// Temperature scaling on the validation set.
 struct CalibrationResult {
   double temperature = 1.0;
   bool at_bound = false;
@@ -56,7 +56,7 @@ struct TrainingReport {
   std::vector<std::pair<std::string, double>> memory;           // name, bytes; "peak" among them
   std::vector<EpochRow> epochs;
   bool has_evaluation = false;
-  std::string evaluated_on;  // "200 examples held back"
+  std::string evaluated_on;  // "200 examples of the validation set"
   Evaluation evaluation;
   // The head was fitted once more on all examples after it was judged on those held back.
   bool fitted_on_all = false;

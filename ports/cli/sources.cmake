@@ -14,12 +14,11 @@ set(CLI_SOURCES
   dataset.cc
   dataset_arrays.cc
   dataset_csv.cc
-  metrics.cc
-  metrics_print.cc
+  evaluation.cc
+  evaluation_print.cc
   evaluator.cc
+  judge.cc
   match.cc
-  class_judge.cc
-  target_judge.cc
   report.cc
   thumbnail.cc
   info_command.cc

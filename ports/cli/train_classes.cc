@@ -1,8 +1,8 @@
-// ChangeClasses: all changes but names go to the trainer in one step, so that their order does not
-// matter.
+// ChangeClasses: all changes go to the trainer in one step.
 #include "ports/cli/train_classes.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace topwork {
 namespace cli {
@@ -20,8 +20,7 @@ int64_t FindClass(const std::vector<std::string>& names, const std::string& name
 }  // namespace
 
 std::vector<std::string> ClassNames(const tw::Trainer& trainer) {
-  const Json head = Json::parse(CheckValue(trainer.Describe()));
-  std::vector<std::string> names = head["class_names"].get<std::vector<std::string>>();
+  std::vector<std::string> names = trainer.class_names();
   const size_t n = static_cast<size_t>(CheckValue(trainer.Info()).n_classes);
   for (size_t c = names.size(); c < n; ++c) names.push_back(std::to_string(c));
   return names;
@@ -29,27 +28,34 @@ std::vector<std::string> ClassNames(const tw::Trainer& trainer) {
 
 std::vector<int64_t> ChangeClasses(const TrainOptions& options, const Dataset* data,
                                    tw::Trainer* trainer) {
+  const std::vector<std::string> old = ClassNames(*trainer);
+  std::vector<std::string> names = old;
   for (const std::string& change : options.rename_classes) {
     const size_t at = change.find('=');
     if (at == std::string::npos) {
       throw CliError(kExitUsage, "--rename-class " + change + ": is not OLD=NEW");
     }
-    const int64_t index = FindClass(ClassNames(*trainer), change.substr(0, at), "--rename-class");
-    Check(trainer->RenameClass(index, change.substr(at + 1)), "--rename-class " + change);
+    const int64_t index = FindClass(names, change.substr(0, at), "--rename-class");
+    names[static_cast<size_t>(index)] = change.substr(at + 1);
   }
-  const std::vector<std::string> old = ClassNames(*trainer);
-  std::vector<std::string> names = old;
+  std::vector<int64_t> sources(names.size());
+  std::iota(sources.begin(), sources.end(), int64_t{0});
   for (const std::string& name : options.remove_classes) {
-    names.erase(names.begin() + FindClass(names, name, "--remove-class"));
+    const int64_t index = FindClass(names, name, "--remove-class");
+    names.erase(names.begin() + index);
+    sources.erase(sources.begin() + index);
   }
   std::vector<int64_t> class_of;
   for (size_t c = 0; data != nullptr && c < data->class_names().size(); ++c) {
     const std::string& name = data->class_names()[c];
     auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) found = names.insert(found, name);
+    if (found == names.end()) {
+      found = names.insert(found, name);
+      sources.push_back(-1);
+    }
     class_of.push_back(found - names.begin());
   }
-  if (names != old) Check(trainer->SetClasses(names), "changing the classes");
+  if (names != old) Check(trainer->SetClasses(names, sources), "changing the classes");
   return class_of;
 }
 

@@ -27,7 +27,7 @@ class Training {
       : options_(options),
         start_(port::NowNanos()),
         model_(OpenModel(options.common.model)),
-        n_epochs_(options.epochs) {}
+        n_epochs_(options.trainer.n_epochs) {}
 
   void Run() {
     OpenInput();
@@ -40,7 +40,7 @@ class Training {
     }
     if (!options_.common.json) PrintStart();
     AddExamples();
-    if (options_.resume) Check(trainer_->Restore(options_.checkpoint));
+    if (options_.resume) Check(trainer_->LoadCheckpoint(options_.checkpoint));
     Timed("training", [this] { Fit(); });
     Judge();
     Timed("export", [this] { Write(); });
@@ -63,27 +63,25 @@ class Training {
 
   // The input's shape decides how the data is read, and comes before the trainer.
   void OpenInput() {
-    const Json inputs = Json::parse(CheckValue(model_.Describe()))["inputs"];
-    if (inputs.size() != 1) {
+    if (CheckValue(model_.Info()).n_inputs != 1) {
       throw CliError(kExitUnsupported,
                      options_.common.model + ": has several inputs; train needs a model of one");
     }
-    input_.emplace(inputs[0]);
-    scale_ = ScaleFor(options_.common, model_, input_->info());
-    records_pixels_ = input_->info().dtype == TW_DTYPE_FLOAT32;
+    input_ = CheckValue(model_.Input(0));
+    scale_ = ScaleFor(options_.common, model_, input_);
+    records_pixels_ = input_.dtype == TW_DTYPE_FLOAT32;
   }
 
   void OpenData() {
-    const tw_tensor_info& input = input_->info();
     if (!options_.data.empty()) {
-      data_.emplace(Dataset::Open(options_.data, input, scale_));
+      data_.emplace(Dataset::Open(options_.data, input_, scale_));
       if (!keeps_classes()) CheckClasses(*data_, options_.data);
       loss_ = LossFor(options_, *data_);
     } else {
       loss_ = options_.loss.empty() ? "softmax" : options_.loss;
     }
     if (!options_.golden.empty()) {
-      golden_.emplace(Dataset::Open(options_.golden, input, scale_));
+      golden_.emplace(Dataset::Open(options_.golden, input_, scale_));
       if (golden_->has_targets() != (loss_ != "softmax")) {
         throw CliError(
             kExitData,
@@ -96,9 +94,8 @@ class Training {
   std::vector<std::string> FirstClasses() const {
     if (options_.init == "shipped") {
       const std::vector<std::string> labels = model_.labels();
-      const Json head = Json::parse(CheckValue(model_.Describe()))["head"];
-      const bool fit = head.is_object() &&
-                       head.value("n_classes", int64_t{0}) == static_cast<int64_t>(labels.size());
+      const tw::Result<tw_head_info> head = model_.Head();
+      const bool fit = head.ok() && head->n_classes == static_cast<int64_t>(labels.size());
       return fit ? labels : std::vector<std::string>();
     }
     if (keeps_classes()) return {"0", "1"};  // until the file with the others is read
@@ -113,10 +110,10 @@ class Training {
       CreateTrainer(options);
       HoldFiles();
       if (!has_memory()) break;
-      Check(trainer_->Restore(options_.memory));
-      n_epochs_ = CheckValue(trainer_->Info()).n_epochs_done + options_.epochs;
-      if (options.epochs == static_cast<int>(n_epochs_)) break;
-      options.epochs = static_cast<int>(n_epochs_);
+      Check(trainer_->LoadCheckpoint(options_.memory));
+      n_epochs_ = CheckValue(trainer_->Info()).n_epochs_done + options_.trainer.n_epochs;
+      if (options.trainer.n_epochs == static_cast<int32_t>(n_epochs_)) break;
+      options.trainer.n_epochs = static_cast<int32_t>(n_epochs_);
     }
     report_.timings.push_back({"open", port::SecondsSince(start_)});
   }
@@ -138,7 +135,6 @@ class Training {
 
   void PrintStart() const {
     const tw_trainer_info info = CheckValue(trainer_->Info());
-    const Json head = Json::parse(CheckValue(trainer_->Describe()));
     const char* outputs = loss_ == "mse" || loss_ == "huber" ? "numbers" : "classes";
     if (data_) {
       std::printf("%s  %lld %s in %zu %s from %s\n", Paint(1, "2", "data").c_str(),
@@ -147,7 +143,7 @@ class Training {
                   options_.data.c_str());
     }
     std::printf("%s  %s of %s: %lld features to %lld %s\n", Paint(1, "2", "head").c_str(),
-                head.value("op", std::string("last layer")).c_str(), options_.common.model.c_str(),
+                info.head->op, options_.common.model.c_str(),
                 static_cast<long long>(info.n_features), static_cast<long long>(info.n_classes),
                 outputs);
     std::fflush(stdout);
@@ -207,7 +203,7 @@ class Training {
       const bool stopped = StopRequested();
       if (!stopped || step.status().code() != TW_STATUS_CANCELLED) Check(step.status());
       if (!options_.checkpoint.empty()) {
-        Check(trainer_->Save(options_.checkpoint));
+        Check(trainer_->SaveCheckpoint(options_.checkpoint));
       }
       if (stopped) Stopped();
       finished = *step;
@@ -221,8 +217,8 @@ class Training {
   }
 
   bool PassesGolden() {
-    const tw_comparison c = CheckValue(trainer_->CheckGolden());
-    return c.after >= c.before;
+    const tw_export_check check = CheckValue(trainer_->CheckExport());
+    return check.golden_exported >= check.golden_shipped;
   }
 
   // To the last epoch that did no worse than the shipped head; without one the export is refused.
@@ -238,16 +234,13 @@ class Training {
   void NoteEnd(bool finished) {
     const tw_trainer_info info = CheckValue(trainer_->Info());
     if (!finished) report_.note = "training ended after --max-seconds, before its last epoch";
-    if (options_.patience > 0 && finished && info.n_epochs_done < n_epochs_) {
+    const tw_stopping_options& stopping = options_.trainer.stopping;
+    if (stopping.patience > 0 && finished && info.n_epochs_done < n_epochs_) {
       report_.note = "training ended early: no improvement for " +
-                     std::to_string(options_.patience) + " epochs; the weights are those " +
-                     (options_.keep_last ? "of the last epoch"
-                                         : "after epoch " + std::to_string(info.best_epoch));
+                     std::to_string(stopping.patience) + " epochs; the weights are those " +
+                     (stopping.keep_last != 0 ? "of the last epoch"
+                                              : "after epoch " + std::to_string(info.best_epoch));
     }
-  }
-
-  static ComparisonResult Compared(const tw_comparison& c) {
-    return {c.n_examples, c.before, c.after};
   }
 
   void Judge() {
@@ -260,25 +253,24 @@ class Training {
       report_.calibration.loss_before = c.loss_before;
       report_.calibration.loss_after = c.loss_after;
     }
-    JudgeHeldBack(loss_, data_ ? &*data_ : nullptr, &*trainer_, &report_);
-    if (golden_) {
-      report_.golden = Compared(CheckValue(trainer_->CheckGolden()));
-      report_.has_golden = true;
-    }
-    report_.stored = Compared(CheckValue(trainer_->CheckExport()));
-    report_.has_stored = true;
+    JudgeValidation(data_ ? &*data_ : nullptr, &*trainer_, &report_);
+    const tw_export_check check = CheckValue(trainer_->CheckExport());
+    report_.golden = {check.n_golden, check.golden_shipped, check.golden_exported};
+    report_.has_golden = check.n_golden > 0;
+    report_.stored = {check.n_examples, check.trained, check.exported};
+    report_.has_stored = check.n_examples > 0;
   }
 
   void Write() {
     if (!options_.output.empty()) {
-      Check(trainer_->ExportFile(options_.output));
+      Check(CheckValue(trainer_->Export()).Save(options_.output));
     } else if (golden_ && !PassesGolden()) {
       throw CliError(kExitData, options_.golden +
                                     ": the new head does worse on this golden set than "
                                     "the shipped one; nothing was written");
     }
     if (!options_.save_head.empty()) Check(trainer_->SaveHead(options_.save_head));
-    if (!options_.memory.empty()) Check(trainer_->SaveWithExamples(options_.memory));
+    if (!options_.memory.empty()) Check(trainer_->SaveCheckpoint(options_.memory, true));
   }
 
   void Finish() {
@@ -304,7 +296,7 @@ class Training {
   const TrainOptions& options_;
   const int64_t start_;
   const tw::Model model_;
-  std::optional<DescribedTensor> input_;
+  tw::Tensor input_;
   PixelScale scale_;
   bool records_pixels_ = false;
   std::optional<Dataset> data_;

@@ -16,9 +16,9 @@ constexpr std::pair<const char*, tw_loss> kLosses[] = {{"softmax", TW_LOSS_SOFTM
                                                        {"mse", TW_LOSS_MSE},
                                                        {"huber", TW_LOSS_HUBER}};
 constexpr std::pair<const char*, tw_optimizer> kOptimizers[] = {
-    {"sgd", TW_OPTIMIZER_SGD},        {"momentum", TW_OPTIMIZER_SGD}, {"adam", TW_OPTIMIZER_ADAM},
-    {"adamw", TW_OPTIMIZER_ADAMW},    {"lbfgs", TW_OPTIMIZER_LBFGS},  {"ridge", TW_OPTIMIZER_RIDGE},
-    {"imprint", TW_OPTIMIZER_IMPRINT}};
+    {"sgd", TW_OPTIMIZER_SGD},     {"adam", TW_OPTIMIZER_ADAM},
+    {"adamw", TW_OPTIMIZER_ADAMW}, {"lbfgs", TW_OPTIMIZER_LBFGS},
+    {"ridge", TW_OPTIMIZER_RIDGE}, {"imprint", TW_OPTIMIZER_IMPRINT}};
 constexpr std::pair<const char*, tw_schedule> kSchedules[] = {{"constant", TW_SCHEDULE_CONSTANT},
                                                               {"step", TW_SCHEDULE_STEP},
                                                               {"cosine", TW_SCHEDULE_COSINE},
@@ -35,6 +35,8 @@ T ByName(const std::pair<const char*, T> (&table)[n], const std::string& name) {
   }
   return table[0].second;
 }
+
+const char* TextOrNull(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 int32_t LayersOf(const std::string& text) {
   if (text == "last") return 1;
@@ -76,11 +78,12 @@ void CheckTrainOptions(const TrainOptions& options) {
   Usage(options.resume && options.checkpoint.empty(), "--resume needs --checkpoint FILE");
   Usage(options.data.empty() && !std::filesystem::exists(options.memory),
         "--data DIR is required (only a --memory FILE that exists already goes without)");
-  const bool varied =
-      options.flip || options.crop > 0.0f || options.brightness > 0.0f || options.noise > 0.0f;
-  Usage(options.augment > 0 && !varied,
+  const tw_augmentation_options& variants = options.trainer.augmentation;
+  const bool varied = variants.flip != 0 || variants.crop > 0.0f || variants.brightness > 0.0f ||
+                      variants.noise > 0.0f;
+  Usage(variants.n_variants > 0 && !varied,
         "--augment needs one or more of --flip, --crop, --brightness and --noise");
-  Usage(options.augment == 0 && varied,
+  Usage(variants.n_variants == 0 && varied,
         "--flip, --crop, --brightness and --noise need --augment N, the variants of each image");
   Usage((!options.remove_classes.empty() || !options.rename_classes.empty()) &&
             options.head.empty() && options.init != "shipped" && options.memory.empty(),
@@ -88,10 +91,10 @@ void CheckTrainOptions(const TrainOptions& options) {
         "the classes are those of the data");
   Usage(!options.head.empty() && !options.memory.empty(),
         "--head and --memory exclude each other: a memory holds its own weights");
-  Usage(!options.class_weights.empty() && options.balance,
+  Usage(!options.class_weights.empty() && options.trainer.loss.balance_classes != 0,
         "--class-weights and --balance exclude each other");
-  Usage(options.calibrate && options.validation == 0.0f,
-        "--calibrate needs examples held back: --validation above 0");
+  Usage(options.calibrate && options.trainer.validation_fraction == 0.0f,
+        "--calibrate needs a validation set: --validation above 0");
   (void)LayersOf(options.layers);
   CheckPaths(options);
 }
@@ -121,80 +124,39 @@ std::string LossFor(const TrainOptions& options, const Dataset& data) {
 
 TrainerSettings::TrainerSettings(const TrainOptions& options, const std::string& loss,
                                  const std::vector<std::string>& class_names)
-    : names_(class_names),
+    : trainer_(options.trainer),
+      names_(class_names),
       class_weights_(options.class_weights),
       output_name_(options.output_name),
-      cache_(options.cache) {
+      cache_(options.cache),
+      device_(options.common.device),
+      feature_devices_(options.feature_devices) {
   for (const std::string& name : names_) name_pointers_.push_back(name.c_str());
   trainer_.n_classes = static_cast<int64_t>(names_.size());
   trainer_.class_names = names_.empty() ? nullptr : name_pointers_.data();
-  trainer_.head_init = ByName(kInits, options.init);
-  trainer_.output_name = output_name_.empty() ? nullptr : output_name_.c_str();
-  trainer_.n_layers = LayersOf(options.layers);
-  trainer_.bias_only = options.bias_only;
-  trainer_.append_head = options.append_head;
-  trainer_.float_head = options.float_head;
-  trainer_.loss = ByName(kLosses, loss);
-  trainer_.label_smoothing = options.label_smoothing;
-  trainer_.huber_delta = options.huber_delta;
+  trainer_.head.output = TextOrNull(output_name_);
+  trainer_.head.init = ByName(kInits, options.init);
+  trainer_.head.n_layers = LayersOf(options.layers);
+  trainer_.loss.kind = ByName(kLosses, loss);
   if (!class_weights_.empty() && class_weights_.size() != names_.size()) {
     throw CliError(kExitUsage, "--class-weights: has " + std::to_string(class_weights_.size()) +
                                    " numbers for " + std::to_string(names_.size()) + " classes");
   }
-  trainer_.class_weights = class_weights_.empty() ? nullptr : class_weights_.data();
-  trainer_.balance_classes = options.balance;
-  trainer_.n_threads = options.common.n_threads;
-  device_ = options.common.device;
-  trainer_.device = device_.c_str();
-  extraction_ = options.extract_on;
-  trainer_.extraction_devices = extraction_.empty() ? nullptr : extraction_.c_str();
-  trainer_.extraction_precision = PrecisionOf(options.common.precision);
-  FillOptimizer(options);
-  FillFeatures(options);
-}
-
-void TrainerSettings::FillOptimizer(const TrainOptions& options) {
-  trainer_.optimizer = ByName(kOptimizers, options.optimizer);
-  trainer_.momentum = options.optimizer == "momentum" ? options.momentum : 0.0f;
-  trainer_.nesterov = options.nesterov;
-  trainer_.learning_rate = options.learning_rate;
-  trainer_.beta1 = options.beta1;
-  trainer_.beta2 = options.beta2;
-  trainer_.epsilon = options.epsilon;
-  trainer_.weight_decay = options.weight_decay;
-  trainer_.l1 = options.l1;
-  trainer_.clip_norm = options.clip_norm;
-  trainer_.schedule = ByName(kSchedules, options.schedule);
-  const bool again = !options.memory.empty() && options.schedule == "constant";
-  trainer_.warmup_steps = options.warmup;
-  trainer_.schedule_epochs = options.schedule_epochs;
-  trainer_.schedule_factor = options.schedule_factor;
-  if (again) {
+  trainer_.loss.class_weights = class_weights_.empty() ? nullptr : class_weights_.data();
+  trainer_.optimizer.kind = ByName(kOptimizers, options.optimizer);
+  trainer_.schedule.kind = ByName(kSchedules, options.schedule);
+  if (!options.memory.empty() && options.schedule == "constant") {
     // A memory is trained again and again: its rate must not fall to 0 with the epochs of a run.
-    trainer_.schedule = TW_SCHEDULE_STEP;
-    trainer_.schedule_factor = 1.0f;
+    trainer_.schedule.kind = TW_SCHEDULE_STEP;
+    trainer_.schedule.step_factor = 1.0f;
   }
-  trainer_.batch_size = options.batch;
-  trainer_.n_epochs = options.epochs;
-  trainer_.patience = options.patience;
-  trainer_.min_improvement = options.min_improvement;
-  trainer_.keep_last = options.keep_last;
-  trainer_.seed = options.seed;
-  trainer_.validation_fraction = options.validation;
-  trainer_.keep_held_back = options.keep_held_back;
-}
-
-void TrainerSettings::FillFeatures(const TrainOptions& options) {
-  trainer_.cache_path = cache_.empty() ? nullptr : cache_.c_str();
-  trainer_.cache_limit_bytes = options.cache_limit;
-  trainer_.memory_limit_bytes = options.memory_limit;
-  trainer_.feature_type = options.features == "float16" ? TW_FEATURE_FLOAT16 : TW_FEATURE_FLOAT32;
-  trainer_.augment_variants = options.augment;
-  trainer_.augment_flip = options.flip;
-  trainer_.augment_crop = options.crop;
-  trainer_.augment_brightness = options.brightness;
-  trainer_.augment_noise = options.noise;
-  trainer_.replay_capacity = options.replay;
+  trainer_.features.type =
+      options.feature_type == "float16" ? TW_FEATURE_FLOAT16 : TW_FEATURE_FLOAT32;
+  trainer_.features.cache_path = TextOrNull(cache_);
+  trainer_.features.devices = TextOrNull(feature_devices_);
+  trainer_.features.precision = PrecisionOf(options.common.precision);
+  trainer_.device = device_.c_str();
+  trainer_.n_threads = options.common.n_threads;
 }
 
 void TrainerSettings::RecordPixels(const PixelScale& scale, bool in_model) {
@@ -203,14 +165,14 @@ void TrainerSettings::RecordPixels(const PixelScale& scale, bool in_model) {
   for (float value : scale_.mean) preprocessing_ += " " + std::to_string(value);
   preprocessing_ += "; std";
   for (float value : scale_.std) preprocessing_ += " " + std::to_string(value);
-  trainer_.preprocessing = preprocessing_.c_str();
+  trainer_.features.preprocessing = preprocessing_.c_str();
   if (!in_model) return;
   const size_t n = std::max(scale_.mean.size(), scale_.std.size());
   if (scale_.mean.size() == 1) scale_.mean.resize(n, scale_.mean[0]);
   if (scale_.std.size() == 1) scale_.std.resize(n, scale_.std[0]);
-  trainer_.input_mean = scale_.mean.data();
-  trainer_.input_std = scale_.std.data();
-  trainer_.n_input_scales = static_cast<int32_t>(n);
+  trainer_.input_scale.mean = scale_.mean.data();
+  trainer_.input_scale.std = scale_.std.data();
+  trainer_.input_scale.n = static_cast<int32_t>(n);
 }
 
 }  // namespace cli

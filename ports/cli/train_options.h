@@ -14,6 +14,8 @@ namespace cli {
 
 struct TrainOptions {
   CommonOptions common;
+  // What the library is told as it is; the rest of its options is made of the words below.
+  tw::TrainerOptions trainer;
   // Files.
   std::string data;
   std::string output;
@@ -24,58 +26,22 @@ struct TrainOptions {
   std::string memory;
   std::string head;
   std::string save_head;
-  // What is trained.
+  std::string cache;
+  // Words.
   std::string output_name;
   std::string layers = "last";
-  bool bias_only = false;
   std::string init = "zeros";
-  bool append_head = false;
-  bool float_head = false;
   std::vector<std::string> remove_classes;
   std::vector<std::string> rename_classes;  // OLD=NEW
-  // Loss.
-  std::string loss;  // empty: by the data
-  float label_smoothing = 0.0f;
-  float huber_delta = 1.0f;
+  std::string loss;                         // empty: by the data
   std::vector<float> class_weights;
-  bool balance = false;
-  // Optimizer.
   std::string optimizer = "adam";
-  float learning_rate = 0.0f;  // chosen from the features
-  float momentum = 0.9f;
-  bool nesterov = false;
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
-  float weight_decay = 0.0f;
-  float l1 = 0.0f;
-  float clip_norm = 0.0f;
   std::string schedule = "constant";
-  int warmup = 0;
-  int schedule_epochs = 10;
-  float schedule_factor = 0.1f;
-  int epochs = 20;
-  int batch = 32;
+  std::string feature_type = "float32";
+  std::string feature_devices;
+  // What the command itself does.
   double max_seconds = 0.0;
-  int patience = 0;
-  float min_improvement = 0.0f;
-  bool keep_last = false;
-  uint64_t seed = 1;
-  float validation = 0.2f;
-  bool keep_held_back = false;
   bool calibrate = false;
-  // Features.
-  std::string cache;
-  uint64_t cache_limit = 0;
-  uint64_t memory_limit = 0;
-  std::string features = "float32";
-  std::string extract_on;
-  int augment = 0;
-  bool flip = false;
-  float crop = 0.0f;
-  float brightness = 0.0f;
-  float noise = 0.0f;
-  int64_t replay = 0;
 };
 
 // Registers the flags, in groups.
@@ -103,9 +69,6 @@ class TrainerSettings {
   const tw::TrainerOptions& get() const { return trainer_; }
 
  private:
-  void FillOptimizer(const TrainOptions& options);
-  void FillFeatures(const TrainOptions& options);
-
   tw::TrainerOptions trainer_;
   std::vector<std::string> names_;
   std::vector<const char*> name_pointers_;
@@ -113,7 +76,7 @@ class TrainerSettings {
   std::string output_name_;
   std::string cache_;
   std::string device_;
-  std::string extraction_;
+  std::string feature_devices_;
   std::string preprocessing_;
   PixelScale scale_;
 };

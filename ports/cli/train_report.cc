@@ -21,60 +21,21 @@ std::string Text(const char* format, double value) {
   return buffer;
 }
 
-double Number(const Json& json, const char* key) { return json.value(key, 0.0); }
-
-OutputMetrics ReadRegression(const Json& json, const std::string& name) {
-  return {name, Number(json, "mae"), Number(json, "rmse"), Number(json, "r2")};
-}
-
-void ReadClasses(const Json& judged, Evaluation* evaluation) {
-  evaluation->calibration_error = Number(judged, "calibration_error");
-  for (const Json& bin : judged["reliability"]) {
-    evaluation->reliability.push_back(
-        {bin["n_examples"].get<int64_t>(), Number(bin, "confidence"), Number(bin, "accuracy")});
-  }
-  if (evaluation->kind == "softmax") {
-    evaluation->top1 = Number(judged, "top1");
-    evaluation->top5 = Number(judged, "top5");
-    evaluation->top_k = evaluation->top5;
-    for (const Json& row : judged["confusion"]) {
-      for (const Json& count : row) evaluation->confusion.push_back(count.get<int64_t>());
-      evaluation->confusion.push_back(0);  // nothing is outside the classes
-    }
-    return;
-  }
-  evaluation->accuracy = Number(judged, "accuracy");
-  evaluation->exact_match = Number(judged, "exact_match");
-  evaluation->mean_average_precision = Number(judged, "mean_average_precision");
-  for (const Json& row : judged["classes"]) {
-    ClassMetrics metrics;
-    metrics.name = row["name"].get<std::string>();
-    metrics.n_examples = row["n_examples"].get<int64_t>();
-    metrics.n_predicted = row["n_predicted"].get<int64_t>();
-    metrics.precision = Number(row, "precision");
-    metrics.recall = Number(row, "recall");
-    metrics.f1 = Number(row, "f1");
-    metrics.average_precision = Number(row, "average_precision");
-    evaluation->decisions.push_back(metrics);
-  }
-}
-
-void ReadWorst(const Json& judged, const std::vector<std::string>& names, const Dataset* data,
-               TrainingReport* report) {
+void NameWorst(const Dataset* data, TrainingReport* report) {
+  const std::vector<std::string>& names = report->evaluation.class_names;
   const auto name_of = [&](int64_t c) {
     return c >= 0 && c < static_cast<int64_t>(names.size()) ? names[static_cast<size_t>(c)] : "";
   };
-  for (const Json& example : judged["worst"]) {
-    const int64_t index = example["index"].get<int64_t>();
-    const bool known = data != nullptr && index < data->size();
+  for (const tw_worst_example& example : report->evaluation.worst_examples) {
+    const bool known = data != nullptr && example.index < data->size();
     WorstRow row;
-    row.name = known ? data->Name(index) : "example " + std::to_string(index);
-    if (report->evaluation.kind == "softmax") {
-      row.label = name_of(example["label"].get<int64_t>());
-      row.predicted = name_of(example["predicted"].get<int64_t>());
+    row.name = known ? data->Name(example.index) : "example " + std::to_string(example.index);
+    if (report->evaluation.kind == TW_LOSS_SOFTMAX) {
+      row.label = name_of(example.label);
+      row.predicted = name_of(example.predicted);
     }
-    row.loss = Number(example, "loss");
-    if (known && data->has_images()) row.image = ThumbnailOfFile(data->path(index));
+    row.loss = example.loss;
+    if (known && data->has_images()) row.image = ThumbnailOfFile(data->path(example.index));
     report->worst.push_back(row);
   }
 }
@@ -90,8 +51,9 @@ std::string StepsDevice(const TrainingReport& report) {
 
 // A rate that the library chooses for Adam falls along a cosine.
 std::string ScheduleText(const TrainOptions& options) {
-  const bool chosen = options.learning_rate == 0.0f && options.schedule == "constant" &&
-                      options.memory.empty() && options.layers == "last" &&
+  const bool chosen = options.trainer.optimizer.learning_rate == 0.0f &&
+                      options.schedule == "constant" && options.memory.empty() &&
+                      options.layers == "last" &&
                       (options.optimizer == "adam" || options.optimizer == "adamw");
   return chosen ? "cosine" : options.schedule;
 }
@@ -113,51 +75,46 @@ void PrintComparison(const char* what, const char* before, const char* after, bo
 
 }  // namespace
 
-void JudgeHeldBack(const std::string& loss, const Dataset* data, tw::Trainer* trainer,
-                   TrainingReport* report) {
+void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* report) {
   if (CheckValue(trainer->Info()).n_validation == 0) return;
-  const Json judged = Json::parse(CheckValue(trainer->DescribeEvaluation(kMaxWorst)));
   Evaluation* evaluation = &report->evaluation;
-  evaluation->kind = loss;
+  static_cast<tw::Evaluation&>(*evaluation) = CheckValue(trainer->Evaluate(kMaxWorst));
   evaluation->class_names = ClassNames(*trainer);
-  evaluation->n_examples = judged["n_examples"].get<int64_t>();
-  evaluation->loss = Number(judged, "loss");
-  if (evaluation->is_regression()) {
-    evaluation->overall = ReadRegression(judged["regression"], "all");
-    for (const Json& output : judged["outputs"]) {
-      const size_t i = evaluation->outputs.size();
-      evaluation->outputs.push_back(ReadRegression(output, evaluation->class_names[i]));
-    }
-  } else {
-    ReadClasses(judged, evaluation);
-  }
-  ReadWorst(judged, evaluation->class_names, data, report);
+  NameWorst(data, report);
   report->has_evaluation = true;
-  report->evaluated_on = std::to_string(evaluation->n_examples) + " examples held back";
+  report->evaluated_on = std::to_string(evaluation->n_examples) + " examples of the validation set";
+}
+
+// Which examples the head has seen.
+static std::string FittedOn(const tw_trainer_info& info) {
+  if (info.fitted_on_all != 0) {
+    return "all " + std::to_string(info.n_examples) + ", once more after the run";
+  }
+  return std::to_string(info.n_examples - info.n_validation);
 }
 
 void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,
                  TrainingReport* report) {
   const tw_trainer_info info = CheckValue(trainer.Info());
-  const Json head = Json::parse(CheckValue(trainer.Describe()));
-  report->fitted_on_all = info.fitted_on_all != 0;
-  report->n_examples = info.n_examples;
   report->model = options.common.model;
   report->data = options.data;
   report->output = options.output.empty() ? options.save_head : options.output;
-  report->settings = {{"examples", std::to_string(info.n_examples)},
-                      {"classes", std::to_string(info.n_classes)},
-                      {"features", std::to_string(info.n_features)},
-                      {"held back", std::to_string(info.n_validation)},
-                      {"fitted on", FittedOn(info)},
-                      {"layers", options.layers + (options.bias_only ? ", biases only" : "")},
-                      {"loss", loss},
-                      {"optimizer", options.optimizer},
-                      {"learning rate", Text("%.4g", info.learning_rate)},
-                      {"schedule", ScheduleText(options)},
-                      {"batch", std::to_string(options.batch)},
-                      {"epochs", std::to_string(info.n_epochs_done)},
-                      {"seed", std::to_string(options.seed)}};
+  report->fitted_on_all = info.fitted_on_all != 0;
+  report->n_examples = info.n_examples;
+  report->settings = {
+      {"examples", std::to_string(info.n_examples)},
+      {"classes", std::to_string(info.n_classes)},
+      {"features", std::to_string(info.n_features)},
+      {"validation set", std::to_string(info.n_validation)},
+      {"fitted on", FittedOn(info)},
+      {"layers", options.layers + (options.trainer.head.bias_only != 0 ? ", biases only" : "")},
+      {"loss", loss},
+      {"optimizer", options.optimizer},
+      {"learning rate", Text("%.4g", info.learning_rate)},
+      {"schedule", ScheduleText(options)},
+      {"batch", std::to_string(options.trainer.batch_size)},
+      {"epochs", std::to_string(info.n_epochs_done)},
+      {"seed", std::to_string(options.trainer.seed)}};
   if (info.best_epoch > 0) {
     report->settings.push_back({"best epoch", std::to_string(info.best_epoch)});
   }
@@ -165,20 +122,20 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
     report->settings.push_back({"features from the cache", std::to_string(info.n_cached)});
   }
   std::string places;
-  for (const Json& worker : head["extraction"]) {
-    const std::string place = worker["place"].get<std::string>();
+  for (size_t i = 0; i < info.n_workers; ++i) {
+    const std::string place = info.workers[i].place;
     if (places.find(place) == std::string::npos) places += (places.empty() ? "" : ", ") + place;
   }
-  const std::string note = head.value("extraction_note", std::string());
+  const std::string note = info.worker_note;
   report->settings.push_back(
       {"device of the features", places + (note.empty() ? "" : "; " + note)});
-  const std::string reason = head.value("device_reason", std::string());
-  report->settings.push_back({kStepsDevice, head.value("device", std::string("cpu")) +
-                                                (reason.empty() ? "" : "; " + reason)});
-  report->model_info = {{"head", head.value("op", std::string("last layer"))},
-                        {"storage", head.value("storage", std::string("float32"))},
-                        {"parameters trained", std::to_string(info.n_parameters)}};
-  report->memory = {{"network before the head", static_cast<double>(info.backbone_bytes)},
+  const std::string reason = info.device_reason;
+  report->settings.push_back(
+      {kStepsDevice, std::string(info.device) + (reason.empty() ? "" : "; " + reason)});
+  report->model_info = {{"head", info.head->op},
+                        {"storage", info.head->storage},
+                        {"parameters trained", std::to_string(info.n_values)}};
+  report->memory = {{"backbone", static_cast<double>(info.backbone_bytes)},
                     {"features", static_cast<double>(info.cache_bytes)},
                     {"training", static_cast<double>(info.training_bytes)},
                     {"working", static_cast<double>(info.working_bytes)},
@@ -194,7 +151,7 @@ void PrintEpoch(const EpochRow& row, int64_t n_epochs, bool is_first, bool has_a
   if (is_first) {
     std::string title = "   epoch      loss";
     if (has_accuracy) title += "  accuracy";
-    if (row.has_validation) title += "   held back: loss";
+    if (row.has_validation) title += "  validation: loss";
     if (row.has_validation && has_accuracy) title += "  accuracy";
     std::printf("\n%s\n", Paint(1, "2", title).c_str());
   }
@@ -213,7 +170,7 @@ void PrintEpoch(const EpochRow& row, int64_t n_epochs, bool is_first, bool has_a
 
 void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
   if (report.has_evaluation) {
-    std::printf("\n%s ", Paint(1, "1", "held back:").c_str());
+    std::printf("\n%s ", Paint(1, "1", "validation set:").c_str());
     PrintEvaluation(report.evaluation);
   }
   if (report.fitted_on_all) {
@@ -222,7 +179,7 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
         "those of before\n",
         static_cast<long long>(report.n_examples));
   }
-  const bool accuracy = report.evaluation.kind == "softmax";
+  const bool accuracy = report.evaluation.kind == TW_LOSS_SOFTMAX;
   const char* unit = accuracy ? "accuracy" : "minus the loss";
   if (report.has_calibration) {
     std::printf("calibrated: temperature %.3f, calibration error %.4f before, %.4f after\n",

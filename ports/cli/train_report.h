@@ -11,10 +11,9 @@
 namespace topwork {
 namespace cli {
 
-// The trainer's judgement on the examples held back, with the worst of them; nothing is filled when
-// none are held back. `data` (may be null) names the examples and shows their images.
-void JudgeHeldBack(const std::string& loss, const Dataset* data, tw::Trainer* trainer,
-                   TrainingReport* report);
+// The trainer's judgement on the validation set, with its worst examples; nothing is filled when
+// there is none. `data` (may be null) names the examples and shows their images.
+void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* report);
 
 // The flags in words, the layers found, and memory.
 void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,

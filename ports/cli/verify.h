@@ -71,7 +71,7 @@ struct StepsReport {
   // Largest difference of a trained weight, relative to the largest weight.
   double difference = 0.0, tolerance = 0.0;
   bool agrees = true;
-  std::string device, device_reason;  // as tw_trainer_describe tells them
+  std::string device, device_reason;  // as tw_trainer_info tells them
 };
 StepsReport VerifySteps(const VerifyOptions& options, const tw::Model& model);
 

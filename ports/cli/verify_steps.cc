@@ -24,9 +24,9 @@ tw::Trainer MakeTrainer(const VerifyOptions& options, const tw::Model& model, in
                         bool on_device, float learning_rate) {
   tw::TrainerOptions trainer;
   trainer.n_classes = n_classes;
-  trainer.optimizer = TW_OPTIMIZER_SGD;
-  trainer.momentum = 0.9f;
-  trainer.learning_rate = learning_rate;
+  trainer.optimizer.kind = TW_OPTIMIZER_SGD;
+  trainer.optimizer.momentum = 0.9f;
+  trainer.optimizer.learning_rate = learning_rate;
   trainer.batch_size = static_cast<int32_t>(kMaxExamples);  // one step an epoch
   trainer.n_epochs = options.n_steps;
   trainer.validation_fraction = 0.0f;
@@ -111,13 +111,13 @@ StepsReport VerifySteps(const VerifyOptions& options, const tw::Model& model) {
   StepsReport report;
   report.n_steps = options.n_steps;
   report.loss_on_cpu = Train(options, examples, &cpu);
-  // The rate that the CPU's trainer chose from its embeddings, for both.
+  // The rate that the CPU's trainer chose from its features, for both.
   const float rate = static_cast<float>(CheckValue(cpu.Info()).learning_rate);
   tw::Trainer device = MakeTrainer(options, model, info.n_classes, true, rate);
   report.loss_on_device = Train(options, examples, &device);
-  const Json description = Json::parse(CheckValue(device.Describe()));
-  report.device = description.value("device", std::string());
-  report.device_reason = description.value("device_reason", std::string());
+  const tw_trainer_info trained = CheckValue(device.Info());
+  report.device = trained.device;
+  report.device_reason = trained.device_reason;
   const std::vector<float> expected = CheckValue(cpu.ReadParameters());
   const std::vector<float> got = CheckValue(device.ReadParameters());
   double largest = 0.0, difference = 0.0;

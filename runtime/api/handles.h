@@ -19,7 +19,10 @@
 #include "topwork/topwork.h"
 
 struct tw_model {
+  explicit tw_model(std::shared_ptr<const topwork::Model> opened);
+
   std::shared_ptr<const topwork::Model> model;
+  std::vector<const char*> labels, signatures;  // what tw_model_info points to
 };
 
 struct tw_session {
@@ -107,6 +110,23 @@ Status ReadAllocator(const tw_allocator* in, Allocator* out);
 // The device that the field `name` of an options struct holds; NULL means "auto".
 Status ReadDevice(const char* name, const char* device, DeviceName* out);
 Status ReadPrecision(tw_precision precision, Storage* storage);
+
+// Part of options: the bytes that later versions will use must be 0.
+template <typename T>
+Status CheckReserved(const char* name, const T& part) {
+  for (const uint64_t bytes : part.reserved) {
+    if (bytes == 0) continue;
+    return Unsupported(
+        "%s.reserved is not zero: it holds an option that this library (%s) does not know, or was "
+        "never initialized",
+        name, tw_version());
+  }
+  return Status::Ok();
+}
+
+// Makes the handle of a model that was written to memory.
+tw_status GiveModel(const Result<std::vector<uint8_t>>& bytes, tw_model** out_model);
+tw_status GiveModel(const Result<std::shared_ptr<const Model>>& opened, tw_model** out_model);
 
 // Describes a tensor. open: its shape with −1 for open sizes, or null.
 tw_tensor_info TensorInfo(const TensorView& view, const char* name, const Shape* open);

@@ -1,4 +1,6 @@
 // C API: versions, names and logging.
+#include <mutex>
+
 #include "runtime/api/handles.h"
 #include "runtime/base/log.h"
 
@@ -18,11 +20,20 @@ static_assert(static_cast<int>(topwork::DType::kUInt4) == TW_DTYPE_UINT4, "");
 static_assert(static_cast<int>(topwork::LogLevel::kDebug) == TW_LOG_DEBUG, "");
 static_assert(topwork::kMaxRank == 8, "tw_tensor_info has room for 8 dims");
 
+// The application's function with the argument that it takes.
+struct UserLog {
+  tw_log_function function;
+  void* user_data;
+};
+
+void Forward(void* user_data, int level, const char* message) {
+  const UserLog& log = *static_cast<const UserLog*>(user_data);
+  log.function(log.user_data, static_cast<tw_log_level>(level), message);
+}
+
 }  // namespace
 
 const char* tw_version(void) { return kVersion; }
-
-int32_t tw_version_number(void) { return TW_VERSION_NUMBER; }
 
 const char* tw_status_name(tw_status status) {
   const int number = static_cast<int>(status);
@@ -42,6 +53,13 @@ tw_status tw_log_set(tw_log_level level, tw_log_function function, void* user_da
     return topwork::api::Report(
         topwork::InvalidArgument("log level %d does not exist (0 silent to 4 debug)", number));
   }
-  topwork::SetLog(static_cast<topwork::LogLevel>(number), function, user_data);
+  static std::mutex mutex;
+  static UserLog* current = nullptr;
+  const std::lock_guard<std::mutex> lock(mutex);
+  UserLog* const next = function == nullptr ? nullptr : new UserLog{function, user_data};
+  topwork::SetLog(static_cast<topwork::LogLevel>(number), next == nullptr ? nullptr : Forward,
+                  next);
+  delete current;  // SetLog has waited for a message in progress
+  current = next;
   return TW_STATUS_OK;
 }

@@ -1,7 +1,12 @@
 // C API: opening models and reading what they carry. The JSON description is in model_json.cc.
+#include <algorithm>
 #include <new>
+#include <utility>
 
+#include "models/format/find_output.h"
+#include "ports/port.h"
 #include "runtime/api/handles.h"
+#include "runtime/api/model_head.h"
 #include "runtime/api/model_json.h"
 
 using topwork::InvalidArgument;
@@ -10,18 +15,50 @@ using topwork::NotFound;
 using topwork::Result;
 using topwork::api::Report;
 
-namespace {
+tw_model::tw_model(std::shared_ptr<const topwork::Model> opened) : model(std::move(opened)) {
+  for (const std::string& label : model->labels()) labels.push_back(label.c_str());
+  for (const topwork::Signature& signature : model->signatures()) {
+    signatures.push_back(signature.key.c_str());
+  }
+}
 
-tw_status MakeHandle(const Result<std::shared_ptr<const Model>>& opened, tw_model** out_model) {
+namespace topwork {
+namespace api {
+
+tw_status GiveModel(const Result<std::shared_ptr<const Model>>& opened, tw_model** out_model) {
   if (!opened.ok()) return Report(opened.status());
-  tw_model* handle = new (std::nothrow) tw_model{opened.value()};
-  if (handle == nullptr) return Report(topwork::OutOfMemory("could not allocate a tw_model"));
+  tw_model* handle = new (std::nothrow) tw_model(opened.value());
+  if (handle == nullptr) return Report(OutOfMemory("could not allocate a tw_model"));
   *out_model = handle;
   return TW_STATUS_OK;
 }
 
-tw_status BeyondLast(const char* what, size_t index, size_t n) {
-  return Report(InvalidArgument("%s %zu does not exist: the model has %zu", what, index, n));
+tw_status GiveModel(const Result<std::vector<uint8_t>>& bytes, tw_model** out_model) {
+  if (!bytes.ok()) return Report(bytes.status());
+  return GiveModel(Model::OpenMemory(bytes->data(), bytes->size(), true), out_model);
+}
+
+}  // namespace api
+}  // namespace topwork
+
+namespace {
+
+// The value at place `index` of the main subgraph's inputs or outputs, as the file has it.
+tw_status DescribeValue(const topwork::Graph& graph, const std::vector<int>& values,
+                        const char* what, size_t index, tw_tensor_info* info) {
+  if (index >= values.size()) {
+    return Report(
+        InvalidArgument("%s %zu does not exist: the model has %zu", what, index, values.size()));
+  }
+  const topwork::Value& value = graph.values[static_cast<size_t>(values[index])];
+  topwork::TensorView view;
+  view.dtype = value.dtype;
+  view.shape = value.shape;
+  for (int i = 0; i < view.shape.rank(); ++i) view.shape.set_dim(i, std::max(1, view.shape[i]));
+  view.quantization = value.quantization.get();
+  tw_tensor_info result = topwork::api::TensorInfo(view, value.name.c_str(), &value.signature);
+  result.data = nullptr;
+  return Report(topwork::api::WriteStruct("tw_tensor_info", result, info));
 }
 
 }  // namespace
@@ -29,14 +66,14 @@ tw_status BeyondLast(const char* what, size_t index, size_t n) {
 tw_status tw_model_open_file(const char* path, tw_model** out_model) {
   TW_REQUIRE(path);
   TW_REQUIRE(out_model);
-  return MakeHandle(Model::OpenFile(path), out_model);
+  return topwork::api::GiveModel(Model::OpenFile(path), out_model);
 }
 
-tw_status tw_model_open_memory(const void* data, size_t data_bytes, int copy,
+tw_status tw_model_open_memory(const void* data, size_t data_bytes, int32_t copy,
                                tw_model** out_model) {
   TW_REQUIRE(data);
   TW_REQUIRE(out_model);
-  return MakeHandle(Model::OpenMemory(data, data_bytes, copy != 0), out_model);
+  return topwork::api::GiveModel(Model::OpenMemory(data, data_bytes, copy != 0), out_model);
 }
 
 tw_status tw_model_open_fd(int fd, int64_t offset_bytes, int64_t length_bytes,
@@ -49,7 +86,7 @@ tw_status tw_model_open_fd(int fd, int64_t offset_bytes, int64_t length_bytes,
         "end)",
         static_cast<long long>(offset_bytes), static_cast<long long>(length_bytes)));
   }
-  return MakeHandle(Model::OpenFd(fd, offset_bytes, length_bytes), out_model);
+  return topwork::api::GiveModel(Model::OpenFd(fd, offset_bytes, length_bytes), out_model);
 }
 
 void tw_model_free(tw_model* model) { delete model; }
@@ -60,36 +97,74 @@ tw_status tw_model_describe(const tw_model* model, char** out_json) {
   return topwork::api::GiveString(topwork::api::ModelToJson(*model->model), out_json);
 }
 
-tw_status tw_model_count_labels(const tw_model* model, size_t* out_n_labels) {
+tw_status tw_model_save(const tw_model* model, const char* path) {
   TW_REQUIRE(model);
-  TW_REQUIRE(out_n_labels);
-  *out_n_labels = model->model->labels().size();
+  TW_REQUIRE(path);
+  const topwork::Span<const uint8_t> bytes = model->model->bytes();
+  const int error = topwork::port::WriteFileAtomic(path, bytes.data(), bytes.size());
+  if (error == 0) return TW_STATUS_OK;
+  return Report(topwork::IoError("cannot write the model '%s': %s", path,
+                                 topwork::port::ErrorText(error).c_str()));
+}
+
+tw_status tw_model_get_info(const tw_model* model, tw_model_info* info) {
+  TW_REQUIRE(model);
+  TW_REQUIRE(info);
+  const Model& it = *model->model;
+  tw_model_info result = {};
+  result.description = it.description().c_str();
+  result.data = it.bytes().data();
+  result.data_bytes = it.bytes().size();
+  result.n_inputs = it.main().inputs.size();
+  result.n_outputs = it.main().outputs.size();
+  result.n_labels = model->labels.size();
+  result.labels = model->labels.data();
+  result.n_signatures = model->signatures.size();
+  result.signatures = model->signatures.data();
+  if (it.normalization() != nullptr) {
+    const topwork::Normalization& scale = *it.normalization();
+    result.n_input_scales = std::min(scale.mean.size(), scale.std.size());
+    result.input_mean = scale.mean.data();
+    result.input_std = scale.std.data();
+  }
+  return Report(topwork::api::WriteStruct("tw_model_info", result, info));
+}
+
+tw_status tw_model_get_input(const tw_model* model, size_t index, tw_tensor_info* info) {
+  TW_REQUIRE(model);
+  TW_REQUIRE(info);
+  const topwork::Graph& graph = model->model->main();
+  return DescribeValue(graph, graph.inputs, "input", index, info);
+}
+
+tw_status tw_model_get_output(const tw_model* model, size_t index, tw_tensor_info* info) {
+  TW_REQUIRE(model);
+  TW_REQUIRE(info);
+  const topwork::Graph& graph = model->model->main();
+  return DescribeValue(graph, graph.outputs, "output", index, info);
+}
+
+tw_status tw_model_find_output(const tw_model* model, const char* name, size_t* out_index) {
+  TW_REQUIRE(model);
+  TW_REQUIRE(name);
+  TW_REQUIRE(out_index);
+  const Result<int> found = topwork::FindOutput(*model->model, name);
+  if (!found.ok()) return Report(found.status());
+  *out_index = static_cast<size_t>(*found);
   return TW_STATUS_OK;
 }
 
-tw_status tw_model_get_label(const tw_model* model, size_t index, const char** out_label) {
+tw_status tw_model_get_head(const tw_model* model, size_t index, tw_head_info* info) {
   TW_REQUIRE(model);
-  TW_REQUIRE(out_label);
-  const std::vector<std::string>& labels = model->model->labels();
-  if (index >= labels.size()) return BeyondLast("label", index, labels.size());
-  *out_label = labels[index].c_str();
-  return TW_STATUS_OK;
-}
-
-tw_status tw_model_count_signatures(const tw_model* model, size_t* out_n_signatures) {
-  TW_REQUIRE(model);
-  TW_REQUIRE(out_n_signatures);
-  *out_n_signatures = model->model->signatures().size();
-  return TW_STATUS_OK;
-}
-
-tw_status tw_model_get_signature(const tw_model* model, size_t index, const char** out_key) {
-  TW_REQUIRE(model);
-  TW_REQUIRE(out_key);
-  const std::vector<topwork::Signature>& signatures = model->model->signatures();
-  if (index >= signatures.size()) return BeyondLast("signature", index, signatures.size());
-  *out_key = signatures[index].key.c_str();
-  return TW_STATUS_OK;
+  TW_REQUIRE(info);
+  const size_t n = model->model->main().outputs.size();
+  if (index >= n) {
+    return Report(InvalidArgument("output %zu does not exist: the model has %zu", index, n));
+  }
+  tw_head_info result = {};
+  TW_REPORT_IF_ERROR(
+      topwork::api::DescribeHead(model->model->main(), static_cast<int>(index), &result));
+  return Report(topwork::api::WriteStruct("tw_head_info", result, info));
 }
 
 tw_status tw_model_get_metadata(const tw_model* model, const char* name, const void** out_data,

@@ -3,11 +3,11 @@
 
 #include "runtime/api/handles.h"
 #include "runtime/api/trainer_convert.h"
-#include "runtime/base/json.h"
 
 struct tw_quantizer {
   topwork::Allocator allocator;  // outlives `quantizer`, which points to it
   std::unique_ptr<topwork::Quantizer> quantizer;
+  std::vector<tw_float_operator> float_operators;  // of the last report
 };
 
 using topwork::InvalidArgument;
@@ -19,22 +19,19 @@ namespace {
 
 static_assert(static_cast<int>(topwork::QuantizeTarget::kInt8) == TW_QUANTIZE_INT8, "");
 
-tw_quantizer_options QuantizerDefaults() {
-  const QuantizerOptions defaults;
-  tw_quantizer_options options = {};
-  options.target = static_cast<tw_quantize_target>(defaults.target);
-  options.min_elements = defaults.min_elements;
-  options.percentile = defaults.percentile;
-  return options;
+QuantizerOptions ConvertOptions(const tw_quantizer_options& in,
+                                const topwork::Allocator* allocator) {
+  QuantizerOptions out;
+  out.target = static_cast<topwork::QuantizeTarget>(in.target);
+  out.integer_io = in.integer_io != 0;
+  if (in.min_elements != 0) out.min_elements = in.min_elements;
+  if (in.percentile != 0.0) out.percentile = in.percentile;
+  out.n_threads = in.n_threads;
+  out.allocator = allocator;
+  return out;
 }
 
 }  // namespace
-
-tw_status tw_quantizer_options_init(tw_quantizer_options* options, size_t struct_size) {
-  TW_REQUIRE(options);
-  return topwork::api::InitStruct("tw_quantizer_options", QuantizerDefaults(), options,
-                                  struct_size);
-}
 
 tw_status tw_quantizer_create(const tw_model* model, const tw_quantizer_options* options,
                               tw_quantizer** out_quantizer) {
@@ -42,19 +39,12 @@ tw_status tw_quantizer_create(const tw_model* model, const tw_quantizer_options*
   TW_REQUIRE(out_quantizer);
   std::unique_ptr<tw_quantizer> handle(new (std::nothrow) tw_quantizer());
   if (handle == nullptr) return Report(topwork::OutOfMemory("could not allocate a tw_quantizer"));
-  tw_quantizer_options in = QuantizerDefaults();
+  tw_quantizer_options in = {};
   if (options != nullptr) {
     TW_REPORT_IF_ERROR(topwork::api::ReadStruct("tw_quantizer_options", options, &in));
   }
   TW_REPORT_IF_ERROR(topwork::api::ReadAllocator(in.allocator, &handle->allocator));
-  QuantizerOptions converted;
-  converted.target = static_cast<topwork::QuantizeTarget>(in.target);
-  converted.integer_io = in.integer_io != 0;
-  converted.min_elements = in.min_elements;
-  converted.percentile = in.percentile;
-  converted.n_threads = in.n_threads;
-  converted.allocator = &handle->allocator;
-  auto created = Quantizer::Create(model->model, converted);
+  auto created = Quantizer::Create(model->model, ConvertOptions(in, &handle->allocator));
   if (!created.ok()) return Report(created.status());
   handle->quantizer = std::move(created.value());
   *out_quantizer = handle.release();
@@ -94,49 +84,24 @@ tw_status tw_quantizer_cancel(tw_quantizer* quantizer) {
   return TW_STATUS_OK;
 }
 
-tw_status tw_quantizer_export_file(tw_quantizer* quantizer, const char* path) {
+tw_status tw_quantizer_export(tw_quantizer* quantizer, tw_model** out_model,
+                              tw_quantize_report* report) {
   TW_REQUIRE(quantizer);
-  TW_REQUIRE(path);
-  return Report(quantizer->quantizer->ExportFile(path));
-}
-
-tw_status tw_quantizer_export_memory(tw_quantizer* quantizer, void** out_data,
-                                     size_t* out_data_bytes) {
-  TW_REQUIRE(quantizer);
-  TW_REQUIRE(out_data);
-  TW_REQUIRE(out_data_bytes);
+  TW_REQUIRE(out_model);
   const auto bytes = quantizer->quantizer->Export();
-  if (!bytes.ok()) return Report(bytes.status());
-  const tw_status status = topwork::api::GiveBytes(bytes->data(), bytes->size(), out_data);
-  if (status == TW_STATUS_OK) *out_data_bytes = bytes->size();
-  return status;
-}
-
-tw_status tw_quantizer_describe(const tw_quantizer* quantizer, char** out_json) {
-  TW_REQUIRE(quantizer);
-  TW_REQUIRE(out_json);
-  const topwork::QuantizeReport& report = quantizer->quantizer->report();
-  topwork::JsonWriter json;
-  json.BeginObject();
-  json.Key("n_examples");
-  json.Int(quantizer->quantizer->n_examples());
-  json.Key("n_integer_operators");
-  json.Int(report.n_integer_ops);
-  json.Key("n_constants");
-  json.Int(report.n_constants);
-  json.Key("float_operators");
-  json.BeginArray();
-  for (const auto& op : report.float_ops) {
-    json.BeginObject();
-    json.Key("index");
-    json.Int(op.op);
-    json.Key("name");
-    json.String(op.name);
-    json.Key("reason");
-    json.String(op.reason);
-    json.EndObject();
+  if (bytes.ok() && report != nullptr) {
+    const topwork::QuantizeReport& from = quantizer->quantizer->report();
+    quantizer->float_operators.clear();
+    for (const auto& op : from.float_ops) {
+      quantizer->float_operators.push_back({op.op, op.name.c_str(), op.reason.c_str()});
+    }
+    tw_quantize_report result = {};
+    result.n_examples = quantizer->quantizer->n_examples();
+    result.n_integer_operators = from.n_integer_ops;
+    result.n_constants = from.n_constants;
+    result.n_float_operators = quantizer->float_operators.size();
+    result.float_operators = quantizer->float_operators.data();
+    TW_REPORT_IF_ERROR(topwork::api::WriteStruct("tw_quantize_report", result, report));
   }
-  json.EndArray();
-  json.EndObject();
-  return topwork::api::GiveString(json.text(), out_json);
+  return topwork::api::GiveModel(bytes, out_model);
 }

@@ -82,20 +82,6 @@ void Profile(void* user_data, const topwork::StepProfile& step) {
 
 }  // namespace
 
-tw_status tw_session_count_inputs(const tw_session* session, size_t* out_n_inputs) {
-  TW_REQUIRE(session);
-  TW_REQUIRE(out_n_inputs);
-  *out_n_inputs = session->inputs.size();
-  return TW_STATUS_OK;
-}
-
-tw_status tw_session_count_outputs(const tw_session* session, size_t* out_n_outputs) {
-  TW_REQUIRE(session);
-  TW_REQUIRE(out_n_outputs);
-  *out_n_outputs = session->outputs.size();
-  return TW_STATUS_OK;
-}
-
 tw_status tw_session_find_input(const tw_session* session, const char* name, size_t* out_index) {
   TW_REQUIRE(session);
   TW_REQUIRE(name);
@@ -275,17 +261,23 @@ tw_status tw_session_set_profile(tw_session* session, tw_profile_function functi
   return TW_STATUS_OK;
 }
 
-tw_status tw_session_get_memory(const tw_session* session, tw_memory_info* info) {
+tw_status tw_session_get_info(const tw_session* session, tw_session_info* info) {
   TW_REQUIRE(session);
   TW_REQUIRE(info);
   TW_REQUIRE_IDLE(session);
   const topwork::Plan& plan = session->session->plan();
-  const tw_memory_info memory = {sizeof(tw_memory_info), session->session->memory_bytes(),
-                                 plan.arena_bytes,       plan.live_bytes,
-                                 plan.scratch_bytes,     plan.packed_bytes,
-                                 plan.owned_bytes,       session->session->model().bytes().size(),
-                                 plan.gpu_bytes};
-  return Report(topwork::api::WriteStruct("tw_memory_info", memory, info));
+  tw_session_info result = {};
+  result.n_inputs = session->inputs.size();
+  result.n_outputs = session->outputs.size();
+  result.session_bytes = session->session->memory_bytes();
+  result.arena_bytes = plan.arena_bytes;
+  result.live_bytes = plan.live_bytes;
+  result.scratch_bytes = plan.scratch_bytes;
+  result.packed_bytes = plan.packed_bytes;
+  result.folded_bytes = plan.owned_bytes;
+  result.model_bytes = session->session->model().bytes().size();
+  result.device_bytes = plan.gpu_bytes;
+  return Report(topwork::api::WriteStruct("tw_session_info", result, info));
 }
 
 tw_status tw_session_verify(tw_session* session, double tolerance, char** out_json) {

@@ -53,9 +53,10 @@ Status ReadOptions(const tw_session_options* in, tw_session_options* options) {
   if (in != nullptr) {
     TW_RETURN_IF_ERROR(topwork::api::ReadStruct("tw_session_options", in, options));
   }
-  if (options->tune_ms < 0) {
-    return InvalidArgument("tw_session_options.tune_ms is %d; it must not be negative",
-                           options->tune_ms);
+  TW_RETURN_IF_ERROR(topwork::api::CheckReserved("tw_session_options.opencl", options->opencl));
+  if (options->opencl.tune_ms < 0) {
+    return InvalidArgument("tw_session_options.opencl.tune_ms is %d; it must not be negative",
+                           options->opencl.tune_ms);
   }
   if (options->n_threads >= 0 && options->n_threads <= 1024) return Status::Ok();
   return InvalidArgument(
@@ -114,8 +115,7 @@ Status ExplainShapes(const Status& status, const topwork::Graph& graph, bool giv
   });
   if (given || !open || status.code() != topwork::StatusCode::kInvalidModel) return status;
   return topwork::InvalidModel(
-      "%s. (This is with the input sizes written in the file, which its author left open: give "
-      "those "
+      "%s. (This is with the input sizes written in the file, which its author left open: give those "
       "of your data, tw_session_options.input_shapes)",
       status.message().c_str());
 }
@@ -133,13 +133,13 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
   options.n_threads = c_options.n_threads;
   options.subgraph = signature == nullptr ? 0 : signature->subgraph;
   options.memory_limit_bytes = c_options.memory_limit_bytes;
-  options.device_memory_limit_bytes = c_options.device_memory_limit_bytes;
+  options.device_memory_limit_bytes = c_options.opencl.memory_limit_bytes;
   options.allocator = handle->allocator.get();
   const topwork::Graph& graph = model.model->subgraphs()[static_cast<size_t>(options.subgraph)];
-  options.cpu_ops = SplitNames(c_options.cpu_ops);
-  options.float32_ops = SplitNames(c_options.float32_ops);
-  if (c_options.device_policy != nullptr) {
-    TW_RETURN_IF_ERROR(topwork::api::ReadDevicePolicy(c_options.device_policy, graph,
+  options.cpu_ops = SplitNames(c_options.opencl.cpu_ops);
+  options.float32_ops = SplitNames(c_options.opencl.float32_ops);
+  if (c_options.opencl.policy_path != nullptr) {
+    TW_RETURN_IF_ERROR(topwork::api::ReadDevicePolicy(c_options.opencl.policy_path, graph,
                                                       &options.cpu_ops, &options.float32_ops));
   }
   if (c_options.share_state_with != nullptr) {
@@ -166,11 +166,6 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
 }
 
 }  // namespace
-
-tw_status tw_session_options_init(tw_session_options* options, size_t struct_size) {
-  TW_REQUIRE(options);
-  return topwork::api::InitStruct("tw_session_options", tw_session_options{}, options, struct_size);
-}
 
 tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
                             tw_session** out_session) {

@@ -10,17 +10,17 @@ namespace api {
 namespace {
 
 Status ReadSharing(const tw_session_options& c_options, OpenOptions* device) {
-  if (c_options.low_priority < 0 || c_options.low_priority > 1) {
-    return InvalidArgument("tw_session_options.low_priority is %d; 0 and 1 are allowed",
-                           c_options.low_priority);
+  if (c_options.opencl.low_priority < 0 || c_options.opencl.low_priority > 1) {
+    return InvalidArgument("tw_session_options.opencl.low_priority is %d; 0 and 1 are allowed",
+                           c_options.opencl.low_priority);
   }
-  if (c_options.max_kernel_ms < 0 || c_options.max_kernel_ms > 10000) {
+  if (c_options.opencl.max_kernel_ms < 0 || c_options.opencl.max_kernel_ms > 10000) {
     return InvalidArgument(
-        "tw_session_options.max_kernel_ms is %d; 0 (no limit) to 10000 are allowed",
-        c_options.max_kernel_ms);
+        "tw_session_options.opencl.max_kernel_ms is %d; 0 (no limit) to 10000 are allowed",
+        c_options.opencl.max_kernel_ms);
   }
-  device->low_priority = c_options.low_priority == 1;
-  device->max_kernel_nanos = int64_t{1000000} * c_options.max_kernel_ms;
+  device->low_priority = c_options.opencl.low_priority == 1;
+  device->max_kernel_nanos = int64_t{1000000} * c_options.opencl.max_kernel_ms;
   return Status::Ok();
 }
 
@@ -32,11 +32,11 @@ Result<PlacedSession> CreateOnDevice(std::shared_ptr<const Model> model,
   DeviceName name;
   DeviceOptions device;
   TW_RETURN_IF_ERROR(ReadDevice("tw_session_options.device", c_options.device, &name));
-  TW_RETURN_IF_ERROR(ReadPrecision(c_options.precision, &device.storage));
+  TW_RETURN_IF_ERROR(ReadPrecision(c_options.opencl.precision, &device.storage));
   TW_RETURN_IF_ERROR(ReadSharing(c_options, &device));
   if (c_options.cache_dir != nullptr) device.cache_folder = c_options.cache_dir;
-  device.tune_ms = c_options.tune_ms;
-  device.all_there = c_options.all_on_device != 0;
+  device.tune_ms = c_options.opencl.tune_ms;
+  device.all_there = c_options.opencl.all_on_device != 0;
   return PlaceSession(std::move(model), options, name, device);
 }
 

@@ -1,10 +1,11 @@
 set(API_SOURCES
   handles.cc
-  head_json.cc
+  judge_api.cc
   library_api.cc
   device_api.cc
   device_policy.cc
   model_api.cc
+  model_head.cc
   model_json.cc
   prune_api.cc
   session_create.cc
@@ -13,8 +14,9 @@ set(API_SOURCES
   custom_op_api.cc
 )
 if(TOPWORK_TRAIN)
-  list(APPEND API_SOURCES evaluation_json.cc quantizer_api.cc trainer_api.cc trainer_convert.cc trainer_evaluate_api.cc
-       trainer_head_api.cc)
+  list(APPEND API_SOURCES quantizer_api.cc trainer_api.cc trainer_convert.cc trainer_evaluate_api.cc
+       trainer_head_api.cc trainer_info_api.cc)
 else()
-  list(APPEND API_SOURCES trainer_absent.cc)
+  # Judging needs no trainer.
+  list(APPEND API_SOURCES trainer_absent.cc ../train/judge/metrics.cc ../train/judge/score_judge.cc)
 endif()

@@ -18,28 +18,20 @@ tw_status tw_trainer_create(const tw_model*, const tw_trainer_options*, tw_train
 void tw_trainer_free(tw_trainer*) {}
 tw_status tw_trainer_get_input(const tw_trainer*, size_t, tw_tensor_info*) { return Absent(); }
 tw_status tw_trainer_add_examples(tw_trainer*, const tw_examples*) { return Absent(); }
-tw_status tw_trainer_fit(tw_trainer*, int32_t, tw_progress_function, void*) { return Absent(); }
+tw_status tw_trainer_fit(tw_trainer*, const tw_fit_options*, int32_t*) { return Absent(); }
 tw_status tw_trainer_cancel(tw_trainer*) { return Absent(); }
-tw_status tw_trainer_evaluate(tw_trainer*, const tw_examples*, tw_evaluation*) { return Absent(); }
-tw_status tw_trainer_fit_for(tw_trainer*, double, int32_t, tw_progress_function, void*, int32_t*) {
-  return Absent();
-}
-tw_status tw_trainer_describe_evaluation(tw_trainer*, const tw_examples*, int32_t, char**) {
+tw_status tw_trainer_evaluate(tw_trainer*, const tw_examples*, int32_t, tw_evaluation*) {
   return Absent();
 }
 tw_status tw_trainer_predict(tw_trainer*, const tw_examples*, float*, size_t) { return Absent(); }
 tw_status tw_trainer_calibrate(tw_trainer*, tw_calibration*) { return Absent(); }
 tw_status tw_trainer_set_golden(tw_trainer*, const tw_examples*) { return Absent(); }
-tw_status tw_trainer_check_golden(tw_trainer*, tw_comparison*) { return Absent(); }
-tw_status tw_trainer_check_export(tw_trainer*, tw_comparison*) { return Absent(); }
-tw_status tw_trainer_add_class(tw_trainer*, const char*) { return Absent(); }
-tw_status tw_trainer_remove_class(tw_trainer*, int64_t) { return Absent(); }
-tw_status tw_trainer_rename_class(tw_trainer*, int64_t, const char*) { return Absent(); }
-tw_status tw_trainer_set_classes(tw_trainer*, const char* const*, size_t) { return Absent(); }
-tw_status tw_trainer_count_parameters(const tw_trainer*, size_t*) { return Absent(); }
-tw_status tw_trainer_get_parameter_info(const tw_trainer*, size_t, tw_parameter_info*) {
+tw_status tw_trainer_check_export(tw_trainer*, tw_export_check*) { return Absent(); }
+tw_status tw_trainer_export(tw_trainer*, tw_model**) { return Absent(); }
+tw_status tw_trainer_set_classes(tw_trainer*, const char* const*, const int64_t*, size_t) {
   return Absent();
 }
+tw_status tw_trainer_get_info(const tw_trainer*, tw_trainer_info*) { return Absent(); }
 tw_status tw_trainer_read_parameter(const tw_trainer*, const char*, float*, size_t) {
   return Absent();
 }
@@ -52,15 +44,9 @@ tw_status tw_trainer_compute_update(const tw_trainer*, const float*, size_t, dou
 }
 tw_status tw_trainer_save_head(const tw_trainer*, const char*) { return Absent(); }
 tw_status tw_trainer_load_head(tw_trainer*, const char*) { return Absent(); }
-tw_status tw_trainer_save_with_examples(tw_trainer*, const char*) { return Absent(); }
-tw_status tw_trainer_export_file(tw_trainer*, const char*) { return Absent(); }
-tw_status tw_trainer_export_memory(tw_trainer*, void**, size_t*) { return Absent(); }
-tw_status tw_trainer_save(tw_trainer*, const char*) { return Absent(); }
-tw_status tw_trainer_restore(tw_trainer*, const char*) { return Absent(); }
-tw_status tw_trainer_get_info(const tw_trainer*, tw_trainer_info*) { return Absent(); }
-tw_status tw_trainer_describe(const tw_trainer*, char**) { return Absent(); }
+tw_status tw_trainer_save_checkpoint(tw_trainer*, const char*, int32_t) { return Absent(); }
+tw_status tw_trainer_load_checkpoint(tw_trainer*, const char*) { return Absent(); }
 
-tw_status tw_quantizer_options_init(tw_quantizer_options*, size_t) { return Absent(); }
 tw_status tw_quantizer_create(const tw_model*, const tw_quantizer_options*, tw_quantizer**) {
   return Absent();
 }
@@ -68,6 +54,4 @@ void tw_quantizer_free(tw_quantizer*) {}
 tw_status tw_quantizer_get_input(const tw_quantizer*, size_t, tw_tensor_info*) { return Absent(); }
 tw_status tw_quantizer_add_examples(tw_quantizer*, const tw_examples*) { return Absent(); }
 tw_status tw_quantizer_cancel(tw_quantizer*) { return Absent(); }
-tw_status tw_quantizer_export_file(tw_quantizer*, const char*) { return Absent(); }
-tw_status tw_quantizer_export_memory(tw_quantizer*, void**, size_t*) { return Absent(); }
-tw_status tw_quantizer_describe(const tw_quantizer*, char**) { return Absent(); }
+tw_status tw_quantizer_export(tw_quantizer*, tw_model**, tw_quantize_report*) { return Absent(); }

@@ -1,9 +1,9 @@
 // C API: making a trainer, giving it examples, training, and writing the result. Options and
-// examples are translated by trainer_convert.cc; judging is in trainer_evaluate_api.cc, classes,
-// parameters and heads are in trainer_head_api.cc.
+// examples are translated by trainer_convert.cc; judging is in trainer_evaluate_api.cc; classes,
+// parameters and heads are in trainer_head_api.cc; what a trainer is in trainer_info_api.cc.
 #include <new>
 
-#include "runtime/api/model_json.h"
+#include "models/format/find_output.h"
 #include "runtime/api/trainer_convert.h"
 #include "runtime/api/trainer_handle.h"
 
@@ -31,8 +31,8 @@ tw_status tw_trainer_create(const tw_model* model, const tw_trainer_options* opt
   TW_REPORT_IF_ERROR(topwork::api::ReadAllocator(in.allocator, &handle->allocator));
   topwork::TrainerOptions converted;
   TW_REPORT_IF_ERROR(topwork::api::ConvertTrainerOptions(in, &handle->allocator, &converted));
-  if (in.output_name != nullptr) {
-    const auto output = topwork::FindOutput(*model->model, in.output_name);
+  if (in.head.output != nullptr) {
+    const auto output = topwork::FindOutput(*model->model, in.head.output);
     if (!output.ok()) return Report(output.status());
     converted.output = output.value();
   }
@@ -91,50 +91,25 @@ topwork::EpochCallback ConvertProgress(tw_progress_function progress, void* user
   };
 }
 
-// Who computed how many batches of embeddings.
-void WriteExtraction(const topwork::FeatureExtractor& extractor, topwork::JsonWriter* json) {
-  json->Key("extraction");
-  json->BeginArray();
-  for (int i = 0; i < extractor.workers().size(); ++i) {
-    const std::vector<int64_t>& n = extractor.n_by_worker();
-    json->BeginObject();
-    json->Key("place");
-    json->String(extractor.workers().place(i));
-    json->Key("n_batches");
-    json->Int(static_cast<size_t>(i) < n.size() ? n[static_cast<size_t>(i)] : 0);
-    json->EndObject();
-  }
-  json->EndArray();
-  if (extractor.workers().note().empty()) return;
-  json->Key("extraction_note");
-  json->String(extractor.workers().note());
-}
-
 }  // namespace
 
-tw_status tw_trainer_fit(tw_trainer* trainer, int32_t n_epochs, tw_progress_function progress,
-                         void* user_data) {
+tw_status tw_trainer_fit(tw_trainer* trainer, const tw_fit_options* options,
+                         int32_t* out_is_finished) {
   TW_REQUIRE(trainer);
-  if (n_epochs < 0) {
-    return Report(InvalidArgument("n_epochs is %d; 0 means the option's", n_epochs));
+  tw_fit_options in = {};
+  if (options != nullptr) {
+    TW_REPORT_IF_ERROR(topwork::api::ReadStruct("tw_fit_options", options, &in));
   }
-  trainer->trainer->set_epochs(n_epochs > 0 ? n_epochs : trainer->n_epochs);
-  return Report(trainer->trainer->Train(ConvertProgress(progress, user_data)));
-}
-
-tw_status tw_trainer_fit_for(tw_trainer* trainer, double max_seconds, int32_t max_epochs,
-                             tw_progress_function progress, void* user_data,
-                             int32_t* out_finished) {
-  TW_REQUIRE(trainer);
-  if (!(max_seconds >= 0.0) || max_epochs < 0) {
-    return Report(InvalidArgument("max_seconds is %g and max_epochs %d; they must be at least 0",
-                                  max_seconds, max_epochs));
+  if (!(in.max_seconds >= 0.0) || in.max_epochs < 0 || in.n_epochs < 0) {
+    return Report(InvalidArgument(
+        "tw_fit_options: max_seconds is %g, max_epochs %d and n_epochs %d; they begin at 0",
+        in.max_seconds, in.max_epochs, in.n_epochs));
   }
-  trainer->trainer->set_epochs(trainer->n_epochs);
+  trainer->trainer->set_epochs(in.n_epochs > 0 ? in.n_epochs : trainer->n_epochs);
   bool finished = false;
-  TW_REPORT_IF_ERROR(trainer->trainer->TrainFor({max_seconds, max_epochs},
-                                                ConvertProgress(progress, user_data), &finished));
-  if (out_finished != nullptr) *out_finished = finished ? 1 : 0;
+  TW_REPORT_IF_ERROR(trainer->trainer->TrainFor(
+      {in.max_seconds, in.max_epochs}, ConvertProgress(in.progress, in.user_data), &finished));
+  if (out_is_finished != nullptr) *out_is_finished = finished ? 1 : 0;
   return TW_STATUS_OK;
 }
 
@@ -144,22 +119,16 @@ tw_status tw_trainer_cancel(tw_trainer* trainer) {
   return TW_STATUS_OK;
 }
 
-tw_status tw_trainer_export_file(tw_trainer* trainer, const char* path) {
+tw_status tw_trainer_export(tw_trainer* trainer, tw_model** out_model) {
   TW_REQUIRE(trainer);
-  TW_REQUIRE(path);
-  return Report(trainer->trainer->ExportFile(path));
+  TW_REQUIRE(out_model);
+  return topwork::api::GiveModel(trainer->trainer->Export(), out_model);
 }
 
-tw_status tw_trainer_export_memory(tw_trainer* trainer, void** out_data, size_t* out_data_bytes) {
+tw_status tw_trainer_save_checkpoint(tw_trainer* trainer, const char* path, int32_t with_examples) {
   TW_REQUIRE(trainer);
-  TW_REQUIRE(out_data);
-  TW_REQUIRE(out_data_bytes);
-  const auto exported = trainer->trainer->Export();
-  if (!exported.ok()) return Report(exported.status());
-  const size_t size = exported->size();
-  const tw_status status = topwork::api::GiveBytes(exported->data(), size, out_data);
-  if (status == TW_STATUS_OK) *out_data_bytes = size;
-  return status;
+  TW_REQUIRE(path);
+  return Report(trainer->trainer->SaveCheckpoint(path, with_examples != 0));
 }
 
 tw_status tw_trainer_hold_file(tw_trainer* trainer, const char* path) {
@@ -168,72 +137,8 @@ tw_status tw_trainer_hold_file(tw_trainer* trainer, const char* path) {
   return Report(trainer->trainer->HoldFile(path));
 }
 
-tw_status tw_trainer_save(tw_trainer* trainer, const char* path) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(path);
-  return Report(trainer->trainer->SaveCheckpoint(path));
-}
-
-tw_status tw_trainer_save_with_examples(tw_trainer* trainer, const char* path) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(path);
-  return Report(trainer->trainer->SaveCheckpoint(path, true));
-}
-
-tw_status tw_trainer_restore(tw_trainer* trainer, const char* path) {
+tw_status tw_trainer_load_checkpoint(tw_trainer* trainer, const char* path) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(path);
   return Report(trainer->trainer->RestoreCheckpoint(path));
-}
-
-tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(info);
-  const Trainer& it = *trainer->trainer;
-  const topwork::TrainerMemory memory = it.memory();
-  tw_trainer_info result = {};
-  result.n_inputs = it.n_inputs();
-  result.n_classes = it.n_classes();
-  result.n_features = it.set().dim();
-  result.n_examples = it.set().size();
-  result.n_validation = static_cast<int64_t>(it.set().validation().size());
-  result.n_epochs_done = it.state().progress.epoch;
-  result.n_steps_done = it.state().progress.step;
-  result.cache_bytes = memory.cache_bytes;
-  result.head_bytes = it.state().parameters().size() * sizeof(float);
-  result.learning_rate = static_cast<double>(it.state().learning_rate);
-  result.n_parameters = static_cast<int64_t>(it.state().parameters().size());
-  result.n_cached = it.extractor().counts().n_from_cache;
-  result.is_finished = it.finished() ? 1 : 0;
-  result.fitted_on_all = it.state().validated_parameters.empty() ? 0 : 1;
-  result.best_epoch = it.state().progress.best_epoch;
-  result.temperature = it.state().temperature;
-  result.backbone_bytes = memory.backbone_bytes;
-  result.training_bytes = memory.head_bytes;
-  result.memory_bytes = memory.total_bytes;
-  result.cache_file_bytes = memory.cache_file_bytes;
-  result.working_bytes = memory.working_bytes;
-  result.device_bytes = memory.device_bytes;
-  return Report(topwork::api::WriteStruct("tw_trainer_info", result, info));
-}
-
-tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(out_json);
-  const Trainer& it = *trainer->trainer;
-  topwork::JsonWriter json;
-  topwork::api::BeginHeadJson(it.model().main(), it.head(), &json);
-  json.Key("n_new_classes");
-  json.Int(it.n_classes());
-  json.Key("class_names");
-  json.BeginArray();
-  for (const std::string& name : it.options().class_names) json.String(name);
-  json.EndArray();
-  json.Key("device");
-  json.String(it.fitter().placement().place());
-  json.Key("device_reason");
-  json.String(it.fitter().placement().reason());
-  WriteExtraction(it.extractor(), &json);
-  json.EndObject();
-  return topwork::api::GiveString(json.text(), out_json);
 }

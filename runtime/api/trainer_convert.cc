@@ -24,11 +24,11 @@ Status CheckEnums(const tw_trainer_options& in) {
   const struct {
     const char* name;
     int value, last;
-  } enums[] = {{"optimizer", static_cast<int>(in.optimizer), TW_OPTIMIZER_IMPRINT},
-               {"head_init", static_cast<int>(in.head_init), TW_HEAD_INIT_IMPRINT},
-               {"loss", static_cast<int>(in.loss), TW_LOSS_HUBER},
-               {"schedule", static_cast<int>(in.schedule), TW_SCHEDULE_LINEAR},
-               {"feature_type", static_cast<int>(in.feature_type), TW_FEATURE_FLOAT16}};
+  } enums[] = {{"optimizer.kind", static_cast<int>(in.optimizer.kind), TW_OPTIMIZER_IMPRINT},
+               {"head.init", static_cast<int>(in.head.init), TW_HEAD_INIT_IMPRINT},
+               {"loss.kind", static_cast<int>(in.loss.kind), TW_LOSS_HUBER},
+               {"schedule.kind", static_cast<int>(in.schedule.kind), TW_SCHEDULE_LINEAR},
+               {"features.type", static_cast<int>(in.features.type), TW_FEATURE_FLOAT16}};
   for (const auto& e : enums) {
     if (e.value >= 0 && e.value <= e.last) continue;
     return InvalidArgument("%s %d does not exist; it is one of 0 to %d", e.name, e.value, e.last);
@@ -36,7 +36,7 @@ Status CheckEnums(const tw_trainer_options& in) {
   if (in.n_classes < 0 || in.n_classes > std::numeric_limits<int32_t>::max()) {
     return InvalidArgument("n_classes is %lld", static_cast<long long>(in.n_classes));
   }
-  if (in.class_weights != nullptr && in.n_classes == 0) {
+  if (in.loss.class_weights != nullptr && in.n_classes == 0) {
     return InvalidArgument("class_weights need n_classes, which is 0");
   }
   if (in.class_names == nullptr) return Status::Ok();
@@ -159,46 +159,96 @@ void ConvertKey(const tw_examples& in, Examples* out) {
   };
 }
 
-void ConvertLoss(const tw_trainer_options& in, TrainerOptions* out) {
-  out->loss.loss = static_cast<Loss>(in.loss);
-  out->loss.label_smoothing = in.label_smoothing;
-  out->loss.huber_delta = in.huber_delta;
-  if (in.class_weights != nullptr) {
-    out->loss.class_weights.assign(in.class_weights, in.class_weights + in.n_classes);
-  }
-  out->balance_classes = in.balance_classes != 0;
+Status CheckAllReserved(const tw_trainer_options& in) {
+  TW_RETURN_IF_ERROR(CheckReserved("tw_trainer_options.head", in.head));
+  TW_RETURN_IF_ERROR(CheckReserved("tw_trainer_options.loss", in.loss));
+  TW_RETURN_IF_ERROR(CheckReserved("tw_trainer_options.optimizer", in.optimizer));
+  TW_RETURN_IF_ERROR(CheckReserved("tw_trainer_options.schedule", in.schedule));
+  TW_RETURN_IF_ERROR(CheckReserved("tw_trainer_options.stopping", in.stopping));
+  TW_RETURN_IF_ERROR(CheckReserved("tw_trainer_options.augmentation", in.augmentation));
+  TW_RETURN_IF_ERROR(CheckReserved("tw_trainer_options.features", in.features));
+  return CheckReserved("tw_trainer_options.input_scale", in.input_scale);
 }
 
-// What is done to examples on their way to embeddings, and where those are kept.
-Status ConvertInputOptions(const tw_trainer_options& in, TrainerOptions* out) {
-  if (in.cache_path != nullptr) out->cache_path = in.cache_path;
-  if (in.preprocessing != nullptr) out->preprocessing = in.preprocessing;
-  out->feature_type = static_cast<FeatureType>(in.feature_type);
-  out->augmentation.n_variants = in.augment_variants;
-  out->augmentation.flip = in.augment_flip != 0;
-  out->augmentation.crop = in.augment_crop;
-  out->augmentation.brightness = in.augment_brightness;
-  out->augmentation.noise = in.augment_noise;
-  out->replay_capacity = in.replay_capacity;
-  if (in.n_input_scales < 0 ||
-      (in.n_input_scales > 0 && (in.input_mean == nullptr || in.input_std == nullptr))) {
-    return InvalidArgument("n_input_scales is %d; input_mean and input_std need as many numbers",
-                           in.n_input_scales);
+void ConvertHead(const tw_trainer_options& in, TrainerOptions* out) {
+  out->n_classes = static_cast<int>(in.n_classes);
+  for (int64_t i = 0; in.class_names != nullptr && i < in.n_classes; ++i) {
+    out->class_names.push_back(in.class_names[i]);
   }
-  if (in.n_input_scales > 0) {
-    out->input_mean.assign(in.input_mean, in.input_mean + in.n_input_scales);
-    out->input_std.assign(in.input_std, in.input_std + in.n_input_scales);
+  out->init = static_cast<HeadInit>(in.head.init);
+  out->n_layers = in.head.n_layers;
+  out->bias_only = in.head.bias_only != 0;
+  out->append_head = in.head.append != 0;
+  out->float_head = in.head.keep_in_float != 0;
+}
+
+void ConvertLoss(const tw_trainer_options& in, TrainerOptions* out) {
+  const tw_loss_options& loss = in.loss;
+  out->loss.loss = static_cast<Loss>(loss.kind);
+  out->loss.label_smoothing = loss.label_smoothing;
+  out->loss.huber_delta = loss.huber_delta;
+  if (loss.class_weights != nullptr) {
+    out->loss.class_weights.assign(loss.class_weights, loss.class_weights + in.n_classes);
+  }
+  out->balance_classes = loss.balance_classes != 0;
+}
+
+void ConvertFit(const tw_trainer_options& in, TrainerOptions* out) {
+  const tw_optimizer_options& optimizer = in.optimizer;
+  out->optimizer = static_cast<Optimizer>(optimizer.kind);
+  out->learning_rate = optimizer.learning_rate;
+  out->momentum = optimizer.momentum;
+  out->nesterov = optimizer.nesterov != 0;
+  out->beta1 = optimizer.beta1;
+  out->beta2 = optimizer.beta2;
+  out->epsilon = optimizer.epsilon;
+  out->weight_decay = optimizer.weight_decay;
+  out->l1 = optimizer.l1;
+  out->clip_norm = optimizer.clip_norm;
+  out->schedule = {static_cast<Schedule>(in.schedule.kind), in.schedule.warmup_steps,
+                   in.schedule.step_epochs, in.schedule.step_factor};
+  out->patience = in.stopping.patience;
+  out->min_improvement = in.stopping.min_improvement;
+  out->restore_best = in.stopping.keep_last == 0;
+  out->epochs = in.n_epochs;
+  out->batch_size = in.batch_size;
+  out->seed = in.seed;
+  out->validation_fraction = in.validation_fraction;
+  out->keep_held_back = in.keep_held_back != 0;
+}
+
+// What is done to examples on their way to features, and where those are kept.
+Status ConvertFeatures(const tw_trainer_options& in, TrainerOptions* out) {
+  const tw_feature_options& features = in.features;
+  if (features.cache_path != nullptr) out->cache_path = features.cache_path;
+  if (features.preprocessing != nullptr) out->preprocessing = features.preprocessing;
+  out->feature_type = static_cast<FeatureType>(features.type);
+  out->feature_batch_size = features.batch_size;
+  out->cache_limit_bytes = features.cache_limit_bytes;
+  out->augmentation.n_variants = in.augmentation.n_variants;
+  out->augmentation.flip = in.augmentation.flip != 0;
+  out->augmentation.crop = in.augmentation.crop;
+  out->augmentation.brightness = in.augmentation.brightness;
+  out->augmentation.noise = in.augmentation.noise;
+  out->replay_capacity = in.replay_capacity;
+  const tw_input_scale& scale = in.input_scale;
+  if (scale.n < 0 || (scale.n > 0 && (scale.mean == nullptr || scale.std == nullptr))) {
+    return InvalidArgument("input_scale.n is %d; mean and std need as many numbers", scale.n);
+  }
+  if (scale.n > 0) {
+    out->input_mean.assign(scale.mean, scale.mean + scale.n);
+    out->input_std.assign(scale.std, scale.std + scale.n);
   }
   return Status::Ok();
 }
 
 Status ConvertDevices(const tw_trainer_options& in, TrainerOptions* out) {
   TW_RETURN_IF_ERROR(ReadDevice("tw_trainer_options.device", in.device, &out->device));
-  TW_RETURN_IF_ERROR(ReadPrecision(in.extraction_precision, &out->extraction_storage));
+  TW_RETURN_IF_ERROR(ReadPrecision(in.features.precision, &out->extraction_storage));
   out->extraction_devices = {out->device};
-  if (in.extraction_devices == nullptr) return Status::Ok();
-  auto places = ParseDeviceNames(in.extraction_devices);
-  if (!places.ok()) return places.status().WithPrefix("tw_trainer_options.extraction_devices: ");
+  if (in.features.devices == nullptr) return Status::Ok();
+  auto places = ParseDeviceNames(in.features.devices);
+  if (!places.ok()) return places.status().WithPrefix("tw_trainer_options.features.devices: ");
   out->extraction_devices = std::move(places.value());
   return Status::Ok();
 }
@@ -208,67 +258,38 @@ Status ConvertDevices(const tw_trainer_options& in, TrainerOptions* out) {
 tw_trainer_options DefaultTrainerOptions() {
   const TrainerOptions defaults;
   tw_trainer_options options = {};
-  options.head_init = static_cast<tw_head_init>(defaults.init);
-  options.optimizer = static_cast<tw_optimizer>(defaults.optimizer);
-  options.learning_rate = defaults.learning_rate;
-  options.momentum = defaults.momentum;
-  options.nesterov = defaults.nesterov ? 1 : 0;
-  options.beta1 = defaults.beta1;
-  options.beta2 = defaults.beta2;
-  options.epsilon = defaults.epsilon;
-  options.weight_decay = defaults.weight_decay;
-  options.batch_size = defaults.batch_size;
+  options.head.init = static_cast<tw_head_init>(defaults.init);
+  options.head.n_layers = defaults.n_layers;
+  options.loss.huber_delta = defaults.loss.huber_delta;
+  options.optimizer.kind = static_cast<tw_optimizer>(defaults.optimizer);
+  options.optimizer.learning_rate = defaults.learning_rate;
+  options.optimizer.momentum = defaults.momentum;
+  options.optimizer.nesterov = defaults.nesterov ? 1 : 0;
+  options.optimizer.beta1 = defaults.beta1;
+  options.optimizer.beta2 = defaults.beta2;
+  options.optimizer.epsilon = defaults.epsilon;
+  options.optimizer.weight_decay = defaults.weight_decay;
+  options.schedule.step_epochs = defaults.schedule.step_epochs;
+  options.schedule.step_factor = defaults.schedule.step_factor;
   options.n_epochs = defaults.epochs;
+  options.batch_size = defaults.batch_size;
   options.seed = defaults.seed;
   options.validation_fraction = defaults.validation_fraction;
-  options.huber_delta = defaults.loss.huber_delta;
-  options.schedule_epochs = defaults.schedule.step_epochs;
-  options.schedule_factor = defaults.schedule.step_factor;
-  options.n_layers = defaults.n_layers;
   return options;
 }
 
 Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allocator,
                              TrainerOptions* out) {
+  TW_RETURN_IF_ERROR(CheckAllReserved(in));
   TW_RETURN_IF_ERROR(ConvertDevices(in, out));
   TW_RETURN_IF_ERROR(CheckEnums(in));
-  out->n_classes = static_cast<int>(in.n_classes);
-  for (int64_t i = 0; in.class_names != nullptr && i < in.n_classes; ++i) {
-    out->class_names.push_back(in.class_names[i]);
-  }
-  out->init = static_cast<HeadInit>(in.head_init);
-  out->output = in.output;
-  out->optimizer = static_cast<Optimizer>(in.optimizer);
-  out->learning_rate = in.learning_rate;
-  out->momentum = in.momentum;
-  out->nesterov = in.nesterov != 0;
-  out->beta1 = in.beta1;
-  out->beta2 = in.beta2;
-  out->epsilon = in.epsilon;
-  out->weight_decay = in.weight_decay;
-  out->batch_size = in.batch_size;
-  out->epochs = in.n_epochs;
-  out->seed = in.seed;
-  out->validation_fraction = in.validation_fraction;
-  out->keep_held_back = in.keep_held_back != 0;
-  out->feature_batch_size = in.extraction_batch;
-  out->cache_limit_bytes = in.cache_limit_bytes;
+  ConvertHead(in, out);
+  ConvertLoss(in, out);
+  ConvertFit(in, out);
   out->memory_limit_bytes = in.memory_limit_bytes;
   out->n_threads = in.n_threads;
   out->allocator = allocator;
-  ConvertLoss(in, out);
-  out->l1 = in.l1;
-  out->clip_norm = in.clip_norm;
-  out->schedule = {static_cast<Schedule>(in.schedule), in.warmup_steps, in.schedule_epochs,
-                   in.schedule_factor};
-  out->patience = in.patience;
-  out->min_improvement = in.min_improvement;
-  out->restore_best = in.keep_last == 0;
-  out->n_layers = in.n_layers;
-  out->bias_only = in.bias_only != 0;
-  out->append_head = in.append_head != 0;
-  out->float_head = in.float_head != 0;
-  return ConvertInputOptions(in, out);
+  return ConvertFeatures(in, out);
 }
 
 namespace {

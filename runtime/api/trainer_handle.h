@@ -4,13 +4,25 @@
 
 #include <memory>
 
+#include "runtime/api/evaluation.h"
 #include "runtime/api/handles.h"
 #include "runtime/train/trainer.h"
 
 struct tw_trainer {
   topwork::Allocator allocator;  // outlives `trainer`, which points to it
   std::unique_ptr<topwork::Trainer> trainer;
-  int n_epochs = 0;  // of the options
+  int n_epochs = 0;                           // of the options
+  topwork::api::EvaluationArrays evaluation;  // of the last one
+  // What tw_trainer_info points to, as of the last tw_trainer_get_info.
+  struct Description {
+    tw_head_info head;
+    std::vector<std::string> names;
+    std::vector<const char*> class_names;
+    std::vector<tw_parameter_info> parameters;
+    std::vector<tw_feature_worker> workers;
+    std::string device, device_reason;
+  };
+  mutable Description description;
 };
 
 #endif  // TOPWORK_RUNTIME_API_TRAINER_HANDLE_H_

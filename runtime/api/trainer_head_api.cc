@@ -1,6 +1,5 @@
 // C API: what a trainer's last layer is made of: classes, named parameters, head files.
 #include <algorithm>
-#include <limits>
 
 #include "runtime/api/trainer_handle.h"
 
@@ -12,15 +11,6 @@ using topwork::Trainer;
 using topwork::api::Report;
 
 namespace {
-
-Status ToIndex(const Trainer& trainer, int64_t index, int* out) {
-  if (index < 0 || index >= trainer.n_classes()) {
-    return InvalidArgument("class %lld does not exist; there are %d", static_cast<long long>(index),
-                           trainer.n_classes());
-  }
-  *out = static_cast<int>(index);
-  return Status::Ok();
-}
 
 // The array of that name, or (name null) all of them.
 Status FindValues(const Trainer& trainer, const char* name, Span<const float>* out) {
@@ -39,61 +29,25 @@ Status FindValues(const Trainer& trainer, const char* name, Span<const float>* o
 
 }  // namespace
 
-tw_status tw_trainer_add_class(tw_trainer* trainer, const char* name) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(name);
-  return Report(trainer->trainer->classes().Add(name));
-}
-
-tw_status tw_trainer_remove_class(tw_trainer* trainer, int64_t index) {
-  TW_REQUIRE(trainer);
-  int i = 0;
-  TW_REPORT_IF_ERROR(ToIndex(*trainer->trainer, index, &i));
-  return Report(trainer->trainer->classes().Remove(i));
-}
-
-tw_status tw_trainer_rename_class(tw_trainer* trainer, int64_t index, const char* name) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(name);
-  int i = 0;
-  TW_REPORT_IF_ERROR(ToIndex(*trainer->trainer, index, &i));
-  return Report(trainer->trainer->classes().Rename(i, name));
-}
-
-tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names, size_t n_names) {
+tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
+                                 const int64_t* sources, size_t n_names) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(names);
   std::vector<std::string> converted;
+  std::vector<int> taken;
   for (size_t i = 0; i < n_names; ++i) {
     if (names[i] == nullptr) return Report(InvalidArgument("names[%zu] is NULL", i));
     converted.push_back(names[i]);
+    if (sources == nullptr) continue;
+    if (sources[i] < -1 || sources[i] >= trainer->trainer->n_classes()) {
+      return Report(InvalidArgument("sources[%zu] is %lld; there are %d classes", i,
+                                    static_cast<long long>(sources[i]),
+                                    trainer->trainer->n_classes()));
+    }
+    taken.push_back(static_cast<int>(sources[i]));
   }
-  return Report(trainer->trainer->classes().Set(converted));
-}
-
-tw_status tw_trainer_count_parameters(const tw_trainer* trainer, size_t* out_n_parameters) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(out_n_parameters);
-  *out_n_parameters = trainer->trainer->state().layout().size();
-  return TW_STATUS_OK;
-}
-
-tw_status tw_trainer_get_parameter_info(const tw_trainer* trainer, size_t index,
-                                        tw_parameter_info* info) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(info);
-  const std::vector<ParameterInfo>& layout = trainer->trainer->state().layout();
-  if (index >= layout.size()) {
-    return Report(
-        InvalidArgument("parameter %zu does not exist; there are %zu", index, layout.size()));
-  }
-  const ParameterInfo& parameter = layout[index];
-  tw_parameter_info result = {};
-  result.name = parameter.name.c_str();
-  result.rank = static_cast<int32_t>(parameter.dims.size());
-  std::copy_n(parameter.dims.begin(), std::min<size_t>(8, parameter.dims.size()), result.dims);
-  result.n_values = parameter.size;
-  return Report(topwork::api::WriteStruct("tw_parameter_info", result, info));
+  return Report(sources != nullptr ? trainer->trainer->classes().Set(converted, taken)
+                                   : trainer->trainer->classes().Set(converted));
 }
 
 tw_status tw_trainer_read_parameter(const tw_trainer* trainer, const char* name, float* values,

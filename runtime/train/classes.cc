@@ -150,6 +150,29 @@ Result<TrainingState> Classes::StateFor(const std::vector<int>& sources) const {
   return state;
 }
 
+Status Classes::Set(const std::vector<std::string>& names, const std::vector<int>& sources) {
+  std::vector<Change> changes;
+  bool same = static_cast<int>(names.size()) == size();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const int source = sources[i];
+    if (source < -1 || source >= size()) {
+      return InvalidArgument("class %d does not exist; there are %d", source, size());
+    }
+    for (const Change& before : changes) {
+      const bool name_again = before.name == names[i];
+      if (!name_again && (source < 0 || before.old_index != source)) continue;
+      const std::string what = name_again ? "'" + names[i] + "'" : StrFormat("class %d", source);
+      return InvalidArgument("the new classes hold %s twice", what.c_str());
+    }
+    if (names[i].empty()) return InvalidArgument("the new classes hold an empty name");
+    same = same && source == static_cast<int>(i);
+    changes.push_back({names[i], source});
+  }
+  if (!same) return Apply(changes);
+  context_.options->class_names = names;  // nothing that was learnt changes
+  return Status::Ok();
+}
+
 Status Classes::Apply(const std::vector<Change>& classes) {
   TW_RETURN_IF_ERROR(CheckChange());
   const int n_new = static_cast<int>(classes.size());

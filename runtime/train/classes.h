@@ -29,6 +29,9 @@ class Classes {
   Status Rename(int index, const std::string& name);
   // Replaces the label set: names that exist already keep their parameters and examples.
   Status Set(const std::vector<std::string>& names);
+  // The same with the present class that each takes over (−1: none), whatever it was called. Where
+  // every class takes over itself, its name alone changes, with any loss.
+  Status Set(const std::vector<std::string>& names, const std::vector<int>& sources);
 
  private:
   struct Change {

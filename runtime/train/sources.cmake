@@ -43,6 +43,7 @@ set(TRAIN_SOURCES
   judge/judge.cc
   judge/judge_export.cc
   judge/metrics.cc
+  judge/score_judge.cc
   judge/scores.cc
   checkpoint_match.cc
   checkpoint_store.cc

@@ -7,7 +7,7 @@
 // examples, test examples; then both examples' features f32, training first, and labels int64
 // likewise. NAME: optimizer (sgd adam adamw lbfgs ridge imprint), init (zeros imprint), epochs, lr,
 // weight_decay, batch, seed, patience, validation; what is not named has the library's default,
-// except that nothing is held back. Prints accuracy on the test examples, on the training examples,
+// except that there is no validation set. Prints accuracy on the test examples, on the training examples,
 // loss on the latter, epochs and milliseconds of training.
 #include <cstdio>
 #include <cstdlib>
@@ -66,7 +66,7 @@ bool SetOptimizer(const std::string& name, tw::TrainerOptions* options) {
   const char* const names[] = {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint"};
   for (int i = 0; i < 6; ++i) {
     if (name != names[i]) continue;
-    options->optimizer = static_cast<tw_optimizer>(i);
+    options->optimizer.kind = static_cast<tw_optimizer>(i);
     return true;
   }
   return false;
@@ -80,16 +80,16 @@ bool SetOption(const std::string& text, tw::TrainerOptions* options) {
   const double number = std::atof(value.c_str());
   if (name == "optimizer") return SetOptimizer(value, options);
   if (name == "init") {
-    options->head_init = value == "imprint" ? TW_HEAD_INIT_IMPRINT : TW_HEAD_INIT_ZEROS;
+    options->head.init = value == "imprint" ? TW_HEAD_INIT_IMPRINT : TW_HEAD_INIT_ZEROS;
     return value == "imprint" || value == "zeros";
   }
-  if (name == "schedule") options->schedule = static_cast<tw_schedule>(number);
+  if (name == "schedule") options->schedule.kind = static_cast<tw_schedule>(number);
   if (name == "epochs") options->n_epochs = static_cast<int32_t>(number);
   if (name == "batch") options->batch_size = static_cast<int32_t>(number);
-  if (name == "patience") options->patience = static_cast<int32_t>(number);
+  if (name == "patience") options->stopping.patience = static_cast<int32_t>(number);
   if (name == "seed") options->seed = static_cast<uint64_t>(number);
-  if (name == "lr") options->learning_rate = static_cast<float>(number);
-  if (name == "weight_decay") options->weight_decay = static_cast<float>(number);
+  if (name == "lr") options->optimizer.learning_rate = static_cast<float>(number);
+  if (name == "weight_decay") options->optimizer.weight_decay = static_cast<float>(number);
   if (name == "validation") options->validation_fraction = static_cast<float>(number);
   return true;
 }

@@ -107,7 +107,7 @@
     const rows = data.epochs || [];
     if (rows.length === 0) return;
     const both = (name) => ["train_" + name, "validation_" + name]
-      .map((key, i) => ({ key, label: i ? "held back" : "training", color: i ? "--held" : "--train" }))
+      .map((key, i) => ({ key, label: i ? "validation" : "training", color: i ? "--held" : "--train" }))
       .filter((s) => rows.some((row) => known(row[s.key])));
     const parts = [];
     if (!isRegression && both("accuracy").length > 0) {
@@ -263,7 +263,7 @@
       box("model", "Model", pairs(data.model_info, String)), box("checks", "Checks", checks)));
     if (data.epochs && data.epochs.length > 0) {
       page.append(el("details", {}, el("summary", {}, "Every epoch"), table(
-        ["epoch", "loss", "accuracy", "held back: loss", "accuracy", "learning rate", "time"],
+        ["epoch", "loss", "accuracy", "validation: loss", "accuracy", "learning rate", "time"],
         data.epochs.map((row) => [String(row.epoch), number(row.train_loss), percent(row.train_accuracy),
           number(row.validation_loss), percent(row.validation_accuracy), number(row.learning_rate),
           known(row.seconds) ? seconds(row.seconds) : "–"]), { id: "epochs" })));

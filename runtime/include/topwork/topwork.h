@@ -1,32 +1,87 @@
-// Topwork: runs .tflite models and re-trains their last layer, on the device itself. The C API.
+// Topwork: runs .tflite models, and re-trains their last layers on the device itself. The C API.
 //
-// Conventions
-//  1. Names are tw_<noun>_<verb>. Results leave through trailing out_x arguments, which are written
-//     on success only. Sizes in bytes end in _bytes, counts begin with n_.
-//  2. Every fallible function returns a tw_status. After a failure, tw_last_error() has the whole
-//     sentence: what was wrong, where, and what to do. A NULL where an object is needed is
-//     TW_STATUS_INVALID_ARGUMENT, never a crash; *_free(NULL) does nothing.
-//  3. Handles (tw_model, tw_session, tw_trainer, tw_quantizer) are made by *_open_*/*_create and
-//  released by the
-//     noun's *_free. A session or trainer keeps its model alive: the model may be freed first.
-//  4. Strings are UTF-8 and end in NUL. A `const char*` result is borrowed from the object it came
-//     from; a `char**` or `void**` result whose comment says "owned" is released by
+//
+// INTRODUCTION
+//
+// Topwork opens a stock .tflite model, runs it, and can replace its last layer (the head) by a new
+// one that is trained from a few labelled examples. The result is again a .tflite model. The part
+// of the model before the head is called the backbone; what it computes for an example is the
+// example's feature vector, or feature for short. The backbone runs once for each example. Training
+// works on the features alone, so that it takes milliseconds.
+//
+// Running a model takes ten lines:
+//
+//   tw_model* model;
+//   tw_session* session;
+//   tw_tensor_info input = {sizeof(input)}, output = {sizeof(output)};
+//   if (tw_model_open_file("cat.tflite", &model) != TW_STATUS_OK) return puts(tw_last_error());
+//   tw_session_create(model, NULL, &session);       // NULL: default options
+//   tw_session_get_input(session, 0, &input);       // type, shape and memory of the input
+//   memcpy(input.data, pixels, input.bytes);
+//   tw_session_run(session);
+//   tw_session_get_output(session, 0, &output);     // output.data holds the scores
+//   tw_session_free(session), tw_model_free(model);
+//
+// These twelve functions do most of the work:
+//
+//   tw_model_open_file      open a model
+//   tw_session_create       plan how to run it and take its memory
+//   tw_session_get_input    find out what the input looks like and where it is written
+//   tw_session_run          run the model
+//   tw_session_get_output   find out what the output looks like and where it is read
+//   tw_trainer_options_init start from the default options of training
+//   tw_trainer_create       find the model's head and prepare its training
+//   tw_trainer_add_examples compute the features of labelled examples and keep them
+//   tw_trainer_fit          train the new head
+//   tw_trainer_evaluate     tell how good it is
+//   tw_trainer_export       make a new model of the backbone and the new head
+//   tw_model_save           write a model to a file
+//
+// Besides, each kind of object has its tw_*_free, and tw_last_error explains a failure. The rest of
+// this file is ordered by how often it is needed:
+//
+//   1. Basics                status codes, element types, tensors
+//   2. Models and sessions   open, look into, run, run in the background
+//   3. Training              examples, options, heads, checkpoints
+//   4. Judging               how good scores are
+//   5. Tools                 devices, logging, profiles, plans, smaller models, custom operators
+//
+// Programs that show each part are in ports/examples.
+//
+//
+// CONVENTIONS
+//
+//  1. Names. A function is called tw_<noun>_<verb>. Results leave through trailing arguments called
+//     out_x, which are written on success only. Sizes in bytes are called *_bytes, counts n_*.
+//  2. Errors. A function that can fail returns a tw_status. After a failure, tw_last_error() gives
+//     a sentence that says what was wrong, where, and what to do. NULL in place of an object gives
+//     TW_STATUS_INVALID_ARGUMENT, never a crash. Any function may return INVALID_ARGUMENT and
+//     OUT_OF_MEMORY; its comment lists the other codes after "Errors:".
+//  3. Handles. tw_model, tw_session, tw_trainer, tw_judge and tw_quantizer are made by *_open_*,
+//     *_create, *_export and the like. The caller owns them and releases them by the *_free of
+//     their noun. tw_*_free(NULL) does nothing. A session, trainer or quantizer keeps its model
+//     alive, so the model may be freed first.
+//  4. Memory of results. Strings are UTF-8 and end in NUL. Pointers in results (`const char*`, and
+//     arrays in structs) are borrowed from the object that gave them and live as long as it, unless
+//     the comment says otherwise. A `char**` result whose comment says "owned" is released by
 //     tw_memory_free().
-//  5. Structs begin with struct_size, so that they can grow. Fill option structs by their *_init
-//     function; zero other structs that you fill and set struct_size = sizeof(struct); set
-//     struct_size in structs that the library fills, too. A program built with an older header
-//     works with a newer library; the other way round, an option that the library does not know and
-//     that is not zero is TW_STATUS_UNSUPPORTED. tw_string and tw_shape, elements of arrays, never
-//     grow.
-//  6. Thread rules. [any]: any thread at any time. [one]: one thread at a time per handle; which
-//     one may change. Different handles are independent, also when they share a model.
-//  7. Callbacks run on the thread of the call that causes them unless their comment says otherwise;
-//     they must return normally (no longjmp, no exceptions) and must not free the object that calls
+//  5. Structs begin with struct_size, so that they can grow. Zero a struct and set struct_size to
+//     its sizeof before the library reads or fills it:  tw_tensor_info info = {sizeof(info)};
+//     In options, 0 and NULL stand for the default. Only tw_trainer_options has defaults that are
+//     not 0, and an init function that fills them in. A program built with an older header works
+//     with a newer library. The other way round, an option that the library does not know yet gives
+//     TW_STATUS_UNSUPPORTED. Structs without struct_size are elements of arrays, which never grow,
+//     or parts of options, which grow into their `reserved` bytes (these must be 0).
+//  6. Booleans are int32_t: 0 is false, 1 is true.
+//  7. Threads. [any]: the function may be called from any thread at any time. [one]: one thread at
+//     a time for a handle; which thread it is may change. Different handles are independent of each
+//     other, also when they share a model.
+//  8. Callbacks run on the thread of the call that causes them unless their comment says otherwise.
+//     They must return normally (no longjmp, no exception), and must not free the object that calls
 //     them. Their arguments are borrowed for the call.
-//  8. Memory: sizes of tensors count their elements, row-major and without gaps; int4, uint4
-//     and int2 pack two, two and four elements to a byte, the first in the lowest bits; bool takes
-//     one byte, a string is a tw_string.
-//  9. Any function may fail with INVALID_ARGUMENT and OUT_OF_MEMORY; comments list what else.
+//  9. Tensors are stored without gaps, the last dimension running fastest. bool takes a byte. int4
+//     and uint4 store two elements in a byte, int2 four, the first one in the lowest bits. A string
+//     is a tw_string.
 #ifndef TOPWORK_TOPWORK_H_
 #define TOPWORK_TOPWORK_H_
 
@@ -36,7 +91,6 @@
 #define TW_VERSION_MAJOR 0
 #define TW_VERSION_MINOR 1
 #define TW_VERSION_PATCH 0
-#define TW_VERSION_NUMBER (TW_VERSION_MAJOR * 1000000 + TW_VERSION_MINOR * 1000 + TW_VERSION_PATCH)
 
 #if defined(_WIN32)
 #define TW_API __declspec(dllimport)
@@ -46,8 +100,8 @@
 #define TW_API
 #endif
 
-// In C++ every int is a valid value of these enums, as in C: what does not exist is refused by the
-// library instead of being undefined.
+// In C++ every int is a valid value of these enums, as it is in C: the library refuses values that
+// do not exist, instead of their being undefined behaviour.
 #ifdef __cplusplus
 #define TW_ENUM_INT : int
 extern "C" {
@@ -55,23 +109,28 @@ extern "C" {
 #define TW_ENUM_INT
 #endif
 
+//
+// 1. BASICS
+//
+
+// What a call came to.
 typedef enum tw_status TW_ENUM_INT {
   TW_STATUS_OK = 0,
   TW_STATUS_INVALID_ARGUMENT = 1,     // an argument of this call is wrong
   TW_STATUS_INVALID_MODEL = 2,        // the model file is malformed
   TW_STATUS_UNSUPPORTED = 3,          // well-formed, but not supported by this library
-  TW_STATUS_OUT_OF_MEMORY = 4,        // an allocation failed, or the memory limit was reached
+  TW_STATUS_OUT_OF_MEMORY = 4,        // an allocation failed, or a memory limit was reached
   TW_STATUS_IO = 5,                   // a file could not be read or written
   TW_STATUS_CANCELLED = 6,            // stopped by the caller
   TW_STATUS_FAILED_PRECONDITION = 7,  // called in the wrong order or state
   TW_STATUS_NUMERIC = 8,              // a loss, gradient or weight became NaN or infinite
   TW_STATUS_NOT_FOUND = 9,            // a named thing does not exist
-  TW_STATUS_DEVICE_LOST = 10,         // the accelerator failed at run time
+  TW_STATUS_DEVICE_LOST = 10,         // the OpenCL device failed while it was running
   TW_STATUS_CORRUPT = 11,             // a checkpoint or cache failed its checksum
   TW_STATUS_INTERNAL = 12             // a defect of the library; please report it
 } tw_status;
 
-// Element types; the numbers are those of TensorType in the .tflite schema.
+// Types of elements. The numbers are those of TensorType in the .tflite schema.
 typedef enum tw_dtype TW_ENUM_INT {
   TW_DTYPE_FLOAT32 = 0,
   TW_DTYPE_FLOAT16 = 1,
@@ -96,114 +155,199 @@ typedef enum tw_dtype TW_ENUM_INT {
   TW_DTYPE_UINT4 = 20
 } tw_dtype;
 
-typedef enum tw_log_level TW_ENUM_INT {
-  TW_LOG_SILENT = 0,
-  TW_LOG_ERROR = 1,
-  TW_LOG_WARNING = 2,
-  TW_LOG_INFO = 3,
-  TW_LOG_DEBUG = 4
-} tw_log_level;
-
-// How an OpenCL device keeps float tensors; it computes in float32 in either case.
+// How an OpenCL device stores float tensors. It computes in float32 in either case.
 typedef enum tw_precision TW_ENUM_INT {
   TW_PRECISION_FLOAT32 = 0,
-  TW_PRECISION_FLOAT16 = 1  // half the memory, values of at most 65504 with 11 bits each
+  TW_PRECISION_FLOAT16 = 1  // half the memory; values of at most 65504 with 11 bits each
 } tw_precision;
-
-typedef enum tw_plan_format TW_ENUM_INT { TW_PLAN_TEXT = 0, TW_PLAN_JSON = 1 } tw_plan_format;
 
 typedef struct tw_model tw_model;
 typedef struct tw_session tw_session;
 typedef struct tw_trainer tw_trainer;
+typedef struct tw_judge tw_judge;
 typedef struct tw_quantizer tw_quantizer;
 
-// Library.
+// An element of a string tensor: bytes of any value. It ends in NUL only where a comment says so.
+typedef struct tw_string {
+  // May be NULL where bytes is 0.
+  const char* data;
+  size_t bytes;
+} tw_string;
 
-// "0.1.0": the version of the library at run time (TW_VERSION_* are those of this header). The
-// string is static. [any]
+// A shape: rank is 0 (a scalar) to 8, the outermost dimension comes first.
+typedef struct tw_shape {
+  // -1, in options: the model's own shape.
+  int32_t rank;
+  int32_t dims[8];
+} tw_shape;
+
+// A tensor: an input or output of a model, session, trainer or quantizer.
+typedef struct tw_tensor_info {
+  size_t struct_size;
+  // The signature's name for it if a signature was chosen, else the tensor's own.
+  const char* name;
+  tw_dtype dtype;
+  // 0 (a scalar) to 8.
+  int32_t rank;
+  // The outermost first.
+  int32_t dims[8];
+  // As dims, but -1 where the model's author left the size open, so that it can be changed by
+  // tw_session_resize_input.
+  int32_t open_dims[8];
+  size_t bytes;
+  // Where the values are read or written without a copy. It belongs to the session, and is valid
+  // until the session's next prepare, run, resize, bind or free. NULL for tensors of models,
+  // trainers and quantizers, for an empty tensor, and for an output whose size is known only after
+  // a run. A string tensor has an array of tw_string here that may only be read.
+  void* data;
+  // Quantization: real = scale x (stored - zero_point). n_scales is 0 for a tensor that is not
+  // quantized, 1 for one scale, else there is one for each slice of dimension quantized_axis.
+  size_t n_scales;
+  const float* scales;
+  // n_scales of them.
+  const int64_t* zero_points;
+  int32_t quantized_axis;
+} tw_tensor_info;
+
+// Returns the version of the library at run time, "0.1.0"; TW_VERSION_* are those of this header.
+// Libraries of the same major number (while it is 0: of the same minor number) are binary
+// compatible. The string is static. [any]
 TW_API const char* tw_version(void);
 
-// TW_VERSION_NUMBER of the library at run time. Libraries with the same major number (while it is
-// 0: the same minor number) are binary compatible. [any]
-TW_API int32_t tw_version_number(void);
-
-// "INVALID_ARGUMENT" for TW_STATUS_INVALID_ARGUMENT; "UNKNOWN" for other numbers. Static. [any]
-TW_API const char* tw_status_name(tw_status status);
-
-// "float32" for TW_DTYPE_FLOAT32; "unknown" for other numbers. Static. [any]
-TW_API const char* tw_dtype_name(tw_dtype dtype);
-
-// The text of the last failure on the calling thread; "" when there was none. Borrowed: valid until
-// the next tw_ call of this thread. [any]
+// Returns the text of the last failure on the calling thread, "" if there was none. The text is
+// borrowed and valid until the next tw_ call of this thread. [any]
 TW_API const char* tw_last_error(void);
 
-// Receives one message without a line end; `level` is a tw_log_level.
-typedef void (*tw_log_function)(void* user_data, int level, const char* message);
+// Returns "INVALID_ARGUMENT" for TW_STATUS_INVALID_ARGUMENT, and "UNKNOWN" for other numbers. The
+// string is static. [any]
+TW_API const char* tw_status_name(tw_status status);
 
-// Sends messages of `level` and more urgent ones to `function`, which may be called from any
-// thread, one call at a time, and must not call tw_log_set. NULL: to standard error. TW_LOG_SILENT:
-// nothing is logged. Before the first call: warnings to standard error. Process-wide. [any]
-TW_API tw_status tw_log_set(tw_log_level level, tw_log_function function, void* user_data);
+// Returns "float32" for TW_DTYPE_FLOAT32, and "unknown" for other numbers. The string is static.
+// [any]
+TW_API const char* tw_dtype_name(tw_dtype dtype);
 
-// Options and command line flags name a device by one of these texts:
-//   "auto"         the faster of the CPU and the best GPU. A session finds out by a few runs on
-//   both
-//                  when a model first meets a GPU, and remembers the answer in cache_dir. Without
-//                  a GPU the CPU is used.
-//   "cpu"          the processor
-//   "opencl"       the best GPU. The CPU computes what a GPU cannot, and all if the GPU fails.
-//   "opencl:1"     the OpenCL device of that number (tw_device_info.id)
-//   "opencl:mali"  the first OpenCL device whose name, vendor or platform contains the text. A
-//                  CPU that OpenCL offers is used only if it is named by number or by text.
-
-// A device of this machine. Strings are static.
-typedef struct tw_device_info {
-  size_t struct_size;
-  const char* id;        // "cpu", "opencl:0": the text that names it in options
-  const char* name;      // "Mali-G710"
-  const char* vendor;    // "" for the CPU, as the next three
-  const char* platform;  // the OpenCL platform that offers it
-  const char* driver;    // the driver's version
-  const char* version;   // "OpenCL 3.0 ..."
-  const char* type;      // "cpu", "gpu", "accelerator" or "other"; OpenCL offers CPUs, too
-  int32_t n_compute_units;
-  uint64_t memory_bytes;          // 0: unknown, as the next two
-  uint64_t local_memory_bytes;    // fast memory of one work-group
-  uint64_t max_allocation_bytes;  // largest single buffer
-  int32_t has_fp16;               // 1: arithmetic on float16
-  int32_t has_images;
-  int32_t has_int_dot;    // 1: dot products of bytes
-  int32_t shares_memory;  // 1: the processor's own memory
-  int32_t is_usable;
-  const char* reason;  // why it is not usable; else ""
-} tw_device_info;
-
-// Number of devices: the CPU, which comes first, and every OpenCL device, usable or not. 1 where
-// there is no OpenCL; tw_device_describe tells why. The first call of this or the next two
-// functions loads the OpenCL library and asks its drivers. [any]
-TW_API tw_status tw_device_count(size_t* out_n_devices);
-
-// Fills *info for device `index`; set info->struct_size first. Errors: INVALID_ARGUMENT beyond the
-// last. [any]
-TW_API tw_status tw_device_get_info(size_t index, tw_device_info* info);
-
-// Describes the devices of this machine as JSON: an array of objects with "device" ("cpu",
-// "opencl"), "id", "name", "available" and, where that is false, "reason"; for the CPU
-// "instruction_set" and "n_threads", for OpenCL devices the fields of tw_device_info. Without
-// OpenCL one object "opencl" says why. *out_json is owned by the caller. [any]
-TW_API tw_status tw_device_describe(char** out_json);
-
-// Releases memory that a function gave to the caller ("owned"); NULL is allowed. [any]
+// Releases memory that a function gave to the caller ("owned"). NULL is allowed. [any]
 TW_API void tw_memory_free(void* memory);
 
-// Memory.
+//
+// 2. MODELS AND SESSIONS
+//
 
-// The application's allocator. `allocate` returns `bytes` (> 0) of memory aligned to `alignment` (a
-// power of two, 64 at most), or NULL when there is none; `deallocate` gets the same bytes again.
-// Both must be callable from any thread. The struct is copied; user_data must stay valid until
-// every session and trainer of the model that it was used with is freed (weights are packed once
-// and shared). It serves arenas, scratch memory and packed weights; small bookkeeping stays with
-// the C++ runtime.
+// Opens and verifies a .tflite file. The file is mapped into memory, and must not be changed while
+// the model lives. The caller owns *out_model. Errors: IO; INVALID_MODEL (the text names the table,
+// operator or tensor that is malformed). [any]
+TW_API tw_status tw_model_open_file(const char* path, tw_model** out_model);
+
+// Opens a model that lies in memory. copy 1: `data` may be freed afterwards. copy 0: `data` is
+// borrowed, and must stay valid and unchanged until the model and all its sessions and trainers are
+// freed (it is copied nevertheless if it is not aligned to 16 bytes). The caller owns *out_model.
+// Errors: INVALID_MODEL. [any]
+TW_API tw_status tw_model_open_memory(const void* data, size_t data_bytes, int32_t copy,
+                                      tw_model** out_model);
+
+// Opens a model that lies in an open file from offset_bytes on, as an asset lies in an Android
+// package. length_bytes -1 means up to the end of the file. The offset needs no alignment. The
+// descriptor may be closed afterwards. The caller owns *out_model. Errors: IO, INVALID_MODEL. [any]
+TW_API tw_status tw_model_open_fd(int fd, int64_t offset_bytes, int64_t length_bytes,
+                                  tw_model** out_model);
+
+// Gives up the caller's hold of the model; sessions, trainers and quantizers keep theirs. Do not
+// call it while another thread uses this handle. NULL is allowed. [one]
+TW_API void tw_model_free(tw_model* model);
+
+// Writes the model as a .tflite file. The file appears complete or not at all. Errors: IO. [any]
+TW_API tw_status tw_model_save(const tw_model* model, const char* path);
+
+// What a model is. Everything is borrowed from the model.
+typedef struct tw_model_info {
+  size_t struct_size;
+  // By the model's author; may be "".
+  const char* description;
+  // The .tflite file.
+  const void* data;
+  size_t data_bytes;
+  // Of the main subgraph.
+  size_t n_inputs;
+  size_t n_outputs;
+  // Class names from the model's metadata; 0 if it has none.
+  size_t n_labels;
+  const char* const* labels;
+  // Named ways to call the model, such as "serving_default".
+  size_t n_signatures;
+  const char* const* signatures;
+  // How the model's author makes inputs from pixels, (value - mean) / std, with one number or one
+  // for each channel; n_input_scales is 0 if the metadata does not say.
+  size_t n_input_scales;
+  const float* input_mean;
+  const float* input_std;
+} tw_model_info;
+
+// Tells what the model is. Set info->struct_size first. [any]
+TW_API tw_status tw_model_get_info(const tw_model* model, tw_model_info* info);
+
+// Tells name, type, shape, size and quantization of an input of the model's main subgraph. Sizes
+// that the author left open count as the file says, at least 1. Set info->struct_size first. [any]
+TW_API tw_status tw_model_get_input(const tw_model* model, size_t index, tw_tensor_info* info);
+
+// Tells the same of an output of the model's main subgraph. [any]
+TW_API tw_status tw_model_get_output(const tw_model* model, size_t index, tw_tensor_info* info);
+
+// Finds an output of the main subgraph by its tensor's name, or by the name that a signature has
+// for it. Errors: NOT_FOUND (the text lists the names). [any]
+TW_API tw_status tw_model_find_output(const tw_model* model, const char* name, size_t* out_index);
+
+// The head of a model: the layer that training replaces.
+typedef struct tw_head_info {
+  size_t struct_size;
+  // Its operator, "FULLY_CONNECTED".
+  const char* op;
+  // Its position in the file; -1 if it is appended.
+  int32_t op_index;
+  // 1: the output holds features, and the head will come behind it.
+  int32_t is_appended;
+  // The model's output that it leads to.
+  size_t output;
+  // The tensor that holds the features.
+  const char* feature;
+  // The tensor that the head writes; "" if it is appended.
+  const char* logits;
+  // Numbers of a feature vector.
+  int64_t n_features;
+  // Feature vectors of an example: 1, or the pixels of an image.
+  int64_t n_positions;
+  int64_t n_classes;
+  int32_t is_quantized;
+  // Of its weights: "float32", "float16", "int8" ...
+  const char* storage;
+} tw_head_info;
+
+// Tells which head a trainer would replace before output `index`. The strings are borrowed from the
+// model. Set info->struct_size first. Errors: UNSUPPORTED when there is none (the text says what
+// was found instead), or in a library built without training. [any]
+TW_API tw_status tw_model_get_head(const tw_model* model, size_t index, tw_head_info* info);
+
+// Finds an entry of the model's metadata by its name, as "min_runtime_version". *out_data is
+// borrowed from the model. Errors: NOT_FOUND. [any]
+TW_API tw_status tw_model_get_metadata(const tw_model* model, const char* name,
+                                       const void** out_data, size_t* out_data_bytes);
+
+// Finds a file that is packed into the model by its name, as "labels.txt". *out_data is borrowed
+// from the model. Errors: NOT_FOUND. [any]
+TW_API tw_status tw_model_get_file(const tw_model* model, const char* name, const void** out_data,
+                                   size_t* out_data_bytes);
+
+// Describes the model as JSON, for people and tools: all that the functions above tell, and
+// schema_version, sha256, n_parameters, subgraphs, and operators (name, count, supported, opencl:
+// it has a kernel for OpenCL devices, gradient: training can go through it). *out_json is owned by
+// the caller. [any]
+TW_API tw_status tw_model_describe(const tw_model* model, char** out_json);
+
+// The application's allocator, for arenas, scratch memory and packed weights; small bookkeeping
+// stays with the C++ runtime. `allocate` returns `bytes` (above 0) of memory aligned to `alignment`
+// (a power of two, at most 64), or NULL when there is none. `deallocate` gets the same bytes again.
+// Both must be callable from any thread. The struct is copied. user_data must stay valid until
+// every session and trainer of the model that it was used with is freed, because packed weights are
+// shared by them.
 typedef struct tw_allocator {
   size_t struct_size;
   void* (*allocate)(void* user_data, size_t bytes, size_t alignment);
@@ -211,285 +355,204 @@ typedef struct tw_allocator {
   void* user_data;
 } tw_allocator;
 
-// Model.
+// Options name a device by one of these texts:
+//   "auto"         the faster of the CPU and the best GPU. A session finds out by a few runs on
+//                  both when a model first meets a GPU, and remembers the answer in cache_dir.
+//                  Without a GPU the CPU is used.
+//   "cpu"          the processor
+//   "opencl"       the best GPU. The CPU computes what a GPU cannot, and all if the GPU fails.
+//   "opencl:1"     the OpenCL device of that number (tw_device_info.id)
+//   "opencl:mali"  the first OpenCL device whose name, vendor or platform contains the text. A CPU
+//                  that OpenCL offers is used only if it is named by number or by text.
 
-// Opens and verifies a .tflite file, mapped read-only: it must not be changed while the model
-// lives. The caller owns *out_model. Errors: IO, INVALID_MODEL (names the table, operator or
-// tensor). [any]
-TW_API tw_status tw_model_open_file(const char* path, tw_model** out_model);
+// Options for sessions on an OpenCL device. Elsewhere they mean nothing.
+typedef struct tw_opencl_options {
+  tw_precision precision;
+  // For how many milliseconds tw_session_create may measure kernels on the device. What it learns
+  // is kept in cache_dir, and later sessions go on where it stopped. 0: nothing is measured, and
+  // what is known is used.
+  int32_t tune_ms;
+  // Operators that stay on the CPU, separated by commas: "SOFTMAX" means each one of that name,
+  // "#12" the one of that number in the file, any other text the one that makes the tensor of that
+  // name. What is fused with such an operator goes with it. NULL: none.
+  const char* cpu_ops;
+  // With TW_PRECISION_FLOAT16: operators that keep and read float32 nevertheless, named alike.
+  const char* float32_ops;
+  // File of such operators that "topwork verify --policy" wrote for this model on this device. It
+  // is text: "topwork device policy 1", then lines like "cpu #12 CONV_2D" and "float32 #3 EXP".
+  const char* policy_path;
+  // For activations and weights on the device; 0: what the device has. Operators beyond the limit
+  // run on the CPU, which is never an error; the plan tells which.
+  size_t memory_limit_bytes;
+  // 1: the device gets everything that it can compute. 0: it gets what is worth the time that its
+  // data takes there and back, as far as that was measured. A CPU under OpenCL gets everything.
+  int32_t all_on_device;
+  // To share the device with others, above all with a phone's display: 1 gives way to them, where
+  // the driver can (cl_khr_priority_hints).
+  int32_t low_priority;
+  // Above 0: kernels that took longer in the first two runs are cut into pieces of about so many
+  // milliseconds.
+  int32_t max_kernel_ms;
+  uint64_t reserved[4];
+} tw_opencl_options;
 
-// Opens a model from memory. copy != 0: `data` may be freed afterwards. copy = 0: it is borrowed
-// and must stay valid and unchanged until the model and all its sessions and trainers are freed (it
-// is copied all the same when not aligned to 16 bytes). The caller owns *out_model. Errors:
-// INVALID_MODEL. [any]
-TW_API tw_status tw_model_open_memory(const void* data, size_t data_bytes, int copy,
-                                      tw_model** out_model);
-
-// Opens a model that lies in an open file descriptor: length_bytes from offset_bytes (an asset
-// inside an Android package, say); length_bytes -1: to the end of the file. The offset needs no
-// alignment, the descriptor may be closed afterwards. The caller owns *out_model. Errors: IO,
-// INVALID_MODEL. [any]
-TW_API tw_status tw_model_open_fd(int fd, int64_t offset_bytes, int64_t length_bytes,
-                                  tw_model** out_model);
-
-// Gives up the caller's hold of the model; sessions and trainers keep theirs. NULL is allowed. Not
-// while another thread uses this handle. [one]
-TW_API void tw_model_free(tw_model* model);
-
-// Describes the model as JSON: description, schema_version, sha256, file_bytes, n_parameters,
-// inputs, outputs, signatures, subgraphs, operators (name, count, supported, opencl: has a kernel
-// for OpenCL devices, gradient: can be trained through), labels, normalization, metadata,
-// associated_files, and head (the last layer that a trainer would replace, or the reason why there
-// is none). *out_json is owned by the caller. [any]
-TW_API tw_status tw_model_describe(const tw_model* model, char** out_json);
-
-// Number of class names in the model's metadata; 0 when it has none. [any]
-TW_API tw_status tw_model_count_labels(const tw_model* model, size_t* out_n_labels);
-
-// Class name `index`, borrowed from the model. Errors: INVALID_ARGUMENT beyond the last. [any]
-TW_API tw_status tw_model_get_label(const tw_model* model, size_t index, const char** out_label);
-
-// Number of signatures: named ways to call the model; 0 when the file has none. [any]
-TW_API tw_status tw_model_count_signatures(const tw_model* model, size_t* out_n_signatures);
-
-// Key of signature `index` ("serving_default"), borrowed from the model. Errors: INVALID_ARGUMENT
-// beyond the last. [any]
-TW_API tw_status tw_model_get_signature(const tw_model* model, size_t index, const char** out_key);
-
-// Bytes of the entry `name` of the model's metadata ("min_runtime_version"), borrowed from the
-// model. Errors: NOT_FOUND. [any]
-TW_API tw_status tw_model_get_metadata(const tw_model* model, const char* name,
-                                       const void** out_data, size_t* out_data_bytes);
-
-// Bytes of the file `name` packed into the model ("labels.txt"), borrowed from the model. Errors:
-// NOT_FOUND. [any]
-TW_API tw_status tw_model_get_file(const tw_model* model, const char* name, const void** out_data,
-                                   size_t* out_data_bytes);
-
-// Session.
-
-// rank from 0 (a scalar) to 8, the outermost dimension first; -1: the model's own shape.
-typedef struct tw_shape {
-  int32_t rank;
-  int32_t dims[8];
-} tw_shape;
-
+// How a model is to be run. Zero the struct and set struct_size for the defaults.
 typedef struct tw_session_options {
   size_t struct_size;
-  int32_t n_threads;              // threads of run, the caller counted; 0: one for each processor
-  const char* device;             // where to compute, "cpu"; NULL: "auto"
-  size_t memory_limit_bytes;      // arena + scratch + packed weights; 0: no limit
-  const char* cache_dir;          // folder for compiled OpenCL programs; NULL: the user's cache
-  const char* signature;          // key of the signature to run; NULL: the main subgraph
-  const tw_allocator* allocator;  // NULL: the operating system's
-  tw_precision precision;         // on an OpenCL device
-  // On an OpenCL device: for how many milliseconds tw_session_create may measure kernels on the
-  // device; what it learns is kept in cache_dir, and later sessions go on where it stopped. 0:
-  // nothing is measured, what is known is used.
-  int32_t tune_ms;
-  // Operators that stay on the CPU, separated by commas: "SOFTMAX" every one of that name, "#12"
-  // the one of that number in the file, else the one that makes the tensor of that name. With it
-  // goes what is fused with it. NULL: none.
-  const char* cpu_ops;
-  // For activations and weights on the OpenCL device; 0: what it has. Operators beyond it run on
-  // the CPU, never an error; the plan tells which.
-  size_t device_memory_limit_bytes;
-  // 1: the device gets all that it can compute. 0: only what is worth the time that its data takes
-  // there and back, by what was measured of the device; a CPU under OpenCL gets all anyway.
-  int32_t all_on_device;
-  // On an OpenCL device, to share the device with others, a phone's display above all:
-  int32_t low_priority;   // 1: give way to others, where the driver can (cl_khr_priority_hints)
-  int32_t max_kernel_ms;  // > 0: kernels that were measured, in the first two runs, to take longer
-                          // are cut into pieces of about that time; 0: never
-  // With TW_PRECISION_FLOAT16: operators that keep and read float32 all the same, as cpu_ops.
-  const char* float32_ops;
-  // File of such operators that "topwork verify --policy" wrote for this model on this device;
-  // NULL: none. Text: "topwork device policy 1", then lines as "cpu #12 CONV_2D" and "float32 #3
-  // EXP".
-  const char* device_policy;
-  // A session of the same model whose variables this one shares, as signatures of one model do that
-  // write and read them: a train, an infer, a save signature. Its runs and the other's take turns.
-  // Either may be freed first; the other's allocator must outlive both. NULL: variables of its own.
-  const tw_session* share_state_with;
+  // That a run uses, the caller's included; 0: one for each processor.
+  int32_t n_threads;
+  // Where to compute, "cpu"; NULL: "auto".
+  const char* device;
+  // The signature to run; NULL: the main subgraph.
+  const char* signature;
   // Shapes to begin with, one for each input in the session's order, for a model that cannot run
-  // with its own (sound of any length is often [1, 1] in the file); NULL and 0: the model's.
-  // tw_session_resize_input changes them later.
+  // with its own (sound of any length is often [1, 1] in the file). NULL and 0: the model's own
+  // shapes. tw_session_resize_input changes them later.
   const tw_shape* input_shapes;
   size_t n_input_shapes;
+  // Of arena, scratch memory and packed weights; 0: no limit.
+  size_t memory_limit_bytes;
+  // Folder for what is learnt of devices; NULL: the user's cache.
+  const char* cache_dir;
+  // A session of the same model whose variables this one shares, as a model's signatures to train,
+  // to infer and to save do. Runs of the two take turns. Either may be freed first; the other one's
+  // allocator must outlive both. NULL: variables of its own.
+  const tw_session* share_state_with;
+  // NULL: the operating system's.
+  const tw_allocator* allocator;
+  tw_opencl_options opencl;
 } tw_session_options;
 
-// An element of a string tensor: bytes of any value, not NUL-terminated unless a comment says so.
-typedef struct tw_string {
-  const char* data;  // may be NULL where bytes is 0
-  size_t bytes;
-} tw_string;
-
-// A tensor as it is now. Pointers are borrowed from the session: valid until its next prepare, run,
-// resize, bind or free. `data` is where the values are read or written, without a copy; NULL for an
-// empty tensor and for an output whose size is known only after a run. Of strings it is an array of
-// tw_string, to be read only (tw_session_write_strings writes); an output's is NULL before a run.
-typedef struct tw_tensor_info {
-  size_t struct_size;
-  const char* name;  // the signature's name when one was chosen, else the tensor's
-  tw_dtype dtype;
-  int32_t rank;          // 0 (a scalar) to 8
-  int32_t dims[8];       // outermost first
-  int32_t open_dims[8];  // as dims, but -1 where the model's author left the size open
-  size_t bytes;
-  void* data;
-  size_t n_scales;             // 0: not quantized; 1: per tensor; else per slice of quantized_axis
-  const float* scales;         // real = scale x (stored - zero_point)
-  const int64_t* zero_points;  // n_scales of them
-  int32_t quantized_axis;
-} tw_tensor_info;
-
-typedef struct tw_memory_info {
-  size_t struct_size;
-  size_t session_bytes;  // all that this session holds itself: arena, scratch, late values
-  size_t arena_bytes;    // activations, placed by lifetime
-  size_t live_bytes;     // what is alive at the busiest moment: the arena's lower bound
-  size_t scratch_bytes;  // working memory of the hungriest operator
-  size_t packed_bytes;   // packed weights, shared by all sessions of the model
-  size_t folded_bytes;   // constants computed while planning
-  size_t model_bytes;    // the model's file: mapped, borrowed or copied
-  // On the OpenCL device: activations and weights of its operators, each once. Sessions share equal
-  // weights there, so that several together hold less than the sum.
-  size_t device_bytes;
-} tw_memory_info;
-
-// One operator of one run. A device runs many operators as one step; they are reported one by one,
-// and then the step itself with the time that they leave of it: copies, and starting the device.
-typedef struct tw_profile_entry {
-  size_t struct_size;
-  int32_t step;             // position in the plan
-  const char* op;           // "CONV_2D"
-  const char* variant;      // the kernel chosen: "gemm 1x1"; may be ""
-  const char* backend;      // "cpu"
-  const char* output_name;  // name of the operator's first output tensor
-  int64_t nanos;
-  int32_t part;  // which operator of the step; -1: the step itself
-} tw_profile_entry;
-typedef void (*tw_profile_function)(void* user_data, const tw_profile_entry* entry);
-
-// Receives the result of a run of tw_session_run_async, on the session's own thread; with a failure
-// tw_last_error() has its text there. The run is done: the session may be used, its next run
-// started. It must not be freed, nor waited for.
-typedef void (*tw_run_function)(void* user_data, tw_session* session, tw_status status);
-
-// Fills *options with the defaults: all processors, device "auto", no limit, the main subgraph.
-// struct_size is sizeof(tw_session_options) of the caller. [any]
-TW_API tw_status tw_session_options_init(tw_session_options* options, size_t struct_size);
-
-// Plans the model and allocates its memory; options NULL: the defaults. The options' strings are
-// not needed afterwards. The caller owns *out_session. A device that is there but refuses the model
-// leaves it to the CPU, a device that fails later as well: the plan tells why. Errors: UNSUPPORTED
-// (operators, their variants, or a device that is not usable), INVALID_MODEL, INVALID_ARGUMENT (a
-// name in cpu_ops that means no operator, a device_policy of another model), IO (device_policy),
-// OUT_OF_MEMORY (memory_limit_bytes as well), NOT_FOUND (signature, device). [any]
+// Plans the model and takes its memory. options NULL: the defaults. The options' strings are not
+// needed afterwards. The caller owns *out_session. If a device is there but refuses the model, the
+// CPU runs it; likewise if the device fails later. The plan tells why. Errors: UNSUPPORTED
+// (operators, their variants, a device that is not usable), INVALID_MODEL, INVALID_ARGUMENT
+// (cpu_ops names no operator, the policy is another model's), IO (policy_path), OUT_OF_MEMORY
+// (memory_limit_bytes as well), NOT_FOUND (signature, device). [any]
 TW_API tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
                                    tw_session** out_session);
 
-// Makes another session with this one's options and shapes that shares what does not change, and
-// begins with variables of its own, at their initial values. Shared are
-// packed weights, folded constants, the device's constants and programs. Bindings and the profile
-// function are not taken over; the allocator's user_data must outlive both. The caller owns
-// *out_session. Two sessions are how input and output overlap with computing: while one runs
-// (tw_session_run_async) the other's results are read and its next input is written. Errors:
-// FAILED_PRECONDITION while a run is in flight; those of tw_session_create for custom operators,
-// which are planned anew. [one]
+// Makes another session with the options and shapes of this one. The two share packed weights,
+// folded constants, and the device's constants and programs. Variables begin at their initial
+// values; bindings and the profile function are not taken over. The allocator's user_data must
+// outlive both. The caller owns *out_session. With two sessions, input and output overlap with
+// computing: while one runs (tw_session_run_async), the other's results are read and its next input
+// is written. Errors: FAILED_PRECONDITION while a run is in flight; those of tw_session_create for
+// custom operators, which are planned anew. [one]
 TW_API tw_status tw_session_clone(const tw_session* session, tw_session** out_session);
 
-// Frees the session and its memory; bound buffers stay the caller's. A run in flight is cancelled
-// and its callback has returned before this does. NULL is allowed. [one]
+// Frees the session and its memory. Buffers that were bound stay the caller's. A run in flight is
+// cancelled, and its callback has returned before this function does. NULL is allowed. [one]
 TW_API void tw_session_free(tw_session* session);
 
-// Number of inputs, in the order of the signature chosen or of the main subgraph. [one]
-TW_API tw_status tw_session_count_inputs(const tw_session* session, size_t* out_n_inputs);
+// What a session has and holds. Memory is in bytes.
+typedef struct tw_session_info {
+  size_t struct_size;
+  // In the order of the signature, or of the main subgraph.
+  size_t n_inputs;
+  // Ordered alike.
+  size_t n_outputs;
+  // All that this session holds itself: arena, scratch memory, late values.
+  size_t session_bytes;
+  // Activations, placed by their lifetime.
+  size_t arena_bytes;
+  // What is alive at the busiest moment: no arena could be smaller.
+  size_t live_bytes;
+  // Working memory of the operator that needs most.
+  size_t scratch_bytes;
+  // Packed weights, shared by all sessions of the model.
+  size_t packed_bytes;
+  // Constants that were computed while planning.
+  size_t folded_bytes;
+  // The model's file: mapped, borrowed or copied.
+  size_t model_bytes;
+  // On the OpenCL device: activations and weights of its operators, each counted once. Sessions
+  // share equal weights there, so several sessions hold less than their sum.
+  size_t device_bytes;
+} tw_session_info;
 
-// Number of outputs, ordered alike. [one]
-TW_API tw_status tw_session_count_outputs(const tw_session* session, size_t* out_n_outputs);
+// Tells how many inputs and outputs the session has, and its memory in use. Set info->struct_size
+// first. [one]
+TW_API tw_status tw_session_get_info(const tw_session* session, tw_session_info* info);
 
-// Index of the input with that name. Errors: NOT_FOUND (the text lists the names). [one]
+// Finds an input by its name. Errors: NOT_FOUND (the text lists the names). [one]
 TW_API tw_status tw_session_find_input(const tw_session* session, const char* name,
                                        size_t* out_index);
 
-// Index of the output with that name. Errors: NOT_FOUND (the text lists the names). [one]
+// Finds an output by its name. Errors: NOT_FOUND (the text lists the names). [one]
 TW_API tw_status tw_session_find_output(const tw_session* session, const char* name,
                                         size_t* out_index);
 
-// Type, shape, quantization and memory of an input; set info->struct_size first. Writing through
-// info->data before a run needs no copy. After tw_session_resize_input it shows the new shape only
-// after tw_session_prepare. [one]
+// Tells type, shape, quantization and memory of an input. Set info->struct_size first. What is
+// written to info->data before a run needs no copy. After tw_session_resize_input the new shape
+// shows only after tw_session_prepare. [one]
 TW_API tw_status tw_session_get_input(const tw_session* session, size_t index,
                                       tw_tensor_info* info);
 
-// The same for an output. The values at info->data are those of the last run. [one]
+// Tells the same of an output. info->data holds the values of the last run. [one]
 TW_API tw_status tw_session_get_output(const tw_session* session, size_t index,
                                        tw_tensor_info* info);
 
-// Copies data_bytes, which must be exactly the input's size, into the input. [one]
+// Copies `data` into an input. data_bytes must be exactly the input's size. Errors: UNSUPPORTED for
+// strings. [one]
 TW_API tw_status tw_session_write_input(tw_session* session, size_t index, const void* data,
                                         size_t data_bytes);
 
-// Copies the output, whose size must be exactly data_bytes, to `data`. [one]
+// Copies an output to `data`. data_bytes must be exactly the output's size. Errors: UNSUPPORTED for
+// strings. [one]
 TW_API tw_status tw_session_read_output(const tw_session* session, size_t index, void* data,
                                         size_t data_bytes);
 
-// Copies n_strings strings, which must be as many as the input has elements, into an input of
-// TW_DTYPE_STRING. An input that was never written, or that a resize gave another number of
-// elements, holds empty strings. Outputs are read through tw_session_get_output: data is an array
-// of tw_string, each followed by a NUL, valid until the next run, prepare, resize or free. Strings
-// are neither copied by tw_session_write_input and tw_session_read_output nor bound (UNSUPPORTED).
-// Errors: INVALID_ARGUMENT (another number, another type). [one]
+// Copies n_strings strings into an input of TW_DTYPE_STRING; they must be as many as the input has
+// elements. An input that was never written, or whose number of elements a resize changed, holds
+// empty strings. Outputs are read through tw_session_get_output: data is an array of tw_string,
+// each followed by a NUL, valid until the next run, prepare, resize or free. [one]
 TW_API tw_status tw_session_write_strings(tw_session* session, size_t index,
                                           const tw_string* strings, size_t n_strings);
 
-// Makes runs read the input from the caller's memory instead of the session's: no copy. `data`
-// holds at least the input's bytes, is aligned to the element's size, and stays valid until bound
-// anew or the session is freed. NULL with 0 bytes: back to the session's own. An OpenCL device that
-// shares the processor's memory uses it in place as well, where it has 16 KiB or more, begins at a
-// multiple of 64 bytes and is bound to no other session; elsewhere it gets a copy. [one]
+// Makes runs read the input from the caller's memory, without a copy. `data` must hold at least the
+// input's bytes, be aligned to the size of an element, and stay valid until the input is bound anew
+// or the session is freed. NULL with 0 bytes: back to the session's own memory. An OpenCL device
+// that shares the processor's memory reads it in place if it has 16 KiB or more, begins at a
+// multiple of 64 bytes and is bound to no other session; other devices get a copy. Errors:
+// UNSUPPORTED for strings. [one]
 TW_API tw_status tw_session_bind_input(tw_session* session, size_t index, void* data,
                                        size_t data_bytes);
 
-// Makes runs write the output into the caller's memory; as tw_session_bind_input. [one]
+// Makes runs write the output into the caller's memory, as tw_session_bind_input does. [one]
 TW_API tw_status tw_session_bind_output(tw_session* session, size_t index, void* data,
                                         size_t data_bytes);
 
-// Asks for another shape of an input (another batch size, say; `rank` dims, all >= 0). It takes
-// effect at the next tw_session_prepare or tw_session_run; where the model cannot take it, that
+// Asks for another shape of an input, say another batch size: `rank` dims, none negative. It takes
+// effect at the next tw_session_prepare or tw_session_run. If the model cannot take the shape, that
 // call fails and the old shapes stay in force. [one]
 TW_API tw_status tw_session_resize_input(tw_session* session, size_t index, const int32_t* dims,
                                          size_t rank);
 
-// Plans anew after a resize; otherwise does nothing. Afterwards the inputs have their new memory.
-// Errors: INVALID_MODEL, UNSUPPORTED or OUT_OF_MEMORY where the shapes do not fit. [one]
+// Plans anew after a resize, and does nothing otherwise. Afterwards the inputs have their new
+// memory. Errors: INVALID_MODEL, UNSUPPORTED or OUT_OF_MEMORY if the shapes do not fit. [one]
 TW_API tw_status tw_session_prepare(tw_session* session);
 
-// Computes the outputs from the inputs. Errors: CANCELLED; those of tw_session_prepare when a
-// resize is pending or shapes depend on data; INVALID_ARGUMENT for values out of range (indices).
-// [one]
+// Computes the outputs from the inputs. Errors: CANCELLED; those of tw_session_prepare if a resize
+// is pending or shapes depend on data; INVALID_ARGUMENT for values out of range (indices). [one]
 TW_API tw_status tw_session_run(tw_session* session);
 
-// Forgets what runs have left behind in a model that keeps state: variable tensors (of LSTM, RNN,
-// SVDF) and resource variables go back to their initial values, tables are gone, and CALL_ONCE
-// initialises them again in the next run. Nothing happens where the model keeps no state. After a
-// run that failed or was cancelled the state may be half changed: reset it. Sessions that share the
-// state (share_state_with) are reset with it. Errors: FAILED_PRECONDITION while a run is in flight.
-// [one]
-TW_API tw_status tw_session_reset_state(tw_session* session);
+// Receives the result of a run that tw_session_run_async started, on the session's own thread.
+// After a failure tw_last_error() has its text there. The run is over: the session may be used and
+// its next run started, but the callback must not wait for the session.
+typedef void (*tw_run_function)(void* user_data, tw_session* session, tw_status status);
 
-// Starts tw_session_run on a thread of the session's own, and returns; `function` (NULL: none) gets
-// the result. Every run that was accepted has its callback called once. Until the callback has
-// returned the inputs and bound buffers must stay as they are; calls of [one] functions fail with
-// FAILED_PRECONDITION, except inside the callback. Errors: FAILED_PRECONDITION while a run is in
-// flight: a session has one at a time (see tw_session_clone for more). [one]
+// Starts tw_session_run on a thread of the session's own, and returns. `function` gets the result;
+// it may be NULL. Each run that was accepted calls it once. Until it has returned, inputs and bound
+// buffers must stay as they are, and calls of [one] functions from outside of it fail with
+// FAILED_PRECONDITION. A session has one run in flight at a time; see tw_session_clone for more.
+// Errors: FAILED_PRECONDITION while a run is in flight. [one]
 TW_API tw_status tw_session_run_async(tw_session* session, tw_run_function function,
                                       void* user_data);
 
-// Waits until no run is in flight and its callback has returned; returns the status of the last
-// one, again when called again. Errors: FAILED_PRECONDITION when none was started, or inside the
-// callback. [any]
+// Waits until no run is in flight and its callback has returned. Returns the status of the last
+// run, and the same again when called again. Errors: FAILED_PRECONDITION if none was started, or
+// inside the callback. [any]
 TW_API tw_status tw_session_wait(tw_session* session);
 
 // Gives 1 while a run of tw_session_run_async is in flight or its callback has not returned, else
@@ -497,85 +560,26 @@ TW_API tw_status tw_session_wait(tw_session* session);
 TW_API tw_status tw_session_is_running(const tw_session* session, int32_t* out_is_running);
 
 // Makes the run in progress, or the next one if none is, return CANCELLED at its next operator. The
-// session stays usable. The handle must not be freed meanwhile. [any]
+// session stays usable. It must not be freed meanwhile. [any]
 TW_API tw_status tw_session_cancel(tw_session* session);
 
-// Calls `function` after every operator of every run; NULL: off. [one]
-TW_API tw_status tw_session_set_profile(tw_session* session, tw_profile_function function,
-                                        void* user_data);
+// Forgets what runs have left behind in a model that keeps state: variable tensors (of LSTM, RNN,
+// SVDF) and resource variables go back to their initial values, tables are emptied, and CALL_ONCE
+// fills them again in the next run. In other models nothing happens. Call it after a run that
+// failed or was cancelled, which may leave the state half changed. Sessions that share the state
+// are reset with it. Errors: FAILED_PRECONDITION while a run is in flight. [one]
+TW_API tw_status tw_session_reset_state(tw_session* session);
 
-// Memory in use, in bytes; set info->struct_size first. [one]
-TW_API tw_status tw_session_get_memory(const tw_session* session, tw_memory_info* info);
+//
+// 3. TRAINING
+//
+// A trainer finds the model's head and computes, with the backbone, the features of labelled
+// examples. It trains a new head on them and exports the model with it. As a rule the head is the
+// model's last layer; tw_head_options.n_layers asks for more layers. A part of the examples, the
+// validation set, is never trained on; it tells how good the head is. In a library built without
+// training, tw_trainer_create gives UNSUPPORTED.
 
-// The plan that runs: for every step its operator, backend, kernel variant, shape, arena offset,
-// what was fused into it, and the reason of any fallback. *out_text is owned by the caller. [one]
-TW_API tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format format,
-                                          char** out_text);
-
-// Compares the session with the CPU, operator by operator: both compute the whole model on the
-// inputs as they are now, and every operator's output is looked at. Describes the result as JSON:
-// tolerance, agrees, first_divergence (a position in layers, or null), layers (index in the file,
-// op, backend, output, dtype, shape, difference, range, agrees, inputs_agree, input_difference) and
-// outputs (as the session itself gives them). difference: the largest, relative to the range of the
-// CPU's numbers; null where one is no finite number. An operator whose inputs agree and whose
-// output does not is where a difference begins. tolerance: largest difference that agrees; 0: 1e-3,
-// with TW_PRECISION_FLOAT16 2e-2. It takes memory for all values of the model at once. *out_json is
-// owned by the caller. Errors: those of tw_session_run; DEVICE_LOST when the device fails. [one]
-TW_API tw_status tw_session_verify(tw_session* session, double tolerance, char** out_json);
-
-// Custom operators.
-
-// What a custom operator's callbacks see. Everything is borrowed for the call; names are "".
-typedef struct tw_op_call {
-  size_t struct_size;
-  size_t n_inputs;
-  const tw_tensor_info* const* inputs;  // NULL where an optional input is left out
-  size_t n_outputs;
-  // prepare sets rank and dims (first: what the file says). Strings in run: an array of empty
-  // tw_strings to be set to bytes of inputs, or to others that stay valid until the next run.
-  tw_tensor_info* const* outputs;
-  const void* options;  // the operator's own bytes in the model
-  size_t options_bytes;
-  int32_t n_threads;     // threads that parallel_for uses
-  size_t scratch_bytes;  // prepare sets it; run gets that much at `scratch`
-  void* scratch;         // aligned to 64 bytes, uninitialised
-  char* error;           // on failure: write the reason here, with NUL
-  size_t error_bytes;    // room at `error`
-  // run only: calls task(argument, i, thread) for every i in [0, n_tasks), on several threads with
-  // thread in [0, n_threads), and returns when all are done.
-  void (*parallel_for)(const struct tw_op_call* call, int64_t n_tasks,
-                       void (*task)(void* argument, int64_t i, int32_t thread), void* argument);
-  void* internal;  // the library's
-} tw_op_call;
-
-// A custom operator. An instance belongs to one operator of one session: planning (and planning
-// anew after a resize) calls init and prepare, once or more; free ends each instance that init
-// made. Callbacks for different sessions may be called at the same time. init and free may be NULL.
-typedef struct tw_custom_op {
-  size_t struct_size;
-  const char* name;  // custom_code in the model's file
-  void* user_data;   // given to all callbacks; valid as long as the process
-  tw_status (*init)(void* user_data, const void* options, size_t options_bytes,
-                    void** out_instance);
-  void (*free)(void* user_data, void* instance);
-  // Checks the inputs and sets the outputs' shapes. An input's `data` is NULL unless its value is
-  // constant. Where shapes depend on such a value, return TW_STATUS_FAILED_PRECONDITION: prepare is
-  // then called again in every run, when all data is known.
-  tw_status (*prepare)(void* user_data, void* instance, tw_op_call* call);
-  // Computes the outputs.
-  tw_status (*run)(void* user_data, void* instance, const tw_op_call* call);
-} tw_custom_op;
-
-// Adds a custom operator to the process; the struct and its name are copied. Sessions and trainers
-// created afterwards find it by its name, before an operator of the library with that name. It
-// stays until the process ends. Errors: FAILED_PRECONDITION when another operator with that name is
-// registered (the same one again is fine). [any]
-TW_API tw_status tw_op_register(const tw_custom_op* op);
-
-// Trainer. Re-trains the last layers of a model, as a rule the very last. The part before them is
-// frozen: it runs once for every example, whose embedding is kept; training works on embeddings
-// alone. In a library built without training, tw_trainer_create is TW_STATUS_UNSUPPORTED.
-
+// What is minimized, and with it what a label is.
 typedef enum tw_loss TW_ENUM_INT {
   TW_LOSS_SOFTMAX = 0,  // cross-entropy; each example has one class
   TW_LOSS_SIGMOID = 1,  // cross-entropy of each output; each example has any number of classes
@@ -583,27 +587,29 @@ typedef enum tw_loss TW_ENUM_INT {
   TW_LOSS_HUBER = 3     // squared below huber_delta, linear above
 } tw_loss;
 
+// The first three take steps on mini-batches, with a learning rate; the others look at all examples
+// at once, and have none.
 typedef enum tw_optimizer TW_ENUM_INT {
-  TW_OPTIMIZER_SGD = 0,  // with momentum, where that is not 0
+  TW_OPTIMIZER_SGD = 0,
   TW_OPTIMIZER_ADAM = 1,
-  TW_OPTIMIZER_ADAMW = 2,   // weight_decay apart from the gradient
-  TW_OPTIMIZER_LBFGS = 3,   // all examples at once, no learning rate; an epoch is an iteration
-  TW_OPTIMIZER_RIDGE = 4,   // closed form; last layer only; ends after one epoch
-  TW_OPTIMIZER_IMPRINT = 5  // normalised mean embeddings, TW_LOSS_SOFTMAX; as RIDGE
+  TW_OPTIMIZER_ADAMW = 2,   // Adam with weight_decay apart from the gradient
+  TW_OPTIMIZER_LBFGS = 3,   // an epoch is an iteration
+  TW_OPTIMIZER_RIDGE = 4,   // the closed form; last layer only; over after one epoch
+  TW_OPTIMIZER_IMPRINT = 5  // normalized mean features, TW_LOSS_SOFTMAX; otherwise as RIDGE
 } tw_optimizer;
 
 typedef enum tw_head_init TW_ENUM_INT {
   TW_HEAD_INIT_ZEROS = 0,
-  TW_HEAD_INIT_SHIPPED = 1,  // start from the model's own last layer; n_classes must be the same
-  TW_HEAD_INIT_IMPRINT = 2   // start from the normalised mean embedding of each class
+  TW_HEAD_INIT_SHIPPED = 1,  // the model's own head; n_classes must be the same
+  TW_HEAD_INIT_IMPRINT = 2   // the normalized mean feature of each class
 } tw_head_init;
 
-// Of the learning rate, by first-order optimizers; warm-up comes first.
+// How the learning rate of a first-order optimizer changes after its warm-up.
 typedef enum tw_schedule TW_ENUM_INT {
   TW_SCHEDULE_CONSTANT = 0,
-  TW_SCHEDULE_STEP = 1,    // times schedule_factor every schedule_epochs
-  TW_SCHEDULE_COSINE = 2,  // to 0 at the last step, along half a cosine
-  TW_SCHEDULE_LINEAR = 3   // to 0 at the last step
+  TW_SCHEDULE_STEP = 1,    // it is multiplied by step_factor every step_epochs
+  TW_SCHEDULE_COSINE = 2,  // it falls to 0 at the last step along half a cosine
+  TW_SCHEDULE_LINEAR = 3   // it falls to 0 at the last step along a line
 } tw_schedule;
 
 typedef enum tw_feature_type TW_ENUM_INT {
@@ -611,336 +617,544 @@ typedef enum tw_feature_type TW_ENUM_INT {
   TW_FEATURE_FLOAT16 = 1  // half the memory
 } tw_feature_type;
 
-typedef struct tw_trainer_options {
-  size_t struct_size;
-  // Of the new last layer, 2 or more; 0 (default): as many as the model has now (2 where that is
-  // 1).
-  int64_t n_classes;
-  const char* const* class_names;  // n_classes strings for the exported model's labels; or NULL
-  tw_head_init head_init;          // default TW_HEAD_INIT_ZEROS
-  int32_t output;                  // index of the model's output whose last layer is trained
-  tw_optimizer optimizer;          // default TW_OPTIMIZER_ADAM
-  // 0 (default): chosen from the embeddings when training begins. Adam's then falls as with
-  // TW_SCHEDULE_COSINE, unless schedule is another one than TW_SCHEDULE_CONSTANT.
+// Which layers are trained, and how they begin.
+typedef struct tw_head_options {
+  // The model's output that the head leads to, by its name (see tw_model_find_output); NULL: the
+  // first one.
+  const char* output;
+  tw_head_init init;
+  // Layers with weights that are trained, counted from the last; default 1. With more than one, all
+  // of them compute in float32 while they are trained. Weights stored as float16, or as int8 where
+  // the layer's input is float32, are stored as such again. Layers that compute in integers are
+  // UNSUPPORTED (the text says how many can be trained), as are operators without a gradient.
+  int32_t n_layers;
+  // 1: below the last layer only biases and scales are trained.
+  int32_t bias_only;
+  // 1: the model's output holds features, and gets a new layer behind it.
+  int32_t append;
+  // 1: the new head of a quantized model computes in float32.
+  int32_t keep_in_float;
+  uint64_t reserved[4];
+} tw_head_options;
+
+typedef struct tw_loss_options {
+  tw_loss kind;
+  // TW_LOSS_SOFTMAX and SIGMOID, in [0, 1).
+  float label_smoothing;
+  // TW_LOSS_HUBER, above 0; default 1.
+  float huber_delta;
+  // n_classes positive numbers that weigh classes in the loss; or NULL.
+  const float* class_weights;
+  // 1: weights that make all classes count the same.
+  int32_t balance_classes;
+  uint64_t reserved[4];
+} tw_loss_options;
+
+typedef struct tw_optimizer_options {
+  // Default TW_OPTIMIZER_ADAM.
+  tw_optimizer kind;
+  // 0 (default): chosen from the features when training begins. Adam's rate then falls as with
+  // TW_SCHEDULE_COSINE, unless another schedule than TW_SCHEDULE_CONSTANT is asked for.
   float learning_rate;
-  float momentum;    // TW_OPTIMIZER_SGD, [0, 1); default 0
-  int32_t nesterov;  // TW_OPTIMIZER_SGD with momentum: != 0 looks ahead
-  float beta1;       // TW_OPTIMIZER_ADAM; defaults 0.9, 0.999, 1e-8
+  // TW_OPTIMIZER_SGD, in [0, 1).
+  float momentum;
+  // TW_OPTIMIZER_SGD with momentum: 1 looks ahead.
+  int32_t nesterov;
+  // TW_OPTIMIZER_ADAM and ADAMW, as the next two; default 0.9.
+  float beta1;
+  // Default 0.999.
   float beta2;
+  // Default 1e-8.
   float epsilon;
-  float weight_decay;         // L2 penalty on the weights, not on the bias; default 0
-  int32_t batch_size;         // examples in a training step; default 32
-  int32_t n_epochs;           // default 20
-  uint64_t seed;              // of splitting and shuffling; default 1
-  float validation_fraction;  // part of every class's examples held back, [0, 1); default 0.2
-  // 0 (default): when training is over, the head is fitted once more from the start on all
-  // examples, those held back included, for the epochs and with the learning rate that were found.
-  // Judgements of the examples held back stay those of the head before, which has not seen them.
-  // != 0: not.
-  int32_t keep_held_back;
-  int32_t extraction_batch;  // examples per run of the frozen part; 0 (default): chosen
-  size_t cache_limit_bytes;  // of embeddings in memory; 0 (default): no limit
-  // Of the frozen part's session and, with n_layers > 1, of the activations of one mini-batch,
-  // which are then computed again instead of kept where that is needed; 0 (default): no limit.
-  size_t memory_limit_bytes;
-  int32_t n_threads;  // 0 (default): one for each processor; results do not depend on it
-  // "opencl": embeddings are computed there, and the last layer takes its steps there; the CPU
-  // still does what a device cannot (solvers, n_layers > 1), tw_trainer_describe says why.
-  // "auto", and NULL (default): embeddings, and steps, are each computed on a GPU where there is
-  // one, the work is worth a trial and a trial finds it faster, else on the CPU. On the CPU results
-  // are the same bits on every run; devices differ from it in the last digits.
-  const char* device;
-  const tw_allocator* allocator;  // NULL: the operating system's
-  tw_loss loss;                   // default TW_LOSS_SOFTMAX
-  float label_smoothing;          // TW_LOSS_SOFTMAX and SIGMOID, [0, 1); default 0
-  float huber_delta;              // TW_LOSS_HUBER, above 0; default 1
-  const float* class_weights;     // n_classes positive numbers, of a class in the loss; or NULL
-  int32_t balance_classes;        // != 0: weights that make all classes count the same
-  float l1;                       // L1 penalty on the weights, by first-order optimizers; default 0
-  float clip_norm;                // largest L2 norm of a step's gradient; 0 (default): no limit
-  tw_schedule schedule;           // default TW_SCHEDULE_CONSTANT
-  int32_t warmup_steps;           // the rate rises to its value over these steps; default 0
-  int32_t schedule_epochs;        // TW_SCHEDULE_STEP; default 10
-  float schedule_factor;          // TW_SCHEDULE_STEP, (0, 1]; default 0.1
-  // Early stopping: ends training when the loss on the examples held back (on all, where none are)
-  // has not fallen by more than min_improvement for so many epochs. 0 (default): off.
+  // L2 penalty on the weights, not on the biases.
+  float weight_decay;
+  // L1 penalty on the weights, by first-order optimizers.
+  float l1;
+  // Largest L2 norm of a step's gradient; 0: no limit.
+  float clip_norm;
+  uint64_t reserved[4];
+} tw_optimizer_options;
+
+typedef struct tw_schedule_options {
+  tw_schedule kind;
+  // The learning rate rises to its value over these steps.
+  int32_t warmup_steps;
+  // TW_SCHEDULE_STEP; default 10.
+  int32_t step_epochs;
+  // TW_SCHEDULE_STEP, in (0, 1]; default 0.1.
+  float step_factor;
+  uint64_t reserved[4];
+} tw_schedule_options;
+
+// Early stopping: training ends when the loss on the validation set (on all examples if there is
+// none) has not fallen by more than min_improvement for `patience` epochs.
+typedef struct tw_stopping_options {
+  // 0: off.
   int32_t patience;
   float min_improvement;
-  int32_t keep_last;        // != 0: early stopping keeps the last weights, not the best ones
-  const char* output_name;  // the model's output by name, in place of `output`; or NULL
-  // Layers with weights that are trained, from the last; default 1. With more, all of them compute
-  // in float32: weights stored as float16, or as int8 where the layer's input is float32, are
-  // stored as such again; layers that compute in integers are UNSUPPORTED (the message says how
-  // many can be trained), and so are operators without a gradient among them.
-  int32_t n_layers;
-  int32_t bias_only;          // != 0: below the last layer only biases and scales are trained
-  int32_t append_head;        // != 0: the output is an embedding and gets a new last layer
-  int32_t float_head;         // != 0: the new last layer of a quantized model computes in float32
-  const char* cache_path;     // file that keeps embeddings for the next run and beyond
-                              // cache_limit_bytes; or NULL
-  const char* preprocessing;  // what makes inputs of the examples: part of the file's key; or NULL
-  tw_feature_type feature_type;  // of embeddings kept; default TW_FEATURE_FLOAT32
-  // Variations of each example, made once, of which training takes one by chance in each epoch; for
-  // models of one input [1, height, width, channels].
-  int32_t augment_variants;  // per example; 0 (default): none
-  int32_t augment_flip;      // != 0: left to right
-  float augment_crop;        // cuts off up to this part of each side, [0, 0.9]
-  float augment_brightness;  // adds up to +- this part of the input's range, [0, 1]
-  float augment_noise;       // standard deviation, as a part of the range, [0, 1]
-  // Bounded memory for examples that arrive one by one: at most so many are kept, chosen by chance
-  // and balanced over the classes. 0 (default): all are kept.
+  // 1: the weights of the last epoch stay; 0: those of the best one come back.
+  int32_t keep_last;
+  uint64_t reserved[4];
+} tw_stopping_options;
+
+// Variants of each example that are made once and whose features are kept beside its own. Each
+// epoch trains on one of them, taken by chance. For models of one input [1, height, width,
+// channels].
+typedef struct tw_augmentation_options {
+  // Of each example; 0: none.
+  int32_t n_variants;
+  // 1: half of them are mirrored, left to right.
+  int32_t flip;
+  // Up to this share of each side is cut off, in [0, 0.9].
+  float crop;
+  // Up to this share of the input's range is added or taken away, in [0, 1].
+  float brightness;
+  // Standard deviation as a share of the input's range, in [0, 1].
+  float noise;
+  uint64_t reserved[4];
+} tw_augmentation_options;
+
+// How features are computed and where they are kept.
+typedef struct tw_feature_options {
+  tw_feature_type type;
+  // File that keeps features for the next run, and those beyond cache_limit_bytes; NULL: none.
+  const char* cache_path;
+  // Of features in memory; 0: no limit.
+  size_t cache_limit_bytes;
+  // What the application did to make inputs from its data ("mean 127.5 std 127.5"): features that
+  // were made otherwise are not taken from the file. NULL: nothing to say.
+  const char* preprocessing;
+  // Examples in a run of the backbone; 0: chosen.
+  int32_t batch_size;
+  // Where features are computed, side by side: names of devices, separated by commas, as in
+  // "cpu,opencl:0,opencl:1". Whichever is done takes the next examples, so with several devices the
+  // last digits depend on chance. NULL: tw_trainer_options.device.
+  const char* devices;
+  // Of tensors on OpenCL devices.
+  tw_precision precision;
+  uint64_t reserved[4];
+} tw_feature_options;
+
+// How the application makes inputs, (value - mean) / std: recorded in exported models.
+typedef struct tw_input_scale {
+  const float* mean;
+  const float* std;
+  // Numbers in each: 1, or one for each channel; 0: the model's own record stays.
+  int32_t n;
+  uint64_t reserved[2];
+} tw_input_scale;
+
+// What a training run depends on. Call tw_trainer_options_init first, then change what is needed.
+typedef struct tw_trainer_options {
+  size_t struct_size;
+  // Of the new head, 2 or more; 0 (default): as many as the model has (2 if the model has 1).
+  int64_t n_classes;
+  // n_classes labels for the exported model; NULL: none.
+  const char* const* class_names;
+  tw_head_options head;
+  tw_loss_options loss;
+  tw_optimizer_options optimizer;
+  tw_schedule_options schedule;
+  tw_stopping_options stopping;
+  // Default 20.
+  int32_t n_epochs;
+  // Examples in a training step; default 32.
+  int32_t batch_size;
+  // Of splitting and shuffling; default 1.
+  uint64_t seed;
+  // Of each class's examples, in [0, 1); default 0.2.
+  float validation_fraction;
+  // 0 (default): when training is over, the head is fitted once more from the start on all examples,
+  // the validation set included, for the epochs and with the learning rate that were found.
+  // Judgements on the validation set stay those of the head before, which has not seen it. 1: not.
+  int32_t keep_held_back;
+  tw_augmentation_options augmentation;
+  tw_feature_options features;
+  tw_input_scale input_scale;
+  // Above 0: at most so many examples are kept of those that arrive, chosen by chance and balanced
+  // over the classes. 0 (default): all are kept.
   int64_t replay_capacity;
-  // What the application makes inputs with, (value - mean) / std, recorded in exported models;
-  // n_input_scales numbers each (1, or one a channel), 0 (default): the model's own record stays.
-  const float* input_mean;
-  const float* input_std;
-  int32_t n_input_scales;
-  // Where embeddings are computed, side by side, separated by commas: "cpu" (n_threads threads) and
-  // OpenCL devices, as in "cpu,opencl:0,opencl:1"; whoever is done takes the next examples, so with
-  // more than one place the last digits depend on chance. "auto": the faster of the CPU and the
-  // best GPU. NULL: where device says.
-  const char* extraction_devices;
-  tw_precision extraction_precision;  // of tensors on those devices; default float32
+  // 0 (default): one for each processor; results do not depend on it.
+  int32_t n_threads;
+  // Where features are computed and the head takes its steps. The CPU still does what a device
+  // cannot (optimizers without mini-batches, n_layers above 1); tw_trainer_info says why. "auto",
+  // and NULL (default): a GPU does either work if there is one, the work is worth a trial, and the
+  // trial finds it faster. On the CPU results are the same bits on every run; devices differ from
+  // it in the last digits.
+  const char* device;
+  // Of the backbone's session and, with n_layers above 1, of the activations of one mini-batch
+  // (which are then computed again where that saves memory); 0 (default): no limit.
+  size_t memory_limit_bytes;
+  // NULL: the operating system's.
+  const tw_allocator* allocator;
 } tw_trainer_options;
 
-// Labelled examples, in memory or pulled one by one; borrowed for the call. Zero the struct, set
-// struct_size and n_examples, then either data to labels or read.
+// Labelled examples, in memory or read one by one. They are borrowed for the call. Zero the struct,
+// set struct_size and n_examples, and fill in either data, data_bytes, dtype and labels, or read.
 typedef struct tw_examples {
   size_t struct_size;
   int64_t n_examples;
-  // For models of one input: the examples one after the other, each in the shape and dtype of the
-  // model's input without its batch dimension (tw_trainer_get_input), and the class of each.
+  // For models of one input: the examples one after the other, each in the type and shape of the
+  // model's input without its batch dimension (tw_trainer_get_input).
   const void* data;
   size_t data_bytes;
   tw_dtype dtype;
+  // With TW_LOSS_SOFTMAX: the class of each, in [0, n_classes).
   const int64_t* labels;
-  // Where data is NULL: called once for every index, in order. Writes the example's values for
-  // model input k to inputs[k] and its class to *out_label; another status than OK ends the call
-  // with it.
+  // With the other losses: n_examples x n_classes numbers.
+  const float* targets;
+  // In place of data: called once for every index, in order. It writes the example's values for
+  // model input k to inputs[k], and its class to *out_label. Another status than OK ends the call
+  // with that status.
   tw_status (*read)(void* user_data, int64_t index, void* const* inputs, size_t n_inputs,
                     int64_t* out_label);
-  // Called after every batch of the frozen part; return 0 to go on. May be NULL.
-  int (*progress)(void* user_data, int64_t n_done, int64_t n_total);
-  void* user_data;
-  // With losses other than TW_LOSS_SOFTMAX, in place of labels: n_examples x n_classes numbers.
-  const float* targets;
-  // In place of read's out_label: writes the class (TW_LOSS_SOFTMAX) or the n_values = n_classes
-  // target numbers of an example. Needed with read for the other losses, and with key.
+  // In place of read's out_label: writes the example's class (TW_LOSS_SOFTMAX), or its n_values =
+  // n_classes targets. It is needed beside read for the other losses, and beside key.
   tw_status (*target)(void* user_data, int64_t index, int64_t* out_label, float* out_values,
                       size_t n_values);
-  // Writes a text that names the example in every run (a path with its time and size, say), with
-  // NUL, into key_bytes of room: an example that is in cache_path under its key is not read again.
+  // Writes a text of at most key_bytes, its NUL included, that names the example in every run (its
+  // path, time and size, say): an example whose key is in features.cache_path is not read again.
   // NULL: an example is known by its data.
   tw_status (*key)(void* user_data, int64_t index, char* out_key, size_t key_bytes);
+  // Called after each batch of the backbone; returns 0 to go on. May be NULL.
+  int32_t (*progress)(void* user_data, int64_t n_done, int64_t n_total);
+  // Given to the four callbacks.
+  void* user_data;
 } tw_examples;
 
-typedef struct tw_trainer_info {
-  size_t struct_size;
-  int64_t n_inputs;  // of the model: as many buffers are given to tw_examples.read
-  int64_t n_classes;
-  int64_t n_features;    // size of the embedding
-  int64_t n_examples;    // added so far, those held back included
-  int64_t n_validation;  // held back; 0 until training or an evaluation has begun
-  int64_t n_epochs_done;
-  int64_t n_steps_done;
-  size_t cache_bytes;     // embeddings in memory
-  size_t head_bytes;      // weights and bias
-  double learning_rate;   // in use; 0 while it is still to be chosen
-  int64_t n_parameters;   // numbers that are trained
-  int64_t n_cached;       // examples whose embedding came from cache_path
-  int32_t is_finished;    // != 0: all epochs are done, or early stopping has ended training
-  int32_t fitted_on_all;  // != 0: the head was fitted once more on all examples, see keep_held_back
-  int64_t best_epoch;     // with patience: the epoch of the lowest loss; else 0
-  double temperature;     // that scores are divided by; 1 without tw_trainer_calibrate
-  // Memory in bytes. memory_bytes is what the run up to now has needed at most, exports and
-  // checkpoints apart: the frozen part's sessions (backbone_bytes), cache_bytes, weights, gradient,
-  // optimizer and mini-batch (training_bytes), and working_bytes.
-  size_t backbone_bytes;
-  size_t training_bytes;
-  size_t memory_bytes;
-  size_t cache_file_bytes;  // on disk
-  size_t working_bytes;     // the most at one time: examples being read, a solver's systems
-  size_t device_bytes;      // in the memory of an OpenCL device; not part of memory_bytes
-} tw_trainer_info;
+// Fills *options with the defaults. struct_size is the caller's sizeof(tw_trainer_options). [any]
+TW_API tw_status tw_trainer_options_init(tw_trainer_options* options, size_t struct_size);
 
-// One epoch of training.
+// Finds the model's head, cuts the model in front of it and plans the backbone. options NULL: the
+// defaults. Nothing in *options is needed afterwards, but for the allocator's user_data. The caller
+// owns *out_trainer. Errors: UNSUPPORTED if the model has no head that can be replaced (the text
+// says what was found), those of tw_session_create. [any]
+TW_API tw_status tw_trainer_create(const tw_model* model, const tw_trainer_options* options,
+                                   tw_trainer** out_trainer);
+
+// Frees the trainer and its features. NULL is allowed. [one]
+TW_API void tw_trainer_free(tw_trainer* trainer);
+
+// Tells name, type, shape and size of a model input for ONE example (a batch of 1). Set
+// info->struct_size first. [one]
+TW_API tw_status tw_trainer_get_input(const tw_trainer* trainer, size_t index,
+                                      tw_tensor_info* info);
+
+// Computes the features of examples and keeps them; after a failure none of the examples is kept.
+// May be called at any time: examples that are added in the middle of an epoch take part from the
+// next one. Errors: CANCELLED, OUT_OF_MEMORY (cache_limit_bytes as well), NUMERIC (a feature is not
+// finite), IO (cache_path), and what read, target and key return. [one]
+TW_API tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples* examples);
+
+// An epoch of training.
 typedef struct tw_trainer_progress {
   size_t struct_size;
-  int64_t epoch;  // from 1
+  // From 1.
+  int64_t epoch;
   int64_t n_epochs;
-  int64_t n_steps_done;        // since the beginning of training
-  double train_loss;           // mean over the epoch
-  double train_accuracy;       // 0 to 1, while the weights changed
-  int32_t has_validation;      // 0: nothing is held back, and the next two are 0
-  double validation_loss;      // at the end of the epoch
-  double validation_accuracy;  // 0 to 1
-  double seconds;              // that the epoch took
-  double learning_rate;        // of the epoch's last step; 0: the optimizer has none
+  // Since training began.
+  int64_t n_steps_done;
+  // Mean over the epoch.
+  double train_loss;
+  // 0 to 1, while the weights changed.
+  double train_accuracy;
+  // 0: there is no validation set, and the next two are 0.
+  int32_t has_validation;
+  // At the end of the epoch.
+  double validation_loss;
+  double validation_accuracy;
+  // That the epoch took.
+  double seconds;
+  // Of the epoch's last step; 0 if the optimizer has none.
+  double learning_rate;
 } tw_trainer_progress;
-// Called after every epoch; return 0 to go on, another value to stop.
-typedef int (*tw_progress_function)(void* user_data, const tw_trainer_progress* progress);
 
-typedef struct tw_evaluation {
+// Called after every epoch. Returns 0 to go on, and another value to stop.
+typedef int32_t (*tw_progress_function)(void* user_data, const tw_trainer_progress* progress);
+
+// How far tw_trainer_fit trains. Zero the struct and set struct_size.
+typedef struct tw_fit_options {
   size_t struct_size;
+  // That are done in the end, counted from the beginning; 0: the trainer's.
+  int32_t n_epochs;
+  // Of this call; 0: no limit.
+  int32_t max_epochs;
+  // Of this call, looked at after each step; 0: no limit.
+  double max_seconds;
+  // May be NULL.
+  tw_progress_function progress;
+  void* user_data;
+} tw_fit_options;
+
+// Trains until all epochs are done, or early stopping ends training, or a limit of options is
+// reached; it goes on from there when called again. options NULL: no limit. *out_is_finished (may
+// be NULL) is 1 if nothing is left to do. A stop by progress is OK. The result is the same for any
+// number of threads. Errors: FAILED_PRECONDITION without examples, INVALID_ARGUMENT if all are of
+// one class, CANCELLED after tw_trainer_cancel, NUMERIC (the weights stay as they were before the
+// faulty step). [one]
+TW_API tw_status tw_trainer_fit(tw_trainer* trainer, const tw_fit_options* options,
+                                int32_t* out_is_finished);
+
+// Makes the call in progress on this trainer, or the next one if none is, return CANCELLED soon.
+// The trainer must not be freed meanwhile. [any]
+TW_API tw_status tw_trainer_cancel(tw_trainer* trainer);
+
+// A class of an evaluation, or an output of a regression. What would be divided by 0 is 0.
+typedef struct tw_class_metrics {
   int64_t n_examples;
-  double loss;             // mean cross-entropy
-  double top1;             // 0 to 1
-  double top5;             // 1 when there are five classes or fewer
-  int64_t* confusion;      // set by the caller, or NULL: n_classes x n_classes counts, row = label
-  size_t confusion_bytes;  // set by the caller: room at `confusion`
-  double accuracy;         // top1; TW_LOSS_SIGMOID: share of all decisions that are right; else 0
-  double macro_f1;         // mean over the classes; 0 for regression
-  double calibration_error;       // expected (ECE, 15 bins); 0 for regression
-  double mean_average_precision;  // TW_LOSS_SIGMOID
-  double exact_match;             // TW_LOSS_SIGMOID: share of examples with every output right
-  double mean_absolute_error;     // regression
+  // Examples that were taken for this class.
+  int64_t n_predicted;
+  // Of its examples, those that were taken for none of the classes.
+  int64_t n_elsewhere;
+  // Of the examples taken for this class, the share that is of it.
+  double precision;
+  // Of its examples, the share that was found.
+  double recall;
+  // Harmonic mean of the two.
+  double f1;
+  // TW_LOSS_SIGMOID.
+  double average_precision;
+  // Regression, as the next two.
+  double mean_absolute_error;
   double root_mean_squared_error;
   double r2;
+} tw_class_metrics;
+
+// The examples (TW_LOSS_SOFTMAX) or decisions (TW_LOSS_SIGMOID) whose confidence lies in one step.
+typedef struct tw_reliability_bin {
+  int64_t n_examples;
+  // Their mean.
+  double confidence;
+  // The share that was right.
+  double accuracy;
+} tw_reliability_bin;
+
+// An example on which the model does badly.
+typedef struct tw_worst_example {
+  // In the order in which examples were added.
+  int64_t index;
+  // Its class; -1 if it has targets.
+  int64_t label;
+  // The position of the largest score; -1 if it has targets.
+  int64_t predicted;
+  double loss;
+} tw_worst_example;
+
+// How well a model does on examples. `kind` tells which numbers mean anything; the others are 0.
+// The arrays are borrowed from the trainer or judge that filled them, until its next evaluation.
+typedef struct tw_evaluation {
+  size_t struct_size;
+  // The loss that examples were judged by.
+  tw_loss kind;
+  // 1: a judge took the scores for probabilities; 0: for logits.
+  int32_t are_probabilities;
+  int64_t n_examples;
+  // Or outputs.
+  int64_t n_classes;
+  // Mean over the examples whose class has a score, NaN if none has one. With natural logarithms.
+  double loss;
+  // TW_LOSS_SOFTMAX: top1; TW_LOSS_SIGMOID: share of all decisions that are right.
+  double accuracy;
+  // TW_LOSS_SOFTMAX, as the next two: shares of the examples, 0 to 1.
+  double top1;
+  double top5;
+  double top_k;
+  // Mean over the classes that have examples or were predicted.
+  double macro_precision;
+  double macro_recall;
+  double macro_f1;
+  // Expected (ECE), 0 to 1.
+  double calibration_error;
+  // TW_LOSS_SIGMOID: share of examples with every decision right.
+  double exact_match;
+  // TW_LOSS_SIGMOID.
+  double mean_average_precision;
+  // Regression, as the next two.
+  double mean_absolute_error;
+  double root_mean_squared_error;
+  double r2;
+  // n_classes.
+  const tw_class_metrics* classes;
+  // TW_LOSS_SOFTMAX: n_classes x n_classes counts, with a row for each true class and a column for
+  // each predicted one. NULL with more than 4096 classes.
+  const int64_t* confusion;
+  // Of an example, TW_LOSS_SOFTMAX in a judge.
+  size_t n_scores;
+  // How often each score was the largest; or NULL.
+  const int64_t* n_largest;
+  size_t n_bins;
+  // Confidences from 0 to 1 in n_bins equal steps.
+  const tw_reliability_bin* reliability;
+  size_t n_worst;
+  // The largest loss first.
+  const tw_worst_example* worst;
 } tw_evaluation;
 
-// Temperature scaling; errors and losses are those of the examples held back.
+// Judges the head as it is now on the examples, whose features are not kept. examples NULL: on the
+// validation set, of which the n_worst examples with the largest loss are named. Set
+// evaluation->struct_size first. Its arrays are borrowed from the trainer until its next
+// evaluation. Errors: those of tw_trainer_add_examples; FAILED_PRECONDITION if there is no
+// validation set. [one]
+TW_API tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples,
+                                     int32_t n_worst, tw_evaluation* evaluation);
+
+// Computes the outputs that the exported model would give, and writes n_examples x n_classes
+// numbers (n_scores in all) to `scores`: probabilities with TW_LOSS_SOFTMAX and SIGMOID. Labels,
+// targets and target are not looked at. Errors: those of tw_trainer_add_examples. [one]
+TW_API tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, float* scores,
+                                    size_t n_scores);
+
+// Temperature scaling: losses and errors on the validation set.
 typedef struct tw_calibration {
   size_t struct_size;
   double temperature;
   double loss_before;
   double loss_after;
-  double error_before;  // expected calibration error
+  // Expected calibration error.
+  double error_before;
   double error_after;
 } tw_calibration;
 
-// Two states of a last layer on the same examples: accuracy, or minus the mean loss where an
-// example's target is not one class.
-typedef struct tw_comparison {
-  size_t struct_size;
-  int64_t n_examples;
-  double before;
-  double after;
-} tw_comparison;
+// Chooses the temperature that scores are divided by from now on (in evaluation, prediction and
+// export), so that confidences are right on the validation set. More training sets it back to 1.
+// calibration may be NULL; set its struct_size first. Errors: FAILED_PRECONDITION if there is no
+// validation set, INVALID_ARGUMENT for a regression. [one]
+TW_API tw_status tw_trainer_calibrate(tw_trainer* trainer, tw_calibration* calibration);
 
-// A named array of numbers that are trained.
-typedef struct tw_parameter_info {
+// Keeps the features of a golden set. As long as the new head does worse on it than the shipped
+// one, tw_trainer_export fails with FAILED_PRECONDITION, and the weights go back to the last ones
+// that passed. Classes are matched by name with the model's labels, or by number if there are no
+// names. Errors: those of tw_trainer_add_examples; INVALID_ARGUMENT if no class matches. [one]
+TW_API tw_status tw_trainer_set_golden(tw_trainer* trainer, const tw_examples* examples);
+
+// What an export would change. A quality is the accuracy, or minus the mean loss if an example's
+// target is not one class.
+typedef struct tw_export_check {
   size_t struct_size;
-  const char* name;  // borrowed: valid until the classes change or the trainer is freed
+  // Of the validation set, or all if there is none.
+  int64_t n_examples;
+  // Quality of the head as it was trained.
+  double trained;
+  // Quality of the head as the exported model stores it.
+  double exported;
+  // Examples of the golden set; 0 if there is none.
+  int64_t n_golden;
+  // Quality of the shipped head on the golden set.
+  double golden_shipped;
+  // Quality of the new head on it, as the exported model stores it.
+  double golden_exported;
+} tw_export_check;
+
+// Tells what an export would change, and whether the golden set lets it pass. Set
+// check->struct_size first. [one]
+TW_API tw_status tw_trainer_check_export(tw_trainer* trainer, tw_export_check* check);
+
+// Makes a model of the backbone, the new head and its class names. It can be run at once, and
+// tw_model_save writes it to a file. The caller owns *out_model. Errors: FAILED_PRECONDITION
+// (tw_trainer_set_golden), UNSUPPORTED if the model's format cannot hold the head. [one]
+TW_API tw_status tw_trainer_export(tw_trainer* trainer, tw_model** out_model);
+
+// Replaces the classes by n_names others. Class i takes over the weights, examples and name of the
+// present class sources[i], but is called names[i]; -1 makes a new class, which begins with the
+// mean feature of its examples. Classes that are no source are removed with their examples. sources
+// NULL: a name that exists already is its own source, and the others are new. TW_LOSS_SOFTMAX only;
+// two classes must remain. Errors: INVALID_ARGUMENT (a name or source stands twice),
+// FAILED_PRECONDITION (another loss, class_weights). [one]
+TW_API tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
+                                        const int64_t* sources, size_t n_names);
+
+// An array of numbers that is trained: "head/weights", "head/bias", those of deeper layers.
+typedef struct tw_parameter_info {
+  const char* name;
   int32_t rank;
   int64_t dims[8];
   int64_t n_values;
 } tw_parameter_info;
 
-// Fills *options with the defaults; struct_size is sizeof(tw_trainer_options) of the caller. [any]
-TW_API tw_status tw_trainer_options_init(tw_trainer_options* options, size_t struct_size);
+// Where features are computed.
+typedef struct tw_feature_worker {
+  // "cpu", or the name of an OpenCL device.
+  const char* place;
+  // That it has computed.
+  int64_t n_batches;
+} tw_feature_worker;
 
-// Finds the model's last layer, cuts the model in front of it and plans the frozen part; options
-// NULL: the defaults. The caller owns *out_trainer. Errors: UNSUPPORTED when the model has no last
-// layer that can be replaced (the text says what was found), those of tw_session_create. [any]
-TW_API tw_status tw_trainer_create(const tw_model* model, const tw_trainer_options* options,
-                                   tw_trainer** out_trainer);
+// What a trainer has and holds. Pointers are borrowed from the trainer: valid until examples are
+// added, classes change, a head or checkpoint is loaded, or the trainer is freed.
+typedef struct tw_trainer_info {
+  size_t struct_size;
+  // The shipped one, which the new one replaces.
+  const tw_head_info* head;
+  // Of the model: as many buffers are given to tw_examples.read.
+  int64_t n_inputs;
+  // Numbers of a feature vector.
+  int64_t n_features;
+  int64_t n_classes;
+  // n_classes; NULL if the classes have no names.
+  const char* const* class_names;
+  // Arrays that are trained.
+  size_t n_parameters;
+  const tw_parameter_info* parameters;
+  // Numbers in these arrays together.
+  int64_t n_values;
+  // Added so far, the validation set included.
+  int64_t n_examples;
+  // In the validation set; 0 until training or an evaluation has begun.
+  int64_t n_validation;
+  // Examples whose features came from cache_path.
+  int64_t n_cached;
+  int64_t n_epochs_done;
+  int64_t n_steps_done;
+  // 1: all epochs are done, or early stopping has ended training.
+  int32_t is_finished;
+  // 1: the head was fitted once more on all examples, see keep_held_back.
+  int32_t fitted_on_all;
+  // With patience: the epoch of the lowest loss; else 0.
+  int64_t best_epoch;
+  // In use; 0 while it is still to be chosen.
+  double learning_rate;
+  // That scores are divided by; 1 without tw_trainer_calibrate.
+  double temperature;
+  // Where the last steps were taken: "cpu", or the name of an OpenCL device.
+  const char* device;
+  // Why it is not another one; may be "".
+  const char* device_reason;
+  size_t n_workers;
+  const tw_feature_worker* workers;
+  // Why features are computed there; may be "".
+  const char* worker_note;
+  // Memory in bytes. memory_bytes is what the run up to now has needed at most, exports and
+  // checkpoints apart: the sum of backbone_bytes, cache_bytes, training_bytes and working_bytes.
+  size_t memory_bytes;
+  // The backbone's sessions.
+  size_t backbone_bytes;
+  // Features in memory.
+  size_t cache_bytes;
+  // Weights, gradient, optimizer and mini-batch.
+  size_t training_bytes;
+  // The most at one time: examples being read, a solver's systems.
+  size_t working_bytes;
+  // In the memory of an OpenCL device; not part of memory_bytes.
+  size_t device_bytes;
+  // On disk.
+  size_t cache_file_bytes;
+} tw_trainer_info;
 
-// Frees the trainer, its embeddings and its memory. NULL is allowed. [one]
-TW_API void tw_trainer_free(tw_trainer* trainer);
+// Tells what the trainer has and holds. Set info->struct_size first. [one]
+TW_API tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info);
 
-// Name, type, shape and size of model input `index` for ONE example (a batch of 1); its data is
-// NULL. Set info->struct_size first. [one]
-TW_API tw_status tw_trainer_get_input(const tw_trainer* trainer, size_t index,
-                                      tw_tensor_info* info);
-
-// Runs the frozen part on the examples and keeps their embeddings; on failure none is added. Labels
-// lie in [0, n_classes). May be called at any time: examples added in the middle of an epoch take
-// part from the next. Errors: CANCELLED, OUT_OF_MEMORY (cache_limit_bytes as well), NUMERIC (an
-// embedding is not finite), IO (cache_path), and what read, target and key return. [one]
-TW_API tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples* examples);
-
-// Trains until n_epochs epochs are done in all (0: options.n_epochs); progress may be NULL. A stop
-// by progress is OK, with what was learnt; training may go on. The result is the same for any
-// number of threads. Errors: FAILED_PRECONDITION without examples, INVALID_ARGUMENT where all are
-// of one class; CANCELLED after tw_trainer_cancel; NUMERIC: the weights stay as they were before
-// the faulty step. [one]
-TW_API tw_status tw_trainer_fit(tw_trainer* trainer, int32_t n_epochs,
-                                tw_progress_function progress, void* user_data);
-
-// The same for a bounded time: returns OK after max_seconds (looked at after every step; 0: no
-// bound) or max_epochs (0: no bound), and goes on where it stopped when called again.
-// *out_finished (may be NULL) is != 0 when nothing is left to do. [one]
-TW_API tw_status tw_trainer_fit_for(tw_trainer* trainer, double max_seconds, int32_t max_epochs,
-                                    tw_progress_function progress, void* user_data,
-                                    int32_t* out_finished);
-
-// Makes the call in progress on this trainer, or the next one if none is, return CANCELLED soon.
-// The handle must not be freed meanwhile. [any]
-TW_API tw_status tw_trainer_cancel(tw_trainer* trainer);
-
-// Judges the last layer as it is now on the examples, whose embeddings are not kept; NULL: on the
-// examples held back. Set struct_size, confusion and confusion_bytes of *evaluation first. Errors:
-// those of tw_trainer_add_examples; FAILED_PRECONDITION when nothing is held back. [one]
-TW_API tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples,
-                                     tw_evaluation* evaluation);
-
-// What tw_trainer_evaluate counts and more as JSON: per-class precision, recall and F1, confusion
-// matrix, reliability diagram, and for the examples held back (examples NULL) the n_worst ones with
-// the largest loss. *out_json is owned by the caller. Errors: those of tw_trainer_evaluate. [one]
-TW_API tw_status tw_trainer_describe_evaluation(tw_trainer* trainer, const tw_examples* examples,
-                                                int32_t n_worst, char** out_json);
-
-// Computes the outputs that the exported model would give: n_examples x n_classes numbers (n_scores
-// in all) to `scores`; probabilities for TW_LOSS_SOFTMAX and SIGMOID. Labels are not looked at, and
-// labels, targets and target may be NULL. Errors: those of tw_trainer_add_examples. [one]
-TW_API tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, float* scores,
-                                    size_t n_scores);
-
-// Chooses the temperature that scores are divided by from now on (evaluation, prediction, export),
-// so that confidences are right on the examples held back; more training sets it back to 1.
-// calibration may be NULL; set its struct_size first. Errors: FAILED_PRECONDITION when nothing is
-// held back, INVALID_ARGUMENT for a regression. [one]
-TW_API tw_status tw_trainer_calibrate(tw_trainer* trainer, tw_calibration* calibration);
-
-// Keeps the embeddings of a golden set: exports are refused with FAILED_PRECONDITION while the new
-// last layer does worse on it than the shipped one, and the weights then go back to the last ones
-// that passed. Classes are matched by name with the model's labels, or by number where there are no
-// names. Errors: those of tw_trainer_add_examples; INVALID_ARGUMENT when no class matches. [one]
-TW_API tw_status tw_trainer_set_golden(tw_trainer* trainer, const tw_examples* examples);
-
-// The shipped last layer (before) and the new one (after) on the golden set; set
-// comparison->struct_size first. Errors: FAILED_PRECONDITION without a golden set. [one]
-TW_API tw_status tw_trainer_check_golden(tw_trainer* trainer, tw_comparison* comparison);
-
-// The new last layer as trained (before) and as an exported model stores it (after), on the
-// examples held back, or on all where none are; set comparison->struct_size first. [one]
-TW_API tw_status tw_trainer_check_export(tw_trainer* trainer, tw_comparison* comparison);
-
-// Adds a class behind the others; the others keep what they have learnt. It starts from the mean
-// embedding of its examples, which are added as class n_classes - 1. TW_LOSS_SOFTMAX only, as are
-// the next three. Errors: INVALID_ARGUMENT when the name exists. [one]
-TW_API tw_status tw_trainer_add_class(tw_trainer* trainer, const char* name);
-
-// Removes a class and its examples; those behind it move up by one. Two must remain. [one]
-TW_API tw_status tw_trainer_remove_class(tw_trainer* trainer, int64_t index);
-
-// Gives a class another name. [one]
-TW_API tw_status tw_trainer_rename_class(tw_trainer* trainer, int64_t index, const char* name);
-
-// Replaces the classes: names that exist already keep their weights and examples, in the new order;
-// the others are removed or added. [one]
-TW_API tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
-                                        size_t n_names);
-
-// Number of named arrays that are trained ("head/weights", "head/bias", those of deeper layers).
-// [one]
-TW_API tw_status tw_trainer_count_parameters(const tw_trainer* trainer, size_t* out_n_parameters);
-
-// Name and shape of array `index`; set info->struct_size first. [one]
-TW_API tw_status tw_trainer_get_parameter_info(const tw_trainer* trainer, size_t index,
-                                               tw_parameter_info* info);
-
-// Copies the array `name` of n_values numbers to `values`; name NULL: all arrays, one after the
-// other. Errors: NOT_FOUND. [one]
+// Copies the array `name` to `values`; n_values must be its size. name NULL: all arrays, one after
+// the other. Errors: NOT_FOUND. [one]
 TW_API tw_status tw_trainer_read_parameter(const tw_trainer* trainer, const char* name,
                                            float* values, size_t n_values);
 
-// Sets the array `name`, or all (name NULL). Errors: NOT_FOUND, NUMERIC (not finite). [one]
+// Sets the array `name`, or all of them (name NULL). Errors: NOT_FOUND, NUMERIC (a value is not
+// finite). [one]
 TW_API tw_status tw_trainer_write_parameter(tw_trainer* trainer, const char* name,
                                             const float* values, size_t n_values);
 
-// Writes to `update` all parameters minus `base` (n_values numbers, as read with name NULL), scaled
-// down to an L2 norm of at most clip_norm (0: not clipped), plus Gaussian noise of standard
+// Writes to `update` all parameters minus `base` (n_values numbers each, as read with name NULL),
+// scaled down to an L2 norm of at most clip_norm (0: not scaled), plus Gaussian noise of standard
 // deviation noise_stddev drawn from `seed`: what a client of federated averaging sends. The noise
 // generator is not a cryptographic one. [one]
 TW_API tw_status tw_trainer_compute_update(const tw_trainer* trainer, const float* base,
@@ -949,122 +1163,268 @@ TW_API tw_status tw_trainer_compute_update(const tw_trainer* trainer, const floa
 
 // Holds a checkpoint or head file for this trainer, whether it exists yet or not, until the trainer
 // is destroyed: no other trainer, in this program or another one, can then hold it or save to it.
-// Hold a file before you restore it, if you mean to save to it again. Reading is always allowed.
+// Hold a file before you load it, if you mean to save to it again. Reading is always allowed.
 // Errors: IO, FAILED_PRECONDITION while another trainer holds it: the text names its process. [one]
 TW_API tw_status tw_trainer_hold_file(tw_trainer* trainer, const char* path);
 
-// Writes the trained layers alone, with class names and temperature: many heads for one model. The
-// file appears complete or not at all. Errors: IO, FAILED_PRECONDITION as for tw_trainer_save.
-// [one]
+// Writes the head alone, with class names and temperature, so that many heads go with one model.
+// The file appears complete or not at all. Errors: IO. [one]
 TW_API tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* path);
 
-// Puts a saved head in the place of the present one; classes become the file's, the optimizer
-// starts afresh. On failure nothing is changed. Errors: IO, CORRUPT, FAILED_PRECONDITION for a head
-// of another model, output, loss or layers, and for other classes than those of examples added
-// already. [one]
+// Puts a saved head in the place of the present one. The classes become the file's, and the
+// optimizer begins afresh. After a failure nothing is changed. Errors: IO, CORRUPT,
+// FAILED_PRECONDITION for a head of another model, output, loss or layers, and for other classes
+// than those of examples that were added already. [one]
 TW_API tw_status tw_trainer_load_head(tw_trainer* trainer, const char* path);
 
-// Writes the whole model with its new last layer and class names as a .tflite file. The file
-// appears complete or not at all. Errors: IO, FAILED_PRECONDITION (tw_trainer_set_golden),
-// UNSUPPORTED when the model's format cannot hold the head. [one]
-TW_API tw_status tw_trainer_export_file(tw_trainer* trainer, const char* path);
+// Writes a checkpoint: weights, optimizer state, counters, the state of shuffling, and with
+// with_examples 1 the features and labels of all examples, so that training can go on from the file
+// alone. The file appears complete or not at all; the one before stays as PATH.previous. The trainer
+// holds it from then on (tw_trainer_hold_file). Errors: IO, FAILED_PRECONDITION while another
+// trainer holds the file, and when another has written it since this one loaded or saved it. [one]
+TW_API tw_status tw_trainer_save_checkpoint(tw_trainer* trainer, const char* path,
+                                            int32_t with_examples);
 
-// The same into memory: *out_data is owned by the caller. [one]
-TW_API tw_status tw_trainer_export_memory(tw_trainer* trainer, void** out_data,
-                                          size_t* out_data_bytes);
+// Goes back to a checkpoint of the same model and options; training then goes on as if it had never
+// been interrupted. A checkpoint without examples needs the same ones to have been added before;
+// one with examples brings them along, and their classes. After a failure nothing is changed.
+// Errors: IO, CORRUPT (the text names the sound file of the generation before, if there is one),
+// FAILED_PRECONDITION if it belongs to another model, options or examples. [one]
+TW_API tw_status tw_trainer_load_checkpoint(tw_trainer* trainer, const char* path);
 
-// Writes a checkpoint: weights, optimizer state, counters and the state of shuffling, but no
-// examples. The file appears complete or not at all; the one before stays as PATH.previous. The
-// trainer holds it from then on (tw_trainer_hold_file). Errors: IO, FAILED_PRECONDITION while
-// another trainer holds the file, and when another has written it since this one restored or saved
-// it. [one]
-TW_API tw_status tw_trainer_save(tw_trainer* trainer, const char* path);
+//
+// 4. JUDGING
+//
+// A judge compares scores with the truth and counts, no matter who computed the scores. A trainer
+// gives its own judgement in the same form.
 
-// The same with the embeddings and labels of all examples, so that training continues from the file
-// alone. [one]
-TW_API tw_status tw_trainer_save_with_examples(tw_trainer* trainer, const char* path);
+// What scores are.
+typedef enum tw_score_kind TW_ENUM_INT {
+  // Probabilities if all scores lie in [0, 1] (with TW_LOSS_SOFTMAX: and those of each example sum
+  // to 1 within 0.02), else logits.
+  TW_SCORES_UNKNOWN = 0,
+  TW_SCORES_LOGITS = 1,
+  TW_SCORES_PROBABILITIES = 2
+} tw_score_kind;
 
-// Goes back to a checkpoint of the same model and options; training then continues as if never
-// interrupted. One without examples needs the same ones to have been added before; one with
-// examples brings them, and its classes, along. On failure nothing is changed. Errors: IO, CORRUPT
-// (the text names the sound file of the generation before, if there is one), FAILED_PRECONDITION
-// when it belongs to another model, options or examples. [one]
-TW_API tw_status tw_trainer_restore(tw_trainer* trainer, const char* path);
+// Zero the struct, set struct_size and n_classes, and what else is needed.
+typedef struct tw_judge_options {
+  size_t struct_size;
+  // What examples are judged by.
+  tw_loss loss;
+  // Of the examples, or numbers of their targets.
+  int64_t n_classes;
+  // Scores of an example; 0: n_classes. One score for two classes (TW_LOSS_SOFTMAX) is that of the
+  // second class.
+  int64_t n_scores;
+  // The position of each class's score. -1 (TW_LOSS_SOFTMAX): the model does not have the class,
+  // and its examples count as wrong. NULL: in order.
+  const int64_t* score_of_class;
+  tw_score_kind scores;
+  // What a probability of 0 counts as in the loss, say half a step of a quantized output. 0: half
+  // of the smallest probability above 0 that was seen.
+  double smallest_probability;
+  // Of tw_evaluation.top_k; 0: 5.
+  int32_t top_k;
+  // Examples of the largest loss that tw_evaluation.worst names.
+  int32_t n_worst;
+  // TW_LOSS_HUBER; 0: 1.
+  float huber_delta;
+} tw_judge_options;
 
-// Numbers about the trainer; set info->struct_size first. [one]
-TW_API tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info);
+// Makes a judge. The caller owns *out_judge. [any]
+TW_API tw_status tw_judge_create(const tw_judge_options* options, tw_judge** out_judge);
 
-// Describes the last layer found as JSON: operator, tensors, n_features, n_classes, what follows
-// it, and the class names; "device" is where the last steps were taken ("cpu" or the name of an
-// OpenCL device) and "device_reason" why it is not another one; "extraction" has the "place" of
-// each session that computes embeddings and its "n_batches". *out_json is owned by the caller.
+// Frees the judge. NULL is allowed. [one]
+TW_API void tw_judge_free(tw_judge* judge);
+
+// Adds an example: its n_scores scores, and its class (TW_LOSS_SOFTMAX; targets is NULL) or its
+// n_classes targets (the other losses; label is not looked at). Errors: NUMERIC (a score is NaN).
 // [one]
-TW_API tw_status tw_trainer_describe(const tw_trainer* trainer, char** out_json);
+TW_API tw_status tw_judge_add(tw_judge* judge, const float* scores, size_t n_scores, int64_t label,
+                              const float* targets);
 
-// Pruning: a model whose smallest weights are 0.
+// Judges the examples that were added so far; more may be added afterwards. Set
+// evaluation->struct_size first. Its arrays are borrowed from the judge until the next reading.
+// [one]
+TW_API tw_status tw_judge_read(tw_judge* judge, tw_evaluation* evaluation);
 
+//
+// 5. TOOLS
+//
+
+// A device of this machine. Strings are static.
+typedef struct tw_device_info {
+  size_t struct_size;
+  // "cpu", "opencl:0": the text that names it in options.
+  const char* id;
+  // "Mali-G710".
+  const char* name;
+  // "" for the CPU, as the next three.
+  const char* vendor;
+  // The OpenCL platform that offers it.
+  const char* platform;
+  // The driver's version.
+  const char* driver;
+  // "OpenCL 3.0 ...".
+  const char* version;
+  // "cpu", "gpu", "accelerator" or "other"; OpenCL offers CPUs as well.
+  const char* type;
+  // That the CPU's kernels use, "avx2"; "" for others.
+  const char* instruction_set;
+  // The CPU's threads.
+  int32_t n_compute_units;
+  // 0: unknown, as the next two.
+  uint64_t memory_bytes;
+  // Fast memory of one work-group.
+  uint64_t local_memory_bytes;
+  // Largest single buffer.
+  uint64_t max_allocation_bytes;
+  // 1: it computes with float16.
+  int32_t has_fp16;
+  int32_t has_images;
+  // 1: it has dot products of bytes.
+  int32_t has_int_dot;
+  // 1: its memory is the processor's own.
+  int32_t shares_memory;
+  int32_t is_usable;
+  // Why it is not usable; else "".
+  const char* reason;
+} tw_device_info;
+
+// Gives the number of devices: the CPU, which comes first, and every OpenCL device, usable or not.
+// Where there is no OpenCL, a device "opencl" that is not usable says why. The first call of this
+// or the next function loads the OpenCL library and asks its drivers. [any]
+TW_API tw_status tw_device_count(size_t* out_n_devices);
+
+// Tells what device `index` is. Set info->struct_size first. [any]
+TW_API tw_status tw_device_get_info(size_t index, tw_device_info* info);
+
+typedef enum tw_log_level TW_ENUM_INT {
+  TW_LOG_SILENT = 0,
+  TW_LOG_ERROR = 1,
+  TW_LOG_WARNING = 2,
+  TW_LOG_INFO = 3,
+  TW_LOG_DEBUG = 4
+} tw_log_level;
+
+// Receives one message without a line end.
+typedef void (*tw_log_function)(void* user_data, tw_log_level level, const char* message);
+
+// Sends messages of `level` and more urgent ones to `function`, which may be called from any
+// thread, one call at a time, and must not call tw_log_set. NULL: to standard error. TW_LOG_SILENT:
+// nothing is logged. Before the first call, warnings go to standard error. It holds for the whole
+// process. [any]
+TW_API tw_status tw_log_set(tw_log_level level, tw_log_function function, void* user_data);
+
+typedef enum tw_plan_format TW_ENUM_INT { TW_PLAN_TEXT = 0, TW_PLAN_JSON = 1 } tw_plan_format;
+
+// Describes the plan that runs: for every step its operator, backend, kernel variant, shape, arena
+// offset, what was fused into it, and why it fell back if it did. *out_text is owned by the caller.
+// [one]
+TW_API tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format format,
+                                          char** out_text);
+
+// The time of one operator in one run. A device runs many operators as one step: they are reported
+// one by one, and then the step itself with the rest of its time (copies, and starting the device).
+typedef struct tw_profile_entry {
+  size_t struct_size;
+  // Position in the plan.
+  int32_t step;
+  // "CONV_2D".
+  const char* op;
+  // The kernel that was chosen, "gemm 1x1"; may be "".
+  const char* variant;
+  // "cpu".
+  const char* backend;
+  // The operator's first output tensor.
+  const char* output_name;
+  int64_t nanos;
+  // Which operator of the step; -1: the step itself.
+  int32_t part;
+} tw_profile_entry;
+typedef void (*tw_profile_function)(void* user_data, const tw_profile_entry* entry);
+
+// Calls `function` after every operator of every run; NULL: no longer. [one]
+TW_API tw_status tw_session_set_profile(tw_session* session, tw_profile_function function,
+                                        void* user_data);
+
+// Compares the session with the CPU, operator by operator: both compute the whole model on the
+// present inputs. Describes the result as JSON: tolerance, agrees, first_divergence (a position in
+// layers, or null), layers (index in the file, op, backend, output, dtype, shape, difference,
+// range, agrees, inputs_agree, input_difference) and outputs (as the session itself gives them).
+// difference is the largest one, relative to the range of the CPU's numbers; null if one is not
+// finite. An operator whose inputs agree and whose output does not is where a difference begins.
+// tolerance is the largest difference that agrees; 0 stands for 1e-3, with TW_PRECISION_FLOAT16 for
+// 2e-2. All values of the model are in memory at once. *out_json is owned by the caller. Errors:
+// those of tw_session_run; DEVICE_LOST if the device fails. [one]
+TW_API tw_status tw_session_verify(tw_session* session, double tolerance, char** out_json);
+
+// How a model is pruned. Zero the struct and set struct_size for the defaults.
 typedef struct tw_prune_options {
   size_t struct_size;
-  double sparsity;  // share of the weights that become 0, between 0 and 1; default 0.5
-  int32_t global;   // 1: the smallest of all layers together; 0: of each layer
-  // Weights are cleared in blocks of so many output channels by so many inputs; default 1, 1.
-  // 16, 1 makes float32 dense layers and 1x1 convolutions faster on the CPU.
-  int32_t block_rows, block_columns;
-  int64_t min_elements;    // layers with fewer weights stay as they are; default 1024
-  int32_t sparse_storage;  // 1: weights are stored sparse, behind DENSIFY, where that is smaller
+  // Share of the weights that become 0, between 0 and 1; 0: 0.5.
+  double sparsity;
+  // 1: the smallest weights of all layers together; 0: of each layer.
+  int32_t global;
+  // Weights are cleared in blocks of so many output channels by so many inputs; 0: 1. Blocks of 16
+  // by 1 make float32 dense layers and 1x1 convolutions faster on the CPU.
+  int32_t block_rows;
+  int32_t block_columns;
+  // Layers with fewer weights stay as they are; 0: 1024.
+  int64_t min_elements;
+  // 1: weights are stored sparse, behind DENSIFY, if that is smaller.
+  int32_t sparse_storage;
 } tw_prune_options;
 
+// What pruning did.
 typedef struct tw_prune_report {
   size_t struct_size;
-  int32_t n_layers;   // that were pruned
-  int32_t n_sparse;   // stored sparse
-  int64_t n_weights;  // of those layers
-  int64_t n_zeros;    // of those weights, afterwards
+  // That were pruned.
+  int32_t n_layers;
+  // Layers whose weights are stored sparse.
+  int32_t n_sparse;
+  // Of the pruned layers.
+  int64_t n_weights;
+  // Among these weights, afterwards.
+  int64_t n_zeros;
 } tw_prune_report;
 
-// Fills *options with the defaults; struct_size is sizeof(tw_prune_options) of the caller. [any]
-TW_API tw_status tw_prune_options_init(tw_prune_options* options, size_t struct_size);
+// Makes a model with the smallest weights of FULLY_CONNECTED and CONV_2D set to 0. options NULL:
+// the defaults. `report` may be NULL; set its struct_size first. The caller owns *out_model.
+// Errors: UNSUPPORTED if no layer can be pruned. [any]
+TW_API tw_status tw_model_prune(const tw_model* model, const tw_prune_options* options,
+                                tw_model** out_model, tw_prune_report* report);
 
-// Writes the model as a .tflite file with the smallest weights of FULLY_CONNECTED and CONV_2D set
-// to 0; the file appears complete or not at all. options NULL: the defaults. `report` may be NULL;
-// set its struct_size first. Errors: IO, UNSUPPORTED where no layer can be pruned. [any]
-TW_API tw_status tw_model_prune_file(const tw_model* model, const tw_prune_options* options,
-                                     const char* path, tw_prune_report* report);
-
-// The same into memory: *out_data is owned by the caller. [any]
-TW_API tw_status tw_model_prune_memory(const tw_model* model, const tw_prune_options* options,
-                                       void** out_data, size_t* out_data_bytes,
-                                       tw_prune_report* report);
-
-// Quantizer: a float model with fewer bits.
-
+// What a float model is quantized to.
 typedef enum tw_quantize_target TW_ENUM_INT {
-  // int8 weights of FULLY_CONNECTED, CONV_2D and DEPTHWISE_CONV_2D, a scale for each output
-  // channel; activations stay float.
+  // int8 weights of FULLY_CONNECTED, CONV_2D and DEPTHWISE_CONV_2D, with a scale for each output
+  // channel. Activations stay float.
   TW_QUANTIZE_DYNAMIC_RANGE = 0,
   TW_QUANTIZE_FLOAT16 = 1,  // float16 weights
-  // int8 weights and activations; what has no int8 form stays float between DEQUANTIZE and
-  // QUANTIZE. Needs examples, from which the ranges of the activations are taken.
+  // int8 weights and activations. Operators without an int8 form stay float between DEQUANTIZE and
+  // QUANTIZE. The ranges of the activations are taken from examples, which are needed.
   TW_QUANTIZE_INT8 = 2
 } tw_quantize_target;
 
+// How a model is quantized. Zero the struct and set struct_size for the defaults.
 typedef struct tw_quantizer_options {
   size_t struct_size;
   tw_quantize_target target;
-  int32_t integer_io;    // with INT8: 1: inputs and outputs are int8, too; 0: they stay float
-  int64_t min_elements;  // with DYNAMIC_RANGE: smaller weights stay float; default 1024
-  // With INT8: of every example's values of an activation only those between its percentiles
-  // 100 - P and P count; default 100, all. In (50, 100].
+  // TW_QUANTIZE_INT8: 1: inputs and outputs are int8 as well; 0: float.
+  int32_t integer_io;
+  // TW_QUANTIZE_DYNAMIC_RANGE: smaller weights stay float; 0: 1024.
+  int64_t min_elements;
+  // TW_QUANTIZE_INT8: of the values that an example gives an activation, only those between the
+  // percentiles 100 - P and P count. In (50, 100]; 0: 100, all values.
   double percentile;
-  int32_t n_threads;              // 0: one for each processor
-  const tw_allocator* allocator;  // NULL: the operating system's
+  // 0: one for each processor.
+  int32_t n_threads;
+  // NULL: the operating system's.
+  const tw_allocator* allocator;
 } tw_quantizer_options;
 
-// Fills *options with the defaults; struct_size is sizeof(tw_quantizer_options) of the caller.
-// [any]
-TW_API tw_status tw_quantizer_options_init(tw_quantizer_options* options, size_t struct_size);
-
-// Prepares the quantization of a float model; options NULL: the defaults. The caller owns
+// Prepares the quantization of a float model. options NULL: the defaults. The caller owns
 // *out_quantizer. Errors: those of tw_session_create. [any]
 TW_API tw_status tw_quantizer_create(const tw_model* model, const tw_quantizer_options* options,
                                      tw_quantizer** out_quantizer);
@@ -1072,34 +1432,105 @@ TW_API tw_status tw_quantizer_create(const tw_model* model, const tw_quantizer_o
 // Frees the quantizer. NULL is allowed. [one]
 TW_API void tw_quantizer_free(tw_quantizer* quantizer);
 
-// Name, type, shape and size of model input `index` for one example, with TW_QUANTIZE_INT8; its
-// data is NULL. Set info->struct_size first. [one]
+// Tells name, type, shape and size of a model input for ONE example (a batch of 1), with
+// TW_QUANTIZE_INT8. Set info->struct_size first. [one]
 TW_API tw_status tw_quantizer_get_input(const tw_quantizer* quantizer, size_t index,
                                         tw_tensor_info* info);
 
-// Runs the float model on the examples and notes the range of every activation; 100 examples of
-// what the model will see are usually enough. Labels, targets and keys are not looked at. May be
-// called again for more. Errors: CANCELLED, NUMERIC (an activation is not finite),
+// Runs the float model on the examples and notes the range of every activation. About 100 examples
+// of what the model will see are enough as a rule. Labels, targets and keys are not looked at. May
+// be called again for more. Errors: CANCELLED, NUMERIC (an activation is not finite),
 // FAILED_PRECONDITION with another target than TW_QUANTIZE_INT8, and what read returns. [one]
 TW_API tw_status tw_quantizer_add_examples(tw_quantizer* quantizer, const tw_examples* examples);
 
 // Makes the tw_quantizer_add_examples in progress, or the next one, return CANCELLED soon. The
-// handle must not be freed meanwhile. [any]
+// quantizer must not be freed meanwhile. [any]
 TW_API tw_status tw_quantizer_cancel(tw_quantizer* quantizer);
 
-// Writes the quantized model as a .tflite file, which appears complete or not at all. Errors: IO;
-// FAILED_PRECONDITION without examples (TW_QUANTIZE_INT8); UNSUPPORTED where the model computes in
-// integers already, or has nothing that could be quantized. [one]
-TW_API tw_status tw_quantizer_export_file(tw_quantizer* quantizer, const char* path);
+// An operator that stayed float.
+typedef struct tw_float_operator {
+  // In the float model's file.
+  int32_t index;
+  const char* name;
+  const char* reason;
+} tw_float_operator;
 
-// The same into memory: *out_data is owned by the caller. [one]
-TW_API tw_status tw_quantizer_export_memory(tw_quantizer* quantizer, void** out_data,
-                                            size_t* out_data_bytes);
+// What quantization did. Pointers are borrowed from the quantizer until its next export.
+typedef struct tw_quantize_report {
+  size_t struct_size;
+  // That the ranges were taken from.
+  int64_t n_examples;
+  // That compute in integers now.
+  int32_t n_integer_operators;
+  // That are stored with fewer bits.
+  int32_t n_constants;
+  size_t n_float_operators;
+  const tw_float_operator* float_operators;
+} tw_quantize_report;
 
-// What the last export did, as JSON: n_examples, n_integer_operators, n_constants (stored with
-// fewer bits) and float_operators, an array of objects with index, name and reason. *out_json is
-// owned by the caller. [one]
-TW_API tw_status tw_quantizer_describe(const tw_quantizer* quantizer, char** out_json);
+// Makes the quantized model. `report` may be NULL; set its struct_size first. The caller owns
+// *out_model. Errors: FAILED_PRECONDITION without examples (TW_QUANTIZE_INT8); UNSUPPORTED if the
+// model computes in integers already, or has nothing that could be quantized. [one]
+TW_API tw_status tw_quantizer_export(tw_quantizer* quantizer, tw_model** out_model,
+                                     tw_quantize_report* report);
+
+// What a custom operator's callbacks see. All of it is borrowed for the call. Names are "".
+typedef struct tw_op_call {
+  size_t struct_size;
+  size_t n_inputs;
+  // NULL where an optional input is left out.
+  const tw_tensor_info* const* inputs;
+  size_t n_outputs;
+  // prepare sets rank and dims, which first hold what the file says. run finds strings as an array
+  // of empty tw_string, and sets them to bytes of inputs, or to bytes that stay valid until the
+  // next run.
+  tw_tensor_info* const* outputs;
+  // The operator's own bytes in the model.
+  const void* options;
+  size_t options_bytes;
+  // That parallel_for uses.
+  int32_t n_threads;
+  // Prepare sets it; run gets so much memory at `scratch`.
+  size_t scratch_bytes;
+  // Aligned to 64 bytes, not initialized.
+  void* scratch;
+  // After a failure: write the reason here, with a NUL.
+  char* error;
+  // Room at `error`.
+  size_t error_bytes;
+  // For run only: calls task(argument, i, thread) for every i in [0, n_tasks), on several threads
+  // with thread in [0, n_threads), and returns when all are done.
+  void (*parallel_for)(const struct tw_op_call* call, int64_t n_tasks,
+                       void (*task)(void* argument, int64_t i, int32_t thread), void* argument);
+  // The library's own.
+  void* internal;
+} tw_op_call;
+
+// A custom operator. An instance belongs to one operator of one session. Planning, and planning
+// anew after a resize, calls init and prepare once or more. free ends each instance that init made.
+// Callbacks for different sessions may be called at the same time. init and free may be NULL.
+typedef struct tw_custom_op {
+  size_t struct_size;
+  // custom_code in the model's file.
+  const char* name;
+  // Given to all callbacks; it must stay valid as long as the process.
+  void* user_data;
+  tw_status (*init)(void* user_data, const void* options, size_t options_bytes,
+                    void** out_instance);
+  void (*free)(void* user_data, void* instance);
+  // Checks the inputs and sets the outputs' shapes. An input's data is NULL unless its value is
+  // constant. If shapes depend on such a value, return TW_STATUS_FAILED_PRECONDITION: prepare is
+  // then called again in every run, when all values are known.
+  tw_status (*prepare)(void* user_data, void* instance, tw_op_call* call);
+  // Computes the outputs.
+  tw_status (*run)(void* user_data, void* instance, const tw_op_call* call);
+} tw_custom_op;
+
+// Adds a custom operator to the process. The struct and its name are copied. Sessions and trainers
+// that are created afterwards find it by its name, before an operator of the library's own. It
+// stays until the process ends. Errors: FAILED_PRECONDITION if another operator of that name is
+// registered (the same one may be registered again). [any]
+TW_API tw_status tw_op_register(const tw_custom_op* op);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -133,17 +133,14 @@ Result<std::string> GetString(F function) {
   return TakeString(text);
 }
 
-// Calls function(&data, &n_bytes) and takes over the owned bytes.
-template <typename F>
-Result<std::vector<uint8_t>> GetBytes(F function) {
-  void* data = nullptr;
-  size_t n_bytes = 0;
-  const tw_status status = function(&data, &n_bytes);
+// Calls function(&info) with a struct that knows its size.
+template <typename T, typename F>
+Result<T> GetStruct(F function) {
+  T info{};
+  info.struct_size = sizeof(info);
+  const tw_status status = function(&info);
   if (status != TW_STATUS_OK) return Status(status);
-  const uint8_t* bytes = static_cast<const uint8_t*>(data);
-  std::vector<uint8_t> copy(bytes, bytes + n_bytes);
-  tw_memory_free(data);
-  return copy;
+  return info;
 }
 
 template <typename T, void (*Free)(T*)>
@@ -187,14 +184,55 @@ class Model {
     return Make(status, handle);
   }
 
-  Result<std::string> Describe() const {
-    return internal::GetString([&](char** text) { return tw_model_describe(get(), text); });
+  // Takes over a handle that a C function gave.
+  static Result<Model> Take(tw_status status, tw_model* handle) { return Make(status, handle); }
+
+  Status Save(const std::string& path) const { return Status(tw_model_save(get(), path.c_str())); }
+  // What it points to is borrowed from the model.
+  Result<tw_model_info> Info() const {
+    return internal::GetStruct<tw_model_info>(
+        [&](tw_model_info* info) { return tw_model_get_info(get(), info); });
+  }
+  // The .tflite file, borrowed from the model.
+  Bytes bytes() const {
+    const Result<tw_model_info> info = Info();
+    return info.ok() ? Bytes{info->data, info->data_bytes} : Bytes{};
   }
   std::vector<std::string> labels() const {
-    return List(tw_model_count_labels, tw_model_get_label);
+    const Result<tw_model_info> info = Info();
+    if (!info.ok()) return {};
+    return std::vector<std::string>(info->labels, info->labels + info->n_labels);
   }
   std::vector<std::string> signatures() const {
-    return List(tw_model_count_signatures, tw_model_get_signature);
+    const Result<tw_model_info> info = Info();
+    if (!info.ok()) return {};
+    return std::vector<std::string>(info->signatures, info->signatures + info->n_signatures);
+  }
+  Result<Tensor> Input(size_t index) const {
+    Tensor tensor;
+    const tw_status status = tw_model_get_input(get(), index, &tensor);
+    if (status != TW_STATUS_OK) return Status(status);
+    return tensor;
+  }
+  Result<Tensor> Output(size_t index) const {
+    Tensor tensor;
+    const tw_status status = tw_model_get_output(get(), index, &tensor);
+    if (status != TW_STATUS_OK) return Status(status);
+    return tensor;
+  }
+  Result<size_t> FindOutput(const std::string& name) const {
+    size_t index = 0;
+    const tw_status status = tw_model_find_output(get(), name.c_str(), &index);
+    if (status != TW_STATUS_OK) return Status(status);
+    return index;
+  }
+  // The head before output `index`; its strings are borrowed from the model.
+  Result<tw_head_info> Head(size_t index = 0) const {
+    return internal::GetStruct<tw_head_info>(
+        [&](tw_head_info* info) { return tw_model_get_head(get(), index, info); });
+  }
+  Result<std::string> Describe() const {
+    return internal::GetString([&](char** text) { return tw_model_describe(get(), text); });
   }
   // Borrowed from the model.
   Result<Bytes> Metadata(const std::string& name) const {
@@ -218,24 +256,11 @@ class Model {
     if (status != TW_STATUS_OK) return Status(status);
     return Model(handle);
   }
-  std::vector<std::string> List(tw_status (*count)(const tw_model*, size_t*),
-                                tw_status (*get_one)(const tw_model*, size_t, const char**)) const {
-    size_t n = 0;
-    std::vector<std::string> list;
-    if (count(get(), &n) != TW_STATUS_OK) return list;
-    for (size_t i = 0; i < n; ++i) {
-      const char* text = nullptr;
-      if (get_one(get(), i, &text) == TW_STATUS_OK) list.emplace_back(text);
-    }
-    return list;
-  }
   std::unique_ptr<tw_model, internal::Deleter<tw_model, tw_model_free>> handle_;
 };
 
 struct SessionOptions : tw_session_options {
-  SessionOptions() : tw_session_options{} {
-    (void)tw_session_options_init(this, sizeof(tw_session_options));
-  }
+  SessionOptions() : tw_session_options{} { struct_size = sizeof(tw_session_options); }
 };
 
 // A tw_session: one thread at a time, except Cancel.
@@ -251,13 +276,18 @@ class Session {
     return Session(handle);
   }
 
+  // Inputs, outputs and memory.
+  Result<tw_session_info> Info() const {
+    return internal::GetStruct<tw_session_info>(
+        [&](tw_session_info* info) { return tw_session_get_info(get(), info); });
+  }
   size_t n_inputs() const {
-    size_t n = 0;
-    return tw_session_count_inputs(get(), &n) == TW_STATUS_OK ? n : 0;
+    const Result<tw_session_info> info = Info();
+    return info.ok() ? info->n_inputs : 0;
   }
   size_t n_outputs() const {
-    size_t n = 0;
-    return tw_session_count_outputs(get(), &n) == TW_STATUS_OK ? n : 0;
+    const Result<tw_session_info> info = Info();
+    return info.ok() ? info->n_outputs : 0;
   }
   Result<size_t> FindInput(const std::string& name) const {
     size_t index = 0;
@@ -358,13 +388,6 @@ class Session {
     return Status(tw_session_set_profile(get(), profile_ ? &OnProfile : nullptr, profile_.get()));
   }
 
-  Result<tw_memory_info> Memory() const {
-    tw_memory_info info{};
-    info.struct_size = sizeof(info);
-    const tw_status status = tw_session_get_memory(get(), &info);
-    if (status != TW_STATUS_OK) return Status(status);
-    return info;
-  }
   Result<std::string> DescribePlan(tw_plan_format format = TW_PLAN_TEXT) const {
     return internal::GetString(
         [&](char** text) { return tw_session_describe_plan(get(), format, text); });
@@ -395,9 +418,71 @@ struct TrainerOptions : tw_trainer_options {
   }
 };
 
+// A tw_evaluation with arrays of its own: its pointers are null.
 struct Evaluation : tw_evaluation {
   Evaluation() : tw_evaluation{} { struct_size = sizeof(tw_evaluation); }
-  std::vector<int64_t> matrix;  // the confusion matrix: n_classes x n_classes, row = label
+  std::vector<tw_class_metrics> per_class;       // `classes`
+  std::vector<int64_t> matrix;                   // `confusion`: n_classes x n_classes, row = label
+  std::vector<int64_t> largest;                  // `n_largest`
+  std::vector<tw_reliability_bin> bins;          // `reliability`
+  std::vector<tw_worst_example> worst_examples;  // `worst`
+};
+
+namespace internal {
+
+template <typename T>
+std::vector<T> TakeArray(const T** from, size_t n) {
+  std::vector<T> copy;
+  if (*from != nullptr) copy.assign(*from, *from + n);
+  *from = nullptr;
+  return copy;
+}
+
+// Calls function(&evaluation) and copies what it borrows.
+template <typename F>
+Result<Evaluation> GetEvaluation(F function) {
+  Evaluation e;
+  const tw_status status = function(&e);
+  if (status != TW_STATUS_OK) return Status(status);
+  const size_t n = static_cast<size_t>(e.n_classes);
+  e.per_class = TakeArray(&e.classes, n);
+  e.matrix = TakeArray(&e.confusion, n * n);
+  e.largest = TakeArray(&e.n_largest, e.n_scores);
+  e.bins = TakeArray(&e.reliability, e.n_bins);
+  e.worst_examples = TakeArray(&e.worst, e.n_worst);
+  return e;
+}
+
+}  // namespace internal
+
+struct JudgeOptions : tw_judge_options {
+  JudgeOptions() : tw_judge_options{} { struct_size = sizeof(tw_judge_options); }
+};
+
+// A tw_judge: one thread at a time.
+class Judge {
+ public:
+  static Result<Judge> Create(const JudgeOptions& options) {
+    tw_judge* handle = nullptr;
+    const tw_status status = tw_judge_create(&options, &handle);
+    if (status != TW_STATUS_OK) return Status(status);
+    return Judge(handle);
+  }
+  Status Add(const std::vector<float>& scores, int64_t label) {
+    return Status(tw_judge_add(get(), scores.data(), scores.size(), label, nullptr));
+  }
+  // targets: n_classes numbers.
+  Status AddTargets(const std::vector<float>& scores, const float* targets) {
+    return Status(tw_judge_add(get(), scores.data(), scores.size(), 0, targets));
+  }
+  Result<Evaluation> Read() const {
+    return internal::GetEvaluation([&](tw_evaluation* e) { return tw_judge_read(get(), e); });
+  }
+  tw_judge* get() const { return handle_.get(); }
+
+ private:
+  explicit Judge(tw_judge* handle) : handle_(handle) {}
+  std::unique_ptr<tw_judge, internal::Deleter<tw_judge, tw_judge_free>> handle_;
 };
 
 // Labelled examples for Trainer. Labels and data are borrowed for the call.
@@ -456,32 +541,29 @@ class Trainer {
   Status AddExamples(const tw_examples& examples) {
     return Status(tw_trainer_add_examples(get(), &examples));
   }
-  // A function that throws ends the program.
+  // Up to n_epochs in all; 0: those of the options. A function that throws ends the program.
   Status Fit(int32_t n_epochs = 0, const ProgressFunction& progress = nullptr) {
-    ProgressFunction function = progress;
-    return Status(tw_trainer_fit(get(), n_epochs, function ? &OnProgress : nullptr, &function));
+    tw_fit_options options{};
+    options.n_epochs = n_epochs;
+    return Run(options, progress).status();
   }
   // For a bounded time; true: nothing is left to do.
   Result<bool> FitFor(double max_seconds, int32_t max_epochs = 0,
                       const ProgressFunction& progress = nullptr) {
-    ProgressFunction function = progress;
-    int32_t finished = 0;
-    const tw_status status = tw_trainer_fit_for(
-        get(), max_seconds, max_epochs, function ? &OnProgress : nullptr, &function, &finished);
-    if (status != TW_STATUS_OK) return Status(status);
-    return finished != 0;
+    tw_fit_options options{};
+    options.max_seconds = max_seconds;
+    options.max_epochs = max_epochs;
+    return Run(options, progress);
   }
   Status Cancel() { return Status(tw_trainer_cancel(get())); }
-  // On the examples held back.
-  Result<Evaluation> Evaluate() { return Judge(nullptr); }
-  Result<Evaluation> Evaluate(const tw_examples& examples) { return Judge(&examples); }
-
-  // As JSON, with the n_worst examples held back that have the largest loss.
-  Result<std::string> DescribeEvaluation(int32_t n_worst = 0,
-                                         const tw_examples* examples = nullptr) {
-    return internal::GetString([&](char** text) {
-      return tw_trainer_describe_evaluation(get(), examples, n_worst, text);
-    });
+  // On the validation set, of which the n_worst ones with the largest loss are named.
+  Result<Evaluation> Evaluate(int32_t n_worst = 0) {
+    return internal::GetEvaluation(
+        [&](tw_evaluation* e) { return tw_trainer_evaluate(get(), nullptr, n_worst, e); });
+  }
+  Result<Evaluation> Evaluate(const tw_examples& examples) {
+    return internal::GetEvaluation(
+        [&](tw_evaluation* e) { return tw_trainer_evaluate(get(), &examples, 0, e); });
   }
   // n_examples x n_classes scores.
   Result<std::vector<float>> Predict(const tw_examples& examples) {
@@ -493,36 +575,37 @@ class Trainer {
     return scores;
   }
   Result<tw_calibration> Calibrate() {
-    tw_calibration calibration{};
-    calibration.struct_size = sizeof(calibration);
-    const tw_status status = tw_trainer_calibrate(get(), &calibration);
-    if (status != TW_STATUS_OK) return Status(status);
-    return calibration;
+    return internal::GetStruct<tw_calibration>(
+        [&](tw_calibration* calibration) { return tw_trainer_calibrate(get(), calibration); });
   }
   Status SetGolden(const tw_examples& examples) {
     return Status(tw_trainer_set_golden(get(), &examples));
   }
-  Result<tw_comparison> CheckGolden() { return Compare(&tw_trainer_check_golden); }
-  Result<tw_comparison> CheckExport() { return Compare(&tw_trainer_check_export); }
-
-  Status AddClass(const std::string& name) {
-    return Status(tw_trainer_add_class(get(), name.c_str()));
+  Result<tw_export_check> CheckExport() {
+    return internal::GetStruct<tw_export_check>(
+        [&](tw_export_check* check) { return tw_trainer_check_export(get(), check); });
   }
-  Status RemoveClass(int64_t index) { return Status(tw_trainer_remove_class(get(), index)); }
-  Status RenameClass(int64_t index, const std::string& name) {
-    return Status(tw_trainer_rename_class(get(), index, name.c_str()));
-  }
-  Status SetClasses(const std::vector<std::string>& names) {
+  // Names that exist already keep what they have learnt.
+  Status SetClasses(const std::vector<std::string>& names) { return SetClasses(names, {}); }
+  // Class i takes over the present class sources[i]; -1: none.
+  Status SetClasses(const std::vector<std::string>& names, const std::vector<int64_t>& sources) {
     std::vector<const char*> pointers;
     for (const std::string& name : names) pointers.push_back(name.c_str());
-    return Status(tw_trainer_set_classes(get(), pointers.data(), pointers.size()));
+    return Status(tw_trainer_set_classes(
+        get(), pointers.data(), sources.empty() ? nullptr : sources.data(), pointers.size()));
+  }
+  // Empty where the classes have no names.
+  std::vector<std::string> class_names() const {
+    const Result<tw_trainer_info> info = Info();
+    if (!info.ok() || info->class_names == nullptr) return {};
+    return std::vector<std::string>(info->class_names, info->class_names + info->n_classes);
   }
 
-  // All that is trained, one array after the other (Parameters() names them).
+  // All that is trained, one array after the other (Info()->parameters names them).
   Result<std::vector<float>> ReadParameters() const {
     const Result<tw_trainer_info> info = Info();
     if (!info.ok()) return info.status();
-    std::vector<float> values(static_cast<size_t>(info->n_parameters));
+    std::vector<float> values(static_cast<size_t>(info->n_values));
     const tw_status status =
         tw_trainer_read_parameter(get(), nullptr, values.data(), values.size());
     if (status != TW_STATUS_OK) return Status(status);
@@ -530,17 +613,6 @@ class Trainer {
   }
   Status WriteParameters(const std::vector<float>& values) {
     return Status(tw_trainer_write_parameter(get(), nullptr, values.data(), values.size()));
-  }
-  Result<std::vector<tw_parameter_info>> Parameters() const {
-    size_t n = 0;
-    tw_status status = tw_trainer_count_parameters(get(), &n);
-    std::vector<tw_parameter_info> infos(n);
-    for (size_t i = 0; i < n && status == TW_STATUS_OK; ++i) {
-      infos[i].struct_size = sizeof(tw_parameter_info);
-      status = tw_trainer_get_parameter_info(get(), i, &infos[i]);
-    }
-    if (status != TW_STATUS_OK) return Status(status);
-    return infos;
   }
   Result<std::vector<float>> ComputeUpdate(const std::vector<float>& base, double clip_norm,
                                            double noise_stddev, uint64_t seed) const {
@@ -560,86 +632,56 @@ class Trainer {
     return Status(tw_trainer_load_head(get(), path.c_str()));
   }
 
-  Status ExportFile(const std::string& path) {
-    return Status(tw_trainer_export_file(get(), path.c_str()));
+  Result<Model> Export() {
+    tw_model* handle = nullptr;
+    const tw_status status = tw_trainer_export(get(), &handle);
+    return Model::Take(status, handle);
   }
-  Result<std::vector<uint8_t>> Export() {
-    return internal::GetBytes([&](void** data, size_t* n_bytes) {
-      return tw_trainer_export_memory(get(), data, n_bytes);
-    });
+  Status SaveCheckpoint(const std::string& path, bool with_examples = false) {
+    return Status(tw_trainer_save_checkpoint(get(), path.c_str(), with_examples ? 1 : 0));
   }
-  Status Save(const std::string& path) { return Status(tw_trainer_save(get(), path.c_str())); }
-  Status SaveWithExamples(const std::string& path) {
-    return Status(tw_trainer_save_with_examples(get(), path.c_str()));
+  Status LoadCheckpoint(const std::string& path) {
+    return Status(tw_trainer_load_checkpoint(get(), path.c_str()));
   }
-  Status Restore(const std::string& path) {
-    return Status(tw_trainer_restore(get(), path.c_str()));
-  }
+  // What it points to is borrowed from the trainer.
   Result<tw_trainer_info> Info() const {
-    tw_trainer_info info{};
-    info.struct_size = sizeof(info);
-    const tw_status status = tw_trainer_get_info(get(), &info);
-    if (status != TW_STATUS_OK) return Status(status);
-    return info;
-  }
-  Result<std::string> Describe() const {
-    return internal::GetString([&](char** text) { return tw_trainer_describe(get(), text); });
+    return internal::GetStruct<tw_trainer_info>(
+        [&](tw_trainer_info* info) { return tw_trainer_get_info(get(), info); });
   }
   tw_trainer* get() const { return handle_.get(); }
 
  private:
   explicit Trainer(tw_trainer* handle) : handle_(handle) {}
-  static int OnProgress(void* user_data, const tw_trainer_progress* progress) noexcept {
+  static int32_t OnProgress(void* user_data, const tw_trainer_progress* progress) noexcept {
     return (*static_cast<ProgressFunction*>(user_data))(*progress) ? 0 : 1;
   }
-  Result<tw_comparison> Compare(tw_status (*function)(tw_trainer*, tw_comparison*)) {
-    tw_comparison comparison{};
-    comparison.struct_size = sizeof(comparison);
-    const tw_status status = function(get(), &comparison);
+  Result<bool> Run(tw_fit_options options, ProgressFunction progress) {
+    options.struct_size = sizeof(options);
+    options.progress = progress ? &OnProgress : nullptr;
+    options.user_data = &progress;
+    int32_t finished = 0;
+    const tw_status status = tw_trainer_fit(get(), &options, &finished);
     if (status != TW_STATUS_OK) return Status(status);
-    return comparison;
-  }
-  Result<Evaluation> Judge(const tw_examples* examples) {
-    Result<tw_trainer_info> info = Info();
-    if (!info.ok()) return info.status();
-    Evaluation evaluation;
-    evaluation.matrix.resize(static_cast<size_t>(info->n_classes * info->n_classes));
-    evaluation.confusion = evaluation.matrix.data();
-    evaluation.confusion_bytes = evaluation.matrix.size() * sizeof(int64_t);
-    const tw_status status = tw_trainer_evaluate(get(), examples, &evaluation);
-    if (status != TW_STATUS_OK) return Status(status);
-    evaluation.confusion = nullptr;
-    return evaluation;
+    return finished != 0;
   }
   std::unique_ptr<tw_trainer, internal::Deleter<tw_trainer, tw_trainer_free>> handle_;
 };
 
 struct PruneOptions : tw_prune_options {
-  PruneOptions() : tw_prune_options{} {
-    (void)tw_prune_options_init(this, sizeof(tw_prune_options));
-  }
+  PruneOptions() : tw_prune_options{} { struct_size = sizeof(tw_prune_options); }
 };
 
-// Writes the model with its smallest weights set to 0.
-inline Result<tw_prune_report> PruneFile(const Model& model, const std::string& path,
-                                         const PruneOptions& options = PruneOptions()) {
-  tw_prune_report report{};
-  report.struct_size = sizeof(report);
-  const tw_status status = tw_model_prune_file(model.get(), &options, path.c_str(), &report);
-  if (status != TW_STATUS_OK) return Status(status);
-  return report;
-}
-inline Result<std::vector<uint8_t>> Prune(const Model& model,
-                                          const PruneOptions& options = PruneOptions()) {
-  return internal::GetBytes([&](void** data, size_t* n_bytes) {
-    return tw_model_prune_memory(model.get(), &options, data, n_bytes, nullptr);
-  });
+// The model with its smallest weights set to 0; `report` may be null.
+inline Result<Model> Prune(const Model& model, const PruneOptions& options = PruneOptions(),
+                           tw_prune_report* report = nullptr) {
+  if (report != nullptr) report->struct_size = sizeof(*report);
+  tw_model* handle = nullptr;
+  const tw_status status = tw_model_prune(model.get(), &options, &handle, report);
+  return Model::Take(status, handle);
 }
 
 struct QuantizerOptions : tw_quantizer_options {
-  QuantizerOptions() : tw_quantizer_options{} {
-    (void)tw_quantizer_options_init(this, sizeof(tw_quantizer_options));
-  }
+  QuantizerOptions() : tw_quantizer_options{} { struct_size = sizeof(tw_quantizer_options); }
 };
 
 // A tw_quantizer: one thread at a time, except Cancel.
@@ -663,17 +705,12 @@ class Quantizer {
     return Status(tw_quantizer_add_examples(get(), &examples));
   }
   Status Cancel() { return Status(tw_quantizer_cancel(get())); }
-  Status ExportFile(const std::string& path) {
-    return Status(tw_quantizer_export_file(get(), path.c_str()));
-  }
-  Result<std::vector<uint8_t>> Export() {
-    return internal::GetBytes([&](void** data, size_t* n_bytes) {
-      return tw_quantizer_export_memory(get(), data, n_bytes);
-    });
-  }
-  // As JSON: what the last export did.
-  Result<std::string> Describe() const {
-    return internal::GetString([&](char** text) { return tw_quantizer_describe(get(), text); });
+  // `report` may be null; what it points to is borrowed from the quantizer.
+  Result<Model> Export(tw_quantize_report* report = nullptr) {
+    if (report != nullptr) report->struct_size = sizeof(*report);
+    tw_model* handle = nullptr;
+    const tw_status status = tw_quantizer_export(get(), &handle, report);
+    return Model::Take(status, handle);
   }
   tw_quantizer* get() const { return handle_.get(); }
 

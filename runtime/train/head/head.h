@@ -50,10 +50,6 @@ struct Head {
 // only.
 Result<Head> FindHead(const Graph& graph, int output, bool append = false);
 
-// Position, among the main subgraph's outputs, of the output with that name: a tensor's name, or
-// what a signature calls it. NOT_FOUND lists the names.
-Result<int> FindOutput(const Model& model, const std::string& name);
-
 // What ExportWithHead needs to know of the head's place: output, op, tail, dim, and the activation
 // that suits the loss. For softmax that is SOFTMAX, or LOG_SOFTMAX where the model has it; for
 // sigmoid LOGISTIC. A model that gives its scores as they are, as every regressor does, still does

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace topwork {
@@ -68,20 +69,46 @@ MetricsCollector::MetricsCollector(const LossOptions& options, int n_outputs, in
   if (UsesLabels(kind_) && n_outputs <= kMaxConfusionClasses) confusion_.resize(n * n);
 }
 
-void MetricsCollector::AddLogits(const float* logits, int label) {
-  const double loss = CrossEntropy(logits, n_classes_, label);
-  const int best = static_cast<int>(std::max_element(logits, logits + n_classes_) - logits);
-  // −log p of the best class is its cross-entropy.
-  const double best_loss = best == label ? loss : CrossEntropy(logits, n_classes_, best);
-  loss_ += loss;
-  Count(logits, std::exp(-best_loss), label);
+MetricsCollector::MetricsCollector(const ScoreMap& map, int top_k)
+    : MetricsCollector(LossOptions(), static_cast<int>(map.score_of_class.size()), top_k) {
+  has_map_ = true;
+  score_of_class_ = map.score_of_class;
+  class_of_score_.assign(static_cast<size_t>(map.n_scores), -1);
+  for (size_t c = score_of_class_.size(); c-- > 0;) {
+    if (score_of_class_[c] < 0) continue;
+    class_of_score_[static_cast<size_t>(score_of_class_[c])] = static_cast<int>(c);
+  }
+  n_elsewhere_.resize(score_of_class_.size());
+  n_largest_.resize(class_of_score_.size());
 }
 
-void MetricsCollector::AddProbabilities(const float* probabilities, int label) {
-  // The smallest normal float keeps a probability of 0 from making the mean infinite.
-  loss_ -= std::log(std::max(static_cast<double>(probabilities[label]), 1.17549435e-38));
-  const float best = *std::max_element(probabilities, probabilities + n_classes_);
+int MetricsCollector::ScoreOf(int label) const {
+  return has_map_ ? score_of_class_[static_cast<size_t>(label)] : label;
+}
+
+double MetricsCollector::AddLogits(const float* logits, int label) {
+  const int n = n_scores(), target = ScoreOf(label);
+  const int best = static_cast<int>(std::max_element(logits, logits + n) - logits);
+  const double loss = target < 0 ? std::nan("") : CrossEntropy(logits, n, target);
+  // −log p of the best class is its cross-entropy.
+  const double best_loss = best == target ? loss : CrossEntropy(logits, n, best);
+  if (target >= 0) loss_ += loss;
+  Count(logits, std::exp(-best_loss), label);
+  return loss;
+}
+
+double MetricsCollector::AddProbabilities(const float* probabilities, int label) {
+  const int target = ScoreOf(label);
+  const float best = *std::max_element(probabilities, probabilities + n_scores());
   Count(probabilities, static_cast<double>(best), label);
+  if (target < 0) return std::nan("");
+  const double p = static_cast<double>(probabilities[target]);
+  if (p < kSmallestProbability) {
+    ++n_zero_;
+    return std::numeric_limits<double>::infinity();
+  }
+  loss_ -= std::log(p);
+  return -std::log(p);
 }
 
 void MetricsCollector::Add(const float* scores, const Targets& targets, int64_t b) {
@@ -92,35 +119,47 @@ void MetricsCollector::Add(const float* scores, const Targets& targets, int64_t 
   }
 }
 
-void MetricsCollector::AddValues(const float* scores, const float* targets) {
-  if (IsRegression(kind_)) {
-    AddErrors(scores, targets);
-  } else {
-    AddDecisions(scores, targets);
-  }
+double MetricsCollector::AddValues(const float* scores, const float* targets) {
+  return IsRegression(kind_) ? AddErrors(scores, targets) : AddDecisions(scores, targets);
 }
 
 void MetricsCollector::Count(const float* scores, double confidence, int label) {
-  // Rank of the true class: scores above it, and equal ones of a lower index.
-  int rank = 0;
-  for (int c = 0; c < n_classes_; ++c) {
-    if (scores[c] > scores[label] || (scores[c] == scores[label] && c < label)) ++rank;
-  }
-  const int best = static_cast<int>(std::max_element(scores, scores + n_classes_) - scores);
-  ++n_;
-  if (best == label) ++n_top1_;
-  if (rank < 5) ++n_top5_;
-  if (rank < top_k_) ++n_top_k_;
-  reliability_.Add(confidence, best == label);
+  const int n = n_scores(), target = ScoreOf(label);
+  const int best = static_cast<int>(std::max_element(scores, scores + n) - scores);
+  const int predicted = has_map_ ? class_of_score_[static_cast<size_t>(best)] : best;
   const size_t row = static_cast<size_t>(label);
-  const size_t column = static_cast<size_t>(best);
+  ++n_;
   ++n_of_class_[row];
-  ++n_predicted_[column];
-  if (best == label) ++n_correct_[row];
-  if (!confusion_.empty()) ++confusion_[row * static_cast<size_t>(n_classes_) + column];
+  reliability_.Add(confidence, best == target);
+  if (has_map_) ++n_largest_[static_cast<size_t>(best)];
+  if (predicted < 0) {
+    ++n_elsewhere_[row];
+  } else {
+    const size_t column = static_cast<size_t>(predicted);
+    ++n_predicted_[column];
+    if (!confusion_.empty()) ++confusion_[row * static_cast<size_t>(n_classes_) + column];
+  }
+  if (best == target) ++n_correct_[row];
+  if (target >= 0) {
+    CountRank(scores, target);
+  } else {
+    ++n_without_loss_;
+  }
 }
 
-void MetricsCollector::AddDecisions(const float* logits, const float* targets) {
+// Rank of the true class: scores above it, and equal ones of a lower index.
+void MetricsCollector::CountRank(const float* scores, int target) {
+  int rank = 0;
+  const int n = n_scores();
+  for (int c = 0; c < n; ++c) {
+    if (scores[c] > scores[target] || (scores[c] == scores[target] && c < target)) ++rank;
+  }
+  if (rank < 1) ++n_top1_;
+  if (rank < 5) ++n_top5_;
+  if (rank < top_k_) ++n_top_k_;
+}
+
+double MetricsCollector::AddDecisions(const float* logits, const float* targets) {
   const size_t n = static_cast<size_t>(n_classes_);
   double loss = 0.0;
   bool exact = true;
@@ -128,22 +167,57 @@ void MetricsCollector::AddDecisions(const float* logits, const float* targets) {
     const double z = static_cast<double>(logits[c]);
     const bool positive = targets[c] >= 0.5f;
     const bool predicted = z >= 0.0;  // probability 0.5
-    loss += SoftPlus(z) - static_cast<double>(targets[c]) * z;
-    reliability_.Add(1.0 / (1.0 + std::exp(-std::fabs(z))), predicted == positive);
-    n_of_class_[c] += positive ? 1 : 0;
-    n_predicted_[c] += predicted ? 1 : 0;
-    n_correct_[c] += positive && predicted ? 1 : 0;
-    n_top1_ += predicted == positive ? 1 : 0;
+    // z may be −∞, of which 0 times is no number.
+    loss += SoftPlus(z) - (targets[c] == 0.0f ? 0.0 : static_cast<double>(targets[c]) * z);
+    CountDecision(c, positive, predicted, 1.0 / (1.0 + std::exp(-std::fabs(z))));
     exact = exact && predicted == positive;
-    kept_positives_.push_back(positive ? 1 : 0);
   }
-  kept_scores_.insert(kept_scores_.end(), logits, logits + n);
-  loss_ += loss / static_cast<double>(n);
+  KeepDecisions(logits, targets, exact);
+  loss /= static_cast<double>(n);
+  loss_ += loss;
+  return loss;
+}
+
+double MetricsCollector::AddDecisionProbabilities(const float* probabilities, const float* targets,
+                                                  double smallest) {
+  const size_t n = static_cast<size_t>(n_classes_);
+  double loss = 0.0;
+  bool exact = true;
+  for (size_t c = 0; c < n; ++c) {
+    const double p = static_cast<double>(probabilities[c]);
+    const double t = static_cast<double>(targets[c]);
+    const bool positive = targets[c] >= 0.5f;
+    const bool predicted = p >= 0.5;
+    if (t != 0.0) loss -= t * std::log(std::max(p, smallest));
+    if (t != 1.0) loss -= (1.0 - t) * std::log(std::max(1.0 - p, smallest));
+    CountDecision(c, positive, predicted, std::max(p, 1.0 - p));
+    exact = exact && predicted == positive;
+  }
+  KeepDecisions(probabilities, targets, exact);
+  loss /= static_cast<double>(n);
+  loss_ += loss;
+  return loss;
+}
+
+void MetricsCollector::CountDecision(size_t output, bool positive, bool predicted,
+                                     double confidence) {
+  reliability_.Add(confidence, predicted == positive);
+  n_of_class_[output] += positive ? 1 : 0;
+  n_predicted_[output] += predicted ? 1 : 0;
+  n_correct_[output] += positive && predicted ? 1 : 0;
+  n_top1_ += predicted == positive ? 1 : 0;
+}
+
+// What average precision needs of an example.
+void MetricsCollector::KeepDecisions(const float* scores, const float* targets, bool exact) {
+  const size_t n = static_cast<size_t>(n_classes_);
+  for (size_t c = 0; c < n; ++c) kept_positives_.push_back(targets[c] >= 0.5f ? 1 : 0);
+  kept_scores_.insert(kept_scores_.end(), scores, scores + n);
   n_exact_ += exact ? 1 : 0;
   ++n_;
 }
 
-void MetricsCollector::AddErrors(const float* predictions, const float* targets) {
+double MetricsCollector::AddErrors(const float* predictions, const float* targets) {
   ++n_;
   double loss = 0.0;
   const double delta = static_cast<double>(huber_delta_);
@@ -160,15 +234,22 @@ void MetricsCollector::AddErrors(const float* predictions, const float* targets)
     sums.mean += from_old_mean / static_cast<double>(n_);
     sums.spread += from_old_mean * (t - sums.mean);
   }
-  loss_ += loss / static_cast<double>(errors_.size());
+  loss /= static_cast<double>(errors_.size());
+  loss_ += loss;
+  return loss;
 }
 
-Evaluation MetricsCollector::Finish() const {
+Evaluation MetricsCollector::Finish(double smallest) const {
   Evaluation result;
   result.kind = kind_;
   result.n_examples = n_;
   result.n_classes = n_classes_;
-  result.loss = n_ == 0 ? 0.0 : loss_ / static_cast<double>(n_);
+  const int64_t n_with_loss = n_ - n_without_loss_;
+  double loss = loss_;
+  if (n_zero_ > 0) loss -= static_cast<double>(n_zero_) * std::log(smallest);
+  result.loss = n_with_loss > 0 ? loss / static_cast<double>(n_with_loss)
+                : n_ == 0       ? 0.0
+                                : std::nan("");
   if (IsRegression(kind_)) {
     FinishErrors(&result);
     return result;
@@ -183,6 +264,7 @@ Evaluation MetricsCollector::Finish() const {
     result.k = top_k_;
     result.accuracy = result.top1;
     result.confusion = confusion_;
+    result.n_largest = n_largest_;
   } else {
     FinishDecisions(&result);
   }
@@ -197,6 +279,7 @@ void MetricsCollector::FinishClasses(Evaluation* result) const {
     ClassMetrics& m = result->classes[c];
     m.n_examples = n_of_class_[c];
     m.n_predicted = n_predicted_[c];
+    if (has_map_) m.n_elsewhere = n_elsewhere_[c];
     const int64_t correct = n_correct_[c];
     m.precision = Ratio(correct, m.n_predicted);
     m.recall = Ratio(correct, m.n_examples);

@@ -26,6 +26,8 @@ struct ClassMetrics {
   // Sigmoid only: Σ (R_n − R_{n−1}) P_n over the examples in the order of their scores, equal
   // scores taken together (scikit-learn's average_precision_score).
   double average_precision = 0.0;
+  // Softmax, with a ScoreMap: examples of this class whose largest score is that of no class.
+  int64_t n_elsewhere = 0;
 };
 
 // Examples (softmax) or decisions (sigmoid) whose confidence lies in (m / n, (m + 1) / n].
@@ -63,7 +65,7 @@ struct Evaluation {
   Loss kind = Loss::kSoftmaxCrossEntropy;  // tells which of the following hold anything
   int64_t n_examples = 0;
   int n_classes = 0;  // or outputs
-  double loss = 0.0;  // mean
+  double loss = 0.0;  // mean over the examples whose class has a score; NaN where none has one
   // The share of right answers, in [0, 1]: softmax top1, sigmoid that of all decisions; regression
   // 0.
   double accuracy = 0.0;
@@ -77,6 +79,8 @@ struct Evaluation {
   double macro_precision = 0.0, macro_recall = 0.0, macro_f1 = 0.0;
   // [n_classes, n_classes]: rows true, columns predicted. Empty beyond kMaxConfusionClasses.
   std::vector<int64_t> confusion;
+  // Softmax, with a ScoreMap: how often each score was the largest.
+  std::vector<int64_t> n_largest;
   // Softmax: the largest probability; sigmoid: max(p, 1 − p) of every decision.
   double calibration_error = 0.0;
   std::vector<ReliabilityBin> reliability;
@@ -96,34 +100,59 @@ struct WorstExample {
   double loss = 0.0;
 };
 
+// Which score belongs to which class, where a model's classes are not those of the data.
+struct ScoreMap {
+  int n_scores = 0;                 // of an example
+  std::vector<int> score_of_class;  // position of each class's score; −1: it has none
+};
+
+// The probability that stands for those that were rounded to 0, unless another one is given. It
+// keeps their losses finite.
+constexpr double kSmallestProbability = 1.17549435e-38;
+
 // Collects examples one at a time. Ties go to the class of the lower index. Not thread-safe.
 // Sigmoid keeps n_outputs floats and bytes of every example; the others keep no examples.
+// Each Add returns the loss of its example.
 class MetricsCollector {
  public:
   // Classes, softmax.
   explicit MetricsCollector(int n_classes, int top_k = 5);
   // Any loss; of the options, the kind and huber_delta are looked at.
   MetricsCollector(const LossOptions& options, int n_outputs, int top_k = 5);
+  // Softmax; the examples' scores are map.n_scores numbers. Ties go to the lower score.
+  MetricsCollector(const ScoreMap& map, int top_k);
 
-  // Softmax: n_classes scores and the true class in [0, n_classes).
-  void AddLogits(const float* logits, int label);
-  void AddProbabilities(const float* probabilities, int label);
+  // Softmax: n_classes scores and the true class in [0, n_classes). The loss of an example whose
+  // class has no score is NaN, and left out of the mean.
+  double AddLogits(const float* logits, int label);
+  // A probability of 0 has an infinite loss here; Finish knows what stands for it.
+  double AddProbabilities(const float* probabilities, int label);
   // Sigmoid: logits, and targets that count as positive from 0.5; regression: predictions and
   // targets. n_outputs floats each.
-  void AddValues(const float* scores, const float* targets);
+  double AddValues(const float* scores, const float* targets);
+  // Sigmoid: probabilities in [0, 1], of which none counts as less than `smallest` in the loss.
+  double AddDecisionProbabilities(const float* probabilities, const float* targets,
+                                  double smallest);
   // Row b's target by the kind of loss; `scores` as above.
   void Add(const float* scores, const Targets& targets, int64_t b);
 
-  Evaluation Finish() const;
+  // smallest: what a probability of 0 counts as in the loss.
+  Evaluation Finish(double smallest = kSmallestProbability) const;
 
  private:
   struct ErrorSums {
     double absolute = 0.0, squared = 0.0;
     double mean = 0.0, spread = 0.0;  // of the targets: running mean, Σ(t − mean)²
   };
+  int n_scores() const { return has_map_ ? static_cast<int>(class_of_score_.size()) : n_classes_; }
+  // The position of the class's score; −1: it has none.
+  int ScoreOf(int label) const;
   void Count(const float* scores, double confidence, int label);
-  void AddDecisions(const float* logits, const float* targets);
-  void AddErrors(const float* predictions, const float* targets);
+  void CountRank(const float* scores, int target);
+  double AddDecisions(const float* logits, const float* targets);
+  void CountDecision(size_t output, bool positive, bool predicted, double confidence);
+  void KeepDecisions(const float* scores, const float* targets, bool exact);
+  double AddErrors(const float* predictions, const float* targets);
   void FinishClasses(Evaluation* result) const;
   void FinishDecisions(Evaluation* result) const;
   void FinishErrors(Evaluation* result) const;
@@ -133,7 +162,12 @@ class MetricsCollector {
   float huber_delta_;
   int n_classes_;
   int top_k_;
+  bool has_map_ = false;
+  std::vector<int> score_of_class_, class_of_score_;  // of the map
+  std::vector<int64_t> n_elsewhere_, n_largest_;
   int64_t n_ = 0;
+  int64_t n_without_loss_ = 0;  // examples whose class has no score
+  int64_t n_zero_ = 0;          // examples whose class has the probability 0
   int64_t n_top1_ = 0, n_top5_ = 0, n_top_k_ = 0;
   int64_t n_exact_ = 0;
   double loss_ = 0.0;

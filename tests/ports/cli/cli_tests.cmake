@@ -1,6 +1,6 @@
 # Tests of the command line: units inside topwork_tests, and the tool itself from outside.
-set(cli_units class_judge csv dataset dataset_arrays dataset_csv files image match metrics
-  metrics_print npy numbers table target_judge terminal thumbnail)
+set(cli_units common csv dataset dataset_arrays dataset_csv evaluation evaluation_print files image
+  judge match npy numbers stop table terminal thumbnail)
 list(TRANSFORM cli_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
 list(TRANSFORM cli_units APPEND ".cc")
 list(APPEND cli_units ports/cli/folder.cc)
@@ -12,7 +12,7 @@ target_link_libraries(topwork_tests PRIVATE topwork_dep_stb topwork_dep_cli11)
 
 # Write reports for report_test.py, with and without uPlot.
 add_library(topwork_report_units OBJECT ports/cli/report_sample.cc)
-set(sample_units report metrics metrics_print table terminal thumbnail image files)
+set(sample_units report common evaluation evaluation_print stop table terminal thumbnail image files)
 list(TRANSFORM sample_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
 list(TRANSFORM sample_units APPEND ".cc")
 target_sources(topwork_report_units PRIVATE ${sample_units})

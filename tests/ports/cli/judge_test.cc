@@ -1,4 +1,4 @@
-// Judges on cases that can be counted by hand; evaluate_test.py compares whole runs with
+// The judge on cases that can be counted by hand; evaluate_test.py compares whole runs with
 // scikit-learn. And the numbers of every dtype that they read.
 #include "ports/cli/judge.h"
 
@@ -41,11 +41,12 @@ Dataset Open(tw_dtype dtype, const std::vector<int64_t>& shape, const std::vecto
 
 using Rows = std::vector<std::vector<double>>;
 
-Evaluation Judged(cli::Judge* judge, const Rows& rows,
+Evaluation Judged(const Dataset& data, const JudgeOptions& options, const Rows& rows,
                   std::vector<cli::WorstExample>* worst = nullptr) {
-  for (size_t i = 0; i < rows.size(); ++i) judge->Add(static_cast<int64_t>(i), rows[i]);
+  cli::Judge judge(data, options);
+  for (size_t i = 0; i < rows.size(); ++i) judge.Add(static_cast<int64_t>(i), rows[i]);
   std::vector<cli::WorstExample> ignored;
-  return judge->Finish(worst != nullptr ? worst : &ignored);
+  return judge.Finish(worst != nullptr ? worst : &ignored);
 }
 
 TEST_CASE("judge: logits among which one row looks like probabilities", "[cli]") {
@@ -53,11 +54,10 @@ TEST_CASE("judge: logits among which one row looks like probabilities", "[cli]")
   JudgeOptions options;
   options.match = {0, 1};
   const Rows rows = {{0.25, 0.75}, {-1.0, 2.0}};
-  const Evaluation logits = Judged(cli::MakeClassJudge(data, options).get(), rows);
+  const Evaluation logits = Judged(data, options, rows);
   CHECK(logits.loss ==
         Approx((std::log(1 + std::exp(0.5)) + std::log(1 + std::exp(-3.0))) / 2).epsilon(1e-12));
-  const Evaluation probabilities =
-      Judged(cli::MakeClassJudge(data, options).get(), {{0.25, 0.75}, {0.0, 1.0}});
+  const Evaluation probabilities = Judged(data, options, {{0.25, 0.75}, {0.0, 1.0}});
   CHECK(probabilities.loss == Approx(std::log(4.0) / 2).epsilon(1e-12));
   CHECK(probabilities.calibration_error == Approx(0.75 / 2).epsilon(1e-12));
   CHECK(probabilities.top1 == 0.5);
@@ -78,13 +78,12 @@ TEST_CASE("judge: rounded probabilities need not sum to one", "[cli]") {
   cli::DescribeOutput(output, &options);
   CHECK(options.is_softmax_quantized);
   const Rows rows = {{0.5, 0.25, 0.0}};  // the rest went to classes that were rounded to 0
-  CHECK(Judged(cli::MakeClassJudge(data, options).get(), rows).loss ==
-        Approx(std::log(512.0)).epsilon(1e-12));
+  CHECK(Judged(data, options, rows).loss == Approx(std::log(512.0)).epsilon(1e-12));
   const float other_scale = 0.1f;
   output.scales = &other_scale;
   cli::DescribeOutput(output, &options);
   CHECK_FALSE(options.is_softmax_quantized);
-  CHECK(Judged(cli::MakeClassJudge(data, options).get(), rows).loss ==
+  CHECK(Judged(data, options, rows).loss ==
         Approx(std::log(std::exp(0.5) + std::exp(0.25) + 1.0)).epsilon(1e-12));
 }
 
@@ -92,15 +91,14 @@ TEST_CASE("judge: a probability of 0 counts as half of the smallest one seen", "
   const Dataset data = Open<int64_t>(TW_DTYPE_INT64, {2}, {1, 0});
   JudgeOptions options;
   options.match = {0, 1};
-  CHECK(Judged(cli::MakeClassJudge(data, options).get(), {{1.0, 0.0}, {0.75, 0.25}}).loss ==
+  CHECK(Judged(data, options, {{1.0, 0.0}, {0.75, 0.25}}).loss ==
         Approx((std::log(8.0) - std::log(0.75)) / 2).epsilon(1e-12));
-  options.single_output = true;
-  CHECK(Judged(cli::MakeClassJudge(data, options).get(), {{0.0}, {0.75}}).loss ==
+  CHECK(Judged(data, options, {{0.0}, {0.75}}).loss ==
         Approx((std::log(8.0) - std::log(0.25)) / 2).epsilon(1e-12));
   const Dataset several = Open<uint8_t>(TW_DTYPE_BOOL, {2, 1}, {1, 0});
-  options.kind = "sigmoid";
+  options.loss = TW_LOSS_SIGMOID;
   options.match = {0};
-  CHECK(Judged(cli::MakeDecisionJudge(several, options).get(), {{0.0}, {0.75}}).loss ==
+  CHECK(Judged(several, options, {{0.0}, {0.75}}).loss ==
         Approx((std::log(8.0) - std::log(0.25)) / 2).epsilon(1e-12));
 }
 
@@ -114,17 +112,17 @@ TEST_CASE("judge: classes that the model does not have count as wrong", "[cli]")
   CHECK_THAT(note, Contains("1 of 2 classes"));
   options.n_worst = 5;
   std::vector<cli::WorstExample> worst;
-  const Evaluation result =
-      Judged(cli::MakeClassJudge(data, options).get(), {{1, 3, 0}, {4, 0, 0}, {0, 2, 9}}, &worst);
+  const Evaluation result = Judged(data, options, {{1, 3, 0}, {4, 0, 0}, {0, 2, 9}}, &worst);
   CHECK(result.top1 == Approx(1.0 / 3));
   CHECK(result.loss == Approx(std::log(1 + std::exp(-2.0) + std::exp(-3.0))));
-  CHECK(result.confusion == std::vector<int64_t>{1, 0, 0, 0, 0, 2});
+  CHECK(result.matrix == std::vector<int64_t>{1, 0, 0, 0});
+  CHECK(result.Count(1, 2) == 2);
   REQUIRE(result.said_instead.size() == 2);
   CHECK(result.said_instead[0].first == "plum");
   REQUIRE(worst.size() == 1);
   CHECK(worst[0].label == "apple");
   options.match = {-1, -1};
-  CHECK(std::isnan(Judged(cli::MakeClassJudge(data, options).get(), {{1}, {1}, {1}}).loss));
+  CHECK(std::isnan(Judged(data, options, {{1}, {1}, {1}}).loss));
 }
 
 TEST_CASE("judge: equal scores go to the first class, equal losses keep their order", "[cli]") {
@@ -134,8 +132,7 @@ TEST_CASE("judge: equal scores go to the first class, equal losses keep their or
   options.k = 2;
   options.n_worst = 2;
   std::vector<cli::WorstExample> worst;
-  const Evaluation result = Judged(cli::MakeClassJudge(data, options).get(),
-                                   {{0.5, 0.5}, {0.5, 0.5}, {0.5, 0.5}}, &worst);
+  const Evaluation result = Judged(data, options, {{0.5, 0.5}, {0.5, 0.5}, {0.5, 0.5}}, &worst);
   CHECK(result.top1 == Approx(1.0 / 3));
   CHECK(result.top_k == 1.0);
   REQUIRE(worst.size() == 2);
@@ -147,37 +144,35 @@ TEST_CASE("judge: equal scores go to the first class, equal losses keep their or
 TEST_CASE("judge: decisions with infinite logits and a class without examples", "[cli]") {
   const Dataset data = Open<uint8_t>(TW_DTYPE_BOOL, {2, 2}, {0, 0, 1, 0});
   JudgeOptions options;
-  options.kind = "sigmoid";
+  options.loss = TW_LOSS_SIGMOID;
   options.match = {0, 1};
-  const Evaluation result =
-      Judged(cli::MakeDecisionJudge(data, options).get(), {{-kInfinity, -2}, {3, 5}});
+  const Evaluation result = Judged(data, options, {{-kInfinity, -2}, {3, 5}});
   CHECK(result.loss == Approx((std::log1p(std::exp(-2.0)) + std::log1p(std::exp(-3.0)) +
                                std::log1p(std::exp(5.0))) /
                               4));
   CHECK(result.accuracy == 0.75);
   CHECK(result.exact_match == 0.5);
   CHECK(result.mean_average_precision == 1.0);  // over the class that has examples
-  CHECK(result.decisions[1].precision == 0.0);
-  CHECK(result.decisions[1].n_predicted == 1);
+  CHECK(result.per_class[1].precision == 0.0);
+  CHECK(result.per_class[1].n_predicted == 1);
 }
 
 TEST_CASE("judge: constant targets have an R² of 1 when all are met", "[cli]") {
   const Dataset data = Open<float>(TW_DTYPE_FLOAT32, {3, 2}, {0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f});
   JudgeOptions options;
-  options.kind = "huber";
+  options.loss = TW_LOSS_HUBER;
   options.match = {1, 0};
   const double t = static_cast<double>(0.1f);
-  const Evaluation result =
-      Judged(cli::MakeErrorJudge(data, options).get(), {{t + 3, t}, {t, t}, {t - 0.5, t}});
-  CHECK(result.outputs[0].r2 == 1.0);
-  CHECK(result.outputs[0].mae == 0.0);
-  CHECK(result.outputs[1].r2 == 0.0);
-  CHECK(result.outputs[1].mae == Approx(3.5 / 3));
-  CHECK(result.overall.r2 == 0.5);
-  CHECK(result.overall.rmse == Approx(std::sqrt(9.25 / 6)));
+  const Evaluation result = Judged(data, options, {{t + 3, t}, {t, t}, {t - 0.5, t}});
+  CHECK(result.per_class[0].r2 == 1.0);
+  CHECK(result.per_class[0].mean_absolute_error == 0.0);
+  CHECK(result.per_class[1].r2 == 0.0);
+  CHECK(result.per_class[1].mean_absolute_error == Approx(3.5 / 3));
+  CHECK(result.r2 == 0.5);
+  CHECK(result.root_mean_squared_error == Approx(std::sqrt(9.25 / 6)));
   CHECK(result.loss == Approx((2.5 + 0.125) / 6));
   options.huber_delta = 2.0f;
-  CHECK(Judged(cli::MakeErrorJudge(data, options).get(), {{t + 3, t}, {t, t}, {t - 0.5, t}}).loss ==
+  CHECK(Judged(data, options, {{t + 3, t}, {t, t}, {t - 0.5, t}}).loss ==
         Approx((4.0 + 0.125) / 6));
 }
 

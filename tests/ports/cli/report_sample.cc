@@ -43,33 +43,31 @@ TrainingReport Start(const char* name, size_t n_epochs, bool has_validation) {
 }
 
 // n classes of 12 examples each; every third class loses two examples to the next one.
-void AddConfusion(size_t n, Evaluation* evaluation) {
-  evaluation->confusion.assign(n * (n + 1), 0);
-  int64_t n_right = 0;
-  for (size_t i = 0; i < n; ++i) {
-    std::string name = "class " + std::to_string(i);
-    if (i == 1) name = kMarkup;
-    if (i == 2) name = kLong;
-    evaluation->class_names.push_back(name);
-    const int64_t wrong = i % 3 == 0 ? 2 : 0;
-    evaluation->confusion[i * (n + 1) + i] = 12 - wrong;
-    evaluation->confusion[i * (n + 1) + (i + 1) % n] += wrong;
-    n_right += 12 - wrong;
+Evaluation Confused(size_t n) {
+  tw::JudgeOptions options;
+  options.n_classes = static_cast<int64_t>(n);
+  tw::Judge judge = CheckValue(tw::Judge::Create(options));
+  for (size_t i = 0; i < 12 * n; ++i) {
+    const size_t label = i / 12;
+    const bool wrong = label % 3 == 0 && i % 12 < 2;
+    std::vector<float> scores(n, 0.0f);
+    scores[wrong ? (label + 1) % n : label] = i % 6 == 5 ? 2.0f : 8.0f;
+    Check(judge.Add(scores, static_cast<int64_t>(label)));
   }
-  evaluation->n_examples = static_cast<int64_t>(12 * n);
-  evaluation->top1 = static_cast<double>(n_right) / static_cast<double>(evaluation->n_examples);
-  evaluation->top5 = 1.0;
-  evaluation->loss = 0.375;
+  Evaluation evaluation;
+  static_cast<tw::Evaluation&>(evaluation) = CheckValue(judge.Read());
+  for (size_t i = 0; i < n; ++i) {
+    evaluation.class_names.push_back(i == 1   ? kMarkup
+                                     : i == 2 ? kLong
+                                              : "class " + std::to_string(i));
+  }
+  return evaluation;
 }
 
 TrainingReport Full(size_t n_classes) {
   TrainingReport report = Start("full", 20, true);
   report.has_evaluation = true;
-  AddConfusion(n_classes, &report.evaluation);
-  Reliability reliability;
-  for (int i = 0; i < 100; ++i) reliability.Add(0.95, i < 80);
-  for (int i = 0; i < 20; ++i) reliability.Add(0.5, i < 12);
-  reliability.Finish(&report.evaluation);
+  report.evaluation = Confused(n_classes);
   report.has_calibration = true;
   report.calibration = {1.75, false, report.evaluation.calibration_error, 0.021, 0.375, 0.31};
   for (int i = 0; i < 24; ++i) {
@@ -88,15 +86,15 @@ TrainingReport Several() {
   TrainingReport report = Start("several", 8, true);
   report.has_evaluation = true;
   Evaluation& e = report.evaluation;
-  e.kind = "sigmoid";
+  e.kind = TW_LOSS_SIGMOID;
   e.n_examples = 120;
   e.loss = 0.21;
   e.accuracy = 0.925;
   e.exact_match = 0.75;
   e.mean_average_precision = 0.8125;
   e.class_names = {"beach", "sunset"};
-  e.decisions = {{"beach", 40, 44, 0.75, 0.825, 0.7857, 0.875},
-                 {"sunset", 30, 20, 1.0, 0.6667, 0.8, 0.75}};
+  e.per_class = {{40, 44, 0, 0.75, 0.825, 0.7857, 0.875, 0.0, 0.0, 0.0},
+                 {30, 20, 0, 1.0, 0.6667, 0.8, 0.75, 0.0, 0.0, 0.0}};
   return report;
 }
 
@@ -104,11 +102,15 @@ TrainingReport Values() {
   TrainingReport report = Start("values", 8, true);
   report.has_evaluation = true;
   Evaluation& e = report.evaluation;
-  e.kind = "mse";
+  e.kind = TW_LOSS_MSE;
   e.n_examples = 120;
   e.loss = 0.0625;
-  e.overall = {"all", 0.2, 0.25, 0.875};
-  e.outputs = {{"x", 0.1, 0.15, 0.9}, {"y", 0.3, 0.35, 0.85}};
+  e.mean_absolute_error = 0.2;
+  e.root_mean_squared_error = 0.25;
+  e.r2 = 0.875;
+  e.class_names = {"x", "y"};
+  e.per_class = {{0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.15, 0.9},
+                 {0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.3, 0.35, 0.85}};
   report.worst.push_back({"x.npy[12]", "3.5, 2", "1.25, 2", 2.5, ""});
   return report;
 }

@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "ports/cli/metrics.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 
@@ -44,24 +43,6 @@ TEST_CASE("text: bars, shares, times and sizes", "[cli]") {
   CHECK(cli::HumanSeconds(184) == "3 min 4 s");
   CHECK(cli::HumanBytes(17) == "17 B");
   CHECK(cli::HumanBytes(9324448) == "8.9 MiB");
-}
-
-TEST_CASE("metrics: precision and recall from the confusion matrix", "[cli]") {
-  cli::Evaluation evaluation;
-  evaluation.class_names = {"a", "b"};
-  // Rows: label; columns: a, b, other.
-  evaluation.confusion = {6, 2, 2, 3, 1, 0};
-  const std::vector<cli::ClassMetrics> all = evaluation.PerClass();
-  REQUIRE(all.size() == 2);
-  CHECK(all[0].n_examples == 10);
-  CHECK(all[0].recall == Approx(0.6));
-  CHECK(all[0].precision == Approx(6.0 / 9.0));
-  CHECK(all[1].n_examples == 4);
-  CHECK(all[1].recall == Approx(0.25));
-  CHECK(all[1].precision == Approx(1.0 / 3.0));
-  evaluation.confusion = {0, 0, 0, 0, 0, 5};
-  CHECK(evaluation.PerClass()[0].precision == 0.0);
-  CHECK(evaluation.PerClass()[0].recall == 0.0);
 }
 
 }  // namespace cli_text_test

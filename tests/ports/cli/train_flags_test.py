@@ -80,10 +80,11 @@ def check_optimizers(checks, tool, here):
     new = here / "o.tflite"
     for flags, least in ((["adamw", "--weight-decay", "0.01"], 0.93), (["lbfgs"], 0.93),
                          (["ridge", "--weight-decay", "0.001"], 0.9), (["imprint"], 0.85),
-                         (["momentum", "--nesterov", "--lr", "0.02", "--clip-norm", "1"], 0.93),
+                         (["sgd", "--momentum", "0.9", "--nesterov", "--lr", "0.02", "--clip-norm",
+                           "1"], 0.93),
                          (["adam", "--beta1", "0.8", "--beta2", "0.99", "--epsilon", "1e-7"], 0.93),
                          (["adam", "--l1", "1e-4", "--label-smoothing", "0.1"], 0.93),
-                         (["adam", "--features", "float16", "--balance"], 0.93),
+                         (["adam", "--feature-type", "float16", "--balance"], 0.93),
                          (["adam", "--init", "imprint", "--class-weights", "1,1,1,1,1,1,1,1,1,2"],
                           0.93)):
         document = train(checks, tool, "--output", new, "--optimizer", *flags)
@@ -325,19 +326,19 @@ def check_extraction(checks, tool, here):
     devices = json.loads(run(tool, "devices", "--json").stdout)[1:]
     places = ["cpu"] + [device["id"] for device in devices if device["available"]]
     if len(places) == 1:
-        print("SKIP train --extract-on: no OpenCL device")
+        print("SKIP train --feature-devices: no OpenCL device")
         return
     for precision in ("float32", "float16"):
         made = here / ("shared_out_%s.tflite" % precision)
-        flags = ["--output", made, "--extract-on", ",".join(places), "--precision", precision]
+        flags = ["--output", made, "--feature-devices", ",".join(places), "--precision", precision]
         document = train(checks, tool, *flags)
         if document is not None:
-            checks.expect(top1(tool, made, *TEST) > 0.9, "--extract-on %s" % ",".join(places))
+            checks.expect(top1(tool, made, *TEST) > 0.9, "--feature-devices %s" % ",".join(places))
             told = document["settings"]["device of the features"]
             checks.expect(told == ", ".join(places[1:] + places[:1]), "told as %s" % told)
-    chosen = train(checks, tool, "--output", here / "chosen.tflite", "--extract-on", "auto")
+    chosen = train(checks, tool, "--output", here / "chosen.tflite", "--feature-devices", "auto")
     told = chosen["settings"]["device of the features"]
-    checks.expect(told.startswith(("cpu", "opencl:")), "--extract-on auto: %s" % told)
+    checks.expect(told.startswith(("cpu", "opencl:")), "--feature-devices auto: %s" % told)
 
 
 def check_flags(checks, tool, here):
@@ -350,9 +351,9 @@ def check_flags(checks, tool, here):
                         (DATA + output + ["--class-weights", "1,2", "--balance"], "exclude"),
                         (DATA + output + ["--calibrate", "--validation", "0"], "--validation"),
                         (DATA + output + ["--optimizer", "lion"], "--optimizer"),
-                        (DATA + output + ["--extract-on", "cpu,abacus"], "abacus"),
-                        (DATA + output + ["--extract-on", "cpu,"], "is empty"),
-                        (DATA + output + ["--extract-on", "auto,cpu"], "auto stands alone"),
+                        (DATA + output + ["--feature-devices", "cpu,abacus"], "abacus"),
+                        (DATA + output + ["--feature-devices", "cpu,"], "is empty"),
+                        (DATA + output + ["--feature-devices", "auto,cpu"], "auto stands alone"),
                         (DATA + output + ["--head", "a", "--memory", "b"], "exclude"),
                         (DATA + output + ["--init", "shipped", "--rename-class", "3"], "OLD=NEW")):
         result = run(tool, "train", DIGITS_CNN, *flags)

@@ -104,7 +104,7 @@ TEST_CASE("a session is its run's own while one is in flight", "[api]") {
   const int32_t dims[4] = {2, 8, 8, 1};
   tw_tensor_info info = {};
   info.struct_size = sizeof(info);
-  tw_memory_info memory = {};
+  tw_session_info memory = {};
   memory.struct_size = sizeof(memory);
   char* text = nullptr;
   tw_session* clone = nullptr;
@@ -118,7 +118,7 @@ TEST_CASE("a session is its run's own while one is in flight", "[api]") {
                                tw_session_resize_input(s, 0, dims, 4),
                                tw_session_get_input(s, 0, &info),
                                tw_session_get_output(s, 0, &info),
-                               tw_session_get_memory(s, &memory),
+                               tw_session_get_info(s, &memory),
                                tw_session_set_profile(s, nullptr, nullptr),
                                tw_session_describe_plan(s, TW_PLAN_TEXT, &text),
                                tw_session_clone(s, &clone)};
@@ -223,14 +223,14 @@ TEST_CASE("options for sharing a device are checked", "[api]") {
   const ModelPtr model = OpenModel(kScaleModel);
   tw_session* session = nullptr;
   tw_session_options options = DefaultSessionOptions();
-  options.low_priority = 2;
+  options.opencl.low_priority = 2;
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "low_priority is 2");
-  options.low_priority = 1;
-  options.max_kernel_ms = -1;
+  options.opencl.low_priority = 1;
+  options.opencl.max_kernel_ms = -1;
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "max_kernel_ms is -1");
-  options.max_kernel_ms = 8;
+  options.opencl.max_kernel_ms = 8;
   CHECK(MakeSession(model.get(), &options) != nullptr);  // on the CPU they mean nothing
 }
 

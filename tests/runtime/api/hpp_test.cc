@@ -51,6 +51,14 @@ TEST_CASE("C++: a model tells what it carries", "[api]") {
   CHECK(model.Metadata("note")->size == 5);
   CHECK(model.File("notes.txt")->size == 1);
   CHECK(model.File("absent").status().code() == TW_STATUS_NOT_FOUND);
+  CHECK(model.bytes().size == model.Info()->data_bytes);
+  CHECK(model.Input(0)->shape() == std::vector<int32_t>{1, 4});
+  CHECK(model.Input(0)->open_dims[0] == -1);
+  CHECK(model.Output(0)->as<float>() == nullptr);
+  CHECK(!model.Output(1).ok());
+  CHECK(*model.FindOutput(model.Output(0)->name) == 0);
+  CHECK(model.FindOutput("nothing").status().code() == TW_STATUS_NOT_FOUND);
+  CHECK(model.Head().status().code() == TW_STATUS_UNSUPPORTED);
   REQUIRE(model.Describe().ok());
   CHECK(nlohmann::json::parse(*model.Describe())["schema_version"] == 3);
   CHECK(OpenCpp(kSignaturesModel).signatures() == std::vector<std::string>{"double", "mix"});
@@ -111,7 +119,7 @@ TEST_CASE("C++: a session runs, resizes, binds and profiles", "[api]") {
   REQUIRE(moved.Run().ok());
   CHECK(out == std::vector<float>(8, 3.0f));
   CHECK(ops.size() == 1);
-  CHECK(moved.Memory()->session_bytes > 0);
+  CHECK(moved.Info()->session_bytes > 0);
   CHECK(moved.DescribePlan()->find("TopworkScale") != std::string::npos);
   REQUIRE(moved.Cancel().ok());
   CHECK(moved.Run().code() == TW_STATUS_CANCELLED);

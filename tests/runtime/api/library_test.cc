@@ -1,7 +1,6 @@
 // C API: versions, names, the last error, logging and devices.
 #include <cstddef>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "runtime/base/log.h"
@@ -11,7 +10,6 @@ namespace topwork {
 namespace api_test {
 
 TEST_CASE("the library's version is the header's", "[api]") {
-  CHECK(tw_version_number() == TW_VERSION_NUMBER);
   const std::string text = std::to_string(TW_VERSION_MAJOR) + "." +
                            std::to_string(TW_VERSION_MINOR) + "." +
                            std::to_string(TW_VERSION_PATCH);
@@ -40,10 +38,9 @@ TEST_CASE("the last error belongs to its thread and survives successes", "[api]"
   std::string there = "unset";
   std::thread([&] { there = tw_last_error(); }).join();
   CHECK(there.empty());
-  char* text = nullptr;
-  CHECK(tw_device_describe(&text) == TW_STATUS_OK);
+  size_t n_devices = 0;
+  CHECK(tw_device_count(&n_devices) == TW_STATUS_OK);
   CHECK(tw_last_error() == here);
-  tw_memory_free(text);
 }
 
 namespace {
@@ -51,7 +48,7 @@ namespace {
 struct LogLines {
   std::vector<std::pair<int, std::string>> lines;
 };
-void CollectLine(void* user_data, int level, const char* message) {
+void CollectLine(void* user_data, tw_log_level level, const char* message) {
   static_cast<LogLines*>(user_data)->lines.push_back({level, message});
 }
 
@@ -75,37 +72,21 @@ TEST_CASE("the log goes to the callback, by level, and can be silenced", "[api]"
   CHECK(collected.lines[2].second == "a refused level changed nothing");
 }
 
-TEST_CASE("devices are described as JSON", "[api]") {
-  char* text = nullptr;
-  REQUIRE(tw_device_describe(&text) == TW_STATUS_OK);
-  const TextPtr owned(text);
-  const nlohmann::json devices = nlohmann::json::parse(text);
-  REQUIRE(devices.size() >= 2);
-  CHECK(devices[0]["device"] == "cpu");
-  CHECK(devices[0]["id"] == "cpu");
-  CHECK(devices[0]["available"] == true);
-  CHECK(!devices[0]["instruction_set"].get<std::string>().empty());
-  CHECK(devices[0]["n_threads"] >= 1);
-  for (size_t i = 1; i < devices.size(); ++i) {
-    CHECK(devices[i]["device"] == "opencl");
-    const bool explained = devices[i].contains("reason") && !devices[i]["reason"].empty();
-    CHECK(devices[i]["available"].get<bool>() != explained);
-  }
-}
-
 TEST_CASE("devices are counted and told apart, the CPU first", "[api]") {
   size_t n = 0;
   REQUIRE(tw_device_count(&n) == TW_STATUS_OK);
-  REQUIRE(n >= 1);
+  REQUIRE(n >= 2);  // where there is no OpenCL, one device says so
   for (size_t i = 0; i < n; ++i) {
     tw_device_info info = {};
     info.struct_size = sizeof(info);
     REQUIRE(tw_device_get_info(i, &info) == TW_STATUS_OK);
     CHECK(info.struct_size == sizeof(info));
     const std::string id = i == 0 ? "cpu" : "opencl:" + std::to_string(i - 1);
-    CHECK(info.id == id);
+    const bool absent = n == 2 && info.id == std::string("opencl") && info.is_usable == 0;
+    CHECK((absent || info.id == id));
+    CHECK((i == 0) == (info.instruction_set[0] != '\0'));
     for (const char* string : {info.name, info.vendor, info.platform, info.driver, info.version,
-                               info.type, info.reason}) {
+                               info.type, info.instruction_set, info.reason}) {
       REQUIRE(string != nullptr);
     }
     CHECK((info.is_usable == 1) == (info.reason[0] == '\0'));

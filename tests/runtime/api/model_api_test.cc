@@ -92,14 +92,13 @@ TEST_CASE("opening what is no model explains itself and gives no handle", "[api]
 
 TEST_CASE("labels, metadata and packed files are read", "[api]") {
   const ModelPtr model = OpenModel(kScaleModel);
-  size_t n = 0;
-  REQUIRE(tw_model_count_labels(model.get(), &n) == TW_STATUS_OK);
-  REQUIRE(n == 4);
-  const char* label = nullptr;
-  REQUIRE(tw_model_get_label(model.get(), 2, &label) == TW_STATUS_OK);
-  CHECK(std::string(label) == "three");
-  RequireError(tw_model_get_label(model.get(), 4, &label), TW_STATUS_INVALID_ARGUMENT,
-               "label 4 does not exist: the model has 4");
+  const tw_model_info info = ModelInfo(model.get());
+  REQUIRE(info.n_labels == 4);
+  CHECK(std::string(info.labels[2]) == "three");
+  CHECK(info.n_inputs == 1);
+  CHECK(info.n_outputs == 1);
+  CHECK(info.n_input_scales == 0);
+  CHECK(std::string(static_cast<const char*>(info.data), info.data_bytes) == Content(kScaleModel));
 
   const void* data = nullptr;
   size_t n_bytes = 0;
@@ -115,14 +114,46 @@ TEST_CASE("labels, metadata and packed files are read", "[api]") {
 
 TEST_CASE("signatures are listed", "[api]") {
   const ModelPtr model = OpenModel(kSignaturesModel);
-  size_t n = 0;
-  REQUIRE(tw_model_count_signatures(model.get(), &n) == TW_STATUS_OK);
-  REQUIRE(n == 2);
-  const char* key = nullptr;
-  REQUIRE(tw_model_get_signature(model.get(), 1, &key) == TW_STATUS_OK);
-  CHECK(std::string(key) == "mix");
-  RequireError(tw_model_get_signature(model.get(), 2, &key), TW_STATUS_INVALID_ARGUMENT,
-               "signature 2");
+  const tw_model_info info = ModelInfo(model.get());
+  REQUIRE(info.n_signatures == 2);
+  CHECK(std::string(info.signatures[1]) == "mix");
+  CHECK(std::string(info.description) == "made for Topwork's tests");
+}
+
+TEST_CASE("a model tells its inputs and outputs without a session", "[api]") {
+  const ModelPtr model = OpenModel(kScaleInt8Model);
+  tw_tensor_info info = {};
+  info.struct_size = sizeof(info);
+  REQUIRE(tw_model_get_input(model.get(), 0, &info) == TW_STATUS_OK);
+  CHECK(info.dtype == TW_DTYPE_INT8);
+  CHECK(info.rank == 2);
+  CHECK(info.dims[1] == 4);
+  CHECK(info.bytes == static_cast<size_t>(info.dims[0]) * 4);
+  CHECK(info.data == nullptr);
+  REQUIRE(info.n_scales == 1);
+  CHECK(info.scales[0] == 0.5f);
+  CHECK(info.zero_points[0] == 3);
+  RequireError(tw_model_get_input(model.get(), 1, &info), TW_STATUS_INVALID_ARGUMENT, "input 1");
+  REQUIRE(tw_model_get_output(model.get(), 0, &info) == TW_STATUS_OK);
+  size_t index = 1;
+  REQUIRE(tw_model_find_output(model.get(), info.name, &index) == TW_STATUS_OK);
+  CHECK(index == 0);
+  RequireError(tw_model_get_output(model.get(), 1, &info), TW_STATUS_INVALID_ARGUMENT, "output 1");
+  RequireError(tw_model_find_output(model.get(), "none", &index), TW_STATUS_NOT_FOUND, "none");
+}
+
+TEST_CASE("a model is saved whole or not at all", "[api]") {
+  const ModelPtr model = OpenModel(kScaleModel);
+  const std::string path = "model_api_test_saved.tflite";
+  REQUIRE(tw_model_save(model.get(), path.c_str()) == TW_STATUS_OK);
+  tw_model* copy = nullptr;
+  REQUIRE(tw_model_open_file(path.c_str(), &copy) == TW_STATUS_OK);
+  const ModelPtr owned(copy);
+  std::remove(path.c_str());
+  const tw_model_info info = ModelInfo(copy);
+  CHECK(std::string(static_cast<const char*>(info.data), info.data_bytes) == Content(kScaleModel));
+  RequireError(tw_model_save(model.get(), "/no/such/folder/m.tflite"), TW_STATUS_IO,
+               "/no/such/folder/m.tflite");
 }
 
 TEST_CASE("a model is described as JSON", "[api]") {

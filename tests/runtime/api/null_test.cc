@@ -38,10 +38,14 @@ TEST_CASE("model functions refuse NULL", "[api]") {
   tw_model* out = nullptr;
   size_t n = 0;
   char* text = nullptr;
-  const char* name = nullptr;
   const void* data = nullptr;
+  tw_model_info about = {};
+  about.struct_size = sizeof(about);
+  tw_tensor_info tensor = {};
+  tensor.struct_size = sizeof(tensor);
+  tw_head_info head = {};
+  head.struct_size = sizeof(head);
   CheckAll({
-      {"out_json", [&] { return tw_device_describe(nullptr); }},
       {"out_n_devices", [&] { return tw_device_count(nullptr); }},
       {"info", [&] { return tw_device_get_info(0, nullptr); }},
       {"path", [&] { return tw_model_open_file(nullptr, &out); }},
@@ -51,14 +55,21 @@ TEST_CASE("model functions refuse NULL", "[api]") {
       {"out_model", [&] { return tw_model_open_fd(0, 0, -1, nullptr); }},
       {"model", [&] { return tw_model_describe(nullptr, &text); }},
       {"out_json", [&] { return tw_model_describe(m, nullptr); }},
-      {"model", [&] { return tw_model_count_labels(nullptr, &n); }},
-      {"out_n_labels", [&] { return tw_model_count_labels(m, nullptr); }},
-      {"model", [&] { return tw_model_get_label(nullptr, 0, &name); }},
-      {"out_label", [&] { return tw_model_get_label(m, 0, nullptr); }},
-      {"model", [&] { return tw_model_count_signatures(nullptr, &n); }},
-      {"out_n_signatures", [&] { return tw_model_count_signatures(m, nullptr); }},
-      {"model", [&] { return tw_model_get_signature(nullptr, 0, &name); }},
-      {"out_key", [&] { return tw_model_get_signature(m, 0, nullptr); }},
+      {"model", [&] { return tw_model_save(nullptr, "x"); }},
+      {"path", [&] { return tw_model_save(m, nullptr); }},
+      {"model", [&] { return tw_model_get_info(nullptr, &about); }},
+      {"info", [&] { return tw_model_get_info(m, nullptr); }},
+      {"model", [&] { return tw_model_get_input(nullptr, 0, &tensor); }},
+      {"info", [&] { return tw_model_get_input(m, 0, nullptr); }},
+      {"model", [&] { return tw_model_get_output(nullptr, 0, &tensor); }},
+      {"info", [&] { return tw_model_get_output(m, 0, nullptr); }},
+      {"model", [&] { return tw_model_find_output(nullptr, "y", &n); }},
+      {"name", [&] { return tw_model_find_output(m, nullptr, &n); }},
+      {"out_index", [&] { return tw_model_find_output(m, "y", nullptr); }},
+      {"model", [&] { return tw_model_get_head(nullptr, 0, &head); }},
+      {"info", [&] { return tw_model_get_head(m, 0, nullptr); }},
+      {"model", [&] { return tw_model_prune(nullptr, nullptr, &out, nullptr); }},
+      {"out_model", [&] { return tw_model_prune(m, nullptr, nullptr, nullptr); }},
       {"model", [&] { return tw_model_get_metadata(nullptr, "note", &data, &n); }},
       {"name", [&] { return tw_model_get_metadata(m, nullptr, &data, &n); }},
       {"out_data", [&] { return tw_model_get_metadata(m, "note", nullptr, &n); }},
@@ -85,16 +96,11 @@ TEST_CASE("session functions refuse NULL", "[api]") {
   float x[4] = {};
   tw_tensor_info info;
   info.struct_size = sizeof(info);
-  tw_memory_info memory;
+  tw_session_info memory;
   memory.struct_size = sizeof(memory);
   CheckAll({
-      {"options", [&] { return tw_session_options_init(nullptr, 64); }},
       {"model", [&] { return tw_session_create(nullptr, nullptr, &out); }},
       {"out_session", [&] { return tw_session_create(model.get(), nullptr, nullptr); }},
-      {"session", [&] { return tw_session_count_inputs(nullptr, &n); }},
-      {"out_n_inputs", [&] { return tw_session_count_inputs(s, nullptr); }},
-      {"session", [&] { return tw_session_count_outputs(nullptr, &n); }},
-      {"out_n_outputs", [&] { return tw_session_count_outputs(s, nullptr); }},
       {"session", [&] { return tw_session_find_input(nullptr, "x", &n); }},
       {"name", [&] { return tw_session_find_input(s, nullptr, &n); }},
       {"out_index", [&] { return tw_session_find_input(s, "x", nullptr); }},
@@ -126,8 +132,8 @@ TEST_CASE("session functions refuse NULL", "[api]") {
       {"session", [&] { return tw_session_clone(nullptr, &out); }},
       {"out_session", [&] { return tw_session_clone(s, nullptr); }},
       {"session", [&] { return tw_session_set_profile(nullptr, nullptr, nullptr); }},
-      {"session", [&] { return tw_session_get_memory(nullptr, &memory); }},
-      {"info", [&] { return tw_session_get_memory(s, nullptr); }},
+      {"session", [&] { return tw_session_get_info(nullptr, &memory); }},
+      {"info", [&] { return tw_session_get_info(s, nullptr); }},
       {"session", [&] { return tw_session_describe_plan(nullptr, TW_PLAN_TEXT, &text); }},
       {"out_text", [&] { return tw_session_describe_plan(s, TW_PLAN_TEXT, nullptr); }},
       {"session", [&] { return tw_session_verify(nullptr, 0.0, &text); }},
@@ -154,9 +160,10 @@ TEST_CASE("trainer functions refuse NULL", "[api][train]") {
   tensor.struct_size = sizeof(tensor);
   tw_trainer_info info = {};
   info.struct_size = sizeof(info);
-  char* text = nullptr;
-  void* data = nullptr;
-  size_t n = 0;
+  tw_export_check check = {};
+  check.struct_size = sizeof(check);
+  tw_model* exported = nullptr;
+  const char* const names[1] = {"a"};
   CheckAll({
       {"options", [&] { return tw_trainer_options_init(nullptr, 64); }},
       {"model", [&] { return tw_trainer_create(nullptr, nullptr, &out); }},
@@ -165,25 +172,24 @@ TEST_CASE("trainer functions refuse NULL", "[api][train]") {
       {"info", [&] { return tw_trainer_get_input(t, 0, nullptr); }},
       {"trainer", [&] { return tw_trainer_add_examples(nullptr, &examples); }},
       {"examples", [&] { return tw_trainer_add_examples(t, nullptr); }},
-      {"trainer", [&] { return tw_trainer_fit(nullptr, 0, nullptr, nullptr); }},
+      {"trainer", [&] { return tw_trainer_fit(nullptr, nullptr, nullptr); }},
       {"trainer", [&] { return tw_trainer_cancel(nullptr); }},
-      {"trainer", [&] { return tw_trainer_evaluate(nullptr, &examples, &evaluation); }},
-      {"evaluation", [&] { return tw_trainer_evaluate(t, &examples, nullptr); }},
-      {"trainer", [&] { return tw_trainer_export_file(nullptr, "x"); }},
-      {"path", [&] { return tw_trainer_export_file(t, nullptr); }},
-      {"trainer", [&] { return tw_trainer_export_memory(nullptr, &data, &n); }},
-      {"out_data", [&] { return tw_trainer_export_memory(t, nullptr, &n); }},
-      {"out_data_bytes", [&] { return tw_trainer_export_memory(t, &data, nullptr); }},
+      {"trainer", [&] { return tw_trainer_evaluate(nullptr, &examples, 0, &evaluation); }},
+      {"evaluation", [&] { return tw_trainer_evaluate(t, &examples, 0, nullptr); }},
+      {"trainer", [&] { return tw_trainer_check_export(nullptr, &check); }},
+      {"check", [&] { return tw_trainer_check_export(t, nullptr); }},
+      {"trainer", [&] { return tw_trainer_export(nullptr, &exported); }},
+      {"out_model", [&] { return tw_trainer_export(t, nullptr); }},
+      {"trainer", [&] { return tw_trainer_set_classes(nullptr, names, nullptr, 1); }},
+      {"names", [&] { return tw_trainer_set_classes(t, nullptr, nullptr, 1); }},
+      {"trainer", [&] { return tw_trainer_save_checkpoint(nullptr, "x", 0); }},
+      {"path", [&] { return tw_trainer_save_checkpoint(t, nullptr, 0); }},
+      {"trainer", [&] { return tw_trainer_load_checkpoint(nullptr, "x"); }},
+      {"path", [&] { return tw_trainer_load_checkpoint(t, nullptr); }},
       {"trainer", [&] { return tw_trainer_hold_file(nullptr, "x"); }},
       {"path", [&] { return tw_trainer_hold_file(t, nullptr); }},
-      {"trainer", [&] { return tw_trainer_save(nullptr, "x"); }},
-      {"path", [&] { return tw_trainer_save(t, nullptr); }},
-      {"trainer", [&] { return tw_trainer_restore(nullptr, "x"); }},
-      {"path", [&] { return tw_trainer_restore(t, nullptr); }},
       {"trainer", [&] { return tw_trainer_get_info(nullptr, &info); }},
       {"info", [&] { return tw_trainer_get_info(t, nullptr); }},
-      {"trainer", [&] { return tw_trainer_describe(nullptr, &text); }},
-      {"out_json", [&] { return tw_trainer_describe(t, nullptr); }},
   });
   CHECK(out == nullptr);
 }

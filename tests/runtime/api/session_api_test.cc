@@ -11,11 +11,8 @@ TEST_CASE("a session runs and its tensors are described", "[api]") {
   RegisterTestOps();
   const ModelPtr model = OpenModel(kScaleModel);
   const SessionPtr session = MakeSession(model.get());
-  size_t n = 0;
-  REQUIRE(tw_session_count_inputs(session.get(), &n) == TW_STATUS_OK);
-  CHECK(n == 1);
-  REQUIRE(tw_session_count_outputs(session.get(), &n) == TW_STATUS_OK);
-  CHECK(n == 1);
+  CHECK(SessionInfo(session.get()).n_inputs == 1);
+  CHECK(SessionInfo(session.get()).n_outputs == 1);
   const tw_tensor_info x = InputInfo(session.get(), 0);
   CHECK(std::string(x.name) == "x");
   CHECK(x.dtype == TW_DTYPE_FLOAT32);
@@ -67,7 +64,7 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
   const tw_status absent = tw_session_create(model.get(), &options, &session);
   CHECK((absent == TW_STATUS_NOT_FOUND || absent == TW_STATUS_UNSUPPORTED));
   CHECK(std::string(tw_last_error()).find("OpenCL") != std::string::npos);
-  options.precision = static_cast<tw_precision>(9);
+  options.opencl.precision = static_cast<tw_precision>(9);
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "precision 9");
   options = DefaultSessionOptions();
@@ -82,9 +79,9 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "n_threads is 1000000");
   options = DefaultSessionOptions();
-  options.cpu_ops = " #0 ,, y";
+  options.opencl.cpu_ops = " #0 ,, y";
   CHECK(MakeSession(model.get(), &options) != nullptr);
-  options.cpu_ops = "#0, SOFTMIN";
+  options.opencl.cpu_ops = "#0, SOFTMIN";
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "no operator to keep on the CPU is called 'SOFTMIN'");
   options = DefaultSessionOptions();
@@ -279,9 +276,9 @@ TEST_CASE("plan and memory are told", "[api]") {
   REQUIRE(tw_session_describe_plan(session.get(), TW_PLAN_JSON, &text) == TW_STATUS_OK);
   CHECK(nlohmann::json::parse(text).dump().find("TopworkScale") != std::string::npos);
   tw_memory_free(text);
-  tw_memory_info memory;
+  tw_session_info memory;
   memory.struct_size = sizeof(memory);
-  REQUIRE(tw_session_get_memory(session.get(), &memory) == TW_STATUS_OK);
+  REQUIRE(tw_session_get_info(session.get(), &memory) == TW_STATUS_OK);
   CHECK(memory.arena_bytes >= memory.live_bytes);
   CHECK(memory.live_bytes >= 32);
   CHECK(memory.scratch_bytes >= 100);
@@ -307,12 +304,12 @@ TEST_CASE("a session on the CPU agrees with the CPU", "[api]") {
 TEST_CASE("a device policy is read when a session is made", "[api]") {
   const ModelPtr model = OpenModel(kDigitsModel);
   tw_session_options options = DefaultSessionOptions();
-  options.device_policy = "no/such/file.policy";
+  options.opencl.policy_path = "no/such/file.policy";
   tw_session* session = nullptr;
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_IO,
                "no/such/file.policy");
-  options.device_policy = nullptr;
-  options.float32_ops = "CONV_3D";
+  options.opencl.policy_path = nullptr;
+  options.opencl.float32_ops = "CONV_3D";
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "no operator to compute in float32 is called 'CONV_3D'");
   CHECK(session == nullptr);

@@ -165,7 +165,7 @@ TEST_CASE("strings: examples for training and calibration cannot be made of them
   RequireError(tw_trainer_create(model.get(), nullptr, &trainer), TW_STATUS_UNSUPPORTED,
                "input 1 'x' holds strings");
   tw_quantizer_options options = {};
-  REQUIRE(tw_quantizer_options_init(&options, sizeof(options)) == TW_STATUS_OK);
+  options.struct_size = sizeof(options);
   options.target = TW_QUANTIZE_INT8;
   tw_quantizer* quantizer = nullptr;
   REQUIRE(tw_quantizer_create(model.get(), &options, &quantizer) == TW_STATUS_OK);

@@ -23,10 +23,8 @@ TEST_CASE("options of an older header leave the later fields at their defaults",
   tw_session_options options;
   std::memset(&options, 0xFF, sizeof(options));  // what lies behind the older struct is garbage
   const size_t older = offsetof(tw_session_options, memory_limit_bytes);
-  REQUIRE(tw_session_options_init(&options, older) == TW_STATUS_OK);
-  CHECK(options.struct_size == older);
-  CHECK(options.n_threads == 0);
-  CHECK(options.memory_limit_bytes == ~size_t{0});  // untouched
+  std::memset(&options, 0, older);
+  options.struct_size = older;
   options.n_threads = 1;
   const SessionPtr session = MakeSession(model.get(), &options);
   CHECK(session != nullptr);
@@ -36,10 +34,8 @@ TEST_CASE("options of a newer header work as long as the unknown fields are zero
   RegisterTestOps();
   const ModelPtr model = OpenModel(kScaleModel);
   Newer<tw_session_options> options;
-  std::memset(&options, 0xFF, sizeof(options));
-  REQUIRE(tw_session_options_init(&options.known, sizeof(options)) == TW_STATUS_OK);
-  CHECK(options.known.struct_size == sizeof(options));
-  CHECK(options.later == 0);
+  std::memset(&options, 0, sizeof(options));
+  options.known.struct_size = sizeof(options);
   MakeSession(model.get(), &options.known);
   options.later = 1;
   tw_session* session = nullptr;
@@ -61,10 +57,10 @@ TEST_CASE("structs that the library fills may be older or newer", "[api]") {
   CHECK(info.dims[1] == 4);
   CHECK(info.bytes == ~size_t{0});  // beyond the older struct: untouched
 
-  Newer<tw_memory_info> memory;
+  Newer<tw_session_info> memory;
   std::memset(&memory, 0xFF, sizeof(memory));
   memory.known.struct_size = sizeof(memory);
-  REQUIRE(tw_session_get_memory(session.get(), &memory.known) == TW_STATUS_OK);
+  REQUIRE(tw_session_get_info(session.get(), &memory.known) == TW_STATUS_OK);
   CHECK(memory.known.struct_size == sizeof(memory));
   CHECK(memory.later == 0);
   CHECK(memory.known.model_bytes > 0);
@@ -80,18 +76,16 @@ TEST_CASE("a struct_size that no header has is refused", "[api]") {
     tw_session* made = nullptr;
     RequireError(tw_session_create(model.get(), &options, &made), TW_STATUS_INVALID_ARGUMENT,
                  "set it to sizeof(tw_session_options)");
-    RequireError(tw_session_options_init(&options, size), TW_STATUS_INVALID_ARGUMENT,
-                 "tw_session_options.struct_size");
     tw_tensor_info info = {};
     info.struct_size = size;
     RequireError(tw_session_get_input(session.get(), 0, &info), TW_STATUS_INVALID_ARGUMENT,
                  "tw_tensor_info.struct_size");
     RequireError(tw_session_get_output(session.get(), 0, &info), TW_STATUS_INVALID_ARGUMENT,
                  "tw_tensor_info.struct_size");
-    tw_memory_info memory = {};
+    tw_session_info memory = {};
     memory.struct_size = size;
-    RequireError(tw_session_get_memory(session.get(), &memory), TW_STATUS_INVALID_ARGUMENT,
-                 "tw_memory_info.struct_size");
+    RequireError(tw_session_get_info(session.get(), &memory), TW_STATUS_INVALID_ARGUMENT,
+                 "tw_session_info.struct_size");
     tw_custom_op op = {};
     op.struct_size = size;
     RequireError(tw_op_register(&op), TW_STATUS_INVALID_ARGUMENT, "tw_custom_op.struct_size");
@@ -102,6 +96,46 @@ TEST_CASE("a struct_size that no header has is refused", "[api]") {
     RequireError(tw_session_create(model.get(), &options, &made), TW_STATUS_INVALID_ARGUMENT,
                  "tw_allocator.struct_size");
   }
+}
+
+#ifdef TW_HAVE_TRAIN
+TEST_CASE("the trainer's defaults fill as much as the caller's header knows", "[api][train]") {
+  tw_trainer_options options;
+  std::memset(&options, 0xFF, sizeof(options));
+  const size_t older = offsetof(tw_trainer_options, replay_capacity);
+  REQUIRE(tw_trainer_options_init(&options, older) == TW_STATUS_OK);
+  CHECK(options.struct_size == older);
+  CHECK(options.n_epochs == 20);
+  CHECK(options.replay_capacity == -1);  // untouched
+  RequireError(tw_trainer_options_init(&options, 3), TW_STATUS_INVALID_ARGUMENT,
+               "tw_trainer_options.struct_size");
+}
+#endif
+
+TEST_CASE("bytes that options keep for later versions must be zero", "[api]") {
+  RegisterTestOps();
+  const ModelPtr model = OpenModel(kScaleModel);
+  tw_session_options options = DefaultSessionOptions();
+  options.opencl.reserved[3] = 1;
+  tw_session* session = nullptr;
+  RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_UNSUPPORTED,
+               "tw_session_options.opencl.reserved is not zero");
+#ifdef TW_HAVE_TRAIN
+  const ModelPtr digits = OpenModel(kDigitsModel);
+  tw_trainer* trainer = nullptr;
+  tw_trainer_options clean;
+  REQUIRE(tw_trainer_options_init(&clean, sizeof(clean)) == TW_STATUS_OK);
+  uint64_t* const parts[] = {clean.head.reserved,      clean.loss.reserved,
+                             clean.optimizer.reserved, clean.schedule.reserved,
+                             clean.stopping.reserved,  clean.augmentation.reserved,
+                             clean.features.reserved,  clean.input_scale.reserved};
+  for (uint64_t* const reserved : parts) {
+    reserved[1] = 1;
+    RequireError(tw_trainer_create(digits.get(), &clean, &trainer), TW_STATUS_UNSUPPORTED,
+                 "reserved is not zero");
+    reserved[1] = 0;
+  }
+#endif
 }
 
 }  // namespace api_test

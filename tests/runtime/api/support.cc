@@ -117,9 +117,23 @@ SessionPtr MakeSession(const tw_model* model, const tw_session_options* options)
 }
 
 tw_session_options DefaultSessionOptions() {
-  tw_session_options options;
-  REQUIRE(tw_session_options_init(&options, sizeof(options)) == TW_STATUS_OK);
+  tw_session_options options = {};
+  options.struct_size = sizeof(options);
   return options;
+}
+
+tw_model_info ModelInfo(const tw_model* model) {
+  tw_model_info info = {};
+  info.struct_size = sizeof(info);
+  REQUIRE(tw_model_get_info(model, &info) == TW_STATUS_OK);
+  return info;
+}
+
+tw_session_info SessionInfo(const tw_session* session) {
+  tw_session_info info = {};
+  info.struct_size = sizeof(info);
+  REQUIRE(tw_session_get_info(session, &info) == TW_STATUS_OK);
+  return info;
 }
 
 tw_tensor_info InputInfo(const tw_session* session, size_t index) {

@@ -34,6 +34,8 @@ constexpr const char kDigitsModel[] = "models/zoo/digits_cnn_f32.tflite";
 
 SessionPtr MakeSession(const tw_model* model, const tw_session_options* options = nullptr);
 tw_session_options DefaultSessionOptions();
+tw_model_info ModelInfo(const tw_model* model);
+tw_session_info SessionInfo(const tw_session* session);
 tw_tensor_info InputInfo(const tw_session* session, size_t index);
 tw_tensor_info OutputInfo(const tw_session* session, size_t index);
 

@@ -98,11 +98,11 @@ TEST_CASE("four threads with their own sessions share one model", "[api]") {
   std::vector<std::thread> threads;
   for (size_t t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      tw_session_options options;
-      bool ok = tw_session_options_init(&options, sizeof(options)) == TW_STATUS_OK;
+      tw_session_options options = {};
+      options.struct_size = sizeof(options);
       options.n_threads = static_cast<int32_t>(t + 1);
       tw_session* made = nullptr;
-      ok = ok && tw_session_create(model.get(), &options, &made) == TW_STATUS_OK;
+      bool ok = tw_session_create(model.get(), &options, &made) == TW_STATUS_OK;
       const SessionPtr session(made);
       for (int i = 0; ok && i < 20; ++i) {
         ok = tw_session_write_input(made, 0, x.data(), 256) == TW_STATUS_OK &&
@@ -136,9 +136,9 @@ TEST_CASE("the application's allocator serves a session and gets all back", "[ap
     options.allocator = &table;
     const SessionPtr session = MakeSession(model.get(), &options);
     CHECK(counter.n_live > 0);
-    tw_memory_info memory;
+    tw_session_info memory;
     memory.struct_size = sizeof(memory);
-    REQUIRE(tw_session_get_memory(session.get(), &memory) == TW_STATUS_OK);
+    REQUIRE(tw_session_get_info(session.get(), &memory) == TW_STATUS_OK);
     CHECK(counter.live_bytes >= static_cast<int64_t>(memory.session_bytes + memory.packed_bytes));
     const int64_t before = counter.n_total;
     REQUIRE(tw_session_run(session.get()) == TW_STATUS_OK);

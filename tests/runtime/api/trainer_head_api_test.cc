@@ -1,7 +1,7 @@
 // C API: judging, classes, parameters and head files of a trainer.
 #ifdef TW_HAVE_TRAIN
+#include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <topwork/topwork.hpp>
 
 #include "tests/runtime/api/support.h"
@@ -49,16 +49,30 @@ struct Setup {
   }
 };
 
+tw_status FitFor(tw_trainer* trainer, double max_seconds, int32_t max_epochs, int32_t* finished) {
+  tw_fit_options options = {};
+  options.struct_size = sizeof(options);
+  options.max_seconds = max_seconds;
+  options.max_epochs = max_epochs;
+  return tw_trainer_fit(trainer, &options, finished);
+}
+
+tw_trainer_info InfoOf(const tw_trainer* trainer) {
+  tw_trainer_info info = {};
+  info.struct_size = sizeof(info);
+  REQUIRE(tw_trainer_get_info(trainer, &info) == TW_STATUS_OK);
+  return info;
+}
+
 TEST_CASE("a trainer is trained for a bounded time, judged and calibrated", "[api][train]") {
   Setup s;
   tw_trainer* trainer = s.trainer.get();
   int32_t finished = 1;
-  REQUIRE(tw_trainer_fit_for(trainer, 0.0, 4, nullptr, nullptr, &finished) == TW_STATUS_OK);
+  REQUIRE(FitFor(trainer, 0.0, 4, &finished) == TW_STATUS_OK);
   CHECK(finished == 0);
-  REQUIRE(tw_trainer_fit_for(trainer, 0.0, 0, nullptr, nullptr, &finished) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_fit(trainer, nullptr, &finished) == TW_STATUS_OK);
   CHECK(finished == 1);
-  RequireError(tw_trainer_fit_for(trainer, -1.0, 0, nullptr, nullptr, nullptr),
-               TW_STATUS_INVALID_ARGUMENT, "max_seconds is -1");
+  RequireError(FitFor(trainer, -1.0, 0, nullptr), TW_STATUS_INVALID_ARGUMENT, "max_seconds is -1");
 
   std::vector<float> scores(80);
   REQUIRE(tw_trainer_predict(trainer, &s.examples, scores.data(), 80) == TW_STATUS_OK);
@@ -68,25 +82,27 @@ TEST_CASE("a trainer is trained for a bounded time, judged and calibrated", "[ap
   }
   RequireError(tw_trainer_predict(trainer, &s.examples, scores.data(), 79),
                TW_STATUS_INVALID_ARGUMENT, "n_scores is 79");
-  char* text = nullptr;
-  REQUIRE(tw_trainer_describe_evaluation(trainer, nullptr, 3, &text) == TW_STATUS_OK);
-  const nlohmann::json json = nlohmann::json::parse(text);
-  tw_memory_free(text);
-  CHECK(json["accuracy"] == 1.0);
-  CHECK(json["classes"].size() == 2);
-  CHECK(json["worst"].size() == 3);
-  CHECK(json["worst"][0]["loss"] >= json["worst"][2]["loss"]);
+  tw_evaluation evaluation = {};
+  evaluation.struct_size = sizeof(evaluation);
+  REQUIRE(tw_trainer_evaluate(trainer, nullptr, 3, &evaluation) == TW_STATUS_OK);
+  CHECK(evaluation.accuracy == 1.0);
+  CHECK(evaluation.classes[1].recall == 1.0);
+  REQUIRE(evaluation.n_worst == 3);
+  CHECK(evaluation.worst[0].loss >= evaluation.worst[2].loss);
+  CHECK(evaluation.worst[0].label == s.labels[static_cast<size_t>(evaluation.worst[0].index)]);
+  RequireError(tw_trainer_evaluate(trainer, nullptr, -1, &evaluation), TW_STATUS_INVALID_ARGUMENT,
+               "n_worst is -1");
   tw_calibration calibration = {};
   calibration.struct_size = sizeof(calibration);
   REQUIRE(tw_trainer_calibrate(trainer, &calibration) == TW_STATUS_OK);
   CHECK(calibration.temperature > 0.0);
   CHECK(calibration.loss_after <= calibration.loss_before);
-  tw_comparison comparison = {};
-  comparison.struct_size = sizeof(comparison);
-  REQUIRE(tw_trainer_check_export(trainer, &comparison) == TW_STATUS_OK);
-  CHECK(comparison.before == comparison.after);
-  RequireError(tw_trainer_check_golden(trainer, &comparison), TW_STATUS_FAILED_PRECONDITION,
-               "no golden set");
+  tw_export_check check = {};
+  check.struct_size = sizeof(check);
+  REQUIRE(tw_trainer_check_export(trainer, &check) == TW_STATUS_OK);
+  CHECK(check.n_examples == 8);
+  CHECK(check.trained == check.exported);
+  CHECK(check.n_golden == 0);
   RequireError(tw_trainer_set_golden(trainer, &s.examples), TW_STATUS_INVALID_ARGUMENT,
                "nothing to compare");
 }
@@ -94,43 +110,74 @@ TEST_CASE("a trainer is trained for a bounded time, judged and calibrated", "[ap
 TEST_CASE("a trainer's classes change through the C API", "[api][train]") {
   Setup s;
   tw_trainer* trainer = s.trainer.get();
-  REQUIRE(tw_trainer_fit(trainer, 2, nullptr, nullptr) == TW_STATUS_OK);
-  REQUIRE(tw_trainer_add_class(trainer, "third") == TW_STATUS_OK);
-  RequireError(tw_trainer_add_class(trainer, "third"), TW_STATUS_INVALID_ARGUMENT, "already");
-  REQUIRE(tw_trainer_rename_class(trainer, 0, "left") == TW_STATUS_OK);
-  RequireError(tw_trainer_rename_class(trainer, 3, "x"), TW_STATUS_INVALID_ARGUMENT,
-               "class 3 does not exist");
-  REQUIRE(tw_trainer_remove_class(trainer, 2) == TW_STATUS_OK);
-  RequireError(tw_trainer_remove_class(trainer, 0), TW_STATUS_INVALID_ARGUMENT, "two are needed");
-  const char* names[] = {"1", "left", "new"};
-  REQUIRE(tw_trainer_set_classes(trainer, names, 3) == TW_STATUS_OK);
-  tw_trainer_info info = {};
-  info.struct_size = sizeof(info);
-  REQUIRE(tw_trainer_get_info(trainer, &info) == TW_STATUS_OK);
-  CHECK(info.n_classes == 3);
-  CHECK(info.n_examples == 40);
+  REQUIRE(FitFor(trainer, 0.0, 2, nullptr) == TW_STATUS_OK);
+  std::vector<float> before(130), after(130);
+  REQUIRE(tw_trainer_read_parameter(trainer, nullptr, before.data(), 130) == TW_STATUS_OK);
+
+  // Names alone: nothing that was learnt changes.
+  const char* const renamed[] = {"left", "right"};
+  const int64_t same[] = {0, 1};
+  REQUIRE(tw_trainer_set_classes(trainer, renamed, same, 2) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_read_parameter(trainer, nullptr, after.data(), 130) == TW_STATUS_OK);
+  CHECK(after == before);
+  CHECK(std::string(InfoOf(trainer).class_names[1]) == "right");
+
+  // Two change places, one of them under another name, and a third joins.
+  const char* const three[] = {"RIGHT", "left", "new"};
+  const int64_t sources[] = {1, 0, -1};
+  REQUIRE(tw_trainer_set_classes(trainer, three, sources, 3) == TW_STATUS_OK);
+  CHECK(InfoOf(trainer).n_classes == 3);
+  CHECK(InfoOf(trainer).n_examples == 40);
+  std::vector<float> weights(3 * 64);
+  REQUIRE(tw_trainer_read_parameter(trainer, "head/weights", weights.data(), weights.size()) ==
+          TW_STATUS_OK);
+  CHECK(std::equal(weights.begin(), weights.begin() + 64, before.begin() + 64));
+  CHECK(std::equal(weights.begin() + 64, weights.begin() + 128, before.begin()));
+
+  // By name: "new" goes.
+  const char* const two[] = {"left", "RIGHT"};
+  REQUIRE(tw_trainer_set_classes(trainer, two, nullptr, 2) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_read_parameter(trainer, nullptr, after.data(), 130) == TW_STATUS_OK);
+  CHECK(after == before);
+  const tw_trainer_info info = InfoOf(trainer);
   CHECK(info.memory_bytes ==
         info.backbone_bytes + info.cache_bytes + info.training_bytes + info.working_bytes);
-  REQUIRE(tw_trainer_fit(trainer, 10, nullptr, nullptr) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_fit(trainer, nullptr, nullptr) == TW_STATUS_OK);
+}
+
+TEST_CASE("classes that do not fit are refused, and nothing is changed", "[api][train]") {
+  Setup s;
+  tw_trainer* trainer = s.trainer.get();
+  const auto refuse = [&](std::vector<const char*> names, std::vector<int64_t> sources,
+                          const char* part) {
+    RequireError(tw_trainer_set_classes(trainer, names.data(),
+                                        sources.empty() ? nullptr : sources.data(), names.size()),
+                 TW_STATUS_INVALID_ARGUMENT, part);
+    CHECK(InfoOf(trainer).n_classes == 2);
+    CHECK(InfoOf(trainer).class_names == nullptr);
+  };
+  refuse({"a", "a"}, {}, "'a' twice");
+  refuse({"a", "a"}, {0, 1}, "'a' twice");
+  refuse({"a", "b"}, {1, 1}, "class 1 twice");
+  refuse({"a", "b"}, {0, 2}, "sources[1] is 2");
+  refuse({"a", "b"}, {0, -2}, "sources[1] is -2");
+  refuse({"a", nullptr}, {0, 1}, "names[1] is NULL");
+  refuse({"a", ""}, {0, 1}, "an empty name");
+  refuse({"a"}, {1}, "two are needed");
 }
 
 TEST_CASE("a trainer's parameters and heads go out and in", "[api][train]") {
   Setup s;
   tw_trainer* trainer = s.trainer.get();
-  size_t n = 0;
-  REQUIRE(tw_trainer_count_parameters(trainer, &n) == TW_STATUS_OK);
-  REQUIRE(n == 2);
-  tw_parameter_info info = {};
-  info.struct_size = sizeof(info);
-  REQUIRE(tw_trainer_get_parameter_info(trainer, 0, &info) == TW_STATUS_OK);
-  CHECK(std::string(info.name) == "head/weights");
-  CHECK(info.rank == 2);
-  CHECK(info.n_values == 128);
-  RequireError(tw_trainer_get_parameter_info(trainer, 2, &info), TW_STATUS_INVALID_ARGUMENT,
-               "parameter 2 does not exist");
+  const tw_trainer_info info = InfoOf(trainer);
+  REQUIRE(info.n_parameters == 2);
+  CHECK(std::string(info.parameters[0].name) == "head/weights");
+  CHECK(info.parameters[0].rank == 2);
+  CHECK(info.parameters[0].n_values == 128);
+  CHECK(info.n_values == 130);
   std::vector<float> before(130), after(130), update(130);
   REQUIRE(tw_trainer_read_parameter(trainer, nullptr, before.data(), 130) == TW_STATUS_OK);
-  REQUIRE(tw_trainer_fit(trainer, 3, nullptr, nullptr) == TW_STATUS_OK);
+  REQUIRE(FitFor(trainer, 0.0, 3, nullptr) == TW_STATUS_OK);
   REQUIRE(tw_trainer_read_parameter(trainer, nullptr, after.data(), 130) == TW_STATUS_OK);
   CHECK(before != after);
   REQUIRE(tw_trainer_compute_update(trainer, before.data(), 130, 0.0, 0.0, 1, update.data()) ==
@@ -142,13 +189,13 @@ TEST_CASE("a trainer's parameters and heads go out and in", "[api][train]") {
   const std::string head = "trainer_head_api_test_head";
   const std::string checkpoint = "trainer_head_api_test_checkpoint";
   REQUIRE(tw_trainer_save_head(trainer, head.c_str()) == TW_STATUS_OK);
-  REQUIRE(tw_trainer_save_with_examples(trainer, checkpoint.c_str()) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_save_checkpoint(trainer, checkpoint.c_str(), 1) == TW_STATUS_OK);
   REQUIRE(tw_trainer_write_parameter(trainer, nullptr, before.data(), 130) == TW_STATUS_OK);
   REQUIRE(tw_trainer_load_head(trainer, head.c_str()) == TW_STATUS_OK);
   std::vector<float> loaded(130);
   REQUIRE(tw_trainer_read_parameter(trainer, nullptr, loaded.data(), 130) == TW_STATUS_OK);
   CHECK(loaded == after);
-  REQUIRE(tw_trainer_restore(trainer, checkpoint.c_str()) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_load_checkpoint(trainer, checkpoint.c_str()) == TW_STATUS_OK);
   RequireError(tw_trainer_load_head(trainer, checkpoint.c_str()), TW_STATUS_CORRUPT,
                "not a Topwork head");
   std::remove(head.c_str());

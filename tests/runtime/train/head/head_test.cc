@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "models/format/find_output.h"
 #include "tests/support/classifiers.h"
 #include "tests/support/npz.h"
 #include "tests/support/skip.h"

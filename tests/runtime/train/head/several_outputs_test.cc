@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "models/format/find_output.h"
 #include "runtime/session/session.h"
 #include "runtime/train/trainer.h"
 #include "tests/support/classifiers.h"

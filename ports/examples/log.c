@@ -11,7 +11,7 @@ static void check(tw_status status) {
   exit(1);
 }
 
-static void to_app_log(void* user_data, int level, const char* message) {
+static void to_app_log(void* user_data, tw_log_level level, const char* message) {
   static const char* const names[] = {"", "error", "warning", "info", "debug"};
   fprintf(user_data, "[%s] %s\n", names[level], message);
 }

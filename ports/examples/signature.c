@@ -13,19 +13,19 @@ static void check(tw_status status) {
 int main(int argc, char** argv) {
   tw_model* model = NULL;
   tw_session* session = NULL;
-  tw_session_options options;
-  size_t n = 0, a = 0, b = 0, sum = 0;
+  tw_session_options options = {0};
+  tw_model_info info;
+  size_t a = 0, b = 0, sum = 0;
   const float av[4] = {1, 2, 3, 4}, bv[4] = {10, 20, 30, 40};
   float result[4];
   if (argc != 2) return 2;
   check(tw_model_open_file(argv[1], &model));
-  check(tw_model_count_signatures(model, &n));
-  for (size_t i = 0; i < n; ++i) {
-    const char* key = NULL;
-    check(tw_model_get_signature(model, i, &key));
-    printf("signature %zu: %s\n", i, key);
+  info.struct_size = sizeof(info);
+  check(tw_model_get_info(model, &info));
+  for (size_t i = 0; i < info.n_signatures; ++i) {
+    printf("signature %zu: %s\n", i, info.signatures[i]);
   }
-  check(tw_session_options_init(&options, sizeof(options)));
+  options.struct_size = sizeof(options);
   options.signature = "mix";
   check(tw_session_create(model, &options, &session));
   check(tw_session_find_input(session, "a", &a));

@@ -1,9 +1,9 @@
-// Metrics for people: a line with what matters most, then tables.
+// Evaluations for people: a line with what matters most, then tables.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-#include "ports/cli/metrics.h"
+#include "ports/cli/evaluation.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 
@@ -17,7 +17,7 @@ constexpr size_t kMetricNameWidth = 24;
 constexpr size_t kWorstWidth = 40;
 
 void PrintConfusion(const Evaluation& evaluation) {
-  const size_t n = evaluation.n_classes();
+  const size_t n = evaluation.size();
   bool others = false;
   for (size_t i = 0; i < n; ++i) others = others || evaluation.Count(i, n) > 0;
   std::printf("\n%s\n", Paint(1, "2",
@@ -42,7 +42,7 @@ void PrintConfusion(const Evaluation& evaluation) {
 }
 
 // All classes; of many those of the lowest F1 that have examples, worst first.
-std::vector<size_t> ClassesToPrint(const std::vector<ClassMetrics>& all) {
+std::vector<size_t> ClassesToPrint(const std::vector<tw_class_metrics>& all) {
   std::vector<size_t> order;
   for (size_t c = 0; c < all.size(); ++c) {
     if (all.size() <= kMaxPrintedClasses || all[c].n_examples > 0) order.push_back(c);
@@ -55,41 +55,47 @@ std::vector<size_t> ClassesToPrint(const std::vector<ClassMetrics>& all) {
 }
 
 void PrintClasses(const Evaluation& evaluation) {
-  if (evaluation.n_classes() > kMaxPrintedClasses) {
-    std::printf("\nthe classes of the lowest F1 (all %zu are in --json)\n", evaluation.n_classes());
+  if (evaluation.size() > kMaxPrintedClasses) {
+    std::printf("\nthe classes of the lowest F1 (all %zu are in --json)\n", evaluation.size());
   } else {
     std::printf("\n");
   }
-  const bool several = evaluation.kind == "sigmoid";
+  const bool several = evaluation.kind == TW_LOSS_SIGMOID;
   Table table({"class", ">", ">examples", ">precision", ">recall", ">F1",
                several ? ">average precision" : ""});
-  const std::vector<ClassMetrics> all = evaluation.PerClass();
-  for (size_t c : ClassesToPrint(all)) {
-    table.Row({Shorten(all[c].name, kMetricNameWidth), Paint(1, "2", std::to_string(c)),
-               std::to_string(all[c].n_examples), PercentText(all[c].precision),
-               PercentText(all[c].recall), PercentText(all[c].f1),
-               several        ? PercentText(all[c].average_precision)
-               : UseColour(1) ? Paint(1, "32", Bar(all[c].recall, 16))
+  for (size_t c : ClassesToPrint(evaluation.per_class)) {
+    const tw_class_metrics& m = evaluation.per_class[c];
+    table.Row({Shorten(evaluation.class_names[c], kMetricNameWidth),
+               Paint(1, "2", std::to_string(c)), std::to_string(m.n_examples),
+               PercentText(m.precision), PercentText(m.recall), PercentText(m.f1),
+               several        ? PercentText(m.average_precision)
+               : UseColour(1) ? Paint(1, "32", Bar(m.recall, 16))
                               : ""});
   }
-  const ClassMetrics mean = MacroMean(all);
-  table.Row({Paint(1, "2", "mean"), "", "", PercentText(mean.precision), PercentText(mean.recall),
-             PercentText(mean.f1), several ? PercentText(evaluation.mean_average_precision) : ""});
+  table.Row({Paint(1, "2", "mean"), "", "", PercentText(evaluation.macro_precision),
+             PercentText(evaluation.macro_recall), PercentText(evaluation.macro_f1),
+             several ? PercentText(evaluation.mean_average_precision) : ""});
   table.Print(2);
 }
 
 void PrintOutputs(const Evaluation& evaluation) {
   Table table({"output", ">MAE", ">RMSE", ">R²"});
-  const auto number = [](double value) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.4g", value);
-    return std::string(text);
+  const auto row = [&](const std::string& name, double mae, double rmse, double r2) {
+    std::vector<std::string> cells = {Shorten(name, kMetricNameWidth)};
+    for (const double value : {mae, rmse, r2}) {
+      char text[32];
+      std::snprintf(text, sizeof(text), "%.4g", value);
+      cells.push_back(text);
+    }
+    table.Row(cells);
   };
-  std::vector<OutputMetrics> rows = evaluation.outputs;
-  if (rows.size() > kMaxPrintedClasses) rows.clear();
-  if (rows.size() != 1) rows.push_back(evaluation.overall);
-  for (const OutputMetrics& m : rows) {
-    table.Row({Shorten(m.name, kMetricNameWidth), number(m.mae), number(m.rmse), number(m.r2)});
+  const size_t n = evaluation.size() > kMaxPrintedClasses ? 0 : evaluation.size();
+  for (size_t c = 0; c < n; ++c) {
+    const tw_class_metrics& m = evaluation.per_class[c];
+    row(evaluation.class_names[c], m.mean_absolute_error, m.root_mean_squared_error, m.r2);
+  }
+  if (n != 1) {
+    row("all", evaluation.mean_absolute_error, evaluation.root_mean_squared_error, evaluation.r2);
   }
   std::printf("\n");
   table.Print(2);
@@ -98,8 +104,8 @@ void PrintOutputs(const Evaluation& evaluation) {
 void PrintSaidInstead(const Evaluation& evaluation) {
   std::string text;
   int64_t n_other = 0;
-  for (size_t c = 0; c < evaluation.n_classes() && !evaluation.confusion.empty(); ++c) {
-    n_other += evaluation.Count(c, evaluation.n_classes());
+  for (size_t c = 0; c < evaluation.size() && !evaluation.matrix.empty(); ++c) {
+    n_other += evaluation.Count(c, evaluation.size());
   }
   for (size_t i = 0; i < std::min<size_t>(3, evaluation.said_instead.size()); ++i) {
     text += (i > 0 ? ", " : "") + evaluation.said_instead[i].first + " (" +
@@ -116,13 +122,13 @@ void PrintSaidInstead(const Evaluation& evaluation) {
 std::string Headline(const Evaluation& evaluation) {
   char text[160];
   if (evaluation.is_regression()) {
-    std::snprintf(text, sizeof(text), "MAE %.4g, RMSE %.4g, R² ", evaluation.overall.mae,
-                  evaluation.overall.rmse);
+    std::snprintf(text, sizeof(text), "MAE %.4g, RMSE %.4g, R² ", evaluation.mean_absolute_error,
+                  evaluation.root_mean_squared_error);
     char r2[32];
-    std::snprintf(r2, sizeof(r2), "%.4f", evaluation.overall.r2);
+    std::snprintf(r2, sizeof(r2), "%.4f", evaluation.r2);
     return text + Paint(1, "1;32", r2);
   }
-  if (evaluation.kind == "sigmoid") {
+  if (evaluation.kind == TW_LOSS_SIGMOID) {
     return "decisions right " + Paint(1, "1;32", PercentText(evaluation.accuracy)) +
            ", all of an example's " + PercentText(evaluation.exact_match) +
            ", mean average precision " + PercentText(evaluation.mean_average_precision);
@@ -144,7 +150,7 @@ void PrintEvaluation(const Evaluation& evaluation) {
     std::snprintf(loss, sizeof(loss), ", loss %.4f", evaluation.loss);
     text += loss;
   }
-  if (!evaluation.reliability.empty()) {
+  if (!evaluation.bins.empty()) {
     text += ", calibration error " + PercentText(evaluation.calibration_error);
   }
   std::printf("%s on %lld examples\n", text.c_str(), static_cast<long long>(evaluation.n_examples));
@@ -152,12 +158,12 @@ void PrintEvaluation(const Evaluation& evaluation) {
     PrintOutputs(evaluation);
     return;
   }
-  if (evaluation.kind == "softmax") {
+  if (evaluation.kind == TW_LOSS_SOFTMAX) {
     PrintSaidInstead(evaluation);
     if (evaluation.top_k == 0.0 && evaluation.top5 == 0.0) return;  // all zeros
   }
   PrintClasses(evaluation);
-  if (evaluation.kind == "softmax" && evaluation.n_classes() <= kMaxPrintedClasses) {
+  if (evaluation.kind == TW_LOSS_SOFTMAX && evaluation.size() <= kMaxPrintedClasses) {
     PrintConfusion(evaluation);
   }
 }

@@ -22,7 +22,7 @@ tw::Status Train(const char* path) {
   if (!model) return model.status();
   tw::TrainerOptions options;
   options.n_classes = 2;
-  options.learning_rate = 0.02f;
+  options.optimizer.learning_rate = 0.02f;
   tw::Result<tw::Trainer> trainer = tw::Trainer::Create(*model, options);
   if (!trainer) return trainer.status();
 
@@ -37,11 +37,9 @@ tw::Status Train(const char* path) {
   if (tw::Status status = trainer->Fit(15, print); !status) return status;
   tw::Result<tw::Evaluation> judged = trainer->Evaluate();
   if (!judged) return judged.status();
-  std::printf("accuracy on held-back examples: %.3f\n", judged->top1);
+  std::printf("accuracy on the validation set: %.3f\n", judged->top1);
 
-  tw::Result<std::vector<uint8_t>> bytes = trainer->Export();
-  if (!bytes) return bytes.status();
-  tw::Result<tw::Model> fresh = tw::Model::OpenMemory(bytes->data(), bytes->size());
+  tw::Result<tw::Model> fresh = trainer->Export();  // fresh->Save("new.tflite") writes it
   if (!fresh) return fresh.status();
   tw::Result<tw::Session> session = tw::Session::Create(*fresh);
   if (!session) return session.status();

@@ -24,14 +24,14 @@ int main(int argc, char** argv) {
   static size_t in_use = 0;  // one thread only; otherwise an atomic
   tw_model* model = NULL;
   tw_session* session = NULL;
-  tw_session_options options;
+  tw_session_options options = {0};
   tw_allocator allocator = {0};
   if (argc != 2) return 2;
   allocator.struct_size = sizeof(allocator);
   allocator.allocate = take;
   allocator.deallocate = give_back;
   allocator.user_data = &in_use;
-  check(tw_session_options_init(&options, sizeof(options)));
+  options.struct_size = sizeof(options);
   options.allocator = &allocator;
   options.n_threads = 1;
   options.memory_limit_bytes = 16;

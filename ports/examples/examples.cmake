@@ -1,9 +1,9 @@
-# One small program for each feature of the C API: compiled as its users would (C99 or C++17, public
-# headers, shared library) and run. They are documentation first; the checks are in the API's tests.
+# One small program for each use of the library, compiled as an application would be (C99 or C++17,
+# public headers, shared library) and run by CTest.
 
 # tw_example(<name> <source> [arguments...]): paths relative to the root of the tree.
 function(tw_example name source)
-  add_executable(example_${name} examples/${source})
+  add_executable(example_${name} "${PROJECT_SOURCE_DIR}/ports/examples/${source}")
   target_link_libraries(example_${name} PRIVATE topwork)
   target_compile_options(example_${name} PRIVATE -Wall -Wextra -Werror -pedantic)
   if(source MATCHES "\\.c$")
@@ -44,4 +44,9 @@ tw_example(open_from_memory open_from_memory.c tests/data/api/scale.tflite)
 if(TOPWORK_TRAIN)
   tw_example(train_head train_head.c ${digits} "${PROJECT_BINARY_DIR}/examples/left_right.tflite")
   tw_example(train_head_cpp train_head.cc ${digits})
+endif()
+if(TOPWORK_TRAIN AND TOPWORK_TOOLS AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME example.train_head_shell COMMAND sh "${PROJECT_SOURCE_DIR}/ports/examples/train_head.sh"
+           $<TARGET_FILE:topwork_cli> "${PROJECT_BINARY_DIR}/examples/train_head_shell")
+  set_tests_properties(example.train_head_shell PROPERTIES LABELS example TIMEOUT 120)
 endif()

@@ -12,21 +12,22 @@ static void check(tw_status status) {
   exit(1);
 }
 
-static int print_epoch(void* user_data, const tw_trainer_progress* p) {
+static int32_t print_epoch(void* user_data, const tw_trainer_progress* p) {
   (void)user_data;
-  printf("epoch %d/%d: loss %.4f, accuracy %.3f, on held-back examples %.3f\n", (int)p->epoch,
+  printf("epoch %d/%d: loss %.4f, accuracy %.3f, on the validation set %.3f\n", (int)p->epoch,
          (int)p->n_epochs, p->train_loss, p->train_accuracy, p->validation_accuracy);
   return 0;  // 1 would stop
 }
 
 int main(int argc, char** argv) {
   static float images[N][64];  // bright on the left: class 0; on the right: class 1
-  int64_t labels[N], confusion[4];
+  int64_t labels[N];
   const char* const names[2] = {"left", "right"};
-  tw_model* model = NULL;
+  tw_model *model = NULL, *trained = NULL;
   tw_trainer* trainer = NULL;
   tw_trainer_options options;
   tw_examples examples = {0};
+  tw_fit_options fit = {0};
   tw_evaluation evaluation = {0};
   if (argc != 3) return 2;
   for (int i = 0; i < N; ++i) {
@@ -39,7 +40,7 @@ int main(int argc, char** argv) {
   check(tw_trainer_options_init(&options, sizeof(options)));
   options.n_classes = 2;
   options.class_names = names;
-  options.learning_rate = 0.02f;
+  options.optimizer.learning_rate = 0.02f;
   options.n_epochs = 10;
   check(tw_trainer_create(model, &options, &trainer));
   examples.struct_size = sizeof(examples);
@@ -49,14 +50,17 @@ int main(int argc, char** argv) {
   examples.dtype = TW_DTYPE_FLOAT32;
   examples.labels = labels;
   check(tw_trainer_add_examples(trainer, &examples));
-  check(tw_trainer_fit(trainer, 0, print_epoch, NULL));
+  fit.struct_size = sizeof(fit);
+  fit.progress = print_epoch;
+  check(tw_trainer_fit(trainer, &fit, NULL));
 
   evaluation.struct_size = sizeof(evaluation);
-  evaluation.confusion = confusion;
-  evaluation.confusion_bytes = sizeof(confusion);
-  check(tw_trainer_evaluate(trainer, &examples, &evaluation));
-  printf("accuracy %.3f; %d of class 0 taken for class 1\n", evaluation.top1, (int)confusion[1]);
-  check(tw_trainer_export_file(trainer, argv[2]));
+  check(tw_trainer_evaluate(trainer, &examples, 0, &evaluation));
+  printf("accuracy %.3f; %d of class 0 taken for class 1\n", evaluation.top1,
+         (int)evaluation.confusion[1]);
+  check(tw_trainer_export(trainer, &trained));
+  check(tw_model_save(trained, argv[2]));
+  tw_model_free(trained);
   tw_trainer_free(trainer);
   tw_model_free(model);
   return evaluation.top1 > 0.9 ? 0 : 1;

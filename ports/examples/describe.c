@@ -15,31 +15,33 @@ int main(int argc, char** argv) {
   tw_model* model = NULL;
   tw_session* session = NULL;
   char* text = NULL;
-  tw_memory_info memory;
-  size_t n_labels = 0;
+  tw_device_info device;
+  tw_model_info info;
+  tw_session_info memory;
+  size_t n_devices = 0;
   if (argc != 2) return 2;
   printf("Topwork %s\n", tw_version());
-  check(tw_device_describe(&text));
-  printf("devices: %s\n", text);
-  tw_memory_free(text);
+  check(tw_device_count(&n_devices));
+  device.struct_size = sizeof(device);
+  for (size_t i = 0; i < n_devices; ++i) {
+    check(tw_device_get_info(i, &device));
+    printf("device %s: %s %s\n", device.id, device.name, device.reason);
+  }
 
   check(tw_model_open_file(argv[1], &model));
   check(tw_model_describe(model, &text));
   printf("model: %s\n", text);
   tw_memory_free(text);
-  check(tw_model_count_labels(model, &n_labels));
-  for (size_t i = 0; i < n_labels; ++i) {
-    const char* label = NULL;
-    check(tw_model_get_label(model, i, &label));
-    printf("label %zu: %s\n", i, label);
-  }
+  info.struct_size = sizeof(info);
+  check(tw_model_get_info(model, &info));
+  for (size_t i = 0; i < info.n_labels; ++i) printf("label %zu: %s\n", i, info.labels[i]);
 
   check(tw_session_create(model, NULL, &session));
   check(tw_session_describe_plan(session, TW_PLAN_TEXT, &text));
   printf("plan:\n%s", text);
   tw_memory_free(text);
   memory.struct_size = sizeof(memory);
-  check(tw_session_get_memory(session, &memory));
+  check(tw_session_get_info(session, &memory));
   printf("arena %zu bytes, scratch %zu, packed weights %zu\n", memory.arena_bytes,
          memory.scratch_bytes, memory.packed_bytes);
   tw_session_free(session);

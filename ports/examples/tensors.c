@@ -16,7 +16,7 @@ static void print_tensor(const char* what, const tw_tensor_info* info) {
     printf("%s%d%s", i == 0 ? "" : ", ", (int)info->dims[i],
            info->open_dims[i] < 0 ? " (open)" : "");
   }
-  printf("], %zu bytes at %p\n", info->bytes, info->data);
+  printf("], %zu bytes\n", info->bytes);
   for (size_t i = 0; i < info->n_scales; ++i) {
     printf("  real = %g x (stored - %d)\n", info->scales[i], (int)info->zero_points[i]);
   }
@@ -24,24 +24,21 @@ static void print_tensor(const char* what, const tw_tensor_info* info) {
 
 int main(int argc, char** argv) {
   tw_model* model = NULL;
-  tw_session* session = NULL;
+  tw_model_info about;
   tw_tensor_info info;
-  size_t n_inputs = 0, n_outputs = 0;
   if (argc != 2) return 2;
   check(tw_model_open_file(argv[1], &model));
-  check(tw_session_create(model, NULL, &session));
-  check(tw_session_count_inputs(session, &n_inputs));
-  check(tw_session_count_outputs(session, &n_outputs));
+  about.struct_size = sizeof(about);
+  check(tw_model_get_info(model, &about));
   info.struct_size = sizeof(info);
-  for (size_t i = 0; i < n_inputs; ++i) {
-    check(tw_session_get_input(session, i, &info));
+  for (size_t i = 0; i < about.n_inputs; ++i) {
+    check(tw_model_get_input(model, i, &info));
     print_tensor("input", &info);
   }
-  for (size_t i = 0; i < n_outputs; ++i) {
-    check(tw_session_get_output(session, i, &info));
+  for (size_t i = 0; i < about.n_outputs; ++i) {
+    check(tw_model_get_output(model, i, &info));
     print_tensor("output", &info);
   }
-  tw_session_free(session);
   tw_model_free(model);
   return 0;
 }
