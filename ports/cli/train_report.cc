@@ -58,7 +58,7 @@ std::string ScheduleText(const TrainOptions& options) {
   return chosen ? "cosine" : options.schedule;
 }
 
-// Which examples the trained layers have seen.
+// Which examples the head has seen.
 std::string FittedOn(const tw_trainer_info& info) {
   if (info.fitted_on_all != 0) {
     return "all " + std::to_string(info.n_examples) + ", once more after the run";
@@ -83,14 +83,6 @@ void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* 
   NameWorst(data, report);
   report->has_evaluation = true;
   report->evaluated_on = std::to_string(evaluation->n_examples) + " examples of the validation set";
-}
-
-// Which examples the head has seen.
-static std::string FittedOn(const tw_trainer_info& info) {
-  if (info.fitted_on_all != 0) {
-    return "all " + std::to_string(info.n_examples) + ", once more after the run";
-  }
-  return std::to_string(info.n_examples - info.n_validation);
 }
 
 void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,
