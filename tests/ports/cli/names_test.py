@@ -51,8 +51,8 @@ def main():
         train = ["train", model, *data, "--epochs", "1"]
         commands = [
             (["info", model], 0), (["info", model, "--plan"], 0), (["info", model, "--json"], 0),
-            (["info", model, "--plan", "--json"], 0), (["run", model, "--image", image], 0),
-            (["run", model, "--image", image, "--json"], 0), (["verify", model], None),
+            (["info", model, "--plan", "--json"], 0), (["run", model, "--input", image], 0),
+            (["run", model, "--input", image, "--json"], 0), (["verify", model], None),
             (["verify", model, "--json"], None), (["benchmark", model, "--runs", "1"], None),
             (["evaluate", model, *data], None), (["evaluate", model, *data, "--json"], None),
             (train + ["--output", here / "a.tflite", "--init", "shipped", "--report", report], 0),

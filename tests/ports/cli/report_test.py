@@ -71,8 +71,8 @@ def check_full(checks, page, name):
                   table[4] == ["class 4", "12", "85.7 %", "100.0 %", "92.3 %"],
                   "%s: classes %s" % (name, table))
     check_sorting(checks, page, name, table)
-    checks.expect(["86.7 % – 93.3 %", "0", "–", "–"] in rows(page, "bins") and
-                  ["93.3 % – 100.0 %", "100", "95.0 %", "80.0 %"] in rows(page, "bins"),
+    checks.expect(["40.0 % – 46.7 %", "20", "45.1 %", "100.0 %"] in rows(page, "bins") and
+                  ["93.3 % – 100.0 %", "100", "99.7 %", "92.0 %"] in rows(page, "bins"),
                   "%s: bins %s" % (name, rows(page, "bins")))
     checks.expect(["temperature", "1.75"] in rows(page, "calibration-table"), "%s: temperature" % name)
     images = page.evaluate(IMAGES)

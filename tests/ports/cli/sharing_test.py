@@ -37,7 +37,8 @@ def wait_for(path, process):
 def check_refused(checks, tool, here, flag, more):
     path = here / ("shared" + flag)
     lock = pathlib.Path(str(path) + ".lock")
-    second = ["train", DIGITS_CNN, *DATA, "--output", here / "second.tflite", "--epochs", "1",
+    output = here / ("second%s.tflite" % flag)
+    second = ["train", DIGITS_CNN, *DATA, "--output", output, "--epochs", "1",
               flag, path, *more]
     first = start(tool, here / "first.tflite", flag, path, *more)
     try:
@@ -47,7 +48,7 @@ def check_refused(checks, tool, here, flag, more):
                       ("in use by process %d (topwork)" % first.pid) in refused.stderr and
                       path.name in refused.stderr, "%s: %d %s" % (
                           flag, refused.returncode, refused.stderr))
-        checks.expect(not (here / "second.tflite").exists(), flag + ": a refused run has written")
+        checks.expect(not output.exists(), flag + ": a refused run has written")
     finally:
         first.kill()
         first.wait()
