@@ -143,6 +143,7 @@ Status TrainingLoop::FitOnAll() {
   const Status status = TakeEpochs({0.0, n_epochs}, nullptr);
   fits_on_all_ = false;
   std::swap(state, fit);
+  context_.watch->NoteBytes(fit.bytes());
   TW_RETURN_IF_ERROR(status.ok() ? status : status.WithPrefix("the last fit on all examples: "));
   state.TakeLastFit(fit.parameters());
   return Status::Ok();

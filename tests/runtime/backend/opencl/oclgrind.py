@@ -41,7 +41,7 @@ def kernels_of(path):
     kernels = [(op, "") for op in found]
     kernels += re.findall(r"^TW_KERNEL_FOR\((\w+), (\w+)\)\(", text, re.MULTILINE)
     if os.path.basename(path) == "conv_2d.cl":  # made for one block at a time
-        plan = open(os.path.join(os.path.dirname(path), "conv_gpu.cc"), encoding="utf-8").read()
+        plan = open(os.path.join(os.path.dirname(path), "conv_2d_gpu.cc"), encoding="utf-8").read()
         kernels += [("conv_2d", block) for block in re.findall(r'"conv_2d_(\w+)"', plan)]
     return kernels
 
