@@ -9,8 +9,15 @@ set(TOPWORK_EMBED_TEMPLATE [[
 # Adds a C file of `blocks` (assembler text) that includes `files` to the target.
 function(tw_add_embedding target name blocks files)
   set(source "${CMAKE_CURRENT_BINARY_DIR}/embedded/${name}.c")
+  # A compiler cache looks at the source alone: the files' hashes in it tell one content from another.
+  set(hashes "")
+  foreach(file IN LISTS files)
+    file(SHA256 "${file}" hash)
+    string(APPEND hashes "// ${hash}\n")
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
   file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT
-    "__asm__(\n    \".pushsection .rodata\\n\"\n@blocks@    \".popsection\\n\");\ntypedef int topwork_embedded;\n")
+    "@hashes@__asm__(\n    \".pushsection .rodata\\n\"\n@blocks@    \".popsection\\n\");\ntypedef int topwork_embedded;\n")
   set_source_files_properties("${source}" PROPERTIES
     OBJECT_DEPENDS "${files}" SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE "${source}")

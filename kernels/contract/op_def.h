@@ -124,6 +124,13 @@ struct OpDef {
   bool fuses_residual = false;     // so can an ADD
   Activation as_activation = Activation::kNone;  // what it is once it is part of another
 
+  template <typename T>
+  constexpr OpDef With(T OpDef::*fact, T value) const {
+    OpDef row = *this;
+    row.*fact = value;
+    return row;
+  }
+
   constexpr OpDef() = default;
   constexpr explicit OpDef(OpCode op) : code(op) {}
   const char* name() const { return custom_name != nullptr ? custom_name : OpCodeName(code); }
@@ -174,14 +181,6 @@ struct OpDef {
   constexpr OpDef FusesResidual() const { return With(&OpDef::fuses_residual, true); }
   constexpr OpDef Becomes(Activation activation) const {
     return With(&OpDef::as_activation, activation);
-  }
-
- private:
-  template <typename T>
-  constexpr OpDef With(T OpDef::*fact, T value) const {
-    OpDef row = *this;
-    row.*fact = value;
-    return row;
   }
 };
 
