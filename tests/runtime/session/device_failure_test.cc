@@ -2,6 +2,7 @@
 // the caller wrote, and the plan tells why.
 #include <catch2/catch.hpp>
 
+#include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/case_runner.h"
 
 namespace topwork {
