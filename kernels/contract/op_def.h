@@ -88,7 +88,6 @@ struct OpDef {
   const char* custom_name = nullptr;  // of kCustom
   int max_version = 1;
   uint32_t types = 0;        // of the data: bit i for DType i
-  bool in_litert = true;     // false: LiteRT refuses it; tests compare with its definition
   uint8_t data_input = 0;    // the input that is the data; others are indices, shapes ...
   uint8_t least_inputs = 1;  // of what can be trained: the inputs that must be there
   bool counts_axes = false;  // of what can be trained: it counts dimensions, the example's first
@@ -144,7 +143,6 @@ struct OpDef {
     for (DType dtype : dtypes) mask |= 1u << static_cast<int>(dtype);
     return With(&OpDef::types, mask);
   }
-  constexpr OpDef NotInLiteRt() const { return With(&OpDef::in_litert, false); }
   constexpr OpDef DataInput(uint8_t input) const { return With(&OpDef::data_input, input); }
   constexpr OpDef Inputs(uint8_t least) const { return With(&OpDef::least_inputs, least); }
   constexpr OpDef CountsAxes() const { return With(&OpDef::counts_axes, true); }

@@ -317,7 +317,6 @@ Span<const OpDef> UnaryOps() {
           .WidensHalf(),
       OpDef(OpCode::kStablehloCbrt)
           .Types({DType::kFloat32})
-          .NotInLiteRt()
           .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCbrt>)
           .Gpu(PlanUnaryFn<UnaryFn::kCbrt>)
           .WidensHalf()

@@ -61,6 +61,7 @@ _OPTIONS = {
     "STABLEHLO_MAXIMUM": None,
     "STABLEHLO_MINIMUM": None,
     "STABLEHLO_AND": None,
+    "STABLEHLO_CBRT": None,
 }
 
 _ENUMS = {

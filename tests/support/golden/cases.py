@@ -101,13 +101,15 @@ class Case:
     refused: bool = False
     same_model: bool = False  # the case before holds the model and the session
     optimized: bool = False  # the reference kernel is known to be wrong: ask the optimized one
+    definition: object = None  # LiteRT lacks the operator: a function of float64 inputs answers
 
 
 class Table:
     """The cases of one operator."""
 
-    def __init__(self, op):
+    def __init__(self, op, definition=None):
         self.op = op
+        self.definition = definition  # of one output with the first input's shape
         self.cases = []
         self.rtol = 0.0 if op in EXACT else 1e-5
 
@@ -141,7 +143,7 @@ class Table:
         graph.outputs = result if isinstance(result, list) else [result]
         self.append(
             Case(name, [graph], run_time, rtol=self.rtol if rtol is None else rtol,
-                 refused=refused))
+                 refused=refused, definition=self.definition))
 
     def add_refused(self, name, inputs, n_out=1, **options):
         """A case that must be refused. Inputs: (dtype, shape), or int32 values known at run time."""

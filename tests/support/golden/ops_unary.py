@@ -14,9 +14,9 @@ def _dims(shape):
     return f"rank{len(shape)}_" + "x".join(map(str, shape))
 
 
-def _unary(op, special=(), lo=-4, hi=4, shapes=SHAPES, **options):
+def _unary(op, special=(), lo=-4, hi=4, shapes=SHAPES, definition=None, **options):
     """special: values whose answers must hold as well (edges, infinities)."""
-    t = Table(op)
+    t = Table(op, definition)
     for shape in shapes:
         t.add(_dims(shape), [x(*shape, lo=lo, hi=hi)], **options)
     if special and t.rtol == 0:
@@ -97,6 +97,8 @@ def _math():
         _integers(_unary("ABS", (0, -0.0, -3, INF, -INF)), ("int32",)),
         _integers(_unary("NEG", (0, 3, -3, INF)), ("int32", "int64")),
         _integers(_unary("ZEROS_LIKE"), ("int32", "int64")),
+        _unary("STABLEHLO_CBRT", (0, -0.0, 1, 27, -8, 0.125, 1e-30, -1e-30, 3e38, -3e38, INF, -INF),
+               lo=-30, hi=30, definition=np.cbrt),
     ]
     tables[9] = _integers(tables[9], ("int32",))
     return tables

@@ -127,12 +127,26 @@ def _fill_shapes(graph, arrays, others=(), optimized=False):
             tensor.shape = shapes.get(index, ())
 
 
+def _by_definition(cases):
+    """What run_group() returns for an operator that LiteRT lacks: float64 decides."""
+    graph = cases[0].graphs[0]
+    answers = []
+    for case in cases:
+        wide = case.definition(*(array.astype(np.float64) for array in case.inputs))
+        answers.append([np.asarray(wide).astype(case.inputs[0].dtype)])
+    for index in graph.outputs:
+        graph.tensors[index].shape = answers[0][0].shape
+    return serialise([graph]), answers, "not in LiteRT: by definition"
+
+
 def run_group(cases):
     """Runs a case and those that share its model and session.
 
     Returns (model bytes, outputs of each case, note). Raises Refused or Aborted.
     """
     first = cases[0]
+    if first.definition is not None:
+        return _by_definition(cases)
     names = None
     if first.signature is not None:
         key = next(s for s in first.signatures if s[0] == first.signature)
