@@ -241,6 +241,7 @@ Status Session::RunOnCpu(const Status& failure) {
 }
 
 Status Session::RunSteps(bool* out_device_failed) {
+  const ThreadPool::Run run(pool_.get());
   const Step* failed = nullptr;
   const Status status = runner_->Run(profiler_.function != nullptr ? &profiler_ : nullptr, &failed);
   *out_device_failed = failed != nullptr && failed->program != nullptr;

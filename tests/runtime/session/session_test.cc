@@ -1,6 +1,7 @@
 // Sessions: resizing, binding, cancelling, sharing a model, deferred operators.
 #include "runtime/session/session.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -161,6 +162,35 @@ TEST_CASE("session: the same bits for any number of threads", "[session]") {
   for (int n_threads : {2, 3, 5, 8}) {
     CHECK(Classify(NewSession(model, n_threads).get(), Image(4)) == expected);
   }
+}
+
+TEST_CASE("session: a run that another thread cancels leaves the next one as it was", "[session]") {
+  const auto session = NewSession(DigitsModel(), 6);
+  REQUIRE(session->ResizeInput(0, Shape({64, 8, 8, 1})).ok());
+  REQUIRE(session->Prepare().ok());
+  std::vector<float> images;
+  for (int k = 0; k < 64; ++k) {
+    const std::vector<float> image = Image(k);
+    images.insert(images.end(), image.begin(), image.end());
+  }
+  const std::vector<float> expected = Classify(session.get(), images);
+  std::atomic<bool> stop{false};
+  std::thread canceller([&] {
+    while (!stop) {
+      session->Cancel();
+      std::this_thread::yield();
+    }
+  });
+  int n_other = 0;
+  for (int i = 0; i < 300; ++i) {
+    const StatusCode code = session->Run().code();
+    n_other += code == StatusCode::kOk || code == StatusCode::kCancelled ? 0 : 1;
+  }
+  stop = true;
+  canceller.join();
+  CHECK(n_other == 0);
+  (void)session->Run();  // takes the last request
+  CHECK(Classify(session.get(), images) == expected);
 }
 
 TEST_CASE("session: many sessions share one model", "[session]") {
