@@ -160,6 +160,7 @@ void PrintBenchmark(const BenchmarkOptions& options, const Json& json) {
     spread += (spread.empty() ? "" : ", ") + std::string(key) + " " + number(latency[key]);
   }
   row("", spread);
+  row("threads", std::to_string(json["threads"].get<int>()));
   row("memory", "peak " + HumanBytes(json["rss_peak_bytes"].get<double>()) + ", arena " +
                     HumanBytes(json["arena_bytes"].get<double>()) + ", packed weights " +
                     HumanBytes(json["packed_bytes"].get<double>()));
@@ -203,7 +204,7 @@ void Benchmark(const BenchmarkOptions& options) {
   Json json;
   json["model"] = options.common.model;
   json["version"] = tw_version();
-  json["threads"] = options.common.n_threads;
+  json["threads"] = memory.n_threads;
   json["device"] = options.common.device;
   json["batch"] = options.batch;
   json["runs"] = millis.size();

@@ -181,6 +181,9 @@ void PrintPlan(const Json& plan) {
   Table table({">step", "operator", "kernel", "backend", "output", "place", "fused, reason"});
   AddSteps(plan["steps"], "", &table);
   table.Print(2);
+  const int n_threads = plan["n_threads"].get<int>();
+  std::printf("\n  %d %s: %s\n", n_threads, n_threads == 1 ? "thread" : "threads",
+              plan["threads_reason"].get<std::string>().c_str());
   const std::string note = plan["note"].get<std::string>();
   if (!note.empty()) std::printf("\n  %s\n", note.c_str());
   const double on_cpu = plan["estimated_cpu_ns"].get<double>() * 1e-6;

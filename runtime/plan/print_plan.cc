@@ -117,7 +117,7 @@ void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) 
 
 }  // namespace
 
-std::string PrintPlan(const Plan& plan, const std::string& note) {
+std::string PrintPlan(const Plan& plan, const std::string& note, const ThreadChoice* threads) {
   std::string text = note.empty() ? "" : note + "\n";
   text += StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", "step", "operator", "backend",
                     "variant", "shape", "memory", "fused / reason");
@@ -132,6 +132,7 @@ std::string PrintPlan(const Plan& plan, const std::string& note) {
       "constants %zu\n",
       plan.arena_bytes, plan.live_bytes, overhead, plan.scratch_bytes, plan.packed_bytes,
       plan.owned_bytes);
+  if (threads != nullptr) text += threads->ToString() + "\n";
   if (plan.state_bytes > 0) text += StrFormat("variables %zu bytes\n", plan.state_bytes);
   if (plan.gpu_bytes > 0) text += StrFormat("on the device %zu bytes\n", plan.gpu_bytes);
   if (plan.estimated_cpu_ns > 0) {
@@ -141,11 +142,17 @@ std::string PrintPlan(const Plan& plan, const std::string& note) {
   return text;
 }
 
-std::string PlanToJson(const Plan& plan, const std::string& note) {
+std::string PlanToJson(const Plan& plan, const std::string& note, const ThreadChoice* threads) {
   JsonWriter json;
   json.BeginObject();
   json.Key("note");
   json.String(note);
+  if (threads != nullptr) {
+    json.Key("n_threads");
+    json.Int(threads->n_threads);
+    json.Key("threads_reason");
+    json.String(threads->reason);
+  }
   const auto bytes = [&](const char* key, size_t value) {
     json.Key(key);
     json.Int(static_cast<int64_t>(value));

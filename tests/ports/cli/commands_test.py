@@ -240,8 +240,10 @@ def check_devices(checks, tool):
     devices = document(checks, tool, "devices")
     cpu = devices[0]
     checks.expect(cpu["device"] == "cpu" and cpu["available"] and cpu["instruction_set"] and
-                  cpu["n_threads"] >= 1, "devices: %s" % cpu)
+                  1 <= cpu["n_threads"] <= min(4, cpu["n_processors"]) and cpu["n_threads_reason"],
+                  "devices: %s" % cpu)
     text = run(tool, "devices").stdout
+    checks.expect(cpu["n_threads_reason"] in text, text)
     checks.expect("instruction set " + cpu["instruction_set"] in text, "devices")
     checks.expect(len(devices) >= 2, "devices: OpenCL, or why there is none")
     for device in devices[1:]:

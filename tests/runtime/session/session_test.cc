@@ -193,6 +193,37 @@ TEST_CASE("session: a run that another thread cancels leaves the next one as it 
   CHECK(Classify(session.get(), images) == expected);
 }
 
+TEST_CASE("session: a small model gets one thread, and more when its batch grows", "[session]") {
+  SessionOptions options;
+  auto processors = std::make_shared<port::Processors>();
+  processors->n = processors->n_cores = processors->n_fast = 3;
+  options.processors = processors;
+  auto created = Session::Create(DigitsModel(), options);
+  REQUIRE(created.status().ToString() == "OK");
+  Session* const session = created->get();
+  CHECK(session->threads().n_threads == 1);
+  CHECK(session->pool().n_threads() == 1);
+  CHECK(session->threads().reason.find("million operations") != std::string::npos);
+  REQUIRE(session->ResizeInput(0, Shape({64, 8, 8, 1})).ok());
+  std::vector<float> images;
+  for (int k = 0; k < 64; ++k) {
+    const std::vector<float> image = Image(k);
+    images.insert(images.end(), image.begin(), image.end());
+  }
+  REQUIRE(session->Prepare().ok());
+  CHECK(session->pool().n_threads() == 3);
+  CHECK(PrintPlan(session->plan(), "", &session->threads()).find("3 threads: ") !=
+        std::string::npos);
+  const auto alone = NewSession(DigitsModel());
+  CHECK(alone->threads().ToString() == "1 thread: as asked for");
+  REQUIRE(alone->ResizeInput(0, Shape({64, 8, 8, 1})).ok());
+  REQUIRE(alone->Prepare().ok());
+  CHECK(Classify(session, images) == Classify(alone.get(), images));
+  const auto clone = session->Clone();
+  REQUIRE(clone.status().ToString() == "OK");
+  CHECK((*clone)->pool().n_threads() == 3);
+}
+
 TEST_CASE("session: many sessions share one model", "[session]") {
   const auto model = DigitsModel();
   const std::vector<float> expected = Classify(NewSession(model).get(), Image(5));
