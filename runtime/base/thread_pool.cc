@@ -26,8 +26,8 @@ namespace topwork {
 namespace {
 
 // Loops shorter than this stay on the caller; a sleeping worker is woken for longer ones only.
-constexpr double kMinSharedNs = 15e3;
-constexpr double kMinWakeNs = 60e3;
+constexpr double kMinSharedNs = 8e3;
+constexpr double kMinWakeNs = 40e3;
 // A claim is one task of so many that are left for each thread.
 constexpr int64_t kClaimsPerThread = 4;
 // How long a worker waits awake for the next loop, at least and at most.

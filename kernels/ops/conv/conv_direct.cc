@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "kernels/ops/shared/gemm_plan.h"
+
 namespace topwork {
 namespace {
 
@@ -76,7 +78,8 @@ void CutDirectConv(DirectConv* conv) {
   const double row_work = static_cast<double>(window.w.out) * static_cast<double>(conv->out_c) *
                           static_cast<double>(window.h.filter * window.w.filter) *
                           static_cast<double>(conv->in_c);
-  const int64_t rows = static_cast<int64_t>(static_cast<double>(kTaskWork) / row_work);
+  const double task_work = TaskWork(kTaskWork, row_work * static_cast<double>(window.h.out));
+  const int64_t rows = static_cast<int64_t>(task_work / row_work);
   conv->rows_per_task = std::max(kMinRows, std::min(rows, window.h.out));
 }
 

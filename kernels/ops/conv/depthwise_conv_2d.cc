@@ -10,6 +10,7 @@
 #include "kernels/ops/conv/conv_2d.h"
 #include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/ops/shared/window.h"
 #include "kernels/train/gradients.h"
@@ -80,8 +81,9 @@ void FillRows(const Shape& in, const Window& window, int32_t out_c, DepthwiseRow
   s.multiplier = out_c / in[3];
   const double row_work = static_cast<double>(s.out_w) * out_c * static_cast<double>(s.filter_h) *
                           static_cast<double>(s.filter_w);
+  const double whole = row_work * static_cast<double>(window.h.out);
   rows->rows_per_task = std::max<int64_t>(
-      1, static_cast<int64_t>(static_cast<double>(kTaskWork) / std::max(1.0, row_work)));
+      1, static_cast<int64_t>(TaskWork(kTaskWork, whole) / std::max(1.0, row_work)));
 }
 
 // With one input channel this is CONV_2D, which is several times as fast in integers where its
