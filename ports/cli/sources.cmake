@@ -1,23 +1,23 @@
 # What tests link, too; and the commands.
 set(CLI_UNIT_SOURCES
   common.cc
-  csv.cc
-  dataset.cc
-  dataset_arrays.cc
-  dataset_csv.cc
+  data/csv.cc
+  data/dataset.cc
+  data/dataset_arrays.cc
+  data/dataset_csv.cc
+  data/image.cc
+  data/match.cc
+  data/npy.cc
+  data/numbers.cc
+  data/thumbnail.cc
   evaluation.cc
   evaluation_print.cc
   files.cc
-  image.cc
   judge.cc
-  match.cc
-  npy.cc
-  numbers.cc
   report.cc
   stop.cc
   table.cc
   terminal.cc
-  thumbnail.cc
 )
 set(CLI_SOURCES
   main.cc

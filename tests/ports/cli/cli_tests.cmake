@@ -1,8 +1,8 @@
 # Tests of the command line: units inside topwork_tests, and the tool itself from outside.
 set_source_files_properties(ports/cli/folder.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_sources(topwork_tests PRIVATE ports/cli/folder.cc
-  ports/cli/dataset_test.cc ports/cli/image_test.cc ports/cli/judge_test.cc ports/cli/npy_test.cc
-  ports/cli/text_test.cc)
+  ports/cli/data/dataset_test.cc ports/cli/data/image_test.cc ports/cli/data/npy_test.cc
+  ports/cli/judge_test.cc ports/cli/text_test.cc)
 target_link_libraries(topwork_tests PRIVATE topwork_cli_units)
 
 # Write reports for report_test.py, with and without uPlot.
