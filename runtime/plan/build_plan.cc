@@ -68,6 +68,7 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
     step.packed = context.packed();
     step.scratch_bytes = context.scratch_bytes();
     step.variant = context.variant();
+    step.n_tasks = context.n_tasks();
     step.fused = work.fused;
     step.reason = work.reason;
     step.file_index = work.op.file_index;

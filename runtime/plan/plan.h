@@ -102,8 +102,9 @@ struct Step {
   std::vector<std::shared_ptr<const Buffer>> packed;
   size_t scratch_bytes = 0;
   const char* variant = "";
-  std::string reason;  // why it is not on a device; empty when it is
-  std::string fused;   // what was fused into it: "RELU6, PAD"
+  int64_t n_tasks = 0;  // that threads share on the CPU; 0: the operator does not say
+  std::string reason;   // why it is not on a device; empty when it is
+  std::string fused;    // what was fused into it: "RELU6, PAD"
   // The operators of the program, in order, each with what its own step would show.
   std::vector<Step> parts;
   size_t gpu_bytes = 0;                // device memory of the parts

@@ -29,6 +29,8 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
   json->String(PlaceName(step.device));
   json->Key("variant");
   json->String(step.variant);
+  json->Key("n_tasks");
+  json->Int(step.n_tasks);
   json->Key("fused");
   json->String(step.fused);
   json->Key("reason");
@@ -89,9 +91,10 @@ std::string StepLine(const Plan& plan, const std::string& number, const Step& st
   std::string note = step.fused.empty() ? "" : "+" + step.fused;
   if (!step.inside.empty()) note += (note.empty() ? "in " : "; in ") + step.inside;
   if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
-  return StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", number.c_str(), step.def->name(),
-                   PlaceName(step.device), step.variant, shape.c_str(), place.c_str(),
-                   note.c_str());
+  const std::string tasks = step.n_tasks > 0 ? std::to_string(step.n_tasks) : "";
+  return StrFormat("%4s %-24s %-7s %-20s %5s %-20s %-28s %s\n", number.c_str(), step.def->name(),
+                   PlaceName(step.device), step.variant, tasks.c_str(), shape.c_str(),
+                   place.c_str(), note.c_str());
 }
 
 void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) {
@@ -119,8 +122,8 @@ void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) 
 
 std::string PrintPlan(const Plan& plan, const std::string& note, const ThreadChoice* threads) {
   std::string text = note.empty() ? "" : note + "\n";
-  text += StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", "step", "operator", "backend",
-                    "variant", "shape", "memory", "fused / reason");
+  text += StrFormat("%4s %-24s %-7s %-20s %5s %-20s %-28s %s\n", "step", "operator", "backend",
+                    "variant", "tasks", "shape", "memory", "fused / reason");
   PrintSteps(plan, "", &text);
   const double overhead =
       plan.live_bytes == 0

@@ -122,6 +122,7 @@ Status Prepare(PrepareContext& context) {
   static_cast<DepthwiseRows&>(*state) = rows;
   ActivationRange(context.params().activation, &state->shape.lo, &state->shape.hi);
   context.SetVariant(Variant(state->shape));
+  context.SetTasks(state->n_tasks());
   return Status::Ok();
 }
 
@@ -138,7 +139,7 @@ Status Run(const RunContext& context) {
   const int64_t out_row = s.out_w * s.in_c * s.multiplier;
   const int64_t rows = state.batch * state.out_h;
   const int64_t per_task = state.rows_per_task;
-  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int) {
+  context.pool->ParallelFor(state.n_tasks(), [&](int64_t task, int) {
     DepthwiseRow row;
     row.filter = context.input_data<float>(1);
     row.bias = context.input_data<float>(2);

@@ -1,6 +1,7 @@
 // Sessions: resizing, binding, cancelling, sharing a model, deferred operators.
 #include "runtime/session/session.h"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -191,6 +192,21 @@ TEST_CASE("session: a run that another thread cancels leaves the next one as it 
   CHECK(n_other == 0);
   (void)session->Run();  // takes the last request
   CHECK(Classify(session.get(), images) == expected);
+}
+
+TEST_CASE("session: the plan says how many tasks threads share", "[session]") {
+  const auto session = NewSession(DigitsModel(), 2);
+  const auto n_tasks = [&] {
+    int64_t most = 0;
+    for (const Step& step : session->plan().steps) most = std::max(most, step.n_tasks);
+    return most;
+  };
+  CHECK(n_tasks() == 1);  // a task is worth being handed over
+  REQUIRE(session->ResizeInput(0, Shape({512, 8, 8, 1})).ok());
+  REQUIRE(session->Prepare().ok());
+  CHECK(n_tasks() >= 4);
+  CHECK(PrintPlan(session->plan()).find(" tasks ") != std::string::npos);
+  CHECK(PlanToJson(session->plan()).find("\"n_tasks\"") != std::string::npos);
 }
 
 TEST_CASE("session: a small model gets one thread, and more when its batch grows", "[session]") {
