@@ -9,8 +9,9 @@
 // Workers stay awake during a run (Run) and sleep right after it. Three rules keep them from doing
 // harm. Loops that are known to be short stay on the caller. A worker that waited in vain gives up
 // sooner the next time. When the caller has to wait for a task much longer than a task takes, its
-// thread has lost its processor to another program: the pool goes on with one thread fewer, and
-// tries again after a while that doubles each time.
+// thread has lost its processor to another program, and when workers come too late for most tasks,
+// they have to wait for one: the pool goes on with one thread fewer, and tries again after a while
+// that doubles each time.
 #include "runtime/base/thread_pool.h"
 
 #include <algorithm>
@@ -38,6 +39,9 @@ constexpr int64_t kMaxSpinInRunNs = 1'000'000;
 constexpr int64_t kCallerSpinNs = 30'000;
 // A wait beyond this, and beyond four times what the task should take, is a lost processor.
 constexpr int64_t kLostNs = 200'000;
+// Runs in a row of which the workers took less than this share: they have no processor either.
+constexpr int kLateRuns = 3;
+constexpr double kLateShare = 0.15;
 constexpr int64_t kMinTryNs = 4'000'000;
 constexpr int64_t kMaxTryNs = 512'000'000;
 // Costs are taken in the first runs and then in one of 32.
@@ -122,6 +126,8 @@ class ThreadPool::Team {
   uint32_t n_runs_ = 0;
   double shared_ns_ = 0.0;  // what the run's shared loops would take on one thread
   double last_shared_ns_ = -1.0;
+  double helped_ns_ = 0.0;  // the workers' part of it
+  int n_late_runs_ = 0;
   int64_t wait_ns_ = 0;  // before the next try with one thread more
   int64_t added_at_ = 0;
   int64_t try_at_ = 0;
@@ -150,6 +156,7 @@ ThreadPool::Team::~Team() {
 void ThreadPool::Team::BeginRun() {
   n_loops_ = 0;
   shared_ns_ = 0.0;
+  helped_ns_ = 0.0;
   MayAddThread();
   in_run_.store(true);
   if (last_shared_ns_ < 0.0 || last_shared_ns_ >= kMinWakeNs) WakeWorkers(n_threads_ - 1);
@@ -159,6 +166,11 @@ void ThreadPool::Team::EndRun() {
   in_run_.store(false);
   last_shared_ns_ = shared_ns_;
   ++n_runs_;
+  const bool late = shared_ns_ >= kMinWakeNs && helped_ns_ < kLateShare * shared_ns_;
+  n_late_runs_ = late ? n_late_runs_ + 1 : 0;
+  if (n_late_runs_ < kLateRuns) return;
+  n_late_runs_ = 0;
+  DropThread(port::NowNanos());
 }
 
 // Null outside a run, and for loops beyond kMaxLoops.
@@ -214,6 +226,7 @@ void ThreadPool::Team::Share(int64_t n_tasks, Body body, LoopCost* cost) {
     if (cost != nullptr) cost->task_ns = task_ns;
   }
   shared_ns_ += task_ns * static_cast<double>(n_tasks);
+  helped_ns_ += task_ns * static_cast<double>(n_tasks - n_own);
   AwaitWorkers(n_before + static_cast<uint64_t>(n_tasks - n_own), n_tasks, task_ns, now);
 }
 

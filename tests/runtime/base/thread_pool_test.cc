@@ -174,6 +174,23 @@ TEST_CASE("loops of a run that are short stay on the caller", "[base]") {
   CHECK(run() == 0);
 }
 
+TEST_CASE("a thread that comes too late to help is left out for a while", "[base]") {
+  ThreadPool pool(2);
+  int n_runs = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::atomic<bool> took_part{false};
+    const ThreadPool::Run in_run(&pool);
+    pool.ParallelFor(128, [&](int64_t, int thread) {
+      if (thread != 0 && !took_part.exchange(true)) Delay(100);
+      const auto end = Clock::now() + std::chrono::microseconds(1);
+      while (Clock::now() < end) {
+      }
+    });
+    n_runs += took_part ? 1 : 0;
+  }
+  CHECK(n_runs < 150);
+}
+
 TEST_CASE("a thread whose tasks take far too long is left out for a while", "[base]") {
   ThreadPool pool(2);
   std::atomic<bool> slow{true};
