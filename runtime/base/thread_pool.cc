@@ -10,8 +10,8 @@
 // harm. Loops that are known to be short stay on the caller. A worker that waited in vain gives up
 // sooner the next time. When the caller has to wait for a task much longer than a task takes, its
 // thread has lost its processor to another program, and when workers come too late for most tasks,
-// they have to wait for one: the pool goes on with one thread fewer, and tries again after a while
-// that doubles each time.
+// they have to wait for one: the pool goes on with one thread fewer and tries again after a while,
+// which doubles as long as runs take longer with the thread than without.
 #include "runtime/base/thread_pool.h"
 
 #include <algorithm>
@@ -67,6 +67,22 @@ double Blend(double old_ns, double new_ns) {
   return old_ns <= 0.0 ? new_ns : std::min(new_ns, 1.125 * old_ns);
 }
 
+// Of nanoseconds; what is older counts less.
+struct Mean {
+  double sum = 0.0, n = 0.0;
+  void Add(double ns) {
+    sum += ns;
+    n += 1.0;
+  }
+  void Fade() {
+    sum *= 0.5;
+    n *= 0.5;
+  }
+  bool IsAbove(const Mean& other) const {
+    return n * other.n > 0.0 && sum * other.n > other.sum * n;
+  }
+};
+
 }  // namespace
 
 class ThreadPool::Team {
@@ -97,7 +113,7 @@ class ThreadPool::Team {
   void Sleep(uint64_t n_done);
   bool Claim(bool from_front, int64_t* begin, int64_t* end);
   void WakeWorkers(int64_t n_wanted);
-  void DropThread(int64_t now);
+  void DropThread();
   void MayAddThread();
 
   bool IsWanted(int thread) const;
@@ -128,8 +144,11 @@ class ThreadPool::Team {
   double last_shared_ns_ = -1.0;
   double helped_ns_ = 0.0;  // the workers' part of it
   int n_late_runs_ = 0;
-  int64_t wait_ns_ = 0;  // before the next try with one thread more
-  int64_t added_at_ = 0;
+  int64_t run_start_ = 0;
+  bool is_whole_ = true;         // when the run began, no thread was left out
+  bool dropped_ = false;         // in this run
+  Mean with_, without_;          // a run of all threads, and with some left out
+  int64_t wait_ns_ = kMinTryNs;  // before the next try with one thread more
   int64_t try_at_ = 0;
 
   std::mutex mutex_;
@@ -157,20 +176,29 @@ void ThreadPool::Team::BeginRun() {
   n_loops_ = 0;
   shared_ns_ = 0.0;
   helped_ns_ = 0.0;
+  dropped_ = false;
   MayAddThread();
+  is_whole_ = n_active_.load(std::memory_order_relaxed) == n_threads_;
+  run_start_ = port::NowNanos();
   in_run_.store(true);
   if (last_shared_ns_ < 0.0 || last_shared_ns_ >= kMinWakeNs) WakeWorkers(n_threads_ - 1);
 }
 
 void ThreadPool::Team::EndRun() {
   in_run_.store(false);
-  last_shared_ns_ = shared_ns_;
+  if (n_active_.load(std::memory_order_relaxed) > 1) last_shared_ns_ = shared_ns_;
   ++n_runs_;
   const bool late = shared_ns_ >= kMinWakeNs && helped_ns_ < kLateShare * shared_ns_;
   n_late_runs_ = late ? n_late_runs_ + 1 : 0;
-  if (n_late_runs_ < kLateRuns) return;
+  if (n_late_runs_ == kLateRuns) DropThread();
+  const int64_t now = port::NowNanos();
+  (is_whole_ ? with_ : without_).Add(static_cast<double>(now - run_start_));
+  if (!dropped_) return;
   n_late_runs_ = 0;
-  DropThread(port::NowNanos());
+  wait_ns_ = with_.IsAbove(without_) ? std::min(2 * wait_ns_, kMaxTryNs) : kMinTryNs;
+  try_at_ = now + wait_ns_;
+  with_.Fade();
+  without_.Fade();
 }
 
 // Null outside a run, and for loops beyond kMaxLoops.
@@ -244,7 +272,7 @@ void ThreadPool::Team::AwaitWorkers(uint64_t n_done, int64_t n_tasks, double tas
     const int64_t claim = n_tasks / (kClaimsPerThread * n_active) + 1;
     const double expected_ns = 4.0 * task_ns * static_cast<double>(claim);
     const bool lost = now - start > kLostNs && static_cast<double>(now - start) > expected_ns;
-    if (lost && in_run_.load(std::memory_order_relaxed)) DropThread(now);
+    if (lost && in_run_.load(std::memory_order_relaxed)) DropThread();
     return;
   }
 }
@@ -290,10 +318,9 @@ void ThreadPool::Team::WakeWorkers(int64_t n_wanted) {
   }
 }
 
-void ThreadPool::Team::DropThread(int64_t now) {
-  const bool again = now - added_at_ < 2 * wait_ns_;
-  wait_ns_ = again ? std::min(2 * wait_ns_, kMaxTryNs) : kMinTryNs;
-  try_at_ = now + wait_ns_;
+// For the rest of the run; EndRun says for how much longer.
+void ThreadPool::Team::DropThread() {
+  dropped_ = true;
   n_active_.store(std::max(1, n_active_.load() - 1));
 }
 
@@ -301,8 +328,7 @@ void ThreadPool::Team::MayAddThread() {
   const int n_active = n_active_.load(std::memory_order_relaxed);
   if (n_active == n_threads_) return;
   const int64_t now = port::NowNanos();
-  if (now < try_at_) return;
-  added_at_ = now;
+  if (dropped_ || now < try_at_) return;
   try_at_ = now + wait_ns_;
   n_active_.store(n_active + 1);
 }
