@@ -29,8 +29,10 @@ namespace {
 // Loops shorter than this stay on the caller; a sleeping worker is woken for longer ones only.
 constexpr double kMinSharedNs = 8e3;
 constexpr double kMinWakeNs = 40e3;
-// A claim is one task of so many that are left for each thread.
+// A claim is one task of so many that are left for each thread, and at least so long where that is
+// known: a claim moves a line of memory from one processor's cache to another's.
 constexpr int64_t kClaimsPerThread = 4;
+constexpr double kMinClaimNs = 4e3;
 // How long a worker waits awake for the next loop, at least and at most.
 constexpr int64_t kMinSpinNs = 5'000;
 constexpr int64_t kMaxSpinNs = 50'000;
@@ -61,6 +63,8 @@ inline void CpuRelax() {
 
 uint64_t Pack(uint64_t first, uint64_t end) { return first << 32 | end; }
 bool IsEmpty(uint64_t tasks) { return (tasks >> 32) >= (tasks & 0xffffffffu); }
+
+constexpr auto kNothing = [](int64_t, int) {};
 
 // Slow runs say little (a cold cache, another program): the least counts, and is forgotten slowly.
 double Blend(double old_ns, double new_ns) {
@@ -111,6 +115,7 @@ class ThreadPool::Team {
   void Share(int64_t n_tasks, Body body, LoopCost* cost);
   void AwaitWorkers(uint64_t n_done, int64_t n_tasks, double task_ns, int64_t start);
   void Sleep(uint64_t n_done);
+  void SetLeastClaim(int64_t n_tasks, double task_ns);
   bool Claim(bool from_front, int64_t* begin, int64_t* end);
   void WakeWorkers(int64_t n_wanted);
   void DropThread();
@@ -125,16 +130,16 @@ class ThreadPool::Team {
   const int n_threads_;
   std::unique_ptr<Worker[]> workers_;  // n_threads_; the first is the caller, and unused
 
-  // Written by all threads during a loop.
-  alignas(64) std::atomic<uint64_t> tasks_{0};   // not claimed yet: first << 32 | end
+  // Written by all threads during a loop, and what a worker needs to begin, in one line.
+  alignas(64) std::atomic<uint64_t> tasks_{0};  // not claimed yet: first << 32 | end
+  std::atomic<int64_t> least_claim_{1};
+  Body body_ = kNothing;                         // stable while one of its tasks is claimed
   alignas(64) std::atomic<uint64_t> n_done_{0};  // tasks that workers have run, since ever
   // Read by workers, seldom written.
   alignas(64) std::atomic<bool> stop_{false};
   std::atomic<bool> in_run_{false};
   std::atomic<bool> caller_sleeps_{false};
   std::atomic<int> n_active_;  // threads that share loops now, the caller counted
-  // Of the loop; stable while one of its tasks is claimed.
-  const Body* body_ = nullptr;
 
   // The caller's own.
   alignas(64) std::vector<LoopCost> loops_;  // of a run, in their order
@@ -237,7 +242,8 @@ void ThreadPool::Team::RunAlone(int64_t n_tasks, Body body, LoopCost* cost) {
 }
 
 void ThreadPool::Team::Share(int64_t n_tasks, Body body, LoopCost* cost) {
-  body_ = &body;
+  body_ = body;
+  SetLeastClaim(n_tasks, cost == nullptr ? 0.0 : cost->task_ns);
   const uint64_t n_before = n_done_.load(std::memory_order_relaxed);
   const int64_t start = port::NowNanos();
   tasks_.store(Pack(0, static_cast<uint64_t>(n_tasks)));
@@ -269,7 +275,7 @@ void ThreadPool::Team::AwaitWorkers(uint64_t n_done, int64_t n_tasks, double tas
     Sleep(n_done);
     const int64_t now = port::NowNanos();
     const int n_active = n_active_.load(std::memory_order_relaxed);
-    const int64_t claim = n_tasks / (kClaimsPerThread * n_active) + 1;
+    const int64_t claim = n_tasks / (kClaimsPerThread * n_active) + least_claim_.load();
     const double expected_ns = 4.0 * task_ns * static_cast<double>(claim);
     const bool lost = now - start > kLostNs && static_cast<double>(now - start) > expected_ns;
     if (lost && in_run_.load(std::memory_order_relaxed)) DropThread();
@@ -284,13 +290,23 @@ void ThreadPool::Team::Sleep(uint64_t n_done) {
   caller_sleeps_.store(false);
 }
 
+// Every thread still gets two claims.
+void ThreadPool::Team::SetLeastClaim(int64_t n_tasks, double task_ns) {
+  const int64_t most = n_tasks / (2 * n_active_.load(std::memory_order_relaxed));
+  const double least = task_ns > 0.0 ? kMinClaimNs / task_ns : 1.0;
+  const bool many = least >= static_cast<double>(most);
+  least_claim_.store(std::max<int64_t>(1, many ? most : static_cast<int64_t>(least)),
+                     std::memory_order_relaxed);
+}
+
 bool ThreadPool::Team::Claim(bool from_front, int64_t* begin, int64_t* end) {
   const int64_t parts = kClaimsPerThread * n_active_.load(std::memory_order_relaxed);
   uint64_t tasks = tasks_.load(std::memory_order_acquire);
+  const int64_t least = least_claim_.load(std::memory_order_relaxed);
   while (!IsEmpty(tasks)) {
     const int64_t first = static_cast<int64_t>(tasks >> 32);
     const int64_t last = static_cast<int64_t>(tasks & 0xffffffffu);
-    const int64_t n = std::max<int64_t>(1, (last - first) / parts);
+    const int64_t n = std::min(last - first, std::max(least, (last - first) / parts));
     *begin = from_front ? first : last - n;
     *end = *begin + n;
     const uint64_t rest = from_front
@@ -340,7 +356,7 @@ bool ThreadPool::Team::IsWanted(int thread) const {
 void ThreadPool::Team::RunClaims(int thread) {
   if (thread >= n_active_.load(std::memory_order_relaxed)) return;
   for (int64_t begin = 0, end = 0; Claim(false, &begin, &end);) {
-    const Body& body = *body_;
+    const Body body = body_;
     for (int64_t task = begin; task < end; ++task) body(task, thread);
     n_done_.fetch_add(static_cast<uint64_t>(end - begin));
     // From here on the loop may be over, and the next one under way.
