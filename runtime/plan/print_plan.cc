@@ -29,6 +29,8 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
   json->String(PlaceName(step.device));
   json->Key("variant");
   json->String(step.variant);
+  json->Key("n_tasks");
+  json->Int(step.n_tasks);
   json->Key("fused");
   json->String(step.fused);
   json->Key("reason");
@@ -89,9 +91,10 @@ std::string StepLine(const Plan& plan, const std::string& number, const Step& st
   std::string note = step.fused.empty() ? "" : "+" + step.fused;
   if (!step.inside.empty()) note += (note.empty() ? "in " : "; in ") + step.inside;
   if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
-  return StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", number.c_str(), step.def->name(),
-                   PlaceName(step.device), step.variant, shape.c_str(), place.c_str(),
-                   note.c_str());
+  const std::string tasks = step.n_tasks > 0 ? std::to_string(step.n_tasks) : "";
+  return StrFormat("%4s %-24s %-7s %-20s %5s %-20s %-28s %s\n", number.c_str(), step.def->name(),
+                   PlaceName(step.device), step.variant, tasks.c_str(), shape.c_str(),
+                   place.c_str(), note.c_str());
 }
 
 void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) {
@@ -117,10 +120,10 @@ void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) 
 
 }  // namespace
 
-std::string PrintPlan(const Plan& plan, const std::string& note) {
+std::string PrintPlan(const Plan& plan, const std::string& note, const ThreadChoice* threads) {
   std::string text = note.empty() ? "" : note + "\n";
-  text += StrFormat("%4s %-24s %-7s %-20s %-20s %-28s %s\n", "step", "operator", "backend",
-                    "variant", "shape", "memory", "fused / reason");
+  text += StrFormat("%4s %-24s %-7s %-20s %5s %-20s %-28s %s\n", "step", "operator", "backend",
+                    "variant", "tasks", "shape", "memory", "fused / reason");
   PrintSteps(plan, "", &text);
   const double overhead =
       plan.live_bytes == 0
@@ -132,6 +135,7 @@ std::string PrintPlan(const Plan& plan, const std::string& note) {
       "constants %zu\n",
       plan.arena_bytes, plan.live_bytes, overhead, plan.scratch_bytes, plan.packed_bytes,
       plan.owned_bytes);
+  if (threads != nullptr) text += threads->ToString() + "\n";
   if (plan.state_bytes > 0) text += StrFormat("variables %zu bytes\n", plan.state_bytes);
   if (plan.gpu_bytes > 0) text += StrFormat("on the device %zu bytes\n", plan.gpu_bytes);
   if (plan.estimated_cpu_ns > 0) {
@@ -141,11 +145,17 @@ std::string PrintPlan(const Plan& plan, const std::string& note) {
   return text;
 }
 
-std::string PlanToJson(const Plan& plan, const std::string& note) {
+std::string PlanToJson(const Plan& plan, const std::string& note, const ThreadChoice* threads) {
   JsonWriter json;
   json.BeginObject();
   json.Key("note");
   json.String(note);
+  if (threads != nullptr) {
+    json.Key("n_threads");
+    json.Int(threads->n_threads);
+    json.Key("threads_reason");
+    json.String(threads->reason);
+  }
   const auto bytes = [&](const char* key, size_t value) {
     json.Key(key);
     json.Int(static_cast<int64_t>(value));
