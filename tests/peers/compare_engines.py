@@ -134,6 +134,8 @@ class Ncnn:
             raise RuntimeError("ncnn has no batches")
         self.net = self.ncnn.Net()
         self.net.opt.num_threads = threads
+        for name in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
+            setattr(self.net.opt, name, False)  # float32, as the others
         if self.net.load_param(path) != 0 or self.net.load_model(path[:-len("param")] + "bin") != 0:
             raise RuntimeError(f"{path} cannot be loaded")
         with open(path[:-len("param")] + "shape", encoding="ascii") as file:

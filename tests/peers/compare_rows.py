@@ -22,6 +22,11 @@ def title(engine, versions):
     return f"{compare_setup.PEERS[engine]} {versions.get(engine, '')}".strip()
 
 
+def peers_of(results):
+    """The peers that Topwork is compared with: none where it has no result itself."""
+    return [engine for engine in results if engine != "topwork"] if "topwork" in results else []
+
+
 class Summary:
     """One engine's times of one setting: rounds of lists of ms."""
 
@@ -40,7 +45,7 @@ class Rows:
     def latency(self, model, threads, batch, busy, times):
         good = {engine: Summary(rounds) for engine, rounds in times.items()
                 if not isinstance(rounds, compare_sides.SideError)}
-        for engine in times.keys() - good.keys():
+        for engine in [engine for engine in times if engine not in good]:
             print(f"  {engine}: {plural(threads)}, batch {batch}: left out: {times[engine]}", flush=True)
         self.times[threads, batch, busy] = good
         where = f"{plural(threads)}, batch {batch}{', busy' if busy else ''}"
@@ -66,12 +71,12 @@ class Rows:
         """Turns what was kept of the model into rows."""
         for (threads, batch, busy), good in self.times.items():
             ours = good.get("topwork")
-            for engine in good.keys() - {"topwork"} if ours else ():
+            for engine in peers_of(good):
                 table = f"{title(engine, versions)}, batch {batch}, ms"
                 self.add_latency(model, table, plural(threads), busy, ours, good[engine])
         for threads, engines in self.first.items():
             ours = engines.get("topwork")
-            for engine in engines.keys() - {"topwork"} if ours else ():
+            for engine in peers_of(engines):
                 table = f"{title(engine, versions)}: open to first answer (ms), peak memory (MB)"
                 self.add(model, table, f"first answer, {plural(threads)}", ours[0], engines[engine][0])
                 self.add(model, table, f"peak memory, {plural(threads)}", ours[1], engines[engine][1])
@@ -104,11 +109,18 @@ class Rows:
         self.done.append({**row, "table": table, "kind": model.kind})
 
     def write(self, path):
-        """Sorted by table; written after every model, so that a run that is cut short is not lost."""
-        table = peers.Rows()
-        order = list(dict.fromkeys(row["table"] for row in self.done))
-        table.rows = sorted(self.done, key=lambda row: order.index(row["table"]))
-        table.write(path)
+        """Written after every model, so that a run that is cut short is not lost. The tables without a
+        peer come first, then those of each peer."""
+        names = list(compare_setup.PEERS.values())
+
+        def place(table):
+            return next((i for i, name in enumerate(names) if table.startswith(name)), -1)
+
+        first_seen = list(dict.fromkeys(row["table"] for row in self.done))
+        tables = sorted(first_seen, key=place)
+        result = peers.Rows()
+        result.rows = sorted(self.done, key=lambda row: tables.index(row["table"]))
+        result.write(path)
 
     def print_summary(self):
         """Geometric means of the ratios, by table, column and kind."""
