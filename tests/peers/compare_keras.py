@@ -15,6 +15,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 INPUT = (1, 224, 224, 3)
+# Their last RESHAPE would fix the batch to 1.
+OPEN_BATCH = ("mobilenet_v1", "mobilenet_v3")
 NETWORKS = {
     "mobilenet_v1": ("MobileNet", {}),
     "mobilenet_v2": ("MobileNetV2", {}),
@@ -26,13 +28,14 @@ N_CALIBRATE = 8
 
 
 def build(name):
-    """The network with a batch of 1, as it lies in most applications, and without its softmax, whose
-    answers would be nearly equal for random weights."""
+    """The network with a batch of 1, as it lies in most applications, or one that is left open; without
+    its softmax, whose answers would be nearly equal for random weights."""
     import keras
     keras.utils.set_random_seed(1)
     kind, options = NETWORKS[name]
+    entry = keras.Input(batch_shape=((None if name in OPEN_BATCH else 1), *INPUT[1:]))
     model = getattr(keras.applications, kind)(
-        weights=None, classifier_activation=None, input_tensor=keras.Input(batch_shape=INPUT), **options)
+        weights=None, classifier_activation=None, input_tensor=entry, **options)
     keep_size(model)
     return model
 

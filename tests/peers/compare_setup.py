@@ -134,10 +134,15 @@ def keras_models(wanted):
 
 
 def to_mnn(source, target):
-    """By the converter itself: its start script would install a package for logging, and report."""
+    """By the converter itself: its start script would install a package for logging, and report. It
+    crashes on dynamic models; where the float model lies beside one, it stores its weights as int8."""
     script = "import _tools, sys; _tools.mnnconvert(['mnnconvert', *sys.argv[1:]])"
-    call([python("peers-venv"), "-B", "-c", script, "-f", "TFLITE", "--modelFile", source, "--MNNModel", target,
-          "--bizCode", "x"], "mnnconvert")
+    wide, flags = source.with_name(source.name.replace("_dynamic.", "_f32.")), []
+    if wide != source and wide.exists():
+        source, flags = wide, ["--weightQuantBits", "8"]
+    with tempfile.TemporaryDirectory() as folder:  # it leaves a file where it is called
+        call([python("peers-venv"), "-B", "-c", script, "-f", "TFLITE", "--modelFile", source, "--MNNModel",
+              target, "--bizCode", "x", *flags], "mnnconvert", cwd=folder)
 
 
 def to_onnx(source, target, *flags):
