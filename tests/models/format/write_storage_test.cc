@@ -120,9 +120,8 @@ const Kind kKinds[] = {
 };
 
 std::string Name(const Kind& kind) {
-  return StrFormat("%s%s, activation %d, end %d", DTypeName(kind.type),
-                   kind.per_channel ? " per channel" : "", static_cast<int>(kind.activation),
-                   static_cast<int>(kind.end));
+  return StrFormat("{}{}, activation {}, end {}", DTypeName(kind.type),
+                   kind.per_channel ? " per channel" : "", kind.activation, kind.end);
 }
 
 TEST_CASE("export: heads of integers stay heads of integers", "[format]") {
