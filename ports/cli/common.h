@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ports/cli/cli_error.h"
-#include "ports/cli/image.h"
+#include "ports/cli/data/image.h"
 
 namespace topwork {
 namespace cli {

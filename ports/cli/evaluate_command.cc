@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
+#include "ports/cli/data/match.h"
 #include "ports/cli/evaluate.h"
 #include "ports/cli/judge.h"
-#include "ports/cli/match.h"
 #include "ports/cli/terminal.h"
 
 namespace topwork {

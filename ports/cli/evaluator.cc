@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ports/cli/numbers.h"
+#include "ports/cli/data/numbers.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"

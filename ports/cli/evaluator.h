@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ports/cli/common.h"
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
 
 namespace topwork {
 namespace cli {

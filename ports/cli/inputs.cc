@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ports/cli/data/npy.h"
+#include "ports/cli/data/numbers.h"
 #include "ports/cli/files.h"
-#include "ports/cli/npy.h"
-#include "ports/cli/numbers.h"
 
 namespace topwork {
 namespace cli {

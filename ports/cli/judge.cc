@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "ports/cli/numbers.h"
+#include "ports/cli/data/numbers.h"
 
 namespace topwork {
 namespace cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
 #include "ports/cli/evaluation.h"
 
 namespace topwork {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "ports/cli/compare.h"
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
 #include "ports/cli/files.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"

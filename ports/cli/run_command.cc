@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "ports/cli/common.h"
+#include "ports/cli/data/npy.h"
+#include "ports/cli/data/numbers.h"
 #include "ports/cli/files.h"
 #include "ports/cli/inputs.h"
-#include "ports/cli/npy.h"
-#include "ports/cli/numbers.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"

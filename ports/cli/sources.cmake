@@ -6,21 +6,21 @@ set(CLI_SOURCES
   stop.cc
   table.cc
   terminal.cc
-  npy.cc
-  numbers.cc
-  image.cc
+  data/npy.cc
+  data/numbers.cc
+  data/image.cc
   inputs.cc
-  csv.cc
-  dataset.cc
-  dataset_arrays.cc
-  dataset_csv.cc
+  data/csv.cc
+  data/dataset.cc
+  data/dataset_arrays.cc
+  data/dataset_csv.cc
   evaluation.cc
   evaluation_print.cc
   evaluator.cc
   judge.cc
-  match.cc
+  data/match.cc
   report.cc
-  thumbnail.cc
+  data/thumbnail.cc
   info_command.cc
   run_command.cc
   devices_command.cc

@@ -8,7 +8,7 @@
 #include <topwork/topwork.hpp>
 #include <vector>
 
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
 #include "ports/cli/terminal.h"
 
 namespace topwork {

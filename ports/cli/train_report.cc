@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "ports/cli/data/thumbnail.h"
 #include "ports/cli/terminal.h"
-#include "ports/cli/thumbnail.h"
 #include "ports/cli/train_classes.h"
 #include "ports/port.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <memory>
 
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
 #include "ports/cli/inputs.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <memory>
 
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
 #include "ports/cli/inputs.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/verify.h"

@@ -98,8 +98,8 @@ std::string Table(const Counts& counts) {
       "OpenCL: the types of the data that device kernels take in golden cases (bytes: "
       "kernels/README.md).\nGradient: layers before the last can be trained through it. "
       "Types: of the data, as golden cases compare them\nwith LiteRT's reference kernels, each "
-      "with its versions, at least 20 cases for each. LiteRT has no STABLEHLO_CBRT: its cases come "
-      "from\nits definition in float64.\n\n"
+      "with its versions, at least 20 cases for each. LiteRT lacks STABLEHLO_CBRT: its cases "
+      "answer by\nits definition in float64.\n\n"
       "| Operator | Versions | OpenCL | Gradient | Types compared with LiteRT "
       "|\n|---|---|---|---|---|\n";
   std::string missing;
@@ -209,7 +209,7 @@ TEST_CASE("golden cases: every version of every operator", "[meta]") {
   const Counts& counts = CountGoldenCases();
   for (int code = 0; code < kNumOpCodes; ++code) {
     const OpDef* def = FindOp(static_cast<OpCode>(code));
-    if (def == nullptr || static_cast<OpCode>(code) == OpCode::kCustom ) continue;
+    if (def == nullptr || static_cast<OpCode>(code) == OpCode::kCustom) continue;
     for (int version = 1; version <= def->max_version; ++version)
       absent.insert({def->name(), version});
   }

@@ -74,7 +74,7 @@ def taps(size_in, size_out):
 
 def resize(pixels, height, width):
     """Images [n, h, w, channels] of bytes in another size, bilinear: the bytes that the command line
-    makes of them (ResizeImage of ports/cli/image.cc; compared in resize_test.py)."""
+    makes of them (ResizeImage of ports/cli/data/image.cc; compared in resize_test.py)."""
     def along(images, axis, size):
         positions, weights = taps(images.shape[axis], size)
         result = np.float32(0)

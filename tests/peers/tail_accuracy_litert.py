@@ -4,7 +4,7 @@ of Topwork's, equal top-1, and a table of accuracies on held-back examples.
 
   python tail_accuracy_litert.py TOPWORK [--only TEXT] [--all] [--rows FILE]
 
---all: every number of layers listed, for the table; otherwise 1 and 5.
+--all: every kind listed, for the table; otherwise the last layer alone and the second kind.
 
 Zoo: EfficientNet-Lite0 (trained on ImageNet) on handwritten digits blown up to photographs, and a
 small CNN for digits on digits turned by a quarter and inverted. With TOPWORK_SHARED also MobileNetV1
@@ -29,15 +29,15 @@ TOLERANCE = 1e-4
 SHARED = pathlib.Path(os.environ.get("TOPWORK_SHARED") or "/nowhere", "models")
 # model, task, examples to train on, epochs, rate, what is trained: layers, "b" for biases and scales
 CASES = [
-    ("digits_cnn_f32", "turned", 300, 30, 0.01, ["1", "2", "3", "5", "5b"]),
-    ("efficientnet_lite0_fp16", "digits", 300, 15, 0.003, ["1", "2", "5", "6b"]),
-    ("float/mlts_mobilenet_v1_0.25_128", "digits", 600, 20, 0.01, ["1", "2", "3", "5", "6", "6b"]),
-    ("float/mlts_mobilenet_v1_0.25_128", "cifar10", 400, 20, 0.01, ["1", "2", "3", "5", "6b"]),
-    ("float/mlperf_ic_resnet8_f32", "digits", 300, 20, 0.01, ["1", "2", "3", "5", "6"]),
+    ("digits_cnn_f32", "turned", 300, 30, 0.01, ["1", "5", "2", "3", "5b"]),
+    ("efficientnet_lite0_fp16", "digits", 300, 15, 0.003, ["1", "5", "2", "6b"]),
+    ("float/mlts_mobilenet_v1_0.25_128", "digits", 600, 20, 0.01, ["1", "5", "2", "3", "6", "6b"]),
+    ("float/mlts_mobilenet_v1_0.25_128", "cifar10", 400, 20, 0.01, ["1", "6b", "2", "3", "5"]),
+    ("float/mlperf_ic_resnet8_f32", "digits", 300, 20, 0.01, ["1", "5", "2", "3", "6"]),
 ]
-# The best of several layers must beat the last layer alone by this much. CIFAR-10 is near to what
-# the backbone knows and 400 examples are few: no more than no loss is asked for.
-LEAST_GAIN = {"turned": 0.03, "digits": 0.01, "cifar10": 0.0}
+# The best of several layers makes at most this share of the last layer's errors. CIFAR-10 is near
+# to what the backbone knows and 400 examples are few: there no more than no loss is asked for.
+ERRORS_LEFT = {"turned": 0.7, "digits": 0.9, "cifar10": 1.0}
 N_TEST = 400
 TASKS = {"turned": "digits turned by a quarter and inverted", "digits": "8 x 8 digits, enlarged",
          "cifar10": "CIFAR-10"}
@@ -141,7 +141,7 @@ def measure(topwork, name, task, n, epochs, rate, kinds):
             print(f"{name} on {task}, {n} examples, {what:>2} layers: {results[what]:.3f}, "
                   f"LiteRT within {worst:.1e}; {seconds:.2f} s", flush=True)
     best = max(results[k] for k in kinds[1:])
-    check(best >= results["1"] + LEAST_GAIN[task], f"{name} {task}: no gain: {results}")
+    check(1 - best <= ERRORS_LEFT[task] * (1 - results["1"]), f"{name} {task}: no gain: {results}")
 
 
 def main():
@@ -154,7 +154,7 @@ def main():
     topwork = peers.Topwork(arguments.topwork)
     for name, task, *case, kinds in CASES:
         if arguments.only in f"{name} {task}":
-            measure(topwork, name, task, *case, kinds if arguments.all else ["1", "5"])
+            measure(topwork, name, task, *case, kinds if arguments.all else kinds[:2])
     table.write(arguments.rows)
     print(f"{len(failures)} failures")
     sys.exit(1 if failures else 0)

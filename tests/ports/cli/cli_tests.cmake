@@ -1,18 +1,20 @@
 # Tests of the command line: units inside topwork_tests, and the tool itself from outside.
-set(cli_units common csv dataset dataset_arrays dataset_csv evaluation evaluation_print files image
-  judge match npy numbers stop table terminal thumbnail)
+set(cli_units common data/csv data/dataset data/dataset_arrays data/dataset_csv evaluation
+  evaluation_print files data/image judge data/match data/npy data/numbers stop table terminal
+  data/thumbnail)
 list(TRANSFORM cli_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
 list(TRANSFORM cli_units APPEND ".cc")
 list(APPEND cli_units ports/cli/folder.cc)
 set_source_files_properties(${cli_units} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_sources(topwork_tests PRIVATE ${cli_units}
-  ports/cli/dataset_test.cc ports/cli/image_test.cc ports/cli/judge_test.cc ports/cli/npy_test.cc
-  ports/cli/text_test.cc)
+  ports/cli/data/dataset_test.cc ports/cli/data/image_test.cc ports/cli/data/npy_test.cc
+  ports/cli/judge_test.cc ports/cli/text_test.cc)
 target_link_libraries(topwork_tests PRIVATE topwork_dep_stb topwork_dep_cli11)
 
 # Write reports for report_test.py, with and without uPlot.
 add_library(topwork_report_units OBJECT ports/cli/report_sample.cc)
-set(sample_units report common evaluation evaluation_print stop table terminal thumbnail image files)
+set(sample_units report common evaluation evaluation_print stop table terminal data/thumbnail
+  data/image files)
 list(TRANSFORM sample_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
 list(TRANSFORM sample_units APPEND ".cc")
 target_sources(topwork_report_units PRIVATE ${sample_units})

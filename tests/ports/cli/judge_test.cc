@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "ports/cli/match.h"
-#include "ports/cli/numbers.h"
+#include "ports/cli/data/match.h"
+#include "ports/cli/data/numbers.h"
 #include "tests/ports/cli/folder.h"
 
 namespace topwork {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "ports/cli/data/thumbnail.h"
 #include "ports/cli/files.h"
 #include "ports/cli/report.h"
-#include "ports/cli/thumbnail.h"
 
 namespace topwork {
 namespace cli {

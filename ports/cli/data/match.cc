@@ -1,5 +1,5 @@
 // Matching by name, else by order.
-#include "ports/cli/match.h"
+#include "ports/cli/data/match.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // CSV: one pass over the bytes, a field at a time.
-#include "ports/cli/csv.h"
+#include "ports/cli/data/csv.h"
 
 #include "ports/cli/cli_error.h"
 #include "ports/cli/files.h"

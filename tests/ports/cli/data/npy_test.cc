@@ -1,5 +1,5 @@
 // .npy files: what is written is read again, and everything else is refused with its reason.
-#include "ports/cli/npy.h"
+#include "ports/cli/data/npy.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // Dataset: listing is sorted by name, so that the same folder gives the same order everywhere.
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "ports/cli/cli_error.h"
-#include "ports/cli/numbers.h"
+#include "ports/cli/data/numbers.h"
 
 namespace topwork {
 namespace cli {

@@ -1,5 +1,5 @@
 // Images: decoding, resizing against Pillow's numbers, and conversion to tensors.
-#include "ports/cli/image.h"
+#include "ports/cli/data/image.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

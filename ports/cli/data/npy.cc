@@ -1,6 +1,6 @@
 // .npy reading and writing. The header is a Python literal; only the three keys that NumPy writes
 // are understood, in any order.
-#include "ports/cli/npy.h"
+#include "ports/cli/data/npy.h"
 
 #include <cstring>
 #include <limits>

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "ports/cli/image.h"
+#include "ports/cli/data/image.h"
 
 namespace topwork {
 namespace cli {

@@ -1,5 +1,5 @@
 // Numbers of every dtype; half precision is decoded from its bits (IEEE 754 binary16 and bfloat16).
-#include "ports/cli/numbers.h"
+#include "ports/cli/data/numbers.h"
 
 #include <algorithm>
 #include <cmath>

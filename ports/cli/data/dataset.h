@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "ports/cli/image.h"
-#include "ports/cli/npy.h"
+#include "ports/cli/data/image.h"
+#include "ports/cli/data/npy.h"
 
 namespace topwork {
 namespace cli {

@@ -1,6 +1,6 @@
 // Images: decoding by stb_image; resizing and conversion written out so that the result is the same
 // on every platform.
-#include "ports/cli/image.h"
+#include "ports/cli/data/image.h"
 
 #include <algorithm>
 #include <cctype>

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "ports/cli/cli_error.h"
-#include "ports/cli/csv.h"
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/csv.h"
+#include "ports/cli/data/dataset.h"
 
 namespace topwork {
 namespace cli {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
 
 namespace topwork {
 namespace cli {

@@ -1,5 +1,5 @@
 // Thumbnails: stb_image_write into memory, then base64.
-#include "ports/cli/thumbnail.h"
+#include "ports/cli/data/thumbnail.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Labelled data: folders of images, labels.csv and arrays. What is refused of folders and arrays of
 // labels is in errors_test.py.
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

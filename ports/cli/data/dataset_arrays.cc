@@ -8,9 +8,9 @@
 #include <set>
 
 #include "ports/cli/cli_error.h"
-#include "ports/cli/dataset.h"
+#include "ports/cli/data/dataset.h"
+#include "ports/cli/data/numbers.h"
 #include "ports/cli/files.h"
-#include "ports/cli/numbers.h"
 
 namespace topwork {
 namespace cli {
