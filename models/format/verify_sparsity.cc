@@ -139,7 +139,8 @@ Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
     if (level.format() == schema::DimensionType::SPARSE_CSR) {
       TW_RETURN_IF_ERROR(VerifyCsrLevel(context, level, dim, at, &n_nodes));
     } else if (level.format() != schema::DimensionType::DENSE) {
-      return InvalidModel("{} has format {}, which does not exist", at, level.format());
+      return InvalidModel("{} has format {}, which does not exist", at,
+                          static_cast<int>(level.format()));
     } else if (level.dense_size() != dim || MulOverflow(n_nodes, dim, &n_nodes)) {
       return InvalidModel("{} has dense_size {}, expected {}", at, level.dense_size(), dim);
     }

@@ -118,7 +118,7 @@ Result<Candidate> FindCandidate(const DeviceOptions& options) {
   Candidate candidate;
   candidate.name = found.name;
   candidate.identity = StrFormat("{}; storage {}, all there {}", DriverIdentity(*found.info),
-                                 StorageBytes(options.storage), options.all_there);
+                                 StorageBytes(options.storage), options.all_there ? 1 : 0);
   candidate.cache_folder = options.cache_folder;
   candidate.add = [options, name = found.name](SessionOptions* with) {
     return AddDevice(options, name, with);

@@ -35,7 +35,7 @@ void Widen(const ValueRange& with, ValueRange* range) {
 Result<std::unique_ptr<Quantizer>> Quantizer::Create(std::shared_ptr<const Model> model,
                                                      const QuantizerOptions& options) {
   if (options.target < QuantizeTarget::kDynamicRange || options.target > QuantizeTarget::kInt8) {
-    return InvalidArgument("target {} does not exist", options.target);
+    return InvalidArgument("target {} does not exist", static_cast<int>(options.target));
   }
   if (!(options.percentile > 50.0 && options.percentile <= 100.0)) {
     return InvalidArgument("percentile is {}; it lies above 50 and is at most 100",

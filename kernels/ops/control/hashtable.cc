@@ -1,5 +1,4 @@
 // HASHTABLE, HASHTABLE_FIND, HASHTABLE_IMPORT and HASHTABLE_SIZE (see hash_tables.h).
-
 #include "kernels/ops/control/hash_tables.h"
 #include "runtime/tensor/strings.h"
 
