@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "models/format/write_steps.h"
+#include "runtime/tensor/visit_dtype.h"
 #include "tflite_generated.h"
 
 namespace topwork {
@@ -65,18 +66,8 @@ void Put(int64_t q, size_t i, std::vector<uint8_t>* bytes) {
 }
 
 void PutAs(DType dtype, int64_t q, size_t i, std::vector<uint8_t>* bytes) {
-  switch (dtype) {
-    case DType::kInt8:
-      return Put<int8_t>(q, i, bytes);
-    case DType::kUInt8:
-      return Put<uint8_t>(q, i, bytes);
-    case DType::kInt16:
-      return Put<int16_t>(q, i, bytes);
-    case DType::kInt32:
-      return Put<int32_t>(q, i, bytes);
-    default:
-      return Put<int64_t>(q, i, bytes);
-  }
+  VisitDType<int8_t, uint8_t, int16_t, int32_t, int64_t>(
+      dtype, [&](auto type) { Put<decltype(type)>(q, i, bytes); });
 }
 
 StoredConstant Requantize(const TensorT& t, DType dtype, bool new_scales,

@@ -1,21 +1,14 @@
 // WHERE: the coordinates of the elements of the condition that are not zero, one row (int64) each,
 // in row-major order. The output's size depends on the condition's values.
 #include "kernels/ops/shared/indexing.h"
+#include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
 
 bool IsTrue(const TensorView& view, int64_t k) {
-  switch (view.dtype) {
-    case DType::kFloat32:
-      return view.as<float>()[k] != 0.0f;
-    case DType::kUInt8:
-      return view.as<uint8_t>()[k] != 0;
-    case DType::kUInt32:
-      return view.as<uint32_t>()[k] != 0;
-    default:
-      return IntAt(view, k) != 0;
-  }
+  return VisitDType<float, int32_t, int64_t, uint32_t, uint8_t>(  // a byte: int8, uint8, bool
+      view.dtype, [&](auto type) { return view.as<decltype(type)>()[k] != 0; });
 }
 
 Status PrepareWhere(PrepareContext& context) {

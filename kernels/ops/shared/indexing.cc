@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/tensor/visit_dtype.h"
+
 namespace topwork {
 namespace {
 
@@ -141,18 +143,9 @@ Status ParseDims(const OptionsView& options, int field, const char* what, OpPara
 }
 
 int64_t IntAt(const TensorView& view, int64_t k) {
-  switch (view.dtype) {
-    case DType::kInt64:
-      return view.as<int64_t>()[k];
-    case DType::kInt16:
-      return view.as<int16_t>()[k];
-    case DType::kInt8:
-      return view.as<int8_t>()[k];
-    case DType::kBool:
-      return view.as<uint8_t>()[k] != 0;
-    default:
-      return view.as<int32_t>()[k];
-  }
+  if (view.dtype == DType::kBool) return view.as<uint8_t>()[k] != 0;
+  return VisitDType<int64_t, int16_t, int8_t, int32_t>(
+      view.dtype, [&](auto type) { return int64_t{view.as<decltype(type)>()[k]}; });
 }
 
 void ParallelRows(ThreadPool* pool, int64_t n_rows, int64_t row_bytes,

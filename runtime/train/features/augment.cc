@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/base/hash64.h"
+#include "runtime/tensor/visit_dtype.h"
 #include "runtime/train/random.h"
 
 namespace topwork {
@@ -155,15 +156,10 @@ AugmentDraw DrawVariant(const Augmentation& options, uint64_t seed, const Exampl
 }
 
 void ApplyDraw(const AugmentDraw& draw, const TensorView& view, const void* image, void* out) {
-  switch (view.dtype) {
-    case DType::kUInt8:
-      return Apply(draw, view.shape, static_cast<const uint8_t*>(image),
-                   static_cast<uint8_t*>(out));
-    case DType::kInt8:
-      return Apply(draw, view.shape, static_cast<const int8_t*>(image), static_cast<int8_t*>(out));
-    default:
-      return Apply(draw, view.shape, static_cast<const float*>(image), static_cast<float*>(out));
-  }
+  VisitDType<uint8_t, int8_t, float>(view.dtype, [&](auto type) {
+    using T = decltype(type);
+    Apply(draw, view.shape, static_cast<const T*>(image), static_cast<T*>(out));
+  });
 }
 
 }  // namespace topwork

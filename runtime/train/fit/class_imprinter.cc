@@ -12,7 +12,7 @@ namespace topwork {
 
 // What the last layer sees of examples: pointers into the cache where that is what it holds,
 // else into `scratch`.
-Status ClassImprinter::EmbeddingsOf(Span<const int32_t> examples, std::vector<float>* scratch,
+Status ClassImprinter::FeaturesOf(Span<const int32_t> examples, std::vector<float>* scratch,
                                     std::vector<const float*>* out) {
   const FeatureCache& cache = context_.set->cache();
   const size_t row_floats = cache.scratch_floats();
@@ -50,7 +50,7 @@ Status ClassImprinter::Imprint(const std::vector<int>& classes, double norm) {
       if (cache.label(i) == c) members.push_back(i);
     }
     if (members.empty()) continue;
-    TW_RETURN_IF_ERROR(EmbeddingsOf(members, &scratch, &rows));
+    TW_RETURN_IF_ERROR(FeaturesOf(members, &scratch, &rows));
     TW_RETURN_IF_ERROR(ImprintRow(rows.data(), static_cast<int64_t>(rows.size()), dim, norm,
                                   parameters + weights + int64_t{c} * dim));
     parameters[biases + c] = 0.0f;

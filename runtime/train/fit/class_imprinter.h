@@ -21,7 +21,7 @@ class ClassImprinter {
   Status FitScale();
 
  private:
-  Status EmbeddingsOf(Span<const int32_t> examples, std::vector<float>* scratch,
+  Status FeaturesOf(Span<const int32_t> examples, std::vector<float>* scratch,
                       std::vector<const float*>* out);
   Status Imprint(const std::vector<int>& classes, double norm);
   Status PlaceBiases(const std::vector<int>& classes);
