@@ -121,7 +121,8 @@ const Kind kKinds[] = {
 
 std::string Name(const Kind& kind) {
   return StrFormat("{}{}, activation {}, end {}", DTypeName(kind.type),
-                   kind.per_channel ? " per channel" : "", kind.activation, kind.end);
+                   kind.per_channel ? " per channel" : "", static_cast<int>(kind.activation),
+                   static_cast<int>(kind.end));
 }
 
 TEST_CASE("export: heads of integers stay heads of integers", "[format]") {
