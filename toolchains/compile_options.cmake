@@ -11,10 +11,10 @@ if(TOPWORK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(CCACHE_PROGRAM ccache)
   if(CCACHE_PROGRAM)
     # A clone in another folder finds what this one compiled: paths inside the tree are hashed relative to it.
-    # A miss costs no run of the preprocessor (depend mode).
+    # A miss costs no run of the preprocessor (depend mode). The sloppiness is what precompiled headers need.
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
       "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_ABSSTDERR=1 CCACHE_DEPEND=1
-      "${CCACHE_PROGRAM}")
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
     set(CMAKE_C_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
   endif()
 endif()

@@ -25,6 +25,16 @@ function(tw_read_sources out folder variable)
   set(${out} "${files}" PARENT_SCOPE)
 endfunction()
 
+# tw_precompile(<target> <header>...): what most files of the target include is parsed once. By gcc alone:
+# clang writes paths and times into such files, so that ccache finds nothing from another clone.
+set(CMAKE_PCH_PROLOGUE "")  # CMake's would silence warnings inside the headers
+function(tw_precompile target)
+  if(TOPWORK_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>" OUTPUT_VARIABLE headers)
+    target_precompile_headers(${target} PRIVATE ${headers})
+  endif()
+endfunction()
+
 # Merges a target's files into a few: what they include is parsed a few times only. Names in their
 # anonymous namespaces must then differ within the folder.
 function(tw_unity target)
@@ -181,14 +191,22 @@ function(tw_link_library)
   add_library(topwork::topwork_static ALIAS topwork_static)
 endfunction()
 
-# tw_tool(<target> <folder> <VARIABLE> OUTPUT_NAME <file>): a command that contains the library.
+# tw_tool(<target> <folder> <VARIABLE> UNITS <VARIABLE> OUTPUT_NAME <file>): a command that contains the
+# library. Its units are the static library <target>_units, which tests link, too.
 function(tw_tool target folder variable)
-  cmake_parse_arguments(ARG "" "OUTPUT_NAME" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "UNITS;OUTPUT_NAME" "" ${ARGN})
   tw_read_sources(sources "${folder}" ${variable})
-  add_executable(${target} ${sources})
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${ARG_OUTPUT_NAME}" CXX_EXTENSIONS OFF)
-  target_link_options(${target} PRIVATE -Wl,--gc-sections)
-  target_link_libraries(${target} PRIVATE
+  tw_read_sources(units "${folder}" ${ARG_UNITS})
+  add_library(${target}_units STATIC ${units})
+  target_link_libraries(${target}_units PUBLIC
     topwork_static topwork_options topwork_dep_cli11 topwork_dep_stb topwork_dep_json)
-  tw_unity(${target})
+  add_executable(${target} ${sources})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${ARG_OUTPUT_NAME}")
+  target_link_options(${target} PRIVATE -Wl,--gc-sections)
+  target_link_libraries(${target} PRIVATE ${target}_units)
+  foreach(part IN ITEMS ${target} ${target}_units)
+    set_target_properties(${part} PROPERTIES CXX_EXTENSIONS OFF)
+    target_compile_options(${part} PRIVATE $<$<CONFIG:Release>:-O1>)
+    tw_unity(${part})
+  endforeach()
 endfunction()

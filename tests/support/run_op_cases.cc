@@ -13,12 +13,13 @@ namespace topwork {
 namespace test {
 namespace {
 
-using Bytes = std::vector<std::vector<uint8_t>>;  // of every output of a case
+using OutputBytes = std::vector<std::vector<uint8_t>>;  // of every output of a case
 
 // Runs all cases one way; the outputs' bytes, case by case.
-std::vector<Bytes> RunCasesOneWay(const std::vector<OpCase>& cases, const SessionOptions& options) {
+std::vector<OutputBytes> RunCasesOneWay(const std::vector<OpCase>& cases,
+                                        const SessionOptions& options) {
   CaseRunner runner(options);
-  std::vector<Bytes> bytes(cases.size());
+  std::vector<OutputBytes> bytes(cases.size());
   for (size_t i = 0; i < cases.size(); ++i) {
     INFO("case " << cases[i].name << " on " << options.cpu->isa << ", " << options.n_threads
                  << " threads, " << (options.optimize ? "" : "not ") << "optimized");
@@ -55,7 +56,7 @@ std::vector<const CpuKernels*> TablesFor(const std::string& file) {
 }
 
 void CheckSameBytes(const std::vector<OpCase>& cases, const CpuKernels& cpu,
-                    const std::vector<Bytes>& one, const std::vector<Bytes>& four) {
+                    const std::vector<OutputBytes>& one, const std::vector<OutputBytes>& four) {
   for (size_t i = 0; i < cases.size(); ++i) {
     INFO("case " << cases[i].name << " on " << cpu.isa);
     const bool same_bytes = one[i] == four[i];
@@ -76,14 +77,14 @@ void RunOpCases(const char* name, Ways ways) {
     SessionOptions options;
     options.cpu = cpu;
     options.n_threads = 1;
-    const std::vector<Bytes> one = RunCasesOneWay(cases, options);
+    const std::vector<OutputBytes> one = RunCasesOneWay(cases, options);
     if (ways == Ways::kOne) continue;
     options.n_threads = 4;
     CheckSameBytes(cases, *cpu, one, RunCasesOneWay(cases, options));
     if (ways != Ways::kAll && cpu != best) continue;
     options.optimize = false;
     options.n_threads = 1;
-    const std::vector<Bytes> plain = RunCasesOneWay(cases, options);
+    const std::vector<OutputBytes> plain = RunCasesOneWay(cases, options);
     if (ways != Ways::kAll) continue;
     options.n_threads = 4;
     CheckSameBytes(cases, *cpu, plain, RunCasesOneWay(cases, options));

@@ -13,7 +13,7 @@ namespace topwork {
 // What the last layer sees of examples: pointers into the cache where that is what it holds,
 // else into `scratch`.
 Status ClassImprinter::FeaturesOf(Span<const int32_t> examples, std::vector<float>* scratch,
-                                    std::vector<const float*>* out) {
+                                  std::vector<const float*>* out) {
   const FeatureCache& cache = context_.set->cache();
   const size_t row_floats = cache.scratch_floats();
   const size_t dim = static_cast<size_t>(context_.layers->head().dim);

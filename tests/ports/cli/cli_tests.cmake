@@ -1,29 +1,16 @@
 # Tests of the command line: units inside topwork_tests, and the tool itself from outside.
-set(cli_units common data/csv data/dataset data/dataset_arrays data/dataset_csv evaluation
-  evaluation_print files data/image judge data/match data/npy data/numbers stop table terminal
-  data/thumbnail)
-list(TRANSFORM cli_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
-list(TRANSFORM cli_units APPEND ".cc")
-list(APPEND cli_units ports/cli/folder.cc)
-set_source_files_properties(${cli_units} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-target_sources(topwork_tests PRIVATE ${cli_units}
+set_source_files_properties(ports/cli/folder.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+target_sources(topwork_tests PRIVATE ports/cli/folder.cc
   ports/cli/data/dataset_test.cc ports/cli/data/image_test.cc ports/cli/data/npy_test.cc
   ports/cli/judge_test.cc ports/cli/text_test.cc)
-target_link_libraries(topwork_tests PRIVATE topwork_dep_stb topwork_dep_cli11)
+target_link_libraries(topwork_tests PRIVATE topwork_cli_units)
 
 # Write reports for report_test.py, with and without uPlot.
-add_library(topwork_report_units OBJECT ports/cli/report_sample.cc)
-set(sample_units report common evaluation evaluation_print stop table terminal data/thumbnail
-  data/image files)
-list(TRANSFORM sample_units PREPEND "${PROJECT_SOURCE_DIR}/ports/cli/")
-list(TRANSFORM sample_units APPEND ".cc")
-target_sources(topwork_report_units PRIVATE ${sample_units})
-set_target_properties(topwork_report_units PROPERTIES CXX_EXTENSIONS OFF)
-target_link_libraries(topwork_report_units PUBLIC topwork_static topwork_options
-  topwork_dep_cli11 topwork_dep_stb topwork_dep_json)
 foreach(sample IN ITEMS topwork_report_sample topwork_report_sample_without_uplot)
-  add_executable(${sample} $<TARGET_OBJECTS:topwork_report_units>)
-  target_link_libraries(${sample} PRIVATE topwork_report_units)
+  add_executable(${sample} ports/cli/report_sample.cc)
+  set_target_properties(${sample} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_options(${sample} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_link_libraries(${sample} PRIVATE topwork_cli_units)
 endforeach()
 tw_embed_report_page(topwork_report_sample)
 tw_embed_report_page(topwork_report_sample_without_uplot WITHOUT_UPLOT)

@@ -4,14 +4,17 @@ set(kills 150)
 if(TOPWORK_LONG_TESTS)
   set(kills 500)
 endif()
+add_library(topwork_crash_run STATIC runtime/train/crash/crash_run.cc support/model_builder.cc)
+set_target_properties(topwork_crash_run PROPERTIES CXX_EXTENSIONS OFF)
+target_compile_options(topwork_crash_run PRIVATE $<$<CONFIG:Release>:-O1>)
+target_link_libraries(topwork_crash_run PUBLIC topwork_static topwork_options
+  topwork_dep_flatbuffers topwork_dep_schema)
+add_dependencies(topwork_crash_run topwork_schema)
 foreach(name IN ITEMS kill_test torn_write_test)
-  add_executable(topwork_${name} runtime/train/crash/${name}.cc runtime/train/crash/crash_run.cc
-    support/model_builder.cc)
+  add_executable(topwork_${name} runtime/train/crash/${name}.cc)
   set_target_properties(topwork_${name} PROPERTIES
     CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-  target_link_libraries(topwork_${name} PRIVATE topwork_static topwork_options
-    topwork_dep_flatbuffers topwork_dep_schema)
-  add_dependencies(topwork_${name} topwork_schema)
+  target_link_libraries(topwork_${name} PRIVATE topwork_crash_run)
 endforeach()
 add_test(NAME crash.kill_test COMMAND topwork_kill_test ${kills})
 add_test(NAME crash.torn_write_test COMMAND topwork_torn_write_test)
