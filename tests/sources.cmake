@@ -92,6 +92,7 @@ set(TEST_SOURCES
   runtime/backend/device_name_test.cc
   runtime/backend/devices_test.cc
   runtime/backend/placement_test.cc
+  runtime/base/format_test.cc
   runtime/base/memory_test.cc
   runtime/base/printable_test.cc
   runtime/base/record_file_test.cc
