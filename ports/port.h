@@ -98,6 +98,17 @@ struct CpuFeatures {
 };
 CpuFeatures DetectCpuFeatures();
 
+// Of the processors, what says how many threads pay.
+struct Processors {
+  int n = 1;           // that this process may use, by its affinity
+  int n_cores = 1;     // of them, each core counted once
+  int n_fast = 1;      // of the cores, the fastest and those about as fast
+  double quota = 0.0;  // how many processors' time a container may take; 0: no limit
+};
+Processors FindProcessors();
+// The same, of the processors that are `allowed`, from the files below `root` ("": the system's).
+Processors ReadProcessors(const std::string& root, const std::vector<int>& allowed);
+
 // Dynamic libraries (never closed: vendor drivers crash when they are). A name without a slash is
 // looked for where the system looks for libraries. Null when it cannot be opened; then *reason (if
 // not null) says why.

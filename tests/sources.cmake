@@ -88,6 +88,7 @@ set(TEST_SOURCES
   models/format/zip_test.cc
   ports/atomic_failure_test.cc
   ports/port_test.cc
+  ports/processors_test.cc
   ports/file_lock_test.cc
   runtime/backend/device_name_test.cc
   runtime/backend/devices_test.cc
@@ -124,6 +125,7 @@ set(TEST_SOURCES
   runtime/plan/gpu_segment_test.cc
   runtime/plan/tune_segment_test.cc
   runtime/plan/plan_test.cc
+  runtime/plan/thread_choice_test.cc
   runtime/session/async_run_test.cc
   runtime/session/device_failure_test.cc
   runtime/session/place_session_test.cc

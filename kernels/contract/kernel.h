@@ -142,6 +142,8 @@ class PrepareContext {
 
   // The kernel variant chosen, for the printed plan ("gemm 1x1", "direct 3x3"); a literal.
   void SetVariant(const char* variant) { variant_ = variant; }
+  // How many tasks run() shares among threads in its longest loop, for the plan that people read.
+  void SetTasks(int64_t n_tasks) { n_tasks_ = n_tasks; }
 
   // Start of every message: "operator #12 CONV_2D (output 'block1/conv')".
   virtual std::string Where() const = 0;
@@ -177,6 +179,7 @@ class PrepareContext {
   size_t scratch_bytes_ = 0;
   std::shared_ptr<OpState> state_;
   const char* variant_ = "";
+  int64_t n_tasks_ = 0;
   int unknown_value_input_ = -1;
   bool deferred_ = false;
   bool may_be_unknown_ = false;  // the session is running: a shape may be left to run()

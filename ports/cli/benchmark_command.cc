@@ -22,6 +22,7 @@ struct BenchmarkOptions {
   int warmup = 5;
   int runs = 50;
   bool profile = false;
+  std::vector<int> threads = {0};  // one measurement each; the first is the one that counts
 };
 
 constexpr size_t kBenchmarkNameWidth = 40;
@@ -120,7 +121,27 @@ Json OpsJson(const std::vector<OpTime>& ops) {
   return json;
 }
 
-void PrintOps(const Json& ops) {
+// The times of the same steps with other numbers of threads, and how often they fit into the first.
+void AddColumns(const Json& json, std::vector<std::string>* titles) {
+  for (size_t k = 1; k < json["by_threads"].size(); ++k) {
+    titles->push_back(">" + std::to_string(json["by_threads"][k]["threads"].get<int>()) +
+                      " threads");
+    titles->push_back(">times");
+  }
+}
+
+void AddCells(const Json& json, size_t step, double millis, std::vector<std::string>* cells) {
+  for (size_t k = 1; k < json["by_threads"].size(); ++k) {
+    const double other = json["by_threads"][k]["ops"][step]["p50_ms"].get<double>();
+    char times[32] = "";
+    if (other > 0) std::snprintf(times, sizeof(times), "%.2f", millis / other);
+    cells->push_back(Digits(other));
+    cells->push_back(times);
+  }
+}
+
+void PrintOps(const Json& json) {
+  const Json& ops = json["ops"];
   double total = 0.0;
   for (const Json& op : ops) total += op["p50_ms"].get<double>();
   std::vector<Json> sorted(ops.begin(), ops.end());
@@ -128,16 +149,23 @@ void PrintOps(const Json& ops) {
     return a["p50_ms"].get<double>() > b["p50_ms"].get<double>();
   });
   std::printf("\n");
-  Table table({">p50 ms", ">share", "", ">step", "operator", "kernel", "output"});
+  std::vector<std::string> titles = {">p50 ms"};
+  AddColumns(json, &titles);
+  titles.insert(titles.end(), {">share", "", ">step", "operator", "kernel", "output"});
+  Table table(titles);
   for (const Json& op : sorted) {
     const double millis = op["p50_ms"].get<double>();
     const double share = total > 0 ? millis / total : 0.0;
     const double of_largest = sorted[0]["p50_ms"].get<double>();
-    table.Row({Digits(millis), PercentText(share),
-               UseColour(1) && of_largest > 0 ? Paint(1, "32", Bar(millis / of_largest, 12)) : "",
-               std::to_string(op["step"].get<int>()), op["op"].get<std::string>(),
-               op["variant"].get<std::string>(),
-               Shorten(ShortName(op["output"].get<std::string>()), kBenchmarkNameWidth)});
+    std::vector<std::string> cells = {Digits(millis)};
+    AddCells(json, op["step"].get<size_t>(), millis, &cells);
+    const bool bar = UseColour(1) && of_largest > 0;
+    cells.insert(cells.end(),
+                 {PercentText(share), bar ? Paint(1, "32", Bar(millis / of_largest, 12)) : "",
+                  std::to_string(op["step"].get<int>()), op["op"].get<std::string>(),
+                  op["variant"].get<std::string>(),
+                  Shorten(ShortName(op["output"].get<std::string>()), kBenchmarkNameWidth)});
+    table.Row(cells);
   }
   table.Print(2);
 }
@@ -160,11 +188,20 @@ void PrintBenchmark(const BenchmarkOptions& options, const Json& json) {
     spread += (spread.empty() ? "" : ", ") + std::string(key) + " " + number(latency[key]);
   }
   row("", spread);
+  row("threads", std::to_string(json["threads"].get<int>()));
+  for (size_t k = 1; k < json["by_threads"].size(); ++k) {
+    const Json& other = json["by_threads"][k];
+    const double median = other["latency_ms"]["p50"].get<double>();
+    char times[32] = "";
+    std::snprintf(times, sizeof(times), "%.2f", latency["p50"].get<double>() / median);
+    row("", std::to_string(other["threads"].get<int>()) + " threads: " + TimeText(median) +
+                " median, " + times + " times as fast");
+  }
   row("memory", "peak " + HumanBytes(json["rss_peak_bytes"].get<double>()) + ", arena " +
                     HumanBytes(json["arena_bytes"].get<double>()) + ", packed weights " +
                     HumanBytes(json["packed_bytes"].get<double>()));
   table.Print(2);
-  if (options.profile) PrintOps(json["ops"]);
+  if (options.profile) PrintOps(json);
 }
 
 // Steady-state times, one a run.
@@ -186,6 +223,21 @@ std::vector<double> Measure(const BenchmarkOptions& options, tw::Session* sessio
   return millis;
 }
 
+// Another measurement of the model, with another number of threads.
+Json MeasureThreads(const BenchmarkOptions& first, const tw::Model& model, int n_threads) {
+  BenchmarkOptions options = first;
+  options.common.n_threads = n_threads;
+  tw::Session session = OpenSession(model, options.common);
+  const CancelOnStop cancel([&] { (void)session.Cancel(); });
+  SetBatch(options, &session);
+  FillRandom(1, &session);
+  Json json;
+  json["latency_ms"] = LatencyJson(Measure(options, &session));
+  json["threads"] = CheckValue(session.Info()).n_threads;
+  json["ops"] = options.profile ? OpsJson(ProfileOps(options, &session)) : Json::array();
+  return json;
+}
+
 void Benchmark(const BenchmarkOptions& options) {
   const int64_t start = port::NowNanos();
   const tw::Model model = OpenModel(options.common.model);
@@ -203,7 +255,7 @@ void Benchmark(const BenchmarkOptions& options) {
   Json json;
   json["model"] = options.common.model;
   json["version"] = tw_version();
-  json["threads"] = options.common.n_threads;
+  json["threads"] = memory.n_threads;
   json["device"] = options.common.device;
   json["batch"] = options.batch;
   json["runs"] = millis.size();
@@ -215,6 +267,13 @@ void Benchmark(const BenchmarkOptions& options) {
   json["arena_bytes"] = memory.arena_bytes;
   json["packed_bytes"] = memory.packed_bytes;
   json["ops"] = options.profile ? OpsJson(ProfileOps(options, &session)) : Json::array();
+  Json by_threads = Json::array();
+  by_threads.push_back(
+      {{"threads", json["threads"]}, {"latency_ms", json["latency_ms"]}, {"ops", json["ops"]}});
+  for (size_t k = 1; k < options.threads.size(); ++k) {
+    by_threads.push_back(MeasureThreads(options, model, options.threads[k]));
+  }
+  json["by_threads"] = by_threads;
   if (options.common.json) {
     PrintJson(json);
     return;
@@ -244,12 +303,24 @@ void AddBenchmarkCommand(CLI::App* app) {
   command->add_flag("--profile", options->profile, "time every operator, in runs of their own");
   AddSignatureOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
+  command->remove_option(command->get_option("--threads"));  // here there may be several
+  command
+      ->add_option("--threads", options->threads,
+                   "threads to use; 0: what pays, see topwork devices; several, separated by "
+                   "commas, are compared")
+      ->check(CLI::Range(0, 1024))
+      ->delimiter(',')
+      ->type_name("N,...")
+      ->capture_default_str();
   AddPlacementOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(
       "Examples:\n  topwork benchmark mobilenet.tflite\n  topwork benchmark mobilenet.tflite "
-      "--threads 1 --runs 200 --profile");
-  command->callback([options] { Benchmark(*options); });
+      "--threads 1,2 --runs 200 --profile");
+  command->callback([options] {
+    options->common.n_threads = options->threads.front();
+    Benchmark(*options);
+  });
 }
 
 }  // namespace cli

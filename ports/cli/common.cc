@@ -35,7 +35,9 @@ CLI::Validator DeviceCheck() { return CLI::Validator(CheckDevice, "DEVICE"); }
 CLI::Validator DeviceListCheck() { return CLI::Validator(CheckDevices, "LIST"); }
 
 void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
-  command->add_option("--threads", options->n_threads, "threads to use; 0: one for each processor")
+  command
+      ->add_option("--threads", options->n_threads,
+                   "threads to use; 0: what pays, see topwork devices")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->capture_default_str();

@@ -15,7 +15,9 @@ namespace {
 std::string Details(const tw_device_info& device) {
   if (device.instruction_set[0] != '\0') {
     return std::string("instruction set ") + device.instruction_set + ", " +
-           std::to_string(device.n_compute_units) + " processors";
+           std::to_string(device.n_compute_units) + " processors; " +
+           std::to_string(device.n_threads) + (device.n_threads == 1 ? " thread" : " threads") +
+           " (" + device.n_threads_reason + ")";
   }
   if (device.driver[0] == '\0') return "";
   std::string text = std::string(device.type) + ", " +
@@ -37,7 +39,9 @@ Json DeviceJson(const tw_device_info& device) {
   if (device.is_usable == 0) json["reason"] = device.reason;
   if (device.instruction_set[0] != '\0') {
     json["instruction_set"] = device.instruction_set;
-    json["n_threads"] = device.n_compute_units;
+    json["n_processors"] = device.n_compute_units;
+    json["n_threads"] = device.n_threads;
+    json["n_threads_reason"] = device.n_threads_reason;
   }
   if (device.driver[0] == '\0') return json;
   json["type"] = device.type;

@@ -143,6 +143,8 @@ void AddStepRows(const std::string& number, const Json& step, bool on_device, Ta
   if (!note.empty()) note = "+ " + note;
   const std::string reason = step["reason"].get<std::string>();
   if (!reason.empty()) note += (note.empty() ? "" : "; ") + reason;
+  const int64_t n_tasks = step["n_tasks"].get<int64_t>();
+  const std::string tasks = n_tasks > 0 ? std::to_string(n_tasks) : "";
   for (size_t k = 0; k < std::max<size_t>(1, step["outputs"].size()); ++k) {
     std::string shape, place;
     if (k < step["outputs"].size()) {
@@ -154,7 +156,7 @@ void AddStepRows(const std::string& number, const Json& step, bool on_device, Ta
     }
     table->Row({k == 0 ? number : "", k == 0 ? step["op"].get<std::string>() : "",
                 k == 0 ? step["variant"].get<std::string>() : "",
-                k == 0 ? step["backend"].get<std::string>() : "", shape, place,
+                k == 0 ? step["backend"].get<std::string>() : "", k == 0 ? tasks : "", shape, place,
                 k == 0 ? note : ""});
   }
 }
@@ -178,9 +180,13 @@ void AddSteps(const Json& steps, const std::string& prefix, Table* table) {
 // The plan: the steps, those of subgraphs as "2:0", the first of subgraph 2.
 void PrintPlan(const Json& plan) {
   std::printf("\n");
-  Table table({">step", "operator", "kernel", "backend", "output", "place", "fused, reason"});
+  Table table(
+      {">step", "operator", "kernel", "backend", ">tasks", "output", "place", "fused, reason"});
   AddSteps(plan["steps"], "", &table);
   table.Print(2);
+  const int n_threads = plan["n_threads"].get<int>();
+  std::printf("\n  %d %s: %s\n", n_threads, n_threads == 1 ? "thread" : "threads",
+              plan["threads_reason"].get<std::string>().c_str());
   const std::string note = plan["note"].get<std::string>();
   if (!note.empty()) std::printf("\n  %s\n", note.c_str());
   const double on_cpu = plan["estimated_cpu_ns"].get<double>() * 1e-6;

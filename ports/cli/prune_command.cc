@@ -107,7 +107,9 @@ void AddPruneCommand(CLI::App* app) {
       ->capture_default_str();
   command->add_flag("--sparse", flags->sparse,
                     "store weights sparse, behind DENSIFY, where that is smaller");
-  command->add_option("--threads", flags->common.n_threads, "threads; 0: one for each processor")
+  command
+      ->add_option("--threads", flags->common.n_threads,
+                   "threads; 0: what pays, see topwork devices")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->capture_default_str();

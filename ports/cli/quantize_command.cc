@@ -187,7 +187,9 @@ void AddQuantizeCommand(CLI::App* app) {
       ->check(CLI::Range(int64_t{0}, int64_t{1000000000}))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--threads", options->common.n_threads, "threads; 0: one for each processor")
+  command
+      ->add_option("--threads", options->common.n_threads,
+                   "threads; 0: what pays, see topwork devices")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->capture_default_str();

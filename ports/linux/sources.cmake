@@ -4,4 +4,5 @@ set(PORT_SOURCES
   file_lock.cc
   atomic_file.cc
   folder.cc
+  processors.cc
 )

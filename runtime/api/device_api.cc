@@ -5,10 +5,12 @@
 #include "ports/port.h"
 #include "runtime/api/handles.h"
 #include "runtime/backend/devices.h"
+#include "runtime/plan/thread_choice.h"
 
 using topwork::DeviceInfo;
 using topwork::DeviceType;
 using topwork::InvalidArgument;
+using topwork::ThreadChoice;
 using topwork::api::Report;
 
 namespace {
@@ -45,6 +47,13 @@ const char* TypeName(DeviceType type) {
   return "other";
 }
 
+// What a session chooses that is not told; as of the first call.
+const ThreadChoice& Threads() {
+  static const auto* const choice =
+      new ThreadChoice(topwork::ChooseThreads(topwork::port::FindProcessors()));
+  return *choice;
+}
+
 tw_device_info CpuInfo() {
   tw_device_info info = {};
   info.struct_size = sizeof(info);
@@ -56,6 +65,8 @@ tw_device_info CpuInfo() {
   info.n_compute_units = topwork::port::NumCpus();
   info.shares_memory = 1;
   info.is_usable = 1;
+  info.n_threads = Threads().n_threads;
+  info.n_threads_reason = Threads().reason.c_str();
   return info;
 }
 
@@ -80,6 +91,7 @@ tw_device_info OpenclInfo(size_t index, const DeviceInfo& device) {
   info.shares_memory = device.host_unified;
   info.is_usable = device.usable;
   info.reason = device.reason.c_str();
+  info.n_threads_reason = "";
   return info;
 }
 
@@ -92,6 +104,7 @@ tw_device_info AbsentInfo(const char* reason) {
   info.type = "other";
   info.vendor = info.platform = info.driver = info.version = info.instruction_set = "";
   info.reason = reason;
+  info.n_threads_reason = "";
   return info;
 }
 

@@ -276,6 +276,7 @@ tw_status tw_session_get_info(const tw_session* session, tw_session_info* info) 
   result.folded_bytes = plan.owned_bytes;
   result.model_bytes = session->session->model().bytes().size();
   result.device_bytes = plan.gpu_bytes;
+  result.n_threads = session->session->threads().n_threads;
   return Report(topwork::api::WriteStruct("tw_session_info", result, info));
 }
 
@@ -299,13 +300,13 @@ tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format for
   TW_REQUIRE(out_text);
   TW_REQUIRE_IDLE(session);
   const topwork::Plan& plan = session->session->plan();
+  const std::string note = session->placement.Note();
+  const topwork::ThreadChoice& threads = session->session->threads();
   switch (static_cast<int>(format)) {
     case TW_PLAN_TEXT:
-      return topwork::api::GiveString(topwork::PrintPlan(plan, session->placement.Note()),
-                                      out_text);
+      return topwork::api::GiveString(topwork::PrintPlan(plan, note, &threads), out_text);
     case TW_PLAN_JSON:
-      return topwork::api::GiveString(topwork::PlanToJson(plan, session->placement.Note()),
-                                      out_text);
+      return topwork::api::GiveString(topwork::PlanToJson(plan, note, &threads), out_text);
     default:
       return Report(InvalidArgument("plan format {} does not exist (0 text, 1 JSON)", format));
   }

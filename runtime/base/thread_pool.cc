@@ -1,13 +1,57 @@
-// ThreadPool: workers spin briefly for the next loop (a network's operators follow each other
-// within microseconds), then sleep on a condition variable.
+// ThreadPool: the caller's side first, then the workers'.
+//
+// The tasks that nobody has claimed yet are one 64-bit word, [first, end): the caller claims from
+// the front, the workers from the back, so that a thread finds in its cache what it wrote in the
+// loop before. A claim is a share of what is left, so the last ones are single tasks. A loop is
+// over when every claimed task has run. A worker that claimed none is not waited for, and cannot
+// harm: what a loop is made of is read only after a claim, and a claim keeps the loop from ending.
+//
+// Workers stay awake during a run (Run) and sleep right after it. Three rules keep them from doing
+// harm. Loops that are known to be short stay on the caller. A worker that waited in vain gives up
+// sooner the next time. When the caller has to wait for a task much longer than a task takes, its
+// thread has lost its processor to another program, and when workers come too late for most tasks,
+// they have to wait for one: the pool goes on with one thread fewer and tries again after a while,
+// which doubles as long as runs take longer with the thread than without.
 #include "runtime/base/thread_pool.h"
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "ports/port.h"
 
 namespace topwork {
 namespace {
 
-constexpr int kSpins = 2000;
+// Loops shorter than this stay on the caller; a sleeping worker is woken for longer ones only.
+constexpr double kMinSharedNs = 8e3;
+constexpr double kMinWakeNs = 40e3;
+// A claim is one task of so many that are left for each thread, and at least so long where that is
+// known: a claim moves a line of memory from one processor's cache to another's.
+constexpr int64_t kClaimsPerThread = 4;
+constexpr double kMinClaimNs = 4e3;
+// How long a worker waits awake for the next loop, at least and at most.
+constexpr int64_t kMinSpinNs = 5'000;
+constexpr int64_t kMaxSpinNs = 50'000;
+constexpr int64_t kMaxSpinInRunNs = 1'000'000;
+// How long the caller waits awake for the workers' last tasks.
+constexpr int64_t kCallerSpinNs = 30'000;
+// A wait beyond this, and beyond four times what the task should take, is a lost processor.
+constexpr int64_t kLostNs = 200'000;
+// Runs in a row of which the workers took less than this share: they have no processor either.
+constexpr int kLateRuns = 3;
+constexpr double kLateShare = 0.15;
+constexpr int64_t kMinTryNs = 4'000'000;
+constexpr int64_t kMaxTryNs = 512'000'000;
+// Costs are taken in the first runs and then in one of 32.
+constexpr uint32_t kFirstRuns = 4;
+constexpr uint32_t kRunsPerSample = 32;
+constexpr size_t kMaxLoops = 1024;  // of a run that are remembered
+constexpr int64_t kMaxTasks = 0x7fffffff;
+constexpr int kSpinsPerLook = 16;  // at the clock
 
 inline void CpuRelax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -17,73 +61,370 @@ inline void CpuRelax() {
 #endif
 }
 
+uint64_t Pack(uint64_t first, uint64_t end) { return first << 32 | end; }
+bool IsEmpty(uint64_t tasks) { return (tasks >> 32) >= (tasks & 0xffffffffu); }
+
+constexpr auto kNothing = [](int64_t, int) {};
+
+// Slow runs say little (a cold cache, another program): the least counts, and is forgotten slowly.
+double Blend(double old_ns, double new_ns) {
+  return old_ns <= 0.0 ? new_ns : std::min(new_ns, 1.125 * old_ns);
+}
+
+// Of nanoseconds; what is older counts less.
+struct Mean {
+  double sum = 0.0, n = 0.0;
+  void Add(double ns) {
+    sum += ns;
+    n += 1.0;
+  }
+  void Fade() {
+    sum *= 0.5;
+    n *= 0.5;
+  }
+  bool IsAbove(const Mean& other) const {
+    return n * other.n > 0.0 && sum * other.n > other.sum * n;
+  }
+};
+
 }  // namespace
 
-ThreadPool::ThreadPool(int n_threads) : n_threads_(std::max(1, n_threads)) {
-  workers_.reserve(static_cast<size_t>(n_threads_ - 1));
-  for (int i = 1; i < n_threads_; ++i) workers_.emplace_back([this, i] { WorkerLoop(i); });
-}
+class ThreadPool::Team {
+ public:
+  explicit Team(int n_threads);
+  ~Team();
 
-ThreadPool::~ThreadPool() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stop_.store(true);
-    generation_.fetch_add(1);
+  void ParallelFor(int64_t n_tasks, Body body);
+  void BeginRun();
+  void EndRun();
+
+ private:
+  struct alignas(64) Worker {
+    std::thread thread;
+    std::condition_variable wake;
+    uint64_t n_calls = 0;  // guarded by mutex_: how often it was told to wake up
+    std::atomic<bool> sleeps{false};
+  };
+  struct LoopCost {
+    int64_t n_tasks = 0;
+    double task_ns = 0.0;  // 0: not known
+  };
+
+  LoopCost* NextLoop(int64_t n_tasks);
+  void RunAlone(int64_t n_tasks, Body body, LoopCost* cost);
+  void Share(int64_t n_tasks, Body body, LoopCost* cost);
+  void AwaitWorkers(uint64_t n_done, int64_t n_tasks, double task_ns, int64_t start);
+  void Sleep(uint64_t n_done);
+  void SetLeastClaim(int64_t n_tasks, double task_ns);
+  bool Claim(bool from_front, int64_t* begin, int64_t* end);
+  void WakeWorkers(int64_t n_wanted);
+  void DropThread();
+  void MayAddThread();
+
+  bool IsWanted(int thread) const;
+  void RunClaims(int thread);
+  void WorkerLoop(int thread);
+  bool AwaitLoop(int thread, int64_t end);
+  void SleepUntilCalled(int thread, bool until_run);
+
+  const int n_threads_;
+  std::unique_ptr<Worker[]> workers_;  // n_threads_; the first is the caller, and unused
+
+  // Written by all threads during a loop, and what a worker needs to begin, in one line.
+  alignas(64) std::atomic<uint64_t> tasks_{0};  // not claimed yet: first << 32 | end
+  std::atomic<int64_t> least_claim_{1};
+  Body body_ = kNothing;                         // stable while one of its tasks is claimed
+  alignas(64) std::atomic<uint64_t> n_done_{0};  // tasks that workers have run, since ever
+  // Read by workers, seldom written.
+  alignas(64) std::atomic<bool> stop_{false};
+  std::atomic<bool> in_run_{false};
+  std::atomic<bool> caller_sleeps_{false};
+  std::atomic<int> n_active_;  // threads that share loops now, the caller counted
+
+  // The caller's own.
+  alignas(64) std::vector<LoopCost> loops_;  // of a run, in their order
+  size_t n_loops_ = 0;
+  uint32_t n_runs_ = 0;
+  double shared_ns_ = 0.0;  // what the run's shared loops would take on one thread
+  double last_shared_ns_ = -1.0;
+  double helped_ns_ = 0.0;  // the workers' part of it
+  int n_late_runs_ = 0;
+  int64_t run_start_ = 0;
+  bool is_whole_ = true;         // when the run began, no thread was left out
+  bool dropped_ = false;         // in this run
+  Mean with_, without_;          // a run of all threads, and with some left out
+  int64_t wait_ns_ = kMinTryNs;  // before the next try with one thread more
+  int64_t try_at_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable done_;
+};
+
+ThreadPool::Team::Team(int n_threads)
+    : n_threads_(n_threads),
+      workers_(new Worker[static_cast<size_t>(n_threads)]),
+      n_active_(n_threads_),
+      loops_(kMaxLoops) {
+  for (int i = 1; i < n_threads_; ++i) {
+    workers_[static_cast<size_t>(i)].thread = std::thread([this, i] { WorkerLoop(i); });
   }
-  wake_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::RunTasks(int thread) {
-  const int64_t n_tasks = n_tasks_;
-  for (;;) {
-    const int64_t task = next_task_.fetch_add(1, std::memory_order_relaxed);
-    if (task >= n_tasks) return;
-    (*body_)(task, thread);
+ThreadPool::Team::~Team() {
+  stop_.store(true);
+  n_active_.store(n_threads_);
+  WakeWorkers(n_threads_ - 1);
+  for (int i = 1; i < n_threads_; ++i) workers_[static_cast<size_t>(i)].thread.join();
+}
+
+void ThreadPool::Team::BeginRun() {
+  n_loops_ = 0;
+  shared_ns_ = 0.0;
+  helped_ns_ = 0.0;
+  dropped_ = false;
+  MayAddThread();
+  is_whole_ = n_active_.load(std::memory_order_relaxed) == n_threads_;
+  run_start_ = port::NowNanos();
+  in_run_.store(true);
+  if (last_shared_ns_ < 0.0 || last_shared_ns_ >= kMinWakeNs) WakeWorkers(n_threads_ - 1);
+}
+
+void ThreadPool::Team::EndRun() {
+  in_run_.store(false);
+  if (n_active_.load(std::memory_order_relaxed) > 1) last_shared_ns_ = shared_ns_;
+  ++n_runs_;
+  const bool late = shared_ns_ >= kMinWakeNs && helped_ns_ < kLateShare * shared_ns_;
+  n_late_runs_ = late ? n_late_runs_ + 1 : 0;
+  if (n_late_runs_ == kLateRuns) DropThread();
+  const int64_t now = port::NowNanos();
+  (is_whole_ ? with_ : without_).Add(static_cast<double>(now - run_start_));
+  if (!dropped_) return;
+  n_late_runs_ = 0;
+  wait_ns_ = with_.IsAbove(without_) ? std::min(2 * wait_ns_, kMaxTryNs) : kMinTryNs;
+  try_at_ = now + wait_ns_;
+  with_.Fade();
+  without_.Fade();
+}
+
+// Null outside a run, and for loops beyond kMaxLoops.
+ThreadPool::Team::LoopCost* ThreadPool::Team::NextLoop(int64_t n_tasks) {
+  if (!in_run_.load(std::memory_order_relaxed) || n_loops_ == kMaxLoops) return nullptr;
+  LoopCost* cost = &loops_[n_loops_++];
+  if (cost->n_tasks != n_tasks) *cost = {n_tasks, 0.0};
+  return cost;
+}
+
+void ThreadPool::Team::ParallelFor(int64_t n_tasks, Body body) {
+  if (n_tasks > kMaxTasks) {
+    const int64_t group = (n_tasks - 1) / kMaxTasks + 1;
+    return ParallelFor((n_tasks + group - 1) / group, [&](int64_t i, int thread) {
+      const int64_t end = std::min(n_tasks, (i + 1) * group);
+      for (int64_t task = i * group; task < end; ++task) body(task, thread);
+    });
+  }
+  LoopCost* const cost = NextLoop(n_tasks);
+  if (cost == nullptr) MayAddThread();
+  const bool known = cost != nullptr && cost->task_ns > 0.0;
+  const double whole_ns = known ? cost->task_ns * static_cast<double>(n_tasks) : 0.0;
+  if (n_active_.load(std::memory_order_relaxed) == 1 || (known && whole_ns < kMinSharedNs)) {
+    return RunAlone(n_tasks, body, cost);
+  }
+  Share(n_tasks, body, cost);
+}
+
+void ThreadPool::Team::RunAlone(int64_t n_tasks, Body body, LoopCost* cost) {
+  const bool sampled = cost != nullptr && (n_runs_ < kFirstRuns || n_runs_ % kRunsPerSample == 0);
+  const int64_t start = sampled ? port::NowNanos() : 0;
+  for (int64_t task = 0; task < n_tasks; ++task) body(task, 0);
+  if (!sampled) return;
+  const int64_t took = port::NowNanos() - start;
+  cost->task_ns = Blend(cost->task_ns, static_cast<double>(took) / static_cast<double>(n_tasks));
+}
+
+void ThreadPool::Team::Share(int64_t n_tasks, Body body, LoopCost* cost) {
+  body_ = body;
+  SetLeastClaim(n_tasks, cost == nullptr ? 0.0 : cost->task_ns);
+  const uint64_t n_before = n_done_.load(std::memory_order_relaxed);
+  const int64_t start = port::NowNanos();
+  tasks_.store(Pack(0, static_cast<uint64_t>(n_tasks)));
+  const double known_ns = cost == nullptr ? 0.0 : cost->task_ns * static_cast<double>(n_tasks);
+  if (known_ns <= 0.0 || known_ns >= kMinWakeNs) WakeWorkers(n_tasks - 1);
+  int64_t n_own = 0;
+  for (int64_t begin = 0, end = 0; Claim(true, &begin, &end); n_own += end - begin) {
+    for (int64_t task = begin; task < end; ++task) body(task, 0);
+  }
+  const int64_t now = port::NowNanos();
+  double task_ns = cost == nullptr ? 0.0 : cost->task_ns;
+  if (n_own > 0) {
+    task_ns = Blend(task_ns, static_cast<double>(now - start) / static_cast<double>(n_own));
+    if (cost != nullptr) cost->task_ns = task_ns;
+  }
+  shared_ns_ += task_ns * static_cast<double>(n_tasks);
+  helped_ns_ += task_ns * static_cast<double>(n_tasks - n_own);
+  AwaitWorkers(n_before + static_cast<uint64_t>(n_tasks - n_own), n_tasks, task_ns, now);
+}
+
+void ThreadPool::Team::AwaitWorkers(uint64_t n_done, int64_t n_tasks, double task_ns,
+                                    int64_t start) {
+  const auto is_over = [&] { return n_done_.load(std::memory_order_acquire) == n_done; };
+  const int64_t patience = std::min(kLostNs, kCallerSpinNs + static_cast<int64_t>(2.0 * task_ns));
+  for (int i = 1; !is_over(); ++i) {
+    CpuRelax();
+    if (i % kSpinsPerLook != 0 || port::NowNanos() - start < patience) continue;
+    // The worker may need this very processor.
+    Sleep(n_done);
+    const int64_t now = port::NowNanos();
+    const int n_active = n_active_.load(std::memory_order_relaxed);
+    const int64_t claim = n_tasks / (kClaimsPerThread * n_active) + least_claim_.load();
+    const double expected_ns = 4.0 * task_ns * static_cast<double>(claim);
+    const bool lost = now - start > kLostNs && static_cast<double>(now - start) > expected_ns;
+    if (lost && in_run_.load(std::memory_order_relaxed)) DropThread();
+    return;
   }
 }
 
-void ThreadPool::WorkerLoop(int thread) {
-  uint64_t seen = 0;
-  for (;;) {
-    for (int i = 0; i < kSpins && generation_.load(std::memory_order_acquire) == seen; ++i) {
-      CpuRelax();
+void ThreadPool::Team::Sleep(uint64_t n_done) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  caller_sleeps_.store(true);
+  done_.wait(lock, [&] { return n_done_.load() == n_done; });
+  caller_sleeps_.store(false);
+}
+
+// Every thread still gets two claims.
+void ThreadPool::Team::SetLeastClaim(int64_t n_tasks, double task_ns) {
+  const int64_t most = n_tasks / (2 * n_active_.load(std::memory_order_relaxed));
+  const double least = task_ns > 0.0 ? kMinClaimNs / task_ns : 1.0;
+  const bool many = least >= static_cast<double>(most);
+  least_claim_.store(std::max<int64_t>(1, many ? most : static_cast<int64_t>(least)),
+                     std::memory_order_relaxed);
+}
+
+bool ThreadPool::Team::Claim(bool from_front, int64_t* begin, int64_t* end) {
+  const int64_t parts = kClaimsPerThread * n_active_.load(std::memory_order_relaxed);
+  uint64_t tasks = tasks_.load(std::memory_order_acquire);
+  const int64_t least = least_claim_.load(std::memory_order_relaxed);
+  while (!IsEmpty(tasks)) {
+    const int64_t first = static_cast<int64_t>(tasks >> 32);
+    const int64_t last = static_cast<int64_t>(tasks & 0xffffffffu);
+    const int64_t n = std::min(last - first, std::max(least, (last - first) / parts));
+    *begin = from_front ? first : last - n;
+    *end = *begin + n;
+    const uint64_t rest = from_front
+                              ? Pack(static_cast<uint64_t>(*end), static_cast<uint64_t>(last))
+                              : Pack(static_cast<uint64_t>(first), static_cast<uint64_t>(*begin));
+    if (tasks_.compare_exchange_weak(tasks, rest, std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+      return true;
     }
-    if (generation_.load(std::memory_order_acquire) == seen) {
-      std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [&] { return generation_.load(std::memory_order_acquire) != seen; });
+  }
+  return false;
+}
+
+// Wakes up to n_wanted of the active workers that sleep.
+void ThreadPool::Team::WakeWorkers(int64_t n_wanted) {
+  const int n_active = n_active_.load(std::memory_order_relaxed);
+  for (int i = 1; i < n_active && i <= n_wanted; ++i) {
+    Worker& worker = workers_[static_cast<size_t>(i)];
+    if (!worker.sleeps.load() || !worker.sleeps.exchange(false)) continue;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      ++worker.n_calls;
     }
-    seen = generation_.load(std::memory_order_acquire);
-    if (stop_.load(std::memory_order_acquire)) return;
-    RunTasks(thread);
-    if (n_running_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    worker.wake.notify_one();
+  }
+}
+
+// For the rest of the run; EndRun says for how much longer.
+void ThreadPool::Team::DropThread() {
+  dropped_ = true;
+  n_active_.store(std::max(1, n_active_.load() - 1));
+}
+
+void ThreadPool::Team::MayAddThread() {
+  const int n_active = n_active_.load(std::memory_order_relaxed);
+  if (n_active == n_threads_) return;
+  const int64_t now = port::NowNanos();
+  if (dropped_ || now < try_at_) return;
+  try_at_ = now + wait_ns_;
+  n_active_.store(n_active + 1);
+}
+
+bool ThreadPool::Team::IsWanted(int thread) const {
+  return stop_.load() || (thread < n_active_.load() && !IsEmpty(tasks_.load()));
+}
+
+void ThreadPool::Team::RunClaims(int thread) {
+  if (thread >= n_active_.load(std::memory_order_relaxed)) return;
+  for (int64_t begin = 0, end = 0; Claim(false, &begin, &end);) {
+    const Body body = body_;
+    for (int64_t task = begin; task < end; ++task) body(task, thread);
+    n_done_.fetch_add(static_cast<uint64_t>(end - begin));
+    // From here on the loop may be over, and the next one under way.
+    if (caller_sleeps_.load()) {
       std::lock_guard<std::mutex> lock(mutex_);
       done_.notify_one();
     }
   }
 }
 
-void ThreadPool::ParallelFor(int64_t n_tasks, FunctionRef<void(int64_t, int)> body) {
-  if (n_tasks <= 0) return;
-  if (n_threads_ == 1 || n_tasks == 1) {
-    for (int64_t task = 0; task < n_tasks; ++task) body(task, 0);
-    return;
+// Waits awake for a task. False: the time is over, or the run, or the thread is not to take part.
+bool ThreadPool::Team::AwaitLoop(int thread, int64_t end) {
+  bool in_run = in_run_.load(std::memory_order_relaxed);
+  for (int i = 1; !IsWanted(thread); ++i) {
+    const bool was_in_run = in_run;
+    in_run = in_run_.load(std::memory_order_relaxed);
+    if (was_in_run && !in_run) return false;
+    if (thread >= n_active_.load(std::memory_order_relaxed)) return false;
+    CpuRelax();
+    if (i % kSpinsPerLook == 0 && port::NowNanos() >= end) return false;
   }
-  body_ = &body;
-  n_tasks_ = n_tasks;
-  next_task_.store(0, std::memory_order_relaxed);
-  n_running_.store(n_threads_ - 1, std::memory_order_relaxed);
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    generation_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+// `until_run`: the beginning of a run ends the sleep, too.
+void ThreadPool::Team::SleepUntilCalled(int thread, bool until_run) {
+  Worker& worker = workers_[static_cast<size_t>(thread)];
+  std::unique_lock<std::mutex> lock(mutex_);
+  const uint64_t n_calls = worker.n_calls;
+  worker.sleeps.store(true);
+  const bool is_called = IsWanted(thread) || (until_run && in_run_.load());
+  if (!is_called) worker.wake.wait(lock, [&] { return worker.n_calls != n_calls; });
+  worker.sleeps.store(false);
+}
+
+void ThreadPool::Team::WorkerLoop(int thread) {
+  int64_t patience = kMaxSpinNs;
+  while (!stop_.load()) {
+    const int64_t start = port::NowNanos();
+    const int64_t most = in_run_.load(std::memory_order_relaxed) ? kMaxSpinInRunNs : kMaxSpinNs;
+    if (!AwaitLoop(thread, start + std::min(patience, most))) {
+      const bool in_vain = port::NowNanos() - start >= patience;
+      if (in_vain) patience = std::max(patience / 2, kMinSpinNs);
+      SleepUntilCalled(thread, !in_vain && thread < n_active_.load());
+      if (port::NowNanos() - start >= most) continue;
+      // Had it stayed awake as long as it may, it would have been there at once.
+    }
+    patience = std::min(2 * patience, most);
+    RunClaims(thread);
   }
-  wake_.notify_all();
-  RunTasks(0);
-  for (int i = 0; i < kSpins && n_running_.load(std::memory_order_acquire) != 0; ++i) CpuRelax();
-  if (n_running_.load(std::memory_order_acquire) != 0) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    done_.wait(lock, [&] { return n_running_.load(std::memory_order_acquire) == 0; });
-  }
+}
+
+ThreadPool::ThreadPool(int n_threads)
+    : n_threads_(std::max(1, n_threads)), team_(n_threads_ > 1 ? new Team(n_threads_) : nullptr) {}
+
+ThreadPool::~ThreadPool() = default;
+
+void ThreadPool::ParallelFor(int64_t n_tasks, Body body) {
+  if (team_ != nullptr && n_tasks > 1) return team_->ParallelFor(n_tasks, body);
+  for (int64_t task = 0; task < n_tasks; ++task) body(task, 0);
+}
+
+ThreadPool::Run::Run(ThreadPool* pool) : pool_(pool) {
+  if (pool_->team_ != nullptr) pool_->team_->BeginRun();
+}
+
+ThreadPool::Run::~Run() {
+  if (pool_->team_ != nullptr) pool_->team_->EndRun();
 }
 
 }  // namespace topwork

@@ -8,6 +8,7 @@
 #include "runtime/plan/gpu_pairs.h"
 #include "runtime/plan/gpu_segment.h"
 #include "runtime/plan/memory.h"
+#include "runtime/plan/op_work.h"
 #include "runtime/plan/order.h"
 #include "runtime/plan/partition.h"
 #include "runtime/plan/prepare.h"
@@ -67,6 +68,7 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
     step.packed = context.packed();
     step.scratch_bytes = context.scratch_bytes();
     step.variant = context.variant();
+    step.n_tasks = context.n_tasks();
     step.fused = work.fused;
     step.reason = work.reason;
     step.file_index = work.op.file_index;
@@ -159,6 +161,20 @@ void CountState(const WorkGraph& graph, Plan* plan) {
                                   [&](const WorkOp& work) { return TouchesState(graph, work.op); });
 }
 
+// After MakeSteps, which knows all shapes.
+double CountCpuFlops(const WorkGraph& graph, const Plan& plan) {
+  if (!plan.deferred.empty()) return -1.0;
+  for (const Step& step : plan.steps) {
+    if (!step.callees.empty()) return -1.0;
+  }
+  double flops = 0.0;
+  for (const WorkOp& work : graph.ops) {
+    if (work.op.code == OpCode::kCustom) return -1.0;
+    if (work.device == nullptr) flops += WorkOf(graph, work.op).flops;
+  }
+  return flops;
+}
+
 // Values that deferred ops make get their memory while the session runs.
 void ExcludeDeferred(Plan* plan) {
   for (const Op& op : plan->deferred) {
@@ -213,6 +229,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   }
   TW_RETURN_IF_ERROR(MakeSteps(&graph, &offers, &needed_constants, plan.get()));
   plan->gpu_bytes = DeviceBytes(plan->steps);
+  plan->cpu_flops = CountCpuFlops(graph, *plan);
   if (options.device_cost != nullptr) {
     const PlanEstimate estimate = EstimatePlan(graph, *options.device_cost);
     plan->estimated_ns = estimate.nanos;

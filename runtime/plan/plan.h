@@ -16,6 +16,7 @@
 #include "runtime/backend/device.h"
 #include "runtime/base/buffer.h"
 #include "runtime/plan/device_cost.h"
+#include "runtime/plan/thread_choice.h"
 
 namespace topwork {
 
@@ -101,8 +102,9 @@ struct Step {
   std::vector<std::shared_ptr<const Buffer>> packed;
   size_t scratch_bytes = 0;
   const char* variant = "";
-  std::string reason;  // why it is not on a device; empty when it is
-  std::string fused;   // what was fused into it: "RELU6, PAD"
+  int64_t n_tasks = 0;  // that threads share on the CPU; 0: the operator does not say
+  std::string reason;   // why it is not on a device; empty when it is
+  std::string fused;    // what was fused into it: "RELU6, PAD"
   // The operators of the program, in order, each with what its own step would show.
   std::vector<Step> parts;
   size_t gpu_bytes = 0;                // device memory of the parts
@@ -132,6 +134,8 @@ struct Plan {
   // True when runs depend on earlier runs: there are variables or resources, here or in a called
   // subgraph.
   bool keeps_state = false;
+  // Operations of a run on the CPU; below 0: not known (deferred, called or custom operators).
+  double cpu_flops = -1.0;
   // Estimated nanoseconds of a run without its deferred ops: with this placement, and on the CPU
   // alone. 0: not known.
   double estimated_ns = 0.0;
@@ -142,9 +146,12 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
                                               const PlanOptions& options);
 
 // The plan as a table for people and as JSON for programs: operator, backend, variant, shape, arena
-// offset, what was fused, the reason of any fallback. `note`: a line about the whole.
-std::string PrintPlan(const Plan& plan, const std::string& note = "");
-std::string PlanToJson(const Plan& plan, const std::string& note = "");
+// offset, what was fused, the reason of any fallback. `note`: a line about the whole. `threads`: of
+// the session that runs it; null: not known.
+std::string PrintPlan(const Plan& plan, const std::string& note = "",
+                      const ThreadChoice* threads = nullptr);
+std::string PlanToJson(const Plan& plan, const std::string& note = "",
+                       const ThreadChoice* threads = nullptr);
 
 }  // namespace topwork
 

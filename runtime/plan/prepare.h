@@ -54,6 +54,7 @@ class PlanPrepareContext final : public PrepareContext {
   bool inside_output() const { return inside_output_; }
   size_t scratch_bytes() const { return scratch_bytes_; }
   const char* variant() const { return variant_; }
+  int64_t n_tasks() const { return n_tasks_; }
   std::shared_ptr<OpState> state() const { return state_; }
   const std::vector<std::shared_ptr<const Buffer>>& packed() const { return packed_; }
   const std::vector<int>& released_inputs() const { return released_inputs_; }

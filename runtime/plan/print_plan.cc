@@ -29,6 +29,8 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
   json->String(PlaceName(step.device));
   json->Key("variant");
   json->String(step.variant);
+  json->Key("n_tasks");
+  json->Int(step.n_tasks);
   json->Key("fused");
   json->String(step.fused);
   json->Key("reason");
@@ -89,8 +91,9 @@ std::string StepLine(const Plan& plan, const std::string& number, const Step& st
   std::string note = step.fused.empty() ? "" : "+" + step.fused;
   if (!step.inside.empty()) note += (note.empty() ? "in " : "; in ") + step.inside;
   if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
-  return StrFormat("{:>4} {:<24} {:<7} {:<20} {:<20} {:<28} {}\n", number, step.def->name(),
-                   PlaceName(step.device), step.variant, shape, place, note);
+  const std::string tasks = step.n_tasks > 0 ? std::to_string(step.n_tasks) : "";
+  return StrFormat("{:>4} {:<24} {:<7} {:<20} {:>5} {:<20} {:<28} {}\n", number, step.def->name(),
+                   PlaceName(step.device), step.variant, tasks, shape, place, note);
 }
 
 void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) {
@@ -116,10 +119,10 @@ void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) 
 
 }  // namespace
 
-std::string PrintPlan(const Plan& plan, const std::string& note) {
+std::string PrintPlan(const Plan& plan, const std::string& note, const ThreadChoice* threads) {
   std::string text = note.empty() ? "" : note + "\n";
-  text += StrFormat("{:>4} {:<24} {:<7} {:<20} {:<20} {:<28} {}\n", "step", "operator", "backend",
-                    "variant", "shape", "memory", "fused / reason");
+  text += StrFormat("{:>4} {:<24} {:<7} {:<20} {:>5} {:<20} {:<28} {}\n", "step", "operator",
+                    "backend", "variant", "tasks", "shape", "memory", "fused / reason");
   PrintSteps(plan, "", &text);
   const double overhead =
       plan.live_bytes == 0
@@ -131,6 +134,7 @@ std::string PrintPlan(const Plan& plan, const std::string& note) {
       "constants {}\n",
       plan.arena_bytes, plan.live_bytes, overhead, plan.scratch_bytes, plan.packed_bytes,
       plan.owned_bytes);
+  if (threads != nullptr) text += threads->ToString() + "\n";
   if (plan.state_bytes > 0) text += StrFormat("variables {} bytes\n", plan.state_bytes);
   if (plan.gpu_bytes > 0) text += StrFormat("on the device {} bytes\n", plan.gpu_bytes);
   if (plan.estimated_cpu_ns > 0) {
@@ -140,11 +144,17 @@ std::string PrintPlan(const Plan& plan, const std::string& note) {
   return text;
 }
 
-std::string PlanToJson(const Plan& plan, const std::string& note) {
+std::string PlanToJson(const Plan& plan, const std::string& note, const ThreadChoice* threads) {
   JsonWriter json;
   json.BeginObject();
   json.Key("note");
   json.String(note);
+  if (threads != nullptr) {
+    json.Key("n_threads");
+    json.Int(threads->n_threads);
+    json.Key("threads_reason");
+    json.String(threads->reason);
+  }
   const auto bytes = [&](const char* key, size_t value) {
     json.Key(key);
     json.Int(static_cast<int64_t>(value));

@@ -22,4 +22,5 @@ set(PLAN_SOURCES
   build_plan.cc
   print_plan.cc
   tune_segment.cc
+  thread_choice.cc
 )

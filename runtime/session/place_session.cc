@@ -53,12 +53,17 @@ std::string WhyNotTried(const Model& model, const SessionOptions& options, doubl
                       least_flops);
 }
 
+int NumThreads(const SessionOptions& options) {
+  if (options.n_threads > 0) return options.n_threads;
+  const bool given = options.processors != nullptr;
+  return ChooseThreads(given ? *options.processors : port::FindProcessors()).n_threads;
+}
+
 std::string KeyOf(const Model& model, const SessionOptions& options, const Candidate& device) {
   const CpuKernels& cpu = options.cpu != nullptr ? *options.cpu : BestCpuKernels();
-  std::string key =
-      StrFormat("auto 2, model {}, subgraph {}, device {} ({}), {}, threads {}", model.sha256(),
-                options.subgraph, device.name.ToString(), device.identity, cpu.isa,
-                options.n_threads > 0 ? options.n_threads : port::NumCpus());
+  std::string key = StrFormat("auto 2, model {}, subgraph {}, device {} ({}), {}, threads {}",
+                              model.sha256(), options.subgraph, device.name.ToString(),
+                              device.identity, cpu.isa, NumThreads(options));
   const Graph& graph = model.subgraphs()[static_cast<size_t>(options.subgraph)];
   for (int v : graph.inputs) key += ", " + graph.values[static_cast<size_t>(v)].shape.ToString();
   for (const std::string& name : options.cpu_ops) key += ", without " + name;

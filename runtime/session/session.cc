@@ -23,14 +23,17 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   std::unique_ptr<Session> session(new Session);
   session->model_ = std::move(model);
   session->options_ = options;
-  if (session->options_.n_threads <= 0) session->options_.n_threads = port::NumCpus();
   if (session->options_.cpu == nullptr) session->options_.cpu = &BestCpuKernels();
   if (session->options_.allocator == nullptr) session->options_.allocator = &DefaultAllocator();
   if (session->options_.state == nullptr) {
     session->options_.state = std::make_shared<SessionState>(*session->options_.allocator);
   }
-  session->options_.max_threads = session->options_.n_threads;
-  session->pool_.reset(new ThreadPool(session->options_.n_threads));
+  const int n_threads = session->options_.n_threads;
+  if (n_threads <= 0 && session->options_.processors == nullptr) {
+    session->options_.processors = std::make_shared<port::Processors>(port::FindProcessors());
+  }
+  session->options_.max_threads =
+      n_threads > 0 ? n_threads : ChooseThreads(*session->options_.processors).n_threads;
   session->wanted_shapes_ = options.input_shapes;
   TW_RETURN_IF_ERROR(session->Prepare());
   return session;
@@ -41,7 +44,6 @@ Result<std::unique_ptr<Session>> Session::Clone() const {
   session->model_ = model_;
   session->options_ = options_;
   session->options_.state = std::make_shared<SessionState>(*options_.allocator);
-  session->pool_.reset(new ThreadPool(options_.n_threads));
   if (has_custom_ops()) {
     for (const TensorView& input : inputs_) session->wanted_shapes_.push_back(input.shape);
   } else {
@@ -102,6 +104,7 @@ Status Session::Replan() {
   const size_t bytes = std::max(PlanRunner::MemoryBytes(*plan.value()), kAlignment);
   TW_ASSIGN_OR_RETURN(Buffer arena,
                       Buffer::Allocate(bytes, "the activation arena", *options_.allocator));
+  SetThreads(*plan.value());
   SetEnvironment();
   TW_ASSIGN_OR_RETURN(std::unique_ptr<PlanRunner> runner,
                       PlanRunner::Create(plan.value(), environment_, std::move(attached)));
@@ -114,6 +117,13 @@ Status Session::Replan() {
   bound_outputs_.resize(plan_->outputs.size());
   SetLimits();
   return Status::Ok();
+}
+
+void Session::SetThreads(const Plan& plan) {
+  threads_ = options_.n_threads > 0 ? ThreadChoice{options_.n_threads, "as asked for"}
+                                    : ChooseThreads(*options_.processors, plan.cpu_flops);
+  if (pool_ != nullptr && pool_->n_threads() == threads_.n_threads) return;
+  pool_.reset(new ThreadPool(threads_.n_threads));
 }
 
 void Session::SetEnvironment() {
@@ -241,6 +251,7 @@ Status Session::RunOnCpu(const Status& failure) {
 }
 
 Status Session::RunSteps(bool* out_device_failed) {
+  const ThreadPool::Run run(pool_.get());
   const Step* failed = nullptr;
   const Status status = runner_->Run(profiler_.function != nullptr ? &profiler_ : nullptr, &failed);
   *out_device_failed = failed != nullptr && failed->program != nullptr;

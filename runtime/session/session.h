@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ports/port.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/plan/plan.h"
 #include "runtime/session/async_run.h"
@@ -24,7 +25,9 @@ class PlanRunner;
 class StringPorts;
 
 struct SessionOptions : PlanOptions {
-  int n_threads = 0;  // 0: all processors
+  int n_threads = 0;  // 0: see ChooseThreads
+  // Of which ChooseThreads chooses; null: those of this machine.
+  std::shared_ptr<const port::Processors> processors;
   // Shared with the sessions that have it as well; null: the session's own. See SessionState.
   std::shared_ptr<SessionState> state;
 };
@@ -106,6 +109,8 @@ class Session {
   size_t memory_bytes() const;
 
   ThreadPool& pool() { return *pool_; }
+  // How many threads the runs use, and why.
+  const ThreadChoice& threads() const { return threads_; }
 
  private:
   // The caller's memory for an input or output; null: the session's.
@@ -116,6 +121,7 @@ class Session {
   Session();
   Result<std::shared_ptr<const Plan>> NewPlan() const;
   Status Replan();
+  void SetThreads(const Plan& plan);
   void SetEnvironment();
   void SetLimits();
   Status CheckBindings(const Plan& plan) const;
@@ -125,6 +131,7 @@ class Session {
 
   std::shared_ptr<const Model> model_;
   SessionOptions options_;
+  ThreadChoice threads_;
   std::unique_ptr<ThreadPool> pool_;
   std::atomic<bool> cancel_{false};
   Profiler profiler_;

@@ -52,6 +52,7 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
     context->SetVariant("gemm 1x1 sparse");
     state->cut = CutSparseGemm(context->cpu(), state->batch * window.h.out * window.w.out,
                                state->group_out, depth);
+    context->SetTasks(state->cut.n_tasks());
     return Status::Ok();
   }
   if (window.IsPointwise()) {
@@ -65,6 +66,7 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
     state->direct.out_c = state->out_c;
     CutDirectConv(&state->direct);
     context->SetVariant("direct");
+    context->SetTasks(DirectConvTasks(state->direct));
     return Status::Ok();
   } else {
     context->SetVariant(groups > 1 ? "im2col grouped" : "im2col");
@@ -72,6 +74,7 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
   const bool gather = state->way == Way::kGather;
   state->cut = CutGemm(*context->cpu().gemm, state->batch * window.h.out * window.w.out,
                        state->group_out, depth, gather);
+  context->SetTasks(groups * state->cut.n_tasks());
   if (gather) {
     int64_t block = 0;
     if (MulOverflow(state->cut.rows, depth, &block)) block = -1;  // Request refuses it

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "kernels/ops/shared/gemm_plan.h"
+
 namespace topwork {
 namespace {
 
@@ -76,19 +78,30 @@ void CutDirectConv(DirectConv* conv) {
   const double row_work = static_cast<double>(window.w.out) * static_cast<double>(conv->out_c) *
                           static_cast<double>(window.h.filter * window.w.filter) *
                           static_cast<double>(conv->in_c);
-  const int64_t rows = static_cast<int64_t>(static_cast<double>(kTaskWork) / row_work);
+  const double task_work = TaskWork(kTaskWork, row_work * static_cast<double>(window.h.out));
+  const int64_t rows = static_cast<int64_t>(task_work / row_work);
   conv->rows_per_task = std::max(kMinRows, std::min(rows, window.h.out));
 }
+
+namespace {
+
+int64_t BlocksOf(const DirectConv& conv) {
+  return (conv.window.h.out + conv.rows_per_task - 1) / conv.rows_per_task;
+}
+
+}  // namespace
+
+int64_t DirectConvTasks(const DirectConv& conv) { return conv.batch * BlocksOf(conv); }
 
 void RunDirectConv(const DirectConv& conv, const float* input, const GemmTask& whole,
                    const GemmKernels& kernels, ThreadPool* pool) {
   const WindowAxis& h = conv.window.h;
   const WindowAxis& w = conv.window.w;
-  const int64_t blocks = (h.out + conv.rows_per_task - 1) / conv.rows_per_task;
+  const int64_t blocks = BlocksOf(conv);
   GemmTask all_panels = whole;
   all_panels.panel_begin = 0;
   all_panels.panel_end = kernels.n_panels(whole.n);
-  pool->ParallelFor(conv.batch * blocks, [&](int64_t task, int) {
+  pool->ParallelFor(DirectConvTasks(conv), [&](int64_t task, int) {
     const int64_t b = task / blocks;
     const float* image = input + b * h.in * w.in * conv.in_c;
     Rectangle r;

@@ -22,6 +22,8 @@ bool IsDirectConv(const Window& window, int64_t out_c);
 
 // Fills rows_per_task from the problem's shape.
 void CutDirectConv(DirectConv* conv);
+// How many tasks that makes.
+int64_t DirectConvTasks(const DirectConv& conv);
 
 // Runs the whole convolution, one group. `whole` has packed, bias, residual, c, n, k, lo and hi
 // set.

@@ -10,6 +10,7 @@
 #include "kernels/ops/conv/conv_2d.h"
 #include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/ops/shared/window.h"
 #include "kernels/train/gradients.h"
@@ -78,8 +79,9 @@ void FillRows(const Shape& in, const Window& window, int32_t out_c, DepthwiseRow
   s.multiplier = out_c / in[3];
   const double row_work = static_cast<double>(s.out_w) * out_c * static_cast<double>(s.filter_h) *
                           static_cast<double>(s.filter_w);
+  const double whole = row_work * static_cast<double>(window.h.out);
   rows->rows_per_task = std::max<int64_t>(
-      1, static_cast<int64_t>(static_cast<double>(kTaskWork) / std::max(1.0, row_work)));
+      1, static_cast<int64_t>(TaskWork(kTaskWork, whole) / std::max(1.0, row_work)));
 }
 
 // With one input channel this is CONV_2D, which is several times as fast in integers where its
@@ -118,6 +120,7 @@ Status Prepare(PrepareContext& context) {
   static_cast<DepthwiseRows&>(*state) = rows;
   ActivationRange(context.params().activation, &state->shape.lo, &state->shape.hi);
   context.SetVariant(Variant(state->shape));
+  context.SetTasks(state->n_tasks());
   return Status::Ok();
 }
 
@@ -134,7 +137,7 @@ Status Run(const RunContext& context) {
   const int64_t out_row = s.out_w * s.in_c * s.multiplier;
   const int64_t rows = state.batch * state.out_h;
   const int64_t per_task = state.rows_per_task;
-  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int) {
+  context.pool->ParallelFor(state.n_tasks(), [&](int64_t task, int) {
     DepthwiseRow row;
     row.filter = context.input_data<float>(1);
     row.bias = context.input_data<float>(2);

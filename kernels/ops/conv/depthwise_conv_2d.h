@@ -16,6 +16,7 @@ struct DepthwiseRows {
   DepthwiseShape shape;
   int64_t batch = 0, out_h = 0;
   int64_t rows_per_task = 1;
+  int64_t n_tasks() const { return (batch * out_h + rows_per_task - 1) / rows_per_task; }
 };
 
 // Integer and dynamic-range convolution (depthwise_conv_2d_quantized.cc); shapes and types were

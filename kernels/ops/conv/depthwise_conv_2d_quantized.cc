@@ -281,6 +281,9 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
     s->image_offset = scratch.AddSized(image, 1);
     s->partials_offset = scratch.Add(2 * DynamicChunks(image));
   }
+  context->SetTasks(arithmetic == Arithmetic::kDynamicRange
+                        ? (rows.out_h + rows.rows_per_task - 1) / rows.rows_per_task
+                        : rows.n_tasks());
   context->SetVariant(arithmetic == Arithmetic::kDynamicRange ? "dynamic range direct"
                       : arithmetic == Arithmetic::kInt16      ? "int16 direct"
                                                               : "int8 direct");

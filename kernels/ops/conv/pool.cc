@@ -81,6 +81,7 @@ Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool 
                           static_cast<double>(std::min(window.w.filter, window.w.in + 1));
   state->rows_per_task = std::max<int64_t>(
       1, static_cast<int64_t>(static_cast<double>(kTaskWork) / std::max(1.0, row_work)));
+  context->SetTasks(state->n_tasks());
   return context->SetOutput(
       0, dtype,
       Shape{in[0], static_cast<int32_t>(window.h.out), static_cast<int32_t>(window.w.out), in[3]});
@@ -101,7 +102,7 @@ void RunPool(const RunContext& context, PoolFunction pool) {
   whole.integer_lo = s.range.lo;
   whole.integer_hi = s.range.hi;
   const int64_t rows = s.batch * s.window.h.out, per_task = s.rows_per_task;
-  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t i, int) {
+  context.pool->ParallelFor(s.n_tasks(), [&](int64_t i, int) {
     PoolTask task = whole;
     task.row_begin = i * per_task;
     task.row_end = std::min(rows, (i + 1) * per_task);

@@ -16,6 +16,7 @@ struct PoolState : OpState {
   Window window;
   int64_t batch = 0, channels = 0;
   int64_t rows_per_task = 1;
+  int64_t n_tasks() const { return (batch * window.h.out + rows_per_task - 1) / rows_per_task; }
   float lo = 0.0f, hi = 0.0f;
   QuantizedRange range;  // the same of quantized types
 };

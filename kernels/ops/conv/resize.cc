@@ -102,6 +102,7 @@ Status PrepareResizeBilinear(PrepareContext& context) {
   const int64_t space = 2 * (int64_t{in[2]} * in[3] + kResizePad);
   state->space_block = ScratchLayout::BlockBytes(space);
   state->space_offset = scratch.Add(space, context.max_threads());
+  context.SetTasks(int64_t{context.output(0).shape[0]} * context.output(0).shape[1]);
   context.SetVariant(IsFixed(context.input(0)->dtype) ? "bilinear fixed" : "bilinear");
   return scratch.Request(&context);
 }
@@ -163,6 +164,7 @@ Status PrepareResizeNearestNeighbor(PrepareContext& context) {
       &context, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kFloat16,
                  DType::kBFloat16, DType::kUInt16, DType::kInt32, DType::kUInt32, DType::kBool}));
   context.RequestScratch(static_cast<size_t>(context.output(0).shape[2]) * sizeof(int32_t));
+  context.SetTasks(int64_t{context.output(0).shape[0]} * context.output(0).shape[1]);
   context.SetVariant("copy");
   return Status::Ok();
 }

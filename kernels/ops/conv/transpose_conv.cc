@@ -161,6 +161,7 @@ Status Prepare(PrepareContext& context) {
   static_cast<TransposeConvShape&>(*state) = shape;
   ActivationRange(context.params().activation, &state->lo, &state->hi);
   context.SetVariant("gemm per stride phase");
+  context.SetTasks(shape.batch * shape.h.in);
   return PlanParts(&context, state);
 }
 

@@ -148,6 +148,7 @@ Status PrepareTransposeConvQuantized(PrepareContext* context, const TransposeCon
   const int64_t most = Depth(*s, 0, 0) * kColumnsAtOnce;
   s->patches_offset = scratch.AddSized(most, 2, context->max_threads());
   s->patches_block = ScratchLayout::SizedBlock(most, 2);
+  context->SetTasks(s->batch * s->h.in);
   context->SetVariant(s->int16 ? "int16 gemm per stride phase" : "int8 gemm per stride phase");
   return scratch.Request(context);
 }

@@ -24,7 +24,9 @@ Status PrepareUnary(PrepareContext& context, std::initializer_list<DType> dtypes
 }
 
 Status PrepareUnaryFloat(PrepareContext& context) {
-  return PrepareUnary(context, {DType::kFloat32});
+  TW_RETURN_IF_ERROR(PrepareUnary(context, {DType::kFloat32}));
+  context.SetTasks(CountRowTasks(context.output(0).shape.NumElements(), sizeof(float)));
+  return Status::Ok();
 }
 
 Status RunUnaryFloat(const RunContext& context, UnaryFn fn, float alpha) {

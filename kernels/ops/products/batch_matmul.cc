@@ -76,6 +76,7 @@ Status PlanProduct(PrepareContext* context, BatchMatMulState* state, int64_t b_m
     if (MulOverflow(state->cut.rows, state->k, &block)) block = -1;  // Request refuses it
     state->rows_offset = scratch.Add(block, context->max_threads());
   }
+  context->SetTasks(state->batches * state->cut.n_tasks());
   context->SetVariant(stacked ? "gemm" : "gemm batched");
   return scratch.Request(context);
 }

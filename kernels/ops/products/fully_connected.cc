@@ -111,6 +111,7 @@ Status Prepare(PrepareContext& context) {
     state->cut = CutGemm(*context.cpu().gemm, state->batch, state->units, state->depth, false);
   }
   ActivationRange(context.params().activation, &state->lo, &state->hi);
+  context.SetTasks(state->cut.n_tasks());
   context.SetVariant(is_sparse ? "gemm sparse" : state->batch == 1 ? "gemv" : "gemm");
   return scratch.Request(&context);
 }

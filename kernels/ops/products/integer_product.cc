@@ -260,6 +260,7 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
   p->small = p->requantizer.has_small_factors();
   p->cut = CutProduct({p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork}, p->m,
                       p->n, p->k(), false);
+  context->SetTasks(p->groups * p->cut.n_tasks());
   const int threads = context->max_threads();
   p->rows_offset = scratch->AddSized(p->cut.rows, 8, threads);
   p->rows_block = ScratchLayout::SizedBlock(p->cut.rows, 8);

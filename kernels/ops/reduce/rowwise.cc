@@ -10,6 +10,23 @@
 
 namespace topwork {
 
+namespace {
+
+// Rows of n elements that one task takes.
+int64_t RowsOfBlock(int64_t n) {
+  constexpr int64_t kBlock = 4096;  // elements
+  return std::max<int64_t>(1, kBlock / std::max<int64_t>(1, n));
+}
+
+int64_t RowTasks(const Shape& shape) {
+  if (shape.NumElements() == 0) return 0;
+  const int64_t n = shape.rank() == 0 ? 1 : shape.back();
+  const int64_t per_task = RowsOfBlock(n);
+  return (shape.NumElements() / n + per_task - 1) / per_task;
+}
+
+}  // namespace
+
 // Rows along the last axis, shared out in blocks.
 
 Status PrepareRowwise(PrepareContext* context, int min_rank) {
@@ -19,17 +36,17 @@ Status PrepareRowwise(PrepareContext* context, int min_rank) {
   TW_RETURN_IF_ERROR(context->CheckRank(0, min_rank, kMaxRank));
   context->AllowInPlace(0, 0);
   context->SetVariant("rows");
+  context->SetTasks(RowTasks(context->input(0)->shape));
   return context->SetOutput(0, DType::kFloat32, context->input(0)->shape);
 }
 
 void ForEachRowRange(const RunContext& context, FunctionRef<void(int64_t, int64_t, int64_t)> body) {
-  constexpr int64_t kBlock = 4096;  // elements of a task
   const Shape& shape = context.in(0).shape;
   if (shape.NumElements() == 0) return;
   const int64_t n = shape.rank() == 0 ? 1 : shape.back();
   const int64_t rows = shape.NumElements() / n;
-  const int64_t per_task = std::max<int64_t>(1, kBlock / n);
-  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int) {
+  const int64_t per_task = RowsOfBlock(n);
+  context.pool->ParallelFor(RowTasks(shape), [&](int64_t task, int) {
     const int64_t first = task * per_task;
     body(first, std::min(per_task, rows - first), n);
   });

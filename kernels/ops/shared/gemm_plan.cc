@@ -1,4 +1,4 @@
-// The cut aims at tasks of about kTaskWork multiply-adds (some 20 microseconds on one core) whose
+// The cut aims at tasks of at most kTaskWork multiply-adds (some 20 microseconds on one core) whose
 // rows of A stay in the second-level cache while the panels of W pass by.
 #include "kernels/ops/shared/gemm_plan.h"
 
@@ -10,6 +10,7 @@ namespace {
 constexpr int64_t kTaskWork = int64_t{1} << 21;
 constexpr int64_t kRowBlockFloats = int64_t{1} << 15;  // 128 KiB of A
 constexpr int64_t kEnoughTasks = 16;
+constexpr double kShares = 8.0;
 constexpr int64_t kMinColumnsWhenMade = 128;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -90,6 +91,11 @@ const float* GetPackedWeights(const PackedWeights& weights, const RunContext& co
   return packed;
 }
 
+double TaskWork(int64_t most, double whole) {
+  const double limit = static_cast<double>(most);
+  return std::min(limit, std::max(limit, whole) / kShares);
+}
+
 GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made) {
   return CutFloats(kernels.rows, kernels.n_panels(n), m, n, k, a_is_made);
 }
@@ -106,10 +112,13 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
   const int64_t total_panels = tiles.total_panels;
   cut.total_panels = total_panels;
   const double columns = static_cast<double>(n) / static_cast<double>(total_panels);
+  const double task_work =
+      TaskWork(tiles.task_work,
+               static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(depth));
   // Rows: as many as the cache holds, fewer where that alone would make a task too large.
   int64_t rows = std::max<int64_t>(tiles.rows, tiles.block_values / depth);
   const double row_work = static_cast<double>(depth) * static_cast<double>(n);
-  const double rows_by_work = static_cast<double>(tiles.task_work) / row_work;
+  const double rows_by_work = task_work / row_work;
   if (rows_by_work < static_cast<double>(rows)) {
     rows = std::max<int64_t>(4 * tiles.rows, static_cast<int64_t>(rows_by_work));
     rows = std::min(rows, std::max<int64_t>(tiles.rows, tiles.block_values / depth));
@@ -120,7 +129,7 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
   // Columns: panels until the task has its work.
   const double panel_work =
       static_cast<double>(std::min(m, cut.rows)) * static_cast<double>(depth) * columns;
-  double panels = static_cast<double>(tiles.task_work) / panel_work;
+  double panels = task_work / panel_work;
   if (a_is_made) {
     const double least = static_cast<double>(kMinColumnsWhenMade) / columns;
     panels = cut.row_blocks >= kEnoughTasks ? static_cast<double>(total_panels)

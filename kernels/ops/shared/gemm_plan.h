@@ -51,6 +51,10 @@ Status PlanPackedWeights(PrepareContext* context, int input, const GemmWeights& 
 // The packed weights for this run: group g is at result + g * packed_size.
 const float* GetPackedWeights(const PackedWeights& weights, const RunContext& context, int input);
 
+// Multiply-adds of a task where `whole` are to be shared: an eighth of them, so that all threads are
+// busy to the end, but not more than `most` and not less than an eighth of `most`.
+double TaskWork(int64_t most, double whole);
+
 // How an m x n x k product is cut into tasks: a function of the problem's shape and the instruction
 // set only, never of the number of threads.
 struct GemmCut {
@@ -68,7 +72,7 @@ GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, boo
 GemmCut CutFloats(int tile_rows, int64_t total_panels, int64_t m, int64_t n, int64_t k,
                   bool a_is_made);
 // The same for any tiles: `rows` of a tile, `total_panels` of W, `block_values` of A that a task
-// may read (what the second-level cache holds), `task_work` multiply-adds.
+// may read (what the second-level cache holds), at most `task_work` multiply-adds.
 struct GemmTiles {
   int rows = 1;
   int64_t total_panels = 0;

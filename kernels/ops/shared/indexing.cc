@@ -148,11 +148,24 @@ int64_t IntAt(const TensorView& view, int64_t k) {
       view.dtype, [&](auto type) { return int64_t{view.as<decltype(type)>()[k]}; });
 }
 
+namespace {
+
+int64_t RowsOfTask(int64_t row_bytes) {
+  return std::max<int64_t>(1, kCopyPieceBytes / std::max<int64_t>(1, row_bytes));
+}
+
+}  // namespace
+
+int64_t CountRowTasks(int64_t n_rows, int64_t row_bytes) {
+  const int64_t group = RowsOfTask(row_bytes);
+  return (n_rows + group - 1) / group;
+}
+
 void ParallelRows(ThreadPool* pool, int64_t n_rows, int64_t row_bytes,
                   FunctionRef<void(int64_t, int64_t)> body) {
   if (n_rows <= 0) return;
-  const int64_t group = std::max<int64_t>(1, kCopyPieceBytes / std::max<int64_t>(1, row_bytes));
-  const int64_t n_tasks = (n_rows + group - 1) / group;
+  const int64_t group = RowsOfTask(row_bytes);
+  const int64_t n_tasks = CountRowTasks(n_rows, row_bytes);
   if (pool == nullptr || n_tasks == 1) return body(0, n_rows);
   pool->ParallelFor(n_tasks, [&](int64_t task, int) {
     body(task * group, std::min(n_rows, (task + 1) * group));

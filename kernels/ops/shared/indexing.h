@@ -70,6 +70,8 @@ inline Status CheckIndex(int64_t index, int64_t dim, int64_t position) {
 // about kCopyPieceBytes.
 void ParallelRows(ThreadPool* pool, int64_t n_rows, int64_t row_bytes,
                   FunctionRef<void(int64_t begin, int64_t end)> body);
+// The number of those ranges.
+int64_t CountRowTasks(int64_t n_rows, int64_t row_bytes);
 // run of an operator that gives input 0's bytes a new shape: a copy unless the planner made a view.
 Status RunByteCopy(const RunContext& context);
 // memcpy of a large block in parallel pieces; nothing when both pointers are equal.

@@ -193,6 +193,11 @@ void StridedCopy::Run(const void* source, void* destination, ThreadPool* pool) c
                [&](int64_t begin, int64_t end) { RunUnits(src, dst, begin, end); });
 }
 
+int64_t StridedCopy::n_tasks() const {
+  if (empty_) return 0;
+  return kind_ == Kind::kRun ? CountRowTasks(element_, 1) : CountRowTasks(n_units_, unit_bytes_);
+}
+
 const char* StridedCopy::variant() const {
   switch (kind_) {
     case Kind::kRun:
@@ -236,6 +241,7 @@ Status SetStridedOutput(PrepareContext& context, StridedCopy* copy, const Shape&
   }
   copy->Finish();
   context.SetVariant(copy->variant());
+  context.SetTasks(copy->n_tasks());
   if (copy->contiguous() && !copy->empty() && !IsPacked(dtype)) {
     context.AllowView(0, 0, static_cast<size_t>(copy->src_offset()));
   }

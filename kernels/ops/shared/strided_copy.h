@@ -45,6 +45,7 @@ class StridedCopy : public OpState {
   // The copy is one run of bytes in both layouts: a candidate for a zero-copy view.
   bool contiguous() const { return kind_ == Kind::kRun; }
   const char* variant() const;
+  int64_t n_tasks() const;  // that Run shares
 
   void Run(const void* src, void* dst, ThreadPool* pool) const;
 

@@ -399,7 +399,9 @@ typedef struct tw_opencl_options {
 // How a model is to be run. Zero the struct and set struct_size for the defaults.
 typedef struct tw_session_options {
   size_t struct_size;
-  // That a run uses, the caller's included; 0: one for each processor.
+  // That a run uses, the caller's included. 0: what pays, which is one for each of the fast cores
+  // that the process may use, at most 4, within the quota of a container, and one for a small model;
+  // the plan says how many and why.
   int32_t n_threads;
   // Where to compute, "cpu"; NULL: "auto".
   const char* device;
@@ -469,6 +471,8 @@ typedef struct tw_session_info {
   // On the OpenCL device: activations and weights of its operators, each counted once. Sessions
   // share equal weights there, so several sessions hold less than their sum.
   size_t device_bytes;
+  // That its runs use on the CPU.
+  int32_t n_threads;
 } tw_session_info;
 
 // Tells how many inputs and outputs the session has, and its memory in use. Set info->struct_size
@@ -1272,7 +1276,7 @@ typedef struct tw_device_info {
   const char* type;
   // That the CPU's kernels use, "avx2"; "" for others.
   const char* instruction_set;
-  // The CPU's threads.
+  // The CPU's processors.
   int32_t n_compute_units;
   // 0: unknown, as the next two.
   uint64_t memory_bytes;
@@ -1290,6 +1294,10 @@ typedef struct tw_device_info {
   int32_t is_usable;
   // Why it is not usable; else "".
   const char* reason;
+  // Of the CPU: what tw_session_options.n_threads 0 means, but for small models; 0 for others.
+  int32_t n_threads;
+  // Why so many; "" for others.
+  const char* n_threads_reason;
 } tw_device_info;
 
 // Gives the number of devices: the CPU, which comes first, and every OpenCL device, usable or not.
@@ -1418,7 +1426,7 @@ typedef struct tw_quantizer_options {
   // TW_QUANTIZE_INT8: of the values that an example gives an activation, only those between the
   // percentiles 100 - P and P count. In (50, 100]; 0: 100, all values.
   double percentile;
-  // 0: one for each processor.
+  // 0: what pays, as in tw_session_options.
   int32_t n_threads;
   // NULL: the operating system's.
   const tw_allocator* allocator;

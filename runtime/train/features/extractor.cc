@@ -10,6 +10,7 @@
 #include "kernels/contract/cpu_kernels.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"
+#include "runtime/plan/thread_choice.h"
 #include "runtime/train/features/augment.h"
 
 namespace topwork {
@@ -25,7 +26,9 @@ Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
   std::unique_ptr<FeatureExtractor> extractor(new FeatureExtractor);
   extractor->model_ = std::move(model);
   extractor->options_ = options;
-  if (options.n_threads == 0) extractor->options_.n_threads = port::NumCpus();
+  if (options.n_threads == 0) {
+    extractor->options_.n_threads = CountIndependentThreads(port::FindProcessors());
+  }
   TW_ASSIGN_OR_RETURN(extractor->workers_,
                       ExtractionWorkers::Create(extractor->model_, cut, extractor->options_));
   if (options.augmentation.n_variants > 0) {

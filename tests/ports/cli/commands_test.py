@@ -232,6 +232,13 @@ def check_benchmark(checks, tool):
     checks.expect(ordered == sorted(ordered) and ordered[0] > 0, "benchmark: %s" % latency)
     checks.expect(any(op["op"] == "CONV_2D" and op["p50_ms"] > 0 for op in times["ops"]),
                   "benchmark: ops %s" % times["ops"][:1])
+    compared = document(checks, tool, "benchmark", DIGITS_CNN, "--runs", "3", "--threads", "1,2",
+                        "--profile")["by_threads"]
+    checks.expect([one["threads"] for one in compared] == [1, 2] and
+                  all(one["latency_ms"]["p50"] > 0 and one["ops"] for one in compared),
+                  "benchmark: by_threads %s" % compared)
+    text = run(tool, "benchmark", DIGITS_CNN, "--runs", "3", "--threads", "1,2", "--profile").stdout
+    checks.expect("2 threads: " in text and "times as fast" in text, text)
     text = run(tool, "benchmark", DIGITS_CNN, "--runs", "3", "--profile").stdout
     checks.expect("median of 3 runs" in text and "share" in text and "CONV_2D" in text, text)
 
@@ -240,8 +247,10 @@ def check_devices(checks, tool):
     devices = document(checks, tool, "devices")
     cpu = devices[0]
     checks.expect(cpu["device"] == "cpu" and cpu["available"] and cpu["instruction_set"] and
-                  cpu["n_threads"] >= 1, "devices: %s" % cpu)
+                  1 <= cpu["n_threads"] <= min(4, cpu["n_processors"]) and cpu["n_threads_reason"],
+                  "devices: %s" % cpu)
     text = run(tool, "devices").stdout
+    checks.expect(cpu["n_threads_reason"] in text, text)
     checks.expect("instruction set " + cpu["instruction_set"] in text, "devices")
     checks.expect(len(devices) >= 2, "devices: OpenCL, or why there is none")
     for device in devices[1:]:

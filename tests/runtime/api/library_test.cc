@@ -85,12 +85,15 @@ TEST_CASE("devices are counted and told apart, the CPU first", "[api]") {
     const bool absent = n == 2 && info.id == std::string("opencl") && info.is_usable == 0;
     CHECK((absent || info.id == id));
     CHECK((i == 0) == (info.instruction_set[0] != '\0'));
-    for (const char* string : {info.name, info.vendor, info.platform, info.driver, info.version,
-                               info.type, info.instruction_set, info.reason}) {
+    for (const char* string :
+         {info.name, info.vendor, info.platform, info.driver, info.version, info.type,
+          info.instruction_set, info.reason, info.n_threads_reason}) {
       REQUIRE(string != nullptr);
     }
     CHECK((info.is_usable == 1) == (info.reason[0] == '\0'));
     if (info.is_usable == 1) CHECK(info.n_compute_units >= 1);
+    CHECK((info.n_threads > 0) == (i == 0));
+    CHECK((info.n_threads_reason[0] != '\0') == (i == 0));
     if (i > 0 && info.is_usable == 1) CHECK(info.max_allocation_bytes > 0);
   }
   tw_device_info info = {};

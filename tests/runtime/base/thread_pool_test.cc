@@ -1,15 +1,28 @@
 // ThreadPool: every task once, on a thread of the pool, for any number of tasks, threads and pools.
 #include "runtime/base/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdint>
 #include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
 namespace topwork {
 namespace thread_pool_test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void Delay(int micros) {
+  if (micros == 0) return std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::microseconds(micros));
+}
+
+}  // namespace
 
 TEST_CASE("every task runs exactly once", "[base]") {
   for (int n_threads : {1, 2, 3, 8}) {
@@ -78,6 +91,130 @@ TEST_CASE("pools come and go without work", "[base]") {
     inner.ParallelFor(5, [&](int64_t, int) { n_runs.fetch_add(1); });
   });
   CHECK(n_runs == 10);
+}
+
+// A worker that comes late must not touch a loop that is over: its body is gone by then.
+TEST_CASE("a task runs while its loop does, whatever the delays", "[base]") {
+  ThreadPool pool(8);
+  std::mt19937 random(1);
+  std::atomic<int> loop_now{-1};
+  std::atomic<int> n_wrong{0};
+  std::vector<int> runs(40);
+  for (int loop = 0; loop < 3000; ++loop) {
+    loop_now = loop;
+    std::fill(runs.begin(), runs.end(), 0);
+    const int64_t n_tasks = 1 + static_cast<int64_t>(random() % runs.size());
+    const uint32_t delays = loop % 16 == 0 ? random() : 0;
+    pool.ParallelFor(n_tasks, [&, loop](int64_t task, int thread) {
+      if (delays >> (task % 32) & 1) Delay(thread % 3 * 50);
+      if (loop_now != loop) n_wrong.fetch_add(1);
+      ++runs[static_cast<size_t>(task)];  // a plain write: the thread sanitizer watches
+    });
+    loop_now = -1;
+    if (std::accumulate(runs.begin(), runs.end(), int64_t{0}) != n_tasks) n_wrong.fetch_add(1);
+    if (loop % 64 == 0) Delay(300);  // the workers fall asleep
+  }
+  CHECK(n_wrong == 0);
+}
+
+TEST_CASE("runs of several loops on more threads than processors", "[base]") {
+  ThreadPool pool(7);
+  std::mt19937 random(2);
+  std::vector<int64_t> values(100);
+  for (int run = 0; run < 150; ++run) {
+    const ThreadPool::Run in_run(&pool);
+    const int n_loops = static_cast<int>(random() % 12);  // a network may change from run to run
+    std::fill(values.begin(), values.end(), 0);
+    for (int loop = 0; loop < n_loops; ++loop) {
+      const int64_t n_tasks = static_cast<int64_t>(values.size()) >> (loop % 3);
+      pool.ParallelFor(n_tasks, [&](int64_t task, int thread) {
+        if (task % 31 == run % 31) Delay(thread * 20);
+        values[static_cast<size_t>(task)] += task;
+      });
+    }
+    int64_t expected = 0;
+    for (int loop = 0; loop < n_loops; ++loop) {
+      const int64_t n_tasks = static_cast<int64_t>(values.size()) >> (loop % 3);
+      expected += n_tasks * (n_tasks - 1) / 2;
+    }
+    REQUIRE(std::accumulate(values.begin(), values.end(), int64_t{0}) == expected);
+  }
+}
+
+TEST_CASE("tasks that another thread cancels still end their loop", "[base]") {
+  ThreadPool pool(6);
+  for (int round = 0; round < 30; ++round) {
+    std::atomic<bool> cancelled{false};
+    std::atomic<int> n_calls{0};
+    std::thread canceller([&] {
+      Delay(round * 40);
+      cancelled = true;
+    });
+    {
+      const ThreadPool::Run in_run(&pool);
+      pool.ParallelFor(200, [&](int64_t, int) {
+        n_calls.fetch_add(1);
+        if (!cancelled) Delay(20);
+      });
+    }
+    canceller.join();
+    REQUIRE(n_calls == 200);
+  }
+}
+
+TEST_CASE("loops of a run that are short stay on the caller", "[base]") {
+  ThreadPool pool(3);
+  const auto run = [&] {
+    std::atomic<int> n_elsewhere{0};
+    const ThreadPool::Run in_run(&pool);
+    pool.ParallelFor(8, [&](int64_t, int thread) { n_elsewhere.fetch_add(thread != 0 ? 1 : 0); });
+    return n_elsewhere.load();
+  };
+  for (int i = 0; i < 100; ++i) run();
+  CHECK(run() == 0);
+}
+
+TEST_CASE("a thread that comes too late to help is left out for a while", "[base]") {
+  ThreadPool pool(2);
+  int n_runs = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::atomic<bool> took_part{false};
+    const ThreadPool::Run in_run(&pool);
+    pool.ParallelFor(128, [&](int64_t, int thread) {
+      if (thread != 0 && !took_part.exchange(true)) Delay(100);
+      const auto end = Clock::now() + std::chrono::microseconds(1);
+      while (Clock::now() < end) {
+      }
+    });
+    n_runs += took_part ? 1 : 0;
+  }
+  CHECK(n_runs < 150);
+}
+
+TEST_CASE("a thread whose tasks take far too long is left out for a while", "[base]") {
+  ThreadPool pool(2);
+  std::atomic<bool> slow{true};
+  // Whether the worker took part.
+  const auto run = [&] {
+    std::atomic<bool> took_part{false};
+    const ThreadPool::Run in_run(&pool);
+    pool.ParallelFor(64, [&](int64_t, int thread) {
+      if (thread != 0) took_part = true;
+      if (thread != 0 && slow) Delay(4000);
+      const auto end = Clock::now() + std::chrono::microseconds(5);
+      while (Clock::now() < end) {
+      }
+    });
+    return took_part.load();
+  };
+  int n_runs = 0;
+  for (int i = 0; i < 200; ++i) n_runs += run() ? 1 : 0;
+  CHECK(n_runs < 100);
+  slow = false;
+  bool came_back = false;
+  const auto end = Clock::now() + std::chrono::seconds(20);
+  while (!came_back && Clock::now() < end) came_back = run();
+  CHECK(came_back);
 }
 
 }  // namespace thread_pool_test

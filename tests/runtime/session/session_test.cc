@@ -1,6 +1,8 @@
 // Sessions: resizing, binding, cancelling, sharing a model, deferred operators.
 #include "runtime/session/session.h"
 
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -161,6 +163,81 @@ TEST_CASE("session: the same bits for any number of threads", "[session]") {
   for (int n_threads : {2, 3, 5, 8}) {
     CHECK(Classify(NewSession(model, n_threads).get(), Image(4)) == expected);
   }
+}
+
+TEST_CASE("session: a run that another thread cancels leaves the next one as it was", "[session]") {
+  const auto session = NewSession(DigitsModel(), 6);
+  REQUIRE(session->ResizeInput(0, Shape({64, 8, 8, 1})).ok());
+  REQUIRE(session->Prepare().ok());
+  std::vector<float> images;
+  for (int k = 0; k < 64; ++k) {
+    const std::vector<float> image = Image(k);
+    images.insert(images.end(), image.begin(), image.end());
+  }
+  const std::vector<float> expected = Classify(session.get(), images);
+  std::atomic<bool> stop{false};
+  std::thread canceller([&] {
+    while (!stop) {
+      session->Cancel();
+      std::this_thread::yield();
+    }
+  });
+  int n_other = 0;
+  for (int i = 0; i < 300; ++i) {
+    const StatusCode code = session->Run().code();
+    n_other += code == StatusCode::kOk || code == StatusCode::kCancelled ? 0 : 1;
+  }
+  stop = true;
+  canceller.join();
+  CHECK(n_other == 0);
+  (void)session->Run();  // takes the last request
+  CHECK(Classify(session.get(), images) == expected);
+}
+
+TEST_CASE("session: the plan says how many tasks threads share", "[session]") {
+  const auto session = NewSession(DigitsModel(), 2);
+  const auto n_tasks = [&] {
+    int64_t most = 0;
+    for (const Step& step : session->plan().steps) most = std::max(most, step.n_tasks);
+    return most;
+  };
+  CHECK(n_tasks() == 1);  // a task is worth being handed over
+  REQUIRE(session->ResizeInput(0, Shape({512, 8, 8, 1})).ok());
+  REQUIRE(session->Prepare().ok());
+  CHECK(n_tasks() >= 4);
+  CHECK(PrintPlan(session->plan()).find(" tasks ") != std::string::npos);
+  CHECK(PlanToJson(session->plan()).find("\"n_tasks\"") != std::string::npos);
+}
+
+TEST_CASE("session: a small model gets one thread, and more when its batch grows", "[session]") {
+  SessionOptions options;
+  auto processors = std::make_shared<port::Processors>();
+  processors->n = processors->n_cores = processors->n_fast = 3;
+  options.processors = processors;
+  auto created = Session::Create(DigitsModel(), options);
+  REQUIRE(created.status().ToString() == "OK");
+  Session* const session = created->get();
+  CHECK(session->threads().n_threads == 1);
+  CHECK(session->pool().n_threads() == 1);
+  CHECK(session->threads().reason.find("million operations") != std::string::npos);
+  REQUIRE(session->ResizeInput(0, Shape({64, 8, 8, 1})).ok());
+  std::vector<float> images;
+  for (int k = 0; k < 64; ++k) {
+    const std::vector<float> image = Image(k);
+    images.insert(images.end(), image.begin(), image.end());
+  }
+  REQUIRE(session->Prepare().ok());
+  CHECK(session->pool().n_threads() == 3);
+  CHECK(PrintPlan(session->plan(), "", &session->threads()).find("3 threads: ") !=
+        std::string::npos);
+  const auto alone = NewSession(DigitsModel());
+  CHECK(alone->threads().ToString() == "1 thread: as asked for");
+  REQUIRE(alone->ResizeInput(0, Shape({64, 8, 8, 1})).ok());
+  REQUIRE(alone->Prepare().ok());
+  CHECK(Classify(session, images) == Classify(alone.get(), images));
+  const auto clone = session->Clone();
+  REQUIRE(clone.status().ToString() == "OK");
+  CHECK((*clone)->pool().n_threads() == 3);
 }
 
 TEST_CASE("session: many sessions share one model", "[session]") {
