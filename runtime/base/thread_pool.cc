@@ -10,7 +10,8 @@
 // harm. Loops that are known to be short stay on the caller. A worker that waited in vain gives up
 // sooner the next time. When the caller has to wait for a task much longer than a task takes, its
 // thread has lost its processor to another program, and when workers come too late for most tasks,
-// they have to wait for one: the pool goes on with one thread fewer and tries again after a while,
+// they have to wait for one. And two processors without a common cache may be slower together than
+// one; so a few runs share nothing, to compare. In these cases the pool goes on with one thread fewer and tries again after a while,
 // which doubles as long as runs take longer with the thread than without.
 #include "runtime/base/thread_pool.h"
 
@@ -44,6 +45,12 @@ constexpr int64_t kLostNs = 200'000;
 // Runs in a row of which the workers took less than this share: they have no processor either.
 constexpr int kLateRuns = 3;
 constexpr double kLateShare = 0.15;
+// Of so many runs the last two share nothing, and two after the first runs; the second is measured, for the first brings home what
+// the other threads have in their caches. Shared runs must take less than this part of its time,
+// after some to get going.
+constexpr uint32_t kRunsPerTrial = 128;
+constexpr double kMostOfAlone = 0.97;
+constexpr int kRunsToJudge = 8;
 constexpr int64_t kMinTryNs = 4'000'000;
 constexpr int64_t kMaxTryNs = 512'000'000;
 // Costs are taken in the first runs and then in one of 32.
@@ -118,6 +125,7 @@ class ThreadPool::Team {
   void SetLeastClaim(int64_t n_tasks, double task_ns);
   bool Claim(bool from_front, int64_t* begin, int64_t* end);
   void WakeWorkers(int64_t n_wanted);
+  bool JudgeRun(double nanos);
   void DropThread();
   void MayAddThread();
 
@@ -150,10 +158,14 @@ class ThreadPool::Team {
   double helped_ns_ = 0.0;  // the workers' part of it
   int n_late_runs_ = 0;
   int64_t run_start_ = 0;
-  bool is_whole_ = true;         // when the run began, no thread was left out
-  bool dropped_ = false;         // in this run
-  Mean with_, without_;          // a run of all threads, and with some left out
-  int64_t wait_ns_ = kMinTryNs;  // before the next try with one thread more
+  bool is_whole_ = true;  // when the run began, no thread was left out
+  bool was_trial_ = false;
+  bool is_trial_ = false;                   // nothing is shared in this run
+  int n_whole_runs_ = 0;                    // since the last thread came back
+  double whole_ns_ = 0.0, alone_ns_ = 0.0;  // the fastest of late, 0: not known
+  bool dropped_ = false;                    // in this run
+  Mean with_, without_;                     // a run of all threads, and with some left out
+  int64_t wait_ns_ = kMinTryNs;             // before the next try with one thread more
   int64_t try_at_ = 0;
 
   std::mutex mutex_;
@@ -183,34 +195,59 @@ void ThreadPool::Team::BeginRun() {
   helped_ns_ = 0.0;
   dropped_ = false;
   MayAddThread();
-  is_whole_ = n_active_.load(std::memory_order_relaxed) == n_threads_;
+  is_trial_ = n_runs_ % kRunsPerTrial >= kRunsPerTrial - 2 || n_runs_ - kFirstRuns < 2;
+  is_whole_ = !is_trial_ && n_active_.load(std::memory_order_relaxed) == n_threads_;
   run_start_ = port::NowNanos();
   in_run_.store(true);
-  if (last_shared_ns_ < 0.0 || last_shared_ns_ >= kMinWakeNs) WakeWorkers(n_threads_ - 1);
+  const bool shares = last_shared_ns_ < 0.0 || last_shared_ns_ >= kMinWakeNs;
+  if (shares && !is_trial_) WakeWorkers(n_threads_ - 1);
 }
 
 void ThreadPool::Team::EndRun() {
   in_run_.store(false);
-  if (n_active_.load(std::memory_order_relaxed) > 1) last_shared_ns_ = shared_ns_;
+  if (!is_trial_ && n_active_.load(std::memory_order_relaxed) > 1) last_shared_ns_ = shared_ns_;
   ++n_runs_;
   const bool late = shared_ns_ >= kMinWakeNs && helped_ns_ < kLateShare * shared_ns_;
   n_late_runs_ = late ? n_late_runs_ + 1 : 0;
   if (n_late_runs_ == kLateRuns) DropThread();
   const int64_t now = port::NowNanos();
-  (is_whole_ ? with_ : without_).Add(static_cast<double>(now - run_start_));
+  const bool slower = JudgeRun(static_cast<double>(now - run_start_));
+  if (slower) DropThread();
   if (!dropped_) return;
   n_late_runs_ = 0;
-  wait_ns_ = with_.IsAbove(without_) ? std::min(2 * wait_ns_, kMaxTryNs) : kMinTryNs;
+  wait_ns_ = slower || with_.IsAbove(without_) ? std::min(2 * wait_ns_, kMaxTryNs) : kMinTryNs;
   try_at_ = now + wait_ns_;
   with_.Fade();
   without_.Fade();
+}
+
+// Takes in what the run took. True: sharing has turned out to be slower.
+bool ThreadPool::Team::JudgeRun(double nanos) {
+  const bool first_of_trial = is_trial_ && !was_trial_;
+  was_trial_ = is_trial_;
+  is_trial_ = false;
+  if (is_whole_) {
+    with_.Add(nanos);
+    whole_ns_ = Blend(whole_ns_, nanos);
+    const bool judged = ++n_whole_runs_ >= kRunsToJudge && alone_ns_ > 0.0;
+    return judged && whole_ns_ > kMostOfAlone * alone_ns_;
+  }
+  if (first_of_trial) return false;
+  without_.Add(nanos);
+  if (was_trial_ || n_active_.load(std::memory_order_relaxed) == 1) {
+    alone_ns_ = Blend(alone_ns_, nanos);
+  }
+  return false;
 }
 
 // Null outside a run, and for loops beyond kMaxLoops.
 ThreadPool::Team::LoopCost* ThreadPool::Team::NextLoop(int64_t n_tasks) {
   if (!in_run_.load(std::memory_order_relaxed) || n_loops_ == kMaxLoops) return nullptr;
   LoopCost* cost = &loops_[n_loops_++];
-  if (cost->n_tasks != n_tasks) *cost = {n_tasks, 0.0};
+  if (cost->n_tasks != n_tasks) {
+    *cost = {n_tasks, 0.0};
+    alone_ns_ = whole_ns_ = 0.0;  // runs have changed
+  }
   return cost;
 }
 
@@ -226,7 +263,8 @@ void ThreadPool::Team::ParallelFor(int64_t n_tasks, Body body) {
   if (cost == nullptr) MayAddThread();
   const bool known = cost != nullptr && cost->task_ns > 0.0;
   const double whole_ns = known ? cost->task_ns * static_cast<double>(n_tasks) : 0.0;
-  if (n_active_.load(std::memory_order_relaxed) == 1 || (known && whole_ns < kMinSharedNs)) {
+  const bool alone = is_trial_ || n_active_.load(std::memory_order_relaxed) == 1;
+  if (alone || (known && whole_ns < kMinSharedNs)) {
     return RunAlone(n_tasks, body, cost);
   }
   Share(n_tasks, body, cost);
@@ -346,6 +384,8 @@ void ThreadPool::Team::MayAddThread() {
   const int64_t now = port::NowNanos();
   if (dropped_ || now < try_at_) return;
   try_at_ = now + wait_ns_;
+  n_whole_runs_ = 0;
+  whole_ns_ = 0.0;
   n_active_.store(n_active + 1);
 }
 

@@ -7,7 +7,9 @@
 
 figures.json holds a list of measurements. Each has a name, a title, a note, the command that repeats
 it, machine, date, what is counted (`unit`), the peer, how both are compared (`ratio`, `points` or
-nothing), and rows: model, what, ours, peer, ratio, and the runs (ours, peer) they come from. A row
+nothing), and rows: model, what, ours, peer, ratio, and the runs (ours, peer) they come from. Rows of
+the layout "ratios" name their table and the model's kind as well. A measurement without rows was not
+taken yet and is not on the page. A row
 may name another machine or date than its measurement. A measurement whose command cannot write its
 rows has `by_hand`, and its rows are edited. tests/lint/figures.py compares the two files.
 """
@@ -15,9 +17,11 @@ rows has `by_hand`, and its rows are edited. tests/lint/figures.py compares the 
 import argparse
 import datetime
 import json
+import math
 import os
 import pathlib
 import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -108,15 +112,49 @@ def wide_table(measurement):
     return table([measurement["unit"], *columns, measurement["peer"] or ""], lines)
 
 
+def cell(row):
+    """Our number and the ratio behind it, or whichever there is."""
+    if row is None:
+        return ""
+    ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+    return f"{number(row['ours'])} ({ratio})" if row["ours"] is not None and ratio else number(row["ours"]) or ratio
+
+
+def means(rows, columns):
+    """Lines of geometric means of the ratios, for each kind of model."""
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    for kind in kinds:
+        found = {what: [row["ratio"] for row in rows if (row["kind"], row["what"]) == (kind, what) and row["ratio"]]
+                 for what in columns}
+        yield [f"geometric mean, {kind}", *(f"{math.exp(statistics.fmean(map(math.log, ratios))):.2f}" if ratios else ""
+                                            for ratios in found.values())]
+
+
+def ratio_tables(measurement):
+    """A table for each `table` of the rows: a column for each `what`, and means at the end."""
+    parts = []
+    for title in dict.fromkeys(row["table"] for row in measurement["rows"]):
+        rows = [row for row in measurement["rows"] if row["table"] == title]
+        columns = list(dict.fromkeys(row["what"] for row in rows))
+        cells = {(row["model"], row["what"]): row for row in rows}
+        lines = [[model, *(cell(cells.get((model, what))) for what in columns)]
+                 for model in dict.fromkeys(row["model"] for row in rows)]
+        parts.append(f"### {title}\n\n" + table(["Model", *columns], [*lines, *means(rows, columns)]))
+    return "\n\n".join(parts)
+
+
 def render(data):
     parts = [HEAD]
     machines = data["machines"]
     for measurement in data["measurements"]:
-        wide = measurement.get("layout") == "wide"
+        if not measurement["rows"]:
+            continue  # not taken yet
+        layout = {"wide": wide_table, "ratios": ratio_tables}.get(
+            measurement.get("layout"), lambda one: plain_table(one, machines))
         where = machines.get(measurement["machine"], measurement["machine"])
         parts.append(f"## {measurement['title']}\n\n{where}; {measurement['date']}.\n\n"
                      f"    {measurement['command']}\n\n"
-                     + (wide_table(measurement) if wide else plain_table(measurement, machines))
+                     + layout(measurement)
                      + (f"\n\n{measurement['note']}" if measurement["note"] else "") + "\n")
     return "\n".join(parts)
 

@@ -12,6 +12,12 @@ endforeach()
 target_sources(topwork_kernel_bench PRIVATE support/cpu_tables.cc)
 target_link_libraries(topwork_kernel_bench PRIVATE ${TOPWORK_TEST_TWIN})
 
+# Two threads beat one; alone, because other tests would take its processors.
+if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  tw_script_test(two_threads peers peers/compare.py $<TARGET_FILE_DIR:topwork> --quick)
+  set_tests_properties(peers.two_threads PROPERTIES RUN_SERIAL TRUE)
+endif()
+
 # Comparisons with other software: skipped where its Python packages are missing.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
   foreach(name IN ITEMS train_export_litert train_export_shared tail_accuracy_litert

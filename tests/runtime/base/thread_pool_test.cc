@@ -174,6 +174,23 @@ TEST_CASE("loops of a run that are short stay on the caller", "[base]") {
   CHECK(run() == 0);
 }
 
+TEST_CASE("runs that take longer when they are shared stay on the caller", "[base]") {
+  ThreadPool pool(2);
+  int n_runs = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::atomic<bool> is_shared{false};
+    const ThreadPool::Run in_run(&pool);
+    pool.ParallelFor(100, [&](int64_t, int thread) {
+      if (thread != 0) is_shared = true;
+      const auto end = Clock::now() + std::chrono::microseconds(is_shared ? 4 : 1);
+      while (Clock::now() < end) {
+      }
+    });
+    n_runs += is_shared ? 1 : 0;
+  }
+  CHECK(n_runs < 250);
+}
+
 TEST_CASE("a thread that comes too late to help is left out for a while", "[base]") {
   ThreadPool pool(2);
   int n_runs = 0;

@@ -1,0 +1,198 @@
+"""Latency, start and memory of models beside LiteRT, MNN, ONNX Runtime and ncnn, in one run.
+
+  python3 compare.py BUILD [--plan] [--models WORD,...] [--peers NAME,...] [--threads 1,2] [--batches 1,8]
+      [--rounds N] [--turn MS] [--starts N] [--no-busy] [--rows FILE]
+  python3 compare.py BUILD --quick
+
+BUILD is a release build with `topwork` and `libtopwork.so`. The peers are installed into build/peers-venv,
+and tensorflow, which makes models, into build/peers-tensorflow; the models come to build/peers-models.
+--plan does that, tells what each peer can take, and stops. --models takes models whose names contain a
+word. --quick is a test: two threads beat one (compare_quick.py); it needs the standard library only.
+README.md beside this file says how it measures.
+"""
+import argparse
+import pathlib
+import statistics
+import sys
+
+import compare_quick
+import compare_rows
+import compare_setup
+import compare_sides
+import peers
+
+# A peer whose answers have less in common with ours than this runs something else.
+LEAST_CORRELATION = 0.5
+
+
+def correlation(a, b):
+    """Of two lists of numbers; 1 for two that never change, 0 if they cannot be compared."""
+    if len(a) != len(b) or not a:
+        return 0.0
+    if a == b:
+        return 1.0
+    try:
+        return statistics.correlation(a, b)
+    except (statistics.StatisticsError, ValueError, OverflowError):
+        return 0.0
+
+
+def opened(side, path, threads, batch):
+    """Opens the model and takes its answer at once: later runs may have overwritten its input."""
+    first = side.ask("open", model=str(path), threads=threads, batch=batch)
+    first["values"] = side.ask("answer")["values"]
+    side.stop()
+    return first
+
+
+class Comparison:
+    def __init__(self, options, rows):
+        self.options, self.rows = options, rows
+        self.build = pathlib.Path(options.build).resolve()
+        self.versions = {}
+
+    def start(self, engine):
+        """A process of the engine, without a model yet."""
+        if engine == "topwork":
+            return compare_sides.Side("topwork", sys.executable, self.build / "libtopwork.so")
+        side = compare_sides.Side(engine, compare_setup.python("peers-venv"))
+        self.versions[engine] = side.version
+        return side
+
+    def files(self, model):
+        """The file that each engine opens; says why an engine has none."""
+        found = {"topwork": model.path}
+        for peer in self.options.peers:
+            try:
+                found[peer] = compare_setup.file_for(peer, model)
+            except compare_setup.SetupError as error:
+                print(f"  {compare_setup.PEERS[peer]:14} left out: {error}", flush=True)
+        return found
+
+    def open_all(self, files, threads, batch):
+        """The engines that run the model so, with what their first answer took."""
+        sides, firsts = [], []
+        for engine, path in files.items():
+            side = None
+            try:
+                side = self.start(engine)
+                first = opened(side, path, threads, batch)
+                if firsts and correlation(firsts[0]["values"], first["values"]) < LEAST_CORRELATION:
+                    raise compare_sides.SideError("its answers are others than Topwork's")
+                sides.append(side)
+                firsts.append(first)
+            except compare_sides.SideError as error:
+                if side:
+                    side.close()
+                title = compare_setup.PEERS.get(engine, "Topwork")
+                where = f"{compare_rows.plural(threads)}, batch {batch}"
+                print(f"  {title:14} {where}: left out: {error}", flush=True)
+                if engine == "topwork":
+                    return [], []
+        return sides, firsts
+
+    def measure_starts(self, files, sides, firsts, threads):
+        """More first answers, each in a new process, in turn."""
+        starts = {side.engine: [first] for side, first in zip(sides, firsts)}
+        for _ in range(self.options.starts - 1):
+            for engine in starts:
+                try:
+                    with self.start(engine) as side:
+                        starts[engine].append(opened(side, files[engine], threads, 1))
+                except compare_sides.SideError as error:
+                    print(f"  {engine}: a start failed: {error}", flush=True)
+        return starts
+
+    def measure(self, model, files, threads, batch):
+        sides, firsts = self.open_all(files, threads, batch)
+        try:
+            if len(sides) < 2:
+                return
+            engines = [side.engine for side in sides]
+            for busy in (False, True) if self.options.busy else (False,):
+                if busy:
+                    with compare_sides.Busy():
+                        times = self.take_turns(sides)
+                else:
+                    times = self.take_turns(sides)
+                self.rows.latency(model, threads, batch, busy, dict(zip(engines, times)))
+            if batch == 1:
+                self.rows.starts(model, threads, self.measure_starts(files, sides, firsts, threads))
+        finally:
+            for side in sides:
+                side.close()
+
+    def take_turns(self, sides):
+        return compare_sides.take_turns(sides, self.options.rounds, self.options.turn)
+
+    def run(self, models):
+        for number, model in enumerate(models, 1):
+            print(f"{number} of {len(models)}: {model.name} ({model.kind})", flush=True)
+            files = self.files(model)
+            if self.options.plan:
+                self.open_plan(files)
+                continue
+            for batch in self.options.batches:
+                for threads in self.options.threads:
+                    self.measure(model, files, threads, batch)
+            self.rows.model_is_done(model, self.versions)
+            self.rows.write(self.options.rows)
+        if not self.options.plan:
+            self.rows.print_summary()
+
+    def open_plan(self, files):
+        """Who opens the model, for each batch."""
+        for batch in self.options.batches:
+            sides, _ = self.open_all(files, 1, batch)
+            names = [compare_setup.PEERS.get(side.engine, "Topwork") for side in sides]
+            print(f"  batch {batch}: {', '.join(names)}", flush=True)
+            for side in sides:
+                side.close()
+
+
+def parse():
+    def words(text):
+        return [word for word in text.split(",") if word]
+
+    def numbers(text):
+        return [int(word) for word in words(text)]
+
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build", help="folder of a release build")
+    parser.add_argument("--quick", action="store_true", help="only test that two threads beat one")
+    parser.add_argument("--plan", action="store_true", help="install, convert, tell, and stop")
+    parser.add_argument("--models", type=words, default=[], help="parts of names")
+    parser.add_argument("--peers", type=words, default=list(compare_setup.PEERS))
+    parser.add_argument("--threads", type=numbers, default=[1, 2])
+    parser.add_argument("--batches", type=numbers, default=[1, 8])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--turn", type=int, default=150, help="ms of one engine's turn")
+    parser.add_argument("--starts", type=int, default=5, help="processes that open the model")
+    parser.add_argument("--no-busy", dest="busy", action="store_false", help="only the quiet machine")
+    peers.Rows().add_option(parser)
+    options = parser.parse_args()
+    unknown = [name for name in options.peers if name not in compare_setup.PEERS]
+    if unknown:
+        parser.error(f"no peer is called {unknown[0]}; there are {', '.join(compare_setup.PEERS)}")
+    return options
+
+
+def main():
+    options = parse()
+    library = pathlib.Path(options.build) / "libtopwork.so"
+    if not library.exists():
+        print(f"SKIP: there is no {library}")
+        sys.exit(peers.SKIP)
+    if options.quick:
+        sys.exit(compare_quick.check(library, sys.executable))
+    try:
+        compare_setup.python("peers-venv")
+    except compare_setup.SetupError as error:
+        print(f"SKIP: the peers cannot be installed: {error}")
+        sys.exit(peers.SKIP)
+    models = compare_setup.models(pathlib.Path(options.build) / "topwork", options.models)
+    Comparison(options, compare_rows.Rows()).run(models)
+
+
+if __name__ == "__main__":
+    main()
