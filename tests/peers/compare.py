@@ -85,7 +85,8 @@ class Comparison:
                 if side:
                     side.close()
                 title = compare_setup.PEERS.get(engine, "Topwork")
-                print(f"  {title:14} {threads} threads, batch {batch}: left out: {error}", flush=True)
+                where = f"{compare_rows.plural(threads)}, batch {batch}"
+                print(f"  {title:14} {where}: left out: {error}", flush=True)
                 if engine == "topwork":
                     return [], []
         return sides, firsts

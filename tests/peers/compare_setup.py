@@ -174,8 +174,10 @@ def file_for(peer, model):
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{model.path.parent.name}_{model.path.stem}"
     target, reason = folder / f"{name}.{SUFFIX[peer]}", folder / f"{name}.why"
+    sources = [model.path, *BUILD.glob("peers-*/installed.txt")]
+    newest = max(path.stat().st_mtime for path in sources)
     for known in (target, reason):
-        if known.exists() and known.stat().st_mtime < model.path.stat().st_mtime:
+        if known.exists() and known.stat().st_mtime < newest:
             known.unlink()
     if reason.exists():
         raise SetupError(reason.read_text(encoding="utf-8"))

@@ -1,5 +1,6 @@
 """Processes of compare.py that take turns: one holds one engine (compare_engine.py), and sleeps while
 another one has its turn. Standard library only."""
+import ctypes
 import json
 import os
 import pathlib
@@ -13,10 +14,17 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ANSWER_S = 300  # An engine that says nothing for so long hangs; the comparison goes on without it.
 PAUSE_S = 0.02
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
 
 
 class SideError(Exception):
     """The side cannot go on; the text says why."""
+
+
+def end_with_parent():
+    """In a new process: it is killed when compare.py ends, however that ends. It may be stopped then."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Side:
@@ -31,7 +39,8 @@ class Side:
         self.messages = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [str(python), "-B", str(HERE / "compare_engine.py"), engine, *map(str, arguments)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.messages, env=environment)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.messages, env=environment,
+            preexec_fn=end_with_parent)
         try:
             self.version = self.hear()["version"]
         except SideError:
@@ -104,7 +113,8 @@ class Busy:
     """Other work on the machine: a process that never rests."""
 
     def __enter__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        self.process = subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                                        preexec_fn=end_with_parent)
         return self
 
     def __exit__(self, *_):

@@ -3,7 +3,6 @@
 The network is converted by mnnconvert before the clock starts; ends with the head as .mnn on disk.
 """
 
-import pathlib
 import subprocess
 import sys
 
@@ -27,9 +26,10 @@ class Head(nn.Module):
 
 
 def prepare(work):
-    tool = pathlib.Path(sys.executable).with_name("mnnconvert")
-    subprocess.run([tool, "-f", "TFLITE", "--modelFile", work / "features_f32.tflite", "--MNNModel",
-                    work / "features.mnn", "--bizCode", "x"], check=True)
+    # The converter itself: its start script would install a package for logging, and report.
+    convert = "import _tools, sys; _tools.mnnconvert(['mnnconvert', *sys.argv[1:]])"
+    subprocess.run([sys.executable, "-c", convert, "-f", "TFLITE", "--modelFile", work / "features_f32.tflite",
+                    "--MNNModel", work / "features.mnn", "--bizCode", "x"], check=True)
 
 
 def constant(array):
