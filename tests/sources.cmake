@@ -3,43 +3,43 @@ set(TEST_SOURCES
   kernels/contract/rows_test.cc
   kernels/gpu_format_test.cc
   kernels/quant_test.cc
-  kernels/ops/broadcast_test.cc
-  kernels/ops/gather_test.cc
-  kernels/ops/matrix_diag_test.cc
-  kernels/ops/pack_test.cc
-  kernels/ops/pad_test.cc
-  kernels/ops/reshape_test.cc
-  kernels/ops/reverse_test.cc
-  kernels/ops/shape_test.cc
-  kernels/ops/slice_test.cc
-  kernels/ops/space_test.cc
-  kernels/ops/split_test.cc
-  kernels/ops/quant_conv_test.cc
+  kernels/ops/movement/broadcast_test.cc
+  kernels/ops/movement/gather_test.cc
+  kernels/ops/movement/matrix_diag_test.cc
+  kernels/ops/movement/pack_test.cc
+  kernels/ops/movement/pad_test.cc
+  kernels/ops/movement/reshape_test.cc
+  kernels/ops/movement/reverse_test.cc
+  kernels/ops/movement/shape_test.cc
+  kernels/ops/movement/slice_test.cc
+  kernels/ops/movement/space_test.cc
+  kernels/ops/movement/split_test.cc
+  kernels/ops/conv/quant_conv_test.cc
   kernels/ops/quantized_test.cc
   kernels/ops/sweeps_test.cc
-  kernels/ops/bitcast_test.cc
-  kernels/ops/concatenation_test.cc
-  kernels/ops/embedding_lookup_test.cc
-  kernels/ops/fill_test.cc
-  kernels/ops/one_hot_test.cc
-  kernels/ops/packed_test.cc
-  kernels/ops/random_movement_test.cc
+  kernels/ops/movement/bitcast_test.cc
+  kernels/ops/movement/concatenation_test.cc
+  kernels/ops/movement/embedding_lookup_test.cc
+  kernels/ops/movement/fill_test.cc
+  kernels/ops/movement/one_hot_test.cc
+  kernels/ops/shared/packed_test.cc
+  kernels/ops/movement/random_movement_test.cc
   kernels/ops/custom_ops_test.cc
   kernels/ops/rare_test.cc
-  kernels/ops/string_test.cc
-  kernels/ops/range_test.cc
-  kernels/ops/scatter_nd_test.cc
-  kernels/ops/sparse_to_dense_test.cc
+  kernels/ops/signal/string_test.cc
+  kernels/ops/movement/range_test.cc
+  kernels/ops/movement/scatter_nd_test.cc
+  kernels/ops/movement/sparse_to_dense_test.cc
   kernels/ops/stablehlo_test.cc
-  kernels/ops/strided_copy_test.cc
-  kernels/ops/tile_test.cc
-  kernels/ops/transpose_test.cc
-  kernels/ops/where_test.cc
+  kernels/ops/shared/strided_copy_test.cc
+  kernels/ops/movement/tile_test.cc
+  kernels/ops/movement/transpose_test.cc
+  kernels/ops/movement/where_test.cc
   kernels/cpu/elementwise_quant_test.cc
   kernels/cpu/elementwise_test.cc
   kernels/cpu/depthwise_test.cc
   kernels/cpu/dispatch_test.cc
-  kernels/ops/gemm_sparse_test.cc
+  kernels/ops/shared/gemm_sparse_test.cc
   kernels/cpu/gemm_test.cc
   kernels/cpu/integer_depthwise_test.cc
   kernels/cpu/integer_gemm_test.cc
@@ -50,21 +50,21 @@ set(TEST_SOURCES
   kernels/cpu/resize_kernels_test.cc
   kernels/cpu/softmax_rows_test.cc
   kernels/train/backward_test.cc
-  kernels/ops/batch_matmul_test.cc
-  kernels/ops/conv_2d_test.cc
-  kernels/ops/depthwise_conv_2d_test.cc
-  kernels/ops/fully_connected_test.cc
-  kernels/ops/pool_test.cc
-  kernels/ops/resize_test.cc
-  kernels/ops/softmax_test.cc
-  kernels/ops/transpose_conv_test.cc
-  kernels/ops/binary_test.cc
-  kernels/ops/cast_test.cc
-  kernels/ops/compare_test.cc
-  kernels/ops/order_test.cc
-  kernels/ops/recurrent_test.cc
-  kernels/ops/reduce_test.cc
-  kernels/ops/unary_test.cc
+  kernels/ops/products/batch_matmul_test.cc
+  kernels/ops/conv/conv_2d_test.cc
+  kernels/ops/conv/depthwise_conv_2d_test.cc
+  kernels/ops/products/fully_connected_test.cc
+  kernels/ops/conv/pool_test.cc
+  kernels/ops/conv/resize_test.cc
+  kernels/ops/reduce/softmax_test.cc
+  kernels/ops/conv/transpose_conv_test.cc
+  kernels/ops/elementwise/binary_test.cc
+  kernels/ops/elementwise/cast_test.cc
+  kernels/ops/elementwise/compare_test.cc
+  kernels/ops/reduce/order_test.cc
+  kernels/ops/recurrent/recurrent_test.cc
+  kernels/ops/reduce/reduce_test.cc
+  kernels/ops/elementwise/unary_test.cc
   meta/embedded_test.cc
   meta/operator_table_test.cc
   meta/reporter_samples_test.cc
@@ -93,6 +93,7 @@ set(TEST_SOURCES
   runtime/backend/device_name_test.cc
   runtime/backend/devices_test.cc
   runtime/backend/placement_test.cc
+  runtime/base/format_test.cc
   runtime/base/memory_test.cc
   runtime/base/printable_test.cc
   runtime/base/record_file_test.cc

@@ -35,8 +35,8 @@ const CustomOp* FindEntry(const char* name) {
 Status PrepareCustom(PrepareContext& context) {
   const CustomOp* op = FindEntry(context.params().custom_name);
   if (op == nullptr) {
-    return InternalError("%s is prepared as a custom operator, but has no registered name",
-                         context.Where().c_str());
+    return InternalError("{} is prepared as a custom operator, but has no registered name",
+                         context.Where());
   }
   return op->Prepare(context);
 }
@@ -62,7 +62,7 @@ Status RegisterCustomOp(const std::string& name, std::unique_ptr<const CustomOp>
     return Status::Ok();
   }
   if (entry.op->SameAs(*op)) return Status::Ok();
-  return FailedPrecondition("another custom operator '%s' is registered already", name.c_str());
+  return FailedPrecondition("another custom operator '{}' is registered already", name);
 }
 
 const OpDef* FindCustomOp(const std::string& name) {

@@ -1,18 +1,29 @@
 // PrepareContext's checks and the parse helpers shared by operators.
 #include "kernels/contract/kernel.h"
 
+#include <cstdarg>
+
 #include "kernels/contract/subgraphs.h"
+#include "runtime/base/printable.h"
 
 namespace topwork {
 
+Status PrepareContext::Fail(StatusCode code, const char* pattern, FormatTypes types, ...) const {
+  va_list args;
+  va_start(args, types);
+  Status status(code, PrintableLines(Where() + ": " + FormatList(pattern, types, args)));
+  va_end(args);
+  return status;
+}
+
 Status PrepareContext::CheckInputs(int min_inputs, int max_inputs) const {
   if (n_inputs() > max_inputs) {
-    return InvalidModel("%s has %d inputs, at most %d are allowed", Where().c_str(), n_inputs(),
+    return InvalidModel("{} has {} inputs, at most {} are allowed", Where(), n_inputs(),
                         max_inputs);
   }
   for (int i = 0; i < min_inputs; ++i) {
     if (input(i) == nullptr) {
-      return InvalidModel("%s lacks its input %d, which is not optional", Where().c_str(), i);
+      return InvalidModel("{} lacks its input {}, which is not optional", Where(), i);
     }
   }
   return Status::Ok();
@@ -20,7 +31,7 @@ Status PrepareContext::CheckInputs(int min_inputs, int max_inputs) const {
 
 Status PrepareContext::CheckOutputs(int n) const {
   if (n_outputs() == n) return Status::Ok();
-  return InvalidModel("%s has %d outputs, %d expected", Where().c_str(), n_outputs(), n);
+  return InvalidModel("{} has {} outputs, {} expected", Where(), n_outputs(), n);
 }
 
 Status PrepareContext::CheckDType(int i, std::initializer_list<DType> dtypes) const {
@@ -32,8 +43,7 @@ Status PrepareContext::CheckDType(int i, std::initializer_list<DType> dtypes) co
     if (!list.empty()) list += ", ";
     list += DTypeName(dtype);
   }
-  return Unsupported("%s: %s is %s; supported here: %s", Where().c_str(), InputName(i).c_str(),
-                     DTypeName(view->dtype), list.c_str());
+  return Unsupported("{} is {}; supported here: {}", InputName(i), DTypeName(view->dtype), list);
 }
 
 Status PrepareContext::CheckRank(int i, int min_rank, int max_rank) const {
@@ -44,27 +54,25 @@ Status PrepareContext::CheckRank(int i, int min_rank, int max_rank) const {
   const std::string want = min_rank == max_rank
                                ? std::to_string(min_rank)
                                : std::to_string(min_rank) + " to " + std::to_string(max_rank);
-  return InvalidModel("%s: %s has shape %s of rank %d, rank %s expected", Where().c_str(),
-                      InputName(i).c_str(), view->shape.ToString().c_str(), rank, want.c_str());
+  return Invalid("{} has shape {} of rank {}, rank {} expected", InputName(i),
+                 view->shape.ToString(), rank, want);
 }
 
 Status PrepareContext::NeedValue(int i) {
   const TensorView* view = input(i);
   if (view == nullptr) {
-    return InvalidModel("%s lacks its input %d, which is not optional", Where().c_str(), i);
+    return InvalidModel("{} lacks its input {}, which is not optional", Where(), i);
   }
   if (view->data != nullptr || view->shape.NumElements() == 0) return Status::Ok();
   unknown_value_input_ = i;
   deferred_ = true;
-  return FailedPrecondition("%s: the value of %s is only known at run time", Where().c_str(),
-                            InputName(i).c_str());
+  return FailedPrecondition("{}: the value of {} is only known at run time", Where(), InputName(i));
 }
 
 Status PrepareContext::LeaveShapeToRun(int i) {
   if (!may_be_unknown_) {
     deferred_ = true;
-    return FailedPrecondition("%s: the shape of output %d is only known at run time",
-                              Where().c_str(), i);
+    return FailedPrecondition("{}: the shape of output {} is only known at run time", Where(), i);
   }
   shape_left_to_run_.resize(outputs_.size(), false);
   shape_left_to_run_[static_cast<size_t>(i)] = true;
@@ -73,34 +81,33 @@ Status PrepareContext::LeaveShapeToRun(int i) {
 }
 
 Result<const Callee*> PrepareContext::PlanCallee(int, const std::vector<CalleeInput>&) {
-  return Unsupported("%s: subgraphs cannot be called here", Where().c_str());
+  return Unsupported("subgraphs cannot be called here");
 }
 
 int PrepareContext::PassedInput(int, int) const { return -1; }
 
 Result<std::vector<OpCode>> PrepareContext::OperatorsOf(int) const {
-  return Unsupported("%s: subgraphs cannot be read here", Where().c_str());
+  return Unsupported("subgraphs cannot be read here");
 }
 
 Status RunContext::SetOutputShape(int i, const Shape& shape) const {
-  if (output_memory == nullptr) return InternalError("output %d has its shape already", i);
+  if (output_memory == nullptr) return InternalError("output {} has its shape already", i);
   return output_memory->SetShape(i, shape);
 }
 
 Status PrepareContext::SetOutput(int i, DType dtype, const Shape& shape) {
   if (i < 0 || i >= n_outputs()) {
-    return InvalidModel("%s has %d outputs, %d or more expected", Where().c_str(), n_outputs(),
-                        i + 1);
+    return InvalidModel("{} has {} outputs, {} or more expected", Where(), n_outputs(), i + 1);
   }
   size_t bytes = 0;
   if (!CheckedByteSize(dtype, shape, &bytes)) {
-    return InvalidModel("%s: its output shape %s of %s is negative or too large", Where().c_str(),
-                        shape.ToString().c_str(), DTypeName(dtype));
+    return Invalid("its output shape {} of {} is negative or too large", shape.ToString(),
+                   DTypeName(dtype));
   }
   TensorView& view = outputs_[static_cast<size_t>(i)];
   if (view.dtype != dtype) {
-    return InvalidModel("%s: output %d is declared %s in the file but the operator makes %s",
-                        Where().c_str(), i, DTypeName(view.dtype), DTypeName(dtype));
+    return Invalid("output {} is declared {} in the file but the operator makes {}", i,
+                   DTypeName(view.dtype), DTypeName(dtype));
   }
   view.shape = shape;
   output_set_[static_cast<size_t>(i)] = true;
@@ -109,7 +116,7 @@ Status PrepareContext::SetOutput(int i, DType dtype, const Shape& shape) {
 
 Status ParseActivation(int8_t value, Activation* out) {
   if (value < 0 || value > static_cast<int8_t>(Activation::kSignBit)) {
-    return InvalidModel("fused_activation_function %d does not exist (0 to 5 do)", value);
+    return InvalidModel("fused_activation_function {} does not exist (0 to 5 do)", value);
   }
   if (value == static_cast<int8_t>(Activation::kSignBit)) {
     return Unsupported("fused activation SIGN_BIT is not supported");
@@ -120,7 +127,7 @@ Status ParseActivation(int8_t value, Activation* out) {
 
 Status ParsePadding(int8_t value, Padding* out) {
   if (value != 0 && value != 1) {
-    return InvalidModel("padding %d does not exist (0 SAME, 1 VALID)", value);
+    return InvalidModel("padding {} does not exist (0 SAME, 1 VALID)", value);
   }
   *out = static_cast<Padding>(value);
   return Status::Ok();

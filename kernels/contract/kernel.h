@@ -147,8 +147,22 @@ class PrepareContext {
 
   // Start of every message: "operator #12 CONV_2D (output 'block1/conv')".
   virtual std::string Where() const = 0;
+  // Failures whose messages start with "<Where()>: ".
+  template <typename... Values>
+  TW_FORMAT_INLINE Status Invalid(const char* pattern, const Values&... values) const {
+    return Fail(StatusCode::kInvalidModel, pattern, FormatTypesOf<Values...>(),
+                FormatValue(values)...);
+  }
+  template <typename... Values>
+  TW_FORMAT_INLINE Status Unsupported(const char* pattern, const Values&... values) const {
+    return Fail(StatusCode::kUnsupported, pattern, FormatTypesOf<Values...>(),
+                FormatValue(values)...);
+  }
   // A name for input i: its tensor's name with its position.
   virtual std::string InputName(int i) const = 0;
+
+ private:
+  Status Fail(StatusCode code, const char* pattern, FormatTypes types, ...) const;
 
  protected:
   const OpParams* params_ = nullptr;

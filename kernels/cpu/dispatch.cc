@@ -97,7 +97,7 @@ const CpuKernels& Choose() {
     if (std::strcmp(table->isa, wanted) == 0) return *table;
   }
   Log(LogLevel::kWarning,
-      "TOPWORK_ISA=%s is not an instruction set this build and processor have; using %s", wanted,
+      "TOPWORK_ISA={} is not an instruction set this build and processor have; using {}", wanted,
       best.isa);
   return best;
 }

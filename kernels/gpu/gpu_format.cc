@@ -147,8 +147,8 @@ Status ToGpuFormat(const GpuFormat& format, Storage storage, const void* host, s
   for (size_t i = 0; i < n && !format.is_real; ++i) {
     const int64_t value = IntegerAt(format.dtype, host, i);
     if (value != static_cast<int32_t>(value)) {
-      return InvalidArgument("the device computes with int32, and the value %lld is beyond it",
-                             static_cast<long long>(value));
+      return InvalidArgument("the device computes with int32, and the value {} is beyond it",
+                             value);
     }
     Put(static_cast<int32_t>(value), device, i);
   }

@@ -25,7 +25,7 @@ Status CheckTypes(const GpuContext& context, GpuTypes types) {
   const bool reals = types != GpuTypes::kMoves || context.output_format(0).is_real;
   const auto check = [&](const char* kind, int i, const GpuFormat& format) {
     return format.is_real == reals ? Status::Ok()
-                                   : Unsupported("%s %d is %s", kind, i, DTypeName(format.dtype));
+                                   : Unsupported("{} {} is {}", kind, i, DTypeName(format.dtype));
   };
   for (int i = 0; i < context.n_outputs(); ++i) {
     TW_RETURN_IF_ERROR(check("output", i, context.output_format(i)));
@@ -93,7 +93,7 @@ bool MovesBytes(const GpuContext& context, GpuTypes types) {
 
 Status PlanOnGpu(const OpDef& op, GpuContext& context) {
   if (op.plan_gpu == nullptr) return Unsupported("it has no kernel there");
-  if (!context.why_not().empty()) return Unsupported("%s", context.why_not().c_str());
+  if (!context.why_not().empty()) return Unsupported("{}", context.why_not());
   TW_RETURN_IF_ERROR(CheckTypes(context, op.gpu_types));
   TW_RETURN_IF_ERROR(CheckQuantized(op, context));
   TW_RETURN_IF_ERROR(CheckConstants(context));
@@ -101,7 +101,7 @@ Status PlanOnGpu(const OpDef& op, GpuContext& context) {
   if (has_tanh) context.params_.activation = Activation::kNone;
   context.moves_bytes_ = MovesBytes(context, op.gpu_types);
   TW_RETURN_IF_ERROR(op.plan_gpu(context));
-  if (!context.why_not().empty()) return Unsupported("%s", context.why_not().c_str());
+  if (!context.why_not().empty()) return Unsupported("{}", context.why_not());
   if (has_tanh) AddTanh(context, context.output(0).shape.NumElements(), context.Out(0));
   for (int i = 0; i < context.n_outputs(); ++i) context.MakeBytes(i);
   return BringToGrids(context, op.gpu_types);

@@ -44,7 +44,7 @@ size_t Resources::bytes() const {
 Status Resources::CheckRoom(size_t more) const {
   const size_t total = bytes() + more;
   if (limit_bytes_ == 0 || total <= limit_bytes_) return Status::Ok();
-  return OutOfMemory("the model's variables and tables need %zu bytes, the memory limit leaves %zu",
+  return OutOfMemory("the model's variables and tables need {} bytes, the memory limit leaves {}",
                      total, limit_bytes_);
 }
 
@@ -82,7 +82,7 @@ Resource* Resources::Find(int32_t handle, Resource::Kind kind) const {
 
 Status Resources::Put(int32_t handle, std::unique_ptr<Resource> resource) {
   if (handle < 0 || static_cast<size_t>(handle) >= resources_.size()) {
-    return InvalidArgument("there is no resource %d, the model has named %zu", handle,
+    return InvalidArgument("there is no resource {}, the model has named {}", handle,
                            resources_.size());
   }
   resources_[static_cast<size_t>(handle)] = std::move(resource);

@@ -108,15 +108,15 @@ Status CheckConsistent(const CheckpointData& data) {
       values.start.fresh_classes.size() != (values.start.parameters.empty() ? 0 : n_classes) ||
       values.fresh_classes.size() != n_classes ||
       (!data.class_names.empty() && data.class_names.size() != n_classes)) {
-    return Corrupt("the checkpoint contradicts itself: %d classes, %lld features, %zu parameters",
-                   data.n_classes, static_cast<long long>(data.dim), n);
+    return Corrupt("the checkpoint contradicts itself: {} classes, {} features, {} parameters",
+                   data.n_classes, data.dim, n);
   }
   if (progress.epoch < 0 || progress.step < 0 || values.n_updates < 0 || progress.best_epoch < 0 ||
       progress.best_epoch > progress.epoch || values.start.epoch < 0 ||
       values.start.epoch > progress.epoch || !(values.temperature > 0.0) ||
       !(values.learning_rate >= 0.0f)) {
-    return Corrupt("the checkpoint contradicts itself: epoch %d, step %lld, best epoch %d",
-                   progress.epoch, static_cast<long long>(progress.step), progress.best_epoch);
+    return Corrupt("the checkpoint contradicts itself: epoch {}, step {}, best epoch {}",
+                   progress.epoch, progress.step, progress.best_epoch);
   }
   return Status::Ok();
 }
@@ -163,7 +163,7 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
                            6 * v.parameters.size() + 2 * v.solver.size() + d.train.size() +
                            d.validation.size();
   if (n_numbers > kMaxArrayBytes / sizeof(float)) {
-    return Unsupported("a checkpoint of %zu numbers does not fit into 2 GiB%s", n_numbers,
+    return Unsupported("a checkpoint of {} numbers does not fit into 2 GiB{}", n_numbers,
                        d.has_examples ? "; save it without the examples" : "");
   }
   flatbuffers::FlatBufferBuilder& builder = *out;

@@ -97,14 +97,14 @@ Status ConvertToFloats(const TensorView& view, const void* data, int64_t n, floa
     default:
       break;
   }
-  return Unsupported("%s%s values cannot be read as real numbers", quantized ? "" : "unquantized ",
+  return Unsupported("{}{} values cannot be read as real numbers", quantized ? "" : "unquantized ",
                      DTypeName(view.dtype));
 }
 
 Status ReadFloats(const Graph& graph, int v, std::vector<float>* out) {
   const Value& value = graph.values[static_cast<size_t>(BehindDequantize(graph, v))];
   if (value.data == nullptr) {
-    return Unsupported("'%s' is computed while running, not a constant", value.name.c_str());
+    return Unsupported("'{}' is computed while running, not a constant", value.name);
   }
   TensorView view;
   view.dtype = value.dtype;
@@ -119,7 +119,7 @@ Status ReadFloats(const Graph& graph, int v, std::vector<float>* out) {
 Status ReadInts(const Graph& graph, int v, std::vector<int32_t>* out) {
   const Value& value = graph.values[static_cast<size_t>(v)];
   if (value.data == nullptr || (value.dtype != DType::kInt32 && value.dtype != DType::kInt64)) {
-    return Unsupported("'%s' is not an integer constant", value.name.c_str());
+    return Unsupported("'{}' is not an integer constant", value.name);
   }
   const size_t n = static_cast<size_t>(value.shape.NumElements());
   out->resize(n);

@@ -24,7 +24,7 @@ Result<int> FindOutput(const Model& model, const std::string& name) {
       names += ", '" + entry.name + "' (signature " + signature.key + ")";
     }
   }
-  return NotFound("no output is named '%s'; the model has %s", name.c_str(), names.c_str());
+  return NotFound("no output is named '{}'; the model has {}", name, names);
 }
 
 }  // namespace topwork

@@ -49,12 +49,12 @@ Status CheckArray(const NamedArray& array) {
     n *= static_cast<uint64_t>(dim);
   }
   if (!sound || n != array.values.size()) {
-    return Corrupt("the head file contradicts itself: '%s' has %zu values, not those of its shape",
-                   array.name.c_str(), array.values.size());
+    return Corrupt("the head file contradicts itself: '{}' has {} values, not those of its shape",
+                   array.name, array.values.size());
   }
   if (!std::all_of(array.values.begin(), array.values.end(),
                    [](float x) { return std::isfinite(x); })) {
-    return Corrupt("the head file holds a value of '%s' that is not finite", array.name.c_str());
+    return Corrupt("the head file holds a value of '{}' that is not finite", array.name);
   }
   return Status::Ok();
 }
@@ -64,19 +64,17 @@ Status CheckConsistent(const HeadData& data) {
                      data.class_names.size() == static_cast<size_t>(std::max(0, data.n_classes));
   if (data.dim < 1 || data.n_classes < 1 || data.output < 0 || !named || data.parameters.empty()) {
     return Corrupt(
-        "the head file contradicts itself: %d classes, %zu class names, %d features, %zu "
-        "parameters",
+        "the head file contradicts itself: {} classes, {} class names, {} features, {} parameters",
         data.n_classes, data.class_names.size(), data.dim, data.parameters.size());
   }
   if (!std::isfinite(data.temperature) || data.temperature <= 0.0f) {
-    return Corrupt("the head file has the temperature %g, expected more than 0",
-                   static_cast<double>(data.temperature));
+    return Corrupt("the head file has the temperature {}, expected more than 0", data.temperature);
   }
   std::set<std::string> names;
   for (const NamedArray& array : data.parameters) {
     TW_RETURN_IF_ERROR(CheckArray(array));
     if (!names.insert(array.name).second) {
-      return Corrupt("the head file has two parameters named '%s'", array.name.c_str());
+      return Corrupt("the head file has two parameters named '{}'", array.name);
     }
   }
   return Status::Ok();

@@ -90,7 +90,7 @@ Result<HeadFormat> ReadHeadFormat(const Graph& graph, int op_index) {
   if (!IsInteger(format.storage) || output.dtype != input.dtype || !scaled || !has_type ||
       dequantized || !HasPlainScales(*weights)) {
     return Unsupported(
-        "%s (operator #%d) computes %s from %s%s and %s weights: the last layer of an integer "
+        "{} (operator #{}) computes {} from {}{} and {} weights: the last layer of an integer "
         "model has one type of int8, uint8 or int16 and a scale for each tensor",
         op.name(), op.file_index, DTypeName(output.dtype), scaled ? "" : "unscaled ",
         DTypeName(input.dtype), weights == nullptr ? "computed" : DTypeName(weights->dtype));

@@ -42,12 +42,10 @@ bool Mentions(const SubGraphMetadataT& subgraph, const std::string& name) {
 
 Status CheckNames(const std::vector<std::string>& names) {
   for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty()) return InvalidArgument("the name of class %zu is empty", i);
+    if (names[i].empty()) return InvalidArgument("the name of class {} is empty", i);
     if (names[i].find_first_of(std::string("\n\r\0", 3)) != std::string::npos) {
       return InvalidArgument(
-          "the name of class %zu holds a line break or a zero byte, which a "
-          "label list cannot",
-          i);
+          "the name of class {} holds a line break or a zero byte, which a label list cannot", i);
     }
   }
   return Status::Ok();
@@ -158,7 +156,7 @@ Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes) {
                          [&](const AssociatedFile& file) { return file.name == name; });
     };
     std::string name = "labels.txt";
-    for (int i = labels.output; taken(name); ++i) name = StrFormat("labels_%d.txt", i);
+    for (int i = labels.output; taken(name); ++i) name = StrFormat("labels_{}.txt", i);
     auto entry = std::make_unique<AssociatedFileT>();
     entry->name = name;
     entry->description = "Class names, one a line, in the order of the scores.";
@@ -175,13 +173,13 @@ Status ReplaceNormalization(const Normalization& normalization, int n_inputs, Mo
   const std::vector<float>& mean = normalization.mean;
   const std::vector<float>& deviation = normalization.std;
   if (mean.empty() || mean.size() != deviation.size() || n_inputs < 1) {
-    return InvalidArgument("an input's normalisation has %zu means and %zu standard deviations",
+    return InvalidArgument("an input's normalisation has {} means and {} standard deviations",
                            mean.size(), deviation.size());
   }
   for (size_t i = 0; i < mean.size(); ++i) {
     if (std::isfinite(mean[i]) && std::isfinite(deviation[i]) && deviation[i] > 0.0f) continue;
-    return InvalidArgument("an input's normalisation has the mean %g and the deviation %g",
-                           static_cast<double>(mean[i]), static_cast<double>(deviation[i]));
+    return InvalidArgument("an input's normalisation has the mean {} and the deviation {}", mean[i],
+                           deviation[i]);
   }
   std::unique_ptr<ModelMetadataT> metadata = Unpack(notes->metadata);
   SubGraphMetadataT* subgraph = MainSubgraph(metadata.get());

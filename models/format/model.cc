@@ -80,7 +80,7 @@ Result<std::shared_ptr<const Model>> Model::OpenFile(const std::string& path) {
   const std::string shown = "model '" + Printable(path.data(), path.size(), 400) + "': ";
   port::MappedFile mapping;
   const int error = port::MapFile(path.c_str(), &mapping);
-  if (error != 0) return IoError("%s%s", shown.c_str(), port::ErrorText(error).c_str());
+  if (error != 0) return IoError("{}{}", shown, port::ErrorText(error));
   const std::shared_ptr<Model> model = ModelReader::NewModel();
   Status status = ModelReader::UseMapping(mapping, model.get());
   if (status.ok()) status = ModelReader::Read(model.get());
@@ -102,13 +102,11 @@ Result<std::shared_ptr<const Model>> Model::OpenMemory(const void* data, size_t 
 }
 
 Result<std::shared_ptr<const Model>> Model::OpenFd(int fd, int64_t offset, int64_t length) {
-  const std::string shown =
-      StrFormat("model in descriptor %d at offset %lld: ", fd, static_cast<long long>(offset));
+  const std::string shown = StrFormat("model in descriptor {} at offset {}: ", fd, offset);
   port::MappedFile mapping;
   const int error = port::MapFd(fd, offset, length, &mapping);
   if (error != 0) {
-    return IoError("%scannot map %lld bytes: %s", shown.c_str(), static_cast<long long>(length),
-                   port::ErrorText(error).c_str());
+    return IoError("{}cannot map {} bytes: {}", shown, length, port::ErrorText(error));
   }
   const std::shared_ptr<Model> model = ModelReader::NewModel();
   Status status = ModelReader::UseMapping(mapping, model.get());

@@ -121,7 +121,7 @@ int ModelTables::AddTensor(const std::string& name, DType dtype,
   };
   auto tensor = std::make_unique<TensorT>();
   tensor->name = name;
-  for (int i = 1; taken(tensor->name); ++i) tensor->name = StrFormat("%s_%d", name.c_str(), i);
+  for (int i = 1; taken(tensor->name); ++i) tensor->name = StrFormat("{}_{}", name, i);
   tensor->type = static_cast<schema::TensorType>(dtype);
   tensor->shape = shape;
   main_->tensors.push_back(std::move(tensor));

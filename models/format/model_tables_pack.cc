@@ -130,8 +130,7 @@ Result<std::vector<uint8_t>> ModelTables::Pack() {
   uint64_t bytes = 1 << 16;
   for (const Span<const uint8_t>& buffer : buffers_) bytes += buffer.size() + 64;
   if (bytes > FLATBUFFERS_MAX_BUFFER_SIZE - (1u << 24)) {
-    return Unsupported("the new model would have %llu bytes, a .tflite ends at 2 GiB",
-                       static_cast<unsigned long long>(bytes));
+    return Unsupported("the new model would have {} bytes, a .tflite ends at 2 GiB", bytes);
   }
   flatbuffers::FlatBufferBuilder builder(static_cast<size_t>(bytes));
   std::vector<flatbuffers::Offset<schema::Buffer>> buffers;

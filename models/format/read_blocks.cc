@@ -44,17 +44,17 @@ Result<std::vector<float>> ReadBlockScales(const schema::Model& model, Span<cons
   if (scales == nullptr || scales->type() != schema::TensorType::FLOAT16 || shape.rank() != 2 ||
       !is_signed || *block < 1 || shape[1] % *block != 0) {
     return Unsupported(
-        "'%s' is quantized in blocks; supported are int4 and int2 [rows, columns] with float16 "
+        "'{}' is quantized in blocks; supported are int4 and int2 [rows, columns] with float16 "
         "scales and a block size that divides the columns",
-        name.c_str());
+        name);
   }
   const Span<const uint8_t> packed = BufferBytes(model, bytes, tensor.buffer());
   const Span<const uint8_t> halves = BufferBytes(model, bytes, scales->buffer());
   const size_t n_blocks = static_cast<size_t>(shape.NumElements() / *block);
   if (packed.size() != ByteSize(dtype, shape) || halves.size() != n_blocks * sizeof(uint16_t)) {
     return InvalidModel(
-        "'%s': %zu bytes and %zu bytes of scales do not fit its shape %s, blocks of %d",
-        name.c_str(), packed.size(), halves.size(), shape.ToString().c_str(), *block);
+        "'{}': {} bytes and {} bytes of scales do not fit its shape {}, blocks of {}", name,
+        packed.size(), halves.size(), shape.ToString(), *block);
   }
   std::vector<float> floats(n_blocks);
   for (size_t b = 0; b < n_blocks; ++b) {

@@ -66,14 +66,13 @@ Status ReadNormalization(const metadata_schema::SubGraphMetadata& subgraph, Tens
       const uint32_t n = mean == nullptr ? 0 : mean->size();
       if (n == 0 || std == nullptr || std->size() != n) {
         return InvalidModel(
-            "TFLITE_METADATA, input #%u: its normalization has %u means and %u "
-            "standard deviations",
+            "TFLITE_METADATA, input #{}: its normalization has {} means and {} standard deviations",
             i, n, std == nullptr ? 0 : std->size());
       }
       for (uint32_t k = 0; k < n; ++k) {
         if (std::isfinite(mean->Get(k)) && std::isfinite(std->Get(k)) && std->Get(k) != 0) continue;
-        return InvalidModel("TFLITE_METADATA, input #%u: its normalization divides %g by %g", i,
-                            static_cast<double>(mean->Get(k)), static_cast<double>(std->Get(k)));
+        return InvalidModel("TFLITE_METADATA, input #{}: its normalization divides {} by {}", i,
+                            mean->Get(k), std->Get(k));
       }
       out->normalization = std::make_unique<Normalization>();
       out->normalization->mean.assign(mean->begin(), mean->end());
@@ -108,7 +107,7 @@ Status ReadTensorNotes(Span<const uint8_t> metadata, const std::vector<Associate
     flatbuffers::Verifier verifier(copy.as<uint8_t>(), copy.size(), 32,
                                    static_cast<flatbuffers::uoffset_t>(1024 + copy.size() / 4));
     if (!metadata_schema::VerifyModelMetadataBuffer(verifier)) {
-      return InvalidModel("the metadata entry TFLITE_METADATA (%zu bytes) is damaged", copy.size());
+      return InvalidModel("the metadata entry TFLITE_METADATA ({} bytes) is damaged", copy.size());
     }
     const auto* root = metadata_schema::GetModelMetadata(copy.data());
     const auto* subgraphs = root->subgraph_metadata();

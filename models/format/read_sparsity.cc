@@ -89,8 +89,7 @@ Result<Buffer> ExpandSparse(const schema::Tensor& tensor, Span<const uint8_t> st
   const DType dtype = static_cast<DType>(tensor.type());
   const int bits = DTypeBits(dtype);
   if (bits % 8 != 0) {
-    return Unsupported("'%s' is a sparse constant of %s", Text(tensor.name()).c_str(),
-                       DTypeName(dtype));
+    return Unsupported("'{}' is a sparse constant of {}", Text(tensor.name()), DTypeName(dtype));
   }
   const size_t bytes = ByteSize(dtype, shape);
   TW_ASSIGN_OR_RETURN(Buffer dense, Buffer::Allocate(bytes == 0 ? 1 : bytes, "a sparse constant"));

@@ -35,9 +35,9 @@ constexpr int Fields(voffset_t last) { return (last - 4) / 2 + 1; }
 
 Status WouldBeLost(const std::string& where, const char* what, int number) {
   return Unsupported(
-      "%s has %s #%d, which this version does not know and could not write: the new file would "
+      "{} has {} #{}, which this version does not know and could not write: the new file would "
       "lack it; use a newer version of the library",
-      where.c_str(), what, number);
+      where, what, number);
 }
 
 Status CheckFields(const std::string& where, const void* table, voffset_t last) {

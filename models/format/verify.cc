@@ -43,9 +43,8 @@ Status VerifySignatureSide(VerifyContext* context, const std::string& where, con
     const schema::TensorMap* map = maps->Get(i);
     TW_RETURN_IF_ERROR(context->Charge(16 + Length(map->name())));
     if (std::binary_search(known.begin(), known.end(), map->tensor_index())) continue;
-    return InvalidModel("%s: its %s #%u '%s' stands for tensor %u, which is no %s of the subgraph",
-                        where.c_str(), side, i, Name(map->name()).c_str(), map->tensor_index(),
-                        side);
+    return InvalidModel("{}: its {} #{} '{}' stands for tensor {}, which is no {} of the subgraph",
+                        where, side, i, Name(map->name()), map->tensor_index(), side);
   }
   return Status::Ok();
 }
@@ -55,7 +54,7 @@ Status VerifySignatureSide(VerifyContext* context, const std::string& where, con
 Status VerifyContext::Charge(uint64_t n_bytes) {
   if (n_bytes > budget) {
     return InvalidModel(
-        "the file (%zu bytes) describes far more tables than it holds: its parts are repeated "
+        "the file ({} bytes) describes far more tables than it holds: its parts are repeated "
         "beyond all measure",
         bytes.size());
   }
@@ -109,19 +108,19 @@ Status VerifyOperatorCodes(VerifyContext* context) {
     TW_RETURN_IF_ERROR(context->Charge(16 + Length(code->custom_code())));
     const int32_t builtin = static_cast<int32_t>(BuiltinCode(*code));
     if (builtin < 0) {
-      return InvalidModel("OperatorCode #%u has builtin code %d; codes are 0 or more", i, builtin);
+      return InvalidModel("OperatorCode #{} has builtin code {}; codes are 0 or more", i, builtin);
     }
     if (builtin >= kNumOpCodes) {
       return Unsupported(
-          "OperatorCode #%u has builtin code %d, which is newer than this library "
-          "(it knows 0 to %d)",
+          "OperatorCode #{} has builtin code {}, which is newer than this library "
+          "(it knows 0 to {})",
           i, builtin, kNumOpCodes - 1);
     }
     if (builtin == static_cast<int32_t>(OpCode::kCustom) && Length(code->custom_code()) == 0) {
-      return InvalidModel("OperatorCode #%u is CUSTOM but has no custom_code to name it", i);
+      return InvalidModel("OperatorCode #{} is CUSTOM but has no custom_code to name it", i);
     }
     if (code->version() < 1) {
-      return InvalidModel("OperatorCode #%u %s has version %d; versions start at 1", i,
+      return InvalidModel("OperatorCode #{} {} has version {}; versions start at 1", i,
                           OpCodeName(static_cast<OpCode>(builtin)), code->version());
     }
   }
@@ -139,7 +138,7 @@ Status VerifySignatures(VerifyContext* context) {
         WithName("SignatureDef #" + std::to_string(i), signature->signature_key());
     const uint32_t index = signature->subgraph_index();
     if (index >= subgraphs->size()) {
-      return InvalidModel("%s belongs to subgraph %u, but the model has %u", where.c_str(), index,
+      return InvalidModel("{} belongs to subgraph {}, but the model has {}", where, index,
                           subgraphs->size());
     }
     const schema::SubGraph* subgraph = subgraphs->Get(index);
@@ -163,8 +162,8 @@ Status VerifyMetadataEntries(VerifyContext* context) {
       const schema::Metadata* entry = entries->Get(i);
       TW_RETURN_IF_ERROR(context->Charge(16 + Length(entry->name())));
       if (entry->buffer() < n_buffers) continue;
-      return InvalidModel("Metadata #%u '%s' is in buffer %u, but the model has %u", i,
-                          Name(entry->name()).c_str(), entry->buffer(), n_buffers);
+      return InvalidModel("Metadata #{} '{}' is in buffer {}, but the model has {}", i,
+                          Name(entry->name()), entry->buffer(), n_buffers);
     }
   }
   return Status::Ok();
@@ -174,7 +173,7 @@ Status VerifyModel(Span<const uint8_t> bytes, const schema::Model** out) {
   const schema::Model* model = nullptr;
   TW_RETURN_IF_ERROR(VerifyStructure(bytes, &model));
   if (model->version() != kSchemaVersion) {
-    return InvalidModel("the schema version is %u; .tflite models have version %u",
+    return InvalidModel("the schema version is {}; .tflite models have version {}",
                         model->version(), kSchemaVersion);
   }
   VerifyContext context;

@@ -109,9 +109,9 @@ class CallVerifier {
   }
 
   Status OutOfRange(int subgraph, uint32_t op, int64_t callee) const {
-    return InvalidModel("%s calls subgraph %lld, but the model has %zu",
-                        OperatorName(*context_->model, subgraph, static_cast<int>(op)).c_str(),
-                        static_cast<long long>(callee), calls_.size());
+    return InvalidModel("{} calls subgraph {}, but the model has {}",
+                        OperatorName(*context_->model, subgraph, static_cast<int>(op)), callee,
+                        calls_.size());
   }
 
   // Depth first; recursion is bounded by kMaxDepth.
@@ -126,19 +126,18 @@ class CallVerifier {
       const std::string where = OperatorName(*context_->model, subgraph, call.op);
       State& callee = state_[static_cast<size_t>(call.subgraph)];
       if (callee.open) {
-        return InvalidModel("%s calls subgraph %d, which is calling it: subgraphs must not recurse",
-                            where.c_str(), call.subgraph);
+        return InvalidModel("{} calls subgraph {}, which is calling it: subgraphs must not recurse",
+                            where, call.subgraph);
       }
       if (depth < kMaxDepth) TW_RETURN_IF_ERROR(Visit(call.subgraph, depth + 1));
       state.height = std::max(state.height, callee.height);
       state.n_operators += callee.n_operators;
       if (depth >= kMaxDepth || state.height >= kMaxDepth) {
-        return InvalidModel("%s: subgraphs call each other more than %d deep", where.c_str(),
-                            kMaxDepth);
+        return InvalidModel("{}: subgraphs call each other more than {} deep", where, kMaxDepth);
       }
       if (state.n_operators > kMaxOperators) {
-        return InvalidModel("%s: the subgraphs it calls hold more than %llu operators",
-                            where.c_str(), static_cast<unsigned long long>(kMaxOperators));
+        return InvalidModel("{}: the subgraphs it calls hold more than {} operators", where,
+                            kMaxOperators);
       }
     }
     ++state.height;

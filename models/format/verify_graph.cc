@@ -66,16 +66,15 @@ class GraphVerifier {
     for (uint32_t i = 0; i < Size(subgraph_.inputs()); ++i) {
       const int t = subgraph_.inputs()->Get(i);
       if (!InRange(t)) {
-        return InvalidModel("%s: its input #%u is tensor %d, but it has %d", Name().c_str(), i, t,
+        return InvalidModel("{}: its input #{} is tensor {}, but it has {}", Name(), i, t,
                             n_tensors_);
       }
       if (Maker(t) == kGraphInput) {
-        return InvalidModel("%s lists %s twice as its input", Name().c_str(),
-                            TensorText(t).c_str());
+        return InvalidModel("{} lists {} twice as its input", Name(), TensorText(t));
       }
       if (Maker(t) != kNobody) {
-        return InvalidModel("%s: its input #%u is %s, which is a %s", Name().c_str(), i,
-                            TensorText(t).c_str(), Maker(t) == kConstant ? "constant" : "variable");
+        return InvalidModel("{}: its input #{} is {}, which is a {}", Name(), i, TensorText(t),
+                            Maker(t) == kConstant ? "constant" : "variable");
       }
       Maker(t) = kGraphInput;
     }
@@ -89,8 +88,8 @@ class GraphVerifier {
     for (uint32_t j = 0; j < Size(op.outputs()); ++j) {
       const int t = op.outputs()->Get(j);
       if (!InRange(t)) {
-        return InvalidModel("%s: its output #%u is tensor %d, but the subgraph has %d",
-                            Op(i).c_str(), j, t, n_tensors_);
+        return InvalidModel("{}: its output #{} is tensor {}, but the subgraph has {}", Op(i), j, t,
+                            n_tensors_);
       }
       if (Maker(t) == kNobody) {
         Maker(t) = static_cast<int>(i);
@@ -102,8 +101,7 @@ class GraphVerifier {
                                : maker == kVariable
                                    ? "is a variable"
                                    : "is already made by operator #" + std::to_string(maker);
-      return InvalidModel("%s writes %s, which %s", Op(i).c_str(), TensorText(t).c_str(),
-                          what.c_str());
+      return InvalidModel("{} writes {}, which {}", Op(i), TensorText(t), what);
     }
     return Status::Ok();
   }
@@ -112,15 +110,15 @@ class GraphVerifier {
     const auto* codes = model_.operator_codes();
     const uint32_t n_codes = codes == nullptr ? 0 : codes->size();
     if (op.opcode_index() >= n_codes) {
-      return InvalidModel("%s has opcode_index %u, but the model has %u operator codes",
-                          Op(i).c_str(), op.opcode_index(), n_codes);
+      return InvalidModel("{} has opcode_index {}, but the model has {} operator codes", Op(i),
+                          op.opcode_index(), n_codes);
     }
     const OpDef* def = FindOp(BuiltinCode(*codes->Get(op.opcode_index())));
     const schema::BuiltinOptions type = op.builtin_options_type();
     if (def != nullptr && def->options != OptionsType::kNone && op.builtin_options() != nullptr &&
         static_cast<OptionsType>(type) != def->options) {
       return InvalidModel(
-          "%s has options of type %s, its own type is %s", Op(i).c_str(),
+          "{} has options of type {}, its own type is {}", Op(i),
           schema::EnumNameBuiltinOptions(type),
           schema::EnumNameBuiltinOptions(static_cast<schema::BuiltinOptions>(def->options)));
     }
@@ -128,13 +126,13 @@ class GraphVerifier {
     if (def != nullptr && def->options2 != OptionsType2::kNone &&
         op.builtin_options2() != nullptr && static_cast<OptionsType2>(type2) != def->options2) {
       return InvalidModel(
-          "%s has options of type %s, its own type is %s", Op(i).c_str(),
+          "{} has options of type {}, its own type is {}", Op(i),
           schema::EnumNameBuiltinOptions2(type2),
           schema::EnumNameBuiltinOptions2(static_cast<schema::BuiltinOptions2>(def->options2)));
     }
     const auto* mutating = op.mutating_variable_inputs();
     if (mutating != nullptr && mutating->size() > Size(op.inputs())) {
-      return InvalidModel("%s has %u mutating_variable_inputs for %u inputs", Op(i).c_str(),
+      return InvalidModel("{} has {} mutating_variable_inputs for {} inputs", Op(i),
                           mutating->size(), static_cast<uint32_t>(Size(op.inputs())));
     }
     const uint64_t offset = op.large_custom_options_offset();
@@ -142,10 +140,8 @@ class GraphVerifier {
     const uint64_t file = context_->bytes.size();
     if (offset > 1 && (offset > file || size > file - offset)) {
       return InvalidModel(
-          "%s has large_custom_options at offset %llu with %llu bytes, but the file "
-          "has %llu",
-          Op(i).c_str(), static_cast<unsigned long long>(offset),
-          static_cast<unsigned long long>(size), static_cast<unsigned long long>(file));
+          "{} has large_custom_options at offset {} with {} bytes, but the file has {}", Op(i),
+          offset, size, file);
     }
     return Status::Ok();
   }
@@ -154,15 +150,15 @@ class GraphVerifier {
     for (uint32_t j = 0; j < Size(op.intermediates()); ++j) {
       const int t = op.intermediates()->Get(j);
       if (t == -1 || InRange(t)) continue;
-      return InvalidModel("%s: its intermediate #%u is tensor %d, but the subgraph has %d",
-                          Op(i).c_str(), j, t, n_tensors_);
+      return InvalidModel("{}: its intermediate #{} is tensor {}, but the subgraph has {}", Op(i),
+                          j, t, n_tensors_);
     }
     for (uint32_t j = 0; j < Size(op.inputs()); ++j) {
       const int t = op.inputs()->Get(j);
       if (t == -1) continue;  // left out; whether it may be is the operator's affair
       if (!InRange(t)) {
-        return InvalidModel("%s: its input #%u is tensor %d, but the subgraph has %d",
-                            Op(i).c_str(), j, t, n_tensors_);
+        return InvalidModel("{}: its input #{} is tensor {}, but the subgraph has {}", Op(i), j, t,
+                            n_tensors_);
       }
       const int maker = Maker(t);
       const bool available = maker == kNobody ? IsEmptyConstant(t) : maker < static_cast<int>(i);
@@ -172,7 +168,7 @@ class GraphVerifier {
           : maker == static_cast<int>(i)
               ? "which is its own output"
               : "which only operator #" + std::to_string(maker) + ", after it, makes";
-      return InvalidModel("%s reads %s, %s", Op(i).c_str(), TensorText(t).c_str(), problem.c_str());
+      return InvalidModel("{} reads {}, {}", Op(i), TensorText(t), problem);
     }
     return Status::Ok();
   }
@@ -185,12 +181,12 @@ class GraphVerifier {
     for (uint32_t i = 0; i < Size(subgraph_.outputs()); ++i) {
       const int t = subgraph_.outputs()->Get(i);
       if (!InRange(t)) {
-        return InvalidModel("%s: its output #%u is tensor %d, but it has %d", Name().c_str(), i, t,
+        return InvalidModel("{}: its output #{} is tensor {}, but it has {}", Name(), i, t,
                             n_tensors_);
       }
       if (Maker(t) != kNobody || IsEmptyConstant(t)) continue;
-      return InvalidModel("%s: its output #%u is %s, which has no data and is made by nobody",
-                          Name().c_str(), i, TensorText(t).c_str());
+      return InvalidModel("{}: its output #{} is {}, which has no data and is made by nobody",
+                          Name(), i, TensorText(t));
     }
     return Status::Ok();
   }

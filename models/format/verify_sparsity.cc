@@ -43,9 +43,9 @@ Status ExpandedDims(const schema::Tensor& tensor, const std::string& where,
   if (n_blocks > static_cast<uint32_t>(kMaxRank) || order == nullptr || levels == nullptr ||
       order->size() != n_levels || levels->size() != n_levels || !IsPermutation(*order)) {
     return InvalidModel(
-        "%s: its sparsity needs a traversal_order that is a permutation of its %u "
+        "{}: its sparsity needs a traversal_order that is a permutation of its {} "
         "dimensions and blocks, and a dim_metadata for each",
-        where.c_str(), n_levels);
+        where, n_levels);
   }
   for (uint32_t i = 0; i < rank; ++i) dims->push_back(tensor.shape()->Get(i));
   for (uint32_t i = 0; i < n_blocks; ++i) {
@@ -54,9 +54,9 @@ Status ExpandedDims(const schema::Tensor& tensor, const std::string& where,
     if (blocked < 0 || static_cast<uint32_t>(blocked) >= rank || size <= 0 ||
         (*dims)[static_cast<size_t>(blocked)] % size != 0) {
       return InvalidModel(
-          "%s: block %u of its sparsity has size %d on dimension %d, which does "
+          "{}: block {} of its sparsity has size {} on dimension {}, which does "
           "not divide its shape",
-          where.c_str(), i, size, blocked);
+          where, i, size, blocked);
     }
     (*dims)[static_cast<size_t>(blocked)] /= size;
     dims->push_back(size);
@@ -72,19 +72,18 @@ Status VerifyCsrLevel(VerifyContext* context, const schema::DimensionMetadata& l
   const IndexVector indices(static_cast<uint8_t>(level.array_indices_type()),
                             level.array_indices());
   if (!segments.present() || !indices.present()) {
-    return InvalidModel("%s lacks its array_segments or array_indices", where.c_str());
+    return InvalidModel("{} lacks its array_segments or array_indices", where);
   }
   TW_RETURN_IF_ERROR(context->Charge(static_cast<uint64_t>(segments.size()) + indices.size()));
   if (static_cast<int64_t>(segments.size()) != *n_nodes + 1 || segments[0] != 0 ||
       segments[segments.size() - 1] != static_cast<int64_t>(indices.size())) {
     return InvalidModel(
-        "%s: its %u array_segments do not run from 0 to its %u array_indices over "
-        "%lld nodes",
-        where.c_str(), segments.size(), indices.size(), static_cast<long long>(*n_nodes));
+        "{}: its {} array_segments do not run from 0 to its {} array_indices over {} nodes", where,
+        segments.size(), indices.size(), *n_nodes);
   }
   for (uint32_t k = 0; k + 1 < segments.size(); ++k) {
     if (segments[k] > segments[k + 1]) {
-      return InvalidModel("%s: array_segments decrease at %u", where.c_str(), k + 1);
+      return InvalidModel("{}: array_segments decrease at {}", where, k + 1);
     }
   }
   // Segments start at 0, never decrease and end at indices.size(): all lie inside.
@@ -93,9 +92,8 @@ Status VerifyCsrLevel(VerifyContext* context, const schema::DimensionMetadata& l
       const int64_t index = indices[static_cast<uint32_t>(j)];
       const bool increases = j == segments[k] || index > indices[static_cast<uint32_t>(j - 1)];
       if (index >= 0 && index < dim && increases) continue;
-      return InvalidModel("%s: array_indices #%lld is %lld; they increase below %lld",
-                          where.c_str(), static_cast<long long>(j), static_cast<long long>(index),
-                          static_cast<long long>(dim));
+      return InvalidModel("{}: array_indices #{} is {}; they increase below {}", where, j, index,
+                          dim);
     }
   }
   *n_nodes = indices.size();
@@ -141,11 +139,10 @@ Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
     if (level.format() == schema::DimensionType::SPARSE_CSR) {
       TW_RETURN_IF_ERROR(VerifyCsrLevel(context, level, dim, at, &n_nodes));
     } else if (level.format() != schema::DimensionType::DENSE) {
-      return InvalidModel("%s has format %d, which does not exist", at.c_str(),
+      return InvalidModel("{} has format {}, which does not exist", at,
                           static_cast<int>(level.format()));
     } else if (level.dense_size() != dim || MulOverflow(n_nodes, dim, &n_nodes)) {
-      return InvalidModel("%s has dense_size %d, expected %lld", at.c_str(), level.dense_size(),
-                          static_cast<long long>(dim));
+      return InvalidModel("{} has dense_size {}, expected {}", at, level.dense_size(), dim);
     }
   }
   const Span<const uint8_t> data = BufferBytes(*context->model, context->bytes, tensor.buffer());
@@ -154,9 +151,8 @@ Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
   int64_t want_bits = 0;
   if (bits == 0 || MulOverflow(n_nodes, static_cast<int64_t>(bits), &want_bits) ||
       (static_cast<uint64_t>(want_bits) + 7) / 8 != data.size()) {
-    return InvalidModel("%s: buffer %u has %zu bytes, but its sparsity stores %lld elements of %s",
-                        where.c_str(), tensor.buffer(), data.size(),
-                        static_cast<long long>(n_nodes),
+    return InvalidModel("{}: buffer {} has {} bytes, but its sparsity stores {} elements of {}",
+                        where, tensor.buffer(), data.size(), n_nodes,
                         DTypeName(static_cast<DType>(tensor.type())));
   }
   // Opening the model allocates what it expands to.
@@ -165,9 +161,8 @@ Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
   if (!CheckedByteSize(static_cast<DType>(tensor.type()), ShapeOf(tensor), &dense) ||
       dense > (uint64_t{1} << 20) + kMostGrowth * context->bytes.size()) {
     return InvalidModel(
-        "%s: its %zu bytes stand for %zu dense ones, more than a file of %zu bytes "
-        "explains",
-        where.c_str(), data.size(), dense, context->bytes.size());
+        "{}: its {} bytes stand for {} dense ones, more than a file of {} bytes explains", where,
+        data.size(), dense, context->bytes.size());
   }
   return Status::Ok();
 }

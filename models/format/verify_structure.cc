@@ -105,13 +105,13 @@ class DamageFinder {
 
 Status VerifyStructure(Span<const uint8_t> bytes, const schema::Model** model) {
   if (bytes.size() < kSmallestModel) {
-    return InvalidModel("the file is %zu bytes long; the smallest .tflite model has %zu",
+    return InvalidModel("the file is {} bytes long; the smallest .tflite model has {}",
                         bytes.size(), kSmallestModel);
   }
   if (std::memcmp(bytes.data() + 4, schema::ModelIdentifier(), 4) != 0) {
     const std::string found = Printable(reinterpret_cast<const char*>(bytes.data()) + 4, 4);
-    return InvalidModel("this is not a .tflite model: bytes 4 to 7 are '%s', not '%s'",
-                        found.c_str(), schema::ModelIdentifier());
+    return InvalidModel("this is not a .tflite model: bytes 4 to 7 are '{}', not '{}'", found,
+                        schema::ModelIdentifier());
   }
   // Weights beyond 2 GiB lie after the FlatBuffer, which itself is always smaller.
   const size_t length =
@@ -123,15 +123,15 @@ Status VerifyStructure(Span<const uint8_t> bytes, const schema::Model** model) {
   }
   Verifier root(bytes.data(), length, Limits(length));
   if (root.VerifyOffset(0) == 0) {
-    return InvalidModel("the offset of the root table Model lies outside the file (%zu bytes)",
+    return InvalidModel("the offset of the root table Model lies outside the file ({} bytes)",
                         bytes.size());
   }
   const std::string where =
       DamageFinder(bytes.data(), length).InModel(schema::GetModel(bytes.data()));
   return InvalidModel(
-      "the file is truncated or damaged: %s reaches outside the file (%zu bytes), is misaligned, "
+      "the file is truncated or damaged: {} reaches outside the file ({} bytes), is misaligned, "
       "or is nested or repeated beyond all measure",
-      where.c_str(), bytes.size());
+      where, bytes.size());
 }
 
 }  // namespace topwork

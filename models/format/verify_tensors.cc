@@ -14,40 +14,38 @@ Status VerifyDType(const schema::Tensor& tensor, const std::string& where) {
   const int type = static_cast<int>(tensor.type());
   if (type >= 0 && type < kNumDTypes) return Status::Ok();
   if (type >= 0 && type <= static_cast<int>(schema::TensorType::MAX)) {
-    return Unsupported("%s has type %s, which this library does not have", where.c_str(),
+    return Unsupported("{} has type {}, which this library does not have", where,
                        schema::EnumNameTensorType(tensor.type()));
   }
-  return InvalidModel("%s has type %d, which does not exist", where.c_str(), type);
+  return InvalidModel("{} has type {}, which does not exist", where, type);
 }
 
 Status VerifyShape(const schema::Tensor& tensor, const std::string& where, Shape* shape) {
   const auto* dims = tensor.shape();
   const uint32_t rank = dims == nullptr ? 0 : dims->size();
   if (rank > static_cast<uint32_t>(kMaxRank)) {
-    return InvalidModel("%s has %u dimensions; %d are possible", where.c_str(), rank, kMaxRank);
+    return InvalidModel("{} has {} dimensions; {} are possible", where, rank, kMaxRank);
   }
   for (uint32_t i = 0; i < rank; ++i) {
     if (dims->Get(i) < 0) {
-      return InvalidModel("%s has the negative dimension %d at axis %u", where.c_str(),
-                          dims->Get(i), i);
+      return InvalidModel("{} has the negative dimension {} at axis {}", where, dims->Get(i), i);
     }
     shape->Append(dims->Get(i));
   }
   size_t bytes = 0;
   if (!CheckedByteSize(static_cast<DType>(tensor.type()), *shape, &bytes)) {
-    return InvalidModel("%s has the shape %s, whose size overflows", where.c_str(),
-                        shape->ToString().c_str());
+    return InvalidModel("{} has the shape {}, whose size overflows", where, shape->ToString());
   }
   const auto* signature = tensor.shape_signature();
   if (signature == nullptr || signature->size() == 0) return Status::Ok();
   if (signature->size() != rank) {
-    return InvalidModel("%s has a shape_signature of %u dimensions and a shape of %u",
-                        where.c_str(), signature->size(), rank);
+    return InvalidModel("{} has a shape_signature of {} dimensions and a shape of {}", where,
+                        signature->size(), rank);
   }
   for (uint32_t i = 0; i < rank; ++i) {
     if (signature->Get(i) < -1) {
-      return InvalidModel("%s has %d in its shape_signature; dimensions are -1 (open) or more",
-                          where.c_str(), signature->Get(i));
+      return InvalidModel("{} has {} in its shape_signature; dimensions are -1 (open) or more",
+                          where, signature->Get(i));
     }
   }
   return Status::Ok();
@@ -57,39 +55,36 @@ Status VerifyData(VerifyContext* context, const schema::Tensor& tensor, const Sh
                   const std::string& where) {
   if (tensor.external_buffer() != 0) {
     return Unsupported(
-        "%s has its data in another file (external_buffer %u); convert the model "
-        "to a single file",
-        where.c_str(), tensor.external_buffer());
+        "{} has its data in another file (external_buffer {}); convert the model to a single file",
+        where, tensor.external_buffer());
   }
   const auto* buffers = context->model->buffers();
   const uint32_t n_buffers = buffers == nullptr ? 0 : buffers->size();
   if (tensor.buffer() >= n_buffers && tensor.buffer() != 0) {
-    return InvalidModel("%s is in buffer %u, but the model has %u", where.c_str(), tensor.buffer(),
+    return InvalidModel("{} is in buffer {}, but the model has {}", where, tensor.buffer(),
                         n_buffers);
   }
   const Span<const uint8_t> data = BufferBytes(*context->model, context->bytes, tensor.buffer());
   if (data.empty()) return Status::Ok();
   if (tensor.is_variable()) {
-    return InvalidModel("%s is a variable and has the constant buffer %u", where.c_str(),
-                        tensor.buffer());
+    return InvalidModel("{} is a variable and has the constant buffer {}", where, tensor.buffer());
   }
   const DType dtype = static_cast<DType>(tensor.type());
   if (dtype == DType::kString) {
     const std::string wrong = CheckStringTable(data, shape.NumElements());
-    if (!wrong.empty()) return InvalidModel("%s: %s", where.c_str(), wrong.c_str());
+    if (!wrong.empty()) return InvalidModel("{}: {}", where, wrong);
     return context->Charge(4 * static_cast<uint64_t>(shape.NumElements()));
   }
   if (tensor.sparsity() != nullptr) return Status::Ok();  // VerifySparsity compares the length
   if (DTypeBits(dtype) == 0 || dtype == DType::kResource) {
-    return InvalidModel("%s is of type %s, which cannot be a constant, and has %zu bytes",
-                        where.c_str(), DTypeName(dtype), data.size());
+    return InvalidModel("{} is of type {}, which cannot be a constant, and has {} bytes", where,
+                        DTypeName(dtype), data.size());
   }
   size_t want = 0;
   CheckedByteSize(dtype, shape, &want);
   if (want == data.size()) return Status::Ok();
-  return InvalidModel("%s: buffer %u has %zu bytes, but %s of shape %s takes %zu", where.c_str(),
-                      tensor.buffer(), data.size(), DTypeName(dtype), shape.ToString().c_str(),
-                      want);
+  return InvalidModel("{}: buffer {} has {} bytes, but {} of shape {} takes {}", where,
+                      tensor.buffer(), data.size(), DTypeName(dtype), shape.ToString(), want);
 }
 
 // The range of a zero point: the values that the type has.
@@ -118,8 +113,8 @@ Status VerifyScales(const flatbuffers::Vector<float>& scales, const std::string&
   if (scales.size() == 1 && scales.Get(0) == 0.0f) return Status::Ok();  // old: not quantized
   for (uint32_t i = 0; i < scales.size(); ++i) {
     if (std::isfinite(scales.Get(i)) && scales.Get(i) > 0.0f) continue;
-    return InvalidModel("%s: quantization scale #%u is %g; scales are finite and above 0",
-                        where.c_str(), i, static_cast<double>(scales.Get(i)));
+    return InvalidModel("{}: quantization scale #{} is {}; scales are finite and above 0", where, i,
+                        scales.Get(i));
   }
   return Status::Ok();
 }
@@ -135,26 +130,25 @@ Status VerifyQuantization(const schema::Tensor& tensor, const Shape& shape,
   if (n_scales == 0) return Status::Ok();
   TW_RETURN_IF_ERROR(VerifyScales(*scales, where));
   if (n_zero_points > 1 && n_zero_points != n_scales) {
-    return InvalidModel("%s: quantization has %u scales and %u zero points", where.c_str(),
-                        n_scales, n_zero_points);
+    return InvalidModel("{}: quantization has {} scales and {} zero points", where, n_scales,
+                        n_zero_points);
   }
   for (uint32_t i = 0; i < n_zero_points; ++i) {
     if (ZeroPointFits(static_cast<DType>(tensor.type()), zero_points->Get(i))) continue;
-    return InvalidModel("%s: quantization zero point #%u is %lld, which %s cannot hold",
-                        where.c_str(), i, static_cast<long long>(zero_points->Get(i)),
-                        DTypeName(static_cast<DType>(tensor.type())));
+    return InvalidModel("{}: quantization zero point #{} is {}, which {} cannot hold", where, i,
+                        zero_points->Get(i), DTypeName(static_cast<DType>(tensor.type())));
   }
   if (n_scales == 1) return Status::Ok();
   const int32_t axis = quantization->quantized_dimension();
   // Converters leave the weights' axis on their one-dimensional bias; it is unambiguous there.
   if (shape.rank() == 1 && shape.dim(0) == static_cast<int64_t>(n_scales)) return Status::Ok();
   if (axis < 0 || axis >= shape.rank()) {
-    return InvalidModel("%s: quantized_dimension is %d, its shape is %s", where.c_str(), axis,
-                        shape.ToString().c_str());
+    return InvalidModel("{}: quantized_dimension is {}, its shape is {}", where, axis,
+                        shape.ToString());
   }
   if (static_cast<int64_t>(n_scales) != shape.dim(axis)) {
-    return InvalidModel("%s: quantization has %u scales for axis %d of shape %s", where.c_str(),
-                        n_scales, axis, shape.ToString().c_str());
+    return InvalidModel("{}: quantization has {} scales for axis {} of shape {}", where, n_scales,
+                        axis, shape.ToString());
   }
   return Status::Ok();
 }
@@ -190,10 +184,8 @@ Status VerifyBuffers(VerifyContext* context) {
     const uint64_t offset = buffer->offset();
     if (offset <= 1) continue;  // 0 and 1 are placeholders of unfinished writers
     if (offset > file || buffer->size() > file - offset) {
-      return InvalidModel("Buffer #%u is at offset %llu with %llu bytes, but the file has %llu", i,
-                          static_cast<unsigned long long>(offset),
-                          static_cast<unsigned long long>(buffer->size()),
-                          static_cast<unsigned long long>(file));
+      return InvalidModel("Buffer #{} is at offset {} with {} bytes, but the file has {}", i,
+                          offset, buffer->size(), file);
     }
   }
   return Status::Ok();

@@ -24,7 +24,7 @@ Status CheckParameters(const HeadReplacement& head) {
   const size_t dim = static_cast<size_t>(std::max(0, head.dim));
   if (n_classes < 1 || dim < 1 || head.weights.size() != n_classes * dim ||
       head.bias.size() != n_classes) {
-    return InvalidArgument("a head of %d classes and %d features has %zu weights and %zu biases",
+    return InvalidArgument("a head of {} classes and {} features has {} weights and {} biases",
                            head.n_classes, head.dim, head.weights.size(), head.bias.size());
   }
   if (!AllFinite(head.weights) || !AllFinite(head.bias)) {
@@ -41,15 +41,14 @@ Status CheckEmbedding(const Model& model, const HeadReplacement& head) {
   const bool quantized =
       value.dtype == DType::kInt8 || value.dtype == DType::kUInt8 || value.dtype == DType::kInt16;
   if (value.dtype != DType::kFloat32 && !(quantized && value.quantization != nullptr)) {
-    return Unsupported("output #%d '%s' is of type %s: no head can follow it", head.output,
-                       value.name.c_str(), DTypeName(value.dtype));
+    return Unsupported("output #{} '{}' is of type {}: no head can follow it", head.output,
+                       value.name, DTypeName(value.dtype));
   }
   const int64_t n = value.shape.NumElements();
   const int64_t rows = value.shape.rank() > 0 ? std::max(1, value.shape[0]) : 1;
   if (n != head.dim && n != rows * head.dim) {
-    return InvalidArgument("output #%d '%s' has shape %s, the new head takes %d features",
-                           head.output, value.name.c_str(), value.shape.ToString().c_str(),
-                           head.dim);
+    return InvalidArgument("output #{} '{}' has shape {}, the new head takes {} features",
+                           head.output, value.name, value.shape.ToString(), head.dim);
   }
   return Status::Ok();
 }
@@ -61,16 +60,16 @@ Status CheckChain(const Model& model, const HeadReplacement& head) {
   int v = OpAt(model, head.op).outputs[0];
   for (int i : head.tail) {
     if (i < 0 || static_cast<size_t>(i) >= model.main().ops.size()) {
-      return InvalidArgument("operator #%d does not exist", i);
+      return InvalidArgument("operator #{} does not exist", i);
     }
     const Op& op = OpAt(model, i);
     if (!Given(op, 0) || op.inputs[0] != v || op.outputs.empty()) {
-      return InvalidArgument("operator #%d does not follow the one before it in the tail", i);
+      return InvalidArgument("operator #{} does not follow the one before it in the tail", i);
     }
     v = op.outputs[0];
   }
   if (v != model.main().outputs[static_cast<size_t>(head.output)]) {
-    return InvalidArgument("the last layer, operator #%d, and its tail do not end in output #%d",
+    return InvalidArgument("the last layer, operator #{}, and its tail do not end in output #{}",
                            head.op, head.output);
   }
   return Status::Ok();
@@ -83,7 +82,7 @@ Status CheckConstants(const Model& model, const Op& layer) {
       const bool makes =
           std::find(op.outputs.begin(), op.outputs.end(), layer.inputs[i]) != op.outputs.end();
       if (makes && (op.code != OpCode::kDequantize || !Given(op, 0))) {
-        return Unsupported("input %zu of operator #%d %s is computed by %s, not a constant", i,
+        return Unsupported("input {} of operator #{} {} is computed by {}, not a constant", i,
                            layer.file_index, layer.name(), op.name());
       }
     }
@@ -95,15 +94,15 @@ Status CheckLayer(const Model& model, const HeadReplacement& head) {
   const Graph& graph = model.main();
   if (static_cast<size_t>(head.op) >= graph.ops.size() || !Given(OpAt(model, head.op), 0) ||
       !Given(OpAt(model, head.op), 1) || OpAt(model, head.op).outputs.empty()) {
-    return InvalidArgument("operator #%d is no last layer", head.op);
+    return InvalidArgument("operator #{} is no last layer", head.op);
   }
   const Op& op = OpAt(model, head.op);
   if (op.code != OpCode::kConv2d && op.code != OpCode::kFullyConnected) {
-    return InvalidArgument("operator #%d is no FULLY_CONNECTED or CONV_2D", head.op);
+    return InvalidArgument("operator #{} is no FULLY_CONNECTED or CONV_2D", head.op);
   }
   const Shape& shape = graph.values[static_cast<size_t>(op.inputs[1])].shape;
   if (shape.rank() < 2 || shape.back() != head.dim) {
-    return InvalidArgument("operator #%d takes %d features, the new head has %d", head.op,
+    return InvalidArgument("operator #{} takes {} features, the new head has {}", head.op,
                            shape.rank() == 0 ? 0 : shape.back(), head.dim);
   }
   TW_RETURN_IF_ERROR(CheckChain(model, head));
@@ -119,7 +118,7 @@ Result<HeadFormat> NewFormat(const Model& model, const HeadReplacement& head) {
   const Shape& map = model.main().values[static_cast<size_t>(op.outputs[0])].shape;
   if (op.code == OpCode::kConv2d && map.rank() == 4 && map[1] * int64_t{map[2]} > 1) {
     return Unsupported(
-        "%s (operator #%d) computes in integers in front of pooling, so the range of its scores is "
+        "{} (operator #{}) computes in integers in front of pooling, so the range of its scores is "
         "not known from pooled features: give float_head",
         op.name(), op.file_index);
   }
@@ -151,7 +150,7 @@ Status WriteNotes(const Model& model, const HeadReplacement& head, int old_class
 
 Status CheckReplacement(const Model& model, const HeadReplacement& head) {
   if (head.output < 0 || static_cast<size_t>(head.output) >= model.main().outputs.size()) {
-    return InvalidArgument("output #%d does not exist, the model has %zu", head.output,
+    return InvalidArgument("output #{} does not exist, the model has {}", head.output,
                            model.main().outputs.size());
   }
   TW_RETURN_IF_ERROR(head.op < 0 ? CheckEmbedding(model, head) : CheckLayer(model, head));

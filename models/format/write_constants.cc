@@ -108,7 +108,7 @@ StoredConstant Requantize(const TensorT& t, DType dtype, bool new_scales,
 Status WriteConstant(const ConstantReplacement& constant, ModelTables* tables) {
   int index = constant.tensor;
   if (index < 0 || index >= tables->n_tensors()) {
-    return InvalidArgument("tensor #%d does not exist, the model has %d", index,
+    return InvalidArgument("tensor #{} does not exist, the model has {}", index,
                            tables->n_tensors());
   }
   const schema::OperatorT* producer = tables->ProducerOf(index);
@@ -118,8 +118,8 @@ Status WriteConstant(const ConstantReplacement& constant, ModelTables* tables) {
   const TensorT& t = *tables->tensor(index);
   if (tables->Data(index).empty() || tables->ProducerOf(index) != nullptr || t.is_variable ||
       t.sparsity != nullptr) {
-    return InvalidArgument("tensor #%d '%s' is no plain constant that could be replaced", index,
-                           t.name.c_str());
+    return InvalidArgument("tensor #{} '{}' is no plain constant that could be replaced", index,
+                           t.name);
   }
   int64_t n = 1;
   for (int32_t dim : t.shape) n *= dim;
@@ -127,8 +127,8 @@ Status WriteConstant(const ConstantReplacement& constant, ModelTables* tables) {
       !std::all_of(constant.values.begin(), constant.values.end(),
                    [](float x) { return std::isfinite(x); })) {
     return InvalidArgument(
-        "tensor #%d '%s' has %lld elements; the new values are %zu%s", index, t.name.c_str(),
-        static_cast<long long>(n), constant.values.size(),
+        "tensor #{} '{}' has {} elements; the new values are {}{}", index, t.name, n,
+        constant.values.size(),
         static_cast<int64_t>(constant.values.size()) == n ? ", not all finite" : "");
   }
   const DType dtype = tables->TypeOf(index);
@@ -141,8 +141,8 @@ Status WriteConstant(const ConstantReplacement& constant, ModelTables* tables) {
     return Status::Ok();
   }
   if (RangeOf(dtype).hi == 0 || scales == nullptr || scales->scale.empty()) {
-    return Unsupported("tensor #%d '%s' is stored as %s%s, which cannot be trained", index,
-                       t.name.c_str(), scales == nullptr ? "unscaled " : "", DTypeName(dtype));
+    return Unsupported("tensor #{} '{}' is stored as {}{}, which cannot be trained", index, t.name,
+                       scales == nullptr ? "unscaled " : "", DTypeName(dtype));
   }
   const bool new_scales = dtype == DType::kInt8 && ReadAsReal(*tables, *tables->main(), index);
   tables->SetConstant(index, shape, Requantize(t, dtype, new_scales, constant.values));

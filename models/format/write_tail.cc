@@ -192,18 +192,17 @@ Status TailWriter::SetScale(const OperatorT& op) {
       narrow && !from_other && (meaning_ == kScores || FixedScale(meaning_, dtype, &affine));
   if (!fits) {
     return Unsupported(
-        "%s gives %s in %s, for which there is no scale once the head is changed: "
+        "{} gives {} in {}, for which there is no scale once the head is changed: "
         "give float_head, or keep the final activation",
-        OpCodeName(meaning_ == kScores ? code : meaning_), t->name.c_str(), DTypeName(dtype));
+        OpCodeName(meaning_ == kScores ? code : meaning_), t->name, DTypeName(dtype));
   }
   if (meaning_ == kScores) {
     if (!std::isfinite(head_.scores_min) || !std::isfinite(head_.scores_max) ||
         !(head_.scores_min < head_.scores_max)) {
       return InvalidArgument(
-          "'%s' holds the scores in %s and needs their range, scores_min to scores_max, which is "
-          "%g to %g",
-          t->name.c_str(), DTypeName(dtype), static_cast<double>(head_.scores_min),
-          static_cast<double>(head_.scores_max));
+          "'{}' holds the scores in {} and needs their range, scores_min to scores_max, which is "
+          "{} to {}",
+          t->name, DTypeName(dtype), head_.scores_min, head_.scores_max);
     }
     affine = ScaleOfRange(dtype, head_.scores_min, head_.scores_max);
   }

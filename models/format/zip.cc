@@ -50,13 +50,11 @@ class ZipReader {
     if (Get16(p + 4) != 0 || Get16(p + 8) != n_entries || n_entries == 0xffff ||
         offset == 0xffffffffu) {
       return InvalidModel(
-          "the appended zip archive has several parts or is a zip64; write it as "
-          "one plain zip");
+          "the appended zip archive has several parts or is a zip64; write it as one plain zip");
     }
     if (size > end || offset > end - size) {
       return InvalidModel(
-          "the appended zip archive's directory (offset %u, %u bytes) lies outside "
-          "the file",
+          "the appended zip archive's directory (offset {}, {} bytes) lies outside the file",
           offset, size);
     }
     // Offsets count from the archive's first byte or from the file's, depending on the writer.
@@ -78,11 +76,11 @@ class ZipReader {
   Status ReadEntry(uint32_t i, size_t end, size_t* at, Entry* entry) {
     const uint8_t* p = bytes_.data() + *at;
     if (end - *at < kEntrySize || Get32(p) != kEntrySignature) {
-      return InvalidModel("entry #%u of the appended zip archive is damaged", i);
+      return InvalidModel("entry #{} of the appended zip archive is damaged", i);
     }
     const size_t name = Get16(p + 28), extra = Get16(p + 30), comment = Get16(p + 32);
     if (end - *at - kEntrySize < name + extra + comment) {
-      return InvalidModel("entry #%u of the appended zip archive reaches outside the file", i);
+      return InvalidModel("entry #{} of the appended zip archive reaches outside the file", i);
     }
     entry->name.assign(reinterpret_cast<const char*>(p) + kEntrySize, name);
     entry->flags = Get16(p + 8);
@@ -97,25 +95,23 @@ class ZipReader {
   }
 
   Status Unpack(const Entry& entry, std::string* content) {
-    const std::string shown = Printable(entry.name.data(), entry.name.size());
-    const char* name = shown.c_str();
+    const std::string name = Printable(entry.name.data(), entry.name.size());
     const size_t left = bytes_.size() - entry.local;
     const uint8_t* p = bytes_.data() + entry.local;
     if (left < kLocalSize || Get32(p) != kLocalSignature) {
-      return InvalidModel("'%s' in the appended zip archive is damaged", name);
+      return InvalidModel("'{}' in the appended zip archive is damaged", name);
     }
     const size_t header = kLocalSize + Get16(p + 26) + Get16(p + 28);
     if (left < header || left - header < entry.packed) {
-      return InvalidModel("'%s' in the appended zip archive reaches outside the file", name);
+      return InvalidModel("'{}' in the appended zip archive reaches outside the file", name);
     }
     if (entry.flags & 1u) {
-      return Unsupported("'%s' in the appended zip archive is encrypted", name);
+      return Unsupported("'{}' in the appended zip archive is encrypted", name);
     }
     if (entry.unpacked > budget_) {
       return InvalidModel(
-          "'%s' in the appended zip archive unpacks to %u bytes, too many for a "
-          "file of %zu",
-          name, entry.unpacked, bytes_.size());
+          "'{}' in the appended zip archive unpacks to {} bytes, too many for a file of {}", name,
+          entry.unpacked, bytes_.size());
     }
     budget_ -= entry.unpacked;
     const Span<const uint8_t> packed(p + header, entry.packed);
@@ -127,12 +123,12 @@ class ZipReader {
       good = Inflate(packed, entry.unpacked, content);
     } else {
       return Unsupported(
-          "'%s' in the appended zip archive is compressed by method %u; 0 (stored) "
+          "'{}' in the appended zip archive is compressed by method {}; 0 (stored) "
           "and 8 (deflate) are supported",
           name, entry.method);
     }
     if (good && Crc32(content->data(), content->size()) == entry.crc) return Status::Ok();
-    return InvalidModel("'%s' in the appended zip archive fails its checksum", name);
+    return InvalidModel("'{}' in the appended zip archive fails its checksum", name);
   }
 
   Span<const uint8_t> bytes_;

@@ -53,9 +53,8 @@ Status AppendZip(const std::vector<AssociatedFile>& files, std::vector<uint8_t>*
     if (file.name.size() > UINT16_MAX) return Unsupported("a packed file's name is too long");
   }
   if (end > UINT32_MAX || files.size() > UINT16_MAX) {
-    return Unsupported(
-        "the model and its packed files need %llu bytes, a zip archive ends at 4 GiB",
-        static_cast<unsigned long long>(end));
+    return Unsupported("the model and its packed files need {} bytes, a zip archive ends at 4 GiB",
+                       end);
   }
   std::vector<uint32_t> offsets;
   for (const AssociatedFile& file : files) {

@@ -3,7 +3,6 @@
 //
 // Scratch memory of run: the operator's own bytes, then the tw_tensor_infos and the pointers to
 // them that a tw_op_call shows; so run allocates nothing.
-#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -41,7 +40,7 @@ Status CallFailed(const std::string& where, const char* function, tw_status stat
   const bool known = code > TW_STATUS_OK && code <= TW_STATUS_INTERNAL;
   std::string message = where + function;
   message += text[0] != '\0' ? std::string(": ") + text
-                             : StrFormat(" failed with status %d and gave no reason", code);
+                             : StrFormat(" failed with status {} and gave no reason", code);
   return Status(known ? static_cast<StatusCode>(code) : StatusCode::kInternal, message);
 }
 
@@ -84,8 +83,8 @@ Status ApiOp::SetOutputs(PrepareContext& context,
   for (size_t i = 0; i < outputs.size(); ++i) {
     const tw_tensor_info& info = outputs[i];
     if (info.rank < 0 || info.rank > kMaxRank) {
-      return InvalidArgument("%s: prepare gave output %zu rank %d; 0 to %d are possible",
-                             context.Where().c_str(), i, info.rank, kMaxRank);
+      return InvalidArgument("{}: prepare gave output {} rank {}; 0 to {} are possible",
+                             context.Where(), i, info.rank, kMaxRank);
     }
     const int at = static_cast<int>(i);
     TW_RETURN_IF_ERROR(
@@ -201,7 +200,7 @@ tw_status tw_op_register(const tw_custom_op* op) {
   }
   if (copy.prepare == nullptr || copy.run == nullptr) {
     return topwork::api::Report(
-        InvalidArgument("custom operator '%s': %s is NULL; prepare and run are needed", copy.name,
+        InvalidArgument("custom operator '{}': {} is NULL; prepare and run are needed", copy.name,
                         copy.prepare == nullptr ? "prepare" : "run"));
   }
   const std::string name = copy.name;

@@ -136,7 +136,7 @@ tw_status tw_device_get_info(size_t index, tw_device_info* info) {
   const std::vector<DeviceInfo>* devices = OpenclDevices();
   const size_t count = 1 + CountOpencl();
   if (index >= count) {
-    return Report(InvalidArgument("device %zu does not exist; there are %zu", index, count));
+    return Report(InvalidArgument("device {} does not exist; there are {}", index, count));
   }
   const bool absent = devices == nullptr || devices->empty();
   const tw_device_info filled = index == 0 ? CpuInfo()

@@ -48,8 +48,8 @@ std::string ReadLine(const std::string& line, const Graph& graph, std::vector<st
   const auto op = std::find_if(graph.ops.begin(), graph.ops.end(),
                                [&](const Op& one) { return one.file_index == index; });
   if (op == graph.ops.end() || op->name() != name) {
-    return StrFormat("is for another model: operator #%ld of this one is %s", index,
-                     op == graph.ops.end() ? "missing" : std::string(op->name()).c_str());
+    return StrFormat("is for another model: operator #{} of this one is {}", index,
+                     op == graph.ops.end() ? "missing" : op->name());
   }
   (where == "cpu" ? cpu_ops : float32_ops)->push_back(number);
   return "";
@@ -62,13 +62,13 @@ Status ParseDevicePolicy(const std::string& text, const std::string& path, const
   const std::vector<std::string> lines = Lines(text);
   if (lines.empty() || lines[0] != kTitle) {
     return InvalidArgument(
-        "%s: is no device policy; 'topwork verify --policy' writes them, with '%s' as first line",
-        path.c_str(), kTitle);
+        "{}: is no device policy; 'topwork verify --policy' writes them, with '{}' as first line",
+        path, kTitle);
   }
   for (size_t i = 1; i < lines.size(); ++i) {
     const std::string wrong = ReadLine(lines[i], graph, cpu_ops, float32_ops);
     if (wrong.empty()) continue;
-    return InvalidArgument("%s: line %zu %s", path.c_str(), i + 1, wrong.c_str());
+    return InvalidArgument("{}: line {} {}", path, i + 1, wrong);
   }
   return Status::Ok();
 }
@@ -78,7 +78,7 @@ Status ReadDevicePolicy(const std::string& path, const Graph& graph,
   port::MappedFile file;
   const int error = port::MapFile(path.c_str(), &file);
   if (error != 0) {
-    return IoError("%s: cannot be read: %s", path.c_str(), port::ErrorText(error).c_str());
+    return IoError("{}: cannot be read: {}", path, port::ErrorText(error));
   }
   const std::string text(reinterpret_cast<const char*>(file.data),
                          std::min<size_t>(file.size, file.data != nullptr ? kMaxBytes : 0));

@@ -26,13 +26,12 @@ tw_status Report(const Status& status) {
 }
 
 tw_status ReportNull(const char* function, const char* argument) {
-  return Report(InvalidArgument("%s: %s is NULL", function, argument));
+  return Report(InvalidArgument("{}: {} is NULL", function, argument));
 }
 
 tw_status GiveBytes(const void* data, size_t size, void** out) {
   void* copy = std::malloc(size == 0 ? 1 : size);
-  if (copy == nullptr)
-    return Report(OutOfMemory("could not allocate %zu bytes for a result", size));
+  if (copy == nullptr) return Report(OutOfMemory("could not allocate {} bytes for a result", size));
   if (size != 0) std::memcpy(copy, data, size);
   *out = copy;
   return TW_STATUS_OK;
@@ -47,7 +46,7 @@ tw_status GiveString(const std::string& text, char** out) {
 
 Status CheckStructSize(const char* name, size_t struct_size) {
   if (struct_size >= kMinStructBytes && struct_size <= kMaxStructBytes) return Status::Ok();
-  return InvalidArgument("%s.struct_size is %zu; set it to sizeof(%s) before the call", name,
+  return InvalidArgument("{}.struct_size is {}; set it to sizeof({}) before the call", name,
                          struct_size, name);
 }
 
@@ -56,7 +55,7 @@ Status CheckUnknownFields(const char* name, const void* fields, size_t known, si
   for (size_t i = known; i < struct_size; ++i) {
     if (bytes[i] == 0) continue;
     return Unsupported(
-        "%s has a field at byte %zu that is not zero and that this library (%s) does "
+        "{} has a field at byte {} that is not zero and that this library ({}) does "
         "not know; update the library or leave the field zero",
         name, i, tw_version());
   }
@@ -71,7 +70,7 @@ Status ReadAllocator(const tw_allocator* in, Allocator* out) {
   tw_allocator table = {};
   TW_RETURN_IF_ERROR(ReadStruct("tw_allocator", in, &table));
   if (table.allocate == nullptr || table.deallocate == nullptr) {
-    return InvalidArgument("tw_allocator.%s is NULL; both functions are needed",
+    return InvalidArgument("tw_allocator.{} is NULL; both functions are needed",
                            table.allocate == nullptr ? "allocate" : "deallocate");
   }
   *out = {table.allocate, table.deallocate, table.user_data};
@@ -92,8 +91,7 @@ Status ReadPrecision(tw_precision precision, Storage* storage) {
       *storage = precision == TW_PRECISION_FLOAT16 ? Storage::kFloat16 : Storage::kFloat32;
       return Status::Ok();
     default:
-      return InvalidArgument("precision %d does not exist (0 float32, 1 float16)",
-                             static_cast<int>(precision));
+      return InvalidArgument("precision {} does not exist (0 float32, 1 float16)", precision);
   }
 }
 

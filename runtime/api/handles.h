@@ -117,7 +117,7 @@ Status CheckReserved(const char* name, const T& part) {
   for (const uint64_t bytes : part.reserved) {
     if (bytes == 0) continue;
     return Unsupported(
-        "%s.reserved is not zero: it holds an option that this library (%s) does not know, or was "
+        "{}.reserved is not zero: it holds an option that this library ({}) does not know, or was "
         "never initialized",
         name, tw_version());
   }

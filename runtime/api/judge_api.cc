@@ -94,7 +94,7 @@ static_assert(static_cast<int>(topwork::Loss::kHuber) == TW_LOSS_HUBER, "");
 
 Status ToInt(const char* name, int64_t value, int* out) {
   if (value < 0 || value > std::numeric_limits<int32_t>::max()) {
-    return InvalidArgument("tw_judge_options.%s is %lld", name, static_cast<long long>(value));
+    return InvalidArgument("tw_judge_options.{} is {}", name, value);
   }
   *out = static_cast<int>(value);
   return Status::Ok();
@@ -103,13 +103,13 @@ Status ToInt(const char* name, int64_t value, int* out) {
 Status ConvertOptions(const tw_judge_options& in, ScoreJudgeOptions* out) {
   const int loss = static_cast<int>(in.loss);
   if (loss < 0 || loss > TW_LOSS_HUBER) {
-    return InvalidArgument("loss %d does not exist; it is one of 0 to %d", loss, TW_LOSS_HUBER);
+    return InvalidArgument("loss {} does not exist; it is one of 0 to {}", loss, TW_LOSS_HUBER);
   }
   out->loss.loss = static_cast<topwork::Loss>(loss);
   if (in.huber_delta != 0.0f) out->loss.huber_delta = in.huber_delta;
   if (!(out->loss.huber_delta > 0.0f)) {
-    return InvalidArgument("tw_judge_options.huber_delta is %g; it must be above 0",
-                           static_cast<double>(in.huber_delta));
+    return InvalidArgument("tw_judge_options.huber_delta is {}; it must be above 0",
+                           in.huber_delta);
   }
   out->kind = static_cast<topwork::ScoreKind>(in.scores);
   TW_RETURN_IF_ERROR(ToInt("n_classes", in.n_classes, &out->n_classes));
@@ -151,8 +151,8 @@ tw_status tw_judge_add(tw_judge* judge, const float* scores, size_t n_scores, in
   TW_REQUIRE(judge);
   TW_REQUIRE(scores);
   if (n_scores != static_cast<size_t>(judge->n_scores)) {
-    return Report(InvalidArgument("n_scores is %zu; this judge's examples have %lld", n_scores,
-                                  static_cast<long long>(judge->n_scores)));
+    return Report(InvalidArgument("n_scores is {}; this judge's examples have {}", n_scores,
+                                  judge->n_scores));
   }
   return Report(targets != nullptr ? judge->judge.AddTargets(scores, targets)
                                    : judge->judge.AddLabel(scores, label));

@@ -51,7 +51,7 @@ tw_status tw_log_set(tw_log_level level, tw_log_function function, void* user_da
   const int number = static_cast<int>(level);
   if (number < TW_LOG_SILENT || number > TW_LOG_DEBUG) {
     return topwork::api::Report(
-        topwork::InvalidArgument("log level %d does not exist (0 silent to 4 debug)", number));
+        topwork::InvalidArgument("log level {} does not exist (0 silent to 4 debug)", number));
   }
   static std::mutex mutex;
   static UserLog* current = nullptr;

@@ -48,7 +48,7 @@ tw_status DescribeValue(const topwork::Graph& graph, const std::vector<int>& val
                         const char* what, size_t index, tw_tensor_info* info) {
   if (index >= values.size()) {
     return Report(
-        InvalidArgument("%s %zu does not exist: the model has %zu", what, index, values.size()));
+        InvalidArgument("{} {} does not exist: the model has {}", what, index, values.size()));
   }
   const topwork::Value& value = graph.values[static_cast<size_t>(values[index])];
   topwork::TensorView view;
@@ -79,12 +79,11 @@ tw_status tw_model_open_memory(const void* data, size_t data_bytes, int32_t copy
 tw_status tw_model_open_fd(int fd, int64_t offset_bytes, int64_t length_bytes,
                            tw_model** out_model) {
   TW_REQUIRE(out_model);
-  if (fd < 0) return Report(InvalidArgument("file descriptor %d is not open", fd));
+  if (fd < 0) return Report(InvalidArgument("file descriptor {} is not open", fd));
   if (offset_bytes < 0 || length_bytes < -1) {
     return Report(InvalidArgument(
-        "offset_bytes %lld and length_bytes %lld must not be negative (length_bytes -1: to the "
-        "end)",
-        static_cast<long long>(offset_bytes), static_cast<long long>(length_bytes)));
+        "offset_bytes {} and length_bytes {} must not be negative (length_bytes -1: to the end)",
+        offset_bytes, length_bytes));
   }
   return topwork::api::GiveModel(Model::OpenFd(fd, offset_bytes, length_bytes), out_model);
 }
@@ -103,8 +102,8 @@ tw_status tw_model_save(const tw_model* model, const char* path) {
   const topwork::Span<const uint8_t> bytes = model->model->bytes();
   const int error = topwork::port::WriteFileAtomic(path, bytes.data(), bytes.size());
   if (error == 0) return TW_STATUS_OK;
-  return Report(topwork::IoError("cannot write the model '%s': %s", path,
-                                 topwork::port::ErrorText(error).c_str()));
+  return Report(
+      topwork::IoError("cannot write the model '{}': {}", path, topwork::port::ErrorText(error)));
 }
 
 tw_status tw_model_get_info(const tw_model* model, tw_model_info* info) {
@@ -159,7 +158,7 @@ tw_status tw_model_get_head(const tw_model* model, size_t index, tw_head_info* i
   TW_REQUIRE(info);
   const size_t n = model->model->main().outputs.size();
   if (index >= n) {
-    return Report(InvalidArgument("output %zu does not exist: the model has %zu", index, n));
+    return Report(InvalidArgument("output {} does not exist: the model has {}", index, n));
   }
   tw_head_info result = {};
   TW_REPORT_IF_ERROR(
@@ -179,7 +178,7 @@ tw_status tw_model_get_metadata(const tw_model* model, const char* name, const v
     *out_data_bytes = entry.data.size();
     return TW_STATUS_OK;
   }
-  return Report(NotFound("the model has no metadata entry '%s' (it has %zu entries)", name,
+  return Report(NotFound("the model has no metadata entry '{}' (it has {} entries)", name,
                          model->model->metadata().size()));
 }
 
@@ -195,6 +194,6 @@ tw_status tw_model_get_file(const tw_model* model, const char* name, const void*
     *out_data_bytes = file.content.size();
     return TW_STATUS_OK;
   }
-  return Report(NotFound("no file '%s' is packed into the model (it has %zu files)", name,
+  return Report(NotFound("no file '{}' is packed into the model (it has {} files)", name,
                          model->model->associated_files().size()));
 }

@@ -60,7 +60,7 @@ tw_status tw_quantizer_get_input(const tw_quantizer* quantizer, size_t index,
   const Quantizer& it = *quantizer->quantizer;
   if (index >= static_cast<size_t>(it.n_inputs())) {
     return Report(
-        InvalidArgument("input %zu does not exist: examples have %d", index, it.n_inputs()));
+        InvalidArgument("input {} does not exist: examples have {}", index, it.n_inputs()));
   }
   const int k = static_cast<int>(index);
   tw_tensor_info result = topwork::api::TensorInfo(it.input(k), it.input_name(k).c_str(), nullptr);

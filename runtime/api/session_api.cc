@@ -20,8 +20,8 @@ using Port = tw_session::Port;
 const Port* PortAt(const std::vector<Port>& ports, const char* what, size_t index,
                    tw_status* out_status) {
   if (index < ports.size()) return &ports[index];
-  *out_status = Report(
-      InvalidArgument("%s %zu does not exist: the model has %zu", what, index, ports.size()));
+  *out_status =
+      Report(InvalidArgument("{} {} does not exist: the model has {}", what, index, ports.size()));
   return nullptr;
 }
 
@@ -36,7 +36,7 @@ tw_status FindPort(const std::vector<Port>& ports, const char* what, const char*
     if (i == 20) names += ", ...";
     if (i < 20) names += (i == 0 ? "'" : ", '") + ports[i].name + "'";
   }
-  return Report(topwork::NotFound("there is no %s '%s'; there are %s", what, name,
+  return Report(topwork::NotFound("there is no {} '{}'; there are {}", what, name,
                                   names.empty() ? "none" : names.c_str()));
 }
 
@@ -44,20 +44,19 @@ Status CheckCopy(const char* what, const Port& port, const topwork::TensorView& 
                  const void* data, size_t data_bytes) {
   if (view.dtype == topwork::DType::kString) {
     return topwork::Unsupported(
-        "%s '%s' holds strings: write them by tw_session_write_strings, read them through "
+        "{} '{}' holds strings: write them by tw_session_write_strings, read them through "
         "tw_session_get_output",
-        what, port.name.c_str());
+        what, port.name);
   }
   if (data_bytes != view.bytes()) {
     return InvalidArgument(
-        "%s '%s' is %s %s of %zu bytes, not %zu (after resizing an input, prepare comes first)",
-        what, port.name.c_str(), topwork::DTypeName(view.dtype), view.shape.ToString().c_str(),
-        view.bytes(), data_bytes);
+        "{} '{}' is {} {} of {} bytes, not {} (after resizing an input, prepare comes first)", what,
+        port.name, topwork::DTypeName(view.dtype), view.shape.ToString(), view.bytes(), data_bytes);
   }
-  if (data == nullptr && data_bytes != 0) return InvalidArgument("%s: data is NULL", what);
+  if (data == nullptr && data_bytes != 0) return InvalidArgument("{}: data is NULL", what);
   if (view.data == nullptr && data_bytes != 0) {
-    return topwork::FailedPrecondition("%s '%s' has no memory before the first run", what,
-                                       port.name.c_str());
+    return topwork::FailedPrecondition("{} '{}' has no memory before the first run", what,
+                                       port.name);
   }
   return Status::Ok();
 }
@@ -68,8 +67,8 @@ Status CheckAlignment(const char* what, const Port& port, const topwork::TensorV
   if (view.dtype == topwork::DType::kString) return Status::Ok();
   const size_t element = static_cast<size_t>(topwork::DTypeBits(view.dtype)) / 8;
   if (element < 2 || reinterpret_cast<uintptr_t>(data) % element == 0) return Status::Ok();
-  return InvalidArgument("the buffer for %s '%s' is not aligned to %zu bytes, the size of a %s",
-                         what, port.name.c_str(), element, topwork::DTypeName(view.dtype));
+  return InvalidArgument("the buffer for {} '{}' is not aligned to {} bytes, the size of a {}",
+                         what, port.name, element, topwork::DTypeName(view.dtype));
 }
 
 void Profile(void* user_data, const topwork::StepProfile& step) {
@@ -160,7 +159,7 @@ tw_status tw_session_write_strings(tw_session* session, size_t index, const tw_s
   for (size_t i = 0; i < n_strings; ++i) {
     if (strings[i].data != nullptr || strings[i].bytes == 0) continue;
     return Report(
-        InvalidArgument("strings[%zu].data is NULL, its bytes are %zu", i, strings[i].bytes));
+        InvalidArgument("strings[{}].data is NULL, its bytes are {}", i, strings[i].bytes));
   }
   const auto* references = reinterpret_cast<const topwork::StringRef*>(strings);
   return Report(session->session->WriteStrings(port->index, {references, n_strings}));
@@ -194,14 +193,14 @@ tw_status tw_session_resize_input(tw_session* session, size_t index, const int32
   const Port* port = PortAt(session->inputs, "input", index, &status);
   if (port == nullptr) return status;
   if (rank > static_cast<size_t>(topwork::kMaxRank)) {
-    return Report(InvalidArgument("input '%s': rank %zu is above %d", port->name.c_str(), rank,
-                                  topwork::kMaxRank));
+    return Report(
+        InvalidArgument("input '{}': rank {} is above {}", port->name, rank, topwork::kMaxRank));
   }
   if (rank != 0) TW_REQUIRE(dims);
   for (size_t i = 0; i < rank; ++i) {
     if (dims[i] >= 0) continue;
-    return Report(InvalidArgument("input '%s': dims[%zu] is %d, which is negative",
-                                  port->name.c_str(), i, dims[i]));
+    return Report(
+        InvalidArgument("input '{}': dims[{}] is {}, which is negative", port->name, i, dims[i]));
   }
   return Report(session->session->ResizeInput(port->index, Shape(dims, static_cast<int>(rank))));
 }
@@ -287,7 +286,7 @@ tw_status tw_session_verify(tw_session* session, double tolerance, char** out_js
   TW_REQUIRE_IDLE(session);
   if (!(tolerance >= 0.0)) {
     return Report(
-        InvalidArgument("tolerance is %g; 0 (the default) or more is allowed", tolerance));
+        InvalidArgument("tolerance is {}; 0 (the default) or more is allowed", tolerance));
   }
   const topwork::Result<topwork::Verification> result =
       topwork::Verify(session->session.get(), tolerance);
@@ -309,7 +308,6 @@ tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format for
     case TW_PLAN_JSON:
       return topwork::api::GiveString(topwork::PlanToJson(plan, note, &threads), out_text);
     default:
-      return Report(InvalidArgument("plan format %d does not exist (0 text, 1 JSON)",
-                                    static_cast<int>(format)));
+      return Report(InvalidArgument("plan format {} does not exist (0 text, 1 JSON)", format));
   }
 }

@@ -24,7 +24,7 @@ Status FindSignature(const topwork::Model& model, const char* key,
     }
     keys += (keys.empty() ? "'" : ", '") + signature.key + "'";
   }
-  return topwork::NotFound("the model has no signature '%s'; it has %s", key,
+  return topwork::NotFound("the model has no signature '{}'; it has {}", key,
                            keys.empty() ? "none" : keys.c_str());
 }
 
@@ -38,8 +38,8 @@ Status MakePorts(const topwork::Graph& graph, const std::vector<int>& values,
     const auto at = std::find(values.begin(), values.end(), v);
     if (at == values.end()) {
       return topwork::InvalidModel(
-          "the signature's '%s' is tensor '%s', which is no input or output of its subgraph",
-          (*entries)[i].name.c_str(), value.name.c_str());
+          "the signature's '{}' is tensor '{}', which is no input or output of its subgraph",
+          (*entries)[i].name, value.name);
     }
     const int index =
         entries == nullptr ? static_cast<int>(i) : static_cast<int>(at - values.begin());
@@ -55,12 +55,12 @@ Status ReadOptions(const tw_session_options* in, tw_session_options* options) {
   }
   TW_RETURN_IF_ERROR(topwork::api::CheckReserved("tw_session_options.opencl", options->opencl));
   if (options->opencl.tune_ms < 0) {
-    return InvalidArgument("tw_session_options.opencl.tune_ms is %d; it must not be negative",
+    return InvalidArgument("tw_session_options.opencl.tune_ms is {}; it must not be negative",
                            options->opencl.tune_ms);
   }
   if (options->n_threads >= 0 && options->n_threads <= 1024) return Status::Ok();
   return InvalidArgument(
-      "tw_session_options.n_threads is %d; 0 (all processors) to 1024 are allowed",
+      "tw_session_options.n_threads is {}; 0 (all processors) to 1024 are allowed",
       options->n_threads);
 }
 
@@ -87,7 +87,7 @@ Status ReadInputShapes(const tw_session_options& options, const topwork::Graph& 
   if (n == 0) return Status::Ok();
   if (options.input_shapes == nullptr || n != inputs.size()) {
     return InvalidArgument(
-        "tw_session_options.input_shapes is %s with n_input_shapes %zu; the session has %zu inputs",
+        "tw_session_options.input_shapes is {} with n_input_shapes {}; the session has {} inputs",
         options.input_shapes == nullptr ? "NULL" : "set", n, inputs.size());
   }
   for (const int v : graph.inputs) shapes->push_back(graph.values[static_cast<size_t>(v)].shape);
@@ -95,9 +95,8 @@ Status ReadInputShapes(const tw_session_options& options, const topwork::Graph& 
     const tw_shape& shape = options.input_shapes[i];
     if (shape.rank == -1) continue;
     if (shape.rank < 0 || shape.rank > topwork::kMaxRank) {
-      return InvalidArgument(
-          "tw_session_options.input_shapes[%zu].rank is %d; -1 to %d are allowed", i, shape.rank,
-          topwork::kMaxRank);
+      return InvalidArgument("tw_session_options.input_shapes[{}].rank is {}; -1 to {} are allowed",
+                             i, shape.rank, topwork::kMaxRank);
     }
     (*shapes)[static_cast<size_t>(inputs[i].index)] = topwork::Shape(shape.dims, shape.rank);
   }
@@ -115,9 +114,9 @@ Status ExplainShapes(const Status& status, const topwork::Graph& graph, bool giv
   });
   if (given || !open || status.code() != topwork::StatusCode::kInvalidModel) return status;
   return topwork::InvalidModel(
-      "%s. (This is with the input sizes written in the file, which its author left open: give those "
-      "of your data, tw_session_options.input_shapes)",
-      status.message().c_str());
+      "{}. (This is with the input sizes written in the file, which its author left open: give "
+      "those of your data, tw_session_options.input_shapes)",
+      status.message());
 }
 
 Status CreateSession(const tw_model& model, const tw_session_options* in, tw_session* handle) {

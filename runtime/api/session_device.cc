@@ -11,12 +11,12 @@ namespace {
 
 Status ReadSharing(const tw_session_options& c_options, OpenOptions* device) {
   if (c_options.opencl.low_priority < 0 || c_options.opencl.low_priority > 1) {
-    return InvalidArgument("tw_session_options.opencl.low_priority is %d; 0 and 1 are allowed",
+    return InvalidArgument("tw_session_options.opencl.low_priority is {}; 0 and 1 are allowed",
                            c_options.opencl.low_priority);
   }
   if (c_options.opencl.max_kernel_ms < 0 || c_options.opencl.max_kernel_ms > 10000) {
     return InvalidArgument(
-        "tw_session_options.opencl.max_kernel_ms is %d; 0 (no limit) to 10000 are allowed",
+        "tw_session_options.opencl.max_kernel_ms is {}; 0 (no limit) to 10000 are allowed",
         c_options.opencl.max_kernel_ms);
   }
   device->low_priority = c_options.opencl.low_priority == 1;

@@ -52,7 +52,7 @@ tw_status tw_trainer_get_input(const tw_trainer* trainer, size_t index, tw_tenso
   const Trainer& it = *trainer->trainer;
   const size_t n = static_cast<size_t>(it.n_inputs());
   if (index >= n) {
-    return Report(InvalidArgument("input %zu does not exist: the model has %zu", index, n));
+    return Report(InvalidArgument("input {} does not exist: the model has {}", index, n));
   }
   const int k = static_cast<int>(index);
   return Report(topwork::api::WriteStruct(
@@ -102,7 +102,7 @@ tw_status tw_trainer_fit(tw_trainer* trainer, const tw_fit_options* options,
   }
   if (!(in.max_seconds >= 0.0) || in.max_epochs < 0 || in.n_epochs < 0) {
     return Report(InvalidArgument(
-        "tw_fit_options: max_seconds is %g, max_epochs %d and n_epochs %d; they begin at 0",
+        "tw_fit_options: max_seconds is {}, max_epochs {} and n_epochs {}; they begin at 0",
         in.max_seconds, in.max_epochs, in.n_epochs));
   }
   trainer->trainer->set_epochs(in.n_epochs > 0 ? in.n_epochs : trainer->n_epochs);

@@ -31,10 +31,10 @@ Status CheckEnums(const tw_trainer_options& in) {
                {"features.type", static_cast<int>(in.features.type), TW_FEATURE_FLOAT16}};
   for (const auto& e : enums) {
     if (e.value >= 0 && e.value <= e.last) continue;
-    return InvalidArgument("%s %d does not exist; it is one of 0 to %d", e.name, e.value, e.last);
+    return InvalidArgument("{} {} does not exist; it is one of 0 to {}", e.name, e.value, e.last);
   }
   if (in.n_classes < 0 || in.n_classes > std::numeric_limits<int32_t>::max()) {
-    return InvalidArgument("n_classes is %lld", static_cast<long long>(in.n_classes));
+    return InvalidArgument("n_classes is {}", in.n_classes);
   }
   if (in.loss.class_weights != nullptr && in.n_classes == 0) {
     return InvalidArgument("class_weights need n_classes, which is 0");
@@ -43,15 +43,14 @@ Status CheckEnums(const tw_trainer_options& in) {
   if (in.n_classes == 0) return InvalidArgument("class_names need n_classes, which is 0");
   for (int64_t i = 0; i < in.n_classes; ++i) {
     if (in.class_names[i] != nullptr) continue;
-    return InvalidArgument("class_names[%lld] is NULL", static_cast<long long>(i));
+    return InvalidArgument("class_names[{}] is NULL", i);
   }
   return Status::Ok();
 }
 
 Status ToLabel(int64_t label, int64_t index, int32_t* out) {
   if (label < 0 || label > std::numeric_limits<int32_t>::max()) {
-    return InvalidArgument("the label of example %lld is %lld", static_cast<long long>(index),
-                           static_cast<long long>(label));
+    return InvalidArgument("the label of example {} is {}", index, label);
   }
   *out = static_cast<int32_t>(label);
   return Status::Ok();
@@ -62,7 +61,7 @@ template <typename Reader>
 Status FromArrays(const Reader& reader, const tw_examples& in, Examples* out) {
   if (reader.n_inputs() != 1) {
     return InvalidArgument(
-        "the model has %d inputs; examples in one array fit models of one input, "
+        "the model has {} inputs; examples in one array fit models of one input, "
         "set tw_examples.read instead",
         reader.n_inputs());
   }
@@ -70,15 +69,13 @@ Status FromArrays(const Reader& reader, const tw_examples& in, Examples* out) {
   const size_t bytes = view.bytes();
   size_t total = 0;
   if (static_cast<int>(in.dtype) != static_cast<int>(view.dtype)) {
-    return InvalidArgument("tw_examples.dtype is %s, but the model's input '%s' is %s",
-                           tw_dtype_name(in.dtype), reader.input_name(0).c_str(),
-                           DTypeName(view.dtype));
+    return InvalidArgument("tw_examples.dtype is {}, but the model's input '{}' is {}",
+                           tw_dtype_name(in.dtype), reader.input_name(0), DTypeName(view.dtype));
   }
   if (MulOverflow(bytes, static_cast<size_t>(in.n_examples), &total) || total != in.data_bytes) {
-    return InvalidArgument(
-        "tw_examples.data_bytes is %zu, but %lld examples of %s %s take %zu each", in.data_bytes,
-        static_cast<long long>(in.n_examples), DTypeName(view.dtype), view.shape.ToString().c_str(),
-        bytes);
+    return InvalidArgument("tw_examples.data_bytes is {}, but {} examples of {} {} take {} each",
+                           in.data_bytes, in.n_examples, DTypeName(view.dtype),
+                           view.shape.ToString(), bytes);
   }
   const uint8_t* data = static_cast<const uint8_t*>(in.data);
   const std::function<Status(int64_t, ExampleTarget*)> target = out->target;
@@ -92,9 +89,9 @@ Status FromArrays(const Reader& reader, const tw_examples& in, Examples* out) {
 Status CallerStatus(tw_status status, const char* function, int64_t index) {
   if (status == TW_STATUS_OK) return Status::Ok();
   const bool known = status > TW_STATUS_OK && status <= TW_STATUS_INTERNAL;
-  return Status(known ? static_cast<StatusCode>(status) : StatusCode::kInternal,
-                StrFormat("tw_examples.%s gave %s for example %lld", function,
-                          tw_status_name(status), static_cast<long long>(index)));
+  return Status(
+      known ? static_cast<StatusCode>(status) : StatusCode::kInternal,
+      StrFormat("tw_examples.{} gave {} for example {}", function, tw_status_name(status), index));
 }
 
 // Where an example's target comes from: the callback, an array, or (left null) read itself.
@@ -122,7 +119,7 @@ Status ConvertTarget(const Trainer& trainer, const tw_examples& in, bool targets
       return Status::Ok();
     };
   } else if (!labels) {
-    return InvalidArgument("the loss '%s' needs tw_examples.targets or tw_examples.target",
+    return InvalidArgument("the loss '{}' needs tw_examples.targets or tw_examples.target",
                            LossName(trainer.options().loss.loss));
   } else if (in.data != nullptr) {
     return InvalidArgument("tw_examples.labels is NULL");
@@ -151,8 +148,7 @@ void ConvertKey(const tw_examples& in, Examples* out) {
     TW_RETURN_IF_ERROR(
         CallerStatus(in.key(in.user_data, index, text.data(), text.size()), "key", index));
     if (text.back() != '\0') {
-      return InvalidArgument("tw_examples.key wrote beyond its room for example %lld",
-                             static_cast<long long>(index));
+      return InvalidArgument("tw_examples.key wrote beyond its room for example {}", index);
     }
     *out_key = text.data();
     return Status::Ok();
@@ -233,7 +229,7 @@ Status ConvertFeatures(const tw_trainer_options& in, TrainerOptions* out) {
   out->replay_capacity = in.replay_capacity;
   const tw_input_scale& scale = in.input_scale;
   if (scale.n < 0 || (scale.n > 0 && (scale.mean == nullptr || scale.std == nullptr))) {
-    return InvalidArgument("input_scale.n is %d; mean and std need as many numbers", scale.n);
+    return InvalidArgument("input_scale.n is {}; mean and std need as many numbers", scale.n);
   }
   if (scale.n > 0) {
     out->input_mean.assign(scale.mean, scale.mean + scale.n);
@@ -299,8 +295,7 @@ Status ReadExamples(const tw_examples* c_examples, tw_examples* in, Examples* ou
                     FeatureProgress* out_progress) {
   TW_RETURN_IF_ERROR(ReadStruct("tw_examples", c_examples, in));
   if (in->n_examples < 0) {
-    return InvalidArgument("tw_examples.n_examples is %lld",
-                           static_cast<long long>(in->n_examples));
+    return InvalidArgument("tw_examples.n_examples is {}", in->n_examples);
   }
   if (in->data == nullptr && in->read == nullptr) {
     return InvalidArgument("tw_examples has neither data nor read; set one of them");

@@ -28,7 +28,7 @@ tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples, 
   TW_REQUIRE(trainer);
   TW_REQUIRE(evaluation);
   TW_REPORT_IF_ERROR(topwork::api::CheckStructSize("tw_evaluation", evaluation->struct_size));
-  if (n_worst < 0) return Report(InvalidArgument("n_worst is %d", n_worst));
+  if (n_worst < 0) return Report(InvalidArgument("n_worst is {}", n_worst));
   const Result<Evaluation> result = Evaluate(trainer->trainer.get(), examples);
   if (!result.ok()) return Report(result.status());
   std::vector<topwork::WorstExample> worst;
@@ -53,8 +53,8 @@ tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, f
   size_t needed = 0;
   if (topwork::MulOverflow(static_cast<size_t>(converted.count), n_classes, &needed) ||
       n_scores != needed) {
-    return Report(InvalidArgument("n_scores is %zu, but %lld examples have %zu scores each",
-                                  n_scores, static_cast<long long>(converted.count), n_classes));
+    return Report(InvalidArgument("n_scores is {}, but {} examples have {} scores each", n_scores,
+                                  converted.count, n_classes));
   }
   return Report(trainer->trainer->judge().Predict(converted, scores));
 }

@@ -24,7 +24,7 @@ Status FindValues(const Trainer& trainer, const char* name, Span<const float>* o
     }
     names += (names.empty() ? "" : ", ") + info.name;
   }
-  return topwork::NotFound("there is no parameter '%s'; there are %s", name, names.c_str());
+  return topwork::NotFound("there is no parameter '{}'; there are {}", name, names);
 }
 
 }  // namespace
@@ -36,12 +36,11 @@ tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
   std::vector<std::string> converted;
   std::vector<int> taken;
   for (size_t i = 0; i < n_names; ++i) {
-    if (names[i] == nullptr) return Report(InvalidArgument("names[%zu] is NULL", i));
+    if (names[i] == nullptr) return Report(InvalidArgument("names[{}] is NULL", i));
     converted.push_back(names[i]);
     if (sources == nullptr) continue;
     if (sources[i] < -1 || sources[i] >= trainer->trainer->n_classes()) {
-      return Report(InvalidArgument("sources[%zu] is %lld; there are %d classes", i,
-                                    static_cast<long long>(sources[i]),
+      return Report(InvalidArgument("sources[{}] is {}; there are {} classes", i, sources[i],
                                     trainer->trainer->n_classes()));
     }
     taken.push_back(static_cast<int>(sources[i]));
@@ -57,7 +56,7 @@ tw_status tw_trainer_read_parameter(const tw_trainer* trainer, const char* name,
   Span<const float> found;
   TW_REPORT_IF_ERROR(FindValues(*trainer->trainer, name, &found));
   if (n_values != found.size()) {
-    return Report(InvalidArgument("n_values is %zu; '%s' has %zu", n_values,
+    return Report(InvalidArgument("n_values is {}; '{}' has {}", n_values,
                                   name != nullptr ? name : "all parameters", found.size()));
   }
   std::copy(found.begin(), found.end(), values);

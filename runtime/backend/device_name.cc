@@ -23,34 +23,32 @@ std::string Trimmed(const std::string& text) {
 std::string DeviceName::ToString() const {
   if (kind == Kind::kAuto) return kAuto;
   if (kind == Kind::kCpu) return kCpu;
-  if (number >= 0) return StrFormat("%s:%d", kOpencl, number);
+  if (number >= 0) return StrFormat("{}:{}", kOpencl, number);
   return part.empty() ? kOpencl : std::string(kOpencl) + ":" + part;
 }
 
 Result<DeviceName> ParseDeviceName(const std::string& text) {
-  if (text.empty()) return InvalidArgument("the name of the device is empty; %s", kAllowed);
+  if (text.empty()) return InvalidArgument("the name of the device is empty; {}", kAllowed);
   if (text == kAuto) return DeviceName::Auto();
   if (text == kCpu) return DeviceName::Cpu();
   if (text == kOpencl) return DeviceName::Opencl();
   const size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
   if (colon != std::string::npos && (kind == kAuto || kind == kCpu)) {
-    return InvalidArgument("'%s': only opencl takes a number or a name; %s", text.c_str(),
-                           kAllowed);
+    return InvalidArgument("'{}': only opencl takes a number or a name; {}", text, kAllowed);
   }
   if (colon == std::string::npos || kind != kOpencl) {
-    return InvalidArgument("'%s' names no device; %s", text.c_str(), kAllowed);
+    return InvalidArgument("'{}' names no device; {}", text, kAllowed);
   }
   const std::string rest = text.substr(colon + 1);
   if (Trimmed(rest).empty()) {
-    return InvalidArgument("'%s' has no number or name after the colon; %s", text.c_str(),
-                           kAllowed);
+    return InvalidArgument("'{}' has no number or name after the colon; {}", text, kAllowed);
   }
   if (rest.find_first_not_of("0123456789") != std::string::npos) {
     return DeviceName{DeviceName::Kind::kOpencl, -1, rest};
   }
   if (rest.size() > kMaxDigits) {
-    return InvalidArgument("'%s': the number has more than %zu digits", text.c_str(), kMaxDigits);
+    return InvalidArgument("'{}': the number has more than {} digits", text, kMaxDigits);
   }
   int number = 0;
   for (const char digit : rest) number = 10 * number + (digit - '0');
@@ -67,7 +65,7 @@ Result<std::vector<DeviceName>> ParseDeviceNames(const std::string& list) {
   }
   const bool has_auto = std::find(names.begin(), names.end(), DeviceName::Auto()) != names.end();
   if (!has_auto || names.size() == 1) return names;
-  return InvalidArgument("'%s': auto stands alone, it is not part of a list", list.c_str());
+  return InvalidArgument("'{}': auto stands alone, it is not part of a list", list);
 }
 
 }  // namespace topwork

@@ -43,7 +43,7 @@ Result<FoundDevice> FindAutoDevice() {
     case AutoDevice::kBest:
       return FindDevice(DeviceName::Opencl());
     case AutoDevice::kOff:
-      return NotFound("%s is off: no device is tried", kAutoDevice);
+      return NotFound("{} is off: no device is tried", kAutoDevice);
     case AutoDevice::kNamed:
       break;
   }

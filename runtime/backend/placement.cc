@@ -7,15 +7,15 @@ namespace topwork {
 namespace {
 
 std::string Duration(double nanos, const std::string& what) {
-  if (what == "run") return StrFormat("%.3g ms", nanos / 1e6);
-  return StrFormat("%.1f us a %s", nanos / 1e3, what.c_str());
+  if (what == "run") return StrFormat("{:.3g} ms", nanos / 1e6);
+  return StrFormat("{:.1f} us a {}", nanos / 1e3, what);
 }
 
 }  // namespace
 
 std::string WhyTooLittle(double flops, double least_flops) {
   if (flops >= least_flops || AutoDeviceVariable() == AutoDevice::kNamed) return "";
-  return StrFormat("%.2g million operations are too few for a device", flops * 1e-6);
+  return StrFormat("{:.2g} million operations are too few for a device", flops * 1e-6);
 }
 
 std::string Placement::Note() const {

@@ -31,7 +31,7 @@ Result<Buffer> Buffer::Allocate(size_t bytes, const char* what, const Allocator&
     buffer.data_ = allocator.allocate(allocator.user_data, AlignUp(bytes), kAlignment);
   }
   if (buffer.data_ == nullptr) {
-    return OutOfMemory("could not allocate %zu bytes for %s", bytes, what);
+    return OutOfMemory("could not allocate {} bytes for {}", bytes, what);
   }
   buffer.size_ = bytes;
   return buffer;

@@ -7,7 +7,7 @@ Result<MappedBytes> MappedBytes::Open(const std::string& path, const char* what)
   MappedBytes mapped;
   const int error = port::MapFile(path.c_str(), &mapped.file_);
   if (error != 0) {
-    return IoError("cannot read %s '%s': %s", what, path.c_str(), port::ErrorText(error).c_str());
+    return IoError("cannot read {} '{}': {}", what, path, port::ErrorText(error));
   }
   return mapped;
 }
@@ -25,7 +25,7 @@ Status WriteFile(const std::string& path, const char* what,
     port::AtomicFileDiscard(file);
   }
   if (error == 0) return Status::Ok();
-  return IoError("cannot write %s '%s': %s", what, path.c_str(), port::ErrorText(error).c_str());
+  return IoError("cannot write {} '{}': {}", what, path, port::ErrorText(error));
 }
 
 }  // namespace topwork

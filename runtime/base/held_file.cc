@@ -17,8 +17,8 @@ Status InUse(const std::string& path, const char* what, const port::LockHolder& 
   } else if (holder.process > 0) {
     who = "process " + std::to_string(holder.process) + " (" + holder.program + ")";
   }
-  return FailedPrecondition("%s '%s' is in use by %s; wait until it is free or give another path",
-                            what, path.c_str(), who.c_str());
+  return FailedPrecondition("{} '{}' is in use by {}; wait until it is free or give another path",
+                            what, path, who);
 }
 
 Result<HeldFile> HeldFile::Take(const std::string& path, const char* what) {
@@ -27,11 +27,11 @@ Result<HeldFile> HeldFile::Take(const std::string& path, const char* what) {
   const int error = port::FileLockTake(path.c_str(), 0, &held.lock_, &holder);
   if (error == EWOULDBLOCK) return InUse(path, what, holder);
   if (error == EEXIST) {
-    return FailedPrecondition("'%s.lock' is in the way: %s is locked by a file of that name",
-                              path.c_str(), what);
+    return FailedPrecondition("'{}.lock' is in the way: {} is locked by a file of that name", path,
+                              what);
   }
   if (error == 0) return held;
-  return IoError("cannot lock %s '%s': %s", what, path.c_str(), port::ErrorText(error).c_str());
+  return IoError("cannot lock {} '{}': {}", what, path, port::ErrorText(error));
 }
 
 HeldFile HeldFile::TakeSoon(const std::string& path) {

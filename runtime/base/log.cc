@@ -34,14 +34,12 @@ void SetLog(LogLevel level, LogFunction function, void* user_data) {
   g_level.store(static_cast<int>(level), std::memory_order_relaxed);
 }
 
-void Log(LogLevel level, const char* format, ...) {
+void LogWords(LogLevel level, const char* pattern, FormatTypes types, ...) {
   if (static_cast<int>(level) > g_level.load(std::memory_order_relaxed)) return;
-  char text[1024];
   va_list args;
-  va_start(args, format);
-  std::vsnprintf(text, sizeof(text), format, args);
+  va_start(args, types);
+  const std::string shown = PrintableLines(FormatList(pattern, types, args));
   va_end(args);
-  const std::string shown = PrintableLines(text);
   Sink& sink = TheSink();
   std::lock_guard<std::mutex> lock(sink.mutex);
   if (sink.function != nullptr) {

@@ -2,6 +2,8 @@
 #ifndef TOPWORK_RUNTIME_BASE_LOG_H_
 #define TOPWORK_RUNTIME_BASE_LOG_H_
 
+#include "runtime/base/format.h"
+
 namespace topwork {
 
 // The numbers are those of `tw_log_level` in the C API.
@@ -12,7 +14,12 @@ using LogFunction = void (*)(void* user_data, int level, const char* message);
 // Messages of `level` or more urgent go to `function` (null: to standard error). Thread-safe; the
 // function may be called from any thread, one call at a time. The default is warnings to stderr.
 void SetLog(LogLevel level, LogFunction function, void* user_data);
-void Log(LogLevel level, const char* format, ...) __attribute__((format(printf, 2, 3)));
+// Log(LogLevel::kInfo, "{} runs on {}", model, device): a text as StrFormat makes it.
+void LogWords(LogLevel level, const char* pattern, FormatTypes types, ...);
+template <typename... Values>
+TW_FORMAT_INLINE void Log(LogLevel level, const char* pattern, const Values&... values) {
+  LogWords(level, pattern, FormatTypesOf<Values...>(), FormatValue(values)...);
+}
 
 }  // namespace topwork
 

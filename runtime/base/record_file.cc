@@ -94,22 +94,22 @@ bool IsRecord(RecordKind kind, Span<const uint8_t> bytes) {
 
 Result<RecordHeader> ReadRecordHeader(RecordKind kind, Span<const uint8_t> bytes) {
   const char* noun = RecordNoun(kind);
-  if (!IsRecord(kind, bytes)) return Corrupt("this is not a Topwork %s", noun);
+  if (!IsRecord(kind, bytes)) return Corrupt("this is not a Topwork {}", noun);
   Fixed fixed;
   if (bytes.size() < sizeof(fixed)) {
-    return Corrupt("the %s is truncated: %zu bytes", noun, bytes.size());
+    return Corrupt("the {} is truncated: {} bytes", noun, bytes.size());
   }
   std::memcpy(&fixed, bytes.data(), sizeof(fixed));
   RecordHeader header;
   header.bytes = AlignUp(sizeof(fixed) + std::min(fixed.key_bytes, kMaxKeyBytes));
   const bool whole = header.bytes <= bytes.size();
   if (fixed.key_bytes > kMaxKeyBytes || (whole && !IsSound(fixed, {bytes.data(), header.bytes}))) {
-    return Corrupt("the %s failed its checksum: the header is damaged", noun);
+    return Corrupt("the {} failed its checksum: the header is damaged", noun);
   }
-  if (!whole) return Corrupt("the %s is truncated: %zu bytes", noun, bytes.size());
+  if (!whole) return Corrupt("the {} is truncated: {} bytes", noun, bytes.size());
   // The checksum is right; these may still be another's work.
   if (!Same(fixed.magic, kMagic) || !Same(fixed.kind, RowOf(kind).name)) {
-    return Corrupt("this is not a Topwork %s", noun);
+    return Corrupt("this is not a Topwork {}", noun);
   }
   header.version = fixed.version;
   header.key.assign(reinterpret_cast<const char*>(bytes.data()) + sizeof(fixed), fixed.key_bytes);
@@ -135,17 +135,17 @@ Result<Span<const uint8_t>> UnpackRecord(const RecordId& id, Span<const uint8_t>
   TW_ASSIGN_OR_RETURN(const RecordHeader header, ReadRecordHeader(id.kind, bytes));
   const Span<const uint8_t> payload(bytes.data() + header.bytes, bytes.size() - header.bytes);
   if (header.version != id.version) {
-    return Unsupported("the %s has format %u, this version reads %u", noun, header.version,
+    return Unsupported("the {} has format {}, this version reads {}", noun, header.version,
                        id.version);
   }
-  if (header.key != id.key) return NotFound("the %s is of something else", noun);
+  if (header.key != id.key) return NotFound("the {} is of something else", noun);
   if (payload.size() != header.payload_bytes) {
-    return Corrupt("the %s is %s: %zu bytes behind its header, expected %llu", noun,
+    return Corrupt("the {} is {}: {} bytes behind its header, expected {}", noun,
                    payload.size() < header.payload_bytes ? "truncated" : "too long", payload.size(),
-                   static_cast<unsigned long long>(header.payload_bytes));
+                   header.payload_bytes);
   }
   if (Hash64(payload.data(), payload.size(), kSeed) != header.payload_hash) {
-    return Corrupt("the %s failed its checksum: the file is damaged", noun);
+    return Corrupt("the {} failed its checksum: the file is damaged", noun);
   }
   return payload;
 }
@@ -168,7 +168,7 @@ bool LoadRecord(const std::string& path, const RecordId& id, size_t max_bytes,
   if (!file.ok()) return false;
   const Result<Span<const uint8_t>> payload = UnpackRecord(id, file->bytes());
   if (!payload.ok() || payload->size() > max_bytes) {
-    Log(LogLevel::kDebug, "the cache file %s is passed over: %s", path.c_str(),
+    Log(LogLevel::kDebug, "the cache file {} is passed over: {}", path,
         payload.ok() ? "it is too large" : payload.status().message().c_str());
     return false;
   }

@@ -7,6 +7,7 @@ set(BASE_SOURCES
   json.cc
   printable.cc
   hash64.cc
+  format.cc
   file.cc
   held_file.cc
   record_file.cc

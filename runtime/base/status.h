@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/format.h"
+
 namespace topwork {
 
 // The numbers are those of `tw_status` in the C API.
@@ -54,23 +56,27 @@ class [[nodiscard]] Status {
   std::shared_ptr<const Rep> rep_;
 };
 
-// Printf-style constructors, the usual way to make a failure.
-#define TW_STATUS_PRINTF __attribute__((format(printf, 1, 2)))
-Status InvalidArgument(const char* format, ...) TW_STATUS_PRINTF;
-Status InvalidModel(const char* format, ...) TW_STATUS_PRINTF;
-Status Unsupported(const char* format, ...) TW_STATUS_PRINTF;
-Status OutOfMemory(const char* format, ...) TW_STATUS_PRINTF;
-Status IoError(const char* format, ...) TW_STATUS_PRINTF;
-Status Cancelled(const char* format, ...) TW_STATUS_PRINTF;
-Status FailedPrecondition(const char* format, ...) TW_STATUS_PRINTF;
-Status NumericError(const char* format, ...) TW_STATUS_PRINTF;
-Status NotFound(const char* format, ...) TW_STATUS_PRINTF;
-Status Corrupt(const char* format, ...) TW_STATUS_PRINTF;
-Status InternalError(const char* format, ...) TW_STATUS_PRINTF;
-#undef TW_STATUS_PRINTF
+// A failure of that code, with the message that StrFormat makes of these types (format.h).
+Status MakeStatus(StatusCode code, const char* pattern, FormatTypes types, ...);
 
-// Printf into a std::string.
-std::string StrFormat(const char* format, ...) __attribute__((format(printf, 1, 2)));
+// The usual ways to make a failure: InvalidModel("tensor {} of '{}'", i, name).
+#define TW_DEFINE_STATUS(Name, code)                                                      \
+  template <typename... Values>                                                           \
+  TW_FORMAT_INLINE Status Name(const char* pattern, const Values&... values) {            \
+    return MakeStatus(code, pattern, FormatTypesOf<Values...>(), FormatValue(values)...); \
+  }
+TW_DEFINE_STATUS(InvalidArgument, StatusCode::kInvalidArgument)
+TW_DEFINE_STATUS(InvalidModel, StatusCode::kInvalidModel)
+TW_DEFINE_STATUS(Unsupported, StatusCode::kUnsupported)
+TW_DEFINE_STATUS(OutOfMemory, StatusCode::kOutOfMemory)
+TW_DEFINE_STATUS(IoError, StatusCode::kIo)
+TW_DEFINE_STATUS(Cancelled, StatusCode::kCancelled)
+TW_DEFINE_STATUS(FailedPrecondition, StatusCode::kFailedPrecondition)
+TW_DEFINE_STATUS(NumericError, StatusCode::kNumeric)
+TW_DEFINE_STATUS(NotFound, StatusCode::kNotFound)
+TW_DEFINE_STATUS(Corrupt, StatusCode::kCorrupt)
+TW_DEFINE_STATUS(InternalError, StatusCode::kInternal)
+#undef TW_DEFINE_STATUS
 
 // A value or the Status that explains its absence. value() may be called only when ok().
 template <typename T>

@@ -52,7 +52,7 @@ constexpr uint32_t kRunsPerTrial = 128;
 constexpr double kMostOfAlone = 0.97;
 constexpr int kRunsToJudge = 8;
 constexpr int64_t kMinTryNs = 4'000'000;
-constexpr int64_t kMaxTryNs = 512'000'000;
+constexpr int64_t kMaxTryNs = 128'000'000;
 // Costs are taken in the first runs and then in one of 32.
 constexpr uint32_t kFirstRuns = 4;
 constexpr uint32_t kRunsPerSample = 32;

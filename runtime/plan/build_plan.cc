@@ -128,8 +128,8 @@ Status CheckMemoryLimit(const Plan& plan, size_t limit) {
                        plan.owned_bytes + plan.state_bytes;
   if (limit == 0 || total <= limit) return Status::Ok();
   return OutOfMemory(
-      "the plan needs %zu bytes (activations %zu, scratch %zu, packed weights %zu, constants %zu, "
-      "variables %zu); the memory limit is %zu",
+      "the plan needs {} bytes (activations {}, scratch {}, packed weights {}, constants {}, "
+      "variables {}); the memory limit is {}",
       total, plan.arena_bytes, plan.scratch_bytes, plan.packed_bytes, plan.owned_bytes,
       plan.state_bytes, limit);
 }

@@ -83,16 +83,16 @@ Status RefuseUnsupported(const WorkGraph& graph) {
       why = op.code == OpCode::kCustom ? "custom operator; register it before the model is used"
                                        : "Topwork has no such operator yet";
     } else if (op.version > op.def->max_version) {
-      why = StrFormat("version %d; Topwork has versions up to %d", op.version, op.def->max_version);
+      why = StrFormat("version {}; Topwork has versions up to {}", op.version, op.def->max_version);
     }
-    if (why.empty() || list.find(StrFormat("%s (", op.name())) != std::string::npos) continue;
+    if (why.empty() || list.find(StrFormat("{} (", op.name())) != std::string::npos) continue;
     if (++n > 8) continue;
     if (!list.empty()) list += "; ";
-    list += StrFormat("%s (%s, first at operator #%d)", op.name(), why.c_str(), op.file_index);
+    list += StrFormat("{} ({}, first at operator #{})", op.name(), why, op.file_index);
   }
   if (n == 0) return Status::Ok();
-  if (n > 8) list += StrFormat("; and %d more", n - 8);
-  return Unsupported("the model needs operators that are not supported: %s", list.c_str());
+  if (n > 8) list += StrFormat("; and {} more", n - 8);
+  return Unsupported("the model needs operators that are not supported: {}", list);
 }
 
 }  // namespace

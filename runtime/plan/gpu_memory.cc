@@ -35,7 +35,7 @@ class Fitter {
         single.push_back(i);
       } else {
         const GpuNeed need = NeedOf({i});
-        GiveUp(i, StrFormat("it alone needs %zu bytes of device memory", need.total()));
+        GiveUp(i, StrFormat("it alone needs {} bytes of device memory", need.total()));
       }
     }
     const size_t head = LongestThatFits(single, true), tail = LongestThatFits(single, false);
@@ -92,9 +92,9 @@ class Fitter {
     WorkOp& work = graph_->ops[i];
     work.device = nullptr;
     std::string limit;
-    if (limits_.total_bytes != 0) limit += StrFormat("%zu bytes", limits_.total_bytes);
+    if (limits_.total_bytes != 0) limit += StrFormat("{} bytes", limits_.total_bytes);
     if (limits_.block_bytes != 0) {
-      limit += StrFormat("%s%zu in one buffer", limit.empty() ? "" : ", ", limits_.block_bytes);
+      limit += StrFormat("{}{} in one buffer", limit.empty() ? "" : ", ", limits_.block_bytes);
     }
     work.reason =
         std::string("not on ") + device_.name() + ": " + why + " (" + limit + " may be used)";

@@ -105,8 +105,8 @@ class Inliner {
       return Status::Ok();
     }
     if (depth >= kMaxCallDepth) {
-      return InvalidModel("%s: subgraphs call each other more than %d deep",
-                          graph_.Where(work.op).c_str(), kMaxCallDepth);
+      return InvalidModel("{}: subgraphs call each other more than {} deep", graph_.Where(work.op),
+                          kMaxCallDepth);
     }
     const Op& call = work.op;
     const Graph& callee = model_.subgraphs()[static_cast<size_t>(call.params.subgraph)];

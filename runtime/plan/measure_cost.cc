@@ -270,7 +270,7 @@ Result<std::shared_ptr<const DeviceCost>> KnownDeviceCost(const Device& device,
   static std::mutex* const mutex = new std::mutex;
   static auto* const known = new std::map<std::string, std::shared_ptr<const DeviceCost>>;
   const std::string key =
-      StrFormat("device cost 1, %s, storage %zu, %s with %d", identity.c_str(),
+      StrFormat("device cost 1, {}, storage {}, {} with {}", identity,
                 StorageBytes(device.storage()), BestCpuKernels().isa, port::NumCpus());
   const std::lock_guard<std::mutex> lock(*mutex);
   const std::string folder = DeviceCacheFolder(cache_folder, "measured");

@@ -123,7 +123,8 @@ void BringBack(const std::set<size_t>& ops, const Balance& balance, WorkGraph* g
   for (size_t i : ops) {
     WorkOp& work = graph->ops[i];
     work.reason = StrFormat(
-        "not worth its transfers to %s: saves %.1f us (%.1f here, %.1f there), they cost %.1f us",
+        "not worth its transfers to {}: saves {:.1f} us ({:.1f} here, {:.1f} there), they cost "
+        "{:.1f} us",
         work.device->name(), (balance.cpu - balance.device) / 1e3, balance.cpu / 1e3,
         balance.device / 1e3, balance.transfers / 1e3);
     work.given_up = work.device;

@@ -68,9 +68,9 @@ Status NoSuchOp(const WorkGraph& graph, const std::string& name, const char* pur
   std::string list;
   for (const std::string& one : near) list += (list.empty() ? "; near it: '" : ", '") + one + "'";
   return InvalidArgument(
-      "no operator to %s is called '%s'%s; give an operator's name as in SOFTMAX, the "
-      "name of a tensor that it makes, or its number, #0 to #%d",
-      purpose, name.c_str(), list.c_str(), last);
+      "no operator to {} is called '{}'{}; give an operator's name as in SOFTMAX, the "
+      "name of a tensor that it makes, or its number, #0 to #{}",
+      purpose, name, list, last);
 }
 
 Status Mark(const std::vector<std::string>& names, bool WorkOp::*mark, const char* purpose,

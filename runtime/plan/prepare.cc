@@ -33,7 +33,7 @@ void PlanPrepareContext::SetPacking(PackMode mode, PackCache* cache, std::vector
 std::string PlanPrepareContext::InputName(int i) const {
   const size_t at = static_cast<size_t>(i);
   const std::string* name = at < input_names_.size() ? input_names_[at] : nullptr;
-  return StrFormat("input %d '%s'", i, name == nullptr ? "" : name->c_str());
+  return StrFormat("input {} '{}'", i, name == nullptr ? "" : name->c_str());
 }
 
 void PlanPrepareContext::SetCallees(CalleePlanner* planner, std::vector<bool> is_constant) {
@@ -46,13 +46,13 @@ Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
   if (planner_ == nullptr) return PrepareContext::PlanCallee(subgraph, inputs);
   const auto& subgraphs = planner_->model().subgraphs();
   if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) {
-    return InvalidModel("%s calls subgraph %d, but the model has %zu", where_.c_str(), subgraph,
+    return InvalidModel("{} calls subgraph {}, but the model has {}", where_, subgraph,
                         subgraphs.size());
   }
   const Graph& graph = subgraphs[static_cast<size_t>(subgraph)];
   if (graph.inputs.size() != inputs.size()) {
-    return InvalidModel("%s gives %zu inputs to subgraph %d '%s', which has %zu", where_.c_str(),
-                        inputs.size(), subgraph, graph.name.c_str(), graph.inputs.size());
+    return InvalidModel("{} gives {} inputs to subgraph {} '{}', which has {}", where_,
+                        inputs.size(), subgraph, graph.name, graph.inputs.size());
   }
   std::vector<Shape> shapes;
   std::vector<const void*> values;
@@ -60,13 +60,12 @@ Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
     const TensorView& given = *input(inputs[i].input);
     const Value& wanted = graph.values[static_cast<size_t>(graph.inputs[i])];
     if (given.dtype != wanted.dtype) {
-      return InvalidModel("%s: %s is %s, input %zu of subgraph %d is %s", where_.c_str(),
-                          InputName(inputs[i].input).c_str(), DTypeName(given.dtype), i, subgraph,
-                          DTypeName(wanted.dtype));
+      return Invalid("{} is {}, input {} of subgraph {} is {}", InputName(inputs[i].input),
+                     DTypeName(given.dtype), i, subgraph, DTypeName(wanted.dtype));
     }
     if (DTypeBits(given.dtype) == 0) {
-      return Unsupported("%s: %s is %s, which cannot be given to a subgraph", where_.c_str(),
-                         InputName(inputs[i].input).c_str(), DTypeName(given.dtype));
+      return Unsupported("{} is {}, which cannot be given to a subgraph",
+                         InputName(inputs[i].input), DTypeName(given.dtype));
     }
     shapes.push_back(given.shape);
     const bool known =
@@ -80,8 +79,8 @@ Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
   for (int v : plan.outputs) {
     const PlanValue& value = plan.values[static_cast<size_t>(v)];
     if (DTypeBits(value.view.dtype) == 0) {
-      return Unsupported("%s: '%s' of subgraph %d is %s, which a subgraph cannot give back",
-                         where_.c_str(), value.name.c_str(), subgraph, DTypeName(value.view.dtype));
+      return Unsupported("'{}' of subgraph {} is {}, which a subgraph cannot give back", value.name,
+                         subgraph, DTypeName(value.view.dtype));
     }
     info->outputs.push_back(value.view);
     info->shapes_known = info->shapes_known && !value.deferred;
@@ -107,7 +106,7 @@ Result<std::vector<OpCode>> PlanPrepareContext::OperatorsOf(int subgraph) const 
   if (planner_ == nullptr) return PrepareContext::OperatorsOf(subgraph);
   const auto& subgraphs = planner_->model().subgraphs();
   if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) {
-    return InvalidModel("%s names subgraph %d, but the model has %zu", where_.c_str(), subgraph,
+    return InvalidModel("{} names subgraph {}, but the model has {}", where_, subgraph,
                         subgraphs.size());
   }
   std::vector<OpCode> codes;
@@ -119,8 +118,7 @@ Status PlanPrepareContext::Prepare(const OpDef& def) {
   TW_RETURN_IF_ERROR(def.prepare(*this));
   for (size_t i = 0; i < output_set_.size(); ++i) {
     if (!output_set_[i]) {
-      return InvalidModel("%s has %zu outputs, %zu expected", where_.c_str(), output_set_.size(),
-                          i);
+      return InvalidModel("{} has {} outputs, {} expected", where_, output_set_.size(), i);
     }
   }
   return Status::Ok();

@@ -92,9 +92,8 @@ std::string StepLine(const Plan& plan, const std::string& number, const Step& st
   if (!step.inside.empty()) note += (note.empty() ? "in " : "; in ") + step.inside;
   if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
   const std::string tasks = step.n_tasks > 0 ? std::to_string(step.n_tasks) : "";
-  return StrFormat("%4s %-24s %-7s %-20s %5s %-20s %-28s %s\n", number.c_str(), step.def->name(),
-                   PlaceName(step.device), step.variant, tasks.c_str(), shape.c_str(),
-                   place.c_str(), note.c_str());
+  return StrFormat("{:>4} {:<24} {:<7} {:<20} {:>5} {:<20} {:<28} {}\n", number, step.def->name(),
+                   PlaceName(step.device), step.variant, tasks, shape, place, note);
 }
 
 void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) {
@@ -106,15 +105,15 @@ void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) 
     for (const PlannedCallee& callee : step.callees) {
       *text +=
           indent +
-          StrFormat(
-              "     subgraph %d '%s':\n", callee.subgraph,
-              callee.plan->model->subgraphs()[static_cast<size_t>(callee.subgraph)].name.c_str());
+          StrFormat("     subgraph {} '{}':\n", callee.subgraph,
+                    callee.plan->model->subgraphs()[static_cast<size_t>(callee.subgraph)].name);
       PrintSteps(*callee.plan, indent + "  ", text);
     }
   }
   for (const Op& op : plan.deferred) {
-    *text += indent + StrFormat("%4s %-24s prepared while running: a shape depends on the data\n",
-                                "-", op.name());
+    *text +=
+        indent + StrFormat("{:>4} {:<24} prepared while running: a shape depends on the data\n",
+                           "-", op.name());
   }
 }
 
@@ -122,8 +121,8 @@ void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) 
 
 std::string PrintPlan(const Plan& plan, const std::string& note, const ThreadChoice* threads) {
   std::string text = note.empty() ? "" : note + "\n";
-  text += StrFormat("%4s %-24s %-7s %-20s %5s %-20s %-28s %s\n", "step", "operator", "backend",
-                    "variant", "tasks", "shape", "memory", "fused / reason");
+  text += StrFormat("{:>4} {:<24} {:<7} {:<20} {:>5} {:<20} {:<28} {}\n", "step", "operator",
+                    "backend", "variant", "tasks", "shape", "memory", "fused / reason");
   PrintSteps(plan, "", &text);
   const double overhead =
       plan.live_bytes == 0
@@ -131,15 +130,15 @@ std::string PrintPlan(const Plan& plan, const std::string& note, const ThreadCho
           : 100.0 * (static_cast<double>(plan.arena_bytes) / static_cast<double>(plan.live_bytes) -
                      1.0);
   text += StrFormat(
-      "arena %zu bytes (largest live set %zu, +%.1f %%), scratch %zu, packed weights %zu, "
-      "constants %zu\n",
+      "arena {} bytes (largest live set {}, +{:.1f} %), scratch {}, packed weights {}, "
+      "constants {}\n",
       plan.arena_bytes, plan.live_bytes, overhead, plan.scratch_bytes, plan.packed_bytes,
       plan.owned_bytes);
   if (threads != nullptr) text += threads->ToString() + "\n";
-  if (plan.state_bytes > 0) text += StrFormat("variables %zu bytes\n", plan.state_bytes);
-  if (plan.gpu_bytes > 0) text += StrFormat("on the device %zu bytes\n", plan.gpu_bytes);
+  if (plan.state_bytes > 0) text += StrFormat("variables {} bytes\n", plan.state_bytes);
+  if (plan.gpu_bytes > 0) text += StrFormat("on the device {} bytes\n", plan.gpu_bytes);
   if (plan.estimated_cpu_ns > 0) {
-    text += StrFormat("estimated %.3f ms, on the CPU alone %.3f ms\n", plan.estimated_ns / 1e6,
+    text += StrFormat("estimated {:.3f} ms, on the CPU alone {:.3f} ms\n", plan.estimated_ns / 1e6,
                       plan.estimated_cpu_ns / 1e6);
   }
   return text;

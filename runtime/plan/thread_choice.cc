@@ -18,30 +18,30 @@ int QuotaThreads(const port::Processors& processors) {
 }  // namespace
 
 std::string ThreadChoice::ToString() const {
-  return StrFormat("%d thread%s: %s", n_threads, n_threads == 1 ? "" : "s", reason.c_str());
+  return StrFormat("{} thread{}: {}", n_threads, n_threads == 1 ? "" : "s", reason);
 }
 
 ThreadChoice ChooseThreads(const port::Processors& processors) {
   ThreadChoice choice;
   choice.n_threads = processors.n_fast;
   if (processors.n_fast < processors.n_cores) {
-    choice.reason = StrFormat("%d of %d cores are fast", processors.n_fast, processors.n_cores);
+    choice.reason = StrFormat("{} of {} cores are fast", processors.n_fast, processors.n_cores);
   } else if (processors.n_cores < processors.n) {
-    choice.reason = StrFormat("%d processors are on %d core%s", processors.n, processors.n_cores,
+    choice.reason = StrFormat("{} processors are on {} core{}", processors.n, processors.n_cores,
                               processors.n_cores == 1 ? "" : "s");
   } else if (processors.n == 1) {
     choice.reason = "this program may use one processor";
   } else {
-    choice.reason = StrFormat("this program may use %d processors", processors.n);
+    choice.reason = StrFormat("this program may use {} processors", processors.n);
   }
   if (choice.n_threads > kMaxAutoThreads) {
     choice.n_threads = kMaxAutoThreads;
-    choice.reason += StrFormat(", and more than %d seldom pay", kMaxAutoThreads);
+    choice.reason += StrFormat(", and more than {} seldom pay", kMaxAutoThreads);
   }
   const int by_quota = QuotaThreads(processors);
   if (by_quota < choice.n_threads) {
     choice.n_threads = by_quota;
-    choice.reason = StrFormat("the container may take the time of %.3g processor%s",
+    choice.reason = StrFormat("the container may take the time of {:.3g} processor{}",
                               processors.quota, processors.quota == 1.0 ? "" : "s");
   }
   return choice;
@@ -50,7 +50,7 @@ ThreadChoice ChooseThreads(const port::Processors& processors) {
 ThreadChoice ChooseThreads(const port::Processors& processors, double flops) {
   ThreadChoice choice = ChooseThreads(processors);
   if (choice.n_threads == 1 || flops < 0.0 || flops >= kMinSharedFlops) return choice;
-  return {1, StrFormat("a run is only %.2g million operations", flops * 1e-6)};
+  return {1, StrFormat("a run is only {:.2g} million operations", flops * 1e-6)};
 }
 
 int CountIndependentThreads(const port::Processors& processors) {

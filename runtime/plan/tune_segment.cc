@@ -30,8 +30,8 @@ int64_t Measure(const WorkGraph& graph, size_t begin, size_t end, const Device& 
   Result<int64_t> nanos =
       program.ok() ? device.tuner()->MeasureNanos(std::move(program).value()) : program.status();
   if (nanos.ok()) return nanos.value();
-  Log(LogLevel::kDebug, "tuning: %s of %s: %s", variant.c_str(),
-      graph.Where(graph.ops[begin].op).c_str(), nanos.status().message().c_str());
+  Log(LogLevel::kDebug, "tuning: {} of {}: {}", variant, graph.Where(graph.ops[begin].op),
+      nanos.status().message());
   return INT64_MAX;
 }
 

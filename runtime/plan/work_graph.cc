@@ -49,16 +49,16 @@ int WorkGraph::Producer(int v) const {
 
 std::string WorkGraph::Where(const Op& op) const {
   const int v = op.outputs.empty() ? -1 : op.outputs[0];
-  const char* output = v < 0 ? "" : values[static_cast<size_t>(v)].name.c_str();
+  const std::string output = v < 0 ? "" : values[static_cast<size_t>(v)].name;
   const std::string in_subgraph =
-      subgraph_name.empty() ? "" : StrFormat(" of subgraph '%s'", subgraph_name.c_str());
+      subgraph_name.empty() ? "" : StrFormat(" of subgraph '{}'", subgraph_name);
   const std::string& inside = op.inside;
   if (!inside.empty()) {
-    return StrFormat("operator #%d %s in %s%s (output '%s')", op.file_index, op.name(),
-                     inside.c_str(), in_subgraph.c_str(), output);
+    return StrFormat("operator #{} {} in {}{} (output '{}')", op.file_index, op.name(), inside,
+                     in_subgraph, output);
   }
-  if (op.file_index < 0) return StrFormat("operator %s (output '%s')", op.name(), output);
-  return StrFormat("operator #%d %s%s (output '%s')", op.file_index, op.name(), in_subgraph.c_str(),
+  if (op.file_index < 0) return StrFormat("operator {} (output '{}')", op.name(), output);
+  return StrFormat("operator #{} {}{} (output '{}')", op.file_index, op.name(), in_subgraph,
                    output);
 }
 
@@ -92,7 +92,7 @@ namespace {
 
 Status ApplyInputShapes(const Graph& source, const PlanOptions& options, WorkGraph* graph) {
   if (!options.input_shapes.empty() && options.input_shapes.size() != source.inputs.size()) {
-    return InvalidArgument("%zu input shapes given, the model has %zu inputs",
+    return InvalidArgument("{} input shapes given, the model has {} inputs",
                            options.input_shapes.size(), source.inputs.size());
   }
   for (size_t i = 0; i < options.input_shapes.size(); ++i) {
@@ -100,8 +100,8 @@ Status ApplyInputShapes(const Graph& source, const PlanOptions& options, WorkGra
     const Shape& shape = options.input_shapes[i];
     size_t bytes = 0;
     if (!CheckedByteSize(graph->values[v].dtype, shape, &bytes)) {
-      return InvalidArgument("input %zu '%s' cannot have shape %s: negative or too large", i,
-                             graph->values[v].name.c_str(), shape.ToString().c_str());
+      return InvalidArgument("input {} '{}' cannot have shape {}: negative or too large", i,
+                             graph->values[v].name, shape.ToString());
     }
     graph->views[v].shape = shape;
   }
@@ -117,12 +117,12 @@ Status ApplyInputShapes(const Graph& source, const PlanOptions& options, WorkGra
 
 Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) {
   if (options.subgraph < 0 || static_cast<size_t>(options.subgraph) >= model.subgraphs().size()) {
-    return InvalidArgument("subgraph %d does not exist, the model has %zu", options.subgraph,
+    return InvalidArgument("subgraph {} does not exist, the model has {}", options.subgraph,
                            model.subgraphs().size());
   }
   const Graph& source = model.subgraphs()[static_cast<size_t>(options.subgraph)];
   if (options.call_depth > kMaxCallDepth) {
-    return InvalidModel("subgraph %d: subgraphs call each other more than %d deep",
+    return InvalidModel("subgraph {}: subgraphs call each other more than {} deep",
                         options.subgraph, kMaxCallDepth);
   }
   WorkGraph graph;
@@ -159,7 +159,7 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
   }
   for (int v : graph.outputs) {
     if (v < 0 || static_cast<size_t>(v) >= graph.values.size()) {
-      return InvalidArgument("output value %d does not exist, the subgraph has %zu values", v,
+      return InvalidArgument("output value {} does not exist, the subgraph has {} values", v,
                              graph.values.size());
     }
   }

@@ -20,8 +20,8 @@ class LateOutputs final : public OutputMemory {
     TensorView& view = *outputs_[static_cast<size_t>(output)];
     size_t bytes = 0;
     if (!CheckedByteSize(view.dtype, shape, &bytes)) {
-      return InvalidArgument("%s: its output shape %s of %s is negative or too large",
-                             where_.c_str(), shape.ToString().c_str(), DTypeName(view.dtype));
+      return InvalidArgument("{}: its output shape {} of {} is negative or too large", where_,
+                             shape.ToString(), DTypeName(view.dtype));
     }
     view.shape = shape;
     const std::string what = where_ + ": its output of shape " + shape.ToString();
@@ -42,7 +42,7 @@ class LateOutputs final : public OutputMemory {
 Status DeferredRunner::Run(std::vector<TensorView>* views) {
   for (const Op& op : plan_.deferred) {
     if (environment_.cancel->exchange(false, std::memory_order_relaxed)) {
-      return Cancelled("the run was cancelled before %s", op.name());
+      return Cancelled("the run was cancelled before {}", op.name());
     }
     TW_RETURN_IF_ERROR(RunOp(op, views));
   }
@@ -69,7 +69,7 @@ Status DeferredRunner::RunOp(const Op& op, std::vector<TensorView>* views) {
     if (op.code == OpCode::kReadVariable) declared.back().shape = Shape({-1});
   }
   const int first = op.outputs.empty() ? -1 : op.outputs[0];
-  const std::string where = StrFormat("operator #%d %s (output '%s')", op.file_index, op.name(),
+  const std::string where = StrFormat("operator #{} {} (output '{}')", op.file_index, op.name(),
                                       first < 0 ? "" : value(first).name.c_str());
   PlanPrepareContext context(op, inputs, std::move(declared), std::move(names), where,
                              *environment_.cpu, environment_.pool->n_threads());

@@ -61,10 +61,9 @@ int NumThreads(const SessionOptions& options) {
 
 std::string KeyOf(const Model& model, const SessionOptions& options, const Candidate& device) {
   const CpuKernels& cpu = options.cpu != nullptr ? *options.cpu : BestCpuKernels();
-  std::string key =
-      StrFormat("auto 2, model %s, subgraph %d, device %s (%s), %s, threads %d",
-                model.sha256().c_str(), options.subgraph, device.name.ToString().c_str(),
-                device.identity.c_str(), cpu.isa, NumThreads(options));
+  std::string key = StrFormat("auto 2, model {}, subgraph {}, device {} ({}), {}, threads {}",
+                              model.sha256(), options.subgraph, device.name.ToString(),
+                              device.identity, cpu.isa, NumThreads(options));
   const Graph& graph = model.subgraphs()[static_cast<size_t>(options.subgraph)];
   for (int v : graph.inputs) key += ", " + graph.values[static_cast<size_t>(v)].shape.ToString();
   for (const std::string& name : options.cpu_ops) key += ", without " + name;
@@ -123,9 +122,8 @@ Result<Candidate> FindCandidate(const DeviceOptions& options) {
   TW_ASSIGN_OR_RETURN(const FoundDevice found, FindAutoDevice());
   Candidate candidate;
   candidate.name = found.name;
-  candidate.identity =
-      StrFormat("%s; storage %zu, all there %d", DriverIdentity(*found.info).c_str(),
-                StorageBytes(options.storage), options.all_there);
+  candidate.identity = StrFormat("{}; storage {}, all there {}", DriverIdentity(*found.info),
+                                 StorageBytes(options.storage), options.all_there ? 1 : 0);
   candidate.cache_folder = options.cache_folder;
   candidate.add = [options, name = found.name](SessionOptions* with) {
     return AddDevice(options, name, with);
@@ -150,8 +148,8 @@ Status AddDevice(const DeviceOptions& device, const DeviceName& name, SessionOpt
     if (cost.ok()) {
       options->device_cost = cost.value();
     } else {
-      Log(LogLevel::kWarning, "OpenCL: '%s' could not be measured: %s", info.name.c_str(),
-          cost.status().message().c_str());
+      Log(LogLevel::kWarning, "OpenCL: '{}' could not be measured: {}", info.name,
+          cost.status().message());
     }
   }
   options->devices.push_back(std::move(opened));

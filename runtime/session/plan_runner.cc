@@ -201,8 +201,8 @@ Status PlanRunner::RunTimed(size_t s, const Profiler& profiler) {
 Status PlanRunner::Run(const Profiler* profiler, const Step** failed_step) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (environment_.cancel->exchange(false, std::memory_order_relaxed)) {
-      return Cancelled("the run was cancelled before step %zu of %zu, %s", s, steps_.size(),
-                       plan_->steps[s].where.c_str());
+      return Cancelled("the run was cancelled before step {} of {}, {}", s, steps_.size(),
+                       plan_->steps[s].where);
     }
     const Status status = profiler != nullptr ? RunTimed(s, *profiler) : RunStep(s, nullptr);
     if (status.ok()) continue;
@@ -225,9 +225,9 @@ Status PlanRunner::Finish() {
     if (output.bound == nullptr) continue;
     if (output.bound_bytes < source.bytes()) {
       return InvalidArgument(
-          "output %zu '%s' turned out to need %zu bytes (shape %s), the buffer has %zu", i,
-          plan_->values[static_cast<size_t>(plan_->outputs[i])].name.c_str(), source.bytes(),
-          source.shape.ToString().c_str(), output.bound_bytes);
+          "output {} '{}' turned out to need {} bytes (shape {}), the buffer has {}", i,
+          plan_->values[static_cast<size_t>(plan_->outputs[i])].name, source.bytes(),
+          source.shape.ToString(), output.bound_bytes);
     }
     if (source.bytes() > 0) std::memmove(output.bound, source.data, source.bytes());
     output.view.data = output.bound;

@@ -15,7 +15,7 @@ Result<void*> HeldBuffers::Get(int slot, size_t bytes, const char* what) {
   if (buffer.size() >= bytes) return buffer.data();
   const size_t total = memory_->used_bytes - buffer.size() + bytes;
   if (memory_->limit_bytes != 0 && total > memory_->limit_bytes) {
-    return OutOfMemory("%s brings the run to %zu bytes, the memory limit leaves %zu", what, total,
+    return OutOfMemory("{} brings the run to {} bytes, the memory limit leaves {}", what, total,
                        memory_->limit_bytes);
   }
   memory_->used_bytes -= buffer.size();

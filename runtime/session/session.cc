@@ -17,7 +17,7 @@ Session::~Session() { StopAsync(); }
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options) {
   if (options.subgraph < 0 || static_cast<size_t>(options.subgraph) >= model->subgraphs().size()) {
-    return InvalidArgument("subgraph %d does not exist, the model has %zu", options.subgraph,
+    return InvalidArgument("subgraph {} does not exist, the model has {}", options.subgraph,
                            model->subgraphs().size());
   }
   std::unique_ptr<Session> session(new Session);

@@ -10,7 +10,7 @@ namespace {
 
 Status RefuseStrings(const char* what, int i, const TensorView& view, const std::string& name) {
   if (view.dtype != DType::kString) return Status::Ok();
-  return Unsupported("%s %d '%s' holds strings: it cannot be bound", what, i, name.c_str());
+  return Unsupported("{} {} '{}' holds strings: it cannot be bound", what, i, name);
 }
 
 }  // namespace
@@ -22,9 +22,8 @@ Status Session::CheckBindings(const Plan& plan) const {
     if (bound.data == nullptr || value.deferred || bound.bytes >= value.view.bytes())
       return Status::Ok();
     return InvalidArgument(
-        "%s %zu '%s' now needs %zu bytes, the buffer bound to it has %zu; bind a "
-        "larger one first",
-        what, i, value.name.c_str(), value.view.bytes(), bound.bytes);
+        "{} {} '{}' now needs {} bytes, the buffer bound to it has {}; bind a larger one first",
+        what, i, value.name, value.view.bytes(), bound.bytes);
   };
   for (size_t i = 0; i < bound_inputs_.size(); ++i) {
     TW_RETURN_IF_ERROR(check("input", i, plan.inputs[i], bound_inputs_[i]));
@@ -50,12 +49,12 @@ const std::string& Session::output_name(int i) const {
 
 Status Session::ResizeInput(int i, const Shape& shape) {
   if (i < 0 || i >= n_inputs()) {
-    return InvalidArgument("input %d does not exist, the model has %d", i, n_inputs());
+    return InvalidArgument("input {} does not exist, the model has {}", i, n_inputs());
   }
   size_t bytes = 0;
   if (!CheckedByteSize(input(i).dtype, shape, &bytes)) {
-    return InvalidArgument("input %d '%s' cannot have shape %s: negative or too large", i,
-                           input_name(i).c_str(), shape.ToString().c_str());
+    return InvalidArgument("input {} '{}' cannot have shape {}: negative or too large", i,
+                           input_name(i), shape.ToString());
   }
   if (wanted_shapes_[static_cast<size_t>(i)] == shape) return Status::Ok();
   wanted_shapes_[static_cast<size_t>(i)] = shape;
@@ -66,12 +65,12 @@ Status Session::ResizeInput(int i, const Shape& shape) {
 Status Session::BindInput(int i, void* data, size_t bytes) {
   TW_RETURN_IF_ERROR(Prepare());
   if (i < 0 || i >= n_inputs()) {
-    return InvalidArgument("input %d does not exist, the model has %d", i, n_inputs());
+    return InvalidArgument("input {} does not exist, the model has {}", i, n_inputs());
   }
   TW_RETURN_IF_ERROR(RefuseStrings("input", i, input(i), input_name(i)));
   if (data != nullptr && bytes < input(i).bytes()) {
-    return InvalidArgument("input %d '%s' needs %zu bytes, the buffer has %zu", i,
-                           input_name(i).c_str(), input(i).bytes(), bytes);
+    return InvalidArgument("input {} '{}' needs {} bytes, the buffer has {}", i, input_name(i),
+                           input(i).bytes(), bytes);
   }
   bound_inputs_[static_cast<size_t>(i)] = {data, data == nullptr ? 0 : bytes};
   rebind_ = true;
@@ -81,14 +80,14 @@ Status Session::BindInput(int i, void* data, size_t bytes) {
 Status Session::BindOutput(int i, void* data, size_t bytes) {
   TW_RETURN_IF_ERROR(Prepare());
   if (i < 0 || i >= n_outputs()) {
-    return InvalidArgument("output %d does not exist, the model has %d", i, n_outputs());
+    return InvalidArgument("output {} does not exist, the model has {}", i, n_outputs());
   }
   TW_RETURN_IF_ERROR(RefuseStrings("output", i, output(i), output_name(i)));
   const bool deferred =
       plan_->values[static_cast<size_t>(plan_->outputs[static_cast<size_t>(i)])].deferred;
   if (data != nullptr && !deferred && bytes < output(i).bytes()) {
-    return InvalidArgument("output %d '%s' needs %zu bytes, the buffer has %zu", i,
-                           output_name(i).c_str(), output(i).bytes(), bytes);
+    return InvalidArgument("output {} '{}' needs {} bytes, the buffer has {}", i, output_name(i),
+                           output(i).bytes(), bytes);
   }
   bound_outputs_[static_cast<size_t>(i)] = {data, data == nullptr ? 0 : bytes};
   rebind_ = true;
@@ -98,7 +97,7 @@ Status Session::BindOutput(int i, void* data, size_t bytes) {
 Status Session::WriteStrings(int i, Span<const StringRef> strings) {
   TW_RETURN_IF_ERROR(Prepare());
   if (i < 0 || i >= n_inputs()) {
-    return InvalidArgument("input %d does not exist, the model has %d", i, n_inputs());
+    return InvalidArgument("input {} does not exist, the model has {}", i, n_inputs());
   }
   return strings_->Write(static_cast<size_t>(i), input(i), input_name(i), strings);
 }

@@ -37,8 +37,8 @@ Status StringPorts::Write(size_t i, const TensorView& view, const std::string& n
                           Span<const StringRef> strings) {
   if (view.dtype != DType::kString ||
       static_cast<uint64_t>(view.shape.NumElements()) != strings.size()) {
-    return InvalidArgument("input %zu '%s' is %s %s, it cannot take %zu strings", i, name.c_str(),
-                           DTypeName(view.dtype), view.shape.ToString().c_str(), strings.size());
+    return InvalidArgument("input {} '{}' is {} {}, it cannot take {} strings", i, name,
+                           DTypeName(view.dtype), view.shape.ToString(), strings.size());
   }
   Input& held = inputs_[i];
   const size_t bytes = TextBytes(strings);
@@ -46,8 +46,8 @@ Status StringPorts::Write(size_t i, const TensorView& view, const std::string& n
   if (memory_.limit_bytes != 0 &&
       bytes > memory_.limit_bytes - std::min(memory_.limit_bytes, others)) {
     return OutOfMemory(
-        "the strings of input %zu '%s' take %zu bytes, more than the memory limit leaves", i,
-        name.c_str(), bytes);
+        "the strings of input {} '{}' take {} bytes, more than the memory limit leaves", i, name,
+        bytes);
   }
   // They may be the ones that the input has.
   TW_ASSIGN_OR_RETURN(

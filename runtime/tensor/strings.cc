@@ -32,23 +32,21 @@ bool operator==(const StringRef& a, const StringRef& b) {
 
 std::string CheckStringTable(Span<const uint8_t> table, int64_t n) {
   const size_t bytes = table.size();
-  if (bytes < 8) return StrFormat("its string table has %zu bytes; the smallest has 8", bytes);
+  if (bytes < 8) return StrFormat("its string table has {} bytes; the smallest has 8", bytes);
   const int64_t count = NumberAt(table.data(), 0);
   if (count < 0 || static_cast<uint64_t>(count) > bytes / 4 - 2) {
-    return StrFormat("its string table of %zu bytes cannot hold %lld strings", bytes,
-                     static_cast<long long>(count));
+    return StrFormat("its string table of {} bytes cannot hold {} strings", bytes, count);
   }
   if (count != n) {
-    return StrFormat("its string table has %lld strings, its shape has %lld elements",
-                     static_cast<long long>(count), static_cast<long long>(n));
+    return StrFormat("its string table has {} strings, its shape has {} elements", count, n);
   }
   int64_t previous = 4 * (count + 2);
   for (int64_t i = 0; i <= count; ++i) {
     const int64_t offset = NumberAt(table.data(), static_cast<size_t>(i + 1));
     if ((i == 0 && offset != previous) || offset < previous ||
         offset > static_cast<int64_t>(bytes)) {
-      return StrFormat("offset %lld of its string table is %lld, outside its %zu bytes",
-                       static_cast<long long>(i), static_cast<long long>(offset), bytes);
+      return StrFormat("offset {} of its string table is {}, outside its {} bytes", i, offset,
+                       bytes);
     }
     previous = offset;
   }

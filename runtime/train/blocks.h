@@ -30,8 +30,7 @@ void ForEachBlock(ThreadPool* pool, int64_t n_tasks, int64_t flops, const Body& 
 inline Result<Buffer> AllocateZeroFloats(int64_t n, const char* what, const Allocator& allocator) {
   size_t bytes = 0;
   if (MulOverflow(static_cast<size_t>(n), sizeof(float), &bytes)) {
-    return OutOfMemory("%s of %lld floats does not fit into the address space", what,
-                       static_cast<long long>(n));
+    return OutOfMemory("{} of {} floats does not fit into the address space", what, n);
   }
   TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(bytes, what, allocator));
   std::memset(buffer.data(), 0, bytes);

@@ -8,14 +8,13 @@ namespace topwork {
 namespace {
 
 Status Refuse(const std::string& theirs, const std::string& ours) {
-  return FailedPrecondition("the checkpoint was made with %s, this trainer has %s", theirs.c_str(),
-                            ours.c_str());
+  return FailedPrecondition("the checkpoint was made with {}, this trainer has {}", theirs, ours);
 }
 
 // The lines of both sides are the same.
 Status CheckOptions(const std::vector<std::string>& theirs, const std::vector<std::string>& ours) {
   if (theirs.size() != ours.size()) {
-    return FailedPrecondition("the checkpoint was made with other options (%zu of them, not %zu)",
+    return FailedPrecondition("the checkpoint was made with other options ({} of them, not {})",
                               theirs.size(), ours.size());
   }
   for (size_t i = 0; i < ours.size(); ++i) {
@@ -31,16 +30,15 @@ Status CheckSets(const CheckpointData& data, int64_t n_examples) {
   for (const std::vector<int32_t>* set : {&data.train, &data.validation}) {
     for (int32_t i : *set) {
       if (i < 0 || i >= n_examples || seen[static_cast<size_t>(i)]) {
-        return Corrupt("the checkpoint contradicts itself: example %d of %lld", i,
-                       static_cast<long long>(n_examples));
+        return Corrupt("the checkpoint contradicts itself: example {} of {}", i, n_examples);
       }
       seen[static_cast<size_t>(i)] = true;
     }
   }
   const uint64_t position = data.values.progress.position;
   if (position > 0 && position >= data.train.size()) {
-    return Corrupt("the checkpoint contradicts itself: %llu examples of an epoch of %zu are used",
-                   static_cast<unsigned long long>(position), data.train.size());
+    return Corrupt("the checkpoint contradicts itself: {} examples of an epoch of {} are used",
+                   position, data.train.size());
   }
   return Status::Ok();
 }
@@ -57,16 +55,15 @@ Status CheckpointStore::CheckBelongs(const CheckpointData& data) const {
       CheckOptions(data.options, RunLines(*context_.options, context_.layers->head().output,
                                           context_.layers->head().appended())));
   if (data.dim != dim) {
-    return Refuse(StrFormat("%lld features", static_cast<long long>(data.dim)),
-                  StrFormat("%lld", static_cast<long long>(dim)));
+    return Refuse(StrFormat("{} features", data.dim), std::to_string(dim));
   }
   TW_RETURN_IF_ERROR(CheckClasses(data));
   if (data.has_examples || data.examples_sha256 == context_.set->digest()) return Status::Ok();
   return FailedPrecondition(
       "the checkpoint was made with other examples (or their features were "
-      "computed on another kind of processor); this trainer has %lld; add "
+      "computed on another kind of processor); this trainer has {}; add "
       "the same examples in the same order before restoring",
-      static_cast<long long>(context_.set->size()));
+      context_.set->size());
 }
 
 Status CheckpointStore::CheckClasses(const CheckpointData& data) const {
@@ -74,7 +71,7 @@ Status CheckpointStore::CheckClasses(const CheckpointData& data) const {
   // Its examples bring their classes along; outputs that are numbers cannot change.
   const bool brings_classes = data.has_examples && context_.set->cache().uses_labels();
   if (data.n_classes != context_.n_classes() && !brings_classes) {
-    return Refuse(StrFormat("n_classes %d", data.n_classes), std::to_string(context_.n_classes()));
+    return Refuse(StrFormat("n_classes {}", data.n_classes), std::to_string(context_.n_classes()));
   }
   if (!same_names && judge_.has_golden()) {
     return FailedPrecondition(
@@ -94,8 +91,8 @@ Result<std::unique_ptr<FeatureCache>> CheckpointStore::ExamplesOf(
   const size_t n = n_values > 0 ? data.targets.size() / n_values : data.labels.size();
   std::unique_ptr<FeatureCache> cache = context_.set->NewCache(true);
   if (data.rows.size() != n * n_rows * dim || data.targets.size() != n * n_values) {
-    return Corrupt("the checkpoint contradicts itself: %zu floats of %zu examples",
-                   data.rows.size(), n);
+    return Corrupt("the checkpoint contradicts itself: {} floats of {} examples", data.rows.size(),
+                   n);
   }
   TW_RETURN_IF_ERROR(cache->Reserve(static_cast<int64_t>(n)));
   for (size_t i = 0; i < n; ++i) {
@@ -107,7 +104,7 @@ Result<std::unique_ptr<FeatureCache>> CheckpointStore::ExamplesOf(
     target.values = n_values > 0 ? values.data() : nullptr;
     target.label = n_values > 0 ? -1 : data.labels[i];
     if (n_values == 0 && (target.label < 0 || target.label >= data.n_classes)) {
-      return Corrupt("the checkpoint contradicts itself: label %d of %d classes", target.label,
+      return Corrupt("the checkpoint contradicts itself: label {} of {} classes", target.label,
                      data.n_classes);
     }
     TW_RETURN_IF_ERROR(cache->Append(row, target));

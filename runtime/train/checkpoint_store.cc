@@ -85,9 +85,9 @@ Status CheckpointStore::Restore(const std::string& path) const {
   if (!previous.ok() || !CheckBelongs(*previous).ok()) return Status(status.code(), reason);
   return Status(
       status.code(),
-      StrFormat("%s; the generation before it, '%s', is sound (epoch %d, step %lld): restore that",
-                reason.c_str(), PreviousPath(path).c_str(), previous->values.progress.epoch,
-                static_cast<long long>(previous->values.progress.step)));
+      StrFormat("{}; the generation before it, '{}', is sound (epoch {}, step {}): restore that",
+                reason, PreviousPath(path), previous->values.progress.epoch,
+                previous->values.progress.step));
 }
 
 }  // namespace topwork

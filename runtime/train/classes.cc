@@ -48,7 +48,7 @@ void CopyTo(const std::vector<float>& from, Span<float> to) {
 Status Classes::CheckChange() const {
   if (context_.options->loss.loss != Loss::kSoftmaxCrossEntropy) {
     return FailedPrecondition(
-        "classes can be changed where every example has one class; with the loss '%s' an example "
+        "classes can be changed where every example has one class; with the loss '{}' an example "
         "has "
         "a value for every output, so make a new trainer with other outputs",
         LossName(context_.options->loss.loss));
@@ -71,7 +71,7 @@ std::vector<std::string> Classes::NamesOrNumbers() const {
 Status Classes::Add(const std::string& name) {
   std::vector<Change> changes;
   for (const std::string& old : NamesOrNumbers()) {
-    if (old == name) return InvalidArgument("there is a class '%s' already", name.c_str());
+    if (old == name) return InvalidArgument("there is a class '{}' already", name);
     changes.push_back({old, static_cast<int>(changes.size())});
   }
   changes.push_back({name, -1});
@@ -80,7 +80,7 @@ Status Classes::Add(const std::string& name) {
 
 Status Classes::Remove(int index) {
   if (index < 0 || index >= size()) {
-    return InvalidArgument("class %d does not exist; there are %d", index, size());
+    return InvalidArgument("class {} does not exist; there are {}", index, size());
   }
   std::vector<Change> changes;
   const std::vector<std::string> names = NamesOrNumbers();
@@ -92,12 +92,12 @@ Status Classes::Remove(int index) {
 
 Status Classes::Rename(int index, const std::string& name) {
   if (index < 0 || index >= size()) {
-    return InvalidArgument("class %d does not exist; there are %d", index, size());
+    return InvalidArgument("class {} does not exist; there are {}", index, size());
   }
   std::vector<std::string> names = NamesOrNumbers();
   names[static_cast<size_t>(index)].clear();
   if (name.empty() || std::count(names.begin(), names.end(), name) > 0) {
-    return InvalidArgument("class %d cannot be called '%s': %s", index, name.c_str(),
+    return InvalidArgument("class {} cannot be called '{}': {}", index, name,
                            name.empty() ? "a name is needed" : "another class has that name");
   }
   names[static_cast<size_t>(index)] = Printable(name);
@@ -111,7 +111,7 @@ Status Classes::Set(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto is_name = [&](const Change& change) { return change.name == name; };
     if (name.empty() || std::any_of(changes.begin(), changes.end(), is_name)) {
-      return InvalidArgument("the new classes hold %s",
+      return InvalidArgument("the new classes hold {}",
                              name.empty() ? "an empty name" : ("'" + name + "' twice").c_str());
     }
     const auto found = std::find(old.begin(), old.end(), name);
@@ -156,13 +156,13 @@ Status Classes::Set(const std::vector<std::string>& names, const std::vector<int
   for (size_t i = 0; i < names.size(); ++i) {
     const int source = sources[i];
     if (source < -1 || source >= size()) {
-      return InvalidArgument("class %d does not exist; there are %d", source, size());
+      return InvalidArgument("class {} does not exist; there are {}", source, size());
     }
     for (const Change& before : changes) {
       const bool name_again = before.name == names[i];
       if (!name_again && (source < 0 || before.old_index != source)) continue;
-      const std::string what = name_again ? "'" + names[i] + "'" : StrFormat("class %d", source);
-      return InvalidArgument("the new classes hold %s twice", what.c_str());
+      const std::string what = name_again ? "'" + names[i] + "'" : StrFormat("class {}", source);
+      return InvalidArgument("the new classes hold {} twice", what);
     }
     if (names[i].empty()) return InvalidArgument("the new classes hold an empty name");
     same = same && source == static_cast<int>(i);
@@ -176,7 +176,7 @@ Status Classes::Set(const std::vector<std::string>& names, const std::vector<int
 Status Classes::Apply(const std::vector<Change>& classes) {
   TW_RETURN_IF_ERROR(CheckChange());
   const int n_new = static_cast<int>(classes.size());
-  if (n_new < 2) return InvalidArgument("%d class would remain; two are needed", n_new);
+  if (n_new < 2) return InvalidArgument("{} class would remain; two are needed", n_new);
   std::vector<int> sources;
   std::vector<int32_t> new_labels(static_cast<size_t>(size()), -1);
   std::vector<std::string> names;
@@ -212,22 +212,22 @@ Status ResolveClasses(const Head& head, TrainerOptions* options) {
   }
   if (labels && options->n_classes < 2) {
     return InvalidArgument(
-        "a classifier of %d class%s cannot be trained; give n_classes of 2 or more",
+        "a classifier of {} class{} cannot be trained; give n_classes of 2 or more",
         options->n_classes, options->n_classes == 1 ? "" : "es");
   }
-  if (options->n_classes < 1) return InvalidArgument("n_classes is %d", options->n_classes);
+  if (options->n_classes < 1) return InvalidArgument("n_classes is {}", options->n_classes);
   if (n_names > 0 && n_names != static_cast<size_t>(options->n_classes)) {
-    return InvalidArgument("%zu class names for %d classes", n_names, options->n_classes);
+    return InvalidArgument("{} class names for {} classes", n_names, options->n_classes);
   }
   const size_t n_weights = options->loss.class_weights.size();
   if (n_weights > 0 && n_weights != static_cast<size_t>(options->n_classes)) {
-    return InvalidArgument("%zu class weights for %d classes", n_weights, options->n_classes);
+    return InvalidArgument("{} class weights for {} classes", n_weights, options->n_classes);
   }
   if (options->init == HeadInit::kShipped &&
       (options->n_classes != head.n_classes || head.activation != Activation::kNone)) {
     return InvalidArgument(
-        "the new head cannot start from the shipped one, which has %d classes%s; "
-        "the new one has %d",
+        "the new head cannot start from the shipped one, which has {} classes{}; "
+        "the new one has {}",
         head.n_classes, head.activation != Activation::kNone ? " and a fused activation" : "",
         options->n_classes);
   }

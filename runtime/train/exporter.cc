@@ -31,8 +31,8 @@ Status Exporter::PassGolden() {
   }
   return FailedPrecondition(
       "the new head, as the model stores it, does worse than the shipped one on the golden set of "
-      "%lld examples (%.4f against %.4f), so nothing was exported%s",
-      static_cast<long long>(result.n_examples), result.trained, result.shipped,
+      "{} examples ({:.4f} against {:.4f}), so nothing was exported{}",
+      result.n_examples, result.trained, result.shipped,
       roll_back ? "; the parameters are back to the last ones that passed" : "");
 }
 

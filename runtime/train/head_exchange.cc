@@ -13,15 +13,15 @@ namespace {
 // Copies the head's arrays into a network of the same layout.
 Status CopyArrays(const HeadData& data, Trainable* network) {
   if (network->layout().size() != data.parameters.size()) {
-    return FailedPrecondition("the head holds %zu arrays, this trainer trains %zu (other layers?)",
+    return FailedPrecondition("the head holds {} arrays, this trainer trains {} (other layers?)",
                               data.parameters.size(), network->layout().size());
   }
   for (size_t i = 0; i < data.parameters.size(); ++i) {
     const NamedArray& array = data.parameters[i];
     const ParameterInfo& info = network->layout()[i];
     if (array.name != info.name || array.values.size() != static_cast<size_t>(info.size)) {
-      return FailedPrecondition("the head holds '%s', this trainer trains '%s' there",
-                                array.name.c_str(), info.name.c_str());
+      return FailedPrecondition("the head holds '{}', this trainer trains '{}' there", array.name,
+                                info.name);
     }
     std::copy(array.values.begin(), array.values.end(), network->parameters().data() + info.offset);
   }
@@ -54,15 +54,14 @@ Status HeadExchange::CheckBelongs(const HeadData& data) const {
   const std::string& sha256 = context_.layers->model().sha256();
   const Loss loss = context_.options->loss.loss;
   if (data.model_sha256 != sha256) {
-    return FailedPrecondition("the head belongs to the model %s, this trainer has %s",
-                              data.model_sha256.substr(0, 12).c_str(),
-                              sha256.substr(0, 12).c_str());
+    return FailedPrecondition("the head belongs to the model {}, this trainer has {}",
+                              data.model_sha256.substr(0, 12), sha256.substr(0, 12));
   }
   if (data.output != head.output || data.appended != head.appended() || data.dim != head.dim ||
       data.loss != static_cast<int>(loss)) {
     return FailedPrecondition(
-        "the head was trained on output %d with %d features and the loss '%s'; this trainer has "
-        "output %d, %d features, '%s'",
+        "the head was trained on output {} with {} features and the loss '{}'; this trainer has "
+        "output {}, {} features, '{}'",
         data.output, data.dim, LossName(static_cast<Loss>(data.loss)), head.output, head.dim,
         LossName(loss));
   }
@@ -73,13 +72,13 @@ Status HeadExchange::CheckClasses(const HeadData& data, bool same) const {
   const int64_t n_examples = context_.set->size();
   if (!same && (n_examples > 0 || judge_.has_golden())) {
     return FailedPrecondition(
-        "the head has other classes than the %lld examples that were added%s; load it before "
+        "the head has other classes than the {} examples that were added{}; load it before "
         "adding examples",
-        static_cast<long long>(n_examples), judge_.has_golden() ? " and the golden set" : "");
+        n_examples, judge_.has_golden() ? " and the golden set" : "");
   }
   const size_t n_weights = context_.options->loss.class_weights.size();
   if (n_weights > 0 && n_weights != static_cast<size_t>(data.n_classes)) {
-    return FailedPrecondition("the head has %d classes, class_weights %zu", data.n_classes,
+    return FailedPrecondition("the head has {} classes, class_weights {}", data.n_classes,
                               n_weights);
   }
   return Status::Ok();

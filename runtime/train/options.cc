@@ -7,7 +7,7 @@ namespace topwork {
 namespace {
 
 Status OutOfRange(const char* name, double value, const char* range) {
-  return InvalidArgument("%s is %g; it must be %s", name, value, range);
+  return InvalidArgument("{} is {}; it must be {}", name, value, range);
 }
 
 // Written so that NaN fails every test.
@@ -23,7 +23,7 @@ Status CheckLoss(const TrainerOptions& o) {
     return OutOfRange("label_smoothing", loss.label_smoothing, "in [0, 1)");
   }
   if (loss.label_smoothing > 0.0f && IsRegression(loss.loss)) {
-    return InvalidArgument("label_smoothing belongs to losses of classes; the loss is '%s'",
+    return InvalidArgument("label_smoothing belongs to losses of classes; the loss is '{}'",
                            LossName(loss.loss));
   }
   if (!(loss.huber_delta > 0.0f && loss.huber_delta <= 1e6f)) {
@@ -35,7 +35,7 @@ Status CheckLoss(const TrainerOptions& o) {
     }
   }
   if (o.balance_classes && !UsesLabels(loss.loss)) {
-    return InvalidArgument("balance_classes needs one class an example; the loss is '%s'",
+    return InvalidArgument("balance_classes needs one class an example; the loss is '{}'",
                            LossName(loss.loss));
   }
   if (o.balance_classes && !loss.class_weights.empty()) {
@@ -56,7 +56,7 @@ Status CheckOptimizer(const TrainerOptions& o) {
     return OutOfRange("momentum", o.momentum, "in [0, 1)");
   }
   if (o.momentum > 0.0f && o.optimizer != Optimizer::kSgd) {
-    return InvalidArgument("momentum is an option of the sgd optimizer; the optimizer is %s%s",
+    return InvalidArgument("momentum is an option of the sgd optimizer; the optimizer is {}{}",
                            OptimizerName(o.optimizer),
                            IsFirstOrder(o.optimizer) ? ", whose option is beta1" : "");
   }
@@ -81,7 +81,7 @@ Status CheckOptimizer(const TrainerOptions& o) {
       o.schedule.warmup_steps > 0) {
     return InvalidArgument(
         "l1, clip_norm and schedules belong to optimizers that take small steps; the optimizer is "
-        "%s",
+        "{}",
         OptimizerName(o.optimizer));
   }
   return Status::Ok();
@@ -91,21 +91,21 @@ Status CheckOptimizer(const TrainerOptions& o) {
 Status CheckCombination(const TrainerOptions& o) {
   const bool closed = o.optimizer == Optimizer::kRidge || o.optimizer == Optimizer::kImprint;
   if (closed && o.n_layers > 1) {
-    return InvalidArgument("%s solves the last layer alone; n_layers is %d",
+    return InvalidArgument("{} solves the last layer alone; n_layers is {}",
                            OptimizerName(o.optimizer), o.n_layers);
   }
   if (o.optimizer == Optimizer::kRidge &&
       (o.loss.loss == Loss::kSigmoidCrossEntropy || o.loss.loss == Loss::kHuber)) {
-    return InvalidArgument("ridge minimises squared errors; the loss is '%s'",
+    return InvalidArgument("ridge minimises squared errors; the loss is '{}'",
                            LossName(o.loss.loss));
   }
   const bool imprints = o.optimizer == Optimizer::kImprint || o.init == HeadInit::kImprint;
   if (imprints && !UsesLabels(o.loss.loss)) {
-    return InvalidArgument("imprinting needs one class an example; the loss is '%s'",
+    return InvalidArgument("imprinting needs one class an example; the loss is '{}'",
                            LossName(o.loss.loss));
   }
   if (o.bias_only && o.n_layers < 2) {
-    return InvalidArgument("bias_only is about the layers below the last; n_layers is %d",
+    return InvalidArgument("bias_only is about the layers below the last; n_layers is {}",
                            o.n_layers);
   }
   return Status::Ok();
@@ -148,11 +148,13 @@ Status CheckFeatures(const TrainerOptions& o) {
   }
   if (!Within(a.noise, 0.0f, 1.0f)) return OutOfRange("augmentation noise", a.noise, "in [0, 1]");
   const bool changes = a.flip || a.crop > 0.0f || a.brightness > 0.0f || a.noise > 0.0f;
-  if (changes != (a.n_variants > 0)) {
-    return InvalidArgument(changes ? "augmentation needs a number of variants"
-                                   : "%d variants of an example would all be equal: choose flip, "
-                                     "crop, brightness or noise",
-                           a.n_variants);
+  if (changes && a.n_variants == 0) {
+    return InvalidArgument("augmentation needs a number of variants");
+  }
+  if (!changes && a.n_variants > 0) {
+    return InvalidArgument(
+        "{} variants of an example would all be equal: choose flip, crop, brightness or noise",
+        a.n_variants);
   }
   const int type = static_cast<int>(o.feature_type);
   if (type < 0 || type > static_cast<int>(FeatureType::kFloat16)) {
@@ -163,8 +165,8 @@ Status CheckFeatures(const TrainerOptions& o) {
                       "in [0, 2^31 - 1]");
   }
   if (o.input_mean.size() != o.input_std.size()) {
-    return InvalidArgument("%zu means and %zu standard deviations of the input",
-                           o.input_mean.size(), o.input_std.size());
+    return InvalidArgument("{} means and {} standard deviations of the input", o.input_mean.size(),
+                           o.input_std.size());
   }
   for (float std : o.input_std) {
     if (!(std > 0.0f && std <= 1e30f)) return OutOfRange("input_std", std, "above 0");
@@ -201,7 +203,9 @@ std::vector<std::string> RunLines(const TrainerOptions& o, int output, bool appe
   const auto add = [&](const char* name, const std::string& value) {
     lines.push_back(std::string(name) + " " + value);
   };
-  const auto number = [&](const char* name, double value) { add(name, StrFormat("%.9g", value)); };
+  const auto number = [&](const char* name, double value) {
+    add(name, StrFormat("{:.9g}", value));
+  };
   number("output", output);
   number("n_layers", o.n_layers);
   number("bias_only", o.bias_only ? 1 : 0);

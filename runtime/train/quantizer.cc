@@ -35,14 +35,14 @@ void Widen(const ValueRange& with, ValueRange* range) {
 Result<std::unique_ptr<Quantizer>> Quantizer::Create(std::shared_ptr<const Model> model,
                                                      const QuantizerOptions& options) {
   if (options.target < QuantizeTarget::kDynamicRange || options.target > QuantizeTarget::kInt8) {
-    return InvalidArgument("target %d does not exist", static_cast<int>(options.target));
+    return InvalidArgument("target {} does not exist", static_cast<int>(options.target));
   }
   if (!(options.percentile > 50.0 && options.percentile <= 100.0)) {
-    return InvalidArgument("percentile is %g; it lies above 50 and is at most 100",
+    return InvalidArgument("percentile is {}; it lies above 50 and is at most 100",
                            options.percentile);
   }
   if (options.min_elements < 0) {
-    return InvalidArgument("min_elements is %lld", static_cast<long long>(options.min_elements));
+    return InvalidArgument("min_elements is {}", options.min_elements);
   }
   std::unique_ptr<Quantizer> quantizer(new Quantizer());
   quantizer->options_ = options;
@@ -90,8 +90,7 @@ Status Quantizer::Observe() {
     if (view.dtype != DType::kFloat32) return Status::Ok();
     ValueRange range;
     if (!RangeOf(view, &range)) {
-      return NumericError("'%s' holds NaN or infinity for example %lld", name.c_str(),
-                          static_cast<long long>(n_examples_));
+      return NumericError("'{}' holds NaN or infinity for example {}", name, n_examples_);
     }
     if (range.known()) seen.emplace_back(v, range);
     return Status::Ok();
@@ -117,8 +116,8 @@ Status Quantizer::AddExamples(const Examples& examples, const FeatureProgress& p
   std::vector<void*> inputs;
   for (int i = 0; i < session_->n_inputs(); ++i) {
     if (session_->input(i).dtype == DType::kString) {
-      return Unsupported("input %d '%s' holds strings; examples for calibration are numbers", i,
-                         session_->input_name(i).c_str());
+      return Unsupported("input {} '{}' holds strings; examples for calibration are numbers", i,
+                         session_->input_name(i));
     }
     inputs.push_back(session_->input(i).data);
   }

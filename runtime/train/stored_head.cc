@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "models/format/write.h"
+#include "runtime/train/head/tail_graph.h"
 #include "runtime/train/judge/scores.h"
 
 namespace topwork {

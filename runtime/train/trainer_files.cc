@@ -37,9 +37,9 @@ Status TrainerFiles::Write(const std::string& path, const char* what, FunctionRe
   const Result<MappedBytes> before = MappedBytes::Open(path, what);
   if (file.generation != 0 && before.ok() && GenerationOf(before->bytes()) != file.generation) {
     return FailedPrecondition(
-        "somebody has written %s '%s' since it was read or saved here, and would lose that; read "
+        "somebody has written {} '{}' since it was read or saved here, and would lose that; read "
         "it again or give another path",
-        what, path.c_str());
+        what, path);
   }
   TW_RETURN_IF_ERROR(write());
   const Result<MappedBytes> after = MappedBytes::Open(path, what);

@@ -95,7 +95,7 @@ class Bench {
       }
       return Status::Ok();
     };
-    rows_.push_back({StrFormat("backbone, one session, batch %d", backbone->batch()), run});
+    rows_.push_back({StrFormat("backbone, one session, batch {}", backbone->batch()), run});
     return Status::Ok();
   }
 
@@ -117,7 +117,7 @@ class Bench {
       const auto cache = extractor->NewCache(0);
       return extractor->Extract(examples, 2, nullptr, cache.get());
     };
-    rows_.push_back({StrFormat("extractor, batch %d", batch), run});
+    rows_.push_back({StrFormat("extractor, batch {}", batch), run});
     return Status::Ok();
   }
 

@@ -69,7 +69,7 @@ int Export(const Model& model, const Head& head, char** argv) {
   const std::vector<float> parameters = ReadFloatFile(parameters_path);
   const size_t n_weights = n_bias * static_cast<size_t>(head.dim);
   if (parameters.size() != n_weights + n_bias) {
-    return Fail(topwork::InvalidArgument("%zu parameters, expected %zu", parameters.size(),
+    return Fail(topwork::InvalidArgument("{} parameters, expected {}", parameters.size(),
                                          n_weights + n_bias));
   }
   replacement.weights = {parameters.data(), n_weights};
@@ -79,7 +79,7 @@ int Export(const Model& model, const Head& head, char** argv) {
   const auto bytes = ExportWithHead(model, replacement);
   if (!bytes.ok()) return Fail(bytes.status());
   const int error = topwork::port::WriteFileAtomic(argv[2], bytes->data(), bytes->size());
-  if (error != 0) return Fail(topwork::IoError("cannot write '%s'", argv[2]));
+  if (error != 0) return Fail(topwork::IoError("cannot write '{}'", argv[2]));
   std::vector<float> rounded(parameters.size());
   topwork::RoundHead(replacement.float_head ? HeadFormat() : head.format, replacement.n_classes,
                      head.dim, replacement.weights, replacement.bias, rounded.data(),

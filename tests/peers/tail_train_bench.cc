@@ -98,10 +98,10 @@ Status Describe(char** argv) {
   }
   std::printf("]}\n");
   std::FILE* file = std::fopen(argv[6], "wb");
-  if (file == nullptr) return IoError("%s cannot be written", argv[6]);
+  if (file == nullptr) return IoError("{} cannot be written", argv[6]);
   const bool written =
       std::fwrite(floats.data(), sizeof(float), floats.size(), file) == floats.size();
-  return std::fclose(file) == 0 && written ? Status::Ok() : IoError("%s was not written", argv[6]);
+  return std::fclose(file) == 0 && written ? Status::Ok() : IoError("{} was not written", argv[6]);
 }
 
 // One step of the problem; the loss before the update.
@@ -125,7 +125,7 @@ Status TakeStep(const Problem& p, int64_t step, TailNetwork* network, OptimizerS
 Status Train(char** argv, size_t limit) {
   TW_ASSIGN_OR_RETURN(const Layers layers, Open(argv));
   Problem problem;
-  if (!peers::ReadSteps(argv[6], &problem)) return IoError("%s: not readable, or short", argv[6]);
+  if (!peers::ReadSteps(argv[6], &problem)) return IoError("{}: not readable, or short", argv[6]);
   ThreadPool pool(std::max(1, std::atoi(argv[5])));
   TrainerOptions options;
   options.optimizer = Optimizer::kSgd;

@@ -32,7 +32,7 @@ Status CaseRunner::Open(const OpCase& op_case) {
   if (!op_case.same_session) TW_RETURN_IF_ERROR(OpenModel(op_case));
   if (session_ == nullptr) return FailedPrecondition("the case before has no session");
   if (static_cast<size_t>(session_->n_inputs()) != op_case.inputs.size()) {
-    return FailedPrecondition("%d inputs, the case has %zu", session_->n_inputs(),
+    return FailedPrecondition("{} inputs, the case has {}", session_->n_inputs(),
                               op_case.inputs.size());
   }
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
@@ -53,7 +53,7 @@ Status CaseRunner::Write(const OpCase& op_case) {
       continue;
     }
     if (input.bytes() != tensor.n_bytes) {
-      return FailedPrecondition("input %zu has %zu bytes, the case has %zu", i, input.bytes(),
+      return FailedPrecondition("input {} has {} bytes, the case has {}", i, input.bytes(),
                                 tensor.n_bytes);
     }
     if (input.bytes() > 0) std::memcpy(input.data, tensor.data, input.bytes());
@@ -102,7 +102,7 @@ Status CaseRunner::OpenModel(const OpCase& op_case) {
     for (const Signature& signature : model_->signatures()) {
       if (signature.key == op_case.signature) signature_ = &signature;
     }
-    if (signature_ == nullptr) return NotFound("no signature '%s'", op_case.signature.c_str());
+    if (signature_ == nullptr) return NotFound("no signature '{}'", op_case.signature);
     options.subgraph = signature_->subgraph;
   }
   TW_ASSIGN_OR_RETURN(session_, Session::Create(model_, options));
@@ -115,7 +115,7 @@ Status CaseRunner::WriteTable(int i, const CaseTensor& tensor) {
   for (int32_t dim : tensor.dims) n *= dim;
   const Span<const uint8_t> table(tensor.data, tensor.n_bytes);
   const std::string wrong = CheckStringTable(table, n);
-  if (!wrong.empty()) return FailedPrecondition("input %d: %s", i, wrong.c_str());
+  if (!wrong.empty()) return FailedPrecondition("input {}: {}", i, wrong);
   std::vector<StringRef> strings(static_cast<size_t>(n));
   ReadStringTable(table, strings.data());
   return session_->WriteStrings(i, strings);

@@ -155,7 +155,7 @@ OneOp& OneOp::ScaleAxis(int axis) {
 
 Status OneOp::Prepare() {
   const OpDef* def = code_ == OpCode::kCustom ? FindCustomOp(params.custom_name) : FindOp(code_);
-  if (def == nullptr) return NotFound("no operator %s", OpCodeName(code_));
+  if (def == nullptr) return NotFound("no operator {}", OpCodeName(code_));
   op_.code = code_;
   op_.def = def;
   op_.params = params;
@@ -168,7 +168,7 @@ Status OneOp::Prepare() {
   std::vector<TensorView> outputs;
   for (const auto& output : outputs_) outputs.push_back(output->view);
   context_ = std::make_unique<PlanPrepareContext>(
-      op_, inputs, outputs, names, StrFormat("operator #0 %s", def->name()), BestCpuKernels(), 4);
+      op_, inputs, outputs, names, StrFormat("operator #0 {}", def->name()), BestCpuKernels(), 4);
   context_->SetPacking(PackMode::kPack, nullptr, {}, DefaultAllocator());
   return context_->Prepare(*def);
 }

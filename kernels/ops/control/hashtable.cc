@@ -1,6 +1,4 @@
 // HASHTABLE, HASHTABLE_FIND, HASHTABLE_IMPORT and HASHTABLE_SIZE (see hash_tables.h).
-#include <cstdio>
-
 #include "kernels/ops/control/hash_tables.h"
 #include "runtime/tensor/strings.h"
 
@@ -13,30 +11,30 @@ Status CheckTableTypes(const PrepareContext& context, DType key, DType value) {
       (key == DType::kString && value == DType::kInt64)) {
     return Status::Ok();
   }
-  return Unsupported("%s: tables map int64 to string or string to int64, not %s to %s",
-                     context.Where().c_str(), DTypeName(key), DTypeName(value));
+  return context.Unsupported("tables map int64 to string or string to int64, not {} to {}",
+                             DTypeName(key), DTypeName(value));
 }
 
 Status CheckHandle(const PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kResource}));
   if (context.input(0)->shape.NumElements() == 1) return Status::Ok();
-  return InvalidModel("%s: %s has shape %s, one handle expected", context.Where().c_str(),
-                      context.InputName(0).c_str(), context.input(0)->shape.ToString().c_str());
+  return context.Invalid("{} has shape {}, one handle expected", context.InputName(0),
+                         context.input(0)->shape.ToString());
 }
 
 Result<HashTable*> TableOf(const RunContext& context) {
   const int32_t handle = *context.input_data<int32_t>(0);
   auto* table = static_cast<HashTable*>(context.resources->Find(handle, Resource::Kind::kTable));
   if (table != nullptr) return table;
-  return FailedPrecondition("there is no hash table %s; HASHTABLE makes one",
-                            context.resources->NameOf(handle).c_str());
+  return FailedPrecondition("there is no hash table {}; HASHTABLE makes one",
+                            context.resources->NameOf(handle));
 }
 
 Result<HashTable*> TableOf(const RunContext& context, DType key, DType value) {
   TW_ASSIGN_OR_RETURN(HashTable * table, TableOf(context));
   if (table->key_dtype() == key && table->value_dtype() == value) return table;
-  return FailedPrecondition("the hash table %s maps %s to %s, not %s to %s",
-                            context.resources->NameOf(*context.input_data<int32_t>(0)).c_str(),
+  return FailedPrecondition("the hash table {} maps {} to {}, not {} to {}",
+                            context.resources->NameOf(*context.input_data<int32_t>(0)),
                             DTypeName(table->key_dtype()), DTypeName(table->value_dtype()),
                             DTypeName(key), DTypeName(value));
 }
@@ -62,10 +60,9 @@ Status PrepareHashtable(PrepareContext& context) {
 }
 
 Status RunHashtable(const RunContext& context) {
-  char name[16];
-  std::snprintf(name, sizeof(name), "%d", context.params->count);
   Resources& resources = *context.resources;
-  const int32_t handle = resources.HandleOf({}, name, Resource::Kind::kTable);
+  const int32_t handle = resources.HandleOf({}, StrFormat("{}", context.params->count).c_str(),
+                                            Resource::Kind::kTable);
   *context.output_data<int32_t>(0) = handle;
   if (resources.Find(handle, Resource::Kind::kTable) != nullptr) return Status::Ok();
   return resources.Put(handle, std::make_unique<HashTable>(context.params->in_dtype));
@@ -82,8 +79,8 @@ Status PrepareHashtableFind(PrepareContext& context) {
   const TensorView& fallback = *context.input(2);
   TW_RETURN_IF_ERROR(CheckTableTypes(context, keys.dtype, fallback.dtype));
   if (fallback.shape.NumElements() == 0) {
-    return InvalidModel("%s: %s is empty, it gives the value of keys that are not there",
-                        context.Where().c_str(), context.InputName(2).c_str());
+    return context.Invalid("{} is empty, it gives the value of keys that are not there",
+                           context.InputName(2));
   }
   return context.SetOutput(0, fallback.dtype, keys.shape);
 }
@@ -94,8 +91,8 @@ Status RunHashtableFind(const RunContext& context) {
   TW_ASSIGN_OR_RETURN(const HashTable* table, TableOf(context, keys.dtype, out.dtype));
   if (!table->filled()) {
     return FailedPrecondition(
-        "the hash table %s is read before HASHTABLE_IMPORT has filled it; run what does so first",
-        context.resources->NameOf(*context.input_data<int32_t>(0)).c_str());
+        "the hash table {} is read before HASHTABLE_IMPORT has filled it; run what does so first",
+        context.resources->NameOf(*context.input_data<int32_t>(0)));
   }
   const bool by_string = keys.dtype == DType::kString;
   for (int64_t i = 0; i < keys.shape.NumElements(); ++i) {
@@ -121,10 +118,9 @@ Status PrepareHashtableImport(PrepareContext& context) {
   const TensorView& values = *context.input(2);
   TW_RETURN_IF_ERROR(CheckTableTypes(context, keys.dtype, values.dtype));
   if (keys.shape == values.shape) return Status::Ok();
-  return InvalidModel("%s: %s has shape %s and %s has %s; keys and values come in pairs",
-                      context.Where().c_str(), context.InputName(1).c_str(),
-                      keys.shape.ToString().c_str(), context.InputName(2).c_str(),
-                      values.shape.ToString().c_str());
+  return context.Invalid("{} has shape {} and {} has {}; keys and values come in pairs",
+                         context.InputName(1), keys.shape.ToString(), context.InputName(2),
+                         values.shape.ToString());
 }
 
 Status RunHashtableImport(const RunContext& context) {

@@ -24,8 +24,8 @@ Status PrepareIf(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kBool}));
   const TensorView& condition = *context.input(0);
   if (condition.shape.NumElements() != 1) {
-    return InvalidModel("%s: %s has shape %s, one element expected", context.Where().c_str(),
-                        context.InputName(0).c_str(), condition.shape.ToString().c_str());
+    return context.Invalid("{} has shape {}, one element expected", context.InputName(0),
+                           condition.shape.ToString());
   }
   IfState* const state = context.NewState<IfState>();
   const OpParams& params = context.params();
@@ -57,7 +57,7 @@ Status ParseStablehloCase(const OptionsView& options, OpParams* params) {
   params->branches = options.IntVector(0);
   if (params->branches.empty()) return InvalidModel("its options name no branches");
   for (const int32_t branch : params->branches) {
-    if (branch < 0) return InvalidModel("its options name the subgraph %d", branch);
+    if (branch < 0) return InvalidModel("its options name the subgraph {}", branch);
   }
   return Status::Ok();
 }
@@ -71,8 +71,8 @@ Status PrepareStablehloCase(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kInt32}));
   const TensorView& index = *context.input(0);
   if (index.shape.NumElements() != 1) {
-    return InvalidModel("%s: %s has shape %s, one element expected", context.Where().c_str(),
-                        context.InputName(0).c_str(), index.shape.ToString().c_str());
+    return context.Invalid("{} has shape {}, one element expected", context.InputName(0),
+                           index.shape.ToString());
   }
   CaseState* const state = context.NewState<CaseState>();
   const Span<const int32_t> branches = context.params().branches;

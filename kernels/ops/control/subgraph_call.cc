@@ -24,8 +24,7 @@ Result<std::vector<CalleeInput>> InputsFrom(const PrepareContext& context, int f
   std::vector<CalleeInput> inputs;
   for (int i = first; i < context.n_inputs(); ++i) {
     if (context.input(i) == nullptr) {
-      return InvalidModel("%s lacks its input %d, which is not optional", context.Where().c_str(),
-                          i);
+      return InvalidModel("{} lacks its input {}, which is not optional", context.Where(), i);
     }
     inputs.push_back({i, true});
   }
@@ -36,15 +35,14 @@ Result<std::vector<CalleeInput>> InputsFrom(const PrepareContext& context, int f
 
 Status CheckCalleeOutputs(const PrepareContext& context, const Callee& callee, int subgraph) {
   if (callee.outputs.size() != static_cast<size_t>(context.n_outputs())) {
-    return InvalidModel("%s has %d outputs, the subgraph %d that it calls has %zu",
-                        context.Where().c_str(), context.n_outputs(), subgraph,
-                        callee.outputs.size());
+    return InvalidModel("{} has {} outputs, the subgraph {} that it calls has {}", context.Where(),
+                        context.n_outputs(), subgraph, callee.outputs.size());
   }
   for (int i = 0; i < context.n_outputs(); ++i) {
     const DType dtype = callee.outputs[static_cast<size_t>(i)].dtype;
     if (dtype == context.output(i).dtype) continue;
-    return InvalidModel("%s: output %d is %s, that of subgraph %d is %s", context.Where().c_str(),
-                        i, DTypeName(context.output(i).dtype), subgraph, DTypeName(dtype));
+    return context.Invalid("output {} is {}, that of subgraph {} is {}", i,
+                           DTypeName(context.output(i).dtype), subgraph, DTypeName(dtype));
   }
   return Status::Ok();
 }

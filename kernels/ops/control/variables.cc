@@ -39,8 +39,7 @@ Status PrepareReadVariable(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kResource}));
   const TensorView& output = context.output(0);
   if (DTypeBits(output.dtype) == 0 || output.dtype == DType::kString) {
-    return Unsupported("%s: variables of type %s are not supported", context.Where().c_str(),
-                       DTypeName(output.dtype));
+    return context.Unsupported("variables of type {} are not supported", DTypeName(output.dtype));
   }
   ReadState* const state = context.NewState<ReadState>();
   state->open = output.shape.rank() == 0;
@@ -55,22 +54,22 @@ Status RunReadVariable(const RunContext& context) {
       context.resources->Find(handle, Resource::Kind::kVariable));
   if (variable == nullptr) {
     return FailedPrecondition(
-        "the variable %s is read before it was assigned; run what assigns it first",
-        context.resources->NameOf(handle).c_str());
+        "the variable {} is read before it was assigned; run what assigns it first",
+        context.resources->NameOf(handle));
   }
   const TensorView& value = variable->value();
   TensorView& output = context.out(0);
   if (value.dtype != output.dtype) {
-    return FailedPrecondition("the variable %s holds %s, it is read as %s",
-                              context.resources->NameOf(handle).c_str(), DTypeName(value.dtype),
+    return FailedPrecondition("the variable {} holds {}, it is read as {}",
+                              context.resources->NameOf(handle), DTypeName(value.dtype),
                               DTypeName(output.dtype));
   }
   if (context.get_state<ReadState>().open) {
     TW_RETURN_IF_ERROR(context.SetOutputShape(0, value.shape));
   } else if (value.shape.NumElements() != output.shape.NumElements()) {
-    return FailedPrecondition("the variable %s holds shape %s, the model reads %s from it",
-                              context.resources->NameOf(handle).c_str(),
-                              value.shape.ToString().c_str(), output.shape.ToString().c_str());
+    return FailedPrecondition("the variable {} holds shape {}, the model reads {} from it",
+                              context.resources->NameOf(handle), value.shape.ToString(),
+                              output.shape.ToString());
   }
   if (value.bytes() > 0) std::memcpy(output.data, value.data, value.bytes());
   return Status::Ok();
@@ -85,8 +84,7 @@ Status PrepareAssignVariable(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kResource}));
   const DType dtype = context.input(1)->dtype;
   if (DTypeBits(dtype) != 0 && dtype != DType::kString) return Status::Ok();
-  return Unsupported("%s: variables of type %s are not supported", context.Where().c_str(),
-                     DTypeName(dtype));
+  return context.Unsupported("variables of type {} are not supported", DTypeName(dtype));
 }
 
 Status RunAssignVariable(const RunContext& context) {

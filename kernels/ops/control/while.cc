@@ -38,8 +38,8 @@ Status CheckCondition(const PrepareContext& context, const Callee& condition) {
   const bool fits = condition.outputs.size() == 1 && condition.outputs[0].dtype == DType::kBool &&
                     (!condition.shapes_known || condition.outputs[0].shape.NumElements() == 1);
   if (fits) return Status::Ok();
-  return InvalidModel("%s: its condition, subgraph %d, must give one bool", context.Where().c_str(),
-                      context.params().subgraph);
+  return context.Invalid("its condition, subgraph {}, must give one bool",
+                         context.params().subgraph);
 }
 
 bool KeepsShapes(const PrepareContext& context, const Callee& body) {
@@ -91,8 +91,8 @@ Status Ask(const RunContext& context, Span<const TensorView> variables, bool* ou
   TensorView answer;
   TW_RETURN_IF_ERROR(context.calls->Call(kCondition, variables, {&answer, 1}));
   if (answer.shape.NumElements() != 1) {
-    return InvalidModel("the condition of WHILE gave shape %s, one bool expected",
-                        answer.shape.ToString().c_str());
+    return InvalidModel("the condition of WHILE gave shape {}, one bool expected",
+                        answer.shape.ToString());
   }
   *out_again = *answer.as<const uint8_t>() != 0;
   return Status::Ok();

@@ -246,8 +246,8 @@ Status CheckConvShapes(const PrepareContext& context, ConvShape* shape) {
   const Shape& filter = context.input(1)->shape;
   for (int i = 0; i < 4; ++i) {
     if (filter[i] < 1) {
-      return InvalidModel("%s: %s has shape %s, no dimension may be 0", context.Where().c_str(),
-                          context.InputName(1).c_str(), filter.ToString().c_str());
+      return context.Invalid("{} has shape {}, no dimension may be 0", context.InputName(1),
+                             filter.ToString());
     }
   }
   shape->batch = in[0];
@@ -256,14 +256,12 @@ Status CheckConvShapes(const PrepareContext& context, ConvShape* shape) {
   shape->group_in = filter[3];
   const int64_t groups = shape->in_c / shape->group_in;
   if (groups < 1 || shape->in_c % shape->group_in != 0) {
-    return InvalidModel("%s: %s has %d channels, which is no multiple of the %d of %s",
-                        context.Where().c_str(), context.InputName(0).c_str(), in[3], filter[3],
-                        context.InputName(1).c_str());
+    return context.Invalid("{} has {} channels, which is no multiple of the {} of {}",
+                           context.InputName(0), in[3], filter[3], context.InputName(1));
   }
   if (shape->out_c % groups != 0) {
-    return InvalidModel("%s: %lld output channels cannot be shared out over %lld groups",
-                        context.Where().c_str(), static_cast<long long>(shape->out_c),
-                        static_cast<long long>(groups));
+    return context.Invalid("{} output channels cannot be shared out over {} groups", shape->out_c,
+                           groups);
   }
   shape->group_out = shape->out_c / groups;
   shape->window.h.in = in[1];

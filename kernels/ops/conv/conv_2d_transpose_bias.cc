@@ -44,10 +44,10 @@ Status ReadOptions(const PrepareContext& context, TransposeBias* s, bool* same) 
   s->w.stride = values[1];
   s->h.stride = values[2];
   if ((values[0] == 1 || values[0] == 2) && values[1] > 0 && values[2] > 0) return Status::Ok();
-  return InvalidModel(
-      "%s: its options (%zu bytes) hold padding %d and strides %d and %d; padding "
+  return context.Invalid(
+      "its options ({} bytes) hold padding {} and strides {} and {}; padding "
       "1 or 2 and strides above 0 expected",
-      context.Where().c_str(), bytes.size(), values[0], values[1], values[2]);
+      bytes.size(), values[0], values[1], values[2]);
 }
 
 Status Prepare(PrepareContext& context) {
@@ -61,9 +61,8 @@ Status Prepare(PrepareContext& context) {
   const Shape& filter = context.input(1)->shape;
   if (in.dim(3) != filter.dim(3) || context.input(2)->shape.dim(0) != filter.dim(0) ||
       in.dim(1) < 1 || in.dim(2) < 1 || filter.NumElements() == 0) {
-    return InvalidModel("%s: data %s, filter %s and a bias of %d values do not fit each other",
-                        context.Where().c_str(), in.ToString().c_str(), filter.ToString().c_str(),
-                        context.input(2)->shape.dim(0));
+    return context.Invalid("data {}, filter {} and a bias of {} values do not fit each other",
+                           in.ToString(), filter.ToString(), context.input(2)->shape.dim(0));
   }
   TransposeBias* s = context.NewState<TransposeBias>();
   bool same = false;

@@ -38,16 +38,12 @@ Status MakeVolume(const PrepareContext& context, const Shape& size, const Shape&
     axis.stride = strides[a];
     axis.dilation = dilations[a];
     if (axis.in < 1 || axis.filter < 1 || axis.stride < 1 || axis.dilation < 1) {
-      return InvalidModel(
-          "%s: size %lld, filter %lld, stride %lld and dilation %lld along axis %d "
-          "must be positive",
-          context.Where().c_str(), static_cast<long long>(axis.in),
-          static_cast<long long>(axis.filter), static_cast<long long>(axis.stride),
-          static_cast<long long>(axis.dilation), a + 1);
+      return context.Invalid(
+          "size {}, filter {}, stride {} and dilation {} along axis {} must be positive", axis.in,
+          axis.filter, axis.stride, axis.dilation, a + 1);
     }
     if (!PlaceWindow(p.padding, &axis)) {
-      return InvalidModel("%s: the window is larger than the volume along axis %d",
-                          context.Where().c_str(), a + 1);
+      return context.Invalid("the window is larger than the volume along axis {}", a + 1);
     }
   }
   return Status::Ok();
@@ -60,9 +56,8 @@ Status CheckConv3dInputs(const PrepareContext& context, int data, int filter, in
   }
   const TensorView* values = context.input(bias);
   if (values == nullptr || values->shape.NumElements() == out_channels) return Status::Ok();
-  return InvalidModel("%s: %s has shape %s, %lld values expected", context.Where().c_str(),
-                      context.InputName(bias).c_str(), values->shape.ToString().c_str(),
-                      static_cast<long long>(out_channels));
+  return context.Invalid("{} has shape {}, {} values expected", context.InputName(bias),
+                         values->shape.ToString(), out_channels);
 }
 
 namespace {
@@ -110,8 +105,8 @@ Status Prepare(PrepareContext& context) {
   const Shape& filter = context.input(1)->shape;
   TW_RETURN_IF_ERROR(CheckConv3dInputs(context, 0, 1, 2, filter.dim(4)));
   if (in.dim(4) != filter.dim(3)) {
-    return InvalidModel("%s: %s has %d channels, its filter is for %d", context.Where().c_str(),
-                        context.InputName(0).c_str(), in.dim(4), filter.dim(3));
+    return context.Invalid("{} has {} channels, its filter is for {}", context.InputName(0),
+                           in.dim(4), filter.dim(3));
   }
   Volume* v = context.NewState<Volume>();
   TW_RETURN_IF_ERROR(MakeVolume(context, in, filter, v));

@@ -25,9 +25,8 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(ReadShape(context, 0, &out));
   if (out.rank() != 5 || out.dim(0) != data.dim(0) || out.dim(4) != filter.dim(3) ||
       data.dim(4) != filter.dim(4)) {
-    return InvalidModel("%s: output shape %s, filter %s and data %s do not fit each other",
-                        context.Where().c_str(), out.ToString().c_str(), filter.ToString().c_str(),
-                        data.ToString().c_str());
+    return context.Invalid("output shape {}, filter {} and data {} do not fit each other",
+                           out.ToString(), filter.ToString(), data.ToString());
   }
   Volume* v = context.NewState<Volume>();
   TW_RETURN_IF_ERROR(MakeVolume(context, out, filter, v));
@@ -35,10 +34,9 @@ Status Prepare(PrepareContext& context) {
   v->out_channels = filter.dim(3);
   for (int a = 0; a < 3; ++a) {
     if (v->axis[a].out == data.dim(a + 1)) continue;
-    return InvalidModel("%s: an output of shape %s needs %lld values along axis %d, %s has %d",
-                        context.Where().c_str(), out.ToString().c_str(),
-                        static_cast<long long>(v->axis[a].out), a + 1, context.InputName(2).c_str(),
-                        data.dim(a + 1));
+    return context.Invalid("an output of shape {} needs {} values along axis {}, {} has {}",
+                           out.ToString(), v->axis[a].out, a + 1, context.InputName(2),
+                           data.dim(a + 1));
   }
   return context.SetOutput(0, DType::kFloat32, out);
 }

@@ -37,14 +37,12 @@ Status CheckShapes(const PrepareContext& context, Window* window) {
   const Shape& in = context.input(0)->shape;
   const Shape& filter = context.input(1)->shape;
   if (filter[0] != 1 || filter[3] < 1) {
-    return InvalidModel("%s: %s has shape %s, [1, height, width, channels ≥ 1] expected",
-                        context.Where().c_str(), context.InputName(1).c_str(),
-                        filter.ToString().c_str());
+    return context.Invalid("{} has shape {}, [1, height, width, channels ≥ 1] expected",
+                           context.InputName(1), filter.ToString());
   }
   if (in[3] < 1 || filter[3] % in[3] != 0) {
-    return InvalidModel("%s: the %d channels of %s are no multiple of the %d of %s",
-                        context.Where().c_str(), filter[3], context.InputName(1).c_str(), in[3],
-                        context.InputName(0).c_str());
+    return context.Invalid("the {} channels of {} are no multiple of the {} of {}", filter[3],
+                           context.InputName(1), in[3], context.InputName(0));
   }
   window->h.in = in[1];
   window->w.in = in[2];

@@ -73,8 +73,8 @@ Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDep
     s->packed_offset = scratch->AddSized(static_cast<int64_t>(PackedBytes(*s)), 1);
     return Status::Ok();
   }
-  const std::string tag = StrFormat("depthwise i16 zero %d %d spread %lld", s->weight_zero,
-                                    s->weights_unsigned ? 1 : 0, static_cast<long long>(s->spread));
+  const std::string tag = StrFormat("depthwise i16 zero {} {} spread {}", s->weight_zero,
+                                    s->weights_unsigned ? 1 : 0, s->spread);
   TW_ASSIGN_OR_RETURN(s->packed,
                       context->PackConstant(1, tag.c_str(), PackedBytes(*s), true, [&](void* to) {
                         Pack(*s, view.as<const uint8_t>(), static_cast<uint8_t*>(to));

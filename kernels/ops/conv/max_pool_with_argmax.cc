@@ -29,7 +29,7 @@ Status ReadOptions(const PrepareContext& context, PoolOptions* out) {
                                                                : 0;
     *out = {padding, strides[2], strides[1], size[2], size[1]};
     if (map.Bool("include_batch_in_index", false)) {
-      return Unsupported("%s: include_batch_in_index is not supported", context.Where().c_str());
+      return context.Unsupported("include_batch_in_index is not supported");
     }
   } else if (bytes.size() >= sizeof(*out)) {
     std::memcpy(out, bytes.data(), sizeof(*out));
@@ -38,10 +38,9 @@ Status ReadOptions(const PrepareContext& context, PoolOptions* out) {
       out->filter_w > 0 && out->filter_h > 0) {
     return Status::Ok();
   }
-  return InvalidModel(
-      "%s: its options (%zu bytes) are neither pooling parameters nor a FlexBuffers "
-      "map of them",
-      context.Where().c_str(), bytes.size());
+  return context.Invalid(
+      "its options ({} bytes) are neither pooling parameters nor a FlexBuffers map of them",
+      bytes.size());
 }
 
 struct PoolState : OpState {
@@ -62,8 +61,8 @@ Status PreparePool(PrepareContext& context) {
   const Padding padding = options.padding == 1 ? Padding::kSame : Padding::kValid;
   if (in.dim(1) < 1 || in.dim(2) < 1 || !PlaceWindow(padding, &s->window.h) ||
       !PlaceWindow(padding, &s->window.w)) {
-    return InvalidModel("%s: a window of %d x %d does not fit into %s", context.Where().c_str(),
-                        options.filter_h, options.filter_w, in.ToString().c_str());
+    return context.Invalid("a window of {} x {} does not fit into {}", options.filter_h,
+                           options.filter_w, in.ToString());
   }
   const Shape out({in.dim(0), static_cast<int32_t>(s->window.h.out),
                    static_cast<int32_t>(s->window.w.out), in.dim(3)});
@@ -112,9 +111,8 @@ Status PrepareUnpool(PrepareContext& context) {
   TW_RETURN_IF_ERROR(ReadOptions(context, &options));
   const Shape& in = context.input(0)->shape;
   if (context.input(1)->shape != in) {
-    return InvalidModel("%s: places have shape %s, values %s; they must be equal",
-                        context.Where().c_str(), context.input(1)->shape.ToString().c_str(),
-                        in.ToString().c_str());
+    return context.Invalid("places have shape {}, values {}; they must be equal",
+                           context.input(1)->shape.ToString(), in.ToString());
   }
   const bool same = options.padding == 1;
   const auto size = [same](int64_t n, int64_t stride, int64_t filter) {

@@ -49,11 +49,11 @@ Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool 
   }
   TW_RETURN_IF_ERROR(context->CheckRank(0, 4, 4));
   if (params.has_explicit_padding && !explicit_padding_allowed) {
-    return InternalError("%s: explicit padding was fused into a pool that cannot have it",
-                         context->Where().c_str());
+    return InternalError("{}: explicit padding was fused into a pool that cannot have it",
+                         context->Where());
   }
   if (params.activation == Activation::kTanh) {
-    return Unsupported("%s: fused activation TANH is not supported", context->Where().c_str());
+    return context->Unsupported("fused activation TANH is not supported");
   }
   const Shape& in = context->input(0)->shape;
   PoolState* state = context->NewState<PoolState>();
@@ -66,8 +66,8 @@ Status PreparePool(PrepareContext* context, bool explicit_padding_allowed, bool 
   const double pixels = static_cast<double>(std::min(window.h.filter, window.h.in)) *
                         static_cast<double>(std::min(window.w.filter, window.w.in));
   if (dtype != DType::kFloat32 && pixels > kMaxQuantizedWindow) {
-    return Unsupported("%s: a window of %.0f pixels is too large for %s", context->Where().c_str(),
-                       pixels, DTypeName(dtype));
+    return context->Unsupported("a window of {:.0f} pixels is too large for {}", pixels,
+                                DTypeName(dtype));
   }
   state->batch = in[0];
   state->channels = in[3];

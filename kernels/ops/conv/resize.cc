@@ -21,21 +21,18 @@ Status PrepareResize(PrepareContext* context, std::initializer_list<DType> dtype
   TW_RETURN_IF_ERROR(context->CheckDType(1, {DType::kInt32}));
   TW_RETURN_IF_ERROR(context->CheckRank(0, 4, 4));
   if (context->input(1)->shape != Shape{2}) {
-    return InvalidModel("%s: %s has shape %s, [2] (height and width) expected",
-                        context->Where().c_str(), context->InputName(1).c_str(),
-                        context->input(1)->shape.ToString().c_str());
+    return context->Invalid("{} has shape {}, [2] (height and width) expected",
+                            context->InputName(1), context->input(1)->shape.ToString());
   }
   TW_RETURN_IF_ERROR(context->NeedValue(1));
   const Shape& in = context->input(0)->shape;
   const int32_t* size = context->input(1)->as<const int32_t>();
   if (size[0] < 1 || size[1] < 1) {
-    return InvalidModel("%s: its new size is %d x %d, at least 1 x 1 expected",
-                        context->Where().c_str(), size[0], size[1]);
+    return context->Invalid("its new size is {} x {}, at least 1 x 1 expected", size[0], size[1]);
   }
   if (in[1] < 1 || in[2] < 1) {
-    return InvalidModel("%s: %s has shape %s: an image without pixels cannot be resized",
-                        context->Where().c_str(), context->InputName(0).c_str(),
-                        in.ToString().c_str());
+    return context->Invalid("{} has shape {}: an image without pixels cannot be resized",
+                            context->InputName(0), in.ToString());
   }
   return context->SetOutput(0, context->input(0)->dtype, Shape{in[0], size[0], size[1], in[3]});
 }
@@ -94,8 +91,7 @@ ResizeMix MixAt(const OpParams& params, bool fixed, int32_t i, int32_t in, int32
 
 Status PrepareResizeBilinear(PrepareContext& context) {
   if (context.params().align_corners && context.params().half_pixel_centers) {
-    return InvalidModel("%s: align_corners and half_pixel_centers are both set",
-                        context.Where().c_str());
+    return context.Invalid("align_corners and half_pixel_centers are both set");
   }
   TW_RETURN_IF_ERROR(
       PrepareResize(&context, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16}));

@@ -37,7 +37,7 @@ Status PlanResizeBilinear(GpuContext& context) {
 Status PlanResizeNearest(GpuContext& context) {
   // The kernel passes values on as floats.
   const GpuFormat& format = context.output_format(0);
-  if (!format.is_real) return Unsupported("output 0 is %s", DTypeName(format.dtype));
+  if (!format.is_real) return Unsupported("output 0 is {}", DTypeName(format.dtype));
   return PlanResize(context, "resize_nearest", true);
 }
 

@@ -74,9 +74,8 @@ Status CheckInputs(PrepareContext* context) {
   TW_RETURN_IF_ERROR(context->CheckRank(1, 4, 4));
   TW_RETURN_IF_ERROR(context->CheckRank(2, 4, 4));
   if (context->input(0)->shape != Shape{4}) {
-    return InvalidModel("%s: %s has shape %s, [4] (an NHWC shape) expected",
-                        context->Where().c_str(), context->InputName(0).c_str(),
-                        context->input(0)->shape.ToString().c_str());
+    return context->Invalid("{} has shape {}, [4] (an NHWC shape) expected", context->InputName(0),
+                            context->input(0)->shape.ToString());
   }
   return context->NeedValue(0);
 }
@@ -86,20 +85,18 @@ Status CheckShapes(const PrepareContext& context, const Shape& out, TransposeCon
   const Shape& in = context.input(2)->shape;
   const OpParams& params = context.params();
   if (filter.NumElements() == 0 || filter[3] != in[3]) {
-    return InvalidModel("%s: %s has shape %s, which does not fit the %d channels of %s",
-                        context.Where().c_str(), context.InputName(1).c_str(),
-                        filter.ToString().c_str(), in[3], context.InputName(2).c_str());
+    return context.Invalid("{} has shape {}, which does not fit the {} channels of {}",
+                           context.InputName(1), filter.ToString(), in[3], context.InputName(2));
   }
   if (out[0] != in[0] || out[3] != filter[0]) {
-    return InvalidModel(
-        "%s: the output shape %s asked for must have the batch %d of %s and the %d "
-        "output channels of %s",
-        context.Where().c_str(), out.ToString().c_str(), in[0], context.InputName(2).c_str(),
-        filter[0], context.InputName(1).c_str());
+    return context.Invalid(
+        "the output shape {} asked for must have the batch {} of {} and the {} "
+        "output channels of {}",
+        out.ToString(), in[0], context.InputName(2), filter[0], context.InputName(1));
   }
   if (params.stride_h < 1 || params.stride_w < 1) {
-    return InvalidModel("%s: its strides are %d and %d, at least 1 expected",
-                        context.Where().c_str(), params.stride_h, params.stride_w);
+    return context.Invalid("its strides are {} and {}, at least 1 expected", params.stride_h,
+                           params.stride_w);
   }
   state->batch = in[0];
   state->in_h = in[1];
@@ -125,14 +122,13 @@ Status PlanParts(PrepareContext* context, TransposeConvState* state) {
   int64_t elements = 0, block = 0;
   if (MulOverflow(depth, state->out_c + kernels.max_columns, &elements) ||
       MulOverflow(depth, kColumnsAtOnce, &block) || elements > (int64_t{1} << 58)) {
-    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
-                       context->InputName(1).c_str());
+    return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(1));
   }
   const int64_t packed_size = kernels.packed_size(state->out_c, depth);
   const int64_t classes = Classes(state->h) * Classes(state->w);
   const TensorView& filter = *context->input(1);
   if (filter.data != nullptr) {
-    const std::string tag = StrFormat("%s transposed, strides %d %d", kernels.tag,
+    const std::string tag = StrFormat("{} transposed, strides {} {}", kernels.tag,
                                       context->params().stride_h, context->params().stride_w);
     TW_ASSIGN_OR_RETURN(
         const void* packed,

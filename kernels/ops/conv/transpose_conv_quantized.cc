@@ -44,9 +44,8 @@ std::vector<uint8_t> PartOf(const QuantizedTransposeState& s, const uint8_t* fil
 
 Status PackFilter(PrepareContext* context, const IntegerGemm& gemm, QuantizedTransposeState* s) {
   const TensorView& filter = *context->input(1);
-  const std::string where = context->Where();
   if (filter.data == nullptr) {
-    return Unsupported("%s: %s must be a constant", where.c_str(), context->InputName(1).c_str());
+    return context->Unsupported("{} must be a constant", context->InputName(1));
   }
   size_t total = 0;
   for (int64_t y = 0; y < Classes(s->h); ++y) {
@@ -57,8 +56,7 @@ Status PackFilter(PrepareContext* context, const IntegerGemm& gemm, QuantizedTra
   }
   const bool is_unsigned = filter.dtype == DType::kUInt8;
   const std::string tag =
-      StrFormat("%s transposed, strides %lld %lld", gemm.tag, static_cast<long long>(s->h.stride),
-                static_cast<long long>(s->w.stride));
+      StrFormat("{} transposed, strides {} {}", gemm.tag, s->h.stride, s->w.stride);
   TW_ASSIGN_OR_RETURN(
       const void* packed, context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
         for (size_t i = 0; i < s->offsets.size(); ++i) {
@@ -134,8 +132,7 @@ Status PrepareTransposeConvQuantized(PrepareContext* context, const TransposeCon
   int64_t elements = 0;
   if (MulOverflow(depth + kColumnPad, s->out_c + kColumnPad, &elements) ||
       MulOverflow(depth, kColumnsAtOnce, &elements) || elements > (int64_t{1} << 58)) {
-    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
-                       context->InputName(1).c_str());
+    return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(1));
   }
   TW_RETURN_IF_ERROR(PackFilter(context, *context->cpu().integer->int16, s));
   s->padded_n = (s->out_c + kColumnPad - 1) / kColumnPad * kColumnPad;

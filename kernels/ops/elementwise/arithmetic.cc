@@ -136,10 +136,9 @@ Status PreparePrelu(PrepareContext& context) {
                                : PrepareBinaryFloat(context));
   const Shape& shape = context.input(0)->shape;
   if (context.output(0).shape != shape) {
-    return InvalidModel("%s: %s of shape %s does not broadcast to %s of shape %s",
-                        context.Where().c_str(), context.InputName(1).c_str(),
-                        context.input(1)->shape.ToString().c_str(), context.InputName(0).c_str(),
-                        shape.ToString().c_str());
+    return context.Invalid("{} of shape {} does not broadcast to {} of shape {}",
+                           context.InputName(1), context.input(1)->shape.ToString(),
+                           context.InputName(0), shape.ToString());
   }
   return Status::Ok();
 }
@@ -160,10 +159,9 @@ Status PrepareAddN(PrepareContext& context) {
   for (int i = 1; i < context.n_inputs(); ++i) {
     TW_RETURN_IF_ERROR(CheckSameDType(context, 0, i));
     if (context.input(i)->shape != shape) {
-      return InvalidModel("%s: %s has shape %s but %s has shape %s; all must be equal",
-                          context.Where().c_str(), context.InputName(i).c_str(),
-                          context.input(i)->shape.ToString().c_str(), context.InputName(0).c_str(),
-                          shape.ToString().c_str());
+      return context.Invalid("{} has shape {} but {} has shape {}; all must be equal",
+                             context.InputName(i), context.input(i)->shape.ToString(),
+                             context.InputName(0), shape.ToString());
     }
   }
   TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, shape));

@@ -49,8 +49,8 @@ Status PrepareBinaryNumber(PrepareContext& context) {
 Status PrepareBinaryOf(PrepareContext& context, std::initializer_list<DType> dtypes) {
   TW_RETURN_IF_ERROR(Prepare(context, dtypes));
   if (context.params().activation == Activation::kTanh && !IsFloat(context.input(0)->dtype)) {
-    return Unsupported("%s: the fused activation TANH needs float32 inputs, these are %s",
-                       context.Where().c_str(), DTypeName(context.input(0)->dtype));
+    return context.Unsupported("the fused activation TANH needs float32 inputs, these are {}",
+                               DTypeName(context.input(0)->dtype));
   }
   return Status::Ok();
 }

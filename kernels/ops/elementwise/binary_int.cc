@@ -98,12 +98,12 @@ void IntRange(Activation activation, T* lo, T* hi) {
 Status FaultStatus(int fault, const char* name) {
   switch (fault) {
     case kDivisionByZero:
-      return InvalidArgument("%s: input 1 holds a 0, and integers cannot be divided by 0", name);
+      return InvalidArgument("{}: input 1 holds a 0, and integers cannot be divided by 0", name);
     case kQuotientOverflow:
-      return InvalidArgument("%s: the least integer divided by -1 has no integer quotient", name);
+      return InvalidArgument("{}: the least integer divided by -1 has no integer quotient", name);
     case kNegativeExponent:
       return InvalidArgument(
-          "%s: input 1 holds a negative exponent, which integers cannot be raised to", name);
+          "{}: input 1 holds a negative exponent, which integers cannot be raised to", name);
     default:
       return Status::Ok();
   }

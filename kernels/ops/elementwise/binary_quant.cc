@@ -185,7 +185,7 @@ Status Divide(const RunContext& context, const char* name) {
     return PlaceInt(static_cast<int32_t>(std::lround(bounded)), p.y_offset, p.lo, p.hi);
   });
   if (!by_zero.load(std::memory_order_relaxed)) return Status::Ok();
-  return InvalidArgument("%s: input 1 holds its zero point, and nothing can be divided by 0", name);
+  return InvalidArgument("{}: input 1 holds its zero point, and nothing can be divided by 0", name);
 }
 
 template <typename T>

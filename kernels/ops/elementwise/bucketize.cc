@@ -20,7 +20,7 @@ Status Prepare(PrepareContext& context) {
       context.CheckDType(0, {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64}));
   const Span<const float> boundaries = context.params().boundaries;
   if (!std::is_sorted(boundaries.begin(), boundaries.end())) {
-    return InvalidModel("%s: its boundaries are not in ascending order", context.Where().c_str());
+    return context.Invalid("its boundaries are not in ascending order");
   }
   return context.SetOutput(0, DType::kInt32, context.input(0)->shape);
 }

@@ -211,8 +211,8 @@ Status Prepare(PrepareContext& context) {
   const bool known = FindCast(in.dtype, to) != nullptr || IsPackedCast(in.dtype, to) ||
                      IsBFloat16Cast(in.dtype, to) || (in.dtype == to && to == DType::kBFloat16);
   if (!known) {
-    return Unsupported("%s: %s cannot be cast from %s to %s", context.Where().c_str(),
-                       context.InputName(0).c_str(), DTypeName(in.dtype), DTypeName(to));
+    return context.Unsupported("{} cannot be cast from {} to {}", context.InputName(0),
+                               DTypeName(in.dtype), DTypeName(to));
   }
   TW_RETURN_IF_ERROR(context.SetOutput(0, to, in.shape));
   if (DTypeBits(in.dtype) == DTypeBits(to)) context.AllowInPlace(0, 0);

@@ -85,7 +85,7 @@ Status PlanLogicalNot(GpuContext& context) {
 Status PlanBinaryInt(GpuContext& context, BinaryFn fn) {
   for (int i = 0; i < 2; ++i) {
     if (context.input(i)->dtype != DType::kInt32) {
-      return Unsupported("input %d is %s", i, DTypeName(context.input(i)->dtype));
+      return Unsupported("input {} is {}", i, DTypeName(context.input(i)->dtype));
     }
   }
   if (context.params().activation != Activation::kNone) {

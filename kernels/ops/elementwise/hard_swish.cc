@@ -67,9 +67,8 @@ Status Prepare(PrepareContext& context) {
   map.out_scale = MakeScale16(fine_scale / quant.out.scale);
   map.ramp_scale = MakeScale16(fine_scale / (3.0f / 32768.0f));
   if (map.out_scale.shift > 0) {
-    return Unsupported("%s: its input's scale %g is more than 128 times its output's %g",
-                       context.Where().c_str(), static_cast<double>(quant.in.scale),
-                       static_cast<double>(quant.out.scale));
+    return context.Unsupported("its input's scale {} is more than 128 times its output's {}",
+                               quant.in.scale, quant.out.scale);
   }
   SetMap(context, quant.dtype, map);
   return Status::Ok();

@@ -27,8 +27,8 @@ Status Prepare(PrepareContext& context) {
   const bool is_half = input.dtype == DType::kFloat16;
   if (!is_half) TW_RETURN_IF_ERROR(CheckScales(context, input, context.InputName(0)));
   if (input.shape != context.input(1)->shape) {
-    return InvalidModel("%s: shapes %s and %s of its inputs differ", context.Where().c_str(),
-                        input.shape.ToString().c_str(), context.input(1)->shape.ToString().c_str());
+    return context.Invalid("shapes {} and {} of its inputs differ", input.shape.ToString(),
+                           context.input(1)->shape.ToString());
   }
   const FlexMap options(context.params().custom_options);
   const float tolerance = options.Float("tolerance", 0.0f);
@@ -62,9 +62,8 @@ Status Run(const RunContext& context) {
   }
   for (int64_t i = 0; s.fails && i < n; ++i) {
     if (!(std::fabs(y[i]) > s.most)) continue;
-    return InvalidArgument("element %lld is %g away from its reference %g, by more than %g",
-                           static_cast<long long>(i), static_cast<double>(y[i]),
-                           static_cast<double>(reference[i]), static_cast<double>(s.most));
+    return InvalidArgument("element {} is {} away from its reference {}, by more than {}", i, y[i],
+                           reference[i], s.most);
   }
   return Status::Ok();
 }

@@ -29,9 +29,9 @@ Status CheckTypes(const PrepareContext& context, DType from, DType to) {
   if (from == DType::kInt16) known = to_small || to == DType::kInt32;
   if (IsFloat(from) && (to == DType::kInt4 || to == DType::kUInt4)) known = true;
   if (known) return Status::Ok();
-  return Unsupported(
-      "%s: %s to %s is not supported; int8, uint8, int16, int4 and uint4 are made of float32",
-      context.Where().c_str(), DTypeName(from), DTypeName(to));
+  return context.Unsupported(
+      "{} to {} is not supported; int8, uint8, int16, int4 and uint4 are made of float32",
+      DTypeName(from), DTypeName(to));
 }
 
 Status PrepareRequantize(PrepareContext& context) {
@@ -76,8 +76,8 @@ Status PrepareQuantize(PrepareContext& context) {
   context.SetVariant("float");
   TW_RETURN_IF_ERROR(CheckScales(context, context.output(0), "output 0"));
   if (!IsPacked(to) || context.output(0).quantization->scales.size() == 1) return Status::Ok();
-  return Unsupported("%s: output 0 is %s with a scale a channel; one scale is supported",
-                     context.Where().c_str(), DTypeName(to));
+  return context.Unsupported("output 0 is {} with a scale a channel; one scale is supported",
+                             DTypeName(to));
 }
 
 // Whole bytes of the output at a time.
@@ -254,9 +254,9 @@ Status PrepareFakeQuant(PrepareContext& context) {
   const float min = context.params().min, max = context.params().max;
   const int bits = context.params().count;
   if (!(min <= 0.0f && max >= 0.0f && min < max) || bits < 1 || bits > 16) {
-    return InvalidModel(
-        "%s: min %g, max %g, num_bits %d; min <= 0 <= max, min < max and 1 to 16 bits expected",
-        context.Where().c_str(), static_cast<double>(min), static_cast<double>(max), bits);
+    return context.Invalid(
+        "min {}, max {}, num_bits {}; min <= 0 <= max, min < max and 1 to 16 bits expected", min,
+        max, bits);
   }
   FakeQuantState* state = context.NewState<FakeQuantState>();
   const float top = static_cast<float>((1 << bits) - 1);

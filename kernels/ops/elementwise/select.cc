@@ -60,9 +60,8 @@ Status CheckSelect(const PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckMovable(context, 1));
   TW_RETURN_IF_ERROR(CheckSameDType(context, 1, 2));
   if (DTypeBits(context.input(1)->dtype) > 64) {
-    return Unsupported("%s: %s is %s; types of more than 8 bytes are not supported here",
-                       context.Where().c_str(), context.InputName(1).c_str(),
-                       DTypeName(context.input(1)->dtype));
+    return context.Unsupported("{} is {}; types of more than 8 bytes are not supported here",
+                               context.InputName(1), DTypeName(context.input(1)->dtype));
   }
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 1, 0));
   return CheckSameQuantization(context, 2, 0);
@@ -113,17 +112,15 @@ Status PrepareSelect(PrepareContext& context) {
   Shape condition = context.input(0)->shape, declared;
   if (IsSingleChoice(context, &declared)) return FinishSelect(&context, condition, declared);
   if (a != b) {
-    return InvalidModel("%s: %s has shape %s and %s has shape %s; they must be equal",
-                        context.Where().c_str(), context.InputName(1).c_str(), a.ToString().c_str(),
-                        context.InputName(2).c_str(), b.ToString().c_str());
+    return context.Invalid("{} has shape {} and {} has shape {}; they must be equal",
+                           context.InputName(1), a.ToString(), context.InputName(2), b.ToString());
   }
   const bool slices = condition.rank() == 1 && a.rank() > 1 && condition[0] == a[0];
   if (condition != a && condition.NumElements() != 1 && !slices) {
-    return InvalidModel(
-        "%s: the condition %s has shape %s; it must be %s (that of the operands), one value, or "
+    return context.Invalid(
+        "the condition {} has shape {}; it must be {} (that of the operands), one value, or "
         "one value for each slice of the first dimension",
-        context.Where().c_str(), context.InputName(0).c_str(), condition.ToString().c_str(),
-        a.ToString().c_str());
+        context.InputName(0), condition.ToString(), a.ToString());
   }
   if (slices) {
     while (condition.rank() < a.rank()) condition.Append(1);

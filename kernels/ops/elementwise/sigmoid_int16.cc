@@ -44,8 +44,7 @@ Status PrepareSigmoidInt16(PrepareContext& context, bool tanh) {
   TW_RETURN_IF_ERROR(PrepareUnaryQuant(context, {DType::kInt16}, &quant));
   int exponent = 0;
   if (!IsPowerOfTwo(quant.out.scale, &exponent) || exponent != -15) {
-    return Unsupported("%s: its int16 output has scale %g, 1/32768 expected",
-                       context.Where().c_str(), static_cast<double>(quant.out.scale));
+    return context.Unsupported("its int16 output has scale {}, 1/32768 expected", quant.out.scale);
   }
   SigmoidMap map;
   map.tanh = tanh;
@@ -60,8 +59,8 @@ Status PrepareSigmoidInt16(PrepareContext& context, bool tanh) {
       multiplier *= 2.0;
     }
     if (multiplier > 65535.0) {
-      return Unsupported("%s: its int16 input has scale %g, at most 5.3 expected",
-                         context.Where().c_str(), static_cast<double>(quant.in.scale));
+      return context.Unsupported("its int16 input has scale {}, at most 5.3 expected",
+                                 quant.in.scale);
     }
     map.multiplier = static_cast<int32_t>(multiplier);
   }

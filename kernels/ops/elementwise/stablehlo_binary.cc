@@ -83,10 +83,9 @@ Status PrepareStablehloBinary(PrepareContext& context, StablehloFn fn) {
   TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 1));
   const Shape& shape = context.input(0)->shape;
   if (context.input(1)->shape != shape) {
-    return InvalidModel("%s: %s has shape %s, %s has %s; they must be equal",
-                        context.Where().c_str(), context.InputName(0).c_str(),
-                        shape.ToString().c_str(), context.InputName(1).c_str(),
-                        context.input(1)->shape.ToString().c_str());
+    return context.Invalid("{} has shape {}, {} has {}; they must be equal", context.InputName(0),
+                           shape.ToString(), context.InputName(1),
+                           context.input(1)->shape.ToString());
   }
   context.AllowInPlace(0, 0);
   context.AllowInPlace(1, 0);

@@ -111,21 +111,19 @@ Status CheckPart(const PrepareContext& context, int k, int axis) {
   bool same = shape.rank() == first.rank();
   for (int d = 0; same && d < shape.rank(); ++d) same = d == axis || shape.dim(d) == first.dim(d);
   if (same) return Status::Ok();
-  return InvalidModel("%s: %s has shape %s but %s has %s; only dimension %d may differ",
-                      context.Where().c_str(), context.InputName(k).c_str(),
-                      shape.ToString().c_str(), context.InputName(0).c_str(),
-                      first.ToString().c_str(), axis);
+  return context.Invalid("{} has shape {} but {} has {}; only dimension {} may differ",
+                         context.InputName(k), shape.ToString(), context.InputName(0),
+                         first.ToString(), axis);
 }
 
 Status PrepareConcatenation(PrepareContext& context) {
   const int count = context.n_inputs();
-  if (count < 1) return InvalidModel("%s has no inputs", context.Where().c_str());
+  if (count < 1) return InvalidModel("{} has no inputs", context.Where());
   TW_RETURN_IF_ERROR(context.CheckInputs(count, count));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(CheckMovable(context, 0, {DType::kInt4}));
   if (context.params().activation != Activation::kNone) {
-    return Unsupported("%s: a fused activation is not supported in this operator",
-                       context.Where().c_str());
+    return context.Unsupported("a fused activation is not supported in this operator");
   }
   const TensorView& first = *context.input(0);
   const bool scalars = first.shape.rank() == 0;
@@ -172,8 +170,8 @@ Status ParsePack(const OptionsView& options, OpParams* params) {
 Status PreparePack(PrepareContext& context) {
   const int count = context.n_inputs();
   if (count < 1 || context.params().count != count) {
-    return InvalidModel("%s: values_count is %d but there are %d inputs", context.Where().c_str(),
-                        context.params().count, count);
+    return context.Invalid("values_count is {} but there are {} inputs", context.params().count,
+                           count);
   }
   TW_RETURN_IF_ERROR(context.CheckInputs(count, count));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
@@ -187,10 +185,9 @@ Status PreparePack(PrepareContext& context) {
     TW_RETURN_IF_ERROR(CheckSameDType(context, 0, k));
     TW_RETURN_IF_ERROR(CheckSameQuantization(context, k, 0));
     if (context.input(k)->shape != first.shape) {
-      return InvalidModel("%s: %s has shape %s but %s has %s; they must agree",
-                          context.Where().c_str(), context.InputName(k).c_str(),
-                          context.input(k)->shape.ToString().c_str(), context.InputName(0).c_str(),
-                          first.shape.ToString().c_str());
+      return context.Invalid("{} has shape {} but {} has {}; they must agree", context.InputName(k),
+                             context.input(k)->shape.ToString(), context.InputName(0),
+                             first.shape.ToString());
     }
   }
   Shape shape;

@@ -19,16 +19,14 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(ReadInts(context, 1, &dilations));
   if (static_cast<int>(dilations.size()) != in.rank() ||
       context.input(2)->shape.NumElements() != 1) {
-    return InvalidModel("%s: %s must have one value for each of %d dimensions, and %s one value",
-                        context.Where().c_str(), context.InputName(1).c_str(), in.rank(),
-                        context.InputName(2).c_str());
+    return context.Invalid("{} must have one value for each of {} dimensions, and {} one value",
+                           context.InputName(1), in.rank(), context.InputName(2));
   }
   Shape out;
   for (int d = 0; d < in.rank(); ++d) {
     const int64_t dilation = dilations[static_cast<size_t>(d)];
     if (dilation < 1) {
-      return InvalidModel("%s: dilation %lld of dimension %d is below 1", context.Where().c_str(),
-                          static_cast<long long>(dilation), d);
+      return context.Invalid("dilation {} of dimension {} is below 1", dilation, d);
     }
     const int64_t n = in.dim(d) == 0 ? 0 : (in.dim(d) - 1) * dilation + 1;
     TW_RETURN_IF_ERROR(CheckDim(context, n, "a dimension of the output"));

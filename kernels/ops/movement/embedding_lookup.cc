@@ -28,9 +28,9 @@ Status CheckDynamicRange(const PrepareContext& context) {
   if (usable && q->scales.size() > 1) usable = q->axis == 0;
   for (size_t i = 0; usable && i < q->zero_points.size(); ++i) usable = q->zero_points[i] == 0;
   if (usable) return Status::Ok();
-  return InvalidModel(
-      "%s: %s needs one scale, or one per row, and zero point 0 to be looked up as %s",
-      context.Where().c_str(), context.InputName(1).c_str(), DTypeName(context.output(0).dtype));
+  return context.Invalid(
+      "{} needs one scale, or one per row, and zero point 0 to be looked up as {}",
+      context.InputName(1), DTypeName(context.output(0).dtype));
 }
 
 bool IsDynamicRange(DType table, DType output) {
@@ -135,7 +135,7 @@ enum Combiner : uint8_t { kSum = 0, kMean = 1, kSqrtN = 2 };
 Status ParseEmbeddingLookupSparse(const OptionsView& options, OpParams* params) {
   const int8_t combiner = options.Byte(0, 0);
   if (combiner < kSum || combiner > kSqrtN) {
-    return InvalidModel("combiner %d does not exist (0 SUM, 1 MEAN, 2 SQRTN)", combiner);
+    return InvalidModel("combiner {} does not exist (0 SUM, 1 MEAN, 2 SQRTN)", combiner);
   }
   params->mode = static_cast<uint8_t>(combiner);
   return Status::Ok();
@@ -158,11 +158,10 @@ Status PrepareEmbeddingLookupSparse(PrepareContext& context) {
   const int32_t n = context.input(0)->shape.dim(0);
   if (indices.dim(0) != n || context.input(3)->shape.dim(0) != n ||
       indices.dim(1) != dense.rank() || dense.rank() < 1) {
-    return InvalidModel(
-        "%s: %d ids, indices of shape %s, %d weights and a dense shape of rank %d "
+    return context.Invalid(
+        "{} ids, indices of shape {}, {} weights and a dense shape of rank {} "
         "do not fit each other",
-        context.Where().c_str(), n, indices.ToString().c_str(), context.input(3)->shape.dim(0),
-        dense.rank());
+        n, indices.ToString(), context.input(3)->shape.dim(0), dense.rank());
   }
   TW_RETURN_IF_ERROR(CheckOutputRank(context, dense.rank() + embeddings.rank() - 2));
   Shape out;
@@ -208,8 +207,7 @@ Status RunEmbeddingLookupSparse(const RunContext& context) {
     TW_RETURN_IF_ERROR(CheckIndex(id, embeddings.dim(0), i));
     const int64_t row = RowOf(context, i);
     if (row < 0) {
-      return InvalidArgument("element %lld lies outside the dense shape",
-                             static_cast<long long>(i));
+      return InvalidArgument("element {} lies outside the dense shape", i);
     }
     if (bucket.sum != out + row * size) {
       Finish(context.params->mode, bucket, size);
@@ -240,8 +238,8 @@ Status PrepareHashtableLookup(PrepareContext& context) {
   const Shape& values = context.input(2)->shape;
   const int32_t n_keys = context.input(1)->shape.dim(0);
   if (values.dim(0) != n_keys || n_keys == 0) {
-    return InvalidModel("%s: %d keys for values of shape %s; as many expected, and not none",
-                        context.Where().c_str(), n_keys, values.ToString().c_str());
+    return context.Invalid("{} keys for values of shape {}; as many expected, and not none", n_keys,
+                           values.ToString());
   }
   const int32_t n_lookups = context.input(0)->shape.dim(0);
   Shape out = values;

@@ -83,7 +83,7 @@ Status Length(PrepareContext& context, int64_t* length) {
     *length = agree ? IntLength(start, limit, delta) : 0;
   }
   if (!agree) {
-    return InvalidModel("%s: delta is zero or leads away from the limit", context.Where().c_str());
+    return context.Invalid("delta is zero or leads away from the limit");
   }
   return CheckDim(context, *length, "the output's length");
 }
@@ -132,8 +132,7 @@ Status ParseOneHot(const OptionsView& options, OpParams* params) {
 Status ResolveAxis(const PrepareContext& context, int rank, int* axis) {
   *axis = context.params().axis == -1 ? rank : context.params().axis;
   if (*axis >= 0 && *axis <= rank) return Status::Ok();
-  return InvalidModel("%s: axis %d is neither -1 nor in [0, %d]", context.Where().c_str(),
-                      context.params().axis, rank);
+  return context.Invalid("axis {} is neither -1 nor in [0, {}]", context.params().axis, rank);
 }
 
 Status PrepareOneHot(PrepareContext& context) {
@@ -146,8 +145,8 @@ Status PrepareOneHot(PrepareContext& context) {
   for (int i = 2; i < 4; ++i) {
     TW_RETURN_IF_ERROR(CheckSameQuantization(context, i, 0));
     if (context.input(i)->shape.NumElements() == 1) continue;
-    return InvalidModel("%s: %s has shape %s, one value expected", context.Where().c_str(),
-                        context.InputName(i).c_str(), context.input(i)->shape.ToString().c_str());
+    return context.Invalid("{} has shape {}, one value expected", context.InputName(i),
+                           context.input(i)->shape.ToString());
   }
   int64_t depth = 0;
   TW_RETURN_IF_ERROR(ReadInt(context, 1, &depth));

@@ -42,18 +42,15 @@ Status PrepareGather(PrepareContext& context) {
   int64_t batch_dims = context.params().batch_dims;
   if (batch_dims < 0) batch_dims += indices.rank();
   if (batch_dims < 0 || batch_dims > axis || batch_dims > indices.rank()) {
-    return InvalidModel(
-        "%s: batch_dims %d is outside [0, axis %d] or above the rank of the indices, "
-        "%d",
-        context.Where().c_str(), context.params().batch_dims, axis, indices.rank());
+    return context.Invalid(
+        "batch_dims {} is outside [0, axis {}] or above the rank of the indices, {}",
+        context.params().batch_dims, axis, indices.rank());
   }
   const int batch = static_cast<int>(batch_dims);
   for (int d = 0; d < batch; ++d) {
     if (input.shape.dim(d) != indices.dim(d)) {
-      return InvalidModel("%s: batch dimension %d is %d in %s and %d in %s",
-                          context.Where().c_str(), d, input.shape.dim(d),
-                          context.InputName(0).c_str(), indices.dim(d),
-                          context.InputName(1).c_str());
+      return context.Invalid("batch dimension {} is {} in {} and {} in {}", d, input.shape.dim(d),
+                             context.InputName(0), indices.dim(d), context.InputName(1));
     }
   }
   TW_RETURN_IF_ERROR(CheckOutputRank(context, rank + indices.rank() - 1 - batch));
@@ -116,9 +113,8 @@ Status PrepareGatherNd(PrepareContext& context) {
   const Shape& indices = context.input(1)->shape;
   const int depth = indices.back();
   if (depth > params.rank()) {
-    return InvalidModel("%s: %s has %d coordinates per entry for a tensor of rank %d",
-                        context.Where().c_str(), context.InputName(1).c_str(), depth,
-                        params.rank());
+    return context.Invalid("{} has {} coordinates per entry for a tensor of rank {}",
+                           context.InputName(1), depth, params.rank());
   }
   TW_RETURN_IF_ERROR(CheckOutputRank(context, indices.rank() - 1 + params.rank() - depth));
   Shape shape;

@@ -25,7 +25,7 @@ Status CheckIndices(GpuContext& context, int i, const int32_t* dims, size_t dept
   TW_RETURN_IF_ERROR(ReadInts32(view, values.data()));
   for (size_t k = 0; k < values.size(); ++k) {
     if (values[k] >= 0 && values[k] < dims[k % depth]) continue;
-    return Unsupported("its index %d is outside [0, %d)", values[k], dims[k % depth]);
+    return Unsupported("its index {} is outside [0, {})", values[k], dims[k % depth]);
   }
   *error = context.In(i);  // stands in, and is not written
   return Status::Ok();

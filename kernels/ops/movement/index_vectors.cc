@@ -17,8 +17,8 @@ Status ReadDims(const PrepareContext& context, int field, const char* name, int 
   for (size_t i = 0; i < list.size(); ++i) {
     const int64_t d = list[i];
     if (d < 0 || d >= rank || Contains(*dims, static_cast<int>(d))) {
-      return InvalidModel("%s: its option %s has %lld; different numbers in [0, %d) expected",
-                          context.Where().c_str(), name, static_cast<long long>(d), rank);
+      return context.Invalid("its option {} has {}; different numbers in [0, {}) expected", name, d,
+                             rank);
     }
     dims->push_back(static_cast<int>(d));
   }
@@ -31,9 +31,8 @@ Status PlanIndexVectors(const PrepareContext& context, int64_t dim, const std::v
   const Shape& shape = context.input(1)->shape;
   const int64_t n = dim >= 0 && dim < shape.rank() ? shape.dim(static_cast<int>(dim)) : 1;
   if (dim < 0 || dim > shape.rank() || n < static_cast<int64_t>(map.size())) {
-    return InvalidModel("%s: %s of shape %s has no %zu coordinates along dimension %lld",
-                        context.Where().c_str(), context.InputName(1).c_str(),
-                        shape.ToString().c_str(), map.size(), static_cast<long long>(dim));
+    return context.Invalid("{} of shape {} has no {} coordinates along dimension {}",
+                           context.InputName(1), shape.ToString(), map.size(), dim);
   }
   vectors->rank = context.input(0)->shape.rank();
   vectors->n = static_cast<int>(map.size());

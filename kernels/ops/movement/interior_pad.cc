@@ -11,15 +11,13 @@ Status ReadLongs(const PrepareContext& context, int field, const char* name, siz
                  std::vector<int64_t>* out) {
   const LongList list = context.params().options.LongVector(field);
   if (list.size() != 0 && list.size() != n) {
-    return InvalidModel("%s: its option %s has %zu numbers, %zu expected", context.Where().c_str(),
-                        name, list.size(), n);
+    return context.Invalid("its option {} has {} numbers, {} expected", name, list.size(), n);
   }
   out->assign(n, fill);
   for (size_t i = 0; i < list.size(); ++i) {
     (*out)[i] = list[i];
     if (list[i] > INT32_MAX || list[i] < -INT32_MAX) {
-      return InvalidModel("%s: its option %s has the number %lld", context.Where().c_str(), name,
-                          static_cast<long long>(list[i]));
+      return context.Invalid("its option {} has the number {}", name, list[i]);
     }
   }
   return Status::Ok();
@@ -34,8 +32,8 @@ Status PlanInteriorPad(const PrepareContext& context, const std::vector<PadDim>&
   for (int d = 0; d < in.rank(); ++d) {
     const PadDim& pad = pads[static_cast<size_t>(d)];
     if (pad.interior < 0) {
-      return InvalidModel("%s: %lld elements are to lie between those of dimension %d",
-                          context.Where().c_str(), static_cast<long long>(pad.interior), d);
+      return context.Invalid("{} elements are to lie between those of dimension {}", pad.interior,
+                             d);
     }
     const int64_t spread = in.dim(d) == 0 ? 0 : (in.dim(d) - 1) * (pad.interior + 1) + 1;
     const int64_t n = std::max<int64_t>(spread + pad.low + pad.high, 0);
@@ -45,8 +43,7 @@ Status PlanInteriorPad(const PrepareContext& context, const std::vector<PadDim>&
   }
   for (int d = 0; nothing_left && d < in.rank(); ++d) plan->shape.set_dim(d, 0);
   if (!CheckedByteSize(context.input(0)->dtype, plan->shape, &plan->bytes)) {
-    return InvalidModel("%s: shape %s is too large", context.Where().c_str(),
-                        plan->shape.ToString().c_str());
+    return context.Invalid("shape {} is too large", plan->shape.ToString());
   }
   plan->copy = StridedCopy(plan->element);
   int64_t src[kMaxRank], dst[kMaxRank], from = 0, to = 0;

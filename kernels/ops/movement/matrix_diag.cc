@@ -52,9 +52,9 @@ Status PrepareMatrixSetDiag(PrepareContext& context) {
   Shape diagonal(shape.dims(), rank - 2);
   diagonal.Append(std::min(shape.dim(rank - 2), shape.dim(rank - 1)));
   if (context.input(1)->shape != diagonal) {
-    return InvalidModel("%s: %s has shape %s, the diagonals of %s have %s", context.Where().c_str(),
-                        context.InputName(1).c_str(), context.input(1)->shape.ToString().c_str(),
-                        shape.ToString().c_str(), diagonal.ToString().c_str());
+    return context.Invalid("{} has shape {}, the diagonals of {} have {}", context.InputName(1),
+                           context.input(1)->shape.ToString(), shape.ToString(),
+                           diagonal.ToString());
   }
   context.AllowInPlace(0, 0);
   return context.SetOutput(0, context.input(0)->dtype, shape);

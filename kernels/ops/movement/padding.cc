@@ -70,9 +70,8 @@ Status ReadPaddings(PrepareContext& context, Paddings* paddings, Shape* out_shap
   const int rank = shape.rank();
   TW_RETURN_IF_ERROR(context.CheckRank(1, 2, 2));
   if (context.input(1)->shape != Shape({rank, 2})) {
-    return InvalidModel("%s: %s has shape %s, [%d, 2] expected", context.Where().c_str(),
-                        context.InputName(1).c_str(), context.input(1)->shape.ToString().c_str(),
-                        rank);
+    return context.Invalid("{} has shape {}, [{}, 2] expected", context.InputName(1),
+                           context.input(1)->shape.ToString(), rank);
   }
   std::vector<int64_t> values;
   TW_RETURN_IF_ERROR(ReadInts(context, 1, &values));
@@ -98,8 +97,8 @@ Status PreparePad(PrepareContext& context) {
     TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 2));
     TW_RETURN_IF_ERROR(CheckSameQuantization(context, 2, 0));
     if (context.input(2)->shape.NumElements() != 1) {
-      return InvalidModel("%s: %s has shape %s, one value expected", context.Where().c_str(),
-                          context.InputName(2).c_str(), context.input(2)->shape.ToString().c_str());
+      return context.Invalid("{} has shape {}, one value expected", context.InputName(2),
+                             context.input(2)->shape.ToString());
     }
   }
   Paddings paddings;
@@ -169,7 +168,7 @@ struct MirrorPadState : OpState {
 Status ParseMirrorPad(const OptionsView& options, OpParams* params) {
   const int8_t mode = options.Byte(0, 0);
   if (mode != 0 && mode != 1) {
-    return InvalidModel("mode %d does not exist (0 REFLECT, 1 SYMMETRIC)", mode);
+    return InvalidModel("mode {} does not exist (0 REFLECT, 1 SYMMETRIC)", mode);
   }
   params->mode = static_cast<uint8_t>(mode);
   return Status::Ok();
@@ -195,12 +194,9 @@ Status PrepareMirrorPad(PrepareContext& context) {
   for (int d = 0; d < rank; ++d) {
     const int64_t most = from.dim(d) - state->offset;
     if (std::max(paddings.before[d], paddings.after[d]) > std::max<int64_t>(most, 0)) {
-      return InvalidModel(
-          "%s: paddings %lld and %lld of dimension %d exceed the %lld elements that "
-          "can be mirrored",
-          context.Where().c_str(), static_cast<long long>(paddings.before[d]),
-          static_cast<long long>(paddings.after[d]), d,
-          static_cast<long long>(std::max<int64_t>(most, 0)));
+      return context.Invalid(
+          "paddings {} and {} of dimension {} exceed the {} elements that can be mirrored",
+          paddings.before[d], paddings.after[d], d, std::max<int64_t>(most, 0));
     }
     state->before[d] = paddings.before[d];
     state->in[d] = from.dim(d);

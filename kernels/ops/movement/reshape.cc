@@ -45,9 +45,8 @@ bool NonZeroProduct(const std::vector<int64_t>& dims, int64_t* product) {
 Status ResolveShape(const PrepareContext& context, std::vector<int64_t> want, Shape* out) {
   const Shape& from = context.input(0)->shape;
   const auto mismatch = [&](const char* why) {
-    return InvalidModel("%s: cannot reshape %s of shape %s to %s: %s", context.Where().c_str(),
-                        context.InputName(0).c_str(), from.ToString().c_str(), ToText(want).c_str(),
-                        why);
+    return context.Invalid("cannot reshape {} of shape {} to {}: {}", context.InputName(0),
+                           from.ToString(), ToText(want), why);
   };
   int stretch = -1;
   bool has_zero = false;
@@ -112,8 +111,8 @@ Status PrepareSqueeze(PrepareContext& context) {
     int axis = 0;
     TW_RETURN_IF_ERROR(NormalizeAxis(context, params.dims[k], from.rank(), "squeeze_dims", &axis));
     if (from.dim(axis) != 1) {
-      return InvalidModel("%s: squeeze_dims names dimension %d of %s, which is not 1",
-                          context.Where().c_str(), axis, from.ToString().c_str());
+      return context.Invalid("squeeze_dims names dimension {} of {}, which is not 1", axis,
+                             from.ToString());
     }
     drop[axis] = true;
   }
@@ -157,8 +156,7 @@ Status PrepareBitcast(PrepareContext& context) {
   const DType to = context.output(0).dtype;
   const int to_bits = DTypeBits(to);
   if (to_bits == 0 || to_bits % 8 != 0 || to == DType::kString) {
-    return Unsupported("%s: cannot reinterpret values as %s", context.Where().c_str(),
-                       DTypeName(to));
+    return context.Unsupported("cannot reinterpret values as {}", DTypeName(to));
   }
   Shape shape = context.input(0)->shape;
   const int from_bits = DTypeBits(context.input(0)->dtype);
@@ -167,9 +165,8 @@ Status PrepareBitcast(PrepareContext& context) {
     shape.Append(from_bits / to_bits);
   } else if (from_bits < to_bits) {
     if (shape.rank() == 0 || shape.back() != to_bits / from_bits) {
-      return InvalidModel("%s: %s needs a last dimension of %d, its shape is %s",
-                          context.Where().c_str(), context.InputName(0).c_str(),
-                          to_bits / from_bits, shape.ToString().c_str());
+      return context.Invalid("{} needs a last dimension of {}, its shape is {}",
+                             context.InputName(0), to_bits / from_bits, shape.ToString());
     }
     shape = Shape(shape.dims(), shape.rank() - 1);
   }

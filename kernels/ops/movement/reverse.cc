@@ -28,7 +28,7 @@ Status PrepareReverseV2(PrepareContext& context) {
     int axis = 0;
     TW_RETURN_IF_ERROR(NormalizeAxis(context, value, input.shape.rank(), "axis", &axis));
     if (reversed[axis]) {
-      return InvalidModel("%s: axis %d is listed twice", context.Where().c_str(), axis);
+      return context.Invalid("axis {} is listed twice", axis);
     }
     reversed[axis] = true;
     offset += (input.shape.dim(axis) - 1) * strides[axis];
@@ -60,13 +60,12 @@ Status PrepareReverseSequence(PrepareContext& context) {
   const int seq = context.params().seq_dim;
   const int batch = context.params().batch_dims;
   if (seq < 0 || seq >= shape.rank() || batch < 0 || batch >= shape.rank() || seq == batch) {
-    return InvalidModel("%s: seq_dim %d and batch_dim %d must be two different dimensions of %s",
-                        context.Where().c_str(), seq, batch, shape.ToString().c_str());
+    return context.Invalid("seq_dim {} and batch_dim {} must be two different dimensions of {}",
+                           seq, batch, shape.ToString());
   }
   if (context.input(1)->shape.dim(0) != shape.dim(batch)) {
-    return InvalidModel("%s: %s has %d lengths for a batch of %d", context.Where().c_str(),
-                        context.InputName(1).c_str(), context.input(1)->shape.dim(0),
-                        shape.dim(batch));
+    return context.Invalid("{} has {} lengths for a batch of {}", context.InputName(1),
+                           context.input(1)->shape.dim(0), shape.dim(batch));
   }
   return context.SetOutput(0, context.input(0)->dtype, shape);
 }
@@ -82,8 +81,7 @@ Status RunReverseSequence(const RunContext& context) {
   for (int64_t b = 0; b < lengths.shape.dim(0); ++b) {
     const int64_t length = IntAt(lengths, b);
     if (length >= 0 && length <= shape.dim(seq_dim)) continue;
-    return InvalidArgument("length %lld of batch entry %lld is outside [0, %d]",
-                           static_cast<long long>(length), static_cast<long long>(b),
+    return InvalidArgument("length {} of batch entry {} is outside [0, {}]", length, b,
                            shape.dim(seq_dim));
   }
   if (context.out(0).bytes() == 0) return Status::Ok();

@@ -18,11 +18,9 @@ Status CheckUpdates(const PrepareContext& context, const Shape& out, int depth) 
     fits = updates.dim(d) == (d < outer ? indices.dim(d) : out.dim(depth + d - outer));
   }
   if (fits) return Status::Ok();
-  return InvalidModel(
-      "%s: indices of shape %s and updates of shape %s do not fit an output of "
-      "shape %s",
-      context.Where().c_str(), indices.ToString().c_str(), updates.ToString().c_str(),
-      out.ToString().c_str());
+  return context.Invalid(
+      "indices of shape {} and updates of shape {} do not fit an output of shape {}",
+      indices.ToString(), updates.ToString(), out.ToString());
 }
 
 Status PrepareScatterNd(PrepareContext& context) {

@@ -12,7 +12,7 @@ Status ParseShape(const OptionsView& options, OpParams* params) {
   const int8_t type = options.Byte(0, static_cast<int8_t>(DType::kInt32));
   params->out_dtype = static_cast<DType>(type);
   if (params->out_dtype == DType::kInt32 || params->out_dtype == DType::kInt64) return Status::Ok();
-  return InvalidModel("out_type %d is neither int32 (2) nor int64 (4)", type);
+  return InvalidModel("out_type {} is neither int32 (2) nor int64 (4)", type);
 }
 
 Status PrepareShape(PrepareContext& context) {
@@ -70,10 +70,8 @@ Status RunBroadcastArgs(const RunContext& context) {
     }
     if (dims[0] != dims[1] && dims[0] != 1 && dims[1] != 1) {
       return InvalidArgument(
-          "the shapes cannot be broadcast: %lld and %lld at position %lld "
-          "from the end",
-          static_cast<long long>(dims[0]), static_cast<long long>(dims[1]),
-          static_cast<long long>(back));
+          "the shapes cannot be broadcast: {} and {} at position {} from the end", dims[0], dims[1],
+          back);
     }
     const int64_t value = dims[0] == 1 ? dims[1] : dims[0];
     if (context.out(0).dtype == DType::kInt64) {

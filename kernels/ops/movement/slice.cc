@@ -24,8 +24,8 @@ Status PrepareSlice(PrepareContext& context) {
     TW_RETURN_IF_ERROR(context.CheckRank(i, 1, 1));
     TW_RETURN_IF_ERROR(ReadInts(context, i, &bounds[i - 1]));
     if (static_cast<int>(bounds[i - 1].size()) != input.shape.rank()) {
-      return InvalidModel("%s: %s has %zu values for a tensor of rank %d", context.Where().c_str(),
-                          context.InputName(i).c_str(), bounds[i - 1].size(), input.shape.rank());
+      return context.Invalid("{} has {} values for a tensor of rank {}", context.InputName(i),
+                             bounds[i - 1].size(), input.shape.rank());
     }
   }
   int64_t strides[kMaxRank] = {};
@@ -38,10 +38,8 @@ Status PrepareSlice(PrepareContext& context) {
     const int64_t dim = input.shape.dim(d);
     if (size == -1) size = dim - begin;
     if (begin < 0 || begin > dim || size < 0 || size > dim - begin) {
-      return InvalidModel("%s: begin %lld and size %lld leave dimension %d of %s",
-                          context.Where().c_str(), static_cast<long long>(begin),
-                          static_cast<long long>(bounds[1][static_cast<size_t>(d)]), d,
-                          input.shape.ToString().c_str());
+      return context.Invalid("begin {} and size {} leave dimension {} of {}", begin,
+                             bounds[1][static_cast<size_t>(d)], d, input.shape.ToString());
     }
     offset += begin * strides[d];
     shape.Append(static_cast<int32_t>(size));
@@ -93,8 +91,8 @@ Status ReadEntries(PrepareContext& context, Selection* s) {
   if (s->begin.size() == s->end.size() && s->begin.size() == s->strides.size()) {
     return Status::Ok();
   }
-  return InvalidModel("%s: begin, end and strides have %zu, %zu and %zu values; they must agree",
-                      context.Where().c_str(), s->begin.size(), s->end.size(), s->strides.size());
+  return context.Invalid("begin, end and strides have {}, {} and {} values; they must agree",
+                         s->begin.size(), s->end.size(), s->strides.size());
 }
 
 Status AppendDim(const PrepareContext& context, int64_t n, int64_t src_stride, Selection* s) {
@@ -110,7 +108,7 @@ Status ApplyEntry(const PrepareContext& context, size_t i, int d, int64_t bytes,
   const int64_t n = context.input(0)->shape.dim(d);
   const int64_t stride = s->strides[i];
   if (stride == 0) {
-    return InvalidModel("%s: stride %zu is 0", context.Where().c_str(), i);
+    return context.Invalid("stride {} is 0", i);
   }
   const int64_t low = stride > 0 ? 0 : -1;
   const int64_t high = stride > 0 ? n : n - 1;
@@ -118,10 +116,8 @@ Status ApplyEntry(const PrepareContext& context, size_t i, int d, int64_t bytes,
   const int64_t begin = Bit(params.begin_mask, i) ? (stride > 0 ? 0 : n - 1) : clamp(s->begin[i]);
   if (Bit(params.shrink_axis_mask, i)) {
     if (begin < 0 || begin >= n || stride < 0) {
-      return InvalidModel("%s: index %lld with stride %lld does not select from dimension %d of %s",
-                          context.Where().c_str(), static_cast<long long>(s->begin[i]),
-                          static_cast<long long>(stride), d,
-                          context.input(0)->shape.ToString().c_str());
+      return context.Invalid("index {} with stride {} does not select from dimension {} of {}",
+                             s->begin[i], stride, d, context.input(0)->shape.ToString());
     }
     s->offset += begin * bytes;
     return Status::Ok();
@@ -151,8 +147,8 @@ Status Select(const PrepareContext& context, Selection* s) {
     }
   }
   if (n_ellipsis > 1 || n_taking > rank) {
-    return InvalidModel("%s: %d ellipses and %d indices for %s of rank %d", context.Where().c_str(),
-                        n_ellipsis, n_taking, context.InputName(0).c_str(), rank);
+    return context.Invalid("{} ellipses and {} indices for {} of rank {}", n_ellipsis, n_taking,
+                           context.InputName(0), rank);
   }
   int d = 0;
   const auto take_whole = [&](int end) {
@@ -205,13 +201,12 @@ Status PrepareDynamicUpdateSlice(PrepareContext& context) {
   bool fits = shape.rank() == update.rank();
   for (int d = 0; fits && d < shape.rank(); ++d) fits = update.dim(d) <= shape.dim(d);
   if (!fits) {
-    return InvalidModel("%s: an update of shape %s does not fit into %s", context.Where().c_str(),
-                        update.ToString().c_str(), shape.ToString().c_str());
+    return context.Invalid("an update of shape {} does not fit into {}", update.ToString(),
+                           shape.ToString());
   }
   if (context.input(2)->shape != Shape({shape.rank()})) {
-    return InvalidModel("%s: %s has shape %s, [%d] expected", context.Where().c_str(),
-                        context.InputName(2).c_str(), context.input(2)->shape.ToString().c_str(),
-                        shape.rank());
+    return context.Invalid("{} has shape {}, [{}] expected", context.InputName(2),
+                           context.input(2)->shape.ToString(), shape.rank());
   }
   context.AllowInPlace(0, 0);
   return RequestWidening(context, context.SetOutput(0, context.input(0)->dtype, shape));

@@ -19,18 +19,17 @@ Status ReadSpaceBatch(PrepareContext& context, SpaceBatch* grid, int64_t bottom_
   TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32}));
   TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32}));
   if (context.input(1)->shape != Shape({n}) || context.input(2)->shape != Shape({n, 2})) {
-    return InvalidModel("%s: %s and %s have shapes %s and %s, [%d] and [%d, 2] expected",
-                        context.Where().c_str(), context.InputName(1).c_str(),
-                        context.InputName(2).c_str(), context.input(1)->shape.ToString().c_str(),
-                        context.input(2)->shape.ToString().c_str(), n, n);
+    return context.Invalid("{} and {} have shapes {} and {}, [{}] and [{}, 2] expected",
+                           context.InputName(1), context.InputName(2),
+                           context.input(1)->shape.ToString(), context.input(2)->shape.ToString(),
+                           n, n);
   }
   std::vector<int64_t> blocks, borders;
   TW_RETURN_IF_ERROR(ReadInts(context, 1, &blocks));
   TW_RETURN_IF_ERROR(ReadInts(context, 2, &borders));
   for (int64_t block : blocks) {
     if (block >= 1) continue;
-    return InvalidModel("%s: block size %lld is below 1", context.Where().c_str(),
-                        static_cast<long long>(block));
+    return context.Invalid("block size {} is below 1", block);
   }
   for (int64_t border : borders) {
     TW_RETURN_IF_ERROR(CheckDim(context, border, "one of the paddings or crops"));
@@ -72,10 +71,8 @@ Status PrepareSpaceToBatchNd(PrepareContext& context) {
   const int64_t padded_h = grid.top + grid.height + border[0];
   const int64_t padded_w = grid.left + grid.width + border[1];
   if (padded_h % grid.block_h != 0 || padded_w % grid.block_w != 0) {
-    return InvalidModel("%s: the blocks of %lld x %lld do not divide the padded size %lld x %lld",
-                        context.Where().c_str(), static_cast<long long>(grid.block_h),
-                        static_cast<long long>(grid.block_w), static_cast<long long>(padded_h),
-                        static_cast<long long>(padded_w));
+    return context.Invalid("the blocks of {} x {} do not divide the padded size {} x {}",
+                           grid.block_h, grid.block_w, padded_h, padded_w);
   }
   grid.grid_h = padded_h / grid.block_h;
   grid.grid_w = padded_w / grid.block_w;
@@ -128,9 +125,8 @@ Status PrepareBatchToSpaceNd(PrepareContext& context) {
   const Shape& shape = context.input(0)->shape;
   const int64_t blocks = grid.block_h * grid.block_w;
   if (shape.dim(0) % blocks != 0) {
-    return InvalidModel("%s: a batch of %d does not divide into blocks of %lld x %lld",
-                        context.Where().c_str(), shape.dim(0), static_cast<long long>(grid.block_h),
-                        static_cast<long long>(grid.block_w));
+    return context.Invalid("a batch of {} does not divide into blocks of {} x {}", shape.dim(0),
+                           grid.block_h, grid.block_w);
   }
   grid.batch = shape.dim(0) / blocks;
   grid.grid_h = shape.dim(1);

@@ -24,9 +24,8 @@ Status PrepareSpaceToDepth(PrepareContext& context) {
   const Shape& from = context.input(0)->shape;
   const int64_t block = context.params().block_size;
   if (block < 1 || from.dim(1) % block != 0 || from.dim(2) % block != 0) {
-    return InvalidModel("%s: block_size %lld does not divide height and width of %s",
-                        context.Where().c_str(), static_cast<long long>(block),
-                        from.ToString().c_str());
+    return context.Invalid("block_size {} does not divide height and width of {}", block,
+                           from.ToString());
   }
   // block² first: block alone may be 2^31 when height and width are 0.
   int64_t depth = block * block;
@@ -71,9 +70,8 @@ Status PrepareDepthToSpace(PrepareContext& context) {
   const Shape& from = context.input(0)->shape;
   const int64_t block = context.params().block_size;
   if (block < 1 || from.dim(3) % (block * block) != 0) {
-    return InvalidModel("%s: the square of block_size %lld does not divide the depth of %s",
-                        context.Where().c_str(), static_cast<long long>(block),
-                        from.ToString().c_str());
+    return context.Invalid("the square of block_size {} does not divide the depth of {}", block,
+                           from.ToString());
   }
   TW_RETURN_IF_ERROR(CheckDim(context, from.dim(1) * block, "the output's height"));
   TW_RETURN_IF_ERROR(CheckDim(context, from.dim(2) * block, "the output's width"));

@@ -35,12 +35,11 @@ Status PrepareSparseToDense(PrepareContext& context) {
   const Shape& values = context.input(2)->shape;
   if (places.depth != shape.rank() || (values.rank() == 1 && values.dim(0) != places.count) ||
       context.input(3)->shape.NumElements() != 1) {
-    return InvalidModel(
-        "%s: indices of shape %s, values of shape %s and a default of shape %s do "
-        "not fit an output of shape %s",
-        context.Where().c_str(), context.input(0)->shape.ToString().c_str(),
-        values.ToString().c_str(), context.input(3)->shape.ToString().c_str(),
-        shape.ToString().c_str());
+    return context.Invalid(
+        "indices of shape {}, values of shape {} and a default of shape {} do "
+        "not fit an output of shape {}",
+        context.input(0)->shape.ToString(), values.ToString(), context.input(3)->shape.ToString(),
+        shape.ToString());
   }
   return context.SetOutput(0, context.input(2)->dtype, shape);
 }

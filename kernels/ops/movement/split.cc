@@ -19,8 +19,8 @@ Status PrepareSplitOp(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kInt32, DType::kInt64}));
   const int parts = context.n_outputs();
   if (parts < 1 || context.params().num_splits != parts) {
-    return InvalidModel("%s: num_splits is %d but there are %d outputs", context.Where().c_str(),
-                        context.params().num_splits, parts);
+    return context.Invalid("num_splits is {} but there are {} outputs", context.params().num_splits,
+                           parts);
   }
   int64_t value = 0;
   TW_RETURN_IF_ERROR(ReadInt(context, 0, &value));
@@ -28,8 +28,8 @@ Status PrepareSplitOp(PrepareContext& context) {
   int axis = 0;
   TW_RETURN_IF_ERROR(NormalizeAxis(context, value, shape.rank(), "axis", &axis));
   if (shape.dim(axis) % parts != 0) {
-    return InvalidModel("%s: dimension %d of %s does not divide into %d equal parts",
-                        context.Where().c_str(), axis, shape.ToString().c_str(), parts);
+    return context.Invalid("dimension {} of {} does not divide into {} equal parts", axis,
+                           shape.ToString(), parts);
   }
   const std::vector<int64_t> sizes(static_cast<size_t>(parts), shape.dim(axis) / parts);
   return PrepareSplit(context, 1, axis, sizes);
@@ -50,7 +50,7 @@ Status ResolveSizes(const PrepareContext& context, int64_t total, std::vector<in
   for (int64_t& size : *sizes) {
     if (size == -1) {
       if (stretch != nullptr) {
-        return InvalidModel("%s: more than one of size_splits is -1", context.Where().c_str());
+        return context.Invalid("more than one of size_splits is -1");
       }
       stretch = &size;
       continue;
@@ -59,9 +59,7 @@ Status ResolveSizes(const PrepareContext& context, int64_t total, std::vector<in
     sum += size;  // at most 2^63 / 2^31 values of 31 bits: cannot overflow
   }
   if (sum > total || (stretch == nullptr && sum != total)) {
-    return InvalidModel("%s: size_splits sum up to %lld, the dimension is %lld",
-                        context.Where().c_str(), static_cast<long long>(sum),
-                        static_cast<long long>(total));
+    return context.Invalid("size_splits sum up to {}, the dimension is {}", sum, total);
   }
   if (stretch != nullptr) *stretch = total - sum;
   return Status::Ok();
@@ -75,11 +73,9 @@ Status PrepareSplitV(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32, DType::kInt64}));
   const int parts = context.n_outputs();
   if (context.params().num_splits != parts || context.input(1)->shape.dim(0) != parts) {
-    return InvalidModel(
-        "%s: num_splits is %d, size_splits has %d values and there are %d outputs; "
-        "they must agree",
-        context.Where().c_str(), context.params().num_splits, context.input(1)->shape.dim(0),
-        parts);
+    return context.Invalid(
+        "num_splits is {}, size_splits has {} values and there are {} outputs; they must agree",
+        context.params().num_splits, context.input(1)->shape.dim(0), parts);
   }
   TW_RETURN_IF_ERROR(context.NeedValue(1));
   std::vector<int64_t> sizes;
@@ -110,11 +106,9 @@ Status PrepareUnpack(PrepareContext& context) {
   TW_RETURN_IF_ERROR(NormalizeAxis(context, context.params().axis, rank, "axis", &axis));
   const int count = context.n_outputs();
   if (count < 1 || context.params().count != count || input.shape.dim(axis) != count) {
-    return InvalidModel(
-        "%s: num is %d, dimension %d of %s is unpacked and there are %d outputs; "
-        "they must agree",
-        context.Where().c_str(), context.params().count, axis, input.shape.ToString().c_str(),
-        count);
+    return context.Invalid(
+        "num is {}, dimension {} of {} is unpacked and there are {} outputs; they must agree",
+        context.params().count, axis, input.shape.ToString(), count);
   }
   Shape shape;
   for (int d = 0; d < rank; ++d) {

@@ -36,8 +36,8 @@ Status ReadBox(const PrepareContext& context, int64_t* sizes) {
     fits = sizes[d] >= 0 && sizes[d] <= shape.dim(d);
   }
   if (fits) return Status::Ok();
-  return InvalidModel("%s: its slice_sizes do not fit into %s of shape %s", context.Where().c_str(),
-                      context.InputName(0).c_str(), shape.ToString().c_str());
+  return context.Invalid("its slice_sizes do not fit into {} of shape {}", context.InputName(0),
+                         shape.ToString());
 }
 
 // The output's shape: batch dimensions and kept dimensions of the box in the order of the output.
@@ -48,8 +48,7 @@ Status OutputShape(const PrepareContext& context, const std::vector<int>& kept,
   TW_RETURN_IF_ERROR(CheckOutputRank(context, rank));
   TW_RETURN_IF_ERROR(ReadDims(context, 0, "offset_dims", rank, offset_dims));
   if (offset_dims->size() != kept.size()) {
-    return InvalidModel("%s: it has %zu offset_dims, %zu expected", context.Where().c_str(),
-                        offset_dims->size(), kept.size());
+    return context.Invalid("it has {} offset_dims, {} expected", offset_dims->size(), kept.size());
   }
   std::sort(offset_dims->begin(), offset_dims->end());
   for (int d = 0, b = 0; d < rank; ++d) {

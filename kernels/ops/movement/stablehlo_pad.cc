@@ -14,8 +14,7 @@ Status Parse(const OptionsView& options, OpParams* params) {
   for (int field = 0; field < 3; ++field) {
     if (options.LongVector(field).size() == 0) {
       return InvalidModel(
-          "its options must have edge_padding_low, edge_padding_high and "
-          "interior_padding");
+          "its options must have edge_padding_low, edge_padding_high and interior_padding");
     }
   }
   params->options = options;
@@ -29,8 +28,8 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckRank(0, 1, kMaxRank));
   TW_RETURN_IF_ERROR(CheckSameDType(context, 0, 1));
   if (context.input(1)->shape.NumElements() != 1) {
-    return InvalidModel("%s: %s has shape %s, one value expected", context.Where().c_str(),
-                        context.InputName(1).c_str(), context.input(1)->shape.ToString().c_str());
+    return context.Invalid("{} has shape {}, one value expected", context.InputName(1),
+                           context.input(1)->shape.ToString());
   }
   const size_t rank = static_cast<size_t>(context.input(0)->shape.rank());
   std::vector<int64_t> low, high, interior;

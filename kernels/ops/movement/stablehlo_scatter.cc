@@ -51,17 +51,16 @@ Status ReadBody(const PrepareContext& context, ScatterState* s) {
     s->fn = kFns[i];
     if (body[0] == kCodes[i]) return Status::Ok();
   }
-  return Unsupported(
-      "%s: its body, subgraph %d, must be no operator or one of STABLEHLO_ADD, STABLEHLO_MULTIPLY, "
+  return context.Unsupported(
+      "its body, subgraph {}, must be no operator or one of STABLEHLO_ADD, STABLEHLO_MULTIPLY, "
       "STABLEHLO_MAXIMUM and STABLEHLO_MINIMUM",
-      context.Where().c_str(), subgraph);
+      subgraph);
 }
 
 Status DoNotFit(const PrepareContext& context) {
-  return InvalidModel("%s: updates of shape %s do not fit its options, input %s and indices %s",
-                      context.Where().c_str(), context.input(2)->shape.ToString().c_str(),
-                      context.input(0)->shape.ToString().c_str(),
-                      context.input(1)->shape.ToString().c_str());
+  return context.Invalid("updates of shape {} do not fit its options, input {} and indices {}",
+                         context.input(2)->shape.ToString(), context.input(0)->shape.ToString(),
+                         context.input(1)->shape.ToString());
 }
 
 Status PlanUpdates(const PrepareContext& context, ScatterState* s) {

@@ -21,8 +21,7 @@ Status PrepareTranspose(PrepareContext& context) {
   const TensorView& input = *context.input(0);
   const int rank = input.shape.rank();
   if (static_cast<int>(perm.size()) != rank) {
-    return InvalidModel("%s: perm has %zu values for a tensor of rank %d", context.Where().c_str(),
-                        perm.size(), rank);
+    return context.Invalid("perm has {} values for a tensor of rank {}", perm.size(), rank);
   }
   int64_t strides[kMaxRank] = {}, src[kMaxRank] = {};
   ContiguousStrides(input.shape, ElementBytes(input), strides);
@@ -32,7 +31,7 @@ Status PrepareTranspose(PrepareContext& context) {
     int axis = 0;
     TW_RETURN_IF_ERROR(NormalizeAxis(context, perm[static_cast<size_t>(d)], rank, "perm", &axis));
     if (taken[axis]) {
-      return InvalidModel("%s: perm names dimension %d twice", context.Where().c_str(), axis);
+      return context.Invalid("perm names dimension {} twice", axis);
     }
     taken[axis] = true;
     src[d] = strides[axis];
@@ -57,8 +56,8 @@ Status PrepareTile(PrepareContext& context) {
   TW_RETURN_IF_ERROR(ReadInts(context, 1, &multiples));
   const Shape& from = context.input(0)->shape;
   if (static_cast<int>(multiples.size()) != from.rank()) {
-    return InvalidModel("%s: %zu multiples for %s of rank %d", context.Where().c_str(),
-                        multiples.size(), context.InputName(0).c_str(), from.rank());
+    return context.Invalid("{} multiples for {} of rank {}", multiples.size(), context.InputName(0),
+                           from.rank());
   }
   Shape shape;
   for (int d = 0; d < from.rank(); ++d) {
@@ -106,9 +105,8 @@ Status PrepareBroadcastTo(PrepareContext& context) {
     src[extra + d] = input.shape.dim(d) == 1 ? 0 : own[d];
   }
   if (!fits) {
-    return InvalidModel("%s: %s of shape %s cannot be broadcast to %s", context.Where().c_str(),
-                        context.InputName(0).c_str(), input.shape.ToString().c_str(),
-                        shape.ToString().c_str());
+    return context.Invalid("{} of shape {} cannot be broadcast to {}", context.InputName(0),
+                           input.shape.ToString(), shape.ToString());
   }
   StridedCopy* copy = context.NewState<StridedCopy>();
   *copy = StridedCopy(ElementBytes(input));

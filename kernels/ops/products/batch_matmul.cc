@@ -39,8 +39,8 @@ Status Broadcast(const PrepareContext& context, const Shape& a, const Shape& b,
   for (int i = rank - 3; i >= 0; --i) {
     const int32_t da = a.BroadcastDim(i, rank), db = b.BroadcastDim(i, rank);
     if (da != db && da != 1 && db != 1) {
-      return InvalidModel("%s: shapes %s and %s cannot be broadcast together",
-                          context.Where().c_str(), a.ToString().c_str(), b.ToString().c_str());
+      return context.Invalid("shapes {} and {} cannot be broadcast together", a.ToString(),
+                             b.ToString());
     }
     out->set_dim(i, da == 1 ? db : da);
     state->dims[i] = (*out)[i];
@@ -110,10 +110,9 @@ Status Prepare(PrepareContext& context) {
   shape.k = a[a.rank() - (params.adj_x ? 2 : 1)];
   shape.n = b[b.rank() - (params.adj_y ? 2 : 1)];
   if (b[b.rank() - (params.adj_y ? 1 : 2)] != shape.k) {
-    return InvalidModel(
-        "%s: shapes %s%s and %s%s do not agree in the dimension that is summed over",
-        context.Where().c_str(), a.ToString().c_str(), params.adj_x ? " (adjoint)" : "",
-        b.ToString().c_str(), params.adj_y ? " (adjoint)" : "");
+    return context.Invalid("shapes {}{} and {}{} do not agree in the dimension that is summed over",
+                           a.ToString(), params.adj_x ? " (adjoint)" : "", b.ToString(),
+                           params.adj_y ? " (adjoint)" : "");
   }
   Shape out;
   TW_RETURN_IF_ERROR(Broadcast(context, a, b, &shape, &out));

@@ -76,7 +76,7 @@ Status PlanFullyConnectedOfInputs(GpuContext& context) {
   const TensorView* bias = context.input(2);
   if (context.input(3) != nullptr) return Unsupported("its weights are not constant");
   if (bias != nullptr && !context.input_format(2).is_real) {
-    return Unsupported("its bias is %s", DTypeName(bias->dtype));
+    return Unsupported("its bias is {}", DTypeName(bias->dtype));
   }
   const Shape& weights = context.input(1)->shape;
   Matrices p = {};

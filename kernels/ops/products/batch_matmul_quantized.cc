@@ -57,8 +57,7 @@ Status PlanRight(PrepareContext* context, ScratchLayout* scratch, QuantizedMatMu
   if (MulOverflow(s->k + 4, s->n + gemm.max_columns, &words) ||
       MulOverflow(words, 4 * std::max<int64_t>(s->b_matrices, 1), &words) ||
       words > (int64_t{1} << 58)) {
-    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
-                       context->InputName(1).c_str());
+    return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(1));
   }
   s->packed_bytes = AlignUp(gemm.packed_bytes(s->n, 1, s->k));
   const size_t total = s->packed_bytes * static_cast<size_t>(s->b_matrices);
@@ -72,7 +71,7 @@ Status PlanRight(PrepareContext* context, ScratchLayout* scratch, QuantizedMatMu
     return Status::Ok();
   }
   const std::string tag =
-      StrFormat("%s matrices %d zero %d", gemm.tag, adjoint ? 1 : 0, s->right.zero_point);
+      StrFormat("{} matrices {} zero {}", gemm.tag, adjoint ? 1 : 0, s->right.zero_point);
   TW_ASSIGN_OR_RETURN(const void* packed,
                       context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
                         std::vector<int8_t> turned(static_cast<size_t>(s->n * s->k));
@@ -214,18 +213,18 @@ Status ReadRight(const PrepareContext& context, int64_t padded, QuantizedMatMulS
     TW_RETURN_IF_ERROR(ReadInputQuant(context, 1, &s->right));
     s->scales.assign(static_cast<size_t>(padded), s->right.scale);
     if (s->form != Form::kDynamicRange || s->right.zero_point == 0) return Status::Ok();
-    return Unsupported("%s: %s has zero point %d; none is defined with float data",
-                       context.Where().c_str(), context.InputName(1).c_str(), s->right.zero_point);
+    return context.Unsupported("{} has zero point {}; none is defined with float data",
+                               context.InputName(1), s->right.zero_point);
   }
   const int axis = right.shape.rank() - (context.params().adj_y ? 2 : 1);
   const bool zero = std::all_of(q->zero_points.begin(), q->zero_points.end(),
                                 [](int64_t zero_point) { return zero_point == 0; });
   if (q->axis != axis || static_cast<int64_t>(q->scales.size()) != s->n || !zero) {
-    return Unsupported(
-        "%s: %s has %zu scales along axis %d%s; supported here: one, or %lld along axis %d without "
+    return context.Unsupported(
+        "{} has {} scales along axis {}{}; supported here: one, or {} along axis {} without "
         "zero points",
-        context.Where().c_str(), context.InputName(1).c_str(), q->scales.size(), q->axis,
-        zero ? "" : " and zero points", static_cast<long long>(s->n), axis);
+        context.InputName(1), q->scales.size(), q->axis, zero ? "" : " and zero points", s->n,
+        axis);
   }
   s->scales.assign(q->scales.begin(), q->scales.end());
   s->scales.resize(static_cast<size_t>(padded), q->scales[0]);
@@ -238,8 +237,8 @@ Status ReadFactors(const PrepareContext& context, QuantizedMatMulState* s) {
   TW_RETURN_IF_ERROR(ReadInputQuant(context, 0, &s->left));
   TW_RETURN_IF_ERROR(ReadOutputQuant(context, 0, &out));
   if (context.input(0)->dtype == DType::kInt16 && s->right.zero_point != 0) {
-    return InvalidModel("%s: %s has zero point %d; with int16 data it must be 0",
-                        context.Where().c_str(), context.InputName(1).c_str(), s->right.zero_point);
+    return context.Invalid("{} has zero point {}; with int16 data it must be 0",
+                           context.InputName(1), s->right.zero_point);
   }
   for (const float scale : s->scales) {
     // TFLite takes the product of the scales in single precision.

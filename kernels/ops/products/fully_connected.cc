@@ -25,7 +25,7 @@ struct FullyConnectedState : OpState, FullyConnectedShape {
 Status Parse(const OptionsView& options, OpParams* params) {
   const int8_t format = options.Byte(1, 0);
   if (format != 0 && format != 1) {
-    return InvalidModel("weights_format %d does not exist (0 DEFAULT, 1 SHUFFLED4x16INT8)", format);
+    return InvalidModel("weights_format {} does not exist (0 DEFAULT, 1 SHUFFLED4x16INT8)", format);
   }
   params->weights_format = static_cast<uint8_t>(format);
   params->keep_dims = options.Bool(2, false);
@@ -38,18 +38,16 @@ Status OutputShape(const PrepareContext& context, const FullyConnectedShape& sta
   if (!context.params().keep_dims) {
     *out = Shape{0, static_cast<int32_t>(state.units)};
     if (state.batch > INT32_MAX) {
-      return InvalidModel("%s: %lld rows are too many", context.Where().c_str(),
-                          static_cast<long long>(state.batch));
+      return context.Invalid("{} rows are too many", state.batch);
     }
     out->set_dim(0, static_cast<int32_t>(state.batch));
     return Status::Ok();
   }
   if (in.rank() == 0 || in.back() != state.depth) {
-    return InvalidModel(
-        "%s: %s has shape %s, whose last dimension must be the %lld columns of the "
+    return context.Invalid(
+        "{} has shape {}, whose last dimension must be the {} columns of the "
         "weights (keep_num_dims is set)",
-        context.Where().c_str(), context.InputName(0).c_str(), in.ToString().c_str(),
-        static_cast<long long>(state.depth));
+        context.InputName(0), in.ToString(), state.depth);
   }
   *out = in;
   out->set_dim(in.rank() - 1, static_cast<int32_t>(state.units));
@@ -62,18 +60,15 @@ Status CheckShapes(const PrepareContext& context, FullyConnectedShape* shape, Sh
   const Shape& in = context.input(0)->shape;
   const Shape& weights = context.input(1)->shape;
   if (weights[0] < 1 || weights[1] < 1) {
-    return InvalidModel("%s: %s has shape %s, no dimension may be 0", context.Where().c_str(),
-                        context.InputName(1).c_str(), weights.ToString().c_str());
+    return context.Invalid("{} has shape {}, no dimension may be 0", context.InputName(1),
+                           weights.ToString());
   }
   shape->units = weights[0];
   shape->depth = weights[1];
   if (in.NumElements() % shape->depth != 0) {
-    return InvalidModel(
-        "%s: the %lld elements of %s (shape %s) do not divide into rows of %lld, "
-        "the columns of %s",
-        context.Where().c_str(), static_cast<long long>(in.NumElements()),
-        context.InputName(0).c_str(), in.ToString().c_str(), static_cast<long long>(shape->depth),
-        context.InputName(1).c_str());
+    return context.Invalid(
+        "the {} elements of {} (shape {}) do not divide into rows of {}, the columns of {}",
+        in.NumElements(), context.InputName(0), in.ToString(), shape->depth, context.InputName(1));
   }
   shape->batch = in.NumElements() / shape->depth;
   TW_RETURN_IF_ERROR(CheckBias(context, 2, shape->units));

@@ -29,20 +29,16 @@ bool IsShuffled(const OpParams& params) { return params.weights_format != 0; }
 
 Status CheckShuffled(const PrepareContext& context, const FullyConnectedShape& shape) {
   if (context.n_outputs() != 2 || context.output(1).dtype != DType::kUInt8) {
-    return InvalidModel("%s: a second output of uint8 is expected with shuffled weights",
-                        context.Where().c_str());
+    return context.Invalid("a second output of uint8 is expected with shuffled weights");
   }
   if (shape.units % kBlockUnits != 0 || shape.depth % kBlockColumns != 0) {
-    return InvalidModel(
-        "%s: %s has %lld rows of %lld; shuffled weights have blocks of 4 rows of 16",
-        context.Where().c_str(), context.InputName(1).c_str(), static_cast<long long>(shape.units),
-        static_cast<long long>(shape.depth));
+    return context.Invalid("{} has {} rows of {}; shuffled weights have blocks of 4 rows of 16",
+                           context.InputName(1), shape.units, shape.depth);
   }
   for (int i = 0; i < 2; ++i) {
     if (ZeroPointOf(*context.input(i)) == 128) continue;
-    return Unsupported("%s: %s has zero point %d; with shuffled weights it must be 128",
-                       context.Where().c_str(), context.InputName(i).c_str(),
-                       ZeroPointOf(*context.input(i)));
+    return context.Unsupported("{} has zero point {}; with shuffled weights it must be 128",
+                               context.InputName(i), ZeroPointOf(*context.input(i)));
   }
   return Status::Ok();
 }
@@ -50,8 +46,8 @@ Status CheckShuffled(const PrepareContext& context, const FullyConnectedShape& s
 Status CheckRareTypes(const PrepareContext& context) {
   if (IsShuffled(context.params()) &&
       (context.output(0).dtype != DType::kInt16 || context.input(0)->dtype != DType::kUInt8)) {
-    return Unsupported("%s: weights_format SHUFFLED4x16INT8 is for uint8 data and int16 results",
-                       context.Where().c_str());
+    return context.Unsupported(
+        "weights_format SHUFFLED4x16INT8 is for uint8 data and int16 results");
   }
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kUInt8, DType::kInt16}));
   const DType dtype = context.input(0)->dtype;
@@ -65,10 +61,9 @@ Status CheckRareTypes(const PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckScales(context, weights, context.InputName(1)));
   const Quantization& q = *weights.quantization;
   if (q.scales.size() > 1 && (q.axis != 0 || dtype == DType::kUInt8)) {
-    return Unsupported(
-        "%s: %s has %zu scales along dimension %d; one, or for int16 one a row, is "
-        "supported",
-        context.Where().c_str(), context.InputName(1).c_str(), q.scales.size(), q.axis);
+    return context.Unsupported(
+        "{} has {} scales along dimension {}; one, or for int16 one a row, is supported",
+        context.InputName(1), q.scales.size(), q.axis);
   }
   TW_RETURN_IF_ERROR(CheckInputScale(context, 0));
   return CheckOutputScale(context, 0);

@@ -25,10 +25,9 @@ Status Prepare(PrepareContext& context) {
   const Shape& shape = context.input(0)->shape;
   const int32_t size = FlexMap(context.params().custom_options).Int("hadamard_size", 0);
   if (size < 1 || (size & (size - 1)) != 0 || shape.back() % size != 0) {
-    return InvalidModel(
-        "%s: its hadamard_size is %d; a power of two that divides the last dimension of %s "
-        "expected",
-        context.Where().c_str(), size, shape.ToString().c_str());
+    return context.Invalid(
+        "its hadamard_size is {}; a power of two that divides the last dimension of {} expected",
+        size, shape.ToString());
   }
   RotationState* s = context.NewState<RotationState>();
   s->size = size;

@@ -23,14 +23,13 @@ Status CheckWeights(const PrepareContext& context, const ProductInputs& inputs, 
   TW_RETURN_IF_ERROR(CheckScales(context, weights, context.InputName(inputs.weights)));
   const Quantization& q = *weights.quantization;
   if (q.scales.size() > 1 && q.axis != channel_axis) {
-    return InvalidModel("%s: %s has scales along dimension %d, dimension %d expected",
-                        context.Where().c_str(), context.InputName(inputs.weights).c_str(), q.axis,
-                        channel_axis);
+    return context.Invalid("{} has scales along dimension {}, dimension {} expected",
+                           context.InputName(inputs.weights), q.axis, channel_axis);
   }
   for (size_t c = 1; c < q.zero_points.size(); ++c) {
     if (q.zero_points[c] == q.zero_points[0]) continue;
-    return Unsupported("%s: %s has zero points that differ by channel", context.Where().c_str(),
-                       context.InputName(inputs.weights).c_str());
+    return context.Unsupported("{} has zero points that differ by channel",
+                               context.InputName(inputs.weights));
   }
   return Status::Ok();
 }
@@ -49,10 +48,10 @@ Status CheckBiasScale(const PrepareContext& context, const ProductInputs& inputs
                          static_cast<double>(ScaleOf(weights));
   const double difference = std::fabs(product - static_cast<double>(ScaleOf(*bias)));
   if (difference / static_cast<double>(ScaleOf(context.output(0))) <= 0.02) return Status::Ok();
-  return InvalidModel("%s: the bias %s has scale %g, the product of the scales of %s and %s is %g",
-                      context.Where().c_str(), context.InputName(inputs.bias).c_str(),
-                      static_cast<double>(ScaleOf(*bias)), context.InputName(inputs.data).c_str(),
-                      context.InputName(inputs.weights).c_str(), product);
+  return context.Invalid("the bias {} has scale {}, the product of the scales of {} and {} is {}",
+                         context.InputName(inputs.bias), ScaleOf(*bias),
+                         context.InputName(inputs.data), context.InputName(inputs.weights),
+                         product);
 }
 
 }  // namespace
@@ -66,16 +65,16 @@ Status CheckIntegerInputs(const PrepareContext& context, int channel_axis,
   if (dtype == DType::kInt16) {
     TW_RETURN_IF_ERROR(context.CheckDType(inputs.bias, {DType::kInt32, DType::kInt64}));
     if (ZeroPointOf(*context.input(inputs.weights)) != 0) {
-      return Unsupported("%s: %s has a zero point; none is defined with int16 data",
-                         context.Where().c_str(), context.InputName(inputs.weights).c_str());
+      return context.Unsupported("{} has a zero point; none is defined with int16 data",
+                                 context.InputName(inputs.weights));
     }
   } else {
     TW_RETURN_IF_ERROR(context.CheckDType(inputs.bias, {DType::kInt32}));
   }
   const TensorView& output = context.output(0);
   if (output.dtype != dtype) {
-    return Unsupported("%s: its input is %s and its output %s; both must be of one type",
-                       context.Where().c_str(), DTypeName(dtype), DTypeName(output.dtype));
+    return context.Unsupported("its input is {} and its output {}; both must be of one type",
+                               DTypeName(dtype), DTypeName(output.dtype));
   }
   TW_RETURN_IF_ERROR(CheckOutputScale(context, 0));
   return CheckBiasScale(context, inputs);
@@ -105,8 +104,7 @@ Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmet
     TW_RETURN_IF_ERROR(CheckIntegerInputs(context, channel_axis, {}, is_fully_connected));
   }
   if (residual) {
-    return InternalError("%s: a residual was fused into a quantized operator",
-                         context.Where().c_str());
+    return InternalError("{}: a residual was fused into a quantized operator", context.Where());
   }
   return Status::Ok();
 }

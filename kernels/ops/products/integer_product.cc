@@ -51,8 +51,7 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
   if (MulOverflow(p->run_k + 4, p->runs, &words) ||
       MulOverflow(words, p->n + p->gemm->max_columns, &words) ||
       MulOverflow(words, p->groups * 4, &words) || words > (int64_t{1} << 58)) {
-    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
-                       context->InputName(1).c_str());
+    return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(1));
   }
   p->packed_bytes =
       p->gemm->packed_bytes(p->n, p->runs, p->weights.nibbles ? p->run_k / 2 : p->run_k);
@@ -66,9 +65,8 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
     return Status::Ok();
   }
   const char* layout = p->weights.transposed ? " transposed" : p->weights.nibbles ? " nibbles" : "";
-  const std::string tag = StrFormat("%s groups %lld runs %lld zero %d%s", p->gemm->tag,
-                                    static_cast<long long>(p->groups),
-                                    static_cast<long long>(p->runs), p->weight_zero, layout);
+  const std::string tag = StrFormat("{} groups {} runs {} zero {}{}", p->gemm->tag, p->groups,
+                                    p->runs, p->weight_zero, layout);
   TW_ASSIGN_OR_RETURN(p->packed, context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
     IntegerWeights weights = p->weights;
     weights.data = view.as<const uint8_t>();
@@ -249,9 +247,8 @@ void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* p) {
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
   PlanZeroPoints(*context, *context->cpu().integer, p);
   if (p->arithmetic == Arithmetic::kDynamicRange && p->weight_zero != 0) {
-    return Unsupported("%s: %s has zero point %d; none is defined with float data",
-                       context->Where().c_str(), context->InputName(1).c_str(),
-                       ZeroPointOf(*context->input(1)));
+    return context->Unsupported("{} has zero point {}; none is defined with float data",
+                                context->InputName(1), ZeroPointOf(*context->input(1)));
   }
   p->padded_n = (p->n + kColumnPad - 1) / kColumnPad * kColumnPad;
   TW_RETURN_IF_ERROR(PackWeights(context, scratch, p));

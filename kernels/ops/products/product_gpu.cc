@@ -46,9 +46,7 @@ std::string ChooseProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) 
     variants.push_back(kBlas);
     if (work >= tuner->BlasCrossover()) usual = kBlas;
   }
-  return context.Choose(StrFormat("PRODUCT %lld %lld %lld", static_cast<long long>(m),
-                                  static_cast<long long>(n), static_cast<long long>(k)),
-                        std::move(variants), usual);
+  return context.Choose(StrFormat("PRODUCT {} {} {}", m, n, k), std::move(variants), usual);
 }
 
 void AddBlasProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {

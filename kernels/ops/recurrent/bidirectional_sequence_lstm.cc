@@ -58,8 +58,8 @@ Status SetOutputs(PrepareContext* context, const LstmCell (&cells)[2]) {
 
 Status Prepare(PrepareContext& context) {
   if (context.n_inputs() != 48) {
-    return InvalidModel("%s has %d inputs, 48 expected (left-out ones counted)",
-                        context.Where().c_str(), context.n_inputs());
+    return InvalidModel("{} has {} inputs, 48 expected (left-out ones counted)", context.Where(),
+                        context.n_inputs());
   }
   TW_RETURN_IF_ERROR(context.CheckInputs(1, 48));
   TW_RETURN_IF_ERROR(context.CheckOutputs(context.params().merge_outputs ? 1 : 2));

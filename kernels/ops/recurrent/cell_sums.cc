@@ -9,8 +9,7 @@ Status PlanSums(PrepareContext* context, int input, int bias_input, int32_t zero
   const bool has_bias = bias_input >= 0 && context->input(bias_input) != nullptr;
   for (int i : {input, has_bias ? bias_input : input}) {
     if (context->input(i)->data != nullptr) continue;
-    return Unsupported("%s: %s must be a constant", context->Where().c_str(),
-                       context->InputName(i).c_str());
+    return context->Unsupported("{} must be a constant", context->InputName(i));
   }
   TW_RETURN_IF_ERROR(
       PlanCellMatrix(context, input, CellArithmetic::kDynamicRange, scratch, &out->matrix));

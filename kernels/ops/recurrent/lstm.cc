@@ -15,7 +15,7 @@ struct LstmState : OpState {
 Status ParseLstm(const OptionsView& options, OpParams* params) {
   const int8_t kernel = options.Byte(3, 0);
   if (kernel != 0 && kernel != 1) {
-    return InvalidModel("kernel_type %d does not exist (0 FULL, 1 BASIC)", kernel);
+    return InvalidModel("kernel_type {} does not exist (0 FULL, 1 BASIC)", kernel);
   }
   params->mode = static_cast<uint8_t>(kernel);
   params->cell_clip = options.Float(1, 0.0f);
@@ -35,8 +35,8 @@ Status ParseSequence(const OptionsView& options, OpParams* params) {
 
 Status PrepareFull(PrepareContext& context, bool sequence) {
   if (context.n_inputs() != 20 && context.n_inputs() != 24) {
-    return InvalidModel("%s has %d inputs, 20 or 24 expected (left-out ones counted)",
-                        context.Where().c_str(), context.n_inputs());
+    return InvalidModel("{} has {} inputs, 20 or 24 expected (left-out ones counted)",
+                        context.Where(), context.n_inputs());
   }
   TW_RETURN_IF_ERROR(context.CheckInputs(1, 24));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));

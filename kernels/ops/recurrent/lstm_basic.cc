@@ -35,9 +35,9 @@ Status CheckShapes(const PrepareContext& context, BasicState* s) {
   s->n = n;
   int64_t depth = s->n_input + s->n;
   if (n < 1 || n > INT32_MAX / 4 || depth > INT32_MAX) {
-    return InvalidModel("%s: %s has shape %s, 1 to %d columns expected", context.Where().c_str(),
-                        context.InputName(kActivation).c_str(),
-                        context.input(kActivation)->shape.ToString().c_str(), INT32_MAX / 4);
+    return context.Invalid("{} has shape {}, 1 to {} columns expected",
+                           context.InputName(kActivation),
+                           context.input(kActivation)->shape.ToString(), INT32_MAX / 4);
   }
   TW_RETURN_IF_ERROR(CheckCellShape(context, kActivation, Shape{batch, n}));
   TW_RETURN_IF_ERROR(CheckCellShape(context, kWeights, Shape{4 * n, static_cast<int32_t>(depth)}));
@@ -59,13 +59,11 @@ Status PlanQuantized(PrepareContext* context, ScratchLayout* scratch, BasicState
   TW_RETURN_IF_ERROR(CheckOutputScale(*context, kNewCell));
   const Quantization* bias = context->input(kBias)->quantization;
   if (bias == nullptr || bias->scales.size() != 1 || !(bias->scales[0] > 0.0f)) {
-    return InvalidModel("%s: %s needs exactly one scale above 0", context->Where().c_str(),
-                        context->InputName(kBias).c_str());
+    return context->Invalid("{} needs exactly one scale above 0", context->InputName(kBias));
   }
   const float cell_scale = ScaleOf(context->output(kNewCell));
   if (cell_scale != 1.0f / 2048.0f) {
-    return Unsupported("%s: the state's scale is %g; only 2^-11 is defined",
-                       context->Where().c_str(), static_cast<double>(cell_scale));
+    return context->Unsupported("the state's scale is {}; only 2^-11 is defined", cell_scale);
   }
   s->factor = MakeFixedFactor(4096.0 * static_cast<double>(bias->scales[0]));
   s->weights.flip = 0x80;

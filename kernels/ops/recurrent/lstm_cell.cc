@@ -174,8 +174,7 @@ Status CheckPeepholeScales(const PrepareContext& context, const LstmInputs& inpu
     if (i < 0 || context.input(i) == nullptr) continue;
     const Quantization* q = context.input(i)->quantization;
     if (q != nullptr && q->scales.size() == 1) continue;
-    return InvalidModel("%s: %s needs exactly one scale", context.Where().c_str(),
-                        context.InputName(i).c_str());
+    return context.Invalid("{} needs exactly one scale", context.InputName(i));
   }
   return Status::Ok();
 }
@@ -197,9 +196,8 @@ Status PlanLstm(PrepareContext* context, const LstmInputs& inputs, const LstmSha
                                         &cell->aux_weights[gate]));
     }
     if (shape.diagonal[gate] && !floats) {
-      return Unsupported("%s: %s is a diagonal, which is defined for float32 weights only",
-                         context->Where().c_str(),
-                         context->InputName(inputs.recurrent_weights[gate]).c_str());
+      return context->Unsupported("{} is a diagonal, which is defined for float32 weights only",
+                                  context->InputName(inputs.recurrent_weights[gate]));
     }
     if (shape.diagonal[gate]) continue;
     TW_RETURN_IF_ERROR(PlanCellMatrix(context, inputs.recurrent_weights[gate], kind, scratch,

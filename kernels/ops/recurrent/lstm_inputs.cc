@@ -27,9 +27,8 @@ class Checker {
                                   batch * shape_.n_cell));
     const OpParams& params = context_.params();
     if (params.cell_clip >= 0.0f && params.proj_clip >= 0.0f) return Status::Ok();
-    return InvalidModel("%s: cell_clip %g and proj_clip %g must not be below 0",
-                        context_.Where().c_str(), static_cast<double>(params.cell_clip),
-                        static_cast<double>(params.proj_clip));
+    return context_.Invalid("cell_clip {} and proj_clip {} must not be below 0", params.cell_clip,
+                            params.proj_clip);
   }
 
  private:
@@ -45,8 +44,8 @@ class Checker {
     const int recurrent = inputs_.recurrent_weights[kOutputGate];
     for (int i : {weights, recurrent}) {
       if (!Has(i)) {
-        return InvalidModel("%s lacks its input %d, weights of the output gate",
-                            context_.Where().c_str(), i);
+        return InvalidModel("{} lacks its input {}, weights of the output gate", context_.Where(),
+                            i);
       }
     }
     TW_RETURN_IF_ERROR(context_.CheckRank(weights, 2, 2));
@@ -55,10 +54,8 @@ class Checker {
     shape_.n_cell = context_.input(weights)->shape[0];
     shape_.n_output = context_.input(recurrent)->shape.back();
     if (shape_.n_input >= 1 && shape_.n_cell >= 1 && shape_.n_output >= 1) return Status::Ok();
-    return InvalidModel("%s: %lld inputs, %lld cells and %lld outputs: none may be 0",
-                        context_.Where().c_str(), static_cast<long long>(shape_.n_input),
-                        static_cast<long long>(shape_.n_cell),
-                        static_cast<long long>(shape_.n_output));
+    return context_.Invalid("{} inputs, {} cells and {} outputs: none may be 0", shape_.n_input,
+                            shape_.n_cell, shape_.n_output);
   }
 
   // Which of the optional parts there are; those that belong together must come together.
@@ -85,10 +82,10 @@ class Checker {
 
   Status Together(int input, int gate, bool wanted, const char* what) const {
     if (input < 0 || Has(input) == wanted) return Status::Ok();
-    return InvalidModel(
-        "%s: input %d of the %s gate is %s although the other %s are %s; all gates have theirs or "
+    return context_.Invalid(
+        "input {} of the {} gate is {} although the other {} are {}; all gates have theirs or "
         "none (the input gate may be left out as a whole)",
-        context_.Where().c_str(), input, kGateNames[gate], wanted ? "left out" : "present", what,
+        input, kGateNames[gate], wanted ? "left out" : "present", what,
         wanted ? "present" : "left out");
   }
 
@@ -99,10 +96,8 @@ class Checker {
     shape_.diagonal[gate] = may_be_diagonal && context_.input(recurrent)->shape.rank() == 1;
     const bool diagonal = shape_.diagonal[gate];
     if (diagonal && shape_.n_output != shape_.n_cell) {
-      return InvalidModel("%s: %s is a diagonal, but there are %lld cells and %lld outputs",
-                          context_.Where().c_str(), context_.InputName(recurrent).c_str(),
-                          static_cast<long long>(shape_.n_cell),
-                          static_cast<long long>(shape_.n_output));
+      return context_.Invalid("{} is a diagonal, but there are {} cells and {} outputs",
+                              context_.InputName(recurrent), shape_.n_cell, shape_.n_output);
     }
     TW_RETURN_IF_ERROR(
         CheckCellShape(context_, recurrent,
@@ -131,14 +126,12 @@ class Checker {
   Status CheckProjection() const {
     if (!shape_.projection) {
       if (Has(inputs_.projection_bias)) {
-        return InvalidModel("%s: %s is the bias of a projection, whose weights are left out",
-                            context_.Where().c_str(),
-                            context_.InputName(inputs_.projection_bias).c_str());
+        return context_.Invalid("{} is the bias of a projection, whose weights are left out",
+                                context_.InputName(inputs_.projection_bias));
       }
       if (shape_.n_output == shape_.n_cell) return Status::Ok();
-      return InvalidModel("%s: %lld cells without a projection cannot make %lld outputs",
-                          context_.Where().c_str(), static_cast<long long>(shape_.n_cell),
-                          static_cast<long long>(shape_.n_output));
+      return context_.Invalid("{} cells without a projection cannot make {} outputs", shape_.n_cell,
+                              shape_.n_output);
     }
     TW_RETURN_IF_ERROR(context_.CheckDType(
         inputs_.projection, {context_.input(inputs_.input_weights[kOutputGate])->dtype}));

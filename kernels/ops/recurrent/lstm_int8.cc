@@ -101,25 +101,23 @@ class Planner {
     const int n = context_.n_intermediates();
     if (n == 12) {
       return Unsupported(
-          "%s has 12 intermediates, the form with 8-bit gates, which is not supported; convert the "
+          "{} has 12 intermediates, the form with 8-bit gates, which is not supported; convert the "
           "model again (5 intermediates, 16-bit gates)",
-          context_.Where().c_str());
+          context_.Where());
     }
     for (int i = s_.shape.norm ? 0 : kHidden; i <= kHidden; ++i) {
       if (i == kInputGate && s_.shape.cifg) continue;
       const Quantization* q = context_.intermediate(i);
       if (q != nullptr && q->scales.size() == 1 && q->scales[0] > 0.0f) continue;
-      return InvalidModel(
-          "%s: int8 data need 5 intermediates with a scale each; number %d of the %d has none",
-          context_.Where().c_str(), i, n);
+      return context_.Invalid(
+          "int8 data need 5 intermediates with a scale each; number {} of the {} has none", i, n);
     }
     const float scale = Scale(s_.inputs.cell_state);
     s_.cell_log2 = static_cast<int>(std::lround(std::log2(scale)));
     const bool exact = std::fabs(std::log2(scale) - static_cast<float>(s_.cell_log2)) < 1e-3f;
     if (exact && s_.cell_log2 >= -15 && s_.cell_log2 <= -9) return Status::Ok();
-    return InvalidModel("%s: %s has the scale %g, a power of two from 2^-15 to 2^-9 expected",
-                        context_.Where().c_str(), context_.InputName(s_.inputs.cell_state).c_str(),
-                        static_cast<double>(scale));
+    return context_.Invalid("{} has the scale {}, a power of two from 2^-15 to 2^-9 expected",
+                            context_.InputName(s_.inputs.cell_state), scale);
   }
 
   Status PlanGate(int index, ScratchLayout* scratch) {

@@ -32,22 +32,21 @@ Status PlanBytes(PrepareContext* context, ScratchLayout* scratch, CellMatrix* ou
   const TensorView& view = *context->input(out->input);
   const Quantization* q = view.quantization;
   if (q == nullptr || q->scales.size() != 1 || !(q->scales[0] > 0.0f)) {
-    return InvalidModel("%s: %s needs exactly one scale above 0", context->Where().c_str(),
-                        name.c_str());
+    return context->Invalid("{} needs exactly one scale above 0", name);
   }
   const int64_t padded = (out->n + kColumnPad - 1) / kColumnPad * kColumnPad;
   out->scales.assign(static_cast<size_t>(padded), q->scales[0]);
   int64_t words = 0;
   if (MulOverflow(out->k + 4, out->n + out->gemm->max_columns, &words) ||
       words > (int64_t{1} << 56)) {
-    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(), name.c_str());
+    return OutOfMemory("{}: {} is too large to pack", context->Where(), name);
   }
   const size_t bytes = out->gemm->packed_bytes(out->n, 1, out->k);
   if (view.data == nullptr) {
     out->packed_offset = scratch->AddSized(static_cast<int64_t>(bytes), 1);
     return Status::Ok();
   }
-  const std::string tag = StrFormat("%s cell %d", out->gemm->tag, out->zero_point);
+  const std::string tag = StrFormat("{} cell {}", out->gemm->tag, out->zero_point);
   const auto pack = [&](void* to) {
     out->gemm->pack(WeightsOf(*out, view.as<const uint8_t>()), 0, out->gemm->n_panels(out->n), to);
   };
@@ -78,13 +77,11 @@ Status CheckCellShape(const PrepareContext& context, int i, const Shape& shape, 
   const TensorView* view = context.input(i);
   if (view == nullptr) {
     if (optional) return Status::Ok();
-    return InvalidModel("%s lacks its input %d, which is not optional here",
-                        context.Where().c_str(), i);
+    return InvalidModel("{} lacks its input {}, which is not optional here", context.Where(), i);
   }
   if (view->shape == shape) return Status::Ok();
-  return InvalidModel("%s: %s has shape %s, %s expected", context.Where().c_str(),
-                      context.InputName(i).c_str(), view->shape.ToString().c_str(),
-                      shape.ToString().c_str());
+  return context.Invalid("{} has shape {}, {} expected", context.InputName(i),
+                         view->shape.ToString(), shape.ToString());
 }
 
 Status CheckAuxiliary(const PrepareContext& context, int aux, const int (&weights)[2]) {
@@ -93,11 +90,10 @@ Status CheckAuxiliary(const PrepareContext& context, int aux, const int (&weight
   const bool has_other = context.input(weights[1]) != nullptr;
   if (view == nullptr) {
     if (!has_weights && !has_other) return Status::Ok();
-    return InvalidModel("%s has auxiliary weights but no auxiliary input %d",
-                        context.Where().c_str(), aux);
+    return InvalidModel("{} has auxiliary weights but no auxiliary input {}", context.Where(), aux);
   }
   if (has_weights != has_other) {
-    return InvalidModel("%s has auxiliary weights for one direction only", context.Where().c_str());
+    return InvalidModel("{} has auxiliary weights for one direction only", context.Where());
   }
   TW_RETURN_IF_ERROR(context.CheckDType(aux, {DType::kFloat32}));
   TW_RETURN_IF_ERROR(context.CheckRank(aux, 3, 3));
@@ -109,18 +105,17 @@ Status CheckAuxiliary(const PrepareContext& context, int aux, const int (&weight
 Status CheckState(const PrepareContext& context, int i, DType dtype, int64_t n) {
   const TensorView* view = context.input(i);
   if (view == nullptr) {
-    return InvalidModel("%s lacks its input %d, the state, which is not optional",
-                        context.Where().c_str(), i);
+    return InvalidModel("{} lacks its input {}, the state, which is not optional", context.Where(),
+                        i);
   }
   if (!context.is_variable(i)) {
-    return InvalidModel("%s: %s is the state and must be a variable (is_variable in the file)",
-                        context.Where().c_str(), context.InputName(i).c_str());
+    return context.Invalid("{} is the state and must be a variable (is_variable in the file)",
+                           context.InputName(i));
   }
   TW_RETURN_IF_ERROR(context.CheckDType(i, {dtype}));
   if (view->shape.NumElements() == n) return Status::Ok();
-  return InvalidModel("%s: %s has shape %s, %lld elements expected (of every batch its own)",
-                      context.Where().c_str(), context.InputName(i).c_str(),
-                      view->shape.ToString().c_str(), static_cast<long long>(n));
+  return context.Invalid("{} has shape {}, {} elements expected (of every batch its own)",
+                         context.InputName(i), view->shape.ToString(), n);
 }
 
 Status PlanCellMatrix(PrepareContext* context, int input, CellArithmetic arithmetic,

@@ -54,8 +54,8 @@ Status CheckCell(const PrepareContext& context, RnnCell* cell) {
   cell->n_units = weights[0];
   const int32_t units = weights[0];
   if (units < 1 || cell->sequence.depth < 1) {
-    return InvalidModel("%s: %s has shape %s, no dimension may be 0", context.Where().c_str(),
-                        context.InputName(in.weights).c_str(), weights.ToString().c_str());
+    return context.Invalid("{} has shape {}, no dimension may be 0", context.InputName(in.weights),
+                           weights.ToString());
   }
   TW_RETURN_IF_ERROR(CheckCellShape(context, in.weights,
                                     Shape{units, static_cast<int32_t>(cell->sequence.depth)}));
@@ -128,8 +128,8 @@ Status FindInputs(const PrepareContext& context, RnnCell (&cells)[2]) {
 
 Status PrepareBidirectional(PrepareContext& context) {
   if (context.n_inputs() != 12) {
-    return InvalidModel("%s has %d inputs, 12 expected (left-out ones counted)",
-                        context.Where().c_str(), context.n_inputs());
+    return InvalidModel("{} has {} inputs, 12 expected (left-out ones counted)", context.Where(),
+                        context.n_inputs());
   }
   const bool merge = context.params().merge_outputs;
   TW_RETURN_IF_ERROR(context.CheckInputs(9, 12));

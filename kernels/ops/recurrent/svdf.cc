@@ -49,15 +49,13 @@ Status CheckShapes(const PrepareContext& context, SvdfState* s) {
   s->filters = feature[0];
   s->memory = time[1];
   if (s->rank < 1 || s->filters < 1 || s->filters % s->rank != 0) {
-    return InvalidModel("%s: rank %lld does not divide the %lld filters of %s",
-                        context.Where().c_str(), static_cast<long long>(s->rank),
-                        static_cast<long long>(s->filters), context.InputName(kFeature).c_str());
+    return context.Invalid("rank {} does not divide the {} filters of {}", s->rank, s->filters,
+                           context.InputName(kFeature));
   }
   if (s->memory < 1 || in[1] < 1) {
-    return InvalidModel("%s: %s has shape %s and %s %s, the second dimension must not be 0",
-                        context.Where().c_str(), context.InputName(kData).c_str(),
-                        in.ToString().c_str(), context.InputName(kTime).c_str(),
-                        time.ToString().c_str());
+    return context.Invalid("{} has shape {} and {} {}, the second dimension must not be 0",
+                           context.InputName(kData), in.ToString(), context.InputName(kTime),
+                           time.ToString());
   }
   s->units = s->filters / s->rank;
   TW_RETURN_IF_ERROR(CheckCellShape(context, kFeature, Shape{feature[0], in[1]}));
@@ -65,7 +63,7 @@ Status CheckShapes(const PrepareContext& context, SvdfState* s) {
   TW_RETURN_IF_ERROR(CheckCellShape(context, kBias, Shape{static_cast<int32_t>(s->units)}, true));
   int64_t elements = 0;
   if (MulOverflow(s->batch * s->filters, s->memory, &elements)) {
-    return InvalidModel("%s: its memory is too large", context.Where().c_str());
+    return context.Invalid("its memory is too large");
   }
   // An integer memory has the type of W_time.
   const DType dtype = s->integer ? context.input(kTime)->dtype : DType::kFloat32;
@@ -80,7 +78,7 @@ Status PlanInteger(PrepareContext* context, ScratchLayout* scratch, SvdfState* s
   }
   TW_RETURN_IF_ERROR(CheckOutputScale(*context, 0));
   if (context->params().activation != Activation::kRelu) {
-    return Unsupported("%s: int8 data need the fused activation RELU", context->Where().c_str());
+    return context->Unsupported("int8 data need the fused activation RELU");
   }
   const float memory_scale = ScaleOf(*context->input(kMemory));
   const float feature =
@@ -111,8 +109,7 @@ Status PlanReal(PrepareContext* context, ScratchLayout* scratch, SvdfState* s) {
     TW_RETURN_IF_ERROR(context->CheckDType(kTime, {DType::kInt8, DType::kUInt8}));
     const Quantization* q = context->input(kTime)->quantization;
     if (q == nullptr || q->scales.size() != 1) {
-      return InvalidModel("%s: %s needs exactly one scale", context->Where().c_str(),
-                          context->InputName(kTime).c_str());
+      return context->Invalid("{} needs exactly one scale", context->InputName(kTime));
     }
   }
   PlanCellRows(*context, s->arithmetic, s->batch, s->feature.k, scratch, &s->rows);

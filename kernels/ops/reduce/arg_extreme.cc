@@ -103,9 +103,8 @@ Status PrepareArgExtreme(PrepareContext& context) {
   state->axis = shape[axis];
   state->inner = shape.Product(axis + 1, shape.rank());
   if (state->axis == 0 && state->outer * state->inner > 0) {
-    return InvalidModel("%s: %s of shape %s has no elements along axis %d to compare",
-                        context.Where().c_str(), context.InputName(0).c_str(),
-                        shape.ToString().c_str(), axis);
+    return context.Invalid("{} of shape {} has no elements along axis {} to compare",
+                           context.InputName(0), shape.ToString(), axis);
   }
   Shape out;
   for (int i = 0; i < shape.rank(); ++i) {

@@ -24,8 +24,7 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
   TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
   if (context.params().radius < 0) {
-    return InvalidModel("%s: its radius is %d, at least 0 expected", context.Where().c_str(),
-                        context.params().radius);
+    return context.Invalid("its radius is {}, at least 0 expected", context.params().radius);
   }
   context.SetVariant("rows");
   return context.SetOutput(0, DType::kFloat32, context.input(0)->shape);

@@ -217,8 +217,8 @@ Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
     return CheckSameQuantization(context, 0, 0);
   }
   if (kind == ReduceKind::kProd && in.dtype == DType::kUInt8) {
-    return Unsupported("%s: %s is uint8 with a scale; quantized it must be int8 or int16",
-                       context.Where().c_str(), context.InputName(0).c_str());
+    return context.Unsupported("{} is uint8 with a scale; quantized it must be int8 or int16",
+                               context.InputName(0));
   }
   return PrepareReduceQuant(context, kind, state);
 }

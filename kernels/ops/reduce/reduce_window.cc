@@ -75,9 +75,9 @@ Status PrepareWindows(PrepareContext& context, const Shape& in, const char* cons
                       std::all_of(lists[i].begin(), lists[i].end(),
                                   [](int64_t v) { return v > 0 && v < (int64_t{1} << 31); });
     if (!fits || rank < 1 || context.input(1)->shape.NumElements() != 1) {
-      return InvalidModel(
-          "%s: %s must hold a positive number for each of %d dimensions, and %s one value",
-          context.Where().c_str(), names[i], rank, context.InputName(1).c_str());
+      return context.Invalid(
+          "{} must hold a positive number for each of {} dimensions, and {} one value", names[i],
+          rank, context.InputName(1));
     }
   }
   s->rank = rank;
@@ -112,7 +112,7 @@ struct WindowState : OpState {
 Status Parse(const OptionsView& options, OpParams* params) {
   const int32_t function = options.Int(0, 0);
   if (function < 1 || function > 6) {
-    return InvalidModel("reduce_function %d does not exist (1 to 6 do)", function);
+    return InvalidModel("reduce_function {} does not exist (1 to 6 do)", function);
   }
   params->mode = static_cast<uint8_t>(function);
   return Status::Ok();

@@ -137,7 +137,7 @@ Status ParseL2Normalization(const OptionsView& options, OpParams* params) {
 
 Status PrepareL2Normalization(PrepareContext& context) {
   if (context.params().activation != Activation::kNone) {
-    return Unsupported("%s: a fused activation is not supported", context.Where().c_str());
+    return context.Unsupported("a fused activation is not supported");
   }
   return IsRowwiseQuant(context) ? PrepareL2NormalizationQuant(context)
                                  : PrepareRowwise(&context, 1);

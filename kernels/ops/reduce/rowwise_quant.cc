@@ -167,8 +167,7 @@ Status PrepareSoftmaxQuant(PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckInputScale(context, 0));
   const float beta = context.params().beta;
   if (!(beta >= 0.0f && beta <= 1e30f)) {
-    return InvalidModel("%s: beta is %g, a number of at least 0 expected", context.Where().c_str(),
-                        static_cast<double>(beta));
+    return context.Invalid("beta is {}, a number of at least 0 expected", beta);
   }
   const bool int16 = context.input(0)->dtype == DType::kInt16;
   TW_RETURN_IF_ERROR(CheckOutputScale(context, 0, int16));

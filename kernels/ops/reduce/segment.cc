@@ -69,9 +69,8 @@ Status PrepareUnsortedSegment(PrepareContext& context) {
   bool is_prefix = ids.rank() <= data.rank();
   for (int d = 0; is_prefix && d < ids.rank(); ++d) is_prefix = ids.dim(d) == data.dim(d);
   if (!is_prefix) {
-    return InvalidModel("%s: %s has shape %s, which is not the beginning of the data's shape %s",
-                        context.Where().c_str(), context.InputName(1).c_str(),
-                        ids.ToString().c_str(), data.ToString().c_str());
+    return context.Invalid("{} has shape {}, which is not the beginning of the data's shape {}",
+                           context.InputName(1), ids.ToString(), data.ToString());
   }
   int64_t n_segments = 0;
   TW_RETURN_IF_ERROR(ReadInt(context, 2, &n_segments));
@@ -115,17 +114,16 @@ Status PrepareSegmentSum(PrepareContext& context) {
   const TensorView& ids = *context.input(1);
   const int32_t n = ids.shape.dim(0);
   if (n != shape.dim(0)) {
-    return InvalidModel("%s: %s has %d values, but the data have %d rows", context.Where().c_str(),
-                        context.InputName(1).c_str(), n, shape.dim(0));
+    return context.Invalid("{} has {} values, but the data have {} rows", context.InputName(1), n,
+                           shape.dim(0));
   }
   int32_t last = -1;
   for (int32_t i = 0; i < n; ++i) {
     const int32_t id = ids.as<int32_t>()[i];
     if (id != last + 1 && (id != last || i == 0)) {
-      return InvalidModel(
-          "%s: segment number %d at position %d follows %d; they begin at 0 and "
-          "grow by at most 1",
-          context.Where().c_str(), id, i, last);
+      return context.Invalid(
+          "segment number {} at position {} follows {}; they begin at 0 and grow by at most 1", id,
+          i, last);
     }
     last = id;
   }

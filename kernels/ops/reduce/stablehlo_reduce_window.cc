@@ -51,10 +51,10 @@ Status ReadBody(const PrepareContext& context, WindowFn* fn) {
       *fn = WindowFn::kAny;
       return Status::Ok();
     default:
-      return Unsupported(
-          "%s: its body, subgraph %d, must be one operator: a sum, product, minimum, maximum, "
+      return context.Unsupported(
+          "its body, subgraph {}, must be one operator: a sum, product, minimum, maximum, "
           "\"and\" or \"or\"",
-          context.Where().c_str(), subgraph);
+          subgraph);
   }
 }
 
@@ -81,8 +81,8 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(PlanInteriorPad(context, pads, &s->pad));
   if (s->padded) {
     if (s->pad.bytes == 0) {
-      return InvalidModel("%s: its padding leaves nothing of a tensor of shape %s",
-                          context.Where().c_str(), context.input(0)->shape.ToString().c_str());
+      return context.Invalid("its padding leaves nothing of a tensor of shape {}",
+                             context.input(0)->shape.ToString());
     }
     context.RequestScratch(s->pad.bytes);
   }

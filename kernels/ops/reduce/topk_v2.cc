@@ -24,9 +24,8 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(ReadInt(context, 1, &k));
   const Shape& shape = context.input(0)->shape;
   if (k < 0 || k > shape.back()) {
-    return InvalidModel("%s: k is %lld, but the rows of %s have %d elements",
-                        context.Where().c_str(), static_cast<long long>(k),
-                        context.InputName(0).c_str(), shape.back());
+    return context.Invalid("k is {}, but the rows of {} have {} elements", k, context.InputName(0),
+                           shape.back());
   }
   TopkState* state = context.NewState<TopkState>();
   state->rows = shape.Product(0, shape.rank() - 1);

@@ -19,7 +19,7 @@ struct UniqueState : OpState {
 Status Parse(const OptionsView& options, OpParams* params) {
   const int8_t type = options.Byte(0, static_cast<int8_t>(DType::kInt32));
   if (type != static_cast<int8_t>(DType::kInt32) && type != static_cast<int8_t>(DType::kInt64)) {
-    return InvalidModel("idx_out_type %d is neither int32 nor int64", type);
+    return InvalidModel("idx_out_type {} is neither int32 nor int64", type);
   }
   params->out_dtype = static_cast<DType>(type);
   return Status::Ok();

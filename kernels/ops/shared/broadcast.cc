@@ -86,12 +86,11 @@ Status BroadcastShape(const PrepareContext& context, int first, int n, Shape* ou
       }
       int other = first;  // the earlier input that set this dimension
       while (context.input(other)->shape.BroadcastDim(d, rank) == 1) ++other;
-      return InvalidModel(
-          "%s: %s of shape %s and %s of shape %s do not fit together: dimension %d from the end is "
-          "%d and %d; they must be equal, or one of them 1",
-          context.Where().c_str(), context.InputName(other).c_str(),
-          context.input(other)->shape.ToString().c_str(), context.InputName(i).c_str(),
-          context.input(i)->shape.ToString().c_str(), rank - d, out->dim(d), dim);
+      return context.Invalid(
+          "{} of shape {} and {} of shape {} do not fit together: dimension {} from the end is "
+          "{} and {}; they must be equal, or one of them 1",
+          context.InputName(other), context.input(other)->shape.ToString(), context.InputName(i),
+          context.input(i)->shape.ToString(), rank - d, out->dim(d), dim);
     }
   }
   return Status::Ok();

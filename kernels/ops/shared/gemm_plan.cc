@@ -33,8 +33,7 @@ size_t ScratchLayout::AddSized(int64_t count, size_t size, int64_t n) {
 
 Status ScratchLayout::Request(PrepareContext* context) const {
   if (overflow_) {
-    return OutOfMemory("%s: its working memory exceeds the address space",
-                       context->Where().c_str());
+    return OutOfMemory("{}: its working memory exceeds the address space", context->Where());
   }
   context->RequestScratch(bytes_);
   return Status::Ok();
@@ -52,8 +51,7 @@ Status PlanPackedWeights(PrepareContext* context, int input, const GemmWeights& 
   // Padding a narrow column count to whole vectors is at most max_columns times the weights.
   if (MulOverflow(layout.k, layout.n + kernels.max_columns, &elements) ||
       MulOverflow(elements, groups, &elements) || elements > (int64_t{1} << 58)) {
-    return OutOfMemory("%s: %s is too large to pack", context->Where().c_str(),
-                       context->InputName(input).c_str());
+    return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(input));
   }
   out->packed_size = kernels.packed_size(layout.n, layout.k);
   const int64_t total = out->packed_size * groups;
@@ -62,9 +60,8 @@ Status PlanPackedWeights(PrepareContext* context, int input, const GemmWeights& 
     out->scratch_offset = scratch->Add(total);
     return Status::Ok();
   }
-  const std::string tag = StrFormat(
-      "%s groups %lld strides %lld %lld", kernels.tag, static_cast<long long>(groups),
-      static_cast<long long>(layout.stride_n), static_cast<long long>(layout.stride_k[2]));
+  const std::string tag = StrFormat("{} groups {} strides {} {}", kernels.tag, groups,
+                                    layout.stride_n, layout.stride_k[2]);
   TW_ASSIGN_OR_RETURN(
       const void* packed,
       context->PackConstant(input, tag.c_str(), static_cast<size_t>(total) * sizeof(float), true,

@@ -30,8 +30,8 @@ Status CheckMovable(const PrepareContext& context, int i, std::initializer_list<
   const int bits = DTypeBits(dtype);
   if (bits > 0 && bits % 8 == 0 && dtype != DType::kString) return Status::Ok();
   if (std::find(packed.begin(), packed.end(), dtype) != packed.end()) return Status::Ok();
-  return Unsupported("%s: %s is %s, which this operator does not support here",
-                     context.Where().c_str(), context.InputName(i).c_str(), DTypeName(dtype));
+  return context.Unsupported("{} is {}, which this operator does not support here",
+                             context.InputName(i), DTypeName(dtype));
 }
 
 Status CheckMovableOrStrings(const PrepareContext& context, int i,
@@ -46,9 +46,9 @@ Status CheckSized(const PrepareContext& context, int i) {
 
 Status CheckSameDType(const PrepareContext& context, int a, int b) {
   if (context.input(a)->dtype == context.input(b)->dtype) return Status::Ok();
-  return InvalidModel("%s: %s is %s but %s is %s; they must agree", context.Where().c_str(),
-                      context.InputName(a).c_str(), DTypeName(context.input(a)->dtype),
-                      context.InputName(b).c_str(), DTypeName(context.input(b)->dtype));
+  return context.Invalid("{} is {} but {} is {}; they must agree", context.InputName(a),
+                         DTypeName(context.input(a)->dtype), context.InputName(b),
+                         DTypeName(context.input(b)->dtype));
 }
 
 Status CheckSameQuantization(const PrepareContext& context, int input, int output) {
@@ -59,12 +59,11 @@ Status CheckSameQuantization(const PrepareContext& context, int input, int outpu
       Equal(in.quantization->zero_points, out.quantization->zero_points)) {
     return Status::Ok();
   }
-  return Unsupported(
-      "%s: %s and output %d have different scales or zero points (%g, %lld and %g, "
-      "%lld); this operator does not rescale",
-      context.Where().c_str(), context.InputName(input).c_str(), output,
-      static_cast<double>(in.quantization->scales[0]), static_cast<long long>(ZeroPoint(in)),
-      static_cast<double>(out.quantization->scales[0]), static_cast<long long>(ZeroPoint(out)));
+  return context.Unsupported(
+      "{} and output {} have different scales or zero points ({}, {} and {}, "
+      "{}); this operator does not rescale",
+      context.InputName(input), output, in.quantization->scales[0], ZeroPoint(in),
+      out.quantization->scales[0], ZeroPoint(out));
 }
 
 int64_t ZeroPoint(const TensorView& view) {
@@ -75,9 +74,8 @@ int64_t ZeroPoint(const TensorView& view) {
 Status NormalizeAxis(const PrepareContext& context, int64_t axis, int rank, const char* what,
                      int* out) {
   if (axis < -rank || axis >= rank) {
-    return InvalidModel("%s: %s %lld is outside [%d, %d) of a tensor of rank %d",
-                        context.Where().c_str(), what, static_cast<long long>(axis), -rank, rank,
-                        rank);
+    return context.Invalid("{} {} is outside [{}, {}) of a tensor of rank {}", what, axis, -rank,
+                           rank, rank);
   }
   *out = static_cast<int>(axis < 0 ? axis + rank : axis);
   return Status::Ok();
@@ -91,8 +89,7 @@ Status ReadInts(PrepareContext& context, int i, std::vector<int64_t>* out) {
   const int64_t n = view.shape.NumElements();
   // Every operator here reads a few values per dimension; more is a defect of the file.
   if (n > 32) {
-    return InvalidModel("%s: %s has %lld values, at most 32 are possible", context.Where().c_str(),
-                        context.InputName(i).c_str(), static_cast<long long>(n));
+    return context.Invalid("{} has {} values, at most 32 are possible", context.InputName(i), n);
   }
   out->clear();
   for (int64_t k = 0; k < n; ++k) out->push_back(IntAt(view, k));
@@ -103,8 +100,8 @@ Status ReadInt(PrepareContext& context, int i, int64_t* out) {
   std::vector<int64_t> values;
   TW_RETURN_IF_ERROR(ReadInts(context, i, &values));
   if (values.size() != 1) {
-    return InvalidModel("%s: %s has shape %s, one value expected", context.Where().c_str(),
-                        context.InputName(i).c_str(), context.input(i)->shape.ToString().c_str());
+    return context.Invalid("{} has shape {}, one value expected", context.InputName(i),
+                           context.input(i)->shape.ToString());
   }
   *out = values[0];
   return Status::Ok();
@@ -126,22 +123,19 @@ Status ReadShape(PrepareContext& context, int i, Shape* out) {
 
 Status CheckDim(const PrepareContext& context, int64_t value, const char* what) {
   if (value >= 0 && value <= std::numeric_limits<int32_t>::max()) return Status::Ok();
-  return InvalidModel("%s: %s is %lld, outside [0, 2147483647]", context.Where().c_str(), what,
-                      static_cast<long long>(value));
+  return context.Invalid("{} is {}, outside [0, 2147483647]", what, value);
 }
 
 Status CheckOutputRank(const PrepareContext& context, int rank) {
   if (rank <= kMaxRank) return Status::Ok();
-  return Unsupported("%s: its output has rank %d, at most %d is supported", context.Where().c_str(),
-                     rank, kMaxRank);
+  return context.Unsupported("its output has rank {}, at most {} is supported", rank, kMaxRank);
 }
 
 Status ParseDims(const OptionsView& options, int field, const char* what, OpParams* params) {
   const Span<const int32_t> values = options.IntVector(field);
   if (values.data() == nullptr) return Status::Ok();
   if (values.size() > static_cast<size_t>(kMaxRank)) {
-    return Unsupported("%s has %zu values, at most %d are supported", what, values.size(),
-                       kMaxRank);
+    return Unsupported("{} has {} values, at most {} are supported", what, values.size(), kMaxRank);
   }
   params->n_dims = static_cast<int32_t>(values.size());
   std::copy(values.begin(), values.end(), params->dims);

@@ -62,9 +62,8 @@ int64_t IntAt(const TensorView& view, int64_t k);
 // For run: an index of the data (found at `position` of its tensor) must lie in [0, dim).
 inline Status CheckIndex(int64_t index, int64_t dim, int64_t position) {
   if (index >= 0 && index < dim) return Status::Ok();
-  return InvalidArgument("index %lld at position %lld of the indices is outside [0, %lld)",
-                         static_cast<long long>(index), static_cast<long long>(position),
-                         static_cast<long long>(dim));
+  return InvalidArgument("index {} at position {} of the indices is outside [0, {})", index,
+                         position, dim);
 }
 
 // Calls body(begin, end) for consecutive ranges that cover [0, n_rows), in parallel; a range has

@@ -69,12 +69,12 @@ Status CheckOneScale(const PrepareContext& context, const TensorView& view, cons
                      bool int16_symmetric) {
   TW_RETURN_IF_ERROR(CheckScales(context, view, name));
   if (view.quantization->scales.size() != 1) {
-    return Unsupported("%s: %s has %zu scales; one for the whole tensor expected here",
-                       context.Where().c_str(), name.c_str(), view.quantization->scales.size());
+    return context.Unsupported("{} has {} scales; one for the whole tensor expected here", name,
+                               view.quantization->scales.size());
   }
   if (int16_symmetric && view.dtype == DType::kInt16 && ZeroPointOf(view) != 0) {
-    return Unsupported("%s: %s is int16 with zero point %d; 0 expected here",
-                       context.Where().c_str(), name.c_str(), ZeroPointOf(view));
+    return context.Unsupported("{} is int16 with zero point {}; 0 expected here", name,
+                               ZeroPointOf(view));
   }
   return Status::Ok();
 }
@@ -104,8 +104,8 @@ QuantizedRange ClampedRange(const TensorView& output, Activation activation) {
 Status QuantizedActivationRange(const PrepareContext& context, const TensorView& output,
                                 Activation activation, QuantizedRange* range) {
   if (activation == Activation::kTanh || activation == Activation::kSignBit) {
-    return Unsupported("%s: a fused TANH or SIGN_BIT is not defined on %s", context.Where().c_str(),
-                       DTypeName(output.dtype));
+    return context.Unsupported("a fused TANH or SIGN_BIT is not defined on {}",
+                               DTypeName(output.dtype));
   }
   *range = ClampedRange(output, activation);
   return Status::Ok();

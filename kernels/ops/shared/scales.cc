@@ -25,34 +25,31 @@ bool ZeroPointFits(DType dtype, int64_t value) {
 Status CheckScales(const PrepareContext& context, const TensorView& view, const std::string& name) {
   const Quantization* q = view.quantization;
   if (q == nullptr || q->scales.empty()) {
-    return InvalidModel("%s: %s is %s but has no scale", context.Where().c_str(), name.c_str(),
-                        DTypeName(view.dtype));
+    return context.Invalid("{} is {} but has no scale", name, DTypeName(view.dtype));
   }
   if (q->block > 0) {
-    return Unsupported("%s: %s is quantized in blocks of %d, which only FULLY_CONNECTED reads",
-                       context.Where().c_str(), name.c_str(), q->block);
+    return context.Unsupported("{} is quantized in blocks of {}, which only FULLY_CONNECTED reads",
+                               name, q->block);
   }
   const size_t n = q->scales.size();
   if (n > 1 && (q->axis < 0 || q->axis >= view.shape.rank() ||
                 static_cast<size_t>(view.shape[q->axis]) != n)) {
-    return InvalidModel("%s: %s of shape %s has %zu scales along dimension %d",
-                        context.Where().c_str(), name.c_str(), view.shape.ToString().c_str(), n,
-                        q->axis);
+    return context.Invalid("{} of shape {} has {} scales along dimension {}", name,
+                           view.shape.ToString(), n, q->axis);
   }
   if (q->zero_points.size() > 1 && q->zero_points.size() != n) {
-    return InvalidModel("%s: %s has %zu scales but %zu zero points", context.Where().c_str(),
-                        name.c_str(), n, q->zero_points.size());
+    return context.Invalid("{} has {} scales but {} zero points", name, n, q->zero_points.size());
   }
   for (float scale : q->scales) {
     if (!std::isfinite(scale) || scale <= 0.0f) {
-      return InvalidModel("%s: %s has a scale of %g; scales must be finite and above 0",
-                          context.Where().c_str(), name.c_str(), static_cast<double>(scale));
+      return context.Invalid("{} has a scale of {}; scales must be finite and above 0", name,
+                             scale);
     }
   }
   for (int64_t point : q->zero_points) {
     if (!ZeroPointFits(view.dtype, point)) {
-      return InvalidModel("%s: %s is %s but has a zero point of %lld", context.Where().c_str(),
-                          name.c_str(), DTypeName(view.dtype), static_cast<long long>(point));
+      return context.Invalid("{} is {} but has a zero point of {}", name, DTypeName(view.dtype),
+                             point);
     }
   }
   return Status::Ok();

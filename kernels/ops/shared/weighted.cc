@@ -12,8 +12,7 @@ Status CheckWeightedInputs(const PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, residual ? 4 : 3));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   if (residual && context.input(3) == nullptr) {
-    return InternalError("%s: a residual was fused in but input 3 is missing",
-                         context.Where().c_str());
+    return InternalError("{}: a residual was fused in but input 3 is missing", context.Where());
   }
   for (int i = 0; i < context.n_inputs(); ++i) {
     TW_RETURN_IF_ERROR(context.CheckDType(i, {DType::kFloat32}));
@@ -24,17 +23,16 @@ Status CheckWeightedInputs(const PrepareContext& context) {
 Status CheckBias(const PrepareContext& context, int i, int64_t channels) {
   const TensorView* bias = context.input(i);
   if (bias == nullptr || bias->shape.NumElements() == channels) return Status::Ok();
-  return InvalidModel("%s: the bias %s has shape %s, one value for each of %lld channels expected",
-                      context.Where().c_str(), context.InputName(i).c_str(),
-                      bias->shape.ToString().c_str(), static_cast<long long>(channels));
+  return context.Invalid("the bias {} has shape {}, one value for each of {} channels expected",
+                         context.InputName(i), bias->shape.ToString(), channels);
 }
 
 Status CheckResidual(PrepareContext* context, const Shape& output) {
   if (!context->params().fused_residual) return Status::Ok();
   if (context->input(3)->shape != output) {
-    return InternalError("%s: the residual %s has shape %s, the output has %s",
-                         context->Where().c_str(), context->InputName(3).c_str(),
-                         context->input(3)->shape.ToString().c_str(), output.ToString().c_str());
+    return InternalError("{}: the residual {} has shape {}, the output has {}", context->Where(),
+                         context->InputName(3), context->input(3)->shape.ToString(),
+                         output.ToString());
   }
   context->AllowInPlace(3, 0);
   return Status::Ok();

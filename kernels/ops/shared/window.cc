@@ -19,8 +19,7 @@ Status CheckAxis(const PrepareContext& context, const char* name, const WindowAx
   } checks[] = {{"filter", axis.filter}, {"stride", axis.stride}, {"dilation", axis.dilation}};
   for (const auto& check : checks) {
     if (check.value < 1) {
-      return InvalidModel("%s: its %s %s is %lld, at least 1 expected", context.Where().c_str(),
-                          check.what, name, static_cast<long long>(check.value));
+      return context.Invalid("its {} {} is {}, at least 1 expected", check.what, name, check.value);
     }
   }
   return Status::Ok();
@@ -32,8 +31,7 @@ Status PlaceAxis(const PrepareContext& context, const char* name, int64_t before
   bool fits;
   if (params.has_explicit_padding) {
     if (before < 0 || after < 0) {
-      return InvalidModel("%s: its padding is negative along the %s", context.Where().c_str(),
-                          name);
+      return context.Invalid("its padding is negative along the {}", name);
     }
     const int64_t room = axis->in + before + after - Reach(*axis);
     axis->pad = before;
@@ -43,13 +41,11 @@ Status PlaceAxis(const PrepareContext& context, const char* name, int64_t before
     fits = PlaceWindow(params.padding, axis);
   }
   if (!fits) {
-    return InvalidModel("%s: its window of %s %lld is larger than the image's %lld",
-                        context.Where().c_str(), name, static_cast<long long>(Reach(*axis)),
-                        static_cast<long long>(axis->in + before + after));
+    return context.Invalid("its window of {} {} is larger than the image's {}", name, Reach(*axis),
+                           axis->in + before + after);
   }
   if (axis->out > kMaxDim || axis->pad > kMaxDim) {
-    return InvalidModel("%s: its output's %s %lld is too large", context.Where().c_str(), name,
-                        static_cast<long long>(axis->out));
+    return context.Invalid("its output's {} {} is too large", name, axis->out);
   }
   return Status::Ok();
 }

@@ -34,9 +34,8 @@ Status Prepare(PrepareContext& context) {
   s->stride = options.Int("stride", 0);
   s->squared = options.Bool("magnitude_squared", false);
   if (s->window < 2 || s->window > kLongest || s->stride < 1) {
-    return InvalidModel("%s: its options have a window_size of %lld and a stride of %lld",
-                        context.Where().c_str(), static_cast<long long>(s->window),
-                        static_cast<long long>(s->stride));
+    return context.Invalid("its options have a window_size of {} and a stride of {}", s->window,
+                           s->stride);
   }
   while (s->length < s->window) s->length *= 2;
   s->fourier.Prepare(s->length);

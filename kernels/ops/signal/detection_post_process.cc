@@ -66,7 +66,7 @@ size_t LayOut(const PostProcess& s, uint8_t* memory, Work* work) {
 Status ReadOptions(const PrepareContext& context, PostProcess* s) {
   const FlexMap options(context.params().custom_options);
   if (!options.valid()) {
-    return InvalidModel("%s: its options are not a FlexBuffers map", context.Where().c_str());
+    return context.Invalid("its options are not a FlexBuffers map");
   }
   s->max_detections = options.Int("max_detections", 0);
   s->classes_per_box = options.Int("max_classes_per_detection", 0);
@@ -83,11 +83,10 @@ Status ReadOptions(const PrepareContext& context, PostProcess* s) {
   if (s->max_detections < 1 || s->max_detections > kMost || s->classes_per_box < 1 ||
       s->classes_per_box > kMost || s->per_class < 1 || s->n_classes < 1 ||
       !(s->max_overlap > 0.0f && s->max_overlap <= 1.0f)) {
-    return InvalidModel(
-        "%s: max_detections %d, max_classes_per_detection %d, detections_per_class "
-        "%d, num_classes %d must be positive, nms_iou_threshold %g in (0, 1]",
-        context.Where().c_str(), s->max_detections, s->classes_per_box, s->per_class, s->n_classes,
-        static_cast<double>(s->max_overlap));
+    return context.Invalid(
+        "max_detections {}, max_classes_per_detection {}, detections_per_class "
+        "{}, num_classes {} must be positive, nms_iou_threshold {} in (0, 1]",
+        s->max_detections, s->classes_per_box, s->per_class, s->n_classes, s->max_overlap);
   }
   return Status::Ok();
 }
@@ -102,11 +101,10 @@ Status CheckShapes(const PrepareContext& context, PostProcess* s) {
                     anchors.dim(1) == 4 &&
                     (scores.dim(2) == s->n_classes || scores.dim(2) == s->n_classes + 1);
   if (!fits) {
-    return InvalidModel(
-        "%s: boxes %s, scores %s and anchors %s do not fit each other and %d "
+    return context.Invalid(
+        "boxes {}, scores {} and anchors {} do not fit each other and {} "
         "classes; [1, n, 4 or more], [1, n, classes or one more] and [n, 4] expected",
-        context.Where().c_str(), boxes.ToString().c_str(), scores.ToString().c_str(),
-        anchors.ToString().c_str(), s->n_classes);
+        boxes.ToString(), scores.ToString(), anchors.ToString(), s->n_classes);
   }
   s->n_boxes = boxes.dim(1);
   s->code_size = boxes.dim(2);
@@ -120,8 +118,7 @@ Status Prepare(PrepareContext& context) {
   for (int i = 0; i < 3; ++i) {
     TW_RETURN_IF_ERROR(context.CheckDType(i, {DType::kFloat32, DType::kUInt8}));
     if (context.input(i)->dtype == DType::kUInt8 && !IsScaled(*context.input(i))) {
-      return InvalidModel("%s: %s is uint8 but has no scale", context.Where().c_str(),
-                          context.InputName(i).c_str());
+      return context.Invalid("{} is uint8 but has no scale", context.InputName(i));
     }
   }
   PostProcess* s = context.NewState<PostProcess>();
@@ -163,7 +160,7 @@ Status DecodeBoxes(const PostProcess& s, const RunContext& context, float* out) 
       out[k + 2] = center + half;
     }
     if (out[0] > out[2] || out[1] > out[3]) {
-      return InvalidArgument("box %lld has a negative height or width", static_cast<long long>(i));
+      return InvalidArgument("box {} has a negative height or width", i);
     }
   }
   return Status::Ok();

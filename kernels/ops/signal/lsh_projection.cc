@@ -21,7 +21,7 @@ enum Type : uint8_t { kSparse = 1, kDense = 2 };
 Status Parse(const OptionsView& options, OpParams* params) {
   const int8_t type = options.Byte(0, 0);
   if (type != kSparse && type != kDense) {
-    return InvalidModel("type %d is neither 1 SPARSE nor 2 DENSE", type);
+    return InvalidModel("type {} is neither 1 SPARSE nor 2 DENSE", type);
   }
   params->mode = static_cast<uint8_t>(type);
   return Status::Ok();
@@ -38,14 +38,13 @@ Status Prepare(PrepareContext& context) {
   const Shape& hash = context.input(0)->shape;
   const Shape& data = context.input(1)->shape;
   if (hash.dim(1) > 32 || data.dim(0) < 1) {
-    return InvalidModel("%s: %d bits (at most 32) of %d rows (at least 1)", context.Where().c_str(),
-                        hash.dim(1), data.dim(0));
+    return context.Invalid("{} bits (at most 32) of {} rows (at least 1)", hash.dim(1),
+                           data.dim(0));
   }
   const TensorView* weights = context.input(2);
   if (weights != nullptr && weights->shape != Shape({data.dim(0)})) {
-    return InvalidModel("%s: %s has shape %s, one weight for each of %d rows expected",
-                        context.Where().c_str(), context.InputName(2).c_str(),
-                        weights->shape.ToString().c_str(), data.dim(0));
+    return context.Invalid("{} has shape {}, one weight for each of {} rows expected",
+                           context.InputName(2), weights->shape.ToString(), data.dim(0));
   }
   const int64_t row_bytes = data.Product(1, data.rank()) * ElementBytes(*context.input(1));
   context.RequestScratch(sizeof(float) + static_cast<size_t>(row_bytes));

@@ -76,13 +76,12 @@ Status Prepare(PrepareContext& context) {
   s->n_bands = options.Int("filterbank_channel_count", 0);
   s->n_out = options.Int("dct_coefficient_count", 0);
   if (s->n_out < 1 || s->n_out > s->n_bands || s->n_bands > kMost || lower < 0 || upper <= lower) {
-    return InvalidModel("%s: its options have %d of %d coefficients of frequencies from %d to %d",
-                        context.Where().c_str(), s->n_out, s->n_bands, lower, upper);
+    return context.Invalid("its options have {} of {} coefficients of frequencies from {} to {}",
+                           s->n_out, s->n_bands, lower, upper);
   }
   if (rate < 1 || s->n_in < 2) {
-    return InvalidModel("%s: a spectrogram of shape %s and %lld samples a second has no bands",
-                        context.Where().c_str(), in.ToString().c_str(),
-                        static_cast<long long>(rate));
+    return context.Invalid("a spectrogram of shape {} and {} samples a second has no bands",
+                           in.ToString(), rate);
   }
   PlanBands(static_cast<double>(rate), lower, upper, s);
   PlanCosines(s);

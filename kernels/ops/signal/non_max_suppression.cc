@@ -28,8 +28,8 @@ Status CheckScalars(PrepareContext& context, int n_inputs) {
   for (int i = 2; i < n_inputs; ++i) {
     TW_RETURN_IF_ERROR(context.CheckDType(i, {i == 2 ? DType::kInt32 : DType::kFloat32}));
     if (context.input(i)->shape.NumElements() != 1) {
-      return InvalidModel("%s: %s has shape %s, one value expected", context.Where().c_str(),
-                          context.InputName(i).c_str(), context.input(i)->shape.ToString().c_str());
+      return context.Invalid("{} has shape {}, one value expected", context.InputName(i),
+                             context.input(i)->shape.ToString());
     }
   }
   return Status::Ok();
@@ -90,9 +90,8 @@ Status PrepareNonMaxSuppression(PrepareContext& context, bool soft) {
   const Shape& scores = context.input(1)->shape;
   if (boxes.rank() != 2 || boxes.dim(1) != 4 || scores.rank() != 1 ||
       scores.dim(0) != boxes.dim(0)) {
-    return InvalidModel("%s: boxes have shape %s and scores %s; [n, 4] and [n] expected",
-                        context.Where().c_str(), boxes.ToString().c_str(),
-                        scores.ToString().c_str());
+    return context.Invalid("boxes have shape {} and scores {}; [n, 4] and [n] expected",
+                           boxes.ToString(), scores.ToString());
   }
   TW_RETURN_IF_ERROR(CheckScalars(context, n_inputs));
   int64_t n_most = 0;
@@ -113,8 +112,7 @@ Status RunNonMaxSuppression(const RunContext& context, bool soft) {
   limits.score = *context.input_data<float>(4);
   limits.sigma = soft ? *context.input_data<float>(5) : 0.0f;
   if (limits.sigma < 0.0f) {
-    return InvalidArgument("sigma is %g, but may not be negative",
-                           static_cast<double>(limits.sigma));
+    return InvalidArgument("sigma is {}, but may not be negative", limits.sigma);
   }
   const float* scores = context.input_data<float>(1);
   Candidate* heap = reinterpret_cast<Candidate*>(context.scratch);

@@ -53,16 +53,14 @@ Status PrepareMultinomial(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckRank(0, 2, 2));
   const Shape& logits = context.input(0)->shape;
   if (logits.dim(1) < 1) {
-    return InvalidModel("%s: %s has no classes", context.Where().c_str(),
-                        context.InputName(0).c_str());
+    return context.Invalid("{} has no classes", context.InputName(0));
   }
   int64_t n_samples = 0;
   TW_RETURN_IF_ERROR(ReadInt(context, 1, &n_samples));
   TW_RETURN_IF_ERROR(CheckDim(context, n_samples, "the number of samples"));
   const DType dtype = context.output(0).dtype;
   if (dtype != DType::kInt32 && dtype != DType::kInt64) {
-    return Unsupported("%s: its output is %s; int32 and int64 are supported",
-                       context.Where().c_str(), DTypeName(dtype));
+    return context.Unsupported("its output is {}; int32 and int64 are supported", DTypeName(dtype));
   }
   context.NewState<RandomState>()->Seed(context.params());
   context.RequestScratch(static_cast<size_t>(logits.dim(1)) * sizeof(double));

@@ -33,8 +33,8 @@ Status Prepare(PrepareContext& context) {
   std::vector<int64_t> size;
   TW_RETURN_IF_ERROR(ReadInts(context, 1, &size));
   if (size.size() != 2 || !IsPowerOfTwo(size[0]) || !IsPowerOfTwo(size[1])) {
-    return Unsupported("%s: %s must hold two powers of two, the size of the transform",
-                       context.Where().c_str(), context.InputName(1).c_str());
+    return context.Unsupported("{} must hold two powers of two, the size of the transform",
+                               context.InputName(1));
   }
   const Shape& in = context.input(0)->shape;
   const int rank = in.rank();

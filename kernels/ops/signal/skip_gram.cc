@@ -25,8 +25,7 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kString}));
   if (context.input(0)->shape.NumElements() == 0) {
-    return InvalidModel("%s: %s is empty, a text expected", context.Where().c_str(),
-                        context.InputName(0).c_str());
+    return context.Invalid("{} is empty, a text expected", context.InputName(0));
   }
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kString, Shape({0})));
   return context.LeaveShapeToRun(0);
@@ -88,7 +87,7 @@ Status Run(const RunContext& context) {
     return true;
   });
   if (!counted) {
-    return InvalidArgument("%zu words have too many sequences of %d words", words.size(),
+    return InvalidArgument("{} words have too many sequences of {} words", words.size(),
                            params.count);
   }
   TW_RETURN_IF_ERROR(context.SetOutputShape(0, Shape({static_cast<int32_t>(n_grams)})));

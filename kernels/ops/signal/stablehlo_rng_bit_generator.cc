@@ -17,7 +17,7 @@ enum Algorithm : uint8_t { kDefault = 0, kPhilox = 1, kThreefry = 2 };
 Status Parse(const OptionsView& options, OpParams* params) {
   const int8_t algorithm = options.Byte(0, 0);
   if (algorithm < kDefault || algorithm > kThreefry) {
-    return InvalidModel("algorithm %d does not exist (0 to 2 do)", algorithm);
+    return InvalidModel("algorithm {} does not exist (0 to 2 do)", algorithm);
   }
   params->mode = static_cast<uint8_t>(algorithm);
   return Status::Ok();
@@ -32,16 +32,15 @@ Status Prepare(PrepareContext& context) {
       state.rank() == 1 &&
       (state.dim(0) == 2 || (state.dim(0) == 3 && context.params().mode != kThreefry));
   if (!fits) {
-    return InvalidModel("%s: %s has shape %s, [2] (or [3] for Philox) expected",
-                        context.Where().c_str(), context.InputName(0).c_str(),
-                        state.ToString().c_str());
+    return context.Invalid("{} has shape {}, [2] (or [3] for Philox) expected",
+                           context.InputName(0), state.ToString());
   }
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kUInt64, state));
   const TensorView bits = context.output(1);
   if (bits.dtype != DType::kInt32 && bits.dtype != DType::kUInt32 && bits.dtype != DType::kInt64 &&
       bits.dtype != DType::kUInt64) {
-    return Unsupported("%s: its output 1 is %s; int32, uint32, int64 and uint64 are supported",
-                       context.Where().c_str(), DTypeName(bits.dtype));
+    return context.Unsupported("its output 1 is {}; int32, uint32, int64 and uint64 are supported",
+                               DTypeName(bits.dtype));
   }
   return context.SetOutput(1, bits.dtype, bits.shape);
 }

@@ -93,12 +93,11 @@ void ClearSmallest(const PruneSpec& spec, std::vector<Block>* blocks, std::vecto
 
 Status Check(const PruneSpec& spec) {
   if (!(spec.sparsity > 0.0 && spec.sparsity < 1.0)) {
-    return InvalidArgument("sparsity is %g; it lies between 0 and 1", spec.sparsity);
+    return InvalidArgument("sparsity is {}; it lies between 0 and 1", spec.sparsity);
   }
   if (spec.block_rows < 1 || spec.block_columns < 1 || spec.min_elements < 0) {
-    return InvalidArgument("blocks of %d × %d weights and min_elements %lld make no sense",
-                           spec.block_rows, spec.block_columns,
-                           static_cast<long long>(spec.min_elements));
+    return InvalidArgument("blocks of {} × {} weights and min_elements {} make no sense",
+                           spec.block_rows, spec.block_columns, spec.min_elements);
   }
   return Status::Ok();
 }
@@ -113,9 +112,9 @@ Result<std::vector<uint8_t>> PruneModel(const Model& model, const PruneSpec& spe
   TW_RETURN_IF_ERROR(FindLayers(model, spec, &layers));
   if (layers.empty()) {
     return Unsupported(
-        "the model has no FULLY_CONNECTED or CONV_2D with constant weights of %lld elements or "
+        "the model has no FULLY_CONNECTED or CONV_2D with constant weights of {} elements or "
         "more that could be pruned",
-        static_cast<long long>(spec.min_elements));
+        spec.min_elements);
   }
   std::vector<Block> blocks;
   for (size_t k = 0; k < layers.size(); ++k) {

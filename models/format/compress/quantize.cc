@@ -22,7 +22,7 @@ Status CheckFloat(const Model& model) {
     const Value& value = model.main().values[static_cast<size_t>(v)];
     if (value.quantization == nullptr || value.dtype == DType::kFloat32) continue;
     return Unsupported(
-        "operator #%d %s computes in %s: the model is quantized already; quantize the float model "
+        "operator #{} {} computes in {}: the model is quantized already; quantize the float model "
         "that it was made from",
         op.file_index, op.name(), DTypeName(value.dtype));
   }
@@ -104,12 +104,11 @@ Status NothingToDo(const QuantizeSpec& spec) {
   if (spec.target == QuantizeTarget::kDynamicRange) {
     return Unsupported(
         "the model has no FULLY_CONNECTED, CONV_2D or DEPTHWISE_CONV_2D with constant float "
-        "weights of %lld elements or more",
-        static_cast<long long>(spec.min_elements));
+        "weights of {} elements or more",
+        spec.min_elements);
   }
   if (spec.target == QuantizeTarget::kFloat16) {
-    return Unsupported("the model has no float32 weights of %lld elements or more",
-                       static_cast<long long>(kLeastHalves));
+    return Unsupported("the model has no float32 weights of {} elements or more", kLeastHalves);
   }
   return Unsupported("no operator of the model can compute in int8");
 }
@@ -133,7 +132,7 @@ Status WeightWriter::Write(const Op& op, float input_scale) {
   TW_RETURN_IF_ERROR(ReadFloats(graph_, w, &values));
   if (b >= 0) TW_RETURN_IF_ERROR(ReadFloats(graph_, b, &bias));
   if (n == 0 || values.empty() || (b >= 0 && bias.size() != n)) {
-    return InvalidModel("operator #%d %s: its weights and bias do not fit together", op.file_index,
+    return InvalidModel("operator #{} {}: its weights and bias do not fit together", op.file_index,
                         op.name());
   }
   bias.resize(n);

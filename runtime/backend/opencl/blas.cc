@@ -93,7 +93,7 @@ void Blas::Compile() {
   if (!status.ok() && ForgetPrograms()) status = CompileProduct();
   if (attached) KeepPrograms();
   Detach();
-  if (!status.ok()) Log(LogLevel::kDebug, "CLBlast: %s", status.message().c_str());
+  if (!status.ok()) Log(LogLevel::kDebug, "CLBlast: {}", status.message());
   const std::lock_guard<std::mutex> lock(mutex_);
   failure_ = status;
   state_ = status.ok() ? State::kReady : State::kFailed;

@@ -29,7 +29,7 @@ std::string Listed(const std::vector<DeviceInfo>& devices) {
   if (devices.empty()) return "there is none";
   std::string text = "there are";
   for (size_t i = 0; i < devices.size(); ++i) {
-    text += StrFormat("%s opencl:%zu (%s%s)", i > 0 ? "," : "", i, devices[i].name.c_str(),
+    text += StrFormat("{} opencl:{} ({}{})", i > 0 ? "," : "", i, devices[i].name,
                       devices[i].usable ? "" : ", not usable");
   }
   return text;
@@ -55,19 +55,19 @@ Result<size_t> BestGpu(const std::vector<DeviceInfo>& devices) {
   }
   if (best < devices.size()) return best;
   return NotFound(
-      "no usable OpenCL GPU%s; %s. An OpenCL device that is a CPU is used only when it is named, "
+      "no usable OpenCL GPU{}; {}. An OpenCL device that is a CPU is used only when it is named, "
       "as in opencl:0",
-      reasons.c_str(), Listed(devices).c_str());
+      reasons, Listed(devices));
 }
 
 Result<size_t> ByNumber(const std::vector<DeviceInfo>& devices, int number) {
   const size_t index = static_cast<size_t>(number);
   if (index >= devices.size()) {
-    return NotFound("OpenCL device %d does not exist; %s", number, Listed(devices).c_str());
+    return NotFound("OpenCL device {} does not exist; {}", number, Listed(devices));
   }
   if (!devices[index].usable) {
-    return Unsupported("OpenCL device %d (%s) is not usable: %s", number,
-                       devices[index].name.c_str(), devices[index].reason.c_str());
+    return Unsupported("OpenCL device {} ({}) is not usable: {}", number, devices[index].name,
+                       devices[index].reason);
   }
   return index;
 }
@@ -84,10 +84,9 @@ Result<size_t> ByName(const std::vector<DeviceInfo>& devices, const std::string&
     if (refused == nullptr) refused = &info;
   }
   if (refused != nullptr) {
-    return Unsupported("OpenCL device '%s' is not usable: %s", refused->name.c_str(),
-                       refused->reason.c_str());
+    return Unsupported("OpenCL device '{}' is not usable: {}", refused->name, refused->reason);
   }
-  return NotFound("no OpenCL device is named '%s'; %s", name.c_str(), Listed(devices).c_str());
+  return NotFound("no OpenCL device is named '{}'; {}", name, Listed(devices));
 }
 
 }  // namespace
@@ -106,7 +105,7 @@ const char* DenyReason(const DeviceInfo& info, Span<const DenyRow> rows) {
 
 Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const DeviceName& name) {
   if (!name.is_opencl()) {
-    return InvalidArgument("'%s' is no OpenCL device", name.ToString().c_str());
+    return InvalidArgument("'{}' is no OpenCL device", name.ToString());
   }
   if (name.number >= 0) return ByNumber(devices, name.number);
   return name.part.empty() ? BestGpu(devices) : ByName(devices, name.part);

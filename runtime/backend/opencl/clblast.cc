@@ -38,16 +38,16 @@ Result<const ClBlast*> OpenFirst() {
     if (blas != nullptr) return blas;
     reasons += "\n  " + reason;
   }
-  return NotFound("CLBlast is not installed (Debian: libclblast1); own kernels are used. Tried:%s",
-                  reasons.c_str());
+  return NotFound("CLBlast is not installed (Debian: libclblast1); own kernels are used. Tried:{}",
+                  reasons);
 }
 
 }  // namespace
 
 Result<const ClBlast*> LoadClBlast(const ClApi& api) {
   if (!api.is_icd_loader) {
-    return Unsupported("CLBlast works only with the ICD loader libOpenCL.so.1, not with %s",
-                       api.path.c_str());
+    return Unsupported("CLBlast works only with the ICD loader libOpenCL.so.1, not with {}",
+                       api.path);
   }
   static const Result<const ClBlast*>* const opened = new Result<const ClBlast*>(OpenFirst());
   return *opened;
@@ -56,7 +56,7 @@ Result<const ClBlast*> LoadClBlast(const ClApi& api) {
 Status BlasStatus(int code, const char* call) {
   // CLBlast's own codes lie below −1024 and say that arguments do not fit together.
   if (code > -1024 || code == CL_PLATFORM_NOT_FOUND_KHR) return ClStatus(code, call);
-  return InternalError("OpenCL: %s failed: CLBlast status %d", call, code);
+  return InternalError("OpenCL: {} failed: CLBlast status {}", call, code);
 }
 
 }  // namespace opencl

@@ -29,8 +29,8 @@ Context::Context(const Device& device, ContextHandle context, const ContextOptio
 Result<std::shared_ptr<Context>> Context::Create(const Device& device,
                                                  const ContextOptions& options) {
   if (!device.info.usable) {
-    return Unsupported("OpenCL device '%s' is not usable: %s", device.info.name.c_str(),
-                       device.info.reason.c_str());
+    return Unsupported("OpenCL device '{}' is not usable: {}", device.info.name,
+                       device.info.reason);
   }
   const CrashMarker marker(port::CacheFolder(), DriverIdentity(device.info));
   TW_ASSIGN_OR_RETURN(ContextHandle handle, CreateContext(*device.api, device.platform, device.id));
@@ -65,7 +65,7 @@ Result<KernelHandle> Context::MakeKernel(const std::string& program, const std::
     TW_ASSIGN_OR_RETURN(ProgramHandle made, MakeProgram(program, defines));
     found = programs_.emplace(name, std::move(made)).first;
   }
-  Log(LogLevel::kDebug, "OpenCL: kernel %s of %s.cl %s", entry, program.c_str(), defines.c_str());
+  Log(LogLevel::kDebug, "OpenCL: kernel {} of {}.cl {}", entry, program, defines);
   return CreateKernel(found->second, entry);
 }
 
@@ -80,7 +80,7 @@ Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std
         ++counts_.cached;
         return cached;
       }
-      Log(LogLevel::kDebug, "%s", cached.status().message().c_str());
+      Log(LogLevel::kDebug, "{}", cached.status().message());
       cache_.Remove(key);
     }
     TW_ASSIGN_OR_RETURN(ProgramHandle built,
@@ -88,9 +88,9 @@ Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std
     ++counts_.compiled;
     const Result<std::vector<uint8_t>> kept = ProgramBinary(built);
     if (!kept.ok()) {
-      Log(LogLevel::kDebug, "%s", kept.status().message().c_str());
+      Log(LogLevel::kDebug, "{}", kept.status().message());
     } else if (!cache_.Store(key, {kept.value().data(), kept.value().size()})) {
-      Log(LogLevel::kDebug, "OpenCL: program %s is not kept on disk", program.c_str());
+      Log(LogLevel::kDebug, "OpenCL: program {} is not kept on disk", program);
     }
     return built;
   };
@@ -99,7 +99,7 @@ Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std
   if (program == "integer_product" && device_.info.int_dot && device_.info.version_number >= 300) {
     Result<ProgramHandle> made = make("-cl-std=CL3.0 -DTW_DOT" + more);
     if (made.ok()) return made;
-    Log(LogLevel::kDebug, "%s", made.status().message().c_str());
+    Log(LogLevel::kDebug, "{}", made.status().message());
   }
   return make("-cl-std=CL1.2" + more);
 }
@@ -128,8 +128,8 @@ Status Context::Probe() {
   for (size_t i = 0; i < kItems; ++i) {
     const float expected = 2.0f * in[i] + in[i / kGroup * kGroup + kGroup - 1 - i % kGroup];
     if (out[i] != expected) {
-      return Unsupported("the driver computes wrongly (%g instead of %g); update it",
-                         static_cast<double>(out[i]), static_cast<double>(expected));
+      return Unsupported("the driver computes wrongly ({} instead of {}); update it", out[i],
+                         expected);
     }
   }
   return Status::Ok();

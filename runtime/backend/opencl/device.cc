@@ -2,7 +2,6 @@
 // images); without a name, a version or memory it is not usable.
 #include "runtime/backend/opencl/device.h"
 
-#include <cstdio>
 #include <mutex>
 
 #include "ports/port.h"
@@ -81,7 +80,7 @@ std::string WhyUnusable(const Device& device) {
     return "it is big-endian";
   }
   if (info.max_work_group < 64) {
-    return StrFormat("its work-groups have %zu items at most, and 64 are needed",
+    return StrFormat("its work-groups have {} items at most, and 64 are needed",
                      info.max_work_group);
   }
   const char* denied = DenyReason(info, DenyRows());

@@ -95,7 +95,7 @@ Status ClStatus(int code, const std::string& call) {
   if (code == CL_SUCCESS) return Status::Ok();
   const ErrorRow* row = FindRow(code);
   std::string text = "OpenCL: " + call + " failed: " + ClErrorName(code);
-  if (row != nullptr) text += StrFormat(" (%d)", code);
+  if (row != nullptr) text += StrFormat(" ({})", code);
   if (row != nullptr && row->advice[0] != '\0') text += std::string(": ") + row->advice;
   return Status(row != nullptr ? row->status : StatusCode::kInternal, text);
 }

@@ -11,7 +11,7 @@ template <typename H, typename T>
 Result<H> Made(const ClApi* api, T object, cl_int error, const std::string& call) {
   if (error == CL_SUCCESS && object != nullptr) return H(api, object);
   H dropped(api, object);
-  if (error == CL_SUCCESS) return InternalError("OpenCL: %s gave nothing", call.c_str());
+  if (error == CL_SUCCESS) return InternalError("OpenCL: {} gave nothing", call);
   return ClStatus(error, call);
 }
 
@@ -81,7 +81,7 @@ Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes, cl_me
   const ClApi* api = context.api();
   cl_int error = CL_SUCCESS;
   cl_mem buffer = api->clCreateBuffer(context.get(), flags, bytes, host, &error);
-  return Made<MemHandle>(api, buffer, error, StrFormat("clCreateBuffer of %zu bytes", bytes));
+  return Made<MemHandle>(api, buffer, error, StrFormat("clCreateBuffer of {} bytes", bytes));
 }
 
 Result<MemHandle> ShareBuffer(const MemHandle& buffer) {
@@ -96,7 +96,7 @@ Result<MemHandle> CreateSubBuffer(const MemHandle& buffer, size_t offset_bytes, 
   cl_mem part = api->clCreateSubBuffer(buffer.get(), CL_MEM_READ_WRITE,
                                        CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
   return Made<MemHandle>(api, part, error,
-                         StrFormat("clCreateSubBuffer of %zu bytes at %zu", bytes, offset_bytes));
+                         StrFormat("clCreateSubBuffer of {} bytes at {}", bytes, offset_bytes));
 }
 
 Result<ProgramHandle> BuildFromSource(const ContextHandle& context, cl_device_id device,
@@ -156,7 +156,7 @@ Result<KernelHandle> CreateKernel(const ProgramHandle& program, const char* entr
   const ClApi* api = program.api();
   cl_int error = CL_SUCCESS;
   cl_kernel kernel = api->clCreateKernel(program.get(), entry, &error);
-  return Made<KernelHandle>(api, kernel, error, StrFormat("clCreateKernel of %s", entry));
+  return Made<KernelHandle>(api, kernel, error, StrFormat("clCreateKernel of {}", entry));
 }
 
 }  // namespace opencl

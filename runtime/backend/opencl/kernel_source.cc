@@ -29,7 +29,7 @@ Result<std::string> KernelSource(const std::string& program) {
   const KernelFile* file = FindFile(program);
   if (functions == nullptr || common == nullptr || file == nullptr || file == functions ||
       file == common) {
-    return NotFound("the library has no OpenCL program '%s'", program.c_str());
+    return NotFound("the library has no OpenCL program '{}'", program);
   }
   return TextOf(*functions) + TextOf(*common) + "\n#line 1\n" + TextOf(*file);
 }

@@ -100,8 +100,8 @@ Result<const ClApi*> LoadFrom(Span<const LibraryRow> rows) {
   return NotFound(
       "no OpenCL library could be opened. Install the driver of the device with an OpenCL "
       "loader (Debian: ocl-icd-libopencl1), or name the library in TOPWORK_OPENCL_LIBRARY. "
-      "Tried:%s",
-      tried.c_str());
+      "Tried:{}",
+      tried);
 }
 
 Result<const ClApi*> LoadOpencl() {
@@ -122,8 +122,8 @@ Result<const ClApi*> LoadOpencl() {
     result =
         api != nullptr
             ? Result<const ClApi*>(api)
-            : NotFound("the OpenCL library in TOPWORK_OPENCL_LIBRARY=%s: %s; correct or unset it",
-                       path.c_str(), WithoutPath(reason, path).c_str());
+            : NotFound("the OpenCL library in TOPWORK_OPENCL_LIBRARY={}: {}; correct or unset it",
+                       path, WithoutPath(reason, path));
   }
   known->emplace(path, result);
   return result;

@@ -80,7 +80,7 @@ Status Stream::Upload(const MemHandle& to, size_t offset_bytes, const void* data
   ++waits_;
   return ClStatus(api_->clEnqueueWriteBuffer(queue_.get(), to.get(), CL_TRUE, offset_bytes, bytes,
                                              data, 0, nullptr, nullptr),
-                  StrFormat("clEnqueueWriteBuffer of %zu bytes", bytes));
+                  StrFormat("clEnqueueWriteBuffer of {} bytes", bytes));
 }
 
 Status Stream::Download(const MemHandle& from, size_t offset_bytes, void* data, size_t bytes) {
@@ -90,7 +90,7 @@ Status Stream::Download(const MemHandle& from, size_t offset_bytes, void* data, 
   downloaded_bytes_ += bytes;
   return ClStatus(api_->clEnqueueReadBuffer(queue_.get(), from.get(), CL_TRUE, offset_bytes, bytes,
                                             data, 0, nullptr, nullptr),
-                  StrFormat("clEnqueueReadBuffer of %zu bytes", bytes));
+                  StrFormat("clEnqueueReadBuffer of {} bytes", bytes));
 }
 
 Status Stream::Copy(const MemHandle& from, size_t from_bytes, const MemHandle& to, size_t to_bytes,
@@ -98,7 +98,7 @@ Status Stream::Copy(const MemHandle& from, size_t from_bytes, const MemHandle& t
   if (bytes == 0) return Status::Ok();
   return ClStatus(api_->clEnqueueCopyBuffer(queue_.get(), from.get(), to.get(), from_bytes,
                                             to_bytes, bytes, 0, nullptr, nullptr),
-                  StrFormat("clEnqueueCopyBuffer of %zu bytes", bytes));
+                  StrFormat("clEnqueueCopyBuffer of {} bytes", bytes));
 }
 
 Result<void*> Stream::Map(const MemHandle& buffer, size_t offset_bytes, size_t bytes) {
@@ -108,7 +108,7 @@ Result<void*> Stream::Map(const MemHandle& buffer, size_t offset_bytes, size_t b
   void* mapped =
       api_->clEnqueueMapBuffer(queue_.get(), buffer.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
                                offset_bytes, bytes, 0, nullptr, nullptr, &error);
-  TW_RETURN_IF_ERROR(ClStatus(error, StrFormat("clEnqueueMapBuffer of %zu bytes", bytes)));
+  TW_RETURN_IF_ERROR(ClStatus(error, StrFormat("clEnqueueMapBuffer of {} bytes", bytes)));
   if (mapped == nullptr) return InternalError("OpenCL: clEnqueueMapBuffer gave nothing");
   return mapped;
 }
@@ -123,14 +123,13 @@ Result<cl_mem> Stream::MemoryOf(const Launch& launch, size_t index, Span<const M
                                 Commands* commands) const {
   const LaunchArgument& argument = launch.arguments[index];
   if (argument.buffer < 0 || static_cast<size_t>(argument.buffer) >= buffers.size()) {
-    return InternalError("%s: argument %zu is buffer %d of %zu", NameOf(launch).c_str(), index,
+    return InternalError("{}: argument {} is buffer {} of {}", NameOf(launch), index,
                          argument.buffer, buffers.size());
   }
   const MemHandle& whole = buffers[static_cast<size_t>(argument.buffer)];
   if (argument.bytes == 0 && argument.offset_bytes == 0) return whole.get();
   if (argument.bytes == 0) {
-    return InternalError("%s: argument %zu has an offset but no size", NameOf(launch).c_str(),
-                         index);
+    return InternalError("{}: argument {} has an offset but no size", NameOf(launch), index);
   }
   TW_ASSIGN_OR_RETURN(MemHandle part,
                       CreateSubBuffer(whole, argument.offset_bytes, argument.bytes));
@@ -172,7 +171,7 @@ Status Stream::SetArgument(const Launch& launch, cl_uint index, Span<const MemHa
     bytes = sizeof(memory);
   }
   return ClStatus(api_->clSetKernelArg(kernel.get(), index, bytes, value),
-                  StrFormat("clSetKernelArg %u of %s", index, NameOf(launch).c_str()));
+                  StrFormat("clSetKernelArg {} of {}", index, NameOf(launch)));
 }
 
 Result<bool> Stream::UsesGroups(const Launch& launch, const KernelHandle& kernel) const {
@@ -184,12 +183,12 @@ Result<bool> Stream::UsesGroups(const Launch& launch, const KernelHandle& kernel
   const size_t items = launch.local[0] * launch.local[1] * launch.local[2];
   if (items > most) {
     if (launch.local_is_hint) return false;
-    return Unsupported("%s: work-groups of %zu items are wanted, this device allows %zu",
-                       NameOf(launch).c_str(), items, most);
+    return Unsupported("{}: work-groups of {} items are wanted, this device allows {}",
+                       NameOf(launch), items, most);
   }
   for (int i = 0; i < 3 && items > 0; ++i) {
     if (launch.global[i] % launch.local[i] != 0) {
-      return InternalError("%s: %zu work-items are no multiple of %zu", NameOf(launch).c_str(),
+      return InternalError("{}: {} work-items are no multiple of {}", NameOf(launch),
                            launch.global[i], launch.local[i]);
     }
   }

@@ -34,8 +34,8 @@ const DeviceInfo& Workspace::info() const { return impl_->context->info(); }
 Result<int32_t> Workspace::AddBuffer(size_t bytes, const char* what) {
   const uint64_t most = info().max_allocation_bytes;
   if (most > 0 && bytes > most) {
-    return OutOfMemory("%s: %zu bytes are needed; '%s' allows %llu in one buffer", what, bytes,
-                       info().name.c_str(), static_cast<unsigned long long>(most));
+    return OutOfMemory("{}: {} bytes are needed; '{}' allows {} in one buffer", what, bytes,
+                       info().name, most);
   }
   Result<opencl::MemHandle> buffer = CreateBuffer(impl_->context->handle(), bytes);
   if (!buffer.ok()) return buffer.status().WithPrefix(std::string(what) + ": ");

@@ -119,7 +119,7 @@ void Apply(const AugmentDraw& draw, const Shape& shape, const T* image, T* out) 
 Status CheckAugmentable(Span<const TensorView> inputs) {
   if (inputs.size() != 1) {
     return Unsupported(
-        "augmentation needs a model of one image input; this one has %zu inputs; give augmented "
+        "augmentation needs a model of one image input; this one has {} inputs; give augmented "
         "examples instead",
         inputs.size());
   }
@@ -129,8 +129,8 @@ Status CheckAugmentable(Span<const TensorView> inputs) {
       (!is_integer && view.dtype != DType::kFloat32)) {
     return Unsupported(
         "augmentation needs an input of float32, uint8 or int8 and shape [1, height, width, "
-        "channels]; this one is %s %s; give augmented examples instead",
-        DTypeName(view.dtype), view.shape.ToString().c_str());
+        "channels]; this one is {} {}; give augmented examples instead",
+        DTypeName(view.dtype), view.shape.ToString());
   }
   return Status::Ok();
 }

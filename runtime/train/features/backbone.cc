@@ -29,8 +29,8 @@ Result<std::unique_ptr<Backbone>> Backbone::Create(std::shared_ptr<const Model> 
   for (int i = 0; i < s.n_inputs(); ++i) {
     TensorView view = s.input(i);
     if (view.dtype == DType::kString) {
-      return Unsupported("input %d '%s' holds strings; examples for training are numbers", i,
-                         s.input_name(i).c_str());
+      return Unsupported("input {} '{}' holds strings; examples for training are numbers", i,
+                         s.input_name(i));
     }
     // A model without a batch dimension takes one example whole.
     if (backbone->batched_) view.shape = WithBatch(view.shape, 1);
@@ -95,8 +95,8 @@ Status Backbone::Run(int n, float* rows) {
   const TensorView& output = session_->output(0);
   const int64_t elements = static_cast<int64_t>(map_.size());
   if (output.shape.NumElements() != elements * batch_) {
-    return InternalError("the feature of %d examples has shape %s", batch_,
-                         output.shape.ToString().c_str());
+    return InternalError("the feature of {} examples has shape {}", batch_,
+                         output.shape.ToString());
   }
   const size_t example_bytes = output.bytes() / static_cast<size_t>(batch_);
   for (int b = 0; b < n; ++b) {

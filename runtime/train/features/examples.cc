@@ -11,7 +11,7 @@ Status CopyExample(const void* data, size_t example_bytes, int64_t index,
                    Span<void* const> inputs) {
   if (inputs.size() != 1) {
     return InvalidArgument(
-        "the model has %zu inputs; examples in one array suit models of one input only",
+        "the model has {} inputs; examples in one array suit models of one input only",
         inputs.size());
   }
   std::memcpy(inputs[0],
@@ -39,8 +39,8 @@ Examples Examples::FromArray(const void* data, size_t example_bytes, const float
   examples.count = count;
   examples.read = [=](int64_t index, Span<void* const> inputs, ExampleTarget* out) {
     if (out->values == nullptr) {
-      return InvalidArgument("the examples have %lld floats as targets, the loss uses labels",
-                             static_cast<long long>(n_outputs));
+      return InvalidArgument("the examples have {} floats as targets, the loss uses labels",
+                             n_outputs);
     }
     std::copy_n(values + index * n_outputs, n_outputs, out->values);
     return CopyExample(data, example_bytes, index, inputs);

@@ -15,16 +15,15 @@ namespace {
 constexpr int64_t kFoundPerWindow = 256;
 
 Status CheckTarget(const ExampleTarget& target, int64_t index, int64_t n_outputs) {
-  const long long i = static_cast<long long>(index);
   if (target.values == nullptr) {
     if (target.label >= 0 && target.label < n_outputs) return Status::Ok();
-    return InvalidArgument("example %lld has label %d; labels are 0 to %lld", i, target.label,
-                           static_cast<long long>(n_outputs) - 1);
+    return InvalidArgument("example {} has label {}; labels are 0 to {}", index, target.label,
+                           n_outputs - 1);
   }
   for (int64_t o = 0; o < n_outputs; ++o) {
     if (std::isfinite(target.values[o])) continue;
-    return InvalidArgument("target %lld of example %lld is %g or was not given",
-                           static_cast<long long>(o), i, static_cast<double>(target.values[o]));
+    return InvalidArgument("target {} of example {} is {} or was not given", o, index,
+                           target.values[o]);
   }
   return Status::Ok();
 }

@@ -44,16 +44,15 @@ Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
 Status FeatureExtractor::OpenFile() {
   const TrainerOptions& o = options_;
   const CpuKernels& cpu = o.cpu != nullptr ? *o.cpu : BestCpuKernels();
-  std::string text = StrFormat(
-      "model %s\nvalue %d\nfeatures %lld\npositions %d\ntype %s\nbatch %d\nprocessor %s\n",
-      model_->sha256().c_str(), cut().value, static_cast<long long>(cut().dim), cut().n_positions,
-      o.feature_type == FeatureType::kFloat16 ? "fp16" : "fp32", batch_size(), cpu.isa);
+  std::string text =
+      StrFormat("model {}\nvalue {}\nfeatures {}\npositions {}\ntype {}\nbatch {}\nprocessor {}\n",
+                model_->sha256(), cut().value, cut().dim, cut().n_positions,
+                o.feature_type == FeatureType::kFloat16 ? "fp16" : "fp32", batch_size(), cpu.isa);
   const Augmentation& a = o.augmentation;
-  text += StrFormat("variants %d\n", a.n_variants);
+  text += StrFormat("variants {}\n", a.n_variants);
   if (a.n_variants > 0) {
-    text += StrFormat("flip %d\ncrop %.9g\nbrightness %.9g\nnoise %.9g\nseed %llu\n", a.flip,
-                      static_cast<double>(a.crop), static_cast<double>(a.brightness),
-                      static_cast<double>(a.noise), static_cast<unsigned long long>(o.seed));
+    text += StrFormat("flip {}\ncrop {:.9g}\nbrightness {:.9g}\nnoise {:.9g}\nseed {}\n",
+                      a.flip ? 1 : 0, a.crop, a.brightness, a.noise, o.seed);
   }
   if (workers_->places() != "cpu") text += "devices " + workers_->places() + "\n";
   text += "preprocessing " + o.preprocessing;
@@ -133,7 +132,7 @@ Status FeatureExtractor::CheckBatch(const ExtractionWindow& window) {
         "the model mixes the examples of a batch: features are computed one by one");
   }
   if (!workers_->SetBatch(mixes ? 1 : batch)) {
-    return InternalError("the backbone cannot go back to a batch of %d", mixes ? 1 : batch);
+    return InternalError("the backbone cannot go back to a batch of {}", mixes ? 1 : batch);
   }
   batch_checked_ = true;
   return Status::Ok();
@@ -190,8 +189,7 @@ Status FeatureExtractor::ExtractAll(const Examples& examples, int64_t n_outputs,
     TW_RETURN_IF_ERROR(window.AppendTo(cache));
     const int64_t n_done = first + window.n_examples();
     if (progress && !progress(n_done, examples.count)) {
-      return Cancelled("stopped after %lld of %lld examples", static_cast<long long>(n_done),
-                       static_cast<long long>(examples.count));
+      return Cancelled("stopped after {} of {} examples", n_done, examples.count);
     }
   }
   return Status::Ok();
@@ -200,17 +198,14 @@ Status FeatureExtractor::ExtractAll(const Examples& examples, int64_t n_outputs,
 Status FeatureExtractor::Extract(const Examples& examples, int64_t n_outputs,
                                  const FeatureProgress& progress, FeatureCache* cache) {
   if (examples.count < 0 || (examples.count > 0 && !examples.read)) {
-    return InvalidArgument("%lld examples without a function that reads them",
-                           static_cast<long long>(examples.count));
+    return InvalidArgument("{} examples without a function that reads them", examples.count);
   }
   if ((examples.key == nullptr) != (examples.target == nullptr)) {
     return InvalidArgument("examples have a key or a target function without the other");
   }
   if (cache->dim() != cut().dim || (!cache->uses_labels() && cache->n_outputs() != n_outputs)) {
-    return InternalError("a cache of %lld features and %lld outputs for a cut of %lld and %lld",
-                         static_cast<long long>(cache->dim()),
-                         static_cast<long long>(cache->n_outputs()),
-                         static_cast<long long>(cut().dim), static_cast<long long>(n_outputs));
+    return InternalError("a cache of {} features and {} outputs for a cut of {} and {}",
+                         cache->dim(), cache->n_outputs(), cut().dim, n_outputs);
   }
   if (examples.count > 1) TW_RETURN_IF_ERROR(workers_->AddAll());
   {

@@ -95,13 +95,13 @@ Status FeatureCache::Reserve(int64_t n_more) {
   const size_t total = static_cast<size_t>(size() + n_more);
   size_t needed = 0;
   if (MulOverflow(total, example_bytes_, &needed)) {
-    return OutOfMemory("features of %zu examples do not fit into the address space", total);
+    return OutOfMemory("features of {} examples do not fit into the address space", total);
   }
   if (options_.limit_bytes > 0 && needed > options_.limit_bytes) {
     return OutOfMemory(
-        "features of %zu examples (%lld floats each) need %zu bytes, the cache limit is %zu; use "
+        "features of {} examples ({} floats each) need {} bytes, the cache limit is {}; use "
         "fewer examples, raise the limit or give a file for the cache",
-        total, static_cast<long long>(ExampleFloats()), needed, options_.limit_bytes);
+        total, ExampleFloats(), needed, options_.limit_bytes);
   }
   while (static_cast<int64_t>(free_slots_.size()) < n_more) TW_RETURN_IF_ERROR(AddBlock());
   return Status::Ok();
@@ -112,16 +112,14 @@ Status FeatureCache::CheckRows(const float* rows, int64_t i) const {
   for (int64_t k = 0; k < n; ++k) {
     if (!std::isfinite(rows[k])) {
       return NumericError(
-          "feature %lld of example %lld is %g: look for values out of the model's range in that "
+          "feature {} of example {} is {}: look for values out of the model's range in that "
           "example",
-          static_cast<long long>(k % options_.dim), static_cast<long long>(i),
-          static_cast<double>(rows[k]));
+          k % options_.dim, i, rows[k]);
     }
     if (options_.type == FeatureType::kFloat16 && std::fabs(rows[k]) >= 65520.0f) {
       return NumericError(
-          "feature %lld of example %lld is %g, beyond the range of fp16: cache features as fp32",
-          static_cast<long long>(k % options_.dim), static_cast<long long>(i),
-          static_cast<double>(rows[k]));
+          "feature {} of example {} is {}, beyond the range of fp16: cache features as fp32",
+          k % options_.dim, i, rows[k]);
     }
   }
   return Status::Ok();
@@ -293,7 +291,7 @@ std::string FeatureCache::digest() const {
   sha.Update(labels_.data(), labels_.size() * sizeof(int32_t));
   sha.Update(values_.data(), values_.size() * sizeof(float));
   std::string text;
-  for (uint8_t byte : sha.Finish()) text += StrFormat("%02x", byte);
+  for (uint8_t byte : sha.Finish()) text += StrFormat("{:02x}", byte);
   return text;
 }
 

@@ -28,8 +28,7 @@ std::string Difference(const std::string& theirs, const std::string& ours) {
 }
 
 Status Failed(const char* what, const std::string& path, int error) {
-  return IoError("cannot %s the feature cache '%s': %s", what, path.c_str(),
-                 port::ErrorText(error).c_str());
+  return IoError("cannot {} the feature cache '{}': {}", what, path, port::ErrorText(error));
 }
 
 }  // namespace
@@ -39,7 +38,7 @@ Result<std::unique_ptr<FeatureFile>> FeatureFile::Open(const std::string& path,
   std::unique_ptr<FeatureFile> file(new FeatureFile);
   file->path_ = path;
   file->id_ = {RecordKind::kFeatures, kVersion,
-               StrFormat("features of %zu bytes\n", rows_bytes) + text};
+               StrFormat("features of {} bytes\n", rows_bytes) + text};
   file->rows_bytes_ = rows_bytes;
   file->header_bytes_ = MakeGrowingHeader(file->id_).size();
   file->stride_ = AlignUp(kRowsOffset + rows_bytes, 8);
@@ -62,15 +61,15 @@ FeatureFile::~FeatureFile() {
 Status FeatureFile::ReadHeader(std::string* out_reason) const {
   const Span<const uint8_t> bytes(mapped_.data, mapped_.size);
   if (!bytes.empty() && !IsRecord(id_.kind, bytes)) {
-    return InvalidArgument("'%s' is not a feature cache and is left alone; give another path",
-                           path_.c_str());
+    return InvalidArgument("'{}' is not a feature cache and is left alone; give another path",
+                           path_);
   }
   out_reason->clear();
   const Result<RecordHeader> header = ReadRecordHeader(id_.kind, bytes);
   if (!header.ok() || header->payload_bytes != kGrows) {
     *out_reason = "its header is damaged";
   } else if (header->version != kVersion) {
-    *out_reason = StrFormat("it has version %u, this library writes %u", header->version, kVersion);
+    *out_reason = StrFormat("it has version {}, this library writes {}", header->version, kVersion);
   } else if (header->key != id_.key) {
     *out_reason = "it was made with " + Difference(header->key, id_.key);
   }
@@ -87,8 +86,7 @@ Status FeatureFile::Start() {
     return Status::Ok();
   }
   if (mapped_.size > 0) {
-    Log(LogLevel::kWarning, "the feature cache '%s' is replaced: %s", path_.c_str(),
-        reason.c_str());
+    Log(LogLevel::kWarning, "the feature cache '{}' is replaced: {}", path_, reason);
   }
   port::UnmapFile(&mapped_);
   error = port::LockedFileResize(file_, 0);
@@ -128,8 +126,8 @@ Status FeatureFile::Find(const ExampleId& id, int64_t* out, bool* out_damaged) {
   }
   if (!damage_logged_) {
     Log(LogLevel::kWarning,
-        "record %lld of the feature cache '%s' is damaged: it is computed again, as are others",
-        static_cast<long long>(found->second), path_.c_str());
+        "record {} of the feature cache '{}' is damaged: it is computed again, as are others",
+        found->second, path_);
     damage_logged_ = true;
   }
   index_.erase(found);
@@ -148,9 +146,9 @@ Status FeatureFile::Append(const ExampleId& id, const void* rows, int64_t* out) 
     // What was written of it goes; where even that fails, the next record is written over it.
     (void)port::LockedFileResize(file_, offset);
     return IoError(
-        "cannot write features to '%s': %s; the %lld examples in it are kept: make room there or "
+        "cannot write features to '{}': {}; the {} examples in it are kept: make room there or "
         "choose another path",
-        path_.c_str(), port::ErrorText(error).c_str(), static_cast<long long>(n_records_));
+        path_, port::ErrorText(error), n_records_);
   }
   index_[id] = n_records_;
   *out = n_records_++;
@@ -165,7 +163,7 @@ Status FeatureFile::Map(int64_t record) {
   const size_t needed = header_bytes_ + static_cast<size_t>(n_records_) * stride_;
   if (mapped.size < needed) {
     port::UnmapFile(&mapped);
-    return Corrupt("the feature cache '%s' became shorter while it was in use", path_.c_str());
+    return Corrupt("the feature cache '{}' became shorter while it was in use", path_);
   }
   port::UnmapFile(&mapped_);
   mapped_ = mapped;

@@ -56,20 +56,20 @@ ReplayState ReplayMemory::State() const { return {labels_, seen_, random_.state(
 Status ReplayMemory::SetState(const ReplayState& state, Span<const int32_t> labels) {
   if (state.labels.size() > static_cast<size_t>(capacity_) ||
       !std::equal(state.labels.begin(), state.labels.end(), labels.begin(), labels.end())) {
-    return Corrupt("the checkpoint contradicts itself: %zu slots for %zu examples",
+    return Corrupt("the checkpoint contradicts itself: {} slots for {} examples",
                    state.labels.size(), labels.size());
   }
   std::vector<int64_t> counts(state.seen.size(), 0);
   for (int32_t label : state.labels) {
     if (label < 0 || static_cast<size_t>(label) >= counts.size()) {
-      return Corrupt("the checkpoint contradicts itself: a slot of class %d was never seen", label);
+      return Corrupt("the checkpoint contradicts itself: a slot of class {} was never seen", label);
     }
     ++counts[static_cast<size_t>(label)];
   }
   for (size_t c = 0; c < counts.size(); ++c) {
     if (state.seen[c] >= counts[c]) continue;
-    return Corrupt("the checkpoint contradicts itself: %lld slots of class %zu, seen %lld times",
-                   static_cast<long long>(counts[c]), c, static_cast<long long>(state.seen[c]));
+    return Corrupt("the checkpoint contradicts itself: {} slots of class {}, seen {} times",
+                   counts[c], c, state.seen[c]);
   }
   labels_ = state.labels;
   counts_ = std::move(counts);

@@ -105,13 +105,13 @@ Status TrainingSet::AddToReplay(const FeatureCache& fresh) {
 Status TrainingSet::AddFeatures(const float* features, const int32_t* labels, int64_t n) {
   if (!cache_->uses_labels() || cache_->n_variants() > 0) {
     return FailedPrecondition(
-        "features with labels suit the softmax loss without augmentation; the loss is '%s'",
+        "features with labels suit the softmax loss without augmentation; the loss is '{}'",
         LossName(options_.loss.loss));
   }
   for (int64_t i = 0; i < n; ++i) {
     if (labels[i] >= 0 && labels[i] < options_.n_classes) continue;
-    return InvalidArgument("example %lld has label %d; labels are 0 to %d",
-                           static_cast<long long>(i), labels[i], options_.n_classes - 1);
+    return InvalidArgument("example {} has label {}; labels are 0 to {}", i, labels[i],
+                           options_.n_classes - 1);
   }
   digest_.clear();
   const std::unique_ptr<FeatureCache> fresh = replay_ != nullptr ? NewCache(true) : nullptr;
@@ -139,8 +139,8 @@ Status TrainingSet::CheckTrainable() const {
   if (std::any_of(labels.begin(), labels.end(), [=](int32_t label) { return label != first; })) {
     return Status::Ok();
   }
-  return InvalidArgument("all %lld examples are of one class (%d); training needs two or more",
-                         static_cast<long long>(cache_->size()), first);
+  return InvalidArgument("all {} examples are of one class ({}); training needs two or more",
+                         cache_->size(), first);
 }
 
 Status TrainingSet::Split(bool* out_changed) {
@@ -172,8 +172,8 @@ Result<std::vector<int32_t>> TrainingSet::IndicesOf(ExampleSet set) const {
     std::iota(indices.begin(), indices.end(), 0);
   }
   if (indices.empty()) {
-    return FailedPrecondition("no examples are kept for validation (validation_fraction is %g)",
-                              static_cast<double>(options_.validation_fraction));
+    return FailedPrecondition("no examples are kept for validation (validation_fraction is {})",
+                              options_.validation_fraction);
   }
   return indices;
 }

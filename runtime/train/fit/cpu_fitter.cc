@@ -17,8 +17,8 @@ Status CpuFitter::Advance(int64_t, double, double* out_loss) {
   const Status status = state.network->ComputeGradient(context_.set->loss(), batch_.rows.data(),
                                                        targets, static_cast<int64_t>(n), &batch);
   if (!status.ok()) {
-    return status.WithPrefix(StrFormat("epoch %d, step %lld: ", progress.epoch + 1,
-                                       static_cast<long long>(progress.step + 1)));
+    return status.WithPrefix(
+        StrFormat("epoch {}, step {}: ", progress.epoch + 1, progress.step + 1));
   }
   state.optimizer->Update(static_cast<float>(plan_.LearningRateAt(progress.step)),
                           state.network->gradient(), state.network->parameters());

@@ -154,8 +154,8 @@ Status DeviceFitter::Advance(int64_t max_steps, double max_seconds, double* out_
   *out_loss = sums.last_loss;
   if (outcome.halt == kHeadGoes) return Status::Ok();
   return RefusedStep(steps, outcome, context_.options->loss.loss)
-      .WithPrefix(StrFormat("epoch %d, step %lld: ", state.progress.epoch + 1,
-                            static_cast<long long>(state.progress.step + 1)));
+      .WithPrefix(
+          StrFormat("epoch {}, step {}: ", state.progress.epoch + 1, state.progress.step + 1));
 }
 
 Status DeviceFitter::Measure(Span<const int32_t> examples, Measured* out) {

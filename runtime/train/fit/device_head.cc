@@ -67,9 +67,8 @@ Status CheckSizes(const FeatureCache& cache, int64_t n_outputs, int64_t n_positi
       n_rows < kMost && n_positions < kMost) {
     return Status::Ok();
   }
-  return Unsupported("%lld rows of %lld features for %lld outputs are too many",
-                     static_cast<long long>(n_rows), static_cast<long long>(cache.dim()),
-                     static_cast<long long>(n_outputs));
+  return Unsupported("{} rows of {} features for {} outputs are too many", n_rows, cache.dim(),
+                     n_outputs);
 }
 
 }  // namespace
@@ -265,8 +264,7 @@ Status DeviceHead::End(const HeadValues& values, Outcome* out) {
   out->halt = static_cast<HeadHalt>(state[kHeadHalt]);
   const int64_t n_run = std::min(n_begun_, out->n_steps + (out->halt != kHeadGoes ? 1 : 0));
   if (n_run < 1 || out->n_steps > n_begun_ || (out->halt == kHeadGoes && n_run < n_begun_)) {
-    return InternalError("'%s' took %lld steps of %lld", name().c_str(),
-                         static_cast<long long>(out->n_steps), static_cast<long long>(n_begun_));
+    return InternalError("'{}' took {} steps of {}", name(), out->n_steps, n_begun_);
   }
   const size_t last = static_cast<size_t>(n_run - 1);
   out->losses.resize(2 * static_cast<size_t>(spans_[2 * last] + spans_[2 * last + 1]));

@@ -23,7 +23,7 @@ Status EpochPlan::StartEpoch(size_t n_train, TrainingState* state) const {
     const auto out_of_range = [&](int32_t i) { return i < 0 || static_cast<size_t>(i) >= n_train; };
     if (order.empty() || std::any_of(order.begin(), order.end(), out_of_range)) {
       order.clear();
-      return InvalidArgument("the permutation of epoch %d does not fit %zu training examples",
+      return InvalidArgument("the permutation of epoch {} does not fit {} training examples",
                              progress.epoch + 1, n_train);
     }
   } else {

@@ -51,10 +51,10 @@ HeadFitter* FitterChoice::Choose() {
 std::string FitterChoice::WhyNotOnDevice() const {
   const TrainerOptions& options = *context_.options;
   if (context_.layers->deep()) {
-    return StrFormat("n_layers is %d: only the last layer trains on a device", options.n_layers);
+    return StrFormat("n_layers is {}: only the last layer trains on a device", options.n_layers);
   }
   if (!IsFirstOrder(options.optimizer)) {
-    return StrFormat("%s looks at all examples at once: only sgd, adam and adamw run on a device",
+    return StrFormat("{} looks at all examples at once: only sgd, adam and adamw run on a device",
                      OptimizerName(options.optimizer));
   }
   if (placement_.is_final()) return "";

@@ -21,8 +21,7 @@ Status ImprintRow(const float* const* rows, int64_t n, int64_t dim, double norm,
     const std::vector<double> row(rows[b], rows[b] + dim);
     const double length = Norm(row);
     if (!std::isfinite(length)) {
-      return NumericError("the features of row %lld are not finite; the class has no mean",
-                          static_cast<long long>(b));
+      return NumericError("the features of row {} are not finite; the class has no mean", b);
     }
     if (length == 0.0) continue;
     for (size_t d = 0; d < size; ++d) mean[d] += row[d] / length;
@@ -31,10 +30,10 @@ Status ImprintRow(const float* const* rows, int64_t n, int64_t dim, double norm,
   const double length = Norm(mean);
   if (!(length > 1e-7 * static_cast<double>(n))) {
     return NumericError(
-        "the mean of the class's %lld normalised rows is zero: they have no common direction "
+        "the mean of the class's {} normalised rows is zero: they have no common direction "
         "(train "
         "with another optimizer)",
-        static_cast<long long>(n));
+        n);
   }
   for (size_t d = 0; d < size; ++d) weights[d] = static_cast<float>(norm * mean[d] / length);
   return Status::Ok();

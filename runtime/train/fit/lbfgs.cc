@@ -60,7 +60,7 @@ Status Lbfgs::Start(const Objective& objective) {
   TW_RETURN_IF_ERROR(objective(x_, &value, gradient));
   if (!std::isfinite(value) || !AllFinite(gradient)) {
     return NumericError(
-        "L-BFGS cannot start: the %s is not finite at the starting point (scale the features down "
+        "L-BFGS cannot start: the {} is not finite at the starting point (scale the features down "
         "or start from zeros)",
         std::isfinite(value) ? "gradient" : "loss");
   }
@@ -195,8 +195,7 @@ Status Lbfgs::SetState(Span<const double> state) {
   };
   if (!fits()) {
     return InvalidArgument(
-        "a state of %zu numbers is not one of L-BFGS with %zu parameters and "
-        "a history of %d",
+        "a state of {} numbers is not one of L-BFGS with {} parameters and a history of {}",
         state.size(), n, options_.history);
   }
   const double* next = state.data() + kNumFields;

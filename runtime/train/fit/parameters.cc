@@ -42,7 +42,7 @@ void TrainingState::NoteNewParameters() {
 
 Status TrainingState::SetParameters(Span<const float> values) {
   if (values.size() != parameters().size()) {
-    return InvalidArgument("%zu values for %zu parameters", values.size(), parameters().size());
+    return InvalidArgument("{} values for {} parameters", values.size(), parameters().size());
   }
   if (!AllFinite(values)) return NumericError("the parameters given are not finite");
   std::copy(values.begin(), values.end(), network->parameters().begin());
@@ -55,15 +55,13 @@ Status TrainingState::SetParameter(const std::string& name, Span<const float> va
   if (found == nullptr) {
     std::string names;
     for (const ParameterInfo& info : layout()) names += (names.empty() ? "" : ", ") + info.name;
-    return NotFound("there is no parameter '%s'; there are %s", name.c_str(), names.c_str());
+    return NotFound("there is no parameter '{}'; there are {}", name, names);
   }
   const ParameterInfo& info = *found;
   if (values.size() != static_cast<size_t>(info.size)) {
-    return InvalidArgument("%zu values for '%s', which has %lld", values.size(), name.c_str(),
-                           static_cast<long long>(info.size));
+    return InvalidArgument("{} values for '{}', which has {}", values.size(), name, info.size);
   }
-  if (!AllFinite(values))
-    return NumericError("the values given for '%s' are not finite", name.c_str());
+  if (!AllFinite(values)) return NumericError("the values given for '{}' are not finite", name);
   std::copy(values.begin(), values.end(), network->parameters().begin() + info.offset);
   NoteNewParameters();
   return Status::Ok();
@@ -71,7 +69,7 @@ Status TrainingState::SetParameter(const std::string& name, Span<const float> va
 
 Status TrainingState::SetWeights(Span<const float> weights, Span<const float> bias) {
   if (weights.size() != this->weights().size() || bias.size() != this->bias().size()) {
-    return InvalidArgument("%zu weights and %zu biases for a head of %zu classes and %zu features",
+    return InvalidArgument("{} weights and {} biases for a head of {} classes and {} features",
                            weights.size(), bias.size(), this->bias().size(),
                            this->weights().size() / this->bias().size());
   }
@@ -87,11 +85,11 @@ Status TrainingState::ComputeUpdate(Span<const float> base, double clip_norm, do
                                     uint64_t seed, Span<float> out) const {
   const Span<const float> now = parameters();
   if (base.size() != now.size() || out.size() != now.size()) {
-    return InvalidArgument("an update of %zu parameters from %zu into %zu", now.size(), base.size(),
+    return InvalidArgument("an update of {} parameters from {} into {}", now.size(), base.size(),
                            out.size());
   }
   if (!(clip_norm >= 0.0) || !(noise_stddev >= 0.0)) {
-    return InvalidArgument("clip_norm is %g and noise_stddev %g; they must be at least 0",
+    return InvalidArgument("clip_norm is {} and noise_stddev {}; they must be at least 0",
                            clip_norm, noise_stddev);
   }
   double square = 0.0;

@@ -51,8 +51,8 @@ struct Matrix {
     n_columns = Padded(columns);
     int64_t n_floats = 0;
     if (MulOverflow(n_rows, n_columns, &n_floats) || MulOverflow(n_floats, int64_t{2}, &n_floats)) {
-      return OutOfMemory("%s of %lld x %lld does not fit into the address space", what,
-                         static_cast<long long>(n_rows), static_cast<long long>(n_columns));
+      return OutOfMemory("{} of {} x {} does not fit into the address space", what, n_rows,
+                         n_columns);
     }
     TW_ASSIGN_OR_RETURN(buffer, AllocateZeroFloats(n_floats, what, DefaultAllocator()));
     return Status::Ok();
@@ -93,22 +93,19 @@ void AddPanel(const RidgeProblem& p, const double* a, const double* b, int64_t d
 Status CheckArguments(Span<const float> sample_weights, int64_t n, int64_t dim, int64_t n_outputs,
                       double l2) {
   if (n < 1 || dim < 1 || n_outputs < 1) {
-    return InvalidArgument("ridge regression of %lld outputs on %lld examples of %lld features",
-                           static_cast<long long>(n_outputs), static_cast<long long>(n),
-                           static_cast<long long>(dim));
+    return InvalidArgument("ridge regression of {} outputs on {} examples of {} features",
+                           n_outputs, n, dim);
   }
   if (!(l2 >= 0.0 && std::isfinite(l2))) {
-    return InvalidArgument("the L2 penalty is %g; it must be at least 0 and finite", l2);
+    return InvalidArgument("the L2 penalty is {}; it must be at least 0 and finite", l2);
   }
   if (!sample_weights.empty() && sample_weights.size() != static_cast<size_t>(n)) {
-    return InvalidArgument("%zu sample weights for %lld examples", sample_weights.size(),
-                           static_cast<long long>(n));
+    return InvalidArgument("{} sample weights for {} examples", sample_weights.size(), n);
   }
   double total = sample_weights.empty() ? 1.0 : 0.0;
   for (float weight : sample_weights) {
     if (!(weight >= 0.0f && std::isfinite(weight))) {
-      return InvalidArgument("a sample weight is %g; it must be at least 0 and finite",
-                             static_cast<double>(weight));
+      return InvalidArgument("a sample weight is {}; it must be at least 0 and finite", weight);
     }
     total += static_cast<double>(weight);
   }
@@ -128,7 +125,7 @@ Status Means(const float* const* rows, const std::vector<double>& roots, int64_t
       finite = finite && std::isfinite(rows[b][d]);
       (*out)[d] += weight * static_cast<double>(rows[b][d]);
     }
-    if (!finite) return NumericError("the %s of example %zu are not finite", what, b);
+    if (!finite) return NumericError("the {} of example {} are not finite", what, b);
   }
   for (double& mean : *out) mean /= total;
   return Status::Ok();
@@ -148,8 +145,8 @@ Status Solve(double l2, int64_t size, Matrix* system, Matrix* right) {
   const double least = static_cast<double>(size) * std::numeric_limits<double>::epsilon();
   if (factors.info() != Eigen::Success || !(factors.rcond() > least)) {
     return NumericError(
-        "the ridge system of %lld unknowns is singular: features depend on each other (%s)",
-        static_cast<long long>(size), advice);
+        "the ridge system of {} unknowns is singular: features depend on each other ({})", size,
+        advice);
   }
   Eigen::Map<Eigen::MatrixXd> b(right->buffer.as<double>(), right->n_columns, right->n_rows);
   factors.solveInPlace(b);
@@ -240,8 +237,7 @@ Status SolveRidge(const float* const* rows, const float* const* targets,
       all_fit = all_fit && fits(*solution.at(c, d));
     }
     if (!all_fit || !fits(offset)) {
-      return NumericError("the ridge weights of output %lld do not fit into float32",
-                          static_cast<long long>(c));
+      return NumericError("the ridge weights of output {} do not fit into float32", c);
     }
   }
   for (int64_t c = 0; c < n_outputs; ++c) {

@@ -22,7 +22,7 @@ Status TrainingLoop::EnsureReady() {
 Status TrainingLoop::Step(double* out_loss, bool* out_epoch_done) {
   if (!IsFirstOrder(context_.options->optimizer)) {
     return FailedPrecondition(
-        "%s looks at all examples at once and takes no single steps; train instead",
+        "{} looks at all examples at once and takes no single steps; train instead",
         OptimizerName(context_.options->optimizer));
   }
   return Advance(1, 0.0, out_loss, out_epoch_done);

@@ -87,7 +87,7 @@ Status TrainingState::Assign(const TrainingValues& values) {
       values.moment2.size() != optimizer->moment2().size() ||
       !fits(values.progress.best_parameters) || !fits(values.start.parameters) ||
       !fits(values.validated_parameters) || values.fresh_classes.size() != n_outputs) {
-    return Corrupt("the checkpoint contradicts itself: %zu parameters for %zu",
+    return Corrupt("the checkpoint contradicts itself: {} parameters for {}",
                    values.parameters.size(), n);
   }
   std::unique_ptr<Lbfgs> solver;

@@ -92,7 +92,7 @@ Status WholeSetFitter::IterateLbfgs(double* out_loss) {
   std::copy(state.lbfgs->x().begin(), state.lbfgs->x().end(), parameters.begin());
   if (status.code() == StatusCode::kCancelled) return status;
   if (!status.ok()) {
-    return status.WithPrefix(StrFormat("L-BFGS, iteration %d: ", state.progress.epoch + 1));
+    return status.WithPrefix(StrFormat("L-BFGS, iteration {}: ", state.progress.epoch + 1));
   }
   *out_loss = state.lbfgs->value();
   if (state.lbfgs->converged()) state.progress.stopped_early = true;
@@ -158,7 +158,7 @@ Status WholeSetFitter::Advance(int64_t, double, double* out_loss) {
     const Status status = optimizer == Optimizer::kRidge ? SolveHead() : imprinter_.ImprintAll();
     if (!status.ok()) {
       std::copy(before.begin(), before.end(), state.network->parameters().begin());
-      return status.WithPrefix(StrFormat("%s: ", OptimizerName(optimizer)));
+      return status.WithPrefix(StrFormat("{}: ", OptimizerName(optimizer)));
     }
     state.progress.stopped_early = true;
   }

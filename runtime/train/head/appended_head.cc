@@ -56,19 +56,19 @@ Result<Head> HeadAfter(const Graph& graph, int output) {
   const int v = graph.outputs[static_cast<size_t>(output)];
   const Value& value = graph.values[static_cast<size_t>(v)];
   if (ProducerOf(graph, v) == nullptr) {
-    return Unsupported("output #%d is '%s', which no operator computes: no head can follow it",
-                       output, value.name.c_str());
+    return Unsupported("output #{} is '{}', which no operator computes: no head can follow it",
+                       output, value.name);
   }
   if (!IsReal(value)) {
     return Unsupported(
-        "output #%d '%s' is of type %s, which is not a feature: no head can follow it", output,
-        value.name.c_str(), DTypeName(value.dtype));
+        "output #{} '{}' is of type {}, which is not a feature: no head can follow it", output,
+        value.name, DTypeName(value.dtype));
   }
   const int64_t batch = BatchOf(graph, value.shape);
   const int64_t n = value.shape.NumElements();
   if (n < 1 || batch < 1 || n / batch > INT32_MAX) {
-    return Unsupported("output #%d '%s' has shape %s, which is not a feature", output,
-                       value.name.c_str(), value.shape.ToString().c_str());
+    return Unsupported("output #{} '{}' has shape {}, which is not a feature", output, value.name,
+                       value.shape.ToString());
   }
   Head head;
   head.output = output;

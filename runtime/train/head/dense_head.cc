@@ -18,16 +18,16 @@ constexpr int64_t kDimBlock = 256;
 
 Status LossNotFinite(Loss loss, int64_t row) {
   return NumericError(
-      "the loss (%s) of row %lld of the mini-batch is not finite: its scores overflow or its "
+      "the loss ({}) of row {} of the mini-batch is not finite: its scores overflow or its "
       "features are not finite; the step was not taken (lower learning_rate)",
-      LossName(loss), static_cast<long long>(row));
+      LossName(loss), row);
 }
 
 Status GradientTooLarge(const std::string& name) {
   return NumericError(
-      "the gradient of %s is not finite or above %g; the step was not taken (scale the features or "
+      "the gradient of {} is not finite or above {}; the step was not taken (scale the features or "
       "targets down)",
-      name.c_str(), static_cast<double>(kGradientLimit));
+      name, kGradientLimit);
 }
 
 Result<std::unique_ptr<DenseHead>> DenseHead::Create(int64_t dim, int64_t n_outputs,
@@ -36,8 +36,7 @@ Result<std::unique_ptr<DenseHead>> DenseHead::Create(int64_t dim, int64_t n_outp
   int64_t n_weights = 0;
   if (dim < 1 || n_outputs < 1 || MulOverflow(dim, n_outputs, &n_weights) ||
       n_weights > INT64_MAX - n_outputs) {
-    return InvalidArgument("a head of %lld outputs of %lld features is not possible",
-                           static_cast<long long>(n_outputs), static_cast<long long>(dim));
+    return InvalidArgument("a head of {} outputs of {} features is not possible", n_outputs, dim);
   }
   std::unique_ptr<DenseHead> head(new DenseHead);
   head->dim_ = dim;
@@ -63,8 +62,7 @@ Status DenseHead::EnsureBatch(int64_t n) {
   }
   size_t bytes = 0;
   if (MulOverflow(count, static_cast<size_t>(n_outputs_) * sizeof(float), &bytes)) {
-    return OutOfMemory("the scores of %lld rows do not fit into the address space",
-                       static_cast<long long>(n));
+    return OutOfMemory("the scores of {} rows do not fit into the address space", n);
   }
   if (delta_.size() < bytes) {
     TW_ASSIGN_OR_RETURN(delta_, Buffer::Allocate(bytes, "the scores of a mini-batch", *allocator_));

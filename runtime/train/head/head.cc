@@ -35,7 +35,7 @@ class HeadFinder {
   const Value& value(int v) const { return graph_.values[static_cast<size_t>(v)]; }
 
   std::string Where(const Op& op) const {
-    return StrFormat("%s (operator #%d)", op.name(), op.file_index);
+    return StrFormat("{} (operator #{})", op.name(), op.file_index);
   }
 
   int Producer(int v) const {
@@ -66,8 +66,8 @@ Status HeadFinder::WalkBack() {
   for (;;) {
     const int producer = Producer(v);
     if (producer < 0) {
-      return Unsupported("output #%d is '%s', which no operator computes; %s", head_.output,
-                         value(v).name.c_str(), kWhatIsAHead);
+      return Unsupported("output #{} is '{}', which no operator computes; {}", head_.output,
+                         value(v).name, kWhatIsAHead);
     }
     const Op& op = graph_.ops[static_cast<size_t>(producer)];
     const HeadRole role = op.def == nullptr ? HeadRole::kNone : op.def->head;
@@ -75,21 +75,21 @@ Status HeadFinder::WalkBack() {
     const size_t n_needed = op.def == nullptr ? 1 : op.def->least_inputs;
     for (size_t i = 0; i < n_needed; ++i) {
       if (i >= op.inputs.size() || op.inputs[i] < 0) {
-        return Unsupported("%s lacks its input %zu", Where(op).c_str(), i);
+        return Unsupported("{} lacks its input {}", Where(op), i);
       }
     }
     switch (role) {
       case HeadRole::kDense:
         if (op.params.weights_format != 0) {
-          return Unsupported("%s has shuffled weights, which cannot be trained", Where(op).c_str());
+          return Unsupported("{} has shuffled weights, which cannot be trained", Where(op));
         }
         head_.op = producer;
         head_.logits = v;
         return Status::Ok();
       case HeadRole::kScores:
         if (head_.final_activation != OpCode::kCustom) {
-          return Unsupported("output #%d comes from %s after %s; %s", head_.output,
-                             OpCodeName(head_.final_activation), Where(op).c_str(), kWhatIsAHead);
+          return Unsupported("output #{} comes from {} after {}; {}", head_.output,
+                             OpCodeName(head_.final_activation), Where(op), kWhatIsAHead);
         }
         head_.final_activation = op.code;
         break;
@@ -99,9 +99,9 @@ Status HeadFinder::WalkBack() {
       case HeadRole::kPassing:
         break;
       default:
-        return Unsupported("output #%d '%s' comes from %s; %s", head_.output,
-                           value(graph_.outputs[static_cast<size_t>(head_.output)]).name.c_str(),
-                           Where(op).c_str(), kWhatIsAHead);
+        return Unsupported("output #{} '{}' comes from {}; {}", head_.output,
+                           value(graph_.outputs[static_cast<size_t>(head_.output)]).name, Where(op),
+                           kWhatIsAHead);
     }
     head_.tail.insert(head_.tail.begin(), producer);
     v = op.inputs[0];
@@ -112,15 +112,14 @@ Status HeadFinder::ReadFullyConnected() {
   const Op& op = this->op();
   const Shape& weights = value(op.inputs[1]).shape;
   if (pooled_) {
-    return Unsupported("output #%d is pooled after %s; %s", head_.output, Where(op).c_str(),
-                       kWhatIsAHead);
+    return Unsupported("output #{} is pooled after {}; {}", head_.output, Where(op), kWhatIsAHead);
   }
   if (op.params.weights_format != 0) {
-    return Unsupported("%s has shuffled weights, which cannot be trained", Where(op).c_str());
+    return Unsupported("{} has shuffled weights, which cannot be trained", Where(op));
   }
   if (weights.rank() != 2) {
-    return Unsupported("%s has weights of shape %s, expected [classes, features]",
-                       Where(op).c_str(), weights.ToString().c_str());
+    return Unsupported("{} has weights of shape {}, expected [classes, features]", Where(op),
+                       weights.ToString());
   }
   head_.n_classes = weights[0];
   head_.dim = weights[1];
@@ -132,32 +131,31 @@ Status HeadFinder::ReadConvolution() {
   const Shape& weights = value(op.inputs[1]).shape;
   const Shape& input = value(op.inputs[0]).shape;
   if (weights.rank() != 4 || input.rank() != 4 || weights[1] != 1 || weights[2] != 1) {
-    return Unsupported("output #%d ends in %s with a filter of shape %s; %s", head_.output,
-                       Where(op).c_str(), weights.ToString().c_str(), kWhatIsAHead);
+    return Unsupported("output #{} ends in {} with a filter of shape {}; {}", head_.output,
+                       Where(op), weights.ToString(), kWhatIsAHead);
   }
   if (weights[3] != input[3]) {
-    return Unsupported("%s is a grouped convolution, whose weights cannot be trained",
-                       Where(op).c_str());
+    return Unsupported("{} is a grouped convolution, whose weights cannot be trained", Where(op));
   }
   head_.n_classes = weights[0];
   head_.dim = weights[3];
   const int64_t n_positions = std::max<int64_t>(1, input.Product(1, 3));
-  if (n_positions > INT32_MAX) return Unsupported("%s has too large a map", Where(op).c_str());
+  if (n_positions > INT32_MAX) return Unsupported("{} has too large a map", Where(op));
   head_.n_positions = static_cast<int>(n_positions);
   if (head_.n_positions == 1) return Status::Ok();
   if (!pooled_) {
     return Unsupported(
-        "%s scores each of %d x %d positions: the model labels positions, not whole "
+        "{} scores each of {} x {} positions: the model labels positions, not whole "
         "examples, and its head cannot be trained on labelled examples",
-        Where(op).c_str(), input[1], input[2]);
+        Where(op), input[1], input[2]);
   }
   if (op.params.activation != Activation::kNone || op.params.stride_h != 1 ||
       op.params.stride_w != 1) {
     return Unsupported(
-        "%s stands before pooling with a fused activation or a stride, so it cannot "
+        "{} stands before pooling with a fused activation or a stride, so it cannot "
         "be trained on pooled features; where the model ends in a feature it has "
         "no head",
-        Where(op).c_str());
+        Where(op));
   }
   return Status::Ok();
 }
@@ -171,7 +169,7 @@ Status HeadFinder::CheckRows() {
   TW_ASSIGN_OR_RETURN(head_.format, ReadHeadFormat(graph_, head_.op));
   head_.quantized = IsInteger(head_.format.storage);
   if (head_.dim < 1 || head_.n_classes < 1) {
-    return Unsupported("%s has no weights", Where(op).c_str());
+    return Unsupported("{} has no weights", Where(op));
   }
   const int64_t row = static_cast<int64_t>(head_.dim) * head_.n_positions;
   const int64_t rows = value(head_.feature).shape.NumElements() / row;
@@ -182,10 +180,10 @@ Status HeadFinder::CheckRows() {
   }
   if (rows != 1 && rows != batch) {
     return Unsupported(
-        "%s scores %lld rows of features for every example (its input '%s' has shape "
-        "%s): the model labels positions, not whole examples",
-        Where(op).c_str(), static_cast<long long>(rows / std::max<int64_t>(1, batch)),
-        value(head_.feature).name.c_str(), value(head_.feature).shape.ToString().c_str());
+        "{} scores {} rows of features for every example (its input '{}' has shape "
+        "{}): the model labels positions, not whole examples",
+        Where(op), rows / std::max<int64_t>(1, batch), value(head_.feature).name,
+        value(head_.feature).shape.ToString());
   }
   head_.batch = static_cast<int>(rows);
   return Status::Ok();
@@ -197,9 +195,8 @@ Status HeadFinder::CheckReaders(int v, int reader) {
     const std::vector<int>& inputs = graph_.ops[i].inputs;
     if (static_cast<int>(i) != reader &&
         std::find(inputs.begin(), inputs.end(), v) != inputs.end()) {
-      return Unsupported("the scores '%s' are also read by %s, which expects %d classes; %s",
-                         value(v).name.c_str(), Where(graph_.ops[i]).c_str(), head_.n_classes,
-                         kWhatIsAHead);
+      return Unsupported("the scores '{}' are also read by {}, which expects {} classes; {}",
+                         value(v).name, Where(graph_.ops[i]), head_.n_classes, kWhatIsAHead);
     }
   }
   return Status::Ok();
@@ -219,8 +216,8 @@ Status HeadFinder::CheckWholeMapPooling(const Op& op) {
     whole = axes == std::vector<int32_t>{1, 2};
   }
   if (!whole) {
-    return Unsupported("%s after the last layer does not average the whole map; %s",
-                       Where(op).c_str(), kWhatIsAHead);
+    return Unsupported("{} after the last layer does not average the whole map; {}", Where(op),
+                       kWhatIsAHead);
   }
   return Status::Ok();
 }
@@ -231,21 +228,20 @@ Status HeadFinder::CheckTailOp(const Op& op) {
   if (op.code == OpCode::kReshape && op.inputs.size() > 1 && op.inputs[1] >= 0 &&
       value(op.inputs[1]).data == nullptr) {
     return Unsupported(
-        "%s after the last layer computes its shape while running, so the number "
+        "{} after the last layer computes its shape while running, so the number "
         "of classes cannot be changed",
-        Where(op).c_str());
+        Where(op));
   }
   // With one class a squeezed class dimension cannot be told from the others.
   if (op.code == OpCode::kSqueeze && head_.n_classes == 1) {
-    return Unsupported("%s after the last layer removes the dimension of the only class",
-                       Where(op).c_str());
+    return Unsupported("{} after the last layer removes the dimension of the only class",
+                       Where(op));
   }
   const Shape& shape = value(op.outputs[0]).shape;
   if (shape.rank() == 0 || shape.back() != head_.n_classes) {
     return Unsupported(
-        "%s after the last layer gives shape %s, whose last dimension is not the "
-        "%d classes",
-        Where(op).c_str(), shape.ToString().c_str(), head_.n_classes);
+        "{} after the last layer gives shape {}, whose last dimension is not the {} classes",
+        Where(op), shape.ToString(), head_.n_classes);
   }
   return Status::Ok();
 }
@@ -273,7 +269,7 @@ Status HeadFinder::ReadParameters() {
   }
   if (head_.shipped_weights.size() != n_classes * static_cast<size_t>(head_.dim) ||
       head_.shipped_bias.size() != n_classes) {
-    return Unsupported("%s has weights and bias that do not belong together", where.c_str());
+    return Unsupported("{} has weights and bias that do not belong together", where);
   }
   return Status::Ok();
 }
@@ -282,7 +278,7 @@ Status HeadFinder::ReadParameters() {
 
 Result<Head> FindHead(const Graph& graph, int output, bool append) {
   if (output < 0 || static_cast<size_t>(output) >= graph.outputs.size()) {
-    return InvalidArgument("output #%d does not exist, the model has %zu", output,
+    return InvalidArgument("output #{} does not exist, the model has {}", output,
                            graph.outputs.size());
   }
   if (append) return HeadAfter(graph, output);

@@ -46,7 +46,7 @@ class TailFinder {
   const Value& value(int v) const { return graph_.values[static_cast<size_t>(v)]; }
   const Op& op(int i) const { return graph_.ops[static_cast<size_t>(i)]; }
   std::string Where(const Op& op) const {
-    return StrFormat("%s (operator #%d)", op.name(), op.file_index);
+    return StrFormat("{} (operator #{})", op.name(), op.file_index);
   }
   std::string Gradients() const { return "gradients exist for " + BackwardOpNames(); }
 
@@ -110,27 +110,26 @@ Status TailFinder::Take(int index) {
   const Op& taken = op(index);
   if (taken.code == OpCode::kDequantize || taken.code == OpCode::kQuantize) {
     return Unsupported(
-        "%s lies among the last %d layers: layers that compute in integers cannot be trained; "
+        "{} lies among the last {} layers: layers that compute in integers cannot be trained; "
         "train "
-        "%zu %s or fewer, or a float32 or float16 model",
-        Where(taken).c_str(), tail_.n_layers, layers_.size() + 1,
-        layers_.empty() ? "layer" : "layers");
+        "{} {} or fewer, or a float32 or float16 model",
+        Where(taken), tail_.n_layers, layers_.size() + 1, layers_.empty() ? "layer" : "layers");
   }
   if (taken.def == nullptr || taken.def->gradient == nullptr) {
-    return Unsupported("%s lies among the last %d layers and has no gradient; %s",
-                       Where(taken).c_str(), tail_.n_layers, Gradients().c_str());
+    return Unsupported("{} lies among the last {} layers and has no gradient; {}", Where(taken),
+                       tail_.n_layers, Gradients());
   }
   if (taken.outputs.size() != 1 || taken.def == nullptr) {
-    return Unsupported("%s has %zu outputs", Where(taken).c_str(), taken.outputs.size());
+    return Unsupported("{} has {} outputs", Where(taken), taken.outputs.size());
   }
   // Operators have not been prepared: their inputs are counted here.
   for (size_t i = 0; i < taken.def->least_inputs; ++i) {
     if (i >= taken.inputs.size() || taken.inputs[i] < 0) {
-      return Unsupported("%s lacks its input %zu", Where(taken).c_str(), i);
+      return Unsupported("{} lacks its input {}", Where(taken), i);
     }
   }
   if (!HasActivationGradient(taken.params.activation)) {
-    return Unsupported("%s has a fused activation without a gradient", Where(taken).c_str());
+    return Unsupported("{} has a fused activation without a gradient", Where(taken));
   }
   taken_.push_back(index);
   if (IsLayer(taken) && HasConstant(taken, 1)) layers_.push_back(index);
@@ -150,13 +149,12 @@ Status TailFinder::WalkBack() {
     if (last < 0) {
       if (needed_.size() > 1 && layers_.size() >= n_below) {
         return Unsupported(
-            "the last %d layers depend on %zu inputs of the model and on no single value; train "
+            "the last {} layers depend on {} inputs of the model and on no single value; train "
             "fewer layers",
             tail_.n_layers, needed_.size());
       }
       return InvalidArgument(
-          "the model has %zu layers with constant weights, fewer than the %d "
-          "that n_layers asks for",
+          "the model has {} layers with constant weights, fewer than the {} that n_layers asks for",
           layers_.size() + 1, tail_.n_layers);
     }
     TW_RETURN_IF_ERROR(Take(last));
@@ -171,14 +169,14 @@ Status TailFinder::CheckCut() {
   const Value& cut = value(tail_.cut);
   if (cut.dtype != DType::kFloat32) {
     return Unsupported(
-        "the last %d layers start from '%s' of type %s: layers that compute in integers cannot be "
+        "the last {} layers start from '{}' of type {}: layers that compute in integers cannot be "
         "trained; train the last layer alone, or a float32 or float16 model",
-        tail_.n_layers, cut.name.c_str(), DTypeName(cut.dtype));
+        tail_.n_layers, cut.name, DTypeName(cut.dtype));
   }
   const int64_t n = cut.shape.NumElements();
   if (n <= 0 || n % tail_.batch != 0) {
-    return Unsupported("'%s' of shape %s, below the last %d layers, is not one value per example",
-                       cut.name.c_str(), cut.shape.ToString().c_str(), tail_.n_layers);
+    return Unsupported("'{}' of shape {}, below the last {} layers, is not one value per example",
+                       cut.name, cut.shape.ToString(), tail_.n_layers);
   }
   tail_.dim = n / tail_.batch;
   return Status::Ok();
@@ -198,9 +196,8 @@ Status TailFinder::CheckReaders(const TailConstant& constant) const {
         continue;
       }
       return Unsupported(
-          "'%s' cannot be trained: %s, which is not among the last %d layers, reads "
-          "it, too",
-          constant.name.c_str(), Where(reader).c_str(), tail_.n_layers);
+          "'{}' cannot be trained: {}, which is not among the last {} layers, reads it, too",
+          constant.name, Where(reader), tail_.n_layers);
     }
   }
   return Status::Ok();
@@ -225,10 +222,9 @@ Status TailFinder::AddTrained(const Op& op, size_t input, bool decays, TailOp* o
   const bool real = dtype == DType::kFloat32 || dtype == DType::kFloat16 || IsScaled(stored);
   if (!real || stored.is_sparse) {
     return Unsupported(
-        "'%s' of %s is stored as %s%s: below the last layer only dense float32, float16 and scaled "
+        "'{}' of {} is stored as {}{}: below the last layer only dense float32, float16 and scaled "
         "int8 weights are trained; train the last layer alone",
-        constant.name.c_str(), Where(op).c_str(), stored.is_sparse ? "sparse " : "",
-        DTypeName(dtype));
+        constant.name, Where(op), stored.is_sparse ? "sparse " : "", DTypeName(dtype));
   }
   TW_RETURN_IF_ERROR(CheckReaders(constant));
   out->trained[input] = static_cast<int>(tail_.constants.size());
@@ -249,9 +245,9 @@ Status TailFinder::AddOp(int index) {
     if (read.dtype == DType::kFloat32 || (integers && read.data != nullptr)) continue;
     if (IsLayer(op) && i == 1 && IsScaled(read)) continue;
     return Unsupported(
-        "%s reads '%s' of type %s: among the last %d layers there must be float32 alone; train the "
+        "{} reads '{}' of type {}: among the last {} layers there must be float32 alone; train the "
         "last layer, or a float32 or float16 model",
-        Where(op).c_str(), read.name.c_str(), DTypeName(read.dtype), tail_.n_layers);
+        Where(op), read.name, DTypeName(read.dtype), tail_.n_layers);
   }
   if (IsLayer(op) && std::find(layers_.begin(), layers_.end(), index) != layers_.end()) {
     if (trained_ == Trained::kAll) TW_RETURN_IF_ERROR(AddTrained(op, 1, true, &out));
@@ -270,7 +266,7 @@ Status TailFinder::AddOp(int index) {
 }  // namespace
 
 Result<Tail> FindTail(const Graph& graph, const Head& head, int n_layers, Trained trained) {
-  if (n_layers < 1) return InvalidArgument("n_layers is %d, at least 1 expected", n_layers);
+  if (n_layers < 1) return InvalidArgument("n_layers is {}, at least 1 expected", n_layers);
   return TailFinder(graph, head, trained).Find(n_layers);
 }
 

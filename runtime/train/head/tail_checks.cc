@@ -10,9 +10,9 @@ Status TailNetwork::CheckGradient() const {
     const float largest = kernels_->max_abs(gradient_.as<float>() + info.offset, info.size);
     if (!(largest <= kGradientLimit)) {
       return NumericError(
-          "the gradient of '%s' is not finite or above %g; the step was not taken (lower "
+          "the gradient of '{}' is not finite or above {}; the step was not taken (lower "
           "learning_rate)",
-          info.name.c_str(), static_cast<double>(kGradientLimit));
+          info.name, kGradientLimit);
     }
   }
   return Status::Ok();
@@ -31,12 +31,12 @@ Status TailNetwork::ExplainLoss(TailPlan* plan, const float* const* rows) {
     const int64_t n = graph_.ShapeFor(output, plan->n_rows).NumElements();
     for (int64_t i = 0; i < n; ++i) {
       if (std::isfinite(values[i])) continue;
-      return NumericError("the loss is not finite: '%s', the output of %s, overflows; %s",
-                          graph_.value(output).name.c_str(), node.where.c_str(), kAdvice);
+      return NumericError("the loss is not finite: '{}', the output of {}, overflows; {}",
+                          graph_.value(output).name, node.where, kAdvice);
     }
   }
-  return NumericError("the loss of the scores '%s' is not finite; %s",
-                      graph_.value(graph_.logits).name.c_str(), kAdvice);
+  return NumericError("the loss of the scores '{}' is not finite; {}",
+                      graph_.value(graph_.logits).name, kAdvice);
 }
 
 size_t TailNetwork::PackedBytes() const {

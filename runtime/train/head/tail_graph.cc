@@ -105,9 +105,9 @@ Result<int> Builder::AddActivation(int v, int storage) {
     lacks_batch_[v] = true;
   } else {
     return Unsupported(
-        "'%s' of shape %s, among the last layers, does not count its %d examples in "
+        "'{}' of shape {}, among the last layers, does not count its {} examples in "
         "its first dimension",
-        from.name.c_str(), shape.ToString().c_str(), tail_.batch);
+        from.name, shape.ToString(), tail_.batch);
   }
   value.storage = storage;
   const int index = AddValue(std::move(value));
@@ -151,14 +151,13 @@ Status Builder::CheckNode(const TailNode& node, const Op& op) const {
   const bool has_axes = op.def != nullptr && op.def->counts_axes;
   for (int v : op.inputs) {
     if (has_axes && lacks_batch_.count(v) > 0) {
-      return Unsupported("%s reads '%s' of shape %s, which has no dimension for the example",
-                         node.where.c_str(), model_value(v).name.c_str(),
-                         model_value(v).shape.ToString().c_str());
+      return Unsupported("{} reads '{}' of shape {}, which has no dimension for the example",
+                         node.where, model_value(v).name, model_value(v).shape.ToString());
     }
   }
   const int rank = model_value(op.outputs[0]).shape.rank();
   if (op.code == OpCode::kConcatenation && (op.params.axis == 0 || op.params.axis == -rank)) {
-    return Unsupported("%s joins examples", node.where.c_str());
+    return Unsupported("{} joins examples", node.where);
   }
   if (op.code == OpCode::kMean || op.code == OpCode::kPad) return CheckAxes(node, op);
   return Status::Ok();
@@ -171,7 +170,7 @@ Status Builder::CheckAxes(const TailNode& node, const Op& op) const {
   if (!read.ok()) return read.WithPrefix(node.where + ": ");
   if (op.code == OpCode::kPad) {
     if (numbers.size() >= 2 && numbers[0] == 0 && numbers[1] == 0) return Status::Ok();
-    return Unsupported("%s adds examples", node.where.c_str());
+    return Unsupported("{} adds examples", node.where);
   }
   const int32_t rank = model_value(op.inputs[0]).shape.rank();
   for (int32_t& axis : numbers) axis += axis < 0 ? rank : 0;
@@ -181,21 +180,20 @@ Status Builder::CheckAxes(const TailNode& node, const Op& op) const {
                      numbers.back() - numbers.front() + 1 == static_cast<int32_t>(numbers.size());
   if (sound) return Status::Ok();
   return Unsupported(
-      "%s has no gradient for its axes: neighbouring ones after the first can be "
-      "trained through",
-      node.where.c_str());
+      "{} has no gradient for its axes: neighbouring ones after the first can be trained through",
+      node.where);
 }
 
 Status Builder::AddNode(const TailOp& tail_op) {
   const Op& op = graph_.ops[static_cast<size_t>(tail_op.op)];
   TailNode node;
-  node.where = StrFormat("%s (operator #%d)", op.name(), op.file_index);
+  node.where = StrFormat("{} (operator #{})", op.name(), op.file_index);
   if (op.code == OpCode::kReshape || op.code == OpCode::kSqueeze) {
     TW_ASSIGN_OR_RETURN(const int source, InputOf(tail_op, 0));
     const Result<int> view = AddActivation(op.outputs[0], out_.value(source).storage);
     if (!view.ok()) return view.status().WithPrefix(node.where + ": ");
     if (out_.value(*view).shape.NumElements() != out_.value(source).shape.NumElements()) {
-      return Unsupported("%s changes the number of values of an example", node.where.c_str());
+      return Unsupported("{} changes the number of values of an example", node.where);
     }
     return Status::Ok();
   }

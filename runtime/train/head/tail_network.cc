@@ -24,7 +24,7 @@ Result<std::unique_ptr<TailNetwork>> TailNetwork::Create(const Graph& graph, con
                                                          const Tail& tail, int n_outputs,
                                                          const TrainerOptions& options,
                                                          ThreadPool* pool) {
-  if (n_outputs < 1) return InvalidArgument("%d outputs, at least 1 expected", n_outputs);
+  if (n_outputs < 1) return InvalidArgument("{} outputs, at least 1 expected", n_outputs);
   std::unique_ptr<TailNetwork> network(new TailNetwork);
   TW_ASSIGN_OR_RETURN(network->graph_, MakeTailGraph(graph, head, tail, n_outputs));
   network->batch_size_ = std::max(1, options.batch_size);

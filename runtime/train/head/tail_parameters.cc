@@ -58,7 +58,7 @@ Status ReadShippedParameters(const Graph& graph, const Head& head, const Tail& t
     TW_RETURN_IF_ERROR(ReadFloats(graph, tail.constants[i].value, &values));
     const ParameterInfo& info = network.parameters[i + 2];
     if (static_cast<int64_t>(values.size()) != info.size) {
-      return InternalError("'%s' has %zu values", info.name.c_str(), values.size());
+      return InternalError("'{}' has {} values", info.name, values.size());
     }
     std::copy(values.begin(), values.end(), out.begin() + info.offset);
   }

@@ -57,10 +57,9 @@ Status PrepareNode(const TailGraph& graph, const TailNode& node, const TailPlanO
   TW_RETURN_IF_ERROR(context.Prepare(*node.op.def));
   const Shape& computed = context.outputs()[0].shape;
   if (computed.NumElements() != prepared.output.shape.NumElements()) {
-    return Unsupported(
-        "%s gives shape %s for %lld examples where %s is expected: it mixes examples",
-        node.where.c_str(), computed.ToString().c_str(), static_cast<long long>(options.n_rows),
-        prepared.output.shape.ToString().c_str());
+    return Unsupported("{} gives shape {} for {} examples where {} is expected: it mixes examples",
+                       node.where, computed.ToString(), options.n_rows,
+                       prepared.output.shape.ToString());
   }
   prepared.state = context.state();
   prepared.packed = context.packed();
@@ -106,9 +105,9 @@ Result<std::unique_ptr<TailPlan>> MakeTailPlan(const TailGraph& graph,
     }
   }
   return OutOfMemory(
-      "training the last layers on %lld examples at once needs %zu bytes of activations and "
-      "working memory at least, the memory limit is %zu; use a smaller batch_size or fewer layers",
-      static_cast<long long>(options.n_rows), least, limit);
+      "training the last layers on {} examples at once needs {} bytes of activations and "
+      "working memory at least, the memory limit is {}; use a smaller batch_size or fewer layers",
+      options.n_rows, least, limit);
 }
 
 }  // namespace topwork

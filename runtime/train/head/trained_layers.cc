@@ -22,7 +22,7 @@ Result<TrainedLayers> TrainedLayers::Find(std::shared_ptr<const Model> model,
   layers.head_.shipped_bias = std::vector<float>();
   if (!layers.deep_) return layers;
   if (layers.head_.appended()) {
-    return InvalidArgument("the head is added after the output, which is one layer; n_layers is %d",
+    return InvalidArgument("the head is added after the output, which is one layer; n_layers is {}",
                            options.n_layers);
   }
   const Trained trained = options.bias_only ? Trained::kBiasAndScale : Trained::kAll;

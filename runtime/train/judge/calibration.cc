@@ -117,9 +117,7 @@ Result<Calibration> FitTemperature(Loss loss, const float* logits, const Targets
   if (n < 1) return InvalidArgument("no held-out examples to find a temperature with");
   for (int64_t i = 0; i < n * n_outputs; ++i) {
     if (!std::isfinite(logits[i])) {
-      return NumericError("score %lld of example %lld is not finite",
-                          static_cast<long long>(i % n_outputs),
-                          static_cast<long long>(i / n_outputs));
+      return NumericError("score {} of example {} is not finite", i % n_outputs, i / n_outputs);
     }
   }
   const CalibrationProblem problem{loss, logits, targets, n, n_outputs};

@@ -32,13 +32,13 @@ Status Judge::SetGolden(const Examples& examples, const FeatureProgress& progres
   if (golden->size() == 0) return InvalidArgument("the golden set is empty");
   if (golden->uses_labels() && !KnowsShippedClass()) {
     return InvalidArgument(
-        "the shipped head knows none of the %d classes by name, so there is nothing to compare "
+        "the shipped head knows none of the {} classes by name, so there is nothing to compare "
         "with",
         context_.n_classes());
   }
   if (!golden->uses_labels() && n_shipped != context_.n_classes()) {
     return InvalidArgument(
-        "the shipped head has %d outputs, the new one %d: nothing to compare with", n_shipped,
+        "the shipped head has {} outputs, the new one {}: nothing to compare with", n_shipped,
         context_.n_classes());
   }
   golden_ = std::move(golden);

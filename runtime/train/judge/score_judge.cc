@@ -32,10 +32,10 @@ MetricsCollector CollectorOf(const ScoreJudgeOptions& options) {
 Status CheckJudgeOptions(const ScoreJudgeOptions& options) {
   const int kind = static_cast<int>(options.kind);
   if (kind < 0 || kind > static_cast<int>(ScoreKind::kProbabilities)) {
-    return InvalidArgument("scores %d do not exist; they are one of 0 to 2", kind);
+    return InvalidArgument("scores {} do not exist; they are one of 0 to 2", kind);
   }
   if (options.n_classes < 1 || options.n_scores < 1) {
-    return InvalidArgument("n_classes is %d and n_scores %d; both are 1 or more", options.n_classes,
+    return InvalidArgument("n_classes is {} and n_scores {}; both are 1 or more", options.n_classes,
                            options.n_scores);
   }
   const bool labels = UsesLabels(options.loss.loss);
@@ -43,20 +43,20 @@ Status CheckJudgeOptions(const ScoreJudgeOptions& options) {
   const bool single = options.n_scores == 1 && options.n_classes == 2 && labels;
   const int n_scores = single ? 2 : options.n_scores;
   if (map.empty() && n_scores < options.n_classes) {
-    return InvalidArgument("%d classes have %d scores; score_of_class says which class has which",
+    return InvalidArgument("{} classes have {} scores; score_of_class says which class has which",
                            options.n_classes, n_scores);
   }
   if (!map.empty() && map.size() != static_cast<size_t>(options.n_classes)) {
-    return InvalidArgument("score_of_class has %zu entries for %d classes", map.size(),
+    return InvalidArgument("score_of_class has {} entries for {} classes", map.size(),
                            options.n_classes);
   }
   for (size_t c = 0; c < map.size(); ++c) {
     if (map[c] < n_scores && map[c] >= (labels ? -1 : 0)) continue;
-    return InvalidArgument("score_of_class[%zu] is %d; the scores are 0 to %d", c, map[c],
+    return InvalidArgument("score_of_class[{}] is {}; the scores are 0 to {}", c, map[c],
                            n_scores - 1);
   }
   if (options.top_k < 1 || options.n_worst < 0) {
-    return InvalidArgument("top_k is %d and n_worst %d; they begin at 1 and 0", options.top_k,
+    return InvalidArgument("top_k is {} and n_worst {}; they begin at 1 and 0", options.top_k,
                            options.n_worst);
   }
   return Status::Ok();
@@ -68,7 +68,7 @@ ScoreJudge::ScoreJudge(const ScoreJudgeOptions& options)
 Status ScoreJudge::CheckScores(const float* scores) {
   for (int i = 0; i < options_.n_scores; ++i) {
     if (!std::isnan(scores[i])) continue;
-    return NumericError("score %d of example %lld is not a number", i, static_cast<long long>(n_));
+    return NumericError("score {} of example {} is not a number", i, n_);
   }
   return Status::Ok();
 }
@@ -92,8 +92,7 @@ Status ScoreJudge::AddLabel(const float* scores, int64_t label) {
     return InvalidArgument("examples of this loss have targets, not a label");
   }
   if (label < 0 || label >= options_.n_classes) {
-    return InvalidArgument("label %lld is outside of the %d classes", static_cast<long long>(label),
-                           options_.n_classes);
+    return InvalidArgument("label {} is outside of the {} classes", label, options_.n_classes);
   }
   TW_RETURN_IF_ERROR(CheckScores(scores));
   ++n_;

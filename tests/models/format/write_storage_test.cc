@@ -120,7 +120,7 @@ const Kind kKinds[] = {
 };
 
 std::string Name(const Kind& kind) {
-  return StrFormat("%s%s, activation %d, end %d", DTypeName(kind.type),
+  return StrFormat("{}{}, activation {}, end {}", DTypeName(kind.type),
                    kind.per_channel ? " per channel" : "", static_cast<int>(kind.activation),
                    static_cast<int>(kind.end));
 }

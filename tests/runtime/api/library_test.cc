@@ -57,7 +57,7 @@ void CollectLine(void* user_data, tw_log_level level, const char* message) {
 TEST_CASE("the log goes to the callback, by level, and can be silenced", "[api]") {
   LogLines collected;
   REQUIRE(tw_log_set(TW_LOG_WARNING, CollectLine, &collected) == TW_STATUS_OK);
-  Log(LogLevel::kError, "first %d", 1);
+  Log(LogLevel::kError, "first {}", 1);
   Log(LogLevel::kWarning, "second");
   Log(LogLevel::kInfo, "too quiet");
   CHECK(tw_log_set(static_cast<tw_log_level>(5), nullptr, nullptr) == TW_STATUS_INVALID_ARGUMENT);

@@ -46,14 +46,14 @@ TEST_CASE("printable: a text keeps its lines, and a name of any length its end",
 
 TEST_CASE("printable: what a status or a log line says is fit for a terminal", "[base]") {
   const std::string name = "conv\x1b]0;owned\x07\xff";
-  CHECK(InvalidModel("tensor '%s'\nbelow", name.c_str()).message() ==
+  CHECK(InvalidModel("tensor '{}'\nbelow", name).message() ==
         "tensor 'conv\\x1b]0;owned\\x07\\xff'\nbelow");
   std::string logged;
   SetLog(
       LogLevel::kWarning,
       [](void* text, int, const char* message) { *static_cast<std::string*>(text) = message; },
       &logged);
-  Log(LogLevel::kWarning, "tensor '%s'", name.c_str());
+  Log(LogLevel::kWarning, "tensor '{}'", name);
   SetLog(LogLevel::kWarning, nullptr, nullptr);
   CHECK(logged == "tensor 'conv\\x1b]0;owned\\x07\\xff'");
 }

@@ -63,7 +63,7 @@ TEST_CASE("the log passes what is urgent enough", "[base]") {
   Lines lines;
   SetLog(LogLevel::kWarning, Collect, &lines);
   Log(LogLevel::kInfo, "not this");
-  Log(LogLevel::kError, "%d of %s", 3, std::string(3000, 'y').c_str());
+  Log(LogLevel::kError, "{} of {}", 3, std::string(3000, 'y'));
   SetLog(LogLevel::kSilent, Collect, &lines);
   Log(LogLevel::kError, "nor this");
   SetLog(LogLevel::kDebug, Collect, &lines);
@@ -81,7 +81,7 @@ TEST_CASE("the log takes one call at a time", "[base]") {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([] {
-      for (int k = 0; k < 200; ++k) Log(LogLevel::kInfo, "line %d", k);
+      for (int k = 0; k < 200; ++k) Log(LogLevel::kInfo, "line {}", k);
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -173,7 +173,7 @@ TEST_CASE("l-bfgs: points that are not finite shorten the step or end it", "[tra
     const double at = static_cast<double>(x[0]);
     *value = 100.0 * (at - std::log(at));
     gradient[0] = static_cast<float>(100.0 * (1.0 - 1.0 / at));
-    return at > 0.0 ? Status::Ok() : NumericError("x is %g", at);
+    return at > 0.0 ? Status::Ok() : NumericError("x is {}", at);
   };
   Lbfgs lbfgs(LbfgsOptions(), {0.001f});
   Minimize(&lbfgs, barrier, 100);
