@@ -13,7 +13,7 @@ import time
 import compare_sides
 import peers
 
-WANTED = 0.75   # Two threads take at most so much of the time of one.
+WANTED = 0.85   # Two threads take at most so much of the time of one.
 FREE = 1.25     # Two processors are free if two processes at once are slowed down by no more.
 TRIES, TURN_MS, LONGEST_PAUSE_S = 12, 400, 5
 MODEL = peers.ZOO / "efficientnet_lite0_fp16.tflite"
