@@ -1,9 +1,9 @@
 // StrFormat: a text from a pattern and values of any printable type, in std::format's syntax.
 //
-// `{}` stands for the next value: an integer, an enum of C, a real (as printf's %g),
-// a std::string, a std::string_view or a C string. `{:<8}` and `{:>8}` pad it to 8 characters, `{:.3f}` and `{:.9g}`
-// say how a real is written, `{:02x}` writes an integer in hexadecimal digits. `{{` and `}}` stand
-// for braces. tests/lint/messages.py counts the values of every call.
+// `{}` stands for the next value: an integer, an enum of C, a real (as printf's %g), a std::string,
+// a std::string_view or a C string. `{:<8}` and `{:>8}` pad it to 8 characters, `{:.3f}` and
+// `{:.9g}` say how a real is written, `{:02x}` writes an integer in hexadecimal digits. `{{` and
+// `}}` stand for braces. tests/lint/messages.py counts the values of every call.
 #ifndef TOPWORK_RUNTIME_BASE_FORMAT_H_
 #define TOPWORK_RUNTIME_BASE_FORMAT_H_
 

@@ -11,8 +11,9 @@
 // sooner the next time. When the caller has to wait for a task much longer than a task takes, its
 // thread has lost its processor to another program, and when workers come too late for most tasks,
 // they have to wait for one. And two processors without a common cache may be slower together than
-// one; so a few runs share nothing, to compare. In these cases the pool goes on with one thread fewer and tries again after a while,
-// which doubles as long as runs take longer with the thread than without.
+// one; so a few runs share nothing, to compare. In these cases the pool goes on with one thread
+// fewer and tries again after a while, which doubles as long as runs take longer with the thread
+// than without.
 #include "runtime/base/thread_pool.h"
 
 #include <algorithm>
@@ -45,9 +46,9 @@ constexpr int64_t kLostNs = 200'000;
 // Runs in a row of which the workers took less than this share: they have no processor either.
 constexpr int kLateRuns = 3;
 constexpr double kLateShare = 0.15;
-// Of so many runs the last two share nothing, and two after the first runs; the second is measured, for the first brings home what
-// the other threads have in their caches. Shared runs must take less than this part of its time,
-// after some to get going.
+// Of so many runs the last two share nothing, and two after the first runs. The second is measured,
+// for the first brings home what the other threads have in their caches. Shared runs must take less
+// than this part of its time, after some to get going.
 constexpr uint32_t kRunsPerTrial = 128;
 constexpr double kMostOfAlone = 0.97;
 constexpr int kRunsToJudge = 8;
@@ -280,19 +281,19 @@ void ThreadPool::Team::RunAlone(int64_t n_tasks, Body body, LoopCost* cost) {
 }
 
 void ThreadPool::Team::Share(int64_t n_tasks, Body body, LoopCost* cost) {
+  double task_ns = cost == nullptr ? 0.0 : cost->task_ns;  // 0: not known
   body_ = body;
-  SetLeastClaim(n_tasks, cost == nullptr ? 0.0 : cost->task_ns);
+  SetLeastClaim(n_tasks, task_ns);
   const uint64_t n_before = n_done_.load(std::memory_order_relaxed);
   const int64_t start = port::NowNanos();
   tasks_.store(Pack(0, static_cast<uint64_t>(n_tasks)));
-  const double known_ns = cost == nullptr ? 0.0 : cost->task_ns * static_cast<double>(n_tasks);
+  const double known_ns = task_ns * static_cast<double>(n_tasks);
   if (known_ns <= 0.0 || known_ns >= kMinWakeNs) WakeWorkers(n_tasks - 1);
   int64_t n_own = 0;
   for (int64_t begin = 0, end = 0; Claim(true, &begin, &end); n_own += end - begin) {
     for (int64_t task = begin; task < end; ++task) body(task, 0);
   }
   const int64_t now = port::NowNanos();
-  double task_ns = cost == nullptr ? 0.0 : cost->task_ns;
   if (n_own > 0) {
     task_ns = Blend(task_ns, static_cast<double>(now - start) / static_cast<double>(n_own));
     if (cost != nullptr) cost->task_ns = task_ns;
