@@ -8,6 +8,7 @@ namespace topwork {
 
 // Sets for products of bytes alone have no loops of training.
 #define TW_BYTES_ISA(name, base, runs)
+#define TW_HALF_ISA(name, base, runs)
 #define TW_FULL_ISA(name, runs)                  \
   namespace name {                               \
   extern const BackwardKernels kBackwardKernels; \
@@ -36,6 +37,7 @@ Tables TablesFor(const char* isa) {
   return {&baseline::kTrainKernels, &baseline::kBackwardKernels};
 }
 
+#undef TW_HALF_ISA
 #undef TW_BYTES_ISA
 
 }  // namespace
