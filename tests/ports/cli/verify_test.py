@@ -152,9 +152,10 @@ def check_cpu(checks, tool, here):
     for command, more in (("run", ()), ("benchmark", ("--runs", "1")), ("evaluate", ("--data", DIGITS_8X8 / "test"))):
         used = run(tool, command, *flags, *more, "--device-policy", policy)
         checks.expect(used.returncode == 0, "%s --device-policy: %d %s" % (command, used.returncode, used.stderr))
-    scores = [json.loads(run(tool, "evaluate", DIGITS_CNN, "--device", "cpu", "--precision", precision, "--data",
-                             DIGITS_8X8 / "test", "--json").stdout)["top1"] for precision in ("float32", "float16")]
-    checks.expect(abs(scores[0] - scores[1]) <= 0.001, "evaluate: top-1 %s" % scores)
+    judged = [json.loads(run(tool, "evaluate", DIGITS_CNN, "--device", "cpu", "--precision", precision, "--data",
+                             DIGITS_8X8 / "test", "--json").stdout) for precision in ("float32", "float16")]
+    right = [round(one["top1"] * one["n_examples"]) for one in judged]
+    checks.expect(abs(right[0] - right[1]) <= 1, "evaluate: %s of %d are right" % (right, judged[0]["n_examples"]))
 
 
 def main():
