@@ -6,6 +6,9 @@
 // on the stack in every task. C begins as bias + residual, Eigen adds the products, and the clamp
 // comes last. Nothing here touches the heap: Eigen's products proper, which allocate their blocks,
 // are not called.
+#if defined(__riscv) || defined(__loongarch__)
+#define EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS 32  // Eigen counts on 8 where it knows none
+#endif
 #include <Eigen/Core>
 
 #include "kernels/cpu/gemm.h"
