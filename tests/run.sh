@@ -50,13 +50,14 @@ build() {
 kernels="kernels/;runtime/base/;runtime/tensor/;support/"
 threads="runtime/base/thread;runtime/session/;runtime/api/(threads|session)_;models/format/pack_cache"
 threads="$threads;runtime/train/(features|fit)/;kernels/train/;kernels/ops/.*/(conv_2d|fully_connected)_test"
-some_sets="baseline;avx2"
+some_sets="baseline;avx2;eigen"
 one_set="baseline"
 unity=ON
 if [ "$long" = ON ]; then
   kernels="" threads="" some_sets="" one_set="" unity=OFF
 fi
-build release "all topwork_tests" topwork_tests -DTOPWORK_SIBLINGS=ON "-DTOPWORK_LONG_TESTS=$long"
+build release "all topwork_tests" topwork_tests -DTOPWORK_SIBLINGS=ON "-DTOPWORK_LONG_TESTS=$long" \
+  -DTOPWORK_EIGEN=ON
 build asan-ubsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets"
 build tsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$one_set" "-DTOPWORK_TEST_FILES=$threads"
 build clang "topwork topwork_tests topwork_cli" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"

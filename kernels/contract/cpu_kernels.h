@@ -10,6 +10,7 @@
 // alone is compiled for them, and their tables take all other loops from "avx2" and "dotprod".
 // "avx512bf16" is products of 16-bit numbers and nothing else; it has no table: operators that are to
 // use them get them beside the loops of "avx512".
+// "eigen" has Eigen's float products and depthwise rows (eigen_*.cc), and the baseline's other loops.
 #ifndef TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
 
@@ -26,8 +27,8 @@ struct ResizeKernels;
 struct PoolKernels;
 
 struct CpuKernels {
-  const char* isa;  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm"
-  // The set that lends all loops but the products of bytes; mostly `isa` itself.
+  const char* isa;  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm", "eigen"
+  // The set that lends all loops but those the set is for; mostly `isa` itself.
   const char* base_isa;
   const GemmKernels* gemm;
   const SparseGemmKernels* sparse_gemm;

@@ -6,9 +6,10 @@
 
 namespace topwork {
 
-// Sets for products of bytes alone have no loops of training.
+// Sets that borrow most loops borrow those of training, too.
 #define TW_BYTES_ISA(name, base, runs)
 #define TW_HALF_ISA(name, base, runs)
+#define TW_EIGEN_ISA(name, base, runs)
 #define TW_FULL_ISA(name, runs)                  \
   namespace name {                               \
   extern const BackwardKernels kBackwardKernels; \
@@ -38,6 +39,7 @@ Tables TablesFor(const char* isa) {
 }
 
 #undef TW_HALF_ISA
+#undef TW_EIGEN_ISA
 #undef TW_BYTES_ISA
 
 }  // namespace
