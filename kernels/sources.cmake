@@ -1,16 +1,20 @@
 # Every .cc under kernels is part of the library, by its name:
 #   *_isa.cc          compiled once per instruction set (contract/cpu_kernels.h)
+#   cpu/eigen_*.cc    the instruction set `eigen`
 #   every other .cc   compiled once
 set(KERNELS_FOLDERS contract gpu state cpu train
   ops/shared ops/elementwise ops/reduce ops/conv ops/products ops/movement ops/recurrent ops/control ops/signal)
 set(KERNELS_SOURCES "")
 set(KERNELS_ISA_SOURCES "")
+set(KERNELS_EIGEN_SOURCES "")
 foreach(folder IN LISTS KERNELS_FOLDERS)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_LIST_DIR}"
     "${CMAKE_CURRENT_LIST_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)
     if(file MATCHES "_isa\\.cc$")
       list(APPEND KERNELS_ISA_SOURCES "${file}")
+    elseif(file MATCHES "^cpu/eigen_")
+      list(APPEND KERNELS_EIGEN_SOURCES "${file}")
     else()
       list(APPEND KERNELS_SOURCES "${file}")
     endif()

@@ -5,7 +5,8 @@
 # Usage: tests/run.sh [--long] [CTest arguments, e.g. -R unit]
 #   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
 # Builds into build/<preset>: release, asan-ubsan (by clang), tsan, minsize, jetson (aarch64, run under
-# qemu) and, for --long, clang. A build that fails makes its tests fail. Needs root only when Debian packages are missing.
+# qemu) and, for --long, clang. A build that fails makes its tests fail. Needs root only when Debian
+# packages are missing.
 # Tests that need something this machine lacks print SKIP and why.
 set -eu
 cd "$(dirname "$0")/.."
@@ -50,14 +51,16 @@ build() {
 kernels="kernels/;runtime/base/;runtime/tensor/;support/"
 threads="runtime/base/thread;runtime/session/;runtime/api/(threads|session)_;models/format/pack_cache"
 threads="$threads;runtime/train/(features|fit)/;kernels/train/;kernels/ops/.*/(conv_2d|fully_connected)_test"
-some_sets="baseline;avx2"
+some_sets="baseline;avx2;eigen"
 one_set="baseline"
 unity=ON
 if [ "$long" = ON ]; then
   kernels="" threads="" some_sets="" one_set="" unity=OFF
 fi
-build release "all topwork_tests" topwork_tests -DTOPWORK_SIBLINGS=ON "-DTOPWORK_LONG_TESTS=$long"
-build asan-ubsan "topwork_tests topwork_cli" topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets"
+build release "all topwork_tests" topwork_tests -DTOPWORK_SIBLINGS=ON "-DTOPWORK_LONG_TESTS=$long" \
+  -DTOPWORK_EIGEN=ON
+build asan-ubsan "topwork_tests topwork_cli" topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets" \
+  -DTOPWORK_EIGEN=ON
 build tsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$one_set" "-DTOPWORK_TEST_FILES=$threads"
 build minsize topwork libtopwork.so "-DTOPWORK_UNITY=$unity"
 build jetson "topwork topwork_tests" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"

@@ -103,9 +103,19 @@ elseif("dotprod" IN_LIST TOPWORK_ISAS)
   endif()
 endif()
 
+# `eigen`: float products and depthwise layers on Eigen's kernels, all other loops from the baseline. It is
+# the best set where the processor has no tiles of ours, and the least elsewhere, where TOPWORK_EIGEN
+# or TOPWORK_ONLY_ISAS asks for it.
+set(TOPWORK_EIGEN_ISAS "")
+list(LENGTH TOPWORK_ISAS _n_isas)
+if(TOPWORK_EIGEN OR "eigen" IN_LIST TOPWORK_ONLY_ISAS OR (_n_isas EQUAL 1 AND TOPWORK_EIGEN STREQUAL ""))
+  set(TOPWORK_EIGEN_ISAS eigen)
+endif()
+set(TOPWORK_ISA_FLAGS_eigen "")
+
 # TOPWORK_ONLY_ISAS takes sets away, never the least: what every processor of the target runs.
 if(TOPWORK_ONLY_ISAS)
-  foreach(_list IN ITEMS TOPWORK_ISAS TOPWORK_BYTES_ISAS)
+  foreach(_list IN ITEMS TOPWORK_ISAS TOPWORK_BYTES_ISAS TOPWORK_EIGEN_ISAS)
     foreach(_isa IN LISTS ${_list})
       if(NOT _isa STREQUAL "baseline" AND NOT _isa IN_LIST TOPWORK_ONLY_ISAS)
         list(REMOVE_ITEM ${_list} ${_isa})
@@ -121,8 +131,15 @@ set(_runs_avxvnni "features.avx_vnni")
 set(_runs_avx512 "features.avx512")
 set(_runs_dotprod "features.arm_dotprod")
 set(_runs_i8mm "features.arm_i8mm")
-# isa_list.inc, for those who DEPEND on isa_list: a row per set, each after its base, so that a later one is better.
+# isa_list.inc, for those who DEPEND on isa_list: a row per set, the least first, so that a later one is better.
 set(_rows "")
+set(_eigen_row "")
+if(TOPWORK_EIGEN_ISAS)
+  set(_eigen_row "TW_EIGEN_ISA(eigen, baseline, true)\n")
+endif()
+if(_n_isas GREATER 1)
+  set(_rows "${_eigen_row}")
+endif()
 foreach(_isa IN LISTS TOPWORK_ISAS)
   string(APPEND _rows "TW_FULL_ISA(${_isa}, ${_runs_${_isa}})\n")
   foreach(_bytes_isa IN LISTS TOPWORK_BYTES_ISAS)
@@ -131,6 +148,9 @@ foreach(_isa IN LISTS TOPWORK_ISAS)
     endif()
   endforeach()
 endforeach()
+if(_n_isas EQUAL 1)
+  string(APPEND _rows "${_eigen_row}")
+endif()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/isa_list/isa_list.inc" @ONLY CONTENT
   "// Written by toolchains/library.cmake: the instruction sets of this build, the least first.\n${_rows}")
 add_library(topwork_dep_isa_list INTERFACE)

@@ -8,6 +8,7 @@
 //
 // "avxvnni" and "i8mm" are instructions for products of bytes and nothing else: integer_gemm_isa.cc
 // alone is compiled for them, and their tables take all other loops from "avx2" and "dotprod".
+// "eigen" has Eigen's float products and depthwise rows (eigen_*.cc), and the baseline's other loops.
 #ifndef TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
 
@@ -24,8 +25,8 @@ struct ResizeKernels;
 struct PoolKernels;
 
 struct CpuKernels {
-  const char* isa;  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm"
-  // The set that lends all loops but the products of bytes; mostly `isa` itself.
+  const char* isa;  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm", "eigen"
+  // The set that lends all loops but those the set is for; mostly `isa` itself.
   const char* base_isa;
   const GemmKernels* gemm;
   const SparseGemmKernels* sparse_gemm;

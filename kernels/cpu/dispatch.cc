@@ -2,8 +2,9 @@
 //
 // The list of the sets is isa_list.inc, which toolchains/library.cmake writes, the least first:
 // TW_FULL_ISA(name, runs) has all loops; TW_BYTES_ISA(name, base, runs) is a few instructions for
-// products of bytes and takes all other loops from its base. `runs` says whether this processor has
-// the set, by its `features`.
+// products of bytes and takes all other loops from its base; TW_EIGEN_ISA(name, base, runs) has
+// Eigen's float products and depthwise rows, and its base's other loops. `runs` says whether this
+// processor has the set, by its `features`.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -43,11 +44,26 @@ namespace topwork {
   namespace name {                        \
   extern const IntegerGemm kIntegerBytes; \
   }
+#define TW_EIGEN_ISA(name, base, runs)             \
+  namespace name {                                 \
+  extern const GemmKernels kGemmKernels;           \
+  extern const DepthwiseKernels kDepthwiseKernels; \
+  }
 #include "isa_list.inc"
+#undef TW_EIGEN_ISA
 #undef TW_BYTES_ISA
 #undef TW_FULL_ISA
 
 namespace {
+
+[[maybe_unused]] CpuKernels WithEigen(const char* isa, const CpuKernels& base,
+                                      const GemmKernels& gemm, const DepthwiseKernels& depthwise) {
+  CpuKernels cpu = base;
+  cpu.isa = isa;
+  cpu.gemm = &gemm;
+  cpu.depthwise = &depthwise;
+  return cpu;
+}
 
 // The table of a set that has its own products of bytes alone.
 struct BytesTable {
@@ -65,6 +81,7 @@ struct BytesTable {
 struct Runnable {
   std::vector<const CpuKernels*> tables;
   std::vector<std::unique_ptr<BytesTable>> bytes_tables;
+  CpuKernels eigen_table;
 
   Runnable() {
     [[maybe_unused]] const port::CpuFeatures features = port::DetectCpuFeatures();
@@ -72,7 +89,14 @@ struct Runnable {
   if (runs) tables.push_back(&name::kCpuKernels);
 #define TW_BYTES_ISA(name, base, runs) \
   if (runs) AddBytes(#name, base::kCpuKernels, name::kIntegerBytes);
+#define TW_EIGEN_ISA(name, base, runs)                                                    \
+  if (runs) {                                                                             \
+    eigen_table =                                                                         \
+        WithEigen(#name, base::kCpuKernels, name::kGemmKernels, name::kDepthwiseKernels); \
+    tables.push_back(&eigen_table);                                                       \
+  }
 #include "isa_list.inc"
+#undef TW_EIGEN_ISA
 #undef TW_BYTES_ISA
 #undef TW_FULL_ISA
   }

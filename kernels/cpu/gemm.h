@@ -53,7 +53,8 @@ struct GemmKernels {
   int rows;         // rows of a register tile: good block heights are multiples of it
   int max_columns;  // columns of the widest panel
   int64_t (*n_panels)(int64_t n);
-  // Elements (not bytes) of the packed form; n and k ≥ 0 and their product must fit int64.
+  // Elements (not bytes) of the packed form; n and k ≥ 0 and their product must fit int64. It is
+  // proportional to k, and whole vectors: forms that lie one after the other all begin aligned.
   int64_t (*packed_size)(int64_t n, int64_t k);
   // Packs panels [panel_begin, panel_end) into their places in `packed`.
   void (*pack)(const GemmWeights& weights, int64_t panel_begin, int64_t panel_end, float* packed);

@@ -6,8 +6,9 @@
 
 namespace topwork {
 
-// Sets for products of bytes alone have no loops of training.
+// Sets that borrow most loops borrow those of training, too.
 #define TW_BYTES_ISA(name, base, runs)
+#define TW_EIGEN_ISA(name, base, runs)
 #define TW_FULL_ISA(name, runs)                  \
   namespace name {                               \
   extern const BackwardKernels kBackwardKernels; \
@@ -36,6 +37,7 @@ Tables TablesFor(const char* isa) {
   return {&baseline::kTrainKernels, &baseline::kBackwardKernels};
 }
 
+#undef TW_EIGEN_ISA
 #undef TW_BYTES_ISA
 
 }  // namespace

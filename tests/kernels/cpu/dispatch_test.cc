@@ -8,6 +8,7 @@
 #include "kernels/train/train_kernels.h"
 #include "ports/port.h"
 #include "tests/support/cpu_tables.h"
+#include "tests/support/skip.h"
 
 namespace topwork {
 namespace test {
@@ -16,14 +17,15 @@ TEST_CASE("instruction sets: the baseline is always there, the best is runnable"
   const CpuKernels* const* tables = nullptr;
   const int n = RunnableCpuKernels(&tables);
   REQUIRE(n >= 1);
-  CHECK(std::string(tables[0]->isa) == "baseline");
-  bool best_is_runnable = false;
+  bool has_baseline = false, best_is_runnable = false;
   for (int i = 0; i < n; ++i) {
+    has_baseline = has_baseline || std::string(tables[i]->isa) == "baseline";
     CHECK(tables[i]->gemm != nullptr);
     CHECK(tables[i]->depthwise != nullptr);
     CHECK(tables[i]->elementwise != nullptr);
     best_is_runnable = best_is_runnable || tables[i] == &BestCpuKernels();
   }
+  CHECK(has_baseline);
   CHECK(best_is_runnable);
   CHECK(&BestCpuKernels() == &BestCpuKernels());
 }
@@ -34,7 +36,9 @@ TEST_CASE("instruction sets: what the build has and the processor reports is off
 #define TW_FULL_ISA(isa, runs) \
   if (runs) expected.push_back(#isa);
 #define TW_BYTES_ISA(isa, base, runs) TW_FULL_ISA(isa, runs)
+#define TW_EIGEN_ISA(isa, base, runs) TW_FULL_ISA(isa, runs)
 #include "isa_list.inc"
+#undef TW_EIGEN_ISA
 #undef TW_BYTES_ISA
 #undef TW_FULL_ISA
   const CpuKernels* const* tables = nullptr;
@@ -44,7 +48,7 @@ TEST_CASE("instruction sets: what the build has and the processor reports is off
   CHECK(offered == expected);
 }
 
-TEST_CASE("instruction sets: those of byte products borrow everything else", "[ops]") {
+TEST_CASE("instruction sets: some borrow all loops but those they are for", "[ops]") {
   const std::vector<const CpuKernels*> tables = TestedCpuKernels();
   for (const CpuKernels* cpu : tables) {
     INFO(cpu->isa);
@@ -52,12 +56,32 @@ TEST_CASE("instruction sets: those of byte products borrow everything else", "[o
     for (const CpuKernels* base : tables) {
       if (cpu->base_isa != std::string(base->isa)) continue;
       CHECK(base->base_isa == std::string(base->isa));
-      CHECK(cpu->gemm == base->gemm);
+      const bool is_eigen = cpu->isa == std::string("eigen");
+      CHECK((cpu->gemm == base->gemm) != is_eigen);
+      CHECK((cpu->depthwise == base->depthwise) != is_eigen);
+      CHECK(cpu->elementwise == base->elementwise);
       CHECK(cpu->recurrent == base->recurrent);
       CHECK(cpu->integer->int16 == base->integer->int16);
       CHECK((cpu->integer->bytes == base->integer->bytes) != HasBytesOnly(*cpu));
     }
   }
+}
+
+// Where the processor has tiles of ours, they are the better choice; elsewhere Eigen's kernels are.
+TEST_CASE("instruction sets: eigen is the least beside tiles of ours, else the best", "[ops]") {
+  const CpuKernels* const* tables = nullptr;
+  const int n = RunnableCpuKernels(&tables);
+  int eigen = -1, baseline = -1;
+  for (int i = 0; i < n; ++i) {
+    if (tables[i]->isa == std::string("eigen")) eigen = i;
+    if (tables[i]->isa == std::string("baseline")) baseline = i;
+  }
+  if (eigen < 0) TW_SKIP("this build has no set of that name (TOPWORK_EIGEN)");
+#if defined(__x86_64__) || defined(__aarch64__)
+  CHECK(eigen < baseline);
+#else
+  CHECK(eigen > baseline);
+#endif
 }
 
 }  // namespace test
