@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "kernels/contract/cpu_kernels.h"
 #include "runtime/backend/devices.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/runtime/train/features/extractor_data.h"
@@ -133,6 +134,37 @@ TEST_CASE("device extractor: auto takes one place, by trial, and keeps to it", "
   const auto again = NewExtractor(options);
   CHECK(again->workers().places() == place);
   CHECK(again->workers().note().find("measured before") != std::string::npos);
+}
+
+// In float32 where the processor has no 16-bit products.
+TEST_CASE("feature extractor: the CPU extracts in 16 bits on request", "[train]") {
+  const ExtractorImages images(37);
+  const TrainerOptions plain = ExtractorOptions(2, 1);
+  TrainerOptions half = plain;
+  half.extraction_storage = Storage::kFloat16;
+  const std::vector<float> expected = Features(plain, images, nullptr);
+  const std::vector<float> got = Features(half, images, nullptr);
+  CheckSame(got, expected, 2e-2f);
+  CHECK((got == expected) == (HalfProductsOf(BestCpuKernels()) == nullptr));
+}
+
+TEST_CASE("feature extractor: features of the other precision are not taken from a file",
+          "[train]") {
+  const test::TempFolder folder;
+  const ExtractorImages images(12);
+  TrainerOptions options = ExtractorOptions(1, 1);
+  options.cache_path = folder / "features";
+  const auto n_known = [&](Storage storage) {
+    options.extraction_storage = storage;
+    const auto extractor = NewExtractor(options);
+    const auto cache = extractor->NewCache(0);
+    REQUIRE(extractor->Extract(images.examples(), 3, nullptr, cache.get()).ToString() == "OK");
+    return extractor->counts().n_from_cache;
+  };
+  CHECK(n_known(Storage::kFloat32) == 0);
+  CHECK(n_known(Storage::kFloat32) == 12);
+  CHECK(n_known(Storage::kFloat16) == 0);
+  CHECK(n_known(Storage::kFloat16) == 12);
 }
 
 TEST_CASE("device extractor: auto is the CPU where there is no device", "[train]") {
