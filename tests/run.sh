@@ -5,7 +5,7 @@
 # Usage: tests/run.sh [--long] [CTest arguments, e.g. -R unit]
 #   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
 # Builds into build/<preset>: release, asan-ubsan, tsan, clang, minsize, jetson (aarch64, run under
-# qemu). A build that fails makes its tests fail. Needs root only when Debian packages are missing.
+# qemu); with --long also riscv64 and ppc64le. A build that fails makes its tests fail. Needs root only when Debian packages are missing.
 # Tests that need something this machine lacks print SKIP and why.
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,7 +17,11 @@ if [ "${1:-}" = --long ]; then
   shift
 fi
 
-toolchains/install-deps.sh test
+if [ "$long" = ON ]; then
+  toolchains/install-deps.sh test long
+else
+  toolchains/install-deps.sh test
+fi
 # An OpenCL driver was installed just now: tests that do not find it fail instead of being skipped.
 export TOPWORK_REQUIRE_OPENCL=1
 toolchains/install-deps.sh python ||
@@ -63,6 +67,12 @@ build tsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$one_set" "-DTOPWORK
 build clang "topwork topwork_tests topwork_cli" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
 build minsize topwork libtopwork.so "-DTOPWORK_UNITY=$unity"
 build jetson "topwork topwork_tests" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
+if [ "$long" = ON ]; then
+  for preset in riscv64 ppc64le; do
+    build "$preset" "topwork topwork_tests" topwork_tests \
+      "-DTOPWORK_TEST_FILES=kernels/cpu/;models/zoo/;support/"
+  done
+fi
 
 [ -z "$failed" ] || echo "Builds that failed:$failed"
 measure tests ctest --test-dir build/release --output-on-failure -j "$jobs" "$@" ||
