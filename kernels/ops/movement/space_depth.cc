@@ -99,24 +99,23 @@ Status PrepareDepthToSpace(PrepareContext& context) {
 
 }  // namespace
 
-Span<const OpDef> SpaceDepthOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSpaceToDepth)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
-          .Options(OptionsType::kSpaceToDepth, ParseSpaceToDepth)
-          .Cpu(PrepareSpaceToDepth, RunStridedCopy)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-      OpDef(OpCode::kDepthToSpace)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
-          .Options(OptionsType::kDepthToSpace, ParseDepthToSpace)
-          .Cpu(PrepareDepthToSpace, RunStridedCopy)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSpaceToDepth)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
+        .Options(OptionsType::kSpaceToDepth, ParseSpaceToDepth)
+        .Cpu(PrepareSpaceToDepth, RunStridedCopy)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+    OpDef(OpCode::kDepthToSpace)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
+        .Options(OptionsType::kDepthToSpace, ParseDepthToSpace)
+        .Cpu(PrepareDepthToSpace, RunStridedCopy)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+};
+
+Span<const OpDef> SpaceDepthOps() { return kOps; }
 
 }  // namespace topwork
