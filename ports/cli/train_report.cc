@@ -167,7 +167,7 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
   }
   if (report.fitted_on_all) {
     std::printf(
-        "then the layers were fitted once more, on all %lld examples; the figures above are from "
+        "then the layers were fitted once more on all %lld examples; the figures above are from "
         "before that (--keep-held-back leaves it out)\n",
         static_cast<long long>(report.n_examples));
   }
