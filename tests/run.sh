@@ -4,8 +4,9 @@
 #
 # Usage: tests/run.sh [--long] [CTest arguments, e.g. -R unit]
 #   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
-# Builds into build/<preset>: release, asan-ubsan, tsan, clang, minsize, jetson (aarch64, run under
-# qemu). A build that fails makes its tests fail. Needs root only when Debian packages are missing.
+# Builds into build/<preset>: release, asan-ubsan (by clang), tsan, minsize, jetson (aarch64, run under
+# qemu) and, for --long, clang. A build that fails makes its tests fail. Needs root only when Debian
+# packages are missing.
 # Tests that need something this machine lacks print SKIP and why.
 set -eu
 cd "$(dirname "$0")/.."
@@ -58,11 +59,14 @@ if [ "$long" = ON ]; then
 fi
 build release "all topwork_tests" topwork_tests -DTOPWORK_SIBLINGS=ON "-DTOPWORK_LONG_TESTS=$long" \
   -DTOPWORK_EIGEN=ON
-build asan-ubsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets"
+build asan-ubsan "topwork_tests topwork_cli" topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets" \
+  -DTOPWORK_EIGEN=ON
 build tsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$one_set" "-DTOPWORK_TEST_FILES=$threads"
-build clang "topwork topwork_tests topwork_cli" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
 build minsize topwork libtopwork.so "-DTOPWORK_UNITY=$unity"
 build jetson "topwork topwork_tests" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
+if [ "$long" = ON ]; then
+  build clang "topwork topwork_tests topwork_cli" topwork_tests
+fi
 
 [ -z "$failed" ] || echo "Builds that failed:$failed"
 measure tests ctest --test-dir build/release --output-on-failure -j "$jobs" "$@" ||

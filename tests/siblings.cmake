@@ -36,7 +36,9 @@ endif()
 # Not [loops]: plain loops that no thread shares would take it minutes.
 tw_sibling_test(tsan.tests tsan COST 300 ARGS "${no_driver}~[loops]" LAUNCHER ${no_randomisation}
   ENV "${no_library};${tsan_sets};TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1")
-tw_sibling_test(clang.tests clang COST 200 ARGS "${fast}" ENV "${TOPWORK_TEST_ENVIRONMENT}")
+if(TOPWORK_LONG_TESTS)
+  tw_sibling_test(clang.tests clang COST 200 ARGS "${fast}" ENV "${TOPWORK_TEST_ENVIRONMENT}")
+endif()
 
 find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)
 find_program(QEMU_X86_64 NAMES qemu-x86_64-static qemu-x86_64 NO_CMAKE_FIND_ROOT_PATH)

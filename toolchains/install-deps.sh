@@ -26,7 +26,7 @@ python=no test=no
 for part in "$@"; do
   case "$part" in
     build) ;;
-    test) test=yes; packages="$packages catch2 clang clang-format pkg-config qemu-user-static \
+    test) test=yes; packages="$packages catch2 clang libclang-rt-dev clang-format pkg-config qemu-user-static \
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
 ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;

@@ -48,7 +48,8 @@ struct Work {
 size_t LayOut(const PostProcess& s, uint8_t* memory, Work* work) {
   size_t at = 0;
   const auto take = [&](auto** array, int64_t n) {
-    *array = reinterpret_cast<std::remove_reference_t<decltype(*array)>>(memory + at);
+    uint8_t* start = memory == nullptr ? nullptr : memory + at;  // null: only the size is asked
+    *array = reinterpret_cast<std::remove_reference_t<decltype(*array)>>(start);
     at += (static_cast<size_t>(n) * sizeof(**array) + 15) / 16 * 16;
   };
   take(&work->boxes, int64_t{4} * s.n_boxes);

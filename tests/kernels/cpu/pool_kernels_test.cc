@@ -52,40 +52,44 @@ std::vector<T> Values(size_t n, unsigned seed) {
 // The values of one channel under a window, row by row.
 template <typename T>
 struct Seen {
-  std::vector<std::vector<T>> rows;
-  int64_t count = 0;
+  std::vector<T> values;
+  size_t row_length = 0;
 };
 template <typename T>
 Seen<T> Look(const PoolTask& t, int64_t row, int64_t col, int64_t channel) {
-  Seen<T> seen;
-  const T* x = static_cast<const T*>(t.x);
   const int64_t image = row / t.h.out, y0 = row % t.h.out * t.h.stride - t.h.pad;
   const int64_t x0 = col * t.w.stride - t.w.pad;
-  for (int64_t y = std::max<int64_t>(0, y0); y < std::min(t.h.in, y0 + t.h.filter); ++y) {
-    seen.rows.emplace_back();
-    for (int64_t k = std::max<int64_t>(0, x0); k < std::min(t.w.in, x0 + t.w.filter); ++k) {
-      seen.rows.back().push_back(x[((image * t.h.in + y) * t.w.in + k) * t.channels + channel]);
-      ++seen.count;
-    }
+  const int64_t y_begin = std::max<int64_t>(0, y0), y_end = std::min(t.h.in, y0 + t.h.filter);
+  const int64_t x_begin = std::max<int64_t>(0, x0), x_end = std::min(t.w.in, x0 + t.w.filter);
+  Seen<T> seen;
+  seen.row_length = static_cast<size_t>(std::max<int64_t>(0, x_end - x_begin));
+  seen.values.resize(seen.row_length * static_cast<size_t>(std::max<int64_t>(0, y_end - y_begin)));
+  T* value = seen.values.data();
+  for (int64_t y = y_begin; y < y_end; ++y) {
+    const T* x = static_cast<const T*>(t.x) + (image * t.h.in + y) * t.w.in * t.channels + channel;
+    for (int64_t k = x_begin; k < x_end; ++k) *value++ = x[k * t.channels];
   }
   return seen;
 }
 
 float Expected(const PoolTask& t, Pool pool, const Seen<float>& seen) {
   float best = t.lo, total = 0.0f, squares = 0.0f;
-  for (const std::vector<float>& row : seen.rows) {
-    for (size_t first = 0; first < row.size(); first += 64) {
+  const float* value = seen.values.data();
+  const float* const end = value + seen.values.size();
+  while (value < end) {
+    const float* const row_end = value + seen.row_length;
+    while (value < row_end) {
       float part = 0.0f;
-      for (size_t i = first; i < std::min(row.size(), first + 64); ++i) {
-        best = std::max(best, row[i]);
-        part += row[i];
-        const float square = row[i] * row[i];
+      for (const float* stop = std::min(row_end, value + 64); value < stop; ++value) {
+        best = std::max(best, *value);
+        part += *value;
+        const float square = *value * *value;
         squares += square;
       }
       total += part;
     }
   }
-  const float count = static_cast<float>(seen.count);
+  const float count = static_cast<float>(seen.values.size());
   float result = pool == Pool::kLargest ? best : total / count;
   if (pool == Pool::kRootMeanSquare) result = std::sqrt(squares / count);
   return std::min(std::max(result, t.lo), t.hi);
@@ -93,15 +97,15 @@ float Expected(const PoolTask& t, Pool pool, const Seen<float>& seen) {
 
 template <typename T>
 T Expected(const PoolTask& t, Pool pool, const Seen<T>& seen) {
+  const T* const begin = seen.values.data();
+  const T* const end = begin + seen.values.size();
+  const int64_t count = end - begin, half = count / 2;
   int64_t best = t.integer_lo, sum = 0;
-  for (const std::vector<T>& row : seen.rows) {
-    for (const T value : row) {
-      best = std::max<int64_t>(best, value);
-      sum += value;
-    }
+  for (const T* value = begin; value < end; ++value) {
+    best = std::max<int64_t>(best, *value);
+    sum += *value;
   }
-  const int64_t half = seen.count / 2;
-  const int64_t mean = seen.count == 0 ? 0 : (sum > 0 ? sum + half : sum - half) / seen.count;
+  const int64_t mean = count == 0 ? 0 : (sum > 0 ? sum + half : sum - half) / count;
   const int64_t result = pool == Pool::kLargest ? best : mean;
   return static_cast<T>(std::min<int64_t>(std::max<int64_t>(result, t.integer_lo), t.integer_hi));
 }
