@@ -92,6 +92,7 @@ struct CpuFeatures {
   bool avx2_fma = false;     // AVX2, FMA, F16C, BMI2, enabled by the operating system
   bool avx_vnni = false;     // byte dot products in the encoding of AVX, beside avx2_fma
   bool avx512 = false;       // AVX-512 F, BW, VL, DQ and VNNI
+  bool avx512_bf16 = false;  // products of bfloat16, beside avx512
   bool sha = false;          // SHA-256 (x86), SSSE3 and SSE4.1
   bool arm_dotprod = false;  // ARMv8.2 dot product and half-precision arithmetic
   bool arm_i8mm = false;     // products of matrices of bytes, beside arm_dotprod

@@ -15,6 +15,7 @@ set(TEST_SOURCES
   kernels/ops/movement/space_test.cc
   kernels/ops/movement/split_test.cc
   kernels/ops/conv/quant_conv_test.cc
+  kernels/ops/half_products_test.cc
   kernels/ops/quantized_test.cc
   kernels/ops/sweeps_test.cc
   kernels/ops/movement/bitcast_test.cc
@@ -129,6 +130,7 @@ set(TEST_SOURCES
   runtime/session/async_run_test.cc
   runtime/session/device_failure_test.cc
   runtime/session/place_session_test.cc
+  runtime/session/half_products_test.cc
   runtime/session/verify_test.cc
   runtime/session/session_test.cc
   runtime/session/control_flow_test.cc

@@ -103,6 +103,18 @@ elseif("dotprod" IN_LIST TOPWORK_ISAS)
   endif()
 endif()
 
+# Sets that are products of 16-bit numbers and nothing else (gemm.h), where the compiler has them. Sessions of
+# precision float16 use them beside the loops of TOPWORK_BASE_ISA_<isa>.
+set(TOPWORK_HALF_ISAS "")
+set(TOPWORK_BASE_ISA_avx512bf16 avx512)
+if("avx512" IN_LIST TOPWORK_ISAS)
+  check_cxx_compiler_flag(-mavx512bf16 TOPWORK_HAS_AVX512BF16)
+  set(TOPWORK_ISA_FLAGS_avx512bf16 ${TOPWORK_ISA_FLAGS_avx512} -mavx512bf16)
+  if(TOPWORK_HAS_AVX512BF16)
+    list(APPEND TOPWORK_HALF_ISAS avx512bf16)
+  endif()
+endif()
+
 # `eigen`: float products and depthwise layers on Eigen's kernels, all other loops from the baseline. It is
 # the best set where the processor has no tiles of ours, and the least elsewhere, where TOPWORK_EIGEN
 # or TOPWORK_ONLY_ISAS asks for it.
@@ -115,7 +127,7 @@ set(TOPWORK_ISA_FLAGS_eigen "")
 
 # TOPWORK_ONLY_ISAS takes sets away, never the least: what every processor of the target runs.
 if(TOPWORK_ONLY_ISAS)
-  foreach(_list IN ITEMS TOPWORK_ISAS TOPWORK_BYTES_ISAS TOPWORK_EIGEN_ISAS)
+  foreach(_list IN ITEMS TOPWORK_ISAS TOPWORK_BYTES_ISAS TOPWORK_HALF_ISAS TOPWORK_EIGEN_ISAS)
     foreach(_isa IN LISTS ${_list})
       if(NOT _isa STREQUAL "baseline" AND NOT _isa IN_LIST TOPWORK_ONLY_ISAS)
         list(REMOVE_ITEM ${_list} ${_isa})
@@ -129,6 +141,7 @@ set(_runs_baseline "true")
 set(_runs_avx2 "features.avx2_fma")
 set(_runs_avxvnni "features.avx_vnni")
 set(_runs_avx512 "features.avx512")
+set(_runs_avx512bf16 "features.avx512_bf16")
 set(_runs_dotprod "features.arm_dotprod")
 set(_runs_i8mm "features.arm_i8mm")
 # isa_list.inc, for those who DEPEND on isa_list: a row per set, the least first, so that a later one is better.
@@ -145,6 +158,11 @@ foreach(_isa IN LISTS TOPWORK_ISAS)
   foreach(_bytes_isa IN LISTS TOPWORK_BYTES_ISAS)
     if(TOPWORK_BASE_ISA_${_bytes_isa} STREQUAL _isa)
       string(APPEND _rows "TW_BYTES_ISA(${_bytes_isa}, ${_isa}, ${_runs_${_bytes_isa}})\n")
+    endif()
+  endforeach()
+  foreach(_half_isa IN LISTS TOPWORK_HALF_ISAS)
+    if(TOPWORK_BASE_ISA_${_half_isa} STREQUAL _isa)
+      string(APPEND _rows "TW_HALF_ISA(${_half_isa}, ${_isa}, ${_runs_${_half_isa}})\n")
     endif()
   endforeach()
 endforeach()

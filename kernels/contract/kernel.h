@@ -52,6 +52,8 @@ class PrepareContext {
   // The most threads that run() may get. It bounds scratch for each thread; never cut the work by
   // it.
   int max_threads() const { return max_threads_; }
+  // Products of 16-bit numbers that the operator may use for its float32 ones; null: none.
+  const GemmKernels* half_products() const { return half_products_; }
 
   int n_inputs() const { return static_cast<int>(inputs_.size()); }
   int n_outputs() const { return static_cast<int>(outputs_.size()); }
@@ -142,6 +144,8 @@ class PrepareContext {
 
   // The kernel variant chosen, for the printed plan ("gemm 1x1", "direct 3x3"); a literal.
   void SetVariant(const char* variant) { variant_ = variant; }
+  // That run() computes products of this type, "bfloat16"; a literal.
+  void SetProducts(const char* products) { products_ = products; }
   // How many tasks run() shares among threads in its longest loop, for the plan that people read.
   void SetTasks(int64_t n_tasks) { n_tasks_ = n_tasks; }
 
@@ -167,6 +171,7 @@ class PrepareContext {
  protected:
   const OpParams* params_ = nullptr;
   const CpuKernels* cpu_ = nullptr;
+  const GemmKernels* half_products_ = nullptr;
   int max_threads_ = 1;
   std::vector<const TensorView*> inputs_;
   std::vector<TensorView> outputs_;
@@ -179,6 +184,7 @@ class PrepareContext {
   size_t scratch_bytes_ = 0;
   std::shared_ptr<OpState> state_;
   const char* variant_ = "";
+  const char* products_ = "";
   int64_t n_tasks_ = 0;
   int unknown_value_input_ = -1;
   bool deferred_ = false;

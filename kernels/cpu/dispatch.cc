@@ -3,7 +3,8 @@
 // The list of the sets is isa_list.inc, which toolchains/library.cmake writes, the least first:
 // TW_FULL_ISA(name, runs) has all loops; TW_BYTES_ISA(name, base, runs) is a few instructions for
 // products of bytes and takes all other loops from its base; TW_EIGEN_ISA(name, base, runs) has
-// Eigen's float products and depthwise rows, and its base's other loops. `runs` says whether this
+// Eigen's float products and depthwise rows, and its base's other loops; TW_HALF_ISA(name, base,
+// runs) is products of 16-bit numbers, which tables of that base can use. `runs` says whether this
 // processor has the set, by its `features`.
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "kernels/contract/cpu_kernels.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/integer.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"
@@ -44,6 +46,10 @@ namespace topwork {
   namespace name {                        \
   extern const IntegerGemm kIntegerBytes; \
   }
+#define TW_HALF_ISA(name, base, runs)        \
+  namespace name {                           \
+  extern const GemmKernels kHalfGemmKernels; \
+  }
 #define TW_EIGEN_ISA(name, base, runs)             \
   namespace name {                                 \
   extern const GemmKernels kGemmKernels;           \
@@ -51,6 +57,7 @@ namespace topwork {
   }
 #include "isa_list.inc"
 #undef TW_EIGEN_ISA
+#undef TW_HALF_ISA
 #undef TW_BYTES_ISA
 #undef TW_FULL_ISA
 
@@ -81,6 +88,11 @@ struct BytesTable {
 struct Runnable {
   std::vector<const CpuKernels*> tables;
   std::vector<std::unique_ptr<BytesTable>> bytes_tables;
+  struct HalfProducts {
+    const char* base_isa;
+    const GemmKernels* kernels;
+  };
+  std::vector<HalfProducts> half_products;
   CpuKernels eigen_table;
 
   Runnable() {
@@ -89,6 +101,8 @@ struct Runnable {
   if (runs) tables.push_back(&name::kCpuKernels);
 #define TW_BYTES_ISA(name, base, runs) \
   if (runs) AddBytes(#name, base::kCpuKernels, name::kIntegerBytes);
+#define TW_HALF_ISA(name, base, runs) \
+  if (runs) half_products.push_back({#base, &name::kHalfGemmKernels});
 #define TW_EIGEN_ISA(name, base, runs)                                                    \
   if (runs) {                                                                             \
     eigen_table =                                                                         \
@@ -97,6 +111,7 @@ struct Runnable {
   }
 #include "isa_list.inc"
 #undef TW_EIGEN_ISA
+#undef TW_HALF_ISA
 #undef TW_BYTES_ISA
 #undef TW_FULL_ISA
   }
@@ -130,6 +145,14 @@ const CpuKernels& Choose() {
 
 const CpuKernels& BestCpuKernels() {
   static const CpuKernels& best = Choose();
+  return best;
+}
+
+const GemmKernels* HalfProductsOf(const CpuKernels& cpu) {
+  const GemmKernels* best = nullptr;
+  for (const Runnable::HalfProducts& half : GetRunnable().half_products) {
+    if (std::strcmp(half.base_isa, cpu.base_isa) == 0) best = half.kernels;
+  }
   return best;
 }
 

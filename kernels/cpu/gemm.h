@@ -4,6 +4,10 @@
 // of a few vectors of columns, [panel][k][columns], with zeros to fill the last panel. Every
 // element is one chain of multiply-adds over k in ascending order, whatever tile computes it, so
 // the cut into tiles and threads never changes a bit.
+//
+// Kernels of 16-bit products round A and W to that type, A when a task begins and W when it is
+// packed; bias, residual, sums and C are float32 as ever. An element is then one chain over pairs of
+// depths.
 #ifndef TOPWORK_KERNELS_CPU_GEMM_H_
 #define TOPWORK_KERNELS_CPU_GEMM_H_
 
@@ -45,15 +49,20 @@ struct GemmTask {
   int64_t run_stride = 0, first_k = 0, run_skip = 0;
   int64_t panel_begin = 0, panel_end = 0;
   float lo = 0.0f, hi = 0.0f;  // the result is clamped to [lo, hi]; NaN passes through
+  // Memory for A in 16 bits, of kernels that need it: as many words as the task has pairs of values
+  // of A, where run_k is odd with one value more in each run. Rows that overlap (lda < run_k) lie
+  // there once; their lda and run_k, and all that more than one run counts along k, must be even.
+  float* work = nullptr;
 };
 
 // One instruction set's functions. They allocate nothing and may run on any thread.
 struct GemmKernels {
-  const char* tag;  // names the packed layout: equal tags, equal layouts
-  int rows;         // rows of a register tile: good block heights are multiples of it
-  int max_columns;  // columns of the widest panel
+  const char* tag;   // names the packed layout: equal tags, equal layouts
+  const char* half;  // the type of 16-bit products, "bfloat16"; null: float32
+  int rows;          // rows of a register tile: good block heights are multiples of it
+  int max_columns;   // columns of the widest panel
   int64_t (*n_panels)(int64_t n);
-  // Elements (not bytes) of the packed form; n and k ≥ 0 and their product must fit int64. It is
+  // Elements of 4 bytes of the packed form; n and k ≥ 0 and their product must fit int64. It is
   // proportional to k, and whole vectors: forms that lie one after the other all begin aligned.
   int64_t (*packed_size)(int64_t n, int64_t k);
   // Packs panels [panel_begin, panel_end) into their places in `packed`.

@@ -8,6 +8,7 @@ namespace topwork {
 
 // Sets that borrow most loops borrow those of training, too.
 #define TW_BYTES_ISA(name, base, runs)
+#define TW_HALF_ISA(name, base, runs)
 #define TW_EIGEN_ISA(name, base, runs)
 #define TW_FULL_ISA(name, runs)                  \
   namespace name {                               \
@@ -37,6 +38,7 @@ Tables TablesFor(const char* isa) {
   return {&baseline::kTrainKernels, &baseline::kBackwardKernels};
 }
 
+#undef TW_HALF_ISA
 #undef TW_EIGEN_ISA
 #undef TW_BYTES_ISA
 

@@ -90,7 +90,8 @@ void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
       ->group("Device");
   command
       ->add_option("--precision", options->precision,
-                   "how an OpenCL device keeps tensors: float32 or float16")
+                   "float32 or float16: how an OpenCL device keeps tensors; on the CPU, whether "
+                   "matrix products multiply 16-bit numbers where the processor can")
       ->check(CLI::IsMember({"float32", "float16"}))
       ->capture_default_str()
       ->group("Device");
@@ -225,17 +226,15 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   tw::SessionOptions session_options;
   session_options.n_threads = options.n_threads;
   session_options.device = options.device.c_str();
-  session_options.opencl.precision = PrecisionOf(options.precision);
+  session_options.precision = PrecisionOf(options.precision);
   session_options.opencl.all_on_device = options.all_on_device ? 1 : 0;
   if (!options.cpu_ops.empty()) session_options.opencl.cpu_ops = options.cpu_ops.c_str();
   session_options.opencl.memory_limit_bytes = static_cast<size_t>(options.device_memory_bytes);
   session_options.opencl.tune_ms = options.tune_ms;
   session_options.opencl.max_kernel_ms = options.max_kernel_ms;
   session_options.opencl.low_priority = options.low_priority ? 1 : 0;
-  if (!options.float32_ops.empty())
-    session_options.opencl.float32_ops = options.float32_ops.c_str();
-  if (!options.device_policy.empty())
-    session_options.opencl.policy_path = options.device_policy.c_str();
+  if (!options.float32_ops.empty()) session_options.float32_ops = options.float32_ops.c_str();
+  if (!options.device_policy.empty()) session_options.policy_path = options.device_policy.c_str();
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();
   return session_options;
 }

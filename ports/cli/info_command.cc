@@ -141,6 +141,8 @@ void PrintModel(const std::string& path, const Json& model) {
 void AddStepRows(const std::string& number, const Json& step, bool on_device, Table* table) {
   std::string note = step["fused"].get<std::string>();
   if (!note.empty()) note = "+ " + note;
+  const std::string products = step["products"].get<std::string>();
+  if (!products.empty()) note += (note.empty() ? "" : "; ") + products + " products";
   const std::string reason = step["reason"].get<std::string>();
   if (!reason.empty()) note += (note.empty() ? "" : "; ") + reason;
   const int64_t n_tasks = step["n_tasks"].get<int64_t>();
@@ -187,6 +189,8 @@ void PrintPlan(const Json& plan) {
   const int n_threads = plan["n_threads"].get<int>();
   std::printf("\n  %d %s: %s\n", n_threads, n_threads == 1 ? "thread" : "threads",
               plan["threads_reason"].get<std::string>().c_str());
+  const std::string half_note = plan["half_note"].get<std::string>();
+  if (!half_note.empty()) std::printf("\n  %s\n", half_note.c_str());
   const std::string note = plan["note"].get<std::string>();
   if (!note.empty()) std::printf("\n  %s\n", note.c_str());
   const double on_cpu = plan["estimated_cpu_ns"].get<double>() * 1e-6;

@@ -1,5 +1,5 @@
-// What `topwork verify` does: a device against the CPU on several examples, and the search for a
-// policy that makes them agree.
+// What `topwork verify` does: a device, or the CPU in 16 bits, against the CPU in float32 on several
+// examples, and the search for a policy that makes them agree.
 #ifndef TOPWORK_PORTS_CLI_VERIFY_H_
 #define TOPWORK_PORTS_CLI_VERIFY_H_
 
@@ -21,6 +21,9 @@ struct VerifyOptions {
   double tolerance = 0.0;  // 0: the library's
   std::string policy;      // file to write
   int n_steps = 0;         // of training; 0: none
+
+  // The CPU in 16 bits is compared with the CPU in float32.
+  bool on_cpu() const { return common.device == "cpu"; }
 };
 
 // An operator, or an output of the session, over all examples.
@@ -42,7 +45,7 @@ struct VerifyReport {
   double tolerance = 0.0;
   bool agrees = true;
   int n_examples = 0;
-  int n_on_device = 0;  // operators
+  int n_on_device = 0;  // operators; those in 16 bits where the CPU is compared with itself
   std::vector<VerifiedLayer> layers, outputs;
 
   // The first that does not agree, null: all do.

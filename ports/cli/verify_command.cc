@@ -1,4 +1,5 @@
-// topwork verify: a device against the CPU, operator by operator, and a policy where they differ.
+// topwork verify: a device, or the CPU in 16 bits, against the CPU in float32, operator by operator,
+// and a policy where they differ.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -79,10 +80,11 @@ Json ReportJson(const VerifyOptions& options, const VerifyReport& report) {
 }
 
 void PrintReport(const VerifyOptions& options, const VerifyReport& report) {
-  std::printf("%s on %s, %s, against the CPU: %d example%s, differences up to %s agree\n\n",
+  std::printf("%s on %s, %s, against the CPU%s: %d example%s, differences up to %s agree\n\n",
               Paint(1, "1", options.common.model).c_str(), options.common.device.c_str(),
-              options.common.precision.c_str(), report.n_examples,
-              report.n_examples == 1 ? "" : "s", Short(report.tolerance).c_str());
+              options.common.precision.c_str(), options.on_cpu() ? " in float32" : "",
+              report.n_examples, report.n_examples == 1 ? "" : "s",
+              Short(report.tolerance).c_str());
   Table table({">#", "operator", "backend", "output", ">range", ">difference", "verdict"});
   for (const VerifiedLayer& layer : report.layers) {
     table.Row({std::to_string(layer.index), layer.op, layer.backend,
@@ -112,9 +114,10 @@ size_t CountAgreeing(const VerifyReport& report) {
                     [](const VerifiedLayer& layer) { return layer.agrees; }));
 }
 
-void PrintSummary(const VerifyReport& report) {
-  std::printf("\n%zu of %zu operators' outputs agree, %d of them computed on the device%s\n",
+void PrintSummary(const VerifyOptions& options, const VerifyReport& report) {
+  std::printf("\n%zu of %zu operators' outputs agree, %d of them computed %s%s\n",
               CountAgreeing(report), report.layers.size(), report.n_on_device,
+              options.on_cpu() ? "in 16 bits" : "on the device",
               report.agrees ? "" : ("; first: " + FirstText(report)).c_str());
 }
 
@@ -145,10 +148,14 @@ void PrintSteps(const StepsReport& steps) {
 
 void CheckOptions(VerifyOptions* options) {
   if (options->common.device == "auto") options->common.device = "opencl";
-  if (options->common.device == "cpu") {
-    throw CliError(kExitUsage,
-                   "verify compares a device with the CPU: give --device opencl, opencl:NUMBER or "
-                   "opencl:NAME (see 'topwork devices')");
+  if (options->on_cpu() && options->common.precision != "float16") {
+    throw CliError(
+        kExitUsage,
+        "verify compares a device with the CPU: give --device opencl, opencl:NUMBER or "
+        "opencl:NAME (see 'topwork devices'), or for the CPU itself --precision float16");
+  }
+  if (options->on_cpu() && options->n_steps > 0) {
+    throw CliError(kExitUsage, "--steps compares a device with the CPU, which trains in float32");
   }
   if (!options->data.empty() && !options->inputs.empty()) {
     throw CliError(kExitUsage, "--input and --data exclude each other");
@@ -161,14 +168,16 @@ void Verify(VerifyOptions options) {
   const tw::Model model = OpenModel(options.common.model);
   VerifyReport report = VerifyExamples(options, model, {});
   if (report.n_on_device == 0) {
-    throw CliError(kExitUnsupported, options.common.model +
-                                         ": no operator runs on the device, there is nothing to "
-                                         "compare (topwork info --plan tells the reasons)");
+    const char* none = options.on_cpu() ? ": no operator is computed in 16 bits"
+                                        : ": no operator runs on the device";
+    throw CliError(kExitUnsupported, options.common.model + none +
+                                         ", there is nothing to compare (topwork info --plan "
+                                         "tells the reasons)");
   }
   Json json = ReportJson(options, report);
   if (!options.common.json) {
     PrintReport(options, report);
-    PrintSummary(report);
+    PrintSummary(options, report);
   }
   if (!options.policy.empty()) {
     const DevicePolicy policy = FindPolicy(options, model, &report);
@@ -193,8 +202,10 @@ void Verify(VerifyOptions options) {
                                      " of the largest");
   }
   if (!report.agrees) {
-    throw CliError(kExitDiffers,
-                   options.common.model + ": the device and the CPU differ: " + FirstText(report));
+    throw CliError(kExitDiffers, options.common.model +
+                                     (options.on_cpu() ? ": float16 and float32 differ: "
+                                                       : ": the device and the CPU differ: ") +
+                                     FirstText(report));
   }
 }
 
@@ -203,7 +214,7 @@ void Verify(VerifyOptions options) {
 void AddVerifyCommand(CLI::App* app) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command =
-      app->add_subcommand("verify", "Compare a device with the CPU, operator by operator");
+      app->add_subcommand("verify", "Compare a device or float16 with the CPU in float32");
   AddModelOption(command, &options->common);
   command
       ->add_option("--input", options->inputs,
@@ -222,7 +233,7 @@ void AddVerifyCommand(CLI::App* app) {
   command
       ->add_option("--tolerance", options->tolerance,
                    "largest difference that agrees, relative to the range of an operator's output; "
-                   "default: 0.001, with float16 0.02")
+                   "default: 0.001, with float16 0.02, and on the CPU 0.05")
       ->check(PositiveCheck())
       ->type_name("T");
   command
@@ -249,6 +260,7 @@ void AddVerifyCommand(CLI::App* app) {
       "Exit code 0: all agree (with --policy: under the policy).\n\n"
       "Examples:\n"
       "  topwork verify mobilenet.tflite --device opencl:mali\n"
+      "  topwork verify mobilenet.tflite --device cpu --precision float16 --data photos/\n"
       "  topwork verify mobilenet.tflite --precision float16 --data photos/ --policy mali.policy\n"
       "  topwork run mobilenet.tflite --precision float16 --device-policy mali.policy");
   command->callback([options] { Verify(*options); });

@@ -25,7 +25,7 @@ class PolicySearch {
   // the CPU.
   void Run(VerifyReport* report) {
     if (options_.common.precision == "float16") MoveTo(&policy.float32_ops, report);
-    if (!report->agrees) MoveTo(&policy.cpu_ops, report);
+    if (!report->agrees && !options_.on_cpu()) MoveTo(&policy.cpu_ops, report);
     for (int op : policy.cpu_ops) policy.float32_ops.erase(op);
   }
 

@@ -172,6 +172,7 @@ CpuFeatures DetectCpuFeatures() {
   unsigned eax71, ecx;
   if (subleaves7 >= 1 && __get_cpuid_count(7, 1, &eax71, &ebx, &ecx, &edx)) {
     features.avx_vnni = features.avx2_fma && has(eax71, {4});
+    features.avx512_bf16 = features.avx512 && has(eax71, {5});
   }
 #elif defined(__aarch64__)
   const unsigned long capabilities = getauxval(AT_HWCAP);

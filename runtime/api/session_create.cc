@@ -136,9 +136,9 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
   options.allocator = handle->allocator.get();
   const topwork::Graph& graph = model.model->subgraphs()[static_cast<size_t>(options.subgraph)];
   options.cpu_ops = SplitNames(c_options.opencl.cpu_ops);
-  options.float32_ops = SplitNames(c_options.opencl.float32_ops);
-  if (c_options.opencl.policy_path != nullptr) {
-    TW_RETURN_IF_ERROR(topwork::api::ReadDevicePolicy(c_options.opencl.policy_path, graph,
+  options.float32_ops = SplitNames(c_options.float32_ops);
+  if (c_options.policy_path != nullptr) {
+    TW_RETURN_IF_ERROR(topwork::api::ReadDevicePolicy(c_options.policy_path, graph,
                                                       &options.cpu_ops, &options.float32_ops));
   }
   if (c_options.share_state_with != nullptr) {

@@ -32,12 +32,14 @@ Result<PlacedSession> CreateOnDevice(std::shared_ptr<const Model> model,
   DeviceName name;
   DeviceOptions device;
   TW_RETURN_IF_ERROR(ReadDevice("tw_session_options.device", c_options.device, &name));
-  TW_RETURN_IF_ERROR(ReadPrecision(c_options.opencl.precision, &device.storage));
+  TW_RETURN_IF_ERROR(ReadPrecision(c_options.precision, &device.storage));
   TW_RETURN_IF_ERROR(ReadSharing(c_options, &device));
   if (c_options.cache_dir != nullptr) device.cache_folder = c_options.cache_dir;
   device.tune_ms = c_options.opencl.tune_ms;
   device.all_there = c_options.opencl.all_on_device != 0;
-  return PlaceSession(std::move(model), options, name, device);
+  SessionOptions with_precision = options;
+  with_precision.half_products = device.storage == Storage::kFloat16;
+  return PlaceSession(std::move(model), with_precision, name, device);
 }
 
 }  // namespace api

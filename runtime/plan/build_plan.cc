@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/cpu/gemm.h"
 #include "runtime/plan/alias.h"
 #include "runtime/plan/gpu_memory.h"
 #include "runtime/plan/gpu_pairs.h"
@@ -56,6 +57,7 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
     }
     const WorkOp& work = graph->ops[i++];
     PlanPrepareContext context = MakeContext(*graph, work.op, PackMode::kPack);
+    if (!work.pinned_to_float32) context.SetHalfProducts(graph->half_products);
     TW_RETURN_IF_ERROR(context.Prepare(*work.op.def));
     const std::vector<int>& released = context.released_inputs();
     for (size_t k = 0; k < work.op.inputs.size(); ++k) {
@@ -76,6 +78,7 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
     step.packed = context.packed();
     step.scratch_bytes = context.scratch_bytes();
     step.variant = context.variant();
+    step.products = context.products();
     step.n_tasks = context.n_tasks();
     step.fused = work.fused;
     step.reason = work.reason;
@@ -196,6 +199,18 @@ void ExcludeDeferred(Plan* plan) {
   }
 }
 
+// The plan's line about the 16-bit products that were asked for.
+std::string HalfNote(const WorkGraph& graph, const Plan& plan) {
+  if (graph.half_products == nullptr) {
+    return StrFormat("precision float16: no 16-bit products with {} here, so all is float32",
+                     graph.cpu->isa);
+  }
+  const auto n = std::count_if(plan.steps.begin(), plan.steps.end(),
+                               [](const Step& step) { return step.products[0] != '\0'; });
+  return StrFormat("precision float16: {} products in {} of {} operators",
+                   graph.half_products->half, n, plan.steps.size() + plan.deferred.size());
+}
+
 // Moves operators back to the CPU that are not worth their transfers, or do not fit into the
 // device's memory, until neither finds any more.
 void PlaceOnDevices(const PlanOptions& options, WorkGraph* graph) {
@@ -236,6 +251,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
     plan->deferred.push_back(op);
   }
   TW_RETURN_IF_ERROR(MakeSteps(&graph, &offers, &needed_constants, plan.get()));
+  if (options.half_products) plan->half_note = HalfNote(graph, *plan);
   plan->gpu_bytes = DeviceBytes(plan->steps);
   plan->cpu_flops = CountCpuFlops(graph, *plan);
   if (options.device_cost != nullptr) {

@@ -14,7 +14,7 @@ namespace topwork {
 // has that name. What a marked operator is fused with stays on the CPU with it. INVALID_ARGUMENT
 // for a name that means no operator; the message lists similar names.
 Status PinToCpu(const std::vector<std::string>& names, WorkGraph* graph);
-// The same for operators that must not compute with float16 storage.
+// The same for operators that must not compute with float16 storage or 16-bit products.
 Status PinToFloat32(const std::vector<std::string>& names, WorkGraph* graph);
 
 }  // namespace topwork

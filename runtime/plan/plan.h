@@ -54,8 +54,11 @@ struct PlanOptions {
   std::shared_ptr<const DeviceCost> device_cost;
   // Why the list is empty although devices were wanted; every step gets it as its reason.
   std::string no_device_reason;
-  // Operators that stay on the CPU, and operators that must not compute with float16 storage; see
-  // PinToCpu.
+  // On the CPU, operators that have them compute float32 products from 16-bit numbers where the
+  // processor can; callees and deferred operators do not.
+  bool half_products = false;
+  // Operators that stay on the CPU, and operators that must not compute with float16 storage or
+  // 16-bit products; see PinToCpu.
   std::vector<std::string> cpu_ops, float32_ops;
   bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
   const Allocator* allocator = nullptr;  // null: DefaultAllocator()
@@ -110,9 +113,10 @@ struct Step {
   std::vector<std::shared_ptr<const Buffer>> packed;
   size_t scratch_bytes = 0;
   const char* variant = "";
-  int64_t n_tasks = 0;  // that threads share on the CPU; 0: the operator does not say
-  std::string reason;   // why it is not on a device; empty when it is
-  std::string fused;    // what was fused into it: "RELU6, PAD"
+  const char* products = "";  // "bfloat16": those of the float32 operator; else ""
+  int64_t n_tasks = 0;        // that threads share on the CPU; 0: the operator does not say
+  std::string reason;         // why it is not on a device; empty when it is
+  std::string fused;          // what was fused into it: "RELU6, PAD"
   // The operators of the program, in order, each with what its own step would show.
   std::vector<Step> parts;
   size_t gpu_bytes = 0;                // device memory of the parts
@@ -142,6 +146,8 @@ struct Plan {
   // True when runs depend on earlier runs: there are variables or resources, here or in a called
   // subgraph.
   bool keeps_state = false;
+  // With PlanOptions::half_products: how many steps have such products, or why none has.
+  std::string half_note;
   // Operations of a run on the CPU; below 0: not known (deferred, called or custom operators).
   double cpu_flops = -1.0;
   // Estimated nanoseconds of a run without its deferred ops: with this placement, and on the CPU

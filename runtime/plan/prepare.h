@@ -34,6 +34,8 @@ class PlanPrepareContext final : public PrepareContext {
   // The planner of callees (null: none), and which inputs are constants, whose values callees may
   // use.
   void SetCallees(CalleePlanner* planner, std::vector<bool> is_constant);
+  // See PrepareContext::half_products.
+  void SetHalfProducts(const GemmKernels* kernels) { half_products_ = kernels; }
   // All inputs have their values and an output may get its shape from run().
   void SetRunning() { may_be_unknown_ = true; }
 
@@ -54,6 +56,7 @@ class PlanPrepareContext final : public PrepareContext {
   bool inside_output() const { return inside_output_; }
   size_t scratch_bytes() const { return scratch_bytes_; }
   const char* variant() const { return variant_; }
+  const char* products() const { return products_; }
   int64_t n_tasks() const { return n_tasks_; }
   std::shared_ptr<OpState> state() const { return state_; }
   const std::vector<std::shared_ptr<const Buffer>>& packed() const { return packed_; }

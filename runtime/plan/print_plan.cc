@@ -29,6 +29,8 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
   json->String(PlaceName(step.device));
   json->Key("variant");
   json->String(step.variant);
+  json->Key("products");
+  json->String(step.products);
   json->Key("n_tasks");
   json->Int(step.n_tasks);
   json->Key("fused");
@@ -89,6 +91,9 @@ std::string StepLine(const Plan& plan, const std::string& number, const Step& st
   const int v = step.outputs.empty() ? -1 : step.outputs[0];
   const std::string shape = v < 0 ? "" : plan.values[static_cast<size_t>(v)].view.shape.ToString();
   std::string note = step.fused.empty() ? "" : "+" + step.fused;
+  if (step.products[0] != '\0') {
+    note += std::string(note.empty() ? "" : "; ") + step.products + " products";
+  }
   if (!step.inside.empty()) note += (note.empty() ? "in " : "; in ") + step.inside;
   if (!step.reason.empty()) note += (note.empty() ? "" : "; ") + step.reason;
   const std::string tasks = step.n_tasks > 0 ? std::to_string(step.n_tasks) : "";
@@ -135,6 +140,7 @@ std::string PrintPlan(const Plan& plan, const std::string& note, const ThreadCho
       plan.arena_bytes, plan.live_bytes, overhead, plan.scratch_bytes, plan.packed_bytes,
       plan.owned_bytes);
   if (threads != nullptr) text += threads->ToString() + "\n";
+  if (!plan.half_note.empty()) text += plan.half_note + "\n";
   if (plan.state_bytes > 0) text += StrFormat("variables {} bytes\n", plan.state_bytes);
   if (plan.gpu_bytes > 0) text += StrFormat("on the device {} bytes\n", plan.gpu_bytes);
   if (plan.estimated_cpu_ns > 0) {
@@ -155,6 +161,8 @@ std::string PlanToJson(const Plan& plan, const std::string& note, const ThreadCh
     json.Key("threads_reason");
     json.String(threads->reason);
   }
+  json.Key("half_note");
+  json.String(plan.half_note);
   const auto bytes = [&](const char* key, size_t value) {
     json.Key(key);
     json.Int(static_cast<int64_t>(value));

@@ -136,6 +136,7 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
   graph.model = &model;
   graph.allocator = options.allocator != nullptr ? options.allocator : &DefaultAllocator();
   graph.cpu = options.cpu != nullptr ? options.cpu : &BestCpuKernels();
+  if (options.half_products) graph.half_products = HalfProductsOf(*graph.cpu);
   graph.max_threads = std::max(1, options.max_threads);
   if (options.subgraph != 0) graph.subgraph_name = source.name;
   graph.values = source.values;

@@ -32,13 +32,14 @@ struct WorkOp {
   const Device* given_up = nullptr;  // a device on which it would not pay
   int n_launches = 0;                // on the device
   bool pinned = false;               // the caller wants it on the CPU
-  bool pinned_to_float32 = false;    // the caller wants it on no device that stores float16
+  bool pinned_to_float32 = false;    // the caller wants nothing of 16 bits in it
 };
 
 struct WorkGraph {
   const Model* model = nullptr;  // null: made by hand
   const Allocator* allocator = nullptr;
   const CpuKernels* cpu = nullptr;
+  const GemmKernels* half_products = nullptr;  // for operators that may use them; null: none
   int max_threads = 1;
   std::string subgraph_name;  // for messages; empty for the main subgraph
 

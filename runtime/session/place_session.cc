@@ -64,6 +64,7 @@ std::string KeyOf(const Model& model, const SessionOptions& options, const Candi
                               device.identity, cpu.isa, NumThreads(options));
   const Graph& graph = model.subgraphs()[static_cast<size_t>(options.subgraph)];
   for (int v : graph.inputs) key += ", " + graph.values[static_cast<size_t>(v)].shape.ToString();
+  if (options.half_products) key += ", 16-bit products";
   for (const std::string& name : options.cpu_ops) key += ", without " + name;
   for (int v : options.outputs) key += ", output " + std::to_string(v);
   return key;
@@ -151,6 +152,7 @@ Status AddDevice(const DeviceOptions& device, const DeviceName& name, SessionOpt
     }
   }
   options->devices.push_back(std::move(opened));
+  options->half_products = false;
   if (device.storage == Storage::kFloat32 || options->float32_ops.empty()) return Status::Ok();
   OpenOptions wide = device;
   wide.storage = Storage::kFloat32;

@@ -33,7 +33,8 @@ Result<PlacedSession> PlaceSession(std::shared_ptr<const Model> model,
                                    const DeviceOptions& device_options);
 
 // Adds the device that an OpenCL name stands for to a session's options, with what is known of its
-// speed, and where some operators need float32, a second one that stores that.
+// speed, and where some operators need float32, a second one that stores that. What is left to the
+// CPU is then computed in float32.
 Status AddDevice(const DeviceOptions& device, const DeviceName& name, SessionOptions* options);
 
 // What PlaceSession does for "auto", with any device and clock.

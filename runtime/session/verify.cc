@@ -21,15 +21,19 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // An operator of the plan, or one that is prepared while running.
 struct PlannedOp {
   const char* name = "";
-  const char* backend = "";
+  std::string backend;
   int file_index = -1;
   std::vector<int> inputs, outputs;
 };
 
+std::string BackendOf(const Step& step) {
+  const bool plain = step.products[0] == '\0';
+  return plain ? PlaceName(step.device) : std::string(PlaceName(step.device)) + " " + step.products;
+}
+
 void AddStep(const Step& step, std::vector<PlannedOp>* ops) {
   if (step.parts.empty()) {
-    ops->push_back(
-        {step.def->name(), PlaceName(step.device), step.file_index, step.inputs, step.outputs});
+    ops->push_back({step.def->name(), BackendOf(step), step.file_index, step.inputs, step.outputs});
   }
   for (const Step& part : step.parts) AddStep(part, ops);
 }
@@ -139,7 +143,10 @@ Result<std::unique_ptr<Session>> SessionKeeping(const Session& session,
   options.state = nullptr;  // of its own, at its beginning
   options.memory_limit_bytes = options.device_memory_limit_bytes = 0;
   options.device_cost = nullptr;  // all that it can compute
-  if (on_cpu) options.devices.clear();
+  if (on_cpu) {
+    options.devices.clear();
+    options.half_products = false;
+  }
   TW_ASSIGN_OR_RETURN(std::unique_ptr<Session> keeping,
                       Session::Create(session.shared_model(), options));
   for (int i = 0; i < session.n_inputs(); ++i) {
@@ -250,6 +257,7 @@ void WriteValue(const ComparedValue& value, JsonWriter* json) {
 }  // namespace
 
 double DefaultTolerance(const SessionOptions& options) {
+  if (options.half_products) return 5e-2;
   for (const auto& device : options.devices) {
     if (device->storage() == Storage::kFloat16) return 2e-2;
   }

@@ -35,6 +35,7 @@ OneOp::OneOp(OneOp&&) noexcept = default;
 
 OneOp::OneOp(const OneOp& other)
     : params(other.params),
+      half_products(other.half_products),
       code_(other.code_),
       inputs_(Copies(other.inputs_)),
       outputs_(Copies(other.outputs_)),
@@ -170,6 +171,7 @@ Status OneOp::Prepare() {
   context_ = std::make_unique<PlanPrepareContext>(
       op_, inputs, outputs, names, StrFormat("operator #0 {}", def->name()), BestCpuKernels(), 4);
   context_->SetPacking(PackMode::kPack, nullptr, {}, DefaultAllocator());
+  context_->SetHalfProducts(half_products);
   return context_->Prepare(*def);
 }
 

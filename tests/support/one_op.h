@@ -34,6 +34,7 @@ class OneOp {
   OneOp(const OneOp& other);
 
   OpParams params;
+  const GemmKernels* half_products = nullptr;  // that the operator may use
 
   // An input whose value is known at plan time.
   template <typename T>

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/tensor/bfloat16.h"
+
 namespace topwork {
 namespace test {
 
@@ -19,6 +21,13 @@ inline std::vector<float> RandomFloats(size_t n, uint32_t seed) {
     state = state * 1664525u + 1013904223u;
     value = static_cast<float>(static_cast<int32_t>(state >> 16) - 32768) / 32768.0f;
   }
+  return values;
+}
+
+// The same as bfloat16 numbers: products of these are exact in float32.
+inline std::vector<float> RandomBFloat16(size_t n, uint32_t seed) {
+  std::vector<float> values = RandomFloats(n, seed);
+  for (float& value : values) value = BFloat16ToFloat(FloatToBFloat16(value));
   return values;
 }
 

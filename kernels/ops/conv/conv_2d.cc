@@ -29,8 +29,9 @@ struct ConvState : OpState, ConvShape {
   Way way = Way::kGather;
   SparseWeights sparse;  // kPointwise, without groups
   PackedWeights weights;
-  GemmCut cut;                // kPointwise, kGather
-  DirectConv direct;          // kDirect
+  GemmCut cut;        // kPointwise, kGather
+  DirectConv direct;  // kDirect
+  GemmWork work;
   size_t patches_offset = 0;  // kGather; scratch: one block of patches per thread
   float lo = 0.0f, hi = 0.0f;
 };
@@ -44,6 +45,17 @@ Status Parse(const OptionsView& options, OpParams* params) {
   return ParseActivation(options.Byte(3, 0), &params->activation);
 }
 
+bool IsDirect(const ConvShape& shape) {
+  return shape.groups() == 1 && !shape.window.IsPointwise() &&
+         IsDirectConv(shape.window, shape.out_c);
+}
+
+// Pairs of 16-bit numbers must not reach from one row of the image into the next.
+const GemmKernels& KernelsOf(const PrepareContext& context, const ConvShape& shape) {
+  const bool odd = IsDirect(shape) && shape.in_c % 2 != 0;
+  return odd ? *context.cpu().gemm : ProductsOf(context);
+}
+
 Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
   const int64_t groups = state->weights.groups, depth = state->weights.layout.k;
   const Window& window = state->window;
@@ -55,16 +67,18 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
     context->SetTasks(state->cut.n_tasks());
     return Status::Ok();
   }
+  const GemmKernels& kernels = *state->weights.kernels;
   if (window.IsPointwise()) {
     state->way = Way::kPointwise;
     context->SetVariant(groups > 1 ? "gemm 1x1 grouped" : "gemm 1x1");
-  } else if (groups == 1 && IsDirectConv(window, state->out_c)) {
+  } else if (IsDirect(*state)) {
     state->way = Way::kDirect;
     state->direct.window = window;
     state->direct.batch = state->batch;
     state->direct.in_c = state->in_c;
     state->direct.out_c = state->out_c;
     CutDirectConv(&state->direct);
+    state->work = PlanGemmWork(*context, kernels, 1, MostValues(state->direct), scratch);
     context->SetVariant("direct");
     context->SetTasks(DirectConvTasks(state->direct));
     return Status::Ok();
@@ -72,8 +86,9 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
     context->SetVariant(groups > 1 ? "im2col grouped" : "im2col");
   }
   const bool gather = state->way == Way::kGather;
-  state->cut = CutGemm(*context->cpu().gemm, state->batch * window.h.out * window.w.out,
-                       state->group_out, depth, gather);
+  state->cut =
+      CutGemm(kernels, state->batch * window.h.out * window.w.out, state->group_out, depth, gather);
+  state->work = PlanGemmWork(*context, kernels, state->cut.rows, depth, scratch);
   context->SetTasks(groups * state->cut.n_tasks());
   if (gather) {
     int64_t block = 0;
@@ -113,8 +128,8 @@ Status Prepare(PrepareContext& context) {
   }
   state->weights.layout = layout;
   if (!state->sparse.present()) {
-    TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, groups, layout.n * layout.k, &scratch,
-                                         &state->weights));
+    TW_RETURN_IF_ERROR(PlanPackedWeights(&context, KernelsOf(context, shape), 1, layout, groups,
+                                         layout.n * layout.k, &scratch, &state->weights));
   }
   ActivationRange(params.activation, &state->lo, &state->hi);
   TW_RETURN_IF_ERROR(ChooseWay(&context, state, &scratch));
@@ -207,7 +222,8 @@ void RunProducts(const RunContext& context, const ConvState& s, const float* inp
     if (s.sparse.present()) {
       context.cpu->sparse_gemm->run(task, s.sparse);
     } else {
-      context.cpu->gemm->run(task);
+      task.work = s.work.Of(context, thread);
+      s.weights.kernels->run(task);
     }
   });
 }
@@ -229,7 +245,7 @@ Status Run(const RunContext& context) {
   whole.lo = s.lo;
   whole.hi = s.hi;
   if (s.way == Way::kDirect) {
-    RunDirectConv(s.direct, input, whole, *context.cpu->gemm, context.pool);
+    RunDirectConv(s.direct, input, whole, *s.weights.kernels, s.work, context);
   } else {
     RunProducts(context, s, input, whole);
   }

@@ -87,8 +87,8 @@ Status Prepare(PrepareContext& context) {
   layout.k = layout.depth[2] = s->in_c;
   layout.stride_n = s->few ? s->in_c : taps * s->in_c;
   ScratchLayout scratch;
-  TW_RETURN_IF_ERROR(
-      PlanPackedWeights(&context, 1, layout, s->few ? 1 : taps, s->in_c, &scratch, &s->weights));
+  TW_RETURN_IF_ERROR(PlanPackedWeights(&context, *context.cpu().gemm, 1, layout, s->few ? 1 : taps,
+                                       s->in_c, &scratch, &s->weights));
   if (s->few) s->products_offset = scratch.Add(s->w.in * layout.n, context.max_threads());
   return scratch.Request(&context);
 }

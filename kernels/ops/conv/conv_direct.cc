@@ -7,8 +7,6 @@
 
 #include <algorithm>
 
-#include "kernels/ops/shared/gemm_plan.h"
-
 namespace topwork {
 namespace {
 
@@ -93,15 +91,25 @@ int64_t BlocksOf(const DirectConv& conv) {
 
 int64_t DirectConvTasks(const DirectConv& conv) { return conv.batch * BlocksOf(conv); }
 
+// Along a row of the image: the window's rows of it. Down a column: the window of every pixel.
+int64_t MostValues(const DirectConv& conv) {
+  const Window& window = conv.window;
+  const int64_t along_row = window.w.in;
+  const int64_t down = conv.rows_per_task * window.w.filter;
+  return window.h.filter * conv.in_c * std::max(along_row, down);
+}
+
 void RunDirectConv(const DirectConv& conv, const float* input, const GemmTask& whole,
-                   const GemmKernels& kernels, ThreadPool* pool) {
+                   const GemmKernels& kernels, const GemmWork& work, const RunContext& context) {
   const WindowAxis& h = conv.window.h;
   const WindowAxis& w = conv.window.w;
   const int64_t blocks = BlocksOf(conv);
   GemmTask all_panels = whole;
   all_panels.panel_begin = 0;
   all_panels.panel_end = kernels.n_panels(whole.n);
-  pool->ParallelFor(DirectConvTasks(conv), [&](int64_t task, int) {
+  context.pool->ParallelFor(DirectConvTasks(conv), [&](int64_t task, int thread) {
+    GemmTask mine = all_panels;
+    mine.work = work.Of(context, thread);
     const int64_t b = task / blocks;
     const float* image = input + b * h.in * w.in * conv.in_c;
     Rectangle r;
@@ -113,7 +121,7 @@ void RunDirectConv(const DirectConv& conv, const float* input, const GemmTask& w
       for (r.x = 0; r.x < w.out; r.x += r.columns) {
         r.tx = ClipTaps(w, Origin(w, r.x));
         r.columns = EndOfSameTaps(w, r.x, w.out, r.tx) - r.x;
-        RunRectangle(conv, image, b * h.out * w.out, r, all_panels, kernels);
+        RunRectangle(conv, image, b * h.out * w.out, r, mine, kernels);
       }
     }
   });

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/gemm.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/window.h"
 
 namespace topwork {
@@ -25,10 +25,13 @@ void CutDirectConv(DirectConv* conv);
 // How many tasks that makes.
 int64_t DirectConvTasks(const DirectConv& conv);
 
+// The most values of A that one of its products reads, where overlapping rows count once.
+int64_t MostValues(const DirectConv& conv);
+
 // Runs the whole convolution, one group. `whole` has packed, bias, residual, c, n, k, lo and hi
 // set.
 void RunDirectConv(const DirectConv& conv, const float* input, const GemmTask& whole,
-                   const GemmKernels& kernels, ThreadPool* pool);
+                   const GemmKernels& kernels, const GemmWork& work, const RunContext& context);
 
 }  // namespace topwork
 

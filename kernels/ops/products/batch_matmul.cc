@@ -18,6 +18,7 @@ namespace {
 struct BatchMatMulState : OpState, BatchMatMulShape {
   PackedWeights weights;
   GemmCut cut;
+  GemmWork work;
   size_t rows_offset = 0;  // scratch: one block of turned rows per thread
 };
 
@@ -62,7 +63,8 @@ Status PlanProduct(PrepareContext* context, BatchMatMulState* state, int64_t b_m
   layout.k = layout.depth[2] = state->k;
   layout.stride_n = context->params().adj_y ? state->k : 1;
   layout.stride_k[2] = context->params().adj_y ? 1 : state->n;
-  TW_RETURN_IF_ERROR(PlanPackedWeights(context, 1, layout, b_matrices, state->n * state->k,
+  const GemmKernels& kernels = ProductsOf(*context);
+  TW_RETURN_IF_ERROR(PlanPackedWeights(context, kernels, 1, layout, b_matrices, state->n * state->k,
                                        &scratch, &state->weights));
   const bool stacked = b_matrices == 1 && !state->transpose_a;
   if (stacked) {
@@ -70,7 +72,8 @@ Status PlanProduct(PrepareContext* context, BatchMatMulState* state, int64_t b_m
     state->batches = 1;
     state->rank = 0;
   }
-  state->cut = CutGemm(*context->cpu().gemm, state->m, state->n, state->k, state->transpose_a);
+  state->cut = CutGemm(kernels, state->m, state->n, state->k, state->transpose_a);
+  state->work = PlanGemmWork(*context, kernels, state->cut.rows, state->k, &scratch);
   if (state->transpose_a) {
     int64_t block = 0;
     if (MulOverflow(state->cut.rows, state->k, &block)) block = -1;  // Request refuses it
@@ -139,7 +142,6 @@ void TurnRows(const float* a, int64_t m, int64_t k, int64_t first, int64_t rows,
 Status Run(const RunContext& context) {
   if (context.in(1).dtype != DType::kFloat32) return RunBatchMatMulQuantized(context);
   const BatchMatMulState& s = context.get_state<BatchMatMulState>();
-  const GemmKernels& kernels = *context.cpu->gemm;
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
   const float* a = context.input_data<float>(0);
   const float* packed = GetPackedWeights(s.weights, context, 1);
@@ -170,7 +172,8 @@ Status Run(const RunContext& context) {
     }
     task.packed = packed + b_matrix * s.weights.packed_size;
     task.c += batch * s.m * s.n;
-    kernels.run(task);
+    task.work = s.work.Of(context, thread);
+    s.weights.kernels->run(task);
   });
   return Status::Ok();
 }

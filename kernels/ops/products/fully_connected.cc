@@ -19,6 +19,7 @@ struct FullyConnectedState : OpState, FullyConnectedShape {
   SparseWeights sparse;
   PackedWeights weights;  // where there are no sparse ones
   GemmCut cut;
+  GemmWork work;
   float lo = 0.0f, hi = 0.0f;
 };
 
@@ -107,8 +108,11 @@ Status Prepare(PrepareContext& context) {
   if (is_sparse) {
     state->cut = CutSparseGemm(context.cpu(), state->batch, state->units, state->depth);
   } else {
-    TW_RETURN_IF_ERROR(PlanPackedWeights(&context, 1, layout, 1, 0, &scratch, &state->weights));
-    state->cut = CutGemm(*context.cpu().gemm, state->batch, state->units, state->depth, false);
+    const GemmKernels& kernels = ProductsOf(context);
+    TW_RETURN_IF_ERROR(
+        PlanPackedWeights(&context, kernels, 1, layout, 1, 0, &scratch, &state->weights));
+    state->cut = CutGemm(kernels, state->batch, state->units, state->depth, false);
+    state->work = PlanGemmWork(context, kernels, state->cut.rows, state->depth, &scratch);
   }
   ActivationRange(context.params().activation, &state->lo, &state->hi);
   context.SetTasks(state->cut.n_tasks());
@@ -140,7 +144,7 @@ Status Run(const RunContext& context) {
     RunSparseGemm(context.pool, *context.cpu, task, state.sparse, state.cut);
   } else {
     task.packed = GetPackedWeights(state.weights, context, 1);
-    RunGemm(context.pool, *context.cpu->gemm, task, state.cut);
+    RunGemm(context, *state.weights.kernels, task, state.cut, state.work);
   }
   ApplyFusedTanh(context);
   return Status::Ok();

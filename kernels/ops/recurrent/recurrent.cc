@@ -133,7 +133,8 @@ Status PlanCellMatrix(PrepareContext* context, int input, CellArithmetic arithme
   GemmWeights layout;
   layout.n = out->n;
   layout.k = layout.depth[2] = layout.stride_n = out->k;
-  return PlanPackedWeights(context, input, layout, 1, 0, scratch, &out->floats);
+  return PlanPackedWeights(context, *context->cpu().gemm, input, layout, 1, 0, scratch,
+                           &out->floats);
 }
 
 void BeginCellMatrix(const RunContext& context, const CellMatrix& matrix) {

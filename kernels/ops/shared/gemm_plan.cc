@@ -39,11 +39,15 @@ Status ScratchLayout::Request(PrepareContext* context) const {
   return Status::Ok();
 }
 
-Status PlanPackedWeights(PrepareContext* context, int input, const GemmWeights& layout,
-                         int64_t groups, int64_t group_stride, ScratchLayout* scratch,
-                         PackedWeights* out) {
-  const GemmKernels& kernels = *context->cpu().gemm;
+const GemmKernels& ProductsOf(const PrepareContext& context) {
+  return context.half_products() != nullptr ? *context.half_products() : *context.cpu().gemm;
+}
+
+Status PlanPackedWeights(PrepareContext* context, const GemmKernels& kernels, int input,
+                         const GemmWeights& layout, int64_t groups, int64_t group_stride,
+                         ScratchLayout* scratch, PackedWeights* out) {
   out->kernels = &kernels;
+  if (kernels.half != nullptr) context->SetProducts(kernels.half);
   out->layout = layout;
   out->groups = groups;
   out->group_stride = group_stride;
@@ -97,7 +101,9 @@ double TaskWork(int64_t most, double whole) {
 }
 
 GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made) {
-  return CutFloats(kernels.rows, kernels.n_panels(n), m, n, k, a_is_made);
+  // Tasks of 16-bit products round their rows of A themselves.
+  const bool made = a_is_made || kernels.half != nullptr;
+  return CutFloats(kernels.rows, kernels.n_panels(n), m, n, k, made);
 }
 
 GemmCut CutFloats(int tile_rows, int64_t total_panels, int64_t m, int64_t n, int64_t k,
@@ -156,11 +162,32 @@ GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, int64_t index, int64_
   return task;
 }
 
+GemmWork PlanGemmWork(const PrepareContext& context, const GemmKernels& kernels, int64_t runs,
+                      int64_t length, ScratchLayout* scratch) {
+  GemmWork work;
+  if (kernels.half == nullptr) return work;
+  int64_t words = 0;
+  if (MulOverflow(runs, length / 2 + 1, &words)) words = -1;  // Request refuses it
+  work.offset = scratch->Add(words, context.max_threads());
+  work.block = ScratchLayout::BlockBytes(words);
+  return work;
+}
+
 void RunGemm(ThreadPool* pool, const GemmKernels& kernels, const GemmTask& whole,
              const GemmCut& cut) {
   pool->ParallelFor(cut.n_tasks(), [&](int64_t index, int) {
     int64_t first_row = 0;
     kernels.run(TaskOf(whole, cut, index, &first_row));
+  });
+}
+
+void RunGemm(const RunContext& context, const GemmKernels& kernels, const GemmTask& whole,
+             const GemmCut& cut, const GemmWork& work) {
+  context.pool->ParallelFor(cut.n_tasks(), [&](int64_t index, int thread) {
+    int64_t first_row = 0;
+    GemmTask task = TaskOf(whole, cut, index, &first_row);
+    task.work = work.Of(context, thread);
+    kernels.run(task);
   });
 }
 

@@ -39,15 +39,19 @@ struct PackedWeights {
   size_t scratch_offset = 0;  // when constant is null
   GemmWeights layout;         // of one group; data is null
   int64_t groups = 1;
-  int64_t group_stride = 0;  // elements between the groups' first weights
-  int64_t packed_size = 0;   // elements of one packed group
-  const GemmKernels* kernels = nullptr;
+  int64_t group_stride = 0;              // elements between the groups' first weights
+  int64_t packed_size = 0;               // elements of one packed group
+  const GemmKernels* kernels = nullptr;  // that packed them and multiply by them
 };
 
+// The float32 products of the context's instruction set, or where the operator may use them, those
+// of 16-bit numbers.
+const GemmKernels& ProductsOf(const PrepareContext& context);
+
 // `layout` describes group 0 of input `input` without its data.
-Status PlanPackedWeights(PrepareContext* context, int input, const GemmWeights& layout,
-                         int64_t groups, int64_t group_stride, ScratchLayout* scratch,
-                         PackedWeights* out);
+Status PlanPackedWeights(PrepareContext* context, const GemmKernels& kernels, int input,
+                         const GemmWeights& layout, int64_t groups, int64_t group_stride,
+                         ScratchLayout* scratch, PackedWeights* out);
 // The packed weights for this run: group g is at result + g * packed_size.
 const float* GetPackedWeights(const PackedWeights& weights, const RunContext& context, int input);
 
@@ -80,11 +84,26 @@ struct GemmTiles {
   int64_t task_work = 0;
 };
 GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made);
+// GemmTask::work of every thread, in the operator's scratch memory. Products of float32 need none.
+struct GemmWork {
+  size_t offset = 0, block = 0;  // block 0: none
+  float* Of(const RunContext& context, int thread) const {
+    if (block == 0) return nullptr;
+    return reinterpret_cast<float*>(context.scratch + offset + static_cast<size_t>(thread) * block);
+  }
+};
+// For tasks that read at most `runs` runs of `length` values of A.
+GemmWork PlanGemmWork(const PrepareContext& context, const GemmKernels& kernels, int64_t runs,
+                      int64_t length, ScratchLayout* scratch);
+
 // Rows and panels of task `index`; A, C and residual of `whole` are moved to its first row.
 GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, int64_t index, int64_t* out_first_row);
-// Runs all tasks of a product whose A lies in memory.
+// Runs all tasks of a float32 product whose A lies in memory.
 void RunGemm(ThreadPool* pool, const GemmKernels& kernels, const GemmTask& whole,
              const GemmCut& cut);
+// The same for any products.
+void RunGemm(const RunContext& context, const GemmKernels& kernels, const GemmTask& whole,
+             const GemmCut& cut, const GemmWork& work);
 
 }  // namespace topwork
 

@@ -155,10 +155,21 @@ typedef enum tw_dtype TW_ENUM_INT {
   TW_DTYPE_UINT4 = 20
 } tw_dtype;
 
-// How an OpenCL device stores float tensors. It computes in float32 in either case.
+// How float numbers are stored and multiplied. Sums are float32 in either case.
+//
+// TW_PRECISION_FLOAT16 on an OpenCL device: float tensors are stored as float16, in half the memory;
+// values are at most 65504 and have 11 bits each. What the device leaves to the CPU is float32.
+//
+// TW_PRECISION_FLOAT16 on the CPU: CONV_2D, FULLY_CONNECTED and BATCH_MATMUL of float32 tensors
+// multiply 16-bit numbers where the processor can, today bfloat16 with AVX-512 BF16: both factors
+// are rounded to 8 bits, numbers below 1.2e-38 become 0, and weights take half the memory. Bias,
+// sums, results and all other operators are float32. So are a convolution with an odd number of
+// input channels that reads its image in place, pruned weights, operators of subgraphs that are
+// called, and those whose shapes depend on data. On other processors everything is float32. The
+// plan tells which operators have such products. The number of threads changes no bit.
 typedef enum tw_precision TW_ENUM_INT {
   TW_PRECISION_FLOAT32 = 0,
-  TW_PRECISION_FLOAT16 = 1  // half the memory; values of at most 65504 with 11 bits each
+  TW_PRECISION_FLOAT16 = 1
 } tw_precision;
 
 typedef struct tw_model tw_model;
@@ -367,7 +378,6 @@ typedef struct tw_allocator {
 
 // Options for sessions on an OpenCL device. Elsewhere they mean nothing.
 typedef struct tw_opencl_options {
-  tw_precision precision;
   // For how many milliseconds tw_session_create may measure kernels on the device. What it learns
   // is kept in cache_dir, and later sessions go on where it stopped. 0: nothing is measured, and
   // what is known is used.
@@ -376,11 +386,6 @@ typedef struct tw_opencl_options {
   // "#12" the one of that number in the file, any other text the one that makes the tensor of that
   // name. What is fused with such an operator goes with it. NULL: none.
   const char* cpu_ops;
-  // With TW_PRECISION_FLOAT16: operators that keep and read float32 nevertheless, named alike.
-  const char* float32_ops;
-  // File of such operators that "topwork verify --policy" wrote for this model on this device. It
-  // is text: "topwork device policy 1", then lines like "cpu #12 CONV_2D" and "float32 #3 EXP".
-  const char* policy_path;
   // For activations and weights on the device; 0: what the device has. Operators beyond the limit
   // run on the CPU, which is never an error; the plan tells which.
   size_t memory_limit_bytes;
@@ -422,6 +427,14 @@ typedef struct tw_session_options {
   const tw_session* share_state_with;
   // NULL: the operating system's.
   const tw_allocator* allocator;
+  tw_precision precision;
+  // With TW_PRECISION_FLOAT16: operators that stay float32 nevertheless, named as in
+  // tw_opencl_options.cpu_ops. NULL: none.
+  const char* float32_ops;
+  // File of operators for float32_ops and cpu_ops that "topwork verify --policy" wrote for this
+  // model on this device. It is text: "topwork device policy 1", then lines like "cpu #12 CONV_2D"
+  // and "float32 #3 EXP". NULL: none.
+  const char* policy_path;
   tw_opencl_options opencl;
 } tw_session_options;
 
@@ -734,7 +747,8 @@ typedef struct tw_feature_options {
   // "cpu,opencl:0,opencl:1". Whichever is done takes the next examples, so with several devices the
   // last digits depend on chance. NULL: tw_trainer_options.device.
   const char* devices;
-  // Of tensors on OpenCL devices.
+  // Of the backbone, wherever it runs. Features that were computed with one are not used with the
+  // other.
   tw_precision precision;
   uint64_t reserved[4];
 } tw_feature_options;
@@ -1357,15 +1371,16 @@ typedef void (*tw_profile_function)(void* user_data, const tw_profile_entry* ent
 TW_API tw_status tw_session_set_profile(tw_session* session, tw_profile_function function,
                                         void* user_data);
 
-// Compares the session with the CPU, operator by operator: both compute the whole model on the
-// present inputs. Describes the result as JSON: tolerance, agrees, first_divergence (a position in
-// layers, or null), layers (index in the file, op, backend, output, dtype, shape, difference,
-// range, agrees, inputs_agree, input_difference) and outputs (as the session itself gives them).
-// difference is the largest one, relative to the range of the CPU's numbers; null if one is not
-// finite. An operator whose inputs agree and whose output does not is where a difference begins.
-// tolerance is the largest difference that agrees; 0 stands for 1e-3, with TW_PRECISION_FLOAT16 for
-// 2e-2. All values of the model are in memory at once. *out_json is owned by the caller. Errors:
-// those of tw_session_run; DEVICE_LOST if the device fails. [one]
+// Compares the session with the CPU in float32, operator by operator: both compute the whole model
+// on the present inputs. Describes the result as JSON: tolerance, agrees, first_divergence (a
+// position in layers, or null), layers (index in the file, op, backend, output, dtype, shape,
+// difference, range, agrees, inputs_agree, input_difference) and outputs (as the session itself
+// gives them). backend is "cpu bfloat16" where the CPU computes such products. difference is the
+// largest one, relative to the range of the CPU's numbers; null if one is not finite. An operator
+// whose inputs agree and whose output does not is where a difference begins. tolerance is the
+// largest difference that agrees; 0 stands for 1e-3, with TW_PRECISION_FLOAT16 for 2e-2 on an
+// OpenCL device and 5e-2 on the CPU. All values of the model are in memory at once. *out_json is
+// owned by the caller. Errors: those of tw_session_run; DEVICE_LOST if the device fails. [one]
 TW_API tw_status tw_session_verify(tw_session* session, double tolerance, char** out_json);
 
 // How a model is pruned. Zero the struct and set struct_size for the defaults.

@@ -37,6 +37,7 @@ Result<std::unique_ptr<ExtractionWorkers>> ExtractionWorkers::Create(
   session.memory_limit_bytes = options.memory_limit_bytes;
   session.allocator = options.allocator;
   session.cpu = options.cpu;
+  session.half_products = options.extraction_storage == Storage::kFloat16;
   session.n_threads = 1;
   std::vector<DeviceName> places = options.extraction_devices;
   if (places == std::vector<DeviceName>{DeviceName::Auto()}) {

@@ -54,6 +54,7 @@ Status FeatureExtractor::OpenFile() {
     text += StrFormat("flip {}\ncrop {:.9g}\nbrightness {:.9g}\nnoise {:.9g}\nseed {}\n",
                       a.flip ? 1 : 0, a.crop, a.brightness, a.noise, o.seed);
   }
+  if (o.extraction_storage == Storage::kFloat16) text += "precision float16\n";
   if (workers_->places() != "cpu") text += "devices " + workers_->places() + "\n";
   text += "preprocessing " + o.preprocessing;
   TW_ASSIGN_OR_RETURN(std::unique_ptr<FeatureFile> file,

@@ -1,4 +1,5 @@
-// The packed GEMM of every instruction set this processor has, against double precision.
+// The packed GEMM of every instruction set this processor has, against double precision. Products of
+// 16-bit numbers get such numbers: they are then as exact as float32's.
 #include "kernels/cpu/gemm.h"
 
 #include <catch2/catch.hpp>
@@ -58,11 +59,40 @@ GemmWeights PlainWeights(const GemmProblem& p, const std::vector<float>& w) {
   return weights;
 }
 
-void CheckGemm(const CpuKernels& cpu, const GemmProblem& p) {
-  INFO(cpu.isa << " " << p.m << " x " << p.n << " x " << p.k);
-  const GemmKernels& kernels = *cpu.gemm;
-  const std::vector<float> a = RandomFloats(static_cast<size_t>(p.m * p.k), 1);
-  const std::vector<float> w = RandomFloats(static_cast<size_t>(p.n * p.k), 2);
+// Of all instruction sets, those of 16-bit products included.
+std::vector<const GemmKernels*> TestedGemms() {
+  std::vector<const GemmKernels*> gemms;
+  const CpuKernels* const* tables = nullptr;
+  const int n_tables = RunnableCpuKernels(&tables);
+  for (int t = 0; t < n_tables; ++t) {
+    gemms.push_back(tables[t]->gemm);
+    const GemmKernels* half = HalfProductsOf(*tables[t]);
+    if (half != nullptr) gemms.push_back(half);
+  }
+  return gemms;
+}
+
+// Packed and run.
+std::vector<float> Multiply(const GemmKernels& kernels, GemmTask task, const GemmWeights& weights) {
+  const std::vector<float> packed = PackAll(kernels, weights);
+  std::vector<float> work(static_cast<size_t>(task.m * task.runs * (task.k / 2 + 1)));
+  std::vector<float> c(static_cast<size_t>(task.m * task.n), NAN);
+  task.packed = packed.data();
+  task.c = c.data();
+  task.ldc = task.n;
+  task.panel_end = kernels.n_panels(task.n);
+  task.lo = -std::numeric_limits<float>::infinity();
+  task.hi = -task.lo;
+  task.work = work.data();
+  kernels.run(task);
+  return c;
+}
+
+void CheckGemm(const GemmKernels& kernels, const GemmProblem& p) {
+  INFO(kernels.tag << " " << p.m << " x " << p.n << " x " << p.k);
+  const auto random = kernels.half != nullptr ? RandomBFloat16 : RandomFloats;
+  const std::vector<float> a = random(static_cast<size_t>(p.m * p.k), 1);
+  const std::vector<float> w = random(static_cast<size_t>(p.n * p.k), 2);
   const std::vector<float> bias = RandomFloats(static_cast<size_t>(p.n), 3);
   const std::vector<float> residual = RandomFloats(static_cast<size_t>(p.m * p.n), 4);
   const std::vector<float> packed = PackAll(kernels, PlainWeights(p, w));
@@ -82,7 +112,10 @@ void CheckGemm(const CpuKernels& cpu, const GemmProblem& p) {
   task.panel_end = kernels.n_panels(p.n);
   task.lo = p.lo;
   task.hi = p.hi;
+  std::vector<float> work(static_cast<size_t>(p.m * ((p.k + 1) / 2)) + 1, 7.0f);
+  task.work = work.data();
   kernels.run(task);
+  CHECK(work.back() == 7.0f);  // nothing written beyond what the task may use
   CHECK(LargestDifference(c, GemmReference(p, a, w, bias, residual)) < 1e-5);
 }
 
@@ -91,24 +124,24 @@ constexpr float kGemmInfinity = std::numeric_limits<float>::infinity();
 }  // namespace
 
 TEST_CASE("gemm: every tile height and column remainder", "[ops][sets]") {
-  const CpuKernels* const* tables = nullptr;
-  const int n_tables = RunnableCpuKernels(&tables);
-  REQUIRE(n_tables >= 1);
-  for (int t = 0; t < n_tables; ++t) {
+  for (const GemmKernels* gemm : TestedGemms()) {
     for (int64_t m = 1; m <= 19; ++m) {
-      for (int64_t n = 1; n <= 2 * tables[t]->gemm->max_columns + 1; n += 3) {
-        CheckGemm(*tables[t],
-                  {m, n, 5, (m + n) % 2 == 0, n % 3 == 0, -kGemmInfinity, kGemmInfinity});
+      for (int64_t n = 1; n <= 2 * gemm->max_columns + 1; n += 3) {
+        CheckGemm(*gemm, {m, n, 5, (m + n) % 2 == 0, n % 3 == 0, -kGemmInfinity, kGemmInfinity});
       }
     }
     for (int64_t n : {15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 96, 100}) {
-      CheckGemm(*tables[t], {13, n, 67, true, false, 0.0f, 6.0f});
-      CheckGemm(*tables[t], {13, n, 67, true, true, -1.0f, 1.0f});
+      CheckGemm(*gemm, {13, n, 67, true, false, 0.0f, 6.0f});
+      CheckGemm(*gemm, {13, n, 67, true, true, -1.0f, 1.0f});
     }
-    CheckGemm(*tables[t], {3, 20, 0, true, true, -kGemmInfinity,
-                           kGemmInfinity});  // no depth: bias and residual
-    CheckGemm(*tables[t], {1, 1000, 129, true, false, -kGemmInfinity, kGemmInfinity});
-    CheckGemm(*tables[t], {200, 70, 300, false, false, -kGemmInfinity, kGemmInfinity});
+    for (int64_t k = 1; k <= 70; ++k) {
+      CheckGemm(*gemm, {2, 18, k, true, false, -kGemmInfinity, kGemmInfinity});
+    }
+    // No depth: bias and residual.
+    CheckGemm(*gemm, {3, 20, 0, true, true, -kGemmInfinity, kGemmInfinity});
+    CheckGemm(*gemm, {1, 1000, 129, true, false, -kGemmInfinity, kGemmInfinity});
+    CheckGemm(*gemm, {200, 70, 300, false, false, -kGemmInfinity, kGemmInfinity});
+    CheckGemm(*gemm, {3, 50, 600, false, false, -kGemmInfinity, kGemmInfinity});
   }
 }
 
@@ -124,10 +157,8 @@ TEST_CASE("gemm: transposed and boxed weights pack to the same bytes", "[ops][se
       reversed[n * 24 + i * 12 + (2 - j) * 4 + l] = w[n * 24 + k];
     }
   }
-  const CpuKernels* const* tables = nullptr;
-  const int n_tables = RunnableCpuKernels(&tables);
-  for (int t = 0; t < n_tables; ++t) {
-    const GemmKernels& kernels = *tables[t]->gemm;
+  for (const GemmKernels* gemm : TestedGemms()) {
+    const GemmKernels& kernels = *gemm;
     const std::vector<float> packed = PackAll(kernels, PlainWeights(p, w));
     GemmWeights weights = PlainWeights(p, turned);
     weights.stride_n = 1;
@@ -145,26 +176,83 @@ TEST_CASE("gemm: transposed and boxed weights pack to the same bytes", "[ops][se
 }
 
 TEST_CASE("gemm: a NaN passes the clamp", "[ops][sets]") {
-  const CpuKernels* const* tables = nullptr;
-  const int n_tables = RunnableCpuKernels(&tables);
-  for (int t = 0; t < n_tables; ++t) {
-    const GemmKernels& kernels = *tables[t]->gemm;
+  for (const GemmKernels* gemm : TestedGemms()) {
+    const GemmKernels& kernels = *gemm;
     const std::vector<float> ones(64, 1.0f);
     GemmTask task;
     const float a = NAN;
-    float c[64];
+    float c[64], work[1];
     const std::vector<float> packed =
         PackAll(kernels, PlainWeights({1, 64, 1, false, false, 0.0f, 6.0f}, ones));
     task.a = &a;
     task.lda = task.k = task.m = 1;
     task.packed = packed.data();
     task.c = c;
+    task.work = work;
     task.n = task.ldc = 64;
     task.hi = 6.0f;
     task.panel_end = kernels.n_panels(64);
     kernels.run(task);
     CHECK(std::isnan(c[0]));
     CHECK(std::isnan(c[63]));
+  }
+}
+
+// Windows of 3 rows of an image: rows of A that overlap, or that lie apart.
+TEST_CASE("gemm: windows read in place are those that were gathered", "[ops][sets]") {
+  const int64_t channels = 4, width = 23, run_k = 3 * channels, m = 10, n = 21;
+  const std::vector<float> image = RandomBFloat16(static_cast<size_t>(3 * width * channels), 1);
+  const std::vector<float> w = RandomBFloat16(static_cast<size_t>(n * 3 * run_k), 2);
+  const GemmProblem p{m, n, 3 * run_k, false, false, -kGemmInfinity, kGemmInfinity};
+  for (const int64_t stride : {1, 2, 3}) {
+    if ((m - 1) * stride + 3 > width) continue;
+    std::vector<float> gathered;
+    for (int64_t x = 0; x < m; ++x) {
+      for (int64_t y = 0; y < 3; ++y) {
+        const auto at = image.begin() + (y * width + x * stride) * channels;
+        gathered.insert(gathered.end(), at, at + run_k);
+      }
+    }
+    for (const GemmKernels* gemm : TestedGemms()) {
+      INFO(gemm->tag << " stride " << stride);
+      GemmTask task;
+      task.m = m;
+      task.n = n;
+      task.k = p.k;
+      task.a = gathered.data();
+      task.lda = p.k;
+      const std::vector<float> expected = Multiply(*gemm, task, PlainWeights(p, w));
+      task.a = image.data();
+      task.lda = stride * channels;
+      task.runs = 3;
+      task.run_k = run_k;
+      task.run_stride = width * channels;
+      CHECK(LargestDifference(Multiply(*gemm, task, PlainWeights(p, w)), expected) < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("gemm: 16-bit products round both factors to nearest, ties to even", "[ops][sets]") {
+  // 1 + 2^-8 lies between two numbers, 1 + 3 * 2^-8 as well, and 1 + 2^-8 + 2^-20 above the middle.
+  const float step = 1.0f / 256, tiny = 1.0f / (1 << 20);
+  const std::vector<float> given = {1 + step, 1 + 3 * step, 1 + step + tiny, -1 - step, 1e-40f};
+  const std::vector<float> rounded = {1, 1 + 4 * step, 1 + 2 * step, -1, 0};
+  const float factor = 1.5f;
+  for (const GemmKernels* gemm : TestedGemms()) {
+    if (gemm->half == nullptr) continue;
+    std::vector<float> expected;
+    for (float value : rounded) expected.push_back(value * factor);
+    GemmTask task;
+    task.lda = task.k = 1;
+    task.m = 5;
+    task.n = 1;
+    task.a = given.data();
+    const GemmProblem one{5, 1, 1, false, false, 0, 0}, five{1, 5, 1, false, false, 0, 0};
+    CHECK(Multiply(*gemm, task, PlainWeights(one, {factor})) == expected);
+    task.m = 1;
+    task.n = 5;
+    task.a = &factor;
+    CHECK(Multiply(*gemm, task, PlainWeights(five, given)) == expected);
   }
 }
 

@@ -1,4 +1,4 @@
-"""verify: a device against the CPU, and policies, on the digits models.
+"""verify: a device, and the CPU in 16 bits, against the CPU in float32, and policies, on the digits models.
 
 Usage: verify_test.py TOPWORK
 """
@@ -114,6 +114,8 @@ def check_policy(checks, tool, device, here):
     policy.write_text(TITLE + "\ncpu #8 SOFTMAX\n")
     plan = run(tool, "info", *flags, "--plan", "--device-policy", policy).stdout
     checks.expect("pinned to the CPU" in plan, plan)
+    plan = run(tool, "info", *flags, "--plan", "--cpu-ops", "CONV_2D").stdout
+    checks.expect("pinned to the CPU" in plan and "bfloat16" not in plan, plan)
     plan = run(tool, "info", *flags, "--plan", "--float32-ops", "SOFTMAX").stdout
     checks.expect("float16 storage" in plan and "float32  " in plan, plan)
     everything = run(tool, "verify", *flags, "--cpu-ops",
@@ -124,12 +126,45 @@ def check_policy(checks, tool, device, here):
     expect_error(checks, run(tool, "verify", *flags, "--policy", here / "no" / "folder" / "x.policy"), 6, "x.policy")
 
 
+def check_cpu(checks, tool, here):
+    """Products of 16-bit numbers on the CPU against float32; a processor without them says so."""
+    flags = (DIGITS_CNN, "--device", "cpu", "--precision", "float16")
+    expect_error(checks, run(tool, "verify", *flags, "--steps", "3"), 2, "--steps")
+    plan = run(tool, "info", *flags, "--plan").stdout
+    checks.expect("precision float16: " in plan, plan)
+    if "all is float32" in plan:
+        expect_error(checks, run(tool, "verify", *flags), 4, "no operator is computed in 16 bits")
+        return
+    result = run(tool, "verify", *flags)
+    checks.expect(result.returncode == 0 and "cpu bfloat16" in result.stdout and "computed in 16 bits" in result.stdout,
+                  "verify --device cpu: %d %s" % (result.returncode, result.stdout))
+    strict = ("--tolerance", "1e-5", "--examples", "2")
+    expect_error(checks, run(tool, "verify", *flags, *strict), 11, "float16 and float32 differ", "#0 CONV_2D")
+    policy = here / "cpu.policy"
+    result = run(tool, "verify", *flags, *strict, "--policy", policy, "--json")
+    if not checks.expect(result.returncode == 0, "verify --policy: %d %s" % (result.returncode, result.stderr)):
+        return
+    found = json.loads(result.stdout)["policy"]
+    checks.expect(found["agrees"] and found["cpu_ops"] == [] and 0 in found["float32_ops"], "verify: %s" % found)
+    plan = run(tool, "info", *flags, "--plan", "--device-policy", policy).stdout
+    n = len(found["float32_ops"])
+    checks.expect("products in %d of" % (4 - n) in plan, "%d: %s" % (n, plan))
+    for command, more in (("run", ()), ("benchmark", ("--runs", "1")), ("evaluate", ("--data", DIGITS_8X8 / "test"))):
+        used = run(tool, command, *flags, *more, "--device-policy", policy)
+        checks.expect(used.returncode == 0, "%s --device-policy: %d %s" % (command, used.returncode, used.stderr))
+    judged = [json.loads(run(tool, "evaluate", DIGITS_CNN, "--device", "cpu", "--precision", precision, "--data",
+                             DIGITS_8X8 / "test", "--json").stdout) for precision in ("float32", "float16")]
+    right = [round(one["top1"] * one["n_examples"]) for one in judged]
+    checks.expect(abs(right[0] - right[1]) <= 1, "evaluate: %s of %d are right" % (right, judged[0]["n_examples"]))
+
+
 def main():
     tool = pathlib.Path(sys.argv[1]).resolve()
     checks = Checks()
     here = pathlib.Path(tempfile.mkdtemp(prefix="topwork_verify_"))
     try:
         check_errors(checks, tool, here)
+        check_cpu(checks, tool, here)
         devices = json.loads(run(tool, "devices", "--json").stdout)
         usable = [device["id"] for device in devices[1:] if device["available"]]
         if not usable:

@@ -64,7 +64,7 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
   const tw_status absent = tw_session_create(model.get(), &options, &session);
   CHECK((absent == TW_STATUS_NOT_FOUND || absent == TW_STATUS_UNSUPPORTED));
   CHECK(std::string(tw_last_error()).find("OpenCL") != std::string::npos);
-  options.opencl.precision = static_cast<tw_precision>(9);
+  options.precision = static_cast<tw_precision>(9);
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "precision 9");
   options = DefaultSessionOptions();
@@ -304,12 +304,12 @@ TEST_CASE("a session on the CPU agrees with the CPU", "[api]") {
 TEST_CASE("a device policy is read when a session is made", "[api]") {
   const ModelPtr model = OpenModel(kDigitsModel);
   tw_session_options options = DefaultSessionOptions();
-  options.opencl.policy_path = "no/such/file.policy";
+  options.policy_path = "no/such/file.policy";
   tw_session* session = nullptr;
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_IO,
                "no/such/file.policy");
-  options.opencl.policy_path = nullptr;
-  options.opencl.float32_ops = "CONV_3D";
+  options.policy_path = nullptr;
+  options.float32_ops = "CONV_3D";
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "no operator to compute in float32 is called 'CONV_3D'");
   CHECK(session == nullptr);

@@ -1,0 +1,116 @@
+// The packed GEMM's register tiles: kRows x (up to kMaxVectors vectors) accumulators held in
+// registers over the whole depth. Included by the files that say how a tile multiplies: they define
+// Accumulate.
+//
+// A and W are words of 4 bytes here: a float32 (gemm_isa.cc), or two 16-bit numbers of neighbouring
+// depths (gemm_half_isa.cc). All lengths of a task along k count words.
+#ifndef TOPWORK_KERNELS_CPU_GEMM_TILES_H_
+#define TOPWORK_KERNELS_CPU_GEMM_TILES_H_
+
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/panels.h"
+#include "kernels/cpu/simd.h"
+
+#define TW_STRING_INNER(x) #x
+#define TW_STRING(x) TW_STRING_INNER(x)
+
+namespace topwork {
+namespace TW_ISA {
+namespace {
+
+// acc += A * W over `depth` words of every row; returns where W goes on.
+template <int kM, int kN>
+TW_INLINE const float* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const float* w,
+                                  int64_t depth);
+
+// One register tile: rows [row, row + kM) of A and columns [n0, n0 + kN * kLanes), all inside C and
+// without a residual.
+template <int kM, int kN>
+void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
+  const float* a[kM];
+  Vec acc[kM][kN];
+#pragma GCC unroll 16
+  for (int m = 0; m < kM; ++m) {
+    a[m] = t.a + (row + m) * t.lda;
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) acc[m][j] = Vec{};
+  }
+  w += t.first_k * kN * kLanes;
+  for (int64_t run = 0; run < t.runs; ++run) {
+    w = Accumulate<kM, kN>(acc, a, w, t.run_k) + t.run_skip * kN * kLanes;
+#pragma GCC unroll 16
+    for (int m = 0; m < kM; ++m) a[m] += t.run_stride;
+  }
+  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) {
+    const int64_t n = n0 + j * kLanes;
+    const Vec bias = t.bias != nullptr ? Load(t.bias + n) : Vec{};
+#pragma GCC unroll 16
+    for (int m = 0; m < kM; ++m) {
+      Store(t.c + (row + m) * t.ldc + n, Clamp(acc[m][j] + bias, lo, hi));
+    }
+  }
+}
+
+using TileFunction = void (*)(const GemmTask&, const float*, int64_t, int64_t);
+
+// kTiles[vectors - 1][rows - 1].
+#define TW_TILE(rows, vectors) Tile<rows, vectors>
+const TileFunction kTiles[kMaxVectors][kRows] = TW_TILE_TABLE(TW_TILE);
+#undef TW_TILE
+
+// A tile whose columns end inside a vector, or that has a residual: the bare products go to a
+// buffer, from which bias, residual and clamp are applied.
+void GeneralTile(const GemmTask& t, TileFunction tile, const float* w, int64_t row, int rows,
+                 int64_t n0, int n_vectors) {
+  alignas(kVectorBytes) float products[kRows * kMaxVectors * kLanes];
+  GemmTask bare = t;
+  bare.a = t.a + row * t.lda;
+  bare.bias = nullptr;
+  bare.c = products;
+  bare.ldc = n_vectors * kLanes;
+  bare.lo = -__builtin_inff();
+  bare.hi = __builtin_inff();
+  tile(bare, w, 0, 0);
+  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+  for (int j = 0; j < n_vectors; ++j) {
+    const int64_t n = n0 + j * kLanes;
+    const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
+    const Vec bias = t.bias != nullptr ? LoadFirst(t.bias + n, count) : Vec{};
+    for (int m = 0; m < rows; ++m) {
+      Vec v = Load(products + (m * n_vectors + j) * kLanes) + bias;
+      if (t.residual != nullptr) v += LoadFirst(t.residual + (row + m) * t.ldr + n, count);
+      StoreFirst(t.c + (row + m) * t.ldc + n, Clamp(v, lo, hi), count);
+    }
+  }
+}
+
+// The whole task; run_k is set.
+void RunTiles(const GemmTask& task) {
+  const int64_t n_tiles = (task.m + kRows - 1) / kRows;
+  const int64_t each = task.m / n_tiles, taller = task.m % n_tiles;
+  for (int64_t p = task.panel_begin; p < task.panel_end; ++p) {
+    const Panel panel = PanelAt(task.n, p);
+    const int64_t n0 = panel.vector * kLanes;
+    const float* w = task.packed + n0 * task.k;
+    const TileFunction* tiles = kTiles[panel.n_vectors - 1];
+    const bool general = task.residual != nullptr || n0 + panel.n_vectors * kLanes > task.n;
+    int64_t row = 0;
+    for (int64_t i = 0; i < n_tiles; ++i) {
+      const int rows = static_cast<int>(each + (i < taller ? 1 : 0));
+      if (general) {
+        GeneralTile(task, tiles[rows - 1], w, row, rows, n0, panel.n_vectors);
+      } else {
+        tiles[rows - 1](task, w, row, n0);
+      }
+      row += rows;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_GEMM_TILES_H_
