@@ -60,25 +60,24 @@ Status RunStablehloComposite(const RunContext& context) { return RunOneCall(cont
 
 }  // namespace
 
-Span<const OpDef> CallOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCall)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt64})
-          .Options(OptionsType::kCall, ParseCall)
-          .Cpu(PrepareCall, RunCall)
-          .Effects(),
-      OpDef(OpCode::kCallOnce)
-          .Types({DType::kResource})
-          .Options(OptionsType::kCallOnce, ParseCallOnce)
-          .Cpu(PrepareCallOnce, RunCallOnce)
-          .Effects(),
-      OpDef(OpCode::kStablehloComposite)
-          .Types({DType::kFloat32})
-          .Options(OptionsType2::kStableHLOComposite, ParseStablehloComposite)
-          .Cpu(PrepareStablehloComposite, RunStablehloComposite)
-          .Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCall)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt64})
+        .Options(OptionsType::kCall, ParseCall)
+        .Cpu(PrepareCall, RunCall)
+        .Effects(),
+    OpDef(OpCode::kCallOnce)
+        .Types({DType::kResource})
+        .Options(OptionsType::kCallOnce, ParseCallOnce)
+        .Cpu(PrepareCallOnce, RunCallOnce)
+        .Effects(),
+    OpDef(OpCode::kStablehloComposite)
+        .Types({DType::kFloat32})
+        .Options(OptionsType2::kStableHLOComposite, ParseStablehloComposite)
+        .Cpu(PrepareStablehloComposite, RunStablehloComposite)
+        .Effects(),
+};
+
+Span<const OpDef> CallOps() { return kOps; }
 
 }  // namespace topwork

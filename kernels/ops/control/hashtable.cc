@@ -152,28 +152,27 @@ Status RunHashtableSize(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> HashtableOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kHashtable)
-          .Types({DType::kResource})
-          .Options(OptionsType::kHashtable, ParseHashtable)
-          .Cpu(PrepareHashtable, RunHashtable),
-      OpDef(OpCode::kHashtableFind)
-          .Types({DType::kInt64, DType::kString})
-          .DataInput(1)
-          .Options(OptionsType::kHashtableFind)
-          .Cpu(PrepareHashtableFind, RunHashtableFind),
-      OpDef(OpCode::kHashtableImport)
-          .Types({DType::kInt64, DType::kString})
-          .DataInput(1)
-          .Options(OptionsType::kHashtableImport)
-          .Cpu(PrepareHashtableImport, RunHashtableImport),
-      OpDef(OpCode::kHashtableSize)
-          .Types({DType::kResource})
-          .Options(OptionsType::kHashtableSize)
-          .Cpu(PrepareHashtableSize, RunHashtableSize),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kHashtable)
+        .Types({DType::kResource})
+        .Options(OptionsType::kHashtable, ParseHashtable)
+        .Cpu(PrepareHashtable, RunHashtable),
+    OpDef(OpCode::kHashtableFind)
+        .Types({DType::kInt64, DType::kString})
+        .DataInput(1)
+        .Options(OptionsType::kHashtableFind)
+        .Cpu(PrepareHashtableFind, RunHashtableFind),
+    OpDef(OpCode::kHashtableImport)
+        .Types({DType::kInt64, DType::kString})
+        .DataInput(1)
+        .Options(OptionsType::kHashtableImport)
+        .Cpu(PrepareHashtableImport, RunHashtableImport),
+    OpDef(OpCode::kHashtableSize)
+        .Types({DType::kResource})
+        .Options(OptionsType::kHashtableSize)
+        .Cpu(PrepareHashtableSize, RunHashtableSize),
+};
+
+Span<const OpDef> HashtableOps() { return kOps; }
 
 }  // namespace topwork

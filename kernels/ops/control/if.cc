@@ -93,21 +93,20 @@ Status RunStablehloCase(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> IfOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kIf)
-          .Types({DType::kBool})
-          .Options(OptionsType::kIf, ParseIf)
-          .Cpu(PrepareIf, RunIf)
-          .Effects(),
-      OpDef(OpCode::kStablehloCase)
-          .Types({DType::kFloat32, DType::kInt32})
-          .DataInput(1)
-          .Options(OptionsType2::kStablehloCase, ParseStablehloCase)
-          .Cpu(PrepareStablehloCase, RunStablehloCase)
-          .Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kIf)
+        .Types({DType::kBool})
+        .Options(OptionsType::kIf, ParseIf)
+        .Cpu(PrepareIf, RunIf)
+        .Effects(),
+    OpDef(OpCode::kStablehloCase)
+        .Types({DType::kFloat32, DType::kInt32})
+        .DataInput(1)
+        .Options(OptionsType2::kStablehloCase, ParseStablehloCase)
+        .Cpu(PrepareStablehloCase, RunStablehloCase)
+        .Effects(),
+};
+
+Span<const OpDef> IfOps() { return kOps; }
 
 }  // namespace topwork

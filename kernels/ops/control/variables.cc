@@ -103,22 +103,21 @@ Status RunAssignVariable(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> VariablesOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kVarHandle)
-          .Types({DType::kResource})
-          .Options(OptionsType::kVarHandle, ParseVarHandle)
-          .Cpu(PrepareVarHandle, RunVarHandle),
-      OpDef(OpCode::kReadVariable)
-          .Types({DType::kResource})
-          .Options(OptionsType::kReadVariable)
-          .Cpu(PrepareReadVariable, RunReadVariable),
-      OpDef(OpCode::kAssignVariable)
-          .Types({DType::kResource})
-          .Options(OptionsType::kAssignVariable)
-          .Cpu(PrepareAssignVariable, RunAssignVariable),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kVarHandle)
+        .Types({DType::kResource})
+        .Options(OptionsType::kVarHandle, ParseVarHandle)
+        .Cpu(PrepareVarHandle, RunVarHandle),
+    OpDef(OpCode::kReadVariable)
+        .Types({DType::kResource})
+        .Options(OptionsType::kReadVariable)
+        .Cpu(PrepareReadVariable, RunReadVariable),
+    OpDef(OpCode::kAssignVariable)
+        .Types({DType::kResource})
+        .Options(OptionsType::kAssignVariable)
+        .Cpu(PrepareAssignVariable, RunAssignVariable),
+};
+
+Span<const OpDef> VariablesOps() { return kOps; }
 
 }  // namespace topwork

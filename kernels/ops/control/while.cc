@@ -166,15 +166,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> WhileOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kWhile)
-          .Types({DType::kInt32})
-          .Options(OptionsType::kWhile, Parse)
-          .Cpu(Prepare, Run)
-          .Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kWhile)
+        .Types({DType::kInt32})
+        .Options(OptionsType::kWhile, Parse)
+        .Cpu(Prepare, Run)
+        .Effects(),
+};
+
+Span<const OpDef> WhileOps() { return kOps; }
 
 }  // namespace topwork

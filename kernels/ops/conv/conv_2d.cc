@@ -287,26 +287,25 @@ Status CheckConvShapes(const PrepareContext& context, ConvShape* shape) {
   return MakeWindow(context, &shape->window);
 }
 
-Span<const OpDef> Conv2dOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kConv2d)
-          .Versions(8)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kConv2D, Parse)
-          .Cpu(Prepare, Run)
-          .Gpu(PlanConv2D)
-          .Gradient(kBackwardConv2D)
-          .Int8(IntegerForm::kWeighted, 3)
-          .DynamicRange(5)
-          .WidensHalf()
-          .Work(WorkRule::kWeights)
-          .Head(HeadRole::kDense)
-          .FusesResidual()
-          .FusesActivation()
-          .Inputs(2)
-          .CountsAxes(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kConv2d)
+        .Versions(8)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kConv2D, Parse)
+        .Cpu(Prepare, Run)
+        .Gpu(PlanConv2D)
+        .Gradient(kBackwardConv2D)
+        .Int8(IntegerForm::kWeighted, 3)
+        .DynamicRange(5)
+        .WidensHalf()
+        .Work(WorkRule::kWeights)
+        .Head(HeadRole::kDense)
+        .FusesResidual()
+        .FusesActivation()
+        .Inputs(2)
+        .CountsAxes(),
+};
+
+Span<const OpDef> Conv2dOps() { return kOps; }
 
 }  // namespace topwork

@@ -201,11 +201,10 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> Conv2dTransposeBiasOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCustom).Name("Convolution2DTransposeBias").Cpu(Prepare, Run).Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCustom).Name("Convolution2DTransposeBias").Cpu(Prepare, Run).Effects(),
+};
+
+Span<const OpDef> Conv2dTransposeBiasOps() { return kOps; }
 
 }  // namespace topwork

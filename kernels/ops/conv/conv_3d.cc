@@ -164,15 +164,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> Conv3dOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kConv3d)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kConv3D, ParseConv3d)
-          .Cpu(Prepare, Run)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kConv3d)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kConv3D, ParseConv3d)
+        .Cpu(Prepare, Run)
+        .WidensHalf(),
+};
+
+Span<const OpDef> Conv3dOps() { return kOps; }
 
 }  // namespace topwork

@@ -94,16 +94,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> Conv3dTransposeOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kConv3dTranspose)
-          .Types({DType::kFloat32})
-          .DataInput(2)
-          .Options(OptionsType::kConv3D, ParseConv3d)
-          .Cpu(Prepare, Run)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kConv3dTranspose)
+        .Types({DType::kFloat32})
+        .DataInput(2)
+        .Options(OptionsType::kConv3D, ParseConv3d)
+        .Cpu(Prepare, Run)
+        .WidensHalf(),
+};
+
+Span<const OpDef> Conv3dTransposeOps() { return kOps; }
 
 }  // namespace topwork

@@ -156,27 +156,26 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> DepthwiseConv2dOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kDepthwiseConv2d)
-          .Versions(7)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kDepthwiseConv2D, Parse)
-          .Cpu(Prepare, Run)
-          .Gpu(PlanDepthwiseConv2D)
-          .Gradient(kBackwardDepthwiseConv2D)
-          .Int8(IntegerForm::kWeighted, 3)
-          .Weighted({0, 1, 2, 3})
-          .DynamicRange(6)
-          .WidensHalf()
-          .Work(WorkRule::kDepthwise)
-          .FusesResidual()
-          .FusesActivation()
-          .Inputs(2)
-          .CountsAxes()
-          .Head(HeadRole::kLayer),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kDepthwiseConv2d)
+        .Versions(7)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kDepthwiseConv2D, Parse)
+        .Cpu(Prepare, Run)
+        .Gpu(PlanDepthwiseConv2D)
+        .Gradient(kBackwardDepthwiseConv2D)
+        .Int8(IntegerForm::kWeighted, 3)
+        .Weighted({0, 1, 2, 3})
+        .DynamicRange(6)
+        .WidensHalf()
+        .Work(WorkRule::kDepthwise)
+        .FusesResidual()
+        .FusesActivation()
+        .Inputs(2)
+        .CountsAxes()
+        .Head(HeadRole::kLayer),
+};
+
+Span<const OpDef> DepthwiseConv2dOps() { return kOps; }
 
 }  // namespace topwork

@@ -142,12 +142,11 @@ Status RunUnpool(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> MaxPoolWithArgmaxOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCustom).Name("MaxPoolingWithArgmax2D").Cpu(PreparePool, RunPool).Effects(),
-      OpDef(OpCode::kCustom).Name("MaxUnpooling2D").Cpu(PrepareUnpool, RunUnpool).Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCustom).Name("MaxPoolingWithArgmax2D").Cpu(PreparePool, RunPool).Effects(),
+    OpDef(OpCode::kCustom).Name("MaxUnpooling2D").Cpu(PrepareUnpool, RunUnpool).Effects(),
+};
+
+Span<const OpDef> MaxPoolWithArgmaxOps() { return kOps; }
 
 }  // namespace topwork

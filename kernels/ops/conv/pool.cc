@@ -161,40 +161,39 @@ Status RunL2Pool2d(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> PoolOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kAveragePool2d)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kPool2D, ParsePool)
-          .Cpu(PrepareAveragePool2d, RunAveragePool2d)
-          .Gpu(PlanPoolKind<PoolKind::kAverage>)
-          .Gradient(kBackwardAveragePool2D)
-          .Int8(IntegerForm::kSame, 2)
-          .WidensHalf()
-          .Work(WorkRule::kWindow)
-          .Head(HeadRole::kPooling)
-          .CountsAxes(),
-      OpDef(OpCode::kMaxPool2d)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kPool2D, ParsePool)
-          .Cpu(PrepareMaxPool2d, RunMaxPool2d)
-          .Gpu(PlanPoolKind<PoolKind::kMax>)
-          .Gradient(kBackwardMaxPool2D)
-          .Int8(IntegerForm::kSame, 2)
-          .WidensHalf()
-          .Work(WorkRule::kWindow)
-          .CountsAxes()
-          .Head(HeadRole::kEmbedding),
-      OpDef(OpCode::kL2Pool2d)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kPool2D, ParsePool)
-          .Cpu(PrepareL2Pool2d, RunL2Pool2d)
-          .Gpu(PlanPoolKind<PoolKind::kL2>)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kAveragePool2d)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kPool2D, ParsePool)
+        .Cpu(PrepareAveragePool2d, RunAveragePool2d)
+        .Gpu(PlanPoolKind<PoolKind::kAverage>)
+        .Gradient(kBackwardAveragePool2D)
+        .Int8(IntegerForm::kSame, 2)
+        .WidensHalf()
+        .Work(WorkRule::kWindow)
+        .Head(HeadRole::kPooling)
+        .CountsAxes(),
+    OpDef(OpCode::kMaxPool2d)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kPool2D, ParsePool)
+        .Cpu(PrepareMaxPool2d, RunMaxPool2d)
+        .Gpu(PlanPoolKind<PoolKind::kMax>)
+        .Gradient(kBackwardMaxPool2D)
+        .Int8(IntegerForm::kSame, 2)
+        .WidensHalf()
+        .Work(WorkRule::kWindow)
+        .CountsAxes()
+        .Head(HeadRole::kEmbedding),
+    OpDef(OpCode::kL2Pool2d)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kPool2D, ParsePool)
+        .Cpu(PrepareL2Pool2d, RunL2Pool2d)
+        .Gpu(PlanPoolKind<PoolKind::kL2>)
+        .WidensHalf(),
+};
+
+Span<const OpDef> PoolOps() { return kOps; }
 
 }  // namespace topwork

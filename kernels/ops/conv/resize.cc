@@ -196,27 +196,26 @@ Status RunResizeNearestNeighbor(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ResizeOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kResizeBilinear)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kResizeBilinear, ParseResizeBilinear)
-          .Cpu(PrepareResizeBilinear, RunResizeBilinear)
-          .Gpu(PlanResizeBilinear)
-          .NoGpuInt16()
-          .Int8(IntegerForm::kSame, 2)
-          .WidensHalf(),
-      OpDef(OpCode::kResizeNearestNeighbor)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kBool,
-                  DType::kInt16, DType::kInt8, DType::kUInt32, DType::kUInt16, DType::kBFloat16})
-          .Options(OptionsType::kResizeNearestNeighbor, ParseResizeNearestNeighbor)
-          .Cpu(PrepareResizeNearestNeighbor, RunResizeNearestNeighbor)
-          .Gpu(PlanResizeNearest, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kResizeBilinear)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kResizeBilinear, ParseResizeBilinear)
+        .Cpu(PrepareResizeBilinear, RunResizeBilinear)
+        .Gpu(PlanResizeBilinear)
+        .NoGpuInt16()
+        .Int8(IntegerForm::kSame, 2)
+        .WidensHalf(),
+    OpDef(OpCode::kResizeNearestNeighbor)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kBool,
+                DType::kInt16, DType::kInt8, DType::kUInt32, DType::kUInt16, DType::kBFloat16})
+        .Options(OptionsType::kResizeNearestNeighbor, ParseResizeNearestNeighbor)
+        .Cpu(PrepareResizeNearestNeighbor, RunResizeNearestNeighbor)
+        .Gpu(PlanResizeNearest, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+};
+
+Span<const OpDef> ResizeOps() { return kOps; }
 
 }  // namespace topwork

@@ -222,23 +222,22 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> TransposeConvOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kTransposeConv)
-          .Versions(5)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .DataInput(2)
-          .Options(OptionsType::kTransposeConv, Parse)
-          .Cpu(Prepare, Run)
-          .Gpu(PlanTransposeConv)
-          .Int8(IntegerForm::kWeighted, 2)
-          .Weighted({2, 1, 3, 0})
-          .ReadsFloat16()
-          .WidensHalf()
-          .Work(WorkRule::kTransposed)
-          .FusesActivation(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kTransposeConv)
+        .Versions(5)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .DataInput(2)
+        .Options(OptionsType::kTransposeConv, Parse)
+        .Cpu(Prepare, Run)
+        .Gpu(PlanTransposeConv)
+        .Int8(IntegerForm::kWeighted, 2)
+        .Weighted({2, 1, 3, 0})
+        .ReadsFloat16()
+        .WidensHalf()
+        .Work(WorkRule::kTransposed)
+        .FusesActivation(),
+};
+
+Span<const OpDef> TransposeConvOps() { return kOps; }
 
 }  // namespace topwork

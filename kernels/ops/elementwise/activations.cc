@@ -195,94 +195,93 @@ Status RunTanh(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ActivationsOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kRelu)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Cpu(PrepareRelu, RunRelu)
-          .Gpu(PlanUnaryFn<UnaryFn::kRelu>)
-          .Gradient(kBackwardRelu)
-          .Int8(IntegerForm::kOwn, 2)
-          .WidensHalf()
-          .Becomes(Activation::kRelu),
-      OpDef(OpCode::kRelu6)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Cpu(PrepareRelu6, RunRelu6)
-          .Gpu(PlanUnaryFn<UnaryFn::kRelu6>)
-          .Gradient(kBackwardRelu6)
-          .Int8(IntegerForm::kOwn, 2)
-          .WidensHalf()
-          .Becomes(Activation::kRelu6),
-      OpDef(OpCode::kRelu0To1)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
-          .Cpu(PrepareRelu0To1, RunRelu0To1)
-          .Gpu(PlanUnaryFn<UnaryFn::kRelu0To1>)
-          .WidensHalf()
-          .Gradient(kBackwardRelu0To1)
-          .Int8(IntegerForm::kOwn, 1)
-          .Becomes(Activation::kRelu0To1),
-      OpDef(OpCode::kReluN1To1)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
-          .Cpu(PrepareReluN1To1, RunReluN1To1)
-          .Gpu(PlanUnaryFn<UnaryFn::kReluN1To1>)
-          .Gradient(kBackwardReluN1To1)
-          .Int8(IntegerForm::kOwn, 1)
-          .WidensHalf()
-          .Becomes(Activation::kReluN1To1),
-      OpDef(OpCode::kLeakyRelu)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kLeakyRelu, ParseLeakyRelu)
-          .Cpu(PrepareLeakyRelu, RunLeakyRelu)
-          .Gpu(PlanLeakyRelu)
-          .Gradient(kBackwardLeakyRelu)
-          .Int8(IntegerForm::kOwn, 1)
-          .WidensHalf(),
-      OpDef(OpCode::kElu)
-          .Types({DType::kFloat32, DType::kInt8})
-          .Cpu(PrepareElu, RunElu)
-          .Gpu(PlanUnaryFn<UnaryFn::kElu>)
-          .Gradient(kBackwardElu)
-          .Int8(IntegerForm::kOwn, 1)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kGelu)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kGelu, ParseGelu)
-          .Cpu(PrepareGelu, RunGelu)
-          .Gpu(PlanGelu)
-          .NoGpuInt16()
-          .Gradient(kBackwardGelu)
-          .Int8(IntegerForm::kOwn, 2)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kLogistic)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8,
-                  DType::kBFloat16})
-          .Cpu(PrepareLogistic, RunLogistic)
-          .Gpu(PlanUnaryFn<UnaryFn::kLogistic>)
-          .Gradient(kBackwardLogistic)
-          .Int8(IntegerForm::kFixed, 2, {1.0f / 256.0f, -128})
-          .WidensHalf()
-          .Work(WorkRule::kFunctions)
-          .Head(HeadRole::kScores),
-      OpDef(OpCode::kTanh)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8,
-                  DType::kBFloat16})
-          .Cpu(PrepareTanh, RunTanh)
-          .Gpu(PlanUnaryFn<UnaryFn::kTanh>)
-          .NoGpuInt16()
-          .Gradient(kBackwardTanh)
-          .Int8(IntegerForm::kFixed, 2, {1.0f / 128.0f, 0})
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kRelu)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Cpu(PrepareRelu, RunRelu)
+        .Gpu(PlanUnaryFn<UnaryFn::kRelu>)
+        .Gradient(kBackwardRelu)
+        .Int8(IntegerForm::kOwn, 2)
+        .WidensHalf()
+        .Becomes(Activation::kRelu),
+    OpDef(OpCode::kRelu6)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Cpu(PrepareRelu6, RunRelu6)
+        .Gpu(PlanUnaryFn<UnaryFn::kRelu6>)
+        .Gradient(kBackwardRelu6)
+        .Int8(IntegerForm::kOwn, 2)
+        .WidensHalf()
+        .Becomes(Activation::kRelu6),
+    OpDef(OpCode::kRelu0To1)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
+        .Cpu(PrepareRelu0To1, RunRelu0To1)
+        .Gpu(PlanUnaryFn<UnaryFn::kRelu0To1>)
+        .WidensHalf()
+        .Gradient(kBackwardRelu0To1)
+        .Int8(IntegerForm::kOwn, 1)
+        .Becomes(Activation::kRelu0To1),
+    OpDef(OpCode::kReluN1To1)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
+        .Cpu(PrepareReluN1To1, RunReluN1To1)
+        .Gpu(PlanUnaryFn<UnaryFn::kReluN1To1>)
+        .Gradient(kBackwardReluN1To1)
+        .Int8(IntegerForm::kOwn, 1)
+        .WidensHalf()
+        .Becomes(Activation::kReluN1To1),
+    OpDef(OpCode::kLeakyRelu)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kLeakyRelu, ParseLeakyRelu)
+        .Cpu(PrepareLeakyRelu, RunLeakyRelu)
+        .Gpu(PlanLeakyRelu)
+        .Gradient(kBackwardLeakyRelu)
+        .Int8(IntegerForm::kOwn, 1)
+        .WidensHalf(),
+    OpDef(OpCode::kElu)
+        .Types({DType::kFloat32, DType::kInt8})
+        .Cpu(PrepareElu, RunElu)
+        .Gpu(PlanUnaryFn<UnaryFn::kElu>)
+        .Gradient(kBackwardElu)
+        .Int8(IntegerForm::kOwn, 1)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kGelu)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kGelu, ParseGelu)
+        .Cpu(PrepareGelu, RunGelu)
+        .Gpu(PlanGelu)
+        .NoGpuInt16()
+        .Gradient(kBackwardGelu)
+        .Int8(IntegerForm::kOwn, 2)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kLogistic)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8,
+                DType::kBFloat16})
+        .Cpu(PrepareLogistic, RunLogistic)
+        .Gpu(PlanUnaryFn<UnaryFn::kLogistic>)
+        .Gradient(kBackwardLogistic)
+        .Int8(IntegerForm::kFixed, 2, {1.0f / 256.0f, -128})
+        .WidensHalf()
+        .Work(WorkRule::kFunctions)
+        .Head(HeadRole::kScores),
+    OpDef(OpCode::kTanh)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8,
+                DType::kBFloat16})
+        .Cpu(PrepareTanh, RunTanh)
+        .Gpu(PlanUnaryFn<UnaryFn::kTanh>)
+        .NoGpuInt16()
+        .Gradient(kBackwardTanh)
+        .Int8(IntegerForm::kFixed, 2, {1.0f / 128.0f, 0})
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+};
+
+Span<const OpDef> ActivationsOps() { return kOps; }
 
 }  // namespace topwork

@@ -203,129 +203,128 @@ Status RunAddN(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ArithmeticOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kAdd)
-          .Versions(6)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kAdd, ParseAdd)
-          .Cpu(PrepareBinary<BinaryFn::kAdd>, RunAdd)
-          .Gpu(PlanBinaryFn<BinaryFn::kAdd>, GpuTypes::kAny)
-          .Gradient(kBackwardAdd)
-          .Int8(IntegerForm::kOwn, 2)
-          .ReadsFloat16()
-          .WidensHalf()
-          .FusesActivation()
-          .Inputs(2),
-      OpDef(OpCode::kSub)
-          .Versions(5)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8})
-          .Options(OptionsType::kSub, ParseSub)
-          .Cpu(PrepareBinary<BinaryFn::kSub>, RunSub)
-          .Gpu(PlanBinaryFn<BinaryFn::kSub>, GpuTypes::kAny)
-          .Gradient(kBackwardSub)
-          .Int8(IntegerForm::kOwn, 2)
-          .ReadsFloat16()
-          .WidensHalf()
-          .FusesActivation()
-          .Inputs(2),
-      OpDef(OpCode::kMul)
-          .Versions(8)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kInt16, DType::kComplex64, DType::kInt8, DType::kUInt32})
-          .Options(OptionsType::kMul, ParseBinaryActivation)
-          .Cpu(PrepareMul, RunMul)
-          .Gpu(PlanBinaryFn<BinaryFn::kMul>, GpuTypes::kAny)
-          .Gradient(kBackwardMul)
-          .Int8(IntegerForm::kOwn, 3)
-          .ReadsFloat16()
-          .WidensHalf()
-          .FusesActivation()
-          .Inputs(2),
-      OpDef(OpCode::kDiv)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kDiv, ParseBinaryActivation)
-          .Cpu(PrepareBinary<BinaryFn::kDiv>, RunDiv)
-          .Gpu(PlanBinaryFn<BinaryFn::kDiv>)
-          .Gradient(kBackwardDiv)
-          .ReadsFloat16()
-          .WidensHalf()
-          .FusesActivation()
-          .Inputs(2),
-      OpDef(OpCode::kMaximum)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kInt16, DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kMaximumMinimum)
-          .Cpu(PrepareBinary<BinaryFn::kMaximum>, RunMaximum)
-          .Gpu(PlanBinaryFn<BinaryFn::kMaximum>, GpuTypes::kAny)
-          .Int8(IntegerForm::kSame, 2)
-          .WidensHalf(),
-      OpDef(OpCode::kMinimum)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kInt16, DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kMaximumMinimum)
-          .Cpu(PrepareBinary<BinaryFn::kMinimum>, RunMinimum)
-          .Gpu(PlanBinaryFn<BinaryFn::kMinimum>, GpuTypes::kAny)
-          .Int8(IntegerForm::kSame, 2)
-          .WidensHalf(),
-      OpDef(OpCode::kPow)
-          .Types({DType::kFloat32, DType::kInt32})
-          .Options(OptionsType::kPow)
-          .Cpu(PrepareBinaryNumber, RunPow)
-          .Gpu(PlanBinaryFn<BinaryFn::kPow>)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kFloorDiv)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kFloorDiv)
-          .Cpu(PrepareFloorDiv, RunFloorDiv)
-          .Gpu(PlanBinaryFn<BinaryFn::kFloorDiv>)
-          .WidensHalf(),
-      OpDef(OpCode::kFloorMod)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kFloorMod)
-          .Cpu(PrepareFloorMod, RunFloorMod)
-          .Gpu(PlanBinaryFn<BinaryFn::kFloorMod>)
-          .WidensHalf(),
-      OpDef(OpCode::kSquaredDifference)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt8})
-          .Options(OptionsType::kSquaredDifference)
-          .Cpu(PrepareBinary<BinaryFn::kSquaredDifference>, RunSquaredDifference)
-          .Gpu(PlanBinaryFn<BinaryFn::kSquaredDifference>)
-          .Int8(IntegerForm::kOwn, 2)
-          .WidensHalf(),
-      OpDef(OpCode::kAtan2)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kFloat64, DType::kBFloat16})
-          .Options(OptionsType::kATan2)
-          .Cpu(PrepareAtan2, RunAtan2)
-          .Gpu(PlanBinaryFn<BinaryFn::kAtan2>)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kPrelu)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Cpu(PreparePrelu, RunPrelu)
-          .Gpu(PlanBinaryFn<BinaryFn::kPrelu>)
-          .Gradient(kBackwardPrelu)
-          .Int8(IntegerForm::kOwn, 1)
-          .ReadsFloat16()
-          .WidensHalf()
-          .Inputs(2),
-      OpDef(OpCode::kAddN)
-          .Types({DType::kFloat32, DType::kInt32})
-          .Options(OptionsType::kAddN)
-          .Cpu(PrepareAddN, RunAddN)
-          .Gpu(PlanAddN)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kAdd)
+        .Versions(6)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kAdd, ParseAdd)
+        .Cpu(PrepareBinary<BinaryFn::kAdd>, RunAdd)
+        .Gpu(PlanBinaryFn<BinaryFn::kAdd>, GpuTypes::kAny)
+        .Gradient(kBackwardAdd)
+        .Int8(IntegerForm::kOwn, 2)
+        .ReadsFloat16()
+        .WidensHalf()
+        .FusesActivation()
+        .Inputs(2),
+    OpDef(OpCode::kSub)
+        .Versions(5)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8})
+        .Options(OptionsType::kSub, ParseSub)
+        .Cpu(PrepareBinary<BinaryFn::kSub>, RunSub)
+        .Gpu(PlanBinaryFn<BinaryFn::kSub>, GpuTypes::kAny)
+        .Gradient(kBackwardSub)
+        .Int8(IntegerForm::kOwn, 2)
+        .ReadsFloat16()
+        .WidensHalf()
+        .FusesActivation()
+        .Inputs(2),
+    OpDef(OpCode::kMul)
+        .Versions(8)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kInt16, DType::kComplex64, DType::kInt8, DType::kUInt32})
+        .Options(OptionsType::kMul, ParseBinaryActivation)
+        .Cpu(PrepareMul, RunMul)
+        .Gpu(PlanBinaryFn<BinaryFn::kMul>, GpuTypes::kAny)
+        .Gradient(kBackwardMul)
+        .Int8(IntegerForm::kOwn, 3)
+        .ReadsFloat16()
+        .WidensHalf()
+        .FusesActivation()
+        .Inputs(2),
+    OpDef(OpCode::kDiv)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kDiv, ParseBinaryActivation)
+        .Cpu(PrepareBinary<BinaryFn::kDiv>, RunDiv)
+        .Gpu(PlanBinaryFn<BinaryFn::kDiv>)
+        .Gradient(kBackwardDiv)
+        .ReadsFloat16()
+        .WidensHalf()
+        .FusesActivation()
+        .Inputs(2),
+    OpDef(OpCode::kMaximum)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kInt16, DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kMaximumMinimum)
+        .Cpu(PrepareBinary<BinaryFn::kMaximum>, RunMaximum)
+        .Gpu(PlanBinaryFn<BinaryFn::kMaximum>, GpuTypes::kAny)
+        .Int8(IntegerForm::kSame, 2)
+        .WidensHalf(),
+    OpDef(OpCode::kMinimum)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kInt16, DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kMaximumMinimum)
+        .Cpu(PrepareBinary<BinaryFn::kMinimum>, RunMinimum)
+        .Gpu(PlanBinaryFn<BinaryFn::kMinimum>, GpuTypes::kAny)
+        .Int8(IntegerForm::kSame, 2)
+        .WidensHalf(),
+    OpDef(OpCode::kPow)
+        .Types({DType::kFloat32, DType::kInt32})
+        .Options(OptionsType::kPow)
+        .Cpu(PrepareBinaryNumber, RunPow)
+        .Gpu(PlanBinaryFn<BinaryFn::kPow>)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kFloorDiv)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kFloorDiv)
+        .Cpu(PrepareFloorDiv, RunFloorDiv)
+        .Gpu(PlanBinaryFn<BinaryFn::kFloorDiv>)
+        .WidensHalf(),
+    OpDef(OpCode::kFloorMod)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kFloorMod)
+        .Cpu(PrepareFloorMod, RunFloorMod)
+        .Gpu(PlanBinaryFn<BinaryFn::kFloorMod>)
+        .WidensHalf(),
+    OpDef(OpCode::kSquaredDifference)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt8})
+        .Options(OptionsType::kSquaredDifference)
+        .Cpu(PrepareBinary<BinaryFn::kSquaredDifference>, RunSquaredDifference)
+        .Gpu(PlanBinaryFn<BinaryFn::kSquaredDifference>)
+        .Int8(IntegerForm::kOwn, 2)
+        .WidensHalf(),
+    OpDef(OpCode::kAtan2)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kFloat64, DType::kBFloat16})
+        .Options(OptionsType::kATan2)
+        .Cpu(PrepareAtan2, RunAtan2)
+        .Gpu(PlanBinaryFn<BinaryFn::kAtan2>)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kPrelu)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Cpu(PreparePrelu, RunPrelu)
+        .Gpu(PlanBinaryFn<BinaryFn::kPrelu>)
+        .Gradient(kBackwardPrelu)
+        .Int8(IntegerForm::kOwn, 1)
+        .ReadsFloat16()
+        .WidensHalf()
+        .Inputs(2),
+    OpDef(OpCode::kAddN)
+        .Types({DType::kFloat32, DType::kInt32})
+        .Options(OptionsType::kAddN)
+        .Cpu(PrepareAddN, RunAddN)
+        .Gpu(PlanAddN)
+        .WidensHalf(),
+};
+
+Span<const OpDef> ArithmeticOps() { return kOps; }
 
 }  // namespace topwork

@@ -62,20 +62,19 @@ Status RunRightShift(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> BitwiseOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kBitwiseXor)
-          .Types({DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8, DType::kUInt32,
-                  DType::kUInt16})
-          .Options(OptionsType::kBitwiseXor)
-          .Cpu(PrepareBitwise, RunBitwiseXor),
-      OpDef(OpCode::kRightShift)
-          .Types({DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8, DType::kUInt32,
-                  DType::kUInt16})
-          .Options(OptionsType::kRightShift)
-          .Cpu(PrepareBitwise, RunRightShift),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kBitwiseXor)
+        .Types({DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8, DType::kUInt32,
+                DType::kUInt16})
+        .Options(OptionsType::kBitwiseXor)
+        .Cpu(PrepareBitwise, RunBitwiseXor),
+    OpDef(OpCode::kRightShift)
+        .Types({DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8, DType::kUInt32,
+                DType::kUInt16})
+        .Options(OptionsType::kRightShift)
+        .Cpu(PrepareBitwise, RunRightShift),
+};
+
+Span<const OpDef> BitwiseOps() { return kOps; }
 
 }  // namespace topwork

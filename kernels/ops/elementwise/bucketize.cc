@@ -50,14 +50,13 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> BucketizeOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kBucketize)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kFloat64})
-          .Options(OptionsType::kBucketize, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kBucketize)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kFloat64})
+        .Options(OptionsType::kBucketize, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> BucketizeOps() { return kOps; }
 
 }  // namespace topwork

@@ -239,19 +239,18 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> CastOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCast)
-          .Versions(9)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kComplex64, DType::kInt8, DType::kFloat64,
-                  DType::kUInt32, DType::kUInt16, DType::kInt4, DType::kBFloat16, DType::kInt2,
-                  DType::kUInt4})
-          .Options(OptionsType::kCast)
-          .Cpu(Prepare, Run)
-          .Gpu(PlanCast, GpuTypes::kAny),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCast)
+        .Versions(9)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kComplex64, DType::kInt8, DType::kFloat64,
+                DType::kUInt32, DType::kUInt16, DType::kInt4, DType::kBFloat16, DType::kInt2,
+                DType::kUInt4})
+        .Options(OptionsType::kCast)
+        .Cpu(Prepare, Run)
+        .Gpu(PlanCast, GpuTypes::kAny),
+};
+
+Span<const OpDef> CastOps() { return kOps; }
 
 }  // namespace topwork

@@ -146,58 +146,57 @@ Status RunGreaterEqual(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> CompareOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kEqual)
-          .Versions(5)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kEqual)
-          .Cpu(PrepareCompareEqual, RunEqual)
-          .Gpu(PlanCompareFn<CompareFn::kEqual>, GpuTypes::kAny)
-          .WidensHalf(),
-      OpDef(OpCode::kNotEqual)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kNotEqual)
-          .Cpu(PrepareCompareEqual, RunNotEqual)
-          .Gpu(PlanCompareFn<CompareFn::kNotEqual>, GpuTypes::kAny)
-          .WidensHalf(),
-      OpDef(OpCode::kLess)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kInt16, DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kLess)
-          .Cpu(PrepareCompareOrder, RunLess)
-          .Gpu(PlanCompareFn<CompareFn::kLess>, GpuTypes::kAny)
-          .WidensHalf(),
-      OpDef(OpCode::kLessEqual)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kLessEqual)
-          .Cpu(PrepareCompareOrder, RunLessEqual)
-          .Gpu(PlanCompareFn<CompareFn::kLessEqual>, GpuTypes::kAny)
-          .WidensHalf(),
-      OpDef(OpCode::kGreater)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kInt16, DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kGreater)
-          .Cpu(PrepareCompareOrder, RunGreater)
-          .Gpu(PlanCompareFn<CompareFn::kGreater>, GpuTypes::kAny)
-          .WidensHalf(),
-      OpDef(OpCode::kGreaterEqual)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kGreaterEqual)
-          .Cpu(PrepareCompareOrder, RunGreaterEqual)
-          .Gpu(PlanCompareFn<CompareFn::kGreaterEqual>, GpuTypes::kAny)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kEqual)
+        .Versions(5)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kEqual)
+        .Cpu(PrepareCompareEqual, RunEqual)
+        .Gpu(PlanCompareFn<CompareFn::kEqual>, GpuTypes::kAny)
+        .WidensHalf(),
+    OpDef(OpCode::kNotEqual)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kNotEqual)
+        .Cpu(PrepareCompareEqual, RunNotEqual)
+        .Gpu(PlanCompareFn<CompareFn::kNotEqual>, GpuTypes::kAny)
+        .WidensHalf(),
+    OpDef(OpCode::kLess)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kInt16, DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kLess)
+        .Cpu(PrepareCompareOrder, RunLess)
+        .Gpu(PlanCompareFn<CompareFn::kLess>, GpuTypes::kAny)
+        .WidensHalf(),
+    OpDef(OpCode::kLessEqual)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kLessEqual)
+        .Cpu(PrepareCompareOrder, RunLessEqual)
+        .Gpu(PlanCompareFn<CompareFn::kLessEqual>, GpuTypes::kAny)
+        .WidensHalf(),
+    OpDef(OpCode::kGreater)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kInt16, DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kGreater)
+        .Cpu(PrepareCompareOrder, RunGreater)
+        .Gpu(PlanCompareFn<CompareFn::kGreater>, GpuTypes::kAny)
+        .WidensHalf(),
+    OpDef(OpCode::kGreaterEqual)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kGreaterEqual)
+        .Cpu(PrepareCompareOrder, RunGreaterEqual)
+        .Gpu(PlanCompareFn<CompareFn::kGreaterEqual>, GpuTypes::kAny)
+        .WidensHalf(),
+};
+
+Span<const OpDef> CompareOps() { return kOps; }
 
 }  // namespace topwork

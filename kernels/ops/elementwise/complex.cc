@@ -45,19 +45,18 @@ Status RunComplexAbs(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ComplexOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kReal)
-          .Types({DType::kComplex64, DType::kComplex128})
-          .Cpu(PrepareComplexPart, RunReal),
-      OpDef(OpCode::kImag)
-          .Types({DType::kComplex64, DType::kComplex128})
-          .Cpu(PrepareComplexPart, RunImag),
-      OpDef(OpCode::kComplexAbs)
-          .Types({DType::kComplex64, DType::kComplex128})
-          .Cpu(PrepareComplexPart, RunComplexAbs),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kReal)
+        .Types({DType::kComplex64, DType::kComplex128})
+        .Cpu(PrepareComplexPart, RunReal),
+    OpDef(OpCode::kImag)
+        .Types({DType::kComplex64, DType::kComplex128})
+        .Cpu(PrepareComplexPart, RunImag),
+    OpDef(OpCode::kComplexAbs)
+        .Types({DType::kComplex64, DType::kComplex128})
+        .Cpu(PrepareComplexPart, RunComplexAbs),
+};
+
+Span<const OpDef> ComplexOps() { return kOps; }
 
 }  // namespace topwork

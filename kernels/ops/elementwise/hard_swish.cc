@@ -81,19 +81,18 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> HardSwishOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kHardSwish)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
-          .Options(OptionsType::kHardSwish)
-          .Cpu(Prepare, Run)
-          .Gpu(PlanUnaryFn<UnaryFn::kHardSwish>)
-          .Gradient(kBackwardHardSwish)
-          .Int8(IntegerForm::kOwn, 1)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kHardSwish)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
+        .Options(OptionsType::kHardSwish)
+        .Cpu(Prepare, Run)
+        .Gpu(PlanUnaryFn<UnaryFn::kHardSwish>)
+        .Gradient(kBackwardHardSwish)
+        .Int8(IntegerForm::kOwn, 1)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+};
+
+Span<const OpDef> HardSwishOps() { return kOps; }
 
 }  // namespace topwork

@@ -70,25 +70,24 @@ Status RunLogicalNot(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> LogicalOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kLogicalAnd)
-          .Types({DType::kBool})
-          .Options(OptionsType::kLogicalAnd)
-          .Cpu(PrepareLogicalBinary, RunLogicalAnd)
-          .Gpu(PlanLogicalFn<LogicalFn::kAnd>, GpuTypes::kAny),
-      OpDef(OpCode::kLogicalOr)
-          .Types({DType::kBool})
-          .Options(OptionsType::kLogicalOr)
-          .Cpu(PrepareLogicalBinary, RunLogicalOr)
-          .Gpu(PlanLogicalFn<LogicalFn::kOr>, GpuTypes::kAny),
-      OpDef(OpCode::kLogicalNot)
-          .Types({DType::kBool})
-          .Options(OptionsType::kLogicalNot)
-          .Cpu(PrepareLogicalNot, RunLogicalNot)
-          .Gpu(PlanLogicalNot, GpuTypes::kAny),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kLogicalAnd)
+        .Types({DType::kBool})
+        .Options(OptionsType::kLogicalAnd)
+        .Cpu(PrepareLogicalBinary, RunLogicalAnd)
+        .Gpu(PlanLogicalFn<LogicalFn::kAnd>, GpuTypes::kAny),
+    OpDef(OpCode::kLogicalOr)
+        .Types({DType::kBool})
+        .Options(OptionsType::kLogicalOr)
+        .Cpu(PrepareLogicalBinary, RunLogicalOr)
+        .Gpu(PlanLogicalFn<LogicalFn::kOr>, GpuTypes::kAny),
+    OpDef(OpCode::kLogicalNot)
+        .Types({DType::kBool})
+        .Options(OptionsType::kLogicalNot)
+        .Cpu(PrepareLogicalNot, RunLogicalNot)
+        .Gpu(PlanLogicalNot, GpuTypes::kAny),
+};
+
+Span<const OpDef> LogicalOps() { return kOps; }
 
 }  // namespace topwork

@@ -70,11 +70,10 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> NumericVerifyOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCustom).Name("NumericVerify").Cpu(Prepare, Run).Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCustom).Name("NumericVerify").Cpu(Prepare, Run).Effects(),
+};
+
+Span<const OpDef> NumericVerifyOps() { return kOps; }
 
 }  // namespace topwork

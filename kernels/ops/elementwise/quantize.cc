@@ -285,30 +285,29 @@ Status RunFakeQuant(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> QuantizeOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kQuantize)
-          .Versions(6)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kQuantize)
-          .Cpu(PrepareQuantize, RunQuantize)
-          .Gpu(PlanQuantize, GpuTypes::kOnGrid)
-          .Head(HeadRole::kPassing),
-      OpDef(OpCode::kDequantize)
-          .Versions(9)
-          .Types({DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8, DType::kInt4,
-                  DType::kInt2, DType::kUInt4})
-          .Options(OptionsType::kDequantize)
-          .Cpu(PrepareDequantize, RunDequantize)
-          .Gpu(PlanDequantize)
-          .Head(HeadRole::kPassing),
-      OpDef(OpCode::kFakeQuant)
-          .Versions(2)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kFakeQuant, ParseFakeQuant)
-          .Cpu(PrepareFakeQuant, RunFakeQuant),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kQuantize)
+        .Versions(6)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kQuantize)
+        .Cpu(PrepareQuantize, RunQuantize)
+        .Gpu(PlanQuantize, GpuTypes::kOnGrid)
+        .Head(HeadRole::kPassing),
+    OpDef(OpCode::kDequantize)
+        .Versions(9)
+        .Types({DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8, DType::kInt4,
+                DType::kInt2, DType::kUInt4})
+        .Options(OptionsType::kDequantize)
+        .Cpu(PrepareDequantize, RunDequantize)
+        .Gpu(PlanDequantize)
+        .Head(HeadRole::kPassing),
+    OpDef(OpCode::kFakeQuant)
+        .Versions(2)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kFakeQuant, ParseFakeQuant)
+        .Cpu(PrepareFakeQuant, RunFakeQuant),
+};
+
+Span<const OpDef> QuantizeOps() { return kOps; }
 
 }  // namespace topwork

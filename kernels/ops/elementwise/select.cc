@@ -142,26 +142,25 @@ Status PrepareSelectV2(PrepareContext& context) {
 
 }  // namespace
 
-Span<const OpDef> SelectOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSelect)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
-          .DataInput(1)
-          .Options(OptionsType::kSelect)
-          .Cpu(PrepareSelect, RunSelect)
-          .Gpu(PlanSelect, GpuTypes::kAny),
-      OpDef(OpCode::kSelectV2)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
-          .DataInput(1)
-          .Options(OptionsType::kSelectV2)
-          .Cpu(PrepareSelectV2, RunSelect)
-          .Gpu(PlanSelect, GpuTypes::kAny),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSelect)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
+        .DataInput(1)
+        .Options(OptionsType::kSelect)
+        .Cpu(PrepareSelect, RunSelect)
+        .Gpu(PlanSelect, GpuTypes::kAny),
+    OpDef(OpCode::kSelectV2)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
+        .DataInput(1)
+        .Options(OptionsType::kSelectV2)
+        .Cpu(PrepareSelectV2, RunSelect)
+        .Gpu(PlanSelect, GpuTypes::kAny),
+};
+
+Span<const OpDef> SelectOps() { return kOps; }
 
 }  // namespace topwork

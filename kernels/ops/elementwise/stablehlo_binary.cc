@@ -125,37 +125,36 @@ Status RunStablehloBinary(const RunContext& context, StablehloFn fn) {
 
 // STABLEHLO_SHIFT_LEFT: y = a << b, 0 where no bit is left (see stablehlo_binary.h).
 
-Span<const OpDef> StablehloBinaryOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kStablehloAdd)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
-                  DType::kUInt32, DType::kUInt16})
-          .Cpu(PrepareStablehlo<StablehloFn::kAdd>, RunStablehlo<StablehloFn::kAdd>),
-      OpDef(OpCode::kStablehloAnd)
-          .Types({DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool, DType::kInt16,
-                  DType::kInt8, DType::kUInt64, DType::kUInt32, DType::kUInt16})
-          .Cpu(PrepareStablehlo<StablehloFn::kAnd>, RunStablehlo<StablehloFn::kAnd>),
-      OpDef(OpCode::kStablehloMaximum)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
-                  DType::kUInt32, DType::kUInt16})
-          .Cpu(PrepareStablehlo<StablehloFn::kMaximum>, RunStablehlo<StablehloFn::kMaximum>),
-      OpDef(OpCode::kStablehloMinimum)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
-                  DType::kUInt32, DType::kUInt16})
-          .Cpu(PrepareStablehlo<StablehloFn::kMinimum>, RunStablehlo<StablehloFn::kMinimum>),
-      OpDef(OpCode::kStablehloMultiply)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
-                  DType::kUInt32, DType::kUInt16})
-          .Cpu(PrepareStablehlo<StablehloFn::kMultiply>, RunStablehlo<StablehloFn::kMultiply>),
-      OpDef(OpCode::kStablehloShiftLeft)
-          .Types({DType::kInt32, DType::kInt16, DType::kInt8})
-          .Cpu(PrepareStablehlo<StablehloFn::kShiftLeft>, RunStablehlo<StablehloFn::kShiftLeft>),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kStablehloAdd)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                DType::kUInt32, DType::kUInt16})
+        .Cpu(PrepareStablehlo<StablehloFn::kAdd>, RunStablehlo<StablehloFn::kAdd>),
+    OpDef(OpCode::kStablehloAnd)
+        .Types({DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool, DType::kInt16,
+                DType::kInt8, DType::kUInt64, DType::kUInt32, DType::kUInt16})
+        .Cpu(PrepareStablehlo<StablehloFn::kAnd>, RunStablehlo<StablehloFn::kAnd>),
+    OpDef(OpCode::kStablehloMaximum)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                DType::kUInt32, DType::kUInt16})
+        .Cpu(PrepareStablehlo<StablehloFn::kMaximum>, RunStablehlo<StablehloFn::kMaximum>),
+    OpDef(OpCode::kStablehloMinimum)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                DType::kUInt32, DType::kUInt16})
+        .Cpu(PrepareStablehlo<StablehloFn::kMinimum>, RunStablehlo<StablehloFn::kMinimum>),
+    OpDef(OpCode::kStablehloMultiply)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                DType::kUInt32, DType::kUInt16})
+        .Cpu(PrepareStablehlo<StablehloFn::kMultiply>, RunStablehlo<StablehloFn::kMultiply>),
+    OpDef(OpCode::kStablehloShiftLeft)
+        .Types({DType::kInt32, DType::kInt16, DType::kInt8})
+        .Cpu(PrepareStablehlo<StablehloFn::kShiftLeft>, RunStablehlo<StablehloFn::kShiftLeft>),
+};
+
+Span<const OpDef> StablehloBinaryOps() { return kOps; }
 
 }  // namespace topwork

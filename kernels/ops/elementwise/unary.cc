@@ -226,105 +226,104 @@ Status RunSqrt(const RunContext& context) {
 
 // SQUARE: y = x²; float32.
 
-Span<const OpDef> UnaryOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kAbs)
-          .Versions(5)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kAbs)
-          .Cpu(PrepareAbs, RunAbs)
-          .Gpu(PlanUnaryFn<UnaryFn::kAbs>)
-          .WidensHalf(),
-      OpDef(OpCode::kCeil)
-          .Types({DType::kFloat32})
-          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCeil>)
-          .Gpu(PlanUnaryFn<UnaryFn::kCeil>)
-          .WidensHalf(),
-      OpDef(OpCode::kCos)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kFloat16})
-          .Options(OptionsType::kCos)
-          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCos>)
-          .Gpu(PlanUnaryFn<UnaryFn::kCos>)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kExp)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kExp)
-          .Cpu(PrepareExp, RunExp)
-          .Gpu(PlanUnaryFn<UnaryFn::kExp>)
-          .NoGpuInt16()
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kFloor)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kBFloat16})
-          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kFloor>)
-          .Gpu(PlanUnaryFn<UnaryFn::kFloor>)
-          .WidensHalf(),
-      OpDef(OpCode::kLog)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
-          .Cpu(PrepareLog, RunLog)
-          .Gpu(PlanUnaryFn<UnaryFn::kLog>)
-          .NoGpuInt16()
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kNeg)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kInt64, DType::kInt16,
-                  DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kNeg)
-          .Cpu(PrepareNeg, RunNeg)
-          .Gpu(PlanNeg)
-          .WidensHalf(),
-      OpDef(OpCode::kRound)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kBFloat16})
-          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kRound>)
-          .Gpu(PlanUnaryFn<UnaryFn::kRound>)
-          .WidensHalf(),
-      OpDef(OpCode::kRsqrt)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
-          .Cpu(PrepareRsqrt, RunRsqrt)
-          .Gpu(PlanUnaryFn<UnaryFn::kRsqrt>)
-          .NoGpuInt16()
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kSign)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kFloat64})
-          .Options(OptionsType::kSign)
-          .Cpu(PrepareSign, RunSign)
-          .Gpu(PlanUnaryFn<UnaryFn::kSign>)
-          .WidensHalf(),
-      OpDef(OpCode::kSin)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kFloat16})
-          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kSin>)
-          .Gpu(PlanUnaryFn<UnaryFn::kSin>)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kSqrt)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
-          .Cpu(PrepareSqrt, RunSqrt)
-          .Gpu(PlanUnaryFn<UnaryFn::kSqrt>)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-      OpDef(OpCode::kSquare)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kSquare)
-          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kSquare>)
-          .Gpu(PlanUnaryFn<UnaryFn::kSquare>)
-          .WidensHalf(),
-      OpDef(OpCode::kStablehloCbrt)
-          .Types({DType::kFloat32})
-          .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCbrt>)
-          .Gpu(PlanUnaryFn<UnaryFn::kCbrt>)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kAbs)
+        .Versions(5)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kAbs)
+        .Cpu(PrepareAbs, RunAbs)
+        .Gpu(PlanUnaryFn<UnaryFn::kAbs>)
+        .WidensHalf(),
+    OpDef(OpCode::kCeil)
+        .Types({DType::kFloat32})
+        .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCeil>)
+        .Gpu(PlanUnaryFn<UnaryFn::kCeil>)
+        .WidensHalf(),
+    OpDef(OpCode::kCos)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kFloat16})
+        .Options(OptionsType::kCos)
+        .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCos>)
+        .Gpu(PlanUnaryFn<UnaryFn::kCos>)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kExp)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kExp)
+        .Cpu(PrepareExp, RunExp)
+        .Gpu(PlanUnaryFn<UnaryFn::kExp>)
+        .NoGpuInt16()
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kFloor)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kBFloat16})
+        .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kFloor>)
+        .Gpu(PlanUnaryFn<UnaryFn::kFloor>)
+        .WidensHalf(),
+    OpDef(OpCode::kLog)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
+        .Cpu(PrepareLog, RunLog)
+        .Gpu(PlanUnaryFn<UnaryFn::kLog>)
+        .NoGpuInt16()
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kNeg)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kInt64, DType::kInt16,
+                DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kNeg)
+        .Cpu(PrepareNeg, RunNeg)
+        .Gpu(PlanNeg)
+        .WidensHalf(),
+    OpDef(OpCode::kRound)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kBFloat16})
+        .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kRound>)
+        .Gpu(PlanUnaryFn<UnaryFn::kRound>)
+        .WidensHalf(),
+    OpDef(OpCode::kRsqrt)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
+        .Cpu(PrepareRsqrt, RunRsqrt)
+        .Gpu(PlanUnaryFn<UnaryFn::kRsqrt>)
+        .NoGpuInt16()
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kSign)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kFloat64})
+        .Options(OptionsType::kSign)
+        .Cpu(PrepareSign, RunSign)
+        .Gpu(PlanUnaryFn<UnaryFn::kSign>)
+        .WidensHalf(),
+    OpDef(OpCode::kSin)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kFloat16})
+        .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kSin>)
+        .Gpu(PlanUnaryFn<UnaryFn::kSin>)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kSqrt)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
+        .Cpu(PrepareSqrt, RunSqrt)
+        .Gpu(PlanUnaryFn<UnaryFn::kSqrt>)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+    OpDef(OpCode::kSquare)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kSquare)
+        .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kSquare>)
+        .Gpu(PlanUnaryFn<UnaryFn::kSquare>)
+        .WidensHalf(),
+    OpDef(OpCode::kStablehloCbrt)
+        .Types({DType::kFloat32})
+        .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCbrt>)
+        .Gpu(PlanUnaryFn<UnaryFn::kCbrt>)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+};
+
+Span<const OpDef> UnaryOps() { return kOps; }
 
 }  // namespace topwork

@@ -203,29 +203,28 @@ Status PreparePack(PrepareContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ConcatenationOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kConcatenation)
-          .Versions(7)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kInt4,
-                  DType::kBFloat16})
-          .Options(OptionsType::kConcatenation, ParseConcatenation)
-          .Cpu(PrepareConcatenation, RunAnyConcatenation)
-          .Gpu(PlanJoin, GpuTypes::kMoves)
-          .Gradient(kBackwardConcatenation)
-          .Int8(IntegerForm::kSame, 2)
-          .CountsAxes(),
-      OpDef(OpCode::kPack)
-          .Versions(5)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8, DType::kUInt32})
-          .Options(OptionsType::kPack, ParsePack)
-          .Cpu(PreparePack, RunJoinRows)
-          .Gpu(PlanJoin, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kConcatenation)
+        .Versions(7)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kInt4,
+                DType::kBFloat16})
+        .Options(OptionsType::kConcatenation, ParseConcatenation)
+        .Cpu(PrepareConcatenation, RunAnyConcatenation)
+        .Gpu(PlanJoin, GpuTypes::kMoves)
+        .Gradient(kBackwardConcatenation)
+        .Int8(IntegerForm::kSame, 2)
+        .CountsAxes(),
+    OpDef(OpCode::kPack)
+        .Versions(5)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8, DType::kUInt32})
+        .Options(OptionsType::kPack, ParsePack)
+        .Cpu(PreparePack, RunJoinRows)
+        .Gpu(PlanJoin, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+};
+
+Span<const OpDef> ConcatenationOps() { return kOps; }
 
 }  // namespace topwork

@@ -54,14 +54,13 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> DilateOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kDilate)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt16, DType::kInt8})
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kDilate)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt16, DType::kInt8})
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> DilateOps() { return kOps; }
 
 }  // namespace topwork

@@ -269,27 +269,26 @@ Status RunHashtableLookup(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> EmbeddingLookupOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kEmbeddingLookup)
-          .Versions(5)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kInt4,
-                  DType::kBFloat16, DType::kInt2, DType::kUInt4})
-          .DataInput(1)
-          .Cpu(PrepareEmbeddingLookup, RunEmbeddingLookup)
-          .Gpu(PlanEmbeddingLookup, GpuTypes::kAny),
-      OpDef(OpCode::kEmbeddingLookupSparse)
-          .Types({DType::kFloat32})
-          .DataInput(4)
-          .Options(OptionsType::kEmbeddingLookupSparse, ParseEmbeddingLookupSparse)
-          .Cpu(PrepareEmbeddingLookupSparse, RunEmbeddingLookupSparse),
-      OpDef(OpCode::kHashtableLookup)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kString, DType::kInt8})
-          .DataInput(2)
-          .Cpu(PrepareHashtableLookup, RunHashtableLookup),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kEmbeddingLookup)
+        .Versions(5)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kInt4,
+                DType::kBFloat16, DType::kInt2, DType::kUInt4})
+        .DataInput(1)
+        .Cpu(PrepareEmbeddingLookup, RunEmbeddingLookup)
+        .Gpu(PlanEmbeddingLookup, GpuTypes::kAny),
+    OpDef(OpCode::kEmbeddingLookupSparse)
+        .Types({DType::kFloat32})
+        .DataInput(4)
+        .Options(OptionsType::kEmbeddingLookupSparse, ParseEmbeddingLookupSparse)
+        .Cpu(PrepareEmbeddingLookupSparse, RunEmbeddingLookupSparse),
+    OpDef(OpCode::kHashtableLookup)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kString, DType::kInt8})
+        .DataInput(2)
+        .Cpu(PrepareHashtableLookup, RunHashtableLookup),
+};
+
+Span<const OpDef> EmbeddingLookupOps() { return kOps; }
 
 }  // namespace topwork

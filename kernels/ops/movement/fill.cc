@@ -188,33 +188,32 @@ Status RunOneHot(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> FillOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kFill)
-          .Versions(5)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32})
-          .DataInput(1)
-          .Options(OptionsType::kFill)
-          .Cpu(PrepareFill, RunFill),
-      OpDef(OpCode::kZerosLike)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt64})
-          .Options(OptionsType::kZerosLike)
-          .Cpu(PrepareZerosLike, RunZerosLike)
-          .ShapesOnly(),
-      OpDef(OpCode::kRange)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt64})
-          .Options(OptionsType::kRange)
-          .Cpu(PrepareRange, RunRange),
-      OpDef(OpCode::kOneHot)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt8})
-          .DataInput(2)
-          .Options(OptionsType::kOneHot, ParseOneHot)
-          .Cpu(PrepareOneHot, RunOneHot),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kFill)
+        .Versions(5)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32})
+        .DataInput(1)
+        .Options(OptionsType::kFill)
+        .Cpu(PrepareFill, RunFill),
+    OpDef(OpCode::kZerosLike)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt64})
+        .Options(OptionsType::kZerosLike)
+        .Cpu(PrepareZerosLike, RunZerosLike)
+        .ShapesOnly(),
+    OpDef(OpCode::kRange)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt64})
+        .Options(OptionsType::kRange)
+        .Cpu(PrepareRange, RunRange),
+    OpDef(OpCode::kOneHot)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt8})
+        .DataInput(2)
+        .Options(OptionsType::kOneHot, ParseOneHot)
+        .Cpu(PrepareOneHot, RunOneHot),
+};
+
+Span<const OpDef> FillOps() { return kOps; }
 
 }  // namespace topwork

@@ -153,27 +153,26 @@ Status RunGatherNd(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> GatherOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kGather)
-          .Versions(8)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kInt4,
-                  DType::kBFloat16})
-          .Options(OptionsType::kGather, ParseGather)
-          .Cpu(PrepareGather, RunGather)
-          .Gpu(PlanGather, GpuTypes::kAny)
-          .Int8(IntegerForm::kSame, 2)
-          .ReadsFloat16(),
-      OpDef(OpCode::kGatherNd)
-          .Versions(6)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kGatherNd)
-          .Cpu(PrepareGatherNd, RunGatherNd)
-          .Gpu(PlanGatherNd, GpuTypes::kAny),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kGather)
+        .Versions(8)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kInt4,
+                DType::kBFloat16})
+        .Options(OptionsType::kGather, ParseGather)
+        .Cpu(PrepareGather, RunGather)
+        .Gpu(PlanGather, GpuTypes::kAny)
+        .Int8(IntegerForm::kSame, 2)
+        .ReadsFloat16(),
+    OpDef(OpCode::kGatherNd)
+        .Versions(6)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kGatherNd)
+        .Cpu(PrepareGatherNd, RunGatherNd)
+        .Gpu(PlanGatherNd, GpuTypes::kAny),
+};
+
+Span<const OpDef> GatherOps() { return kOps; }
 
 }  // namespace topwork

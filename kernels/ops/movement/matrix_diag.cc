@@ -79,20 +79,19 @@ Status RunMatrixSetDiag(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> MatrixDiagOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kMatrixDiag)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8, DType::kUInt32})
-          .Options(OptionsType::kMatrixDiag)
-          .Cpu(PrepareMatrixDiag, RunMatrixDiag),
-      OpDef(OpCode::kMatrixSetDiag)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8, DType::kUInt32})
-          .Options(OptionsType::kMatrixSetDiag)
-          .Cpu(PrepareMatrixSetDiag, RunMatrixSetDiag),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kMatrixDiag)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8, DType::kUInt32})
+        .Options(OptionsType::kMatrixDiag)
+        .Cpu(PrepareMatrixDiag, RunMatrixDiag),
+    OpDef(OpCode::kMatrixSetDiag)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8, DType::kUInt32})
+        .Options(OptionsType::kMatrixSetDiag)
+        .Cpu(PrepareMatrixSetDiag, RunMatrixSetDiag),
+};
+
+Span<const OpDef> MatrixDiagOps() { return kOps; }
 
 }  // namespace topwork

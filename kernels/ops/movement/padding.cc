@@ -251,37 +251,36 @@ Status RunMirrorPad(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> PaddingOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kPad)
-          .Versions(6)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kPad)
-          .Cpu(PreparePad, RunPad)
-          .Gpu(PlanPad, GpuTypes::kMoves)
-          .Gradient(kBackwardPad)
-          .Int8(IntegerForm::kSame, 2)
-          .Inputs(2)
-          .CountsAxes(),
-      OpDef(OpCode::kPadv2)
-          .Versions(6)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kPadV2)
-          .Cpu(PreparePad, RunPad)
-          .Gpu(PlanPad, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-      OpDef(OpCode::kMirrorPad)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
-          .Options(OptionsType::kMirrorPad, ParseMirrorPad)
-          .Cpu(PrepareMirrorPad, RunMirrorPad)
-          .Gpu(PlanMirrorPad, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kPad)
+        .Versions(6)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kPad)
+        .Cpu(PreparePad, RunPad)
+        .Gpu(PlanPad, GpuTypes::kMoves)
+        .Gradient(kBackwardPad)
+        .Int8(IntegerForm::kSame, 2)
+        .Inputs(2)
+        .CountsAxes(),
+    OpDef(OpCode::kPadv2)
+        .Versions(6)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kPadV2)
+        .Cpu(PreparePad, RunPad)
+        .Gpu(PlanPad, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+    OpDef(OpCode::kMirrorPad)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
+        .Options(OptionsType::kMirrorPad, ParseMirrorPad)
+        .Cpu(PrepareMirrorPad, RunMirrorPad)
+        .Gpu(PlanMirrorPad, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+};
+
+Span<const OpDef> PaddingOps() { return kOps; }
 
 }  // namespace topwork

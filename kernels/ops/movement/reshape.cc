@@ -189,48 +189,47 @@ Status PrepareDensify(PrepareContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ReshapeOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kReshape)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
-                  DType::kInt4, DType::kBFloat16, DType::kInt2, DType::kUInt4})
-          .Options(OptionsType::kReshape, ParseReshape)
-          .Cpu(PrepareReshape, RunByteCopy)
-          .Gpu(PlanReshape, GpuTypes::kMoves)
-          .Gradient(kBackwardReshape)
-          .Int8(IntegerForm::kSame, 1)
-          .Head(HeadRole::kPassing),
-      OpDef(OpCode::kSqueeze)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
-                  DType::kInt4, DType::kBFloat16, DType::kInt2, DType::kUInt4})
-          .Options(OptionsType::kSqueeze, ParseSqueeze)
-          .Cpu(PrepareSqueeze, RunByteCopy)
-          .Gpu(PlanReshape, GpuTypes::kMoves)
-          .Gradient(kBackwardSqueeze)
-          .Int8(IntegerForm::kSame, 1)
-          .Head(HeadRole::kPassing),
-      OpDef(OpCode::kExpandDims)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
-                  DType::kInt4, DType::kBFloat16, DType::kInt2, DType::kUInt4})
-          .Options(OptionsType::kExpandDims)
-          .Cpu(PrepareExpandDims, RunByteCopy)
-          .Gpu(PlanReshape, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 1),
-      OpDef(OpCode::kBitcast)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8, DType::kUInt32, DType::kUInt16})
-          .Options(OptionsType::kBitcast)
-          .Cpu(PrepareBitcast, RunByteCopy),
-      OpDef(OpCode::kDensify)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt8})
-          .Options(OptionsType::kDensify)
-          .Cpu(PrepareDensify, RunByteCopy),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kReshape)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
+                DType::kInt4, DType::kBFloat16, DType::kInt2, DType::kUInt4})
+        .Options(OptionsType::kReshape, ParseReshape)
+        .Cpu(PrepareReshape, RunByteCopy)
+        .Gpu(PlanReshape, GpuTypes::kMoves)
+        .Gradient(kBackwardReshape)
+        .Int8(IntegerForm::kSame, 1)
+        .Head(HeadRole::kPassing),
+    OpDef(OpCode::kSqueeze)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
+                DType::kInt4, DType::kBFloat16, DType::kInt2, DType::kUInt4})
+        .Options(OptionsType::kSqueeze, ParseSqueeze)
+        .Cpu(PrepareSqueeze, RunByteCopy)
+        .Gpu(PlanReshape, GpuTypes::kMoves)
+        .Gradient(kBackwardSqueeze)
+        .Int8(IntegerForm::kSame, 1)
+        .Head(HeadRole::kPassing),
+    OpDef(OpCode::kExpandDims)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
+                DType::kInt4, DType::kBFloat16, DType::kInt2, DType::kUInt4})
+        .Options(OptionsType::kExpandDims)
+        .Cpu(PrepareExpandDims, RunByteCopy)
+        .Gpu(PlanReshape, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 1),
+    OpDef(OpCode::kBitcast)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8, DType::kUInt32, DType::kUInt16})
+        .Options(OptionsType::kBitcast)
+        .Cpu(PrepareBitcast, RunByteCopy),
+    OpDef(OpCode::kDensify)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt8})
+        .Options(OptionsType::kDensify)
+        .Cpu(PrepareDensify, RunByteCopy),
+};
+
+Span<const OpDef> ReshapeOps() { return kOps; }
 
 }  // namespace topwork

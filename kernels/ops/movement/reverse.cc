@@ -105,22 +105,21 @@ Status RunReverseSequence(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ReverseOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kReverseV2)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kReverseV2)
-          .Cpu(PrepareReverseV2, RunStridedCopy)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 3),
-      OpDef(OpCode::kReverseSequence)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16})
-          .Options(OptionsType::kReverseSequence, ParseReverseSequence)
-          .Cpu(PrepareReverseSequence, RunReverseSequence),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kReverseV2)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kReverseV2)
+        .Cpu(PrepareReverseV2, RunStridedCopy)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 3),
+    OpDef(OpCode::kReverseSequence)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16})
+        .Options(OptionsType::kReverseSequence, ParseReverseSequence)
+        .Cpu(PrepareReverseSequence, RunReverseSequence),
+};
+
+Span<const OpDef> ReverseOps() { return kOps; }
 
 }  // namespace topwork

@@ -81,16 +81,15 @@ Status RunScatterNd(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ScatterNdOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kScatterNd)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt8})
-          .DataInput(1)
-          .Options(OptionsType::kScatterNd)
-          .Cpu(PrepareScatterNd, RunScatterNd),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kScatterNd)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt8})
+        .DataInput(1)
+        .Options(OptionsType::kScatterNd)
+        .Cpu(PrepareScatterNd, RunScatterNd),
+};
+
+Span<const OpDef> ScatterNdOps() { return kOps; }
 
 }  // namespace topwork

@@ -85,25 +85,24 @@ Status RunBroadcastArgs(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ShapeOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kShape)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32})
-          .Options(OptionsType::kShape, ParseShape)
-          .Cpu(PrepareShape, RunShape)
-          .ShapesOnly(),
-      OpDef(OpCode::kRank)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32})
-          .Options(OptionsType::kRank)
-          .Cpu(PrepareRank, RunRank)
-          .ShapesOnly(),
-      OpDef(OpCode::kBroadcastArgs)
-          .Types({DType::kInt32, DType::kInt64})
-          .Cpu(PrepareBroadcastArgs, RunBroadcastArgs),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kShape)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32})
+        .Options(OptionsType::kShape, ParseShape)
+        .Cpu(PrepareShape, RunShape)
+        .ShapesOnly(),
+    OpDef(OpCode::kRank)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32})
+        .Options(OptionsType::kRank)
+        .Cpu(PrepareRank, RunRank)
+        .ShapesOnly(),
+    OpDef(OpCode::kBroadcastArgs)
+        .Types({DType::kInt32, DType::kInt64})
+        .Cpu(PrepareBroadcastArgs, RunBroadcastArgs),
+};
+
+Span<const OpDef> ShapeOps() { return kOps; }
 
 }  // namespace topwork

@@ -236,36 +236,35 @@ Status RunDynamicUpdateSlice(const RunContext& context) { return RunWidened(cont
 
 }  // namespace
 
-Span<const OpDef> SliceOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSlice)
-          .Versions(8)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
-                  DType::kInt4, DType::kBFloat16})
-          .Options(OptionsType::kSlice)
-          .Cpu(PrepareSlice, RunSlice)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-      OpDef(OpCode::kStridedSlice)
-          .Versions(8)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
-                  DType::kBFloat16})
-          .Options(OptionsType::kStridedSlice, ParseStridedSlice)
-          .Cpu(PrepareStridedSlice, RunStridedCopy)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-      OpDef(OpCode::kDynamicUpdateSlice)
-          .Versions(6)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kInt4,
-                  DType::kBFloat16})
-          .Options(OptionsType::kDynamicUpdateSlice)
-          .Cpu(PrepareDynamicUpdateSlice, RunDynamicUpdateSlice)
-          .Gpu(PlanDynamicUpdateSlice, GpuTypes::kAny),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSlice)
+        .Versions(8)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
+                DType::kInt4, DType::kBFloat16})
+        .Options(OptionsType::kSlice)
+        .Cpu(PrepareSlice, RunSlice)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+    OpDef(OpCode::kStridedSlice)
+        .Versions(8)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
+                DType::kBFloat16})
+        .Options(OptionsType::kStridedSlice, ParseStridedSlice)
+        .Cpu(PrepareStridedSlice, RunStridedCopy)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+    OpDef(OpCode::kDynamicUpdateSlice)
+        .Versions(6)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kInt4,
+                DType::kBFloat16})
+        .Options(OptionsType::kDynamicUpdateSlice)
+        .Cpu(PrepareDynamicUpdateSlice, RunDynamicUpdateSlice)
+        .Gpu(PlanDynamicUpdateSlice, GpuTypes::kAny),
+};
+
+Span<const OpDef> SliceOps() { return kOps; }
 
 }  // namespace topwork

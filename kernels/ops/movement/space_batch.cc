@@ -166,26 +166,25 @@ Status RunBatchToSpaceNd(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> SpaceBatchOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSpaceToBatchNd)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
-          .Options(OptionsType::kSpaceToBatchND)
-          .Cpu(PrepareSpaceToBatchNd, RunSpaceToBatchNd)
-          .Gpu(PlanSpaceBatch<true>, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-      OpDef(OpCode::kBatchToSpaceNd)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
-          .Options(OptionsType::kBatchToSpaceND)
-          .Cpu(PrepareBatchToSpaceNd, RunBatchToSpaceNd)
-          .Gpu(PlanSpaceBatch<false>, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSpaceToBatchNd)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
+        .Options(OptionsType::kSpaceToBatchND)
+        .Cpu(PrepareSpaceToBatchNd, RunSpaceToBatchNd)
+        .Gpu(PlanSpaceBatch<true>, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+    OpDef(OpCode::kBatchToSpaceNd)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
+        .Options(OptionsType::kBatchToSpaceND)
+        .Cpu(PrepareBatchToSpaceNd, RunBatchToSpaceNd)
+        .Gpu(PlanSpaceBatch<false>, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+};
+
+Span<const OpDef> SpaceBatchOps() { return kOps; }
 
 }  // namespace topwork

@@ -94,24 +94,23 @@ Status PrepareDepthToSpace(PrepareContext& context) {
 
 }  // namespace
 
-Span<const OpDef> SpaceDepthOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSpaceToDepth)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
-          .Options(OptionsType::kSpaceToDepth, ParseBlockSize)
-          .Cpu(PrepareSpaceToDepth, RunStridedCopy)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-      OpDef(OpCode::kDepthToSpace)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
-          .Options(OptionsType::kDepthToSpace, ParseBlockSize)
-          .Cpu(PrepareDepthToSpace, RunStridedCopy)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSpaceToDepth)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
+        .Options(OptionsType::kSpaceToDepth, ParseBlockSize)
+        .Cpu(PrepareSpaceToDepth, RunStridedCopy)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+    OpDef(OpCode::kDepthToSpace)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
+        .Options(OptionsType::kDepthToSpace, ParseBlockSize)
+        .Cpu(PrepareDepthToSpace, RunStridedCopy)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+};
+
+Span<const OpDef> SpaceDepthOps() { return kOps; }
 
 }  // namespace topwork

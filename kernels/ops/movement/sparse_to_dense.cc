@@ -69,16 +69,15 @@ Status RunSparseToDense(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> SparseToDenseOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSparseToDense)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
-          .DataInput(2)
-          .Options(OptionsType::kSparseToDense)
-          .Cpu(PrepareSparseToDense, RunSparseToDense),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSparseToDense)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
+        .DataInput(2)
+        .Options(OptionsType::kSparseToDense)
+        .Cpu(PrepareSparseToDense, RunSparseToDense),
+};
+
+Span<const OpDef> SparseToDenseOps() { return kOps; }
 
 }  // namespace topwork

@@ -126,35 +126,34 @@ Status PrepareUnpack(PrepareContext& context) {
 
 }  // namespace
 
-Span<const OpDef> SplitOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSplit)
-          .Versions(5)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8})
-          .DataInput(1)
-          .Options(OptionsType::kSplit, ParseSplit)
-          .Cpu(PrepareSplitOp, RunSplitRows<1>)
-          .Gpu(PlanSplitFrom<1>, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-      OpDef(OpCode::kSplitV)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8})
-          .Options(OptionsType::kSplitV, ParseSplitV)
-          .Cpu(PrepareSplitV, RunSplitRows<0>)
-          .Gpu(PlanSplitFrom<0>, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-      OpDef(OpCode::kUnpack)
-          .Versions(6)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kBool,
-                  DType::kInt16, DType::kInt8, DType::kBFloat16})
-          .Options(OptionsType::kUnpack, ParseUnpack)
-          .Cpu(PrepareUnpack, RunSplitRows<0>)
-          .Gpu(PlanSplitFrom<0>, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSplit)
+        .Versions(5)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8})
+        .DataInput(1)
+        .Options(OptionsType::kSplit, ParseSplit)
+        .Cpu(PrepareSplitOp, RunSplitRows<1>)
+        .Gpu(PlanSplitFrom<1>, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+    OpDef(OpCode::kSplitV)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8})
+        .Options(OptionsType::kSplitV, ParseSplitV)
+        .Cpu(PrepareSplitV, RunSplitRows<0>)
+        .Gpu(PlanSplitFrom<0>, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+    OpDef(OpCode::kUnpack)
+        .Versions(6)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kBool,
+                DType::kInt16, DType::kInt8, DType::kBFloat16})
+        .Options(OptionsType::kUnpack, ParseUnpack)
+        .Cpu(PrepareUnpack, RunSplitRows<0>)
+        .Gpu(PlanSplitFrom<0>, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+};
+
+Span<const OpDef> SplitOps() { return kOps; }
 
 }  // namespace topwork

@@ -131,16 +131,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> StablehloGatherOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kStablehloGather)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
-                  DType::kUInt32, DType::kUInt16})
-          .Options(OptionsType2::kStablehloGather, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kStablehloGather)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                DType::kUInt32, DType::kUInt16})
+        .Options(OptionsType2::kStablehloGather, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> StablehloGatherOps() { return kOps; }
 
 }  // namespace topwork

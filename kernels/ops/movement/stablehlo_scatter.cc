@@ -188,16 +188,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> StablehloScatterOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kStablehloScatter)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
-                  DType::kUInt32, DType::kUInt16})
-          .Options(OptionsType2::kStablehloScatter, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kStablehloScatter)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kFloat64, DType::kUInt64,
+                DType::kUInt32, DType::kUInt16})
+        .Options(OptionsType2::kStablehloScatter, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> StablehloScatterOps() { return kOps; }
 
 }  // namespace topwork

@@ -115,35 +115,34 @@ Status PrepareBroadcastTo(PrepareContext& context) {
 
 }  // namespace
 
-Span<const OpDef> TransposeOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kTranspose)
-          .Versions(9)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kInt4,
-                  DType::kBFloat16, DType::kUInt4})
-          .Options(OptionsType::kTranspose)
-          .Cpu(PrepareTranspose, RunTranspose)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 2),
-      OpDef(OpCode::kTile)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
-                  DType::kBFloat16})
-          .Options(OptionsType::kTile)
-          .Cpu(PrepareTile, RunStridedCopy)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves)
-          .Int8(IntegerForm::kSame, 3),
-      OpDef(OpCode::kBroadcastTo)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
-                  DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
-          .Options(OptionsType::kBroadcastTo)
-          .Cpu(PrepareBroadcastTo, RunStridedCopy)
-          .Gpu(PlanStridedCopy, GpuTypes::kMoves),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kTranspose)
+        .Versions(9)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kInt4,
+                DType::kBFloat16, DType::kUInt4})
+        .Options(OptionsType::kTranspose)
+        .Cpu(PrepareTranspose, RunTranspose)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 2),
+    OpDef(OpCode::kTile)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kString, DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32,
+                DType::kBFloat16})
+        .Options(OptionsType::kTile)
+        .Cpu(PrepareTile, RunStridedCopy)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves)
+        .Int8(IntegerForm::kSame, 3),
+    OpDef(OpCode::kBroadcastTo)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
+                DType::kBool, DType::kInt16, DType::kInt8, DType::kUInt32, DType::kBFloat16})
+        .Options(OptionsType::kBroadcastTo)
+        .Cpu(PrepareBroadcastTo, RunStridedCopy)
+        .Gpu(PlanStridedCopy, GpuTypes::kMoves),
+};
+
+Span<const OpDef> TransposeOps() { return kOps; }
 
 }  // namespace topwork

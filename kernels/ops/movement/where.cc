@@ -47,16 +47,15 @@ Status RunWhere(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> WhereOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kWhere)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt8, DType::kUInt32})
-          .Options(OptionsType::kWhere)
-          .Cpu(PrepareWhere, RunWhere),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kWhere)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt8, DType::kUInt32})
+        .Options(OptionsType::kWhere)
+        .Cpu(PrepareWhere, RunWhere),
+};
+
+Span<const OpDef> WhereOps() { return kOps; }
 
 }  // namespace topwork

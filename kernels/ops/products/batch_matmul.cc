@@ -180,20 +180,19 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> BatchMatmulOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kBatchMatmul)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kBatchMatMul, Parse)
-          .Cpu(Prepare, Run)
-          .Gpu(PlanBatchMatMul)
-          .Int8(IntegerForm::kOwn, 2)
-          .ReadsFloat16()
-          .WidensHalf()
-          .Work(WorkRule::kMatMul),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kBatchMatmul)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kBatchMatMul, Parse)
+        .Cpu(Prepare, Run)
+        .Gpu(PlanBatchMatMul)
+        .Int8(IntegerForm::kOwn, 2)
+        .ReadsFloat16()
+        .WidensHalf()
+        .Work(WorkRule::kMatMul),
+};
+
+Span<const OpDef> BatchMatmulOps() { return kOps; }
 
 }  // namespace topwork

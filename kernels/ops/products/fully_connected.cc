@@ -152,25 +152,24 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> FullyConnectedOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kFullyConnected)
-          .Versions(14)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kFullyConnected, Parse)
-          .Cpu(Prepare, Run)
-          .Gpu(PlanFullyConnected)
-          .Gradient(kBackwardFullyConnected)
-          .Int8(IntegerForm::kWeighted, 4)
-          .DynamicRange(12)
-          .WidensHalf()
-          .Work(WorkRule::kWeights)
-          .Head(HeadRole::kDense)
-          .FusesResidual()
-          .FusesActivation()
-          .Inputs(2),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kFullyConnected)
+        .Versions(14)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kFullyConnected, Parse)
+        .Cpu(Prepare, Run)
+        .Gpu(PlanFullyConnected)
+        .Gradient(kBackwardFullyConnected)
+        .Int8(IntegerForm::kWeighted, 4)
+        .DynamicRange(12)
+        .WidensHalf()
+        .Work(WorkRule::kWeights)
+        .Head(HeadRole::kDense)
+        .FusesResidual()
+        .FusesActivation()
+        .Inputs(2),
+};
+
+Span<const OpDef> FullyConnectedOps() { return kOps; }
 
 }  // namespace topwork

@@ -62,11 +62,10 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> HadamardRotationOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCustom).Name("aeq.hadamard_rotation").Cpu(Prepare, Run).Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCustom).Name("aeq.hadamard_rotation").Cpu(Prepare, Run).Effects(),
+};
+
+Span<const OpDef> HadamardRotationOps() { return kOps; }
 
 }  // namespace topwork

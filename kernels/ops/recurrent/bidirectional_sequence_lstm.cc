@@ -100,15 +100,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> BidirectionalSequenceLstmOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kBidirectionalSequenceLstm)
-          .Versions(3)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kBidirectionalSequenceLSTM, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kBidirectionalSequenceLstm)
+        .Versions(3)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kBidirectionalSequenceLSTM, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> BidirectionalSequenceLstmOps() { return kOps; }
 
 }  // namespace topwork

@@ -77,20 +77,19 @@ Status RunEither(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> LstmOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kLstm)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
-          .Options(OptionsType::kLSTM, ParseLstm)
-          .Cpu(PrepareLstm, RunEither),
-      OpDef(OpCode::kUnidirectionalSequenceLstm)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kInt8})
-          .Options(OptionsType::kUnidirectionalSequenceLSTM, ParseSequence)
-          .Cpu(PrepareSequence, RunFull),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kLstm)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
+        .Options(OptionsType::kLSTM, ParseLstm)
+        .Cpu(PrepareLstm, RunEither),
+    OpDef(OpCode::kUnidirectionalSequenceLstm)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kInt8})
+        .Options(OptionsType::kUnidirectionalSequenceLSTM, ParseSequence)
+        .Cpu(PrepareSequence, RunFull),
+};
+
+Span<const OpDef> LstmOps() { return kOps; }
 
 }  // namespace topwork

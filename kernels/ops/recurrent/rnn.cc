@@ -206,25 +206,24 @@ Status RunBidirectional(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> RnnOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kRnn)
-          .Versions(3)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kRNN, ParseStep)
-          .Cpu(PrepareStep, RunOne),
-      OpDef(OpCode::kUnidirectionalSequenceRnn)
-          .Versions(3)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kSequenceRNN, ParseSequence)
-          .Cpu(PrepareSequence, RunOne),
-      OpDef(OpCode::kBidirectionalSequenceRnn)
-          .Versions(3)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kBidirectionalSequenceRNN, ParseBidirectional)
-          .Cpu(PrepareBidirectional, RunBidirectional),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kRnn)
+        .Versions(3)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kRNN, ParseStep)
+        .Cpu(PrepareStep, RunOne),
+    OpDef(OpCode::kUnidirectionalSequenceRnn)
+        .Versions(3)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kSequenceRNN, ParseSequence)
+        .Cpu(PrepareSequence, RunOne),
+    OpDef(OpCode::kBidirectionalSequenceRnn)
+        .Versions(3)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kBidirectionalSequenceRNN, ParseBidirectional)
+        .Cpu(PrepareBidirectional, RunBidirectional),
+};
+
+Span<const OpDef> RnnOps() { return kOps; }
 
 }  // namespace topwork

@@ -235,15 +235,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> SvdfOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSvdf)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kInt8})
-          .Options(OptionsType::kSVDF, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSvdf)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kInt8})
+        .Options(OptionsType::kSVDF, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> SvdfOps() { return kOps; }
 
 }  // namespace topwork

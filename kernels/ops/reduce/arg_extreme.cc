@@ -130,26 +130,25 @@ Status RunArgMin(const RunContext& context) { return RunArgExtreme(context, fals
 
 }  // namespace
 
-Span<const OpDef> ArgExtremeOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kArgMax)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kBool, DType::kInt8})
-          .Options(OptionsType::kArgMax)
-          .Cpu(PrepareArgExtreme, RunArgMax)
-          .Gpu(PlanArgExtremeOf<true>, GpuTypes::kAny)
-          .Int8(IntegerForm::kSame, 2)
-          .WidensHalf(),
-      OpDef(OpCode::kArgMin)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kBool, DType::kInt8})
-          .Options(OptionsType::kArgMin)
-          .Cpu(PrepareArgExtreme, RunArgMin)
-          .Gpu(PlanArgExtremeOf<false>, GpuTypes::kAny)
-          .Int8(IntegerForm::kSame, 2)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kArgMax)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kBool, DType::kInt8})
+        .Options(OptionsType::kArgMax)
+        .Cpu(PrepareArgExtreme, RunArgMax)
+        .Gpu(PlanArgExtremeOf<true>, GpuTypes::kAny)
+        .Int8(IntegerForm::kSame, 2)
+        .WidensHalf(),
+    OpDef(OpCode::kArgMin)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kBool, DType::kInt8})
+        .Options(OptionsType::kArgMin)
+        .Cpu(PrepareArgExtreme, RunArgMin)
+        .Gpu(PlanArgExtremeOf<false>, GpuTypes::kAny)
+        .Int8(IntegerForm::kSame, 2)
+        .WidensHalf(),
+};
+
+Span<const OpDef> ArgExtremeOps() { return kOps; }
 
 }  // namespace topwork

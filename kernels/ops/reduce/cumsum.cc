@@ -53,16 +53,15 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> CumsumOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCumsum)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt64})
-          .Options(OptionsType::kCumsum, Parse)
-          .Cpu(Prepare, Run)
-          .Gpu(PlanCumsum)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCumsum)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt64})
+        .Options(OptionsType::kCumsum, Parse)
+        .Cpu(Prepare, Run)
+        .Gpu(PlanCumsum)
+        .WidensHalf(),
+};
+
+Span<const OpDef> CumsumOps() { return kOps; }
 
 }  // namespace topwork

@@ -60,17 +60,16 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> LocalResponseNormalizationOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kLocalResponseNormalization)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kLocalResponseNormalization, Parse)
-          .Cpu(Prepare, Run)
-          .Gpu(PlanLocalResponseNormalization)
-          .WidensHalf()
-          .Work(WorkRule::kFunctions),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kLocalResponseNormalization)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kLocalResponseNormalization, Parse)
+        .Cpu(Prepare, Run)
+        .Gpu(PlanLocalResponseNormalization)
+        .WidensHalf()
+        .Work(WorkRule::kFunctions),
+};
+
+Span<const OpDef> LocalResponseNormalizationOps() { return kOps; }
 
 }  // namespace topwork

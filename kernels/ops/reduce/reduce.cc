@@ -260,67 +260,66 @@ Status RunReduceKind(const RunContext& context, ReduceKind kind) {
 // REDUCE_PROD: the product of the elements along the axes; float32, int32, int64, int8 and int16;
 // uint8 and these two as plain numbers where they have no scale.
 
-Span<const OpDef> ReduceOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kMean)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8})
-          .Options(OptionsType::kReducer, ParseReduce)
-          .Cpu(PrepareReduce<ReduceKind::kMean>, RunReduce<ReduceKind::kMean>)
-          .Gpu(PlanReduceKind<ReduceKind::kMean>)
-          .Gradient(kBackwardMean)
-          .Int8(IntegerForm::kOwn, 2)
-          .WidensHalf()
-          .Head(HeadRole::kPooling)
-          .Inputs(2)
-          .CountsAxes(),
-      OpDef(OpCode::kSum)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kReducer, ParseReduce)
-          .Cpu(PrepareReduce<ReduceKind::kSum>, RunReduce<ReduceKind::kSum>)
-          .Gpu(PlanReduceKind<ReduceKind::kSum>)
-          .Int8(IntegerForm::kOwn, 2)
-          .WidensHalf(),
-      OpDef(OpCode::kReduceAll)
-          .Types({DType::kBool})
-          .Options(OptionsType::kReducer, ParseReduce)
-          .Cpu(PrepareReduceBool, RunReduce<ReduceKind::kAll>),
-      OpDef(OpCode::kReduceAny)
-          .Types({DType::kBool})
-          .Options(OptionsType::kReducer, ParseReduce)
-          .Cpu(PrepareReduceBool, RunReduce<ReduceKind::kAny>),
-      OpDef(OpCode::kReduceMax)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kReducer, ParseReduce)
-          .Cpu(PrepareReduce<ReduceKind::kMax>, RunReduce<ReduceKind::kMax>)
-          .Gpu(PlanReduceKind<ReduceKind::kMax>)
-          .Int8(IntegerForm::kSame, 2)
-          .WidensHalf()
-          .Head(HeadRole::kEmbedding),
-      OpDef(OpCode::kReduceMin)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kReducer, ParseReduce)
-          .Cpu(PrepareReduce<ReduceKind::kMin>, RunReduce<ReduceKind::kMin>)
-          .Gpu(PlanReduceKind<ReduceKind::kMin>)
-          .Int8(IntegerForm::kSame, 2)
-          .WidensHalf(),
-      OpDef(OpCode::kReduceProd)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kReducer, ParseReduce)
-          .Cpu(PrepareReduce<ReduceKind::kProd>, RunReduce<ReduceKind::kProd>)
-          .Gpu(PlanReduceKind<ReduceKind::kProd>)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kMean)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8})
+        .Options(OptionsType::kReducer, ParseReduce)
+        .Cpu(PrepareReduce<ReduceKind::kMean>, RunReduce<ReduceKind::kMean>)
+        .Gpu(PlanReduceKind<ReduceKind::kMean>)
+        .Gradient(kBackwardMean)
+        .Int8(IntegerForm::kOwn, 2)
+        .WidensHalf()
+        .Head(HeadRole::kPooling)
+        .Inputs(2)
+        .CountsAxes(),
+    OpDef(OpCode::kSum)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kReducer, ParseReduce)
+        .Cpu(PrepareReduce<ReduceKind::kSum>, RunReduce<ReduceKind::kSum>)
+        .Gpu(PlanReduceKind<ReduceKind::kSum>)
+        .Int8(IntegerForm::kOwn, 2)
+        .WidensHalf(),
+    OpDef(OpCode::kReduceAll)
+        .Types({DType::kBool})
+        .Options(OptionsType::kReducer, ParseReduce)
+        .Cpu(PrepareReduceBool, RunReduce<ReduceKind::kAll>),
+    OpDef(OpCode::kReduceAny)
+        .Types({DType::kBool})
+        .Options(OptionsType::kReducer, ParseReduce)
+        .Cpu(PrepareReduceBool, RunReduce<ReduceKind::kAny>),
+    OpDef(OpCode::kReduceMax)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kReducer, ParseReduce)
+        .Cpu(PrepareReduce<ReduceKind::kMax>, RunReduce<ReduceKind::kMax>)
+        .Gpu(PlanReduceKind<ReduceKind::kMax>)
+        .Int8(IntegerForm::kSame, 2)
+        .WidensHalf()
+        .Head(HeadRole::kEmbedding),
+    OpDef(OpCode::kReduceMin)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kReducer, ParseReduce)
+        .Cpu(PrepareReduce<ReduceKind::kMin>, RunReduce<ReduceKind::kMin>)
+        .Gpu(PlanReduceKind<ReduceKind::kMin>)
+        .Int8(IntegerForm::kSame, 2)
+        .WidensHalf(),
+    OpDef(OpCode::kReduceProd)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kReducer, ParseReduce)
+        .Cpu(PrepareReduce<ReduceKind::kProd>, RunReduce<ReduceKind::kProd>)
+        .Gpu(PlanReduceKind<ReduceKind::kProd>)
+        .WidensHalf(),
+};
+
+Span<const OpDef> ReduceOps() { return kOps; }
 
 }  // namespace topwork

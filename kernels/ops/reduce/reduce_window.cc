@@ -140,15 +140,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> ReduceWindowOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kReduceWindow)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt16, DType::kInt8, DType::kFloat64})
-          .Options(OptionsType2::kReduceWindow, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kReduceWindow)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt16, DType::kInt8, DType::kFloat64})
+        .Options(OptionsType2::kReduceWindow, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> ReduceWindowOps() { return kOps; }
 
 }  // namespace topwork

@@ -158,41 +158,40 @@ Status RunL2Normalization(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> RowwiseOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSoftmax)
-          .Versions(4)
-          .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8})
-          .Options(OptionsType::kSoftmax, ParseSoftmax)
-          .Cpu(PrepareSoftmax, RunSoftmax)
-          .Gpu(PlanRowwiseKind<RowwiseKind::kSoftmax>)
-          .NoGpuInt16()
-          .Gradient(kBackwardSoftmax)
-          .Int8(IntegerForm::kFixed, 2, {1.0f / 256.0f, -128})
-          .WidensHalf()
-          .Work(WorkRule::kFunctions)
-          .Head(HeadRole::kScores),
-      OpDef(OpCode::kLogSoftmax)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
-          .Options(OptionsType::kLogSoftmax)
-          .Cpu(PrepareLogSoftmax, RunLogSoftmax)
-          .Gpu(PlanRowwiseKind<RowwiseKind::kLogSoftmax>)
-          .Int8(IntegerForm::kFixed, 2, {16.0f / 256.0f, 127})
-          .Work(WorkRule::kFunctions)
-          .Head(HeadRole::kScores)
-          .WidensHalf(),
-      OpDef(OpCode::kL2Normalization)
-          .Versions(2)
-          .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
-          .Options(OptionsType::kL2Norm, ParseL2Normalization)
-          .Cpu(PrepareL2Normalization, RunL2Normalization)
-          .Gpu(PlanRowwiseKind<RowwiseKind::kL2Normalization>)
-          .Int8(IntegerForm::kFixed, 2, {1.0f / 128.0f, 0})
-          .Head(HeadRole::kEmbedding)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSoftmax)
+        .Versions(4)
+        .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8})
+        .Options(OptionsType::kSoftmax, ParseSoftmax)
+        .Cpu(PrepareSoftmax, RunSoftmax)
+        .Gpu(PlanRowwiseKind<RowwiseKind::kSoftmax>)
+        .NoGpuInt16()
+        .Gradient(kBackwardSoftmax)
+        .Int8(IntegerForm::kFixed, 2, {1.0f / 256.0f, -128})
+        .WidensHalf()
+        .Work(WorkRule::kFunctions)
+        .Head(HeadRole::kScores),
+    OpDef(OpCode::kLogSoftmax)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
+        .Options(OptionsType::kLogSoftmax)
+        .Cpu(PrepareLogSoftmax, RunLogSoftmax)
+        .Gpu(PlanRowwiseKind<RowwiseKind::kLogSoftmax>)
+        .Int8(IntegerForm::kFixed, 2, {16.0f / 256.0f, 127})
+        .Work(WorkRule::kFunctions)
+        .Head(HeadRole::kScores)
+        .WidensHalf(),
+    OpDef(OpCode::kL2Normalization)
+        .Versions(2)
+        .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
+        .Options(OptionsType::kL2Norm, ParseL2Normalization)
+        .Cpu(PrepareL2Normalization, RunL2Normalization)
+        .Gpu(PlanRowwiseKind<RowwiseKind::kL2Normalization>)
+        .Int8(IntegerForm::kFixed, 2, {1.0f / 128.0f, 0})
+        .Head(HeadRole::kEmbedding)
+        .WidensHalf(),
+};
+
+Span<const OpDef> RowwiseOps() { return kOps; }
 
 }  // namespace topwork

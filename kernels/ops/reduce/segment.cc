@@ -145,30 +145,29 @@ Status PrepareSegmentSum(PrepareContext& context) {
 // UNSORTED_SEGMENT_SUM: the sum of the rows of each segment; 0
 // where a segment has no rows (see segment.h).
 
-Span<const OpDef> SegmentOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSegmentSum)
-          .Types({DType::kFloat32, DType::kInt32})
-          .Options(OptionsType::kSegmentSum)
-          .Cpu(PrepareSegmentSum, RunSegmentAs<SegmentFn::kSum>),
-      OpDef(OpCode::kUnsortedSegmentMax)
-          .Types({DType::kFloat32, DType::kInt32})
-          .Options(OptionsType::kUnsortedSegmentMax)
-          .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kMax>),
-      OpDef(OpCode::kUnsortedSegmentMin)
-          .Types({DType::kFloat32, DType::kInt32})
-          .Options(OptionsType::kUnsortedSegmentMin)
-          .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kMin>),
-      OpDef(OpCode::kUnsortedSegmentProd)
-          .Types({DType::kFloat32, DType::kInt32})
-          .Options(OptionsType::kUnsortedSegmentProd)
-          .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kProd>),
-      OpDef(OpCode::kUnsortedSegmentSum)
-          .Types({DType::kFloat32, DType::kInt32})
-          .Options(OptionsType::kUnsortedSegmentSum)
-          .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kSum>),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSegmentSum)
+        .Types({DType::kFloat32, DType::kInt32})
+        .Options(OptionsType::kSegmentSum)
+        .Cpu(PrepareSegmentSum, RunSegmentAs<SegmentFn::kSum>),
+    OpDef(OpCode::kUnsortedSegmentMax)
+        .Types({DType::kFloat32, DType::kInt32})
+        .Options(OptionsType::kUnsortedSegmentMax)
+        .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kMax>),
+    OpDef(OpCode::kUnsortedSegmentMin)
+        .Types({DType::kFloat32, DType::kInt32})
+        .Options(OptionsType::kUnsortedSegmentMin)
+        .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kMin>),
+    OpDef(OpCode::kUnsortedSegmentProd)
+        .Types({DType::kFloat32, DType::kInt32})
+        .Options(OptionsType::kUnsortedSegmentProd)
+        .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kProd>),
+    OpDef(OpCode::kUnsortedSegmentSum)
+        .Types({DType::kFloat32, DType::kInt32})
+        .Options(OptionsType::kUnsortedSegmentSum)
+        .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kSum>),
+};
+
+Span<const OpDef> SegmentOps() { return kOps; }
 
 }  // namespace topwork

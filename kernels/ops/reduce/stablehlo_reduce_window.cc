@@ -101,15 +101,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> StablehloReduceWindowOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kStablehloReduceWindow)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
-                  DType::kInt16, DType::kInt8, DType::kFloat64})
-          .Options(OptionsType2::kStablehloReduceWindow, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kStablehloReduceWindow)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kBool,
+                DType::kInt16, DType::kInt8, DType::kFloat64})
+        .Options(OptionsType2::kStablehloReduceWindow, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> StablehloReduceWindowOps() { return kOps; }
 
 }  // namespace topwork

@@ -86,17 +86,16 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> TopkV2Ops() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kTopkV2)
-          .Versions(3)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8})
-          .Options(OptionsType::kTopKV2)
-          .Cpu(Prepare, Run)
-          .WidensHalf(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kTopkV2)
+        .Versions(3)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8})
+        .Options(OptionsType::kTopKV2)
+        .Cpu(Prepare, Run)
+        .WidensHalf(),
+};
+
+Span<const OpDef> TopkV2Ops() { return kOps; }
 
 }  // namespace topwork

@@ -96,15 +96,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> UniqueOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kUnique)
-          .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
-                  DType::kInt8})
-          .Options(OptionsType::kUnique, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kUnique)
+        .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
+                DType::kInt8})
+        .Options(OptionsType::kUnique, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> UniqueOps() { return kOps; }
 
 }  // namespace topwork

@@ -85,11 +85,10 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> AudioSpectrogramOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCustom).Name("AudioSpectrogram").Cpu(Prepare, Run).Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCustom).Name("AudioSpectrogram").Cpu(Prepare, Run).Effects(),
+};
+
+Span<const OpDef> AudioSpectrogramOps() { return kOps; }
 
 }  // namespace topwork

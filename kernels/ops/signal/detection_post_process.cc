@@ -258,11 +258,10 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> DetectionPostProcessOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCustom).Name("TFLite_Detection_PostProcess").Cpu(Prepare, Run).Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCustom).Name("TFLite_Detection_PostProcess").Cpu(Prepare, Run).Effects(),
+};
+
+Span<const OpDef> DetectionPostProcessOps() { return kOps; }
 
 }  // namespace topwork

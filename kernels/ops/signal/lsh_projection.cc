@@ -109,15 +109,14 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> LshProjectionOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kLshProjection)
-          .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kString, DType::kInt8})
-          .DataInput(1)
-          .Options(OptionsType::kLSHProjection, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kLshProjection)
+        .Types({DType::kFloat32, DType::kInt32, DType::kInt64, DType::kString, DType::kInt8})
+        .DataInput(1)
+        .Options(OptionsType::kLSHProjection, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> LshProjectionOps() { return kOps; }
 
 }  // namespace topwork

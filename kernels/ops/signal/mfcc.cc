@@ -133,11 +133,10 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> MfccOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kCustom).Name("Mfcc").Cpu(Prepare, Run).Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kCustom).Name("Mfcc").Cpu(Prepare, Run).Effects(),
+};
+
+Span<const OpDef> MfccOps() { return kOps; }
 
 }  // namespace topwork

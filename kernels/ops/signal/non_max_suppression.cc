@@ -166,18 +166,17 @@ Status RunNonMaxSuppressionV5(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> NonMaxSuppressionOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kNonMaxSuppressionV4)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kNonMaxSuppressionV4)
-          .Cpu(PrepareNonMaxSuppressionV4, RunNonMaxSuppressionV4),
-      OpDef(OpCode::kNonMaxSuppressionV5)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kNonMaxSuppressionV5)
-          .Cpu(PrepareNonMaxSuppressionV5, RunNonMaxSuppressionV5),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kNonMaxSuppressionV4)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kNonMaxSuppressionV4)
+        .Cpu(PrepareNonMaxSuppressionV4, RunNonMaxSuppressionV4),
+    OpDef(OpCode::kNonMaxSuppressionV5)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kNonMaxSuppressionV5)
+        .Cpu(PrepareNonMaxSuppressionV5, RunNonMaxSuppressionV5),
+};
+
+Span<const OpDef> NonMaxSuppressionOps() { return kOps; }
 
 }  // namespace topwork

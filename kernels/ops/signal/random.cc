@@ -111,25 +111,24 @@ Status RunMultinomial(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> RandomOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kRandomUniform)
-          .Types({DType::kInt32})
-          .Options(OptionsType::kRandom, ParseRandom)
-          .Cpu(PrepareRandom, RunRandomUniform)
-          .Effects(),
-      OpDef(OpCode::kRandomStandardNormal)
-          .Types({DType::kInt32})
-          .Options(OptionsType::kRandom, ParseRandom)
-          .Cpu(PrepareRandom, RunRandomStandardNormal)
-          .Effects(),
-      OpDef(OpCode::kMultinomial)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kRandom, ParseRandom)
-          .Cpu(PrepareMultinomial, RunMultinomial)
-          .Effects(),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kRandomUniform)
+        .Types({DType::kInt32})
+        .Options(OptionsType::kRandom, ParseRandom)
+        .Cpu(PrepareRandom, RunRandomUniform)
+        .Effects(),
+    OpDef(OpCode::kRandomStandardNormal)
+        .Types({DType::kInt32})
+        .Options(OptionsType::kRandom, ParseRandom)
+        .Cpu(PrepareRandom, RunRandomStandardNormal)
+        .Effects(),
+    OpDef(OpCode::kMultinomial)
+        .Types({DType::kFloat32})
+        .Options(OptionsType::kRandom, ParseRandom)
+        .Cpu(PrepareMultinomial, RunMultinomial)
+        .Effects(),
+};
+
+Span<const OpDef> RandomOps() { return kOps; }
 
 }  // namespace topwork

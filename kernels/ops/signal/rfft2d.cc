@@ -92,14 +92,10 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> Rfft2dOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kRfft2d)
-          .Types({DType::kFloat32})
-          .Options(OptionsType::kRfft2d)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kRfft2d).Types({DType::kFloat32}).Options(OptionsType::kRfft2d).Cpu(Prepare, Run),
+};
+
+Span<const OpDef> Rfft2dOps() { return kOps; }
 
 }  // namespace topwork

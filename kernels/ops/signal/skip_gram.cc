@@ -108,14 +108,13 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> SkipGramOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kSkipGram)
-          .Types({DType::kString})
-          .Options(OptionsType::kSkipGram, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kSkipGram)
+        .Types({DType::kString})
+        .Options(OptionsType::kSkipGram, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> SkipGramOps() { return kOps; }
 
 }  // namespace topwork

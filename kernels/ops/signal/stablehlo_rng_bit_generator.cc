@@ -90,14 +90,13 @@ Status Run(const RunContext& context) {
 
 }  // namespace
 
-Span<const OpDef> StablehloRngBitGeneratorOps() {
-  static constexpr OpDef kOps[] = {
-      OpDef(OpCode::kStablehloRngBitGenerator)
-          .Types({DType::kUInt64})
-          .Options(OptionsType2::kStablehloRngBitGenerator, Parse)
-          .Cpu(Prepare, Run),
-  };
-  return kOps;
-}
+constexpr OpDef kOps[] = {
+    OpDef(OpCode::kStablehloRngBitGenerator)
+        .Types({DType::kUInt64})
+        .Options(OptionsType2::kStablehloRngBitGenerator, Parse)
+        .Cpu(Prepare, Run),
+};
+
+Span<const OpDef> StablehloRngBitGeneratorOps() { return kOps; }
 
 }  // namespace topwork
