@@ -5,8 +5,8 @@
 # Usage: tests/run.sh [--long] [CTest arguments, e.g. -R unit]
 #   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
 # Builds into build/<preset>: release, asan-ubsan (by clang), tsan, minsize, jetson (aarch64, run under
-# qemu) and, for --long, clang. A build that fails makes its tests fail. Needs root only when Debian
-# packages are missing.
+# qemu) and, for --long, clang, riscv64 and ppc64le (under qemu, too). A build that fails makes its tests
+# fail. Needs root only when Debian packages are missing.
 # Tests that need something this machine lacks print SKIP and why.
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,7 +18,11 @@ if [ "${1:-}" = --long ]; then
   shift
 fi
 
-toolchains/install-deps.sh test
+if [ "$long" = ON ]; then
+  toolchains/install-deps.sh test long
+else
+  toolchains/install-deps.sh test
+fi
 # An OpenCL driver was installed just now: tests that do not find it fail instead of being skipped.
 export TOPWORK_REQUIRE_OPENCL=1
 toolchains/install-deps.sh python ||
@@ -66,6 +70,10 @@ build minsize topwork libtopwork.so "-DTOPWORK_UNITY=$unity"
 build jetson "topwork topwork_tests" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
 if [ "$long" = ON ]; then
   build clang "topwork topwork_tests topwork_cli" topwork_tests
+  for preset in riscv64 ppc64le; do
+    build "$preset" "topwork topwork_tests" topwork_tests \
+      "-DTOPWORK_TEST_FILES=kernels/cpu/;models/zoo/;support/"
+  done
 fi
 
 [ -z "$failed" ] || echo "Builds that failed:$failed"

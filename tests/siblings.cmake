@@ -65,6 +65,19 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   tw_sibling_test(x86_64.baseline release COST 250 LAUNCHER "${QEMU_X86_64}" -cpu qemu64 ARGS "${lesser}")
 endif()
 
+# Processors without tiles of ours, for which the instruction set `eigen` is there: its loops, every golden case
+# once and a whole network.
+if(TOPWORK_LONG_TESTS)
+  set(fall_back "gemm*,depthwise rows*,instruction sets*,[.golden-once],zoo:*")
+  foreach(machine IN ITEMS riscv64:riscv64 ppc64le:powerpc64le)
+    string(REPLACE ":" ";" names "${machine}")
+    list(POP_FRONT names preset triple)
+    find_program(QEMU_${preset} NAMES qemu-${preset}-static qemu-${preset} NO_CMAKE_FIND_ROOT_PATH)
+    tw_sibling_test(${preset}.eigen ${preset} COST 200 ARGS "${fall_back}"
+      LAUNCHER "${QEMU_${preset}}" -L /usr/${triple}-linux-gnu ENV "TOPWORK_REQUIRE_OPENCL=0")
+  endforeach()
+endif()
+
 tw_script_test(size minsize lint/library.py size "${builds}/minsize/libtopwork.so" 2350000)
 tw_script_test(symbols minsize lint/library.py symbols "${builds}/minsize/libtopwork.so")
 tw_script_test(dependencies minsize lint/library.py dependencies "${builds}/minsize/libtopwork.so")

@@ -7,6 +7,17 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
+# gcc 12 for RISC-V exchanges bytes by calls of libatomic.
+include(CheckCXXSourceCompiles)
+check_cxx_source_compiles("#include <atomic>
+std::atomic<bool> flag; int main() { return flag.exchange(true); }" TOPWORK_HAS_BYTE_ATOMICS)
+set(TOPWORK_ATOMIC_LIBRARY "")
+set(TOPWORK_PC_ATOMIC "")
+if(NOT TOPWORK_HAS_BYTE_ATOMICS)
+  set(TOPWORK_ATOMIC_LIBRARY atomic)
+  set(TOPWORK_PC_ATOMIC " -latomic")
+endif()
+
 if(TOPWORK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(CCACHE_PROGRAM ccache)
   if(CCACHE_PROGRAM)
@@ -28,7 +39,7 @@ target_compile_options(topwork_options INTERFACE
   # __FILE__ is written relative to the source tree: no machine's paths in any binary.
   "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/="
   $<$<BOOL:${TOPWORK_WERROR}>:-Werror>)
-target_link_libraries(topwork_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(topwork_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS} ${TOPWORK_ATOMIC_LIBRARY})
 
 if(TOPWORK_SANITIZE)
   target_compile_options(topwork_options INTERFACE

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs what Topwork needs on Debian. Without root it prints the one line to run and exits with 1.
 #
-# Usage: toolchains/install-deps.sh [build] [test] [python]
+# Usage: toolchains/install-deps.sh [build] [test] [long] [python]
 #   build   compilers and libraries that build the library and the command line (always included),
 #           and uPlot, the plots of training reports, from npm into build/third_party/uplot
 #   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser,
 #           OpenCL on the CPU (PoCL), its simulator oclgrind and CLBlast
+#   long    what tests/run.sh --long needs besides: cross compilers for RISC-V and POWER
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -29,8 +30,9 @@ for part in "$@"; do
     test) test=yes; packages="$packages catch2 clang libclang-rt-dev clang-format pkg-config qemu-user-static \
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
 ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1" ;;
+    long) packages="$packages qemu-user-static g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
-    *) echo "install-deps.sh: unknown part '$part' (build, test, python)" >&2; exit 2 ;;
+    *) echo "install-deps.sh: unknown part '$part' (build, test, long, python)" >&2; exit 2 ;;
   esac
 done
 

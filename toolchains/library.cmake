@@ -219,7 +219,7 @@ function(tw_link_library)
   endif()
   target_link_libraries(topwork PRIVATE $<BUILD_INTERFACE:topwork_options>)
   target_link_libraries(topwork_static
-    PRIVATE $<BUILD_INTERFACE:topwork_options> PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+    PRIVATE $<BUILD_INTERFACE:topwork_options> PUBLIC Threads::Threads ${CMAKE_DL_LIBS} ${TOPWORK_ATOMIC_LIBRARY})
   foreach(target IN ITEMS topwork topwork_static)
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
     target_include_directories(${target} PUBLIC

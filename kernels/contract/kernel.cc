@@ -16,15 +16,21 @@ Status PrepareContext::Fail(StatusCode code, const char* pattern, FormatTypes ty
   return status;
 }
 
+namespace {
+
+Status LacksInput(const std::string& where, int i) {
+  return InvalidModel("{} lacks its input {}, which is not optional", where, i);
+}
+
+}  // namespace
+
 Status PrepareContext::CheckInputs(int min_inputs, int max_inputs) const {
   if (n_inputs() > max_inputs) {
     return InvalidModel("{} has {} inputs, at most {} are allowed", Where(), n_inputs(),
                         max_inputs);
   }
   for (int i = 0; i < min_inputs; ++i) {
-    if (input(i) == nullptr) {
-      return InvalidModel("{} lacks its input {}, which is not optional", Where(), i);
-    }
+    if (input(i) == nullptr) return LacksInput(Where(), i);
   }
   return Status::Ok();
 }
@@ -60,9 +66,7 @@ Status PrepareContext::CheckRank(int i, int min_rank, int max_rank) const {
 
 Status PrepareContext::NeedValue(int i) {
   const TensorView* view = input(i);
-  if (view == nullptr) {
-    return InvalidModel("{} lacks its input {}, which is not optional", Where(), i);
-  }
+  if (view == nullptr) return LacksInput(Where(), i);
   if (view->data != nullptr || view->shape.NumElements() == 0) return Status::Ok();
   unknown_value_input_ = i;
   deferred_ = true;

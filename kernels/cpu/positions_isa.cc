@@ -33,8 +33,12 @@ TW_INLINE uint8_t LeastByte(Bytes16 v) {
   least = _mm_min_epu8(least, _mm_srli_si128(least, 1));
   return static_cast<uint8_t>(_mm_cvtsi128_si32(least));
 #endif
-#else
+#elif defined(__aarch64__)
   return vminvq_u8(reinterpret_cast<uint8x16_t>(v));
+#else
+  uint8_t least = v[0];
+  for (int i = 1; i < 16; ++i) least = v[i] < least ? v[i] : least;
+  return least;
 #endif
 }
 
@@ -45,11 +49,18 @@ TW_INLINE uint64_t EqualBits(Bytes16 v, uint8_t value) {
   return static_cast<uint64_t>(
       _mm_movemask_epi8(reinterpret_cast<__m128i>(v == Bytes16{} + value)));
 }
-#else
+#elif defined(__aarch64__)
 constexpr int kBitsOfByte = 4;
 TW_INLINE uint64_t EqualBits(Bytes16 v, uint8_t value) {
   const uint16x8_t equal = reinterpret_cast<uint16x8_t>(v == Bytes16{} + value);
   return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(equal, 4)), 0);
+}
+#else
+constexpr int kBitsOfByte = 1;
+TW_INLINE uint64_t EqualBits(Bytes16 v, uint8_t value) {
+  uint64_t bits = 0;
+  for (int i = 0; i < 16; ++i) bits |= static_cast<uint64_t>(v[i] == value) << i;
+  return bits;
 }
 #endif
 TW_INLINE int64_t FirstOf(uint64_t bits) { return __builtin_ctzll(bits) / kBitsOfByte; }

@@ -237,13 +237,25 @@ TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
         reinterpret_cast<__m128i>(r.zero_point));
   };
   ByteVec bytes = reinterpret_cast<ByteVec>(_mm_packs_epi16(halves(v[0], v1), halves(v2, v3)));
-#else
+#elif defined(__aarch64__)
   const auto halves = [&](IVec a, IVec b) {
     return vqmovn_s16(vqaddq_s16(vcombine_s16(vqmovn_s32(reinterpret_cast<int32x4_t>(a)),
                                               vqmovn_s32(reinterpret_cast<int32x4_t>(b))),
                                  reinterpret_cast<int16x8_t>(r.zero_point)));
   };
   ByteVec bytes = reinterpret_cast<ByteVec>(vcombine_s8(halves(v[0], v1), halves(v2, v3)));
+#else
+  const auto saturated = [](int32_t x, int32_t lo, int32_t hi) {
+    x = x < lo ? lo : x;
+    return x > hi ? hi : x;
+  };
+  const int32_t zero_point = static_cast<int16_t>(r.zero_point[0]);  // of the lower half
+  const IVec all[4] = {v[0], v1, v2, v3};
+  ByteVec bytes;
+  for (int i = 0; i < kVectorBytes; ++i) {
+    const int32_t half = saturated(all[i / kLanes][i % kLanes], INT16_MIN, INT16_MAX);
+    bytes[i] = static_cast<int8_t>(saturated(half + zero_point, INT8_MIN, INT8_MAX));
+  }
 #endif
   bytes = bytes > r.hi ? r.hi : bytes;
   return (bytes < r.lo ? r.lo : bytes) ^ r.flip;

@@ -9,6 +9,13 @@
 #include "kernels/gpu/gpu_rounding.h"
 
 namespace topwork {
+GpuProgram::GpuProgram() = default;
+GpuProgram::~GpuProgram() = default;
+GpuProgram::GpuProgram(GpuProgram&&) noexcept = default;
+GpuProgram& GpuProgram::operator=(GpuProgram&&) noexcept = default;
+GpuProgram::GpuProgram(const GpuProgram&) = default;
+GpuProgram& GpuProgram::operator=(const GpuProgram&) = default;
+
 namespace {
 
 // Work-groups of 64 in four forms. Left to themselves drivers take whatever divides the sizes:

@@ -26,6 +26,14 @@ struct GpuBlock {
 };
 
 struct GpuProgram {
+  // Defined once: they are long, and the compiler would write them out wherever one is made.
+  GpuProgram();
+  ~GpuProgram();
+  GpuProgram(GpuProgram&&) noexcept;
+  GpuProgram& operator=(GpuProgram&&) noexcept;
+  GpuProgram(const GpuProgram&);
+  GpuProgram& operator=(const GpuProgram&);
+
   bool is_trial = false;  // planned to see whether it can be: constants are not computed
   Storage storage = Storage::kFloat32;
   GpuTuner* tuner = nullptr;   // null: variants that suit most devices

@@ -30,6 +30,13 @@ uint32_t ActivationNeeds(const OpParams& params) {
   return params.activation == Activation::kNone ? 0 : kOutputBit;
 }
 
+uint32_t ProductNeeds(const OpParams& params, uint32_t wanted) {
+  uint32_t needs = ActivationNeeds(params);
+  if ((wanted & InputBit(0)) != 0) needs |= InputBit(1);
+  if ((wanted & InputBit(1)) != 0) needs |= InputBit(0);
+  return needs;
+}
+
 bool HasActivationGradient(Activation activation) { return activation != Activation::kSignBit; }
 
 void ForRanges(ThreadPool* pool, int64_t n, int64_t per_task,

@@ -73,6 +73,8 @@ std::string BackwardOpNames();
 void ActivationBackward(const BackwardContext& context);
 // kOutputBit when the fused activation needs it.
 uint32_t ActivationNeeds(const OpParams& params);
+// BackwardDef::needs of products: the gradient of input 0 reads input 1, and the other way round.
+uint32_t ProductNeeds(const OpParams& params, uint32_t wanted);
 // True for fused activations that have a gradient: all but SIGN_BIT.
 bool HasActivationGradient(Activation activation);
 // Calls body(begin, end) in parallel for ranges that cover [0, n); only n decides where they are

@@ -13,13 +13,6 @@ enum class Fn { kAdd, kSub, kMul, kDiv, kPrelu };
 
 uint32_t NeedsActivation(const OpParams& params, uint32_t) { return ActivationNeeds(params); }
 
-uint32_t NeedsOther(const OpParams& params, uint32_t wanted) {
-  uint32_t needs = ActivationNeeds(params);
-  if ((wanted & InputBit(0)) != 0) needs |= InputBit(1);
-  if ((wanted & InputBit(1)) != 0) needs |= InputBit(0);
-  return needs;
-}
-
 // DIV: d/db = −a / b²; PRELU: d/dx looks at the sign of x.
 uint32_t NeedsBoth(const OpParams& params, uint32_t) {
   return ActivationNeeds(params) | InputBit(0) | InputBit(1);
@@ -144,7 +137,7 @@ void Run(const BackwardContext& context) {
 
 const BackwardDef kBackwardAdd = {NeedsActivation, nullptr, Run<Fn::kAdd>};
 const BackwardDef kBackwardSub = {NeedsActivation, nullptr, Run<Fn::kSub>};
-const BackwardDef kBackwardMul = {NeedsOther, nullptr, Run<Fn::kMul>};
+const BackwardDef kBackwardMul = {ProductNeeds, nullptr, Run<Fn::kMul>};
 const BackwardDef kBackwardDiv = {NeedsBoth, nullptr, Run<Fn::kDiv>};
 const BackwardDef kBackwardPrelu = {NeedsBoth, nullptr, Run<Fn::kPrelu>};
 

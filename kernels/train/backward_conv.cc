@@ -14,13 +14,6 @@ namespace {
 
 constexpr int64_t kStripFloats = 1 << 16;  // of taps' gradients of one thread
 
-uint32_t Needs(const OpParams& params, uint32_t wanted) {
-  uint32_t needs = ActivationNeeds(params);
-  if ((wanted & InputBit(0)) != 0) needs |= InputBit(1);
-  if ((wanted & InputBit(1)) != 0) needs |= InputBit(0);
-  return needs;
-}
-
 struct Convolution {
   Window window;
   int64_t batch = 0, in_c = 0, out_c = 0;
@@ -236,6 +229,6 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-const BackwardDef kBackwardConv2D = {Needs, ScratchBytes, Run};
+const BackwardDef kBackwardConv2D = {ProductNeeds, ScratchBytes, Run};
 
 }  // namespace topwork

@@ -7,13 +7,6 @@
 namespace topwork {
 namespace {
 
-uint32_t Needs(const OpParams& params, uint32_t wanted) {
-  uint32_t needs = ActivationNeeds(params);
-  if ((wanted & InputBit(0)) != 0) needs |= InputBit(1);
-  if ((wanted & InputBit(1)) != 0) needs |= InputBit(0);
-  return needs;
-}
-
 struct Sizes {
   int64_t rows, units, depths;
 };
@@ -81,6 +74,6 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-const BackwardDef kBackwardFullyConnected = {Needs, ScratchBytes, Run};
+const BackwardDef kBackwardFullyConnected = {ProductNeeds, ScratchBytes, Run};
 
 }  // namespace topwork

@@ -11,13 +11,6 @@ namespace topwork {
 
 namespace {
 
-uint32_t Needs(const OpParams& params, uint32_t wanted) {
-  uint32_t needs = ActivationNeeds(params);
-  if ((wanted & InputBit(0)) != 0) needs |= InputBit(1);
-  if ((wanted & InputBit(1)) != 0) needs |= InputBit(0);
-  return needs;
-}
-
 Window WindowOf(const BackwardContext& context) {
   const Shape& in = context.in(0).shape;
   const Shape& filter = context.in(1).shape;
@@ -137,6 +130,6 @@ void Run(const BackwardContext& context) {
 
 }  // namespace
 
-const BackwardDef kBackwardDepthwiseConv2D = {Needs, nullptr, Run};
+const BackwardDef kBackwardDepthwiseConv2D = {ProductNeeds, nullptr, Run};
 
 }  // namespace topwork

@@ -6,6 +6,14 @@
 #include "runtime/base/record_file.h"
 
 namespace topwork {
+
+CheckpointData::CheckpointData() = default;
+CheckpointData::~CheckpointData() = default;
+CheckpointData::CheckpointData(CheckpointData&&) noexcept = default;
+CheckpointData& CheckpointData::operator=(CheckpointData&&) noexcept = default;
+CheckpointData::CheckpointData(const CheckpointData&) = default;
+CheckpointData& CheckpointData::operator=(const CheckpointData&) = default;
+
 namespace {
 
 RecordId CheckpointId() { return {RecordKind::kCheckpoint, 1, ""}; }

@@ -18,6 +18,14 @@ namespace topwork {
 // Fields as in the schema; all of them finite and within the sizes that the others give, which
 // decoding checks as far as they are told here.
 struct CheckpointData {
+  // Defined once: they are long, and the compiler would write them out wherever one is made.
+  CheckpointData();
+  ~CheckpointData();
+  CheckpointData(CheckpointData&&) noexcept;
+  CheckpointData& operator=(CheckpointData&&) noexcept;
+  CheckpointData(const CheckpointData&);
+  CheckpointData& operator=(const CheckpointData&);
+
   std::string model_sha256;
   std::string examples_sha256;
   std::vector<std::string> options;  // "name value"

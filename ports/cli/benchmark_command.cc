@@ -79,10 +79,12 @@ void SetBatch(const BenchmarkOptions& options, tw::Session* session) {
     if (dims.empty())
       throw CliError(kExitData, "--batch: input '" + std::string(tensor.name) + "' is a scalar");
     dims[0] = options.batch;
-    Check(session->ResizeInput(i, dims));
+    Check(session->ResizeInput(i, dims), options.common.model);
   }
-  Check(session->Prepare(),
-        options.common.model + ": cannot run a batch of " + std::to_string(options.batch));
+  const tw::Status status = session->Prepare();
+  if (status.code() != TW_STATUS_INVALID_MODEL) return Check(status, options.common.model);
+  throw CliError(kExitData, options.common.model + ": cannot run a batch of " +
+                                std::to_string(options.batch) + ": " + status.message());
 }
 
 // Times `runs` runs with the profile callback on.
@@ -302,16 +304,15 @@ void AddBenchmarkCommand(CLI::App* app) {
       ->capture_default_str();
   command->add_flag("--profile", options->profile, "time every operator, in runs of their own");
   AddSignatureOption(command, &options->common);
-  AddDeviceOptions(command, &options->common);
-  command->remove_option(command->get_option("--threads"));  // here there may be several
   command
       ->add_option("--threads", options->threads,
-                   "threads to use; 0: what pays, see topwork devices; several, separated by "
-                   "commas, are compared")
+                   "threads to use; 0: as many as pay, see 'topwork devices'; several numbers, "
+                   "separated by commas, are compared")
       ->check(CLI::Range(0, 1024))
       ->delimiter(',')
       ->type_name("N,...")
       ->capture_default_str();
+  AddDeviceOptions(command, &options->common);
   AddPlacementOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(

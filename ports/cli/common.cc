@@ -31,16 +31,54 @@ std::string CheckDevices(const std::string& list) {
 
 }  // namespace
 
+namespace {
+
+// Empty when `text` is a finite number that is above 0, or 0 where that is allowed.
+std::string CheckNumber(const std::string& text, bool zero) {
+  double value = 0.0;
+  const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+  if (number && (value > 0.0 || (zero && value == 0.0))) return "";
+  return "'" + text + "' is not a number " + (zero ? "from 0 on" : "above 0");
+}
+
+std::string CheckWhole(const std::string& text) {
+  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                   [](char c) { return c >= '0' && c <= '9'; });
+  return digits ? "" : "'" + text + "' is not a whole number from 0 on";
+}
+
+}  // namespace
+
+CLI::Validator PositiveCheck() {
+  return CLI::Validator([](const std::string& text) { return CheckNumber(text, false); }, "");
+}
+CLI::Validator NonNegativeCheck() {
+  return CLI::Validator([](const std::string& text) { return CheckNumber(text, true); }, "");
+}
+CLI::Validator WholeNumberCheck() {
+  return CLI::Validator([](const std::string& text) { return CheckWhole(text); }, "");
+}
+CLI::Validator SizeCheck() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const bool good = !text.empty() && text[0] >= '0' && text[0] <= '9';
+        return good ? "" : "'" + text + "' is not a number of bytes, as in 64MiB";
+      },
+      "");
+}
 CLI::Validator DeviceCheck() { return CLI::Validator(CheckDevice, "DEVICE"); }
 CLI::Validator DeviceListCheck() { return CLI::Validator(CheckDevices, "LIST"); }
 
-void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
+void AddThreadsOption(CLI::App* command, CommonOptions* options) {
   command
       ->add_option("--threads", options->n_threads,
-                   "threads to use; 0: what pays, see topwork devices")
+                   "threads to use; 0: as many as pay, see 'topwork devices'")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->capture_default_str();
+}
+
+void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
   command
       ->add_option(
           "--device", options->device,
@@ -48,20 +86,23 @@ void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
           "opencl (the best GPU), or an OpenCL device by number or name, as in opencl:1 or "
           "opencl:mali; see 'topwork devices'")
       ->check(DeviceCheck())
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group("Device");
   command
       ->add_option("--precision", options->precision,
                    "float32 or float16: how an OpenCL device keeps tensors; on the CPU, whether "
                    "matrix products multiply 16-bit numbers where the processor can")
       ->check(CLI::IsMember({"float32", "float16"}))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group("Device");
   command
       ->add_option("--tune", options->tune_ms,
-                   "measure an OpenCL device's kernels for so many milliseconds at most; what is "
+                   "measure an OpenCL device's kernels for at most so many milliseconds; what is "
                    "learnt is kept for later runs")
       ->check(CLI::Range(0, 3600000))
       ->type_name("MS")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group("Device");
 }
 
 void AddPlacementOptions(CLI::App* command, CommonOptions* options) {
@@ -69,32 +110,43 @@ void AddPlacementOptions(CLI::App* command, CommonOptions* options) {
       ->add_option("--cpu-ops", options->cpu_ops,
                    "operators that stay on the CPU, separated by commas: by name as in SOFTMAX, by "
                    "number in the file as in #12, or by the name of a tensor that they make")
-      ->type_name("LIST");
+      ->type_name("LIST")
+      ->group("Device");
   command
       ->add_option(
           "--device-memory", options->device_memory_bytes,
           "what an OpenCL device may hold, as in 64MiB; what goes beyond it is left to the "
           "CPU; 0: as much as it has")
       ->transform(CLI::AsSizeValue(false))
-      ->type_name("BYTES");
-  command->add_flag("--all-on-device", options->all_on_device,
-                    "an OpenCL device computes all that it can, even what is not worth the way");
+      ->transform(SizeCheck())
+      ->type_name("BYTES")
+      ->group("Device");
+  command
+      ->add_flag("--all-on-device", options->all_on_device,
+                 "an OpenCL device computes all that it can, even what the CPU would finish sooner")
+      ->group("Device");
   command
       ->add_option("--max-kernel-ms", options->max_kernel_ms,
                    "cut kernels of an OpenCL device that run longer into pieces, so that a display "
                    "keeps drawing; 0: never")
       ->check(CLI::Range(0, 10000))
-      ->type_name("MS");
-  command->add_flag("--low-priority", options->low_priority,
-                    "give way to others on an OpenCL device whose driver can");
+      ->type_name("MS")
+      ->group("Device");
+  command
+      ->add_flag("--low-priority", options->low_priority,
+                 "let other programs on an OpenCL device go first, where its driver can")
+      ->group("Device");
   command
       ->add_option("--float32-ops", options->float32_ops,
-                   "operators that keep float32 with --precision float16, named alike")
-      ->type_name("LIST");
+                   "operators that keep float32 with --precision float16, named as for --cpu-ops")
+      ->type_name("LIST")
+      ->group("Device");
   command
-      ->add_option("--device-policy", options->device_policy,
-                   "such operators from a file that 'topwork verify --policy' wrote")
-      ->type_name("FILE");
+      ->add_option(
+          "--device-policy", options->device_policy,
+          "take --cpu-ops and --float32-ops from a file that 'topwork verify --policy' wrote")
+      ->type_name("FILE")
+      ->group("Device");
 }
 
 void AddSignatureOption(CLI::App* command, CommonOptions* options) {
@@ -112,10 +164,12 @@ void AddImageOptions(CLI::App* command, CommonOptions* options) {
           "as in 123.7,116.3,103.5; default: what the model's metadata says, else its "
           "input's quantization, else 127.5 and 127.5")
       ->delimiter(',')
-      ->type_name("M");
+      ->type_name("M")
+      ->group("Images");
   command->add_option("--std", options->std, "S, one value or one a channel")
       ->delimiter(',')
-      ->type_name("S");
+      ->type_name("S")
+      ->group("Images");
 }
 
 void AddJsonOption(CLI::App* command, CommonOptions* options) {

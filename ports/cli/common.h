@@ -36,10 +36,18 @@ struct CommonOptions {
 };
 
 void AddModelOption(CLI::App* command, CommonOptions* options);
+void AddThreadsOption(CLI::App* command, CommonOptions* options);
+// --device and what goes with it.
 void AddDeviceOptions(CLI::App* command, CommonOptions* options);
 // What a flag accepts that names a device, or several: the names that the library accepts.
 CLI::Validator DeviceCheck();
 CLI::Validator DeviceListCheck();
+// Numbers above 0; from 0 on; whole ones from 0 on.
+CLI::Validator PositiveCheck();
+CLI::Validator NonNegativeCheck();
+CLI::Validator WholeNumberCheck();
+// In front of CLI::AsSizeValue, which takes a minus for a large number: as the transform after it.
+CLI::Validator SizeCheck();
 void AddPlacementOptions(CLI::App* command, CommonOptions* options);
 void AddSignatureOption(CLI::App* command, CommonOptions* options);
 void AddImageOptions(CLI::App* command, CommonOptions* options);

@@ -46,7 +46,8 @@ std::string FigureText(const Evaluation& evaluation) {
 
 }  // namespace
 
-ModelComparison CompareModels(const ComparisonOptions& options) {
+ModelComparison CompareModels(const ComparisonOptions& options, const tw::Model& before,
+                              const tw::Model& after) {
   ModelComparison result;
   EvaluateOptions evaluate;
   evaluate.common = options.common;
@@ -55,7 +56,7 @@ ModelComparison CompareModels(const ComparisonOptions& options) {
   std::vector<std::vector<double>> rows;
   EvaluationExtras first;
   first.take = [&](int64_t, const std::vector<double>& numbers) { rows.push_back(numbers); };
-  result.before = EvaluateModel(evaluate, &first);
+  result.before = EvaluateModel(evaluate, before, &first);
   result.note = first.note;
 
   evaluate.common.model = options.after;
@@ -72,7 +73,7 @@ ModelComparison CompareModels(const ComparisonOptions& options) {
       ++n_numbers;
     }
   };
-  result.after = EvaluateModel(evaluate, &second);
+  result.after = EvaluateModel(evaluate, after, &second);
   result.n_examples = static_cast<int64_t>(rows.size());
   if (result.n_examples > 0 && !result.before.is_regression()) {
     result.agreement = static_cast<double>(n_equal) / static_cast<double>(result.n_examples);

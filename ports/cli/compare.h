@@ -20,14 +20,15 @@ struct ModelComparison {
 };
 
 struct ComparisonOptions {
-  CommonOptions common;  // common.model: the model before
-  std::string after;     // the model after
+  CommonOptions common;  // common.model: the name of the model before
+  std::string after;     // the name of the model after
   std::string data;
   std::vector<int64_t> examples;  // of the data; empty: all
 };
 
 // Throws CliError as `evaluate` does.
-ModelComparison CompareModels(const ComparisonOptions& options);
+ModelComparison CompareModels(const ComparisonOptions& options, const tw::Model& before,
+                              const tw::Model& after);
 
 // {"n_examples", "before", "after", "agreement", ...}, merged into *json.
 void AddComparisonJson(const ModelComparison& comparison, Json* json);

@@ -30,8 +30,10 @@ struct EvaluationExtras {
   std::vector<WorstExample> worst;
 };
 
-// Throws CliError where model and data do not fit together.
-Evaluation EvaluateModel(const EvaluateOptions& options, EvaluationExtras* extras);
+// Throws CliError where model and data do not fit together. options.common.model names the model in
+// messages.
+Evaluation EvaluateModel(const EvaluateOptions& options, const tw::Model& model,
+                         EvaluationExtras* extras);
 
 }  // namespace cli
 }  // namespace topwork

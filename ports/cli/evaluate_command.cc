@@ -68,7 +68,7 @@ JudgeOptions MakeJudgeOptions(const EvaluateOptions& options, const Dataset& dat
 
 void Evaluate(const EvaluateOptions& options) {
   EvaluationExtras extras;
-  const Evaluation evaluation = EvaluateModel(options, &extras);
+  const Evaluation evaluation = EvaluateModel(options, OpenModel(options.common.model), &extras);
   if (options.common.json) {
     Json json = EvaluationJson(evaluation);
     if (options.worst > 0) json["worst"] = WorstJson(extras.worst);
@@ -100,8 +100,8 @@ const char kEvaluateFooter[] =
 
 }  // namespace
 
-Evaluation EvaluateModel(const EvaluateOptions& options, EvaluationExtras* extras) {
-  const tw::Model model = OpenModel(options.common.model);
+Evaluation EvaluateModel(const EvaluateOptions& options, const tw::Model& model,
+                         EvaluationExtras* extras) {
   const std::vector<std::string> labels = LabelsFor(model, options.labels);
   Evaluator evaluator(options.common, options.output_name, model);
   const int64_t n_names = evaluator.n_outputs() == 1 && labels.size() == 2 ? 2  // of one output
@@ -150,7 +150,7 @@ void AddEvaluateCommand(CLI::App* app) {
                    "softmax, sigmoid, mse or huber; default: what the data holds")
       ->check(CLI::IsMember({"softmax", "sigmoid", "mse", "huber"}));
   command->add_option("--huber-delta", options->huber_delta, "where huber turns linear")
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveCheck())
       ->type_name("D")
       ->capture_default_str();
   command->add_option("--top", options->top, "K of top-K accuracy")
@@ -162,6 +162,7 @@ void AddEvaluateCommand(CLI::App* app) {
       ->type_name("N")
       ->capture_default_str();
   AddSignatureOption(command, &options->common);
+  AddThreadsOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
   AddPlacementOptions(command, &options->common);
   AddImageOptions(command, &options->common);

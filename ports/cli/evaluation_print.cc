@@ -133,8 +133,9 @@ std::string Headline(const Evaluation& evaluation) {
            ", all of an example's " + PercentText(evaluation.exact_match) +
            ", mean average precision " + PercentText(evaluation.mean_average_precision);
   }
-  std::string line = "top-1 " + Paint(1, "1;32", PercentText(evaluation.top1)) + ", top-5 " +
-                     PercentText(evaluation.top5);
+  std::string line = "top-1 " + Paint(1, "1;32", PercentText(evaluation.top1));
+  const size_t n_scores = std::max(evaluation.size(), evaluation.largest.size());
+  if (n_scores > 5) line += ", top-5 " + PercentText(evaluation.top5);
   if (evaluation.k != 5) {
     line += ", top-" + std::to_string(evaluation.k) + " " + PercentText(evaluation.top_k);
   }

@@ -1,12 +1,11 @@
 // Files: POSIX reading, and writing through a temporary file beside the target.
 #include "ports/cli/files.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
 
 #include "ports/cli/cli_error.h"
+#include "ports/cli/data/image.h"
 #include "ports/port.h"
 
 namespace topwork {
@@ -65,6 +64,53 @@ void CheckWritable(const std::string& path) {
   const int error = port::AtomicFileOpen(path.c_str(), &file);
   if (error != 0) throw CliError(kExitIo, path + ": cannot write it: " + port::ErrorText(error));
   port::AtomicFileDiscard(file);
+}
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error) && !error;
+}
+
+namespace {
+
+// Whether `folder` is read as a data set of which this file, which exists, is a part.
+bool IsDataFile(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const fs::path file = fs::canonical(path, error);
+  const fs::path whole = error ? fs::path() : fs::canonical(folder, error);
+  if (error) return false;
+  if (std::mismatch(whole.begin(), whole.end(), file.begin(), file.end()).first != whole.end()) {
+    return false;
+  }
+  const std::string name = file.filename().string();
+  return IsImagePath(name) || name == "x.npy" || name == "y.npy" || name == "labels.csv" ||
+         name == "classes.txt";
+}
+
+}  // namespace
+
+void CheckOutputs(const std::vector<OutputFile>& outputs, const std::string& model,
+                  const std::vector<std::string>& data_folders) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const OutputFile& output = outputs[i];
+    if (output.path.empty()) continue;
+    const auto refuse = [&](const std::string& what) {
+      throw CliError(kExitUsage, std::string(output.flag) + " " + output.path + ": is " + what +
+                                     "; give another name");
+    };
+    if (IsSameFile(output.path, model)) refuse("the model itself");
+    for (size_t k = 0; k < i; ++k) {
+      if (IsSameFile(output.path, outputs[k].path)) {
+        refuse(std::string("the file of ") + outputs[k].flag + ", too");
+      }
+    }
+    for (const std::string& folder : data_folders) {
+      if (!folder.empty() && IsDataFile(output.path, folder)) refuse("a file of the data set");
+    }
+    CheckWritable(output.path);
+  }
 }
 
 std::vector<std::string> ReadLines(const std::string& path) {

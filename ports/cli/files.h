@@ -22,6 +22,17 @@ void WriteWholeFiles(const std::vector<NewFile>& files);
 void MakeFolder(const std::string& path);
 // Fails early, with the reason, when a file could not be written at `path` later on.
 void CheckWritable(const std::string& path);
+// A file that a command writes in the end, and the flag that names it. Without a path: none.
+struct OutputFile {
+  const char* flag;
+  std::string path;
+};
+// Fails early, and with nothing lost: for a file that could not be written later on (see
+// CheckWritable), that is the model itself, a file of a data set, or an earlier one of `outputs`.
+void CheckOutputs(const std::vector<OutputFile>& outputs, const std::string& model,
+                  const std::vector<std::string>& data_folders);
+// True for two paths of one file, or of one that would be made.
+bool IsSameFile(const std::string& a, const std::string& b);
 // Lines without their ends; empty lines at the end are dropped.
 std::vector<std::string> ReadLines(const std::string& path);
 

@@ -220,12 +220,20 @@ void PrintMemory(const tw_session_info& memory) {
   table.Print(2);
 }
 
+// What an option asks for is not there; otherwise the model itself cannot run here.
+bool IsCallersFault(tw_status status) {
+  return status == TW_STATUS_INVALID_ARGUMENT || status == TW_STATUS_NOT_FOUND ||
+         status == TW_STATUS_IO || status == TW_STATUS_CORRUPT;
+}
+
 void Info(const InfoOptions& options) {
   const tw::Model model = OpenModel(options.common.model);
   Json description = Json::parse(CheckValue(model.Describe()));
   // A model that cannot run still has a description; the reason is part of it.
   const tw::Result<tw::Session> session =
       tw::Session::Create(model, SessionOptionsOf(options.common));
+  const bool wrong_option = IsCallersFault(session.status().code());
+  if (wrong_option) Check(session.status(), options.common.model);
   description["runs"] = session.ok();
   if (session.ok()) {
     const tw_session_info memory = CheckValue(session->Info());
@@ -265,6 +273,7 @@ void AddInfoCommand(CLI::App* app) {
       "print the plan: kernels, fusion, arena offsets, and the arena's size against the "
       "largest live set");
   AddSignatureOption(command, &options->common);
+  AddThreadsOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
   AddPlacementOptions(command, &options->common);
   AddJsonOption(command, &options->common);

@@ -7,6 +7,7 @@
 #include "ports/cli/data/npy.h"
 #include "ports/cli/data/numbers.h"
 #include "ports/cli/files.h"
+#include "ports/cli/terminal.h"
 
 namespace topwork {
 namespace cli {
@@ -63,6 +64,22 @@ void CheckText(const std::string& file, size_t i, tw::Session* session) {
   throw CliError(kExitData, file + ": has " + std::to_string(n) + " lines, input " +
                                 std::to_string(i) + " '" + tensor.name + "' is " +
                                 TensorText(tensor));
+}
+
+// The model takes other shapes than those of the files: says which.
+CliError WrongShapes(const CommonOptions& options, const tw::Model& model,
+                     const std::vector<std::string>& files, const tw::Status& status) {
+  std::string wanted;
+  const tw::Session own = OpenSession(model, options);
+  for (size_t i = 0; i < files.size(); ++i) {
+    const tw::Tensor tensor = CheckValue(own.Input(i));
+    wanted += (i > 0 ? ", '" : " '") + std::string(tensor.name) + "' " + TensorText(tensor);
+  }
+  const bool is_shape = status.code() == TW_STATUS_INVALID_MODEL;
+  return CliError(is_shape ? kExitData : ExitCodeOf(status.code()),
+                  options.model +
+                      ": cannot take the shapes of the --input files (the model's own:" + wanted +
+                      "): " + status.message());
 }
 
 void FillFromImage(const CommonOptions& options, const tw::Model& model, const std::string& file,
@@ -158,9 +175,11 @@ void FillInputs(const CommonOptions& options, const tw::Model& model,
     return;
   }
   if (files.size() != session->n_inputs()) {
-    throw CliError(kExitUsage, options.model + ": has " + std::to_string(session->n_inputs()) +
-                                   " inputs, " + std::to_string(files.size()) +
-                                   " --input files were given");
+    throw CliError(kExitUsage, options.model + ": has " +
+                                   CountText(static_cast<int64_t>(session->n_inputs()), "input") +
+                                   ", " +
+                                   CountText(static_cast<int64_t>(files.size()), "--input file") +
+                                   (files.size() == 1 ? " was given" : " were given"));
   }
   // Shapes first: a resize moves all inputs' memory.
   for (size_t i = 0; i < files.size(); ++i) {
@@ -170,7 +189,8 @@ void FillInputs(const CommonOptions& options, const tw::Model& model,
       CheckNpy(files[i], i, session);
     }
   }
-  Check(session->Prepare(), options.model + ": cannot take the shapes of the --input files");
+  const tw::Status prepared = session->Prepare();
+  if (!prepared.ok()) throw WrongShapes(options, model, files, prepared);
   for (size_t i = 0; i < files.size(); ++i) {
     if (IsTextPath(files[i])) {
       Check(session->WriteStrings(i, ReadStrings(files[i])), files[i]);

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "ports/cli/common.h"
+#include "ports/cli/help.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
 #include "runtime/base/printable.h"
@@ -16,7 +17,7 @@ const char kExitCodes[] = R"(Exit codes:
    2  wrong usage: an unknown flag, a missing or malformed argument
    3  the model file is malformed
    4  the model, the device or the last layer is not supported
-   5  an input, image, label or data set is wrong
+   5  an input, image, label or data set is wrong, or the model or machine has nothing of that name
    6  a file could not be read or written
    7  out of memory
    8  a loss or weight became infinite or not a number
@@ -62,7 +63,9 @@ int FailUsage(const CLI::App& app, int argc, char** argv, const CLI::ParseError&
 
 int Main(int argc, char** argv) {
   CLI::App app("Runs .tflite models and re-trains their last layer, on this machine.", "topwork");
-  app.set_version_flag("--version", std::string("topwork ") + tw_version());
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this page");
+  app.set_version_flag("--version", std::string("topwork ") + tw_version(), "print the version");
   app.require_subcommand(1);
   app.footer(kExitCodes);
   AddInfoCommand(&app);

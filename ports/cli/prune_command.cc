@@ -33,7 +33,7 @@ void ReadBlock(const std::string& text, tw_prune_options* options) {
 }
 
 void Prune(const PruneFlags& flags) {
-  CheckWritable(flags.output);
+  CheckOutputs({{"--output", flags.output}}, flags.common.model, {flags.data});
   tw::PruneOptions options;
   options.sparsity = flags.sparsity;
   options.global = flags.scope == "global" ? 1 : 0;
@@ -43,15 +43,15 @@ void Prune(const PruneFlags& flags) {
   const tw::Model model = OpenModel(flags.common.model);
   tw_prune_report report{};
   const tw::Model pruned = CheckValue(tw::Prune(model, options, &report), flags.common.model);
-  Check(pruned.Save(flags.output), flags.common.model);
   std::optional<ModelComparison> comparison;
   if (!flags.data.empty()) {
     ComparisonOptions compare;
     compare.common = flags.common;
     compare.after = flags.output;
     compare.data = flags.data;
-    comparison = CompareModels(compare);
+    comparison = CompareModels(compare, model, pruned);
   }
+  Check(pruned.Save(flags.output), flags.common.model);
   if (flags.common.json) {
     Json json;
     json["output"] = flags.output;
@@ -66,11 +66,12 @@ void Prune(const PruneFlags& flags) {
   }
   PrintSizes(flags.common.model, flags.output);
   std::printf(
-      "%s  %s of %lld weights of %d layers are 0; %d layers are stored sparse\n",
-      Paint(1, "2", "pruned").c_str(),
+      "%s  %s of %lld weights of %s are 0; %s stored sparse\n", Paint(1, "2", "pruned").c_str(),
       PercentText(static_cast<double>(report.n_zeros) / static_cast<double>(report.n_weights))
           .c_str(),
-      static_cast<long long>(report.n_weights), report.n_layers, report.n_sparse);
+      static_cast<long long>(report.n_weights), CountText(report.n_layers, "layer").c_str(),
+      (report.n_sparse == 1 ? "1 layer is" : std::to_string(report.n_sparse) + " layers are")
+          .c_str());
   if (comparison) PrintComparison(*comparison);
 }
 
@@ -107,12 +108,7 @@ void AddPruneCommand(CLI::App* app) {
       ->capture_default_str();
   command->add_flag("--sparse", flags->sparse,
                     "store weights sparse, behind DENSIFY, where that is smaller");
-  command
-      ->add_option("--threads", flags->common.n_threads,
-                   "threads; 0: what pays, see topwork devices")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("N")
-      ->capture_default_str();
+  AddThreadsOption(command, &flags->common);
   AddImageOptions(command, &flags->common);
   AddJsonOption(command, &flags->common);
   command->footer(

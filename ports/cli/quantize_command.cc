@@ -24,16 +24,19 @@ struct QuantizeOptions {
   double percentile = 100.0;
 };
 
-void CheckOptions(const QuantizeOptions& options) {
+void CheckOptions(const CLI::App& command, const QuantizeOptions& options) {
   if (options.target == "int8" && options.data.empty()) {
     throw CliError(kExitUsage,
                    "--to int8 needs --data DIR: examples of what the model will see, from which "
                    "the ranges of its activations are taken");
   }
-  if (options.target != "int8" && options.io != "float32") {
-    throw CliError(kExitUsage, "--io int8 goes with --to int8 only");
+  for (const char* flag : {"--io", "--calibrate", "--percentile", "--min-elements"}) {
+    const std::string target = flag == std::string("--min-elements") ? "dynamic" : "int8";
+    if (command.count(flag) > 0 && options.target != target) {
+      throw CliError(kExitUsage, std::string(flag) + " goes with --to " + target + " only");
+    }
   }
-  CheckWritable(options.output);
+  CheckOutputs({{"--output", options.output}}, options.common.model, {options.data, options.eval});
 }
 
 class Quantizing {
@@ -55,8 +58,8 @@ class Quantizing {
     if (options_.target == "int8") Calibrate(&quantizer);
     tw_quantize_report report{};
     const tw::Model quantized = CheckValue(quantizer.Export(&report), options_.common.model);
+    Compare(quantized);
     Check(quantized.Save(options_.output), options_.common.model);
-    Compare();
     Print(report);
   }
 
@@ -81,14 +84,14 @@ class Quantizing {
     feeder.Finish(quantizer->AddExamples(feeder.get()));
   }
 
-  void Compare() {
+  void Compare(const tw::Model& quantized) {
     ComparisonOptions compare;
     compare.common = options_.common;
     compare.after = options_.output;
     compare.data = options_.eval.empty() ? options_.data : options_.eval;
     if (compare.data.empty()) return;
     if (options_.eval.empty()) compare.examples = validation_;
-    comparison_ = CompareModels(compare);
+    comparison_ = CompareModels(compare, model_, quantized);
   }
 
   void Print(const tw_quantize_report& report) const {
@@ -112,9 +115,11 @@ class Quantizing {
     }
     PrintSizes(options_.common.model, options_.output);
     if (options_.target == "fp16") {
-      std::printf("%s  %d constants\n", Paint(1, "2", "float16").c_str(), report.n_constants);
+      std::printf("%s  %s\n", Paint(1, "2", "float16").c_str(),
+                  CountText(report.n_constants, "constant").c_str());
     } else {
-      std::printf("%s  %d operators\n", Paint(1, "2", "int8").c_str(), report.n_integer_operators);
+      std::printf("%s  %s\n", Paint(1, "2", "int8").c_str(),
+                  CountText(report.n_integer_operators, "operator").c_str());
     }
     std::map<std::string, int> why;
     for (size_t i = 0; i < report.n_float_operators; ++i) {
@@ -135,12 +140,12 @@ class Quantizing {
 
 const char kQuantizeFooter[] =
     "int8: weights and activations become 8-bit integers; operators without an integer form stay\n"
-    "float between DEQUANTIZE and QUANTIZE, and are listed with the reason. --calibrate examples "
-    "of\n"
-    "--data give the ranges of the activations; both models are "
-    "judged\n"
-    "on them, or on --eval. dynamic: 8-bit weights, float activations. fp16: 16-bit weights.\n"
-    "Both models are judged as by `topwork evaluate`; without data nothing is judged.\n\n"
+    "float between DEQUANTIZE and QUANTIZE, and are listed with the reason. --calibrate says how many\n"
+    "examples of --data give the ranges of the activations. dynamic: weights have 8 bits, "
+    "activations\n"
+    "stay float. fp16: weights have 16 bits.\n"
+    "Both models are judged as `topwork evaluate` does, on the examples of --data that did not\n"
+    "calibrate, or on --eval, before the new one is written. Without data nothing is judged.\n\n"
     "Examples:\n"
     "  topwork quantize digits.tflite --to int8 --data photos/ --output digits_int8.tflite\n"
     "  topwork quantize digits.tflite --to int8 --data photos/ --eval kept/ --io int8 --output "
@@ -187,17 +192,12 @@ void AddQuantizeCommand(CLI::App* app) {
       ->check(CLI::Range(int64_t{0}, int64_t{1000000000}))
       ->type_name("N")
       ->capture_default_str();
-  command
-      ->add_option("--threads", options->common.n_threads,
-                   "threads; 0: what pays, see topwork devices")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("N")
-      ->capture_default_str();
+  AddThreadsOption(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(kQuantizeFooter);
-  command->callback([options] {
-    CheckOptions(*options);
+  command->callback([command, options] {
+    CheckOptions(*command, *options);
     Quantizing(*options).Run();
   });
 }

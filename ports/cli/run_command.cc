@@ -1,5 +1,6 @@
 // topwork run: inputs from files, outputs to files and to the screen.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -61,10 +62,12 @@ std::vector<Scored> TopScores(const std::vector<double>& values, int top) {
   std::vector<Scored> scored;
   for (size_t i = 0; i < values.size(); ++i) scored.push_back({static_cast<int64_t>(i), values[i]});
   const size_t n = std::min(scored.size(), static_cast<size_t>(std::max(top, 0)));
+  const auto before = [](const Scored& a, const Scored& b) {
+    if (std::isnan(a.score) != std::isnan(b.score)) return std::isnan(b.score);
+    return a.score > b.score || (!(a.score < b.score) && a.index < b.index);
+  };
   std::partial_sort(scored.begin(), scored.begin() + static_cast<std::ptrdiff_t>(n), scored.end(),
-                    [](const Scored& a, const Scored& b) {
-                      return a.score > b.score || (a.score == b.score && a.index < b.index);
-                    });
+                    before);
   scored.resize(n);
   return scored;
 }
@@ -129,7 +132,7 @@ void PrintTop(const std::vector<Scored>& top, bool probabilities,
   Table table({"", "", "", ""});
   for (const Scored& scored : top) {
     char text[32];
-    std::snprintf(text, sizeof(text), "%.6g", scored.score);
+    std::snprintf(text, sizeof(text), "%.6g", std::isnan(scored.score) ? NAN : scored.score);
     const double width = probabilities ? scored.score : 0.0;
     const std::string label = LabelOf(labels, scored.index);
     const std::string number = "class " + std::to_string(scored.index);
@@ -235,10 +238,12 @@ void AddRunCommand(CLI::App* app) {
       ->type_name("K")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of the random input")
+  command->add_option("--seed", options->seed, "seed of the random input")
+      ->check(WholeNumberCheck())
       ->type_name("N")
       ->capture_default_str();
   AddSignatureOption(command, &options->common);
+  AddThreadsOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
   AddPlacementOptions(command, &options->common);
   AddImageOptions(command, &options->common);

@@ -13,6 +13,7 @@ set(CLI_UNIT_SOURCES
   evaluation.cc
   evaluation_print.cc
   files.cc
+  help.cc
   judge.cc
   report.cc
   stop.cc

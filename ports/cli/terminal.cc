@@ -41,6 +41,11 @@ std::string Bar(double fraction, int width) {
   return bar;
 }
 
+std::string CountText(int64_t n, const std::string& noun) {
+  const bool hissing = !noun.empty() && noun.back() == 's';
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : hissing ? "es" : "s");
+}
+
 std::string PercentText(double fraction) {
   char text[24];
   std::snprintf(text, sizeof(text), "%.1f %%", 100.0 * fraction);

@@ -45,6 +45,8 @@ class Progress {
   int64_t total_ = 0;
 };
 
+// "1 input", "3 inputs".
+std::string CountText(int64_t n, const std::string& noun);
 // "72.5 %".
 std::string PercentText(double fraction);
 // "1.2 s", "3 min 4 s", "250 ms".

@@ -12,26 +12,31 @@ void AddFiles(CLI::App* command, TrainOptions* options) {
       ->add_option("--data", options->data,
                    "one folder of images per class; or x.npy with y.npy; or images with labels.csv")
       ->type_name("DIR");
-  command->add_option("--output", options->output, "the new model")->type_name("NEW.tflite");
-  command->add_option("--report", options->report, "curves, tables and timings as one HTML file")
+  command->add_option("--output", options->output, "write the new model")->type_name("NEW.tflite");
+  command
+      ->add_option("--report", options->report, "write curves, tables and times as one HTML file")
       ->type_name("FILE.html");
   command
-      ->add_option("--golden", options->golden,
-                   "a kept set: the new model is refused when it does worse there than the shipped")
+      ->add_option(
+          "--golden", options->golden,
+          "examples kept back: a new model that does worse on them than the old one is refused")
       ->type_name("DIR");
-  command->add_option("--checkpoint", options->checkpoint, "written after every epoch")
+  command
+      ->add_option("--checkpoint", options->checkpoint,
+                   "a file that a later run can continue from; it is written after every epoch")
       ->type_name("FILE");
-  command->add_flag("--resume", options->resume, "continue from --checkpoint");
+  command->add_flag("--resume", options->resume, "continue from the file of --checkpoint");
   command
       ->add_option(
           "--memory", options->memory,
-          "features of all examples so far, and what was learnt; the examples of --data join "
-          "them; no image is kept")
+          "keeps the features of all examples so far, and what was learnt, but no images; the "
+          "examples of --data join them")
       ->type_name("FILE");
   command
-      ->add_option("--head", options->head, "start from a head of --save-head; keeps its classes")
+      ->add_option("--head", options->head,
+                   "start from a file of --save-head, and keep its classes")
       ->type_name("FILE");
-  command->add_option("--save-head", options->save_head, "the trained head alone")
+  command->add_option("--save-head", options->save_head, "write the trained last layer alone")
       ->type_name("FILE");
 }
 
@@ -47,10 +52,12 @@ void AddLayers(CLI::App* command, TrainOptions* options) {
       ->type_name("N")
       ->capture_default_str();
   group->add_flag("--bias-only", options->trainer.head.bias_only,
-                  "below the last layer only biases and scales are trained");
+                  "train only biases and scales below the last layer");
   group
-      ->add_option("--init", options->init,
-                   "zeros; shipped: the model's own weights and classes; imprint: mean features")
+      ->add_option(
+          "--init", options->init,
+          "what the new layer starts from: zeros; shipped: the model's own weights and classes; "
+          "imprint: the mean features of each class")
       ->check(CLI::IsMember({"zeros", "shipped", "imprint"}))
       ->capture_default_str();
   group->add_flag("--append-head", options->trainer.head.append,
@@ -58,37 +65,43 @@ void AddLayers(CLI::App* command, TrainOptions* options) {
   group->add_flag("--float-head", options->trainer.head.keep_in_float,
                   "the new head of a quantized model computes in float32");
   group
-      ->add_option("--remove-class", options->remove_classes,
-                   "of --head, --memory or --init shipped; the others keep what they know")
+      ->add_option(
+          "--remove-class", options->remove_classes,
+          "leave out a class of --head, --memory or --init shipped; the others keep what they know")
       ->type_name("NAME");
   group
       ->add_option("--rename-class", options->rename_classes,
-                   "of --head, --memory or --init shipped")
+                   "rename a class of --head, --memory or --init shipped")
       ->type_name("OLD=NEW");
 }
 
 void AddLoss(CLI::App* command, TrainOptions* options) {
   CLI::Option_group* group = command->add_option_group("Loss");
   group
-      ->add_option("--loss", options->loss,
-                   "softmax: one class an example; sigmoid: any number; mse, huber: numbers; "
-                   "default: by the data")
+      ->add_option(
+          "--loss", options->loss,
+          "softmax: one class an example; sigmoid: any number of classes; mse, huber: numbers; "
+          "default: by the data")
       ->check(CLI::IsMember({"softmax", "sigmoid", "mse", "huber"}));
   group
       ->add_option("--label-smoothing", options->trainer.loss.label_smoothing,
-                   "of softmax and sigmoid")
+                   "share of each target that is spread over all classes (softmax, sigmoid)")
       ->check(CLI::Range(0.0f, 0.999f))
       ->type_name("S");
-  group->add_option("--huber-delta", options->trainer.loss.huber_delta, "where huber turns linear")
-      ->check(CLI::PositiveNumber)
+  group
+      ->add_option("--huber-delta", options->trainer.loss.huber_delta,
+                   "the error at which huber turns linear")
+      ->check(PositiveCheck())
       ->type_name("D")
       ->capture_default_str();
-  group->add_option("--class-weights", options->class_weights, "one number a class, in their order")
+  group
+      ->add_option("--class-weights", options->class_weights,
+                   "how much each class counts: one number a class, in their order")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveCheck())
       ->type_name("W1,W2,...");
   group->add_flag("--balance", options->trainer.loss.balance_classes,
-                  "classes count the same, however many examples");
+                  "count all classes the same, however many examples they have");
 }
 
 void AddOptimizer(CLI::App* command, TrainOptions* options) {
@@ -104,8 +117,10 @@ void AddOptimizer(CLI::App* command, TrainOptions* options) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->capture_default_str();
-  group->add_option("--max-seconds", options->max_seconds, "of training; 0: no bound")
-      ->check(CLI::NonNegativeNumber)
+  group
+      ->add_option("--max-seconds", options->max_seconds,
+                   "stop training after so many seconds; 0: never")
+      ->check(NonNegativeCheck())
       ->type_name("S");
   group->add_option("--batch", options->trainer.batch_size, "examples in a step")
       ->check(CLI::Range(1, 1000000))
@@ -116,43 +131,47 @@ void AddOptimizer(CLI::App* command, TrainOptions* options) {
           "--lr", options->trainer.optimizer.learning_rate,
           "learning rate; default: chosen from the size of the features; Adam's then falls "
           "along a cosine")
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveCheck())
       ->type_name("RATE");
-  group
-      ->add_option("--momentum", options->trainer.optimizer.momentum,
-                   "of --optimizer sgd, as in 0.9")
+  group->add_option("--momentum", options->trainer.optimizer.momentum, "momentum of sgd, as in 0.9")
       ->check(CLI::Range(0.0f, 0.9999f))
       ->type_name("M")
       ->capture_default_str();
   group->add_flag("--nesterov", options->trainer.optimizer.nesterov, "with --momentum: look ahead");
-  group->add_option("--beta1", options->trainer.optimizer.beta1, "of adam and adamw")
+  group
+      ->add_option("--beta1", options->trainer.optimizer.beta1,
+                   "decay of the mean gradient (adam, adamw)")
       ->check(CLI::Range(0.0f, 0.99999f))
       ->capture_default_str();
-  group->add_option("--beta2", options->trainer.optimizer.beta2, "of adam and adamw")
+  group
+      ->add_option("--beta2", options->trainer.optimizer.beta2,
+                   "decay of the mean squared gradient (adam, adamw)")
       ->check(CLI::Range(0.0f, 0.99999f))
       ->capture_default_str();
-  group->add_option("--epsilon", options->trainer.optimizer.epsilon, "of adam and adamw")
-      ->check(CLI::PositiveNumber)
+  group
+      ->add_option("--epsilon", options->trainer.optimizer.epsilon,
+                   "keeps the divisor above 0 (adam, adamw)")
+      ->check(PositiveCheck())
       ->capture_default_str();
   group
       ->add_option("--weight-decay", options->trainer.optimizer.weight_decay,
                    "L2 penalty on the weights")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NonNegativeCheck())
       ->type_name("W")
       ->capture_default_str();
   group->add_option("--l1", options->trainer.optimizer.l1, "L1 penalty on the weights")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NonNegativeCheck())
       ->type_name("W");
   group
       ->add_option("--clip-norm", options->trainer.optimizer.clip_norm,
                    "largest norm of a step's gradient")
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveCheck())
       ->type_name("N");
 }
 
 void AddSchedule(CLI::App* command, TrainOptions* options) {
   CLI::Option_group* group = command->add_option_group("Schedule");
-  group->add_option("--schedule", options->schedule, "of the learning rate")
+  group->add_option("--schedule", options->schedule, "how the learning rate changes")
       ->check(CLI::IsMember({"constant", "step", "cosine", "linear"}))
       ->capture_default_str();
   group
@@ -162,13 +181,13 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
       ->type_name("STEPS");
   group
       ->add_option("--schedule-epochs", options->trainer.schedule.step_epochs,
-                   "between two steps of 'step'")
+                   "epochs from one drop to the next of --schedule step")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->capture_default_str();
   group
       ->add_option("--schedule-factor", options->trainer.schedule.step_factor,
-                   "of each step of 'step'")
+                   "what a drop of --schedule step multiplies the learning rate by")
       ->check(CLI::Range(1e-6f, 1.0f))
       ->capture_default_str();
   group
@@ -178,12 +197,13 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
       ->type_name("N");
   group
       ->add_option("--min-improvement", options->trainer.stopping.min_improvement,
-                   "of the loss, for --patience")
-      ->check(CLI::NonNegativeNumber)
+                   "how much the loss must fall to count as improvement, for --patience")
+      ->check(NonNegativeCheck())
       ->type_name("D");
   group->add_flag("--keep-last", options->trainer.stopping.keep_last,
-                  "with --patience: the last weights instead");
-  group->add_option("--seed", options->trainer.seed, "of splitting and shuffling")
+                  "with --patience: keep the last weights, not the best");
+  group->add_option("--seed", options->trainer.seed, "decides how examples are split and shuffled")
+      ->check(WholeNumberCheck())
       ->type_name("N")
       ->capture_default_str();
   group
@@ -194,8 +214,8 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
       ->capture_default_str();
   group->add_flag(
       "--keep-held-back", options->trainer.keep_held_back,
-      "the examples held back are never trained on; default: when all figures are known, "
-      "the layers are fitted once more on all examples");
+      "never train on the examples held back; without it the layers are fitted once more, on "
+      "all examples, when all figures are known");
   group->add_flag("--calibrate", options->calibrate,
                   "scale the scores so that confidences are right on the validation set");
 }
@@ -208,17 +228,19 @@ void AddFeatures(CLI::App* command, TrainOptions* options) {
       ->type_name("FILE");
   group
       ->add_option("--cache-limit", options->trainer.features.cache_limit_bytes,
-                   "of features in memory")
+                   "the most memory that features may take, as in 64MB")
       ->transform(CLI::AsSizeValue(false))
-      ->type_name("BYTES (64MB, ...)");
+      ->transform(SizeCheck())
+      ->type_name("BYTES");
   group
       ->add_option("--memory-limit", options->trainer.memory_limit_bytes,
-                   "of the backbone, the network before the head")
+                   "the most memory that the network before the last layer may take")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(SizeCheck())
       ->type_name("BYTES");
   group
       ->add_option("--feature-type", options->feature_type,
-                   "float32, or float16 in half the memory")
+                   "how features are kept: float32, or float16 in half the memory")
       ->check(CLI::IsMember({"float32", "float16"}))
       ->capture_default_str();
   group
@@ -232,24 +254,25 @@ void AddFeatures(CLI::App* command, TrainOptions* options) {
       ->check(CLI::Range(int64_t{2}, int64_t{1000000000}))
       ->type_name("N");
   group
-      ->add_option("--augment", options->trainer.augmentation.n_variants,
-                   "variants of each image, by --flip, --crop, --brightness and --noise")
+      ->add_option(
+          "--augment", options->trainer.augmentation.n_variants,
+          "make so many variants of each image, by --flip, --crop, --brightness and --noise")
       ->check(CLI::Range(0, 1000))
       ->type_name("N");
-  group->add_flag("--flip", options->trainer.augmentation.flip, "variants: half are mirrored");
+  group->add_flag("--flip", options->trainer.augmentation.flip, "mirror half of the variants");
   group
       ->add_option("--crop", options->trainer.augmentation.crop,
-                   "variants: up to this part of each side is cut off")
+                   "cut up to this part of each side off the variants")
       ->check(CLI::Range(0.0f, 0.9f))
       ->type_name("PART");
   group
       ->add_option("--brightness", options->trainer.augmentation.brightness,
-                   "variants: up to +- this part of the range")
+                   "make variants brighter or darker by up to this part of the range")
       ->check(CLI::Range(0.0f, 1.0f))
       ->type_name("PART");
   group
       ->add_option("--noise", options->trainer.augmentation.noise,
-                   "variants: standard deviation, part of the range")
+                   "add noise to variants; its standard deviation, as part of the range")
       ->check(CLI::Range(0.0f, 1.0f))
       ->type_name("PART");
 }
@@ -264,6 +287,7 @@ void AddTrainOptions(CLI::App* command, TrainOptions* options) {
   AddOptimizer(command, options);
   AddSchedule(command, options);
   AddFeatures(command, options);
+  AddThreadsOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);

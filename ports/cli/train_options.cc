@@ -54,19 +54,21 @@ void Usage(bool wrong, const std::string& message) {
   if (wrong) throw CliError(kExitUsage, message);
 }
 
-void CheckPaths(const TrainOptions& options) {
-  const std::pair<const char*, const std::string*> paths[] = {{"--output", &options.output},
-                                                              {"--report", &options.report},
-                                                              {"--checkpoint", &options.checkpoint},
-                                                              {"--save-head", &options.save_head},
-                                                              {"--memory", &options.memory}};
-  for (const auto& path : paths) {
-    if (path.second->empty()) continue;
-    std::error_code error;
-    Usage(
-        std::filesystem::equivalent(*path.second, options.common.model, error),
-        std::string(path.first) + " " + *path.second + ": is the model itself; give another name");
-    CheckWritable(*path.second);
+void CheckFiles(const TrainOptions& options) {
+  CheckOutputs({{"--output", options.output},
+                {"--report", options.report},
+                {"--checkpoint", options.checkpoint},
+                {"--save-head", options.save_head},
+                {"--memory", options.memory},
+                {"--cache", options.cache}},
+               options.common.model, {options.data, options.golden});
+  for (const std::string* path : {&options.output, &options.report, &options.checkpoint}) {
+    Usage(IsSameFile(*path, options.head), *path + ": is the file of --head; give another name");
+  }
+  if (options.resume && !std::filesystem::exists(options.checkpoint)) {
+    throw CliError(kExitIo, options.checkpoint +
+                                ": No such file or directory; --resume continues from a "
+                                "checkpoint that a run without it has written");
   }
 }
 
@@ -96,7 +98,7 @@ void CheckTrainOptions(const TrainOptions& options) {
   Usage(options.calibrate && options.trainer.validation_fraction == 0.0f,
         "--calibrate needs a validation set: --validation above 0");
   (void)LayersOf(options.layers);
-  CheckPaths(options);
+  CheckFiles(options);
 }
 
 std::string LossFor(const TrainOptions& options, const Dataset& data) {

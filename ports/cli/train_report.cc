@@ -167,8 +167,8 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
   }
   if (report.fitted_on_all) {
     std::printf(
-        "afterwards fitted once more on all %lld examples (--keep-held-back: not); the figures are "
-        "those of before\n",
+        "then the layers were fitted once more on all %lld examples; the figures above are from "
+        "before that (--keep-held-back leaves it out)\n",
         static_cast<long long>(report.n_examples));
   }
   const bool accuracy = report.evaluation.kind == TW_LOSS_SOFTMAX;

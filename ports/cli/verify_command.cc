@@ -160,7 +160,7 @@ void CheckOptions(VerifyOptions* options) {
   if (!options->data.empty() && !options->inputs.empty()) {
     throw CliError(kExitUsage, "--input and --data exclude each other");
   }
-  if (!options->policy.empty()) CheckWritable(options->policy);
+  CheckOutputs({{"--policy", options->policy}}, options->common.model, {options->data});
 }
 
 void Verify(VerifyOptions options) {
@@ -226,14 +226,15 @@ void AddVerifyCommand(CLI::App* app) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of the random inputs")
+  command->add_option("--seed", options->seed, "seed of the random inputs")
+      ->check(WholeNumberCheck())
       ->type_name("N")
       ->capture_default_str();
   command
       ->add_option("--tolerance", options->tolerance,
                    "largest difference that agrees, relative to the range of an operator's output; "
                    "default: 0.001, with float16 0.02, and on the CPU 0.05")
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveCheck())
       ->type_name("T");
   command
       ->add_option("--policy", options->policy,
@@ -246,6 +247,7 @@ void AddVerifyCommand(CLI::App* app) {
       ->check(CLI::Range(0, 1000000))
       ->type_name("K");
   AddSignatureOption(command, &options->common);
+  AddThreadsOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
   AddPlacementOptions(command, &options->common);
   AddImageOptions(command, &options->common);

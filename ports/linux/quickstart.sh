@@ -49,6 +49,7 @@ else
   if [ -t 1 ]; then
     cmake --build "$build" --target topwork_cli
   else
+    echo "Building in $build takes minutes; build/quickstart.log shows how far it is"
     cmake --build "$build" --target topwork_cli >>build/quickstart.log 2>&1 || {
       tail -n 40 build/quickstart.log >&2
       echo "quickstart.sh: the build failed; the whole output is in build/quickstart.log" >&2
@@ -89,7 +90,7 @@ show run faces.tflite --input "${one#"$faces"/}" $pixels
 printf '\n%s accuracy on 60 new pictures: %s before, %s after %s\n' "$green" "$before" "$after" "$off"
 printf '  new model   %s\n' "$output/faces.tflite"
 printf '  report      %s  %s(open it in a browser)%s\n' "$output/report.html" "$dim" "$off"
-printf '  yours       %s train %s --data PHOTOS --output mine.tflite\n' "$tool" "$PWD/$model"
+printf '  yours       %s train %s %s --data PHOTOS --output mine.tflite\n' "$tool" "$PWD/$model" "$pixels"
 printf '              PHOTOS holds one folder of images for each class\n'
 printf '  next        %s info %s --plan\n' "$tool" "$output/faces.tflite"
 printf '              %s train --help\n' "$tool"

@@ -60,7 +60,7 @@ Status ReadOptions(const tw_session_options* in, tw_session_options* options) {
   }
   if (options->n_threads >= 0 && options->n_threads <= 1024) return Status::Ok();
   return InvalidArgument(
-      "tw_session_options.n_threads is {}; 0 (all processors) to 1024 are allowed",
+      "tw_session_options.n_threads is {}; 0 (as many as pay) to 1024 are allowed",
       options->n_threads);
 }
 

@@ -16,6 +16,14 @@
 #include "runtime/plan/work_graph.h"
 
 namespace topwork {
+
+PlanOptions::PlanOptions() = default;
+PlanOptions::~PlanOptions() = default;
+PlanOptions::PlanOptions(PlanOptions&&) noexcept = default;
+PlanOptions& PlanOptions::operator=(PlanOptions&&) noexcept = default;
+PlanOptions::PlanOptions(const PlanOptions&) = default;
+PlanOptions& PlanOptions::operator=(const PlanOptions&) = default;
+
 namespace {
 
 // Makes one step of the ops from `begin` on that their device runs as one program. Where the

@@ -24,6 +24,14 @@ namespace topwork {
 constexpr int kMaxCallDepth = 32;
 
 struct PlanOptions {
+  // Defined once: they are long, and the compiler would write them out wherever one is made.
+  PlanOptions();
+  ~PlanOptions();
+  PlanOptions(PlanOptions&&) noexcept;
+  PlanOptions& operator=(PlanOptions&&) noexcept;
+  PlanOptions(const PlanOptions&);
+  PlanOptions& operator=(const PlanOptions&);
+
   int subgraph = 0;
   // One shape per graph input; empty: the shapes in the file (open dims −1 count as 1).
   std::vector<Shape> input_shapes;

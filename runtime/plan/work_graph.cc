@@ -10,6 +10,13 @@
 
 namespace topwork {
 
+WorkOp::WorkOp() = default;
+WorkOp::~WorkOp() = default;
+WorkOp::WorkOp(WorkOp&&) noexcept = default;
+WorkOp& WorkOp::operator=(WorkOp&&) noexcept = default;
+WorkOp::WorkOp(const WorkOp&) = default;
+WorkOp& WorkOp::operator=(const WorkOp&) = default;
+
 int WorkGraph::AddConstant(const std::string& name, DType dtype, const Shape& shape,
                            std::shared_ptr<Buffer> data) {
   Value value;

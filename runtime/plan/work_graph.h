@@ -16,6 +16,14 @@
 namespace topwork {
 
 struct WorkOp {
+  // Defined once: they are long, and the compiler would write them out wherever one is made.
+  WorkOp();
+  ~WorkOp();
+  WorkOp(WorkOp&&) noexcept;
+  WorkOp& operator=(WorkOp&&) noexcept;
+  WorkOp(const WorkOp&);
+  WorkOp& operator=(const WorkOp&);
+
   Op op;
   std::string fused;  // names of the operators fused into it, "RELU6, PAD"
   bool dead = false;

@@ -54,9 +54,7 @@ std::string WhyNotTried(const Model& model, const SessionOptions& options, doubl
 }
 
 int NumThreads(const SessionOptions& options) {
-  if (options.n_threads > 0) return options.n_threads;
-  const bool given = options.processors != nullptr;
-  return ChooseThreads(given ? *options.processors : port::FindProcessors()).n_threads;
+  return options.n_threads > 0 ? options.n_threads : ChooseThreads(*options.processors).n_threads;
 }
 
 std::string KeyOf(const Model& model, const SessionOptions& options, const Candidate& device) {
@@ -163,9 +161,11 @@ Status AddDevice(const DeviceOptions& device, const DeviceName& name, SessionOpt
   return Status::Ok();
 }
 
-Result<PlacedSession> PlaceByTrial(std::shared_ptr<const Model> model,
-                                   const SessionOptions& options, double least_flops,
+Result<PlacedSession> PlaceByTrial(std::shared_ptr<const Model> model, const SessionOptions& given,
+                                   double least_flops,
                                    const std::function<Result<Candidate>()>& find) {
+  SessionOptions options = given;
+  options.FillProcessors();  // for all sessions that are made here
   Placement placement(DeviceName::Auto());
   const auto on_cpu = [&] { return Placed(Session::Create(model, options), placement); };
   const std::string why_not = WhyNotTried(*model, options, least_flops);

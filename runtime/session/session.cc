@@ -11,6 +11,11 @@
 
 namespace topwork {
 
+void SessionOptions::FillProcessors() {
+  if (n_threads > 0 || processors != nullptr) return;
+  processors = std::make_shared<port::Processors>(port::FindProcessors());
+}
+
 Session::Session() = default;
 Session::~Session() { StopAsync(); }
 
@@ -28,10 +33,8 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   if (session->options_.state == nullptr) {
     session->options_.state = std::make_shared<SessionState>(*session->options_.allocator);
   }
+  session->options_.FillProcessors();
   const int n_threads = session->options_.n_threads;
-  if (n_threads <= 0 && session->options_.processors == nullptr) {
-    session->options_.processors = std::make_shared<port::Processors>(port::FindProcessors());
-  }
   session->options_.max_threads =
       n_threads > 0 ? n_threads : ChooseThreads(*session->options_.processors).n_threads;
   session->wanted_shapes_ = options.input_shapes;

@@ -30,6 +30,9 @@ struct SessionOptions : PlanOptions {
   std::shared_ptr<const port::Processors> processors;
   // Shared with the sessions that have it as well; null: the session's own. See SessionState.
   std::shared_ptr<SessionState> state;
+
+  // Reads `processors` where the number of threads depends on them and they are not there yet.
+  void FillProcessors();
 };
 
 class Session {

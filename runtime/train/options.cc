@@ -4,6 +4,14 @@
 #include <cmath>
 
 namespace topwork {
+
+TrainerOptions::TrainerOptions() = default;
+TrainerOptions::~TrainerOptions() = default;
+TrainerOptions::TrainerOptions(TrainerOptions&&) noexcept = default;
+TrainerOptions& TrainerOptions::operator=(TrainerOptions&&) noexcept = default;
+TrainerOptions::TrainerOptions(const TrainerOptions&) = default;
+TrainerOptions& TrainerOptions::operator=(const TrainerOptions&) = default;
+
 namespace {
 
 Status OutOfRange(const char* name, double value, const char* range) {

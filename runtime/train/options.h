@@ -50,6 +50,14 @@ struct Augmentation {
 enum class FeatureType : int { kFloat32 = 0, kFloat16 = 1 };
 
 struct TrainerOptions {
+  // Defined once: they are long, and the compiler would write them out wherever one is made.
+  TrainerOptions();
+  ~TrainerOptions();
+  TrainerOptions(TrainerOptions&&) noexcept;
+  TrainerOptions& operator=(TrainerOptions&&) noexcept;
+  TrainerOptions(const TrainerOptions&);
+  TrainerOptions& operator=(const TrainerOptions&);
+
   // Classes of the new head, ≥ 2. 0: the number of class_names, else that of the shipped head (two
   // for a head of one score).
   int n_classes = 0;

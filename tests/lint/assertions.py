@@ -1,5 +1,4 @@
-"""No test asserts what cannot fail: CHECK(true), REQUIRE(1), CHECK_FALSE(false), STATIC_REQUIRE(true).
-"""
+"""No test asserts what cannot fail: a macro of Catch2 around true, false, a number or nullptr."""
 import re
 import sys
 
@@ -14,8 +13,9 @@ def lines(text):
 
 
 def self_test():
-    assert lines("CHECK(true);\nREQUIRE( 1 );\nCHECK_FALSE(\n  false);") == [1, 2, 3]
-    assert lines("STATIC_REQUIRE(!false);") == [1]
+    # Spelt in pieces, so that a search of the tree for such assertions does not find these.
+    assert lines("CHECK" "(true);\nREQUIRE" "( 1 );\nCHECK_FALSE" "(\n  false);") == [1, 2, 3]
+    assert lines("STATIC_REQUIRE" "(!false);") == [1]
     assert lines("CHECK(is_true);\nREQUIRE(f(true));\nCHECK(n == 1);\nCHECK(1 + 1 == 2);") == []
 
 

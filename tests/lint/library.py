@@ -15,7 +15,7 @@ import sys
 NM = os.environ.get("NM", "nm")
 OBJDUMP = os.environ.get("OBJDUMP") or "objdump"
 READELF = os.environ.get("READELF", "readelf")
-ALLOWED = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|ld-linux-[a-z0-9-]+)\.so")
+ALLOWED = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|libpthread|libatomic|libdl|ld-linux-[a-z0-9-]+)\.so")
 
 
 def output(*command):

@@ -10,31 +10,11 @@
 #include <string>
 
 #include "ports/port.h"
+#include "tests/support/file_size_limit.h"
 
 namespace topwork {
 namespace test {
 namespace {
-
-// While it lives, no file of this process may grow beyond n bytes: a full disk without a disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t n) : handler_(signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &old_);
-    struct rlimit limit = old_;
-    limit.rlim_cur = n;
-    set_ = setrlimit(RLIMIT_FSIZE, &limit) == 0;
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &old_);
-    signal(SIGXFSZ, handler_);
-  }
-  bool set() const { return set_; }
-
- private:
-  void (*handler_)(int);
-  struct rlimit old_ = {};
-  bool set_ = false;
-};
 
 std::string Contents(const std::string& path) {
   port::MappedFile file;

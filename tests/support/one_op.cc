@@ -232,6 +232,11 @@ std::string RunRefusal(OneOp& op, StatusCode code, const char* text) {
 void CheckRefusals(std::initializer_list<RefusalRow> rows) { CheckRows(rows, Refusal); }
 void CheckRunRefusals(std::initializer_list<RefusalRow> rows) { CheckRows(rows, RunRefusal); }
 
+int DeferredFor(OneOp op) {
+  const Status status = op.Prepare();
+  return status.code() == StatusCode::kFailedPrecondition ? op.unknown_value_input() : -1;
+}
+
 OneOp Accepted(OneOp op) {
   REQUIRE(op.Prepare().ToString() == "OK");
   return op;

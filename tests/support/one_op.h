@@ -146,6 +146,10 @@ std::string Refusal(OneOp& op, StatusCode code, const char* text);
 // The same for a prepare that succeeds and a run that fails.
 std::string RunRefusal(OneOp& op, StatusCode code, const char* text);
 
+// The input whose value, which only a run knows, makes op.Prepare() defer the operator; −1 when it
+// does something else.
+int DeferredFor(OneOp op);
+
 struct RefusalRow {
   OneOp op;
   StatusCode code;

@@ -21,13 +21,9 @@ bool SameShapes(const Callee& a, const Callee& b) {
 
 // Inputs [first, …) of the operator, the same at every call.
 Result<std::vector<CalleeInput>> InputsFrom(const PrepareContext& context, int first) {
+  TW_RETURN_IF_ERROR(context.CheckInputs(context.n_inputs(), context.n_inputs()));
   std::vector<CalleeInput> inputs;
-  for (int i = first; i < context.n_inputs(); ++i) {
-    if (context.input(i) == nullptr) {
-      return InvalidModel("{} lacks its input {}, which is not optional", context.Where(), i);
-    }
-    inputs.push_back({i, true});
-  }
+  for (int i = first; i < context.n_inputs(); ++i) inputs.push_back({i, true});
   return inputs;
 }
 

@@ -6,21 +6,25 @@
 namespace topwork {
 namespace {
 
-// SPACE_TO_DEPTH: every block_size × block_size square of pixels becomes one pixel.
-//
-//   out[n, h, w, (i b + j) C + c] = in[n, h b + i, w b + j, c]   (NHWC)
-
-Status ParseSpaceToDepth(const OptionsView& options, OpParams* params) {
+Status ParseBlockSize(const OptionsView& options, OpParams* params) {
   params->block_size = options.Int(0, 0);
   return Status::Ok();
 }
 
-Status PrepareSpaceToDepth(PrepareContext& context) {
+Status CheckImage(const PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(CheckMovable(context, 0));
   TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
-  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  return context.CheckRank(0, 4, 4);
+}
+
+// SPACE_TO_DEPTH: every block_size × block_size square of pixels becomes one pixel.
+//
+//   out[n, h, w, (i b + j) C + c] = in[n, h b + i, w b + j, c]   (NHWC)
+
+Status PrepareSpaceToDepth(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(CheckImage(context));
   const Shape& from = context.input(0)->shape;
   const int64_t block = context.params().block_size;
   if (block < 1 || from.dim(1) % block != 0 || from.dim(2) % block != 0) {
@@ -56,17 +60,8 @@ Status PrepareSpaceToDepth(PrepareContext& context) {
 //
 //   out[n, h b + i, w b + j, c] = in[n, h, w, (i b + j) C + c]   (NHWC)
 
-Status ParseDepthToSpace(const OptionsView& options, OpParams* params) {
-  params->block_size = options.Int(0, 0);
-  return Status::Ok();
-}
-
 Status PrepareDepthToSpace(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(CheckMovable(context, 0));
-  TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));
-  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  TW_RETURN_IF_ERROR(CheckImage(context));
   const Shape& from = context.input(0)->shape;
   const int64_t block = context.params().block_size;
   if (block < 1 || from.dim(3) % (block * block) != 0) {
@@ -103,14 +98,14 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kSpaceToDepth)
         .Versions(2)
         .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
-        .Options(OptionsType::kSpaceToDepth, ParseSpaceToDepth)
+        .Options(OptionsType::kSpaceToDepth, ParseBlockSize)
         .Cpu(PrepareSpaceToDepth, RunStridedCopy)
         .Gpu(PlanStridedCopy, GpuTypes::kMoves)
         .Int8(IntegerForm::kSame, 2),
     OpDef(OpCode::kDepthToSpace)
         .Versions(2)
         .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt8})
-        .Options(OptionsType::kDepthToSpace, ParseDepthToSpace)
+        .Options(OptionsType::kDepthToSpace, ParseBlockSize)
         .Cpu(PrepareDepthToSpace, RunStridedCopy)
         .Gpu(PlanStridedCopy, GpuTypes::kMoves)
         .Int8(IntegerForm::kSame, 2),

@@ -6,6 +6,7 @@
 
 #include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/positions.h"
+#include "kernels/ops/reduce/axis_state.h"
 #include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "runtime/tensor/visit_dtype.h"
@@ -14,10 +15,6 @@ namespace topwork {
 namespace {
 
 // Prepare and run of ARG_MAX and ARG_MIN (see arg_extreme.h).
-
-struct AxisState : OpState {
-  int64_t outer = 1, axis = 1, inner = 1;  // the input as [outer, axis, inner]
-};
 
 template <typename T>
 int64_t Position(const T* x, int64_t n, int64_t stride, bool largest) {
@@ -93,22 +90,15 @@ Status PrepareArgExtreme(PrepareContext& context) {
   TW_RETURN_IF_ERROR(
       context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8,
                              DType::kUInt8, DType::kInt16, DType::kBool}));
+  TW_ASSIGN_OR_RETURN(const AxisState* state, NewAxisState(context));
   const Shape& shape = context.input(0)->shape;
-  int64_t value = 0;
-  TW_RETURN_IF_ERROR(ReadInt(context, 1, &value));
-  int axis = 0;
-  TW_RETURN_IF_ERROR(NormalizeAxis(context, value, shape.rank(), "axis", &axis));
-  AxisState* state = context.NewState<AxisState>();
-  state->outer = shape.Product(0, axis);
-  state->axis = shape[axis];
-  state->inner = shape.Product(axis + 1, shape.rank());
   if (state->axis == 0 && state->outer * state->inner > 0) {
     return context.Invalid("{} of shape {} has no elements along axis {} to compare",
-                           context.InputName(0), shape.ToString(), axis);
+                           context.InputName(0), shape.ToString(), state->dim);
   }
   Shape out;
   for (int i = 0; i < shape.rank(); ++i) {
-    if (i != axis) out.Append(shape[i]);
+    if (i != state->dim) out.Append(shape[i]);
   }
   const bool wide = context.output(0).dtype == DType::kInt64;
   return context.SetOutput(0, wide ? DType::kInt64 : DType::kInt32, out);

@@ -1,15 +1,12 @@
 // CUMSUM: running sums along an axis (input 1); `exclusive` leaves the element itself out,
 // `reverse` sums from the end. float32, int32 and int64 (integers wrap around).
+#include "kernels/ops/reduce/axis_state.h"
 #include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "runtime/tensor/visit_dtype.h"
 
 namespace topwork {
 namespace {
-
-struct AxisState : OpState {
-  int64_t outer = 1, axis = 1, inner = 1;  // the tensor as [outer, axis, inner]
-};
 
 Status Parse(const OptionsView& options, OpParams* params) {
   params->exclusive = options.Bool(0, false);
@@ -21,16 +18,9 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64}));
-  const Shape& shape = context.input(0)->shape;
-  int64_t value = 0;
-  TW_RETURN_IF_ERROR(ReadInt(context, 1, &value));
-  int axis = 0;
-  TW_RETURN_IF_ERROR(NormalizeAxis(context, value, shape.rank(), "axis", &axis));
-  AxisState* state = context.NewState<AxisState>();
-  state->outer = shape.Product(0, axis);
-  state->axis = shape[axis];
-  state->inner = shape.Product(axis + 1, shape.rank());
-  TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, shape));
+  TW_RETURN_IF_ERROR(NewAxisState(context).status());
+  const TensorView& input = *context.input(0);
+  TW_RETURN_IF_ERROR(context.SetOutput(0, input.dtype, input.shape));
   context.AllowInPlace(0, 0);
   return Status::Ok();
 }

@@ -80,12 +80,13 @@ void AddBlocks(const std::vector<Layer>& layers, size_t k, const PruneSpec& spec
   }
 }
 
-// Of equal blocks the first is cleared, so that the result depends on the weights alone.
+// Of equal blocks the first is cleared, so that the result depends on the weights alone. One block
+// is kept: the share is rounded, but never to all.
 void ClearSmallest(const PruneSpec& spec, std::vector<Block>* blocks, std::vector<Layer>* layers) {
   const size_t n = static_cast<size_t>(spec.sparsity * static_cast<double>(blocks->size()) + 0.5);
   std::stable_sort(blocks->begin(), blocks->end(),
                    [](const Block& a, const Block& b) { return a.score < b.score; });
-  for (size_t i = 0; i < std::min(n, blocks->size()); ++i) {
+  for (size_t i = 0; i < std::min(n, blocks->size() - 1); ++i) {
     Layer* layer = &(*layers)[(*blocks)[i].layer];
     ForEachWeight(*layer, spec, (*blocks)[i], [&](size_t k) { layer->values[k] = 0.0f; });
   }

@@ -11,6 +11,7 @@
 #include "ports/cli/cli_error.h"
 #include "ports/cli/data/csv.h"
 #include "ports/cli/data/dataset.h"
+#include "ports/cli/terminal.h"
 
 namespace topwork {
 namespace cli {
@@ -101,8 +102,8 @@ void Dataset::OpenCsv(const std::string& path) {
     const CsvRecord& record = records[r];
     if (record.fields.size() != header.size()) {
       Bad(path, record.line,
-          "has " + std::to_string(record.fields.size()) + " fields, the first line has " +
-              std::to_string(header.size()));
+          "has " + CountText(static_cast<int64_t>(record.fields.size()), "field") +
+              ", the first line has " + std::to_string(header.size()));
     }
     const std::string& file = record.fields[0];
     const fs::path image = fs::path(folder_) / fs::path(file);

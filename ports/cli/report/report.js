@@ -232,7 +232,7 @@
     const worst = data.worst || [];
     if (worst.length === 0) return;
     section("worst", isRegression ? "Furthest from the truth" : "Worst-classified examples",
-      "The " + worst.length + " examples of the " + data.evaluated_on + " with the largest loss.",
+      "Of the " + data.evaluated_on + ", these " + worst.length + " have the largest loss.",
       el("div", { class: "worst" }, ...worst.map((example) => {
         const image = example.image ? el("img", { src: example.image, alt: example.name }) : null;
         if (image) image.addEventListener("load", () => { if (image.naturalWidth <= 42) image.classList.add("tiny"); });

@@ -7,6 +7,12 @@
 #include <utility>
 
 namespace topwork {
+
+TrainingState::TrainingState() = default;
+TrainingState::~TrainingState() = default;
+TrainingState::TrainingState(TrainingState&&) noexcept = default;
+TrainingState& TrainingState::operator=(TrainingState&&) noexcept = default;
+
 namespace {
 
 std::vector<float> ToVector(Span<const float> values) { return {values.begin(), values.end()}; }

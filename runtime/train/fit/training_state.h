@@ -15,6 +15,12 @@
 namespace topwork {
 
 struct TrainingState {
+  // Defined once: they are long, and the compiler would write them out wherever one is made.
+  TrainingState();
+  ~TrainingState();
+  TrainingState(TrainingState&&) noexcept;
+  TrainingState& operator=(TrainingState&&) noexcept;
+
   std::unique_ptr<Trainable> network;
   std::unique_ptr<OptimizerState> optimizer;
   std::unique_ptr<Lbfgs> lbfgs;  // null before its first iteration

@@ -7,6 +7,14 @@
 #include <numeric>
 
 namespace topwork {
+
+Evaluation::Evaluation() = default;
+Evaluation::~Evaluation() = default;
+Evaluation::Evaluation(Evaluation&&) noexcept = default;
+Evaluation& Evaluation::operator=(Evaluation&&) noexcept = default;
+Evaluation::Evaluation(const Evaluation&) = default;
+Evaluation& Evaluation::operator=(const Evaluation&) = default;
+
 namespace {
 
 double Ratio(int64_t part, int64_t whole) {

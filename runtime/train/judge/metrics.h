@@ -62,6 +62,14 @@ struct RegressionMetrics {
 constexpr int kMaxConfusionClasses = 4096;
 
 struct Evaluation {
+  // Defined once: they are long, and the compiler would write them out wherever one is made.
+  Evaluation();
+  ~Evaluation();
+  Evaluation(Evaluation&&) noexcept;
+  Evaluation& operator=(Evaluation&&) noexcept;
+  Evaluation(const Evaluation&);
+  Evaluation& operator=(const Evaluation&);
+
   Loss kind = Loss::kSoftmaxCrossEntropy;  // tells which of the following hold anything
   int64_t n_examples = 0;
   int n_classes = 0;  // or outputs

@@ -142,5 +142,32 @@ int RightDigits(std::shared_ptr<const Model> model, const SessionOptions& option
   return n_right;
 }
 
+std::shared_ptr<const Model> OpenZoo(const std::string& name) {
+  const EmbeddedFile* file = FindEmbedded(("models/zoo/" + name + ".tflite").c_str());
+  REQUIRE(file != nullptr);
+  auto model = Model::OpenMemory(file->data, file->size, false);
+  REQUIRE(model.status().ToString() == "OK");
+  return model.value();
+}
+
+Npz GoldenOf(const std::string& name) {
+  const EmbeddedFile* file = FindEmbedded(("tests/data/zoo/" + name + ".npz").c_str());
+  REQUIRE(file != nullptr);
+  Npz golden = ReadNpz(file->data, file->size);
+  if (golden.count("in_0_0") != 0) return golden;
+  NpyArray image{"<f4", {1, 224, 224, 3}, ""};  // as make_golden.py says
+  for (int y = 0; y < 224; ++y) {
+    for (int x = 0; x < 224; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        const int integer = (y * x * (c + 1) / 97 + 3 * y + 5 * x) % 256 - 127;
+        const float value = static_cast<float>(integer) / 128.0f;
+        image.data.append(reinterpret_cast<const char*>(&value), sizeof(value));
+      }
+    }
+  }
+  golden["in_0_0"] = std::move(image);
+  return golden;
+}
+
 }  // namespace test
 }  // namespace topwork

@@ -26,6 +26,10 @@ void CheckTopOne(const TensorView& output, const NpyArray& reference);
 using TakeOutput = std::function<void(const TensorView& output, const NpyArray& reference)>;
 int RunGolden(Session* session, const Npz& golden, const TakeOutput& take);
 
+// A network of models/zoo, and LiteRT's answers to it.
+std::shared_ptr<const Model> OpenZoo(const std::string& name);
+Npz GoldenOf(const std::string& name);
+
 // How many of the 397 digits kept for testing a network names.
 int RightDigits(std::shared_ptr<const Model> model, const SessionOptions& options);
 

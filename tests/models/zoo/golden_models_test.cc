@@ -11,7 +11,7 @@
 
 #include "runtime/session/session.h"
 #include "tests/models/zoo/golden.h"
-#include "tests/support/embedded.h"
+#include "tests/support/cpu_tables.h"
 #include "tests/support/npz.h"
 #include "tests/support/skip.h"
 
@@ -177,14 +177,25 @@ TEST_CASE("shared models: quantized digit networks are as accurate as LiteRT fou
   }
 }
 
+TEST_CASE("zoo: every network answers as LiteRT does on each instruction set", "[zoo][sets]") {
+  for (const char* name :
+       {"digits_cnn_f32", "digits_cnn_fp16", "digits_mlp_f32", "efficientnet_lite0_fp16"}) {
+    const auto model = OpenZoo(name);
+    const Npz golden = GoldenOf(name);
+    for (const CpuKernels* cpu : TestedCpuKernels()) {
+      INFO(name << " on " << cpu->isa);
+      SessionOptions options;
+      options.cpu = cpu;
+      const auto session = Session::Create(model, options);
+      REQUIRE(session.status().ToString() == "OK");
+      CHECK(CheckGolden((*session).get(), golden, kFloatTolerance) >= 1);
+    }
+  }
+}
+
 TEST_CASE("zoo: the digit networks are as accurate as LiteRT found them", "[zoo]") {
   for (const char* name : {"digits_cnn_f32", "digits_cnn_fp16"}) {
-    const EmbeddedFile* file =
-        FindEmbedded((std::string("models/zoo/") + name + ".tflite").c_str());
-    REQUIRE(file != nullptr);
-    const auto model = Model::OpenMemory(file->data, file->size, false);
-    REQUIRE(model.status().ToString() == "OK");
-    CHECK(RightDigits(*model, SessionOptions()) ==
+    CHECK(RightDigits(OpenZoo(name), SessionOptions()) ==
           390);  // 0.98237 of 397, LiteRT's figure in manifest.json
   }
 }

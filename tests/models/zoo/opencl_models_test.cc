@@ -13,7 +13,6 @@
 #include "runtime/session/session.h"
 #include "tests/models/zoo/golden.h"
 #include "tests/runtime/backend/opencl/support.h"
-#include "tests/support/embedded.h"
 #include "tests/support/temp_folder.h"
 
 namespace topwork {
@@ -69,33 +68,6 @@ size_t OnDevice(const Plan& plan) {
   size_t n = 0;
   for (const Step& step : plan.steps) n += step.parts.size();
   return n;
-}
-
-std::shared_ptr<const Model> OpenZoo(const std::string& name) {
-  const test::EmbeddedFile* file = test::FindEmbedded(("models/zoo/" + name + ".tflite").c_str());
-  REQUIRE(file != nullptr);
-  auto model = Model::OpenMemory(file->data, file->size, false);
-  REQUIRE(model.status().ToString() == "OK");
-  return model.value();
-}
-
-test::Npz GoldenOf(const std::string& name) {
-  const test::EmbeddedFile* file = test::FindEmbedded(("tests/data/zoo/" + name + ".npz").c_str());
-  REQUIRE(file != nullptr);
-  test::Npz golden = test::ReadNpz(file->data, file->size);
-  if (golden.count("in_0_0") != 0) return golden;
-  NpyArray image{"<f4", {1, 224, 224, 3}, ""};  // as make_golden.py says
-  for (int y = 0; y < 224; ++y) {
-    for (int x = 0; x < 224; ++x) {
-      for (int c = 0; c < 3; ++c) {
-        const int integer = (y * x * (c + 1) / 97 + 3 * y + 5 * x) % 256 - 127;
-        const float value = static_cast<float>(integer) / 128.0f;
-        image.data.append(reinterpret_cast<const char*>(&value), sizeof(value));
-      }
-    }
-  }
-  golden["in_0_0"] = std::move(image);
-  return golden;
 }
 
 void CheckOutput(const TensorView& output, const NpyArray& reference, const Device& backend) {
@@ -188,11 +160,11 @@ bool CheckEight(const std::shared_ptr<const Model>& model,
 void CheckZoo(const std::shared_ptr<const Device>& backend) {
   for (const char* name : kZoo) {
     INFO(name);
-    const auto model = OpenZoo(name);
-    CHECK(CheckModel(model, GoldenOf(name), backend) > 0);
+    const auto model = test::OpenZoo(name);
+    CHECK(CheckModel(model, test::GoldenOf(name), backend) > 0);
     CHECK(CheckEight(model, backend));
   }
-  CHECK(test::RightDigits(OpenZoo("digits_cnn_f32"), OptionsWith(backend)) == 390);
+  CHECK(test::RightDigits(test::OpenZoo("digits_cnn_f32"), OptionsWith(backend)) == 390);
 }
 
 struct Tally {
@@ -242,7 +214,7 @@ TEST_CASE("zoo on an OpenCL device: a second start compiles nothing", "[opencl]"
     auto context = opencl::Context::Create(device, options);
     REQUIRE(context.status().ToString() == "OK");
     auto session =
-        Session::Create(OpenZoo("digits_mlp_f32"),
+        Session::Create(test::OpenZoo("digits_mlp_f32"),
                         OptionsWith(opencl::MakeDevice(context.value(), Storage::kFloat32)));
     REQUIRE(session.status().ToString() == "OK");
     CHECK(OnDevice(session.value()->plan()) > 0);

@@ -39,6 +39,9 @@ def check_help(checks, tool):
         result = run(tool, command, "--help")
         checks.expect(result.returncode == 0 and "Example" in result.stdout and
                       "topwork %s" % command in result.stdout, "%s --help: %s" % (command, result.stdout))
+        wide = [line for line in result.stdout.splitlines()
+                if len(line) > 100 and not line.startswith("  topwork ")]
+        checks.expect(wide == [], "%s --help: wider than 100 columns: %s" % (command, wide))
     checks.expect(run(tool, "--version").stdout.startswith("topwork "), "--version")
 
 
@@ -107,6 +110,27 @@ def check_arrays(checks, tool, here):
         seeds.setdefault(seed, set()).add((here / "seed" / "output_0.npy").read_bytes())
     checks.expect(len(seeds["1"]) == 1 and seeds["1"] != seeds["2"], "run: --seed")
     checks.expect("random" in run(tool, "run", DIGITS_CNN).stdout, "run: random input is not told")
+
+
+def check_not_a_number(checks, tool, here):
+    """Outputs that are no numbers come in the order of the classes, without a sign."""
+    npy(here / "nan.npy", (1, 8, 8, 1), [float("nan")] * 64)
+    text = run(tool, "run", DIGITS_CNN, "--input", here / "nan.npy", "--top", "3").stdout
+    rows = [line.split() for line in text.splitlines()[1:4]]
+    checks.expect(rows == [["nan", "class", str(i)] for i in range(3)], "run on NaN: " + text)
+
+
+def check_two_classes(checks, tool, here):
+    """top-5 of a model of two classes says nothing."""
+    data = here / "two_classes"
+    data.mkdir()
+    npy(data / "x.npy", (40, 8, 8, 1), [i % 7 / 7 for i in range(40 * 64)])
+    npy(data / "y.npy", (40,), [i % 2 for i in range(40)], "<i8")
+    result = run(tool, "train", DIGITS_CNN, "--data", data, "--output", here / "two.tflite", "--epochs", "1")
+    checks.expect("top-1" in result.stdout and "top-5" not in result.stdout, "train: " + result.stdout)
+    for model, told in ((here / "two.tflite", False), (DIGITS_CNN, True)):
+        text = run(tool, "evaluate", model, "--data", data).stdout
+        checks.expect(("top-5" in text) == told, "evaluate %s: %s" % (model, text))
 
 
 def first_model(cases):
@@ -340,6 +364,10 @@ def check_shared_models(checks, tool):
         else:
             good = result.returncode in (3, 4, 5) and result.stderr.count("\n") == 1
         checks.expect(good, "run %s: %d %s" % (model.name, result.returncode, result.stderr))
+        if model.name == "gen_digits_lstm_f32.tflite":  # reshapes to a batch of 1
+            batch = run(tool, "benchmark", model, "--batch", "3")
+            checks.expect(batch.returncode == 5 and "cannot run a batch of 3" in batch.stderr,
+                          "benchmark --batch: %d %s" % (batch.returncode, batch.stderr))
 
 
 def main():
@@ -351,6 +379,8 @@ def main():
         check_info(checks, tool)
         check_photograph(checks, tool, here)
         check_arrays(checks, tool, here)
+        check_not_a_number(checks, tool, here)
+        check_two_classes(checks, tool, here)
         check_open_sizes(checks, tool, here)
         check_strings(checks, tool, here)
         check_conversion(checks, tool, here)

@@ -142,12 +142,12 @@ def run_cases(here, digits, photo):
         return [value for file in files for value in ("--input", here / file)]
     cases = [
         (["run", digits, *given("absent.npy")], IO, "absent.npy.*No such file"),
-        (["run", digits, *given("one.npy", "one.npy")], USAGE, "1 input.*2 --input"),
+        (["run", digits, *given("one.npy", "one.npy")], USAGE, "has 1 input, 2 --input files were"),
         (["run", digits, *given("long.npy")], DATA, "long.npy.*int64.*float32.*NumPy"),
         (["run", digits, *given("uint8.npy")], DATA, "uint8.npy.*uint8.*float32"),
         (["run", digits, *given("fortran.npy")], DATA, "fortran.npy.*Fortran order.*ascontiguous"),
-        (["run", digits, *given("rank2.npy")], (MODEL, UNSUPPORTED, DATA), "rank2.npy|--input"),
-        (["run", digits, *given("channels.npy")], (MODEL, UNSUPPORTED, DATA), "--input"),
+        (["run", digits, *given("rank2.npy")], DATA, r"--input files .*'x' float32 \[1, 8, 8, 1\]"),
+        (["run", digits, *given("channels.npy")], DATA, r"--input files .*'x' float32 \[1, 8, 8, 1\]"),
         (["run", digits, *given("short.npy")], DATA, "short.npy.*truncated.*256.*244"),
         (["run", digits, *given("huge.npy")], DATA, "huge.npy.*too large"),
         (["run", digits, *given("object.npy")], DATA, r"object.npy.*\|O"),
@@ -171,11 +171,15 @@ def run_cases(here, digits, photo):
         (["run", photo, "--labels", here / "two_labels.txt"], DATA, "two_labels.txt.*2 names.*1000"),
         (["run", photo, "--top", "0"], USAGE, "--top"),
         (["run", photo, "--seed", "x"], USAGE, "--seed"),
+        (["run", photo, "--seed", "-1"], USAGE, "--seed: '-1' is not a whole number"),
         (["run", digits, "--output", here / "file.txt"], IO, "file.txt"),
         (["run", digits, "--output", here / "file.txt" / "deeper"], IO, "file.txt"),
         (["benchmark", digits, "--runs", "0"], USAGE, "--runs"),
         (["benchmark", digits, "--warmup", "-1"], USAGE, "--warmup"),
         (["benchmark", digits, "--batch", "x"], USAGE, "--batch"),
+        (["info", digits, "--signature", "nil"], DATA, "signature 'nil'"),
+        (["info", digits, "--cpu-ops", "NONE"], DATA, "'NONE'.*#0 to #8"),
+        (["info", digits, "--device-policy", here / "absent.txt"], IO, "absent.txt.*No such file"),
     ]
     return cases
 
@@ -223,7 +227,12 @@ def data_cases(here, digits, photo):
                         ("--validation", "1"), ("--validation", "-0.1"), ("--momentum", "1"),
                         ("--weight-decay", "-1"), ("--seed", "x")):
         cases.append((good + [flag, value], USAGE, flag))
+    cases += clash_cases(here, digits, good)
     cases += [
+        (good + ["--lr", "0"], USAGE, r"--lr: '0' is not a number above 0 \("),
+        (good + ["--weight-decay", "nan"], USAGE, "--weight-decay: 'nan' is not a number from 0 on"),
+        (good + ["--cache-limit", "-5MB"], USAGE, "--cache-limit: '-5MB' is not a number of bytes"),
+        (good + ["--seed", "-1"], USAGE, "--seed: '-1' is not a whole number"),
         (good + ["--resume"], USAGE, "--resume needs --checkpoint"),
         (good + ["--resume", "--checkpoint", here / "absent.ckpt"], IO, "absent.ckpt.*No such file"),
         (good + ["--resume", "--checkpoint", here / "text.tflite"], DATA, "text.tflite"),
@@ -233,6 +242,30 @@ def data_cases(here, digits, photo):
         (["train", digits, "--data", DIGITS_8X8 / "test", "--output", here / "absent" / "n.tflite"],
          IO, "n.tflite.*No such file"),
         (["train", digits, "--data", DIGITS_8X8 / "test", "--output", digits], USAGE, "model itself"),
+    ]
+    return cases
+
+
+def clash_cases(here, digits, good):
+    """Outputs that would take the place of something that the user has, or of each other."""
+    data, arrays = DIGITS_8X8 / "test", here / "eleven_labels"
+    new, mine = here / "new.tflite", here / "arrays_output"
+    cases = [
+        (good + ["--report", new], USAGE, "--report .*is the file of --output, too"),
+        (good + ["--save-head", mine, "--checkpoint", mine], USAGE, "is the file of --checkpoint, too"),
+        (good + ["--cache", digits], USAGE, "--cache .*model itself"),
+        (good + ["--head", here / "text.tflite", "--report", here / "text.tflite"], USAGE,
+         "text.tflite: is the file of --head"),
+        (["train", digits, "--data", arrays, "--output", arrays / "x.npy"], USAGE,
+         "x.npy: is a file of the data set"),
+        (["train", digits, "--data", data, "--output", new, "--golden", arrays, "--report",
+          arrays / "y.npy"], USAGE, "y.npy: is a file of the data set"),
+        (["quantize", digits, "--to", "fp16", "--output", digits], USAGE, "--output .*model itself"),
+        (["quantize", digits, "--to", "fp16", "--eval", arrays, "--output", arrays / "y.npy"], USAGE,
+         "y.npy: is a file of the data set"),
+        (["prune", digits, "--sparsity", "0.5", "--output", digits], USAGE, "--output .*model itself"),
+        (["verify", digits, "--device", "opencl:0", "--policy", digits], USAGE,
+         "--policy .*model itself"),
     ]
     return cases
 

@@ -68,7 +68,7 @@ def check_errors(checks, tool, here):
     expect_error(checks, run(tool, *quantize), 2, "--to")
     expect_error(checks, run(tool, *quantize, "--to", "int3"), 2, "int3")
     expect_error(checks, run(tool, *quantize, "--to", "int8"), 2, "--data")
-    expect_error(checks, run(tool, *quantize, "--to", "fp16", "--io", "int8"), 2, "--io int8")
+    expect_error(checks, run(tool, *quantize, "--to", "fp16", "--io", "int8"), 2, "--io goes with --to int8")
     expect_error(checks, run(tool, *quantize, "--to", "int8", "--data", here / "none"), 6, "none")
     expect_error(checks, run(tool, *quantize, "--to", "dynamic", "--min-elements", "1000000"), 4,
                  "1000000 elements")
@@ -79,7 +79,18 @@ def check_errors(checks, tool, here):
     expect_error(checks, run(tool, *prune, "--sparsity", "0.5", "--block", "0x4"), 2, "--block")
     expect_error(checks, run(tool, *prune, "--sparsity", "0.5", "--min-elements", "100000000"), 4,
                  "pruned")
+    for flag, value in (("--calibrate", "9"), ("--percentile", "99"), ("--min-elements", "9")):
+        expect_error(checks, run(tool, *quantize, "--to", "fp16", flag, value), 2, flag, "goes with")
     checks.expect(not out.exists(), "no file after failures")
+    out.write_text("from before")
+    train = DIGITS_8X8 / "test"
+    for rest in ((*quantize, "--to", "int8", "--data", train, "--eval", here / "none"),
+                 (*quantize, "--to", "dynamic", "--data", here / "none"),
+                 (*prune, "--sparsity", "0.5", "--data", here / "none")):
+        result = run(tool, *rest)
+        checks.expect(result.returncode == 6 and "none: no such folder" in result.stderr,
+                      "%s: %s" % (rest, result.stderr))
+        checks.expect(out.read_text() == "from before", "%s: the old file is gone" % (rest,))
 
 
 def check_prune(checks, tool, here):

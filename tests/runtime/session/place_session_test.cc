@@ -44,6 +44,7 @@ struct Trial {
     device.now = [this] { return clock.Look(); };
     device.add = [this](SessionOptions* options) {
       ++n_added;
+      processors = options->processors;
       options->devices.push_back(gpu);
       return Status::Ok();
     };
@@ -56,6 +57,12 @@ struct Trial {
     ++n_found;
     return device;
   }
+  void SetModel(const test::ModelSpec& spec) {
+    bytes = test::BuildModel(spec);
+    const auto opened = Model::OpenMemory(bytes.data(), bytes.size(), true);
+    REQUIRE(opened.status().ToString() == "OK");
+    model = opened.value();
+  }
   PlacedSession Create() {
     auto placed = PlaceByTrial(model, options, 0.0, [this] { return Find(); });
     REQUIRE(placed.status().ToString() == "OK");
@@ -67,7 +74,9 @@ struct Trial {
   int n_found = 0, n_added = 0;
   Candidate device;
   SessionOptions options;
+  std::shared_ptr<const port::Processors> processors;  // those of the session on the device
   std::shared_ptr<const Model> model;
+  test::Bytes bytes;
 };
 
 TEST_CASE("auto keeps a device that is faster, and remembers it", "[session]") {
@@ -140,10 +149,7 @@ TEST_CASE("auto runs no model for trial that keeps state", "[session]") {
       .is_variable = true;
   spec.AddOp(OpCode::kAdd, {x, x}, {y});
   spec.main().outputs = {y};
-  const test::Bytes bytes = test::BuildModel(spec);
-  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
-  REQUIRE(model.status().ToString() == "OK");
-  trial.model = model.value();
+  trial.SetModel(spec);
   CHECK(trial.Create().placement.Note().find("would leave traces") != std::string::npos);
   CHECK(trial.n_added == 0);
   trial.options.subgraph = 3;
@@ -172,6 +178,16 @@ TEST_CASE("auto does not look for a device for little work", "[session]") {
   CHECK(none->placement.Note() == "");
 }
 
+TEST_CASE("auto reads once what the processors are", "[session]") {
+  for (const int64_t micros : {-400, 400}) {  // the device is faster, or the CPU
+    Trial trial(micros);
+    trial.options.n_threads = 0;
+    const PlacedSession placed = trial.Create();
+    CHECK(trial.processors != nullptr);
+    CHECK(placed.session->options().processors == trial.processors);
+  }
+}
+
 TEST_CASE("auto leaves quantized models on the CPU", "[session]") {
   Trial trial(-400);
   test::ModelSpec spec;
@@ -183,10 +199,7 @@ TEST_CASE("auto leaves quantized models on the CPU", "[session]") {
   }
   spec.AddOp(OpCode::kAdd, {x, x}, {y});
   spec.main().outputs = {y};
-  const test::Bytes bytes = test::BuildModel(spec);
-  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
-  REQUIRE(model.status().ToString() == "OK");
-  trial.model = model.value();
+  trial.SetModel(spec);
   CHECK(trial.Create().placement.Note().find("quantized") != std::string::npos);
   CHECK(trial.n_found == 0);
 }

@@ -7,16 +7,23 @@
 
 namespace topwork {
 namespace test {
+namespace {
+
+OneOp TwoValues() {
+  return Accepted(OneOp(OpCode::kSparseToDense)
+                      .In<int32_t>({2}, {0, 3})
+                      .In<int32_t>({1}, {4})
+                      .In<float>({2}, {1, 2})
+                      .In<float>({}, {0})
+                      .Out(DType::kFloat32));
+}
+
+}  // namespace
 
 TEST_CASE("sparse_to_dense: golden cases", "[ops][sets]") { RunOpCases("sparse_to_dense"); }
 
 TEST_CASE("sparse_to_dense: refuses malformed operators", "[ops]") {
-  const OneOp op = Accepted(OneOp(OpCode::kSparseToDense)
-                                .In<int32_t>({2}, {0, 3})
-                                .In<int32_t>({1}, {4})
-                                .In<float>({2}, {1, 2})
-                                .In<float>({}, {0})
-                                .Out(DType::kFloat32));
+  const OneOp op = TwoValues();
   CheckRefusals({
       {op.With(0).In<int32_t>({2}, {0, 1}).At(2).In<float>({3}, {1, 2, 3}), kInvalidModel,
        "do not fit"},
@@ -47,12 +54,7 @@ TEST_CASE("sparse_to_dense: refuses malformed operators", "[ops]") {
 }
 
 TEST_CASE("sparse_to_dense: checks places at run time", "[ops]") {
-  const OneOp op = Accepted(OneOp(OpCode::kSparseToDense)
-                                .In<int32_t>({2}, {0, 3})
-                                .In<int32_t>({1}, {4})
-                                .In<float>({2}, {1, 2})
-                                .In<float>({}, {0})
-                                .Out(DType::kFloat32));
+  const OneOp op = TwoValues();
   CheckRunRefusals({
       {op.With(0).In<int32_t>({2}, {0, 4}), StatusCode::kInvalidArgument, "index 4 at position 1"},
       {op.With(0).In<int32_t>({}, {-1}).At(2).In<float>({}, {1}), StatusCode::kInvalidArgument,
@@ -68,14 +70,7 @@ TEST_CASE("sparse_to_dense: checks places at run time", "[ops]") {
 }
 
 TEST_CASE("sparse_to_dense: a value that only a run knows defers it", "[ops]") {
-  OneOp op(OpCode::kSparseToDense);
-  op.In<int32_t>({1}, {0})
-      .Unknown(DType::kInt32, {1})
-      .In<float>({}, {1})
-      .In<float>({}, {0})
-      .Out(DType::kFloat32);
-  CHECK(op.Prepare().code() == StatusCode::kFailedPrecondition);
-  CHECK(op.unknown_value_input() == 1);
+  CHECK(DeferredFor(TwoValues().With(1).Unknown(DType::kInt32, {1})) == 1);
 }
 
 }  // namespace test

@@ -145,5 +145,23 @@ TEST_CASE("prune: what makes no sense is refused", "[format]") {
   CHECK(PruneModel(*TwoLayers(), spec, &report).status().code() == StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("prune: a layer never loses all its weights", "[format]") {
+  PruneSpec spec;
+  spec.min_elements = 1;
+  for (const bool global : {false, true}) {
+    spec.global = global;
+    spec.block_rows = spec.block_columns = 1000;  // a layer is one block
+    spec.sparsity = 0.5;
+    PruneReport report;
+    const auto whole = Pruned(spec, &report);
+    CHECK(Zeros(WeightsOf(*whole, "w1")) == 0);
+    CHECK(report.n_zeros == (global ? 64 : 0));  // of all layers together, one block in two
+    spec.block_rows = spec.block_columns = 1;
+    spec.sparsity = 0.999;
+    (void)Pruned(spec, &report);
+    CHECK(report.n_zeros == (global ? 95 : 94));
+  }
+}
+
 }  // namespace prune_test
 }  // namespace topwork

@@ -258,7 +258,7 @@ TEST_CASE("dataset: what is wrong in labels.csv is told with its line", "[cli]")
       {"file,label\n,x\n", ":2: column 1 ('file'): is empty"},
       {"file,label\na.png,\n", ":2: column 2 ('label'): is empty; name a class"},
       {"file,label\na.png,x,y\n", ":2: has 3 fields, the first line has 2"},
-      {"file,\"x\n\ny\"\na.png\n", ":4: has 1 fields, the first line has 2"},
+      {"file,\"x\n\ny\"\na.png\n", ":4: has 1 field, the first line has 2"},
       {"file,red,blue\na.png,1,\n", ":2: column 3 ('blue'): is empty; every column needs a number"},
       {"file,red\na.png,cat\n", ":2: column 2 ('red'): 'cat' is not a number (class names go into"},
       {"file,red\na.png,1.2.3\n", ":2: column 2 ('red'): '1.2.3' is not a number"},
