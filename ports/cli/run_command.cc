@@ -79,6 +79,23 @@ std::string LabelOf(const std::vector<std::string>& labels, int64_t index) {
 
 Json StringsJson(const tw::Tensor& tensor) { return Json(tensor.strings()); }
 
+std::string OutputPath(const std::string& folder, size_t i, const char* ending) {
+  return folder + "/output_" + std::to_string(i) + ending;
+}
+
+// Refuses a folder where an output would replace an input.
+void CheckOutputFolder(const RunOptions& options, size_t n_outputs) {
+  if (options.output.empty()) return;
+  for (size_t i = 0; i < n_outputs; ++i) {
+    const std::string file = OutputPath(options.output, i, ".npy");
+    for (const std::string& input : options.inputs) {
+      if (!IsSameFile(file, input)) continue;
+      throw CliError(kExitUsage, "--output " + options.output + ": its " + file +
+                                     " is a file of --input; give another folder");
+    }
+  }
+}
+
 void SaveOutputs(const tw::Session& session, const std::string& folder) {
   std::vector<NewFile> files;
   for (size_t i = 0; i < session.n_outputs(); ++i) {
@@ -86,12 +103,12 @@ void SaveOutputs(const tw::Session& session, const std::string& folder) {
     const std::vector<int32_t> dims = tensor.shape();
     if (tensor.dtype == TW_DTYPE_STRING) {
       const std::string text = JsonText(StringsJson(tensor), 1) + "\n";
-      files.push_back({folder + "/output_" + std::to_string(i) + ".json",
-                       std::vector<uint8_t>(text.begin(), text.end())});
+      files.push_back(
+          {OutputPath(folder, i, ".json"), std::vector<uint8_t>(text.begin(), text.end())});
       continue;
     }
     const std::vector<int64_t> shape(dims.begin(), dims.end());
-    const std::string file = folder + "/output_" + std::to_string(i) + ".npy";
+    const std::string file = OutputPath(folder, i, ".npy");
     const tw_dtype type = ArrayType(tensor.dtype);
     if (type != tensor.dtype) {
       const int64_t n =
@@ -185,6 +202,7 @@ void Run(const RunOptions& options) {
   const tw::Model model = OpenModel(options.common.model);
   const std::vector<std::string> labels = LabelsFor(model, options.labels);
   tw::Session session = OpenSessionFor(model, options.common, options.inputs);
+  CheckOutputFolder(options, session.n_outputs());
   const CancelOnStop cancel([&] { (void)session.Cancel(); });
   FillInputs(options.common, model, options.inputs, options.seed, &session);
   const int64_t start = port::NowNanos();

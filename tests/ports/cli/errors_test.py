@@ -29,6 +29,7 @@ def make_files(here):
     (here / "two_labels.txt").write_text("cat\ndog\n")
     n = 8 * 8
     npy(here / "one.npy", (1, 8, 8, 1), [0.5] * n)
+    npy(here / "output_0.npy", (1, 8, 8, 1), [0.5] * n)
     npy(here / "long.npy", (1, 8, 8, 1), [5] * n, "<i8")
     npy(here / "nan.npy", (1, 4), [1, float("nan"), 1, 1])
     npy(here / "uint8.npy", (1, 8, 8, 1), [5] * n, "|u1")
@@ -174,6 +175,8 @@ def run_cases(here, digits, photo):
         (["run", photo, "--seed", "-1"], USAGE, "--seed: '-1' is not a whole number"),
         (["run", digits, "--output", here / "file.txt"], IO, "file.txt"),
         (["run", digits, "--output", here / "file.txt" / "deeper"], IO, "file.txt"),
+        (["run", digits, *given("output_0.npy"), "--output", here], USAGE,
+         "output_0.npy is a file of --input"),
         (["benchmark", digits, "--runs", "0"], USAGE, "--runs"),
         (["benchmark", digits, "--warmup", "-1"], USAGE, "--warmup"),
         (["benchmark", digits, "--batch", "x"], USAGE, "--batch"),
