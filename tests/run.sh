@@ -58,20 +58,21 @@ threads="$threads;runtime/train/(features|fit)/;kernels/train/;kernels/ops/.*/(c
 some_sets="baseline;avx2;eigen"
 one_set="baseline"
 unity=ON
+command=""
 if [ "$long" = ON ]; then
-  kernels="" threads="" some_sets="" one_set="" unity=OFF
+  kernels="" threads="" some_sets="" one_set="" unity=OFF command=topwork_cli
 fi
 build release "all topwork_tests" topwork_tests -DTOPWORK_SIBLINGS=ON "-DTOPWORK_LONG_TESTS=$long" \
   -DTOPWORK_EIGEN=ON
-build asan-ubsan "topwork_tests topwork_cli" topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets" \
+build asan-ubsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets" \
   -DTOPWORK_EIGEN=ON
 build tsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$one_set" "-DTOPWORK_TEST_FILES=$threads"
 build minsize topwork libtopwork.so "-DTOPWORK_UNITY=$unity"
-build jetson "topwork topwork_tests" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
+build jetson "libtopwork.so topwork_tests $command" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
 if [ "$long" = ON ]; then
-  build clang "topwork topwork_tests topwork_cli" topwork_tests
+  build clang "libtopwork.so topwork_tests $command" topwork_tests
   for preset in riscv64 ppc64le; do
-    build "$preset" "topwork topwork_tests" topwork_tests \
+    build "$preset" "libtopwork.so topwork_tests $command" topwork_tests \
       "-DTOPWORK_TEST_FILES=kernels/cpu/;models/zoo/;support/"
   done
 fi

@@ -25,13 +25,20 @@ function(tw_read_sources out folder variable)
   set(${out} "${files}" PARENT_SCOPE)
 endfunction()
 
-# tw_precompile(<target> <header>...): what most files of the target include is parsed once. By gcc alone:
-# clang writes paths and times into such files, so that ccache finds nothing from another clone.
+# tw_precompile(<target> <header>...): what most files of the target include is parsed once. clang writes no
+# times into such files then, which ccache would take for changes.
 set(CMAKE_PCH_PROLOGUE "")  # CMake's would silence warnings inside the headers
 function(tw_precompile target)
-  if(TOPWORK_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(is_clang OFF)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT CMAKE_CROSSCOMPILING)
+    set(is_clang ON)
+  endif()
+  if(TOPWORK_UNITY AND (is_clang OR CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
     list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>" OUTPUT_VARIABLE headers)
     target_precompile_headers(${target} PRIVATE ${headers})
+    if(is_clang)
+      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+    endif()
   endif()
 endfunction()
 
@@ -245,6 +252,9 @@ function(tw_tool target folder variable)
   foreach(part IN ITEMS ${target} ${target}_units)
     set_target_properties(${part} PROPERTIES CXX_EXTENSIONS OFF)
     target_compile_options(${part} PRIVATE $<$<CONFIG:Release>:-O1>)
+    if(TOPWORK_SANITIZE)
+      target_compile_options(${part} PRIVATE -O0)
+    endif()
     tw_unity(${part})
   endforeach()
 endfunction()
