@@ -12,6 +12,7 @@
 #include <Eigen/Core>
 
 #include "kernels/cpu/gemm.h"
+#include "runtime/base/stringify.h"
 
 namespace topwork {
 namespace eigen {
@@ -147,8 +148,6 @@ void Run(const GemmTask& given) {
   }
 }
 
-#define TW_STRING_INNER(x) #x
-#define TW_STRING(x) TW_STRING_INNER(x)
 // Versions of Eigen may pack differently, and so may processors.
 #define TW_EIGEN_TAG                                              \
   "gemm f32 eigen " TW_STRING(EIGEN_WORLD_VERSION) "." TW_STRING( \

@@ -10,9 +10,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/panels.h"
 #include "kernels/cpu/simd.h"
-
-#define TW_STRING_INNER(x) #x
-#define TW_STRING(x) TW_STRING_INNER(x)
+#include "runtime/base/stringify.h"
 
 namespace topwork {
 namespace TW_ISA {

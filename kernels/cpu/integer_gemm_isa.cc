@@ -6,6 +6,7 @@
 #include "kernels/cpu/integer_blocks.h"
 #include "kernels/cpu/integer_tiles.h"
 #include "kernels/cpu/simd_quant.h"
+#include "runtime/base/stringify.h"
 
 namespace topwork {
 namespace TW_ISA {
@@ -298,9 +299,6 @@ void RowSums(const IntegerTask& t, int32_t* out) {
   }
 }
 #endif
-
-#define TW_STRING_INNER(x) #x
-#define TW_STRING(x) TW_STRING_INNER(x)
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/simd.h"
 #include "kernels/train/backward_kernels.h"
+#include "runtime/base/stringify.h"
 
 namespace topwork {
 namespace TW_ISA {
@@ -224,9 +225,6 @@ void SumRows(const float* x, int64_t n_rows, int64_t n_columns, int64_t begin, i
     StoreFirst(out + c, total, count);
   }
 }
-
-#define TW_STRING_INNER(x) #x
-#define TW_STRING(x) TW_STRING_INNER(x)
 
 }  // namespace
 

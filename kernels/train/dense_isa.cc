@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/simd.h"
 #include "kernels/train/isa_functions.h"
+#include "runtime/base/stringify.h"
 
 namespace topwork {
 namespace TW_ISA {
@@ -237,8 +238,6 @@ void Backward(const DenseStep& step, const float* delta, int64_t class0, int64_t
   }
 }
 
-#define TW_STRING_INNER(x) #x
-#define TW_STRING(x) TW_STRING_INNER(x)
 }  // namespace
 
 extern const TrainKernels kTrainKernels;

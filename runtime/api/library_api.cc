@@ -3,11 +3,10 @@
 
 #include "runtime/api/handles.h"
 #include "runtime/base/log.h"
+#include "runtime/base/stringify.h"
 
 namespace {
 
-#define TW_STRING_INNER(x) #x
-#define TW_STRING(x) TW_STRING_INNER(x)
 const char kVersion[] =
     TW_STRING(TW_VERSION_MAJOR) "." TW_STRING(TW_VERSION_MINOR) "." TW_STRING(TW_VERSION_PATCH);
 
