@@ -152,6 +152,7 @@ class ThreadPool::Team {
 
   // The caller's own.
   alignas(64) std::vector<LoopCost> loops_;  // of a run, in their order
+  int n_started_ = 1;                        // threads that were started, the caller counted
   size_t n_loops_ = 0;
   uint32_t n_runs_ = 0;
   double shared_ns_ = 0.0;  // what the run's shared loops would take on one thread
@@ -177,17 +178,13 @@ ThreadPool::Team::Team(int n_threads)
     : n_threads_(n_threads),
       workers_(new Worker[static_cast<size_t>(n_threads)]),
       n_active_(n_threads_),
-      loops_(kMaxLoops) {
-  for (int i = 1; i < n_threads_; ++i) {
-    workers_[static_cast<size_t>(i)].thread = std::thread([this, i] { WorkerLoop(i); });
-  }
-}
+      loops_(kMaxLoops) {}
 
 ThreadPool::Team::~Team() {
   stop_.store(true);
   n_active_.store(n_threads_);
-  WakeWorkers(n_threads_ - 1);
-  for (int i = 1; i < n_threads_; ++i) workers_[static_cast<size_t>(i)].thread.join();
+  WakeWorkers(n_started_ - 1);
+  for (int i = 1; i < n_started_; ++i) workers_[static_cast<size_t>(i)].thread.join();
 }
 
 void ThreadPool::Team::BeginRun() {
@@ -201,7 +198,7 @@ void ThreadPool::Team::BeginRun() {
   run_start_ = port::NowNanos();
   in_run_.store(true);
   const bool shares = last_shared_ns_ < 0.0 || last_shared_ns_ >= kMinWakeNs;
-  if (shares && !is_trial_) WakeWorkers(n_threads_ - 1);
+  if (shares && !is_trial_) WakeWorkers(n_started_ - 1);
 }
 
 void ThreadPool::Team::EndRun() {
@@ -359,11 +356,17 @@ bool ThreadPool::Team::Claim(bool from_front, int64_t* begin, int64_t* end) {
   return false;
 }
 
-// Wakes up to n_wanted of the active workers that sleep.
+// Starts or wakes up to n_wanted of the active workers: those that were never wanted before, and
+// those that sleep.
 void ThreadPool::Team::WakeWorkers(int64_t n_wanted) {
   const int n_active = n_active_.load(std::memory_order_relaxed);
   for (int i = 1; i < n_active && i <= n_wanted; ++i) {
     Worker& worker = workers_[static_cast<size_t>(i)];
+    if (i == n_started_) {
+      worker.thread = std::thread([this, i] { WorkerLoop(i); });
+      ++n_started_;
+      continue;
+    }
     if (!worker.sleeps.load() || !worker.sleeps.exchange(false)) continue;
     {
       std::lock_guard<std::mutex> lock(mutex_);

@@ -1,8 +1,9 @@
 // ThreadPool: a fixed number of threads that share the tasks of one parallel loop at a time.
 //
-// The calling thread works, too, so a pool of n threads starts n − 1 workers. Threads claim tasks
-// as they get to them, so it is not defined which thread runs which task. An operator that wants
-// the same bits for any number of threads must cut its work by the problem's shape, never by
+// The calling thread works, too, so a pool of n threads has n − 1 workers. A worker is started by
+// the first loop that has a task for it: networks without such loops cost no thread. Threads claim
+// tasks as they get to them, so it is not defined which thread runs which task. An operator that
+// wants the same bits for any number of threads must cut its work by the problem's shape, never by
 // n_threads.
 #ifndef TOPWORK_RUNTIME_BASE_THREAD_POOL_H_
 #define TOPWORK_RUNTIME_BASE_THREAD_POOL_H_

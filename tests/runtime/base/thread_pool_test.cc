@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -20,6 +22,12 @@ using Clock = std::chrono::steady_clock;
 void Delay(int micros) {
   if (micros == 0) return std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::microseconds(micros));
+}
+
+// Threads of this process.
+int64_t ThreadCount() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return std::distance(threads, std::filesystem::directory_iterator());
 }
 
 }  // namespace
@@ -42,6 +50,21 @@ TEST_CASE("every task runs exactly once", "[base]") {
       CHECK(once);
     }
   }
+}
+
+TEST_CASE("workers are started by the first loop that has tasks for them", "[base]") {
+  const int64_t before = ThreadCount();
+  {
+    ThreadPool pool(8);
+    const ThreadPool::Run run(&pool);
+    pool.ParallelFor(1, [](int64_t, int) {});
+    CHECK(ThreadCount() == before);
+    pool.ParallelFor(3, [](int64_t, int) {});
+    CHECK(ThreadCount() == before + 2);
+    pool.ParallelFor(100, [](int64_t, int) {});
+    CHECK(ThreadCount() == before + 7);
+  }
+  CHECK(ThreadCount() == before);
 }
 
 TEST_CASE("what the tasks wrote is visible after the loop", "[base]") {
