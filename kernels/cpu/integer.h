@@ -150,8 +150,10 @@ struct IntegerDepthwiseRows {
   int64_t row_bytes = 0, phase_bytes = 0;
   const void* image = nullptr;      // uint8, int8 or int16
   const int16_t* filter = nullptr;  // [taps, channels], without zero point
-  int64_t out_y = 0, rows = 1;      // the first, and how many
-  int element = 0;                  // 0 int8, 1 uint8, 2 int16
+  const int32_t* words =
+      nullptr;                  // or null; [words of DepthwiseWords, channels] instead of `filter`
+  int64_t out_y = 0, rows = 1;  // the first, and how many
+  int element = 0;              // 0 int8, 1 uint8, 2 int16
   IntegerEpilogue epilogue = IntegerEpilogue::kBytes;
   void* out = nullptr;
   // Added to the sums: minus the zero point times the sum of the filter (and plus the bias, for
@@ -169,11 +171,34 @@ struct IntegerDepthwiseRows {
   // kWide: the 64-bit sums go to `out`.
 };
 
+// The filter of depthwise products of bytes: K x K weights of 8 bits, K and the stride S equal in both
+// directions. A byte product adds four products, here of four rows of the image at a channel.
+// `outs` rows of output share what they read, `groups` times four rows of the image. A channel has a
+// word of four weights for each (row of output o, group g, column x), in this order: weight i
+// belongs to row 4 g + i of the image, which is row 4 g + i − o S of the filter; it is 0 where the
+// filter has no such row.
+struct DepthwiseWords {
+  int64_t size, stride, outs, groups;
+  DepthwiseWords(int64_t size_in, int64_t stride_in)
+      : size(size_in),
+        stride(stride_in),
+        outs(size == 3 && stride == 2 ? 1 : 2),
+        groups((size + (outs - 1) * stride + 3) / 4) {}
+  int64_t n() const { return outs * groups * size; }
+};
+constexpr int64_t kLeastDepthwiseWidth = 4;  // pixels of a row of output
+
 struct IntegerKernels {
   const IntegerGemm* bytes;  // or null
   const IntegerGemm* int16;
   uint8_t flip_int8, flip_uint8;  // for A of "bytes"
   void (*depthwise_rows)(const DepthwiseShape& shape, const IntegerDepthwiseRows& rows);
+  // The same by products of bytes, with `words` for `filter`; null where `bytes` is. For filters of
+  // 3 x 3 and 5 x 5, strides 1 and 2, no dilation, no multiplier, at least kColumnPad channels,
+  // images of 8 bits that are not flat, and rows of output of at least kLeastDepthwiseWidth pixels.
+  // As the processor wants their sign, values are 128 more (flip_int8) or less (flip_uint8): the
+  // bias corrects that, too.
+  void (*depthwise_bytes)(const DepthwiseShape& shape, const IntegerDepthwiseRows& rows);
   // out = value − zero_point; `is_unsigned` says what the bytes are.
   void (*widen)(const uint8_t* in, int64_t n, bool is_unsigned, int32_t zero_point, int16_t* out);
   // Lowers *lo and raises *hi to the least and largest of n values.

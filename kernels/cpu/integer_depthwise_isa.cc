@@ -2,23 +2,13 @@
 // channels at a time ("strip"), of a few pixels at a time, values widened to 32-bit lanes on
 // loading, weights kept in 16 bits without their zero point. The values' zero point is corrected
 // through the bias.
-#include "kernels/cpu/integer.h"
-#include "kernels/cpu/simd_quant.h"
+#include "kernels/cpu/integer_depthwise.h"
 
 namespace topwork {
 namespace TW_ISA {
 namespace {
 
-constexpr int kTile = 4;      // pixels
 constexpr int kMaxTaps = 32;  // that a strip keeps widened
-
-// Whether strips end their pixels themselves. (SSE2 has no products of signed ints: the code is
-// long, and slow either way.)
-#if defined(__AVX2__) || defined(__aarch64__)
-constexpr bool kInlineEpilogue = true;
-#else
-constexpr bool kInlineEpilogue = false;
-#endif
 
 template <bool kUnsigned>
 TW_INLINE IVec Values(const uint8_t* p) {
@@ -42,50 +32,6 @@ TW_INLINE IVec MultiplyAdd(IVec acc, IVec a, IVec w) {
 #else
   return acc + a * w;
 #endif
-}
-
-// Vector i holds the sums of kLanes elements of the row from at[i], of the channels from c[i].
-template <int kN>
-TW_INLINE void FinishBytes(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
-                           const int64_t (&at)[kN], const int64_t (&c)[kN]) {
-  const ColumnFactors& f = r.factors;
-  const ByteRange range =
-      MakeByteRange(r.zero_point, r.least + r.zero_point, r.most + r.zero_point);
-  IVec v[kN];
-  if (f.small) {
-#pragma GCC unroll 4
-    for (int i = 0; i < kN; ++i) {
-      v[i] = ApplySmallFactors(LoadSmallFactors(f.mantissa + c[i], f.right + c[i]), acc[i]);
-    }
-  } else {
-#pragma GCC unroll 4
-    for (int i = 0; i < kN; ++i) {
-      const VectorFactors factors = LoadFactors(
-          f.mantissa + c[i], f.left != nullptr ? f.left + c[i] : nullptr, f.right + c[i]);
-      v[i] = ApplyFactors(factors, acc[i]);
-    }
-  }
-  const ByteVec bytes = PackInts(range, v);
-#pragma GCC unroll 4
-  for (int i = 0; i < kN; ++i) StorePart(static_cast<uint8_t*>(r.out) + at[i], bytes, i);
-}
-
-TW_INLINE void FinishFloat(const IntegerDepthwiseRows& r, IVec acc, int64_t at, int64_t c) {
-  const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
-  const Vec scale = Load(r.scale + c);
-  const Vec bias = r.float_bias != nullptr ? Load(r.float_bias + c) : Vec{};
-  Store(static_cast<float*>(r.out) + at, Clamp(ToFloat(acc) * (scale * r.in_scale) + bias, lo, hi));
-}
-
-template <int kN>
-TW_INLINE void Finish(const IntegerDepthwiseRows& r, const IVec (&acc)[kN], const int64_t (&at)[kN],
-                      const int64_t (&c)[kN]) {
-  if (r.epilogue == IntegerEpilogue::kBytes) {
-    FinishBytes(r, acc, at, c);
-    return;
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < kN; ++i) FinishFloat(r, acc[i], at[i], c[i]);
 }
 
 // Distances in the image, in bytes, for a strip.
@@ -153,19 +99,6 @@ TW_INLINE void AddAnyWindows(const DepthwiseShape& s, const Steps& steps, const 
   }
 }
 
-// Sums of kN pixels from element `at` on, of the channels from c.
-template <int kN>
-__attribute__((noinline)) void FinishPixels(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
-                                            int64_t at, int64_t channels, int64_t c) {
-  int64_t element[kN], first[kN];
-#pragma GCC unroll 4
-  for (int t = 0; t < kN; ++t) {
-    element[t] = at + t * channels;
-    first[t] = c;
-  }
-  Finish(r, acc, element, first);
-}
-
 // The channels from c on of all pixels; multiplier 1. With kTaps as in AddWindows, or 0: any shape.
 template <bool kUnsigned, int kTaps, int kStride, int kHeight>
 void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
@@ -181,13 +114,8 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
     for (int i = 0; i < taps; ++i) w[i] = Weights(filter + i * channels);
   }
   const IVec bias = LoadInts(r.bias + c);
-  const bool small = kInlineEpilogue && r.epilogue == IntegerEpilogue::kBytes && r.factors.small;
-  SmallFactors factors = {};
-  if (small) factors = LoadSmallFactors(r.factors.mantissa + c, r.factors.right + c);
-  const ByteRange range =
-      MakeByteRange(r.zero_point, r.least + r.zero_point, r.most + r.zero_point);
+  const PixelEnd end(r, channels, c);
   const uint8_t* image = static_cast<const uint8_t*>(r.image) + c;
-  uint8_t* out = static_cast<uint8_t*>(r.out) + c;
   for (int64_t y = 0; y < r.rows; ++y) {
     const uint8_t* row = image + (r.out_y + y) * s.stride_h * s.in_w * channels;
     const int64_t at = y * s.out_w * channels;
@@ -201,20 +129,12 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
       } else {
         AddAnyWindows<kUnsigned>(s, steps, corner, filter, acc);
       }
-      if (!small) {
-        FinishPixels(r, acc, at + x * channels + c, channels, c);
-        continue;
-      }
-#pragma GCC unroll 4
-      for (int t = 0; t < kTile; ++t) acc[t] = ApplySmallFactors(factors, acc[t]);
-      const ByteVec bytes = PackInts(range, acc);
-#pragma GCC unroll 4
-      for (int t = 0; t < kTile; ++t) StorePart(out + at + (x + t) * channels, bytes, t);
+      end.Finish(acc, at + x * channels);
     }
     for (int64_t x = 0; x < s.out_w && s.out_w < kTile; ++x) {
       IVec acc[1] = {bias};
       AddAnyWindows<kUnsigned>(s, steps, row + x * steps.pixel, filter, acc);
-      FinishPixels(r, acc, at + x * channels + c, channels, c);
+      end.Finish(acc, at + x * channels);
     }
   }
 }

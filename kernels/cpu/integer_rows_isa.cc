@@ -105,6 +105,9 @@ extern const IntegerGemm kIntegerBytes;
 #endif
 
 void RunIntegerDepthwise(const DepthwiseShape& shape, const IntegerDepthwiseRows& rows);
+#if defined(TW_HAVE_DOT_BYTES)
+void RunDepthwiseBytes(const DepthwiseShape& shape, const IntegerDepthwiseRows& rows);
+#endif
 
 extern const IntegerKernels kIntegerKernels;
 const IntegerKernels kIntegerKernels = {
@@ -113,7 +116,18 @@ const IntegerKernels kIntegerKernels = {
 #else
     nullptr,
 #endif
-    &kIntegerInt16, kFlipInt8, kFlipUInt8, RunIntegerDepthwise, Widen, MinMax, Quantize};
+    &kIntegerInt16,
+    kFlipInt8,
+    kFlipUInt8,
+    RunIntegerDepthwise,
+#if defined(TW_HAVE_DOT_BYTES)
+    RunDepthwiseBytes,
+#else
+    nullptr,
+#endif
+    Widen,
+    MinMax,
+    Quantize};
 
 }  // namespace TW_ISA
 }  // namespace topwork

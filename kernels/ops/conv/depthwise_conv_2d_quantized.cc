@@ -1,5 +1,6 @@
 // DEPTHWISE_CONV_2D on quantized tensors: output rows in parallel, weights kept as 16 bits without
-// their zero point; flat rows (IntegerDepthwiseRows) for few channels, strides and multipliers.
+// their zero point, or as bytes where the processor multiplies such (DepthwiseWords); flat rows
+// (IntegerDepthwiseRows) for few channels, strides and multipliers.
 // Dynamic range: each image is quantized to 8 bits, asymmetric, with one scale.
 #include <algorithm>
 
@@ -19,13 +20,15 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   int64_t taps = 0, channels = 0;
   int64_t spread = 0;  // entries of the arrays over channels; of a tap of the filter
   bool flat = false, rearranged = false;
+  bool by_bytes = false;  // weights are DepthwiseWords
   size_t flat_offset = 0, flat_bias_offset = 0;
-  const void* packed = nullptr;  // 16-bit weights, then their sums by channel; null: at run
+  const void* packed = nullptr;  // weights, then their sums by channel; null: at run
   size_t packed_offset = 0;
   bool weights_unsigned = false;
   DType weights = DType::kInt8;
   int32_t weight_zero = 0, in_zero = 0;
-  int element = 0;  // of IntegerDepthwiseRows
+  int32_t sign_shift = 0;  // what the processor's bytes are more than the values of the image
+  int element = 0;         // of IntegerDepthwiseRows
   Requantizer requantizer;
   bool small = false;                // factors and what they multiply, of kBytes
   std::vector<int32_t> folded_bias;  // kBytes where weights and bias are constant; else at run
@@ -40,7 +43,12 @@ void Spread(const QuantizedDepthwiseState& s, T* values) {
   for (int64_t c = s.channels; c < s.spread; ++c) values[c] = values[c - s.channels];
 }
 
+DepthwiseWords WordsOf(const QuantizedDepthwiseState& s) {
+  return {s.shape.filter_h, s.shape.stride_h};
+}
+
 size_t WeightBytes(const QuantizedDepthwiseState& s) {
+  if (s.by_bytes) return AlignUp(static_cast<size_t>(WordsOf(s).n() * s.channels) * 4);
   return AlignUp(static_cast<size_t>(s.taps * s.spread) * sizeof(int16_t));
 }
 
@@ -48,19 +56,46 @@ size_t PackedBytes(const QuantizedDepthwiseState& s) {
   return WeightBytes(s) + static_cast<size_t>(s.channels) * sizeof(int32_t);
 }
 
+// Puts a weight into the words of its channel.
+void SetByte(const DepthwiseWords& words, int64_t tap, int64_t channels, int64_t c, int8_t value,
+             uint8_t* to) {
+  const int64_t y = tap / words.size, x = tap % words.size;
+  for (int64_t out = 0; out < words.outs; ++out) {
+    const int64_t row = y + out * words.stride;
+    const int64_t word = (out * words.groups + row / 4) * words.size + x;
+    to[(word * channels + c) * 4 + row % 4] = static_cast<uint8_t>(value);
+  }
+}
+
 void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
   int16_t* out = reinterpret_cast<int16_t*>(to);
+  if (s.by_bytes) std::memset(to, 0, WeightBytes(s));
   int32_t* sums = reinterpret_cast<int32_t*>(to + WeightBytes(s));
   std::fill(sums, sums + s.channels, 0);
   for (int64_t i = 0; i < s.taps * s.channels; ++i) {
     int32_t value = s.weights_unsigned ? data[i] : static_cast<int8_t>(data[i]);
     if (IsPacked(s.weights)) value = PackedAt(s.weights, data, i);
-    int16_t* tap = out + i / s.channels * s.spread;
-    const int64_t c = i % s.channels;
-    tap[c] = static_cast<int16_t>(value - s.weight_zero);
-    sums[c] += tap[c];
+    value -= s.weight_zero;
+    const int64_t tap = i / s.channels, c = i % s.channels;
+    sums[c] += value;
+    if (s.by_bytes) {
+      SetByte(WordsOf(s), tap, s.channels, c, static_cast<int8_t>(value), to);
+    } else {
+      out[tap * s.spread + c] = static_cast<int16_t>(value);
+    }
   }
-  for (int64_t t = 0; t < s.taps; ++t) Spread(s, out + t * s.spread);
+  for (int64_t t = 0; s.flat && t < s.taps; ++t) Spread(s, out + t * s.spread);
+}
+
+// Whether products of bytes take the shape and the weights.
+bool GoesByBytes(const PrepareContext& context, const QuantizedDepthwiseState& s) {
+  const DepthwiseShape& shape = s.shape;
+  const bool takes_size = shape.filter_h == shape.filter_w && shape.stride_h == shape.stride_w &&
+                          (shape.filter_h == 3 || shape.filter_h == 5) && shape.stride_h <= 2;
+  return context.cpu().integer->depthwise_bytes != nullptr && takes_size && !s.flat &&
+         s.element != 2 && shape.dilation_h == 1 && shape.dilation_w == 1 &&
+         shape.multiplier == 1 && shape.in_c >= kColumnPad && shape.out_w >= kLeastDepthwiseWidth &&
+         s.weight_zero == (s.weights_unsigned ? 128 : 0);
 }
 
 Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDepthwiseState* s) {
@@ -69,12 +104,18 @@ Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDep
   s->weights = view.dtype;
   s->weights_unsigned = view.dtype == DType::kUInt8 &&
                         !(s->arithmetic == Arithmetic::kDynamicRange && s->weight_zero == 0);
+  s->by_bytes = GoesByBytes(*context, *s);
+  if (s->by_bytes) {
+    const IntegerKernels& integer = *context->cpu().integer;
+    s->sign_shift = s->element == 1 ? -integer.flip_uint8 : integer.flip_int8;
+  }
   if (view.data == nullptr) {
     s->packed_offset = scratch->AddSized(static_cast<int64_t>(PackedBytes(*s)), 1);
     return Status::Ok();
   }
-  const std::string tag = StrFormat("depthwise i16 zero {} {} spread {}", s->weight_zero,
-                                    s->weights_unsigned ? 1 : 0, s->spread);
+  const std::string tag =
+      StrFormat("depthwise {} {} zero {} {} spread {}", s->by_bytes ? "i8" : "i16",
+                s->shape.stride_h, s->weight_zero, s->weights_unsigned ? 1 : 0, s->spread);
   TW_ASSIGN_OR_RETURN(s->packed,
                       context->PackConstant(1, tag.c_str(), PackedBytes(*s), true, [&](void* to) {
                         Pack(*s, view.as<const uint8_t>(), static_cast<uint8_t*>(to));
@@ -99,8 +140,9 @@ const uint8_t* PackedOf(const RunContext& context, const QuantizedDepthwiseState
 void FoldBias(const QuantizedDepthwiseState& s, const uint8_t* packed, const int32_t* bias,
               int32_t in_zero, int32_t* out) {
   const int32_t* sums = reinterpret_cast<const int32_t*>(packed + WeightBytes(s));
+  const uint32_t zero = static_cast<uint32_t>(in_zero + s.sign_shift);
   for (int64_t c = 0; c < s.channels; ++c) {
-    const uint32_t correction = static_cast<uint32_t>(in_zero) * static_cast<uint32_t>(sums[c]);
+    const uint32_t correction = zero * static_cast<uint32_t>(sums[c]);
     out[c] =
         static_cast<int32_t>((bias != nullptr ? static_cast<uint32_t>(bias[c]) : 0) - correction);
   }
@@ -169,7 +211,8 @@ const uint8_t* Rearrange(const RunContext& context, const QuantizedDepthwiseStat
 int64_t RowsAtOnce(const QuantizedDepthwiseState& s) {
   constexpr int64_t kBytes = 24 << 10;
   if (s.arithmetic == Arithmetic::kInt16) return 1;
-  return std::max<int64_t>(1, kBytes / (s.image.row_bytes() * s.shape.stride_h + 1));
+  const int64_t rows = kBytes / (s.image.row_bytes() * s.shape.stride_h + 1);
+  return s.by_bytes ? std::max<int64_t>(2, rows / 2 * 2) : std::max<int64_t>(1, rows);
 }
 
 // Rows [first, end) of the output; `rows` holds what all of them share.
@@ -186,7 +229,8 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
     rows.rows = std::min({at_once, end - i, s.out_h - rows.out_y});
     uint8_t* out = output + i * out_row * size;
     rows.out = wide_row != nullptr ? static_cast<void*>(wide_row) : out;
-    context.cpu->integer->depthwise_rows(s.shape, rows);
+    const IntegerKernels& integer = *context.cpu->integer;
+    (s.by_bytes ? integer.depthwise_bytes : integer.depthwise_rows)(s.shape, rows);
     if (wide_row == nullptr) continue;
     const void* bias = context.input_data<void>(2);
     for (int64_t k = 0; k < out_row; ++k) {
@@ -297,7 +341,12 @@ Status RunQuantizedDepthwise(const RunContext& context) {
     Pack(s, context.input_data<uint8_t>(1), context.scratch + s.packed_offset);
   }
   IntegerDepthwiseRows row;
-  row.filter = reinterpret_cast<const int16_t*>(PackedOf(context, s));
+  const uint8_t* weights = PackedOf(context, s);
+  if (s.by_bytes) {
+    row.words = reinterpret_cast<const int32_t*>(weights);
+  } else {
+    row.filter = reinterpret_cast<const int16_t*>(weights);
+  }
   row.element = s.element;
   s.requantizer.EndRows(s.small, &row);
   if (s.flat) {

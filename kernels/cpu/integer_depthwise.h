@@ -1,0 +1,117 @@
+// How depthwise products of quantized images end; for *_isa.cc files.
+#ifndef TOPWORK_KERNELS_CPU_INTEGER_DEPTHWISE_H_
+#define TOPWORK_KERNELS_CPU_INTEGER_DEPTHWISE_H_
+
+#include "kernels/cpu/integer.h"
+#include "kernels/cpu/simd_quant.h"
+
+namespace topwork {
+namespace TW_ISA {
+namespace {
+
+constexpr int kTile = 4;  // pixels that a strip computes at a time
+
+// Whether strips end their pixels themselves. (SSE2 has no products of signed ints: the code is
+// long, and slow either way.)
+#if defined(__AVX2__) || defined(__aarch64__)
+constexpr bool kInlineEpilogue = true;
+#else
+constexpr bool kInlineEpilogue = false;
+#endif
+
+// Vector i holds the sums of kLanes elements of the row from at[i], of the channels from c[i].
+template <int kN>
+TW_INLINE void FinishBytes(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
+                           const int64_t (&at)[kN], const int64_t (&c)[kN]) {
+  const ColumnFactors& f = r.factors;
+  const ByteRange range =
+      MakeByteRange(r.zero_point, r.least + r.zero_point, r.most + r.zero_point);
+  IVec v[kN];
+  if (f.small) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kN; ++i) {
+      v[i] = ApplySmallFactors(LoadSmallFactors(f.mantissa + c[i], f.right + c[i]), acc[i]);
+    }
+  } else {
+#pragma GCC unroll 4
+    for (int i = 0; i < kN; ++i) {
+      const VectorFactors factors = LoadFactors(
+          f.mantissa + c[i], f.left != nullptr ? f.left + c[i] : nullptr, f.right + c[i]);
+      v[i] = ApplyFactors(factors, acc[i]);
+    }
+  }
+  const ByteVec bytes = PackInts(range, v);
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) StorePart(static_cast<uint8_t*>(r.out) + at[i], bytes, i);
+}
+
+TW_INLINE void FinishFloat(const IntegerDepthwiseRows& r, IVec acc, int64_t at, int64_t c) {
+  const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
+  const Vec scale = Load(r.scale + c);
+  const Vec bias = r.float_bias != nullptr ? Load(r.float_bias + c) : Vec{};
+  Store(static_cast<float*>(r.out) + at, Clamp(ToFloat(acc) * (scale * r.in_scale) + bias, lo, hi));
+}
+
+template <int kN>
+TW_INLINE void Finish(const IntegerDepthwiseRows& r, const IVec (&acc)[kN], const int64_t (&at)[kN],
+                      const int64_t (&c)[kN]) {
+  if (r.epilogue == IntegerEpilogue::kBytes) {
+    FinishBytes(r, acc, at, c);
+    return;
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) FinishFloat(r, acc[i], at[i], c[i]);
+}
+
+// Sums of kN pixels from element `at` on, of the channels from c.
+template <int kN>
+__attribute__((noinline)) void FinishPixels(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
+                                            int64_t at, int64_t channels, int64_t c) {
+  int64_t element[kN], first[kN];
+#pragma GCC unroll 4
+  for (int t = 0; t < kN; ++t) {
+    element[t] = at + t * channels;
+    first[t] = c;
+  }
+  Finish(r, acc, element, first);
+}
+
+// The end of a strip: the channels from c on.
+struct PixelEnd {
+  const IntegerDepthwiseRows& r;
+  int64_t channels, c;
+  bool small;
+  SmallFactors factors;
+  ByteRange range;
+
+  PixelEnd(const IntegerDepthwiseRows& rows, int64_t n_channels, int64_t first)
+      : r(rows),
+        channels(n_channels),
+        c(first),
+        small(kInlineEpilogue && r.epilogue == IntegerEpilogue::kBytes && r.factors.small),
+        factors{},
+        range(MakeByteRange(r.zero_point, r.least + r.zero_point, r.most + r.zero_point)) {
+    if (small) factors = LoadSmallFactors(r.factors.mantissa + c, r.factors.right + c);
+  }
+
+  // Of kN pixels, the first of which begins at element `at` of the output.
+  template <int kN>
+  __attribute__((always_inline)) void Finish(IVec (&acc)[kN], int64_t at) const {
+    if (!small) {
+      FinishPixels(r, acc, at + c, channels, c);
+      return;
+    }
+#pragma GCC unroll 4
+    for (int t = 0; t < kN; ++t) acc[t] = ApplySmallFactors(factors, acc[t]);
+    const ByteVec bytes = PackInts(range, acc);
+    uint8_t* out = static_cast<uint8_t*>(r.out) + at + c;
+#pragma GCC unroll 4
+    for (int t = 0; t < kN; ++t) StorePart(out + t * channels, bytes, t);
+  }
+};
+
+}  // namespace
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_INTEGER_DEPTHWISE_H_
