@@ -94,19 +94,24 @@ struct PixelEnd {
     if (small) factors = LoadSmallFactors(r.factors.mantissa + c, r.factors.right + c);
   }
 
-  // Of kN pixels, the first of which begins at element `at` of the output.
+  // Of kN pixels, the first of which begins at element `at` of the output. (Copies: arrays of which
+  // a function takes the address do not stay in registers.)
   template <int kN>
-  __attribute__((always_inline)) void Finish(IVec (&acc)[kN], int64_t at) const {
+  __attribute__((always_inline)) void Finish(const IVec (&acc)[kN], int64_t at) const {
     if (!small) {
-      FinishPixels(r, acc, at + c, channels, c);
+      IVec sums[kN];
+#pragma GCC unroll 4
+      for (int t = 0; t < kN; ++t) sums[t] = acc[t];
+      FinishPixels(r, sums, at + c, channels, c);
       return;
     }
+    IVec v[kN];
 #pragma GCC unroll 4
-    for (int t = 0; t < kN; ++t) acc[t] = ApplySmallFactors(factors, acc[t]);
-    const ByteVec bytes = PackInts(range, acc);
+    for (int t = 0; t < kN; ++t) v[t] = ApplySmallFactors(factors, acc[t]);
+    const ByteVec bytes = PackInts(range, v);
     uint8_t* out = static_cast<uint8_t*>(r.out) + at + c;
 #pragma GCC unroll 4
-    for (int t = 0; t < kN; ++t) StorePart(out + t * channels, bytes, t);
+    for (int t = 0; t < kN; ++t, out += channels) StorePart(out, bytes, t);
   }
 };
 

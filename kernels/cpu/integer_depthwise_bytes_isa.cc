@@ -103,6 +103,7 @@ void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c
       const int inside = i < F::kSize + (outs - 1) * F::kStride ? i : 0;
       rows[i] = image + ((r.out_y + y) * F::kStride + inside) * row_bytes;
     }
+    const int64_t first = y * s.out_w * channels, below = first + s.out_w * channels;
     // The last tile computes some pixels again.
     for (int64_t next = 0; next < s.out_w; next += kTile) {
       const int64_t x = next + kTile <= s.out_w ? next : s.out_w - kTile;
@@ -113,9 +114,8 @@ void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c
         for (int t = 0; t < kTile; ++t) acc[out][t] = bias;
       }
       AddByteWindows<F>(acc, rows, x * F::kStride * channels, channels, w, flip);
-      const int64_t at = (y * s.out_w + x) * channels;
-      end.Finish(acc[0], at);
-      if (F::kOuts > 1 && outs > 1) end.Finish(acc[F::kOuts - 1], at + s.out_w * channels);
+      end.Finish(acc[0], first + x * channels);
+      if (F::kOuts > 1 && outs > 1) end.Finish(acc[F::kOuts - 1], below + x * channels);
     }
   }
 }

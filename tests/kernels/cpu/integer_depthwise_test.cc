@@ -10,6 +10,7 @@
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/shared/quant.h"
 #include "tests/support/cpu_tables.h"
+#include "tests/support/skip.h"
 
 namespace topwork {
 namespace integer_depthwise_test {
@@ -20,6 +21,7 @@ struct Case {
   std::vector<uint8_t> image;
   std::vector<int16_t> filter;
   std::vector<int32_t> bias, mantissas, rights;
+  std::vector<uint8_t> words;  // of DepthwiseWords, or empty
   bool is_unsigned = false;
 
   int64_t channels() const { return shape.in_c; }
@@ -29,10 +31,13 @@ struct Case {
   }
 };
 
-Case MakeCase(std::mt19937* random) {
-  const auto up_to = [&](unsigned n) { return 1 + static_cast<int64_t>((*random)() % n); };
-  Case c;
-  DepthwiseShape& s = c.shape;
+using Random = std::mt19937;
+
+int64_t UpTo(Random* random, unsigned n) { return 1 + static_cast<int64_t>((*random)() % n); }
+
+void SetAnyShape(Random* random, DepthwiseShape* shape) {
+  const auto up_to = [&](unsigned n) { return UpTo(random, n); };
+  DepthwiseShape& s = *shape;
   s.in_c = up_to(70);
   s.multiplier = 1;
   s.filter_h = up_to(5);
@@ -42,6 +47,40 @@ Case MakeCase(std::mt19937* random) {
   s.dilation_h = up_to(2);
   s.dilation_w = up_to(4) == 1 ? 2 : 1;
   s.out_w = up_to(11);
+}
+
+// A shape that products of bytes take.
+void SetBytesShape(Random* random, DepthwiseShape* s) {
+  s->in_c = kColumnPad - 1 + UpTo(random, 80);
+  s->multiplier = 1;
+  s->filter_h = s->filter_w = 1 + 2 * UpTo(random, 2);
+  s->stride_h = s->stride_w = UpTo(random, 2);
+  s->out_w = kLeastDepthwiseWidth - 1 + UpTo(random, 9);
+}
+
+// The words of the filter, whose weights lie within a byte.
+std::vector<uint8_t> WordsOf(const Case& c) {
+  const DepthwiseWords form(c.shape.filter_h, c.shape.stride_h);
+  std::vector<uint8_t> words;
+  for (int64_t word = 0; word < form.n(); ++word) {
+    const int64_t x = word % form.size, g = word / form.size % form.groups;
+    const int64_t out = word / form.size / form.groups;
+    for (int64_t i = 0; i < 4 * c.channels(); ++i) {
+      const int64_t y = 4 * g + i % 4 - out * form.stride;
+      const bool inside = y >= 0 && y < form.size;
+      const size_t tap = static_cast<size_t>((y * form.size + x) * c.channels() + i / 4);
+      words.push_back(inside ? static_cast<uint8_t>(c.filter[tap]) : 0);
+    }
+  }
+  return words;
+}
+
+// With `bytes` for depthwise_bytes, else for depthwise_rows.
+Case MakeCase(Random* random, bool bytes) {
+  const auto up_to = [&](unsigned n) { return UpTo(random, n); };
+  Case c;
+  DepthwiseShape& s = c.shape;
+  (bytes ? SetBytesShape : SetAnyShape)(random, &s);
   const int64_t out_h = up_to(5);
   s.in_h = (out_h - 1) * s.stride_h + (s.filter_h - 1) * s.dilation_h + 1;
   s.in_w = (s.out_w - 1) * s.stride_w + (s.filter_w - 1) * s.dilation_w + 1;
@@ -49,7 +88,10 @@ Case MakeCase(std::mt19937* random) {
   c.image.resize(static_cast<size_t>(s.in_h * s.in_w * s.in_c));
   for (uint8_t& value : c.image) value = static_cast<uint8_t>((*random)());
   c.filter.resize(static_cast<size_t>(s.filter_h * s.filter_w * s.in_c));
-  for (int16_t& value : c.filter) value = static_cast<int16_t>((*random)() % 511 - 255);
+  for (int16_t& value : c.filter) {
+    value = static_cast<int16_t>(bytes ? (*random)() % 256 - 128 : (*random)() % 511 - 255);
+  }
+  if (bytes) c.words = WordsOf(c);
   const bool small = up_to(2) == 1;
   for (int64_t i = 0; i < s.in_c; ++i) {
     c.bias.push_back(static_cast<int32_t>((*random)() % 60000) - 30000);
@@ -88,12 +130,20 @@ std::vector<T> Run(const CpuKernels& cpu, const Case& c) {
   IntegerDepthwiseRows rows = c.rows;
   rows.image = c.image.data();
   rows.filter = c.filter.data();
-  rows.bias = c.bias.data();
+  std::vector<int32_t> bias = c.bias;
+  if (!c.words.empty()) {
+    // As the processor takes them, values are more, or less.
+    const int32_t more = c.is_unsigned ? -cpu.integer->flip_uint8 : cpu.integer->flip_int8;
+    for (size_t i = 0; i < c.filter.size(); ++i) bias[i % bias.size()] -= more * c.filter[i];
+    rows.words = reinterpret_cast<const int32_t*>(c.words.data());
+  }
+  rows.bias = bias.data();
   rows.factors.mantissa = c.mantissas.data();
   rows.factors.right = c.rights.data();
   std::vector<T> out(static_cast<size_t>(rows.rows * c.shape.out_w * c.channels()) + 8, T{77});
   rows.out = out.data();
-  cpu.integer->depthwise_rows(c.shape, rows);
+  const bool bytes = !c.words.empty();
+  (bytes ? cpu.integer->depthwise_bytes : cpu.integer->depthwise_rows)(c.shape, rows);
   return out;
 }
 
@@ -133,11 +183,12 @@ void CheckFloats(const CpuKernels& cpu, Case c) {
   CHECK(n_wrong == 0);
 }
 
-TEST_CASE("integer depthwise: every shape of filter, any number of channels", "[ops][sets]") {
+void CheckRandomCases(bool bytes) {
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
-    std::mt19937 random(3);
+    if (bytes && cpu->integer->depthwise_bytes == nullptr) continue;
+    Random random(3);
     for (int i = 0; i < 400; ++i) {
-      const Case c = MakeCase(&random);
+      const Case c = MakeCase(&random, bytes);
       const DepthwiseShape& s = c.shape;
       INFO(cpu->isa << ": " << s.filter_h << " x " << s.filter_w << ", stride " << s.stride_w
                     << ", dilation " << s.dilation_w << ", " << s.in_c << " channels, "
@@ -147,6 +198,19 @@ TEST_CASE("integer depthwise: every shape of filter, any number of channels", "[
       CheckFloats(*cpu, c);
     }
   }
+}
+
+TEST_CASE("integer depthwise: every shape of filter, any number of channels", "[ops][sets]") {
+  CheckRandomCases(false);
+}
+
+TEST_CASE("integer depthwise: products of bytes where the processor has them", "[ops][sets]") {
+  const auto tables = test::TestedCpuKernels();
+  const bool any = std::any_of(tables.begin(), tables.end(), [](const CpuKernels* cpu) {
+    return cpu->integer->depthwise_bytes != nullptr;
+  });
+  if (!any) TW_SKIP("no instruction set of this processor multiplies bytes");
+  CheckRandomCases(true);
 }
 
 }  // namespace integer_depthwise_test
