@@ -2,10 +2,6 @@
 // (gemm_tiles.h).
 #include "kernels/cpu/gemm_tiles.h"
 
-#if defined(__ARM_NEON)
-#include <arm_neon.h>
-#endif
-
 namespace topwork {
 namespace TW_ISA {
 namespace {

@@ -13,8 +13,6 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
-#elif defined(__ARM_NEON)
-#include <arm_neon.h>
 #endif
 
 namespace topwork {
