@@ -65,6 +65,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   tw_sibling_test(x86_64.baseline release COST 250 LAUNCHER "${QEMU_X86_64}" -cpu qemu64 ARGS "${lesser}")
 endif()
 
+# 32-bit ARM: all tests.
+if(TOPWORK_LONG_TESTS)
+  find_program(QEMU_ARM NAMES qemu-arm-static qemu-arm NO_CMAKE_FIND_ROOT_PATH)
+  tw_sibling_test(armv7.cortex-a15 armv7 COST 400 ARGS "${no_driver}"
+    LAUNCHER "${QEMU_ARM}" -L /usr/arm-linux-gnueabihf -cpu cortex-a15 ENV "TOPWORK_REQUIRE_OPENCL=0")
+endif()
+
 # Processors without tiles of ours, for which the instruction set `eigen` is there: its loops, every golden case
 # once and a whole network.
 if(TOPWORK_LONG_TESTS)

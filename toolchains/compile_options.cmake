@@ -32,6 +32,7 @@ endif()
 
 add_library(topwork_options INTERFACE)
 target_compile_features(topwork_options INTERFACE cxx_std_17)
+target_compile_definitions(topwork_options INTERFACE _FILE_OFFSET_BITS=64)  # 32-bit processors: files above 2 GB
 target_include_directories(topwork_options INTERFACE
   "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/runtime/include")
 target_compile_options(topwork_options INTERFACE

@@ -89,6 +89,22 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   list(APPEND TOPWORK_ISAS dotprod)
   set(TOPWORK_ISA_FLAGS_dotprod -march=armv8.2-a+dotprod+fp16)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
+  check_cxx_source_compiles("#ifndef __ARM_NEON
+#error no NEON
+#endif
+int main() {}" TOPWORK_HAS_NEON)
+  if(TOPWORK_HAS_NEON AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # NEON of 32-bit processors flushes denormal numbers to zero. gcc uses it for floats only where it may take
+    # liberties; all others are forbidden.
+    set(TOPWORK_ISA_FLAGS_baseline -funsafe-math-optimizations -fno-associative-math -fno-reciprocal-math
+        -fsigned-zeros -ftrapping-math)
+  endif()
+endif()
+list(LENGTH TOPWORK_ISAS _n_isas)
+set(_has_tiles OFF)
+if(_n_isas GREATER 1 OR TOPWORK_HAS_NEON)
+  set(_has_tiles ON)
 endif()
 check_cxx_compiler_flag(-fno-weak TOPWORK_HAS_NO_WEAK)
 # Sets that are instructions for products of bytes and nothing else (cpu_kernels.h), where the compiler has them;
@@ -126,8 +142,7 @@ endif()
 # the best set where the processor has no tiles of ours, and the least elsewhere, where TOPWORK_EIGEN
 # or TOPWORK_ONLY_ISAS asks for it.
 set(TOPWORK_EIGEN_ISAS "")
-list(LENGTH TOPWORK_ISAS _n_isas)
-if(TOPWORK_EIGEN OR "eigen" IN_LIST TOPWORK_ONLY_ISAS OR (_n_isas EQUAL 1 AND TOPWORK_EIGEN STREQUAL ""))
+if(TOPWORK_EIGEN OR "eigen" IN_LIST TOPWORK_ONLY_ISAS OR (NOT _has_tiles AND TOPWORK_EIGEN STREQUAL ""))
   set(TOPWORK_EIGEN_ISAS eigen)
 endif()
 set(TOPWORK_ISA_FLAGS_eigen "")
@@ -157,7 +172,7 @@ set(_eigen_row "")
 if(TOPWORK_EIGEN_ISAS)
   set(_eigen_row "TW_EIGEN_ISA(eigen, baseline, true)\n")
 endif()
-if(_n_isas GREATER 1)
+if(_has_tiles)
   set(_rows "${_eigen_row}")
 endif()
 foreach(_isa IN LISTS TOPWORK_ISAS)
@@ -173,7 +188,7 @@ foreach(_isa IN LISTS TOPWORK_ISAS)
     endif()
   endforeach()
 endforeach()
-if(_n_isas EQUAL 1)
+if(NOT _has_tiles)
   string(APPEND _rows "${_eigen_row}")
 endif()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/isa_list/isa_list.inc" @ONLY CONTENT

@@ -113,7 +113,8 @@ class PrepareContext {
   }
 
   // Scratch memory of run(): uninitialised, kAlignment-aligned, shared with nobody during run().
-  void RequestScratch(size_t bytes) { scratch_bytes_ = bytes; }
+  // More than the address space has makes the plan fail.
+  void RequestScratch(uint64_t bytes) { scratch_bytes_ = bytes; }
 
   // State that lives with the plan's step and is passed to run().
   template <typename T>
@@ -181,7 +182,7 @@ class PrepareContext {
   std::vector<Pair> in_place_;
   std::vector<View> views_;
   bool inside_output_ = false;  // views_ are those of AllowInsideOutput
-  size_t scratch_bytes_ = 0;
+  uint64_t scratch_bytes_ = 0;
   std::shared_ptr<OpState> state_;
   const char* variant_ = "";
   const char* products_ = "";

@@ -49,8 +49,12 @@ __attribute__((noinline)) void StoreLanes(float* to, const float* lanes, int beg
 template <int kN, typename V>
 TW_INLINE void Finish(const DepthwiseRow& r, V v, V lo, V hi, int64_t offset, int skip) {
   if (r.residual != nullptr) v += Vector<kN>::Read(r.residual + offset);
-  v = lo > v ? lo : v;
-  v = hi < v ? hi : v;
+  if constexpr (kN == kLanes) {
+    v = Clamp(v, lo, hi);
+  } else {
+    v = lo > v ? lo : v;
+    v = hi < v ? hi : v;
+  }
   if (skip == 0) {
     Vector<kN>::Write(r.out + offset, v);
     return;

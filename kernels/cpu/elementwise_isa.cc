@@ -131,6 +131,11 @@ void HalfToFloat(const uint16_t* x, float* y, int64_t n) {
     float value;
     __builtin_memcpy(&value, &shifted, sizeof(value));
     value *= 5.19229686e33f;  // 2^112
+#if defined(__ARM_NEON) && !defined(__aarch64__)
+    // The factors of subnormal halves were subnormal, too, which 32-bit NEON takes for zero.
+    const float subnormal = static_cast<float>(static_cast<int32_t>(h & 0x3ffu)) * 5.96046448e-8f;
+    value = (h & 0x7c00u) == 0 ? subnormal : value;
+#endif
     uint32_t bits;
     __builtin_memcpy(&bits, &value, sizeof(bits));
     bits |= shifted >= 0x0f800000u ? 0x7f800000u : 0u;  // infinity and NaN

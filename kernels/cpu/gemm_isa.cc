@@ -40,28 +40,49 @@ void Pack(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* p
   }
 }
 
+#if defined(__ARM_NEON)
+// acc + w * x[kLane]. (32-bit processors have no fused multiply-add by a lane.)
+template <int kLane>
+TW_INLINE Vec AddByLane(Vec acc, Vec w, Vec x) {
+#if defined(__aarch64__)
+  return acc + w * x[kLane];
+#else
+  const float32x4_t all = reinterpret_cast<float32x4_t>(x);
+  return reinterpret_cast<Vec>(
+      vmlaq_lane_f32(reinterpret_cast<float32x4_t>(acc), reinterpret_cast<float32x4_t>(w),
+                     kLane < 2 ? vget_low_f32(all) : vget_high_f32(all), kLane % 2));
+#endif
+}
+
+// acc += A * W over one depth, of whose rows x[m][kLane] are the values.
+template <int kLane, int kM, int kN>
+TW_INLINE void AddDepth(Vec (&acc)[kM][kN], const Vec (&x)[kM], const float* w) {
+  Vec wv[kN];
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) wv[j] = Load(w + (kLane * kN + j) * kLanes);
+#pragma GCC unroll 16
+  for (int m = 0; m < kM; ++m) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) acc[m][j] = AddByLane<kLane>(acc[m][j], wv[j], x[m]);
+  }
+}
+#endif
+
 // acc += A * W over `depth` values of every row; returns where W goes on.
 template <int kM, int kN>
 TW_INLINE const float* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const float* w,
-                                  int64_t depth) {
-  int64_t k = 0;
-#if defined(__aarch64__)
-  for (; k + kLanes <= depth; k += kLanes) {
+                                  int64_t depth_of_run) {
+  const ptrdiff_t depth = static_cast<ptrdiff_t>(depth_of_run);
+  ptrdiff_t k = 0;
+#if defined(__ARM_NEON)
+  for (; k + 4 <= depth; k += 4, w += 4 * kN * kLanes) {
     Vec x[kM];
 #pragma GCC unroll 16
     for (int m = 0; m < kM; ++m) x[m] = Load(a[m] + k);
-#pragma GCC unroll 4
-    for (int i = 0; i < kLanes; ++i) {
-      Vec wv[kN];
-#pragma GCC unroll 4
-      for (int j = 0; j < kN; ++j) wv[j] = Load(w + j * kLanes);
-      w += kN * kLanes;
-#pragma GCC unroll 16
-      for (int m = 0; m < kM; ++m) {
-#pragma GCC unroll 4
-        for (int j = 0; j < kN; ++j) acc[m][j] += wv[j] * x[m][i];
-      }
-    }
+    AddDepth<0>(acc, x, w);
+    AddDepth<1>(acc, x, w);
+    AddDepth<2>(acc, x, w);
+    AddDepth<3>(acc, x, w);
   }
 #endif
   for (; k < depth; ++k) {

@@ -13,7 +13,7 @@ constexpr int kTile = 4;  // pixels that a strip computes at a time
 
 // Whether strips end their pixels themselves. (SSE2 has no products of signed ints: the code is
 // long, and slow either way.)
-#if defined(__AVX2__) || defined(__aarch64__)
+#if defined(__AVX2__) || defined(__ARM_NEON)
 constexpr bool kInlineEpilogue = true;
 #else
 constexpr bool kInlineEpilogue = false;

@@ -1,6 +1,6 @@
 // Depthwise convolution of quantized images that have their padding around them: a vector of
-// channels at a time ("strip"), of a few pixels at a time, values widened to 32-bit lanes on
-// loading, weights kept in 16 bits without their zero point. The values' zero point is corrected
+// channels at a time ("strip"), of a few pixels at a time, values widened on loading, weights kept
+// in 16 bits without their zero point. The values' zero point is corrected
 // through the bias.
 #include "kernels/cpu/integer_depthwise.h"
 
@@ -10,29 +10,31 @@ namespace {
 
 constexpr int kMaxTaps = 32;  // that a strip keeps widened
 
+// A vector of values or weights, and acc + a * w for |a|, |w| < 2^15.
+#if defined(__ARM_NEON)
+typedef int16x4_t Factors;
 template <bool kUnsigned>
-TW_INLINE IVec Values(const uint8_t* p) {
+TW_INLINE Factors Values(const uint8_t* p) {
+  return kUnsigned ? HalfWidenUInt8(p) : HalfWidenInt8(p);
+}
+TW_INLINE Factors Weights(const int16_t* w) { return vld1_s16(w); }
+TW_INLINE IVec MultiplyAdd(IVec acc, Factors a, Factors w) {
+  return reinterpret_cast<IVec>(vmlal_s16(reinterpret_cast<int32x4_t>(acc), a, w));
+}
+#else
+typedef IVec Factors;
+template <bool kUnsigned>
+TW_INLINE Factors Values(const uint8_t* p) {
   return kUnsigned ? WidenUInt8(p) : WidenInt8(p);
 }
-
-// 16-bit weights in the lower halves of lanes. x86 multiplies pairs of halves and wants the upper
-// half to be zero.
-TW_INLINE IVec Weights(const int16_t* w) {
-#if defined(__SSE2__)
-  return WidenInt16(w) & 0xFFFF;
+#if defined(__SSE2__)  // multiplies pairs of halves: the upper ones are to be zero
+TW_INLINE Factors Weights(const int16_t* w) { return WidenInt16(w) & 0xFFFF; }
+TW_INLINE IVec MultiplyAdd(IVec acc, Factors a, Factors w) { return DotInt16(acc, a, w); }
 #else
-  return WidenInt16(w);
+TW_INLINE Factors Weights(const int16_t* w) { return WidenInt16(w); }
+TW_INLINE IVec MultiplyAdd(IVec acc, Factors a, Factors w) { return acc + a * w; }
 #endif
-}
-
-// acc + a * w for |a|, |w| < 2^15.
-TW_INLINE IVec MultiplyAdd(IVec acc, IVec a, IVec w) {
-#if defined(__SSE2__)
-  return DotInt16(acc, a, w);
-#else
-  return acc + a * w;
 #endif
-}
 
 // Distances in the image, in bytes, for a strip.
 struct Steps {
@@ -42,10 +44,10 @@ struct Steps {
 // Adds kTaps taps of a row of the filter, whose input begins at `in` for the first of kTile pixels.
 // Every input column is widened once for all pixels that see it.
 template <bool kUnsigned, int kTaps, int kStride>
-TW_INLINE void AddTaps(IVec (&acc)[kTile], const uint8_t* in, const IVec* w, int64_t tap_step) {
+TW_INLINE void AddTaps(IVec (&acc)[kTile], const uint8_t* in, const Factors* w, int64_t tap_step) {
 #pragma GCC unroll 16
   for (int column = 0; column < (kTile - 1) * kStride + kTaps; ++column, in += tap_step) {
-    const IVec a = Values<kUnsigned>(in);
+    const Factors a = Values<kUnsigned>(in);
 #pragma GCC unroll 4
     for (int t = 0; t < kTile; ++t) {
       const int tap = column - t * kStride;
@@ -56,7 +58,7 @@ TW_INLINE void AddTaps(IVec (&acc)[kTile], const uint8_t* in, const IVec* w, int
 
 // Adds the products of a tap and kN pixels.
 template <bool kUnsigned, int kN>
-TW_INLINE void AddTap(IVec (&acc)[kN], const uint8_t* in, IVec w, int64_t pixel_step) {
+TW_INLINE void AddTap(IVec (&acc)[kN], const uint8_t* in, Factors w, int64_t pixel_step) {
 #pragma GCC unroll 4
   for (int t = 0; t < kN; ++t) {
     acc[t] = MultiplyAdd(acc[t], Values<kUnsigned>(in + t * pixel_step), w);
@@ -67,7 +69,7 @@ TW_INLINE void AddTap(IVec (&acc)[kN], const uint8_t* in, IVec w, int64_t pixel_
 // once; kHeight rows, or 0: any number.
 template <bool kUnsigned, int kTaps, int kStride, int kHeight>
 TW_INLINE void AddWindows(const DepthwiseShape& s, const Steps& steps, const uint8_t* corner,
-                          const IVec* w, IVec (&acc)[kTile]) {
+                          const Factors* w, IVec (&acc)[kTile]) {
   if constexpr (kHeight > 0) {
 #pragma GCC unroll 3
     for (int y = 0; y < kHeight; ++y) {
@@ -107,7 +109,7 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
                        s.stride_w * channels};
   const int16_t* filter = r.filter + c;
   constexpr int kWeights = kHeight > 0 ? kHeight * kTaps : kMaxTaps;
-  [[maybe_unused]] IVec w[kTaps > 0 ? kWeights : 1];
+  [[maybe_unused]] Factors w[kTaps > 0 ? kWeights : 1];
   if constexpr (kTaps > 0) {
     const int taps = kHeight > 0 ? kWeights : static_cast<int>(s.filter_h * s.filter_w);
 #pragma GCC unroll 9

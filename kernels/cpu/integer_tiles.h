@@ -1,8 +1,7 @@
 // Register tiles of the integer GEMM and how W is packed for them; for integer_gemm_isa.cc.
 //
-// A word is what an instruction multiplies of a row at once: 32 bits of depth (four bytes or two
-// halves), or eight bytes where it takes two rows (smmla). A tile takes words of kM rows of A and
-// of up to kMaxVectors vectors of columns, and leaves its sums in a buffer.
+// A tile takes words (integer_words.h) of kM rows of A and of up to kMaxVectors vectors of columns,
+// and leaves its sums in a buffer.
 //
 // Packed W: [panel][word][column of the panel], then the sums of W's rows as int32, padded to whole
 // vectors; the depth is padded with zeros to whole words. Where kPairsWords, a run's whole words
@@ -11,8 +10,8 @@
 #define TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
 
 #include "kernels/cpu/integer.h"
+#include "kernels/cpu/integer_words.h"
 #include "kernels/cpu/panels.h"
-#include "kernels/cpu/simd_int.h"
 #include "runtime/tensor/packed.h"
 
 namespace topwork {
@@ -23,46 +22,6 @@ constexpr int kTileColumns = kMaxVectors * kLanes;
 
 // Depth whose products of 16-bit A and 8-bit W still fit 32 bits, in words.
 constexpr int64_t kWideWords = 255;
-
-// Kinds of products: kGroup values of kSize bytes are a word of a row of A. kPaired: an instruction
-// multiplies two rows by two columns, else one row by a vector of columns.
-struct Int16s {
-  using Native = Int16s;
-  using Word = uint32_t;
-  static constexpr int kGroup = 2, kSize = 2;
-  static constexpr bool kPaired = false;
-  TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotInt16(acc, a, w); }
-};
-
-#if defined(TW_HAVE_BYTE_PAIRS)
-struct NativeBytes {
-  using Word = uint64_t;
-  static constexpr int kGroup = 8, kSize = 1;
-  static constexpr bool kPaired = true;
-  TW_INLINE IVec Load(const uint8_t* row, const uint8_t* next) { return LoadPair(row, next); }
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return MultiplyPairs(acc, a, w); }
-};
-struct Bytes : NativeBytes {
-  using Native = NativeBytes;
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) {
-    return MultiplyPairs(acc, a ^ flip, w);
-  }
-};
-#elif defined(TW_HAVE_DOT_BYTES)
-// Bytes of A in the processor's own sign.
-struct NativeBytes {
-  using Word = uint32_t;
-  static constexpr int kGroup = 4, kSize = 1;
-  static constexpr bool kPaired = false;
-  TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytes(acc, a, w); }
-};
-struct Bytes : NativeBytes {
-  using Native = NativeBytes;
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) { return DotBytes(acc, a ^ flip, w); }
-};
-#endif
 
 // Tiles one vector wide take two words of a row at once: one broadcast then serves two products,
 // and there are enough chains of them to keep the processor busy.
@@ -182,62 +141,6 @@ struct Segments {
   alignas(kVectorBytes) int32_t flip[kLanes] = {};
 };
 
-// Accumulators: acc[m][j] has the sums of row m by the columns of vector j; where Kind pairs,
-// acc[p][c] those of rows 2 p and 2 p + 1 by columns 2 c and 2 c + 1, row by row.
-template <class Kind, int kM, int kN>
-struct Shape {
-  static constexpr int kA = Kind::kPaired ? (kM + 1) / 2 : kM;
-  static constexpr int kW = Kind::kPaired ? 2 * kN : kN;
-};
-
-// acc += A * W over one word of every row, which lies `at` bytes after rows[m]. (Broadcast from
-// memory: by way of a register it costs twice as much.) Of an odd number of rows the last is its
-// own partner.
-template <class Kind, int kM, int kA, int kW>
-TW_INLINE void AddWord(IVec (&acc)[kA][kW], const uint8_t* const (&rows)[kM], int64_t at,
-                       const int32_t* w, IVec flip) {
-  constexpr int kStep = Kind::kPaired ? 2 : 1;
-  IVec wv[kW];
-#pragma GCC unroll 4
-  for (int j = 0; j < kW; ++j) wv[j] = LoadInts(w + j * kLanes);
-#pragma GCC unroll 8
-  for (int m = 0; m < kA; ++m) {
-    const int next = m * kStep + 1 < kM ? m * kStep + 1 : kM - 1;
-    const IVec av = Kind::Load(rows[m * kStep] + at, rows[next] + at);
-#pragma GCC unroll 4
-    for (int j = 0; j < kW; ++j) acc[m][j] = Kind::Dot(acc[m][j], av, wv[j], flip);
-  }
-}
-
-#if defined(__AVX512VNNI__)
-// acc[m] += rows m of A * W over `pairs` pairs of words, one vector of columns.
-template <class Kind, int kM>
-TW_INLINE void AddPairs(IVec (&acc)[kM][2], const uint8_t* const (&rows)[kM], int64_t pairs,
-                        const int32_t* w, IVec flip) {
-  typedef int64_t LongAnywhere __attribute__((aligned(1), may_alias));
-  for (int64_t i = 0; i < pairs; ++i, w += 2 * kLanes) {
-    const IVec left = LoadInts(w), right = LoadInts(w + kLanes);
-#pragma GCC unroll 8
-    for (int m = 0; m < kM; ++m) {
-      const IVec a = reinterpret_cast<IVec>(
-          _mm512_set1_epi64(*reinterpret_cast<const LongAnywhere*>(rows[m] + i * 8)));
-      acc[m][0] = Kind::Dot(acc[m][0], a, left, flip);
-      acc[m][1] = Kind::Dot(acc[m][1], a, right, flip);
-    }
-  }
-}
-
-// The sums of neighbours of both.
-TW_INLINE IVec SumNeighbours(IVec left, IVec right) {
-  const auto sum = [](IVec v) {
-    const __m512i x = reinterpret_cast<__m512i>(v);
-    return _mm512_add_epi32(x, _mm512_srli_epi64(x, 32));
-  };
-  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  return reinterpret_cast<IVec>(_mm512_permutex2var_epi32(sum(left), even, sum(right)));
-}
-#endif
-
 // products[kM][kN * kLanes] = acc.
 template <class Kind, int kM, int kN, int kA, int kW>
 TW_INLINE void StoreProducts(const IVec (&acc)[kA][kW], int32_t* products) {
@@ -297,7 +200,7 @@ void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t*
     const uint8_t* rows[kM];
 #pragma GCC unroll 8
     for (int m = 0; m < kM; ++m) rows[m] = a[m] + offset;
-    int64_t i = 0;
+    ptrdiff_t i = 0;
 #if defined(__AVX512VNNI__)
     if constexpr (kPairsWords<Kind>(kN)) {
       AddPairs<Kind, kM>(pairs, rows, s.pairs, w, flip);
@@ -307,8 +210,14 @@ void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t*
 #endif
     // The whole words of the segment, then its tail as one more (in the same code: it is large).
     typename Kind::Word tails[kM];
-    int64_t words = s.words;
+    ptrdiff_t words = static_cast<ptrdiff_t>(s.words);
     for (bool last = s.tail == 0;; last = true) {
+#if defined(__ARM_NEON)
+      constexpr int kAtOnce = Kind::kAtOnce;
+      for (; i + kAtOnce <= words; i += kAtOnce, w += kAtOnce * kW * kLanes) {
+        AddBlock<Kind, kM>(acc, others, rows, i * kWordBytes, w, flip);
+      }
+#endif
       // A single row has few chains of additions: every other word goes to others.
       for (; kM == 1 && i + 2 <= words; i += 2, w += 2 * kW * kLanes) {
         AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);

@@ -11,7 +11,8 @@
 
 // TW_TILE_TABLE(TILE): the initializer of a table [kMaxVectors][kRows] that holds
 // TILE(rows, vectors) at [vectors - 1][rows - 1].
-#define TW_TILES_6(TILE, n) TILE(1, n), TILE(2, n), TILE(3, n), TILE(4, n), TILE(5, n), TILE(6, n)
+#define TW_TILES_4(TILE, n) TILE(1, n), TILE(2, n), TILE(3, n), TILE(4, n)
+#define TW_TILES_6(TILE, n) TW_TILES_4(TILE, n), TILE(5, n), TILE(6, n)
 #define TW_TILES_8(TILE, n) TW_TILES_6(TILE, n), TILE(7, n), TILE(8, n)
 
 namespace topwork {
@@ -31,6 +32,12 @@ constexpr int kRows = 8, kMaxVectors = 2;
 #define TW_TILE_TABLE(TILE)                        \
   {                                                \
     {TW_TILES_8(TILE, 1)}, { TW_TILES_8(TILE, 2) } \
+  }
+#elif defined(__ARM_NEON)  // 16 registers
+constexpr int kRows = 4, kMaxVectors = 2;
+#define TW_TILE_TABLE(TILE)                        \
+  {                                                \
+    {TW_TILES_4(TILE, 1)}, { TW_TILES_4(TILE, 2) } \
   }
 #else
 constexpr int kRows = 6, kMaxVectors = 2;

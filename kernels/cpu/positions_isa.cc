@@ -35,6 +35,11 @@ TW_INLINE uint8_t LeastByte(Bytes16 v) {
 #endif
 #elif defined(__aarch64__)
   return vminvq_u8(reinterpret_cast<uint8x16_t>(v));
+#elif defined(__ARM_NEON)
+  const uint8x16_t all = reinterpret_cast<uint8x16_t>(v);
+  uint8x8_t least = vpmin_u8(vget_low_u8(all), vget_high_u8(all));
+  for (int i = 0; i < 3; ++i) least = vpmin_u8(least, least);
+  return vget_lane_u8(least, 0);
 #else
   uint8_t least = v[0];
   for (int i = 1; i < 16; ++i) least = v[i] < least ? v[i] : least;
@@ -49,7 +54,7 @@ TW_INLINE uint64_t EqualBits(Bytes16 v, uint8_t value) {
   return static_cast<uint64_t>(
       _mm_movemask_epi8(reinterpret_cast<__m128i>(v == Bytes16{} + value)));
 }
-#elif defined(__aarch64__)
+#elif defined(__ARM_NEON)
 constexpr int kBitsOfByte = 4;
 TW_INLINE uint64_t EqualBits(Bytes16 v, uint8_t value) {
   const uint16x8_t equal = reinterpret_cast<uint16x8_t>(v == Bytes16{} + value);

@@ -8,6 +8,10 @@
 
 #include <cstdint>
 
+#if defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
 #ifndef TW_ISA
 #error "simd.h is for files compiled once per instruction set (KERNELS_ISA_SOURCES)"
 #endif
@@ -71,10 +75,17 @@ TW_INLINE void StoreFirst(float* p, Vec v, int count) {
   CopyFew(p, lanes, count);
 }
 
-// Clamps to [lo, hi] as max then min; a NaN stays a NaN.
+// Clamps to [lo, hi] as max then min; a NaN stays a NaN. (Which zero of two has its sign is the
+// processor's choice.)
 TW_INLINE Vec Clamp(Vec v, Vec lo, Vec hi) {
+#if defined(__ARM_NEON)
+  const float32x4_t least =
+      vmaxq_f32(reinterpret_cast<float32x4_t>(v), reinterpret_cast<float32x4_t>(lo));
+  return reinterpret_cast<Vec>(vminq_f32(least, reinterpret_cast<float32x4_t>(hi)));
+#else
   v = lo > v ? lo : v;
   return hi < v ? hi : v;
+#endif
 }
 
 }  // namespace TW_ISA

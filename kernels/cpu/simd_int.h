@@ -13,8 +13,6 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
 #endif
 
 namespace topwork {
@@ -36,7 +34,11 @@ typedef int32_t IntAnywhere __attribute__((aligned(1), may_alias));
 
 // Four bytes of memory in every lane.
 TW_INLINE IVec BroadcastWord(const uint8_t* p) {
+#if defined(__ARM_NEON) && !defined(__aarch64__)
+  return reinterpret_cast<IVec>(vld1q_dup_s32(reinterpret_cast<const int32_t*>(p)));
+#else
   return Broadcast(*reinterpret_cast<const IntAnywhere*>(p));
+#endif
 }
 
 // kLanes bytes or 16-bit values, widened. (Intrinsics: gcc 12 takes __builtin_convertvector between
@@ -105,6 +107,35 @@ TW_INLINE NarrowInt8 NarrowToBytes(IVec v) {
   const int32_t bytes = _mm_cvtsi128_si32(_mm_packus_epi16(halves, halves));
   NarrowInt8 narrow;
   __builtin_memcpy(&narrow, &bytes, sizeof(narrow));
+  return narrow;
+}
+#elif defined(__ARM_NEON)
+TW_INLINE int8x8_t LoadFourBytes(const void* p) {
+  return vreinterpret_s8_s32(vld1_dup_s32(static_cast<const int32_t*>(p)));
+}
+// The same as 16-bit values.
+TW_INLINE int16x4_t HalfWidenInt8(const void* p) {
+  return vget_low_s16(vmovl_s8(LoadFourBytes(p)));
+}
+TW_INLINE int16x4_t HalfWidenUInt8(const void* p) {
+  const uint16x8_t halves = vmovl_u8(vreinterpret_u8_s8(LoadFourBytes(p)));
+  return vreinterpret_s16_u16(vget_low_u16(halves));
+}
+TW_INLINE IVec WidenInt8(const void* p) {
+  return reinterpret_cast<IVec>(vmovl_s16(HalfWidenInt8(p)));
+}
+TW_INLINE IVec WidenUInt8(const void* p) {
+  return reinterpret_cast<IVec>(vmovl_s16(HalfWidenUInt8(p)));
+}
+TW_INLINE IVec WidenInt16(const void* p) {
+  return reinterpret_cast<IVec>(vmovl_s16(vld1_s16(static_cast<const int16_t*>(p))));
+}
+TW_INLINE NarrowInt8 NarrowToBytes(IVec v) {
+  const int16x4_t halves = vmovn_s32(reinterpret_cast<int32x4_t>(v));
+  const int8x8_t bytes = vmovn_s16(vcombine_s16(halves, halves));
+  const int32_t four = vget_lane_s32(vreinterpret_s32_s8(bytes), 0);
+  NarrowInt8 narrow;
+  __builtin_memcpy(&narrow, &four, sizeof(narrow));
   return narrow;
 }
 #else
@@ -195,18 +226,41 @@ TW_INLINE IVec DotInt16(IVec acc, IVec a, IVec w) {
                    _mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(w)));
 }
 #else
-// Of both factors the low halves, then the high halves of the lanes; every product fits a lane.
 constexpr uint8_t kFlipInt8 = 0, kFlipUInt8 = 0x80;
+#if defined(__ARM_NEON)
+// acc + lane kLane of a * w. (The halves of w are taken apart once for all rows of a tile.)
+template <int kLane>
+TW_INLINE IVec DotInt16ByLane(IVec acc, IVec a, IVec w) {
+  const int32x4_t columns = reinterpret_cast<int32x4_t>(w);
+  const int16x8_t all = reinterpret_cast<int16x8_t>(a);
+  const int16x4_t half = kLane < 2 ? vget_low_s16(all) : vget_high_s16(all);
+  const int32x4_t sum =
+      vmlal_lane_s16(reinterpret_cast<int32x4_t>(acc), vmovn_s32(columns), half, kLane % 2 * 2);
+  return reinterpret_cast<IVec>(
+      vmlal_lane_s16(sum, vshrn_n_s32(columns, 16), half, kLane % 2 * 2 + 1));
+}
+// The lanes of a are the same.
+TW_INLINE IVec DotInt16(IVec acc, IVec a, IVec w) { return DotInt16ByLane<0>(acc, a, w); }
+#else
+// Of both factors the low halves, then the high halves of the lanes; every product fits a lane.
 TW_INLINE IVec DotInt16(IVec acc, IVec a, IVec w) {
   const IVec low = ((a << 16) >> 16) * ((w << 16) >> 16);
   return acc + low + (a >> 16) * (w >> 16);
 }
+#endif
 #if defined(__ARM_FEATURE_DOTPROD)
 #define TW_HAVE_DOT_BYTES 1
 TW_INLINE IVec DotBytes(IVec acc, IVec a, IVec w) {
   return reinterpret_cast<IVec>(vdotq_s32(reinterpret_cast<int32x4_t>(acc),
                                           reinterpret_cast<int8x16_t>(a),
                                           reinterpret_cast<int8x16_t>(w)));
+}
+// acc + lane kLane of a * w.
+template <int kLane>
+TW_INLINE IVec DotBytesByLane(IVec acc, IVec a, IVec w) {
+  return reinterpret_cast<IVec>(vdotq_laneq_s32(reinterpret_cast<int32x4_t>(acc),
+                                                reinterpret_cast<int8x16_t>(w),
+                                                reinterpret_cast<int8x16_t>(a), kLane));
 }
 #endif
 #if defined(__ARM_FEATURE_MATMUL_INT8)
@@ -240,6 +294,10 @@ TW_INLINE int32_t SumLanes(IVec v) {
   return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xB1)));
 #elif defined(__aarch64__)
   return vaddvq_s32(reinterpret_cast<int32x4_t>(v));
+#elif defined(__ARM_NEON)
+  const int32x4_t all = reinterpret_cast<int32x4_t>(v);
+  const int32x2_t sum = vadd_s32(vget_low_s32(all), vget_high_s32(all));
+  return vget_lane_s32(vpadd_s32(sum, sum), 0);
 #else
   return v[0] + v[1] + v[2] + v[3];
 #endif
@@ -265,6 +323,8 @@ TW_INLINE void StoreLanes(int16_t* p, IVec v) {
 #elif defined(__SSE2__)
   const __m128i ints = reinterpret_cast<__m128i>(v);
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi32(ints, ints));
+#elif defined(__ARM_NEON)
+  vst1_s16(p, vmovn_s32(reinterpret_cast<int32x4_t>(v)));
 #else
   typedef int16_t NarrowInt16 __attribute__((vector_size(2 * kLanes)));
   *reinterpret_cast<NarrowInt16Anywhere*>(p) = __builtin_convertvector(v, NarrowInt16);

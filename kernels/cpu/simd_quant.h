@@ -26,7 +26,7 @@ TW_INLINE IVec RoundedHighProduct(IVec x, IVec m) {
       _mm256_mul_epi32(_mm256_srli_epi64(xi, 32), _mm256_srli_epi64(mi, 32)), half);
   return reinterpret_cast<IVec>(
       _mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_slli_epi64(odd, 1), 0xAA));
-#elif defined(__aarch64__)
+#elif defined(__ARM_NEON)
   return reinterpret_cast<IVec>(
       vqrdmulhq_s32(reinterpret_cast<int32x4_t>(x), reinterpret_cast<int32x4_t>(m)));
 #else
@@ -237,7 +237,7 @@ TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
         reinterpret_cast<__m128i>(r.zero_point));
   };
   ByteVec bytes = reinterpret_cast<ByteVec>(_mm_packs_epi16(halves(v[0], v1), halves(v2, v3)));
-#elif defined(__aarch64__)
+#elif defined(__ARM_NEON)
   const auto halves = [&](IVec a, IVec b) {
     return vqmovn_s16(vqaddq_s16(vcombine_s16(vqmovn_s32(reinterpret_cast<int32x4_t>(a)),
                                               vqmovn_s32(reinterpret_cast<int32x4_t>(b))),

@@ -3,8 +3,6 @@
 // bits are kept and a file that may not be written is refused. What is not a regular file
 // (/dev/stdout, a FIFO) is written straight through, since it cannot be replaced. The temporary of
 // a program that was killed is removed by the next write to the same target.
-#define _FILE_OFFSET_BITS 64
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,8 +2,6 @@
 // on PATH.lock: a file of its own, because the file itself is replaced by a rename, and a lock
 // would stay with the old one. It ends with the program that holds it; what its file says is only
 // read to tell who that is.
-#define _FILE_OFFSET_BITS 64
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,4 @@
 // Folders of the platform contract: where caches lie, what is in them, making and removing.
-#define _FILE_OFFSET_BITS 64
-
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

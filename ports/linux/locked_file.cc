@@ -1,6 +1,4 @@
 // Files written in place under a lock: the LockedFile functions of ports/port.h for POSIX systems.
-#define _FILE_OFFSET_BITS 64
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>

@@ -3,8 +3,6 @@
 // atomic_file.cc, locks are in locked_file.cc and file_lock.cc, folders in folder.cc. A mapped file
 // that another process truncates raises SIGBUS on access, as with every mmap; programs that cannot
 // rule that out read the file and open the model from memory.
-#define _FILE_OFFSET_BITS 64
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -136,7 +136,7 @@ Status ApiOp::Prepare(PrepareContext& context) const {
   if (status != TW_STATUS_OK) return CallFailed(context.Where() + ": ", "prepare", status, error);
   TW_RETURN_IF_ERROR(SetOutputs(context, outputs));
   state->scratch_bytes = call.scratch_bytes;
-  context.RequestScratch(AlignUp(call.scratch_bytes) +
+  context.RequestScratch(uint64_t{AlignUp(call.scratch_bytes)} +
                          (n_inputs + n_outputs) * (sizeof(tw_tensor_info) + sizeof(void*)));
   return Status::Ok();
 }

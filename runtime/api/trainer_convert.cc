@@ -72,7 +72,7 @@ Status FromArrays(const Reader& reader, const tw_examples& in, Examples* out) {
     return InvalidArgument("tw_examples.dtype is {}, but the model's input '{}' is {}",
                            tw_dtype_name(in.dtype), reader.input_name(0), DTypeName(view.dtype));
   }
-  if (MulOverflow(bytes, static_cast<size_t>(in.n_examples), &total) || total != in.data_bytes) {
+  if (MulOverflow(in.n_examples, bytes, &total) || total != in.data_bytes) {
     return InvalidArgument("tw_examples.data_bytes is {}, but {} examples of {} {} take {} each",
                            in.data_bytes, in.n_examples, DTypeName(view.dtype),
                            view.shape.ToString(), bytes);

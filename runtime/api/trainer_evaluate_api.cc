@@ -51,8 +51,7 @@ tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, f
       topwork::api::ConvertExamples(*trainer->trainer, examples, false, &converted, &progress));
   const size_t n_classes = static_cast<size_t>(trainer->trainer->n_classes());
   size_t needed = 0;
-  if (topwork::MulOverflow(static_cast<size_t>(converted.count), n_classes, &needed) ||
-      n_scores != needed) {
+  if (topwork::MulOverflow(converted.count, n_classes, &needed) || n_scores != needed) {
     return Report(InvalidArgument("n_scores is {}, but {} examples have {} scores each", n_scores,
                                   converted.count, n_classes));
   }

@@ -16,6 +16,10 @@ namespace topwork {
 // Alignment of every arena, tensor and packed weight: a cache line and an AVX-512 register.
 constexpr size_t kAlignment = 64;
 
+// What a tensor or a packed weight may take, so that sums of a few and small multiples do not wrap
+// around where addresses have 32 bits.
+constexpr size_t kMostBytes = SIZE_MAX / 16;
+
 constexpr size_t AlignUp(size_t bytes, size_t alignment = kAlignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
@@ -59,6 +63,9 @@ class Buffer {
 
 // True when a * b does NOT fit; otherwise the product is in *out.
 inline bool MulOverflow(size_t a, size_t b, size_t* out) {
+  return __builtin_mul_overflow(a, b, out);
+}
+inline bool MulOverflow(int64_t a, size_t b, size_t* out) {
   return __builtin_mul_overflow(a, b, out);
 }
 inline bool MulOverflow(int64_t a, int64_t b, int64_t* out) {

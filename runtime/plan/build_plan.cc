@@ -115,7 +115,7 @@ void MakeValues(const WorkGraph& graph, const std::set<int>& needed_constants, P
   }
 }
 
-void AssignArena(Plan* plan) {
+Status AssignArena(Plan* plan) {
   std::vector<MemoryBlock> blocks;
   std::vector<int> owners;
   for (size_t v = 0; v < plan->values.size(); ++v) {
@@ -126,17 +126,22 @@ void AssignArena(Plan* plan) {
     blocks.push_back({value.view.bytes(), value.first_step, value.last_step, 0});
     owners.push_back(static_cast<int>(v));
   }
-  plan->arena_bytes = PlanMemory(&blocks);
-  plan->live_bytes = LargestLiveSet(blocks);
+  const uint64_t arena = PlanMemory(&blocks);
+  if (arena > SIZE_MAX / 2) {
+    return OutOfMemory("its activations need {} bytes, more than the address space has", arena);
+  }
+  plan->arena_bytes = static_cast<size_t>(arena);
+  plan->live_bytes = static_cast<size_t>(LargestLiveSet(blocks));
   for (size_t i = 0; i < blocks.size(); ++i) {
     plan->values[static_cast<size_t>(owners[i])].arena_offset =
         static_cast<int64_t>(blocks[i].offset);
   }
+  return Status::Ok();
 }
 
 Status CheckMemoryLimit(const Plan& plan, size_t limit) {
-  const size_t total = plan.arena_bytes + plan.scratch_bytes + plan.packed_bytes +
-                       plan.owned_bytes + plan.state_bytes;
+  const uint64_t total = uint64_t{plan.arena_bytes} + plan.scratch_bytes + plan.packed_bytes +
+                         plan.owned_bytes + plan.state_bytes;
   if (limit == 0 || total <= limit) return Status::Ok();
   return OutOfMemory(
       "the plan needs {} bytes (activations {}, scratch {}, packed weights {}, constants {}, "
@@ -262,7 +267,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   MakeValues(graph, needed_constants, plan.get());
   AssignViews(offers, options.optimize, plan.get());
   ExcludeDeferred(plan.get());
-  AssignArena(plan.get());
+  TW_RETURN_IF_ERROR(AssignArena(plan.get()));
   CountState(graph, plan.get());
   std::set<const Buffer*> distinct;
   CountConstants(*plan, &distinct, plan.get());

@@ -192,8 +192,12 @@ class SegmentPlanner {
       places.push_back({AlignUp(block.bytes, kBlockAlignment), block.first, block.last, 0});
       owners.push_back(&block);
     }
-    program_.arena_bytes = PlanMemory(&places);
-    for (size_t i = 0; i < owners.size(); ++i) owners[i]->offset = places[i].offset;
+    // No device of a 32-bit processor has more than half of the address space.
+    program_.arena_bytes =
+        static_cast<size_t>(std::min<uint64_t>(PlanMemory(&places), SIZE_MAX / 2));
+    for (size_t i = 0; i < owners.size(); ++i) {
+      owners[i]->offset = static_cast<size_t>(places[i].offset);
+    }
   }
 
   const WorkGraph& graph_;

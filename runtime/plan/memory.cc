@@ -16,18 +16,22 @@ bool LiveTogether(const MemoryBlock& a, const MemoryBlock& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
+uint64_t Aligned(const MemoryBlock& block) {
+  return (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 // Places the blocks in this order; returns the arena's size.
-size_t Place(const std::vector<int>& order, std::vector<MemoryBlock>* blocks) {
+uint64_t Place(const std::vector<int>& order, std::vector<MemoryBlock>* blocks) {
   std::vector<const MemoryBlock*> placed;  // by offset
-  size_t arena = 0;
+  uint64_t arena = 0;
   for (int index : order) {
     MemoryBlock& block = (*blocks)[static_cast<size_t>(index)];
-    const size_t bytes = AlignUp(block.bytes);
-    size_t offset = 0;
+    const uint64_t bytes = Aligned(block);
+    uint64_t offset = 0;
     for (const MemoryBlock* other : placed) {
       if (!LiveTogether(block, *other)) continue;
       if (offset + bytes <= other->offset) break;
-      offset = std::max(offset, other->offset + AlignUp(other->bytes));
+      offset = std::max(offset, other->offset + Aligned(*other));
     }
     block.offset = offset;
     arena = std::max(arena, offset + bytes);
@@ -61,10 +65,10 @@ std::vector<std::vector<int>> StartOrders(const std::vector<MemoryBlock>& blocks
 
 }  // namespace
 
-size_t LargestLiveSet(Span<const MemoryBlock> blocks) {
+uint64_t LargestLiveSet(Span<const MemoryBlock> blocks) {
   std::vector<std::pair<int, int64_t>> events;
   for (const MemoryBlock& block : blocks) {
-    const int64_t bytes = static_cast<int64_t>(AlignUp(block.bytes));
+    const int64_t bytes = static_cast<int64_t>(Aligned(block));
     events.push_back({block.first, bytes});
     events.push_back({block.last + 1, -bytes});
   }
@@ -74,15 +78,15 @@ size_t LargestLiveSet(Span<const MemoryBlock> blocks) {
     live += event.second;
     largest = std::max(largest, live);
   }
-  return static_cast<size_t>(largest);
+  return static_cast<uint64_t>(largest);
 }
 
-size_t PlanMemory(std::vector<MemoryBlock>* blocks) {
-  const size_t bound = LargestLiveSet(*blocks);
+uint64_t PlanMemory(std::vector<MemoryBlock>* blocks) {
+  const uint64_t bound = LargestLiveSet(*blocks);
   std::vector<int> best_order;
-  size_t best = SIZE_MAX;
+  uint64_t best = UINT64_MAX;
   for (std::vector<int>& order : StartOrders(*blocks)) {
-    const size_t arena = Place(order, blocks);
+    const uint64_t arena = Place(order, blocks);
     if (arena < best) {
       best = arena;
       best_order = std::move(order);
@@ -90,7 +94,7 @@ size_t PlanMemory(std::vector<MemoryBlock>* blocks) {
   }
   std::vector<int> order = best_order;
   for (int round = 0; round < kSearchRounds && best > bound; ++round) {
-    const size_t arena = Place(order, blocks);
+    const uint64_t arena = Place(order, blocks);
     if (arena < best) {
       best = arena;
       best_order = order;
@@ -99,7 +103,7 @@ size_t PlanMemory(std::vector<MemoryBlock>* blocks) {
     size_t top = 0;
     for (size_t i = 0; i < order.size(); ++i) {
       const MemoryBlock& block = (*blocks)[static_cast<size_t>(order[i])];
-      if (block.offset + AlignUp(block.bytes) == arena) top = i;
+      if (block.offset + Aligned(block) == arena) top = i;
     }
     if (top == 0) break;
     const size_t to = top / 2;

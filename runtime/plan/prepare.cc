@@ -116,6 +116,10 @@ Result<std::vector<OpCode>> PlanPrepareContext::OperatorsOf(int subgraph) const 
 
 Status PlanPrepareContext::Prepare(const OpDef& def) {
   TW_RETURN_IF_ERROR(def.prepare(*this));
+  if (scratch_bytes_ > SIZE_MAX / 4) {
+    return OutOfMemory("{} needs {} bytes of working memory, more than the address space has",
+                       where_, scratch_bytes_);
+  }
   for (size_t i = 0; i < output_set_.size(); ++i) {
     if (!output_set_[i]) {
       return InvalidModel("{} has {} outputs, {} expected", where_, output_set_.size(), i);

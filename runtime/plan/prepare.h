@@ -54,7 +54,7 @@ class PlanPrepareContext final : public PrepareContext {
   const std::vector<Pair>& in_place() const { return in_place_; }
   const std::vector<View>& views() const { return views_; }
   bool inside_output() const { return inside_output_; }
-  size_t scratch_bytes() const { return scratch_bytes_; }
+  size_t scratch_bytes() const { return static_cast<size_t>(scratch_bytes_); }
   const char* variant() const { return variant_; }
   const char* products() const { return products_; }
   int64_t n_tasks() const { return n_tasks_; }

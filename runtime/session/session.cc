@@ -145,12 +145,12 @@ void Session::SetEnvironment() {
 
 // What the plan leaves to values whose size a run finds out, and to resources.
 void Session::SetLimits() {
-  const size_t all = options_.memory_limit_bytes;
+  const uint64_t all = options_.memory_limit_bytes;
   if (all == 0) return;
-  const size_t planned = plan_->arena_bytes + plan_->scratch_bytes + plan_->packed_bytes +
-                         plan_->owned_bytes + plan_->state_bytes;
+  const uint64_t planned = uint64_t{plan_->arena_bytes} + plan_->scratch_bytes +
+                           plan_->packed_bytes + plan_->owned_bytes + plan_->state_bytes;
   // At least one byte is left, for 0 would mean no limit.
-  memory_.limit_bytes = all > planned ? all - planned : 1;
+  memory_.limit_bytes = all > planned ? static_cast<size_t>(all - planned) : 1;
   const SessionState::Lock lock(state()->mutex);
   state()->resources().set_limit_bytes(memory_.limit_bytes);
 }

@@ -81,13 +81,14 @@ bool CheckedByteSize(DType dtype, const Shape& shape, size_t* out_bytes) {
   int64_t bits = 0;
   if (MulOverflow(product, static_cast<int64_t>(DTypeBits(dtype)), &bits)) return false;
   const uint64_t bytes = (static_cast<uint64_t>(bits) + 7) / 8;
-  if (bytes > SIZE_MAX / 4) return false;
+  if (bytes > kMostBytes) return false;
   *out_bytes = empty ? 0 : static_cast<size_t>(bytes);
   return true;
 }
 
 size_t ByteSize(DType dtype, const Shape& shape) {
-  return (static_cast<size_t>(shape.NumElements()) * static_cast<size_t>(DTypeBits(dtype)) + 7) / 8;
+  const int64_t bits = shape.NumElements() * DTypeBits(dtype);
+  return static_cast<size_t>((bits + 7) / 8);
 }
 
 }  // namespace topwork

@@ -29,7 +29,7 @@ void ForEachBlock(ThreadPool* pool, int64_t n_tasks, int64_t flops, const Body& 
 // n ≥ 0 floats, all zero; `what` names them in the message of an OUT_OF_MEMORY.
 inline Result<Buffer> AllocateZeroFloats(int64_t n, const char* what, const Allocator& allocator) {
   size_t bytes = 0;
-  if (MulOverflow(static_cast<size_t>(n), sizeof(float), &bytes)) {
+  if (MulOverflow(n, sizeof(float), &bytes)) {
     return OutOfMemory("{} of {} floats does not fit into the address space", what, n);
   }
   TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(bytes, what, allocator));

@@ -11,7 +11,8 @@ nothing), and rows: model, what, ours, peer, ratio, and the runs (ours, peer) th
 the layout "ratios" name their table and the model's kind as well. A measurement without rows was not
 taken yet and is not on the page. A row
 may name another machine or date than its measurement. A measurement whose command cannot write its
-rows has `by_hand`, and its rows are edited. tests/lint/figures.py compares the two files.
+rows has `by_hand`, and its rows are edited. One that is `simulated` names the simulator instead of the
+machine. tests/lint/pages.py compares the two files.
 """
 
 import argparse
@@ -174,7 +175,7 @@ def replace_rows(name, rows):
         sys.exit(f"no measurement is called {name}; see: figures.py list")
     if not rows:
         sys.exit(f"{name}: the command wrote no rows")
-    found[0].update(machine=this_machine(), date=datetime.date.today().isoformat(), rows=rows)
+    found[0].update(machine=found[0].get("simulated") or this_machine(), date=datetime.date.today().isoformat(), rows=rows)
     save(data)
     PAGE.write_text(render(data), encoding="utf-8")
     print(f"{name}: {len(rows)} rows; BENCHMARKS.md is written")

@@ -68,7 +68,7 @@ Status Prepare(PrepareContext& context) {
   TW_ASSIGN_OR_RETURN(const Callee* body, context.PlanCallee(params.else_subgraph, inputs));
   TW_RETURN_IF_ERROR(CheckCalleeOutputs(context, *body, params.else_subgraph));
   state->shapes_known = KeepsShapes(context, *body);
-  size_t bytes = AlignUp(std::max(condition->memory_bytes, body->memory_bytes));
+  uint64_t bytes = AlignUp(std::max(condition->memory_bytes, body->memory_bytes));
   if (!state->shapes_known) {
     context.RequestScratch(bytes);
     for (int i = 0; i < n; ++i) TW_RETURN_IF_ERROR(context.LeaveShapeToRun(i));
@@ -78,11 +78,11 @@ Status Prepare(PrepareContext& context) {
     const TensorView& view = *context.input(i);
     TW_RETURN_IF_ERROR(context.SetOutput(i, view.dtype, view.shape));
     Variable& variable = state->variables[static_cast<size_t>(i)];
-    variable.scratch_offset = bytes;
+    variable.scratch_offset = static_cast<size_t>(bytes);
     if (!variable.passed) bytes += AlignUp(view.bytes());
   }
-  state->views_offset = bytes;
-  context.RequestScratch(bytes + 2 * static_cast<size_t>(n) * sizeof(TensorView));
+  state->views_offset = static_cast<size_t>(bytes);
+  context.RequestScratch(bytes + 2 * static_cast<uint64_t>(n) * sizeof(TensorView));
   return Status::Ok();
 }
 

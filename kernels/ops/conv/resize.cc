@@ -163,7 +163,7 @@ Status PrepareResizeNearestNeighbor(PrepareContext& context) {
   TW_RETURN_IF_ERROR(PrepareResize(
       &context, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kFloat16,
                  DType::kBFloat16, DType::kUInt16, DType::kInt32, DType::kUInt32, DType::kBool}));
-  context.RequestScratch(static_cast<size_t>(context.output(0).shape[2]) * sizeof(int32_t));
+  context.RequestScratch(static_cast<uint64_t>(context.output(0).shape[2]) * sizeof(int32_t));
   context.SetTasks(int64_t{context.output(0).shape[0]} * context.output(0).shape[1]);
   context.SetVariant("copy");
   return Status::Ok();

@@ -121,7 +121,8 @@ Status PlanParts(PrepareContext* context, TransposeConvState* state) {
   const int64_t depth = state->h.filter * state->w.filter * state->in_c;
   int64_t elements = 0, block = 0;
   if (MulOverflow(depth, state->out_c + kernels.max_columns, &elements) ||
-      MulOverflow(depth, kColumnsAtOnce, &block) || elements > (int64_t{1} << 58)) {
+      MulOverflow(depth, kColumnsAtOnce, &block) ||
+      elements > static_cast<int64_t>(kMostBytes / sizeof(float))) {
     return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(1));
   }
   const int64_t packed_size = kernels.packed_size(state->out_c, depth);

@@ -129,9 +129,10 @@ Status PrepareTransposeConvQuantized(PrepareContext* context, const TransposeCon
   s->is_unsigned = context->input(2)->dtype == DType::kUInt8;
   s->in_zero = ZeroPointOf(*context->input(2));
   const int64_t depth = s->h.filter * s->w.filter * s->in_c;
-  int64_t elements = 0;
+  int64_t elements = 0, block = 0;
   if (MulOverflow(depth + kColumnPad, s->out_c + kColumnPad, &elements) ||
-      MulOverflow(depth, kColumnsAtOnce, &elements) || elements > (int64_t{1} << 58)) {
+      MulOverflow(depth, kColumnsAtOnce, &block) ||
+      elements > static_cast<int64_t>(kMostBytes / sizeof(int32_t))) {
     return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(1));
   }
   TW_RETURN_IF_ERROR(PackFilter(context, *context->cpu().integer->int16, s));

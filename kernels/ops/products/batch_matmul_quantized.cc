@@ -56,7 +56,7 @@ Status PlanRight(PrepareContext* context, ScratchLayout* scratch, QuantizedMatMu
   int64_t words = 0;
   if (MulOverflow(s->k + 4, s->n + gemm.max_columns, &words) ||
       MulOverflow(words, 4 * std::max<int64_t>(s->b_matrices, 1), &words) ||
-      words > (int64_t{1} << 58)) {
+      words > static_cast<int64_t>(kMostBytes)) {
     return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(1));
   }
   s->packed_bytes = AlignUp(gemm.packed_bytes(s->n, 1, s->k));

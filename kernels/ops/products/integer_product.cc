@@ -50,7 +50,7 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
   int64_t words = 0;
   if (MulOverflow(p->run_k + 4, p->runs, &words) ||
       MulOverflow(words, p->n + p->gemm->max_columns, &words) ||
-      MulOverflow(words, p->groups * 4, &words) || words > (int64_t{1} << 58)) {
+      MulOverflow(words, p->groups * 4, &words) || words > static_cast<int64_t>(kMostBytes)) {
     return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(1));
   }
   p->packed_bytes =

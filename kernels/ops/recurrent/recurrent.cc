@@ -38,7 +38,7 @@ Status PlanBytes(PrepareContext* context, ScratchLayout* scratch, CellMatrix* ou
   out->scales.assign(static_cast<size_t>(padded), q->scales[0]);
   int64_t words = 0;
   if (MulOverflow(out->k + 4, out->n + out->gemm->max_columns, &words) ||
-      words > (int64_t{1} << 56)) {
+      words > static_cast<int64_t>(kMostBytes / sizeof(int32_t))) {
     return OutOfMemory("{}: {} is too large to pack", context->Where(), name);
   }
   const size_t bytes = out->gemm->packed_bytes(out->n, 1, out->k);

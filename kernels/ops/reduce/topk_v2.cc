@@ -36,7 +36,7 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
   const bool narrow = context.n_outputs() == 2 && context.output(1).dtype == DType::kInt16;
   TW_RETURN_IF_ERROR(context.SetOutput(1, narrow ? DType::kInt16 : DType::kInt32, out));
-  context.RequestScratch(static_cast<size_t>(state->n) * sizeof(int32_t) *
+  context.RequestScratch(static_cast<uint64_t>(state->n) * sizeof(int32_t) *
                          static_cast<size_t>(context.max_threads()));
   return Status::Ok();
 }

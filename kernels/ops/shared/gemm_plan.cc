@@ -20,10 +20,8 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 size_t ScratchLayout::AddSized(int64_t count, size_t size, int64_t n) {
   const size_t offset = bytes_;
   size_t bytes = 0, total = 0;
-  if (MulOverflow(static_cast<size_t>(count), size, &bytes) ||
-      __builtin_add_overflow(bytes, kAlignment, &total) ||
-      MulOverflow(AlignUp(bytes), static_cast<size_t>(n), &bytes) ||
-      __builtin_add_overflow(bytes_, bytes, &total)) {
+  if (MulOverflow(count, size, &bytes) || __builtin_add_overflow(bytes, kAlignment, &total) ||
+      MulOverflow(n, AlignUp(bytes), &bytes) || __builtin_add_overflow(bytes_, bytes, &total)) {
     overflow_ = true;
     return 0;
   }
@@ -54,7 +52,8 @@ Status PlanPackedWeights(PrepareContext* context, const GemmKernels& kernels, in
   int64_t elements = 0;
   // Padding a narrow column count to whole vectors is at most max_columns times the weights.
   if (MulOverflow(layout.k, layout.n + kernels.max_columns, &elements) ||
-      MulOverflow(elements, groups, &elements) || elements > (int64_t{1} << 58)) {
+      MulOverflow(elements, groups, &elements) ||
+      elements > static_cast<int64_t>(kMostBytes / sizeof(float))) {
     return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(input));
   }
   out->packed_size = kernels.packed_size(layout.n, layout.k);

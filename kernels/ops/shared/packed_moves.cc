@@ -45,7 +45,7 @@ void PackAll(const TensorView& view, ThreadPool* pool, const int8_t* in) {
 Status RequestWidening(PrepareContext& context, Status prepared) {
   const DType dtype = context.output(0).dtype;
   if (!prepared.ok() || !IsPacked(dtype)) return prepared;
-  size_t bytes = HeadBytes(static_cast<size_t>(context.n_inputs()) + 1);
+  uint64_t bytes = HeadBytes(static_cast<size_t>(context.n_inputs()) + 1);
   for (int i = 0; i < context.n_inputs(); ++i) {
     if (context.input(i) != nullptr && context.input(i)->dtype == dtype) {
       bytes += WideBytes(*context.input(i));

@@ -47,7 +47,7 @@ Status Prepare(PrepareContext& context) {
   const Shape& in = context.input(0)->shape;
   s->channels = in.dim(1);
   s->n_windows = in.dim(0) < s->window ? 0 : 1 + (in.dim(0) - s->window) / s->stride;
-  context.RequestScratch(static_cast<size_t>(s->length / 2 + 1) * sizeof(Fourier::Complex) *
+  context.RequestScratch(static_cast<uint64_t>(s->length / 2 + 1) * sizeof(Fourier::Complex) *
                          static_cast<size_t>(context.max_threads()));
   return context.SetOutput(0, DType::kFloat32,
                            Shape({in.dim(1), static_cast<int32_t>(s->n_windows),

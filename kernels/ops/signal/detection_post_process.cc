@@ -45,12 +45,12 @@ struct Work {
 };
 
 // Lays the arrays into `memory`; returns the bytes needed.
-size_t LayOut(const PostProcess& s, uint8_t* memory, Work* work) {
-  size_t at = 0;
+uint64_t LayOut(const PostProcess& s, uint8_t* memory, Work* work) {
+  uint64_t at = 0;
   const auto take = [&](auto** array, int64_t n) {
     uint8_t* start = memory == nullptr ? nullptr : memory + at;  // null: only the size is asked
     *array = reinterpret_cast<std::remove_reference_t<decltype(*array)>>(start);
-    at += (static_cast<size_t>(n) * sizeof(**array) + 15) / 16 * 16;
+    at += (static_cast<uint64_t>(n) * sizeof(**array) + 15) / 16 * 16;
   };
   take(&work->boxes, int64_t{4} * s.n_boxes);
   take(&work->scores, int64_t{s.n_columns} * s.n_boxes);

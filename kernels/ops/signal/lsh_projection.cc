@@ -47,7 +47,7 @@ Status Prepare(PrepareContext& context) {
                            context.InputName(2), weights->shape.ToString(), data.dim(0));
   }
   const int64_t row_bytes = data.Product(1, data.rank()) * ElementBytes(*context.input(1));
-  context.RequestScratch(sizeof(float) + static_cast<size_t>(row_bytes));
+  context.RequestScratch(sizeof(float) + static_cast<uint64_t>(row_bytes));
   const bool sparse = context.params().mode == kSparse;
   const int64_t n = sparse ? hash.dim(0) : hash.NumElements();
   TW_RETURN_IF_ERROR(CheckDim(context, n, "the output's size"));

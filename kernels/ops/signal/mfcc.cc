@@ -85,7 +85,7 @@ Status Prepare(PrepareContext& context) {
   }
   PlanBands(static_cast<double>(rate), lower, upper, s);
   PlanCosines(s);
-  context.RequestScratch(static_cast<size_t>(s->n_bands) * sizeof(double) *
+  context.RequestScratch(static_cast<uint64_t>(s->n_bands) * sizeof(double) *
                          static_cast<size_t>(context.max_threads()));
   return context.SetOutput(0, DType::kFloat32, Shape({in.dim(0), in.dim(1), s->n_out}));
 }

@@ -101,7 +101,7 @@ Status PrepareNonMaxSuppression(PrepareContext& context, bool soft) {
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kInt32, list));
   if (soft) TW_RETURN_IF_ERROR(context.SetOutput(1, DType::kFloat32, list));
   TW_RETURN_IF_ERROR(context.SetOutput(soft ? 2 : 1, DType::kInt32, Shape()));
-  context.RequestScratch(static_cast<size_t>(boxes.dim(0)) * sizeof(Candidate));
+  context.RequestScratch(static_cast<uint64_t>(boxes.dim(0)) * sizeof(Candidate));
   return Status::Ok();
 }
 

@@ -63,7 +63,7 @@ Status PrepareMultinomial(PrepareContext& context) {
     return context.Unsupported("its output is {}; int32 and int64 are supported", DTypeName(dtype));
   }
   context.NewState<RandomState>()->Seed(context.params());
-  context.RequestScratch(static_cast<size_t>(logits.dim(1)) * sizeof(double));
+  context.RequestScratch(static_cast<uint64_t>(logits.dim(1)) * sizeof(double));
   return context.SetOutput(0, dtype, Shape({logits.dim(0), static_cast<int32_t>(n_samples)}));
 }
 

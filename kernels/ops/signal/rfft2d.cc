@@ -49,7 +49,7 @@ Status Prepare(PrepareContext& context) {
   out.set_dim(rank - 1, static_cast<int32_t>(s->w / 2 + 1));
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kComplex64, out));
   s->fourier.Prepare(std::max(s->h, s->w));
-  context.RequestScratch(static_cast<size_t>(ScratchOf(*s)) * sizeof(Complex) *
+  context.RequestScratch(static_cast<uint64_t>(ScratchOf(*s)) * sizeof(Complex) *
                          static_cast<size_t>(context.max_threads()));
   return Status::Ok();
 }

@@ -48,10 +48,14 @@ Status ExtractionWindow::Init(const Config& config, FeatureCache* cache) {
     example_bytes_ += AlignUp(view.bytes());
   }
   const size_t n = static_cast<size_t>(config.capacity);
-  TW_ASSIGN_OR_RETURN(
-      staged_,
-      Buffer::Allocate(n * example_bytes_, "the examples to extract features of",
-                       config.allocator != nullptr ? *config.allocator : DefaultAllocator()));
+  size_t bytes = 0;
+  if (MulOverflow(config.capacity, example_bytes_, &bytes)) {
+    return OutOfMemory("{} examples of {} bytes do not fit into the address space", config.capacity,
+                       example_bytes_);
+  }
+  TW_ASSIGN_OR_RETURN(staged_, Buffer::Allocate(bytes, "the examples to extract features of",
+                                                config.allocator != nullptr ? *config.allocator
+                                                                            : DefaultAllocator()));
   rows_.resize(n * static_cast<size_t>(example_floats_));
   values_.resize((n + (file_ != nullptr ? static_cast<size_t>(kFoundPerWindow) : 0)) *
                  static_cast<size_t>(n_values_));

@@ -61,7 +61,7 @@ Status DenseHead::EnsureBatch(int64_t n) {
     hits_.resize(count);
   }
   size_t bytes = 0;
-  if (MulOverflow(count, static_cast<size_t>(n_outputs_) * sizeof(float), &bytes)) {
+  if (MulOverflow(n_outputs_, sizeof(float), &bytes) || MulOverflow(n, bytes, &bytes)) {
     return OutOfMemory("the scores of {} rows do not fit into the address space", n);
   }
   if (delta_.size() < bytes) {

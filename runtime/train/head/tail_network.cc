@@ -6,17 +6,12 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/train/blocks.h"
+
 namespace topwork {
 namespace {
 
 constexpr size_t kMaxPlans = 4;  // batch, last batch of an epoch, and both without a backward pass
-
-Status AllocateZeros(int64_t n, const char* what, const Allocator& allocator, Buffer* out) {
-  const size_t bytes = static_cast<size_t>(n) * sizeof(float);
-  TW_ASSIGN_OR_RETURN(*out, Buffer::Allocate(bytes, what, allocator));
-  std::memset(out->data(), 0, bytes);
-  return Status::Ok();
-}
 
 }  // namespace
 
@@ -38,10 +33,10 @@ Result<std::unique_ptr<TailNetwork>> TailNetwork::Create(const Graph& graph, con
   }
   const int64_t n = network->graph_.n_parameters;
   const Allocator& allocator = *network->allocator_;
-  TW_RETURN_IF_ERROR(
-      AllocateZeros(n, "the weights of the last layers", allocator, &network->parameters_));
-  TW_RETURN_IF_ERROR(
-      AllocateZeros(n, "the gradient of the last layers", allocator, &network->gradient_));
+  TW_ASSIGN_OR_RETURN(network->parameters_,
+                      AllocateZeroFloats(n, "the weights of the last layers", allocator));
+  TW_ASSIGN_OR_RETURN(network->gradient_,
+                      AllocateZeroFloats(n, "the gradient of the last layers", allocator));
   TW_RETURN_IF_ERROR(
       ReadShippedParameters(graph, head, tail, network->graph_, network->parameters()));
   // What cannot be planned is known now rather than at the first step.
@@ -64,8 +59,8 @@ Result<TailPlan*> TailNetwork::PlanFor(int64_t n_rows, bool backward) {
     TW_ASSIGN_OR_RETURN(auto plan, MakeTailPlan(graph_, options));
     if (memory_.size() < plan->bytes()) {
       memory_.Reset();  // first: the old and the new block are never held together
-      TW_ASSIGN_OR_RETURN(
-          memory_, Buffer::Allocate(plan->bytes(), "activations of the last layers", *allocator_));
+      TW_ASSIGN_OR_RETURN(memory_, Buffer::Allocate(static_cast<size_t>(plan->bytes()),
+                                                    "activations of the last layers", *allocator_));
     }
     if (plans_.size() == kMaxPlans) plans_.erase(plans_.begin());
     plans_.push_back(std::move(plan));

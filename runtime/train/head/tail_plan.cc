@@ -90,9 +90,9 @@ Result<std::unique_ptr<TailPlan>> MakeTailPlan(const TailGraph& graph,
     TW_RETURN_IF_ERROR(PrepareNode(graph, node, options, plan.get()));
   }
   ScheduleSteps(graph, options, 1, plan.get());
-  const size_t limit = options.limit_bytes;
-  if (limit == 0 || plan->bytes() <= limit) return plan;
-  size_t least = plan->bytes();
+  const uint64_t limit = options.limit_bytes == 0 ? SIZE_MAX / 2 : options.limit_bytes;
+  if (plan->bytes() <= limit) return plan;
+  uint64_t least = plan->bytes();
   if (options.backward) {
     const int n = static_cast<int>(graph.nodes.size());
     std::vector<int> candidates = {static_cast<int>(std::lround(std::sqrt(n)))};

@@ -44,9 +44,9 @@ struct TailPlan {
   std::vector<TailStep> steps;
   int64_t cut = 0;     // place of the rows
   int64_t logits = 0;  // place of the scores, after the last forward step
-  size_t arena_bytes = 0;
+  uint64_t arena_bytes = 0;
   size_t scratch_bytes = 0;  // after the arena
-  size_t bytes() const { return arena_bytes + scratch_bytes; }
+  uint64_t bytes() const { return arena_bytes + scratch_bytes; }
 };
 
 struct TailPlanOptions {

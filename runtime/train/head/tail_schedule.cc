@@ -148,7 +148,7 @@ class Placer {
   int Begin(int storage, int step) {
     MemoryBlock block;
     block.bytes =
-        static_cast<size_t>(graph_.ShapeFor(storage, n_rows_).NumElements()) * sizeof(float);
+        static_cast<uint64_t>(graph_.ShapeFor(storage, n_rows_).NumElements()) * sizeof(float);
     block.first = block.last = step;
     blocks_.push_back(block);
     return static_cast<int>(blocks_.size()) - 1;

@@ -79,7 +79,7 @@ TEST_CASE("instruction sets: eigen is the least beside tiles of ours, else the b
     if (tables[i]->isa == std::string("baseline")) baseline = i;
   }
   if (eigen < 0) TW_SKIP("this build has no set of that name (TOPWORK_EIGEN)");
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__) || defined(__ARM_NEON)
   CHECK(eigen < baseline);
 #else
   CHECK(eigen > baseline);

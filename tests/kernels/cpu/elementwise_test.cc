@@ -50,6 +50,13 @@ double UnitInLastPlace(float value) {
   return std::ldexp(1.0, exponent - 24);
 }
 
+// NEON of 32-bit processors takes denormal numbers for zero (its scalar instructions do not).
+#if defined(__arm__)
+float Seen(float x) { return std::fabs(x) < 1.17549435e-38f ? std::copysign(0.0f, x) : x; }
+#else
+float Seen(float x) { return x; }
+#endif
+
 // Error in units in the last place; infinite where only one is a NaN or an infinity.
 double UnitsOff(double exact, float got) {
   const float nearest = static_cast<float>(exact);
@@ -57,6 +64,7 @@ double UnitsOff(double exact, float got) {
     const bool same = std::isnan(nearest) ? std::isnan(got) : nearest == got;
     return same ? 0 : std::numeric_limits<double>::infinity();
   }
+  if (Seen(nearest) == 0.0f && got == 0.0f) return 0;
   return std::fabs(exact - static_cast<double>(got)) / UnitInLastPlace(nearest);
 }
 
@@ -92,7 +100,8 @@ TEST_CASE("elementwise: functions are precise over all floats", "[ops][sets]") {
       double worst = 0;
       float at = 0;
       for (size_t i = 0; i < x.size(); ++i) {
-        const double error = UnitsOff(p.exact(static_cast<double>(x[i])), y[i]);
+        const double error = std::min(UnitsOff(p.exact(static_cast<double>(x[i])), y[i]),
+                                      UnitsOff(p.exact(static_cast<double>(Seen(x[i]))), y[i]));
         if (error > worst) {
           worst = error;
           at = x[i];

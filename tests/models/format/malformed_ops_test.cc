@@ -1,6 +1,7 @@
 // Operators whose options and inputs do not fit each other: found when the model is planned, or,
 // where only data decides, when it runs. The model itself is well-formed and opens.
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "runtime/session/session.h"
 #include "tests/support/model_builder.h"
@@ -248,7 +249,7 @@ std::vector<OpCase> ShapeCases() {
       Case("fill of a negative shape", kModel, "dimension of the output is -5", OpCode::kFill,
            {Constant({-5}), Weights({})}),
       Case("fill beyond the memory limit", kMemory, "the memory limit is 67108864", OpCode::kFill,
-           {Constant({2000000000}), Weights({})}),
+           {Constant({60000000}), Weights({})}),
       Case("range that never ends", kModel, "delta", OpCode::kRange,
            {ConstantScalar(0), ConstantScalar(5), ConstantScalar(0)}, OptionsSpec(), DType::kInt32),
       Case("matrices that do not fit", kModel, "[2, 3] and [4, 5]", OpCode::kBatchMatmul,
@@ -303,6 +304,8 @@ std::vector<OpCase> IndexCases() {
 
 void CheckOps(const std::vector<OpCase>& cases) {
   for (const OpCase& c : cases) {
+    // Where addresses have 32 bits, its inputs are too large already.
+    if (sizeof(size_t) == 4 && std::strcmp(c.what, "concatenation beyond 32 bits") == 0) continue;
     const Status status = OpenPlanRun(c);
     INFO(c.what << " gave " << status.ToString());
     CHECK(status.code() == c.code);

@@ -348,8 +348,10 @@ TEST_CASE("export: damaged models of integers never crash the writer", "[format]
         const auto exported = ExportWithHead(**model, replacement);
         if (!exported.ok()) continue;
         ++n_exported;
-        CHECK(Model::OpenMemory(exported->data(), exported->size(), true).status().ToString() ==
-              "OK");
+        const Status opened = Model::OpenMemory(exported->data(), exported->size(), true).status();
+        // Integers of a large size may be too large as floats where addresses have 32 bits.
+        const bool is_large = opened.message().find("whose size overflows") != std::string::npos;
+        if (sizeof(size_t) > 4 || !is_large) CHECK(opened.ToString() == "OK");
       }
     }
   }

@@ -18,7 +18,7 @@ struct BlockRandom {
   }
 };
 
-void CheckNoOverlap(const std::vector<MemoryBlock>& blocks, size_t arena) {
+void CheckNoOverlap(const std::vector<MemoryBlock>& blocks, uint64_t arena) {
   for (size_t i = 0; i < blocks.size(); ++i) {
     const MemoryBlock& a = blocks[i];
     REQUIRE(a.offset % kAlignment == 0);
@@ -43,7 +43,7 @@ TEST_CASE("PlanMemory: no two live blocks overlap, whatever the lifetimes", "[pl
       block.first = static_cast<int>(random.Next(40));
       block.last = block.first + static_cast<int>(random.Next(random.Next(2) != 0 ? 3 : 40));
     }
-    const size_t arena = PlanMemory(&blocks);
+    const uint64_t arena = PlanMemory(&blocks);
     INFO("seed " << seed);
     CheckNoOverlap(blocks, arena);
     REQUIRE(arena >= LargestLiveSet(blocks));
@@ -53,8 +53,8 @@ TEST_CASE("PlanMemory: no two live blocks overlap, whatever the lifetimes", "[pl
 TEST_CASE("PlanMemory: a chain needs two neighbours at a time", "[plan]") {
   std::vector<MemoryBlock> blocks;
   for (int i = 0; i < 30; ++i)
-    blocks.push_back({static_cast<size_t>(64 * (i % 7 + 1)), i, i + 1, 0});
-  const size_t arena = PlanMemory(&blocks);
+    blocks.push_back({static_cast<uint64_t>(64 * (i % 7 + 1)), i, i + 1, 0});
+  const uint64_t arena = PlanMemory(&blocks);
   CHECK(arena == LargestLiveSet(blocks));
   CHECK(arena == 64 * 13);
 }
@@ -65,6 +65,14 @@ TEST_CASE("PlanMemory: nothing needs nothing", "[plan]") {
   CHECK(LargestLiveSet(blocks) == 0);
   blocks.push_back({0, 0, 5, 0});
   CHECK(PlanMemory(&blocks) == 0);
+}
+
+TEST_CASE("PlanMemory: sums of more than 32 bits are kept", "[plan]") {
+  constexpr uint64_t kThreeGib = uint64_t{3} << 30;
+  std::vector<MemoryBlock> blocks = {{kThreeGib, 0, 1, 0}, {kThreeGib, 0, 1, 0}};
+  CHECK(LargestLiveSet(blocks) == 2 * kThreeGib);
+  CHECK(PlanMemory(&blocks) == 2 * kThreeGib);
+  CHECK(blocks[0].offset + blocks[1].offset == kThreeGib);
 }
 
 TEST_CASE("LargestLiveSet counts both ends of a lifetime", "[plan]") {

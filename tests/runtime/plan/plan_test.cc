@@ -10,6 +10,7 @@
 #include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/embedded.h"
 #include "tests/support/op_cases.h"
+#include "tests/support/open_session.h"
 
 namespace topwork {
 namespace test {
@@ -246,6 +247,26 @@ TEST_CASE("plan: the memory limit is kept at planning time", "[plan]") {
   const Status status = BuildPlan(model.value(), options).status();
   CHECK(status.code() == StatusCode::kOutOfMemory);
   CHECK(status.message().find("memory limit") != std::string::npos);
+}
+
+TEST_CASE("plan: activations beyond the address space are refused", "[plan]") {
+  ModelSpec spec;
+  const std::vector<int32_t> shape = {60000000};
+  std::vector<int32_t> terms;
+  for (int i = 0; i < 20; ++i) {
+    terms.push_back(spec.AddInput("x" + std::to_string(i), DType::kFloat32, shape));
+  }
+  const int sum = spec.AddTensor("sum", DType::kFloat32, shape);
+  spec.AddOp(OpCode::kAddN, terms, {sum}, OptionsSpec());
+  spec.main().outputs = {sum};
+  const auto plan = BuildPlan(OpenSpec(spec), PlanOptions());
+  if (sizeof(size_t) > 4) {
+    REQUIRE(plan.ok());
+    CHECK((*plan)->arena_bytes >= uint64_t{20} * 60000000 * 4);
+  } else {
+    CHECK(plan.status().code() == StatusCode::kOutOfMemory);
+    CHECK(plan.status().message().find("address space") != std::string::npos);
+  }
 }
 
 TEST_CASE("plan: wrong requests are refused with their reason", "[plan]") {

@@ -1,0 +1,194 @@
+// What integer products multiply at once, for integer_tiles.h: words of rows of A by vectors of
+// columns of W.
+//
+// A word is what an instruction multiplies of a row at once: 32 bits of depth (four bytes or two
+// halves), or eight bytes where it takes two rows (smmla).
+#ifndef TOPWORK_KERNELS_CPU_INTEGER_WORDS_H_
+#define TOPWORK_KERNELS_CPU_INTEGER_WORDS_H_
+
+#include "kernels/cpu/simd_int.h"
+
+namespace topwork {
+namespace TW_ISA {
+namespace {
+
+// Kinds of products: kGroup values of kSize bytes are a word of a row of A. kPaired: an instruction
+// multiplies two rows by two columns, else one row by a vector of columns. NEON loads a block of
+// kAtOnce words of a row (or of two) and multiplies by each of them in turn.
+struct Int16s {
+  using Native = Int16s;
+  using Word = uint32_t;
+  static constexpr int kGroup = 2, kSize = 2;
+  static constexpr bool kPaired = false;
+  TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotInt16(acc, a, w); }
+#if defined(__ARM_NEON)
+  static constexpr int kAtOnce = 4;
+  using Block = IVec;
+  TW_INLINE Block LoadBlock(const uint8_t* row, const uint8_t*, IVec) { return LoadInts(row); }
+  template <int kWord>
+  TW_INLINE IVec DotWord(IVec acc, Block a, IVec w) {
+    return DotInt16ByLane<kWord>(acc, a, w);
+  }
+#endif
+};
+
+#if defined(TW_HAVE_BYTE_PAIRS)
+struct NativeBytes {
+  using Word = uint64_t;
+  static constexpr int kGroup = 8, kSize = 1;
+  static constexpr bool kPaired = true;
+  TW_INLINE IVec Load(const uint8_t* row, const uint8_t* next) { return LoadPair(row, next); }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return MultiplyPairs(acc, a, w); }
+  static constexpr int kAtOnce = 2;
+  struct Block {
+    IVec words[2];
+  };
+  TW_INLINE Block LoadBlock(const uint8_t* row, const uint8_t* next, IVec) {
+    const IVec first = LoadInts(row), second = LoadInts(next);
+    return {{RowOfPair(first, second, 0), RowOfPair(first, second, 1)}};
+  }
+  template <int kWord>
+  TW_INLINE IVec DotWord(IVec acc, const Block& a, IVec w) {
+    return MultiplyPairs(acc, a.words[kWord], w);
+  }
+};
+struct Bytes : NativeBytes {
+  using Native = NativeBytes;
+  TW_INLINE Block LoadBlock(const uint8_t* row, const uint8_t* next, IVec flip) {
+    const Block block = NativeBytes::LoadBlock(row, next, flip);
+    return {{block.words[0] ^ flip, block.words[1] ^ flip}};
+  }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) {
+    return MultiplyPairs(acc, a ^ flip, w);
+  }
+};
+#elif defined(TW_HAVE_DOT_BYTES)
+// Bytes of A in the processor's own sign.
+struct NativeBytes {
+  using Word = uint32_t;
+  static constexpr int kGroup = 4, kSize = 1;
+  static constexpr bool kPaired = false;
+  TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytes(acc, a, w); }
+#if defined(__ARM_NEON)
+  static constexpr int kAtOnce = 4;
+  using Block = IVec;
+  TW_INLINE Block LoadBlock(const uint8_t* row, const uint8_t*, IVec) { return LoadInts(row); }
+  template <int kWord>
+  TW_INLINE IVec DotWord(IVec acc, Block a, IVec w) {
+    return DotBytesByLane<kWord>(acc, a, w);
+  }
+#endif
+};
+struct Bytes : NativeBytes {
+  using Native = NativeBytes;
+#if defined(__ARM_NEON)
+  TW_INLINE Block LoadBlock(const uint8_t* row, const uint8_t*, IVec flip) {
+    return LoadInts(row) ^ flip;
+  }
+#endif
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) { return DotBytes(acc, a ^ flip, w); }
+};
+#endif
+
+// Accumulators: acc[m][j] has the sums of row m by the columns of vector j; where Kind pairs,
+// acc[p][c] those of rows 2 p and 2 p + 1 by columns 2 c and 2 c + 1, row by row.
+template <class Kind, int kM, int kN>
+struct Shape {
+  static constexpr int kA = Kind::kPaired ? (kM + 1) / 2 : kM;
+  static constexpr int kW = Kind::kPaired ? 2 * kN : kN;
+};
+
+// acc += A * W over one word of every row, which lies `at` bytes after rows[m]. (Broadcast from
+// memory: by way of a register it costs twice as much.) Of an odd number of rows the last is its
+// own partner.
+template <class Kind, int kM, int kA, int kW>
+TW_INLINE void AddWord(IVec (&acc)[kA][kW], const uint8_t* const (&rows)[kM], ptrdiff_t at,
+                       const int32_t* w, IVec flip) {
+  constexpr int kStep = Kind::kPaired ? 2 : 1;
+  IVec wv[kW];
+#pragma GCC unroll 4
+  for (int j = 0; j < kW; ++j) wv[j] = LoadInts(w + j * kLanes);
+#pragma GCC unroll 8
+  for (int m = 0; m < kA; ++m) {
+    const int next = m * kStep + 1 < kM ? m * kStep + 1 : kM - 1;
+    const IVec av = Kind::Load(rows[m * kStep] + at, rows[next] + at);
+#pragma GCC unroll 4
+    for (int j = 0; j < kW; ++j) acc[m][j] = Kind::Dot(acc[m][j], av, wv[j], flip);
+  }
+}
+
+#if defined(__ARM_NEON)
+// acc += A * W over word kWord of the rows' blocks; `w` is where W has the blocks' first words.
+template <class Kind, int kWord, int kA, int kW>
+TW_INLINE void AddWordOfBlock(IVec (&acc)[kA][kW], const typename Kind::Block (&blocks)[kA],
+                              const int32_t* w) {
+  IVec wv[kW];
+#pragma GCC unroll 4
+  for (int j = 0; j < kW; ++j) wv[j] = LoadInts(w + (kWord * kW + j) * kLanes);
+#pragma GCC unroll 8
+  for (int m = 0; m < kA; ++m) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kW; ++j) {
+      acc[m][j] = Kind::template DotWord<kWord>(acc[m][j], blocks[m], wv[j]);
+    }
+  }
+}
+
+// acc += A * W over a block of every row. Of a single row, every other word goes to `others`.
+template <class Kind, int kM, int kA, int kW>
+TW_INLINE void AddBlock(IVec (&acc)[kA][kW], IVec (&others)[kA][kW],
+                        const uint8_t* const (&rows)[kM], ptrdiff_t at, const int32_t* w,
+                        IVec flip) {
+  constexpr int kStep = Kind::kPaired ? 2 : 1;
+  typename Kind::Block blocks[kA];
+#pragma GCC unroll 8
+  for (int m = 0; m < kA; ++m) {
+    const int next = m * kStep + 1 < kM ? m * kStep + 1 : kM - 1;
+    blocks[m] = Kind::LoadBlock(rows[m * kStep] + at, rows[next] + at, flip);
+  }
+  IVec(&odd)[kA][kW] = kM == 1 ? others : acc;
+  AddWordOfBlock<Kind, 0>(acc, blocks, w);
+  AddWordOfBlock<Kind, 1>(odd, blocks, w);
+  if constexpr (Kind::kAtOnce == 4) {
+    AddWordOfBlock<Kind, 2>(acc, blocks, w);
+    AddWordOfBlock<Kind, 3>(odd, blocks, w);
+  }
+}
+#endif
+
+#if defined(__AVX512VNNI__)
+// acc[m] += rows m of A * W over `pairs` pairs of words, one vector of columns.
+template <class Kind, int kM>
+TW_INLINE void AddPairs(IVec (&acc)[kM][2], const uint8_t* const (&rows)[kM], int64_t pairs,
+                        const int32_t* w, IVec flip) {
+  typedef int64_t LongAnywhere __attribute__((aligned(1), may_alias));
+  for (int64_t i = 0; i < pairs; ++i, w += 2 * kLanes) {
+    const IVec left = LoadInts(w), right = LoadInts(w + kLanes);
+#pragma GCC unroll 8
+    for (int m = 0; m < kM; ++m) {
+      const IVec a = reinterpret_cast<IVec>(
+          _mm512_set1_epi64(*reinterpret_cast<const LongAnywhere*>(rows[m] + i * 8)));
+      acc[m][0] = Kind::Dot(acc[m][0], a, left, flip);
+      acc[m][1] = Kind::Dot(acc[m][1], a, right, flip);
+    }
+  }
+}
+
+// The sums of neighbours of both.
+TW_INLINE IVec SumNeighbours(IVec left, IVec right) {
+  const auto sum = [](IVec v) {
+    const __m512i x = reinterpret_cast<__m512i>(v);
+    return _mm512_add_epi32(x, _mm512_srli_epi64(x, 32));
+  };
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return reinterpret_cast<IVec>(_mm512_permutex2var_epi32(sum(left), even, sum(right)));
+}
+#endif
+
+}  // namespace
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_INTEGER_WORDS_H_
