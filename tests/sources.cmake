@@ -98,6 +98,7 @@ set(TEST_SOURCES
   runtime/base/memory_test.cc
   runtime/base/printable_test.cc
   runtime/base/record_file_test.cc
+  runtime/base/slab_test.cc
   runtime/base/status_test.cc
   runtime/base/text_test.cc
   runtime/base/thread_pool_test.cc
