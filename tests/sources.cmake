@@ -135,6 +135,7 @@ set(TEST_SOURCES
   runtime/session/verify_test.cc
   runtime/session/session_test.cc
   runtime/session/control_flow_test.cc
+  runtime/session/packing_test.cc
   runtime/session/resources_test.cc
   runtime/session/strings_session_test.cc
   runtime/session/variables_test.cc

@@ -161,6 +161,7 @@ void Run(const GemmTask& given) {
 extern const GemmKernels kHalfGemmKernels;
 const GemmKernels kHalfGemmKernels = {"gemm bf16 " TW_STRING(TW_ISA),
                                       "bfloat16",
+                                      false,
                                       kRows,
                                       kMaxVectors* kLanes,
                                       NPanels,

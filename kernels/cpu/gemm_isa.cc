@@ -1,12 +1,22 @@
 // The packed GEMM in float32: A broadcast element by element, W streamed from its panel
 // (gemm_tiles.h).
 #include "kernels/cpu/gemm_tiles.h"
+#include "kernels/cpu/simd_int.h"
+#include "kernels/cpu/simd_transpose.h"
 
 namespace topwork {
 namespace TW_ISA {
 namespace {
 
 int64_t PackedSize(int64_t n, int64_t k) { return Vectors(n) * kLanes * k; }
+
+TW_INLINE Vec LoadWeights(const float* p, int count) { return LoadFirst(p, count); }
+TW_INLINE Vec LoadWeights(const uint16_t* p, int count) {
+  if (count >= kLanes) return WidenHalves(p);
+  uint16_t first[kLanes] = {};
+  for (int i = 0; i < count; ++i) first[i] = p[i];
+  return WidenHalves(first);
+}
 
 // Column n of W (zeros beyond the last) into every `width`-th element from `out`.
 void PackColumn(const GemmWeights& w, int64_t n, int64_t width, float* out) {
@@ -22,21 +32,39 @@ void PackColumn(const GemmWeights& w, int64_t n, int64_t width, float* out) {
   }
 }
 
+// The same for kLanes columns from n0 on whose depths are neighbours; `data` is that of W.
+template <typename T>
+void PackColumns(const GemmWeights& w, const T* data, int64_t n0, int64_t width, float* out) {
+  for (int64_t i = 0; i < w.depth[0]; ++i) {
+    for (int64_t j = 0; j < w.depth[1]; ++j, out += w.depth[2] * width) {
+      const T* in = data + n0 * w.stride_n + i * w.stride_k[0] + j * w.stride_k[1];
+      const auto load = [&](int column, int64_t k, int n) {
+        return n0 + column < w.n ? LoadWeights(in + column * w.stride_n + k, n) : Vec{};
+      };
+      TransposeWords(w.depth[2], load, [&](int64_t k, Vec v) { Store(out + k * width, v); });
+    }
+  }
+}
+
 void Pack(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* packed) {
   for (int64_t p = panel_begin; p < panel_end; ++p) {
     const Panel panel = PanelAt(w.n, p);
     const int64_t width = panel.n_vectors * kLanes, n0 = panel.vector * kLanes;
     float* out = packed + n0 * w.k;
-    if (w.stride_n == 1 && w.depth[2] == w.k) {  // whole rows of a [k x n] matrix
+    if (w.half != nullptr) {
+      for (int64_t j = 0; j < width; j += kLanes) PackColumns(w, w.half, n0 + j, width, out + j);
+    } else if (w.stride_n == 1 && w.depth[2] == w.k) {  // whole rows of a [k x n] matrix
       const int inside = static_cast<int>(w.n - n0 < width ? w.n - n0 : width);
       for (int64_t k = 0; k < w.k; ++k) {
         const float* in = w.data + k * w.stride_k[2] + n0;
         for (int j = 0; j < inside; ++j) out[k * width + j] = in[j];
         for (int j = inside; j < width; ++j) out[k * width + j] = 0.0f;
       }
-      continue;
+    } else if (w.stride_k[2] == 1) {
+      for (int64_t j = 0; j < width; j += kLanes) PackColumns(w, w.data, n0 + j, width, out + j);
+    } else {
+      for (int64_t j = 0; j < width; ++j) PackColumn(w, n0 + j, width, out + j);
     }
-    for (int64_t j = 0; j < width; ++j) PackColumn(w, n0 + j, width, out + j);
   }
 }
 
@@ -91,6 +119,7 @@ void Run(const GemmTask& given) {
 extern const GemmKernels kGemmKernels;
 const GemmKernels kGemmKernels = {"gemm f32 " TW_STRING(TW_ISA),
                                   nullptr,
+                                  true,
                                   kRows,
                                   kMaxVectors* kLanes,
                                   NPanels,

@@ -120,6 +120,23 @@ TW_INLINE IVec WidenInt16(const void* p) {
 TW_INLINE NarrowInt8 NarrowToBytes(IVec v) { return __builtin_convertvector(v, NarrowInt8); }
 #endif
 
+// kLanes float16 values, widened. (Elsewhere as HalfToFloat of elementwise_isa.cc.)
+TW_INLINE Vec WidenHalves(const uint16_t* p) {
+#if defined(__AVX512F__)
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+#elif defined(__F16C__)
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#elif defined(__aarch64__)
+  return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+#else
+  const IVec h = WidenInt16(p);
+  const IVec shifted = (h & 0x7fff) << 13;
+  const IVec bits = reinterpret_cast<IVec>(reinterpret_cast<Vec>(shifted) * 5.19229686e33f);
+  return reinterpret_cast<Vec>(bits | ((shifted >= 0x0f800000) & 0x7f800000) |
+                               (h & static_cast<int32_t>(0x80000000u)));
+#endif
+}
+
 TW_INLINE Vec ToFloat(IVec v) { return __builtin_convertvector(v, Vec); }
 
 // Rounds to the nearest integer, ties to even; |v| < 2^22.

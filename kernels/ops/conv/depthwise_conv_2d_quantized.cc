@@ -49,18 +49,23 @@ size_t PackedBytes(const QuantizedDepthwiseState& s) {
 }
 
 void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
-  int16_t* out = reinterpret_cast<int16_t*>(to);
   int32_t* sums = reinterpret_cast<int32_t*>(to + WeightBytes(s));
   std::fill(sums, sums + s.channels, 0);
-  for (int64_t i = 0; i < s.taps * s.channels; ++i) {
-    int32_t value = s.weights_unsigned ? data[i] : static_cast<int8_t>(data[i]);
-    if (IsPacked(s.weights)) value = PackedAt(s.weights, data, i);
-    int16_t* tap = out + i / s.channels * s.spread;
-    const int64_t c = i % s.channels;
-    tap[c] = static_cast<int16_t>(value - s.weight_zero);
-    sums[c] += tap[c];
+  // In locals: what is stored may alias `s`.
+  const int64_t channels = s.channels;
+  const bool is_packed = IsPacked(s.weights);
+  const int32_t flip = s.weights_unsigned ? 0 : 0x80, zero = s.weight_zero + flip;
+  for (int64_t t = 0; t < s.taps; ++t) {
+    int16_t* tap = reinterpret_cast<int16_t*>(to) + t * s.spread;
+    for (int64_t c = 0; is_packed && c < channels; ++c) {
+      tap[c] = static_cast<int16_t>(PackedAt(s.weights, data, t * channels + c) - s.weight_zero);
+    }
+    for (int64_t c = 0; !is_packed && c < channels; ++c) {
+      tap[c] = static_cast<int16_t>((data[t * channels + c] ^ flip) - zero);
+    }
+    for (int64_t c = 0; c < channels; ++c) sums[c] += tap[c];
+    Spread(s, tap);
   }
-  for (int64_t t = 0; t < s.taps; ++t) Spread(s, out + t * s.spread);
 }
 
 Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDepthwiseState* s) {

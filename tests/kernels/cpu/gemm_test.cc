@@ -7,6 +7,7 @@
 
 #include "kernels/contract/cpu_kernels.h"
 #include "kernels/ops/shared/gemm_plan.h"
+#include "runtime/tensor/tensor.h"
 #include "tests/support/random_floats.h"
 #include "tests/support/skip.h"
 
@@ -173,6 +174,39 @@ TEST_CASE("gemm: transposed and boxed weights pack to the same bytes", "[ops][se
     weights.stride_k[0] = 12;
     weights.stride_k[1] = -4;
     CHECK(PackAll(kernels, weights) == packed);
+  }
+}
+
+TEST_CASE("gemm: float16 weights pack to the bytes of their float32 values", "[ops][sets]") {
+  for (const GemmKernels* gemm : TestedGemms()) {
+    if (!gemm->packs_halves) continue;
+    for (int64_t n : {1, 3, 15, 16, 17, 37, 49, 100}) {
+      for (int64_t k : {1, 2, 7, 15, 16, 17, 33, 64}) {
+        const GemmProblem p{1, n, k, false, false, -kGemmInfinity, kGemmInfinity};
+        std::vector<float> w = RandomFloats(static_cast<size_t>(n * k), 6);
+        w[0] = HalfToFloat(0x7c00);  // infinity, a subnormal number, -0
+        w.back() = n > 1 ? HalfToFloat(0x0001) : -0.0f;
+        std::vector<uint16_t> halves;
+        std::vector<float> turned(w.size());
+        for (size_t i = 0; i < w.size(); ++i) {
+          halves.push_back(FloatToHalf(w[i]));
+          w[i] = HalfToFloat(halves[i]);
+          turned[i % static_cast<size_t>(k) * static_cast<size_t>(n) + i / static_cast<size_t>(k)] =
+              w[i];
+        }
+        const std::vector<float> packed = PackAll(*gemm, PlainWeights(p, w));
+        GemmWeights weights = PlainWeights(p, w);
+        weights.data = nullptr;
+        weights.half = halves.data();
+        INFO(gemm->tag << " " << n << " x " << k);
+        CHECK(PackAll(*gemm, weights) == packed);
+        weights.half = nullptr;
+        weights.data = turned.data();
+        weights.stride_n = 1;
+        weights.stride_k[2] = n;
+        CHECK(PackAll(*gemm, weights) == packed);
+      }
+    }
   }
 }
 
