@@ -61,9 +61,12 @@ struct GemmTask {
 struct GemmKernels {
   const char* tag;    // names the packed layout: equal tags, equal layouts
   const char* half;   // the type of 16-bit products, "bfloat16"; null: float32
-  bool packs_halves;  // `pack` takes GemmWeights::half
-  int rows;           // rows of a register tile: good block heights are multiples of it
-  int max_columns;    // columns of the widest panel
+  bool packs_halves;  // `pack` takes GemmWeights::half, too
+  // The same products to the bit of weights that stay float16 in memory and are widened in
+  // registers; their `pack` takes GemmWeights::half alone. Null: none.
+  const GemmKernels* of_halves;
+  int rows;         // rows of a register tile: good block heights are multiples of it
+  int max_columns;  // columns of the widest panel
   int64_t (*n_panels)(int64_t n);
   // Elements of 4 bytes of the packed form; n and k ≥ 0 and their product must fit int64. It is
   // proportional to k, and whole vectors: forms that lie one after the other all begin aligned.

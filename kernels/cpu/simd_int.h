@@ -120,7 +120,14 @@ TW_INLINE IVec WidenInt16(const void* p) {
 TW_INLINE NarrowInt8 NarrowToBytes(IVec v) { return __builtin_convertvector(v, NarrowInt8); }
 #endif
 
-// kLanes float16 values, widened. (Elsewhere as HalfToFloat of elementwise_isa.cc.)
+// kLanes float16 values, widened. Where TW_HAVE_HALVES, by an instruction, and there is one to narrow
+// them; else as HalfToFloat of elementwise_isa.cc.
+#if defined(__AVX512F__) || defined(__F16C__) || defined(__aarch64__)
+#define TW_HAVE_HALVES 1
+constexpr bool kHasHalves = true;
+#else
+constexpr bool kHasHalves = false;
+#endif
 TW_INLINE Vec WidenHalves(const uint16_t* p) {
 #if defined(__AVX512F__)
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
@@ -136,6 +143,18 @@ TW_INLINE Vec WidenHalves(const uint16_t* p) {
                                (h & static_cast<int32_t>(0x80000000u)));
 #endif
 }
+
+#if defined(TW_HAVE_HALVES)
+TW_INLINE void NarrowToHalves(uint16_t* p, Vec v) {
+#if defined(__AVX512F__)
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#else
+  vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
+#endif
+}
+#endif
 
 TW_INLINE Vec ToFloat(IVec v) { return __builtin_convertvector(v, Vec); }
 

@@ -23,8 +23,8 @@ TW_INLINE Vec Zip(Vec a, Vec b) {
 
 // Lane j of vector i becomes lane i of vector j. Zipping the first half of the vectors with the
 // second one turns the bits (vector, lane) of a word's place left by one; after log2(kLanes) times
-// they have changed places.
-TW_INLINE void Transpose(Vec (&v)[kLanes]) {
+// they have changed places. (Not inline: it is long.)
+[[maybe_unused]] __attribute__((noinline)) static void Transpose(Vec (&v)[kLanes]) {
 #pragma GCC unroll 4
   for (int step = 1; step < kLanes; step *= 2) {
     Vec zipped[kLanes];
@@ -45,13 +45,9 @@ TW_INLINE void TransposeWords(int64_t count, LoadWords load, StoreWords store) {
   for (int64_t k = 0; k < count; k += kLanes) {
     const int n = count - k < kLanes ? static_cast<int>(count - k) : kLanes;
     Vec v[kLanes];
-#pragma GCC unroll 16
     for (int row = 0; row < kLanes; ++row) v[row] = load(row, k, n);
     Transpose(v);
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) {
-      if (i < n) store(k + i, v[i]);
-    }
+    for (int i = 0; i < n; ++i) store(k + i, v[i]);
   }
 }
 

@@ -57,9 +57,11 @@ const GemmKernels& ProductsOf(const PrepareContext& context) {
   return context.half_products() != nullptr ? *context.half_products() : *context.cpu().gemm;
 }
 
-Status PlanPackedWeights(PrepareContext* context, const GemmKernels& kernels, int input,
+Status PlanPackedWeights(PrepareContext* context, const GemmKernels& floats, int input,
                          const GemmWeights& layout, int64_t groups, int64_t group_stride,
                          ScratchLayout* scratch, PackedWeights* out) {
+  const bool stays_half = context->HalfConstant(input) != nullptr && floats.of_halves != nullptr;
+  const GemmKernels& kernels = stays_half ? *floats.of_halves : floats;
   out->kernels = &kernels;
   if (kernels.half != nullptr) context->SetProducts(kernels.half);
   out->layout = layout;
