@@ -43,10 +43,14 @@ void PackColumns(const GemmWeights& w, const T* data, int64_t n0, int64_t width,
   for (int64_t i = 0; i < w.depth[0]; ++i) {
     for (int64_t j = 0; j < w.depth[1]; ++j, out += w.depth[2] * width) {
       const T* in = data + n0 * w.stride_n + i * w.stride_k[0] + j * w.stride_k[1];
-      const auto load = [&](int column, int64_t k, int n) {
+      const auto load = [&](int column, int64_t k) {
+        return LoadWeights(in + column * w.stride_n + k, kLanes);
+      };
+      const auto load_some = [&](int column, int64_t k, int n) {
         return n0 + column < w.n ? LoadWeights(in + column * w.stride_n + k, n) : Vec{};
       };
-      TransposeWords(w.depth[2], load, [&](int64_t k, Vec v) { StoreWeights(out + k * width, v); });
+      TransposeWords(w.depth[2], n0 + kLanes <= w.n ? w.depth[2] : 0, load, load_some,
+                     [&](int64_t k, Vec v) { StoreWeights(out + k * width, v); });
     }
   }
 }

@@ -162,17 +162,20 @@ void PackByteRows(const IntegerWeights& w, int64_t n0, int64_t width, int32_t* o
   IVec sum = {};
   for (int64_t r = 0; r < w.runs; ++r, out += words * width) {
     const uint8_t* in = w.data + w.first + n0 * row + r * w.run_k;
-    const auto load = [&](int column, int64_t k, int) {
+    const auto load = [&](int column, int64_t k) {
+      return reinterpret_cast<Vec>(LoadInts(in + column * row + 4 * k) ^ flips);
+    };
+    const auto load_some = [&](int column, int64_t k, int) {
       if (n0 + column >= w.n) return Vec{};
-      const uint8_t* bytes = in + column * row + 4 * k;
       const int64_t left = w.run_k - 4 * k;
-      if (left >= kVectorBytes) return reinterpret_cast<Vec>(LoadInts(bytes) ^ flips);
+      if (left >= kVectorBytes) return load(column, k);
       uint8_t last[kVectorBytes] = {}, last_flips[kVectorBytes] = {};
-      CopyFewBytes<kVectorBytes>(last, bytes, static_cast<int>(left));
+      CopyFewBytes<kVectorBytes>(last, in + column * row + 4 * k, static_cast<int>(left));
       if (w.flip != 0) __builtin_memset(last_flips, w.flip, static_cast<size_t>(left));
       return reinterpret_cast<Vec>(LoadInts(last) ^ LoadInts(last_flips));
     };
-    TransposeWords(words, load, [&](int64_t k, Vec v) {
+    const int64_t whole = n0 + kLanes <= w.n ? w.run_k / 4 : 0;
+    TransposeWords(words, whole, load, load_some, [&](int64_t k, Vec v) {
       sum = DotBytes(sum, Broadcast(0x01010101), reinterpret_cast<IVec>(v));
       StoreInts(out + k * width, reinterpret_cast<IVec>(v));
     });

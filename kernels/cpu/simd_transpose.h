@@ -23,8 +23,8 @@ TW_INLINE Vec Zip(Vec a, Vec b) {
 
 // Lane j of vector i becomes lane i of vector j. Zipping the first half of the vectors with the
 // second one turns the bits (vector, lane) of a word's place left by one; after log2(kLanes) times
-// they have changed places. (Not inline: it is long.)
-[[maybe_unused]] __attribute__((noinline)) static void Transpose(Vec (&v)[kLanes]) {
+// they have changed places.
+TW_INLINE void Transpose(Vec (&v)[kLanes]) {
 #pragma GCC unroll 4
   for (int step = 1; step < kLanes; step *= 2) {
     Vec zipped[kLanes];
@@ -38,15 +38,31 @@ TW_INLINE Vec Zip(Vec a, Vec b) {
   }
 }
 
-// Transposes kLanes rows of `count` words. load(row, k, n) returns the words [k, k + n) of a row,
-// n ≤ kLanes; store(k, v) takes word k of all rows.
-template <class LoadWords, class StoreWords>
-TW_INLINE void TransposeWords(int64_t count, LoadWords load, StoreWords store) {
-  for (int64_t k = 0; k < count; k += kLanes) {
+// The same where it need not be fast: it is long.
+[[maybe_unused]] __attribute__((noinline)) static void TransposeFew(Vec (&v)[kLanes]) {
+  Transpose(v);
+}
+
+// Transposes kLanes rows of `count` words. load(row, k) returns kLanes words of a row from word k on,
+// all of which are among the first `whole`; load_some(row, k, n) those of [k, k + n), n ≤ kLanes, and
+// zeros; store(k, v) takes word k of all rows.
+template <class Load, class LoadSome, class StoreWords>
+TW_INLINE void TransposeWords(int64_t count, int64_t whole, Load load, LoadSome load_some,
+                              StoreWords store) {
+  int64_t k = 0;
+  for (; k + kLanes <= whole; k += kLanes) {
+    Vec v[kLanes];
+#pragma GCC unroll 16
+    for (int row = 0; row < kLanes; ++row) v[row] = load(row, k);
+    Transpose(v);
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) store(k + i, v[i]);
+  }
+  for (; k < count; k += kLanes) {
     const int n = count - k < kLanes ? static_cast<int>(count - k) : kLanes;
     Vec v[kLanes];
-    for (int row = 0; row < kLanes; ++row) v[row] = load(row, k, n);
-    Transpose(v);
+    for (int row = 0; row < kLanes; ++row) v[row] = load_some(row, k, n);
+    TransposeFew(v);
     for (int i = 0; i < n; ++i) store(k + i, v[i]);
   }
 }
