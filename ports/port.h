@@ -29,6 +29,9 @@ int MapFile(const char* path, MappedFile* out);
 // may be closed.
 int MapFd(int fd, int64_t offset, int64_t length, MappedFile* out);
 void UnmapFile(MappedFile* file);
+// Bytes of a mapped file are not needed for now: the pages that hold nothing else leave this
+// program's memory. They may still be read, which brings them back.
+void ForgetMapped(const void* data, size_t size);
 
 // Writes the file so that readers see the old content or the whole new one: temporary file in the
 // same folder, write, fsync, rename, fsync of the folder. On failure nothing of it stays behind.
@@ -75,6 +78,7 @@ void FileLockGive(FileLock* lock);  // frees lock; null is allowed
 std::string ErrorText(int error);
 
 // Aligned allocation; null when memory is exhausted. `alignment` is a power of two ≥ sizeof(void*).
+// Where the system has large pages, large blocks lie in them.
 void* AlignedAlloc(size_t alignment, size_t size);
 void AlignedFree(void* pointer);
 

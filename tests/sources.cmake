@@ -98,6 +98,7 @@ set(TEST_SOURCES
   runtime/base/memory_test.cc
   runtime/base/printable_test.cc
   runtime/base/record_file_test.cc
+  runtime/base/slab_test.cc
   runtime/base/status_test.cc
   runtime/base/text_test.cc
   runtime/base/thread_pool_test.cc
@@ -134,6 +135,7 @@ set(TEST_SOURCES
   runtime/session/verify_test.cc
   runtime/session/session_test.cc
   runtime/session/control_flow_test.cc
+  runtime/session/packing_test.cc
   runtime/session/resources_test.cc
   runtime/session/strings_session_test.cc
   runtime/session/variables_test.cc

@@ -24,6 +24,14 @@ Status LacksInput(const std::string& where, int i) {
 
 }  // namespace
 
+void PrepareContext::ShareOut(int64_t n, size_t bytes, FunctionRef<void(int64_t)> body) const {
+  constexpr size_t kLeastShared = size_t{1} << 15;
+  if (pool_ != nullptr && bytes >= kLeastShared) {
+    return pool_->ParallelFor(n, [&](int64_t i, int) { body(i); });
+  }
+  for (int64_t i = 0; i < n; ++i) body(i);
+}
+
 Status PrepareContext::CheckInputs(int min_inputs, int max_inputs) const {
   if (n_inputs() > max_inputs) {
     return InvalidModel("{} has {} inputs, at most {} are allowed", Where(), n_inputs(),

@@ -131,6 +131,16 @@ class PrepareContext {
   virtual Result<const void*> PackConstant(int input, const char* tag, size_t bytes,
                                            bool release_input, FunctionRef<void(void*)> pack) = 0;
 
+  // The model's float16 numbers of a constant float32 input whose data is not filled in yet: `pack`
+  // reads them, or calls WidenConstant before it reads the data. Null: the data is there. Only
+  // inputs 1 of operators that pack_halves (op_def.h) are left so.
+  virtual const uint16_t* HalfConstant(int) const { return nullptr; }
+  virtual void WidenConstant(int) {}
+
+  // For `pack`: calls body(i) for every i in [0, n), on several threads where they are at hand and
+  // reading `bytes` is enough work for them.
+  void ShareOut(int64_t n, size_t bytes, FunctionRef<void(int64_t)> body) const;
+
   // False: only shapes are wanted, PackConstant returns memory that must not be read.
   virtual bool packs() const { return true; }
 
@@ -173,6 +183,7 @@ class PrepareContext {
   const OpParams* params_ = nullptr;
   const CpuKernels* cpu_ = nullptr;
   const GemmKernels* half_products_ = nullptr;
+  ThreadPool* pool_ = nullptr;  // null: the caller's thread alone
   int max_threads_ = 1;
   std::vector<const TensorView*> inputs_;
   std::vector<TensorView> outputs_;

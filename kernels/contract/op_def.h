@@ -114,6 +114,7 @@ struct OpDef {
   int dynamic_version = 0;     // the first that takes float data and int8 weights; 0: none
   bool reads_float16 = false;  // its constants may be float16 ones after a DEQUANTIZE
   bool widens_half = false;    // float16 and bfloat16: it computes in float32 between two CASTs
+  bool packs_halves = false;   // constant weights, input 1, may be float16: HalfConstant (kernel.h)
   WorkRule work = WorkRule::kElements;
   HeadRole head = HeadRole::kNone;
 
@@ -171,6 +172,7 @@ struct OpDef {
   }
   constexpr OpDef ReadsFloat16() const { return With(&OpDef::reads_float16, true); }
   constexpr OpDef WidensHalf() const { return With(&OpDef::widens_half, true); }
+  constexpr OpDef PacksHalves() const { return With(&OpDef::packs_halves, true); }
   constexpr OpDef Work(WorkRule rule) const { return With(&OpDef::work, rule); }
   constexpr OpDef Head(HeadRole role) const { return With(&OpDef::head, role); }
   constexpr OpDef Effects() const { return With(&OpDef::has_effects, true); }

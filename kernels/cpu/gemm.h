@@ -21,6 +21,8 @@ namespace topwork {
 // row-major order; a plain matrix has the box 1 x 1 x k.
 struct GemmWeights {
   const float* data = nullptr;
+  // The same in float16 in place of `data`: for kernels that pack_halves, with stride_k[2] = 1.
+  const uint16_t* half = nullptr;
   int64_t n = 0;
   int64_t stride_n = 0;
   int64_t k = 0;  // depth[0] * depth[1] * depth[2]
@@ -57,10 +59,14 @@ struct GemmTask {
 
 // One instruction set's functions. They allocate nothing and may run on any thread.
 struct GemmKernels {
-  const char* tag;   // names the packed layout: equal tags, equal layouts
-  const char* half;  // the type of 16-bit products, "bfloat16"; null: float32
-  int rows;          // rows of a register tile: good block heights are multiples of it
-  int max_columns;   // columns of the widest panel
+  const char* tag;    // names the packed layout: equal tags, equal layouts
+  const char* half;   // the type of 16-bit products, "bfloat16"; null: float32
+  bool packs_halves;  // `pack` takes GemmWeights::half, too
+  // The same products to the bit of weights that stay float16 in memory and are widened in
+  // registers; their `pack` takes GemmWeights::half alone. Null: none.
+  const GemmKernels* of_halves;
+  int rows;         // rows of a register tile: good block heights are multiples of it
+  int max_columns;  // columns of the widest panel
   int64_t (*n_panels)(int64_t n);
   // Elements of 4 bytes of the packed form; n and k ≥ 0 and their product must fit int64. It is
   // proportional to k, and whole vectors: forms that lie one after the other all begin aligned.

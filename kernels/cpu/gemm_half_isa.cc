@@ -99,9 +99,9 @@ void Pack(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* p
   }
 }
 
-template <int kM, int kN>
-TW_INLINE const float* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const float* w,
-                                  int64_t depth) {
+template <class T, int kM, int kN>
+TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const T* w,
+                              int64_t depth) {
   for (int64_t k = 0; k < depth; ++k) {
     __m512bh wv[kN];
 #pragma GCC unroll 4
@@ -153,7 +153,7 @@ void Run(const GemmTask& given) {
   GemmTask task = given;
   if (task.run_k < 0) task.run_k = task.k;
   RoundA(&task);
-  RunTiles(task);
+  RunTiles(task, Tiles<float>::kTable, sizeof(float));
 }
 
 }  // namespace
@@ -161,6 +161,8 @@ void Run(const GemmTask& given) {
 extern const GemmKernels kHalfGemmKernels;
 const GemmKernels kHalfGemmKernels = {"gemm bf16 " TW_STRING(TW_ISA),
                                       "bfloat16",
+                                      false,
+                                      nullptr,
                                       kRows,
                                       kMaxVectors* kLanes,
                                       NPanels,

@@ -1,12 +1,27 @@
 // The packed GEMM in float32: A broadcast element by element, W streamed from its panel
-// (gemm_tiles.h).
+// (gemm_tiles.h), where it lies in float32 or in float16.
 #include "kernels/cpu/gemm_tiles.h"
+#include "kernels/cpu/simd_int.h"
+#include "kernels/cpu/simd_transpose.h"
 
 namespace topwork {
 namespace TW_ISA {
 namespace {
 
 int64_t PackedSize(int64_t n, int64_t k) { return Vectors(n) * kLanes * k; }
+
+TW_INLINE Vec LoadWeights(const float* p, int count) { return LoadFirst(p, count); }
+TW_INLINE Vec LoadWeights(const uint16_t* p, int count) {
+  if (count >= kLanes) return WidenHalves(p);
+  uint16_t first[kLanes] = {};
+  for (int i = 0; i < count; ++i) first[i] = p[i];
+  return WidenHalves(first);
+}
+
+TW_INLINE void StoreWeights(float* p, Vec v) { Store(p, v); }
+#if defined(TW_HAVE_HALVES)
+TW_INLINE void StoreWeights(uint16_t* p, Vec v) { NarrowToHalves(p, v); }
+#endif
 
 // Column n of W (zeros beyond the last) into every `width`-th element from `out`.
 void PackColumn(const GemmWeights& w, int64_t n, int64_t width, float* out) {
@@ -22,21 +37,53 @@ void PackColumn(const GemmWeights& w, int64_t n, int64_t width, float* out) {
   }
 }
 
+// The same for kLanes columns from n0 on whose depths are neighbours; `data` is that of W.
+template <class T, class To>
+void PackColumns(const GemmWeights& w, const T* data, int64_t n0, int64_t width, To* out) {
+  for (int64_t i = 0; i < w.depth[0]; ++i) {
+    for (int64_t j = 0; j < w.depth[1]; ++j, out += w.depth[2] * width) {
+      const T* in = data + n0 * w.stride_n + i * w.stride_k[0] + j * w.stride_k[1];
+      const auto load = [&](int column, int64_t k) {
+        return LoadWeights(in + column * w.stride_n + k, kLanes);
+      };
+      const auto load_some = [&](int column, int64_t k, int n) {
+        return n0 + column < w.n ? LoadWeights(in + column * w.stride_n + k, n) : Vec{};
+      };
+      TransposeWords(w.depth[2], n0 + kLanes <= w.n ? w.depth[2] : 0, load, load_some,
+                     [&](int64_t k, Vec v) { StoreWeights(out + k * width, v); });
+    }
+  }
+}
+
+// A panel of float16 weights.
+template <class To>
+void PackHalves(const GemmWeights& w, int64_t p, To* packed) {
+  const Panel panel = PanelAt(w.n, p);
+  const int64_t width = panel.n_vectors * kLanes, n0 = panel.vector * kLanes;
+  for (int64_t j = 0; j < width; j += kLanes) {
+    PackColumns(w, w.half, n0 + j, width, packed + n0 * w.k + j);
+  }
+}
+
 void Pack(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* packed) {
   for (int64_t p = panel_begin; p < panel_end; ++p) {
     const Panel panel = PanelAt(w.n, p);
     const int64_t width = panel.n_vectors * kLanes, n0 = panel.vector * kLanes;
     float* out = packed + n0 * w.k;
-    if (w.stride_n == 1 && w.depth[2] == w.k) {  // whole rows of a [k x n] matrix
+    if (!kHasHalves && w.half != nullptr) {
+      PackHalves(w, p, packed);
+    } else if (w.stride_n == 1 && w.depth[2] == w.k) {  // whole rows of a [k x n] matrix
       const int inside = static_cast<int>(w.n - n0 < width ? w.n - n0 : width);
       for (int64_t k = 0; k < w.k; ++k) {
         const float* in = w.data + k * w.stride_k[2] + n0;
         for (int j = 0; j < inside; ++j) out[k * width + j] = in[j];
         for (int j = inside; j < width; ++j) out[k * width + j] = 0.0f;
       }
-      continue;
+    } else if (w.stride_k[2] == 1) {
+      for (int64_t j = 0; j < width; j += kLanes) PackColumns(w, w.data, n0 + j, width, out + j);
+    } else {
+      for (int64_t j = 0; j < width; ++j) PackColumn(w, n0 + j, width, out + j);
     }
-    for (int64_t j = 0; j < width; ++j) PackColumn(w, n0 + j, width, out + j);
   }
 }
 
@@ -55,11 +102,11 @@ TW_INLINE Vec AddByLane(Vec acc, Vec w, Vec x) {
 }
 
 // acc += A * W over one depth, of whose rows x[m][kLane] are the values.
-template <int kLane, int kM, int kN>
-TW_INLINE void AddDepth(Vec (&acc)[kM][kN], const Vec (&x)[kM], const float* w) {
+template <int kLane, class T, int kM, int kN>
+TW_INLINE void AddDepth(Vec (&acc)[kM][kN], const Vec (&x)[kM], const T* w) {
   Vec wv[kN];
 #pragma GCC unroll 4
-  for (int j = 0; j < kN; ++j) wv[j] = Load(w + (kLane * kN + j) * kLanes);
+  for (int j = 0; j < kN; ++j) wv[j] = LoadWeights(w + (kLane * kN + j) * kLanes, kLanes);
 #pragma GCC unroll 16
   for (int m = 0; m < kM; ++m) {
 #pragma GCC unroll 4
@@ -69,9 +116,9 @@ TW_INLINE void AddDepth(Vec (&acc)[kM][kN], const Vec (&x)[kM], const float* w) 
 #endif
 
 // acc += A * W over `depth` values of every row; returns where W goes on.
-template <int kM, int kN>
-TW_INLINE const float* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const float* w,
-                                  int64_t depth_of_run) {
+template <class T, int kM, int kN>
+TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const T* w,
+                              int64_t depth_of_run) {
   const ptrdiff_t depth = static_cast<ptrdiff_t>(depth_of_run);
   ptrdiff_t k = 0;
 #if defined(__ARM_NEON)
@@ -88,7 +135,7 @@ TW_INLINE const float* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM
   for (; k < depth; ++k) {
     Vec wv[kN];
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) wv[j] = Load(w + j * kLanes);
+    for (int j = 0; j < kN; ++j) wv[j] = LoadWeights(w + j * kLanes, kLanes);
     w += kN * kLanes;
 #pragma GCC unroll 16
     for (int m = 0; m < kM; ++m) {
@@ -100,24 +147,52 @@ TW_INLINE const float* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM
   return w;
 }
 
+template <class T>
 void Run(const GemmTask& given) {
   if (given.m <= 0) return;
   GemmTask task = given;
   if (task.run_k < 0) task.run_k = task.k;
-  RunTiles(task);
+  RunTiles(task, Tiles<T>::kTable, sizeof(T));
 }
+
+#if defined(TW_HAVE_HALVES)
+int64_t PackedHalves(int64_t n, int64_t k) { return Vectors(n) * kLanes / 2 * k; }
+
+void PackAsHalves(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* packed) {
+  for (int64_t p = panel_begin; p < panel_end; ++p) {
+    PackHalves(w, p, reinterpret_cast<uint16_t*>(packed));
+  }
+}
+
+const GemmKernels kOfHalves = {"gemm f16 weights " TW_STRING(TW_ISA),
+                               nullptr,
+                               true,
+                               nullptr,
+                               kRows,
+                               kMaxVectors* kLanes,
+                               NPanels,
+                               PackedHalves,
+                               PackAsHalves,
+                               Run<uint16_t>};
+#endif
 
 }  // namespace
 
 extern const GemmKernels kGemmKernels;
 const GemmKernels kGemmKernels = {"gemm f32 " TW_STRING(TW_ISA),
                                   nullptr,
+                                  !kHasHalves,
+#if defined(TW_HAVE_HALVES)
+                                  &kOfHalves,
+#else
+                                  nullptr,
+#endif
                                   kRows,
                                   kMaxVectors* kLanes,
                                   NPanels,
                                   PackedSize,
                                   Pack,
-                                  Run};
+                                  Run<float>};
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -16,15 +16,16 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
-// acc += A * W over `depth` words of every row; returns where W goes on.
-template <int kM, int kN>
-TW_INLINE const float* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const float* w,
-                                  int64_t depth);
+// acc += A * W over `depth` words of every row; returns where W goes on. T is what W's words are
+// stored as.
+template <class T, int kM, int kN>
+TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const T* w,
+                              int64_t depth);
 
 // One register tile: rows [row, row + kM) of A and columns [n0, n0 + kN * kLanes), all inside C and
 // without a residual.
-template <int kM, int kN>
-void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
+template <class T, int kM, int kN>
+void Tile(const GemmTask& t, const void* panel, int64_t row, int64_t n0) {
   const float* a[kM];
   Vec acc[kM][kN];
 #pragma GCC unroll 16
@@ -33,9 +34,9 @@ void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
 #pragma GCC unroll 4
     for (int j = 0; j < kN; ++j) acc[m][j] = Vec{};
   }
-  w += t.first_k * kN * kLanes;
+  const T* w = static_cast<const T*>(panel) + t.first_k * kN * kLanes;
   for (int64_t run = 0; run < t.runs; ++run) {
-    w = Accumulate<kM, kN>(acc, a, w, t.run_k) + t.run_skip * kN * kLanes;
+    w = Accumulate<T, kM, kN>(acc, a, w, t.run_k) + t.run_skip * kN * kLanes;
 #pragma GCC unroll 16
     for (int m = 0; m < kM; ++m) a[m] += t.run_stride;
   }
@@ -51,16 +52,23 @@ void Tile(const GemmTask& t, const float* w, int64_t row, int64_t n0) {
   }
 }
 
-using TileFunction = void (*)(const GemmTask&, const float*, int64_t, int64_t);
+// W is that of its panel.
+using TileFunction = void (*)(const GemmTask&, const void* w, int64_t row, int64_t n0);
 
-// kTiles[vectors - 1][rows - 1].
-#define TW_TILE(rows, vectors) Tile<rows, vectors>
-const TileFunction kTiles[kMaxVectors][kRows] = TW_TILE_TABLE(TW_TILE);
+// kTable[vectors - 1][rows - 1].
+template <class T>
+struct Tiles {
+  static const TileFunction kTable[kMaxVectors][kRows];
+};
+
+#define TW_TILE(rows, vectors) Tile<T, rows, vectors>
+template <class T>
+const TileFunction Tiles<T>::kTable[kMaxVectors][kRows] = TW_TILE_TABLE(TW_TILE);
 #undef TW_TILE
 
 // A tile whose columns end inside a vector, or that has a residual: the bare products go to a
 // buffer, from which bias, residual and clamp are applied.
-void GeneralTile(const GemmTask& t, TileFunction tile, const float* w, int64_t row, int rows,
+void GeneralTile(const GemmTask& t, TileFunction tile, const void* w, int64_t row, int rows,
                  int64_t n0, int n_vectors) {
   alignas(kVectorBytes) float products[kRows * kMaxVectors * kLanes];
   GemmTask bare = t;
@@ -84,15 +92,17 @@ void GeneralTile(const GemmTask& t, TileFunction tile, const float* w, int64_t r
   }
 }
 
-// The whole task; run_k is set.
-void RunTiles(const GemmTask& task) {
+// The whole task, by a table of Tiles<T>; run_k is set.
+void RunTiles(const GemmTask& task, const TileFunction (&table)[kMaxVectors][kRows],
+              size_t word_bytes) {
   const int64_t n_tiles = (task.m + kRows - 1) / kRows;
   const int64_t each = task.m / n_tiles, taller = task.m % n_tiles;
   for (int64_t p = task.panel_begin; p < task.panel_end; ++p) {
     const Panel panel = PanelAt(task.n, p);
     const int64_t n0 = panel.vector * kLanes;
-    const float* w = task.packed + n0 * task.k;
-    const TileFunction* tiles = kTiles[panel.n_vectors - 1];
+    const void* w = reinterpret_cast<const uint8_t*>(task.packed) +
+                    static_cast<size_t>(n0 * task.k) * word_bytes;
+    const TileFunction* tiles = table[panel.n_vectors - 1];
     const bool general = task.residual != nullptr || n0 + panel.n_vectors * kLanes > task.n;
     int64_t row = 0;
     for (int64_t i = 0; i < n_tiles; ++i) {

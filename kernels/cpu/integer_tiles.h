@@ -12,6 +12,7 @@
 #include "kernels/cpu/integer.h"
 #include "kernels/cpu/integer_words.h"
 #include "kernels/cpu/panels.h"
+#include "kernels/cpu/simd_transpose.h"
 #include "runtime/tensor/packed.h"
 
 namespace topwork {
@@ -66,6 +67,20 @@ int32_t WeightAt(const IntegerWeights& w, int64_t index) {
   return static_cast<int8_t>(w.data[index] ^ w.flip);
 }
 
+// A word of plain bytes; returns the sum of its values.
+template <class Kind>
+TW_INLINE int32_t PackWord(const uint8_t* in, uint8_t flip, int32_t zero_point, uint8_t* out) {
+  int32_t sum = 0;
+#pragma GCC unroll 8
+  for (int i = 0; i < Kind::kGroup; ++i) {
+    const int32_t value = static_cast<int8_t>(in[i] ^ flip) - zero_point;
+    sum += value;
+    const int16_t half = static_cast<int16_t>(value);  // low byte first
+    __builtin_memcpy(out + i * Kind::kSize, &half, Kind::kSize);
+  }
+  return sum;
+}
+
 // Row n of W (zeros beyond the last) as column j of a panel that begins at `out`; returns its sum.
 template <class Kind>
 int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, uint8_t* out) {
@@ -75,21 +90,58 @@ int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, ui
   const int32_t zero_point = Kind::kSize == 2 ? w.zero_point : 0;
   const int64_t step = w.transposed ? w.n : 1;
   int64_t index = w.first + (w.transposed ? n : n * w.runs * w.run_k);
+  const int64_t whole = w.bits == 8 && step == 1 && n < w.n ? w.run_k / Kind::kGroup : 0;
+  const auto place = [&](int64_t word) {
+    return word < paired ? word / 2 * 2 * width + 2 * j + word % 2 : word * width + j;
+  };
   int32_t sum = 0;
   for (int64_t r = 0; r < w.runs; ++r) {
-    for (int64_t k = 0; k < run_words * Kind::kGroup; ++k) {
+    for (int64_t word = 0; word < whole; ++word) {
+      sum += PackWord<Kind>(w.data + index + word * Kind::kGroup, w.flip, zero_point,
+                            out + place(word) * kWordBytes);
+    }
+    for (int64_t k = whole * Kind::kGroup; k < run_words * Kind::kGroup; ++k) {
       const int32_t value = n < w.n && k < w.run_k ? WeightAt(w, index + k * step) - zero_point : 0;
       sum += value;
-      const int64_t word = k / Kind::kGroup;
-      const int64_t at = word < paired ? word / 2 * 2 * width + 2 * j + word % 2 : word * width + j;
-      const int16_t half = static_cast<int16_t>(value);  // low byte first
-      __builtin_memcpy(out + at * kWordBytes + k % Kind::kGroup * Kind::kSize, &half, Kind::kSize);
+      const int16_t half = static_cast<int16_t>(value);
+      __builtin_memcpy(out + place(k / Kind::kGroup) * kWordBytes + k % Kind::kGroup * Kind::kSize,
+                       &half, Kind::kSize);
     }
     index += w.run_k * step;
     out += run_words * width * kWordBytes;
   }
   return sum;
 }
+
+#if defined(TW_HAVE_DOT_BYTES) && !defined(TW_HAVE_BYTE_PAIRS)
+// The same for kLanes plain rows of bytes from n0 on, as whole words of 4 bytes; the sums to `sums`.
+void PackByteRows(const IntegerWeights& w, int64_t n0, int64_t width, int32_t* out, int32_t* sums) {
+  const int64_t words = RunWords<Bytes>(w.run_k), row = w.runs * w.run_k;
+  const IVec flips = Broadcast(static_cast<int32_t>(w.flip * 0x01010101u));
+  IVec sum = {};
+  for (int64_t r = 0; r < w.runs; ++r, out += words * width) {
+    const uint8_t* in = w.data + w.first + n0 * row + r * w.run_k;
+    const auto load = [&](int column, int64_t k) {
+      return reinterpret_cast<Vec>(LoadInts(in + column * row + 4 * k) ^ flips);
+    };
+    const auto load_some = [&](int column, int64_t k, int) {
+      if (n0 + column >= w.n) return Vec{};
+      const int64_t left = w.run_k - 4 * k;
+      if (left >= kVectorBytes) return load(column, k);
+      uint8_t last[kVectorBytes] = {}, last_flips[kVectorBytes] = {};
+      CopyFewBytes<kVectorBytes>(last, in + column * row + 4 * k, static_cast<int>(left));
+      if (w.flip != 0) __builtin_memset(last_flips, w.flip, static_cast<size_t>(left));
+      return reinterpret_cast<Vec>(LoadInts(last) ^ LoadInts(last_flips));
+    };
+    const int64_t whole = n0 + kLanes <= w.n ? w.run_k / 4 : 0;
+    TransposeWords(words, whole, load, load_some, [&](int64_t k, Vec v) {
+      sum = DotBytes(sum, Broadcast(0x01010101), reinterpret_cast<IVec>(v));
+      StoreInts(out + k * width, reinterpret_cast<IVec>(v));
+    });
+  }
+  StoreInts(sums, sum);
+}
+#endif
 
 // The same as nibbles (integer_blocks.h): runs are a multiple of eight values.
 void PackNibbleRow(const IntegerWeights& w, int64_t n, int64_t width, int32_t* out) {
@@ -123,6 +175,15 @@ void Pack(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void*
     const Panel panel = PanelAt(w.n, p);
     const int64_t n0 = panel.vector * kLanes;
     uint8_t* out = base + n0 * words * 4 * WordInts<Kind>();
+#if defined(TW_HAVE_DOT_BYTES) && !defined(TW_HAVE_BYTE_PAIRS)
+    if (Kind::kSize == 1 && w.bits == 8 && !w.transposed && !kPairsWords<Kind>(panel.n_vectors)) {
+      const int64_t width = panel.n_vectors * kLanes;
+      for (int64_t j = 0; j < width; j += kLanes) {
+        PackByteRows(w, n0 + j, width, reinterpret_cast<int32_t*>(out) + j, sums + n0 + j);
+      }
+      continue;
+    }
+#endif
     for (int64_t j = 0; j < panel.n_vectors * kLanes; ++j) {
       sums[n0 + j] = PackRow<Kind>(w, n0 + j, j, panel.n_vectors, out);
     }

@@ -151,6 +151,42 @@ TW_INLINE IVec WidenInt16(const void* p) {
 TW_INLINE NarrowInt8 NarrowToBytes(IVec v) { return __builtin_convertvector(v, NarrowInt8); }
 #endif
 
+// kLanes float16 values, widened. Where TW_HAVE_HALVES, by an instruction, and there is one to narrow
+// them; else as HalfToFloat of elementwise_isa.cc.
+#if defined(__AVX512F__) || defined(__F16C__) || defined(__aarch64__)
+#define TW_HAVE_HALVES 1
+constexpr bool kHasHalves = true;
+#else
+constexpr bool kHasHalves = false;
+#endif
+TW_INLINE Vec WidenHalves(const uint16_t* p) {
+#if defined(__AVX512F__)
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+#elif defined(__F16C__)
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#elif defined(__aarch64__)
+  return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+#else
+  const IVec h = WidenInt16(p);
+  const IVec shifted = (h & 0x7fff) << 13;
+  const IVec bits = reinterpret_cast<IVec>(reinterpret_cast<Vec>(shifted) * 5.19229686e33f);
+  return reinterpret_cast<Vec>(bits | ((shifted >= 0x0f800000) & 0x7f800000) |
+                               (h & static_cast<int32_t>(0x80000000u)));
+#endif
+}
+
+#if defined(TW_HAVE_HALVES)
+TW_INLINE void NarrowToHalves(uint16_t* p, Vec v) {
+#if defined(__AVX512F__)
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#else
+  vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
+#endif
+}
+#endif
+
 TW_INLINE Vec ToFloat(IVec v) { return __builtin_convertvector(v, Vec); }
 
 // Rounds to the nearest integer, ties to even; |v| < 2^22.

@@ -76,6 +76,15 @@ Model::~Model() {
   delete mapping;
 }
 
+void Model::Forget(const void* data, size_t size) const {
+  constexpr size_t kLeast = size_t{1} << 16;  // less is not worth the call
+  const bool is_mapped = mapping_ != nullptr && copy_.data() == nullptr;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(bytes_.data());
+  const uintptr_t at = reinterpret_cast<uintptr_t>(data);
+  if (!is_mapped || size < kLeast || at < begin || at - begin > bytes_.size() - size) return;
+  port::ForgetMapped(data, size);
+}
+
 Result<std::shared_ptr<const Model>> Model::OpenFile(const std::string& path) {
   const std::string shown = "model '" + Printable(path.data(), path.size(), 400) + "': ";
   port::MappedFile mapping;

@@ -44,6 +44,9 @@ class Model {
   ~Model();
 
   Span<const uint8_t> bytes() const { return bytes_; }
+  // A constant of the model is not needed for now: where the file is mapped, its pages leave memory
+  // until they are read again.
+  void Forget(const void* data, size_t size) const;
   const std::string& description() const { return description_; }
   uint32_t schema_version() const { return schema_version_; }
   const std::vector<Graph>& subgraphs() const { return subgraphs_; }

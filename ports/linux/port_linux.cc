@@ -85,6 +85,13 @@ void UnmapFile(MappedFile* file) {
   *file = MappedFile();
 }
 
+void ForgetMapped(const void* data, size_t size) {
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t at = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t begin = (at + page - 1) / page * page, end = (at + size) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 std::string ErrorText(int error) {
   char text[256] = "";
 #if defined(__GLIBC__) && defined(_GNU_SOURCE)
@@ -97,6 +104,20 @@ std::string ErrorText(int error) {
 
 void* AlignedAlloc(size_t alignment, size_t size) {
   void* pointer = nullptr;
+#if defined(MADV_HUGEPAGE)
+  // Large blocks get large pages: touching memory for the first time is mostly the cost of taking page
+  // after page. The last one is taken where little of it is wasted.
+  constexpr size_t kLargePage = size_t{2} << 20;
+  const size_t down = size / kLargePage * kLargePage;
+  const bool rounds_up = size > down && down + kLargePage - size <= size / 4;
+  const size_t large = rounds_up ? down + kLargePage : down;
+  if (large > 0) {
+    if (alignment < kLargePage) alignment = kLargePage;
+    if (posix_memalign(&pointer, alignment, large > size ? large : size) != 0) return nullptr;
+    madvise(pointer, large, MADV_HUGEPAGE);
+    return pointer;
+  }
+#endif
   return posix_memalign(&pointer, alignment, size) == 0 ? pointer : nullptr;
 }
 

@@ -2,6 +2,7 @@ set(BASE_SOURCES
   status.cc
   log.cc
   buffer.cc
+  slab.cc
   thread_pool.cc
   sha256.cc
   json.cc

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/cpu/gemm.h"
+#include "runtime/base/slab.h"
 #include "runtime/plan/alias.h"
 #include "runtime/plan/gpu_memory.h"
 #include "runtime/plan/gpu_pairs.h"
@@ -25,6 +26,10 @@ PlanOptions::PlanOptions(const PlanOptions&) = default;
 PlanOptions& PlanOptions::operator=(const PlanOptions&) = default;
 
 namespace {
+
+// Packed weights of at least so much lie side by side. An application's own allocator hands out each
+// constant's by itself.
+constexpr size_t kLeastSlab = size_t{1} << 20;
 
 // Makes one step of the ops from `begin` on that their device runs as one program. Where the
 // device cannot load the program, the CPU gets the ops, with the reason, and no step is added.
@@ -62,6 +67,7 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
     const std::vector<int>& released = context.released_inputs();
     for (size_t k = 0; k < work.op.inputs.size(); ++k) {
       if (std::find(released.begin(), released.end(), static_cast<int>(k)) == released.end()) {
+        graph->FillHalf(work.op.inputs[k]);
         needed_constants->insert(work.op.inputs[k]);
       }
     }
@@ -238,6 +244,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   TW_RETURN_IF_ERROR(InferAndFold(&graph));
   RemoveDeadOps(&graph);
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
+  if (!options.devices.empty()) graph.FillHalves();
   AssignDevices(options.devices, options.no_device_reason, &graph);
   PlaceOnDevices(options, &graph);
   JoinGpuPairs(&graph);
@@ -255,6 +262,9 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
     needed_constants.insert(op.inputs.begin(), op.inputs.end());
     plan->deferred.push_back(op);
   }
+  const SlabAllocator slab(graph.packing_bytes, *graph.allocator);
+  const bool is_default = graph.allocator->allocate == DefaultAllocator().allocate;
+  if (is_default && graph.packing_bytes >= kLeastSlab) graph.pack_allocator = &slab.allocator();
   TW_RETURN_IF_ERROR(MakeSteps(&graph, &offers, &needed_constants, plan.get()));
   if (options.half_products) plan->half_note = HalfNote(graph, *plan);
   plan->gpu_bytes = DeviceBytes(plan->steps);

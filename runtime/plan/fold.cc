@@ -33,6 +33,26 @@ bool CanFold(const WorkGraph& graph, const Op& op, const std::vector<TensorView>
   return out_bytes <= std::max(kFreeBytes, kMaxGrowth * in_bytes);
 }
 
+// The model's float16 constant that the op widens, when all that read the result can pack it as it
+// is; null: the result is needed.
+const uint16_t* HalvesToPack(const WorkGraph& graph, const Op& op) {
+  constexpr int64_t kLeast = 4096;
+  if (op.code != OpCode::kDequantize && op.code != OpCode::kCast) return nullptr;
+  const int half = op.inputs[0], v = op.outputs[0];
+  const TensorView& from = graph.views[static_cast<size_t>(half)];
+  if (from.dtype != DType::kFloat16 || from.shape.NumElements() < kLeast ||
+      graph.values[static_cast<size_t>(half)].owned != nullptr ||
+      graph.views[static_cast<size_t>(v)].dtype != DType::kFloat32) {
+    return nullptr;
+  }
+  int n_packers = 0;
+  for (const WorkOp& work : graph.ops) {
+    const bool packs = work.op.def != nullptr && work.op.def->packs_halves;
+    if (!work.dead && packs && work.op.inputs.size() > 1 && work.op.inputs[1] == v) ++n_packers;
+  }
+  return n_packers == graph.CountUses(v) ? from.as<const uint16_t>() : nullptr;
+}
+
 // Runs the prepared op into new owned constants.
 Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph) {
   std::vector<TensorView> out_views = context.outputs();
@@ -58,14 +78,19 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
   run.scratch = scratch.as<uint8_t>();
   run.pool = &pool;
   run.cpu = graph->cpu;
-  TW_RETURN_IF_ERROR(RunOnCpu(*op.def, run, context.Where()));
+  const uint16_t* halves = HalvesToPack(*graph, op);
+  if (halves != nullptr) {
+    graph->halves[op.outputs[0]] = halves;
+  } else {
+    TW_RETURN_IF_ERROR(RunOnCpu(*op.def, run, context.Where()));
+  }
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     const size_t v = static_cast<size_t>(op.outputs[i]);
     graph->views[v].shape = out_views[i].shape;
     graph->views[v].data = buffers[i]->data();
     graph->values[v].data = buffers[i]->data();
     graph->values[v].owned = buffers[i];
-    if (op.code == OpCode::kDequantize) {
+    if (op.code == OpCode::kDequantize || halves != nullptr) {
       const size_t source = static_cast<size_t>(op.inputs[0]);
       if (graph->values[source].owned == nullptr) graph->origin[v] = graph->values[source].data;
     }
@@ -107,6 +132,7 @@ PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mo
   std::vector<TensorView> declared;
   std::vector<const std::string*> names;
   std::vector<const void*> keys;
+  std::vector<const uint16_t*> halves;
   for (int v : op.outputs) {
     TensorView view;
     if (v >= 0) {
@@ -125,11 +151,15 @@ PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mo
     keys.push_back(
         v < 0 ? nullptr
               : (graph.values[at].owned == nullptr ? graph.values[at].data : graph.origin[at]));
+    const auto half = graph.halves.find(v);
+    halves.push_back(half == graph.halves.end() ? nullptr : half->second);
   }
   PlanPrepareContext context(op, InputViews(graph, op), std::move(declared), std::move(names),
                              graph.Where(op), *graph.cpu, graph.max_threads);
-  PackCache* const cache = graph.model != nullptr ? &graph.model->pack_cache() : nullptr;
-  context.SetPacking(mode, cache, std::move(keys), *graph.allocator);
+  context.SetPacking(mode, graph.model, std::move(keys),
+                     graph.pack_allocator != nullptr ? *graph.pack_allocator : *graph.allocator);
+  context.SetHalves(std::move(halves));
+  context.SetPool(graph.pool);
   std::vector<bool> is_constant;
   for (int v : op.inputs) is_constant.push_back(v >= 0 && graph.IsConstant(v));
   context.SetCallees(graph.callee_planner.get(), std::move(is_constant));
@@ -145,6 +175,7 @@ Status InferAndFold(WorkGraph* graph) {
     const Status status = context.Prepare(*op.def);
     if (!status.ok() && context.deferred()) {
       graph->first_deferred = i;
+      graph->FillHalves();
       return Status::Ok();
     }
     TW_RETURN_IF_ERROR(status);
@@ -152,7 +183,10 @@ Status InferAndFold(WorkGraph* graph) {
       if (op.outputs[o] < 0) continue;
       graph->views[static_cast<size_t>(op.outputs[o])].shape = context.outputs()[o].shape;
     }
-    if (!CanFold(*graph, op, context.outputs())) continue;
+    if (!CanFold(*graph, op, context.outputs())) {
+      graph->packing_bytes += context.packing_bytes();
+      continue;
+    }
     PlanPrepareContext packed = MakeContext(*graph, op, PackMode::kPack);
     TW_RETURN_IF_ERROR(packed.Prepare(*op.def));
     TW_RETURN_IF_ERROR(FoldOp(op, packed, graph));

@@ -176,6 +176,7 @@ class Fuser {
 
   // A writable copy of constant v under a new value index.
   Result<int> CloneConstant(int v) {
+    graph_.FillHalf(v);
     const TensorView view = View(v);
     TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(std::max<size_t>(view.bytes(), 1),
                                                         "fused weights", *graph_.allocator));

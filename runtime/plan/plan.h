@@ -43,6 +43,7 @@ struct PlanOptions {
   // they do not need. The trainer cuts a model below its head like this.
   std::vector<int> outputs;
   int max_threads = 1;
+  ThreadPool* pool = nullptr;  // packs weights; null: the caller's thread. Used by BuildPlan only
   const CpuKernels* cpu = nullptr;  // null: BestCpuKernels()
   size_t memory_limit_bytes = 0;    // arena + scratch + packed weights; 0: no limit
   // Limit for programs on each device; 0: what the device has. See FitDeviceMemory.

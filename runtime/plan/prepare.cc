@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cpu/elementwise.h"
+
 namespace topwork {
 
 PlanPrepareContext::PlanPrepareContext(const Op& op, std::vector<const TensorView*> inputs,
@@ -22,10 +24,10 @@ PlanPrepareContext::PlanPrepareContext(const Op& op, std::vector<const TensorVie
   allocator_ = DefaultAllocator();
 }
 
-void PlanPrepareContext::SetPacking(PackMode mode, PackCache* cache, std::vector<const void*> keys,
-                                    const Allocator& allocator) {
+void PlanPrepareContext::SetPacking(PackMode mode, const Model* model,
+                                    std::vector<const void*> keys, const Allocator& allocator) {
   mode_ = mode;
-  cache_ = cache;
+  model_ = model;
   keys_ = std::move(keys);
   allocator_ = allocator;
 }
@@ -128,18 +130,49 @@ Status PlanPrepareContext::Prepare(const OpDef& def) {
   return Status::Ok();
 }
 
+const uint16_t* PlanPrepareContext::HalfConstant(int input) const {
+  const size_t at = static_cast<size_t>(input);
+  return at < halves_.size() ? halves_[at] : nullptr;
+}
+
+void PlanPrepareContext::WidenConstant(int input) {
+  const uint16_t* half = HalfConstant(input);
+  if (half == nullptr) return;
+  const TensorView& view = *this->input(input);
+  cpu_->elementwise->half_to_float(half, view.as<float>(), view.shape.NumElements());
+  halves_[static_cast<size_t>(input)] = nullptr;
+}
+
+// What was packed is not needed twice in memory.
+void PlanPrepareContext::ForgetSource(int input, const void* key) const {
+  const TensorView& view = *this->input(input);
+  if (HalfConstant(input) == key) {
+    model_->Forget(key, static_cast<size_t>(view.shape.NumElements()) * sizeof(uint16_t));
+  } else if (view.data == key) {
+    model_->Forget(key, view.bytes());
+  }
+}
+
 Result<const void*> PlanPrepareContext::PackConstant(int input, const char* tag, size_t bytes,
                                                      bool release_input,
                                                      FunctionRef<void(void*)> pack) {
   alignas(kAlignment) static const uint8_t kNothing[kAlignment] = {};
-  if (mode_ == PackMode::kShapesOnly) return static_cast<const void*>(kNothing);
+  if (mode_ == PackMode::kShapesOnly) {
+    packing_bytes_ += AlignUp(bytes);
+    return static_cast<const void*>(kNothing);
+  }
   if (release_input) released_inputs_.push_back(input);
   const void* key =
       static_cast<size_t>(input) < keys_.size() ? keys_[static_cast<size_t>(input)] : nullptr;
   std::shared_ptr<const Buffer> block;
-  if (key != nullptr && cache_ != nullptr) {
+  if (key != nullptr && model_ != nullptr) {
     const std::string full_tag = std::string(cpu_->isa) + ":" + tag;
-    TW_ASSIGN_OR_RETURN(block, cache_->Get(key, full_tag.c_str(), bytes, allocator_, pack));
+    const auto pack_and_forget = [&](void* to) {
+      pack(to);
+      if (release_input) ForgetSource(input, key);
+    };
+    TW_ASSIGN_OR_RETURN(
+        block, model_->pack_cache().Get(key, full_tag.c_str(), bytes, allocator_, pack_and_forget));
   } else {
     TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(bytes, "packed weights", allocator_));
     if (bytes > 0) pack(buffer.data());

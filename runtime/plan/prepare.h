@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/contract/subgraphs.h"
-#include "models/format/pack_cache.h"
+#include "models/format/model.h"
 #include "runtime/plan/callee_planner.h"
 
 namespace topwork {
@@ -26,10 +26,15 @@ class PlanPrepareContext final : public PrepareContext {
                      std::vector<TensorView> declared, std::vector<const std::string*> input_names,
                      std::string where, const CpuKernels& cpu, int max_threads);
 
-  // Packed constants go to the model's cache under key `keys[input]`; a null key means that the
-  // constant belongs to the plan alone.
-  void SetPacking(PackMode mode, PackCache* cache, std::vector<const void*> keys,
+  // Packed constants go to the model's cache under key `keys[input]`; a null key, or no model, means
+  // that the constant belongs to the plan alone.
+  void SetPacking(PackMode mode, const Model* model, std::vector<const void*> keys,
                   const Allocator& allocator);
+
+  // See HalfConstant; for inputs beyond the last, and where null, the data is there.
+  void SetHalves(std::vector<const uint16_t*> halves) { halves_ = std::move(halves); }
+  // Threads for packing; null: none but the caller's.
+  void SetPool(ThreadPool* pool) { pool_ = pool; }
 
   // The planner of callees (null: none), and which inputs are constants, whose values callees may
   // use.
@@ -44,6 +49,8 @@ class PlanPrepareContext final : public PrepareContext {
 
   Result<const void*> PackConstant(int input, const char* tag, size_t bytes, bool release_input,
                                    FunctionRef<void(void*)> pack) override;
+  const uint16_t* HalfConstant(int input) const override;
+  void WidenConstant(int input) override;
   Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs) override;
   int PassedInput(int subgraph, int i) const override;
   Result<std::vector<OpCode>> OperatorsOf(int subgraph) const override;
@@ -55,6 +62,8 @@ class PlanPrepareContext final : public PrepareContext {
   const std::vector<View>& views() const { return views_; }
   bool inside_output() const { return inside_output_; }
   size_t scratch_bytes() const { return static_cast<size_t>(scratch_bytes_); }
+  // What kShapesOnly would have packed.
+  size_t packing_bytes() const { return packing_bytes_; }
   const char* variant() const { return variant_; }
   const char* products() const { return products_; }
   int64_t n_tasks() const { return n_tasks_; }
@@ -69,14 +78,18 @@ class PlanPrepareContext final : public PrepareContext {
   }
 
  private:
+  void ForgetSource(int input, const void* key) const;
+
   std::vector<const std::string*> input_names_;
   std::string where_;
   PackMode mode_ = PackMode::kShapesOnly;
-  PackCache* cache_ = nullptr;
+  const Model* model_ = nullptr;
   std::vector<const void*> keys_;
+  std::vector<const uint16_t*> halves_;
   Allocator allocator_;
   std::vector<std::shared_ptr<const Buffer>> packed_;
   std::vector<int> released_inputs_;
+  size_t packing_bytes_ = 0;
   CalleePlanner* planner_ = nullptr;
   std::vector<bool> is_constant_;
   std::vector<PlannedCallee> callees_;

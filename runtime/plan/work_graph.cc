@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/contract/custom_ops.h"
+#include "kernels/cpu/elementwise.h"
 #include "runtime/plan/order.h"
 #include "runtime/plan/pin.h"
 
@@ -33,6 +34,18 @@ int WorkGraph::AddConstant(const std::string& name, DType dtype, const Shape& sh
   views.push_back(view);
   origin.push_back(nullptr);
   return static_cast<int>(values.size()) - 1;
+}
+
+void WorkGraph::FillHalf(int v) {
+  const auto half = halves.find(v);
+  if (half == halves.end()) return;
+  const TensorView& view = views[static_cast<size_t>(v)];
+  cpu->elementwise->half_to_float(half->second, view.as<float>(), view.shape.NumElements());
+  halves.erase(half);
+}
+
+void WorkGraph::FillHalves() {
+  while (!halves.empty()) FillHalf(halves.begin()->first);
 }
 
 int WorkGraph::CountUses(int v) const {
@@ -138,6 +151,7 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
   graph.cpu = options.cpu != nullptr ? options.cpu : &BestCpuKernels();
   if (options.half_products) graph.half_products = HalfProductsOf(*graph.cpu);
   graph.max_threads = std::max(1, options.max_threads);
+  graph.pool = options.pool;
   if (options.subgraph != 0) graph.subgraph_name = source.name;
   graph.values = source.values;
   graph.inputs = source.inputs;

@@ -40,14 +40,20 @@ struct WorkGraph {
   const Allocator* allocator = nullptr;
   const CpuKernels* cpu = nullptr;
   const GemmKernels* half_products = nullptr;  // for operators that may use them; null: none
+  size_t packing_bytes = 0;                    // of all ops' packed constants, about
+  const Allocator* pack_allocator = nullptr;   // for them; null: `allocator`
   int max_threads = 1;
-  std::string subgraph_name;  // for messages; empty for the main subgraph
+  ThreadPool* pool = nullptr;  // for packing; null: the caller's thread alone
+  std::string subgraph_name;   // for messages; empty for the main subgraph
 
   std::vector<Value> values;
   std::vector<TensorView> views;
   // The model's constant from which an owned constant was converted (float16 weights): its address
   // names the constant in the model's PackCache. Null otherwise.
   std::vector<const void*> origin;
+  // Owned float32 constants whose data is not filled in: the model's float16 numbers that they are
+  // to hold. They are weights of operators that pack_halves (op_def.h), which seldom need the data.
+  std::map<int, const uint16_t*> halves;
   std::map<int, VariableKey> variable_keys;  // of the values that are variables
   std::vector<WorkOp> ops;
   std::vector<int> inputs;
@@ -62,6 +68,9 @@ struct WorkGraph {
   bool IsConstant(int v) const { return views[static_cast<size_t>(v)].data != nullptr; }
   int AddConstant(const std::string& name, DType dtype, const Shape& shape,
                   std::shared_ptr<Buffer> data);
+  // Fills in the data of v, or of all values, where that was left.
+  void FillHalf(int v);
+  void FillHalves();
   // How many live ops read v, plus one if v is an output of the graph.
   int CountUses(int v) const;
   // Position of the live op that makes v; −1 for inputs and constants.

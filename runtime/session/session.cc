@@ -84,11 +84,16 @@ bool Session::has_custom_ops() const { return HasCustomOps(*plan_); }
 Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   PlanOptions options = options_;
   options.input_shapes = wanted_shapes_;
+  options.pool = pool_.get();
   return BuildPlan(model_, options);
 }
 
 // Everything that may fail comes before anything is changed.
 Status Session::Replan() {
+  // Small models may turn out to be faster on one thread, and are packed by one.
+  constexpr size_t kLeastPacked = size_t{1} << 20;
+  const bool packs = given_plan_ == nullptr && model_->bytes().size() >= kLeastPacked;
+  if (pool_ == nullptr && packs) pool_.reset(new ThreadPool(options_.max_threads));
   Result<std::shared_ptr<const Plan>> plan =
       given_plan_ != nullptr ? std::move(given_plan_) : NewPlan();
   given_plan_ = nullptr;

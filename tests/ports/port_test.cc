@@ -75,6 +75,39 @@ TEST_CASE("files are mapped whole, empty ones too", "[port]") {
   CHECK(port::MapFile((folder / ".").c_str(), &file) == EISDIR);
 }
 
+// Kilobytes of the mapping that begins at `data` which are in this program's memory.
+int ResidentKb(const void* data) {
+  char begin[32];
+  std::snprintf(begin, sizeof(begin), "%lx-", reinterpret_cast<unsigned long>(data));
+  std::ifstream maps("/proc/self/smaps");
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    found = found || line.rfind(begin, 0) == 0;
+    int kb = 0;
+    if (found && std::sscanf(line.c_str(), "Rss: %d kB", &kb) == 1) return kb;
+  }
+  return -1;
+}
+
+TEST_CASE("mapped bytes that are forgotten leave memory and can be read again", "[port]") {
+  const Folder folder;
+  std::string content(300000, '\0');
+  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * i >> 4);
+  std::ofstream(folder / "a", std::ios::binary) << content;
+  port::MappedFile file;
+  REQUIRE(port::MapFile((folder / "a").c_str(), &file) == 0);
+  REQUIRE(std::memcmp(file.data, content.data(), content.size()) == 0);
+  const int before = ResidentKb(file.mapping);
+  port::ForgetMapped(file.data + 1000, 290000);
+  const int after = ResidentKb(file.mapping);
+  port::ForgetMapped(file.data + 5, 0);
+  port::ForgetMapped(file.data + 5000, 10);  // inside a page: nothing
+  CHECK(std::memcmp(file.data, content.data(), content.size()) == 0);
+  port::UnmapFile(&file);
+  if (before < 280) TW_SKIP("/proc/self/smaps does not tell what is in memory");
+  CHECK(after <= before - 200);
+}
+
 TEST_CASE("a piece of a descriptor is mapped from any offset", "[port]") {
   const Folder folder;
   std::string text;
@@ -299,6 +332,16 @@ TEST_CASE("memory is aligned as asked", "[port]") {
     std::memset(pointer, 1, 100);
     port::AlignedFree(pointer);
   }
+  // Around whole large pages, which the block must not be shorter than.
+  constexpr size_t kLarge = size_t{2} << 20;
+  for (size_t size : {kLarge - 100, kLarge, kLarge + 1, 2 * kLarge - 1, 5 * kLarge / 2}) {
+    void* pointer = port::AlignedAlloc(64, size);
+    REQUIRE(pointer != nullptr);
+    CHECK(reinterpret_cast<uintptr_t>(pointer) % 64 == 0);
+    std::memset(pointer, 1, size);
+    port::AlignedFree(pointer);
+  }
+  CHECK(port::AlignedAlloc(64, SIZE_MAX / 2) == nullptr);
   port::AlignedFree(nullptr);
 }
 

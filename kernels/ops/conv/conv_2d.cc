@@ -298,6 +298,7 @@ constexpr OpDef kOps[] = {
         .Int8(IntegerForm::kWeighted, 3)
         .DynamicRange(5)
         .WidensHalf()
+        .PacksHalves()
         .Work(WorkRule::kWeights)
         .Head(HeadRole::kDense)
         .FusesResidual()

@@ -56,35 +56,55 @@ size_t PackedBytes(const QuantizedDepthwiseState& s) {
   return WeightBytes(s) + static_cast<size_t>(s.channels) * sizeof(int32_t);
 }
 
-// Puts a weight into the words of its channel.
-void SetByte(const DepthwiseWords& words, int64_t tap, int64_t channels, int64_t c, int8_t value,
-             uint8_t* to) {
+// The weights without their zero point.
+struct Weights {
+  const uint8_t* data;
+  DType dtype;
+  bool is_packed;
+  int32_t flip, zero;
+
+  Weights(const QuantizedDepthwiseState& s, const uint8_t* values)
+      : data(values),
+        dtype(s.weights),
+        is_packed(IsPacked(s.weights)),
+        flip(s.weights_unsigned ? 0 : 0x80),
+        zero(s.weight_zero + (is_packed ? 0 : flip)) {}
+  int32_t operator[](int64_t i) const {
+    return (is_packed ? PackedAt(dtype, data, i) : data[i] ^ flip) - zero;
+  }
+};
+
+// Puts a tap's weights into the words of their channels.
+void SetBytes(const DepthwiseWords& words, int64_t tap, int64_t channels, const Weights& weights,
+              uint8_t* to) {
   const int64_t y = tap / words.size, x = tap % words.size;
   for (int64_t out = 0; out < words.outs; ++out) {
     const int64_t row = y + out * words.stride;
     const int64_t word = (out * words.groups + row / 4) * words.size + x;
-    to[(word * channels + c) * 4 + row % 4] = static_cast<uint8_t>(value);
+    uint8_t* lane = to + word * channels * 4 + row % 4;
+    for (int64_t c = 0; c < channels; ++c) {
+      lane[4 * c] = static_cast<uint8_t>(weights[tap * channels + c]);
+    }
   }
 }
 
 void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
-  int16_t* out = reinterpret_cast<int16_t*>(to);
-  if (s.by_bytes) std::memset(to, 0, WeightBytes(s));
   int32_t* sums = reinterpret_cast<int32_t*>(to + WeightBytes(s));
   std::fill(sums, sums + s.channels, 0);
-  for (int64_t i = 0; i < s.taps * s.channels; ++i) {
-    int32_t value = s.weights_unsigned ? data[i] : static_cast<int8_t>(data[i]);
-    if (IsPacked(s.weights)) value = PackedAt(s.weights, data, i);
-    value -= s.weight_zero;
-    const int64_t tap = i / s.channels, c = i % s.channels;
-    sums[c] += value;
+  if (s.by_bytes) std::memset(to, 0, WeightBytes(s));
+  // In locals: what is stored may alias `s`.
+  const int64_t channels = s.channels;
+  const Weights weights(s, data);
+  for (int64_t t = 0; t < s.taps; ++t) {
+    for (int64_t c = 0; c < channels; ++c) sums[c] += weights[t * channels + c];
     if (s.by_bytes) {
-      SetByte(WordsOf(s), tap, s.channels, c, static_cast<int8_t>(value), to);
-    } else {
-      out[tap * s.spread + c] = static_cast<int16_t>(value);
+      SetBytes(WordsOf(s), t, channels, weights, to);
+      continue;
     }
+    int16_t* tap = reinterpret_cast<int16_t*>(to) + t * s.spread;
+    for (int64_t c = 0; c < channels; ++c) tap[c] = static_cast<int16_t>(weights[t * channels + c]);
+    Spread(s, tap);
   }
-  for (int64_t t = 0; s.flat && t < s.taps; ++t) Spread(s, out + t * s.spread);
 }
 
 // Whether products of bytes take the shape and the weights.

@@ -163,6 +163,7 @@ constexpr OpDef kOps[] = {
         .Int8(IntegerForm::kWeighted, 4)
         .DynamicRange(12)
         .WidensHalf()
+        .PacksHalves()
         .Work(WorkRule::kWeights)
         .Head(HeadRole::kDense)
         .FusesResidual()

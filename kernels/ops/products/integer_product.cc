@@ -40,6 +40,15 @@ void PackBlocks(const IntegerProduct& p, const TensorView& weights, float* to) {
   }
 }
 
+// Panel `index` of those of all groups.
+void PackPanel(const IntegerProduct& p, const uint8_t* data, int64_t index, uint8_t* packed) {
+  const int64_t panels = p.gemm->n_panels(p.n), g = index / panels, panel = index % panels;
+  IntegerWeights weights = p.weights;
+  weights.data = data;
+  weights.first = g * p.n * p.k();
+  p.gemm->pack(weights, panel, panel + 1, packed + static_cast<size_t>(g) * p.packed_bytes);
+}
+
 Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* p) {
   const TensorView& view = *context->input(1);
   p->weights.n = p->n;
@@ -68,13 +77,10 @@ Status PackWeights(PrepareContext* context, ScratchLayout* scratch, IntegerProdu
   const std::string tag = StrFormat("{} groups {} runs {} zero {}{}", p->gemm->tag, p->groups,
                                     p->runs, p->weight_zero, layout);
   TW_ASSIGN_OR_RETURN(p->packed, context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
-    IntegerWeights weights = p->weights;
-    weights.data = view.as<const uint8_t>();
-    for (int64_t g = 0; g < p->groups; ++g) {
-      weights.first = g * p->n * p->k();
-      p->gemm->pack(weights, 0, p->gemm->n_panels(p->n),
-                    static_cast<uint8_t*>(to) + static_cast<size_t>(g) * p->packed_bytes);
-    }
+    const int64_t panels = p->gemm->n_panels(p->n);
+    context->ShareOut(p->groups * panels, view.bytes(), [&](int64_t i) {
+      PackPanel(*p, view.as<const uint8_t>(), i, static_cast<uint8_t*>(to));
+    });
     if (!p->has_blocks) return;
     PackBlocks(*p, view, reinterpret_cast<float*>(static_cast<uint8_t*>(to) + p->blocks_offset));
   }));
@@ -275,12 +281,7 @@ void BeginIntegerProduct(const RunContext& context, const IntegerProduct& p) {
   if (p.packed == nullptr) {
     const int64_t panels = p.gemm->n_panels(p.n);
     context.pool->ParallelFor(p.groups * panels, [&](int64_t task, int) {
-      const int64_t g = task / panels, panel = task % panels;
-      IntegerWeights weights = p.weights;
-      weights.data = context.input_data<uint8_t>(1);
-      weights.first = g * p.n * p.k();
-      p.gemm->pack(weights, panel, panel + 1,
-                   context.scratch + p.packed_offset + static_cast<size_t>(g) * p.packed_bytes);
+      PackPanel(p, context.input_data<uint8_t>(1), task, context.scratch + p.packed_offset);
     });
   }
   if (p.arithmetic != Arithmetic::kBytes || p.constant_bias) return;

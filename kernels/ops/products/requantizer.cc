@@ -94,7 +94,9 @@ Status Requantizer::PlanBytesFactors(const PrepareContext& context, const Channe
   } else {
     ResizeFactors(n);
   }
-  for (int64_t c = 0; c < layout.groups * layout.channels; ++c) {
+  // Where only shapes are wanted, no factor is needed.
+  const int64_t n_channels = context.packs() ? layout.groups * layout.channels : 0;
+  for (int64_t c = 0; c < n_channels; ++c) {
     const double factor = OutputFactor(context, static_cast<size_t>(c), inputs);
     if (real) {
       reals_[layout.Entry(c)] = factor;

@@ -15,6 +15,20 @@ constexpr int64_t kMinColumnsWhenMade = 128;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Panel `index` of those of all groups; `data`, or the same as `half`, is that of group 0.
+void PackPanel(const PackedWeights& w, const float* data, const uint16_t* half, int64_t index,
+               float* packed) {
+  const int64_t panels = w.kernels->n_panels(w.layout.n);
+  const int64_t g = index / panels, p = index % panels;
+  GemmWeights group = w.layout;
+  if (half != nullptr) {
+    group.half = half + g * w.group_stride;
+  } else {
+    group.data = data + g * w.group_stride;
+  }
+  w.kernels->pack(group, p, p + 1, packed + g * w.packed_size);
+}
+
 }  // namespace
 
 size_t ScratchLayout::AddSized(int64_t count, size_t size, int64_t n) {
@@ -41,9 +55,11 @@ const GemmKernels& ProductsOf(const PrepareContext& context) {
   return context.half_products() != nullptr ? *context.half_products() : *context.cpu().gemm;
 }
 
-Status PlanPackedWeights(PrepareContext* context, const GemmKernels& kernels, int input,
+Status PlanPackedWeights(PrepareContext* context, const GemmKernels& floats, int input,
                          const GemmWeights& layout, int64_t groups, int64_t group_stride,
                          ScratchLayout* scratch, PackedWeights* out) {
+  const bool stays_half = context->HalfConstant(input) != nullptr && floats.of_halves != nullptr;
+  const GemmKernels& kernels = stays_half ? *floats.of_halves : floats;
   out->kernels = &kernels;
   if (kernels.half != nullptr) context->SetProducts(kernels.half);
   out->layout = layout;
@@ -63,19 +79,19 @@ Status PlanPackedWeights(PrepareContext* context, const GemmKernels& kernels, in
     out->scratch_offset = scratch->Add(total);
     return Status::Ok();
   }
+  const int64_t panels = kernels.n_panels(layout.n);
   const std::string tag = StrFormat("{} groups {} strides {} {}", kernels.tag, groups,
                                     layout.stride_n, layout.stride_k[2]);
   TW_ASSIGN_OR_RETURN(
       const void* packed,
-      context->PackConstant(input, tag.c_str(), static_cast<size_t>(total) * sizeof(float), true,
-                            [&](void* to) {
-                              GemmWeights group = layout;
-                              for (int64_t g = 0; g < groups; ++g) {
-                                group.data = view.as<const float>() + g * group_stride;
-                                kernels.pack(group, 0, kernels.n_panels(layout.n),
-                                             static_cast<float*>(to) + g * out->packed_size);
-                              }
-                            }));
+      context->PackConstant(
+          input, tag.c_str(), static_cast<size_t>(total) * sizeof(float), true, [&](void* to) {
+            if (!kernels.packs_halves) context->WidenConstant(input);
+            const uint16_t* half = context->HalfConstant(input);
+            context->ShareOut(groups * panels, view.bytes(), [&](int64_t i) {
+              PackPanel(*out, view.as<const float>(), half, i, static_cast<float*>(to));
+            });
+          }));
   out->constant = static_cast<const float*>(packed);
   return Status::Ok();
 }
@@ -86,10 +102,7 @@ const float* GetPackedWeights(const PackedWeights& weights, const RunContext& co
   const float* data = context.input_data<float>(input);
   const int64_t panels = weights.kernels->n_panels(weights.layout.n);
   context.pool->ParallelFor(weights.groups * panels, [&](int64_t task, int) {
-    const int64_t g = task / panels, p = task % panels;
-    GemmWeights group = weights.layout;
-    group.data = data + g * weights.group_stride;
-    weights.kernels->pack(group, p, p + 1, packed + g * weights.packed_size);
+    PackPanel(weights, data, nullptr, task, packed);
   });
   return packed;
 }

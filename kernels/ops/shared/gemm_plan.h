@@ -48,7 +48,8 @@ struct PackedWeights {
 // of 16-bit numbers.
 const GemmKernels& ProductsOf(const PrepareContext& context);
 
-// `layout` describes group 0 of input `input` without its data.
+// `layout` describes group 0 of input `input` without its data. Weights that are float16 in the file
+// stay so where `kernels` has products of such: out->kernels then is another than `kernels`.
 Status PlanPackedWeights(PrepareContext* context, const GemmKernels& kernels, int input,
                          const GemmWeights& layout, int64_t groups, int64_t group_stride,
                          ScratchLayout* scratch, PackedWeights* out);

@@ -20,7 +20,9 @@ int64_t NPanels(int64_t n) { return (n + kColumns - 1) / kColumns; }
 bool IsEntry(const GemmWeights& w, int64_t panel, int64_t k) {
   const int64_t first = panel * kColumns, end = std::min(w.n, first + kColumns);
   for (int64_t n = first; n < end; ++n) {
-    if (w.data[n * w.stride_n + k * w.stride_k[2]] != 0.0f) return true;
+    const int64_t at = n * w.stride_n + k * w.stride_k[2];
+    const bool is_zero = w.half != nullptr ? (w.half[at] & 0x7fffu) == 0 : w.data[at] == 0.0f;
+    if (!is_zero) return true;
   }
   return false;
 }
@@ -95,6 +97,7 @@ Status PlanSparseWeights(PrepareContext* context, int input, const GemmWeights& 
   if (!context->packs()) return Status::Ok();  // how they are packed changes no shape
   GemmWeights w = layout;
   w.data = context->input(input)->as<const float>();
+  w.half = context->HalfConstant(input);
   if (w.data == nullptr || w.n < kColumns || w.k < kMinDepth || !MayBeSparse(w))
     return Status::Ok();
   const int64_t n_entries = CountEntries(w), most = NPanels(w.n) * w.k;
@@ -102,10 +105,12 @@ Status PlanSparseWeights(PrepareContext* context, int input, const GemmWeights& 
   if (!fits || static_cast<double>(n_entries) > kMaxDensity * static_cast<double>(most)) {
     return Status::Ok();
   }
-  TW_ASSIGN_OR_RETURN(
-      const void* packed,
-      context->PackConstant(input, "gemm f32 sparse", SparseBytes(w, n_entries), true,
-                            [&](void* memory) { PackSparse(w, n_entries, memory); }));
+  TW_ASSIGN_OR_RETURN(const void* packed,
+                      context->PackConstant(input, "gemm f32 sparse", SparseBytes(w, n_entries),
+                                            true, [&](void* memory) {
+                                              context->WidenConstant(input);
+                                              PackSparse(w, n_entries, memory);
+                                            }));
   *out = PartsOf(packed, Places(w.n, n_entries));
   return Status::Ok();
 }

@@ -24,7 +24,9 @@ FixedFactor MakeFixedFactor(double factor) {
   if (factor == 0.0) return result;
   int exponent = 0;
   const double fraction = std::frexp(factor, &exponent);
-  int64_t mantissa = std::llround(fraction * static_cast<double>(int64_t{1} << 31));
+  // To nearest, ties away from zero; the sum is exact.
+  const double scaled = fraction * static_cast<double>(int64_t{1} << 31);
+  int64_t mantissa = static_cast<int64_t>(scaled + (scaled < 0.0 ? -0.5 : 0.5));
   if (mantissa == int64_t{1} << 31) {
     mantissa /= 2;
     ++exponent;

@@ -3,10 +3,13 @@
 #include "kernels/cpu/gemm.h"
 
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <limits>
+#include <string>
 
 #include "kernels/contract/cpu_kernels.h"
 #include "kernels/ops/shared/gemm_plan.h"
+#include "runtime/tensor/tensor.h"
 #include "tests/support/random_floats.h"
 #include "tests/support/skip.h"
 
@@ -173,6 +176,78 @@ TEST_CASE("gemm: transposed and boxed weights pack to the same bytes", "[ops][se
     weights.stride_k[0] = 12;
     weights.stride_k[1] = -4;
     CHECK(PackAll(kernels, weights) == packed);
+  }
+}
+
+TEST_CASE("gemm: float16 weights pack to the bytes of their float32 values", "[ops][sets]") {
+  for (const GemmKernels* gemm : TestedGemms()) {
+    CHECK_FALSE((gemm->packs_halves && gemm->of_halves != nullptr));  // one way of the two
+    if (!gemm->packs_halves) continue;
+    for (int64_t n : {1, 3, 15, 16, 17, 37, 49, 100}) {
+      for (int64_t k : {1, 2, 7, 15, 16, 17, 33, 64}) {
+        const GemmProblem p{1, n, k, false, false, -kGemmInfinity, kGemmInfinity};
+        std::vector<float> w = RandomFloats(static_cast<size_t>(n * k), 6);
+        w[0] = HalfToFloat(0x7c00);  // infinity, a subnormal number, -0
+        w.back() = n > 1 ? HalfToFloat(0x0001) : -0.0f;
+        std::vector<uint16_t> halves;
+        std::vector<float> turned(w.size());
+        for (size_t i = 0; i < w.size(); ++i) {
+          halves.push_back(FloatToHalf(w[i]));
+          w[i] = HalfToFloat(halves[i]);
+          turned[i % static_cast<size_t>(k) * static_cast<size_t>(n) + i / static_cast<size_t>(k)] =
+              w[i];
+        }
+        const std::vector<float> packed = PackAll(*gemm, PlainWeights(p, w));
+        GemmWeights weights = PlainWeights(p, w);
+        weights.data = nullptr;
+        weights.half = halves.data();
+        INFO(gemm->tag << " " << n << " x " << k);
+        CHECK(PackAll(*gemm, weights) == packed);
+        weights.half = nullptr;
+        weights.data = turned.data();
+        weights.stride_n = 1;
+        weights.stride_k[2] = n;
+        CHECK(PackAll(*gemm, weights) == packed);
+      }
+    }
+  }
+}
+
+TEST_CASE("gemm: weights that stay float16 give the bits of float32's", "[ops][sets]") {
+  const CpuKernels* const* tables = nullptr;
+  const int n_tables = RunnableCpuKernels(&tables);
+  for (int t = 0; t < n_tables; ++t) {
+    const GemmKernels& gemm = *tables[t]->gemm;
+    const std::string isa = tables[t]->isa;
+    if (isa == "avx2" || isa == "avx512" || isa == "dotprod") CHECK(gemm.of_halves != nullptr);
+    if (gemm.of_halves == nullptr) continue;
+    for (int64_t m : {1, 2, 3, 5, 8, 13}) {
+      for (int64_t n : {1, 8, 17, 40, 48, 49, 100}) {
+        for (int64_t k : {1, 2, 7, 64, 65}) {
+          std::vector<float> w = RandomFloats(static_cast<size_t>(n * k), 7);
+          std::vector<uint16_t> halves;
+          for (float& value : w) {
+            if (halves.size() % 5 == 2) value *= 1e-6f;  // subnormal
+            halves.push_back(FloatToHalf(value));
+            value = HalfToFloat(halves.back());
+          }
+          const std::vector<float> a = RandomFloats(static_cast<size_t>(m * k), 8);
+          GemmTask task;
+          task.a = a.data();
+          task.lda = task.k = k;
+          task.m = m;
+          task.n = n;
+          GemmWeights weights = PlainWeights({m, n, k, false, false, 0.0f, 0.0f}, w);
+          const std::vector<float> wanted = Multiply(gemm, task, weights);
+          weights.data = nullptr;
+          weights.half = halves.data();
+          const std::vector<float> c = Multiply(*gemm.of_halves, task, weights);
+          INFO(isa << " " << m << " x " << n << " x " << k);
+          CHECK(std::memcmp(c.data(), wanted.data(), c.size() * sizeof(float)) == 0);
+          CHECK(2 * gemm.of_halves->packed_size(n, k) == gemm.packed_size(n, k));
+        }
+      }
+    }
   }
 }
 

@@ -121,7 +121,9 @@ TEST_CASE("16-bit products: sessions of both precisions share a model", "[sessio
     const bool same_bytes = Answer(Open(model, InHalf(), threads).get()) == got;
     CHECK(same_bytes);
   }
-  CHECK(half->plan().packed_bytes < plain->plan().packed_bytes * 0.51);
+  // Two bytes a weight; in float32 as well, because those of the file are float16.
+  CHECK(half->plan().packed_bytes < model->bytes().size());
+  CHECK(plain->plan().packed_bytes < model->bytes().size());
 }
 
 TEST_CASE("16-bit products: verify compares them with float32", "[session]") {

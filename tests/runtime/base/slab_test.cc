@@ -1,0 +1,105 @@
+// SlabAllocator: pieces of one block, given back with the last of them.
+#include "runtime/base/slab.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace topwork {
+namespace slab_test {
+namespace {
+
+// Counts what is taken from it; fails when nothing is left.
+struct Counted {
+  std::atomic<int> n_live{0}, n_left{1000};
+  std::atomic<int64_t> live_bytes{0};
+  Allocator table() {
+    return {[](void* self, size_t bytes, size_t alignment) -> void* {
+              Counted* counted = static_cast<Counted*>(self);
+              if (counted->n_left-- <= 0) return nullptr;
+              ++counted->n_live;
+              counted->live_bytes += static_cast<int64_t>(bytes);
+              return DefaultAllocator().allocate(nullptr, bytes, alignment);
+            },
+            [](void* self, void* block, size_t bytes) {
+              Counted* counted = static_cast<Counted*>(self);
+              --counted->n_live;
+              counted->live_bytes -= static_cast<int64_t>(bytes);
+              DefaultAllocator().deallocate(nullptr, block, bytes);
+            },
+            this};
+  }
+};
+
+Buffer Take(const Allocator& allocator, size_t bytes, uint8_t value) {
+  auto buffer = Buffer::Allocate(bytes, "a block", allocator);
+  REQUIRE(buffer.ok());
+  CHECK(reinterpret_cast<uintptr_t>(buffer->data()) % kAlignment == 0);
+  std::memset(buffer->data(), value, bytes);
+  return std::move(buffer.value());
+}
+
+bool Holds(const Buffer& buffer, uint8_t value) {
+  const uint8_t* data = buffer.as<uint8_t>();
+  for (size_t i = 0; i < buffer.size(); ++i) {
+    if (data[i] != value) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("slab: blocks lie in one and do not overlap, others come by themselves", "[base]") {
+  Counted counted;
+  auto slab = std::make_unique<SlabAllocator>(1024, counted.table());
+  CHECK(counted.n_live == 0);
+  std::vector<Buffer> blocks;
+  blocks.push_back(Take(slab->allocator(), 100, 1));
+  blocks.push_back(Take(slab->allocator(), 640, 2));
+  CHECK(counted.n_live == 1);
+  blocks.push_back(Take(slab->allocator(), 300, 3));  // of 256 that are left
+  CHECK(counted.n_live == 2);
+  blocks.push_back(Take(slab->allocator(), 256, 4));
+  CHECK(counted.n_live == 2);
+  for (size_t i = 0; i < blocks.size(); ++i) CHECK(Holds(blocks[i], static_cast<uint8_t>(i + 1)));
+  slab.reset();
+  blocks.erase(blocks.begin() + 1, blocks.begin() + 3);
+  CHECK(counted.n_live == 1);
+  CHECK(Holds(blocks[0], 1));
+  CHECK(Holds(blocks[1], 4));
+  blocks.clear();
+  CHECK(counted.n_live == 0);
+  CHECK(counted.live_bytes == 0);
+}
+
+TEST_CASE("slab: without memory for the whole, blocks come by themselves or fail", "[base]") {
+  Counted counted;
+  SlabAllocator slab(1024, counted.table());
+  counted.n_left = 0;
+  CHECK_FALSE(Buffer::Allocate(64, "a block", slab.allocator()).ok());
+  counted.n_left = 1;
+  const Buffer block = Take(slab.allocator(), 64, 5);
+  CHECK(counted.live_bytes == 64);
+}
+
+TEST_CASE("slab: unused, it takes nothing; the last block may go on any thread", "[base]") {
+  Counted counted;
+  { const SlabAllocator unused(1 << 20, counted.table()); }
+  CHECK(counted.n_left == 1000);
+  std::vector<std::thread> threads;
+  {
+    const SlabAllocator slab(size_t{1} << 16, counted.table());
+    for (int i = 0; i < 4; ++i) {
+      auto block = std::make_shared<Buffer>(Take(slab.allocator(), 1000, 6));
+      threads.emplace_back([block]() mutable { block.reset(); });
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(counted.n_live == 0);
+}
+
+}  // namespace slab_test
+}  // namespace topwork

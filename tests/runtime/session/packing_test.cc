@@ -1,0 +1,199 @@
+// Weights packed at plan time: by several threads, from float16 as it lies in the file, and by several
+// sessions at once.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <thread>
+
+#include "runtime/session/session.h"
+#include "tests/support/cpu_tables.h"
+#include "tests/support/model_builder.h"
+#include "tests/support/random_floats.h"
+
+namespace topwork {
+namespace packing_test {
+namespace {
+
+using test::Bytes;
+using test::ModelSpec;
+using test::OptionsSpec;
+
+enum class Storage { kFloat, kHalf, kInt8 };
+// What else happens to the weights of the first layer.
+enum class Twist { kNone, kScaled, kShown, kAdded, kSparse };
+
+std::vector<float> Weights(int32_t n, int32_t k, bool sparse, uint32_t seed) {
+  std::vector<float> weights = test::RandomFloats(static_cast<size_t>(n) * k, seed);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    // Subnormal halves, and depths that a whole panel skips.
+    if (i % 97 == 3) weights[i] *= 1e-5f;
+    if (sparse && i % static_cast<size_t>(k) % 4 != 1) weights[i] = 0.0f;
+    weights[i] = HalfToFloat(FloatToHalf(weights[i]));
+  }
+  return weights;
+}
+
+// The tensor of constant float32 weights, which the file stores so or as float16.
+int AddWeights(ModelSpec* spec, Storage storage, const std::vector<int32_t>& shape,
+               const std::vector<float>& values) {
+  if (storage == Storage::kFloat) {
+    return spec->AddConstant("weights", DType::kFloat32, shape, test::ToBytes(values));
+  }
+  std::vector<uint16_t> halves;
+  for (float value : values) halves.push_back(FloatToHalf(value));
+  const int half = spec->AddConstant("half", DType::kFloat16, shape, test::ToBytes(halves));
+  const int wide = spec->AddTensor("wide", DType::kFloat32, shape);
+  spec->AddOp(OpCode::kDequantize, {half}, {wide});
+  return wide;
+}
+
+// CONV_2D 3x3 of 40 to 33 channels, then FULLY_CONNECTED of 1188 to 300; 1.5 MB in float32.
+Bytes FloatNetwork(Storage storage, Twist twist) {
+  ModelSpec spec;
+  const int in = spec.AddInput("in", DType::kFloat32, {1, 6, 6, 40});
+  const bool sparse = twist == Twist::kSparse;
+  const int filter = AddWeights(&spec, storage, {33, 3, 3, 40}, Weights(33, 360, sparse, 1));
+  int image = spec.AddTensor("image", DType::kFloat32, {1, 6, 6, 33});
+  spec.AddOp(OpCode::kConv2d, {in, filter, -1}, {image},
+             OptionsSpec(test::kConv2dOptions).Int(1, 1).Int(2, 1));
+  if (twist == Twist::kScaled) {
+    const int scale =
+        spec.AddConstant("scale", DType::kFloat32, {33}, test::ToBytes(test::RandomFloats(33, 5)));
+    const int scaled = spec.AddTensor("scaled", DType::kFloat32, {1, 6, 6, 33});
+    spec.AddOp(OpCode::kMul, {image, scale}, {scaled}, OptionsSpec(test::kMulOptions));
+    image = scaled;
+  }
+  const int weights = AddWeights(&spec, storage, {300, 1188}, Weights(300, 1188, sparse, 2));
+  const int out = spec.AddTensor("out", DType::kFloat32, {1, 300});
+  spec.AddOp(OpCode::kFullyConnected, {image, weights, -1}, {out},
+             OptionsSpec(test::kFullyConnectedOptions));
+  spec.main().outputs = {out};
+  if (twist == Twist::kShown) spec.main().outputs.push_back(weights);
+  if (twist == Twist::kAdded) {
+    const int number = spec.AddInput("number", DType::kFloat32, {1});
+    const int sum = spec.AddTensor("sum", DType::kFloat32, {33, 3, 3, 40});
+    spec.AddOp(OpCode::kAdd, {filter, number}, {sum}, OptionsSpec(test::kAddOptions));
+    spec.main().outputs.push_back(sum);
+  }
+  return test::BuildModel(spec);
+}
+
+// FULLY_CONNECTED of 1201 to 301 int8 values.
+Bytes IntegerNetwork() {
+  ModelSpec spec;
+  const int in = spec.AddInput("in", DType::kInt8, {2, 1201});
+  Bytes values(size_t{301} * 1201);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * i / 7 + i);
+  const int weights = spec.AddConstant("weights", DType::kInt8, {301, 1201}, values);
+  const int out = spec.AddTensor("out", DType::kInt8, {2, 301});
+  for (int tensor : {in, weights, out}) {
+    spec.main().tensors[static_cast<size_t>(tensor)].scales = {0.5f};
+    spec.main().tensors[static_cast<size_t>(tensor)].zero_points = {0};
+  }
+  spec.AddOp(OpCode::kFullyConnected, {in, weights, -1}, {out},
+             OptionsSpec(test::kFullyConnectedOptions));
+  spec.main().outputs = {out};
+  return test::BuildModel(spec);
+}
+
+std::shared_ptr<const Model> Open(const Bytes& bytes) {
+  auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  return model.value();
+}
+
+// The bytes of all outputs.
+Bytes Answer(const std::shared_ptr<const Model>& model, const SessionOptions& options) {
+  auto made = Session::Create(model, options);
+  if (!made.ok()) return {};
+  Session& session = *made.value();
+  for (int i = 0; i < session.n_inputs(); ++i) {
+    const TensorView& input = session.input(i);
+    const size_t n = static_cast<size_t>(input.shape.NumElements());
+    std::memcpy(input.data, test::RandomFloats(n, 9).data(), input.bytes());
+  }
+  if (!session.Run().ok()) return {};
+  Bytes answer;
+  for (int i = 0; i < session.n_outputs(); ++i) {
+    const uint8_t* data = session.output(i).as<uint8_t>();
+    answer.insert(answer.end(), data, data + session.output(i).bytes());
+  }
+  return answer;
+}
+
+// What a plan of a model of its own has packed, step by step.
+std::vector<Bytes> PackedBy(ThreadPool* pool, const Bytes& bytes, const CpuKernels* cpu) {
+  PlanOptions options;
+  options.pool = pool;
+  options.cpu = cpu;
+  const auto plan = BuildPlan(Open(bytes), options);
+  REQUIRE(plan.status().ToString() == "OK");
+  std::vector<Bytes> packed;
+  for (const Step& step : plan.value()->steps) {
+    for (const auto& block : step.packed) {
+      packed.emplace_back(block->as<uint8_t>(), block->as<uint8_t>() + block->size());
+    }
+  }
+  return packed;
+}
+
+}  // namespace
+
+TEST_CASE("packing: several threads pack the bytes that one does", "[session][sets]") {
+  ThreadPool pool(3);
+  for (const Bytes& bytes : {FloatNetwork(Storage::kFloat, Twist::kNone),
+                             FloatNetwork(Storage::kHalf, Twist::kNone), IntegerNetwork()}) {
+    for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+      INFO(cpu->isa);
+      const std::vector<Bytes> alone = PackedBy(nullptr, bytes, cpu);
+      REQUIRE(!alone.empty());
+      CHECK(PackedBy(&pool, bytes, cpu) == alone);
+    }
+  }
+}
+
+TEST_CASE("packing: float16 weights give the bits of their float32 values", "[session][sets]") {
+  for (Twist twist : {Twist::kNone, Twist::kScaled, Twist::kShown, Twist::kAdded, Twist::kSparse}) {
+    const auto floats = Open(FloatNetwork(Storage::kFloat, twist));
+    const auto halves = Open(FloatNetwork(Storage::kHalf, twist));
+    for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+      for (bool half_products : {false, true}) {
+        INFO(cpu->isa << ", twist " << static_cast<int>(twist));
+        SessionOptions options;
+        options.n_threads = 2;
+        options.cpu = cpu;
+        options.half_products = half_products;
+        const Bytes answer = Answer(floats, options);
+        REQUIRE(!answer.empty());
+        CHECK(Answer(halves, options) == answer);
+      }
+    }
+  }
+}
+
+TEST_CASE("packing: sessions made at once share what is packed once", "[session]") {
+  const auto model = Open(FloatNetwork(Storage::kHalf, Twist::kNone));
+  SessionOptions options;
+  options.n_threads = 2;
+  auto kept = Session::Create(model, options);
+  REQUIRE(kept.ok());
+  const size_t packed_bytes = kept.value()->plan().packed_bytes;
+  const Bytes wanted = Answer(model, options);
+  kept.value().reset();
+  CHECK(model->pack_cache().bytes() == 0);
+  std::vector<Bytes> answers(4);
+  std::vector<std::unique_ptr<Session>> sessions(answers.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    threads.emplace_back([&, i] {
+      auto session = Session::Create(model, options);
+      if (session.ok()) sessions[i] = std::move(session.value());
+      answers[i] = Answer(model, options);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Bytes& answer : answers) CHECK(answer == wanted);
+  CHECK(model->pack_cache().bytes() == packed_bytes);
+}
+
+}  // namespace packing_test
+}  // namespace topwork
