@@ -7,7 +7,8 @@
 //
 // Kernels of 16-bit products round A and W to that type, A when a task begins and W when it is
 // packed; bias, residual, sums and C are float32 as ever. An element is then one chain over pairs of
-// depths.
+// depths (bfloat16), or the sum of float16 sums of at most 64 depths each (float16). A float16 number
+// or sum beyond 65504 is infinite.
 #ifndef TOPWORK_KERNELS_CPU_GEMM_H_
 #define TOPWORK_KERNELS_CPU_GEMM_H_
 
@@ -58,7 +59,7 @@ struct GemmTask {
 // One instruction set's functions. They allocate nothing and may run on any thread.
 struct GemmKernels {
   const char* tag;   // names the packed layout: equal tags, equal layouts
-  const char* half;  // the type of 16-bit products, "bfloat16"; null: float32
+  const char* half;  // the type of 16-bit products, "bfloat16" or "float16"; null: float32
   int rows;          // rows of a register tile: good block heights are multiples of it
   int max_columns;   // columns of the widest panel
   int64_t (*n_panels)(int64_t n);

@@ -81,15 +81,18 @@ TEST_CASE("16-bit products: a session has them where the processor has", "[sessi
 
 TEST_CASE("16-bit products: other instruction sets compute in float32 and say so", "[session]") {
   const CpuKernels* const* tables = nullptr;
-  REQUIRE(RunnableCpuKernels(&tables) >= 1);
+  const int n = RunnableCpuKernels(&tables);
+  const CpuKernels* const* without = std::find_if(
+      tables, tables + n, [](const CpuKernels* cpu) { return HalfProductsOf(*cpu) == nullptr; });
+  if (without == tables + n) TW_SKIP("every instruction set here has 16-bit products");
   SessionOptions options = InHalf();
-  options.cpu = tables[0];
+  options.cpu = *without;
   const auto model = Digits();
   const auto half = Open(model, options);
   options.half_products = false;
   const auto plain = Open(model, options);
   CHECK(half->plan().half_note == std::string("precision float16: no 16-bit products with ") +
-                                      tables[0]->isa + " here, so all is float32");
+                                      (*without)->isa + " here, so all is float32");
   CHECK(Answer(half.get()) == Answer(plain.get()));
 }
 
