@@ -22,6 +22,9 @@ namespace {
 // RoundPairs: word i is the values 2 i and 2 i + 1 of those in `first` and then `second`.
 // RoundRows: word i is low[i] and high[i], the latter in the upper half.
 // AddProducts: acc[i] + w[i].low * x[i].low + w[i].high * x[i].high.
+// NEON only, of halves of vectors, two words each:
+// JoinLow, JoinHigh: the lower halves of a and b, or the upper ones. LoadHalves: a half each.
+// AddBlocks: acc[2 i + j] + half i of x times half j of w, four products each.
 
 #if defined(__AVX512BF16__)
 
@@ -77,11 +80,21 @@ TW_INLINE Vec AddProducts(Vec acc, Vec w, Vec x) {
   return reinterpret_cast<Vec>(
       vbfdotq_f32(reinterpret_cast<float32x4_t>(acc), Halves(w), Halves(x)));
 }
-// The same for x[kLane] in all lanes.
-template <int kLane>
-TW_INLINE Vec AddProductsOfLane(Vec acc, Vec w, Vec x) {
+TW_INLINE Vec JoinLow(Vec a, Vec b) {
   return reinterpret_cast<Vec>(
-      vbfdotq_laneq_f32(reinterpret_cast<float32x4_t>(acc), Halves(w), Halves(x), kLane));
+      vzip1q_f64(reinterpret_cast<float64x2_t>(a), reinterpret_cast<float64x2_t>(b)));
+}
+TW_INLINE Vec JoinHigh(Vec a, Vec b) {
+  return reinterpret_cast<Vec>(
+      vzip2q_f64(reinterpret_cast<float64x2_t>(a), reinterpret_cast<float64x2_t>(b)));
+}
+TW_INLINE Vec LoadHalves(const float* a, const float* b) {
+  return reinterpret_cast<Vec>(vcombine_f32(vld1_f32(a), vld1_f32(b)));
+}
+// (gcc 12 moves the sums of vbfmmlaq_f32 from register to register.)
+TW_INLINE Vec AddBlocks(Vec acc, Vec x, Vec w) {
+  asm volatile("bfmmla %0.4s, %1.8h, %2.8h" : "+w"(acc) : "w"(x), "w"(w));
+  return acc;
 }
 
 #endif

@@ -156,8 +156,8 @@ void Run(const GemmTask& given) {
 }  // namespace
 
 extern const GemmKernels kGemmKernels;
-const GemmKernels kGemmKernels = {TW_EIGEN_TAG, nullptr,    kTileRows, kColumns,
-                                  NPanels,      PackedSize, Pack,      Run};
+const GemmKernels kGemmKernels = {TW_EIGEN_TAG, nullptr,    1,    kTileRows, kColumns,
+                                  NPanels,      PackedSize, Pack, Run};
 
 }  // namespace eigen
 }  // namespace topwork

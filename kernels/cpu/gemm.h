@@ -52,7 +52,7 @@ struct GemmTask {
   float lo = 0.0f, hi = 0.0f;  // the result is clamped to [lo, hi]; NaN passes through
   // Memory for A in 16 bits, of kernels that need it: as many words as the task has pairs of values
   // of A, where run_k is odd with one value more in each run. Rows that overlap (lda < run_k) lie
-  // there once; their lda and run_k, and all that more than one run counts along k, must be even.
+  // there once.
   float* work = nullptr;
 };
 
@@ -60,8 +60,11 @@ struct GemmTask {
 struct GemmKernels {
   const char* tag;   // names the packed layout: equal tags, equal layouts
   const char* half;  // the type of 16-bit products, "bfloat16" or "float16"; null: float32
-  int rows;          // rows of a register tile: good block heights are multiples of it
-  int max_columns;   // columns of the widest panel
+  // Neighbouring depths that are multiplied together: in a task of several runs, or whose rows of A
+  // overlap, run_k and all that counts values along k are multiples of it.
+  int depths;
+  int rows;         // rows of a register tile: good block heights are multiples of it
+  int max_columns;  // columns of the widest panel
   int64_t (*n_panels)(int64_t n);
   // Elements of 4 bytes of the packed form; n and k ≥ 0 and their product must fit int64. It is
   // proportional to k, and whole vectors: forms that lie one after the other all begin aligned.

@@ -18,6 +18,7 @@ namespace TW_ISA {
 namespace {
 
 constexpr const char* kHalfType = "float16";
+constexpr int kDepths = 2;  // of a word
 constexpr int64_t kBlock = 64;
 
 int64_t Words(int64_t k) { return (k + 1) / 2; }

@@ -54,6 +54,7 @@ void Run(const GemmTask& given) {
 extern const GemmKernels kHalfGemmKernels;
 const GemmKernels kHalfGemmKernels = {"gemm half " TW_STRING(TW_ISA),
                                       kHalfType,
+                                      kDepths,
                                       kRows,
                                       kMaxVectors* kColumns,
                                       NPanels,

@@ -64,6 +64,7 @@ void Run(const GemmTask& given) {
 extern const GemmKernels kGemmKernels;
 const GemmKernels kGemmKernels = {"gemm f32 " TW_STRING(TW_ISA),
                                   nullptr,
+                                  1,
                                   kRows,
                                   kMaxVectors* kLanes,
                                   NPanels,

@@ -168,10 +168,11 @@ typedef enum tw_dtype TW_ENUM_INT {
 //   bits, fewer below 6.1e-5, and numbers below 3.0e-8 become 0. Sums of up to 64 products are
 //   float16, the sums of those float32. Where a factor or one of the former exceeds 65504 the result
 //   is infinite or NaN; tw_session_verify shows such operators.
-// Bias, results and all other operators are float32. So are a convolution with an odd number of
-// input channels that reads its image in place, pruned weights, operators of subgraphs that are
-// called, and those whose shapes depend on data. On other processors everything is float32. The
-// plan tells which operators have such products. The number of threads changes no bit.
+// Bias, results and all other operators are float32. So are a convolution that reads its image in
+// place and has an odd number of input channels (with BF16 of ARMv8.6: no multiple of 4), pruned
+// weights, operators of subgraphs that are called, and those whose shapes depend on data. On other
+// processors everything is float32. The plan tells which operators have such products. The number of
+// threads changes no bit.
 typedef enum tw_precision TW_ENUM_INT {
   TW_PRECISION_FLOAT32 = 0,
   TW_PRECISION_FLOAT16 = 1
