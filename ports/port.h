@@ -98,8 +98,10 @@ struct CpuFeatures {
   bool avx512 = false;       // AVX-512 F, BW, VL, DQ and VNNI
   bool avx512_bf16 = false;  // products of bfloat16, beside avx512
   bool sha = false;          // SHA-256 (x86), SSSE3 and SSE4.1
-  bool arm_dotprod = false;  // ARMv8.2 dot product and half-precision arithmetic
+  bool arm_fp16 = false;     // ARMv8.2 half-precision arithmetic
+  bool arm_dotprod = false;  // ARMv8.2 dot product, beside arm_fp16
   bool arm_i8mm = false;     // products of matrices of bytes, beside arm_dotprod
+  bool arm_bf16 = false;     // products of bfloat16, beside arm_dotprod
 };
 CpuFeatures DetectCpuFeatures();
 

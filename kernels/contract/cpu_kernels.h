@@ -8,8 +8,9 @@
 //
 // "avxvnni" and "i8mm" are instructions for products of bytes and nothing else: integer_gemm_isa.cc
 // alone is compiled for them, and their tables take all other loops from "avx2" and "dotprod".
-// "avx512bf16" is products of 16-bit numbers and nothing else; it has no table: operators that are to
-// use them get them beside the loops of "avx512".
+// "avx512bf16", "fp16" and "bf16" are products of 16-bit numbers and nothing else; they have no table:
+// operators that are to use them get them beside the loops of "avx512", of "baseline" or "dotprod",
+// and of "dotprod".
 // "eigen" has Eigen's float products and depthwise rows (eigen_*.cc), and the baseline's other loops.
 #ifndef TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
@@ -44,7 +45,7 @@ struct CpuKernels {
 // The best table this processor can run; TOPWORK_ISA=<name> in the environment picks a lesser one
 // (for tests and measurements). The same pointer at every call.
 const CpuKernels& BestCpuKernels();
-// The products of 16-bit numbers that this processor has beside the table's loops; null: none.
+// The best products of 16-bit numbers that this processor has beside the table's loops; null: none.
 const GemmKernels* HalfProductsOf(const CpuKernels& cpu);
 // All tables this build has and this processor can run, least first. Returns their number.
 int RunnableCpuKernels(const CpuKernels* const** out_tables);

@@ -155,7 +155,7 @@ class PrepareContext {
 
   // The kernel variant chosen, for the printed plan ("gemm 1x1", "direct 3x3"); a literal.
   void SetVariant(const char* variant) { variant_ = variant; }
-  // That run() computes products of this type, "bfloat16"; a literal.
+  // That run() computes products of this type, GemmKernels::half; a literal.
   void SetProducts(const char* products) { products_ = products; }
   // How many tasks run() shares among threads in its longest loop, for the plan that people read.
   void SetTasks(int64_t n_tasks) { n_tasks_ = n_tasks; }

@@ -156,8 +156,7 @@ void Run(const GemmTask& given) {
 }  // namespace
 
 extern const GemmKernels kGemmKernels;
-const GemmKernels kGemmKernels = {TW_EIGEN_TAG, nullptr, false,      nullptr, kTileRows,
-                                  kColumns,     NPanels, PackedSize, Pack,    Run};
+const GemmKernels kGemmKernels = {TW_EIGEN_TAG, nullptr, false, nullptr, 1, kTileRows, kColumns, NPanels, PackedSize, Pack, Run};
 
 }  // namespace eigen
 }  // namespace topwork

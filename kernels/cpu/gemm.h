@@ -7,7 +7,8 @@
 //
 // Kernels of 16-bit products round A and W to that type, A when a task begins and W when it is
 // packed; bias, residual, sums and C are float32 as ever. An element is then one chain over pairs of
-// depths.
+// depths (bfloat16), or the sum of float16 sums of at most 64 depths each (float16). A float16 number
+// or sum beyond 65504 is infinite.
 #ifndef TOPWORK_KERNELS_CPU_GEMM_H_
 #define TOPWORK_KERNELS_CPU_GEMM_H_
 
@@ -53,18 +54,21 @@ struct GemmTask {
   float lo = 0.0f, hi = 0.0f;  // the result is clamped to [lo, hi]; NaN passes through
   // Memory for A in 16 bits, of kernels that need it: as many words as the task has pairs of values
   // of A, where run_k is odd with one value more in each run. Rows that overlap (lda < run_k) lie
-  // there once; their lda and run_k, and all that more than one run counts along k, must be even.
+  // there once.
   float* work = nullptr;
 };
 
 // One instruction set's functions. They allocate nothing and may run on any thread.
 struct GemmKernels {
   const char* tag;    // names the packed layout: equal tags, equal layouts
-  const char* half;   // the type of 16-bit products, "bfloat16"; null: float32
+  const char* half;   // the type of 16-bit products, "bfloat16" or "float16"; null: float32
   bool packs_halves;  // `pack` takes GemmWeights::half, too
   // The same products to the bit of weights that stay float16 in memory and are widened in
   // registers; their `pack` takes GemmWeights::half alone. Null: none.
   const GemmKernels* of_halves;
+  // Neighbouring depths that are multiplied together: in a task of several runs, or whose rows of A
+  // overlap, run_k and all that counts values along k are multiples of it.
+  int depths;
   int rows;         // rows of a register tile: good block heights are multiples of it
   int max_columns;  // columns of the widest panel
   int64_t (*n_panels)(int64_t n);

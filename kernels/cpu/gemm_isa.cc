@@ -1,5 +1,6 @@
 // The packed GEMM in float32: A broadcast element by element, W streamed from its panel
 // (gemm_tiles.h), where it lies in float32 or in float16.
+#include "kernels/cpu/gemm_pack.h"
 #include "kernels/cpu/gemm_tiles.h"
 #include "kernels/cpu/simd_int.h"
 #include "kernels/cpu/simd_transpose.h"
@@ -23,21 +24,7 @@ TW_INLINE void StoreWeights(float* p, Vec v) { Store(p, v); }
 TW_INLINE void StoreWeights(uint16_t* p, Vec v) { NarrowToHalves(p, v); }
 #endif
 
-// Column n of W (zeros beyond the last) into every `width`-th element from `out`.
-void PackColumn(const GemmWeights& w, int64_t n, int64_t width, float* out) {
-  if (n >= w.n) {
-    for (int64_t k = 0; k < w.k; ++k) out[k * width] = 0.0f;
-    return;
-  }
-  for (int64_t i = 0; i < w.depth[0]; ++i) {
-    for (int64_t j = 0; j < w.depth[1]; ++j) {
-      const float* in = w.data + n * w.stride_n + i * w.stride_k[0] + j * w.stride_k[1];
-      for (int64_t l = 0; l < w.depth[2]; ++l, out += width) *out = in[l * w.stride_k[2]];
-    }
-  }
-}
-
-// The same for kLanes columns from n0 on whose depths are neighbours; `data` is that of W.
+// kLanes columns of W from n0 on, whose depths are neighbours; `data` is that of W.
 template <class T, class To>
 void PackColumns(const GemmWeights& w, const T* data, int64_t n0, int64_t width, To* out) {
   for (int64_t i = 0; i < w.depth[0]; ++i) {
@@ -72,13 +59,8 @@ void Pack(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* p
     float* out = packed + n0 * w.k;
     if (!kHasHalves && w.half != nullptr) {
       PackHalves(w, p, packed);
-    } else if (w.stride_n == 1 && w.depth[2] == w.k) {  // whole rows of a [k x n] matrix
-      const int inside = static_cast<int>(w.n - n0 < width ? w.n - n0 : width);
-      for (int64_t k = 0; k < w.k; ++k) {
-        const float* in = w.data + k * w.stride_k[2] + n0;
-        for (int j = 0; j < inside; ++j) out[k * width + j] = in[j];
-        for (int j = inside; j < width; ++j) out[k * width + j] = 0.0f;
-      }
+    } else if (w.stride_n == 1 && w.depth[2] == w.k) {
+      PackRows(w, n0, width, out);
     } else if (w.stride_k[2] == 1) {
       for (int64_t j = 0; j < width; j += kLanes) PackColumns(w, w.data, n0 + j, width, out + j);
     } else {
@@ -168,6 +150,7 @@ const GemmKernels kOfHalves = {"gemm f16 weights " TW_STRING(TW_ISA),
                                nullptr,
                                true,
                                nullptr,
+                               1,
                                kRows,
                                kMaxVectors* kLanes,
                                NPanels,
@@ -187,6 +170,7 @@ const GemmKernels kGemmKernels = {"gemm f32 " TW_STRING(TW_ISA),
 #else
                                   nullptr,
 #endif
+                                  1,
                                   kRows,
                                   kMaxVectors* kLanes,
                                   NPanels,

@@ -3,7 +3,8 @@
 // Accumulate.
 //
 // A and W are words of 4 bytes here: a float32 (gemm_isa.cc), or two 16-bit numbers of neighbouring
-// depths (gemm_half_isa.cc). All lengths of a task along k count words.
+// depths (gemm_half_isa.cc). All lengths of a task along k count words. A column of W has one word
+// for each of A; how the words of a vector of columns lie, Accumulate knows.
 #ifndef TOPWORK_KERNELS_CPU_GEMM_TILES_H_
 #define TOPWORK_KERNELS_CPU_GEMM_TILES_H_
 
@@ -55,22 +56,24 @@ void Tile(const GemmTask& t, const void* panel, int64_t row, int64_t n0) {
 // W is that of its panel.
 using TileFunction = void (*)(const GemmTask&, const void* w, int64_t row, int64_t n0);
 
+constexpr int kSums = kColumns / kLanes;  // vectors of sums for each vector of columns
+
 // kTable[vectors - 1][rows - 1].
 template <class T>
 struct Tiles {
   static const TileFunction kTable[kMaxVectors][kRows];
 };
 
-#define TW_TILE(rows, vectors) Tile<T, rows, vectors>
+#define TW_TILE(rows, vectors) Tile<T, rows, vectors * kSums>
 template <class T>
 const TileFunction Tiles<T>::kTable[kMaxVectors][kRows] = TW_TILE_TABLE(TW_TILE);
 #undef TW_TILE
 
 // A tile whose columns end inside a vector, or that has a residual: the bare products go to a
-// buffer, from which bias, residual and clamp are applied.
+// buffer, from which bias, residual and clamp are applied. n_vectors is that of a row's sums.
 void GeneralTile(const GemmTask& t, TileFunction tile, const void* w, int64_t row, int rows,
                  int64_t n0, int n_vectors) {
-  alignas(kVectorBytes) float products[kRows * kMaxVectors * kLanes];
+  alignas(kVectorBytes) float products[kRows * kMaxVectors * kColumns];
   GemmTask bare = t;
   bare.a = t.a + row * t.lda;
   bare.bias = nullptr;
@@ -80,7 +83,7 @@ void GeneralTile(const GemmTask& t, TileFunction tile, const void* w, int64_t ro
   bare.hi = __builtin_inff();
   tile(bare, w, 0, 0);
   const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
-  for (int j = 0; j < n_vectors; ++j) {
+  for (int j = 0; j < n_vectors && n0 + j * kLanes < t.n; ++j) {
     const int64_t n = n0 + j * kLanes;
     const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
     const Vec bias = t.bias != nullptr ? LoadFirst(t.bias + n, count) : Vec{};
@@ -99,16 +102,16 @@ void RunTiles(const GemmTask& task, const TileFunction (&table)[kMaxVectors][kRo
   const int64_t each = task.m / n_tiles, taller = task.m % n_tiles;
   for (int64_t p = task.panel_begin; p < task.panel_end; ++p) {
     const Panel panel = PanelAt(task.n, p);
-    const int64_t n0 = panel.vector * kLanes;
+    const int64_t n0 = panel.vector * kColumns;
     const void* w = reinterpret_cast<const uint8_t*>(task.packed) +
                     static_cast<size_t>(n0 * task.k) * word_bytes;
     const TileFunction* tiles = table[panel.n_vectors - 1];
-    const bool general = task.residual != nullptr || n0 + panel.n_vectors * kLanes > task.n;
+    const bool general = task.residual != nullptr || n0 + panel.n_vectors * kColumns > task.n;
     int64_t row = 0;
     for (int64_t i = 0; i < n_tiles; ++i) {
       const int rows = static_cast<int>(each + (i < taller ? 1 : 0));
       if (general) {
-        GeneralTile(task, tiles[rows - 1], w, row, rows, n0, panel.n_vectors);
+        GeneralTile(task, tiles[rows - 1], w, row, rows, n0, panel.n_vectors * kSums);
       } else {
         tiles[rows - 1](task, w, row, n0);
       }

@@ -47,13 +47,20 @@ constexpr int kRows = 6, kMaxVectors = 2;
   }
 #endif
 
+// Columns of a vector of W. A file defines TW_COLUMNS where they are not those of a vector of sums.
+#ifdef TW_COLUMNS
+constexpr int kColumns = TW_COLUMNS;
+#else
+constexpr int kColumns = kLanes;
+#endif
+
 // Where a panel lies: its first vector of columns and its number of vectors.
 struct Panel {
   int64_t vector = 0;
   int n_vectors = 0;
 };
 
-int64_t Vectors(int64_t n) { return (n + kLanes - 1) / kLanes; }
+int64_t Vectors(int64_t n) { return (n + kColumns - 1) / kColumns; }
 
 int64_t NPanels(int64_t n) { return (Vectors(n) + kMaxVectors - 1) / kMaxVectors; }
 

@@ -170,17 +170,17 @@ bool Isatty(int fd) { return isatty(fd) == 1; }
 
 CpuFeatures DetectCpuFeatures() {
   CpuFeatures features;
-#if defined(__x86_64__) || defined(__i386__)
-  unsigned eax, ebx, ecx1, edx, ebx7, ecx7;
-  if (!__get_cpuid(1, &eax, &ebx, &ecx1, &edx)) return features;
-  if (!__get_cpuid_count(7, 0, &eax, &ebx7, &ecx7, &edx)) return features;
-  const unsigned subleaves7 = eax;
-  const auto has = [](unsigned word, std::initializer_list<int> bits) {
+  [[maybe_unused]] const auto has = [](unsigned long word, std::initializer_list<int> bits) {
     for (int bit : bits) {
       if ((word >> bit & 1u) == 0) return false;
     }
     return true;
   };
+#if defined(__x86_64__) || defined(__i386__)
+  unsigned eax, ebx, ecx1, edx, ebx7, ecx7;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx1, &edx)) return features;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx7, &ecx7, &edx)) return features;
+  const unsigned subleaves7 = eax;
   const uint64_t saved = SavedRegisters(ecx1);
   // FMA, AVX, F16C; BMI1, AVX2, BMI2. LZCNT comes with them on every such processor.
   features.avx2_fma = (saved & 0x6) == 0x6 && has(ecx1, {12, 28, 29}) && has(ebx7, {3, 5, 8});
@@ -194,12 +194,11 @@ CpuFeatures DetectCpuFeatures() {
     features.avx512_bf16 = features.avx512 && has(eax71, {5});
   }
 #elif defined(__aarch64__)
-  const unsigned long capabilities = getauxval(AT_HWCAP);
-  const unsigned long kHalfScalar = 1ul << 9, kHalfVector = 1ul << 10, kDotProduct = 1ul << 20;
-  const unsigned long all = kHalfScalar | kHalfVector | kDotProduct;
-  features.arm_dotprod = (capabilities & all) == all;
-  const unsigned long kInt8Matrices = 1ul << 13;  // of the second word
-  features.arm_i8mm = features.arm_dotprod && (getauxval(AT_HWCAP2) & kInt8Matrices) != 0;
+  const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+  features.arm_fp16 = has(first, {9, 10});  // scalars and vectors
+  features.arm_dotprod = features.arm_fp16 && has(first, {20});
+  features.arm_i8mm = features.arm_dotprod && has(second, {13});
+  features.arm_bf16 = features.arm_dotprod && has(second, {14});
 #endif
   return features;
 }

@@ -114,7 +114,7 @@ struct Step {
   std::vector<std::shared_ptr<const Buffer>> packed;
   size_t scratch_bytes = 0;
   const char* variant = "";
-  const char* products = "";  // "bfloat16": those of the float32 operator; else ""
+  const char* products = "";  // "bfloat16", "float16": those of the float32 operator; else ""
   int64_t n_tasks = 0;        // that threads share on the CPU; 0: the operator does not say
   std::string reason;         // why it is not on a device; empty when it is
   std::string fused;          // what was fused into it: "RELU6, PAD"

@@ -4,8 +4,8 @@ Usage: library.py symbols LIBRARY          exports tw_* and nothing else
        library.py dependencies LIBRARY     needs only the C and C++ runtime
        library.py size LIBRARY BYTES       is at most that large
        library.py isa NAME OBJECT[;...]    objects of one instruction set lend nothing to others
-       library.py bytes NAME OBJECT[;...]  products of bytes are made of the instruction they are for,
-                                           and "avxvnni" has no instruction of AVX-512
+       library.py products NAME OBJECT[;...]  products of bytes and of 16-bit numbers are made of the
+                                           instruction they are for, and "avxvnni" has none of AVX-512
 """
 import os
 import re
@@ -66,17 +66,18 @@ def isa(name, objects):
     print(f"objects of {name} stay apart")
 
 
-def byte_products(name, objects):
+def products(name, objects):
     """In 64-bit code 62 begins EVEX instructions and nothing else."""
-    wanted = {"avxvnni": r"\{vex\} vpdpbusd .*%ymm", "i8mm": r"smmla\s"}[name]
+    wanted = {"avxvnni": r"\{vex\} vpdpbusd .*%ymm", "i8mm": r"smmla\s", "avx512bf16": r"vdpbf16ps .*%zmm",
+              "fp16": r"fmla\sv\d+\.8h, v\d+\.8h, v\d+\.h\[", "bf16": r"bfmmla\s"}[name]
     code = "".join(output(OBJDUMP, "-dw", path) for path in objects.split(";"))
     if not re.search(wanted, code):
         sys.exit(f"{name}: no instruction that looks like '{wanted}'")
     evex = re.findall(r"^ *[0-9a-f]+:\t62 .*", code, re.MULTILINE) if name == "avxvnni" else []
     if evex:
         sys.exit("Instructions that need AVX-512:\n  " + "\n  ".join(evex[:20]))
-    print(f"{len(re.findall(wanted, code))} products of bytes, none of another instruction set")
+    print(f"{len(re.findall(wanted, code))} products by them, none of another instruction set")
 
 
 {"symbols": symbols, "dependencies": dependencies, "size": size, "isa": isa,
- "bytes": byte_products}[sys.argv[1]](*sys.argv[2:])
+ "products": products}[sys.argv[1]](*sys.argv[2:])

@@ -356,11 +356,12 @@ TEST_CASE("the machine describes itself", "[port]") {
   CHECK(port::ErrorText(ENOENT) == "No such file or directory");
   const port::CpuFeatures features = port::DetectCpuFeatures();
   CHECK((features.avx2_fma || !(features.avx512 || features.avx_vnni)));
-  CHECK((features.arm_dotprod || !features.arm_i8mm));
+  CHECK((features.arm_dotprod || !(features.arm_i8mm || features.arm_bf16)));
+  CHECK((features.arm_fp16 || !features.arm_dotprod));
 #if defined(__aarch64__)
   CHECK_FALSE(features.avx2_fma);
 #else
-  CHECK_FALSE(features.arm_dotprod);
+  CHECK_FALSE(features.arm_fp16);
 #endif
 }
 

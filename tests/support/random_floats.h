@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/tensor/bfloat16.h"
-
 namespace topwork {
 namespace test {
 
@@ -24,10 +22,11 @@ inline std::vector<float> RandomFloats(size_t n, uint32_t seed) {
   return values;
 }
 
-// The same as bfloat16 numbers: products of these are exact in float32.
-inline std::vector<float> RandomBFloat16(size_t n, uint32_t seed) {
+// The same, multiples of 1/8: sums of products of these are exact in float32, and up to 32 in
+// float16.
+inline std::vector<float> RandomEighths(size_t n, uint32_t seed) {
   std::vector<float> values = RandomFloats(n, seed);
-  for (float& value : values) value = BFloat16ToFloat(FloatToBFloat16(value));
+  for (float& value : values) value = std::floor(value * 8.0f) / 8.0f;
   return values;
 }
 

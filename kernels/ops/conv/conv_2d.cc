@@ -50,10 +50,11 @@ bool IsDirect(const ConvShape& shape) {
          IsDirectConv(shape.window, shape.out_c);
 }
 
-// Pairs of 16-bit numbers must not reach from one row of the image into the next.
+// Depths that are multiplied together must not reach from one row of the image into the next.
 const GemmKernels& KernelsOf(const PrepareContext& context, const ConvShape& shape) {
-  const bool odd = IsDirect(shape) && shape.in_c % 2 != 0;
-  return odd ? *context.cpu().gemm : ProductsOf(context);
+  const GemmKernels& products = ProductsOf(context);
+  const bool fits = !IsDirect(shape) || shape.in_c % products.depths == 0;
+  return fits ? products : *context.cpu().gemm;
 }
 
 Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {

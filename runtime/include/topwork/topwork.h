@@ -155,18 +155,24 @@ typedef enum tw_dtype TW_ENUM_INT {
   TW_DTYPE_UINT4 = 20
 } tw_dtype;
 
-// How float numbers are stored and multiplied. Sums are float32 in either case.
+// How float numbers are stored and multiplied. Sums are float32 but where it says otherwise.
 //
 // TW_PRECISION_FLOAT16 on an OpenCL device: float tensors are stored as float16, in half the memory;
 // values are at most 65504 and have 11 bits each. What the device leaves to the CPU is float32.
 //
 // TW_PRECISION_FLOAT16 on the CPU: CONV_2D, FULLY_CONNECTED and BATCH_MATMUL of float32 tensors
-// multiply 16-bit numbers where the processor can, today bfloat16 with AVX-512 BF16: both factors
-// are rounded to 8 bits, numbers below 1.2e-38 become 0, and weights take half the memory. Bias,
-// sums, results and all other operators are float32. So are a convolution with an odd number of
-// input channels that reads its image in place, pruned weights, operators of subgraphs that are
-// called, and those whose shapes depend on data. On other processors everything is float32. The
-// plan tells which operators have such products. The number of threads changes no bit.
+// multiply 16-bit numbers where the processor can, and weights take half the memory.
+// - bfloat16, with AVX-512 BF16 or BF16 of ARMv8.6: both factors are rounded to 8 bits, numbers below
+//   1.2e-38 become 0, sums are float32.
+// - float16, with the half-precision arithmetic of ARMv8.2 alone: both factors are rounded to 11
+//   bits, fewer below 6.1e-5, and numbers below 3.0e-8 become 0. Sums of up to 64 products are
+//   float16, the sums of those float32. Where a factor or one of the former exceeds 65504 the result
+//   is infinite or NaN; tw_session_verify shows such operators.
+// Bias, results and all other operators are float32. So are a convolution that reads its image in
+// place and has an odd number of input channels (with BF16 of ARMv8.6: no multiple of 4), pruned
+// weights, operators of subgraphs that are called, and those whose shapes depend on data. On other
+// processors everything is float32. The plan tells which operators have such products. The number of
+// threads changes no bit.
 typedef enum tw_precision TW_ENUM_INT {
   TW_PRECISION_FLOAT32 = 0,
   TW_PRECISION_FLOAT16 = 1
@@ -1375,12 +1381,13 @@ TW_API tw_status tw_session_set_profile(tw_session* session, tw_profile_function
 // on the present inputs. Describes the result as JSON: tolerance, agrees, first_divergence (a
 // position in layers, or null), layers (index in the file, op, backend, output, dtype, shape,
 // difference, range, agrees, inputs_agree, input_difference) and outputs (as the session itself
-// gives them). backend is "cpu bfloat16" where the CPU computes such products. difference is the
-// largest one, relative to the range of the CPU's numbers; null if one is not finite. An operator
-// whose inputs agree and whose output does not is where a difference begins. tolerance is the
-// largest difference that agrees; 0 stands for 1e-3, with TW_PRECISION_FLOAT16 for 2e-2 on an
-// OpenCL device and 5e-2 on the CPU. All values of the model are in memory at once. *out_json is
-// owned by the caller. Errors: those of tw_session_run; DEVICE_LOST if the device fails. [one]
+// gives them). backend is "cpu bfloat16" or "cpu float16" where the CPU computes such products.
+// difference is the largest one, relative to the range of the CPU's numbers; null if one is not
+// finite. An operator whose inputs agree and whose output does not is where a difference begins.
+// tolerance is the largest difference that agrees; 0 stands for 1e-3, with TW_PRECISION_FLOAT16 for
+// 2e-2 on an OpenCL device and 5e-2 on the CPU. All values of the model are in memory at once.
+// *out_json is owned by the caller. Errors: those of tw_session_run; DEVICE_LOST if the device
+// fails. [one]
 TW_API tw_status tw_session_verify(tw_session* session, double tolerance, char** out_json);
 
 // How a model is pruned. Zero the struct and set struct_size for the defaults.

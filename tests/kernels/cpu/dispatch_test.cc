@@ -1,9 +1,11 @@
 // Which instruction sets there are, and which one is chosen.
 #include <catch2/catch.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "kernels/contract/cpu_kernels.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/train/train_kernels.h"
 #include "ports/port.h"
@@ -48,6 +50,25 @@ TEST_CASE("instruction sets: what the build has and the processor reports is off
   std::vector<std::string> offered;
   for (int i = 0; i < n; ++i) offered.push_back(tables[i]->isa);
   CHECK(offered == expected);
+}
+
+TEST_CASE("instruction sets: of the 16-bit products beside a set the last is used", "[ops]") {
+  [[maybe_unused]] const port::CpuFeatures features = port::DetectCpuFeatures();
+  std::map<std::string, std::string> expected;
+#define TW_FULL_ISA(isa, runs)
+#define TW_BYTES_ISA(isa, base, runs)
+#define TW_HALF_ISA(isa, base, runs) \
+  if (runs) expected[#base] = "gemm half " #isa;
+#define TW_EIGEN_ISA(isa, base, runs)
+#include "isa_list.inc"
+#undef TW_EIGEN_ISA
+#undef TW_HALF_ISA
+#undef TW_BYTES_ISA
+#undef TW_FULL_ISA
+  for (const CpuKernels* cpu : TestedCpuKernels()) {
+    const GemmKernels* half = HalfProductsOf(*cpu);
+    CHECK((half != nullptr ? half->tag : "") == expected[cpu->base_isa]);
+  }
 }
 
 TEST_CASE("instruction sets: some borrow all loops but those they are for", "[ops]") {

@@ -1,7 +1,8 @@
 // The packed GEMM of every instruction set this processor has, against double precision. Products of
-// 16-bit numbers get such numbers: they are then as exact as float32's.
+// 16-bit numbers get numbers of few bits: they are then as exact as float32's.
 #include "kernels/cpu/gemm.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <limits>
@@ -76,6 +77,15 @@ std::vector<const GemmKernels*> TestedGemms() {
   return gemms;
 }
 
+std::vector<const GemmKernels*> TestedHalfGemms() {
+  std::vector<const GemmKernels*> gemms = TestedGemms();
+  const auto is_float = [](const GemmKernels* gemm) { return gemm->half == nullptr; };
+  gemms.erase(std::remove_if(gemms.begin(), gemms.end(), is_float), gemms.end());
+  return gemms;
+}
+
+bool IsFloat16(const GemmKernels& gemm) { return gemm.half == std::string("float16"); }
+
 // Packed and run.
 std::vector<float> Multiply(const GemmKernels& kernels, GemmTask task, const GemmWeights& weights) {
   const std::vector<float> packed = PackAll(kernels, weights);
@@ -94,7 +104,7 @@ std::vector<float> Multiply(const GemmKernels& kernels, GemmTask task, const Gem
 
 void CheckGemm(const GemmKernels& kernels, const GemmProblem& p) {
   INFO(kernels.tag << " " << p.m << " x " << p.n << " x " << p.k);
-  const auto random = kernels.half != nullptr ? RandomBFloat16 : RandomFloats;
+  const auto random = kernels.half != nullptr ? RandomEighths : RandomFloats;
   const std::vector<float> a = random(static_cast<size_t>(p.m * p.k), 1);
   const std::vector<float> w = random(static_cast<size_t>(p.n * p.k), 2);
   const std::vector<float> bias = RandomFloats(static_cast<size_t>(p.n), 3);
@@ -277,8 +287,8 @@ TEST_CASE("gemm: a NaN passes the clamp", "[ops][sets]") {
 // Windows of 3 rows of an image: rows of A that overlap, or that lie apart.
 TEST_CASE("gemm: windows read in place are those that were gathered", "[ops][sets]") {
   const int64_t channels = 4, width = 23, run_k = 3 * channels, m = 10, n = 21;
-  const std::vector<float> image = RandomBFloat16(static_cast<size_t>(3 * width * channels), 1);
-  const std::vector<float> w = RandomBFloat16(static_cast<size_t>(n * 3 * run_k), 2);
+  const std::vector<float> image = RandomEighths(static_cast<size_t>(3 * width * channels), 1);
+  const std::vector<float> w = RandomEighths(static_cast<size_t>(n * 3 * run_k), 2);
   const GemmProblem p{m, n, 3 * run_k, false, false, -kGemmInfinity, kGemmInfinity};
   for (const int64_t stride : {1, 2, 3}) {
     if ((m - 1) * stride + 3 > width) continue;
@@ -309,15 +319,15 @@ TEST_CASE("gemm: windows read in place are those that were gathered", "[ops][set
 }
 
 TEST_CASE("gemm: 16-bit products round both factors to nearest, ties to even", "[ops][sets]") {
-  // 1 + 2^-8 lies between two numbers, 1 + 3 * 2^-8 as well, and 1 + 2^-8 + 2^-20 above the middle.
-  const float step = 1.0f / 256, tiny = 1.0f / (1 << 20);
-  const std::vector<float> given = {1 + step, 1 + 3 * step, 1 + step + tiny, -1 - step, 1e-40f};
-  const std::vector<float> rounded = {1, 1 + 4 * step, 1 + 2 * step, -1, 0};
-  const float factor = 1.5f;
-  bool has_half = false;
-  for (const GemmKernels* gemm : TestedGemms()) {
-    if (gemm->half == nullptr) continue;
-    has_half = true;
+  const std::vector<const GemmKernels*> gemms = TestedHalfGemms();
+  if (gemms.empty()) TW_SKIP("this processor has no 16-bit products");
+  for (const GemmKernels* gemm : gemms) {
+    INFO(gemm->tag);
+    // 1 + step lies between two numbers, 1 + 3 * step as well, and 1 + step + tiny above the middle.
+    const float step = IsFloat16(*gemm) ? 1.0f / 2048 : 1.0f / 256, tiny = 1.0f / (1 << 20);
+    const std::vector<float> given = {1 + step, 1 + 3 * step, 1 + step + tiny, -1 - step, 1e-40f};
+    const std::vector<float> rounded = {1, 1 + 4 * step, 1 + 2 * step, -1, 0};
+    const float factor = 2.0f;
     std::vector<float> expected;
     for (float value : rounded) expected.push_back(value * factor);
     GemmTask task;
@@ -332,7 +342,42 @@ TEST_CASE("gemm: 16-bit products round both factors to nearest, ties to even", "
     task.a = &factor;
     CHECK(Multiply(*gemm, task, PlainWeights(five, given)) == expected);
   }
-  if (!has_half) TW_SKIP("this processor has no 16-bit products");
+}
+
+// The sum of k products of a and w.
+float SumOfEqual(const GemmKernels& gemm, int64_t k, float a, float w) {
+  const std::vector<float> row(static_cast<size_t>(k), a), column(static_cast<size_t>(k), w);
+  GemmTask task;
+  task.a = row.data();
+  task.m = task.n = 1;
+  task.lda = task.k = k;
+  return Multiply(gemm, task, PlainWeights({1, 1, k, false, false, 0, 0}, column))[0];
+}
+
+TEST_CASE("gemm: sums of 16-bit products are float32", "[ops][sets]") {
+  const std::vector<const GemmKernels*> gemms = TestedHalfGemms();
+  if (gemms.empty()) TW_SKIP("this processor has no 16-bit products");
+  for (const GemmKernels* gemm : gemms) {
+    INFO(gemm->tag);
+    CHECK(SumOfEqual(*gemm, 64, 1.0f, 1.0f) == 64.0f);
+    CHECK(SumOfEqual(*gemm, 20001, 1.0f, 1.0f) == 20001.0f);
+    CHECK(SumOfEqual(*gemm, 64 * 63, 32.0f, 31.0f) == 64 * 63 * 32.0f * 31.0f);
+  }
+}
+
+TEST_CASE("gemm: float16 products end at 65504, bfloat16 ones do not", "[ops][sets]") {
+  const std::vector<const GemmKernels*> gemms = TestedHalfGemms();
+  if (gemms.empty()) TW_SKIP("this processor has no 16-bit products");
+  for (const GemmKernels* gemm : gemms) {
+    INFO(gemm->tag);
+    const bool ends = IsFloat16(*gemm);
+    CHECK(SumOfEqual(*gemm, 1, 65504.0f, 1.0f) == (ends ? 65504.0f : 65536.0f));
+    CHECK(SumOfEqual(*gemm, 1, 1.0f, 131072.0f) == (ends ? kGemmInfinity : 131072.0f));
+    CHECK(SumOfEqual(*gemm, 1, -131072.0f, 1.0f) == (ends ? -kGemmInfinity : -131072.0f));
+    CHECK(SumOfEqual(*gemm, 64, 32.0f, 64.0f) == (ends ? kGemmInfinity : 131072.0f));
+    // A subnormal float16 number.
+    CHECK(SumOfEqual(*gemm, 1, 1.0f, 1.0f / (1 << 20)) == 1.0f / (1 << 20));
+  }
 }
 
 TEST_CASE("gemm: the cut covers every element exactly once", "[ops][sets]") {
