@@ -164,6 +164,7 @@ const GemmKernels kHalfGemmKernels = {"gemm bf16 " TW_STRING(TW_ISA),
                                       kRows,
                                       kMaxVectors* kLanes,
                                       NPanels,
+                                      FirstColumn,
                                       PackedSize,
                                       Pack,
                                       Run};

@@ -94,6 +94,7 @@ const GemmKernels kGemmKernels = {"gemm f32 " TW_STRING(TW_ISA),
                                   kRows,
                                   kMaxVectors* kLanes,
                                   NPanels,
+                                  FirstColumn,
                                   PackedSize,
                                   Pack,
                                   Run};

@@ -16,6 +16,8 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
+int64_t FirstColumn(int64_t n, int64_t index) { return PanelAt(n, index).vector * kLanes; }
+
 // acc += A * W over `depth` words of every row; returns where W goes on.
 template <int kM, int kN>
 TW_INLINE const float* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const float* w,
