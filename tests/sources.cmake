@@ -53,6 +53,7 @@ set(TEST_SOURCES
   kernels/train/backward_test.cc
   kernels/ops/products/batch_matmul_test.cc
   kernels/ops/conv/conv_2d_test.cc
+  kernels/ops/conv/conv_winograd_test.cc
   kernels/ops/conv/depthwise_conv_2d_test.cc
   kernels/ops/products/fully_connected_test.cc
   kernels/ops/conv/pool_test.cc

@@ -3,8 +3,8 @@
 // Each file *_isa.cc of kernels is compiled once per instruction set with -DTW_ISA=<isa> and
 // -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline
 // function of one instruction set can be linked into another. The sub-tables belong to gemm.h,
-// gemm_sparse.h, depthwise.h, elementwise.h, integer.h, pool.h, positions.h, recurrent.h and
-// resize.h.
+// gemm_sparse.h, depthwise.h, elementwise.h, integer.h, pool.h, positions.h, recurrent.h, resize.h
+// and winograd.h.
 //
 // "avxvnni" and "i8mm" are instructions for products of bytes and nothing else: integer_gemm_isa.cc
 // alone is compiled for them, and their tables take all other loops from "avx2" and "dotprod".
@@ -26,6 +26,7 @@ struct PositionKernels;
 struct RecurrentKernels;
 struct ResizeKernels;
 struct PoolKernels;
+struct WinogradKernels;
 
 struct CpuKernels {
   const char* isa;  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm", "eigen"
@@ -40,6 +41,7 @@ struct CpuKernels {
   const RecurrentKernels* recurrent;
   const ResizeKernels* resize;
   const PoolKernels* pool;
+  const WinogradKernels* winograd;
 };
 
 // The best table this processor can run; TOPWORK_ISA=<name> in the environment picks a lesser one

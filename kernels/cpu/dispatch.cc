@@ -30,6 +30,7 @@ namespace topwork {
   extern const RecurrentKernels kRecurrentKernels;      \
   extern const ResizeKernels kResizeKernels;            \
   extern const PoolKernels kPoolKernels;                \
+  extern const WinogradKernels kWinogradKernels;        \
   const CpuKernels kCpuKernels = {#name,                \
                                   #name,                \
                                   &kGemmKernels,        \
@@ -40,7 +41,8 @@ namespace topwork {
                                   &kPositionKernels,    \
                                   &kRecurrentKernels,   \
                                   &kResizeKernels,      \
-                                  &kPoolKernels};       \
+                                  &kPoolKernels,        \
+                                  &kWinogradKernels};   \
   }
 #define TW_BYTES_ISA(name, base, runs)    \
   namespace name {                        \

@@ -40,6 +40,7 @@ using Kernel = Eigen::internal::gebp_kernel<float, float, Index, Result, kColumn
 Index Least(Index a, Index b) { return a < b ? a : b; }
 
 int64_t NPanels(int64_t n) { return (n + kColumns - 1) / kColumns; }
+int64_t FirstColumn(int64_t, int64_t index) { return index * kColumns; }
 // Columns are padded to whole vectors: forms that lie one after the other then stay aligned.
 int64_t PackedSize(int64_t n, int64_t k) {
   constexpr int64_t kLanes = Traits::LhsPacketSize;
@@ -156,7 +157,8 @@ void Run(const GemmTask& given) {
 }  // namespace
 
 extern const GemmKernels kGemmKernels;
-const GemmKernels kGemmKernels = {TW_EIGEN_TAG, nullptr, false, nullptr, 1, kTileRows, kColumns, NPanels, PackedSize, Pack, Run};
+const GemmKernels kGemmKernels = {TW_EIGEN_TAG, nullptr, false,       nullptr,    1,    kTileRows,
+                                  kColumns,     NPanels, FirstColumn, PackedSize, Pack, Run};
 
 }  // namespace eigen
 }  // namespace topwork

@@ -72,6 +72,8 @@ struct GemmKernels {
   int rows;         // rows of a register tile: good block heights are multiples of it
   int max_columns;  // columns of the widest panel
   int64_t (*n_panels)(int64_t n);
+  // Where panel `index` begins; n or more for index == n_panels(n).
+  int64_t (*first_column)(int64_t n, int64_t index);
   // Elements of 4 bytes of the packed form; n and k ≥ 0 and their product must fit int64. It is
   // proportional to k, and whole vectors: forms that lie one after the other all begin aligned.
   int64_t (*packed_size)(int64_t n, int64_t k);

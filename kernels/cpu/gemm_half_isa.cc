@@ -53,8 +53,8 @@ void Run(const GemmTask& given) {
 
 extern const GemmKernels kHalfGemmKernels;
 const GemmKernels kHalfGemmKernels = {
-    "gemm half " TW_STRING(TW_ISA), kHalfType, false,      nullptr, kDepths, kRows,
-    kMaxVectors* kColumns,          NPanels,   PackedSize, Pack,    Run};
+    "gemm half " TW_STRING(TW_ISA), kHalfType, false,       nullptr,    kDepths, kRows,
+    kMaxVectors* kColumns,          NPanels,   FirstColumn, PackedSize, Pack,    Run};
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -1,5 +1,5 @@
 # Programs that measure; built on request only: cmake --build build/release --target <name>.
-set(benches kernel_bench sparse_bench)
+set(benches kernel_bench sparse_bench conv_bench)
 if(TOPWORK_TRAIN)
   list(APPEND benches train_bench head_train_bench tail_train_bench extract_bench)
 endif()

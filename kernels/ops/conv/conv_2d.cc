@@ -4,6 +4,7 @@
 // wide rows and few output channels the taps are read in place (conv_direct.h). Otherwise the taps
 // of a block of pixels are gathered into scratch of the thread (im2col, never the whole matrix) and
 // multiplied while they are in cache. A grouped convolution is one such product for each group.
+// 3x3 layers of many channels are several smaller products instead (conv_winograd.h).
 // Bias, the residual that fusion may have added, and the activation are applied to each tile before
 // it leaves the registers.
 #include "kernels/ops/conv/conv_2d.h"
@@ -14,6 +15,7 @@
 #include "kernels/contract/kernel.h"
 #include "kernels/ops/conv/conv_direct.h"
 #include "kernels/ops/conv/conv_gpu.h"
+#include "kernels/ops/conv/conv_winograd.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/gemm_sparse.h"
 #include "kernels/ops/shared/weighted.h"
@@ -23,14 +25,15 @@
 namespace topwork {
 namespace {
 
-enum class Way { kPointwise, kDirect, kGather };
+enum class Way { kPointwise, kDirect, kGather, kWinograd };
 
 struct ConvState : OpState, ConvShape {
   Way way = Way::kGather;
   SparseWeights sparse;  // kPointwise, without groups
   PackedWeights weights;
-  GemmCut cut;        // kPointwise, kGather
-  DirectConv direct;  // kDirect
+  GemmCut cut;            // kPointwise, kGather
+  DirectConv direct;      // kDirect
+  WinogradConv winograd;  // kWinograd; without `weights`
   GemmWork work;
   size_t patches_offset = 0;  // kGather; scratch: one block of patches per thread
   float lo = 0.0f, hi = 0.0f;
@@ -99,6 +102,24 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
   return Status::Ok();
 }
 
+Status PlanProducts(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
+  const Window& window = state->window;
+  GemmWeights layout;
+  layout.n = state->group_out;
+  layout.k = layout.depth[2] = window.h.filter * window.w.filter * state->group_in;
+  layout.stride_n = layout.k;
+  const int64_t groups = state->groups();
+  if (groups == 1 && window.IsPointwise()) {
+    TW_RETURN_IF_ERROR(PlanSparseWeights(context, 1, layout, &state->sparse));
+  }
+  state->weights.layout = layout;
+  if (!state->sparse.present()) {
+    TW_RETURN_IF_ERROR(PlanPackedWeights(context, KernelsOf(*context, *state), 1, layout, groups,
+                                         layout.n * layout.k, scratch, &state->weights));
+  }
+  return ChooseWay(context, state, scratch);
+}
+
 Status Prepare(PrepareContext& context) {
   const OpParams& params = context.params();
   Arithmetic arithmetic;
@@ -117,23 +138,15 @@ Status Prepare(PrepareContext& context) {
 
   ConvState* state = context.NewState<ConvState>();
   static_cast<ConvShape&>(*state) = shape;
-  const Window& window = state->window;
-  ScratchLayout scratch;
-  GemmWeights layout;
-  layout.n = state->group_out;
-  layout.k = layout.depth[2] = window.h.filter * window.w.filter * state->group_in;
-  layout.stride_n = layout.k;
-  const int64_t groups = state->groups();
-  if (groups == 1 && window.IsPointwise()) {
-    TW_RETURN_IF_ERROR(PlanSparseWeights(&context, 1, layout, &state->sparse));
-  }
-  state->weights.layout = layout;
-  if (!state->sparse.present()) {
-    TW_RETURN_IF_ERROR(PlanPackedWeights(&context, KernelsOf(context, shape), 1, layout, groups,
-                                         layout.n * layout.k, &scratch, &state->weights));
-  }
   ActivationRange(params.activation, &state->lo, &state->hi);
-  TW_RETURN_IF_ERROR(ChooseWay(&context, state, &scratch));
+  ScratchLayout scratch;
+  const int tile = ChooseWinograd(context, shape);
+  if (tile != 0) {
+    state->way = Way::kWinograd;
+    TW_RETURN_IF_ERROR(PlanWinograd(&context, shape, tile, &scratch, &state->winograd));
+  } else {
+    TW_RETURN_IF_ERROR(PlanProducts(&context, state, &scratch));
+  }
   return scratch.Request(&context);
 }
 
@@ -198,8 +211,8 @@ void GatherPatches(const ConvState& s, const float* input, int64_t first, int64_
 }
 
 // The product of all pixels, cut into tasks, for every group.
-void RunProducts(const RunContext& context, const ConvState& s, const float* input,
-                 const GemmTask& whole) {
+void RunTasks(const RunContext& context, const ConvState& s, const float* input,
+              const GemmTask& whole) {
   const int64_t groups = s.weights.groups, per_group = s.cut.n_tasks();
   const size_t block = ScratchLayout::BlockBytes(s.cut.rows * whole.k);
   context.pool->ParallelFor(groups * per_group, [&](int64_t index, int thread) {
@@ -229,24 +242,34 @@ void RunProducts(const RunContext& context, const ConvState& s, const float* inp
   });
 }
 
+// Every way but Winograd's; `whole` has bias, residual, c, lo and hi set.
+void RunProducts(const RunContext& context, const ConvState& s, const float* input,
+                 GemmTask whole) {
+  if (!s.sparse.present()) whole.packed = GetPackedWeights(s.weights, context, 1);
+  whole.ldc = whole.ldr = s.out_c;
+  whole.m = s.batch * s.window.h.out * s.window.w.out;
+  whole.n = s.group_out;
+  whole.k = s.weights.layout.k;
+  if (s.way == Way::kDirect) {
+    RunDirectConv(s.direct, input, whole, *s.weights.kernels, s.work, context);
+  } else {
+    RunTasks(context, s, input, whole);
+  }
+}
+
 Status Run(const RunContext& context) {
   if (context.in(1).dtype != DType::kFloat32) return RunQuantizedConv(context);
   const ConvState& s = context.get_state<ConvState>();
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
   const float* input = context.input_data<float>(0);
   GemmTask whole;
-  if (!s.sparse.present()) whole.packed = GetPackedWeights(s.weights, context, 1);
   whole.bias = context.input_data<float>(2);
   whole.residual = context.input_data<float>(3);
   whole.c = context.output_data<float>(0);
-  whole.ldc = whole.ldr = s.out_c;
-  whole.m = s.batch * s.window.h.out * s.window.w.out;
-  whole.n = s.group_out;
-  whole.k = s.weights.layout.k;
   whole.lo = s.lo;
   whole.hi = s.hi;
-  if (s.way == Way::kDirect) {
-    RunDirectConv(s.direct, input, whole, *s.weights.kernels, s.work, context);
+  if (s.way == Way::kWinograd) {
+    RunWinograd(s.winograd, input, whole, context);
   } else {
     RunProducts(context, s, input, whole);
   }

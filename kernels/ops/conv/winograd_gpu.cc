@@ -1,8 +1,8 @@
-// Winograd's launches: filters transformed here, inputs, products and outputs on the device. The
-// matrices belong to the points 0, 1, -1 and 0, 3/4, -3/4, 3/2, -3/2, each with infinity.
+// Winograd's launches: filters transformed here, inputs, products and outputs on the device.
 #include "kernels/ops/conv/winograd_gpu.h"
 
 #include "kernels/ops/conv/conv_gpu.h"
+#include "kernels/ops/conv/winograd_filter.h"
 #include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
 
@@ -15,20 +15,6 @@ constexpr WinogradRow kRows[] = {
 };
 // Narrower layers lose more by the transforms than they gain, so they are not even measured.
 constexpr int64_t kLeastChannels = 16;
-
-constexpr double kFilter2[4 * 3] = {1, 0, 0, 0.5, 0.5, 0.5, 0.5, -0.5, 0.5, 0, 0, 1};
-// Row i of the point p: 1, p, p^2 over the product of its distances from the other points.
-constexpr double kA = 0.75, kB = 1.5, kZero = kA * kA * kB * kB;
-constexpr double kAtA = 2 * kA * kA * (kA * kA - kB * kB);
-constexpr double kAtB = 2 * kB * kB * (kB * kB - kA * kA);
-constexpr double kFilter4[6 * 3] = {
-    1 / kZero, 0,          0,              //
-    1 / kAtA,  kA / kAtA,  kA* kA / kAtA,  //
-    1 / kAtA,  -kA / kAtA, kA* kA / kAtA,  //
-    1 / kAtB,  kB / kAtB,  kB* kB / kAtB,  //
-    1 / kAtB,  -kB / kAtB, kB* kB / kAtB,  //
-    0,         0,          1,
-};
 
 struct Sizes {
   int64_t tiles_h, tiles_w, n_tiles, positions, in_wide, out_wide;
@@ -45,41 +31,23 @@ Sizes SizesOf(const GpuContext& context, const Window& window, int tile) {
   return sizes;
 }
 
-// G g G^T of one 3x3 filter whose taps are `step` apart, into values `stride` apart.
-void TransformFilter(const double* g_matrix, int n, const float* taps, int64_t step, float* to,
-                     int64_t stride) {
-  double half[6 * 3];
-  for (int i = 0; i < n; ++i) {
-    for (int x = 0; x < 3; ++x) {
-      double sum = 0;
-      for (int y = 0; y < 3; ++y) {
-        sum += g_matrix[3 * i + y] * static_cast<double>(taps[(3 * y + x) * step]);
-      }
-      half[3 * i + x] = sum;
-    }
-  }
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      double sum = 0;
-      for (int x = 0; x < 3; ++x) sum += half[3 * i + x] * g_matrix[3 * j + x];
-      to[(i * n + j) * stride] = static_cast<float>(sum);
-    }
-  }
-}
-
 int Filters(GpuContext& context, const Sizes& sizes, int tile) {
   const Shape& shape = context.input(1)->shape;  // [output][3][3][input]
   const float* weights = context.Floats(1);
   const int64_t in_c = shape[3], out_c = shape[0];
   const int64_t per_position = sizes.in_wide * sizes.out_wide;
-  const double* matrix = tile == 2 ? kFilter2 : kFilter4;
   return context.FloatConstant(static_cast<size_t>(sizes.positions * per_position), [&](float* to) {
     for (int64_t i = 0; i < sizes.positions * per_position; ++i) to[i] = 0.0f;
-    for (int64_t oc = 0; oc < out_c; ++oc) {
-      const float* from = weights + oc * 9 * in_c;
-      for (int64_t c = 0; c < in_c; ++c) {
-        TransformFilter(matrix, tile + 2, from + c, in_c, to + c * sizes.out_wide + oc,
-                        per_position);
+    for (int position = 0; position < sizes.positions; ++position, to += per_position) {
+      double factors[9];
+      WinogradFactors(tile, position, factors);
+      for (int64_t oc = 0; oc < out_c; ++oc) {
+        const float* taps = weights + oc * 9 * in_c;
+        for (int64_t c = 0; c < in_c; ++c) {
+          double sum = 0;
+          for (int t = 0; t < 9; ++t) sum += factors[t] * static_cast<double>(taps[t * in_c + c]);
+          to[c * sizes.out_wide + oc] = static_cast<float>(sum);
+        }
       }
     }
   });

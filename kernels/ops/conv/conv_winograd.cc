@@ -1,0 +1,256 @@
+// A task takes a block of tiles: it transforms their inputs to V, multiplies V by the filters of
+// each position, and transforms the products to outputs, so V and M stay in the second-level cache.
+// Where the tiles are too few for enough tasks, the columns are shared out, too; V is then made
+// before, for all.
+#include "kernels/ops/conv/conv_winograd.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "kernels/ops/conv/winograd_filter.h"
+
+namespace topwork {
+namespace {
+
+constexpr int64_t kLeastChannels = 16;
+constexpr int64_t kInputTiles = 8;    // of a task that makes V alone
+constexpr int64_t kBlockRows = 1152;  // rows of V in a block: 32 tiles of 4x4, 72 of 2x2
+constexpr int64_t kEnoughBlocks = 8;
+constexpr int64_t kEnoughTasks = 16;
+// Cache lines between positions: without them, those of a tile would lie in the same few sets.
+constexpr int64_t kStridePad = 16;
+
+// Costs in multiply-adds of a product: to transform a value of V or of M, and to read a weight.
+// Fitted to tests/peers/conv_bench.cc.
+constexpr double kTransformCost = 13, kWeightCost = 12;
+// How much less the estimate must be.
+constexpr double kGain = 0.9;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t Positions(int tile) { return (tile + 2) * (tile + 2); }
+
+double TilesOf(const ConvShape& shape, int tile) {
+  return static_cast<double>(shape.batch * CeilDiv(shape.window.h.out, tile)) *
+         static_cast<double>(CeilDiv(shape.window.w.out, tile));
+}
+
+double WinogradCost(const ConvShape& shape, int tile) {
+  const double in = static_cast<double>(shape.in_c), out = static_cast<double>(shape.out_c);
+  const double of_tile = in * out + kTransformCost * (in + out);
+  return static_cast<double>(Positions(tile)) *
+         (TilesOf(shape, tile) * of_tile + kWeightCost * in * out);
+}
+
+double DirectCost(const ConvShape& shape) {
+  return 9 * static_cast<double>(shape.in_c) * static_cast<double>(shape.out_c) *
+         (TilesOf(shape, 1) + kWeightCost);
+}
+
+double FilterBytes(const ConvShape& shape, int tile) {
+  return static_cast<double>(Positions(tile) * shape.in_c) * static_cast<double>(shape.out_c) *
+         sizeof(float);
+}
+
+int64_t Wide(int64_t channels, const WinogradKernels& kernels) {
+  return CeilDiv(channels, kernels.lanes) * kernels.lanes;
+}
+
+WinogradShape ShapeOf(const ConvShape& conv, int tile, const WinogradKernels& kernels) {
+  WinogradShape shape;
+  const WindowAxis &h = conv.window.h, &w = conv.window.w;
+  shape.in_h = h.in;
+  shape.in_w = w.in;
+  shape.in_c = conv.in_c;
+  shape.out_h = h.out;
+  shape.out_w = w.out;
+  shape.out_c = conv.out_c;
+  shape.in_wide = Wide(conv.in_c, kernels);
+  shape.out_wide = Wide(conv.out_c, kernels);
+  shape.pad_top = h.pad;
+  shape.pad_left = w.pad;
+  shape.tiles_h = CeilDiv(h.out, tile);
+  shape.tiles_w = CeilDiv(w.out, tile);
+  return shape;
+}
+
+GemmCut CutTiles(const WinogradConv& conv) {
+  GemmCut cut;
+  const int64_t rows = std::min(conv.n_tiles, kBlockRows / Positions(conv.tile));
+  cut.row_blocks = CeilDiv(conv.n_tiles, rows);
+  cut.rows = CeilDiv(conv.n_tiles, cut.row_blocks);
+  cut.row_blocks = CeilDiv(conv.n_tiles, cut.rows);
+  cut.total_panels = conv.gemm->n_panels(conv.shape.out_wide);
+  cut.panels = cut.total_panels;
+  if (cut.row_blocks < kEnoughBlocks) {
+    cut.panels = std::max<int64_t>(1, cut.total_panels * cut.row_blocks / kEnoughTasks);
+  }
+  cut.panel_blocks = CeilDiv(cut.total_panels, cut.panels);
+  return cut;
+}
+
+// Transforms the filters of each panel's columns position by position, and packs each.
+void PackFilters(const PrepareContext& context, const WinogradConv& conv, float* packed) {
+  const WinogradKernels& kernels = *context.cpu().winograd;
+  const float* filters = context.input(1)->as<const float>();
+  const int64_t in_c = conv.shape.in_c, columns = conv.shape.out_wide;
+  std::vector<float> transformed(static_cast<size_t>(columns * in_c), 0.0f);
+  GemmWeights weights;
+  weights.data = transformed.data();
+  weights.n = columns;
+  weights.k = weights.depth[2] = weights.stride_n = in_c;
+  context.ShareOut(conv.cut.total_panels, transformed.size() * sizeof(float), [&](int64_t p) {
+    const int64_t begin = conv.gemm->first_column(columns, p);
+    const int64_t end = std::min(conv.shape.out_c, conv.gemm->first_column(columns, p + 1));
+    for (int position = 0; position < Positions(conv.tile); ++position) {
+      double factors[9];
+      float rounded[9];
+      WinogradFactors(conv.tile, position, factors);
+      for (int t = 0; t < 9; ++t) rounded[t] = static_cast<float>(factors[t]);
+      for (int64_t n = begin; n < end; ++n) {
+        kernels.filter(rounded, filters + n * 9 * in_c, in_c, transformed.data() + n * in_c);
+      }
+      conv.gemm->pack(weights, p, p + 1, packed + position * conv.packed_size);
+    }
+  });
+}
+
+struct Runner {
+  const WinogradConv& conv;
+  const WinogradTransforms& transforms;
+  const RunContext& context;
+  const float* input;
+  const GemmTask& whole;
+
+  int64_t TilesIn(int64_t block) const {
+    return std::min(conv.cut.rows, conv.n_tiles - block * conv.cut.rows);
+  }
+  float* Scratch(size_t offset, int64_t index, int64_t stride) const {
+    const size_t block = ScratchLayout::BlockBytes(Positions(conv.tile) * stride);
+    return reinterpret_cast<float*>(context.scratch + offset + static_cast<size_t>(index) * block);
+  }
+  float* V(int64_t index) const { return Scratch(conv.v_offset, index, conv.v_stride); }
+
+  // Tiles [first, first + n) of a block, whose V is `v`.
+  void MakeInputs(int64_t block, int64_t first, int64_t n, float* v) const {
+    WinogradInput tiles;
+    tiles.input = input;
+    tiles.first = block * conv.cut.rows + first;
+    tiles.n = n;
+    tiles.v = v + first * conv.shape.in_wide;
+    tiles.v_stride = conv.v_stride;
+    transforms.input(conv.shape, tiles);
+  }
+
+  void MakeSharedInputs() const {
+    const int64_t parts = CeilDiv(conv.cut.rows, kInputTiles);
+    context.pool->ParallelFor(conv.cut.row_blocks * parts, [&](int64_t index, int) {
+      const int64_t block = index / parts, first = index % parts * kInputTiles;
+      const int64_t n = std::min(kInputTiles, TilesIn(block) - first);
+      if (n > 0) MakeInputs(block, first, n, V(block));
+    });
+  }
+
+  void Multiply(const GemmTask& columns, int64_t n, const float* v, float* m) const {
+    GemmTask task = columns;
+    task.lda = conv.shape.in_wide;
+    task.ldc = task.n = conv.shape.out_wide;
+    task.m = n;
+    task.k = conv.shape.in_c;
+    task.lo = -std::numeric_limits<float>::infinity();
+    task.hi = std::numeric_limits<float>::infinity();
+    for (int64_t position = 0; position < Positions(conv.tile); ++position) {
+      task.a = v + position * conv.v_stride;
+      task.packed = conv.filters + position * conv.packed_size;
+      task.c = m + position * conv.m_stride;
+      conv.gemm->run(task);
+    }
+  }
+
+  void MakeOutputs(const GemmTask& columns, int64_t block, const float* m) const {
+    WinogradOutput tiles;
+    tiles.m = m;
+    tiles.m_stride = conv.m_stride;
+    tiles.first = block * conv.cut.rows;
+    tiles.n = TilesIn(block);
+    tiles.channel_begin = conv.gemm->first_column(conv.shape.out_wide, columns.panel_begin);
+    tiles.channel_end = conv.gemm->first_column(conv.shape.out_wide, columns.panel_end);
+    tiles.bias = whole.bias;
+    tiles.residual = whole.residual;
+    tiles.output = whole.c;
+    tiles.lo = whole.lo;
+    tiles.hi = whole.hi;
+    transforms.output(conv.shape, tiles);
+  }
+
+  void RunTask(int64_t index, int thread) const {
+    const GemmCut& cut = conv.cut;
+    const int64_t block = index / cut.panel_blocks, n = TilesIn(block);
+    GemmTask columns;
+    columns.panel_begin = index % cut.panel_blocks * cut.panels;
+    columns.panel_end = std::min(columns.panel_begin + cut.panels, cut.total_panels);
+    float* v = V(conv.shares_v() ? block : thread);
+    float* m = Scratch(conv.m_offset, thread, conv.m_stride);
+    if (!conv.shares_v()) MakeInputs(block, 0, n, v);
+    Multiply(columns, n, v, m);
+    MakeOutputs(columns, block, m);
+  }
+};
+
+}  // namespace
+
+int ChooseWinograd(const PrepareContext& context, const ConvShape& shape) {
+  for (const WindowAxis& axis : {shape.window.h, shape.window.w}) {
+    if (axis.filter != 3 || axis.stride != 1 || axis.dilation != 1) return 0;
+  }
+  if (shape.groups() != 1 || std::min(shape.in_c, shape.out_c) < kLeastChannels) return 0;
+  if (context.input(1)->data == nullptr || context.half_products() != nullptr) return 0;
+  int best = 0;
+  double least = kGain * DirectCost(shape);
+  for (const int tile : {2, 4}) {
+    const double cost = WinogradCost(shape, tile);
+    if (cost >= least || FilterBytes(shape, tile) > kMostWinogradBytes) continue;
+    best = tile;
+    least = cost;
+  }
+  return best;
+}
+
+Status PlanWinograd(PrepareContext* context, const ConvShape& shape, int tile,
+                    ScratchLayout* scratch, WinogradConv* out) {
+  const WinogradKernels& kernels = *context->cpu().winograd;
+  const int64_t positions = Positions(tile);
+  out->tile = tile;
+  out->gemm = context->cpu().gemm;
+  out->shape = ShapeOf(shape, tile, kernels);
+  out->n_tiles = shape.batch * out->shape.tiles_h * out->shape.tiles_w;
+  out->cut = CutTiles(*out);
+  out->v_stride = out->cut.rows * out->shape.in_wide + kStridePad;
+  out->m_stride = out->cut.rows * out->shape.out_wide + kStridePad;
+  out->v_offset = scratch->Add(positions * out->v_stride,
+                               out->shares_v() ? out->cut.row_blocks : context->max_threads());
+  out->m_offset = scratch->Add(positions * out->m_stride, context->max_threads());
+  out->packed_size = out->gemm->packed_size(out->shape.out_wide, shape.in_c);
+  const std::string tag = StrFormat("winograd {} {}", tile, out->gemm->tag);
+  const size_t bytes = static_cast<size_t>(positions * out->packed_size) * sizeof(float);
+  TW_ASSIGN_OR_RETURN(const void* packed,
+                      context->PackConstant(1, tag.c_str(), bytes, true, [&](void* to) {
+                        context->WidenConstant(1);
+                        PackFilters(*context, *out, static_cast<float*>(to));
+                      }));
+  out->filters = static_cast<const float*>(packed);
+  context->SetVariant(tile == 2 ? "winograd 2x2" : "winograd 4x4");
+  context->SetTasks(out->cut.n_tasks());
+  return Status::Ok();
+}
+
+void RunWinograd(const WinogradConv& conv, const float* input, const GemmTask& whole,
+                 const RunContext& context) {
+  const WinogradKernels& kernels = *context.cpu->winograd;
+  const Runner runner{conv, conv.tile == 2 ? kernels.two : kernels.four, context, input, whole};
+  if (conv.shares_v()) runner.MakeSharedInputs();
+  context.pool->ParallelFor(conv.cut.n_tasks(),
+                            [&](int64_t index, int thread) { runner.RunTask(index, thread); });
+}
+
+}  // namespace topwork

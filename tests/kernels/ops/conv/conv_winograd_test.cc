@@ -1,0 +1,266 @@
+// CONV_2D through Winograd's transforms, with every instruction set, against double precision; and
+// when it is chosen.
+#include "kernels/ops/conv/conv_winograd.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/gemm.h"
+#include "kernels/ops/shared/activation.h"
+#include "tests/support/cpu_tables.h"
+#include "tests/support/one_op.h"
+#include "tests/support/random_floats.h"
+
+namespace topwork {
+namespace test {
+namespace conv_winograd_test {
+
+constexpr int kMostThreads = 5;
+
+struct Layer {
+  int batch, h, w, in_c, out_c;
+  Padding padding = Padding::kSame;
+  bool bias = true, residual = false;
+  Activation activation = Activation::kNone;
+  int above = -1, left = 0;  // explicit padding, where above is not negative
+
+  size_t inputs() const { return static_cast<size_t>(batch * h * w * in_c); }
+  size_t weights() const { return static_cast<size_t>(out_c * 9 * in_c); }
+  std::string Text() const {
+    return StrFormat("{} x {} x {} x {} to {}, padding {} ({}, {}), residual {}", batch, h, w, in_c,
+                     out_c, static_cast<int>(padding), above, left, residual ? "yes" : "no");
+  }
+};
+
+constexpr Layer kLayers[] = {
+    {1, 1, 1, 1, 1},
+    {1, 1, 9, 16, 5},
+    {2, 3, 2, 17, 33, Padding::kSame, false},
+    {1, 3, 3, 20, 16, Padding::kValid},
+    {3, 5, 7, 35, 19, Padding::kValid, true, true, Activation::kRelu},
+    {1, 13, 14, 32, 70, Padding::kSame, true, true, Activation::kRelu6},
+    {2, 22, 21, 18, 49, Padding::kSame, true, false, Activation::kReluN1To1},
+    {1, 6, 5, 16, 100, Padding::kSame, true, true, Activation::kNone, 0, 4},
+    {1, 4, 3, 16, 24, Padding::kSame, false, true, Activation::kNone, 6, 1},
+};
+
+struct Tensors {
+  Shape out;
+  std::vector<float> image, filter, bias, residual;
+};
+
+// Output element i in double precision.
+double At(const Layer& layer, const Window& window, const Tensors& t, int64_t i) {
+  const int64_t o = i % t.out[3], x = i / t.out[3] % t.out[2],
+                y = i / t.out[3] / t.out[2] % t.out[1];
+  const int64_t b = i / t.out[3] / t.out[2] / t.out[1];
+  double sum = layer.bias ? static_cast<double>(t.bias[static_cast<size_t>(o)]) : 0.0;
+  for (int64_t tap = 0; tap < 9; ++tap) {
+    const int64_t in_y = y - window.h.pad + tap / 3, in_x = x - window.w.pad + tap % 3;
+    if (in_y < 0 || in_y >= layer.h || in_x < 0 || in_x >= layer.w) continue;
+    const float* pixel =
+        &t.image[static_cast<size_t>(((b * layer.h + in_y) * layer.w + in_x) * layer.in_c)];
+    const float* weight = &t.filter[static_cast<size_t>((o * 9 + tap) * layer.in_c)];
+    for (int c = 0; c < layer.in_c; ++c) {
+      sum += static_cast<double>(pixel[c]) * static_cast<double>(weight[c]);
+    }
+  }
+  if (layer.residual) sum += static_cast<double>(t.residual[static_cast<size_t>(i)]);
+  float lo, hi;
+  ActivationRange(layer.activation, &lo, &hi);
+  return std::min(std::max(sum, static_cast<double>(lo)), static_cast<double>(hi));
+}
+
+std::vector<float> Expected(const Layer& layer, const Window& window, const Tensors& t) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < t.out.NumElements(); ++i) {
+    values.push_back(static_cast<float>(At(layer, window, t, i)));
+  }
+  return values;
+}
+
+Tensors MakeTensors(const Layer& layer, const Shape& out) {
+  Tensors t;
+  t.out = out;
+  t.image = RandomFloats(layer.inputs(), 1);
+  t.filter = RandomFloats(layer.weights(), 2);
+  t.bias = RandomFloats(static_cast<size_t>(layer.out_c), 3);
+  t.residual = RandomFloats(static_cast<size_t>(out.NumElements()), 4);
+  return t;
+}
+
+TensorView ViewOf(const Shape& shape, const std::vector<float>& values) {
+  TensorView view;
+  view.dtype = DType::kFloat32;
+  view.shape = shape;
+  view.data = const_cast<float*>(values.data());
+  return view;
+}
+
+Op ConvOf(const Layer& layer) {
+  Op op;
+  op.code = OpCode::kConv2d;
+  op.params.padding = layer.padding;
+  if (layer.above >= 0) {
+    op.params.has_explicit_padding = true;
+    op.params.pad_top = layer.above;
+    op.params.pad_left = layer.left;
+    op.params.pad_bottom = op.params.pad_right = 1;
+  }
+  return op;
+}
+
+// Plans the layer with tiles of that size on that instruction set, and runs it.
+struct Forced {
+  const Layer& layer;
+  const CpuKernels& cpu;
+  int tile;
+  Window window;
+  Tensors tensors;
+  int64_t n_tasks = 0;
+
+  std::vector<float> Run(int n_threads) {
+    const Op op = ConvOf(layer);
+    const Shape in({layer.batch, layer.h, layer.w, layer.in_c});
+    const Shape filter_shape({layer.out_c, 3, 3, layer.in_c});
+    const std::vector<float> weights = RandomFloats(layer.weights(), 2);
+    const TensorView image = ViewOf(in, {}), filter = ViewOf(filter_shape, weights);
+    PlanPrepareContext context(op, {&image, &filter}, {}, {}, "conv", cpu, kMostThreads);
+    context.SetPacking(PackMode::kPack, nullptr, {}, DefaultAllocator());
+    ConvShape shape;
+    REQUIRE(CheckConvShapes(context, &shape).ok());
+    window = shape.window;
+    tensors = MakeTensors(layer, {layer.batch, static_cast<int32_t>(window.h.out),
+                                  static_cast<int32_t>(window.w.out), layer.out_c});
+    ScratchLayout scratch;
+    WinogradConv conv;
+    REQUIRE(PlanWinograd(&context, shape, tile, &scratch, &conv).ok());
+    REQUIRE(scratch.Request(&context).ok());
+    n_tasks = context.n_tasks();
+    std::vector<float> memory(context.scratch_bytes() / sizeof(float) + kAlignment, NAN);
+    std::vector<float> output(static_cast<size_t>(tensors.out.NumElements()));
+    if (layer.residual) output = tensors.residual;  // the residual may lie where the output does
+    ThreadPool pool(n_threads);
+    RunContext run;
+    run.scratch =
+        reinterpret_cast<uint8_t*>(AlignUp(reinterpret_cast<uintptr_t>(memory.data()), kAlignment));
+    run.pool = &pool;
+    run.cpu = &cpu;
+    GemmTask whole;
+    if (layer.bias) whole.bias = tensors.bias.data();
+    if (layer.residual) whole.residual = output.data();
+    whole.c = output.data();
+    ActivationRange(layer.activation, &whole.lo, &whole.hi);
+    RunWinograd(conv, tensors.image.data(), whole, run);
+    return output;
+  }
+};
+
+TEST_CASE("winograd: tiles of 2x2 and 4x4 agree with double precision", "[ops][sets]") {
+  for (const Layer& layer : kLayers) {
+    for (const int tile : {2, 4}) {
+      for (const CpuKernels* cpu : TestedCpuKernels()) {
+        if (HasBytesOnly(*cpu)) continue;
+        INFO(cpu->isa << ", " << tile << " x " << tile << ", " << layer.Text());
+        Forced forced{layer, *cpu, tile, {}, {}};
+        const std::vector<float> output = forced.Run(1);
+        const auto expected = Expected(layer, forced.window, forced.tensors);
+        CHECK(LargestDifference(output, expected) < 3e-5);
+      }
+    }
+  }
+}
+
+TEST_CASE("winograd: the number of threads changes no bit", "[ops][sets]") {
+  const Layer many{2, 41, 30, 24, 20, Padding::kSame, true, true};  // blocks of tiles
+  const Layer few{1, 7, 6, 40, 130, Padding::kSame, true, true};    // and of columns
+  for (const Layer& layer : {many, few}) {
+    for (const int tile : {2, 4}) {
+      for (const CpuKernels* cpu : TestedCpuKernels()) {
+        if (HasBytesOnly(*cpu)) continue;
+        INFO(cpu->isa << ", " << tile << " x " << tile << ", " << layer.Text());
+        Forced forced{layer, *cpu, tile, {}, {}};
+        const std::vector<float> one = forced.Run(1);
+        CHECK(forced.n_tasks > 1);
+        for (const int n_threads : {2, kMostThreads}) {
+          const bool same_bits = forced.Run(n_threads) == one;
+          CHECK(same_bits);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("winograd: the operator gives what one product gives", "[ops]") {
+  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kTanh}) {
+    OneOp op(OpCode::kConv2d);
+    op.In<float>({2, 9, 10, 40}, RandomFloats(2 * 9 * 10 * 40, 1));
+    op.In<float>({36, 3, 3, 40}, RandomFloats(36 * 9 * 40, 2)).In<float>({36}, RandomFloats(36, 3));
+    op.In<float>({2, 9, 10, 36}, RandomFloats(2 * 9 * 10 * 36, 4)).Out(DType::kFloat32);
+    op.params.fused_residual = true;
+    op.params.activation = activation;
+    OneOp product = op;
+    product.half_products = BestCpuKernels().gemm;  // float32 ones: no other way is considered
+    REQUIRE(op.Run(3).ToString() == "OK");
+    REQUIRE(product.Run(1).ToString() == "OK");
+    CHECK(op.context().variant() == std::string("winograd 4x4"));
+    CHECK(product.context().variant() == std::string("im2col"));
+    CHECK(LargestDifference(op.Values<float>(0), product.Values<float>(0)) < 3e-5);
+  }
+}
+
+// The way that is chosen for an image and a filter that is known when it is planned, or not.
+std::string Variant(const Shape& image, int out_c, bool constant = true,
+                    void (*set)(OpParams&) = nullptr, int filter = 3) {
+  OneOp op(OpCode::kConv2d);
+  op.Unknown(DType::kFloat32, image);
+  const Shape shape({out_c, filter, filter, image[3]});
+  if (constant) {
+    op.In<float>(shape, std::vector<float>(static_cast<size_t>(shape.NumElements()), 0.5f));
+  } else {
+    op.Unknown(DType::kFloat32, shape);
+  }
+  if (set != nullptr) set(op.params);
+  REQUIRE(op.Out(DType::kFloat32).Prepare().ToString() == "OK");
+  return op.context().variant();
+}
+
+TEST_CASE("winograd: chosen for wide 3x3 layers of stride 1", "[ops]") {
+  CHECK(Variant({1, 56, 56, 64}, 64) == "winograd 4x4");
+  CHECK(Variant({1, 28, 28, 128}, 128) == "winograd 4x4");
+  CHECK(Variant({1, 6, 6, 128}, 128) == "winograd 2x2");
+  CHECK(Variant({1, 56, 56, 8}, 64) == "direct");
+  CHECK(Variant({1, 56, 56, 64}, 8) == "direct");
+  CHECK(Variant({1, 56, 56, 64}, 64, false) == "direct");
+  CHECK(Variant({1, 56, 56, 128}, 128, true, nullptr, 5) == "im2col");
+  const auto stride = [](OpParams& p) { p.stride_w = 2; };
+  CHECK(Variant({1, 56, 56, 128}, 128, true, stride) == "im2col");
+  const auto dilation = [](OpParams& p) { p.dilation_h = 2; };
+  CHECK(Variant({1, 56, 56, 128}, 128, true, dilation) == "im2col");
+}
+
+TEST_CASE("winograd: a layer's transformed filters have a limit", "[ops]") {
+  // 16 MiB are 512 x 512 filters of 2x2, or 341 x 341 of 4x4.
+  CHECK(Variant({1, 40, 40, 340}, 340) == "winograd 4x4");
+  CHECK(Variant({1, 40, 40, 344}, 344) == "winograd 2x2");
+  CHECK(Variant({1, 40, 40, 512}, 512) == "winograd 2x2");
+  CHECK(Variant({1, 40, 40, 512}, 513) == "im2col");
+}
+
+TEST_CASE("winograd: products of 16-bit numbers keep their way", "[ops]") {
+  const GemmKernels* half = HalfProductsOf(BestCpuKernels());
+  if (half == nullptr) half = BestCpuKernels().gemm;
+  OneOp op(OpCode::kConv2d);
+  op.In<float>({1, 28, 28, 128}, RandomFloats(28 * 28 * 128, 1));
+  op.In<float>({128, 3, 3, 128}, RandomFloats(128 * 9 * 128, 2));
+  op.half_products = half;
+  REQUIRE(op.Out(DType::kFloat32).Prepare().ToString() == "OK");
+  CHECK(op.context().variant() == std::string("im2col"));
+}
+
+}  // namespace conv_winograd_test
+}  // namespace test
+}  // namespace topwork
