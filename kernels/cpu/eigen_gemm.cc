@@ -10,6 +10,7 @@
 #define EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS 32  // Eigen counts on 8 where it knows none
 #endif
 #include <Eigen/Core>
+#include <algorithm>
 
 #include "kernels/cpu/gemm.h"
 #include "runtime/base/stringify.h"
@@ -74,6 +75,9 @@ void Pack(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* p
       }
       PackW()(packed + n0 * w.k, ConstRows(from, stride), depth, columns, w.k, k);
     }
+  }
+  if (panel_end == NPanels(w.n)) {
+    std::fill(packed + w.n * w.k, packed + PackedSize(w.n, w.k), 0.0f);
   }
 }
 

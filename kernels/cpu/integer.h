@@ -182,7 +182,7 @@ struct DepthwiseWords {
   DepthwiseWords(int64_t size_in, int64_t stride_in)
       : size(size_in),
         stride(stride_in),
-        outs(size == 3 && stride == 2 ? 1 : 2),
+        outs(stride == 1 ? 2 : 1),
         groups((size + (outs - 1) * stride + 3) / 4) {}
   int64_t n() const { return outs * groups * size; }
 };

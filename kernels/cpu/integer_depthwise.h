@@ -98,7 +98,7 @@ struct PixelEnd {
   // a function takes the address do not stay in registers.)
   template <int kN>
   __attribute__((always_inline)) void Finish(const IVec (&acc)[kN], int64_t at) const {
-    if (!small) {
+    if (!kInlineEpilogue || !small) {
       IVec sums[kN];
 #pragma GCC unroll 4
       for (int t = 0; t < kN; ++t) sums[t] = acc[t];

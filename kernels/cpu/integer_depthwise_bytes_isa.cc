@@ -129,7 +129,7 @@ void RunDepthwiseBytes(const DepthwiseShape& s, const IntegerDepthwiseRows& r);
 void RunDepthwiseBytes(const DepthwiseShape& s, const IntegerDepthwiseRows& r) {
   const auto strip = s.filter_w == 3
                          ? (s.stride_w == 1 ? ByteStrip<Form<3, 1, 2>> : ByteStrip<Form<3, 2, 1>>)
-                         : (s.stride_w == 1 ? ByteStrip<Form<5, 1, 2>> : ByteStrip<Form<5, 2, 2>>);
+                         : (s.stride_w == 1 ? ByteStrip<Form<5, 1, 2>> : ByteStrip<Form<5, 2, 1>>);
   for (int64_t c = 0; c < s.in_c; c += kLanes) {
     strip(s, r, c + kLanes <= s.in_c ? c : s.in_c - kLanes);
   }

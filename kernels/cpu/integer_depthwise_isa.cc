@@ -243,16 +243,19 @@ void AnyPixel(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t y_
 
 using StripFunction = void (*)(const DepthwiseShape&, const IntegerDepthwiseRows&, int64_t);
 
+// (Where bytes are multiplied, strips of signed images are rare: RunDepthwiseBytes does most.)
 template <bool kUnsigned>
 StripFunction StripOf(const DepthwiseShape& s) {
   const bool any = s.dilation_w != 1 || s.stride_w > 2 || s.filter_w < 3 || s.out_w < kTile ||
                    s.filter_h * s.filter_w > kMaxTaps;
   if (any) return Strip<kUnsigned, 0, 0, 0>;
-  if (s.filter_w == 5) {
-    return s.stride_w == 1 ? Strip<kUnsigned, 5, 1, 0> : Strip<kUnsigned, 5, 2, 0>;
-  }
-  if (s.filter_w == 3 && s.filter_h == 3) {
-    return s.stride_w == 1 ? Strip<kUnsigned, 3, 1, 3> : Strip<kUnsigned, 3, 2, 3>;
+  if constexpr (kUnsigned || !kHasDotBytes) {
+    if (s.filter_w == 5) {
+      return s.stride_w == 1 ? Strip<kUnsigned, 5, 1, 0> : Strip<kUnsigned, 5, 2, 0>;
+    }
+    if (s.filter_w == 3 && s.filter_h == 3) {
+      return s.stride_w == 1 ? Strip<kUnsigned, 3, 1, 3> : Strip<kUnsigned, 3, 2, 3>;
+    }
   }
   return s.stride_w == 1 ? Strip<kUnsigned, 3, 1, 0> : Strip<kUnsigned, 3, 2, 0>;
 }

@@ -152,8 +152,10 @@ TW_INLINE NarrowInt8 NarrowToBytes(IVec v) { return __builtin_convertvector(v, N
 #endif
 
 // kLanes float16 values, widened. Where TW_HAVE_HALVES, by an instruction, and there is one to narrow
-// them; else as HalfToFloat of elementwise_isa.cc.
-#if defined(__AVX512F__) || defined(__F16C__) || defined(__aarch64__)
+// them; else as HalfToFloat of elementwise_isa.cc. (Builds for the least size do without: the tiles
+// of float16 weights are as large as those of float32.)
+#if (defined(__AVX512F__) || defined(__F16C__) || defined(__aarch64__)) && \
+    !defined(__OPTIMIZE_SIZE__)
 #define TW_HAVE_HALVES 1
 constexpr bool kHasHalves = true;
 #else
@@ -317,6 +319,12 @@ TW_INLINE IVec RowOfPair(IVec left, IVec right, int row) {
   return reinterpret_cast<IVec>(row == 0 ? vzip1q_s64(l, r) : vzip2q_s64(l, r));
 }
 #endif
+#endif
+
+#if defined(TW_HAVE_DOT_BYTES)
+constexpr bool kHasDotBytes = true;
+#else
+constexpr bool kHasDotBytes = false;
 #endif
 
 // The sum of all lanes.
