@@ -57,20 +57,20 @@ threads="runtime/base/thread;runtime/session/;runtime/api/(threads|session)_;mod
 threads="$threads;runtime/train/(features|fit)/;kernels/train/;kernels/ops/.*/(conv_2d|fully_connected)_test"
 some_sets="baseline;avx2;eigen"
 one_set="baseline"
-unity=ON
 command=""
 if [ "$long" = ON ]; then
-  kernels="" threads="" some_sets="" one_set="" unity=OFF command=topwork_cli
+  kernels="" threads="" some_sets="" one_set="" command=topwork_cli
 fi
 build release "all topwork_tests" topwork_tests -DTOPWORK_SIBLINGS=ON "-DTOPWORK_LONG_TESTS=$long" \
   -DTOPWORK_EIGEN=ON
 build asan-ubsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets" \
   -DTOPWORK_EIGEN=ON
 build tsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$one_set" "-DTOPWORK_TEST_FILES=$threads"
-build minsize topwork libtopwork.so "-DTOPWORK_UNITY=$unity"
+build minsize libtopwork.so libtopwork.so
 build jetson "libtopwork.so topwork_tests $command" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
 if [ "$long" = ON ]; then
-  build clang "libtopwork.so topwork_tests $command" topwork_tests
+  # Compiled one by one: each file must include what it uses.
+  build clang "libtopwork.so topwork_tests $command" topwork_tests -DTOPWORK_UNITY=OFF
   build armv7 "libtopwork.so topwork_tests $command" topwork_tests
   for preset in riscv64 ppc64le; do
     build "$preset" "libtopwork.so topwork_tests $command" topwork_tests \

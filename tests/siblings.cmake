@@ -21,7 +21,12 @@ set(no_driver "${fast}~[opencl]")
 set(no_library "TOPWORK_OPENCL_LIBRARY=none")
 # Not detect_stack_use_after_return: with it gcc 12 aligns AVX-512 frames wrongly (GCC bug 110027).
 # Freed memory is kept back for a while, so that its use is found: 64 MB of it.
-tw_sibling_test(asan-ubsan.tests asan-ubsan COST 400 ARGS "${no_driver}"
+# By default these two have no set with products of 16-bit numbers.
+set(sanitized "${no_driver}~[half]")
+if(TOPWORK_LONG_TESTS)
+  set(sanitized "${no_driver}")
+endif()
+tw_sibling_test(asan-ubsan.tests asan-ubsan COST 400 ARGS "${sanitized}"
   ENV "${no_library};ASAN_OPTIONS=strict_string_checks=1:allocator_may_return_null=1:quarantine_size_mb=64;UBSAN_OPTIONS=print_stacktrace=1")
 # gcc's thread sanitizer does not start under strongly randomised addresses.
 set(no_randomisation "")
@@ -34,7 +39,7 @@ if(TOPWORK_LONG_TESTS)
   set(tsan_sets TOPWORK_TEST_SETS=all)
 endif()
 # Not [loops]: plain loops that no thread shares would take it minutes.
-tw_sibling_test(tsan.tests tsan COST 300 ARGS "${no_driver}~[loops]" LAUNCHER ${no_randomisation}
+tw_sibling_test(tsan.tests tsan COST 300 ARGS "${sanitized}~[loops]" LAUNCHER ${no_randomisation}
   ENV "${no_library};${tsan_sets};TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1")
 if(TOPWORK_LONG_TESTS)
   tw_sibling_test(clang.tests clang COST 200 ARGS "${fast}" ENV "${TOPWORK_TEST_ENVIRONMENT}")
@@ -52,7 +57,7 @@ tw_aarch64_test(max 350 "${no_driver}")
 # A processor without dot products: what depends on the instruction set.
 set(lesser "[.golden-once],${no_driver}~[sets]conv_2d*,${no_driver}~[sets]fully_connected*")
 if(TOPWORK_LONG_TESTS)
-  set(lesser "${no_driver}[ops],${no_driver}[base],${no_driver}[tensor],${no_driver}[train]")
+  set(lesser "${no_driver}~[half][ops],${no_driver}[base],${no_driver}[tensor],${no_driver}[train]")
 endif()
 tw_aarch64_test(cortex-a53 250 "${lesser}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -60,7 +65,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # compute is isa.baseline's, on this processor.)
   set(lesser "[.golden-once],${fast}[base],${fast}[tensor],${fast}~[sets]conv_2d*")
   if(TOPWORK_LONG_TESTS)
-    set(lesser "${fast}[ops],${fast}[base],${fast}[tensor]")
+    set(lesser "${fast}~[half][ops],${fast}[base],${fast}[tensor]")
   endif()
   tw_sibling_test(x86_64.baseline release COST 250 LAUNCHER "${QEMU_X86_64}" -cpu qemu64 ARGS "${lesser}")
 endif()
@@ -68,14 +73,14 @@ endif()
 # 32-bit ARM: all tests.
 if(TOPWORK_LONG_TESTS)
   find_program(QEMU_ARM NAMES qemu-arm-static qemu-arm NO_CMAKE_FIND_ROOT_PATH)
-  tw_sibling_test(armv7.cortex-a15 armv7 COST 400 ARGS "${no_driver}"
+  tw_sibling_test(armv7.cortex-a15 armv7 COST 400 ARGS "${no_driver}~[half]"
     LAUNCHER "${QEMU_ARM}" -L /usr/arm-linux-gnueabihf -cpu cortex-a15 ENV "TOPWORK_REQUIRE_OPENCL=0")
 endif()
 
 # Processors without tiles of ours, for which the instruction set `eigen` is there: its loops, every golden case
 # once and a whole network.
 if(TOPWORK_LONG_TESTS)
-  set(fall_back "gemm*,depthwise rows*,instruction sets*,[.golden-once],zoo:*")
+  set(fall_back "gemm*~[half],depthwise rows*,instruction sets*,[.golden-once],zoo:*")
   foreach(machine IN ITEMS riscv64:riscv64 ppc64le:powerpc64le)
     string(REPLACE ":" ";" names "${machine}")
     list(POP_FRONT names preset triple)

@@ -318,7 +318,8 @@ TEST_CASE("gemm: windows read in place are those that were gathered", "[ops][set
   }
 }
 
-TEST_CASE("gemm: 16-bit products round both factors to nearest, ties to even", "[ops][sets]") {
+TEST_CASE("gemm: 16-bit products round both factors to nearest, ties to even",
+          "[ops][sets][half]") {
   const std::vector<const GemmKernels*> gemms = TestedHalfGemms();
   if (gemms.empty()) TW_SKIP("this processor has no 16-bit products");
   for (const GemmKernels* gemm : gemms) {
@@ -354,7 +355,7 @@ float SumOfEqual(const GemmKernels& gemm, int64_t k, float a, float w) {
   return Multiply(gemm, task, PlainWeights({1, 1, k, false, false, 0, 0}, column))[0];
 }
 
-TEST_CASE("gemm: sums of 16-bit products are float32", "[ops][sets]") {
+TEST_CASE("gemm: sums of 16-bit products are float32", "[ops][sets][half]") {
   const std::vector<const GemmKernels*> gemms = TestedHalfGemms();
   if (gemms.empty()) TW_SKIP("this processor has no 16-bit products");
   for (const GemmKernels* gemm : gemms) {
@@ -365,7 +366,7 @@ TEST_CASE("gemm: sums of 16-bit products are float32", "[ops][sets]") {
   }
 }
 
-TEST_CASE("gemm: float16 products end at 65504, bfloat16 ones do not", "[ops][sets]") {
+TEST_CASE("gemm: float16 products end at 65504, bfloat16 ones do not", "[ops][sets][half]") {
   const std::vector<const GemmKernels*> gemms = TestedHalfGemms();
   if (gemms.empty()) TW_SKIP("this processor has no 16-bit products");
   for (const GemmKernels* gemm : gemms) {

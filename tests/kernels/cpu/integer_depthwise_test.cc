@@ -10,7 +10,6 @@
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/shared/quant.h"
 #include "tests/support/cpu_tables.h"
-#include "tests/support/skip.h"
 
 namespace topwork {
 namespace integer_depthwise_test {
@@ -202,14 +201,6 @@ void CheckRandomCases(bool bytes) {
 
 TEST_CASE("integer depthwise: every shape of filter, any number of channels", "[ops][sets]") {
   CheckRandomCases(false);
-}
-
-TEST_CASE("integer depthwise: products of bytes where the processor has them", "[ops][sets]") {
-  const auto tables = test::TestedCpuKernels();
-  const bool any = std::any_of(tables.begin(), tables.end(), [](const CpuKernels* cpu) {
-    return cpu->integer->depthwise_bytes != nullptr;
-  });
-  if (!any) TW_SKIP("no instruction set of this processor multiplies bytes");
   CheckRandomCases(true);
 }
 

@@ -51,7 +51,7 @@ OneOp HalfConv(const Shape& image, const Shape& filter, int32_t stride, int32_t 
 
 }  // namespace
 
-TEST_CASE("16-bit products: convolutions in every way", "[ops]") {
+TEST_CASE("16-bit products: convolutions in every way", "[ops][half]") {
   if (HalfProducts() == nullptr) TW_SKIP("this processor has no 16-bit products");
   for (const int32_t stride : {1, 2}) {
     for (const int32_t channels : {4, 6, 18}) {
@@ -69,19 +69,19 @@ TEST_CASE("16-bit products: convolutions in every way", "[ops]") {
   }
 }
 
-TEST_CASE("16-bit products: pairs never reach into the next row of the image", "[ops]") {
+TEST_CASE("16-bit products: pairs never reach into the next row of the image", "[ops][half]") {
   if (HalfProducts() == nullptr) TW_SKIP("this processor has no 16-bit products");
   CheckAgainstFloat(HalfConv({1, 9, 33, 3}, {24, 3, 3, 3}, 1, 1), false, 0.0);
 }
 
-TEST_CASE("16-bit products: large layers on several threads", "[ops]") {
+TEST_CASE("16-bit products: large layers on several threads", "[ops][half]") {
   if (HalfProducts() == nullptr) TW_SKIP("this processor has no 16-bit products");
   CheckAgainstFloat(HalfConv({1, 40, 41, 32}, {100, 1, 1, 32}, 1, 0), true, 1e-5);
   CheckAgainstFloat(HalfConv({1, 40, 41, 32}, {100, 3, 3, 32}, 1, 1), true, 1e-5);
   CheckAgainstFloat(HalfConv({1, 60, 61, 16}, {32, 3, 3, 16}, 1, 1), true, 1e-5);
 }
 
-TEST_CASE("16-bit products: dense layers, constant weights and others", "[ops]") {
+TEST_CASE("16-bit products: dense layers, constant weights and others", "[ops][half]") {
   if (HalfProducts() == nullptr) TW_SKIP("this processor has no 16-bit products");
   for (const int32_t batch : {0, 1, 9, 70}) {
     for (const int32_t depth : {1, 31, 512}) {
@@ -94,7 +94,7 @@ TEST_CASE("16-bit products: dense layers, constant weights and others", "[ops]")
   }
 }
 
-TEST_CASE("16-bit products: batches of matrices in all four orientations", "[ops]") {
+TEST_CASE("16-bit products: batches of matrices in all four orientations", "[ops][half]") {
   if (HalfProducts() == nullptr) TW_SKIP("this processor has no 16-bit products");
   for (const bool adj_x : {false, true}) {
     for (const bool adj_y : {false, true}) {
@@ -114,7 +114,7 @@ TEST_CASE("16-bit products: batches of matrices in all four orientations", "[ops
 
 // A factor of 8 bits is off by 2^-9 of itself at most, a product by little more than 2^-8. Factors of
 // 11 bits are closer; the rounding of their sums stays below that.
-TEST_CASE("16-bit products: results stay within the rounding of the factors", "[ops]") {
+TEST_CASE("16-bit products: results stay within the rounding of the factors", "[ops][half]") {
   if (HalfProducts() == nullptr) TW_SKIP("this processor has no 16-bit products");
   const size_t depth = 999, units = 48;
   const std::vector<float> a = RandomFloats(depth, 1), w = RandomFloats(depth * units, 2);

@@ -57,7 +57,7 @@ std::vector<std::string> With(const Session& session, const std::string& product
   return names;
 }
 
-TEST_CASE("16-bit products: a session has them where the processor has", "[session]") {
+TEST_CASE("16-bit products: a session has them where the processor has", "[session][half]") {
   const auto model = Digits();
   const auto plain = Open(model, SessionOptions()), half = Open(model, InHalf());
   const std::vector<float> expected = Answer(plain.get()), got = Answer(half.get());
@@ -96,7 +96,7 @@ TEST_CASE("16-bit products: other instruction sets compute in float32 and say so
   CHECK(Answer(half.get()) == Answer(plain.get()));
 }
 
-TEST_CASE("16-bit products: pinned operators stay in float32", "[session]") {
+TEST_CASE("16-bit products: pinned operators stay in float32", "[session][half]") {
   if (!HasHalf()) TW_SKIP("this processor has no 16-bit products");
   const auto model = Digits();
   SessionOptions options = InHalf();
@@ -109,7 +109,7 @@ TEST_CASE("16-bit products: pinned operators stay in float32", "[session]") {
   CHECK(Answer(none.get()) == Answer(plain.get()));
 }
 
-TEST_CASE("16-bit products: sessions of both precisions share a model", "[session]") {
+TEST_CASE("16-bit products: sessions of both precisions share a model", "[session][half]") {
   if (!HasHalf()) TW_SKIP("this processor has no 16-bit products");
   const auto first = Open(Digits("efficientnet_lite0_fp16"), SessionOptions());
   const std::vector<float> expected = Answer(first.get());
@@ -129,7 +129,7 @@ TEST_CASE("16-bit products: sessions of both precisions share a model", "[sessio
   CHECK(plain->plan().packed_bytes < model->bytes().size());
 }
 
-TEST_CASE("16-bit products: verify compares them with float32", "[session]") {
+TEST_CASE("16-bit products: verify compares them with float32", "[session][half]") {
   if (!HasHalf()) TW_SKIP("this processor has no 16-bit products");
   const auto session = Open(Digits(), InHalf());
   (void)Answer(session.get());
@@ -150,7 +150,8 @@ TEST_CASE("16-bit products: verify compares them with float32", "[session]") {
   CHECK(strict->layers[static_cast<size_t>(strict->first_divergence)].backend == half);
 }
 
-TEST_CASE("16-bit products: verify shows where numbers are too large for float16", "[session]") {
+TEST_CASE("16-bit products: verify shows where numbers are too large for float16",
+          "[session][half]") {
   const GemmKernels* half = HalfProductsOf(BestCpuKernels());
   if (half == nullptr) TW_SKIP("this processor has no 16-bit products");
   const auto session = Open(Digits(), InHalf());
