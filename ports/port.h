@@ -82,6 +82,11 @@ std::string ErrorText(int error);
 void* AlignedAlloc(size_t alignment, size_t size);
 void AlignedFree(void* pointer);
 
+// Address space for `size` > 0 bytes, zeros, which take memory page by page when they are written;
+// null when there is none. Page-aligned; ReleaseSpace takes the same size.
+void* ReserveSpace(size_t size);
+void ReleaseSpace(void* pointer, size_t size);
+
 int64_t NowNanos();  // monotonic clock
 inline double SecondsSince(int64_t start_nanos) {
   return static_cast<double>(NowNanos() - start_nanos) * 1e-9;

@@ -104,24 +104,28 @@ std::string ErrorText(int error) {
 
 void* AlignedAlloc(size_t alignment, size_t size) {
   void* pointer = nullptr;
+  if (posix_memalign(&pointer, alignment, size) != 0) return nullptr;
 #if defined(MADV_HUGEPAGE)
-  // Large blocks get large pages: touching memory for the first time is mostly the cost of taking page
-  // after page. The last one is taken where little of it is wasted.
-  constexpr size_t kLargePage = size_t{2} << 20;
-  const size_t down = size / kLargePage * kLargePage;
-  const bool rounds_up = size > down && down + kLargePage - size <= size / 4;
-  const size_t large = rounds_up ? down + kLargePage : down;
-  if (large > 0) {
-    if (alignment < kLargePage) alignment = kLargePage;
-    if (posix_memalign(&pointer, alignment, large > size ? large : size) != 0) return nullptr;
-    madvise(pointer, large, MADV_HUGEPAGE);
-    return pointer;
-  }
+  // What is whole large pages of the block becomes such pages: touching memory for the first time is
+  // mostly the cost of taking page after page.
+  constexpr uintptr_t kLargePage = uintptr_t{2} << 20;
+  const uintptr_t at = reinterpret_cast<uintptr_t>(pointer);
+  const uintptr_t begin = (at + kLargePage - 1) / kLargePage * kLargePage;
+  const uintptr_t end = (at + size) / kLargePage * kLargePage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 #endif
-  return posix_memalign(&pointer, alignment, size) == 0 ? pointer : nullptr;
+  return pointer;
 }
 
 void AlignedFree(void* pointer) { free(pointer); }
+
+void* ReserveSpace(size_t size) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* pointer = mmap(nullptr, size, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+  return pointer == MAP_FAILED ? nullptr : pointer;
+}
+
+void ReleaseSpace(void* pointer, size_t size) { munmap(pointer, size); }
 
 int64_t NowNanos() {
   struct timespec now;

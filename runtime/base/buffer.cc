@@ -12,6 +12,13 @@ const Allocator& DefaultAllocator() {
   return allocator;
 }
 
+const Allocator& SpaceAllocator() {
+  static const Allocator allocator = {
+      [](void*, size_t bytes, size_t) { return port::ReserveSpace(bytes); },
+      [](void*, void* pointer, size_t bytes) { port::ReleaseSpace(pointer, bytes); }, nullptr};
+  return allocator;
+}
+
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this == &other) return *this;
   Reset();

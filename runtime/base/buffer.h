@@ -33,6 +33,8 @@ struct Allocator {
 
 // The operating system's allocator.
 const Allocator& DefaultAllocator();
+// For large blocks that are seldom filled: what is never written takes address space only.
+const Allocator& SpaceAllocator();
 
 class Buffer {
  public:

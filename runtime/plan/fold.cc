@@ -57,9 +57,12 @@ const uint16_t* HalvesToPack(const WorkGraph& graph, const Op& op) {
 Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph) {
   std::vector<TensorView> out_views = context.outputs();
   std::vector<std::shared_ptr<Buffer>> buffers;
+  const uint16_t* const halves = HalvesToPack(*graph, op);
+  const bool is_default = graph->allocator->allocate == DefaultAllocator().allocate;
+  const Allocator& from = halves != nullptr && is_default ? SpaceAllocator() : *graph->allocator;
   for (TensorView& view : out_views) {
     TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(std::max<size_t>(view.bytes(), 1),
-                                                        "a folded constant", *graph->allocator));
+                                                        "a folded constant", from));
     buffers.push_back(std::make_shared<Buffer>(std::move(buffer)));
     view.data = buffers.back()->data();
   }
@@ -78,7 +81,6 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
   run.scratch = scratch.as<uint8_t>();
   run.pool = &pool;
   run.cpu = graph->cpu;
-  const uint16_t* halves = HalvesToPack(*graph, op);
   if (halves != nullptr) {
     graph->halves[op.outputs[0]] = halves;
   } else {
