@@ -93,12 +93,13 @@ def lite0_models(topwork):
     zoo = peers.ZOO / "efficientnet_lite0_fp16.tflite"
     found = [Model("EfficientNet-Lite0 fp16", "float", zoo)]
     wide = MODELS / "lite0" / "model_f32.tflite"
-    quantize = [topwork, "quantize", wide, "--data", peers.ZOO / "data" / "digits" / "train",
-                "--calibrate", "40", "--to"]
+    quantize = [topwork, "quantize", wide, "--to"]
+    calibration = ["--data", peers.ZOO / "data" / "digits" / "train", "--calibrate", "40"]
     made = {"f32": (wide, [python("peers-venv"), "-B", HERE / "personalise_network.py", zoo, wide.parent])}
     for storage in ("int8", "dynamic"):
         path = wide.with_name(f"model_{storage}.tflite")
-        made[storage] = (path, [*quantize, storage, "--output", path])
+        command = [*quantize, storage, "--output", path]
+        made[storage] = (path, command + (calibration if storage == "int8" else []))
     wide.parent.mkdir(parents=True, exist_ok=True)
     for storage, (path, command) in made.items():
         try:
