@@ -11,6 +11,13 @@ namespace {
 
 int64_t PackedSize(int64_t n, int64_t k) { return Vectors(n) * kLanes * k; }
 
+// Whether float32 panels are made of float16 weights at once. (Builds for the least size widen them before.)
+#if defined(__OPTIMIZE_SIZE__)
+constexpr bool kPacksHalves = false;
+#else
+constexpr bool kPacksHalves = !kHasHalves;
+#endif
+
 TW_INLINE Vec LoadWeights(const float* p, int count) { return LoadFirst(p, count); }
 TW_INLINE Vec LoadWeights(const uint16_t* p, int count) {
   if (count >= kLanes) return WidenHalves(p);
@@ -57,7 +64,7 @@ void Pack(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* p
     const Panel panel = PanelAt(w.n, p);
     const int64_t width = panel.n_vectors * kLanes, n0 = panel.vector * kLanes;
     float* out = packed + n0 * w.k;
-    if (!kHasHalves && w.half != nullptr) {
+    if (kPacksHalves && w.half != nullptr) {
       PackHalves(w, p, packed);
     } else if (w.stride_n == 1 && w.depth[2] == w.k) {
       PackRows(w, n0, width, out);
@@ -165,7 +172,7 @@ const GemmKernels kOfHalves = {"gemm f16 weights " TW_STRING(TW_ISA),
 extern const GemmKernels kGemmKernels;
 const GemmKernels kGemmKernels = {"gemm f32 " TW_STRING(TW_ISA),
                                   nullptr,
-                                  !kHasHalves,
+                                  kPacksHalves,
 #if defined(TW_HAVE_HALVES)
                                   &kOfHalves,
 #else
