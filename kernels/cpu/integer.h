@@ -150,8 +150,8 @@ struct IntegerDepthwiseRows {
   int64_t row_bytes = 0, phase_bytes = 0;
   const void* image = nullptr;      // uint8, int8 or int16
   const int16_t* filter = nullptr;  // [taps, channels], without zero point
-  const int32_t* words =
-      nullptr;                  // or null; [words of DepthwiseWords, channels] instead of `filter`
+  // Of depthwise_bytes, which does not read `filter`: [n of DepthwiseWords, channels].
+  const int32_t* words = nullptr;
   int64_t out_y = 0, rows = 1;  // the first, and how many
   int element = 0;              // 0 int8, 1 uint8, 2 int16
   IntegerEpilogue epilogue = IntegerEpilogue::kBytes;
@@ -179,12 +179,12 @@ struct IntegerDepthwiseRows {
 // filter has no such row.
 struct DepthwiseWords {
   int64_t size, stride, outs, groups;
-  DepthwiseWords(int64_t size_in, int64_t stride_in)
+  constexpr DepthwiseWords(int64_t size_in, int64_t stride_in)
       : size(size_in),
         stride(stride_in),
         outs(stride == 1 ? 2 : 1),
         groups((size + (outs - 1) * stride + 3) / 4) {}
-  int64_t n() const { return outs * groups * size; }
+  constexpr int64_t n() const { return outs * groups * size; }
 };
 constexpr int64_t kLeastDepthwiseWidth = 4;  // pixels of a row of output
 

@@ -45,13 +45,15 @@ TW_INLINE IVec InterleaveRows(const uint8_t* const* rows, int64_t at) {
 #endif
 }
 
-// What a strip is made of; see DepthwiseWords.
-template <int kSizeIn, int kStrideIn, int kOutsIn>
+// The numbers of DepthwiseWords, for a strip.
+template <int kSizeIn, int kStrideIn>
 struct Form {
-  static constexpr int kSize = kSizeIn, kStride = kStrideIn, kOuts = kOutsIn;
+  static constexpr DepthwiseWords kOfStrip{kSizeIn, kStrideIn};
+  static constexpr int kSize = kSizeIn, kStride = kStrideIn;
+  static constexpr int kOuts = static_cast<int>(kOfStrip.outs);
+  static constexpr int kGroups = static_cast<int>(kOfStrip.groups);
+  static constexpr int kWords = static_cast<int>(kOfStrip.n());
   static constexpr int kRows = kSize + (kOuts - 1) * kStride;  // of the image
-  static constexpr int kGroups = (kRows + 3) / 4;
-  static constexpr int kWords = kOuts * kGroups * kSize;
   // Whether row `out` of output reads group g.
   static constexpr bool Reads(int out, int g) {
     return 4 * g < out * kStride + kSize && 4 * g + 4 > out * kStride;
@@ -128,8 +130,8 @@ void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c
 void RunDepthwiseBytes(const DepthwiseShape& s, const IntegerDepthwiseRows& r);
 void RunDepthwiseBytes(const DepthwiseShape& s, const IntegerDepthwiseRows& r) {
   const auto strip = s.filter_w == 3
-                         ? (s.stride_w == 1 ? ByteStrip<Form<3, 1, 2>> : ByteStrip<Form<3, 2, 1>>)
-                         : (s.stride_w == 1 ? ByteStrip<Form<5, 1, 2>> : ByteStrip<Form<5, 2, 1>>);
+                         ? (s.stride_w == 1 ? ByteStrip<Form<3, 1>> : ByteStrip<Form<3, 2>>)
+                         : (s.stride_w == 1 ? ByteStrip<Form<5, 1>> : ByteStrip<Form<5, 2>>);
   for (int64_t c = 0; c < s.in_c; c += kLanes) {
     strip(s, r, c + kLanes <= s.in_c ? c : s.in_c - kLanes);
   }

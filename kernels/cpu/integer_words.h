@@ -15,17 +15,24 @@ namespace {
 // Kinds of products: kGroup values of kSize bytes are a word of a row of A. kPaired: an instruction
 // multiplies two rows by two columns, else one row by a vector of columns. NEON loads a block of
 // kAtOnce words of a row (or of two) and multiplies by each of them in turn.
-struct Int16s {
-  using Native = Int16s;
+
+// Words of four bytes of a single row.
+struct RowWords {
   using Word = uint32_t;
-  static constexpr int kGroup = 2, kSize = 2;
   static constexpr bool kPaired = false;
   TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotInt16(acc, a, w); }
 #if defined(__ARM_NEON)
   static constexpr int kAtOnce = 4;
   using Block = IVec;
   TW_INLINE Block LoadBlock(const uint8_t* row, const uint8_t*, IVec) { return LoadInts(row); }
+#endif
+};
+
+struct Int16s : RowWords {
+  using Native = Int16s;
+  static constexpr int kGroup = 2, kSize = 2;
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotInt16(acc, a, w); }
+#if defined(__ARM_NEON)
   template <int kWord>
   TW_INLINE IVec DotWord(IVec acc, Block a, IVec w) {
     return DotInt16ByLane<kWord>(acc, a, w);
@@ -65,16 +72,10 @@ struct Bytes : NativeBytes {
 };
 #elif defined(TW_HAVE_DOT_BYTES)
 // Bytes of A in the processor's own sign.
-struct NativeBytes {
-  using Word = uint32_t;
+struct NativeBytes : RowWords {
   static constexpr int kGroup = 4, kSize = 1;
-  static constexpr bool kPaired = false;
-  TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
   TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytes(acc, a, w); }
 #if defined(__ARM_NEON)
-  static constexpr int kAtOnce = 4;
-  using Block = IVec;
-  TW_INLINE Block LoadBlock(const uint8_t* row, const uint8_t*, IVec) { return LoadInts(row); }
   template <int kWord>
   TW_INLINE IVec DotWord(IVec acc, Block a, IVec w) {
     return DotBytesByLane<kWord>(acc, a, w);

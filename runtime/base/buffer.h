@@ -33,6 +33,9 @@ struct Allocator {
 
 // The operating system's allocator.
 const Allocator& DefaultAllocator();
+inline bool IsDefault(const Allocator& allocator) {
+  return allocator.allocate == DefaultAllocator().allocate;
+}
 // For large blocks that are seldom filled: what is never written takes address space only.
 const Allocator& SpaceAllocator();
 

@@ -263,8 +263,9 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
     plan->deferred.push_back(op);
   }
   const SlabAllocator slab(graph.packing_bytes, *graph.allocator);
-  const bool is_default = graph.allocator->allocate == DefaultAllocator().allocate;
-  if (is_default && graph.packing_bytes >= kLeastSlab) graph.pack_allocator = &slab.allocator();
+  if (IsDefault(*graph.allocator) && graph.packing_bytes >= kLeastSlab) {
+    graph.pack_allocator = &slab.allocator();
+  }
   TW_RETURN_IF_ERROR(MakeSteps(&graph, &offers, &needed_constants, plan.get()));
   if (options.half_products) plan->half_note = HalfNote(graph, *plan);
   plan->gpu_bytes = DeviceBytes(plan->steps);

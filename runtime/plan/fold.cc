@@ -58,8 +58,8 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
   std::vector<TensorView> out_views = context.outputs();
   std::vector<std::shared_ptr<Buffer>> buffers;
   const uint16_t* const halves = HalvesToPack(*graph, op);
-  const bool is_default = graph->allocator->allocate == DefaultAllocator().allocate;
-  const Allocator& from = halves != nullptr && is_default ? SpaceAllocator() : *graph->allocator;
+  const bool stays_empty = halves != nullptr && IsDefault(*graph->allocator);
+  const Allocator& from = stays_empty ? SpaceAllocator() : *graph->allocator;
   for (TensorView& view : out_views) {
     TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(std::max<size_t>(view.bytes(), 1),
                                                         "a folded constant", from));

@@ -15,6 +15,7 @@
 #include "kernels/ops/conv/conv_winograd.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/plan/prepare.h"
+#include "tests/support/float_view.h"
 #include "tests/support/random_floats.h"
 
 namespace topwork {
@@ -23,14 +24,6 @@ namespace {
 struct Layer {
   int32_t batch, size, in_c, out_c;
 };
-
-TensorView ViewOf(const Shape& shape, const std::vector<float>& values) {
-  TensorView view;
-  view.dtype = DType::kFloat32;
-  view.shape = shape;
-  view.data = const_cast<float*>(values.data());
-  return view;
-}
 
 struct Bench {
   const CpuKernels& cpu = BestCpuKernels();
@@ -47,10 +40,10 @@ struct Bench {
     filter = test::RandomFloats(static_cast<size_t>(weights.NumElements()), 2);
     bias = test::RandomFloats(static_cast<size_t>(layer.out_c), 3);
     output.resize(static_cast<size_t>(out.NumElements()));
-    inputs[0] = ViewOf(in, image);
-    inputs[1] = ViewOf(weights, filter);
-    inputs[2] = ViewOf({layer.out_c}, bias);
-    result = ViewOf(out, output);
+    inputs[0] = test::FloatView(in, image);
+    inputs[1] = test::FloatView(weights, filter);
+    inputs[2] = test::FloatView({layer.out_c}, bias);
+    result = test::FloatView(out, output);
     op.code = OpCode::kConv2d;
     op.def = FindOp(op.code);
   }

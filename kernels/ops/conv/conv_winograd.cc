@@ -27,7 +27,6 @@ constexpr double kTransformCost = 13, kWeightCost = 12;
 // How much less the estimate must be.
 constexpr double kGain = 0.9;
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t Positions(int tile) { return (tile + 2) * (tile + 2); }
 
 double TilesOf(const ConvShape& shape, int tile) {

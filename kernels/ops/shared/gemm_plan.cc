@@ -13,8 +13,6 @@ constexpr int64_t kEnoughTasks = 16;
 constexpr double kShares = 8.0;
 constexpr int64_t kMinColumnsWhenMade = 128;
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Panel `index` of those of all groups; `data`, or the same as `half`, is that of group 0.
 void PackPanel(const PackedWeights& w, const float* data, const uint16_t* half, int64_t index,
                float* packed) {

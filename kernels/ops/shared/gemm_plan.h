@@ -10,6 +10,8 @@
 
 namespace topwork {
 
+inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 // Blocks of an operator's scratch memory, each aligned to kAlignment.
 class ScratchLayout {
  public:

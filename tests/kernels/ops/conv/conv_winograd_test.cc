@@ -11,6 +11,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/ops/shared/activation.h"
 #include "tests/support/cpu_tables.h"
+#include "tests/support/float_view.h"
 #include "tests/support/one_op.h"
 #include "tests/support/random_floats.h"
 
@@ -92,14 +93,6 @@ Tensors MakeTensors(const Layer& layer, const Shape& out) {
   return t;
 }
 
-TensorView ViewOf(const Shape& shape, const std::vector<float>& values) {
-  TensorView view;
-  view.dtype = DType::kFloat32;
-  view.shape = shape;
-  view.data = const_cast<float*>(values.data());
-  return view;
-}
-
 Op ConvOf(const Layer& layer) {
   Op op;
   op.code = OpCode::kConv2d;
@@ -127,7 +120,7 @@ struct Forced {
     const Shape in({layer.batch, layer.h, layer.w, layer.in_c});
     const Shape filter_shape({layer.out_c, 3, 3, layer.in_c});
     const std::vector<float> weights = RandomFloats(layer.weights(), 2);
-    const TensorView image = ViewOf(in, {}), filter = ViewOf(filter_shape, weights);
+    const TensorView image = FloatView(in, {}), filter = FloatView(filter_shape, weights);
     PlanPrepareContext context(op, {&image, &filter}, {}, {}, "conv", cpu, kMostThreads);
     context.SetPacking(PackMode::kPack, nullptr, {}, DefaultAllocator());
     ConvShape shape;
@@ -159,18 +152,25 @@ struct Forced {
   }
 };
 
+// body(forced) of the layer for both sizes of tiles on every instruction set that has loops of its own.
+template <class Body>
+void ForEachForm(const Layer& layer, Body body) {
+  for (const int tile : {2, 4}) {
+    for (const CpuKernels* cpu : TestedCpuKernels()) {
+      if (HasBytesOnly(*cpu)) continue;
+      INFO(cpu->isa << ", " << tile << " x " << tile << ", " << layer.Text());
+      body(Forced{layer, *cpu, tile, {}, {}});
+    }
+  }
+}
+
 TEST_CASE("winograd: tiles of 2x2 and 4x4 agree with double precision", "[ops][sets]") {
   for (const Layer& layer : kLayers) {
-    for (const int tile : {2, 4}) {
-      for (const CpuKernels* cpu : TestedCpuKernels()) {
-        if (HasBytesOnly(*cpu)) continue;
-        INFO(cpu->isa << ", " << tile << " x " << tile << ", " << layer.Text());
-        Forced forced{layer, *cpu, tile, {}, {}};
-        const std::vector<float> output = forced.Run(1);
-        const auto expected = Expected(layer, forced.window, forced.tensors);
-        CHECK(LargestDifference(output, expected) < 3e-5);
-      }
-    }
+    ForEachForm(layer, [](Forced forced) {
+      const std::vector<float> output = forced.Run(1);
+      const auto expected = Expected(forced.layer, forced.window, forced.tensors);
+      CHECK(LargestDifference(output, expected) < 3e-5);
+    });
   }
 }
 
@@ -178,19 +178,14 @@ TEST_CASE("winograd: the number of threads changes no bit", "[ops][sets]") {
   const Layer many{2, 41, 30, 24, 20, Padding::kSame, true, true};  // blocks of tiles
   const Layer few{1, 7, 6, 40, 130, Padding::kSame, true, true};    // and of columns
   for (const Layer& layer : {many, few}) {
-    for (const int tile : {2, 4}) {
-      for (const CpuKernels* cpu : TestedCpuKernels()) {
-        if (HasBytesOnly(*cpu)) continue;
-        INFO(cpu->isa << ", " << tile << " x " << tile << ", " << layer.Text());
-        Forced forced{layer, *cpu, tile, {}, {}};
-        const std::vector<float> one = forced.Run(1);
-        CHECK(forced.n_tasks > 1);
-        for (const int n_threads : {2, kMostThreads}) {
-          const bool same_bits = forced.Run(n_threads) == one;
-          CHECK(same_bits);
-        }
+    ForEachForm(layer, [](Forced forced) {
+      const std::vector<float> one = forced.Run(1);
+      CHECK(forced.n_tasks > 1);
+      for (const int n_threads : {2, kMostThreads}) {
+        const bool same_bits = forced.Run(n_threads) == one;
+        CHECK(same_bits);
       }
-    }
+    });
   }
 }
 
