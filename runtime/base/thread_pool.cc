@@ -6,8 +6,8 @@
 // over when every claimed task has run. A worker that claimed none is not waited for, and cannot
 // harm: what a loop is made of is read only after a claim, and a claim keeps the loop from ending.
 //
-// Workers stay awake during a run (Run) and sleep right after it. Three rules keep them from doing
-// harm. Loops that are known to be short stay on the caller. A worker that waited in vain gives up
+// Workers stay awake during a run (Run) and sleep right after it, or a moment later where runs follow
+// each other at once. Three rules keep them from doing harm. Loops that are known to be short stay on the caller. A worker that waited in vain gives up
 // sooner the next time. When the caller has to wait for a task much longer than a task takes, its
 // thread has lost its processor to another program, and when workers come too late for most tasks,
 // they have to wait for one. And two processors without a common cache may be slower together than
@@ -29,12 +29,12 @@ namespace topwork {
 namespace {
 
 // Loops shorter than this stay on the caller; a sleeping worker is woken for longer ones only.
-constexpr double kMinSharedNs = 8e3;
+constexpr double kMinSharedNs = 1.5e3;
 constexpr double kMinWakeNs = 40e3;
 // A claim is one task of so many that are left for each thread, and at least so long where that is
 // known: a claim moves a line of memory from one processor's cache to another's.
 constexpr int64_t kClaimsPerThread = 4;
-constexpr double kMinClaimNs = 4e3;
+constexpr double kMinClaimNs = 5e2;
 // How long a worker waits awake for the next loop, at least and at most.
 constexpr int64_t kMinSpinNs = 5'000;
 constexpr int64_t kMaxSpinNs = 50'000;
@@ -51,6 +51,7 @@ constexpr double kLateShare = 0.15;
 // than this part of its time, after some to get going.
 constexpr uint32_t kRunsPerTrial = 128;
 constexpr double kMostOfAlone = 0.97;
+constexpr double kMostOfWithout = 0.85;  // of runs with a thread left out, beside other programs
 constexpr int kRunsToJudge = 8;
 constexpr int64_t kMinTryNs = 4'000'000;
 constexpr int64_t kMaxTryNs = 128'000'000;
@@ -90,8 +91,9 @@ struct Mean {
     sum *= 0.5;
     n *= 0.5;
   }
-  bool IsAbove(const Mean& other) const {
-    return n * other.n > 0.0 && sum * other.n > other.sum * n;
+  // True if it is above `part` of the other.
+  bool IsAbove(double part, const Mean& other) const {
+    return n * other.n > 0.0 && sum * other.n > part * other.sum * n;
   }
 };
 
@@ -147,6 +149,7 @@ class ThreadPool::Team {
   // Read by workers, seldom written.
   alignas(64) std::atomic<bool> stop_{false};
   std::atomic<bool> in_run_{false};
+  std::atomic<bool> lingers_{false};  // the next run is expected at once
   std::atomic<bool> caller_sleeps_{false};
   std::atomic<int> n_active_;  // threads that share loops now, the caller counted
 
@@ -159,7 +162,7 @@ class ThreadPool::Team {
   double last_shared_ns_ = -1.0;
   double helped_ns_ = 0.0;  // the workers' part of it
   int n_late_runs_ = 0;
-  int64_t run_start_ = 0;
+  int64_t run_start_ = 0, run_end_ = 0;
   bool is_whole_ = true;  // when the run began, no thread was left out
   bool was_trial_ = false;
   bool is_trial_ = false;                   // nothing is shared in this run
@@ -196,8 +199,11 @@ void ThreadPool::Team::BeginRun() {
   is_trial_ = n_runs_ % kRunsPerTrial >= kRunsPerTrial - 2 || n_runs_ - kFirstRuns < 2;
   is_whole_ = !is_trial_ && n_active_.load(std::memory_order_relaxed) == n_threads_;
   run_start_ = port::NowNanos();
+  const bool lingers = run_start_ - run_end_ < kMaxSpinNs;
+  lingers_.store(lingers);
   in_run_.store(true);
-  const bool shares = last_shared_ns_ < 0.0 || last_shared_ns_ >= kMinWakeNs;
+  const bool shares =
+      last_shared_ns_ < 0.0 || last_shared_ns_ >= (lingers ? kMinSharedNs : kMinWakeNs);
   if (shares && !is_trial_) WakeWorkers(n_started_ - 1);
 }
 
@@ -209,11 +215,13 @@ void ThreadPool::Team::EndRun() {
   n_late_runs_ = late ? n_late_runs_ + 1 : 0;
   if (n_late_runs_ == kLateRuns) DropThread();
   const int64_t now = port::NowNanos();
+  run_end_ = now;
   const bool slower = JudgeRun(static_cast<double>(now - run_start_));
   if (slower) DropThread();
   if (!dropped_) return;
   n_late_runs_ = 0;
-  wait_ns_ = slower || with_.IsAbove(without_) ? std::min(2 * wait_ns_, kMaxTryNs) : kMinTryNs;
+  wait_ns_ = slower || with_.IsAbove(kMostOfWithout, without_) ? std::min(2 * wait_ns_, kMaxTryNs)
+                                                               : kMinTryNs;
   try_at_ = now + wait_ns_;
   with_.Fade();
   without_.Fade();
@@ -417,7 +425,10 @@ bool ThreadPool::Team::AwaitLoop(int thread, int64_t end) {
   for (int i = 1; !IsWanted(thread); ++i) {
     const bool was_in_run = in_run;
     in_run = in_run_.load(std::memory_order_relaxed);
-    if (was_in_run && !in_run) return false;
+    if (was_in_run && !in_run) {
+      if (!lingers_.load(std::memory_order_relaxed)) return false;
+      end = port::NowNanos() + kMaxSpinNs;
+    }
     if (thread >= n_active_.load(std::memory_order_relaxed)) return false;
     CpuRelax();
     if (i % kSpinsPerLook == 0 && port::NowNanos() >= end) return false;

@@ -15,6 +15,7 @@ namespace topwork {
 namespace {
 
 constexpr int64_t kTaskWork = int64_t{1} << 22;
+constexpr int64_t kOutputWork = 64;  // of its requantization
 constexpr int64_t kRowBlockBytes = int64_t{1} << 16;
 
 // Weights in blocks that keep their 4 bits.
@@ -264,8 +265,9 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
   layout.padded = p->padded_n;
   TW_RETURN_IF_ERROR(p->requantizer.Plan(*context, p->arithmetic, layout, p->real));
   p->small = p->requantizer.has_small_factors();
-  p->cut = CutProduct({p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork}, p->m,
-                      p->n, p->k(), false);
+  p->cut =
+      CutProduct({p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork, kOutputWork},
+                 p->m, p->n, p->k(), false);
   context->SetTasks(p->groups * p->cut.n_tasks());
   const int threads = context->max_threads();
   p->rows_offset = scratch->AddSized(p->cut.rows, 8, threads);

@@ -12,6 +12,7 @@ namespace topwork {
 namespace {
 
 constexpr int64_t kTaskWork = int64_t{1} << 22;
+constexpr int64_t kOutputWork = 64;  // of its requantization
 constexpr int64_t kRowBlockBytes = int64_t{1} << 16;
 
 IntegerWeights WeightsOf(const CellMatrix& matrix, const uint8_t* data) {
@@ -212,8 +213,9 @@ void MultiplyFloats(const RunContext& context, const CellMatrix& matrix, const C
 
 void RunBytes(const RunContext& context, const IntegerGemm& gemm, const IntegerTask& whole,
               size_t size) {
-  const GemmCut cut = CutProduct({gemm.rows, gemm.n_panels(whole.n), kRowBlockBytes, kTaskWork},
-                                 whole.m, whole.n, whole.run_k, false);
+  const GemmCut cut =
+      CutProduct({gemm.rows, gemm.n_panels(whole.n), kRowBlockBytes, kTaskWork, kOutputWork},
+                 whole.m, whole.n, whole.run_k, false);
   context.pool->ParallelFor(cut.n_tasks(), [&](int64_t index, int) {
     const int64_t first = index / cut.panel_blocks * cut.rows;
     IntegerTask task = whole;

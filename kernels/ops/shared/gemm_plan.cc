@@ -9,8 +9,9 @@ namespace {
 
 constexpr int64_t kTaskWork = int64_t{1} << 21;
 constexpr int64_t kRowBlockFloats = int64_t{1} << 15;  // 128 KiB of A
+constexpr int64_t kOutputWork = 8;
 constexpr int64_t kEnoughTasks = 16;
-constexpr double kShares = 8.0;
+constexpr double kShares = 8.0, kMostShares = 16.0;
 constexpr int64_t kMinColumnsWhenMade = 128;
 
 // Panel `index` of those of all groups; `data`, or the same as `half`, is that of group 0.
@@ -107,7 +108,7 @@ const float* GetPackedWeights(const PackedWeights& weights, const RunContext& co
 
 double TaskWork(int64_t most, double whole) {
   const double limit = static_cast<double>(most);
-  return std::min(limit, std::max(limit, whole) / kShares);
+  return std::min(limit, std::max(limit / kMostShares, whole / kShares));
 }
 
 GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, bool a_is_made) {
@@ -118,22 +119,23 @@ GemmCut CutGemm(const GemmKernels& kernels, int64_t m, int64_t n, int64_t k, boo
 
 GemmCut CutFloats(int tile_rows, int64_t total_panels, int64_t m, int64_t n, int64_t k,
                   bool a_is_made) {
-  return CutProduct({tile_rows, total_panels, kRowBlockFloats, kTaskWork}, m, n, k, a_is_made);
+  return CutProduct({tile_rows, total_panels, kRowBlockFloats, kTaskWork, kOutputWork}, m, n, k,
+                    a_is_made);
 }
 
 GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made) {
   GemmCut cut;
   if (m <= 0 || n <= 0) return cut;
   const int64_t depth = std::max<int64_t>(1, k);
+  const double output_work = static_cast<double>(depth + tiles.output_work);
   const int64_t total_panels = tiles.total_panels;
   cut.total_panels = total_panels;
   const double columns = static_cast<double>(n) / static_cast<double>(total_panels);
   const double task_work =
-      TaskWork(tiles.task_work,
-               static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(depth));
+      TaskWork(tiles.task_work, static_cast<double>(m) * static_cast<double>(n) * output_work);
   // Rows: as many as the cache holds, fewer where that alone would make a task too large.
   int64_t rows = std::max<int64_t>(tiles.rows, tiles.block_values / depth);
-  const double row_work = static_cast<double>(depth) * static_cast<double>(n);
+  const double row_work = output_work * static_cast<double>(n);
   const double rows_by_work = task_work / row_work;
   if (rows_by_work < static_cast<double>(rows)) {
     rows = std::max<int64_t>(4 * tiles.rows, static_cast<int64_t>(rows_by_work));
@@ -143,8 +145,7 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
   cut.rows = CeilDiv(CeilDiv(m, cut.row_blocks), tiles.rows) * tiles.rows;
   cut.row_blocks = CeilDiv(m, cut.rows);
   // Columns: panels until the task has its work.
-  const double panel_work =
-      static_cast<double>(std::min(m, cut.rows)) * static_cast<double>(depth) * columns;
+  const double panel_work = static_cast<double>(std::min(m, cut.rows)) * output_work * columns;
   double panels = task_work / panel_work;
   if (a_is_made) {
     const double least = static_cast<double>(kMinColumnsWhenMade) / columns;

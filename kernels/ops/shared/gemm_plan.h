@@ -59,7 +59,7 @@ Status PlanPackedWeights(PrepareContext* context, const GemmKernels& kernels, in
 const float* GetPackedWeights(const PackedWeights& weights, const RunContext& context, int input);
 
 // Multiply-adds of a task where `whole` are to be shared: an eighth of them, so that all threads are
-// busy to the end, but not more than `most` and not less than an eighth of `most`.
+// busy to the end, but not more than `most` and not less than a 16th of `most`.
 double TaskWork(int64_t most, double whole);
 
 // How an m x n x k product is cut into tasks: a function of the problem's shape and the instruction
@@ -85,6 +85,7 @@ struct GemmTiles {
   int64_t total_panels = 0;
   int64_t block_values = 0;
   int64_t task_work = 0;
+  int64_t output_work = 0;  // what an element of C costs beside its k products, in multiply-adds
 };
 GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made);
 // GemmTask::work of every thread, in the operator's scratch memory. Products of float32 need none.

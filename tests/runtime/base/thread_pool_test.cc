@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/skip.h"
+
 namespace topwork {
 namespace thread_pool_test {
 namespace {
@@ -205,6 +207,28 @@ TEST_CASE("loops of a run that are short stay on the caller", "[base]") {
   };
   for (int i = 0; i < 100; ++i) run();
   CHECK(run() == 0);
+}
+
+TEST_CASE("runs too short to wake a thread for are shared if they follow each other at once",
+          "[base]") {
+  if (std::thread::hardware_concurrency() < 2) TW_SKIP("there is one processor");
+  ThreadPool pool(2);
+  std::atomic<int> n_elsewhere{0};
+  const auto run = [&] {
+    const ThreadPool::Run in_run(&pool);
+    for (int loop = 0; loop < 2; ++loop) {
+      pool.ParallelFor(8, [&](int64_t, int thread) {
+        n_elsewhere.fetch_add(thread != 0 ? 1 : 0);
+        const auto end = Clock::now() + std::chrono::microseconds(1);
+        while (Clock::now() < end) {
+        }
+      });
+    }
+  };
+  for (int i = 0; i < 100; ++i) run();  // every loop's time is known now
+  n_elsewhere = 0;
+  for (int i = 0; i < 50000 && n_elsewhere == 0; ++i) run();
+  CHECK(n_elsewhere > 0);
 }
 
 TEST_CASE("runs that take longer when they are shared stay on the caller", "[base]") {
