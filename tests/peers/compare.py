@@ -92,10 +92,11 @@ class Comparison:
         return sides, firsts
 
     def measure_starts(self, files, sides, firsts, threads):
-        """More first answers, each in a new process, in turn."""
+        """More first answers, each in a new process, in turn; every round begins with another engine."""
         starts = {side.engine: [first] for side, first in zip(sides, firsts)}
-        for _ in range(self.options.starts - 1):
-            for engine in starts:
+        for number in range(1, self.options.starts):
+            order = list(starts)
+            for engine in order[number % len(order):] + order[:number % len(order)]:
                 try:
                     with self.start(engine) as side:
                         starts[engine].append(opened(side, files[engine], threads, 1))

@@ -17,6 +17,7 @@ MODELS = BUILD / "peers-models"
 ENVIRONMENTS = {
     "peers-venv": (["ai-edge-litert==2.3.0", "MNN==3.6.1", "onnxruntime==1.32.0",
                     "ncnn==1.0.20261020", "numpy==2.4.6"], ["pnnx==20261020"]),
+    "peers-plot": (["matplotlib==3.10.8"], []),
     "peers-tensorflow": (["tensorflow-cpu==2.21.0", "tf2onnx==1.17.0", "onnx==1.22.0"], []),
 }
 PEERS = {"litert": "LiteRT", "mnn": "MNN", "ort": "ONNX Runtime", "ncnn": "ncnn"}

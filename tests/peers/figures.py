@@ -12,7 +12,7 @@ the layout "ratios" name their table and the model's kind as well. A measurement
 taken yet and is not on the page. A row
 may name another machine or date than its measurement. A measurement whose command cannot write its
 rows has `by_hand`, and its rows are edited. One that is `simulated` names the simulator instead of the
-machine. tests/lint/pages.py compares the two files.
+machine. `plot` names a picture of the rows and the script that draws it. tests/lint/pages.py compares the two files.
 """
 
 import argparse
@@ -26,6 +26,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+import compare_setup
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "peers" / "figures.json"
@@ -155,9 +157,23 @@ def render(data):
         where = machines.get(measurement["machine"], measurement["machine"])
         parts.append(f"## {measurement['title']}\n\n{where}; {measurement['date']}.\n\n"
                      f"    {measurement['command']}\n\n"
-                     + layout(measurement)
+                     + picture(measurement) + layout(measurement)
                      + (f"\n\n{measurement['note']}" if measurement["note"] else "") + "\n")
     return "\n".join(parts)
+
+
+def picture(measurement):
+    return f"![{measurement['title']}]({measurement['plot'][0]})\n\n" if "plot" in measurement else ""
+
+
+def draw(measurement):
+    """Draws the rows by the measurement's script, in the environment that has matplotlib."""
+    path, script = measurement["plot"]
+    with tempfile.TemporaryDirectory() as folder:
+        rows = pathlib.Path(folder, "rows.json")
+        rows.write_text(json.dumps(measurement["rows"]))
+        command = [compare_setup.python("peers-plot"), ROOT / script, rows, ROOT / path]
+        compare_setup.call(command, script)
 
 
 def this_machine():
@@ -176,6 +192,8 @@ def replace_rows(name, rows):
     if not rows:
         sys.exit(f"{name}: the command wrote no rows")
     found[0].update(machine=found[0].get("simulated") or this_machine(), date=datetime.date.today().isoformat(), rows=rows)
+    if "plot" in found[0]:
+        draw(found[0])
     save(data)
     PAGE.write_text(render(data), encoding="utf-8")
     print(f"{name}: {len(rows)} rows; BENCHMARKS.md is written")

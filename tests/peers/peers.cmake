@@ -1,5 +1,5 @@
 # Programs that measure; built on request only: cmake --build build/release --target <name>.
-set(benches kernel_bench sparse_bench conv_bench)
+set(benches kernel_bench sparse_bench conv_bench growth_model)
 if(TOPWORK_TRAIN)
   list(APPEND benches train_bench head_train_bench tail_train_bench extract_bench)
 endif()
@@ -10,6 +10,8 @@ foreach(name IN LISTS benches)
   target_link_libraries(topwork_${name} PRIVATE topwork_static topwork_options)
 endforeach()
 target_sources(topwork_kernel_bench PRIVATE support/cpu_tables.cc)
+target_sources(topwork_growth_model PRIVATE support/model_builder.cc)
+target_link_libraries(topwork_growth_model PRIVATE topwork_dep_schema topwork_dep_flatbuffers)
 target_link_libraries(topwork_kernel_bench PRIVATE ${TOPWORK_TEST_TWIN})
 
 # Two threads beat one; alone, because other tests would take its processors.
