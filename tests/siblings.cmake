@@ -53,7 +53,8 @@ function(tw_aarch64_test cpu cost tests)
     LAUNCHER "${QEMU_AARCH64}" -L /usr/aarch64-linux-gnu -cpu ${cpu}
     ENV "TOPWORK_REQUIRE_OPENCL=0")  # no OpenCL for aarch64 is installed
 endfunction()
-tw_aarch64_test(max 350 "${no_driver}")
+# Builds for ARM have no set `eigen`.
+tw_aarch64_test(max 350 "${no_driver}~[eigen]")
 # A processor without dot products: what depends on the instruction set.
 set(lesser "[.golden-once],${no_driver}~[sets]conv_2d*,${no_driver}~[sets]fully_connected*")
 if(TOPWORK_LONG_TESTS)
@@ -73,7 +74,7 @@ endif()
 # 32-bit ARM: all tests.
 if(TOPWORK_LONG_TESTS)
   find_program(QEMU_ARM NAMES qemu-arm-static qemu-arm NO_CMAKE_FIND_ROOT_PATH)
-  tw_sibling_test(armv7.cortex-a15 armv7 COST 400 ARGS "${no_driver}~[half]"
+  tw_sibling_test(armv7.cortex-a15 armv7 COST 400 ARGS "${no_driver}~[half]~[eigen]"
     LAUNCHER "${QEMU_ARM}" -L /usr/arm-linux-gnueabihf -cpu cortex-a15 ENV "TOPWORK_REQUIRE_OPENCL=0")
 endif()
 

@@ -91,7 +91,8 @@ TEST_CASE("instruction sets: some borrow all loops but those they are for", "[op
 }
 
 // Where the processor has tiles of ours, they are the better choice; elsewhere Eigen's kernels are.
-TEST_CASE("instruction sets: eigen is the least beside tiles of ours, else the best", "[ops]") {
+TEST_CASE("instruction sets: eigen is the least beside tiles of ours, else the best",
+          "[ops][eigen]") {
   const CpuKernels* const* tables = nullptr;
   const int n = RunnableCpuKernels(&tables);
   int eigen = -1, baseline = -1;
