@@ -24,10 +24,13 @@ struct TransposeBias : OpState {
   int64_t in_c = 0, out_c = 0;
   PackedWeights weights;  // a group per tap, or all taps' columns, (o, tap), where they are few
   bool few = false;
+  int64_t rows = 0, rows_per_task = 1;  // of the output
+  int64_t n_tasks() const { return (rows + rows_per_task - 1) / rows_per_task; }
   size_t products_offset = 0;  // scratch: few columns of a row of data, a block per thread
 };
 
 constexpr int64_t kFewColumns = 16;
+constexpr int64_t kTaskWork = 1 << 16;
 
 void PlaceAxis(bool same, Axis* axis) {
   const int64_t cut =
@@ -90,6 +93,10 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(PlanPackedWeights(&context, *context.cpu().gemm, 1, layout, s->few ? 1 : taps,
                                        s->in_c, &scratch, &s->weights));
   if (s->few) s->products_offset = scratch.Add(s->w.in * layout.n, context.max_threads());
+  s->rows = context.input(0)->shape.dim(0) * s->h.out;
+  const int64_t row_work = s->w.out * s->out_c * s->in_c;
+  s->rows_per_task = std::max(s->h.stride, kTaskWork / std::max<int64_t>(1, row_work));
+  context.SetTasks(s->n_tasks());
   return scratch.Request(&context);
 }
 
@@ -183,17 +190,14 @@ void OutputRows(const RunContext& context, const TransposeBias& s, const float* 
 }
 
 Status Run(const RunContext& context) {
-  constexpr int64_t kTaskWork = 1 << 16;
   const TransposeBias& s = context.get_state<TransposeBias>();
   const float* packed = GetPackedWeights(s.weights, context, 1);
-  const int64_t rows = context.in(0).shape.dim(0) * s.h.out;
-  const int64_t work = s.w.out * s.out_c * s.in_c;
-  const int64_t per_task = std::max(s.h.stride, kTaskWork / std::max<int64_t>(1, work));
+  const int64_t per_task = s.rows_per_task;
   const size_t block = ScratchLayout::BlockBytes(s.w.in * s.weights.layout.n);
-  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int thread) {
+  context.pool->ParallelFor(s.n_tasks(), [&](int64_t task, int thread) {
     float* products = reinterpret_cast<float*>(context.scratch + s.products_offset +
                                                static_cast<size_t>(thread) * block);
-    OutputRows(context, s, packed, task * per_task, std::min(rows, (task + 1) * per_task),
+    OutputRows(context, s, packed, task * per_task, std::min(s.rows, (task + 1) * per_task),
                s.few ? products : nullptr);
   });
   return Status::Ok();

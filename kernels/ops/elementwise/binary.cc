@@ -21,7 +21,7 @@ Status Prepare(PrepareContext& context, std::initializer_list<DType> dtypes) {
   Shape out;
   TW_RETURN_IF_ERROR(BroadcastShape(context, 0, 2, &out));
   TW_RETURN_IF_ERROR(context.SetOutput(0, a.dtype, out));
-  context.NewState<NestState>()->nest = MakeLoopNest(out, {a.shape, b.shape});
+  PlanNest(&context, out, {a.shape, b.shape}, &context.NewState<NestState>()->nest);
   AllowInPlaceWhereSafe(&context, 0, 2);
   return Status::Ok();
 }

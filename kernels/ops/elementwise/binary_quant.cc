@@ -238,7 +238,7 @@ Status PrepareBinaryQuant(PrepareContext& context, BinaryFn fn) {
   TW_RETURN_IF_ERROR(BroadcastShape(context, 0, 2, &out));
   TW_RETURN_IF_ERROR(context.SetOutput(0, a.dtype, out));
   BinaryQuantState* state = context.NewState<BinaryQuantState>();
-  state->nest = MakeLoopNest(out, {a.shape, context.input(1)->shape});
+  PlanNest(&context, out, {a.shape, context.input(1)->shape}, &state->nest);
   AllowInPlaceWhereSafe(&context, 0, 2);
   if (fn == BinaryFn::kMaximum || fn == BinaryFn::kMinimum) {
     TW_RETURN_IF_ERROR(CheckSameQuantization(context, 0, 0));

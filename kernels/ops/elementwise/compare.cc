@@ -33,7 +33,7 @@ Status PrepareCompare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(BroadcastShape(context, 0, 2, &out));
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kBool, out));
   CompareState* state = context.NewState<CompareState>();
-  state->nest = MakeLoopNest(out, {a.shape, b.shape});
+  PlanNest(&context, out, {a.shape, b.shape}, &state->nest);
   if (IsQuantizedInteger(a.dtype) && (IsScaled(a) || IsScaled(b))) {
     TW_RETURN_IF_ERROR(CheckInputScale(context, 0));
     TW_RETURN_IF_ERROR(CheckInputScale(context, 1));

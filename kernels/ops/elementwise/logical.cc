@@ -17,8 +17,8 @@ Status PrepareLogicalBinary(PrepareContext& context) {
   Shape out;
   TW_RETURN_IF_ERROR(BroadcastShape(context, 0, 2, &out));
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kBool, out));
-  context.NewState<NestState>()->nest =
-      MakeLoopNest(out, {context.input(0)->shape, context.input(1)->shape});
+  PlanNest(&context, out, {context.input(0)->shape, context.input(1)->shape},
+           &context.NewState<NestState>()->nest);
   AllowInPlaceWhereSafe(&context, 0, 2);
   return Status::Ok();
 }

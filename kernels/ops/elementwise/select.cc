@@ -76,8 +76,8 @@ bool IsSingleChoice(const PrepareContext& context, Shape* shape) {
 
 Status FinishSelect(PrepareContext* context, const Shape& condition, const Shape& out) {
   TW_RETURN_IF_ERROR(context->SetOutput(0, context->input(1)->dtype, out));
-  context->NewState<NestState>()->nest =
-      MakeLoopNest(out, {condition, context->input(1)->shape, context->input(2)->shape});
+  PlanNest(context, out, {condition, context->input(1)->shape, context->input(2)->shape},
+           &context->NewState<NestState>()->nest);
   AllowInPlaceWhereSafe(context, 0, 3);
   return Status::Ok();
 }

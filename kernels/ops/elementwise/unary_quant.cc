@@ -21,6 +21,8 @@ Status PrepareUnaryQuant(PrepareContext& context, std::initializer_list<DType> d
   quant->dtype = context.input(0)->dtype;
   quant->lo = RangeOf(quant->dtype).lo;
   quant->hi = RangeOf(quant->dtype).hi;
+  context.SetTasks(
+      CountRowTasks(context.output(0).shape.NumElements(), DTypeBits(quant->dtype) / 8));
   context.SetVariant(quant->dtype == DType::kInt16 ? "int16" : "table");
   return Status::Ok();
 }

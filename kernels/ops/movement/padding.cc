@@ -109,7 +109,12 @@ Status PreparePad(PrepareContext& context) {
   MergeDims(context.input(0)->shape, shape, paddings, state);
   state->element_bytes = ElementBytes(*context.input(0));
   state->zero_point = ZeroPoint(context.output(0));
-  if (state->plain_copy) context.AllowView(0, 0);
+  if (state->plain_copy) {
+    context.AllowView(0, 0);
+    return Status::Ok();
+  }
+  const int64_t row_bytes = state->out[state->rank - 1] * state->element_bytes;
+  context.SetTasks(CountRowTasks(state->n_rows, row_bytes));
   return Status::Ok();
 }
 

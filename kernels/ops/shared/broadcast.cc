@@ -69,6 +69,24 @@ void WalkRows(const LoopNest& nest, int64_t row, int64_t row_end, int64_t column
   }
 }
 
+// The nest's tasks: `blocks` of so many rows, each in `pieces`.
+struct NestCut {
+  int64_t n, outer, piece, pieces, rows, blocks;  // n, outer: elements of a row, rows
+  int64_t n_tasks() const { return blocks * pieces; }
+};
+
+NestCut CutNest(const LoopNest& nest) {
+  NestCut cut = {};
+  if (nest.size == 0) return cut;
+  cut.n = nest.dims[nest.rank - 1];
+  cut.outer = nest.size / cut.n;
+  cut.piece = cut.n >= 2 * kElementwiseGrain ? kElementwiseGrain : cut.n;
+  cut.pieces = (cut.n + cut.piece - 1) / cut.piece;
+  cut.rows = cut.pieces > 1 ? 1 : std::max<int64_t>(1, kElementwiseGrain / cut.n);
+  cut.blocks = (cut.outer + cut.rows - 1) / cut.rows;
+  return cut;
+}
+
 }  // namespace
 
 Status BroadcastShape(const PrepareContext& context, int first, int n, Shape* out) {
@@ -117,23 +135,24 @@ LoopNest MakeLoopNest(const Shape& out, std::initializer_list<Shape> inputs) {
   return nest;
 }
 
+void PlanNest(PrepareContext* context, const Shape& out, std::initializer_list<Shape> inputs,
+              LoopNest* nest) {
+  *nest = MakeLoopNest(out, inputs);
+  context->SetTasks(CutNest(*nest).n_tasks());
+}
+
 void ForEachTile(const LoopNest& nest, ThreadPool* pool, FunctionRef<void(const NestTile&)> body) {
-  if (nest.size == 0) return;
-  const int64_t n = nest.dims[nest.rank - 1];
-  const int64_t outer = nest.size / n;
-  const int64_t piece = n >= 2 * kElementwiseGrain ? kElementwiseGrain : n;
-  const int64_t pieces = (n + piece - 1) / piece;
-  const int64_t rows = pieces > 1 ? 1 : std::max<int64_t>(1, kElementwiseGrain / n);
-  const int64_t blocks = (outer + rows - 1) / rows;
+  const NestCut cut = CutNest(nest);
   const auto run_task = [&](int64_t task, int) {
-    const int64_t row = task / pieces * rows;
-    const int64_t column = task % pieces * piece;
-    WalkRows(nest, row, std::min(outer, row + rows), column, std::min(piece, n - column), body);
+    const int64_t row = task / cut.pieces * cut.rows;
+    const int64_t column = task % cut.pieces * cut.piece;
+    WalkRows(nest, row, std::min(cut.outer, row + cut.rows), column,
+             std::min(cut.piece, cut.n - column), body);
   };
-  if (pool == nullptr || blocks * pieces == 1) {
-    for (int64_t task = 0; task < blocks * pieces; ++task) run_task(task, 0);
+  if (pool == nullptr || cut.n_tasks() == 1) {
+    for (int64_t task = 0; task < cut.n_tasks(); ++task) run_task(task, 0);
   } else {
-    pool->ParallelFor(blocks * pieces, run_task);
+    pool->ParallelFor(cut.n_tasks(), run_task);
   }
 }
 

@@ -42,7 +42,11 @@ struct NestTile {
 };
 
 // Elements of one parallel task.
-constexpr int64_t kElementwiseGrain = 16384;
+constexpr int64_t kElementwiseGrain = 8192;
+
+// Makes the nest of a CPU operator, and tells the context how many tasks it has.
+void PlanNest(PrepareContext* context, const Shape& out, std::initializer_list<Shape> inputs,
+              LoopNest* nest);
 
 // Calls body for tiles that cover the output once; from several threads at a time.
 void ForEachTile(const LoopNest& nest, ThreadPool* pool, FunctionRef<void(const NestTile&)> body);

@@ -14,7 +14,7 @@
 namespace topwork {
 
 // One parallel task moves about this many bytes, whatever the number of threads.
-constexpr int64_t kCopyPieceBytes = 64 * 1024;
+constexpr int64_t kCopyPieceBytes = 32 * 1024;
 
 // Bytes of one element of `view`; its dtype must have passed CheckMovable. A packed one is moved as
 // a byte (packed_moves.h).

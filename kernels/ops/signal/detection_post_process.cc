@@ -8,6 +8,7 @@
 // FlexBuffers map. Fast suppression (the usual one) looks at each box's best classes, regular
 // suppression at every class on its own.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
@@ -34,12 +35,11 @@ struct PostProcess : OpState {
 
 // The memory of a run.
 struct Work {
-  float* boxes;     // corners
-  float* scores;    // dequantized, or the input's
-  float* best;      // of one class, or each box's best
-  int32_t* order;   // boxes above the least score, by score
-  int32_t* chosen;  // boxes that were kept
-  uint8_t* active;
+  float* boxes;              // corners
+  float* scores;             // dequantized, or the input's
+  float* best;               // of one class, or each box's best
+  int32_t* order;            // a heap of the boxes above the least score
+  int32_t* chosen;           // boxes that were kept
   int32_t* classes;          // of one box, by score
   Detection *list, *merged;  // of all classes, by score
 };
@@ -57,12 +57,14 @@ uint64_t LayOut(const PostProcess& s, uint8_t* memory, Work* work) {
   take(&work->best, s.n_boxes);
   take(&work->order, s.n_boxes);
   take(&work->chosen, s.n_boxes);
-  take(&work->active, s.n_boxes);
   take(&work->classes, s.n_classes);
   take(&work->list, int64_t{2} * s.max_detections);
   take(&work->merged, int64_t{2} * s.max_detections);
   return at;
 }
+
+// What a box's scores take.
+int64_t RowBytes(const PostProcess& s) { return int64_t{s.n_columns} * sizeof(float); }
 
 Status ReadOptions(const PrepareContext& context, PostProcess* s) {
   const FlexMap options(context.params().custom_options);
@@ -134,37 +136,69 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.SetOutput(3, DType::kFloat32, Shape({1})));
   Work work;
   context.RequestScratch(LayOut(*s, nullptr, &work));
+  context.SetTasks(CountRowTasks(s->n_boxes, RowBytes(*s)));
   return Status::Ok();
 }
 
-// Element k as a real number.
-float RealAt(const TensorView& view, int64_t k) {
-  if (view.dtype == DType::kFloat32) return view.as<float>()[k];
-  const float zero = static_cast<float>(ZeroPoint(view));
-  return (static_cast<float>(view.as<uint8_t>()[k]) - zero) * view.quantization->scales[0];
-}
-
-// Corners of every box; fails where they are in the wrong order.
-Status DecodeBoxes(const PostProcess& s, const RunContext& context, float* out) {
-  const float scales[4] = {s.y_scale, s.x_scale, s.h_scale, s.w_scale};
-  for (int64_t i = 0; i < s.n_boxes; ++i, out += 4) {
-    double code[4], anchor[4];
-    for (int k = 0; k < 4; ++k) {
-      code[k] = static_cast<double>(RealAt(context.in(0), i * s.code_size + k)) /
-                static_cast<double>(scales[k]);
-      anchor[k] = static_cast<double>(RealAt(context.in(2), 4 * i + k));
-    }
-    for (int k = 0; k < 2; ++k) {
-      const float center = static_cast<float>(code[k] * anchor[k + 2] + anchor[k]);
-      const float half = static_cast<float>(0.5 * std::exp(code[k + 2]) * anchor[k + 2]);
-      out[k] = center - half;
-      out[k + 2] = center + half;
-    }
-    if (out[0] > out[2] || out[1] > out[3]) {
-      return InvalidArgument("box {} has a negative height or width", i);
-    }
+// n elements from element `first` on as real numbers.
+void ReadReals(const TensorView& view, int64_t first, int64_t n, float* out) {
+  if (view.dtype == DType::kFloat32) {
+    std::copy_n(view.as<float>() + first, n, out);
+    return;
   }
-  return Status::Ok();
+  const float zero = static_cast<float>(ZeroPoint(view)), scale = view.quantization->scales[0];
+  const uint8_t* bytes = view.as<uint8_t>() + first;
+  for (int64_t k = 0; k < n; ++k) out[k] = (static_cast<float>(bytes[k]) - zero) * scale;
+}
+
+// The corners of box i. False: they are in the wrong order.
+bool DecodeBox(const PostProcess& s, const RunContext& context, int64_t i, float* out) {
+  const float scales[4] = {s.y_scale, s.x_scale, s.h_scale, s.w_scale};
+  float code[4], anchor[4];
+  ReadReals(context.in(0), i * s.code_size, 4, code);
+  ReadReals(context.in(2), 4 * i, 4, anchor);
+  for (int k = 0; k < 2; ++k) {
+    const double size = static_cast<double>(anchor[k + 2]);
+    const double shift = static_cast<double>(code[k]) / static_cast<double>(scales[k]);
+    const double growth = static_cast<double>(code[k + 2]) / static_cast<double>(scales[k + 2]);
+    const float center = static_cast<float>(shift * size + static_cast<double>(anchor[k]));
+    const float half = static_cast<float>(0.5 * std::exp(growth) * size);
+    out[k] = center - half;
+    out[k + 2] = center + half;
+  }
+  return !(out[0] > out[2] || out[1] > out[3]);
+}
+
+// The largest of n numbers, several at once.
+float Largest(const float* x, int64_t n) {
+  constexpr int64_t kLanes = 16;
+  float most[kLanes];
+  std::fill_n(most, kLanes, x[0]);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
+  }
+  for (; i < n; ++i) most[0] = std::max(most[0], x[i]);
+  return *std::max_element(most, most + kLanes);
+}
+
+// Corners, scores and best score of every box.
+Status DecodeBoxes(const PostProcess& s, const RunContext& context, const Work& work) {
+  const int64_t first = s.n_columns - s.n_classes;
+  std::atomic<int64_t> wrong{s.n_boxes};
+  ParallelRows(context.pool, s.n_boxes, RowBytes(s), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      float* scores = work.scores + i * s.n_columns;
+      ReadReals(context.in(1), i * s.n_columns, s.n_columns, scores);
+      work.best[i] = Largest(scores + first, s.n_classes);
+      if (DecodeBox(s, context, i, work.boxes + 4 * i)) continue;
+      int64_t before = wrong.load();
+      while (i < before && !wrong.compare_exchange_weak(before, i)) {
+      }
+    }
+  });
+  if (wrong == s.n_boxes) return Status::Ok();
+  return InvalidArgument("box {} has a negative height or width", wrong.load());
 }
 
 // The boxes to keep by score (work.best), at most n_most, into work.chosen; returns how many.
@@ -173,20 +207,18 @@ int32_t Suppress(const PostProcess& s, const Work& work, int32_t n_most) {
   for (int32_t i = 0; i < s.n_boxes; ++i) {
     if (work.best[i] >= s.min_score) work.order[n++] = i;
   }
-  std::sort(work.order, work.order + n, [&](int32_t a, int32_t b) {
-    return work.best[a] > work.best[b] || (work.best[a] == work.best[b] && a < b);
-  });
-  std::fill(work.active, work.active + n, uint8_t{1});
+  const auto later = [&](int32_t a, int32_t b) {
+    return work.best[a] < work.best[b] || (work.best[a] == work.best[b] && a > b);
+  };
+  std::make_heap(work.order, work.order + n, later);
   int32_t n_chosen = 0;
-  for (int32_t i = 0; i < n && n_chosen < n_most; ++i) {
-    if (work.active[i] == 0) continue;
-    const float* box = work.boxes + 4 * work.order[i];
-    work.chosen[n_chosen++] = work.order[i];
-    for (int32_t j = i + 1; j < n; ++j) {
-      if (work.active[j] != 0 && BoxOverlap(box, work.boxes + 4 * work.order[j]) > s.max_overlap) {
-        work.active[j] = 0;
-      }
-    }
+  while (n > 0 && n_chosen < n_most) {
+    std::pop_heap(work.order, work.order + n, later);
+    const int32_t next = work.order[--n];
+    const bool overlaps = std::any_of(work.chosen, work.chosen + n_chosen, [&](int32_t kept) {
+      return BoxOverlap(work.boxes + 4 * kept, work.boxes + 4 * next) > s.max_overlap;
+    });
+    if (!overlaps) work.chosen[n_chosen++] = next;
   }
   return n_chosen;
 }
@@ -220,10 +252,6 @@ int32_t RunRegular(const PostProcess& s, const RunContext& context, Work* work) 
 int32_t RunFast(const PostProcess& s, const RunContext& context, Work* work) {
   const int32_t first = s.n_columns - s.n_classes;
   const int32_t n_best = std::min(s.classes_per_box, s.n_classes);
-  for (int64_t i = 0; i < s.n_boxes; ++i) {
-    const float* scores = work->scores + i * s.n_columns + first;
-    work->best[i] = *std::max_element(scores, scores + s.n_classes);
-  }
   const int32_t n = Suppress(s, *work, s.max_detections);
   for (int32_t k = 0; k < n; ++k) {
     const float* scores = work->scores + int64_t{work->chosen[k]} * s.n_columns + first;
@@ -244,9 +272,7 @@ Status Run(const RunContext& context) {
   const PostProcess& s = context.get_state<PostProcess>();
   Work work;
   LayOut(s, context.scratch, &work);
-  TW_RETURN_IF_ERROR(DecodeBoxes(s, context, work.boxes));
-  const TensorView& scores = context.in(1);
-  for (int64_t k = 0; k < scores.shape.NumElements(); ++k) work.scores[k] = RealAt(scores, k);
+  TW_RETURN_IF_ERROR(DecodeBoxes(s, context, work));
   for (int o = 0; o < 3; ++o) {
     float* out = context.output_data<float>(o);
     std::fill(out, out + context.out(o).shape.NumElements(), 0.0f);
