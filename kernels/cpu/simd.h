@@ -10,6 +10,8 @@
 
 #if defined(__ARM_NEON)
 #include <arm_neon.h>
+#elif defined(__AVX__)
+#include <immintrin.h>
 #endif
 
 #ifndef TW_ISA
@@ -82,6 +84,10 @@ TW_INLINE Vec Clamp(Vec v, Vec lo, Vec hi) {
   const float32x4_t least =
       vmaxq_f32(reinterpret_cast<float32x4_t>(v), reinterpret_cast<float32x4_t>(lo));
   return reinterpret_cast<Vec>(vminq_f32(least, reinterpret_cast<float32x4_t>(hi)));
+#elif defined(__AVX512F__)
+  return (Vec)_mm512_min_ps((__m512)hi, _mm512_max_ps((__m512)lo, (__m512)v));
+#elif defined(__AVX__)
+  return (Vec)_mm256_min_ps((__m256)hi, _mm256_max_ps((__m256)lo, (__m256)v));
 #else
   v = lo > v ? lo : v;
   return hi < v ? hi : v;

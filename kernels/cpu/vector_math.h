@@ -39,40 +39,46 @@ TW_INLINE Vec Ceil(Vec x) {
   return rounded < x ? WithSign(Abs(rounded + 1.0f), x) : rounded;
 }
 
-// x = n ln 2 + r with |r| ≤ ln 2 / 2; returns e^r - 1. |x| must be below 2^15.
-TW_INLINE Vec ExpReduced(Vec x, VecI* n) {
+// x = n ln 2 + r with |r| ≤ ln 2 / 2; returns e^r - 1, and n as a real number. |x| must be below 2^15.
+TW_INLINE Vec ExpReduced(Vec x, Vec* n) {
   constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  const Vec shifted = x * 1.44269504f + kShift;
-  *n = (VecI)((VecU)shifted - (VecU)Splat(kShift));
-  const Vec whole = shifted - kShift;
+  const Vec whole = (x * 1.44269504f + kShift) - kShift;
   const Vec r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
   Vec p = Splat(0.00138145406f);
   p = p * r + 0.00836874545f;
   p = p * r + 0.041668389f;
   p = p * r + 0.166665211f;
   p = p * r + 0.49999994f;
+  *n = whole;
   return (p * r) * r + r;
 }
 
-// 2^n for -126 ≤ n ≤ 127.
+// 2^n for integers -126 ≤ n ≤ 127.
 TW_INLINE Vec PowerOfTwo(VecI n) { return (Vec)(((VecU)n + 127u) << 23); }
 
-TW_INLINE Vec Exp(Vec x) {
-  x = x > 89.0f ? Splat(89.0f) : x;
-  x = x < -104.0f ? Splat(-104.0f) : x;
-  VecI n;
-  const Vec e = ExpReduced(x, &n) + 1.0f;
+// x 2^n for 1/2 ≤ x ≤ 2 and integers -151 ≤ n ≤ 129.
+TW_INLINE Vec Scaled(Vec x, Vec n) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_scalef_ps((__m512)x, (__m512)n);
+#else
   // In two steps, so that results near both ends of the range neither overflow nor flush early.
-  const VecI half = n >> 1;
-  return e * PowerOfTwo(half) * PowerOfTwo((VecI)((VecU)n - (VecU)half));
+  const VecI whole = __builtin_convertvector(n, VecI);
+  const VecI half = whole >> 1;
+  return x * PowerOfTwo(half) * PowerOfTwo((VecI)((VecU)whole - (VecU)half));
+#endif
+}
+
+TW_INLINE Vec Exp(Vec x) {
+  Vec n;
+  const Vec e = ExpReduced(Clamp(x, Splat(-104.0f), Splat(89.0f)), &n);
+  return Scaled(e + 1.0f, n);
 }
 
 // e^x - 1 for x ≤ 0, without the cancellation near 0.
 TW_INLINE Vec Expm1OfNegative(Vec x) {
-  x = x < -25.0f ? Splat(-25.0f) : x;
-  VecI n;
-  const Vec e = ExpReduced(x, &n);
-  const Vec scale = PowerOfTwo(n);
+  Vec n;
+  const Vec e = ExpReduced(Clamp(x, Splat(-25.0f), Splat(0.0f)), &n);
+  const Vec scale = PowerOfTwo(__builtin_convertvector(n, VecI));
   return e * scale + (scale - 1.0f);
 }
 
@@ -82,7 +88,7 @@ TW_INLINE Vec Tanh(Vec x) {
 }
 
 TW_INLINE Vec Logistic(Vec x) {
-  const Vec e = Exp(-Abs(x));
+  const Vec e = Exp((Vec)((VecU)x | 0x80000000u));  // of -|x|
   return (x < 0.0f ? e : Splat(1.0f)) / (1.0f + e);
 }
 
