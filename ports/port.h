@@ -29,8 +29,9 @@ int MapFile(const char* path, MappedFile* out);
 // may be closed.
 int MapFd(int fd, int64_t offset, int64_t length, MappedFile* out);
 void UnmapFile(MappedFile* file);
-// Bytes of a mapped file are not needed for now: the pages that hold nothing else leave this
-// program's memory. They may still be read, which brings them back.
+// Bytes of a mapped file, or of ReserveSpace, are not needed for now: the pages that hold nothing
+// else leave this program's memory. They may still be read: those of a file come back, the others
+// are zeros.
 void ForgetMapped(const void* data, size_t size);
 
 // Writes the file so that readers see the old content or the whole new one: temporary file in the

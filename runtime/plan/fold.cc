@@ -160,7 +160,7 @@ PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mo
                              graph.Where(op), *graph.cpu, graph.max_threads);
   context.SetPacking(mode, graph.model, std::move(keys),
                      graph.pack_allocator != nullptr ? *graph.pack_allocator : *graph.allocator);
-  context.SetHalves(std::move(halves));
+  context.SetHalves(std::move(halves), IsDefault(*graph.allocator));
   context.SetPool(graph.pool);
   std::vector<bool> is_constant;
   for (int v : op.inputs) is_constant.push_back(v >= 0 && graph.IsConstant(v));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/cpu/elementwise.h"
+#include "ports/port.h"
 
 namespace topwork {
 
@@ -143,6 +144,13 @@ void PlanPrepareContext::WidenConstant(int input) {
   halves_[static_cast<size_t>(input)] = nullptr;
 }
 
+// Takes WidenConstant back: nobody else reads what it filled in.
+void PlanPrepareContext::EmptyConstant(int input, const uint16_t* half) {
+  const TensorView& view = *this->input(input);
+  if (halves_in_space_) port::ForgetMapped(view.data, view.bytes());
+  halves_[static_cast<size_t>(input)] = half;
+}
+
 // What was packed is not needed twice in memory.
 void PlanPrepareContext::ForgetSource(int input, const void* key) const {
   const TensorView& view = *this->input(input);
@@ -167,9 +175,12 @@ Result<const void*> PlanPrepareContext::PackConstant(int input, const char* tag,
   std::shared_ptr<const Buffer> block;
   if (key != nullptr && model_ != nullptr) {
     const std::string full_tag = std::string(cpu_->isa) + ":" + tag;
+    const uint16_t* const half = HalfConstant(input);
     const auto pack_and_forget = [&](void* to) {
       pack(to);
-      if (release_input) ForgetSource(input, key);
+      if (!release_input) return;
+      if (half != HalfConstant(input)) EmptyConstant(input, half);
+      ForgetSource(input, key);
     };
     TW_ASSIGN_OR_RETURN(
         block, model_->pack_cache().Get(key, full_tag.c_str(), bytes, allocator_, pack_and_forget));

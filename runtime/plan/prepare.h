@@ -32,7 +32,11 @@ class PlanPrepareContext final : public PrepareContext {
                   const Allocator& allocator);
 
   // See HalfConstant; for inputs beyond the last, and where null, the data is there.
-  void SetHalves(std::vector<const uint16_t*> halves) { halves_ = std::move(halves); }
+  // in_space: what they are to be widened into comes from SpaceAllocator.
+  void SetHalves(std::vector<const uint16_t*> halves, bool in_space) {
+    halves_ = std::move(halves);
+    halves_in_space_ = in_space;
+  }
   // Threads for packing; null: none but the caller's.
   void SetPool(ThreadPool* pool) { pool_ = pool; }
 
@@ -78,6 +82,7 @@ class PlanPrepareContext final : public PrepareContext {
   }
 
  private:
+  void EmptyConstant(int input, const uint16_t* half);
   void ForgetSource(int input, const void* key) const;
 
   std::vector<const std::string*> input_names_;
@@ -86,6 +91,7 @@ class PlanPrepareContext final : public PrepareContext {
   const Model* model_ = nullptr;
   std::vector<const void*> keys_;
   std::vector<const uint16_t*> halves_;
+  bool halves_in_space_ = false;
   Allocator allocator_;
   std::vector<std::shared_ptr<const Buffer>> packed_;
   std::vector<int> released_inputs_;

@@ -108,6 +108,20 @@ TEST_CASE("mapped bytes that are forgotten leave memory and can be read again", 
   CHECK(after <= before - 200);
 }
 
+TEST_CASE("port: reserved space that is forgotten reads as zeros", "[port]") {
+  constexpr size_t kSize = 64 << 20;
+  uint8_t* const space = static_cast<uint8_t*>(port::ReserveSpace(kSize));
+  REQUIRE(space != nullptr);
+  for (int round = 0; round < 2; ++round) {
+    CHECK(space[0] == 0);
+    CHECK(space[kSize - 1] == 0);
+    std::memset(space, 7, kSize);
+    port::ForgetMapped(space, kSize);
+  }
+  CHECK(space[kSize / 2] == 0);
+  port::ReleaseSpace(space, kSize);
+}
+
 TEST_CASE("a piece of a descriptor is mapped from any offset", "[port]") {
   const Folder folder;
   std::string text;

@@ -2,6 +2,7 @@
 // sessions at once.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "runtime/session/session.h"
@@ -74,6 +75,22 @@ Bytes FloatNetwork(Storage storage, Twist twist) {
     spec.AddOp(OpCode::kAdd, {filter, number}, {sum}, OptionsSpec(test::kAddOptions));
     spec.main().outputs.push_back(sum);
   }
+  return test::BuildModel(spec);
+}
+
+// Two CONV_2D 3x3 with the same weights: the first by Winograd's transforms, which need them in
+// float32, the second with a stride.
+Bytes SharedNetwork(Storage storage) {
+  ModelSpec spec;
+  const int in = spec.AddInput("in", DType::kFloat32, {1, 24, 24, 64});
+  const int filter = AddWeights(&spec, storage, {64, 3, 3, 64}, Weights(64, 576, false, 3));
+  const int image = spec.AddTensor("image", DType::kFloat32, {1, 24, 24, 64});
+  const int out = spec.AddTensor("out", DType::kFloat32, {1, 12, 12, 64});
+  spec.AddOp(OpCode::kConv2d, {in, filter, -1}, {image},
+             OptionsSpec(test::kConv2dOptions).Int(1, 1).Int(2, 1));
+  spec.AddOp(OpCode::kConv2d, {image, filter, -1}, {out},
+             OptionsSpec(test::kConv2dOptions).Int(1, 2).Int(2, 2));
+  spec.main().outputs = {out};
   return test::BuildModel(spec);
 }
 
@@ -167,6 +184,25 @@ TEST_CASE("packing: float16 weights give the bits of their float32 values", "[se
         CHECK(Answer(halves, options) == answer);
       }
     }
+  }
+}
+
+TEST_CASE("packing: float16 weights that one layer widens are there for the next",
+          "[session][sets]") {
+  const auto floats = Open(SharedNetwork(Storage::kFloat));
+  const auto halves = Open(SharedNetwork(Storage::kHalf));
+  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+    INFO(cpu->isa);
+    SessionOptions options;
+    options.cpu = cpu;
+    const auto session = Session::Create(halves, options);
+    REQUIRE(session.ok());
+    if (cpu->winograd != nullptr) {
+      CHECK(std::string(session.value()->plan().steps[0].variant).find("winograd") == 0);
+    }
+    const Bytes answer = Answer(floats, options);
+    REQUIRE(!answer.empty());
+    CHECK(Answer(halves, options) == answer);
   }
 }
 
