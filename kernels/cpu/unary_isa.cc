@@ -77,6 +77,10 @@ void LogisticOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Logistic(v); });
 }
 
+void SwishOf(const float* x, float* y, int64_t n, float) {
+  Map(x, y, n, [](Vec v) { return v * Logistic(v); });
+}
+
 void TanhOf(const float* x, float* y, int64_t n, float) {
   Map(x, y, n, [](Vec v) { return Tanh(v); });
 }

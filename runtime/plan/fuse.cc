@@ -24,6 +24,7 @@ class Fuser {
       FusePad(i);
       TW_RETURN_IF_ERROR(FuseScaleShift(i));
       FuseResidual(i);
+      FuseSwish(i);
       FuseActivation(i);
     }
     return Status::Ok();
@@ -249,6 +250,22 @@ class Fuser {
     conv.params.fused_residual = true;
     conv.params.activation = op.params.activation;
     Absorb(best, i, "ADD");
+  }
+
+  // x * LOGISTIC(x): the product becomes part of LOGISTIC.
+  void FuseSwish(size_t i) {
+    if (graph_.ops[i].dead) return;
+    const Op& op = graph_.ops[i].op;
+    if (op.code != OpCode::kMul || op.params.activation != Activation::kNone) return;
+    for (size_t side = 0; side < 2; ++side) {
+      const int producer = SoleProducer(op.inputs[side]);
+      if (producer < 0 || OpAt(producer).code != OpCode::kLogistic ||
+          OpAt(producer).params.fused_product || OpAt(producer).inputs[0] != op.inputs[1 - side]) {
+        continue;
+      }
+      OpAt(producer).params.fused_product = true;
+      return Absorb(producer, i, op.name());
+    }
   }
 
   // With quantized weights the sum would need another arithmetic.

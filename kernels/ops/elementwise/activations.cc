@@ -164,6 +164,7 @@ Status RunGelu(const RunContext& context) {
 Status PrepareLogistic(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   const DType dtype = context.input(0)->dtype;
+  if (context.params().fused_product) context.SetVariant("times its input");
   if (IsFloat(dtype)) return PrepareUnaryFloat(context);
   if (dtype == DType::kInt16) return PrepareSigmoidInt16(context, false);
   return PrepareRealMap(context, {DType::kFloat32, DType::kInt8, DType::kUInt8, DType::kInt16},
@@ -172,7 +173,7 @@ Status PrepareLogistic(PrepareContext& context) {
 
 Status RunLogistic(const RunContext& context) {
   const DType dtype = context.in(0).dtype;
-  if (IsFloat(dtype)) return RunUnaryFloat(context, UnaryFn::kLogistic);
+  if (IsFloat(dtype)) return RunUnaryFloat(context, LogisticFn(*context.params));
   return dtype == DType::kInt16 ? RunMap<SigmoidMap>(context) : RunMap<RealMap>(context);
 }
 
@@ -263,7 +264,7 @@ constexpr OpDef kOps[] = {
         .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8,
                 DType::kBFloat16})
         .Cpu(PrepareLogistic, RunLogistic)
-        .Gpu(PlanUnaryFn<UnaryFn::kLogistic>)
+        .Gpu(PlanLogistic)
         .Gradient(kBackwardLogistic)
         .Int8(IntegerForm::kFixed, 2, {1.0f / 256.0f, -128})
         .WidensHalf()

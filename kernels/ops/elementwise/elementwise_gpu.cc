@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/gpu/gpu_context.h"
+#include "kernels/ops/elementwise/unary.h"
 #include "kernels/ops/products/integer_gpu.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/broadcast.h"
@@ -25,6 +26,10 @@ Status PlanUnary(GpuContext& context, UnaryFn fn, float alpha) {
 
 Status PlanLeakyRelu(GpuContext& context) {
   return PlanUnary(context, UnaryFn::kLeakyRelu, context.params().alpha);
+}
+
+Status PlanLogistic(GpuContext& context) {
+  return PlanUnary(context, LogisticFn(context.params()), 0.0f);
 }
 
 Status PlanGelu(GpuContext& context) {

@@ -16,6 +16,7 @@ Status PlanNeg(GpuContext& context);
 Status PlanAddN(GpuContext& context);
 Status PlanLeakyRelu(GpuContext& context);
 Status PlanGelu(GpuContext& context);
+Status PlanLogistic(GpuContext& context);
 Status PlanBinary(GpuContext& context, BinaryFn fn);
 template <BinaryFn kFn>
 Status PlanBinaryFn(GpuContext& context) {

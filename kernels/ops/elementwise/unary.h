@@ -16,6 +16,11 @@ Status PrepareUnaryFloat(PrepareContext& context);
 // float32; alpha as in UnaryFunction.
 Status RunUnaryFloat(const RunContext& context, UnaryFn fn, float alpha = 0.0f);
 
+// What LOGISTIC computes: fusion may have made a product with its input part of it.
+inline UnaryFn LogisticFn(const OpParams& params) {
+  return params.fused_product ? UnaryFn::kSwish : UnaryFn::kLogistic;
+}
+
 // OpDef::run_cpu of a function without parameters.
 template <UnaryFn kFn>
 Status RunUnary(const RunContext& context) {
