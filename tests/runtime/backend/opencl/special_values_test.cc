@@ -80,6 +80,19 @@ TEST_CASE("opencl special values: clamps and functions of one tensor", "[opencl]
   }
 }
 
+TEST_CASE("opencl special values: a number times its sigmoid, one operator", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  const std::vector<int32_t> shape = {static_cast<int32_t>(Specials().size())};
+  test::ModelSpec spec;
+  const int x = spec.AddInput("x", DType::kFloat32, shape);
+  const int sigmoid = spec.AddTensor("sigmoid", DType::kFloat32, shape);
+  const int swish = spec.AddTensor("swish", DType::kFloat32, shape);
+  spec.AddOp(OpCode::kLogistic, {x}, {sigmoid});
+  spec.AddOp(OpCode::kMul, {x, sigmoid}, {swish}, OptionsSpec(test::kMulOptions));
+  spec.main().outputs = {swish};
+  Compare(test::BuildModel(spec), {Specials()}, Open(device, 2));
+}
+
 TEST_CASE("opencl special values: functions of two tensors", "[opencl]") {
   TW_NEED_DEVICE(device);
   const Backends float32 = Open(device, 1), both = Open(device, 2);
