@@ -15,6 +15,21 @@ namespace {
 
 constexpr int kTile = 4;
 
+// Vectors of channels that a tile takes at once: with two there are enough sums that none waits for
+// the one before, on processors that have the registers.
+#if (defined(__aarch64__) || defined(__AVX512F__)) && !defined(__OPTIMIZE_SIZE__)
+constexpr int kVectorsAtOnce = 2;
+#else
+constexpr int kVectorsAtOnce = 1;
+#endif
+
+// Whether the three rows of a 3 x 3 filter are one piece of code.
+#if defined(__OPTIMIZE_SIZE__)
+constexpr bool kUnrollsRows = false;
+#else
+constexpr bool kUnrollsRows = true;
+#endif
+
 // The taps [begin, end) of one axis that fall inside [0, size) when tap 0 lies at `origin`.
 struct Taps {
   int64_t begin = 0, end = 0;
@@ -45,23 +60,35 @@ __attribute__((noinline)) void StoreLanes(float* to, const float* lanes, int beg
   for (int i = begin; i < end; ++i) to[i] = lanes[i];
 }
 
-// Adds the residual, clamps and stores lanes [skip, kN) of a result at `offset` of the row.
+// Clamps to [lo, hi].
 template <int kN, typename V>
-TW_INLINE void Finish(const DepthwiseRow& r, V v, V lo, V hi, int64_t offset, int skip) {
-  if (r.residual != nullptr) v += Vector<kN>::Read(r.residual + offset);
-  if constexpr (kN == kLanes) {
-    v = Clamp(v, lo, hi);
-  } else {
-    v = lo > v ? lo : v;
-    v = hi < v ? hi : v;
-  }
+TW_INLINE V Bounded(V v, V lo, V hi) {
+  if constexpr (kN == kLanes) return Clamp(v, lo, hi);
+  v = lo > v ? lo : v;
+  return hi < v ? hi : v;
+}
+
+// acc + a * b. (Of what it may order itself, gcc 12 copies sums and moves loads.)
+template <int kN, typename V>
+TW_INLINE V AddProducts(V acc, V a, V b) {
+#if defined(__aarch64__)
+  asm volatile("fmla %0.4s, %1.4s, %2.4s" : "+w"(acc) : "w"(a), "w"(b));
+  return acc;
+#else
+  return acc + a * b;
+#endif
+}
+
+// Stores lanes [skip, kN).
+template <int kN, typename V>
+TW_INLINE void StoreFrom(float* to, V v, int skip) {
   if (skip == 0) {
-    Vector<kN>::Write(r.out + offset, v);
+    Vector<kN>::Write(to, v);
     return;
   }
   float lanes[kN];
   Vector<kN>::Write(lanes, v);
-  StoreLanes(r.out + offset, lanes, skip, kN);
+  StoreLanes(to, lanes, skip, kN);
 }
 
 // Input values for a vector of output channels: `in` points to the first of them, or (kOneIn) to
@@ -72,13 +99,164 @@ TW_INLINE typename Vector<kN>::Type Input(const float* in) {
   return kOneIn ? V{} + *in : Vector<kN>::Read(in);
 }
 
-// acc[t] += the tap `w` times the input of pixel t.
-template <int kN, bool kOneIn>
-TW_INLINE void AddTap(typename Vector<kN>::Type* acc, const float* w, const float* in,
-                      int64_t pixel_step) {
-  const typename Vector<kN>::Type wv = Vector<kN>::Read(w);
+// acc[v][t] += the tap `w` times the input of pixel t.
+template <int kN, bool kOneIn, int kVectors>
+TW_INLINE void AddTap(typename Vector<kN>::Type (&acc)[kVectors][kTile], const float* w,
+                      const float* in, int64_t pixel_step) {
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    const typename Vector<kN>::Type wv = Vector<kN>::Read(w + v * kN);
 #pragma GCC unroll 4
-  for (int t = 0; t < kTile; ++t) acc[t] += wv * Input<kN, kOneIn>(in + t * pixel_step);
+    for (int t = 0; t < kTile; ++t) {
+      acc[v][t] += wv * Input<kN, kOneIn>(in + t * pixel_step + (kOneIn ? 0 : v * kN));
+    }
+  }
+}
+
+// p + n. (Compilers would derive all addresses of a tile from one, in more instructions than the
+// products take.)
+TW_INLINE const float* Next(const float* p, int64_t n) {
+  p += n;
+  asm("" : "+r"(p));
+  return p;
+}
+
+// A row of kWidth taps, and the first column of its input.
+template <int kN, int kWidth, int kVectors>
+struct TapRow {
+  typedef typename Vector<kN>::Type V;
+  V taps[kWidth][kVectors], first[kVectors];
+
+  TW_INLINE void LoadColumn(const float* in, V (&to)[kVectors]) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) to[v] = Vector<kN>::Read(in + v * kN);
+  }
+  __attribute__((always_inline)) void Load(const float* w, const float* in, int64_t channels) {
+    LoadColumn(in, first);
+#pragma GCC unroll 5
+    for (int i = 0; i < kWidth; ++i, w = Next(w, channels)) LoadColumn(w, taps[i]);
+  }
+};
+
+// acc[v][t] += the row's products. An input vector is loaded once for all pixels that see it, and
+// before the products of the column to its left, for processors that wait for it; so is, by `load`,
+// the next row.
+template <int kStride, int kN, int kWidth, int kVectors, class LoadNext>
+TW_INLINE void AddRow(typename Vector<kN>::Type (&acc)[kVectors][kTile],
+                      const TapRow<kN, kWidth, kVectors>& row, const float* in, int64_t channels,
+                      const LoadNext& load_next) {
+  constexpr int kColumns = (kTile - 1) * kStride + kWidth;
+  typename Vector<kN>::Type a[kVectors], next[kVectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) a[v] = row.first[v];
+#pragma GCC unroll 11
+  for (int column = 0; column < kColumns; ++column) {
+    in = Next(in, channels);
+    if (column + 1 < kColumns) TapRow<kN, kWidth, kVectors>::LoadColumn(in, next);
+    if (column + 2 == kColumns) load_next();
+#pragma GCC unroll 4
+    for (int t = 0; t < kTile; ++t) {
+      const int tap = column - t * kStride;
+      if (tap < 0 || tap >= kWidth) continue;
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v)
+        acc[v][t] = AddProducts<kN>(acc[v][t], row.taps[tap][v], a[v]);
+    }
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) a[v] = next[v];
+  }
+}
+
+// What the channels of a tile share: where it begins, and what it sees of the filter. (By value: what
+// is stored may alias the task.)
+template <int kN>
+struct TileAt {
+  const float *in, *filter, *bias, *residual;
+  float* out;
+  int64_t channels, row_step, rows;
+  typename Vector<kN>::Type lo, hi;
+};
+
+// kTile pixels: the channels [c, c + kVectors * kN), of which the first `skip` are done. kRows: of the
+// filter, in one piece of code; 0: any number.
+template <int kN, bool kOneIn, int kWidth, int kStride, int kVectors, int kRows>
+TW_INLINE void TileOfChannels(const DepthwiseShape& s, const TileAt<kN>& tile, int64_t c,
+                              int skip) {
+  typedef typename Vector<kN>::Type V;
+  const float* in = tile.in + (kOneIn ? 0 : c);
+  const float* w = tile.filter + c;
+  V acc[kVectors][kTile];
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    const V bias = tile.bias != nullptr ? Vector<kN>::Read(tile.bias + c + v * kN) : V{};
+#pragma GCC unroll 4
+    for (int t = 0; t < kTile; ++t) acc[v][t] = bias;
+  }
+  if constexpr (kWidth > 0) {
+    TapRow<kN, kWidth, kVectors> row, next;
+    const auto load = [&](TapRow<kN, kWidth, kVectors>* to) {
+      to->Load(w, in, tile.channels);
+      w = Next(w, kWidth * tile.channels);
+    };
+    if constexpr (kRows > 0) {
+      load(&next);
+#pragma GCC unroll 3
+      for (int y = 0; y < kRows; ++y) {
+        row = next;
+        const float* columns = in;
+        in = Next(in, tile.row_step);
+        AddRow<kStride>(acc, row, columns, tile.channels, [&] {
+          if (y + 1 < kRows) load(&next);
+        });
+      }
+    }
+    for (int64_t y = 0; kRows == 0 && y < tile.rows; ++y, in += tile.row_step) {
+      load(&row);
+      AddRow<kStride>(acc, row, in, tile.channels, [] {});
+    }
+  } else {
+    const int64_t tap_step = s.dilation_w * s.in_c, pixel_step = s.stride_w * s.in_c;
+    for (int64_t y = 0; y < tile.rows; ++y, in += tile.row_step) {
+      for (int64_t i = 0; i < s.filter_w; ++i, w += tile.channels) {
+        AddTap<kN, kOneIn>(acc, w, in + i * tap_step, pixel_step);
+      }
+    }
+  }
+  if (tile.residual != nullptr) {
+#pragma GCC unroll 4
+    for (int t = 0; t < kTile; ++t) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        acc[v][t] += Vector<kN>::Read(tile.residual + t * tile.channels + c + v * kN);
+      }
+    }
+  }
+  float* out = tile.out + c;
+#pragma GCC unroll 4
+  for (int t = 0; t < kTile; ++t, out += tile.channels) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      StoreFrom<kN>(out + v * kN, Bounded<kN>(acc[v][t], tile.lo, tile.hi), skip);
+    }
+  }
+}
+
+// All channels of a tile.
+template <int kN, bool kOneIn, int kWidth, int kStride, int kRows>
+TW_INLINE void Channels(const DepthwiseShape& s, const TileAt<kN>& tile) {
+  constexpr int kVectors = kWidth > 0 ? kVectorsAtOnce : 1;
+  const int64_t channels = tile.channels;
+  int64_t next = 0;
+  if constexpr (kVectors > 1) {
+    for (; next + kVectors * kN <= channels; next += kVectors * kN) {
+      TileOfChannels<kN, kOneIn, kWidth, kStride, kVectors, kRows>(s, tile, next, 0);
+    }
+  }
+  for (; next < channels; next += kN) {
+    const int64_t c = next + kN <= channels ? next : channels - kN;
+    const int skip = static_cast<int>(next - c);
+    TileOfChannels<kN, kOneIn, kWidth, kStride, 1, kRows>(s, tile, c, skip);
+  }
 }
 
 // kTile pixels from `x` on, every horizontal tap inside the image. kWidth 0: any filter width,
@@ -86,38 +264,24 @@ TW_INLINE void AddTap(typename Vector<kN>::Type* acc, const float* w, const floa
 template <int kN, bool kOneIn, int kWidth, int kStride>
 void InnerTile(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64_t x) {
   typedef typename Vector<kN>::Type V;
-  const int64_t channels = s.in_c * s.multiplier, row_step = s.dilation_h * s.in_w * s.in_c;
-  const int64_t taps_w = kWidth > 0 ? kWidth : s.filter_w;
-  const int64_t tap_step = (kWidth > 0 ? 1 : s.dilation_w) * s.in_c;
-  const int64_t pixel_step = (kWidth > 0 ? kStride : s.stride_w) * s.in_c;
+  const int64_t channels = s.in_c * s.multiplier;
   const int64_t y0 = r.out_y * s.stride_h - s.pad_top;
   const int64_t x0 = x * s.stride_w - s.pad_left;
-  const float* corner = r.image + (y0 * s.in_w + x0) * s.in_c + ky.begin * row_step;
-  const float* filter = r.filter + ky.begin * taps_w * channels;
-  const V lo = V{} + s.lo, hi = V{} + s.hi;
-  for (int64_t next = 0; next < channels; next += kN) {
-    const int64_t c = next + kN <= channels ? next : channels - kN;
-    const float* in = corner + (kOneIn ? 0 : c);
-    const float* w = filter + c;
-    const V bias = r.bias != nullptr ? Vector<kN>::Read(r.bias + c) : V{};
-    V acc[kTile] = {bias, bias, bias, bias};
-    for (int64_t y = ky.begin; y < ky.end; ++y, in += row_step, w += taps_w * channels) {
-      if constexpr (kWidth > 0) {
-#pragma GCC unroll 5
-        for (int i = 0; i < kWidth; ++i) {
-          AddTap<kN, kOneIn>(acc, w + i * channels, in + i * tap_step, pixel_step);
-        }
-      } else {
-        for (int64_t i = 0; i < taps_w; ++i) {
-          AddTap<kN, kOneIn>(acc, w + i * channels, in + i * tap_step, pixel_step);
-        }
-      }
-    }
-#pragma GCC unroll 4
-    for (int t = 0; t < kTile; ++t) {
-      Finish<kN>(r, acc[t], lo, hi, (x + t) * channels + c, static_cast<int>(next - c));
-    }
+  TileAt<kN> tile;
+  tile.channels = channels;
+  tile.row_step = s.dilation_h * s.in_w * s.in_c;
+  tile.rows = ky.end - ky.begin;
+  tile.in = r.image + (y0 * s.in_w + x0) * s.in_c + ky.begin * tile.row_step;
+  tile.filter = r.filter + ky.begin * s.filter_w * channels;
+  tile.bias = r.bias;
+  tile.residual = r.residual != nullptr ? r.residual + x * channels : nullptr;
+  tile.out = r.out + x * channels;
+  tile.lo = V{} + s.lo;
+  tile.hi = V{} + s.hi;
+  if constexpr (kUnrollsRows && kWidth == 3) {
+    if (tile.rows == 3) return Channels<kN, kOneIn, kWidth, kStride, 3>(s, tile);
   }
+  Channels<kN, kOneIn, kWidth, kStride, 0>(s, tile);
 }
 
 // One pixel with clipped taps.
@@ -141,7 +305,9 @@ void Pixel(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64_t x) {
         acc += Vector<kN>::Read(w + i * channels) * Input<kN, kOneIn>(in + i * tap_step);
       }
     }
-    Finish<kN>(r, acc, lo, hi, x * channels + c, static_cast<int>(next - c));
+    const int64_t offset = x * channels + c;
+    if (r.residual != nullptr) acc += Vector<kN>::Read(r.residual + offset);
+    StoreFrom<kN>(r.out + offset, Bounded<kN>(acc, lo, hi), static_cast<int>(next - c));
   }
 }
 
