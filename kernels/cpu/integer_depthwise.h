@@ -11,6 +11,14 @@ namespace {
 
 constexpr int kTile = 4;  // pixels that a strip computes at a time
 
+// Vectors of channels of a strip. (32 registers hold the sums of two.)
+#if defined(__aarch64__)
+constexpr int kStripVectors = 2;
+#else
+constexpr int kStripVectors = 1;
+#endif
+constexpr int kStrip = kStripVectors * kLanes;
+
 // Whether strips end their pixels themselves. (SSE2 has no products of signed ints: the code is
 // long, and slow either way.)
 #if defined(__AVX2__) || defined(__ARM_NEON)
@@ -81,7 +89,7 @@ struct PixelEnd {
   const IntegerDepthwiseRows& r;
   int64_t channels, c;
   bool small;
-  SmallFactors factors;
+  SmallFactors factors[kStripVectors];
   ByteRange range;
 
   PixelEnd(const IntegerDepthwiseRows& rows, int64_t n_channels, int64_t first)
@@ -91,27 +99,44 @@ struct PixelEnd {
         small(kInlineEpilogue && r.epilogue == IntegerEpilogue::kBytes && r.factors.small),
         factors{},
         range(MakeByteRange(r.zero_point, r.least + r.zero_point, r.most + r.zero_point)) {
-    if (small) factors = LoadSmallFactors(r.factors.mantissa + c, r.factors.right + c);
+    if (!small) return;
+#pragma GCC unroll 2
+    for (int v = 0; v < kStripVectors; ++v) {
+      const int64_t at = c + v * kLanes;
+      factors[v] = LoadSmallFactors(r.factors.mantissa + at, r.factors.right + at);
+    }
   }
 
   // Of kN pixels, the first of which begins at element `at` of the output. (Copies: arrays of which
   // a function takes the address do not stay in registers.)
   template <int kN>
-  __attribute__((always_inline)) void Finish(const IVec (&acc)[kN], int64_t at) const {
+  __attribute__((always_inline)) void Finish(const IVec (&acc)[kN][kStripVectors],
+                                             int64_t at) const {
     if (!kInlineEpilogue || !small) {
-      IVec sums[kN];
+      for (int v = 0; v < kStripVectors; ++v) {
+        IVec sums[kN];
 #pragma GCC unroll 4
-      for (int t = 0; t < kN; ++t) sums[t] = acc[t];
-      FinishPixels(r, sums, at + c, channels, c);
+        for (int t = 0; t < kN; ++t) sums[t] = acc[t][v];
+        FinishPixels(r, sums, at + c + v * kLanes, channels, c + v * kLanes);
+      }
       return;
     }
-    IVec v[kN];
-#pragma GCC unroll 4
-    for (int t = 0; t < kN; ++t) v[t] = ApplySmallFactors(factors, acc[t]);
-    const ByteVec bytes = PackInts(range, v);
+    constexpr int kPixels = kN * kStripVectors > 4 ? 4 / kStripVectors : kN;  // packed at once
     uint8_t* out = static_cast<uint8_t*>(r.out) + at + c;
 #pragma GCC unroll 4
-    for (int t = 0; t < kN; ++t, out += channels) StorePart(out, bytes, t);
+    for (int t = 0; t < kN; t += kPixels) {
+      IVec x[kPixels * kStripVectors];
+#pragma GCC unroll 4
+      for (int i = 0; i < kPixels * kStripVectors; ++i) {
+        const int v = i % kStripVectors;
+        x[i] = ApplySmallFactors(factors[v], acc[t + i / kStripVectors][v]);
+      }
+      const ByteVec bytes = PackInts(range, x);
+#pragma GCC unroll 4
+      for (int i = 0; i < kPixels; ++i, out += channels) {
+        StoreParts<kStripVectors>(out, bytes, i * kStripVectors, kStrip);
+      }
+    }
   }
 };
 

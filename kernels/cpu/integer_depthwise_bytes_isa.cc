@@ -9,10 +9,11 @@ namespace {
 
 #if defined(TW_HAVE_DOT_BYTES)
 
-// Lane i: the bytes rows[0][at + i] to rows[3][at + i]. What stands for rows from kN on is
+// Lane i of words: the bytes rows[0][at + i] to rows[3][at + i]. What stands for rows from kN on is
 // unspecified.
 template <int kN>
-TW_INLINE IVec InterleaveRows(const uint8_t* const* rows, int64_t at) {
+TW_INLINE void InterleaveRows(const uint8_t* const* rows, int64_t at,
+                              IVec (&words)[kStripVectors]) {
 #if defined(__AVX512F__)
   const auto row = [&](int i) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[i] + at));
@@ -25,15 +26,16 @@ TW_INLINE IVec InterleaveRows(const uint8_t* const* rows, int64_t at) {
   const __m512i parts = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m512i turned =
       _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-  return reinterpret_cast<IVec>(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(parts, all), turned));
+  words[0] =
+      reinterpret_cast<IVec>(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(parts, all), turned));
 #elif defined(__aarch64__)
-  const auto row = [&](int i) { return *reinterpret_cast<const IntAnywhere*>(rows[i] + at); };
-  int32x4_t all = vdupq_n_s32(row(0));
-  if (kN > 1) all = vsetq_lane_s32(row(1), all, 1);
-  if (kN > 2) all = vsetq_lane_s32(row(2), all, 2);
-  if (kN > 3) all = vsetq_lane_s32(row(3), all, 3);
-  const uint8x16_t turned = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
-  return reinterpret_cast<IVec>(vqtbl1q_u8(vreinterpretq_u8_s32(all), turned));
+  const auto row = [&](int i) { return vcombine_u8(vld1_u8(rows[i] + at), vdup_n_u8(0)); };
+  const uint8x16_t r0 = row(0), r1 = kN > 1 ? row(1) : r0;
+  const uint8x16_t r2 = kN > 2 ? row(2) : r0, r3 = kN > 3 ? row(3) : r2;
+  const uint16x8_t upper = vreinterpretq_u16_u8(vzip1q_u8(r0, r1));
+  const uint16x8_t lower = kN > 2 ? vreinterpretq_u16_u8(vzip1q_u8(r2, r3)) : upper;
+  words[0] = reinterpret_cast<IVec>(vzip1q_u16(upper, lower));
+  words[1] = reinterpret_cast<IVec>(vzip2q_u16(upper, lower));
 #else
   IVec all;
   for (int i = 0; i < kLanes; ++i) {
@@ -41,7 +43,7 @@ TW_INLINE IVec InterleaveRows(const uint8_t* const* rows, int64_t at) {
     for (int k = 0; k < kN; ++k) lane[k] = rows[k][at + i];
     __builtin_memcpy(reinterpret_cast<uint8_t*>(&all) + 4 * i, lane, 4);
   }
-  return all;
+  words[0] = all;
 #endif
 }
 
@@ -62,23 +64,33 @@ struct Form {
 
 // Adds the windows of kTile pixels of kOuts rows of output; the first begins at rows[0] + at.
 template <class F>
-TW_INLINE void AddByteWindows(IVec (&acc)[F::kOuts][kTile], const uint8_t* const* rows, int64_t at,
-                              int64_t tap_step, const IVec (&w)[F::kWords], IVec flip) {
+TW_INLINE void AddByteWindows(IVec (&acc)[F::kOuts][kTile][kStripVectors],
+                              const uint8_t* const* rows, int64_t at, int64_t tap_step,
+                              const IVec (&w)[F::kWords][kStripVectors], IVec flip) {
 #pragma GCC unroll 16
   for (int column = 0; column < (kTile - 1) * F::kStride + F::kSize; ++column, at += tap_step) {
 #pragma GCC unroll 2
     for (int g = 0; g < F::kGroups; ++g) {
-      const IVec a = flip ^ (g + 1 < F::kGroups ? InterleaveRows<4>(rows + 4 * g, at)
-                                                : InterleaveRows<F::kRows - 4 * (F::kGroups - 1)>(
-                                                      rows + 4 * g, at));
+      constexpr int kRest = F::kRows - 4 * (F::kGroups - 1);  // rows of the last group
+      IVec a[kStripVectors];
+      if (g + 1 < F::kGroups) {
+        InterleaveRows<4>(rows + 4 * g, at, a);
+      } else {
+        InterleaveRows<kRest>(rows + 4 * g, at, a);
+      }
 #pragma GCC unroll 2
-      for (int out = 0; out < F::kOuts; ++out) {
-        if (!F::Reads(out, g)) continue;
+      for (int v = 0; v < kStripVectors; ++v) {
+        a[v] ^= flip;
+#pragma GCC unroll 2
+        for (int out = 0; out < F::kOuts; ++out) {
+          if (!F::Reads(out, g)) continue;
 #pragma GCC unroll 4
-        for (int t = 0; t < kTile; ++t) {
-          const int tap = column - t * F::kStride;
-          if (tap < 0 || tap >= F::kSize) continue;
-          acc[out][t] = DotBytes(acc[out][t], a, w[(out * F::kGroups + g) * F::kSize + tap]);
+          for (int t = 0; t < kTile; ++t) {
+            const int tap = column - t * F::kStride;
+            if (tap < 0 || tap >= F::kSize) continue;
+            const IVec word = w[(out * F::kGroups + g) * F::kSize + tap][v];
+            acc[out][t][v] = DotBytes(acc[out][t][v], a[v], word);
+          }
         }
       }
     }
@@ -89,12 +101,15 @@ TW_INLINE void AddByteWindows(IVec (&acc)[F::kOuts][kTile], const uint8_t* const
 template <class F>
 void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
   const int64_t channels = s.in_c, row_bytes = s.in_w * channels;
-  IVec w[F::kWords];
-#pragma GCC unroll 4
-  for (int i = 0; i < F::kWords; ++i) w[i] = LoadInts(r.words + i * channels + c);
+  IVec w[F::kWords][kStripVectors], bias[kStripVectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < kStripVectors; ++v) {
+#pragma GCC unroll 20
+    for (int i = 0; i < F::kWords; ++i) w[i][v] = LoadInts(r.words + i * channels + c + v * kLanes);
+    bias[v] = LoadInts(r.bias + c + v * kLanes);
+  }
   const uint8_t flip_byte = r.element == 1 ? kFlipUInt8 : kFlipInt8;
   const IVec flip = Broadcast(static_cast<int32_t>(flip_byte * 0x01010101u));
-  const IVec bias = LoadInts(r.bias + c);
   const PixelEnd end(r, channels, c);
   const uint8_t* image = static_cast<const uint8_t*>(r.image) + c;
   for (int64_t y = 0; y < r.rows; y += F::kOuts) {
@@ -109,11 +124,14 @@ void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c
     // The last tile computes some pixels again.
     for (int64_t next = 0; next < s.out_w; next += kTile) {
       const int64_t x = next + kTile <= s.out_w ? next : s.out_w - kTile;
-      IVec acc[F::kOuts][kTile];
+      IVec acc[F::kOuts][kTile][kStripVectors];
 #pragma GCC unroll 2
       for (int out = 0; out < F::kOuts; ++out) {
 #pragma GCC unroll 4
-        for (int t = 0; t < kTile; ++t) acc[out][t] = bias;
+        for (int t = 0; t < kTile; ++t) {
+#pragma GCC unroll 2
+          for (int v = 0; v < kStripVectors; ++v) acc[out][t][v] = bias[v];
+        }
       }
       AddByteWindows<F>(acc, rows, x * F::kStride * channels, channels, w, flip);
       end.Finish(acc[0], first + x * channels);
@@ -132,8 +150,8 @@ void RunDepthwiseBytes(const DepthwiseShape& s, const IntegerDepthwiseRows& r) {
   const auto strip = s.filter_w == 3
                          ? (s.stride_w == 1 ? ByteStrip<Form<3, 1>> : ByteStrip<Form<3, 2>>)
                          : (s.stride_w == 1 ? ByteStrip<Form<5, 1>> : ByteStrip<Form<5, 2>>);
-  for (int64_t c = 0; c < s.in_c; c += kLanes) {
-    strip(s, r, c + kLanes <= s.in_c ? c : s.in_c - kLanes);
+  for (int64_t c = 0; c < s.in_c; c += kStrip) {
+    strip(s, r, c + kStrip <= s.in_c ? c : s.in_c - kStrip);
   }
 }
 #endif

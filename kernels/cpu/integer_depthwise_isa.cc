@@ -1,7 +1,7 @@
-// Depthwise convolution of quantized images that have their padding around them: a vector of
-// channels at a time ("strip"), of a few pixels at a time, values widened on loading, weights kept
-// in 16 bits without their zero point. The values' zero point is corrected
-// through the bias.
+// Depthwise convolution of quantized images that have their padding around them: one or two
+// vectors of channels at a time ("strip"), of a few pixels at a time, values widened on loading,
+// weights kept in 16 bits without their zero point. The values' zero point is corrected through the
+// bias.
 #include "kernels/cpu/integer_depthwise.h"
 
 namespace topwork {
@@ -10,7 +10,22 @@ namespace {
 
 constexpr int kMaxTaps = 32;  // that a strip keeps widened
 
-// A vector of values or weights, and acc + a * w for |a|, |w| < 2^15.
+// A strip's values or weights, and acc += a * w for |a|, |w| < 2^15.
+#if defined(__aarch64__)
+typedef int16x8_t Factors;
+template <bool kUnsigned>
+TW_INLINE Factors Values(const uint8_t* p) {
+  if (kUnsigned) return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p)));
+  return vmovl_s8(vld1_s8(reinterpret_cast<const int8_t*>(p)));
+}
+TW_INLINE Factors Weights(const int16_t* w) { return vld1q_s16(w); }
+TW_INLINE void MultiplyAdd(IVec (&acc)[kStripVectors], Factors a, Factors w) {
+  const int32x4_t low = reinterpret_cast<int32x4_t>(acc[0]);
+  const int32x4_t high = reinterpret_cast<int32x4_t>(acc[1]);
+  acc[0] = reinterpret_cast<IVec>(vmlal_s16(low, vget_low_s16(a), vget_low_s16(w)));
+  acc[1] = reinterpret_cast<IVec>(vmlal_high_s16(high, a, w));
+}
+#else
 #if defined(__ARM_NEON)
 typedef int16x4_t Factors;
 template <bool kUnsigned>
@@ -18,7 +33,7 @@ TW_INLINE Factors Values(const uint8_t* p) {
   return kUnsigned ? HalfWidenUInt8(p) : HalfWidenInt8(p);
 }
 TW_INLINE Factors Weights(const int16_t* w) { return vld1_s16(w); }
-TW_INLINE IVec MultiplyAdd(IVec acc, Factors a, Factors w) {
+TW_INLINE IVec Product(IVec acc, Factors a, Factors w) {
   return reinterpret_cast<IVec>(vmlal_s16(reinterpret_cast<int32x4_t>(acc), a, w));
 }
 #else
@@ -29,11 +44,15 @@ TW_INLINE Factors Values(const uint8_t* p) {
 }
 #if defined(__SSE2__)  // multiplies pairs of halves: the upper ones are to be zero
 TW_INLINE Factors Weights(const int16_t* w) { return WidenInt16(w) & 0xFFFF; }
-TW_INLINE IVec MultiplyAdd(IVec acc, Factors a, Factors w) { return DotInt16(acc, a, w); }
+TW_INLINE IVec Product(IVec acc, Factors a, Factors w) { return DotInt16(acc, a, w); }
 #else
 TW_INLINE Factors Weights(const int16_t* w) { return WidenInt16(w); }
-TW_INLINE IVec MultiplyAdd(IVec acc, Factors a, Factors w) { return acc + a * w; }
+TW_INLINE IVec Product(IVec acc, Factors a, Factors w) { return acc + a * w; }
 #endif
+#endif
+TW_INLINE void MultiplyAdd(IVec (&acc)[kStripVectors], Factors a, Factors w) {
+  acc[0] = Product(acc[0], a, w);
+}
 #endif
 
 // Distances in the image, in bytes, for a strip.
@@ -44,24 +63,37 @@ struct Steps {
 // Adds kTaps taps of a row of the filter, whose input begins at `in` for the first of kTile pixels.
 // Every input column is widened once for all pixels that see it.
 template <bool kUnsigned, int kTaps, int kStride>
-TW_INLINE void AddTaps(IVec (&acc)[kTile], const uint8_t* in, const Factors* w, int64_t tap_step) {
+TW_INLINE void AddTaps(IVec (&acc)[kTile][kStripVectors], const uint8_t* in, const Factors* w,
+                       int64_t tap_step) {
 #pragma GCC unroll 16
   for (int column = 0; column < (kTile - 1) * kStride + kTaps; ++column, in += tap_step) {
     const Factors a = Values<kUnsigned>(in);
 #pragma GCC unroll 4
     for (int t = 0; t < kTile; ++t) {
       const int tap = column - t * kStride;
-      if (tap >= 0 && tap < kTaps) acc[t] = MultiplyAdd(acc[t], a, w[tap]);
+      if (tap >= 0 && tap < kTaps) MultiplyAdd(acc[t], a, w[tap]);
     }
+  }
+}
+
+// The sums of kN pixels before the first product.
+template <int kN>
+TW_INLINE void SetSums(const int32_t* bias, IVec (&acc)[kN][kStripVectors]) {
+#pragma GCC unroll 2
+  for (int v = 0; v < kStripVectors; ++v) {
+    const IVec sum = LoadInts(bias + v * kLanes);
+#pragma GCC unroll 4
+    for (int t = 0; t < kN; ++t) acc[t][v] = sum;
   }
 }
 
 // Adds the products of a tap and kN pixels.
 template <bool kUnsigned, int kN>
-TW_INLINE void AddTap(IVec (&acc)[kN], const uint8_t* in, Factors w, int64_t pixel_step) {
+TW_INLINE void AddTap(IVec (&acc)[kN][kStripVectors], const uint8_t* in, Factors w,
+                      int64_t pixel_step) {
 #pragma GCC unroll 4
   for (int t = 0; t < kN; ++t) {
-    acc[t] = MultiplyAdd(acc[t], Values<kUnsigned>(in + t * pixel_step), w);
+    MultiplyAdd(acc[t], Values<kUnsigned>(in + t * pixel_step), w);
   }
 }
 
@@ -69,7 +101,7 @@ TW_INLINE void AddTap(IVec (&acc)[kN], const uint8_t* in, Factors w, int64_t pix
 // once; kHeight rows, or 0: any number.
 template <bool kUnsigned, int kTaps, int kStride, int kHeight>
 TW_INLINE void AddWindows(const DepthwiseShape& s, const Steps& steps, const uint8_t* corner,
-                          const Factors* w, IVec (&acc)[kTile]) {
+                          const Factors* w, IVec (&acc)[kTile][kStripVectors]) {
   if constexpr (kHeight > 0) {
 #pragma GCC unroll 3
     for (int y = 0; y < kHeight; ++y) {
@@ -92,7 +124,7 @@ TW_INLINE void AddWindows(const DepthwiseShape& s, const Steps& steps, const uin
 // The same of any shape and number of taps, for kN pixels; `filter` has its taps `channels` apart.
 template <bool kUnsigned, int kN>
 TW_INLINE void AddAnyWindows(const DepthwiseShape& s, const Steps& steps, const uint8_t* corner,
-                             const int16_t* filter, IVec (&acc)[kN]) {
+                             const int16_t* filter, IVec (&acc)[kN][kStripVectors]) {
   for (int64_t y = 0; y < s.filter_h; ++y) {
     const uint8_t* in = corner + y * steps.row;
     for (int64_t i = 0; i < s.filter_w; ++i, in += steps.tap, filter += s.in_c) {
@@ -115,7 +147,6 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
 #pragma GCC unroll 9
     for (int i = 0; i < taps; ++i) w[i] = Weights(filter + i * channels);
   }
-  const IVec bias = LoadInts(r.bias + c);
   const PixelEnd end(r, channels, c);
   const uint8_t* image = static_cast<const uint8_t*>(r.image) + c;
   for (int64_t y = 0; y < r.rows; ++y) {
@@ -124,7 +155,8 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
     // The last tile computes some pixels again.
     for (int64_t next = 0; next < s.out_w && s.out_w >= kTile; next += kTile) {
       const int64_t x = next + kTile <= s.out_w ? next : s.out_w - kTile;
-      IVec acc[kTile] = {bias, bias, bias, bias};
+      IVec acc[kTile][kStripVectors];
+      SetSums(r.bias + c, acc);
       const uint8_t* corner = row + x * steps.pixel;
       if constexpr (kTaps > 0) {
         AddWindows<kUnsigned, kTaps, kStride, kHeight>(s, steps, corner, w, acc);
@@ -134,27 +166,30 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
       end.Finish(acc, at + x * channels);
     }
     for (int64_t x = 0; x < s.out_w && s.out_w < kTile; ++x) {
-      IVec acc[1] = {bias};
+      IVec acc[1][kStripVectors];
+      SetSums(r.bias + c, acc);
       AddAnyWindows<kUnsigned>(s, steps, row + x * steps.pixel, filter, acc);
       end.Finish(acc, at + x * channels);
     }
   }
 }
 
-// kVectors vectors of a flat row of output, from its element `at` on.
-template <bool kUnsigned, int kVectors>
-void FlatVectors(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t out_row,
-                 int64_t at) {
+// kN strips of a flat row of output, from its element `at` on.
+template <bool kUnsigned, int kN>
+void FlatStrips(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t out_row,
+                int64_t at) {
   const int64_t channels = s.in_c * s.multiplier;
   const uint8_t* top =
       static_cast<const uint8_t*>(r.image) + (r.out_y + out_row) * s.stride_h * r.row_bytes + at;
-  int64_t phase[kVectors], element[kVectors];
-  IVec acc[kVectors];
+  int64_t phase[kN];
+  IVec acc[kN][kStripVectors];
 #pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) {
-    phase[v] = (at + v * kLanes) % channels;
-    element[v] = out_row * s.out_w * channels + at + v * kLanes;
-    acc[v] = LoadInts(r.bias + phase[v]);
+  for (int i = 0; i < kN; ++i) {
+    phase[i] = (at + i * kStrip) % channels;
+    IVec sums[1][kStripVectors];
+    SetSums(r.bias + phase[i], sums);
+#pragma GCC unroll 2
+    for (int v = 0; v < kStripVectors; ++v) acc[i][v] = sums[0][v];
   }
   const int16_t* w = r.filter;
   // From tap to tap, without dividing each time.
@@ -171,21 +206,32 @@ void FlatVectors(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t
         row += channels;
       }
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        acc[v] = MultiplyAdd(acc[v], Values<kUnsigned>(in + v * kLanes), Weights(w + phase[v]));
+      for (int k = 0; k < kN; ++k) {
+        MultiplyAdd(acc[k], Values<kUnsigned>(in + k * kStrip), Weights(w + phase[k]));
       }
     }
   }
-  Finish(r, acc, element, phase);
+  int64_t element[kN * kStripVectors], channel[kN * kStripVectors];
+  IVec sums[kN * kStripVectors];
+#pragma GCC unroll 4
+  for (int i = 0; i < kN * kStripVectors; ++i) {
+    element[i] = out_row * s.out_w * channels + at + i * kLanes;
+    channel[i] = phase[i / kStripVectors] + i % kStripVectors * kLanes;
+    sums[i] = acc[i / kStripVectors][i % kStripVectors];
+  }
+  Finish(r, sums, element, channel);
 }
 
 template <bool kUnsigned>
 void FlatRow(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t row) {
   const int64_t n = s.out_w * s.in_c * s.multiplier;
   int64_t at = 0;
-  for (; at + 4 * kLanes <= n; at += 4 * kLanes) FlatVectors<kUnsigned, 4>(s, r, row, at);
-  for (; at + kLanes <= n; at += kLanes) FlatVectors<kUnsigned, 1>(s, r, row, at);
-  if (at < n) FlatVectors<kUnsigned, 1>(s, r, row, n - kLanes);  // computes some elements again
+  constexpr int kMany = 4 / kStripVectors;
+  for (; at + kMany * kStrip <= n; at += kMany * kStrip) {
+    FlatStrips<kUnsigned, kMany>(s, r, row, at);
+  }
+  for (; at + kStrip <= n; at += kStrip) FlatStrips<kUnsigned, 1>(s, r, row, at);
+  if (at < n) FlatStrips<kUnsigned, 1>(s, r, row, n - kStrip);  // computes some elements again
 }
 
 int32_t ValueAt(const IntegerDepthwiseRows& r, int64_t index) {
@@ -270,13 +316,13 @@ void RunIntegerDepthwise(const DepthwiseShape& s, const IntegerDepthwiseRows& r)
     for (int64_t y = 0; y < r.rows; ++y) flat(s, r, y);
     return;
   }
-  if (s.multiplier != 1 || s.in_c < kLanes || r.element == 2) {
+  if (s.multiplier != 1 || s.in_c < kStrip || r.element == 2) {
     for (int64_t i = 0; i < r.rows * s.out_w; ++i) AnyPixel(s, r, i / s.out_w, i % s.out_w);
     return;
   }
   const StripFunction strip = is_unsigned ? StripOf<true>(s) : StripOf<false>(s);
-  for (int64_t c = 0; c < s.in_c; c += kLanes) {
-    strip(s, r, c + kLanes <= s.in_c ? c : s.in_c - kLanes);
+  for (int64_t c = 0; c < s.in_c; c += kStrip) {
+    strip(s, r, c + kStrip <= s.in_c ? c : s.in_c - kStrip);
   }
 }
 

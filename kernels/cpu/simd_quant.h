@@ -81,13 +81,19 @@ struct SmallFactors {
 #if defined(__AVX2__)
   IVec twice;      // twice the mantissa, less 2^32
   IVec even, odd;  // as 64-bit integers: half * 2^32 + 2^31 of the even and the odd lanes
+#elif defined(__ARM_NEON)
+  IVec mantissa;
 #else
   IVec mantissa, half;
 #endif
-  IVec right;
+  IVec right;  // less than 0 for NEON, which shifts to the left alone
 };
 TW_INLINE SmallFactors MakeSmallFactors(IVec mantissa, IVec right) {
   SmallFactors f;
+#if defined(__ARM_NEON)
+  f.mantissa = mantissa;
+  f.right = -right;
+#else
   f.right = right;
   const IVec half = (Broadcast(1) << right) >> 1;
 #if defined(__AVX2__)
@@ -106,6 +112,7 @@ TW_INLINE SmallFactors MakeSmallFactors(IVec mantissa, IVec right) {
 #else
   f.mantissa = mantissa;
   f.half = half;
+#endif
 #endif
   return f;
 }
@@ -137,6 +144,10 @@ TW_INLINE IVec ApplySmallFactors(const SmallFactors& f, IVec x) {
   const IVec high =
       reinterpret_cast<IVec>(_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA));
   return (high + (x + (x >> 31))) >> f.right;
+#elif defined(__ARM_NEON)  // its shift adds the half
+  const int32x4_t high = reinterpret_cast<int32x4_t>(RoundedHighProduct(x, f.mantissa));
+  const int32x4_t less = vsraq_n_s32(high, reinterpret_cast<int32x4_t>(x), 31);
+  return reinterpret_cast<IVec>(vrshlq_s32(less, reinterpret_cast<int32x4_t>(f.right)));
 #else
   return (RoundedHighProduct(x, f.mantissa) + f.half + (x >> 31)) >> f.right;
 #endif
@@ -202,6 +213,24 @@ TW_INLINE ByteRange MakeByteRange(int32_t zero_point, int32_t lo, int32_t hi) {
   return r;
 }
 
+#if defined(__ARM_NEON)
+// `first` and then the values of v, saturated to half their width.
+TW_INLINE int16x8_t Behind(int16x4_t first, int32x4_t v) {
+#if defined(__aarch64__)
+  return vqmovn_high_s32(first, v);
+#else
+  return vcombine_s16(first, vqmovn_s32(v));
+#endif
+}
+TW_INLINE int8x16_t Behind(int8x8_t first, int16x8_t v) {
+#if defined(__aarch64__)
+  return vqmovn_high_s16(first, v);
+#else
+  return vcombine_s8(first, vqmovn_s16(v));
+#endif
+}
+#endif
+
 // kN vectors of results without their zero point as bytes, saturated and clamped; what lies after
 // them is unspecified.
 template <int kN>
@@ -229,6 +258,15 @@ TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
   const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order);
   const __m256i most = _mm256_min_epi8(bytes, reinterpret_cast<__m256i>(r.hi));
   return reinterpret_cast<ByteVec>(_mm256_max_epi8(most, reinterpret_cast<__m256i>(r.lo))) ^ r.flip;
+#elif defined(__ARM_NEON)
+  const auto halves = [&](IVec a, IVec b) {
+    const int16x4_t first = vqmovn_s32(reinterpret_cast<int32x4_t>(a));
+    return vqaddq_s16(Behind(first, reinterpret_cast<int32x4_t>(b)),
+                      reinterpret_cast<int16x8_t>(r.zero_point));
+  };
+  const int8x16_t all = Behind(vqmovn_s16(halves(v[0], v1)), halves(v2, v3));
+  const int8x16_t most = vminq_s8(all, reinterpret_cast<int8x16_t>(r.hi));
+  return reinterpret_cast<ByteVec>(vmaxq_s8(most, reinterpret_cast<int8x16_t>(r.lo))) ^ r.flip;
 #else
 #if defined(__SSE2__)
   const auto halves = [&](IVec a, IVec b) {
@@ -237,13 +275,6 @@ TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
         reinterpret_cast<__m128i>(r.zero_point));
   };
   ByteVec bytes = reinterpret_cast<ByteVec>(_mm_packs_epi16(halves(v[0], v1), halves(v2, v3)));
-#elif defined(__ARM_NEON)
-  const auto halves = [&](IVec a, IVec b) {
-    return vqmovn_s16(vqaddq_s16(vcombine_s16(vqmovn_s32(reinterpret_cast<int32x4_t>(a)),
-                                              vqmovn_s32(reinterpret_cast<int32x4_t>(b))),
-                                 reinterpret_cast<int16x8_t>(r.zero_point)));
-  };
-  ByteVec bytes = reinterpret_cast<ByteVec>(vcombine_s8(halves(v[0], v1), halves(v2, v3)));
 #else
   const auto saturated = [](int32_t x, int32_t lo, int32_t hi) {
     x = x < lo ? lo : x;
@@ -318,6 +349,18 @@ TW_INLINE void StoreParts(uint8_t* p, ByteVec v, int j, int count) {
   if (kN == 4) StorePart(p + 3 * kLanes, v, 3);
 #else
   if (count == kN * kLanes) {
+    if (kN == 4) {
+      StoreInts(p, reinterpret_cast<IVec>(v));
+      return;
+    }
+#if defined(__aarch64__)
+    if (kN == 2) {
+      typedef int64_t Longs __attribute__((vector_size(kVectorBytes)));
+      typedef int64_t Long __attribute__((aligned(1), may_alias));
+      *reinterpret_cast<Long*>(p) = reinterpret_cast<Longs>(v)[j / 2];
+      return;
+    }
+#endif
 #pragma GCC unroll 4
     for (int i = 0; i < kN; ++i) StorePart(p + i * kLanes, v, j + i);
     return;
