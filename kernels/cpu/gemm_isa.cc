@@ -76,12 +76,34 @@ void Pack(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* p
   }
 }
 
+// A row of W.
+template <int kN>
+TW_INLINE void LoadRow(const float* w, Vec (&row)[kN]) {
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) row[j] = Load(w + j * kLanes);
+}
+template <int kN>
+TW_INLINE void LoadRow(const uint16_t* w, Vec (&row)[kN]) {
+#if defined(__aarch64__)
+  if constexpr (kN == 2) {  // both vectors by one load
+    const float16x8_t all = vreinterpretq_f16_u16(vld1q_u16(w));
+    row[0] = vcvt_f32_f16(vget_low_f16(all));
+    row[1] = vcvt_high_f32_f16(all);
+    return;
+  }
+#endif
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) row[j] = WidenHalves(w + j * kLanes);
+}
+
 #if defined(__ARM_NEON)
-// acc + w * x[kLane]. (32-bit processors have no fused multiply-add by a lane.)
+// acc + w * x[kLane]. (Of what it may order itself, gcc 12 copies sums and moves loads. 32-bit
+// processors have no fused multiply-add by a lane.)
 template <int kLane>
 TW_INLINE Vec AddByLane(Vec acc, Vec w, Vec x) {
 #if defined(__aarch64__)
-  return acc + w * x[kLane];
+  asm volatile("fmla %0.4s, %1.4s, %2.s[%3]" : "+w"(acc) : "w"(w), "w"(x), "i"(kLane));
+  return acc;
 #else
   const float32x4_t all = reinterpret_cast<float32x4_t>(x);
   return reinterpret_cast<Vec>(
@@ -90,16 +112,13 @@ TW_INLINE Vec AddByLane(Vec acc, Vec w, Vec x) {
 #endif
 }
 
-// acc += A * W over one depth, of whose rows x[m][kLane] are the values.
-template <int kLane, class T, int kM, int kN>
-TW_INLINE void AddDepth(Vec (&acc)[kM][kN], const Vec (&x)[kM], const T* w) {
-  Vec wv[kN];
-#pragma GCC unroll 4
-  for (int j = 0; j < kN; ++j) wv[j] = LoadWeights(w + (kLane * kN + j) * kLanes, kLanes);
+// acc += A * W over one depth: w is its row of W, x[m][kLane] its value of row m.
+template <int kLane, int kM, int kN>
+TW_INLINE void AddDepth(Vec (&acc)[kM][kN], const Vec (&x)[kM], const Vec (&w)[kN]) {
 #pragma GCC unroll 16
   for (int m = 0; m < kM; ++m) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) acc[m][j] = AddByLane<kLane>(acc[m][j], wv[j], x[m]);
+    for (int j = 0; j < kN; ++j) acc[m][j] = AddByLane<kLane>(acc[m][j], w[j], x[m]);
   }
 }
 #endif
@@ -115,16 +134,18 @@ TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], c
     Vec x[kM];
 #pragma GCC unroll 16
     for (int m = 0; m < kM; ++m) x[m] = Load(a[m] + k);
-    AddDepth<0>(acc, x, w);
-    AddDepth<1>(acc, x, w);
-    AddDepth<2>(acc, x, w);
-    AddDepth<3>(acc, x, w);
+    Vec wv[4][kN];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) LoadRow(w + i * kN * kLanes, wv[i]);
+    AddDepth<0>(acc, x, wv[0]);
+    AddDepth<1>(acc, x, wv[1]);
+    AddDepth<2>(acc, x, wv[2]);
+    AddDepth<3>(acc, x, wv[3]);
   }
 #endif
   for (; k < depth; ++k) {
     Vec wv[kN];
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) wv[j] = LoadWeights(w + j * kLanes, kLanes);
+    LoadRow(w, wv);
     w += kN * kLanes;
 #pragma GCC unroll 16
     for (int m = 0; m < kM; ++m) {

@@ -121,19 +121,25 @@ TW_INLINE void AddWord(IVec (&acc)[kA][kW], const uint8_t* const (&rows)[kM], pt
 }
 
 #if defined(__ARM_NEON)
-// acc += A * W over word kWord of the rows' blocks; `w` is where W has the blocks' first words.
+// acc += A * W over the words from kWord on of the rows' blocks; odd words go to `odd`. `row` is word
+// kWord of W, the next lies at w. It is loaded early, for processors that wait for it.
 template <class Kind, int kWord, int kA, int kW>
-TW_INLINE void AddWordOfBlock(IVec (&acc)[kA][kW], const typename Kind::Block (&blocks)[kA],
-                              const int32_t* w) {
-  IVec wv[kW];
+TW_INLINE void AddWordsOfBlock(IVec (&acc)[kA][kW], IVec (&odd)[kA][kW],
+                               const typename Kind::Block (&blocks)[kA], const IVec (&row)[kW],
+                               const int32_t* w) {
+  constexpr bool kLast = kWord + 1 == Kind::kAtOnce;
+  IVec next[kW];
 #pragma GCC unroll 4
-  for (int j = 0; j < kW; ++j) wv[j] = LoadInts(w + (kWord * kW + j) * kLanes);
+  for (int j = 0; j < kW && !kLast; ++j) next[j] = LoadInts(w + j * kLanes);
 #pragma GCC unroll 8
   for (int m = 0; m < kA; ++m) {
 #pragma GCC unroll 4
     for (int j = 0; j < kW; ++j) {
-      acc[m][j] = Kind::template DotWord<kWord>(acc[m][j], blocks[m], wv[j]);
+      acc[m][j] = Kind::template DotWord<kWord>(acc[m][j], blocks[m], row[j]);
     }
+  }
+  if constexpr (!kLast) {
+    AddWordsOfBlock<Kind, kWord + 1>(odd, acc, blocks, next, w + kW * kLanes);
   }
 }
 
@@ -149,13 +155,10 @@ TW_INLINE void AddBlock(IVec (&acc)[kA][kW], IVec (&others)[kA][kW],
     const int next = m * kStep + 1 < kM ? m * kStep + 1 : kM - 1;
     blocks[m] = Kind::LoadBlock(rows[m * kStep] + at, rows[next] + at, flip);
   }
-  IVec(&odd)[kA][kW] = kM == 1 ? others : acc;
-  AddWordOfBlock<Kind, 0>(acc, blocks, w);
-  AddWordOfBlock<Kind, 1>(odd, blocks, w);
-  if constexpr (Kind::kAtOnce == 4) {
-    AddWordOfBlock<Kind, 2>(acc, blocks, w);
-    AddWordOfBlock<Kind, 3>(odd, blocks, w);
-  }
+  IVec row[kW];
+#pragma GCC unroll 4
+  for (int j = 0; j < kW; ++j) row[j] = LoadInts(w + j * kLanes);
+  AddWordsOfBlock<Kind, 0>(acc, kM == 1 ? others : acc, blocks, row, w + kW * kLanes);
 }
 #endif
 

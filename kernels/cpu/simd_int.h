@@ -296,9 +296,8 @@ TW_INLINE IVec DotBytes(IVec acc, IVec a, IVec w) {
 // acc + lane kLane of a * w.
 template <int kLane>
 TW_INLINE IVec DotBytesByLane(IVec acc, IVec a, IVec w) {
-  return reinterpret_cast<IVec>(vdotq_laneq_s32(reinterpret_cast<int32x4_t>(acc),
-                                                reinterpret_cast<int8x16_t>(w),
-                                                reinterpret_cast<int8x16_t>(a), kLane));
+  asm volatile("sdot %0.4s, %1.16b, %2.4b[%3]" : "+w"(acc) : "w"(w), "w"(a), "i"(kLane));
+  return acc;
 }
 #endif
 #if defined(__ARM_FEATURE_MATMUL_INT8)
