@@ -55,8 +55,8 @@ class Loop:
 FMLA = "fmla v{0}.4s, v30.4s, v31.s[0]"
 SMLAL = "smlal v{0}.4s, v30.4h, v15.h[0]"
 LOOPS = [
-    Loop("float GEMM, 8 x 8 tile", "baseline", "cpu/gemm_isa", r"Tile<8, 2>", FMLA),
-    Loop("float GEMM, 8 x 8 tile", "dotprod", "cpu/gemm_isa", r"Tile<8, 2>", FMLA),
+    Loop("float GEMM, 8 x 8 tile", "baseline", "cpu/gemm_isa", r"Tile<float, 8, 2>", FMLA),
+    Loop("float GEMM, 8 x 8 tile", "dotprod", "cpu/gemm_isa", r"Tile<float, 8, 2>", FMLA),
     Loop("float depthwise 3 x 3", "baseline", "cpu/depthwise_isa", r"InnerTile<4, false, 3, 1>", FMLA),
     Loop("float depthwise 3 x 3", "dotprod", "cpu/depthwise_isa", r"InnerTile<4, false, 3, 1>", FMLA),
     Loop("int16 GEMM (int8 on A53) by smlal, 8 x 8 tile", "baseline", "cpu/integer_gemm_isa", r"Tile<.*Int16s, 8, 2>", SMLAL),
@@ -66,8 +66,8 @@ LOOPS = [
          "smmla v{0}.4s, v30.16b, v31.16b"),
     Loop("int8 depthwise 3 x 3, with its rounding", "baseline", "cpu/integer_depthwise_isa",
          r"Strip<false, 3, 1, 3>", SMLAL),
-    Loop("int8 depthwise 3 x 3, with its rounding", "dotprod", "cpu/integer_depthwise_isa",
-         r"Strip<false, 3, 1, 3>", SMLAL),
+    Loop("int8 depthwise 3 x 3, with its rounding", "dotprod", "cpu/integer_depthwise_bytes_isa",
+         r"ByteStrip<.*Form<3, 1>", "sdot v{0}.4s, v30.16b, v31.16b"),
 ]
 
 
