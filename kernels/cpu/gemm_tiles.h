@@ -33,7 +33,7 @@ void Tile(const GemmTask& t, const void* panel, int64_t row, int64_t n0) {
   Vec acc[kM][kN];
 #pragma GCC unroll 16
   for (int m = 0; m < kM; ++m) {
-    a[m] = t.a + (row + m) * t.lda;
+    a[m] = m == 0 ? t.a + row * t.lda : a[m - 1] + t.lda;
 #pragma GCC unroll 4
     for (int j = 0; j < kN; ++j) acc[m][j] = Vec{};
   }
@@ -44,14 +44,15 @@ void Tile(const GemmTask& t, const void* panel, int64_t row, int64_t n0) {
     for (int m = 0; m < kM; ++m) a[m] += t.run_stride;
   }
   const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+  Vec bias[kN];
 #pragma GCC unroll 4
-  for (int j = 0; j < kN; ++j) {
-    const int64_t n = n0 + j * kLanes;
-    const Vec bias = t.bias != nullptr ? Load(t.bias + n) : Vec{};
+  for (int j = 0; j < kN; ++j) bias[j] = t.bias != nullptr ? Load(t.bias + n0 + j * kLanes) : Vec{};
+  const int64_t ldc = t.ldc;
+  float* out = t.c + row * ldc + n0;
 #pragma GCC unroll 16
-    for (int m = 0; m < kM; ++m) {
-      Store(t.c + (row + m) * t.ldc + n, Clamp(acc[m][j] + bias, lo, hi));
-    }
+  for (int m = 0; m < kM; ++m, out += ldc) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) Store(out + j * kLanes, Clamp(acc[m][j] + bias[j], lo, hi));
   }
 }
 
