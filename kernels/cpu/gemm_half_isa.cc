@@ -46,7 +46,7 @@ void Run(const GemmTask& given) {
   GemmTask task = given;
   if (task.run_k < 0) task.run_k = task.k;
   RoundA(&task);
-  RunTiles(task, Tiles<float>::kTable, sizeof(float));
+  RunTiles<float>(task);
 }
 
 }  // namespace

@@ -123,6 +123,12 @@ TW_INLINE void AddDepth(Vec (&acc)[kM][kN], const Vec (&x)[kM], const Vec (&w)[k
 }
 #endif
 
+#if defined(__ARM_NEON)
+TW_INLINE Vec LoadAt(const float* p, ptrdiff_t bytes) {
+  return Load(reinterpret_cast<const float*>(reinterpret_cast<const char*>(p) + bytes));
+}
+#endif
+
 // acc += A * W over `depth` values of every row; returns where W goes on.
 template <class T, int kM, int kN>
 TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const T* w,
@@ -130,10 +136,11 @@ TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], c
   const ptrdiff_t depth = static_cast<ptrdiff_t>(depth_of_run);
   ptrdiff_t k = 0;
 #if defined(__ARM_NEON)
-  for (; k + 4 <= depth; k += 4, w += 4 * kN * kLanes) {
+  k = depth / 4 * 4;
+  for (ptrdiff_t at = 0; at < 4 * k; at += kVectorBytes, w += 4 * kN * kLanes) {  // in bytes
     Vec x[kM];
 #pragma GCC unroll 16
-    for (int m = 0; m < kM; ++m) x[m] = Load(a[m] + k);
+    for (int m = 0; m < kM; ++m) x[m] = LoadAt(a[m], at);
     Vec wv[4][kN];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) LoadRow(w + i * kN * kLanes, wv[i]);
@@ -157,12 +164,49 @@ TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], c
   return w;
 }
 
+#if defined(__aarch64__)
+// Rows from which on a panel of float16 weights is widened once for all tiles: processors widen
+// fewer vectors a cycle than they multiply. It must fit on the stack.
+constexpr int64_t kRowsToWiden = 2 * kRows + 1;
+constexpr int64_t kMostWidened = 6144;  // floats
+
+void RunWidened(const GemmTask& task) {
+  alignas(kVectorBytes) float wide[kMostWidened];
+  for (int64_t p = task.panel_begin; p < task.panel_end; ++p) {
+    const void* panel = PanelOf(task, p, sizeof(uint16_t));
+    const int64_t n = PanelAt(task.n, p).n_vectors * kLanes * task.k;
+    if (n > kMostWidened) {
+      RunPanel(task, Tiles<uint16_t>::kTable, p, panel);
+      continue;
+    }
+    const uint16_t* from = static_cast<const uint16_t*>(panel);
+    int64_t i = 0;
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+      Vec first[2], second[2];
+      LoadRow(from + i, first);
+      LoadRow(from + i + 2 * kLanes, second);
+      Store(wide + i, first[0]);
+      Store(wide + i + kLanes, first[1]);
+      Store(wide + i + 2 * kLanes, second[0]);
+      Store(wide + i + 3 * kLanes, second[1]);
+    }
+    for (; i < n; i += kLanes) Store(wide + i, WidenHalves(from + i));
+    RunPanel(task, Tiles<float>::kTable, p, wide);
+  }
+}
+#endif
+
 template <class T>
 void Run(const GemmTask& given) {
   if (given.m <= 0) return;
   GemmTask task = given;
   if (task.run_k < 0) task.run_k = task.k;
-  RunTiles(task, Tiles<T>::kTable, sizeof(T));
+#if defined(__aarch64__)
+  if constexpr (sizeof(T) == sizeof(uint16_t)) {
+    if (task.m >= kRowsToWiden) return RunWidened(task);
+  }
+#endif
+  RunTiles<T>(task);
 }
 
 #if defined(TW_HAVE_HALVES)

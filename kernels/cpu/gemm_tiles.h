@@ -98,28 +98,38 @@ void GeneralTile(const GemmTask& t, TileFunction tile, const void* w, int64_t ro
   }
 }
 
-// The whole task, by a table of Tiles<T>; run_k is set.
-void RunTiles(const GemmTask& task, const TileFunction (&table)[kMaxVectors][kRows],
-              size_t word_bytes) {
+// Where the task's panel p lies, whose words take word_bytes each.
+TW_INLINE const void* PanelOf(const GemmTask& task, int64_t p, size_t word_bytes) {
+  const int64_t words = PanelAt(task.n, p).vector * kColumns * task.k;
+  return reinterpret_cast<const uint8_t*>(task.packed) + static_cast<size_t>(words) * word_bytes;
+}
+
+// All rows of the task by panel p, which lies at w, by a table of Tiles<T>; run_k is set.
+void RunPanel(const GemmTask& task, const TileFunction (&table)[kMaxVectors][kRows], int64_t p,
+              const void* w) {
   const int64_t n_tiles = (task.m + kRows - 1) / kRows;
   const int64_t each = task.m / n_tiles, taller = task.m % n_tiles;
-  for (int64_t p = task.panel_begin; p < task.panel_end; ++p) {
-    const Panel panel = PanelAt(task.n, p);
-    const int64_t n0 = panel.vector * kColumns;
-    const void* w = reinterpret_cast<const uint8_t*>(task.packed) +
-                    static_cast<size_t>(n0 * task.k) * word_bytes;
-    const TileFunction* tiles = table[panel.n_vectors - 1];
-    const bool general = task.residual != nullptr || n0 + panel.n_vectors * kColumns > task.n;
-    int64_t row = 0;
-    for (int64_t i = 0; i < n_tiles; ++i) {
-      const int rows = static_cast<int>(each + (i < taller ? 1 : 0));
-      if (general) {
-        GeneralTile(task, tiles[rows - 1], w, row, rows, n0, panel.n_vectors * kSums);
-      } else {
-        tiles[rows - 1](task, w, row, n0);
-      }
-      row += rows;
+  const Panel panel = PanelAt(task.n, p);
+  const int64_t n0 = panel.vector * kColumns;
+  const TileFunction* tiles = table[panel.n_vectors - 1];
+  const bool general = task.residual != nullptr || n0 + panel.n_vectors * kColumns > task.n;
+  int64_t row = 0;
+  for (int64_t i = 0; i < n_tiles; ++i) {
+    const int rows = static_cast<int>(each + (i < taller ? 1 : 0));
+    if (general) {
+      GeneralTile(task, tiles[rows - 1], w, row, rows, n0, panel.n_vectors * kSums);
+    } else {
+      tiles[rows - 1](task, w, row, n0);
     }
+    row += rows;
+  }
+}
+
+// The whole task.
+template <class T>
+void RunTiles(const GemmTask& task) {
+  for (int64_t p = task.panel_begin; p < task.panel_end; ++p) {
+    RunPanel(task, Tiles<T>::kTable, p, PanelOf(task, p, sizeof(T)));
   }
 }
 
