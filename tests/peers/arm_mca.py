@@ -129,7 +129,7 @@ def cycles(mca, model, body):
     text = "loop:\n" + "\n".join(re.sub(r"[0-9a-f]+ <.*>", "loop", line) for line in body) + "\n"
     total = []
     for n in (200, 400):
-        done = subprocess.run([mca, "-mtriple=aarch64-linux-gnu", f"-mcpu={model}", "-mattr=+dotprod,+i8mm", f"-iterations={n}",
+        done = subprocess.run([mca, "-mtriple=aarch64-linux-gnu", f"-mcpu={model}", "-mattr=+dotprod,+i8mm,+fullfp16", f"-iterations={n}",
                                "-instruction-info=false", "-resource-pressure=false"], input=text, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"FAIL: {mca} for {model}: {done.stderr}")
