@@ -170,10 +170,10 @@ TW_INLINE void AddRow(typename Vector<kN>::Type (&acc)[kVectors][kTile],
 template <int kStride, int kN, int kWidth, int kVectors>
 TW_INLINE void AddClippedRow(typename Vector<kN>::Type (&acc)[kVectors][kTile],
                              const TapRow<kN, kWidth, kVectors>& row, const float* in,
-                             int64_t channels, Taps columns) {
+                             int64_t channels, uint32_t columns) {
 #pragma GCC unroll 11
   for (int column = 0; column < (kTile - 1) * kStride + kWidth; ++column, in += channels) {
-    if (column < columns.begin || column >= columns.end) continue;
+    if ((columns >> column & 1u) == 0) continue;
     typename Vector<kN>::Type a[kVectors];
     TapRow<kN, kWidth, kVectors>::LoadColumn(in, a);
 #pragma GCC unroll 4
@@ -195,7 +195,7 @@ struct TileAt {
   const float *in, *filter, *bias, *residual;
   float* out;
   int64_t channels, row_step, rows;
-  Taps columns;  // of input that lie inside the image, of a clipped tile
+  uint32_t columns;  // bit i: column i of the input lies inside the image
   typename Vector<kN>::Type lo, hi;
 };
 
@@ -299,6 +299,11 @@ TW_INLINE void Channels(const DepthwiseShape& s, const TileAt<kN>& tile) {
   }
 }
 
+// All bits from `first` on.
+TW_INLINE uint32_t BitsFrom(int64_t first) {
+  return first <= 0 ? ~0u : (first < 32 ? ~0u << first : 0u);
+}
+
 template <int kN>
 TW_INLINE TileAt<kN> TileFrom(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64_t x) {
   const int64_t channels = s.in_c * s.multiplier;
@@ -313,7 +318,7 @@ TW_INLINE TileAt<kN> TileFrom(const DepthwiseShape& s, const DepthwiseRow& r, Ta
   tile.bias = r.bias;
   tile.residual = r.residual != nullptr ? r.residual + x * channels : nullptr;
   tile.out = r.out + x * channels;
-  tile.columns = {x0 < 0 ? -x0 : 0, s.in_w - x0};
+  tile.columns = BitsFrom(-x0) & ~BitsFrom(s.in_w - x0);
   tile.lo = typename Vector<kN>::Type{} + s.lo;
   tile.hi = typename Vector<kN>::Type{} + s.hi;
   return tile;

@@ -65,7 +65,7 @@ def main():
             wide, half = (arm_mca.cycles(mca, core.model, loop(width, stride)) for loop in (in_float32, in_float16))
             name = f"{width} x {width}, stride {stride}"
             print(f"{name:16} {core.name:28} float32 {wide:6.1f} cycles, float16 {half:6.1f}", flush=True)
-            table.add(name, core.name, half, wide, wide / half)
+            table.add(name, core.name, f"{half:.0f} ({wide:.0f})", runs=[[half, wide]])
     table.write(arguments.rows)
 
 

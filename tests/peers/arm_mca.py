@@ -8,6 +8,10 @@ where it branches, the way with the most of them.
 llvm-mca repeats the loop on its model of a core, where every load finds its value in the first cache. The
 core's peak is what the same model does with products alone, none of which waits for another. --show prints
 the loops.
+
+Its models of cores in order let no result overtake that of an earlier instruction: on the A53 a load waits for
+the products before it, and on both what adds to a pointer for the loads before it. A loop that mixes them, as a
+depthwise tile does, gets too low a figure there.
 """
 import argparse
 import dataclasses
