@@ -168,7 +168,7 @@ TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], c
 // Rows from which on a panel of float16 weights is widened once for all tiles: processors widen
 // fewer vectors a cycle than they multiply. It must fit on the stack.
 constexpr int64_t kRowsToWiden = 2 * kRows + 1;
-constexpr int64_t kMostWidened = 6144;  // floats
+constexpr int64_t kMostWidened = 9216;  // floats
 
 void RunWidened(const GemmTask& task) {
   alignas(kVectorBytes) float wide[kMostWidened];
