@@ -124,6 +124,7 @@ set(TEST_SOURCES
   runtime/plan/order_test.cc
   runtime/plan/partition_test.cc
   runtime/plan/pin_test.cc
+  runtime/plan/bands_test.cc
   runtime/plan/gpu_pairs_test.cc
   runtime/plan/gpu_segment_test.cc
   runtime/plan/tune_segment_test.cc

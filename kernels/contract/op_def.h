@@ -42,6 +42,13 @@ enum class IntegerForm : uint8_t {
   kFixed,     // the result has the scale that the format prescribes
 };
 
+// Whether rows of an image may be computed apart, with the bits that the whole gets.
+enum class BandRule : uint8_t {
+  kNone,
+  kWindow,     // it depends on the rows of input 0 that the window reads, and on its row of input 3
+  kPointwise,  // the same, where the window is 1x1 and moves by 1
+};
+
 // How many floating-point operations a run takes.
 enum class WorkRule : uint8_t {
   kElements,    // one for each element of the outputs
@@ -116,6 +123,7 @@ struct OpDef {
   bool widens_half = false;    // float16 and bfloat16: it computes in float32 between two CASTs
   bool packs_halves = false;   // constant weights, input 1, may be float16: HalfConstant (kernel.h)
   WorkRule work = WorkRule::kElements;
+  BandRule band_rule = BandRule::kNone;
   HeadRole head = HeadRole::kNone;
 
   bool has_effects = false;        // does more than make its outputs, or makes others each time
@@ -174,6 +182,7 @@ struct OpDef {
   constexpr OpDef WidensHalf() const { return With(&OpDef::widens_half, true); }
   constexpr OpDef PacksHalves() const { return With(&OpDef::packs_halves, true); }
   constexpr OpDef Work(WorkRule rule) const { return With(&OpDef::work, rule); }
+  constexpr OpDef Bands(BandRule rule) const { return With(&OpDef::band_rule, rule); }
   constexpr OpDef Head(HeadRole role) const { return With(&OpDef::head, role); }
   constexpr OpDef Effects() const { return With(&OpDef::has_effects, true); }
   constexpr OpDef ShapesOnly() const { return With(&OpDef::needs_shapes_only, true); }

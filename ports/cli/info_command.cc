@@ -164,13 +164,13 @@ void AddStepRows(const std::string& number, const Json& step, bool on_device, Ta
 }
 
 // The steps of the plan, or of a subgraph of it: then `prefix` is its number and a colon. Under a
-// step come the operators that a GPU runs in it, and the subgraphs that it calls.
+// step come the operators that are parts of it, and the subgraphs that it calls.
 void AddSteps(const Json& steps, const std::string& prefix, Table* table) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const Json& step = steps[i];
     AddStepRows(prefix + std::to_string(i), step, false, table);
     if (step.contains("parts")) {
-      for (const Json& part : step["parts"]) AddStepRows("", part, true, table);
+      for (const Json& part : step["parts"]) AddStepRows("", part, part["backend"] != "cpu", table);
     }
     if (!step.contains("subgraphs")) continue;
     for (const Json& callee : step["subgraphs"]) {

@@ -6,6 +6,7 @@
 #include "kernels/cpu/gemm.h"
 #include "runtime/base/slab.h"
 #include "runtime/plan/alias.h"
+#include "runtime/plan/bands.h"
 #include "runtime/plan/gpu_memory.h"
 #include "runtime/plan/gpu_pairs.h"
 #include "runtime/plan/gpu_segment.h"
@@ -52,25 +53,42 @@ size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* off
   return end;
 }
 
+void AddCpuStep(Step step, SharingOffer offer, std::vector<SharingOffer>* offers, Plan* plan) {
+  plan->scratch_bytes = std::max(plan->scratch_bytes, AlignUp(step.scratch_bytes));
+  plan->steps.push_back(std::move(step));
+  offers->push_back(std::move(offer));
+}
+
 // Prepares every op for good, and makes the steps.
-Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
+Status MakeSteps(const PlanOptions& options, WorkGraph* graph, std::vector<SharingOffer>* offers,
                  std::set<int>* needed_constants, Plan* plan) {
+  std::vector<BandChain> chains;
+  if (kHasBands && options.optimize) chains = ChooseBands(*graph, options.band_rows);
+  const auto keep_constants = [&](const Op& op, const PlanPrepareContext& context) {
+    const std::vector<int>& released = context.released_inputs();
+    for (size_t k = 0; k < op.inputs.size(); ++k) {
+      if (std::find(released.begin(), released.end(), static_cast<int>(k)) == released.end()) {
+        graph->FillHalf(op.inputs[k]);
+        needed_constants->insert(op.inputs[k]);
+      }
+    }
+  };
   for (size_t i = 0; i < graph->first_deferred;) {
     if (graph->ops[i].device != nullptr) {
       i = AddGpuStep(graph, i, offers, plan);
+      continue;
+    }
+    if (kHasBands && i < chains.size() && chains[i].end > i + 1) {
+      TW_ASSIGN_OR_RETURN(Step step, MakeBandStep(*graph, i, chains[i], keep_constants));
+      AddCpuStep(std::move(step), {}, offers, plan);
+      i = chains[i].end;
       continue;
     }
     const WorkOp& work = graph->ops[i++];
     PlanPrepareContext context = MakeContext(*graph, work.op, PackMode::kPack);
     if (!work.pinned_to_float32) context.SetHalfProducts(graph->half_products);
     TW_RETURN_IF_ERROR(context.Prepare(*work.op.def));
-    const std::vector<int>& released = context.released_inputs();
-    for (size_t k = 0; k < work.op.inputs.size(); ++k) {
-      if (std::find(released.begin(), released.end(), static_cast<int>(k)) == released.end()) {
-        graph->FillHalf(work.op.inputs[k]);
-        needed_constants->insert(work.op.inputs[k]);
-      }
-    }
+    keep_constants(work.op, context);
     for (size_t o = 0; o < work.op.outputs.size(); ++o) {
       if (work.op.outputs[o] < 0) continue;
       graph->views[static_cast<size_t>(work.op.outputs[o])].shape = context.outputs()[o].shape;
@@ -92,9 +110,8 @@ Status MakeSteps(WorkGraph* graph, std::vector<SharingOffer>* offers,
     step.inside = work.op.inside;
     step.callees = context.callees();
     step.where = context.Where();
-    plan->scratch_bytes = std::max(plan->scratch_bytes, AlignUp(step.scratch_bytes));
-    plan->steps.push_back(std::move(step));
-    offers->push_back({context.in_place(), context.views(), context.inside_output()});
+    AddCpuStep(std::move(step), {context.in_place(), context.views(), context.inside_output()},
+               offers, plan);
   }
   return Status::Ok();
 }
@@ -216,10 +233,14 @@ std::string HalfNote(const WorkGraph& graph, const Plan& plan) {
     return StrFormat("precision float16: no 16-bit products with {} here, so all is float32",
                      graph.cpu->isa);
   }
-  const auto n = std::count_if(plan.steps.begin(), plan.steps.end(),
-                               [](const Step& step) { return step.products[0] != '\0'; });
+  size_t n = 0, n_ops = plan.deferred.size();
+  for (const Step& step : plan.steps) {
+    n_ops += std::max<size_t>(1, step.parts.size());
+    if (step.products[0] != '\0') ++n;
+    for (const Step& part : step.parts) n += part.products[0] != '\0' ? 1 : 0;
+  }
   return StrFormat("precision float16: {} products in {} of {} operators",
-                   graph.half_products->half, n, plan.steps.size() + plan.deferred.size());
+                   graph.half_products->half, n, n_ops);
 }
 
 // Moves operators back to the CPU that are not worth their transfers, or do not fit into the
@@ -266,7 +287,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   if (IsDefault(*graph.allocator) && graph.packing_bytes >= kLeastSlab) {
     graph.pack_allocator = &slab.allocator();
   }
-  TW_RETURN_IF_ERROR(MakeSteps(&graph, &offers, &needed_constants, plan.get()));
+  TW_RETURN_IF_ERROR(MakeSteps(options, &graph, &offers, &needed_constants, plan.get()));
   if (options.half_products) plan->half_note = HalfNote(graph, *plan);
   plan->gpu_bytes = DeviceBytes(plan->steps);
   plan->cpu_flops = CountCpuFlops(graph, *plan);

@@ -23,6 +23,12 @@ namespace topwork {
 // The verifier allows as many.
 constexpr int kMaxCallDepth = 32;
 
+// How many output rows of a chain of operators (bands.h) are a task, and how many are made at a
+// time. 0: not given.
+struct BandRows {
+  int64_t strip = 0, band = 0;
+};
+
 struct PlanOptions {
   // Defined once: they are long, and the compiler would write them out wherever one is made.
   PlanOptions();
@@ -61,7 +67,8 @@ struct PlanOptions {
   // Operators that stay on the CPU, and operators that must not compute with float16 storage or
   // 16-bit products; see PinToCpu.
   std::vector<std::string> cpu_ops, float32_ops;
-  bool optimize = true;  // false: no folding beyond shapes, no fusion, no views (for tests)
+  BandRows band_rows;    // for tests: all chains that can do so run in bands of so many rows
+  bool optimize = true;  // false: no folding beyond shapes, no fusion, bands or views (for tests)
   const Allocator* allocator = nullptr;  // null: DefaultAllocator()
 };
 

@@ -44,6 +44,12 @@ void PlanPrepareContext::SetCallees(CalleePlanner* planner, std::vector<bool> is
   is_constant_ = std::move(is_constant);
 }
 
+void PlanPrepareContext::SetBand(std::vector<const TensorView*> inputs, PackCache* cache) {
+  inputs_ = std::move(inputs);
+  max_threads_ = 1;
+  band_cache_ = cache;
+}
+
 Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
                                                      const std::vector<CalleeInput>& inputs) {
   if (planner_ == nullptr) return PrepareContext::PlanCallee(subgraph, inputs);
@@ -173,17 +179,20 @@ Result<const void*> PlanPrepareContext::PackConstant(int input, const char* tag,
   const void* key =
       static_cast<size_t>(input) < keys_.size() ? keys_[static_cast<size_t>(input)] : nullptr;
   std::shared_ptr<const Buffer> block;
-  if (key != nullptr && model_ != nullptr) {
+  const bool is_models = key != nullptr && model_ != nullptr;
+  if (is_models || band_cache_ != nullptr) {
     const std::string full_tag = std::string(cpu_->isa) + ":" + tag;
     const uint16_t* const half = HalfConstant(input);
     const auto pack_and_forget = [&](void* to) {
       pack(to);
-      if (!release_input) return;
+      if (!release_input || !is_models) return;
       if (half != HalfConstant(input)) EmptyConstant(input, half);
       ForgetSource(input, key);
     };
-    TW_ASSIGN_OR_RETURN(
-        block, model_->pack_cache().Get(key, full_tag.c_str(), bytes, allocator_, pack_and_forget));
+    PackCache& cache = is_models ? model_->pack_cache() : *band_cache_;
+    if (!is_models) key = this->input(input)->data;
+    TW_ASSIGN_OR_RETURN(block,
+                        cache.Get(key, full_tag.c_str(), bytes, allocator_, pack_and_forget));
   } else {
     TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(bytes, "packed weights", allocator_));
     if (bytes > 0) pack(buffer.data());

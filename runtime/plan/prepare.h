@@ -45,6 +45,9 @@ class PlanPrepareContext final : public PrepareContext {
   void SetCallees(CalleePlanner* planner, std::vector<bool> is_constant);
   // See PrepareContext::half_products.
   void SetHalfProducts(const GemmKernels* kernels) { half_products_ = kernels; }
+  // For a band of an image, which one thread computes: the inputs are these views, and constants
+  // without a key are packed through `cache`. Both must outlive the context.
+  void SetBand(std::vector<const TensorView*> inputs, PackCache* cache);
   // All inputs have their values and an output may get its shape from run().
   void SetRunning() { may_be_unknown_ = true; }
 
@@ -93,6 +96,7 @@ class PlanPrepareContext final : public PrepareContext {
   std::vector<const uint16_t*> halves_;
   bool halves_in_space_ = false;
   Allocator allocator_;
+  PackCache* band_cache_ = nullptr;
   std::vector<std::shared_ptr<const Buffer>> packed_;
   std::vector<int> released_inputs_;
   size_t packing_bytes_ = 0;

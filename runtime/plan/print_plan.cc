@@ -5,7 +5,8 @@
 namespace topwork {
 namespace {
 
-// Where the value's memory is: "@4096", "in #12 +256" (a view), "constant", "run time".
+// Where the value's memory is: "@4096", "in #12 +256" (a view), "constant", "run time"; "in parts"
+// where the whole of it is nowhere.
 std::string Place(const Plan& plan, int v) {
   if (v < 0) return "none";
   const PlanValue& value = plan.values[static_cast<size_t>(v)];
@@ -13,6 +14,7 @@ std::string Place(const Plan& plan, int v) {
   if (value.variable) return "state";
   if (value.deferred) return "run time";
   const PlanValue& root = plan.values[static_cast<size_t>(value.root)];
+  if (root.arena_offset < 0) return "in parts";
   std::string text =
       "@" + std::to_string(root.arena_offset + static_cast<int64_t>(value.root_offset));
   if (value.root != v) text += " (shares '" + root.name + "')";
@@ -106,7 +108,10 @@ void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) 
     const Step& step = plan.steps[s];
     const int v = step.outputs.empty() ? -1 : step.outputs[0];
     *text += indent + StepLine(plan, std::to_string(s), step, Place(plan, v));
-    for (const Step& part : step.parts) *text += StepLine(plan, "", part, "on the device");
+    for (const Step& part : step.parts) {
+      const bool on_device = part.device != nullptr;
+      *text += StepLine(plan, "", part, on_device ? "on the device" : Place(plan, part.outputs[0]));
+    }
     for (const PlannedCallee& callee : step.callees) {
       *text +=
           indent +

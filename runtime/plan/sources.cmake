@@ -23,4 +23,8 @@ set(PLAN_SOURCES
   print_plan.cc
   tune_segment.cc
   thread_choice.cc
+  band_schedule.cc
+  band_program.cc
+  choose_bands.cc
+  make_bands.cc
 )

@@ -324,6 +324,7 @@ constexpr OpDef kOps[] = {
         .WidensHalf()
         .PacksHalves()
         .Work(WorkRule::kWeights)
+        .Bands(BandRule::kPointwise)
         .Head(HeadRole::kDense)
         .FusesResidual()
         .FusesActivation()

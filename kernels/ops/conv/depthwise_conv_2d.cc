@@ -169,6 +169,7 @@ constexpr OpDef kOps[] = {
         .DynamicRange(6)
         .WidensHalf()
         .Work(WorkRule::kDepthwise)
+        .Bands(BandRule::kWindow)
         .FusesResidual()
         .FusesActivation()
         .Inputs(2)
