@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/contract/cpu_kernels.h"
+#include "kernels/cpu/elementwise_quant.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/integer.h"
 #include "ports/port.h"
@@ -63,6 +64,8 @@ namespace topwork {
 #undef TW_BYTES_ISA
 #undef TW_FULL_ISA
 
+bool looks_up_halves = false;
+
 namespace {
 
 [[maybe_unused]] CpuKernels WithEigen(const char* isa, const CpuKernels& base,
@@ -98,7 +101,8 @@ struct Runnable {
   CpuKernels eigen_table;
 
   Runnable() {
-    [[maybe_unused]] const port::CpuFeatures features = port::DetectCpuFeatures();
+    const port::CpuFeatures features = port::DetectCpuFeatures();
+    looks_up_halves = features.avx512_vbmi;
 #define TW_FULL_ISA(name, runs) \
   if (runs) tables.push_back(&name::kCpuKernels);
 #define TW_BYTES_ISA(name, base, runs) \

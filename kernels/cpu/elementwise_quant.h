@@ -46,6 +46,10 @@ struct RequantizeParams {
   int32_t lo = 0, hi = 0;
 };
 
+// Whether the processor looks up a half of a table of bytes by one instruction (AVX-512 VBMI, which
+// some processors of the set "avx512" lack). Set before any table of loops is given out.
+extern bool looks_up_halves;
+
 struct QuantElementwiseKernels {
   QuantBinaryFunction binary[kNumQuantBinaryFns][kNumQuantTypes];
 

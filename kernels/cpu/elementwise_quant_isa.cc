@@ -4,6 +4,7 @@
 // that compilers turn into vectors.
 #include "kernels/cpu/elementwise_quant.h"
 #include "kernels/cpu/simd_quant.h"
+#include "kernels/cpu/simd_table.h"
 
 namespace topwork {
 namespace TW_ISA {
@@ -250,9 +251,11 @@ void MulInt16(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
   MulScaled<int16_t, Way::kAny>(tile, p, false);
 }
 
-// Four loads at a time keep the processor's load ports busy; a table has no vector form here.
+constexpr int64_t kLeastLookup = 64;  // fewer bytes are not worth loading the table
+
+// What vectors leave is done by four loads at a time, which keeps the processor's load ports busy.
 void Lookup(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table) {
-  int64_t i = 0;
+  int64_t i = n < kLeastLookup ? 0 : LookupVectors(x, y, n, table);
   for (; i + 4 <= n; i += 4) {
     const uint8_t y0 = table[x[i]], y1 = table[x[i + 1]];
     const uint8_t y2 = table[x[i + 2]], y3 = table[x[i + 3]];

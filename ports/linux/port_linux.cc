@@ -191,6 +191,7 @@ CpuFeatures DetectCpuFeatures() {
   // AVX-512 F, DQ, BW, VL; VNNI.
   features.avx512 =
       features.avx2_fma && (saved & 0xe6) == 0xe6 && has(ebx7, {16, 17, 30, 31}) && has(ecx7, {11});
+  features.avx512_vbmi = features.avx512 && has(ecx7, {1});
   features.sha = has(ebx7, {29}) && has(ecx1, {9, 19});
   unsigned eax71, ecx;
   if (subleaves7 >= 1 && __get_cpuid_count(7, 1, &eax71, &ebx, &ecx, &edx)) {

@@ -177,6 +177,32 @@ TEST_CASE("quantized loops: sums of rows of any length", "[ops][quant][sets]") {
   });
 }
 
+int WrongLookups(const QuantElementwiseKernels& kernels) {
+  const std::vector<uint8_t> table = Numbers<uint8_t>(256, 6);
+  constexpr size_t kBytes = 600;
+  std::vector<uint8_t> x(kBytes);
+  for (size_t i = 0; i < kBytes; ++i) x[i] = static_cast<uint8_t>(i * 37 + i / 256);
+  int n_wrong = 0;
+  for (size_t n = 0; n < kBytes; n += n < 300 ? 1 : 61) {
+    std::vector<uint8_t> y(n + 1, 77), in_place(x.begin(), x.begin() + static_cast<int64_t>(n));
+    kernels.lookup(x.data(), y.data(), static_cast<int64_t>(n), table.data());
+    kernels.lookup(in_place.data(), in_place.data(), static_cast<int64_t>(n), table.data());
+    for (size_t i = 0; i < n; ++i) n_wrong += y[i] != table[x[i]] || in_place[i] != table[x[i]];
+    n_wrong += y.back() != 77;
+  }
+  return n_wrong;
+}
+
+TEST_CASE("quantized loops: tables looked up by any number of bytes", "[ops][quant][sets]") {
+  OnEveryTable([](const QuantElementwiseKernels& kernels) {
+    CHECK(WrongLookups(kernels) == 0);
+    const bool kept = looks_up_halves;
+    looks_up_halves = false;  // as on other processors of the set
+    CHECK(WrongLookups(kernels) == 0);
+    looks_up_halves = kept;
+  });
+}
+
 }  // namespace elementwise_quant_test
 }  // namespace test
 }  // namespace topwork
