@@ -130,6 +130,9 @@ struct OpDef {
   bool needs_shapes_only = false;  // its result is known as soon as its input's shape is
   bool fuses_activation = false;   // a clamp that follows it can become part of it
   bool fuses_residual = false;     // so can an ADD
+  // Every element of its one output follows from the inputs' elements there, as broadcast, and from
+  // nothing else; inputs can have any values.
+  bool by_element = false;
   Activation as_activation = Activation::kNone;  // what it is once it is part of another
 
   template <typename T>
@@ -188,6 +191,7 @@ struct OpDef {
   constexpr OpDef ShapesOnly() const { return With(&OpDef::needs_shapes_only, true); }
   constexpr OpDef FusesActivation() const { return With(&OpDef::fuses_activation, true); }
   constexpr OpDef FusesResidual() const { return With(&OpDef::fuses_residual, true); }
+  constexpr OpDef ByElement() const { return With(&OpDef::by_element, true); }
   constexpr OpDef Becomes(Activation activation) const {
     return With(&OpDef::as_activation, activation);
   }

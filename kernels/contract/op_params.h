@@ -40,6 +40,7 @@ struct OpParams {
   int32_t depth_multiplier = 1;
   bool fused_residual = false;  // input 3 is added before the activation (set by fusion only)
   bool fused_product = false;   // LOGISTIC: the input times that (set by fusion only)
+  bool fused_table = false;     // QUANTIZE of bytes: input 1 is the answers (set by fusion only)
 
   // Axes and reductions.
   int32_t axis = 0;

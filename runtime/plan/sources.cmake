@@ -6,6 +6,7 @@ set(PLAN_SOURCES
   inline_calls.cc
   fold.cc
   fuse.cc
+  fuse_bytes.cc
   pin.cc
   gpu_memory.cc
   gpu_pairs.cc

@@ -103,6 +103,10 @@ void AssignDevices(const std::vector<std::shared_ptr<const Device>>& devices,
 // rounding.
 Status Fuse(WorkGraph* graph);
 
+// Operators that are functions of a byte become tables; shapes must have been inferred. The outputs
+// keep their bits. For graphs that run on the CPU alone: devices have no such tables.
+Status FuseBytes(WorkGraph* graph);
+
 }  // namespace topwork
 
 #endif  // TOPWORK_RUNTIME_PLAN_WORK_GRAPH_H_

@@ -205,7 +205,8 @@ constexpr OpDef kOps[] = {
         .Gradient(kBackwardRelu)
         .Int8(IntegerForm::kOwn, 2)
         .WidensHalf()
-        .Becomes(Activation::kRelu),
+        .Becomes(Activation::kRelu)
+        .ByElement(),
     OpDef(OpCode::kRelu6)
         .Versions(3)
         .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
@@ -214,7 +215,8 @@ constexpr OpDef kOps[] = {
         .Gradient(kBackwardRelu6)
         .Int8(IntegerForm::kOwn, 2)
         .WidensHalf()
-        .Becomes(Activation::kRelu6),
+        .Becomes(Activation::kRelu6)
+        .ByElement(),
     OpDef(OpCode::kRelu0To1)
         .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
         .Cpu(PrepareRelu0To1, RunRelu0To1)
@@ -222,7 +224,8 @@ constexpr OpDef kOps[] = {
         .WidensHalf()
         .Gradient(kBackwardRelu0To1)
         .Int8(IntegerForm::kOwn, 1)
-        .Becomes(Activation::kRelu0To1),
+        .Becomes(Activation::kRelu0To1)
+        .ByElement(),
     OpDef(OpCode::kReluN1To1)
         .Types({DType::kFloat32, DType::kUInt8, DType::kInt8})
         .Cpu(PrepareReluN1To1, RunReluN1To1)
@@ -230,7 +233,8 @@ constexpr OpDef kOps[] = {
         .Gradient(kBackwardReluN1To1)
         .Int8(IntegerForm::kOwn, 1)
         .WidensHalf()
-        .Becomes(Activation::kReluN1To1),
+        .Becomes(Activation::kReluN1To1)
+        .ByElement(),
     OpDef(OpCode::kLeakyRelu)
         .Versions(2)
         .Types({DType::kFloat32, DType::kUInt8, DType::kInt16, DType::kInt8})
@@ -239,7 +243,8 @@ constexpr OpDef kOps[] = {
         .Gpu(PlanLeakyRelu)
         .Gradient(kBackwardLeakyRelu)
         .Int8(IntegerForm::kOwn, 1)
-        .WidensHalf(),
+        .WidensHalf()
+        .ByElement(),
     OpDef(OpCode::kElu)
         .Types({DType::kFloat32, DType::kInt8})
         .Cpu(PrepareElu, RunElu)
@@ -247,7 +252,8 @@ constexpr OpDef kOps[] = {
         .Gradient(kBackwardElu)
         .Int8(IntegerForm::kOwn, 1)
         .WidensHalf()
-        .Work(WorkRule::kFunctions),
+        .Work(WorkRule::kFunctions)
+        .ByElement(),
     OpDef(OpCode::kGelu)
         .Versions(3)
         .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8})
@@ -258,7 +264,8 @@ constexpr OpDef kOps[] = {
         .Gradient(kBackwardGelu)
         .Int8(IntegerForm::kOwn, 2)
         .WidensHalf()
-        .Work(WorkRule::kFunctions),
+        .Work(WorkRule::kFunctions)
+        .ByElement(),
     OpDef(OpCode::kLogistic)
         .Versions(3)
         .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8,
@@ -269,7 +276,8 @@ constexpr OpDef kOps[] = {
         .Int8(IntegerForm::kFixed, 2, {1.0f / 256.0f, -128})
         .WidensHalf()
         .Work(WorkRule::kFunctions)
-        .Head(HeadRole::kScores),
+        .Head(HeadRole::kScores)
+        .ByElement(),
     OpDef(OpCode::kTanh)
         .Versions(3)
         .Types({DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8,
@@ -280,7 +288,8 @@ constexpr OpDef kOps[] = {
         .Gradient(kBackwardTanh)
         .Int8(IntegerForm::kFixed, 2, {1.0f / 128.0f, 0})
         .WidensHalf()
-        .Work(WorkRule::kFunctions),
+        .Work(WorkRule::kFunctions)
+        .ByElement(),
 };
 
 Span<const OpDef> ActivationsOps() { return kOps; }

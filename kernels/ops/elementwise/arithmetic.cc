@@ -216,7 +216,8 @@ constexpr OpDef kOps[] = {
         .ReadsFloat16()
         .WidensHalf()
         .FusesActivation()
-        .Inputs(2),
+        .Inputs(2)
+        .ByElement(),
     OpDef(OpCode::kSub)
         .Versions(5)
         .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt64, DType::kInt16,
@@ -229,7 +230,8 @@ constexpr OpDef kOps[] = {
         .ReadsFloat16()
         .WidensHalf()
         .FusesActivation()
-        .Inputs(2),
+        .Inputs(2)
+        .ByElement(),
     OpDef(OpCode::kMul)
         .Versions(8)
         .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
@@ -242,7 +244,8 @@ constexpr OpDef kOps[] = {
         .ReadsFloat16()
         .WidensHalf()
         .FusesActivation()
-        .Inputs(2),
+        .Inputs(2)
+        .ByElement(),
     OpDef(OpCode::kDiv)
         .Versions(2)
         .Types({DType::kFloat32, DType::kInt32, DType::kUInt8, DType::kInt16, DType::kInt8})
@@ -262,7 +265,8 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareBinary<BinaryFn::kMaximum>, RunMaximum)
         .Gpu(PlanBinaryFn<BinaryFn::kMaximum>, GpuTypes::kAny)
         .Int8(IntegerForm::kSame, 2)
-        .WidensHalf(),
+        .WidensHalf()
+        .ByElement(),
     OpDef(OpCode::kMinimum)
         .Versions(4)
         .Types({DType::kFloat32, DType::kFloat16, DType::kInt32, DType::kUInt8, DType::kInt64,
@@ -271,7 +275,8 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareBinary<BinaryFn::kMinimum>, RunMinimum)
         .Gpu(PlanBinaryFn<BinaryFn::kMinimum>, GpuTypes::kAny)
         .Int8(IntegerForm::kSame, 2)
-        .WidensHalf(),
+        .WidensHalf()
+        .ByElement(),
     OpDef(OpCode::kPow)
         .Types({DType::kFloat32, DType::kInt32})
         .Options(OptionsType::kPow)

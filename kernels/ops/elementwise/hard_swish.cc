@@ -90,7 +90,8 @@ constexpr OpDef kOps[] = {
         .Gradient(kBackwardHardSwish)
         .Int8(IntegerForm::kOwn, 1)
         .WidensHalf()
-        .Work(WorkRule::kFunctions),
+        .Work(WorkRule::kFunctions)
+        .ByElement(),
 };
 
 Span<const OpDef> HardSwishOps() { return kOps; }

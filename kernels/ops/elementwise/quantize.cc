@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/elementwise/elementwise_gpu.h"
+#include "kernels/ops/elementwise/unary_quant.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
 #include "kernels/ops/shared/scales.h"
@@ -15,7 +16,7 @@ namespace {
 // QUANTIZE: float32 to int8, uint8 or int16 with one scale or one a channel (round(x / scale) +
 // zero point, ties away from 0, saturated), to int4 or uint4 with one scale; and one quantized
 // type to another: int8 or uint8 to int8, uint8 or int16; int16 to int8, int16 or int32; int32 to
-// int8 or int16.
+// int8 or int16. With a table (fused_table), bytes to bytes.
 
 struct RequantizeState : OpState {
   RequantizeParams params;
@@ -64,6 +65,11 @@ Status PrepareRequantize(PrepareContext& context) {
 }
 
 Status PrepareQuantize(PrepareContext& context) {
+  if (context.params().fused_table) {
+    context.AllowInPlace(0, 0);
+    context.SetVariant("table");
+    return context.SetOutput(0, context.output(0).dtype, context.input(0)->shape);
+  }
   TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(context.CheckDType(
@@ -166,6 +172,10 @@ void RunWide(const RunContext& context, int64_t begin, int64_t end) {
 }
 
 Status RunQuantize(const RunContext& context) {
+  if (context.params->fused_table) {
+    RunTable(context, context.input_data<uint8_t>(1));
+    return Status::Ok();
+  }
   const DType from = context.in(0).dtype;
   if (IsFloat(from)) return RunFloat(context);
   const bool bytes = from == DType::kInt8 || from == DType::kUInt8;
@@ -292,7 +302,8 @@ constexpr OpDef kOps[] = {
         .Options(OptionsType::kQuantize)
         .Cpu(PrepareQuantize, RunQuantize)
         .Gpu(PlanQuantize, GpuTypes::kOnGrid)
-        .Head(HeadRole::kPassing),
+        .Head(HeadRole::kPassing)
+        .ByElement(),
     OpDef(OpCode::kDequantize)
         .Versions(9)
         .Types({DType::kFloat16, DType::kUInt8, DType::kInt16, DType::kInt8, DType::kInt4,
@@ -300,7 +311,8 @@ constexpr OpDef kOps[] = {
         .Options(OptionsType::kDequantize)
         .Cpu(PrepareDequantize, RunDequantize)
         .Gpu(PlanDequantize)
-        .Head(HeadRole::kPassing),
+        .Head(HeadRole::kPassing)
+        .ByElement(),
     OpDef(OpCode::kFakeQuant)
         .Versions(2)
         .Types({DType::kFloat32})

@@ -233,7 +233,8 @@ constexpr OpDef kOps[] = {
         .Options(OptionsType::kAbs)
         .Cpu(PrepareAbs, RunAbs)
         .Gpu(PlanUnaryFn<UnaryFn::kAbs>)
-        .WidensHalf(),
+        .WidensHalf()
+        .ByElement(),
     OpDef(OpCode::kCeil)
         .Types({DType::kFloat32})
         .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kCeil>)
@@ -275,7 +276,8 @@ constexpr OpDef kOps[] = {
         .Options(OptionsType::kNeg)
         .Cpu(PrepareNeg, RunNeg)
         .Gpu(PlanNeg)
-        .WidensHalf(),
+        .WidensHalf()
+        .ByElement(),
     OpDef(OpCode::kRound)
         .Types({DType::kFloat32, DType::kFloat16, DType::kBFloat16})
         .Cpu(PrepareUnaryFloat, RunUnary<UnaryFn::kRound>)

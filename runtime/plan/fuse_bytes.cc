@@ -1,0 +1,145 @@
+// Functions of bytes: operators that compute element by element, from one tensor of bytes and from
+// constants, are together a function of a byte, for example x * sigmoid(x). The last of them becomes
+// a QUANTIZE with a table of the 256 answers. Folding makes the table: the operators run on all
+// bytes.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "runtime/plan/order.h"
+#include "runtime/plan/work_graph.h"
+
+namespace topwork {
+namespace {
+
+constexpr int32_t kBytes = 256;
+
+class ByteFuser {
+ public:
+  explicit ByteFuser(WorkGraph* graph)
+      : graph_(*graph), root_(graph->values.size()), maker_(graph->values.size(), -1) {
+    for (size_t v = 0; v < root_.size(); ++v) root_[v] = static_cast<int>(v);
+  }
+
+  Status Run() {
+    for (size_t i = 0; i < graph_.first_deferred; ++i) {
+      const int root = RootOf(graph_.ops[i].op);
+      if (root < 0) continue;
+      const size_t made = static_cast<size_t>(graph_.ops[i].op.outputs[0]);
+      root_[made] = root;
+      maker_[made] = static_cast<int>(i);
+      if (IsByte(static_cast<int>(made))) TW_RETURN_IF_ERROR(MakeTable(i));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  const TensorView& View(int v) const { return graph_.views[static_cast<size_t>(v)]; }
+
+  bool IsByte(int v) const {
+    return View(v).dtype == DType::kInt8 || View(v).dtype == DType::kUInt8;
+  }
+  bool HasScales(int v) const {
+    return View(v).quantization != nullptr && View(v).quantization->scales.size() > 1;
+  }
+
+  // The tensor of bytes that the op's result is a function of; −1: there is none.
+  int RootOf(const Op& op) const {
+    if (op.def == nullptr || !op.def->by_element || op.outputs.size() != 1) return -1;
+    if (HasScales(op.outputs[0]) || TouchesState(graph_, op)) return -1;
+    int root = -1;
+    for (int v : op.inputs) {
+      if (v < 0 || HasScales(v)) return -1;
+      if (graph_.IsConstant(v)) {
+        if (View(v).shape.NumElements() != 1) return -1;
+        continue;
+      }
+      const int from = root_[static_cast<size_t>(v)];
+      if (!IsByte(from) || (root >= 0 && from != root)) return -1;
+      root = from;
+    }
+    return root >= 0 && View(op.outputs[0]).shape == View(root).shape ? root : -1;
+  }
+
+  // The ops between v and its root.
+  void Collect(int v, std::set<size_t>* ops) const {
+    if (v < 0 || graph_.IsConstant(v) || root_[static_cast<size_t>(v)] == v) return;
+    const size_t maker = static_cast<size_t>(maker_[static_cast<size_t>(v)]);
+    if (!ops->insert(maker).second) return;
+    for (int input : graph_.ops[maker].op.inputs) Collect(input, ops);
+  }
+
+  Status MakeTable(size_t i) {
+    WorkOp& last = graph_.ops[i];
+    std::set<size_t> ops;
+    Collect(last.op.outputs[0], &ops);
+    if (ops.size() < 2) return Status::Ok();
+    const int root = root_[static_cast<size_t>(last.op.outputs[0])];
+    TW_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> answers, AnswersOf(root, ops));
+    if (answers == nullptr) return Status::Ok();
+    std::string names;
+    for (size_t k : ops) {
+      const WorkOp& work = graph_.ops[k];
+      names += (names.empty() ? "" : ", ") +
+               (work.op.params.fused_table ? work.fused : std::string(work.op.name()));
+    }
+    last.fused = names;
+    last.op.code = OpCode::kQuantize;
+    last.op.def = FindOp(OpCode::kQuantize);
+    last.op.params = OpParams();
+    last.op.params.fused_table = true;
+    last.op.inputs = {root, graph_.AddConstant("table", DType::kUInt8, Shape({kBytes}), answers)};
+    return Status::Ok();
+  }
+
+  // What the last of the ops makes of all bytes; null where that cannot be said.
+  Result<std::shared_ptr<Buffer>> AnswersOf(int root, const std::set<size_t>& ops) const {
+    WorkGraph all;
+    all.allocator = graph_.allocator;
+    all.cpu = graph_.cpu;
+    std::map<int, int> copies;
+    TW_ASSIGN_OR_RETURN(Buffer bytes, Buffer::Allocate(kBytes, "all bytes", *graph_.allocator));
+    for (int i = 0; i < kBytes; ++i) bytes.as<uint8_t>()[i] = static_cast<uint8_t>(i);
+    copies[root] = all.AddConstant("", View(root).dtype, Shape({kBytes}),
+                                   std::make_shared<Buffer>(std::move(bytes)));
+    all.values[0].quantization = graph_.values[static_cast<size_t>(root)].quantization;
+    all.views[0].quantization = View(root).quantization;
+    const auto copy = [&](int v) {
+      const auto [place, is_new] = copies.try_emplace(v, static_cast<int>(all.values.size()));
+      if (is_new) {
+        all.values.push_back(graph_.values[static_cast<size_t>(v)]);
+        all.views.push_back(View(v));
+        all.origin.push_back(nullptr);
+      }
+      return place->second;
+    };
+    for (size_t i : ops) {
+      WorkOp work;
+      work.op = graph_.ops[i].op;
+      for (int& v : work.op.inputs) v = copy(v);
+      for (int& v : work.op.outputs) v = copy(v);
+      all.ops.push_back(std::move(work));
+    }
+    const size_t result = static_cast<size_t>(all.ops.back().op.outputs[0]);
+    const Status status = InferAndFold(&all);
+    std::shared_ptr<Buffer> answers = all.values[result].owned;
+    const bool is_known = status.ok() && all.views[result].data != nullptr &&
+                          all.views[result].shape.NumElements() == kBytes;
+    return is_known ? answers : std::shared_ptr<Buffer>();
+  }
+
+  WorkGraph& graph_;
+  std::vector<int> root_;   // the tensor of bytes that a value is a function of: itself, or another
+  std::vector<int> maker_;  // of values whose root is another: the op
+};
+
+}  // namespace
+
+Status FuseBytes(WorkGraph* graph) {
+  TW_RETURN_IF_ERROR(ByteFuser(graph).Run());
+  RemoveDeadOps(graph);
+  return Status::Ok();
+}
+
+}  // namespace topwork
