@@ -19,9 +19,9 @@ constexpr int kStripVectors = 1;
 #endif
 constexpr int kStrip = kStripVectors * kLanes;
 
-// Whether strips end their pixels themselves. (SSE2 has no products of signed ints: the code is
-// long, and slow either way.)
-#if defined(__AVX2__) || defined(__ARM_NEON)
+// Whether strips end their pixels themselves. (Of SSE2 that code is long: builds for the least size
+// do without.)
+#if defined(__AVX2__) || defined(__ARM_NEON) || (defined(__SSE2__) && !defined(__OPTIMIZE_SIZE__))
 constexpr bool kInlineEpilogue = true;
 #else
 constexpr bool kInlineEpilogue = false;
@@ -38,7 +38,7 @@ TW_INLINE void FinishBytes(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
   if (f.small) {
 #pragma GCC unroll 4
     for (int i = 0; i < kN; ++i) {
-      v[i] = ApplySmallFactors(LoadSmallFactors(f.mantissa + c[i], f.right + c[i]), acc[i]);
+      v[i] = Scale(MakeScaleFactors(LoadInts(f.mantissa + c[i]), LoadInts(f.right + c[i])), acc[i]);
     }
   } else {
 #pragma GCC unroll 4
@@ -89,7 +89,7 @@ struct PixelEnd {
   const IntegerDepthwiseRows& r;
   int64_t channels, c;
   bool small;
-  SmallFactors factors[kStripVectors];
+  ScaleFactors factors[kStripVectors];
   ByteRange range;
 
   PixelEnd(const IntegerDepthwiseRows& rows, int64_t n_channels, int64_t first)
@@ -103,7 +103,8 @@ struct PixelEnd {
 #pragma GCC unroll 2
     for (int v = 0; v < kStripVectors; ++v) {
       const int64_t at = c + v * kLanes;
-      factors[v] = LoadSmallFactors(r.factors.mantissa + at, r.factors.right + at);
+      factors[v] =
+          MakeScaleFactors(LoadInts(r.factors.mantissa + at), LoadInts(r.factors.right + at));
     }
   }
 
@@ -129,7 +130,7 @@ struct PixelEnd {
 #pragma GCC unroll 4
       for (int i = 0; i < kPixels * kStripVectors; ++i) {
         const int v = i % kStripVectors;
-        x[i] = ApplySmallFactors(factors[v], acc[t + i / kStripVectors][v]);
+        x[i] = Scale(factors[v], acc[t + i / kStripVectors][v]);
       }
       const ByteVec bytes = PackInts(range, x);
 #pragma GCC unroll 4

@@ -27,13 +27,11 @@ struct FixedColumns {
 };
 
 struct SmallColumns {
-  SmallFactors factors;
+  ScaleFactors factors;
   void Load(const ColumnFactors& f, int64_t n) {
-    factors = LoadSmallFactors(f.mantissa + n, f.right + n);
+    factors = MakeScaleFactors(LoadInts(f.mantissa + n), LoadInts(f.right + n));
   }
-  __attribute__((always_inline)) IVec operator()(IVec x) const {
-    return ApplySmallFactors(factors, x);
-  }
+  __attribute__((always_inline)) IVec operator()(IVec x) const { return Scale(factors, x); }
 };
 
 struct RealColumns {

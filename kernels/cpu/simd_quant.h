@@ -116,9 +116,6 @@ TW_INLINE SmallFactors MakeSmallFactors(IVec mantissa, IVec right) {
 #endif
   return f;
 }
-TW_INLINE SmallFactors LoadSmallFactors(const int32_t* mantissa, const int32_t* right) {
-  return MakeSmallFactors(LoadInts(mantissa), LoadInts(right));
-}
 // The same factor in every lane.
 TW_INLINE SmallFactors SpreadSmallFactor(int32_t mantissa, int32_t right) {
   return MakeSmallFactors(Broadcast(mantissa), Broadcast(right));
@@ -152,6 +149,65 @@ TW_INLINE IVec ApplySmallFactors(const SmallFactors& f, IVec x) {
   return (RoundedHighProduct(x, f.mantissa) + f.half + (x >> 31)) >> f.right;
 #endif
 }
+
+// The larger magnitude of `most`, which is not negative, and x.
+TW_INLINE Vec LargerMagnitude(Vec most, Vec x) {
+#if defined(__AVX512F__)
+  return _mm512_range_ps(most, x, 0xB);
+#else
+  const Vec magnitude = reinterpret_cast<Vec>(reinterpret_cast<IVec>(x) & INT32_MAX);
+  return magnitude > most ? magnitude : most;
+#endif
+}
+TW_INLINE bool IsAnyAbove(Vec v, float limit) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask(v, _mm512_set1_ps(limit), _CMP_GT_OQ) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_set1_ps(limit), _CMP_GT_OQ)) != 0;
+#elif defined(__SSE2__)
+  return _mm_movemask_ps(_mm_cmpgt_ps(v, _mm_set1_ps(limit))) != 0;
+#else
+  return SumLanes(v > limit) != 0;
+#endif
+}
+
+#if defined(__SSE2__) && !defined(__AVX2__)
+// The same in single precision, for SSE2, which has no products of signed ints: x * factor and half
+// a unit of the first rounding, outwards, are rounded to the nearest integer, which may be wrong
+// near ties only.
+struct ScaleFactors {
+  Vec scale, nudge;
+  IVec mantissa, right;
+};
+TW_INLINE ScaleFactors MakeScaleFactors(IVec mantissa, IVec right) {
+  const auto power_of_two = [](IVec exponent) {
+    return reinterpret_cast<Vec>((exponent + 127) << 23);
+  };
+  return {ToFloat(mantissa) * power_of_two(-31 - right), power_of_two(-1 - right), mantissa, right};
+}
+__attribute__((noinline, cold, unused)) static IVec ScaleExactly(IVec x, IVec mantissa,
+                                                                 IVec right) {
+  return ApplySmallFactors(MakeSmallFactors(mantissa, right), x);
+}
+TW_INLINE IVec Scale(const ScaleFactors& f, IVec x) {
+  // Results within ±256 err by less than 2^-13: the factor, x, their product and the sum by 2^-24
+  // each. Larger ones saturate all types.
+  constexpr float kLargestRest = 0.5f - 1.0f / 8192.0f;
+  const Vec nudge = reinterpret_cast<Vec>((x & INT32_MIN) | reinterpret_cast<IVec>(f.nudge));
+  const Vec y = ToFloat(x) * f.scale + nudge;
+  const IVec rounded = reinterpret_cast<IVec>(_mm_cvtps_epi32(y));
+  if (__builtin_expect(IsAnyAbove(LargerMagnitude(Vec{}, y - ToFloat(rounded)), kLargestRest), 0)) {
+    return ScaleExactly(x, f.mantissa, f.right);
+  }
+  return rounded;
+}
+#else
+using ScaleFactors = SmallFactors;
+TW_INLINE ScaleFactors MakeScaleFactors(IVec mantissa, IVec right) {
+  return MakeSmallFactors(mantissa, right);
+}
+TW_INLINE IVec Scale(const ScaleFactors& f, IVec x) { return ApplySmallFactors(f, x); }
+#endif
 
 // x * factors within ±65536, rounded to nearest, ties away from zero.
 TW_INLINE IVec ScaleByReals(IVec x, const double* factors) {
@@ -268,7 +324,7 @@ TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
   const int8x16_t most = vminq_s8(all, reinterpret_cast<int8x16_t>(r.hi));
   return reinterpret_cast<ByteVec>(vmaxq_s8(most, reinterpret_cast<int8x16_t>(r.lo))) ^ r.flip;
 #else
-#if defined(__SSE2__)
+#if defined(__SSE2__) && !defined(__AVX2__)
   const auto halves = [&](IVec a, IVec b) {
     return _mm_adds_epi16(
         _mm_packs_epi32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)),
