@@ -77,14 +77,29 @@ TW_INLINE void Map(const From* x, To* y, int64_t n, const Epilogue<To>& epilogue
   }
 }
 
-// y[i] = f(a[i], b[i]) for i < n. Where a step is 0, kLanes values serve all i.
+// Makes a function of two vectors one of kN pairs of them.
+template <typename F>
+struct EachPair {
+  F f;
+  template <int kN>
+  __attribute__((always_inline)) void operator()(const IVec (&a)[kN], const IVec (&b)[kN],
+                                                 IVec (&v)[kN]) const {
+    for (int j = 0; j < kN; ++j) v[j] = f(a[j], b[j]);
+  }
+};
+
+// y = f(a, b) for n elements, by four vectors or by one. Where a step is 0, kLanes values serve all.
 template <typename T, typename F>
 TW_INLINE void MapTwo(const T* a, int a_step, const T* b, int b_step, T* y, int64_t n,
-                      const Epilogue<T>& epilogue, F f) {
+                      const Epilogue<T>& epilogue, const F& f) {
   const int64_t a_next = a_step * kLanes, b_next = b_step * kLanes;
   for (; n >= 4 * kLanes; n -= 4 * kLanes) {
-    IVec v[4];
-    for (int j = 0; j < 4; ++j) v[j] = f(LoadLanes(a + j * a_next), LoadLanes(b + j * b_next));
+    IVec va[4], vb[4], v[4];
+    for (int j = 0; j < 4; ++j) {
+      va[j] = LoadLanes(a + j * a_next);
+      vb[j] = LoadLanes(b + j * b_next);
+    }
+    f(va, vb, v);
     Put<4>(epilogue, y, v, 4 * kLanes);
     a += 4 * a_next;
     b += 4 * b_next;
@@ -93,8 +108,10 @@ TW_INLINE void MapTwo(const T* a, int a_step, const T* b, int b_step, T* y, int6
   for (; n > 0; n -= kLanes) {
     const int count = static_cast<int>(n < kLanes ? n : kLanes);
     const bool is_whole = count == kLanes;
-    const IVec v[1] = {f(is_whole ? LoadLanes(a) : LoadFew(a, count),
-                         is_whole ? LoadLanes(b) : LoadFew(b, count))};
+    const IVec va[1] = {is_whole ? LoadLanes(a) : LoadFew(a, count)};
+    const IVec vb[1] = {is_whole ? LoadLanes(b) : LoadFew(b, count)};
+    IVec v[1];
+    f(va, vb, v);
     Put<1>(epilogue, y, v, count);
     a += a_next;
     b += b_next;
@@ -103,7 +120,7 @@ TW_INLINE void MapTwo(const T* a, int a_step, const T* b, int b_step, T* y, int6
 }
 
 template <typename T, typename F>
-TW_INLINE void Rows(const QuantBinaryTile& t, const Epilogue<T>& epilogue, F f) {
+TW_INLINE void Rows(const QuantBinaryTile& t, const Epilogue<T>& epilogue, const F& f) {
   for (int64_t r = 0; r < t.rows && t.n > 0; ++r) {
     const T* a = static_cast<const T*>(t.a) + r * t.a_row;
     const T* b = static_cast<const T*>(t.b) + r * t.b_row;
@@ -120,13 +137,11 @@ TW_INLINE void Rows(const QuantBinaryTile& t, const Epilogue<T>& epilogue, F f) 
   }
 }
 
-// How a factor is applied: a half before a shift to the left, as SmallFactors, or in any way.
-enum class Way { kHalf, kSmall, kAny };
+// How a factor is applied: as SmallFactors, or in any way.
+enum class Way { kSmall, kAny };
 
-// Values lie within ±2^29 if `is_bounded`.
-Way WayOf(const FixedFactor& factor, bool is_bounded) {
-  const bool is_small = factor.mantissa >= 1 << 30 && factor.shift < 0 && factor.shift >= -30;
-  return is_bounded && is_small ? Way::kSmall : Way::kAny;
+bool IsSmall(const FixedFactor& factor) {
+  return factor.mantissa >= 1 << 30 && factor.shift < 0 && factor.shift >= -30;
 }
 
 template <Way kWay>
@@ -146,105 +161,117 @@ TW_INLINE IVec Apply(const Factor<Way::kSmall>& f, IVec x) { return ApplySmallFa
 // Bytes are loaded as signed ones; this makes them what they are.
 TW_INLINE IVec MaskOf(bool is_unsigned) { return Broadcast(is_unsigned ? 255 : -1); }
 
-// (((x & mask) + offset) << left_shift) * factor.
-template <Way kWay>
-struct WideTerm {
-  Factor<kWay> factor;
-  IVec mask, offset;
+// ADD, and SUB where `negate` is -1, in fixed point.
+struct FixedSum {
+  VectorFactors scale_a, scale_b, scale_y;
+  IVec mask, a_offset, b_offset, negate;
   int32_t left_shift;
-  WideTerm(const FixedFactor& factor, bool is_unsigned, int32_t offset, int32_t left_shift)
-      : factor(factor),
+
+  FixedSum(const QuantBinaryParams& p, bool is_unsigned, int32_t negate_b)
+      : scale_a(Spread(p.scale_a)),
+        scale_b(Spread(p.scale_b)),
+        scale_y(Spread(p.scale_y)),
         mask(MaskOf(is_unsigned)),
-        offset(Broadcast(offset)),
-        left_shift(left_shift) {}
+        a_offset(Broadcast(p.a_offset)),
+        b_offset(Broadcast(p.b_offset)),
+        negate(Broadcast(negate_b)),
+        left_shift(p.left_shift) {}
 };
-template <>
-struct WideTerm<Way::kHalf> {
-  IVec mask, offset;
-  int32_t left_shift;
-  WideTerm(const FixedFactor&, bool is_unsigned, int32_t offset, int32_t left_shift)
-      : mask(MaskOf(is_unsigned)), offset(Broadcast(offset)), left_shift(left_shift - 1) {}
-};
-template <Way kWay>
-TW_INLINE IVec Widen(const WideTerm<kWay>& term, IVec x) {
-  const IVec wide = ((x & term.mask) + term.offset) << term.left_shift;
-  if constexpr (kWay == Way::kHalf) {
-    return wide;
-  } else {
-    return Apply(term.factor, wide);
+TW_INLINE IVec AddFixed(const FixedSum& s, IVec a, IVec b) {
+  const IVec wide_a = ApplyFactors(s.scale_a, ((a & s.mask) + s.a_offset) << s.left_shift);
+  const IVec wide_b = ApplyFactors(s.scale_b, ((b & s.mask) + s.b_offset) << s.left_shift);
+  return ApplyFactors(s.scale_y, wide_a + ((wide_b ^ s.negate) - s.negate));
+}
+
+__attribute__((noinline, cold)) IVec SettleTies(const FixedSum& s, IVec a, IVec b) {
+  return AddFixed(s, a, b);
+}
+
+// The same in single precision, which may be wrong near ties only: there fixed point decides.
+struct RealSum {
+  float a, b, c;  // a result is a * va + b * vb + c, for va and vb with their zero points
+  float error;    // of a result; a large one where the sum cannot be had so
+  explicit RealSum(const QuantBinaryParams& p, int32_t negate) {
+    const auto real = [](const FixedFactor& f) {
+      return static_cast<double>(f.mantissa) / static_cast<double>(int64_t{1} << (31 - f.shift));
+    };
+    const auto is_usual_one = [](const FixedFactor& f) { return f.shift <= 0 && f.shift > -31; };
+    const bool is_usual = is_usual_one(p.scale_a) && is_usual_one(p.scale_b) &&
+                          is_usual_one(p.scale_y) && p.left_shift <= 20;
+    const double y = is_usual ? real(p.scale_y) : 1.0;
+    const double fine = y * static_cast<double>(int64_t{1} << p.left_shift);
+    const double left = is_usual ? real(p.scale_a) * fine : 0.0;
+    const double right = is_usual ? real(p.scale_b) * fine : 0.0;
+    a = static_cast<float>(left);
+    b = static_cast<float>(negate != 0 ? -right : right);
+    c = static_cast<float>(left * p.a_offset + (negate != 0 ? -right : right) * p.b_offset);
+    // Factors, products and sums err by 2^-24 each, of 510 at most; in fixed point the terms by 1
+    // each, and the result by half a unit before its last shift.
+    error = static_cast<float>(510.0 * (left + right) / 4194304.0 + 3.0 * y);
   }
-}
+};
 
-// `negate` is -1 where the second term is subtracted, else 0. kIsPlain: signed values, added.
-template <typename T, bool kIsPlain, Way kA, Way kB, Way kY>
-void AddTerms(const QuantBinaryTile& tile, const QuantBinaryParams& p, bool is_unsigned,
-              int32_t negate) {
-  const WideTerm<kA> term_a(p.scale_a, !kIsPlain && is_unsigned, p.a_offset, p.left_shift);
-  const WideTerm<kB> term_b(p.scale_b, !kIsPlain && is_unsigned, p.b_offset, p.left_shift);
-  const Factor<kY> scale_y(p.scale_y);
-  const IVec sign = Broadcast(kIsPlain ? 0 : negate);
-  Rows<T>(tile, Epilogue<T>(p.y_offset, p.lo, p.hi), [&](IVec a, IVec b) {
-    return Apply(scale_y, Widen(term_a, a) + ((Widen(term_b, b) ^ sign) - sign));
-  });
-}
+template <bool kIsUnsigned>
+struct RealAdder {
+  const FixedSum& fixed;
+  Vec a, b, c;
+  float largest_rest;
+  template <int kN>
+  __attribute__((always_inline)) void operator()(const IVec (&va)[kN], const IVec (&vb)[kN],
+                                                 IVec (&v)[kN]) const {
+    constexpr float kMagic = 12582912.0f;  // as in RoundToInts
+    constexpr int32_t kMagicBits = 0x4B400000;
+    const auto real = [](IVec x) { return ToFloat(kIsUnsigned ? x & 255 : x); };
+    Vec rest = {};
+    for (int j = 0; j < kN; ++j) {
+      const Vec y = real(va[j]) * a + (real(vb[j]) * b + c);
+      const Vec moved = y + kMagic;
+      v[j] = reinterpret_cast<IVec>(moved) - kMagicBits;
+      rest = LargerMagnitude(rest, y - (moved - kMagic));
+    }
+    if (__builtin_expect(!IsAnyAbove(rest, largest_rest), 1)) return;
+    for (int j = 0; j < kN; ++j) v[j] = SettleTies(fixed, va[j], vb[j]);
+  }
+};
 
-// Of the two terms, the one with the larger scale has the factor 1/2. Sums of signed bytes, which
-// are the usual case, have code of their own; the other types and signs share theirs.
+template <typename T, bool kIsUnsigned>
+void AddTerms(const QuantBinaryTile& tile, const QuantBinaryParams& p, int32_t negate) {
+  const FixedSum fixed(p, kIsUnsigned, negate);
+  const Epilogue<T> epilogue(p.y_offset, p.lo, p.hi);
+  if constexpr (sizeof(T) == 1) {
+    const RealSum real(p, negate);
+    if (real.error < 1.0f / 256.0f) {
+      return Rows<T>(tile, epilogue,
+                     RealAdder<kIsUnsigned>{fixed, Vec{} + real.a, Vec{} + real.b, Vec{} + real.c,
+                                            0.5f - real.error});
+    }
+  }
+  const auto add = [&](IVec a, IVec b) { return AddFixed(fixed, a, b); };
+  Rows<T>(tile, epilogue, EachPair<decltype(add)>{add});
+}
 template <bool kIsUnsigned, int32_t kNegate>
 void AddBytes(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
-  constexpr Way kAny = Way::kAny, kHalf = Way::kHalf, kSmall = Way::kSmall;
-  const bool is_bounded = p.left_shift <= 20;  // 511 << 20, and halves of both
-  const auto way_of = [&](const FixedFactor& f) {
-    const bool is_half = f.mantissa == int32_t{1} << 30 && f.shift == 0 && p.left_shift > 0;
-    return is_half ? kHalf : WayOf(f, is_bounded);
-  };
-  const Way a = way_of(p.scale_a), b = way_of(p.scale_b);
-  const bool is_small = WayOf(p.scale_y, is_bounded) == kSmall;
-  const bool begins = is_small && a == kHalf && b == kSmall;
-  const bool ends = is_small && a == kSmall && b == kHalf;
-  if (kIsUnsigned || kNegate != 0) {
-    const auto add = begins ? AddTerms<int8_t, false, kHalf, kSmall, kSmall>
-                     : ends ? AddTerms<int8_t, false, kSmall, kHalf, kSmall>
-                            : AddTerms<int8_t, false, kAny, kAny, kAny>;
-    return add(tile, p, kIsUnsigned, kNegate);
-  }
-  if (begins) return AddTerms<int8_t, true, kHalf, kSmall, kSmall>(tile, p, false, 0);
-  if (is_small && a == kHalf && b == kHalf) {
-    return AddTerms<int8_t, true, kHalf, kHalf, kSmall>(tile, p, false, 0);
-  }
-  if (!ends) return AddTerms<int8_t, false, kAny, kAny, kAny>(tile, p, false, 0);
-  QuantBinaryTile swapped = tile;
-  swapped.a = tile.b;
-  swapped.a_row = tile.b_row;
-  swapped.a_step = tile.b_step;
-  swapped.b = tile.a;
-  swapped.b_row = tile.a_row;
-  swapped.b_step = tile.a_step;
-  QuantBinaryParams params = p;
-  params.a_offset = p.b_offset;
-  params.b_offset = p.a_offset;
-  params.scale_a = p.scale_b;
-  params.scale_b = p.scale_a;
-  AddTerms<int8_t, true, kHalf, kSmall, kSmall>(swapped, params, false, 0);
+  AddTerms<int8_t, kIsUnsigned>(tile, p, kNegate);
 }
 template <int32_t kNegate>
 void AddInt16(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
-  AddTerms<int16_t, false, Way::kAny, Way::kAny, Way::kAny>(tile, p, false, kNegate);
+  AddTerms<int16_t, false>(tile, p, kNegate);
 }
 
 template <typename T, Way kY>
 void MulScaled(const QuantBinaryTile& tile, const QuantBinaryParams& p, bool is_unsigned) {
   const Factor<kY> scale_y(p.scale_y);
   const IVec mask = MaskOf(is_unsigned);
-  Rows<T>(tile, Epilogue<T>(p.y_offset, p.lo, p.hi), [&](IVec a, IVec b) {
+  const auto multiply = [&](IVec a, IVec b) {
     return Apply(scale_y, ((a & mask) + p.a_offset) * ((b & mask) + p.b_offset));
-  });
+  };
+  Rows<T>(tile, Epilogue<T>(p.y_offset, p.lo, p.hi), EachPair<decltype(multiply)>{multiply});
 }
 
 template <bool kIsUnsigned>
 void MulBytes(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
-  const bool is_small = WayOf(p.scale_y, true) == Way::kSmall;
-  const auto mul = is_small ? MulScaled<int8_t, Way::kSmall> : MulScaled<int8_t, Way::kAny>;
+  const auto mul =
+      IsSmall(p.scale_y) ? MulScaled<int8_t, Way::kSmall> : MulScaled<int8_t, Way::kAny>;
   mul(tile, p, kIsUnsigned);
 }
 void MulInt16(const QuantBinaryTile& tile, const QuantBinaryParams& p) {

@@ -136,6 +136,63 @@ int WrongSums(const QuantElementwiseKernels& kernels, QuantType type, const SumC
   return n_wrong;
 }
 
+// Scales of two terms and a result, as ADD has them: powers of two make ties.
+struct AddScales {
+  double a, b, y;
+  int32_t a_zero, b_zero, y_zero;
+};
+constexpr AddScales kAddScales[] = {
+    {0.05, 0.05, 0.1, 0, 0, 0},      {0.25, 0.5, 1.0, -128, 5, 3},
+    {0.013, 0.0271, 0.02, 7, -9, 0}, {0.031, 0.002, 0.0305, -3, 0, 1},
+    {0.7, 0.001, 0.01, 0, 0, -20},   {0.0041, 0.0039, 0.0312, 1, 2, 4}};
+
+template <typename T>
+int WrongPairs(const QuantElementwiseKernels& kernels, QuantType type, QuantBinaryFn fn,
+               const AddScales& scales) {
+  const int32_t lo = std::numeric_limits<T>::min(), hi = std::numeric_limits<T>::max();
+  QuantBinaryParams p;
+  p.left_shift = 20;
+  const double twice = 2.0 * std::max(scales.a, scales.b);
+  p.scale_a = MakeFixedFactor(scales.a / twice);
+  p.scale_b = MakeFixedFactor(scales.b / twice);
+  p.scale_y = MakeFixedFactor(twice / (1048576.0 * scales.y));
+  const int32_t middle = lo + 128;
+  p.a_offset = -scales.a_zero - middle;
+  p.b_offset = -scales.b_zero - middle;
+  p.y_offset = scales.y_zero + middle;
+  p.lo = lo;
+  p.hi = hi;
+  std::vector<T> all(256), y(256 * 256);
+  for (int32_t i = 0; i < 256; ++i) all[static_cast<size_t>(i)] = static_cast<T>(lo + i);
+  QuantBinaryTile tile;
+  tile.a = tile.b = all.data();
+  tile.y = y.data();
+  tile.rows = tile.n = 256;
+  tile.a_row = 1;
+  tile.a_step = 0;
+  kernels.binary[static_cast<int>(fn)][static_cast<int>(type)](tile, p);
+  int n_wrong = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const int32_t a = MultiplyByFactor((all[i / 256] + p.a_offset) * (1 << 20), p.scale_a);
+    const int32_t b = MultiplyByFactor((all[i % 256] + p.b_offset) * (1 << 20), p.scale_b);
+    const int32_t sum = fn == QuantBinaryFn::kAdd ? a + b : a - b;
+    n_wrong += y[i] != Clamped(int64_t{MultiplyByFactor(sum, p.scale_y)} + p.y_offset, lo, hi);
+  }
+  return n_wrong;
+}
+
+TEST_CASE("quantized loops: sums of all pairs of bytes", "[ops][quant][sets]") {
+  OnEveryTable([](const QuantElementwiseKernels& kernels) {
+    for (const AddScales& scales : kAddScales) {
+      INFO(&scales - kAddScales);
+      for (QuantBinaryFn fn : {QuantBinaryFn::kAdd, QuantBinaryFn::kSub}) {
+        CHECK(WrongPairs<int8_t>(kernels, QuantType::kInt8, fn, scales) == 0);
+        CHECK(WrongPairs<uint8_t>(kernels, QuantType::kUInt8, fn, scales) == 0);
+      }
+    }
+  });
+}
+
 TEST_CASE("quantized loops: sums and products of two tensors of any length", "[ops][quant][sets]") {
   OnEveryTable([](const QuantElementwiseKernels& kernels) {
     for (const SumCase& c : kSums) {
