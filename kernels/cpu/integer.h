@@ -152,6 +152,7 @@ struct IntegerDepthwiseRows {
   const int16_t* filter = nullptr;  // [taps, channels], without zero point
   // Of depthwise_bytes, which does not read `filter`: [n of DepthwiseWords, channels].
   const int32_t* words = nullptr;
+  uint8_t padding = 0;          // of depthwise_bytes: the byte around the image
   int64_t out_y = 0, rows = 1;  // the first, and how many
   int element = 0;              // 0 int8, 1 uint8, 2 int16
   IntegerEpilogue epilogue = IntegerEpilogue::kBytes;
@@ -196,6 +197,7 @@ struct IntegerKernels {
   // The same by products of bytes, with `words` for `filter`; null where `bytes` is. For filters of
   // 3 x 3 and 5 x 5, strides 1 and 2, no dilation, no multiplier, at least kColumnPad channels,
   // images of 8 bits that are not flat, and rows of output of at least kLeastDepthwiseWidth pixels.
+  // The image needs no padding in memory: in_h, in_w and the pads of the shape are the operator's.
   // As the processor wants their sign, values are 128 more (flip_int8) or less (flip_uint8): the
   // bias corrects that, too.
   void (*depthwise_bytes)(const DepthwiseShape& shape, const IntegerDepthwiseRows& rows);

@@ -1,6 +1,7 @@
 // Depthwise convolution of quantized images by products of bytes: four rows of the image are
 // interleaved, so that an instruction adds the products of four rows of the filter; two rows of
-// output share what was interleaved (DepthwiseWords). Otherwise as integer_depthwise_isa.cc.
+// output share what was interleaved (DepthwiseWords). A few pixels of a vector of channels are
+// interleaved at a time, then all their windows are added. Otherwise as integer_depthwise_isa.cc.
 #include "kernels/cpu/integer_depthwise.h"
 
 namespace topwork {
@@ -9,41 +10,50 @@ namespace {
 
 #if defined(TW_HAVE_DOT_BYTES)
 
-// Lane i of words: the bytes rows[0][at + i] to rows[3][at + i]. What stands for rows from kN on is
-// unspecified.
+// Bytes that are interleaved at once; they make four vectors.
+constexpr int64_t kTogether = kVectorBytes;
+
+// Lane i of vector j of `out`: byte j * kLanes + i of rows[0] to rows[3], of the first `count`
+// bytes, 1 to kTogether. What stands for rows from kN on is unspecified: weights of 0 meet it.
 template <int kN>
-TW_INLINE void InterleaveRows(const uint8_t* const* rows, int64_t at,
-                              IVec (&words)[kStripVectors]) {
+TW_INLINE void InterleaveRows(const uint8_t* const* rows, [[maybe_unused]] int64_t count, IVec flip,
+                              uint8_t* out) {
 #if defined(__AVX512F__)
-  const auto row = [&](int i) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[i] + at));
-  };
-  __m512i all = _mm512_castsi128_si512(row(0));
-  if (kN > 1) all = _mm512_mask_broadcast_i32x4(all, 0x00F0, row(1));
-  if (kN > 2) all = _mm512_mask_broadcast_i32x4(all, 0x0F00, row(2));
-  if (kN > 3) all = _mm512_mask_broadcast_i32x4(all, 0xF000, row(3));
-  // Four bytes of each row to a part of 16 bytes, then turned there.
-  const __m512i parts = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const __m512i turned =
-      _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-  words[0] =
-      reinterpret_cast<IVec>(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(parts, all), turned));
-#elif defined(__aarch64__)
-  const auto row = [&](int i) { return vcombine_u8(vld1_u8(rows[i] + at), vdup_n_u8(0)); };
-  const uint8x16_t r0 = row(0), r1 = kN > 1 ? row(1) : r0;
-  const uint8x16_t r2 = kN > 2 ? row(2) : r0, r3 = kN > 3 ? row(3) : r2;
-  const uint16x8_t upper = vreinterpretq_u16_u8(vzip1q_u8(r0, r1));
-  const uint16x8_t lower = kN > 2 ? vreinterpretq_u16_u8(vzip1q_u8(r2, r3)) : upper;
-  words[0] = reinterpret_cast<IVec>(vzip1q_u16(upper, lower));
-  words[1] = reinterpret_cast<IVec>(vzip2q_u16(upper, lower));
-#else
-  IVec all;
-  for (int i = 0; i < kLanes; ++i) {
-    uint8_t lane[4] = {};
-    for (int k = 0; k < kN; ++k) lane[k] = rows[k][at + i];
-    __builtin_memcpy(reinterpret_cast<uint8_t*>(&all) + 4 * i, lane, 4);
+  const __mmask64 mask = ~uint64_t{0} >> (kTogether - count);
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  __m512i v[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    if (i >= kN) {
+      v[i] = v[0];
+      continue;
+    }
+    const __m512i row = _mm512_permutexvar_epi32(order, _mm512_maskz_loadu_epi8(mask, rows[i]));
+    v[i] = _mm512_xor_si512(row, reinterpret_cast<__m512i>(flip));
   }
-  words[0] = all;
+  const __m512i low[2] = {_mm512_unpacklo_epi8(v[0], v[1]), _mm512_unpacklo_epi8(v[2], v[3])};
+  const __m512i high[2] = {_mm512_unpackhi_epi8(v[0], v[1]), _mm512_unpackhi_epi8(v[2], v[3])};
+  _mm512_store_si512(out, _mm512_unpacklo_epi16(low[0], low[1]));
+  _mm512_store_si512(out + kVectorBytes, _mm512_unpackhi_epi16(low[0], low[1]));
+  _mm512_store_si512(out + 2 * kVectorBytes, _mm512_unpacklo_epi16(high[0], high[1]));
+  _mm512_store_si512(out + 3 * kVectorBytes, _mm512_unpackhi_epi16(high[0], high[1]));
+#elif defined(__aarch64__)
+  uint8x16_t v[4];
+  for (int i = 0; i < 4; ++i) {
+    v[i] = i < kN ? veorq_u8(vld1q_u8(rows[i]), reinterpret_cast<uint8x16_t>(flip)) : v[0];
+  }
+  const auto store = [&](int j, uint8x16_t a, uint8x16_t b) {
+    const uint16x8_t x = vreinterpretq_u16_u8(a), y = vreinterpretq_u16_u8(b);
+    vst1q_u8(out + j * kVectorBytes, vreinterpretq_u8_u16(vzip1q_u16(x, y)));
+    vst1q_u8(out + (j + 1) * kVectorBytes, vreinterpretq_u8_u16(vzip2q_u16(x, y)));
+  };
+  store(0, vzip1q_u8(v[0], v[1]), vzip1q_u8(v[2], v[3]));
+  store(2, vzip2q_u8(v[0], v[1]), vzip2q_u8(v[2], v[3]));
+#else
+  const uint8_t* flips = reinterpret_cast<const uint8_t*>(&flip);
+  for (int64_t i = 0; i < count; ++i) {
+    for (int k = 0; k < kN; ++k) out[4 * i + k] = rows[k][i] ^ flips[0];
+  }
 #endif
 }
 
@@ -60,83 +70,144 @@ struct Form {
   static constexpr bool Reads(int out, int g) {
     return 4 * g < out * kStride + kSize && 4 * g + 4 > out * kStride;
   }
+  // Of a row of output, as many pixels as are interleaved at a time.
+  static constexpr int kPixels = 16;
+  static constexpr int kColumns = (kPixels - 1) * kStride + kSize;  // of the image
 };
 
-// Adds the windows of kTile pixels of kOuts rows of output; the first begins at rows[0] + at.
+// Columns of the image: the groups of four rows of each, interleaved.
 template <class F>
-TW_INLINE void AddByteWindows(IVec (&acc)[F::kOuts][kTile][kStripVectors],
-                              const uint8_t* const* rows, int64_t at, int64_t tap_step,
-                              const IVec (&w)[F::kWords][kStripVectors], IVec flip) {
+struct Columns {
+  static constexpr int kGroupBytes = 4 * kVectorBytes, kBytes = F::kGroups * kGroupBytes;
+  alignas(kVectorBytes) uint8_t bytes[F::kColumns * kBytes];
+};
+
+// What a strip computes: the channels from c on, which begin with vector j of the columns, of `outs`
+// rows of output from y on and the pixels [x, x + n).
+struct Part {
+  int64_t c, j, y, x, n;
+  int outs;
+};
+
+// Adds the windows of kTile pixels of kOuts rows of output; the first begins at `from`.
+template <class F>
+TW_INLINE void AddByteWindows(IVec (&acc)[F::kOuts][kTile][kStripVectors], const uint8_t* from,
+                              const IVec (&w)[F::kWords][kStripVectors]) {
 #pragma GCC unroll 16
-  for (int column = 0; column < (kTile - 1) * F::kStride + F::kSize; ++column, at += tap_step) {
-#pragma GCC unroll 2
-    for (int g = 0; g < F::kGroups; ++g) {
-      constexpr int kRest = F::kRows - 4 * (F::kGroups - 1);  // rows of the last group
-      IVec a[kStripVectors];
-      if (g + 1 < F::kGroups) {
-        InterleaveRows<4>(rows + 4 * g, at, a);
-      } else {
-        InterleaveRows<kRest>(rows + 4 * g, at, a);
-      }
-#pragma GCC unroll 2
-      for (int v = 0; v < kStripVectors; ++v) {
-        a[v] ^= flip;
-#pragma GCC unroll 2
-        for (int out = 0; out < F::kOuts; ++out) {
-          if (!F::Reads(out, g)) continue;
+  for (int column = 0; column < (kTile - 1) * F::kStride + F::kSize; ++column) {
 #pragma GCC unroll 4
-          for (int t = 0; t < kTile; ++t) {
-            const int tap = column - t * F::kStride;
-            if (tap < 0 || tap >= F::kSize) continue;
-            const IVec word = w[(out * F::kGroups + g) * F::kSize + tap][v];
-            acc[out][t][v] = DotBytes(acc[out][t][v], a[v], word);
-          }
+    for (int i = 0; i < F::kGroups * kStripVectors; ++i) {
+      const int g = i / kStripVectors, v = i % kStripVectors;
+      const IVec a = LoadInts(from + column * Columns<F>::kBytes + g * Columns<F>::kGroupBytes +
+                              v * kVectorBytes);
+#pragma GCC unroll 2
+      for (int out = 0; out < F::kOuts; ++out) {
+        if (!F::Reads(out, g)) continue;
+#pragma GCC unroll 4
+        for (int t = 0; t < kTile; ++t) {
+          const int tap = column - t * F::kStride;
+          if (tap < 0 || tap >= F::kSize) continue;
+          const IVec word = w[(out * F::kGroups + g) * F::kSize + tap][v];
+          acc[out][t][v] = DotBytes(acc[out][t][v], a, word);
         }
       }
     }
   }
 }
 
-// The channels from c on of all pixels.
 template <class F>
-void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
-  const int64_t channels = s.in_c, row_bytes = s.in_w * channels;
+void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, const Columns<F>& columns,
+               const Part& part) {
+  const int64_t channels = s.in_c;
   IVec w[F::kWords][kStripVectors], bias[kStripVectors];
 #pragma GCC unroll 2
   for (int v = 0; v < kStripVectors; ++v) {
+    const int64_t c = part.c + v * kLanes;
 #pragma GCC unroll 20
-    for (int i = 0; i < F::kWords; ++i) w[i][v] = LoadInts(r.words + i * channels + c + v * kLanes);
-    bias[v] = LoadInts(r.bias + c + v * kLanes);
+    for (int i = 0; i < F::kWords; ++i) w[i][v] = LoadInts(r.words + i * channels + c);
+    bias[v] = LoadInts(r.bias + c);
   }
+  const PixelEnd end(r, channels, part.c);
+  const uint8_t* from = columns.bytes + part.j * kVectorBytes;
+  const int64_t first = (part.y * s.out_w + part.x) * channels, below = first + s.out_w * channels;
+  // The last tile computes some pixels again.
+  for (int64_t next = 0; next < part.n; next += kTile) {
+    const int64_t x = next + kTile <= part.n ? next : part.n - kTile;
+    IVec acc[F::kOuts][kTile][kStripVectors];
+#pragma GCC unroll 2
+    for (int out = 0; out < F::kOuts; ++out) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kTile * kStripVectors; ++i) {
+        acc[out][i / kStripVectors][i % kStripVectors] = bias[i % kStripVectors];
+      }
+    }
+    AddByteWindows<F>(acc, from + x * F::kStride * Columns<F>::kBytes, w);
+    end.Finish(acc[0], first + x * channels);
+    if (F::kOuts > 1 && part.outs > 1) end.Finish(acc[F::kOuts - 1], below + x * channels);
+  }
+}
+
+// The columns that the pixels need, of the channels [c, c + count). What lies outside of the image
+// is read from one pixel of padding.
+template <class F>
+void FillColumns(const DepthwiseShape& s, const IntegerDepthwiseRows& r, const Part& part,
+                 int64_t count, Columns<F>* columns) {
   const uint8_t flip_byte = r.element == 1 ? kFlipUInt8 : kFlipInt8;
   const IVec flip = Broadcast(static_cast<int32_t>(flip_byte * 0x01010101u));
-  const PixelEnd end(r, channels, c);
-  const uint8_t* image = static_cast<const uint8_t*>(r.image) + c;
-  for (int64_t y = 0; y < r.rows; y += F::kOuts) {
-    // Below the last row of output nothing is read: the first row stands in.
-    const int outs = r.rows - y < F::kOuts ? 1 : F::kOuts;
-    const uint8_t* rows[F::kRows];
+  uint8_t padding[kTogether];
+  __builtin_memset(padding, r.padding, sizeof(padding));
+  const uint8_t* image = static_cast<const uint8_t*>(r.image) + part.c;
+  const uint8_t* rows[F::kRows];
+  int64_t step[F::kRows];  // from column to column
+  for (int i = 0; i < F::kRows; ++i) {
+    const int64_t y = (r.out_y + part.y) * F::kStride - s.pad_top + i;
+    const bool inside = y >= 0 && y < s.in_h;
+    rows[i] = inside ? image + y * s.in_w * s.in_c : padding;
+    step[i] = inside ? s.in_c : 0;
+  }
+  constexpr int kLast = F::kRows - 4 * (F::kGroups - 1);
+  uint8_t* to = columns->bytes;
+  const int64_t x0 = part.x * F::kStride - s.pad_left, n = (part.n - 1) * F::kStride + F::kSize;
+  for (int64_t x = x0; x < x0 + n; ++x, to += Columns<F>::kBytes) {
+    const uint8_t* at[F::kRows];
+#pragma GCC unroll 8
     for (int i = 0; i < F::kRows; ++i) {
-      const int inside = i < F::kSize + (outs - 1) * F::kStride ? i : 0;
-      rows[i] = image + ((r.out_y + y) * F::kStride + inside) * row_bytes;
+      at[i] = x >= 0 && x < s.in_w ? rows[i] + x * step[i] : padding;
     }
-    const int64_t first = y * s.out_w * channels, below = first + s.out_w * channels;
-    // The last tile computes some pixels again.
-    for (int64_t next = 0; next < s.out_w; next += kTile) {
-      const int64_t x = next + kTile <= s.out_w ? next : s.out_w - kTile;
-      IVec acc[F::kOuts][kTile][kStripVectors];
-#pragma GCC unroll 2
-      for (int out = 0; out < F::kOuts; ++out) {
-#pragma GCC unroll 4
-        for (int t = 0; t < kTile; ++t) {
-#pragma GCC unroll 2
-          for (int v = 0; v < kStripVectors; ++v) acc[out][t][v] = bias[v];
-        }
+    if (F::kGroups > 1) InterleaveRows<4>(at, count, flip, to);
+    InterleaveRows<kLast>(at + 4 * (F::kGroups - 1), count, flip,
+                          to + (F::kGroups - 1) * Columns<F>::kGroupBytes);
+  }
+}
+
+// `count` channels from c on, of which those from `needed` on are not computed yet.
+template <class F>
+void ByteChannels(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c, int64_t count,
+                  int64_t needed) {
+  Columns<F> columns;
+  Part part;
+  for (part.y = 0; part.y < r.rows; part.y += F::kOuts) {
+    part.outs = r.rows - part.y < F::kOuts ? 1 : F::kOuts;
+    for (int64_t x = 0; x < s.out_w; x += F::kPixels) {
+      part.x = x + kTile <= s.out_w ? x : s.out_w - kTile;
+      part.n = s.out_w - part.x < F::kPixels ? s.out_w - part.x : F::kPixels;
+      part.c = c;
+      FillColumns<F>(s, r, part, count, &columns);
+      for (part.j = (needed - c) / kStrip * kStripVectors; part.j * kLanes < count;
+           part.j += kStripVectors) {
+        part.c = c + part.j * kLanes;
+        ByteStrip<F>(s, r, columns, part);
       }
-      AddByteWindows<F>(acc, rows, x * F::kStride * channels, channels, w, flip);
-      end.Finish(acc[0], first + x * channels);
-      if (F::kOuts > 1 && outs > 1) end.Finish(acc[F::kOuts - 1], below + x * channels);
     }
+  }
+}
+
+// The last channels are computed together with some before them again.
+template <class F>
+void RunForm(const DepthwiseShape& s, const IntegerDepthwiseRows& r) {
+  const int64_t count = s.in_c < kTogether ? s.in_c / kStrip * kStrip : kTogether;
+  for (int64_t c = 0; c < s.in_c; c += count) {
+    ByteChannels<F>(s, r, c + count <= s.in_c ? c : s.in_c - count, count, c);
   }
 }
 
@@ -147,12 +218,9 @@ void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c
 #if defined(TW_HAVE_DOT_BYTES)
 void RunDepthwiseBytes(const DepthwiseShape& s, const IntegerDepthwiseRows& r);
 void RunDepthwiseBytes(const DepthwiseShape& s, const IntegerDepthwiseRows& r) {
-  const auto strip = s.filter_w == 3
-                         ? (s.stride_w == 1 ? ByteStrip<Form<3, 1>> : ByteStrip<Form<3, 2>>)
-                         : (s.stride_w == 1 ? ByteStrip<Form<5, 1>> : ByteStrip<Form<5, 2>>);
-  for (int64_t c = 0; c < s.in_c; c += kStrip) {
-    strip(s, r, c + kStrip <= s.in_c ? c : s.in_c - kStrip);
-  }
+  const auto run = s.filter_w == 3 ? (s.stride_w == 1 ? RunForm<Form<3, 1>> : RunForm<Form<3, 2>>)
+                                   : (s.stride_w == 1 ? RunForm<Form<5, 1>> : RunForm<Form<5, 2>>);
+  run(s, r);
 }
 #endif
 

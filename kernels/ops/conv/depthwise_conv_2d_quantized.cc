@@ -118,17 +118,35 @@ bool GoesByBytes(const PrepareContext& context, const QuantizedDepthwiseState& s
          s.weight_zero == (s.weights_unsigned ? 128 : 0);
 }
 
-Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDepthwiseState* s) {
-  const TensorView& view = *context->input(1);
+void PlanProducts(const PrepareContext& context, QuantizedDepthwiseState* s) {
+  const TensorView& view = *context.input(1);
   s->weight_zero = ZeroPointOf(view);
   s->weights = view.dtype;
   s->weights_unsigned = view.dtype == DType::kUInt8 &&
                         !(s->arithmetic == Arithmetic::kDynamicRange && s->weight_zero == 0);
-  s->by_bytes = GoesByBytes(*context, *s);
+  s->by_bytes = GoesByBytes(context, *s);
+  if (!s->by_bytes) return;
+  const IntegerKernels& integer = *context.cpu().integer;
+  s->sign_shift = s->element == 1 ? -integer.flip_uint8 : integer.flip_int8;
+}
+
+// Products of bytes read the image where it lies; others want its padding around it.
+void PlanImageOf(const Window& window, ScratchLayout* scratch, QuantizedDepthwiseState* s) {
+  const size_t size = s->arithmetic == Arithmetic::kInt16 ? 2 : 1;
+  const int64_t batch = s->arithmetic == Arithmetic::kDynamicRange ? 1 : s->batch;
   if (s->by_bytes) {
-    const IntegerKernels& integer = *context->cpu().integer;
-    s->sign_shift = s->element == 1 ? -integer.flip_uint8 : integer.flip_int8;
+    s->image = MakeImage(batch, window.h.in, window.w.in, s->shape.in_c, size, size);
+    return;
   }
+  s->image = MakeImage(window, batch, s->shape.in_c, size, size);
+  PlanImage(false, scratch, &s->image);
+  s->shape.in_h = s->image.h;
+  s->shape.in_w = s->image.w;
+  s->shape.pad_top = s->shape.pad_left = 0;
+}
+
+Status PlanWeights(PrepareContext* context, ScratchLayout* scratch, QuantizedDepthwiseState* s) {
+  const TensorView& view = *context->input(1);
   if (view.data == nullptr) {
     s->packed_offset = scratch->AddSized(static_cast<int64_t>(PackedBytes(*s)), 1);
     return Status::Ok();
@@ -231,8 +249,8 @@ const uint8_t* Rearrange(const RunContext& context, const QuantizedDepthwiseStat
 int64_t RowsAtOnce(const QuantizedDepthwiseState& s) {
   constexpr int64_t kBytes = 24 << 10;
   if (s.arithmetic == Arithmetic::kInt16) return 1;
-  const int64_t rows = kBytes / (s.image.row_bytes() * s.shape.stride_h + 1);
-  return s.by_bytes ? std::max<int64_t>(2, rows / 2 * 2) : std::max<int64_t>(1, rows);
+  if (s.by_bytes) return s.rows_per_task;  // takes care of that itself
+  return std::max<int64_t>(1, kBytes / (s.image.row_bytes() * s.shape.stride_h + 1));
 }
 
 // Rows [first, end) of the output; `rows` holds what all of them share.
@@ -260,8 +278,8 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
 }
 
 void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
-            const void* source, int32_t zero_point, uint8_t* output,
-            const IntegerDepthwiseRows& row) {
+            const void* source, int32_t zero_point, uint8_t* output, IntegerDepthwiseRows row) {
+  row.padding = static_cast<uint8_t>(zero_point);
   const uint8_t* images =
       Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
   const int64_t image_bytes =
@@ -316,15 +334,11 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
     s->in_zero = ZeroPointOf(*context->input(0));
   }
   const size_t size = arithmetic == Arithmetic::kInt16 ? 2 : 1;
-  ScratchLayout scratch;
-  s->image = MakeImage(window, arithmetic == Arithmetic::kDynamicRange ? 1 : rows.batch,
-                       rows.shape.in_c, size, size);
-  PlanImage(false, &scratch, &s->image);
-  s->shape.in_h = s->image.h;
-  s->shape.in_w = s->image.w;
-  s->shape.pad_top = s->shape.pad_left = 0;
   s->flat = size == 1 && (rows.shape.multiplier != 1 || s->channels < kColumnPad) &&
             rows.shape.out_w * s->channels >= kColumnPad;
+  PlanProducts(*context, s);
+  ScratchLayout scratch;
+  PlanImageOf(window, &scratch, s);
   s->rearranged = s->flat && (rows.shape.multiplier != 1 || rows.shape.stride_w != 1);
   s->spread = s->channels + (s->flat ? kColumnPad : 0);
   if (s->rearranged) {

@@ -24,8 +24,10 @@ struct Case {
   bool is_unsigned = false;
 
   int64_t channels() const { return shape.in_c; }
-  int ValueAt(int64_t i) const {
-    const uint8_t byte = image[static_cast<size_t>(i)];
+  int ValueAt(int64_t y, int64_t x, int64_t channel) const {
+    const bool inside = y >= 0 && y < shape.in_h && x >= 0 && x < shape.in_w;
+    const size_t at = static_cast<size_t>((y * shape.in_w + x) * shape.in_c + channel);
+    const uint8_t byte = inside ? image[at] : rows.padding;
     return is_unsigned ? int{byte} : int{static_cast<int8_t>(byte)};
   }
 };
@@ -54,7 +56,9 @@ void SetBytesShape(Random* random, DepthwiseShape* s) {
   s->multiplier = 1;
   s->filter_h = s->filter_w = 1 + 2 * UpTo(random, 2);
   s->stride_h = s->stride_w = UpTo(random, 2);
-  s->out_w = kLeastDepthwiseWidth - 1 + UpTo(random, 9);
+  s->out_w = kLeastDepthwiseWidth - 1 + UpTo(random, UpTo(random, 4) == 1 ? 50 : 9);
+  s->pad_top = UpTo(random, 3) - 1;
+  s->pad_left = UpTo(random, 3) - 1;
 }
 
 // The words of the filter, whose weights lie within a byte.
@@ -83,6 +87,11 @@ Case MakeCase(Random* random, bool bytes) {
   const int64_t out_h = up_to(5);
   s.in_h = (out_h - 1) * s.stride_h + (s.filter_h - 1) * s.dilation_h + 1;
   s.in_w = (s.out_w - 1) * s.stride_w + (s.filter_w - 1) * s.dilation_w + 1;
+  if (bytes) {  // some of that lies below and to the right
+    s.in_h = std::max<int64_t>(1, s.in_h - s.pad_top - up_to(3) + 1);
+    s.in_w = std::max<int64_t>(1, s.in_w - s.pad_left - up_to(3) + 1);
+    c.rows.padding = static_cast<uint8_t>((*random)());
+  }
   c.is_unsigned = up_to(2) == 1;
   c.image.resize(static_cast<size_t>(s.in_h * s.in_w * s.in_c));
   for (uint8_t& value : c.image) value = static_cast<uint8_t>((*random)());
@@ -115,10 +124,10 @@ int32_t SumAt(const Case& c, int64_t y, int64_t x, int64_t channel) {
   int32_t sum = c.bias[static_cast<size_t>(channel)];
   for (int64_t i = 0; i < s.filter_h; ++i) {
     for (int64_t j = 0; j < s.filter_w; ++j) {
-      const int64_t in_y = (c.rows.out_y + y) * s.stride_h + i * s.dilation_h;
-      const int64_t in_x = x * s.stride_w + j * s.dilation_w;
+      const int64_t in_y = (c.rows.out_y + y) * s.stride_h + i * s.dilation_h - s.pad_top;
+      const int64_t in_x = x * s.stride_w + j * s.dilation_w - s.pad_left;
       const size_t tap = static_cast<size_t>((i * s.filter_w + j) * s.in_c + channel);
-      sum += c.ValueAt((in_y * s.in_w + in_x) * s.in_c + channel) * c.filter[tap];
+      sum += c.ValueAt(in_y, in_x, channel) * c.filter[tap];
     }
   }
   return sum;
