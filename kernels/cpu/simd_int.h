@@ -171,7 +171,10 @@ TW_INLINE Vec WidenHalves(const uint16_t* p) {
 #else
   const IVec h = WidenInt16(p);
   const IVec shifted = (h & 0x7fff) << 13;
-  const IVec bits = reinterpret_cast<IVec>(reinterpret_cast<Vec>(shifted) * 5.19229686e33f);
+  // Subnormal halves by themselves: NEON of 32-bit ARM takes a subnormal float for zero.
+  const Vec tiny = __builtin_convertvector(h & 0x3ff, Vec) * 5.96046448e-8f;
+  const Vec scaled = reinterpret_cast<Vec>(shifted) * 5.19229686e33f;
+  const IVec bits = reinterpret_cast<IVec>(shifted < 0x00800000 ? tiny : scaled);
   return reinterpret_cast<Vec>(bits | ((shifted >= 0x0f800000) & 0x7f800000) |
                                (h & static_cast<int32_t>(0x80000000u)));
 #endif

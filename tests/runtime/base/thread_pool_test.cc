@@ -238,7 +238,7 @@ TEST_CASE("tasks that another thread cancels still end their loop", "[base]") {
   }
 }
 
-TEST_CASE("loops of a run that are short stay on the caller", "[base]") {
+TEST_CASE("loops of a run that are short stay on the caller", "[.alone]") {
   ThreadPool pool(3);
   const auto run = [&] {
     std::atomic<int> n_elsewhere{0};
