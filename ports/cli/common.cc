@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "ports/cli/files.h"
+#include "ports/cli/shapes.h"
 #include "ports/cli/stop.h"
 #include "runtime/backend/device_name.h"
 #include "runtime/base/printable.h"
@@ -258,8 +259,29 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   return session_options;
 }
 
-tw::Session OpenSession(const tw::Model& model, const CommonOptions& options) {
-  return CheckValue(tw::Session::Create(model, SessionOptionsOf(options)), options.model);
+tw::Result<tw::Session> TrySession(const tw::Model& model, const CommonOptions& options,
+                                   const std::vector<tw_shape>& shapes) {
+  tw::SessionOptions session_options = SessionOptionsOf(options);
+  const std::vector<tw_shape> given = shapes.empty() ? InputShapes(model, options) : shapes;
+  session_options.input_shapes = given.data();
+  session_options.n_input_shapes = given.size();
+  return tw::Session::Create(model, session_options);
+}
+
+tw::Session OpenSession(const tw::Model& model, const CommonOptions& options,
+                        const std::vector<tw_shape>& shapes) {
+  tw::Result<tw::Session> session = TrySession(model, options, shapes);
+  CheckSession(session.status(), options);
+  return std::move(session).value();
+}
+
+void CheckSession(const tw::Status& status, const CommonOptions& options) {
+  if (status.ok()) return;
+  std::string message = status.message();
+  const std::string member = "tw_session_options.input_shapes";
+  const size_t at = message.find(member);
+  if (at != std::string::npos) message.replace(at, member.size(), "--input-shape");
+  throw CliError(ExitCodeOf(status.code()), options.model + ": " + message);
 }
 
 PixelScale ScaleFor(const CommonOptions& options, const tw::Model& model,

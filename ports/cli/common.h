@@ -31,7 +31,8 @@ struct CommonOptions {
   bool all_on_device = false;  // see tw_session_options.all_on_device
   bool low_priority = false;
   bool json = false;
-  std::string signature;  // empty: the main subgraph
+  std::string signature;                  // empty: the main subgraph
+  std::vector<std::string> input_shapes;  // "x=1,224,224,3", see shapes.h
   std::vector<float> mean;
   std::vector<float> std;
 };
@@ -70,7 +71,15 @@ ExitCode ExitCodeOf(tw_status status);
 tw::Model OpenModel(const std::string& path);
 tw_precision PrecisionOf(const std::string& name);
 tw::SessionOptions SessionOptionsOf(const CommonOptions& options);
-tw::Session OpenSession(const tw::Model& model, const CommonOptions& options);
+// The session that the options ask for, with the shapes of --input-shape; or with `shapes`, one for
+// each input, where there are any.
+tw::Result<tw::Session> TrySession(const tw::Model& model, const CommonOptions& options,
+                                   const std::vector<tw_shape>& shapes = {});
+// The same; throws when there is none.
+tw::Session OpenSession(const tw::Model& model, const CommonOptions& options,
+                        const std::vector<tw_shape>& shapes = {});
+// What TrySession's failure says, in terms of the command line.
+void CheckSession(const tw::Status& status, const CommonOptions& options);
 
 // Pixel scaling of an image input: the flags, else the model's metadata, else the input's own
 // quantization, else [-1, 1].

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ports/cli/common.h"
+#include "ports/cli/shapes.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 
@@ -250,10 +251,9 @@ void Info(const InfoOptions& options) {
   Json description = Json::parse(CheckValue(model.Describe()));
   if (!options.common.signature.empty()) ShowSignature(options.common.signature, &description);
   // A model that cannot run still has a description; the reason is part of it.
-  const tw::Result<tw::Session> session =
-      tw::Session::Create(model, SessionOptionsOf(options.common));
+  const tw::Result<tw::Session> session = TrySession(model, options.common);
   const bool wrong_option = IsCallersFault(session.status().code());
-  if (wrong_option) Check(session.status(), options.common.model);
+  if (wrong_option) CheckSession(session.status(), options.common);
   description["runs"] = session.ok();
   if (session.ok()) {
     const tw_session_info memory = CheckValue(session->Info());
@@ -278,7 +278,7 @@ void Info(const InfoOptions& options) {
                   session.status().message().c_str());
     }
   }
-  if (options.plan && !session.ok()) Check(session.status(), options.common.model);
+  if (options.plan) CheckSession(session.status(), options.common);
 }
 
 }  // namespace
@@ -292,6 +292,7 @@ void AddInfoCommand(CLI::App* app) {
       "--plan", options->plan,
       "print the plan: kernels, fusion, arena offsets, and the arena's size against the "
       "largest live set");
+  AddInputShapeOption(command, &options->common);
   AddSessionOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(

@@ -7,6 +7,7 @@
 #include "ports/cli/data/npy.h"
 #include "ports/cli/data/numbers.h"
 #include "ports/cli/files.h"
+#include "ports/cli/shapes.h"
 #include "ports/cli/terminal.h"
 
 namespace topwork {
@@ -132,24 +133,21 @@ void FillRandom(uint64_t seed, tw::Session* session) {
 
 tw::Session OpenSessionFor(const tw::Model& model, const CommonOptions& options,
                            const std::vector<std::string>& files) {
-  tw::SessionOptions session_options = SessionOptionsOf(options);
-  tw::Result<tw::Session> session = tw::Session::Create(model, session_options);
-  if (session.ok()) return CheckValue(std::move(session));
-  std::vector<tw_shape> shapes;
-  for (const std::string& file : files) {
-    shapes.push_back({-1, {}});
-    if (IsTextPath(file) || IsImagePath(file)) continue;
-    const std::vector<int64_t> dims = ReadNpy(file).shape;
+  tw::Result<tw::Session> session = TrySession(model, options);
+  if (session.ok()) return std::move(session).value();
+  std::vector<tw_shape> shapes = InputShapes(model, options);
+  shapes.resize(std::max(shapes.size(), files.size()), tw_shape{-1, {}});
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (IsTextPath(files[i]) || IsImagePath(files[i])) continue;
+    const std::vector<int64_t> dims = ReadNpy(files[i]).shape;
     if (dims.size() > 8) continue;
-    shapes.back().rank = static_cast<int32_t>(dims.size());
-    std::copy(dims.begin(), dims.end(), shapes.back().dims);
+    shapes[i].rank = static_cast<int32_t>(dims.size());
+    std::copy(dims.begin(), dims.end(), shapes[i].dims);
   }
-  if (std::all_of(shapes.begin(), shapes.end(), [](const tw_shape& s) { return s.rank < 0; })) {
-    return CheckValue(std::move(session), options.model);
-  }
-  session_options.input_shapes = shapes.data();
-  session_options.n_input_shapes = shapes.size();
-  return CheckValue(tw::Session::Create(model, session_options), options.model);
+  const bool any = std::any_of(shapes.begin(), shapes.end(),
+                               [](const tw_shape& shape) { return shape.rank >= 0; });
+  if (!any) CheckSession(session.status(), options);
+  return OpenSession(model, options, shapes);
 }
 
 void FillInputs(const CommonOptions& options, const tw::Model& model,

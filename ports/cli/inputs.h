@@ -10,7 +10,8 @@
 namespace topwork {
 namespace cli {
 
-// A session whose inputs have the shapes of the .npy files where the model's own cannot be run.
+// A session whose inputs have the shapes of the .npy files where the model's own, or those of
+// --input-shape, cannot be run.
 tw::Session OpenSessionFor(const tw::Model& model, const CommonOptions& options,
                            const std::vector<std::string>& files);
 

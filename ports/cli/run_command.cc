@@ -12,6 +12,7 @@
 #include "ports/cli/data/numbers.h"
 #include "ports/cli/files.h"
 #include "ports/cli/inputs.h"
+#include "ports/cli/shapes.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
@@ -260,6 +261,7 @@ void AddRunCommand(CLI::App* app) {
       ->check(WholeNumberCheck())
       ->type_name("N")
       ->capture_default_str();
+  AddInputShapeOption(command, &options->common);
   AddSessionOptions(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);

@@ -16,6 +16,7 @@ set(CLI_UNIT_SOURCES
   help.cc
   judge.cc
   report.cc
+  shapes.cc
   stop.cc
   table.cc
   terminal.cc
