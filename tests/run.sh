@@ -5,7 +5,7 @@
 # Usage: tests/run.sh [--long] [CTest arguments, e.g. -R unit]
 #   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
 # Builds into build/<preset>: release, asan-ubsan (by clang), tsan, minsize, jetson (aarch64, run under
-# qemu) and, for --long, clang, armv7, riscv64 and ppc64le (under qemu, too). A build that fails makes its tests
+# qemu) and, for --long, clang, armv7, riscv64 and ppc64le (under qemu, too), and Debian packages. A build that fails makes its tests
 # fail. Needs root only when Debian packages are missing.
 # Tests that need something this machine lacks print SKIP and why.
 set -eu
@@ -76,6 +76,8 @@ if [ "$long" = ON ]; then
     build "$preset" "libtopwork.so topwork_tests $command" topwork_tests \
       "-DTOPWORK_TEST_FILES=kernels/cpu/;models/zoo/;support/"
   done
+  echo "== Debian packages"
+  measure "build packages" ports/jetson/build.sh amd64 arm64 || failed="$failed packages"
 fi
 
 [ -z "$failed" ] || echo "Builds that failed:$failed"

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Makes Debian packages in build/debian-ARCH: libtopwork0, libtopwork-dev, topwork-tools, and the debugging
+# data of the first and the last (-dbgsym).
+#
+# Usage: ports/jetson/build.sh [ARCH...]     amd64, arm64; without: this machine's
+# Another processor than this machine's is compiled for by Debian's cross compiler (toolchains/README.md).
+# On a Jetson itself it builds natively. TOPWORK_JOBS: how many compilers run at once.
+set -eu
+cd "$(dirname "$0")/../.."
+for tool in cmake ninja dpkg-deb dpkg-shlibdeps; do
+  command -v "$tool" >/dev/null || { echo "build.sh: $tool is missing: run toolchains/install-deps.sh" >&2; exit 1; }
+done
+here=$(dpkg --print-architecture)
+[ $# -gt 0 ] || set -- "$here"
+for architecture in "$@"; do
+  case "$architecture" in
+    amd64) triple=x86_64-linux-gnu ;;
+    arm64) triple=aarch64-linux-gnu ;;
+    *) echo "build.sh: unknown processor '$architecture' (amd64, arm64)" >&2; exit 2 ;;
+  esac
+  build="build/debian-$architecture"
+  toolchain=""
+  if [ "$architecture" != "$here" ]; then
+    toolchain="-DCMAKE_TOOLCHAIN_FILE=$PWD/toolchains/$triple.cmake"
+    [ -f "toolchains/$triple.cmake" ] || { echo "build.sh: no toolchain for $architecture here" >&2; exit 2; }
+  fi
+  echo "== $architecture in $build"
+  # -g1: function names and lines for the -dbgsym packages; dpkg's hardening but for branch protection.
+  # shellcheck disable=SC2086
+  cmake -S . -B "$build" -G Ninja $toolchain -DCMAKE_BUILD_TYPE=Release -DTOPWORK_TESTS=OFF \
+    -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBDIR="lib/$triple" -DCPACK_DEBIAN_DEBUGINFO_PACKAGE=ON \
+    -DCMAKE_C_FLAGS="-g1" -DCMAKE_CXX_FLAGS="-g1" \
+    -DCMAKE_SHARED_LINKER_FLAGS="-Wl,-z,relro,-z,now" -DCMAKE_EXE_LINKER_FLAGS="-Wl,-z,relro,-z,now" \
+    >"$build.log" 2>&1 || { tail -n 20 "$build.log"; exit 1; }
+  cmake --build "$build" -j "${TOPWORK_JOBS:-$(nproc)}" >>"$build.log" 2>&1 || { tail -n 20 "$build.log"; exit 1; }
+  rm -rf "$build"/*.deb "$build"/*.ddeb "$build/_CPack_Packages"
+  (cd "$build" && cpack -G DEB) >>"$build.log" 2>&1 || { tail -n 20 "$build.log"; exit 1; }
+  ls -l "$build"/*.deb "$build"/*.ddeb
+done

@@ -1,0 +1,51 @@
+# CPack reads this before it makes packages: what each depends on, from the versions of symbols that its binary
+# wants (readelf -V). libc6's version is that of its newest symbol; libstdc++6 has had one GLIBCXX version for
+# each gcc.
+cmake_policy(VERSION 3.22)  # IN_LIST
+set(_gcc_of_29 11)
+set(_gcc_of_30 12)
+set(_gcc_of_31 13.1)
+set(_gcc_of_32 13.1)
+set(_gcc_of_33 14)
+
+# The newest version `prefix`_X.Y that the binary wants, "" where it wants none.
+function(_tw_newest text prefix result)
+  set(newest "")
+  string(REGEX MATCHALL "Name: ${prefix}_[0-9.]+" names "${text}")
+  foreach(name IN LISTS names)
+    string(REGEX REPLACE ".*_" "" version "${name}")
+    if(newest STREQUAL "" OR version VERSION_GREATER newest)
+      set(newest "${version}")
+    endif()
+  endforeach()
+  set(${result} "${newest}" PARENT_SCOPE)
+endfunction()
+
+function(_tw_depends binary result)
+  execute_process(COMMAND "${CPACK_TOPWORK_READELF}" -VW "${binary}" OUTPUT_VARIABLE versions COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND "${CPACK_TOPWORK_READELF}" -dW "${binary}" OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
+  _tw_newest("${versions}" GLIBC libc)
+  _tw_newest("${versions}" GLIBCXX libstdcxx)
+  set(depends "libc6 (>= ${libc})")
+  if(libraries MATCHES "libgcc_s")
+    string(APPEND depends ", libgcc-s1 (>= 3.0)")
+  endif()
+  if(libstdcxx)
+    string(REGEX REPLACE ".*\\." "" number "${libstdcxx}")
+    set(gcc "${_gcc_of_${number}}")
+    if(number LESS 29)
+      set(gcc 10)
+    elseif(NOT gcc)
+      message(FATAL_ERROR "needed.cmake does not know which libstdc++6 has GLIBCXX_${libstdcxx}: add it there.")
+    endif()
+    string(APPEND depends ", libstdc++6 (>= ${gcc})")
+  endif()
+  set(${result} "${depends}" PARENT_SCOPE)
+endfunction()
+
+_tw_depends("${CPACK_TOPWORK_SHARED}" CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS)
+if("tools" IN_LIST CPACK_COMPONENTS_ALL)
+  _tw_depends("${CPACK_TOPWORK_TOOL}" CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS)
+endif()
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+  "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")

@@ -1,0 +1,165 @@
+"""The Debian packages: in order by lintian, complete, installed into a fresh root, used there and removed.
+
+Usage: debian_test.py lint|install BUILD CPACK
+BUILD is a build folder. Packages that ports/jetson/build.sh made there are taken; otherwise cpack makes them of what
+is built, without debugging data. `install` for another processor than this one's unpacks into an empty root, and
+runs the command under qemu. Exit 77: a tool is missing (it says which).
+"""
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from debian_root import fresh_root, skip
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+ZOO = ROOT / "models/zoo"
+NAMES = ("libtopwork0", "libtopwork-dev", "topwork-tools")
+MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+# What a user does with the packages, in the fresh root: /tmp/t holds the zoo's digits.
+USE = r"""set -eu
+cd /tmp/t
+topwork --version
+topwork info digits.tflite --json >info.json
+topwork run digits.tflite --input data/test/digit_7/0413.png --top 1
+topwork train digits.tflite --data data/train --output mine.tflite --optimizer lbfgs --epochs 20 --json >train.json
+topwork evaluate mine.tflite --data data/test --json | grep '"top1"'
+examples=/usr/share/doc/libtopwork-dev/examples
+cc -std=c99 $examples/run_model.c -o run_model $(pkg-config --cflags --libs topwork)
+./run_model mine.tflite
+test -f /usr/share/man/man1/topwork.1.gz
+"""
+
+
+def call(*command, **options):
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          **options)
+    if done.returncode != 0:
+        sys.exit(f"FAIL: {' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout[-4000:]}")
+    return done.stdout
+
+
+def packages_of(build, cpack, folder):
+    """The three packages and, of build.sh, those with debugging data."""
+    made = sorted(build.glob("*.deb")) + sorted(build.glob("*.ddeb"))
+    if not made:
+        call(cpack, "-G", "DEB", "-B", folder / "packages", cwd=build)
+        made = sorted((folder / "packages").glob("*.deb"))
+    if [path.name.split("_")[0] for path in made if path.suffix == ".deb"] != sorted(NAMES):
+        sys.exit(f"FAIL: not the three packages: {made}")
+    return made
+
+
+def architecture(package):
+    return call("dpkg-deb", "--field", package, "Architecture").strip()
+
+
+def lint(packages, folder):
+    if shutil.which("lintian") is None:
+        skip("lintian is not installed (Debian: apt install lintian)")
+    # A build that was not configured for packages has its libraries in lib, not in the processor's folder.
+    said = call("lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags",
+                "pkg-config-unavailable-for-cross-compilation", *packages)
+    library = next(path for path in packages if path.name.startswith("libtopwork0_"))
+    call("dpkg-deb", "-x", library, folder / "files")
+    shared = next((folder / "files/usr/lib").rglob("libtopwork.so.0.*"))
+    (folder / "debian").mkdir()
+    (folder / "debian/control").write_text("Source: topwork\n\nPackage: libtopwork0\nArchitecture: any\n")
+    version = call("dpkg-deb", "--field", library, "Version").strip()
+    # -c4: symbols that came, went or are another version's fail.
+    call("dpkg-gensymbols", "-c4", "-plibtopwork0", f"-v{version}", f"-e{shared}", "-O/dev/null",
+         f"-I{ROOT}/ports/jetson/debian/symbols", cwd=folder, env={"DEB_HOST_ARCH": architecture(library), "PATH": "/usr/bin"})
+    if "soname: [libtopwork.so.0]" not in call("readelf", "-dW", shared):
+        sys.exit("FAIL: SONAME is not libtopwork.so.0")
+    print(said + "lintian, symbols and SONAME are in order")
+
+
+def digits(folder):
+    shutil.copytree(ZOO / "data/digits", folder / "data")
+    shutil.copy(ZOO / "digits_cnn_f32.tflite", folder / "digits.tflite")
+
+
+def files_of(root):
+    """Files of the system: not dpkg's data base, not the loader's cache."""
+    skipped = ("var/lib/dpkg", "var/log", "var/cache", "etc/ld.so.cache", "tmp")
+    names = (str(path.relative_to(root)) for folder in ("etc", "usr", "var", "tmp") for path in (root / folder).rglob("*"))
+    return {name for name in names if not name.startswith(skipped)}
+
+
+def install_here(packages, root):
+    """Into the fresh root, by its own dpkg."""
+    def inside(*command):
+        return call("chroot", root, *command, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"})
+
+    shutil.rmtree(root / "tmp/t", ignore_errors=True)
+    inside("dpkg", "--purge", *NAMES)  # of a test that was killed
+    before = files_of(root)
+    (root / "tmp/t").mkdir()
+    for package in packages:
+        shutil.copy(package, root / "tmp/t")
+    digits(root / "tmp/t")
+    try:
+        inside("sh", "-c", "dpkg --install /tmp/t/*.deb")
+        print(inside("sh", "-c", USE))
+        if "libtopwork.so.0" not in inside("ldd", "/tmp/t/run_model"):
+            sys.exit("FAIL: the program does not use the packages' library")
+    finally:
+        inside("dpkg", "--purge", *NAMES)
+        shutil.rmtree(root / "tmp/t")
+    left = files_of(root) ^ before
+    if left:
+        sys.exit(f"FAIL: files that came or went for good: {sorted(left)[:20]}")
+    print("installed into a fresh Debian 12, used and removed without a trace")
+
+
+def install_elsewhere(packages, folder):
+    """Into an empty root, by this machine's dpkg, for another processor; the C library is the cross compiler's."""
+    arm = pathlib.Path("/usr/aarch64-linux-gnu")
+    qemu = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+    if qemu is None or not arm.exists():
+        skip("qemu-user-static or g++-aarch64-linux-gnu is not installed")
+    root = folder / "root"
+    for name in ("info", "updates", "triggers"):
+        (root / "var/lib/dpkg" / name).mkdir(parents=True)
+    for name in ("status", "available"):
+        (root / "var/lib/dpkg" / name).touch()
+    digits(root)
+    dpkg = ["dpkg", f"--root={root}", "--force-architecture", "--force-depends", "--force-script-chrootless",
+            "--force-not-root", "--log=/dev/null"]
+    call(*dpkg, "--install", *packages)
+    run = [qemu, "-L", arm, root / "usr/bin/topwork"]
+    print(call(*run, "--version"))
+    print(call(*run, "run", root / "digits.tflite", "--input", root / "data/test/digit_7/0413.png", "--top", "1"))
+    call(*run, "train", root / "digits.tflite", "--data", root / "data/train", "--output", root / "mine.tflite",
+         "--optimizer", "lbfgs", "--epochs", "5")
+    call("aarch64-linux-gnu-gcc", "-std=c99", ROOT / "ports/examples/run_model.c", "-o", root / "run_model",
+         f"-I{root}/usr/include", f"-L{next((root / 'usr/lib').rglob('libtopwork.so')).parent}", "-ltopwork")
+    library = next((root / "usr/lib").rglob("libtopwork.so.0")).parent
+    print(call(qemu, "-L", arm, "-E", f"LD_LIBRARY_PATH={library}", root / "run_model", root / "mine.tflite"))
+    call(*dpkg, "--purge", *NAMES)
+    left = [path for path in (root / "usr").rglob("*") if path.is_file()]
+    if left:
+        sys.exit(f"FAIL: files that stayed: {left[:20]}")
+    print("installed into an empty arm64 root, used under qemu and removed without a trace")
+
+
+def main():
+    what, build, cpack = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+    if not (build / "libtopwork.so").exists():
+        skip(f"nothing is built in {build.name} (ports/jetson/build.sh builds it)")
+    if shutil.which("dpkg-gensymbols") is None:
+        skip("dpkg-dev is not installed (Debian: apt install dpkg-dev)")
+    with tempfile.TemporaryDirectory(prefix="topwork_debian_") as name:
+        folder = pathlib.Path(name)
+        packages = packages_of(build, cpack, folder)
+        if what == "lint":
+            lint(packages, folder)
+        elif architecture(packages[0]) == MACHINES.get(platform.machine()):
+            install_here([path for path in packages if path.suffix == ".deb"], fresh_root(build))
+        else:
+            install_elsewhere([path for path in packages if path.suffix == ".deb"], folder)
+
+
+main()
