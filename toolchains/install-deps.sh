@@ -5,7 +5,8 @@
 #   build   compilers and libraries that build the library and the command line (always included),
 #           and uPlot, the plots of training reports, from npm into build/third_party/uplot
 #   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser,
-#           OpenCL on the CPU (PoCL), its simulator oclgrind and CLBlast, checks of Debian packages
+#           OpenCL on the CPU (PoCL), its simulator oclgrind and CLBlast, checks of Debian packages,
+#           Meson and Doxygen
 #   long    what tests/run.sh --long needs besides: cross compilers for 32-bit ARM, RISC-V and POWER
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
 set -eu
@@ -30,7 +31,7 @@ for part in "$@"; do
     test) test=yes; packages="$packages catch2 clang libclang-rt-dev clang-format pkg-config qemu-user-static \
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
 ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 \
-dpkg-dev lintian abigail-tools debootstrap" ;;
+dpkg-dev lintian abigail-tools debootstrap meson doxygen" ;;
     long) packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
 g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;

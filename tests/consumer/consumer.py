@@ -1,11 +1,13 @@
 """Builds and runs a C program against the library the way users do.
 
-Usage: consumer.py find_package|add_subdirectory|pkg_config --build DIR --cmake CMAKE --version V
-                   --cc CC --cxx CXX --generator G
-Installs DIR into a temporary prefix first (not for add_subdirectory) and moves it, because an
-installed package must not depend on where it was installed. Exit 77: pkg-config is missing.
+Usage: consumer.py KIND --build DIR --cmake CMAKE --version V --cc CC --cxx CXX --generator G
+KIND: find_package, add_subdirectory, fetch_content, pkg_config, meson, meson_source, conan, vcpkg
+With --long, meson_source, fetch_content and conan compile all of the library; otherwise they end before.
+Where an installed library is used, installs DIR into a temporary prefix first and moves it, because an
+installed package must not depend on where it was installed. Exit 77: a tool is missing (it says which).
 """
 import argparse
+import json
 import os
 import shlex
 import shutil
@@ -14,6 +16,19 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
+# Of builds from source: other builds test how fast it is and its instruction sets; this takes a third of their time.
+QUICK = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",
+         "-DTOPWORK_ONLY_ISAS=baseline", "-DTOPWORK_CCACHE=ON"]
+
+
+def need(tool, package, hints=()):
+    """The program's path; ends the test as skipped where it is missing."""
+    found = next((hint for hint in hints if os.path.exists(hint)), None) or shutil.which(tool)
+    if found is None:
+        print(f"SKIP {parsed.kind}: {tool} is not installed ({package})")
+        sys.exit(77)
+    return found
 
 
 def run(*command, **options):
@@ -51,18 +66,30 @@ def find_package(arguments, folder):
                f"-DCMAKE_PREFIX_PATH={install(arguments, folder)}")
 
 
-def add_subdirectory(arguments, folder):
-    # Other builds test how fast it is and its instruction sets: this one takes a third of their time.
-    with_cmake(arguments, folder, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0",
-               "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DTOPWORK_ONLY_ISAS=baseline")
+def from_source(arguments, folder):
+    with_cmake(arguments, folder, *QUICK)
+
+
+add_subdirectory = from_source
+
+
+def fetch_content(arguments, folder):
+    """As add_subdirectory, which FetchContent calls; by default only up to the list of what would be compiled."""
+    if arguments.long:
+        return from_source(arguments, folder)
+    binary = os.path.join(folder, "build")
+    run(arguments.cmake, "-S", os.path.join(HERE, "fetch_content"), "-B", binary, "-G", "Ninja",
+        f"-DCMAKE_C_COMPILER={arguments.cc}", f"-DCMAKE_CXX_COMPILER={arguments.cxx}")
+    planned = run("ninja", "-C", binary, "-t", "commands", "shared", "static")
+    for product in ("soname,libtopwork.so.0", "libtopwork.a", "-o shared", "-o static"):
+        if product not in planned:
+            sys.exit(f"{product} is not in what would be built:\n{planned[-2000:]}")
 
 
 def pkg_config(arguments, folder):
-    if shutil.which("pkg-config") is None:
-        print("SKIP pkg_config: pkg-config is not installed (Debian: apt install pkg-config)")
-        sys.exit(77)
+    need("pkg-config", "Debian: apt install pkg-config")
     prefix = install(arguments, folder)
-    pc = next(path for path, _, names in os.walk(prefix) if "topwork.pc" in names)
+    pc = pkg_config_folder(prefix)
     environment = dict(os.environ, PKG_CONFIG_PATH=pc)
     found = run("pkg-config", "--modversion", "topwork", env=environment).strip()
     if found != arguments.version:
@@ -78,11 +105,91 @@ def pkg_config(arguments, folder):
     check(folder + "/static", arguments.version)
 
 
+def pkg_config_folder(prefix):
+    return next(path for path, _, names in os.walk(prefix) if "topwork.pc" in names)
+
+
+def add_subproject(folder):
+    """What Meson makes of topwork.wrap: the sources with the files of packagefiles over them."""
+    topwork = os.path.join(folder, "topwork")
+    shutil.copytree(os.path.join(ROOT, "toolchains/packages/meson/packagefiles/topwork"), topwork)
+    shutil.copy(os.path.join(ROOT, "toolchains/packages/meson/topwork.wrap"), folder)
+    for name in ("CMakeLists.txt", "kernels", "models", "ports", "runtime", "toolchains"):
+        os.symlink(os.path.join(ROOT, name), os.path.join(topwork, name))
+
+
+def with_meson(arguments, folder, *options, environment):
+    """A copy of the project is built: Meson wants subprojects inside it."""
+    meson = need("meson", "Debian: apt install meson")
+    source = os.path.join(folder, "source")
+    shutil.copytree(os.path.join(HERE, "meson"), source)
+    for name in ("main.c", "main.cc"):
+        shutil.copy(os.path.join(HERE, name), source)
+    if options:
+        add_subproject(os.path.join(source, "subprojects"))
+    binary = os.path.join(folder, "build")
+    run(meson, "setup", binary, source, *options, env=dict(environment, CC=arguments.cc, CXX=arguments.cxx))
+    if options and not arguments.long:
+        return run("ninja", "-C", binary, "-n", "c", "cxx")
+    run("ninja", "-C", binary, "c", "cxx")
+    for name in ("c", "cxx"):
+        check(os.path.join(binary, name), arguments.version, env=environment)
+
+
+def meson(arguments, folder):
+    need("pkg-config", "Debian: apt install pkg-config")
+    pc = pkg_config_folder(install(arguments, folder))
+    with_meson(arguments, folder, environment=dict(os.environ, PKG_CONFIG_PATH=pc, LD_LIBRARY_PATH=os.path.dirname(pc)))
+
+
+def meson_source(arguments, folder):
+    with open(os.path.join(ROOT, "toolchains/packages/meson/packagefiles/topwork/meson.build"), encoding="utf-8") as file:
+        if f"version: '{arguments.version}'" not in file.read():
+            sys.exit(f"the subproject's meson.build is not of version {arguments.version}")
+    # The wrap, not a library that is installed here.
+    environment = dict(os.environ, PKG_CONFIG_LIBDIR=folder)
+    with_meson(arguments, folder, "--force-fallback-for=topwork", "-Dtopwork:cmake_args=" + ",".join(
+        ["-GNinja", "-DTOPWORK_TRAIN=OFF", *QUICK]), environment=environment)
+
+
+def conan(arguments, folder):
+    """The recipe makes a package without a network, and its test package is built and run."""
+    tool = need("conan", "toolchains/install-deps.sh python", [os.path.join(ROOT, "build/.venv/bin/conan")])
+    environment = dict(os.environ, CONAN_HOME=os.path.join(folder, "conan"), CCACHE_BASEDIR=folder, CC=arguments.cc,
+                       CXX=arguments.cxx)
+    run(tool, "profile", "detect", env=environment)
+    run(tool, "remote", "disable", "*", env=environment)
+    if not arguments.long:
+        text = run(tool, "export", os.path.join(ROOT, "toolchains/packages/conan"), env=environment)
+        if f"topwork/{arguments.version}" not in text:
+            sys.exit(f"the recipe is not of version {arguments.version}:\n{text}")
+        return
+    text = run(tool, "create", os.path.join(ROOT, "toolchains/packages/conan"), "-o", "topwork/*:train=False",
+               "-s", "compiler.cppstd=17", "-c", 'tools.build:cxxflags=["-O0"]', "-c",
+               'tools.cmake.cmaketoolchain:extra_variables={"TOPWORK_ONLY_ISAS": "baseline"}', env=environment)
+    if f"\n{arguments.version}\n" not in text:
+        sys.exit(f"the test package does not print {arguments.version}:\n{text[-2000:]}")
+
+
+def vcpkg(arguments, folder):
+    port = os.path.join(ROOT, "toolchains/packages/vcpkg/topwork")
+    with open(os.path.join(port, "vcpkg.json"), encoding="utf-8") as file:
+        manifest = json.load(file)
+    if manifest["name"] != "topwork" or manifest["version"] != arguments.version:
+        sys.exit(f"vcpkg.json is of {manifest['name']} {manifest['version']}, not topwork {arguments.version}")
+    run(arguments.cmake, f"-DPORT={port}", f"-DBUILD={os.path.abspath(arguments.build)}", f"-DWORK={folder}", "-P",
+        os.path.join(HERE, "vcpkg_port.cmake"))
+    if not os.path.exists(os.path.join(folder, "packages/LICENSE")):
+        sys.exit("the port does not run to its end")
+
+
 parser = argparse.ArgumentParser()
-parser.add_argument("kind", choices=["find_package", "add_subdirectory", "pkg_config"])
+parser.add_argument("kind", choices=[
+    "find_package", "add_subdirectory", "fetch_content", "pkg_config", "meson", "meson_source", "conan", "vcpkg"])
 for name in ("build", "cmake", "version", "cc", "cxx", "generator"):
     parser.add_argument("--" + name, required=True)
+parser.add_argument("--long", action="store_true", help="compile where the default only configures")
 parsed = parser.parse_args()
 with tempfile.TemporaryDirectory(prefix="topwork_consumer_") as temporary:
     globals()[parsed.kind](parsed, temporary)
-print(f"{parsed.kind}: version {parsed.version}, shared and static")
+print(f"{parsed.kind}: version {parsed.version}")

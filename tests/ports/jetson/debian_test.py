@@ -17,6 +17,7 @@ from debian_root import fresh_root, skip
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ZOO = ROOT / "models/zoo"
 NAMES = ("libtopwork0", "libtopwork-dev", "topwork-tools")
+ALL = ("libtopwork0-dbgsym", "topwork-tools-dbgsym", *NAMES)
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 # What a user does with the packages, in the fresh root: /tmp/t holds the zoo's digits.
 USE = r"""set -eu
@@ -43,11 +44,11 @@ def call(*command, **options):
 
 def packages_of(build, cpack, folder):
     """The three packages and, of build.sh, those with debugging data."""
-    made = sorted(build.glob("*.deb")) + sorted(build.glob("*.ddeb"))
+    made = sorted(build.glob("*.deb"))
     if not made:
         call(cpack, "-G", "DEB", "-B", folder / "packages", cwd=build)
         made = sorted((folder / "packages").glob("*.deb"))
-    if [path.name.split("_")[0] for path in made if path.suffix == ".deb"] != sorted(NAMES):
+    if {path.name.split("_")[0] for path in made} - {f"{name}-dbgsym" for name in NAMES} != set(NAMES):
         sys.exit(f"FAIL: not the three packages: {made}")
     return made
 
@@ -94,7 +95,7 @@ def install_here(packages, root):
         return call("chroot", root, *command, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"})
 
     shutil.rmtree(root / "tmp/t", ignore_errors=True)
-    inside("dpkg", "--purge", *NAMES)  # of a test that was killed
+    inside("dpkg", "--purge", *ALL)  # of a test that was killed
     before = files_of(root)
     (root / "tmp/t").mkdir()
     for package in packages:
@@ -106,7 +107,7 @@ def install_here(packages, root):
         if "libtopwork.so.0" not in inside("ldd", "/tmp/t/run_model"):
             sys.exit("FAIL: the program does not use the packages' library")
     finally:
-        inside("dpkg", "--purge", *NAMES)
+        inside("dpkg", "--purge", *ALL)
         shutil.rmtree(root / "tmp/t")
     left = files_of(root) ^ before
     if left:
@@ -138,7 +139,7 @@ def install_elsewhere(packages, folder):
          f"-I{root}/usr/include", f"-L{next((root / 'usr/lib').rglob('libtopwork.so')).parent}", "-ltopwork")
     library = next((root / "usr/lib").rglob("libtopwork.so.0")).parent
     print(call(qemu, "-L", arm, "-E", f"LD_LIBRARY_PATH={library}", root / "run_model", root / "mine.tflite"))
-    call(*dpkg, "--purge", *NAMES)
+    call(*dpkg, "--purge", *ALL)
     left = [path for path in (root / "usr").rglob("*") if path.is_file()]
     if left:
         sys.exit(f"FAIL: files that stayed: {left[:20]}")
@@ -157,9 +158,9 @@ def main():
         if what == "lint":
             lint(packages, folder)
         elif architecture(packages[0]) == MACHINES.get(platform.machine()):
-            install_here([path for path in packages if path.suffix == ".deb"], fresh_root(build))
+            install_here(packages, fresh_root(build))
         else:
-            install_elsewhere([path for path in packages if path.suffix == ".deb"], folder)
+            install_elsewhere(packages, folder)
 
 
 main()
