@@ -6,6 +6,8 @@
   repeat.tflite      x f32 [3], n int32 [] -> TopworkRepeat -> y of n * 3 elements
   signatures.tflite  "double": x -> y = x + x (subgraph 0); "mix": b, a -> difference = a - b,
                      sum = a + b (subgraph 1, whose own order is a, b -> sum, difference)
+  strings.tflite     names string [3], index int32 [1] -> GATHER -> the string at index
+  where.tflite       flags bool [4] -> WHERE -> the places of those that are set, int64 [n, 1]
 
 Run it in this folder; the files lie in the repository.
 """
@@ -17,9 +19,13 @@ import flatbuffers
 from ai_edge_litert import schema_py_generated as schema
 
 FLOAT, INT32, INT8 = schema.TensorType.FLOAT32, schema.TensorType.INT32, schema.TensorType.INT8
+BOOL, INT64, STRING = schema.TensorType.BOOL, schema.TensorType.INT64, schema.TensorType.STRING
 ADD, SUB = schema.BuiltinOperator.ADD, schema.BuiltinOperator.SUB
+GATHER, WHERE = schema.BuiltinOperator.GATHER, schema.BuiltinOperator.WHERE
 OPTIONS = {ADD: (schema.BuiltinOptions.AddOptions, schema.AddOptionsT),
-           SUB: (schema.BuiltinOptions.SubOptions, schema.SubOptionsT)}
+           SUB: (schema.BuiltinOptions.SubOptions, schema.SubOptionsT),
+           GATHER: (schema.BuiltinOptions.GatherOptions, schema.GatherOptionsT),
+           WHERE: (schema.BuiltinOptions.WhereOptions, schema.WhereOptionsT)}
 
 
 def tensor(name, dtype, shape, open_shape=None, scale=None, zero_point=None):
@@ -122,3 +128,9 @@ write("signatures.tflite",
                 [0, 1], [2, 3], [(ADD, [0, 1], [2], b""), (SUB, [0, 1], [3], b"")])],
       [signature("double", 0, [("x", 0)], [("y", 1)]),
        signature("mix", 1, [("b", 1), ("a", 0)], [("difference", 3), ("sum", 2)])])
+write("strings.tflite",
+      [subgraph("main", [tensor("names", STRING, [3]), tensor("index", INT32, [1]), tensor("name", STRING, [1])],
+                [0, 1], [2], [(GATHER, [0, 1], [2], b"")])])
+write("where.tflite",
+      [subgraph("main", [tensor("flags", BOOL, [4]), tensor("places", INT64, [4, 1], [-1, 1])],
+                [0], [1], [(WHERE, [0], [1], b"")])])

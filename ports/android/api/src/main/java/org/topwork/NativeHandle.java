@@ -1,0 +1,92 @@
+package org.topwork;
+
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A native object: its address, and who may use it. Calls take turns; the object is freed once, when
+ * no call uses it. It never refers to its owner, so that {@link HandleNet} sees forgotten owners.
+ */
+final class NativeHandle {
+  /** Frees or cancels a native object. */
+  interface Function {
+    /** Does it for the object at {@code pointer}. */
+    void call(long pointer);
+  }
+
+  private final ReentrantLock turns = new ReentrantLock();
+  private final Object pointerLock = new Object();
+  private final String noun;
+  private final Function free;
+  private final Function cancel;
+  private long pointer;
+
+  /** What the native object reads in place: it must not be collected before the object is freed. */
+  volatile Object keptAlive;
+
+  /** {@code cancel} may be null: nothing of the object can be cancelled. */
+  NativeHandle(Object owner, String noun, long pointer, Function free, Function cancel) {
+    this.noun = noun;
+    this.pointer = pointer;
+    this.free = free;
+    this.cancel = cancel;
+    HandleNet.watch(owner, this);
+  }
+
+  /** Waits for its turn and returns the address. {@link #unlock} must follow. */
+  long lock() {
+    refuseCallback();
+    turns.lock();
+    if (pointer == 0) {
+      turns.unlock();
+      throw new IllegalStateException("this " + noun + " is closed");
+    }
+    return pointer;
+  }
+
+  /** Ends what {@link #lock} began. */
+  void unlock() {
+    turns.unlock();
+  }
+
+  /** Cancels the call in progress, or the next one. Never waits for it. */
+  void cancel() {
+    synchronized (pointerLock) {
+      if (pointer != 0 && cancel != null) {
+        cancel.call(pointer);
+      }
+    }
+  }
+
+  /** Cancels the call in progress, waits for its end and frees the object. A second time: nothing. */
+  void close() {
+    refuseCallback();
+    if (!turns.tryLock()) {
+      cancel();
+      turns.lock();
+    }
+    try {
+      long freed;
+      synchronized (pointerLock) {
+        freed = pointer;
+        pointer = 0;
+      }
+      if (freed != 0) {
+        free.call(freed);
+        HandleNet.forget(this);
+      }
+    } finally {
+      keptAlive = null;
+      turns.unlock();
+    }
+  }
+
+  String noun() {
+    return noun;
+  }
+
+  private void refuseCallback() {
+    if (turns.isHeldByCurrentThread()) {
+      throw new IllegalStateException("this " + noun + " was called from its own callback");
+    }
+  }
+}

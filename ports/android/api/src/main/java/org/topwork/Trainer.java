@@ -1,0 +1,316 @@
+package org.topwork;
+
+import java.io.File;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+/**
+ * Trains a new last layer for a model from labelled examples.
+ *
+ * <pre>{@code
+ * TrainerOptions options = new TrainerOptions().classNames(Arrays.asList("cup", "plate"));
+ * try (Trainer trainer = new Trainer(model, options)) {
+ *   trainer.add(Examples.of(pixels, labels));
+ *   trainer.fit();
+ *   try (Model personal = trainer.export()) {
+ *     personal.save(file);
+ *   }
+ * }
+ * }</pre>
+ */
+public final class Trainer implements AutoCloseable {
+  static {
+    Topwork.load();
+  }
+
+  private final NativeHandle handle;
+
+  /**
+   * Finds the model's head and plans the part of the model before it.
+   *
+   * @throws TopworkException.Unsupported if the model has no head that can be replaced
+   */
+  public Trainer(Model model, TrainerOptions options) {
+    long pointer = model.handle.lock();
+    try {
+      handle =
+          new NativeHandle(
+              this,
+              "Trainer",
+              nativeCreate(pointer, options),
+              Trainer::nativeFree,
+              Trainer::nativeCancel);
+      handle.keptAlive = model.handle.keptAlive;
+    } finally {
+      model.handle.unlock();
+    }
+  }
+
+  /** Returns what model input {@code index} of one example (a batch of 1) looks like. */
+  public TensorInfo inputInfo(int index) {
+    long trainer = handle.lock();
+    try {
+      return nativeInput(trainer, index);
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /**
+   * Computes the features of examples and keeps them; after a failure none of them is kept.
+   *
+   * @throws TopworkException.Cancelled after {@link #cancel}
+   * @throws TopworkException.Numeric if a feature is not finite
+   */
+  public void add(Examples examples) {
+    long trainer = handle.lock();
+    try {
+      nativeAdd(trainer, prepared(trainer, examples));
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /** Trains until all is done. The same as {@code fit(new FitOptions())}. */
+  public boolean fit() {
+    return fit(new FitOptions());
+  }
+
+  /**
+   * Trains until all epochs are done, or a limit of options is reached; it goes on from there when
+   * it is called again. Returns whether nothing is left to do.
+   *
+   * @throws TopworkException.FailedPrecondition without examples
+   * @throws TopworkException.InvalidArgument if all examples are of one class
+   * @throws TopworkException.Cancelled after {@link #cancel}
+   * @throws TopworkException.Numeric if a weight became infinite: it stays as it was before
+   */
+  public boolean fit(FitOptions options) {
+    long trainer = handle.lock();
+    try {
+      return nativeFit(
+          trainer, options, options.epochs, options.maxEpochs, options.maxSeconds);
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /** Trains on the executor. Cancelling the future cancels the training. */
+  public CompletableFuture<Boolean> fitAsync(Executor executor, FitOptions options) {
+    return Work.start(executor, () -> fit(options), this::cancel);
+  }
+
+  /** Makes the call in progress, or the next one if none is, end with {@code Cancelled}. */
+  public void cancel() {
+    handle.cancel();
+  }
+
+  /**
+   * Judges the head on the validation set.
+   *
+   * @throws TopworkException.FailedPrecondition if there is no validation set
+   */
+  public Evaluation evaluate() {
+    return evaluate(null);
+  }
+
+  /** Judges the head on the examples, whose features are not kept; null: on the validation set. */
+  public Evaluation evaluate(Examples examples) {
+    long trainer = handle.lock();
+    try {
+      return nativeEvaluate(trainer, prepared(trainer, examples));
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /**
+   * Returns the probabilities that the exported model would give, one row after the other; labels
+   * are not looked at.
+   */
+  public float[] predict(Examples examples) {
+    long trainer = handle.lock();
+    try {
+      return nativePredict(trainer, prepared(trainer, examples));
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /**
+   * Chooses the temperature that makes confidences right on the validation set, and returns it.
+   *
+   * @throws TopworkException.FailedPrecondition if there is no validation set
+   */
+  public double calibrate() {
+    long trainer = handle.lock();
+    try {
+      return nativeCalibrate(trainer);
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /**
+   * Replaces the classes. One whose name exists already keeps its weights and examples, new ones
+   * begin with the mean feature of their examples, the others are removed.
+   *
+   * @throws TopworkException.InvalidArgument if a name stands twice or fewer than two remain
+   */
+  public void setClasses(List<String> names) {
+    long trainer = handle.lock();
+    try {
+      nativeSetClasses(trainer, Utf8.bytes(names));
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /**
+   * Keeps a golden set: {@link #export} fails while the new head does worse on it than the shipped.
+   */
+  public void setGolden(Examples examples) {
+    long trainer = handle.lock();
+    try {
+      nativeSetGolden(trainer, prepared(trainer, examples));
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /**
+   * Makes a model with the new head. The caller closes it.
+   *
+   * @throws TopworkException.FailedPrecondition if it does worse on the golden set
+   * @throws TopworkException.Unsupported if the model's format cannot hold the head
+   */
+  public Model export() {
+    long trainer = handle.lock();
+    try {
+      return new Model(nativeExport(trainer), null);
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /** Writes the head alone, complete or not at all. */
+  public void saveHead(File file) {
+    long trainer = handle.lock();
+    try {
+      nativeSaveHead(trainer, Utf8.bytes(file.getPath()));
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /**
+   * Puts a saved head in the place of the present one; its classes become the trainer's.
+   *
+   * @throws TopworkException.Corrupt if the file is damaged
+   * @throws TopworkException.FailedPrecondition if it belongs to another model
+   */
+  public void loadHead(File file) {
+    long trainer = handle.lock();
+    try {
+      nativeLoadHead(trainer, Utf8.bytes(file.getPath()));
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /**
+   * Writes everything that training needs to go on, examples' features included, complete or not at
+   * all. The file before stays as PATH.previous.
+   */
+  public void saveCheckpoint(File file) {
+    long trainer = handle.lock();
+    try {
+      nativeSaveCheckpoint(trainer, Utf8.bytes(file.getPath()));
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /**
+   * Goes back to a checkpoint of the same model and options; training goes on as if it had never
+   * been interrupted. After a failure nothing is changed.
+   *
+   * @throws TopworkException.Corrupt if the file is damaged: the message names the sound one before
+   * @throws TopworkException.FailedPrecondition if it belongs to another model or other options
+   */
+  public void loadCheckpoint(File file) {
+    long trainer = handle.lock();
+    try {
+      nativeLoadCheckpoint(trainer, Utf8.bytes(file.getPath()));
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /** Returns what the trainer has and holds. */
+  public TrainerInfo info() {
+    long trainer = handle.lock();
+    try {
+      return nativeInfo(trainer);
+    } finally {
+      handle.unlock();
+    }
+  }
+
+  /** Cancels what is running, waits for its end and frees the trainer with its features. */
+  @Override
+  public void close() {
+    handle.close();
+  }
+
+  /** Gives examples that are read one by one the buffers that they are read into. */
+  private static Examples prepared(long trainer, Examples examples) {
+    if (examples != null && examples.reader != null) {
+      ByteBuffer[] inputs = new ByteBuffer[(int) nativeInputCount(trainer)];
+      for (int i = 0; i < inputs.length; i++) {
+        inputs[i] = Topwork.allocate(nativeInput(trainer, i).bytes());
+      }
+      examples.inputs = inputs;
+    }
+    return examples;
+  }
+
+  private static native long nativeCreate(long model, TrainerOptions options);
+
+  private static native long nativeInputCount(long trainer);
+
+  private static native void nativeFree(long trainer);
+
+  private static native void nativeCancel(long trainer);
+
+  private static native TensorInfo nativeInput(long trainer, int index);
+
+  private static native TrainerInfo nativeInfo(long trainer);
+
+  private static native void nativeAdd(long trainer, Examples examples);
+
+  private static native boolean nativeFit(
+      long trainer, FitOptions options, int epochs, int maxEpochs, double maxSeconds);
+
+  private static native Evaluation nativeEvaluate(long trainer, Examples examples);
+
+  private static native float[] nativePredict(long trainer, Examples examples);
+
+  private static native double nativeCalibrate(long trainer);
+
+  private static native void nativeSetClasses(long trainer, byte[][] names);
+
+  private static native void nativeSetGolden(long trainer, Examples examples);
+
+  private static native long nativeExport(long trainer);
+
+  private static native void nativeSaveHead(long trainer, byte[] path);
+
+  private static native void nativeLoadHead(long trainer, byte[] path);
+
+  private static native void nativeSaveCheckpoint(long trainer, byte[] path);
+
+  private static native void nativeLoadCheckpoint(long trainer, byte[] path);
+}
