@@ -4,9 +4,9 @@
 namespace topwork_jni {
 namespace {
 
-jlong JNICALL Create(JNIEnv* env, jclass, jlong model, jobject options) {
+jlong JNICALL Create(JNIEnv* env, jclass, jlong model, jobject options, jlong state) {
   tw_session* session = nullptr;
-  const SessionOptions read(env, options);
+  const SessionOptions read(env, options, Pointer<tw_session>(state));
   Succeeded(env, tw_session_create(Pointer<tw_model>(model), read.get(), &session));
   return Address(session);
 }
@@ -123,7 +123,7 @@ jlong JNICALL MemoryBytes(JNIEnv* env, jclass, jlong session) {
 
 bool RegisterSession(JNIEnv* env) {
   const Method methods[] = {
-      {"nativeCreate", "(JLorg/topwork/SessionOptions;)J", reinterpret_cast<void*>(Create)},
+      {"nativeCreate", "(JLorg/topwork/SessionOptions;J)J", reinterpret_cast<void*>(Create)},
       {"nativeClone", "(J)J", reinterpret_cast<void*>(Clone)},
       {"nativeFree", "(J)V", reinterpret_cast<void*>(Free)},
       {"nativeCounts", "(J)[I", reinterpret_cast<void*>(Counts)},

@@ -31,7 +31,7 @@ bool RegisterSessionOptions(JNIEnv* env) {
   return FindFields(env, "org/topwork/SessionOptions", g_fields, kPlaces);
 }
 
-SessionOptions::SessionOptions(JNIEnv* env, jobject options)
+SessionOptions::SessionOptions(JNIEnv* env, jobject options, const tw_session* state)
     : device_(Fields(env, options, g_fields).TextOf(kDevice)),
       signature_(Fields(env, options, g_fields).TextOf(kSignature)),
       cache_dir_(Fields(env, options, g_fields).TextOf(kCacheDir)) {
@@ -43,6 +43,7 @@ SessionOptions::SessionOptions(JNIEnv* env, jobject options)
   options_.signature = signature_.get();
   options_.cache_dir = cache_dir_.get();
   options_.memory_limit_bytes = static_cast<size_t>(fields.Long(kMemoryLimit));
+  options_.share_state_with = state;
   options_.precision = fields.Bool(kFloat16) ? TW_PRECISION_FLOAT16 : TW_PRECISION_FLOAT32;
   options_.input_shapes = shapes_.empty() ? nullptr : shapes_.data();
   options_.n_input_shapes = shapes_.size();

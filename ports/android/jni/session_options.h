@@ -11,7 +11,8 @@ namespace topwork_jni {
 // The options with the memory that they point to.
 class SessionOptions {
  public:
-  SessionOptions(JNIEnv* env, jobject options);
+  // `state`: the session whose variables are shared, or NULL.
+  SessionOptions(JNIEnv* env, jobject options, const tw_session* state);
   SessionOptions(const SessionOptions&) = delete;
   SessionOptions& operator=(const SessionOptions&) = delete;
   const tw_session_options* get() const { return &options_; }

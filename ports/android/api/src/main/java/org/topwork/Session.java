@@ -49,9 +49,17 @@ public final class Session implements AutoCloseable {
    */
   public Session(Model model, SessionOptions options) {
     modelData = model.handle.keptAlive;
+    Session other = options.stateOf;
     long pointer = model.handle.lock();
     try {
-      handle = newHandle(nativeCreate(pointer, options));
+      long state = other == null ? 0 : other.handle.lock();
+      try {
+        handle = newHandle(nativeCreate(pointer, options, state));
+      } finally {
+        if (other != null) {
+          other.handle.unlock();
+        }
+      }
     } finally {
       model.handle.unlock();
     }
@@ -377,7 +385,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  private static native long nativeCreate(long model, SessionOptions options);
+  private static native long nativeCreate(long model, SessionOptions options, long state);
 
   private static native long nativeClone(long session);
 

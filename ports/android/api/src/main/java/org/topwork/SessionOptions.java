@@ -14,6 +14,7 @@ public final class SessionOptions {
   int[][] inputShapes;
   int tuneMillis;
   boolean lowPriority;
+  Session stateOf; // Java gives its address
 
   /** Sets the threads that a run uses, the caller's included; 0, the default: what pays. */
   public SessionOptions threads(int threads) {
@@ -72,6 +73,15 @@ public final class SessionOptions {
   /** Sets whether the GPU gives way to other work, above all to the display. */
   public SessionOptions lowPriority(boolean lowPriority) {
     this.lowPriority = lowPriority;
+    return this;
+  }
+
+  /**
+   * Sets a session of the same model whose variables the new one shares, as the signatures to train
+   * and to infer do. Runs of the two take turns; either may be closed first.
+   */
+  public SessionOptions shareStateWith(Session session) {
+    this.stateOf = session;
     return this;
   }
 }

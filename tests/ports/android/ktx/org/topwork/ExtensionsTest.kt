@@ -1,0 +1,100 @@
+package org.topwork
+
+import java.util.concurrent.CountDownLatch
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.flow.take
+import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
+import org.junit.Assert.assertEquals
+import org.junit.Assert.assertFalse
+import org.junit.Assert.assertThrows
+import org.junit.Assert.assertTrue
+import org.junit.Test
+
+/** Suspending calls and flows. */
+class ExtensionsTest {
+  private fun trainer(epochs: Int): Trainer =
+      Model.open(TestFiles.digits()).use {
+        Trainer(it, TrainerOptions().classCount(4).device("cpu").epochs(epochs))
+      }
+
+  private fun digits(part: String) = TestFiles.Digits.read(part, 4).examples()
+
+  @Test
+  fun runsSuspending() = runBlocking {
+    Model.open(TestFiles.digits()).use { model ->
+      Session(model).use { session ->
+        session.runSuspending()
+        val sum = (0 until 10).sumOf { session.output(0).getFloat(4 * it).toDouble() }
+        assertEquals(1.0, sum, 1e-5)
+      }
+    }
+  }
+
+  @Test
+  fun emitsEveryEpoch() = runBlocking {
+    trainer(5).use { trainer ->
+      trainer.addSuspending(digits("train"))
+      val epochs = trainer.fitFlow().toList()
+      assertEquals(listOf(1L, 2L, 3L, 4L, 5L), epochs.map { it.epoch() })
+      assertTrue(epochs.last().trainLoss() < epochs.first().trainLoss())
+      assertTrue(trainer.info().isFinished)
+      trainer.exportSuspending().use { assertEquals(4, it.outputInfo(0).elements()) }
+    }
+  }
+
+  @Test
+  fun aCollectorThatStopsStopsTheTraining() = runBlocking {
+    trainer(1000000).use { trainer ->
+      trainer.addSuspending(digits("train"))
+      assertEquals(2, trainer.fitFlow().take(2).toList().size)
+      assertFalse(trainer.info().isFinished)
+      val done = trainer.info().epochsDone()
+      assertEquals(done + 1, trainer.fitFlow().first().epoch())
+    }
+  }
+
+  @Test
+  fun cancelledCoroutineCancelsTheCall() = runBlocking {
+    trainer(3).use { trainer ->
+      val hasBegun = CountDownLatch(1)
+      val all = TestFiles.Digits.read("train", 4)
+      val slow =
+          Examples.read(1000000) { index, inputs ->
+            hasBegun.countDown()
+            inputs[0].putFloat(0, index.toFloat())
+            all.labels[0]
+          }
+      var thrown: Throwable? = null
+      val job =
+          launch(Dispatchers.Default) {
+            try {
+              trainer.addSuspending(slow)
+            } catch (e: Throwable) {
+              thrown = e
+              throw e
+            }
+          }
+      withContext(Dispatchers.IO) { hasBegun.await() }
+      job.cancelAndJoin()
+      assertTrue("$thrown", thrown is CancellationException)
+      assertEquals(0, trainer.info().exampleCount())
+      trainer.addSuspending(digits("train"))
+      assertEquals(3, trainer.fitFlow().toList().size)
+    }
+  }
+
+  @Test
+  fun failuresReachTheCollector() {
+    trainer(3).use { trainer ->
+      assertThrows(TopworkException.FailedPrecondition::class.java) {
+        runBlocking { trainer.fitFlow().toList() }
+      }
+    }
+  }
+}
