@@ -54,11 +54,15 @@ Result<HeadFormat> ReadHeadFormat(const Graph& graph, int op);
 // 8 weights one to each (SseReductionSumVector); a sum beyond 16 bits wraps around.
 bool RowSumsOverflow(const int8_t* rows, size_t n_rows, size_t dim);
 
+// RowSumsOverflow of int8 `weights` where they are stored in constant `v` of the graph: operators read
+// it as the weights of dense layers alone, and one of these gives its input a zero point.
+bool LayerSumsOverflow(const Graph& graph, int v, const int8_t* weights);
+
 // `format`, or float32 where weights stored in `format` would be summed wrongly (RowSumsOverflow).
 HeadFormat SafeFormat(const HeadFormat& format, int n_classes, int dim, Span<const float> weights,
                       Span<const float> bias);
 
-// Tells the log that SafeFormat has changed the format of `layer`, and for which runtime.
+// Tells the log that `layer` is stored in float32 for its sums, and which runtime is wrong.
 void WarnOfRowSums(const char* layer);
 
 // The weights [n_classes, dim] and biases [n_classes] that a head of SafeFormat computes with once

@@ -217,6 +217,19 @@ bool RowSumsOverflow(const int8_t* rows, size_t n_rows, size_t dim) {
   return false;
 }
 
+bool LayerSumsOverflow(const Graph& graph, int v, const int8_t* weights) {
+  const Shape& shape = graph.values[static_cast<size_t>(v)].shape;
+  bool sums = false;
+  for (const Op& op : graph.ops) {
+    const auto reads = std::count(op.inputs.begin(), op.inputs.end(), v);
+    if (reads == 0) continue;
+    if (op.code != OpCode::kFullyConnected || reads != 1 || op.inputs[1] != v) return false;
+    sums = sums || op.params.asymmetric_quantize_inputs;
+  }
+  return sums && shape.rank() == 2 &&
+         RowSumsOverflow(weights, static_cast<size_t>(shape[0]), static_cast<size_t>(shape[1]));
+}
+
 HeadFormat SafeFormat(const HeadFormat& format, int n_classes, int dim, Span<const float> weights,
                       Span<const float> bias) {
   if (format.storage != HeadStorage::kDynamicRange || !format.sums_rows) return format;

@@ -105,7 +105,19 @@ StoredConstant Requantize(const TensorT& t, DType dtype, bool new_scales,
   return stored;
 }
 
-Status WriteConstant(const ConstantReplacement& constant, ModelTables* tables) {
+// The dense layers that have these weights compute in real numbers.
+void StoreInFloat32(int tensor, const std::vector<int32_t>& shape, Span<const float> values,
+                    ModelTables* tables) {
+  tables->SetConstant(tensor, shape, StoreFloats(values));
+  for (const auto& op : tables->main()->operators) {
+    auto* options = op->builtin_options.AsFullyConnectedOptions();
+    if (options == nullptr || op->inputs[1] != tensor) continue;
+    options->asymmetric_quantize_inputs = false;
+    tables->SetCode(op.get(), OpCode::kFullyConnected, options->keep_num_dims ? 5 : 1);
+  }
+}
+
+Status WriteConstant(const Graph& graph, const ConstantReplacement& constant, ModelTables* tables) {
   int index = constant.tensor;
   if (index < 0 || index >= tables->n_tensors()) {
     return InvalidArgument("tensor #{} does not exist, the model has {}", index,
@@ -145,15 +157,22 @@ Status WriteConstant(const ConstantReplacement& constant, ModelTables* tables) {
                        scales == nullptr ? "unscaled " : "", DTypeName(dtype));
   }
   const bool new_scales = dtype == DType::kInt8 && ReadAsReal(*tables, *tables->main(), index);
-  tables->SetConstant(index, shape, Requantize(t, dtype, new_scales, constant.values));
+  const StoredConstant stored = Requantize(t, dtype, new_scales, constant.values);
+  if (new_scales &&
+      LayerSumsOverflow(graph, index, reinterpret_cast<const int8_t*>(stored.bytes.data()))) {
+    WarnOfRowSums(StrFormat("the layer with weights '{}'", t.name).c_str());
+    StoreInFloat32(index, shape, constant.values, tables);
+    return Status::Ok();
+  }
+  tables->SetConstant(index, shape, stored);
   return Status::Ok();
 }
 
 }  // namespace
 
-Status WriteConstants(const HeadReplacement& head, ModelTables* tables) {
+Status WriteConstants(const Model& model, const HeadReplacement& head, ModelTables* tables) {
   for (const ConstantReplacement& constant : head.constants) {
-    TW_RETURN_IF_ERROR(WriteConstant(constant, tables));
+    TW_RETURN_IF_ERROR(WriteConstant(model.main(), constant, tables));
   }
   return Status::Ok();
 }

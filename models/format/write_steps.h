@@ -22,7 +22,8 @@ Status WriteTail(const HeadReplacement& head, const HeadFormat& format, ModelTab
 // Adds a new layer after the output.
 void AppendHead(const HeadReplacement& head, ModelTables* tables);
 
-Status WriteConstants(const HeadReplacement& head, ModelTables* tables);
+// Where int8 weights would have sums that overflow (LayerSumsOverflow), their layers become float32.
+Status WriteConstants(const Model& model, const HeadReplacement& head, ModelTables* tables);
 
 // Turns `op` into the activation, for values of type `input`.
 void MakeActivation(FinalActivation activation, DType input, schema::OperatorT* op,

@@ -37,7 +37,7 @@ AsStored::AsStored(const TrainingContext& context)
   const Tail& tail = context_.layers->tail();
   for (size_t i = 0; i < tail.constants.size(); ++i) {
     const ParameterInfo& info = state.layout()[i + 2];  // after the head's two
-    RoundAsStored(graph.values[static_cast<size_t>(tail.constants[i].stored)],
+    RoundAsStored(graph, tail.constants[i].stored,
                   {to + info.offset, static_cast<size_t>(info.size)});
   }
 }

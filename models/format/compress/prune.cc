@@ -131,7 +131,7 @@ Result<std::vector<uint8_t>> PruneModel(const Model& model, const PruneSpec& spe
     report->n_weights += static_cast<int64_t>(layer.values.size());
     report->n_zeros += std::count(layer.values.begin(), layer.values.end(), 0.0f);
   }
-  TW_RETURN_IF_ERROR(WriteConstants(changes, &tables));
+  TW_RETURN_IF_ERROR(WriteConstants(model, changes, &tables));
   report->n_layers = static_cast<int>(layers.size());
   for (size_t k = 0; spec.sparse_storage && k < layers.size(); ++k) {
     report->n_sparse +=

@@ -68,8 +68,9 @@ Result<TailGraph> MakeTailGraph(const Graph& graph, const Head& head, const Tail
 Status ReadShippedParameters(const Graph& graph, const Head& head, const Tail& tail,
                              const TailGraph& network, Span<float> out);
 
-// Rounds a trained constant to what an export stores in place of `stored` (TailConstant::stored).
-void RoundAsStored(const Value& stored, Span<float> values);
+// Rounds a trained constant to what an export stores in place of the graph's value `stored`
+// (TailConstant::stored).
+void RoundAsStored(const Graph& graph, int stored, Span<float> values);
 
 }  // namespace topwork
 

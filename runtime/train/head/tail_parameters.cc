@@ -19,8 +19,10 @@ void RoundToHalf(Span<float> values) {
   }
 }
 
-// With the scales that an export gives: the largest value of each channel is ±127.
-void RoundToInt8(const Value& stored, Span<float> values) {
+// With the scales that an export gives: the largest value of each channel is ±127. Weights that it
+// writes in float32 stay as they are.
+void RoundToInt8(const Graph& graph, int v, Span<float> values) {
+  const Value& stored = graph.values[static_cast<size_t>(v)];
   const size_t n_scales = stored.quantization->scales.size();
   const size_t inner = n_scales > 1 ? static_cast<size_t>(stored.shape.Product(
                                           stored.quantization->axis + 1, stored.shape.rank()))
@@ -31,18 +33,24 @@ void RoundToInt8(const Value& stored, Span<float> values) {
     scales[channel(i)] = std::max(scales[channel(i)], std::fabs(values[i]));
   }
   for (float& scale : scales) scale = scale > 0.0f ? std::max(scale / 127.0f, 1e-20f) : 1.0f;
+  std::vector<int8_t> q(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const double scale = static_cast<double>(scales[channel(i)]);
-    const double q = std::round(static_cast<double>(values[i]) / scale);
-    values[i] = static_cast<float>(scale * std::clamp(q, -127.0, 127.0));
+    const double rounded = std::round(static_cast<double>(values[i]) / scale);
+    q[i] = static_cast<int8_t>(std::clamp(rounded, -127.0, 127.0));
+  }
+  if (LayerSumsOverflow(graph, v, q.data())) return;
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = scales[channel(i)] * static_cast<float>(q[i]);
   }
 }
 
 }  // namespace
 
-void RoundAsStored(const Value& stored, Span<float> values) {
-  if (stored.dtype == DType::kFloat16) RoundToHalf(values);
-  if (stored.dtype == DType::kInt8) RoundToInt8(stored, values);
+void RoundAsStored(const Graph& graph, int stored, Span<float> values) {
+  const DType dtype = graph.values[static_cast<size_t>(stored)].dtype;
+  if (dtype == DType::kFloat16) RoundToHalf(values);
+  if (dtype == DType::kInt8) RoundToInt8(graph, stored, values);
 }
 
 Status ReadShippedParameters(const Graph& graph, const Head& head, const Tail& tail,

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "models/format/compress/quantize.h"
+#include "models/format/constants.h"
+#include "runtime/train/head/tail_graph.h"
 #include "runtime/train/random.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/new_head.h"
@@ -139,6 +141,80 @@ TEST_CASE("row sums: the quantizer leaves a layer whose sums overflow in float32
   }
   CHECK(types == std::vector<DType>{DType::kFloat32, DType::kInt8, DType::kInt8});
   CHECK(log.text().find("FULLY_CONNECTED is stored in float32") != std::string::npos);
+}
+
+// Two dense layers of int8 weights below a head; `tied` reads the first one's weights once more.
+std::shared_ptr<const Model> DeepModel(int dim, bool asymmetric, bool tied = false) {
+  constexpr int kUnits = 2;
+  constexpr int8_t kRelu = 1;
+  ModelSpec spec;
+  const int x = spec.AddInput("x", DType::kFloat32, {1, dim});
+  const int w = spec.AddConstant("w", DType::kInt8, {kUnits, dim},
+                                 Bytes(static_cast<size_t>(kUnits * dim), 1));
+  spec.main().tensors[static_cast<size_t>(w)].scales = {0.01f};
+  spec.main().tensors[static_cast<size_t>(w)].zero_points = {0};
+  const int y = spec.AddTensor("y", DType::kFloat32, {1, kUnits});
+  const auto options = OptionsSpec(test::kFullyConnectedOptions).Byte(0, kRelu);
+  spec.AddOp(OpCode::kFullyConnected, {x, w, -1}, {y},
+             OptionsSpec(options).Byte(3, asymmetric ? 1 : 0));
+  if (tied) {
+    const int read = spec.AddTensor("read", DType::kFloat32, {kUnits, dim});
+    spec.AddOp(OpCode::kDequantize, {w}, {read});
+  }
+  const int head = spec.AddConstant("head", DType::kFloat32, {3, kUnits},
+                                    ToBytes(std::vector<float>(3 * kUnits, 0.5f)));
+  const int scores = spec.AddTensor("scores", DType::kFloat32, {1, 3});
+  spec.AddOp(OpCode::kFullyConnected, {y, head, -1}, {scores},
+             OptionsSpec(test::kFullyConnectedOptions));
+  spec.main().outputs = {scores};
+  return test::OpenBytes(test::BuildModel(spec));
+}
+
+int ValueNamed(const Graph& graph, const std::string& name) {
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    if (graph.values[v].name == name) return static_cast<int>(v);
+  }
+  return -1;
+}
+
+TEST_CASE("row sums: a deeper layer whose sums overflow is exported in float32, with a warning",
+          "[format]") {
+  for (const bool asymmetric : {false, true}) {
+    for (const int dim : {2064, 2080}) {
+      INFO(dim << (asymmetric ? " asymmetric" : " symmetric"));
+      const auto model = DeepModel(dim, asymmetric);
+      const int w = ValueNamed(model->main(), "w");
+      const std::vector<float> trained(static_cast<size_t>(2 * dim), 0.3f);
+      const NewHead head = test::MakeHead(3, 2, 4);
+      HeadReplacement replacement = test::Replacement(*model, head, Loss::kSoftmaxCrossEntropy);
+      replacement.constants.push_back({w, trained});
+      const test::LogCapture log;
+      const auto exported = test::Export(*model, replacement);
+      const bool overflows = asymmetric && dim == 2080;
+      const Graph& graph = exported->main();
+      CHECK(graph.values[static_cast<size_t>(ValueNamed(graph, "w"))].dtype ==
+            (overflows ? DType::kFloat32 : DType::kInt8));
+      CHECK((log.text().find("weights 'w' is stored in float32") != std::string::npos) ==
+            overflows);
+      const Op& layer = graph.ops[0];
+      CHECK(layer.params.asymmetric_quantize_inputs == (asymmetric && !overflows));
+      CHECK(layer.params.activation == model->main().ops[0].params.activation);
+      // What the trainer judges is what the file holds.
+      std::vector<float> judged = trained;
+      RoundAsStored(model->main(), w, {judged.data(), judged.size()});
+      std::vector<float> stored;
+      REQUIRE(ReadFloats(graph, ValueNamed(graph, "w"), &stored).ToString() == "OK");
+      CHECK(judged == stored);
+    }
+  }
+}
+
+TEST_CASE("row sums: weights that a DEQUANTIZE reads, too, stay int8", "[format]") {
+  const std::vector<int8_t> rows(2 * 2080, 127);
+  for (const bool tied : {false, true}) {
+    const auto model = DeepModel(2080, true, tied);
+    CHECK(LayerSumsOverflow(model->main(), ValueNamed(model->main(), "w"), rows.data()) == !tied);
+  }
 }
 
 }  // namespace row_sums_test

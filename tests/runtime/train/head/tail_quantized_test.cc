@@ -154,7 +154,8 @@ TEST_CASE("tail: int8 weights behind float32 activations are trained and stored 
     const Graph& graph = model->main();
     const auto w8 = std::find_if(graph.values.begin(), graph.values.end(),
                                  [](const Value& value) { return value.name == "w8"; });
-    RoundAsStored(*w8, {trained.data(), trained.size()});
+    RoundAsStored(graph, static_cast<int>(w8 - graph.values.begin()),
+                  {trained.data(), trained.size()});
     CHECK(test::LargestDifference(trained, stored) <= 1e-7);
     const auto check = (*trainer)->judge().CheckExport(ExampleSet::kAll);
     REQUIRE(check.status().ToString() == "OK");
