@@ -5,7 +5,7 @@
 // (models/format/read.h) finds the type. An element that was never set is zeros, as in TensorFlow.
 // Where no element has told its shape yet, the dimensions that are not known are 0, and [n, 0] says
 // that nothing is known: such a list takes no memory. Setting an element of a list that nobody
-// reads later copies that element only. Elements of different shapes are refused.
+// reads later copies that element only. Refused: elements of different shapes, lists of lists.
 #include <algorithm>
 #include <cstring>
 
@@ -53,8 +53,8 @@ Status Merge(const PrepareContext& context, const Shape& given, Shape* element) 
     element->set_dim(d, std::max(given[d], known[d]));
   }
   if (fits) return Status::Ok();
-  return context.Invalid("an element of shape {} does not belong to a list of {}", given.ToString(),
-                         known.ToString());
+  return context.Invalid("an element of shape {} in a list of {}: lists hold elements of one shape",
+                         given.ToString(), known.ToString());
 }
 
 // Input i is the shape of an element: −1 stands for a dimension, or the rank, that is not known.
@@ -204,6 +204,7 @@ bool Grows(const OpParams& params) {
 // The inputs that hold the elements and their indices; −1: there is no index, the element comes last.
 Status PrepareSetAt(PrepareContext& context, int item, int index) {
   TW_RETURN_IF_ERROR(CheckList(context, index < 0 ? 2 : 3));
+  if (context.is_list(item)) return context.Unsupported("lists of lists are not supported");
   TW_RETURN_IF_ERROR(CheckSameDType(context, 0, item));
   const TensorView& list = *context.input(0);
   Shape given = context.input(item)->shape, element = ElementOf(list.shape);
@@ -231,9 +232,9 @@ Status PrepareSetAt(PrepareContext& context, int item, int index) {
   return SetList(context, 0, list.dtype, n, element);
 }
 
-Status RunSetAt(const RunContext& context, int item, int index) {
+// Output 0 gets the rows of `item`.
+Status PutRows(const RunContext& context, int item, int index) {
   const TensorView &out = context.out(0), &given = context.in(item);
-  CopyList(context, context.in(0).bytes());
   const int64_t n = index < 0 ? 1 : context.in(index).shape.NumElements();
   for (int64_t k = 0; k < n; ++k) {
     const size_t row = given.bytes() / static_cast<size_t>(n);
@@ -244,6 +245,11 @@ Status RunSetAt(const RunContext& context, int item, int index) {
   return Status::Ok();
 }
 
+Status RunSetAt(const RunContext& context, int item, int index) {
+  CopyList(context, context.in(0).bytes());
+  return PutRows(context, item, index);
+}
+
 template <int kItem, int kIndex>
 Status PrepareSet(PrepareContext& context) {
   return PrepareSetAt(context, kItem, kIndex);
@@ -252,6 +258,57 @@ Status PrepareSet(PrepareContext& context) {
 template <int kItem, int kIndex>
 Status RunSet(const RunContext& context) {
   return RunSetAt(context, kItem, kIndex);
+}
+
+// TensorListScatterV2 (rows, indices, shape, n): a list of n elements, or as many as the indices need
+// where n is -1; each row becomes the element of its index.
+
+Status PrepareScatter(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(CheckList(context, 4));
+  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32}));
+  const Shape &rows = context.input(0)->shape, &indices = context.input(1)->shape;
+  if (indices != Shape({rows[0]})) {
+    return context.Invalid("{} has shape {}, the number of rows is {}", context.InputName(1),
+                           indices.ToString(), rows[0]);
+  }
+  int64_t n = 0;
+  TW_RETURN_IF_ERROR(ReadInt(context, 3, &n));
+  if (n == -1) {
+    TW_RETURN_IF_ERROR(context.NeedValue(1));
+    const int32_t* const index = context.input(1)->as<int32_t>();
+    n = rows[0] == 0 ? 0 : int64_t{*std::max_element(index, index + rows[0])} + 1;
+  }
+  return SetList(context, 0, context.input(0)->dtype, n, ElementOf(rows));
+}
+
+Status RunScatter(const RunContext& context) {
+  CopyList(context, 0);
+  return PutRows(context, 0, 1);
+}
+
+// TensorListSplit (rows, shape, lengths): a list of parts of so many rows each, int64.
+
+Status PrepareSplit(PrepareContext& context) {
+  TW_RETURN_IF_ERROR(CheckList(context, 3));
+  TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt64}));
+  TW_RETURN_IF_ERROR(context.NeedValue(2));
+  const TensorView &rows = *context.input(0), &lengths = *context.input(2);
+  const int64_t n = lengths.shape.NumElements();
+  const int64_t* const length = lengths.as<int64_t>();
+  const int64_t each = n == 0 ? 0 : length[0];
+  for (int64_t i = 0; i < n; ++i) {
+    TW_RETURN_IF_ERROR(CheckDim(context, length[i], "the length of an element"));
+    if (length[i] == each) continue;
+    return context.Unsupported("elements of {} and {} rows: lists hold elements of one shape", each,
+                               length[i]);
+  }
+  if (n == 0 ? rows.shape[0] != 0 : rows.shape[0] % n != 0 || rows.shape[0] / n != each) {
+    return context.Invalid("{} elements of {} rows do not make {}", n, each, rows.shape[0]);
+  }
+  context.AllowView(0, 0);
+  Shape element({static_cast<int32_t>(each)});
+  for (int d = 1; d < rows.shape.rank(); ++d) element.Append(rows.shape[d]);
+  return SetList(context, 0, rows.dtype, n, element);
 }
 
 // TensorListGetItem (list, i, shape): element i.
@@ -334,6 +391,8 @@ constexpr OpDef kOps[] = {
     Row("TensorListSetItem").DataInput(2).Cpu(PrepareSet<2, 1>, RunSet<2, 1>),
     Row("TensorListPushBack").DataInput(1).Cpu(PrepareSet<1, -1>, RunSet<1, -1>),
     Row("TensorListScatterIntoExistingList").DataInput(1).Cpu(PrepareSet<1, 2>, RunSet<1, 2>),
+    Row("TensorListScatterV2").Cpu(PrepareScatter, RunScatter),
+    Row("TensorListSplit").Cpu(PrepareSplit, RunCopy),
     Row("TensorListGetItem").Cpu(PrepareGet, RunGet),
     Row("TensorListGather").Cpu(PrepareGet, RunGet),
     Row("TensorListPopBack").Cpu(PreparePop, RunPop),

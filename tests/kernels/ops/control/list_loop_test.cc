@@ -165,8 +165,21 @@ TEST_CASE("a loop over a list takes another batch", "[ops]") {
   CHECK(GetOutput<float>(*session, 0) == Doubled({1, 2, 3, 4}, 4, 4));
   const auto fixed = OpenSession(LoopSpec({{1, 2}}));  // the file says one example
   REQUIRE(fixed->ResizeInput(0, Shape({2, 2})).ok());
-  CHECK(fixed->Prepare().message().find("does not belong to a list of [1, 2]") !=
+  CHECK(fixed->Prepare().message().find("in a list of [1, 2]: lists hold elements of one shape") !=
         std::string::npos);
+}
+
+TEST_CASE("lists of lists are refused", "[ops]") {
+  ModelSpec spec;
+  Part main(&spec);
+  const int x = main.Input(kF, {3, 2});
+  const int inner = main.List("FlexTensorListFromTensor", {x, main.Const({1}, {2})});
+  const int outer = main.List("FlexTensorListReserve", {main.Const({0}, {}), main.Const(2)});
+  const int set = main.List("FlexTensorListSetItem", {outer, main.Const(0), inner});
+  main.Outputs({main.List("FlexTensorListStack", {set, main.Const({1}, {2})}, kF, {2, 3, 2})});
+  const auto session = TryOpenSession(spec);
+  REQUIRE_FALSE(session.ok());
+  CHECK_THAT(session.status().message(), Catch::Contains("lists of lists are not supported"));
 }
 
 TEST_CASE("a list without rounds has the shape that its elements would have", "[ops]") {

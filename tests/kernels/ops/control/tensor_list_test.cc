@@ -124,6 +124,50 @@ TEST_CASE("lists: operators with two results", "[ops]") {
   CHECK(concat.Values<int64_t>(1) == std::vector<int64_t>{3, 3});
 }
 
+OneOp Scatter(const Ints& indices, int32_t n = -1) {
+  return ListOp("TensorListScatterV2")
+      .In<float>({3, 2}, kRows)
+      .In<int32_t>({static_cast<int32_t>(indices.size())}, indices)
+      .In<int32_t>({1}, {2})
+      .In<int32_t>({}, {n})
+      .Out(kF);
+}
+
+TEST_CASE("lists: rows become elements at their indices", "[ops]") {
+  const Floats spread = {5, 6, 0, 0, 1, 2, 3, 4};
+  CHECK((Get(Scatter({2, 3, 0})) == Result{{4, 2}, spread}));
+  CHECK((Get(Scatter({2, 3, 0}, 4)) == Result{{4, 2}, spread}));
+  Floats longer = spread;
+  longer.resize(10);
+  CHECK((Get(Scatter({2, 3, 0}, 5)) == Result{{5, 2}, longer}));
+  CHECK(DeferredFor(Scatter({2, 3, 0}).With(1).Unknown(kI, {3})) == 1);
+  CheckRefusals({{Scatter({1, 0}), kInvalidModel, "the number of rows is 3"}});
+  CheckRunRefusals({
+      {Scatter({2, -1, 0}), StatusCode::kInvalidArgument, "index -1 at position 1"},
+      {Scatter({2, 3, 0}, 3), StatusCode::kInvalidArgument, "index 3"},
+  });
+}
+
+OneOp Split(const std::vector<int64_t>& lengths) {
+  return ListOp("TensorListSplit")
+      .In<float>({6, 1}, kRows)
+      .In<int32_t>({2}, {-1, 1})
+      .In<int64_t>({static_cast<int32_t>(lengths.size())}, lengths)
+      .Out(kF);
+}
+
+TEST_CASE("lists: a tensor is split into parts of one length", "[ops]") {
+  CHECK((Get(Split({2, 2, 2})) == Result{{3, 2, 1}, kRows}));
+  CHECK((Get(Split({6})) == Result{{1, 6, 1}, kRows}));
+  CHECK(DeferredFor(Split({3, 3}).With(2).Unknown(kL, {2})) == 1);
+  CheckRefusals({
+      {Split({2, 4}), kUnsupported, "elements of 2 and 4 rows: lists hold elements of one shape"},
+      {Split({2, 2}), kInvalidModel, "2 elements of 2 rows do not make 6"},
+      {Split({}), kInvalidModel, "0 elements"},
+      {Split({-6}), kInvalidModel, "the length of an element is -6"},
+  });
+}
+
 TEST_CASE("lists: their size and their elements' shape", "[ops]") {
   const OneOp length = Ran(ListOp("TensorListLength").In<float>({3, 2}, kRows).Out(kI));
   CHECK(length.Values<int32_t>(0) == Ints{3});
@@ -160,11 +204,14 @@ TEST_CASE("lists: what is refused", "[ops]") {
       {reserve.With(0).In<int32_t>({4}, Ints(4, INT32_MAX)), kInvalidModel, "too large"},
       {reserve.With().Out(0, DType::kVariant), kUnsupported, "lists of variant"},
       {set.With(2).In<int32_t>({2}, {7, 8}), kInvalidModel, "int32"},
-      {set.With(2).In<float>({3}, {7, 8, 9}), kInvalidModel, "does not belong to a list of [2]"},
-      {set.With(2).In<float>({1, 2}, {7, 8}), kInvalidModel, "does not belong to a list of [2]"},
+      {set.With(2).In<float>({3}, {7, 8, 9}), kInvalidModel,
+       "in a list of [2]: lists hold elements of one shape"},
+      {set.With(2).In<float>({1, 2}, {7, 8}), kInvalidModel,
+       "in a list of [2]: lists hold elements of one shape"},
       {set.With(1).In<int32_t>({2}, {0, 1}), kInvalidModel, "the number of indices is 1"},
       {set.With(0).In<float>({}, {1}), kInvalidModel, "rank 1 to 8 expected"},
-      {stack.With(1).In<int32_t>({1}, {3}), kInvalidModel, "does not belong to a list of [2]"},
+      {stack.With(1).In<int32_t>({1}, {3}), kInvalidModel,
+       "in a list of [2]: lists hold elements of one shape"},
       {stack.With().Out(0, kI), kInvalidModel, "declared int32"},
       {reserve.With().Out(0, DType::kInt4), kUnsupported, "lists of int4"},
       {Stack({3, 0, 2}, {}, {-1, 2}), kInvalidModel, "no element of input 0"},
