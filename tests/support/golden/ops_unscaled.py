@@ -1,4 +1,7 @@
-"""Integers of 8 and 16 bits without a scale: operators that LiteRT runs on the numbers as they are."""
+"""Integers of 8 and 16 bits without a scale: operators that LiteRT runs on the numbers as they are.
+
+MEAN and SUM are not among them: LiteRT multiplies by the scale that is missing, and answers zeros.
+"""
 
 from cases import Table
 from sheets import Sheet
@@ -28,7 +31,7 @@ def tables():
                 sheet.add([sheet.x(left, dtype), sheet.x(right, dtype)], dtype)
             sheet.name = f"{op.lower()}_{dtype}"
             table.append(sheet.case())
-        for op in ("REDUCE_MAX", "REDUCE_MIN"):
+        for op in ("REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"):
             sheet = Sheet(op, dtype)
             for shape, axes in REDUCTIONS:
                 sheet.add([sheet.x(shape, dtype), sheet.ints(axes)], dtype,
