@@ -1,6 +1,7 @@
 # Sources of topwork_tests, relative to tests/.
 set(TEST_SOURCES
   kernels/contract/rows_test.cc
+  kernels/contract/flex_golden_test.cc
   kernels/contract/flex_ops_test.cc
   kernels/contract/unsupported_test.cc
   kernels/gpu_format_test.cc
@@ -262,6 +263,18 @@ set(TEST_EMBEDDED_FILES
   tests/data/api/scale.tflite
   tests/data/api/scale_int8.tflite
   tests/data/api/signatures.tflite
+  tests/data/flex/casts.npz
+  tests/data/flex/casts.tflite
+  tests/data/flex/functions.npz
+  tests/data/flex/functions.tflite
+  tests/data/flex/movement.npz
+  tests/data/flex/movement.tflite
+  tests/data/flex/pairs.npz
+  tests/data/flex/pairs.tflite
+  tests/data/flex/products.npz
+  tests/data/flex/products.tflite
+  tests/data/flex/reductions.npz
+  tests/data/flex/reductions.tflite
   tests/data/format/sparse.npz
   tests/data/lists/convolution.npz
   tests/data/lists/convolution.tflite

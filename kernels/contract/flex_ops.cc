@@ -235,6 +235,21 @@ struct FloatRow {
 constexpr FloatRow kFloats[] = {
     {"alpha", &OpParams::alpha}, {"beta", &OpParams::beta}, {"bias", &OpParams::bias}};
 
+// The builtin operators that stand for TruncateDiv and Mean round otherwise in some types.
+Status CheckRounding(const NodeDef& attributes, OpCode code, Span<const uint8_t> options) {
+  enum Type : int64_t { kFloat = 1, kDouble = 2, kUInt8 = 4, kInt16 = 5, kInt8 = 6, kHalf = 19 };
+  const int64_t type = attributes.Int("T", 0);
+  const bool real = type == kFloat || type == kDouble || type == kHalf;
+  if (code == OpCode::kDiv && real && IsText(FlexTextOf(options, 0), "TruncateDiv")) {
+    return Unsupported("cutting off the fractions of quotients of real numbers is not supported");
+  }
+  if (code == OpCode::kMean && (type == kUInt8 || type == kInt16 || type == kInt8)) {
+    return Unsupported(
+        "cutting off the fractions of means of 8-bit and 16-bit integers is not supported");
+  }
+  return Status::Ok();
+}
+
 // What the parameters are where the attributes are missing.
 void SetDefaults(OpCode code, OpParams* params) {
   if (code == OpCode::kLeakyRelu) params->alpha = 0.2f;
@@ -242,6 +257,7 @@ void SetDefaults(OpCode code, OpParams* params) {
   if (code == OpCode::kOneHot) params->axis = -1;
   if (code != OpCode::kLocalResponseNormalization) return;
   params->radius = 5;
+  params->count = 1;
   params->bias = params->alpha = 1.0f;
   params->beta = 0.5f;
 }
@@ -265,6 +281,7 @@ Status ReadFlexOptions(OpCode code, OpParams* params) {
   const Span<const uint8_t> node = FlexTextOf(params->custom_options, 1);
   if (node.empty()) return InvalidModel("its options hold no NodeDef");
   const NodeDef attributes(node);
+  TW_RETURN_IF_ERROR(CheckRounding(attributes, code, params->custom_options));
   if (attributes.Is("data_format", "NCHW")) return Unsupported("its images are NCHW");
   SetDefaults(code, params);
   for (const IntRow& row : kInts) {

@@ -11,7 +11,7 @@
 namespace topwork {
 
 // The builtin operator that computes what the custom operator `name` ("FlexAddV2") does from the
-// same inputs (ConcatV2 and GatherV2: but the last, the axis); null: none.
+// same inputs (the last one of ConcatV2 and GatherV2, the axis, becomes an option); null: none.
 const OpDef* FindFlexOp(const char* name);
 
 // Fills the builtin operator's parameters from params->custom_options: a FlexBuffers vector of the

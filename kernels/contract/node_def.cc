@@ -49,11 +49,11 @@ class Fields {
   size_t at_ = 0;
 };
 
+}  // namespace
+
 bool IsText(Span<const uint8_t> bytes, const char* text) {
   return bytes.size() == std::strlen(text) && std::memcmp(bytes.data(), text, bytes.size()) == 0;
 }
-
-}  // namespace
 
 int64_t NodeDef::Int(const char* key, int64_t absent) const {
   Fields value(Find(key));

@@ -12,6 +12,8 @@
 
 namespace topwork {
 
+bool IsText(Span<const uint8_t> bytes, const char* text);
+
 class NodeDef {
  public:
   explicit NodeDef(Span<const uint8_t> bytes) : bytes_(bytes) {}

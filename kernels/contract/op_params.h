@@ -45,7 +45,8 @@ struct OpParams {
   // Axes and reductions.
   int32_t axis = 0;
   int32_t batch_dims = 0;
-  bool keep_dims = false;  // reductions; keep_num_dims of FULLY_CONNECTED
+  bool axis_is_input = false;  // the last input is the axis; the planner makes it `axis`
+  bool keep_dims = false;      // reductions; keep_num_dims of FULLY_CONNECTED
 
   // Shapes given in the options (RESHAPE.new_shape, SQUEEZE.squeeze_dims); n_dims −1: not given.
   int32_t n_dims = -1;
@@ -57,15 +58,17 @@ struct OpParams {
 
   // Resizing.
   bool align_corners = false, half_pixel_centers = false;
+  bool as_float32 = false;  // input 0 of any type is computed with, and the output made, in float32
 
   // Scalars with an operator-specific meaning.
-  float alpha = 0.0f;                       // LEAKY_RELU, LOCAL_RESPONSE_NORMALIZATION
-  float beta = 0.0f;                        // SOFTMAX, LOCAL_RESPONSE_NORMALIZATION
-  float bias = 0.0f;                        // LOCAL_RESPONSE_NORMALIZATION
-  int32_t radius = 0;                       // LOCAL_RESPONSE_NORMALIZATION
-  int32_t block_size = 0;                   // SPACE_TO_DEPTH, DEPTH_TO_SPACE
-  int32_t num_splits = 0;                   // SPLIT, SPLIT_V
-  int32_t count = 0;                        // PACK values_count, UNPACK num
+  float alpha = 0.0f;      // LEAKY_RELU, LOCAL_RESPONSE_NORMALIZATION
+  float beta = 0.0f;       // SOFTMAX, LOCAL_RESPONSE_NORMALIZATION
+  float bias = 0.0f;       // LOCAL_RESPONSE_NORMALIZATION
+  int32_t radius = 0;      // LOCAL_RESPONSE_NORMALIZATION
+  int32_t block_size = 0;  // SPACE_TO_DEPTH, DEPTH_TO_SPACE
+  int32_t num_splits = 0;  // SPLIT, SPLIT_V
+  // PACK values_count, UNPACK num; LOCAL_RESPONSE_NORMALIZATION: 1: the window has its last channel
+  int32_t count = 0;
   int32_t seq_dim = 0;                      // REVERSE_SEQUENCE (its batch_dim is batch_dims)
   uint8_t mode = 0;                         // MIRROR_PAD: 0 REFLECT, 1 SYMMETRIC; LSTM: 1 BASIC
   bool approximate = false;                 // GELU

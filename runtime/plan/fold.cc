@@ -163,7 +163,7 @@ Status InferAndFold(WorkGraph* graph) {
   TW_RETURN_IF_ERROR(RefuseUnsupported(*graph));
   WidenHalf(graph);
   for (size_t i = 0; i < graph->ops.size(); ++i) {
-    const Op& op = graph->ops[i].op;
+    Op& op = graph->ops[i].op;
     PlanPrepareContext context = MakeContext(*graph, op, PackMode::kShapesOnly);
     const Status status = context.Prepare(*op.def);
     if (!status.ok() && context.deferred()) {
@@ -172,6 +172,10 @@ Status InferAndFold(WorkGraph* graph) {
       return Status::Ok();
     }
     TW_RETURN_IF_ERROR(status);
+    if (op.params.axis_is_input) {
+      op.params = context.params();
+      op.inputs.pop_back();
+    }
     for (size_t o = 0; o < op.outputs.size(); ++o) {
       if (op.outputs[o] < 0) continue;
       graph->views[static_cast<size_t>(op.outputs[o])].shape = context.outputs()[o].shape;

@@ -2,9 +2,11 @@
 #include "runtime/plan/prepare.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "kernels/cpu/elementwise.h"
+#include "kernels/ops/shared/indexing.h"
 #include "ports/port.h"
 #include "runtime/plan/work_graph.h"
 
@@ -145,7 +147,20 @@ Result<std::vector<OpCode>> PlanPrepareContext::OperatorsOf(int subgraph) const 
   return codes;
 }
 
+Status PlanPrepareContext::TakeAxis() {
+  int64_t axis = 0;
+  TW_RETURN_IF_ERROR(ReadInt(*this, n_inputs() - 1, &axis));
+  own_params_.reset(new OpParams(*params_));
+  own_params_->axis = static_cast<int32_t>(std::clamp<int64_t>(
+      axis, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
+  own_params_->axis_is_input = false;
+  params_ = own_params_.get();
+  inputs_.pop_back();
+  return Status::Ok();
+}
+
 Status PlanPrepareContext::Prepare(const OpDef& def) {
+  if (params_->axis_is_input) TW_RETURN_IF_ERROR(TakeAxis());
   TW_RETURN_IF_ERROR(def.prepare(*this));
   if (scratch_bytes_ > SIZE_MAX / 4) {
     return OutOfMemory("{} needs {} bytes of working memory, more than the address space has",

@@ -60,7 +60,9 @@ class PlanPrepareContext final : public PrepareContext {
   // All inputs have their values and an output may get its shape from run().
   void SetRunning() { may_be_unknown_ = true; }
 
-  // Calls def.prepare and checks that every output was declared.
+  // Calls def.prepare and checks that every output was declared. An axis that is an input
+  // (OpParams::axis_is_input) becomes a parameter first: params() and n_inputs() are then those to
+  // run the operator with.
   Status Prepare(const OpDef& def);
 
   Result<const void*> PackConstant(int input, const char* tag, size_t bytes, bool release_input,
@@ -95,11 +97,13 @@ class PlanPrepareContext final : public PrepareContext {
   }
 
  private:
+  Status TakeAxis();
   void EmptyConstant(int input, const uint16_t* half);
   void ForgetSource(int input, const void* key) const;
 
   const WorkGraph* graph_ = nullptr;
   const Op* op_ = nullptr;
+  std::unique_ptr<OpParams> own_params_;
   std::vector<const std::string*> input_names_;
   std::string where_;
   PackMode mode_ = PackMode::kShapesOnly;

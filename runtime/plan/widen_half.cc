@@ -1,5 +1,5 @@
 // WidenHalf: arithmetic on float16 and bfloat16 tensors is done by the float32 kernels, between two
-// CASTs.
+// CASTs; so is that of an operator whose data come as another type (OpParams::as_float32).
 //
 // Operators that move data have kernels for any type of two bytes; those that compute have none for
 // these. A widened value is shared by all its readers, constants are cast once (by folding), and an
@@ -19,6 +19,12 @@ bool IsHalf(const WorkGraph& graph, int v) {
   if (v < 0) return false;
   const DType dtype = graph.views[static_cast<size_t>(v)].dtype;
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+
+// Whether the op wants its value v, an input or output, in float32.
+bool IsWidened(const WorkGraph& graph, const Op& op, int v) {
+  if (v < 0 || !op.params.as_float32 || v != op.inputs[0]) return IsHalf(graph, v);
+  return !IsFloat(graph.views[static_cast<size_t>(v)].dtype);
 }
 
 int AddFloat(WorkGraph* graph, int half) {
@@ -50,7 +56,7 @@ WorkOp MakeCast(const WorkOp& served, int from, int to) {
 
 void WidenHalf(WorkGraph* graph) {
   const bool any = std::any_of(graph->ops.begin(), graph->ops.end(), [&](const WorkOp& work) {
-    const auto is_half = [&](int v) { return IsHalf(*graph, v); };
+    const auto is_half = [&](int v) { return IsWidened(*graph, work.op, v); };
     return Computes(work.op) &&
            (std::any_of(work.op.inputs.begin(), work.op.inputs.end(), is_half) ||
             std::any_of(work.op.outputs.begin(), work.op.outputs.end(), is_half));
@@ -64,7 +70,7 @@ void WidenHalf(WorkGraph* graph) {
       continue;
     }
     for (int& v : work.op.inputs) {
-      if (!IsHalf(*graph, v)) continue;
+      if (!IsWidened(*graph, work.op, v)) continue;
       const auto [place, is_new] = wide.try_emplace(v, -1);
       if (is_new) {
         place->second = AddFloat(graph, v);

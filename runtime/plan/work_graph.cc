@@ -148,24 +148,15 @@ Status ApplyInputShapes(const Graph& source, const PlanOptions& options, WorkGra
 }
 
 // TensorFlow's operator, and builtin all the same: `op` becomes that, whose definition it has.
-// TensorFlow's ConcatV2 and GatherV2 have the axis as their last input, the builtin ones as an option.
-Status TakeFlexOp(const WorkGraph& graph, Op* op) {
+// TensorFlow's ConcatV2 and GatherV2 have the axis as their last input, the builtin ones as an option;
+// its ResizeBilinear gives float32 for every type.
+Status TakeFlexOp(Op* op) {
   op->code = op->def->code;
   TW_RETURN_IF_ERROR(ReadFlexOptions(op->code, &op->params));
-  const bool has_axis =
-      op->code == OpCode::kConcatenation || (op->code == OpCode::kGather && op->inputs.size() == 3);
-  if (!has_axis || op->inputs.empty()) return Status::Ok();
-  const int axis = op->inputs.back();
-  const TensorView view = axis < 0 ? TensorView() : graph.views[static_cast<size_t>(axis)];
-  const bool is_long = view.dtype == DType::kInt64;
-  if (view.data == nullptr || view.shape.NumElements() != 1 ||
-      (!is_long && view.dtype != DType::kInt32)) {
-    return Unsupported("its last input, the axis, is no constant integer");
-  }
-  const int64_t value = is_long ? *view.as<int64_t>() : *view.as<int32_t>();
-  if (value < -kMaxRank || value >= kMaxRank) return InvalidModel("its axis is {}", value);
-  op->params.axis = static_cast<int32_t>(value);
-  op->inputs.pop_back();
+  op->params.as_float32 = op->code == OpCode::kResizeBilinear && !op->inputs.empty();
+  op->params.axis_is_input =
+      op->inputs.size() > 1 && (op->code == OpCode::kConcatenation ||
+                                (op->code == OpCode::kGather && op->inputs.size() == 3));
   return Status::Ok();
 }
 
@@ -218,7 +209,7 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
     if (!work.op.is_custom()) continue;
     work.op.def = FindCustomOp(work.op.custom_name);
     if (work.op.def == nullptr || work.op.def->is_custom()) continue;
-    const Status taken = TakeFlexOp(graph, &work.op);
+    const Status taken = TakeFlexOp(&work.op);
     if (taken.ok()) continue;
     return taken.WithPrefix(graph.Where(work.op) + " " + work.op.custom_name + ": ");
   }

@@ -94,8 +94,8 @@ Status DeferredRunner::RunOp(const Op& op, std::vector<TensorView>* views) {
     calls->Bind(static_cast<uint8_t*>(scratch));
   }
   RunContext run;
-  run.params = &op.params;
-  run.inputs = {inputs.data(), inputs.size()};
+  run.params = &context.params();
+  run.inputs = {inputs.data(), static_cast<size_t>(context.n_inputs())};
   run.outputs = {outputs.data(), outputs.size()};
   run.state = context.state().get();
   run.scratch = static_cast<uint8_t*>(scratch);

@@ -120,6 +120,35 @@ std::string FlexNames() {
          "seeds.\n\n";
 }
 
+// What tests compare with TensorFlow's own answers, with the types of the first inputs.
+std::string FlexAnswers() {
+  std::map<std::string, std::set<std::string>> types;
+  size_t n = 0;
+  for (const EmbeddedFile *file = EmbeddedFiles(&n), *end = file + n; file != end; ++file) {
+    const std::string name = file->name;
+    const bool is_model =
+        name.rfind("tests/data/flex/", 0) == 0 && name.find(".tflite") + 7 == name.size();
+    if (!is_model) continue;
+    auto model = Model::OpenMemory(file->data, file->size, false);
+    REQUIRE(model.ok());
+    for (const Op& op : (*model)->main().ops) {
+      if (op.custom_name.rfind("Flex", 0) != 0 || op.inputs.empty()) continue;
+      const Value& first = (*model)->main().values[static_cast<size_t>(op.inputs[0])];
+      types[op.custom_name.substr(4)].insert(DTypeName(first.dtype));
+    }
+  }
+  std::string text = std::to_string(types.size()) +
+                     " of TensorFlow's names have its own answers in "
+                     "tests/data/flex, by the type of the first input:\n";
+  for (const auto& [name, dtypes] : types) {
+    std::string entry = name;
+    for (const std::string& dtype : dtypes) entry += " " + dtype;
+    const size_t line = text.size() - (text.rfind('\n') + 1);
+    text += (text.back() == '\n' ? "" : line + entry.size() > 110 ? ",\n" : ", ") + entry;
+  }
+  return text + ".\n\n";
+}
+
 std::string Table(const Counts& counts) {
   std::string text =
       "# Operators\n\n"
@@ -155,7 +184,7 @@ std::string Table(const Counts& counts) {
     if (op.custom_name != nullptr) text += std::string("`") + op.custom_name + "`, ";
   });
   text.replace(text.size() - 2, 2, ".\n\n");
-  text += FlexNames();
+  text += FlexNames() + FlexAnswers();
   text +=
       "Lists of tensors hold any type of whole bytes; with Select TF operators their names begin "
       "with Flex (`FlexTensorListStack`).\n\n";

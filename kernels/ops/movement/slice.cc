@@ -84,7 +84,7 @@ struct Selection {
 Status ReadEntries(PrepareContext& context, Selection* s) {
   std::vector<int64_t>* entries[] = {&s->begin, &s->end, &s->strides};
   for (int i = 1; i <= 3; ++i) {
-    TW_RETURN_IF_ERROR(context.CheckDType(i, {DType::kInt32}));
+    TW_RETURN_IF_ERROR(context.CheckDType(i, {DType::kInt32, DType::kInt64}));
     TW_RETURN_IF_ERROR(context.CheckRank(i, 1, 1));
     TW_RETURN_IF_ERROR(ReadInts(context, i, entries[i - 1]));
   }

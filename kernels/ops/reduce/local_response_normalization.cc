@@ -1,7 +1,7 @@
 // LOCAL_RESPONSE_NORMALIZATION over channels: x (bias + alpha sum of x^2 in the window)^-beta.
 //
 // The window of channel c is [c - radius, c + radius), as LiteRT's reference kernel has it: its
-// last channel is left out.
+// last channel is left out. In TensorFlow's LRN it is not (params.count is 1).
 #include <algorithm>
 
 #include "kernels/ops/reduce/reduce_gpu.h"
@@ -40,7 +40,7 @@ Status Run(const RunContext& context) {
       const float* x = in + r * n;
       for (int64_t c = 0; c < n; ++c) {
         float sum = 0.0f;
-        const int64_t end = std::min(n, c + radius);
+        const int64_t end = std::min(n, c + radius + params.count);
         for (int64_t i = std::max<int64_t>(0, c - radius); i < end; ++i) sum += x[i] * x[i];
         out[r * n + c] = params.bias + params.alpha * sum;
       }

@@ -26,8 +26,8 @@ Status PlanLocalResponseNormalization(GpuContext& context) {
   const int64_t n = in.back(), rows = in.NumElements() / n;
   context.Add("local_response_normalization", "local_response_normalization",
               {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(rows), IntArg(n),
-               IntArg(std::min<int64_t>(params.radius, n)), FloatArg(params.bias),
-               FloatArg(params.alpha), FloatArg(params.beta)},
+               IntArg(std::min<int64_t>(params.radius, n)), IntArg(params.count),
+               FloatArg(params.bias), FloatArg(params.alpha), FloatArg(params.beta)},
               n, rows);
   return Status::Ok();
 }

@@ -43,15 +43,15 @@ T Neutral(SegmentFn fn) {
 template <typename T, typename Acc>
 void Reduce(const RunContext& context, SegmentFn fn) {
   const TensorView& ids = context.in(1);
-  const int32_t* segment = ids.as<int32_t>();
   const int64_t n_ids = ids.shape.NumElements();
   const int64_t row = context.out(0).shape.Product(1, context.out(0).shape.rank());
   const T* x = context.input_data<T>(0);
   T* y = context.output_data<T>(0);
   std::fill(y, y + context.out(0).shape.NumElements(), Neutral<T>(fn));
   for (int64_t i = 0; i < n_ids; ++i) {
-    if (segment[i] < 0) continue;
-    T* to = y + segment[i] * row;
+    const int64_t segment = IntAt(ids, i);
+    if (segment < 0) continue;
+    T* to = y + segment * row;
     for (int64_t k = 0; k < row; ++k) to[k] = Combine<T, Acc>(fn, to[k], x[i * row + k]);
   }
 }
@@ -61,9 +61,9 @@ void Reduce(const RunContext& context, SegmentFn fn) {
 Status PrepareUnsortedSegment(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckInputs(3, 3));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kInt32}));
-  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32}));
-  TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32}));
+  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32, DType::kInt32, DType::kInt64}));
+  TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kInt32, DType::kInt64}));
+  TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32, DType::kInt64}));
   const Shape& data = context.input(0)->shape;
   const Shape& ids = context.input(1)->shape;
   bool is_prefix = ids.rank() <= data.rank();
@@ -85,13 +85,18 @@ Status RunSegment(const RunContext& context, SegmentFn fn) {
   const TensorView& ids = context.in(1);
   const int64_t n_segments = context.out(0).shape.dim(0);
   for (int64_t i = 0; i < ids.shape.NumElements(); ++i) {
-    const int64_t id = ids.as<int32_t>()[i];
+    const int64_t id = IntAt(ids, i);
     if (id >= 0) TW_RETURN_IF_ERROR(CheckIndex(id, n_segments, i));
   }
-  if (context.out(0).dtype == DType::kFloat32) {
-    Reduce<float, float>(context, fn);
-  } else {
-    Reduce<int32_t, uint32_t>(context, fn);
+  switch (context.out(0).dtype) {
+    case DType::kFloat32:
+      Reduce<float, float>(context, fn);
+      break;
+    case DType::kInt32:
+      Reduce<int32_t, uint32_t>(context, fn);
+      break;
+    default:
+      Reduce<int64_t, uint64_t>(context, fn);
   }
   return Status::Ok();
 }
