@@ -4,8 +4,9 @@
 #
 # Usage: tests/run.sh [--long] [CTest arguments, e.g. -R unit]
 #   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
-# Builds into build/<preset>: release, asan-ubsan (by clang), tsan, minsize, jetson (aarch64, run under
-# qemu) and, for --long, clang, armv7, riscv64 and ppc64le (under qemu, too), and Debian packages. A build that fails makes its tests
+# Builds into build/<preset>: release, asan-ubsan (by clang), tsan, minsize, selected (minsize with a selection),
+# jetson (aarch64, run under qemu) and, for --long, clang, armv7, riscv64 and ppc64le (under qemu, too), and
+# Debian packages. A build that fails makes its tests
 # fail. Needs root only when Debian packages are missing.
 # Tests that need something this machine lacks print SKIP and why.
 set -eu
@@ -67,6 +68,9 @@ build asan-ubsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets" \
   -DTOPWORK_EIGEN=ON
 build tsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$one_set" "-DTOPWORK_TEST_FILES=$threads"
 build minsize libtopwork.so libtopwork.so
+{ python3 -B toolchains/select.py --train --quantize models/zoo/digits_cnn_f32.tflite
+  python3 -B toolchains/select.py models/zoo/efficientnet_lite0_fp16.tflite; } >build/selected.selection
+build selected "topwork_cli libtopwork.so" topwork
 build jetson "libtopwork.so topwork_tests $command" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
 if [ "$long" = ON ]; then
   # Compiled one by one: each file must include what it uses.

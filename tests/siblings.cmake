@@ -94,3 +94,7 @@ endif()
 tw_script_test(size minsize lint/library.py size "${builds}/minsize/libtopwork.so" 2300000)
 tw_script_test(symbols minsize lint/library.py symbols "${builds}/minsize/libtopwork.so")
 tw_script_test(dependencies minsize lint/library.py dependencies "${builds}/minsize/libtopwork.so")
+
+# A build with a selection (tests/run.sh says of what) beside this one.
+tw_script_test(selection minsize toolchains/selection_test.py "${builds}/release/topwork" "${builds}/selected/topwork")
+tw_script_test(selection_size minsize lint/library.py size "${builds}/selected/libtopwork.so" 1400000)

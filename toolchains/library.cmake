@@ -203,8 +203,18 @@ endforeach()
 if(NOT _has_tiles)
   string(APPEND _rows "${_eigen_row}")
 endif()
+# Who includes it defines the macros of the rows that it wants; it takes them all away again.
+set(_before "")
+set(_after "")
+foreach(_macro IN ITEMS "FULL_ISA(name, runs)" "BYTES_ISA(name, base, runs)" "HALF_ISA(name, base, runs)"
+        "EIGEN_ISA(name, base, runs)")
+  string(REGEX REPLACE "\\(.*" "" _name "${_macro}")
+  string(APPEND _before "#ifndef TW_${_name}\n#define TW_${_macro}\n#endif\n")
+  string(APPEND _after "#undef TW_${_name}\n")
+endforeach()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/isa_list/isa_list.inc" @ONLY CONTENT
-  "// Written by toolchains/library.cmake: the instruction sets of this build, the least first.\n${_rows}")
+  "// Written by toolchains/library.cmake: the instruction sets of this build, the least first.
+${_before}${_rows}${_after}")
 add_library(topwork_dep_isa_list INTERFACE)
 target_include_directories(topwork_dep_isa_list INTERFACE "${PROJECT_BINARY_DIR}/isa_list")
 

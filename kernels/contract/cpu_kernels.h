@@ -28,20 +28,71 @@ struct ResizeKernels;
 struct PoolKernels;
 struct WinogradKernels;
 
+// The loops of one family for the instruction set at `set` in the build's list. (cpu/dispatch.cc)
+template <typename Kernels>
+const Kernels* LoopsOf(int set);
+#define TW_LOOPS(Kernels) \
+  template <>             \
+  const Kernels* LoopsOf<Kernels>(int set);
+TW_LOOPS(GemmKernels)
+TW_LOOPS(SparseGemmKernels)
+TW_LOOPS(DepthwiseKernels)
+TW_LOOPS(ElementwiseKernels)
+TW_LOOPS(IntegerKernels)
+TW_LOOPS(PositionKernels)
+TW_LOOPS(RecurrentKernels)
+TW_LOOPS(ResizeKernels)
+TW_LOOPS(PoolKernels)
+TW_LOOPS(WinogradKernels)
+#undef TW_LOOPS
+
+// Used as a pointer to the family's table. Only the operators that use a family refer to its tables,
+// so the linker leaves a family out that no operator of the build uses.
+template <typename Kernels>
+class LoopFamily {
+ public:
+  constexpr LoopFamily() = default;
+  constexpr explicit LoopFamily(int set) : set_(set) {}
+  constexpr LoopFamily(const Kernels* own) : own_(own) {}  // NOLINT: a table of no build's list
+  operator const Kernels*() const { return own_ != nullptr ? own_ : LoopsOf<Kernels>(set_); }
+  const Kernels* operator->() const { return *this; }
+  const Kernels& operator*() const { return *operator->(); }
+
+ private:
+  const Kernels* own_ = nullptr;
+  int set_ = 0;
+};
+
 struct CpuKernels {
-  const char* isa;  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm", "eigen"
+  CpuKernels() = default;
+  // `set`: its place in the build's list.
+  CpuKernels(const char* name, const char* base, int set)
+      : isa(name),
+        base_isa(base),
+        gemm(set),
+        sparse_gemm(set),
+        depthwise(set),
+        elementwise(set),
+        integer(set),
+        positions(set),
+        recurrent(set),
+        resize(set),
+        pool(set),
+        winograd(set) {}
+
+  const char* isa = "";  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm", "eigen"
   // The set that lends all loops but those the set is for; mostly `isa` itself.
-  const char* base_isa;
-  const GemmKernels* gemm;
-  const SparseGemmKernels* sparse_gemm;
-  const DepthwiseKernels* depthwise;
-  const ElementwiseKernels* elementwise;
-  const IntegerKernels* integer;
-  const PositionKernels* positions;
-  const RecurrentKernels* recurrent;
-  const ResizeKernels* resize;
-  const PoolKernels* pool;
-  const WinogradKernels* winograd;
+  const char* base_isa = "";
+  LoopFamily<GemmKernels> gemm;
+  LoopFamily<SparseGemmKernels> sparse_gemm;
+  LoopFamily<DepthwiseKernels> depthwise;
+  LoopFamily<ElementwiseKernels> elementwise;
+  LoopFamily<IntegerKernels> integer;
+  LoopFamily<PositionKernels> positions;
+  LoopFamily<RecurrentKernels> recurrent;
+  LoopFamily<ResizeKernels> resize;
+  LoopFamily<PoolKernels> pool;
+  LoopFamily<WinogradKernels> winograd;
 };
 
 // The best table this processor can run; TOPWORK_ISA=<name> in the environment picks a lesser one

@@ -6,6 +6,8 @@
 #ifndef TOPWORK_KERNELS_CONTRACT_OP_DEF_H_
 #define TOPWORK_KERNELS_CONTRACT_OP_DEF_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
@@ -13,6 +15,7 @@
 #include "kernels/contract/op_options.h"
 #include "kernels/contract/op_params.h"
 #include "kernels/contract/options_view.h"
+#include "kernels/contract/selection.h"
 #include "runtime/base/span.h"
 #include "runtime/base/status.h"
 #include "runtime/tensor/tensor.h"
@@ -205,6 +208,40 @@ struct OpDef {
     return With(&OpDef::as_activation, activation);
   }
 };
+
+constexpr bool IsSelected(const OpDef& op) { return SelectedTypesOf(op.code, op.custom_name) != 0; }
+
+// A family's rows as this build has them: without the operators that it leaves out, and without what
+// GPUs and training would ask them where it has neither.
+template <const auto& kRows>
+Span<const OpDef> Selected() {
+  if constexpr (kHasAllOps && kHasOpenCl && kHasTraining) {
+    return kRows;
+  } else {
+    constexpr size_t kCount = [] {
+      size_t n = 0;
+      for (const OpDef& op : kRows) n += IsSelected(op) ? 1 : 0;
+      return n;
+    }();
+    if constexpr (kCount == 0) {
+      return {};
+    } else {
+      static constexpr std::array<OpDef, kCount> kSelected = [] {
+        std::array<OpDef, kCount> rows = {};
+        size_t n = 0;
+        for (const OpDef& op : kRows) {
+          if (!IsSelected(op)) continue;
+          rows[n] = op;
+          if (!kHasOpenCl) rows[n].plan_gpu = nullptr;
+          if (!kHasTraining) rows[n].gradient = nullptr;
+          ++n;
+        }
+        return rows;
+      }();
+      return {kSelected.data(), kCount};
+    }
+  }
+}
 
 // The operator with that builtin code, or null. (op_table.cc)
 const OpDef* FindOp(OpCode code);

@@ -23,21 +23,42 @@ std::string WhyCustom(const std::string& name) {
     if (name.rfind(compiler.prefix, 0) != 0) continue;
     return StrFormat("compiled {}; use the model from before", compiler.made_by);
   }
-  return "custom operator; register it before the model is used";
+  return std::string("custom operator; register it before the model is used") +
+         (kHasAllOps ? "" : ", or, if it is Topwork's own, add it to the selection of this build");
+}
+
+constexpr const char* kLeftOut =
+    "left out of this build: add it to the selection, which toolchains/select.py writes for models";
+
+// " int8 int32": what the build's selection lacks of the types. Operators that the application
+// registered are in no selection.
+std::string LeftOutTypes(const OpDef& def, uint32_t types) {
+  std::string list;
+  const uint32_t selected = SelectedTypesOf(def.code, def.name());
+  if (kHasAllOps || selected == 0) return list;
+  for (int i = 0; i < kNumDTypes; ++i) {
+    if ((types & ~selected) >> i & 1u) list += std::string(" ") + DTypeName(static_cast<DType>(i));
+  }
+  return list;
 }
 
 }  // namespace
 
 void UnsupportedOps::Note(const OpDef* def, OpCode code, const std::string& name, int version,
-                          int index) {
-  if (def != nullptr && version <= def->max_version) return;
-  if (!names_.insert(name).second || names_.size() > kShown) return;
-  const std::string why = def != nullptr ? StrFormat("version {}; Topwork has versions up to {}",
-                                                     version, def->max_version)
-                          : code == OpCode::kCustom ? WhyCustom(name)
-                                                    : "Topwork has no such operator yet";
+                          int index, uint32_t types) {
+  const std::string left_out = def == nullptr ? "" : LeftOutTypes(*def, types);
+  if (def != nullptr && version <= def->max_version && left_out.empty()) return;
+  if (!names_.insert(name + left_out).second || names_.size() > kShown) return;
+  std::string why = kLeftOut;
+  if (def != nullptr && left_out.empty()) {
+    why = StrFormat("version {}; Topwork has versions up to {}", version, def->max_version);
+  } else if (code == OpCode::kCustom && def == nullptr) {
+    why = WhyCustom(name);
+  } else if (kHasAllOps) {
+    why = "Topwork has no such operator yet";
+  }
   if (!list_.empty()) list_ += "; ";
-  list_ += StrFormat("{} ({}, first at operator #{})", name, why, index);
+  list_ += StrFormat("{}{} ({}, first at operator #{})", name, left_out, why, index);
 }
 
 Status UnsupportedOps::Refusal() const {

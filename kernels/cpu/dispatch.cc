@@ -8,7 +8,6 @@
 // processor has the set, by its `features`.
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "kernels/contract/cpu_kernels.h"
@@ -20,30 +19,32 @@
 
 namespace topwork {
 
-#define TW_FULL_ISA(name, runs)                         \
-  namespace name {                                      \
-  extern const GemmKernels kGemmKernels;                \
-  extern const SparseGemmKernels kSparseGemmKernels;    \
-  extern const DepthwiseKernels kDepthwiseKernels;      \
-  extern const ElementwiseKernels kElementwiseKernels;  \
-  extern const IntegerKernels kIntegerKernels;          \
-  extern const PositionKernels kPositionKernels;        \
-  extern const RecurrentKernels kRecurrentKernels;      \
-  extern const ResizeKernels kResizeKernels;            \
-  extern const PoolKernels kPoolKernels;                \
-  extern const WinogradKernels kWinogradKernels;        \
-  const CpuKernels kCpuKernels = {#name,                \
-                                  #name,                \
-                                  &kGemmKernels,        \
-                                  &kSparseGemmKernels,  \
-                                  &kDepthwiseKernels,   \
-                                  &kElementwiseKernels, \
-                                  &kIntegerKernels,     \
-                                  &kPositionKernels,    \
-                                  &kRecurrentKernels,   \
-                                  &kResizeKernels,      \
-                                  &kPoolKernels,        \
-                                  &kWinogradKernels};   \
+// The place of each set in the list.
+enum SetIndex : int {
+#define TW_FULL_ISA(name, runs) kSet_##name,
+#define TW_BYTES_ISA(name, base, runs) kSet_##name,
+#define TW_EIGEN_ISA(name, base, runs) kSet_##name,
+#include "isa_list.inc"
+};
+
+template <typename Kernels>
+struct Family {};
+
+#define TW_TABLE(Kernels)          \
+  extern const Kernels k##Kernels; \
+  inline const Kernels* TableOf(Family<Kernels>) { return &k##Kernels; }
+#define TW_FULL_ISA(name, runs) \
+  namespace name {              \
+  TW_TABLE(GemmKernels)         \
+  TW_TABLE(SparseGemmKernels)   \
+  TW_TABLE(DepthwiseKernels)    \
+  TW_TABLE(ElementwiseKernels)  \
+  TW_TABLE(IntegerKernels)      \
+  TW_TABLE(PositionKernels)     \
+  TW_TABLE(RecurrentKernels)    \
+  TW_TABLE(ResizeKernels)       \
+  TW_TABLE(PoolKernels)         \
+  TW_TABLE(WinogradKernels)     \
   }
 #define TW_BYTES_ISA(name, base, runs)    \
   namespace name {                        \
@@ -59,73 +60,105 @@ namespace topwork {
   extern const DepthwiseKernels kDepthwiseKernels; \
   }
 #include "isa_list.inc"
-#undef TW_EIGEN_ISA
-#undef TW_HALF_ISA
-#undef TW_BYTES_ISA
-#undef TW_FULL_ISA
+#undef TW_TABLE
 
 bool looks_up_halves = false;
 
 namespace {
 
-[[maybe_unused]] CpuKernels WithEigen(const char* isa, const CpuKernels& base,
-                                      const GemmKernels& gemm, const DepthwiseKernels& depthwise) {
-  CpuKernels cpu = base;
-  cpu.isa = isa;
-  cpu.gemm = &gemm;
-  cpu.depthwise = &depthwise;
-  return cpu;
+// That of the set, or of its base where the set lacks the family.
+template <typename Kernels>
+const Kernels* FullTable(int set) {
+  switch (set) {
+#define TW_FULL_ISA(name, runs) \
+  case kSet_##name:             \
+    return name::TableOf(Family<Kernels>());
+#define TW_BYTES_ISA(name, base, runs) \
+  case kSet_##name:                    \
+    return base::TableOf(Family<Kernels>());
+#define TW_EIGEN_ISA(name, base, runs) TW_BYTES_ISA(name, base, runs)
+#include "isa_list.inc"
+  }
+  return nullptr;
 }
 
-// The table of a set that has its own products of bytes alone.
-struct BytesTable {
-  IntegerKernels integer;
-  CpuKernels cpu;
+[[maybe_unused]] IntegerKernels WithBytes(const IntegerKernels& base, const IntegerGemm& bytes) {
+  IntegerKernels kernels = base;
+  kernels.bytes = &bytes;
+  return kernels;
+}
 
-  BytesTable(const char* isa, const CpuKernels& base, const IntegerGemm& bytes)
-      : integer(*base.integer), cpu(base) {
-    integer.bytes = &bytes;
-    cpu.isa = isa;
-    cpu.integer = &integer;
+}  // namespace
+
+#define TW_LOOPS(Kernels)                    \
+  template <>                                \
+  const Kernels* LoopsOf<Kernels>(int set) { \
+    return FullTable<Kernels>(set);          \
   }
-};
+TW_LOOPS(SparseGemmKernels)
+TW_LOOPS(ElementwiseKernels)
+TW_LOOPS(PositionKernels)
+TW_LOOPS(RecurrentKernels)
+TW_LOOPS(ResizeKernels)
+TW_LOOPS(PoolKernels)
+TW_LOOPS(WinogradKernels)
+#undef TW_LOOPS
+
+template <>
+const GemmKernels* LoopsOf<GemmKernels>(int set) {
+#define TW_EIGEN_ISA(name, base, runs) \
+  if (set == kSet_##name) return &name::kGemmKernels;
+#include "isa_list.inc"
+  return FullTable<GemmKernels>(set);
+}
+
+template <>
+const DepthwiseKernels* LoopsOf<DepthwiseKernels>(int set) {
+#define TW_EIGEN_ISA(name, base, runs) \
+  if (set == kSet_##name) return &name::kDepthwiseKernels;
+#include "isa_list.inc"
+  return FullTable<DepthwiseKernels>(set);
+}
+
+// Sets that have their own products of bytes take the rest from their base.
+template <>
+const IntegerKernels* LoopsOf<IntegerKernels>(int set) {
+#define TW_BYTES_ISA(name, base, runs)                                            \
+  if (set == kSet_##name) {                                                       \
+    static const IntegerKernels kernels =                                         \
+        WithBytes(*base::TableOf(Family<IntegerKernels>()), name::kIntegerBytes); \
+    return &kernels;                                                              \
+  }
+#include "isa_list.inc"
+  return FullTable<IntegerKernels>(set);
+}
+
+namespace {
 
 struct Runnable {
+  std::vector<CpuKernels> all;
   std::vector<const CpuKernels*> tables;
-  std::vector<std::unique_ptr<BytesTable>> bytes_tables;
   struct HalfProducts {
     const char* base_isa;
     const GemmKernels* kernels;
   };
   std::vector<HalfProducts> half_products;
-  CpuKernels eigen_table;
 
   Runnable() {
     const port::CpuFeatures features = port::DetectCpuFeatures();
     looks_up_halves = features.avx512_vbmi;
 #define TW_FULL_ISA(name, runs) \
-  if (runs) tables.push_back(&name::kCpuKernels);
+  if (runs) Add(#name, #name, kSet_##name);
 #define TW_BYTES_ISA(name, base, runs) \
-  if (runs) AddBytes(#name, base::kCpuKernels, name::kIntegerBytes);
+  if (runs) Add(#name, #base, kSet_##name);
 #define TW_HALF_ISA(name, base, runs) \
   if (runs) half_products.push_back({#base, &name::kHalfGemmKernels});
-#define TW_EIGEN_ISA(name, base, runs)                                                    \
-  if (runs) {                                                                             \
-    eigen_table =                                                                         \
-        WithEigen(#name, base::kCpuKernels, name::kGemmKernels, name::kDepthwiseKernels); \
-    tables.push_back(&eigen_table);                                                       \
-  }
+#define TW_EIGEN_ISA(name, base, runs) TW_BYTES_ISA(name, base, runs)
 #include "isa_list.inc"
-#undef TW_EIGEN_ISA
-#undef TW_HALF_ISA
-#undef TW_BYTES_ISA
-#undef TW_FULL_ISA
+    for (const CpuKernels& table : all) tables.push_back(&table);
   }
 
-  void AddBytes(const char* isa, const CpuKernels& base, const IntegerGemm& bytes) {
-    bytes_tables.push_back(std::make_unique<BytesTable>(isa, base, bytes));
-    tables.push_back(&bytes_tables.back()->cpu);
-  }
+  void Add(const char* isa, const char* base_isa, int set) { all.emplace_back(isa, base_isa, set); }
 };
 
 const Runnable& GetRunnable() {

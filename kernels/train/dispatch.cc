@@ -7,16 +7,12 @@
 namespace topwork {
 
 // Sets that borrow most loops borrow those of training, too.
-#define TW_BYTES_ISA(name, base, runs)
-#define TW_HALF_ISA(name, base, runs)
-#define TW_EIGEN_ISA(name, base, runs)
 #define TW_FULL_ISA(name, runs)                  \
   namespace name {                               \
   extern const BackwardKernels kBackwardKernels; \
   extern const TrainKernels kTrainKernels;       \
   }
 #include "isa_list.inc"
-#undef TW_FULL_ISA
 
 namespace {
 
@@ -30,17 +26,12 @@ Tables TablesFor(const char* isa) {
   constexpr Tables kAll[] = {
 #define TW_FULL_ISA(name, runs) {&name::kTrainKernels, &name::kBackwardKernels},
 #include "isa_list.inc"
-#undef TW_FULL_ISA
   };
   for (const Tables& tables : kAll) {
     if (std::strcmp(tables.train->isa, isa) == 0) return tables;
   }
   return {&baseline::kTrainKernels, &baseline::kBackwardKernels};
 }
-
-#undef TW_HALF_ISA
-#undef TW_EIGEN_ISA
-#undef TW_BYTES_ISA
 
 }  // namespace
 

@@ -119,7 +119,7 @@ class GraphReader {
     value->is_sparse = tensor.sparsity() != nullptr;
     const Span<const uint8_t> data = BufferBytes(model_, bytes_, tensor.buffer());
     if (value->dtype == DType::kString && !data.empty()) return ReadStrings(data, value);
-    if (value->is_sparse && !computed) return ReadSparse(tensor, data, value);
+    if (kHasSparse && value->is_sparse && !computed) return ReadSparse(tensor, data, value);
     if (!data.empty() && HasBlocks(tensor)) {
       return ReadBlocks(subgraph, tensor, data, keeps_blocks, value);
     }

@@ -5,6 +5,7 @@
 #include "models/format/verify_context.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/printable.h"
+#include "runtime/tensor/selected_types.h"
 #include "runtime/tensor/strings.h"
 #include "tflite_generated.h"
 
@@ -222,6 +223,12 @@ Status VerifyTensors(VerifyContext* context, int subgraph) {
       TW_RETURN_IF_ERROR(context->Charge(4 * static_cast<uint64_t>(shape.NumElements())));
     }
     if (tensor.sparsity() != nullptr) {
+      if (!kHasSparse) {
+        return Unsupported(
+            "{} is sparse: this library was built without sparse constants; build it "
+            "with TOPWORK_SPARSE=ON",
+            TensorName(*context->model, subgraph, static_cast<int>(i)));
+      }
       TW_RETURN_IF_ERROR(VerifySparsity(context, subgraph, static_cast<int>(i)));
     }
   }

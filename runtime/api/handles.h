@@ -58,6 +58,16 @@ tw_status ReportNull(const char* function, const char* argument);
     if (!tw_idle_.ok())                                                                 \
       return ::topwork::api::Report(tw_idle_.WithPrefix(std::string(__func__) + ": ")); \
   } while (0)
+// The failure of every call that makes text of models and plans, where the build has no such code.
+#ifdef TW_NO_DESCRIBE
+#define TW_REQUIRE_DESCRIPTIONS()                                                \
+  return ::topwork::api::Report(                                                 \
+      ::topwork::Unsupported("{}: this library was built without descriptions; " \
+                             "build it with TOPWORK_DESCRIBE=ON",                \
+                             __func__))
+#else
+#define TW_REQUIRE_DESCRIPTIONS() static_cast<void>(0)
+#endif
 #define TW_REPORT_IF_ERROR(expression)                                             \
   do {                                                                             \
     const ::topwork::Status tw_report_status_ = (expression);                      \

@@ -114,6 +114,7 @@ void tw_model_free(tw_model* model) { delete model; }
 tw_status tw_model_describe(const tw_model* model, char** out_json) {
   TW_REQUIRE(model);
   TW_REQUIRE(out_json);
+  TW_REQUIRE_DESCRIPTIONS();
   return topwork::api::GiveString(topwork::api::ModelToJson(*model->model), out_json);
 }
 

@@ -283,6 +283,7 @@ tw_status tw_session_get_info(const tw_session* session, tw_session_info* info) 
 tw_status tw_session_verify(tw_session* session, double tolerance, char** out_json) {
   TW_REQUIRE(session);
   TW_REQUIRE(out_json);
+  TW_REQUIRE_DESCRIPTIONS();
   TW_REQUIRE_IDLE(session);
   if (!(tolerance >= 0.0)) {
     return Report(
@@ -298,6 +299,7 @@ tw_status tw_session_describe_plan(const tw_session* session, tw_plan_format for
                                    char** out_text) {
   TW_REQUIRE(session);
   TW_REQUIRE(out_text);
+  TW_REQUIRE_DESCRIPTIONS();
   TW_REQUIRE_IDLE(session);
   const topwork::Plan& plan = session->session->plan();
   const std::string note = session->placement.Note();

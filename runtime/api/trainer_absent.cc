@@ -1,4 +1,4 @@
-// C API of the trainer and the quantizer in a library built without training: every function says
+// C API of the trainer in a library built without training: every function says
 // so.
 #include "runtime/api/handles.h"
 
@@ -46,12 +46,3 @@ tw_status tw_trainer_save_head(const tw_trainer*, const char*) { return Absent()
 tw_status tw_trainer_load_head(tw_trainer*, const char*) { return Absent(); }
 tw_status tw_trainer_save_checkpoint(tw_trainer*, const char*, int32_t) { return Absent(); }
 tw_status tw_trainer_load_checkpoint(tw_trainer*, const char*) { return Absent(); }
-
-tw_status tw_quantizer_create(const tw_model*, const tw_quantizer_options*, tw_quantizer**) {
-  return Absent();
-}
-void tw_quantizer_free(tw_quantizer*) {}
-tw_status tw_quantizer_get_input(const tw_quantizer*, size_t, tw_tensor_info*) { return Absent(); }
-tw_status tw_quantizer_add_examples(tw_quantizer*, const tw_examples*) { return Absent(); }
-tw_status tw_quantizer_cancel(tw_quantizer*) { return Absent(); }
-tw_status tw_quantizer_export(tw_quantizer*, tw_model**, tw_quantize_report*) { return Absent(); }

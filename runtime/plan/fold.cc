@@ -106,7 +106,13 @@ Status RefuseUnsupported(const WorkGraph& graph) {
   UnsupportedOps unsupported;
   for (const WorkOp& work : graph.ops) {
     const Op& op = work.op;
-    unsupported.Note(op.def, op.code, op.name(), op.version, op.file_index);
+    uint32_t types = 0;
+    for (const std::vector<int>* list : {&op.inputs, &op.outputs}) {
+      for (int v : *list) {
+        if (v >= 0) types |= 1u << static_cast<int>(graph.views[static_cast<size_t>(v)].dtype);
+      }
+    }
+    unsupported.Note(op.def, op.code, op.name(), op.version, op.file_index, types);
   }
   return unsupported.Refusal();
 }

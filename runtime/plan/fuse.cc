@@ -65,10 +65,12 @@ class Fuser {
     const TensorView& filter = View(op.inputs[1]);
     const int32_t channels = View(op.inputs[0]).shape[3], n = filter.shape[0];
     if (channels < 2 || filter.shape[3] != 1 || IsPacked(filter.dtype)) return Status::Ok();
+    const OpDef* const depthwise = FindOp(OpCode::kDepthwiseConv2d);
+    if (depthwise == nullptr) return Status::Ok();  // left out of this build
     TW_ASSIGN_OR_RETURN(const int turned, TurnFilter(op.inputs[1]));
     Op& kept = graph_.ops[i].op;
     kept.code = OpCode::kDepthwiseConv2d;
-    kept.def = FindOp(kept.code);
+    kept.def = depthwise;
     kept.params.depth_multiplier = n / channels;
     kept.inputs[1] = turned;
     return Status::Ok();

@@ -72,6 +72,8 @@ class ByteFuser {
 
   Status MakeTable(size_t i) {
     WorkOp& last = graph_.ops[i];
+    const OpDef* const quantize = FindOp(OpCode::kQuantize);
+    if (quantize == nullptr) return Status::Ok();  // left out of this build
     std::set<size_t> ops;
     Collect(last.op.outputs[0], &ops);
     if (ops.size() < 2) return Status::Ok();
@@ -85,7 +87,7 @@ class ByteFuser {
                (work.op.params.fused_table ? work.fused : std::string(work.op.name()));
     }
     last.fused = names;
-    last.op.def = FindOp(OpCode::kQuantize);
+    last.op.def = quantize;
     last.op.code = last.op.def->code;
     last.op.params = OpParams();
     last.op.params.fused_table = true;

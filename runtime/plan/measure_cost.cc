@@ -233,6 +233,12 @@ DeviceCost FromNumbers(const Numbers& n) {
 }  // namespace
 
 Result<DeviceCost> MeasureDeviceCost(const Device& device) {
+  for (OpCode code : {kSum, kDense, OpCode::kSlice}) {
+    if (FindOp(code) == nullptr) {
+      return Unsupported("{}, which measures the device, is left out of this build",
+                         OpCodeName(code));
+    }
+  }
   const Shape few({kFew}), many({kMany}), dense({kRows, kUnits});
   TW_ASSIGN_OR_RETURN(const double one, TimeChain(device, kSum, few, 1));
   TW_ASSIGN_OR_RETURN(const double chain, TimeChain(device, kSum, few, kChain));

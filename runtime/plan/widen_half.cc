@@ -61,7 +61,7 @@ void WidenHalf(WorkGraph* graph) {
            (std::any_of(work.op.inputs.begin(), work.op.inputs.end(), is_half) ||
             std::any_of(work.op.outputs.begin(), work.op.outputs.end(), is_half));
   });
-  if (!any) return;
+  if (!any || FindOp(OpCode::kCast) == nullptr) return;
   std::map<int, int> wide;  // of half values
   std::vector<WorkOp> ops;
   for (WorkOp& work : graph->ops) {

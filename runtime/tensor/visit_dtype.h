@@ -4,12 +4,14 @@
 //
 // calls Sum<float>, Sum<int32_t> or Sum<uint8_t>. `type` is a value of the type and stands for it
 // alone. The last type is taken where the dtype is none of the others, as that of bool tensors,
-// whose elements are bytes: the caller has checked which dtypes there are.
+// whose elements are bytes: the caller has checked which dtypes there are. Types that the build leaves
+// out are not called for.
 #ifndef TOPWORK_RUNTIME_TENSOR_VISIT_DTYPE_H_
 #define TOPWORK_RUNTIME_TENSOR_VISIT_DTYPE_H_
 
 #include <type_traits>
 
+#include "runtime/tensor/selected_types.h"
 #include "runtime/tensor/tensor.h"
 
 namespace topwork {
@@ -17,6 +19,7 @@ namespace topwork {
 template <typename T, typename... Others, typename Visit>
 auto VisitDType([[maybe_unused]] DType dtype, Visit&& visit) {
   if constexpr (sizeof...(Others) > 0) {
+    if constexpr (!IsSelected(DTypeOf<T>::kValue)) return VisitDType<Others...>(dtype, visit);
     if (dtype != DTypeOf<T>::kValue) return VisitDType<Others...>(dtype, visit);
   }
   return visit(T{});

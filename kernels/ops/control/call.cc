@@ -78,6 +78,6 @@ constexpr OpDef kOps[] = {
         .Effects(),
 };
 
-Span<const OpDef> CallOps() { return kOps; }
+Span<const OpDef> CallOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -173,6 +173,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareHashtableSize, RunHashtableSize),
 };
 
-Span<const OpDef> HashtableOps() { return kOps; }
+Span<const OpDef> HashtableOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

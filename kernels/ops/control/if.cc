@@ -107,6 +107,6 @@ constexpr OpDef kOps[] = {
         .Effects(),
 };
 
-Span<const OpDef> IfOps() { return kOps; }
+Span<const OpDef> IfOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -400,6 +400,6 @@ constexpr OpDef kOps[] = {
     Row("TensorListElementShape").Cpu(PrepareElementShape, RunElementShape).ShapesOnly(),
 };
 
-Span<const OpDef> TensorListOps() { return kOps; }
+Span<const OpDef> TensorListOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -118,6 +118,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareAssignVariable, RunAssignVariable),
 };
 
-Span<const OpDef> VariablesOps() { return kOps; }
+Span<const OpDef> VariablesOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

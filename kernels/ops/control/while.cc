@@ -231,6 +231,6 @@ constexpr OpDef kOps[] = {
         .Effects(),
 };
 
-Span<const OpDef> WhileOps() { return kOps; }
+Span<const OpDef> WhileOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

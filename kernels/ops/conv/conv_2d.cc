@@ -63,7 +63,7 @@ const GemmKernels& KernelsOf(const PrepareContext& context, const ConvShape& sha
 Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
   const int64_t groups = state->weights.groups, depth = state->weights.layout.k;
   const Window& window = state->window;
-  if (state->sparse.present()) {
+  if (kHasSparse && state->sparse.present()) {
     state->way = Way::kPointwise;
     context->SetVariant("gemm 1x1 sparse");
     state->cut = CutSparseGemm(context->cpu(), state->batch * window.h.out * window.w.out,
@@ -113,7 +113,7 @@ Status PlanProducts(PrepareContext* context, ConvState* state, ScratchLayout* sc
     TW_RETURN_IF_ERROR(PlanSparseWeights(context, 1, layout, &state->sparse));
   }
   state->weights.layout = layout;
-  if (!state->sparse.present()) {
+  if (!(kHasSparse && state->sparse.present())) {
     TW_RETURN_IF_ERROR(PlanPackedWeights(context, KernelsOf(*context, *state), 1, layout, groups,
                                          layout.n * layout.k, scratch, &state->weights));
   }
@@ -133,7 +133,8 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
   LayColumnDown(static_cast<double>(shape.window.h.filter * shape.group_in * shape.out_c),
                 &shape.window);
-  if (arithmetic != Arithmetic::kFloat) return PrepareQuantizedConv(&context, shape, arithmetic);
+  if (kHasQuantized && arithmetic != Arithmetic::kFloat)
+    return PrepareQuantizedConv(&context, shape, arithmetic);
   TW_RETURN_IF_ERROR(CheckResidual(&context, out));
 
   ConvState* state = context.NewState<ConvState>();
@@ -233,7 +234,7 @@ void RunTasks(const RunContext& context, const ConvState& s, const float* input,
       task.a = patches;
       task.lda = whole.k;
     }
-    if (s.sparse.present()) {
+    if (kHasSparse && s.sparse.present()) {
       context.cpu->sparse_gemm->run(task, s.sparse);
     } else {
       task.work = s.work.Of(context, thread);
@@ -245,7 +246,7 @@ void RunTasks(const RunContext& context, const ConvState& s, const float* input,
 // Every way but Winograd's; `whole` has bias, residual, c, lo and hi set.
 void RunProducts(const RunContext& context, const ConvState& s, const float* input,
                  GemmTask whole) {
-  if (!s.sparse.present()) whole.packed = GetPackedWeights(s.weights, context, 1);
+  if (!(kHasSparse && s.sparse.present())) whole.packed = GetPackedWeights(s.weights, context, 1);
   whole.ldc = whole.ldr = s.out_c;
   whole.m = s.batch * s.window.h.out * s.window.w.out;
   whole.n = s.group_out;
@@ -258,7 +259,7 @@ void RunProducts(const RunContext& context, const ConvState& s, const float* inp
 }
 
 Status Run(const RunContext& context) {
-  if (context.in(1).dtype != DType::kFloat32) return RunQuantizedConv(context);
+  if (kHasQuantized && context.in(1).dtype != DType::kFloat32) return RunQuantizedConv(context);
   const ConvState& s = context.get_state<ConvState>();
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
   const float* input = context.input_data<float>(0);
@@ -332,6 +333,6 @@ constexpr OpDef kOps[] = {
         .CountsAxes(),
 };
 
-Span<const OpDef> Conv2dOps() { return kOps; }
+Span<const OpDef> Conv2dOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -209,6 +209,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kCustom).Name("Convolution2DTransposeBias").Cpu(Prepare, Run).Effects(),
 };
 
-Span<const OpDef> Conv2dTransposeBiasOps() { return kOps; }
+Span<const OpDef> Conv2dTransposeBiasOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -172,6 +172,6 @@ constexpr OpDef kOps[] = {
         .WidensHalf(),
 };
 
-Span<const OpDef> Conv3dOps() { return kOps; }
+Span<const OpDef> Conv3dOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -103,6 +103,6 @@ constexpr OpDef kOps[] = {
         .WidensHalf(),
 };
 
-Span<const OpDef> Conv3dTransposeOps() { return kOps; }
+Span<const OpDef> Conv3dTransposeOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

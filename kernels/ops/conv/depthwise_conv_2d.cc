@@ -87,8 +87,8 @@ void FillRows(const Shape& in, const Window& window, int32_t out_c, DepthwiseRow
 // With one input channel this is CONV_2D, which is several times as fast in integers where its
 // vectors of output channels are not mostly empty.
 bool IsIntegerConv(const TensorView& in, const TensorView& filter) {
-  return (in.dtype == DType::kInt8 || in.dtype == DType::kUInt8) && in.shape[3] == 1 &&
-         filter.shape[3] >= 4;
+  return kHasQuantized && (in.dtype == DType::kInt8 || in.dtype == DType::kUInt8) &&
+         in.shape[3] == 1 && filter.shape[3] >= 4;
 }
 
 Status Prepare(PrepareContext& context) {
@@ -111,7 +111,7 @@ Status Prepare(PrepareContext& context) {
   }
   DepthwiseRows rows;
   FillRows(in, window, out_c, &rows);
-  if (arithmetic != Arithmetic::kFloat) {
+  if (kHasQuantized && arithmetic != Arithmetic::kFloat) {
     return PrepareQuantizedDepthwise(&context, window, rows, arithmetic);
   }
   TW_RETURN_IF_ERROR(CheckResidual(&context, out));
@@ -126,7 +126,8 @@ Status Prepare(PrepareContext& context) {
 
 Status Run(const RunContext& context) {
   if (IsIntegerConv(context.in(0), context.in(1))) return RunQuantizedConv(context);
-  if (context.in(1).dtype != DType::kFloat32) return RunQuantizedDepthwise(context);
+  if (kHasQuantized && context.in(1).dtype != DType::kFloat32)
+    return RunQuantizedDepthwise(context);
   const DepthwiseState& state = context.get_state<DepthwiseState>();
   const DepthwiseShape& s = state.shape;
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
@@ -177,6 +178,6 @@ constexpr OpDef kOps[] = {
         .Head(HeadRole::kLayer),
 };
 
-Span<const OpDef> DepthwiseConv2dOps() { return kOps; }
+Span<const OpDef> DepthwiseConv2dOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -177,6 +177,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kCustom).Name("MaxUnpooling2D").Cpu(PrepareUnpool, RunUnpool).Effects(),
 };
 
-Span<const OpDef> MaxPoolWithArgmaxOps() { return kOps; }
+Span<const OpDef> MaxPoolWithArgmaxOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -194,6 +194,6 @@ constexpr OpDef kOps[] = {
         .WidensHalf(),
 };
 
-Span<const OpDef> PoolOps() { return kOps; }
+Span<const OpDef> PoolOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

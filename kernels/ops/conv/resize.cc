@@ -215,6 +215,6 @@ constexpr OpDef kOps[] = {
         .Int8(IntegerForm::kSame, 2),
 };
 
-Span<const OpDef> ResizeOps() { return kOps; }
+Span<const OpDef> ResizeOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -157,7 +157,7 @@ Status Prepare(PrepareContext& context) {
   TransposeConvShape shape;
   TW_RETURN_IF_ERROR(CheckShapes(context, out, &shape));
   TW_RETURN_IF_ERROR(CheckBias(context, 3, shape.out_c));
-  if (context.input(1)->dtype != DType::kFloat32) {
+  if (kHasQuantized && context.input(1)->dtype != DType::kFloat32) {
     return PrepareTransposeConvQuantized(&context, shape);
   }
   TransposeConvState* state = context.NewState<TransposeConvState>();
@@ -202,7 +202,8 @@ void OutputRow(const RunContext& context, const TransposeConvState& s, const flo
 }
 
 Status Run(const RunContext& context) {
-  if (context.in(1).dtype != DType::kFloat32) return RunTransposeConvQuantized(context);
+  if (kHasQuantized && context.in(1).dtype != DType::kFloat32)
+    return RunTransposeConvQuantized(context);
   const TransposeConvState& s = context.get_state<TransposeConvState>();
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
   const float* packed = s.packed;
@@ -241,6 +242,6 @@ constexpr OpDef kOps[] = {
         .FusesActivation(),
 };
 
-Span<const OpDef> TransposeConvOps() { return kOps; }
+Span<const OpDef> TransposeConvOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

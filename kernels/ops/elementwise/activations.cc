@@ -293,6 +293,6 @@ constexpr OpDef kOps[] = {
         .ByElement(),
 };
 
-Span<const OpDef> ActivationsOps() { return kOps; }
+Span<const OpDef> ActivationsOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -331,6 +331,6 @@ constexpr OpDef kOps[] = {
         .WidensHalf(),
 };
 
-Span<const OpDef> ArithmeticOps() { return kOps; }
+Span<const OpDef> ArithmeticOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

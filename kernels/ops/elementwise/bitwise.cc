@@ -75,6 +75,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareBitwise, RunRightShift),
 };
 
-Span<const OpDef> BitwiseOps() { return kOps; }
+Span<const OpDef> BitwiseOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -57,6 +57,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> BucketizeOps() { return kOps; }
+Span<const OpDef> BucketizeOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -265,6 +265,6 @@ constexpr OpDef kOps[] = {
         .Gpu(PlanCast, GpuTypes::kAny),
 };
 
-Span<const OpDef> CastOps() { return kOps; }
+Span<const OpDef> CastOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -57,6 +57,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareComplexPart, RunComplexAbs),
 };
 
-Span<const OpDef> ComplexOps() { return kOps; }
+Span<const OpDef> ComplexOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

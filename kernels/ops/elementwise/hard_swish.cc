@@ -94,6 +94,6 @@ constexpr OpDef kOps[] = {
         .ByElement(),
 };
 
-Span<const OpDef> HardSwishOps() { return kOps; }
+Span<const OpDef> HardSwishOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -88,6 +88,6 @@ constexpr OpDef kOps[] = {
         .Gpu(PlanLogicalNot, GpuTypes::kAny),
 };
 
-Span<const OpDef> LogicalOps() { return kOps; }
+Span<const OpDef> LogicalOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -74,6 +74,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kCustom).Name("NumericVerify").Cpu(Prepare, Run).Effects(),
 };
 
-Span<const OpDef> NumericVerifyOps() { return kOps; }
+Span<const OpDef> NumericVerifyOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -321,6 +321,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareFakeQuant, RunFakeQuant),
 };
 
-Span<const OpDef> QuantizeOps() { return kOps; }
+Span<const OpDef> QuantizeOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

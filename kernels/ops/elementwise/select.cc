@@ -161,6 +161,6 @@ constexpr OpDef kOps[] = {
         .Gpu(PlanSelect, GpuTypes::kAny),
 };
 
-Span<const OpDef> SelectOps() { return kOps; }
+Span<const OpDef> SelectOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -155,6 +155,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareStablehlo<StablehloFn::kShiftLeft>, RunStablehlo<StablehloFn::kShiftLeft>),
 };
 
-Span<const OpDef> StablehloBinaryOps() { return kOps; }
+Span<const OpDef> StablehloBinaryOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

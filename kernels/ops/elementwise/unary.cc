@@ -326,6 +326,6 @@ constexpr OpDef kOps[] = {
         .Work(WorkRule::kFunctions),
 };
 
-Span<const OpDef> UnaryOps() { return kOps; }
+Span<const OpDef> UnaryOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -225,6 +225,6 @@ constexpr OpDef kOps[] = {
         .Int8(IntegerForm::kSame, 2),
 };
 
-Span<const OpDef> ConcatenationOps() { return kOps; }
+Span<const OpDef> ConcatenationOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

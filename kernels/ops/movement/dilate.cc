@@ -61,6 +61,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> DilateOps() { return kOps; }
+Span<const OpDef> DilateOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

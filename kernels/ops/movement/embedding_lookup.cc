@@ -289,6 +289,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareHashtableLookup, RunHashtableLookup),
 };
 
-Span<const OpDef> EmbeddingLookupOps() { return kOps; }
+Span<const OpDef> EmbeddingLookupOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -214,6 +214,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareOneHot, RunOneHot),
 };
 
-Span<const OpDef> FillOps() { return kOps; }
+Span<const OpDef> FillOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

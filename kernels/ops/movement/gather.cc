@@ -173,6 +173,6 @@ constexpr OpDef kOps[] = {
         .Gpu(PlanGatherNd, GpuTypes::kAny),
 };
 
-Span<const OpDef> GatherOps() { return kOps; }
+Span<const OpDef> GatherOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

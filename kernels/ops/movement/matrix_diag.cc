@@ -92,6 +92,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareMatrixSetDiag, RunMatrixSetDiag),
 };
 
-Span<const OpDef> MatrixDiagOps() { return kOps; }
+Span<const OpDef> MatrixDiagOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -286,6 +286,6 @@ constexpr OpDef kOps[] = {
         .Int8(IntegerForm::kSame, 2),
 };
 
-Span<const OpDef> PaddingOps() { return kOps; }
+Span<const OpDef> PaddingOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -230,6 +230,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareDensify, RunByteCopy),
 };
 
-Span<const OpDef> ReshapeOps() { return kOps; }
+Span<const OpDef> ReshapeOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

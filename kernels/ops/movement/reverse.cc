@@ -120,6 +120,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareReverseSequence, RunReverseSequence),
 };
 
-Span<const OpDef> ReverseOps() { return kOps; }
+Span<const OpDef> ReverseOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -90,6 +90,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareScatterNd, RunScatterNd),
 };
 
-Span<const OpDef> ScatterNdOps() { return kOps; }
+Span<const OpDef> ScatterNdOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -103,6 +103,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareBroadcastArgs, RunBroadcastArgs),
 };
 
-Span<const OpDef> ShapeOps() { return kOps; }
+Span<const OpDef> ShapeOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -265,6 +265,6 @@ constexpr OpDef kOps[] = {
         .Gpu(PlanDynamicUpdateSlice, GpuTypes::kAny),
 };
 
-Span<const OpDef> SliceOps() { return kOps; }
+Span<const OpDef> SliceOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -185,6 +185,6 @@ constexpr OpDef kOps[] = {
         .Int8(IntegerForm::kSame, 2),
 };
 
-Span<const OpDef> SpaceBatchOps() { return kOps; }
+Span<const OpDef> SpaceBatchOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -111,6 +111,6 @@ constexpr OpDef kOps[] = {
         .Int8(IntegerForm::kSame, 2),
 };
 
-Span<const OpDef> SpaceDepthOps() { return kOps; }
+Span<const OpDef> SpaceDepthOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -78,6 +78,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareSparseToDense, RunSparseToDense),
 };
 
-Span<const OpDef> SparseToDenseOps() { return kOps; }
+Span<const OpDef> SparseToDenseOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

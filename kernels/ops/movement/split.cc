@@ -154,6 +154,6 @@ constexpr OpDef kOps[] = {
         .Int8(IntegerForm::kSame, 2),
 };
 
-Span<const OpDef> SplitOps() { return kOps; }
+Span<const OpDef> SplitOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -140,6 +140,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> StablehloGatherOps() { return kOps; }
+Span<const OpDef> StablehloGatherOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -60,6 +60,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> StablehloPadOps() { return kOps; }
+Span<const OpDef> StablehloPadOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

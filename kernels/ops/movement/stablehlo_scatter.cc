@@ -197,6 +197,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> StablehloScatterOps() { return kOps; }
+Span<const OpDef> StablehloScatterOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -143,6 +143,6 @@ constexpr OpDef kOps[] = {
         .Gpu(PlanStridedCopy, GpuTypes::kMoves),
 };
 
-Span<const OpDef> TransposeOps() { return kOps; }
+Span<const OpDef> TransposeOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

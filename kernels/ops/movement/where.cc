@@ -56,6 +56,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareWhere, RunWhere),
 };
 
-Span<const OpDef> WhereOps() { return kOps; }
+Span<const OpDef> WhereOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

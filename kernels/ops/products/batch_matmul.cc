@@ -124,7 +124,7 @@ Status Prepare(PrepareContext& context) {
   const bool sums =
       context.input(0)->dtype == DType::kInt8 && context.output(0).dtype == DType::kInt32;
   TW_RETURN_IF_ERROR(context.SetOutput(0, sums ? DType::kInt32 : context.input(0)->dtype, out));
-  if (context.input(1)->dtype != DType::kFloat32) {
+  if (kHasQuantized && context.input(1)->dtype != DType::kFloat32) {
     return PrepareBatchMatMulQuantized(&context, shape);
   }
   BatchMatMulState* state = context.NewState<BatchMatMulState>();
@@ -140,7 +140,8 @@ void TurnRows(const float* a, int64_t m, int64_t k, int64_t first, int64_t rows,
 }
 
 Status Run(const RunContext& context) {
-  if (context.in(1).dtype != DType::kFloat32) return RunBatchMatMulQuantized(context);
+  if (kHasQuantized && context.in(1).dtype != DType::kFloat32)
+    return RunBatchMatMulQuantized(context);
   const BatchMatMulState& s = context.get_state<BatchMatMulState>();
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
   const float* a = context.input_data<float>(0);
@@ -195,6 +196,6 @@ constexpr OpDef kOps[] = {
         .Inputs(2),
 };
 
-Span<const OpDef> BatchMatmulOps() { return kOps; }
+Span<const OpDef> BatchMatmulOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

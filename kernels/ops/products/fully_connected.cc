@@ -91,7 +91,7 @@ Status Prepare(PrepareContext& context) {
   if (arithmetic == Arithmetic::kFloat) TW_RETURN_IF_ERROR(CheckWeightedInputs(context));
   TW_RETURN_IF_ERROR(CheckShapes(context, &shape, &out));
   TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(0)->dtype, out));
-  if (arithmetic != Arithmetic::kFloat) {
+  if (kHasQuantized && arithmetic != Arithmetic::kFloat) {
     return PrepareQuantizedFullyConnected(&context, shape, arithmetic);
   }
   TW_RETURN_IF_ERROR(CheckResidual(&context, out));
@@ -104,7 +104,7 @@ Status Prepare(PrepareContext& context) {
   layout.k = layout.depth[2] = state->depth;
   layout.stride_n = state->depth;
   TW_RETURN_IF_ERROR(PlanSparseWeights(&context, 1, layout, &state->sparse));
-  const bool is_sparse = state->sparse.present();
+  const bool is_sparse = kHasSparse && state->sparse.present();
   if (is_sparse) {
     state->cut = CutSparseGemm(context.cpu(), state->batch, state->units, state->depth);
   } else {
@@ -125,7 +125,8 @@ Status Run(const RunContext& context) {
                            context.out(0).dtype)) {
     return RunRareFullyConnected(context);
   }
-  if (context.in(1).dtype != DType::kFloat32) return RunQuantizedFullyConnected(context);
+  if (kHasQuantized && context.in(1).dtype != DType::kFloat32)
+    return RunQuantizedFullyConnected(context);
   const FullyConnectedState& state = context.get_state<FullyConnectedState>();
   if (state.batch == 0) return Status::Ok();
   GemmTask task;
@@ -140,7 +141,7 @@ Status Run(const RunContext& context) {
   task.k = state.depth;
   task.lo = state.lo;
   task.hi = state.hi;
-  if (state.sparse.present()) {
+  if (kHasSparse && state.sparse.present()) {
     RunSparseGemm(context.pool, *context.cpu, task, state.sparse, state.cut);
   } else {
     task.packed = GetPackedWeights(state.weights, context, 1);
@@ -171,6 +172,6 @@ constexpr OpDef kOps[] = {
         .Inputs(2),
 };
 
-Span<const OpDef> FullyConnectedOps() { return kOps; }
+Span<const OpDef> FullyConnectedOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

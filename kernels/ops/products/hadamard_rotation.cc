@@ -66,6 +66,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kCustom).Name("aeq.hadamard_rotation").Cpu(Prepare, Run).Effects(),
 };
 
-Span<const OpDef> HadamardRotationOps() { return kOps; }
+Span<const OpDef> HadamardRotationOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -108,6 +108,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> BidirectionalSequenceLstmOps() { return kOps; }
+Span<const OpDef> BidirectionalSequenceLstmOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -90,6 +90,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareSequence, RunFull),
 };
 
-Span<const OpDef> LstmOps() { return kOps; }
+Span<const OpDef> LstmOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -224,6 +224,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareBidirectional, RunBidirectional),
 };
 
-Span<const OpDef> RnnOps() { return kOps; }
+Span<const OpDef> RnnOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -243,6 +243,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> SvdfOps() { return kOps; }
+Span<const OpDef> SvdfOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -159,6 +159,6 @@ constexpr OpDef kOps[] = {
         .WidensHalf(),
 };
 
-Span<const OpDef> ArgExtremeOps() { return kOps; }
+Span<const OpDef> ArgExtremeOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

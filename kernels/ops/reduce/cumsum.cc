@@ -62,6 +62,6 @@ constexpr OpDef kOps[] = {
         .WidensHalf(),
 };
 
-Span<const OpDef> CumsumOps() { return kOps; }
+Span<const OpDef> CumsumOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

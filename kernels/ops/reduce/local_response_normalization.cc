@@ -70,6 +70,6 @@ constexpr OpDef kOps[] = {
         .Work(WorkRule::kFunctions),
 };
 
-Span<const OpDef> LocalResponseNormalizationOps() { return kOps; }
+Span<const OpDef> LocalResponseNormalizationOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -320,6 +320,6 @@ constexpr OpDef kOps[] = {
         .WidensHalf(),
 };
 
-Span<const OpDef> ReduceOps() { return kOps; }
+Span<const OpDef> ReduceOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

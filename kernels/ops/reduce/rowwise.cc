@@ -84,11 +84,12 @@ Status ParseSoftmax(const OptionsView& options, OpParams* params) {
 }
 
 Status PrepareSoftmax(PrepareContext& context) {
-  return IsRowwiseQuant(context) ? PrepareSoftmaxQuant(context) : PrepareRowwise(&context, 1);
+  return kHasQuantized && IsRowwiseQuant(context) ? PrepareSoftmaxQuant(context)
+                                                  : PrepareRowwise(&context, 1);
 }
 
 Status RunSoftmax(const RunContext& context) {
-  if (context.in(0).dtype != DType::kFloat32) return RunSoftmaxQuant(context);
+  if (kHasQuantized && context.in(0).dtype != DType::kFloat32) return RunSoftmaxQuant(context);
   const CpuKernels& cpu = *context.cpu;
   const ElementwiseKernels& kernels = *cpu.elementwise;
   const float beta = context.params->beta;
@@ -111,11 +112,12 @@ Status RunSoftmax(const RunContext& context) {
 // LOG_SOFTMAX along the last axis: x - max - log(sum of e^(x - max)).
 
 Status PrepareLogSoftmax(PrepareContext& context) {
-  return IsRowwiseQuant(context) ? PrepareLogSoftmaxQuant(context) : PrepareRowwise(&context, 1);
+  return kHasQuantized && IsRowwiseQuant(context) ? PrepareLogSoftmaxQuant(context)
+                                                  : PrepareRowwise(&context, 1);
 }
 
 Status RunLogSoftmax(const RunContext& context) {
-  if (context.in(0).dtype != DType::kFloat32) return RunLogSoftmaxQuant(context);
+  if (kHasQuantized && context.in(0).dtype != DType::kFloat32) return RunLogSoftmaxQuant(context);
   const CpuKernels& cpu = *context.cpu;
   ForEachRowBlock(context, [&](const float* in, float* out, int64_t rows, int64_t n) {
     for (int64_t r = 0; r < rows; ++r) {
@@ -139,12 +141,13 @@ Status PrepareL2Normalization(PrepareContext& context) {
   if (context.params().activation != Activation::kNone) {
     return context.Unsupported("a fused activation is not supported");
   }
-  return IsRowwiseQuant(context) ? PrepareL2NormalizationQuant(context)
-                                 : PrepareRowwise(&context, 1);
+  return kHasQuantized && IsRowwiseQuant(context) ? PrepareL2NormalizationQuant(context)
+                                                  : PrepareRowwise(&context, 1);
 }
 
 Status RunL2Normalization(const RunContext& context) {
-  if (context.in(0).dtype != DType::kFloat32) return RunL2NormalizationQuant(context);
+  if (kHasQuantized && context.in(0).dtype != DType::kFloat32)
+    return RunL2NormalizationQuant(context);
   constexpr float kEpsilon = 1e-6f;
   const CpuKernels& cpu = *context.cpu;
   ForEachRowBlock(context, [&](const float* in, float* out, int64_t rows, int64_t n) {
@@ -192,6 +195,6 @@ constexpr OpDef kOps[] = {
         .WidensHalf(),
 };
 
-Span<const OpDef> RowwiseOps() { return kOps; }
+Span<const OpDef> RowwiseOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -173,6 +173,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareUnsortedSegment, RunSegmentAs<SegmentFn::kSum>),
 };
 
-Span<const OpDef> SegmentOps() { return kOps; }
+Span<const OpDef> SegmentOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -109,6 +109,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> StablehloReduceWindowOps() { return kOps; }
+Span<const OpDef> StablehloReduceWindowOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -104,6 +104,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> UniqueOps() { return kOps; }
+Span<const OpDef> UniqueOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

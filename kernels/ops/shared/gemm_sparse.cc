@@ -94,7 +94,8 @@ SparseWeights PackSparse(const GemmWeights& w, int64_t n_entries, void* memory) 
 
 Status PlanSparseWeights(PrepareContext* context, int input, const GemmWeights& layout,
                          SparseWeights* out) {
-  if (!context->packs()) return Status::Ok();  // how they are packed changes no shape
+  if (!kHasSparse || !context->packs())
+    return Status::Ok();  // how they are packed changes no shape
   GemmWeights w = layout;
   w.data = context->input(input)->as<const float>();
   w.half = context->HalfConstant(input);

@@ -14,6 +14,7 @@
 
 #include "kernels/contract/kernel.h"
 #include "kernels/cpu/fixed_factor.h"
+#include "runtime/tensor/selected_types.h"
 
 namespace topwork {
 
@@ -73,7 +74,8 @@ struct QuantizedRange {
 // All values of int8, uint8, int16 (or of packed types: −8 to 7 of int4); {0, 0} for other types.
 QuantizedRange RangeOf(DType dtype);
 inline bool IsQuantizedInteger(DType dtype) {
-  return dtype == DType::kInt8 || dtype == DType::kUInt8 || dtype == DType::kInt16;
+  return kHasQuantized &&
+         (dtype == DType::kInt8 || dtype == DType::kUInt8 || dtype == DType::kInt16);
 }
 
 // Scale and zero point of a channel (of the only one where there is one); the tensor must have

@@ -89,6 +89,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kCustom).Name("AudioSpectrogram").Cpu(Prepare, Run).Effects(),
 };
 
-Span<const OpDef> AudioSpectrogramOps() { return kOps; }
+Span<const OpDef> AudioSpectrogramOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

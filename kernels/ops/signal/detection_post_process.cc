@@ -288,6 +288,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kCustom).Name("TFLite_Detection_PostProcess").Cpu(Prepare, Run).Effects(),
 };
 
-Span<const OpDef> DetectionPostProcessOps() { return kOps; }
+Span<const OpDef> DetectionPostProcessOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -117,6 +117,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> LshProjectionOps() { return kOps; }
+Span<const OpDef> LshProjectionOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -137,6 +137,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kCustom).Name("Mfcc").Cpu(Prepare, Run).Effects(),
 };
 
-Span<const OpDef> MfccOps() { return kOps; }
+Span<const OpDef> MfccOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -177,6 +177,6 @@ constexpr OpDef kOps[] = {
         .Cpu(PrepareNonMaxSuppressionV5, RunNonMaxSuppressionV5),
 };
 
-Span<const OpDef> NonMaxSuppressionOps() { return kOps; }
+Span<const OpDef> NonMaxSuppressionOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

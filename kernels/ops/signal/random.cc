@@ -129,6 +129,6 @@ constexpr OpDef kOps[] = {
         .Effects(),
 };
 
-Span<const OpDef> RandomOps() { return kOps; }
+Span<const OpDef> RandomOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

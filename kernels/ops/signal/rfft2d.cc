@@ -96,6 +96,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kRfft2d).Types({DType::kFloat32}).Options(OptionsType::kRfft2d).Cpu(Prepare, Run),
 };
 
-Span<const OpDef> Rfft2dOps() { return kOps; }
+Span<const OpDef> Rfft2dOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -97,6 +97,6 @@ constexpr OpDef kOps[] = {
         .Cpu(Prepare, Run),
 };
 
-Span<const OpDef> StablehloRngBitGeneratorOps() { return kOps; }
+Span<const OpDef> StablehloRngBitGeneratorOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

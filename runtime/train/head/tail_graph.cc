@@ -285,6 +285,13 @@ Shape TailGraph::ShapeFor(int v, int64_t n) const {
 
 Result<TailGraph> MakeTailGraph(const Graph& graph, const Head& head, const Tail& tail,
                                 int n_outputs) {
+  for (OpCode code : {OpCode::kMean, OpCode::kFullyConnected}) {
+    if (FindOp(code) != nullptr) continue;
+    return Unsupported(
+        "{}, which training needs, is left out of this build: write its selection by "
+        "toolchains/select.py --train",
+        OpCodeName(code));
+  }
   return Builder(graph, head, tail, n_outputs).Build();
 }
 

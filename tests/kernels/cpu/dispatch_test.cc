@@ -38,13 +38,8 @@ TEST_CASE("instruction sets: what the build has and the processor reports is off
 #define TW_FULL_ISA(isa, runs) \
   if (runs) expected.push_back(#isa);
 #define TW_BYTES_ISA(isa, base, runs) TW_FULL_ISA(isa, runs)
-#define TW_HALF_ISA(isa, base, runs)
 #define TW_EIGEN_ISA(isa, base, runs) TW_FULL_ISA(isa, runs)
 #include "isa_list.inc"
-#undef TW_EIGEN_ISA
-#undef TW_HALF_ISA
-#undef TW_BYTES_ISA
-#undef TW_FULL_ISA
   const CpuKernels* const* tables = nullptr;
   const int n = RunnableCpuKernels(&tables);
   std::vector<std::string> offered;
@@ -55,16 +50,9 @@ TEST_CASE("instruction sets: what the build has and the processor reports is off
 TEST_CASE("instruction sets: of the 16-bit products beside a set the last is used", "[ops]") {
   [[maybe_unused]] const port::CpuFeatures features = port::DetectCpuFeatures();
   std::map<std::string, std::string> expected;
-#define TW_FULL_ISA(isa, runs)
-#define TW_BYTES_ISA(isa, base, runs)
 #define TW_HALF_ISA(isa, base, runs) \
   if (runs) expected[#base] = "gemm half " #isa;
-#define TW_EIGEN_ISA(isa, base, runs)
 #include "isa_list.inc"
-#undef TW_EIGEN_ISA
-#undef TW_HALF_ISA
-#undef TW_BYTES_ISA
-#undef TW_FULL_ISA
   for (const CpuKernels* cpu : TestedCpuKernels()) {
     const GemmKernels* half = HalfProductsOf(*cpu);
     CHECK((half != nullptr ? half->tag : "") == expected[cpu->base_isa]);

@@ -1,0 +1,59 @@
+// What a build has where it does not have everything: the operators and types of a selection
+// (toolchains/select.py writes one, TOPWORK_SELECTION names it), and the parts that options leave out.
+//
+// All of it is known to the compiler: code that only a left-out operator or type would reach is
+// reached by nobody, and the linker drops it.
+#ifndef TOPWORK_KERNELS_CONTRACT_SELECTION_H_
+#define TOPWORK_KERNELS_CONTRACT_SELECTION_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/contract/op_codes.h"
+#include "runtime/tensor/selected_types.h"
+
+namespace topwork {
+
+#ifdef TW_NO_OPENCL
+constexpr bool kHasOpenCl = false;
+#else
+constexpr bool kHasOpenCl = true;
+#endif
+#ifdef TW_NO_TRAIN
+constexpr bool kHasTraining = false;
+#else
+constexpr bool kHasTraining = true;
+#endif
+
+struct SelectedOp {
+  OpCode code;
+  const char* custom_name;  // of kCustom
+  uint32_t types;           // of its inputs and outputs: bit i for DType i
+};
+
+#ifdef TW_SELECTION
+#define TW_SELECT_TYPES(types)
+#define TW_SELECT_OP(code, custom_name, types) {static_cast<OpCode>(code), custom_name, types},
+constexpr SelectedOp kSelectedOps[] = {
+#include "selection.inc"
+};
+#undef TW_SELECT_OP
+#undef TW_SELECT_TYPES
+
+// 0: the operator is left out.
+constexpr uint32_t SelectedTypesOf(OpCode code, const char* custom_name) {
+  uint32_t types = 0;
+  for (const SelectedOp& op : kSelectedOps) {
+    if (op.code != code) continue;
+    if (code != OpCode::kCustom || std::string_view(op.custom_name) == custom_name)
+      types |= op.types;
+  }
+  return types;
+}
+#else
+constexpr uint32_t SelectedTypesOf(OpCode, const char*) { return kSelectedTypes; }
+#endif
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CONTRACT_SELECTION_H_

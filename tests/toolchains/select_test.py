@@ -1,0 +1,84 @@
+"""toolchains/select.py: what it reads out of models, and what it says to files that are none.
+
+Usage: select_test.py
+"""
+import importlib.util
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SELECT = ROOT / "toolchains" / "select.py"
+ZOO = ROOT / "models" / "zoo"
+CNN = """ADD float32
+CONV_2D float32
+DEPTHWISE_CONV_2D float32
+FULLY_CONNECTED float32
+MAX_POOL_2D float32
+MEAN float32 int32
+SOFTMAX float32
+"""
+
+
+def select(*arguments):
+    return subprocess.run([sys.executable, "-B", str(SELECT), *map(str, arguments)], capture_output=True, text=True)
+
+
+def rows(*arguments):
+    result = select(*arguments)
+    assert result.returncode == 0, result.stderr
+    return "".join(line + "\n" for line in result.stdout.splitlines() if not line.startswith("#"))
+
+
+def check_models():
+    cnn, mlp = ZOO / "digits_cnn_f32.tflite", ZOO / "digits_mlp_f32.tflite"
+    assert rows(cnn) == CNN, rows(cnn)
+    both = rows(cnn, mlp)
+    assert both == rows(mlp, cnn) and set(CNN.splitlines()) < set(both.splitlines()), both
+    assert "TANH float32\n" in both and "CONV_2D" not in rows(mlp), both
+    assert "MEAN float32 int32\n" in rows("--train", mlp), rows("--train", mlp)
+    quantized = rows("--quantize", mlp)
+    assert "TANH float32 int32 int8\n" in quantized and "QUANTIZE float32 int8\n" in quantized, quantized
+    half = rows(ZOO / "digits_cnn_fp16.tflite")
+    assert "DEQUANTIZE float32 float16\n" in half and "CAST float32 float16\n" in half, half
+    own = rows(ROOT / "tests" / "data" / "api" / "scale_int8.tflite")
+    assert "TopworkScale int8\n" in own, own
+
+
+def check_damaged():
+    """Every cut and many a changed byte end in a list or in one sentence."""
+    data = (ZOO / "digits_cnn_f32.tflite").read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "damaged.tflite"
+        for i in range(24):
+            at = len(data) - 1 - i * 173
+            damaged = data[:at * i // 24] if i % 2 else data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1:]
+            path.write_bytes(damaged)
+            result = select(path)
+            assert "Traceback" not in result.stderr, result.stderr
+            assert result.returncode == 0 or result.stderr.startswith(f"{path}: "), result.stderr
+        path.write_bytes(b"no model at all")
+        assert "no .tflite model" in select(path).stderr
+        assert select(path.with_name("missing")).returncode == 1
+
+
+def check_names():
+    """The lists that the script and CMake go by are the sources' own."""
+    spec = importlib.util.spec_from_file_location("topwork_select", SELECT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    tensor = (ROOT / "runtime" / "tensor" / "tensor.cc").read_text()
+    assert module.type_names() == re.findall(r'\{"(\w+)",', tensor), module.type_names()
+    names = module.Names()
+    for flex, builtin in [("FlexAddV2", "ADD"), ("FlexCast", "CAST"), ("FlexRealDiv", "DIV"),
+                          ("FlexTensorListStack", "TensorListStack"), ("FlexNoSuch", "FlexNoSuch"), ("Mine", "Mine")]:
+        assert names.of_custom(flex) == builtin, (flex, names.of_custom(flex))
+
+
+if __name__ == "__main__":
+    check_models()
+    check_damaged()
+    check_names()
+    print("lists, damage and names are as they should be")
