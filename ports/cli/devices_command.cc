@@ -4,6 +4,8 @@
 #include <string>
 
 #include "ports/cli/common.h"
+#include "ports/cli/power/board.h"
+#include "ports/cli/power/sensors.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 
@@ -60,18 +62,80 @@ Json DeviceJson(const tw_device_info& device) {
   return json;
 }
 
+bool HasGpu(const std::vector<tw_device_info>& devices) {
+  for (const tw_device_info& device : devices) {
+    const std::string type = device.type;
+    if (device.is_usable != 0 && (type == "gpu" || type == "accelerator")) return true;
+  }
+  return false;
+}
+
+Json SensorJson(const PowerSensor& sensor) {
+  Json json = {
+      {"driver", sensor.driver}, {"name", sensor.name}, {"scope", PowerScopeName(sensor.scope)}};
+  double value = 0.0;
+  std::string reason;
+  if (ReadPowerSensor(sensor, &value, &reason)) {
+    json[sensor.is_counter ? "joules" : "watts"] = value;
+  } else {
+    json["reason"] = reason;
+  }
+  return json;
+}
+
+// The board, its power mode and sensors, from the files below `root`.
+Json MachineJson(const std::string& root, bool has_gpu) {
+  const Board board = ReadBoard(root);
+  Json json;
+  json["model"] = board.model;
+  json["jetson_linux"] = board.release;
+  json["power_mode"] = board.power_mode;
+  if (board.gpu_max_mhz > 0.0) {
+    json["gpu_mhz"] = board.gpu_mhz;
+    json["gpu_max_mhz"] = board.gpu_max_mhz;
+  }
+  json["opencl_advice"] = OpenclAdvice(board, has_gpu);
+  const std::vector<PowerSensor> sensors = FindPowerSensors(root);
+  json["power_sensors"] = Json::array();
+  for (const PowerSensor& sensor : sensors) json["power_sensors"].push_back(SensorJson(sensor));
+  std::string reason;
+  const PowerSensor* const chosen = ChoosePowerSensor(sensors, &reason);
+  json["energy_from"] = chosen != nullptr ? Json(chosen->driver + " " + chosen->name) : Json();
+  if (chosen == nullptr) json["no_energy"] = reason;
+  return json;
+}
+
+void PrintMachine(const Json& machine) {
+  const auto text = [&](const char* key) { return machine[key].get<std::string>(); };
+  if (!text("model").empty()) {
+    std::string line = text("model");
+    if (!text("jetson_linux").empty()) line += ", Jetson Linux " + text("jetson_linux");
+    if (!text("power_mode").empty()) line += ", power mode " + text("power_mode");
+    std::printf("\n%s\n", line.c_str());
+  }
+  if (!text("opencl_advice").empty()) std::printf("%s\n", text("opencl_advice").c_str());
+  const Json& source = machine["energy_from"];
+  std::printf("\nenergy: %s\n",
+              source.is_null() ? text("no_energy").c_str() : source.get<std::string>().c_str());
+}
+
 }  // namespace
 
 void AddDevicesCommand(CLI::App* app) {
   auto options = std::make_shared<CommonOptions>();
+  auto root = std::make_shared<std::string>();
   CLI::App* command = app->add_subcommand("devices", "List the devices of this machine");
   AddJsonOption(command, options.get());
+  // Hidden: a copy of another machine's /proc, /sys and /etc, for tests and for reports of users.
+  command->add_option("--root", *root, "read the machine's files below this folder")->group("");
   command->footer("Examples:\n  topwork devices\n  topwork devices --json");
-  command->callback([options] {
+  command->callback([options, root] {
     const std::vector<tw_device_info> devices = CheckValue(tw::Devices());
+    const Json machine = MachineJson(*root, HasGpu(devices));
     if (options->json) {
       Json json = Json::array();
       for (const tw_device_info& device : devices) json.push_back(DeviceJson(device));
+      json[0]["machine"] = machine;
       PrintJson(json);
       return;
     }
@@ -85,6 +149,7 @@ void AddDevicesCommand(CLI::App* app) {
     }
     table.Print(0);
     if (!reasons.empty()) std::printf("%s\n", reasons.c_str());
+    PrintMachine(machine);
   });
 }
 

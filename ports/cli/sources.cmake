@@ -15,6 +15,10 @@ set(CLI_UNIT_SOURCES
   files.cc
   help.cc
   judge.cc
+  power/board.cc
+  power/energy.cc
+  power/machine_files.cc
+  power/sensors.cc
   report.cc
   shapes.cc
   stop.cc

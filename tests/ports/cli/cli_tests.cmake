@@ -2,7 +2,7 @@
 set_source_files_properties(ports/cli/folder.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_sources(topwork_tests PRIVATE ports/cli/folder.cc
   ports/cli/data/dataset_test.cc ports/cli/data/image_test.cc ports/cli/data/npy_test.cc
-  ports/cli/judge_test.cc ports/cli/text_test.cc)
+  ports/cli/judge_test.cc ports/cli/power_test.cc ports/cli/text_test.cc)
 target_link_libraries(topwork_tests PRIVATE topwork_cli_units)
 
 # Write reports for report_test.py, with and without uPlot.

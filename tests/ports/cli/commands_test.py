@@ -298,6 +298,32 @@ def check_devices(checks, tool):
     checks.expect("/no/such/library.so" in no_library or "built without OpenCL" in no_library, no_library)
 
 
+def check_board(checks, tool):
+    """What devices says of a Jetson, from a copy of the files that tell it."""
+    hwmon = "sys/class/hwmon/hwmon1/"
+    files = {"proc/device-tree/model": "NVIDIA Jetson Orin Nano Developer Kit\0",
+             "etc/nv_tegra_release": "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic\n",
+             "etc/nvpmodel.conf": "< POWER_MODEL ID=0 NAME=15W >\n< POWER_MODEL ID=1 NAME=7W >\n",
+             "var/lib/nvpmodel/status": "pmode:0001\n", hwmon + "name": "ina3221\n", hwmon + "in1_label": "VDD_IN\n",
+             hwmon + "in1_input": "5080\n", hwmon + "curr1_input": "1000\n"}
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in files.items():
+            os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
+            with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        no_gpu = {"TOPWORK_OPENCL_LIBRARY": "none"}
+        machine = document(checks, tool, "devices", "--root", root)[0]["machine"]
+        checks.expect(machine["power_sensors"] == [{"driver": "ina3221", "name": "VDD_IN", "scope": "board", "watts": 5.08}] and
+                      machine["power_mode"] == "7W" and machine["energy_from"] == "ina3221 VDD_IN", str(machine))
+        text = run(tool, "devices", "--root", root, env=no_gpu).stdout
+        for part in ("NVIDIA Jetson Orin Nano Developer Kit, Jetson Linux R36.4.3, power mode 7W",
+                     "NVIDIA has no OpenCL for Jetson", "energy: ina3221 VDD_IN"):
+            checks.expect(part in text, text)
+    with tempfile.TemporaryDirectory() as root:
+        text = run(tool, "devices", "--root", root).stdout
+        checks.expect("Jetson" not in text and "energy: no sensor of power" in text, text)
+
+
 def check_opencl(checks, tool):
     """The same scores on an OpenCL device, where there is one, and a plan that tells what runs there."""
     usable = [device["id"] for device in document(checks, tool, "devices")[1:] if device["available"]]
@@ -399,6 +425,7 @@ def main():
         check_conversion(checks, tool, here)
         check_evaluate(checks, tool, here)
         check_benchmark(checks, tool)
+        check_board(checks, tool)
         check_devices(checks, tool)
         check_opencl(checks, tool)
         check_terminal(checks, tool)
