@@ -165,7 +165,7 @@ def conan(arguments, folder):
             sys.exit(f"the recipe is not of version {arguments.version}:\n{text}")
         return
     text = run(tool, "create", os.path.join(ROOT, "toolchains/packages/conan"), "-o", "topwork/*:train=False",
-               "-s", "compiler.cppstd=17", "-c", 'tools.build:cxxflags=["-O0"]', "-c",
+               "-s", "compiler.cppstd=17", "-c", "tools.cmake.cmake_layout:test_folder=$TMP", "-c", 'tools.build:cxxflags=["-O0"]', "-c",
                'tools.cmake.cmaketoolchain:extra_variables={"TOPWORK_ONLY_ISAS": "baseline"}', env=environment)
     if f"\n{arguments.version}\n" not in text:
         sys.exit(f"the test package does not print {arguments.version}:\n{text[-2000:]}")
