@@ -93,6 +93,8 @@ endif()
 
 tw_script_test(size minsize lint/library.py size "${builds}/minsize/libtopwork.so" 2300000)
 tw_script_test(symbols minsize lint/library.py symbols "${builds}/minsize/libtopwork.so")
+tw_script_test(elf minsize lint/elf.py "${builds}/minsize/libtopwork.so")
+tw_script_test(elf jetson lint/elf.py "${builds}/jetson/libtopwork.so" "${builds}/jetson/topwork_tests")
 tw_script_test(dependencies minsize lint/library.py dependencies "${builds}/minsize/libtopwork.so")
 
 # A build with a selection (tests/run.sh says of what) beside this one.

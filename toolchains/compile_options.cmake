@@ -40,6 +40,14 @@ target_compile_options(topwork_options INTERFACE
   # __FILE__ is written relative to the source tree: no machine's paths in any binary.
   "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/="
   $<$<BOOL:${TOPWORK_WERROR}>:-Werror>)
+# What tests/lint/elf.py asks for: addresses are read-only once they are known, the stack holds no code, and kernels
+# with pages of 16 KB can map the file (linkers for ARM do that, and 64 KB, by themselves).
+target_link_options(topwork_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  # The smallest build has no gaps between its segments.
+  target_link_options(topwork_options INTERFACE
+    -Wl,-z,max-page-size=16384 $<$<CONFIG:MinSizeRel>:-Wl,-z,noseparate-code>)
+endif()
 target_link_libraries(topwork_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS} ${TOPWORK_ATOMIC_LIBRARY})
 
 if(TOPWORK_SANITIZE)

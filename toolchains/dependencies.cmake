@@ -67,12 +67,15 @@ set(TOPWORK_GENERATED "${PROJECT_BINARY_DIR}/generated")
 file(GLOB _schemas CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/models/schema/*.fbs")
 foreach(_schema IN LISTS _schemas)
   get_filename_component(_name "${_schema}" NAME_WE)
-  set(_header "${TOPWORK_GENERATED}/${_name}_generated.h")
+  set(_header "${TOPWORK_GENERATED}/flatc/${_name}_generated.h")
   add_custom_command(
     OUTPUT "${_header}"
     COMMAND "${FLATC_EXECUTABLE}" --cpp --cpp-std c++17 --scoped-enums --gen-object-api
-            -o "${TOPWORK_GENERATED}" "${_schema}"
+            -o "${TOPWORK_GENERATED}/flatc" "${_schema}"
     DEPENDS "${_schema}" VERBATIM)
+  # musl and Android's C library define a limit that has the name of an operator.
+  file(CONFIGURE OUTPUT "${TOPWORK_GENERATED}/${_name}_generated.h" @ONLY CONTENT
+    "#include <limits.h>\n#undef ARG_MAX\n#include \"flatc/${_name}_generated.h\"\n")
   list(APPEND _schema_headers "${_header}")
 endforeach()
 add_custom_target(topwork_schema DEPENDS ${_schema_headers})

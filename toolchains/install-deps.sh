@@ -1,13 +1,14 @@
 #!/bin/sh
 # Installs what Topwork needs on Debian. Without root it prints the one line to run and exits with 1.
 #
-# Usage: toolchains/install-deps.sh [build] [test] [long] [python]
+# Usage: toolchains/install-deps.sh [build] [test] [long] [zig] [python]
 #   build   compilers and libraries that build the library and the command line (always included),
 #           and uPlot, the plots of training reports, from npm into build/third_party/uplot
 #   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser,
-#           OpenCL on the CPU (PoCL), its simulator oclgrind and CLBlast, checks of Debian packages,
+#           OpenCL on the CPU (PoCL), its simulator oclgrind and CLBlast, an SSH server, checks of Debian packages,
 #           Meson and Doxygen
-#   long    what tests/run.sh --long needs besides: cross compilers for 32-bit ARM, RISC-V and POWER
+#   long    what tests/run.sh --long needs besides: cross compilers for 32-bit ARM, RISC-V and POWER, and zig
+#   zig     the compiler of the presets jetson-zig, armv7-zig and *-musl, from PyPI into build/third_party/zig
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,18 +25,19 @@ uplot_is_good() {
     sha256sum --check --status 2>/dev/null
 }
 uplot_is_good "$uplot" || command -v npm >/dev/null || packages="$packages npm"
-python=no test=no
+python=no test=no zig=no
 for part in "$@"; do
   case "$part" in
     build) ;;
     test) test=yes; packages="$packages catch2 clang libclang-rt-dev clang-format pkg-config qemu-user-static \
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
-ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 \
+ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 openssh-client openssh-server \
 dpkg-dev lintian abigail-tools debootstrap meson doxygen" ;;
-    long) packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
-g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu" ;;
+    zig) zig=yes; packages="$packages python3 python3-venv" ;;
+    long) zig=yes; packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
+g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu python3 python3-venv" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
-    *) echo "install-deps.sh: unknown part '$part' (build, test, long, python)" >&2; exit 2 ;;
+    *) echo "install-deps.sh: unknown part '$part' (build, test, long, zig, python)" >&2; exit 2 ;;
   esac
 done
 
@@ -78,6 +80,18 @@ if ! uplot_is_good "$uplot"; then
     echo "npm could not fetch uPlot (see above); training reports will have no plots." >&2
     [ "$test" = no ] || exit 1  # the tests look at the plots
   fi
+fi
+
+zig_version=0.17.1
+zig_folder="$root/build/third_party/zig"
+if [ "$zig" = yes ] && ! [ -e "$zig_folder/ziglang-$zig_version.dist-info" ]; then
+  echo "Fetching zig $zig_version into build/third_party/zig"
+  rm -rf "$zig_folder"
+  # A Python without pip (Debian's) gets it from an environment of its own.
+  python3 -m venv "$zig_folder.venv"
+  "$zig_folder.venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps \
+    --target "$zig_folder" "ziglang==$zig_version"
+  rm -rf "$zig_folder.venv"
 fi
 
 if [ "$python" = yes ]; then

@@ -258,6 +258,9 @@ function(tw_link_library)
   set_target_properties(topwork_static PROPERTIES OUTPUT_NAME topwork)
   target_link_options(topwork PRIVATE "-Wl,--version-script=${exports}" -Wl,--gc-sections -Wl,--as-needed
     $<$<CONFIG:MinSizeRel>:-s>)
+  if(ANDROID)  # the NDK's static C++ library stays inside
+    target_link_options(topwork PRIVATE -Wl,--exclude-libs,ALL)
+  endif()
   if(NOT TOPWORK_SANITIZE)  # clang leaves the sanitizer's symbols to the program
     target_link_options(topwork PRIVATE -Wl,--no-undefined)
   endif()

@@ -371,7 +371,9 @@ TEST_CASE("a library that is missing is a null pointer", "[port]") {
   std::string reason;
   CHECK(port::LoadLibrary("libtopwork-no-such-thing.so") == nullptr);
   CHECK(port::LoadLibrary("libtopwork-no-such-thing.so", &reason) == nullptr);
-  CHECK(reason.find("libtopwork-no-such-thing.so") != std::string::npos);
+  // Static programs of musl load nothing and say so.
+  CHECK((reason.find("libtopwork-no-such-thing.so") != std::string::npos ||
+         reason.find("not supported") != std::string::npos));
   void* libc = port::LoadLibrary("libc.so.6");
   if (libc == nullptr) TW_SKIP("this system has no libc.so.6");
   CHECK(port::LibrarySymbol(libc, "malloc") != nullptr);

@@ -1,10 +1,18 @@
 # libtopwork_fault_shim.so lies beside the test binary, which loads it (fault_test.cc).
 # oclgrind runs the tests of kernels and reports every race, uninitialised value and wrong call.
-add_library(topwork_fault_shim MODULE runtime/backend/opencl/shim/fault_shim.cc)
-set_target_properties(topwork_fault_shim PROPERTIES
-  CXX_EXTENSIONS OFF LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-target_link_libraries(topwork_fault_shim PRIVATE topwork_options topwork_dep_opencl)
-add_dependencies(topwork_tests topwork_fault_shim)
+# musl and Android's C library have no ifunc, by which it wraps OpenCL's functions: without it those tests skip.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -Werror)
+check_c_source_compiles("static int one(void) { return 1; } static void* choose(void) { return (void*)one; }
+int f(void) __attribute__((ifunc(\"choose\"))); int main(void) { return f(); }" TOPWORK_HAS_IFUNC)
+unset(CMAKE_REQUIRED_FLAGS)
+if(TOPWORK_HAS_IFUNC)
+  add_library(topwork_fault_shim MODULE runtime/backend/opencl/shim/fault_shim.cc)
+  set_target_properties(topwork_fault_shim PROPERTIES
+    CXX_EXTENSIONS OFF LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  target_link_libraries(topwork_fault_shim PRIVATE topwork_options topwork_dep_opencl)
+  add_dependencies(topwork_tests topwork_fault_shim)
+endif()
 
 if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME oclgrind.kernels
