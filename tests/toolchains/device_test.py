@@ -1,0 +1,195 @@
+"""run_on_device.sh, from outside: on this machine, by a stand-in for adb that loses connections, by ssh for real.
+
+Usage: device_test.py {local|adb|ssh} BUILD     BUILD has topwork_tests and perhaps topwork
+"""
+import contextlib
+import getpass
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+SCRIPT = FOLDER.parents[1] / "toolchains" / "run_on_device.sh"
+SKIP = 77
+# Hidden tests of the reporter, one of each kind (tests/meta), among others.
+SAMPLES = "sample*"
+N_SAMPLES = {"passed": 1, "failed": 4, "skipped": 1}
+
+
+def run(build, output, *options, **environment):
+    command = [SCRIPT, "--build", build, "--output", output, "--wait", 0, *options]
+    done = subprocess.run(list(map(str, command)), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env={**os.environ, **environment})
+    print(done.stdout[-3000:])
+    return done
+
+
+def results(output, stage):
+    folder = output / stage
+    return json.loads((folder / "summary.json").read_text()), (folder / "unity.txt").read_text(), folder
+
+
+def n_tests(build, tests):
+    done = subprocess.run([build / "topwork_tests", "--list-test-names-only", tests], stdout=subprocess.PIPE, text=True)
+    return len(done.stdout.splitlines())
+
+
+def check_files(output, stage, n):
+    """Unity's summary, JUnit's and the JSON tell the same."""
+    summary, unity, folder = results(output, stage)
+    tests, failures, ignored = map(int, re.search(r"^(\d+) Tests (\d+) Failures (\d+) Ignored $", unity, re.MULTILINE).groups())
+    junit = xml.parse(folder / "junit.xml").getroot()
+    assert tests == n == len(junit) == summary["passed"] + summary["failed"] + summary["skipped"], (tests, n, summary)
+    assert failures == summary["failed"] == len(junit.findall("testcase/failure")), summary
+    assert ignored == summary["skipped"] == len(junit.findall("testcase/skipped")), summary
+    assert len(re.findall(r":(?:PASS|FAIL|IGNORE)\b", unity)) == n, unity
+    return summary
+
+
+VANISHES = """#!/bin/sh
+case "$*" in *--list-test-names-only*) printf 'a\\nb, "c" [d]\\ne\\n'; exit 0 ;; esac
+case "$*" in *-f*) sed 's/^"//; s/"$//; s/\\\\//g' names >chosen ;; *) printf 'a\\nb, "c" [d]\\ne\\n' >chosen ;; esac
+while read -r name; do
+  echo "RUN $name"
+  case "$name" in b*) kill -9 $$ ;; esac
+  echo "x.cc:1:$name:PASS"
+done <chosen
+"""
+
+
+def vanish(output):
+    """A program that ends in the middle of a test without a word: that test failed, those behind it run."""
+    build = output / "vanishing"
+    build.mkdir()
+    (build / "topwork_tests").write_text(VANISHES)
+    (build / "topwork_tests").chmod(0o755)
+    assert run(build, output).returncode == 1
+    lines = results(output, "host")[1].splitlines()[:3]
+    assert lines == ["x.cc:1:a:PASS", 'device:0:b, "c" [d]:FAIL: the program ended here with exit code 137', "x.cc:1:e:PASS"], lines
+
+
+def local(build, output):
+    """Failures, a crash with tests behind it, skips, exit codes, a run resumed, a benchmark and a personalisation."""
+    n = n_tests(build, "[base]")
+    assert run(build, output, "--filter", "[base]").returncode == 0
+    summary = check_files(output, "host", n)
+    assert summary["peak_memory_kb"] > 1000 and "system" in summary["before"], summary
+
+    assert run(build, output, "--filter", f"{SAMPLES},[base]").returncode == 1
+    summary = check_files(output, "host", n + sum(N_SAMPLES.values()))
+    assert summary["failed"] == N_SAMPLES["failed"] and summary["skipped"] == N_SAMPLES["skipped"], summary
+    unity = results(output, "host")[1]
+    assert "sample crashes:FAIL" in unity, unity
+    skips = "sample skips,sample passes"
+    assert run(build, output, "--filter", skips, "--skip-code", SKIP).returncode == SKIP
+    assert run(build, output, "--filter", "no such test").returncode != 0
+
+    kept = output / "host" / "results.json"
+    assert run(build, output, "--filter", "[base]").returncode == 0
+    half = json.loads(kept.read_text())
+    half["results"] = half["results"][: n // 2]
+    kept.write_text(json.dumps(half))
+    done = run(build, output, "--filter", "[base]", "--resume")
+    assert f"{n // 2} results of an earlier run are kept" in done.stdout, done.stdout
+    check_files(output, "host", n)
+
+    if (build / "topwork").exists():
+        model = FOLDER.parents[1] / "models/zoo/digits_cnn_f32.tflite"
+        assert run(build, output, "--no-tests", "--benchmark", model, "--personalise").returncode == 0
+        timing = json.loads((output / "host" / "benchmark-digits_cnn_f32.json").read_text())
+        training = json.loads((output / "host" / "personalise.json").read_text())
+        assert timing["device_peak_memory_kb"] > 1000 and training["epochs"], (timing, training)
+    assert run(build, output, "--no-tests", "--benchmark", __file__).returncode == 1
+    vanish(output)
+
+
+def adb(build, output):
+    """Connections that break in the middle of the tests, exit codes that never come."""
+    n = n_tests(build, "[base]")
+    device = output / "device"
+    state = output / "faults.json"
+    options = ("--adb", "SERIAL", "--folder", device, "--filter", f"[base],{SAMPLES}")
+    for drops, lines in ((0, 0), (3, 11), (2, 1)):
+        state.write_text(json.dumps({"calls": [], "drop": drops, "lines": lines}))
+        assert run(build, output, *options, ADB=str(FOLDER / "fake_adb.py"), FAKE_ADB=str(output)).returncode == 1
+        summary = check_files(output, "adb-SERIAL", n + sum(N_SAMPLES.values()))
+        assert summary["failed"] == N_SAMPLES["failed"] and summary["connections_lost"] == drops, summary
+        calls = json.loads(state.read_text())["calls"]
+        assert calls.count("wait-for-device") == drops, calls
+    state.write_text(json.dumps({"calls": [], "drop": 100, "lines": 0}))
+    done = run(build, output, *options, ADB=str(FOLDER / "fake_adb.py"), FAKE_ADB=str(output))
+    assert done.returncode == 3 and "stayed lost" in done.stdout, done.stdout
+
+
+@contextlib.contextmanager
+def server(folder):
+    """An sshd of our own on a free port; yields ssh's configuration file, which calls it `board`."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    for name in ("host", "user"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
+    shutil.copy(folder / "user.pub", folder / "authorized")
+    os.chmod(folder, 0o700)
+    (folder / "sshd").write_text(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\nUsePAM no\n"
+                                 f"AuthorizedKeysFile {folder}/authorized\nStrictModes no\nPermitRootLogin yes\n")
+    (folder / "config").write_text(f"Host board\n HostName 127.0.0.1\n Port {port}\n User {getpass.getuser()}\n"
+                                   f" IdentityFile {folder}/user\n IdentitiesOnly yes\n StrictHostKeyChecking no\n"
+                                   f" UserKnownHostsFile {folder}/known\n LogLevel ERROR\n")
+    if os.getuid() == 0:
+        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
+    with open(folder / "log", "w") as log:
+        child = subprocess.Popen([shutil.which("sshd", path="/usr/sbin:/usr/local/sbin"), "-D", "-e", "-f", folder / "sshd"],
+                                 stderr=log)
+        try:
+            wait_for(port, child)
+            yield folder / "config"
+        finally:
+            child.terminate()
+            child.wait()
+
+
+def wait_for(port, child):
+    while child.poll() is None:
+        with socket.socket() as client:
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError("sshd ended at once")
+
+
+def ssh(build, output):
+    if shutil.which("sshd", path="/usr/sbin:/usr/local/sbin") is None or shutil.which("ssh") is None:
+        print("SKIP: sshd or ssh is missing (Debian: apt install openssh-server openssh-client)")
+        return SKIP
+    keys = output / "keys"
+    keys.mkdir()
+    n = n_tests(build, "[base]")
+    with server(keys) as config:
+        options = ("--ssh", "board", "--ssh-config", config, "--folder", output / "device")
+        assert run(build, output, *options, "--filter", f"[base],{SAMPLES}").returncode == 1
+        summary = check_files(output, "ssh-board", n + sum(N_SAMPLES.values()))
+        assert summary["failed"] == N_SAMPLES["failed"] and summary["connections_lost"] == 0, summary
+        assert run(build, output, *options, "--filter", "[base]").returncode == 0
+    done = run(build, output, *options, "--filter", "[base]")
+    assert done.returncode == 3 and "stayed lost" in done.stdout, done.stdout
+    return 0
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        code = {"local": local, "adb": adb, "ssh": ssh}[sys.argv[1]](pathlib.Path(sys.argv[2]), pathlib.Path(folder))
+    print("SKIPPED" if code else "results came back whole")
+    sys.exit(code or 0)
+
+
+if __name__ == "__main__":
+    main()
