@@ -3,7 +3,7 @@
   python arm_count.py BUILD [MODEL...] [--rows FILE]
 
 BUILD is a build for aarch64 (preset jetson). Both sides run in the same Python for aarch64, which this makes
-once, with LiteRT's wheel, in build/arm64, by apt-get and pip; nothing is installed. A plugin of qemu counts
+once, with LiteRT's wheel, in build/arm64, by toolchains/arm64_root.sh and pip; nothing is installed. A plugin of qemu counts
 (instruction_count.c). What a run takes is what three more of them add; one thread. An instruction is no
 time: loads, products and branches count alike.
 """
@@ -20,8 +20,7 @@ import peers
 FOLDER = peers.ROOT / "build" / "arm64"
 ROOT = FOLDER / "root"
 SITE = FOLDER / "site"
-DEBIAN = """python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libc6 zlib1g libexpat1 libffi8 libssl3
-libbz2-1.0 liblzma5 libuuid1 libstdc++6 libgcc-s1 libcrypt1""".split()
+DEBIAN = ["python3.11-minimal", "libpython3.11-stdlib", "libstdc++6"]
 WHEELS = """ai-edge-litert==2.3.0 numpy flatbuffers backports.strenum typing_extensions tqdm protobuf ml_dtypes""".split()
 PLATFORMS = [f"manylinux{name}_aarch64" for name in ("_2_28", "_2_27", "_2_17", "2014")]
 # What LiteRT reads of the processor in /proc/cpuinfo; qemu gives the rest.
@@ -39,21 +38,10 @@ def call(*command, **options):
 
 def make_root():
     """Debian's Python for aarch64 and LiteRT's wheel, unpacked into build/arm64."""
-    if (FOLDER / "made").exists():
+    call(peers.ROOT / "toolchains" / "arm64_root.sh", "make", FOLDER, *DEBIAN)
+    if SITE.exists():
         return
-    print(f"fetching Python and LiteRT for aarch64 into {FOLDER}", flush=True)
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    for name in ("apt/lists/partial", "apt/cache/archives/partial", "apt/state", "debian", "wheels", "root", "site"):
-        (FOLDER / name).mkdir(parents=True)
-    (FOLDER / "apt/state/status").touch()
-    options = {"APT::Architecture": "arm64", "APT::Architectures::": "arm64", "APT::Sandbox::User": "root",
-               "Dir::State": FOLDER / "apt/state", "Dir::State::status": FOLDER / "apt/state/status",
-               "Dir::State::lists": FOLDER / "apt/lists", "Dir::Cache": FOLDER / "apt/cache"}
-    apt = ["apt-get", "-q", *(f"-o{key}={value}" for key, value in options.items())]
-    call(*apt, "update")
-    call(*apt, "download", *DEBIAN, cwd=FOLDER / "debian")
-    for package in (FOLDER / "debian").glob("*.deb"):
-        call("dpkg-deb", "-x", package, ROOT)
+    print(f"fetching LiteRT for aarch64 into {FOLDER}", flush=True)
     call(sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--python-version", "3.11",
          *(f"--platform={name}" for name in PLATFORMS), "-d", FOLDER / "wheels", *WHEELS)
     for wheel in (FOLDER / "wheels").glob("*.whl"):
@@ -62,8 +50,6 @@ def make_root():
         file = ROOT / "sys/devices/system/cpu" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("0\n")
-    (ROOT / "proc").mkdir(exist_ok=True)
-    (FOLDER / "made").touch()
 
 
 def side(engine, model, runs, library):
