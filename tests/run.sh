@@ -5,8 +5,8 @@
 # Usage: tests/run.sh [--long] [CTest arguments, e.g. -R unit]
 #   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
 # Builds into build/<preset>: release, asan-ubsan (by clang), tsan, minsize, selected (minsize with a selection),
-# jetson (aarch64, run under qemu) and, for --long, clang, armv7, riscv64 and ppc64le (under qemu, too), and
-# Debian packages. A build that fails makes its tests
+# jetson (aarch64, run under qemu) and, for --long, clang, armv7, riscv64 and ppc64le (under qemu, too), zig's
+# flavours, and Debian packages. A build that fails makes its tests
 # fail. Needs root only when Debian packages are missing.
 # Tests that need something this machine lacks print SKIP and why.
 set -eu
@@ -80,6 +80,10 @@ if [ "$long" = ON ]; then
     build "$preset" "libtopwork.so topwork_tests $command" topwork_tests \
       "-DTOPWORK_TEST_FILES=kernels/cpu/;models/zoo/;support/"
   done
+  build x86_64-musl "libtopwork.so topwork_tests" topwork_tests
+  for preset in jetson-zig armv7-zig aarch64-musl; do
+    build "$preset" libtopwork.so libtopwork.so
+  done
   echo "== Debian packages"
   measure "build packages" ports/jetson/build.sh amd64 arm64 || failed="$failed packages"
 fi
@@ -88,4 +92,5 @@ fi
 measure tests ctest --test-dir build/release --output-on-failure -j "$jobs" "$@" ||
   failed="$failed ctest"
 python3 -B tests/measure.py table "$times"
+python3 -B toolchains/device/table.py
 [ -z "$failed" ]

@@ -1,5 +1,5 @@
-# Tests in other builds of the tree, and the size of the smallest library. tests/run.sh builds them first;
-# a missing binary is a failure. By default each build has the tests that could fail there alone;
+# Tests in other builds of the tree and in other places, and the size of the smallest library. tests/run.sh builds
+# them first; a missing binary is a failure. By default each build has the tests that could fail there alone;
 # tests/run.sh --long builds all of them everywhere and sets TOPWORK_LONG_TESTS.
 set(builds "${PROJECT_SOURCE_DIR}/build")
 
@@ -45,56 +45,38 @@ if(TOPWORK_LONG_TESTS)
   tw_sibling_test(clang.tests clang COST 200 ARGS "${fast}" ENV "${TOPWORK_TEST_ENVIRONMENT}")
 endif()
 
-find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)
-find_program(QEMU_X86_64 NAMES qemu-x86_64-static qemu-x86_64 NO_CMAKE_FIND_ROOT_PATH)
-# tw_aarch64_test(<processor> <cost> <tests>)
-function(tw_aarch64_test cpu cost tests)
-  tw_sibling_test(aarch64.${cpu} jetson COST ${cost} ARGS "${tests}"
-    LAUNCHER "${QEMU_AARCH64}" -L /usr/aarch64-linux-gnu -cpu ${cpu}
-    ENV "TOPWORK_REQUIRE_OPENCL=0")  # no OpenCL for aarch64 is installed
-endfunction()
-# Builds for ARM have no set `eigen`.
-tw_aarch64_test(max 350 "${no_driver}~[eigen]")
-# A processor without dot products: what depends on the instruction set.
-set(lesser "[.golden-once],${no_driver}~[sets]conv_2d*,${no_driver}~[sets]fully_connected*")
+# Each stage of toolchains/stages.toml is one run of run_on_device.sh.
+set(long "")
 if(TOPWORK_LONG_TESTS)
-  set(lesser "${no_driver}~[half][ops],${no_driver}[base],${no_driver}[tensor],${no_driver}[train]")
+  set(long --long)
 endif()
-tw_aarch64_test(cortex-a53 250 "${lesser}")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  # A processor without AVX: any instruction beyond the baseline ends in SIGILL. (What the baseline's loops
-  # compute is isa.baseline's, on this processor.)
-  set(lesser "[.golden-once],${fast}[base],${fast}[tensor],${fast}~[sets]conv_2d*")
-  if(TOPWORK_LONG_TESTS)
-    set(lesser "${fast}~[half][ops],${fast}[base],${fast}[tensor]")
-  endif()
-  tw_sibling_test(x86_64.baseline release COST 250 LAUNCHER "${QEMU_X86_64}" -cpu qemu64 ARGS "${lesser}")
-endif()
-
-# 32-bit ARM: all tests.
-if(TOPWORK_LONG_TESTS)
-  find_program(QEMU_ARM NAMES qemu-arm-static qemu-arm NO_CMAKE_FIND_ROOT_PATH)
-  tw_sibling_test(armv7.cortex-a15 armv7 COST 400 ARGS "${no_driver}~[half]~[eigen]"
-    LAUNCHER "${QEMU_ARM}" -L /usr/arm-linux-gnueabihf -cpu cortex-a15 ENV "TOPWORK_REQUIRE_OPENCL=0")
-endif()
-
-# Processors without tiles of ours, for which the instruction set `eigen` is there: its loops, every golden case
-# once and a whole network.
-if(TOPWORK_LONG_TESTS)
-  set(fall_back "gemm*~[half],depthwise rows*,instruction sets*,[.golden-once],zoo:*")
-  foreach(machine IN ITEMS riscv64:riscv64 ppc64le:powerpc64le)
-    string(REPLACE ":" ";" names "${machine}")
-    list(POP_FRONT names preset triple)
-    find_program(QEMU_${preset} NAMES qemu-${preset}-static qemu-${preset} NO_CMAKE_FIND_ROOT_PATH)
-    tw_sibling_test(${preset}.eigen ${preset} COST 200 ARGS "${fall_back}"
-      LAUNCHER "${QEMU_${preset}}" -L /usr/${triple}-linux-gnu ENV "TOPWORK_REQUIRE_OPENCL=0")
-  endforeach()
-endif()
+set(stages_folder "${PROJECT_SOURCE_DIR}/toolchains")
+execute_process(COMMAND "${Python3_EXECUTABLE}" -B "${stages_folder}/device/stages.py" cmake ${long}
+  OUTPUT_VARIABLE stages OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${stages_folder}/stages.toml")
+string(REPLACE "\n" ";" stages "${stages}")
+foreach(stage IN LISTS stages)
+  string(REPLACE " " ";" fields "${stage}")
+  list(POP_FRONT fields name cost)
+  add_test(NAME ${name} COMMAND "${stages_folder}/run_on_device.sh" --stage ${name} ${long}
+    --output "${builds}/device" --skip-code ${TOPWORK_SKIP_CODE})
+  set_tests_properties(${name} PROPERTIES LABELS sibling TIMEOUT 3600 COST ${cost}
+    RESOURCE_LOCK much_memory SKIP_RETURN_CODE ${TOPWORK_SKIP_CODE})
+endforeach()
 
 tw_script_test(size minsize lint/library.py size "${builds}/minsize/libtopwork.so" 2300000)
 tw_script_test(symbols minsize lint/library.py symbols "${builds}/minsize/libtopwork.so")
-tw_script_test(elf minsize lint/elf.py "${builds}/minsize/libtopwork.so")
-tw_script_test(elf jetson lint/elf.py "${builds}/jetson/libtopwork.so" "${builds}/jetson/topwork_tests")
+tw_script_test(minsize elf lint/elf.py "${builds}/minsize/libtopwork.so")
+tw_script_test(jetson elf lint/elf.py "${builds}/jetson/libtopwork.so" "${builds}/jetson/topwork_tests")
+if(TOPWORK_LONG_TESTS)
+  foreach(flavour IN ITEMS jetson-zig armv7-zig)  # to be shipped: for Debian 10, Ubuntu 20.04, JetPack 5 and newer
+    tw_script_test(${flavour} elf lint/elf.py "${builds}/${flavour}/libtopwork.so" --glibc 2.28)
+    tw_script_test(${flavour}_symbols elf lint/library.py symbols "${builds}/${flavour}/libtopwork.so")
+  endforeach()
+  foreach(flavour IN ITEMS x86_64-musl aarch64-musl)  # stand in for Android's C library
+    tw_script_test(${flavour} elf lint/elf.py "${builds}/${flavour}/libtopwork.so" --bionic)
+  endforeach()
+endif()
 tw_script_test(dependencies minsize lint/library.py dependencies "${builds}/minsize/libtopwork.so")
 
 # A build with a selection (tests/run.sh says of what) beside this one.
