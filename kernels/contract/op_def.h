@@ -136,6 +136,7 @@ struct OpDef {
   HeadRole head = HeadRole::kNone;
 
   bool has_effects = false;        // does more than make its outputs, or makes others each time
+  bool keeps_state = false;        // keeps memory of its own in the session's resources
   bool needs_shapes_only = false;  // its result is known as soon as its input's shape is
   bool fuses_activation = false;   // a clamp that follows it can become part of it
   bool fuses_residual = false;     // so can an ADD
@@ -199,6 +200,7 @@ struct OpDef {
   constexpr OpDef Bands(BandRule rule) const { return With(&OpDef::band_rule, rule); }
   constexpr OpDef Head(HeadRole role) const { return With(&OpDef::head, role); }
   constexpr OpDef Effects() const { return With(&OpDef::has_effects, true); }
+  constexpr OpDef KeepsState() const { return With(&OpDef::keeps_state, true); }
   constexpr OpDef ShapesOnly() const { return With(&OpDef::needs_shapes_only, true); }
   constexpr OpDef FusesActivation() const { return With(&OpDef::fuses_activation, true); }
   constexpr OpDef FusesResidual() const { return With(&OpDef::fuses_residual, true); }

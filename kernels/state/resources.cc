@@ -29,6 +29,15 @@ Status ResourceVariable::Assign(const TensorView& value, const Allocator& alloca
   return Status::Ok();
 }
 
+Status ResourceVariable::Clear(size_t bytes, const Allocator& allocator) {
+  TW_ASSIGN_OR_RETURN(buffer_, Buffer::Allocate(bytes, "the memory of an operator", allocator));
+  std::memset(buffer_.data(), 0, bytes);
+  value_.dtype = DType::kUInt8;
+  value_.shape = Shape({static_cast<int32_t>(bytes)});
+  value_.data = buffer_.data();
+  return Status::Ok();
+}
+
 Result<std::unique_ptr<Resource>> ResourceVariable::Copy(const Allocator& allocator) const {
   auto copy = std::make_unique<ResourceVariable>();
   TW_RETURN_IF_ERROR(copy->Assign(value_, allocator));
@@ -87,6 +96,20 @@ Status Resources::Put(int32_t handle, std::unique_ptr<Resource> resource) {
   }
   resources_[static_cast<size_t>(handle)] = std::move(resource);
   return Status::Ok();
+}
+
+Result<uint8_t*> Resources::MemoryOf(const std::string& owner, size_t bytes) {
+  static constexpr uint8_t kOperators[] = {'(', 'o', 'p', 's',
+                                           ')'};  // beside variables' containers
+  const int32_t handle = HandleOf({kOperators, sizeof(kOperators)}, owner.c_str());
+  auto* held = static_cast<ResourceVariable*>(Find(handle, Resource::Kind::kVariable));
+  if (held != nullptr && held->value().bytes() == bytes) return held->value().as<uint8_t>();
+  TW_RETURN_IF_ERROR(CheckRoom(bytes));
+  auto fresh = std::make_unique<ResourceVariable>();
+  TW_RETURN_IF_ERROR(fresh->Clear(bytes, allocator_));
+  uint8_t* const memory = fresh->value().as<uint8_t>();
+  TW_RETURN_IF_ERROR(Put(handle, std::move(fresh)));
+  return memory;
 }
 
 bool Resources::IsInitialized(int subgraph) const {

@@ -43,6 +43,8 @@ class ResourceVariable final : public Resource {
   Kind kind() const override { return Kind::kVariable; }
   size_t bytes() const override { return buffer_.size(); }
   Result<std::unique_ptr<Resource>> Copy(const Allocator& allocator) const override;
+  // Becomes so many bytes, all 0.
+  Status Clear(size_t bytes, const Allocator& allocator);
   // The view's memory is the variable's own.
   const TensorView& value() const { return value_; }
   // Copies; memory is taken only where the value grows.
@@ -73,6 +75,10 @@ class Resources {
   Resource* Find(int32_t handle, Resource::Kind kind) const;
   // INVALID_ARGUMENT where `handle` is none. Replaces what was there.
   Status Put(int32_t handle, std::unique_ptr<Resource> resource);
+
+  // Memory of the operator with that name, which lasts from run to run. It is zeros in the first run
+  // after Clear(), and where it had another size; only then memory is taken.
+  Result<uint8_t*> MemoryOf(const std::string& owner, size_t bytes);
 
   // Whether that subgraph's initialisation (CALL_ONCE) has run.
   bool IsInitialized(int subgraph) const;

@@ -89,11 +89,16 @@ Order OrderFrom(const WorkGraph& graph, Waiting waiting, const Device* kind) {
   return order;
 }
 
+// Apart from its tensors.
+bool KeepsState(const Op& op) {
+  return op.code == OpCode::kCallOnce || (op.def != nullptr && op.def->keeps_state);
+}
+
 }  // namespace
 
 bool TouchesState(const WorkGraph& graph, const Op& op) {
   const auto is_state = [&](int v) { return IsState(graph, v); };
-  if (op.code == OpCode::kCallOnce || std::any_of(op.inputs.begin(), op.inputs.end(), is_state) ||
+  if (KeepsState(op) || std::any_of(op.inputs.begin(), op.inputs.end(), is_state) ||
       std::any_of(op.outputs.begin(), op.outputs.end(), is_state)) {
     return true;
   }
@@ -103,7 +108,7 @@ bool TouchesState(const WorkGraph& graph, const Op& op) {
       const Value& value = callee.values[static_cast<size_t>(v)];
       return value.is_variable || value.dtype == DType::kResource || value.dtype == DType::kVariant;
     };
-    return inner.code == OpCode::kCallOnce ||
+    return KeepsState(inner) ||
            std::any_of(inner.inputs.begin(), inner.inputs.end(), is_state_there) ||
            std::any_of(inner.outputs.begin(), inner.outputs.end(), is_state_there);
   };
