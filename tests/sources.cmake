@@ -30,6 +30,7 @@ set(TEST_SOURCES
   kernels/ops/movement/random_movement_test.cc
   kernels/ops/custom_ops_test.cc
   kernels/ops/rare_test.cc
+  kernels/ops/signal/micro_front_end_test.cc
   kernels/ops/signal/string_test.cc
   kernels/ops/movement/range_test.cc
   kernels/ops/movement/scatter_nd_test.cc

@@ -100,6 +100,8 @@ class Case:
     rtol: float = 1e-5
     refused: bool = False
     same_model: bool = False  # the case before holds the model and the session
+    micro: bool = False  # LiteRT lacks the operator: TFLite Micro answers
+    settle: object = None  # a function of its answers: zeros where it writes nothing
     optimized: bool = False  # the reference kernel is known to be wrong: ask the optimized one
     definition: object = None  # LiteRT lacks the operator: a function of float64 inputs answers
 

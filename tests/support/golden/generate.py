@@ -1,6 +1,7 @@
 """Writes tests/data/ops/<operator>.twcases: one-operator models, inputs and LiteRT's answers.
 
-Needs ai-edge-litert and numpy only:  python generate.py [--only OP ...] [--check] [--output DIR]
+Needs ai-edge-litert and numpy (and tflite-micro for TFLite Micro's operators):
+    python generate.py [--only OP ...] [--check] [--output DIR]
 A run gives the same bytes on the same machine. --check writes nothing: models and inputs must be
 the committed ones to the byte, outputs within each case's tolerance (another processor may round
 exp or sin otherwise).

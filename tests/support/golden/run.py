@@ -9,6 +9,7 @@ import os
 import pickle
 
 import numpy as np
+from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from flatbuffers import flexbuffers
 
@@ -61,6 +62,23 @@ def _run(model, runs, subgraph_signature, optimized=False):
             [np.array(interp.get_tensor(d["index"])) for d in interp.get_output_details()])
     shapes = {d["index"]: tuple(int(n) for n in d["shape"]) for d in interp.get_tensor_details()}
     return results, shapes, note
+
+
+def _run_micro(model, runs):
+    """The same by TFLite Micro (the package tflite-micro): all shapes are the file's."""
+    try:
+        from tflite_micro import runtime  # only these cases need it
+    except ImportError as error:
+        raise RuntimeError(f"the package tflite-micro is needed: {error}") from error
+    interp = runtime.Interpreter.from_bytes(model, arena_size=1 << 24)
+    n_outputs = len(schema.Model.GetRootAs(model).Subgraphs(0).OutputsAsNumpy())
+    results = []
+    for arrays in runs:
+        for index, array in enumerate(arrays):
+            interp.set_input(array, index)
+        interp.invoke()
+        results.append([np.array(interp.get_output(i)) for i in range(n_outputs)])
+    return results
 
 
 def _in_child(function):
@@ -147,6 +165,13 @@ def run_group(cases):
     first = cases[0]
     if first.definition is not None:
         return _by_definition(cases)
+    if first.micro:
+        model = serialise(first.graphs)
+        outputs = _in_child(lambda: _run_micro(model, [case.inputs for case in cases]))
+        for case, answer in zip(cases, outputs):
+            if case.settle is not None:
+                case.settle(answer)
+        return model, outputs, "TFLite Micro"
     names = None
     if first.signature is not None:
         key = next(s for s in first.signatures if s[0] == first.signature)
