@@ -80,6 +80,23 @@ Status CheckInputs(PrepareContext* context) {
   return context->NeedValue(0);
 }
 
+// The output's shape: input 0. Files for TFLite Micro, which does not read that, have a place holder
+// there, such as [1, 1, 0, 1]; where its channels are not the filter's, the output tensor's own shape
+// counts.
+Shape AskedShape(const PrepareContext& context) {
+  Shape asked(context.input(0)->as<const int32_t>(), 4);
+  const Shape& declared = context.output(0).shape;
+  const int32_t batch = context.input(2)->shape[0], channels = context.input(1)->shape[0];
+  if (asked[3] != channels && declared.rank() == 4 && declared[1] > 0 && declared[2] > 0 &&
+      declared[3] == channels) {
+    asked = declared;
+    asked.set_dim(0, batch);
+  }
+  // Files ask for a batch of 1 by a constant, whatever batch their user gives.
+  if (asked[0] == 1) asked.set_dim(0, batch);
+  return asked;
+}
+
 Status CheckShapes(const PrepareContext& context, const Shape& out, TransposeConvShape* state) {
   const Shape& filter = context.input(1)->shape;
   const Shape& in = context.input(2)->shape;
@@ -150,9 +167,7 @@ Status PlanParts(PrepareContext* context, TransposeConvState* state) {
 
 Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(CheckInputs(&context));
-  Shape out(context.input(0)->as<const int32_t>(), 4);
-  // Files ask for a batch of 1 by a constant, whatever batch their user gives.
-  if (out[0] == 1) out.set_dim(0, context.input(2)->shape[0]);
+  const Shape out = AskedShape(context);
   TW_RETURN_IF_ERROR(context.SetOutput(0, context.input(2)->dtype, out));
   TransposeConvShape shape;
   TW_RETURN_IF_ERROR(CheckShapes(context, out, &shape));

@@ -20,6 +20,9 @@ std::string TransposeConvRefusal(const std::vector<int32_t>& out, const Shape& f
 }  // namespace
 
 TEST_CASE("transpose_conv: golden cases", "[ops][sets]") { RunOpCases("transpose_conv"); }
+TEST_CASE("transpose_conv: golden cases of place holders for the shape", "[ops][sets]") {
+  RunOpCases("micro_transpose_conv");
+}
 
 TEST_CASE("transpose_conv: every pixel is scattered through the filter", "[ops]") {
   OneOp op(OpCode::kTransposeConv);
