@@ -2,7 +2,7 @@
 // size follows from its input; inputs data (NHWC), filter (OHWI) and bias, float32.
 //
 //   out[b, y s - pad + dy, x s - pad + dx, o] += data[b, y, x, c] filter[o, dy, dx, c]
-// Options: TFLite's raw struct, three int32: padding (1 SAME, 2 VALID), stride width, stride
+// Options: TFLite's raw struct, three int32: padding (1 SAME, else VALID), stride width, stride
 // height. SAME cuts max(0, filter - 1 - (size - 1) % stride) off, half of it before. Each tap is a
 // product of its own: a row of data by the tap's weights, added to every stride-th pixel of a row
 // of the output.
@@ -46,11 +46,9 @@ Status ReadOptions(const PrepareContext& context, TransposeBias* s, bool* same) 
   *same = values[0] == 1;
   s->w.stride = values[1];
   s->h.stride = values[2];
-  if ((values[0] == 1 || values[0] == 2) && values[1] > 0 && values[2] > 0) return Status::Ok();
-  return context.Invalid(
-      "its options ({} bytes) hold padding {} and strides {} and {}; padding "
-      "1 or 2 and strides above 0 expected",
-      bytes.size(), values[0], values[1], values[2]);
+  if (values[1] > 0 && values[2] > 0) return Status::Ok();
+  return context.Invalid("its options ({} bytes) hold strides {} and {}; more than 0 expected",
+                         bytes.size(), values[1], values[2]);
 }
 
 Status Prepare(PrepareContext& context) {

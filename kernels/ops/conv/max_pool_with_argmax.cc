@@ -3,13 +3,16 @@
 // elsewhere. Places of int32 are (y width + x) channels + channel within the image, those of float32
 // y filter_width + x within the window, plus 0.1, as MediaPipe's kernels write them.
 //
-// Options: TFLite's pooling parameters as the converter's raw struct, five int32: padding (1 SAME,
-// 2 VALID), stride width, stride height, filter width, filter height; or a FlexBuffers map with
-// ksize, strides, padding and include_batch_in_index (which must be false).
+// Options: TFLite's pooling parameters as the converter's raw struct, five or more int32: padding
+// (1 SAME, 2 VALID), stride width, stride height, filter width, filter height, activation of the
+// values; or a FlexBuffers map with ksize, strides, padding and include_batch_in_index (which must
+// be false).
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include "kernels/contract/flex_map.h"
+#include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/window.h"
 
@@ -17,7 +20,7 @@ namespace topwork {
 namespace {
 
 struct PoolOptions {
-  int32_t padding = 0, stride_w = 0, stride_h = 0, filter_w = 0, filter_h = 0;
+  int32_t padding = 0, stride_w = 0, stride_h = 0, filter_w = 0, filter_h = 0, activation = 0;
 };
 
 Status ReadOptions(const PrepareContext& context, PoolOptions* out) {
@@ -28,12 +31,12 @@ Status ReadOptions(const PrepareContext& context, PoolOptions* out) {
     const int32_t padding = map.IsString("padding", "SAME")    ? 1
                             : map.IsString("padding", "VALID") ? 2
                                                                : 0;
-    *out = {padding, strides[2], strides[1], size[2], size[1]};
+    *out = {padding, strides[2], strides[1], size[2], size[1], 0};
     if (map.Bool("include_batch_in_index", false)) {
       return context.Unsupported("include_batch_in_index is not supported");
     }
-  } else if (bytes.size() >= sizeof(*out)) {
-    std::memcpy(out, bytes.data(), sizeof(*out));
+  } else if (bytes.size() >= offsetof(PoolOptions, activation)) {
+    std::memcpy(out, bytes.data(), std::min(bytes.size(), sizeof(*out)));
   }
   if ((out->padding == 1 || out->padding == 2) && out->stride_w > 0 && out->stride_h > 0 &&
       out->filter_w > 0 && out->filter_h > 0) {
@@ -47,6 +50,7 @@ Status ReadOptions(const PrepareContext& context, PoolOptions* out) {
 struct PoolState : OpState {
   Window window;
   bool float_places = false;
+  float lo, hi;  // of the values
 };
 
 Status PreparePool(PrepareContext& context) {
@@ -69,6 +73,9 @@ Status PreparePool(PrepareContext& context) {
   const Shape out({in.dim(0), static_cast<int32_t>(s->window.h.out),
                    static_cast<int32_t>(s->window.w.out), in.dim(3)});
   s->float_places = context.output(1).dtype == DType::kFloat32;
+  const bool clamps = options.activation >= 1 && options.activation <= 3;  // as TFLite's kernels do
+  ActivationRange(clamps ? static_cast<Activation>(options.activation) : Activation::kNone, &s->lo,
+                  &s->hi);
   TW_RETURN_IF_ERROR(context.SetOutput(0, DType::kFloat32, out));
   return context.SetOutput(1, s->float_places ? DType::kFloat32 : DType::kInt32, out);
 }
@@ -98,7 +105,7 @@ Status RunPool(const RunContext& context) {
             tap = dy * window.w.filter + dx;
           }
         }
-        context.output_data<float>(0)[r * row + k] = largest;
+        context.output_data<float>(0)[r * row + k] = std::min(std::max(largest, s.lo), s.hi);
         if (s.float_places) {
           context.output_data<float>(1)[r * row + k] = static_cast<float>(tap) + 0.1f;
         } else {

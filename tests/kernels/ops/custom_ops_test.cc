@@ -115,6 +115,12 @@ TEST_CASE("max_pooling_with_argmax, max_unpooling: there and back", "[ops]") {
   floats_back.In<float>({1, 1, 2, 1}, {5, 9}).In<float>({1, 1, 2, 1}, {1.1f, 2.1f});
   REQUIRE(floats_back.Out(DType::kFloat32).Run().ToString() == "OK");
   CHECK(floats_back.Values<float>(0) == std::vector<float>{0, 5, 0, 0, 0, 0, 9, 0});
+  const std::vector<uint8_t> clamped = RawOptions({2, 2, 2, 2, 2, 3, 0, 0});  // RELU6
+  OneOp relu6 = Custom("MaxPoolingWithArgmax2D", clamped);
+  relu6.In<float>({1, 2, 4, 1}, {1, 5, 2, 3, 4, 0, 9, 8}).Out(DType::kFloat32);
+  REQUIRE(relu6.Out(DType::kInt32).Run().ToString() == "OK");
+  CHECK(relu6.Values<float>(0) == std::vector<float>{5, 6});
+  CHECK(relu6.Values<int32_t>(1) == std::vector<int32_t>{1, 6});
   for (const float tap : {-1.0f, 4.0f, std::numeric_limits<float>::quiet_NaN()}) {
     OneOp far = Custom("MaxUnpooling2D", options);
     far.In<float>({1, 1, 1, 1}, {5}).In<float>({1, 1, 1, 1}, {tap}).Out(DType::kFloat32);
@@ -169,8 +175,8 @@ TEST_CASE("convolution_2d_transpose_bias: agrees with TRANSPOSE_CONV", "[ops]") 
     filter.resize(static_cast<size_t>(filter_shape.NumElements()));
     for (size_t i = 0; i < filter.size(); ++i) filter[i] = static_cast<float>(i * 5 % 11) - 5.0f;
     const std::vector<float> bias(static_cast<size_t>(channels), 0.5f);
-    for (int32_t mode = 0; mode < 4; ++mode) {
-      const int32_t padding = 1 + mode % 2, stride = 1 + mode / 2;
+    for (int32_t mode = 0; mode < 6; ++mode) {
+      const int32_t padding = mode % 3, stride = 1 + mode / 3;  // 0, which is none, pads nothing
       const std::vector<uint8_t> options = RawOptions({padding, stride, stride});
       OneOp op = Custom("Convolution2DTransposeBias", options);
       op.In<float>({2, 3, 4, 3}, data).In<float>(filter_shape, filter).In<float>({channels}, bias);
