@@ -31,6 +31,8 @@ set(TEST_SOURCES
   kernels/ops/custom_ops_test.cc
   kernels/ops/rare_test.cc
   kernels/ops/signal/micro_front_end_test.cc
+  kernels/ops/signal/landmarks_test.cc
+  kernels/ops/signal/posenet_decoder_test.cc
   kernels/ops/signal/string_test.cc
   kernels/ops/movement/range_test.cc
   kernels/ops/movement/scatter_nd_test.cc
@@ -115,6 +117,7 @@ set(TEST_SOURCES
   runtime/tensor/packed_test.cc
   runtime/tensor/strings_test.cc
   runtime/tensor/tensor_test.cc
+  support/flex_bytes.cc
   support/one_op.cc
   support/classifiers.cc
   support/head_forms.cc

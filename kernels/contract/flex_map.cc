@@ -135,15 +135,24 @@ bool FlexMap::IsString(const char* key, const char* text) const {
   return (item.type == kString || item.type == kKey) && KeyEquals(item.at, text);
 }
 
+int64_t FlexMap::LengthOf(const Item& item) const {
+  const bool vector =
+      item.type == kVector || (item.type >= kVectorInt && item.type <= kVectorFloat);
+  uint64_t length = 0;
+  if (!vector || item.at < item.width || !Load(item.at - item.width, item.width, &length) ||
+      length > bytes_.size()) {
+    return -1;
+  }
+  return static_cast<int64_t>(length);
+}
+
+int64_t FlexMap::Length(const char* key) const { return LengthOf(Find(key)); }
+
 bool FlexMap::Ints(const char* key, int n, int32_t* out) const {
   const Item item = Find(key);
-  const bool typed = item.type >= kVectorInt && item.type <= kVectorFloat;
-  uint64_t length = 0;
-  if ((!typed && item.type != kVector) || item.at < item.width ||
-      !Load(item.at - item.width, item.width, &length) || length < static_cast<uint64_t>(n) ||
-      length > bytes_.size()) {
-    return false;
-  }
+  const int64_t length = LengthOf(item);
+  if (length < n) return false;
+  const bool typed = item.type != kVector;
   for (int i = 0; i < n; ++i) {
     const uint64_t at = item.at + static_cast<uint64_t>(i) * item.width;
     double value = 0.0;
@@ -153,7 +162,8 @@ bool FlexMap::Ints(const char* key, int n, int32_t* out) const {
       }
     } else {
       uint64_t packed = 0;
-      if (!Load(item.at + length * item.width + static_cast<uint64_t>(i), 1, &packed) ||
+      if (!Load(item.at + static_cast<uint64_t>(length) * item.width + static_cast<uint64_t>(i), 1,
+                &packed) ||
           !Number(ItemAt(at, item.width, static_cast<uint8_t>(packed)), &value)) {
         return false;
       }

@@ -27,6 +27,8 @@ class FlexMap {
   bool Bool(const char* key, bool absent) const { return Int(key, absent ? 1 : 0) != 0; }
   // Whether there is a string under `key` that equals `text`.
   bool IsString(const char* key, const char* text) const;
+  // How many elements the vector under `key` has; −1 where there is none.
+  int64_t Length(const char* key) const;
   // The first n numbers of a vector; false where there are not as many.
   bool Ints(const char* key, int n, int32_t* out) const;
 
@@ -42,6 +44,7 @@ class FlexMap {
   bool KeyEquals(uint64_t at, const char* key) const;
   Item ItemAt(uint64_t at, uint8_t width, uint8_t packed) const;
   Item Find(const char* key) const;
+  int64_t LengthOf(const Item& item) const;
   bool Number(const Item& item, double* out) const;
   bool NumberAt(uint64_t at, uint8_t width, uint8_t type, double* out) const;
 

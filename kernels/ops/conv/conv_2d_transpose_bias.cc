@@ -10,6 +10,7 @@
 
 #include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/real_inputs.h"
 
 namespace topwork {
 namespace {
@@ -52,12 +53,9 @@ Status ReadOptions(const PrepareContext& context, TransposeBias* s, bool* same) 
 }
 
 Status Prepare(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(context.CheckInputs(3, 3));
-  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  for (int i = 0; i < 3; ++i) {
-    TW_RETURN_IF_ERROR(context.CheckDType(i, {DType::kFloat32}));
-    TW_RETURN_IF_ERROR(context.CheckRank(i, i < 2 ? 4 : 1, i < 2 ? 4 : 1));
-  }
+  TW_RETURN_IF_ERROR(CheckReals(context, 3, 1, 4, 4));
+  TW_RETURN_IF_ERROR(context.CheckRank(1, 4, 4));
+  TW_RETURN_IF_ERROR(context.CheckRank(2, 1, 1));
   const Shape& in = context.input(0)->shape;
   const Shape& filter = context.input(1)->shape;
   if (in.dim(3) != filter.dim(3) || context.input(2)->shape.dim(0) != filter.dim(0) ||

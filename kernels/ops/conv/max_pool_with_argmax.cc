@@ -14,6 +14,7 @@
 #include "kernels/contract/flex_map.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/real_inputs.h"
 #include "kernels/ops/shared/window.h"
 
 namespace topwork {
@@ -54,10 +55,7 @@ struct PoolState : OpState {
 };
 
 Status PreparePool(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  TW_RETURN_IF_ERROR(context.CheckOutputs(2));
-  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
-  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  TW_RETURN_IF_ERROR(CheckReals(context, 1, 2, 4, 4));
   PoolOptions options;
   TW_RETURN_IF_ERROR(ReadOptions(context, &options));
   const Shape& in = context.input(0)->shape;

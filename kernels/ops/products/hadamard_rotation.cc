@@ -8,6 +8,7 @@
 
 #include "kernels/contract/flex_map.h"
 #include "kernels/ops/shared/indexing.h"
+#include "kernels/ops/shared/real_inputs.h"
 
 namespace topwork {
 namespace {
@@ -18,10 +19,7 @@ struct RotationState : OpState {
 };
 
 Status Prepare(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
-  TW_RETURN_IF_ERROR(context.CheckRank(0, 2, 3));
+  TW_RETURN_IF_ERROR(CheckReals(context, 1, 1, 2, 3));
   const Shape& shape = context.input(0)->shape;
   const int32_t size = FlexMap(context.params().custom_options).Int("hadamard_size", 0);
   if (size < 1 || (size & (size - 1)) != 0 || shape.back() % size != 0) {

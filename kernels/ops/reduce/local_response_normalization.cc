@@ -6,6 +6,7 @@
 
 #include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/reduce/rowwise.h"
+#include "kernels/ops/shared/real_inputs.h"
 
 namespace topwork {
 namespace {
@@ -19,10 +20,7 @@ Status Parse(const OptionsView& options, OpParams* params) {
 }
 
 Status Prepare(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  TW_RETURN_IF_ERROR(context.CheckOutputs(1));
-  TW_RETURN_IF_ERROR(context.CheckDType(0, {DType::kFloat32}));
-  TW_RETURN_IF_ERROR(context.CheckRank(0, 4, 4));
+  TW_RETURN_IF_ERROR(CheckReals(context, 1, 1, 4, 4));
   if (context.params().radius < 0) {
     return context.Invalid("its radius is {}, at least 0 expected", context.params().radius);
   }

@@ -15,6 +15,7 @@
 #include "kernels/contract/flex_map.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quantized.h"
+#include "kernels/ops/shared/real_inputs.h"
 #include "kernels/ops/signal/non_max_suppression.h"
 
 namespace topwork {
@@ -116,14 +117,7 @@ Status CheckShapes(const PrepareContext& context, PostProcess* s) {
 }
 
 Status Prepare(PrepareContext& context) {
-  TW_RETURN_IF_ERROR(context.CheckInputs(3, 3));
-  TW_RETURN_IF_ERROR(context.CheckOutputs(4));
-  for (int i = 0; i < 3; ++i) {
-    TW_RETURN_IF_ERROR(context.CheckDType(i, {DType::kFloat32, DType::kUInt8}));
-    if (context.input(i)->dtype == DType::kUInt8 && !IsScaled(*context.input(i))) {
-      return context.Invalid("{} is uint8 but has no scale", context.InputName(i));
-    }
-  }
+  TW_RETURN_IF_ERROR(CheckReals(context, 3, 4, 3, 3, true));
   PostProcess* s = context.NewState<PostProcess>();
   TW_RETURN_IF_ERROR(ReadOptions(context, s));
   TW_RETURN_IF_ERROR(CheckShapes(context, s));

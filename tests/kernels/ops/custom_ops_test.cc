@@ -47,6 +47,9 @@ TEST_CASE("flex_map: numbers, text and vectors by key", "[ops]") {
   CHECK(map.Ints("strides", 4, four));
   CHECK(four[1] == 2);
   CHECK_FALSE(map.Ints("strides", 5, four));
+  CHECK(map.Length("strides") == 4);
+  CHECK(map.Length("padding") == -1);
+  CHECK(map.Length("off") == -1);
   CHECK_FALSE(map.Ints("padding", 1, four));
   CHECK(map.IsString("padding", "SAME"));
   CHECK_FALSE(map.IsString("padding", "SAM"));
@@ -72,6 +75,7 @@ TEST_CASE("flex_map: damaged bytes are never read beyond their end", "[ops]") {
     }
     const FlexMap map(Bytes(damaged));
     int32_t four[4];
+    CHECK(map.Length("ksize") <= static_cast<int64_t>(damaged.size()));
     n_valid += map.valid() && (map.Has("ksize") || map.Ints("strides", 4, four) ||
                                map.IsString("padding", "SAME") || map.Int("on", 7) == 1 ||
                                map.Float("deep", 0.0f) < 0.0f);
