@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "ports/cli/common.h"
+#include "ports/cli/data/base64.h"
 #include "ports/cli/data/npy.h"
 #include "ports/cli/data/numbers.h"
 #include "ports/cli/files.h"
@@ -78,7 +79,22 @@ std::string LabelOf(const std::vector<std::string>& labels, int64_t index) {
                                                     : "";
 }
 
-Json StringsJson(const tw::Tensor& tensor) { return Json(tensor.strings()); }
+// A string of a model may hold any bytes: {"base64": "..."} where they are not UTF-8.
+Json StringJson(const std::string& text) {
+  const uint8_t* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  for (size_t i = 0; i < text.size();) {
+    const size_t n = Utf8Length(bytes + i, text.size() - i);
+    if (n == 0) return Json{{"base64", Base64(text)}};
+    i += n;
+  }
+  return Json(text);
+}
+
+Json StringsJson(const tw::Tensor& tensor) {
+  Json json = Json::array();
+  for (const std::string& text : tensor.strings()) json.push_back(StringJson(text));
+  return json;
+}
 
 std::string OutputPath(const std::string& folder, size_t i, const char* ending) {
   return folder + "/output_" + std::to_string(i) + ending;
@@ -176,7 +192,7 @@ void PrintOutput(size_t i, const tw::Tensor& tensor, const std::vector<Scored>& 
   }
   const std::vector<std::string> strings = tensor.strings();
   for (size_t k = 0; k < std::min<size_t>(strings.size(), 20); ++k) {
-    std::printf("  %s\n", JsonText(Json(strings[k]), -1).c_str());
+    std::printf("  %s\n", JsonText(StringJson(strings[k]), -1).c_str());
   }
   if (strings.size() > 20) std::printf("  and %zu more\n", strings.size() - 20);
   if (values.empty()) return;

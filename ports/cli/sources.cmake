@@ -1,6 +1,7 @@
 # What tests link, too; and the commands.
 set(CLI_UNIT_SOURCES
   common.cc
+  data/base64.cc
   data/csv.cc
   data/dataset.cc
   data/dataset_arrays.cc

@@ -2,6 +2,7 @@
 
 Usage: commands_test.py TOPWORK
 """
+import base64
 import json
 import os
 import pathlib
@@ -180,6 +181,11 @@ def check_strings(checks, tool, here):
     checks.expect(output["strings"] == want and output["shape"] == [6], "run: strings %s" % result)
     saved = json.loads((here / "grams" / "output_0.json").read_text(encoding="utf-8"))
     checks.expect(saved == want, "run --output: strings %s" % saved)
+    (here / "bytes.txt").write_bytes(b"caf\xe9 ok")  # not UTF-8: nothing of it may be lost
+    document(checks, tool, "run", model, "--input", here / "bytes.txt", "--output", here / "bytes")
+    saved = json.loads((here / "bytes" / "output_0.json").read_text(encoding="utf-8"))
+    saved = [s.encode() if isinstance(s, str) else base64.b64decode(s["base64"]) for s in saved]
+    checks.expect(saved == [b"caf\xe9 ok", b"caf\xe9", b"ok"], "run --output: bytes %s" % saved)
     text = run(tool, "run", model, "--input", here / "text.txt").stdout
     checks.expect('"the quick"' in text, "run: strings are printed as %s" % text)
     checks.expect(document(checks, tool, "run", model)["outputs"][0]["strings"] == [],
