@@ -286,6 +286,8 @@ set(TEST_EMBEDDED_FILES
   tests/data/lists/functions.tflite
   tests/data/lists/masked.npz
   tests/data/lists/masked.tflite
+  tests/data/lists/parts.npz
+  tests/data/lists/parts.tflite
   tests/data/train/augment.npz
   tests/data/train/backward.npz
   tests/data/train/metrics.npz

@@ -5,7 +5,7 @@
 NAME.tflite is converted by TensorFlow; NAME.npz has the inputs (in_K_I: run K, input I) and the
 answers (ref_K_O). masked: Keras' LSTM and bidirectional GRU with a mask, Select TF operators.
 convolution: Keras' ConvLSTM2D, the same operators without "Flex". Both run with one example and with
-two. functions: every way to use a list that tf.TensorArray and tf.raw_ops have. Needs tensorflow.
+two. functions, parts: every way to use a list that tf.TensorArray and tf.raw_ops have. Needs tensorflow.
 """
 import os
 import pathlib
@@ -69,6 +69,20 @@ def functions(x, n):
             raw.TensorListElementShape(input_handle=longer, shape_type=tf.int32))
 
 
+@tf.function(input_signature=[tf.TensorSpec((4, 3)), tf.TensorSpec((), tf.int32)])
+def parts(x, n):
+    raw = tf.raw_ops
+    untyped, = loop(4, lambda i, a: (a.write(i, x[i]),), array(4, infer_shape=False))
+    halves = array(2, infer_shape=False, clear_after_read=False).split(x, [2, 2])
+    scattered = raw.TensorListScatterV2(tensor=x, indices=[4, 0, 2, 1], element_shape=[3],
+                                        num_elements=-1)
+    said, = tf.while_loop(lambda i, a: tf.logical_and(i < n, x[i % 4, 0] < 9.0),
+                          lambda i, a: (i + 1, a.write(i, x[i % 4])),
+                          [0, array(0, (3,), dynamic_size=True)])[1:]
+    return (untyped.stack(), halves.read(n % 2), halves.concat(), said.stack(),
+            raw.TensorListStack(input_handle=scattered, element_shape=[3], element_dtype=tf.float32))
+
+
 def write(name, converter, runs, answer):
     converter._experimental_lower_tensor_list_ops = False
     (OUT / f"{name}.tflite").write_bytes(converter.convert())
@@ -101,10 +115,11 @@ def main():
     converter.allow_custom_ops = True
     write("convolution", converter, [[random(1, 4, 5, 5, 2)], [random(2, 4, 5, 5, 2)]], model)
 
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([functions.get_concrete_function()])
-    converter.target_spec.supported_ops = [OPS.TFLITE_BUILTINS, OPS.SELECT_TF_OPS]
-    write("functions", converter,
-          [[random(4, 3), np.array(3, np.int32)], [random(4, 3), np.array(1, np.int32)]], functions)
+    for name, function in (("functions", functions), ("parts", parts)):
+        converter = tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()])
+        converter.target_spec.supported_ops = [OPS.TFLITE_BUILTINS, OPS.SELECT_TF_OPS]
+        write(name, converter,
+              [[random(4, 3), np.array(3, np.int32)], [random(4, 3), np.array(1, np.int32)]], function)
 
 
 main()

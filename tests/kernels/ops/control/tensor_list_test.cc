@@ -230,7 +230,7 @@ TEST_CASE("lists: what is refused", "[ops]") {
 
 // TensorFlow's converter made the models and TensorFlow the answers (make_list_golden.py).
 TEST_CASE("lists: converted models give TensorFlow's answers", "[ops]") {
-  for (const std::string name : {"masked", "convolution", "functions"}) {
+  for (const std::string name : {"masked", "convolution", "functions", "parts"}) {
     INFO(name);
     const EmbeddedFile* file = FindEmbedded(("tests/data/lists/" + name + ".tflite").c_str());
     const EmbeddedFile* data = FindEmbedded(("tests/data/lists/" + name + ".npz").c_str());
