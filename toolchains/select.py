@@ -101,12 +101,13 @@ class Names:
             self.flex[name.upper()] = self.builtin[int(codes[code])]
 
     def of_custom(self, name):
+        """Its name, and that of the operator which Topwork takes for one of TensorFlow's."""
         if not re.fullmatch(r"[^\s#;\"\\]+", name):
             raise Bad(f"the custom operator {name!r} has a name that a selection cannot hold")
         if name.startswith("Flex"):
             own = name[4:]
-            return own if "TensorList" in own else self.flex.get(own.upper(), name)
-        return name
+            return [name, own if "TensorList" in own else self.flex.get(own.upper(), name)]
+        return [name]
 
     def of(self, code):
         number = max(code.scalar(0, "b"), code.scalar(3, "i"))
@@ -114,7 +115,7 @@ class Names:
             return self.of_custom(code.text(1))
         if not 0 <= number < len(self.builtin):
             raise Bad(f"operator code {number} is newer than this Topwork")
-        return self.builtin[number]
+        return [self.builtin[number]]
 
 
 def add_subgraph(graph, op_names, types, selection):
@@ -130,12 +131,12 @@ def add_subgraph(graph, op_names, types, selection):
         if index >= len(op_names):
             raise Bad(f"an operator has code #{index} of {len(op_names)}")
         used = [t for field in (1, 2, 8) for t in op.numbers(field) if 0 <= t < len(tensors)]
-        selection.setdefault(op_names[index], set()).update(type_of[t] for t in used)
+        add(selection, op_names[index], {type_of[t] for t in used})
         weights = op.numbers(1)[1:2]
-        if op_names[index] == "CONV_2D" and weights and 0 <= weights[0] < len(tensors):
+        if op_names[index] == ["CONV_2D"] and weights and 0 <= weights[0] < len(tensors):
             # One input channel for each filter: the plan turns it into a depthwise convolution.
             if tensors[weights[0]].numbers(0)[3:] == (1,):
-                selection.setdefault("DEPTHWISE_CONV_2D", set()).update(type_of[t] for t in used)
+                add(selection, ["DEPTHWISE_CONV_2D"], {type_of[t] for t in used})
 
 
 def add_model(path, names, types, selection):

@@ -45,10 +45,12 @@ function(tw_read_selection file folder)
     "// Written by toolchains/selection.cmake.\nTW_SELECT_TYPES(${all_types}u)\n${rows}")
 endfunction()
 
+# topwork_selection: what says so to the sources that ask. Others, as the loops of instruction sets, compile as ever.
+add_library(topwork_selection INTERFACE)
 # What an option leaves out, sources hear of (kernels/contract/selection.h, runtime/api/handles.h).
 foreach(_part IN ITEMS OPENCL TRAIN DESCRIBE SPARSE)
   if(NOT TOPWORK_${_part})
-    target_compile_definitions(topwork_lean INTERFACE TW_NO_${_part}=1)
+    target_compile_definitions(topwork_selection INTERFACE TW_NO_${_part}=1)
   endif()
 endforeach()
 
@@ -56,6 +58,6 @@ if(TOPWORK_SELECTION)
   get_filename_component(_selection "${TOPWORK_SELECTION}" ABSOLUTE BASE_DIR "${PROJECT_SOURCE_DIR}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_selection}")
   tw_read_selection("${_selection}" "${PROJECT_BINARY_DIR}/selection")
-  target_compile_definitions(topwork_lean INTERFACE TW_SELECTION=1)
-  target_include_directories(topwork_lean INTERFACE "${PROJECT_BINARY_DIR}/selection")
+  target_compile_definitions(topwork_selection INTERFACE TW_SELECTION=1)
+  target_include_directories(topwork_selection INTERFACE "${PROJECT_BINARY_DIR}/selection")
 endif()

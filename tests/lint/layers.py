@@ -60,6 +60,9 @@ def check(path, header, quoted, exists):
         return None
     if header == "isa_list.inc":  # written by toolchains/library.cmake
         return None if in_cc and path.startswith("kernels/") else "isa_list.inc belongs in kernels"
+    if header == "selection.inc":  # written by toolchains/selection.cmake
+        headers = ("kernels/contract/selection.h", "runtime/tensor/selected_types.h")
+        return None if path in headers else "selection.inc belongs in " + " and ".join(headers)
     if header.startswith("flatbuffers/") or header.endswith("_generated.h"):
         if not (in_cc and path.startswith("models/format/")):
             return "schema headers belong in .cc files of models/format"
@@ -148,6 +151,8 @@ def self_test():
         ("models/format/a.cc", "tflite_generated.h", True, True),
         ("kernels/cpu/a.cc", "isa_list.inc", True, True),
         ("runtime/plan/a.cc", "isa_list.inc", True, False),
+        ("kernels/contract/selection.h", "selection.inc", True, True),
+        ("kernels/contract/op_def.h", "selection.inc", True, False),
         ("runtime/base/a.cc", "unistd.h", False, False),
         ("runtime/base/a.cc", "sys/mman.h", False, False),
         ("ports/linux/a.cc", "sys/mman.h", False, True),

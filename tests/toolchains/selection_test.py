@@ -49,7 +49,7 @@ def check_refusals(checks, tool, here):
     typed = run(tool, "run", as_uint8(here / "uint8.tflite")).stderr
     checks.expect("QUANTIZE uint8 (left out of this build" in typed, typed)
     for arguments, option in [
-            (["quantize", DIGITS_CNN, "--data", DIGITS_8X8 / "train", "--output", here / "q.tflite"],
+            (["quantize", DIGITS_CNN, "--to", "int8", "--data", DIGITS_8X8 / "train", "--output", here / "q.tflite"],
              "TOPWORK_QUANTIZER=ON"),
             (["prune", DIGITS_CNN, "--sparsity", "0.5", "--output", here / "p.tflite"], "TOPWORK_QUANTIZER=ON"),
             (["info", DIGITS_CNN], "TOPWORK_DESCRIBE=ON")]:
@@ -78,7 +78,7 @@ def check_symbols(checks, whole, selected):
     has, lacks = symbols(whole), symbols(selected)
     for name in LEFT_OUT:
         checks.expect(re.search(name, has), f"{name} is not in the whole build: correct this list")
-        found = re.findall(rf".*{name}.*", lacks)
+        found = [line for line in re.findall(rf".*{name}.*", lacks) if not line.endswith("Ops()")]  # empty tables
         checks.expect(not found, f"{name} is still there: {found[:3]}")
 
 
@@ -88,7 +88,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder)
         int8 = here / "int8.tflite"
-        made = run(whole, "quantize", DIGITS_CNN, "--data", DIGITS_8X8 / "train", "--output", int8)
+        made = run(whole, "quantize", DIGITS_CNN, "--to", "int8", "--data", DIGITS_8X8 / "train", "--output", int8)
         checks.expect(made.returncode == 0, made.stderr)
         for model in (DIGITS_CNN, int8, EFFICIENTNET):
             two = [answers(tool, model, here / f"{model.stem}_{i}") for i, tool in enumerate((whole, selected))]

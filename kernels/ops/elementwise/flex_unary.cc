@@ -65,6 +65,6 @@ constexpr OpDef Row(int i) {
 constexpr OpDef kOps[] = {Row(0), Row(1), Row(2), Row(3), Row(4)};
 static_assert(sizeof(kOps) / sizeof(OpDef) == sizeof(kFunctions) / sizeof(NamedFunction));
 
-Span<const OpDef> FlexUnaryOps() { return kOps; }
+Span<const OpDef> FlexUnaryOps() { return Selected<kOps>(); }
 
 }  // namespace topwork
