@@ -7,6 +7,7 @@
 #include "models/format/read.h"
 #include "models/format/text.h"
 #include "models/format/verify_context.h"
+#include "runtime/tensor/selected_types.h"
 #include "runtime/tensor/strings.h"
 #include "tflite_generated.h"
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/gemm.h"
 #include "runtime/base/slab.h"
 #include "runtime/plan/alias.h"
@@ -75,7 +76,7 @@ Status MakeSteps(const PlanOptions& options, WorkGraph* graph, std::vector<Shari
     }
   };
   for (size_t i = 0; i < graph->first_deferred;) {
-    if (graph->ops[i].device != nullptr) {
+    if (kHasOpenCl && graph->ops[i].device != nullptr) {
       i = AddGpuStep(graph, i, offers, plan);
       continue;
     }
@@ -271,8 +272,10 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   if (options.optimize && options.devices.empty()) TW_RETURN_IF_ERROR(FuseBytes(&graph));
   if (!options.devices.empty()) graph.FillHalves();
   AssignDevices(options.devices, options.no_device_reason, &graph);
-  PlaceOnDevices(options, &graph);
-  JoinGpuPairs(&graph);
+  if (kHasOpenCl) {
+    PlaceOnDevices(options, &graph);
+    JoinGpuPairs(&graph);
+  }
 
   auto plan = std::make_shared<Plan>();
   plan->model = std::move(model);
@@ -296,7 +299,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   if (options.half_products) plan->half_note = HalfNote(graph, *plan);
   plan->gpu_bytes = DeviceBytes(plan->steps);
   plan->cpu_flops = CountCpuFlops(graph, *plan);
-  if (options.device_cost != nullptr) {
+  if (kHasOpenCl && options.device_cost != nullptr) {
     const PlanEstimate estimate = EstimatePlan(graph, *options.device_cost);
     plan->estimated_ns = estimate.nanos;
     plan->estimated_cpu_ns = estimate.cpu_nanos;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"
 #include "runtime/plan/kept_numbers.h"
@@ -140,6 +141,7 @@ bool HasCost(const DeviceOptions& options, const DeviceInfo& info) {
 
 Status AddDevice(const DeviceOptions& device, const DeviceName& name, SessionOptions* options) {
   TW_ASSIGN_OR_RETURN(auto opened, OpenDevice(name, device));
+  if (!kHasOpenCl) return Status::Ok();  // nothing was opened
   const Result<FoundDevice> found = FindDevice(name);
   if (found.ok() && HasCost(device, *found.value().info)) {
     const DeviceInfo& info = *found.value().info;

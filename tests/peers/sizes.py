@@ -73,7 +73,7 @@ def size_of(build, arguments):
     with open(log, "wb") as out:
         for command in (["cmake", "-G", "Ninja", "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=MinSizeRel",
                          "-DTOPWORK_TESTS=OFF", "-DTOPWORK_TOOLS=OFF", *arguments],
-                        ["cmake", "--build", build, "--target", "topwork"]):
+                        ["cmake", "--build", build, "-j", "2", "--target", "topwork"]):
             if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode:
                 sys.exit(f"{build.name} does not build; see {log}")
     return (build / "libtopwork.so").stat().st_size

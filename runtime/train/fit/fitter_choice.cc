@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "ports/port.h"
 #include "runtime/backend/devices.h"
 
@@ -85,6 +86,7 @@ void FitterChoice::EnsureDevice() {
   if (placement_.wanted().is_cpu() || is_left_to_cpu_) return;
   const std::string why_not = WhyNotOnDevice();
   if (!why_not.empty()) return placement_.StayOnCpu(why_not);  // more examples may change it
+  if (!kHasOpenCl) return;
   const int64_t n_positions = static_cast<int64_t>(
       std::max(context_.state->order.size(), context_.set->validation().size()));
   if (device_ != nullptr && device_->Fits(n_positions)) return;
