@@ -2,6 +2,7 @@
 import hashlib
 import json
 import pathlib
+import re
 import shlex
 
 from places import ROOT
@@ -34,11 +35,21 @@ def call(connection, program, arguments, name, output):
     return []
 
 
+def push(connection, build, files):
+    """The command line and the files; what is missing here ends the run."""
+    files = [(build / "topwork", "topwork"), *files]
+    missing = [str(path) for path, _ in files if not path.exists()]
+    if missing:
+        raise SystemExit(f"missing: {' '.join(missing)} (the command line is the target topwork_cli)")
+    connection.do(connection.place.push, files)
+
+
 def benchmark(connection, build, models, output):
     failed = []
     for model in map(pathlib.Path, models):
-        connection.do(connection.place.push, [(build / "topwork", "topwork"), (model, model.name)])
-        failed += call(connection, "topwork", f"benchmark {shlex.quote(model.name)} --json", f"benchmark-{model.stem}", output)
+        push(connection, build, [(model, model.name)])
+        name = "benchmark-" + re.sub(r"[^\w.-]", "_", model.stem)
+        failed += call(connection, "topwork", f"benchmark {shlex.quote(model.name)} --json", name, output)
     return failed
 
 
@@ -46,6 +57,5 @@ def personalise(connection, build, output):
     """From pictures in a folder to a new .tflite, as a user would."""
     pictures = [(path, f"faces/{path.relative_to(FACES)}")
                 for path in sorted(FACES.rglob("*")) if path.is_file()]
-    files = [(build / "topwork", "topwork"), (ZOO / "efficientnet_lite0_fp16.tflite", "efficientnet_lite0_fp16.tflite")]
-    connection.do(connection.place.push, files + pictures)
+    push(connection, build, [(ZOO / "efficientnet_lite0_fp16.tflite", "efficientnet_lite0_fp16.tflite"), *pictures])
     return call(connection, "topwork", TRAIN, "personalise", output)
