@@ -76,12 +76,52 @@ def vanish(output):
     assert lines == ["x.cc:1:a:PASS", 'device:0:b, "c" [d]:FAIL: the program ended here with exit code 137', "x.cc:1:e:PASS"], lines
 
 
+SENSORS = """system Linux 5.10 aarch64
+board NVIDIA Jetson Orin Nano
+memory_kb 7802880
+temperature CPU-therm 48500
+temperature fan stuck
+clock cpu0 1510400
+clock cpu1
+governor schedutil
+power_mode 15W
+a line of another program
+"""
+
+
+def parts(output):
+    """What is read from text: lines of tests, sensors, stages."""
+    sys.path.insert(0, str(SCRIPT.parent / "device"))
+    import results as unity
+    import sensors
+    import stages
+    assert unity.parse("a/b.cc:12:x; y:FAIL: 1 == 2") == unity.Result("a/b.cc", 12, "x; y", "FAIL", "1 == 2")
+    for line in ("RUN x", "SKIP x: why", "a.cc:1:x", "a.cc:x:y:PASS", ": 1:x:PASS"):
+        assert unity.parse(line) is None, line
+    odd = unity.Result("a.cc", 1, "<&>", "FAIL", "\x01 \ufffe")
+    assert xml.fromstring(unity.junit("s", [odd])).find("testcase").get("name") == "<&>"
+    read = sensors.parse(SENSORS)
+    assert read["temperatures_c"] == {"CPU-therm": 48.5} and read["clocks_khz"] == {"cpu0": 1510400}, read
+    assert read["board"] == "NVIDIA Jetson Orin Nano" and read["power_mode"] == "15W" and read["memory_kb"] == 7802880, read
+    declared = stages.load()
+    assert all("{" not in stage[key] for stage in declared.values() for key in ("tests", "all_tests")), declared
+    wrong = output / "wrong.toml"
+    wrong.write_text('[stage.x]\nabout = "a"\nbuild = "b"\ntests = "c"\nqemo = "d"\n')
+    try:
+        stages.load(wrong)
+    except SystemExit as error:
+        assert "qemo" in str(error), error
+    else:
+        raise AssertionError("an unknown key was taken")
+
+
 def local(build, output):
     """Failures, a crash with tests behind it, skips, exit codes, a run resumed, a benchmark and a personalisation."""
+    parts(output)
     n = n_tests(build, "[base]")
     assert run(build, output, "--filter", "[base]").returncode == 0
     summary = check_files(output, "host", n)
-    assert summary["peak_memory_kb"] > 1000 and "system" in summary["before"], summary
+    assert summary["peak_memory_kb"] > 1000 and "system" in summary["before"] and "system" in summary["after"], summary
 
     assert run(build, output, "--filter", f"{SAMPLES},[base]").returncode == 1
     summary = check_files(output, "host", n + sum(N_SAMPLES.values()))
@@ -106,7 +146,9 @@ def local(build, output):
         assert run(build, output, "--no-tests", "--benchmark", model, "--personalise").returncode == 0
         timing = json.loads((output / "host" / "benchmark-digits_cnn_f32.json").read_text())
         training = json.loads((output / "host" / "personalise.json").read_text())
-        assert timing["device_peak_memory_kb"] > 1000 and training["epochs"], (timing, training)
+        # A command may end before anyone looks at its memory; a training does not.
+        assert "device_peak_memory_kb" in timing and training["epochs"], (timing, training)
+        assert training["device_peak_memory_kb"] > 10000, training["device_peak_memory_kb"]
     assert run(build, output, "--no-tests", "--benchmark", __file__).returncode == 1
     vanish(output)
 

@@ -132,7 +132,7 @@ def run_stage(arguments, name, stage):
     found, peak = ([], None) if arguments.no_tests else run_tests(connection, arguments, stage, build, output)
     failed_jobs = jobs.benchmark(connection, build, arguments.benchmark, output)
     failed_jobs += jobs.personalise(connection, build, output) if arguments.personalise else []
-    kind = arguments.filter or ("all" if arguments.long else "by default")
+    kind = "none" if arguments.no_tests else arguments.filter or ("all" if arguments.long else "by default")
     summary = {"stage": name, "build": build.name, "tests": kind, **unity.counts(found), "failed_jobs": failed_jobs,
                "seconds": round(time.time() - start, 1), "peak_memory_kb": peak, "connections_lost": connection.n_lost,
                "before": before, "after": sensors.read(connection)}

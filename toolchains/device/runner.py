@@ -12,7 +12,7 @@ from places import Lost
 
 RETRIES = 5  # connections lost without a result between them
 
-# {command} in the background, its largest memory looked at each second, its output to a file and to us.
+# {command} in the background, its largest memory looked at now and then, its output to a file and to us.
 WATCHED = """{{
   {command} &
   pid=$!
@@ -20,7 +20,7 @@ WATCHED = """{{
   while kill -0 $pid 2>/dev/null; do
     kb=$(sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$pid/status 2>/dev/null)
     [ -z "$kb" ] || echo "$kb" >memory
-    sleep 1
+    sleep 0.2 2>/dev/null || sleep 1
   done &
   wait $pid
   echo $? >code
