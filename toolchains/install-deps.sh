@@ -6,7 +6,7 @@
 #           and uPlot, the plots of training reports, from npm into build/third_party/uplot
 #   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser,
 #           OpenCL on the CPU (PoCL), its simulator oclgrind and CLBlast, an SSH server, checks of Debian packages,
-#           Meson and Doxygen
+#           Meson, Doxygen, and for Android JDK, Maven and aapt2
 #   long    what tests/run.sh --long needs besides: cross compilers for 32-bit ARM, RISC-V and POWER, and zig
 #   zig     the compiler of the presets jetson-zig, armv7-zig and *-musl, from PyPI into build/third_party/zig
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
@@ -32,7 +32,7 @@ for part in "$@"; do
     test) test=yes; packages="$packages catch2 clang libclang-rt-dev clang-format pkg-config qemu-user-static \
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
 ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 openssh-client openssh-server \
-dpkg-dev lintian abigail-tools debootstrap meson doxygen" ;;
+dpkg-dev lintian abigail-tools debootstrap meson doxygen openjdk-17-jdk-headless maven aapt" ;;
     zig) zig=yes; packages="$packages python3 python3-venv" ;;
     long) zig=yes; packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
 g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu python3 python3-venv" ;;

@@ -26,6 +26,7 @@ version=$(part MAJOR).$(part MINOR).$(part PATCH)
 
 if [ $# -gt 0 ]; then
   host=$(cd "$1" && pwd)
+  [ -f "$host/libtopwork_jni.so" ] || missing "$1 was built without a JDK: it has no libtopwork_jni.so"
 else
   host=$root/build/release
   cmake --preset release -DTOPWORK_JNI=ON
@@ -63,6 +64,8 @@ if [ ! -f "$jar.jar" ]; then
     "$jar.aar" "$jar.jar"
 fi
 if ! maven -f ports/android/pom.xml package >"$log" 2>&1; then
+  ! grep -qE 'Could not (transfer|resolve)|Unknown host' "$log" ||
+    missing "Maven cannot fetch what the build needs (build/android/maven.log)"
   grep -E '^\[(ERROR|WARNING)\]|Tests run:' "$log" | head -n 60
   echo "The whole output is in build/android/maven.log"
   exit 1

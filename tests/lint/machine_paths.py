@@ -6,10 +6,11 @@ import tree
 
 # Written in pieces, so that this file passes its own check.
 WORDS = ["/" + "root/", "/" + "home/", "/" + "Users/", "/" + "work/", "/" + "opt/tw",
-         "pypi" + r"\.org", "python" + r"hosted\.org", "deb" + r"\.debian\.org", "registry" + r"\.npmjs"]
+         "pypi" + r"\.org", "python" + r"hosted\.org", "deb" + r"\.debian\.org", "registry" + r"\.npmjs",
+         "repo" + r"1?\.maven"]
 PATTERN = re.compile(r"(?<![A-Za-z0-9_.}])(?:" + "|".join(WORDS) + ")")
 TEXT = (".cc", ".h", ".hpp", ".c", ".cl", ".clh", ".inc", ".py", ".sh", ".cmake", ".txt", ".md", ".json",
-        ".in", ".yml", ".toml", ".map", ".fbs", "run", ".clang-tidy", ".clang-format", ".gitignore")
+        ".in", ".java", ".kt", ".kts", ".xml", ".yml", ".toml", ".map", ".fbs", "run", ".clang-tidy", ".clang-format", ".gitignore")
 
 problems = []
 for path in tree.files(*TEXT):

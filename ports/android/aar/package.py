@@ -142,6 +142,7 @@ def main():
     parser.add_argument("--ndk")
     options = parser.parse_args()
     version = options.version
+    os.makedirs(options.out, exist_ok=True)
     package = os.path.join(options.out, f"topwork-{version}.aar")
     for artifact, (packaging, _, _) in ARTIFACTS.items():
         built = os.path.join(options.jars, artifact, f"{artifact}-{version}")

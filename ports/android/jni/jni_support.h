@@ -109,6 +109,7 @@ class Fields {
   jint Int(int i) const { return env_->GetIntField(object_, fields_[i].id); }
   jlong Long(int i) const { return env_->GetLongField(object_, fields_[i].id); }
   float Float(int i) const { return env_->GetFloatField(object_, fields_[i].id); }
+  double Double(int i) const { return env_->GetDoubleField(object_, fields_[i].id); }
   bool Bool(int i) const { return env_->GetBooleanField(object_, fields_[i].id) == JNI_TRUE; }
   jobject Object(int i) const { return env_->GetObjectField(object_, fields_[i].id); }
   Text TextOf(int i) const { return Text(env_, static_cast<jbyteArray>(Object(i))); }

@@ -10,6 +10,11 @@ Class g_progress;
 Class g_fit_options;
 jmethodID g_goes_on;
 
+enum Place { kEpochs, kMaxEpochs, kMaxSeconds, kPlaces };
+
+Field g_fields[kPlaces] = {
+    {"epochs", "I", nullptr}, {"maxEpochs", "I", nullptr}, {"maxSeconds", "D", nullptr}};
+
 // What the progress callback needs, on the thread of the call.
 struct Call {
   JNIEnv* env;
@@ -31,14 +36,14 @@ int32_t Progress(void* user_data, const tw_trainer_progress* progress) {
   return has_thrown || goes_on == JNI_FALSE ? 1 : 0;
 }
 
-jboolean JNICALL Fit(JNIEnv* env, jclass, jlong trainer, jobject options, jint n_epochs,
-                     jint max_epochs, jdouble max_seconds) {
+jboolean JNICALL Fit(JNIEnv* env, jclass, jlong trainer, jobject options) {
   Call call = {env, options};
   tw_fit_options fit = {};
   fit.struct_size = sizeof(fit);
-  fit.n_epochs = n_epochs;
-  fit.max_epochs = max_epochs;
-  fit.max_seconds = max_seconds;
+  const Fields fields(env, options, g_fields);
+  fit.n_epochs = fields.Int(kEpochs);
+  fit.max_epochs = fields.Int(kMaxEpochs);
+  fit.max_seconds = fields.Double(kMaxSeconds);
   fit.progress = Progress;
   fit.user_data = &call;
   int32_t is_finished = 0;
@@ -50,9 +55,10 @@ jboolean JNICALL Fit(JNIEnv* env, jclass, jlong trainer, jobject options, jint n
 
 bool RegisterTrainerFit(JNIEnv* env) {
   const Method methods[] = {
-      {"nativeFit", "(JLorg/topwork/FitOptions;IID)Z", reinterpret_cast<void*>(Fit)},
+      {"nativeFit", "(JLorg/topwork/FitOptions;)Z", reinterpret_cast<void*>(Fit)},
   };
   if (!FindClass(env, "org/topwork/TrainerProgress", "(JJDDDDD)V", &g_progress)) return false;
+  if (!FindFields(env, "org/topwork/FitOptions", g_fields, kPlaces)) return false;
   if (!FindClass(env, "org/topwork/FitOptions", nullptr, &g_fit_options)) return false;
   g_goes_on = env->GetMethodID(g_fit_options.object, "goesOn", "(Lorg/topwork/TrainerProgress;)Z");
   return g_goes_on != nullptr && RegisterMethods(env, "org/topwork/Trainer", methods, 1);

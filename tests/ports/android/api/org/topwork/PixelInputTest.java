@@ -64,8 +64,7 @@ public class PixelInputTest {
 
   @Test
   public void quantizedInputsAreRoundedAndClamped() {
-    TensorInfo info =
-        input(DataType.INT8, new float[] {0.0078125f}, new long[] {-1}, 1, 1, 3, 1);
+    TensorInfo info = input(DataType.INT8, new float[] {0.0078125f}, new long[] {-1}, 1, 1, 3, 1);
     ByteBuffer memory = Topwork.allocate(info.bytes());
     float[] half = {127.5f};
     new PixelInput(info, half, half).write(gray(0, 128, 255), 3, 1, 0, memory);

@@ -171,7 +171,8 @@ public class SessionTest {
         TopworkException.NotFound.class,
         () -> small("signatures", new SessionOptions().signature("none")));
     assertThrows(
-        TopworkException.class, () -> small("signatures", new SessionOptions().device("opencl:77")));
+        TopworkException.class,
+        () -> small("signatures", new SessionOptions().device("opencl:77")));
   }
 
   @Test

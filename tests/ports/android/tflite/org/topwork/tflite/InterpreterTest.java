@@ -25,9 +25,7 @@ import org.topwork.TopworkException;
 
 /** Code as it is written for org.tensorflow.lite. */
 public class InterpreterTest {
-  private static final String[] ZOO = {
-    "digits_cnn_f32", "digits_cnn_fp16", "digits_mlp_f32"
-  };
+  private static final String[] ZOO = {"digits_cnn_f32", "digits_cnn_fp16", "digits_mlp_f32"};
 
   /** The loader that every sample has. */
   private static MappedByteBuffer loadModelFile(File file) throws Exception {
@@ -150,22 +148,19 @@ public class InterpreterTest {
     try (Interpreter interpreter = new Interpreter(TestFiles.small("signatures"))) {
       assertArrayEquals(new String[] {"double", "mix"}, interpreter.getSignatureKeys());
       assertArrayEquals(new String[] {"b", "a"}, interpreter.getSignatureInputs("mix"));
-      assertArrayEquals(
-          new String[] {"difference", "sum"}, interpreter.getSignatureOutputs("mix"));
+      assertArrayEquals(new String[] {"difference", "sum"}, interpreter.getSignatureOutputs("mix"));
       Map<String, Object> inputs = new HashMap<>();
       inputs.put("a", new float[][] {{5, 6, 7, 8}});
       inputs.put("b", FloatBuffer.wrap(new float[] {1, 2, 3, 4}));
       float[][] sum = new float[1][4];
       interpreter.runSignature(inputs, Collections.singletonMap("sum", sum), "mix");
       assertArrayEquals(new float[] {6, 8, 10, 12}, sum[0], 0);
-      assertEquals(
-          "sum", interpreter.getOutputTensorFromSignature("sum", "mix").name());
+      assertEquals("sum", interpreter.getOutputTensorFromSignature("sum", "mix").name());
       assertThrows(
           IllegalArgumentException.class,
           () -> interpreter.runSignature(inputs, new HashMap<>(), "none"));
       assertThrows(
-          IllegalArgumentException.class,
-          () -> interpreter.runSignature(inputs, new HashMap<>()));
+          IllegalArgumentException.class, () -> interpreter.runSignature(inputs, new HashMap<>()));
     }
   }
 
@@ -175,8 +170,7 @@ public class InterpreterTest {
     IllegalArgumentException bad =
         assertThrows(IllegalArgumentException.class, () -> new Interpreter(noModel));
     assertEquals(TopworkException.InvalidModel.class, bad.getCause().getClass());
-    assertThrows(
-        IllegalArgumentException.class, () -> new Interpreter(new File("no such file")));
+    assertThrows(IllegalArgumentException.class, () -> new Interpreter(new File("no such file")));
     Interpreter interpreter = new Interpreter(loadModelFile(TestFiles.digits()));
     float[][] out = new float[1][10];
     assertThrows(IllegalArgumentException.class, () -> interpreter.run(null, out));
@@ -195,8 +189,7 @@ public class InterpreterTest {
     assertThrows(IllegalStateException.class, () -> interpreter.setCancelled(true));
     interpreter.run(new float[1][8][8][1], out);
     interpreter.close();
-    assertThrows(
-        IllegalStateException.class, () -> interpreter.run(new float[1][8][8][1], out));
+    assertThrows(IllegalStateException.class, () -> interpreter.run(new float[1][8][8][1], out));
   }
 
   @Test

@@ -86,12 +86,7 @@ public final class Model implements AutoCloseable {
 
   /** Returns what the model's author says of it, and the number of its inputs and outputs. */
   public ModelInfo info() {
-    long model = handle.lock();
-    try {
-      return nativeInfo(model);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(model -> nativeInfo(model));
   }
 
   /**
@@ -115,12 +110,7 @@ public final class Model implements AutoCloseable {
 
   /** Returns the whole model as JSON, for people and tools. */
   public String describe() {
-    long model = handle.lock();
-    try {
-      return Utf8.string(nativeDescribe(model));
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(model -> Utf8.string(nativeDescribe(model)));
   }
 
   /**
@@ -129,12 +119,7 @@ public final class Model implements AutoCloseable {
    * @throws TopworkException.NotFound if there is none of that name
    */
   public byte[] file(String name) {
-    long model = handle.lock();
-    try {
-      return nativeFile(model, Utf8.bytes(name));
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(model -> nativeFile(model, Utf8.bytes(name)));
   }
 
   /**
@@ -143,12 +128,7 @@ public final class Model implements AutoCloseable {
    * @throws TopworkException.Io if it cannot be written
    */
   public void save(File file) {
-    long model = handle.lock();
-    try {
-      nativeSave(model, Utf8.bytes(file.getPath()));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(model -> nativeSave(model, Utf8.bytes(file.getPath())));
   }
 
   /** Frees what sessions and trainers do not need. A second call does nothing. */
@@ -158,12 +138,7 @@ public final class Model implements AutoCloseable {
   }
 
   private TensorInfo tensor(int index, boolean isInput) {
-    long model = handle.lock();
-    try {
-      return nativeTensor(model, index, isInput);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(model -> nativeTensor(model, index, isInput));
   }
 
   private static native long nativeOpenFile(byte[] path);

@@ -1,10 +1,13 @@
 package org.topwork;
 
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongConsumer;
+import java.util.function.LongFunction;
 
 /**
- * A native object: its address, and who may use it. Calls take turns; the object is freed once, when
- * no call uses it. It never refers to its owner, so that {@link HandleNet} sees forgotten owners.
+ * A native object: its address, and who may use it. Calls take turns; the object is freed once,
+ * when no call uses it. It never refers to its owner, so that {@link HandleNet} sees forgotten
+ * owners.
  */
 final class NativeHandle {
   /** Frees or cancels a native object. */
@@ -19,6 +22,7 @@ final class NativeHandle {
   private final Function free;
   private final Function cancel;
   private long pointer;
+  private boolean isCancelStale; // guarded by pointerLock
 
   /** What the native object reads in place: it must not be collected before the object is freed. */
   volatile Object keptAlive;
@@ -32,32 +36,61 @@ final class NativeHandle {
     HandleNet.watch(owner, this);
   }
 
-  /** Waits for its turn and returns the address. {@link #unlock} must follow. */
-  long lock() {
+  /** Waits for its turn, and calls {@code body} with the address. */
+  <T> T call(LongFunction<T> body) {
     refuseCallback();
     turns.lock();
-    if (pointer == 0) {
+    try {
+      if (pointer == 0) {
+        throw new IllegalStateException("this " + noun + " is closed");
+      }
+      return body.apply(pointer);
+    } finally {
       turns.unlock();
-      throw new IllegalStateException("this " + noun + " is closed");
     }
-    return pointer;
   }
 
-  /** Ends what {@link #lock} began. */
-  void unlock() {
-    turns.unlock();
+  /** The same for what returns nothing. */
+  void run(LongConsumer body) {
+    call(
+        address -> {
+          body.accept(address);
+          return null;
+        });
   }
 
   /** Cancels the call in progress, or the next one. Never waits for it. */
   void cancel() {
     synchronized (pointerLock) {
+      isCancelStale = false;
       if (pointer != 0 && cancel != null) {
         cancel.call(pointer);
       }
     }
   }
 
-  /** Cancels the call in progress, waits for its end and frees the object. A second time: nothing. */
+  /**
+   * A cancellation came when the call that it was meant for had just ended: it must hit no other.
+   */
+  void cancelIsStale() {
+    synchronized (pointerLock) {
+      isCancelStale = true;
+    }
+  }
+
+  /** Throws it on, unless a stale cancellation caused it: then the call is to be made again. */
+  void throwUnlessStale(TopworkException.Cancelled cancelled) {
+    synchronized (pointerLock) {
+      if (!isCancelStale) {
+        throw cancelled;
+      }
+      isCancelStale = false;
+    }
+  }
+
+  /**
+   * Cancels the call in progress, waits for its end and frees the object. A second time: nothing.
+   */
   void close() {
     refuseCallback();
     if (!turns.tryLock()) {

@@ -5,8 +5,8 @@ import java.nio.ByteBuffer;
 
 /**
  * Writes pictures into a model's input of shape [1, height, width, 1 or 3]. The centre of a picture
- * is cut out in the input's proportions and scaled by averaging; values are (pixel - mean) / std, in
- * the input's type. Not to be used by two threads at once.
+ * is cut out in the input's proportions and scaled by averaging; values are (pixel - mean) / std,
+ * in the input's type. Not to be used by two threads at once.
  */
 public final class PixelInput {
   private final int width;
@@ -65,8 +65,7 @@ public final class PixelInput {
     if (pixels.length < size) {
       pixels = new int[size];
     }
-    bitmap.getPixels(
-        pixels, 0, bitmap.getWidth(), 0, 0, bitmap.getWidth(), bitmap.getHeight());
+    bitmap.getPixels(pixels, 0, bitmap.getWidth(), 0, 0, bitmap.getWidth(), bitmap.getHeight());
     write(pixels, bitmap.getWidth(), bitmap.getHeight(), rotation, input);
   }
 

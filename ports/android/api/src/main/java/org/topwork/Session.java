@@ -23,7 +23,7 @@ public final class Session implements AutoCloseable {
     Topwork.load();
   }
 
-  private final NativeHandle handle;
+  final NativeHandle handle;
   private final Object modelData;
   private ByteBuffer[] inputs;
   private ByteBuffer[] outputs;
@@ -49,20 +49,7 @@ public final class Session implements AutoCloseable {
    */
   public Session(Model model, SessionOptions options) {
     modelData = model.handle.keptAlive;
-    Session other = options.stateOf;
-    long pointer = model.handle.lock();
-    try {
-      long state = other == null ? 0 : other.handle.lock();
-      try {
-        handle = newHandle(nativeCreate(pointer, options, state));
-      } finally {
-        if (other != null) {
-          other.handle.unlock();
-        }
-      }
-    } finally {
-      model.handle.unlock();
-    }
+    handle = newHandle(model.handle.call(address -> create(address, options)));
     prepare();
   }
 
@@ -77,12 +64,7 @@ public final class Session implements AutoCloseable {
    * two, one is fed while the other runs.
    */
   public Session another() {
-    long session = handle.lock();
-    try {
-      return new Session(nativeClone(session), modelData);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(session -> new Session(nativeClone(session), modelData));
   }
 
   /** Returns the number of inputs. */
@@ -132,16 +114,14 @@ public final class Session implements AutoCloseable {
    * @throws TopworkException.Unsupported for strings
    */
   public ByteBuffer input(int index) {
-    long session = handle.lock();
-    try {
-      prepare(session);
-      if (inputs[index] == null) {
-        inputs[index] = bind(session, index, true, null);
-      }
-      return view(inputs[index]);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(
+        session -> {
+          prepare(session);
+          if (inputs[index] == null) {
+            inputs[index] = bind(session, index, true, null);
+          }
+          return view(inputs[index]);
+        });
   }
 
   /**
@@ -152,21 +132,19 @@ public final class Session implements AutoCloseable {
    * @throws TopworkException.Unsupported for strings
    */
   public ByteBuffer output(int index) {
-    long session = handle.lock();
-    try {
-      prepare(session);
-      if (outputs[index] == null) {
-        ByteBuffer memory = Topwork.allocate(nativeTensor(session, index, false).bytes());
-        nativeRead(session, index, memory);
-        if (!sizeIsKnown[index]) {
-          return memory;
-        }
-        outputs[index] = bind(session, index, false, memory);
-      }
-      return view(outputs[index]);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(
+        session -> {
+          prepare(session);
+          if (outputs[index] == null) {
+            ByteBuffer memory = Topwork.allocate(nativeTensor(session, index, false).bytes());
+            nativeRead(session, index, memory);
+            if (!sizeIsKnown[index]) {
+              return memory;
+            }
+            outputs[index] = bind(session, index, false, memory);
+          }
+          return view(outputs[index]);
+        });
   }
 
   /**
@@ -177,44 +155,30 @@ public final class Session implements AutoCloseable {
    * @throws TopworkException.InvalidArgument if it is too small or begins amid an element
    */
   public void bindInput(int index, ByteBuffer buffer) {
-    long session = handle.lock();
-    try {
-      prepare(session);
-      inputs[index] = bind(session, index, true, Topwork.direct(buffer));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(
+        session -> {
+          prepare(session);
+          inputs[index] = bind(session, index, true, Topwork.direct(buffer));
+        });
   }
 
   /** Makes runs write output {@code index} to the caller's direct buffer, as {@link #bindInput}. */
   public void bindOutput(int index, ByteBuffer buffer) {
-    long session = handle.lock();
-    try {
-      prepare(session);
-      outputs[index] = bind(session, index, false, Topwork.direct(buffer));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(
+        session -> {
+          prepare(session);
+          outputs[index] = bind(session, index, false, Topwork.direct(buffer));
+        });
   }
 
   /** Writes an input of strings; as many texts as the input has elements. */
   public void writeStrings(int index, List<String> texts) {
-    long session = handle.lock();
-    try {
-      nativeWriteStrings(session, index, Utf8.bytes(texts));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(session -> nativeWriteStrings(session, index, Utf8.bytes(texts)));
   }
 
   /** Returns the values of an output of strings in the last run. */
   public List<String> readStrings(int index) {
-    long session = handle.lock();
-    try {
-      return Utf8.strings(nativeReadStrings(session, index));
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(session -> Utf8.strings(nativeReadStrings(session, index)));
   }
 
   /**
@@ -222,13 +186,11 @@ public final class Session implements AutoCloseable {
    * #prepare} or {@link #run}; all buffers of inputs and outputs must be asked for anew then.
    */
   public void resizeInput(int index, int... shape) {
-    long session = handle.lock();
-    try {
-      unbind(session);
-      nativeResize(session, index, shape);
-    } finally {
-      handle.unlock();
-    }
+    handle.run(
+        session -> {
+          unbind(session);
+          nativeResize(session, index, shape);
+        });
   }
 
   /**
@@ -237,12 +199,7 @@ public final class Session implements AutoCloseable {
    * @throws TopworkException.InvalidArgument if the model cannot take the shapes: the old ones stay
    */
   public void prepare() {
-    long session = handle.lock();
-    try {
-      prepare(session);
-    } finally {
-      handle.unlock();
-    }
+    handle.run(session -> prepare(session));
   }
 
   /**
@@ -252,18 +209,21 @@ public final class Session implements AutoCloseable {
    * @throws TopworkException.InvalidArgument if a value (an index) is out of range
    */
   public void run() {
-    long session = handle.lock();
-    try {
-      prepare(session);
-      nativeRun(session);
-    } finally {
-      handle.unlock();
-    }
+    handle.run(
+        session -> {
+          prepare(session);
+          try {
+            nativeRun(session);
+          } catch (TopworkException.Cancelled e) {
+            handle.throwUnlessStale(e);
+            nativeRun(session);
+          }
+        });
   }
 
   /**
-   * Runs on the executor. Cancelling the future cancels the run; inputs and outputs belong to the
-   * run until the future is done.
+   * Runs on the executor. Cancelling the future cancels the run. Buffers belong to the run until it
+   * has ended, which {@link #input} and {@link #output} wait for.
    */
   public CompletableFuture<Void> runAsync(Executor executor) {
     return Work.start(
@@ -272,7 +232,7 @@ public final class Session implements AutoCloseable {
           run();
           return null;
         },
-        this::cancel);
+        handle);
   }
 
   /** Makes the run in progress, or the next one if none is, end with {@code Cancelled}. */
@@ -282,32 +242,17 @@ public final class Session implements AutoCloseable {
 
   /** Sets variables of a model that keeps state back to their initial values. */
   public void resetState() {
-    long session = handle.lock();
-    try {
-      nativeResetState(session);
-    } finally {
-      handle.unlock();
-    }
+    handle.run(session -> nativeResetState(session));
   }
 
   /** Describes the plan that runs, a line for each step: operator, device, kernel, shape. */
   public String plan() {
-    long session = handle.lock();
-    try {
-      return Utf8.string(nativePlan(session));
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(session -> Utf8.string(nativePlan(session)));
   }
 
   /** Returns the native memory that this session holds itself, in bytes. */
   public long memoryBytes() {
-    long session = handle.lock();
-    try {
-      return nativeMemoryBytes(session);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(session -> nativeMemoryBytes(session));
   }
 
   /** Cancels a run, waits for its end and frees the session. A second call does nothing. */
@@ -316,9 +261,14 @@ public final class Session implements AutoCloseable {
     handle.close();
   }
 
+  private static long create(long model, SessionOptions options) {
+    return options.stateOf == null
+        ? nativeCreate(model, options, 0)
+        : options.stateOf.handle.call(state -> nativeCreate(model, options, state));
+  }
+
   private NativeHandle newHandle(long pointer) {
-    return new NativeHandle(
-        this, "Session", pointer, Session::nativeFree, Session::nativeCancel);
+    return new NativeHandle(this, "Session", pointer, Session::nativeFree, Session::nativeCancel);
   }
 
   private static ByteBuffer view(ByteBuffer memory) {
@@ -368,21 +318,11 @@ public final class Session implements AutoCloseable {
   }
 
   private TensorInfo info(int index, boolean isInput) {
-    long session = handle.lock();
-    try {
-      return nativeTensor(session, index, isInput);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(session -> nativeTensor(session, index, isInput));
   }
 
   private int index(String name, boolean isInput) {
-    long session = handle.lock();
-    try {
-      return nativeFind(session, Utf8.bytes(name), isInput);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(session -> nativeFind(session, Utf8.bytes(name), isInput));
   }
 
   private static native long nativeCreate(long model, SessionOptions options, long state);

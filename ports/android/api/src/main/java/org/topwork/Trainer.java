@@ -25,7 +25,7 @@ public final class Trainer implements AutoCloseable {
     Topwork.load();
   }
 
-  private final NativeHandle handle;
+  final NativeHandle handle;
 
   /**
    * Finds the model's head and plans the part of the model before it.
@@ -33,29 +33,14 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.Unsupported if the model has no head that can be replaced
    */
   public Trainer(Model model, TrainerOptions options) {
-    long pointer = model.handle.lock();
-    try {
-      handle =
-          new NativeHandle(
-              this,
-              "Trainer",
-              nativeCreate(pointer, options),
-              Trainer::nativeFree,
-              Trainer::nativeCancel);
-      handle.keptAlive = model.handle.keptAlive;
-    } finally {
-      model.handle.unlock();
-    }
+    long pointer = model.handle.call(address -> nativeCreate(address, options));
+    handle = new NativeHandle(this, "Trainer", pointer, Trainer::nativeFree, Trainer::nativeCancel);
+    handle.keptAlive = model.handle.keptAlive;
   }
 
   /** Returns what model input {@code index} of one example (a batch of 1) looks like. */
   public TensorInfo inputInfo(int index) {
-    long trainer = handle.lock();
-    try {
-      return nativeInput(trainer, index);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(trainer -> nativeInput(trainer, index));
   }
 
   /**
@@ -65,12 +50,15 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.Numeric if a feature is not finite
    */
   public void add(Examples examples) {
-    long trainer = handle.lock();
-    try {
-      nativeAdd(trainer, prepared(trainer, examples));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(
+        trainer -> {
+          try {
+            nativeAdd(trainer, prepared(trainer, examples));
+          } catch (TopworkException.Cancelled e) {
+            handle.throwUnlessStale(e);
+            nativeAdd(trainer, examples);
+          }
+        });
   }
 
   /** Trains until all is done. The same as {@code fit(new FitOptions())}. */
@@ -88,18 +76,20 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.Numeric if a weight became infinite: it stays as it was before
    */
   public boolean fit(FitOptions options) {
-    long trainer = handle.lock();
-    try {
-      return nativeFit(
-          trainer, options, options.epochs, options.maxEpochs, options.maxSeconds);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(
+        trainer -> {
+          try {
+            return nativeFit(trainer, options);
+          } catch (TopworkException.Cancelled e) {
+            handle.throwUnlessStale(e);
+            return nativeFit(trainer, options);
+          }
+        });
   }
 
   /** Trains on the executor. Cancelling the future cancels the training. */
   public CompletableFuture<Boolean> fitAsync(Executor executor, FitOptions options) {
-    return Work.start(executor, () -> fit(options), this::cancel);
+    return Work.start(executor, () -> fit(options), handle);
   }
 
   /** Makes the call in progress, or the next one if none is, end with {@code Cancelled}. */
@@ -118,12 +108,7 @@ public final class Trainer implements AutoCloseable {
 
   /** Judges the head on the examples, whose features are not kept; null: on the validation set. */
   public Evaluation evaluate(Examples examples) {
-    long trainer = handle.lock();
-    try {
-      return nativeEvaluate(trainer, prepared(trainer, examples));
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(trainer -> nativeEvaluate(trainer, prepared(trainer, examples)));
   }
 
   /**
@@ -131,12 +116,7 @@ public final class Trainer implements AutoCloseable {
    * are not looked at.
    */
   public float[] predict(Examples examples) {
-    long trainer = handle.lock();
-    try {
-      return nativePredict(trainer, prepared(trainer, examples));
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(trainer -> nativePredict(trainer, prepared(trainer, examples)));
   }
 
   /**
@@ -145,12 +125,7 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.FailedPrecondition if there is no validation set
    */
   public double calibrate() {
-    long trainer = handle.lock();
-    try {
-      return nativeCalibrate(trainer);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(trainer -> nativeCalibrate(trainer));
   }
 
   /**
@@ -160,24 +135,14 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.InvalidArgument if a name stands twice or fewer than two remain
    */
   public void setClasses(List<String> names) {
-    long trainer = handle.lock();
-    try {
-      nativeSetClasses(trainer, Utf8.bytes(names));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(trainer -> nativeSetClasses(trainer, Utf8.bytes(names)));
   }
 
   /**
    * Keeps a golden set: {@link #export} fails while the new head does worse on it than the shipped.
    */
   public void setGolden(Examples examples) {
-    long trainer = handle.lock();
-    try {
-      nativeSetGolden(trainer, prepared(trainer, examples));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(trainer -> nativeSetGolden(trainer, prepared(trainer, examples)));
   }
 
   /**
@@ -187,22 +152,12 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.Unsupported if the model's format cannot hold the head
    */
   public Model export() {
-    long trainer = handle.lock();
-    try {
-      return new Model(nativeExport(trainer), null);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(trainer -> new Model(nativeExport(trainer), null));
   }
 
   /** Writes the head alone, complete or not at all. */
   public void saveHead(File file) {
-    long trainer = handle.lock();
-    try {
-      nativeSaveHead(trainer, Utf8.bytes(file.getPath()));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(trainer -> nativeSaveHead(trainer, Utf8.bytes(file.getPath())));
   }
 
   /**
@@ -212,12 +167,7 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.FailedPrecondition if it belongs to another model
    */
   public void loadHead(File file) {
-    long trainer = handle.lock();
-    try {
-      nativeLoadHead(trainer, Utf8.bytes(file.getPath()));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(trainer -> nativeLoadHead(trainer, Utf8.bytes(file.getPath())));
   }
 
   /**
@@ -225,12 +175,7 @@ public final class Trainer implements AutoCloseable {
    * all. The file before stays as PATH.previous.
    */
   public void saveCheckpoint(File file) {
-    long trainer = handle.lock();
-    try {
-      nativeSaveCheckpoint(trainer, Utf8.bytes(file.getPath()));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(trainer -> nativeSaveCheckpoint(trainer, Utf8.bytes(file.getPath())));
   }
 
   /**
@@ -241,22 +186,12 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.FailedPrecondition if it belongs to another model or other options
    */
   public void loadCheckpoint(File file) {
-    long trainer = handle.lock();
-    try {
-      nativeLoadCheckpoint(trainer, Utf8.bytes(file.getPath()));
-    } finally {
-      handle.unlock();
-    }
+    handle.run(trainer -> nativeLoadCheckpoint(trainer, Utf8.bytes(file.getPath())));
   }
 
   /** Returns what the trainer has and holds. */
   public TrainerInfo info() {
-    long trainer = handle.lock();
-    try {
-      return nativeInfo(trainer);
-    } finally {
-      handle.unlock();
-    }
+    return handle.call(trainer -> nativeInfo(trainer));
   }
 
   /** Cancels what is running, waits for its end and frees the trainer with its features. */
@@ -291,8 +226,7 @@ public final class Trainer implements AutoCloseable {
 
   private static native void nativeAdd(long trainer, Examples examples);
 
-  private static native boolean nativeFit(
-      long trainer, FitOptions options, int epochs, int maxEpochs, double maxSeconds);
+  private static native boolean nativeFit(long trainer, FitOptions options);
 
   private static native Evaluation nativeEvaluate(long trainer, Examples examples);
 

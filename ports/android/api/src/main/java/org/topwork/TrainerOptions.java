@@ -107,7 +107,9 @@ public final class TrainerOptions {
     return this;
   }
 
-  /** Makes training stop when the loss has not fallen for so many epochs; by default it does not. */
+  /**
+   * Makes training stop when the loss has not fallen for so many epochs; by default it does not.
+   */
   public TrainerOptions patience(int epochs) {
     this.patience = epochs;
     return this;
@@ -125,7 +127,9 @@ public final class TrainerOptions {
     return this;
   }
 
-  /** Sets the share of each class's examples that judges training, in [0, 1); the default is 0.2. */
+  /**
+   * Sets the share of each class's examples that judges training, in [0, 1); the default is 0.2.
+   */
   public TrainerOptions validationFraction(float fraction) {
     this.validationFraction = fraction;
     return this;

@@ -6,16 +6,18 @@ import java.util.concurrent.Executor;
 
 /** A call on an executor whose future cancels it. */
 final class Work<T> extends CompletableFuture<T> {
-  private final Runnable cancel;
+  private final NativeHandle handle;
   private boolean isRunning; // guarded by this, as the state of the future while it runs
 
-  private Work(Runnable cancel) {
-    this.cancel = cancel;
+  private Work(NativeHandle handle) {
+    this.handle = handle;
   }
 
-  /** Calls {@code body} on the executor; cancelling the future calls {@code cancel} meanwhile. */
-  static <T> CompletableFuture<T> start(Executor executor, Callable<T> body, Runnable cancel) {
-    Work<T> work = new Work<>(cancel);
+  /**
+   * Calls {@code body} on the executor; cancelling the future meanwhile cancels the handle's call.
+   */
+  static <T> CompletableFuture<T> start(Executor executor, Callable<T> body, NativeHandle handle) {
+    Work<T> work = new Work<>(handle);
     executor.execute(() -> work.run(body));
     return work;
   }
@@ -25,7 +27,7 @@ final class Work<T> extends CompletableFuture<T> {
     boolean isCancelled = super.cancel(mayInterruptIfRunning);
     synchronized (this) {
       if (isCancelled && isRunning) {
-        cancel.run();
+        handle.cancel();
       }
     }
     return isCancelled;
@@ -47,6 +49,9 @@ final class Work<T> extends CompletableFuture<T> {
     }
     synchronized (this) {
       isRunning = false;
+      if (isCancelled() && !(failure instanceof TopworkException.Cancelled)) {
+        handle.cancelIsStale();
+      }
     }
     if (failure == null) {
       complete(result);

@@ -14,28 +14,38 @@ import kotlinx.coroutines.withContext
  */
 public suspend fun Session.runSuspending(
     dispatcher: CoroutineDispatcher = Dispatchers.Default
-): Unit = withContext(dispatcher) { cancelling(::cancel) { run() } }
+): Unit = withContext(dispatcher) { cancelling(handle) { run() } }
 
 /**
- * Calls [body], and [cancel] as soon as the coroutine is cancelled meanwhile. The library's
- * exception of a cancelled call becomes the coroutine's.
+ * Calls [body], and cancels it as soon as the coroutine is cancelled. The library's exception of a
+ * cancelled call becomes the coroutine's.
  */
 @OptIn(InternalCoroutinesApi::class)
-internal suspend fun <T> cancelling(cancel: () -> Unit, body: () -> T): T {
+internal suspend fun <T> cancelling(handle: NativeHandle, body: () -> T): T {
   val job = kotlin.coroutines.coroutineContext.job
   val lock = Any()
   var isRunning = true
+  var hasCancelled = false
   val watch =
       job.invokeOnCompletion(onCancelling = true) {
-        synchronized(lock) { if (it != null && isRunning) cancel() }
+        synchronized(lock) {
+          if (it != null && isRunning) {
+            hasCancelled = true
+            handle.cancel()
+          }
+        }
       }
   try {
     return body()
   } catch (e: TopworkException.Cancelled) {
+    synchronized(lock) { isRunning = false }
     if (job.isCancelled) throw job.getCancellationException()
     throw e
   } finally {
-    synchronized(lock) { isRunning = false }
+    synchronized(lock) {
+      if (isRunning && hasCancelled) handle.cancelIsStale()
+      isRunning = false
+    }
     watch.dispose()
   }
 }

@@ -9,15 +9,15 @@ import kotlinx.coroutines.flow.flowOn
 import kotlinx.coroutines.withContext
 
 /**
- * Computes the features of examples on [dispatcher] and keeps them. Cancelling the coroutine cancels
- * it, and none of them is kept.
+ * Computes the features of examples on [dispatcher] and keeps them. Cancelling the coroutine
+ * cancels it, and none of them is kept.
  *
  * @throws TopworkException as [Trainer.add]
  */
 public suspend fun Trainer.addSuspending(
     examples: Examples,
     dispatcher: CoroutineDispatcher = Dispatchers.Default
-): Unit = withContext(dispatcher) { cancelling(::cancel) { add(examples) } }
+): Unit = withContext(dispatcher) { cancelling(handle) { add(examples) } }
 
 /**
  * Trains while it is collected, on [dispatcher], and emits every epoch. The flow ends when nothing
@@ -32,7 +32,7 @@ public fun Trainer.fitFlow(
     dispatcher: CoroutineDispatcher = Dispatchers.Default
 ): Flow<TrainerProgress> =
     channelFlow {
-          cancelling(::cancel) { fit(options.onEpoch { trySendBlocking(it).isSuccess }) }
+          cancelling(handle) { fit(options.onEpoch { trySendBlocking(it).isSuccess }) }
         }
         .flowOn(dispatcher)
 

@@ -62,8 +62,8 @@ public final class Interpreter implements InterpreterApi {
     }
 
     /**
-     * Sets where to compute, as {@link SessionOptions#device}. The default is "cpu", and "auto" if a
-     * delegate was added.
+     * Sets where to compute, as {@link SessionOptions#device}. The default is "cpu", and "auto" if
+     * a delegate was added.
      */
     public Options setDevice(String device) {
       this.device = device;

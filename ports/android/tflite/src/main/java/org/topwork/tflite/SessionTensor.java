@@ -68,7 +68,9 @@ final class SessionTensor implements Tensor {
     return info().name();
   }
 
-  /** Returns the scale of the whole tensor; 0 and 0 where there is none, or one for each channel. */
+  /**
+   * Returns the scale of the whole tensor; 0 and 0 where there is none, or one for each channel.
+   */
   @Override
   public QuantizationParams quantizationParams() {
     TensorInfo info = info();

@@ -75,7 +75,14 @@ final class Values {
       long bytes = (long) ((Buffer) value).remaining() * elementBytes(value);
       if (bytes < info.bytes()) {
         throw new IllegalArgumentException(
-            "output " + index + " " + info + " has " + info.bytes() + " bytes, the buffer " + bytes);
+            "output "
+                + index
+                + " "
+                + info
+                + " has "
+                + info.bytes()
+                + " bytes, the buffer "
+                + bytes);
       }
       take(output, value);
       return;
@@ -83,7 +90,12 @@ final class Values {
     checkType(info, value);
     if (!Arrays.equals(shapeOf(value), info.shape())) {
       throw new IllegalArgumentException(
-          "output " + index + " " + info + " does not fit shape " + Arrays.toString(shapeOf(value)));
+          "output "
+              + index
+              + " "
+              + info
+              + " does not fit shape "
+              + Arrays.toString(shapeOf(value)));
     }
     readArray(output, value);
   }
@@ -241,8 +253,7 @@ final class Values {
 
   /** Fills a buffer from its position on with what `from` has left, and moves both on. */
   private static void take(ByteBuffer from, Object buffer) {
-    int elements =
-        Math.min(((Buffer) buffer).remaining(), from.remaining() / elementBytes(buffer));
+    int elements = Math.min(((Buffer) buffer).remaining(), from.remaining() / elementBytes(buffer));
     ByteBuffer part = from.duplicate().order(from.order());
     part.limit(from.position() + elements * elementBytes(buffer));
     from.position(part.limit());
