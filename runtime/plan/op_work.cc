@@ -17,7 +17,9 @@ double Dim(const Shape& shape, int from_end) {
   return shape.rank() < from_end ? 1.0 : static_cast<double>(shape[shape.rank() - from_end]);
 }
 
-double FlopsOf(const Op& op, ShapeFunction shape_of) {
+// Of an Op or a Step.
+template <typename T>
+double FlopsOf(const T& op, ShapeFunction shape_of) {
   const auto in = [&](size_t i) -> const Shape& {
     return shape_of(i < op.inputs.size() ? op.inputs[i] : -1);
   };
@@ -61,6 +63,20 @@ Work WorkOf(const WorkGraph& graph, const Op& op) {
   });
   for (int v : op.inputs) work.bytes += sizeof(float) * Elements(graph, v);
   for (int v : op.outputs) work.bytes += sizeof(float) * Elements(graph, v);
+  return work;
+}
+
+Work WorkOf(const Plan& plan, const Step& step) {
+  Work work;
+  const Shape scalar;
+  const auto value = [&](int v) -> const PlanValue& { return plan.values[static_cast<size_t>(v)]; };
+  for (const std::vector<int>* list : {&step.inputs, &step.outputs}) {
+    for (int v : *list) work.bytes += v < 0 ? 0.0 : static_cast<double>(value(v).view.bytes());
+  }
+  for (const Step& part : step.parts) work.flops += WorkOf(plan, part).flops;
+  if (!step.parts.empty()) return work;
+  work.flops =
+      FlopsOf(step, [&](int v) -> const Shape& { return v < 0 ? scalar : value(v).view.shape; });
   return work;
 }
 

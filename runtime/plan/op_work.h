@@ -13,6 +13,8 @@ struct Work {
 
 // With the shapes known now.
 Work WorkOf(const WorkGraph& graph, const Op& op);
+// Of a step, or all its parts; bytes are those of its own inputs and outputs, in their types.
+Work WorkOf(const Plan& plan, const Step& step);
 // Work::flops of all operators together, with the shapes in the file (open dims count as 1).
 double FlopsOf(const Graph& graph);
 

@@ -1,5 +1,6 @@
 // PrintPlan and PlanToJson: the plan for people and for programs.
 #include "runtime/base/json.h"
+#include "runtime/plan/op_work.h"
 #include "runtime/plan/plan.h"
 
 namespace topwork {
@@ -41,6 +42,11 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
   json->String(step.reason);
   json->Key("scratch_bytes");
   json->Int(static_cast<int64_t>(step.scratch_bytes));
+  const Work work = WorkOf(plan, step);
+  json->Key("flops");
+  json->Int(static_cast<int64_t>(work.flops));
+  json->Key("bytes");
+  json->Int(static_cast<int64_t>(work.bytes));
   json->Key("outputs");
   json->BeginArray();
   for (int v : step.outputs) {
