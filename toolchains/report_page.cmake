@@ -1,16 +1,16 @@
-# The parts of the training report's page as data inside the command line: its style and script
-# (ports/cli/report) and uPlot, which toolchains/install-deps.sh fetches. Without uPlot the reports
-# say that they have no plots.
+# The parts of the pages as data inside the command line: their style and
+# scripts (ports/cli/report) and uPlot, which toolchains/install-deps.sh fetches. Without uPlot the pages say
+# that they have no plots.
 include("${CMAKE_CURRENT_LIST_DIR}/embed.cmake")
 
 find_path(TOPWORK_uplot_FOLDER uPlot.iife.min.js
           PATHS "${PROJECT_SOURCE_DIR}/build/third_party/uplot" NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
 if(NOT TOPWORK_uplot_FOLDER)
-  message(STATUS "uPlot is missing: training reports will have no plots. toolchains/install-deps.sh fetches it; "
+  message(STATUS "uPlot is missing: reports will have no plots. toolchains/install-deps.sh fetches it; "
                  "-DTOPWORK_uplot_FOLDER=<folder of uPlot.iife.min.js and uPlot.min.css> names another copy.")
 endif()
 
-# tw_embed_report_page(<target> [WITHOUT_UPLOT]): what ports/cli/report.cc needs.
+# tw_embed_report_page(<target> [WITHOUT_UPLOT]): what ports/cli/html_page.cc and report.cc need.
 function(tw_embed_report_page target)
   if(TOPWORK_uplot_FOLDER AND NOT "WITHOUT_UPLOT" IN_LIST ARGN)
     set(uplot_js "${TOPWORK_uplot_FOLDER}/uPlot.iife.min.js")
@@ -22,6 +22,8 @@ function(tw_embed_report_page target)
   endif()
   tw_embed(${target} topwork_uplot_js "${uplot_js}")
   tw_embed(${target} topwork_uplot_css "${uplot_css}")
-  tw_embed(${target} topwork_report_js "${PROJECT_SOURCE_DIR}/ports/cli/report/report.js")
+  foreach(part IN ITEMS kit report)
+    tw_embed(${target} topwork_${part}_js "${PROJECT_SOURCE_DIR}/ports/cli/report/${part}.js")
+  endforeach()
   tw_embed(${target} topwork_report_css "${PROJECT_SOURCE_DIR}/ports/cli/report/report.css")
 endfunction()

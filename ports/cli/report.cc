@@ -1,15 +1,13 @@
-// RenderReport: the page's skeleton around its data, its style and script, and uPlot. The build
-// embeds these files (toolchains/report_page.cmake); without uPlot its two files are empty.
+// A training's document and page. The build embeds the page's script (toolchains/report_page.cmake).
 #include "ports/cli/report.h"
 
 #include <algorithm>
 #include <tuple>
 
+#include "ports/cli/html_page.h"
+
 extern "C" {
-extern const unsigned char topwork_uplot_js[], topwork_uplot_js_end[];
-extern const unsigned char topwork_uplot_css[], topwork_uplot_css_end[];
 extern const unsigned char topwork_report_js[], topwork_report_js_end[];
-extern const unsigned char topwork_report_css[], topwork_report_css_end[];
 }
 
 namespace topwork {
@@ -17,10 +15,6 @@ namespace cli {
 namespace {
 
 constexpr size_t kMaxConfusions = 30;
-
-std::string Embedded(const unsigned char* begin, const unsigned char* end) {
-  return std::string(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
-}
 
 template <typename T>
 void AddPairs(const char* key, const std::vector<std::pair<std::string, T>>& pairs, Json* json) {
@@ -76,20 +70,6 @@ Json WorstConfusions(const Evaluation& evaluation) {
   return rows;
 }
 
-// Inside a script element, "</script" and "<!--" must not appear.
-std::string ForScript(const Json& json) {
-  const std::string text = json.dump(1, ' ', false, nlohmann::detail::error_handler_t::replace);
-  std::string out;
-  for (char c : text) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 Json ReportJson(const TrainingReport& report) {
@@ -130,19 +110,8 @@ std::string RenderReport(const TrainingReport& report) {
     json["evaluation"]["confusion"] = Json::array();
     json["evaluation"]["worst_confusions"] = WorstConfusions(report.evaluation);
   }
-  return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-         "<link rel=\"icon\" href=\"data:,\">\n"
-         "<title>Topwork training report</title>\n<style>" +
-         Embedded(topwork_uplot_css, topwork_uplot_css_end) + "\n" +
-         Embedded(topwork_report_css, topwork_report_css_end) +
-         "</style></head>\n<body><main id=\"page\"></main>\n"
-         "<noscript><p>This report draws itself with JavaScript, which is off; its numbers are in "
-         "the JSON block of the page's source.</p></noscript>\n"
-         "<script type=\"application/json\" id=\"data\">" +
-         ForScript(json) + "</script>\n<script>" +
-         Embedded(topwork_uplot_js, topwork_uplot_js_end) + "</script>\n<script>" +
-         Embedded(topwork_report_js, topwork_report_js_end) + "</script>\n</body></html>\n";
+  return RenderPage("Topwork training report", json,
+                    EmbeddedText(topwork_report_js, topwork_report_js_end));
 }
 
 }  // namespace cli

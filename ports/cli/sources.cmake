@@ -15,6 +15,7 @@ set(CLI_UNIT_SOURCES
   evaluation_print.cc
   files.cc
   help.cc
+  html_page.cc
   judge.cc
   power/board.cc
   power/energy.cc

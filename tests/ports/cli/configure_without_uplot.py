@@ -22,7 +22,7 @@ def main():
     problems = []
     if done.returncode != 0:
         problems.append("CMake failed:\n" + done.stderr)
-    if "training reports will have no plots" not in done.stdout:
+    if "reports will have no plots" not in done.stdout:
         problems.append("CMake does not say that reports will have no plots:\n" + done.stdout)
     if "topwork_cli" not in targets:
         problems.append("there is no target topwork_cli")
