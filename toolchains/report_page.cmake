@@ -1,4 +1,4 @@
-# The parts of the pages as data inside the command line: their style and
+# The parts of the pages (of a training and of a benchmark) as data inside the command line: their style and
 # scripts (ports/cli/report) and uPlot, which toolchains/install-deps.sh fetches. Without uPlot the pages say
 # that they have no plots.
 include("${CMAKE_CURRENT_LIST_DIR}/embed.cmake")
@@ -10,7 +10,7 @@ if(NOT TOPWORK_uplot_FOLDER)
                  "-DTOPWORK_uplot_FOLDER=<folder of uPlot.iife.min.js and uPlot.min.css> names another copy.")
 endif()
 
-# tw_embed_report_page(<target> [WITHOUT_UPLOT]): what ports/cli/html_page.cc and report.cc need.
+# tw_embed_report_page(<target> [WITHOUT_UPLOT]): what ports/cli/html_page.cc, report.cc and benchmark/page.cc need.
 function(tw_embed_report_page target)
   if(TOPWORK_uplot_FOLDER AND NOT "WITHOUT_UPLOT" IN_LIST ARGN)
     set(uplot_js "${TOPWORK_uplot_FOLDER}/uPlot.iife.min.js")
@@ -22,7 +22,7 @@ function(tw_embed_report_page target)
   endif()
   tw_embed(${target} topwork_uplot_js "${uplot_js}")
   tw_embed(${target} topwork_uplot_css "${uplot_css}")
-  foreach(part IN ITEMS kit report)
+  foreach(part IN ITEMS kit report benchmark)
     tw_embed(${target} topwork_${part}_js "${PROJECT_SOURCE_DIR}/ports/cli/report/${part}.js")
   endforeach()
   tw_embed(${target} topwork_report_css "${PROJECT_SOURCE_DIR}/ports/cli/report/report.css")

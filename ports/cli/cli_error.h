@@ -21,6 +21,7 @@ enum ExitCode {
   kExitCancelled = 9,    // stopped by the user
   kExitInternal = 10,    // a defect of the tool or the library
   kExitDiffers = 11,     // verify: the device and the CPU do not agree
+  kExitSlower = 12,      // benchmark --compare: a setting is slower than before
 };
 
 class CliError : public std::runtime_error {

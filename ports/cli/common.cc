@@ -106,6 +106,10 @@ void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
       ->check(CLI::IsMember({"float32", "float16"}))
       ->capture_default_str()
       ->group("Device");
+  AddTuneOption(command, options);
+}
+
+void AddTuneOption(CLI::App* command, CommonOptions* options) {
   command
       ->add_option("--tune", options->tune_ms,
                    "measure an OpenCL device's kernels for at most so many milliseconds; what is "

@@ -42,6 +42,7 @@ void AddThreadsOption(CLI::App* command, CommonOptions* options);
 void AddMemoryLimitOption(CLI::App* command, CommonOptions* options);
 // --device and what goes with it.
 void AddDeviceOptions(CLI::App* command, CommonOptions* options);
+void AddTuneOption(CLI::App* command, CommonOptions* options);
 // What a flag accepts that names a device, or several: the names that the library accepts.
 CLI::Validator DeviceCheck();
 CLI::Validator DeviceListCheck();

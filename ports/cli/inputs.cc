@@ -2,7 +2,10 @@
 #include "ports/cli/inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "ports/cli/data/npy.h"
 #include "ports/cli/data/numbers.h"
@@ -33,6 +36,28 @@ void CheckNpy(const std::string& file, size_t i, tw::Session* session) {
   }
   const std::vector<int32_t> dims(array.shape.begin(), array.shape.end());
   if (dims != tensor.shape()) Check(session->ResizeInput(i, dims), file);
+}
+
+// Between 0 and 1.
+double NextUnit(uint64_t* state) { return static_cast<double>(NextRandom(state) >> 11) * 0x1p-53; }
+
+// Fills elements of type T from low to high.
+template <typename T>
+void FillNumbers(uint64_t* state, double low, double high, const tw::Tensor& tensor) {
+  T* const values = static_cast<T*>(tensor.data);
+  for (size_t i = 0; i < tensor.bytes / sizeof(T); ++i) {
+    if constexpr (std::is_integral_v<T>) {
+      const double lowest = std::max(low, static_cast<double>(std::numeric_limits<T>::lowest()));
+      // The largest int64 is no double.
+      const double most =
+          sizeof(T) == 8 ? 0x1p62 : static_cast<double>(std::numeric_limits<T>::max());
+      const double value =
+          std::floor(lowest + NextUnit(state) * (std::min(high, most) - lowest + 1));
+      values[i] = static_cast<T>(std::min(value, std::min(high, most)));
+    } else {
+      values[i] = static_cast<T>(low + NextUnit(state) * (high - low));
+    }
+  }
 }
 
 bool IsTextPath(const std::string& path) {
@@ -87,7 +112,7 @@ void FillRandomTensor(uint64_t* state, const tw::Tensor& tensor) {
       std::memcpy(bytes + i * sizeof(T), &value, sizeof(T));
     }
   };
-  const auto unit = [&] { return static_cast<double>(NextRandom(state) >> 11) * 0x1p-53; };
+  const auto unit = [&] { return NextUnit(state); };
   switch (tensor.dtype) {
     case TW_DTYPE_FLOAT32:
       fill([&] { return static_cast<float>(2.0 * unit() - 1.0); });
@@ -120,6 +145,26 @@ void FillRandomTensor(uint64_t* state, const tw::Tensor& tensor) {
       break;
     default:
       std::memset(bytes, 0, tensor.bytes);
+  }
+}
+
+void FillRange(uint64_t* state, double low, double high, const tw::Tensor& tensor) {
+  switch (tensor.dtype) {
+    case TW_DTYPE_FLOAT32:
+      return FillNumbers<float>(state, low, high, tensor);
+    case TW_DTYPE_INT8:
+      return FillNumbers<int8_t>(state, low, high, tensor);
+    case TW_DTYPE_UINT8:
+      return FillNumbers<uint8_t>(state, low, high, tensor);
+    case TW_DTYPE_INT16:
+      return FillNumbers<int16_t>(state, low, high, tensor);
+    case TW_DTYPE_INT32:
+      return FillNumbers<int32_t>(state, low, high, tensor);
+    case TW_DTYPE_INT64:
+      return FillNumbers<int64_t>(state, low, high, tensor);
+    default:
+      throw CliError(kExitData, std::string("--input-range: input '") + tensor.name + "' is " +
+                                    tw_dtype_name(tensor.dtype) + ", which takes no range");
   }
 }
 

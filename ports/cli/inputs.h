@@ -28,6 +28,10 @@ void FillRandom(uint64_t seed, tw::Session* session);
 // The same for one tensor; *state is the generator's, any number at first.
 void FillRandomTensor(uint64_t* state, const tw::Tensor& tensor);
 
+// Random values from low to high, both included, rounded and cut to the range of an integer type.
+// Throws kExitData for types that are neither integers of at least 8 bits nor float32.
+void FillRange(uint64_t* state, double low, double high, const tw::Tensor& tensor);
+
 }  // namespace cli
 }  // namespace topwork
 

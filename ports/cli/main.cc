@@ -1,7 +1,10 @@
 // topwork: the command-line tool. Uses the public C API only.
+#include <algorithm>
 #include <cstdio>
 #include <new>
+#include <utility>
 
+#include "ports/cli/benchmark/tflite_flags.h"
 #include "ports/cli/common.h"
 #include "ports/cli/help.h"
 #include "ports/cli/stop.h"
@@ -24,6 +27,7 @@ const char kExitCodes[] = R"(Exit codes:
    9  stopped by the user (Ctrl-C)
   10  a defect of topwork; please report it
   11  verify: the device and the CPU do not agree
+  12  benchmark --compare: a setting is slower than in the base
 Every failure prints one line on standard error. Results go to standard output, progress to standard
 error; NO_COLOR=1 turns colours off.
 
@@ -61,6 +65,26 @@ int FailUsage(const CLI::App& app, int argc, char** argv, const CLI::ParseError&
   return Fail(kExitUsage, message + " (see " + command + " --help)");
 }
 
+// The arguments after the program's name. `topwork benchmark` takes the flags of TFLite's
+// benchmark_model, and so does a link to this program of that name.
+std::vector<std::string> ReadArguments(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const std::string path = argc > 0 ? argv[0] : "";
+  if (path.substr(path.rfind('/') + 1) == "benchmark_model") {
+    arguments.insert(arguments.begin(), "benchmark");
+  }
+  if (arguments.empty() || arguments[0] != "benchmark" || !HasTfliteFlags(arguments)) {
+    return arguments;
+  }
+  TfliteArguments translated =
+      TranslateTfliteFlags(std::vector<std::string>(arguments.begin() + 1, arguments.end()));
+  for (const std::string& note : translated.notes) {
+    std::fprintf(stderr, "topwork: note: %s\n", Printable(note).c_str());
+  }
+  translated.arguments.insert(translated.arguments.begin(), "benchmark");
+  return translated.arguments;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Runs .tflite models and re-trains their last layer, on this machine.", "topwork");
   app.formatter(std::make_shared<HelpFormatter>());
@@ -78,7 +102,9 @@ int Main(int argc, char** argv) {
   AddQuantizeCommand(&app);
   AddPruneCommand(&app);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = ReadArguments(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return FailUsage(app, argc, argv, error);

@@ -77,8 +77,8 @@ size_t FindNamedInput(const Json& inputs, const std::string& input, const std::s
     if (name == input || input == "#" + std::to_string(i)) return i;
     names += (names.empty() ? "'" : ", '") + name + "'";
   }
-  throw CliError(kExitData, flag + ": no input '" + input + "'; there is " +
-                                (names.empty() ? "none" : names));
+  throw CliError(kExitData,
+                 flag + ": no input '" + input + "'; there is " + (names.empty() ? "none" : names));
 }
 
 std::vector<tw_shape> InputShapes(const tw::Model& model, const CommonOptions& options) {

@@ -1,5 +1,14 @@
 # What tests link, too; and the commands.
 set(CLI_UNIT_SOURCES
+  benchmark/formats.cc
+  benchmark/machine.cc
+  benchmark/operator_limit.cc
+  benchmark/print.cc
+  benchmark/regression.cc
+  benchmark/statistics.cc
+  benchmark/tflite_flags.cc
+  benchmark/tflite_print.cc
+  benchmark/trace.cc
   common.cc
   data/base64.cc
   data/csv.cc
@@ -35,7 +44,15 @@ set(CLI_SOURCES
   info_command.cc
   run_command.cc
   devices_command.cc
-  benchmark_command.cc
+  benchmark/command.cc
+  benchmark/limits_cpu.cc
+  benchmark/limits_opencl.cc
+  benchmark/measure.cc
+  benchmark/options.cc
+  benchmark/page.cc
+  benchmark/power.cc
+  benchmark/roofline.cc
+  benchmark/train_times.cc
   evaluate_command.cc
   prune_command.cc
   quantize_command.cc
@@ -49,4 +66,8 @@ set(CLI_SOURCES
   verify_command.cc
   verify_policy.cc
   verify_steps.cc
+)
+# Compiled for each instruction set (toolchains/limits.cmake).
+set(CLI_LIMITS_SOURCES
+  benchmark/limits_isa.cc
 )

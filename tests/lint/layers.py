@@ -63,6 +63,8 @@ def check(path, header, quoted, exists):
     if header == "selection.inc":  # written by toolchains/selection.cmake
         headers = ("kernels/contract/selection.h", "runtime/tensor/selected_types.h")
         return None if path in headers else "selection.inc belongs in " + " and ".join(headers)
+    if header == "limits_list.inc":  # written by toolchains/limits.cmake
+        return None if in_cc and path.startswith("ports/cli/") else "limits_list.inc belongs in ports/cli"
     if header.startswith("flatbuffers/") or header.endswith("_generated.h"):
         if not (in_cc and path.startswith("models/format/")):
             return "schema headers belong in .cc files of models/format"
@@ -153,6 +155,8 @@ def self_test():
         ("runtime/plan/a.cc", "isa_list.inc", True, False),
         ("kernels/contract/selection.h", "selection.inc", True, True),
         ("kernels/contract/op_def.h", "selection.inc", True, False),
+        ("ports/cli/a.cc", "limits_list.inc", True, True),
+        ("kernels/cpu/a.cc", "limits_list.inc", True, False),
         ("runtime/base/a.cc", "unistd.h", False, False),
         ("runtime/base/a.cc", "sys/mman.h", False, False),
         ("ports/linux/a.cc", "sys/mman.h", False, True),

@@ -23,7 +23,7 @@ def fastest(tool, model, isa, runs):
     done = subprocess.run(command, env={**os.environ, "TOPWORK_ISA": isa}, capture_output=True, check=True)
     if b"TOPWORK_ISA" in done.stderr:
         sys.exit(f"{tool} has no instruction set {isa}: configure with -DTOPWORK_EIGEN=ON")
-    return json.loads(done.stdout)["latency_ms"]["min"]
+    return json.loads(done.stdout)["results"][0]["latency_ms"]["min"]
 
 
 def main():

@@ -62,7 +62,7 @@ def measure(topwork, networks, storage, rounds):
             path, products = networks.model(setting, storage)
             key = axis, value
             report = topwork("benchmark", path, "--device", "cpu", "--batch", setting["batch"], "--threads",
-                             setting["threads"], "--runs", n_runs.get(key, 3), "--warmup", 3)
+                             setting["threads"], "--runs", n_runs.get(key, 3), "--warmup", 3)["results"][0]
             ms = report["latency_ms"]["min"]
             n_runs[key] = max(3, int(TURN_MS / ms))
             found[key] = min(ms, found[key][0] if number else ms), products

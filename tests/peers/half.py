@@ -22,7 +22,7 @@ def measure(topwork, model, n_rounds):
     for _ in range(n_rounds):
         for precision in PRECISIONS:
             report = topwork("benchmark", model.path, "--device", "cpu", "--threads", "1", "--runs", "20",
-                             "--precision", precision)
+                             "--precision", precision)["results"][0]
             times[precision].append(report["latency_ms"]["min"])
             reports[precision] = report
     return times, reports

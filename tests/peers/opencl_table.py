@@ -26,7 +26,7 @@ def benchmark(tool, model, device, precision, batch, runs, profile=False):
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if result.returncode != 0:
         raise SystemExit(result.stderr.strip())
-    return json.loads(result.stdout)
+    return json.loads(result.stdout)["results"][0]
 
 
 def count(shape):

@@ -1,6 +1,9 @@
 # Tests of the command line: units inside topwork_tests, and the tool itself from outside.
 set_source_files_properties(ports/cli/folder.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_sources(topwork_tests PRIVATE ports/cli/folder.cc
+  ports/cli/benchmark/formats_test.cc ports/cli/benchmark/machine_test.cc
+  ports/cli/benchmark/regression_test.cc ports/cli/benchmark/statistics_test.cc
+  ports/cli/benchmark/tflite_flags_test.cc
   ports/cli/data/dataset_test.cc ports/cli/data/image_test.cc ports/cli/data/npy_test.cc
   ports/cli/judge_test.cc ports/cli/power_test.cc ports/cli/text_test.cc)
 target_link_libraries(topwork_tests PRIVATE topwork_cli_units)

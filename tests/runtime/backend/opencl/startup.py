@@ -27,7 +27,7 @@ def start(arguments, folder):
                             capture_output=True, text=True, env=environment, timeout=600)
     if result.returncode != 0:
         sys.exit(result.stderr.strip())
-    report = json.loads(result.stdout)
+    report = json.loads(result.stdout)["results"][0]
     return report["plan_ms"], report["first_run_ms"]
 
 

@@ -1,0 +1,42 @@
+// What a device can do at most: chains of multiply-adds and of byte products that wait for nothing
+// but themselves, and a plain stream. For `topwork benchmark --roofline`; models do not use them.
+
+// y[i] = a sum of chains of n rounds, each 64 multiply-adds of float4.
+TW_KERNEL(limits_add)(const __global float* x, __global float* y, int n) {
+  const int i = get_global_id(0);
+  float4 a = (float4)(x[i & 63]), b = a + 1.0f, c = a + 2.0f, d = a + 3.0f;
+  const float4 f = (float4)(0.999f), g = (float4)(0.001f);
+  for (int r = 0; r < n; ++r) {
+    for (int k = 0; k < 16; ++k) {
+      a = mad(a, f, g);
+      b = mad(b, f, g);
+      c = mad(c, f, g);
+      d = mad(d, f, g);
+    }
+  }
+  const float4 sum = a + b + c + d;
+  y[i] = sum.x + sum.y + sum.z + sum.w;
+}
+
+// The same of byte products: n rounds of 64 dot products of four bytes.
+TW_KERNEL(limits_dot)(const __global float* x, __global float* y, int n) {
+  const int i = get_global_id(0);
+  int a = (int)x[i & 63], b = a + 1, c = a + 2, d = a + 3;
+#ifdef TW_DOT
+  for (int r = 0; r < n; ++r) {
+    for (int k = 0; k < 16; ++k) {
+      a += dot_4x8packed_ss_int((uint)a, (uint)b);
+      b += dot_4x8packed_ss_int((uint)b, (uint)c);
+      c += dot_4x8packed_ss_int((uint)c, (uint)d);
+      d += dot_4x8packed_ss_int((uint)d, (uint)a);
+    }
+  }
+#endif
+  y[i] = (float)(a + b + c + d);
+}
+
+// y[i] = (x[i] + y[i]) / 2 for four elements i.
+TW_KERNEL(limits_stream)(const __global float* x, __global float* y) {
+  const int i = get_global_id(0);
+  vstore4(0.5f * (vload4(i, x) + vload4(i, y)), i, y);
+}
