@@ -41,6 +41,8 @@ foreach(_component IN LISTS _components)
 endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/ports/examples" DESTINATION "share/doc/libtopwork-dev"
   COMPONENT development EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.c" PATTERN "*.cc")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/ports/jetson/sample/" DESTINATION "share/doc/libtopwork-dev/examples/camera"
+  COMPONENT development EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME topwork)

@@ -22,6 +22,7 @@ OS_HEADER = re.compile(
     r"(unistd|fcntl|dlfcn|pthread|sched|poll|dirent|termios|glob|fnmatch|ftw|pwd|grp|syslog|spawn|"
     r"ucontext|execinfo|windows|io|semaphore|aio|mman|libgen|strings)\.h$")
 BACKEND = "runtime/backend/"
+SAMPLE = "ports/jetson/sample/"  # a program that users copy out of the tree: it includes its own headers by their names
 OPENCL_TYPE = re.compile(r"\bopencl::")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 
@@ -34,6 +35,8 @@ def layer_of(path):
 def resolve(path, header):
     if header.startswith("topwork/"):
         return "runtime/include/" + header
+    if path.startswith(SAMPLE) and "/" not in header:
+        return SAMPLE + header
     return header
 
 

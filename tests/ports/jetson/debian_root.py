@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 SKIPPED = 77
-INCLUDED = "gcc,libc6-dev,pkg-config"  # what compiles a C program
+INCLUDED = "g++,libc6-dev,pkg-config"  # what compiles programs
 
 
 def skip(why):

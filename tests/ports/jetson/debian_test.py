@@ -7,6 +7,7 @@ runs the command under qemu. Exit 77: a tool is missing (it says which).
 """
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,8 @@ topwork evaluate mine.tflite --data data/test --json | grep '"top1"'
 examples=/usr/share/doc/libtopwork-dev/examples
 cc -std=c99 $examples/run_model.c -o run_model $(pkg-config --cflags --libs topwork)
 ./run_model mine.tflite
+c++ -std=c++17 -O1 $examples/camera/*.cc -o camera $(pkg-config --cflags --libs topwork)
+./camera digits.tflite frames learnt.checkpoint keys above below
 test -f /usr/share/man/man1/topwork.1.gz
 """
 
@@ -78,6 +81,12 @@ def lint(packages, folder):
 
 
 def digits(folder):
+    """The zoo's digits, and for the sample frames that are bright in the upper and in the lower half."""
+    (folder / "frames").mkdir()
+    (folder / "keys").write_text("12")
+    for i in range(4):
+        rows = [bytes([200 if (y < 8) == (i % 2 == 0) else 10] * 48) for y in range(16)]
+        (folder / f"frames/{i}.ppm").write_bytes(b"P6 16 16 255\n" + b"".join(rows))
     shutil.copytree(ZOO / "data/digits", folder / "data")
     shutil.copy(ZOO / "digits_cnn_f32.tflite", folder / "digits.tflite")
 
@@ -103,7 +112,10 @@ def install_here(packages, root):
     digits(root / "tmp/t")
     try:
         inside("sh", "-c", "dpkg --install /tmp/t/*.deb")
-        print(inside("sh", "-c", USE))
+        said = inside("sh", "-c", USE)
+        print(said)
+        if not re.search(r"1 learnt below \(2 examples\)\n2 above .*\n3 below ", said):
+            sys.exit("FAIL: the sample does not learn")
         if "libtopwork.so.0" not in inside("ldd", "/tmp/t/run_model"):
             sys.exit("FAIL: the program does not use the packages' library")
     finally:

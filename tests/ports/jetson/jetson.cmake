@@ -20,3 +20,17 @@ if(TOPWORK_TOOLS AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TOPWORK_TEST_FI
     tw_debian_test(_arm64 "${PROJECT_SOURCE_DIR}/build/debian-arm64")
   endif()
 endif()
+
+# The sample, compiled as an application would be, with a stand-in for a camera.
+if(TOPWORK_TRAIN)
+  set(sample "${PROJECT_SOURCE_DIR}/ports/jetson/sample")
+  add_executable(topwork_camera "${sample}/main.cc" "${sample}/camera.cc" "${sample}/frames.cc" "${sample}/learner.cc")
+  set_target_properties(topwork_camera PROPERTIES OUTPUT_NAME topwork-camera CXX_EXTENSIONS OFF
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+  target_compile_features(topwork_camera PRIVATE cxx_std_17)
+  target_compile_options(topwork_camera PRIVATE -Wall -Wextra -Werror -pedantic)
+  target_link_libraries(topwork_camera PRIVATE topwork)
+  add_library(topwork_v4l2_stand_in MODULE "${CMAKE_CURRENT_LIST_DIR}/v4l2_stand_in.c")
+  target_link_libraries(topwork_v4l2_stand_in PRIVATE ${CMAKE_DL_LIBS})
+  tw_script_test(sample jetson ports/jetson/sample_test.py $<TARGET_FILE:topwork_camera> $<TARGET_FILE:topwork_v4l2_stand_in>)
+endif()
