@@ -491,6 +491,7 @@ class Examples : public tw_examples {
   // Reads example `index` into inputs[k] and returns its class, or a negative number to give up.
   using Reader = std::function<int64_t(int64_t index, void* const* inputs, size_t n_inputs)>;
 
+  // Borrows both: they must live as long as the examples are in use.
   template <typename T>
   Examples(const std::vector<T>& values, const std::vector<int64_t>& classes) : tw_examples{} {
     struct_size = sizeof(tw_examples);
