@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 ZOO = ROOT / "models/zoo"
 NAMES = ("libtopwork0", "libtopwork-dev", "topwork-tools")
 ALL = ("libtopwork0-dbgsym", "topwork-tools-dbgsym", *NAMES)
+# Ubuntu 22.04's, on which JetPack 6 stands: what the packages may depend on at most.
+NEWEST = {"libc6": (2, 35), "libstdc++6": (12,)}
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 # What a user does with the packages, in the fresh root: /tmp/t holds the zoo's digits.
 USE = r"""set -eu
@@ -60,9 +62,18 @@ def architecture(package):
     return call("dpkg-deb", "--field", package, "Architecture").strip()
 
 
+def check_dependencies(packages):
+    for package in packages:
+        depends = call("dpkg-deb", "--field", package, "Depends")
+        for name, version in re.findall(r"(\S+) \(>= ([\d.]+)\)", depends):
+            if tuple(map(int, version.split("."))) > NEWEST.get(name, (99,)):
+                sys.exit(f"FAIL: {package.name} wants {name} {version}, which JetPack 6 has not")
+
+
 def lint(packages, folder):
     if shutil.which("lintian") is None:
         skip("lintian is not installed (Debian: apt install lintian)")
+    check_dependencies(packages)
     # A build that was not configured for packages has its libraries in lib, not in the processor's folder.
     said = call("lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags",
                 "pkg-config-unavailable-for-cross-compilation", *packages)
