@@ -3,7 +3,7 @@
 
 namespace {
 
-tw_status Absent() {
+tw_status WithoutQuantizer() {
   return topwork::api::Report(topwork::Unsupported(
       "this library was built without the quantizer; build it with TOPWORK_QUANTIZER=ON and "
       "TOPWORK_TRAIN=ON"));
@@ -12,10 +12,16 @@ tw_status Absent() {
 }  // namespace
 
 tw_status tw_quantizer_create(const tw_model*, const tw_quantizer_options*, tw_quantizer**) {
-  return Absent();
+  return WithoutQuantizer();
 }
 void tw_quantizer_free(tw_quantizer*) {}
-tw_status tw_quantizer_get_input(const tw_quantizer*, size_t, tw_tensor_info*) { return Absent(); }
-tw_status tw_quantizer_add_examples(tw_quantizer*, const tw_examples*) { return Absent(); }
-tw_status tw_quantizer_cancel(tw_quantizer*) { return Absent(); }
-tw_status tw_quantizer_export(tw_quantizer*, tw_model**, tw_quantize_report*) { return Absent(); }
+tw_status tw_quantizer_get_input(const tw_quantizer*, size_t, tw_tensor_info*) {
+  return WithoutQuantizer();
+}
+tw_status tw_quantizer_add_examples(tw_quantizer*, const tw_examples*) {
+  return WithoutQuantizer();
+}
+tw_status tw_quantizer_cancel(tw_quantizer*) { return WithoutQuantizer(); }
+tw_status tw_quantizer_export(tw_quantizer*, tw_model**, tw_quantize_report*) {
+  return WithoutQuantizer();
+}

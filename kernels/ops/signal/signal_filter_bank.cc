@@ -303,6 +303,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kCustom).Name("SignalFilterBankLog").Cpu(PrepareLog, RunLog),
 };
 
-Span<const OpDef> SignalFilterBankOps() { return kOps; }
+Span<const OpDef> SignalFilterBankOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -185,6 +185,6 @@ constexpr OpDef kOps[] = {
         .KeepsState(),
 };
 
-Span<const OpDef> SignalFramesOps() { return kOps; }
+Span<const OpDef> SignalFramesOps() { return Selected<kOps>(); }
 
 }  // namespace topwork

@@ -115,6 +115,6 @@ constexpr OpDef kOps[] = {
     OpDef(OpCode::kCustom).Name("SignalFftAutoScale").Cpu(PrepareAutoScale, RunAutoScale),
 };
 
-Span<const OpDef> SignalRfftOps() { return kOps; }
+Span<const OpDef> SignalRfftOps() { return Selected<kOps>(); }
 
 }  // namespace topwork
