@@ -27,8 +27,7 @@ std::string WhyCustom(const std::string& name) {
          (kHasAllOps ? "" : ", or, if it is Topwork's own, add it to the selection of this build");
 }
 
-constexpr const char* kLeftOut =
-    "left out of this build: add it to the selection, which toolchains/select.py writes for models";
+constexpr const char* kLeftOut = "left out of this build: add it to the selection";
 
 // " int8 int32": what the build's selection lacks of the types. Operators that the application
 // registered are in no selection.
@@ -64,8 +63,9 @@ void UnsupportedOps::Note(const OpDef* def, OpCode code, const std::string& name
 Status UnsupportedOps::Refusal() const {
   if (names_.empty()) return Status::Ok();
   const size_t n = names_.size();
-  return Unsupported("the model needs operators that are not supported: {}{}", list_,
-                     n > kShown ? StrFormat("; and {} more", n - kShown) : std::string());
+  return Unsupported("the model needs operators that are not supported: {}{}{}", list_,
+                     n > kShown ? StrFormat("; and {} more", n - kShown) : std::string(),
+                     kHasAllOps ? "" : " (toolchains/select.py writes the selection of a model)");
 }
 
 }  // namespace topwork
