@@ -2,15 +2,14 @@
 
   python3 tests/peers/sizes.py [--rows FILE] [--keep FOLDER] [--only WORD]
 
-Two compilers: Debian's cross g++ with -Os, and clang++ 15 with -Oz, linked by lld, which merges functions that are
-the same (--icf=all). Needs the packages g++-aarch64-linux-gnu, clang-15 and lld-15. Builds go to build/sizes (or
+Compilers: Debian's cross g++ with -Os, linked by GNU ld or by lld, which merges functions that are the same (--icf=all),
+and clang++ 15 with -Oz and lld, also with -flto. Needs the packages g++-aarch64-linux-gnu, clang-15 and lld-15. Builds go to build/sizes (or
 FOLDER) and stay there, so that the next call compiles what changed.
 """
 import argparse
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -36,7 +35,8 @@ ROWS = [
 
 def compilers(folder):
     """Name -> configure arguments."""
-    lld = shutil.which("ld.lld-15") or os.environ.get("LLD", "ld.lld")
+    lld = os.environ.get("LLD", "/usr/lib/llvm-15/bin/ld.lld")
+    gnu = [f"--toolchain={ROOT}/toolchains/aarch64-linux-gnu.cmake", f"-DCMAKE_CXX_FLAGS_MINSIZEREL=-Os {FLAGS}"]
     toolchain = folder / "clang-aarch64.cmake"
     toolchain.write_text(f'''set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
@@ -51,10 +51,12 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 ''')
+    clang = [f"--toolchain={toolchain}", "-DTOPWORK_WERROR=OFF"]
     return {
-        "g++ -Os": [f"--toolchain={ROOT}/toolchains/aarch64-linux-gnu.cmake", f"-DCMAKE_CXX_FLAGS_MINSIZEREL=-Os {FLAGS}"],
-        "clang++ -Oz, lld": [f"--toolchain={toolchain}", f"-DCMAKE_CXX_FLAGS_MINSIZEREL=-Oz {FLAGS}",
-                             "-DTOPWORK_WERROR=OFF"],
+        "g++ -Os, GNU ld": gnu,
+        "g++ -Os, lld": [*gnu, f"-DCMAKE_SHARED_LINKER_FLAGS=-B{os.path.dirname(lld)} -fuse-ld=lld -Wl,--icf=all"],
+        "clang++ -Oz, lld": [*clang, f"-DCMAKE_CXX_FLAGS_MINSIZEREL=-Oz {FLAGS}"],
+        "clang++ -Oz -flto, lld": [*clang, f"-DCMAKE_CXX_FLAGS_MINSIZEREL=-Oz -flto {FLAGS}"],
     }
 
 
@@ -89,10 +91,10 @@ def main():
     selection = f"-DTOPWORK_SELECTION={lite0_selection(args.keep)}"
     rows = []
     for i, (what, options) in enumerate(ROWS):
-        for name, configure in compilers(args.keep).items():
+        for j, (name, configure) in enumerate(compilers(args.keep).items()):
             if args.only not in f"{what} {name}":
                 continue
-            build = args.keep / f"{i}-{name.split()[0]}"
+            build = args.keep / f"{i}-{j}"
             options = [selection if option == "SELECTION" else option for option in options]
             kilobytes = round(size_of(build, [*configure, *options]) / 1000)
             print(f"{kilobytes:6} KB  {what}, {name}", flush=True)
