@@ -53,7 +53,7 @@ build() {
 }
 
 # What each build tests: by default what could fail there alone.
-kernels="kernels/;runtime/base/;runtime/tensor/;support/"
+kernels="kernels/;runtime/base/;runtime/tensor/;runtime/backend/opencl/(device|stream)_test;support/"
 threads="runtime/base/thread;runtime/session/;runtime/api/(threads|session)_;models/format/pack_cache"
 threads="$threads;runtime/train/(features|fit)/;kernels/train/;kernels/ops/.*/(conv_2d|fully_connected)_test"
 some_sets="baseline;avx2;eigen"

@@ -38,7 +38,7 @@ make_root() {
 }
 
 skip() {
-  echo "SKIP: no root for aarch64: $1" >&2
+  echo "SKIP: no Debian for aarch64 in a folder: $1" >&2
   exit 77
 }
 

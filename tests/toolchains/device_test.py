@@ -113,6 +113,17 @@ def parts(output):
         assert "qemo" in str(error), error
     else:
         raise AssertionError("an unknown key was taken")
+    import places
+    absent = output / "absent.sh"
+    absent.write_text("#!/bin/sh\necho 'SKIP: no root' >&2\nexit 77\n")
+    absent.chmod(0o755)
+    places.Root.script = str(absent)
+    try:
+        places.Root(output)
+    except places.Absent as error:
+        assert "no root" in str(error), error
+    else:
+        raise AssertionError("a root folder that cannot be was taken")
 
 
 def local(build, output):

@@ -74,7 +74,7 @@ def make_place(arguments, stage, output):
     if arguments.adb:
         return places.Adb(arguments.adb, arguments.folder or "/data/local/tmp/topwork")
     if "root" in stage:
-        return places.Root(ROOT / "build" / stage["root"] / "root")
+        return places.Root(ROOT / "build" / stage["root"])
     return places.Here(arguments.folder or output / "device", stage.get("qemu"), stage.get("processor"))
 
 
@@ -167,6 +167,9 @@ def main():
     except places.Lost as error:
         print(f"The device stayed lost: {error}. What was done is kept: --resume goes on.", file=sys.stderr)
         return 3
+    except places.Absent as error:
+        print(error, file=sys.stderr)
+        return arguments.skip_code or 1
     report(summaries)
     if any(s["failed"] or s["failed_jobs"] for s in summaries):
         return 1

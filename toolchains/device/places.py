@@ -40,6 +40,10 @@ def listen(command, text, on_line, **options):
     return code
 
 
+class Absent(Exception):
+    """This machine cannot have the place; the tests there are skipped."""
+
+
 class Place:
     emulator = ""  # is written before each program
     wait = 3.0  # seconds before a lost connection is made again
@@ -120,13 +124,19 @@ class Here(Place):
 class Root(Here):
     """A folder with another processor's Debian (toolchains/arm64_root.sh)."""
 
-    def __init__(self, root):
-        super().__init__(pathlib.Path(root) / "topwork")
-        self.root = root
+    script = str(ROOT / "toolchains" / "arm64_root.sh")
+
+    def __init__(self, folder):
+        super().__init__(pathlib.Path(folder) / "root" / "topwork")
+        self.root = str(pathlib.Path(folder) / "root")
+        for command in (["opencl", str(folder)], ["run", self.root, "/bin/true"]):
+            done = subprocess.run([self.script, *command], stderr=subprocess.PIPE, text=True)
+            if done.returncode != 0:
+                raise Absent(done.stderr.strip()) if done.returncode == 77 else SystemExit(done.stderr)
 
     def shell(self, text):
         text = text.replace(self.folder, "/topwork")
-        return [str(ROOT / "toolchains" / "arm64_root.sh"), "run", str(self.root), "/bin/sh", "-c", text]
+        return [self.script, "run", self.root, "/bin/sh", "-c", text]
 
 
 class Ssh(Place):
