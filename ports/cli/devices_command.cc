@@ -84,7 +84,7 @@ Json SensorJson(const PowerSensor& sensor) {
 }
 
 // The board, its power mode and sensors, from the files below `root`.
-Json MachineJson(const std::string& root, bool has_gpu) {
+Json BoardJson(const std::string& root, bool has_gpu) {
   const Board board = ReadBoard(root);
   Json json;
   json["model"] = board.model;
@@ -105,8 +105,8 @@ Json MachineJson(const std::string& root, bool has_gpu) {
   return json;
 }
 
-void PrintMachine(const Json& machine) {
-  const auto text = [&](const char* key) { return machine[key].get<std::string>(); };
+void PrintBoard(const Json& board) {
+  const auto text = [&](const char* key) { return board[key].get<std::string>(); };
   if (!text("model").empty()) {
     std::string line = text("model");
     if (!text("jetson_linux").empty()) line += ", Jetson Linux " + text("jetson_linux");
@@ -114,7 +114,7 @@ void PrintMachine(const Json& machine) {
     std::printf("\n%s\n", line.c_str());
   }
   if (!text("opencl_advice").empty()) std::printf("%s\n", text("opencl_advice").c_str());
-  const Json& source = machine["energy_from"];
+  const Json& source = board["energy_from"];
   std::printf("\nenergy: %s\n",
               source.is_null() ? text("no_energy").c_str() : source.get<std::string>().c_str());
 }
@@ -131,11 +131,11 @@ void AddDevicesCommand(CLI::App* app) {
   command->footer("Examples:\n  topwork devices\n  topwork devices --json");
   command->callback([options, root] {
     const std::vector<tw_device_info> devices = CheckValue(tw::Devices());
-    const Json machine = MachineJson(*root, HasGpu(devices));
+    const Json board = BoardJson(*root, HasGpu(devices));
     if (options->json) {
       Json json = Json::array();
       for (const tw_device_info& device : devices) json.push_back(DeviceJson(device));
-      json[0]["machine"] = machine;
+      json[0]["machine"] = board;
       PrintJson(json);
       return;
     }
@@ -149,7 +149,7 @@ void AddDevicesCommand(CLI::App* app) {
     }
     table.Print(0);
     if (!reasons.empty()) std::printf("%s\n", reasons.c_str());
-    PrintMachine(machine);
+    PrintBoard(board);
   });
 }
 

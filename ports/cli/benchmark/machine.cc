@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "ports/cli/benchmark/statistics.h"
+#include "ports/cli/power/machine_files.h"
 #include "ports/cli/terminal.h"
 #include "ports/port.h"
 
@@ -17,20 +18,7 @@ constexpr int kMaxProcessors = 256, kMaxZones = 64;
 constexpr size_t kMinDriftSamples = 30;
 constexpr double kDrift = 1.05, kDriftConfidence = 0.99, kSlowClock = 0.9;
 
-// The whole file without the line end; "" when it cannot be read.
-std::string FileText(const std::string& path) {
-  std::string text;
-  std::FILE* const file = std::fopen(path.c_str(), "r");
-  if (file == nullptr) return text;
-  char piece[4096];
-  size_t n = 0;
-  while ((n = std::fread(piece, 1, sizeof(piece), file)) > 0) text.append(piece, n);
-  std::fclose(file);
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
-  return text;
-}
-
-double FileNumber(const std::string& path) { return std::strtod(FileText(path).c_str(), nullptr); }
+double FileNumber(const std::string& path) { return std::strtod(FirstLine(path).c_str(), nullptr); }
 
 std::string ProcessorFile(const std::string& root, int i, const char* name) {
   return root + "/sys/devices/system/cpu/cpu" + std::to_string(i) + "/cpufreq/" + name;
@@ -46,12 +34,12 @@ std::string CpuInfo(const std::string& text, const std::string& key) {
 }
 
 std::string ProcessorName(const std::string& root) {
-  const std::string text = FileText(root + "/proc/cpuinfo");
+  const std::string text = WholeText(root + "/proc/cpuinfo");
   for (const char* key : {"model name", "Hardware", "Processor"}) {
     const std::string name = CpuInfo(text, key);
     if (!name.empty()) return name;
   }
-  return FileText(root + "/sys/firmware/devicetree/base/model");
+  return FirstLine(root + "/sys/firmware/devicetree/base/model");
 }
 
 RatioInterval DriftOf(const std::vector<double>& samples) {
@@ -76,11 +64,11 @@ MachineState ReadMachineState(const std::string& root) {
   }
   for (int i = 0; i < kMaxZones; ++i) {
     const std::string zone = root + "/sys/class/thermal/thermal_zone" + std::to_string(i);
-    const std::string temperature = FileText(zone + "/temp");
+    const std::string temperature = FirstLine(zone + "/temp");
     if (temperature.empty()) continue;
     const double value = std::strtod(temperature.c_str(), nullptr);
     // Thousandths of a degree; some phones write whole degrees.
-    state.celsius.push_back({FileText(zone + "/type"), value > 1000.0 ? value * 1e-3 : value});
+    state.celsius.push_back({FirstLine(zone + "/type"), value > 1000.0 ? value * 1e-3 : value});
   }
   return state;
 }
@@ -104,8 +92,8 @@ Json MachineJson(const std::string& root) {
   json["instruction_set"] = cpu.instruction_set;
   json["n_processors"] = cpu.n_compute_units;
   json["memory_bytes"] = port::MemoryBytes();
-  json["kernel"] = FileText(root + "/proc/sys/kernel/osrelease");
-  const std::string governor = FileText(ProcessorFile(root, 0, "scaling_governor"));
+  json["kernel"] = FirstLine(root + "/proc/sys/kernel/osrelease");
+  const std::string governor = FirstLine(ProcessorFile(root, 0, "scaling_governor"));
   json["governor"] = governor.empty() ? Json() : Json(governor);
   return json;
 }
