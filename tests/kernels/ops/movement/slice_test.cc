@@ -118,7 +118,7 @@ TEST_CASE("strided_slice: refuses malformed bounds", "[ops]") {
            .Set(&OpParams::new_axis_mask, 1),
        kUnsupported, "rank 9"},
       {op.With(1).In<int32_t>({}, {0}), kInvalidModel, "rank 1 expected"},
-      {op.With(1).In<int64_t>({1}, {0}), kUnsupported, "int64; supported"},
+      {op.With(1).In<int16_t>({1}, {0}), kUnsupported, "int16; supported"},
       {op.First(3), kInvalidModel, "lacks its input 3"},
       {op.With(0).Unknown(DType::kVariant, {4}).Out(0, DType::kVariant), kUnsupported, "variant"},
   });

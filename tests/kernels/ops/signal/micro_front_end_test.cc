@@ -283,7 +283,7 @@ TEST_CASE("signal: refusals of filter banks", "[ops]") {
                             .In(DType::kUInt64, {4})
                             .In(DType::kInt32, Shape())
                             .Out(DType::kUInt32);
-  CheckComplaints(root, {{root.At(1, DType::kInt32, {2}), "scalar"},
+  CheckComplaints(root, {{root.At(1, DType::kInt32, {2}), "1 expected"},
                          {root.At(0, DType::kInt64, {4}), "int64"}});
   const SignalOp pcan = SignalOp("SignalPCAN", {{"snr_shift", 6}})
                             .In(DType::kUInt32, {4})
