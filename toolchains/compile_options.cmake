@@ -30,6 +30,7 @@ if(TOPWORK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
+include(CheckLinkerFlag)
 add_library(topwork_options INTERFACE)
 target_compile_features(topwork_options INTERFACE cxx_std_17)
 target_compile_definitions(topwork_options INTERFACE _FILE_OFFSET_BITS=64)  # 32-bit processors: files above 2 GB
@@ -44,9 +45,14 @@ target_compile_options(topwork_options INTERFACE
 # with pages of 16 KB can map the file (linkers for ARM do that, and 64 KB, by themselves).
 target_link_options(topwork_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  # The smallest build has no gaps between its segments.
+  # The smallest build has one copy of functions that are the same, or at least no gaps between its segments.
+  check_linker_flag(CXX "-fuse-ld=gold;-Wl,--icf=safe" TOPWORK_HAS_GOLD)
+  set(_smallest "-Wl,-z,noseparate-code")
+  if(TOPWORK_HAS_GOLD)
+    set(_smallest "-fuse-ld=gold;-Wl,--icf=safe")
+  endif()
   target_link_options(topwork_options INTERFACE
-    -Wl,-z,max-page-size=16384 $<$<CONFIG:MinSizeRel>:-Wl,-z,noseparate-code>)
+    -Wl,-z,max-page-size=16384 "$<$<CONFIG:MinSizeRel>:${_smallest}>")
 endif()
 target_link_libraries(topwork_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS} ${TOPWORK_ATOMIC_LIBRARY})
 
