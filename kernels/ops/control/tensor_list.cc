@@ -53,8 +53,9 @@ Status Merge(const PrepareContext& context, const Shape& given, Shape* element) 
     element->set_dim(d, std::max(given[d], known[d]));
   }
   if (fits) return Status::Ok();
-  return context.Invalid("an element of shape {} in a list of {}: lists hold elements of one shape",
-                         given.ToString(), known.ToString());
+  return context.Unsupported(
+      "an element of shape {} in a list of {}: lists hold elements of one shape", given.ToString(),
+      known.ToString());
 }
 
 // Input i is the shape of an element: −1 stands for a dimension, or the rank, that is not known.
@@ -80,8 +81,8 @@ Status ElementToRead(PrepareContext& context, int i, Shape* element) {
     TW_RETURN_IF_ERROR(Merge(context, given, element));
   }
   if (list[0] == 0 || element->NumElements() > 0) return Status::Ok();
-  return context.Invalid("no element of {} was set, so their shape {} is not known",
-                         context.InputName(0), element->ToString());
+  return context.Unsupported("no element of {} was set, so their shape {} is not known",
+                             context.InputName(0), element->ToString());
 }
 
 uint8_t* RowAt(const TensorView& rows, int64_t i, size_t row_bytes) {
