@@ -49,6 +49,19 @@ bool RegisterMethods(JNIEnv* env, const char* name, const Method* methods, size_
   return result == JNI_OK;
 }
 
+void UnregisterMethods(JNIEnv* env) {
+  const jthrowable failure = env->ExceptionOccurred();
+  env->ExceptionClear();
+  for (const char* name : {"org/topwork/Topwork", "org/topwork/Device", "org/topwork/Model",
+                           "org/topwork/Session", "org/topwork/Trainer"}) {
+    const jclass local = env->FindClass(name);
+    if (local != nullptr) env->UnregisterNatives(local);
+    env->ExceptionClear();
+    env->DeleteLocalRef(local);
+  }
+  if (failure != nullptr) env->Throw(failure);
+}
+
 bool RegisterSupport(JNIEnv* env) {
   if (!FindClass(env, "org/topwork/TopworkException", nullptr, &g_exception)) return false;
   if (!FindClass(env, "[B", nullptr, &g_bytes)) return false;

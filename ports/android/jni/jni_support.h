@@ -45,6 +45,10 @@ bool FindFields(JNIEnv* env, const char* name, Field* fields, size_t n_fields);
 // Makes `methods` those of the class `name`. False: an exception is pending.
 bool RegisterMethods(JNIEnv* env, const char* name, const Method* methods, size_t n_methods);
 
+// Takes the native methods of all classes away again, and keeps the pending exception: their code will be
+// unloaded, and a class that was initialized by a lookup could still be called.
+void UnregisterMethods(JNIEnv* env);
+
 // Each looks up what its file needs, once, in JNI_OnLoad. False: an exception is pending.
 bool RegisterSupport(JNIEnv* env);
 bool RegisterTensorInfo(JNIEnv* env);

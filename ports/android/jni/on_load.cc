@@ -32,7 +32,10 @@ void LogToSystem(void* /*user_data*/, tw_log_level level, const char* message) {
 extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void* /*reserved*/) {
   void* env = nullptr;
   if (vm->GetEnv(&env, JNI_VERSION_1_6) != JNI_OK) return JNI_ERR;
-  if (!topwork_jni::RegisterAll(static_cast<JNIEnv*>(env))) return JNI_ERR;
+  if (!topwork_jni::RegisterAll(static_cast<JNIEnv*>(env))) {
+    topwork_jni::UnregisterMethods(static_cast<JNIEnv*>(env));
+    return JNI_ERR;
+  }
 #ifdef __ANDROID__
   tw_log_set(TW_LOG_WARNING, topwork_jni::LogToSystem, nullptr);
 #endif
