@@ -3,6 +3,7 @@ set(CLI_UNIT_SOURCES
   benchmark/formats.cc
   benchmark/machine.cc
   benchmark/operator_limit.cc
+  benchmark/power.cc
   benchmark/print.cc
   benchmark/regression.cc
   benchmark/statistics.cc
@@ -50,7 +51,6 @@ set(CLI_SOURCES
   benchmark/measure.cc
   benchmark/options.cc
   benchmark/page.cc
-  benchmark/power.cc
   benchmark/roofline.cc
   benchmark/train_times.cc
   evaluate_command.cc

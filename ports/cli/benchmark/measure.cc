@@ -20,7 +20,6 @@ namespace cli {
 namespace {
 
 constexpr size_t kMaxKeptSamples = 2000;
-constexpr double kPowerSeconds = 2.0;
 
 double Millis(int64_t nanos) { return static_cast<double>(nanos) * 1e-6; }
 
@@ -244,7 +243,12 @@ Json MeasureSetting(const BenchmarkOptions& options, const Setting& setting,
     json["ops"] = ProfileOps(options.runs, &session);
     AddWork(plan, &json["ops"]);
   }
-  if (options.power) json["power"] = MeasurePower(kPowerSeconds, &session);
+  if (options.power) {
+    json["power"] = MeasurePower("", kPowerSeconds, "run", [&] {
+      Check(session.Run(), setting.common.model);
+      return 1.0;
+    });
+  }
   if (!options.trace.empty()) *events = TraceRun(&session);
   return json;
 }

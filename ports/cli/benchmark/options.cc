@@ -83,8 +83,8 @@ void AddWork(CLI::App* command, BenchmarkOptions* options) {
       "measure what the device can do, and tell how much of it every operator reaches");
   command->add_flag(
       "--power", options->power,
-      "measure the energy of a run, in runs of their own, where the machine has a sensor "
-      "of power");
+      "measure the energy of a run, in runs of their own, and with --train that of a training "
+      "step, where the machine has a sensor of power");
   command->add_flag("--train", options->train,
                     "time the training of a new head, too, on random examples");
   command->add_option("--train-classes", options->train_classes, "of the new head")

@@ -12,8 +12,9 @@ constexpr double kIdleSeconds = 1.0;
 
 }  // namespace
 
-Json MeasurePower(double seconds, tw::Session* session) {
-  const std::vector<PowerSensor> sensors = FindPowerSensors("");
+Json MeasurePower(const std::string& root, double seconds, const char* unit,
+                  const std::function<double()>& work) {
+  const std::vector<PowerSensor> sensors = FindPowerSensors(root);
   std::string reason;
   const PowerSensor* const sensor = ChoosePowerSensor(sensors, &reason);
   if (sensor == nullptr) return NoEnergyJson(reason);
@@ -21,12 +22,9 @@ Json MeasurePower(double seconds, tw::Session* session) {
   meter.MeasureIdle(kIdleSeconds);
   meter.Start();
   const int64_t start = port::NowNanos();
-  double n_runs = 0.0;
-  while (port::SecondsSince(start) < seconds) {
-    Check(session->Run());
-    n_runs += 1.0;
-  }
-  return EnergyJson(meter, meter.Stop(), n_runs);
+  double n = 0.0;
+  while (port::SecondsSince(start) < seconds) n += work();
+  return EnergyJson(meter, meter.Stop(), n, unit);
 }
 
 }  // namespace cli

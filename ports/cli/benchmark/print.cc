@@ -54,6 +54,7 @@ void AddTraining(const Json& train, Table* table) {
               BytesText(train, "memory_bytes") + " (backbone " +
               BytesText(train, "backbone_bytes") + ", features " + BytesText(train, "cache_bytes") +
               ", training " + BytesText(train, "training_bytes") + ")");
+  if (!train["power"].is_null()) row("energy", EnergyText(train["power"]));
 }
 
 void PrintResult(const Json& result) {

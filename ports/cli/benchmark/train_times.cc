@@ -1,6 +1,7 @@
 // Personalising a model on random examples, step by step.
 #include "ports/cli/benchmark/train_times.h"
 
+#include "ports/cli/benchmark/power.h"
 #include "ports/cli/benchmark/statistics.h"
 #include "ports/cli/inputs.h"
 #include "ports/cli/stop.h"
@@ -50,6 +51,22 @@ tw::TrainerOptions OptionsOf(const BenchmarkOptions& options, const Setting& set
   return trainer;
 }
 
+// Random ones, and their features.
+void AddExamples(const BenchmarkOptions& options, const std::string& model, tw::Trainer* trainer) {
+  RandomExamples random;
+  random.n_classes = options.train_classes;
+  const int64_t n_inputs = CheckValue(trainer->Info()).n_inputs;
+  for (int64_t i = 0; i < n_inputs; ++i) {
+    random.inputs.push_back(CheckValue(trainer->Input(static_cast<size_t>(i))));
+  }
+  tw_examples examples{};
+  examples.struct_size = sizeof(examples);
+  examples.n_examples = options.train_examples;
+  examples.read = &ReadRandom;
+  examples.user_data = &random;
+  Check(trainer->AddExamples(examples), model);
+}
+
 double MillisSince(int64_t start) { return port::SecondsSince(start) * 1e3; }
 
 // Trains once; *info is what the trainer says in the end, without its pointers.
@@ -61,19 +78,8 @@ Round Personalise(const BenchmarkOptions& options, const Setting& setting, Json*
       CheckValue(tw::Trainer::Create(model, OptionsOf(options, setting)), setting.common.model);
   const CancelOnStop cancel([&] { (void)trainer.Cancel(); });
   round.create_ms = MillisSince(start);
-  RandomExamples random;
-  random.n_classes = options.train_classes;
-  const int64_t n_inputs = CheckValue(trainer.Info()).n_inputs;
-  for (int64_t i = 0; i < n_inputs; ++i) {
-    random.inputs.push_back(CheckValue(trainer.Input(static_cast<size_t>(i))));
-  }
-  tw_examples examples{};
-  examples.struct_size = sizeof(examples);
-  examples.n_examples = options.train_examples;
-  examples.read = &ReadRandom;
-  examples.user_data = &random;
   start = port::NowNanos();
-  Check(trainer.AddExamples(examples), setting.common.model);
+  AddExamples(options, setting.common.model, &trainer);
   round.features_ms = MillisSince(start);
   start = port::NowNanos();
   Check(trainer.Fit(0,
@@ -93,6 +99,27 @@ Round Personalise(const BenchmarkOptions& options, const Setting& setting, Json*
            {"training_bytes", last.training_bytes}, {"working_bytes", last.working_bytes},
            {"device_bytes", last.device_bytes},     {"device", last.device}};
   return round;
+}
+
+// The energy of a training step on features that are there.
+Json MeasureStepPower(const BenchmarkOptions& options, const Setting& setting) {
+  const tw::Model model = OpenModel(setting.common.model);
+  tw::Trainer trainer =
+      CheckValue(tw::Trainer::Create(model, OptionsOf(options, setting)), setting.common.model);
+  const CancelOnStop cancel([&] { (void)trainer.Cancel(); });
+  AddExamples(options, setting.common.model, &trainer);
+  int32_t n_epochs = 0;
+  int64_t n_done = 0;
+  return MeasurePower("", kPowerSeconds, "step", [&] {
+    const int64_t n_before = n_done;
+    Check(trainer.Fit(++n_epochs,
+                      [&](const tw_trainer_progress& progress) {
+                        n_done = progress.n_steps_done;
+                        return true;
+                      }),
+          setting.common.model);
+    return static_cast<double>(n_done - n_before);
+  });
 }
 
 }  // namespace
@@ -120,6 +147,7 @@ Json MeasureTraining(const BenchmarkOptions& options, const Setting& setting) {
   json["features_ms"] = SummaryJson(features);
   json["fit_ms"] = SummaryJson(fit);
   json["export_ms"] = SummaryJson(exported);
+  json["power"] = options.power ? MeasureStepPower(options, setting) : Json();
   json.update(info);
   return json;
 }

@@ -79,7 +79,7 @@ Json NoEnergyJson(const std::string& reason) {
   return json;
 }
 
-Json EnergyJson(const EnergyMeter& meter, const Energy& energy, double n_runs) {
+Json EnergyJson(const EnergyMeter& meter, const Energy& energy, double n, const std::string& unit) {
   const PowerSensor& sensor = meter.sensor();
   if (!energy.is_complete || energy.seconds <= 0.0) {
     return NoEnergyJson("the sensor " + sensor.driver + " " + sensor.name +
@@ -96,17 +96,21 @@ Json EnergyJson(const EnergyMeter& meter, const Energy& energy, double n_runs) {
   json["net_joules"] = net;
   json["seconds"] = energy.seconds;
   json["n_readings"] = energy.n_readings;
-  if (n_runs > 0.0) json["net_joules_per_run"] = net / n_runs;
+  if (n > 0.0) json["net_joules_per_" + unit] = net / n;
   return json;
 }
 
 std::string EnergyText(const Json& json) {
   if (json.contains("reason")) return "energy unknown: " + json["reason"].get<std::string>();
-  const bool each = json.contains("net_joules_per_run");
+  std::string key = "net_joules", each;
+  for (const char* unit : {"run", "step"}) {
+    if (!json.contains(std::string("net_joules_per_") + unit)) continue;
+    key = std::string("net_joules_per_") + unit;
+    each = std::string(" a ") + unit;
+  }
   char text[200];
   std::snprintf(text, sizeof(text), "%.3g J%s above idle (%s %s: the %s; idle %.3g W)",
-                json[each ? "net_joules_per_run" : "net_joules"].get<double>(),
-                each ? " a run" : "", json["driver"].get<std::string>().c_str(),
+                json[key].get<double>(), each.c_str(), json["driver"].get<std::string>().c_str(),
                 json["sensor"].get<std::string>().c_str(), json["scope"].get<std::string>().c_str(),
                 json["idle_watts"].get<double>());
   return text;

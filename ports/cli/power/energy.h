@@ -70,8 +70,9 @@ class EnergyMeter {
 };
 
 // sensor, driver, scope ("board", "processor"), idle_watts, watts, joules, net_joules (idle subtracted, not below
-// 0), seconds, n_readings, and net_joules_per_run of n_runs above 0. Where the energy is not complete, a reason alone.
-Json EnergyJson(const EnergyMeter& meter, const Energy& energy, double n_runs);
+// 0), seconds, n_readings, and, of n units above 0 ("run" or "step"), net_joules_per_<unit>. Where the energy is not
+// complete, a reason alone.
+Json EnergyJson(const EnergyMeter& meter, const Energy& energy, double n, const std::string& unit);
 // For people: "0.12 J a run above idle (ina3221 VDD_IN, the whole board; idle 4.1 W)".
 std::string EnergyText(const Json& json);
 // {"reason": ...}

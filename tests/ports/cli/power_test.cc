@@ -1,6 +1,9 @@
 // Sensors of power, boards and energy, from trees of files as machines have them.
+#include "ports/cli/benchmark/power.h"
+
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
@@ -183,11 +186,33 @@ TEST_CASE("energy: what the machine draws anyway is subtracted", "[cli]") {
   CHECK(energy.n_readings >= 2);
   CHECK(energy.seconds >= 0.05);
   CHECK(energy.joules == Approx(10.0 * energy.seconds));
-  const Json json = EnergyJson(meter, energy, 4);
+  const Json json = EnergyJson(meter, energy, 4, "run");
   CHECK(json["net_joules_per_run"].get<double>() == Approx(6.0 * energy.seconds / 4));
   CHECK(json["scope"] == "board");
   CHECK(EnergyText(json).find("J a run above idle (ina3221 VDD_IN: the board; idle 4 W)") !=
         std::string::npos);
+}
+
+TEST_CASE("energy: of a training step, and without a sensor", "[cli]") {
+  PowerTree tree;
+  int n_calls = 0;
+  const auto work = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (n_calls++ > 0) return 0.0;
+    const std::string file = tree.root() + "/sys/class/hwmon/hwmon0/curr1_input";
+    tree.Write("/new", "2000");  // 10 W, at once: the meter reads meanwhile
+    CHECK(std::rename((tree.root() + "/new").c_str(), file.c_str()) == 0);
+    return 3.0;
+  };
+  CHECK(MeasurePower(tree.root(), 0.1, "step", work).contains("reason"));
+  CHECK(n_calls == 0);
+  tree.WriteIna3221("hwmon0", {"VDD_IN"}, {5000}, {800});  // 4 W
+  const Json json = MeasurePower(tree.root(), 0.1, "step", work);
+  CHECK(n_calls > 1);
+  CHECK(json["idle_watts"].get<double>() == Approx(4.0));
+  CHECK(json["net_joules_per_step"].get<double>() == Approx(json["net_joules"].get<double>() / 3));
+  CHECK(json["net_joules"].get<double>() > 0.0);
+  CHECK(EnergyText(json).find("J a step above idle") != std::string::npos);
 }
 
 TEST_CASE("energy: a sensor that goes away gives no number", "[cli]") {
@@ -197,7 +222,7 @@ TEST_CASE("energy: a sensor that goes away gives no number", "[cli]") {
   meter.Start();
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   tree.Write("/sys/class/hwmon/hwmon0/in1_input", "");
-  const Json json = EnergyJson(meter, meter.Stop(), 1);
+  const Json json = EnergyJson(meter, meter.Stop(), 1, "run");
   CHECK(json.contains("reason"));
   CHECK(!json.contains("joules"));
   CHECK(EnergyText(json).find("energy unknown") == 0);
