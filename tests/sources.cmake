@@ -229,6 +229,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/fully_connected_test.cc
     runtime/backend/opencl/integer_test.cc
     runtime/backend/opencl/kernels_test.cc
+    runtime/backend/opencl/limits_test.cc
     runtime/backend/opencl/loader_test.cc
     runtime/backend/opencl/memory_test.cc
     runtime/backend/opencl/op_cases_test.cc
