@@ -163,7 +163,7 @@ def check_report(checks, text, document):
     page = Html(text)
     checks.expect(not page.wrong and not page.open, "report: tags %s %s" % (page.wrong, page.open))
     checks.expect(not page.outside, "report: refers to %s" % page.outside)
-    checks.expect("viewport" in text and page.tags.count("script") == 3, "report: %s" % page.tags)
+    checks.expect("viewport" in text and page.tags.count("script") == 4, "report: %s" % page.tags)
     checks.expect("b" not in page.tags and "<b>red" not in text, "report: class names are not escaped")
     data = json.loads(text.split("id=\"data\">")[1].split("</script>")[0])
     checks.expect("<b>red & blue" in data["evaluation"]["classes"][1]["name"] or
