@@ -88,10 +88,12 @@ void AddWork(CLI::App* command, BenchmarkOptions* options) {
   command->add_flag("--train", options->train,
                     "time the training of a new head, too, on random examples");
   command->add_option("--train-classes", options->train_classes, "of the new head")
+      ->needs("--train")
       ->check(CLI::Range(2, 100000))
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--train-examples", options->train_examples, "of all classes together")
+      ->needs("--train")
       ->check(CLI::Range(2, 1000000))
       ->type_name("N")
       ->capture_default_str();
@@ -103,6 +105,7 @@ void AddOutputs(CLI::App* command, BenchmarkOptions* options) {
       ->add_option("--format", options->format,
                    "what to print: text, json, jsonl (a line for each setting), csv, markdown, or "
                    "the lines of TFLite's benchmark_model")
+      ->excludes("--json")
       ->check(CLI::IsMember({"text", "json", "jsonl", "csv", "markdown", "benchmark_model"}))
       ->type_name("FORMAT")
       ->capture_default_str();
@@ -120,12 +123,14 @@ void AddOutputs(CLI::App* command, BenchmarkOptions* options) {
                    "when a setting is slower")
       ->type_name("BASE.json");
   command->add_option("--confidence", options->limits.confidence, "of the verdicts of --compare")
+      ->needs("--compare")
       ->check(CLI::Range(0.5, 0.9999))
       ->type_name("P")
       ->capture_default_str();
   command
       ->add_option("--tolerance", options->limits.tolerance,
                    "share by which a median may differ and count as the same")
+      ->needs("--compare")
       ->check(NonNegativeCheck())
       ->type_name("SHARE")
       ->capture_default_str();

@@ -32,7 +32,7 @@ std::string BytesText(const Json& result, const char* key) {
   return HumanBytes(result[key].get<double>());
 }
 
-// "conv 12, opencl 40" of where operators run, where it is not the CPU alone.
+// "12 on cpu, 40 on opencl": where the operators run.
 std::string PlacesText(const Json& result) {
   std::string text;
   for (const auto& place : result["placed"].items()) {

@@ -39,7 +39,7 @@
     const cards = [];
     const card = (value, what) => cards.push(el("div", { class: "card" }, el("b", {}, value), el("span", {}, what)));
     const fastest = results.reduce((a, b) => (b.latency_ms.p50 < a.latency_ms.p50 ? b : a));
-    card(ms(fastest.latency_ms.p50), "median" + (results.length > 1 ? ", " + name(fastest) : " of " + whole(first.runs) + " runs"));
+    card(ms(fastest.latency_ms.p50), (results.length > 1 ? "fastest median, " + name(fastest) : "median of " + whole(first.runs) + " runs"));
     card(ms(fastest.latency_ms.p99), "99th percentile");
     card(ms(fastest.open_ms + fastest.plan_ms + fastest.first_run_ms), "from file to first answer");
     if (fastest.train) card(ms(fastest.train.personalise_ms.p50), "to personalise");
@@ -74,12 +74,13 @@
     const plain = (u, v) => (known(v) ? ms(v) : "–");
     const ticks = (u, values) => values.map((v) => (known(v) ? ms(v) : ""));
     const share = (u, v) => (known(v) ? percent(v) : "–");
+    const shares = histogram(first), half = (shares[0][1] - shares[0][0]) / 2;
     const parts = [plot("plot-histogram", "Latency of " + name(first), () => ({
-      scales: { x: { time: false }, y: { range: (u, low, high) => [0, 1.05 * high] } },
+      scales: { x: { time: false, range: (u, low, high) => [low - half, high + half] }, y: { range: (u, low, high) => [0, 1.05 * high] } },
       axes: [axis({ values: ticks, space: 70 }), axis({ size: 56, values: (u, v) => v.map((x) => Math.round(1000 * x) / 10 + "%") })],
       series: [{ label: "latency", value: plain }, { label: "share of the runs", stroke: css("--train"), fill: css("--train") + "66",
         paths: canPlot ? uPlot.paths.bars({ size: [0.95, 60] }) : undefined, points: { show: false }, value: share }],
-    }), histogram(first))];
+    }), shares)];
     const longest = Math.max(...shown.map((result) => result.samples_ms.length));
     const numbers = Array.from({ length: longest }, (_, i) => i + 1);
     parts.push(plot("plot-runs", "Latency of each run", () => ({
@@ -125,11 +126,11 @@
     if (!data.limits || data.limits.length === 0) return;
     const bandwidth = (l, which) => l.bytes_per_s[which < 0 ? l.bytes_per_s.length - 1 : 0].bytes_per_s;
     section("roofline", "Roofline", "What the devices can do, measured, and what each operator does of it.",
-      el("div", { class: "plots" }, rooflinePlot(data.limits[0], bandwidth),
-        table(["device", "float32", "bytes", "memory", "cache", "launch"], data.limits.map((l) => [
-          l.name + (l.threads ? ", " + l.threads + (l.threads === 1 ? " thread" : " threads") : ""),
-          rate(l.flops_per_s, "FLOP/s"), rate(l.byte_ops_per_s, "op/s"), rate(bandwidth(l, -1), "B/s"),
-          rate(bandwidth(l, 0), "B/s"), ms(l.launch_ns * 1e-6)]), { id: "limits" })));
+      el("div", { class: "plots" }, rooflinePlot(data.limits[0], bandwidth)),
+      table(["device", "float32", "bytes", "memory", "cache", "launch"], data.limits.map((l) => [
+        l.name + (l.threads ? ", " + l.threads + (l.threads === 1 ? " thread" : " threads") : ""),
+        rate(l.flops_per_s, "FLOP/s"), rate(l.byte_ops_per_s, "op/s"), rate(bandwidth(l, -1), "B/s"),
+        rate(bandwidth(l, 0), "B/s"), ms(l.launch_ns * 1e-6)]), { id: "limits" }));
   }
   function rooflinePlot(limit, bandwidth) {
     const here = (first.ops || []).filter((op) => op.flops > 0 && op.bytes > 0 && op.p50_ms > 0 &&

@@ -162,6 +162,11 @@ def check_formats(checks, tool, here):
                       "trace: %s" % spans)
     blocked = run(tool, "benchmark", *settings, "--report", here / "no" / "such" / "page.html")
     checks.expect(blocked.returncode == IO and blocked.stdout == "", "--report: " + blocked.stderr)
+    # Options that would have no effect are refused.
+    for options in (["--json", "--format", "csv"], ["--train-classes", "3"], ["--train-examples", "9"],
+                    ["--confidence", "0.9"], ["--tolerance", "0.1"]):
+        refused = run(tool, "benchmark", *settings, *options)
+        checks.expect(refused.returncode == USAGE and options[-2] in refused.stderr, "%s: %s" % (options, refused.stderr))
     itself = run(tool, "benchmark", *settings, "--trace", DIGITS_CNN)
     checks.expect(itself.returncode == USAGE, "--trace onto the model: " + itself.stderr)
 
