@@ -53,8 +53,21 @@ start_binfmt() {
   cat "$rule" >"$misc/register" || skip "the kernel does not take $rule"
 }
 
+usage() {
+  sed -n '2,7s/^# \{0,1\}//p' "$0"
+}
+
+wrong() {
+  usage >&2
+  exit 2
+}
+
 case "${1:-}" in
+  -h | --help)
+    usage
+    ;;
   make)
+    [ $# -ge 3 ] || wrong
     shift
     make_root "$@"
     ;;
@@ -62,7 +75,9 @@ case "${1:-}" in
     make_root "${2:-$root_of_tree/build/arm64-opencl}" dash coreutils sed ocl-icd-libopencl1 pocl-opencl-icd libclblast1
     ;;
   run)
+    [ $# -ge 3 ] || wrong
     root=$2
+    [ -d "$root" ] || { echo "$root is no folder; '$0 make' or '$0 opencl' makes one" >&2; exit 1; }
     shift 2
     [ "$(id -u)" -eq 0 ] || skip "chroot needs root"
     start_binfmt
@@ -73,7 +88,6 @@ case "${1:-}" in
         exec chroot "$root" "$@"' arm64_root "$root" "$@"
     ;;
   *)
-    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
-    exit 2
+    wrong
     ;;
 esac

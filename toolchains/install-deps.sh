@@ -37,6 +37,7 @@ dpkg-dev lintian abigail-tools debootstrap meson doxygen openjdk-17-jdk-headless
     long) zig=yes; packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
 g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu python3 python3-venv" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "install-deps.sh: unknown part '$part' (build, test, long, zig, python)" >&2; exit 2 ;;
   esac
 done

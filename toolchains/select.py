@@ -2,14 +2,11 @@
 """What models need of Topwork, for a build that has nothing else (TOPWORK_SELECTION).
 
 Usage: select.py [--train] [--quantize] [--opencl] MODEL.tflite... > my.selection
-       cmake ... -DTOPWORK_SELECTION=my.selection
-
-  --train     what training of the last layer adds: the new head and what an export puts around it
-  --quantize  what quantizing the models adds: their operators in int8
-  --opencl    what measuring an OpenCL device adds, so that `auto` can choose
+       cmake --preset minsize -DTOPWORK_SELECTION=my.selection
 
 A line of the selection is an operator's name and the types of its inputs and outputs; text behind a # is a comment.
 Lines may be added by hand. Needs Python's standard library and this source tree, no build.
+Exit code: 1 a file that cannot be read or is no model Topwork knows; 2 wrong usage. Nothing is printed then.
 """
 import argparse
 import os
@@ -21,6 +18,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CONTRACT = os.path.join(ROOT, "kernels", "contract")
 QUANTIZED = {"int8", "uint8", "int16"}
 CUSTOM = 32
+ADDED = {"train": "add what training of the last layer needs: the new head and what an export puts around it",
+         "quantize": "add what quantizing the models needs: their operators in int8",
+         "opencl": "add what measuring an OpenCL device needs, so that `auto` can choose"}
 
 
 class Bad(Exception):
@@ -176,19 +176,22 @@ def add_companions(selection, args):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("models", nargs="+", metavar="MODEL.tflite")
-    for flag in ("train", "quantize", "opencl"):
-        parser.add_argument("--" + flag, action="store_true")
+    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", metavar="MODEL.tflite", help="models that the build is to run")
+    for flag, about in ADDED.items():
+        parser.add_argument("--" + flag, action="store_true", help=about)
     args = parser.parse_args()
     names, types, selection = Names(), type_names(), {}
     for path in args.models:
         try:
             add_model(path, names, types, selection)
-        except (Bad, OSError) as error:
+        except Bad as error:
             sys.exit(f"{path}: {error}")
+        except OSError as error:
+            sys.exit(f"{path}: {error.strerror}")
     add_companions(selection, args)
-    flags = "".join(f" --{flag}" for flag in ("train", "quantize", "opencl") if getattr(args, flag))
+    flags = "".join(f" --{flag}" for flag in ADDED if getattr(args, flag))
     print(f"# toolchains/select.py{flags} of:")
     for path in sorted(map(os.path.basename, args.models)):
         print(f"#   {path}")

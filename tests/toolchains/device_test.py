@@ -154,6 +154,8 @@ def local(build, output):
 
     if (build / "topwork").exists():
         model = FOLDER.parents[1] / "models/zoo/digits_cnn_f32.tflite"
+        done = run(build, output, "--no-tests", "--benchmark", "absent.tflite")
+        assert done.returncode == 1 and "no such file: absent.tflite" in done.stdout, done.stdout
         assert run(build, output, "--no-tests", "--benchmark", model, "--personalise").returncode == 0
         timing = json.loads((output / "host" / "benchmark-digits_cnn_f32.json").read_text())
         training = json.loads((output / "host" / "personalise.json").read_text())
@@ -161,7 +163,18 @@ def local(build, output):
         assert "device_peak_memory_kb" in timing and training["epochs"], (timing, training)
         assert training["device_peak_memory_kb"] > 10000, training["device_peak_memory_kb"]
     assert run(build, output, "--no-tests", "--benchmark", __file__).returncode == 1
+    wrong(build, output)
     vanish(output)
+
+
+def wrong(build, output):
+    """Each is told in words, without a trace of Python."""
+    nowhere = output / "nowhere"
+    for code, said, options in (
+            (2, "--no-tests leaves nothing to do", ["--no-tests"]),
+            (1, "no preset has the name nowhere", ["--build", nowhere]), (1, "the command no-adb is missing", ["--adb", "SERIAL"])):
+        done = run(build, output, *options, ADB="no-adb")
+        assert done.returncode == code and said in done.stdout and "Traceback" not in done.stdout, done.stdout
 
 
 def adb(build, output):

@@ -35,12 +35,23 @@ def call(connection, program, arguments, name, output):
     return []
 
 
+def how_to_build(build, target):
+    """The command that makes a target of the folder."""
+    presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+    if build.name not in [preset["name"] for preset in presets]:
+        return f"no preset has the name {build.name} (cmake --list-presets lists them)"
+    return f"build it: cmake --preset {build.name} && cmake --build --preset {build.name} --target {target}"
+
+
 def push(connection, build, files):
     """The command line and the files; what is missing here ends the run."""
-    files = [(build / "topwork", "topwork"), *files]
-    missing = [str(path) for path, _ in files if not path.exists()]
+    program = build / "topwork"
+    if not program.exists():
+        raise SystemExit(f"{program} is missing; {how_to_build(build, 'topwork_cli')}")
+    missing = [str(path) for path, _ in files if not path.is_file()]
     if missing:
-        raise SystemExit(f"missing: {' '.join(missing)} (the command line is the target topwork_cli)")
+        raise SystemExit(f"no such file: {' '.join(missing)}")
+    files = [(program, program.name), *files]
     connection.do(connection.place.push, files)
 
 

@@ -9,8 +9,8 @@ Examples:
 
 Results lie in build/device/<stage or place>: unity.txt (lines of the Unity framework), junit.xml, tests.log, summary.json
 (counts, peak memory, temperatures and clocks before and after), benchmark-*.json and personalise.json.
-Exit code: 0 all passed; 1 a test or a command failed; 3 the device stayed lost; with --skip-code, that number where
-tests were skipped and none failed.
+Exit code: 0 all passed; 1 a test or a command failed, or something is missing; 2 wrong usage; 3 the device stayed lost;
+with --skip-code, that number where tests were skipped and none failed.
 """
 import argparse
 import json
@@ -49,7 +49,10 @@ def parse_arguments():
     parser.add_argument("--wait", type=float, default=3, metavar="SECONDS", help="before a lost connection is made again (3)")
     parser.add_argument("--output", type=pathlib.Path, help="folder for the results (default: build/device/...)")
     parser.add_argument("--skip-code", type=int, default=0, help="exit code where tests were skipped and none failed")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.no_tests and not (arguments.benchmark or arguments.personalise):
+        parser.error("--no-tests leaves nothing to do: add --benchmark MODEL or --personalise")
+    return arguments
 
 
 def given_stage(arguments):
@@ -90,8 +93,7 @@ def run_tests(connection, arguments, stage, build, output):
     program = build / "topwork_tests"
     files = [(path, path.name) for path in (program, build / "libtopwork_fault_shim.so") if path.exists()]
     if not program.exists():
-        raise SystemExit(f"{program} is missing: cmake --preset {build.name} && cmake --build --preset {build.name} "
-                         "--target topwork_tests")
+        raise SystemExit(f"{program} is missing; {jobs.how_to_build(build, program.name)}")
     connection.do(connection.place.push, files)
     connection.do(connection.place.output, "mkdir -p cache pocl")
     tests = arguments.filter or stage["all_tests" if arguments.long else "tests"]

@@ -139,9 +139,15 @@ class Root(Here):
         return [self.script, "run", self.root, "/bin/sh", "-c", text]
 
 
+def need(program, package):
+    if shutil.which(program) is None:
+        raise SystemExit(f"the command {program} is missing (Debian: apt install {package})")
+
+
 class Ssh(Place):
     def __init__(self, host, folder, config=None):
         super().__init__(folder)
+        need("ssh", "openssh-client")
         self.command = ["ssh", *(["-F", config] if config else []), "-o", "BatchMode=yes", "-o", "ConnectTimeout=20",
                         "-o", "ServerAliveInterval=15", host]
 
@@ -167,7 +173,9 @@ class Ssh(Place):
 class Adb(Place):
     def __init__(self, serial, folder):
         super().__init__(folder)
-        self.command = [os.environ.get("ADB", "adb"), "-s", serial]
+        program = os.environ.get("ADB", "adb")
+        need(program, "adb")
+        self.command = [program, "-s", serial]
 
     def shell(self, text):
         return [*self.command, "shell", text]
