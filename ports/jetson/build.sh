@@ -46,10 +46,12 @@ END
 
 here=$(dpkg --print-architecture)
 [ $# -gt 0 ] || set -- "$here"
+mkdir -p build
 for architecture in "$@"; do
   case "$architecture" in
     amd64) triple=x86_64-linux-gnu ;;
     arm64) triple=aarch64-linux-gnu ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' ports/jetson/build.sh; exit 0 ;;
     *) echo "build.sh: unknown processor '$architecture' (amd64, arm64)" >&2; exit 2 ;;
   esac
   build="build/debian-$architecture"

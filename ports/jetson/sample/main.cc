@@ -20,6 +20,12 @@
 
 namespace {
 
+constexpr char kUsage[] =
+    "usage: topwork-camera MODEL.tflite FRAMES CHECKPOINT KEYS CLASS CLASS...\n"
+    "  FRAMES      a camera (/dev/video0) or a folder of .ppm pictures\n"
+    "  CHECKPOINT  a file for what is learnt; it is made at the first key\n"
+    "  KEYS        a pipe, a terminal or a file: '1' teaches the first CLASS, 'q' ends";
+
 volatile sig_atomic_t stopped = 0;
 void Stop(int) { stopped = 1; }
 
@@ -60,8 +66,11 @@ int Run(sample::Learner* learner, sample::FrameSource* frames, int keys,
       if (tw::Status status = learner->Classify(frame, &name, &score); !status) {
         return Fail(status.ToString());
       }
-      if (name.empty()) name = "nothing learnt yet";
-      std::printf("%d %s %.3f\n", n, name.c_str(), static_cast<double>(score));
+      if (name.empty()) {
+        std::printf("%d nothing learnt yet\n", n);
+      } else {
+        std::printf("%d %s %.3f\n", n, name.c_str(), static_cast<double>(score));
+      }
     }
     std::fflush(stdout);
   }
@@ -71,7 +80,7 @@ int Run(sample::Learner* learner, sample::FrameSource* frames, int keys,
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 7) return Fail("usage: topwork-camera MODEL FRAMES CHECKPOINT KEYS CLASS CLASS...");
+  if (argc < 7) return Fail(kUsage);
   struct sigaction action;
   std::memset(&action, 0, sizeof(action));
   action.sa_handler = Stop;

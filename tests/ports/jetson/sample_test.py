@@ -49,7 +49,7 @@ def check_folder(here):
     write_frames(here / "lesson", "ababab" + "abba")
     code, lines, said = sample(here / "lesson", here, "..1212....")
     expect(code == 0 and not said, f"exit {code}: {said}")
-    expect(lines[0] == "0 examples from before" and lines[1] == "0 nothing learnt yet 0.000", f"{lines[:2]}")
+    expect(lines[0] == "0 examples from before" and lines[1] == "0 nothing learnt yet", f"{lines[:2]}")
     expect("5 learnt below (4 examples)" in lines, f"{lines}")
     expect(names(lines) == ["above", "below", "below", "above"], f"after four keys: {lines}")
     write_frames(here / "later", "ba")
