@@ -100,10 +100,13 @@ def main():
     parser.add_argument("--keep", help="folder for the departing operators as models with their inputs")
     options = parser.parse_args()
     if shutil.which(options.topwork) is None:
-        sys.exit(f"{options.topwork} is no command")
+        sys.exit(f"{options.topwork} is no command; give the path of topwork, such as build/release/topwork")
+    if options.jobs < 1:
+        parser.error("--jobs must be 1 or more")
     files = files_of(options.paths, options.only)
     if not files:
-        sys.exit("there is no .tflite file")
+        only = f" whose path holds '{options.only}'" if options.only else ""
+        sys.exit(f"there is no .tflite file{only} in {' '.join(options.paths)}")
     report = {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         jobs = [pool.submit(check, options.topwork, path, options.keep) for path in files]
