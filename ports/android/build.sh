@@ -8,9 +8,13 @@
 #   ANDROID_NDK  the NDK: libraries for Android are built and packed. Without it the package has none
 # Needs JDK 17, Maven and its central repository. Exit code 77: one of these is missing.
 set -eu
+case "${1:-}" in
+  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+esac
 cd "$(dirname "$0")/../.."
 root=$PWD
 out=$root/build/android
+[ $# -eq 0 ] || [ -d "$1" ] || { echo "build.sh: $1 is no folder; give a CMake build, such as build/release" >&2; exit 2; }
 
 missing() {
   echo "SKIP ports/android: $1"

@@ -107,6 +107,8 @@ def main():
     if not files:
         only = f" whose path holds '{options.only}'" if options.only else ""
         sys.exit(f"there is no .tflite file{only} in {' '.join(options.paths)}")
+    if options.report and not pathlib.Path(options.report).absolute().parent.is_dir():
+        sys.exit(f"--report {options.report}: its folder does not exist")
     report = {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         jobs = [pool.submit(check, options.topwork, path, options.keep) for path in files]
