@@ -56,7 +56,7 @@ int64_t PackedOffset(const GemmKernels& kernels, const TransposeConvState& s, in
 
 void PackPart(const GemmKernels& kernels, const TransposeConvState& s, const float* filter,
               int64_t index, float* packed) {
-  const int64_t y = index / Classes(s.w), x = index % Classes(s.w);
+  const int64_t y = index / ClassesOf(s.w), x = index % ClassesOf(s.w);
   kernels.pack(PartOf(s, filter, y, x), 0, kernels.n_panels(s.out_c),
                packed + PackedOffset(kernels, s, y, x));
 }
@@ -143,7 +143,7 @@ Status PlanParts(PrepareContext* context, TransposeConvState* state) {
     return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(1));
   }
   const int64_t packed_size = kernels.packed_size(state->out_c, depth);
-  const int64_t classes = Classes(state->h) * Classes(state->w);
+  const int64_t classes = ClassesOf(state->h) * ClassesOf(state->w);
   const TensorView& filter = *context->input(1);
   if (filter.data != nullptr) {
     const std::string tag = StrFormat("{} transposed, strides {} {}", kernels.tag,
@@ -224,7 +224,7 @@ Status Run(const RunContext& context) {
   const float* packed = s.packed;
   if (packed == nullptr) {
     float* to = reinterpret_cast<float*>(context.scratch + s.packed_offset);
-    context.pool->ParallelFor(Classes(s.h) * Classes(s.w), [&](int64_t index, int) {
+    context.pool->ParallelFor(ClassesOf(s.h) * ClassesOf(s.w), [&](int64_t index, int) {
       PackPart(*context.cpu->gemm, s, context.input_data<float>(1), index, to);
     });
     packed = to;

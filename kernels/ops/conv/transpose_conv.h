@@ -28,7 +28,7 @@ inline int64_t TapsBefore(const WindowAxis& axis, int64_t first) {
   return std::min(first * each + std::min(first, rest), axis.filter);
 }
 
-inline int64_t Classes(const WindowAxis& axis) { return std::min(axis.stride, axis.filter); }
+inline int64_t ClassesOf(const WindowAxis& axis) { return std::min(axis.stride, axis.filter); }
 
 // The taps of n pixels of one class: pixel j reads input columns [x + j, x + j + taps_x) and rows
 // y, y - 1, ... of `image`, zeros outside.

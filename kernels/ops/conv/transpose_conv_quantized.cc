@@ -53,8 +53,8 @@ Status PackFilter(PrepareContext* context, const IntegerGemm& gemm, QuantizedTra
     return context->Unsupported("{} must be a constant", context->InputName(1));
   }
   size_t total = 0;
-  for (int64_t y = 0; y < Classes(s->h); ++y) {
-    for (int64_t x = 0; x < Classes(s->w); ++x) {
+  for (int64_t y = 0; y < ClassesOf(s->h); ++y) {
+    for (int64_t x = 0; x < ClassesOf(s->w); ++x) {
       s->offsets.push_back(total);
       total += AlignUp(gemm.packed_bytes(s->out_c, 1, Depth(*s, y, x)));
     }
@@ -66,7 +66,7 @@ Status PackFilter(PrepareContext* context, const IntegerGemm& gemm, QuantizedTra
       const void* packed, context->PackConstant(1, tag.c_str(), total, true, [&](void* to) {
         for (size_t i = 0; i < s->offsets.size(); ++i) {
           const int64_t index = static_cast<int64_t>(i);
-          const int64_t y = index / Classes(s->w), x = index % Classes(s->w);
+          const int64_t y = index / ClassesOf(s->w), x = index % ClassesOf(s->w);
           const std::vector<uint8_t> part = PartOf(*s, filter.as<const uint8_t>(), y, x);
           IntegerWeights weights;
           weights.data = part.data();
@@ -117,7 +117,7 @@ void OutputRow(const RunContext& context, const QuantizedTransposeState& s, cons
     task.lda = task.run_k * 2;
     // A class without taps has no part; any part serves for a depth of 0 but its sums are not read.
     const bool empty = task.run_k == 0;
-    const size_t part = empty ? 0 : static_cast<size_t>(class_y * Classes(s.w) + class_x);
+    const size_t part = empty ? 0 : static_cast<size_t>(class_y * ClassesOf(s.w) + class_x);
     task.packed = s.packed + s.offsets[part];
     const int64_t pixels = (s.w.in - first - 1) / s.w.stride + 1;
     for (int64_t j = 0; j < pixels; j += kColumnsAtOnce) {
