@@ -1,0 +1,85 @@
+"""toolchains/amalgamate.py: the file compiles with the line that its head gives, and answers as the build does.
+
+Usage: amalgamate_test.py BUILD C++-COMPILER C-COMPILER
+BUILD is a built folder of CMake. The line's -O2 is -O1 here, which compiles faster.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOLS = ROOT / "toolchains"
+EXAMPLES = ROOT / "ports" / "examples"
+ZOO = ROOT / "models" / "zoo"
+WITHOUT = ["opencl", "quantizer", "describe", "sparse"]
+
+
+def call(*command, folder=None, **options):
+    return subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, **options)
+
+
+def must(*command, folder=None):
+    result = call(*command, folder=folder)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def make(build, here):
+    selection = here / "my.selection"
+    selection.write_text(must(sys.executable, TOOLS / "select.py", "--train", ZOO / "digits_cnn_f32.tflite"))
+    parts = [word for part in WITHOUT for word in ("--without", part)]
+    must(sys.executable, "-B", TOOLS / "amalgamate.py", "--selection", selection, *parts, "--build", build,
+         "--output", here)
+    files = {str(path.relative_to(here)) for path in here.rglob("*") if path.is_file()}
+    assert files == {"my.selection", "topwork.cc", "topwork/topwork.h", "topwork/topwork.hpp"}, files
+
+
+def compile_library(compiler, here):
+    head = (here / "topwork.cc").read_text().split("#ifndef", maxsplit=1)[0]
+    line = re.search(r"^// +g\+\+ (.*-O2.*)$", head, re.M)[1]
+    result = must(compiler, *line.replace("-O2", "-O1").split(), folder=here)
+    assert result == "", result
+
+
+def answer(program, model, build):
+    return call(program, model, env={"LD_LIBRARY_PATH": str(build), "TOPWORK_ISA": "baseline"})
+
+
+def check_program(here, name, compilers, build):
+    """The example says the same with both libraries, and refuses what the selection lacks."""
+    compiler, cxx = compilers
+    must(compiler, "-I.", "-c", EXAMPLES / f"{name}.c", "-o", f"{name}.o", folder=here)
+    must(cxx, f"{name}.o", "topwork.o", "-pthread", "-ldl", "-o", "amalgamated", folder=here)
+    must(cxx, f"{name}.o", f"-L{build}", "-ltopwork", "-o", "built", folder=here)
+    model = ZOO / "digits_cnn_f32.tflite"
+    amalgamated, built = answer(here / "amalgamated", model, build), answer(here / "built", model, build)
+    assert amalgamated.returncode == built.returncode == 0, amalgamated.stderr + built.stderr
+    assert "class" in built.stdout and amalgamated.stdout == built.stdout, (amalgamated.stdout, built.stdout)
+    refused = answer(here / "amalgamated", ZOO / "digits_mlp_f32.tflite", build)
+    assert refused.returncode != 0 and "TANH (left out of this build" in refused.stderr, refused.stderr
+
+
+def check_symbols(here):
+    """Nothing but the C API can meet the application's names."""
+    symbols = [line.split()[-1] for line in must("nm", "-g", "--defined-only", here / "topwork.o").splitlines()]
+    foreign = [name for name in symbols if "topwork" in name and not name.startswith("tw_")]
+    assert "tw_session_run" in symbols and "tw_trainer_create" in symbols, symbols
+    assert not foreign, foreign
+
+
+def main():
+    build, cxx, compiler = pathlib.Path(sys.argv[1]).resolve(), *sys.argv[2:4]
+    with tempfile.TemporaryDirectory() as folder:
+        here = pathlib.Path(folder)
+        make(build, here)
+        compile_library(cxx, here)
+        check_program(here, "run_model", (compiler, cxx), build)
+        check_symbols(here)
+    print("the amalgamation compiles and answers as the build does")
+
+
+if __name__ == "__main__":
+    main()
