@@ -36,7 +36,7 @@ void CheckFiles(const BenchmarkOptions& options) {
 }
 
 Json MeasureAll(const BenchmarkOptions& options) {
-  Json document = {{"schema", "topwork benchmark 1"},
+  Json document = {{"schema", kBenchmarkSchema},
                    {"version", tw_version()},
                    {"date", DateText()},
                    {"machine", Json()}};

@@ -63,6 +63,13 @@ Json ReadBenchmark(const std::string& path) {
   for (size_t i = 0; good && i < document["results"].size(); ++i) {
     good = IsResult(document["results"][i]);
   }
+  const Json schema = document.is_object() ? document.value("schema", Json("")) : Json("");
+  if (schema.is_string() && schema.get<std::string>().rfind("topwork benchmark ", 0) == 0 &&
+      schema != kBenchmarkSchema) {
+    throw CliError(kExitData, path + ": has the form " + schema.dump() + ", this topwork reads '" +
+                                  kBenchmarkSchema + "'; measure the base again");
+  }
+  good = good && schema == kBenchmarkSchema;
   if (!good) {
     throw CliError(kExitData, path + ": is not a document of 'topwork benchmark --json'");
   }

@@ -14,8 +14,11 @@ struct RegressionLimits {
   double tolerance = 0.05;   // a share by which medians may differ and count as the same
 };
 
+// The form of the documents; a form that earlier programs misread gets another number.
+constexpr char kBenchmarkSchema[] = "topwork benchmark 1";
+
 // The document of `topwork benchmark --json` in a file. Throws: the file cannot be read (kExitIo),
-// or it is something else (kExitData).
+// or it is something else or has another form (kExitData).
 Json ReadBenchmark(const std::string& path);
 
 // What is compared: model (its file's name), signature, device, precision, threads, batch, shapes.

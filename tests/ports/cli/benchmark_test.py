@@ -133,7 +133,9 @@ def check_compare(checks, tool, here):
     tolerant = run(tool, "benchmark", *arguments, "--compare", here / "fast.json", "--tolerance", "100000")
     checks.expect(tolerant.returncode == 0, "--tolerance: " + tolerant.stderr)
     (here / "other.json").write_text("{}")
-    for file, code, said in (("absent.json", IO, "No such file"), ("other.json", DATA, "is not a document")):
+    (here / "newer.json").write_text(json.dumps({**document, "schema": "topwork benchmark 9"}))
+    for file, code, said in (("absent.json", IO, "No such file"), ("other.json", DATA, "is not a document"),
+                             ("newer.json", DATA, "measure the base again")):
         result = run(tool, "benchmark", *arguments, "--compare", here / file)
         checks.expect(result.returncode == code and said in result.stderr and result.stdout == "",
                       "--compare %s: %s" % (file, result.stderr))
