@@ -3,11 +3,6 @@
 
 Usage: amalgamate.py [--selection FILE] [--without PART]... [--build FOLDER] [--output FOLDER]
 
-  --selection  operators and types to have, as toolchains/select.py writes it (default: all)
-  --without    train, quantizer, opencl, describe or sparse; may be repeated
-  --build      a built folder of CMake whose FlatBuffers headers are taken (default: flatc makes them)
-  --output     where topwork.cc, topwork/topwork.h and topwork/topwork.hpp go (default: amalgamation)
-
 How to compile topwork.cc is said in its head. Needs Python's standard library and this source tree.
 """
 import sys
@@ -266,12 +261,19 @@ def amalgamate(args, has):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--selection")
-    parser.add_argument("--without", action="append", choices=PARTS, default=[])
-    parser.add_argument("--build")
-    parser.add_argument("--output", default="amalgamation")
+    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--selection", metavar="FILE",
+                        help="operators and types to have, as toolchains/select.py writes it (default: all)")
+    parser.add_argument("--without", metavar="PART", action="append", choices=PARTS, default=[],
+                        help=", ".join(PARTS) + "; may be repeated")
+    parser.add_argument("--build", metavar="FOLDER",
+                        help="a built folder of CMake whose FlatBuffers headers are taken (default: flatc makes them)")
+    parser.add_argument("--output", metavar="FOLDER", default="amalgamation",
+                        help="where topwork.cc, topwork/topwork.h and topwork/topwork.hpp go (default: %(default)s)")
     args = parser.parse_args()
+    if args.selection and not os.path.isfile(args.selection):
+        parser.error(f"--selection {args.selection}: no such file; toolchains/select.py writes one")
     has = {part: part not in args.without for part in PARTS}
     text = amalgamate(args, has)
     os.makedirs(os.path.join(args.output, "topwork"), exist_ok=True)
