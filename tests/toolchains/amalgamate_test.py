@@ -44,22 +44,37 @@ def compile_library(compiler, here):
     assert result == "", result
 
 
-def answer(program, model, build):
-    return call(program, model, env={"LD_LIBRARY_PATH": str(build), "TOPWORK_ISA": "baseline"})
+def answer(build, program, *arguments):
+    return call(program, *arguments, env={"LD_LIBRARY_PATH": str(build), "TOPWORK_ISA": "baseline"})
 
 
-def check_program(here, name, compilers, build):
-    """The example says the same with both libraries, and refuses what the selection lacks."""
+def link_both(here, name, compilers, build):
+    """The example with topwork.o, and with the build's library."""
     compiler, cxx = compilers
     must(compiler, "-I.", "-c", EXAMPLES / f"{name}.c", "-o", f"{name}.o", folder=here)
-    must(cxx, f"{name}.o", "topwork.o", "-pthread", "-ldl", "-o", "amalgamated", folder=here)
-    must(cxx, f"{name}.o", f"-L{build}", "-ltopwork", "-o", "built", folder=here)
-    model = ZOO / "digits_cnn_f32.tflite"
-    amalgamated, built = answer(here / "amalgamated", model, build), answer(here / "built", model, build)
+    must(cxx, f"{name}.o", "topwork.o", "-pthread", "-ldl", "-o", f"{name}_amalgamated", folder=here)
+    must(cxx, f"{name}.o", f"-L{build}", "-ltopwork", "-o", f"{name}_built", folder=here)
+    return here / f"{name}_amalgamated", here / f"{name}_built"
+
+
+def check_run(here, compilers, build):
+    """The example says the same with both libraries, and refuses what the selection lacks."""
+    programs = link_both(here, "run_model", compilers, build)
+    amalgamated, built = (answer(build, program, ZOO / "digits_cnn_f32.tflite") for program in programs)
     assert amalgamated.returncode == built.returncode == 0, amalgamated.stderr + built.stderr
     assert "class" in built.stdout and amalgamated.stdout == built.stdout, (amalgamated.stdout, built.stdout)
-    refused = answer(here / "amalgamated", ZOO / "digits_mlp_f32.tflite", build)
+    refused = answer(build, programs[0], ZOO / "digits_mlp_f32.tflite")
     assert refused.returncode != 0 and "TANH (left out of this build" in refused.stderr, refused.stderr
+
+
+def check_training(here, compilers, build):
+    """Both libraries train the same model, to the bit."""
+    models = []
+    for program in link_both(here, "train_head", compilers, build):
+        models.append(here / f"{program.name}.tflite")
+        result = answer(build, program, ZOO / "digits_cnn_f32.tflite", models[-1])
+        assert result.returncode == 0, result.stderr
+    assert models[0].read_bytes() == models[1].read_bytes(), "the two trained models differ"
 
 
 def check_symbols(here):
@@ -76,7 +91,8 @@ def main():
         here = pathlib.Path(folder)
         make(build, here)
         compile_library(cxx, here)
-        check_program(here, "run_model", (compiler, cxx), build)
+        check_run(here, (compiler, cxx), build)
+        check_training(here, (compiler, cxx), build)
         check_symbols(here)
     print("the amalgamation compiles and answers as the build does")
 
