@@ -40,7 +40,8 @@ HEAD = """// Topwork {version} as one file, written by toolchains/amalgamate.py{
 //
 // clang++ takes the same options. Programs include <topwork/topwork.h> or <topwork/topwork.hpp> and link topwork.o with
 // -pthread -ldl. Headers that this file needs (Debian's packages): Eigen (libeigen3-dev), FlatBuffers {flatbuffers}, the
-// version that made the tables below (libflatbuffers-dev){opencl}.
+// version that made the tables below (libflatbuffers-dev){opencl}. -ffp-contract=off covers the loops, too: on processors
+// with fused multiply-add they may be slower than those of the build by CMake, and differ from them in the last bits.
 //
 // The loops are compiled for one instruction set, the one of the compiler's options: SSE2 on x86-64, ARMv8.0 on
 // aarch64. -march=... names a better one, which the processor must then have. The build by CMake holds several
@@ -269,7 +270,7 @@ def main():
                         help=", ".join(PARTS) + "; may be repeated")
     parser.add_argument("--build", metavar="FOLDER",
                         help="a built folder of CMake whose FlatBuffers headers are taken (default: flatc makes them)")
-    parser.add_argument("--output", metavar="FOLDER", default="amalgamation",
+    parser.add_argument("--output", metavar="FOLDER", default="build/amalgamation",
                         help="where topwork.cc, topwork/topwork.h and topwork/topwork.hpp go (default: %(default)s)")
     args = parser.parse_args()
     if args.selection and not os.path.isfile(args.selection):
@@ -281,6 +282,7 @@ def main():
         file.write(text)
     for name in ("topwork.h", "topwork.hpp"):
         shutil.copy(os.path.join(ROOT, "runtime", "include", "topwork", name), os.path.join(args.output, "topwork"))
+    print(f"{args.output}/topwork.cc: its head says how to compile it")
 
 
 if __name__ == "__main__":
