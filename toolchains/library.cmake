@@ -162,6 +162,13 @@ set(TOPWORK_ISA_FLAGS_eigen "")
 
 # TOPWORK_ONLY_ISAS takes sets away, never the least: what every processor of the target runs.
 if(TOPWORK_ONLY_ISAS)
+  set(_all ${TOPWORK_ISAS} ${TOPWORK_BYTES_ISAS} ${TOPWORK_HALF_ISAS} ${TOPWORK_EIGEN_ISAS})
+  foreach(_isa IN LISTS TOPWORK_ONLY_ISAS)
+    if(NOT _isa IN_LIST _all)
+      list(JOIN _all ", " _all)
+      message(FATAL_ERROR "TOPWORK_ONLY_ISAS: this compiler makes no set '${_isa}' for this processor. There are: ${_all}")
+    endif()
+  endforeach()
   foreach(_list IN ITEMS TOPWORK_ISAS TOPWORK_BYTES_ISAS TOPWORK_HALF_ISAS TOPWORK_EIGEN_ISAS)
     foreach(_isa IN LISTS ${_list})
       if(NOT _isa STREQUAL "baseline" AND NOT _isa IN_LIST TOPWORK_ONLY_ISAS)
