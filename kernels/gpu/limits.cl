@@ -14,8 +14,7 @@ TW_KERNEL(limits_add)(const __global float* x, __global float* y, int n) {
       d = mad(d, f, g);
     }
   }
-  const float4 sum = a + b + c + d;
-  y[i] = sum.x + sum.y + sum.z + sum.w;
+  y[i] = dot(a + b + c + d, (float4)(1.0f));
 }
 
 // The same of byte products: n rounds of 64 dot products of four bytes.

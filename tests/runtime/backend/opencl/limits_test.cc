@@ -39,7 +39,7 @@ Launch ChainOf(const char* kernel, int n) {
 }
 
 // What the launches leave in the second block; the first one holds 0, 1, 2, ...
-std::vector<float> RunLaunches(const opencl::Device& device, std::vector<Launch> launches) {
+std::vector<float> RunLaunches(const Device& apart, std::vector<Launch> launches) {
   GpuProgram program;
   program.blocks = {BlockOf(0, launches.size()), BlockOf(4096, launches.size())};
   program.arena_bytes = 2 * 4096;
@@ -49,9 +49,6 @@ std::vector<float> RunLaunches(const opencl::Device& device, std::vector<Launch>
   program.output_formats.resize(1);
   program.part_ends = {static_cast<int>(launches.size())};
   program.launches = std::move(launches);
-  auto context = opencl::Context::Create(device, {});
-  REQUIRE(context.status().ToString() == "OK");
-  const test::ApartDevice apart(context.value(), Storage::kFloat32);
   auto loaded = apart.Load(std::move(program));
   REQUIRE(loaded.status().ToString() == "OK");
   auto attached = apart.Attach({loaded.value()});
@@ -77,10 +74,13 @@ double Chain(double x, int n_steps) {
 
 TEST_CASE("opencl kernels: a device's limits", "[opencl][opencl-kernels]") {
   TW_NEED_DEVICE(device);
-  const std::vector<float> sums = RunLaunches(device, {ChainOf("limits_add", 2)});
+  auto context = opencl::Context::Create(device, {});
+  REQUIRE(context.status().ToString() == "OK");
+  const test::ApartDevice apart(context.value(), Storage::kFloat32);
+  const std::vector<float> sums = RunLaunches(apart, {ChainOf("limits_add", 2)});
   // Without a round 4 x + 6; the stream then halves its sum with x.
   const std::vector<float> halves =
-      RunLaunches(device, {ChainOf("limits_dot", 0), LaunchOf("limits_stream", kItems / 4)});
+      RunLaunches(apart, {ChainOf("limits_dot", 0), LaunchOf("limits_stream", kItems / 4)});
   for (int i = 0; i < kItems; ++i) {
     const size_t k = static_cast<size_t>(i);
     double sum = 0.0;
