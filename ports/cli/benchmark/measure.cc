@@ -166,11 +166,16 @@ std::vector<TraceEvent> TraceRun(tw::Session* session) {
   return recorder.Take();
 }
 
-void DescribeSetting(const tw::Model& model, const Setting& setting, Json* json) {
+// Reads the whole file: after the peak of memory was taken.
+void DescribeFile(const tw::Model& model, Json* json) {
   const Json description = Json::parse(CheckValue(model.Describe()));
+  for (const char* key : {"sha256", "file_bytes"}) (*json)[key] = description[key];
+}
+
+void DescribeSetting(const Setting& setting, Json* json) {
   (*json)["model"] = setting.common.model;
-  (*json)["sha256"] = description["sha256"];
-  (*json)["file_bytes"] = description["file_bytes"];
+  (*json)["sha256"] = Json();  // see DescribeFile
+  (*json)["file_bytes"] = Json();
   (*json)["signature"] = setting.common.signature;
   (*json)["device"] = setting.common.device;
   (*json)["precision"] = setting.common.precision;
@@ -184,7 +189,6 @@ void DescribeSession(const tw::Session& session, const Json& plan, Json* json) {
   (*json)["inputs"] = InputsJson(session);
   (*json)["placed"] = PlacesJson(plan);
   (*json)["note"] = plan["note"];
-  (*json)["rss_peak_bytes"] = port::PeakRssBytes();
   (*json)["arena_bytes"] = info.arena_bytes;
   (*json)["packed_bytes"] = info.packed_bytes;
   (*json)["device_bytes"] = info.device_bytes;
@@ -231,11 +235,13 @@ Json MeasureSetting(const BenchmarkOptions& options, const Setting& setting,
   Check(session.Run(), setting.common.model);
   const int64_t first = port::NowNanos();
   Json json;
-  DescribeSetting(model, setting, &json);
+  DescribeSetting(setting, &json);
   json["open_ms"] = Millis(opened - start);
   json["plan_ms"] = Millis(planned - opened);
   json["first_run_ms"] = Millis(first - filled);
   MeasureRuns(options, &session, &json);
+  json["rss_peak_bytes"] = port::PeakRssBytes();
+  DescribeFile(model, &json);
   const Json plan = Json::parse(CheckValue(session.DescribePlan(TW_PLAN_JSON)));
   DescribeSession(session, plan, &json);
   json["ops"] = Json::array();
