@@ -50,44 +50,38 @@ inline ByteSums ByteProduct(ByteSums sum, ByteSums a, ByteSums b) {
 inline ByteSums AllBytes(char value) { return _mm512_set1_epi8(value); }
 inline int FirstSum(ByteSums sum) { return _mm_cvtsi128_si32(_mm512_castsi512_si128(sum)); }
 constexpr int kProducts = 64;
-#elif defined(__AVXVNNI__)
-typedef __m256i ByteSums;
-inline ByteSums ByteProduct(ByteSums sum, ByteSums a, ByteSums b) {
-  return _mm256_dpbusd_avx_epi32(sum, a, b);
-}
-inline ByteSums AllBytes(char value) { return _mm256_set1_epi8(value); }
-inline int FirstSum(ByteSums sum) { return _mm_cvtsi128_si32(_mm256_castsi256_si128(sum)); }
-constexpr int kProducts = 32;
 #elif defined(__AVX2__)
-// Pairs of bytes, then pairs of those: three instructions in place of one.
 typedef __m256i ByteSums;
 inline ByteSums ByteProduct(ByteSums sum, ByteSums a, ByteSums b) {
+#if defined(__AVXVNNI__)
+  return _mm256_dpbusd_avx_epi32(sum, a, b);
+#else  // pairs of bytes, then pairs of those: three instructions in place of one
   __asm__ volatile("" : "+x"(a));  // else the same product is computed once
   return _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1)));
+#endif
 }
 inline ByteSums AllBytes(char value) { return _mm256_set1_epi8(value); }
 inline int FirstSum(ByteSums sum) { return _mm_cvtsi128_si32(_mm256_castsi256_si128(sum)); }
 constexpr int kProducts = 32;
-#elif defined(__ARM_FEATURE_MATMUL_INT8)
+#elif defined(__ARM_FEATURE_MATMUL_INT8) || defined(__ARM_FEATURE_DOTPROD)
 typedef int32x4_t ByteSums;
 inline ByteSums ByteProduct(ByteSums sum, ByteSums a, ByteSums b) {
-  return vmmlaq_s32(sum, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
+  const int8x16_t x = vreinterpretq_s8_s32(a), y = vreinterpretq_s8_s32(b);
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+  return vmmlaq_s32(sum, x, y);
+#else
+  return vdotq_s32(sum, x, y);
+#endif
 }
-inline ByteSums AllBytes(char value) {
-  return vreinterpretq_s32_s8(vdupq_n_s8(static_cast<int8_t>(value)));
-}
-inline int FirstSum(ByteSums sum) { return vgetq_lane_s32(sum, 0); }
+#if defined(__ARM_FEATURE_MATMUL_INT8)
 constexpr int kProducts = 32;
-#elif defined(__ARM_FEATURE_DOTPROD)
-typedef int32x4_t ByteSums;
-inline ByteSums ByteProduct(ByteSums sum, ByteSums a, ByteSums b) {
-  return vdotq_s32(sum, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
-}
+#else
+constexpr int kProducts = 16;
+#endif
 inline ByteSums AllBytes(char value) {
   return vreinterpretq_s32_s8(vdupq_n_s8(static_cast<int8_t>(value)));
 }
 inline int FirstSum(ByteSums sum) { return vgetq_lane_s32(sum, 0); }
-constexpr int kProducts = 16;
 #else
 #define TW_LIMITS_NO_BYTES 1
 #endif
