@@ -277,7 +277,7 @@ const OpDef* FindFlexOp(const char* name) {
   return nullptr;
 }
 
-Status ReadFlexOptions(OpCode code, OpParams* params) {
+Status ReadFlexOptions(OpCode code, size_t n_inputs, OpParams* params) {
   const Span<const uint8_t> node = FlexTextOf(params->custom_options, 1);
   if (node.empty()) return InvalidModel("its options hold no NodeDef");
   const NodeDef attributes(node);
@@ -305,6 +305,9 @@ Status ReadFlexOptions(OpCode code, OpParams* params) {
     const int64_t type = attributes.Int(is_unique ? "out_idx" : "out_type", 0);
     params->out_dtype = type == kTensorFlowInt64 ? DType::kInt64 : DType::kInt32;
   }
+  params->as_float32 = code == OpCode::kResizeBilinear && n_inputs > 0;
+  params->axis_is_input = n_inputs > 1 && (code == OpCode::kConcatenation ||
+                                           (code == OpCode::kGather && n_inputs == 3));
   const bool pools = code == OpCode::kAveragePool2d || code == OpCode::kMaxPool2d;
   return pools ? ReadPool(attributes, params) : Status::Ok();
 }

@@ -11,13 +11,15 @@
 namespace topwork {
 
 // The builtin operator that computes what the custom operator `name` ("FlexAddV2") does from the
-// same inputs (the last one of ConcatV2 and GatherV2, the axis, becomes an option); null: none.
+// same inputs; null: none.
 const OpDef* FindFlexOp(const char* name);
 
-// Fills the builtin operator's parameters from params->custom_options: a FlexBuffers vector of the
-// operator's name and its NodeDef, a protocol buffer. Attributes that are missing have TensorFlow's
-// defaults. INVALID_MODEL where the options are malformed, UNSUPPORTED for images that are not NHWC.
-Status ReadFlexOptions(OpCode code, OpParams* params);
+// Fills the parameters of the builtin operator, which has n_inputs, from params->custom_options: a
+// FlexBuffers vector of the operator's name and its NodeDef, a protocol buffer. Attributes that are
+// missing have TensorFlow's defaults. TensorFlow's ConcatV2 and GatherV2 have the axis as their last
+// input, the builtin ones as an option; its ResizeBilinear gives float32 for every type.
+// INVALID_MODEL where the options are malformed, UNSUPPORTED for images that are not NHWC.
+Status ReadFlexOptions(OpCode code, size_t n_inputs, OpParams* params);
 
 }  // namespace topwork
 

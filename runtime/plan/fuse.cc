@@ -69,7 +69,7 @@ class Fuser {
     if (depthwise == nullptr) return Status::Ok();  // left out of this build
     TW_ASSIGN_OR_RETURN(const int turned, TurnFilter(op.inputs[1]));
     Op& kept = graph_.ops[i].op;
-    kept.code = OpCode::kDepthwiseConv2d;
+    kept.code = depthwise->code;
     kept.def = depthwise;
     kept.params.depth_multiplier = n / channels;
     kept.inputs[1] = turned;

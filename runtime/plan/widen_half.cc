@@ -40,11 +40,11 @@ int AddFloat(WorkGraph* graph, int half) {
   return static_cast<int>(graph->values.size()) - 1;
 }
 
-// A CAST on the same side as the operator it serves.
-WorkOp MakeCast(const WorkOp& served, int from, int to) {
+// A CAST (`def`) on the same side as the operator it serves.
+WorkOp MakeCast(const OpDef* def, const WorkOp& served, int from, int to) {
   WorkOp cast;
-  cast.op.code = OpCode::kCast;
-  cast.op.def = FindOp(OpCode::kCast);
+  cast.op.code = def->code;
+  cast.op.def = def;
   cast.op.inputs = {from};
   cast.op.outputs = {to};
   cast.pinned = served.pinned;
@@ -61,7 +61,8 @@ void WidenHalf(WorkGraph* graph) {
            (std::any_of(work.op.inputs.begin(), work.op.inputs.end(), is_half) ||
             std::any_of(work.op.outputs.begin(), work.op.outputs.end(), is_half));
   });
-  if (!any || FindOp(OpCode::kCast) == nullptr) return;
+  const OpDef* const cast = FindOp(OpCode::kCast);
+  if (!any || cast == nullptr) return;
   std::map<int, int> wide;  // of half values
   std::vector<WorkOp> ops;
   for (WorkOp& work : graph->ops) {
@@ -74,7 +75,7 @@ void WidenHalf(WorkGraph* graph) {
       const auto [place, is_new] = wide.try_emplace(v, -1);
       if (is_new) {
         place->second = AddFloat(graph, v);
-        ops.push_back(MakeCast(work, v, place->second));
+        ops.push_back(MakeCast(cast, work, v, place->second));
       }
       v = place->second;
     }
@@ -82,7 +83,7 @@ void WidenHalf(WorkGraph* graph) {
     for (int& v : work.op.outputs) {
       if (!IsHalf(*graph, v)) continue;
       const int result = AddFloat(graph, v);
-      after.push_back(MakeCast(work, result, v));
+      after.push_back(MakeCast(cast, work, result, v));
       v = result;
     }
     ops.push_back(std::move(work));

@@ -148,16 +148,9 @@ Status ApplyInputShapes(const Graph& source, const PlanOptions& options, WorkGra
 }
 
 // TensorFlow's operator, and builtin all the same: `op` becomes that, whose definition it has.
-// TensorFlow's ConcatV2 and GatherV2 have the axis as their last input, the builtin ones as an option;
-// its ResizeBilinear gives float32 for every type.
 Status TakeFlexOp(Op* op) {
   op->code = op->def->code;
-  TW_RETURN_IF_ERROR(ReadFlexOptions(op->code, &op->params));
-  op->params.as_float32 = op->code == OpCode::kResizeBilinear && !op->inputs.empty();
-  op->params.axis_is_input =
-      op->inputs.size() > 1 && (op->code == OpCode::kConcatenation ||
-                                (op->code == OpCode::kGather && op->inputs.size() == 3));
-  return Status::Ok();
+  return ReadFlexOptions(op->code, op->inputs.size(), &op->params);
 }
 
 }  // namespace
