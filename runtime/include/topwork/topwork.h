@@ -44,7 +44,10 @@
 //   2. Models and sessions   open, look into, run, run in the background
 //   3. Training              examples, options, heads, checkpoints
 //   4. Judging               how good scores are
-//   5. Tools                 devices, logging, profiles, plans, smaller models, custom operators
+//   5. Learners              exact adding and forgetting, without epochs
+//   6. Known and unknown     refusing what was never taught, doubtful labels, reasons of an answer
+//   7. Monitors              new kinds of inputs, changed class frequencies
+//   8. Tools                 devices, logging, profiles, plans, smaller models, custom operators
 //
 // Programs that show each part are in ports/examples.
 //
@@ -1284,7 +1287,19 @@ TW_API tw_status tw_judge_add(tw_judge* judge, const float* scores, size_t n_sco
 TW_API tw_status tw_judge_read(tw_judge* judge, tw_evaluation* evaluation);
 
 //
-// 5. TOOLS
+// 5. LEARNERS
+//
+
+//
+// 6. KNOWN AND UNKNOWN
+//
+
+//
+// 7. MONITORS
+//
+
+//
+// 8. TOOLS
 //
 
 // A device of this machine. Strings are static.
