@@ -159,6 +159,7 @@ set(TEST_SOURCES
   runtime/train/judge/calibration_test.cc
   runtime/train/features/augment_test.cc
   runtime/train/features/backbone_state_test.cc
+  runtime/train/auto/ridge_path_test.cc
   runtime/train/checkpoint_test.cc
   runtime/train/trainer_files_test.cc
   runtime/train/class_change_test.cc

@@ -1,4 +1,6 @@
 set(TRAIN_SOURCES
+  auto/ridge_path.cc
+  auto/tridiagonal.cc
   features/augment.cc
   features/backbone.cc
   features/examples.cc
@@ -23,6 +25,7 @@ set(TRAIN_SOURCES
   fit/loss.cc
   fit/optimizer.cc
   fit/parameters.cc
+  fit/products.cc
   fit/ridge.cc
   fit/schedule.cc
   fit/training_loop.cc

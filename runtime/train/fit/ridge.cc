@@ -2,32 +2,23 @@
 //
 //   primal  (XᵀX + l2·I) Wᵀ = XᵀT           dim ≤ n
 //   dual    (XXᵀ + l2·I) A = T, Wᵀ = XᵀA    dim > n
-// Sums run over the depth in panels, packed in double precision for add_products: every element is
-// one chain in ascending order, whatever thread computes it. The system is padded to whole tiles.
+// The system is padded to whole tiles.
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "kernels/train/train_kernels.h"
-#include "runtime/base/buffer.h"
-#include "runtime/train/blocks.h"
+#include "runtime/train/fit/products.h"
 #include "runtime/train/fit/solvers.h"
 
 namespace topwork {
 namespace {
-
-constexpr int64_t kTile = kProductTile;
-constexpr int64_t kDepth = 64;  // of a panel: two packed tiles stay in the first cache
-
-int64_t Padded(int64_t n) { return NumBlocks(n, kTile) * kTile; }
 
 struct RidgeProblem {
   const float* const* rows;
   const float* const* targets;
   int64_t n, dim, n_outputs;
   ThreadPool* pool;
-  const TrainKernels* kernels;
   std::vector<double> roots;  // √sample_weight
   std::vector<double> row_mean, target_mean;
 
@@ -40,55 +31,6 @@ struct RidgeProblem {
     return centred * roots[static_cast<size_t>(b)];
   }
 };
-
-// A matrix of whole tiles in a Buffer, zero at first.
-struct Matrix {
-  Buffer buffer;
-  int64_t n_rows = 0, n_columns = 0;  // padded
-
-  Status Allocate(int64_t rows, int64_t columns, const char* what) {
-    n_rows = Padded(rows);
-    n_columns = Padded(columns);
-    int64_t n_floats = 0;
-    if (MulOverflow(n_rows, n_columns, &n_floats) || MulOverflow(n_floats, int64_t{2}, &n_floats)) {
-      return OutOfMemory("{} of {} x {} does not fit into the address space", what, n_rows,
-                         n_columns);
-    }
-    TW_ASSIGN_OR_RETURN(buffer, AllocateZeroFloats(n_floats, what, DefaultAllocator()));
-    return Status::Ok();
-  }
-  double* at(int64_t row, int64_t column) const {
-    return buffer.as<double>() + row * n_columns + column;
-  }
-};
-
-// Packs columns of a panel, tile by tile: out[tile][depth][kTile] of value(r, column).
-template <typename Value>
-void Pack(const RidgeProblem& p, int64_t depth, int64_t n_columns, double* out,
-          const Value& value) {
-  ForEachBlock(p.pool, NumBlocks(n_columns, kTile), 20 * depth * n_columns, [&](int64_t tile) {
-    double* to = out + tile * kDepth * kTile;
-    const int64_t first = tile * kTile;
-    const int64_t n = std::min(kTile, n_columns - first);
-    for (int64_t r = 0; r < depth; ++r, to += kTile) {
-      for (int64_t k = 0; k < n; ++k) to[k] = value(r, first + k);
-      for (int64_t k = n; k < kTile; ++k) to[k] = 0.0;
-    }
-  });
-}
-
-// out += AᵀB over one panel; with `lower`, A is B and only tiles on and below the diagonal count.
-void AddPanel(const RidgeProblem& p, const double* a, const double* b, int64_t depth, bool lower,
-              Matrix* out) {
-  const int64_t columns = out->n_columns / kTile;
-  const int64_t flops = 2 * depth * out->n_rows * out->n_columns;
-  ForEachBlock(p.pool, out->n_rows / kTile, flops, [&](int64_t i) {
-    for (int64_t j = 0; j < (lower ? i + 1 : columns); ++j) {
-      p.kernels->add_products(a + i * kDepth * kTile, b + j * kDepth * kTile, depth, out->n_columns,
-                              out->at(i * kTile, j * kTile));
-    }
-  });
-}
 
 Status CheckArguments(Span<const float> sample_weights, int64_t n, int64_t dim, int64_t n_outputs,
                       double l2) {
@@ -132,7 +74,7 @@ Status Means(const float* const* rows, const std::vector<double>& roots, int64_t
 }
 
 // Adds l2 to the diagonal of the first `size` rows, fills up the padding, and solves in place.
-Status Solve(double l2, int64_t size, Matrix* system, Matrix* right) {
+Status Solve(double l2, int64_t size, TiledMatrix* system, TiledMatrix* right) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::Map<RowMajor> a(system->buffer.as<double>(), system->n_rows, system->n_columns);
   double largest = 0.0;
@@ -153,50 +95,44 @@ Status Solve(double l2, int64_t size, Matrix* system, Matrix* right) {
   return Status::Ok();
 }
 
-// XᵀX into *system (unless null) and AᵀX into *out [n_outputs, dim], A given by its elements.
-template <typename Left>
-Status SumOverExamples(const RidgeProblem& p, const Left& left, Matrix* system, Matrix* out) {
-  Matrix x;
-  Matrix a;
-  TW_RETURN_IF_ERROR(x.Allocate(p.dim, kDepth, "a panel of features"));
-  TW_RETURN_IF_ERROR(a.Allocate(p.n_outputs, kDepth, "a panel of targets"));
-  for (int64_t first = 0; first < p.n; first += kDepth) {
-    const int64_t depth = std::min(kDepth, p.n - first);
-    Pack(p, depth, p.dim, x.at(0, 0), [&](int64_t r, int64_t d) { return p.x(first + r, d); });
-    Pack(p, depth, p.n_outputs, a.at(0, 0),
-         [&](int64_t r, int64_t c) { return left(first + r, c); });
-    if (system != nullptr) AddPanel(p, x.at(0, 0), x.at(0, 0), depth, true, system);
-    AddPanel(p, a.at(0, 0), x.at(0, 0), depth, false, out);
-  }
-  return Status::Ok();
+void FillRow(const RidgeProblem& p, int64_t b, int64_t first, int64_t n, double* to) {
+  for (int64_t k = 0; k < n; ++k) to[k] = p.x(b, first + k);
 }
 
-Status SolvePrimal(const RidgeProblem& p, double l2, Matrix* weights) {
-  Matrix system;
+Status SolvePrimal(const RidgeProblem& p, double l2, TiledMatrix* weights) {
+  TiledMatrix system;
   TW_RETURN_IF_ERROR(system.Allocate(p.dim, p.dim, "the ridge system"));
-  TW_RETURN_IF_ERROR(SumOverExamples(
-      p, [&](int64_t b, int64_t c) { return p.t(b, c); }, &system, weights));
+  const auto row = [&](int64_t b, int64_t first, int64_t n, double* to) {
+    FillRow(p, b, first, n, to);
+  };
+  const auto targets = [&](int64_t b, int64_t first, int64_t n, double* to) {
+    for (int64_t k = 0; k < n; ++k) to[k] = p.t(b, first + k);
+  };
+  TW_RETURN_IF_ERROR(AddSquare(p.n, p.dim, row, p.pool, &system));
+  TW_RETURN_IF_ERROR(AddProducts(p.n, p.n_outputs, targets, p.dim, row, p.pool, weights));
   return Solve(l2, p.dim, &system, weights);
 }
 
-Status SolveDual(const RidgeProblem& p, double l2, Matrix* weights) {
-  Matrix system;
-  Matrix a;  // [n_outputs, n]: targets, then the solution
-  Matrix x;
+Status SolveDual(const RidgeProblem& p, double l2, TiledMatrix* weights) {
+  TiledMatrix system;
+  TiledMatrix a;  // [n_outputs, n]: targets, then the solution
   TW_RETURN_IF_ERROR(system.Allocate(p.n, p.n, "the ridge system"));
   TW_RETURN_IF_ERROR(a.Allocate(p.n_outputs, p.n, "the ridge solution"));
-  TW_RETURN_IF_ERROR(x.Allocate(p.n, kDepth, "a panel of features"));
-  for (int64_t first = 0; first < p.dim; first += kDepth) {
-    const int64_t depth = std::min(kDepth, p.dim - first);
-    Pack(p, depth, p.n, x.at(0, 0), [&](int64_t r, int64_t b) { return p.x(b, first + r); });
-    AddPanel(p, x.at(0, 0), x.at(0, 0), depth, true, &system);
-  }
+  const auto column = [&](int64_t d, int64_t first, int64_t n, double* to) {
+    for (int64_t k = 0; k < n; ++k) to[k] = p.x(first + k, d);
+  };
+  TW_RETURN_IF_ERROR(AddSquare(p.dim, p.n, column, p.pool, &system));
   for (int64_t c = 0; c < p.n_outputs; ++c) {
     for (int64_t b = 0; b < p.n; ++b) *a.at(c, b) = p.t(b, c);
   }
   TW_RETURN_IF_ERROR(Solve(l2, p.n, &system, &a));
-  return SumOverExamples(
-      p, [&](int64_t b, int64_t c) { return *a.at(c, b); }, nullptr, weights);
+  const auto solution = [&](int64_t b, int64_t first, int64_t n, double* to) {
+    for (int64_t k = 0; k < n; ++k) to[k] = *a.at(first + k, b);
+  };
+  const auto row = [&](int64_t b, int64_t first, int64_t n, double* to) {
+    FillRow(p, b, first, n, to);
+  };
+  return AddProducts(p.n, p.n_outputs, solution, p.dim, row, p.pool, weights);
 }
 
 }  // namespace
@@ -204,25 +140,26 @@ Status SolveDual(const RidgeProblem& p, double l2, Matrix* weights) {
 size_t RidgeBytes(int64_t n, int64_t dim, int64_t n_outputs) {
   const int64_t unknowns = std::min(n, dim);
   const bool dual = dim > n;
-  int64_t n_doubles = Padded(unknowns) * Padded(unknowns) + Padded(n_outputs) * Padded(dim) +
-                      (Padded(dim) + Padded(n_outputs)) * kDepth + n + dim;
-  if (dual) n_doubles += Padded(n_outputs) * Padded(n) + Padded(n) * kDepth;
-  return static_cast<size_t>(n_doubles) * sizeof(double);
+  const int64_t panel = 64;
+  const size_t system = TiledMatrix::Bytes(unknowns, unknowns);
+  const size_t solution = TiledMatrix::Bytes(n_outputs, dim + panel);
+  const size_t dual_solution = dual ? TiledMatrix::Bytes(n_outputs, n) : 0;
+  return system + solution + dual_solution + TiledMatrix::Bytes(std::max(n, dim), panel) +
+         static_cast<size_t>(n + dim) * sizeof(double);
 }
 
 Status SolveRidge(const float* const* rows, const float* const* targets,
                   Span<const float> sample_weights, int64_t n, int64_t dim, int64_t n_outputs,
                   double l2, ThreadPool* pool, float* weights, float* bias) {
   TW_RETURN_IF_ERROR(CheckArguments(sample_weights, n, dim, n_outputs, l2));
-  RidgeProblem p = {rows, targets, n, dim, n_outputs, pool, &TrainKernelsFor(BestCpuKernels()),
-                    {},   {},      {}};
+  RidgeProblem p = {rows, targets, n, dim, n_outputs, pool, {}, {}, {}};
   p.roots.assign(static_cast<size_t>(n), 1.0);
   for (size_t b = 0; b < sample_weights.size(); ++b) {
     p.roots[b] = std::sqrt(static_cast<double>(sample_weights[b]));
   }
   TW_RETURN_IF_ERROR(Means(rows, p.roots, dim, "features", &p.row_mean));
   TW_RETURN_IF_ERROR(Means(targets, p.roots, n_outputs, "targets", &p.target_mean));
-  Matrix solution;
+  TiledMatrix solution;
   TW_RETURN_IF_ERROR(solution.Allocate(n_outputs, dim, "the ridge weights"));
   TW_RETURN_IF_ERROR(dim <= n ? SolvePrimal(p, l2, &solution) : SolveDual(p, l2, &solution));
   const auto fits = [](double value) {

@@ -1,0 +1,93 @@
+// RidgePath: ridge regression for any number of penalties from one decomposition, with the exact
+// predictions for every example of a fit without it, or without its group.
+#ifndef TOPWORK_RUNTIME_TRAIN_AUTO_RIDGE_PATH_H_
+#define TOPWORK_RUNTIME_TRAIN_AUTO_RIDGE_PATH_H_
+
+#include <vector>
+
+#include "runtime/train/auto/tridiagonal.h"
+
+namespace topwork {
+
+// What is fitted. All of it belongs to the caller and must outlive what is made of it.
+struct Design {
+  const float* const* rows = nullptr;  // n pointers to dim features
+  int64_t n = 0, dim = 0;
+  Span<const float> targets;  // [n, n_outputs] row-major; one-hot for classes
+  int64_t n_outputs = 0;
+  Span<const float> weights;   // [n], all above 0; empty: all 1
+  Span<const int32_t> groups;  // [n], −1: the example is a group of its own; empty: all are
+};
+
+// Minimises ½ Σ_b s_b |W x_b + c − t_b|² + ½ lambda |W|²; the bias c is not penalised. Standardised:
+// every feature is first divided by its standard deviation over all examples, which leaving some
+// out does not change, and the penalty is that of the standardised features' weights; a constant
+// feature gets the weight 0. The mean is fitted anew with every example left out.
+//
+// The smaller of the dim × dim and the n × n system of the centred features is reduced to
+// tridiagonal form once; a penalty then costs O(n · min(n, dim)). Leave-one-out by the diagonal of
+// the hat matrix H, f₋ᵢ = tᵢ − (tᵢ − fᵢ) / (1 − Hᵢᵢ), and leave-group-out by its blocks (Allen 1974,
+// PRESS; Rifkin and Lippert 2007, Notes on Regularized Least Squares). In the n × n system 1 − H
+// comes without a subtraction, so that small penalties keep their digits.
+class RidgePath {
+ public:
+  RidgePath() = default;  // to be assigned to
+  // INVALID_ARGUMENT for fewer than two examples, no feature or output, wrong sizes, weights that
+  // are not above 0 and finite; NUMERIC where a feature or target is not finite; CANCELLED when
+  // `watch` (may be null) says so.
+  static Result<RidgePath> Make(const Design& design, bool standardise, ThreadPool* pool,
+                                WorkWatch* watch);
+  // Bytes that a path takes.
+  static size_t Bytes(int64_t n, int64_t dim, int64_t n_outputs);
+
+  // `count` ≥ 2 penalties in equal ratios, rising, that reach from nearly no penalty to a head that
+  // is nearly constant.
+  std::vector<double> Lambdas(int count) const;
+
+  // [n, n_outputs]: what a fit without the example predicts for it. NUMERIC when lambda is too small
+  // for the system.
+  Status LeaveOneOut(double lambda, Span<double> out) const;
+  // The same without all examples of its group. INVALID_ARGUMENT when there are no two groups.
+  Status LeaveGroupOut(double lambda, Span<double> out) const;
+  // By other groups than the design's, for example the parts of a cross-validation.
+  Status LeaveGroupOut(double lambda, Span<const int32_t> groups, Span<double> out) const;
+  // [n_outputs, dim] and [n_outputs], for features as they are. NUMERIC when a number does not fit
+  // into float32.
+  Status Solve(double lambda, Span<float> weights, Span<float> bias) const;
+
+  // The scaler: 1 / standard deviation of each feature, 0 for a constant one; 1 without it.
+  const std::vector<double>& inverse_deviations() const { return scale_; }
+  const std::vector<double>& means() const { return mean_; }
+
+ private:
+  Status Begin(bool standardise);
+  Status Decompose(WorkWatch* watch);
+  Status RotateRows();
+  Status RotateTargets();
+  double Original(int64_t b, int64_t c) const {
+    return static_cast<double>(design_.targets[static_cast<size_t>(b * design_.n_outputs + c)]);
+  }
+  double Target(int64_t b, int64_t c) const;  // centred and times √weight
+  void FillRow(int64_t b, int64_t first, int64_t n, double* to) const;
+  void FillColumn(int64_t d, int64_t first, int64_t n, double* to) const;
+  double* Block(int64_t block) const;
+
+  struct Penalised;  // what all examples share at one penalty
+  Result<Penalised> Penalise(double lambda) const;
+  void Fit(const Penalised& at, int64_t block, double* v, double* fit, double* leverage) const;
+  Status LeaveOut(const Penalised& at, const std::vector<int32_t>& members, Span<double> out) const;
+
+  Design design_;
+  ThreadPool* pool_ = nullptr;
+  bool dual_ = false;
+  double total_weight_ = 0.0;
+  std::vector<double> roots_;  // √weight
+  std::vector<double> mean_, scale_, target_mean_;
+  Tridiagonal system_;
+  Buffer rotated_;             // √weight × row, rotated: [block of lanes][size][lanes]
+  std::vector<double> right_;  // rotated right-hand sides: [block of outputs][size][lanes]
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_AUTO_RIDGE_PATH_H_

@@ -1,0 +1,267 @@
+// Leave-one-out and leave-group-out predictions against fits without the examples, by Gaussian
+// elimination in long double.
+#include "runtime/train/auto/ridge_path.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "runtime/train/fit/solvers.h"
+#include "tests/support/random_floats.h"
+
+namespace topwork {
+namespace ridge_path_test {
+
+using Real = long double;
+
+struct Problem {
+  int64_t n, dim, n_outputs;
+  std::vector<float> features, targets, weights;
+  std::vector<int32_t> groups;
+  std::vector<const float*> rows;
+
+  Problem(int64_t examples, int64_t features_, int64_t outputs, double scale, bool weighted)
+      : n(examples), dim(features_), n_outputs(outputs) {
+    features = test::RandomFloats(static_cast<size_t>(n * dim), 3);
+    targets = test::RandomFloats(static_cast<size_t>(n * n_outputs), 5);
+    // Columns of different size, and one far away from zero.
+    for (int64_t i = 0; i < n * dim; ++i) {
+      const int64_t d = i % dim;
+      features[static_cast<size_t>(i)] += d == 1 ? 30.0f : 0.0f;
+      features[static_cast<size_t>(i)] *= static_cast<float>(scale * std::pow(3.0, d % 5));
+    }
+    for (int64_t b = 0; b < n; ++b) {
+      rows.push_back(features.data() + b * dim);
+      groups.push_back(b % 7 == 0 ? -1 : static_cast<int32_t>(b % 4) * 100);
+    }
+    if (!weighted) return;
+    weights = test::RandomFloats(static_cast<size_t>(n), 9);
+    for (float& weight : weights) weight = 1.5f + weight;
+  }
+  Design design() const { return {rows.data(), n, dim, targets, n_outputs, weights, groups}; }
+  Real weight(int64_t b) const {
+    return weights.empty() ? 1 : Real(weights[static_cast<size_t>(b)]);
+  }
+  Real x(int64_t b, int64_t d) const { return Real(rows[static_cast<size_t>(b)][d]); }
+  Real t(int64_t b, int64_t c) const {
+    return Real(targets[static_cast<size_t>(b * n_outputs + c)]);
+  }
+
+  std::vector<Real> Deviations() const {
+    std::vector<Real> out;
+    for (int64_t d = 0; d < dim; ++d) {
+      Real total = 0, mean = 0, square = 0;
+      for (int64_t b = 0; b < n; ++b) total += weight(b), mean += weight(b) * x(b, d);
+      mean /= total;
+      for (int64_t b = 0; b < n; ++b) square += weight(b) * (x(b, d) - mean) * (x(b, d) - mean);
+      out.push_back(std::sqrt(square / total));
+    }
+    return out;
+  }
+  // W [n_outputs, dim], then c, of a fit to the examples that `with` keeps: unknowns W and c at once.
+  std::vector<Real> Solve(const std::vector<bool>& with, Real lambda,
+                          const std::vector<Real>& deviations) const {
+    const size_t size = static_cast<size_t>(dim) + 1;
+    const size_t width = size + static_cast<size_t>(n_outputs);
+    std::vector<Real> a(size * width, 0);
+    for (int64_t b = 0; b < n; ++b) {
+      if (!with[static_cast<size_t>(b)]) continue;
+      std::vector<Real> z(size, 1);
+      for (size_t d = 0; d + 1 < size; ++d) z[d] = x(b, static_cast<int64_t>(d)) / deviations[d];
+      for (size_t i = 0; i < size; ++i) {
+        for (size_t j = 0; j < size; ++j) a[i * width + j] += weight(b) * z[i] * z[j];
+        for (size_t c = size; c < width; ++c) {
+          a[i * width + c] += weight(b) * z[i] * t(b, static_cast<int64_t>(c - size));
+        }
+      }
+    }
+    for (size_t d = 0; d + 1 < size; ++d) a[d * width + d] += lambda;
+    for (size_t i = 0; i < size; ++i) {
+      size_t pivot = i;
+      for (size_t r = i; r < size; ++r) {
+        if (std::abs(a[r * width + i]) > std::abs(a[pivot * width + i])) pivot = r;
+      }
+      for (size_t c = 0; c < width; ++c) std::swap(a[i * width + c], a[pivot * width + c]);
+      for (size_t r = 0; r < size; ++r) {
+        const Real factor = a[r * width + i] / a[i * width + i];
+        for (size_t c = i; c < width && r != i; ++c) a[r * width + c] -= factor * a[i * width + c];
+      }
+    }
+    std::vector<Real> out;
+    for (size_t c = size; c < width; ++c) {
+      for (size_t d = 0; d + 1 < size; ++d) {
+        out.push_back(a[d * width + c] / a[d * width + d] / deviations[d]);
+      }
+    }
+    for (size_t c = size; c < width; ++c) {
+      out.push_back(a[(size - 1) * width + c] / a[(size - 1) * width + size - 1]);
+    }
+    return out;
+  }
+  Real Predict(const std::vector<Real>& solution, int64_t b, int64_t c) const {
+    Real sum = solution[static_cast<size_t>(n_outputs * dim + c)];
+    for (int64_t d = 0; d < dim; ++d) sum += solution[static_cast<size_t>(c * dim + d)] * x(b, d);
+    return sum;
+  }
+  // The largest difference from refitting without each example's group (without it alone).
+  double Difference(const std::vector<double>& out, Real lambda, bool standardise, bool grouped) {
+    const std::vector<Real> deviations =
+        standardise ? Deviations() : std::vector<Real>(static_cast<size_t>(dim), 1);
+    Real largest = 0;
+    for (int64_t b = 0; b < n; ++b) {
+      const int32_t group = groups[static_cast<size_t>(b)];
+      std::vector<bool> with(static_cast<size_t>(n), true);
+      for (int64_t i = 0; i < n; ++i) {
+        const bool same = grouped && group >= 0 && groups[static_cast<size_t>(i)] == group;
+        if (i == b || same) with[static_cast<size_t>(i)] = false;
+      }
+      const std::vector<Real> solution = Solve(with, lambda, deviations);
+      for (int64_t c = 0; c < n_outputs; ++c) {
+        const Real got = Real(out[static_cast<size_t>(b * n_outputs + c)]);
+        largest = std::max(largest, std::abs(got - Predict(solution, b, c)));
+      }
+    }
+    return static_cast<double>(largest);
+  }
+};
+
+RidgePath MakePath(const Problem& problem, bool standardise, ThreadPool* pool) {
+  Result<RidgePath> path = RidgePath::Make(problem.design(), standardise, pool, nullptr);
+  REQUIRE(path.status().ToString() == "OK");
+  return std::move(path.value());
+}
+
+void CheckLeftOut(Problem problem, bool standardise) {
+  ThreadPool pool(2);
+  const RidgePath path = MakePath(problem, standardise, &pool);
+  const std::vector<double> lambdas = path.Lambdas(33);
+  std::vector<double> out(static_cast<size_t>(problem.n * problem.n_outputs));
+  for (size_t i = 0; i < lambdas.size(); i += 8) {
+    INFO(lambdas[i]);
+    REQUIRE(path.LeaveOneOut(lambdas[i], out).ToString() == "OK");
+    CHECK(problem.Difference(out, lambdas[i], standardise, false) < 1e-6);
+    REQUIRE(path.LeaveGroupOut(lambdas[i], out).ToString() == "OK");
+    CHECK(problem.Difference(out, lambdas[i], standardise, true) < 1e-6);
+  }
+}
+
+TEST_CASE("ridge path: left-out predictions are those of fits without the examples", "[train]") {
+  for (const bool standardise : {true, false}) {
+    for (const bool weighted : {false, true}) {
+      CAPTURE(standardise, weighted);
+      CheckLeftOut(Problem(37, 9, 3, 1.0, weighted), standardise);   // more examples
+      CheckLeftOut(Problem(25, 60, 2, 1.0, weighted), standardise);  // more features
+      CheckLeftOut(Problem(21, 20, 11, 1.0, weighted), standardise);
+      CheckLeftOut(Problem(20, 20, 1, 1.0, weighted), standardise);
+    }
+  }
+}
+
+TEST_CASE("ridge path: the features' scale changes nothing", "[train]") {
+  for (const double scale : {1e-17, 1e-6, 1e6, 1e17}) {
+    CAPTURE(scale);
+    for (const bool standardise : {true, false}) {
+      CheckLeftOut(Problem(19, 7, 2, scale, false), standardise);
+      CheckLeftOut(Problem(15, 33, 2, scale, true), standardise);
+    }
+  }
+}
+
+TEST_CASE("ridge path: the head is that of the normal equations", "[train]") {
+  for (const int64_t dim : {9, 60}) {
+    for (const bool standardise : {true, false}) {
+      CAPTURE(dim, standardise);
+      Problem problem(37, dim, 3, 1.0, true);
+      ThreadPool pool(2);
+      const RidgePath path = MakePath(problem, standardise, &pool);
+      const double lambda = path.Lambdas(33)[12];
+      std::vector<float> weights(static_cast<size_t>(3 * dim));
+      std::vector<float> bias(3);
+      REQUIRE(path.Solve(lambda, weights, bias).ToString() == "OK");
+      const std::vector<Real> expected = problem.Solve(
+          std::vector<bool>(37, true), lambda,
+          standardise ? problem.Deviations() : std::vector<Real>(static_cast<size_t>(dim), 1));
+      std::vector<Real> got(weights.begin(), weights.end());
+      got.insert(got.end(), bias.begin(), bias.end());
+      for (int64_t b = 0; b < problem.n; ++b) {
+        for (int64_t c = 0; c < 3; ++c) {
+          const double want = static_cast<double>(problem.Predict(expected, b, c));
+          CHECK(static_cast<double>(problem.Predict(got, b, c)) == Approx(want).margin(1e-4));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("ridge path: a constant feature gets no weight, a duplicate half of it", "[train]") {
+  Problem problem(30, 6, 2, 1.0, false);
+  for (int64_t b = 0; b < 30; ++b) {
+    problem.features[static_cast<size_t>(b * 6 + 2)] = 0.1f;
+    problem.features[static_cast<size_t>(b * 6 + 4)] = problem.features[static_cast<size_t>(b * 6)];
+  }
+  ThreadPool pool(1);
+  const RidgePath path = MakePath(problem, true, &pool);
+  std::vector<float> weights(12);
+  std::vector<float> bias(2);
+  for (double lambda : path.Lambdas(33)) {
+    REQUIRE(path.Solve(lambda, weights, bias).ToString() == "OK");
+    CHECK(weights[2] == 0.0f);
+    CHECK(weights[0] == Approx(weights[4]).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("ridge path: the number of threads changes no bit", "[train]") {
+  for (const int64_t n : {150, 420}) {
+    CAPTURE(n);
+    Problem problem(n, 300, 12, 1.0, true);
+    std::vector<std::vector<double>> results;
+    for (const int n_threads : {1, 3}) {
+      ThreadPool pool(n_threads);
+      const RidgePath path = MakePath(problem, true, &pool);
+      std::vector<double> out(static_cast<size_t>(n * 12));
+      results.emplace_back();
+      REQUIRE(path.LeaveOneOut(path.Lambdas(33)[10], out).ToString() == "OK");
+      results.back().insert(results.back().end(), out.begin(), out.end());
+      REQUIRE(path.LeaveGroupOut(path.Lambdas(33)[20], out).ToString() == "OK");
+      results.back().insert(results.back().end(), out.begin(), out.end());
+      std::vector<float> weights(12 * 300);
+      std::vector<float> bias(12);
+      REQUIRE(path.Solve(path.Lambdas(33)[5], weights, bias).ToString() == "OK");
+      results.back().insert(results.back().end(), weights.begin(), weights.end());
+    }
+    CHECK(results[0] == results[1]);
+  }
+}
+
+TEST_CASE("ridge path: wrong problems are refused", "[train]") {
+  ThreadPool pool(1);
+  const auto make = [&](const Design& design) {
+    return RidgePath::Make(design, true, &pool, nullptr).status().code();
+  };
+  Problem problem(10, 4, 2, 1.0, true);
+  Design design = problem.design();
+  design.n_outputs = 3;
+  CHECK(make(design) == StatusCode::kInvalidArgument);
+  design = problem.design();
+  design.n = 1;
+  CHECK(make(design) == StatusCode::kInvalidArgument);
+  problem.weights[3] = 0.0f;
+  CHECK(make(problem.design()) == StatusCode::kInvalidArgument);
+  problem.weights[3] = 1.0f;
+  problem.features[5] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(make(problem.design()) == StatusCode::kNumeric);
+  problem.features[5] = 0.0f;
+  const RidgePath path = MakePath(problem, true, &pool);
+  std::vector<double> out(20);
+  CHECK(path.LeaveOneOut(-1.0, out).code() == StatusCode::kInvalidArgument);
+  const std::vector<int32_t> one_group(10, 1);
+  CHECK(path.LeaveGroupOut(1.0, one_group, out).code() == StatusCode::kInvalidArgument);
+  WorkWatch watch;
+  watch.Cancel();
+  CHECK(RidgePath::Make(problem.design(), true, &pool, &watch).status().code() ==
+        StatusCode::kCancelled);
+}
+
+}  // namespace ridge_path_test
+}  // namespace topwork
