@@ -169,6 +169,7 @@ set(TEST_SOURCES
   runtime/train/features/extractor_test.cc
   runtime/train/features/feature_cache_test.cc
   runtime/train/features/feature_file_test.cc
+  runtime/train/features/groups_test.cc
   runtime/train/head/head_forms_test.cc
   runtime/train/head/head_test.cc
   runtime/train/deep_trainer_test.cc

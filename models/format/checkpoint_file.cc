@@ -40,6 +40,7 @@ void ReadExamples(const checkpoint_schema::Examples& examples, CheckpointData* d
   data->rows = Numbers(examples.rows());
   data->labels = Numbers(examples.labels());
   data->targets = Numbers(examples.values());
+  data->groups = Numbers(examples.groups());
   if (examples.replay() == nullptr) return;
   data->replay.labels = Numbers(examples.replay()->labels());
   data->replay.seen = Numbers(examples.replay()->seen());
@@ -137,7 +138,9 @@ flatbuffers::Offset<checkpoint_schema::Examples> WriteExamples(
   const auto rows = builder->CreateVector(d.rows);
   const auto labels = builder->CreateVector(d.labels);
   const auto values = builder->CreateVector(d.targets);
-  return checkpoint_schema::CreateExamples(*builder, rows, labels, values, replay);
+  flatbuffers::Offset<flatbuffers::Vector<int32_t>> groups;
+  if (!d.groups.empty()) groups = builder->CreateVector(d.groups);
+  return checkpoint_schema::CreateExamples(*builder, rows, labels, values, replay, groups);
 }
 
 flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<checkpoint_schema::Epoch>>>
@@ -167,7 +170,7 @@ void WriteProgress(const TrainingProgress& p, checkpoint_schema::CheckpointBuild
 
 Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   const TrainingValues& v = d.values;
-  const size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() +
+  const size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() + d.groups.size() +
                            6 * v.parameters.size() + 2 * v.solver.size() + d.train.size() +
                            d.validation.size();
   if (n_numbers > kMaxArrayBytes / sizeof(float)) {

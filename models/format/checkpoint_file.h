@@ -40,6 +40,7 @@ struct CheckpointData {
   std::vector<float> rows;
   std::vector<int32_t> labels;
   std::vector<float> targets;
+  std::vector<int32_t> groups;  // empty, or one for each example
   ReplayState replay;
 };
 

@@ -129,6 +129,25 @@ Status ConvertTarget(const Trainer& trainer, const tw_examples& in, bool targets
   return Status::Ok();
 }
 
+// Lets read and target write the group as well.
+void ConvertGroups(const tw_examples& in, Examples* out) {
+  if (in.groups == nullptr && in.group == nullptr) return;
+  const auto group = [in](int64_t index, ExampleTarget* to) {
+    to->group = in.group == nullptr ? in.groups[index] : -1;
+    if (in.group == nullptr) return Status::Ok();
+    return CallerStatus(in.group(in.user_data, index, &to->group), "group", index);
+  };
+  out->read = [read = out->read, group](int64_t index, Span<void* const> inputs,
+                                        ExampleTarget* to) {
+    TW_RETURN_IF_ERROR(read(index, inputs, to));
+    return group(index, to);
+  };
+  out->target = [target = out->target, group](int64_t index, ExampleTarget* to) {
+    TW_RETURN_IF_ERROR(target(index, to));
+    return group(index, to);
+  };
+}
+
 void ConvertReader(const tw_examples& in, Examples* out) {
   const std::function<Status(int64_t, ExampleTarget*)> target = out->target;
   out->read = [in, target](int64_t index, Span<void* const> inputs, ExampleTarget* to) {
@@ -322,6 +341,7 @@ Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, bo
   } else {
     ConvertReader(in, out);
   }
+  ConvertGroups(in, out);
   if (in.key != nullptr) {
     ConvertKey(in, out);
   } else {

@@ -40,6 +40,7 @@ void DescribeWorkers(const topwork::FeatureExtractor& extractor, tw_trainer::Des
 
 void FillProgress(const Trainer& trainer, tw_trainer_info* out) {
   out->n_examples = trainer.set().size();
+  out->n_groups = trainer.set().cache().n_groups();
   out->n_validation = static_cast<int64_t>(trainer.set().validation().size());
   out->n_cached = trainer.extractor().counts().n_from_cache;
   out->n_epochs_done = trainer.state().progress.epoch;

@@ -1,4 +1,5 @@
 // Taking over the state of a checkpoint, once it is known to belong to the trainer.
+#include <algorithm>
 #include <utility>
 
 #include "models/format/checkpoint_file.h"
@@ -90,7 +91,8 @@ Result<std::unique_ptr<FeatureCache>> CheckpointStore::ExamplesOf(
   const size_t n_values = now.uses_labels() ? 0 : static_cast<size_t>(data.n_classes);
   const size_t n = n_values > 0 ? data.targets.size() / n_values : data.labels.size();
   std::unique_ptr<FeatureCache> cache = context_.set->NewCache(true);
-  if (data.rows.size() != n * n_rows * dim || data.targets.size() != n * n_values) {
+  if (data.rows.size() != n * n_rows * dim || data.targets.size() != n * n_values ||
+      (!data.groups.empty() && data.groups.size() != n)) {
     return Corrupt("the checkpoint contradicts itself: {} floats of {} examples", data.rows.size(),
                    n);
   }
@@ -103,6 +105,7 @@ Result<std::unique_ptr<FeatureCache>> CheckpointStore::ExamplesOf(
         data.targets.begin() + static_cast<std::ptrdiff_t>((i + 1) * n_values));
     target.values = n_values > 0 ? values.data() : nullptr;
     target.label = n_values > 0 ? -1 : data.labels[i];
+    target.group = data.groups.empty() ? -1 : std::max(-1, data.groups[i]);
     if (n_values == 0 && (target.label < 0 || target.label >= data.n_classes)) {
       return Corrupt("the checkpoint contradicts itself: label {} of {} classes", target.label,
                      data.n_classes);

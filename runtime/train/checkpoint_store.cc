@@ -55,6 +55,7 @@ void CheckpointStore::DescribeExamples(CheckpointData* data) const {
   const size_t dim = static_cast<size_t>(cache.dim());
   const size_t n_rows = static_cast<size_t>(cache.n_variants()) + 1;
   data->has_examples = true;
+  data->groups.assign(cache.groups().begin(), cache.groups().end());
   data->rows.resize(static_cast<size_t>(cache.size()) * n_rows * dim);
   float* to = data->rows.data();
   for (int64_t i = 0; i < cache.size(); ++i) {

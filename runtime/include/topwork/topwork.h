@@ -854,8 +854,13 @@ typedef struct tw_examples {
   tw_status (*key)(void* user_data, int64_t index, char* out_key, size_t key_bytes);
   // Called after each batch of the backbone; returns 0 to go on. May be NULL.
   int32_t (*progress)(void* user_data, int64_t n_done, int64_t n_total);
-  // Given to the four callbacks.
+  // Given to the callbacks.
   void* user_data;
+  // Examples of one group (a writer, a camera, a burst of pictures) are not independent: the split
+  // keeps them together, and evaluations tell the worst group. A group is any number from 0 on; -1:
+  // none. n_examples of them, or `group`, which writes that of an example; both NULL: no groups.
+  const int32_t* groups;
+  tw_status (*group)(void* user_data, int64_t index, int32_t* out_group);
 } tw_examples;
 
 // Fills *options with the defaults. struct_size is the caller's sizeof(tw_trainer_options). [any]
@@ -1175,6 +1180,8 @@ typedef struct tw_trainer_info {
   size_t device_bytes;
   // On disk.
   size_t cache_file_bytes;
+  // Different groups of the examples added so far (tw_examples.groups).
+  int64_t n_groups;
 } tw_trainer_info;
 
 // Tells what the trainer has and holds. Set info->struct_size first. [one]

@@ -1,7 +1,8 @@
 // Examples: where a trainer's examples come from, by a pull callback.
 //
 // An example is its data for every model input and its target: the index of a class for losses that
-// use labels, otherwise one float per output.
+// use labels, otherwise one float per output. Examples that have something in common beside their
+// class (a writer, a camera, a burst of pictures) may say so by the number of a group.
 #ifndef TOPWORK_RUNTIME_TRAIN_FEATURES_EXAMPLES_H_
 #define TOPWORK_RUNTIME_TRAIN_FEATURES_EXAMPLES_H_
 
@@ -17,6 +18,7 @@ namespace topwork {
 struct ExampleTarget {
   int32_t label = -1;
   float* values = nullptr;  // room for n_outputs floats; null where labels are used
+  int32_t group = -1;       // 0 or more: the number of its group; -1: none
 };
 
 struct Examples {

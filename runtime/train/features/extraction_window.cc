@@ -15,6 +15,10 @@ namespace {
 constexpr int64_t kFoundPerWindow = 256;
 
 Status CheckTarget(const ExampleTarget& target, int64_t index, int64_t n_outputs) {
+  if (target.group < -1) {
+    return InvalidArgument("example {} has group {}; groups are 0 or more, -1 means none", index,
+                           target.group);
+  }
   if (target.values == nullptr) {
     if (target.label >= 0 && target.label < n_outputs) return Status::Ok();
     return InvalidArgument("example {} has label {}; labels are 0 to {}", index, target.label,
@@ -80,6 +84,7 @@ Status ExtractionWindow::ReadTarget(const Examples& examples, int64_t index, boo
     TW_RETURN_IF_ERROR(examples.target(index, &target));
   }
   entry->target.label = target.label;
+  entry->target.group = target.group;
   entry->target.values = n_values_ > 0 ? values : nullptr;
   return CheckTarget(entry->target, index, config_.n_outputs);
 }

@@ -142,6 +142,13 @@ void FeatureCache::SetTarget(int64_t i, const ExampleTarget& target, const Examp
   } else {
     std::copy_n(target.values, options_.n_outputs, values_.data() + i * options_.n_outputs);
   }
+  if (groups_.empty() && target.group < 0) return;
+  groups_.resize(entries_.size(), -1);
+  groups_[static_cast<size_t>(i)] = target.group;
+}
+
+void FeatureCache::ForgetGroupsIfNone() {
+  if (n_groups() == 0) groups_.clear();
 }
 
 // Writes rows as they are stored to the file, unless they are in it.
@@ -190,6 +197,7 @@ void FeatureCache::AddEntry(int64_t place, const ExampleTarget& target, const Ex
   } else {
     values_.resize(values_.size() + static_cast<size_t>(options_.n_outputs));
   }
+  if (!groups_.empty()) groups_.push_back(-1);
   SetTarget(size() - 1, target, id);
 }
 
@@ -235,6 +243,8 @@ void FeatureCache::Truncate(int64_t size) {
     entries_.pop_back();
   }
   ids_.resize(n);
+  if (!groups_.empty()) groups_.resize(n);
+  ForgetGroupsIfNone();
   if (uses_labels()) {
     labels_.resize(n);
   } else {
@@ -249,11 +259,13 @@ void FeatureCache::Keep(Span<const int64_t> indices) {
   std::vector<ExampleId> ids;
   std::vector<int32_t> labels;
   std::vector<float> values;
+  std::vector<int32_t> groups;
   for (int64_t i : indices) {
     const size_t from = static_cast<size_t>(i);
     kept[from] = true;
     entries.push_back(entries_[from]);
     ids.push_back(ids_[from]);
+    if (!groups_.empty()) groups.push_back(groups_[from]);
     if (uses_labels()) {
       labels.push_back(labels_[from]);
     } else {
@@ -267,11 +279,21 @@ void FeatureCache::Keep(Span<const int64_t> indices) {
   ids_ = std::move(ids);
   labels_ = std::move(labels);
   values_ = std::move(values);
+  groups_ = std::move(groups);
+  ForgetGroupsIfNone();
+}
+
+int64_t FeatureCache::n_groups() const {
+  std::vector<int32_t> sorted = groups_;
+  std::sort(sorted.begin(), sorted.end());
+  const auto last = std::unique(sorted.begin(), sorted.end());
+  const auto first = std::lower_bound(sorted.begin(), last, 0);
+  return last - first;
 }
 
 size_t FeatureCache::index_bytes() const {
   return entries_.size() * (sizeof(int64_t) + sizeof(ExampleId)) +
-         labels_.size() * sizeof(int32_t) + values_.size() * sizeof(float);
+         (labels_.size() + groups_.size()) * sizeof(int32_t) + values_.size() * sizeof(float);
 }
 
 void FeatureCache::MapOutputs(Span<const int32_t> from) {
@@ -290,6 +312,7 @@ std::string FeatureCache::digest() const {
   for (int64_t i = 0; i < size(); ++i) sha.Update(StoredRows(i), example_bytes_);
   sha.Update(labels_.data(), labels_.size() * sizeof(int32_t));
   sha.Update(values_.data(), values_.size() * sizeof(float));
+  sha.Update(groups_.data(), groups_.size() * sizeof(int32_t));
   std::string text;
   for (uint8_t byte : sha.Finish()) text += StrFormat("{:02x}", byte);
   return text;

@@ -1,9 +1,9 @@
 // FeatureCache: the features of each example, kept for training.
 //
 // An example is n_rows = 1 + n_variants rows of dim floats (row 0 is the example itself, the others
-// are its augmented variants), stored as float32 or float16, and a target: a label, or n_outputs
-// floats. Rows lie in memory blocks of at most limit_bytes in all; further rows lie in the mapped
-// file. Labels, values and ids (up to 48 bytes and n_outputs floats an example) are not counted in
+// are its augmented variants), stored as float32 or float16, a target: a label, or n_outputs
+// floats, and a group. Rows lie in memory blocks of at most limit_bytes in all; further rows lie in the mapped
+// file. Labels, values, groups and ids (up to 52 bytes and n_outputs floats an example) are not counted in
 // the limit. Pointers are valid until this cache, or another one with the same file, is changed.
 // One thread at a time.
 #ifndef TOPWORK_RUNTIME_TRAIN_FEATURES_FEATURE_CACHE_H_
@@ -74,6 +74,12 @@ class FeatureCache {
     return labels_;
   }
   const float* values(int64_t i) const { return values_.data() + i * options_.n_outputs; }
+  // ExampleTarget::group of example i.
+  int32_t group(int64_t i) const { return groups_.empty() ? -1 : groups_[static_cast<size_t>(i)]; }
+  // Of all examples; empty where none has a group.
+  Span<const int32_t> groups() const { return groups_; }
+  // Different groups; examples without one are not counted.
+  int64_t n_groups() const;
   const ExampleId& id(int64_t i) const { return ids_[static_cast<size_t>(i)]; }
 
   // Makes room for n more examples. OUT_OF_MEMORY names the limit and what is needed.
@@ -95,7 +101,8 @@ class FeatureCache {
   // or 0 where from[o] is −1. Only where targets are values.
   void MapOutputs(Span<const int32_t> from);
 
-  // Lower-case hex SHA-256 of all rows as stored, then all targets, in order.
+  // Lower-case hex SHA-256 of all rows as stored, then all targets, then all groups if there are
+  // any, in order.
   std::string digest() const;
 
  private:
@@ -106,6 +113,7 @@ class FeatureCache {
   void Store(const float* rows, uint8_t* to) const;
   void AddEntry(int64_t place, const ExampleTarget& target, const ExampleId* id);
   void SetTarget(int64_t i, const ExampleTarget& target, const ExampleId* id);
+  void ForgetGroupsIfNone();
   const uint8_t* StoredRows(int64_t i) const;
   uint8_t* Slot(int64_t slot) const;
   bool HasRoom() const;
@@ -125,6 +133,7 @@ class FeatureCache {
   std::vector<uint8_t> stored_;      // one example's rows on their way to the file
   std::vector<int32_t> labels_;      // empty where targets are values
   std::vector<float> values_;
+  std::vector<int32_t> groups_;  // empty while no example has one
   std::vector<ExampleId> ids_;
 };
 

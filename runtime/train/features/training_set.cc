@@ -89,6 +89,7 @@ Status TrainingSet::AddToReplay(const FeatureCache& fresh) {
       if (row != to) std::copy(row, row + dim(), to);
     }
     ExampleTarget target;
+    target.group = fresh.group(i);
     std::vector<float> values;
     if (fresh.uses_labels()) {
       target.label = fresh.label(i);
@@ -143,6 +144,21 @@ Status TrainingSet::CheckTrainable() const {
                          cache_->size(), first);
 }
 
+// Groups of the examples that are in neither part yet.
+Span<const int32_t> TrainingSet::NewGroups() const {
+  const Span<const int32_t> all = cache_->groups();
+  return {all.data() + n_split_, all.size() - static_cast<size_t>(n_split_)};
+}
+
+// The part that each group is in already.
+std::map<int32_t, bool> TrainingSet::SidesOfGroups() const {
+  std::map<int32_t, bool> held_back;
+  for (int32_t i : train_) held_back[cache_->group(i)] = false;
+  for (int32_t i : validation_) held_back[cache_->group(i)] = true;
+  held_back.erase(-1);
+  return held_back;
+}
+
 Status TrainingSet::Split(bool* out_changed) {
   *out_changed = false;
   TW_RETURN_IF_ERROR(CheckTrainable());
@@ -153,9 +169,11 @@ Status TrainingSet::Split(bool* out_changed) {
   for (int64_t i = 0; i < n_new && !values; ++i) {
     labels[static_cast<size_t>(i)] = cache_->label(n_split_ + i);
   }
-  const topwork::Split split =
-      StratifiedSplit(labels, values ? 1 : options_.n_classes, options_.validation_fraction,
-                      options_.seed + static_cast<uint64_t>(n_split_));
+  const SplitOptions how = {values ? 1 : options_.n_classes, options_.validation_fraction,
+                            options_.seed + static_cast<uint64_t>(n_split_)};
+  const topwork::Split split = cache_->groups().empty()
+                                   ? StratifiedSplit(labels, how)
+                                   : GroupSplit(labels, NewGroups(), SidesOfGroups(), how);
   const int32_t offset = static_cast<int32_t>(n_split_);
   for (int32_t i : split.train) train_.push_back(offset + i);
   for (int32_t i : split.validation) validation_.push_back(offset + i);

@@ -3,6 +3,7 @@
 #define TOPWORK_RUNTIME_TRAIN_FEATURES_TRAINING_SET_H_
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,7 +43,8 @@ class TrainingSet {
   // The extraction in progress, or the next one, returns CANCELLED.
   void Cancel();
 
-  // Splits the examples that came since the last call among themselves; sets once made stay.
+  // Splits the examples that came since the last call among themselves; sets once made stay. The
+  // examples of a group stay together (GroupSplit).
   // FAILED_PRECONDITION without examples, INVALID_ARGUMENT when all are of one class. *out_changed:
   // there were such examples.
   Status Split(bool* out_changed);
@@ -89,6 +91,8 @@ class TrainingSet {
  private:
   Status AddToReplay(const FeatureCache& fresh);
   Status CheckTrainable() const;
+  Span<const int32_t> NewGroups() const;
+  std::map<int32_t, bool> SidesOfGroups() const;
   void UpdateClassWeights();
 
   const TrainerOptions& options_;

@@ -200,6 +200,37 @@ TEST_CASE("examples are pulled one by one, and the source may fail", "[api][trai
   CHECK(Info(trainer.get()).n_examples == kExamples);
 }
 
+TEST_CASE("groups of examples come as an array or one by one", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  const Pictures pictures;
+  std::vector<int32_t> groups(kExamples);
+  for (size_t i = 0; i < groups.size(); ++i) groups[i] = static_cast<int32_t>(i / 8);
+  const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());
+  tw_examples examples = pictures.examples();
+  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
+  CHECK(Info(trainer.get()).n_groups == 0);
+  examples.groups = groups.data();
+  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
+  CHECK(Info(trainer.get()).n_groups == 5);
+  examples.groups = nullptr;
+  examples.group = [](void*, int64_t index, int32_t* out_group) {
+    *out_group = index < 30 ? static_cast<int32_t>(100 + index / 10) : -1;
+    return TW_STATUS_OK;
+  };
+  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
+  CHECK(Info(trainer.get()).n_groups == 8);
+  examples.group = [](void*, int64_t index, int32_t*) {
+    return index == 3 ? TW_STATUS_IO : TW_STATUS_OK;
+  };
+  RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_IO,
+               "tw_examples.group gave IO for example 3");
+  groups[2] = -7;
+  examples.group = nullptr;
+  examples.groups = groups.data();
+  RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_INVALID_ARGUMENT,
+               "example 2 has group -7");
+}
+
 TEST_CASE("examples that do not fit are refused", "[api][train]") {
   const ModelPtr model = OpenModel(kDigitsModel);
   const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());

@@ -209,7 +209,7 @@ TEST_CASE("split: every class is divided, the same way for a seed", "[train]") {
   labels.push_back(2);
   labels.push_back(3);
   labels.push_back(3);
-  const Split split = StratifiedSplit(labels, 5, 0.2f, 1);
+  const Split split = StratifiedSplit(labels, {5, 0.2f, 1});
   std::vector<int> n_validation(5, 0);
   for (int32_t i : split.validation)
     ++n_validation[static_cast<size_t>(labels[static_cast<size_t>(i)])];
@@ -219,10 +219,10 @@ TEST_CASE("split: every class is divided, the same way for a seed", "[train]") {
   std::sort(all.begin(), all.end());
   REQUIRE(all.size() == labels.size());
   for (size_t i = 0; i < all.size(); ++i) CHECK(all[i] == static_cast<int32_t>(i));
-  CHECK(StratifiedSplit(labels, 5, 0.2f, 1).validation == split.validation);
-  CHECK(StratifiedSplit(labels, 5, 0.2f, 2).validation != split.validation);
-  CHECK(StratifiedSplit(labels, 5, 0.0f, 1).validation.empty());
-  CHECK(StratifiedSplit(labels, 5, 0.99f, 1).train.size() == 4);
+  CHECK(StratifiedSplit(labels, {5, 0.2f, 1}).validation == split.validation);
+  CHECK(StratifiedSplit(labels, {5, 0.2f, 2}).validation != split.validation);
+  CHECK(StratifiedSplit(labels, {5, 0.0f, 1}).validation.empty());
+  CHECK(StratifiedSplit(labels, {5, 0.99f, 1}).train.size() == 4);
 }
 
 TEST_CASE("random: the published sequence, and shuffles that are permutations", "[train]") {

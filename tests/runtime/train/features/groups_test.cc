@@ -1,0 +1,157 @@
+// Groups of examples: how they are split, and who keeps them.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <set>
+#include <vector>
+
+#include "runtime/train/features/split.h"
+#include "tests/runtime/train/trainer_data.h"
+
+namespace topwork {
+namespace groups_test {
+
+using test::Images;
+using test::NewTrainer;
+using test::TrainerData;
+
+std::set<int32_t> GroupsOf(const std::vector<int32_t>& indices,
+                           const std::vector<int32_t>& groups) {
+  std::set<int32_t> found;
+  for (int32_t i : indices) found.insert(groups[static_cast<size_t>(i)]);
+  return found;
+}
+
+TEST_CASE("split: the examples of a group stay together", "[train]") {
+  std::vector<int32_t> labels, groups;
+  for (int32_t i = 0; i < 400; ++i) {  // ten writers of four digits
+    labels.push_back(i % 4);
+    groups.push_back(i / 40);
+  }
+  const SplitOptions options = {4, 0.2f, 1};
+  const Split split = GroupSplit(labels, groups, {}, options);
+  CHECK(split.validation.size() == 80);
+  CHECK(split.train.size() == 320);
+  CHECK(GroupsOf(split.validation, groups).size() == 2);
+  CHECK(GroupsOf(split.train, groups).size() == 8);
+  CHECK(GroupSplit(labels, groups, {}, options).validation == split.validation);
+  CHECK(GroupSplit(labels, groups, {}, {4, 0.2f, 2}).validation != split.validation);
+  CHECK(GroupSplit(labels, groups, {}, {4, 0.0f, 1}).validation.empty());
+  // Groups that were split before stay where they are.
+  const std::map<int32_t, bool> before = {{0, false}, {1, true}, {2, true}};
+  const Split later = GroupSplit(labels, groups, before, options);
+  CHECK(GroupsOf(later.validation, groups) == std::set<int32_t>{1, 2});
+}
+
+TEST_CASE("split: each class keeps examples on both sides where its groups allow it", "[train]") {
+  // Class 0 has three large groups, class 1 one group, class 2 single examples.
+  std::vector<int32_t> labels, groups;
+  for (int32_t i = 0; i < 30; ++i) labels.push_back(0), groups.push_back(i / 10);
+  for (int32_t i = 0; i < 10; ++i) labels.push_back(1), groups.push_back(7);
+  for (int32_t i = 0; i < 10; ++i) labels.push_back(2), groups.push_back(-1);
+  const Split split = GroupSplit(labels, groups, {}, {3, 0.2f, 1});
+  std::vector<int> n_validation(3, 0);
+  for (int32_t i : split.validation)
+    ++n_validation[static_cast<size_t>(labels[static_cast<size_t>(i)])];
+  CHECK(n_validation == std::vector<int>{10, 0, 2});
+  // One group alone cannot be split: then its examples are.
+  const std::vector<int32_t> one(20, 3);
+  const std::vector<int32_t> halves = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+  CHECK(GroupSplit(halves, one, {}, {2, 0.2f, 1}).validation.size() == 4);
+}
+
+// Seven groups; every eighth example has none.
+Examples WithGroups(const TrainerData& data) {
+  Examples examples = data.examples();
+  examples.read = [read = examples.read](int64_t i, Span<void* const> inputs, ExampleTarget* out) {
+    out->group = static_cast<int32_t>(i % 8) - 1;
+    return read(i, inputs, out);
+  };
+  return examples;
+}
+
+std::vector<int32_t> Groups(const Trainer& trainer) {
+  std::vector<int32_t> groups;
+  for (int64_t i = 0; i < trainer.set().size(); ++i) {
+    groups.push_back(trainer.set().cache().group(i));
+  }
+  return groups;
+}
+
+TEST_CASE("groups: the split keeps them together, checkpoints keep them", "[train]") {
+  const char* path = "groups_test_checkpoint";
+  TrainerOptions options;
+  options.n_classes = 3;
+  options.epochs = 2;
+  const TrainerData data = Images(120, 3);
+  const auto trainer = NewTrainer(options);
+  REQUIRE(trainer->AddExamples(WithGroups(data)).ToString() == "OK");
+  CHECK(trainer->set().cache().n_groups() == 7);
+  REQUIRE(trainer->Train().ToString() == "OK");
+  const std::vector<int32_t> groups = Groups(*trainer);
+  std::set<int32_t> held_back = GroupsOf(trainer->set().validation(), groups);
+  for (int32_t group : GroupsOf(trainer->set().train(), groups)) {
+    CHECK((group < 0 || held_back.count(group) == 0));
+  }
+  CHECK(held_back.size() >= 1);
+  // More examples of the same groups go where their group is.
+  REQUIRE(trainer->AddExamples(WithGroups(Images(40, 3, 9))).ToString() == "OK");
+  REQUIRE(trainer->judge().Evaluate(ExampleSet::kValidation).ok());
+  held_back = GroupsOf(trainer->set().validation(), Groups(*trainer));
+  for (int32_t group : GroupsOf(trainer->set().train(), Groups(*trainer))) {
+    CHECK((group < 0 || held_back.count(group) == 0));
+  }
+  REQUIRE(trainer->SaveCheckpoint(path, true).ToString() == "OK");
+  const auto second = NewTrainer(options);
+  REQUIRE(second->RestoreCheckpoint(path).ToString() == "OK");
+  CHECK(Groups(*second) == Groups(*trainer));
+  // Without the examples in the file, they must be the same: the same groups, too.
+  REQUIRE(trainer->SaveCheckpoint(path, false).ToString() == "OK");
+  const auto third = NewTrainer(options);
+  REQUIRE(third->AddExamples(data.examples()).ToString() == "OK");
+  REQUIRE(third->AddExamples(Images(40, 3, 9).examples()).ToString() == "OK");
+  CHECK(third->RestoreCheckpoint(path).code() == StatusCode::kFailedPrecondition);
+  // A class that goes takes its examples' groups along.
+  REQUIRE(second->classes().Remove(1).ToString() == "OK");
+  std::vector<int32_t> kept;
+  for (int64_t i = 0; i < trainer->set().size(); ++i) {
+    if (trainer->set().cache().label(i) != 1) kept.push_back(trainer->set().cache().group(i));
+  }
+  CHECK(Groups(*second) == kept);
+  std::remove(path);
+}
+
+TEST_CASE("groups: a bounded memory keeps them with their examples", "[train]") {
+  TrainerOptions options;
+  options.n_classes = 2;
+  options.replay_capacity = 20;
+  const auto trainer = NewTrainer(options);
+  TrainerData data = Images(100, 2);
+  Examples examples = data.examples();  // the group tells the class
+  examples.read = [&](int64_t i, Span<void* const> inputs, ExampleTarget* out) {
+    TW_RETURN_IF_ERROR(data.examples().read(i, inputs, out));
+    out->group = 10 + out->label;
+    return Status::Ok();
+  };
+  REQUIRE(trainer->AddExamples(examples).ToString() == "OK");
+  const FeatureCache& cache = trainer->set().cache();
+  REQUIRE(cache.size() == 20);
+  for (int64_t i = 0; i < cache.size(); ++i) CHECK(cache.group(i) == 10 + cache.label(i));
+}
+
+TEST_CASE("groups: a number below -1 is refused", "[train]") {
+  TrainerOptions options;
+  options.n_classes = 2;
+  const auto trainer = NewTrainer(options);
+  const TrainerData data = Images(4, 2);
+  Examples examples = data.examples();
+  examples.read = [&](int64_t i, Span<void* const> inputs, ExampleTarget* out) {
+    out->group = -2;
+    return data.examples().read(i, inputs, out);
+  };
+  const Status status = trainer->AddExamples(examples);
+  CHECK(status.code() == StatusCode::kInvalidArgument);
+  CHECK_THAT(status.message(), Catch::Matchers::Contains("example 0 has group -2"));
+}
+
+}  // namespace groups_test
+}  // namespace topwork
