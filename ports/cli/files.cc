@@ -86,7 +86,7 @@ bool IsDataFile(const std::string& path, const std::string& folder) {
   }
   const std::string name = file.filename().string();
   return IsImagePath(name) || name == "x.npy" || name == "y.npy" || name == "labels.csv" ||
-         name == "classes.txt";
+         name == "classes.txt" || name == "groups.npy";
 }
 
 }  // namespace

@@ -24,6 +24,12 @@ Feeder::Feeder(const Dataset& data, const std::string& what, bool enabled,
   examples_.target = [](void* self, int64_t i, int64_t* label, float* values, size_t n_values) {
     return static_cast<Feeder*>(self)->Target(i, label, values, n_values);
   };
+  if (data.has_groups()) {
+    examples_.group = [](void* self, int64_t i, int32_t* group) {
+      *group = static_cast<Feeder*>(self)->data_.group(i);
+      return TW_STATUS_OK;
+    };
+  }
   examples_.key = [](void* self, int64_t i, char* key, size_t key_bytes) {
     return static_cast<Feeder*>(self)->Key(i, key, key_bytes);
   };

@@ -107,6 +107,7 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
       {"batch", std::to_string(options.trainer.batch_size)},
       {"epochs", std::to_string(info.n_epochs_done)},
       {"seed", std::to_string(options.trainer.seed)}};
+  if (info.n_groups > 0) report->settings.push_back({"groups", std::to_string(info.n_groups)});
   if (info.best_epoch > 0) {
     report->settings.push_back({"best epoch", std::to_string(info.best_epoch)});
   }

@@ -41,6 +41,8 @@ bool IsOtherImage(const fs::path& path) {
   return false;
 }
 
+}  // namespace
+
 // What lies in a folder of class folders besides the images that are read.
 struct FolderCounts {
   size_t n_files = 0;         // in the class folders
@@ -48,6 +50,8 @@ struct FolderCounts {
   size_t n_other_images = 0;  // of formats that are not read
   std::string first_other_image;
 };
+
+namespace {
 
 std::vector<std::string> ImagesIn(const fs::path& folder, FolderCounts* counts) {
   std::vector<std::string> images;
@@ -139,18 +143,65 @@ void Dataset::CheckImageInput() const {
                                 "and y.npy");
 }
 
+// The number of a group: FNV-1a of its name, without the sign.
+int32_t NumberOfGroup(const std::string& name) {
+  uint32_t hash = 2166136261u;
+  for (char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;
+  return static_cast<int32_t>(hash & 0x7fffffffu);
+}
+
+void Dataset::AddGroup(const std::string& name, size_t n_examples) {
+  const int32_t number = NumberOfGroup(name);
+  const std::string& known = group_names_.emplace(number, name).first->second;
+  if (known != name) {
+    throw CliError(kExitData, folder_ + ": the groups '" + known + "' and '" + name +
+                                  "' cannot be told apart by their numbers; rename one of them");
+  }
+  groups_.insert(groups_.end(), n_examples, number);
+}
+
+// A class's images, or the images of the groups in its folder.
+void Dataset::AddClassFolder(const std::string& folder, FolderCounts* counts) {
+  std::vector<std::string> images = ImagesIn(folder, counts);
+  std::error_code error;
+  const bool alone = !images.empty();
+  const bool others_have_groups = has_groups();
+  const size_t n_before = paths_.size();
+  std::string first_group;
+  for (const fs::path& entry : Entries(folder)) {
+    if (!fs::is_directory(entry, error) || IsHidden(entry)) continue;
+    const std::vector<std::string> members = ImagesIn(entry, counts);
+    if (members.empty()) continue;
+    if (first_group.empty()) first_group = entry.string();
+    AddGroup(entry.filename().string(), members.size());
+    paths_.insert(paths_.end(), members.begin(), members.end());
+  }
+  const bool grouped = !first_group.empty();
+  const std::string& first = grouped ? first_group : folder;
+  if (alone && (grouped || others_have_groups)) {
+    throw CliError(kExitData, images[0] + ": is in no group, but there are groups such as " +
+                                  (grouped ? first : group_names_.begin()->second) +
+                                  "; put every image into the folder of a group, or none");
+  }
+  if (grouped && !others_have_groups && n_before > 0) {
+    throw CliError(kExitData, paths_[0] + ": is in no group, but " + first +
+                                  " is one; put every image into the folder of a group, or none");
+  }
+  paths_.insert(paths_.end(), images.begin(), images.end());
+}
+
 void Dataset::OpenFolders() {
   FolderCounts counts;
   std::error_code error;
   for (const fs::path& entry : Entries(folder_)) {
     counts.n_stray += IsImagePath(entry.string());
     if (!fs::is_directory(entry, error) || IsHidden(entry)) continue;
-    const std::vector<std::string> images = ImagesIn(entry, &counts);
-    if (images.empty()) continue;
-    const int64_t label = static_cast<int64_t>(class_names_.size());
+    const size_t n_before = paths_.size();
+    AddClassFolder(entry.string(), &counts);
+    if (paths_.size() == n_before) continue;
+    labels_.insert(labels_.end(), paths_.size() - n_before,
+                   static_cast<int64_t>(class_names_.size()));
     class_names_.push_back(entry.filename().string());
-    paths_.insert(paths_.end(), images.begin(), images.end());
-    labels_.insert(labels_.end(), images.size(), label);
   }
   if (paths_.empty()) throw CliError(kExitData, folder_ + ": " + WhyNoImages(counts));
   if (counts.n_other_images > 0) {
@@ -176,6 +227,7 @@ void Dataset::Keep(const std::vector<int64_t>& examples) {
   choose(&paths_, 1);
   choose(&names_, 1);
   choose(&labels_, 1);
+  choose(&groups_, 1);
   choose(&targets_, class_names_.size());
   if (!has_images()) {
     std::vector<int64_t> rows;
@@ -194,8 +246,7 @@ void Dataset::FinishTargets() {
 std::string Dataset::Name(int64_t i) const {
   if (!has_images()) return "x.npy[" + std::to_string(RowOf(i)) + "]";
   if (!names_.empty()) return names_[static_cast<size_t>(i)];
-  const fs::path path(paths_[static_cast<size_t>(i)]);
-  return (path.parent_path().filename() / path.filename()).string();
+  return fs::path(paths_[static_cast<size_t>(i)]).lexically_relative(folder_).string();
 }
 
 std::string Dataset::Key(int64_t i) const {

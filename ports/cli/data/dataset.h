@@ -1,11 +1,13 @@
-// Labelled data from a folder: one sub-folder of images a class, images listed in labels.csv, or
-// x.npy with y.npy. An example has either one class or a row of numbers (targets).
+// Labelled data from a folder: one sub-folder of images a class (with sub-folders for groups, if
+// there are any), images listed in labels.csv, or x.npy with y.npy. An example has either one class or
+// a row of numbers (targets).
 #ifndef TOPWORK_PORTS_CLI_DATASET_H_
 #define TOPWORK_PORTS_CLI_DATASET_H_
 
 #include <topwork/topwork.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@ namespace topwork {
 namespace cli {
 
 struct CsvRecord;
+struct FolderCounts;
 
 class Dataset {
  public:
@@ -51,6 +54,15 @@ class Dataset {
   const float* targets(int64_t i) const {
     return targets_.data() + static_cast<size_t>(i) * class_names_.size();
   }
+  // Groups of examples that have something in common beside their class: the folders in the class
+  // folders, the column `group` of labels.csv, groups.npy.
+  bool has_groups() const { return !groups_.empty(); }
+  // Of example i, 0 or more; −1 where the data has none. A group of a name has the same number in
+  // every data set, so that a trainer's examples of several runs come together.
+  int32_t group(int64_t i) const { return has_groups() ? groups_[static_cast<size_t>(i)] : -1; }
+  // Names of all groups by their number.
+  const std::map<int32_t, std::string>& group_names() const { return group_names_; }
+
   // Every number is 0 or 1: any number of classes an example.
   bool targets_are_binary() const { return targets_are_binary_; }
 
@@ -74,12 +86,16 @@ class Dataset {
   void CopyInput(const tw_tensor_info& input);
   void CheckImageInput() const;
   void OpenFolders();
+  void AddClassFolder(const std::string& folder, FolderCounts* counts);
+  void AddGroup(const std::string& name, size_t n_examples);
   void OpenCsv(const std::string& path);  // dataset_csv.cc
   void ReadCsvLabels(const std::string& path, const std::vector<CsvRecord>& records);
   void ReadCsvTargets(const std::string& path, const std::vector<CsvRecord>& records);
+  void ReadCsvGroups(const std::string& path, std::vector<CsvRecord>* records);
   void OpenArrays();  // dataset_arrays.cc
   void CheckExamples(const std::string& path) const;
   void ReadLabelArray(const std::string& path, const Array& y);
+  void ReadGroupArray(const std::string& path);
   void ReadTargetArray(const std::string& path, const Array& y);
   void ReadClassNames(int64_t n_needed, bool exactly);
   void FinishTargets();
@@ -100,6 +116,8 @@ class Dataset {
   bool has_targets_ = false;
   bool targets_are_binary_ = false;
   std::vector<float> targets_;  // example-major
+  std::vector<int32_t> groups_;
+  std::map<int32_t, std::string> group_names_;
   std::string note_;
   Array x_;
   std::vector<int64_t> rows_;  // of x_, after Keep

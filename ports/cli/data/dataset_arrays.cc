@@ -2,6 +2,7 @@
 //   y.npy, integers [N]                  the class of each example
 //   y.npy, floats or bool [N]            one target an example
 //   y.npy, floats, integers, bool [N,C]  C targets an example (integers: C ≥ 2)
+//   groups.npy, integers [N]             the group of each example, if there are groups
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -56,6 +57,22 @@ void Dataset::OpenArrays() {
     ReadLabelArray(y_path, y);
   } else {
     ReadTargetArray(y_path, y);
+  }
+  ReadGroupArray((fs::path(folder_) / "groups.npy").string());
+}
+
+void Dataset::ReadGroupArray(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return;
+  const Array groups = ReadNpy(path);
+  if (!IsInteger(groups.dtype) || groups.shape != std::vector<int64_t>{size_}) {
+    throw CliError(kExitData, path + ": is " + tw_dtype_name(groups.dtype) + " of shape " +
+                                  ShapeText(groups.shape) + "; it must be integers [" +
+                                  std::to_string(size_) + "], the group of each example");
+  }
+  for (int64_t i = 0; i < size_; ++i) {
+    const int64_t group = std::llround(NumberAt(groups.dtype, groups.bytes.data(), i));
+    AddGroup(std::to_string(group), 1);
   }
 }
 

@@ -2,6 +2,8 @@
 //   file,label          the second of two columns is called label or class: the name of its class
 //   file,NAME1,NAME2,…  one number for each NAME: 0 or 1 for several classes an image, else
 //                       regression
+// One more column may be called group: what the example has in common with others, see
+// Dataset::has_groups.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -84,8 +86,29 @@ float ParseNumber(const std::string& path, const CsvRecord& record, size_t colum
 
 }  // namespace
 
+// Takes the column `group` out of the records, where there is one.
+void Dataset::ReadCsvGroups(const std::string& path, std::vector<CsvRecord>* records) {
+  const std::vector<std::string>& header = (*records)[0].fields;
+  const auto found = std::find_if(header.begin(), header.end(),
+                                  [](const std::string& name) { return Lower(name) == "group"; });
+  if (found == header.end()) return;
+  const ptrdiff_t column = found - header.begin();
+  for (size_t r = 0; r < records->size(); ++r) {
+    CsvRecord& record = (*records)[r];
+    const std::string name = record.fields[static_cast<size_t>(column)];
+    if (name.empty()) {
+      Bad(path, record.line,
+          "column " + std::to_string(column + 1) +
+              " ('group'): is empty; every image needs a group" +
+              ", its own name where it has nothing in common with others");
+    }
+    if (r > 0) AddGroup(name, 1);
+    record.fields.erase(record.fields.begin() + column);
+  }
+}
+
 void Dataset::OpenCsv(const std::string& path) {
-  const std::vector<CsvRecord> records = ReadCsv(path);
+  std::vector<CsvRecord> records = ReadCsv(path);
   if (records.empty()) {
     throw CliError(kExitData, path +
                                   ": is empty; it must begin with a line of column names, "
@@ -117,6 +140,11 @@ void Dataset::OpenCsv(const std::string& path) {
     names_.push_back(file);
   }
   size_ = static_cast<int64_t>(paths_.size());
+  ReadCsvGroups(path, &records);
+  if (header.size() < 2) {
+    Bad(path, records[0].line,
+        "needs a column beside 'file' and 'group': label, or a number's name");
+  }
   if (HoldsClassNames(header)) {
     ReadCsvLabels(path, records);
   } else {

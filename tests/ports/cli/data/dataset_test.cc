@@ -301,5 +301,61 @@ TEST_CASE("dataset: a key changes with the file and stays otherwise", "[cli]") {
   CHECK_THAT(rows.Key(2), Contains("/x.npy|") && EndsWith("|2"));
 }
 
+TEST_CASE("dataset: groups from folders, a column and an array", "[cli]") {
+  const std::vector<uint8_t> png = FromHex(kGreyPng);
+  const Folder folder;
+  for (const char* name :
+       {"pear/anna/1.png", "pear/anna/2.png", "pear/ben/1.png", "plum/ben/9.png"}) {
+    folder.Write(name, png);
+  }
+  const auto open = [&] {
+    return Dataset::Open(folder.path(), Input({1, 1, 2, 1}), cli::PixelScale());
+  };
+  Dataset images = open();
+  CHECK(images.labels() == std::vector<int64_t>{0, 0, 0, 1});
+  CHECK(images.group_names().size() == 2);
+  CHECK(images.group_names().at(images.group(0)) == "anna");
+  CHECK(images.group(1) == images.group(0));
+  CHECK(images.group(2) == images.group(3));
+  CHECK(images.Name(2) == "pear/ben/1.png");
+  const int32_t ben = images.group(2);
+  images.Keep({3, 0});
+  CHECK(images.group(0) == ben);
+  const CsvFolder csv;
+  const Dataset listed =
+      csv.Open("file,Group,label\na.png,ben,x\n\"b, c.png\",anna,y\ndeep/d.png,ben,y\n");
+  CHECK(listed.class_names() == std::vector<std::string>{"x", "y"});
+  CHECK(listed.group(0) == ben);
+  CHECK(listed.group(2) == ben);
+  CHECK(listed.group(1) != ben);
+  const Dataset targets = csv.Open("file,red,group\na.png,1,ben\ndeep/d.png,0.5,anna\n");
+  CHECK(targets.class_names() == std::vector<std::string>{"red"});
+  CHECK(targets.group(0) == ben);
+  CHECK_THAT(csv.Refusal("file,label,group\na.png,x,ben\ndeep/d.png,y,\n"),
+             StartsWith(":3: column 3 ('group'): is empty; every image needs a group"));
+  CHECK_THAT(csv.Refusal("file,group\na.png,ben\n"), StartsWith(":1: needs a column beside"));
+  CHECK_FALSE(csv.Open("file,label\na.png,x\n").has_groups());
+  CHECK(csv.Open("file,label\na.png,x\n").group(0) == -1);
+  folder.Write("plum/1.png", png);
+  CHECK_THAT(Failure(open), Contains("plum/1.png: is in no group") && Contains("plum/ben"));
+  std::filesystem::remove_all(folder.path() + "/plum/ben");
+  CHECK_THAT(Failure(open), Contains("plum/1.png: is in no group"));
+  std::filesystem::remove_all(folder.path() + "/pear/anna");
+  std::filesystem::rename(folder.path() + "/pear/ben", folder.path() + "/zoo");
+  folder.Write("apple/1.png", png);
+  folder.Write("quince/eve/1.png", png);
+  CHECK_THAT(Failure(open), Contains("apple/1.png: is in no group") && Contains("quince/eve"));
+  const Folder arrays;
+  WriteArrays<int64_t>(arrays, TW_DTYPE_INT64, {3}, {0, 1, 0}, "");
+  const std::vector<int64_t> groups = {4, 4, 9};
+  arrays.Write("groups.npy", EncodeNpy(TW_DTYPE_INT64, {3}, groups.data(), 24));
+  const Dataset rows = OpenArrays(arrays);
+  CHECK(rows.group(0) == rows.group(1));
+  CHECK(rows.group(0) != rows.group(2));
+  CHECK(rows.group_names().at(rows.group(2)) == "9");
+  arrays.Write("groups.npy", EncodeNpy(TW_DTYPE_INT64, {2}, groups.data(), 16));
+  CHECK_THAT(Failure([&] { OpenArrays(arrays); }), Contains("it must be integers [3]"));
+}
+
 }  // namespace cli_dataset_test
 }  // namespace topwork
