@@ -6,6 +6,7 @@
 
 #include "runtime/train/features/split.h"
 #include "tests/runtime/train/trainer_data.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace groups_test {
@@ -78,7 +79,8 @@ std::vector<int32_t> Groups(const Trainer& trainer) {
 }
 
 TEST_CASE("groups: the split keeps them together, checkpoints keep them", "[train]") {
-  const char* path = "groups_test_checkpoint";
+  const test::TempFolder folder;
+  const std::string path = folder / "checkpoint";
   TrainerOptions options;
   options.n_classes = 3;
   options.epochs = 2;
@@ -117,7 +119,6 @@ TEST_CASE("groups: the split keeps them together, checkpoints keep them", "[trai
     if (trainer->set().cache().label(i) != 1) kept.push_back(trainer->set().cache().group(i));
   }
   CHECK(Groups(*second) == kept);
-  std::remove(path);
 }
 
 TEST_CASE("groups: a bounded memory keeps them with their examples", "[train]") {
