@@ -1,44 +1,38 @@
 #!/bin/sh
-# Debian for aarch64 in a folder, under qemu: for tests that need libraries of that processor, an OpenCL driver above all.
+# Debian 12 in a folder, by mmdebstrap: for aarch64 under qemu, for tests that need libraries of that processor, an OpenCL
+# driver above all; for this machine's processor, to install packages there and nowhere else. Root only.
 #
-# Usage: toolchains/arm64_root.sh make FOLDER PACKAGE...   unpacks the packages and what they need into FOLDER/root
+# Usage: toolchains/arm64_root.sh make FOLDER PACKAGE...   unpacks aarch64's packages and what they need into FOLDER/root;
+#                                                          no package's scripts run
 #        toolchains/arm64_root.sh opencl [FOLDER]          the same with ocl-icd, PoCL and CLBlast (build/arm64-opencl)
-#        toolchains/arm64_root.sh run ROOT COMMAND...      runs a command there (root only; exit 77 where that cannot be)
-# apt works with a state of its own: nothing is installed on this machine. No package's scripts run.
+#        toolchains/arm64_root.sh here FOLDER PACKAGE...   installs this processor's, with dpkg, into FOLDER/root
+#        toolchains/arm64_root.sh run ROOT COMMAND...      runs a command there (exit 77 where that cannot be)
+# Exit 77: no root can be made here; it says why.
 set -eu
 root_of_tree=$(cd "$(dirname "$0")/.." && pwd)
 
+# make_root VARIANT ARCHITECTURE FOLDER PACKAGE...
 make_root() {
-  folder=$1
-  shift
-  [ "$(cat "$folder/made" 2>/dev/null)" != "$*" ] || return 0
-  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || skip "apt-get or dpkg-deb is missing"
-  echo "Unpacking Debian's packages for aarch64 into $folder" >&2
+  variant=$1 architecture=$2 folder=$3
+  shift 3
+  [ "$(cat "$folder/made" 2>/dev/null)" != "$variant $architecture $*" ] || return 0
+  [ "$(id -u)" -eq 0 ] || skip "only root can make, and use, one"
+  command -v mmdebstrap >/dev/null || skip "mmdebstrap is missing (Debian: apt install mmdebstrap)"
+  # shellcheck disable=SC2016
+  site=$(apt-get indextargets --format '$(SITE) $(RELEASE)' | sed -n 's|\(/debian\)/* bookworm$|\1|p' | head -n 1)
+  [ -n "$site" ] || skip "this machine gets its packages from no mirror of Debian 12"
+  echo "Making Debian 12 for $architecture in $folder" >&2
   rm -rf "$folder"
-  mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial" "$folder/apt/state"
-  folder=$(cd "$folder" && pwd)
-  : >"$folder/apt/state/status"
-  apt="apt-get -q -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root \
--o Dir::State=$folder/apt/state -o Dir::State::status=$folder/apt/state/status \
--o Dir::State::lists=$folder/apt/lists -o Dir::Cache=$folder/apt/cache"
-  {
-    $apt update
-    $apt install -y --no-install-recommends --download-only "$@"
-  } >"$folder/apt.log" 2>&1 || { tail -n 20 "$folder/apt.log" >&2; exit 1; }
-  for name in bin lib sbin; do
-    mkdir -p "$folder/root/usr/$name"
-    ln -s "usr/$name" "$folder/root/$name"
-  done
-  mkdir -p "$folder/root/proc" "$folder/root/sys" "$folder/root/dev" "$folder/root/tmp"
-  for package in "$folder"/apt/cache/archives/*.deb; do
-    dpkg-deb --fsys-tarfile "$package" | tar -C "$folder/root" --keep-directory-symlink -xf -
-  done
-  rm -rf "$folder/apt"
-  echo "$*" >"$folder/made"
+  mkdir -p "$folder"
+  mmdebstrap --variant="$variant" --architectures="$architecture" --include="$(echo "$*" | tr ' ' ,)" \
+    --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr bookworm "$folder/root" "$site" >"$folder/log" 2>&1 ||
+    { tail -n 20 "$folder/log" >&2; skip "mmdebstrap failed, probably without a network"; }
+  for name in proc sys dev tmp; do mkdir -p "$folder/root/$name"; done
+  echo "$variant $architecture $*" >"$folder/made"
 }
 
 skip() {
-  echo "SKIP: no Debian for aarch64 in a folder: $1" >&2
+  echo "SKIP: no Debian in a folder: $1" >&2
   exit 77
 }
 
@@ -54,7 +48,7 @@ start_binfmt() {
 }
 
 usage() {
-  sed -n '2,7s/^# \{0,1\}//p' "$0"
+  sed -n '2,10s/^# \{0,1\}//p' "$0"
 }
 
 wrong() {
@@ -69,10 +63,15 @@ case "${1:-}" in
   make)
     [ $# -ge 3 ] || wrong
     shift
-    make_root "$@"
+    make_root extract arm64 "$@"
+    ;;
+  here)
+    [ $# -ge 3 ] || wrong
+    shift
+    make_root minbase "$(dpkg --print-architecture)" "$@"
     ;;
   opencl)
-    make_root "${2:-$root_of_tree/build/arm64-opencl}" dash coreutils sed ocl-icd-libopencl1 pocl-opencl-icd libclblast1
+    make_root extract arm64 "${2:-$root_of_tree/build/arm64-opencl}" dash coreutils sed ocl-icd-libopencl1 pocl-opencl-icd libclblast1
     ;;
   run)
     [ $# -ge 3 ] || wrong

@@ -32,7 +32,7 @@ for part in "$@"; do
     test) test=yes; packages="$packages catch2 clang libclang-rt-dev clang-format pkg-config qemu-user-static \
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
 ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 openssh-client openssh-server \
-dpkg-dev lintian abigail-tools debootstrap meson doxygen openjdk-17-jdk-headless maven aapt" ;;
+dpkg-dev lintian abigail-tools mmdebstrap meson doxygen openjdk-17-jdk-headless maven aapt" ;;
     zig) zig=yes; packages="$packages python3 python3-venv" ;;
     long) zig=yes; packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
 g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu python3 python3-venv" ;;

@@ -2,8 +2,8 @@
 
 Usage: debian_test.py lint|install BUILD CPACK
 BUILD is a build folder. Packages that ports/jetson/build.sh made there are taken; otherwise cpack makes them of what
-is built, without debugging data. `install` for another processor than this one's takes a root of toolchains/arm64_root.sh,
-where qemu runs programs. Exit 77: a tool is missing (it says which).
+is built, without debugging data. `install` takes a fresh Debian of toolchains/arm64_root.sh; for aarch64 qemu runs programs
+there. Exit 77: a tool is missing (it says which).
 """
 import pathlib
 import platform
@@ -13,9 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-from debian_root import fresh_root, skip
-
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT_SCRIPT = ROOT / "toolchains/arm64_root.sh"
+SKIPPED = 77
 ZOO = ROOT / "models/zoo"
 NAMES = ("libtopwork0", "libtopwork-dev", "topwork-tools")
 ALL = ("libtopwork0-dbgsym", "topwork-tools-dbgsym", *NAMES)
@@ -37,6 +37,11 @@ c++ -std=c++17 -O1 $examples/camera/*.cc -o camera $(pkg-config --cflags --libs 
 ./camera digits.tflite frames learnt.checkpoint keys above below
 test -f /usr/share/man/man1/topwork.1.gz
 """
+
+
+def skip(why):
+    print(f"SKIP debian: {why}")
+    sys.exit(SKIPPED)
 
 
 def call(*command, **options):
@@ -109,8 +114,18 @@ def files_of(root):
     return {name for name in names if not name.startswith(skipped)}
 
 
-def install_here(packages, root):
+def fresh_root(folder, how, *packages):
+    """Made once, in build/."""
+    made = subprocess.run([ROOT_SCRIPT, how, folder, *packages], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if made.returncode != 0:
+        skip(made.stdout[-500:])
+    return folder / "root"
+
+
+def install_here(packages, build):
     """Into the fresh root, by its own dpkg."""
+    root = fresh_root(build.parent / "debian-root", "here", "g++", "libc6-dev", "pkg-config")
+
     def inside(*command):
         return call("chroot", root, *command, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"})
 
@@ -150,14 +165,9 @@ topwork train digits.tflite --data data/train --output mine.tflite --optimizer l
 
 def install_elsewhere(packages, build):
     """Into Debian for aarch64 in a folder, by this machine's dpkg; used there under qemu."""
-    script = ROOT / "toolchains/arm64_root.sh"
     if shutil.which("aarch64-linux-gnu-gcc") is None:
         skip("g++-aarch64-linux-gnu is not installed")
-    folder = build.parent / "arm64-packages"
-    made = subprocess.run([script, "make", folder, "dash", "coreutils", "libstdc++6"], capture_output=True, text=True)
-    if made.returncode != 0:
-        skip(f"no root for aarch64, probably without a network: {made.stderr[-300:]}")
-    root = folder / "root"
+    root = fresh_root(build.parent / "arm64-packages", "make", "dash", "coreutils", "libstdc++6")
     shutil.rmtree(root / "var/lib/dpkg", ignore_errors=True)
     for name in ("info", "updates", "triggers"):
         (root / "var/lib/dpkg" / name).mkdir(parents=True)
@@ -177,9 +187,9 @@ def install_elsewhere(packages, build):
         libraries = next((root / "usr/lib").rglob("libtopwork.so")).parent
         call("aarch64-linux-gnu-gcc", "-std=c99", ROOT / "ports/examples/run_model.c", "-o", here / "run_model",
              f"-I{root}/usr/include", f"-L{libraries}", "-ltopwork")
-        ran = subprocess.run([script, "run", root, "sh", "-c", USE_ELSEWHERE], stdout=subprocess.PIPE,
+        ran = subprocess.run([ROOT_SCRIPT, "run", root, "sh", "-c", USE_ELSEWHERE], stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True)
-        if ran.returncode == 77:
+        if ran.returncode == SKIPPED:
             skip(ran.stdout)
         if ran.returncode != 0 or "class 7" not in ran.stdout:
             sys.exit(f"FAIL: exit {ran.returncode}\n{ran.stdout}")
@@ -205,7 +215,7 @@ def main():
         if what == "lint":
             lint(packages, folder)
         elif architecture(packages[0]) == MACHINES.get(platform.machine()):
-            install_here(packages, fresh_root(build))
+            install_here(packages, build)
         else:
             install_elsewhere(packages, build)
 
