@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -45,6 +46,19 @@ char ReadKey(int fd) {
 int Fail(const std::string& what) {
   std::fprintf(stderr, "topwork-camera: %s\n", what.c_str());
   return 1;
+}
+
+// What is wrong with the names of the classes; "" for nothing.
+std::string CheckClasses(const std::vector<std::string>& classes) {
+  if (classes.size() > 9)
+    return "keys teach 9 classes at most, not " + std::to_string(classes.size());
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i].empty()) return "class " + std::to_string(i + 1) + " has no name";
+    if (std::find(classes.begin(), classes.begin() + i, classes[i]) != classes.begin() + i) {
+      return "two classes are named '" + classes[i] + "'";
+    }
+  }
+  return "";
 }
 
 int Run(sample::Learner* learner, sample::FrameSource* frames, int keys,
@@ -87,7 +101,8 @@ int main(int argc, char** argv) {
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   const std::vector<std::string> classes(argv + 5, argv + argc);
-  std::string error;
+  std::string error = CheckClasses(classes);
+  if (!error.empty()) return Fail(error);
   const std::unique_ptr<sample::FrameSource> frames = sample::OpenFrames(argv[2], &error);
   if (frames == nullptr) return Fail(error);
   const int keys = OpenKeys(argv[4]);

@@ -109,6 +109,15 @@ def check_faults(here):
     expect(code == 1 and "CORRUPT" in said, f"a damaged checkpoint: {code} {said}")
 
 
+def check_classes(here):
+    write_frames(here / "frames", "ab")
+    for names, words in ((["cup", "cup"], "two classes are named 'cup'"), (["cup", ""], "class 2 has no name"),
+                         (list("abcdefghij"), "9 classes at most")):
+        done = subprocess.run([sys.argv[1], MODEL, here / "frames", here / "none.checkpoint", "/dev/null", *names],
+                              capture_output=True, text=True)
+        expect(done.returncode == 1 and words in done.stderr and not done.stdout, f"classes {names}: {done.stderr}")
+
+
 def check_unit(here):
     if shutil.which("systemd-analyze") is None:
         print("SKIP the unit: systemd-analyze is not installed (Debian: apt install systemd)")
@@ -122,7 +131,7 @@ def check_unit(here):
 
 
 def main():
-    for check in (check_folder, check_kill, check_camera, check_faults, check_unit):
+    for check in (check_folder, check_kill, check_camera, check_faults, check_classes, check_unit):
         with tempfile.TemporaryDirectory(prefix="topwork_sample_") as name:
             check(pathlib.Path(name))
     print("\n".join(problems) or "the sample learns, and goes on")
