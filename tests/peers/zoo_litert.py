@@ -62,7 +62,8 @@ def largest(gaps):
 
 def print_model(path, cases):
     main = cases[0] if cases else {}
-    print(f"{path}: {main.get('status', 'nothing to run')} ({largest(main.get('gaps', {}))})")
+    gaps = f" ({largest(main['gaps'])})" if main.get("gaps") else ""  # none where a side did not run
+    print(f"{path}: {main.get('status', 'nothing to run')}{gaps}")
     # That a model of one example takes no batch is no news.
     quiet = [c for c in cases if c["status"] == "agrees" and not c["lines"]
              or (c["what"], c["status"]) == ("batch 2", "LiteRT cannot")]

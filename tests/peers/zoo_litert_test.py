@@ -134,6 +134,7 @@ def check_committed(topwork, folder):
     refused = cases["hostile.tflite"] if "hostile.tflite" in cases else []
     check([c["status"] for c in refused] == ["LiteRT cannot"] and "Topwork refused" in str(refused),
           f"the truncated file: {refused}")
+    check("hostile.tflite: LiteRT cannot\n" in text and "()" not in text, "no empty brackets where nothing was compared")
 
 
 def stand_in(topwork, fault, folder):
