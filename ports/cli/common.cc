@@ -230,11 +230,13 @@ ExitCode ExitCodeOf(tw_status status) {
   }
 }
 
+void CheckStop() {
+  if (StopRequested()) throw CliError(kExitCancelled, "stopped by the user");
+}
+
 void Check(const tw::Status& status, const std::string& what) {
   if (status.ok()) return;
-  if (status.code() == TW_STATUS_CANCELLED && StopRequested()) {
-    throw CliError(kExitCancelled, "stopped by the user");
-  }
+  if (status.code() == TW_STATUS_CANCELLED) CheckStop();
   throw CliError(ExitCodeOf(status.code()),
                  what.empty() ? status.message() : what + ": " + status.message());
 }

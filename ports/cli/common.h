@@ -67,6 +67,8 @@ T CheckValue(tw::Result<T> result, const std::string& what = "") {
   Check(result.status(), what);
   return std::move(result).value();
 }
+// Throws kExitCancelled after the user asked to stop: between runs there is nothing to cancel.
+void CheckStop();
 ExitCode ExitCodeOf(tw_status status);
 
 tw::Model OpenModel(const std::string& path);

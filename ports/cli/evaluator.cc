@@ -117,6 +117,7 @@ void Evaluator::Run(const Dataset& data, const Take& take) {
   std::vector<double> numbers(static_cast<size_t>(n_outputs_));
   for (int64_t first = 0; first < data.size(); first += batch_) {
     const int64_t n = std::min<int64_t>(batch_, data.size() - first);
+    CheckStop();
     RunBatch(data, first, n);
     const tw::Tensor result = output();
     for (int64_t i = 0; i < n; ++i) {

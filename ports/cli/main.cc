@@ -49,7 +49,8 @@ int Fail(ExitCode code, const std::string& message) {
 }
 
 // What the parser found wrong, with the command whose help explains it.
-int FailUsage(const CLI::App& app, int argc, char** argv, const CLI::ParseError& error) {
+int FailUsage(const CLI::App& app, int argc, char** argv, const TfliteArguments& flags,
+              const CLI::ParseError& error) {
   std::string command = "topwork";
   std::string message = error.what();
   if (app.get_subcommands().empty()) {
@@ -62,27 +63,30 @@ int FailUsage(const CLI::App& app, int argc, char** argv, const CLI::ParseError&
   } else {
     command += " " + app.get_subcommands().front()->get_name();
   }
-  return Fail(kExitUsage, message + " (see " + command + " --help)");
+  return Fail(kExitUsage, InTypedWords(flags, message) + " (see " + command + " --help)");
 }
 
 // The arguments after the program's name. `topwork benchmark` takes the flags of TFLite's
-// benchmark_model, and so does a link to this program of that name.
-std::vector<std::string> ReadArguments(int argc, char** argv) {
+// benchmark_model, and so does a link to this program of that name; *flags gets what became of them.
+std::vector<std::string> ReadArguments(int argc, char** argv, TfliteArguments* flags) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::string path = argc > 0 ? argv[0] : "";
-  if (path.substr(path.rfind('/') + 1) == "benchmark_model") {
-    arguments.insert(arguments.begin(), "benchmark");
-  }
-  if (arguments.empty() || arguments[0] != "benchmark" || !HasTfliteFlags(arguments)) {
+  const bool linked = path.substr(path.rfind('/') + 1) == "benchmark_model";
+  if (linked) arguments.insert(arguments.begin(), "benchmark");
+  if (arguments.empty() || arguments[0] != "benchmark") return arguments;
+  if (!HasTfliteFlags(arguments)) {
+    if (linked && std::count(arguments.begin(), arguments.end(), "--help") == 0) {
+      throw CliError(kExitUsage, "no model: benchmark_model needs --graph=FILE");
+    }
     return arguments;
   }
-  TfliteArguments translated =
-      TranslateTfliteFlags(std::vector<std::string>(arguments.begin() + 1, arguments.end()));
-  for (const std::string& note : translated.notes) {
+  *flags = TranslateTfliteFlags(std::vector<std::string>(arguments.begin() + 1, arguments.end()));
+  for (const std::string& note : flags->notes) {
     std::fprintf(stderr, "topwork: note: %s\n", Printable(note).c_str());
   }
-  translated.arguments.insert(translated.arguments.begin(), "benchmark");
-  return translated.arguments;
+  arguments = flags->arguments;
+  arguments.insert(arguments.begin(), "benchmark");
+  return arguments;
 }
 
 int Main(int argc, char** argv) {
@@ -101,15 +105,16 @@ int Main(int argc, char** argv) {
   AddVerifyCommand(&app);
   AddQuantizeCommand(&app);
   AddPruneCommand(&app);
+  TfliteArguments flags;
   try {
-    std::vector<std::string> arguments = ReadArguments(argc, argv);
+    std::vector<std::string> arguments = ReadArguments(argc, argv, &flags);
     std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return FailUsage(app, argc, argv, error);
+    return FailUsage(app, argc, argv, flags, error);
   } catch (const CliError& error) {
-    return Fail(error.code(), error.what());
+    return Fail(error.code(), InTypedWords(flags, error.what()));
   } catch (const std::bad_alloc&) {
     return Fail(kExitMemory, "out of memory");
   } catch (const std::exception& error) {

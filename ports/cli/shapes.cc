@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace topwork {
 namespace cli {
@@ -70,6 +71,18 @@ std::string ParseInputShape(const std::string& text, GivenShape* shape) {
   return shape->dims.size() > 8 ? "'" + text + "' has more than 8 dimensions" : "";
 }
 
+std::string ParseInputRange(const std::string& text, InputRange* range) {
+  const std::string wrong = "'" + text + "' is not INPUT=LOW,HIGH as in ids=0,999";
+  const size_t equals = text.rfind('='), comma = text.find(',', equals + 1);
+  if (equals == std::string::npos || equals == 0 || comma == std::string::npos) return wrong;
+  range->input = text.substr(0, equals);
+  const bool low =
+      CLI::detail::lexical_cast(text.substr(equals + 1, comma - equals - 1), range->low);
+  const bool high = CLI::detail::lexical_cast(text.substr(comma + 1), range->high);
+  if (!low || !high || !std::isfinite(range->low) || !std::isfinite(range->high)) return wrong;
+  return range->low <= range->high ? "" : "'" + text + "': LOW is above HIGH";
+}
+
 size_t FindNamedInput(const Json& inputs, const std::string& input, const std::string& flag) {
   std::string names;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -102,6 +115,23 @@ std::vector<tw_shape> InputShapes(const tw::Model& model, const CommonOptions& o
     std::copy(given.dims.begin(), given.dims.end(), shapes[i].dims);
   }
   return shapes;
+}
+
+Json PlannedInputs(const tw::Model& model, const CommonOptions& options) {
+  Json inputs = Json::array();
+  if (options.signature.empty()) {  // without a description, for which the whole file is read
+    const size_t n_inputs = CheckValue(model.Info()).n_inputs;
+    for (size_t i = 0; i < n_inputs; ++i) inputs.push_back(TensorJson(CheckValue(model.Input(i))));
+  } else {
+    inputs = SessionInputs(model, options.signature);
+  }
+  const std::vector<tw_shape> shapes = InputShapes(model, options);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const tw_shape& shape = shapes[i];
+    if (shape.rank >= 0)
+      inputs[i]["shape"] = std::vector<int32_t>(shape.dims, shape.dims + shape.rank);
+  }
+  return inputs;
 }
 
 }  // namespace cli

@@ -127,6 +127,7 @@ VerifyReport VerifyExamples(const VerifyOptions& options, const tw::Model& model
   report.n_examples = CountExamples(options, data.get());
   Progress progress("verify", "examples", ShowProgress(options.common.json));
   for (int i = 0; i < report.n_examples; ++i) {
+    CheckStop();
     if (data != nullptr) {
       // Spread over the data, whose classes lie one behind the other.
       WriteExamples(*data, i * data->size() / report.n_examples, CheckValue(session.Input(0)));

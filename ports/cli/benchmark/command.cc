@@ -27,12 +27,16 @@ std::string DateText() {
   return text;
 }
 
-// Before any time is spent: files that cannot be read or written.
+// Before any time is spent: files that cannot be read or written, a base of other settings.
 void CheckFiles(const BenchmarkOptions& options) {
   for (const std::string& model : options.models) {
     CheckOutputs({{"--report", options.report}, {"--trace", options.trace}}, model, {});
   }
-  if (!options.compare.empty()) (void)ReadBenchmark(options.compare);
+  if (options.compare.empty()) return;
+  Json planned = Json::array();
+  const Json base = ReadBenchmark(options.compare);
+  for (const Setting& setting : SettingsOf(options)) planned.push_back(PlannedSetting(setting));
+  CheckComparable(base, planned, options.compare);
 }
 
 Json MeasureAll(const BenchmarkOptions& options) {
@@ -105,7 +109,7 @@ void AddBenchmarkCommand(CLI::App* app) {
       "benchmark", "Time models: open, plan, first run, steady state, operators, training");
   AddBenchmarkOptions(command, options.get());
   command->footer(
-      "Every combination of the lists is measured. With --graph=FILE the flags are those of TFLite's\n"
+      "Every combination of the lists is measured once. With --graph=FILE the flags are those of TFLite's\n"
       "benchmark_model, and so are the lines that are printed.\n\n"
       "Examples:\n"
       "  topwork benchmark mobilenet.tflite\n"

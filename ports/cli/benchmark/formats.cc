@@ -43,11 +43,17 @@ constexpr BenchmarkColumn kBenchmarkColumns[] = {
     {"train_memory_bytes", "train", "memory_bytes"},
 };
 
-// "" for null and for what is not there.
+// "" for null and for what is not there. Fractions have 6 digits: times in
+// milliseconds those of the clock, nanoseconds.
 std::string CellText(const Json& result, const BenchmarkColumn& column) {
   Json value = result.value(column.outer, Json());
   if (*column.inner != '\0') value = value.is_object() ? value.value(column.inner, Json()) : Json();
   if (value.is_null()) return "";
+  if (value.is_number_float()) {
+    char number[48];
+    std::snprintf(number, sizeof(number), "%.6f", value.get<double>());
+    return number;
+  }
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 

@@ -72,6 +72,7 @@ std::vector<double> TimeRuns(const Length& length, tw::Session* session, Progres
   double passed = 0.0;
   while ((millis.size() < static_cast<size_t>(length.runs) || passed < length.min_seconds) &&
          (length.max_seconds <= 0.0 || passed <= length.max_seconds)) {
+    CheckStop();
     const int64_t begin = port::NowNanos();
     Check(session->Run());
     millis.push_back(Millis(port::NowNanos() - begin));
@@ -102,7 +103,10 @@ Json ProfileOps(int n_runs, tw::Session* session) {
     }
     times.millis.push_back(Millis(entry.nanos));
   }));
-  for (int i = 0; i < n_runs; ++i) Check(session->Run());
+  for (int i = 0; i < n_runs; ++i) {
+    CheckStop();
+    Check(session->Run());
+  }
   Check(session->SetProfile(nullptr));
   Json ops = Json::array();
   for (auto& step : steps) {
@@ -251,11 +255,22 @@ Json MeasureSetting(const BenchmarkOptions& options, const Setting& setting,
   }
   if (options.power) {
     json["power"] = MeasurePower("", kPowerSeconds, "run", [&] {
+      CheckStop();
       Check(session.Run(), setting.common.model);
       return 1.0;
     });
   }
   if (!options.trace.empty()) *events = TraceRun(&session);
+  return json;
+}
+
+Json PlannedSetting(const Setting& setting) {
+  Json json;
+  DescribeSetting(setting, &json);
+  json["inputs"] = PlannedInputs(OpenModel(setting.common.model), setting.common);
+  for (Json& input : json["inputs"]) {
+    if (setting.batch > 0 && !input["shape"].empty()) input["shape"][0] = setting.batch;
+  }
   return json;
 }
 

@@ -22,6 +22,10 @@ namespace cli {
 Json MeasureSetting(const BenchmarkOptions& options, const Setting& setting,
                     std::vector<TraceEvent>* events);
 
+// What SettingKey() reads of the result of MeasureSetting(), before anything is measured. It opens
+// the model; no session.
+Json PlannedSetting(const Setting& setting);
+
 }  // namespace cli
 }  // namespace topwork
 

@@ -1,7 +1,7 @@
 // The options of `topwork benchmark`, and the list of what they ask to measure.
 #include "ports/cli/benchmark/options.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "ports/cli/shapes.h"
 
@@ -136,27 +136,27 @@ void AddOutputs(CLI::App* command, BenchmarkOptions* options) {
       ->capture_default_str();
 }
 
-}  // namespace
-
-std::string ParseInputRange(const std::string& text, InputRange* range) {
-  const std::string wrong = "'" + text + "' is not INPUT=LOW,HIGH as in ids=0,999";
-  const size_t equals = text.rfind('='), comma = text.find(',', equals + 1);
-  if (equals == std::string::npos || equals == 0 || comma == std::string::npos) return wrong;
-  range->input = text.substr(0, equals);
-  const bool low =
-      CLI::detail::lexical_cast(text.substr(equals + 1, comma - equals - 1), range->low);
-  const bool high = CLI::detail::lexical_cast(text.substr(comma + 1), range->high);
-  if (!low || !high || !std::isfinite(range->low) || !std::isfinite(range->high)) return wrong;
-  return range->low <= range->high ? "" : "'" + text + "': LOW is above HIGH";
+// What a list names twice is in it once.
+template <typename T>
+std::vector<T> Distinct(const std::vector<T>& values) {
+  std::vector<T> distinct;
+  for (const T& value : values) {
+    if (std::find(distinct.begin(), distinct.end(), value) == distinct.end()) {
+      distinct.push_back(value);
+    }
+  }
+  return distinct;
 }
+
+}  // namespace
 
 std::vector<Setting> SettingsOf(const BenchmarkOptions& options) {
   std::vector<Setting> settings;
-  for (const std::string& model : options.models) {
-    for (const std::string& device : options.devices) {
-      for (const std::string& precision : options.precisions) {
-        for (int batch : options.batches) {
-          for (int n_threads : options.threads) {
+  for (const std::string& model : Distinct(options.models)) {
+    for (const std::string& device : Distinct(options.devices)) {
+      for (const std::string& precision : Distinct(options.precisions)) {
+        for (int batch : Distinct(options.batches)) {
+          for (int n_threads : Distinct(options.threads)) {
             settings.push_back({options.common, batch});
             settings.back().common.model = model;
             settings.back().common.device = device;

@@ -39,16 +39,8 @@ struct Setting {
   int batch = 0;
 };
 
-// Every combination of the lists: models outermost, then devices, precisions, batches, threads.
+// Every combination of the lists, each once: models outermost, then devices, precisions, batches, threads.
 std::vector<Setting> SettingsOf(const BenchmarkOptions& options);
-
-// "x=0,254": a range of values for an input.
-struct InputRange {
-  std::string input;
-  double low = 0.0, high = 0.0;
-};
-// Empty when `text` reads INPUT=LOW,HIGH; else what is wrong.
-std::string ParseInputRange(const std::string& text, InputRange* range);
 
 void AddBenchmarkOptions(CLI::App* command, BenchmarkOptions* options);
 

@@ -57,7 +57,8 @@ bool IsResult(const Json& result) {
 
 Json ReadBenchmark(const std::string& path) {
   const std::vector<uint8_t> bytes = ReadWholeFile(path);
-  const Json document = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
+  const std::string text(bytes.begin(), bytes.end());  // libc++ parses no bytes
+  const Json document = Json::parse(text, nullptr, false);
   bool good = document.is_object() && document.contains("results") &&
               document["results"].is_array() && !document["results"].empty();
   for (size_t i = 0; good && i < document["results"].size(); ++i) {
@@ -89,17 +90,24 @@ std::string SettingKey(const Json& result) {
   return key;
 }
 
+void CheckComparable(const Json& before, const Json& results, const std::string& base) {
+  for (const Json& result : results) {
+    for (const Json& known : before["results"]) {
+      if (SettingKey(known) == SettingKey(result)) return;
+    }
+  }
+  throw CliError(kExitData, base + ": has none of the settings to measure, such as '" +
+                                SettingKey(results[0]) + "'; it has '" +
+                                SettingKey(before["results"][0]) + "'");
+}
+
 Json CompareBenchmarks(const Json& before, const Json& after, const std::string& base,
                        const RegressionLimits& limits) {
   std::map<std::string, const Json*> known;
   for (const Json& result : before["results"]) known[SettingKey(result)] = &result;
+  CheckComparable(before, after["results"], base);
   size_t n = 0;
   for (const Json& result : after["results"]) n += known.count(SettingKey(result));
-  if (n == 0) {
-    throw CliError(kExitData, base + ": has none of the settings that were measured, such as '" +
-                                  SettingKey(after["results"][0]) + "'; it has '" +
-                                  known.begin()->first + "'");
-  }
   Json json = {{"base", base}, {"confidence", limits.confidence}, {"tolerance", limits.tolerance}};
   const double confidence = 1.0 - (1.0 - limits.confidence) / static_cast<double>(n);
   Json rows = Json::array(), notes = Json::array();

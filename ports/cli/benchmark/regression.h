@@ -24,13 +24,17 @@ Json ReadBenchmark(const std::string& path);
 // What is compared: model (its file's name), signature, device, precision, threads, batch, shapes.
 std::string SettingKey(const Json& result);
 
+// Throws kExitData when none of `results`, of which only what SettingKey() reads is looked at, has
+// its setting in `before`, the document of the file `base`.
+void CheckComparable(const Json& before, const Json& results, const std::string& base);
+
 // Compares each result of `after` with the one of the same setting in `before`: {base, confidence,
 // tolerance, n_slower, rows, notes}; a row has key, verdict, before_ms, after_ms, ratio, low, high.
 // Verdicts: "slower" when all of the interval of the ratio of medians (MedianRatio) lies above 1 +
 // tolerance, "faster" when all of it lies below 1 / (1 + tolerance), "same" when all of it lies
 // between, "unclear" otherwise, "too few runs" below 20. The confidence is shared out among the
 // rows (Bonferroni). The interval covers what varies from run to run in the two processes, not what
-// varies between processes. Throws kExitData when no setting is in both.
+// varies between processes. Throws as CheckComparable() does.
 Json CompareBenchmarks(const Json& before, const Json& after, const std::string& base,
                        const RegressionLimits& limits);
 

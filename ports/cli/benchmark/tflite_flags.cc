@@ -2,9 +2,11 @@
 #include "ports/cli/benchmark/tflite_flags.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "ports/cli/cli_error.h"
+#include "ports/cli/shapes.h"
 
 namespace topwork {
 namespace cli {
@@ -120,7 +122,7 @@ class TfliteTranslation {
     if (flag.use == TfliteUse::kNote) {
       result_.notes.push_back("--" + name + " means nothing here: " + flag.text);
     }
-    if (flag.use == TfliteUse::kOption) Put(flag.text, value);
+    if (flag.use == TfliteUse::kOption) Put(flag.text, value, name);
     if (flag.use == TfliteUse::kValue) values_[name] = value;
   }
 
@@ -131,17 +133,17 @@ class TfliteTranslation {
     result_.arguments.insert(result_.arguments.begin(), values_["graph"]);
     const std::string threads = values_["num_threads"];
     // TFLite takes one thread when it is not told how many.
-    Put("--threads", IsOff(threads) ? "1" : threads);
+    Put("--threads", IsOff(threads) ? "1" : threads, "num_threads");
     PutDefault("--runs", "50");
     PutDefault("--min-seconds", "1");
     PutDefault("--max-seconds", "150");
     PutDefault("--warmup-seconds", "0.5");
     PutWarmup();
     if (!IsOff(values_["run_delay"]) && values_["run_delay"][0] != '-') {
-      Put("--delay", values_["run_delay"]);
+      Put("--delay", values_["run_delay"], "run_delay");
     }
     PutDevice();
-    if (!IsOff(values_["enable_op_profiling"])) Keep("--profile");
+    if (IsOn("enable_op_profiling")) Keep("--profile");
     PutInputs();
     PutDefault("--format", "benchmark_model");
     return std::move(result_);
@@ -155,9 +157,18 @@ class TfliteTranslation {
                                 (option == "--format" && argument == "--json");
                        });
   }
-  void Put(const std::string& option, const std::string& value) { Keep(option + "=" + value); }
+  void Put(const std::string& option, const std::string& value, const std::string& flag = "") {
+    Keep(option + "=" + value);
+    if (!flag.empty()) result_.typed.emplace_back(option, "--" + flag);
+  }
   void PutDefault(const std::string& option, const std::string& value) {
     if (!Has(option)) Put(option, value);
+  }
+
+  bool IsOn(const std::string& flag) {
+    const std::string& value = values_[flag];
+    if (IsOff(value) || value == "true" || value == "1") return !IsOff(value);
+    throw CliError(kExitUsage, "--" + flag + ": '" + value + "' is neither true nor false");
   }
 
   // benchmark_model counts the first run among them.
@@ -167,16 +178,25 @@ class TfliteTranslation {
     if (runs.find_first_not_of("0123456789") != std::string::npos || runs.size() > 7) {
       throw CliError(kExitUsage, "--warmup_runs: '" + runs + "' is not a number of runs");
     }
-    Put("--warmup", std::to_string(std::max(std::stoi(runs) - 1, 0)));
+    Put("--warmup", std::to_string(std::max(std::stoi(runs) - 1, 0)), "warmup_runs");
   }
 
   void PutDevice() {
-    const bool gpu = !IsOff(values_["use_gpu"]);
+    const bool gpu = IsOn("use_gpu");
     PutDefault("--device", gpu ? "opencl" : "cpu");
-    const std::string& loss = values_["gpu_precision_loss_allowed"];  // true unless it is given
-    const bool half = (gpu && (loss.empty() || !IsOff(loss))) || !IsOff(values_["allow_fp16"]) ||
-                      !IsOff(values_["xnnpack_force_fp16"]);
-    PutDefault("--precision", half ? "float16" : "float32");
+    // True unless it is given.
+    const bool loss =
+        IsOn("gpu_precision_loss_allowed") || values_["gpu_precision_loss_allowed"].empty();
+    const bool allowed = IsOn("allow_fp16"), forced = IsOn("xnnpack_force_fp16");
+    PutDefault("--precision", (gpu && loss) || allowed || forced ? "float16" : "float32");
+  }
+
+  // An input by its order: "#0=1,224,224,3" where the user typed a part of `flag`.
+  void PutInput(const std::string& option, size_t i, const std::string& value,
+                const std::string& flag, const std::string& part) {
+    const std::string text = "#" + std::to_string(i) + "=" + value;
+    Put(option, text, flag);
+    result_.typed.emplace_back(text, part);
   }
 
   // Names, shapes and ranges; names count by their order, as for benchmark_model.
@@ -191,7 +211,12 @@ class TfliteTranslation {
                                        " names");
       }
       for (size_t i = 0; i < parts.size(); ++i) {
-        Put("--input-shape", "#" + std::to_string(i) + "=" + parts[i]);
+        GivenShape shape;
+        if (!ParseInputShape("#=" + parts[i], &shape).empty()) {
+          throw CliError(kExitUsage, "--input_layer_shape: '" + parts[i] +
+                                         "' is not a shape such as 1,224,224,3");
+        }
+        PutInput("--input-shape", i, parts[i], "input_layer_shape", parts[i]);
       }
     }
     if (values_["input_layer_value_range"].empty()) return;
@@ -204,7 +229,13 @@ class TfliteTranslation {
         throw CliError(kExitUsage, "--input_layer_value_range: '" + range +
                                        "' does not begin with a name of --input_layer");
       }
-      Put("--input-range", "#" + std::to_string(i) + "=" + range.substr(comma + 1));
+      const std::string limits = range.substr(comma + 1);
+      InputRange read;
+      if (!ParseInputRange("#=" + limits, &read).empty()) {
+        throw CliError(kExitUsage, "--input_layer_value_range: '" + range +
+                                       "' is not NAME,LOW,HIGH with LOW at most HIGH");
+      }
+      PutInput("--input-range", i, limits, "input_layer_value_range", range);
     }
   }
 
@@ -220,6 +251,8 @@ bool ReadTfliteFlag(const std::string& argument, std::string* name, std::string*
   *value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
   return FindTfliteFlag(*name) != nullptr;
 }
+
+bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; }
 
 }  // namespace
 
@@ -244,6 +277,20 @@ TfliteArguments TranslateTfliteFlags(const std::vector<std::string>& arguments) 
     translation.Add(name, value);
   }
   return translation.Finish();
+}
+
+std::string InTypedWords(const TfliteArguments& flags, const std::string& message) {
+  std::string text = message;
+  for (const auto& [ours, typed] : flags.typed) {
+    for (size_t at = 0; (at = text.find(ours, at)) != std::string::npos;) {
+      const size_t end = at + ours.size();
+      const bool whole =
+          (at == 0 || !IsWord(text[at - 1])) && (end == text.size() || !IsWord(text[end]));
+      if (whole) text.replace(at, ours.size(), typed);
+      at += whole ? typed.size() : 1;
+    }
+  }
+  return text;
 }
 
 }  // namespace cli

@@ -59,6 +59,10 @@ def check_lists(checks, tool):
     found = [(pathlib.Path(r["model"]).name, r["batch"], r["threads"]) for r in results]
     checks.expect(found == [(model.name, batch, threads) for model in (DIGITS_CNN, MLP)
                             for batch in (1, 3) for threads in (1, 2)], "lists: %s" % found)
+    twice = measure(checks, tool, MLP, DIGITS_CNN, MLP, *QUICK, "--threads", "1,2,1", "--device", "cpu,cpu")["results"]
+    checks.expect([(pathlib.Path(r["model"]).name, r["threads"]) for r in twice] ==
+                  [(model.name, threads) for model in (MLP, DIGITS_CNN) for threads in (1, 2)],
+                  "lists: %d settings" % len(twice))
     half = measure(checks, tool, DIGITS_CNN, *QUICK, "--device", "cpu", "--precision", "float32,float16")
     checks.expect([r["precision"] for r in half["results"]] == ["float32", "float16"], "lists: precision")
     text = run(tool, "benchmark", DIGITS_CNN, *QUICK, "--threads", "1,2", "--profile").stdout
@@ -139,15 +143,24 @@ def check_compare(checks, tool, here):
         result = run(tool, "benchmark", *arguments, "--compare", here / file)
         checks.expect(result.returncode == code and said in result.stderr and result.stdout == "",
                       "--compare %s: %s" % (file, result.stderr))
-    result = run(tool, "benchmark", DIGITS_CNN, *QUICK, "--compare", here / "fast.json")
-    checks.expect(result.returncode == DATA and "none of the settings" in result.stderr, result.stderr)
+    # Refused before anything is measured: these runs would take hours.
+    for model, *other in ((DIGITS_CNN,), (MLP, "--batch", "7"), (MLP, "--threads", "3")):
+        result = run(tool, "benchmark", model, "--runs", "1", "--min-seconds", "9999", *other, "--compare", here / "fast.json")
+        checks.expect(result.returncode == DATA and "none of the settings" in result.stderr, result.stderr)
+    # The shape that is planned is the one that is measured.
+    for shaped in ((DIGITS_CNN, "--batch", "3"), (OPEN_SIZE, "--input-shape", "x=1,1,9,1"),
+                   (ZOO / "efficientnet_lite0_fp16.tflite", "--signature", "serving_default", "--batch", "2")):
+        shaped += ("--runs", "1", "--warmup", "0")
+        (here / "shaped.json").write_text(json.dumps(measure(checks, tool, *shaped)))
+        result = run(tool, "benchmark", *shaped, "--compare", here / "shaped.json")
+        checks.expect(result.returncode == 0, "--compare of %s: %s" % (shaped, result.stderr))
 
 
 def check_formats(checks, tool, here):
     settings = (DIGITS_CNN, *QUICK, "--threads", "1,2")
     rows = list(csv.DictReader(io.StringIO(run(tool, "benchmark", *settings, "--format", "csv").stdout)))
     checks.expect([row["threads"] for row in rows] == ["1", "2"] and
-                  all(float(row["p50_ms"]) > 0 and row["model"] == str(DIGITS_CNN) for row in rows),
+                  all(re.fullmatch(r"\d+\.\d{6}", row["p50_ms"]) and row["model"] == str(DIGITS_CNN) for row in rows),
                   "csv: %s" % rows)
     lines = run(tool, "benchmark", *settings, "--format", "jsonl").stdout.splitlines()
     checks.expect([json.loads(line)["threads"] for line in lines] == [1, 2], "jsonl: %s" % lines)
@@ -236,6 +249,12 @@ def check_tflite(checks, tool, here):
     refused = run(tool, "benchmark", "--graph=%s" % DIGITS_CNN, "--use_nnapi=true")
     checks.expect(refused.returncode == USAGE and "--use_nnapi" in refused.stderr and
                   refused.stderr.count("\n") == 1, "tflite: " + refused.stderr)
+    for given, code, said in (("--num_threads=x", USAGE, "--num_threads: "), ("--max_secs=x", USAGE, "--max_secs: "),
+                              ("--input_layer_shape=1,8", DATA, "--input_layer_shape 1,8 has 2 dimensions")):
+        wrong = run(tool, "benchmark", "--graph=%s" % DIGITS_CNN, "--input_layer=x", given)
+        checks.expect(wrong.returncode == code and said in wrong.stderr, "tflite: " + wrong.stderr)
+    bare = run(link, "--num_threads=2")
+    checks.expect(bare.returncode == USAGE and "--graph" in bare.stderr, "tflite: " + bare.stderr)
     unknown = run(tool, "benchmark", "--graph=%s" % DIGITS_CNN, "--fly")
     checks.expect(unknown.returncode == USAGE and "--fly" in unknown.stderr, "tflite: " + unknown.stderr)
 

@@ -113,6 +113,19 @@ TEST_CASE("CSV quotes what needs it and leaves empty what is not there", "[cli]"
   CHECK(std::count(text.begin(), text.end(), '\n') == 3);
 }
 
+TEST_CASE("CSV has the same digits for every time and rate", "[cli]") {
+  Json document = DocumentOf();
+  Json& result = document["results"][0];
+  result["open_ms"] = 0.07161699999999999;
+  result["plan_ms"] = 3.0;
+  result["first_run_ms"] = 1.2e-5;
+  result["latency_ms"]["min"] = 123456789.125;
+  result["train"] = {{"features_per_s", 1e10}, {"memory_bytes", 12345678901}};
+  const std::string text = CsvText(document);
+  CHECK(text.find(",0.071617,3.000000,0.000012,123456789.125000,") != std::string::npos);
+  CHECK(text.find(",10000000000.000000,,12345678901\r\n") != std::string::npos);
+}
+
 TEST_CASE("JSON Lines hold a result with its machine in each line", "[cli]") {
   const std::string text = JsonLinesText(DocumentOf());
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);

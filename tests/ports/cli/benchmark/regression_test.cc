@@ -78,6 +78,15 @@ TEST_CASE("a comparison without a common setting is refused", "[cli]") {
                         Catch::Contains("'b cpu float32, threads 1 [1,8]'"));
 }
 
+TEST_CASE("one common setting is enough to compare", "[cli]") {
+  const Json base = DocumentOf({ResultOf("a", 1.0), ResultOf("b", 1.0)});
+  Json planned = Json::array({ResultOf("c", 1.0)});
+  CHECK_THROWS_WITH(CheckComparable(base, planned, "base.json"),
+                    Catch::Contains("'c cpu float32, threads 1 [1,8]'; it has 'a cpu"));
+  planned.push_back(ResultOf("b", 1.0));
+  CHECK_NOTHROW(CheckComparable(base, planned, "base.json"));
+}
+
 TEST_CASE("settings differ by device, precision, threads, shape and signature", "[cli]") {
   const Json one = ResultOf("m", 1.0);
   CHECK(SettingKey(one) == "m cpu float32, threads 1 [1,8]");

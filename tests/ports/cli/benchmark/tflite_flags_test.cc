@@ -81,6 +81,35 @@ TEST_CASE("flags without a meaning get a note, others are refused by name", "[cl
   CHECK_FALSE(Has(Arguments({"--graph=m", "--json"}), "--format=benchmark_model"));
 }
 
+TEST_CASE("messages name the flags that were typed", "[cli]") {
+  const TfliteArguments flags =
+      TranslateTfliteFlags({"--graph=m", "--num_threads=x", "--warmup_runs=3", "--input_layer=a,b",
+                            "--input_layer_shape=1,8:1,9", "--input_layer_value_range=b,0,254"});
+  const auto said = [&](const char* message) { return InTypedWords(flags, message); };
+  CHECK(said("--threads: Value x not in range") == "--num_threads: Value x not in range");
+  CHECK(said("m: --input-shape #0=1,8 has") == "m: --input_layer_shape 1,8 has");
+  CHECK(said("m: --input-range: no '#1=0,254'") == "m: --input_layer_value_range: no 'b,0,254'");
+  // What was not typed, and what only begins the same, stays.
+  CHECK(said("--runs, --warmup-seconds, x--warmup, --warmup") ==
+        "--runs, --warmup-seconds, x--warmup, --warmup_runs");
+  CHECK(InTypedWords({}, "--threads") == "--threads");
+}
+
+TEST_CASE("values of benchmark_model's flags are checked in its words", "[cli]") {
+  CHECK_THROWS_WITH(Arguments({"--graph=m", "--input_layer=a", "--input_layer_shape=1,x"}),
+                    Catch::Contains("--input_layer_shape: '1,x' is not a shape"));
+  for (const char* range : {"a,2,1", "a,x,1", "a,1"}) {
+    CHECK_THROWS_WITH(Arguments({"--graph=m", "--input_layer=a",
+                                 std::string("--input_layer_value_range=") + range}),
+                      Catch::Contains(std::string("'") + range + "' is not NAME,LOW,HIGH"));
+  }
+  for (const char* flag :
+       {"use_gpu", "enable_op_profiling", "gpu_precision_loss_allowed", "allow_fp16"}) {
+    CHECK_THROWS_WITH(Arguments({"--graph=m", std::string("--") + flag + "=maybe"}),
+                      Catch::Contains(std::string(flag) + ": 'maybe' is neither true nor false"));
+  }
+}
+
 TEST_CASE("the lines of benchmark_model are printed as it prints them", "[cli]") {
   BenchmarkOptions options;
   options.runs = 3;
