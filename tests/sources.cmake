@@ -96,6 +96,7 @@ set(TEST_SOURCES
   models/format/write_storage_test.cc
   models/format/compress/prune_test.cc
   models/format/sparse_test.cc
+  models/format/append_test.cc
   models/format/write_test.cc
   models/format/zip_test.cc
   ports/atomic_failure_test.cc

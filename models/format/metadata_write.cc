@@ -205,4 +205,13 @@ Status ReplaceNormalization(const Normalization& normalization, int n_inputs, Mo
   return Status::Ok();
 }
 
+void NameOutput(int position, const std::string& name, ModelNotes* notes) {
+  if (notes->metadata.empty()) return;
+  std::unique_ptr<ModelMetadataT> metadata = Unpack(notes->metadata);
+  auto& outputs = MainSubgraph(metadata.get())->output_tensor_metadata;
+  Extend(position + 1, &outputs);
+  outputs[static_cast<size_t>(position)]->name = name;
+  notes->metadata = Pack(*metadata);
+}
+
 }  // namespace topwork

@@ -34,6 +34,10 @@ Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes);
 // a deviation is 0.
 Status ReplaceNormalization(const Normalization& normalization, int n_inputs, ModelNotes* notes);
 
+// Names output `position` of the main subgraph where there is metadata; a shorter list of outputs is
+// filled up.
+void NameOutput(int position, const std::string& name, ModelNotes* notes);
+
 }  // namespace topwork
 
 #endif  // TOPWORK_MODELS_FORMAT_METADATA_WRITE_H_

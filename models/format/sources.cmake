@@ -1,4 +1,5 @@
 set(FORMAT_SOURCES
+  append.cc
   checkpoint_file.cc
   constants.cc
   find_output.cc
