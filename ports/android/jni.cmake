@@ -23,7 +23,10 @@ set(_jni_exports "${PROJECT_SOURCE_DIR}/ports/android/jni/exports.map")
 add_library(topwork_jni SHARED ${_jni_sources})
 set_target_properties(topwork_jni PROPERTIES
   LINKER_LANGUAGE CXX CXX_EXTENSIONS OFF LINK_DEPENDS "${_jni_exports}" BUILD_RPATH_USE_ORIGIN ON)
+if(ANDROID)  # packed as it is built; the application's loader finds libtopwork.so by its name
+  set_target_properties(topwork_jni PROPERTIES SKIP_BUILD_RPATH ON)
+endif()
 target_include_directories(topwork_jni SYSTEM PRIVATE ${_jni_headers})
 target_link_libraries(topwork_jni PRIVATE topwork topwork_options $<$<BOOL:${ANDROID}>:log>)
 target_link_options(topwork_jni PRIVATE "-Wl,--version-script=${_jni_exports}" -Wl,--gc-sections
-  -Wl,--no-undefined $<$<CONFIG:MinSizeRel>:-s>)
+  $<$<BOOL:${ANDROID}>:-Wl,--exclude-libs,ALL> -Wl,--no-undefined $<$<CONFIG:MinSizeRel>:-s>)

@@ -52,14 +52,20 @@ def check_given(cmake, ndk, folder):
 
 
 def check_library(cmake, ndk, folder):
-    """How the preset links libtopwork.so: the C++ library's names stay inside."""
+    """How the preset links libraries: the C++ library's names stay inside, no folder of this machine is searched."""
     build = folder / "build"
     done = run(cmake, "--preset", "android-arm64-v8a", "-B", build, f"-DANDROID_NDK={ndk}", "-DTOPWORK_TESTS=OFF",
                "-DTOPWORK_TOOLS=OFF")
     assert done.returncode == 0, done.stdout[-3000:]
-    library = re.search(r"^build libtopwork\.so.*?^$", (build / "build.ninja").read_text(), re.MULTILINE | re.DOTALL).group()
-    for flag in ("-Wl,--exclude-libs,ALL", "-Wl,--version-script=", "-Wl,-z,relro,-z,now,-z,noexecstack"):
-        assert flag in library, f"libtopwork.so is linked without {flag}\n{library}"
+    for name in ("libtopwork", "libtopwork_jni"):
+        found = re.search(rf"^build {name}\.so.*?^$", (build / "build.ninja").read_text(), re.MULTILINE | re.DOTALL)
+        if found is None and name == "libtopwork_jni":
+            print("SKIP libtopwork_jni.so: no JDK is installed")
+            continue
+        library = found.group()
+        for flag in ("-Wl,--exclude-libs,ALL", "-Wl,--version-script=", "-Wl,-z,relro,-z,now,-z,noexecstack"):
+            assert flag in library, f"{name}.so is linked without {flag}\n{library}"
+        assert "rpath" not in library, f"{name}.so searches folders\n{library}"
 
 
 def main():
