@@ -1,7 +1,7 @@
 """How many tests each stage passed, failed and skipped when it ran last (build/device/*/summary.json).
 
 Usage: table.py          prints the table
-       table.py write    writes it into tests/README.md, between its marks
+       table.py write    writes it into tests/README.md, between its marks; stages that did not run here keep their row
 """
 import json
 import pathlib
@@ -14,15 +14,25 @@ PAGE = ROOT / "tests" / "README.md"
 BEGIN, END = "<!-- stages: toolchains/device/table.py writes what follows -->\n", "<!-- end of stages -->\n"
 
 
-def rows():
+def rows(known):
+    """`known`: {stage: row} for stages without a result here."""
     for name in stages.load():
         path = ROOT / "build" / "device" / name / "summary.json"
-        s = json.loads(path.read_text()) if path.exists() else {"tests": "not run"}
-        yield (f"`{name}`", s["tests"], *(str(s.get(key, "")) for key in ("passed", "failed", "skipped")))
+        cell = f"`{name}`"
+        if path.exists():
+            s = json.loads(path.read_text())
+            yield (cell, s["tests"], *(str(s[key]) for key in ("passed", "failed", "skipped")))
+        else:
+            yield known.get(cell, (cell, "not run", "", "", ""))
 
 
-def table():
-    cells = [("Stage", "Tests", "Passed", "Failed", "Skipped"), ("---",) * 5, *rows()]
+def rows_of(text):
+    cells = [line[1:-1].split("|") for line in text.splitlines() if line.startswith("|`")]
+    return {row[0]: tuple(row) for row in cells}
+
+
+def table(known):
+    cells = [("Stage", "Tests", "Passed", "Failed", "Skipped"), ("---",) * 5, *rows(known)]
     return "".join(f"|{'|'.join(row)}|\n" for row in cells)
 
 
@@ -30,9 +40,10 @@ def main():
     if sys.argv[1:] == ["write"]:
         text = PAGE.read_text(encoding="utf-8")
         before, _, rest = text.partition(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n" + table() + "\n" + END + rest.partition(END)[2], encoding="utf-8")
+        old, _, after = rest.partition(END)
+        PAGE.write_text(before + BEGIN + "\n" + table(rows_of(old)) + "\n" + END + after, encoding="utf-8")
     else:
-        print(table(), end="")
+        print(table({}), end="")
 
 
 if __name__ == "__main__":
