@@ -79,6 +79,7 @@ set(TEST_SOURCES
   meta/embedded_test.cc
   meta/operator_table_test.cc
   meta/reporter_samples_test.cc
+  models/format/edited_table_test.cc
   models/format/head_file_test.cc
   models/format/head_rounding_test.cc
   models/format/malformed_ops_test.cc

@@ -70,7 +70,7 @@ foreach(_schema IN LISTS _schemas)
   set(_header "${TOPWORK_GENERATED}/flatc/${_name}_generated.h")
   add_custom_command(
     OUTPUT "${_header}"
-    COMMAND "${FLATC_EXECUTABLE}" --cpp --cpp-std c++17 --scoped-enums --gen-object-api
+    COMMAND "${FLATC_EXECUTABLE}" --cpp --cpp-std c++17 --scoped-enums
             -o "${TOPWORK_GENERATED}/flatc" "${_schema}"
     DEPENDS "${_schema}" VERBATIM)
   # musl and Android's C library define a limit that has the name of an operator.

@@ -1,43 +1,45 @@
-// Editing of the TFLITE_METADATA FlatBuffer through its object form.
+// Editing of the TFLITE_METADATA FlatBuffer.
 #include "models/format/metadata_write.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "metadata_generated.h"
-#include "models/format/object_form.h"
+#include "models/format/edited_table.h"
+#include "models/format/verify_context.h"
 
 namespace topwork {
 namespace {
 
-using metadata_schema::AssociatedFileT;
 using metadata_schema::AssociatedFileType;
-using metadata_schema::ModelMetadataT;
-using metadata_schema::SubGraphMetadataT;
-using metadata_schema::TensorMetadataT;
-using FileList = std::vector<std::unique_ptr<AssociatedFileT>>;
+using File = metadata_schema::AssociatedFile;
+using Root = metadata_schema::ModelMetadata;
+using Subgraph = metadata_schema::SubGraphMetadata;
+using Tensor = metadata_schema::TensorMetadata;
+using Unit = metadata_schema::ProcessUnit;
 
-bool IsOfClasses(AssociatedFileType type) {
+bool IsOfClasses(const EditedTable& file) {
+  const auto type = static_cast<AssociatedFileType>(file.Get<int8_t>(File::VT_TYPE, 0));
   return type == AssociatedFileType::TENSOR_AXIS_LABELS ||
          type == AssociatedFileType::TENSOR_VALUE_LABELS ||
          type == AssociatedFileType::TENSOR_AXIS_SCORE_CALIBRATION;
 }
 
 // True when an output keeps a file of that name; the tokenizers' files belong to inputs.
-bool Mentions(const SubGraphMetadataT& subgraph, const std::string& name) {
-  const auto in_list = [&](const FileList& list) {
-    return std::any_of(list.begin(), list.end(),
-                       [&](const auto& file) { return file->name == name; });
+bool Mentions(EditedTable* subgraph, const std::string& name) {
+  const auto has_file = [&](const std::vector<EditedTable>& files) {
+    return std::any_of(files.begin(), files.end(),
+                       [&](const EditedTable& file) { return file.Text(File::VT_NAME) == name; });
   };
-  const auto in_tensor = [&](const auto& tensor) { return in_list(tensor->associated_files); };
-  return in_list(subgraph.associated_files) ||
-         std::any_of(subgraph.input_tensor_metadata.begin(), subgraph.input_tensor_metadata.end(),
-                     in_tensor) ||
-         std::any_of(subgraph.output_tensor_metadata.begin(), subgraph.output_tensor_metadata.end(),
-                     in_tensor);
+  if (has_file(subgraph->Tables(Subgraph::VT_ASSOCIATED_FILES))) return true;
+  for (int vt : {Subgraph::VT_INPUT_TENSOR_METADATA, Subgraph::VT_OUTPUT_TENSOR_METADATA}) {
+    for (EditedTable& tensor : subgraph->Tables(vt)) {
+      if (has_file(tensor.Tables(Tensor::VT_ASSOCIATED_FILES))) return true;
+    }
+  }
+  return false;
 }
 
 Status CheckNames(const std::vector<std::string>& names) {
@@ -51,75 +53,51 @@ Status CheckNames(const std::vector<std::string>& names) {
   return Status::Ok();
 }
 
-using UnitList = std::vector<std::unique_ptr<metadata_schema::ProcessUnitT>>;
-
-void DropTypesOfNothing(SubGraphMetadataT* subgraph) {
-  const auto in_units = [](const UnitList& units) {
-    for (const auto& unit : units) DropTypeOfNothing(&unit->options);
-  };
-  in_units(subgraph->input_process_units);
-  in_units(subgraph->output_process_units);
-  for (auto* list : {&subgraph->input_tensor_metadata, &subgraph->output_tensor_metadata}) {
-    for (auto& tensor : *list) {
-      in_units(tensor->process_units);
-      if (tensor->content != nullptr) DropTypeOfNothing(&tensor->content->content_properties);
-    }
-  }
+// The metadata, which lies in aligned memory, or new metadata where there is none or it is damaged.
+EditedTable Read(const std::vector<uint8_t>& bytes) {
+  const bool sound = !bytes.empty() &&
+                     VerifyFile(bytes, metadata_schema::ModelMetadataIdentifier(), kModelMetadata);
+  return EditedTable(kModelMetadata,
+                     sound ? metadata_schema::GetModelMetadata(bytes.data()) : nullptr);
 }
 
-// The object form of `bytes`, or an empty one where there is none or it is damaged.
-std::unique_ptr<ModelMetadataT> Unpack(const std::vector<uint8_t>& bytes) {
-  auto metadata = std::make_unique<ModelMetadataT>();
-  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), 32,
-                                 static_cast<flatbuffers::uoffset_t>(1024 + bytes.size() / 4));
-  if (!bytes.empty() && metadata_schema::VerifyModelMetadataBuffer(verifier)) {
-    metadata_schema::GetModelMetadata(bytes.data())->UnPackTo(metadata.get());
-    for (auto& subgraph : metadata->subgraph_metadata) DropTypesOfNothing(subgraph.get());
+std::vector<uint8_t> Write(EditedTable* metadata) {
+  if (!metadata->Has(Root::VT_MIN_PARSER_VERSION)) {
+    metadata->SetText(Root::VT_MIN_PARSER_VERSION, "1.0.0");
   }
-  return metadata;
+  return metadata->WriteFile(metadata_schema::ModelMetadataIdentifier(), 1024);
 }
 
-std::vector<uint8_t> Pack(const ModelMetadataT& metadata) {
-  flatbuffers::FlatBufferBuilder builder;
-  metadata_schema::FinishModelMetadataBuffer(
-      builder, metadata_schema::ModelMetadata::Pack(builder, &metadata));
-  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
-}
-
-SubGraphMetadataT* MainSubgraph(ModelMetadataT* metadata) {
-  if (metadata->subgraph_metadata.empty()) {
-    metadata->subgraph_metadata.push_back(std::make_unique<SubGraphMetadataT>());
-  }
-  return metadata->subgraph_metadata[0].get();
+EditedTable* MainSubgraph(EditedTable* metadata) {
+  std::vector<EditedTable>& subgraphs = metadata->Tables(Root::VT_SUBGRAPH_METADATA);
+  if (subgraphs.empty()) subgraphs.emplace_back(kSubGraphMetadata);
+  return &subgraphs[0];
 }
 
 // Tensor metadata lists go by position, so a short list is filled up.
-void Extend(int n, std::vector<std::unique_ptr<TensorMetadataT>>* list) {
-  while (list->size() < static_cast<size_t>(n)) {
-    list->push_back(std::make_unique<TensorMetadataT>());
-  }
+std::vector<EditedTable>& TensorsOf(EditedTable* subgraph, int vt, int n) {
+  std::vector<EditedTable>& tensors = subgraph->Tables(vt);
+  while (tensors.size() < static_cast<size_t>(n)) tensors.emplace_back(kTensorMetadata);
+  return tensors;
+}
+
+template <typename Predicate>
+void RemoveIf(std::vector<EditedTable>* tables, Predicate predicate) {
+  tables->erase(std::remove_if(tables->begin(), tables->end(), predicate), tables->end());
 }
 
 // Takes label lists and score calibration off the output; returns the names of the files.
-std::vector<std::string> RemoveOldLabels(TensorMetadataT* tensor) {
+std::vector<std::string> RemoveOldLabels(EditedTable* tensor) {
   // Files that readers take for labels without a declaration.
   std::vector<std::string> names = {"labels.txt", "labelmap.txt"};
-  FileList kept;
-  for (auto& file : tensor->associated_files) {
-    if (IsOfClasses(file->type)) {
-      names.push_back(file->name);
-    } else {
-      kept.push_back(std::move(file));
-    }
+  std::vector<EditedTable>& files = tensor->Tables(Tensor::VT_ASSOCIATED_FILES);
+  for (const EditedTable& file : files) {
+    if (IsOfClasses(file)) names.push_back(file.Text(File::VT_NAME));
   }
-  tensor->associated_files = std::move(kept);
-  auto& units = tensor->process_units;
-  units.erase(std::remove_if(units.begin(), units.end(),
-                             [](const auto& unit) {
-                               return unit->options.type ==
-                                      metadata_schema::ProcessUnitOptions::ScoreCalibrationOptions;
-                             }),
-              units.end());
+  RemoveIf(&files, IsOfClasses);
+  RemoveIf(&tensor->Tables(Tensor::VT_PROCESS_UNITS), [](const EditedTable& unit) {
+    return unit.UnionKind(Unit::VT_OPTIONS) == kScoreCalibrationOptions;
+  });
   return names;
 }
 
@@ -136,15 +114,14 @@ Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes) {
   const bool had_notes = !notes->metadata.empty() || !notes->files.empty();
   if (labels.class_names.empty() && !had_notes) return Status::Ok();
 
-  std::unique_ptr<ModelMetadataT> metadata = Unpack(notes->metadata);
-  SubGraphMetadataT* subgraph = MainSubgraph(metadata.get());
-  Extend(labels.n_inputs, &subgraph->input_tensor_metadata);
-  Extend(labels.n_outputs, &subgraph->output_tensor_metadata);
-  TensorMetadataT* tensor =
-      subgraph->output_tensor_metadata[static_cast<size_t>(labels.output)].get();
+  EditedTable metadata = Read(notes->metadata);
+  EditedTable* subgraph = MainSubgraph(&metadata);
+  TensorsOf(subgraph, Subgraph::VT_INPUT_TENSOR_METADATA, labels.n_inputs);
+  EditedTable* tensor = &TensorsOf(subgraph, Subgraph::VT_OUTPUT_TENSOR_METADATA,
+                                   labels.n_outputs)[static_cast<size_t>(labels.output)];
 
   for (const std::string& name : RemoveOldLabels(tensor)) {
-    if (Mentions(*subgraph, name)) continue;
+    if (Mentions(subgraph, name)) continue;
     auto& files = notes->files;
     files.erase(std::remove_if(files.begin(), files.end(),
                                [&](const AssociatedFile& file) { return file.name == name; }),
@@ -157,15 +134,15 @@ Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes) {
     };
     std::string name = "labels.txt";
     for (int i = labels.output; taken(name); ++i) name = StrFormat("labels_{}.txt", i);
-    auto entry = std::make_unique<AssociatedFileT>();
-    entry->name = name;
-    entry->description = "Class names, one a line, in the order of the scores.";
-    entry->type = AssociatedFileType::TENSOR_AXIS_LABELS;
-    tensor->associated_files.push_back(std::move(entry));
+    EditedTable entry(kAssociatedFile);
+    entry.SetText(File::VT_NAME, name);
+    entry.SetText(File::VT_DESCRIPTION, "Class names, one a line, in the order of the scores.");
+    entry.Set(File::VT_TYPE, static_cast<int8_t>(AssociatedFileType::TENSOR_AXIS_LABELS),
+              int8_t{0});
+    tensor->Tables(Tensor::VT_ASSOCIATED_FILES).push_back(std::move(entry));
     notes->files.push_back({name, JoinLines(labels.class_names)});
   }
-  if (metadata->min_parser_version.empty()) metadata->min_parser_version = "1.0.0";
-  notes->metadata = Pack(*metadata);
+  notes->metadata = Write(&metadata);
   return Status::Ok();
 }
 
@@ -181,27 +158,24 @@ Status ReplaceNormalization(const Normalization& normalization, int n_inputs, Mo
     return InvalidArgument("an input's normalisation has the mean {} and the deviation {}", mean[i],
                            deviation[i]);
   }
-  std::unique_ptr<ModelMetadataT> metadata = Unpack(notes->metadata);
-  SubGraphMetadataT* subgraph = MainSubgraph(metadata.get());
-  Extend(n_inputs, &subgraph->input_tensor_metadata);
-  const auto is_normalization = [](const auto& unit) {
-    return unit->options.type == metadata_schema::ProcessUnitOptions::NormalizationOptions;
+  EditedTable metadata = Read(notes->metadata);
+  std::vector<EditedTable>& inputs =
+      TensorsOf(MainSubgraph(&metadata), Subgraph::VT_INPUT_TENSOR_METADATA, n_inputs);
+  const auto is_normalization = [](const EditedTable& unit) {
+    return unit.UnionKind(Unit::VT_OPTIONS) == kNormalizationOptions;
   };
-  const auto is_normalised = [&](const auto& tensor) {
-    return std::any_of(tensor->process_units.begin(), tensor->process_units.end(),
-                       is_normalization);
-  };
-  auto& inputs = subgraph->input_tensor_metadata;
-  const auto found = std::find_if(inputs.begin(), inputs.end(), is_normalised);
-  auto& units = (found == inputs.end() ? inputs.front() : *found)->process_units;
-  units.erase(std::remove_if(units.begin(), units.end(), is_normalization), units.end());
-  metadata_schema::NormalizationOptionsT options;
-  options.mean = mean;
-  options.std = deviation;
-  units.push_back(std::make_unique<metadata_schema::ProcessUnitT>());
-  units.back()->options.Set(std::move(options));
-  if (metadata->min_parser_version.empty()) metadata->min_parser_version = "1.0.0";
-  notes->metadata = Pack(*metadata);
+  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](EditedTable& tensor) {
+    const std::vector<EditedTable>& units = tensor.Tables(Tensor::VT_PROCESS_UNITS);
+    return std::any_of(units.begin(), units.end(), is_normalization);
+  });
+  EditedTable& input = found == inputs.end() ? inputs.front() : *found;
+  std::vector<EditedTable>& units = input.Tables(Tensor::VT_PROCESS_UNITS);
+  RemoveIf(&units, is_normalization);
+  units.emplace_back(kProcessUnit);
+  EditedTable* options = units.back().NewTable(Unit::VT_OPTIONS, kNormalizationOptions);
+  options->SetList(metadata_schema::NormalizationOptions::VT_MEAN, mean);
+  options->SetList(metadata_schema::NormalizationOptions::VT_STD, deviation);
+  notes->metadata = Write(&metadata);
   return Status::Ok();
 }
 

@@ -1,8 +1,8 @@
-// ModelTables: a model's tables in object form, edited, and written as a new file.
+// ModelTables: a model's tables, edited, and written as a new file.
 //
-// Constants are not unpacked: they are copied once, from the old file into the new one. An operator
-// is named by its position in the old file, whatever is added or removed; a tensor by its index,
-// and new tensors come after the old. Private to the writer; no FlatBuffers type is complete here.
+// What is not edited is copied once, from the old file into the new one. An operator is named by
+// its position in the old file, whatever is added or removed; a tensor by its index, and new tensors
+// come after the old. Private to the writer.
 #ifndef TOPWORK_MODELS_FORMAT_MODEL_TABLES_H_
 #define TOPWORK_MODELS_FORMAT_MODEL_TABLES_H_
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/format/edited_table.h"
 #include "models/format/head_format.h"
 #include "models/format/metadata_write.h"
 #include "models/format/model.h"
@@ -17,33 +18,69 @@
 namespace topwork {
 
 namespace schema {
-struct MetadataT;
 struct Model;
-struct OperatorCodeT;
-struct OperatorT;
-struct SignatureDefT;
-struct SubGraphT;
-struct TensorT;
 }  // namespace schema
+
+// The fields that edits are about; all others are those of `table`.
+struct EditedOperator {
+  EditedTable table{kOperator};
+  uint32_t opcode_index = 0;
+  std::vector<int32_t> inputs, outputs, intermediates;
+
+  // Of BuiltinOptions; null where the operator has none of that layout.
+  EditedTable* Options(TableLayout layout);
+  EditedTable* NewOptions(TableLayout layout);
+  void ClearOptions();
+};
+
+struct EditedTensor {
+  EditedTable table{kTensor};
+  std::string name;
+  DType type = DType::kFloat32;
+  std::vector<int32_t> shape, shape_signature;
+  uint32_t buffer = 0;
+
+  EditedTable* quantization();  // null: none
+  void ClearQuantization();
+  bool is_variable() const;
+  bool is_sparse() const;
+};
+
+struct EditedSubgraph {
+  EditedTable table{kSubGraph};
+  std::vector<std::unique_ptr<EditedTensor>> tensors;
+  std::vector<std::unique_ptr<EditedOperator>> operators;
+  std::vector<int32_t> inputs, outputs;
+};
+
+struct EditedSignature {
+  struct Entry {
+    std::string name;
+    uint32_t tensor_index = 0;
+  };
+  EditedTable table{kSignatureDef};
+  uint32_t subgraph_index = 0;
+  std::vector<Entry> inputs, outputs;
+};
 
 class ModelTables {
  public:
   explicit ModelTables(const Model& model);
   ~ModelTables();
 
-  schema::SubGraphT* main() { return main_; }
+  EditedSubgraph* main() { return main_; }
   uint32_t main_index() const { return main_index_; }
-  std::vector<std::unique_ptr<schema::SignatureDefT>>& signatures() { return signatures_; }
+  std::vector<EditedSignature>& signatures() { return signatures_; }
   int n_tensors() const;
-  schema::OperatorT* op(int file_index) { return ops_[static_cast<size_t>(file_index)]; }
-  schema::TensorT* tensor(int i) const;
-  OpCode CodeOf(const schema::OperatorT& op) const;
-  int VersionOf(const schema::OperatorT& op) const;
+  EditedOperator* op(int file_index) { return ops_[static_cast<size_t>(file_index)]; }
+  EditedTensor* tensor(int i) const;
+  OpCode CodeOf(const EditedOperator& op) const;
+  int VersionOf(const EditedOperator& op) const;
   DType TypeOf(int tensor) const;
   // Contents of a constant of the main subgraph; empty for what is computed.
   Span<const uint8_t> Data(int tensor) const;
   // The operator of the main subgraph that computes the tensor; null when none does.
-  schema::OperatorT* ProducerOf(int tensor) const;
+  EditedOperator* ProducerOf(int tensor) const;
   // How often operators read the tensor, or the subgraph names it as input or output.
   int64_t CountUses(int tensor) const;
 
@@ -51,21 +88,20 @@ class ModelTables {
   int AddTensor(const std::string& name, DType dtype, const std::vector<int32_t>& shape);
   int CopyTensor(int tensor);
   // Index of a tensor that only input `input` of `op` uses: the one there now or a copy of it.
-  int OwnInput(schema::OperatorT* op, size_t input);
+  int OwnInput(EditedOperator* op, size_t input);
   // Makes the tensor this constant; its old contents, type and quantization go.
   void SetConstant(int tensor, const std::vector<int32_t>& shape, const StoredConstant& stored);
   void SetScale(int tensor, Affine affine);
 
-  void SetCode(schema::OperatorT* op, OpCode code, int version);
+  void SetCode(EditedOperator* op, OpCode code, int version);
   // Inserts before `before` (null: at the end).
-  schema::OperatorT* InsertOp(OpCode code, int version, const std::vector<int32_t>& inputs,
-                              const std::vector<int32_t>& outputs, const schema::OperatorT* before);
-  schema::OperatorT* InsertOpBehind(OpCode code, int version, const std::vector<int32_t>& inputs,
-                                    const std::vector<int32_t>& outputs,
-                                    const schema::OperatorT* after);
-  void RemoveOp(const schema::OperatorT* op);
+  EditedOperator* InsertOp(OpCode code, int version, const std::vector<int32_t>& inputs,
+                           const std::vector<int32_t>& outputs, const EditedOperator* before);
+  EditedOperator* InsertOpBehind(OpCode code, int version, const std::vector<int32_t>& inputs,
+                                 const std::vector<int32_t>& outputs, const EditedOperator* after);
+  void RemoveOp(const EditedOperator* op);
   // Removes the operator, and those before it whose results nobody else reads.
-  void RemoveWithInputs(const schema::OperatorT* op);
+  void RemoveWithInputs(const EditedOperator* op);
 
   // What the model carries besides its graph.
   ModelNotes Notes() const;
@@ -75,23 +111,23 @@ class ModelTables {
   Result<std::vector<uint8_t>> Pack();
 
  private:
-  schema::OperatorT* InsertAt(size_t position, OpCode code, int version,
-                              const std::vector<int32_t>& inputs,
-                              const std::vector<int32_t>& outputs);
-  size_t PositionOf(const schema::OperatorT* op) const;
+  EditedOperator* InsertAt(size_t position, OpCode code, int version,
+                           const std::vector<int32_t>& inputs, const std::vector<int32_t>& outputs);
+  size_t PositionOf(const EditedOperator* op) const;
   uint32_t NewBuffer(const void* data, size_t bytes);
   std::vector<bool> UsedTensors() const;
   void RemoveUnusedTensors();
   void CompactBuffers();
+  void FinishTables();
 
   const schema::Model* root_ = nullptr;
-  std::vector<std::unique_ptr<schema::OperatorCodeT>> codes_;
-  std::vector<std::unique_ptr<schema::SubGraphT>> subgraphs_;
-  std::vector<std::unique_ptr<schema::MetadataT>> metadata_;
-  std::vector<std::unique_ptr<schema::SignatureDefT>> signatures_;
-  schema::SubGraphT* main_ = nullptr;
+  EditedTable model_{kModel};
+  std::vector<EditedTable> codes_, metadata_;
+  std::vector<EditedSubgraph> subgraphs_;
+  std::vector<EditedSignature> signatures_;
+  EditedSubgraph* main_ = nullptr;
   uint32_t main_index_ = 0;
-  std::vector<schema::OperatorT*> ops_;  // of the main subgraph as it was read
+  std::vector<EditedOperator*> ops_;  // of the main subgraph as it was read
   bool ops_moved_ = false;
   // Contents of all buffers: the old file's, then those of new_buffers_.
   std::vector<Span<const uint8_t>> buffers_;

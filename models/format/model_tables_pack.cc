@@ -15,27 +15,72 @@ constexpr char kControlName[] = "model_control_dependencies";
 
 // Calls `visit` with every index of a tensor inside the tensor's own quantization.
 template <typename Visit>
-void ForEachDetail(schema::TensorT* tensor, Visit visit) {
-  if (tensor->quantization == nullptr) return;
-  if (auto* blocks = tensor->quantization->details.AsBlockwiseQuantization()) {
-    visit(&blocks->scales);
-    visit(&blocks->zero_points);
-  }
-  if (auto* axes = tensor->quantization->details.AsMultiAxisQuantization()) {
-    visit(&axes->scales);
-    visit(&axes->zero_points);
+void ForEachDetail(EditedTensor* tensor, Visit visit) {
+  EditedTable* quantization = tensor->quantization();
+  EditedTable* details = quantization == nullptr
+                             ? nullptr
+                             : quantization->Table(schema::QuantizationParameters::VT_DETAILS);
+  using Blocks = schema::BlockwiseQuantization;  // MultiAxisQuantization has the same places
+  if (details == nullptr || details->layout() == kCustomQuantization) return;
+  for (int vt : {Blocks::VT_SCALES, Blocks::VT_ZERO_POINTS}) {
+    int32_t index = details->Get<int32_t>(vt, 0);
+    visit(&index);
+    details->Set<int32_t>(vt, index, 0);
   }
 }
 
 // Calls `visit` with every index of a tensor in operators, inputs and outputs.
 template <typename Visit>
-void ForEachIndex(schema::SubGraphT* subgraph, Visit visit) {
+void ForEachIndex(EditedSubgraph* subgraph, Visit visit) {
   for (int32_t& index : subgraph->inputs) visit(&index);
   for (int32_t& index : subgraph->outputs) visit(&index);
   for (auto& op : subgraph->operators) {
     for (int32_t& index : op->inputs) visit(&index);
     for (int32_t& index : op->outputs) visit(&index);
     for (int32_t& index : op->intermediates) visit(&index);
+  }
+}
+
+// The edited fields of a tensor or operator go into its table.
+void Finish(EditedTensor* tensor) {
+  using T = schema::Tensor;
+  tensor->table.SetText(T::VT_NAME, tensor->name);
+  tensor->table.Set(T::VT_TYPE, static_cast<int8_t>(tensor->type), int8_t{0});
+  tensor->table.SetList(T::VT_SHAPE, tensor->shape);
+  tensor->table.SetList(T::VT_SHAPE_SIGNATURE, tensor->shape_signature);
+  tensor->table.Set<uint32_t>(T::VT_BUFFER, tensor->buffer, 0);
+}
+
+void Finish(EditedOperator* op) {
+  using O = schema::Operator;
+  op->table.Set<uint32_t>(O::VT_OPCODE_INDEX, op->opcode_index, 0);
+  op->table.SetList(O::VT_INPUTS, op->inputs);
+  op->table.SetList(O::VT_OUTPUTS, op->outputs);
+  op->table.SetList(O::VT_INTERMEDIATES, op->intermediates);
+}
+
+template <typename Edited>
+void FinishAll(std::vector<std::unique_ptr<Edited>>* edited, std::vector<EditedTable>* tables) {
+  tables->clear();
+  for (auto& one : *edited) {
+    Finish(one.get());
+    tables->push_back(std::move(one->table));
+  }
+}
+
+void Finish(EditedSubgraph* subgraph) {
+  using G = schema::SubGraph;
+  FinishAll(&subgraph->tensors, &subgraph->table.Tables(G::VT_TENSORS));
+  FinishAll(&subgraph->operators, &subgraph->table.Tables(G::VT_OPERATORS));
+  subgraph->table.SetList(G::VT_INPUTS, subgraph->inputs);
+  subgraph->table.SetList(G::VT_OUTPUTS, subgraph->outputs);
+}
+
+void FinishEntries(const std::vector<EditedSignature::Entry>& entries,
+                   std::vector<EditedTable>* tables) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    (*tables)[i].SetText(schema::TensorMap::VT_NAME, entries[i].name);
+    (*tables)[i].Set<uint32_t>(schema::TensorMap::VT_TENSOR_INDEX, entries[i].tensor_index, 0);
   }
 }
 
@@ -52,16 +97,16 @@ std::vector<bool> ModelTables::UsedTensors() const {
   };
   ForEachIndex(main_, use);
   for (const auto& signature : signatures_) {
-    if (signature->subgraph_index != main_index_) continue;
-    for (const auto* maps : {&signature->inputs, &signature->outputs}) {
+    if (signature.subgraph_index != main_index_) continue;
+    for (const auto* maps : {&signature.inputs, &signature.outputs}) {
       for (const auto& entry : *maps) {
-        const int32_t index = static_cast<int32_t>(entry->tensor_index);
+        const int32_t index = static_cast<int32_t>(entry.tensor_index);
         use(&index);
       }
     }
   }
   while (!found.empty()) {
-    schema::TensorT* tensor = main_->tensors[found.back()].get();
+    EditedTensor* tensor = main_->tensors[found.back()].get();
     found.pop_back();
     ForEachDetail(tensor, use);
   }
@@ -71,7 +116,7 @@ std::vector<bool> ModelTables::UsedTensors() const {
 void ModelTables::RemoveUnusedTensors() {
   const std::vector<bool> used = UsedTensors();
   std::vector<int32_t> new_index(used.size(), -1);
-  std::vector<std::unique_ptr<schema::TensorT>> kept;
+  std::vector<std::unique_ptr<EditedTensor>> kept;
   for (size_t i = 0; i < used.size(); ++i) {
     const bool orphan = !used[i] && (i >= used_before_.size() || used_before_[i]);
     if (orphan) continue;
@@ -86,11 +131,11 @@ void ModelTables::RemoveUnusedTensors() {
   ForEachIndex(main_, renumber);
   for (auto& tensor : main_->tensors) ForEachDetail(tensor.get(), renumber);
   for (auto& signature : signatures_) {
-    if (signature->subgraph_index != main_index_) continue;
-    for (auto* maps : {&signature->inputs, &signature->outputs}) {
+    if (signature.subgraph_index != main_index_) continue;
+    for (auto* maps : {&signature.inputs, &signature.outputs}) {
       for (auto& entry : *maps) {
-        if (entry->tensor_index >= new_index.size()) continue;
-        entry->tensor_index = static_cast<uint32_t>(new_index[entry->tensor_index]);
+        if (entry.tensor_index >= new_index.size()) continue;
+        entry.tensor_index = static_cast<uint32_t>(new_index[entry.tensor_index]);
       }
     }
   }
@@ -109,9 +154,12 @@ void ModelTables::CompactBuffers() {
     return new_index[old];
   };
   for (auto& subgraph : subgraphs_) {
-    for (auto& tensor : subgraph->tensors) tensor->buffer = keep(tensor->buffer);
+    for (auto& tensor : subgraph.tensors) tensor->buffer = keep(tensor->buffer);
   }
-  for (auto& entry : metadata_) entry->buffer = keep(entry->buffer);
+  for (EditedTable& entry : metadata_) {
+    const int vt = schema::Metadata::VT_BUFFER;
+    entry.Set<uint32_t>(vt, keep(entry.Get<uint32_t>(vt, 0)), 0);
+  }
   for (int32_t& index : metadata_buffer_) {
     if (index < 0 || static_cast<size_t>(index) >= buffers_.size()) continue;
     index = static_cast<int32_t>(keep(static_cast<uint32_t>(index)));
@@ -119,11 +167,37 @@ void ModelTables::CompactBuffers() {
   buffers_ = std::move(kept);
 }
 
+// Puts the edited fields into the tables.
+void ModelTables::FinishTables() {
+  using M = schema::Model;
+  for (EditedSubgraph& subgraph : subgraphs_) Finish(&subgraph);
+  std::vector<EditedTable>& subgraphs = model_.Tables(M::VT_SUBGRAPHS);
+  for (size_t i = 0; i < subgraphs.size(); ++i) subgraphs[i] = std::move(subgraphs_[i].table);
+  std::vector<EditedTable>& signatures = model_.Tables(M::VT_SIGNATURE_DEFS);
+  for (size_t i = 0; i < signatures.size(); ++i) {
+    EditedTable& table = signatures_[i].table;
+    FinishEntries(signatures_[i].inputs, &table.Tables(schema::SignatureDef::VT_INPUTS));
+    FinishEntries(signatures_[i].outputs, &table.Tables(schema::SignatureDef::VT_OUTPUTS));
+    signatures[i] = std::move(table);
+  }
+  model_.Tables(M::VT_OPERATOR_CODES) = std::move(codes_);
+  model_.Tables(M::VT_METADATA) = std::move(metadata_);
+  model_.SetList(M::VT_METADATA_BUFFER, metadata_buffer_);
+  std::vector<EditedTable>& buffers = model_.Tables(M::VT_BUFFERS);
+  buffers.clear();
+  for (const Span<const uint8_t>& bytes : buffers_) {
+    buffers.emplace_back(kBuffer);
+    if (!bytes.empty()) buffers.back().SetView(schema::Buffer::VT_DATA, bytes);
+  }
+}
+
 Result<std::vector<uint8_t>> ModelTables::Pack() {
   TW_RETURN_IF_ERROR(RefuseUnknownParts(*root_));
   if (ops_moved_) {
     metadata_.erase(std::remove_if(metadata_.begin(), metadata_.end(),
-                                   [](const auto& entry) { return entry->name == kControlName; }),
+                                   [](const EditedTable& entry) {
+                                     return entry.Text(schema::Metadata::VT_NAME) == kControlName;
+                                   }),
                     metadata_.end());
   }
   RemoveUnusedTensors();
@@ -133,52 +207,9 @@ Result<std::vector<uint8_t>> ModelTables::Pack() {
   if (bytes > FLATBUFFERS_MAX_BUFFER_SIZE - (1u << 24)) {
     return Unsupported("the new model would have {} bytes, a .tflite ends at 2 GiB", bytes);
   }
-  flatbuffers::FlatBufferBuilder builder(static_cast<size_t>(bytes));
-  std::vector<flatbuffers::Offset<schema::Buffer>> buffers;
-  for (const Span<const uint8_t>& buffer : buffers_) {
-    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> data = 0;
-    if (!buffer.empty()) {
-      builder.ForceVectorAlignment(buffer.size(), sizeof(uint8_t), 16);
-      data = builder.CreateVector(buffer.data(), buffer.size());
-    }
-    buffers.push_back(schema::CreateBuffer(builder, data));
-  }
-  const auto finish = [&](const auto& offsets) {
-    // A field without elements is left out.
-    return offsets.empty() ? decltype(builder.CreateVector(offsets))(0)
-                           : builder.CreateVector(offsets);
-  };
-  const auto pack = [&](const auto& tables) {
-    using Table = typename std::decay_t<decltype(*tables[0])>::TableType;
-    std::vector<flatbuffers::Offset<Table>> offsets;
-    for (const auto& table : tables) offsets.push_back(Table::Pack(builder, table.get()));
-    return finish(offsets);
-  };
-  const auto copy = [&](const auto* tables) {
-    using Table = std::decay_t<decltype(*tables->Get(0))>;
-    std::vector<flatbuffers::Offset<Table>> offsets;
-    for (uint32_t i = 0; tables != nullptr && i < tables->size(); ++i) {
-      const std::unique_ptr<typename Table::NativeTableType> table(tables->Get(i)->UnPack());
-      offsets.push_back(Table::Pack(builder, table.get()));
-    }
-    return finish(offsets);
-  };
-  const auto codes = pack(codes_);
-  const auto subgraphs = pack(subgraphs_);
-  const auto metadata = pack(metadata_);
-  const auto signatures = pack(signatures_);
-  const auto groups = copy(root_->external_buffer_groups());
-  const auto externals = copy(root_->external_buffers());
-  const auto description =
-      root_->description() == nullptr ? 0 : builder.CreateString(root_->description());
-  const auto metadata_buffer =
-      metadata_buffer_.empty() ? 0 : builder.CreateVector(metadata_buffer_);
-  schema::FinishModelBuffer(
-      builder, schema::CreateModel(builder, root_->version(), codes, subgraphs, description,
-                                   builder.CreateVector(buffers), metadata_buffer, metadata,
-                                   signatures, groups, externals));
-  std::vector<uint8_t> out(builder.GetBufferPointer(),
-                           builder.GetBufferPointer() + builder.GetSize());
+  FinishTables();
+  std::vector<uint8_t> out =
+      model_.WriteFile(schema::ModelIdentifier(), static_cast<size_t>(bytes));
   TW_RETURN_IF_ERROR(AppendZip(files_, &out));
   return out;
 }

@@ -104,9 +104,8 @@ Status ReadTensorNotes(Span<const uint8_t> metadata, const std::vector<Associate
   if (!metadata.empty()) {
     TW_ASSIGN_OR_RETURN(copy, Buffer::Allocate(metadata.size(), "the model's metadata"));
     std::memcpy(copy.data(), metadata.data(), metadata.size());
-    flatbuffers::Verifier verifier(copy.as<uint8_t>(), copy.size(), 32,
-                                   static_cast<flatbuffers::uoffset_t>(1024 + copy.size() / 4));
-    if (!metadata_schema::VerifyModelMetadataBuffer(verifier)) {
+    if (!VerifyFile({copy.as<uint8_t>(), copy.size()}, metadata_schema::ModelMetadataIdentifier(),
+                    kModelMetadata)) {
       return InvalidModel("the metadata entry TFLITE_METADATA ({} bytes) is damaged", copy.size());
     }
     const auto* root = metadata_schema::GetModelMetadata(copy.data());

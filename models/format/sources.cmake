@@ -2,11 +2,13 @@ set(FORMAT_SOURCES
   append.cc
   checkpoint_file.cc
   constants.cc
+  edited_table.cc
   find_output.cc
   head_file.cc
   head_format.cc
   head_rounding.cc
   layer_weights.cc
+  layout.cc
   metadata_write.cc
   model.cc
   model_tables.cc

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/contract/op_codes.h"
+#include "models/format/layout.h"
 #include "models/format/verify.h"
 #include "runtime/base/span.h"
 #include "runtime/base/status.h"
@@ -48,6 +49,10 @@ Span<const uint8_t> BufferBytes(const schema::Model& model, Span<const uint8_t> 
                                 uint32_t index);
 // True when a dimension is 0: such a tensor needs no data to be a constant.
 bool HasNoElements(const schema::Tensor& tensor);
+
+// Whether the bytes are a FlatBuffer of that identifier whose root has that layout, with every
+// offset, vector and table inside.
+bool VerifyFile(Span<const uint8_t> bytes, const char* identifier, TableLayout root);
 
 // The steps of VerifyModel, in their order; each trusts the ones before it.
 Status VerifyStructure(Span<const uint8_t> bytes, const schema::Model** model);

@@ -10,7 +10,7 @@
 namespace topwork {
 namespace {
 
-using schema::TensorT;
+using Q = schema::QuantizationParameters;
 
 struct Range {
   int64_t lo, hi;
@@ -35,7 +35,7 @@ Range RangeOf(DType dtype) {
 }
 
 // True when every operator that reads the tensor computes in real numbers.
-bool ReadAsReal(const ModelTables& tables, const schema::SubGraphT& main, int tensor) {
+bool ReadAsReal(const ModelTables& tables, const EditedSubgraph& main, int tensor) {
   for (const auto& op : main.operators) {
     if (std::find(op->inputs.begin(), op->inputs.end(), tensor) == op->inputs.end()) continue;
     if (tables.CodeOf(*op) == OpCode::kDequantize) continue;
@@ -70,15 +70,17 @@ void PutAs(DType dtype, int64_t q, size_t i, std::vector<uint8_t>* bytes) {
       dtype, [&](auto type) { Put<decltype(type)>(q, i, bytes); });
 }
 
-StoredConstant Requantize(const TensorT& t, DType dtype, bool new_scales,
+StoredConstant Requantize(const EditedTensor& t, const EditedTable& quantization, bool new_scales,
                           Span<const float> values) {
+  const DType dtype = t.type;
   StoredConstant stored;
   stored.dtype = dtype;
-  stored.scales = t.quantization->scale;
-  stored.zero_points = t.quantization->zero_point;
+  stored.scales = quantization.List<float>(Q::VT_SCALE);
+  stored.zero_points = quantization.List<int64_t>(Q::VT_ZERO_POINT);
   stored.zero_points.resize(stored.scales.size(),
                             stored.zero_points.empty() ? 0 : stored.zero_points[0]);
-  const ScaleOf scale_of(t.shape, stored.scales.size(), t.quantization->quantized_dimension);
+  const ScaleOf scale_of(t.shape, stored.scales.size(),
+                         quantization.Get<int32_t>(Q::VT_QUANTIZED_DIMENSION, 0));
   if (new_scales) {
     std::vector<float> largest(stored.scales.size(), 0.0f);
     for (size_t i = 0; i < values.size(); ++i) {
@@ -110,10 +112,10 @@ void StoreInFloat32(int tensor, const std::vector<int32_t>& shape, Span<const fl
                     ModelTables* tables) {
   tables->SetConstant(tensor, shape, StoreFloats(values));
   for (const auto& op : tables->main()->operators) {
-    auto* options = op->builtin_options.AsFullyConnectedOptions();
+    EditedTable* options = op->Options(kFullyConnectedOptions);
     if (options == nullptr || op->inputs[1] != tensor) continue;
-    options->asymmetric_quantize_inputs = false;
-    tables->SetCode(op.get(), OpCode::kFullyConnected, options->keep_num_dims ? 5 : 1);
+    options->Clear(schema::FullyConnectedOptions::VT_ASYMMETRIC_QUANTIZE_INPUTS);
+    tables->SetCode(op.get(), OpCode::kFullyConnected, KeepsDimensions(op.get()) ? 5 : 1);
   }
 }
 
@@ -123,13 +125,13 @@ Status WriteConstant(const Graph& graph, const ConstantReplacement& constant, Mo
     return InvalidArgument("tensor #{} does not exist, the model has {}", index,
                            tables->n_tensors());
   }
-  const schema::OperatorT* producer = tables->ProducerOf(index);
+  const EditedOperator* producer = tables->ProducerOf(index);
   if (producer != nullptr && tables->CodeOf(*producer) == OpCode::kDequantize) {
     index = producer->inputs[0];
   }
-  const TensorT& t = *tables->tensor(index);
-  if (tables->Data(index).empty() || tables->ProducerOf(index) != nullptr || t.is_variable ||
-      t.sparsity != nullptr) {
+  EditedTensor& t = *tables->tensor(index);
+  if (tables->Data(index).empty() || tables->ProducerOf(index) != nullptr || t.is_variable() ||
+      t.is_sparse()) {
     return InvalidArgument("tensor #{} '{}' is no plain constant that could be replaced", index,
                            t.name);
   }
@@ -145,19 +147,19 @@ Status WriteConstant(const Graph& graph, const ConstantReplacement& constant, Mo
   }
   const DType dtype = tables->TypeOf(index);
   const std::vector<int32_t> shape = t.shape;
-  const auto* scales = t.quantization.get();
+  const EditedTable* scales = t.quantization();
   if (dtype == DType::kFloat32 || dtype == DType::kFloat16) {
     tables->SetConstant(
         index, shape,
         dtype == DType::kFloat32 ? StoreFloats(constant.values) : StoreHalf(constant.values));
     return Status::Ok();
   }
-  if (RangeOf(dtype).hi == 0 || scales == nullptr || scales->scale.empty()) {
+  if (RangeOf(dtype).hi == 0 || scales == nullptr || !scales->Has(Q::VT_SCALE)) {
     return Unsupported("tensor #{} '{}' is stored as {}{}, which cannot be trained", index, t.name,
                        scales == nullptr ? "unscaled " : "", DTypeName(dtype));
   }
   const bool new_scales = dtype == DType::kInt8 && ReadAsReal(*tables, *tables->main(), index);
-  const StoredConstant stored = Requantize(t, dtype, new_scales, constant.values);
+  const StoredConstant stored = Requantize(t, *scales, new_scales, constant.values);
   if (new_scales &&
       LayerSumsOverflow(graph, index, reinterpret_cast<const int8_t*>(stored.bytes.data()))) {
     WarnOfRowSums(StrFormat("the layer with weights '{}'", t.name).c_str());

@@ -8,15 +8,12 @@
 namespace topwork {
 namespace {
 
-using schema::OperatorT;
-using schema::TensorT;
-
 // Puts a constant into input `slot` of the layer. float16 gets a DEQUANTIZE, and so does int8 where
 // the old weights had one.
-void WriteInput(OperatorT* op, size_t slot, const std::vector<int32_t>& shape,
+void WriteInput(EditedOperator* op, size_t slot, const std::vector<int32_t>& shape,
                 const StoredConstant& stored, ModelTables* tables) {
   const int old = op->inputs[slot];
-  OperatorT* producer = tables->ProducerOf(old);
+  EditedOperator* producer = tables->ProducerOf(old);
   const bool integers = tables->TypeOf(op->inputs[0]) != DType::kFloat32;
   const bool behind = producer != nullptr && !integers &&
                       (stored.dtype == DType::kFloat16 || stored.dtype == DType::kInt8);
@@ -32,45 +29,42 @@ void WriteInput(OperatorT* op, size_t slot, const std::vector<int32_t>& shape,
     producer = tables->InsertOp(OpCode::kDequantize, tables->VersionOf(*producer), {constant},
                                 {input}, op);
   }
-  TensorT* result = tables->tensor(input);
+  EditedTensor* result = tables->tensor(input);
   result->shape = shape;
   result->shape_signature.clear();
   tables->SetConstant(tables->OwnInput(producer, 0), shape, stored);
 }
 
 // Removes the fused activation, and what belongs to the storage that the layer no longer has.
-void WriteOptions(const HeadFormat& format, OperatorT* op) {
-  const bool hybrid = format.storage == HeadStorage::kDynamicRange;
-  if (auto* options = op->builtin_options.AsFullyConnectedOptions()) {
-    options->fused_activation_function = schema::ActivationFunctionType::NONE;
-    if (!hybrid) options->asymmetric_quantize_inputs = false;
-    if (!IsInteger(format.storage)) options->quantized_bias_type = schema::TensorType::FLOAT32;
+void WriteOptions(const HeadFormat& format, EditedOperator* op) {
+  using Dense = schema::FullyConnectedOptions;
+  using Conv = schema::Conv2DOptions;
+  if (EditedTable* options = op->Options(kFullyConnectedOptions)) {
+    options->Clear(Dense::VT_FUSED_ACTIVATION_FUNCTION);
+    if (format.storage != HeadStorage::kDynamicRange) {
+      options->Clear(Dense::VT_ASYMMETRIC_QUANTIZE_INPUTS);
+    }
+    if (!IsInteger(format.storage)) options->Clear(Dense::VT_QUANTIZED_BIAS_TYPE);
   }
-  if (auto* options = op->builtin_options.AsConv2DOptions()) {
-    options->fused_activation_function = schema::ActivationFunctionType::NONE;
-    if (!IsInteger(format.storage)) options->quantized_bias_type = schema::TensorType::FLOAT32;
+  if (EditedTable* options = op->Options(kConv2DOptions)) {
+    options->Clear(Conv::VT_FUSED_ACTIVATION_FUNCTION);
+    if (!IsInteger(format.storage)) options->Clear(Conv::VT_QUANTIZED_BIAS_TYPE);
   }
 }
 
 // A BATCH_MATMUL becomes the FULLY_CONNECTED that does the same.
-void BecomeFullyConnected(OperatorT* op, ModelTables* tables) {
-  schema::FullyConnectedOptionsT options;
-  options.keep_num_dims = true;
-  op->builtin_options.Set(std::move(options));
+void BecomeFullyConnected(EditedOperator* op, ModelTables* tables) {
+  op->NewOptions(kFullyConnectedOptions)
+      ->Set<uint8_t>(schema::FullyConnectedOptions::VT_KEEP_NUM_DIMS, 1, 0);
   tables->SetCode(op, OpCode::kFullyConnected,
                   tables->TypeOf(op->inputs[0]) == DType::kInt16 ? 7 : 5);
-}
-
-bool KeepsDimensions(const OperatorT& op) {
-  const auto* options = op.builtin_options.AsFullyConnectedOptions();
-  return options != nullptr && options->keep_num_dims;
 }
 
 }  // namespace
 
 void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
                          ModelTables* tables) {
-  OperatorT* op = tables->op(head.op);
+  EditedOperator* op = tables->op(head.op);
   const bool conv = tables->CodeOf(*op) == OpCode::kConv2d;
   if (tables->CodeOf(*op) == OpCode::kBatchMatmul) BecomeFullyConnected(op, tables);
   const StoredHead stored = StoreHead(format, head.n_classes, head.dim, head.weights, head.bias);
@@ -78,7 +72,7 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
   const DType old_weights = tables->TypeOf(op->inputs[1]);
   if (input != DType::kFloat32 && !IsInteger(format.storage)) {
     const int embedding = op->inputs[0];
-    const TensorT& quantized = *tables->tensor(embedding);
+    const EditedTensor& quantized = *tables->tensor(embedding);
     const int real =
         tables->AddTensor(quantized.name + "/dequantized", DType::kFloat32, quantized.shape);
     tables->tensor(real)->shape_signature = tables->tensor(embedding)->shape_signature;
@@ -100,7 +94,7 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
   const OpCode code = conv ? OpCode::kConv2d : OpCode::kFullyConnected;
   const bool real_now = format.storage == HeadStorage::kFloat32;
   if (real_now && old_weights != DType::kFloat32) {
-    tables->SetCode(op, code, KeepsDimensions(*op) ? 5 : 1);
+    tables->SetCode(op, code, KeepsDimensions(op) ? 5 : 1);
   } else if (format.storage == HeadStorage::kDynamicRange && old_weights == DType::kUInt8) {
     tables->SetCode(op, code, conv ? 2 : 3);
   }
@@ -111,7 +105,7 @@ void AppendHead(const HeadReplacement& head, ModelTables* tables) {
   int embedding = output;
   const DType dtype = tables->TypeOf(output);
   if (dtype != DType::kFloat32) {
-    const TensorT& quantized = *tables->tensor(output);
+    const EditedTensor& quantized = *tables->tensor(output);
     embedding =
         tables->AddTensor(quantized.name + "/dequantized", DType::kFloat32, quantized.shape);
     tables->InsertOp(OpCode::kDequantize, DequantizeVersion(dtype), {output}, {embedding}, nullptr);
@@ -134,22 +128,22 @@ void AppendHead(const HeadReplacement& head, ModelTables* tables) {
     logits = tables->AddTensor("scores/logits", DType::kFloat32, shape);
     tables->tensor(logits)->shape_signature = signature;
   }
-  OperatorT* layer =
+  EditedOperator* layer =
       tables->InsertOp(OpCode::kFullyConnected, 1, {embedding, weights, bias}, {logits}, nullptr);
-  layer->builtin_options.Set(schema::FullyConnectedOptionsT());
+  layer->NewOptions(kFullyConnectedOptions);
   if (logits != scores) {
-    OperatorT* op = tables->InsertOp(OpCode::kSoftmax, 1, {logits}, {scores}, nullptr);
+    EditedOperator* op = tables->InsertOp(OpCode::kSoftmax, 1, {logits}, {scores}, nullptr);
     MakeActivation(head.activation, DType::kFloat32, op, tables);
   }
   tables->main()->outputs[static_cast<size_t>(head.output)] = scores;
-  for (auto& def : tables->signatures()) {
-    if (def->subgraph_index != tables->main_index()) continue;
+  for (EditedSignature& signature : tables->signatures()) {
+    if (signature.subgraph_index != tables->main_index()) continue;
     bool taken = false;
-    for (const auto& entry : def->outputs) taken = taken || entry->name == "scores";
-    for (auto& entry : def->outputs) {
-      if (entry->tensor_index != static_cast<uint32_t>(output)) continue;
-      entry->tensor_index = static_cast<uint32_t>(scores);
-      if (!taken) entry->name = "scores";
+    for (const auto& entry : signature.outputs) taken = taken || entry.name == "scores";
+    for (auto& entry : signature.outputs) {
+      if (entry.tensor_index != static_cast<uint32_t>(output)) continue;
+      entry.tensor_index = static_cast<uint32_t>(scores);
+      if (!taken) entry.name = "scores";
       taken = true;
     }
   }

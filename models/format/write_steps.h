@@ -26,8 +26,11 @@ void AppendHead(const HeadReplacement& head, ModelTables* tables);
 Status WriteConstants(const Model& model, const HeadReplacement& head, ModelTables* tables);
 
 // Turns `op` into the activation, for values of type `input`.
-void MakeActivation(FinalActivation activation, DType input, schema::OperatorT* op,
+void MakeActivation(FinalActivation activation, DType input, EditedOperator* op,
                     ModelTables* tables);
+
+// Whether a FULLY_CONNECTED gives its result the dimensions of its input.
+bool KeepsDimensions(EditedOperator* op);
 
 // The version of DEQUANTIZE that reads the type.
 int DequantizeVersion(DType input);

@@ -14,9 +14,6 @@
 namespace topwork {
 namespace {
 
-using schema::OperatorT;
-using schema::TensorT;
-
 constexpr OpCode kScores = OpCode::kCustom;  // no activation: values are scores
 
 bool IsActivation(OpCode code) {
@@ -67,29 +64,29 @@ class TailWriter {
     FoldBias();
     FitActivation();
     if (!IsInteger(format.storage) && OutType(*ops_[0]) != DType::kFloat32) MakeReal();
-    for (OperatorT* op : ops_) TW_RETURN_IF_ERROR(Finish(op));
+    for (EditedOperator* op : ops_) TW_RETURN_IF_ERROR(Finish(op));
     return Status::Ok();
   }
 
  private:
-  DType OutType(const OperatorT& op) const { return tables_.TypeOf(op.outputs[0]); }
+  DType OutType(const EditedOperator& op) const { return tables_.TypeOf(op.outputs[0]); }
   void Unlink(size_t k);
   void FoldBias();
   void FitActivation();
   void AddActivation();
   void RemoveActivation(size_t k);
   void MakeReal();
-  void Quantize(OperatorT* op);
-  Status Finish(OperatorT* op);
-  Status SetScale(const OperatorT& op);
+  void Quantize(EditedOperator* op);
+  Status Finish(EditedOperator* op);
+  Status SetScale(const EditedOperator& op);
   void SetClasses(std::vector<int32_t>* dims) const;
-  void FoldTarget(OperatorT* reshape);
-  void ReplaceTarget(OperatorT* reshape);
-  void FixSqueeze(OperatorT* squeeze);
+  void FoldTarget(EditedOperator* reshape);
+  void ReplaceTarget(EditedOperator* reshape);
+  void FixSqueeze(EditedOperator* squeeze);
 
   const HeadReplacement& head_;
   ModelTables& tables_;
-  std::vector<OperatorT*> ops_;  // the layer, then its tail
+  std::vector<EditedOperator*> ops_;  // the layer, then its tail
   int old_classes_ = 0;
   bool same_activation_ = true;
   OpCode meaning_ = kScores;  // the activation passed so far
@@ -110,7 +107,7 @@ void TailWriter::FoldBias() {
 }
 
 void TailWriter::FitActivation() {
-  const auto found = std::find_if(ops_.begin() + 1, ops_.end(), [&](const OperatorT* op) {
+  const auto found = std::find_if(ops_.begin() + 1, ops_.end(), [&](const EditedOperator* op) {
     return IsActivation(tables_.CodeOf(*op));
   });
   const bool wanted = head_.activation != FinalActivation::kNone;
@@ -130,22 +127,22 @@ void TailWriter::FitActivation() {
 
 // Behind the last operator, whose result becomes a new tensor: the output keeps its index and name.
 void TailWriter::AddActivation() {
-  OperatorT* last = ops_.back();
+  EditedOperator* last = ops_.back();
   const int output = last->outputs[0];
   const int scores = tables_.CopyTensor(output);
   tables_.tensor(scores)->name += "/scores";
   last->outputs[0] = scores;
-  OperatorT* op = tables_.InsertOpBehind(OpCode::kSoftmax, 1, {scores}, {output}, last);
+  EditedOperator* op = tables_.InsertOpBehind(OpCode::kSoftmax, 1, {scores}, {output}, last);
   MakeActivation(head_.activation, tables_.TypeOf(scores), op, &tables_);
   ops_.push_back(op);
 }
 
 // Whatever made its input makes its output; where the two differ in type it becomes a QUANTIZE.
 void TailWriter::RemoveActivation(size_t k) {
-  OperatorT* op = ops_[k];
+  EditedOperator* op = ops_[k];
   if (tables_.TypeOf(op->inputs[0]) != OutType(*op)) {
     tables_.SetCode(op, OpCode::kQuantize, 2);
-    op->builtin_options.Reset();
+    op->ClearOptions();
     return;
   }
   Unlink(k);
@@ -155,7 +152,7 @@ void TailWriter::RemoveActivation(size_t k) {
 // to one that is put in front of an output of integers.
 void TailWriter::MakeReal() {
   for (size_t k = 0; k < ops_.size(); ++k) {
-    OperatorT* op = ops_[k];
+    EditedOperator* op = ops_[k];
     const OpCode code = tables_.CodeOf(*op);
     if (code == OpCode::kDequantize) {
       Unlink(k);
@@ -170,33 +167,33 @@ void TailWriter::MakeReal() {
       Quantize(op);
       return;
     }
-    TensorT* out = tables_.tensor(op->outputs[0]);
-    out->type = schema::TensorType::FLOAT32;
-    out->quantization.reset();
+    EditedTensor* out = tables_.tensor(op->outputs[0]);
+    out->type = DType::kFloat32;
+    out->ClearQuantization();
   }
 }
 
-void TailWriter::Quantize(OperatorT* op) {
+void TailWriter::Quantize(EditedOperator* op) {
   const int output = op->outputs[0];
   const int real = tables_.CopyTensor(output);
   tables_.tensor(real)->name += "/real";
-  tables_.tensor(real)->type = schema::TensorType::FLOAT32;
-  tables_.tensor(real)->quantization.reset();
+  tables_.tensor(real)->type = DType::kFloat32;
+  tables_.tensor(real)->ClearQuantization();
   op->outputs[0] = real;
   ops_.push_back(tables_.InsertOpBehind(
       OpCode::kQuantize, tables_.TypeOf(output) == DType::kInt16 ? 2 : 1, {real}, {output}, op));
 }
 
-Status TailWriter::SetScale(const OperatorT& op) {
+Status TailWriter::SetScale(const EditedOperator& op) {
   const int output = op.outputs[0];
   const DType dtype = tables_.TypeOf(output);
-  TensorT* t = tables_.tensor(output);
+  EditedTensor* t = tables_.tensor(output);
   if (dtype == DType::kFloat32) {
-    t->quantization.reset();  // the range of the old scores
+    t->ClearQuantization();  // the range of the old scores
     return Status::Ok();
   }
   const OpCode code = tables_.CodeOf(op);
-  if (meaning_ != kScores && same_activation_ && t->quantization != nullptr) {
+  if (meaning_ != kScores && same_activation_ && t->quantization() != nullptr) {
     return Status::Ok();
   }
   Affine affine;
@@ -230,15 +227,20 @@ void TailWriter::SetClasses(std::vector<int32_t>* dims) const {
 }
 
 // The target that was computed becomes a tensor of its own, and what computed it goes.
-void TailWriter::FoldTarget(OperatorT* reshape) {
+void TailWriter::FoldTarget(EditedOperator* reshape) {
   const int computed = reshape->inputs[1];
-  const OperatorT* producer = tables_.ProducerOf(computed);
+  const EditedOperator* producer = tables_.ProducerOf(computed);
   reshape->inputs[1] = tables_.CopyTensor(computed);
   if (producer != nullptr && tables_.CountUses(computed) == 0) tables_.RemoveWithInputs(producer);
 }
 
-void TailWriter::ReplaceTarget(OperatorT* reshape) {
-  if (auto* options = reshape->builtin_options.AsReshapeOptions()) SetClasses(&options->new_shape);
+void TailWriter::ReplaceTarget(EditedOperator* reshape) {
+  if (EditedTable* options = reshape->Options(kReshapeOptions)) {
+    const int vt = schema::ReshapeOptions::VT_NEW_SHAPE;
+    std::vector<int32_t> new_shape = options->List<int32_t>(vt);
+    SetClasses(&new_shape);
+    options->SetList(vt, new_shape);
+  }
   if (reshape->inputs.size() < 2 || reshape->inputs[1] < 0) return;
   const Span<const uint8_t> old = tables_.Data(reshape->inputs[1]);
   if (old.empty()) FoldTarget(reshape);
@@ -259,21 +261,24 @@ void TailWriter::ReplaceTarget(OperatorT* reshape) {
 }
 
 // A SQUEEZE of all dimensions of 1 must not take the class dimension when that becomes 1.
-void TailWriter::FixSqueeze(OperatorT* squeeze) {
-  auto* options = squeeze->builtin_options.AsSqueezeOptions();
+void TailWriter::FixSqueeze(EditedOperator* squeeze) {
+  const int vt = schema::SqueezeOptions::VT_SQUEEZE_DIMS;
+  EditedTable* options = squeeze->Options(kSqueezeOptions);
   const std::vector<int32_t>& shape = tables_.tensor(squeeze->inputs[0])->shape;
-  if (options == nullptr || !options->squeeze_dims.empty() || head_.n_classes != 1) return;
+  if (options == nullptr || options->Has(vt) || head_.n_classes != 1) return;
+  std::vector<int32_t> dims;
   for (size_t i = 0; i + 1 < shape.size(); ++i) {
-    if (shape[i] == 1) options->squeeze_dims.push_back(static_cast<int32_t>(i));
+    if (shape[i] == 1) dims.push_back(static_cast<int32_t>(i));
   }
+  options->SetList(vt, dims);
 }
 
-Status TailWriter::Finish(OperatorT* op) {
+Status TailWriter::Finish(EditedOperator* op) {
   const OpCode code = tables_.CodeOf(*op);
   if (IsActivation(code)) meaning_ = code;
   if (code == OpCode::kReshape) ReplaceTarget(op);
   if (code == OpCode::kSqueeze) FixSqueeze(op);
-  TensorT* t = tables_.tensor(op->outputs[0]);
+  EditedTensor* t = tables_.tensor(op->outputs[0]);
   SetClasses(&t->shape);
   SetClasses(&t->shape_signature);
   return SetScale(*op);
@@ -281,19 +286,24 @@ Status TailWriter::Finish(OperatorT* op) {
 
 }  // namespace
 
+bool KeepsDimensions(EditedOperator* op) {
+  const EditedTable* options = op->Options(kFullyConnectedOptions);
+  return options != nullptr &&
+         options->Get<uint8_t>(schema::FullyConnectedOptions::VT_KEEP_NUM_DIMS, 0) != 0;
+}
+
 int DequantizeVersion(DType input) {
   return input == DType::kUInt8 ? 1 : input == DType::kInt16 ? 3 : 2;
 }
 
-void MakeActivation(FinalActivation activation, DType input, OperatorT* op, ModelTables* tables) {
+void MakeActivation(FinalActivation activation, DType input, EditedOperator* op,
+                    ModelTables* tables) {
   const int version = input == DType::kInt8 ? 2 : input == DType::kInt16 ? 3 : 1;
-  op->builtin_options.Reset();
+  op->ClearOptions();
   if (activation == FinalActivation::kSoftmax) {
-    schema::SoftmaxOptionsT options;
-    options.beta = 1.0f;
-    op->builtin_options.Set(std::move(options));
+    op->NewOptions(kSoftmaxOptions)->Set(schema::SoftmaxOptions::VT_BETA, 1.0f, 0.0f);
   } else if (activation == FinalActivation::kLogSoftmax) {
-    op->builtin_options.Set(schema::LogSoftmaxOptionsT());
+    op->NewOptions(kLogSoftmaxOptions);
   }
   tables->SetCode(op, CodeFor(activation), version);
 }

@@ -9,8 +9,6 @@
 namespace topwork {
 namespace {
 
-using schema::DimensionMetadataT;
-
 struct Layout {
   std::vector<int32_t> shape;
   int64_t rows = 0, middle = 1, last = 0;  // [rows, middle, last]
@@ -44,38 +42,33 @@ Sparse Compress(const Layout& l, Span<const uint8_t> dense) {
   return sparse;
 }
 
-// The narrowest vector that holds `values`; returns its bytes.
-size_t SetVector(const std::vector<int32_t>& values, schema::SparseIndexVectorUnion* out) {
-  const int32_t most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-  if (most < 256) {
-    schema::Uint8VectorT narrow;
-    for (int32_t v : values) narrow.values.push_back(static_cast<uint8_t>(v));
-    out->Set(std::move(narrow));
-    return values.size();
-  }
-  if (most < 65536) {
-    schema::Uint16VectorT narrow;
-    for (int32_t v : values) narrow.values.push_back(static_cast<uint16_t>(v));
-    out->Set(std::move(narrow));
-    return 2 * values.size();
-  }
-  schema::Int32VectorT wide;
-  wide.values = values;
-  out->Set(std::move(wide));
-  return 4 * values.size();
+template <typename T>
+size_t SetNarrow(const std::vector<int32_t>& values, int vt, TableLayout layout,
+                 EditedTable* level) {
+  // The three kinds of vectors have their values in the same place.
+  level->NewTable(vt, layout)
+      ->SetList(schema::Uint8Vector::VT_VALUES, std::vector<T>(values.begin(), values.end()));
+  return values.size() * sizeof(T);
 }
 
-std::unique_ptr<DimensionMetadataT> Dense(int64_t size) {
-  auto level = std::make_unique<DimensionMetadataT>();
-  level->format = schema::DimensionType::DENSE;
-  level->dense_size = static_cast<int32_t>(size);
+// The narrowest vector that holds `values`; returns its bytes.
+size_t SetVector(const std::vector<int32_t>& values, int vt, EditedTable* level) {
+  const int32_t most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  if (most < 256) return SetNarrow<uint8_t>(values, vt, kUint8Vector, level);
+  if (most < 65536) return SetNarrow<uint16_t>(values, vt, kUint16Vector, level);
+  return SetNarrow<int32_t>(values, vt, kInt32Vector, level);
+}
+
+EditedTable Dense(int64_t size) {
+  EditedTable level(kDimensionMetadata);
+  level.Set<int32_t>(schema::DimensionMetadata::VT_DENSE_SIZE, static_cast<int32_t>(size), 0);
   return level;
 }
 
 }  // namespace
 
 bool StoreSparse(int tensor, int block_rows, int block_columns, ModelTables* tables) {
-  const schema::OperatorT* producer = tables->ProducerOf(tensor);
+  const EditedOperator* producer = tables->ProducerOf(tensor);
   if (producer != nullptr) tensor = producer->inputs[0];
   const std::vector<int32_t> shape = tables->tensor(tensor)->shape;
   const Span<const uint8_t> dense = tables->Data(tensor);
@@ -91,24 +84,26 @@ bool StoreSparse(int tensor, int block_rows, int block_columns, ModelTables* tab
   layout.size = static_cast<size_t>(DTypeBits(tables->TypeOf(tensor)) / 8);
   const Sparse sparse = Compress(layout, dense);
 
-  auto sparsity = std::make_unique<schema::SparsityParametersT>();
+  std::vector<int32_t> order, block_map;
+  std::vector<EditedTable> levels;
   const int32_t rank = static_cast<int32_t>(shape.size());
   for (int32_t i = 0; i < rank; ++i) {
-    sparsity->traversal_order.push_back(i);
+    order.push_back(i);
     if (i + 1 < rank) {
-      sparsity->dim_metadata.push_back(
+      levels.push_back(
           Dense(i == 0 ? layout.rows / layout.block_rows : shape[static_cast<size_t>(i)]));
     }
   }
-  auto last = std::make_unique<DimensionMetadataT>();
-  last->format = schema::DimensionType::SPARSE_CSR;
-  const size_t index_bytes = SetVector(sparse.segments, &last->array_segments) +
-                             SetVector(sparse.indices, &last->array_indices);
-  sparsity->dim_metadata.push_back(std::move(last));
+  levels.emplace_back(kDimensionMetadata);
+  levels.back().Set(schema::DimensionMetadata::VT_FORMAT,
+                    static_cast<int8_t>(schema::DimensionType::SPARSE_CSR), int8_t{0});
+  const size_t index_bytes =
+      SetVector(sparse.segments, schema::DimensionMetadata::VT_ARRAY_SEGMENTS, &levels.back()) +
+      SetVector(sparse.indices, schema::DimensionMetadata::VT_ARRAY_INDICES, &levels.back());
   const auto add_block = [&](int64_t size, int32_t dim) {
-    sparsity->block_map.push_back(dim);
-    sparsity->traversal_order.push_back(static_cast<int32_t>(sparsity->traversal_order.size()));
-    sparsity->dim_metadata.push_back(Dense(size));
+    block_map.push_back(dim);
+    order.push_back(static_cast<int32_t>(order.size()));
+    levels.push_back(Dense(size));
   };
   if (layout.block_rows > 1) add_block(layout.block_rows, 0);
   if (layout.block_rows > 1 || layout.block_columns > 1) add_block(layout.block_columns, rank - 1);
@@ -119,14 +114,19 @@ bool StoreSparse(int tensor, int block_rows, int block_columns, ModelTables* tab
   StoredConstant constant;
   constant.dtype = tables->TypeOf(tensor);
   constant.bytes = sparse.bytes;
-  const auto* quantization = tables->tensor(tensor)->quantization.get();
-  if (quantization != nullptr) {
-    constant.scales = quantization->scale;
-    constant.zero_points = quantization->zero_point;
+  if (const EditedTable* quantization = tables->tensor(tensor)->quantization()) {
+    using Q = schema::QuantizationParameters;
+    constant.scales = quantization->List<float>(Q::VT_SCALE);
+    constant.zero_points = quantization->List<int64_t>(Q::VT_ZERO_POINT);
   }
   tables->SetConstant(stored, shape, constant);
   tables->tensor(stored)->name += "/sparse";
-  tables->tensor(stored)->sparsity = std::move(sparsity);
+  using S = schema::SparsityParameters;
+  EditedTable* sparsity =
+      tables->tensor(stored)->table.NewTable(schema::Tensor::VT_SPARSITY, kSparsityParameters);
+  sparsity->SetList(S::VT_TRAVERSAL_ORDER, order);
+  sparsity->SetList(S::VT_BLOCK_MAP, block_map);
+  sparsity->Tables(S::VT_DIM_METADATA) = std::move(levels);
   tables->tensor(tensor)->buffer = 0;
   tables->InsertOp(OpCode::kDensify, 1, {stored}, {tensor}, tables->main()->operators[0].get());
   return true;

@@ -31,11 +31,10 @@ Status CheckFloat(const Model& model) {
 
 // The input is quantized with a zero point at run time, as LiteRT's kernels for scales per channel
 // expect.
-void SetAsymmetric(schema::OperatorT* op) {
-  if (op->builtin_options.AsFullyConnectedOptions() == nullptr) {
-    op->builtin_options.Set(schema::FullyConnectedOptionsT());
-  }
-  op->builtin_options.AsFullyConnectedOptions()->asymmetric_quantize_inputs = true;
+void SetAsymmetric(EditedOperator* op) {
+  EditedTable* options = op->Options(kFullyConnectedOptions);
+  if (options == nullptr) options = op->NewOptions(kFullyConnectedOptions);
+  options->Set<uint8_t>(schema::FullyConnectedOptions::VT_ASYMMETRIC_QUANTIZE_INPUTS, 1, 0);
 }
 
 Status WriteDynamicRange(const Model& model, const QuantizeSpec& spec, ModelTables* tables,
@@ -52,7 +51,7 @@ Status WriteDynamicRange(const Model& model, const QuantizeSpec& spec, ModelTabl
       continue;
     }
     TW_RETURN_IF_ERROR(weights.Write(op, 0.0f));
-    schema::OperatorT* written = tables->op(op.file_index);
+    EditedOperator* written = tables->op(op.file_index);
     if (written->inputs[1] == op.inputs[1]) continue;  // its weights stay as they are
     tables->SetCode(written, op.code, std::max<int>(op.def->dynamic_version, op.version));
     if (op.code == OpCode::kFullyConnected) SetAsymmetric(written);
@@ -94,7 +93,7 @@ Status WriteFloat16(const Model& model, ModelTables* tables, QuantizeReport* rep
     const int half = tables->AddTensor(tables->tensor(v)->name + "/float16", DType::kFloat16, {});
     tables->SetConstant(half, shape, StoreHalf(values));
     tables->tensor(v)->buffer = 0;
-    tables->tensor(v)->sparsity.reset();
+    tables->tensor(v)->table.Clear(schema::Tensor::VT_SPARSITY);
     tables->InsertOp(OpCode::kDequantize, 3, {half}, {v}, tables->main()->operators[0].get());
     ++report->n_constants;
   }
@@ -118,7 +117,7 @@ Status NothingToDo(const QuantizeSpec& spec) {
 
 Status WeightWriter::Write(const Op& op, float input_scale) {
   const WeightedInputs inputs = op.def->weighted;
-  schema::OperatorT* written = tables_.op(op.file_index);
+  EditedOperator* written = tables_.op(op.file_index);
   const int w = InputOf(op, inputs.weights);
   const int b = input_scale > 0.0f ? InputOf(op, inputs.bias) : -1;
   const auto place = written_.find({{w, b}, input_scale});
@@ -169,22 +168,25 @@ Status WeightWriter::Write(const Op& op, float input_scale) {
 int WeightWriter::NewConstant(int old, int axis, const StoredConstant& stored) {
   const std::vector<int32_t> shape = tables_.tensor(old)->shape;
   const int index = tables_.CopyTensor(old);
-  tables_.tensor(index)->quantization.reset();
+  tables_.tensor(index)->ClearQuantization();
   tables_.SetConstant(index, shape, stored);
-  if (stored.scales.size() > 1) tables_.tensor(index)->quantization->quantized_dimension = axis;
+  if (stored.scales.size() > 1) {
+    tables_.tensor(index)->quantization()->Set<int32_t>(
+        schema::QuantizationParameters::VT_QUANTIZED_DIMENSION, axis, 0);
+  }
   ++n_constants_;
   return index;
 }
 
 void RemoveUnreadDequantize(ModelTables* tables) {
-  std::vector<const schema::OperatorT*> unread;
+  std::vector<const EditedOperator*> unread;
   for (const auto& op : tables->main()->operators) {
     if (tables->CodeOf(*op) == OpCode::kDequantize && !op->outputs.empty() &&
         tables->CountUses(op->outputs[0]) == 0) {
       unread.push_back(op.get());
     }
   }
-  for (const schema::OperatorT* op : unread) tables->RemoveOp(op);
+  for (const EditedOperator* op : unread) tables->RemoveOp(op);
 }
 
 Result<std::vector<uint8_t>> QuantizeModel(const Model& model, const QuantizeSpec& spec,

@@ -13,8 +13,6 @@
 namespace topwork {
 namespace {
 
-using schema::OperatorT;
-
 class IntegerWriter {
  public:
   IntegerWriter(const Graph& graph, const IntegerPlan& plan, bool integer_io, ModelTables* tables)
@@ -53,21 +51,21 @@ class IntegerWriter {
   ModelTables& tables_;
   WeightWriter weights_;
   std::vector<int> integer_, real_;  // tensors of a value; −1: none yet
-  OperatorT* first_ = nullptr;
+  EditedOperator* first_ = nullptr;
   int n_constants_ = 0;
 };
 
 void IntegerWriter::MakeInteger(int tensor, Affine affine) {
-  tables_.tensor(tensor)->type = schema::TensorType::INT8;
+  tables_.tensor(tensor)->type = DType::kInt8;
   tables_.SetScale(tensor, affine);
 }
 
 int IntegerWriter::Copy(int v, const char* suffix) {
   const int copy = tables_.CopyTensor(v);
-  schema::TensorT* t = tables_.tensor(copy);
+  EditedTensor* t = tables_.tensor(copy);
   t->name += suffix;
-  t->type = schema::TensorType::FLOAT32;
-  t->quantization.reset();
+  t->type = DType::kFloat32;
+  t->ClearQuantization();
   t->buffer = 0;
   return copy;
 }
@@ -88,7 +86,7 @@ void IntegerWriter::PlaceResult(const Op& op, size_t output) {
   const int v = op.outputs[output];
   if (!IsActivation(v)) return;
   const size_t i = static_cast<size_t>(v);
-  OperatorT* written = tables_.op(op.file_index);
+  EditedOperator* written = tables_.op(op.file_index);
   const bool to_integer_output = integer_io_ && IsOutput(v) && plan_.ranges[i].known();
   if (!plan_.is_integer[i]) {
     real_[i] = v;
@@ -104,7 +102,7 @@ void IntegerWriter::PlaceResult(const Op& op, size_t output) {
   integer_[i] = float_output ? Copy(v, "/int8") : v;
   MakeInteger(integer_[i], plan_.scales[i]);
   written->outputs[output] = integer_[i];
-  const OperatorT* last = written;
+  const EditedOperator* last = written;
   if (plan_.requantize[i]) {
     const int fixed = Copy(v, "/fixed");
     MakeInteger(fixed, op.def->integer_scale);
@@ -122,7 +120,7 @@ int IntegerWriter::IntegerOf(int v) {
   if (integer_[i] >= 0) return integer_[i];
   integer_[i] = Copy(v, "/int8");
   MakeInteger(integer_[i], plan_.scales[i]);
-  const OperatorT* producer = tables_.ProducerOf(real_[i]);
+  const EditedOperator* producer = tables_.ProducerOf(real_[i]);
   if (producer != nullptr) {
     tables_.InsertOpBehind(OpCode::kQuantize, 1, {real_[i]}, {integer_[i]}, producer);
   } else {
@@ -135,7 +133,7 @@ int IntegerWriter::RealOf(int v) {
   const size_t i = static_cast<size_t>(v);
   if (real_[i] >= 0) return real_[i];
   real_[i] = Copy(v, "/float");
-  const OperatorT* producer = tables_.ProducerOf(integer_[i]);
+  const EditedOperator* producer = tables_.ProducerOf(integer_[i]);
   if (producer != nullptr) {
     tables_.InsertOpBehind(OpCode::kDequantize, 2, {integer_[i]}, {real_[i]}, producer);
   } else {
@@ -166,7 +164,7 @@ Status IntegerWriter::WriteConstantInput(const Op& op, size_t input) {
 }
 
 Status IntegerWriter::WriteOperator(const Op& op) {
-  OperatorT* written = tables_.op(op.file_index);
+  EditedOperator* written = tables_.op(op.file_index);
   const bool weighted = op.def->integer == IntegerForm::kWeighted;
   const WeightedInputs inputs = op.def->weighted;
   for (size_t k = 0; k < op.inputs.size(); ++k) {
