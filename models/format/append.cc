@@ -13,102 +13,85 @@
 namespace topwork {
 namespace {
 
-template <typename T>
-void SetActivation(const AddedOp& op, T* options) {
-  options->fused_activation_function =
-      static_cast<schema::ActivationFunctionType>(static_cast<int8_t>(op.activation));
+void WriteActivation(const AddedOp& op, int vt, EditedTable* options) {
+  options->Set<int8_t>(vt, static_cast<int8_t>(op.activation), 0);
 }
 
-template <typename T>
-void WriteArithmetic(const AddedOp& op, schema::OperatorT* out) {
-  T options;
-  SetActivation(op, &options);
-  out->builtin_options.Set(std::move(options));
+void WriteConvolution(const AddedOp& op, EditedOperator* out) {
+  using Options = schema::Conv2DOptions;
+  EditedTable* options = out->NewOptions(kConv2DOptions);
+  options->Set(Options::VT_PADDING, static_cast<int8_t>(schema::Padding::VALID), int8_t{0});
+  options->Set<int32_t>(Options::VT_STRIDE_W, 1, 0);
+  options->Set<int32_t>(Options::VT_STRIDE_H, 1, 0);
+  WriteActivation(op, Options::VT_FUSED_ACTIVATION_FUNCTION, options);
 }
 
-void WriteLayer(const AddedOp& op, schema::OperatorT* out) {
-  if (op.code == OpCode::kConv2d) {
-    schema::Conv2DOptionsT options;
-    options.padding = schema::Padding::VALID;
-    options.stride_h = options.stride_w = 1;
-    SetActivation(op, &options);
-    out->builtin_options.Set(std::move(options));
-    return;
-  }
-  schema::FullyConnectedOptionsT options;
-  options.keep_num_dims = op.keep_dims;
-  SetActivation(op, &options);
-  out->builtin_options.Set(std::move(options));
+void WriteDense(const AddedOp& op, EditedOperator* out) {
+  using Options = schema::FullyConnectedOptions;
+  EditedTable* options = out->NewOptions(kFullyConnectedOptions);
+  options->Set<uint8_t>(Options::VT_KEEP_NUM_DIMS, op.keep_dims ? 1 : 0, 0);
+  WriteActivation(op, Options::VT_FUSED_ACTIVATION_FUNCTION, options);
 }
 
-void WriteReducer(const AddedOp& op, schema::OperatorT* out) {
-  schema::ReducerOptionsT options;
-  options.keep_dims = op.keep_dims;
-  out->builtin_options.Set(std::move(options));
-}
-
-void WriteAxis(const AddedOp& op, schema::OperatorT* out) {
-  if (op.code == OpCode::kConcatenation) {
-    schema::ConcatenationOptionsT options;
-    options.axis = op.axis;
-    out->builtin_options.Set(std::move(options));
-    return;
-  }
-  schema::GatherOptionsT options;
-  options.axis = op.axis;
-  out->builtin_options.Set(std::move(options));
-}
-
-void WriteCast(const AddedOp& op, const ModelTables& tables, schema::OperatorT* out) {
-  schema::CastOptionsT options;
-  options.in_data_type = static_cast<schema::TensorType>(tables.TypeOf(op.inputs[0]));
-  options.out_data_type = static_cast<schema::TensorType>(tables.TypeOf(op.outputs[0]));
-  out->builtin_options.Set(std::move(options));
-}
-
-void WriteArgMax(schema::OperatorT* out) {
-  schema::ArgMaxOptionsT options;
-  options.output_type = schema::TensorType::INT32;
-  out->builtin_options.Set(std::move(options));
+void WriteCast(const AddedOp& op, const ModelTables& tables, EditedOperator* out) {
+  using Options = schema::CastOptions;
+  EditedTable* options = out->NewOptions(kCastOptions);
+  options->Set(Options::VT_IN_DATA_TYPE, static_cast<int8_t>(tables.TypeOf(op.inputs[0])),
+               int8_t{0});
+  options->Set(Options::VT_OUT_DATA_TYPE, static_cast<int8_t>(tables.TypeOf(op.outputs[0])),
+               int8_t{0});
 }
 
 // False for an operator whose options are not written here.
-bool WriteOptions(const AddedOp& op, ModelTables* tables, schema::OperatorT* out) {
+bool WriteOptions(const AddedOp& op, ModelTables* tables, EditedOperator* out) {
   switch (op.code) {
     case OpCode::kConv2d:
+      WriteConvolution(op, out);
+      return true;
     case OpCode::kFullyConnected:
-      WriteLayer(op, out);
+      WriteDense(op, out);
       return true;
     case OpCode::kAdd:
-      WriteArithmetic<schema::AddOptionsT>(op, out);
+      WriteActivation(op, schema::AddOptions::VT_FUSED_ACTIVATION_FUNCTION,
+                      out->NewOptions(kAddOptions));
       return true;
     case OpCode::kSub:
-      WriteArithmetic<schema::SubOptionsT>(op, out);
+      WriteActivation(op, schema::SubOptions::VT_FUSED_ACTIVATION_FUNCTION,
+                      out->NewOptions(kSubOptions));
       return true;
     case OpCode::kMul:
-      WriteArithmetic<schema::MulOptionsT>(op, out);
+      WriteActivation(op, schema::MulOptions::VT_FUSED_ACTIVATION_FUNCTION,
+                      out->NewOptions(kMulOptions));
       return true;
     case OpCode::kDiv:
-      WriteArithmetic<schema::DivOptionsT>(op, out);
+      WriteActivation(op, schema::DivOptions::VT_FUSED_ACTIVATION_FUNCTION,
+                      out->NewOptions(kDivOptions));
       return true;
     case OpCode::kL2Normalization:
-      WriteArithmetic<schema::L2NormOptionsT>(op, out);
+      WriteActivation(op, schema::L2NormOptions::VT_FUSED_ACTIVATION_FUNCTION,
+                      out->NewOptions(kL2NormOptions));
       return true;
     case OpCode::kConcatenation:
+      out->NewOptions(kConcatenationOptions)
+          ->Set<int32_t>(schema::ConcatenationOptions::VT_AXIS, op.axis, 0);
+      return true;
     case OpCode::kGather:
-      WriteAxis(op, out);
+      out->NewOptions(kGatherOptions)->Set<int32_t>(schema::GatherOptions::VT_AXIS, op.axis, 0);
       return true;
     case OpCode::kSum:
     case OpCode::kMean:
     case OpCode::kReduceMax:
     case OpCode::kReduceMin:
-      WriteReducer(op, out);
+      out->NewOptions(kReducerOptions)
+          ->Set<uint8_t>(schema::ReducerOptions::VT_KEEP_DIMS, op.keep_dims ? 1 : 0, 0);
       return true;
     case OpCode::kCast:
       WriteCast(op, *tables, out);
       return true;
     case OpCode::kArgMax:
-      WriteArgMax(out);
+      out->NewOptions(kArgMaxOptions)
+          ->Set(schema::ArgMaxOptions::VT_OUTPUT_TYPE,
+                static_cast<int8_t>(schema::TensorType::INT32), int8_t{0});
       return true;
     case OpCode::kSoftmax:
       MakeActivation(FinalActivation::kSoftmax, DType::kFloat32, out, tables);
@@ -161,7 +144,7 @@ void AddTensors(const std::vector<AddedTensor>& added, ModelTables* tables) {
 
 Status AddOps(const std::vector<AddedOp>& ops, ModelTables* tables) {
   for (const AddedOp& op : ops) {
-    schema::OperatorT* out =
+    EditedOperator* out =
         tables->InsertOp(op.code, VersionOf(op, *tables), op.inputs, op.outputs, nullptr);
     if (!WriteOptions(op, tables, out)) {
       return InvalidArgument("no {} can be appended to a model", OpCodeName(op.code));
@@ -170,12 +153,12 @@ Status AddOps(const std::vector<AddedOp>& ops, ModelTables* tables) {
   return Status::Ok();
 }
 
-using SignatureOutputs = std::vector<std::unique_ptr<schema::TensorMapT>>;
+using Entries = std::vector<EditedSignature::Entry>;
 
-std::string FreeName(const SignatureOutputs& entries, const std::string& name) {
+std::string FreeName(const Entries& entries, const std::string& name) {
   std::string candidate = name;
   for (int i = 1; std::any_of(entries.begin(), entries.end(),
-                              [&](const auto& e) { return e->name == candidate; });
+                              [&](const auto& e) { return e.name == candidate; });
        ++i) {
     candidate = StrFormat("{}_{}", name, i);
   }
@@ -183,20 +166,17 @@ std::string FreeName(const SignatureOutputs& entries, const std::string& name) {
 }
 
 // `old`: the tensor whose place the output takes; −1: none.
-void AddToSignature(const AddedOutput& output, int old, SignatureOutputs* entries) {
+void AddToSignature(const AddedOutput& output, int old, Entries* entries) {
   const auto found = std::find_if(entries->begin(), entries->end(), [&](const auto& e) {
-    return old >= 0 && e->tensor_index == static_cast<uint32_t>(old);
+    return old >= 0 && e.tensor_index == static_cast<uint32_t>(old);
   });
-  auto entry = std::make_unique<schema::TensorMapT>();
-  entry->tensor_index = static_cast<uint32_t>(output.tensor);
-  if (found != entries->end()) {
-    (*found)->name.clear();
-    entry->name = FreeName(*entries, output.name);
-    *found = std::move(entry);
+  const uint32_t tensor = static_cast<uint32_t>(output.tensor);
+  if (found == entries->end()) {
+    entries->push_back({FreeName(*entries, output.name), tensor});
     return;
   }
-  entry->name = FreeName(*entries, output.name);
-  entries->push_back(std::move(entry));
+  found->name.clear();
+  *found = {FreeName(*entries, output.name), tensor};
 }
 
 void AddOutput(const AddedOutput& output, ModelTables* tables) {
@@ -208,8 +188,8 @@ void AddOutput(const AddedOutput& output, ModelTables* tables) {
     std::swap(old, outputs[static_cast<size_t>(output.replaces)]);
     outputs[static_cast<size_t>(output.replaces)] = output.tensor;
   }
-  for (auto& def : tables->signatures()) {
-    if (def->subgraph_index == tables->main_index()) AddToSignature(output, old, &def->outputs);
+  for (EditedSignature& def : tables->signatures()) {
+    if (def.subgraph_index == tables->main_index()) AddToSignature(output, old, &def.outputs);
   }
 }
 

@@ -181,11 +181,11 @@ Status ReplaceNormalization(const Normalization& normalization, int n_inputs, Mo
 
 void NameOutput(int position, const std::string& name, ModelNotes* notes) {
   if (notes->metadata.empty()) return;
-  std::unique_ptr<ModelMetadataT> metadata = Unpack(notes->metadata);
-  auto& outputs = MainSubgraph(metadata.get())->output_tensor_metadata;
-  Extend(position + 1, &outputs);
-  outputs[static_cast<size_t>(position)]->name = name;
-  notes->metadata = Pack(*metadata);
+  EditedTable metadata = Read(notes->metadata);
+  TensorsOf(MainSubgraph(&metadata), Subgraph::VT_OUTPUT_TENSOR_METADATA,
+            position + 1)[static_cast<size_t>(position)]
+      .SetText(Tensor::VT_NAME, name);
+  notes->metadata = Write(&metadata);
 }
 
 }  // namespace topwork
