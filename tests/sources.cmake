@@ -161,6 +161,7 @@ set(TEST_SOURCES
   runtime/train/judge/calibration_test.cc
   runtime/train/features/augment_test.cc
   runtime/train/features/backbone_state_test.cc
+  runtime/train/auto/loo_test.cc
   runtime/train/auto/ridge_path_test.cc
   runtime/train/checkpoint_test.cc
   runtime/train/trainer_files_test.cc

@@ -1,4 +1,7 @@
 set(TRAIN_SOURCES
+  auto/head_design.cc
+  auto/logistic.cc
+  auto/loo.cc
   auto/ridge_path.cc
   auto/tridiagonal.cc
   features/augment.cc

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/train/auto/loo.h"
 #include "runtime/train/checkpoint_store.h"
 #include "runtime/train/classes.h"
 #include "runtime/train/exporter.h"
@@ -73,6 +74,9 @@ class Trainer {
   Status AddFeatures(const float* features, const int32_t* labels, int64_t n) {
     return set_.AddFeatures(features, labels, n);
   }
+
+  // What every example would get from a head fitted without it (auto/loo.h).
+  Result<LooScores> LeaveOneOut() { return LeaveOneOutScores(context()); }
 
   // Trains from the current state to options().epochs, or until early stopping. INVALID_ARGUMENT
   // when the examples hold fewer than two classes; NUMERIC when a loss or gradient stops being

@@ -111,8 +111,8 @@ size_t RidgePath::Bytes(int64_t n, int64_t dim, int64_t n_outputs) {
          static_cast<size_t>(n_doubles) * sizeof(double);
 }
 
-// Weighted means and, where asked for, deviations.
-Status RidgePath::Begin(bool standardise) {
+// Weighted means, and scales from the deviations.
+Status RidgePath::Begin(double scaling) {
   const size_t n = static_cast<size_t>(design_.n);
   const size_t dim = static_cast<size_t>(design_.dim);
   const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
@@ -137,8 +137,8 @@ Status RidgePath::Begin(bool standardise) {
   for (double& sum : target_mean_) {
     if (!divide(&sum)) return NumericError("the targets are not finite");
   }
-  scale_.assign(dim, standardise ? 0.0 : 1.0);
-  if (!standardise) return Status::Ok();
+  scale_.assign(dim, scaling > 0.0 ? 0.0 : 1.0);
+  if (scaling == 0.0) return Status::Ok();
   for (size_t b = 0; b < n; ++b) {
     for (size_t d = 0; d < dim; ++d) {
       const double centred = (static_cast<double>(design_.rows[b][d]) - mean_[d]) * roots_[b];
@@ -148,7 +148,7 @@ Status RidgePath::Begin(bool standardise) {
   for (size_t d = 0; d < dim; ++d) {
     const double deviation = std::sqrt(scale_[d] / total_weight_);
     // Below this the deviation is that of the mean's rounding.
-    scale_[d] = deviation > 1e-12 * std::fabs(mean_[d]) ? 1.0 / deviation : 0.0;
+    scale_[d] = deviation > 1e-12 * std::fabs(mean_[d]) ? std::pow(deviation, -scaling) : 0.0;
   }
   return Status::Ok();
 }
@@ -244,7 +244,7 @@ Status RidgePath::RotateTargets() {
   return Status::Ok();
 }
 
-Result<RidgePath> RidgePath::Make(const Design& design, bool standardise, ThreadPool* pool,
+Result<RidgePath> RidgePath::Make(const Design& design, double scaling, ThreadPool* pool,
                                   WorkWatch* watch) {
   TW_RETURN_IF_ERROR(CheckDesign(design));
   RidgePath path;
@@ -252,7 +252,7 @@ Result<RidgePath> RidgePath::Make(const Design& design, bool standardise, Thread
   path.pool_ = pool;
   path.dual_ = design.dim >= design.n;
   if (watch != nullptr) watch->NoteBytes(Bytes(design.n, design.dim, design.n_outputs));
-  TW_RETURN_IF_ERROR(path.Begin(standardise));
+  TW_RETURN_IF_ERROR(path.Begin(scaling));
   TW_RETURN_IF_ERROR(path.Decompose(watch));
   TW_RETURN_IF_ERROR(path.RotateRows());
   TW_RETURN_IF_ERROR(path.RotateTargets());

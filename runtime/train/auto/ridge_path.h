@@ -19,10 +19,11 @@ struct Design {
   Span<const int32_t> groups;  // [n], −1: the example is a group of its own; empty: all are
 };
 
-// Minimises ½ Σ_b s_b |W x_b + c − t_b|² + ½ lambda |W|²; the bias c is not penalised. Standardised:
-// every feature is first divided by its standard deviation over all examples, which leaving some
-// out does not change, and the penalty is that of the standardised features' weights; a constant
-// feature gets the weight 0. The mean is fitted anew with every example left out.
+// Minimises ½ Σ_b s_b |W x_b + c − t_b|² + ½ lambda |W|²; the bias c is not penalised. Every feature
+// is first divided by its standard deviation over all examples to the power of `scaling`: 0 leaves
+// features as they are, 1 standardises them. Leaving examples out does not change the divisors; the
+// penalty is that of the divided features' weights. With a scaling above 0 a constant feature gets
+// the weight 0. The mean is fitted anew with every example left out.
 //
 // The smaller of the dim × dim and the n × n system of the centred features is reduced to
 // tridiagonal form once; a penalty then costs O(n · min(n, dim)). Leave-one-out by the diagonal of
@@ -34,8 +35,8 @@ class RidgePath {
   RidgePath() = default;  // to be assigned to
   // INVALID_ARGUMENT for fewer than two examples, no feature or output, wrong sizes, weights that
   // are not above 0 and finite; NUMERIC where a feature or target is not finite; CANCELLED when
-  // `watch` (may be null) says so.
-  static Result<RidgePath> Make(const Design& design, bool standardise, ThreadPool* pool,
+  // `watch` (may be null) says so. scaling: in [0, 1]; true and false are 1 and 0.
+  static Result<RidgePath> Make(const Design& design, double scaling, ThreadPool* pool,
                                 WorkWatch* watch);
   // Bytes that a path takes.
   static size_t Bytes(int64_t n, int64_t dim, int64_t n_outputs);
@@ -55,12 +56,12 @@ class RidgePath {
   // into float32.
   Status Solve(double lambda, Span<float> weights, Span<float> bias) const;
 
-  // The scaler: 1 / standard deviation of each feature, 0 for a constant one; 1 without it.
-  const std::vector<double>& inverse_deviations() const { return scale_; }
+  // What a feature is multiplied by after its mean was taken off.
+  const std::vector<double>& scales() const { return scale_; }
   const std::vector<double>& means() const { return mean_; }
 
  private:
-  Status Begin(bool standardise);
+  Status Begin(double scaling);
   Status Decompose(WorkWatch* watch);
   Status RotateRows();
   Status RotateTargets();

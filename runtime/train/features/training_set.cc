@@ -209,15 +209,22 @@ void TrainingSet::UpdateClassWeights() {
   }
 }
 
-TrainingSet::AllForTraining::AllForTraining(TrainingSet* set)
-    : set_(*set), train_(set->train_), validation_(std::move(set->validation_)) {
+TrainingSet::OnlyForTraining::OnlyForTraining(TrainingSet* set, std::vector<int32_t> examples)
+    : set_(*set), train_(std::move(set->train_)), validation_(std::move(set->validation_)) {
   set_.validation_.clear();
+  set_.train_ = std::move(examples);
+  set_.UpdateClassWeights();
+}
+
+TrainingSet::OnlyForTraining::OnlyForTraining(TrainingSet* set)
+    : OnlyForTraining(set, std::vector<int32_t>()) {
+  set_.train_ = train_;
   set_.train_.insert(set_.train_.end(), validation_.begin(), validation_.end());
   std::sort(set_.train_.begin(), set_.train_.end());
   set_.UpdateClassWeights();
 }
 
-TrainingSet::AllForTraining::~AllForTraining() {
+TrainingSet::OnlyForTraining::~OnlyForTraining() {
   set_.train_ = std::move(train_);
   set_.validation_ = std::move(validation_);
   set_.UpdateClassWeights();

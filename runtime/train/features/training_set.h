@@ -54,13 +54,15 @@ class TrainingSet {
   // The loss to train with: that of the options, with balanced class weights where asked for.
   const LossOptions& loss() const { return loss_; }
 
-  // While it lives, all examples of both parts are training examples.
-  class AllForTraining {
+  // While it lives, these examples (in ascending order) are the training examples and none are for
+  // validation; without a list all examples are.
+  class OnlyForTraining {
    public:
-    explicit AllForTraining(TrainingSet* set);
-    ~AllForTraining();
-    AllForTraining(const AllForTraining&) = delete;
-    AllForTraining& operator=(const AllForTraining&) = delete;
+    explicit OnlyForTraining(TrainingSet* set);
+    OnlyForTraining(TrainingSet* set, std::vector<int32_t> examples);
+    ~OnlyForTraining();
+    OnlyForTraining(const OnlyForTraining&) = delete;
+    OnlyForTraining& operator=(const OnlyForTraining&) = delete;
 
    private:
     TrainingSet& set_;

@@ -112,29 +112,21 @@ Status TrainingLoop::TakeEpochs(const TrainBudget& budget, const EpochCallback& 
   return Status::Ok();
 }
 
-// The epochs that the parameters have seen.
-int TrainingLoop::EpochsFound() const {
-  const TrainingProgress& progress = context_.state->progress;
-  const TrainerOptions& options = *context_.options;
-  const bool best = options.patience > 0 && options.restore_best && progress.best_epoch > 0;
-  return best ? progress.best_epoch : progress.epoch;
-}
-
 bool TrainingLoop::WantsLastFit() const {
   const TrainingState& state = *context_.state;
   const TrainerOptions& options = *context_.options;
   return !options.keep_held_back && options.replay_capacity == 0 && !plan_.has_permutations() &&
          !context_.set->validation().empty() && state.validated_parameters.empty() &&
-         EpochsFound() > state.start.epoch;
+         state.EpochsFound(options) > state.start.epoch;
 }
 
 // From the start once more, with the validation examples among the others. The state of the run
 // stays beside the parameters that come of it.
 Status TrainingLoop::FitOnAll() {
   TrainingState& state = *context_.state;
-  const int n_epochs = EpochsFound() - state.start.epoch;
+  const int n_epochs = state.EpochsFound(*context_.options) - state.start.epoch;
   const float learning_rate = state.learning_rate;
-  const TrainingSet::AllForTraining all(context_.set);
+  const TrainingSet::OnlyForTraining all(context_.set);
   TW_ASSIGN_OR_RETURN(TrainingState fit, state.BeginAgain(*context_.layers, *context_.options,
                                                           plan_.EpochSteps(), context_.pool));
   fit.learning_rate = learning_rate;

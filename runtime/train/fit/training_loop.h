@@ -36,7 +36,6 @@ class TrainingLoop {
   Status Advance(int64_t max_steps, double max_seconds, double* out_loss, bool* out_epoch_done);
   Status FinishEpoch();
   Status TakeEpochs(const TrainBudget& budget, const EpochCallback& on_epoch);
-  int EpochsFound() const;
   bool WantsLastFit() const;
   Status FitOnAll();
   bool finished() const { return context_.state->Finished(context_.options->epochs); }

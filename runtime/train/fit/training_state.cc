@@ -146,6 +146,11 @@ void TrainingState::ForgetBest() {
   progress.stopped_early = false;
 }
 
+int TrainingState::EpochsFound(const TrainerOptions& options) const {
+  const bool best = options.patience > 0 && options.restore_best && progress.best_epoch > 0;
+  return best ? progress.best_epoch : progress.epoch;
+}
+
 void TrainingState::TakeLastFit(Span<const float> fitted) {
   validated_parameters = ToVector(parameters());
   std::copy(fitted.begin(), fitted.end(), network->parameters().begin());

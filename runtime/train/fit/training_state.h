@@ -91,6 +91,8 @@ struct TrainingState {
   void ForgetBest();
 
   bool Finished(int n_epochs) const { return progress.stopped_early || progress.epoch >= n_epochs; }
+  // The epochs that the parameters have seen: those up to the best one where it is restored.
+  int EpochsFound(const TrainerOptions& options) const;
   // Memory held, in bytes.
   size_t bytes() const;
 };

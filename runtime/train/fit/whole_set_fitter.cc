@@ -99,14 +99,13 @@ Status WholeSetFitter::IterateLbfgs(double* out_loss) {
   return Status::Ok();
 }
 
-double WholeSetFitter::RidgePenalty(const ExampleRows& rows) const {
-  const float weight_decay = context_.options->weight_decay;
-  if (weight_decay != 0.0f) {
-    return static_cast<double>(weight_decay) * static_cast<double>(rows.rows.size());
+double RidgePenalty(const TrainerOptions& options, const std::vector<const float*>& rows,
+                    int64_t dim) {
+  if (options.weight_decay != 0.0f) {
+    return static_cast<double>(options.weight_decay) * static_cast<double>(rows.size());
   }
-  const int64_t dim = context_.set->dim();
   double square = 0.0;
-  for (const float* row : rows.rows) {
+  for (const float* row : rows) {
     for (int64_t d = 0; d < dim; ++d) {
       square += static_cast<double>(row[d]) * static_cast<double>(row[d]);
     }
@@ -141,9 +140,10 @@ Status WholeSetFitter::SolveHead() {
   context_.watch->NoteBytes(RidgeBytes(static_cast<int64_t>(n), dim, n_classes) +
                             (rows.scratch.size() + onehot.size() + parameters.size()) *
                                 sizeof(float));
-  TW_RETURN_IF_ERROR(SolveRidge(
-      rows.rows.data(), rows.values.data(), sample_weights, static_cast<int64_t>(n), dim, n_classes,
-      RidgePenalty(rows), context_.pool, parameters.data(), parameters.data() + dim * n_classes));
+  TW_RETURN_IF_ERROR(SolveRidge(rows.rows.data(), rows.values.data(), sample_weights,
+                                static_cast<int64_t>(n), dim, n_classes,
+                                RidgePenalty(*context_.options, rows.rows, dim), context_.pool,
+                                parameters.data(), parameters.data() + dim * n_classes));
   return UsesLabels(context_.options->loss.loss) ? imprinter_.FitScale() : Status::Ok();
 }
 

@@ -26,11 +26,15 @@ class WholeSetFitter : public HeadFitter {
   Status SumGradients(std::vector<double>* sum, BatchLoss* total);
   Status IterateLbfgs(double* out_loss);
   Status SolveHead();
-  double RidgePenalty(const ExampleRows& rows) const;
 
   const TrainingContext context_;
   ClassImprinter imprinter_;
 };
+
+// λ of Optimizer::kRidge in ½ Σ |error|² + ½ λ |W|²: weight_decay times the number of rows, or
+// where none is given a share of the features' mean square.
+double RidgePenalty(const TrainerOptions& options, const std::vector<const float*>& rows,
+                    int64_t dim);
 
 }  // namespace topwork
 

@@ -1,0 +1,27 @@
+// HeadChoice: how a head was fitted to all examples at once, in a few numbers.
+#ifndef TOPWORK_RUNTIME_TRAIN_AUTO_HEAD_CHOICE_H_
+#define TOPWORK_RUNTIME_TRAIN_AUTO_HEAD_CHOICE_H_
+
+namespace topwork {
+
+// The numbers are those of checkpoints.
+enum class HeadKind : int {
+  kNone = 0,
+  kImprint = 1,   // normalised means of the classes' normalised features
+  kRidge = 2,     // squared errors
+  kLogistic = 3,  // the loss of the options
+};
+
+struct HeadChoice {
+  HeadKind kind = HeadKind::kNone;
+  // Features are divided by their deviations to this power (RidgePath).
+  double scaling = 0.0;
+  // λ of Σ_b s_b · loss_b + ½ λ |W|² for the divided features; ridge: loss ½ |error|².
+  double penalty = 0.0;
+  // What the fit's scores are multiplied by to be logits: 1 / temperature of the left-out scores.
+  double scale = 1.0;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_AUTO_HEAD_CHOICE_H_

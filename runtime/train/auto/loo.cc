@@ -1,0 +1,242 @@
+#include "runtime/train/auto/loo.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/train/auto/logistic.h"
+#include "runtime/train/blocks.h"
+#include "runtime/train/fit/training_loop.h"
+#include "runtime/train/fit/whole_set_fitter.h"
+#include "runtime/train/judge/scores.h"
+
+namespace topwork {
+namespace {
+
+constexpr int kParts = 5;
+
+void Normalise(std::vector<double>* v) {
+  double square = 0.0;
+  for (double x : *v) square += x * x;
+  const double length = std::sqrt(square);
+  for (double& x : *v) x = length > 0.0 ? x / length : 0.0;
+}
+
+std::vector<double> NormalisedRow(const HeadDesign& design, int64_t b) {
+  const float* row = design.rows[static_cast<size_t>(b)];
+  std::vector<double> v(row, row + design.dim);
+  Normalise(&v);
+  return v;
+}
+
+// The examples that leave together: a group, or one example.
+std::vector<std::vector<int64_t>> Leaving(const HeadDesign& design) {
+  std::vector<std::vector<int64_t>> out;
+  std::vector<int64_t> order(static_cast<size_t>(design.n));
+  for (int64_t b = 0; b < design.n; ++b) order[static_cast<size_t>(b)] = b;
+  const auto group = [&](int64_t b) {
+    return design.groups.empty() ? -1 : design.groups[static_cast<size_t>(b)];
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return group(a) < group(b); });
+  for (int64_t b : order) {
+    const bool joins = !out.empty() && group(b) >= 0 && group(out.back().front()) == group(b);
+    if (joins) {
+      out.back().push_back(b);
+    } else {
+      out.push_back({b});
+    }
+  }
+  return out;
+}
+
+// Σ a·b / Σ b²: by what `fit` is multiplied to be `head`.
+double ScaleOf(Span<const float> head, Span<const float> fit) {
+  double product = 0.0;
+  double square = 0.0;
+  for (size_t i = 0; i < head.size(); ++i) {
+    product += static_cast<double>(head[i]) * static_cast<double>(fit[i]);
+    square += static_cast<double>(fit[i]) * static_cast<double>(fit[i]);
+  }
+  return square > 0.0 ? product / square : 1.0;
+}
+
+// Rows of nearest means, as Optimizer::kImprint has them before its scale.
+Status FitMeans(const HeadDesign& design, std::vector<float>* parameters) {
+  std::fill(parameters->begin(), parameters->end(), 0.0f);
+  for (int64_t c = 0; c < design.n_outputs; ++c) {
+    std::vector<const float*> members;
+    for (size_t b = 0; b < design.rows.size(); ++b) {
+      if (design.labels[b] == c) members.push_back(design.rows[b]);
+    }
+    if (members.empty()) continue;
+    TW_RETURN_IF_ERROR(ImprintRow(members.data(), static_cast<int64_t>(members.size()), design.dim,
+                                  1.0, parameters->data() + c * design.dim));
+  }
+  return Status::Ok();
+}
+
+// The sums of the normalised rows of each class, less those of the examples that leave.
+Status LeftOutMeans(const HeadDesign& design, std::vector<float>* out) {
+  const size_t n_outputs = static_cast<size_t>(design.n_outputs);
+  const std::vector<double> zero(static_cast<size_t>(design.dim), 0.0);
+  std::vector<std::vector<double>> sums(n_outputs, zero);
+  const auto add = [&](int64_t b, double sign, std::vector<std::vector<double>>* to) {
+    const std::vector<double> row = NormalisedRow(design, b);
+    std::vector<double>& sum = (*to)[static_cast<size_t>(design.labels[static_cast<size_t>(b)])];
+    for (size_t d = 0; d < row.size(); ++d) sum[d] += sign * row[d];
+  };
+  for (int64_t b = 0; b < design.n; ++b) add(b, 1.0, &sums);
+  for (const std::vector<int64_t>& leaving : Leaving(design)) {
+    std::vector<std::vector<double>> rest = sums;
+    for (int64_t b : leaving) add(b, -1.0, &rest);
+    for (std::vector<double>& mean : rest) Normalise(&mean);
+    for (int64_t b : leaving) {
+      const float* row = design.rows[static_cast<size_t>(b)];
+      for (size_t c = 0; c < n_outputs; ++c) {
+        double score = 0.0;
+        for (size_t d = 0; d < rest[c].size(); ++d)
+          score += rest[c][d] * static_cast<double>(row[d]);
+        (*out)[static_cast<size_t>(b) * n_outputs + c] = static_cast<float>(score);
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+Status LeftOutRidge(const TrainingContext& context, const HeadDesign& design,
+                    const HeadChoice& choice, std::vector<float>* out) {
+  TW_ASSIGN_OR_RETURN(const RidgePath path,
+                      RidgePath::Make(design.ridge(), choice.scaling, context.pool, context.watch));
+  std::vector<double> scores(out->size());
+  TW_RETURN_IF_ERROR(path.LeaveGroupOut(choice.penalty, scores));
+  std::copy(scores.begin(), scores.end(), out->begin());
+  return Status::Ok();
+}
+
+// Fits the head that `fit` makes without each of the parts and keeps the scores of its examples.
+Status CrossValidate(const HeadDesign& design, Span<const int32_t> parts,
+                     FunctionRef<Status(int32_t part, Span<float> scores)> fit,
+                     std::vector<float>* out) {
+  std::vector<float> scores(out->size());
+  const size_t n_outputs = static_cast<size_t>(design.n_outputs);
+  for (int32_t part = 0; part < kParts; ++part) {
+    if (std::count(parts.begin(), parts.end(), part) == 0) continue;
+    TW_RETURN_IF_ERROR(fit(part, scores));
+    for (size_t b = 0; b < parts.size(); ++b) {
+      if (parts[b] != part) continue;
+      std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(b * n_outputs), n_outputs,
+                  out->begin() + static_cast<std::ptrdiff_t>(b * n_outputs));
+    }
+  }
+  return Status::Ok();
+}
+
+Status LeftOutLogistic(const TrainingContext& context, const HeadDesign& design,
+                       const HeadChoice& choice, std::vector<float>* out) {
+  TW_ASSIGN_OR_RETURN(const RidgePath path,
+                      RidgePath::Make(design.ridge(), choice.scaling, context.pool, context.watch));
+  TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
+                      LogisticFitter::Create(context, &design, path));
+  const std::vector<int32_t> parts = MakeParts(design, kParts, context.options->seed);
+  const auto fit = [&](int32_t part, Span<float> scores) {
+    std::vector<float> parameters(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
+    TW_RETURN_IF_ERROR(fitter->Fit(choice.penalty, parts, part, &parameters));
+    return fitter->Scores(parameters, scores);
+  };
+  return CrossValidate(design, parts, fit, out);
+}
+
+// As the trainer was trained, without a part at a time.
+Status LeftOutTrained(const TrainingContext& context, const HeadDesign& design,
+                      std::vector<float>* out) {
+  TrainingState& state = *context.state;
+  const std::vector<int32_t> parts = MakeParts(design, kParts, context.options->seed);
+  const int64_t n_steps = NumBlocks(design.n, std::max(1, context.options->batch_size));
+  const int n_epochs = state.EpochsFound(*context.options) - state.start.epoch;
+  const auto fit = [&](int32_t part, Span<float> scores) {
+    std::vector<int32_t> rest;
+    for (size_t b = 0; b < parts.size(); ++b) {
+      if (parts[b] != part) rest.push_back(design.examples[b]);
+    }
+    const TrainingSet::OnlyForTraining only(context.set, std::move(rest));
+    TW_ASSIGN_OR_RETURN(TrainingState fresh,
+                        state.BeginAgain(*context.layers, *context.options, n_steps, context.pool));
+    fresh.learning_rate = state.learning_rate;
+    std::swap(state, fresh);
+    Status status = Status::Ok();
+    if (n_epochs > 0) status = TrainingLoop(context).TrainFor({0.0, n_epochs}, nullptr);
+    float* to = scores.data();
+    const auto keep = [&](int32_t, const float* row) {
+      to = std::copy_n(row, design.n_outputs, to);
+    };
+    if (status.ok()) {
+      status = ForEachScores(state.network.get(), context.set->cache(), design.examples,
+                             context.watch, keep);
+    }
+    std::swap(state, fresh);
+    return status;
+  };
+  return CrossValidate(design, parts, fit, out);
+}
+
+// How the trainer's present head was fitted, where that was to all examples at once.
+HeadChoice PresentChoice(const TrainingContext& context, const HeadDesign& design) {
+  const TrainerOptions& options = *context.options;
+  HeadChoice choice;
+  if (context.state->progress.epoch == context.state->start.epoch) return choice;
+  if (options.optimizer == Optimizer::kRidge) {
+    choice.kind = HeadKind::kRidge;
+    choice.penalty = RidgePenalty(options, design.rows, design.dim);
+  }
+  if (options.optimizer == Optimizer::kImprint) choice.kind = HeadKind::kImprint;
+  return choice;
+}
+
+}  // namespace
+
+Status FitHead(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
+               std::vector<float>* parameters) {
+  const int64_t n_weights = design.dim * design.n_outputs;
+  parameters->resize(static_cast<size_t>(n_weights + design.n_outputs), 0.0f);
+  if (choice.kind == HeadKind::kImprint) return FitMeans(design, parameters);
+  TW_ASSIGN_OR_RETURN(const RidgePath path,
+                      RidgePath::Make(design.ridge(), choice.scaling, context.pool, context.watch));
+  if (choice.kind == HeadKind::kRidge) {
+    const Span<float> all(*parameters);
+    return path.Solve(choice.penalty, {all.data(), static_cast<size_t>(n_weights)},
+                      {all.data() + n_weights, static_cast<size_t>(design.n_outputs)});
+  }
+  TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
+                      LogisticFitter::Create(context, &design, path));
+  return fitter->Fit(choice.penalty, {}, -1, parameters);
+}
+
+Status LeftOutOf(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
+                 std::vector<float>* out, LooMethod* out_method) {
+  out->assign(static_cast<size_t>(design.n * design.n_outputs), 0.0f);
+  *out_method = LooMethod::kExact;
+  if (choice.kind == HeadKind::kImprint) return LeftOutMeans(design, out);
+  if (choice.kind == HeadKind::kRidge) return LeftOutRidge(context, design, choice, out);
+  *out_method = LooMethod::kCrossValidation;
+  return choice.kind == HeadKind::kLogistic ? LeftOutLogistic(context, design, choice, out)
+                                            : LeftOutTrained(context, design, out);
+}
+
+Result<LooScores> LeaveOneOutScores(const TrainingContext& context) {
+  LooScores scores;
+  TW_ASSIGN_OR_RETURN(scores.examples, context.IndicesOf(ExampleSet::kAll));
+  TW_ASSIGN_OR_RETURN(const HeadDesign design, HeadDesign::Gather(context, scores.examples));
+  HeadChoice choice = PresentChoice(context, design);
+  if (choice.kind == HeadKind::kRidge || choice.kind == HeadKind::kImprint) {
+    std::vector<float> fit;
+    TW_RETURN_IF_ERROR(FitHead(context, design, choice, &fit));
+    choice.scale = ScaleOf(context.state->weights(), fit);
+  }
+  TW_RETURN_IF_ERROR(LeftOutOf(context, design, choice, &scores.scores, &scores.method));
+  scores.grouped = !design.groups.empty();
+  const double scale = choice.scale / context.state->temperature;
+  for (float& score : scores.scores) score = static_cast<float>(static_cast<double>(score) * scale);
+  return scores;
+}
+
+}  // namespace topwork
