@@ -174,6 +174,7 @@ set(TEST_SOURCES
   runtime/train/features/feature_file_test.cc
   runtime/train/features/groups_test.cc
   runtime/train/head/head_forms_test.cc
+  runtime/train/head/activation_map_test.cc
   runtime/train/head/head_test.cc
   runtime/train/deep_trainer_test.cc
   runtime/train/head/dense_head_test.cc

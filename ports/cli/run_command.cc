@@ -11,6 +11,8 @@
 #include "ports/cli/data/base64.h"
 #include "ports/cli/data/npy.h"
 #include "ports/cli/data/numbers.h"
+#include "ports/cli/data/thumbnail.h"
+#include "ports/cli/explain.h"
 #include "ports/cli/files.h"
 #include "ports/cli/inputs.h"
 #include "ports/cli/shapes.h"
@@ -29,6 +31,7 @@ struct RunOptions {
   std::vector<std::string> inputs;
   std::string output;
   std::string labels;
+  std::string explain;  // picture to write
   int top = 5;
   uint64_t seed = 1;
 };
@@ -215,8 +218,54 @@ void CheckLabels(const RunOptions& options, const tw::Session& session, size_t n
                                 " names, but no output has as many classes (" + found + ")");
 }
 
+// --explain: what it needs, before anything runs.
+void CheckExplain(const RunOptions& options) {
+  if (options.inputs.size() != 1 || !IsImagePath(options.inputs[0])) {
+    throw CliError(kExitUsage, "--explain colours a photograph: give one with --input");
+  }
+  if (!options.common.signature.empty()) {
+    throw CliError(kExitUsage, "--explain and --signature exclude each other");
+  }
+  if (IsSameFile(options.explain, options.inputs[0])) {
+    throw CliError(kExitUsage, "--explain " + options.explain + ": is the file of --input");
+  }
+  CheckWritable(options.explain);
+}
+
+// The class with the largest score in the first output; the map's own mean where that is no score.
+int ExplainedClass(const tw::Tensor& scores, const tw::Tensor& map, int n_classes) {
+  std::vector<double> values = RealValues(scores);
+  if (values.size() != static_cast<size_t>(n_classes)) {
+    values.assign(static_cast<size_t>(n_classes), 0.0);
+    const float* cells = static_cast<const float*>(map.data);
+    const size_t n = map.bytes / sizeof(float);
+    for (size_t i = 0; i < n; ++i) values[i % values.size()] += static_cast<double>(cells[i]);
+  }
+  return static_cast<int>(std::max_element(values.begin(), values.end()) - values.begin());
+}
+
+// Writes the picture; the class that it is of.
+int Explain(const RunOptions& options, const tw::Session& session) {
+  const tw::Tensor map = CheckValue(session.Output(session.n_outputs() - 1));
+  const std::vector<int32_t> shape = map.shape();
+  const int n_classes = shape.back();
+  const int index = ExplainedClass(CheckValue(session.Output(0)), map, n_classes);
+  const std::vector<uint8_t> png = PngBytes(
+      ActivationPicture(ReadImage(options.inputs[0], 3), static_cast<const float*>(map.data),
+                        shape[1], shape[2], n_classes, index));
+  WriteWholeFile(options.explain, png.data(), png.size());
+  return index;
+}
+
+tw::Model ModelFor(const RunOptions& options) {
+  tw::Model model = OpenModel(options.common.model);
+  if (options.explain.empty()) return model;
+  CheckExplain(options);
+  return CheckValue(model.WithActivationMap(), options.common.model);
+}
+
 void Run(const RunOptions& options) {
-  const tw::Model model = OpenModel(options.common.model);
+  const tw::Model model = ModelFor(options);
   const std::vector<std::string> labels = LabelsFor(model, options.labels);
   tw::Session session = OpenSessionFor(model, options.common, options.inputs);
   CheckOutputFolder(options, session.n_outputs());
@@ -242,6 +291,7 @@ void Run(const RunOptions& options) {
     }
   }
   if (options.common.json) {
+    if (!options.explain.empty()) json["explained_class"] = Explain(options, session);
     PrintJson(json);
     return;
   }
@@ -250,6 +300,11 @@ void Run(const RunOptions& options) {
                                 (options.inputs.empty() ? ", on random input" : ""))
                           .c_str());
   if (!options.output.empty()) std::printf("outputs written to %s\n", options.output.c_str());
+  if (options.explain.empty()) return;
+  const int index = Explain(options, session);
+  const std::string label = LabelOf(labels, index);
+  std::printf("%s shows what speaks for %s\n", options.explain.c_str(),
+              (label.empty() ? "class " + std::to_string(index) : label).c_str());
 }
 
 }  // namespace
@@ -269,6 +324,11 @@ void AddRunCommand(CLI::App* app) {
                    "folder for output_0.npy, output_1.npy, ... (.json for strings)")
       ->type_name("DIR");
   command->add_option("--labels", options->labels, "class names, one a line")->type_name("FILE");
+  command
+      ->add_option("--explain", options->explain,
+                   "write the photograph of --input with the places coloured that speak for its "
+                   "first class; for networks that end in pooling and one layer")
+      ->type_name("PNG");
   command->add_option("--top", options->top, "classes to print")
       ->type_name("K")
       ->check(CLI::Range(1, 1000000))
@@ -290,6 +350,7 @@ void AddRunCommand(CLI::App* app) {
       "Examples:\n"
       "  topwork run mobilenet.tflite --input cat.jpg --labels labels.txt --top 3\n"
       "  topwork run detector.tflite --input photo.png --mean 127 --std 128 --output results/\n"
+      "  topwork run mobilenet.tflite --input cat.jpg --explain why.png\n"
       "  topwork run two_inputs.tflite --input a.npy --input b.npy --json");
   command->callback([options] { Run(*options); });
 }

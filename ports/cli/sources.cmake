@@ -23,6 +23,7 @@ set(CLI_UNIT_SOURCES
   data/thumbnail.cc
   evaluation.cc
   evaluation_print.cc
+  explain.cc
   files.cc
   help.cc
   html_page.cc

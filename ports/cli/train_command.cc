@@ -270,7 +270,12 @@ class Training {
 
   void Write() {
     if (!options_.output.empty()) {
-      Check(CheckValue(trainer_->Export()).Save(options_.output));
+      tw::Model model = CheckValue(trainer_->Export());
+      if (options_.activation_map) {
+        model = CheckValue(model.WithActivationMap(CheckValue(trainer_->Info()).head->output),
+                           options_.common.model);
+      }
+      Check(model.Save(options_.output));
     } else if (golden_ && !PassesGolden()) {
       throw CliError(kExitData, options_.golden +
                                     ": the new head does worse on this golden set than "

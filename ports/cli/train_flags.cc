@@ -68,6 +68,8 @@ void AddLayers(CLI::App* command, TrainOptions* options) {
                   "the output holds features: a new layer is put behind it");
   group->add_flag("--float-head", options->trainer.head.keep_in_float,
                   "the new head of a quantized model computes in float32");
+  group->add_flag("--activation-map", options->activation_map,
+                  "the new model tells where in an image its scores come from, as a last output");
   group
       ->add_option(
           "--remove-class", options->remove_classes,

@@ -42,6 +42,7 @@ struct TrainOptions {
   // What the command itself does.
   double max_seconds = 0.0;
   bool calibrate = false;
+  bool activation_map = false;
 };
 
 // Registers the flags, in groups.

@@ -12,6 +12,7 @@ tw_status Absent() {
 }  // namespace
 
 tw_status tw_trainer_options_init(tw_trainer_options*, size_t) { return Absent(); }
+tw_status tw_model_add_activation_map(const tw_model*, size_t, tw_model**) { return Absent(); }
 tw_status tw_trainer_create(const tw_model*, const tw_trainer_options*, tw_trainer**) {
   return Absent();
 }

@@ -34,6 +34,7 @@ set(TRAIN_SOURCES
   fit/training_loop.cc
   fit/training_state.cc
   fit/whole_set_fitter.cc
+  head/activation_map.cc
   head/appended_head.cc
   head/dense_head.cc
   head/head.cc

@@ -22,16 +22,29 @@ void Append(void* context, void* data, int size) {
                                              static_cast<size_t>(size));
 }
 
+// Empty when it cannot be encoded.
+std::string Png(const Image& image) {
+  std::string bytes;
+  if (stbi_write_png_to_func(Append, &bytes, image.width, image.height, image.channels,
+                             image.pixels.data(), image.width * image.channels) == 0) {
+    bytes.clear();
+  }
+  return bytes;
+}
+
 }  // namespace
+
+std::vector<uint8_t> PngBytes(const Image& image) {
+  const std::string bytes = Png(image);
+  return {bytes.begin(), bytes.end()};
+}
 
 std::string ThumbnailUri(const Image& image) {
   const int longest = std::max(image.width, image.height);
   std::string bytes;
   if (longest <= kThumbnailSize) {
-    const bool good =
-        stbi_write_png_to_func(Append, &bytes, image.width, image.height, image.channels,
-                               image.pixels.data(), image.width * image.channels) != 0;
-    return good ? "data:image/png;base64," + Base64(bytes) : "";
+    bytes = Png(image);
+    return bytes.empty() ? "" : "data:image/png;base64," + Base64(bytes);
   }
   const auto scaled = [&](int side) {
     return std::max(1, static_cast<int>(static_cast<int64_t>(side) * kThumbnailSize / longest));

@@ -9,6 +9,9 @@
 namespace topwork {
 namespace cli {
 
+// The image as the bytes of a PNG file; empty when it cannot be encoded.
+std::vector<uint8_t> PngBytes(const Image& image);
+
 constexpr int kThumbnailSize = 96;
 
 // The image as a data: URI, at most kThumbnailSize pixels wide and high, its proportions kept: a

@@ -1301,6 +1301,16 @@ TW_API tw_status tw_judge_read(tw_judge* judge, tw_evaluation* evaluation);
 // 6. KNOWN AND UNKNOWN
 //
 
+// Makes a model with one more output, the last one: where in an image the scores come from. It is
+// float32, [batch, rows, columns, classes], and its mean over rows and columns is the score of each
+// class in front of output `index`, before softmax or logistic; no approximation (Zhou et al.,
+// Learning Deep Features for Discriminative Localization, 2016). Rows and columns are those of the
+// last map, 7 x 7 in many networks. The caller owns *out_model. Errors: UNSUPPORTED when the head
+// does not read the mean of a map (the text says what it reads), or in a library built without
+// training. [any]
+TW_API tw_status tw_model_add_activation_map(const tw_model* model, size_t index,
+                                             tw_model** out_model);
+
 //
 // 7. MONITORS
 //

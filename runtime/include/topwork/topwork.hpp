@@ -231,6 +231,12 @@ class Model {
     return internal::GetStruct<tw_head_info>(
         [&](tw_head_info* info) { return tw_model_get_head(get(), index, info); });
   }
+  // With one more output: where in an image the scores of output `index` come from.
+  Result<Model> WithActivationMap(size_t index = 0) const {
+    tw_model* handle = nullptr;
+    const tw_status status = tw_model_add_activation_map(get(), index, &handle);
+    return Make(status, handle);
+  }
   Result<std::string> Describe() const {
     return internal::GetString([&](char** text) { return tw_model_describe(get(), text); });
   }

@@ -267,23 +267,10 @@ Status HeadFinder::CheckReaders(int v, int reader) {
 }
 
 Status HeadFinder::CheckWholeMapPooling(const Op& op) {
-  const Shape& map = value(op.inputs[0]).shape;
-  const OpParams& p = op.params;
-  bool whole = map.rank() == 4;
-  if (whole && op.code == OpCode::kAveragePool2d) {
-    whole = p.filter_h == map[1] && p.filter_w == map[2] && p.activation == Activation::kNone;
-  } else if (whole) {
-    std::vector<int32_t> axes;
-    TW_RETURN_IF_ERROR(ReadInts(graph_, op.inputs[1], &axes));
-    for (int32_t& axis : axes) axis += axis < 0 ? 4 : 0;
-    std::sort(axes.begin(), axes.end());
-    whole = axes == std::vector<int32_t>{1, 2};
-  }
-  if (!whole) {
-    return Unsupported("{} after the last layer does not average the whole map; {}", Where(op),
-                       kWhatIsAHead);
-  }
-  return Status::Ok();
+  TW_ASSIGN_OR_RETURN(const bool whole, AveragesWholeMap(graph_, op));
+  if (whole) return Status::Ok();
+  return Unsupported("{} after the last layer does not average the whole map; {}", Where(op),
+                     kWhatIsAHead);
 }
 
 Status HeadFinder::CheckTailOp(const Op& op) {
@@ -327,6 +314,20 @@ Status HeadFinder::ReadParameters() {
 }
 
 }  // namespace
+
+Result<bool> AveragesWholeMap(const Graph& graph, const Op& op) {
+  const Shape& map = graph.values[static_cast<size_t>(op.inputs[0])].shape;
+  const OpParams& p = op.params;
+  if (map.rank() != 4) return false;
+  if (op.code == OpCode::kAveragePool2d) {
+    return p.filter_h == map[1] && p.filter_w == map[2] && p.activation == Activation::kNone;
+  }
+  std::vector<int32_t> axes;
+  TW_RETURN_IF_ERROR(ReadInts(graph, op.inputs[1], &axes));
+  for (int32_t& axis : axes) axis += axis < 0 ? 4 : 0;
+  std::sort(axes.begin(), axes.end());
+  return axes == std::vector<int32_t>{1, 2};
+}
 
 Status ReadShippedHead(const Graph& graph, const Head& head, std::vector<float>* weights,
                        std::vector<float>* bias) {

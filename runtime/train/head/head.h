@@ -59,6 +59,10 @@ Result<Head> FindHead(const Graph& graph, int output, bool append = false);
 Status ReadShippedHead(const Graph& graph, const Head& head, std::vector<float>* weights,
                        std::vector<float>* bias);
 
+// True for an AVERAGE_POOL_2D or MEAN that averages all rows and columns of its input, and nothing
+// else.
+Result<bool> AveragesWholeMap(const Graph& graph, const Op& op);
+
 // What ExportWithHead needs to know of the head's place: output, op, tail, dim, and the activation
 // that suits the loss. For softmax that is SOFTMAX, or LOG_SOFTMAX where the model has it; for
 // sigmoid LOGISTIC. A model that gives its scores as they are, as every regressor does, still does

@@ -107,6 +107,24 @@ def check_photograph(checks, tool, here):
                   "run: --mean and --std, one value a channel, give other results")
 
 
+def check_explain(checks, tool, here):
+    picture = here / "why.png"
+    photo = ["run", EFFICIENTNET, "--input", ZOO / "data" / "cat.jpg", "--mean", "127", "--std", "128"]
+    plain = document(checks, tool, *photo)
+    why = document(checks, tool, *photo, "--explain", picture)
+    checks.expect(why["outputs"][0] == plain["outputs"][0], "run --explain changes the scores")
+    checks.expect(why["outputs"][1]["shape"] == [1, 7, 7, 1000] and
+                  why["explained_class"] == plain["outputs"][0]["top"][0]["class"], "run --explain: %s" % why)
+    checks.expect(picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n", "run --explain: no PNG")
+    for arguments, words in (
+            ([*photo[:2], "--explain", picture], "give one with --input"),
+            ([*photo, "--explain", ZOO / "data" / "cat.jpg"], "is the file of --input"),
+            (["run", DIGITS_CNN, "--input", ZOO / "data" / "cat.jpg", "--explain", picture],
+             "not by the mean of a map")):
+        refused = run(tool, *arguments)
+        checks.expect(refused.returncode != 0 and words in refused.stderr, "run --explain: " + refused.stderr)
+
+
 def check_arrays(checks, tool, here):
     x = read_npy(DIGITS_8X8 / "test" / "x.npy")[2]
     y = struct.unpack("<397q", read_npy(DIGITS_8X8 / "test" / "y.npy")[2])
@@ -402,6 +420,7 @@ def main():
         check_info(checks, tool)
         check_signature_info(checks, tool)
         check_photograph(checks, tool, here)
+        check_explain(checks, tool, here)
         check_arrays(checks, tool, here)
         check_not_a_number(checks, tool, here)
         check_two_classes(checks, tool, here)
