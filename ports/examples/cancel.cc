@@ -1,5 +1,6 @@
 // Stops a run from another thread, and runs again.
 // Usage: cancel MODEL
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -12,15 +13,18 @@ int main(int argc, char** argv) {
   tw::Result<tw::Session> session = tw::Session::Create(*model);
   if (!session) return std::fprintf(stderr, "%s\n", session.status().message().c_str()), 1;
 
+  // Cancel() stops the run in progress; the flag keeps another one from starting.
+  std::atomic<bool> stop{false};
   std::thread watchdog([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop = true;
     (void)session->Cancel();
   });
   long n_runs = 0;
   tw::Status status;
-  while ((status = session->Run()).ok()) ++n_runs;
+  while (!stop && (status = session->Run()).ok()) ++n_runs;
   watchdog.join();
   std::printf("after %ld runs: %s\n", n_runs, status.ToString().c_str());
-  const bool again = session->Run().ok();
-  return status.code() == TW_STATUS_CANCELLED && again ? 0 : 1;
+  const bool stopped = status.ok() || status.code() == TW_STATUS_CANCELLED;
+  return stopped && session->Run().ok() ? 0 : 1;
 }

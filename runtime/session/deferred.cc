@@ -41,7 +41,7 @@ class LateOutputs final : public OutputMemory {
 
 Status DeferredRunner::Run(std::vector<TensorView>* views) {
   for (const Op& op : plan_.deferred) {
-    if (environment_.cancel->exchange(false, std::memory_order_relaxed)) {
+    if (environment_.cancellation->requested()) {
       return Cancelled("the run was cancelled before {}", op.name());
     }
     TW_RETURN_IF_ERROR(RunOp(op, views));

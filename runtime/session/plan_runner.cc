@@ -200,7 +200,7 @@ Status PlanRunner::RunTimed(size_t s, const Profiler& profiler) {
 
 Status PlanRunner::Run(const Profiler* profiler, const Step** failed_step) {
   for (size_t s = 0; s < steps_.size(); ++s) {
-    if (environment_.cancel->exchange(false, std::memory_order_relaxed)) {
+    if (environment_.cancellation->requested()) {
       return Cancelled("the run was cancelled before step {} of {}, {}", s, steps_.size(),
                        plan_->steps[s].where);
     }

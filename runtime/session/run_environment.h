@@ -2,9 +2,8 @@
 #ifndef TOPWORK_RUNTIME_SESSION_RUN_ENVIRONMENT_H_
 #define TOPWORK_RUNTIME_SESSION_RUN_ENVIRONMENT_H_
 
-#include <atomic>
-
 #include "kernels/contract/kernel.h"
+#include "runtime/base/cancellation.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/plan/callee_planner.h"
 #include "runtime/session/run_memory.h"
@@ -17,7 +16,7 @@ struct RunEnvironment {
   ThreadPool* pool = nullptr;
   const CpuKernels* cpu = nullptr;
   const Allocator* allocator = nullptr;
-  std::atomic<bool>* cancel = nullptr;
+  const Cancellation* cancellation = nullptr;
   SessionState* state = nullptr;
   CalleePlanner* planner = nullptr;  // of subgraphs whose shapes only a run finds out
   RunMemory* memory = nullptr;

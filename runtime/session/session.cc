@@ -165,7 +165,7 @@ void Session::SetEnvironment() {
     planner_.reset(new CalleePlanner(model_.get(), options));
   }
   if (strings_ == nullptr) strings_.reset(new StringPorts(&memory_, *options_.allocator));
-  environment_ = {pool_.get(),   options_.cpu,   options_.allocator, &cancel_,
+  environment_ = {pool_.get(),   options_.cpu,   options_.allocator, &cancellation_,
                   state().get(), planner_.get(), &memory_,           strings_->run_text()};
 }
 
@@ -234,7 +234,22 @@ void Session::ResetState() {
   state()->Reset();
 }
 
+Status Session::RunAsync(AsyncRun::Done done) {
+  TW_RETURN_IF_ERROR(CheckIdle());
+  cancellation_.Begin();  // now, so that a Cancel() that comes before the thread runs is not lost
+  const Status status = async_.Start(
+      [this] {
+        const Status result = Run();
+        cancellation_.End();
+        return result;
+      },
+      std::move(done));
+  if (!status.ok()) cancellation_.End();
+  return status;
+}
+
 Status Session::Run() {
+  const Cancellation::Call call(&cancellation_);
   TW_RETURN_IF_ERROR(Prepare());
   strings_->run_text()->Forget();
   if (!plan_->keeps_state) {

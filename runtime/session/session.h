@@ -3,7 +3,6 @@
 #ifndef TOPWORK_RUNTIME_SESSION_SESSION_H_
 #define TOPWORK_RUNTIME_SESSION_SESSION_H_
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -90,15 +89,14 @@ class Session {
   // a new session would begin. After a run that failed or was cancelled, state may be half changed.
   void ResetState();
   const std::shared_ptr<SessionState>& state() const { return options_.state; }
-  // Makes the Run() in progress, or the next one if none is, return CANCELLED at its next operator.
-  void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
+  // Makes the Run() in progress, or in flight, return CANCELLED at its next operator; does nothing
+  // where there is none.
+  void Cancel() { cancellation_.Request(); }
   // Run() on a thread of the session's, then done(its status) there; returns at once. Until then,
   // and while done runs on any other thread, the session must not be used (CheckIdle() tells), but
   // by Cancel(), Wait() and is_running(). `done` may use it, and start the next run.
   // FAILED_PRECONDITION while a run is in flight.
-  Status RunAsync(AsyncRun::Done done) {
-    return async_.Start([this] { return Run(); }, std::move(done));
-  }
+  Status RunAsync(AsyncRun::Done done);
   // See AsyncRun.
   Status Wait() { return async_.Wait(); }
   Status CheckIdle() const { return async_.CheckIdle(); }
@@ -139,7 +137,7 @@ class Session {
   SessionOptions options_;
   ThreadChoice threads_;
   std::unique_ptr<ThreadPool> pool_;
-  std::atomic<bool> cancel_{false};
+  Cancellation cancellation_;
   Profiler profiler_;
 
   std::shared_ptr<const Plan> plan_;

@@ -37,7 +37,7 @@ Status StepCalls::Replan(int number, Span<const TensorView> inputs) {
 }
 
 Status StepCalls::Call(int number, Span<const TensorView> inputs, Span<TensorView> outputs) {
-  if (environment_.cancel->exchange(false, std::memory_order_relaxed)) {
+  if (environment_.cancellation->requested()) {
     return Cancelled("the run was cancelled before a call of a subgraph");
   }
   Slot& slot = slots_[static_cast<size_t>(number)];

@@ -121,9 +121,11 @@ Status Quantizer::AddExamples(const Examples& examples, const FeatureProgress& p
     }
     inputs.push_back(session_->input(i).data);
   }
+  const Cancellation::Call call(&cancellation_);
   for (int64_t i = 0; i < examples.count; ++i) {
     ExampleTarget target;
     TW_RETURN_IF_ERROR(examples.read(i, Span<void* const>(inputs.data(), inputs.size()), &target));
+    if (cancellation_.requested()) return Cancelled("calibration was cancelled");
     TW_RETURN_IF_ERROR(session_->Run());
     TW_RETURN_IF_ERROR(Observe());
     if (progress && !progress(i + 1, examples.count)) return Cancelled("calibration was cancelled");

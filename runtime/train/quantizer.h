@@ -40,7 +40,9 @@ class Quantizer {
   // whose activations are not all finite is NUMERIC and leaves the ranges as they were before it.
   // On other failures the examples before count.
   Status AddExamples(const Examples& examples, const FeatureProgress& progress);
+  // Makes the AddExamples() in progress return CANCELLED; does nothing where there is none.
   void Cancel() {
+    cancellation_.Request();
     if (session_ != nullptr) session_->Cancel();
   }
 
@@ -63,6 +65,7 @@ class Quantizer {
   QuantizeSpec spec_;
   QuantizeReport report_;
   int64_t n_examples_ = 0;
+  Cancellation cancellation_;
   std::vector<float> sorted_;
 };
 

@@ -91,7 +91,7 @@ class Trainer {
   Status Step(double* out_loss, bool* out_epoch_done) {
     return loop_.Step(out_loss, out_epoch_done);
   }
-  // Makes Train, AddExamples or Evaluate in progress, or the next one if none is, return CANCELLED.
+  // Makes Train, AddExamples or Evaluate in progress return CANCELLED; does nothing without one.
   void Cancel() { set_.Cancel(); }
   // Changes how many epochs Train goes up to, in all.
   void set_epochs(int epochs) { options_.epochs = epochs; }

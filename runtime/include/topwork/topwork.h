@@ -588,7 +588,8 @@ TW_API tw_status tw_session_wait(tw_session* session);
 // 0. [any]
 TW_API tw_status tw_session_is_running(const tw_session* session, int32_t* out_is_running);
 
-// Makes the run in progress, or the next one if none is, return CANCELLED at its next operator. The
+// Makes the run in progress return CANCELLED at its next operator; a run of tw_session_run_async is
+// in progress from that call on. Without a run nothing happens: a later run is not cancelled. The
 // session stays usable. It must not be freed meanwhile. [any]
 TW_API tw_status tw_session_cancel(tw_session* session);
 
@@ -936,8 +937,8 @@ typedef struct tw_fit_options {
 TW_API tw_status tw_trainer_fit(tw_trainer* trainer, const tw_fit_options* options,
                                 int32_t* out_is_finished);
 
-// Makes the call in progress on this trainer, or the next one if none is, return CANCELLED soon.
-// The trainer must not be freed meanwhile. [any]
+// Makes the call in progress on this trainer (one that adds, trains, evaluates or predicts) return
+// CANCELLED soon. Without one nothing happens. The trainer must not be freed meanwhile. [any]
 TW_API tw_status tw_trainer_cancel(tw_trainer* trainer);
 
 // A class of an evaluation, or an output of a regression. What would be divided by 0 is 0.
@@ -1515,8 +1516,8 @@ TW_API tw_status tw_quantizer_get_input(const tw_quantizer* quantizer, size_t in
 // FAILED_PRECONDITION with another target than TW_QUANTIZE_INT8, and what read returns. [one]
 TW_API tw_status tw_quantizer_add_examples(tw_quantizer* quantizer, const tw_examples* examples);
 
-// Makes the tw_quantizer_add_examples in progress, or the next one, return CANCELLED soon. The
-// quantizer must not be freed meanwhile. [any]
+// Makes the tw_quantizer_add_examples in progress return CANCELLED soon. Without one nothing
+// happens. The quantizer must not be freed meanwhile. [any]
 TW_API tw_status tw_quantizer_cancel(tw_quantizer* quantizer);
 
 // An operator that stayed float.

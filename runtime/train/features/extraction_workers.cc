@@ -175,12 +175,4 @@ void ExtractionWorkers::Cancel() {
   for (const auto& backbone : backbones_) backbone->session().Cancel();
 }
 
-// A session that was idle when it was cancelled would stop its next run: this one, at once.
-void ExtractionWorkers::ClearCancel() {
-  for (const auto& backbone : backbones_) {
-    backbone->session().Cancel();
-    (void)backbone->session().Run().ok();
-  }
-}
-
 }  // namespace topwork

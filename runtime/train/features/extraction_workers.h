@@ -44,10 +44,8 @@ class ExtractionWorkers {
   bool SetBatch(int batch);
   // Calls work(i, backbone) once for every worker, all at the same time, and waits.
   void Run(FunctionRef<void(int i, Backbone* backbone)> work);
-  // Makes the runs in progress, or the next ones, return CANCELLED.
+  // Makes the runs in progress return CANCELLED.
   void Cancel();
-  // Takes back the cancellation of workers that were idle when it came.
-  void ClearCancel();
 
  private:
   ExtractionWorkers() = default;

@@ -231,8 +231,7 @@ void FeatureExtractor::Cancel() {
 void FeatureExtractor::FinishExtracting() {
   std::lock_guard<std::mutex> lock(mutex_);
   extracting_ = false;
-  if (!cancelled_.exchange(false)) return;
-  workers_->ClearCancel();
+  cancelled_.store(false);
 }
 
 }  // namespace topwork

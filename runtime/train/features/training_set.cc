@@ -24,8 +24,8 @@ std::unique_ptr<FeatureCache> TrainingSet::NewCache(bool with_variants) const {
 }
 
 void TrainingSet::Cancel() {
-  watch_.Cancel();
-  if (extracting_.load()) extractor_.Cancel();
+  watch_.cancellation().Request();
+  extractor_.Cancel();
 }
 
 const std::string& TrainingSet::digest() {
@@ -39,12 +39,9 @@ Status TrainingSet::Extract(const Examples& examples, const FeatureProgress& pro
     if (watch_.cancelled()) return false;
     return !progress || progress(n_done, n_total);
   };
-  if (watch_.TakeCancel()) return Cancelled("feature extraction was cancelled");
-  extracting_.store(true);
+  const Cancellation::Call call(&watch_.cancellation());
   const Status status = extractor_.Extract(examples, options_.n_classes, watch, cache);
-  extracting_.store(false);
   watch_.NoteBytes(extractor_.staging_bytes() + (cache != cache_.get() ? cache->bytes() : 0));
-  if (status.code() == StatusCode::kCancelled) watch_.TakeCancel();
   return status;
 }
 

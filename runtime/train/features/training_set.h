@@ -40,7 +40,7 @@ class TrainingSet {
   Status Extract(const Examples& examples, const FeatureProgress& progress, FeatureCache* cache);
   // The same where nobody asks for the targets.
   Status ExtractUnlabelled(const Examples& examples, FeatureCache* cache);
-  // The extraction in progress, or the next one, returns CANCELLED.
+  // The call in progress returns CANCELLED.
   void Cancel();
 
   // Splits the examples that came since the last call among themselves; sets once made stay. The
@@ -107,7 +107,6 @@ class TrainingSet {
   std::vector<int32_t> train_;
   std::vector<int32_t> validation_;
   std::string digest_;
-  std::atomic<bool> extracting_{false};
 };
 
 // Gives examples their new labels and drops those whose class is gone (−1). For every old example

@@ -97,7 +97,7 @@ Status TrainingLoop::TakeEpochs(const TrainBudget& budget, const EpochCallback& 
   const auto left = [&] { return budget.max_seconds - port::SecondsSince(start); };
   int n_epochs = 0;
   while (!finished()) {
-    if (context_.watch->TakeCancel()) return Cancelled("training was cancelled");
+    if (context_.watch->cancelled()) return Cancelled("training was cancelled");
     double loss = 0.0;
     bool epoch_done = false;
     const double seconds = budget.max_seconds > 0.0 ? std::max(1e-9, left()) : 0.0;
@@ -142,7 +142,7 @@ Status TrainingLoop::FitOnAll() {
 }
 
 Status TrainingLoop::TrainFor(const TrainBudget& budget, const EpochCallback& on_epoch) {
-  if (context_.watch->TakeCancel()) return Cancelled("training was cancelled");
+  const Cancellation::Call call(&context_.watch->cancellation());
   TW_RETURN_IF_ERROR(EnsureReady());
   if (!finished()) {
     TW_RETURN_IF_ERROR(TakeEpochs(budget, on_epoch));

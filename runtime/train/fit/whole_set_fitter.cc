@@ -35,7 +35,7 @@ Status WholeSetFitter::SumGradients(std::vector<double>* sum, BatchLoss* total) 
                             std::min(chunk, n_train) * row_floats * sizeof(float));
   ExampleRows rows;
   for (size_t first = 0; first < n_train; first += chunk) {
-    if (context_.watch->TakeCancel()) return Cancelled("training was cancelled");
+    if (context_.watch->cancelled()) return Cancelled("training was cancelled");
     const size_t n = std::min(chunk, n_train - first);
     Gather(first, n, &rows);
     BatchLoss batch;

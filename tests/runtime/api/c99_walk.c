@@ -91,9 +91,8 @@ static const char* look_around(tw_model* model, tw_session* session) {
   EXPECT(n_ops > 0);
   TRY(tw_session_set_profile(session, NULL, NULL));
   TRY(tw_session_reset_state(session));
-  TRY(tw_session_cancel(session));
-  EXPECT(tw_session_run(session) == TW_STATUS_CANCELLED);
-  EXPECT(strlen(tw_last_error()) > 0);
+  TRY(tw_session_cancel(session)); /* nothing runs */
+  TRY(tw_session_run(session));
   return NULL;
 }
 

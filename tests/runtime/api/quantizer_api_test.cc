@@ -107,6 +107,10 @@ TEST_CASE("C API: examples by callback, cancelled and refused", "[api][train]") 
   };
   CHECK(quantizer->AddExamples(examples).code() == TW_STATUS_CANCELLED);
   CHECK(reader.n_read == 3);
+  CHECK(tw_quantizer_cancel(quantizer->get()) == TW_STATUS_OK);  // nothing is in progress
+  examples.n_examples = 2;
+  CHECK(quantizer->AddExamples(examples).ok());
+  CHECK(reader.n_read == 5);
   examples.read = nullptr;
   CHECK(quantizer->AddExamples(examples).code() == TW_STATUS_INVALID_ARGUMENT);
 

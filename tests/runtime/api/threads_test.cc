@@ -43,14 +43,13 @@ struct CountingAllocator {
 
 }  // namespace
 
-TEST_CASE("a run that was cancelled before it began stops, and the next one runs", "[api]") {
+TEST_CASE("cancelling without a run cancels none", "[api]") {
   RegisterTestOps();
   const ModelPtr model = OpenModel(kScaleModel);
   const SessionPtr session = MakeSession(model.get());
   tw_status from_thread = TW_STATUS_INTERNAL;
   std::thread([&] { from_thread = tw_session_cancel(session.get()); }).join();
   CHECK(from_thread == TW_STATUS_OK);
-  RequireError(tw_session_run(session.get()), TW_STATUS_CANCELLED, "cancelled");
   CHECK(tw_session_run(session.get()) == TW_STATUS_OK);
 }
 
@@ -84,7 +83,6 @@ TEST_CASE("cancelling again and again from another thread does no harm", "[api]"
   stop = true;
   canceller.join();
   CHECK(n_other == 0);
-  (void)tw_session_run(session.get());  // takes up a cancel that came last
   CHECK(tw_session_run(session.get()) == TW_STATUS_OK);
 }
 

@@ -1,4 +1,5 @@
 // IF, WHILE, CALL and STABLEHLO_COMPOSITE on small models made by hand.
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <thread>
@@ -250,11 +251,15 @@ TEST_CASE("an endless loop can be cancelled", "[session]") {
     spec.subgraphs[2].outputs[0] = spec.subgraphs[2].inputs[0];  // i never changes
     const auto session = test::OpenSession(spec);
     test::SetInput<int32_t>(session.get(), 0, {0});
+    std::atomic<bool> done{false};
     std::thread canceller([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      session->Cancel();
+      while (!done) {  // again and again: the run may not have begun
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        session->Cancel();
+      }
     });
     const Status status = session->Run();
+    done = true;
     canceller.join();
     CHECK(status.code() == StatusCode::kCancelled);
     test::SetInput<int32_t>(session.get(), 0, {5});  // no round at all

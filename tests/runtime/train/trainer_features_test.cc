@@ -286,8 +286,12 @@ TEST_CASE("trainer: time and epochs of a call are bounded", "[train]") {
   CHECK_FALSE(finished);
   REQUIRE(trainer->TrainFor({0.0, 3}, nullptr, &finished).ok());
   CHECK(trainer->state().progress.epoch == 3);
-  trainer->Cancel();
-  CHECK(trainer->TrainFor({0.0, 3}, nullptr, &finished).code() == StatusCode::kCancelled);
+  const auto cancel = [&](const EpochMetrics&) {
+    trainer->Cancel();
+    return true;
+  };
+  CHECK(trainer->TrainFor({0.0, 3}, cancel, &finished).code() == StatusCode::kCancelled);
+  CHECK(trainer->state().progress.epoch == 4);
   REQUIRE(trainer->TrainFor({0.0, 0}, nullptr, &finished).ok());
   CHECK(finished);
   CHECK(trainer->state().progress.epoch == 15);

@@ -3,6 +3,7 @@ package org.topwork;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
@@ -191,9 +192,18 @@ public class TrainerTest {
       assertTrue(training.cancel(true));
       assertTrue(training.isCancelled());
       worker.submit(() -> assertFalse(trainer.info().isFinished())).get();
-      trainer.cancel();
-      CompletableFuture<Boolean> next = trainer.fitAsync(worker, endless);
-      assertThrows(ExecutionException.class, next::get);
+      trainer.cancel(); // nothing is in progress
+      FitOptions cancelling =
+          new FitOptions()
+              .epochs(1000000)
+              .onEpoch(
+                  epoch -> {
+                    trainer.cancel();
+                    return true;
+                  });
+      CompletableFuture<Boolean> next = trainer.fitAsync(worker, cancelling);
+      ExecutionException failure = assertThrows(ExecutionException.class, next::get);
+      assertSame(TopworkException.Cancelled.class, failure.getCause().getClass());
     } finally {
       worker.shutdown();
       screen.shutdown();

@@ -1,6 +1,7 @@
 package org.topwork;
 
 import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
@@ -46,6 +47,12 @@ public final class FitOptions {
           executor.execute(() -> progress.accept(epoch));
           return true;
         });
+  }
+
+  /** The same options, and an end after the epoch in which the future was cancelled. */
+  FitOptions until(Future<?> cancelled) {
+    FitOptions options = new FitOptions().epochs(epochs).maxEpochs(maxEpochs).maxSeconds(maxSeconds);
+    return options.onEpoch(epoch -> goesOn(epoch) && !cancelled.isCancelled());
   }
 
   /** The native code calls it. */

@@ -1,5 +1,6 @@
 package org.topwork;
 
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
@@ -22,7 +23,6 @@ final class NativeHandle {
   private final Function free;
   private final Function cancel;
   private long pointer;
-  private boolean isCancelStale; // guarded by pointerLock
 
   /** What the native object reads in place: it must not be collected before the object is freed. */
   volatile Object keptAlive;
@@ -59,32 +59,12 @@ final class NativeHandle {
         });
   }
 
-  /** Cancels the call in progress, or the next one. Never waits for it. */
+  /** Cancels the call in progress. Never waits for it. */
   void cancel() {
     synchronized (pointerLock) {
-      isCancelStale = false;
       if (pointer != 0 && cancel != null) {
         cancel.call(pointer);
       }
-    }
-  }
-
-  /**
-   * A cancellation came when the call that it was meant for had just ended: it must hit no other.
-   */
-  void cancelIsStale() {
-    synchronized (pointerLock) {
-      isCancelStale = true;
-    }
-  }
-
-  /** Throws it on, unless a stale cancellation caused it: then the call is to be made again. */
-  void throwUnlessStale(TopworkException.Cancelled cancelled) {
-    synchronized (pointerLock) {
-      if (!isCancelStale) {
-        throw cancelled;
-      }
-      isCancelStale = false;
     }
   }
 
@@ -93,10 +73,7 @@ final class NativeHandle {
    */
   void close() {
     refuseCallback();
-    if (!turns.tryLock()) {
-      cancel();
-      turns.lock();
-    }
+    takeTurn();
     try {
       long freed;
       synchronized (pointerLock) {
@@ -110,6 +87,23 @@ final class NativeHandle {
     } finally {
       keptAlive = null;
       turns.unlock();
+    }
+  }
+
+  /** Waits for its turn and cancels what runs: again, as a call may not have reached it yet. */
+  private void takeTurn() {
+    boolean isInterrupted = false;
+    boolean isMine = turns.tryLock();
+    while (!isMine) {
+      cancel();
+      try {
+        isMine = turns.tryLock(20, TimeUnit.MILLISECONDS);
+      } catch (InterruptedException e) {
+        isInterrupted = true;
+      }
+    }
+    if (isInterrupted) {
+      Thread.currentThread().interrupt();
     }
   }
 

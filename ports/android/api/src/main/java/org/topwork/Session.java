@@ -212,12 +212,7 @@ public final class Session implements AutoCloseable {
     handle.run(
         session -> {
           prepare(session);
-          try {
-            nativeRun(session);
-          } catch (TopworkException.Cancelled e) {
-            handle.throwUnlessStale(e);
-            nativeRun(session);
-          }
+          nativeRun(session);
         });
   }
 
@@ -228,14 +223,14 @@ public final class Session implements AutoCloseable {
   public CompletableFuture<Void> runAsync(Executor executor) {
     return Work.start(
         executor,
-        () -> {
+        work -> {
           run();
           return null;
         },
         handle);
   }
 
-  /** Makes the run in progress, or the next one if none is, end with {@code Cancelled}. */
+  /** Makes the run in progress end with {@code Cancelled}; does nothing without one. */
   public void cancel() {
     handle.cancel();
   }

@@ -51,14 +51,7 @@ public final class Trainer implements AutoCloseable {
    */
   public void add(Examples examples) {
     handle.run(
-        trainer -> {
-          try {
-            nativeAdd(trainer, prepared(trainer, examples));
-          } catch (TopworkException.Cancelled e) {
-            handle.throwUnlessStale(e);
-            nativeAdd(trainer, examples);
-          }
-        });
+        trainer -> nativeAdd(trainer, prepared(trainer, examples)));
   }
 
   /** Trains until all is done. The same as {@code fit(new FitOptions())}. */
@@ -76,23 +69,15 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.Numeric if a weight became infinite: it stays as it was before
    */
   public boolean fit(FitOptions options) {
-    return handle.call(
-        trainer -> {
-          try {
-            return nativeFit(trainer, options);
-          } catch (TopworkException.Cancelled e) {
-            handle.throwUnlessStale(e);
-            return nativeFit(trainer, options);
-          }
-        });
+    return handle.call(trainer -> nativeFit(trainer, options));
   }
 
   /** Trains on the executor. Cancelling the future cancels the training. */
   public CompletableFuture<Boolean> fitAsync(Executor executor, FitOptions options) {
-    return Work.start(executor, () -> fit(options), handle);
+    return Work.start(executor, work -> fit(options.until(work)), handle);
   }
 
-  /** Makes the call in progress, or the next one if none is, end with {@code Cancelled}. */
+  /** Makes the call in progress end with {@code Cancelled}; does nothing without one. */
   public void cancel() {
     handle.cancel();
   }

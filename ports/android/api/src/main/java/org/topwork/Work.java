@@ -1,8 +1,9 @@
 package org.topwork;
 
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.function.Function;
 
 /** A call on an executor whose future cancels it. */
 final class Work<T> extends CompletableFuture<T> {
@@ -14,9 +15,11 @@ final class Work<T> extends CompletableFuture<T> {
   }
 
   /**
-   * Calls {@code body} on the executor; cancelling the future meanwhile cancels the handle's call.
+   * Calls {@code body} with the future on the executor; cancelling it meanwhile cancels the
+   * handle's call.
    */
-  static <T> CompletableFuture<T> start(Executor executor, Callable<T> body, NativeHandle handle) {
+  static <T> CompletableFuture<T> start(
+      Executor executor, Function<Future<T>, T> body, NativeHandle handle) {
     Work<T> work = new Work<>(handle);
     executor.execute(() -> work.run(body));
     return work;
@@ -33,7 +36,7 @@ final class Work<T> extends CompletableFuture<T> {
     return isCancelled;
   }
 
-  private void run(Callable<T> body) {
+  private void run(Function<Future<T>, T> body) {
     synchronized (this) {
       if (isDone()) {
         return;
@@ -43,15 +46,12 @@ final class Work<T> extends CompletableFuture<T> {
     T result = null;
     Throwable failure = null;
     try {
-      result = body.call();
+      result = body.apply(this);
     } catch (Throwable e) { // an Error of a callback reaches the future, too
       failure = e;
     }
     synchronized (this) {
       isRunning = false;
-      if (isCancelled() && !(failure instanceof TopworkException.Cancelled)) {
-        handle.cancelIsStale();
-      }
     }
     if (failure == null) {
       complete(result);

@@ -25,27 +25,19 @@ internal suspend fun <T> cancelling(handle: NativeHandle, body: () -> T): T {
   val job = kotlin.coroutines.coroutineContext.job
   val lock = Any()
   var isRunning = true
-  var hasCancelled = false
   val watch =
       job.invokeOnCompletion(onCancelling = true) {
         synchronized(lock) {
-          if (it != null && isRunning) {
-            hasCancelled = true
-            handle.cancel()
-          }
+          if (it != null && isRunning) handle.cancel()
         }
       }
   try {
     return body()
   } catch (e: TopworkException.Cancelled) {
-    synchronized(lock) { isRunning = false }
     if (job.isCancelled) throw job.getCancellationException()
     throw e
   } finally {
-    synchronized(lock) {
-      if (isRunning && hasCancelled) handle.cancelIsStale()
-      isRunning = false
-    }
+    synchronized(lock) { isRunning = false }
     watch.dispose()
   }
 }

@@ -358,8 +358,7 @@ public final class Interpreter implements InterpreterApi {
     try {
       session.run();
     } catch (TopworkException.Cancelled e) {
-      setRunning(session); // throws, unless the cancellation was that of an earlier run that ended
-      session.run();
+      throw new IllegalStateException("the interpreter was cancelled", e);
     } finally {
       synchronized (cancelLock) {
         running = null;
