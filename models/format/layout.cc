@@ -5,23 +5,28 @@
 namespace topwork {
 namespace {
 
-constexpr TableField Fields(uint8_t n) { return {FieldKind::kCount, n}; }
-constexpr TableField Unused() { return {FieldKind::kUnused, 0}; }
-constexpr TableField Number(uint8_t size) { return {FieldKind::kNumber, size}; }
-constexpr TableField List(uint8_t size) { return {FieldKind::kList, size}; }
-constexpr TableField Blob() { return {FieldKind::kBlob, 0}; }
-constexpr TableField Text() { return {FieldKind::kText, 0}; }
-constexpr TableField Texts() { return {FieldKind::kTexts, 0}; }
-constexpr TableField Table(TableLayout layout) { return {FieldKind::kTable, layout}; }
-constexpr TableField Tables(TableLayout layout) { return {FieldKind::kTables, layout}; }
-constexpr TableField Union(UnionLayout which) { return {FieldKind::kUnion, which}; }
+// The words of layouts.inc.
+struct LayoutWords {
+  static constexpr TableField Fields(uint8_t n) { return {FieldKind::kCount, n}; }
+  static constexpr TableField Unused() { return {FieldKind::kUnused, 0}; }
+  static constexpr TableField Number(uint8_t size) { return {FieldKind::kNumber, size}; }
+  static constexpr TableField List(uint8_t size) { return {FieldKind::kList, size}; }
+  static constexpr TableField Blob() { return {FieldKind::kBlob, 0}; }
+  static constexpr TableField Text() { return {FieldKind::kText, 0}; }
+  static constexpr TableField Texts() { return {FieldKind::kTexts, 0}; }
+  static constexpr TableField Table(TableLayout layout) { return {FieldKind::kTable, layout}; }
+  static constexpr TableField Tables(TableLayout layout) { return {FieldKind::kTables, layout}; }
+  static constexpr TableField Union(UnionLayout which) { return {FieldKind::kUnion, which}; }
+};
 
-constexpr TableField kFields[] = {
+struct LayoutRows : LayoutWords {
+  static constexpr TableField kFields[] = {
 #define TW_TABLE(name, ...) __VA_ARGS__,
 #define TW_UNION(name, first, last)
 #include "models/format/layouts.inc"
 #undef TW_UNION
 #undef TW_TABLE
+  };
 };
 
 struct Alternatives {
@@ -41,7 +46,7 @@ constexpr std::array<uint16_t, kNoLayout> FindStarts() {
   uint16_t at = 0;
   for (uint16_t& start : starts) {
     start = static_cast<uint16_t>(at + 1);
-    at = static_cast<uint16_t>(start + kFields[at].detail);
+    at = static_cast<uint16_t>(start + LayoutRows::kFields[at].detail);
   }
   return starts;
 }
@@ -50,7 +55,7 @@ constexpr std::array<uint16_t, kNoLayout> kStarts = FindStarts();
 }  // namespace
 
 Span<const TableField> FieldsOf(TableLayout layout) {
-  const TableField* first = kFields + kStarts[layout];
+  const TableField* first = LayoutRows::kFields + kStarts[layout];
   return {first, first[-1].detail};
 }
 
