@@ -89,7 +89,7 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
   const double decay = penalty / total;
   const size_t n_weights = dim * static_cast<size_t>(design_.n_outputs);
   const Objective objective = [&](Span<const float> x, double* out_value, Span<float> gradient) {
-    if (context_.watch->TakeCancel()) return Cancelled("training was cancelled");
+    if (context_.watch->cancelled()) return Cancelled("training was cancelled");
     std::copy(x.begin(), x.end(), head_->parameters().begin());
     BatchLoss batch;
     TW_RETURN_IF_ERROR(head_->ComputeGradient(context_.set->loss(), rows.data(),

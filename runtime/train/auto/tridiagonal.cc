@@ -118,7 +118,7 @@ Result<Tridiagonal> Tridiagonal::Reduce(TiledMatrix a, int64_t size, const doubl
     Advance(size, 0, t.null_reflector_.data(), t.null_beta_, pool, &a, &pending);
   }
   for (int64_t k = t.first(); k < size; ++k) {
-    if (watch != nullptr && watch->TakeCancel()) return Cancelled("training was cancelled");
+    if (watch != nullptr && watch->cancelled()) return Cancelled("training was cancelled");
     const size_t at = static_cast<size_t>(k);
     double* row = a.at(k, k);
     Update(pending.v[at], &pending.w[at], pending.w[at], &pending.v[at], size - k, row);

@@ -258,7 +258,8 @@ TEST_CASE("ridge path: wrong problems are refused", "[train]") {
   const std::vector<int32_t> one_group(10, 1);
   CHECK(path.LeaveGroupOut(1.0, one_group, out).code() == StatusCode::kInvalidArgument);
   WorkWatch watch;
-  watch.Cancel();
+  const Cancellation::Call call(&watch.cancellation());
+  watch.cancellation().Request();
   CHECK(RidgePath::Make(problem.design(), true, &pool, &watch).status().code() ==
         StatusCode::kCancelled);
 }

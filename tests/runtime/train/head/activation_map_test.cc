@@ -60,8 +60,9 @@ TEST_CASE("activation map: its mean is the score of each class", "[train]") {
 
 TEST_CASE("activation map: a head that reads no mean of a map is refused by name", "[train]") {
   test::ModelSpec spec = test::ClassifierSpec(Tail::kDense);
-  for (auto& op : spec.main().ops) {
-    if (op.code == OpCode::kMean) op.code = OpCode::kSum;
+  for (auto& code : spec.codes) {
+    if (code.builtin != static_cast<int32_t>(OpCode::kMean)) continue;
+    code.builtin = code.deprecated = static_cast<int8_t>(OpCode::kSum);
   }
   const auto model = test::OpenBytes(test::BuildModel(spec));
   const auto mapped = ExportWithActivationMap(*model, 0);
