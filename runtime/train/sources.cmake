@@ -52,6 +52,10 @@ set(TRAIN_SOURCES
   judge/metrics.cc
   judge/score_judge.cc
   judge/scores.cc
+  statistics/recursive_ridge.cc
+  statistics/ridge_solve.cc
+  statistics/statistics.cc
+  statistics/symmetric_inverse.cc
   checkpoint_match.cc
   checkpoint_store.cc
   classes.cc

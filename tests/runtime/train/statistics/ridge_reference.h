@@ -1,0 +1,112 @@
+// A ridge head solved anew by Gaussian elimination in long double, from the examples alone, as the
+// definition of RecursiveRidge says it.
+#ifndef TOPWORK_TESTS_RUNTIME_TRAIN_STATISTICS_RIDGE_REFERENCE_H_
+#define TOPWORK_TESTS_RUNTIME_TRAIN_STATISTICS_RIDGE_REFERENCE_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace topwork {
+namespace test {
+
+struct RidgeReference {
+  std::vector<double> weights;  // [n_classes, dim]
+  std::vector<double> bias;
+  std::vector<double> scales;  // s of every feature
+};
+
+// system · x = right, in place; right has n_right columns.
+inline void Eliminate(std::vector<std::vector<long double>>* system,
+                      std::vector<std::vector<long double>>* right) {
+  auto& a = *system;
+  auto& b = *right;
+  const size_t n = a.size();
+  for (size_t k = 0; k < n; ++k) {
+    size_t pivot = k;
+    for (size_t i = k; i < n; ++i) {
+      if (std::fabs(a[i][k]) > std::fabs(a[pivot][k])) pivot = i;
+    }
+    std::swap(a[k], a[pivot]);
+    std::swap(b[k], b[pivot]);
+    for (size_t i = 0; i < n; ++i) {
+      if (i == k) continue;
+      const long double factor = a[i][k] / a[k][k];
+      for (size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
+      for (size_t j = 0; j < b[i].size(); ++j) b[i][j] -= factor * b[k][j];
+    }
+  }
+  for (size_t k = 0; k < n; ++k) {
+    for (long double& x : b[k]) x /= a[k][k];
+  }
+}
+
+inline RidgeReference SolveRidgeAnew(const std::vector<std::vector<float>>& rows,
+                                     const std::vector<int32_t>& labels, size_t n_classes,
+                                     double lambda) {
+  const size_t n = rows.size();
+  const size_t dim = rows[0].size();
+  std::vector<long double> mean(dim, 0.0L);
+  std::vector<long double> share(n_classes, 0.0L);
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t d = 0; d < dim; ++d) mean[d] += static_cast<long double>(rows[i][d]);
+    share[static_cast<size_t>(labels[i])] += 1.0L / static_cast<long double>(n);
+  }
+  for (long double& x : mean) x /= static_cast<long double>(n);
+  RidgeReference out;
+  std::vector<std::vector<long double>> system(dim, std::vector<long double>(dim, 0.0L));
+  std::vector<std::vector<long double>> right(dim, std::vector<long double>(n_classes, 0.0L));
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t d = 0; d < dim; ++d) {
+      const long double x = static_cast<long double>(rows[i][d]) - mean[d];
+      for (size_t e = 0; e < dim; ++e) {
+        system[d][e] += x * (static_cast<long double>(rows[i][e]) - mean[e]);
+      }
+      for (size_t c = 0; c < n_classes; ++c) {
+        right[d][c] += x * ((static_cast<size_t>(labels[i]) == c ? 1.0L : 0.0L) - share[c]);
+      }
+    }
+  }
+  for (size_t d = 0; d < dim; ++d) {
+    // The variance, as a power of 2.
+    const long double variance = system[d][d] / static_cast<long double>(n);
+    double squared = 1.0;
+    if (variance > 0.0L) {
+      const long double root = std::sqrt(2.0L);
+      while (variance >= root * static_cast<long double>(squared)) squared *= 2.0;
+      while (variance * root < static_cast<long double>(squared)) squared /= 2.0;
+    }
+    const double scale = std::sqrt(squared);
+    out.scales.push_back(scale);
+    system[d][d] += static_cast<long double>(lambda * squared);
+  }
+  Eliminate(&system, &right);
+  for (size_t c = 0; c < n_classes; ++c) {
+    long double bias = share[c];
+    for (size_t d = 0; d < dim; ++d) {
+      out.weights.push_back(static_cast<double>(right[d][c]));
+      bias -= right[d][c] * mean[d];
+    }
+    out.bias.push_back(static_cast<double>(bias));
+  }
+  return out;
+}
+
+// The largest difference of a weight, over the largest weight, in units of the features' scales.
+inline double Difference(const std::vector<double>& weights, const RidgeReference& reference) {
+  double most = 0.0;
+  double difference = 0.0;
+  for (size_t i = 0; i < reference.weights.size(); ++i) {
+    const double scale = reference.scales[i % reference.scales.size()];
+    most = std::max(most, std::fabs(reference.weights[i]) * scale);
+    difference = std::max(difference, std::fabs(weights[i] - reference.weights[i]) * scale);
+  }
+  return difference / most;
+}
+
+}  // namespace test
+}  // namespace topwork
+
+#endif  // TOPWORK_TESTS_RUNTIME_TRAIN_STATISTICS_RIDGE_REFERENCE_H_
