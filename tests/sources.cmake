@@ -163,6 +163,8 @@ set(TEST_SOURCES
   runtime/train/features/backbone_state_test.cc
   runtime/train/auto/loo_test.cc
   runtime/train/auto/ridge_path_test.cc
+  runtime/train/statistics/learner_file_test.cc
+  runtime/train/statistics/learner_test.cc
   runtime/train/statistics/recursive_ridge_test.cc
   runtime/train/statistics/statistics_test.cc
   runtime/train/checkpoint_test.cc

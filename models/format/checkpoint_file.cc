@@ -1,6 +1,8 @@
 // Checkpoints to bytes and back.
 #include "models/format/checkpoint_file.h"
 
+#include <cmath>
+
 #include "checkpoint_generated.h"
 #include "models/format/text.h"
 #include "runtime/base/record_file.h"
@@ -45,6 +47,14 @@ void ReadExamples(const checkpoint_schema::Examples& examples, CheckpointData* d
   data->replay.labels = Numbers(examples.replay()->labels());
   data->replay.seen = Numbers(examples.replay()->seen());
   data->replay.random_state = examples.replay()->random_state();
+}
+
+void ReadLearner(const checkpoint_schema::Learner& learner, CheckpointData* data) {
+  data->is_learner = true;
+  data->penalty = learner.penalty();
+  data->n_chosen = learner.n_chosen();
+  data->ids = Texts(learner.ids());
+  data->statistics = Numbers(learner.statistics());
 }
 
 TrainingProgress ReadProgress(const checkpoint_schema::Checkpoint& c) {
@@ -100,6 +110,7 @@ CheckpointData FromTable(const checkpoint_schema::Checkpoint& c) {
   data.train = Numbers(c.train());
   data.validation = Numbers(c.validation());
   if (c.examples() != nullptr) ReadExamples(*c.examples(), &data);
+  if (c.learner() != nullptr) ReadLearner(*c.learner(), &data);
   return data;
 }
 
@@ -126,6 +137,11 @@ Status CheckConsistent(const CheckpointData& data) {
       !(values.learning_rate >= 0.0f)) {
     return Corrupt("the checkpoint contradicts itself: epoch {}, step {}, best epoch {}",
                    progress.epoch, progress.step, progress.best_epoch);
+  }
+  if (data.is_learner && (data.ids.size() != data.labels.size() || !(data.penalty >= 0.0) ||
+                          !std::isfinite(data.penalty))) {
+    return Corrupt("the checkpoint contradicts itself: {} ids of {} examples", data.ids.size(),
+                   data.labels.size());
   }
   return Status::Ok();
 }
@@ -171,8 +187,8 @@ void WriteProgress(const TrainingProgress& p, checkpoint_schema::CheckpointBuild
 Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   const TrainingValues& v = d.values;
   const size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() + d.groups.size() +
-                           6 * v.parameters.size() + 2 * v.solver.size() + d.train.size() +
-                           d.validation.size();
+                           6 * v.parameters.size() + 2 * (v.solver.size() + d.statistics.size()) +
+                           d.train.size() + d.validation.size();
   if (n_numbers > kMaxArrayBytes / sizeof(float)) {
     return Unsupported("a checkpoint of {} numbers does not fit into 2 GiB{}", n_numbers,
                        d.has_examples ? "; save it without the examples" : "");
@@ -201,6 +217,12 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   const auto validated = optional(v.validated_parameters);
   flatbuffers::Offset<checkpoint_schema::Examples> examples;
   if (d.has_examples) examples = WriteExamples(d, &builder);
+  flatbuffers::Offset<checkpoint_schema::Learner> learner;
+  if (d.is_learner) {
+    const auto ids = builder.CreateVectorOfStrings(d.ids);
+    const auto statistics = builder.CreateVector(d.statistics);
+    learner = checkpoint_schema::CreateLearner(builder, d.penalty, d.n_chosen, ids, statistics);
+  }
   checkpoint_schema::CheckpointBuilder c(builder);
   c.add_model_sha256(model);
   c.add_examples_sha256(digest);
@@ -226,6 +248,7 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   c.add_start_fresh_classes(start_fresh);
   c.add_start_epoch(v.start.epoch);
   c.add_validated_parameters(validated);
+  if (d.is_learner) c.add_learner(learner);
   checkpoint_schema::FinishCheckpointBuffer(builder, c.Finish());
   return Status::Ok();
 }

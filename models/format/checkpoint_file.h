@@ -42,6 +42,12 @@ struct CheckpointData {
   std::vector<float> targets;
   std::vector<int32_t> groups;  // empty, or one for each example
   ReplayState replay;
+  // Where a learner wrote it, as in the schema.
+  bool is_learner = false;
+  double penalty = 0.0;
+  int64_t n_chosen = 0;
+  std::vector<std::string> ids;  // one for each example
+  std::vector<double> statistics;
 };
 
 // UNSUPPORTED beyond 2 GiB, which the format cannot hold.

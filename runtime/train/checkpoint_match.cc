@@ -44,6 +44,25 @@ Status CheckSets(const CheckpointData& data, int64_t n_examples) {
   return Status::Ok();
 }
 
+// A learner keeps one row of an example, and may keep none.
+Status CheckLearner(const CheckpointData& data, const TrainerOptions& options) {
+  if (!data.statistics.empty()) {
+    return FailedPrecondition(
+        "it is a learner's memory with examples whose features are not kept; training needs them");
+  }
+  if (options.augmentation.n_variants > 0 || options.n_layers > 1) {
+    return FailedPrecondition(
+        "it is a learner's memory: it holds features for the last layer, without variants of "
+        "examples");
+  }
+  const int64_t n_examples = static_cast<int64_t>(data.labels.size());
+  if (options.replay_capacity > 0 && n_examples > options.replay_capacity) {
+    return FailedPrecondition("it is a learner's memory of {} examples; at most {} are to be kept",
+                              n_examples, options.replay_capacity);
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status CheckpointStore::CheckBelongs(const CheckpointData& data) const {
@@ -52,9 +71,10 @@ Status CheckpointStore::CheckBelongs(const CheckpointData& data) const {
   if (data.model_sha256 != sha256) {
     return Refuse("the model " + data.model_sha256.substr(0, 12), sha256.substr(0, 12));
   }
-  TW_RETURN_IF_ERROR(
-      CheckOptions(data.options, RunLines(*context_.options, context_.layers->head().output,
-                                          context_.layers->head().appended())));
+  const std::vector<std::string> lines = RunLines(*context_.options, context_.layers->head().output,
+                                                  context_.layers->head().appended());
+  TW_RETURN_IF_ERROR(data.is_learner ? CheckLearner(data, *context_.options)
+                                     : CheckOptions(data.options, lines));
   if (data.dim != dim) {
     return Refuse(StrFormat("{} features", data.dim), std::to_string(dim));
   }
@@ -127,8 +147,12 @@ Result<TrainingSet::Contents> CheckpointStore::ContentsOf(const CheckpointData& 
     contents.replay.reset(
         new ReplayMemory(context_.options->replay_capacity, context_.options->seed));
     const std::vector<int32_t> none(static_cast<size_t>(examples.size()), 0);
-    TW_RETURN_IF_ERROR(
-        contents.replay->SetState(data.replay, examples.uses_labels() ? examples.labels() : none));
+    const Span<const int32_t> labels = examples.uses_labels() ? examples.labels() : none;
+    if (data.is_learner) {
+      contents.replay->Reset(labels);
+    } else {
+      TW_RETURN_IF_ERROR(contents.replay->SetState(data.replay, labels));
+    }
   }
   contents.train = data.train;
   contents.validation = data.validation;
@@ -138,6 +162,10 @@ Result<TrainingSet::Contents> CheckpointStore::ContentsOf(const CheckpointData& 
 Result<TrainingState> CheckpointStore::StateOf(const CheckpointData& data) const {
   TW_ASSIGN_OR_RETURN(TrainingState state, TrainingState::Create(*context_.layers, data.n_classes,
                                                                  *context_.options, context_.pool));
+  if (data.is_learner) {  // its head, and nothing of a training
+    TW_RETURN_IF_ERROR(state.SetParameters(data.values.parameters));
+    return state;
+  }
   TW_RETURN_IF_ERROR(state.Assign(data.values));
   const float given = context_.options->learning_rate;
   if (given != 0.0f) state.learning_rate = given;  // it may differ from the checkpoint's

@@ -12,13 +12,6 @@ namespace {
 
 std::string PreviousPath(const std::string& path) { return path + ".previous"; }
 
-Result<CheckpointData> ReadCheckpoint(const std::string& path, MappedBytes* out_file) {
-  TW_ASSIGN_OR_RETURN(*out_file, MappedBytes::Open(path, "the checkpoint"));
-  Result<CheckpointData> data = DecodeCheckpoint(out_file->bytes());
-  if (!data.ok()) return data.status().WithPrefix("'" + path + "': ");
-  return data;
-}
-
 // The generation before moves to PATH.previous, unless it is damaged: then what lies there is
 // better.
 Status KeepPrevious(const std::string& path) {
@@ -28,6 +21,22 @@ Status KeepPrevious(const std::string& path) {
 }
 
 }  // namespace
+
+Result<CheckpointData> CheckpointStore::Read(const std::string& path, MappedBytes* out_file) {
+  TW_ASSIGN_OR_RETURN(*out_file, MappedBytes::Open(path, "the checkpoint"));
+  Result<CheckpointData> data = DecodeCheckpoint(out_file->bytes());
+  if (!data.ok()) return data.status().WithPrefix("'" + path + "': ");
+  return data;
+}
+
+Status CheckpointStore::Write(const std::string& path, const char* what, const CheckpointData& data,
+                              TrainerFiles* files) {
+  TW_RETURN_IF_ERROR(files->Hold(path, what));
+  return files->Write(path, what, [&] {
+    TW_RETURN_IF_ERROR(KeepPrevious(path));
+    return WriteCheckpoint(path, data);
+  });
+}
 
 Status CheckpointStore::Save(const std::string& path, bool with_examples) const {
   const TrainerOptions& options = *context_.options;
@@ -43,11 +52,7 @@ Status CheckpointStore::Save(const std::string& path, bool with_examples) const 
   data.train = context_.set->train();
   data.validation = context_.set->validation();
   if (with_examples) DescribeExamples(&data);
-  TW_RETURN_IF_ERROR(files_.Hold(path, "the checkpoint"));
-  return files_.Write(path, "the checkpoint", [&] {
-    TW_RETURN_IF_ERROR(KeepPrevious(path));
-    return WriteCheckpoint(path, data);
-  });
+  return Write(path, "the checkpoint", data, &files_);
 }
 
 void CheckpointStore::DescribeExamples(CheckpointData* data) const {
@@ -75,14 +80,14 @@ void CheckpointStore::DescribeExamples(CheckpointData* data) const {
 
 Status CheckpointStore::Restore(const std::string& path) const {
   MappedBytes file;
-  const Result<CheckpointData> data = ReadCheckpoint(path, &file);
+  const Result<CheckpointData> data = Read(path, &file);
   const Status status = data.ok() ? Adopt(*data) : data.status();
   if (status.ok()) {
     files_.NoteRead(path, file.bytes());
     return status;
   }
   const std::string reason = (data.ok() ? "'" + path + "': " : "") + status.message();
-  const Result<CheckpointData> previous = ReadCheckpoint(PreviousPath(path), &file);
+  const Result<CheckpointData> previous = Read(PreviousPath(path), &file);
   if (!previous.ok() || !CheckBelongs(*previous).ok()) return Status(status.code(), reason);
   return Status(
       status.code(),

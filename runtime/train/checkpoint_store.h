@@ -13,6 +13,7 @@
 namespace topwork {
 
 struct CheckpointData;
+class MappedBytes;
 
 class CheckpointStore {
  public:
@@ -20,6 +21,12 @@ class CheckpointStore {
   CheckpointStore(const TrainingContext& context, const EpochPlan* plan, const Judge* judge,
                   TrainerFiles* files)
       : context_(context), plan_(*plan), judge_(*judge), files_(*files) {}
+
+  // The file's contents; `out_file` keeps its bytes. CORRUPT names the file.
+  static Result<CheckpointData> Read(const std::string& path, MappedBytes* out_file);
+  // Writes over the file, which is held from then on; the sound one before moves to `path`.previous.
+  static Status Write(const std::string& path, const char* what, const CheckpointData& data,
+                      TrainerFiles* files);
 
   // See Trainer::SaveCheckpoint and RestoreCheckpoint.
   Status Save(const std::string& path, bool with_examples) const;

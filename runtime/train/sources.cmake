@@ -52,6 +52,9 @@ set(TRAIN_SOURCES
   judge/metrics.cc
   judge/score_judge.cc
   judge/scores.cc
+  statistics/learner.cc
+  statistics/learner_file.cc
+  statistics/learner_penalty.cc
   statistics/recursive_ridge.cc
   statistics/ridge_solve.cc
   statistics/statistics.cc

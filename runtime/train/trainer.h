@@ -57,6 +57,7 @@ class Trainer {
 
   const FeatureExtractor& extractor() const { return *extractor_; }
   const TrainingSet& set() const { return set_; }
+  ThreadPool& pool() { return extractor_->pool(); }
   TrainingState& state() { return state_; }
   const TrainingState& state() const { return state_; }
   const FitterChoice& fitter() const { return loop_.choice(); }  // the device, and why it is that
@@ -69,6 +70,10 @@ class Trainer {
   // With options().replay_capacity the memory stays bounded and balanced (ReplayMemory).
   Status AddExamples(const Examples& examples, const FeatureProgress& progress = nullptr) {
     return set_.Add(examples, progress);
+  }
+  // Computes the features of examples that are not kept here; `cache` is one of set().NewCache.
+  Status Extract(const Examples& examples, const FeatureProgress& progress, FeatureCache* cache) {
+    return set_.Extract(examples, progress, cache);
   }
   // Features made elsewhere: [n, set().dim()] row-major, copied.
   Status AddFeatures(const float* features, const int32_t* labels, int64_t n) {

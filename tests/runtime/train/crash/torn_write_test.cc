@@ -11,6 +11,8 @@
 
 #include "models/format/checkpoint_file.h"
 #include "models/format/head_file.h"
+#include "runtime/train/random.h"
+#include "runtime/train/statistics/learner.h"
 #include "tests/runtime/train/crash/crash_run.h"
 #include "tests/runtime/train/crash/fs_crash.h"
 
@@ -185,6 +187,34 @@ void TestHeadsAndModels(const std::string& folder) {
   }
 }
 
+// A learner's memory that grows and shrinks.
+void TestMemories(const std::string& folder) {
+  const auto trainer = NewCrashRun(0, folder);
+  auto created = Learner::Create(trainer.get(), {"a", "b"}, 1.0, true);
+  Require(created.ok(), created.status().ToString());
+  Learner& learner = **created;
+  const std::string path = folder + "/mine.memory";
+  const size_t n_floats = trainer->input(0).bytes() / sizeof(float);
+  for (const char* generation : {"first memory", "second memory", "third memory"}) {
+    Random random(static_cast<uint64_t>(generation[0]));
+    std::vector<float> x;
+    std::vector<std::string> ids;
+    const std::vector<int32_t> labels = {0, 1, 0};
+    for (size_t i = 0; i < 3 * n_floats; ++i) x.push_back(static_cast<float>(random.Gaussian()));
+    for (int i = 0; i < 3; ++i) ids.push_back(std::string(generation) + std::to_string(i));
+    const Status added = learner.Add(
+        Examples::FromArray(x.data(), n_floats * sizeof(float), labels.data(), 3), ids, nullptr);
+    Require(added.ok(), added.ToString());
+    Require(learner.Remove({ids[2]}).ok(), "cannot remove");
+    const Save save = {generation, {path, path + ".previous"}, [&] {
+                         const Status saved = learner.Save(path);
+                         Require(saved.ok(), saved.ToString());
+                       }};
+    const Files before = FilesAt(save.paths);
+    CheckTorn(save, RunSave(save), before, RefusesCheckpoint);
+  }
+}
+
 }  // namespace
 }  // namespace test
 }  // namespace topwork
@@ -196,6 +226,7 @@ int main() {
     topwork::test::TestCheckpoints(kind, folder);
   }
   topwork::test::TestHeadsAndModels(folder);
+  topwork::test::TestMemories(folder);
   topwork::test::RemoveFolder(folder);
   return 0;
 }

@@ -1,0 +1,120 @@
+// Learner: a head that is taught example by example, and forgets as exactly.
+//
+// The head is a ridge head with standardised features (RecursiveRidge). What it depends on are sums
+// over the examples (Statistics), so that adding, removing and re-labelling an example or merging
+// the memories of several devices gives the head that solving anew from the remaining examples
+// gives. Features of examples are kept beside their ids; where they are not kept, an example can
+// only be removed by giving it again.
+#ifndef TOPWORK_RUNTIME_TRAIN_STATISTICS_LEARNER_H_
+#define TOPWORK_RUNTIME_TRAIN_STATISTICS_LEARNER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/train/statistics/recursive_ridge.h"
+#include "runtime/train/trainer.h"
+
+namespace topwork {
+
+struct CheckpointData;
+
+class Learner {
+ public:
+  // `trainer` runs the backbone, holds the head and exports it; the softmax loss, the last layer
+  // alone and no augmentation. It must outlive the object. `penalty`: λ of RecursiveRidge; 0: chosen.
+  static Result<std::unique_ptr<Learner>> Create(Trainer* trainer,
+                                                 std::vector<std::string> class_names,
+                                                 double penalty, bool keeps_features);
+
+  Trainer& trainer() { return trainer_; }
+  const std::vector<std::string>& class_names() const { return class_names_; }
+  const Statistics& statistics() const { return all_; }
+  const RecursiveRidge& ridge() const { return ridge_; }
+  double penalty() const { return penalty_; }
+  // Examples that λ was chosen for; 0: it was given, or is still to be chosen.
+  int64_t n_chosen() const { return n_chosen_; }
+  // Examples with features, in the order in which they came.
+  int64_t n_kept() const { return static_cast<int64_t>(rows_.size()); }
+  const std::string& id(int64_t i) const { return ids_[static_cast<size_t>(i)]; }
+  int32_t label(int64_t i) const { return labels_[static_cast<size_t>(i)]; }
+  int32_t group(int64_t i) const { return groups_[static_cast<size_t>(i)]; }
+  size_t bytes() const;
+
+  // Computes the features of examples and learns them. All or nothing. `ids`: one for each, not
+  // empty. INVALID_ARGUMENT for an id that is there already or stands twice, and for a label without
+  // a class. Without features kept the ids are not looked at.
+  Status Add(const Examples& examples, const std::vector<std::string>& ids,
+             const FeatureProgress& progress);
+  // Unlearns examples whose features are not kept, which are given again. FAILED_PRECONDITION where
+  // the statistics cannot hold them.
+  Status Subtract(const Examples& examples, const FeatureProgress& progress);
+  // NOT_FOUND names the first id that is not there; nothing is removed then.
+  Status Remove(const std::vector<std::string>& ids);
+  // NOT_FOUND without an example of it.
+  Status RemoveGroup(int32_t group);
+  Status Relabel(const std::string& id, int32_t label);
+  // Keeps the sums of all examples and gives up their features and ids.
+  void DropFeatures();
+
+  // The index of the class of that name, which is added where it is new.
+  Result<int32_t> AddClass(const std::string& name);
+  // With its examples. FAILED_PRECONDITION where the features of some of them are not kept.
+  Status RemoveClass(int32_t index);
+  Status RenameClass(int32_t index, const std::string& name);
+
+  // Takes in the examples and statistics of another memory of the same model; classes go by their
+  // names. An example that is in both counts once; FAILED_PRECONDITION where two examples of one id
+  // differ, and for a file of another model. All or nothing. *out_n_same: those in both.
+  Status Merge(const std::string& path, int64_t* out_n_same);
+
+  // See Trainer::HoldFile.
+  Status HoldFile(const std::string& path) { return files_.Hold(path, "the memory"); }
+  // Reads a memory in place of all examples: one that Save wrote, or a checkpoint with examples,
+  // which get the ids "#0", "#1" and so on. CORRUPT and FAILED_PRECONDITION as
+  // Trainer::RestoreCheckpoint.
+  Status Load(const std::string& path);
+  // Whole or not at all; the file before stays as `path`.previous. A trainer can restore it.
+  Status Save(const std::string& path);
+
+  // Gives the trainer the head of the present examples: two classes with examples are needed.
+  // penalty > 0: is used from now on; 0: the present one; < 0: chosen anew.
+  Status Solve(double penalty);
+
+ private:
+  Learner(Trainer* trainer, double penalty, bool keeps_features);
+  RidgeExamples examples() const;
+  int64_t Find(const std::string& id) const;
+  Status Extract(const Examples& examples, const FeatureProgress& progress,
+                 std::unique_ptr<FeatureCache>* out_cache, std::vector<ExampleTarget>* out);
+  Status CheckIds(const std::vector<std::string>& ids, int64_t count) const;
+  void Prepare(int64_t n_changes);
+  void Learn(const float* row, int32_t label, int32_t group, const std::string& id);
+  void Forget(int64_t index);
+  Status ForgetAll(const std::vector<int64_t>& indices);
+  void KeepClasses(const std::vector<int32_t>& sources);
+  Status ChoosePenalty();
+  Status AdoptHead();
+  Status CheckBelongs(const CheckpointData& data, Statistics* out_unkept) const;
+  void Adopt(const CheckpointData& data, const Statistics& unkept);
+  Status FindShared(const CheckpointData& data, std::vector<bool>* out_shared) const;
+
+  Trainer& trainer_;
+  TrainerFiles files_;
+  std::vector<std::string> class_names_;
+  double penalty_ = 0.0;
+  int64_t n_chosen_ = 0;
+  double temperature_ = 0.2;  // what scores are divided by, while nothing tells better
+  bool keeps_features_ = true;
+  Statistics all_;
+  Statistics unkept_;  // of examples without features; its scatter only when there are some
+  RecursiveRidge ridge_;
+  std::vector<std::vector<float>> rows_;
+  std::vector<std::string> ids_;
+  std::vector<int32_t> labels_;
+  std::vector<int32_t> groups_;
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_RUNTIME_TRAIN_STATISTICS_LEARNER_H_
