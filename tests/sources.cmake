@@ -207,6 +207,7 @@ set(TEST_SOURCES
   runtime/api/hpp_test.cc
   runtime/api/device_policy_test.cc
   runtime/api/judge_api_test.cc
+  runtime/api/learner_api_test.cc
   runtime/api/library_test.cc
   runtime/api/model_api_test.cc
   runtime/api/null_test.cc

@@ -45,6 +45,7 @@ tw_example(open_from_memory open_from_memory.c tests/data/api/scale.tflite)
 if(TOPWORK_TRAIN)
   tw_example(train_head train_head.c ${digits} "${PROJECT_BINARY_DIR}/examples/left_right.tflite")
   tw_example(train_head_cpp train_head.cc ${digits})
+  tw_example(learn learn.c ${digits} "${PROJECT_BINARY_DIR}/examples/learnt.tflite")
 endif()
 if(TOPWORK_TRAIN AND TOPWORK_TOOLS AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME example.train_head_shell COMMAND sh "${PROJECT_SOURCE_DIR}/ports/examples/train_head.sh"

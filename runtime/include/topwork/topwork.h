@@ -184,6 +184,7 @@ typedef enum tw_precision TW_ENUM_INT {
 typedef struct tw_model tw_model;
 typedef struct tw_session tw_session;
 typedef struct tw_trainer tw_trainer;
+typedef struct tw_learner tw_learner;
 typedef struct tw_judge tw_judge;
 typedef struct tw_quantizer tw_quantizer;
 
@@ -1297,6 +1298,152 @@ TW_API tw_status tw_judge_read(tw_judge* judge, tw_evaluation* evaluation);
 //
 // 5. LEARNERS
 //
+
+// A learner teaches the last layer of a model new classes without epochs: its head is ridge
+// regression on standardised features, which follows from sums over the examples. Adding, removing
+// or re-labelling an example changes the sums, and the head becomes the one that solving anew from
+// the remaining examples would give, to about ten digits. Files of several devices merge into the
+// head of all their examples together.
+
+typedef struct tw_learner_options {
+  size_t struct_size;
+  // How the backbone runs, which head is taught, and class_names to begin with (none are needed).
+  // What shapes training is not looked at; the loss is TW_LOSS_SOFTMAX, n_layers 1, and there is no
+  // augmentation. NULL: the defaults.
+  const tw_trainer_options* trainer;
+  // Ridge penalty on the weights of standardised features; 0: chosen by leave-one-out (by groups if
+  // there are any) when the head is first needed, and kept.
+  double penalty;
+  // 1: features of examples are not kept, only their sums, of n_features x (n_features + 1) / 2
+  // numbers. Such examples have no ids; one is removed by giving it again (tw_learner_subtract).
+  int32_t statistics_only;
+} tw_learner_options;
+
+// Makes a learner without examples. options NULL: the defaults. Nothing in *options is needed
+// afterwards, but for the allocator's user_data. The caller owns *out_learner. Errors: those of
+// tw_trainer_create; UNSUPPORTED for a loss, layers or augmentation that a learner does not have.
+// [any]
+TW_API tw_status tw_learner_create(const tw_model* model, const tw_learner_options* options,
+                                   tw_learner** out_learner);
+
+// Frees the learner. NULL is allowed. [one]
+TW_API void tw_learner_free(tw_learner* learner);
+
+// As tw_trainer_get_input. [one]
+TW_API tw_status tw_learner_get_input(const tw_learner* learner, size_t index,
+                                      tw_tensor_info* info);
+
+// Holds a memory file for this learner, as tw_trainer_hold_file. [one]
+TW_API tw_status tw_learner_hold_file(tw_learner* learner, const char* path);
+
+// Reads a memory in place of all classes and examples: a file of tw_learner_save, or of
+// tw_trainer_save_checkpoint with examples (they get the ids "#0", "#1" and so on). Errors: IO,
+// CORRUPT (the text names the sound file before, if there is one), FAILED_PRECONDITION for a file of
+// another model or last layer. [one]
+TW_API tw_status tw_learner_load(tw_learner* learner, const char* path);
+
+// Writes classes, features, ids and sums, and the head. The file appears complete or not at all; the
+// one before stays as PATH.previous. tw_trainer_load_checkpoint takes it, too, unless it has
+// examples without features. Errors: those of tw_trainer_save_checkpoint. [one]
+TW_API tw_status tw_learner_save(tw_learner* learner, const char* path);
+
+// Finds the class `name`, or adds it. *out_index (may be NULL) is what labels call it. [one]
+TW_API tw_status tw_learner_add_class(tw_learner* learner, const char* name, int64_t* out_index);
+
+// Removes a class with its examples; the classes after it move up. Errors: INVALID_ARGUMENT;
+// FAILED_PRECONDITION if features of its examples are not kept. [one]
+TW_API tw_status tw_learner_remove_class(tw_learner* learner, int64_t index);
+
+// Errors: INVALID_ARGUMENT if there is no such class, or another one has the name. [one]
+TW_API tw_status tw_learner_rename_class(tw_learner* learner, int64_t index, const char* name);
+
+// Computes the features of examples and learns them; after a failure none is learnt. ids: a text
+// for each by which it can be removed, no two alike; not looked at with statistics_only. Labels are
+// numbers of classes. Errors: those of tw_trainer_add_examples; INVALID_ARGUMENT for an id that is
+// there already. [one]
+TW_API tw_status tw_learner_add(tw_learner* learner, const tw_examples* examples,
+                                const char* const* ids);
+
+// Unlearns examples whose features are not kept. After a failure none is unlearnt. Errors: those of
+// tw_trainer_add_examples; FAILED_PRECONDITION if one cannot be among those that were learnt (that
+// it was can not always be told). [one]
+TW_API tw_status tw_learner_subtract(tw_learner* learner, const tw_examples* examples);
+
+// Removes examples. Errors: NOT_FOUND (nothing is removed). [one]
+TW_API tw_status tw_learner_remove(tw_learner* learner, const char* const* ids, size_t n_ids);
+
+// Removes all examples of a group (tw_examples.groups), say a person. Errors: NOT_FOUND. [one]
+TW_API tw_status tw_learner_remove_group(tw_learner* learner, int32_t group);
+
+// Gives an example another class. Errors: NOT_FOUND, INVALID_ARGUMENT. [one]
+TW_API tw_status tw_learner_relabel(tw_learner* learner, const char* id, int64_t label);
+
+// Adds the classes (by name) and examples of another file of the same model. An example that is in
+// both counts once. *out_n_same (may be NULL): such examples. After a failure nothing is changed. Errors:
+// those of tw_learner_load; FAILED_PRECONDITION if two examples of one id differ. [one]
+TW_API tw_status tw_learner_merge(tw_learner* learner, const char* path, int64_t* out_n_same);
+
+// Gives up all features and ids, and keeps the sums: for a file that leaves the device. The sums
+// still tell something of the examples. [one]
+TW_API tw_status tw_learner_drop_features(tw_learner* learner);
+
+// Makes the head of the present examples; the three functions below do so by themselves. penalty
+// above 0: used from now on; 0: the present one; below 0: chosen anew. Errors: FAILED_PRECONDITION
+// if fewer than two classes have examples, NUMERIC (the penalty is too small). [one]
+TW_API tw_status tw_learner_solve(tw_learner* learner, double penalty);
+
+// Writes the probabilities of n_examples x n_classes (n_scores in all) to `scores`. Errors: those of
+// tw_learner_solve and tw_trainer_predict. [one]
+TW_API tw_status tw_learner_predict(tw_learner* learner, const tw_examples* examples, float* scores,
+                                    size_t n_scores);
+
+// As tw_trainer_cancel, for the call that computes features. [any]
+TW_API tw_status tw_learner_cancel(tw_learner* learner);
+
+// As tw_trainer_export. The caller owns *out_model. Errors: those of tw_learner_solve, too. [one]
+TW_API tw_status tw_learner_export(tw_learner* learner, tw_model** out_model);
+
+// What a learner has and holds. Pointers are borrowed from it until it changes.
+typedef struct tw_learner_info {
+  size_t struct_size;
+  int64_t n_classes;
+  const char* const* class_names;
+  // Examples of each class.
+  const int64_t* class_counts;
+  int64_t n_examples;
+  // Those whose features are kept (tw_learner_get_example).
+  int64_t n_kept;
+  int64_t n_features;
+  // 0: still to be chosen.
+  double penalty;
+  // Examples that it was chosen for; 0: it was given.
+  int64_t n_chosen;
+  // The weights' relative error by rounding, as it was last measured. Beyond 1e-10 the head is solved
+  // anew.
+  double drift;
+  // How often it was.
+  int64_t n_solved;
+  // 1: the head is up to date; 0: it is solved anew when it is next needed.
+  int32_t is_solved;
+  size_t memory_bytes;
+} tw_learner_info;
+
+// Tells what the learner has and holds. Set info->struct_size first. [one]
+TW_API tw_status tw_learner_get_info(tw_learner* learner, tw_learner_info* info);
+
+// An example whose features are kept.
+typedef struct tw_learner_example {
+  size_t struct_size;
+  // Borrowed until the learner changes.
+  const char* id;
+  int64_t label;
+  // -1: none.
+  int32_t group;
+} tw_learner_example;
+
+// Tells example `index` in the order in which they came. Set example->struct_size first. [one]
+TW_API tw_status tw_learner_get_example(const tw_learner* learner, int64_t index,
+                                        tw_learner_example* example);
 
 //
 // 6. KNOWN AND UNKNOWN

@@ -674,6 +674,108 @@ class Trainer {
   std::unique_ptr<tw_trainer, internal::Deleter<tw_trainer, tw_trainer_free>> handle_;
 };
 
+struct LearnerOptions : tw_learner_options {
+  LearnerOptions() : tw_learner_options{} { struct_size = sizeof(tw_learner_options); }
+};
+
+// A tw_learner: one thread at a time.
+class Learner {
+ public:
+  static Result<Learner> Create(const Model& model,
+                                const LearnerOptions& options = LearnerOptions()) {
+    tw_learner* handle = nullptr;
+    const tw_status status = tw_learner_create(model.get(), &options, &handle);
+    if (status != TW_STATUS_OK) return Status(status);
+    return Learner(handle);
+  }
+
+  Result<Tensor> Input(size_t index) const {
+    Tensor tensor;
+    const tw_status status = tw_learner_get_input(get(), index, &tensor);
+    if (status != TW_STATUS_OK) return Status(status);
+    return tensor;
+  }
+  Status HoldFile(const std::string& path) {
+    return Status(tw_learner_hold_file(get(), path.c_str()));
+  }
+  Status Load(const std::string& path) { return Status(tw_learner_load(get(), path.c_str())); }
+  Status Save(const std::string& path) { return Status(tw_learner_save(get(), path.c_str())); }
+
+  // The index of the class of that name, which is added where it is new.
+  Result<int64_t> AddClass(const std::string& name) {
+    int64_t index = 0;
+    const tw_status status = tw_learner_add_class(get(), name.c_str(), &index);
+    if (status != TW_STATUS_OK) return Status(status);
+    return index;
+  }
+  Status RemoveClass(int64_t index) { return Status(tw_learner_remove_class(get(), index)); }
+  Status RenameClass(int64_t index, const std::string& name) {
+    return Status(tw_learner_rename_class(get(), index, name.c_str()));
+  }
+  // An id for each example; none with statistics_only.
+  Status Add(const tw_examples& examples, const std::vector<std::string>& ids) {
+    return Status(tw_learner_add(get(), &examples, ids.empty() ? nullptr : Pointers(ids).data()));
+  }
+  Status Subtract(const tw_examples& examples) {
+    return Status(tw_learner_subtract(get(), &examples));
+  }
+  Status Remove(const std::vector<std::string>& ids) {
+    return Status(tw_learner_remove(get(), Pointers(ids).data(), ids.size()));
+  }
+  Status RemoveGroup(int32_t group) { return Status(tw_learner_remove_group(get(), group)); }
+  Status Relabel(const std::string& id, int64_t label) {
+    return Status(tw_learner_relabel(get(), id.c_str(), label));
+  }
+  // How many examples were here already.
+  Result<int64_t> Merge(const std::string& path) {
+    int64_t n_same = 0;
+    const tw_status status = tw_learner_merge(get(), path.c_str(), &n_same);
+    if (status != TW_STATUS_OK) return Status(status);
+    return n_same;
+  }
+  Status DropFeatures() { return Status(tw_learner_drop_features(get())); }
+  Status Solve(double penalty = 0.0) { return Status(tw_learner_solve(get(), penalty)); }
+  // n_examples x n_classes probabilities.
+  Result<std::vector<float>> Predict(const tw_examples& examples) {
+    const Result<tw_learner_info> info = Info();
+    if (!info.ok()) return info.status();
+    std::vector<float> scores(static_cast<size_t>(examples.n_examples * info->n_classes));
+    const tw_status status = tw_learner_predict(get(), &examples, scores.data(), scores.size());
+    if (status != TW_STATUS_OK) return Status(status);
+    return scores;
+  }
+  Status Cancel() { return Status(tw_learner_cancel(get())); }
+  Result<Model> Export() {
+    tw_model* handle = nullptr;
+    const tw_status status = tw_learner_export(get(), &handle);
+    return Model::Take(status, handle);
+  }
+  // What it points to is borrowed from the learner.
+  Result<tw_learner_info> Info() const {
+    return internal::GetStruct<tw_learner_info>(
+        [&](tw_learner_info* info) { return tw_learner_get_info(get(), info); });
+  }
+  Result<tw_learner_example> Example(int64_t index) const {
+    return internal::GetStruct<tw_learner_example>(
+        [&](tw_learner_example* example) { return tw_learner_get_example(get(), index, example); });
+  }
+  std::vector<std::string> class_names() const {
+    const Result<tw_learner_info> info = Info();
+    if (!info.ok()) return {};
+    return std::vector<std::string>(info->class_names, info->class_names + info->n_classes);
+  }
+  tw_learner* get() const { return handle_.get(); }
+
+ private:
+  explicit Learner(tw_learner* handle) : handle_(handle) {}
+  static std::vector<const char*> Pointers(const std::vector<std::string>& texts) {
+    std::vector<const char*> pointers;
+    for (const std::string& text : texts) pointers.push_back(text.c_str());
+    return pointers;
+  }
+  std::unique_ptr<tw_learner, internal::Deleter<tw_learner, tw_learner_free>> handle_;
+};
+
 struct PruneOptions : tw_prune_options {
   PruneOptions() : tw_prune_options{} { struct_size = sizeof(tw_prune_options); }
 };
