@@ -110,6 +110,7 @@ void PrintJson(const Json& json);
 void AddInfoCommand(CLI::App* app);
 void AddRunCommand(CLI::App* app);
 void AddTrainCommand(CLI::App* app);
+void AddLearnCommand(CLI::App* app);
 void AddEvaluateCommand(CLI::App* app);
 void AddDevicesCommand(CLI::App* app);
 void AddBenchmarkCommand(CLI::App* app);

@@ -35,6 +35,7 @@ Examples:
   topwork info mobilenet.tflite --plan
   topwork run mobilenet.tflite --input cat.jpg --labels labels.txt
   topwork train mobilenet.tflite --data photos/ --output mine.tflite --report mine.html
+  topwork learn mobilenet.tflite --memory mine.memory --add photos/ --output mine.tflite
   topwork evaluate mine.tflite --data photos-kept-back/
   topwork quantize mine.tflite --to int8 --data photos/ --output small.tflite
 `topwork COMMAND --help` explains a command.)";
@@ -99,6 +100,7 @@ int Main(int argc, char** argv) {
   AddInfoCommand(&app);
   AddRunCommand(&app);
   AddTrainCommand(&app);
+  AddLearnCommand(&app);
   AddEvaluateCommand(&app);
   AddDevicesCommand(&app);
   AddBenchmarkCommand(&app);

@@ -55,6 +55,8 @@ set(CLI_SOURCES
   benchmark/roofline.cc
   benchmark/train_times.cc
   evaluate_command.cc
+  learn_command.cc
+  learn_flags.cc
   prune_command.cc
   quantize_command.cc
   train_command.cc

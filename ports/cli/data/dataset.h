@@ -21,6 +21,9 @@ namespace cli {
 struct CsvRecord;
 struct FolderCounts;
 
+// The number that a group of this name has in every data set.
+int32_t NumberOfGroup(const std::string& name);
+
 class Dataset {
  public:
   // Reads names, labels and targets; images are decoded later, one by one. Throws CliError: no such
