@@ -97,7 +97,7 @@ class Learner {
   Status AdoptHead();
   Status CheckBelongs(const CheckpointData& data, Statistics* out_unkept) const;
   void Adopt(const CheckpointData& data, const Statistics& unkept);
-  Status FindShared(const CheckpointData& data, std::vector<bool>* out_shared) const;
+  Status FindShared(const CheckpointData& data, std::vector<uint8_t>* out_shared) const;
 
   Trainer& trainer_;
   TrainerFiles files_;

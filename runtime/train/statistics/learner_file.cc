@@ -158,8 +158,8 @@ Status Learner::Save(const std::string& path) {
 }
 
 // Examples of the other memory that are here, too.
-Status Learner::FindShared(const CheckpointData& data, std::vector<bool>* out_shared) const {
-  out_shared->assign(data.labels.size(), false);
+Status Learner::FindShared(const CheckpointData& data, std::vector<uint8_t>* out_shared) const {
+  out_shared->assign(data.labels.size(), 0);
   for (size_t i = 0; i < data.labels.size(); ++i) {
     const int64_t here = Find(IdOf(data, i));
     if (here == n_kept()) continue;
@@ -171,7 +171,7 @@ Status Learner::FindShared(const CheckpointData& data, std::vector<bool>* out_sh
           "from one of them",
           IdOf(data, i));
     }
-    (*out_shared)[i] = true;
+    (*out_shared)[i] = 1;
   }
   return Status::Ok();
 }
@@ -180,7 +180,7 @@ Status Learner::Merge(const std::string& path, int64_t* out_n_same) {
   MappedBytes file;
   TW_ASSIGN_OR_RETURN(const CheckpointData data, CheckpointStore::Read(path, &file));
   Statistics theirs;
-  std::vector<bool> shared;
+  std::vector<uint8_t> shared;
   Status status = CheckBelongs(data, &theirs);
   if (status.ok()) status = FindShared(data, &shared);
   if (!status.ok()) return status.WithPrefix("'" + path + "': ");
@@ -197,8 +197,8 @@ Status Learner::Merge(const std::string& path, int64_t* out_n_same) {
   }
   *out_n_same = 0;
   for (size_t i = 0; i < data.labels.size(); ++i) {
-    *out_n_same += shared[i] ? 1 : 0;
-    if (shared[i]) continue;
+    *out_n_same += shared[i];
+    if (shared[i] != 0) continue;
     Learn(RowOf(data, i), labels[AsIndex(data.labels[i])], GroupOf(data, i), IdOf(data, i));
   }
   return Status::Ok();

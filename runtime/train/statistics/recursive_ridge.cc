@@ -89,7 +89,7 @@ bool RecursiveRidge::ChangePrimal(const RidgeExamples& examples, const float* ro
     const double own = c == label ? 1.0 : 0.0;
     const double count = static_cast<double>(all.count(c)) - (sign > 0 ? own : 0.0);
     double* weights = weights_.data() + AsIndex(c) * mean_.size();
-    const double error = own - count / others - Dot(weights, v_.data(), all.dim());
+    const double error = own - count / others - InnerProduct(weights, v_.data(), all.dim());
     AddScaled(gain * error, q_.data(), all.dim(), weights);
   }
   return UpdateScales(examples);
@@ -250,7 +250,7 @@ void RecursiveRidge::Head(const RidgeExamples& examples, std::vector<double>* we
     for (size_t at = 0; at < weights->size(); ++at) (*weights)[at] /= scales_[at % dim];
   }
   for (size_t c = 0; c < n_classes; ++c) {
-    (*bias)[c] -= Dot(weights->data() + c * dim, mean_.data(), examples.all->dim());
+    (*bias)[c] -= InnerProduct(weights->data() + c * dim, mean_.data(), examples.all->dim());
   }
 }
 

@@ -116,7 +116,7 @@ double RecursiveRidge::PrimalDrift(const RidgeExamples& examples) {
   for (size_t d = 0; d < w.size(); ++d) residual[d] -= lambda_ * scales_[d] * w[d];
   for (const std::vector<float>& row : *examples.rows) {
     Shift(row.data(), v_.data());
-    AddScaled(-Dot(v_.data(), w.data(), dim), v_.data(), dim, residual.data());
+    AddScaled(-InnerProduct(v_.data(), w.data(), dim), v_.data(), dim, residual.data());
   }
   if (examples.unkept != nullptr) {
     MultiplyPacked(examples.unkept->scatter().data(), w.data(), dim, part.data());
@@ -124,7 +124,7 @@ double RecursiveRidge::PrimalDrift(const RidgeExamples& examples) {
     examples.unkept->Mean(v_.data());
     AddScaled(-1.0, mean_.data(), dim, v_.data());
     const double n = static_cast<double>(examples.unkept->size());
-    AddScaled(-n * Dot(v_.data(), w.data(), dim), v_.data(), dim, residual.data());
+    AddScaled(-n * InnerProduct(v_.data(), w.data(), dim), v_.data(), dim, residual.data());
   }
   inverse_.Multiply(residual.data(), part.data());
   return RelativeSize(part.data(), w.data());

@@ -11,7 +11,7 @@ constexpr double kLeastPivot = 1e-7;
 
 }  // namespace
 
-double Dot(const double* a, const double* b, int64_t n) {
+double InnerProduct(const double* a, const double* b, int64_t n) {
   double sums[8] = {};
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -34,7 +34,7 @@ void AddProduct(double factor, const double* v, int64_t size, double* packed) {
 void MultiplyPacked(const double* packed, const double* v, int64_t size, double* out) {
   std::fill(out, out + size, 0.0);
   for (int64_t i = 0; i < size; packed += ++i) {
-    out[i] += Dot(packed, v, i + 1);
+    out[i] += InnerProduct(packed, v, i + 1);
     AddScaled(v[i], packed, i, out);
   }
 }
@@ -55,7 +55,7 @@ void SymmetricInverse::Column(int64_t i, double* out) const {
 bool SymmetricInverse::Append(const double* row, double diagonal) {
   column_.resize(static_cast<size_t>(size_) + 1);
   Multiply(row, column_.data());
-  const double pivot = diagonal - Dot(row, column_.data(), size_);
+  const double pivot = diagonal - InnerProduct(row, column_.data(), size_);
   if (!(pivot > kLeastPivot * kLeastPivot * diagonal)) return false;
   topwork::AddProduct(1.0 / pivot, column_.data(), size_, packed_.data());
   for (int64_t k = 0; k < size_; ++k) packed_.push_back(-column_[static_cast<size_t>(k)] / pivot);
@@ -84,7 +84,7 @@ bool SymmetricInverse::Remove(int64_t i) {
 }
 
 bool SymmetricInverse::AddProduct(double beta, const double* v, const double* q, double* out_gain) {
-  const double pivot = 1.0 + beta * Dot(v, q, size_);
+  const double pivot = 1.0 + beta * InnerProduct(v, q, size_);
   if (!(pivot > kLeastPivot)) return false;
   *out_gain = beta / pivot;
   topwork::AddProduct(-*out_gain, q, size_, packed_.data());

@@ -18,7 +18,7 @@ inline size_t AsIndex(int64_t i) { return static_cast<size_t>(i); }
 inline size_t PackedRow(int64_t i) { return static_cast<size_t>(i * (i + 1) / 2); }
 
 // a[0, n) · b[0, n), with eight partial sums.
-double Dot(const double* a, const double* b, int64_t n);
+double InnerProduct(const double* a, const double* b, int64_t n);
 // y += factor · x.
 void AddScaled(double factor, const double* x, int64_t n, double* y);
 // The packed lower triangle of [size, size] += factor · v · vᵀ.
