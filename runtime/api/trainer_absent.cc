@@ -47,29 +47,3 @@ tw_status tw_trainer_save_head(const tw_trainer*, const char*) { return Absent()
 tw_status tw_trainer_load_head(tw_trainer*, const char*) { return Absent(); }
 tw_status tw_trainer_save_checkpoint(tw_trainer*, const char*, int32_t) { return Absent(); }
 tw_status tw_trainer_load_checkpoint(tw_trainer*, const char*) { return Absent(); }
-tw_status tw_learner_create(const tw_model*, const tw_learner_options*, tw_learner**) {
-  return Absent();
-}
-void tw_learner_free(tw_learner*) {}
-tw_status tw_learner_get_input(const tw_learner*, size_t, tw_tensor_info*) { return Absent(); }
-tw_status tw_learner_hold_file(tw_learner*, const char*) { return Absent(); }
-tw_status tw_learner_load(tw_learner*, const char*) { return Absent(); }
-tw_status tw_learner_save(tw_learner*, const char*) { return Absent(); }
-tw_status tw_learner_add_class(tw_learner*, const char*, int64_t*) { return Absent(); }
-tw_status tw_learner_remove_class(tw_learner*, int64_t) { return Absent(); }
-tw_status tw_learner_rename_class(tw_learner*, int64_t, const char*) { return Absent(); }
-tw_status tw_learner_add(tw_learner*, const tw_examples*, const char* const*) { return Absent(); }
-tw_status tw_learner_subtract(tw_learner*, const tw_examples*) { return Absent(); }
-tw_status tw_learner_remove(tw_learner*, const char* const*, size_t) { return Absent(); }
-tw_status tw_learner_remove_group(tw_learner*, int32_t) { return Absent(); }
-tw_status tw_learner_relabel(tw_learner*, const char*, int64_t) { return Absent(); }
-tw_status tw_learner_merge(tw_learner*, const char*, int64_t*) { return Absent(); }
-tw_status tw_learner_drop_features(tw_learner*) { return Absent(); }
-tw_status tw_learner_solve(tw_learner*, double) { return Absent(); }
-tw_status tw_learner_predict(tw_learner*, const tw_examples*, float*, size_t) { return Absent(); }
-tw_status tw_learner_cancel(tw_learner*) { return Absent(); }
-tw_status tw_learner_export(tw_learner*, tw_model**) { return Absent(); }
-tw_status tw_learner_get_info(tw_learner*, tw_learner_info*) { return Absent(); }
-tw_status tw_learner_get_example(const tw_learner*, int64_t, tw_learner_example*) {
-  return Absent();
-}

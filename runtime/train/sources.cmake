@@ -52,13 +52,6 @@ set(TRAIN_SOURCES
   judge/metrics.cc
   judge/score_judge.cc
   judge/scores.cc
-  statistics/learner.cc
-  statistics/learner_file.cc
-  statistics/learner_penalty.cc
-  statistics/recursive_ridge.cc
-  statistics/ridge_solve.cc
-  statistics/statistics.cc
-  statistics/symmetric_inverse.cc
   checkpoint_match.cc
   checkpoint_store.cc
   classes.cc
@@ -70,3 +63,14 @@ set(TRAIN_SOURCES
   trainer.cc
   trainer_files.cc
 )
+if(TOPWORK_LEARN)
+  list(APPEND TRAIN_SOURCES
+    statistics/learner.cc
+    statistics/learner_file.cc
+    statistics/learner_penalty.cc
+    statistics/recursive_ridge.cc
+    statistics/ridge_solve.cc
+    statistics/statistics.cc
+    statistics/symmetric_inverse.cc
+  )
+endif()

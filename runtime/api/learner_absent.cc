@@ -1,0 +1,45 @@
+// C API of learners in a library built without them: every function says so.
+#include "runtime/api/handles.h"
+
+namespace {
+
+tw_status WithoutLearners() {
+  return topwork::api::Report(topwork::Unsupported(
+      "this library was built without learners; build it with TOPWORK_LEARN=ON and "
+      "TOPWORK_TRAIN=ON"));
+}
+
+}  // namespace
+
+tw_status tw_learner_create(const tw_model*, const tw_learner_options*, tw_learner**) {
+  return WithoutLearners();
+}
+void tw_learner_free(tw_learner*) {}
+tw_status tw_learner_get_input(const tw_learner*, size_t, tw_tensor_info*) {
+  return WithoutLearners();
+}
+tw_status tw_learner_hold_file(tw_learner*, const char*) { return WithoutLearners(); }
+tw_status tw_learner_load(tw_learner*, const char*) { return WithoutLearners(); }
+tw_status tw_learner_save(tw_learner*, const char*) { return WithoutLearners(); }
+tw_status tw_learner_add_class(tw_learner*, const char*, int64_t*) { return WithoutLearners(); }
+tw_status tw_learner_remove_class(tw_learner*, int64_t) { return WithoutLearners(); }
+tw_status tw_learner_rename_class(tw_learner*, int64_t, const char*) { return WithoutLearners(); }
+tw_status tw_learner_add(tw_learner*, const tw_examples*, const char* const*) {
+  return WithoutLearners();
+}
+tw_status tw_learner_subtract(tw_learner*, const tw_examples*) { return WithoutLearners(); }
+tw_status tw_learner_remove(tw_learner*, const char* const*, size_t) { return WithoutLearners(); }
+tw_status tw_learner_remove_group(tw_learner*, int32_t) { return WithoutLearners(); }
+tw_status tw_learner_relabel(tw_learner*, const char*, int64_t) { return WithoutLearners(); }
+tw_status tw_learner_merge(tw_learner*, const char*, int64_t*) { return WithoutLearners(); }
+tw_status tw_learner_drop_features(tw_learner*) { return WithoutLearners(); }
+tw_status tw_learner_solve(tw_learner*, double) { return WithoutLearners(); }
+tw_status tw_learner_predict(tw_learner*, const tw_examples*, float*, size_t) {
+  return WithoutLearners();
+}
+tw_status tw_learner_cancel(tw_learner*) { return WithoutLearners(); }
+tw_status tw_learner_export(tw_learner*, tw_model**) { return WithoutLearners(); }
+tw_status tw_learner_get_info(tw_learner*, tw_learner_info*) { return WithoutLearners(); }
+tw_status tw_learner_get_example(const tw_learner*, int64_t, tw_learner_example*) {
+  return WithoutLearners();
+}
