@@ -183,7 +183,9 @@ set(TEST_SOURCES
   runtime/train/deep_trainer_test.cc
   runtime/train/head/dense_head_test.cc
   runtime/train/fit/last_fit_test.cc
+  runtime/train/monitor/monitor_test.cc
   runtime/train/fit/loss_test.cc
+  runtime/train/judge/jackknife_test.cc
   runtime/train/judge/metrics_test.cc
   runtime/train/fit/optimizer_test.cc
   runtime/train/options_test.cc
@@ -219,6 +221,7 @@ set(TEST_SOURCES
   runtime/api/struct_size_test.cc
   runtime/api/support.cc
   runtime/api/threads_test.cc
+  runtime/api/monitor_api_test.cc
   runtime/api/trainer_api_test.cc
   runtime/api/trainer_custom_op_test.cc
   runtime/api/trainer_head_api_test.cc
@@ -303,6 +306,7 @@ set(TEST_EMBEDDED_FILES
   tests/data/train/augment.npz
   tests/data/train/backward.npz
   tests/data/train/metrics.npz
+  tests/data/train/monitor.npz
   tests/data/train/gradients.npz
   tests/data/train/optimizer_steps.npz
   tests/data/train/tail_steps.npz

@@ -24,6 +24,7 @@ class EvaluationArrays {
   std::vector<int64_t> confusion_, n_largest_;
   std::vector<tw_reliability_bin> reliability_;
   std::vector<tw_worst_example> worst_;
+  std::vector<tw_group_metrics> groups_;
 };
 
 }  // namespace api

@@ -54,6 +54,10 @@ tw_status EvaluationArrays::Give(const Evaluation& evaluation, bool are_probabil
     const int32_t predicted = example.label < 0 ? -1 : example.predicted;
     worst_.push_back({example.index, example.label, predicted, example.loss});
   }
+  groups_.clear();
+  for (const GroupMetrics& group : evaluation.groups) {
+    groups_.push_back({group.group, group.n_examples, group.accuracy, group.loss});
+  }
   tw_evaluation result = {};
   result.kind = static_cast<tw_loss>(evaluation.kind);
   result.are_probabilities = are_probabilities ? 1 : 0;
@@ -81,6 +85,8 @@ tw_status EvaluationArrays::Give(const Evaluation& evaluation, bool are_probabil
   result.reliability = reliability_.data();
   result.n_worst = worst_.size();
   result.worst = worst_.data();
+  result.n_groups = groups_.size();
+  result.groups = groups_.data();
   return Report(WriteStruct("tw_evaluation", result, out));
 }
 
@@ -156,6 +162,12 @@ tw_status tw_judge_add(tw_judge* judge, const float* scores, size_t n_scores, in
   }
   return Report(targets != nullptr ? judge->judge.AddTargets(scores, targets)
                                    : judge->judge.AddLabel(scores, label));
+}
+
+tw_status tw_judge_set_group(tw_judge* judge, int32_t group) {
+  TW_REQUIRE(judge);
+  judge->judge.SetGroup(group);
+  return TW_STATUS_OK;
 }
 
 tw_status tw_judge_read(tw_judge* judge, tw_evaluation* evaluation) {

@@ -206,6 +206,7 @@ void ConvertLoss(const tw_trainer_options& in, TrainerOptions* out) {
     out->loss.class_weights.assign(loss.class_weights, loss.class_weights + in.n_classes);
   }
   out->balance_classes = loss.balance_classes != 0;
+  out->balance_groups = loss.balance_groups != 0;
 }
 
 void ConvertFit(const tw_trainer_options& in, TrainerOptions* out) {

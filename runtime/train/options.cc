@@ -46,6 +46,9 @@ Status CheckLoss(const TrainerOptions& o) {
     return InvalidArgument("balance_classes needs one class an example; the loss is '{}'",
                            LossName(loss.loss));
   }
+  if (o.balance_groups && (o.balance_classes || !loss.class_weights.empty())) {
+    return InvalidArgument("balance_groups excludes class weights: it balances classes, too");
+  }
   if (o.balance_classes && !loss.class_weights.empty()) {
     return InvalidArgument("balance_classes and class_weights exclude each other");
   }
@@ -223,6 +226,7 @@ std::vector<std::string> RunLines(const TrainerOptions& o, int output, bool appe
   number("huber_delta", static_cast<double>(o.loss.huber_delta));
   for (float weight : o.loss.class_weights) number("class_weight", static_cast<double>(weight));
   number("balance_classes", o.balance_classes ? 1 : 0);
+  if (o.balance_groups) number("balance_groups", 1);
   add("optimizer", OptimizerName(o.optimizer));
   number("momentum", static_cast<double>(o.momentum));
   number("nesterov", o.nesterov ? 1 : 0);

@@ -68,6 +68,11 @@ struct TrainerOptions {
   LossOptions loss;
   // Class weights n / (C · n_c) of the training examples in place of loss.class_weights; softmax.
   bool balance_classes = false;
+  // Examples weigh n / (cells · n_cell), a cell being the examples of one class and group: every group
+  // of every class counts the same, which raises the accuracy of the worst one (last-layer
+  // re-weighting: Kirichenko, Izmailov, Wilson, "Last layer re-training is sufficient for robustness to
+  // spurious correlations", 2023).
+  bool balance_groups = false;
 
   Optimizer optimizer = Optimizer::kAdam;
   // 0: chosen from the training features x when training begins, so that a step changes a score by

@@ -12,7 +12,9 @@ set(TRAIN_SOURCES
   features/extractor.cc
   features/feature_cache.cc
   features/feature_file.cc
+  features/near_duplicates.cc
   features/replay.cc
+  features/sign_projection.cc
   features/split.cc
   features/training_set.cc
   fit/class_imprinter.cc
@@ -47,11 +49,17 @@ set(TRAIN_SOURCES
   head/tail_schedule.cc
   head/trained_layers.cc
   judge/calibration.cc
+  judge/intervals.cc
+  judge/jackknife.cc
   judge/judge.cc
   judge/judge_export.cc
   judge/metrics.cc
   judge/score_judge.cc
   judge/scores.cc
+  monitor/class_frequencies.cc
+  monitor/martingale.cc
+  monitor/monitor.cc
+  monitor/monitor_file.cc
   checkpoint_match.cc
   checkpoint_store.cc
   classes.cc

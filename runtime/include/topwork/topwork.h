@@ -60,7 +60,7 @@
 //     a sentence that says what was wrong, where, and what to do. NULL in place of an object gives
 //     TW_STATUS_INVALID_ARGUMENT, never a crash. Any function may return INVALID_ARGUMENT and
 //     OUT_OF_MEMORY; its comment lists the other codes after "Errors:".
-//  3. Handles. tw_model, tw_session, tw_trainer, tw_judge and tw_quantizer are made by *_open_*,
+//  3. Handles. tw_model, tw_session, tw_trainer, tw_judge, tw_monitor and tw_quantizer are made by *_open_*,
 //     *_create, *_export and the like. The caller owns them and releases them by the *_free of
 //     their noun. tw_*_free(NULL) does nothing. A session, trainer or quantizer keeps its model
 //     alive, so the model may be freed first.
@@ -187,6 +187,7 @@ typedef struct tw_trainer tw_trainer;
 typedef struct tw_learner tw_learner;
 typedef struct tw_judge tw_judge;
 typedef struct tw_quantizer tw_quantizer;
+typedef struct tw_monitor tw_monitor;
 
 // An element of a string tensor: bytes of any value. It ends in NUL only where a comment says so.
 typedef struct tw_string {
@@ -683,6 +684,9 @@ typedef struct tw_loss_options {
   const float* class_weights;
   // 1: weights that make all classes count the same.
   int32_t balance_classes;
+  // 1: weights that make all groups (tw_examples.groups) of each class count the same, which helps the
+  // worst of them. Excludes class_weights and balance_classes.
+  int32_t balance_groups;
   uint64_t reserved[4];
 } tw_loss_options;
 
@@ -983,6 +987,16 @@ typedef struct tw_worst_example {
   double loss;
 } tw_worst_example;
 
+// How well a model does on the examples of a group (tw_examples.groups).
+typedef struct tw_group_metrics {
+  int32_t group;
+  int64_t n_examples;
+  // As tw_evaluation.accuracy.
+  double accuracy;
+  // TW_LOSS_MSE, TW_LOSS_HUBER: mean; else 0.
+  double loss;
+} tw_group_metrics;
+
 // How well a model does on examples. `kind` tells which numbers mean anything; the others are 0.
 // The arrays are borrowed from the trainer or judge that filled them, until its next evaluation.
 typedef struct tw_evaluation {
@@ -1031,6 +1045,9 @@ typedef struct tw_evaluation {
   size_t n_worst;
   // The largest loss first.
   const tw_worst_example* worst;
+  // Of examples with groups, the worst first: the least accuracy, or the largest loss.
+  size_t n_groups;
+  const tw_group_metrics* groups;
 } tw_evaluation;
 
 // Judges the head as it is now on the examples, whose features are not kept. examples NULL: on the
@@ -1040,6 +1057,49 @@ typedef struct tw_evaluation {
 // validation set. [one]
 TW_API tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples,
                                      int32_t n_worst, tw_evaluation* evaluation);
+
+// Writes intervals around the predictions of a regression that TW_OPTIMIZER_RIDGE has fitted to all
+// examples: n_examples x n_classes numbers (n_values in all) to `lower` and to `upper`. About
+// `coverage` (0.9, say) of new targets lie inside; 2 x coverage - 1 at least, whatever the data, if the
+// new examples are of the same kind (jackknife+, Barber et al. 2021). Infinite where there are too few
+// examples for the coverage. Errors: those of tw_trainer_predict; FAILED_PRECONDITION for another loss
+// or optimizer; INVALID_ARGUMENT for more than 4000 examples. [one]
+TW_API tw_status tw_trainer_predict_intervals(tw_trainer* trainer, const tw_examples* examples,
+                                              double coverage, float* lower, float* upper,
+                                              size_t n_values);
+
+// How such intervals do, made from the training examples, on the validation set.
+typedef struct tw_interval_check {
+  size_t struct_size;
+  int64_t n_examples;
+  // Share of the targets inside, 0 to 1.
+  double coverage;
+  double mean_width;
+} tw_interval_check;
+
+// Checks intervals of this coverage. Set check->struct_size first. Errors: those of
+// tw_trainer_predict_intervals; FAILED_PRECONDITION if there is no validation set. [one]
+TW_API tw_status tw_trainer_check_intervals(tw_trainer* trainer, double coverage,
+                                            tw_interval_check* check);
+
+// Examples of the validation set that are nearly the same as training examples.
+typedef struct tw_near_duplicates {
+  size_t struct_size;
+  // Examples of the validation set that were looked at, and those of them that are.
+  int64_t n_checked;
+  int64_t n_found;
+  // The pair that is most alike, in the order in which the examples were added; -1: there is none.
+  int64_t held_back;
+  int64_t trained;
+  // Of the features of that pair, each minus the mean: 0.98 to 1.
+  double cosine;
+} tw_near_duplicates;
+
+// Looks for near-duplicates across the split, which make the figures of the validation set too good:
+// give such examples a common group (tw_examples.groups). Of more than 500 examples in the validation
+// set, or 4000 in the other part, so many are looked at. Set result->struct_size first. Errors:
+// FAILED_PRECONDITION if there is no validation set. [one]
+TW_API tw_status tw_trainer_find_near_duplicates(tw_trainer* trainer, tw_near_duplicates* result);
 
 // Computes the outputs that the exported model would give, and writes n_examples x n_classes
 // numbers (n_scores in all) to `scores`: probabilities with TW_LOSS_SOFTMAX and SIGMOID. Labels,
@@ -1290,6 +1350,9 @@ TW_API void tw_judge_free(tw_judge* judge);
 TW_API tw_status tw_judge_add(tw_judge* judge, const float* scores, size_t n_scores, int64_t label,
                               const float* targets);
 
+// Sets the group of the examples that are added from now on; below 0: none, as at first. [one]
+TW_API tw_status tw_judge_set_group(tw_judge* judge, int32_t group);
+
 // Judges the examples that were added so far; more may be added afterwards. Set
 // evaluation->struct_size first. Its arrays are borrowed from the judge until the next reading.
 // [one]
@@ -1462,6 +1525,104 @@ TW_API tw_status tw_model_add_activation_map(const tw_model* model, size_t index
 //
 // 7. MONITORS
 //
+
+// What a monitor watches, and when it gives an alarm. Zero the struct and set struct_size for the
+// defaults.
+typedef struct tw_monitor_options {
+  size_t struct_size;
+  // Numbers of a feature vector; for a monitor of a trainer 0, its own.
+  int64_t n_features;
+  // Classes whose frequencies are watched; 0: none, or those of the trainer.
+  int64_t n_classes;
+  // How frequent each is in training, n_classes numbers of sum 1; NULL: all the same, or as among the
+  // trainer's examples.
+  const double* frequencies;
+  // A feature is as strange as its distance to the nearest neighbour of this number; 0: 3.
+  int64_t n_neighbours;
+  // Examples that are looked at together; 0: 200.
+  int64_t window;
+  // Share of the windows without any change that may give an alarm all the same; 0: 0.01.
+  double false_alarm_rate;
+  // Reference examples that are kept, chosen by chance; 0: 1000.
+  int64_t max_reference;
+  // 0: 1.
+  uint64_t seed;
+} tw_monitor_options;
+
+// What a monitor has seen. The arrays are borrowed from the monitor until its next report.
+typedef struct tw_monitor_report {
+  size_t struct_size;
+  int64_t n_examples;
+  // Of the last example: how many of the reference are as strange, 0 to 1.
+  double p_value;
+  // log10 of the test martingale of the present window: 2 means that examples like the reference
+  // reach it in one window of 100.
+  double evidence;
+  // 1: it passed 1 / false_alarm_rate in the present window or the one before.
+  int32_t is_alarm;
+  // Windows begun, and those in which it passed.
+  int64_t n_windows;
+  int64_t n_alarms;
+  // Position of the example at which it passed first; -1: never.
+  int64_t first_alarm;
+  // Frequencies of the classes in training, and among the last examples as estimated from their
+  // scores; n_classes is 0 without scores.
+  int64_t n_classes;
+  const double* trained;
+  const double* frequencies;
+  // log10 of the likelihood of the last scores with these frequencies over that with the trained
+  // ones.
+  double frequency_evidence;
+} tw_monitor_report;
+
+// Makes a monitor that compares with n_examples feature vectors, [n_examples, n_features]. They must
+// not have taken part in training what computes them. Of more than 64 numbers, 64 random projections
+// are kept. The caller owns *out_monitor. Errors: INVALID_ARGUMENT for fewer than 16 examples,
+// NUMERIC. [any]
+TW_API tw_status tw_monitor_create(const tw_monitor_options* options, const float* features,
+                                   int64_t n_examples, tw_monitor** out_monitor);
+
+// The same with the features of the trainer's examples, which its backbone computes and its training
+// leaves as they are. options NULL: the defaults. The trainer may be freed afterwards. The
+// caller owns *out_monitor. [one]
+TW_API tw_status tw_monitor_create_from_trainer(tw_trainer* trainer,
+                                                const tw_monitor_options* options,
+                                                tw_monitor** out_monitor);
+
+// Opens a monitor's file; the monitor has not watched anything yet. The caller owns *out_monitor.
+// Errors: IO, CORRUPT. [any]
+TW_API tw_status tw_monitor_open_file(const char* path, tw_monitor** out_monitor);
+
+// Writes options and reference, at most about 140 kB with the defaults. The file appears complete or
+// not at all. Errors: IO. [one]
+TW_API tw_status tw_monitor_save(const tw_monitor* monitor, const char* path);
+
+// Frees the monitor. NULL is allowed. [one]
+TW_API void tw_monitor_free(tw_monitor* monitor);
+
+// Watches an example: n_features numbers and n_classes probabilities or logits, either of which may
+// be NULL. Errors: NUMERIC. [one]
+TW_API tw_status tw_monitor_add(tw_monitor* monitor, const float* features, size_t n_features,
+                                const float* scores, size_t n_scores);
+
+// Watches what the session's last run computed for one example: the features are the first output of
+// n_features numbers, the scores the first one of n_classes. Either may be missing. Quantized outputs
+// are dequantized. Errors: NOT_FOUND if there is no such output, NUMERIC. [one]
+TW_API tw_status tw_monitor_add_session(tw_monitor* monitor, const tw_session* session);
+
+// Watches examples in their order; the trainer computes features and scores, and does not keep
+// them. Their labels are not looked at. The order must not follow the classes. Errors: those of
+// tw_trainer_predict. [one]
+TW_API tw_status tw_monitor_add_examples(tw_monitor* monitor, tw_trainer* trainer,
+                                         const tw_examples* examples);
+
+// Tells what the monitor has seen. Set report->struct_size first. [one]
+TW_API tw_status tw_monitor_get_report(tw_monitor* monitor, tw_monitor_report* report);
+
+// Writes the probabilities that fit the class frequencies of the last examples: n_scores of them,
+// from as many probabilities or logits. [one]
+TW_API tw_status tw_monitor_correct(const tw_monitor* monitor, const float* scores, size_t n_scores,
+                                    float* corrected);
 
 //
 // 8. TOOLS

@@ -432,6 +432,7 @@ struct Evaluation : tw_evaluation {
   std::vector<int64_t> largest;                  // `n_largest`
   std::vector<tw_reliability_bin> bins;          // `reliability`
   std::vector<tw_worst_example> worst_examples;  // `worst`
+  std::vector<tw_group_metrics> per_group;       // `groups`
 };
 
 namespace internal {
@@ -456,6 +457,7 @@ Result<Evaluation> GetEvaluation(F function) {
   e.largest = TakeArray(&e.n_largest, e.n_scores);
   e.bins = TakeArray(&e.reliability, e.n_bins);
   e.worst_examples = TakeArray(&e.worst, e.n_worst);
+  e.per_group = TakeArray(&e.groups, e.n_groups);
   return e;
 }
 
@@ -481,6 +483,8 @@ class Judge {
   Status AddTargets(const std::vector<float>& scores, const float* targets) {
     return Status(tw_judge_add(get(), scores.data(), scores.size(), 0, targets));
   }
+  // The group of the examples that are added from now on; below 0: none.
+  void SetGroup(int32_t group) { (void)tw_judge_set_group(get(), group); }
   Result<Evaluation> Read() const {
     return internal::GetEvaluation([&](tw_evaluation* e) { return tw_judge_read(get(), e); });
   }
@@ -580,6 +584,15 @@ class Trainer {
     const tw_status status = tw_trainer_predict(get(), &examples, scores.data(), scores.size());
     if (status != TW_STATUS_OK) return Status(status);
     return scores;
+  }
+  Result<tw_interval_check> CheckIntervals(double coverage) {
+    return internal::GetStruct<tw_interval_check>([&](tw_interval_check* check) {
+      return tw_trainer_check_intervals(get(), coverage, check);
+    });
+  }
+  Result<tw_near_duplicates> FindNearDuplicates() {
+    return internal::GetStruct<tw_near_duplicates>(
+        [&](tw_near_duplicates* result) { return tw_trainer_find_near_duplicates(get(), result); });
   }
   Result<tw_calibration> Calibrate() {
     return internal::GetStruct<tw_calibration>(
@@ -791,6 +804,54 @@ inline Result<Model> Prune(const Model& model, const PruneOptions& options = Pru
 
 struct QuantizerOptions : tw_quantizer_options {
   QuantizerOptions() : tw_quantizer_options{} { struct_size = sizeof(tw_quantizer_options); }
+};
+
+struct MonitorOptions : tw_monitor_options {
+  MonitorOptions() : tw_monitor_options{} { struct_size = sizeof(tw_monitor_options); }
+};
+
+// A tw_monitor: one thread at a time.
+class Monitor {
+ public:
+  // The features of the trainer's examples are the reference.
+  static Result<Monitor> Create(const Trainer& trainer,
+                                const MonitorOptions& options = MonitorOptions()) {
+    tw_monitor* handle = nullptr;
+    const tw_status status = tw_monitor_create_from_trainer(trainer.get(), &options, &handle);
+    if (status != TW_STATUS_OK) return Status(status);
+    return Monitor(handle);
+  }
+  static Result<Monitor> Open(const std::string& path) {
+    tw_monitor* handle = nullptr;
+    const tw_status status = tw_monitor_open_file(path.c_str(), &handle);
+    if (status != TW_STATUS_OK) return Status(status);
+    return Monitor(handle);
+  }
+  Status Save(const std::string& path) const {
+    return Status(tw_monitor_save(get(), path.c_str()));
+  }
+  Status Add(const std::vector<float>& features, const std::vector<float>& scores) {
+    return Status(tw_monitor_add(get(), features.empty() ? nullptr : features.data(),
+                                 features.size(), scores.empty() ? nullptr : scores.data(),
+                                 scores.size()));
+  }
+  // What the session's last run computed.
+  Status Add(const Session& session) {
+    return Status(tw_monitor_add_session(get(), session.get()));
+  }
+  Status AddExamples(const Trainer& trainer, const tw_examples& examples) {
+    return Status(tw_monitor_add_examples(get(), trainer.get(), &examples));
+  }
+  // Its arrays are borrowed until the next report.
+  Result<tw_monitor_report> Report() const {
+    return internal::GetStruct<tw_monitor_report>(
+        [&](tw_monitor_report* report) { return tw_monitor_get_report(get(), report); });
+  }
+  tw_monitor* get() const { return handle_.get(); }
+
+ private:
+  explicit Monitor(tw_monitor* handle) : handle_(handle) {}
+  std::unique_ptr<tw_monitor, internal::Deleter<tw_monitor, tw_monitor_free>> handle_;
 };
 
 // A tw_quantizer: one thread at a time, except Cancel.

@@ -22,6 +22,7 @@ Result<HeadDesign> HeadDesign::Gather(const TrainingContext& context,
   d.scratch.resize(copied ? n * static_cast<size_t>(d.dim) : 0);
   d.targets.assign(n * n_outputs, 0.0f);
   const LossOptions& loss = context.set->loss();
+  d.has_own_weights = !context.set->example_weights().empty();
   std::vector<float> cached(cache.scratch_floats());
   for (size_t i = 0; i < n; ++i) {
     const int32_t example = d.examples[i];
@@ -33,6 +34,9 @@ Result<HeadDesign> HeadDesign::Gather(const TrainingContext& context,
     }
     d.rows.push_back(row);
     const bool labels = cache.uses_labels();
+    if (d.has_own_weights) {
+      d.weights.push_back(context.set->example_weights()[static_cast<size_t>(example)]);
+    }
     d.labels.push_back(labels ? cache.label(example) : 0);
     d.values.push_back(labels ? nullptr : cache.values(example));
     float* target = d.targets.data() + i * n_outputs;

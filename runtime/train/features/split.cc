@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "runtime/train/random.h"
 
@@ -43,17 +44,19 @@ struct Group {
   bool decided = false;
 };
 
-std::vector<Group> GroupsOf(Span<const int32_t> groups, const std::map<int32_t, bool>& held_back) {
+std::vector<Group> GroupsOf(Span<const int32_t> groups,
+                            const std::map<int64_t, int64_t>& held_back) {
   std::vector<Group> all;
-  std::map<int32_t, size_t> places;
+  std::map<int64_t, int64_t> places;
   for (size_t i = 0; i < groups.size(); ++i) {
-    const auto [place, is_new] = places.emplace(groups[i], all.size());
-    if (is_new || groups[i] < 0) {
+    const int64_t next = static_cast<int64_t>(all.size());
+    const int64_t place = groups[i] < 0 ? next : places.emplace(groups[i], next).first->second;
+    if (place == next) {
       const auto known = held_back.find(groups[i]);
-      all.push_back({{}, known != held_back.end() && known->second, known != held_back.end()});
-      place->second = all.size() - 1;
+      const bool decided = known != held_back.end();
+      all.push_back({{}, decided && known->second != 0, decided});
     }
-    all[place->second].members.push_back(static_cast<int32_t>(i));
+    all[static_cast<size_t>(place)].members.push_back(static_cast<int32_t>(i));
   }
   return all;
 }
@@ -128,16 +131,19 @@ Group* SmallestOf(int32_t label, Span<const int32_t> labels, const GroupSplitter
 }  // namespace
 
 Split GroupSplit(Span<const int32_t> labels, Span<const int32_t> groups,
-                 const std::map<int32_t, bool>& held_back, const SplitOptions& options) {
+                 const std::map<int64_t, int64_t>& held_back, const SplitOptions& options) {
   std::vector<Group> all = GroupsOf(groups, held_back);
   GroupSplitter splitter(labels, options);
   Random random(options.seed);
-  random.Shuffle(&all);
+  std::vector<int32_t> order(all.size());
+  std::iota(order.begin(), order.end(), 0);
+  random.Shuffle(&order);
   for (Group& group : all) {
     if (group.decided && group.held_back) splitter.HoldBack(&group);
   }
   const bool splits = options.validation_fraction > 0.0f;
-  for (Group& group : all) {
+  for (int32_t g : order) {
+    Group& group = all[static_cast<size_t>(g)];
     if (!splits || group.decided || !splitter.MayGo(group) || !splitter.Improves(group)) continue;
     splitter.HoldBack(&group);
   }

@@ -27,13 +27,13 @@ struct SplitOptions {
 Split StratifiedSplit(Span<const int32_t> labels, const SplitOptions& options);
 
 // The same where the examples of a group stay together: a group that is in `held_back` already goes
-// where that says (true: to validation). The others go to validation, in an order by chance, where
+// where that says (1: to validation, 0: to training). The others go to validation, in an order by chance, where
 // that brings the shares of the classes nearer to validation_fraction and leaves each class an
 // example to train on; then a class without a validation example gives its smallest group that may
 // go. Examples of group −1 are groups of their own. Without any group that may go, and none held
 // back: StratifiedSplit. `groups`: as many as labels.
 Split GroupSplit(Span<const int32_t> labels, Span<const int32_t> groups,
-                 const std::map<int32_t, bool>& held_back, const SplitOptions& options);
+                 const std::map<int64_t, int64_t>& held_back, const SplitOptions& options);
 
 }  // namespace topwork
 

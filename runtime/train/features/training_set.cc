@@ -148,10 +148,10 @@ Span<const int32_t> TrainingSet::NewGroups() const {
 }
 
 // The part that each group is in already.
-std::map<int32_t, bool> TrainingSet::SidesOfGroups() const {
-  std::map<int32_t, bool> held_back;
-  for (int32_t i : train_) held_back[cache_->group(i)] = false;
-  for (int32_t i : validation_) held_back[cache_->group(i)] = true;
+std::map<int64_t, int64_t> TrainingSet::SidesOfGroups() const {
+  std::map<int64_t, int64_t> held_back;
+  for (int32_t i : train_) held_back[cache_->group(i)] = 0;
+  for (int32_t i : validation_) held_back[cache_->group(i)] = 1;
   held_back.erase(-1);
   return held_back;
 }
@@ -175,7 +175,7 @@ Status TrainingSet::Split(bool* out_changed) {
   for (int32_t i : split.train) train_.push_back(offset + i);
   for (int32_t i : split.validation) validation_.push_back(offset + i);
   n_split_ = cache_->size();
-  UpdateClassWeights();
+  UpdateWeights();
   *out_changed = true;
   return Status::Ok();
 }
@@ -194,7 +194,8 @@ Result<std::vector<int32_t>> TrainingSet::IndicesOf(ExampleSet set) const {
 }
 
 // n / (C · n_c), as scikit-learn's class_weight="balanced"; a class without examples weighs 1.
-void TrainingSet::UpdateClassWeights() {
+void TrainingSet::UpdateWeights() {
+  UpdateExampleWeights();
   if (!options_.balance_classes) return;
   std::vector<int64_t> counts(static_cast<size_t>(options_.n_classes), 0);
   for (int32_t i : train_) ++counts[static_cast<size_t>(cache_->label(i))];
@@ -206,11 +207,31 @@ void TrainingSet::UpdateClassWeights() {
   }
 }
 
+// A held-back example weighs as the training examples of its cell, or 1.
+void TrainingSet::UpdateExampleWeights() {
+  example_weights_.clear();
+  if (!options_.balance_groups) return;
+  std::map<int64_t, int64_t> cells;
+  const auto cell_of = [&](int32_t i) {
+    const int64_t label = cache_->uses_labels() ? cache_->label(i) : 0;
+    return (label << 32) + cache_->group(i);
+  };
+  for (int32_t i : train_) ++cells[cell_of(i)];
+  example_weights_.resize(static_cast<size_t>(cache_->size()), 1.0f);
+  const double share = static_cast<double>(train_.size()) / static_cast<double>(cells.size());
+  for (int32_t i = 0; i < cache_->size(); ++i) {
+    const auto cell = cells.find(cell_of(i));
+    if (cell == cells.end()) continue;
+    example_weights_[static_cast<size_t>(i)] =
+        static_cast<float>(share / static_cast<double>(cell->second));
+  }
+}
+
 TrainingSet::OnlyForTraining::OnlyForTraining(TrainingSet* set, std::vector<int32_t> examples)
     : set_(*set), train_(std::move(set->train_)), validation_(std::move(set->validation_)) {
   set_.validation_.clear();
   set_.train_ = std::move(examples);
-  set_.UpdateClassWeights();
+  set_.UpdateWeights();
 }
 
 TrainingSet::OnlyForTraining::OnlyForTraining(TrainingSet* set)
@@ -218,13 +239,13 @@ TrainingSet::OnlyForTraining::OnlyForTraining(TrainingSet* set)
   set_.train_ = train_;
   set_.train_.insert(set_.train_.end(), validation_.begin(), validation_.end());
   std::sort(set_.train_.begin(), set_.train_.end());
-  set_.UpdateClassWeights();
+  set_.UpdateWeights();
 }
 
 TrainingSet::OnlyForTraining::~OnlyForTraining() {
   set_.train_ = std::move(train_);
   set_.validation_ = std::move(validation_);
-  set_.UpdateClassWeights();
+  set_.UpdateWeights();
 }
 
 std::vector<int32_t> KeepLabels(const std::vector<int32_t>& new_labels, FeatureCache* cache) {
@@ -256,7 +277,7 @@ void TrainingSet::Relabel(const std::vector<int32_t>& new_labels) {
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
   if (replay_ != nullptr) replay_->Reset(cache_->labels());
   digest_.clear();
-  UpdateClassWeights();
+  UpdateWeights();
 }
 
 void TrainingSet::Adopt(Contents contents) {
@@ -268,7 +289,7 @@ void TrainingSet::Adopt(Contents contents) {
   train_ = std::move(contents.train);
   validation_ = std::move(contents.validation);
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
-  UpdateClassWeights();
+  UpdateWeights();
 }
 
 }  // namespace topwork

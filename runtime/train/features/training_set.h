@@ -53,6 +53,9 @@ class TrainingSet {
   Result<std::vector<int32_t>> IndicesOf(ExampleSet set) const;
   // The loss to train with: that of the options, with balanced class weights where asked for.
   const LossOptions& loss() const { return loss_; }
+  // Of every example of the cache, with options.balance_groups: their mean over the training examples
+  // is 1. Empty: all are 1.
+  Span<const float> example_weights() const { return example_weights_; }
 
   // While it lives, these examples (in ascending order) are the training examples and none are for
   // validation; without a list all examples are.
@@ -94,8 +97,9 @@ class TrainingSet {
   Status AddToReplay(const FeatureCache& fresh);
   Status CheckTrainable() const;
   Span<const int32_t> NewGroups() const;
-  std::map<int32_t, bool> SidesOfGroups() const;
-  void UpdateClassWeights();
+  std::map<int64_t, int64_t> SidesOfGroups() const;
+  void UpdateWeights();
+  void UpdateExampleWeights();
 
   const TrainerOptions& options_;
   FeatureExtractor& extractor_;
@@ -103,6 +107,7 @@ class TrainingSet {
   std::unique_ptr<FeatureCache> cache_;
   std::unique_ptr<ReplayMemory> replay_;
   LossOptions loss_;
+  std::vector<float> example_weights_;
   int64_t n_split_ = 0;  // examples that are in train_ or validation_
   std::vector<int32_t> train_;
   std::vector<int32_t> validation_;

@@ -11,9 +11,11 @@ Status CpuFitter::Advance(int64_t, double, double* out_loss) {
   const size_t first = static_cast<size_t>(progress.position);
   const size_t n =
       std::min(static_cast<size_t>(context_.options->batch_size), state.order.size() - first);
-  batch_.Gather(context_.set->cache(), n, [&](size_t i) { return plan_.ItemAt(first + i); });
+  batch_.Gather(
+      context_.set->cache(), n, [&](size_t i) { return plan_.ItemAt(first + i); },
+      context_.set->example_weights());
   BatchLoss batch;
-  const Targets targets = {batch_.labels.data(), batch_.values.data()};
+  const Targets targets = {batch_.labels.data(), batch_.values.data(), batch_.weights_or_null()};
   const Status status = state.network->ComputeGradient(context_.set->loss(), batch_.rows.data(),
                                                        targets, static_cast<int64_t>(n), &batch);
   if (!status.ok()) {

@@ -54,6 +54,7 @@ std::string FitterChoice::WhyNotOnDevice() const {
   if (context_.layers->deep()) {
     return StrFormat("n_layers is {}: only the last layer trains on a device", options.n_layers);
   }
+  if (options.balance_groups) return "examples with weights of their own train on the CPU";
   if (!IsFirstOrder(options.optimizer)) {
     return StrFormat("{} looks at all examples at once: only sgd, adam and adamw run on a device",
                      OptimizerName(options.optimizer));

@@ -123,13 +123,16 @@ const char* LossName(Loss loss) {
 }
 
 double RowWeight(const LossOptions& options, const Targets& targets, int64_t b) {
-  return UsesLabels(options.loss) ? ClassWeight(options, targets.labels[b]) : 1.0;
+  const double own = targets.weights != nullptr ? static_cast<double>(targets.weights[b]) : 1.0;
+  return UsesLabels(options.loss) ? own * ClassWeight(options, targets.labels[b]) : own;
 }
 
 double LossRow(const LossOptions& options, const Targets& targets, int64_t b, int64_t n_outputs,
                float scale, float* scores, double* out_hits) {
+  const double weight = targets.weights != nullptr ? static_cast<double>(targets.weights[b]) : 1.0;
+  scale *= static_cast<float>(weight);
   if (UsesLabels(options.loss)) {
-    return SoftmaxRow(options, targets.labels[b], n_outputs, scale, scores, out_hits);
+    return weight * SoftmaxRow(options, targets.labels[b], n_outputs, scale, scores, out_hits);
   }
   const float* values = targets.values[b];
   const bool sigmoid = options.loss == Loss::kSigmoidCrossEntropy;
@@ -145,7 +148,7 @@ double LossRow(const LossOptions& options, const Targets& targets, int64_t b, in
     scores[c] = static_cast<float>(static_cast<double>(scale) * share * at.slope);
   }
   if (out_hits != nullptr) *out_hits = share * static_cast<double>(hits);
-  return share * loss;
+  return weight * share * loss;
 }
 
 double EvaluateLossRow(const LossOptions& options, const Targets& targets, int64_t b,

@@ -47,9 +47,10 @@ struct LossOptions {
 struct Targets {
   const int32_t* labels = nullptr;       // [n]
   const float* const* values = nullptr;  // [n] pointers to n_outputs floats
+  const float* weights = nullptr;        // [n], above 0; null: all 1
 };
 
-// The weight of row b in the batch's mean (1 without class weights).
+// The weight of row b in the batch's mean: its own times that of its class.
 double RowWeight(const LossOptions& options, const Targets& targets, int64_t b);
 
 // Turns the n_outputs scores of row b into d loss / d score in place, multiplied by `scale`

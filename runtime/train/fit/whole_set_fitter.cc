@@ -16,9 +16,12 @@ constexpr double kDefaultRidge = 1e-2;
 
 void WholeSetFitter::Gather(size_t first, size_t n, ExampleRows* out) const {
   const std::vector<int32_t>& train = context_.set->train();
-  out->Gather(context_.set->cache(), n, [&](size_t i) {
-    return ExampleRows::Item{train[first + i], 0};
-  });
+  out->Gather(
+      context_.set->cache(), n,
+      [&](size_t i) {
+        return ExampleRows::Item{train[first + i], 0};
+      },
+      context_.set->example_weights());
 }
 
 // Sums over the training examples, a chunk at a time.
@@ -39,9 +42,10 @@ Status WholeSetFitter::SumGradients(std::vector<double>* sum, BatchLoss* total) 
     const size_t n = std::min(chunk, n_train - first);
     Gather(first, n, &rows);
     BatchLoss batch;
-    TW_RETURN_IF_ERROR(network->ComputeGradient(context_.set->loss(), rows.rows.data(),
-                                                {rows.labels.data(), rows.values.data()},
-                                                static_cast<int64_t>(n), &batch));
+    TW_RETURN_IF_ERROR(
+        network->ComputeGradient(context_.set->loss(), rows.rows.data(),
+                                 {rows.labels.data(), rows.values.data(), rows.weights_or_null()},
+                                 static_cast<int64_t>(n), &batch));
     for (size_t i = 0; i < sum->size(); ++i) {
       (*sum)[i] += batch.weight_sum * static_cast<double>(gradient[i]);
     }
@@ -125,7 +129,7 @@ Status WholeSetFitter::SolveHead() {
   ExampleRows rows;
   Gather(0, n, &rows);
   std::vector<float> onehot;
-  std::vector<float> sample_weights;
+  std::vector<float> sample_weights = rows.weights;
   if (labels) {
     onehot.assign(n * n_outputs, 0.0f);
     for (size_t i = 0; i < n; ++i) {

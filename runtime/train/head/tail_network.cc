@@ -182,6 +182,7 @@ Status TailNetwork::ComputeGradient(const LossOptions& loss, const float* const*
     Targets part = targets;
     if (part.labels != nullptr) part.labels += first;
     if (part.values != nullptr) part.values += first;
+    if (part.weights != nullptr) part.weights += first;
     TW_RETURN_IF_ERROR(RunPart(loss, rows + first, part, std::min(batch_size_, n - first),
                                result.weight_sum, &result));
   }

@@ -27,7 +27,8 @@ Result<Evaluation> Judge::EvaluateRows(const FeatureCache& cache, Span<const int
     for (size_t c = 0; c < scaled.size(); ++c) scaled[c] = scores[c] * scale;
     const int32_t label = cache.uses_labels() ? cache.label(i) : 0;
     const float* values = cache.uses_labels() ? nullptr : cache.values(i);
-    collector.Add(scaled.data(), {&label, &values}, 0);
+    const double loss = collector.Add(scaled.data(), {&label, &values}, 0);
+    if (!cache.groups().empty()) collector.CountGroup(cache.group(i), loss);
   };
   TW_RETURN_IF_ERROR(
       ForEachScores(context_.state->network.get(), cache, indices, context_.watch, add));
@@ -47,25 +48,38 @@ Result<Evaluation> Judge::Evaluate(const Examples& examples, const FeatureProgre
   return EvaluateRows(*cache, AllOf(*cache));
 }
 
-Status Judge::Predict(const Examples& examples, float* out_scores) {
+Status Judge::Visit(const Examples& examples,
+                    FunctionRef<Status(const float* features, const float* scores)> visit) {
   const std::unique_ptr<FeatureCache> cache = context_.set->NewCache(false);
   TW_RETURN_IF_ERROR(context_.set->ExtractUnlabelled(examples, cache.get()));
   const float scale = static_cast<float>(1.0 / context_.state->temperature);
   const size_t n = static_cast<size_t>(context_.n_classes());
   const Loss loss = context_.options->loss.loss;
-  const auto write = [&](int32_t i, const float* scores) {
-    float* out = out_scores + static_cast<size_t>(i) * n;
+  std::vector<float> out(n), scratch(cache->scratch_floats());
+  Status status;
+  const auto convert = [&](int32_t i, const float* scores) {
     for (size_t c = 0; c < n; ++c) out[c] = scores[c] * scale;
     if (loss == Loss::kSoftmaxCrossEntropy) {
-      const float max = *std::max_element(out, out + n);
+      const float max = *std::max_element(out.begin(), out.end());
       float sum = 0.0f;
-      for (size_t c = 0; c < n; ++c) sum += out[c] = std::exp(out[c] - max);
-      for (size_t c = 0; c < n; ++c) out[c] /= sum;
+      for (float& score : out) sum += score = std::exp(score - max);
+      for (float& score : out) score /= sum;
     } else if (loss == Loss::kSigmoidCrossEntropy) {
-      for (size_t c = 0; c < n; ++c) out[c] = 1.0f / (1.0f + std::exp(-out[c]));
+      for (float& score : out) score = 1.0f / (1.0f + std::exp(-score));
     }
+    if (status.ok()) status = visit(cache->row(i, 0, scratch.data()), out.data());
   };
-  return ForEachScores(context_.state->network.get(), *cache, AllOf(*cache), context_.watch, write);
+  TW_RETURN_IF_ERROR(
+      ForEachScores(context_.state->network.get(), *cache, AllOf(*cache), context_.watch, convert));
+  return status;
+}
+
+Status Judge::Predict(const Examples& examples, float* out_scores) {
+  const std::ptrdiff_t n = context_.n_classes();
+  return Visit(examples, [&](const float*, const float* scores) {
+    out_scores = std::copy(scores, scores + n, out_scores);
+    return Status::Ok();
+  });
 }
 
 Result<std::vector<WorstExample>> Judge::Worst(ExampleSet set, int count) {
@@ -92,6 +106,12 @@ Result<std::vector<WorstExample>> Judge::Worst(ExampleSet set, int count) {
                    [](const WorstExample& a, const WorstExample& b) { return a.loss > b.loss; });
   all.resize(std::min(all.size(), static_cast<size_t>(std::max(0, count))));
   return all;
+}
+
+Result<NearDuplicates> Judge::FindNearDuplicates() {
+  TW_ASSIGN_OR_RETURN(const std::vector<int32_t> held_back,
+                      context_.IndicesOf(ExampleSet::kValidation));
+  return topwork::FindNearDuplicates(context_.set->cache(), held_back, context_.set->train());
 }
 
 Result<Calibration> Judge::Calibrate() {

@@ -7,7 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/train/features/near_duplicates.h"
 #include "runtime/train/judge/calibration.h"
+#include "runtime/train/judge/jackknife.h"
 #include "runtime/train/judge/metrics.h"
 #include "runtime/train/training_context.h"
 
@@ -28,6 +30,13 @@ struct ExportCheck {
   double after = 0.0;   // as the exported model computes it
 };
 
+// How intervals do on examples that had no part in them.
+struct IntervalCheck {
+  int64_t n_examples = 0;
+  double coverage = 0.0;    // share of the targets inside
+  double mean_width = 0.0;  // infinite where there are too few examples
+};
+
 class Judge {
  public:
   explicit Judge(const TrainingContext& context) : context_(context) {}
@@ -41,8 +50,19 @@ class Judge {
   // Scores of examples as the exported model would give them (probabilities after softmax and
   // sigmoid losses): [examples.count, n_classes]. Targets are not looked at.
   Status Predict(const Examples& examples, float* out_scores);
+  // The same one by one, with each example's feature row; `visit` ends it by a failure.
+  Status Visit(const Examples& examples,
+               FunctionRef<Status(const float* features, const float* scores)> visit);
   // The `count` examples of the set with the largest loss, worst first.
   Result<std::vector<WorstExample>> Worst(ExampleSet set, int count);
+  // Intervals around the predictions of a regression's head that ridge regression has fitted to all
+  // examples (JackknifePlus): [examples.count, n_classes] each. FAILED_PRECONDITION for other heads.
+  Status PredictIntervals(const Examples& examples, double coverage, float* lower, float* upper);
+  // The same from the training examples alone, on the validation examples.
+  Result<IntervalCheck> CheckIntervals(double coverage);
+
+  // Across the split. FAILED_PRECONDITION without validation examples.
+  Result<NearDuplicates> FindNearDuplicates();
   // Chooses the temperature that scores are divided by (evaluation, prediction, export) so that
   // confidences are right on the validation examples; softmax and sigmoid losses. Training sets it
   // back to 1.
@@ -68,6 +88,7 @@ class Judge {
                          const std::vector<int>& class_map,
                          const std::function<void(float* scores)>& change = nullptr);
   Result<double> ExportedQuality(const FeatureCache& cache, Span<const int32_t> indices);
+  Result<JackknifePlus> Jackknife(Span<const int32_t> examples, double coverage) const;
   void RoundShippedScores(float* scores) const;
   bool KnowsShippedClass() const;
 

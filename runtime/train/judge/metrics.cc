@@ -119,12 +119,9 @@ double MetricsCollector::AddProbabilities(const float* probabilities, int label)
   return -std::log(p);
 }
 
-void MetricsCollector::Add(const float* scores, const Targets& targets, int64_t b) {
-  if (UsesLabels(kind_)) {
-    AddLogits(scores, targets.labels[b]);
-  } else {
-    AddValues(scores, targets.values[b]);
-  }
+double MetricsCollector::Add(const float* scores, const Targets& targets, int64_t b) {
+  return UsesLabels(kind_) ? AddLogits(scores, targets.labels[b])
+                           : AddValues(scores, targets.values[b]);
 }
 
 double MetricsCollector::AddValues(const float* scores, const float* targets) {
@@ -247,6 +244,32 @@ double MetricsCollector::AddErrors(const float* predictions, const float* target
   return loss;
 }
 
+void MetricsCollector::CountGroup(int32_t group, double loss) {
+  const int64_t n_right = n_top1_ - n_right_before_;
+  n_right_before_ = n_top1_;
+  if (group < 0) return;
+  const auto place = group_index_.emplace(group, static_cast<int64_t>(groups_.size()));
+  if (place.second) groups_.push_back({group, 0, 0.0, 0.0});
+  GroupMetrics& sums = groups_[static_cast<size_t>(place.first->second)];
+  ++sums.n_examples;
+  sums.accuracy += static_cast<double>(n_right);
+  if (IsRegression(kind_)) sums.loss += loss;
+}
+
+void MetricsCollector::FinishGroups(Evaluation* result) const {
+  const double n_answers = UsesLabels(kind_) ? 1.0 : static_cast<double>(n_classes_);
+  for (const GroupMetrics& sums : groups_) {
+    const double n = static_cast<double>(sums.n_examples);
+    result->groups.push_back(
+        {sums.group, sums.n_examples, sums.accuracy / (n * n_answers), sums.loss / n});
+  }
+  std::sort(result->groups.begin(), result->groups.end(),
+            [](const GroupMetrics& a, const GroupMetrics& b) {
+              if (a.accuracy != b.accuracy) return a.accuracy < b.accuracy;
+              return a.loss != b.loss ? a.loss > b.loss : a.group < b.group;
+            });
+}
+
 Evaluation MetricsCollector::Finish(double smallest) const {
   Evaluation result;
   result.kind = kind_;
@@ -258,6 +281,7 @@ Evaluation MetricsCollector::Finish(double smallest) const {
   result.loss = n_with_loss > 0 ? loss / static_cast<double>(n_with_loss)
                 : n_ == 0       ? 0.0
                                 : std::nan("");
+  FinishGroups(&result);
   if (IsRegression(kind_)) {
     FinishErrors(&result);
     return result;

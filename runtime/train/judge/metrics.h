@@ -9,6 +9,7 @@
 #define TOPWORK_RUNTIME_TRAIN_JUDGE_METRICS_H_
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "runtime/base/span.h"
@@ -58,6 +59,14 @@ struct RegressionMetrics {
   double r2 = 0.0;  // 1 − Σ(z − t)² / Σ(t − mean t)²; constant targets: 1 when all met, else 0
 };
 
+// Of the examples of a group.
+struct GroupMetrics {
+  int32_t group = 0;
+  int64_t n_examples = 0;
+  double accuracy = 0.0;  // as Evaluation::accuracy
+  double loss = 0.0;      // regression: mean; else 0
+};
+
 // A confusion matrix of more classes would take over 128 MiB and nobody could read it.
 constexpr int kMaxConfusionClasses = 4096;
 
@@ -98,6 +107,9 @@ struct Evaluation {
 
   RegressionMetrics regression;            // all outputs' errors together; the mean of their R²
   std::vector<RegressionMetrics> outputs;  // regression: one each
+  // Where examples have groups: the worst first, by accuracy or, of regressions, by loss; of equal
+  // ones the lower number.
+  std::vector<GroupMetrics> groups;
 };
 
 // An example that the model does badly on, with its loss under the evaluation's formula.
@@ -142,7 +154,11 @@ class MetricsCollector {
   double AddDecisionProbabilities(const float* probabilities, const float* targets,
                                   double smallest);
   // Row b's target by the kind of loss; `scores` as above.
-  void Add(const float* scores, const Targets& targets, int64_t b);
+  double Add(const float* scores, const Targets& targets, int64_t b);
+
+  // The group of the example that was added last, and the loss that its Add returned. Called after
+  // every Add or never; a group below 0 is none.
+  void CountGroup(int32_t group, double loss);
 
   // smallest: what a probability of 0 counts as in the loss.
   Evaluation Finish(double smallest = kSmallestProbability) const;
@@ -165,6 +181,7 @@ class MetricsCollector {
   void FinishDecisions(Evaluation* result) const;
   void FinishErrors(Evaluation* result) const;
   double AveragePrecision(size_t output) const;
+  void FinishGroups(Evaluation* result) const;
 
   Loss kind_;
   float huber_delta_;
@@ -182,9 +199,12 @@ class MetricsCollector {
   Reliability reliability_;
   std::vector<int64_t> n_of_class_, n_predicted_, n_correct_;
   std::vector<int64_t> confusion_;
-  std::vector<float> kept_scores_;       // sigmoid: [n, n_outputs]
-  std::vector<uint8_t> kept_positives_;  // likewise
-  std::vector<ErrorSums> errors_;        // regression: one per output
+  std::vector<float> kept_scores_;          // sigmoid: [n, n_outputs]
+  std::vector<uint8_t> kept_positives_;     // likewise
+  std::vector<ErrorSums> errors_;           // regression: one per output
+  std::vector<GroupMetrics> groups_;        // accuracy: right answers; loss: their sum
+  std::map<int64_t, int64_t> group_index_;  // into groups_
+  int64_t n_right_before_ = 0;              // n_top1_ at the last CountGroup
 };
 
 // −log softmax(logits)[label], computed as log Σ exp(z − max) + max − z[label].

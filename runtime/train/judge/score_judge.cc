@@ -100,6 +100,7 @@ Status ScoreJudge::AddLabel(const float* scores, int64_t label) {
   if (is_single()) {
     kept_scores_.push_back(scores[0]);
     kept_labels_.push_back(static_cast<int32_t>(label));
+    kept_groups_.push_back(group_);
   } else {
     CountSoftmax(scores, static_cast<int32_t>(label));
   }
@@ -113,9 +114,11 @@ void ScoreJudge::CountSoftmax(const float* scores, int32_t label) {
       static_cast<int32_t>(std::max_element(scores, scores + options_.n_scores) - scores);
   if (options_.kind != ScoreKind::kProbabilities) {
     seen.loss_of_logits = as_logits_.AddLogits(scores, label);
+    if (has_groups_) as_logits_.CountGroup(group_, seen.loss_of_logits);
   }
   if (options_.kind != ScoreKind::kLogits) {
     seen.loss_of_probabilities = as_probabilities_.AddProbabilities(scores, label);
+    if (has_groups_) as_probabilities_.CountGroup(group_, seen.loss_of_probabilities);
   }
   if (options_.n_worst > 0) seen_.push_back(seen);
 }
@@ -135,9 +138,11 @@ Status ScoreJudge::AddTargets(const float* scores, const float* targets) {
     NoteRange(row.data(), options_.n_classes);
     kept_scores_.insert(kept_scores_.end(), row.begin(), row.end());
     kept_targets_.insert(kept_targets_.end(), targets, targets + options_.n_classes);
+    kept_groups_.push_back(group_);
     return Status::Ok();
   }
   const double loss = as_logits_.AddValues(row.data(), targets);
+  if (has_groups_) as_logits_.CountGroup(group_, loss);
   if (options_.n_worst > 0) seen_.push_back({-1, -1, loss, 0.0});
   return Status::Ok();
 }
@@ -191,6 +196,7 @@ ScoreEvaluation ScoreJudge::FinishSingles() const {
   for (size_t i = 0; i < kept_scores_.size(); ++i) {
     const float s = kept_scores_[i];
     const float pair[] = {options.kind == ScoreKind::kProbabilities ? 1.0f - s : 0.0f, s};
+    if (has_groups_) pairs.SetGroup(kept_groups_[i]);
     pairs.CountSoftmax(pair, kept_labels_[i]);
   }
   return pairs.Finish();
@@ -208,6 +214,7 @@ ScoreEvaluation ScoreJudge::FinishDecisions() const {
     const double loss = result.are_probabilities
                             ? collector.AddDecisionProbabilities(scores, targets, Smallest())
                             : collector.AddValues(scores, targets);
+    if (has_groups_) collector.CountGroup(kept_groups_[i], loss);
     if (options_.n_worst > 0) worst.seen_.push_back({-1, -1, loss, loss});
   }
   static_cast<Evaluation&>(result) = collector.Finish();

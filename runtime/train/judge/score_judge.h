@@ -52,6 +52,11 @@ class ScoreJudge {
   Status AddLabel(const float* scores, int64_t label);
   // Sigmoid, regression: n_classes targets.
   Status AddTargets(const float* scores, const float* targets);
+  // The group of the examples that are added from now on; below 0: none.
+  void SetGroup(int32_t group) {
+    group_ = group;
+    has_groups_ = true;
+  }
   int64_t n_examples() const { return n_; }
 
   // May be called at any time.
@@ -84,6 +89,9 @@ class ScoreJudge {
   std::vector<Seen> seen_;
   std::vector<float> kept_scores_, kept_targets_;  // singles; sigmoid [n, n_classes]
   std::vector<int32_t> kept_labels_;               // singles
+  std::vector<int32_t> kept_groups_;               // of what is kept
+  int32_t group_ = -1;
+  bool has_groups_ = false;
 };
 
 }  // namespace topwork

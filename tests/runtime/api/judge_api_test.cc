@@ -64,6 +64,37 @@ TEST_CASE("a judge counts classes, and its arrays last until the next reading", 
   tw_judge_free(judge);
 }
 
+TEST_CASE("a judge tells the worst group, whatever the scores are", "[api]") {
+  // Scores of the second class alone, scores of both, decisions: example 1 of group 4 is wrong.
+  for (const bool decisions : {false, true}) {
+    for (const size_t n_scores : {size_t{1}, size_t{2}}) {
+      if (decisions && n_scores == 1) continue;
+      tw::JudgeOptions options;
+      options.n_classes = 2;
+      options.n_scores = static_cast<int64_t>(n_scores);
+      options.loss = decisions ? TW_LOSS_SIGMOID : TW_LOSS_SOFTMAX;
+      tw::Judge judge = Make(options);
+      const float rows[3][2] = {{-2, 3}, {-2, 3}, {2, -3}};
+      const int32_t groups[3] = {9, 4, -1};
+      const int64_t labels[3] = {1, 0, 1};
+      for (size_t i = 0; i < 3; ++i) {
+        judge.SetGroup(groups[i]);
+        const std::vector<float> scores(rows[i] + 2 - n_scores, rows[i] + 2);
+        const float targets[2] = {labels[i] == 0 ? 1.0f : 0.0f, labels[i] == 1 ? 1.0f : 0.0f};
+        REQUIRE(
+            (decisions ? judge.AddTargets(scores, targets) : judge.Add(scores, labels[i])).ok());
+      }
+      const tw::Result<tw::Evaluation> read = judge.Read();
+      REQUIRE(read.ok());
+      REQUIRE(read->per_group.size() == 2);
+      CHECK(read->per_group[0].group == 4);
+      CHECK(read->per_group[0].accuracy == 0.0);
+      CHECK(read->per_group[1].accuracy == 1.0);
+    }
+  }
+  CHECK(tw_judge_set_group(nullptr, 1) == TW_STATUS_INVALID_ARGUMENT);
+}
+
 TEST_CASE("a judge sees by itself whether scores are probabilities", "[api]") {
   tw::Judge probable = Make(Options(2));
   REQUIRE(probable.Add({0.25f, 0.75f}, 1).ok());

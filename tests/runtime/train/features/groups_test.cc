@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "runtime/train/features/near_duplicates.h"
 #include "runtime/train/features/split.h"
 #include "tests/runtime/train/trainer_data.h"
 #include "tests/support/temp_folder.h"
@@ -38,7 +39,7 @@ TEST_CASE("split: the examples of a group stay together", "[train]") {
   CHECK(GroupSplit(labels, groups, {}, {4, 0.2f, 2}).validation != split.validation);
   CHECK(GroupSplit(labels, groups, {}, {4, 0.0f, 1}).validation.empty());
   // Groups that were split before stay where they are.
-  const std::map<int32_t, bool> before = {{0, false}, {1, true}, {2, true}};
+  const std::map<int64_t, int64_t> before = {{0, 0}, {1, 1}, {2, 1}};
   const Split later = GroupSplit(labels, groups, before, options);
   CHECK(GroupsOf(later.validation, groups) == std::set<int32_t>{1, 2});
 }
@@ -152,6 +153,98 @@ TEST_CASE("groups: a number below -1 is refused", "[train]") {
   const Status status = trainer->AddExamples(examples);
   CHECK(status.code() == StatusCode::kInvalidArgument);
   CHECK_THAT(status.message(), Catch::Matchers::Contains("example 0 has group -2"));
+}
+
+// `n` examples of two classes and two groups; three quarters of a class are in the group of its number.
+TrainerData Unbalanced(std::vector<int32_t>* groups, bool repeated) {
+  TrainerData data = Images(80, 2, 3);
+  TrainerData all;
+  for (size_t i = 0; i < 80; ++i) {
+    const bool rare = i % 8 < 2;
+    for (int k = 0; k < (rare && repeated ? 3 : 1); ++k) {
+      const auto begin = data.x.begin() + static_cast<ptrdiff_t>(i * test::kImageFloats);
+      all.x.insert(all.x.end(), begin, begin + test::kImageFloats);
+      all.y.push_back(static_cast<int32_t>(i % 2));
+      groups->push_back(rare ? 1 - all.y.back() : all.y.back());
+    }
+  }
+  return all;
+}
+
+TEST_CASE("groups: balanced weights are those of repeated examples", "[train]") {
+  for (const Optimizer optimizer : {Optimizer::kRidge, Optimizer::kLbfgs, Optimizer::kSgd}) {
+    for (const int n_layers : {1, 2}) {
+      if (n_layers == 2 && optimizer == Optimizer::kRidge) continue;
+      std::vector<std::vector<float>> parameters;
+      for (const bool repeated : {false, true}) {
+        std::vector<int32_t> groups;
+        const TrainerData data = Unbalanced(&groups, repeated);
+        TrainerOptions options;
+        options.n_classes = 2;
+        options.validation_fraction = 0.0f;
+        options.optimizer = optimizer;
+        options.balance_groups = !repeated;
+        options.weight_decay = 0.1f;
+        options.learning_rate = 0.01f;
+        options.batch_size = 1000;
+        options.epochs = 10;
+        options.n_layers = n_layers;
+        const auto trainer = NewTrainer(options);
+        Examples examples = data.examples();
+        examples.read = [&](int64_t i, Span<void* const> inputs, ExampleTarget* out) {
+          out->group = groups[static_cast<size_t>(i)];
+          return data.examples().read(i, inputs, out);
+        };
+        REQUIRE(trainer->AddExamples(examples).ToString() == "OK");
+        REQUIRE(trainer->Train().ToString() == "OK");
+        const Span<const float> got = trainer->state().parameters();
+        parameters.emplace_back(got.begin(), got.end());
+      }
+      REQUIRE(parameters[0].size() == parameters[1].size());
+      float difference = 0.0f, largest = 0.0f;
+      for (size_t k = 0; k < parameters[0].size(); ++k) {
+        difference = std::max(difference, std::fabs(parameters[0][k] - parameters[1][k]));
+        largest = std::max(largest, std::fabs(parameters[0][k]));
+      }
+      CAPTURE(static_cast<int>(optimizer), n_layers, largest);
+      CHECK(difference < 1e-3f * largest);
+    }
+  }
+}
+
+TEST_CASE("near-duplicates: found across the split, whatever the number of features", "[train]") {
+  for (const int64_t dim : {10, 200}) {
+    FeatureCacheOptions options;
+    options.dim = dim;
+    FeatureCache cache(options);
+    Random random(4);
+    std::vector<std::vector<float>> rows;
+    std::vector<int32_t> trained, held_back;
+    for (int32_t i = 0; i < 300; ++i) {
+      std::vector<float> row;
+      for (int64_t d = 0; d < dim; ++d) row.push_back(static_cast<float>(5.0 + random.Gaussian()));
+      // 200 and 201 are copies of training examples with a little and with more noise.
+      const double noise = i == 200 ? 0.05 : 0.6;
+      for (size_t d = 0; d < row.size() && (i == 200 || i == 201); ++d) {
+        row[d] =
+            rows[static_cast<size_t>(i - 150)][d] + static_cast<float>(noise * random.Gaussian());
+      }
+      REQUIRE(cache.Append(row.data(), ExampleTarget()).ok());
+      rows.push_back(row);
+      (i < 200 ? trained : held_back).push_back(i);
+    }
+    const NearDuplicates found = FindNearDuplicates(cache, held_back, trained);
+    CHECK(found.n_checked == 100);
+    CHECK(found.n_found == 1);
+    CHECK(found.held_back == 200);
+    CHECK(found.trained == 50);
+    CHECK(found.cosine > 0.98);
+    CHECK(found.cosine < 0.9999);
+    // On the same side of the split they do no harm.
+    trained.push_back(200);
+    held_back.erase(held_back.begin());
+    CHECK(FindNearDuplicates(cache, held_back, trained).n_found == 0);
+  }
 }
 
 }  // namespace groups_test

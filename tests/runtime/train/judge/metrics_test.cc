@@ -202,6 +202,42 @@ TEST_CASE("reliability: edges of the bins, and the worst case", "[train]") {
   CHECK(Reliability().Error() == 0.0);
 }
 
+TEST_CASE("metrics: accuracy by group, the worst first", "[train]") {
+  MetricsCollector collector(2);
+  const float zero[] = {2.0f, 1.0f}, one[] = {1.0f, 2.0f};
+  const struct {
+    const float* scores;
+    int label, group;
+  } examples[] = {{zero, 0, 5}, {zero, 0, 5}, {one, 0, 5}, {one, 1, 9}, {zero, 1, -1}, {one, 0, 2}};
+  for (const auto& e : examples)
+    collector.CountGroup(e.group, collector.AddLogits(e.scores, e.label));
+  const Evaluation evaluation = collector.Finish();
+  REQUIRE(evaluation.groups.size() == 3);
+  CHECK(evaluation.groups[0].group == 2);
+  CHECK(evaluation.groups[0].accuracy == 0.0);
+  CHECK(evaluation.groups[1].group == 5);
+  CHECK(evaluation.groups[1].n_examples == 3);
+  CHECK(evaluation.groups[1].accuracy == Approx(2.0 / 3.0));
+  CHECK(evaluation.groups[2].accuracy == 1.0);
+  // Decisions count one by one, regressions by their loss.
+  LossOptions sigmoid;
+  sigmoid.loss = Loss::kSigmoidCrossEntropy;
+  MetricsCollector decisions(sigmoid, 2);
+  const float targets[] = {1.0f, 1.0f}, both[] = {1.0f, 1.0f}, half[] = {1.0f, -1.0f};
+  decisions.CountGroup(0, decisions.AddValues(both, targets));
+  decisions.CountGroup(1, decisions.AddValues(half, targets));
+  CHECK(decisions.Finish().groups[0].group == 1);
+  CHECK(decisions.Finish().groups[0].accuracy == 0.5);
+  LossOptions squares;
+  squares.loss = Loss::kMeanSquaredError;
+  MetricsCollector numbers(squares, 2);
+  numbers.CountGroup(0, numbers.AddValues(both, targets));
+  numbers.CountGroup(1, numbers.AddValues(half, targets));
+  CHECK(numbers.Finish().groups[0].group == 1);
+  CHECK(numbers.Finish().groups[0].loss == Approx(2.0));
+  CHECK(numbers.Finish().groups[1].loss == 0.0);
+}
+
 TEST_CASE("split: every class is divided, the same way for a seed", "[train]") {
   std::vector<int32_t> labels;
   for (int i = 0; i < 50; ++i) labels.push_back(0);
