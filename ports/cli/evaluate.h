@@ -17,7 +17,9 @@ struct EvaluateOptions {
   std::string data;
   std::string labels;
   std::string output_name;
-  std::string loss;  // empty: as the data asks for
+  std::string loss;     // empty: as the data asks for
+  std::string monitor;  // a monitor's file; may be empty
+  std::string fold;     // the model with the data's class frequencies; may be empty
   int top = 5;
   int worst = 0;
   float huber_delta = 1.0f;
@@ -29,6 +31,10 @@ struct EvaluationExtras {
   std::string note;      // what is worth telling; usually empty
   std::vector<WorstExample> worst;
 };
+
+// What the data looks like to a file of `train --monitor`: JSON, or text. Throws CliError.
+Json MonitorData(const EvaluateOptions& options, const tw::Model& model);
+void PrintMonitor(const Json& monitor);
 
 // Throws CliError where model and data do not fit together. options.common.model names the model in
 // messages.

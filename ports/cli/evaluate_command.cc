@@ -6,6 +6,7 @@
 #include "ports/cli/data/dataset.h"
 #include "ports/cli/data/match.h"
 #include "ports/cli/evaluate.h"
+#include "ports/cli/files.h"
 #include "ports/cli/judge.h"
 #include "ports/cli/terminal.h"
 
@@ -67,10 +68,18 @@ JudgeOptions MakeJudgeOptions(const EvaluateOptions& options, const Dataset& dat
 }
 
 void Evaluate(const EvaluateOptions& options) {
+  if (!options.fold.empty() && options.monitor.empty()) {
+    throw CliError(kExitUsage, "--fold-frequencies needs --monitor, which estimates them");
+  }
+  CheckOutputs({{"--fold-frequencies", options.fold}}, options.common.model, {options.data});
   EvaluationExtras extras;
-  const Evaluation evaluation = EvaluateModel(options, OpenModel(options.common.model), &extras);
+  const tw::Model model = OpenModel(options.common.model);
+  const Evaluation evaluation = EvaluateModel(options, model, &extras);
+  Json monitor;
+  if (!options.monitor.empty()) monitor = MonitorData(options, model);
   if (options.common.json) {
     Json json = EvaluationJson(evaluation);
+    if (!monitor.is_null()) json["monitor"] = monitor;
     if (options.worst > 0) json["worst"] = WorstJson(extras.worst);
     if (!extras.note.empty()) json["note"] = extras.note;
     PrintJson(json);
@@ -81,6 +90,7 @@ void Evaluate(const EvaluateOptions& options) {
   }
   PrintEvaluation(evaluation);
   PrintWorst(extras.worst);
+  if (!monitor.is_null()) PrintMonitor(monitor);
 }
 
 const char kEvaluateFooter[] =
@@ -161,6 +171,17 @@ void AddEvaluateCommand(CLI::App* app) {
       ->check(CLI::Range(0, 1000000))
       ->type_name("N")
       ->capture_default_str();
+  command
+      ->add_option("--monitor", options->monitor,
+                   "a file of train --monitor: tells whether the data is of a new kind, and how "
+                   "frequent its classes are")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--fold-frequencies", options->fold,
+          "with --monitor: write the model with these frequencies in its last layer's bias")
+      ->type_name("NEW.tflite");
   AddSessionOptions(command, &options->common);
   AddImageOptions(command, &options->common);
   AddJsonOption(command, &options->common);

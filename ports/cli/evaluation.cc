@@ -73,6 +73,22 @@ void AddOutputsJson(const Evaluation& evaluation, Json* json) {
   }
 }
 
+// The worst first.
+void AddGroupsJson(const Evaluation& evaluation, Json* json) {
+  if (evaluation.per_group.empty()) return;
+  (*json)["groups"] = Json::array();
+  for (const tw_group_metrics& group : evaluation.per_group) {
+    Json entry;
+    entry["name"] = evaluation.GroupName(group.group);
+    entry["n_examples"] = group.n_examples;
+    entry[evaluation.is_regression() ? "loss" : "accuracy"] =
+        evaluation.is_regression() ? group.loss : group.accuracy;
+    (*json)["groups"].push_back(entry);
+  }
+  const tw_group_metrics& worst = evaluation.per_group[0];
+  if (!evaluation.is_regression()) (*json)["worst_group_accuracy"] = worst.accuracy;
+}
+
 }  // namespace
 
 const char* LossName(tw_loss loss) { return kLosses[loss]; }
@@ -88,6 +104,7 @@ Json EvaluationJson(const Evaluation& evaluation) {
   json["kind"] = LossName(evaluation.kind);
   json["n_examples"] = evaluation.n_examples;
   json["loss"] = std::isfinite(evaluation.loss) ? Json(evaluation.loss) : Json();
+  AddGroupsJson(evaluation, &json);
   if (evaluation.is_regression()) {
     AddOutputsJson(evaluation, &json);
     return json;

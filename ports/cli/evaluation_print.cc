@@ -118,6 +118,23 @@ void PrintSaidInstead(const Evaluation& evaluation) {
       static_cast<long long>(n_other), static_cast<long long>(evaluation.n_examples), text.c_str());
 }
 
+void PrintGroups(const Evaluation& evaluation) {
+  if (evaluation.per_group.empty()) return;
+  const size_t n = std::min(kWorstClasses, evaluation.per_group.size());
+  std::printf("\n%s\n",
+              Paint(1, "2", "the worst of " + CountText(evaluation.n_groups, "group")).c_str());
+  const bool loss = evaluation.is_regression();
+  Table table({"group", ">examples", loss ? ">loss" : ">accuracy"});
+  for (size_t g = 0; g < n; ++g) {
+    const tw_group_metrics& group = evaluation.per_group[g];
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.4g", group.loss);
+    table.Row({Shorten(evaluation.GroupName(group.group), kMetricNameWidth),
+               std::to_string(group.n_examples), loss ? text : PercentText(group.accuracy)});
+  }
+  table.Print(2);
+}
+
 // The first line of what is printed for people.
 std::string Headline(const Evaluation& evaluation) {
   char text[160];
@@ -155,6 +172,7 @@ void PrintEvaluation(const Evaluation& evaluation) {
     text += ", calibration error " + PercentText(evaluation.calibration_error);
   }
   std::printf("%s on %lld examples\n", text.c_str(), static_cast<long long>(evaluation.n_examples));
+  PrintGroups(evaluation);
   if (evaluation.is_regression()) {
     PrintOutputs(evaluation);
     return;

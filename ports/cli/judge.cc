@@ -51,6 +51,7 @@ void Judge::Create(size_t n_scores) {
 void Judge::Add(int64_t i, const std::vector<double>& numbers) {
   if (!judge_) Create(numbers.size());
   const std::vector<float> scores(numbers.begin(), numbers.end());
+  if (data_.has_groups()) judge_->SetGroup(data_.group(i));
   if (options_.loss == TW_LOSS_SOFTMAX) {
     Check(judge_->Add(scores, data_.labels()[static_cast<size_t>(i)]), data_.Name(i));
     return;
@@ -74,6 +75,7 @@ Evaluation Judge::Finish(std::vector<WorstExample>* worst) {
   static_cast<tw::Evaluation&>(result) = CheckValue(judge_->Read());
   result.k = options_.k;
   result.class_names = data_.class_names();
+  result.group_names = data_.group_names();
   NameSaidInstead(&result);
   worst->clear();
   for (const tw_worst_example& example : result.worst_examples) {

@@ -2,6 +2,7 @@
 #include "ports/cli/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "ports/cli/html_page.h"
@@ -92,6 +93,13 @@ Json ReportJson(const TrainingReport& report) {
     json["calibration"] = {{"temperature", c.temperature},   {"at_bound", c.at_bound},
                            {"error_before", c.error_before}, {"error_after", c.error_after},
                            {"loss_before", c.loss_before},   {"loss_after", c.loss_after}};
+  }
+  if (report.has_intervals) {
+    const double width = report.intervals.mean_width;
+    json["intervals"] = {{"promised", report.interval_coverage},
+                         {"coverage", report.intervals.coverage},
+                         {"mean_width", std::isfinite(width) ? Json(width) : Json()},
+                         {"n_examples", report.intervals.n_examples}};
   }
   if (report.has_golden) json["golden"] = ComparisonJson(report.golden);
   if (report.has_stored) json["stored"] = ComparisonJson(report.stored);

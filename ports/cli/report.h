@@ -63,6 +63,9 @@ struct TrainingReport {
   int64_t n_examples = 0;
   bool has_calibration = false;
   CalibrationResult calibration;
+  bool has_intervals = false;
+  double interval_coverage = 0.0;  // that was asked for
+  tw_interval_check intervals{};   // on the validation set
   bool has_golden = false;
   ComparisonResult golden;  // the shipped head and the new one on the golden set
   bool has_stored = false;

@@ -57,6 +57,7 @@ set(CLI_SOURCES
   evaluate_command.cc
   learn_command.cc
   learn_flags.cc
+  evaluate_monitor.cc
   prune_command.cc
   quantize_command.cc
   train_command.cc

@@ -283,6 +283,9 @@ class Training {
     }
     if (!options_.save_head.empty()) Check(trainer_->SaveHead(options_.save_head));
     if (!options_.memory.empty()) Check(trainer_->SaveCheckpoint(options_.memory, true));
+    if (!options_.monitor.empty()) {
+      Check(CheckValue(tw::Monitor::Create(*trainer_)).Save(options_.monitor));
+    }
   }
 
   void Finish() {

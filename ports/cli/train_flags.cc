@@ -38,6 +38,10 @@ void AddFiles(CLI::App* command, TrainOptions* options) {
       ->type_name("FILE");
   command->add_option("--save-head", options->save_head, "write the trained last layer alone")
       ->type_name("FILE");
+  command
+      ->add_option("--monitor", options->monitor,
+                   "write a file that evaluate --monitor compares new data with")
+      ->type_name("FILE");
 }
 
 void AddLayers(CLI::App* command, TrainOptions* options) {
@@ -108,6 +112,8 @@ void AddLoss(CLI::App* command, TrainOptions* options) {
       ->type_name("W1,W2,...");
   group->add_flag("--balance", options->trainer.loss.balance_classes,
                   "count all classes the same, however many examples they have");
+  group->add_flag("--balance-groups", options->trainer.loss.balance_groups,
+                  "count all groups of each class the same, which helps the worst of them");
 }
 
 void AddOptimizer(CLI::App* command, TrainOptions* options) {

@@ -60,6 +60,7 @@ void CheckFiles(const TrainOptions& options) {
                 {"--checkpoint", options.checkpoint},
                 {"--save-head", options.save_head},
                 {"--memory", options.memory},
+                {"--monitor", options.monitor},
                 {"--cache", options.cache}},
                options.common.model, {options.data, options.golden});
   for (const std::string* path : {&options.output, &options.report, &options.checkpoint}) {
@@ -95,6 +96,9 @@ void CheckTrainOptions(const TrainOptions& options) {
         "--head and --memory exclude each other: a memory holds its own weights");
   Usage(!options.class_weights.empty() && options.trainer.loss.balance_classes != 0,
         "--class-weights and --balance exclude each other");
+  Usage(options.trainer.loss.balance_groups != 0 &&
+            (!options.class_weights.empty() || options.trainer.loss.balance_classes != 0),
+        "--balance-groups balances classes, too: leave out --balance and --class-weights");
   Usage(options.calibrate && options.trainer.validation_fraction == 0.0f,
         "--calibrate needs a validation set: --validation above 0");
   (void)LayersOf(options.layers);

@@ -26,6 +26,7 @@ struct TrainOptions {
   std::string memory;
   std::string head;
   std::string save_head;
+  std::string monitor;
   std::string cache;
   // Words.
   std::string output_name;

@@ -14,11 +14,28 @@ namespace cli {
 namespace {
 
 constexpr int kMaxWorst = 24;
+constexpr double kIntervalCoverage = 0.9;
 
 std::string Text(const char* format, double value) {
   char buffer[48];
   std::snprintf(buffer, sizeof(buffer), format, value);
   return buffer;
+}
+
+std::string NameOf(const Dataset* data, int64_t example) {
+  const bool known = data != nullptr && example < data->size();
+  return known ? data->Name(example) : "example " + std::to_string(example);
+}
+
+// A note where held-back examples are nearly the same as others; else "".
+std::string NearDuplicatesNote(const Dataset* data, tw::Trainer* trainer) {
+  const tw_near_duplicates found = CheckValue(trainer->FindNearDuplicates());
+  if (found.n_found == 0) return "";
+  return std::to_string(found.n_found) + " of " + CountText(found.n_checked, "held-back example") +
+         (found.n_found == 1 ? " is" : " are") + " nearly the same as training examples, such as " +
+         NameOf(data, found.held_back) + " and " + NameOf(data, found.trained) +
+         ": the figures of the validation set are too good; give what belongs together a group "
+         "(folders CLASS/GROUP/IMAGE, or a column group of labels.csv)";
 }
 
 void NameWorst(const Dataset* data, TrainingReport* report) {
@@ -29,7 +46,7 @@ void NameWorst(const Dataset* data, TrainingReport* report) {
   for (const tw_worst_example& example : report->evaluation.worst_examples) {
     const bool known = data != nullptr && example.index < data->size();
     WorstRow row;
-    row.name = known ? data->Name(example.index) : "example " + std::to_string(example.index);
+    row.name = NameOf(data, example.index);
     if (report->evaluation.kind == TW_LOSS_SOFTMAX) {
       row.label = name_of(example.label);
       row.predicted = name_of(example.predicted);
@@ -80,7 +97,14 @@ void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* 
   Evaluation* evaluation = &report->evaluation;
   static_cast<tw::Evaluation&>(*evaluation) = CheckValue(trainer->Evaluate(kMaxWorst));
   evaluation->class_names = ClassNames(*trainer);
+  if (data != nullptr) evaluation->group_names = data->group_names();
   NameWorst(data, report);
+  const tw::Result<tw_interval_check> intervals = trainer->CheckIntervals(kIntervalCoverage);
+  report->has_intervals = intervals.ok();
+  if (intervals.ok()) report->intervals = *intervals;
+  report->interval_coverage = kIntervalCoverage;
+  const std::string note = NearDuplicatesNote(data, trainer);
+  if (!note.empty()) report->note += (report->note.empty() ? "" : "; ") + note;
   report->has_evaluation = true;
   report->evaluated_on = std::to_string(evaluation->n_examples) + " examples of the validation set";
 }
@@ -165,6 +189,12 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
   if (report.has_evaluation) {
     std::printf("\n%s ", Paint(1, "1", "validation set:").c_str());
     PrintEvaluation(report.evaluation);
+    if (report.has_intervals) {
+      std::printf(
+          "intervals for %s of new targets: %.4g wide on average, and %s of these are inside\n",
+          PercentText(report.interval_coverage).c_str(), report.intervals.mean_width,
+          PercentText(report.intervals.coverage).c_str());
+    }
   }
   if (report.fitted_on_all) {
     std::printf(
@@ -208,11 +238,10 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
   }
   std::printf("  memory  %s; peak of the process %s\n", memory.c_str(),
               HumanBytes(report.memory.back().second).c_str());
-  const std::pair<const char*, const std::string*> files[] = {{"model ", &options.output},
-                                                              {"head  ", &options.save_head},
-                                                              {"report", &options.report},
-                                                              {"resume", &options.checkpoint},
-                                                              {"memory", &options.memory}};
+  const std::pair<const char*, const std::string*> files[] = {
+      {"model ", &options.output}, {"head  ", &options.save_head},
+      {"report", &options.report}, {"resume", &options.checkpoint},
+      {"memory", &options.memory}, {"monitor", &options.monitor}};
   for (const auto& file : files) {
     if (!file.second->empty()) {
       std::printf("  %s  %s\n", file.first, Paint(1, "1", *file.second).c_str());

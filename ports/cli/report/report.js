@@ -151,6 +151,13 @@
     section("classes", "Classes", "A column's title sorts by it.", sortable("class-table", columns, judged.classes, last));
   }
 
+  function drawGroups() {
+    if (!judged || !judged.groups) return;
+    const last = isRegression ? { title: "loss", key: "loss", show: number } : { title: "right", key: "accuracy", show: percent };
+    section("groups", "Groups", "The worst one first.", sortable("group-table", [
+      { title: "group", key: "name", show: (v) => v }, { title: "examples", key: "n_examples", show: whole }, last], judged.groups));
+  }
+
   function drawWorst() {
     const worst = data.worst || [];
     if (worst.length === 0) return;
@@ -200,6 +207,7 @@
   drawCalibration();
   drawConfusion();
   drawClasses();
+  drawGroups();
   drawWorst();
   drawRun();
   start();
