@@ -158,6 +158,9 @@ set(TEST_SOURCES
   runtime/session/resources_test.cc
   runtime/session/strings_session_test.cc
   runtime/session/variables_test.cc
+  runtime/train/audit/choice_test.cc
+  runtime/train/audit/knn_shapley_test.cc
+  runtime/train/audit/labels_test.cc
   runtime/train/judge/calibration_test.cc
   runtime/train/features/augment_test.cc
   runtime/train/features/backbone_state_test.cc
@@ -203,6 +206,7 @@ set(TEST_SOURCES
   runtime/train/trainer_features_test.cc
   runtime/train/trainer_test.cc
   runtime/api/async_test.cc
+  runtime/api/audit_api_test.cc
   runtime/api/c99_test.cc
   runtime/api/c99_walk.c
   runtime/api/custom_op_test.cc

@@ -48,6 +48,10 @@ tw_status tw_trainer_predict_intervals(tw_trainer*, const tw_examples*, double, 
 }
 tw_status tw_trainer_check_intervals(tw_trainer*, double, tw_interval_check*) { return Absent(); }
 tw_status tw_trainer_calibrate(tw_trainer*, tw_calibration*) { return Absent(); }
+tw_status tw_trainer_audit(tw_trainer*, int32_t, tw_audit*) { return Absent(); }
+tw_status tw_trainer_suggest(tw_trainer*, const tw_examples*, tw_suggestion*, size_t) {
+  return Absent();
+}
 tw_status tw_trainer_set_golden(tw_trainer*, const tw_examples*) { return Absent(); }
 tw_status tw_trainer_check_export(tw_trainer*, tw_export_check*) { return Absent(); }
 tw_status tw_trainer_export(tw_trainer*, tw_model**) { return Absent(); }

@@ -13,6 +13,7 @@ struct tw_trainer {
   std::unique_ptr<topwork::Trainer> trainer;
   int n_epochs = 0;                           // of the options
   topwork::api::EvaluationArrays evaluation;  // of the last one
+  std::vector<tw_audited_example> audit;      // likewise
   // What tw_trainer_info points to, as of the last tw_trainer_get_info.
   struct Description {
     tw_head_info head;

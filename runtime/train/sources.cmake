@@ -1,4 +1,10 @@
 set(TRAIN_SOURCES
+  audit/audit.cc
+  audit/choice.cc
+  audit/cosine.cc
+  audit/knn_shapley.cc
+  audit/labels.cc
+  audit/order.cc
   auto/head_design.cc
   auto/logistic.cc
   auto/loo.cc

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/train/audit/audit.h"
 #include "runtime/train/auto/loo.h"
 #include "runtime/train/checkpoint_store.h"
 #include "runtime/train/classes.h"
@@ -105,6 +106,13 @@ class Trainer {
   // examples' positions each (for comparison with other programs).
   void SetPermutations(std::vector<std::vector<int32_t>> permutations) {
     loop_.plan().SetPermutations(std::move(permutations));
+  }
+
+  // See audit/audit.h.
+  Result<LabelAudit> Audit(int n_neighbours) { return AuditExamples(context(), n_neighbours); }
+  Result<std::vector<Suggestion>> Suggest(const Examples& examples, const FeatureProgress& progress,
+                                          int64_t count) {
+    return SuggestExamples(context(), examples, progress, count);
   }
 
   // Holds a checkpoint or head file, whether it exists yet or not, until the trainer is destroyed:

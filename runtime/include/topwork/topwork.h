@@ -1522,6 +1522,65 @@ TW_API tw_status tw_learner_get_example(const tw_learner* learner, int64_t index
 TW_API tw_status tw_model_add_activation_map(const tw_model* model, size_t index,
                                              tw_model** out_model);
 
+// An example's label, judged by a head that was fitted without the example.
+typedef struct tw_audited_example {
+  // In the order in which examples were added.
+  int64_t index;
+  // Its class.
+  int64_t label;
+  // The class of the largest score.
+  int64_t suggested;
+  // The score of its class (a logit) less the largest other one. Below 0: the label may be wrong.
+  double margin;
+  // That the label is right; see tw_audit.noise.
+  double probability;
+  // What the example adds to the share of its neighbours that are of the judged example's class, on
+  // average (its Shapley value). Below 0: it misleads the others.
+  double value;
+  // 1: the suggested class is the right one with a probability above one half, and not the label's.
+  int32_t is_suspect;
+} tw_audited_example;
+
+// An audit of labels. The array is borrowed from the trainer until its next audit.
+typedef struct tw_audit {
+  size_t struct_size;
+  size_t n_examples;
+  // The smallest margin first.
+  const tw_audited_example* examples;
+  int64_t n_suspects;
+  // The share of labels that are wrong, estimated from the scores: that of the most likely mixture
+  // of right labels and labels that stand for any other class.
+  double noise;
+} tw_audit;
+
+// Judges the label of every example of the trainer (TW_LOSS_SOFTMAX), the validation set included,
+// by leaving it out: in closed form where the head has one, else by folds. Values count the
+// n_neighbours nearest features by their cosine; 0: 5. With more than 4096 examples, evenly spaced
+// ones are judged for the values. Set audit->struct_size first. Errors: FAILED_PRECONDITION without
+// examples, UNSUPPORTED with another loss, CANCELLED after tw_trainer_cancel. [one]
+TW_API tw_status tw_trainer_audit(tw_trainer* trainer, int32_t n_neighbours, tw_audit* audit);
+
+// An example that is worth a label.
+typedef struct tw_suggestion {
+  // Among the examples that were given.
+  int64_t index;
+  // The position of the largest score; -1 with TW_LOSS_MSE and HUBER.
+  int64_t predicted;
+  // 1 - cosine of its features and the nearest ones that the trainer or an earlier suggestion has,
+  // in [0, 2]. 2 if there are none yet.
+  double distance;
+  // In [0, 1]: 1 less the distance of the two largest probabilities; TW_LOSS_SIGMOID: 1 less that of
+  // an output's probability from one half, times 2, for the output most in doubt; other losses: 1.
+  double doubt;
+} tw_suggestion;
+
+// Chooses n_suggestions of the examples for somebody to label, whose labels and targets are not
+// looked at: one after the other that of the largest distance x doubt, the doubt being that of the
+// head as it is now (greedy k-centre). Features are not kept. Errors: those of
+// tw_trainer_add_examples; INVALID_ARGUMENT for more suggestions than examples. [one]
+TW_API tw_status tw_trainer_suggest(tw_trainer* trainer, const tw_examples* examples,
+                                    tw_suggestion* suggestions, size_t n_suggestions);
+
 //
 // 7. MONITORS
 //

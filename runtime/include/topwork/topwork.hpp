@@ -495,6 +495,11 @@ class Judge {
   std::unique_ptr<tw_judge, internal::Deleter<tw_judge, tw_judge_free>> handle_;
 };
 
+// An audit with an array of its own.
+struct Audit : tw_audit {
+  std::vector<tw_audited_example> all;  // the smallest margin first; `examples` is NULL
+};
+
 // Labelled examples for Trainer. Labels and data are borrowed for the call.
 class Examples : public tw_examples {
  public:
@@ -604,6 +609,24 @@ class Trainer {
   Result<tw_export_check> CheckExport() {
     return internal::GetStruct<tw_export_check>(
         [&](tw_export_check* check) { return tw_trainer_check_export(get(), check); });
+  }
+  // Of all examples' labels.
+  Result<Audit> AuditLabels(int32_t n_neighbours = 0) {
+    Result<tw_audit> read = internal::GetStruct<tw_audit>(
+        [&](tw_audit* audit) { return tw_trainer_audit(get(), n_neighbours, audit); });
+    if (!read.ok()) return read.status();
+    Audit audit;
+    static_cast<tw_audit&>(audit) = *read;
+    audit.all = internal::TakeArray(&audit.examples, audit.n_examples);
+    return audit;
+  }
+  // The examples that are worth a label most; at most as many as there are.
+  Result<std::vector<tw_suggestion>> Suggest(const tw_examples& examples, int64_t count) {
+    const int64_t n = count < examples.n_examples ? count : examples.n_examples;
+    std::vector<tw_suggestion> chosen(static_cast<size_t>(n > 0 ? n : 0));
+    const tw_status status = tw_trainer_suggest(get(), &examples, chosen.data(), chosen.size());
+    if (status != TW_STATUS_OK) return Status(status);
+    return chosen;
   }
   // Names that exist already keep what they have learnt.
   Status SetClasses(const std::vector<std::string>& names) { return SetClasses(names, {}); }

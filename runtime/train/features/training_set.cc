@@ -46,7 +46,8 @@ Status TrainingSet::Extract(const Examples& examples, const FeatureProgress& pro
 }
 
 // Examples whose targets nobody asks for.
-Status TrainingSet::ExtractUnlabelled(const Examples& examples, FeatureCache* cache) {
+Status TrainingSet::ExtractUnlabelled(const Examples& examples, const FeatureProgress& progress,
+                                      FeatureCache* cache) {
   Examples unlabelled = examples;
   const int n_values = UsesLabels(options_.loss.loss) ? 0 : options_.n_classes;
   const auto fill = [n_values](ExampleTarget* target) {
@@ -61,7 +62,7 @@ Status TrainingSet::ExtractUnlabelled(const Examples& examples, FeatureCache* ca
   if (examples.key) {
     unlabelled.target = [=](int64_t, ExampleTarget* target) { return fill(target); };
   }
-  return Extract(unlabelled, nullptr, cache);
+  return Extract(unlabelled, progress, cache);
 }
 
 Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progress) {

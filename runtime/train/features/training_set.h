@@ -39,7 +39,8 @@ class TrainingSet {
   std::unique_ptr<FeatureCache> NewCache(bool with_variants) const;
   Status Extract(const Examples& examples, const FeatureProgress& progress, FeatureCache* cache);
   // The same where nobody asks for the targets.
-  Status ExtractUnlabelled(const Examples& examples, FeatureCache* cache);
+  Status ExtractUnlabelled(const Examples& examples, const FeatureProgress& progress,
+                           FeatureCache* cache);
   // The call in progress returns CANCELLED.
   void Cancel();
 

@@ -51,7 +51,7 @@ Result<Evaluation> Judge::Evaluate(const Examples& examples, const FeatureProgre
 Status Judge::Visit(const Examples& examples,
                     FunctionRef<Status(const float* features, const float* scores)> visit) {
   const std::unique_ptr<FeatureCache> cache = context_.set->NewCache(false);
-  TW_RETURN_IF_ERROR(context_.set->ExtractUnlabelled(examples, cache.get()));
+  TW_RETURN_IF_ERROR(context_.set->ExtractUnlabelled(examples, nullptr, cache.get()));
   const float scale = static_cast<float>(1.0 / context_.state->temperature);
   const size_t n = static_cast<size_t>(context_.n_classes());
   const Loss loss = context_.options->loss.loss;

@@ -162,6 +162,9 @@ TEST_CASE("trainer functions refuse NULL", "[api][train]") {
   info.struct_size = sizeof(info);
   tw_export_check check = {};
   check.struct_size = sizeof(check);
+  tw_audit audit = {};
+  audit.struct_size = sizeof(audit);
+  tw_suggestion suggestion = {};
   tw_model* exported = nullptr;
   const char* const names[1] = {"a"};
   CheckAll({
@@ -176,6 +179,11 @@ TEST_CASE("trainer functions refuse NULL", "[api][train]") {
       {"trainer", [&] { return tw_trainer_cancel(nullptr); }},
       {"trainer", [&] { return tw_trainer_evaluate(nullptr, &examples, 0, &evaluation); }},
       {"evaluation", [&] { return tw_trainer_evaluate(t, &examples, 0, nullptr); }},
+      {"trainer", [&] { return tw_trainer_audit(nullptr, 0, &audit); }},
+      {"audit", [&] { return tw_trainer_audit(t, 0, nullptr); }},
+      {"trainer", [&] { return tw_trainer_suggest(nullptr, &examples, &suggestion, 1); }},
+      {"examples", [&] { return tw_trainer_suggest(t, nullptr, &suggestion, 1); }},
+      {"suggestions", [&] { return tw_trainer_suggest(t, &examples, nullptr, 1); }},
       {"trainer", [&] { return tw_trainer_check_export(nullptr, &check); }},
       {"check", [&] { return tw_trainer_check_export(t, nullptr); }},
       {"trainer", [&] { return tw_trainer_export(nullptr, &exported); }},
