@@ -117,6 +117,8 @@ void AddBenchmarkCommand(CLI::App* app);
 void AddVerifyCommand(CLI::App* app);
 void AddQuantizeCommand(CLI::App* app);
 void AddPruneCommand(CLI::App* app);
+void AddAuditCommand(CLI::App* app);
+void AddSuggestCommand(CLI::App* app);
 
 }  // namespace cli
 }  // namespace topwork

@@ -107,6 +107,8 @@ int Main(int argc, char** argv) {
   AddVerifyCommand(&app);
   AddQuantizeCommand(&app);
   AddPruneCommand(&app);
+  AddAuditCommand(&app);
+  AddSuggestCommand(&app);
   TfliteArguments flags;
   try {
     std::vector<std::string> arguments = ReadArguments(argc, argv, &flags);

@@ -49,6 +49,20 @@ Json WorstJson(const WorstRow& row, bool with_image) {
   return json;
 }
 
+Json SuspectsJson(const TrainingReport& report, bool with_images) {
+  Json json = {{"n_suspects", report.n_suspects}};
+  json["suspects"] = Json::array();
+  for (const SuspectRow& row : report.suspects) {
+    Json suspect = {{"name", row.name},
+                    {"label", row.label},
+                    {"suggested", row.suggested},
+                    {"margin", row.margin}};
+    if (with_images && !row.image.empty()) suspect["image"] = row.image;
+    json["suspects"].push_back(suspect);
+  }
+  return json;
+}
+
 // The pairs of classes that are taken for each other most often.
 Json WorstConfusions(const Evaluation& evaluation) {
   std::vector<std::tuple<int64_t, size_t, size_t>> pairs;  // −count, label, predicted
@@ -105,6 +119,7 @@ Json ReportJson(const TrainingReport& report) {
   if (report.has_stored) json["stored"] = ComparisonJson(report.stored);
   json["worst"] = Json::array();
   for (const WorstRow& row : report.worst) json["worst"].push_back(WorstJson(row, false));
+  if (report.has_audit) json["audit"] = SuspectsJson(report, false);
   return json;
 }
 
@@ -113,6 +128,7 @@ std::string RenderReport(const TrainingReport& report) {
   json["made_by"] = std::string("topwork ") + tw_version();
   json["worst"] = Json::array();
   for (const WorstRow& row : report.worst) json["worst"].push_back(WorstJson(row, true));
+  if (report.has_audit) json["audit"] = SuspectsJson(report, true);
   if (report.has_evaluation && report.evaluation.size() > kMaxMatrixClasses &&
       !report.evaluation.matrix.empty()) {
     json["evaluation"]["confusion"] = Json::array();

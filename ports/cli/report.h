@@ -45,6 +45,13 @@ struct WorstRow {
   std::string image;  // data: URI; empty for none
 };
 
+// A label that is probably wrong.
+struct SuspectRow {
+  std::string name, label, suggested;
+  double margin = 0.0;
+  std::string image;  // as in WorstRow
+};
+
 struct TrainingReport {
   std::string model;
   std::string data;
@@ -71,6 +78,9 @@ struct TrainingReport {
   bool has_stored = false;
   ComparisonResult stored;      // the new head as trained and as the model's storage rounds it
   std::vector<WorstRow> worst;  // largest loss first
+  bool has_audit = false;
+  int64_t n_suspects = 0;            // of all examples' labels
+  std::vector<SuspectRow> suspects;  // the first of them, the smallest margin first
 };
 
 // What `train --json` prints; without thumbnails.

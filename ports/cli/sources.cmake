@@ -1,5 +1,7 @@
 # What tests link, too; and the commands.
 set(CLI_UNIT_SOURCES
+  audit/labels_page.cc
+  audit/report.cc
   benchmark/formats.cc
   benchmark/machine.cc
   benchmark/operator_limit.cc
@@ -16,6 +18,7 @@ set(CLI_UNIT_SOURCES
   data/dataset.cc
   data/dataset_arrays.cc
   data/dataset_csv.cc
+  data/dataset_unlabelled.cc
   data/image.cc
   data/match.cc
   data/npy.cc
@@ -40,6 +43,7 @@ set(CLI_UNIT_SOURCES
 )
 set(CLI_SOURCES
   main.cc
+  audit/command.cc
   compare.cc
   inputs.cc
   evaluator.cc
@@ -60,6 +64,7 @@ set(CLI_SOURCES
   evaluate_monitor.cc
   prune_command.cc
   quantize_command.cc
+  audit/suggest_command.cc
   train_command.cc
   train_classes.cc
   train_data.cc

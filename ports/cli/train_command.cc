@@ -223,6 +223,12 @@ class Training {
     RollBack();
   }
 
+  // The trainer's examples are those of the data, in their order.
+  bool HoldsData() const {
+    return options_.memory.empty() && options_.trainer.replay_capacity == 0 &&
+           CheckValue(trainer_->Info()).n_examples == data_->size();
+  }
+
   bool PassesGolden() {
     const tw_export_check check = CheckValue(trainer_->CheckExport());
     return check.golden_exported >= check.golden_shipped;
@@ -261,6 +267,10 @@ class Training {
       report_.calibration.loss_after = c.loss_after;
     }
     JudgeValidation(data_ ? &*data_ : nullptr, &*trainer_, &report_);
+    // Deeper layers would be trained five times more for it.
+    if (!options_.report.empty() && options_.layers == "last" && data_ && HoldsData()) {
+      Timed("audit", [this] { AuditLabels(*data_, &*trainer_, &report_); });
+    }
     const tw_export_check check = CheckValue(trainer_->CheckExport());
     report_.golden = {check.n_golden, check.golden_shipped, check.golden_exported};
     report_.has_golden = check.n_golden > 0;

@@ -61,6 +61,11 @@ tw_status Feeder::Target(int64_t i, int64_t* label, float* values, size_t n_valu
     std::copy_n(data_.targets(i), n_values, values);
     return TW_STATUS_OK;
   }
+  if (data_.labels().empty()) {
+    *label = 0;
+    std::fill_n(values, n_values, 0.0f);
+    return TW_STATUS_OK;
+  }
   const int64_t own = data_.labels()[static_cast<size_t>(i)];
   *label = class_of_.empty() ? own : class_of_[static_cast<size_t>(own)];
   return TW_STATUS_OK;

@@ -14,7 +14,8 @@
 namespace topwork {
 namespace cli {
 
-// Feeds `data` to tw_trainer_add_examples and its like; one call at a time. Not copied: the
+// Feeds `data` to tw_trainer_add_examples and its like (where the data has no labels, class 0 and
+// targets of 0 stand for them); one call at a time. Not copied: the
 // structure that get() returns points into it.
 class Feeder {
  public:

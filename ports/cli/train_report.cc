@@ -109,6 +109,22 @@ void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* 
   report->evaluated_on = std::to_string(evaluation->n_examples) + " examples of the validation set";
 }
 
+void AuditLabels(const Dataset& data, tw::Trainer* trainer, TrainingReport* report) {
+  const tw::Result<tw::Audit> audit = trainer->AuditLabels();
+  if (audit.status().code() == TW_STATUS_UNSUPPORTED) return;
+  Check(audit.status());
+  report->has_audit = true;
+  report->n_suspects = audit->n_suspects;
+  const std::vector<std::string> names = ClassNames(*trainer);
+  for (const tw_audited_example& example : audit->all) {
+    if (example.is_suspect == 0 || report->suspects.size() == kMaxWorst) continue;
+    SuspectRow row = {data.Name(example.index), names[static_cast<size_t>(example.label)],
+                      names[static_cast<size_t>(example.suggested)], example.margin, ""};
+    if (data.has_images()) row.image = ThumbnailOfFile(data.path(example.index));
+    report->suspects.push_back(row);
+  }
+}
+
 void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,
                  TrainingReport* report) {
   const tw_trainer_info info = CheckValue(trainer.Info());

@@ -15,6 +15,10 @@ namespace cli {
 // there is none. `data` (may be null) names the examples and shows their images.
 void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* report);
 
+// Audits the labels of `data`, which are the trainer's examples; see tw_trainer_audit. Nothing is
+// filled for other losses than softmax.
+void AuditLabels(const Dataset& data, tw::Trainer* trainer, TrainingReport* report);
+
 // The flags in words, the layers found, and memory.
 void DescribeRun(const TrainOptions& options, const std::string& loss, const tw::Trainer& trainer,
                  TrainingReport* report);

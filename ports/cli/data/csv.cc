@@ -113,5 +113,19 @@ std::vector<CsvRecord> ReadCsv(const std::string& path) {
   return CsvReader(path, bytes).Read();
 }
 
+std::string CsvLine(const std::vector<std::string>& fields) {
+  std::string line;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const std::string& field = fields[i];
+    const bool spaced = !field.empty() && (field.front() == ' ' || field.back() == ' ');
+    const bool quoted = spaced || field.find_first_of(",\"\r\n\t") != std::string::npos;
+    line += i > 0 ? "," : "";
+    if (quoted) line += '"';
+    for (char c : field) line += quoted && c == '"' ? "\"\"" : std::string(1, c);
+    if (quoted) line += '"';
+  }
+  return line + "\n";
+}
+
 }  // namespace cli
 }  // namespace topwork

@@ -20,6 +20,9 @@ struct CsvRecord {
 // quoted field does not end, or text stands beside the quotes.
 std::vector<CsvRecord> ReadCsv(const std::string& path);
 
+// A line with its end; fields are quoted where they must be.
+std::string CsvLine(const std::vector<std::string>& fields);
+
 }  // namespace cli
 }  // namespace topwork
 

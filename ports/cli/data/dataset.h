@@ -33,6 +33,11 @@ class Dataset {
   static Dataset Open(const std::string& folder, const tw_tensor_info& input,
                       const PixelScale& scale);
 
+  // Examples without labels: all images in the folder and the folders in it, sorted by path, or
+  // x.npy. No class names, labels or targets. Throws as Open.
+  static Dataset OpenUnlabelled(const std::string& folder, const tw_tensor_info& input,
+                                const PixelScale& scale);
+
   Dataset(Dataset&&) = default;
   Dataset& operator=(Dataset&&) = default;
   Dataset(const Dataset&) = delete;
@@ -43,7 +48,7 @@ class Dataset {
 
   int64_t size() const { return size_; }
   bool has_images() const { return !paths_.empty(); }
-  // The class of each example; empty with targets.
+  // The class of each example; empty with targets, and without labels.
   const std::vector<int64_t>& labels() const { return labels_; }
   // The classes, or the columns of the targets. Sorted names of the folders or of the label column;
   // for arrays the lines of classes.txt, else "0", "1" … up to the largest label or last column.
@@ -71,7 +76,7 @@ class Dataset {
 
   // What is worth telling of the folder (images that were passed over); usually empty.
   const std::string& note() const { return note_; }
-  // "digit_3/0012.png", "x.npy[12]", or the file as labels.csv has it.
+  // "digit_3/0012.png", as labels.csv would have the file, or "x.npy[12]".
   std::string Name(int64_t i) const;
   // Names the example in every run: the canonical path of its file, the file's size and time of
   // modification in nanoseconds; for arrays x.npy's, and the position. At most 4000 characters.

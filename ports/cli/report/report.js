@@ -158,20 +158,34 @@
       { title: "group", key: "name", show: (v) => v }, { title: "examples", key: "n_examples", show: whole }, last], judged.groups));
   }
 
+  // Tiles of examples with what was said of them.
+  function tiles(examples, facts) {
+    return el("div", { class: "worst" }, ...examples.map((example) => {
+      const image = example.image ? el("img", { src: example.image, alt: example.name }) : null;
+      if (image) image.addEventListener("load", () => { if (image.naturalWidth <= 42) image.classList.add("tiny"); });
+      const answer = example.predicted === undefined ? example.suggested : example.predicted;
+      const said = answer === undefined ? null : el("span", {}, " → ",
+        el("span", { class: answer === example.label ? "" : "said" }, answer));
+      return el("figure", {}, image ? el("div", { class: "shown" }, image) : null,
+        el("figcaption", {}, example.label || "", said, el("span", { class: "name" }, facts(example)),
+          el("span", { class: "name" }, example.name)));
+    }));
+  }
   function drawWorst() {
     const worst = data.worst || [];
     if (worst.length === 0) return;
     section("worst", isRegression ? "Furthest from the truth" : "Worst-classified examples",
       "Of the " + data.evaluated_on + ", these " + worst.length + " have the largest loss.",
-      el("div", { class: "worst" }, ...worst.map((example) => {
-        const image = example.image ? el("img", { src: example.image, alt: example.name }) : null;
-        if (image) image.addEventListener("load", () => { if (image.naturalWidth <= 42) image.classList.add("tiny"); });
-        const said = example.predicted === undefined ? null : el("span", {}, " → ",
-          el("span", { class: example.predicted === example.label ? "" : "said" }, example.predicted));
-        return el("figure", {}, image ? el("div", { class: "shown" }, image) : null,
-          el("figcaption", {}, example.label || "", said, el("span", { class: "name" }, "loss " + number(example.loss)),
-            el("span", { class: "name" }, example.name)));
-      })));
+      tiles(worst, (example) => "loss " + number(example.loss)));
+  }
+  function drawAudit() {
+    if (!data.audit) return;
+    const { n_suspects, suspects } = data.audit;
+    const sub = "Every label was judged by a head that was fitted without its example. " +
+      (n_suspects === 0 ? "None is probably wrong." : whole(n_suspects) + (n_suspects === 1 ? " is" : " are") +
+        " probably wrong. To correct labels: topwork audit " + data.model + " --data " + data.data + " --report audit.html");
+    section("audit", "Labels", sub, suspects.length === 0 ? null :
+      tiles(suspects, (example) => "margin " + number(example.margin)));
   }
 
   function drawRun() {
@@ -198,7 +212,9 @@
           number(row.validation_loss), percent(row.validation_accuracy), number(row.learning_rate),
           known(row.seconds) ? seconds(row.seconds) : "–"]), { id: "epochs" })));
     }
-    const bare = Object.assign({}, data, { worst: (data.worst || []).map((e) => Object.assign({}, e, { image: undefined })) });
+    const plain = (examples) => (examples || []).map((example) => Object.assign({}, example, { image: undefined }));
+    const bare = Object.assign({}, data, { worst: plain(data.worst) });
+    if (data.audit) bare.audit = Object.assign({}, data.audit, { suspects: plain(data.audit.suspects) });
     footer(bare);
   }
 
@@ -209,6 +225,7 @@
   drawClasses();
   drawGroups();
   drawWorst();
+  drawAudit();
   drawRun();
   start();
 })();

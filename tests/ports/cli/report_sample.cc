@@ -79,6 +79,12 @@ TrainingReport Full(size_t n_classes) {
     report.worst.push_back({"photos/class 0/" + std::to_string(i) + ".jpg", "class 0",
                             i % 2 == 0 ? kMarkup : kLong, 9.5 - 0.25 * i, ThumbnailUri(image)});
   }
+  report.has_audit = true;
+  report.n_suspects = 30;
+  for (int i = 0; i < 3; ++i) {
+    report.suspects.push_back({"photos/class 0/" + std::to_string(i) + ".jpg", kMarkup, "class 2",
+                               -3.5 + i, report.worst[static_cast<size_t>(i)].image});
+  }
   return report;
 }
 

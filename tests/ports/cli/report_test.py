@@ -80,6 +80,10 @@ def check_full(checks, page, name):
         done and 0 < w <= 96 and 0 < h <= 96 for done, w, h, _ in images), "%s: %s" % (name, images))
     checks.expect({kind for *_, kind in images} == {"data:image/png;b", "data:image/jpeg;"},
                   "%s: %s" % (name, images))
+    suspects = page.evaluate("[...document.querySelectorAll('#audit figcaption')].map(c => c.textContent)")
+    checks.expect(len(suspects) == 3 and suspects[0] == MARKUP + " → class 2margin -3.5photos/class 0/0.jpg" and
+                  "30 are probably wrong" in page.evaluate("document.querySelector('#audit').textContent"),
+                  "%s: audit %s" % (name, suspects))
     checks.expect(["features", "2.5 s"] in rows(page, "times") and
                   ["mean epoch", "13 ms"] in rows(page, "times") and
                   ["peak", "42.9 MiB"] in rows(page, "memory") and
@@ -175,6 +179,8 @@ def check_training(checks, tool, page, here):
     data = json.loads(page.evaluate("document.getElementById('data').textContent"))
     checks.expect(data["evaluation"] == document["evaluation"] and data["epochs"] == document["epochs"],
                   "train: the report's numbers are not those of --json")
+    checks.expect(document["audit"]["n_suspects"] == data["audit"]["n_suspects"] and
+                  page.evaluate("document.getElementById('audit') !== null"), "train: audit %s" % document.get("audit"))
     counts = [[int(cell.replace("·", "0")) for cell in row[1:]] for row in rows(page, "matrix")]
     checks.expect(counts == document["evaluation"]["confusion"], "train: matrix %s" % counts)
     card = page.evaluate("document.querySelector('.card b').textContent")

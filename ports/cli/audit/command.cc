@@ -1,0 +1,147 @@
+// topwork audit: which labels of a data set are probably wrong, and what its examples are worth.
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "ports/cli/audit/report.h"
+#include "ports/cli/files.h"
+#include "ports/cli/stop.h"
+#include "ports/cli/terminal.h"
+#include "ports/cli/train_data.h"
+#include "ports/cli/train_options.h"
+
+namespace topwork {
+namespace cli {
+namespace {
+
+struct AuditOptions {
+  TrainOptions train;
+  std::string fix;
+  size_t count = 20;
+  int n_neighbours = 5;
+};
+
+void CheckAudit(const AuditOptions& options, const Dataset& data) {
+  if (data.has_targets()) {
+    throw CliError(kExitData,
+                   options.train.data + ": gives each example numbers; audit needs one class each");
+  }
+  CheckClasses(data, options.train.data);
+  if (!options.fix.empty() && !data.has_images()) {
+    throw CliError(kExitData, options.train.data +
+                                  ": holds arrays; --fix writes labels.csv, which lists images");
+  }
+}
+
+NamedAudit RunAudit(const AuditOptions& options, const tw::Model& model, const Dataset& data,
+                    const PixelScale& scale) {
+  TrainerSettings settings(options.train, "softmax", data.class_names());
+  if (data.has_images()) settings.RecordPixels(scale, false);
+  tw::Trainer trainer =
+      CheckValue(tw::Trainer::Create(model, settings.get()), options.train.common.model);
+  const CancelOnStop cancel([&] { (void)trainer.Cancel(); });
+  Feeder feeder(data, "features", ShowProgress(options.train.common.json));
+  feeder.Finish(trainer.AddExamples(feeder.get()));
+  Check(trainer.Fit());
+  NamedAudit audit;
+  static_cast<tw::Audit&>(audit) = CheckValue(trainer.AuditLabels(options.n_neighbours));
+  audit.class_names = data.class_names();
+  return audit;
+}
+
+void WriteText(const std::string& path, const std::string& text) {
+  WriteWholeFile(path, text.data(), text.size());
+}
+
+void RunAuditCommand(const AuditOptions& options) {
+  const CommonOptions& common = options.train.common;
+  CheckOutputs({{"--report", options.train.report},
+                {"--fix", options.fix},
+                {"--cache", options.train.cache}},
+               common.model, {options.train.data});
+  const tw::Model model = OpenModel(common.model);
+  if (CheckValue(model.Info()).n_inputs != 1) {
+    throw CliError(kExitUnsupported,
+                   common.model + ": has several inputs; audit needs a model of one");
+  }
+  const tw::Tensor input = CheckValue(model.Input(0));
+  const PixelScale scale = ScaleFor(common, model, input);
+  const Dataset data = Dataset::Open(options.train.data, input, scale);
+  CheckAudit(options, data);
+  const NamedAudit audit = RunAudit(options, model, data, scale);
+  if (!options.fix.empty()) WriteText(options.fix, CorrectedCsv(audit, data));
+  if (!options.train.report.empty()) {
+    WriteText(options.train.report, RenderLabelsPage(AuditPage(audit, data, common.model,
+                                                               options.train.data, options.count)));
+  }
+  if (common.json) {
+    Json json = {{"model", common.model}, {"data", options.train.data}};
+    json.update(AuditJson(audit, data, options.count));
+    if (!options.fix.empty()) json["fixed"] = options.fix;
+    PrintJson(json);
+    return;
+  }
+  PrintAudit(audit, data, options.count);
+  const std::pair<const char*, const std::string*> files[] = {{"report", &options.train.report},
+                                                              {"labels", &options.fix}};
+  for (const auto& file : files) {
+    if (file.second->empty()) continue;
+    std::printf("  %s  %s\n", file.first, Paint(1, "1", *file.second).c_str());
+  }
+}
+
+const char kAuditFooter[] =
+    "A head is fitted to the examples. Each label is then judged by the head without that example:\n"
+    "the margin is the score of the label less the largest other one. From all scores follows how many\n"
+    "labels are wrong (the estimate), and for each label how probable that is: it is listed as\n"
+    "probably wrong where another class is right with more than one half. An example's value is what\n"
+    "it adds to the right answers of its nearest neighbours (a Shapley value, times the number of\n"
+    "examples).\n\n"
+    "Put the corrected labels.csv into DIR: train, evaluate and audit then take the labels from it.\n\n"
+    "Examples:\n"
+    "  topwork audit mobilenet.tflite --data photos/ --report audit.html\n"
+    "  topwork audit mobilenet.tflite --data photos/ --fix photos/labels.csv\n"
+    "  topwork train mobilenet.tflite --data photos/ --output mine.tflite";
+
+}  // namespace
+
+void AddAuditCommand(CLI::App* app) {
+  auto options = std::make_shared<AuditOptions>();
+  TrainOptions* train = &options->train;
+  CLI::App* command = app->add_subcommand("audit", "Find labels that are probably wrong");
+  AddModelOption(command, &train->common);
+  command
+      ->add_option("--data", train->data,
+                   "one folder of images per class; or images with labels.csv; or x.npy with y.npy")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--count", options->count, "examples of each kind that are listed")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--report", train->report,
+                   "write a page with pictures, on which labels are corrected and saved")
+      ->type_name("FILE.html");
+  command
+      ->add_option("--fix", options->fix,
+                   "write all labels, with those that are probably wrong replaced")
+      ->type_name("LABELS.csv");
+  command
+      ->add_option("--neighbours", options->n_neighbours,
+                   "nearest neighbours that an example's value counts")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("K")
+      ->capture_default_str();
+  command->add_option("--cache", train->cache, "file that keeps the features for the next run")
+      ->type_name("FILE");
+  AddThreadsOption(command, &train->common);
+  AddDeviceOptions(command, &train->common);
+  AddImageOptions(command, &train->common);
+  AddJsonOption(command, &train->common);
+  command->footer(kAuditFooter);
+  command->callback([options] { RunAuditCommand(*options); });
+}
+
+}  // namespace cli
+}  // namespace topwork
