@@ -228,6 +228,7 @@ set(TEST_SOURCES
   runtime/api/monitor_api_test.cc
   runtime/api/trainer_api_test.cc
   runtime/api/trainer_custom_op_test.cc
+  runtime/api/trainer_groups_api_test.cc
   runtime/api/trainer_head_api_test.cc
   runtime/api/trainer_signature_test.cc
 )

@@ -17,22 +17,6 @@ tw_status tw_trainer_create(const tw_model*, const tw_trainer_options*, tw_train
   return Absent();
 }
 void tw_trainer_free(tw_trainer*) {}
-tw_status tw_monitor_create(const tw_monitor_options*, const float*, int64_t, tw_monitor**) {
-  return Absent();
-}
-tw_status tw_monitor_create_from_trainer(tw_trainer*, const tw_monitor_options*, tw_monitor**) {
-  return Absent();
-}
-tw_status tw_monitor_open_file(const char*, tw_monitor**) { return Absent(); }
-tw_status tw_monitor_save(const tw_monitor*, const char*) { return Absent(); }
-void tw_monitor_free(tw_monitor*) {}
-tw_status tw_monitor_add(tw_monitor*, const float*, size_t, const float*, size_t) {
-  return Absent();
-}
-tw_status tw_monitor_add_session(tw_monitor*, const tw_session*) { return Absent(); }
-tw_status tw_monitor_add_examples(tw_monitor*, tw_trainer*, const tw_examples*) { return Absent(); }
-tw_status tw_monitor_get_report(tw_monitor*, tw_monitor_report*) { return Absent(); }
-tw_status tw_monitor_correct(const tw_monitor*, const float*, size_t, float*) { return Absent(); }
 tw_status tw_trainer_get_input(const tw_trainer*, size_t, tw_tensor_info*) { return Absent(); }
 tw_status tw_trainer_add_examples(tw_trainer*, const tw_examples*) { return Absent(); }
 tw_status tw_trainer_fit(tw_trainer*, const tw_fit_options*, int32_t*) { return Absent(); }

@@ -62,10 +62,6 @@ set(TRAIN_SOURCES
   judge/metrics.cc
   judge/score_judge.cc
   judge/scores.cc
-  monitor/class_frequencies.cc
-  monitor/martingale.cc
-  monitor/monitor.cc
-  monitor/monitor_file.cc
   checkpoint_match.cc
   checkpoint_store.cc
   classes.cc
@@ -79,6 +75,10 @@ set(TRAIN_SOURCES
 )
 if(TOPWORK_LEARN)
   list(APPEND TRAIN_SOURCES
+    monitor/class_frequencies.cc
+    monitor/martingale.cc
+    monitor/monitor.cc
+    monitor/monitor_file.cc
     statistics/learner.cc
     statistics/learner_file.cc
     statistics/learner_penalty.cc

@@ -10,78 +10,16 @@
 #include <thread>
 #include <topwork/topwork.hpp>
 
-#include "tests/runtime/api/support.h"
+#include "tests/runtime/api/trainer_data.h"
 
 namespace topwork {
 namespace api_test {
 namespace {
 
-constexpr int kExamples = 40;
-
-// Images that are bright on the left (class 0) or on the right (class 1).
-struct Pictures {
-  Pictures() : data(kExamples * 64), labels(kExamples) {
-    for (size_t i = 0; i < kExamples; ++i) {
-      labels[i] = static_cast<int64_t>(i % 2);
-      for (size_t k = 0; k < 64; ++k) {
-        const bool bright = (k % 8 < 4) == (labels[i] == 0);
-        data[i * 64 + k] = bright ? 0.5f + static_cast<float>((i * 5 + k) % 8) / 16.0f : 0.0f;
-      }
-    }
-  }
-  tw_examples examples() const {
-    tw_examples e = {};
-    e.struct_size = sizeof(e);
-    e.n_examples = kExamples;
-    e.data = data.data();
-    e.data_bytes = data.size() * sizeof(float);
-    e.dtype = TW_DTYPE_FLOAT32;
-    e.labels = labels.data();
-    return e;
-  }
-  std::vector<float> data;
-  std::vector<int64_t> labels;
-};
-
-tw_trainer_options TwoClasses() {
-  tw_trainer_options options;
-  REQUIRE(tw_trainer_options_init(&options, sizeof(options)) == TW_STATUS_OK);
-  options.n_classes = 2;
-  options.optimizer.learning_rate = 0.02f;
-  options.n_epochs = 10;
-  options.n_threads = 2;
-  return options;
-}
-
-TrainerPtr MakeTrainer(const tw_model* model, const tw_trainer_options& options) {
-  tw_trainer* trainer = nullptr;
-  const tw_status status = tw_trainer_create(model, &options, &trainer);
-  INFO(tw_last_error());
-  REQUIRE(status == TW_STATUS_OK);
-  return TrainerPtr(trainer);
-}
-
-tw_trainer_info Info(const tw_trainer* trainer) {
-  tw_trainer_info info = {};
-  info.struct_size = sizeof(info);
-  REQUIRE(tw_trainer_get_info(trainer, &info) == TW_STATUS_OK);
-  return info;
-}
-
 int32_t CountEpochs(void* user_data, const tw_trainer_progress* progress) {
   std::vector<double>& losses = *static_cast<std::vector<double>*>(user_data);
   losses.push_back(progress->train_loss);
   return progress->epoch == 3 ? 1 : 0;
-}
-
-tw_status Fit(tw_trainer* trainer, int32_t n_epochs, tw_progress_function progress = nullptr,
-              void* user_data = nullptr) {
-  tw_fit_options options = {};
-  options.struct_size = sizeof(options);
-  options.n_epochs = n_epochs;
-  options.progress = progress;
-  options.user_data = user_data;
-  return tw_trainer_fit(trainer, &options, nullptr);
 }
 
 ModelPtr Export(tw_trainer* trainer) {
@@ -198,102 +136,6 @@ TEST_CASE("examples are pulled one by one, and the source may fail", "[api][trai
   examples.progress = [](void*, int64_t, int64_t) { return int32_t{1}; };
   RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_CANCELLED, "");
   CHECK(Info(trainer.get()).n_examples == kExamples);
-}
-
-TEST_CASE("groups of examples come as an array or one by one", "[api][train]") {
-  const ModelPtr model = OpenModel(kDigitsModel);
-  const Pictures pictures;
-  std::vector<int32_t> groups(kExamples);
-  for (size_t i = 0; i < groups.size(); ++i) groups[i] = static_cast<int32_t>(i / 8);
-  const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());
-  tw_examples examples = pictures.examples();
-  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
-  CHECK(Info(trainer.get()).n_groups == 0);
-  examples.groups = groups.data();
-  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
-  CHECK(Info(trainer.get()).n_groups == 5);
-  examples.groups = nullptr;
-  examples.group = [](void*, int64_t index, int32_t* out_group) {
-    *out_group = index < 30 ? static_cast<int32_t>(100 + index / 10) : -1;
-    return TW_STATUS_OK;
-  };
-  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
-  CHECK(Info(trainer.get()).n_groups == 8);
-  examples.group = [](void*, int64_t index, int32_t*) {
-    return index == 3 ? TW_STATUS_IO : TW_STATUS_OK;
-  };
-  RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_IO,
-               "tw_examples.group gave IO for example 3");
-  groups[2] = -7;
-  examples.group = nullptr;
-  examples.groups = groups.data();
-  RequireError(tw_trainer_add_examples(trainer.get(), &examples), TW_STATUS_INVALID_ARGUMENT,
-               "example 2 has group -7");
-}
-
-TEST_CASE("near-duplicates across the split are told, and the worst group", "[api][train]") {
-  const ModelPtr model = OpenModel(kDigitsModel);
-  const Pictures pictures;
-  const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());
-  tw_examples examples = pictures.examples();
-  tw_near_duplicates found = {};
-  found.struct_size = sizeof(found);
-  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
-  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
-  REQUIRE(tw_trainer_find_near_duplicates(trainer.get(), &found) == TW_STATUS_OK);
-  CHECK(found.n_checked == Info(trainer.get()).n_validation);
-  CHECK(found.n_found > 0);
-  CHECK(found.cosine > 0.98);
-  CHECK(found.held_back != found.trained);
-  RequireError(tw_trainer_find_near_duplicates(trainer.get(), nullptr), TW_STATUS_INVALID_ARGUMENT,
-               "result is NULL");
-  REQUIRE(Fit(trainer.get(), 5) == TW_STATUS_OK);
-  std::vector<int32_t> groups(kExamples);
-  for (size_t i = 0; i < groups.size(); ++i) groups[i] = i < 10 ? 7 : -1;
-  examples.groups = groups.data();
-  std::vector<int64_t> wrong = pictures.labels;
-  for (size_t i = 0; i < 10; ++i) wrong[i] = 1 - wrong[i];
-  examples.labels = wrong.data();
-  tw_evaluation evaluation = {};
-  evaluation.struct_size = sizeof(evaluation);
-  REQUIRE(tw_trainer_evaluate(trainer.get(), &examples, 0, &evaluation) == TW_STATUS_OK);
-  REQUIRE(evaluation.n_groups == 1);
-  CHECK(evaluation.groups[0].group == 7);
-  CHECK(evaluation.groups[0].n_examples == 10);
-  CHECK(evaluation.groups[0].accuracy < 0.2);
-}
-
-TEST_CASE("intervals of a regression", "[api][train]") {
-  const ModelPtr model = OpenModel(kDigitsModel);
-  const Pictures pictures;
-  tw_trainer_options options = TwoClasses();
-  options.n_classes = 1;
-  options.loss.kind = TW_LOSS_MSE;
-  options.optimizer.kind = TW_OPTIMIZER_RIDGE;
-  const TrainerPtr trainer = MakeTrainer(model.get(), options);
-  tw_examples examples = pictures.examples();
-  std::vector<float> targets, lower(kExamples), upper(kExamples);
-  for (int i = 0; i < kExamples; ++i) {
-    targets.push_back(static_cast<float>(i % 2) + 0.1f * static_cast<float>(i % 7));
-  }
-  examples.targets = targets.data();
-  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
-  tw_interval_check check = {};
-  check.struct_size = sizeof(check);
-  REQUIRE(tw_trainer_check_intervals(trainer.get(), 0.8, &check) == TW_STATUS_OK);
-  CHECK(check.n_examples == 8);
-  CHECK(check.mean_width > 0.0);
-  const auto predict = [&](size_t n) {
-    return tw_trainer_predict_intervals(trainer.get(), &examples, 0.8, lower.data(), upper.data(),
-                                        n);
-  };
-  REQUIRE(predict(kExamples) == TW_STATUS_OK);
-  for (size_t i = 0; i < kExamples; ++i) CHECK(lower[i] < upper[i]);
-  RequireError(predict(3), TW_STATUS_INVALID_ARGUMENT, "n_values is 3");
-  RequireError(tw_trainer_check_intervals(trainer.get(), 2.0, &check), TW_STATUS_INVALID_ARGUMENT,
-               "coverage is 2");
-  RequireError(tw_trainer_check_intervals(trainer.get(), 0.8, nullptr), TW_STATUS_INVALID_ARGUMENT,
-               "check is NULL");
 }
 
 TEST_CASE("examples that do not fit are refused", "[api][train]") {
