@@ -30,12 +30,13 @@ TW_INLINE IVec LoadInts(const void* p) { return *static_cast<const IVecAnywhere*
 TW_INLINE void StoreInts(void* p, IVec v) { *static_cast<IVecAnywhere*>(p) = v; }
 TW_INLINE IVec Broadcast(int32_t value) { return IVec{} + value; }
 
+// For 32-bit ARM clang lets a load of one lane stop at addresses that its pointer's type forbids.
 typedef int32_t IntAnywhere __attribute__((aligned(1), may_alias));
 
 // Four bytes of memory in every lane.
 TW_INLINE IVec BroadcastWord(const uint8_t* p) {
 #if defined(__ARM_NEON) && !defined(__aarch64__)
-  return reinterpret_cast<IVec>(vld1q_dup_s32(reinterpret_cast<const int32_t*>(p)));
+  return reinterpret_cast<IVec>(vld1q_dup_s32(reinterpret_cast<const IntAnywhere*>(p)));
 #else
   return Broadcast(*reinterpret_cast<const IntAnywhere*>(p));
 #endif
@@ -111,7 +112,7 @@ TW_INLINE NarrowInt8 NarrowToBytes(IVec v) {
 }
 #elif defined(__ARM_NEON)
 TW_INLINE int8x8_t LoadFourBytes(const void* p) {
-  return vreinterpret_s8_s32(vld1_dup_s32(static_cast<const int32_t*>(p)));
+  return vreinterpret_s8_s32(vld1_dup_s32(static_cast<const IntAnywhere*>(p)));
 }
 // The same as 16-bit values.
 TW_INLINE int16x4_t HalfWidenInt8(const void* p) {
