@@ -1,7 +1,10 @@
 // Files: POSIX reading, and writing through a temporary file beside the target.
 #include "ports/cli/files.h"
 
+#include <dirent.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "ports/cli/cli_error.h"
@@ -111,6 +114,28 @@ void CheckOutputs(const std::vector<OutputFile>& outputs, const std::string& mod
     }
     CheckWritable(output.path);
   }
+}
+
+std::vector<std::string> ListFolder(const std::string& folder) {
+  DIR* const dir = opendir(folder.c_str());
+  int error = dir == nullptr ? errno : 0;
+  std::vector<std::string> names;
+  while (dir != nullptr) {
+    errno = 0;
+    const dirent* const entry = readdir(dir);
+    if (entry == nullptr) {
+      error = errno;
+      break;
+    }
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  if (dir != nullptr) closedir(dir);
+  if (error != 0) {
+    throw CliError(kExitIo, folder + ": cannot list it: " + port::ErrorText(error));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::vector<std::string> ReadLines(const std::string& path) {

@@ -33,6 +33,9 @@ void CheckOutputs(const std::vector<OutputFile>& outputs, const std::string& mod
                   const std::vector<std::string>& data_folders);
 // True for two paths of one file, or of one that would be made.
 bool IsSameFile(const std::string& a, const std::string& b);
+// Names of a folder's entries, sorted. (Not by std::filesystem: the C++ library may have 32 bits for a
+// file's number, and then lists no folder with a larger one.)
+std::vector<std::string> ListFolder(const std::string& folder);
 // Lines without their ends; empty lines at the end are dropped.
 std::vector<std::string> ReadLines(const std::string& path);
 

@@ -8,6 +8,7 @@
 
 #include "ports/cli/cli_error.h"
 #include "ports/cli/data/numbers.h"
+#include "ports/cli/files.h"
 
 namespace topwork {
 namespace cli {
@@ -18,13 +19,8 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxKeyBytes = 4000;
 
 std::vector<fs::path> Entries(const fs::path& folder) {
-  std::error_code error;
   std::vector<fs::path> entries;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    entries.push_back(it->path());
-  }
-  if (error) throw CliError(kExitIo, folder.string() + ": cannot list it: " + error.message());
-  std::sort(entries.begin(), entries.end());
+  for (const std::string& name : ListFolder(folder.string())) entries.push_back(folder / name);
   return entries;
 }
 

@@ -1,9 +1,11 @@
 #include "ports/cli/power/machine_files.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "ports/cli/cli_error.h"
+#include "ports/cli/files.h"
 
 namespace topwork {
 namespace cli {
@@ -23,11 +25,14 @@ std::string FirstLine(const std::string& path) {
 }
 
 std::vector<std::string> EntriesOf(const std::string& folder, const std::string& prefix) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.compare(0, prefix.size(), prefix) == 0) paths.push_back(entry.path().string());
+  std::vector<std::string> names, paths;
+  try {
+    names = ListFolder(folder);
+  } catch (const CliError&) {
+    return paths;
+  }
+  for (const std::string& name : names) {
+    if (name.compare(0, prefix.size(), prefix) == 0) paths.push_back(folder + "/" + name);
   }
   // "hwmon2" before "hwmon10".
   std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
