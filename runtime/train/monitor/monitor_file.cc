@@ -28,6 +28,7 @@ void Append(const void* from, size_t bytes, std::vector<uint8_t>* to) {
 template <typename T>
 bool Take(const uint8_t** at, int64_t n, std::vector<T>* out) {
   out->resize(static_cast<size_t>(n));
+  if (n == 0) return true;
   std::memcpy(out->data(), *at, out->size() * sizeof(T));
   *at += out->size() * sizeof(T);
   for (T value : *out) {
