@@ -193,7 +193,27 @@ void AddOutput(const AddedOutput& output, ModelTables* tables) {
   }
 }
 
-// Files, and the names of new outputs where the model's metadata lists its outputs.
+// Later ones first, so that the positions hold.
+void RemoveOutputs(std::vector<int> removed, ModelTables* tables) {
+  std::sort(removed.rbegin(), removed.rend());
+  std::vector<int32_t>& outputs = tables->main()->outputs;
+  for (int i : removed) {
+    const int tensor = outputs[static_cast<size_t>(i)];
+    outputs.erase(outputs.begin() + i);
+    for (EditedSignature& def : tables->signatures()) {
+      if (def.subgraph_index != tables->main_index()) continue;
+      def.outputs.erase(std::remove_if(def.outputs.begin(), def.outputs.end(),
+                                       [&](const auto& entry) {
+                                         return entry.tensor_index == static_cast<uint32_t>(tensor);
+                                       }),
+                        def.outputs.end());
+    }
+    const EditedOperator* producer = tables->ProducerOf(tensor);
+    if (producer != nullptr && tables->CountUses(tensor) == 0) tables->RemoveWithInputs(producer);
+  }
+}
+
+// Files, and the names of outputs where the model's metadata lists them.
 void WriteNotes(const Model& model, const GraphAddition& addition, ModelTables* tables) {
   ModelNotes notes = tables->Notes();
   for (const AssociatedFile& added : addition.files) {
@@ -201,12 +221,15 @@ void WriteNotes(const Model& model, const GraphAddition& addition, ModelTables* 
     files.erase(std::remove_if(files.begin(), files.end(),
                                [&](const auto& old) { return old.name == added.name; }),
                 files.end());
-    files.push_back(added);
+    if (!added.content.empty()) files.push_back(added);
   }
-  int position = static_cast<int>(model.main().outputs.size());
-  for (const AddedOutput& output : addition.outputs) {
-    if (output.replaces >= 0 || model.main_index() != 0) continue;
-    NameOutput(position++, output.name, &notes);
+  if (model.main_index() == 0) {
+    const size_t n_kept = model.main().outputs.size() - addition.removed_outputs.size();
+    std::vector<std::string> names;
+    for (const AddedOutput& output : addition.outputs) {
+      if (output.replaces < 0) names.push_back(output.name);
+    }
+    ListOutputs(addition.removed_outputs, static_cast<int>(n_kept), names, &notes);
   }
   tables->SetNotes(std::move(notes));
 }
@@ -252,6 +275,11 @@ Status CheckOps(const GraphAddition& addition) {
   return Status::Ok();
 }
 
+Status NoOutput(const Model& model, int output) {
+  return InvalidArgument("output #{} does not exist, the model has {}", output,
+                         model.main().outputs.size());
+}
+
 Status CheckAddition(const Model& model, const GraphAddition& addition) {
   if (addition.n_before != static_cast<int>(model.main().values.size())) {
     return InvalidArgument("the addition was made for another model");
@@ -259,8 +287,10 @@ Status CheckAddition(const Model& model, const GraphAddition& addition) {
   for (const AddedTensor& tensor : addition.tensors) TW_RETURN_IF_ERROR(CheckTensor(tensor));
   for (const AddedOutput& output : addition.outputs) {
     if (output.replaces < static_cast<int>(model.main().outputs.size())) continue;
-    return InvalidArgument("output #{} does not exist, the model has {}", output.replaces,
-                           model.main().outputs.size());
+    return NoOutput(model, output.replaces);
+  }
+  for (int i : addition.removed_outputs) {
+    if (i < 0 || i >= static_cast<int>(model.main().outputs.size())) return NoOutput(model, i);
   }
   return CheckOps(addition);
 }
@@ -302,7 +332,9 @@ Result<std::vector<uint8_t>> AppendToModel(const Model& model, const GraphAdditi
   ModelTables tables(model);
   AddTensors(addition.tensors, &tables);
   TW_RETURN_IF_ERROR(AddOps(addition.ops, &tables));
+  // New outputs come behind the others, whose positions hold until some are removed.
   for (const AddedOutput& output : addition.outputs) AddOutput(output, &tables);
+  RemoveOutputs(addition.removed_outputs, &tables);
   WriteNotes(model, addition, &tables);
   return tables.Pack();
 }

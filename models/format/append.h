@@ -60,7 +60,10 @@ struct GraphAddition {
   std::vector<AddedTensor> tensors;
   std::vector<AddedOp> ops;
   std::vector<AddedOutput> outputs;
-  // For the archive at the model's end; each takes the place of a file with its name.
+  // Positions of outputs that go, with the operators that only they needed. Those after them move up.
+  std::vector<int> removed_outputs;
+  // For the archive at the model's end; each takes the place of a file with its name, and one without
+  // content removes that file.
   std::vector<AssociatedFile> files;
 };
 

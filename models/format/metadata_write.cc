@@ -179,12 +179,22 @@ Status ReplaceNormalization(const Normalization& normalization, int n_inputs, Mo
   return Status::Ok();
 }
 
-void NameOutput(int position, const std::string& name, ModelNotes* notes) {
-  if (notes->metadata.empty()) return;
+void ListOutputs(const std::vector<int>& removed, int n_kept, const std::vector<std::string>& names,
+                 ModelNotes* notes) {
+  if (notes->metadata.empty() || (removed.empty() && names.empty())) return;
   EditedTable metadata = Read(notes->metadata);
-  TensorsOf(MainSubgraph(&metadata), Subgraph::VT_OUTPUT_TENSOR_METADATA,
-            position + 1)[static_cast<size_t>(position)]
-      .SetText(Tensor::VT_NAME, name);
+  std::vector<EditedTable>& outputs =
+      TensorsOf(MainSubgraph(&metadata), Subgraph::VT_OUTPUT_TENSOR_METADATA,
+                n_kept + static_cast<int>(removed.size()));
+  for (size_t i = outputs.size(); i-- > 0;) {
+    const bool goes =
+        std::find(removed.begin(), removed.end(), static_cast<int>(i)) != removed.end();
+    if (goes) outputs.erase(outputs.begin() + static_cast<ptrdiff_t>(i));
+  }
+  for (const std::string& name : names) {
+    outputs.emplace_back(kTensorMetadata);
+    outputs.back().SetText(Tensor::VT_NAME, name);
+  }
   notes->metadata = Write(&metadata);
 }
 

@@ -34,9 +34,10 @@ Status ReplaceLabels(const LabelledOutput& labels, ModelNotes* notes);
 // a deviation is 0.
 Status ReplaceNormalization(const Normalization& normalization, int n_inputs, ModelNotes* notes);
 
-// Names output `position` of the main subgraph where there is metadata; a shorter list of outputs is
-// filled up.
-void NameOutput(int position, const std::string& name, ModelNotes* notes);
+// The outputs at the positions `removed` go, and `names` come after the n_kept others. Only where there
+// is metadata; a list of outputs that is too short is filled up.
+void ListOutputs(const std::vector<int>& removed, int n_kept, const std::vector<std::string>& names,
+                 ModelNotes* notes);
 
 }  // namespace topwork
 

@@ -291,8 +291,11 @@ void ModelTables::RemoveWithInputs(const EditedOperator* op) {
   while (!open.empty()) {
     const int32_t t = open.back();
     open.pop_back();
-    const EditedOperator* producer = t < 0 || CountUses(t) > 0 ? nullptr : ProducerOf(t);
-    if (producer == nullptr || producer->outputs.size() != 1) continue;
+    const EditedOperator* producer = t < 0 ? nullptr : ProducerOf(t);
+    if (producer == nullptr) continue;
+    const bool used = std::any_of(producer->outputs.begin(), producer->outputs.end(),
+                                  [&](int32_t output) { return CountUses(output) > 0; });
+    if (used) continue;
     for (int32_t input : producer->inputs) open.push_back(input);
     RemoveOp(producer);
   }

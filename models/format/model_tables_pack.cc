@@ -78,6 +78,7 @@ void Finish(EditedSubgraph* subgraph) {
 
 void FinishEntries(const std::vector<EditedSignature::Entry>& entries,
                    std::vector<EditedTable>* tables) {
+  tables->resize(entries.size(), EditedTable(kTensorMap));
   for (size_t i = 0; i < entries.size(); ++i) {
     (*tables)[i].SetText(schema::TensorMap::VT_NAME, entries[i].name);
     (*tables)[i].Set<uint32_t>(schema::TensorMap::VT_TENSOR_INDEX, entries[i].tensor_index, 0);

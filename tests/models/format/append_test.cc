@@ -214,6 +214,33 @@ TEST_CASE("Append: an output's place is taken, names are kept apart", "[format]"
   CHECK(model->labels() == base.model->labels());
 }
 
+TEST_CASE("Append: outputs can go, with all that only they needed", "[format]") {
+  const Base base;
+  GraphAddition a(*base.model);
+  const int z = Layer(base.features, &a);
+  const int k = a.Ints("k", {}, std::vector<int32_t>{2});
+  AddedOp top;
+  top.code = OpCode::kTopkV2;
+  top.inputs = {z, k};
+  top.outputs = {a.Add({"top", DType::kFloat32, {-1, 2}, {}}),
+                 a.Add({"which", DType::kInt32, {-1, 2}, {}})};
+  a.ops.push_back(top);
+  AddOutput(top.outputs[0], "best", &a);
+  AddOutput(base.features, "features", &a);
+  a.files.push_back({"taught.txt", "one"});
+  const auto larger = Append(*base.model, a);
+  GraphAddition removal(*larger);
+  removal.removed_outputs = {1, 2};
+  removal.files.push_back({"taught.txt", ""});
+  const auto smaller = Append(*larger, removal);
+  CHECK(smaller->main().ops.size() == base.model->main().ops.size());
+  CHECK(smaller->main().values.size() == base.model->main().values.size());
+  CHECK(smaller->main().outputs.size() == 1);
+  CHECK(smaller->signatures()[0].outputs.size() == 1);
+  CHECK(smaller->associated_files().size() == base.model->associated_files().size());
+  CHECK(Run(smaller, base.images, 0) == Run(base.model, base.images, 0));
+}
+
 TEST_CASE("Append: what does not fit is refused", "[format]") {
   const Base base;
   const auto refused = [&](const auto& make) {
@@ -246,6 +273,8 @@ TEST_CASE("Append: what does not fit is refused", "[format]") {
                a->outputs.push_back(output);
              }),
              Catch::Contains("output #3 does not exist"));
+  CHECK_THAT(refused([](auto* a) { a->removed_outputs = {1}; }),
+             Catch::Contains("output #1 does not exist"));
   CHECK_THAT(refused([](auto* a) { a->n_before = 3; }), Catch::Contains("another model"));
 }
 
