@@ -204,6 +204,9 @@ set(TEST_SOURCES
   runtime/train/head/recurrent_head_test.cc
   runtime/train/features/replay_test.cc
   runtime/train/trainer_features_test.cc
+  runtime/train/reject/conformal_test.cc
+  runtime/train/reject/rejecter_test.cc
+  runtime/train/reject/rejection_test.cc
   runtime/train/trainer_test.cc
   runtime/api/async_test.cc
   runtime/api/audit_api_test.cc
@@ -218,6 +221,7 @@ set(TEST_SOURCES
   runtime/api/model_api_test.cc
   runtime/api/null_test.cc
   runtime/api/quantizer_api_test.cc
+  runtime/api/reject_api_test.cc
   runtime/api/session_api_test.cc
   runtime/api/state_test.cc
   runtime/api/input_shapes_test.cc

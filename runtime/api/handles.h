@@ -37,6 +37,7 @@ struct tw_session {
   topwork::Placement placement;  // of the session: where it runs, and why
   std::vector<Port> inputs;
   std::vector<Port> outputs;
+  std::vector<std::string> taught_names;  // lines that tw_rejection points to, once asked for
   tw_profile_function profile = nullptr;
   void* profile_user_data = nullptr;
 };

@@ -231,6 +231,7 @@ void ConvertFit(const tw_trainer_options& in, TrainerOptions* out) {
   out->seed = in.seed;
   out->validation_fraction = in.validation_fraction;
   out->keep_held_back = in.keep_held_back != 0;
+  out->reject_rate = in.reject_rate;
 }
 
 // What is done to examples on their way to features, and where those are kept.

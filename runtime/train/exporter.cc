@@ -8,8 +8,8 @@
 
 namespace topwork {
 
-Exporter::Exporter(const TrainingContext& context, Judge* judge)
-    : context_(context), judge_(*judge) {
+Exporter::Exporter(const TrainingContext& context, Judge* judge, Rejecter* rejecter)
+    : context_(context), judge_(*judge), rejecter_(*rejecter) {
   if (context.options->init != HeadInit::kShipped) return;
   const Span<const float> shipped = context.state->parameters();
   accepted_.assign(shipped.begin(), shipped.end());
@@ -36,8 +36,7 @@ Status Exporter::PassGolden() {
       roll_back ? "; the parameters are back to the last ones that passed" : "");
 }
 
-Result<std::vector<uint8_t>> Exporter::Export() {
-  TW_RETURN_IF_ERROR(PassGolden());
+Result<std::vector<uint8_t>> Exporter::ExportHead() {
   const TrainerOptions& options = *context_.options;
   const TrainedLayers& layers = *context_.layers;
   std::vector<float> weights, bias;
@@ -60,6 +59,23 @@ Result<std::vector<uint8_t>> Exporter::Export() {
         static_cast<const TailNetwork&>(*context_.state->network).Replacements();
   }
   return ExportWithHead(layers.model(), replacement);
+}
+
+// What an earlier export refused does not go with the new head.
+Result<std::vector<uint8_t>> Exporter::Export() {
+  TW_RETURN_IF_ERROR(PassGolden());
+  TW_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ExportHead());
+  const Model& shipped = context_.layers->model();
+  if (!rejecter_.wanted() && FindRejection(shipped) < 0) return bytes;
+  TW_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                      Model::OpenMemory(bytes.data(), bytes.size(), false));
+  if (shipped.main_index() != 0) {
+    TW_ASSIGN_OR_RETURN(model, Model::WithMain(model, shipped.main_index()));
+  }
+  const int output = context_.layers->head().output;
+  if (!rejecter_.wanted()) return WithoutRejection(*model);
+  TW_ASSIGN_OR_RETURN(const Rejection rejection, rejecter_.Make());
+  return WithRejection(*model, output, rejection);
 }
 
 Status Exporter::ExportFile(const std::string& path) {

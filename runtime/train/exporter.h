@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "runtime/train/judge/judge.h"
+#include "runtime/train/reject/rejecter.h"
 
 namespace topwork {
 
 class Exporter {
  public:
-  // `judge` must outlive the object. A head that starts as the shipped one has passed already.
-  Exporter(const TrainingContext& context, Judge* judge);
+  // `judge` and `rejecter` must outlive the object. A head that starts as the shipped one has passed
+  // already.
+  Exporter(const TrainingContext& context, Judge* judge, Rejecter* rejecter);
 
   // See Trainer.
   Result<std::vector<uint8_t>> Export();
@@ -24,9 +26,11 @@ class Exporter {
 
  private:
   Status PassGolden();
+  Result<std::vector<uint8_t>> ExportHead();
 
   const TrainingContext context_;
   Judge& judge_;
+  Rejecter& rejecter_;
   std::vector<float> accepted_;  // parameters that last passed the golden set; may be empty
   double accepted_temperature_ = 1.0;
 };

@@ -202,6 +202,9 @@ Status CheckOptions(const TrainerOptions& o) {
   if (init < 0 || init > static_cast<int>(HeadInit::kImprint)) {
     return OutOfRange("init", init, "0 (zeros), 1 (shipped) or 2 (imprint)");
   }
+  if (o.reject_rate != 0.0f && !Within(o.reject_rate, 0.005f, 0.5f)) {
+    return OutOfRange("reject_rate", o.reject_rate, "0, or in [0.005, 0.5]");
+  }
   TW_RETURN_IF_ERROR(CheckLoss(o));
   TW_RETURN_IF_ERROR(CheckProgress(o));
   TW_RETURN_IF_ERROR(CheckOptimizer(o));

@@ -117,6 +117,9 @@ struct TrainerOptions {
   bool bias_only = false;
   // A model whose output is an embedding gets a new FULLY_CONNECTED + SOFTMAX after that output.
   bool append_head = false;
+  // Heads of classes (softmax): the share of examples of the taught kinds that an exported model may
+  // refuse as unknown, in [0.005, 0.5]; 0: it refuses nothing, as with other losses. See reject/rejecter.h.
+  float reject_rate = 0.0f;
   // An exported model of a quantized network computes the head in float32 instead of integers. A
   // convolution in front of pooling does so unasked.
   bool float_head = false;

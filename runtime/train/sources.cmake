@@ -62,6 +62,7 @@ set(TRAIN_SOURCES
   judge/metrics.cc
   judge/score_judge.cc
   judge/scores.cc
+  reject/rejection_output.cc
   checkpoint_match.cc
   checkpoint_store.cc
   classes.cc
@@ -79,6 +80,11 @@ if(TOPWORK_LEARN)
     monitor/martingale.cc
     monitor/monitor.cc
     monitor/monitor_file.cc
+    reject/conformal.cc
+    reject/nearest.cc
+    reject/rejecter.cc
+    reject/rejection.cc
+    reject/rejection_graph.cc
     statistics/learner.cc
     statistics/learner_file.cc
     statistics/learner_penalty.cc
@@ -87,4 +93,6 @@ if(TOPWORK_LEARN)
     statistics/statistics.cc
     statistics/symmetric_inverse.cc
   )
+else()
+  list(APPEND TRAIN_SOURCES reject/rejecter_absent.cc)
 endif()

@@ -14,7 +14,8 @@ Trainer::Trainer(const TrainerOptions& options, TrainedLayers layers,
       state_(std::move(state)),
       loop_(context()),
       judge_(context()),
-      exporter_(context(), &judge_),
+      rejecter_(context()),
+      exporter_(context(), &judge_, &rejecter_),
       classes_(context(), &judge_, &exporter_),
       exchange_(context(), &judge_, &exporter_, &files_),
       checkpoints_(context(), &loop_.plan(), &judge_, &files_) {}
@@ -22,6 +23,7 @@ Trainer::Trainer(const TrainerOptions& options, TrainedLayers layers,
 Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> model,
                                                  const TrainerOptions& given) {
   TW_RETURN_IF_ERROR(CheckOptions(given));
+  TW_RETURN_IF_ERROR(Rejecter::CheckOptions(given));
   TW_RETURN_IF_ERROR(FitterChoice::CheckDevice(given));
   TrainerOptions options = given;
   TW_ASSIGN_OR_RETURN(TrainedLayers layers, TrainedLayers::Find(model, options));
@@ -49,7 +51,7 @@ TrainerMemory Trainer::memory() const {
   const FeatureCache& cache = set_.cache();
   TrainerMemory memory;
   memory.backbone_bytes = extractor_->memory_bytes() + extractor_->packed_bytes();
-  memory.cache_bytes = cache.bytes() + judge_.golden_bytes();
+  memory.cache_bytes = cache.bytes() + judge_.golden_bytes() + rejecter_.bytes();
   if (cache.file() != nullptr) memory.cache_file_bytes = cache.file()->bytes();
   memory.head_bytes = state_.bytes() + loop_.choice().bytes() + exporter_.bytes() +
                       cache.index_bytes() + set_.index_bytes();

@@ -65,6 +65,8 @@ class Trainer {
   Classes& classes() { return classes_; }
   Judge& judge() { return judge_; }
   HeadExchange& exchange() { return exchange_; }
+  // Of options().reject_rate: examples of no class, names of the stored ones, what came of it.
+  Rejecter& rejecter() { return rejecter_; }
 
   // Runs the backbone on every example and keeps the features. All or nothing. May be called
   // between any two other calls; examples added in the middle of an epoch take part from the next.
@@ -154,6 +156,7 @@ class Trainer {
   TrainingState state_;
   TrainingLoop loop_;
   Judge judge_;
+  Rejecter rejecter_;
   Exporter exporter_;
   TrainerFiles files_;
   Classes classes_;

@@ -829,6 +829,9 @@ typedef struct tw_trainer_options {
   size_t memory_limit_bytes;
   // NULL: the operating system's.
   const tw_allocator* allocator;
+  // TW_LOSS_SOFTMAX: the share of examples of the taught kinds that an exported model may refuse as
+  // unknown, in [0.005, 0.5]; 0 (default): it refuses nothing. See section 6.
+  float reject_rate;
 } tw_trainer_options;
 
 // Labelled examples, in memory or read one by one. They are borrowed for the call. Zero the struct,
@@ -1580,6 +1583,60 @@ typedef struct tw_suggestion {
 // tw_trainer_add_examples; INVALID_ARGUMENT for more suggestions than examples. [one]
 TW_API tw_status tw_trainer_suggest(tw_trainer* trainer, const tw_examples* examples,
                                     tw_suggestion* suggestions, size_t n_suggestions);
+
+// A trainer with tw_trainer_options.reject_rate exports models that tell when an example is like
+// nothing that was taught. They have one output more, "rejection", float32 [batch, 2 + n]: the
+// p-value, 1 for an example that is refused and 0 for one that is not, and the numbers of the n <= 3
+// stored examples that are nearest. It is made of stock operators, so every runtime computes it; the
+// other outputs stay as they are. Examples close to what was taught remain hard to tell apart from it:
+// tw_trainer_add_negatives with some of them is what helps.
+
+// What the model says of an example of the last run.
+typedef struct tw_rejection {
+  size_t struct_size;
+  // The share of the taught examples of the class answered that conform no better, rounded up, in
+  // (0, 1]. Of new examples of the taught kinds at most a share p has a p-value up to p.
+  double p_value;
+  // 1: the p-value is at most `promised`, so the example is unknown.
+  int32_t is_unknown;
+  // tw_trainer_options.reject_rate of the export; 0 if the model's file does not say it.
+  double promised;
+  // The stored examples that are most similar, nearest first: "class\tname", as the file
+  // "taught_examples.txt" in the model has them after its first line. They belong to the session.
+  size_t n_nearest;
+  const char* nearest[3];
+} tw_rejection;
+
+// Tells what the model says of example `row` of the batch; set rejection->struct_size first. Errors:
+// NOT_FOUND if the model refuses nothing, INVALID_ARGUMENT if there is no such row. [one]
+TW_API tw_status tw_session_get_rejection(tw_session* session, size_t row, tw_rejection* rejection);
+
+// Adds examples that belong to no class, for example what else is seen where the model works: they
+// are refused more surely, and so is what resembles them. Labels are not looked at. Errors: those of
+// tw_trainer_add_examples; UNSUPPORTED with another loss than TW_LOSS_SOFTMAX. [one]
+TW_API tw_status tw_trainer_add_negatives(tw_trainer* trainer, const tw_examples* examples);
+
+// Names the examples in the order in which they were added, for tw_rejection.nearest; names are
+// copied. Where they are not as many as the trainer has, examples are called by their numbers.
+// Errors: INVALID_ARGUMENT for a name with a line break. [one]
+TW_API tw_status tw_trainer_set_example_names(tw_trainer* trainer, const char* const* names,
+                                              size_t n_names);
+
+// What the last tw_trainer_export found about refusing.
+typedef struct tw_rejection_summary {
+  size_t struct_size;
+  // Examples, each judged as if it had not been taught, from which the thresholds come; 0: none yet.
+  int64_t n_calibrated;
+  // Examples in the exported model.
+  int64_t n_stored;
+  int64_t n_negatives;
+  // Shares refused. Fewer examples than 1 / reject_rate - 1 refuse nothing.
+  double known_refused;
+  double negatives_refused;
+} tw_rejection_summary;
+
+// Tells what the last export found; set summary->struct_size first. [one]
+TW_API tw_status tw_trainer_get_rejection(tw_trainer* trainer, tw_rejection_summary* summary);
 
 //
 // 7. MONITORS

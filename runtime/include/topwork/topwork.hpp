@@ -320,6 +320,12 @@ class Session {
     return tensor;
   }
 
+  // See tw_session_get_rejection.
+  Result<tw_rejection> Rejection(size_t row = 0) {
+    return internal::GetStruct<tw_rejection>(
+        [&](tw_rejection* rejection) { return tw_session_get_rejection(get(), row, rejection); });
+  }
+
   Status WriteInput(size_t index, const void* data, size_t data_bytes) {
     return Status(tw_session_write_input(get(), index, data, data_bytes));
   }
@@ -605,6 +611,20 @@ class Trainer {
   }
   Status SetGolden(const tw_examples& examples) {
     return Status(tw_trainer_set_golden(get(), &examples));
+  }
+  // See tw_trainer_add_negatives.
+  Status AddNegatives(const tw_examples& examples) {
+    return Status(tw_trainer_add_negatives(get(), &examples));
+  }
+  Status SetExampleNames(const std::vector<std::string>& names) {
+    std::vector<const char*> pointers;
+    for (const std::string& name : names) pointers.push_back(name.c_str());
+    return Status(tw_trainer_set_example_names(get(), pointers.data(), pointers.size()));
+  }
+  // Of the last Export.
+  Result<tw_rejection_summary> Rejection() {
+    return internal::GetStruct<tw_rejection_summary>(
+        [&](tw_rejection_summary* summary) { return tw_trainer_get_rejection(get(), summary); });
   }
   Result<tw_export_check> CheckExport() {
     return internal::GetStruct<tw_export_check>(

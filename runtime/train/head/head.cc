@@ -7,6 +7,7 @@
 #include "models/format/constants.h"
 #include "models/format/layer_weights.h"
 #include "runtime/train/head/appended_head.h"
+#include "runtime/train/reject/rejection.h"
 
 namespace topwork {
 namespace {
@@ -60,6 +61,7 @@ class HeadFinder {
   Status CheckTailOp(const Op& op);
   Status CheckWholeMapPooling(const Op& op);
   bool ReadsShape(const Op& op) const;
+  std::vector<bool> NeededOps() const;
   Status CheckReaders(int v, int reader);
   Status ReadParameters();
 
@@ -253,11 +255,32 @@ bool HeadFinder::ReadsShape(const Op& op) const {
   return op.outputs[0] != graph_.outputs[static_cast<size_t>(head_.output)];
 }
 
+// Those that another output needs than the verdict that an earlier export appended, which is made
+// anew with the head.
+std::vector<bool> HeadFinder::NeededOps() const {
+  std::vector<bool> needed(graph_.ops.size(), false);
+  std::vector<int> open;
+  for (int v : graph_.outputs) {
+    if (value(v).name != kRejectionOutput) open.push_back(v);
+  }
+  while (!open.empty()) {
+    const int producer = Producer(open.back());
+    open.pop_back();
+    if (producer < 0 || needed[static_cast<size_t>(producer)]) continue;
+    needed[static_cast<size_t>(producer)] = true;
+    for (int v : graph_.ops[static_cast<size_t>(producer)].inputs) {
+      if (v >= 0) open.push_back(v);
+    }
+  }
+  return needed;
+}
+
 // Only the operator `reader` of the tail may read v (−1: none may), and any its shape.
 Status HeadFinder::CheckReaders(int v, int reader) {
+  const std::vector<bool> needed = NeededOps();
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     const Op& op = graph_.ops[i];
-    if (static_cast<int>(i) != reader &&
+    if (static_cast<int>(i) != reader && needed[i] &&
         std::find(op.inputs.begin(), op.inputs.end(), v) != op.inputs.end() && !ReadsShape(op)) {
       return Unsupported("the scores '{}' are also read by {}, which expects {} classes; {}",
                          value(v).name, Where(op), head_.n_classes, kWhatIsAHead);

@@ -1,0 +1,27 @@
+// Rejecter in a library built without it.
+#include "runtime/train/reject/rejecter.h"
+
+namespace topwork {
+namespace {
+
+Status Absent() {
+  return Unsupported(
+      "this library was built without refusing of unknown examples; build it with "
+      "TOPWORK_LEARN=ON");
+}
+
+}  // namespace
+
+Status Rejecter::CheckOptions(const TrainerOptions& options) {
+  return options.reject_rate != 0.0f ? Absent() : Status::Ok();
+}
+
+bool Rejecter::wanted() const { return false; }
+
+Status Rejecter::AddNegatives(const Examples&, const FeatureProgress&) { return Absent(); }
+
+Result<Rejection> Rejecter::Make() { return Absent(); }
+
+Result<std::vector<uint8_t>> WithRejection(const Model&, int, const Rejection&) { return Absent(); }
+
+}  // namespace topwork

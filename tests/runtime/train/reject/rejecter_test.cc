@@ -1,0 +1,177 @@
+// Exported models that refuse: handwritten digits, some of them never taught.
+#include "runtime/train/reject/rejecter.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "runtime/session/session.h"
+#include "runtime/train/trainer.h"
+#include "tests/support/classifiers.h"
+#include "tests/support/embedded.h"
+#include "tests/support/npz.h"
+
+namespace topwork {
+namespace rejecter_test {
+
+constexpr size_t kPixels = 64;
+
+struct Data {
+  std::vector<float> x;
+  std::vector<int32_t> y;
+
+  Examples examples() const {
+    return Examples::FromArray(x.data(), kPixels * sizeof(float), y.data(),
+                               static_cast<int64_t>(y.size()));
+  }
+};
+
+// The digits from `first` to `last`, every `stride`-th.
+Data Digits(const char* part, int32_t first, int32_t last, size_t stride = 1) {
+  const auto read = [&](const char* name) {
+    const std::string path = std::string("models/zoo/data/digits_8x8/") + part + "/" + name;
+    const test::EmbeddedFile* file = test::FindEmbedded(path.c_str());
+    REQUIRE(file != nullptr);
+    return test::ReadNpy(file->data, file->size);
+  };
+  const std::vector<float> x = read("x.npy").as<float>();
+  const std::vector<int32_t> y = read("y.npy").as<int32_t>();
+  Data data;
+  for (size_t i = 0; i < y.size(); i += stride) {
+    if (y[i] < first || y[i] > last) continue;
+    data.y.push_back(y[i] - first);
+    data.x.insert(data.x.end(), &x[i * kPixels], &x[i * kPixels] + kPixels);
+  }
+  return data;
+}
+
+std::shared_ptr<const Model> DigitsModel() {
+  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
+  REQUIRE(file != nullptr);
+  auto model = Model::OpenMemory(file->data, file->size, false);
+  REQUIRE(model.status().ToString() == "OK");
+  return model.value();
+}
+
+std::unique_ptr<Trainer> Taught(const std::shared_ptr<const Model>& model, const Data& data,
+                                TrainerOptions options) {
+  options.n_threads = 1;
+  options.learning_rate = 0.01f;
+  options.epochs = 10;
+  auto trainer = Trainer::Create(model, options);
+  REQUIRE(trainer.status().ToString() == "OK");
+  REQUIRE((*trainer)->AddExamples(data.examples()).ToString() == "OK");
+  REQUIRE((*trainer)->Train().ToString() == "OK");
+  return std::move(trainer.value());
+}
+
+TrainerOptions Options(int n_classes, float rate) {
+  TrainerOptions options;
+  options.n_classes = n_classes;
+  options.reject_rate = rate;
+  return options;
+}
+
+std::shared_ptr<const Model> Exported(Trainer* trainer) {
+  const auto bytes = trainer->Export();
+  REQUIRE(bytes.status().ToString() == "OK");
+  return test::OpenBytes(bytes.value());
+}
+
+// Share of the examples that the model refuses.
+double Refused(const std::shared_ptr<const Model>& model, const Data& data, float rate = 0.05f) {
+  const int output = FindRejection(*model);
+  REQUIRE(output == 1);
+  auto session = Session::Create(model, SessionOptions());
+  REQUIRE(session.ok());
+  double refused = 0.0;
+  for (size_t i = 0; i < data.y.size(); ++i) {
+    std::memcpy((*session)->input(0).data, &data.x[i * kPixels], kPixels * sizeof(float));
+    REQUIRE((*session)->Run().ok());
+    const float* verdict = (*session)->output(output).as<float>();
+    CHECK((verdict[1] == 1.0f) == (verdict[0] < rate + 1e-4f));
+    refused += static_cast<double>(verdict[1]);
+  }
+  return refused / static_cast<double>(data.y.size());
+}
+
+TEST_CASE("Rejecter: the promise holds for held-back digits, and others are refused", "[train]") {
+  const Data known = Digits("test", 0, 6), unknown = Digits("test", 7, 9);
+  for (size_t stride : {size_t{1}, size_t{3}}) {  // more and fewer than are stored
+    INFO("every " << stride);
+    const Data taught = Digits("train", 0, 6, stride);
+    const auto trainer = Taught(DigitsModel(), taught, Options(7, 0.05f));
+    const auto model = Exported(trainer.get());
+    const RejectionSummary& summary = trainer->rejecter().summary();
+    CHECK(summary.n_stored == std::min<int64_t>(kMaxStored, static_cast<int64_t>(taught.y.size())));
+    CHECK(summary.known_refused <= 0.0501);
+    CHECK(summary.n_negatives == 0);
+    const double refused = Refused(model, known);
+    CHECK(refused < 0.10);
+    CHECK(Refused(model, unknown) > 3.0 * refused);
+    CHECK(model->main().outputs.size() == 2);
+  }
+}
+
+TEST_CASE("Rejecter: negatives are refused more surely", "[train]") {
+  const Data taught = Digits("train", 0, 6, 2), unknown = Digits("test", 7, 9);
+  const auto trainer = Taught(DigitsModel(), taught, Options(7, 0.01f));
+  const double before = Refused(Exported(trainer.get()), unknown, 0.01f);
+  const Data negatives = Digits("train", 7, 9, 2);
+  REQUIRE(trainer->rejecter().AddNegatives(negatives.examples(), nullptr).ToString() == "OK");
+  const auto model = Exported(trainer.get());
+  CHECK(trainer->rejecter().summary().n_negatives > 0);
+  CHECK(trainer->rejecter().summary().negatives_refused > 0.5);
+  const double after = Refused(model, unknown, 0.01f);
+  CHECK(after > before + 0.05);
+  CHECK(Refused(model, Digits("test", 0, 6), 0.01f) < 0.05);
+}
+
+TEST_CASE("Rejecter: names, an export of an export, and rates that nothing asks for", "[train]") {
+  const Data taught = Digits("train", 0, 2, 4);
+  TrainerOptions options = Options(3, 0.05f);
+  options.class_names = {"zero", "one", "two"};
+  auto trainer = Taught(DigitsModel(), taught, options);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < taught.y.size(); ++i) names.push_back(StrFormat("{}.png", i));
+  trainer->rejecter().SetNames(names);
+  const auto model = Exported(trainer.get());
+  const AssociatedFile* file = nullptr;
+  for (const AssociatedFile& each : model->associated_files()) {
+    if (each.name == kStoredNames) file = &each;
+  }
+  REQUIRE(file != nullptr);
+  CHECK(file->content.find("reject_rate\t0.05\nzero\t0.png\n") == 0);
+  // A head of other classes takes the old verdict's place; without a rate there is none.
+  const auto again = Taught(model, Digits("train", 0, 4, 4), Options(5, 0.05f));
+  const auto second = Exported(again.get());
+  CHECK(second->main().outputs.size() == 2);
+  CHECK(second->main().ops.size() == model->main().ops.size());
+  const auto plain = Exported(Taught(model, Digits("train", 0, 4, 4), Options(5, 0.0f)).get());
+  CHECK(FindRejection(*plain) < 0);
+  CHECK(plain->main().outputs.size() == 1);
+  auto empty = Trainer::Create(DigitsModel(), Options(3, 0.05f));
+  CHECK(FindRejection(*Exported(empty->get())) < 0);
+}
+
+TEST_CASE("Rejecter: faults are said", "[train]") {
+  for (float rate : {-0.1f, 0.001f, 0.6f}) {
+    CHECK_THAT(Trainer::Create(DigitsModel(), Options(3, rate)).status().ToString(),
+               Catch::Contains("reject_rate"));
+  }
+  const Data taught = Digits("train", 0, 2, 8);
+  TrainerOptions deep = Options(3, 0.05f);
+  deep.n_layers = 2;
+  deep.validation_fraction = 0.0f;
+  const auto trainer = Taught(DigitsModel(), taught, deep);
+  CHECK_THAT(trainer->Export().status().ToString(),
+             Catch::Contains("no examples are kept for validation"));
+  deep.validation_fraction = 0.5f;
+  const auto other = Taught(DigitsModel(), taught, deep);
+  CHECK(FindRejection(*Exported(other.get())) == 1);
+  CHECK(other->rejecter().summary().n_calibrated ==
+        static_cast<int64_t>(other->set().validation().size()));
+}
+
+}  // namespace rejecter_test
+}  // namespace topwork
