@@ -8,6 +8,7 @@
 #include "ports/cli/common.h"
 #include "ports/cli/evaluation.h"
 #include "ports/cli/evaluator.h"
+#include "ports/cli/rejection.h"
 
 namespace topwork {
 namespace cli {
@@ -15,6 +16,7 @@ namespace cli {
 struct EvaluateOptions {
   CommonOptions common;
   std::string data;
+  std::string unknown;  // folder of examples that the model should refuse; may be empty
   std::string labels;
   std::string output_name;
   std::string loss;     // empty: as the data asks for
@@ -30,6 +32,8 @@ struct EvaluationExtras {
   Evaluator::Take take;  // in: also gets every example's numbers; may be empty
   std::string note;      // what is worth telling; usually empty
   std::vector<WorstExample> worst;
+  bool has_rejection = false;  // the model refuses unknown examples
+  RejectionResult rejection;
 };
 
 // What the data looks like to a file of `train --monitor`: JSON, or text. Throws CliError.

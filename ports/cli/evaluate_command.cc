@@ -81,6 +81,7 @@ void Evaluate(const EvaluateOptions& options) {
     Json json = EvaluationJson(evaluation);
     if (!monitor.is_null()) json["monitor"] = monitor;
     if (options.worst > 0) json["worst"] = WorstJson(extras.worst);
+    if (extras.has_rejection) json["rejection"] = RejectionJson(extras.rejection);
     if (!extras.note.empty()) json["note"] = extras.note;
     PrintJson(json);
     return;
@@ -89,6 +90,7 @@ void Evaluate(const EvaluateOptions& options) {
     std::fprintf(stderr, "%s %s\n", Paint(2, "33", "note:").c_str(), extras.note.c_str());
   }
   PrintEvaluation(evaluation);
+  if (extras.has_rejection) PrintRejection(extras.rejection);
   PrintWorst(extras.worst);
   if (!monitor.is_null()) PrintMonitor(monitor);
 }
@@ -107,6 +109,35 @@ const char kEvaluateFooter[] =
     "Examples:\n"
     "  topwork evaluate mine.tflite --data photos-kept-back/ --worst 10\n"
     "  topwork evaluate mine.tflite --data arrays/ --json | jq .top1";
+
+// Examples of classes that the model does not have are unknown to it, and so are those of --unknown.
+// The evaluator has run over `data`.
+void JudgeRefusals(const EvaluateOptions& options, const tw::Model& model,
+                   const JudgeOptions& judge, const Dataset& data, Evaluator* evaluator,
+                   EvaluationExtras* extras) {
+  extras->has_rejection = !evaluator->rejections().empty();
+  if (!extras->has_rejection) {
+    if (options.unknown.empty()) return;
+    throw CliError(kExitUnsupported, options.common.model +
+                                         ": refuses nothing, so --unknown has no use; "
+                                         "topwork train --reject makes models that do");
+  }
+  std::vector<tw_rejection> known, unknown;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    const bool has_class =
+        data.has_targets() ||
+        judge.match[static_cast<size_t>(data.labels()[static_cast<size_t>(i)])] >= 0;
+    (has_class ? known : unknown).push_back(evaluator->rejections()[static_cast<size_t>(i)]);
+  }
+  if (!options.unknown.empty()) {
+    const tw::Tensor input = evaluator->input();
+    const Dataset others =
+        Dataset::OpenUnlabelled(options.unknown, input, ScaleFor(options.common, model, input));
+    evaluator->Run(others, [](int64_t, const std::vector<double>&) {});
+    unknown.insert(unknown.end(), evaluator->rejections().begin(), evaluator->rejections().end());
+  }
+  extras->rejection = JudgeRejection(known, unknown);
+}
 
 }  // namespace
 
@@ -134,6 +165,7 @@ Evaluation EvaluateModel(const EvaluateOptions& options, const tw::Model& model,
     judge.Add(i, numbers);
     if (extras->take) extras->take(i, numbers);
   });
+  JudgeRefusals(options, model, judge_options, data, &evaluator, extras);
   return judge.Finish(&extras->worst);
 }
 
@@ -146,6 +178,10 @@ void AddEvaluateCommand(CLI::App* app) {
                    "one folder of images per class; or images and labels.csv (file,label, or "
                    "file,NAME1,... with numbers); or x.npy and y.npy (class numbers, or numbers)")
       ->required()
+      ->type_name("DIR");
+  command
+      ->add_option("--unknown", options->unknown,
+                   "examples that the model should refuse: any images below the folder, or x.npy")
       ->type_name("DIR");
   command
       ->add_option("--labels", options->labels,

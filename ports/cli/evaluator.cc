@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ports/cli/data/numbers.h"
+#include "ports/cli/rejection.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
@@ -40,6 +41,9 @@ Evaluator::Evaluator(const CommonOptions& options, const std::string& output_nam
   const tw::Tensor first = input();
   batch_ = first.rank > 0 ? std::max(1, first.dims[0]) : 1;
   output_ = ChooseOutput(output_name, model);
+  for (size_t i = 0; i < session_.n_outputs(); ++i) {
+    refuses_ = refuses_ || CheckValue(session_.Output(i)).name == std::string(kRejectionOutput);
+  }
   n_outputs_ = LastDim(output());
 }
 
@@ -48,8 +52,9 @@ size_t Evaluator::ChooseOutput(const std::string& name, const tw::Model& model) 
   std::vector<size_t> found;
   for (size_t i = 0; i < session_.n_outputs(); ++i) {
     const tw::Tensor output = CheckValue(session_.Output(i));
-    const bool fits =
-        name.empty() ? HoldsRows(output) : output.name == tensor || ShortName(output.name) == name;
+    const bool fits = name.empty()
+                          ? HoldsRows(output) && output.name != std::string(kRejectionOutput)
+                          : output.name == tensor || ShortName(output.name) == name;
     if (fits) found.push_back(i);
   }
   if (found.size() == 1 && HoldsRows(CheckValue(session_.Output(found[0])))) return found[0];
@@ -115,6 +120,7 @@ void Evaluator::Run(const Dataset& data, const Take& take) {
   Progress progress("evaluate", data.has_images() ? "images" : "examples",
                     ShowProgress(options_.json));
   std::vector<double> numbers(static_cast<size_t>(n_outputs_));
+  rejections_.clear();
   for (int64_t first = 0; first < data.size(); first += batch_) {
     const int64_t n = std::min<int64_t>(batch_, data.size() - first);
     CheckStop();
@@ -130,6 +136,7 @@ void Evaluator::Run(const Dataset& data, const Take& take) {
         }
         numbers[static_cast<size_t>(k)] = value;
       }
+      if (refuses_) rejections_.push_back(CheckValue(session_.Rejection(static_cast<size_t>(i))));
       take(first + i, numbers);
     }
     progress.Update(first + n, data.size());

@@ -31,6 +31,9 @@ class Evaluator {
   // CliError for numbers that are NaN or +infinity, and what `take` throws.
   using Take = std::function<void(int64_t, const std::vector<double>&)>;
   void Run(const Dataset& data, const Take& take);
+  // What the model said of each example of the last Run; empty where it refuses nothing. The names
+  // of the nearest examples go with the object.
+  const std::vector<tw_rejection>& rejections() const { return rejections_; }
 
  private:
   size_t ChooseOutput(const std::string& name, const tw::Model& model) const;
@@ -44,6 +47,8 @@ class Evaluator {
   int32_t batch_ = 1;
   size_t output_ = 0;
   int64_t n_outputs_ = 0;
+  bool refuses_ = false;
+  std::vector<tw_rejection> rejections_;
 };
 
 }  // namespace cli

@@ -116,6 +116,13 @@ Json ReportJson(const TrainingReport& report) {
                          {"n_examples", report.intervals.n_examples}};
   }
   if (report.has_golden) json["golden"] = ComparisonJson(report.golden);
+  if (report.rejection.n_calibrated > 0) {
+    const tw_rejection_summary& r = report.rejection;
+    json["rejection"] = {
+        {"promised", report.promised},      {"n_calibrated", r.n_calibrated},
+        {"n_stored", r.n_stored},           {"n_negatives", r.n_negatives},
+        {"known_refused", r.known_refused}, {"negatives_refused", r.negatives_refused}};
+  }
   if (report.has_stored) json["stored"] = ComparisonJson(report.stored);
   json["worst"] = Json::array();
   for (const WorstRow& row : report.worst) json["worst"].push_back(WorstJson(row, false));

@@ -76,8 +76,10 @@ struct TrainingReport {
   bool has_golden = false;
   ComparisonResult golden;  // the shipped head and the new one on the golden set
   bool has_stored = false;
-  ComparisonResult stored;      // the new head as trained and as the model's storage rounds it
-  std::vector<WorstRow> worst;  // largest loss first
+  ComparisonResult stored;           // the new head as trained and as the model's storage rounds it
+  tw_rejection_summary rejection{};  // n_calibrated 0: the new model refuses nothing
+  float promised = 0.0f;             // the share of known examples that it may refuse
+  std::vector<WorstRow> worst;       // largest loss first
   bool has_audit = false;
   int64_t n_suspects = 0;            // of all examples' labels
   std::vector<SuspectRow> suspects;  // the first of them, the smallest margin first

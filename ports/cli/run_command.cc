@@ -15,6 +15,7 @@
 #include "ports/cli/explain.h"
 #include "ports/cli/files.h"
 #include "ports/cli/inputs.h"
+#include "ports/cli/rejection.h"
 #include "ports/cli/shapes.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
@@ -283,7 +284,15 @@ void Run(const RunOptions& options) {
   for (size_t i = 0; i < session.n_outputs(); ++i) {
     const tw::Tensor tensor = CheckValue(session.Output(i));
     std::vector<Scored> top;
-    if (LooksLikeScores(tensor, labels.size())) top = TopScores(RealValues(tensor), options.top);
+    if (tensor.name == std::string(kRejectionOutput)) {
+      const tw::Result<tw_rejection> verdict = session.Rejection();
+      if (verdict.ok() && !options.common.json) {
+        PrintVerdict(*verdict);
+        continue;
+      }
+      if (verdict.ok()) json["rejection"] = VerdictJson(*verdict);
+    } else if (LooksLikeScores(tensor, labels.size()))
+      top = TopScores(RealValues(tensor), options.top);
     if (options.common.json) {
       json["outputs"].push_back(OutputJson(tensor, top, labels));
     } else {

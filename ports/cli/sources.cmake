@@ -35,6 +35,7 @@ set(CLI_UNIT_SOURCES
   power/energy.cc
   power/machine_files.cc
   power/sensors.cc
+  rejection.cc
   report.cc
   shapes.cc
   stop.cc

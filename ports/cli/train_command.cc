@@ -40,6 +40,7 @@ class Training {
     }
     if (!options_.common.json) PrintStart();
     AddExamples();
+    AddNegatives();
     if (options_.resume) Check(trainer_->LoadCheckpoint(options_.checkpoint));
     Timed("training", [this] { Fit(); });
     Judge();
@@ -167,6 +168,21 @@ class Training {
       Feeder feeder(*data_, "features", shown, class_of_);
       feeder.Finish(trainer_->AddExamples(feeder.get()));
     });
+    if (!has_memory()) NameExamples();
+  }
+
+  // For the nearest taught examples that a refusing model tells.
+  void NameExamples() {
+    std::vector<std::string> names;
+    for (int64_t i = 0; i < data_->size(); ++i) names.push_back(data_->Name(i));
+    Check(trainer_->SetExampleNames(names));
+  }
+
+  void AddNegatives() {
+    if (options_.negatives.empty()) return;
+    const Dataset data = Dataset::OpenUnlabelled(options_.negatives, input_, scale_);
+    Feeder feeder(data, "negatives", ShowProgress(options_.common.json));
+    feeder.Finish(trainer_->AddNegatives(feeder.get()));
   }
 
   [[noreturn]] void Stopped() const {
@@ -286,6 +302,8 @@ class Training {
                            options_.common.model);
       }
       Check(model.Save(options_.output));
+      report_.rejection = CheckValue(trainer_->Rejection());
+      report_.promised = settings_->get().reject_rate;
     } else if (golden_ && !PassesGolden()) {
       throw CliError(kExitData, options_.golden +
                                     ": the new head does worse on this golden set than "

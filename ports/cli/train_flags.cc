@@ -232,6 +232,21 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
                   "scale the scores so that confidences are right on the validation set");
 }
 
+void AddRejection(CLI::App* command, TrainOptions* options) {
+  CLI::Option_group* group = command->add_option_group("Unknown examples");
+  group
+      ->add_option("--reject", options->reject,
+                   "the share of examples of the classes that the new model may refuse, so that it "
+                   "refuses what is none of them; 0: it refuses nothing; default: 0.05")
+      ->check(CLI::Range(0.0f, 0.5f))
+      ->type_name("SHARE");
+  group
+      ->add_option("--negatives", options->negatives,
+                   "examples of none of the classes, any images below the folder: the new model "
+                   "refuses the like")
+      ->type_name("DIR");
+}
+
 void AddFeatures(CLI::App* command, TrainOptions* options) {
   CLI::Option_group* group = command->add_option_group("Features");
   group
@@ -298,6 +313,7 @@ void AddTrainOptions(CLI::App* command, TrainOptions* options) {
   AddLoss(command, options);
   AddOptimizer(command, options);
   AddSchedule(command, options);
+  AddRejection(command, options);
   AddFeatures(command, options);
   AddThreadsOption(command, &options->common);
   AddDeviceOptions(command, &options->common);

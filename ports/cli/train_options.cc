@@ -75,6 +75,13 @@ void CheckFiles(const TrainOptions& options) {
 
 }  // namespace
 
+// Deeper layers need examples that are held back.
+static float RateFor(const TrainOptions& options) {
+  if (options.reject >= 0.0f) return options.reject;
+  const bool deep = LayersOf(options.layers) > 1;
+  return deep && options.trainer.validation_fraction == 0.0f ? 0.0f : kRejectRate;
+}
+
 void CheckTrainOptions(const TrainOptions& options) {
   Usage(options.output.empty() && options.save_head.empty(),
         "--output NEW.tflite or --save-head FILE is required");
@@ -101,6 +108,8 @@ void CheckTrainOptions(const TrainOptions& options) {
         "--balance-groups balances classes, too: leave out --balance and --class-weights");
   Usage(options.calibrate && options.trainer.validation_fraction == 0.0f,
         "--calibrate needs a validation set: --validation above 0");
+  Usage(!options.negatives.empty() && options.reject == 0.0f,
+        "--negatives and --reject 0 exclude each other: nothing is refused");
   (void)LayersOf(options.layers);
   CheckFiles(options);
 }
@@ -146,6 +155,7 @@ TrainerSettings::TrainerSettings(const TrainOptions& options, const std::string&
   trainer_.head.init = ByName(kInits, options.init);
   trainer_.head.n_layers = LayersOf(options.layers);
   trainer_.loss.kind = ByName(kLosses, loss);
+  if (loss == "softmax") trainer_.reject_rate = RateFor(options);
   if (!class_weights_.empty() && class_weights_.size() != names_.size()) {
     throw CliError(kExitUsage, "--class-weights: has " + std::to_string(class_weights_.size()) +
                                    " numbers for " + std::to_string(names_.size()) + " classes");

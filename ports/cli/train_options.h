@@ -12,6 +12,9 @@
 namespace topwork {
 namespace cli {
 
+// Of --reject, where nobody says it.
+constexpr float kRejectRate = 0.05f;
+
 struct TrainOptions {
   CommonOptions common;
   // What the library is told as it is; the rest of its options is made of the words below.
@@ -21,6 +24,7 @@ struct TrainOptions {
   std::string output;
   std::string report;
   std::string golden;
+  std::string negatives;
   std::string checkpoint;
   bool resume = false;
   std::string memory;
@@ -41,6 +45,7 @@ struct TrainOptions {
   std::string feature_type = "float32";
   std::string feature_devices;
   // What the command itself does.
+  float reject = -1.0f;  // the share refused; below 0: kRejectRate where that is possible
   double max_seconds = 0.0;
   bool calibrate = false;
   bool activation_map = false;

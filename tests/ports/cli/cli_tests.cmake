@@ -5,7 +5,8 @@ target_sources(topwork_tests PRIVATE ports/cli/folder.cc
   ports/cli/benchmark/regression_test.cc ports/cli/benchmark/statistics_test.cc
   ports/cli/benchmark/tflite_flags_test.cc
   ports/cli/data/dataset_test.cc ports/cli/data/image_test.cc ports/cli/data/npy_test.cc
-  ports/cli/judge_test.cc ports/cli/power_test.cc ports/cli/text_test.cc)
+  ports/cli/judge_test.cc
+  ports/cli/rejection_test.cc ports/cli/power_test.cc ports/cli/text_test.cc)
 target_link_libraries(topwork_tests PRIVATE topwork_cli_units)
 
 # Write reports for report_test.py, with and without uPlot.
