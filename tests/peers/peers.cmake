@@ -31,6 +31,8 @@ if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
   set_target_properties(topwork_head_accuracy PROPERTIES CXX_EXTENSIONS OFF
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   target_link_libraries(topwork_head_accuracy PRIVATE topwork_static topwork_options)
+  tw_script_test(heads_unknown peers peers/heads_unknown.py $<TARGET_FILE:topwork_cli> --quick)
+  set_tests_properties(peers.heads_unknown PROPERTIES TIMEOUT 900)
   foreach(name IN ITEMS accuracy_sklearn few_shot)
     tw_script_test(${name} peers peers/${name}.py $<TARGET_FILE:topwork_head_accuracy> --quick
       --seeds 3)
