@@ -103,33 +103,40 @@ void CastToPacked(const RunContext& context) {
                });
 }
 
+// Whether this build's CASTs have the type. bfloat16 leads through float32, uint64 is as int64.
+constexpr bool Casts(DType dtype) {
+  const uint32_t types = SelectedTypesOf(OpCode::kCast, nullptr);
+  const auto has = [types](DType one) { return (types >> static_cast<int>(one) & 1u) != 0; };
+  return has(dtype) || dtype == DType::kFloat32 || (dtype == DType::kInt64 && has(DType::kUInt64));
+}
+
 template <typename From>
 CastFunction CastTo(DType to) {
   switch (to) {
     case DType::kFloat32:
-      return CastRange<From, float>;
+      return Casts(DType::kFloat32) ? CastRange<From, float> : nullptr;
     case DType::kFloat16:
-      return CastRange<From, Half>;
+      return Casts(DType::kFloat16) ? CastRange<From, Half> : nullptr;
     case DType::kFloat64:
-      return CastRange<From, double>;
+      return Casts(DType::kFloat64) ? CastRange<From, double> : nullptr;
     case DType::kInt8:
-      return CastRange<From, int8_t>;
+      return Casts(DType::kInt8) ? CastRange<From, int8_t> : nullptr;
     case DType::kUInt8:
-      return CastRange<From, uint8_t>;
+      return Casts(DType::kUInt8) ? CastRange<From, uint8_t> : nullptr;
     case DType::kInt16:
-      return CastRange<From, int16_t>;
+      return Casts(DType::kInt16) ? CastRange<From, int16_t> : nullptr;
     case DType::kUInt16:
-      return CastRange<From, uint16_t>;
+      return Casts(DType::kUInt16) ? CastRange<From, uint16_t> : nullptr;
     case DType::kInt32:
-      return CastRange<From, int32_t>;
+      return Casts(DType::kInt32) ? CastRange<From, int32_t> : nullptr;
     case DType::kUInt32:
-      return CastRange<From, uint32_t>;
+      return Casts(DType::kUInt32) ? CastRange<From, uint32_t> : nullptr;
     case DType::kInt64:
-      return CastRange<From, int64_t>;
+      return Casts(DType::kInt64) ? CastRange<From, int64_t> : nullptr;
     case DType::kBool:
-      return CastRange<From, Bool>;
+      return Casts(DType::kBool) ? CastRange<From, Bool> : nullptr;
     case DType::kComplex64:
-      return CastRange<From, Complex>;
+      return Casts(DType::kComplex64) ? CastRange<From, Complex> : nullptr;
     default:
       return nullptr;
   }
@@ -149,29 +156,29 @@ CastFunction FindCast(DType from, DType to) {
   }
   switch (from) {
     case DType::kFloat32:
-      return CastTo<float>(to);
+      return Casts(DType::kFloat32) ? CastTo<float>(to) : nullptr;
     case DType::kFloat16:
-      return CastTo<Half>(to);
+      return Casts(DType::kFloat16) ? CastTo<Half>(to) : nullptr;
     case DType::kFloat64:
-      return CastTo<double>(to);
+      return Casts(DType::kFloat64) ? CastTo<double>(to) : nullptr;
     case DType::kInt8:
-      return CastTo<int8_t>(to);
+      return Casts(DType::kInt8) ? CastTo<int8_t>(to) : nullptr;
     case DType::kUInt8:
-      return CastTo<uint8_t>(to);
+      return Casts(DType::kUInt8) ? CastTo<uint8_t>(to) : nullptr;
     case DType::kInt16:
-      return CastTo<int16_t>(to);
+      return Casts(DType::kInt16) ? CastTo<int16_t>(to) : nullptr;
     case DType::kUInt16:
-      return CastTo<uint16_t>(to);
+      return Casts(DType::kUInt16) ? CastTo<uint16_t>(to) : nullptr;
     case DType::kInt32:
-      return CastTo<int32_t>(to);
+      return Casts(DType::kInt32) ? CastTo<int32_t>(to) : nullptr;
     case DType::kUInt32:
-      return CastTo<uint32_t>(to);
+      return Casts(DType::kUInt32) ? CastTo<uint32_t>(to) : nullptr;
     case DType::kInt64:
-      return CastTo<int64_t>(to);
+      return Casts(DType::kInt64) ? CastTo<int64_t>(to) : nullptr;
     case DType::kBool:
-      return CastTo<Bool>(to);
+      return Casts(DType::kBool) ? CastTo<Bool>(to) : nullptr;
     case DType::kComplex64:
-      return CastTo<Complex>(to);
+      return Casts(DType::kComplex64) ? CastTo<Complex>(to) : nullptr;
     default:
       return nullptr;
   }
