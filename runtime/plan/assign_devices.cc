@@ -10,11 +10,12 @@ void AssignDevices(const std::vector<std::shared_ptr<const Device>>& devices,
   for (WorkOp& work : graph->ops) {
     work.device = nullptr;
     work.reason = no_device_reason;
-    if (work.pinned && !devices.empty()) {
+    if (!kHasOpenCl || devices.empty()) continue;
+    if (work.pinned) {
       work.reason = "pinned to the CPU";
       continue;
     }
-    if (!devices.empty() && TouchesState(*graph, work.op)) {
+    if (TouchesState(*graph, work.op)) {
       work.reason = "keeps state from run to run";
       continue;
     }

@@ -172,7 +172,7 @@ Result<PlacedSession> PlaceByTrial(std::shared_ptr<const Model> model, const Ses
   const auto on_cpu = [&] { return Placed(Session::Create(model, options), placement); };
   const std::string why_not = WhyNotTried(*model, options, least_flops);
   placement.StayOnCpu(why_not);
-  if (!why_not.empty()) return on_cpu();
+  if (!kHasOpenCl || !why_not.empty()) return on_cpu();
   const Result<Candidate> found = find();
   if (!found.ok()) return on_cpu();
   const Candidate& device = found.value();
