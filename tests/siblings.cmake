@@ -77,6 +77,10 @@ if(TOPWORK_LONG_TESTS)
     tw_script_test(${flavour} elf lint/elf.py "${builds}/${flavour}/libtopwork.so" --bionic)
   endforeach()
 endif()
+if(TOPWORK_LONG_TESTS)  # builds for aarch64: those that have a limit stay below it
+  tw_script_test(sizes minsize peers/sizes.py --limited)
+  set_tests_properties(minsize.sizes PROPERTIES TIMEOUT 7200)
+endif()
 tw_script_test(dependencies minsize lint/library.py dependencies "${builds}/minsize/libtopwork.so")
 
 # A build with a selection (tests/run.sh says of what) beside this one.

@@ -35,7 +35,7 @@ ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 openssh-client openssh-s
 dpkg-dev lintian abigail-tools mmdebstrap meson doxygen openjdk-17-jdk-headless maven aapt" ;;
     zig) zig=yes; packages="$packages python3 python3-venv" ;;
     long) zig=yes; packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
-g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu python3 python3-venv" ;;
+g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu clang-15 lld-15 python3 python3-venv" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
     -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "install-deps.sh: unknown part '$part' (build, test, long, zig, python)" >&2; exit 2 ;;

@@ -1,71 +1,68 @@
 """The size of the library by what is left out of it: one build for each row, stripped, for aarch64.
 
-  python3 tests/peers/sizes.py [--rows FILE] [--keep FOLDER] [--only WORD]
+  python3 tests/peers/sizes.py [--rows FILE] [--keep FOLDER] [--only WORD] [--limited]
 
-Compilers: Debian's cross g++ with -Os, linked by GNU ld or by lld, which merges functions that are the same (--icf=all),
-and clang++ 15 with -Oz and lld, also with -flto. Needs the packages g++-aarch64-linux-gnu, clang-15 and lld-15. Builds go to build/sizes (or
-FOLDER) and stay there, so that the next call compiles what changed.
+The compiler is clang++ 15 with -Oz; lld merges functions that are the same (--icf=all). Most rows have a limit (--limited: those
+alone); exit code 1: a row is above its limit; 77: a tool is missing. Needs the packages g++-aarch64-linux-gnu, clang-15 and lld-15
+(`toolchains/install-deps.sh long`). Builds go to build/sizes (or FOLDER) and stay there, so that the next call compiles
+what changed.
 """
 import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+LLD = os.environ.get("LLD", "/usr/lib/llvm-15/bin/ld.lld")
 FLAGS = "-DNDEBUG -fno-asynchronous-unwind-tables -fno-unwind-tables"
-BARE = ["-DTOPWORK_QUANTIZER=OFF", "-DTOPWORK_DESCRIBE=OFF", "-DTOPWORK_SPARSE=OFF"]
+BARE = ["-DTOPWORK_LEARN=OFF", "-DTOPWORK_QUANTIZER=OFF", "-DTOPWORK_DESCRIBE=OFF", "-DTOPWORK_SPARSE=OFF"]
 CPU = ["-DTOPWORK_OPENCL=OFF"]
 RUN = ["-DTOPWORK_TRAIN=OFF"]
+LAST = ["-DTOPWORK_TRAIN=LAST"]
+ONE_SET = ["-DTOPWORK_ONLY_ISAS=baseline"]
 LITE0 = "EfficientNet-Lite0 (float, int8)"
-# What is in it, and the options that say so.
+# What is in it, the options that say so, and its limit in kB, 0 for none.
 ROWS = [
-    ("everything", []),
-    ("without OpenCL", CPU),
-    ("without training", RUN),
-    ("without the quantizer, descriptions and sparse weights", BARE),
-    ("all operators on the CPU, inference alone", [*CPU, *RUN, *BARE]),
-    (f"{LITE0}: inference and training, OpenCL", [*BARE, "SELECTION"]),
-    (f"{LITE0}: inference and training, CPU", [*BARE, *CPU, "SELECTION"]),
-    (f"{LITE0}: the same, loops of ARMv8.0 alone", [*BARE, *CPU, "SELECTION", "-DTOPWORK_ONLY_ISAS=baseline"]),
-    (f"{LITE0}: inference, loops of ARMv8.0 alone", [*BARE, *CPU, *RUN, "SELECTION", "-DTOPWORK_ONLY_ISAS=baseline"]),
+    ("everything", [], 2000),
+    ("without OpenCL", CPU, 0),
+    ("without training", RUN, 0),
+    ("without learners, the quantizer, descriptions and sparse weights", BARE, 0),
+    ("all operators on the CPU, inference alone", [*CPU, *RUN, *BARE], 1200),
+    (f"{LITE0}: inference and training of the last layer, OpenCL, loops of ARMv8.0 alone",
+     [*BARE, *LAST, *ONE_SET, "SELECTION"], 0),
+    (f"{LITE0}: inference and training of the last layer, CPU, all loops", [*BARE, *CPU, *LAST, "SELECTION"], 0),
+    (f"{LITE0}: the same, loops of ARMv8.0 alone", [*BARE, *CPU, *LAST, *ONE_SET, "SELECTION"], 0),
+    (f"{LITE0}: inference, CPU, loops of ARMv8.0 alone", [*BARE, *CPU, *RUN, *ONE_SET, "SELECTION"], 0),
 ]
 
 
-def compilers(folder):
-    """Name -> configure arguments."""
-    lld = os.environ.get("LLD", "/usr/lib/llvm-15/bin/ld.lld")
-    gnu = [f"--toolchain={ROOT}/toolchains/aarch64-linux-gnu.cmake", f"-DCMAKE_CXX_FLAGS_MINSIZEREL=-Os {FLAGS}"]
-    toolchain = folder / "clang-aarch64.cmake"
-    toolchain.write_text(f'''set(CMAKE_SYSTEM_NAME Linux)
+def toolchain(folder):
+    path = folder / "clang-aarch64.cmake"
+    path.write_text(f'''set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER clang-15)
 set(CMAKE_CXX_COMPILER clang++-15)
 set(CMAKE_C_COMPILER_TARGET aarch64-linux-gnu)
 set(CMAKE_CXX_COMPILER_TARGET aarch64-linux-gnu)
-set(CMAKE_SHARED_LINKER_FLAGS_INIT "--ld-path={lld} -Wl,--icf=all")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "--ld-path={LLD} -Wl,--icf=all")
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 ''')
-    clang = [f"--toolchain={toolchain}", "-DTOPWORK_WERROR=OFF"]
-    return {
-        "g++ -Os, GNU ld": gnu,
-        "g++ -Os, lld": [*gnu, f"-DCMAKE_SHARED_LINKER_FLAGS=-B{os.path.dirname(lld)} -fuse-ld=lld -Wl,--icf=all"],
-        "clang++ -Oz, lld": [*clang, f"-DCMAKE_CXX_FLAGS_MINSIZEREL=-Oz {FLAGS}"],
-        "clang++ -Oz -flto, lld": [*clang, f"-DCMAKE_CXX_FLAGS_MINSIZEREL=-Oz -flto {FLAGS}"],
-    }
+    return path
 
 
-def lite0_selection(folder):
+def lite0_selection(folder, flags):
     shared = pathlib.Path(os.environ.get("TOPWORK_SHARED", ROOT.parent / "shared"))
     models = [ROOT / "models/zoo/efficientnet_lite0_fp16.tflite", shared / "models/int8/efficientnet_lite0_int8.tflite"]
-    text = subprocess.run([sys.executable, "-B", ROOT / "toolchains/select.py", "--train", "--opencl", *models],
+    text = subprocess.run([sys.executable, "-B", ROOT / "toolchains/select.py", *flags, *models],
                           stdout=subprocess.PIPE, check=True).stdout
-    path = folder / "lite0.selection"
+    path = folder / f"lite0{''.join(flags)}.selection"
     path.write_bytes(text)
     return path
 
@@ -86,21 +83,29 @@ def main():
     parser.add_argument("--rows")
     parser.add_argument("--keep", type=pathlib.Path, default=ROOT / "build" / "sizes")
     parser.add_argument("--only", default="")
+    parser.add_argument("--limited", action="store_true")
     args = parser.parse_args()
+    for tool in ("clang++-15", "aarch64-linux-gnu-g++", LLD):
+        if shutil.which(tool) is None:
+            print(f"{tool} is missing")
+            sys.exit(77)
     args.keep.mkdir(parents=True, exist_ok=True)
-    selection = f"-DTOPWORK_SELECTION={lite0_selection(args.keep)}"
-    rows = []
-    for i, (what, options) in enumerate(ROWS):
-        for j, (name, configure) in enumerate(compilers(args.keep).items()):
-            if args.only not in f"{what} {name}":
-                continue
-            build = args.keep / f"{i}-{j}"
-            options = [selection if option == "SELECTION" else option for option in options]
-            kilobytes = round(size_of(build, [*configure, *options]) / 1000)
-            print(f"{kilobytes:6} KB  {what}, {name}", flush=True)
-            rows.append({"model": what, "what": name, "ours": kilobytes, "peer": None, "ratio": None, "runs": []})
+    configure = [f"--toolchain={toolchain(args.keep)}", "-DTOPWORK_WERROR=OFF", f"-DCMAKE_CXX_FLAGS_MINSIZEREL=-Oz {FLAGS}"]
+    rows, above = [], 0
+    for i, (what, options, limit) in enumerate(ROWS):
+        if args.only not in what or args.limited and not limit:
+            continue
+        if "SELECTION" in options:
+            flags = ([] if "-DTOPWORK_TRAIN=OFF" in options else ["--train"]) + ([] if CPU[0] in options else ["--opencl"])
+            options = [o for o in options if o != "SELECTION"] + [f"-DTOPWORK_SELECTION={lite0_selection(args.keep, flags)}"]
+        kilobytes = round(size_of(args.keep / str(i), [*configure, *options]) / 1000)
+        too_large = limit and kilobytes > limit
+        above += bool(too_large)
+        print(f"{kilobytes:6} kB  {what}{f': above its limit, {limit} kB' if too_large else ''}", flush=True)
+        rows.append({"model": what, "what": "clang++ -Oz, lld", "ours": kilobytes, "peer": None, "ratio": None, "runs": []})
     if args.rows:
         pathlib.Path(args.rows).write_text(json.dumps(rows))
+    sys.exit(bool(above))
 
 
 if __name__ == "__main__":
