@@ -217,7 +217,7 @@ constexpr bool IsSelected(const OpDef& op) { return SelectedTypesOf(op.code, op.
 // GPUs and training would ask them where it has neither.
 template <const auto& kRows>
 Span<const OpDef> Selected() {
-  if constexpr (kHasAllOps && kHasOpenCl && kHasTraining) {
+  if constexpr (kHasAllOps && kHasOpenCl && kHasTraining && !kTrainsLastAlone) {
     return kRows;
   } else {
     constexpr size_t kCount = [] {
@@ -235,7 +235,7 @@ Span<const OpDef> Selected() {
           if (!IsSelected(op)) continue;
           rows[n] = op;
           if (!kHasOpenCl) rows[n].plan_gpu = nullptr;
-          if (!kHasTraining) rows[n].gradient = nullptr;
+          if (!kHasTraining || kTrainsLastAlone) rows[n].gradient = nullptr;
           ++n;
         }
         return rows;

@@ -25,6 +25,15 @@ constexpr bool kHasTraining = false;
 constexpr bool kHasTraining = true;
 #endif
 
+// Without deeper layers, L-BFGS, ridge, replay, augmentation, feature files and activation maps.
+#ifdef TW_TRAIN_LAST
+constexpr bool kTrainsLastAlone = true;
+#else
+constexpr bool kTrainsLastAlone = false;
+#endif
+constexpr char kBuiltForLast[] =
+    "{}: this library was built to train the last layer alone; build it with TOPWORK_TRAIN=ON";
+
 struct SelectedOp {
   OpCode code;
   const char* custom_name;  // of kCustom

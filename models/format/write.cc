@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "models/format/constants.h"
 #include "models/format/layer_weights.h"
 #include "models/format/write_steps.h"
@@ -163,7 +164,7 @@ Result<std::vector<uint8_t>> ExportWithHead(const Model& model, const HeadReplac
   ModelTables tables(model);
   int old_classes = 0;
   // Comes before the head, because an operator that is removed takes its constants along.
-  TW_RETURN_IF_ERROR(WriteConstants(model, head, &tables));
+  if (!kTrainsLastAlone) TW_RETURN_IF_ERROR(WriteConstants(model, head, &tables));
   if (head.op < 0) {
     AppendHead(head, &tables);
   } else {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "kernels/contract/selection.h"
+
 namespace topwork {
 
 TrainerOptions::TrainerOptions() = default;
@@ -190,6 +192,19 @@ Status CheckFeatures(const TrainerOptions& o) {
   return Status::Ok();
 }
 
+// What a build for the last layer alone lacks.
+Status CheckLeftOut(const TrainerOptions& o) {
+  const char* what = o.n_layers > 1                     ? "n_layers above 1"
+                     : o.optimizer == Optimizer::kLbfgs ? "the optimizer lbfgs"
+                     : o.optimizer == Optimizer::kRidge ? "the optimizer ridge"
+                     : o.replay_capacity > 0            ? "replay_capacity"
+                     : o.augmentation.n_variants > 0    ? "augmentation"
+                     : !o.cache_path.empty()            ? "cache_path"
+                                                        : nullptr;
+  if (what == nullptr) return Status::Ok();
+  return Unsupported(kBuiltForLast, what);
+}
+
 }  // namespace
 
 const char* OptimizerName(Optimizer optimizer) {
@@ -209,7 +224,8 @@ Status CheckOptions(const TrainerOptions& o) {
   TW_RETURN_IF_ERROR(CheckProgress(o));
   TW_RETURN_IF_ERROR(CheckOptimizer(o));
   TW_RETURN_IF_ERROR(CheckFeatures(o));
-  return CheckCombination(o);
+  TW_RETURN_IF_ERROR(CheckCombination(o));
+  return kTrainsLastAlone ? CheckLeftOut(o) : Status::Ok();
 }
 
 std::vector<std::string> RunLines(const TrainerOptions& o, int output, bool append_head) {

@@ -19,7 +19,7 @@ SAME_LOOPS = {"TOPWORK_ISA": "avx2"}  # both builds have them
 # What must be in the whole build's code and in no part of the selection's.
 LEFT_OUT = ["Svdf", "Lstm", "HashTable", "TransposeConvQuantized", "TensorList", "FindUnique", "NonMaxSuppression",
             "QuantizeModel", "PruneModel", "VerifySparsity", "SparseGemmKernels", "RecurrentKernels", "ResizeKernels",
-            "ModelToJson"]
+            "ModelToJson", "SolveRidge", "TailNetwork", "ApplyDraw", "ExportWithActivationMap"]
 
 
 def answers(tool, model, folder):
@@ -52,6 +52,10 @@ def check_refusals(checks, tool, here):
             (["quantize", DIGITS_CNN, "--to", "int8", "--data", DIGITS_8X8 / "train", "--output", here / "q.tflite"],
              "TOPWORK_QUANTIZER=ON"),
             (["prune", DIGITS_CNN, "--sparsity", "0.5", "--output", here / "p.tflite"], "TOPWORK_QUANTIZER=ON"),
+            (["train", DIGITS_CNN, "--data", DIGITS_8X8 / "train", "--optimizer", "lbfgs", "--output", here / "t.tflite"],
+             "TOPWORK_TRAIN=ON"),
+            (["train", DIGITS_CNN, "--data", DIGITS_8X8 / "train", "--layers", "2", "--output", here / "t.tflite"],
+             "TOPWORK_TRAIN=ON"),
             (["info", DIGITS_CNN], "TOPWORK_DESCRIBE=ON")]:
         result = run(tool, *arguments)
         checks.expect(result.returncode != 0 and option in result.stderr,

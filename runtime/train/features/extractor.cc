@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/contract/cpu_kernels.h"
+#include "kernels/contract/selection.h"
 #include "ports/port.h"
 #include "runtime/base/log.h"
 #include "runtime/plan/thread_choice.h"
@@ -31,12 +32,14 @@ Result<std::unique_ptr<FeatureExtractor>> FeatureExtractor::Create(
   }
   TW_ASSIGN_OR_RETURN(extractor->workers_,
                       ExtractionWorkers::Create(extractor->model_, cut, extractor->options_));
-  if (options.augmentation.n_variants > 0) {
+  if (!kTrainsLastAlone && options.augmentation.n_variants > 0) {
     std::vector<TensorView> inputs;
     for (int k = 0; k < extractor->n_inputs(); ++k) inputs.push_back(extractor->input(k));
     TW_RETURN_IF_ERROR(CheckAugmentable(inputs));
   }
-  if (!options.cache_path.empty()) TW_RETURN_IF_ERROR(extractor->OpenFile());
+  if (!kTrainsLastAlone && !options.cache_path.empty()) {
+    TW_RETURN_IF_ERROR(extractor->OpenFile());
+  }
   return extractor;
 }
 
@@ -91,7 +94,7 @@ void FeatureExtractor::LoadItem(const ExtractionWindow& window, int64_t item, in
                                 Backbone* backbone) {
   const int64_t staged = item / window.n_rows();
   const int variant = static_cast<int>(item % window.n_rows());
-  if (variant > 0) {
+  if (!kTrainsLastAlone && variant > 0) {
     const TensorView& view = input(0);
     const AugmentDraw draw = DrawVariant(options_.augmentation, options_.seed, window.id(staged),
                                          variant, view.shape[1], view.shape[2]);

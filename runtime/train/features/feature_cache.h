@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/contract/selection.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/span.h"
 #include "runtime/train/features/examples.h"
@@ -49,7 +50,8 @@ class FeatureCache {
   int64_t size() const { return static_cast<int64_t>(entries_.size()); }
   bool uses_labels() const { return options_.n_outputs == 0; }
   int64_t n_outputs() const { return options_.n_outputs; }
-  FeatureFile* file() const { return options_.file.get(); }  // null when there is none
+  // Null when there is none.
+  FeatureFile* file() const { return kTrainsLastAlone ? nullptr : options_.file.get(); }
   // Bytes of rows in memory, at most the limit.
   size_t bytes() const { return bytes_; }
 

@@ -13,7 +13,7 @@ TrainingSet::TrainingSet(const TrainerOptions* options, FeatureExtractor* extrac
                          WorkWatch* watch)
     : options_(*options), extractor_(*extractor), watch_(*watch), loss_(options->loss) {
   cache_ = NewCache(true);
-  if (options->replay_capacity > 0) {
+  if (!kTrainsLastAlone && options->replay_capacity > 0) {
     replay_.reset(new ReplayMemory(options->replay_capacity, options->seed));
   }
 }
@@ -67,7 +67,7 @@ Status TrainingSet::ExtractUnlabelled(const Examples& examples, const FeaturePro
 
 Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progress) {
   digest_.clear();
-  if (replay_ == nullptr) return Extract(examples, progress, cache_.get());
+  if (replay() == nullptr) return Extract(examples, progress, cache_.get());
   const std::unique_ptr<FeatureCache> fresh = NewCache(true);
   TW_RETURN_IF_ERROR(Extract(examples, progress, fresh.get()));
   return AddToReplay(*fresh);
@@ -113,7 +113,7 @@ Status TrainingSet::AddFeatures(const float* features, const int32_t* labels, in
                            options_.n_classes - 1);
   }
   digest_.clear();
-  const std::unique_ptr<FeatureCache> fresh = replay_ != nullptr ? NewCache(true) : nullptr;
+  const std::unique_ptr<FeatureCache> fresh = replay() != nullptr ? NewCache(true) : nullptr;
   FeatureCache* to = fresh != nullptr ? fresh.get() : cache_.get();
   const int64_t before = to->size();
   TW_RETURN_IF_ERROR(to->Reserve(n));
@@ -125,7 +125,7 @@ Status TrainingSet::AddFeatures(const float* features, const int32_t* labels, in
     to->Truncate(before);
     return status;
   }
-  return fresh != nullptr ? AddToReplay(*fresh) : Status::Ok();
+  return replay() != nullptr ? AddToReplay(*fresh) : Status::Ok();
 }
 
 Status TrainingSet::CheckTrainable() const {
@@ -276,13 +276,13 @@ void TrainingSet::Relabel(const std::vector<int32_t>& new_labels) {
   renumber(&train_);
   renumber(&validation_);
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
-  if (replay_ != nullptr) replay_->Reset(cache_->labels());
+  if (replay() != nullptr) replay_->Reset(cache_->labels());
   digest_.clear();
   UpdateWeights();
 }
 
 void TrainingSet::Adopt(Contents contents) {
-  if (contents.replay != nullptr) replay_ = std::move(contents.replay);
+  if (!kTrainsLastAlone && contents.replay != nullptr) replay_ = std::move(contents.replay);
   if (contents.cache != nullptr) {
     cache_ = std::move(contents.cache);
     digest_.clear();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/contract/selection.h"
 #include "models/format/training_values.h"
 #include "runtime/train/features/extractor.h"
 #include "runtime/train/features/feature_cache.h"
@@ -89,7 +90,8 @@ class TrainingSet {
     std::vector<int32_t> train, validation;
   };
   void Adopt(Contents contents);
-  const ReplayMemory* replay() const { return replay_.get(); }  // null without replay_capacity
+  // Null without replay_capacity.
+  const ReplayMemory* replay() const { return kTrainsLastAlone ? nullptr : replay_.get(); }
 
   // Bytes of the indices of both sets.
   size_t index_bytes() const { return (train_.size() + validation_.size()) * sizeof(int32_t); }

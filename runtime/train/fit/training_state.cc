@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/contract/selection.h"
+
 namespace topwork {
 
 TrainingState::TrainingState() = default;
@@ -97,7 +99,7 @@ Status TrainingState::Assign(const TrainingValues& values) {
                    values.parameters.size(), n);
   }
   std::unique_ptr<Lbfgs> solver;
-  if (!values.solver.empty()) {
+  if (!kTrainsLastAlone && !values.solver.empty()) {
     solver.reset(new Lbfgs(LbfgsOptions(), values.parameters));
     TW_RETURN_IF_ERROR(solver->SetState(values.solver));
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/contract/selection.h"
+
 namespace topwork {
 namespace {
 
@@ -154,12 +156,13 @@ Status WholeSetFitter::SolveHead() {
 Status WholeSetFitter::Advance(int64_t, double, double* out_loss) {
   TrainingState& state = *context_.state;
   const Optimizer optimizer = context_.options->optimizer;
-  if (optimizer == Optimizer::kLbfgs) {
+  if (!kTrainsLastAlone && optimizer == Optimizer::kLbfgs) {
     TW_RETURN_IF_ERROR(IterateLbfgs(out_loss));
   } else {
     const Span<const float> now = state.parameters();
     const std::vector<float> before(now.begin(), now.end());
-    const Status status = optimizer == Optimizer::kRidge ? SolveHead() : imprinter_.ImprintAll();
+    const Status status =
+        !kTrainsLastAlone && optimizer == Optimizer::kRidge ? SolveHead() : imprinter_.ImprintAll();
     if (!status.ok()) {
       std::copy(before.begin(), before.end(), state.network->parameters().begin());
       return status.WithPrefix(StrFormat("{}: ", OptimizerName(optimizer)));

@@ -19,7 +19,7 @@ Result<TrainedLayers> TrainedLayers::Find(std::shared_ptr<const Model> model,
   // Often larger than all that is trained; read again where it is asked for.
   layers.head_.shipped_weights = std::vector<float>();
   layers.head_.shipped_bias = std::vector<float>();
-  if (!layers.deep_) return layers;
+  if (!layers.deep()) return layers;
   if (layers.head_.appended()) {
     return InvalidArgument("the head is added after the output, which is one layer; n_layers is {}",
                            options.n_layers);
@@ -30,13 +30,13 @@ Result<TrainedLayers> TrainedLayers::Find(std::shared_ptr<const Model> model,
 }
 
 Cut TrainedLayers::cut() const {
-  if (deep_) return {tail_.cut, tail_.batch, tail_.dim, 1};
+  if (deep()) return {tail_.cut, tail_.batch, tail_.dim, 1};
   return {head_.feature, head_.batch, head_.dim, head_.n_positions};
 }
 
 Status TrainedLayers::Build(int n_classes, const TrainerOptions& options, ThreadPool* pool,
                             std::unique_ptr<Trainable>* out) const {
-  if (!deep_) {
+  if (!deep()) {
     TW_ASSIGN_OR_RETURN(
         *out, DenseHead::Create(head_.dim, n_classes, options.allocator, options.cpu, pool));
     return Status::Ok();

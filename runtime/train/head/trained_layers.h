@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/contract/selection.h"
 #include "models/format/model.h"
 #include "runtime/train/features/backbone.h"
 #include "runtime/train/head/head.h"
@@ -24,9 +25,9 @@ class TrainedLayers {
 
   const Model& model() const { return *model_; }
   const Head& head() const { return head_; }
-  const Tail& tail() const { return tail_; }  // empty unless deep()
-  bool deep() const { return deep_; }         // more than the last layer
-  Cut cut() const;                            // where the backbone ends
+  const Tail& tail() const { return tail_; }                // empty unless deep()
+  bool deep() const { return !kTrainsLastAlone && deep_; }  // more than the last layer
+  Cut cut() const;                                          // where the backbone ends
 
   // A network of n_classes outputs whose last layer is zero; other layers are as shipped. `pool`
   // and the options' allocator must outlive it.
