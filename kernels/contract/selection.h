@@ -32,7 +32,7 @@ constexpr bool kTrainsLastAlone = true;
 constexpr bool kTrainsLastAlone = false;
 #endif
 constexpr char kBuiltForLast[] =
-    "{}: this library was built to train the last layer alone; build it with TOPWORK_TRAIN=ON";
+    "this library was built to train the last layer alone; build it with TOPWORK_TRAIN=ON";
 
 struct SelectedOp {
   OpCode code;

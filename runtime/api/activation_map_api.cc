@@ -7,7 +7,7 @@ tw_status tw_model_add_activation_map(const tw_model* model, size_t index, tw_mo
   TW_REQUIRE(model);
   TW_REQUIRE(out_model);
   if (topwork::kTrainsLastAlone) {
-    return topwork::api::Report(topwork::Unsupported(topwork::kBuiltForLast, __func__));
+    return topwork::api::Report(topwork::Unsupported("{}: {}", __func__, topwork::kBuiltForLast));
   }
   const size_t n = model->model->main().outputs.size();
   if (index >= n) {

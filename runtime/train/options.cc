@@ -202,7 +202,7 @@ Status CheckLeftOut(const TrainerOptions& o) {
                      : !o.cache_path.empty()            ? "cache_path"
                                                         : nullptr;
   if (what == nullptr) return Status::Ok();
-  return Unsupported(kBuiltForLast, what);
+  return Unsupported("{}: {}", what, kBuiltForLast);
 }
 
 }  // namespace
