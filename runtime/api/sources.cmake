@@ -13,8 +13,6 @@ set(API_SOURCES
   custom_op_api.cc
 )
 if(TOPWORK_TRAIN)
-  list(APPEND API_SOURCES activation_map_api.cc trainer_api.cc trainer_convert.cc trainer_evaluate_api.cc
-       trainer_head_api.cc trainer_info_api.cc)
   list(APPEND API_SOURCES activation_map_api.cc audit_api.cc trainer_api.cc trainer_convert.cc
        trainer_evaluate_api.cc trainer_head_api.cc trainer_info_api.cc)
 else()
