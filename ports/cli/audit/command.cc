@@ -91,12 +91,12 @@ void RunAuditCommand(const AuditOptions& options) {
 }
 
 const char kAuditFooter[] =
-    "A head is fitted to the examples. Each label is then judged by the head without that example:\n"
-    "the margin is the score of the label less the largest other one. From all scores follows how many\n"
-    "labels are wrong (the estimate), and for each label how probable that is: it is listed as\n"
-    "probably wrong where another class is right with more than one half. An example's value is what\n"
-    "it adds to the right answers of its nearest neighbours (a Shapley value, times the number of\n"
-    "examples).\n\n"
+    "A head is fitted to the examples. Each label is then judged by the head without that example (and\n"
+    "its group): the margin is the score of the label less the largest other one. From all scores\n"
+    "follows how many labels are wrong (the estimate), and for each label how probable that is: it is\n"
+    "listed as probably wrong where another class is right with more than one half. An example's value\n"
+    "is what it adds to the right answers of its nearest neighbours (a Shapley value, times the number\n"
+    "of examples).\n\n"
     "Put the corrected labels.csv into DIR: train, evaluate and audit then take the labels from it.\n\n"
     "Examples:\n"
     "  topwork audit mobilenet.tflite --data photos/ --report audit.html\n"

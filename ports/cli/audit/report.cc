@@ -17,7 +17,7 @@ constexpr size_t kFileWidth = 44;
 constexpr size_t kClassWidth = 24;
 constexpr size_t kMostPrinted = 8;  // of those worth most
 
-std::string Text(const char* format, double value) {
+std::string Formatted(const char* format, double value) {
   char buffer[48];
   std::snprintf(buffer, sizeof(buffer), format, value);
   return buffer;
@@ -25,7 +25,7 @@ std::string Text(const char* format, double value) {
 
 // Values are small, as a set's values together are at most 1 for each judged example.
 std::string ValueText(const NamedAudit& audit, double value) {
-  return Text("%+.2f", value * static_cast<double>(audit.all.size()));
+  return Formatted("%+.2f", value * static_cast<double>(audit.all.size()));
 }
 
 const std::string& NameOf(const NamedAudit& audit, int64_t c) {
@@ -48,7 +48,7 @@ Json PageRow(const NamedAudit& audit, const Dataset& data, const tw_audited_exam
   row["label"] = NameOf(audit, example.label);
   row["suggested"] = NameOf(audit, example.suggested);
   row["is_suspect"] = example.is_suspect != 0;
-  row["facts"] = Json::array({"margin " + Text("%.2f", example.margin) + ", " +
+  row["facts"] = Json::array({"margin " + Formatted("%.2f", example.margin) + ", " +
                                   PercentText(example.probability) + " right",
                               "value " + ValueText(audit, example.value)});
   if (data.has_images()) row["image"] = ThumbnailOfFile(data.path(example.index));
@@ -124,7 +124,7 @@ void PrintAudit(const NamedAudit& audit, const Dataset& data, size_t count) {
     table.Row({Shorten(data.Name(example.index), kFileWidth),
                Shorten(NameOf(audit, example.label), kClassWidth),
                differs ? Shorten(NameOf(audit, example.suggested), kClassWidth) : "",
-               Text("%.2f", example.margin), ValueText(audit, example.value),
+               Formatted("%.2f", example.margin), ValueText(audit, example.value),
                example.is_suspect != 0 ? Paint(1, "33", "probably wrong") : ""});
   }
   table.Print(2);

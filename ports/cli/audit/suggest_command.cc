@@ -36,7 +36,7 @@ struct Suggestions {
   }
 };
 
-std::string Number(double value) {
+std::string ThreeDigits(double value) {
   char buffer[32];
   std::snprintf(buffer, sizeof(buffer), "%.3f", value);
   return buffer;
@@ -88,8 +88,8 @@ Json SuggestionsJson(const SuggestOptions& options, const Dataset& data, const S
 std::string ListCsv(const Dataset& data, const Suggestions& found) {
   std::string csv = "file,predicted,doubt,distance\n";
   for (const tw_suggestion& one : found.chosen) {
-    csv += CsvLine(
-        {data.Name(one.index), found.Predicted(one), Number(one.doubt), Number(one.distance)});
+    csv += CsvLine({data.Name(one.index), found.Predicted(one), ThreeDigits(one.doubt),
+                    ThreeDigits(one.distance)});
   }
   return csv;
 }
@@ -110,8 +110,8 @@ LabelsPage ContactSheet(const SuggestOptions& options, const Dataset& data,
     Json row;
     row["index"] = page.files.size();
     if (!found.Predicted(one).empty()) row["suggested"] = found.Predicted(one);
-    row["facts"] =
-        Json::array({"doubt " + Number(one.doubt) + ", distance " + Number(one.distance)});
+    row["facts"] = Json::array(
+        {"doubt " + ThreeDigits(one.doubt) + ", distance " + ThreeDigits(one.distance)});
     if (data.has_images()) row["image"] = ThumbnailOfFile(data.path(one.index));
     section.rows.push_back(row);
     page.files.push_back(data.Name(one.index));
@@ -130,7 +130,7 @@ void PrintSuggestions(const Dataset& data, const Suggestions& found) {
   Table table({"file", "the model says", ">doubt", ">distance"});
   for (const tw_suggestion& one : found.chosen) {
     table.Row({Shorten(data.Name(one.index), 48), Shorten(found.Predicted(one), 24),
-               Number(one.doubt), Number(one.distance)});
+               ThreeDigits(one.doubt), ThreeDigits(one.distance)});
   }
   table.Print(2);
 }

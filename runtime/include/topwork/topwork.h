@@ -1557,10 +1557,11 @@ typedef struct tw_audit {
 } tw_audit;
 
 // Judges the label of every example of the trainer (TW_LOSS_SOFTMAX), the validation set included,
-// by leaving it out: in closed form where the head has one, else by folds. Values count the
-// n_neighbours nearest features by their cosine; 0: 5. With more than 4096 examples, evenly spaced
-// ones are judged for the values. Set audit->struct_size first. Errors: FAILED_PRECONDITION without
-// examples, UNSUPPORTED with another loss, CANCELLED after tw_trainer_cancel. [one]
+// by leaving it out with its group: in closed form where the head has one, else by folds. Values
+// count the n_neighbours nearest features by their cosine; 0: 5. With more than 4096 examples,
+// evenly spaced ones are judged for the values. Set audit->struct_size first. Errors:
+// FAILED_PRECONDITION without examples, UNSUPPORTED with another loss, CANCELLED after
+// tw_trainer_cancel. [one]
 TW_API tw_status tw_trainer_audit(tw_trainer* trainer, int32_t n_neighbours, tw_audit* audit);
 
 // An example that is worth a label.

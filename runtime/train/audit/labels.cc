@@ -13,7 +13,7 @@ constexpr double kWrongBefore = 3.0, kRightBefore = 57.0;  // the prior's expone
 constexpr double kLeastNoise = 1e-6, kMostNoise = 0.5;
 constexpr int kScales = 25;
 
-double Softmax(const float* scores, size_t n, double scale, size_t c) {
+double ScaledSoftmax(const float* scores, size_t n, double scale, size_t c) {
   const double largest = static_cast<double>(*std::max_element(scores, scores + n));
   const auto power = [&](size_t k) {
     return std::exp(scale * (static_cast<double>(scores[k]) - largest));
@@ -24,12 +24,12 @@ double Softmax(const float* scores, size_t n, double scale, size_t c) {
 }
 
 // Of every example's label.
-std::vector<double> Probabilities(Span<const float> scores, Span<const int32_t> labels,
-                                  double scale) {
+std::vector<double> LabelProbabilities(Span<const float> scores, Span<const int32_t> labels,
+                                       double scale) {
   const size_t n = scores.size() / labels.size();
   std::vector<double> p(labels.size());
   for (size_t i = 0; i < p.size(); ++i) {
-    p[i] = Softmax(scores.data() + i * n, n, scale, static_cast<size_t>(labels[i]));
+    p[i] = ScaledSoftmax(scores.data() + i * n, n, scale, static_cast<size_t>(labels[i]));
   }
   return p;
 }
@@ -61,7 +61,7 @@ void FitNoise(Span<const float> scores, Span<const int32_t> labels, double other
   double best = -HUGE_VAL;
   for (int k = 0; k < kScales; ++k) {
     const double scale = 0.5 * std::pow(1.2, k);
-    const std::vector<double> p = Probabilities(scores, labels, scale);
+    const std::vector<double> p = LabelProbabilities(scores, labels, scale);
     const double e = BestNoise(p, others);
     const double value = LogPosterior(p, others, e);
     if (value <= best) continue;
@@ -72,8 +72,8 @@ void FitNoise(Span<const float> scores, Span<const int32_t> labels, double other
 }
 
 // `n` classes.
-AuditedExample Audit(const LabelAudit& audit, const float* scores, size_t n, size_t index,
-                     int32_t label) {
+AuditedExample AuditOne(const LabelAudit& audit, const float* scores, size_t n, size_t index,
+                        int32_t label) {
   AuditedExample example;
   example.index = static_cast<int32_t>(index);
   example.label = label;
@@ -84,12 +84,12 @@ AuditedExample Audit(const LabelAudit& audit, const float* scores, size_t n, siz
     if (k != own && scores[k] > scores[other]) other = k;
   }
   example.margin = static_cast<double>(scores[own]) - static_cast<double>(scores[other]);
-  const double p = Softmax(scores, n, audit.scale, own);
+  const double p = ScaledSoftmax(scores, n, audit.scale, own);
   const double wrong = audit.noise / static_cast<double>(n - 1);
   const double of_label = (1.0 - audit.noise) * p + wrong * (1.0 - p);
   example.probability = (1.0 - audit.noise) * p / of_label;
   example.is_suspect =
-      said != own && wrong * Softmax(scores, n, audit.scale, said) > 0.5 * of_label;
+      said != own && wrong * ScaledSoftmax(scores, n, audit.scale, said) > 0.5 * of_label;
   return example;
 }
 
@@ -104,7 +104,7 @@ LabelAudit AuditLabels(Span<const float> scores, Span<const int32_t> labels) {
   std::vector<float> keys(labels.size());
   std::vector<int32_t> order(labels.size());
   for (size_t i = 0; i < labels.size(); ++i) {
-    examples[i] = Audit(audit, scores.data() + i * n, n, i, labels[i]);
+    examples[i] = AuditOne(audit, scores.data() + i * n, n, i, labels[i]);
     keys[i] = static_cast<float>(-examples[i].margin);
     order[i] = static_cast<int32_t>(i);
   }
