@@ -80,10 +80,12 @@ if [ "$long" = ON ]; then
     build "$preset" "libtopwork.so topwork_tests $command" topwork_tests \
       "-DTOPWORK_TEST_FILES=kernels/cpu/;models/zoo/;support/"
   done
-  build x86_64-musl "libtopwork.so topwork_tests" topwork_tests
-  for preset in jetson-zig armv7-zig aarch64-musl; do
-    build "$preset" libtopwork.so libtopwork.so
+  for preset in x86_64-musl armv7-zig; do
+    build "$preset" "libtopwork.so topwork_tests $command" topwork_tests
   done
+  build aarch64-musl "libtopwork.so topwork_tests $command" topwork_tests \
+    "-DTOPWORK_TEST_FILES=kernels/;runtime/base/;runtime/tensor/;runtime/session/;support/"
+  build jetson-zig "libtopwork.so $command" libtopwork.so
   echo "== Debian packages"
   measure "build packages" ports/jetson/build.sh amd64 arm64 || failed="$failed packages"
 fi
