@@ -1608,9 +1608,10 @@ typedef struct tw_rejection {
   const char* nearest[3];
 } tw_rejection;
 
-// Tells what the model says of example `row` of the batch; set rejection->struct_size first. Errors:
+// Tells what the model says of example `index` of the batch; set rejection->struct_size first. Errors:
 // NOT_FOUND if the model refuses nothing, INVALID_ARGUMENT if there is no such row. [one]
-TW_API tw_status tw_session_get_rejection(tw_session* session, size_t row, tw_rejection* rejection);
+TW_API tw_status tw_session_get_rejection(tw_session* session, size_t index,
+                                          tw_rejection* rejection);
 
 // Adds examples that belong to no class, for example what else is seen where the model works: they
 // are refused more surely, and so is what resembles them. Labels are not looked at. Errors: those of

@@ -62,8 +62,8 @@ Result<std::vector<uint8_t>> ExportWithActivationMap(const Model& model, int out
                       {-1, shape[1], shape[2], shape[3]});
   }
   if (!scores_map) {
-    const int weights = addition.Floats("class_activation_map/weights",
-                                        {head.n_classes, head.dim}, head.shipped_weights);
+    const int weights = addition.Floats("class_activation_map/weights", {head.n_classes, head.dim},
+                                        head.shipped_weights);
     const int bias =
         addition.Floats("class_activation_map/bias", {head.n_classes}, head.shipped_bias);
     map = addition.Op(OpCode::kFullyConnected, {map, weights, bias}, kActivationMapName,

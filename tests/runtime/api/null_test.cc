@@ -68,6 +68,8 @@ TEST_CASE("model functions refuse NULL", "[api]") {
       {"out_index", [&] { return tw_model_find_output(m, "y", nullptr); }},
       {"model", [&] { return tw_model_get_head(nullptr, 0, &head); }},
       {"info", [&] { return tw_model_get_head(m, 0, nullptr); }},
+      {"model", [&] { return tw_model_add_activation_map(nullptr, 0, &out); }},
+      {"out_model", [&] { return tw_model_add_activation_map(m, 0, nullptr); }},
       {"model", [&] { return tw_model_prune(nullptr, nullptr, &out, nullptr); }},
       {"out_model", [&] { return tw_model_prune(m, nullptr, nullptr, nullptr); }},
       {"model", [&] { return tw_model_get_metadata(nullptr, "note", &data, &n); }},

@@ -305,6 +305,11 @@ TEST_CASE("the head is described, in the model and in the trainer", "[api][train
   CHECK(info.is_appended == 0);
   CHECK(std::string(info.storage) == "float32");
   RequireError(tw_model_get_head(model.get(), 1, &info), TW_STATUS_INVALID_ARGUMENT, "output 1");
+  tw_model* mapped = nullptr;
+  RequireError(tw_model_add_activation_map(model.get(), 1, &mapped), TW_STATUS_INVALID_ARGUMENT,
+               "output 1");
+  RequireError(tw_model_add_activation_map(model.get(), 0, &mapped), TW_STATUS_UNSUPPORTED,
+               "not by the mean of a map");
   const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());
   const tw_trainer_info about = Info(trainer.get());
   CHECK(about.n_features == info.n_features);
