@@ -34,6 +34,7 @@ set(FORMAT_SOURCES
   write.cc
   write_constants.cc
   write_head.cc
+  write_hidden.cc
   write_tail.cc
   zip.cc
   zip_write.cc

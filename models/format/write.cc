@@ -25,12 +25,16 @@ const Op& OpAt(const Model& model, int file_index) {
 Status CheckParameters(const HeadReplacement& head) {
   const size_t n_classes = static_cast<size_t>(std::max(0, head.n_classes));
   const size_t dim = static_cast<size_t>(std::max(0, head.dim));
-  if (n_classes < 1 || dim < 1 || head.weights.size() != n_classes * dim ||
-      head.bias.size() != n_classes) {
+  const size_t n_units = static_cast<size_t>(std::max(0, head.hidden.n_units));
+  const size_t last_dim = n_units > 0 ? n_units : dim;
+  if (n_classes < 1 || dim < 1 || head.weights.size() != n_classes * last_dim ||
+      head.bias.size() != n_classes || head.hidden.weights.size() != n_units * dim ||
+      head.hidden.bias.size() != n_units) {
     return InvalidArgument("a head of {} classes and {} features has {} weights and {} biases",
                            head.n_classes, head.dim, head.weights.size(), head.bias.size());
   }
-  if (!AllFinite(head.weights) || !AllFinite(head.bias)) {
+  if (!AllFinite(head.weights) || !AllFinite(head.bias) || !AllFinite(head.hidden.weights) ||
+      !AllFinite(head.hidden.bias)) {
     return InvalidArgument("the weights or biases of the new head are not finite");
   }
   return Status::Ok();
@@ -171,6 +175,7 @@ Result<std::vector<uint8_t>> ExportWithHead(const Model& model, const HeadReplac
     old_classes = FindWeights(model.main(), OpAt(model, head.op)).shape[0];
     TW_ASSIGN_OR_RETURN(const HeadFormat format, NewFormat(model, head));
     WriteHeadParameters(head, format, &tables);
+    if (head.hidden.n_units > 0) InsertHidden(head, tables.op(head.op), &tables);
     TW_RETURN_IF_ERROR(WriteTail(head, format, &tables));
   }
   TW_RETURN_IF_ERROR(WriteNotes(model, head, old_classes, &tables));

@@ -33,6 +33,13 @@ struct ConstantReplacement {
   Span<const float> values;  // as many as the tensor's shape has; finite
 };
 
+// A float32 layer with ReLU in front of a new last layer, which then has n_units inputs.
+struct HiddenReplacement {
+  int n_units = 0;            // 0: none
+  Span<const float> weights;  // [n_units, dim], row-major, finite
+  Span<const float> bias;     // [n_units], finite
+};
+
 // A new last layer for output `output` of the main subgraph. Operators are named by their position
 // in the file (Op::file_index).
 struct HeadReplacement {
@@ -46,8 +53,10 @@ struct HeadReplacement {
   std::vector<int> tail;
   int n_classes = 0;
   int dim = 0;
-  Span<const float> weights;  // [n_classes, dim], row-major, finite
+  HiddenReplacement hidden;   // needs float_head, or op −1
+  Span<const float> weights;  // [n_classes, last_dim()], row-major, finite
   Span<const float> bias;     // [n_classes], finite
+  int last_dim() const { return hidden.n_units > 0 ? hidden.n_units : dim; }
   FinalActivation activation = FinalActivation::kSoftmax;
   // A head that computes in integers becomes DEQUANTIZE + the layer in float32, and QUANTIZE where
   // the output has an integer type. A convolution in front of pooling does so unasked.

@@ -67,7 +67,8 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
   EditedOperator* op = tables->op(head.op);
   const bool conv = tables->CodeOf(*op) == OpCode::kConv2d;
   if (tables->CodeOf(*op) == OpCode::kBatchMatmul) BecomeFullyConnected(op, tables);
-  const StoredHead stored = StoreHead(format, head.n_classes, head.dim, head.weights, head.bias);
+  const StoredHead stored =
+      StoreHead(format, head.n_classes, head.last_dim(), head.weights, head.bias);
   const DType input = tables->TypeOf(op->inputs[0]);
   const DType old_weights = tables->TypeOf(op->inputs[1]);
   if (input != DType::kFloat32 && !IsInteger(format.storage)) {
@@ -80,8 +81,8 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
     op->inputs[0] = real;
   }
   WriteInput(op, 1,
-             conv ? std::vector<int32_t>{head.n_classes, 1, 1, head.dim}
-                  : std::vector<int32_t>{head.n_classes, head.dim},
+             conv ? std::vector<int32_t>{head.n_classes, 1, 1, head.last_dim()}
+                  : std::vector<int32_t>{head.n_classes, head.last_dim()},
              stored.weights, tables);
   if (op->inputs.size() < 3) op->inputs.push_back(-1);
   if (op->inputs[2] < 0) {
@@ -117,9 +118,9 @@ void AppendHead(const HeadReplacement& head, ModelTables* tables) {
   if (!signature.empty()) signature = {signature[0], head.n_classes};
 
   const int weights =
-      tables->AddTensor("scores/weights", DType::kFloat32, {head.n_classes, head.dim});
+      tables->AddTensor("scores/weights", DType::kFloat32, {head.n_classes, head.last_dim()});
   const int bias = tables->AddTensor("scores/bias", DType::kFloat32, {head.n_classes});
-  tables->SetConstant(weights, {head.n_classes, head.dim}, StoreFloats(head.weights));
+  tables->SetConstant(weights, {head.n_classes, head.last_dim()}, StoreFloats(head.weights));
   tables->SetConstant(bias, {head.n_classes}, StoreFloats(head.bias));
   const int scores = tables->AddTensor("scores", DType::kFloat32, shape);
   tables->tensor(scores)->shape_signature = signature;
@@ -131,6 +132,7 @@ void AppendHead(const HeadReplacement& head, ModelTables* tables) {
   EditedOperator* layer =
       tables->InsertOp(OpCode::kFullyConnected, 1, {embedding, weights, bias}, {logits}, nullptr);
   layer->NewOptions(kFullyConnectedOptions);
+  if (head.hidden.n_units > 0) InsertHidden(head, layer, tables);
   if (logits != scores) {
     EditedOperator* op = tables->InsertOp(OpCode::kSoftmax, 1, {logits}, {scores}, nullptr);
     MakeActivation(head.activation, DType::kFloat32, op, tables);

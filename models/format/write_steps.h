@@ -19,6 +19,9 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
 // Shapes, types and scales from the layer to the output, and the final activation.
 Status WriteTail(const HeadReplacement& head, const HeadFormat& format, ModelTables* tables);
 
+// Puts the hidden layer, of the same operator, in front of `layer`, which reads real numbers.
+void InsertHidden(const HeadReplacement& head, EditedOperator* layer, ModelTables* tables);
+
 // Adds a new layer after the output.
 void AppendHead(const HeadReplacement& head, ModelTables* tables);
 

@@ -62,6 +62,22 @@ void AddLayers(CLI::App* command, TrainOptions* options) {
   group->add_flag("--bias-only", options->trainer.head.bias_only,
                   "train only biases and scales below the last layer");
   group
+      ->add_option("--hidden", options->trainer.head.n_hidden,
+                   "put a layer of so many units with ReLU in front of the last one")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("UNITS");
+  group
+      ->add_option("--dropout", options->trainer.head.dropout,
+                   "with --hidden: the share of its units that each step leaves out")
+      ->check(CLI::Range(0.0f, 0.99f))
+      ->type_name("SHARE");
+  group
+      ->add_option("--project", options->trainer.head.n_projected,
+                   "put a random projection to so many numbers with ReLU in front of the last "
+                   "layer; it is not trained")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("UNITS");
+  group
       ->add_option(
           "--init", options->init,
           "what the new layer starts from: zeros; shipped: the model's own weights and classes; "

@@ -101,6 +101,10 @@ void CheckTrainOptions(const TrainOptions& options) {
         "the classes are those of the data");
   Usage(!options.head.empty() && !options.memory.empty(),
         "--head and --memory exclude each other: a memory holds its own weights");
+  const tw_head_options& head = options.trainer.head;
+  Usage(head.dropout > 0.0f && head.n_hidden == 0, "--dropout needs --hidden UNITS");
+  Usage(head.n_projected > 0 && (head.n_hidden > 0 || LayersOf(options.layers) > 1),
+        "--project goes with neither --hidden nor --layers above 1");
   Usage(!options.class_weights.empty() && options.trainer.loss.balance_classes != 0,
         "--class-weights and --balance exclude each other");
   Usage(options.trainer.loss.balance_groups != 0 &&

@@ -195,6 +195,9 @@ void ConvertHead(const tw_trainer_options& in, TrainerOptions* out) {
   out->bias_only = in.head.bias_only != 0;
   out->append_head = in.head.append != 0;
   out->float_head = in.head.keep_in_float != 0;
+  out->n_hidden = in.head.n_hidden;
+  out->dropout = in.head.dropout;
+  out->n_projected = in.head.n_projected;
 }
 
 void ConvertLoss(const tw_trainer_options& in, TrainerOptions* out) {

@@ -46,7 +46,7 @@ Result<std::vector<uint8_t>> Exporter::ExportHead() {
   replacement.n_classes = options.n_classes;
   replacement.weights = weights;
   replacement.bias = bias;
-  replacement.float_head = options.float_head;
+  replacement.float_head = options.float_head || layers.added().n_units > 0;
   replacement.class_names = options.class_names;
   replacement.input_mean = options.input_mean;
   replacement.input_std = options.input_std;
@@ -54,9 +54,14 @@ Result<std::vector<uint8_t>> Exporter::ExportHead() {
     const AsStored stored(context_);
     TW_RETURN_IF_ERROR(stored.MeasureScores(&replacement.scores_min, &replacement.scores_max));
   }
+  std::vector<float> no_bias;  // of a projection
   if (layers.deep()) {
-    replacement.constants =
-        static_cast<const TailNetwork&>(*context_.state->network).Replacements();
+    const auto& network = static_cast<const TailNetwork&>(*context_.state->network);
+    replacement.constants = network.Replacements();
+    replacement.hidden.n_units = layers.added().n_units;
+    replacement.hidden.weights = network.added_weights();
+    no_bias.resize(static_cast<size_t>(layers.added().n_units));
+    replacement.hidden.bias = layers.added().trained ? network.added_bias() : no_bias;
   }
   return ExportWithHead(layers.model(), replacement);
 }

@@ -10,6 +10,15 @@
 namespace topwork {
 namespace {
 
+// The seed that a projection is drawn from, 16 bits a number, so that each is exact.
+NamedArray SeedArray(uint64_t seed) {
+  NamedArray array = {"projection/seed", {4}, {}};
+  for (int i = 0; i < 4; ++i) {
+    array.values.push_back(static_cast<float>(seed >> (16 * i) & 0xFFFF));
+  }
+  return array;
+}
+
 // Copies the head's arrays into a network of the same layout.
 Status CopyArrays(const HeadData& data, Trainable* network) {
   if (network->layout().size() != data.parameters.size()) {
@@ -25,6 +34,22 @@ Status CopyArrays(const HeadData& data, Trainable* network) {
     }
     std::copy(array.values.begin(), array.values.end(), network->parameters().data() + info.offset);
   }
+  return Status::Ok();
+}
+
+// Takes the seed from the arrays of a head behind a projection; it must be the trainer's own.
+Status TakeProjection(const TrainerOptions& options, HeadData* data) {
+  const bool projects = options.n_projected > 0;
+  const NamedArray own = SeedArray(options.seed);
+  const bool has_one = data->parameters.back().name == own.name;
+  if (projects != has_one) {
+    return FailedPrecondition("the head follows {} random projection, this trainer's follows {}",
+                              has_one ? "a" : "no", projects ? "one" : "none");
+  }
+  if (projects && data->parameters.back().values != own.values) {
+    return FailedPrecondition("the head follows a random projection of another seed");
+  }
+  if (projects) data->parameters.pop_back();
   return Status::Ok();
 }
 
@@ -45,6 +70,9 @@ std::vector<uint8_t> HeadExchange::Encode() const {
   for (const ParameterInfo& info : state.layout()) {
     const Span<const float> part = state.Part(info);
     data.parameters.push_back({info.name, info.dims, {part.begin(), part.end()}});
+  }
+  if (context_.options->n_projected > 0) {
+    data.parameters.push_back(SeedArray(context_.options->seed));
   }
   return EncodeHead(data);
 }
@@ -85,9 +113,10 @@ Status HeadExchange::CheckClasses(const HeadData& data, bool same) const {
 }
 
 Status HeadExchange::Decode(Span<const uint8_t> bytes) {
-  TW_ASSIGN_OR_RETURN(const HeadData data, DecodeHead(bytes));
+  TW_ASSIGN_OR_RETURN(HeadData data, DecodeHead(bytes));
   TrainerOptions& options = *context_.options;
   TW_RETURN_IF_ERROR(CheckBelongs(data));
+  TW_RETURN_IF_ERROR(TakeProjection(options, &data));
   const bool same =
       data.n_classes == context_.n_classes() && data.class_names == options.class_names;
   TW_RETURN_IF_ERROR(CheckClasses(data, same));

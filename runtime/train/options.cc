@@ -16,6 +16,8 @@ TrainerOptions& TrainerOptions::operator=(const TrainerOptions&) = default;
 
 namespace {
 
+constexpr int kMostUnits = 1 << 16;  // of an added layer
+
 Status OutOfRange(const char* name, double value, const char* range) {
   return InvalidArgument("{} is {}; it must be {}", name, value, range);
 }
@@ -107,6 +109,12 @@ Status CheckCombination(const TrainerOptions& o) {
     return InvalidArgument("{} solves the last layer alone; n_layers is {}",
                            OptimizerName(o.optimizer), o.n_layers);
   }
+  if (closed && o.n_hidden > 0) {
+    return InvalidArgument(
+        "{} solves the last layer alone; n_hidden is {}, a projection could be "
+        "used instead",
+        OptimizerName(o.optimizer), o.n_hidden);
+  }
   if (o.optimizer == Optimizer::kRidge &&
       (o.loss.loss == Loss::kSigmoidCrossEntropy || o.loss.loss == Loss::kHuber)) {
     return InvalidArgument("ridge minimises squared errors; the loss is '{}'",
@@ -116,6 +124,13 @@ Status CheckCombination(const TrainerOptions& o) {
   if (imprints && !UsesLabels(o.loss.loss)) {
     return InvalidArgument("imprinting needs one class an example; the loss is '{}'",
                            LossName(o.loss.loss));
+  }
+  if (o.n_projected > 0 && (o.n_hidden > 0 || o.n_layers > 1)) {
+    return InvalidArgument("n_projected is for a last layer alone; n_hidden is {}, n_layers {}",
+                           o.n_hidden, o.n_layers);
+  }
+  if (o.n_hidden + o.n_projected > 0 && o.init == HeadInit::kShipped) {
+    return InvalidArgument("the shipped head does not fit behind a layer that is added");
   }
   if (o.bias_only && o.n_layers < 2) {
     return InvalidArgument("bias_only is about the layers below the last; n_layers is {}",
@@ -185,6 +200,15 @@ Status CheckFeatures(const TrainerOptions& o) {
     if (!(std > 0.0f && std <= 1e30f)) return OutOfRange("input_std", std, "above 0");
   }
   if (o.n_layers < 1) return OutOfRange("n_layers", o.n_layers, "at least 1");
+  if (o.n_hidden < 0 || o.n_hidden > kMostUnits) {
+    return OutOfRange("n_hidden", o.n_hidden, "in [0, 65536]");
+  }
+  if (o.n_projected < 0 || o.n_projected > kMostUnits) {
+    return OutOfRange("n_projected", o.n_projected, "in [0, 65536]");
+  }
+  if (!(o.dropout >= 0.0f && o.dropout < 1.0f)) {
+    return OutOfRange("dropout", o.dropout, "in [0, 1)");
+  }
   if (o.n_threads < 0) return OutOfRange("n_threads", o.n_threads, "at least 0");
   if (o.feature_batch_size < 0) {
     return OutOfRange("feature_batch_size", o.feature_batch_size, "at least 0");
@@ -195,6 +219,7 @@ Status CheckFeatures(const TrainerOptions& o) {
 // What a build for the last layer alone lacks.
 Status CheckLeftOut(const TrainerOptions& o) {
   const char* what = o.n_layers > 1                     ? "n_layers above 1"
+                     : o.n_hidden + o.n_projected > 0   ? "an added layer"
                      : o.optimizer == Optimizer::kLbfgs ? "the optimizer lbfgs"
                      : o.optimizer == Optimizer::kRidge ? "the optimizer ridge"
                      : o.replay_capacity > 0            ? "replay_capacity"
@@ -240,6 +265,12 @@ std::vector<std::string> RunLines(const TrainerOptions& o, int output, bool appe
   number("n_layers", o.n_layers);
   number("bias_only", o.bias_only ? 1 : 0);
   number("append_head", append_head ? 1 : 0);
+  // Only where there is one: checkpoints of before had no such lines.
+  if (o.n_hidden > 0) {
+    number("n_hidden", o.n_hidden);
+    number("dropout", static_cast<double>(o.dropout));
+  }
+  if (o.n_projected > 0) number("n_projected", o.n_projected);
   add("loss", LossName(o.loss.loss));
   number("label_smoothing", static_cast<double>(o.loss.label_smoothing));
   number("huber_delta", static_cast<double>(o.loss.huber_delta));

@@ -115,6 +115,17 @@ struct TrainerOptions {
   int n_layers = 1;
   // With n_layers > 1: below the last layer only biases and per-channel scales are trained.
   bool bias_only = false;
+  // A dense layer of this many units with ReLU is put between the feature and the last layer, and
+  // trained with it; 0: none. Its first weights are drawn from the seed (DrawWeights). An export
+  // writes both in float32.
+  int n_hidden = 0;
+  // Share of the hidden layer's outputs that every mini-batch step leaves out, in [0, 1). Solvers
+  // of the whole set leave out none.
+  float dropout = 0.0f;
+  // A random projection of the feature to this many numbers with ReLU takes its place; 0: none.
+  // Its weights are those of a hidden layer before training, and stay (RanPAC, McDonnell et al.
+  // 2023).
+  int n_projected = 0;
   // A model whose output is an embedding gets a new FULLY_CONNECTED + SOFTMAX after that output.
   bool append_head = false;
   // Heads of classes (softmax): the share of examples of the taught kinds that an exported model may

@@ -12,7 +12,9 @@ namespace topwork {
 
 HeadFormat StoredFormat(const TrainingContext& context) {
   const Head& head = context.layers->head();
-  return context.options->float_head || head.becomes_float() ? HeadFormat() : head.format;
+  const bool real =
+      context.options->float_head || head.becomes_float() || context.layers->added().n_units > 0;
+  return real ? HeadFormat() : head.format;
 }
 
 void ScaledHead(const TrainingState& state, std::vector<float>* weights, std::vector<float>* bias) {
@@ -31,7 +33,7 @@ AsStored::AsStored(const TrainingContext& context)
   std::vector<float> weights, bias;
   ScaledHead(state, &weights, &bias);
   float* to = state.network->parameters().data();
-  RoundHead(StoredFormat(context_), context_.n_classes(), context_.layers->head().dim, weights,
+  RoundHead(StoredFormat(context_), context_.n_classes(), context_.layers->head_dim(), weights,
             bias, to + state.InfoOf(kHeadWeights).offset, to + state.InfoOf(kHeadBias).offset);
   const Graph& graph = context_.layers->model().main();
   const Tail& tail = context_.layers->tail();

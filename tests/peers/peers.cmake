@@ -23,7 +23,7 @@ endif()
 # Comparisons with other software: skipped where its Python packages are missing.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
   foreach(name IN ITEMS train_export_litert train_export_shared tail_accuracy_litert
-      quantize_litert resize_test zoo_litert_test)
+      quantize_litert resize_test zoo_litert_test heads_kinds)
     tw_script_test(${name} peers peers/${name}.py $<TARGET_FILE:topwork_cli>)
     set_tests_properties(peers.${name} PROPERTIES TIMEOUT 900)
   endforeach()

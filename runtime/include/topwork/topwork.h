@@ -671,7 +671,16 @@ typedef struct tw_head_options {
   // 1: the new head of a quantized model computes in float32. That of a convolution in front of
   // pooling always does.
   int32_t keep_in_float;
-  uint64_t reserved[3];
+  // Above 0: a dense layer of so many units with ReLU is put in front of the last layer and trained
+  // with it, by any optimizer but RIDGE and IMPRINT. The exported model has both, in float32.
+  int32_t n_hidden;
+  // Of the hidden layer's outputs, the share that each step on a mini-batch leaves out, in [0, 1).
+  float dropout;
+  // Above 0: the last layer reads so many numbers in place of the feature, a random projection of it
+  // with ReLU, which follows from the trainer's seed and is not trained. With n_layers 1 and
+  // n_hidden 0. The exported model has it as a layer of its own, in float32.
+  int32_t n_projected;
+  uint64_t reserved[2];
 } tw_head_options;
 
 typedef struct tw_loss_options {

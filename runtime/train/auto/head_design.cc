@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "runtime/train/judge/scores.h"
 #include "runtime/train/random.h"
 
 namespace topwork {
@@ -14,25 +15,16 @@ Result<HeadDesign> HeadDesign::Gather(const TrainingContext& context,
   HeadDesign d;
   d.examples = std::move(examples);
   d.n = static_cast<int64_t>(d.examples.size());
-  d.dim = context.layers->head().dim;
+  d.dim = context.layers->head_dim();
   d.n_outputs = context.n_classes();
   const size_t n = d.examples.size();
   const size_t n_outputs = static_cast<size_t>(d.n_outputs);
-  const bool copied = context.layers->deep() || cache.scratch_floats() > 0;
-  d.scratch.resize(copied ? n * static_cast<size_t>(d.dim) : 0);
+  TW_RETURN_IF_ERROR(HeadInputsOf(context, d.examples, &d.scratch, &d.rows));
   d.targets.assign(n * n_outputs, 0.0f);
   const LossOptions& loss = context.set->loss();
   d.has_own_weights = !context.set->example_weights().empty();
-  std::vector<float> cached(cache.scratch_floats());
   for (size_t i = 0; i < n; ++i) {
     const int32_t example = d.examples[i];
-    const float* row = cache.row(example, 0, cached.data());
-    if (copied) {
-      float* to = d.scratch.data() + i * static_cast<size_t>(d.dim);
-      TW_RETURN_IF_ERROR(context.state->network->HeadInputs(&row, 1, to));
-      row = to;
-    }
-    d.rows.push_back(row);
     const bool labels = cache.uses_labels();
     if (d.has_own_weights) {
       d.weights.push_back(context.set->example_weights()[static_cast<size_t>(example)]);

@@ -10,35 +10,11 @@
 
 namespace topwork {
 
-// What the last layer sees of examples: pointers into the cache where that is what it holds,
-// else into `scratch`.
-Status ClassImprinter::FeaturesOf(Span<const int32_t> examples, std::vector<float>* scratch,
-                                  std::vector<const float*>* out) {
-  const FeatureCache& cache = context_.set->cache();
-  const size_t row_floats = cache.scratch_floats();
-  const size_t dim = static_cast<size_t>(context_.layers->head().dim);
-  const bool copied = context_.layers->deep() || row_floats > 0;
-  scratch->resize(copied ? examples.size() * dim : 0);
-  out->clear();
-  std::vector<float> row(row_floats);
-  context_.watch->NoteBytes((scratch->size() + row.size()) * sizeof(float));
-  for (size_t i = 0; i < examples.size(); ++i) {
-    const float* cached = cache.row(examples[i], 0, row.data());
-    if (copied) {
-      float* to = scratch->data() + i * dim;
-      TW_RETURN_IF_ERROR(context_.state->network->HeadInputs(&cached, 1, to));
-      cached = to;
-    }
-    out->push_back(cached);
-  }
-  return Status::Ok();
-}
-
 // Rows of the given classes from their training examples; a class without examples keeps its row.
 Status ClassImprinter::Imprint(const std::vector<int>& classes, double norm) {
   const FeatureCache& cache = context_.set->cache();
   TrainingState& state = *context_.state;
-  const int dim = context_.layers->head().dim;
+  const int dim = context_.layers->head_dim();
   const int64_t weights = state.InfoOf(kHeadWeights).offset;
   const int64_t biases = state.InfoOf(kHeadBias).offset;
   float* parameters = state.network->parameters().data();
@@ -50,7 +26,7 @@ Status ClassImprinter::Imprint(const std::vector<int>& classes, double norm) {
       if (cache.label(i) == c) members.push_back(i);
     }
     if (members.empty()) continue;
-    TW_RETURN_IF_ERROR(FeaturesOf(members, &scratch, &rows));
+    TW_RETURN_IF_ERROR(HeadInputsOf(context_, members, &scratch, &rows));
     TW_RETURN_IF_ERROR(ImprintRow(rows.data(), static_cast<int64_t>(rows.size()), dim, norm,
                                   parameters + weights + int64_t{c} * dim));
     parameters[biases + c] = 0.0f;
@@ -80,7 +56,7 @@ Status ClassImprinter::FitScale() {
 // The mean length of the rows that were trained before; 0 where there are none, or all are zero.
 double ClassImprinter::MeanLength() const {
   const std::vector<bool>& fresh = context_.state->fresh_classes;
-  const int dim = context_.layers->head().dim;
+  const int dim = context_.layers->head_dim();
   int n_old = 0;
   double sum = 0.0;
   for (size_t c = 0; c < fresh.size(); ++c) {

@@ -21,8 +21,6 @@ class ClassImprinter {
   Status FitScale();
 
  private:
-  Status FeaturesOf(Span<const int32_t> examples, std::vector<float>* scratch,
-                    std::vector<const float*>* out);
   Status Imprint(const std::vector<int>& classes, double norm);
   Status PlaceBiases(const std::vector<int>& classes);
   double MeanLength() const;

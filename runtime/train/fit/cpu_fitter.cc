@@ -15,6 +15,7 @@ Status CpuFitter::Advance(int64_t, double, double* out_loss) {
       context_.set->cache(), n, [&](size_t i) { return plan_.ItemAt(first + i); },
       context_.set->example_weights());
   BatchLoss batch;
+  state.network->set_step(progress.step);
   const Targets targets = {batch_.labels.data(), batch_.values.data(), batch_.weights_or_null()};
   const Status status = state.network->ComputeGradient(context_.set->loss(), batch_.rows.data(),
                                                        targets, static_cast<int64_t>(n), &batch);

@@ -57,7 +57,7 @@ ScheduleOptions EpochPlan::ScheduleInForce() const {
   const TrainerOptions& options = *context_.options;
   ScheduleOptions schedule = options.schedule;
   const bool chosen = options.learning_rate == 0.0f && options.optimizer != Optimizer::kSgd;
-  if (chosen && !context_.layers->deep() && schedule.schedule == Schedule::kConstant) {
+  if (chosen && context_.layers->only_last() && schedule.schedule == Schedule::kConstant) {
     schedule.schedule = Schedule::kCosine;
   }
   return schedule;

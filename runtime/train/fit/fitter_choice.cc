@@ -52,7 +52,7 @@ HeadFitter* FitterChoice::Choose() {
 std::string FitterChoice::WhyNotOnDevice() const {
   const TrainerOptions& options = *context_.options;
   if (context_.layers->deep()) {
-    return StrFormat("n_layers is {}: only the last layer trains on a device", options.n_layers);
+    return "more than the last layer is trained, and only that trains on a device";
   }
   if (options.balance_groups) return "examples with weights of their own train on the CPU";
   if (!IsFirstOrder(options.optimizer)) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/train/fit/training_loop.h"
+#include "runtime/train/judge/scores.h"
 
 namespace topwork {
 namespace {
@@ -13,30 +14,35 @@ constexpr float kDeepAdamRate = 1e-3f;
 constexpr float kDeepSgdRate = 1e-2f;
 // What the first step of Adam may change a score by.
 constexpr double kAdamMove = 2.5;
+constexpr size_t kRateRows = 64;
 
 }  // namespace
 
 // One Adam step moves every parameter by at most about the learning rate, so a score by
 // rate · (1 + Σ|x|); the schedule then lets the rate fall to 0.
 // A plain SGD step is stable up to 4 / (1 + Σx²): the loss's curvature is at most half of that sum.
-float ChooseLearningRate(const TrainingContext& context) {
+Result<float> ChooseLearningRate(const TrainingContext& context) {
   const TrainerOptions& options = *context.options;
-  const FeatureCache& cache = context.set->cache();
   const bool sgd = options.optimizer == Optimizer::kSgd;
-  if (context.layers->deep()) return sgd ? kDeepSgdRate : kDeepAdamRate;
-  const int64_t dim = cache.dim();
+  if (!context.layers->only_last()) return sgd ? kDeepSgdRate : kDeepAdamRate;
+  const int64_t dim = context.layers->head_dim();
   double absolute = 0.0;
   double squared = 0.0;
-  std::vector<float> scratch(static_cast<size_t>(dim));
-  for (int32_t i : context.set->train()) {
-    const float* row = cache.row(i, 0, scratch.data());
-    for (int64_t d = 0; d < dim; ++d) {
-      const double x = static_cast<double>(row[d]);
-      absolute += std::fabs(x);
-      squared += x * x;
+  const Span<const int32_t> train = context.set->train();
+  std::vector<float> scratch;
+  std::vector<const float*> rows;
+  for (size_t first = 0; first < train.size(); first += kRateRows) {
+    const size_t n_rows = std::min(kRateRows, train.size() - first);
+    TW_RETURN_IF_ERROR(HeadInputsOf(context, train.subspan(first, n_rows), &scratch, &rows));
+    for (const float* row : rows) {
+      for (int64_t d = 0; d < dim; ++d) {
+        const double x = static_cast<double>(row[d]);
+        absolute += std::fabs(x);
+        squared += x * x;
+      }
     }
   }
-  const double n = static_cast<double>(context.set->train().size());
+  const double n = static_cast<double>(train.size());
   double rate = kAdamMove / (1.0 + absolute / n);
   if (sgd) rate = 4.0 * (1.0 - static_cast<double>(options.momentum)) / (1.0 + squared / n);
   // The mean squared error has twice the curvature of the logistic losses' bound of ½, and more.

@@ -13,7 +13,9 @@ namespace topwork {
 Status TrainingLoop::EnsureReady() {
   TW_RETURN_IF_ERROR(context_.EnsureSplit());
   float& rate = context_.state->learning_rate;
-  if (rate == 0.0f) rate = ChooseLearningRate(context_);
+  if (rate == 0.0f) {
+    TW_ASSIGN_OR_RETURN(rate, ChooseLearningRate(context_));
+  }
   const std::vector<bool>& fresh = context_.state->fresh_classes;
   if (std::count(fresh.begin(), fresh.end(), true) > 0) context_.state->DropLastFit();
   return imprinter_.ImprintFresh();

@@ -48,7 +48,7 @@ class TrainingLoop {
 };
 
 // The learning rate that suits the training examples' features, where none is given.
-float ChooseLearningRate(const TrainingContext& context);
+Result<float> ChooseLearningRate(const TrainingContext& context);
 
 }  // namespace topwork
 

@@ -123,13 +123,17 @@ double RidgePenalty(const TrainerOptions& options, const std::vector<const float
 // makes logits of them.
 Status WholeSetFitter::SolveHead() {
   const size_t n = context_.set->train().size();
-  const int64_t dim = context_.set->dim();
+  const int64_t dim = context_.layers->head_dim();
   const int64_t n_classes = context_.n_classes();
   const size_t n_outputs = static_cast<size_t>(n_classes);
   const bool labels = context_.set->cache().uses_labels();
   const std::vector<float>& class_weights = context_.set->loss().class_weights;
   ExampleRows rows;
   Gather(0, n, &rows);
+  std::vector<float> projected;
+  if (context_.layers->deep()) {
+    TW_RETURN_IF_ERROR(HeadInputsOf(context_, context_.set->train(), &projected, &rows.rows));
+  }
   std::vector<float> onehot;
   std::vector<float> sample_weights = rows.weights;
   if (labels) {
@@ -143,9 +147,9 @@ Status WholeSetFitter::SolveHead() {
     sample_weights.push_back(class_weights[static_cast<size_t>(rows.labels[i])]);
   }
   const Span<float> parameters = context_.state->network->parameters();
-  context_.watch->NoteBytes(RidgeBytes(static_cast<int64_t>(n), dim, n_classes) +
-                            (rows.scratch.size() + onehot.size() + parameters.size()) *
-                                sizeof(float));
+  context_.watch->NoteBytes(
+      RidgeBytes(static_cast<int64_t>(n), dim, n_classes) +
+      (rows.scratch.size() + projected.size() + onehot.size() + parameters.size()) * sizeof(float));
   TW_RETURN_IF_ERROR(SolveRidge(rows.rows.data(), rows.values.data(), sample_weights,
                                 static_cast<int64_t>(n), dim, n_classes,
                                 RidgePenalty(*context_.options, rows.rows, dim), context_.pool,

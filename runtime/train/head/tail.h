@@ -13,6 +13,7 @@
 #ifndef TOPWORK_RUNTIME_TRAIN_HEAD_TAIL_H_
 #define TOPWORK_RUNTIME_TRAIN_HEAD_TAIL_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -43,12 +44,20 @@ struct TailOp {
 
 struct Tail {
   int n_layers = 0;  // the head among them
-  int cut = -1;      // value index
+  int cut = -1;      // value index; −1: rows are features, and there are no operators
   int batch = 1;     // examples in one run of the model as it was shipped
   int64_t dim = 0;   // elements of the cut of one example
   // In the order of execution, without the head's operator, which follows the last one.
   std::vector<TailOp> ops;
   std::vector<TailConstant> constants;  // in the order of execution, without the head's
+};
+
+// A dense layer with ReLU between the feature and the last layer, which the model did not have.
+struct AddedLayer {
+  int n_units = 0;       // 0: there is none
+  bool trained = true;   // false: its weights stay as they were drawn, and it has no bias
+  float dropout = 0.0f;  // share of its outputs that a training step leaves out, in [0, 1)
+  uint64_t seed = 1;     // of its first weights, uniform in ±√(6 / D), and of what is left out
 };
 
 // The tail of n_layers ≥ 1 layers that ends in `head`; 1 means the head alone. UNSUPPORTED names

@@ -13,18 +13,27 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Graph& graph, const Head& head, const Tail& tail, int n_outputs)
-      : graph_(graph), head_(head), tail_(tail) {
+  Builder(const Graph& graph, const Head& head, const Tail& tail, const AddedLayer& added,
+          int n_outputs)
+      : graph_(graph), head_(head), tail_(tail), added_(added) {
     out_.n_outputs = n_outputs;
     out_.dim = tail.dim;
+    out_.seed = added.seed;
   }
 
   Result<TailGraph> Build() {
     AddHeadParameters();
     for (const TailConstant& constant : tail_.constants) AddParameter(constant);
-    TW_ASSIGN_OR_RETURN(out_.cut, AddActivation(tail_.cut, -1));
+    if (tail_.cut < 0) {
+      values_[head_.feature] = out_.cut = NewActivation("features", head_.dim);
+    } else {
+      TW_ASSIGN_OR_RETURN(out_.cut, AddActivation(tail_.cut, -1));
+    }
     for (const TailOp& op : tail_.ops) TW_RETURN_IF_ERROR(AddNode(op));
-    AddHead();
+    int feature = AddPooling();
+    if (added_.n_units > 0) feature = AddHidden(feature);
+    out_.logits = AddDense({feature, head_weights_, head_bias_}, Activation::kNone,
+                           "the last layer", "head/logits", static_cast<int>(out_.n_outputs));
     TW_RETURN_IF_ERROR(MarkGradients());
     return std::move(out_);
   }
@@ -46,12 +55,17 @@ class Builder {
   Status CheckNode(const TailNode& node, const Op& op) const;
   Status CheckAxes(const TailNode& node, const Op& op) const;
   int AddView(int source, const Shape& shape);
-  void AddHead();
+  int NewActivation(const std::string& name, int dim);
+  int AddPooling();
+  int AddHidden(int feature);
+  int AddDense(const std::vector<int>& inputs, Activation activation, const char* where,
+               const char* name, int n_units);
   Status MarkGradients();
 
   const Graph& graph_;
   const Head& head_;
   const Tail& tail_;
+  const AddedLayer added_;
   TailGraph out_;
   std::map<int, int> values_;  // value of the model → value of the tail
   std::map<int, bool> lacks_batch_;
@@ -80,7 +94,8 @@ int Builder::NewParameter(const std::string& name, const Shape& shape, bool deca
 
 void Builder::AddHeadParameters() {
   const int32_t n = static_cast<int32_t>(out_.n_outputs);
-  head_weights_ = NewParameter("head/weights", Shape{n, head_.dim}, true, -1);
+  const int32_t dim = added_.n_units > 0 ? added_.n_units : head_.dim;
+  head_weights_ = NewParameter("head/weights", Shape{n, dim}, true, -1);
   head_bias_ = NewParameter("head/bias", Shape{n}, false, -1);
 }
 
@@ -216,45 +231,70 @@ int Builder::AddView(int source, const Shape& shape) {
   return AddValue(std::move(value));
 }
 
-void Builder::AddHead() {
-  int feature = values_.at(head_.feature);
-  if (head_.n_positions > 1) {
-    TailValue axes;
-    axes.kind = TailValue::kConstant;
-    axes.name = "head/axes";
-    axes.dtype = DType::kInt32;
-    axes.shape = Shape{1};
-    axes.integers = {1};
-    TailValue mean;
-    mean.name = "head/mean";
-    mean.shape = Shape{1, head_.dim};
-    mean.storage = static_cast<int>(out_.values.size()) + 2;
-    TailNode node;
-    node.where = "the pooling after the last layer";
-    node.op.code = OpCode::kMean;
-    node.op.def = FindOp(node.op.code);
-    node.backward = node.op.def->gradient;
-    node.op.inputs = {AddView(feature, Shape{1, head_.n_positions, head_.dim}),
-                      AddValue(std::move(axes))};
-    feature = AddValue(std::move(mean));
-    node.op.outputs = {feature};
-    out_.nodes.push_back(std::move(node));
-  } else {
-    feature = AddView(feature, Shape{1, head_.dim});
-  }
+// One vector an example, with memory of its own.
+int Builder::NewActivation(const std::string& name, int dim) {
+  TailValue value;
+  value.name = name;
+  value.shape = Shape{1, dim};
+  value.storage = static_cast<int>(out_.values.size());
+  return AddValue(std::move(value));
+}
+
+// The feature that the last layer reads, one vector an example.
+int Builder::AddPooling() {
+  const int feature = values_.at(head_.feature);
+  if (tail_.cut < 0 || head_.n_positions == 1) return AddView(feature, Shape{1, head_.dim});
+  TailValue axes;
+  axes.kind = TailValue::kConstant;
+  axes.name = "head/axes";
+  axes.dtype = DType::kInt32;
+  axes.shape = Shape{1};
+  axes.integers = {1};
   TailNode node;
-  node.where = "the last layer";
-  node.op.code = OpCode::kFullyConnected;
+  node.where = "the pooling after the last layer";
+  node.op.code = OpCode::kMean;
   node.op.def = FindOp(node.op.code);
   node.backward = node.op.def->gradient;
-  node.op.inputs = {feature, head_weights_, head_bias_};
-  TailValue logits;
-  logits.name = "head/logits";
-  logits.shape = Shape{1, static_cast<int32_t>(out_.n_outputs)};
-  logits.storage = static_cast<int>(out_.values.size());
-  out_.logits = AddValue(std::move(logits));
-  node.op.outputs = {out_.logits};
+  node.op.inputs = {AddView(feature, Shape{1, head_.n_positions, head_.dim}),
+                    AddValue(std::move(axes))};
+  node.op.outputs = {NewActivation("head/mean", head_.dim)};
   out_.nodes.push_back(std::move(node));
+  return out_.nodes.back().op.outputs[0];
+}
+
+int Builder::AddHidden(int feature) {
+  const Shape shape = Shape{added_.n_units, head_.dim};
+  if (added_.trained) {
+    out_.added_weights = NewParameter(kHiddenWeights, shape, true, -1);
+    const int bias = NewParameter(kHiddenBias, Shape{added_.n_units}, false, -1);
+    const int hidden = AddDense({feature, out_.added_weights, bias}, Activation::kRelu,
+                                "the hidden layer", "hidden", added_.n_units);
+    out_.nodes.back().dropout = added_.dropout;
+    return hidden;
+  }
+  TailValue weights;
+  weights.kind = TailValue::kConstant;
+  weights.name = "projection/weights";
+  weights.shape = shape;
+  weights.floats.resize(static_cast<size_t>(shape.NumElements()));
+  DrawWeights(added_.seed, head_.dim, Span<float>(weights.floats.data(), weights.floats.size()));
+  out_.added_weights = AddValue(std::move(weights));
+  return AddDense({feature, out_.added_weights, -1}, Activation::kRelu, "the random projection",
+                  "projection", added_.n_units);
+}
+
+int Builder::AddDense(const std::vector<int>& inputs, Activation activation, const char* where,
+                      const char* name, int n_units) {
+  TailNode node;
+  node.where = where;
+  node.op.code = OpCode::kFullyConnected;
+  node.op.def = FindOp(node.op.code);
+  node.op.params.activation = activation;
+  node.backward = node.op.def->gradient;
+  node.op.inputs = inputs;
+  node.op.outputs = {NewActivation(name, n_units)};
+  out_.nodes.push_back(std::move(node));
+  return out_.nodes.back().op.outputs[0];
 }
 
 Status Builder::MarkGradients() {
@@ -284,7 +324,7 @@ Shape TailGraph::ShapeFor(int v, int64_t n) const {
 }
 
 Result<TailGraph> MakeTailGraph(const Graph& graph, const Head& head, const Tail& tail,
-                                int n_outputs) {
+                                const AddedLayer& added, int n_outputs) {
   for (OpCode code : {OpCode::kMean, OpCode::kFullyConnected}) {
     if (FindOp(code) != nullptr) continue;
     return Unsupported(
@@ -292,7 +332,7 @@ Result<TailGraph> MakeTailGraph(const Graph& graph, const Head& head, const Tail
         "toolchains/select.py --train",
         OpCodeName(code));
   }
-  return Builder(graph, head, tail, n_outputs).Build();
+  return Builder(graph, head, tail, added, n_outputs).Build();
 }
 
 }  // namespace topwork

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/train/blocks.h"
+#include "runtime/train/random.h"
 
 namespace topwork {
 namespace {
@@ -15,13 +16,23 @@ constexpr size_t kMaxPlans = 4;  // batch, last batch of an epoch, and both with
 
 }  // namespace
 
+AddedLayer AddedBy(const TrainerOptions& options) {
+  AddedLayer added;
+  added.trained = options.n_hidden > 0;
+  added.n_units = added.trained ? options.n_hidden : options.n_projected;
+  added.dropout = added.trained ? options.dropout : 0.0f;
+  added.seed = options.seed;
+  return added;
+}
+
 Result<std::unique_ptr<TailNetwork>> TailNetwork::Create(const Graph& graph, const Head& head,
                                                          const Tail& tail, int n_outputs,
                                                          const TrainerOptions& options,
                                                          ThreadPool* pool) {
   if (n_outputs < 1) return InvalidArgument("{} outputs, at least 1 expected", n_outputs);
   std::unique_ptr<TailNetwork> network(new TailNetwork);
-  TW_ASSIGN_OR_RETURN(network->graph_, MakeTailGraph(graph, head, tail, n_outputs));
+  TW_ASSIGN_OR_RETURN(network->graph_,
+                      MakeTailGraph(graph, head, tail, AddedBy(options), n_outputs));
   network->batch_size_ = std::max(1, options.batch_size);
   network->limit_bytes_ = options.memory_limit_bytes;
   network->pool_ = pool;
@@ -155,18 +166,42 @@ void TailNetwork::Loss(const LossOptions& loss, const Targets& targets, const Ta
   }
 }
 
+// Inverted dropout (Srivastava et al. 2014) in place: what stays grows by 1 / (1 − share). Every
+// row has a generator of its own, so neither parts of a batch nor repeated steps change the draw.
+void TailNetwork::Drop(const TailNode& node, int64_t first, int64_t n_rows, float* values) const {
+  if (node.dropout == 0.0f || step_ < 0) return;
+  const int64_t n_units = graph_.value(node.op.outputs[0]).shape[1];
+  const float scale = 1.0f / (1.0f - node.dropout);
+  const uint64_t limit = static_cast<uint64_t>(static_cast<double>(node.dropout) * 0x1p53);
+  for (int64_t b = 0; b < n_rows; ++b) {
+    Random row(Random(graph_.seed ^ (static_cast<uint64_t>(step_) << 24)).Next() +
+               static_cast<uint64_t>(first + b));
+    Random random(row.Next());
+    for (int64_t u = 0; u < n_units; ++u) {
+      float& value = values[b * n_units + u];
+      value = (random.Next() >> 11) < limit ? 0.0f : value * scale;
+    }
+  }
+}
+
 Status TailNetwork::RunPart(const LossOptions& loss, const float* const* rows,
-                            const Targets& targets, int64_t n, double weight_sum, BatchLoss* out) {
+                            const Targets& targets, int64_t first, int64_t n, double weight_sum,
+                            BatchLoss* out) {
   TW_ASSIGN_OR_RETURN(TailPlan * plan, PlanFor(n, true));
   n_segments_ = plan->n_segments;
   LoadRows(*plan, rows);
   for (const TailStep& step : plan->steps) {
     if (step.kind == TailStep::kForward) {
       TW_RETURN_IF_ERROR(Forward(plan, step));
+      Drop(graph_.nodes[static_cast<size_t>(step.node)], first, n,
+           reinterpret_cast<float*>(arena(step.output)));
     } else if (step.kind == TailStep::kLoss) {
       Loss(loss, targets, *plan, step, weight_sum, out);
       if (!std::isfinite(out->loss_sum)) return ExplainLoss(plan, rows);
     } else {
+      // What was left out is 0, where ReLU passes no gradient; the rest had grown.
+      Drop(graph_.nodes[static_cast<size_t>(step.node)], first, n,
+           reinterpret_cast<float*>(arena(step.output_gradient)));
       Backward(plan, step);
     }
   }
@@ -183,7 +218,7 @@ Status TailNetwork::ComputeGradient(const LossOptions& loss, const float* const*
     if (part.labels != nullptr) part.labels += first;
     if (part.values != nullptr) part.values += first;
     if (part.weights != nullptr) part.weights += first;
-    TW_RETURN_IF_ERROR(RunPart(loss, rows + first, part, std::min(batch_size_, n - first),
+    TW_RETURN_IF_ERROR(RunPart(loss, rows + first, part, first, std::min(batch_size_, n - first),
                                result.weight_sum, &result));
   }
   TW_RETURN_IF_ERROR(CheckGradient());
@@ -215,6 +250,23 @@ Status TailNetwork::HeadInputs(const float* const* rows, int64_t n, float* input
   return RunForward(
       rows, n, graph_.parameters[0].dims[1],
       [](const TailPlan& plan) { return plan.steps.back().inputs[0]; }, inputs);
+}
+
+Span<const float> TailNetwork::added_weights() const {
+  if (graph_.added_weights < 0) return {};
+  const TailValue& weights = graph_.value(graph_.added_weights);
+  if (weights.kind == TailValue::kConstant) return {weights.floats.data(), weights.floats.size()};
+  const ParameterInfo& info = graph_.parameters[static_cast<size_t>(weights.parameter)];
+  return parameters().subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.size));
+}
+
+// They follow the weights.
+Span<const float> TailNetwork::added_bias() const {
+  if (graph_.added_weights < 0) return {};
+  const TailValue& weights = graph_.value(graph_.added_weights);
+  if (weights.kind == TailValue::kConstant) return {};
+  const ParameterInfo& info = graph_.parameters[static_cast<size_t>(weights.parameter) + 1];
+  return parameters().subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.size));
 }
 
 std::vector<ConstantReplacement> TailNetwork::Replacements() const {

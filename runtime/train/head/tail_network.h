@@ -22,10 +22,14 @@
 
 namespace topwork {
 
+// The layer that the options ask for: options.n_hidden or options.n_projected units.
+AddedLayer AddedBy(const TrainerOptions& options);
+
 class TailNetwork : public Trainable {
  public:
   // The head is zeros unless n_outputs is the shipped number of classes; layers below start as
-  // shipped. Of the options it reads batch_size, memory_limit_bytes, allocator and cpu. `graph` is
+  // shipped. Of the options it reads batch_size, memory_limit_bytes, allocator, cpu and those of
+  // the added layer (AddedBy). `graph` is
   // used during the call only; `pool` and the allocator must outlive the object.
   // UNSUPPORTED when the layers mix examples, OUT_OF_MEMORY when a mini-batch exceeds the limit.
   static Result<std::unique_ptr<TailNetwork>> Create(const Graph& graph, const Head& head,
@@ -35,15 +39,20 @@ class TailNetwork : public Trainable {
 
   int64_t dim() const override { return graph_.dim; }
   int64_t n_outputs() const override { return graph_.n_outputs; }
-  // "head/weights" and "head/bias" first, then the constants of the tail in order of execution.
+  // "head/weights" and "head/bias" first, then the constants of the tail in order of execution,
+  // then the added layer's.
   const std::vector<ParameterInfo>& layout() const override { return graph_.parameters; }
   Span<float> parameters() override { return View(parameters_); }
   Span<const float> parameters() const override { return View(parameters_); }
   Span<float> gradient() override { return View(gradient_); }
+  void set_step(int64_t step) override { step_ = step; }
   Status ComputeGradient(const LossOptions& loss, const float* const* rows, const Targets& targets,
                          int64_t n, BatchLoss* out) override;
   Status Scores(const float* const* rows, int64_t n, float* scores) override;
   Status HeadInputs(const float* const* rows, int64_t n, float* inputs) override;
+  // Weights of the added layer, [n_units, D], and its biases, empty for a projection.
+  Span<const float> added_weights() const;
+  Span<const float> added_bias() const;
   size_t bytes() const override {
     return parameters_.size() + gradient_.size() + memory_.size() + constant_bytes_ + PackedBytes();
   }
@@ -69,7 +78,8 @@ class TailNetwork : public Trainable {
   void Backward(TailPlan* plan, const TailStep& step);
   void FillTensors(const TailNode& node, const TailStep& step, TailPlan::Prepared* prepared);
   Status RunPart(const LossOptions& loss, const float* const* rows, const Targets& targets,
-                 int64_t n, double weight_sum, BatchLoss* out);
+                 int64_t first, int64_t n, double weight_sum, BatchLoss* out);
+  void Drop(const TailNode& node, int64_t first, int64_t n_rows, float* values) const;
   void Loss(const LossOptions& loss, const Targets& targets, const TailPlan& plan,
             const TailStep& step, double weight_sum, BatchLoss* out);
   Status ExplainLoss(TailPlan* plan, const float* const* rows);
@@ -90,6 +100,7 @@ class TailNetwork : public Trainable {
   std::vector<std::unique_ptr<TailPlan>> plans_;  // the last used one is the last
   size_t constant_bytes_ = 0;
   int n_segments_ = 1;
+  int64_t step_ = -1;
 };
 
 }  // namespace topwork

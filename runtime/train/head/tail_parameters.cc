@@ -6,6 +6,7 @@
 #include "models/format/constants.h"
 #include "models/format/head_format.h"
 #include "runtime/train/head/tail_graph.h"
+#include "runtime/train/random.h"
 
 namespace topwork {
 namespace {
@@ -47,6 +48,17 @@ void RoundToInt8(const Graph& graph, int v, Span<float> values) {
 
 }  // namespace
 
+// He et al., "Delving Deep into Rectifiers" (2015), for ReLU. Sums, products and one square root:
+// the same bits on every platform.
+void DrawWeights(uint64_t seed, int64_t n_inputs, Span<float> out) {
+  Random random(seed);
+  const double limit = std::sqrt(6.0 / static_cast<double>(n_inputs));
+  for (float& weight : out) {
+    const double unit = static_cast<double>(random.Next() >> 11) * 0x1p-53;
+    weight = static_cast<float>(limit * (2.0 * unit - 1.0));
+  }
+}
+
 void RoundAsStored(const Graph& graph, int stored, Span<float> values) {
   const DType dtype = graph.values[static_cast<size_t>(stored)].dtype;
   if (dtype == DType::kFloat16) RoundToHalf(values);
@@ -56,7 +68,14 @@ void RoundAsStored(const Graph& graph, int stored, Span<float> values) {
 Status ReadShippedParameters(const Graph& graph, const Head& head, const Tail& tail,
                              const TailGraph& network, Span<float> out) {
   std::fill(out.begin(), out.end(), 0.0f);
-  if (network.n_outputs == head.n_classes) {
+  if (network.added_weights >= 0) {
+    const TailValue& weights = network.value(network.added_weights);
+    if (weights.kind == TailValue::kParameter) {
+      const ParameterInfo& info = network.parameters[static_cast<size_t>(weights.parameter)];
+      DrawWeights(network.seed, head.dim,
+                  out.subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.size)));
+    }
+  } else if (network.n_outputs == head.n_classes) {
     std::copy(head.shipped_weights.begin(), head.shipped_weights.end(), out.begin());
     std::copy(head.shipped_bias.begin(), head.shipped_bias.end(),
               out.begin() + network.parameters[1].offset);

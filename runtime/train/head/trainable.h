@@ -20,6 +20,9 @@ namespace topwork {
 // The last layer's arrays, [n_outputs, D] and [n_outputs].
 constexpr char kHeadWeights[] = "head/weights";
 constexpr char kHeadBias[] = "head/bias";
+// Those of the layer that is added in front of it, [n_units, D] and [n_units].
+constexpr char kHiddenWeights[] = "hidden/weights";
+constexpr char kHiddenBias[] = "hidden/bias";
 
 // Adam squares the gradient; beyond this its moments would overflow.
 constexpr float kGradientLimit = 1e18f;
@@ -56,6 +59,9 @@ class Trainable {
   virtual Span<const float> parameters() const = 0;
   virtual Span<float> gradient() = 0;
 
+  // The number of the step whose gradient is computed next: with the layer's seed it tells what
+  // dropout leaves out. Below 0, as at first: nothing.
+  virtual void set_step(int64_t) {}
   // Gradient of the mean loss of n ≥ 1 rows into gradient(). NUMERIC, with the parameters
   // untouched and the tensor named, when the loss or a gradient is not finite or above
   // kGradientLimit.

@@ -14,12 +14,22 @@ Result<TrainedLayers> TrainedLayers::Find(std::shared_ptr<const Model> model,
   TrainedLayers layers;
   const Graph& graph = model->main();
   layers.model_ = std::move(model);
-  layers.deep_ = options.n_layers > 1;
+  layers.added_ = AddedBy(options);
   TW_ASSIGN_OR_RETURN(layers.head_, FindHead(graph, options.output, options.append_head));
   // Often larger than all that is trained; read again where it is asked for.
   layers.head_.shipped_weights = std::vector<float>();
   layers.head_.shipped_bias = std::vector<float>();
-  if (!layers.deep()) return layers;
+  if (layers.added_.n_units > 0 && layers.head_.n_positions > 1) {
+    return Unsupported(
+        "the last layer is a convolution in front of pooling: a layer between it and its feature "
+        "would not be the same after pooling");
+  }
+  if (kTrainsLastAlone || options.n_layers == 1) {
+    if (layers.added_.n_units == 0) return layers;
+    layers.tail_.n_layers = 1;
+    layers.tail_.dim = layers.head_.dim;
+    return layers;
+  }
   if (layers.head_.appended()) {
     return InvalidArgument("the head is added after the output, which is one layer; n_layers is {}",
                            options.n_layers);
@@ -30,13 +40,15 @@ Result<TrainedLayers> TrainedLayers::Find(std::shared_ptr<const Model> model,
 }
 
 Cut TrainedLayers::cut() const {
-  if (deep()) return {tail_.cut, tail_.batch, tail_.dim, 1};
+  if (tail_.cut >= 0) return {tail_.cut, tail_.batch, tail_.dim, 1};
   return {head_.feature, head_.batch, head_.dim, head_.n_positions};
 }
 
 Status TrainedLayers::Build(int n_classes, const TrainerOptions& options, ThreadPool* pool,
                             std::unique_ptr<Trainable>* out) const {
-  if (!deep()) {
+  // Without an added layer, as the model was shipped, features alone may still go in.
+  const bool only_head = kTrainsLastAlone || (tail_.cut < 0 && AddedBy(options).n_units == 0);
+  if (only_head) {
     TW_ASSIGN_OR_RETURN(
         *out, DenseHead::Create(head_.dim, n_classes, options.allocator, options.cpu, pool));
     return Status::Ok();
@@ -51,8 +63,10 @@ Status TrainedLayers::Build(int n_classes, const TrainerOptions& options, Thread
   return Status::Ok();
 }
 
-Status TrainedLayers::BuildShipped(const TrainerOptions& options, ThreadPool* pool,
+Status TrainedLayers::BuildShipped(const TrainerOptions& given, ThreadPool* pool,
                                    std::unique_ptr<Trainable>* out) const {
+  TrainerOptions options = given;
+  options.n_hidden = options.n_projected = 0;
   TW_RETURN_IF_ERROR(Build(head_.n_classes, options, pool, out));
   Trainable* network = out->get();
   std::vector<float> weights, bias;

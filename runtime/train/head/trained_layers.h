@@ -25,9 +25,15 @@ class TrainedLayers {
 
   const Model& model() const { return *model_; }
   const Head& head() const { return head_; }
-  const Tail& tail() const { return tail_; }                // empty unless deep()
-  bool deep() const { return !kTrainsLastAlone && deep_; }  // more than the last layer
-  Cut cut() const;                                          // where the backbone ends
+  const Tail& tail() const { return tail_; }  // without operators unless deep()
+  // More than the last layer: the network is a TailNetwork.
+  bool deep() const { return !kTrainsLastAlone && tail_.n_layers > 0; }
+  // All that is trained is the last layer, behind the feature or a random projection of it.
+  bool only_last() const { return !deep() || (tail_.cut < 0 && !added_.trained); }
+  const AddedLayer& added() const { return added_; }
+  // D of the last layer's weights.
+  int head_dim() const { return added_.n_units > 0 ? added_.n_units : head_.dim; }
+  Cut cut() const;  // where the backbone ends
 
   // A network of n_classes outputs whose last layer is zero; other layers are as shipped. `pool`
   // and the options' allocator must outlive it.
@@ -45,7 +51,7 @@ class TrainedLayers {
   std::shared_ptr<const Model> model_;
   Head head_;
   Tail tail_;
-  bool deep_ = false;
+  AddedLayer added_;
 };
 
 }  // namespace topwork

@@ -8,6 +8,7 @@ namespace topwork {
 namespace {
 
 constexpr size_t kMeasureRows = 256;
+constexpr size_t kHeadRows = 32;  // at once, through layers that are trained or added
 constexpr size_t kMeasureFloats = size_t{1} << 18;  // of rows that are converted
 
 }  // namespace
@@ -32,6 +33,31 @@ Status ForEachScores(Trainable* network, const FeatureCache& cache, Span<const i
     }
     TW_RETURN_IF_ERROR(network->Scores(rows.data(), static_cast<int64_t>(n), scores.data()));
     for (size_t i = 0; i < n; ++i) visit(indices[first + i], scores.data() + i * n_outputs);
+  }
+  return Status::Ok();
+}
+
+Status HeadInputsOf(const TrainingContext& context, Span<const int32_t> examples,
+                    std::vector<float>* scratch, std::vector<const float*>* out) {
+  const FeatureCache& cache = context.set->cache();
+  const size_t row_floats = cache.scratch_floats();
+  const size_t dim = static_cast<size_t>(context.layers->head_dim());
+  const bool copied = context.layers->deep() || row_floats > 0;
+  scratch->resize(copied ? examples.size() * dim : 0);
+  out->resize(examples.size());
+  const size_t chunk = context.layers->deep() ? kHeadRows : 1;
+  std::vector<float> converted(chunk * row_floats);
+  std::vector<const float*> rows(chunk);
+  context.watch->NoteBytes((scratch->size() + converted.size()) * sizeof(float));
+  for (size_t first = 0; first < examples.size(); first += chunk) {
+    const size_t n = std::min(chunk, examples.size() - first);
+    for (size_t i = 0; i < n; ++i) {
+      rows[i] = cache.row(examples[first + i], 0, converted.data() + i * row_floats);
+      (*out)[first + i] = copied ? scratch->data() + (first + i) * dim : rows[i];
+    }
+    if (!copied) continue;
+    TW_RETURN_IF_ERROR(context.state->network->HeadInputs(rows.data(), static_cast<int64_t>(n),
+                                                          scratch->data() + first * dim));
   }
   return Status::Ok();
 }

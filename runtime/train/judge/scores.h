@@ -13,6 +13,11 @@ namespace topwork {
 Status ForEachScores(Trainable* network, const FeatureCache& cache, Span<const int32_t> indices,
                      WorkWatch* watch, FunctionRef<void(int32_t index, const float* scores)> visit);
 
+// What the last layer reads of examples, head_dim() numbers each: pointers into the cache where that
+// is what it holds, else into `scratch`.
+Status HeadInputsOf(const TrainingContext& context, Span<const int32_t> examples,
+                    std::vector<float>* scratch, std::vector<const float*>* out);
+
 // Means over examples.
 struct Measured {
   double loss = 0.0;  // weighted as in training, without label smoothing

@@ -20,7 +20,7 @@ Result<std::unique_ptr<Learner>> Learner::Create(Trainer* trainer,
                                                  double penalty, bool keeps_features) {
   const TrainerOptions& options = trainer->options();
   if (options.loss.loss != Loss::kSoftmaxCrossEntropy || options.n_layers != 1 ||
-      options.augmentation.n_variants > 0) {
+      options.n_hidden + options.n_projected > 0 || options.augmentation.n_variants > 0) {
     return Unsupported(
         "a learner teaches the last layer classes, without augmentation; the options ask for the "
         "loss '{}', {} layers, {} variants",

@@ -141,6 +141,13 @@ def check_layers(checks, tool, here):
         accuracy = top1(tool, here / "l.tflite", *TEST)
         checks.expect(accuracy > 0.95, "layers %s: accuracy %s" % (flags, accuracy))
     checks.expect(n["last"] < n["last2 --bias-only"] < n["last2"] < n["3"], "layers: %s" % n)
+    for flags in (["--hidden", "32", "--dropout", "0.2"], ["--project", "300", "--optimizer", "ridge"]):
+        train(checks, tool, "--output", here / "l.tflite", *flags)
+        accuracy = top1(tool, here / "l.tflite", *TEST)
+        checks.expect(accuracy > 0.9, "%s: accuracy %s" % (flags, accuracy))
+    for flags in (["--dropout", "0.2"], ["--project", "9", "--hidden", "9"]):
+        result = run(tool, "train", DIGITS_CNN, *DATA, "--output", here / "l.tflite", *flags)
+        checks.expect(result.returncode == 2, "%s: %d" % (flags, result.returncode))
     result = run(tool, "train", DIGITS_CNN, *DATA, "--output", here / "l.tflite", "--layers", "99")
     checks.expect(result.returncode not in (0, 10) and len(result.stderr.splitlines()) >= 1,
                   "99 layers: %d %s" % (result.returncode, result.stderr))
