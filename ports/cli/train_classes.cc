@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace topwork {
 namespace cli {
@@ -17,6 +18,16 @@ int64_t FindClass(const std::vector<std::string>& names, const std::string& name
   return found - names.begin();
 }
 
+// The two sides of the first =.
+std::pair<std::string, std::string> Pair(const std::string& text, const std::string& flag,
+                                         const char* form) {
+  const size_t at = text.find('=');
+  if (at == std::string::npos) {
+    throw CliError(kExitUsage, flag + " " + text + ": is not " + form);
+  }
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
 }  // namespace
 
 std::vector<std::string> ClassNames(const tw::Trainer& trainer) {
@@ -28,15 +39,18 @@ std::vector<std::string> ClassNames(const tw::Trainer& trainer) {
 
 std::vector<int64_t> ChangeClasses(const TrainOptions& options, const Dataset* data,
                                    tw::Trainer* trainer) {
+  for (const std::string& change : options.merge_classes) {
+    const std::vector<std::string> names = ClassNames(*trainer);
+    const auto [from, into] = Pair(change, "--merge-class", "CLASS=INTO");
+    Check(trainer->MergeClasses(FindClass(names, from, "--merge-class"),
+                                FindClass(names, into, "--merge-class")),
+          "merging classes");
+  }
   const std::vector<std::string> old = ClassNames(*trainer);
   std::vector<std::string> names = old;
   for (const std::string& change : options.rename_classes) {
-    const size_t at = change.find('=');
-    if (at == std::string::npos) {
-      throw CliError(kExitUsage, "--rename-class " + change + ": is not OLD=NEW");
-    }
-    const int64_t index = FindClass(names, change.substr(0, at), "--rename-class");
-    names[static_cast<size_t>(index)] = change.substr(at + 1);
+    const auto [before, after] = Pair(change, "--rename-class", "OLD=NEW");
+    names[static_cast<size_t>(FindClass(names, before, "--rename-class"))] = after;
   }
   std::vector<int64_t> sources(names.size());
   std::iota(sources.begin(), sources.end(), int64_t{0});

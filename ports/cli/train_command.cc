@@ -35,7 +35,7 @@ class Training {
     MakeTrainer();
     const CancelOnStop cancel([this] { (void)trainer_->Cancel(); });
     if (!options_.head.empty()) Check(trainer_->LoadHead(options_.head));
-    if (keeps_classes() && loss_ == "softmax") {
+    if (keeps_classes() && (loss_ == "softmax" || loss_ == "sigmoid")) {
       class_of_ = ChangeClasses(options_, data_ ? &*data_ : nullptr, &*trainer_);
     }
     if (!options_.common.json) PrintStart();

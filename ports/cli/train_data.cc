@@ -58,7 +58,12 @@ tw_status Feeder::Read(int64_t i, void* input) noexcept {
 
 tw_status Feeder::Target(int64_t i, int64_t* label, float* values, size_t n_values) noexcept {
   if (data_.has_targets()) {
-    std::copy_n(data_.targets(i), n_values, values);
+    if (class_of_.empty()) {
+      std::copy_n(data_.targets(i), n_values, values);
+      return TW_STATUS_OK;
+    }
+    std::fill_n(values, n_values, 0.0f);  // for the classes that the data does not name
+    for (size_t c = 0; c < class_of_.size(); ++c) values[class_of_[c]] = data_.targets(i)[c];
     return TW_STATUS_OK;
   }
   if (data_.labels().empty()) {

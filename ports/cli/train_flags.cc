@@ -99,6 +99,10 @@ void AddLayers(CLI::App* command, TrainOptions* options) {
       ->add_option("--rename-class", options->rename_classes,
                    "rename a class of --head, --memory or --init shipped")
       ->type_name("OLD=NEW");
+  group
+      ->add_option("--merge-class", options->merge_classes,
+                   "make one class of two of --head, --memory or --init shipped; done first")
+      ->type_name("CLASS=INTO");
 }
 
 void AddLoss(CLI::App* command, TrainOptions* options) {

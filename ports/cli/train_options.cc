@@ -95,10 +95,11 @@ void CheckTrainOptions(const TrainOptions& options) {
         "--augment needs one or more of --flip, --crop, --brightness and --noise");
   Usage(variants.n_variants == 0 && varied,
         "--flip, --crop, --brightness and --noise need --augment N, the variants of each image");
-  Usage((!options.remove_classes.empty() || !options.rename_classes.empty()) &&
+  Usage((!options.remove_classes.empty() || !options.rename_classes.empty() ||
+         !options.merge_classes.empty()) &&
             options.head.empty() && options.init != "shipped" && options.memory.empty(),
-        "--remove-class and --rename-class need --head, --memory or --init shipped: without them "
-        "the classes are those of the data");
+        "--remove-class, --rename-class and --merge-class need --head, --memory or --init shipped: "
+        "without them the classes are those of the data");
   Usage(!options.head.empty() && !options.memory.empty(),
         "--head and --memory exclude each other: a memory holds its own weights");
   const tw_head_options& head = options.trainer.head;

@@ -37,8 +37,8 @@ struct TrainOptions {
   std::string layers = "last";
   std::string init = "zeros";
   std::vector<std::string> remove_classes;
-  std::vector<std::string> rename_classes;  // OLD=NEW
-  std::string loss;                         // empty: by the data
+  std::vector<std::string> rename_classes, merge_classes;  // OLD=NEW
+  std::string loss;                                        // empty: by the data
   std::vector<float> class_weights;
   std::string optimizer = "adam";
   std::string schedule = "constant";

@@ -49,6 +49,14 @@ tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
                                    : trainer->trainer->classes().Set(converted));
 }
 
+tw_status tw_trainer_merge_classes(tw_trainer* trainer, int64_t from, int64_t into) {
+  TW_REQUIRE(trainer);
+  const auto index = [&](int64_t c) {  // −1, which does not exist, for what is no int
+    return c >= 0 && c < trainer->trainer->n_classes() ? static_cast<int>(c) : -1;
+  };
+  return Report(trainer->trainer->classes().Merge(index(from), index(into)));
+}
+
 tw_status tw_trainer_read_parameter(const tw_trainer* trainer, const char* name, float* values,
                                     size_t n_values) {
   TW_REQUIRE(trainer);

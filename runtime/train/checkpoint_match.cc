@@ -90,7 +90,7 @@ Status CheckpointStore::CheckBelongs(const CheckpointData& data) const {
 Status CheckpointStore::CheckClasses(const CheckpointData& data) const {
   const bool same_names = data.class_names == context_.options->class_names;
   // Its examples bring their classes along; outputs that are numbers cannot change.
-  const bool brings_classes = data.has_examples && context_.set->cache().uses_labels();
+  const bool brings_classes = data.has_examples && !IsRegression(context_.options->loss.loss);
   if (data.n_classes != context_.n_classes() && !brings_classes) {
     return Refuse(StrFormat("n_classes {}", data.n_classes), std::to_string(context_.n_classes()));
   }
@@ -116,6 +116,7 @@ Result<std::unique_ptr<FeatureCache>> CheckpointStore::ExamplesOf(
     return Corrupt("the checkpoint contradicts itself: {} floats of {} examples", data.rows.size(),
                    n);
   }
+  if (n_values > 0) cache->MapOutputs(std::vector<std::vector<int32_t>>(n_values));  // as many
   TW_RETURN_IF_ERROR(cache->Reserve(static_cast<int64_t>(n)));
   for (size_t i = 0; i < n; ++i) {
     const float* row = data.rows.data() + i * n_rows * dim;

@@ -9,20 +9,23 @@
 namespace topwork {
 namespace {
 
-// Rows of [n_old, width] by their old index into [n_new, width]; new ones are zero.
-std::vector<float> MoveRows(Span<const float> old, int64_t width, const std::vector<int>& sources) {
-  std::vector<float> moved(sources.size() * static_cast<size_t>(width), 0.0f);
-  for (size_t c = 0; c < sources.size(); ++c) {
-    if (sources[c] < 0) continue;
-    const float* from = old.data() + sources[c] * width;
-    std::copy(from, from + width, moved.data() + static_cast<int64_t>(c) * width);
+// Rows [sources.size(), width]: the mean of the sources' rows in [n_old, width], zero without one.
+std::vector<float> MoveRows(Span<const float> old, int64_t width, const ClassSources& sources) {
+  std::vector<float> moved;
+  moved.reserve(sources.size() * static_cast<size_t>(width));
+  for (const std::vector<int32_t>& from : sources) {
+    for (int64_t d = 0; d < width; ++d) {
+      double sum = 0.0;
+      for (int32_t c : from) sum += static_cast<double>(old[static_cast<size_t>(c * width + d)]);
+      moved.push_back(from.empty() ? 0.0f : static_cast<float>(sum / double(from.size())));
+    }
   }
   return moved;
 }
 
 // A flat vector in `layout` with the last layer's rows moved.
 std::vector<float> MoveHead(Span<const float> old, const std::vector<ParameterInfo>& layout,
-                            const std::vector<int>& sources) {
+                            const ClassSources& sources) {
   std::vector<float> moved;
   if (old.empty()) return moved;
   for (const ParameterInfo& info : layout) {
@@ -37,6 +40,18 @@ std::vector<float> MoveHead(Span<const float> old, const std::vector<ParameterIn
   return moved;
 }
 
+// 1 for each class that nothing was trained for: it has no source, or only such.
+template <typename Fresh>
+std::vector<uint8_t> MoveFresh(const Fresh& fresh, const ClassSources& sources) {
+  std::vector<uint8_t> moved;
+  for (const std::vector<int32_t>& from : sources) {
+    moved.push_back(std::all_of(from.begin(), from.end(), [&](int32_t c) {
+      return static_cast<bool>(fresh[static_cast<size_t>(c)]);
+    }));
+  }
+  return moved;
+}
+
 void CopyTo(const std::vector<float>& from, Span<float> to) {
   std::copy(from.begin(),
             from.begin() + static_cast<std::ptrdiff_t>(std::min(from.size(), to.size())),
@@ -46,11 +61,10 @@ void CopyTo(const std::vector<float>& from, Span<float> to) {
 }  // namespace
 
 Status Classes::CheckChange() const {
-  if (context_.options->loss.loss != Loss::kSoftmaxCrossEntropy) {
+  if (IsRegression(context_.options->loss.loss)) {
     return FailedPrecondition(
-        "classes can be changed where every example has one class; with the loss '{}' an example "
-        "has "
-        "a value for every output, so make a new trainer with other outputs",
+        "classes can be changed where there are classes; the loss '{}' has numbers, so make a new "
+        "trainer with other outputs",
         LossName(context_.options->loss.loss));
   }
   if (!context_.options->loss.class_weights.empty()) {
@@ -72,9 +86,9 @@ Status Classes::Add(const std::string& name) {
   std::vector<Change> changes;
   for (const std::string& old : NamesOrNumbers()) {
     if (old == name) return InvalidArgument("there is a class '{}' already", name);
-    changes.push_back({old, static_cast<int>(changes.size())});
+    changes.push_back({old, {static_cast<int32_t>(changes.size())}});
   }
-  changes.push_back({name, -1});
+  changes.push_back({name, {}});
   return Apply(changes);
 }
 
@@ -85,7 +99,23 @@ Status Classes::Remove(int index) {
   std::vector<Change> changes;
   const std::vector<std::string> names = NamesOrNumbers();
   for (int c = 0; c < size(); ++c) {
-    if (c != index) changes.push_back({names[static_cast<size_t>(c)], c});
+    if (c != index) changes.push_back({names[static_cast<size_t>(c)], {c}});
+  }
+  return Apply(changes);
+}
+
+Status Classes::Merge(int from, int into) {
+  for (int index : {from, into}) {
+    if (index >= 0 && index < size() && from != into) continue;
+    return InvalidArgument("class {} cannot be merged into class {}; there are {}", from, into,
+                           size());
+  }
+  std::vector<Change> changes;
+  const std::vector<std::string> names = NamesOrNumbers();
+  for (int c = 0; c < size(); ++c) {
+    if (c == from) continue;
+    changes.push_back({names[static_cast<size_t>(c)], {c}});
+    if (c == into) changes.back().sources.push_back(from);
   }
   return Apply(changes);
 }
@@ -115,13 +145,16 @@ Status Classes::Set(const std::vector<std::string>& names) {
                              name.empty() ? "an empty name" : ("'" + name + "' twice").c_str());
     }
     const auto found = std::find(old.begin(), old.end(), name);
-    changes.push_back({name, found == old.end() ? -1 : static_cast<int>(found - old.begin())});
+    changes.push_back({name, {}});
+    if (found != old.end()) {
+      changes.back().sources.push_back(static_cast<int32_t>(found - old.begin()));
+    }
   }
   return Apply(changes);
 }
 
-// The state with the head's rows in their new places; sources: the old index of each class, or −1.
-Result<TrainingState> Classes::StateFor(const std::vector<int>& sources) const {
+// The state with the head's rows in their new places.
+Result<TrainingState> Classes::StateFor(const ClassSources& sources) const {
   const TrainingState& old = *context_.state;
   const int n_new = static_cast<int>(sources.size());
   TW_ASSIGN_OR_RETURN(TrainingState state, TrainingState::Create(*context_.layers, n_new,
@@ -131,17 +164,17 @@ Result<TrainingState> Classes::StateFor(const std::vector<int>& sources) const {
   CopyTo(MoveHead(old.optimizer->moment1(), layout, sources), state.optimizer->moment1());
   CopyTo(MoveHead(old.optimizer->moment2(), layout, sources), state.optimizer->moment2());
   state.optimizer->set_n_updates(old.optimizer->n_updates());
-  for (size_t c = 0; c < sources.size(); ++c) {
-    const size_t from = static_cast<size_t>(std::max(0, sources[c]));
-    state.fresh_classes[c] = sources[c] < 0 || old.fresh_classes[from];
-  }
+  // Where examples have many classes there is no mean of a class's own.
+  const bool imprints = UsesLabels(context_.options->loss.loss);
+  const std::vector<uint8_t> fresh = MoveFresh(old.fresh_classes, sources);
+  for (size_t c = 0; c < fresh.size(); ++c) state.fresh_classes[c] = imprints && fresh[c] != 0;
   state.learning_rate = old.learning_rate;
   state.progress = old.progress;
   state.start.parameters = MoveHead(old.start.parameters, layout, sources);
   state.start.epoch = old.start.epoch;
-  for (size_t c = 0; c < sources.size() && !old.start.parameters.empty(); ++c) {
-    const size_t from = static_cast<size_t>(std::max(0, sources[c]));
-    state.start.fresh_classes.push_back(sources[c] < 0 ? 1 : old.start.fresh_classes[from]);
+  if (!old.start.parameters.empty()) {
+    state.start.fresh_classes = MoveFresh(old.start.fresh_classes, sources);
+    if (!imprints) state.start.fresh_classes.assign(sources.size(), 0);
   }
   state.validated_parameters = MoveHead(old.validated_parameters, layout, sources);
   // The epoch in progress and the best one speak of examples and parameters that may have gone.
@@ -160,13 +193,15 @@ Status Classes::Set(const std::vector<std::string>& names, const std::vector<int
     }
     for (const Change& before : changes) {
       const bool name_again = before.name == names[i];
-      if (!name_again && (source < 0 || before.old_index != source)) continue;
+      const bool source_again = !before.sources.empty() && before.sources[0] == source;
+      if (!name_again && !source_again) continue;
       const std::string what = name_again ? "'" + names[i] + "'" : StrFormat("class {}", source);
       return InvalidArgument("the new classes hold {} twice", what);
     }
     if (names[i].empty()) return InvalidArgument("the new classes hold an empty name");
     same = same && source == static_cast<int>(i);
-    changes.push_back({names[i], source});
+    changes.push_back({names[i], {}});
+    if (source >= 0) changes.back().sources.push_back(source);
   }
   if (!same) return Apply(changes);
   context_.options->class_names = names;  // nothing that was learnt changes
@@ -176,15 +211,15 @@ Status Classes::Set(const std::vector<std::string>& names, const std::vector<int
 Status Classes::Apply(const std::vector<Change>& classes) {
   TW_RETURN_IF_ERROR(CheckChange());
   const int n_new = static_cast<int>(classes.size());
-  if (n_new < 2) return InvalidArgument("{} class would remain; two are needed", n_new);
-  std::vector<int> sources;
-  std::vector<int32_t> new_labels(static_cast<size_t>(size()), -1);
+  const int n_least = UsesLabels(context_.options->loss.loss) ? 2 : 1;
+  if (n_new < n_least) {
+    return InvalidArgument("{} class would remain; {} needed", n_new,
+                           n_least == 2 ? "two are" : "one is");
+  }
+  ClassSources sources;
   std::vector<std::string> names;
   for (const Change& change : classes) {
-    if (change.old_index >= 0) {
-      new_labels[static_cast<size_t>(change.old_index)] = static_cast<int32_t>(sources.size());
-    }
-    sources.push_back(change.old_index);
+    sources.push_back(change.sources);
     names.push_back(Printable(change.name));
   }
   // The new state is complete before anything of the old one is given up.
@@ -192,8 +227,8 @@ Status Classes::Apply(const std::vector<Change>& classes) {
   *context_.state = std::move(state);
   context_.options->n_classes = n_new;
   context_.options->class_names = std::move(names);
-  context_.set->Relabel(new_labels);
-  judge_.RelabelGolden(new_labels);
+  context_.set->ChangeClasses(sources);
+  judge_.ChangeClasses(sources);
   exporter_.ForgetAccepted();
   return Status::Ok();
 }

@@ -11,8 +11,9 @@
 
 namespace topwork {
 
-// Class losses only. What other classes have learnt stays, bit for bit. A new class starts from the
-// imprinted mean of its examples when training next begins.
+// Class losses only. What other classes have learnt stays, bit for bit. Where an example has one
+// class, a new one starts from the imprinted mean of its examples when training next begins; where
+// it has any number, a new class starts from zeros, and the examples there are do not have it.
 class Classes {
  public:
   // `judge` and `exporter` must outlive the object.
@@ -24,8 +25,12 @@ class Classes {
   const std::vector<std::string>& names() const { return context_.options->class_names; }
 
   Status Add(const std::string& name);
-  // Its examples are dropped and the classes after it move up. Two classes must remain.
+  // The classes after it move up. Examples of this one class are dropped; those that have any number
+  // lose this one. Two classes must remain, or one where examples have any number.
   Status Remove(int index);
+  // Removes class `from`; its examples have class `into` instead, whose weights start at the mean of
+  // both.
+  Status Merge(int from, int into);
   Status Rename(int index, const std::string& name);
   // Replaces the label set: names that exist already keep their parameters and examples.
   Status Set(const std::vector<std::string>& names);
@@ -36,11 +41,11 @@ class Classes {
  private:
   struct Change {
     std::string name;
-    int old_index = -1;  // −1: new
+    std::vector<int32_t> sources;  // old classes that it takes over; none: new
   };
   Status Apply(const std::vector<Change>& classes);
   Status CheckChange() const;
-  Result<TrainingState> StateFor(const std::vector<int>& sources) const;
+  Result<TrainingState> StateFor(const ClassSources& sources) const;
   std::vector<std::string> NamesOrNumbers() const;
 
   const TrainingContext context_;

@@ -1171,13 +1171,18 @@ TW_API tw_status tw_trainer_check_export(tw_trainer* trainer, tw_export_check* c
 TW_API tw_status tw_trainer_export(tw_trainer* trainer, tw_model** out_model);
 
 // Replaces the classes by n_names others. Class i takes over the weights, examples and name of the
-// present class sources[i], but is called names[i]; -1 makes a new class, which begins with the
-// mean feature of its examples. Classes that are no source are removed with their examples. sources
-// NULL: a name that exists already is its own source, and the others are new. TW_LOSS_SOFTMAX only;
-// two classes must remain. Errors: INVALID_ARGUMENT (a name or source stands twice),
+// present class sources[i], but is called names[i]; -1 makes a new class. sources NULL: a name that
+// exists already is its own source, and the others are new. TW_LOSS_SOFTMAX: classes that are no
+// source are removed with their examples, new ones begin with the mean feature of their examples,
+// and two must remain. TW_LOSS_SIGMOID: examples lose the removed classes and do not have the new
+// ones, which begin with zeros. Errors: INVALID_ARGUMENT (a name or source stands twice),
 // FAILED_PRECONDITION (another loss, class_weights). [one]
 TW_API tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
                                         const int64_t* sources, size_t n_names);
+
+// Makes one class of two: what has class `from` has class `into`, whose weights begin with the mean
+// of both. Classes behind `from` move up by one. Errors: as above. [one]
+TW_API tw_status tw_trainer_merge_classes(tw_trainer* trainer, int64_t from, int64_t into);
 
 // An array of numbers that is trained: "head/weights", "head/bias", those of deeper layers.
 typedef struct tw_parameter_info {

@@ -657,6 +657,10 @@ class Trainer {
     return Status(tw_trainer_set_classes(
         get(), pointers.data(), sources.empty() ? nullptr : sources.data(), pointers.size()));
   }
+  // What has class `from` has class `into` from now on.
+  Status MergeClasses(int64_t from, int64_t into) {
+    return Status(tw_trainer_merge_classes(get(), from, into));
+  }
   // Empty where the classes have no names.
   std::vector<std::string> class_names() const {
     const Result<tw_trainer_info> info = Info();

@@ -296,12 +296,16 @@ size_t FeatureCache::index_bytes() const {
          (labels_.size() + groups_.size()) * sizeof(int32_t) + values_.size() * sizeof(float);
 }
 
-void FeatureCache::MapOutputs(Span<const int32_t> from) {
+void FeatureCache::MapOutputs(const std::vector<std::vector<int32_t>>& from) {
   NoteChange();
   std::vector<float> mapped;
   mapped.reserve(entries_.size() * from.size());
   for (int64_t i = 0; i < size(); ++i) {
-    for (int32_t old : from) mapped.push_back(old < 0 ? 0.0f : values(i)[old]);
+    for (const std::vector<int32_t>& old : from) {
+      float value = old.empty() ? 0.0f : values(i)[old[0]];
+      for (int32_t o : old) value = std::max(value, values(i)[o]);
+      mapped.push_back(value);
+    }
   }
   values_ = std::move(mapped);
   options_.n_outputs = static_cast<int64_t>(from.size());

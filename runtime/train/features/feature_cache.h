@@ -99,9 +99,9 @@ class FeatureCache {
   void Truncate(int64_t size);
   // Keeps the examples at `indices` (distinct, in [0, size())), in that order, and no others.
   void Keep(Span<const int64_t> indices);
-  // Replaces the values by those of `from.size()` outputs: new output o is what output from[o] was,
-  // or 0 where from[o] is −1. Only where targets are values.
-  void MapOutputs(Span<const int32_t> from);
+  // Replaces the values by those of `from.size()` outputs: new output o is the largest of what the
+  // outputs from[o] were, 0 where there are none. Only where targets are values.
+  void MapOutputs(const std::vector<std::vector<int32_t>>& from);
 
   // Lower-case hex SHA-256 of all rows as stored, then all targets, then all groups if there are
   // any, in order.

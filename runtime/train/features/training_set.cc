@@ -249,21 +249,37 @@ TrainingSet::OnlyForTraining::~OnlyForTraining() {
   set_.UpdateWeights();
 }
 
-std::vector<int32_t> KeepLabels(const std::vector<int32_t>& new_labels, FeatureCache* cache) {
-  std::vector<int64_t> kept;
+std::vector<int32_t> KeepClasses(const ClassSources& sources, FeatureCache* cache) {
   std::vector<int32_t> new_index(static_cast<size_t>(cache->size()), -1);
+  if (!cache->uses_labels()) {
+    cache->MapOutputs(sources);
+    std::iota(new_index.begin(), new_index.end(), 0);
+    return new_index;
+  }
+  const auto class_of = [&](int32_t label) {
+    for (size_t c = 0; c < sources.size(); ++c) {
+      if (std::count(sources[c].begin(), sources[c].end(), label) > 0) {
+        return static_cast<int32_t>(c);
+      }
+    }
+    return -1;
+  };
+  std::vector<int64_t> kept;
+  std::vector<int32_t> labels;
   for (int64_t i = 0; i < cache->size(); ++i) {
-    if (new_labels[static_cast<size_t>(cache->label(i))] < 0) continue;
+    const int32_t label = class_of(cache->label(i));
+    if (label < 0) continue;
     new_index[static_cast<size_t>(i)] = static_cast<int32_t>(kept.size());
     kept.push_back(i);
+    labels.push_back(label);
   }
   cache->Keep(kept);
-  for (int32_t& label : cache->mutable_labels()) label = new_labels[static_cast<size_t>(label)];
+  std::copy(labels.begin(), labels.end(), cache->mutable_labels().begin());
   return new_index;
 }
 
-void TrainingSet::Relabel(const std::vector<int32_t>& new_labels) {
-  const std::vector<int32_t> new_index = KeepLabels(new_labels, cache_.get());
+void TrainingSet::ChangeClasses(const ClassSources& sources) {
+  const std::vector<int32_t> new_index = KeepClasses(sources, cache_.get());
   const auto renumber = [&](std::vector<int32_t>* indices) {
     std::vector<int32_t> renumbered;
     for (int32_t i : *indices) {
@@ -276,7 +292,7 @@ void TrainingSet::Relabel(const std::vector<int32_t>& new_labels) {
   renumber(&train_);
   renumber(&validation_);
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
-  if (replay() != nullptr) replay_->Reset(cache_->labels());
+  if (replay() != nullptr && cache_->uses_labels()) replay_->Reset(cache_->labels());
   digest_.clear();
   UpdateWeights();
 }

@@ -19,10 +19,13 @@ namespace topwork {
 
 enum class ExampleSet : int { kTrain = 0, kValidation = 1, kAll = 2 };
 
+// For each new class the old ones that it takes over; none: it is new.
+using ClassSources = std::vector<std::vector<int32_t>>;
+
 // One thread at a time; Cancel() alone may be called from any thread.
 class TrainingSet {
  public:
-  // All three must outlive the object. options->n_classes may change between calls, see Relabel.
+  // All three must outlive the object. options->n_classes may change between calls, see ChangeClasses.
   TrainingSet(const TrainerOptions* options, FeatureExtractor* extractor, WorkWatch* watch);
 
   const FeatureCache& cache() const { return *cache_; }
@@ -77,9 +80,8 @@ class TrainingSet {
   // Lower-case hex SHA-256 of all examples.
   const std::string& digest();
 
-  // Classes have changed: for each old label the new one, or −1, which drops its examples.
-  // options->n_classes is the new number already.
-  void Relabel(const std::vector<int32_t>& new_labels);
+  // Classes have changed, see KeepClasses. options->n_classes is the new number already.
+  void ChangeClasses(const ClassSources& sources);
   // The number of outputs has changed while there are no examples.
   void Clear() { cache_ = NewCache(true); }
 
@@ -117,9 +119,10 @@ class TrainingSet {
   std::string digest_;
 };
 
-// Gives examples their new labels and drops those whose class is gone (−1). For every old example
-// its new index, or −1.
-std::vector<int32_t> KeepLabels(const std::vector<int32_t>& new_labels, FeatureCache* cache);
+// Gives examples their new classes. Those of a single class that is the source of none are dropped;
+// where targets are values, a class's value is the largest of its sources', 0 without one. For every
+// old example its new index, or −1.
+std::vector<int32_t> KeepClasses(const ClassSources& sources, FeatureCache* cache);
 
 }  // namespace topwork
 

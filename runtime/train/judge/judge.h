@@ -75,9 +75,9 @@ class Judge {
   size_t golden_bytes() const { return golden_ != nullptr ? golden_->bytes() : 0; }
   // FAILED_PRECONDITION without a golden set.
   Result<GoldenResult> CheckGolden();
-  // Classes have changed: for each old label the new one, or −1. The golden set is given up when
+  // Classes have changed: see KeepClasses. The golden set is given up when
   // nothing of it is left, or no class that the shipped head knows.
-  void RelabelGolden(const std::vector<int32_t>& new_labels);
+  void ChangeClasses(const ClassSources& sources);
 
   // Accuracy before and after storing; kValidation means all where no example is held back.
   Result<ExportCheck> CheckExport(ExampleSet set);

@@ -45,10 +45,10 @@ Status Judge::SetGolden(const Examples& examples, const FeatureProgress& progres
   return Status::Ok();
 }
 
-void Judge::RelabelGolden(const std::vector<int32_t>& new_labels) {
+void Judge::ChangeClasses(const ClassSources& sources) {
   if (golden_ == nullptr) return;
-  KeepLabels(new_labels, golden_.get());
-  if (golden_->size() == 0 || !KnowsShippedClass()) golden_.reset();
+  KeepClasses(sources, golden_.get());
+  if (golden_->size() == 0 || !golden_->uses_labels() || !KnowsShippedClass()) golden_.reset();
 }
 
 // Accuracy where examples have a class, otherwise minus the mean loss. class_map names the class

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <string>
 
 #include "tests/runtime/train/trainer_data.h"
 
@@ -13,6 +16,14 @@ using test::Accuracy;
 using test::Images;
 using test::NewTrainer;
 using Data = test::TrainerData;
+
+struct TempCopy {
+  std::string path;
+  explicit TempCopy(const std::string& from) : path(from + ".copy") {
+    std::ofstream(path, std::ios::binary) << std::ifstream(from, std::ios::binary).rdbuf();
+  }
+  ~TempCopy() { std::remove(path.c_str()); }
+};
 
 TrainerOptions Options(int n_classes) {
   TrainerOptions options;
@@ -136,6 +147,126 @@ TEST_CASE("trainer: a golden set goes on guarding when classes are added and rem
   REQUIRE(trainer->state().SetParameters(worse).ok());
   CHECK(trainer->Export().status().code() == StatusCode::kFailedPrecondition);
   CHECK(said >= 0);
+}
+
+// Examples with any number of classes: the pattern's own, and "any" for two of the three.
+struct Tagged {
+  Data data;
+  std::vector<float> values;
+  int n_outputs = 0;
+  Tagged(int n, const std::vector<std::vector<int>>& outputs, uint64_t seed = 5)
+      : data(Images(n, 3, seed)), n_outputs(static_cast<int>(outputs.size())) {
+    for (int32_t label : data.y) {
+      for (const std::vector<int>& patterns : outputs) {
+        const bool has = std::count(patterns.begin(), patterns.end(), label) > 0;
+        values.push_back(has ? 1.0f : 0.0f);
+      }
+    }
+  }
+  Examples examples() const {
+    return Examples::FromArray(data.x.data(), test::kImageFloats * sizeof(float), values.data(),
+                               n_outputs, static_cast<int64_t>(data.y.size()));
+  }
+};
+
+TrainerOptions SigmoidOptions() {
+  TrainerOptions options = Options(3);
+  options.loss.loss = Loss::kSigmoidCrossEntropy;
+  options.class_names = {"a", "b", "c"};
+  options.epochs = 40;
+  return options;
+}
+
+double Accuracy(Trainer* trainer, const Tagged& tagged) {
+  const auto evaluation = trainer->judge().Evaluate(tagged.examples());
+  REQUIRE(evaluation.status().ToString() == "OK");
+  return evaluation->accuracy;
+}
+
+TEST_CASE("trainer: classes of a sigmoid head come and go", "[train]") {
+  const auto trainer = NewTrainer(SigmoidOptions());
+  REQUIRE(trainer->AddExamples(Tagged(90, {{0}, {1}, {2}}).examples()).ok());
+  REQUIRE(trainer->Train().ToString() == "OK");
+  const std::vector<float> before(trainer->state().weights().begin(),
+                                  trainer->state().weights().end());
+  REQUIRE(trainer->classes().Add("any").ToString() == "OK");
+  CHECK(trainer->set().size() == 90);
+  CHECK(trainer->set().cache().values(0)[3] == 0.0f);
+  CHECK(std::equal(before.begin(), before.end(), trainer->state().weights().begin()));
+  REQUIRE(trainer->classes().Remove(1).ToString() == "OK");
+  CHECK(trainer->classes().names() == std::vector<std::string>{"a", "c", "any"});
+  CHECK(trainer->set().size() == 90);  // an example can be of no class
+  REQUIRE(trainer->classes().Rename(2, "both").ToString() == "OK");
+  CHECK(std::equal(before.begin(), before.begin() + 8, trainer->state().weights().begin()));
+  // New examples teach the new class against those that were there without it.
+  const Tagged more(300, {{0}, {2}, {0, 2}}, 9);
+  REQUIRE(trainer->AddExamples(more.examples()).ToString() == "OK");
+  trainer->set_epochs(200);
+  REQUIRE(trainer->Train().ToString() == "OK");
+  CHECK(Accuracy(trainer.get(), Tagged(60, {{0}, {2}, {0, 2}}, 33)) > 0.8);
+  const auto exported = trainer->Export();
+  REQUIRE(exported.status().ToString() == "OK");
+  CHECK(test::OpenBytes(exported.value())->labels() == std::vector<std::string>{"a", "c", "both"});
+  REQUIRE(trainer->classes().Set({"both"}).ToString() == "OK");  // one class is enough
+  CHECK(trainer->classes().Remove(0).code() == StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("trainer: two classes become one", "[train]") {
+  SECTION("of any number an example") {
+    const auto trainer = NewTrainer(SigmoidOptions());
+    REQUIRE(trainer->AddExamples(Tagged(90, {{0}, {1}, {2}}).examples()).ok());
+    REQUIRE(trainer->Train().ok());
+    const std::vector<float> old(trainer->state().weights().begin(),
+                                 trainer->state().weights().end());
+    REQUIRE(trainer->classes().Merge(0, 2).ToString() == "OK");
+    CHECK(trainer->classes().names() == std::vector<std::string>{"b", "c"});
+    for (size_t d = 0; d < 8; ++d) {
+      CHECK(trainer->state().weights()[d] == old[8 + d]);
+      CHECK(trainer->state().weights()[8 + d] == Approx(0.5 * (old[d] + old[16 + d])));
+    }
+    const Tagged expected(90, {{1}, {0, 2}});
+    for (int64_t i = 0; i < 90; ++i) {
+      const float* values = trainer->set().cache().values(i);
+      CHECK(std::equal(values, values + 2, expected.values.begin() + 2 * i));
+    }
+    trainer->set_epochs(150);
+    REQUIRE(trainer->Train().ToString() == "OK");
+    CHECK(Accuracy(trainer.get(), Tagged(60, {{1}, {0, 2}}, 33)) > 0.9);
+  }
+  SECTION("of one class an example") {
+    const auto trainer = NewTrainer(Options(3));
+    REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
+    REQUIRE(trainer->Train().ok());
+    REQUIRE(trainer->classes().Merge(2, 0).ToString() == "OK");
+    CHECK(trainer->set().size() == 90);
+    trainer->set_epochs(60);
+    REQUIRE(trainer->Train().ToString() == "OK");
+    Data merged = Images(60, 3, 33);
+    for (int32_t& label : merged.y) label = label == 2 ? 0 : label;
+    CHECK(test::Accuracy(trainer.get(), merged) > 0.9);
+    CHECK(trainer->classes().Merge(0, 0).code() == StatusCode::kInvalidArgument);
+    CHECK(trainer->classes().Merge(0, 2).code() == StatusCode::kInvalidArgument);
+    CHECK(trainer->classes().Merge(1, 0).message().find("two are needed") != std::string::npos);
+  }
+}
+
+TEST_CASE("trainer: a checkpoint brings the classes of a sigmoid head along", "[train]") {
+  const auto trainer = NewTrainer(SigmoidOptions());
+  REQUIRE(trainer->AddExamples(Tagged(90, {{0}, {1}, {2}}).examples()).ok());
+  REQUIRE(trainer->classes().Add("any").ToString() == "OK");
+  REQUIRE(trainer->Train().ok());
+  const std::string path = "class_change_test_checkpoint";
+  REQUIRE(trainer->SaveCheckpoint(path, true).ToString() == "OK");
+  const auto other = NewTrainer(SigmoidOptions());
+  // The file is held by the trainer that saved it.
+  const TempCopy copy(path);
+  REQUIRE(other->RestoreCheckpoint(copy.path).ToString() == "OK");
+  CHECK(other->n_classes() == 4);
+  CHECK(other->set().digest() == trainer->set().digest());
+  CHECK(std::equal(trainer->state().weights().begin(), trainer->state().weights().end(),
+                   other->state().weights().begin()));
+  REQUIRE(other->AddExamples(Tagged(30, {{0}, {1}, {2}, {0, 2}}, 8).examples()).ToString() == "OK");
+  std::remove(path.c_str());
 }
 
 }  // namespace class_change_test

@@ -158,9 +158,9 @@ TEST_CASE("feature cache: examples are kept, replaced and removed", "[train]") {
   CHECK(cache.values(1)[1] == 0.25f);
   CHECK(cache.row(2)[0] == 5);
   // An output removed, one added.
-  const int32_t from[] = {2, -1, 0, -1};
-  cache.MapOutputs(Span<const int32_t>(from, 4));
+  cache.MapOutputs({{2}, {}, {0}, {1, 2}});
   CHECK(cache.n_outputs() == 4);
+  CHECK(cache.values(1)[3] == 0.25f);
   CHECK(cache.values(1)[0] == 0.125f);
   CHECK(cache.values(1)[1] == 0.0f);
   CHECK(cache.values(1)[2] == 0.5f);
