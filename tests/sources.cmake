@@ -194,6 +194,7 @@ set(TEST_SOURCES
   runtime/train/fit/optimizer_test.cc
   runtime/train/options_test.cc
   runtime/train/fit/reference_test.cc
+  runtime/train/fit/sampling_test.cc
   runtime/train/fit/schedule_test.cc
   runtime/train/head/several_outputs_test.cc
   runtime/train/head/tail_memory_test.cc

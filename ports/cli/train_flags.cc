@@ -130,8 +130,24 @@ void AddLoss(CLI::App* command, TrainOptions* options) {
       ->delimiter(',')
       ->check(PositiveCheck())
       ->type_name("W1,W2,...");
-  group->add_flag("--balance", options->trainer.loss.balance_classes,
-                  "count all classes the same, however many examples they have");
+  group
+      ->add_option("--balance", options->balance,
+                   "count all classes the same, however many examples they have: by weights; "
+                   "repeat: small classes' examples come again; smote: points between neighbours "
+                   "in their place")
+      ->expected(0, 1)
+      ->check(CLI::IsMember({"none", "weights", "repeat", "smote"}))
+      ->default_str("weights");
+  group
+      ->add_option("--focal", options->trainer.loss.focal_gamma,
+                   "focal loss: what is right with probability P counts (1 - P)^GAMMA times")
+      ->check(CLI::Range(0.0f, 10.0f))
+      ->type_name("GAMMA");
+  group
+      ->add_option("--mixup", options->trainer.loss.mixup_alpha,
+                   "train on mixtures of two examples' features, shares from Beta(ALPHA, ALPHA)")
+      ->check(CLI::Range(0.05f, 2.0f))
+      ->type_name("ALPHA");
   group->add_flag("--balance-groups", options->trainer.loss.balance_groups,
                   "count all groups of each class the same, which helps the worst of them");
 }

@@ -23,6 +23,10 @@ constexpr std::pair<const char*, tw_schedule> kSchedules[] = {{"constant", TW_SC
                                                               {"step", TW_SCHEDULE_STEP},
                                                               {"cosine", TW_SCHEDULE_COSINE},
                                                               {"linear", TW_SCHEDULE_LINEAR}};
+constexpr std::pair<const char*, tw_balance> kBalances[] = {{"none", TW_BALANCE_NONE},
+                                                            {"weights", TW_BALANCE_WEIGHTS},
+                                                            {"repeat", TW_BALANCE_REPEAT},
+                                                            {"smote", TW_BALANCE_SMOTE}};
 constexpr std::pair<const char*, tw_head_init> kInits[] = {{"zeros", TW_HEAD_INIT_ZEROS},
                                                            {"shipped", TW_HEAD_INIT_SHIPPED},
                                                            {"imprint", TW_HEAD_INIT_IMPRINT}};
@@ -106,7 +110,7 @@ void CheckTrainOptions(const TrainOptions& options) {
   Usage(head.dropout > 0.0f && head.n_hidden == 0, "--dropout needs --hidden UNITS");
   Usage(head.n_projected > 0 && (head.n_hidden > 0 || LayersOf(options.layers) > 1),
         "--project goes with neither --hidden nor --layers above 1");
-  Usage(!options.class_weights.empty() && options.trainer.loss.balance_classes != 0,
+  Usage(!options.class_weights.empty() && options.balance == "weights",
         "--class-weights and --balance exclude each other");
   Usage(options.trainer.loss.balance_groups != 0 &&
             (!options.class_weights.empty() || options.trainer.loss.balance_classes != 0),
@@ -165,6 +169,7 @@ TrainerSettings::TrainerSettings(const TrainOptions& options, const std::string&
     throw CliError(kExitUsage, "--class-weights: has " + std::to_string(class_weights_.size()) +
                                    " numbers for " + std::to_string(names_.size()) + " classes");
   }
+  trainer_.loss.balance_classes = ByName(kBalances, options.balance);
   trainer_.loss.class_weights = class_weights_.empty() ? nullptr : class_weights_.data();
   trainer_.optimizer.kind = ByName(kOptimizers, options.optimizer);
   trainer_.schedule.kind = ByName(kSchedules, options.schedule);

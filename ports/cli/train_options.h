@@ -36,6 +36,7 @@ struct TrainOptions {
   std::string output_name;
   std::string layers = "last";
   std::string init = "zeros";
+  std::string balance = "none";
   std::vector<std::string> remove_classes;
   std::vector<std::string> rename_classes, merge_classes;  // OLD=NEW
   std::string loss;                                        // empty: by the data

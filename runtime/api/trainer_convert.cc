@@ -24,11 +24,13 @@ Status CheckEnums(const tw_trainer_options& in) {
   const struct {
     const char* name;
     int value, last;
-  } enums[] = {{"optimizer.kind", static_cast<int>(in.optimizer.kind), TW_OPTIMIZER_IMPRINT},
-               {"head.init", static_cast<int>(in.head.init), TW_HEAD_INIT_IMPRINT},
-               {"loss.kind", static_cast<int>(in.loss.kind), TW_LOSS_HUBER},
-               {"schedule.kind", static_cast<int>(in.schedule.kind), TW_SCHEDULE_LINEAR},
-               {"features.type", static_cast<int>(in.features.type), TW_FEATURE_FLOAT16}};
+  } enums[] = {
+      {"optimizer.kind", static_cast<int>(in.optimizer.kind), TW_OPTIMIZER_IMPRINT},
+      {"head.init", static_cast<int>(in.head.init), TW_HEAD_INIT_IMPRINT},
+      {"loss.kind", static_cast<int>(in.loss.kind), TW_LOSS_HUBER},
+      {"loss.balance_classes", static_cast<int>(in.loss.balance_classes), TW_BALANCE_SMOTE},
+      {"schedule.kind", static_cast<int>(in.schedule.kind), TW_SCHEDULE_LINEAR},
+      {"features.type", static_cast<int>(in.features.type), TW_FEATURE_FLOAT16}};
   for (const auto& e : enums) {
     if (e.value >= 0 && e.value <= e.last) continue;
     return InvalidArgument("{} {} does not exist; it is one of 0 to {}", e.name, e.value, e.last);
@@ -208,7 +210,9 @@ void ConvertLoss(const tw_trainer_options& in, TrainerOptions* out) {
   if (loss.class_weights != nullptr) {
     out->loss.class_weights.assign(loss.class_weights, loss.class_weights + in.n_classes);
   }
-  out->balance_classes = loss.balance_classes != 0;
+  out->balance_classes = static_cast<Balance>(loss.balance_classes);
+  out->loss.focal_gamma = loss.focal_gamma;
+  out->mixup_alpha = loss.mixup_alpha;
   out->balance_groups = loss.balance_groups != 0;
 }
 

@@ -36,11 +36,6 @@ Status CheckSets(const CheckpointData& data, int64_t n_examples) {
       seen[static_cast<size_t>(i)] = true;
     }
   }
-  const uint64_t position = data.values.progress.position;
-  if (position > 0 && position >= data.train.size()) {
-    return Corrupt("the checkpoint contradicts itself: {} examples of an epoch of {} are used",
-                   position, data.train.size());
-  }
   return Status::Ok();
 }
 
@@ -170,9 +165,6 @@ Result<TrainingState> CheckpointStore::StateOf(const CheckpointData& data) const
   TW_RETURN_IF_ERROR(state.Assign(data.values));
   const float given = context_.options->learning_rate;
   if (given != 0.0f) state.learning_rate = given;  // it may differ from the checkpoint's
-  if (state.progress.position > 0) {
-    TW_RETURN_IF_ERROR(plan_.StartEpoch(data.train.size(), &state));
-  }
   return state;
 }
 
@@ -185,7 +177,13 @@ Status CheckpointStore::Adopt(const CheckpointData& data) const {
   context_.options->n_classes = data.n_classes;
   context_.options->class_names = data.class_names;
   context_.set->Adopt(std::move(contents));
-  return Status::Ok();
+  // The order of an epoch in progress follows from the examples.
+  if (context_.state->progress.position == 0) return Status::Ok();
+  TW_RETURN_IF_ERROR(plan_.StartEpoch(context_.state));
+  if (context_.state->progress.position < context_.state->order.size()) return Status::Ok();
+  context_.state->ClearEpoch();
+  return Corrupt(
+      "the checkpoint contradicts itself: more examples of an epoch are used than there are");
 }
 
 }  // namespace topwork

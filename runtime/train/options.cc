@@ -46,15 +46,39 @@ Status CheckLoss(const TrainerOptions& o) {
       return OutOfRange("a class weight", weight, "above 0 and at most 1e6");
     }
   }
-  if (o.balance_classes && !UsesLabels(loss.loss)) {
+  if (o.balance_classes != Balance::kNone && !UsesLabels(loss.loss)) {
     return InvalidArgument("balance_classes needs one class an example; the loss is '{}'",
                            LossName(loss.loss));
   }
-  if (o.balance_groups && (o.balance_classes || !loss.class_weights.empty())) {
+  if (o.balance_groups && (o.balance_classes != Balance::kNone || !loss.class_weights.empty())) {
     return InvalidArgument("balance_groups excludes class weights: it balances classes, too");
   }
-  if (o.balance_classes && !loss.class_weights.empty()) {
+  if (o.balance_classes == Balance::kWeights && !loss.class_weights.empty()) {
     return InvalidArgument("balance_classes and class_weights exclude each other");
+  }
+  return Status::Ok();
+}
+
+// What shapes the loss or the mini-batches.
+Status CheckSampling(const TrainerOptions& o) {
+  const float gamma = o.loss.focal_gamma;
+  if (!(gamma >= 0.0f && gamma <= 10.0f)) return OutOfRange("focal_gamma", gamma, "in [0, 10]");
+  const bool closed = o.optimizer == Optimizer::kRidge || o.optimizer == Optimizer::kImprint;
+  if (gamma > 0.0f && (IsRegression(o.loss.loss) || closed || o.loss.label_smoothing > 0.0f)) {
+    return InvalidArgument(
+        "focal_gamma belongs to losses of classes, without label_smoothing and closed forms");
+  }
+  const float alpha = o.mixup_alpha;
+  if (alpha != 0.0f && !(alpha >= 0.05f && alpha <= 2.0f)) {
+    return OutOfRange("mixup_alpha", alpha, "0 or in [0.05, 2]");
+  }
+  const int balance = static_cast<int>(o.balance_classes);
+  if (balance < 0 || balance > static_cast<int>(Balance::kSmote)) {
+    return OutOfRange("balance_classes", balance, "0 (none) to 3 (smote)");
+  }
+  if ((alpha > 0.0f || o.balance_classes > Balance::kWeights) && !IsFirstOrder(o.optimizer)) {
+    return InvalidArgument("mixup, repetition and SMOTE make mini-batches; {} has none",
+                           OptimizerName(o.optimizer));
   }
   return Status::Ok();
 }
@@ -248,6 +272,7 @@ Status CheckOptions(const TrainerOptions& o) {
   TW_RETURN_IF_ERROR(CheckLoss(o));
   TW_RETURN_IF_ERROR(CheckProgress(o));
   TW_RETURN_IF_ERROR(CheckOptimizer(o));
+  TW_RETURN_IF_ERROR(CheckSampling(o));
   TW_RETURN_IF_ERROR(CheckFeatures(o));
   TW_RETURN_IF_ERROR(CheckCombination(o));
   return kTrainsLastAlone ? CheckLeftOut(o) : Status::Ok();
@@ -275,7 +300,11 @@ std::vector<std::string> RunLines(const TrainerOptions& o, int output, bool appe
   number("label_smoothing", static_cast<double>(o.loss.label_smoothing));
   number("huber_delta", static_cast<double>(o.loss.huber_delta));
   for (float weight : o.loss.class_weights) number("class_weight", static_cast<double>(weight));
-  number("balance_classes", o.balance_classes ? 1 : 0);
+  number("balance_classes", static_cast<int>(o.balance_classes));
+  if (o.loss.focal_gamma > 0.0f) {
+    number("focal_gamma", static_cast<double>(o.loss.focal_gamma));
+  }
+  if (o.mixup_alpha > 0.0f) number("mixup_alpha", static_cast<double>(o.mixup_alpha));
   if (o.balance_groups) number("balance_groups", 1);
   add("optimizer", OptimizerName(o.optimizer));
   number("momentum", static_cast<double>(o.momentum));

@@ -49,6 +49,17 @@ struct Augmentation {
 
 enum class FeatureType : int { kFloat32 = 0, kFloat16 = 1 };
 
+// What makes all classes count the same. The numbers are those of `tw_balance` in the C API.
+enum class Balance : int {
+  kNone = 0,
+  kWeights = 1,  // class weights n / (C · n_c) of the training examples
+  // An epoch of a mini-batch optimizer takes as many examples of every class: some again ...
+  kRepeat = 2,
+  // ... or, in their place, points between one and a neighbour of its class (SMOTE, Chawla et al.
+  // 2002): one of the 5 nearest among up to 256 of them.
+  kSmote = 3,
+};
+
 struct TrainerOptions {
   // Defined once: they are long, and the compiler would write them out wherever one is made.
   TrainerOptions();
@@ -66,8 +77,11 @@ struct TrainerOptions {
   HeadInit init = HeadInit::kZeros;
 
   LossOptions loss;
-  // Class weights n / (C · n_c) of the training examples in place of loss.class_weights; softmax.
-  bool balance_classes = false;
+  Balance balance_classes = Balance::kNone;  // softmax
+  // Mixup of cached rows (Zhang et al. 2018): each mini-batch step takes λ·x + (1 − λ)·x' and both
+  // targets, λ from Beta(mixup_alpha, mixup_alpha) and x' another row of the batch. 0: off; in
+  // [0.05, 2]. Mini-batch optimizers only.
+  float mixup_alpha = 0.0f;
   // Examples weigh n / (cells · n_cell), a cell being the examples of one class and group: every group
   // of every class counts the same, which raises the accuracy of the worst one (last-layer
   // re-weighting: Kirichenko, Izmailov, Wilson, "Last layer re-training is sufficient for robustness to

@@ -34,6 +34,9 @@ class Random {
     return draw % n;
   }
 
+  // Uniform in [0, 1).
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+
   // Standard normal, by Box and Muller; two draws each.
   double Gaussian() {
     const double u = (static_cast<double>(Next() >> 11) + 0.5) * 0x1p-53;  // in (0, 1)

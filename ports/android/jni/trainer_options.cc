@@ -100,7 +100,7 @@ void TrainerOptions::ReadTraining(const Fields& fields) {
   SetIfGiven(fields.Int(kHeadInit), &options_.head.init);
   options_.head.keep_in_float = fields.Bool(kKeepInFloat) ? 1 : 0;
   options_.head.output = output_.get();
-  options_.loss.balance_classes = fields.Bool(kBalance) ? 1 : 0;
+  options_.loss.balance_classes = fields.Bool(kBalance) ? TW_BALANCE_WEIGHTS : TW_BALANCE_NONE;
   SetIfGiven(fields.Int(kEpochs), &options_.n_epochs);
   SetIfGiven(fields.Int(kBatchSize), &options_.batch_size);
   SetIfGiven(fields.Int(kPatience), &options_.stopping.patience);

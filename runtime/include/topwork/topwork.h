@@ -683,6 +683,13 @@ typedef struct tw_head_options {
   uint64_t reserved[2];
 } tw_head_options;
 
+typedef enum tw_balance TW_ENUM_INT {
+  TW_BALANCE_NONE = 0,
+  TW_BALANCE_WEIGHTS = 1,  // weights in the loss
+  TW_BALANCE_REPEAT = 2,   // examples of small classes come again; first-order optimizers
+  TW_BALANCE_SMOTE = 3     // points between two neighbours of a class in place of repetitions
+} tw_balance;
+
 typedef struct tw_loss_options {
   tw_loss kind;
   // TW_LOSS_SOFTMAX and SIGMOID, in [0, 1).
@@ -691,12 +698,18 @@ typedef struct tw_loss_options {
   float huber_delta;
   // n_classes positive numbers that weigh classes in the loss; or NULL.
   const float* class_weights;
-  // 1: weights that make all classes count the same.
-  int32_t balance_classes;
+  // What makes all classes count the same; with TW_LOSS_SOFTMAX.
+  tw_balance balance_classes;
   // 1: weights that make all groups (tw_examples.groups) of each class count the same, which helps the
   // worst of them. Excludes class_weights and balance_classes.
   int32_t balance_groups;
-  uint64_t reserved[4];
+  // Focal loss of TW_LOSS_SOFTMAX and SIGMOID: what is right with probability p counts
+  // (1 - p)^focal_gamma times; in [0, 10], 0: off. Not with label_smoothing.
+  float focal_gamma;
+  // Mixup: steps take mixtures of two examples' features and targets, whose share is drawn from
+  // Beta(mixup_alpha, mixup_alpha); in [0.05, 2], 0: off. First-order optimizers.
+  float mixup_alpha;
+  uint64_t reserved[3];
 } tw_loss_options;
 
 typedef struct tw_optimizer_options {

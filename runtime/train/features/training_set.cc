@@ -197,7 +197,7 @@ Result<std::vector<int32_t>> TrainingSet::IndicesOf(ExampleSet set) const {
 // n / (C · n_c), as scikit-learn's class_weight="balanced"; a class without examples weighs 1.
 void TrainingSet::UpdateWeights() {
   UpdateExampleWeights();
-  if (!options_.balance_classes) return;
+  if (options_.balance_classes != Balance::kWeights) return;
   std::vector<int64_t> counts(static_cast<size_t>(options_.n_classes), 0);
   for (int32_t i : train_) ++counts[static_cast<size_t>(cache_->label(i))];
   loss_.class_weights.clear();

@@ -22,9 +22,14 @@ class CpuFitter : public HeadFitter {
   size_t bytes() const { return batch_.scratch.size() * sizeof(float); }
 
  private:
+  void AddSmote(size_t first);
+  Status Gradient(BatchLoss* out);
+  Status MixedGradient(BatchLoss* out);
+
   const TrainingContext context_;
   const EpochPlan& plan_;
   ExampleRows batch_;
+  std::vector<float> made_;  // rows that are no example's own
 };
 
 }  // namespace topwork

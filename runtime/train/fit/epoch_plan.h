@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/train/features/example_rows.h"
+#include "runtime/train/random.h"
 #include "runtime/train/training_context.h"
 
 namespace topwork {
@@ -19,17 +20,21 @@ class EpochPlan {
   void SetPermutations(std::vector<std::vector<int32_t>> permutations);
   bool has_permutations() const { return !permutations_.empty(); }
 
-  // Lays out state->order for n_train examples.
-  Status StartEpoch(size_t n_train, TrainingState* state) const;
+  // Lays out state->order for the training examples.
+  Status StartEpoch(TrainingState* state) const;
   // The example at a position of the order in progress, and which of its variants it is in this
-  // epoch (0: itself).
+  // epoch (0: itself). Of a point of SMOTE: the example that it starts from.
   ExampleRows::Item ItemAt(size_t position) const;
+  // The training example that a point of SMOTE goes towards, and how far; −1 where the position is
+  // of an example itself.
+  int32_t NeighbourAt(size_t position, float* out_share) const;
   // Steps of an epoch over the training examples there are now.
   int64_t EpochSteps() const;
   // Of step number `step` (from 0), in the epoch in progress.
   double LearningRateAt(int64_t step) const;
 
  private:
+  void AddMinorities(Random* random, std::vector<int32_t>* order) const;
   ScheduleOptions ScheduleInForce() const;
 
   const TrainingContext context_;

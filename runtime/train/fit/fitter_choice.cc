@@ -59,6 +59,10 @@ std::string FitterChoice::WhyNotOnDevice() const {
     return StrFormat("{} looks at all examples at once: only sgd, adam and adamw run on a device",
                      OptimizerName(options.optimizer));
   }
+  if (options.loss.focal_gamma > 0.0f || options.mixup_alpha > 0.0f ||
+      options.balance_classes == Balance::kSmote) {
+    return "focal loss, mixup and SMOTE run on the CPU";
+  }
   if (placement_.is_final()) return "";
   // Before anything of OpenCL is touched: loading it takes time and memory.
   const double flops = 4.0 * static_cast<double>(context_.set->dim()) * context_.n_classes() *

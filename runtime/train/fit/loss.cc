@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/train/train_kernels.h"
 
@@ -27,13 +28,55 @@ struct ValueAndSlope {
 };
 
 // Of one output's score z and target t.
+ValueAndSlope FocalSigmoid(const LossOptions& options, int64_t c, double z, double t);
+
 ValueAndSlope Sigmoid(const LossOptions& options, int64_t c, double z, double t) {
+  if (options.focal_gamma > 0.0f) return FocalSigmoid(options, c, z, t);
   const double s = static_cast<double>(options.label_smoothing);
   const double soft = t * (1.0 - s) + 0.5 * s;
   const double positive = soft * ClassWeight(options, c);
   const double negative = 1.0 - soft;
   return {positive * Softplus(-z) + negative * Softplus(z),
           negative * Logistic(z) - positive * Logistic(-z)};
+}
+
+// (1 − p)^γ · −log p and its derivative by z, for p = σ(z).
+ValueAndSlope Focal(double gamma, double z) {
+  const double p = Logistic(z), q = Logistic(-z), loss = Softplus(-z);
+  const double factor = std::pow(q, gamma);
+  return {factor * loss, -factor * (gamma * p * loss + q)};
+}
+
+ValueAndSlope FocalSigmoid(const LossOptions& options, int64_t c, double z, double t) {
+  const double gamma = static_cast<double>(options.focal_gamma);
+  const ValueAndSlope positive = Focal(gamma, z), negative = Focal(gamma, -z);
+  const double weight = t * ClassWeight(options, c);
+  return {weight * positive.value + (1.0 - t) * negative.value,
+          weight * positive.slope - (1.0 - t) * negative.slope};
+}
+
+// By the margin m = z_label − log Σ e^z of the others: p = σ(m), and −dm/dz_c is the share of c
+// among the others. Without others, no loss.
+double FocalSoftmaxRow(const LossOptions& options, int32_t label, int64_t n, float scale,
+                       float* scores, int64_t* out_best) {
+  *out_best = std::max_element(scores, scores + n) - scores;
+  const double own = static_cast<double>(scores[label]);
+  double max = -std::numeric_limits<double>::infinity();
+  for (int64_t c = 0; c < n; ++c) {
+    if (c != label) max = std::max(max, static_cast<double>(scores[c]));
+  }
+  double sum = 0.0;
+  for (int64_t c = 0; c < n; ++c) {
+    if (c != label) sum += std::exp(static_cast<double>(scores[c]) - max);
+  }
+  const double margin = own - max - std::log(sum);
+  const ValueAndSlope at = Focal(static_cast<double>(options.focal_gamma), margin);
+  const double slope = static_cast<double>(scale) * at.slope;
+  for (int64_t c = 0; c < n; ++c) {
+    const double share = -std::exp(static_cast<double>(scores[c]) - max) / sum;
+    scores[c] = static_cast<float>(slope * (c == label ? 1.0 : share));
+  }
+  return at.value;
 }
 
 ValueAndSlope Regression(const LossOptions& options, int64_t c, double z, double t) {
@@ -79,7 +122,11 @@ double SoftmaxRow(const LossOptions& options, int32_t label, int64_t n, float sc
                   double* out_hits) {
   int64_t best = 0;
   double loss = 0.0;
-  if (options.label_smoothing == 0.0f) {
+  if (options.focal_gamma > 0.0f) {
+    const double weight = ClassWeight(options, label);
+    scale = static_cast<float>(weight * static_cast<double>(scale));
+    loss = weight * FocalSoftmaxRow(options, label, n, scale, scores, &best);
+  } else if (options.label_smoothing == 0.0f) {
     const double weight = ClassWeight(options, label);
     scale = static_cast<float>(weight * static_cast<double>(scale));
     loss = weight * SoftmaxCrossEntropyRow(scores, n, label, scale, &best);

@@ -41,6 +41,9 @@ struct LossOptions {
   // smoothing every term of Σ_c by its own), sigmoid its positive targets (pos_weight), regression
   // the output's squared or Huber error.
   std::vector<float> class_weights;
+  // Focal loss (Lin et al. 2017): an example (softmax) or output (sigmoid) that is right with
+  // probability p counts (1 − p)^focal_gamma times. 0: off; in [0, 10], without label_smoothing.
+  float focal_gamma = 0.0f;
 };
 
 // The targets of n rows: labels where UsesLabels, otherwise values.

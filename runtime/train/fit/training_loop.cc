@@ -39,7 +39,7 @@ Status TrainingLoop::Advance(int64_t max_steps, double max_seconds, double* out_
   const bool whole = !IsFirstOrder(context_.options->optimizer);
   const int64_t start = port::NowNanos();
   if (!whole && state.order.empty()) {
-    TW_RETURN_IF_ERROR(plan_.StartEpoch(context_.set->train().size(), &state));
+    TW_RETURN_IF_ERROR(plan_.StartEpoch(&state));
   }
   const Status status = choice_.Choose()->Advance(max_steps, max_seconds, out_loss);
   choice_.DropFailedDevice();

@@ -93,7 +93,7 @@ Status DenseHead::Scores(const float* const* rows, int64_t n, float* scores) {
 // LossRow, except that the loss of nearly all heads has its own loop for each instruction set.
 double DenseHead::DeltaRow(const LossOptions& loss, const Targets& targets, int64_t b, float scale,
                            float* scores, double* out_hits) const {
-  if (!UsesLabels(loss.loss) || loss.label_smoothing != 0.0f) {
+  if (!UsesLabels(loss.loss) || loss.label_smoothing != 0.0f || loss.focal_gamma != 0.0f) {
     return LossRow(loss, targets, b, n_outputs_, scale, scores, out_hits);
   }
   const double weight = RowWeight(loss, targets, b);

@@ -89,7 +89,7 @@ Result<std::vector<WorstExample>> Judge::Worst(ExampleSet set, int count) {
   const int n_outputs = context_.n_classes();
   std::vector<WorstExample> all;
   LossOptions plain = context_.set->loss();
-  plain.label_smoothing = 0.0f;
+  plain.label_smoothing = plain.focal_gamma = 0.0f;
   const auto add = [&](int32_t i, const float* scores) {
     WorstExample example;
     example.index = i;

@@ -60,7 +60,7 @@ Result<double> Judge::Quality(Trainable* network, const FeatureCache& cache,
   double sum = 0.0;
   const int64_t n = network->n_outputs();
   const LossOptions& given_loss = context_.options->loss;
-  const LossOptions loss = {given_loss.loss, 0.0f, given_loss.huber_delta, {}};
+  const LossOptions loss = {given_loss.loss, 0.0f, given_loss.huber_delta, {}, 0.0f};
   std::vector<float> row(static_cast<size_t>(n));
   const auto add = [&](int32_t i, const float* given) {
     row.assign(given, given + n);

@@ -68,7 +68,7 @@ Status MeasureExamples(const TrainingContext& context, Span<const int32_t> indic
   Measured sum;
   double weights = 0.0;
   LossOptions plain = context.set->loss();
-  plain.label_smoothing = 0.0f;
+  plain.label_smoothing = plain.focal_gamma = 0.0f;
   std::vector<float> delta;
   const auto add = [&](int32_t i, const float* scores) {
     const int32_t label = cache.uses_labels() ? cache.label(i) : 0;

@@ -105,7 +105,7 @@ TEST_CASE("trainer: a solver is cancelled inside an iteration", "[train]") {
 
 TEST_CASE("trainer: balanced weights follow the classes", "[train]") {
   TrainerOptions options = Options(2);
-  options.balance_classes = true;
+  options.balance_classes = Balance::kWeights;
   const auto trainer = NewTrainer(options);
   REQUIRE(trainer->AddExamples(Images(60, 2).examples()).ok());
   REQUIRE(trainer->TrainFor({0.0, 2}, nullptr, nullptr).ok());

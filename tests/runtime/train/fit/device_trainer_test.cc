@@ -66,7 +66,7 @@ TEST_CASE("device trainer: every first-order optimizer ends where the CPU does",
     options.optimizer = optimizer;
     options.schedule.schedule = Schedule::kCosine;
     options.schedule.warmup_steps = 10;
-    options.balance_classes = true;
+    options.balance_classes = Balance::kWeights;
     options.clip_norm = 1.0f;
     if (optimizer == Optimizer::kAdamW) options.weight_decay = 0.01f;
     if (optimizer == Optimizer::kSgd) options.momentum = 0.9f;

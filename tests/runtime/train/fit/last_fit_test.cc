@@ -51,7 +51,7 @@ TEST_CASE("last fit: the head is the one that all examples give, the figures are
                               Optimizer::kRidge, Optimizer::kImprint}) {
     INFO(OptimizerName(optimizer));
     TrainerOptions options = Options(optimizer);
-    options.balance_classes = optimizer == Optimizer::kAdam;
+    options.balance_classes = optimizer == Optimizer::kAdam ? Balance::kWeights : Balance::kNone;
     const auto fitted = Trained(options, data);
     options.keep_held_back = true;
     const auto kept = Trained(options, data);
