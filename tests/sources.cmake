@@ -184,6 +184,7 @@ set(TEST_SOURCES
   runtime/train/head/activation_map_test.cc
   runtime/train/head/head_test.cc
   runtime/train/head/hidden_layer_test.cc
+  runtime/train/head/merge_heads_test.cc
   runtime/train/deep_trainer_test.cc
   runtime/train/head/dense_head_test.cc
   runtime/train/fit/last_fit_test.cc

@@ -119,6 +119,7 @@ void AddQuantizeCommand(CLI::App* app);
 void AddPruneCommand(CLI::App* app);
 void AddAuditCommand(CLI::App* app);
 void AddSuggestCommand(CLI::App* app);
+void AddMergeCommand(CLI::App* app);
 
 }  // namespace cli
 }  // namespace topwork

@@ -109,6 +109,7 @@ int Main(int argc, char** argv) {
   AddPruneCommand(&app);
   AddAuditCommand(&app);
   AddSuggestCommand(&app);
+  AddMergeCommand(&app);
   TfliteArguments flags;
   try {
     std::vector<std::string> arguments = ReadArguments(argc, argv, &flags);

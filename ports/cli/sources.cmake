@@ -63,6 +63,7 @@ set(CLI_SOURCES
   learn_command.cc
   learn_flags.cc
   evaluate_monitor.cc
+  merge_command.cc
   prune_command.cc
   quantize_command.cc
   audit/suggest_command.cc

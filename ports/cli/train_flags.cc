@@ -131,13 +131,11 @@ void AddLoss(CLI::App* command, TrainOptions* options) {
       ->check(PositiveCheck())
       ->type_name("W1,W2,...");
   group
-      ->add_option("--balance", options->balance,
-                   "count all classes the same, however many examples they have: by weights; "
-                   "repeat: small classes' examples come again; smote: points between neighbours "
-                   "in their place")
-      ->expected(0, 1)
-      ->check(CLI::IsMember({"none", "weights", "repeat", "smote"}))
-      ->default_str("weights");
+      ->add_flag("--balance{weights}", options->balance,
+                 "count all classes the same, however many examples they have: by weights in the "
+                 "loss; --balance=repeat: small classes' examples come again; --balance=smote: "
+                 "points between neighbours in their place")
+      ->check(CLI::IsMember({"none", "weights", "repeat", "smote"}));
   group
       ->add_option("--focal", options->trainer.loss.focal_gamma,
                    "focal loss: what is right with probability P counts (1 - P)^GAMMA times")

@@ -15,6 +15,8 @@ set(API_SOURCES
 if(TOPWORK_TRAIN)
   list(APPEND API_SOURCES activation_map_api.cc audit_api.cc trainer_api.cc trainer_convert.cc
        trainer_evaluate_api.cc trainer_head_api.cc trainer_info_api.cc)
+  list(APPEND API_SOURCES activation_map_api.cc audit_api.cc merge_api.cc trainer_api.cc
+       trainer_convert.cc trainer_evaluate_api.cc trainer_head_api.cc trainer_info_api.cc)
 else()
   # Judging needs no trainer.
   list(APPEND API_SOURCES trainer_absent.cc ../train/judge/metrics.cc ../train/judge/score_judge.cc)

@@ -42,6 +42,7 @@ tw_status tw_trainer_export(tw_trainer*, tw_model**) { return Absent(); }
 tw_status tw_trainer_set_classes(tw_trainer*, const char* const*, const int64_t*, size_t) {
   return Absent();
 }
+tw_status tw_model_merge_heads(const tw_model* const*, size_t, tw_model**) { return Absent(); }
 tw_status tw_trainer_merge_classes(tw_trainer*, int64_t, int64_t) { return Absent(); }
 tw_status tw_trainer_get_info(const tw_trainer*, tw_trainer_info*) { return Absent(); }
 tw_status tw_trainer_read_parameter(const tw_trainer*, const char*, float*, size_t) {

@@ -46,6 +46,7 @@ set(TRAIN_SOURCES
   head/appended_head.cc
   head/dense_head.cc
   head/head.cc
+  head/merge_heads.cc
   head/tail.cc
   head/tail_checks.cc
   head/tail_graph.cc

@@ -21,7 +21,7 @@ DIGITS = peers.ZOO / "data" / "digits_8x8"
 MODELS = [peers.ZOO / "digits_cnn_f32.tflite", peers.ZOO / "digits_cnn_fp16.tflite"]
 SHARED = ["int8/gen_digits_cnn_int8_floatio", "float/gen_digits_embedder_f32",
           "int8/gen_digits_embedder_int8_floatio"]
-KINDS = [["--hidden", "32", "--dropout", "0.2"], ["--hidden", "32", "--optimizer", "lbfgs"],
+KINDS = [["--balance=smote", "--mixup", "0.2", "--focal", "2"], ["--hidden", "32", "--dropout", "0.2"], ["--hidden", "32", "--optimizer", "lbfgs"],
          ["--project", "200", "--optimizer", "ridge"]]
 N_EXAMPLES = 40
 
@@ -40,6 +40,30 @@ def litert(path, x, plain):
         it.invoke()
         rows.append(it.get_tensor(result).ravel().copy())
     return np.stack(rows), entry["shape"]
+
+
+def merge(topwork, folder):
+    """Two heads in one file: LiteRT gives each as its own model does."""
+    heads = [folder / "first.tflite", folder / "second.tflite"]
+    for path, kind in zip(heads, (["--optimizer", "ridge"], ["--hidden", "16"])):
+        topwork("train", MODELS[0], "--data", DIGITS / "train", "--output", path, *kind)
+    both = folder / "both.tflite"
+    topwork("merge", *heads, "--output", both)
+    from ai_edge_litert import interpreter
+    it = interpreter.Interpreter(str(both))
+    it.allocate_tensors()
+    x = np.load(DIGITS / "test" / "x.npy")[:N_EXAMPLES].astype(np.float32)
+    worst = 0.0
+    for k, path in enumerate(heads):
+        expected, shape = litert(path, x, False)
+        for example, row in zip(x, expected):
+            it.set_tensor(it.get_input_details()[0]["index"], example.reshape(shape))
+            it.invoke()
+            got = it.get_tensor(it.get_output_details()[k]["index"]).ravel()
+            worst = max(worst, float(np.abs(got - row).max()))
+    bad = worst > 1e-6
+    print(f"{'FAIL' if bad else 'ok  '} merged heads differ by {worst:.1e} at most")
+    return bad
 
 
 def main():
@@ -70,6 +94,7 @@ def main():
                 failures += bad
                 print(f"{'FAIL' if bad else 'ok  '} {model.name} {' '.join(kind)}: differs by "
                       f"{worst:.1e} at most, {100 * right:.0f} % right")
+        failures += merge(topwork, folder)
     print(f"{failures} failures")
     sys.exit(1 if failures else 0)
 

@@ -1197,6 +1197,15 @@ TW_API tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* 
 // of both. Classes behind `from` move up by one. Errors: as above. [one]
 TW_API tw_status tw_trainer_merge_classes(tw_trainer* trainer, int64_t from, int64_t into);
 
+// Makes one model of n_models, 2 or more, that share a backbone: models[0] with the head of output 0
+// of each other one as a further output, "scores_2", "scores_3", ..., in float32. The backbone runs
+// once for all. Labels of these heads lie in the file as "scores_2_labels.txt" and so on. The caller
+// owns *out_model. Errors: FAILED_PRECONDITION if what lies below a head (its last layer and dense
+// layers in front of it) is not, by a digest of operators and constants, in models[0]; UNSUPPORTED
+// for a head with another end than SOFTMAX, LOGISTIC or none. [any]
+TW_API tw_status tw_model_merge_heads(const tw_model* const* models, size_t n_models,
+                                      tw_model** out_model);
+
 // An array of numbers that is trained: "head/weights", "head/bias", those of deeper layers.
 typedef struct tw_parameter_info {
   const char* name;

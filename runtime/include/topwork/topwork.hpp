@@ -849,6 +849,15 @@ inline Result<Model> Prune(const Model& model, const PruneOptions& options = Pru
   return Model::Take(status, handle);
 }
 
+// The first model with the heads of the others, which have its backbone, as further outputs.
+inline Result<Model> MergeHeads(const std::vector<const Model*>& models) {
+  std::vector<const tw_model*> handles;
+  for (const Model* model : models) handles.push_back(model->get());
+  tw_model* handle = nullptr;
+  const tw_status status = tw_model_merge_heads(handles.data(), handles.size(), &handle);
+  return Model::Take(status, handle);
+}
+
 struct QuantizerOptions : tw_quantizer_options {
   QuantizerOptions() : tw_quantizer_options{} { struct_size = sizeof(tw_quantizer_options); }
 };

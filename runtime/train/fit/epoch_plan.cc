@@ -49,21 +49,36 @@ Status EpochPlan::StartEpoch(TrainingState* state) const {
 void EpochPlan::AddMinorities(Random* random, std::vector<int32_t>* order) const {
   const Balance balance = context_.options->balance_classes;
   if (balance != Balance::kRepeat && balance != Balance::kSmote) return;
-  std::vector<std::vector<int32_t>> members(static_cast<size_t>(context_.n_classes()));
-  size_t largest = 0;
+  const FeatureCache& cache = context_.set->cache();
   const std::vector<int32_t>& train = context_.set->train();
-  for (size_t i = 0; i < train.size(); ++i) {
-    auto& own = members[static_cast<size_t>(context_.set->cache().label(train[i]))];
-    own.push_back(static_cast<int32_t>(i));
-    largest = std::max(largest, own.size());
-  }
-  for (std::vector<int32_t>& own : members) {
+  const size_t largest = static_cast<size_t>(LargestClass());
+  std::vector<int32_t> members;
+  for (int c = 0; c < context_.n_classes(); ++c) {
+    members.clear();
+    for (size_t i = 0; i < train.size(); ++i) {
+      if (cache.label(train[i]) == c) members.push_back(static_cast<int32_t>(i));
+    }
     // Every member once more before one comes twice.
-    for (size_t n = own.size(), k = n; n > 0 && k < largest; ++k) {
-      if (k % n == 0) random->Shuffle(&own);
-      order->push_back(balance == Balance::kSmote ? -1 - own[k % n] : own[k % n]);
+    for (size_t n = members.size(), k = n; n > 0 && k < largest; ++k) {
+      if (k % n == 0) random->Shuffle(&members);
+      order->push_back(balance == Balance::kSmote ? -1 - members[k % n] : members[k % n]);
     }
   }
+}
+
+// Training examples of the class that has most of them; *out_n_present: classes that have any.
+int64_t EpochPlan::LargestClass(int64_t* out_n_present) const {
+  std::vector<int64_t> counts(static_cast<size_t>(context_.n_classes()), 0);
+  for (int32_t i : context_.set->train()) {
+    ++counts[static_cast<size_t>(context_.set->cache().label(i))];
+  }
+  int64_t largest = 0, n_present = 0;
+  for (int64_t count : counts) {
+    largest = std::max(largest, count);
+    n_present += count > 0 ? 1 : 0;
+  }
+  if (out_n_present != nullptr) *out_n_present = n_present;
+  return largest;
 }
 
 int32_t EpochPlan::NeighbourAt(size_t position, float* out_share) const {
@@ -84,7 +99,10 @@ int32_t EpochPlan::NeighbourAt(size_t position, float* out_share) const {
   others.resize(std::min(others.size(), kMostNeighbours));
   std::vector<float> scratch(2 * cache.scratch_floats());
   const float* own = cache.row(example, 0, scratch.data());
-  std::vector<std::pair<double, int32_t>> near;
+  // The nearest, in order: an insertion sort of few.
+  int32_t near[kNeighbours] = {};
+  double squares[kNeighbours] = {};
+  size_t n_near = 0;
   for (int32_t i : others) {
     const float* row = cache.row(i, 0, scratch.data() + scratch.size() / 2);
     double square = 0.0;
@@ -92,12 +110,17 @@ int32_t EpochPlan::NeighbourAt(size_t position, float* out_share) const {
       const double delta = static_cast<double>(row[d]) - static_cast<double>(own[d]);
       square += delta * delta;
     }
-    near.emplace_back(square, i);
+    if (n_near == kNeighbours && square >= squares[n_near - 1]) continue;
+    size_t k = n_near < kNeighbours ? n_near++ : n_near - 1;
+    for (; k > 0 && squares[k - 1] > square; --k) {
+      squares[k] = squares[k - 1];
+      near[k] = near[k - 1];
+    }
+    squares[k] = square;
+    near[k] = i;
   }
-  std::sort(near.begin(), near.end());
-  near.resize(std::min(near.size(), kNeighbours));
   *out_share = static_cast<float>(random.Uniform());
-  return near[static_cast<size_t>(random.Below(near.size()))].second;
+  return near[random.Below(n_near)];
 }
 
 ExampleRows::Item EpochPlan::ItemAt(size_t position) const {
@@ -116,13 +139,9 @@ int64_t EpochPlan::EpochSteps() const {
   if (!IsFirstOrder(context_.options->optimizer)) return 1;
   int64_t n = static_cast<int64_t>(context_.set->train().size());
   if (context_.options->balance_classes > Balance::kWeights) {
-    std::vector<int64_t> counts(static_cast<size_t>(context_.n_classes()), 0);
-    for (int32_t i : context_.set->train()) {
-      ++counts[static_cast<size_t>(context_.set->cache().label(i))];
-    }
-    const int64_t n_present =
-        std::count_if(counts.begin(), counts.end(), [](int64_t count) { return count > 0; });
-    n = n_present * *std::max_element(counts.begin(), counts.end());
+    int64_t n_present = 0;
+    const int64_t largest = LargestClass(&n_present);
+    n = n_present * largest;
   }
   const int64_t batch_size = context_.options->batch_size;
   return (n + batch_size - 1) / batch_size;

@@ -34,6 +34,7 @@ class EpochPlan {
   double LearningRateAt(int64_t step) const;
 
  private:
+  int64_t LargestClass(int64_t* out_n_present = nullptr) const;
   void AddMinorities(Random* random, std::vector<int32_t>* order) const;
   ScheduleOptions ScheduleInForce() const;
 

@@ -16,7 +16,7 @@ import tempfile
 from cli_support import (DIGITS_8X8, DIGITS_CNN, EFFICIENTNET, ROOT, ZOO, Checks, npy, png, read_npy, run)
 
 COMMANDS = ("info", "run", "train", "evaluate", "devices", "benchmark", "verify", "quantize",
-            "prune")
+            "prune", "merge")
 CLI_DATA = ROOT / "tests" / "data" / "cli"
 LABELS = ZOO / "imagenet_labels.txt"
 MANIFEST = {entry["path"]: entry for entry in json.loads((ZOO / "manifest.json").read_text())["files"]}

@@ -145,7 +145,11 @@ def check_layers(checks, tool, here):
         train(checks, tool, "--output", here / "l.tflite", *flags)
         accuracy = top1(tool, here / "l.tflite", *TEST)
         checks.expect(accuracy > 0.9, "%s: accuracy %s" % (flags, accuracy))
-    for flags in (["--dropout", "0.2"], ["--project", "9", "--hidden", "9"]):
+    for flags in (["--balance=repeat"], ["--balance=smote", "--focal", "2"], ["--mixup", "0.2"]):
+        train(checks, tool, "--output", here / "l.tflite", *flags)
+        accuracy = top1(tool, here / "l.tflite", *TEST)
+        checks.expect(accuracy > 0.9, "%s: accuracy %s" % (flags, accuracy))
+    for flags in (["--dropout", "0.2"], ["--project", "9", "--hidden", "9"], ["--balance=all"]):
         result = run(tool, "train", DIGITS_CNN, *DATA, "--output", here / "l.tflite", *flags)
         checks.expect(result.returncode == 2, "%s: %d" % (flags, result.returncode))
     result = run(tool, "train", DIGITS_CNN, *DATA, "--output", here / "l.tflite", "--layers", "99")

@@ -193,6 +193,7 @@ TEST_CASE("trainer functions refuse NULL", "[api][train]") {
       {"trainer", [&] { return tw_trainer_set_classes(nullptr, names, nullptr, 1); }},
       {"names", [&] { return tw_trainer_set_classes(t, nullptr, nullptr, 1); }},
       {"trainer", [&] { return tw_trainer_merge_classes(nullptr, 0, 1); }},
+      {"models", [&] { return tw_model_merge_heads(nullptr, 2, nullptr); }},
       {"trainer", [&] { return tw_trainer_save_checkpoint(nullptr, "x", 0); }},
       {"path", [&] { return tw_trainer_save_checkpoint(t, nullptr, 0); }},
       {"trainer", [&] { return tw_trainer_load_checkpoint(nullptr, "x"); }},
