@@ -1644,8 +1644,8 @@ typedef struct tw_rejection {
   const char* nearest[3];
 } tw_rejection;
 
-// Tells what the model says of example `index` of the batch; set rejection->struct_size first. Errors:
-// NOT_FOUND if the model refuses nothing, INVALID_ARGUMENT if there is no such row. [one]
+// Tells what the model says of example `index` of the batch. Set rejection->struct_size first.
+// Errors: NOT_FOUND if the model refuses nothing, INVALID_ARGUMENT if there is no such example. [one]
 TW_API tw_status tw_session_get_rejection(tw_session* session, size_t index,
                                           tw_rejection* rejection);
 
