@@ -164,6 +164,7 @@ set(TEST_SOURCES
   runtime/train/judge/calibration_test.cc
   runtime/train/features/augment_test.cc
   runtime/train/features/backbone_state_test.cc
+  runtime/train/auto/auto_test.cc
   runtime/train/auto/loo_test.cc
   runtime/train/auto/ridge_path_test.cc
   runtime/train/statistics/learner_file_test.cc

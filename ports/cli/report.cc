@@ -99,6 +99,16 @@ Json ReportJson(const TrainingReport& report) {
   AddPairs("memory", report.memory, &json);
   json["epochs"] = Json::array();
   for (const EpochRow& row : report.epochs) json["epochs"].push_back(EpochJson(row));
+  if (!report.candidates.empty()) {
+    for (const CandidateRow& row : report.candidates) {
+      json["candidates"].push_back({{"name", row.name},
+                                    {"accuracy", row.accuracy},
+                                    {"loss", row.loss},
+                                    {"seconds", row.seconds},
+                                    {"chosen", row.chosen}});
+    }
+    json["choice"] = report.choice;
+  }
   json["evaluated_on"] = report.evaluated_on;
   json["fitted_on_all"] = report.fitted_on_all;
   json["evaluation"] = report.has_evaluation ? EvaluationJson(report.evaluation) : Json();

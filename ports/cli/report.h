@@ -52,6 +52,13 @@ struct SuspectRow {
   std::string image;  // as in WorstRow
 };
 
+// A way to fit the last layer that was tried; see tw_trainer_candidate.
+struct CandidateRow {
+  std::string name;
+  double accuracy = 0.0, loss = 0.0, seconds = 0.0;
+  bool chosen = false;
+};
+
 struct TrainingReport {
   std::string model;
   std::string data;
@@ -62,6 +69,8 @@ struct TrainingReport {
   std::vector<std::pair<std::string, double>> timings;          // name, seconds; "total" among them
   std::vector<std::pair<std::string, double>> memory;           // name, bytes; "peak" among them
   std::vector<EpochRow> epochs;
+  std::vector<CandidateRow> candidates;  // of --optimizer auto
+  std::string choice;                    // why one of them was taken
   bool has_evaluation = false;
   std::string evaluated_on;  // "200 examples of the validation set"
   Evaluation evaluation;

@@ -117,8 +117,10 @@ class Training {
     for (;;) {
       CreateTrainer(options);
       HoldFiles();
+      if (options_.optimizer == "auto") n_epochs_ = 1;
       if (!has_memory()) break;
       Check(trainer_->LoadCheckpoint(options_.memory));
+      if (options_.optimizer == "auto") break;
       n_epochs_ = CheckValue(trainer_->Info()).n_epochs_done + options_.trainer.n_epochs;
       if (options.trainer.n_epochs == static_cast<int32_t>(n_epochs_)) break;
       options.trainer.n_epochs = static_cast<int32_t>(n_epochs_);
@@ -236,6 +238,8 @@ class Training {
       }
     }
     NoteEnd(finished);
+    NoteCandidates(*trainer_, &report_);
+    if (!options_.common.json) PrintCandidates(report_);
     RollBack();
   }
 
@@ -379,6 +383,7 @@ void AddTrainCommand(CLI::App* app) {
       "  topwork train digits.tflite --data arrays/ --output mine.tflite --golden kept/ "
       "--init shipped");
   command->callback([options] {
+    ChooseOptimizer(options.get());
     CheckTrainOptions(*options);
     Training(*options).Run();
   });

@@ -153,10 +153,12 @@ void AddLoss(CLI::App* command, TrainOptions* options) {
 void AddOptimizer(CLI::App* command, TrainOptions* options) {
   CLI::Option_group* group = command->add_option_group("Optimizer");
   group
-      ->add_option("--optimizer", options->optimizer,
-                   "step by step: sgd, adam, adamw; all examples at once: lbfgs, ridge, imprint")
-      ->check(CLI::IsMember({"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint"}))
-      ->capture_default_str();
+      ->add_option(
+          "--optimizer", options->optimizer,
+          "auto: the best of several by examples left out; step by step: sgd, adam, adamw; "
+          "all examples at once: lbfgs, ridge, imprint; default: auto, or adam (sgd with "
+          "--momentum) with a flag of steps, of their schedule, of --init or --layers")
+      ->check(CLI::IsMember({"auto", "sgd", "adam", "adamw", "lbfgs", "ridge", "imprint"}));
   group
       ->add_option("--epochs", options->trainer.n_epochs,
                    "passes over the examples; iterations of lbfgs")

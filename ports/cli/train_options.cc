@@ -16,9 +16,9 @@ constexpr std::pair<const char*, tw_loss> kLosses[] = {{"softmax", TW_LOSS_SOFTM
                                                        {"mse", TW_LOSS_MSE},
                                                        {"huber", TW_LOSS_HUBER}};
 constexpr std::pair<const char*, tw_optimizer> kOptimizers[] = {
-    {"sgd", TW_OPTIMIZER_SGD},     {"adam", TW_OPTIMIZER_ADAM},
-    {"adamw", TW_OPTIMIZER_ADAMW}, {"lbfgs", TW_OPTIMIZER_LBFGS},
-    {"ridge", TW_OPTIMIZER_RIDGE}, {"imprint", TW_OPTIMIZER_IMPRINT}};
+    {"sgd", TW_OPTIMIZER_SGD},     {"adam", TW_OPTIMIZER_ADAM},   {"adamw", TW_OPTIMIZER_ADAMW},
+    {"lbfgs", TW_OPTIMIZER_LBFGS}, {"ridge", TW_OPTIMIZER_RIDGE}, {"imprint", TW_OPTIMIZER_IMPRINT},
+    {"auto", TW_OPTIMIZER_AUTO}};
 constexpr std::pair<const char*, tw_schedule> kSchedules[] = {{"constant", TW_SCHEDULE_CONSTANT},
                                                               {"step", TW_SCHEDULE_STEP},
                                                               {"cosine", TW_SCHEDULE_COSINE},
@@ -77,6 +77,42 @@ void CheckFiles(const TrainOptions& options) {
   }
 }
 
+// The first flag that only optimizers that take steps have, or only deeper layers; empty: none.
+std::string StepFlag(const TrainOptions& options) {
+  static const tw::TrainerOptions plain;
+  const tw::TrainerOptions& t = options.trainer;
+  const tw_optimizer_options& o = t.optimizer;
+  const std::pair<const char*, bool> flags[] = {
+      {"--lr", o.learning_rate != 0.0f},
+      {"--momentum", o.momentum != 0.0f},
+      {"--beta1", o.beta1 != plain.optimizer.beta1},
+      {"--beta2", o.beta2 != plain.optimizer.beta2},
+      {"--epsilon", o.epsilon != plain.optimizer.epsilon},
+      {"--weight-decay", o.weight_decay != 0.0f},
+      {"--l1", o.l1 != 0.0f},
+      {"--clip-norm", o.clip_norm != 0.0f},
+      {"--schedule", options.schedule != "constant"},
+      {"--warmup", t.schedule.warmup_steps != 0},
+      {"--patience", t.stopping.patience != 0},
+      {"--batch", t.batch_size != plain.batch_size},
+      {"--epochs", t.n_epochs != plain.n_epochs},
+      {"--init", options.init != "zeros"},
+      {"--head", !options.head.empty()},
+      {"--layers", options.layers != "last" && options.layers != "1"},
+      {"--bias-only", t.head.bias_only != 0},
+      {"--augment", t.augmentation.n_variants != 0},
+      {"--hidden", t.head.n_hidden != 0},
+      {"--project", t.head.n_projected != 0},
+      {"--focal", t.loss.focal_gamma != 0.0f},
+      {"--mixup", t.loss.mixup_alpha != 0.0f},
+      {"--balance", t.loss.balance_classes > TW_BALANCE_WEIGHTS},
+      {"--device", options.common.device.rfind("opencl", 0) == 0}};
+  for (const auto& flag : flags) {
+    if (flag.second) return flag.first;
+  }
+  return "";
+}
+
 }  // namespace
 
 // Deeper layers need examples that are held back.
@@ -84,6 +120,17 @@ static float RateFor(const TrainOptions& options) {
   if (options.reject >= 0.0f) return options.reject;
   const bool deep = LayersOf(options.layers) > 1;
   return deep && options.trainer.validation_fraction == 0.0f ? 0.0f : kRejectRate;
+}
+
+void ChooseOptimizer(TrainOptions* options) {
+  const std::string flag = StepFlag(*options);
+  Usage(options->optimizer == "auto" && !flag.empty(),
+        flag +
+            " belongs to optimizers that take steps, --optimizer auto takes none; leave "
+            "--optimizer out, or name adam");
+  if (!options->optimizer.empty()) return;
+  const bool momentum = options->trainer.optimizer.momentum != 0.0f;
+  options->optimizer = flag.empty() ? "auto" : momentum ? "sgd" : "adam";
 }
 
 void CheckTrainOptions(const TrainOptions& options) {
@@ -173,7 +220,7 @@ TrainerSettings::TrainerSettings(const TrainOptions& options, const std::string&
   trainer_.loss.class_weights = class_weights_.empty() ? nullptr : class_weights_.data();
   trainer_.optimizer.kind = ByName(kOptimizers, options.optimizer);
   trainer_.schedule.kind = ByName(kSchedules, options.schedule);
-  if (!options.memory.empty() && options.schedule == "constant") {
+  if (!options.memory.empty() && options.schedule == "constant" && options.optimizer != "auto") {
     // A memory is trained again and again: its rate must not fall to 0 with the epochs of a run.
     trainer_.schedule.kind = TW_SCHEDULE_STEP;
     trainer_.schedule.step_factor = 1.0f;

@@ -41,7 +41,7 @@ struct TrainOptions {
   std::vector<std::string> rename_classes, merge_classes;  // OLD=NEW
   std::string loss;                                        // empty: by the data
   std::vector<float> class_weights;
-  std::string optimizer = "adam";
+  std::string optimizer;  // empty: by the other flags, see ChooseOptimizer
   std::string schedule = "constant";
   std::string feature_type = "float32";
   std::string feature_devices;
@@ -54,6 +54,9 @@ struct TrainOptions {
 
 // Registers the flags, in groups.
 void AddTrainOptions(CLI::App* command, TrainOptions* options);
+
+// Fills in an empty optimizer: auto, or what takes the steps that another flag speaks of.
+void ChooseOptimizer(TrainOptions* options);
 
 // What is wrong with the flags alone, and files that cannot be written. Throws CliError.
 void CheckTrainOptions(const TrainOptions& options);

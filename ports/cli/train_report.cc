@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "ports/cli/data/thumbnail.h"
+#include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 #include "ports/cli/train_classes.h"
 #include "ports/port.h"
@@ -142,11 +143,14 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
       {"layers", options.layers + (options.trainer.head.bias_only != 0 ? ", biases only" : "")},
       {"loss", loss},
       {"optimizer", options.optimizer},
-      {"learning rate", Text("%.4g", info.learning_rate)},
-      {"schedule", ScheduleText(options)},
-      {"batch", std::to_string(options.trainer.batch_size)},
       {"epochs", std::to_string(info.n_epochs_done)},
       {"seed", std::to_string(options.trainer.seed)}};
+  if (info.optimizer != TW_OPTIMIZER_AUTO) {
+    const auto at = report->settings.end() - 2;
+    report->settings.insert(at, {{"learning rate", Text("%.4g", info.learning_rate)},
+                                 {"schedule", ScheduleText(options)},
+                                 {"batch", std::to_string(options.trainer.batch_size)}});
+  }
   if (info.n_groups > 0) report->settings.push_back({"groups", std::to_string(info.n_groups)});
   if (info.best_epoch > 0) {
     report->settings.push_back({"best epoch", std::to_string(info.best_epoch)});
@@ -178,6 +182,28 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
     report->memory.insert(report->memory.end() - 2,
                           {"on the device", static_cast<double>(info.device_bytes)});
   }
+}
+
+void NoteCandidates(const tw::Trainer& trainer, TrainingReport* report) {
+  const tw_trainer_info info = CheckValue(trainer.Info());
+  for (size_t i = 0; i < info.n_candidates; ++i) {
+    const tw_trainer_candidate& from = info.candidates[i];
+    report->candidates.push_back(
+        {from.name, from.accuracy, from.loss, from.seconds, from.is_chosen != 0});
+  }
+  report->choice = info.choice_reason;
+}
+
+void PrintCandidates(const TrainingReport& report) {
+  if (report.candidates.empty()) return;
+  Table table({"tried, on examples left out", ">accuracy", ">loss", ">time", ""});
+  for (const CandidateRow& row : report.candidates) {
+    table.Row({row.name, PercentText(row.accuracy), Text("%.4f", row.loss),
+               HumanSeconds(row.seconds), row.chosen ? "taken" : ""});
+  }
+  std::printf("\n");
+  table.Print(2);
+  std::printf("  %s\n", report.choice.c_str());
 }
 
 void PrintEpoch(const EpochRow& row, int64_t n_epochs, bool is_first, bool has_accuracy) {

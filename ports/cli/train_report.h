@@ -24,6 +24,10 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
                  TrainingReport* report);
 
 // The table of epochs in the terminal.
+// What was tried by --optimizer auto, and why one was taken.
+void NoteCandidates(const tw::Trainer& trainer, TrainingReport* report);
+void PrintCandidates(const TrainingReport& report);
+
 void PrintEpoch(const EpochRow& row, int64_t n_epochs, bool is_first, bool has_accuracy);
 // What is printed last.
 void PrintEnd(const TrainOptions& options, const TrainingReport& report);

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(static_cast<int>(Optimizer::kSgd) == TW_OPTIMIZER_SGD, "");
 static_assert(static_cast<int>(Optimizer::kAdam) == TW_OPTIMIZER_ADAM, "");
-static_assert(static_cast<int>(Optimizer::kImprint) == TW_OPTIMIZER_IMPRINT, "");
+static_assert(static_cast<int>(Optimizer::kAuto) == TW_OPTIMIZER_AUTO, "");
 static_assert(static_cast<int>(HeadInit::kImprint) == TW_HEAD_INIT_IMPRINT, "");
 static_assert(static_cast<int>(Loss::kHuber) == TW_LOSS_HUBER, "");
 static_assert(static_cast<int>(Schedule::kLinear) == TW_SCHEDULE_LINEAR, "");
@@ -25,7 +25,7 @@ Status CheckEnums(const tw_trainer_options& in) {
     const char* name;
     int value, last;
   } enums[] = {
-      {"optimizer.kind", static_cast<int>(in.optimizer.kind), TW_OPTIMIZER_IMPRINT},
+      {"optimizer.kind", static_cast<int>(in.optimizer.kind), TW_OPTIMIZER_AUTO},
       {"head.init", static_cast<int>(in.head.init), TW_HEAD_INIT_IMPRINT},
       {"loss.kind", static_cast<int>(in.loss.kind), TW_LOSS_HUBER},
       {"loss.balance_classes", static_cast<int>(in.loss.balance_classes), TW_BALANCE_SMOTE},

@@ -21,6 +21,7 @@ struct tw_trainer {
     std::vector<const char*> class_names;
     std::vector<tw_parameter_info> parameters;
     std::vector<tw_feature_worker> workers;
+    std::vector<tw_trainer_candidate> candidates;
     std::string device, device_reason;
   };
   mutable Description description;

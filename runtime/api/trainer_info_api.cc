@@ -38,6 +38,14 @@ void DescribeWorkers(const topwork::FeatureExtractor& extractor, tw_trainer::Des
   }
 }
 
+void DescribeCandidates(const topwork::AutoFitter& automatic, tw_trainer::Description* out) {
+  out->candidates.clear();
+  for (const topwork::CandidateReport& from : automatic.candidates()) {
+    out->candidates.push_back(
+        {from.name.c_str(), from.accuracy, from.loss, from.seconds, from.chosen ? 1 : 0});
+  }
+}
+
 void FillProgress(const Trainer& trainer, tw_trainer_info* out) {
   out->n_examples = trainer.set().size();
   out->n_groups = trainer.set().cache().n_groups();
@@ -73,6 +81,7 @@ tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) 
   DescribeClasses(it, &about);
   DescribeParameters(it, &about);
   DescribeWorkers(it.extractor(), &about);
+  DescribeCandidates(it.fitter().automatic(), &about);
   about.device = it.fitter().placement().place();
   about.device_reason = it.fitter().placement().reason();
   tw_trainer_info result = {};
@@ -91,5 +100,9 @@ tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) 
   result.workers = about.workers.data();
   result.worker_note = it.extractor().workers().note().c_str();
   FillMemory(it.memory(), &result);
+  result.optimizer = static_cast<tw_optimizer>(it.options().optimizer);
+  result.n_candidates = about.candidates.size();
+  result.candidates = about.candidates.data();
+  result.choice_reason = it.fitter().automatic().reason().c_str();
   return Report(topwork::api::WriteStruct("tw_trainer_info", result, info));
 }

@@ -85,8 +85,8 @@ Status CheckSampling(const TrainerOptions& o) {
 
 Status CheckOptimizer(const TrainerOptions& o) {
   const int kind = static_cast<int>(o.optimizer);
-  if (kind < 0 || kind > static_cast<int>(Optimizer::kImprint)) {
-    return OutOfRange("optimizer", kind, "0 (sgd) to 5 (imprint)");
+  if (kind < 0 || kind > static_cast<int>(Optimizer::kAuto)) {
+    return OutOfRange("optimizer", kind, "0 (sgd) to 6 (auto)");
   }
   if (!Within(o.learning_rate, 0.0f, 1e6f)) {
     return OutOfRange("learning_rate", o.learning_rate, "in [0, 1e6], 0 for a chosen one");
@@ -257,11 +257,33 @@ Status CheckLeftOut(const TrainerOptions& o) {
 }  // namespace
 
 const char* OptimizerName(Optimizer optimizer) {
-  static const char* const kNames[] = {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint"};
+  static const char* const kNames[] = {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint", "auto"};
   return kNames[static_cast<int>(optimizer)];
 }
 
-Status CheckOptions(const TrainerOptions& o) {
+Optimizer ResolveOptimizer(const TrainerOptions& o) {
+  if (o.optimizer != Optimizer::kAuto) return o.optimizer;
+  const TrainerOptions plain;
+  if (o.momentum > 0.0f) return Optimizer::kSgd;
+  const bool penalised = o.weight_decay != 0.0f || o.l1 != 0.0f || o.clip_norm != 0.0f;
+  const bool adam = o.beta1 != plain.beta1 || o.beta2 != plain.beta2 || o.epsilon != plain.epsilon;
+  const bool rate = o.learning_rate != 0.0f || o.schedule.schedule != Schedule::kConstant ||
+                    o.schedule.warmup_steps > 0;
+  const bool epochs =
+      o.batch_size != plain.batch_size || o.epochs != plain.epochs || o.patience > 0;
+  const bool start = o.init != HeadInit::kZeros || o.n_layers > 1 || o.bias_only;
+  const bool sampled = o.balance_classes == Balance::kRepeat ||
+                       o.balance_classes == Balance::kSmote || o.mixup_alpha != 0.0f ||
+                       o.loss.focal_gamma != 0.0f;
+  const bool added = o.n_hidden + o.n_projected > 0;
+  const bool steps = kTrainsLastAlone || sampled || added || penalised || adam || rate || epochs ||
+                     start || o.augmentation.n_variants > 0 || o.device.is_opencl();
+  return steps ? Optimizer::kAdam : Optimizer::kAuto;
+}
+
+Status CheckOptions(const TrainerOptions& given) {
+  TrainerOptions o = given;
+  o.optimizer = ResolveOptimizer(given);
   const int init = static_cast<int>(o.init);
   if (init < 0 || init > static_cast<int>(HeadInit::kImprint)) {
     return OutOfRange("init", init, "0 (zeros), 1 (shipped) or 2 (imprint)");

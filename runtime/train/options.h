@@ -25,6 +25,10 @@ enum class Optimizer : int {
   kLbfgs = 3,  // all examples at once; an epoch is an iteration; last layer or deeper
   kRidge = 4,  // closed form, one epoch; regression, or one-hot targets for classes; last layer
   kImprint = 5,  // normalised mean of each class's embeddings, one epoch; classes; last layer
+  // The best of several closed forms and L-BFGS by examples left out (auto/head_selector.h), one
+  // epoch; last layer. With an option that only steps or deeper layers have it stands for kAdam,
+  // with momentum for kSgd; see ResolveOptimizer.
+  kAuto = 6,
 };
 
 // True for those that take mini-batch steps with a learning rate.
@@ -88,7 +92,7 @@ struct TrainerOptions {
   // spurious correlations", 2023).
   bool balance_groups = false;
 
-  Optimizer optimizer = Optimizer::kAdam;
+  Optimizer optimizer = Optimizer::kAuto;
   // 0: chosen from the training features x when training begins, so that a step changes a score by
   // at most about that much: Adam 2.5 / (1 + mean Σ|x|), SGD 4·(1 − momentum) / (1 + mean Σx²).
   float learning_rate = 0.0f;
@@ -181,6 +185,11 @@ struct TrainerOptions {
   const Allocator* allocator = nullptr;            // null: default; must outlive the trainer
   const CpuKernels* cpu = nullptr;                 // null: the best of this processor
 };
+
+// What kAuto stands for with these options: kAdam where learning_rate, weight_decay, betas, epsilon,
+// l1, clip_norm, schedule, patience, batch_size, epochs, init, augmentation, n_layers or an OpenCL
+// device is not that of TrainerOptions(), kSgd with momentum; other optimizers stay.
+Optimizer ResolveOptimizer(const TrainerOptions& options);
 
 // INVALID_ARGUMENT names the first field that is out of range. n_classes is not looked at.
 Status CheckOptions(const TrainerOptions& options);

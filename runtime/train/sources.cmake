@@ -5,7 +5,10 @@ set(TRAIN_SOURCES
   audit/knn_shapley.cc
   audit/labels.cc
   audit/order.cc
+  auto/alo.cc
+  auto/auto_fitter.cc
   auto/head_design.cc
+  auto/head_selector.cc
   auto/logistic.cc
   auto/loo.cc
   auto/ridge_path.cc

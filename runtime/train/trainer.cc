@@ -26,6 +26,7 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
   TW_RETURN_IF_ERROR(Rejecter::CheckOptions(given));
   TW_RETURN_IF_ERROR(FitterChoice::CheckDevice(given));
   TrainerOptions options = given;
+  options.optimizer = ResolveOptimizer(given);
   TW_ASSIGN_OR_RETURN(TrainedLayers layers, TrainedLayers::Find(model, options));
   TW_RETURN_IF_ERROR(ResolveClasses(layers.head(), &options));
   TW_ASSIGN_OR_RETURN(std::unique_ptr<FeatureExtractor> extractor,

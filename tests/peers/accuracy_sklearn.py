@@ -40,7 +40,7 @@ def compare(bench, folder, x, y, seed):
     train, test, y_train, y_test = train_test_split(x, y, test_size=1 / 3, random_state=seed,
                                                     stratify=y)
     problem = feature_sets.Problem(bench, folder, (train, y_train), (test, y_test), int(y.max()) + 1)
-    adam = problem.train(seed=seed)
+    adam = problem.train(optimizer="adam", seed=seed)
     lbfgs = problem.train(optimizer="lbfgs", epochs=1000, weight_decay=1 / len(train))
     expected = reference(train, y_train).score(test, y_test)
     return 100 * np.array([expected, adam[0], lbfgs[0]])

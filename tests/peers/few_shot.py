@@ -43,7 +43,7 @@ def compare(bench, folder, x, y, shots, seed):
                                    int(y.max()) + 1)
     solver = {"optimizer": "lbfgs", "epochs": 1000, "weight_decay": 1 / len(train)}
     runs = [{"optimizer": "imprint"}, {"init": "imprint", "seed": seed},
-            {"init": "imprint", **solver}, {"seed": seed}, solver]
+            {"init": "imprint", **solver}, {"optimizer": "adam", "seed": seed}, solver]
     accuracies = [problem.train(**options)[0] for options in runs]
     expected = accuracy_sklearn.reference(x[train], y[train])
     return 100 * np.array([*accuracies, expected.score(x[test], y[test])])

@@ -5,7 +5,7 @@
 //
 // MODEL has one input, the features. FILE (little endian): int32 features, classes, training
 // examples, test examples; then both examples' features f32, training first, and labels int64
-// likewise. NAME: optimizer (sgd adam adamw lbfgs ridge imprint), init (zeros imprint), epochs, lr,
+// likewise. NAME: optimizer (sgd adam adamw lbfgs ridge imprint auto), init (zeros imprint), epochs, lr,
 // weight_decay, batch, seed, patience, validation; what is not named has the library's default,
 // except that there is no validation set. Prints accuracy on the test examples, on the training examples,
 // loss on the latter, epochs and milliseconds of training.
@@ -63,8 +63,8 @@ tw_examples Borrow(const Examples& from) {
 }
 
 bool SetOptimizer(const std::string& name, tw::TrainerOptions* options) {
-  const char* const names[] = {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint"};
-  for (int i = 0; i < 6; ++i) {
+  const char* const names[] = {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint", "auto"};
+  for (int i = 0; i < 7; ++i) {
     if (name != names[i]) continue;
     options->optimizer.kind = static_cast<tw_optimizer>(i);
     return true;

@@ -205,6 +205,11 @@
     section("run", "This run", null, el("div", { class: "pairs" }, box("times", "Time", times),
       box("memory", "Memory", pairs(data.memory, bytes)), box("settings", "Settings", pairs(data.settings, String)),
       box("model", "Model", pairs(data.model_info, String)), box("checks", "Checks", checks)));
+    if (data.candidates) {
+      section("tried", "What was tried", data.choice + ". Figures of examples left out of the fit.", table(
+        ["way", "accuracy", "loss", "time", ""], data.candidates.map((row) => [row.name, percent(row.accuracy),
+          number(row.loss), seconds(row.seconds), row.chosen ? "taken" : ""]), { id: "candidates" }));
+    }
     if (data.epochs && data.epochs.length > 0) {
       page.append(el("details", {}, el("summary", {}, "Every epoch"), table(
         ["epoch", "loss", "accuracy", "validation: loss", "accuracy", "learning rate", "time"],

@@ -627,7 +627,13 @@ typedef enum tw_optimizer TW_ENUM_INT {
   TW_OPTIMIZER_ADAMW = 2,   // Adam with weight_decay apart from the gradient
   TW_OPTIMIZER_LBFGS = 3,   // an epoch is an iteration
   TW_OPTIMIZER_RIDGE = 4,   // the closed form; last layer only; over after one epoch
-  TW_OPTIMIZER_IMPRINT = 5  // normalized mean features, TW_LOSS_SOFTMAX; otherwise as RIDGE
+  TW_OPTIMIZER_IMPRINT = 5,  // normalized mean features, TW_LOSS_SOFTMAX; otherwise as RIDGE
+  // Tries ridge regression, L-BFGS, their mean and imprinting with many penalties, and takes what
+  // does best on examples left out; over after one epoch. It stands for SGD with momentum, and for
+  // ADAM where learning_rate, betas, epsilon, a penalty, clip_norm, a schedule, patience,
+  // batch_size, n_epochs, head.init, head.n_layers, augmentation or an OpenCL device is not the
+  // default. tw_trainer_info tells which it is.
+  TW_OPTIMIZER_AUTO = 6
 } tw_optimizer;
 
 typedef enum tw_head_init TW_ENUM_INT {
@@ -713,7 +719,7 @@ typedef struct tw_loss_options {
 } tw_loss_options;
 
 typedef struct tw_optimizer_options {
-  // Default TW_OPTIMIZER_ADAM.
+  // Default TW_OPTIMIZER_AUTO.
   tw_optimizer kind;
   // 0 (default): chosen from the features when training begins. Adam's rate then falls as with
   // TW_SCHEDULE_COSINE, unless another schedule than TW_SCHEDULE_CONSTANT is asked for.
@@ -1222,6 +1228,19 @@ typedef struct tw_feature_worker {
   int64_t n_batches;
 } tw_feature_worker;
 
+// A way to fit the last layer that TW_OPTIMIZER_AUTO has tried. Loss and accuracy are those of
+// every example with a head that was fitted without it (without its group); ways without a closed
+// form are fitted five times, without a fifth of the examples each.
+typedef struct tw_trainer_candidate {
+  const char* name;
+  // Sigmoid: share of right outputs; regression: 0.
+  double accuracy;
+  double loss;
+  double seconds;
+  // 1: this one was taken.
+  int32_t is_chosen;
+} tw_trainer_candidate;
+
 // What a trainer has and holds. Pointers are borrowed from the trainer: valid until examples are
 // added, classes change, a head or checkpoint is loaded, or the trainer is freed.
 typedef struct tw_trainer_info {
@@ -1283,6 +1302,13 @@ typedef struct tw_trainer_info {
   size_t cache_file_bytes;
   // Different groups of the examples added so far (tw_examples.groups).
   int64_t n_groups;
+  // What TW_OPTIMIZER_AUTO stands for with the trainer's options; else the options' own.
+  tw_optimizer optimizer;
+  // Of the last choice of TW_OPTIMIZER_AUTO; 0 before it and after a checkpoint was loaded.
+  size_t n_candidates;
+  const tw_trainer_candidate* candidates;
+  // Why that one was taken; "" without candidates.
+  const char* choice_reason;
 } tw_trainer_info;
 
 // Tells what the trainer has and holds. Set info->struct_size first. [one]

@@ -10,16 +10,20 @@ enum class HeadKind : int {
   kImprint = 1,   // normalised means of the classes' normalised features
   kRidge = 2,     // squared errors
   kLogistic = 3,  // the loss of the options
+  kBlend = 4,     // the mean of the logits of kRidge and kLogistic
 };
 
 struct HeadChoice {
   HeadKind kind = HeadKind::kNone;
   // Features are divided by their deviations to this power (RidgePath).
   double scaling = 0.0;
-  // λ of Σ_b s_b · loss_b + ½ λ |W|² for the divided features; ridge: loss ½ |error|².
+  // λ of ½ Σ_b s_b |error_b|² + ½ λ |W|² for the divided features; kLogistic starts there.
   double penalty = 0.0;
-  // What the fit's scores are multiplied by to be logits: 1 / temperature of the left-out scores.
+  // What scores are multiplied by to be logits: those of ridge regression and imprinting.
   double scale = 1.0;
+  // λ of Σ_b s_b · loss_b + ½ λ |W|², and what these scores are multiplied by.
+  double logistic_penalty = 0.0;
+  double logistic_scale = 1.0;
 };
 
 }  // namespace topwork

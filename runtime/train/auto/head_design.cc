@@ -44,6 +44,12 @@ Result<HeadDesign> HeadDesign::Gather(const TrainingContext& context,
       target[c] = both ? 2.0f * d.values[i][c] - 1.0f : d.values[i][c];
     }
   }
+  for (size_t i = 0; i < n && !cache.groups().empty(); ++i) {
+    d.groups.push_back(cache.group(d.examples[i]));
+  }
+  // A single group cannot be left out.
+  const auto same = [&](int32_t group) { return group >= 0 && group == d.groups.front(); };
+  if (std::all_of(d.groups.begin(), d.groups.end(), same)) d.groups.clear();
   context.watch->NoteBytes(d.bytes());
   return d;
 }

@@ -15,19 +15,26 @@ constexpr double kTolerance = 1e-7;
 
 Result<std::unique_ptr<LogisticFitter>> LogisticFitter::Create(const TrainingContext& context,
                                                                const HeadDesign* design,
-                                                               const RidgePath& path) {
+                                                               double scaling) {
   std::unique_ptr<LogisticFitter> fitter(new LogisticFitter(context, design));
-  fitter->scales_ = path.scales();
-  fitter->means_ = path.means();
+  TW_ASSIGN_OR_RETURN(FeatureScale scale, FeatureScale::Of(design->ridge(), scaling));
+  fitter->scales_ = std::move(scale.factor);
+  fitter->means_ = std::move(scale.mean);
   const size_t dim = static_cast<size_t>(design->dim);
   fitter->scaled_.resize(static_cast<size_t>(design->n) * dim);
   float* to = fitter->scaled_.data();
+  double squares = 0.0;
   for (const float* row : design->rows) {
     for (size_t d = 0; d < dim; ++d) {
       const double centred = static_cast<double>(row[d]) - fitter->means_[d];
-      *to++ = static_cast<float>(centred * fitter->scales_[d]);
+      *to = static_cast<float>(centred * fitter->scales_[d]);
+      squares += static_cast<double>(*to) * static_cast<double>(*to);
+      ++to;
     }
   }
+  const double n_free =
+      static_cast<double>(std::max<int64_t>(1, std::min(design->n - 1, design->dim)));
+  fitter->mean_square_ = squares > 0.0 ? squares / n_free : 1.0;
   const TrainerOptions& options = *context.options;
   TW_ASSIGN_OR_RETURN(fitter->head_,
                       DenseHead::Create(design->dim, design->n_outputs, options.allocator,

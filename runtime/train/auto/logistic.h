@@ -15,10 +15,14 @@ namespace topwork {
 // those of features as they are: [n_outputs, dim], then [n_outputs].
 class LogisticFitter {
  public:
-  // `design` must outlive the object; scales and means as RidgePath has them.
+  // `design` must outlive the object; features are scaled as RidgePath does.
   static Result<std::unique_ptr<LogisticFitter>> Create(const TrainingContext& context,
-                                                        const HeadDesign* design,
-                                                        const RidgePath& path);
+                                                        const HeadDesign* design, double scaling);
+
+  // The mean eigenvalue of the Gram matrix: a penalty of that size is a strong one.
+  double mean_square() const { return mean_square_; }
+  // The scaled features, [n, dim].
+  const std::vector<float>& scaled() const { return scaled_; }
 
   // From *parameters to the minimum, in place. `left_out`: of `parts` (one for each example) this
   // part's examples do not take part; −1: all examples do.
@@ -37,6 +41,7 @@ class LogisticFitter {
   const TrainingContext context_;
   const HeadDesign& design_;
   std::vector<double> scales_, means_;
+  double mean_square_ = 1.0;
   std::vector<float> scaled_;  // [n, dim]
   std::unique_ptr<DenseHead> head_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/train/auto/alo.h"
 #include "runtime/train/auto/logistic.h"
 #include "runtime/train/blocks.h"
 #include "runtime/train/fit/training_loop.h"
@@ -11,8 +12,6 @@
 
 namespace topwork {
 namespace {
-
-constexpr int kParts = 5;
 
 void Normalise(std::vector<double>* v) {
   double square = 0.0;
@@ -29,12 +28,12 @@ std::vector<double> NormalisedRow(const HeadDesign& design, int64_t b) {
 }
 
 // The examples that leave together: a group, or one example.
-std::vector<std::vector<int64_t>> Leaving(const HeadDesign& design) {
+std::vector<std::vector<int64_t>> Leaving(const HeadDesign& design, Span<const int32_t> groups) {
   std::vector<std::vector<int64_t>> out;
   std::vector<int64_t> order(static_cast<size_t>(design.n));
   for (int64_t b = 0; b < design.n; ++b) order[static_cast<size_t>(b)] = b;
   const auto group = [&](int64_t b) {
-    return design.groups.empty() ? -1 : design.groups[static_cast<size_t>(b)];
+    return groups.empty() ? -1 : groups[static_cast<size_t>(b)];
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return group(a) < group(b); });
@@ -47,6 +46,10 @@ std::vector<std::vector<int64_t>> Leaving(const HeadDesign& design) {
     }
   }
   return out;
+}
+
+void Scale(double factor, std::vector<float>* values) {
+  for (float& value : *values) value = static_cast<float>(static_cast<double>(value) * factor);
 }
 
 // Σ a·b / Σ b²: by what `fit` is multiplied to be `head`.
@@ -75,34 +78,6 @@ Status FitMeans(const HeadDesign& design, std::vector<float>* parameters) {
   return Status::Ok();
 }
 
-// The sums of the normalised rows of each class, less those of the examples that leave.
-Status LeftOutMeans(const HeadDesign& design, std::vector<float>* out) {
-  const size_t n_outputs = static_cast<size_t>(design.n_outputs);
-  const std::vector<double> zero(static_cast<size_t>(design.dim), 0.0);
-  std::vector<std::vector<double>> sums(n_outputs, zero);
-  const auto add = [&](int64_t b, double sign, std::vector<std::vector<double>>* to) {
-    const std::vector<double> row = NormalisedRow(design, b);
-    std::vector<double>& sum = (*to)[static_cast<size_t>(design.labels[static_cast<size_t>(b)])];
-    for (size_t d = 0; d < row.size(); ++d) sum[d] += sign * row[d];
-  };
-  for (int64_t b = 0; b < design.n; ++b) add(b, 1.0, &sums);
-  for (const std::vector<int64_t>& leaving : Leaving(design)) {
-    std::vector<std::vector<double>> rest = sums;
-    for (int64_t b : leaving) add(b, -1.0, &rest);
-    for (std::vector<double>& mean : rest) Normalise(&mean);
-    for (int64_t b : leaving) {
-      const float* row = design.rows[static_cast<size_t>(b)];
-      for (size_t c = 0; c < n_outputs; ++c) {
-        double score = 0.0;
-        for (size_t d = 0; d < rest[c].size(); ++d)
-          score += rest[c][d] * static_cast<double>(row[d]);
-        (*out)[static_cast<size_t>(b) * n_outputs + c] = static_cast<float>(score);
-      }
-    }
-  }
-  return Status::Ok();
-}
-
 Status LeftOutRidge(const TrainingContext& context, const HeadDesign& design,
                     const HeadChoice& choice, std::vector<float>* out) {
   TW_ASSIGN_OR_RETURN(const RidgePath path,
@@ -113,34 +88,43 @@ Status LeftOutRidge(const TrainingContext& context, const HeadDesign& design,
   return Status::Ok();
 }
 
-// Fits the head that `fit` makes without each of the parts and keeps the scores of its examples.
-Status CrossValidate(const HeadDesign& design, Span<const int32_t> parts,
-                     FunctionRef<Status(int32_t part, Span<float> scores)> fit,
-                     std::vector<float>* out) {
-  std::vector<float> scores(out->size());
-  const size_t n_outputs = static_cast<size_t>(design.n_outputs);
-  for (int32_t part = 0; part < kParts; ++part) {
-    if (std::count(parts.begin(), parts.end(), part) == 0) continue;
-    TW_RETURN_IF_ERROR(fit(part, scores));
-    for (size_t b = 0; b < parts.size(); ++b) {
-      if (parts[b] != part) continue;
-      std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(b * n_outputs), n_outputs,
-                  out->begin() + static_cast<std::ptrdiff_t>(b * n_outputs));
-    }
+Status FitRidge(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
+                std::vector<float>* parameters) {
+  TW_ASSIGN_OR_RETURN(const RidgePath path,
+                      RidgePath::Make(design.ridge(), choice.scaling, context.pool, context.watch));
+  const size_t n_weights = static_cast<size_t>(design.dim * design.n_outputs);
+  float* to = parameters->data();
+  return path.Solve(choice.penalty, {to, n_weights},
+                    {to + n_weights, static_cast<size_t>(design.n_outputs)});
+}
+
+// All examples' logistic head, from the choice's ridge head in *parameters.
+Status FitLogistic(const TrainingContext& context, const HeadDesign& design,
+                   const HeadChoice& choice, LogisticFitter* fitter,
+                   std::vector<float>* parameters) {
+  parameters->assign(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
+  if (choice.penalty > 0.0) {
+    TW_RETURN_IF_ERROR(FitRidge(context, design, choice, parameters));
+    Scale(choice.scale, parameters);
   }
-  return Status::Ok();
+  return fitter->Fit(choice.logistic_penalty, {}, -1, parameters);
 }
 
 Status LeftOutLogistic(const TrainingContext& context, const HeadDesign& design,
-                       const HeadChoice& choice, std::vector<float>* out) {
-  TW_ASSIGN_OR_RETURN(const RidgePath path,
-                      RidgePath::Make(design.ridge(), choice.scaling, context.pool, context.watch));
+                       const HeadChoice& choice, std::vector<float>* out, LooMethod* out_method) {
   TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
-                      LogisticFitter::Create(context, &design, path));
-  const std::vector<int32_t> parts = MakeParts(design, kParts, context.options->seed);
+                      LogisticFitter::Create(context, &design, choice.scaling));
+  if (CanApproximate(context, design)) {
+    *out_method = LooMethod::kApproximate;
+    std::vector<float> parameters;
+    TW_RETURN_IF_ERROR(FitLogistic(context, design, choice, fitter.get(), &parameters));
+    return ApproximateLeftOut(context, design, fitter.get(), choice.logistic_penalty, parameters,
+                              out);
+  }
+  const std::vector<int32_t> parts = MakeParts(design, kLooParts, context.options->seed);
   const auto fit = [&](int32_t part, Span<float> scores) {
     std::vector<float> parameters(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
-    TW_RETURN_IF_ERROR(fitter->Fit(choice.penalty, parts, part, &parameters));
+    TW_RETURN_IF_ERROR(fitter->Fit(choice.logistic_penalty, parts, part, &parameters));
     return fitter->Scores(parameters, scores);
   };
   return CrossValidate(design, parts, fit, out);
@@ -150,7 +134,7 @@ Status LeftOutLogistic(const TrainingContext& context, const HeadDesign& design,
 Status LeftOutTrained(const TrainingContext& context, const HeadDesign& design,
                       std::vector<float>* out) {
   TrainingState& state = *context.state;
-  const std::vector<int32_t> parts = MakeParts(design, kParts, context.options->seed);
+  const std::vector<int32_t> parts = MakeParts(design, kLooParts, context.options->seed);
   const int64_t n_steps = NumBlocks(design.n, std::max(1, context.options->batch_size));
   const int n_epochs = state.EpochsFound(*context.options) - state.start.epoch;
   const auto fit = [&](int32_t part, Span<float> scores) {
@@ -182,11 +166,21 @@ Status LeftOutTrained(const TrainingContext& context, const HeadDesign& design,
 // How the trainer's present head was fitted, where that was to all examples at once.
 HeadChoice PresentChoice(const TrainingContext& context, const HeadDesign& design) {
   const TrainerOptions& options = *context.options;
-  HeadChoice choice;
-  if (context.state->progress.epoch == context.state->start.epoch) return choice;
+  HeadChoice choice = context.state->choice;
+  if (choice.kind != HeadKind::kNone || context.state->progress.epoch == context.state->start.epoch)
+    return choice;
   if (options.optimizer == Optimizer::kRidge) {
     choice.kind = HeadKind::kRidge;
     choice.penalty = RidgePenalty(options, design.rows, design.dim);
+  }
+  const bool minimum = options.optimizer == Optimizer::kLbfgs && !context.layers->deep();
+  if (minimum && options.weight_decay > 0.0f) {
+    choice.kind = HeadKind::kLogistic;
+    double total = 0.0;
+    for (int64_t b = 0; b < design.n; ++b) {
+      total += RowWeight(context.set->loss(), design.loss_targets(), b);
+    }
+    choice.logistic_penalty = static_cast<double>(options.weight_decay) * total;
   }
   if (options.optimizer == Optimizer::kImprint) choice.kind = HeadKind::kImprint;
   return choice;
@@ -194,48 +188,108 @@ HeadChoice PresentChoice(const TrainingContext& context, const HeadDesign& desig
 
 }  // namespace
 
+Status CrossValidate(const HeadDesign& design, Span<const int32_t> parts,
+                     FunctionRef<Status(int32_t part, Span<float> scores)> fit,
+                     std::vector<float>* out) {
+  std::vector<float> scores(out->size());
+  const size_t n_outputs = static_cast<size_t>(design.n_outputs);
+  for (int32_t part = 0; part < kLooParts; ++part) {
+    if (std::count(parts.begin(), parts.end(), part) == 0) continue;
+    TW_RETURN_IF_ERROR(fit(part, scores));
+    for (size_t b = 0; b < parts.size(); ++b) {
+      if (parts[b] != part) continue;
+      std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(b * n_outputs), n_outputs,
+                  out->begin() + static_cast<std::ptrdiff_t>(b * n_outputs));
+    }
+  }
+  return Status::Ok();
+}
+
+// The sums of the normalised rows of each class, less those of the examples that leave.
+void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vector<float>* out) {
+  out->assign(static_cast<size_t>(design.n * design.n_outputs), 0.0f);
+  const size_t n_outputs = static_cast<size_t>(design.n_outputs);
+  const std::vector<double> zero(static_cast<size_t>(design.dim), 0.0);
+  std::vector<std::vector<double>> sums(n_outputs, zero);
+  const auto add = [&](int64_t b, double sign, std::vector<std::vector<double>>* to) {
+    const std::vector<double> row = NormalisedRow(design, b);
+    std::vector<double>& sum = (*to)[static_cast<size_t>(design.labels[static_cast<size_t>(b)])];
+    for (size_t d = 0; d < row.size(); ++d) sum[d] += sign * row[d];
+  };
+  for (int64_t b = 0; b < design.n; ++b) add(b, 1.0, &sums);
+  for (const std::vector<int64_t>& leaving : Leaving(design, groups)) {
+    std::vector<std::vector<double>> rest = sums;
+    for (int64_t b : leaving) add(b, -1.0, &rest);
+    for (std::vector<double>& mean : rest) Normalise(&mean);
+    for (int64_t b : leaving) {
+      const float* row = design.rows[static_cast<size_t>(b)];
+      for (size_t c = 0; c < n_outputs; ++c) {
+        double score = 0.0;
+        for (size_t d = 0; d < rest[c].size(); ++d)
+          score += rest[c][d] * static_cast<double>(row[d]);
+        (*out)[static_cast<size_t>(b) * n_outputs + c] = static_cast<float>(score);
+      }
+    }
+  }
+}
+
 Status FitHead(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
                std::vector<float>* parameters) {
-  const int64_t n_weights = design.dim * design.n_outputs;
-  parameters->resize(static_cast<size_t>(n_weights + design.n_outputs), 0.0f);
-  if (choice.kind == HeadKind::kImprint) return FitMeans(design, parameters);
-  TW_ASSIGN_OR_RETURN(const RidgePath path,
-                      RidgePath::Make(design.ridge(), choice.scaling, context.pool, context.watch));
-  if (choice.kind == HeadKind::kRidge) {
-    const Span<float> all(*parameters);
-    return path.Solve(choice.penalty, {all.data(), static_cast<size_t>(n_weights)},
-                      {all.data() + n_weights, static_cast<size_t>(design.n_outputs)});
+  parameters->assign(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
+  if (choice.kind == HeadKind::kImprint) {
+    TW_RETURN_IF_ERROR(FitMeans(design, parameters));
+  } else if (choice.kind != HeadKind::kLogistic) {
+    TW_RETURN_IF_ERROR(FitRidge(context, design, choice, parameters));
   }
+  Scale(choice.scale, parameters);
+  if (choice.kind != HeadKind::kLogistic && choice.kind != HeadKind::kBlend) return Status::Ok();
   TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
-                      LogisticFitter::Create(context, &design, path));
-  return fitter->Fit(choice.penalty, {}, -1, parameters);
+                      LogisticFitter::Create(context, &design, choice.scaling));
+  std::vector<float> logistic;
+  TW_RETURN_IF_ERROR(FitLogistic(context, design, choice, fitter.get(), &logistic));
+  Scale(choice.logistic_scale, &logistic);
+  for (size_t i = 0; i < logistic.size(); ++i) (*parameters)[i] += logistic[i];
+  return Status::Ok();
 }
 
 Status LeftOutOf(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
                  std::vector<float>* out, LooMethod* out_method) {
   out->assign(static_cast<size_t>(design.n * design.n_outputs), 0.0f);
   *out_method = LooMethod::kExact;
-  if (choice.kind == HeadKind::kImprint) return LeftOutMeans(design, out);
-  if (choice.kind == HeadKind::kRidge) return LeftOutRidge(context, design, choice, out);
+  if (choice.kind == HeadKind::kImprint) {
+    LeftOutMeans(design, design.groups, out);
+  } else if (choice.kind == HeadKind::kRidge || choice.kind == HeadKind::kBlend) {
+    TW_RETURN_IF_ERROR(LeftOutRidge(context, design, choice, out));
+  }
+  Scale(choice.scale, out);
+  if (choice.kind == HeadKind::kImprint || choice.kind == HeadKind::kRidge) return Status::Ok();
   *out_method = LooMethod::kCrossValidation;
-  return choice.kind == HeadKind::kLogistic ? LeftOutLogistic(context, design, choice, out)
-                                            : LeftOutTrained(context, design, out);
+  if (choice.kind == HeadKind::kNone) return LeftOutTrained(context, design, out);
+  std::vector<float> logistic(out->size());
+  TW_RETURN_IF_ERROR(LeftOutLogistic(context, design, choice, &logistic, out_method));
+  for (size_t i = 0; i < logistic.size(); ++i) {
+    (*out)[i] += logistic[i] * static_cast<float>(choice.logistic_scale);
+  }
+  return Status::Ok();
 }
 
 Result<LooScores> LeaveOneOutScores(const TrainingContext& context) {
+  const Cancellation::Call call(&context.watch->cancellation());
   LooScores scores;
   TW_ASSIGN_OR_RETURN(scores.examples, context.IndicesOf(ExampleSet::kAll));
   TW_ASSIGN_OR_RETURN(const HeadDesign design, HeadDesign::Gather(context, scores.examples));
   HeadChoice choice = PresentChoice(context, design);
-  if (choice.kind == HeadKind::kRidge || choice.kind == HeadKind::kImprint) {
+  const bool unscaled =
+      choice.kind != HeadKind::kNone && context.state->choice.kind == HeadKind::kNone;
+  if (unscaled) {
     std::vector<float> fit;
     TW_RETURN_IF_ERROR(FitHead(context, design, choice, &fit));
-    choice.scale = ScaleOf(context.state->weights(), fit);
+    double& scale = choice.kind == HeadKind::kLogistic ? choice.logistic_scale : choice.scale;
+    scale = ScaleOf(context.state->weights(), fit);
   }
   TW_RETURN_IF_ERROR(LeftOutOf(context, design, choice, &scores.scores, &scores.method));
   scores.grouped = !design.groups.empty();
-  const double scale = choice.scale / context.state->temperature;
-  for (float& score : scores.scores) score = static_cast<float>(static_cast<double>(score) * scale);
+  Scale(1.0 / context.state->temperature, &scores.scores);
   return scores;
 }
 

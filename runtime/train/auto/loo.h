@@ -23,19 +23,33 @@ struct LooScores {
 };
 
 // For the way in which the trainer's present head was fitted and all of its examples, each left
-// out with its group. Exact for ridge regression and nearest means; heads that minimise a loss by
-// steps, and deeper layers, are fitted again without a fifth of the examples at a time, which takes
-// most of what five trainings take. The trainer's head stays as it is. FAILED_PRECONDITION without
+// out with its group. Exact for ridge regression and nearest means; by one Newton step for softmax
+// heads at the minimum of a penalised loss where that is cheap (CanApproximate); other heads are
+// fitted again without a fifth of the examples at a time, which takes most of what five trainings
+// take. The trainer's head stays as it is. FAILED_PRECONDITION without
 // examples; CANCELLED after a request to stop.
 Result<LooScores> LeaveOneOutScores(const TrainingContext& context);
 
-// The same for one way to fit a head, before `choice.scale`: [n, n_outputs] for the design's
-// examples. kLogistic: by cross-validation over `parts`.
+// The parts that cross-validation leaves out, see MakeParts.
+constexpr int kLooParts = 5;
+
+// Left-out logits of heads of that choice, [n, n_outputs] for the design's examples: groups are
+// left out whole; the logistic share is cross-validated.
 Status LeftOutOf(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
                  std::vector<float>* out, LooMethod* out_method);
 
-// Fits a head of that kind to the design's examples, before `choice.scale`, into weights
-// [n_outputs, dim] and bias [n_outputs] in one array. kLogistic starts at the array's numbers.
+// Scores of nearest means (ImprintRow) without the example's group, or without the example alone
+// where `groups` is empty: [n, n_outputs].
+void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vector<float>* out);
+
+// fit(part, scores): scores [n, n_outputs] of all examples by a head fitted without the part. Those
+// of the part's own examples come into *out.
+Status CrossValidate(const HeadDesign& design, Span<const int32_t> parts,
+                     FunctionRef<Status(int32_t part, Span<float> scores)> fit,
+                     std::vector<float>* out);
+
+// Fits a head of that choice to the design's examples, into weights [n_outputs, dim] and bias
+// [n_outputs] in one array.
 Status FitHead(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
                std::vector<float>* parameters);
 

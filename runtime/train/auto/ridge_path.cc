@@ -111,52 +111,65 @@ size_t RidgePath::Bytes(int64_t n, int64_t dim, int64_t n_outputs) {
          static_cast<size_t>(n_doubles) * sizeof(double);
 }
 
-// Weighted means, and scales from the deviations.
-Status RidgePath::Begin(double scaling) {
-  const size_t n = static_cast<size_t>(design_.n);
-  const size_t dim = static_cast<size_t>(design_.dim);
-  const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
-  roots_.assign(n, 1.0);
-  for (size_t b = 0; b < design_.weights.size(); ++b) {
-    roots_[b] = std::sqrt(static_cast<double>(design_.weights[b]));
+Result<FeatureScale> FeatureScale::Of(const Design& design, double scaling) {
+  const size_t dim = static_cast<size_t>(design.dim);
+  FeatureScale scale;
+  scale.mean.assign(dim, 0.0);
+  scale.factor.assign(dim, scaling > 0.0 ? 0.0 : 1.0);
+  const auto weight = [&](int64_t b) {
+    return design.weights.empty() ? 1.0
+                                  : static_cast<double>(design.weights[static_cast<size_t>(b)]);
+  };
+  for (int64_t b = 0; b < design.n; ++b) {
+    scale.total_weight += weight(b);
+    const float* row = design.rows[b];
+    for (size_t d = 0; d < dim; ++d) scale.mean[d] += weight(b) * static_cast<double>(row[d]);
   }
-  mean_.assign(dim, 0.0);
-  target_mean_.assign(n_outputs, 0.0);
-  for (size_t b = 0; b < n; ++b) {
-    const double weight = roots_[b] * roots_[b];
-    total_weight_ += weight;
-    for (size_t d = 0; d < dim; ++d) mean_[d] += weight * static_cast<double>(design_.rows[b][d]);
-    for (size_t c = 0; c < n_outputs; ++c) {
-      target_mean_[c] += weight * static_cast<double>(design_.targets[b * n_outputs + c]);
+  for (double& mean : scale.mean) {
+    if (!std::isfinite(mean /= scale.total_weight)) {
+      return NumericError("the features are not finite");
     }
   }
-  const auto divide = [&](double* sum) { return std::isfinite(*sum /= total_weight_); };
-  for (double& sum : mean_) {
-    if (!divide(&sum)) return NumericError("the features are not finite");
-  }
-  for (double& sum : target_mean_) {
-    if (!divide(&sum)) return NumericError("the targets are not finite");
-  }
-  scale_.assign(dim, scaling > 0.0 ? 0.0 : 1.0);
-  if (scaling == 0.0) return Status::Ok();
-  for (size_t b = 0; b < n; ++b) {
+  if (scaling == 0.0) return scale;
+  for (int64_t b = 0; b < design.n; ++b) {
+    const float* row = design.rows[b];
     for (size_t d = 0; d < dim; ++d) {
-      const double centred = (static_cast<double>(design_.rows[b][d]) - mean_[d]) * roots_[b];
-      scale_[d] += centred * centred;
+      const double centred = static_cast<double>(row[d]) - scale.mean[d];
+      scale.factor[d] += weight(b) * centred * centred;
     }
   }
   for (size_t d = 0; d < dim; ++d) {
-    const double deviation = std::sqrt(scale_[d] / total_weight_);
+    const double deviation = std::sqrt(scale.factor[d] / scale.total_weight);
     // Below this the deviation is that of the mean's rounding.
-    scale_[d] = deviation > 1e-12 * std::fabs(mean_[d]) ? std::pow(deviation, -scaling) : 0.0;
+    const bool varies = deviation > 1e-12 * std::fabs(scale.mean[d]);
+    scale.factor[d] = varies ? std::pow(deviation, -scaling) : 0.0;
+  }
+  return scale;
+}
+
+Status RidgePath::Begin(double scaling) {
+  TW_ASSIGN_OR_RETURN(scale_, FeatureScale::Of(design_, scaling));
+  roots_.assign(static_cast<size_t>(design_.n), 1.0);
+  for (size_t b = 0; b < design_.weights.size(); ++b) {
+    roots_[b] = std::sqrt(static_cast<double>(design_.weights[b]));
+  }
+  target_mean_.assign(static_cast<size_t>(design_.n_outputs), 0.0);
+  for (int64_t c = 0; c < design_.n_outputs; ++c) {
+    double sum = 0.0;
+    for (int64_t b = 0; b < design_.n; ++b) {
+      const double root = roots_[static_cast<size_t>(b)];
+      sum += root * root * Original(b, c);
+    }
+    target_mean_[static_cast<size_t>(c)] = sum / scale_.total_weight;
+    if (!std::isfinite(sum)) return NumericError("the targets are not finite");
   }
   return Status::Ok();
 }
 
 void RidgePath::FillRow(int64_t b, int64_t first, int64_t n, double* to) const {
   const float* row = design_.rows[b] + first;
-  const double* mean = mean_.data() + first;
-  const double* scale = scale_.data() + first;
+  const double* mean = scale_.mean.data() + first;
+  const double* scale = scale_.factor.data() + first;
   const double root = roots_[static_cast<size_t>(b)];
   for (int64_t k = 0; k < n; ++k) {
     to[k] = (static_cast<double>(row[k]) - mean[k]) * scale[k] * root;
@@ -164,8 +177,8 @@ void RidgePath::FillRow(int64_t b, int64_t first, int64_t n, double* to) const {
 }
 
 void RidgePath::FillColumn(int64_t d, int64_t first, int64_t n, double* to) const {
-  const double mean = mean_[static_cast<size_t>(d)];
-  const double scale = scale_[static_cast<size_t>(d)];
+  const double mean = scale_.mean[static_cast<size_t>(d)];
+  const double scale = scale_.factor[static_cast<size_t>(d)];
   for (int64_t k = 0; k < n; ++k) {
     const int64_t b = first + k;
     to[k] =
@@ -326,7 +339,8 @@ Status RidgePath::LeaveOneOut(double lambda, Span<double> out) const {
     for (int64_t l = 0; l < std::min(kLanes, design_.n - block * kLanes); ++l) {
       const int64_t b = block * kLanes + l;
       const double root = roots_[static_cast<size_t>(b)];
-      const double rest = dual_ ? leverage[l] : 1.0 - leverage[l] - root * root / total_weight_;
+      const double rest =
+          dual_ ? leverage[l] : 1.0 - leverage[l] - root * root / scale_.total_weight;
       if (!(rest > 0.0)) failed[static_cast<size_t>(block)] = 1;
       for (int64_t c = 0; c < n_outputs; ++c) {
         const double f = fit[static_cast<size_t>(c * kLanes + l)];
@@ -368,7 +382,7 @@ Status RidgePath::LeaveOut(const Penalised& at, const std::vector<int32_t>& memb
     for (int64_t j = 0; !dual_ && j <= i; ++j) {
       const double roots = roots_[static_cast<size_t>(b)] *
                            roots_[static_cast<size_t>(members[static_cast<size_t>(j)])];
-      *rest.at(i, j) = (i == j ? 1.0 : 0.0) - *rest.at(i, j) - roots / total_weight_;
+      *rest.at(i, j) = (i == j ? 1.0 : 0.0) - *rest.at(i, j) - roots / scale_.total_weight;
     }
     const double* from = out.data() + b * n_outputs;
     residuals.insert(residuals.end(), from, from + n_outputs);
@@ -442,8 +456,9 @@ Status RidgePath::Solve(double lambda, Span<float> weights, Span<float> bias) co
   for (int64_t c = 0; c < n_outputs; ++c) {
     double offset = target_mean_[static_cast<size_t>(c)];
     for (int64_t d = 0; d < design_.dim; ++d) {
-      const double weight = (dual_ ? *sums.at(c, d) : at(c, d)) * scale_[static_cast<size_t>(d)];
-      offset -= weight * mean_[static_cast<size_t>(d)];
+      const double weight =
+          (dual_ ? *sums.at(c, d) : at(c, d)) * scale_.factor[static_cast<size_t>(d)];
+      offset -= weight * scale_.mean[static_cast<size_t>(d)];
       all_fit = all_fit && FitsFloat(weight);
       weights[static_cast<size_t>(c * design_.dim + d)] = static_cast<float>(weight);
     }

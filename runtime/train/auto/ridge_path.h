@@ -19,11 +19,19 @@ struct Design {
   Span<const int32_t> groups;  // [n], −1: the example is a group of its own; empty: all are
 };
 
-// Minimises ½ Σ_b s_b |W x_b + c − t_b|² + ½ lambda |W|²; the bias c is not penalised. Every feature
-// is first divided by its standard deviation over all examples to the power of `scaling`: 0 leaves
-// features as they are, 1 standardises them. Leaving examples out does not change the divisors; the
-// penalty is that of the divided features' weights. With a scaling above 0 a constant feature gets
-// the weight 0. The mean is fitted anew with every example left out.
+// What is done to features first: (x − mean) · factor. The factor is 1 / deviation^scaling: 0 leaves
+// features as they are, 1 standardises them; with a scaling above 0 it is 0 for a constant feature.
+struct FeatureScale {
+  std::vector<double> mean, factor;
+  double total_weight = 0.0;
+  // NUMERIC where a feature is not finite.
+  static Result<FeatureScale> Of(const Design& design, double scaling);
+};
+
+// Minimises ½ Σ_b s_b |W x_b + c − t_b|² + ½ lambda |W|²; the bias c is not penalised. Features
+// are scaled first (FeatureScale, over all examples): leaving examples out does not change the
+// factors, and the penalty is that of the scaled features' weights. The mean is fitted anew with
+// every example left out.
 //
 // The smaller of the dim × dim and the n × n system of the centred features is reduced to
 // tridiagonal form once; a penalty then costs O(n · min(n, dim)). Leave-one-out by the diagonal of
@@ -56,10 +64,6 @@ class RidgePath {
   // into float32.
   Status Solve(double lambda, Span<float> weights, Span<float> bias) const;
 
-  // What a feature is multiplied by after its mean was taken off.
-  const std::vector<double>& scales() const { return scale_; }
-  const std::vector<double>& means() const { return mean_; }
-
  private:
   Status Begin(double scaling);
   Status Decompose(WorkWatch* watch);
@@ -81,9 +85,9 @@ class RidgePath {
   Design design_;
   ThreadPool* pool_ = nullptr;
   bool dual_ = false;
-  double total_weight_ = 0.0;
   std::vector<double> roots_;  // √weight
-  std::vector<double> mean_, scale_, target_mean_;
+  FeatureScale scale_;
+  std::vector<double> target_mean_;
   Tridiagonal system_;
   Buffer rotated_;             // √weight × row, rotated: [block of lanes][size][lanes]
   std::vector<double> right_;  // rotated right-hand sides: [block of outputs][size][lanes]

@@ -65,8 +65,13 @@ Status TrainingSet::ExtractUnlabelled(const Examples& examples, const FeaturePro
   return Extract(unlabelled, progress, cache);
 }
 
-Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progress) {
+void TrainingSet::NoteChange() {
   digest_.clear();
+  is_fitted_ = false;
+}
+
+Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progress) {
+  NoteChange();
   if (replay() == nullptr) return Extract(examples, progress, cache_.get());
   const std::unique_ptr<FeatureCache> fresh = NewCache(true);
   TW_RETURN_IF_ERROR(Extract(examples, progress, fresh.get()));
@@ -112,7 +117,7 @@ Status TrainingSet::AddFeatures(const float* features, const int32_t* labels, in
     return InvalidArgument("example {} has label {}; labels are 0 to {}", i, labels[i],
                            options_.n_classes - 1);
   }
-  digest_.clear();
+  NoteChange();
   const std::unique_ptr<FeatureCache> fresh = replay() != nullptr ? NewCache(true) : nullptr;
   FeatureCache* to = fresh != nullptr ? fresh.get() : cache_.get();
   const int64_t before = to->size();
@@ -293,7 +298,7 @@ void TrainingSet::ChangeClasses(const ClassSources& sources) {
   renumber(&validation_);
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
   if (replay() != nullptr && cache_->uses_labels()) replay_->Reset(cache_->labels());
-  digest_.clear();
+  NoteChange();
   UpdateWeights();
 }
 
@@ -301,10 +306,11 @@ void TrainingSet::Adopt(Contents contents) {
   if (!kTrainsLastAlone && contents.replay != nullptr) replay_ = std::move(contents.replay);
   if (contents.cache != nullptr) {
     cache_ = std::move(contents.cache);
-    digest_.clear();
+    NoteChange();
   }
   train_ = std::move(contents.train);
   validation_ = std::move(contents.validation);
+  is_fitted_ = true;
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
   UpdateWeights();
 }

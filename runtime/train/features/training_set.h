@@ -95,12 +95,17 @@ class TrainingSet {
   // Null without replay_capacity.
   const ReplayMemory* replay() const { return kTrainsLastAlone ? nullptr : replay_.get(); }
 
+  // NoteFit was called, or a checkpoint adopted, after the examples last changed.
+  bool is_fitted() const { return is_fitted_; }
+  void NoteFit() { is_fitted_ = true; }
+
   // Bytes of the indices of both sets.
   size_t index_bytes() const { return (train_.size() + validation_.size()) * sizeof(int32_t); }
 
  private:
   Status AddToReplay(const FeatureCache& fresh);
   Status CheckTrainable() const;
+  void NoteChange();
   Span<const int32_t> NewGroups() const;
   std::map<int64_t, int64_t> SidesOfGroups() const;
   void UpdateWeights();
@@ -117,6 +122,7 @@ class TrainingSet {
   std::vector<int32_t> train_;
   std::vector<int32_t> validation_;
   std::string digest_;
+  bool is_fitted_ = false;
 };
 
 // Gives examples their new classes. Those of a single class that is the source of none are dropped;

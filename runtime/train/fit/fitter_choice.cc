@@ -32,6 +32,7 @@ FitterChoice::FitterChoice(const TrainingContext& context, const EpochPlan* plan
       plan_(*plan),
       cpu_(context, plan),
       whole_set_(context),
+      automatic_(context),
       placement_(context.options->device) {}
 
 Status FitterChoice::CheckDevice(const TrainerOptions& options) {
@@ -39,6 +40,7 @@ Status FitterChoice::CheckDevice(const TrainerOptions& options) {
 }
 
 HeadFitter* FitterChoice::chosen() {
+  if (context_.options->optimizer == Optimizer::kAuto) return &automatic_;
   if (!IsFirstOrder(context_.options->optimizer)) return &whole_set_;
   if (device_ != nullptr) return device_.get();
   return &cpu_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/backend/placement.h"
+#include "runtime/train/auto/auto_fitter.h"
 #include "runtime/train/fit/cpu_fitter.h"
 #include "runtime/train/fit/device_fitter.h"
 #include "runtime/train/fit/whole_set_fitter.h"
@@ -36,6 +37,7 @@ class FitterChoice {
   }
   size_t device_bytes() const { return device_ != nullptr ? device_->bytes() : 0; }
   size_t bytes() const { return cpu_.bytes(); }
+  const AutoFitter& automatic() const { return automatic_; }
 
  private:
   std::string WhyNotOnDevice() const;
@@ -47,6 +49,7 @@ class FitterChoice {
   const EpochPlan& plan_;
   CpuFitter cpu_;
   WholeSetFitter whole_set_;
+  AutoFitter automatic_;
   std::unique_ptr<DeviceFitter> device_;  // null: the CPU
   Placement placement_;
   bool is_left_to_cpu_ = false;  // for good: a device has failed, or is slower

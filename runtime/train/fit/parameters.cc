@@ -33,6 +33,7 @@ Span<const float> TrainingState::Part(const ParameterInfo& info) const {
 void TrainingState::NoteNewParameters() {
   temperature = 1.0;
   lbfgs.reset();
+  choice = HeadChoice();
   fresh_classes.assign(fresh_classes.size(), false);
   validated_parameters.clear();
   start.parameters.assign(parameters().begin(), parameters().end());

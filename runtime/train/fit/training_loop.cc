@@ -12,6 +12,8 @@ namespace topwork {
 // Ready to step: examples split, learning rate chosen, new classes imprinted.
 Status TrainingLoop::EnsureReady() {
   TW_RETURN_IF_ERROR(context_.EnsureSplit());
+  const bool automatic = context_.options->optimizer == Optimizer::kAuto;
+  if (automatic && !context_.set->is_fitted()) context_.state->BeginAnew();
   float& rate = context_.state->learning_rate;
   if (rate == 0.0f) {
     TW_ASSIGN_OR_RETURN(rate, ChooseLearningRate(context_));
@@ -117,9 +119,10 @@ Status TrainingLoop::TakeEpochs(const TrainBudget& budget, const EpochCallback& 
 bool TrainingLoop::WantsLastFit() const {
   const TrainingState& state = *context_.state;
   const TrainerOptions& options = *context_.options;
-  return !options.keep_held_back && options.replay_capacity == 0 && !plan_.has_permutations() &&
-         !context_.set->validation().empty() && state.validated_parameters.empty() &&
-         state.EpochsFound(options) > state.start.epoch;
+  const bool automatic = options.optimizer == Optimizer::kAuto;
+  return !options.keep_held_back && (options.replay_capacity == 0 || automatic) &&
+         !plan_.has_permutations() && !context_.set->validation().empty() &&
+         state.validated_parameters.empty() && state.EpochsFound(options) > state.start.epoch;
 }
 
 // From the start once more, with the validation examples among the others. The state of the run

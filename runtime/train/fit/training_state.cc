@@ -3,6 +3,7 @@
 #include "runtime/train/fit/training_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -21,6 +22,18 @@ std::vector<float> ToVector(Span<const float> values) { return {values.begin(), 
 
 void CopyFloats(const std::vector<float>& from, Span<float> to) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), from.size() * sizeof(float));
+}
+
+constexpr size_t kChoiceNumbers = 6;  // fewer than L-BFGS has
+
+Result<HeadChoice> ChoiceOf(const std::vector<double>& v) {
+  const bool finite = std::all_of(v.begin(), v.end(), [](double x) { return std::isfinite(x); });
+  const double last = static_cast<double>(HeadKind::kBlend);
+  if (!finite || !(v[0] >= 1.0 && v[0] <= last) || !(v[1] >= 0.0 && v[1] <= 1.0) ||
+      !(v[2] >= 0.0 && v[4] >= 0.0)) {
+    return Corrupt("the checkpoint contradicts itself: it says of no head how it was fitted");
+  }
+  return HeadChoice{static_cast<HeadKind>(static_cast<int>(v[0])), v[1], v[2], v[3], v[4], v[5]};
 }
 
 }  // namespace
@@ -78,6 +91,11 @@ TrainingValues TrainingState::Values() const {
   values.moment2 = ToVector(optimizer->moment2());
   values.n_updates = optimizer->n_updates();
   if (lbfgs != nullptr) values.solver = lbfgs->State();
+  if (choice.kind != HeadKind::kNone) {
+    values.solver = {
+        static_cast<double>(choice.kind), choice.scaling,       choice.penalty, choice.scale,
+        choice.logistic_penalty,          choice.logistic_scale};
+  }
   values.learning_rate = learning_rate;
   values.temperature = temperature;
   values.fresh_classes.assign(fresh_classes.begin(), fresh_classes.end());
@@ -99,7 +117,10 @@ Status TrainingState::Assign(const TrainingValues& values) {
                    values.parameters.size(), n);
   }
   std::unique_ptr<Lbfgs> solver;
-  if (!kTrainsLastAlone && !values.solver.empty()) {
+  HeadChoice chosen;
+  if (!kTrainsLastAlone && values.solver.size() == kChoiceNumbers) {
+    TW_ASSIGN_OR_RETURN(chosen, ChoiceOf(values.solver));
+  } else if (!kTrainsLastAlone && !values.solver.empty()) {
     solver.reset(new Lbfgs(LbfgsOptions(), values.parameters));
     TW_RETURN_IF_ERROR(solver->SetState(values.solver));
   }
@@ -108,6 +129,7 @@ Status TrainingState::Assign(const TrainingValues& values) {
   CopyFloats(values.moment2, optimizer->moment2());
   optimizer->set_n_updates(values.n_updates);
   lbfgs = std::move(solver);
+  choice = chosen;
   learning_rate = values.learning_rate;
   temperature = values.temperature;
   fresh_classes.assign(values.fresh_classes.begin(), values.fresh_classes.end());
@@ -115,6 +137,13 @@ Status TrainingState::Assign(const TrainingValues& values) {
   start = values.start;
   validated_parameters = values.validated_parameters;
   return Status::Ok();
+}
+
+void TrainingState::BeginAnew() {
+  DropLastFit();
+  progress.stopped_early = false;
+  progress.epoch = start.epoch;
+  progress.history.clear();
 }
 
 void TrainingState::ClearEpoch() {

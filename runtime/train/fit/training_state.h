@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/format/training_values.h"
+#include "runtime/train/auto/head_choice.h"
 #include "runtime/train/fit/optimizer.h"
 #include "runtime/train/fit/solvers.h"
 #include "runtime/train/head/trained_layers.h"
@@ -33,6 +34,7 @@ struct TrainingState {
   // After the last fit on all examples: the parameters of before, which have not seen the
   // validation examples. Empty: the network's are those.
   std::vector<float> validated_parameters;
+  HeadChoice choice;  // of Optimizer::kAuto, once its head is fitted
   // The order of examples of the epoch in progress, as positions in the training set; empty between
   // epochs. It follows from progress.random_state and is not stored.
   std::vector<int32_t> order;
@@ -83,6 +85,8 @@ struct TrainingState {
   void TakeLastFit(Span<const float> parameters);
   // Gives a last fit up: training goes on from the validated parameters.
   void DropLastFit();
+  // Optimizer::kAuto: the head is to be fitted once more, to other examples.
+  void BeginAnew();
   // No epoch is in progress any more: it is over, or its order speaks of examples that have gone.
   void ClearEpoch();
   // Early stopping after Prechelt (1998), by patience: notes an epoch that is over.

@@ -322,7 +322,7 @@ def check_device(checks, tool, here):
         return
     flags = [*output, "--device", usable[0]["id"]]
     document = train(checks, tool, *flags)
-    plain = train(checks, tool, *output, "--device", "cpu")
+    plain = train(checks, tool, *output, "--device", "cpu", "--optimizer", "adam")
     where = document["settings"]["device of the steps"]
     checks.expect(where == usable[0]["name"] and document["memory"]["on the device"] > 0,
                   "on a device: %s %s" % (where, document["memory"]))

@@ -101,6 +101,37 @@ TEST_CASE("the C API trains, evaluates and exports a new head", "[api][train]") 
   CHECK(scores[1] > scores[0]);
 }
 
+TEST_CASE("the default optimizer says what it tried", "[api][train]") {
+  const ModelPtr model = OpenModel(kDigitsModel);
+  tw_trainer_options options;
+  REQUIRE(tw_trainer_options_init(&options, sizeof(options)) == TW_STATUS_OK);
+  CHECK(options.optimizer.kind == TW_OPTIMIZER_AUTO);
+  options.n_classes = 2;
+  const TrainerPtr trainer = MakeTrainer(model.get(), options);
+  CHECK(Info(trainer.get()).n_candidates == 0);
+  const Pictures pictures;
+  const tw_examples examples = pictures.examples();
+  REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
+  REQUIRE(Fit(trainer.get(), 0) == TW_STATUS_OK);
+  const tw_trainer_info info = Info(trainer.get());
+  CHECK(info.optimizer == TW_OPTIMIZER_AUTO);
+  CHECK(info.is_finished == 1);
+  CHECK(info.fitted_on_all == 1);
+  CHECK(std::string(info.choice_reason) != "");
+  int n_chosen = 0;
+  REQUIRE(info.n_candidates > 1);
+  for (size_t i = 0; i < info.n_candidates; ++i) {
+    const tw_trainer_candidate& candidate = info.candidates[i];
+    CHECK(std::string(candidate.name) != "");
+    CHECK(candidate.accuracy >= 0.0);
+    CHECK(candidate.accuracy <= 1.0);
+    n_chosen += candidate.is_chosen;
+  }
+  CHECK(n_chosen == 1);
+  const TrainerPtr steps = MakeTrainer(model.get(), TwoClasses());
+  CHECK(Info(steps.get()).optimizer == TW_OPTIMIZER_ADAM);
+}
+
 TEST_CASE("examples are pulled one by one, and the source may fail", "[api][train]") {
   const ModelPtr model = OpenModel(kDigitsModel);
   const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());
@@ -179,7 +210,7 @@ TEST_CASE("the trainer's options are checked", "[api][train]") {
   tw_trainer* trainer = nullptr;
   tw_trainer_options options = TwoClasses();
   CHECK(options.batch_size == 32);
-  CHECK(options.optimizer.kind == TW_OPTIMIZER_ADAM);
+  CHECK(options.optimizer.kind == TW_OPTIMIZER_AUTO);
   CHECK(options.optimizer.beta2 == 0.999f);
   const auto refuse = [&](const char* part) {
     RequireError(tw_trainer_create(model.get(), &options, &trainer), TW_STATUS_INVALID_ARGUMENT,
@@ -363,6 +394,7 @@ TEST_CASE("C++: a trainer trains, judges and exports", "[api][train]") {
   const tw::Result<tw::Model> model = tw::Model::Take(made, handle);
   REQUIRE(model.ok());
   tw::TrainerOptions options;
+  options.optimizer.kind = TW_OPTIMIZER_ADAM;
   tw::Result<tw::Trainer> trainer = tw::Trainer::Create(*model, options);
   REQUIRE(trainer.ok());
   CHECK(trainer->Input(0)->size<float>() == 64);

@@ -92,6 +92,33 @@ TEST_CASE("left-out scores: ridge and imprinting are those of heads without the 
   }
 }
 
+TEST_CASE("left-out scores: one Newton step comes near to fits without the example", "[train]") {
+  const TrainerData data = Images(24, kClasses);
+  const double n = static_cast<double>(data.y.size());
+  TrainerOptions options = Options(Optimizer::kLbfgs);
+  options.epochs = 500;
+  options.weight_decay = 0.01f;
+  const auto trainer = Trained(options, data);
+  const LooScores left_out = LeftOut(trainer.get());
+  CHECK(left_out.method == LooMethod::kApproximate);
+  options.weight_decay = static_cast<float>(0.01 * n / (n - 1.0));
+  double error = 0.0, change = 0.0;  // of the scores' differences from the first class
+  for (size_t b = 0; b < data.y.size(); ++b) {
+    const auto other = Trained(options, Without(data, b));
+    float without[kClasses], with[kClasses];
+    const float* row = trainer->set().cache().row(static_cast<int64_t>(b));
+    REQUIRE(other->state().network->Scores(&row, 1, without).ToString() == "OK");
+    REQUIRE(trainer->state().network->Scores(&row, 1, with).ToString() == "OK");
+    const float* got = left_out.scores.data() + b * kClasses;
+    for (int c = 1; c < kClasses; ++c) {
+      error += std::fabs(static_cast<double>(got[c] - got[0] - without[c] + without[0]));
+      change += std::fabs(static_cast<double>(with[c] - with[0] - without[c] + without[0]));
+    }
+  }
+  CHECK(change > 0.1);
+  CHECK(error < 0.1 * change);
+}
+
 TEST_CASE("left-out scores: they are of the present head's size", "[train]") {
   const TrainerData data = Images(60, kClasses);
   for (Optimizer optimizer : {Optimizer::kRidge, Optimizer::kImprint, Optimizer::kLbfgs}) {

@@ -17,7 +17,12 @@ public final class TrainerOptions {
     /** The closed form of ridge regression; over after one epoch. */
     RIDGE,
     /** Normalized mean features: enough for a few examples of a new class; over after one epoch. */
-    IMPRINT
+    IMPRINT,
+    /**
+     * The best of several by examples left out; over after one epoch. With an option that only
+     * steps have it stands for ADAM, see {@code TW_OPTIMIZER_AUTO}.
+     */
+    AUTO
   }
 
   /** How the head begins. Ordinals are the numbers of {@code tw_head_init}. */
@@ -71,7 +76,7 @@ public final class TrainerOptions {
     return this;
   }
 
-  /** Sets the optimizer; the default is ADAM. */
+  /** Sets the optimizer; the default is AUTO. */
   public TrainerOptions optimizer(Optimizer optimizer) {
     this.optimizer = optimizer.ordinal();
     return this;
