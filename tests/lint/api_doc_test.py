@@ -13,12 +13,12 @@ import sys
 import tree
 
 HEADER = "runtime/include/topwork/topwork.h"
-MOST_FUNCTIONS = 117
+MOST_FUNCTIONS = 125
 LEAST_COMMENTS = 0.5  # of the lines that are not empty
 NOUNS = ("model", "session", "trainer", "learner", "judge", "monitor", "quantizer", "op", "device", "memory", "log",
          "status", "dtype")
 ELEMENTS = ("tw_string", "tw_shape", "tw_class_metrics", "tw_reliability_bin", "tw_worst_example", "tw_group_metrics",
-            "tw_audited_example", "tw_suggestion",
+            "tw_audited_example", "tw_suggestion", "tw_trainer_candidate",
             "tw_parameter_info", "tw_feature_worker", "tw_float_operator")  # of arrays, which cannot grow
 PARTS = ("tw_opencl_options", "tw_head_options", "tw_loss_options", "tw_optimizer_options",
          "tw_schedule_options", "tw_stopping_options", "tw_augmentation_options", "tw_feature_options",

@@ -624,9 +624,9 @@ typedef enum tw_loss TW_ENUM_INT {
 typedef enum tw_optimizer TW_ENUM_INT {
   TW_OPTIMIZER_SGD = 0,
   TW_OPTIMIZER_ADAM = 1,
-  TW_OPTIMIZER_ADAMW = 2,   // Adam with weight_decay apart from the gradient
-  TW_OPTIMIZER_LBFGS = 3,   // an epoch is an iteration
-  TW_OPTIMIZER_RIDGE = 4,   // the closed form; last layer only; over after one epoch
+  TW_OPTIMIZER_ADAMW = 2,    // Adam with weight_decay apart from the gradient
+  TW_OPTIMIZER_LBFGS = 3,    // an epoch is an iteration
+  TW_OPTIMIZER_RIDGE = 4,    // the closed form; last layer only; over after one epoch
   TW_OPTIMIZER_IMPRINT = 5,  // normalized mean features, TW_LOSS_SOFTMAX; otherwise as RIDGE
   // Tries ridge regression, L-BFGS, their mean and imprinting with many penalties, and takes what
   // does best on examples left out; over after one epoch. It stands for SGD with momentum, and for

@@ -1,0 +1,126 @@
+"""Accuracy and time of the automatic head, of Adam and of scikit-learn's LogisticRegressionCV.
+
+  python heads_auto.py TOPWORK_HEAD_ACCURACY [--quick] [--seeds N] [--rows FILE]
+
+Each set is taught with 5, 20 and all examples a class ("all": two thirds of them) and judged on the
+rest. LogisticRegressionCV has standardised features, 8 penalties, 5 folds and one thread. Fails where
+the automatic head is in the mean more than 0.3 points behind it, takes more than 1/20 of its time in
+sum, or is on a set more than 0.5 points (and two standard errors) behind Adam.
+"""
+
+import argparse
+import pathlib
+import sys
+import tempfile
+import time
+import warnings
+
+import peers
+
+peers.need("numpy", "ai_edge_litert", "sklearn")
+
+import numpy as np  # noqa: E402
+from sklearn import datasets  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
+from sklearn.linear_model import LogisticRegressionCV  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+
+import feature_sets  # noqa: E402
+import few_shot  # noqa: E402
+
+SIDES = ("auto", "Adam", "LogisticRegressionCV")
+WRITERS = "digits by other writers, EfficientNet-Lite0"
+
+
+def load(quick):
+    """{name: (features, labels)}."""
+    sets = {}
+    for name in ("wine", "breast_cancer", "iris", "digits"):
+        x, y = getattr(datasets, "load_" + name)(return_X_y=True)
+        sets[name.replace("_", " ") + ", as it is"] = (x.astype(np.float32), y)
+    if quick:
+        return sets
+    sets.update(feature_sets.load(quick))
+    sets[WRITERS] = sets["digits, EfficientNet-Lite0"]
+    return sets
+
+
+def split(name, y, shots, seed):
+    """Row numbers to train on and to judge on. The later digits are by other writers."""
+    if name == WRITERS:
+        order = np.random.default_rng(seed).permutation(len(y) // 2)
+        train = np.concatenate([order[y[order] == c][:shots] for c in range(y.max() + 1)])
+        return train, np.arange(len(y) // 2, len(y))
+    most = 2 * len(y) // (3 * (y.max() + 1))
+    return few_shot.choose(y, min(shots, most), seed)
+
+
+def reference(x, y, folds):
+    """The fitted pipeline and its milliseconds."""
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (ConvergenceWarning, FutureWarning))
+        fitted = make_pipeline(StandardScaler(), LogisticRegressionCV(Cs=8, cv=folds)).fit(x, y)
+    return fitted, 1000 * (time.perf_counter() - start)
+
+
+def compare(bench, folder, name, x, y, shots, seed):
+    """Percent right of the three sides, and milliseconds of the first and the last."""
+    train, test = split(name, y, shots, seed)
+    problem = feature_sets.Problem(bench, folder, (x[train], y[train]), (x[test], y[test]),
+                                   int(y.max()) + 1)
+    auto = problem.train(optimizer="auto", seed=seed)
+    adam = problem.train(optimizer="adam", seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted, ms = reference(x[train], y[train], 5)
+        score = fitted.score(x[test], y[test])
+    return 100 * np.array([auto[0], adam[0], score]), auto[4], ms
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bench", help="path of topwork_head_accuracy")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seeds", type=int, default=5)
+    table = peers.Rows()
+    table.add_option(parser)
+    arguments = parser.parse_args()
+    sums, failures, milliseconds = [], 0, np.zeros(2)
+    with tempfile.TemporaryDirectory() as folder, feature_sets.one_thread():
+        for name, (x, y) in load(arguments.quick).items():
+            for shots in (5,) if arguments.quick else (5, 20, len(y)):
+                seeds = 1 if shots == len(y) else arguments.seeds
+                runs = [compare(arguments.bench, pathlib.Path(folder), name, x, y, shots, seed)
+                        for seed in range(seeds)]
+                rows = np.stack([run[0] for run in runs])
+                mean = rows.mean(axis=0)
+                ms = np.array([run[1:] for run in runs]).sum(axis=0)
+                behind = rows[:, 1] - rows[:, 0]
+                error = behind.std() / np.sqrt(len(behind))
+                # A single run of "all" tells too little: its error is that of the test set.
+                bad = seeds > 1 and behind.mean() > 0.5 + 2 * error and not arguments.quick
+                failures += bad
+                sums.append(mean)
+                milliseconds += ms
+                count = "all" if shots == len(y) else shots
+                print(f"{name}, {count} a class: "
+                      + ", ".join(f"{side} {m:.1f} %" for side, m in zip(SIDES, mean))
+                      + f"; {ms[0] / seeds:.0f} and {ms[1] / seeds:.0f} ms"
+                      + ("  FAIL: behind Adam" if bad else ""), flush=True)
+                table.add(f"{count} a class of {name}", "automatic head", mean[0], mean[2],
+                          runs=rows[:, [0, 2]].tolist())
+    mean = np.mean(sums, axis=0)
+    share = milliseconds[0] / milliseconds[1]
+    print("mean: " + ", ".join(f"{side} {m:.2f} %" for side, m in zip(SIDES, mean))
+          + f"; 1/{1 / share:.0f} of LogisticRegressionCV's time")
+    failures += mean[0] < mean[2] - (2.0 if arguments.quick else 0.3)
+    failures += share > 1 / 20 and not arguments.quick
+    table.write(arguments.rows)
+    print(f"{failures} failures")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
