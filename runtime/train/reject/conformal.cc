@@ -57,16 +57,22 @@ Column MakeColumn(const ConformalScores& scores, const std::vector<size_t>& memb
   return column;
 }
 
-std::vector<size_t> Rest(const std::vector<std::vector<size_t>>& members, bool all) {
+// Examples of the categories of fewer than `least`.
+std::vector<size_t> Rest(const std::vector<std::vector<size_t>>& members, int64_t least) {
   std::vector<size_t> rest;
   for (const auto& category : members) {
-    if (!all && static_cast<int64_t>(category.size()) >= kMinCategory) continue;
+    if (static_cast<int64_t>(category.size()) >= least) continue;
     rest.insert(rest.end(), category.begin(), category.end());
   }
   return rest;
 }
 
 }  // namespace
+
+int64_t MinCategory(double rate) {
+  const double enough = std::ceil(1.0 / rate - 1e-6) - 1.0;
+  return std::max<int64_t>(20, static_cast<int64_t>(enough));
+}
 
 double ConformalTable::PValue(const float* scores, int category) const {
   float smallest = std::numeric_limits<float>::max();
@@ -90,13 +96,16 @@ ConformalTable MakeConformalTable(const ConformalScores& scores, double rate) {
   for (size_t i = 0; i < scores.categories.size(); ++i) {
     members[static_cast<size_t>(scores.categories[i])].push_back(i);
   }
-  std::vector<size_t> rest = Rest(members, false);
-  if (static_cast<int64_t>(rest.size()) < kMinCategory) rest = Rest(members, true);
+  const int64_t least = MinCategory(rate);
+  std::vector<size_t> rest = Rest(members, least);
+  if (static_cast<int64_t>(rest.size()) < least) {
+    rest = Rest(members, std::numeric_limits<int64_t>::max());
+  }
   const Column common = MakeColumn(scores, rest, table);
   table.medians.resize(static_cast<size_t>(table.n_scores) * members.size());
   table.inverse_units.resize(table.medians.size());
   for (size_t c = 0; c < members.size(); ++c) {
-    const bool own = static_cast<int64_t>(members[c].size()) >= kMinCategory;
+    const bool own = static_cast<int64_t>(members[c].size()) >= least;
     const Column column = own ? MakeColumn(scores, members[c], table) : common;
     table.levels.insert(table.levels.end(), column.levels.begin(), column.levels.end());
     for (size_t s = 0; s < column.medians.size(); ++s) {

@@ -14,8 +14,9 @@
 
 namespace topwork {
 
-// A category with fewer examples shares its p-values with others.
-constexpr int64_t kMinCategory = 20;
+// A category of fewer examples shares its p-values with others: 20, or more where n examples, which
+// give no p-value below 1 / (n + 1), could refuse nothing at this rate.
+int64_t MinCategory(double rate);
 
 // Of the taught examples. A larger score says that an example is more like the taught ones.
 struct ConformalScores {
@@ -42,7 +43,7 @@ struct ConformalTable {
   double PValue(const float* scores, int category) const;
 };
 
-// rate in [0.005, 0.5]. Categories of fewer than kMinCategory examples have a common table, of all
+// rate in [0.005, 0.5]. Categories of fewer than MinCategory examples have a common table, of all
 // their examples, or of all examples where those are too few.
 ConformalTable MakeConformalTable(const ConformalScores& scores, double rate);
 

@@ -26,7 +26,11 @@ TEST_CASE("trainer options: each field out of range is named", "[train]") {
   TrainerOptions options;
   options.learning_rate = nan;
   CHECK(names(CheckOptions(options).message(), "learning_rate"));
-  CHECK(names(text([](TrainerOptions* o) { o->momentum = 0.9f; }), "momentum"));
+  CHECK(names(text([](TrainerOptions* o) {
+                o->optimizer = Optimizer::kAdam;
+                o->momentum = 0.9f;
+              }),
+              "momentum"));
   CHECK(names(text([](TrainerOptions* o) {
                 o->optimizer = Optimizer::kSgd;
                 o->momentum = 1.0f;

@@ -46,15 +46,18 @@ TEST_CASE("activation map: its mean is the score of each class", "[train]") {
     test::SetInput(session.get(), 0, input);
     REQUIRE(before->Run().ok());
     REQUIRE(session->Run().ok());
-    REQUIRE(session->n_outputs() == 2);
+    const int last = before->n_outputs();
+    REQUIRE(session->n_outputs() == last + 1);
     CHECK(test::GetOutput<float>(*session, 0) == test::GetOutput<float>(*before, 0));
-    const Shape& shape = session->output(1).shape;
+    const Shape& shape = session->output(last).shape;
     REQUIRE(shape == Shape{1, 2, 2, 5});
-    const std::vector<float> map = test::GetOutput<float>(*session, 1);
+    const std::vector<float> map = test::GetOutput<float>(*session, last);
     std::vector<float> scores(5, 0.0f);
     for (size_t i = 0; i < map.size(); ++i) scores[i % 5] += map[i] / 4.0f;
+    // Dynamic range rounds what it multiplies; the map is float32.
+    const bool rounds = tail == Tail::kDenseInt8 || tail == Tail::kDenseInt2;
     CHECK(test::LargestDifference(Activated(tail, scores), test::GetOutput<float>(*before, 0)) <
-          1e-5);
+          (rounds ? 2e-3 : 1e-5));
   }
 }
 

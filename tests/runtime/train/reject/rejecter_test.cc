@@ -121,7 +121,7 @@ TEST_CASE("Rejecter: negatives are refused more surely", "[train]") {
   REQUIRE(trainer->rejecter().AddNegatives(negatives.examples(), nullptr).ToString() == "OK");
   const auto model = Exported(trainer.get());
   CHECK(trainer->rejecter().summary().n_negatives > 0);
-  CHECK(trainer->rejecter().summary().negatives_refused > 0.2);
+  CHECK(trainer->rejecter().summary().negatives_refused > 0.5);
   const double after = Refused(model, unknown, 0.01f);
   CHECK(after > before + 0.05);
   CHECK(Refused(model, Digits("test", 0, 6), 0.01f) < 0.05);
