@@ -95,17 +95,20 @@ TEST_CASE("checkpoint: with its examples it brings classes along, but not other 
   REQUIRE(four->RestoreCheckpoint(kPath).ToString() == "OK");
   CHECK(four->n_classes() == 3);
 
-  const auto two = NewTrainer(2, Loss::kSigmoidCrossEntropy);
+  auto two = NewTrainer(2, Loss::kSigmoidCrossEntropy);
   REQUIRE(two->AddExamples(data.targets(2)).ok());
   REQUIRE(two->Train().ok());
   REQUIRE(two->SaveCheckpoint(kPath, true).ToString() == "OK");
-  const auto other = NewTrainer(5, Loss::kSigmoidCrossEntropy);
+  auto other = NewTrainer(5, Loss::kSigmoidCrossEntropy);
   REQUIRE(other->RestoreCheckpoint(kPath).ToString() == "OK");
   CHECK(other->n_classes() == 2);
-  const auto numbers = NewTrainer(2, Loss::kMeanSquaredError);
+  two.reset();
+  other.reset();
+  auto numbers = NewTrainer(2, Loss::kMeanSquaredError);
   REQUIRE(numbers->AddExamples(data.targets(2)).ok());
   REQUIRE(numbers->Train().ok());
   REQUIRE(numbers->SaveCheckpoint(kPath, true).ToString() == "OK");
+  numbers.reset();
   const auto five = NewTrainer(5, Loss::kMeanSquaredError);
   const Status refused = five->RestoreCheckpoint(kPath);
   CHECK(refused.code() == StatusCode::kFailedPrecondition);
