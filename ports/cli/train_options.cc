@@ -105,7 +105,7 @@ std::string StepFlag(const TrainOptions& options) {
       {"--project", t.head.n_projected != 0},
       {"--focal", t.loss.focal_gamma != 0.0f},
       {"--mixup", t.loss.mixup_alpha != 0.0f},
-      {"--balance", t.loss.balance_classes > TW_BALANCE_WEIGHTS},
+      {"--balance", options.balance == "repeat" || options.balance == "smote"},
       {"--device", options.common.device.rfind("opencl", 0) == 0}};
   for (const auto& flag : flags) {
     if (flag.second) return flag.first;
@@ -118,7 +118,8 @@ std::string StepFlag(const TrainOptions& options) {
 // Deeper layers need examples that are held back.
 static float RateFor(const TrainOptions& options) {
   if (options.reject >= 0.0f) return options.reject;
-  const bool deep = LayersOf(options.layers) > 1;
+  const tw_head_options& head = options.trainer.head;
+  const bool deep = LayersOf(options.layers) > 1 || head.n_hidden > 0 || head.n_projected > 0;
   return deep && options.trainer.validation_fraction == 0.0f ? 0.0f : kRejectRate;
 }
 
@@ -160,7 +161,7 @@ void CheckTrainOptions(const TrainOptions& options) {
   Usage(!options.class_weights.empty() && options.balance == "weights",
         "--class-weights and --balance exclude each other");
   Usage(options.trainer.loss.balance_groups != 0 &&
-            (!options.class_weights.empty() || options.trainer.loss.balance_classes != 0),
+            (!options.class_weights.empty() || options.balance != "none"),
         "--balance-groups balances classes, too: leave out --balance and --class-weights");
   Usage(options.calibrate && options.trainer.validation_fraction == 0.0f,
         "--calibrate needs a validation set: --validation above 0");

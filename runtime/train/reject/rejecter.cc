@@ -88,7 +88,7 @@ std::string Rejecter::NameOf(int32_t example) const {
 Status Rejecter::ReadFeatures(const FeatureCache& cache, std::vector<float>* out,
                               FeatureRows* rows) const {
   const int64_t n = cache.size();
-  rows->dim = context_.layers->head().dim;
+  rows->dim = context_.layers->head_dim();
   out->resize(static_cast<size_t>(n * rows->dim));
   context_.watch->NoteBytes(out->size() * sizeof(float));
   std::vector<float> scratch(cache.scratch_floats());
