@@ -1,4 +1,5 @@
-// C API of learners in a library built without them: every function says so.
+// C API of learners, and of what is told of examples and heads, in a library built without them: every
+// function says so.
 #include "runtime/api/handles.h"
 
 namespace {
@@ -41,5 +42,25 @@ tw_status tw_learner_cancel(tw_learner*) { return WithoutLearners(); }
 tw_status tw_learner_export(tw_learner*, tw_model**) { return WithoutLearners(); }
 tw_status tw_learner_get_info(tw_learner*, tw_learner_info*) { return WithoutLearners(); }
 tw_status tw_learner_get_example(const tw_learner*, int64_t, tw_learner_example*) {
+  return WithoutLearners();
+}
+tw_status tw_model_add_activation_map(const tw_model*, size_t, tw_model**) {
+  return WithoutLearners();
+}
+tw_status tw_trainer_find_near_duplicates(tw_trainer*, tw_near_duplicates*) {
+  return WithoutLearners();
+}
+tw_status tw_trainer_predict_intervals(tw_trainer*, const tw_examples*, double, float*, float*,
+                                       size_t) {
+  return WithoutLearners();
+}
+tw_status tw_trainer_check_intervals(tw_trainer*, double, tw_interval_check*) {
+  return WithoutLearners();
+}
+tw_status tw_trainer_audit(tw_trainer*, int32_t, tw_audit*) { return WithoutLearners(); }
+tw_status tw_trainer_suggest(tw_trainer*, const tw_examples*, tw_suggestion*, size_t) {
+  return WithoutLearners();
+}
+tw_status tw_model_merge_heads(const tw_model* const*, size_t, tw_model**) {
   return WithoutLearners();
 }

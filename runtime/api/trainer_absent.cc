@@ -12,7 +12,6 @@ tw_status Absent() {
 }  // namespace
 
 tw_status tw_trainer_options_init(tw_trainer_options*, size_t) { return Absent(); }
-tw_status tw_model_add_activation_map(const tw_model*, size_t, tw_model**) { return Absent(); }
 tw_status tw_trainer_create(const tw_model*, const tw_trainer_options*, tw_trainer**) {
   return Absent();
 }
@@ -25,24 +24,13 @@ tw_status tw_trainer_evaluate(tw_trainer*, const tw_examples*, int32_t, tw_evalu
   return Absent();
 }
 tw_status tw_trainer_predict(tw_trainer*, const tw_examples*, float*, size_t) { return Absent(); }
-tw_status tw_trainer_find_near_duplicates(tw_trainer*, tw_near_duplicates*) { return Absent(); }
-tw_status tw_trainer_predict_intervals(tw_trainer*, const tw_examples*, double, float*, float*,
-                                       size_t) {
-  return Absent();
-}
-tw_status tw_trainer_check_intervals(tw_trainer*, double, tw_interval_check*) { return Absent(); }
 tw_status tw_trainer_calibrate(tw_trainer*, tw_calibration*) { return Absent(); }
-tw_status tw_trainer_audit(tw_trainer*, int32_t, tw_audit*) { return Absent(); }
-tw_status tw_trainer_suggest(tw_trainer*, const tw_examples*, tw_suggestion*, size_t) {
-  return Absent();
-}
 tw_status tw_trainer_set_golden(tw_trainer*, const tw_examples*) { return Absent(); }
 tw_status tw_trainer_check_export(tw_trainer*, tw_export_check*) { return Absent(); }
 tw_status tw_trainer_export(tw_trainer*, tw_model**) { return Absent(); }
 tw_status tw_trainer_set_classes(tw_trainer*, const char* const*, const int64_t*, size_t) {
   return Absent();
 }
-tw_status tw_model_merge_heads(const tw_model* const*, size_t, tw_model**) { return Absent(); }
 tw_status tw_trainer_merge_classes(tw_trainer*, int64_t, int64_t) { return Absent(); }
 tw_status tw_trainer_get_info(const tw_trainer*, tw_trainer_info*) { return Absent(); }
 tw_status tw_trainer_read_parameter(const tw_trainer*, const char*, float*, size_t) {

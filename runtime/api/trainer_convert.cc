@@ -373,5 +373,18 @@ Status ConvertExamples(const Quantizer& quantizer, const tw_examples* c_examples
   return Status::Ok();
 }
 
+Status ConvertUnlabelled(const Trainer& trainer, const tw_examples* examples, const char* name,
+                         size_t n_values, Examples* out) {
+  FeatureProgress progress;
+  TW_RETURN_IF_ERROR(ConvertExamples(trainer, examples, false, out, &progress));
+  const size_t n_classes = static_cast<size_t>(trainer.n_classes());
+  size_t needed = 0;
+  if (MulOverflow(out->count, n_classes, &needed) || n_values != needed) {
+    return InvalidArgument("{} is {}, but {} examples have {} scores each", name, n_values,
+                           out->count, n_classes);
+  }
+  return Status::Ok();
+}
+
 }  // namespace api
 }  // namespace topwork

@@ -17,7 +17,11 @@ Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allo
 // and targets may be missing.
 Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, bool targets_needed,
                        Examples* out, FeatureProgress* out_progress);
-// The same without labels and targets.
+// Examples without targets, and room for a number of each output: n_values, which the caller calls
+// `name`.
+Status ConvertUnlabelled(const Trainer& trainer, const tw_examples* examples, const char* name,
+                         size_t n_values, Examples* out);
+// Examples of a quantizer have neither labels nor targets.
 Status ConvertExamples(const Quantizer& quantizer, const tw_examples* c_examples, Examples* out,
                        FeatureProgress* out_progress);
 

@@ -21,21 +21,6 @@ Result<Evaluation> Evaluate(Trainer* trainer, const tw_examples* c_examples) {
   return trainer->judge().Evaluate(examples, progress);
 }
 
-// Examples without targets, and room for a number of each output.
-Status ConvertUnlabelled(const tw_trainer& trainer, const tw_examples* examples, const char* name,
-                         size_t n_values, topwork::Examples* out) {
-  topwork::FeatureProgress progress;
-  TW_RETURN_IF_ERROR(
-      topwork::api::ConvertExamples(*trainer.trainer, examples, false, out, &progress));
-  const size_t n_classes = static_cast<size_t>(trainer.trainer->n_classes());
-  size_t needed = 0;
-  if (topwork::MulOverflow(out->count, n_classes, &needed) || n_values != needed) {
-    return InvalidArgument("{} is {}, but {} examples have {} scores each", name, n_values,
-                           out->count, n_classes);
-  }
-  return Status::Ok();
-}
-
 }  // namespace
 
 tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples, int32_t n_worst,
@@ -55,53 +40,15 @@ tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples, 
   return trainer->evaluation.Give(*result, false, worst, evaluation);
 }
 
-tw_status tw_trainer_find_near_duplicates(tw_trainer* trainer, tw_near_duplicates* result) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(result);
-  const auto found = trainer->trainer->judge().FindNearDuplicates();
-  if (!found.ok()) return Report(found.status());
-  tw_near_duplicates out = {};
-  out.n_checked = found->n_checked;
-  out.n_found = found->n_found;
-  out.held_back = found->held_back;
-  out.trained = found->trained;
-  out.cosine = found->cosine;
-  return Report(topwork::api::WriteStruct("tw_near_duplicates", out, result));
-}
-
 tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, float* scores,
                              size_t n_scores) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(examples);
   TW_REQUIRE(scores);
   topwork::Examples converted;
-  TW_REPORT_IF_ERROR(ConvertUnlabelled(*trainer, examples, "n_scores", n_scores, &converted));
+  TW_REPORT_IF_ERROR(topwork::api::ConvertUnlabelled(*trainer->trainer, examples, "n_scores",
+                                                     n_scores, &converted));
   return Report(trainer->trainer->judge().Predict(converted, scores));
-}
-
-tw_status tw_trainer_predict_intervals(tw_trainer* trainer, const tw_examples* examples,
-                                       double coverage, float* lower, float* upper,
-                                       size_t n_values) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(examples);
-  TW_REQUIRE(lower);
-  TW_REQUIRE(upper);
-  topwork::Examples converted;
-  TW_REPORT_IF_ERROR(ConvertUnlabelled(*trainer, examples, "n_values", n_values, &converted));
-  return Report(trainer->trainer->judge().PredictIntervals(converted, coverage, lower, upper));
-}
-
-tw_status tw_trainer_check_intervals(tw_trainer* trainer, double coverage,
-                                     tw_interval_check* check) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(check);
-  const auto checked = trainer->trainer->judge().CheckIntervals(coverage);
-  if (!checked.ok()) return Report(checked.status());
-  tw_interval_check result = {};
-  result.n_examples = checked->n_examples;
-  result.coverage = checked->coverage;
-  result.mean_width = checked->mean_width;
-  return Report(topwork::api::WriteStruct("tw_interval_check", result, check));
 }
 
 tw_status tw_trainer_calibrate(tw_trainer* trainer, tw_calibration* calibration) {

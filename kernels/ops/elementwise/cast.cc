@@ -105,8 +105,8 @@ void CastToPacked(const RunContext& context) {
 
 // Whether this build's CASTs have the type. bfloat16 leads through float32, uint64 is as int64.
 constexpr bool Casts(DType dtype) {
-  const uint32_t types = SelectedTypesOf(OpCode::kCast, nullptr);
-  const auto has = [types](DType one) { return (types >> static_cast<int>(one) & 1u) != 0; };
+  constexpr uint32_t types = SelectedTypesOf(OpCode::kCast, nullptr);
+  const auto has = [](DType one) { return (types >> static_cast<int>(one) & 1u) != 0; };
   return has(dtype) || dtype == DType::kFloat32 || (dtype == DType::kInt64 && has(DType::kUInt64));
 }
 
