@@ -79,7 +79,11 @@ bool VerifyTable(Verifier* verifier, TableLayout layout, const uint8_t* data) {
       continue;
     }
     const uoffset_t offset = verifier->VerifyOffset(data, at);
-    const uint8_t kind = table->GetField<uint8_t>(static_cast<voffset_t>(vt - 2), 0);
+    // Of a union, whose kind is the field before; no other field may look there: the first one's
+    // would be the table's size, which nothing has verified.
+    const bool is_union = fields[i].kind == FieldKind::kUnion;
+    const uint8_t kind =
+        is_union ? table->GetField<uint8_t>(static_cast<voffset_t>(vt - 2), 0) : uint8_t{0};
     if (offset == 0 || !VerifyTarget(verifier, fields[i], kind, data + at + offset)) return false;
   }
   return verifier->EndTable();

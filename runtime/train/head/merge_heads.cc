@@ -118,8 +118,7 @@ const Op* ProducerInGraph(const Graph& graph, int v) {
 class HeadCopy {
  public:
   HeadCopy(const Model& from, const std::vector<std::string>& shared, GraphAddition* addition)
-      : model_(from),
-        graph_(from.main()),
+      : graph_(from.main()),
         shared_(shared),
         digests_(ValueDigests(graph_)),
         addition_(*addition) {}
@@ -198,7 +197,6 @@ class HeadCopy {
                         shape);
   }
 
-  const Model& model_;
   const Graph& graph_;
   const std::vector<std::string>& shared_;  // digests of the first model's values
   const std::vector<std::string> digests_;
