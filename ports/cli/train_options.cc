@@ -118,9 +118,13 @@ std::string StepFlag(const TrainOptions& options) {
 // Deeper layers need examples that are held back.
 static float RateFor(const TrainOptions& options) {
   if (options.reject >= 0.0f) return options.reject;
+#ifdef TW_NO_LEARN
+  return 0.0f;  // the library cannot
+#else
   const tw_head_options& head = options.trainer.head;
   const bool deep = LayersOf(options.layers) > 1 || head.n_hidden > 0 || head.n_projected > 0;
   return deep && options.trainer.validation_fraction == 0.0f ? 0.0f : kRejectRate;
+#endif
 }
 
 void ChooseOptimizer(TrainOptions* options) {

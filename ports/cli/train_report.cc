@@ -30,7 +30,9 @@ std::string NameOf(const Dataset* data, int64_t example) {
 
 // A note where held-back examples are nearly the same as others; else "".
 std::string NearDuplicatesNote(const Dataset* data, tw::Trainer* trainer) {
-  const tw_near_duplicates found = CheckValue(trainer->FindNearDuplicates());
+  const tw::Result<tw_near_duplicates> result = trainer->FindNearDuplicates();
+  if (result.status().code() == TW_STATUS_UNSUPPORTED) return "";  // left out of the library
+  const tw_near_duplicates found = CheckValue(result);
   if (found.n_found == 0) return "";
   return std::to_string(found.n_found) + " of " + CountText(found.n_checked, "held-back example") +
          (found.n_found == 1 ? " is" : " are") + " nearly the same as training examples, such as " +

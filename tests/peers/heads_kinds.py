@@ -46,7 +46,8 @@ def merge(topwork, folder):
     """Two heads in one file: LiteRT gives each as its own model does."""
     heads = [folder / "first.tflite", folder / "second.tflite"]
     for path, kind in zip(heads, (["--optimizer", "ridge"], ["--hidden", "16"])):
-        topwork("train", MODELS[0], "--data", DIGITS / "train", "--output", path, *kind)
+        topwork("train", MODELS[0], "--data", DIGITS / "train", "--output", path, "--reject", 0,
+                *kind)
     both = folder / "both.tflite"
     topwork("merge", *heads, "--output", both)
     from ai_edge_litert import interpreter

@@ -51,7 +51,8 @@ public final class FitOptions {
 
   /** The same options, and an end after the epoch in which the future was cancelled. */
   FitOptions until(Future<?> cancelled) {
-    FitOptions options = new FitOptions().epochs(epochs).maxEpochs(maxEpochs).maxSeconds(maxSeconds);
+    FitOptions options =
+        new FitOptions().epochs(epochs).maxEpochs(maxEpochs).maxSeconds(maxSeconds);
     return options.onEpoch(epoch -> goesOn(epoch) && !cancelled.isCancelled());
   }
 
