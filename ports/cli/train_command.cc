@@ -175,6 +175,7 @@ class Training {
 
   // For the nearest taught examples that a refusing model tells.
   void NameExamples() {
+    if (settings_->get().reject_rate == 0.0f) return;
     std::vector<std::string> names;
     for (int64_t i = 0; i < data_->size(); ++i) names.push_back(data_->Name(i));
     Check(trainer_->SetExampleNames(names));
@@ -306,8 +307,8 @@ class Training {
                            options_.common.model);
       }
       Check(model.Save(options_.output));
-      report_.rejection = CheckValue(trainer_->Rejection());
       report_.promised = settings_->get().reject_rate;
+      if (report_.promised > 0.0f) report_.rejection = CheckValue(trainer_->Rejection());
     } else if (golden_ && !PassesGolden()) {
       throw CliError(kExitData, options_.golden +
                                     ": the new head does worse on this golden set than "
