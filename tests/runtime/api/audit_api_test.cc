@@ -37,7 +37,7 @@ tw_examples Borrow(const std::vector<float>& data, const std::vector<int64_t>& l
 }
 
 tw::Trainer MakeTrainer(tw_loss loss = TW_LOSS_SOFTMAX) {
-  static const tw::Model model = *tw::Model::OpenFile(kDigitsModel);
+  static const tw::Model model = *tw::Model::Take(TW_STATUS_OK, OpenModel(kDigitsModel).release());
   tw::TrainerOptions options;
   options.n_classes = 2;
   options.n_epochs = 5;

@@ -46,7 +46,8 @@ using MonitorPtr = std::unique_ptr<tw_monitor, FreeMonitor>;
 
 TEST_CASE("C++: a trainer's monitor is saved, opened, and notices other pictures", "[api][train]") {
   const char* path = "monitor_api_test_file";
-  const tw::Result<tw::Model> model = tw::Model::OpenFile(kDigitsModel);
+  const tw::Result<tw::Model> model =
+      tw::Model::Take(TW_STATUS_OK, OpenModel(kDigitsModel).release());
   REQUIRE(model.ok());
   tw::TrainerOptions options;
   options.n_classes = 2;
