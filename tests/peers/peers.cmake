@@ -23,7 +23,7 @@ endif()
 # Comparisons with other software: skipped where its Python packages are missing.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
   foreach(name IN ITEMS train_export_litert train_export_shared tail_accuracy_litert
-      quantize_litert resize_test zoo_litert_test heads_kinds)
+      quantize_litert resize_test zoo_litert_test)
     tw_script_test(${name} peers peers/${name}.py $<TARGET_FILE:topwork_cli>)
     set_tests_properties(peers.${name} PROPERTIES TIMEOUT 900)
   endforeach()
@@ -31,8 +31,9 @@ if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
   set_target_properties(topwork_head_accuracy PROPERTIES CXX_EXTENSIONS OFF
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   target_link_libraries(topwork_head_accuracy PRIVATE topwork_static topwork_options)
-  tw_script_test(heads_unknown peers peers/heads_unknown.py $<TARGET_FILE:topwork_cli> --quick)
-  set_tests_properties(peers.heads_unknown PROPERTIES TIMEOUT 900)
+  tw_script_test(heads_kinds peers peers/heads/kinds.py $<TARGET_FILE:topwork_cli>)
+  tw_script_test(heads_unknown peers peers/heads/unknown.py $<TARGET_FILE:topwork_cli> --quick)
+  set_tests_properties(peers.heads_kinds peers.heads_unknown PROPERTIES TIMEOUT 900)
   foreach(name IN ITEMS accuracy_sklearn few_shot)
     tw_script_test(${name} peers peers/${name}.py $<TARGET_FILE:topwork_head_accuracy> --quick
       --seeds 3)

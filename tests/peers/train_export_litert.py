@@ -80,7 +80,7 @@ def compare(topwork, name, n_classes, work):
     exported = work / "new.tflite"
     epochs = 20 if name != LARGE else 50  # 15 examples a class
     topwork("train", shipped, "--data", work / "train", "--output", exported, "--validation", 0,
-            "--optimizer", "adam", "--epochs", epochs)  # heads_auto.py judges the automatic head
+            "--optimizer", "adam", "--epochs", epochs)  # heads/auto.py judges the automatic head
 
     new = peers.LiteRt(exported)
     theirs = new.run(x_test)

@@ -1,6 +1,6 @@
 """Accuracy and time of the automatic head, of Adam and of scikit-learn's LogisticRegressionCV.
 
-  python heads_auto.py TOPWORK_HEAD_ACCURACY [--quick] [--seeds N] [--rows FILE]
+  python auto.py TOPWORK_HEAD_ACCURACY [--quick] [--seeds N] [--rows FILE]
 
 Each set is taught with 5, 20 and all examples a class ("all": two thirds of them) and judged on the
 rest. LogisticRegressionCV has standardised features, 8 penalties, 5 folds and one thread. Fails where
@@ -15,7 +15,9 @@ import tempfile
 import time
 import warnings
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 peers.need("numpy", "ai_edge_litert", "sklearn")
 

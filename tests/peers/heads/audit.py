@@ -1,7 +1,7 @@
 """Labels that were changed on purpose, found by `topwork audit` and by other ways; and what the examples
 that `topwork suggest` chooses are worth beside random ones.
 
-  python heads_audit.py TOPWORK [--quick] [--seeds N] [--rows FILE]
+  python audit.py TOPWORK [--quick] [--seeds N] [--rows FILE]
 
 Of every data set FLIPPED of the labels become another class. Each way puts all examples in order, the
 most suspicious first; with k changed labels, the figure is the share of them among the first 2k.
@@ -21,7 +21,9 @@ import sys
 import tempfile
 import warnings
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 peers.need("numpy", "ai_edge_litert", "sklearn", "cleanlab", "pydvl")
 

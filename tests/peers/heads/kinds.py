@@ -1,6 +1,6 @@
 """Kinds of heads that `topwork train` writes, run by LiteRT: both must give the same outputs.
 
-  python heads_kinds.py TOPWORK
+  python kinds.py TOPWORK
 
 The digits of the zoo teach each model of MODELS each kind of head. The exported file runs in LiteRT
 (its default, XNNPACK, and its plain kernels) and in Topwork on the examples kept back.
@@ -11,7 +11,9 @@ import subprocess
 import sys
 import tempfile
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 peers.need("numpy", "ai_edge_litert")
 

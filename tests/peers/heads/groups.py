@@ -1,6 +1,6 @@
 """Groups, the worst group and monitors on real pictures: what is held back, and what it tells.
 
-  python heads_groups.py TOPWORK [--rows FILE]
+  python groups.py TOPWORK [--rows FILE]
 
 Digits (scikit-learn's, in the order of their file, where neighbours are by the same writer) through
 EfficientNet-Lite0. Blocks of 100 digits are the groups. Estimates by held-back examples stand beside the
@@ -12,9 +12,12 @@ import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 peers.need("numpy", "ai_edge_litert", "sklearn")
 

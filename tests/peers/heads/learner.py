@@ -1,7 +1,7 @@
 """Learners: how long one example more or less takes, beside NumPy solving anew, and heads that five
 devices merge, beside the head of all their examples.
 
-  python heads_learner.py LIBTOPWORK changes|merges [--quick] [--rounds N] [--rows FILE]
+  python learner.py LIBTOPWORK changes|merges [--quick] [--rounds N] [--rows FILE]
 
 Features come ready (a model that is nothing but a last layer), so that a change alone is timed: the
 sums, the solution, and the head in float32 that an export takes. NumPy solves the same system, the
@@ -16,7 +16,9 @@ import sys
 import tempfile
 import time
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 peers.need("numpy", "ai_edge_litert", "threadpoolctl")
 

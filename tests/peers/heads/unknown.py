@@ -1,6 +1,6 @@
 """Models that refuse what they were not taught: is the promise kept, what is refused, and does LiteRT refuse alike?
 
-  python heads_unknown.py TOPWORK [--quick] [--seeds N] [--rows FILE]
+  python unknown.py TOPWORK [--quick] [--seeds N] [--rows FILE]
 
 Seven classes of CIFAR-10 are taught on three fifths of their examples (EfficientNet-Lite0 features from
 LiteRT, `topwork train --optimizer ridge --calibrate` on them, 5 % promised). The other two fifths are the known ones; unknown are the
@@ -18,7 +18,9 @@ import pathlib
 import sys
 import tempfile
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 peers.need("numpy", "ai_edge_litert")
 
