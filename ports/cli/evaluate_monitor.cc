@@ -9,7 +9,7 @@
 #include "ports/cli/evaluate.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
-#include "ports/cli/train_data.h"
+#include "ports/cli/train/data.h"
 
 namespace topwork {
 namespace cli {

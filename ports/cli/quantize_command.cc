@@ -10,7 +10,7 @@
 #include "ports/cli/files.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
-#include "ports/cli/train_data.h"
+#include "ports/cli/train/data.h"
 
 namespace topwork {
 namespace cli {

@@ -60,23 +60,23 @@ set(CLI_SOURCES
   benchmark/roofline.cc
   benchmark/train_times.cc
   evaluate_command.cc
-  learn_command.cc
-  learn_flags.cc
+  train/learn_command.cc
+  train/learn_flags.cc
   evaluate_monitor.cc
   merge_command.cc
   prune_command.cc
   quantize_command.cc
   audit/suggest_command.cc
-  train_command.cc
-  train_classes.cc
-  train_data.cc
-  train_flags.cc
-  train_options.cc
-  train_report.cc
-  verify.cc
-  verify_command.cc
-  verify_policy.cc
-  verify_steps.cc
+  train/command.cc
+  train/classes.cc
+  train/data.cc
+  train/flags.cc
+  train/options.cc
+  train/report.cc
+  verify/verify.cc
+  verify/command.cc
+  verify/policy.cc
+  verify/steps.cc
 )
 # Compiled for each instruction set (toolchains/limits.cmake).
 set(CLI_LIMITS_SOURCES

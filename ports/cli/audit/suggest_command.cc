@@ -11,8 +11,8 @@
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
-#include "ports/cli/train_data.h"
-#include "ports/cli/train_options.h"
+#include "ports/cli/train/data.h"
+#include "ports/cli/train/options.h"
 
 namespace topwork {
 namespace cli {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ports/cli/train_options.h"
+#include "ports/cli/train/options.h"
 
 namespace topwork {
 namespace cli {

@@ -10,10 +10,10 @@
 #include "ports/cli/files.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
-#include "ports/cli/train_classes.h"
-#include "ports/cli/train_data.h"
-#include "ports/cli/train_options.h"
-#include "ports/cli/train_report.h"
+#include "ports/cli/train/classes.h"
+#include "ports/cli/train/data.h"
+#include "ports/cli/train/options.h"
+#include "ports/cli/train/report.h"
 #include "ports/port.h"
 
 namespace topwork {

@@ -1,7 +1,7 @@
 // What `topwork verify` does: a device, or the CPU in 16 bits, against the CPU in float32 on several
 // examples, and the search for a policy that makes them agree.
-#ifndef TOPWORK_PORTS_CLI_VERIFY_H_
-#define TOPWORK_PORTS_CLI_VERIFY_H_
+#ifndef TOPWORK_PORTS_CLI_VERIFY_VERIFY_H_
+#define TOPWORK_PORTS_CLI_VERIFY_VERIFY_H_
 
 #include <set>
 #include <string>
@@ -84,4 +84,4 @@ std::string PolicyText(const DevicePolicy& policy, const VerifyReport& report);
 }  // namespace cli
 }  // namespace topwork
 
-#endif  // TOPWORK_PORTS_CLI_VERIFY_H_
+#endif  // TOPWORK_PORTS_CLI_VERIFY_VERIFY_H_

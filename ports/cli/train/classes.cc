@@ -1,5 +1,5 @@
 // ChangeClasses: all changes go to the trainer in one step.
-#include "ports/cli/train_classes.h"
+#include "ports/cli/train/classes.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // The library's numbers and JSON, put into a TrainingReport; and what the terminal shows of it.
-#include "ports/cli/train_report.h"
+#include "ports/cli/train/report.h"
 
 #include <cmath>
 #include <cstdio>
@@ -7,7 +7,7 @@
 #include "ports/cli/data/thumbnail.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
-#include "ports/cli/train_classes.h"
+#include "ports/cli/train/classes.h"
 #include "ports/port.h"
 
 namespace topwork {

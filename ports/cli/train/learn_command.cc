@@ -5,11 +5,11 @@
 #include <memory>
 #include <optional>
 
-#include "ports/cli/learn_flags.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
-#include "ports/cli/train_data.h"
+#include "ports/cli/train/data.h"
+#include "ports/cli/train/learn_flags.h"
 #include "ports/port.h"
 
 namespace topwork {

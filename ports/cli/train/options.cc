@@ -1,5 +1,5 @@
 // The flags of `topwork train` checked and turned into the library's options.
-#include "ports/cli/train_options.h"
+#include "ports/cli/train/options.h"
 
 #include <algorithm>
 #include <filesystem>

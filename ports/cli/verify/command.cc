@@ -8,7 +8,7 @@
 #include "ports/cli/files.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
-#include "ports/cli/verify.h"
+#include "ports/cli/verify/verify.h"
 
 namespace topwork {
 namespace cli {

@@ -1,5 +1,5 @@
 // Feeder: the library pulls examples one by one; images are decoded as they are asked for.
-#include "ports/cli/train_data.h"
+#include "ports/cli/train/data.h"
 
 #include <algorithm>
 #include <cstring>

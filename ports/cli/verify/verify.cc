@@ -1,5 +1,5 @@
 // VerifyExamples: the library compares one example at a time, the worst of each operator is kept.
-#include "ports/cli/verify.h"
+#include "ports/cli/verify/verify.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // AddTrainOptions: every flag of `topwork train`, grouped as --help shows them.
 #include <string>
 
-#include "ports/cli/train_options.h"
+#include "ports/cli/train/options.h"
 
 namespace topwork {
 namespace cli {

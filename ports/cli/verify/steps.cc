@@ -7,7 +7,7 @@
 #include "ports/cli/data/dataset.h"
 #include "ports/cli/inputs.h"
 #include "ports/cli/stop.h"
-#include "ports/cli/verify.h"
+#include "ports/cli/verify/verify.h"
 
 namespace topwork {
 namespace cli {

@@ -1,5 +1,5 @@
 // The flags of `topwork learn`: their text and their check.
-#include "ports/cli/learn_flags.h"
+#include "ports/cli/train/learn_flags.h"
 
 #include <cmath>
 #include <cstdlib>

@@ -1,11 +1,11 @@
 // The flags of `topwork learn`.
-#ifndef TOPWORK_PORTS_CLI_LEARN_FLAGS_H_
-#define TOPWORK_PORTS_CLI_LEARN_FLAGS_H_
+#ifndef TOPWORK_PORTS_CLI_TRAIN_LEARN_FLAGS_H_
+#define TOPWORK_PORTS_CLI_TRAIN_LEARN_FLAGS_H_
 
 #include <string>
 #include <vector>
 
-#include "ports/cli/train_options.h"
+#include "ports/cli/train/options.h"
 
 namespace topwork {
 namespace cli {
@@ -40,4 +40,4 @@ std::pair<std::string, std::string> SplitChange(const char* flag, const std::str
 }  // namespace cli
 }  // namespace topwork
 
-#endif  // TOPWORK_PORTS_CLI_LEARN_FLAGS_H_
+#endif  // TOPWORK_PORTS_CLI_TRAIN_LEARN_FLAGS_H_

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ports/cli/verify.h"
+#include "ports/cli/verify/verify.h"
 
 namespace topwork {
 namespace cli {
