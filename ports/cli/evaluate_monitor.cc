@@ -74,7 +74,7 @@ Json MonitorData(const EvaluateOptions& options, const tw::Model& model) {
   Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
   ShuffleData(&data);
   Feeder feeder(data, "monitor", ShowProgress(options.common.json));
-  feeder.Finish(monitor.AddExamples(trainer, feeder.get()));
+  feeder.Finish(monitor.Add(trainer, feeder.get()));
   const tw_monitor_report report = CheckValue(monitor.Report());
   if (!options.fold.empty()) FoldFrequencies(options, report, &trainer);
   Json json;

@@ -51,9 +51,9 @@ void Judge::Create(size_t n_scores) {
 void Judge::Add(int64_t i, const std::vector<double>& numbers) {
   if (!judge_) Create(numbers.size());
   const std::vector<float> scores(numbers.begin(), numbers.end());
-  if (data_.has_groups()) judge_->SetGroup(data_.group(i));
+  const int32_t group = data_.has_groups() ? data_.group(i) : -1;
   if (options_.loss == TW_LOSS_SOFTMAX) {
-    Check(judge_->Add(scores, data_.labels()[static_cast<size_t>(i)]), data_.Name(i));
+    Check(judge_->Add(scores, data_.labels()[static_cast<size_t>(i)], group), data_.Name(i));
     return;
   }
   std::vector<float> targets(n_columns_);
@@ -62,7 +62,7 @@ void Judge::Add(int64_t i, const std::vector<double>& numbers) {
   } else {
     targets[static_cast<size_t>(data_.labels()[static_cast<size_t>(i)])] = 1.0f;
   }
-  Check(judge_->AddTargets(scores, targets.data()), data_.Name(i));
+  Check(judge_->AddTargets(scores, targets.data(), group), data_.Name(i));
   if (options_.n_worst == 0) return;
   targets_.insert(targets_.end(), targets.begin(), targets.end());
   for (const int64_t score : options_.match) {

@@ -18,13 +18,10 @@ int main(int argc, char** argv) {
   tw_device_info device;
   tw_model_info info;
   tw_session_info memory;
-  size_t n_devices = 0;
   if (argc != 2) return 2;
   printf("Topwork %s\n", tw_version());
-  check(tw_device_count(&n_devices));
   device.struct_size = sizeof(device);
-  for (size_t i = 0; i < n_devices; ++i) {
-    check(tw_device_get_info(i, &device));
+  for (size_t i = 0; tw_device_get_info(i, &device) == TW_STATUS_OK; ++i) {
     printf("device %s: %s %s\n", device.id, device.name, device.reason);
   }
 

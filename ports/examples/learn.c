@@ -28,7 +28,10 @@ int main(int argc, char** argv) {
   tw_model *model = NULL, *taught = NULL;
   tw_learner* learner = NULL;
   tw_examples examples = {0};
+  tw_selection one = {0};
   tw_learner_info info = {0};
+  const char* const classes[] = {"left", "right"};
+  const char* const mistake = "picture 7";
   if (argc != 3) return 2;
   for (int i = 0; i < N; ++i) {
     draw(images[i], i);
@@ -39,19 +42,23 @@ int main(int argc, char** argv) {
   labels[7] = 0;  // a mistake
   check(tw_model_open_file(argv[1], &model));
   check(tw_learner_create(model, NULL, &learner));
-  check(tw_learner_add_class(learner, "left", NULL));
-  check(tw_learner_add_class(learner, "right", NULL));
+  check(tw_learner_set_classes(learner, classes, NULL, 2));
   examples.struct_size = sizeof(examples);
   examples.n_examples = N;
   examples.data = images;
   examples.data_bytes = sizeof(images);
   examples.dtype = TW_DTYPE_FLOAT32;
   examples.labels = labels;
-  check(tw_learner_add(learner, &examples, ids));
+  examples.ids = ids;
+  check(tw_learner_add(learner, &examples));
 
   // From now on each change moves the head at once.
-  check(tw_learner_relabel(learner, "picture 7", 1));
-  check(tw_learner_remove(learner, ids, 1));
+  one.struct_size = sizeof(one);
+  one.n_ids = 1;
+  one.ids = &mistake;
+  check(tw_learner_relabel(learner, &one, 1));
+  one.ids = ids;
+  check(tw_learner_remove(learner, &one));
   examples.n_examples = 1;
   examples.data_bytes = sizeof(images[0]);
   check(tw_learner_predict(learner, &examples, scores, 2));

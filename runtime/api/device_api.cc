@@ -118,27 +118,16 @@ const char* Absence() {
   return reason->c_str();
 }
 
-size_t CountOpencl() {
-  const std::vector<DeviceInfo>* devices = OpenclDevices();
-  return devices != nullptr && !devices->empty() ? devices->size() : 1;
-}
-
 }  // namespace
-
-tw_status tw_device_count(size_t* out_n_devices) {
-  TW_REQUIRE(out_n_devices);
-  *out_n_devices = 1 + CountOpencl();
-  return TW_STATUS_OK;
-}
 
 tw_status tw_device_get_info(size_t index, tw_device_info* info) {
   TW_REQUIRE(info);
   const std::vector<DeviceInfo>* devices = OpenclDevices();
-  const size_t count = 1 + CountOpencl();
-  if (index >= count) {
-    return Report(InvalidArgument("device {} does not exist; there are {}", index, count));
-  }
   const bool absent = devices == nullptr || devices->empty();
+  const size_t count = 1 + (absent ? 1 : devices->size());
+  if (index >= count) {
+    return Report(topwork::NotFound("device {} does not exist; there are {}", index, count));
+  }
   const tw_device_info filled = index == 0 ? CpuInfo()
                                 : absent   ? AbsentInfo(Absence())
                                            : OpenclInfo(index - 1, (*devices)[index - 1]);

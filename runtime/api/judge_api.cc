@@ -153,21 +153,16 @@ tw_status tw_judge_create(const tw_judge_options* options, tw_judge** out_judge)
 void tw_judge_free(tw_judge* judge) { delete judge; }
 
 tw_status tw_judge_add(tw_judge* judge, const float* scores, size_t n_scores, int64_t label,
-                       const float* targets) {
+                       const float* targets, int32_t group) {
   TW_REQUIRE(judge);
   TW_REQUIRE(scores);
   if (n_scores != static_cast<size_t>(judge->n_scores)) {
     return Report(InvalidArgument("n_scores is {}; this judge's examples have {}", n_scores,
                                   judge->n_scores));
   }
+  judge->judge.SetGroup(group);
   return Report(targets != nullptr ? judge->judge.AddTargets(scores, targets)
                                    : judge->judge.AddLabel(scores, label));
-}
-
-tw_status tw_judge_set_group(tw_judge* judge, int32_t group) {
-  TW_REQUIRE(judge);
-  judge->judge.SetGroup(group);
-  return TW_STATUS_OK;
 }
 
 tw_status tw_judge_read(tw_judge* judge, tw_evaluation* evaluation) {

@@ -21,17 +21,37 @@ struct tw_learner {
   std::unique_ptr<Learner> learner;
   std::vector<const char*> names;  // what tw_learner_info points to
   std::vector<int64_t> counts;
+  std::vector<tw_learner_example> examples;
 };
 
 namespace {
 
-Result<std::vector<std::string>> ReadIds(const char* const* ids, int64_t n) {
-  std::vector<std::string> read;
-  for (int64_t i = 0; i < n && ids != nullptr; ++i) {
-    if (ids[i] == nullptr) return InvalidArgument("ids[{}] is NULL", i);
-    read.push_back(ids[i]);
+// What a tw_selection says; it borrows what the caller's struct points to.
+struct GivenSelection {
+  topwork::LearnerSelection selection;
+  topwork::api::GivenExamples examples;
+};
+
+Status ReadSelection(const tw_learner& learner, const tw_selection* c_selection,
+                     GivenSelection* out) {
+  tw_selection in = {};
+  TW_RETURN_IF_ERROR(topwork::api::ReadStruct("tw_selection", c_selection, &in));
+  if ((in.ids == nullptr && in.n_ids > 0) || (in.groups == nullptr && in.n_groups > 0)) {
+    return InvalidArgument("tw_selection.{} is NULL",
+                           in.ids == nullptr && in.n_ids > 0 ? "ids" : "groups");
   }
-  return read;
+  for (size_t i = 0; i < in.n_ids; ++i) {
+    if (in.ids[i] == nullptr) return InvalidArgument("tw_selection.ids[{}] is NULL", i);
+    out->selection.ids.push_back(in.ids[i]);
+  }
+  if (in.n_groups > 0) out->selection.groups.assign(in.groups, in.groups + in.n_groups);
+  if (in.examples == nullptr) return Status::Ok();
+  TW_ASSIGN_OR_RETURN(out->examples,
+                      topwork::api::ReadExamples(*learner.trainer->trainer, in.examples,
+                                                 topwork::api::ExampleUse::kLabelled));
+  out->selection.examples = &out->examples.examples;
+  out->selection.progress = out->examples.progress;
+  return Status::Ok();
 }
 
 int32_t ToIndex(int64_t index) {
@@ -80,6 +100,9 @@ tw_status tw_learner_create(const tw_model* model, const tw_learner_options* opt
       Learner::Create(handle->trainer->trainer.get(), names, in.penalty, in.statistics_only == 0);
   if (!created.ok()) return Report(created.status());
   handle->learner = std::move(created.value());
+  if (in.memory_path != nullptr) {
+    TW_REPORT_IF_ERROR(handle->learner->Open(in.memory_path, in.read_only != 0));
+  }
   *out_learner = handle.release();
   return TW_STATUS_OK;
 }
@@ -91,82 +114,47 @@ tw_status tw_learner_get_input(const tw_learner* learner, size_t index, tw_tenso
   return tw_trainer_get_input(learner->trainer, index, info);
 }
 
-tw_status tw_learner_hold_file(tw_learner* learner, const char* path) {
+tw_status tw_learner_save(tw_learner* learner, const char* path, int32_t statistics_only) {
   TW_REQUIRE(learner);
   TW_REQUIRE(path);
-  return Report(learner->learner->HoldFile(path));
+  return Report(learner->learner->Save(path, statistics_only != 0));
 }
 
-tw_status tw_learner_load(tw_learner* learner, const char* path) {
+tw_status tw_learner_set_classes(tw_learner* learner, const char* const* names,
+                                 const int64_t* becomes, size_t n_names) {
   TW_REQUIRE(learner);
-  TW_REQUIRE(path);
-  return Report(learner->learner->Load(path));
+  if (n_names > 0) TW_REQUIRE(names);
+  Learner& it = *learner->learner;
+  const auto change =
+      topwork::api::ReadClassChange(names, n_names, becomes, it.class_names().size());
+  if (!change.ok()) return Report(change.status());
+  return Report(becomes != nullptr ? it.SetClasses(change->names, change->becomes)
+                                   : it.SetClasses(change->names));
 }
 
-tw_status tw_learner_save(tw_learner* learner, const char* path) {
-  TW_REQUIRE(learner);
-  TW_REQUIRE(path);
-  return Report(learner->learner->Save(path));
-}
-
-tw_status tw_learner_add_class(tw_learner* learner, const char* name, int64_t* out_index) {
-  TW_REQUIRE(learner);
-  TW_REQUIRE(name);
-  const Result<int32_t> index = learner->learner->AddClass(name);
-  if (index.ok() && out_index != nullptr) *out_index = *index;
-  return Report(index.status());
-}
-
-tw_status tw_learner_remove_class(tw_learner* learner, int64_t index) {
-  TW_REQUIRE(learner);
-  return Report(learner->learner->RemoveClass(ToIndex(index)));
-}
-
-tw_status tw_learner_rename_class(tw_learner* learner, int64_t index, const char* name) {
-  TW_REQUIRE(learner);
-  TW_REQUIRE(name);
-  return Report(learner->learner->RenameClass(ToIndex(index), name));
-}
-
-tw_status tw_learner_add(tw_learner* learner, const tw_examples* examples, const char* const* ids) {
+tw_status tw_learner_add(tw_learner* learner, const tw_examples* examples) {
   TW_REQUIRE(learner);
   TW_REQUIRE(examples);
-  topwork::Examples converted;
-  topwork::FeatureProgress progress;
-  TW_REPORT_IF_ERROR(topwork::api::ConvertExamples(*learner->trainer->trainer, examples, true,
-                                                   &converted, &progress));
-  const auto read = ReadIds(ids, converted.count);
-  if (!read.ok()) return Report(read.status());
-  return Report(learner->learner->Add(converted, *read, progress));
+  const auto given = topwork::api::ReadExamples(*learner->trainer->trainer, examples,
+                                                topwork::api::ExampleUse::kLabelled);
+  if (!given.ok()) return Report(given.status());
+  return Report(learner->learner->Add(given->examples, given->ids, given->progress));
 }
 
-tw_status tw_learner_subtract(tw_learner* learner, const tw_examples* examples) {
+tw_status tw_learner_remove(tw_learner* learner, const tw_selection* selection) {
   TW_REQUIRE(learner);
-  TW_REQUIRE(examples);
-  topwork::Examples converted;
-  topwork::FeatureProgress progress;
-  TW_REPORT_IF_ERROR(topwork::api::ConvertExamples(*learner->trainer->trainer, examples, true,
-                                                   &converted, &progress));
-  return Report(learner->learner->Subtract(converted, progress));
+  TW_REQUIRE(selection);
+  GivenSelection given;
+  TW_REPORT_IF_ERROR(ReadSelection(*learner, selection, &given));
+  return Report(learner->learner->Remove(given.selection));
 }
 
-tw_status tw_learner_remove(tw_learner* learner, const char* const* ids, size_t n_ids) {
+tw_status tw_learner_relabel(tw_learner* learner, const tw_selection* selection, int64_t label) {
   TW_REQUIRE(learner);
-  TW_REQUIRE(ids);
-  const auto read = ReadIds(ids, static_cast<int64_t>(n_ids));
-  if (!read.ok()) return Report(read.status());
-  return Report(learner->learner->Remove(*read));
-}
-
-tw_status tw_learner_remove_group(tw_learner* learner, int32_t group) {
-  TW_REQUIRE(learner);
-  return Report(learner->learner->RemoveGroup(group));
-}
-
-tw_status tw_learner_relabel(tw_learner* learner, const char* id, int64_t label) {
-  TW_REQUIRE(learner);
-  TW_REQUIRE(id);
-  return Report(learner->learner->Relabel(id, ToIndex(label)));
+  TW_REQUIRE(selection);
+  GivenSelection given;
+  TW_REPORT_IF_ERROR(ReadSelection(*learner, selection, &given));
+  return Report(learner->learner->Relabel(given.selection, ToIndex(label)));
 }
 
 tw_status tw_learner_merge(tw_learner* learner, const char* path, int64_t* out_n_same) {
@@ -178,22 +166,11 @@ tw_status tw_learner_merge(tw_learner* learner, const char* path, int64_t* out_n
   return TW_STATUS_OK;
 }
 
-tw_status tw_learner_drop_features(tw_learner* learner) {
-  TW_REQUIRE(learner);
-  learner->learner->DropFeatures();
-  return TW_STATUS_OK;
-}
-
-tw_status tw_learner_solve(tw_learner* learner, double penalty) {
-  TW_REQUIRE(learner);
-  return Report(learner->learner->Solve(penalty));
-}
-
 tw_status tw_learner_predict(tw_learner* learner, const tw_examples* examples, float* scores,
                              size_t n_scores) {
   TW_REQUIRE(learner);
   TW_REQUIRE(examples);
-  TW_REPORT_IF_ERROR(learner->learner->Solve(0.0));
+  TW_REPORT_IF_ERROR(learner->learner->Solve());
   return tw_trainer_predict(learner->trainer, examples, scores, n_scores);
 }
 
@@ -205,7 +182,7 @@ tw_status tw_learner_cancel(tw_learner* learner) {
 tw_status tw_learner_export(tw_learner* learner, tw_model** out_model) {
   TW_REQUIRE(learner);
   TW_REQUIRE(out_model);
-  TW_REPORT_IF_ERROR(learner->learner->Solve(0.0));
+  TW_REPORT_IF_ERROR(learner->learner->Solve());
   return tw_trainer_export(learner->trainer, out_model);
 }
 
@@ -219,6 +196,10 @@ tw_status tw_learner_get_info(tw_learner* learner, tw_learner_info* info) {
     learner->counts.push_back(it.statistics().count(static_cast<int64_t>(learner->names.size())));
     learner->names.push_back(name.c_str());
   }
+  learner->examples.clear();
+  for (int64_t i = 0; i < it.n_kept(); ++i) {
+    learner->examples.push_back({it.id(i).c_str(), it.label(i), it.group(i)});
+  }
   tw_learner_info out = {};
   out.struct_size = sizeof(out);
   out.n_classes = static_cast<int64_t>(learner->names.size());
@@ -226,6 +207,7 @@ tw_status tw_learner_get_info(tw_learner* learner, tw_learner_info* info) {
   out.class_counts = learner->counts.data();
   out.n_examples = it.statistics().size();
   out.n_kept = it.n_kept();
+  out.examples = learner->examples.data();
   out.n_features = it.statistics().dim();
   out.penalty = it.penalty();
   out.n_chosen = it.n_chosen();
@@ -234,21 +216,4 @@ tw_status tw_learner_get_info(tw_learner* learner, tw_learner_info* info) {
   out.is_solved = it.ridge().is_solved() ? 1 : 0;
   out.memory_bytes = it.bytes() + learner->trainer->trainer->memory().total_bytes;
   return Report(topwork::api::WriteStruct("tw_learner_info", out, info));
-}
-
-tw_status tw_learner_get_example(const tw_learner* learner, int64_t index,
-                                 tw_learner_example* example) {
-  TW_REQUIRE(learner);
-  TW_REQUIRE(example);
-  const Learner& it = *learner->learner;
-  if (index < 0 || index >= it.n_kept()) {
-    return Report(
-        InvalidArgument("example {} does not exist; {} have features", index, it.n_kept()));
-  }
-  tw_learner_example out = {};
-  out.struct_size = sizeof(out);
-  out.id = it.id(index).c_str();
-  out.label = it.label(index);
-  out.group = it.group(index);
-  return Report(topwork::api::WriteStruct("tw_learner_example", out, example));
 }

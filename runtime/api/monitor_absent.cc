@@ -11,22 +11,10 @@ tw_status WithoutMonitors() {
 
 }  // namespace
 
-tw_status tw_monitor_create(const tw_monitor_options*, const float*, int64_t, tw_monitor**) {
-  return WithoutMonitors();
-}
-tw_status tw_monitor_create_from_trainer(tw_trainer*, const tw_monitor_options*, tw_monitor**) {
-  return WithoutMonitors();
-}
-tw_status tw_monitor_open_file(const char*, tw_monitor**) { return WithoutMonitors(); }
+tw_status tw_monitor_create(const tw_monitor_options*, tw_monitor**) { return WithoutMonitors(); }
 tw_status tw_monitor_save(const tw_monitor*, const char*) { return WithoutMonitors(); }
 void tw_monitor_free(tw_monitor*) {}
-tw_status tw_monitor_add(tw_monitor*, const float*, size_t, const float*, size_t) {
-  return WithoutMonitors();
-}
-tw_status tw_monitor_add_session(tw_monitor*, const tw_session*) { return WithoutMonitors(); }
-tw_status tw_monitor_add_examples(tw_monitor*, tw_trainer*, const tw_examples*) {
-  return WithoutMonitors();
-}
+tw_status tw_monitor_add(tw_monitor*, const tw_observation*) { return WithoutMonitors(); }
 tw_status tw_monitor_get_report(tw_monitor*, tw_monitor_report*) { return WithoutMonitors(); }
 tw_status tw_monitor_correct(const tw_monitor*, const float*, size_t, float*) {
   return WithoutMonitors();

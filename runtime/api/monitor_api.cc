@@ -21,11 +21,7 @@ using topwork::api::Report;
 
 namespace {
 
-Status ConvertOptions(const tw_monitor_options* c_options, MonitorOptions* out) {
-  tw_monitor_options in = {};
-  if (c_options != nullptr) {
-    TW_RETURN_IF_ERROR(topwork::api::ReadStruct("tw_monitor_options", c_options, &in));
-  }
+Status ConvertOptions(const tw_monitor_options& in, MonitorOptions* out) {
   if (in.n_classes < 0 || in.n_classes > (int64_t{1} << 24)) {
     return InvalidArgument("tw_monitor_options.n_classes is {}", in.n_classes);
   }
@@ -44,12 +40,38 @@ Status ConvertOptions(const tw_monitor_options* c_options, MonitorOptions* out) 
   return Status::Ok();
 }
 
-tw_status Give(Result<std::unique_ptr<Monitor>> made, tw_monitor** out_monitor) {
-  if (!made.ok()) return Report(made.status());
-  tw_monitor* handle = new (std::nothrow) tw_monitor{std::move(made.value()), {}};
-  if (handle == nullptr) return Report(topwork::OutOfMemory("could not allocate a tw_monitor"));
-  *out_monitor = handle;
-  return TW_STATUS_OK;
+Status CheckReference(const tw_monitor_options& in) {
+  const int n = (in.features != nullptr) + (in.trainer != nullptr) + (in.path != nullptr);
+  if (n == 1) return Status::Ok();
+  return InvalidArgument("tw_monitor_options gives {} of features, trainer and path; give one", n);
+}
+
+Result<std::unique_ptr<Monitor>> FromFeatures(const tw_monitor_options& in) {
+  MonitorOptions options;
+  TW_RETURN_IF_ERROR(ConvertOptions(in, &options));
+  return Monitor::Create(options, in.n_examples,
+                         [&](int64_t i) { return in.features + i * options.n_features; });
+}
+
+Result<std::unique_ptr<Monitor>> FromTrainer(const tw_monitor_options& in) {
+  const topwork::Trainer& trainer = *in.trainer->trainer;
+  const topwork::FeatureCache& cache = trainer.set().cache();
+  MonitorOptions options;
+  if (cache.uses_labels() && cache.size() > 0) {
+    options.frequencies.assign(static_cast<size_t>(trainer.n_classes()), 0.0);
+    for (int32_t label : cache.labels()) {
+      options.frequencies[static_cast<size_t>(label)] += 1.0 / static_cast<double>(cache.size());
+    }
+  }
+  options.n_features = cache.dim();
+  TW_RETURN_IF_ERROR(ConvertOptions(in, &options));
+  if (options.n_features != cache.dim()) {
+    return InvalidArgument("tw_monitor_options.n_features is {}; the trainer's have {}",
+                           options.n_features, cache.dim());
+  }
+  std::vector<float> scratch(cache.scratch_floats());
+  return Monitor::Create(options, cache.size(),
+                         [&](int64_t i) { return cache.row(i, 0, scratch.data()); });
 }
 
 template <typename T>
@@ -88,48 +110,61 @@ std::vector<float> OutputOf(const tw_session& session, int64_t n) {
   return {};
 }
 
+Status AddNumbers(Monitor* monitor, const tw_observation& in) {
+  const int64_t n_features = monitor->options().n_features;
+  if (in.features != nullptr && in.n_features != static_cast<size_t>(n_features)) {
+    return InvalidArgument("n_features is {}; this monitor watches {}", in.n_features, n_features);
+  }
+  if (in.scores != nullptr && in.n_scores != static_cast<size_t>(monitor->n_classes())) {
+    return InvalidArgument("n_scores is {}; this monitor watches {}", in.n_scores,
+                           monitor->n_classes());
+  }
+  return monitor->Add(in.features, in.scores);
+}
+
+Status AddSession(Monitor* monitor, const tw_session& session) {
+  const std::vector<float> features = OutputOf(session, monitor->options().n_features);
+  const std::vector<float> scores = OutputOf(session, monitor->n_classes());
+  if (features.empty() && scores.empty()) {
+    return topwork::NotFound("no output of the session has {} features or {} scores",
+                             monitor->options().n_features, monitor->n_classes());
+  }
+  return monitor->Add(features.empty() ? nullptr : features.data(),
+                      scores.empty() ? nullptr : scores.data());
+}
+
+Status AddExamples(Monitor* monitor, topwork::Trainer* trainer, const tw_examples* examples) {
+  const int64_t n_features = monitor->options().n_features;
+  if (n_features != trainer->set().dim() ||
+      (monitor->n_classes() > 0 && monitor->n_classes() != trainer->n_classes())) {
+    return InvalidArgument(
+        "the monitor watches {} features and {} classes, the trainer has {} and {}", n_features,
+        monitor->n_classes(), trainer->set().dim(), trainer->n_classes());
+  }
+  TW_ASSIGN_OR_RETURN(
+      const topwork::api::GivenExamples given,
+      topwork::api::ReadExamples(*trainer, examples, topwork::api::ExampleUse::kUnlabelled));
+  return trainer->judge().Visit(given.examples, [&](const float* features, const float* scores) {
+    return monitor->Add(features, monitor->n_classes() > 0 ? scores : nullptr);
+  });
+}
+
 }  // namespace
 
-tw_status tw_monitor_create(const tw_monitor_options* options, const float* features,
-                            int64_t n_examples, tw_monitor** out_monitor) {
+tw_status tw_monitor_create(const tw_monitor_options* options, tw_monitor** out_monitor) {
   TW_REQUIRE(options);
-  TW_REQUIRE(features);
   TW_REQUIRE(out_monitor);
-  MonitorOptions converted;
-  TW_REPORT_IF_ERROR(ConvertOptions(options, &converted));
-  return Give(Monitor::Create(converted, n_examples,
-                              [&](int64_t i) { return features + i * converted.n_features; }),
-              out_monitor);
-}
-
-tw_status tw_monitor_create_from_trainer(tw_trainer* trainer, const tw_monitor_options* options,
-                                         tw_monitor** out_monitor) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(out_monitor);
-  const topwork::FeatureCache& cache = trainer->trainer->set().cache();
-  MonitorOptions converted;
-  if (cache.uses_labels() && cache.size() > 0) {
-    converted.frequencies.assign(static_cast<size_t>(trainer->trainer->n_classes()), 0.0);
-    for (int32_t label : cache.labels()) {
-      converted.frequencies[static_cast<size_t>(label)] += 1.0 / static_cast<double>(cache.size());
-    }
-  }
-  converted.n_features = cache.dim();
-  TW_REPORT_IF_ERROR(ConvertOptions(options, &converted));
-  if (converted.n_features != cache.dim()) {
-    return Report(InvalidArgument("tw_monitor_options.n_features is {}; the trainer's have {}",
-                                  converted.n_features, cache.dim()));
-  }
-  std::vector<float> scratch(cache.scratch_floats());
-  return Give(Monitor::Create(converted, cache.size(),
-                              [&](int64_t i) { return cache.row(i, 0, scratch.data()); }),
-              out_monitor);
-}
-
-tw_status tw_monitor_open_file(const char* path, tw_monitor** out_monitor) {
-  TW_REQUIRE(path);
-  TW_REQUIRE(out_monitor);
-  return Give(Monitor::Open(path), out_monitor);
+  tw_monitor_options in = {};
+  TW_REPORT_IF_ERROR(topwork::api::ReadStruct("tw_monitor_options", options, &in));
+  TW_REPORT_IF_ERROR(CheckReference(in));
+  auto made = in.path != nullptr      ? Monitor::Open(in.path)
+              : in.trainer != nullptr ? FromTrainer(in)
+                                      : FromFeatures(in);
+  if (!made.ok()) return Report(made.status());
+  tw_monitor* handle = new (std::nothrow) tw_monitor{std::move(made.value()), {}};
+  if (handle == nullptr) return Report(topwork::OutOfMemory("could not allocate a tw_monitor"));
+  *out_monitor = handle;
+  return TW_STATUS_OK;
 }
 
 tw_status tw_monitor_save(const tw_monitor* monitor, const char* path) {
@@ -140,54 +175,21 @@ tw_status tw_monitor_save(const tw_monitor* monitor, const char* path) {
 
 void tw_monitor_free(tw_monitor* monitor) { delete monitor; }
 
-tw_status tw_monitor_add(tw_monitor* monitor, const float* features, size_t n_features,
-                         const float* scores, size_t n_scores) {
+tw_status tw_monitor_add(tw_monitor* monitor, const tw_observation* observation) {
   TW_REQUIRE(monitor);
-  const Monitor& it = *monitor->monitor;
-  if (features != nullptr && n_features != static_cast<size_t>(it.options().n_features)) {
-    return Report(InvalidArgument("n_features is {}; this monitor watches {}", n_features,
-                                  it.options().n_features));
-  }
-  if (scores != nullptr && n_scores != static_cast<size_t>(it.n_classes())) {
-    return Report(
-        InvalidArgument("n_scores is {}; this monitor watches {}", n_scores, it.n_classes()));
-  }
-  return Report(monitor->monitor->Add(features, scores));
-}
-
-tw_status tw_monitor_add_session(tw_monitor* monitor, const tw_session* session) {
-  TW_REQUIRE(monitor);
-  TW_REQUIRE(session);
-  Monitor& it = *monitor->monitor;
-  const std::vector<float> features = OutputOf(*session, it.options().n_features);
-  const std::vector<float> scores = OutputOf(*session, it.n_classes());
-  if (features.empty() && scores.empty()) {
-    return Report(topwork::NotFound("no output of the session has {} features or {} scores",
-                                    it.options().n_features, it.n_classes()));
-  }
-  return Report(it.Add(features.empty() ? nullptr : features.data(),
-                       scores.empty() ? nullptr : scores.data()));
-}
-
-tw_status tw_monitor_add_examples(tw_monitor* monitor, tw_trainer* trainer,
-                                  const tw_examples* examples) {
-  TW_REQUIRE(monitor);
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(examples);
-  Monitor& it = *monitor->monitor;
-  topwork::Trainer& from = *trainer->trainer;
-  if (it.options().n_features != from.set().dim() ||
-      (it.n_classes() > 0 && it.n_classes() != from.n_classes())) {
+  TW_REQUIRE(observation);
+  tw_observation in = {};
+  TW_REPORT_IF_ERROR(topwork::api::ReadStruct("tw_observation", observation, &in));
+  const bool has_numbers = in.features != nullptr || in.scores != nullptr;
+  const bool has_examples = in.trainer != nullptr && in.examples != nullptr;
+  if (has_numbers + (in.session != nullptr) + has_examples != 1) {
     return Report(InvalidArgument(
-        "the monitor watches {} features and {} classes, the trainer has {} and {}",
-        it.options().n_features, it.n_classes(), from.set().dim(), from.n_classes()));
+        "tw_observation gives none or several of numbers, session, and trainer with examples"));
   }
-  topwork::Examples converted;
-  topwork::FeatureProgress progress;
-  TW_REPORT_IF_ERROR(topwork::api::ConvertExamples(from, examples, false, &converted, &progress));
-  return Report(from.judge().Visit(converted, [&](const float* features, const float* scores) {
-    return it.Add(features, it.n_classes() > 0 ? scores : nullptr);
-  }));
+  Monitor* it = monitor->monitor.get();
+  return Report(has_numbers    ? AddNumbers(it, in)
+                : has_examples ? AddExamples(it, in.trainer->trainer.get(), in.examples)
+                               : AddSession(it, *in.session));
 }
 
 tw_status tw_monitor_get_report(tw_monitor* monitor, tw_monitor_report* report) {

@@ -71,11 +71,9 @@ tw_status tw_quantizer_get_input(const tw_quantizer* quantizer, size_t index,
 tw_status tw_quantizer_add_examples(tw_quantizer* quantizer, const tw_examples* examples) {
   TW_REQUIRE(quantizer);
   TW_REQUIRE(examples);
-  topwork::Examples converted;
-  topwork::FeatureProgress progress;
-  TW_REPORT_IF_ERROR(
-      topwork::api::ConvertExamples(*quantizer->quantizer, examples, &converted, &progress));
-  return Report(quantizer->quantizer->AddExamples(converted, progress));
+  const auto given = topwork::api::ReadExamples(*quantizer->quantizer, examples);
+  if (!given.ok()) return Report(given.status());
+  return Report(quantizer->quantizer->AddExamples(given->examples, given->progress));
 }
 
 tw_status tw_quantizer_cancel(tw_quantizer* quantizer) {

@@ -1,5 +1,4 @@
-// C API of models that refuse: what the output "rejection" says. The trainer's part is in
-// trainer_reject_api.cc.
+// C API of models that refuse: what the output "rejection" says.
 #include <algorithm>
 
 #include "runtime/api/handles.h"

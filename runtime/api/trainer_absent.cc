@@ -31,7 +31,6 @@ tw_status tw_trainer_export(tw_trainer*, tw_model**) { return Absent(); }
 tw_status tw_trainer_set_classes(tw_trainer*, const char* const*, const int64_t*, size_t) {
   return Absent();
 }
-tw_status tw_trainer_merge_classes(tw_trainer*, int64_t, int64_t) { return Absent(); }
 tw_status tw_trainer_get_info(const tw_trainer*, tw_trainer_info*) { return Absent(); }
 tw_status tw_trainer_read_parameter(const tw_trainer*, const char*, float*, size_t) {
   return Absent();
@@ -44,6 +43,6 @@ tw_status tw_trainer_compute_update(const tw_trainer*, const float*, size_t, dou
   return Absent();
 }
 tw_status tw_trainer_save_head(const tw_trainer*, const char*) { return Absent(); }
-tw_status tw_trainer_load_head(tw_trainer*, const char*) { return Absent(); }
 tw_status tw_trainer_save_checkpoint(tw_trainer*, const char*, int32_t) { return Absent(); }
-tw_status tw_trainer_load_checkpoint(tw_trainer*, const char*) { return Absent(); }
+tw_status tw_trainer_load(tw_trainer*, const char*) { return Absent(); }
+tw_status tw_trainer_hold_file(tw_trainer*, const char*) { return Absent(); }

@@ -76,11 +76,16 @@ tw_status tw_trainer_get_input(const tw_trainer* trainer, size_t index, tw_tenso
 tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples* examples) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(examples);
-  topwork::Examples converted;
-  topwork::FeatureProgress progress;
-  TW_REPORT_IF_ERROR(
-      topwork::api::ConvertExamples(*trainer->trainer, examples, true, &converted, &progress));
-  return Report(trainer->trainer->AddExamples(converted, progress));
+  Trainer& it = *trainer->trainer;
+  const auto given = topwork::api::ReadExamples(it, examples, topwork::api::ExampleUse::kTaught);
+  if (!given.ok()) return Report(given.status());
+  if (given->are_negatives) {
+    return Report(it.rejecter().AddNegatives(given->examples, given->progress));
+  }
+  const int64_t first = it.set().size();
+  TW_REPORT_IF_ERROR(it.AddExamples(given->examples, given->progress));
+  it.rejecter().AddNames(first, given->ids);
+  return TW_STATUS_OK;
 }
 
 namespace {
@@ -150,8 +155,8 @@ tw_status tw_trainer_hold_file(tw_trainer* trainer, const char* path) {
   return Report(trainer->trainer->HoldFile(path));
 }
 
-tw_status tw_trainer_load_checkpoint(tw_trainer* trainer, const char* path) {
+tw_status tw_trainer_load(tw_trainer* trainer, const char* path) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(path);
-  return Report(trainer->trainer->RestoreCheckpoint(path));
+  return Report(trainer->trainer->Load(path));
 }

@@ -318,9 +318,18 @@ Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allo
 
 namespace {
 
-// The struct, its number of examples and its progress.
-Status ReadExamples(const tw_examples* c_examples, tw_examples* in, Examples* out,
-                    FeatureProgress* out_progress) {
+Status ReadIds(const tw_examples& in, std::vector<std::string>* out) {
+  for (int64_t i = 0; in.ids != nullptr && i < in.n_examples; ++i) {
+    if (in.ids[i] == nullptr) return InvalidArgument("tw_examples.ids[{}] is NULL", i);
+    out->push_back(in.ids[i]);
+    if (out->back().find('\n') == std::string::npos) continue;
+    return InvalidArgument("tw_examples.ids[{}] holds a line break", i);
+  }
+  return Status::Ok();
+}
+
+// The struct, and what does not depend on who takes the examples.
+Status ReadCommon(const tw_examples* c_examples, tw_examples* in, GivenExamples* out) {
   TW_RETURN_IF_ERROR(ReadStruct("tw_examples", c_examples, in));
   if (in->n_examples < 0) {
     return InvalidArgument("tw_examples.n_examples is {}", in->n_examples);
@@ -328,11 +337,13 @@ Status ReadExamples(const tw_examples* c_examples, tw_examples* in, Examples* ou
   if (in->data == nullptr && in->read == nullptr) {
     return InvalidArgument("tw_examples has neither data nor read; set one of them");
   }
-  out->count = in->n_examples;
+  out->examples.count = in->n_examples;
+  out->are_negatives = in->are_negatives != 0;
+  TW_RETURN_IF_ERROR(ReadIds(*in, &out->ids));
   if (in->progress == nullptr) return Status::Ok();
   const auto progress = in->progress;
   void* user_data = in->user_data;
-  *out_progress = [progress, user_data](int64_t n_done, int64_t n_total) {
+  out->progress = [progress, user_data](int64_t n_done, int64_t n_total) {
     return progress(user_data, n_done, n_total) == 0;
   };
   return Status::Ok();
@@ -340,11 +351,18 @@ Status ReadExamples(const tw_examples* c_examples, tw_examples* in, Examples* ou
 
 }  // namespace
 
-Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, bool targets_needed,
-                       Examples* out, FeatureProgress* out_progress) {
+Result<GivenExamples> ReadExamples(const Trainer& trainer, const tw_examples* c_examples,
+                                   ExampleUse use) {
   tw_examples in = {};
-  TW_RETURN_IF_ERROR(ReadExamples(c_examples, &in, out, out_progress));
-  TW_RETURN_IF_ERROR(ConvertTarget(trainer, in, targets_needed, out));
+  GivenExamples given;
+  TW_RETURN_IF_ERROR(ReadCommon(c_examples, &in, &given));
+  if (given.are_negatives && use != ExampleUse::kTaught) {
+    return InvalidArgument(
+        "tw_examples.are_negatives is 1; only tw_trainer_add_examples takes them");
+  }
+  const bool needs_targets = use != ExampleUse::kUnlabelled && !given.are_negatives;
+  Examples* out = &given.examples;
+  TW_RETURN_IF_ERROR(ConvertTarget(trainer, in, needs_targets, out));
   if (in.data != nullptr) {
     TW_RETURN_IF_ERROR(FromArrays(trainer, in, out));
   } else {
@@ -356,13 +374,14 @@ Status ConvertExamples(const Trainer& trainer, const tw_examples* c_examples, bo
   } else {
     out->target = nullptr;
   }
-  return Status::Ok();
+  return given;
 }
 
-Status ConvertExamples(const Quantizer& quantizer, const tw_examples* c_examples, Examples* out,
-                       FeatureProgress* out_progress) {
+Result<GivenExamples> ReadExamples(const Quantizer& quantizer, const tw_examples* c_examples) {
   tw_examples in = {};
-  TW_RETURN_IF_ERROR(ReadExamples(c_examples, &in, out, out_progress));
+  GivenExamples given;
+  TW_RETURN_IF_ERROR(ReadCommon(c_examples, &in, &given));
+  Examples* out = &given.examples;
   out->target = [](int64_t, ExampleTarget*) { return Status::Ok(); };
   if (in.data != nullptr) {
     TW_RETURN_IF_ERROR(FromArrays(quantizer, in, out));
@@ -370,20 +389,36 @@ Status ConvertExamples(const Quantizer& quantizer, const tw_examples* c_examples
     ConvertReader(in, out);
   }
   out->target = nullptr;
-  return Status::Ok();
+  return given;
 }
 
-Status ConvertUnlabelled(const Trainer& trainer, const tw_examples* examples, const char* name,
-                         size_t n_values, Examples* out) {
-  FeatureProgress progress;
-  TW_RETURN_IF_ERROR(ConvertExamples(trainer, examples, false, out, &progress));
+Result<GivenExamples> ReadExamplesToPredict(const Trainer& trainer, const tw_examples* c_examples,
+                                            const char* name, size_t n_values) {
+  TW_ASSIGN_OR_RETURN(GivenExamples given,
+                      ReadExamples(trainer, c_examples, ExampleUse::kUnlabelled));
   const size_t n_classes = static_cast<size_t>(trainer.n_classes());
   size_t needed = 0;
-  if (MulOverflow(out->count, n_classes, &needed) || n_values != needed) {
+  if (MulOverflow(given.examples.count, n_classes, &needed) || n_values != needed) {
     return InvalidArgument("{} is {}, but {} examples have {} scores each", name, n_values,
-                           out->count, n_classes);
+                           given.examples.count, n_classes);
   }
-  return Status::Ok();
+  return given;
+}
+
+Result<ClassChange> ReadClassChange(const char* const* names, size_t n_names,
+                                    const int64_t* becomes, size_t n_classes) {
+  ClassChange change;
+  for (size_t i = 0; i < n_names; ++i) {
+    if (names[i] == nullptr) return InvalidArgument("names[{}] is NULL", i);
+    change.names.push_back(names[i]);
+  }
+  for (size_t c = 0; c < n_classes && becomes != nullptr; ++c) {
+    if (becomes[c] < -1 || becomes[c] >= static_cast<int64_t>(n_names)) {
+      return InvalidArgument("becomes[{}] is {}; there are {} names", c, becomes[c], n_names);
+    }
+    change.becomes.push_back(static_cast<int32_t>(becomes[c]));
+  }
+  return change;
 }
 
 }  // namespace api

@@ -14,11 +14,10 @@ namespace {
 
 Result<Evaluation> Evaluate(Trainer* trainer, const tw_examples* c_examples) {
   if (c_examples == nullptr) return trainer->judge().Evaluate(ExampleSet::kValidation);
-  topwork::Examples examples;
-  topwork::FeatureProgress progress;
-  TW_RETURN_IF_ERROR(
-      topwork::api::ConvertExamples(*trainer, c_examples, true, &examples, &progress));
-  return trainer->judge().Evaluate(examples, progress);
+  TW_ASSIGN_OR_RETURN(
+      const topwork::api::GivenExamples given,
+      topwork::api::ReadExamples(*trainer, c_examples, topwork::api::ExampleUse::kLabelled));
+  return trainer->judge().Evaluate(given.examples, given.progress);
 }
 
 }  // namespace
@@ -45,10 +44,10 @@ tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, f
   TW_REQUIRE(trainer);
   TW_REQUIRE(examples);
   TW_REQUIRE(scores);
-  topwork::Examples converted;
-  TW_REPORT_IF_ERROR(topwork::api::ConvertUnlabelled(*trainer->trainer, examples, "n_scores",
-                                                     n_scores, &converted));
-  return Report(trainer->trainer->judge().Predict(converted, scores));
+  Trainer& it = *trainer->trainer;
+  const auto given = topwork::api::ReadExamplesToPredict(it, examples, "n_scores", n_scores);
+  if (!given.ok()) return Report(given.status());
+  return Report(it.judge().Predict(given->examples, scores));
 }
 
 tw_status tw_trainer_calibrate(tw_trainer* trainer, tw_calibration* calibration) {
@@ -68,11 +67,10 @@ tw_status tw_trainer_calibrate(tw_trainer* trainer, tw_calibration* calibration)
 tw_status tw_trainer_set_golden(tw_trainer* trainer, const tw_examples* examples) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(examples);
-  topwork::Examples converted;
-  topwork::FeatureProgress progress;
-  TW_REPORT_IF_ERROR(
-      topwork::api::ConvertExamples(*trainer->trainer, examples, true, &converted, &progress));
-  return Report(trainer->trainer->judge().SetGolden(converted, progress));
+  Trainer& it = *trainer->trainer;
+  const auto given = topwork::api::ReadExamples(it, examples, topwork::api::ExampleUse::kLabelled);
+  if (!given.ok()) return Report(given.status());
+  return Report(it.judge().SetGolden(given->examples, given->progress));
 }
 
 tw_status tw_trainer_check_export(tw_trainer* trainer, tw_export_check* check) {

@@ -14,6 +14,7 @@ struct tw_trainer {
   int n_epochs = 0;                           // of the options
   topwork::api::EvaluationArrays evaluation;  // of the last one
   std::vector<tw_audited_example> audit;      // likewise
+  tw_near_duplicates near_duplicates = {};    // likewise
   // What tw_trainer_info points to, as of the last tw_trainer_get_info.
   struct Description {
     tw_head_info head;
@@ -23,6 +24,7 @@ struct tw_trainer {
     std::vector<tw_feature_worker> workers;
     std::vector<tw_trainer_candidate> candidates;
     std::string device, device_reason;
+    tw_rejection_summary rejection;
   };
   mutable Description description;
 };

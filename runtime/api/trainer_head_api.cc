@@ -1,6 +1,7 @@
 // C API: what a trainer's last layer is made of: classes, named parameters, head files.
 #include <algorithm>
 
+#include "runtime/api/trainer_convert.h"
 #include "runtime/api/trainer_handle.h"
 
 using topwork::InvalidArgument;
@@ -30,31 +31,18 @@ Status FindValues(const Trainer& trainer, const char* name, Span<const float>* o
 }  // namespace
 
 tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
-                                 const int64_t* sources, size_t n_names) {
+                                 const int64_t* becomes, size_t n_names) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(names);
-  std::vector<std::string> converted;
-  std::vector<int> taken;
-  for (size_t i = 0; i < n_names; ++i) {
-    if (names[i] == nullptr) return Report(InvalidArgument("names[{}] is NULL", i));
-    converted.push_back(names[i]);
-    if (sources == nullptr) continue;
-    if (sources[i] < -1 || sources[i] >= trainer->trainer->n_classes()) {
-      return Report(InvalidArgument("sources[{}] is {}; there are {} classes", i, sources[i],
-                                    trainer->trainer->n_classes()));
-    }
-    taken.push_back(static_cast<int>(sources[i]));
-  }
-  return Report(sources != nullptr ? trainer->trainer->classes().Set(converted, taken)
-                                   : trainer->trainer->classes().Set(converted));
-}
-
-tw_status tw_trainer_merge_classes(tw_trainer* trainer, int64_t from, int64_t into) {
-  TW_REQUIRE(trainer);
-  const auto index = [&](int64_t c) {  // −1, which does not exist, for what is no int
-    return c >= 0 && c < trainer->trainer->n_classes() ? static_cast<int>(c) : -1;
-  };
-  return Report(trainer->trainer->classes().Merge(index(from), index(into)));
+  topwork::Classes& classes = trainer->trainer->classes();
+  const auto change =
+      topwork::api::ReadClassChange(names, n_names, becomes, static_cast<size_t>(classes.size()));
+  if (!change.ok()) return Report(change.status());
+  const int64_t n_before = trainer->trainer->set().size();
+  TW_REPORT_IF_ERROR(becomes != nullptr ? classes.Set(change->names, change->becomes)
+                                        : classes.Set(change->names));
+  if (trainer->trainer->set().size() != n_before) trainer->trainer->rejecter().ForgetNames();
+  return TW_STATUS_OK;
 }
 
 tw_status tw_trainer_read_parameter(const tw_trainer* trainer, const char* name, float* values,
@@ -94,10 +82,4 @@ tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* path) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(path);
   return Report(trainer->trainer->exchange().Save(path));
-}
-
-tw_status tw_trainer_load_head(tw_trainer* trainer, const char* path) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(path);
-  return Report(trainer->trainer->exchange().Load(path));
 }

@@ -60,6 +60,16 @@ void FillProgress(const Trainer& trainer, tw_trainer_info* out) {
   out->temperature = trainer.state().temperature;
 }
 
+// What the last export found about refusing, where there was one.
+const tw_rejection_summary* DescribeRejection(const topwork::RejectionSummary& found,
+                                              tw_trainer::Description* out) {
+  if (found.n_stored == 0) return nullptr;
+  out->rejection = {
+      sizeof(tw_rejection_summary), found.n_calibrated,     found.n_stored, found.n_negatives,
+      found.known_refused,          found.negatives_refused};
+  return &out->rejection;
+}
+
 void FillMemory(const topwork::TrainerMemory& memory, tw_trainer_info* out) {
   out->memory_bytes = memory.total_bytes;
   out->backbone_bytes = memory.backbone_bytes;
@@ -104,5 +114,6 @@ tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) 
   result.n_candidates = about.candidates.size();
   result.candidates = about.candidates.data();
   result.choice_reason = it.fitter().automatic().reason().c_str();
+  result.rejection = DescribeRejection(it.rejecter().summary(), &about);
   return Report(topwork::api::WriteStruct("tw_trainer_info", result, info));
 }

@@ -2,6 +2,7 @@
 #include "runtime/train/classes.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "runtime/base/printable.h"
@@ -60,6 +61,17 @@ void CopyTo(const std::vector<float>& from, Span<float> to) {
 
 }  // namespace
 
+Status CheckClassNames(const std::vector<std::string>& names) {
+  std::set<std::string> known;
+  for (const std::string& name : names) {
+    if (name.empty()) return InvalidArgument("the new classes hold an empty name");
+    if (!known.insert(Printable(name)).second) {
+      return InvalidArgument("the new classes hold '{}' twice", name);
+    }
+  }
+  return Status::Ok();
+}
+
 Status Classes::CheckChange() const {
   if (IsRegression(context_.options->loss.loss)) {
     return FailedPrecondition(
@@ -104,22 +116,6 @@ Status Classes::Remove(int index) {
   return Apply(changes);
 }
 
-Status Classes::Merge(int from, int into) {
-  for (int index : {from, into}) {
-    if (index >= 0 && index < size() && from != into) continue;
-    return InvalidArgument("class {} cannot be merged into class {}; there are {}", from, into,
-                           size());
-  }
-  std::vector<Change> changes;
-  const std::vector<std::string> names = NamesOrNumbers();
-  for (int c = 0; c < size(); ++c) {
-    if (c == from) continue;
-    changes.push_back({names[static_cast<size_t>(c)], {c}});
-    if (c == into) changes.back().sources.push_back(from);
-  }
-  return Apply(changes);
-}
-
 Status Classes::Rename(int index, const std::string& name) {
   if (index < 0 || index >= size()) {
     return InvalidArgument("class {} does not exist; there are {}", index, size());
@@ -136,21 +132,12 @@ Status Classes::Rename(int index, const std::string& name) {
 }
 
 Status Classes::Set(const std::vector<std::string>& names) {
-  const std::vector<std::string> old = NamesOrNumbers();
-  std::vector<Change> changes;
-  for (const std::string& name : names) {
-    const auto is_name = [&](const Change& change) { return change.name == name; };
-    if (name.empty() || std::any_of(changes.begin(), changes.end(), is_name)) {
-      return InvalidArgument("the new classes hold {}",
-                             name.empty() ? "an empty name" : ("'" + name + "' twice").c_str());
-    }
-    const auto found = std::find(old.begin(), old.end(), name);
-    changes.push_back({name, {}});
-    if (found != old.end()) {
-      changes.back().sources.push_back(static_cast<int32_t>(found - old.begin()));
-    }
+  std::vector<int32_t> becomes;
+  for (const std::string& old : NamesOrNumbers()) {
+    const auto found = std::find(names.begin(), names.end(), old);
+    becomes.push_back(found == names.end() ? -1 : static_cast<int32_t>(found - names.begin()));
   }
-  return Apply(changes);
+  return Set(names, becomes);
 }
 
 // The state with the head's rows in their new places.
@@ -183,28 +170,23 @@ Result<TrainingState> Classes::StateFor(const ClassSources& sources) const {
   return state;
 }
 
-Status Classes::Set(const std::vector<std::string>& names, const std::vector<int>& sources) {
+Status Classes::Set(const std::vector<std::string>& names, const std::vector<int32_t>& becomes) {
+  TW_RETURN_IF_ERROR(CheckClassNames(names));
+  const int n_names = static_cast<int>(names.size());
   std::vector<Change> changes;
-  bool same = static_cast<int>(names.size()) == size();
-  for (size_t i = 0; i < names.size(); ++i) {
-    const int source = sources[i];
-    if (source < -1 || source >= size()) {
-      return InvalidArgument("class {} does not exist; there are {}", source, size());
+  for (const std::string& name : names) changes.push_back({name, {}});
+  bool same = n_names == size() && static_cast<int>(becomes.size()) == size();
+  for (size_t c = 0; c < becomes.size(); ++c) {
+    const int32_t to = becomes[c];
+    if (to < -1 || to >= n_names || becomes.size() != static_cast<size_t>(size())) {
+      return InvalidArgument("class {} of {} would become class {} of {}", c, size(), to, n_names);
     }
-    for (const Change& before : changes) {
-      const bool name_again = before.name == names[i];
-      const bool source_again = !before.sources.empty() && before.sources[0] == source;
-      if (!name_again && !source_again) continue;
-      const std::string what = name_again ? "'" + names[i] + "'" : StrFormat("class {}", source);
-      return InvalidArgument("the new classes hold {} twice", what);
-    }
-    if (names[i].empty()) return InvalidArgument("the new classes hold an empty name");
-    same = same && source == static_cast<int>(i);
-    changes.push_back({names[i], {}});
-    if (source >= 0) changes.back().sources.push_back(source);
+    same = same && to == static_cast<int32_t>(c);
+    if (to >= 0) changes[static_cast<size_t>(to)].sources.push_back(static_cast<int32_t>(c));
   }
   if (!same) return Apply(changes);
-  context_.options->class_names = names;  // nothing that was learnt changes
+  context_.options->class_names.clear();  // nothing that was learnt changes
+  for (const std::string& name : names) context_.options->class_names.push_back(Printable(name));
   return Status::Ok();
 }
 

@@ -28,15 +28,13 @@ class Classes {
   // The classes after it move up. Examples of this one class are dropped; those that have any number
   // lose this one. Two classes must remain, or one where examples have any number.
   Status Remove(int index);
-  // Removes class `from`; its examples have class `into` instead, whose weights start at the mean of
-  // both.
-  Status Merge(int from, int into);
   Status Rename(int index, const std::string& name);
   // Replaces the label set: names that exist already keep their parameters and examples.
   Status Set(const std::vector<std::string>& names);
-  // The same with the present class that each takes over (−1: none), whatever it was called. Where
-  // every class takes over itself, its name alone changes, with any loss.
-  Status Set(const std::vector<std::string>& names, const std::vector<int>& sources);
+  // The same with the new class that each present one becomes (−1: none), whatever it was called.
+  // Where several become one, its weights start at their mean. Where every class becomes itself, its
+  // name alone changes, with any loss.
+  Status Set(const std::vector<std::string>& names, const std::vector<int32_t>& becomes);
 
  private:
   struct Change {
@@ -52,6 +50,9 @@ class Classes {
   Judge& judge_;
   Exporter& exporter_;
 };
+
+// INVALID_ARGUMENT for an empty name, and for one that stands twice.
+Status CheckClassNames(const std::vector<std::string>& names);
 
 // Works out how many classes a new trainer has: options->n_classes and the names' number are made
 // to agree. INVALID_ARGUMENT where they, the head or other options contradict each other.

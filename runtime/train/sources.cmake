@@ -92,6 +92,7 @@ if(TOPWORK_LEARN)
     statistics/learner.cc
     statistics/learner_file.cc
     statistics/learner_penalty.cc
+    statistics/learner_selection.cc
     statistics/recursive_ridge.cc
     statistics/ridge_solve.cc
     statistics/statistics.cc

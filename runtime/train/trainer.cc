@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include "runtime/base/file.h"
+#include "runtime/base/record_file.h"
+
 namespace topwork {
 
 Trainer::Trainer(const TrainerOptions& options, TrainedLayers layers,
@@ -46,6 +49,15 @@ Status Trainer::TrainFor(const TrainBudget& budget, const EpochCallback& on_epoc
 
 Status Trainer::Train(const EpochCallback& on_epoch) {
   return TrainFor(TrainBudget(), on_epoch, nullptr);
+}
+
+Status Trainer::Load(const std::string& path) {
+  TW_ASSIGN_OR_RETURN(const MappedBytes file, MappedBytes::Open(path, "the checkpoint"));
+  const int64_t n_before = set_.size();
+  TW_RETURN_IF_ERROR(IsRecord(RecordKind::kHead, file.bytes()) ? exchange_.Load(path)
+                                                               : checkpoints_.Restore(path));
+  if (set_.size() != n_before) rejecter_.ForgetNames();
+  return Status::Ok();
 }
 
 TrainerMemory Trainer::memory() const {

@@ -67,6 +67,7 @@ class Trainer {
   HeadExchange& exchange() { return exchange_; }
   // Of options().reject_rate: examples of no class, names of the stored ones, what came of it.
   Rejecter& rejecter() { return rejecter_; }
+  const Rejecter& rejecter() const { return rejecter_; }
 
   // Runs the backbone on every example and keeps the features. All or nothing. May be called
   // between any two other calls; examples added in the middle of an epoch take part from the next.
@@ -131,6 +132,8 @@ class Trainer {
   // CORRUPT for a damaged file; FAILED_PRECONDITION for one of another model, other examples or
   // other options. On failure the trainer is as it was.
   Status RestoreCheckpoint(const std::string& path) { return checkpoints_.Restore(path); }
+  // A head of HeadExchange, or a checkpoint: what the file's header says.
+  Status Load(const std::string& path);
 
   // The whole model with the new head, as a .tflite; the rest is unchanged bit for bit. With a
   // golden set: FAILED_PRECONDITION when the head does worse than the shipped one; the parameters

@@ -28,7 +28,9 @@ jobject NewDevice(JNIEnv* env, size_t index) {
 
 jobjectArray JNICALL All(JNIEnv* env, jclass) {
   size_t n = 0;
-  if (!Succeeded(env, tw_device_count(&n))) return nullptr;
+  tw_device_info info = {};
+  info.struct_size = sizeof(info);
+  while (tw_device_get_info(n, &info) == TW_STATUS_OK) ++n;
   const jobjectArray devices = env->NewObjectArray(static_cast<jsize>(n), g_device.object, nullptr);
   for (size_t i = 0; devices != nullptr && i < n; ++i) {
     const jobject device = NewDevice(env, i);

@@ -53,7 +53,7 @@ void JNICALL SaveHead(JNIEnv* env, jclass, jlong trainer, jbyteArray path) {
 }
 
 void JNICALL LoadHead(JNIEnv* env, jclass, jlong trainer, jbyteArray path) {
-  Succeeded(env, tw_trainer_load_head(Pointer<tw_trainer>(trainer), Text(env, path).get()));
+  Succeeded(env, tw_trainer_load(Pointer<tw_trainer>(trainer), Text(env, path).get()));
 }
 
 void JNICALL SaveCheckpoint(JNIEnv* env, jclass, jlong trainer, jbyteArray path) {
@@ -62,7 +62,7 @@ void JNICALL SaveCheckpoint(JNIEnv* env, jclass, jlong trainer, jbyteArray path)
 }
 
 void JNICALL LoadCheckpoint(JNIEnv* env, jclass, jlong trainer, jbyteArray path) {
-  Succeeded(env, tw_trainer_load_checkpoint(Pointer<tw_trainer>(trainer), Text(env, path).get()));
+  Succeeded(env, tw_trainer_load(Pointer<tw_trainer>(trainer), Text(env, path).get()));
 }
 
 }  // namespace

@@ -44,7 +44,9 @@ NamedAudit RunAudit(const AuditOptions& options, const tw::Model& model, const D
   feeder.Finish(trainer.AddExamples(feeder.get()));
   Check(trainer.Fit());
   NamedAudit audit;
-  static_cast<tw::Audit&>(audit) = CheckValue(trainer.AuditLabels(options.n_neighbours));
+  tw::AuditOptions asked;
+  asked.n_neighbours = options.n_neighbours;
+  static_cast<tw::Audit&>(audit) = CheckValue(trainer.AuditExamples(asked));
   audit.class_names = data.class_names();
   return audit;
 }

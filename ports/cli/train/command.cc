@@ -34,14 +34,14 @@ class Training {
     OpenData();
     MakeTrainer();
     const CancelOnStop cancel([this] { (void)trainer_->Cancel(); });
-    if (!options_.head.empty()) Check(trainer_->LoadHead(options_.head));
+    if (!options_.head.empty()) Check(trainer_->Load(options_.head));
     if (keeps_classes() && (loss_ == "softmax" || loss_ == "sigmoid")) {
       class_of_ = ChangeClasses(options_, data_ ? &*data_ : nullptr, &*trainer_);
     }
     if (!options_.common.json) PrintStart();
     AddExamples();
     AddNegatives();
-    if (options_.resume) Check(trainer_->LoadCheckpoint(options_.checkpoint));
+    if (options_.resume) Check(trainer_->Load(options_.checkpoint));
     Timed("training", [this] { Fit(); });
     Judge();
     Timed("export", [this] { Write(); });
@@ -119,7 +119,7 @@ class Training {
       HoldFiles();
       if (options_.optimizer == "auto") n_epochs_ = 1;
       if (!has_memory()) break;
-      Check(trainer_->LoadCheckpoint(options_.memory));
+      Check(trainer_->Load(options_.memory));
       if (options_.optimizer == "auto") break;
       n_epochs_ = CheckValue(trainer_->Info()).n_epochs_done + options_.trainer.n_epochs;
       if (options.trainer.n_epochs == static_cast<int32_t>(n_epochs_)) break;
@@ -168,24 +168,19 @@ class Training {
     if (!data_) return;
     Timed("features", [&] {
       Feeder feeder(*data_, "features", shown, class_of_);
+      // For the nearest taught examples that a refusing model tells.
+      if (settings_->get().reject_rate != 0.0f) feeder.GiveIds();
       feeder.Finish(trainer_->AddExamples(feeder.get()));
     });
-    if (!has_memory()) NameExamples();
-  }
-
-  // For the nearest taught examples that a refusing model tells.
-  void NameExamples() {
-    if (settings_->get().reject_rate == 0.0f) return;
-    std::vector<std::string> names;
-    for (int64_t i = 0; i < data_->size(); ++i) names.push_back(data_->Name(i));
-    Check(trainer_->SetExampleNames(names));
   }
 
   void AddNegatives() {
     if (options_.negatives.empty()) return;
     const Dataset data = Dataset::OpenUnlabelled(options_.negatives, input_, scale_);
     Feeder feeder(data, "negatives", ShowProgress(options_.common.json));
-    feeder.Finish(trainer_->AddNegatives(feeder.get()));
+    tw_examples negatives = feeder.get();
+    negatives.are_negatives = 1;
+    feeder.Finish(trainer_->AddExamples(negatives));
   }
 
   [[noreturn]] void Stopped() const {
@@ -308,7 +303,8 @@ class Training {
       }
       Check(model.Save(options_.output));
       report_.promised = settings_->get().reject_rate;
-      if (report_.promised > 0.0f) report_.rejection = CheckValue(trainer_->Rejection());
+      const tw_rejection_summary* refused = CheckValue(trainer_->Info()).rejection;
+      if (refused != nullptr) report_.rejection = *refused;
     } else if (golden_ && !PassesGolden()) {
       throw CliError(kExitData, options_.golden +
                                     ": the new head does worse on this golden set than "

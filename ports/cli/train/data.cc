@@ -39,6 +39,14 @@ Feeder::Feeder(const Dataset& data, const std::string& what, bool enabled,
   };
 }
 
+void Feeder::GiveIds() {
+  names_.clear();
+  ids_.clear();
+  for (int64_t i = 0; i < data_.size(); ++i) names_.push_back(data_.Name(i));
+  for (const std::string& name : names_) ids_.push_back(name.c_str());
+  examples_.ids = ids_.data();
+}
+
 void Feeder::Finish(const tw::Status& status) {
   if (failure_) std::rethrow_exception(failure_);
   Check(status);

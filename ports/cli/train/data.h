@@ -27,6 +27,8 @@ class Feeder {
   Feeder& operator=(const Feeder&) = delete;
 
   const tw_examples& get() const { return examples_; }
+  // Gives each example its name as its id.
+  void GiveIds();
   // Throws what went wrong: with the data (an unreadable image ends it with its own message), else
   // with the library. Ends the progress line.
   void Finish(const tw::Status& status);
@@ -40,6 +42,8 @@ class Feeder {
   std::vector<int64_t> class_of_;
   Progress progress_;
   std::exception_ptr failure_;
+  std::vector<std::string> names_;
+  std::vector<const char*> ids_;
   tw_examples examples_{};
 };
 

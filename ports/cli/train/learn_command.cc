@@ -1,13 +1,12 @@
 // topwork learn: a memory of examples that grows, forgets and merges, and the model that follows it.
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
+#include "ports/cli/train/classes.h"
 #include "ports/cli/train/data.h"
 #include "ports/cli/train/learn_flags.h"
 #include "ports/port.h"
@@ -41,9 +40,7 @@ class Learning {
     Remove();
     Relabel();
     Add();
-    if (flags_.drop_features) Check(learner_->DropFeatures());
-    Solve();
-    if (flags_.changes()) Check(learner_->Save(flags_.train.memory));
+    if (flags_.changes()) Check(learner_->Save(flags_.train.memory, flags_.drop_features));
     if (!flags_.output.empty()) {
       Check(CheckValue(learner_->Export(), flags_.train.memory).Save(flags_.output));
     }
@@ -67,21 +64,15 @@ class Learning {
   void MakeLearner() {
     tw::LearnerOptions options;
     options.trainer = &settings_.get();
+    options.memory_path = flags_.train.memory.c_str();
+    options.read_only = flags_.changes() ? 0 : 1;
+    options.penalty = PenaltyOf(flags_);
     learner_.emplace(CheckValue(tw::Learner::Create(model_, options), common_.model));
-    if (flags_.changes()) Check(learner_->HoldFile(flags_.train.memory));
-    if (std::filesystem::exists(flags_.train.memory)) Check(learner_->Load(flags_.train.memory));
   }
 
   tw_learner_info Info() const { return CheckValue(learner_->Info()); }
-
-  int64_t FindClass(const char* flag, const std::string& name) const {
-    const std::vector<std::string> names = learner_->class_names();
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) {
-      throw CliError(kExitData, std::string(flag) + " " + name + ": there is no such class");
-    }
-    return found - names.begin();
-  }
+  // Of the memory as it is left.
+  int64_t NumKept() const { return flags_.drop_features ? 0 : Info().n_kept; }
 
   void Merge() {
     for (const std::string& other : flags_.merge) {
@@ -89,33 +80,36 @@ class Learning {
       n_same_ += CheckValue(learner_->Merge(other));
       n_merged_ += Info().n_examples - before;
     }
-    for (const std::string& change : flags_.rename_classes) {
-      const auto names = SplitChange("--rename-class", change);
-      Check(learner_->RenameClass(FindClass("--rename-class", names.first), names.second));
-    }
+  }
+
+  void ChangeClasses() {
+    ClassChange change(learner_->class_names());
+    for (const std::string& rename : flags_.rename_classes) change.Rename(rename);
+    for (const std::string& name : flags_.remove_classes) change.Remove(name);
+    if (change.changed()) Check(learner_->SetClasses(change.names(), change.becomes()));
   }
 
   void Remove() {
     const int64_t before = Info().n_examples;
-    for (const std::string& name : flags_.remove_classes) {
-      Check(learner_->RemoveClass(FindClass("--remove-class", name)));
-    }
+    ChangeClasses();
     for (const std::string& name : flags_.remove_groups) {
-      Check(learner_->RemoveGroup(NumberOfGroup(name)), "--remove-group " + name);
+      Check(learner_->Remove({{}, {NumberOfGroup(name)}, nullptr}), "--remove-group " + name);
     }
-    if (!flags_.remove.empty()) Check(learner_->Remove(flags_.remove), flags_.train.memory);
+    if (!flags_.remove.empty()) {
+      Check(learner_->Remove({flags_.remove, {}, nullptr}), flags_.train.memory);
+    }
     if (subtract_) {
       Feeder feeder(*subtract_, "features", ShowProgress(common_.json), ClassesOf(*subtract_));
-      feeder.Finish(learner_->Subtract(feeder.get()));
+      feeder.Finish(learner_->Remove({{}, {}, &feeder.get()}));
     }
     n_removed_ = before - Info().n_examples;
   }
 
   void Relabel() {
     for (const std::string& change : flags_.relabel) {
-      const auto sides = SplitChange("--relabel", change);
+      const auto sides = SplitChange("--relabel", "ID=CLASS", change);
       const int64_t label = CheckValue(learner_->AddClass(sides.second));
-      Check(learner_->Relabel(sides.first, label), flags_.train.memory);
+      Check(learner_->Relabel({{sides.first}, {}, nullptr}, label), flags_.train.memory);
     }
   }
 
@@ -130,24 +124,10 @@ class Learning {
 
   void Add() {
     if (!add_) return;
-    std::vector<std::string> ids;
-    for (int64_t i = 0; i < add_->size(); ++i) ids.push_back(add_->Name(i));
     Feeder feeder(*add_, "features", ShowProgress(common_.json), ClassesOf(*add_));
-    feeder.Finish(learner_->Add(feeder.get(), ids));
+    feeder.GiveIds();
+    feeder.Finish(learner_->Add(feeder.get()));
     n_added_ = add_->size();
-  }
-
-  void Solve() {
-    const tw_learner_info info = Info();
-    int64_t n_taught = 0;
-    for (int64_t c = 0; c < info.n_classes; ++c) n_taught += info.class_counts[c] > 0 ? 1 : 0;
-    const bool wanted = flags_.changes() || !flags_.output.empty();
-    if (!wanted || (n_taught < 2 && flags_.output.empty())) return;
-    double penalty = PenaltyOf(flags_);
-    const bool outgrown = info.n_chosen > 0 && (info.n_examples >= 2 * info.n_chosen ||
-                                                2 * info.n_examples <= info.n_chosen);
-    if (penalty == 0.0 && outgrown) penalty = -1.0;
-    Check(learner_->Solve(penalty), flags_.train.memory);
   }
 
   Json Describe() const {
@@ -155,7 +135,7 @@ class Learning {
     Json json;
     json["memory"] = flags_.train.memory;
     json["n_examples"] = info.n_examples;
-    json["n_kept"] = info.n_kept;
+    json["n_kept"] = NumKept();
     json["classes"] = Json::object();
     for (int64_t c = 0; c < info.n_classes; ++c) {
       json["classes"][info.class_names[c]] = info.class_counts[c];
@@ -170,8 +150,8 @@ class Learning {
     json["drift"] = info.drift;
     json["seconds"] = port::SecondsSince(start_);
     if (!flags_.output.empty()) json["output"] = flags_.output;
-    for (int64_t i = 0; flags_.list && i < info.n_kept; ++i) {
-      const tw_learner_example example = CheckValue(learner_->Example(i));
+    for (int64_t i = 0; flags_.list && i < NumKept(); ++i) {
+      const tw_learner_example& example = info.examples[i];
       Json row = {{"id", example.id}, {"class", info.class_names[example.label]}};
       if (example.group >= 0) row["group"] = example.group;
       json["examples"].push_back(row);
@@ -181,10 +161,10 @@ class Learning {
 
   void Print() const {
     const tw_learner_info info = Info();
-    if (flags_.list && info.n_kept > 0) {
+    if (flags_.list && NumKept() > 0) {
       Table table({"example", "class"});
       for (int64_t i = 0; i < info.n_kept; ++i) {
-        const tw_learner_example example = CheckValue(learner_->Example(i));
+        const tw_learner_example& example = info.examples[i];
         table.Row({example.id, info.class_names[example.label]});
       }
       table.Print(0);
@@ -196,9 +176,9 @@ class Learning {
     }
     std::printf("%s  %s: %s (%s)\n", Paint(1, "2", "memory").c_str(), flags_.train.memory.c_str(),
                 CountText(info.n_examples, "example").c_str(), classes.c_str());
-    if (info.n_kept < info.n_examples) {
+    if (NumKept() < info.n_examples) {
       std::printf("        %lld of them as sums alone\n",
-                  static_cast<long long>(info.n_examples - info.n_kept));
+                  static_cast<long long>(info.n_examples - NumKept()));
     }
     PrintChanges(info);
     if (!flags_.output.empty()) {

@@ -99,13 +99,5 @@ double PenaltyOf(const LearnFlags& flags) {
   return penalty;
 }
 
-std::pair<std::string, std::string> SplitChange(const char* flag, const std::string& text) {
-  const size_t at = text.rfind('=');
-  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
-    throw CliError(kExitUsage, std::string(flag) + " " + text + ": has no = between two names");
-  }
-  return {text.substr(0, at), text.substr(at + 1)};
-}
-
 }  // namespace cli
 }  // namespace topwork

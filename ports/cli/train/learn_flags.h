@@ -34,8 +34,6 @@ void AddLearnFlags(CLI::App* command, LearnFlags* flags);
 void CheckLearnFlags(const LearnFlags& flags);
 // The number of --penalty, −1 for auto, 0 where it is not given.
 double PenaltyOf(const LearnFlags& flags);
-// The two sides of LEFT=RIGHT, divided at the last '='.
-std::pair<std::string, std::string> SplitChange(const char* flag, const std::string& text);
 
 }  // namespace cli
 }  // namespace topwork

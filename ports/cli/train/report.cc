@@ -30,9 +30,11 @@ std::string NameOf(const Dataset* data, int64_t example) {
 
 // A note where held-back examples are nearly the same as others; else "".
 std::string NearDuplicatesNote(const Dataset* data, tw::Trainer* trainer) {
-  const tw::Result<tw_near_duplicates> result = trainer->FindNearDuplicates();
-  if (result.status().code() == TW_STATUS_UNSUPPORTED) return "";  // left out of the library
-  const tw_near_duplicates found = CheckValue(result);
+  tw::AuditOptions options;
+  options.duplicates_only = 1;
+  const tw::Result<tw::Audit> audit = trainer->AuditExamples(options);
+  if (audit.status().code() == TW_STATUS_UNSUPPORTED) return "";  // left out of the library
+  const tw_near_duplicates found = CheckValue(audit).duplicates.value_or(tw_near_duplicates{});
   if (found.n_found == 0) return "";
   return std::to_string(found.n_found) + " of " + CountText(found.n_checked, "held-back example") +
          (found.n_found == 1 ? " is" : " are") + " nearly the same as training examples, such as " +
@@ -113,7 +115,7 @@ void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* 
 }
 
 void AuditLabels(const Dataset& data, tw::Trainer* trainer, TrainingReport* report) {
-  const tw::Result<tw::Audit> audit = trainer->AuditLabels();
+  const tw::Result<tw::Audit> audit = trainer->AuditExamples();
   if (audit.status().code() == TW_STATUS_UNSUPPORTED) return;
   Check(audit.status());
   report->has_audit = true;

@@ -41,7 +41,7 @@ tw::Result<std::unique_ptr<Learner>> Learner::Create(const std::string& path,
   // Held first: a second program with the same checkpoint is told that this one has it.
   if (tw::Status status = learner->trainer_.HoldFile(checkpoint); !status) return status;
   if (Exists(checkpoint)) {
-    if (tw::Status status = learner->trainer_.LoadCheckpoint(checkpoint); !status) return status;
+    if (tw::Status status = learner->trainer_.Load(checkpoint); !status) return status;
     const tw::Result<tw_trainer_info> info = learner->trainer_.Info();
     if (!info) return info.status();
     if (info->n_epochs_done > 0) {

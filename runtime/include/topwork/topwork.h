@@ -898,6 +898,15 @@ typedef struct tw_examples {
   // none. n_examples of them, or `group`, which writes that of an example; both NULL: no groups.
   const int32_t* groups;
   tw_status (*group)(void* user_data, int64_t index, int32_t* out_group);
+  // A text for each example that tells it from the others, say the name of its file, without line
+  // breaks. n_examples of them, which are copied; NULL: none. A learner needs them, no two alike, and
+  // removes examples by them. A model that refuses tells the nearest examples by them
+  // (tw_rejection.nearest).
+  const char* const* ids;
+  // 1, in tw_trainer_add_examples with TW_LOSS_SOFTMAX: the examples belong to no class, for example
+  // what else is seen where the model works. A model with reject_rate refuses them more surely, and
+  // so is what resembles them. Labels are not looked at. No other function takes such examples.
+  int32_t are_negatives;
 } tw_examples;
 
 // Fills *options with the defaults. struct_size is the caller's sizeof(tw_trainer_options). [any]
@@ -921,7 +930,8 @@ TW_API tw_status tw_trainer_get_input(const tw_trainer* trainer, size_t index,
 // Computes the features of examples and keeps them; after a failure none of the examples is kept.
 // May be called at any time: examples that are added in the middle of an epoch take part from the
 // next one. Errors: CANCELLED, OUT_OF_MEMORY (cache_limit_bytes as well), NUMERIC (a feature is not
-// finite), IO (cache_path), and what read, target and key return. [one]
+// finite), IO (cache_path), UNSUPPORTED (negatives with another loss than TW_LOSS_SOFTMAX), and what
+// read, target and key return. [one]
 TW_API tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples* examples);
 
 // An epoch of training.
@@ -1089,17 +1099,7 @@ typedef struct tw_evaluation {
 TW_API tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples,
                                      int32_t n_worst, tw_evaluation* evaluation);
 
-// Writes intervals around the predictions of a regression that TW_OPTIMIZER_RIDGE has fitted to all
-// examples: n_examples x n_classes numbers (n_values in all) to `lower` and to `upper`. About
-// `coverage` (0.9, say) of new targets lie inside; 2 x coverage - 1 at least, whatever the data, if the
-// new examples are of the same kind (jackknife+, Barber et al. 2021). Infinite where there are too few
-// examples for the coverage. Errors: those of tw_trainer_predict; FAILED_PRECONDITION for another loss
-// or optimizer; INVALID_ARGUMENT for more than 4000 examples. [one]
-TW_API tw_status tw_trainer_predict_intervals(tw_trainer* trainer, const tw_examples* examples,
-                                              double coverage, float* lower, float* upper,
-                                              size_t n_values);
-
-// How such intervals do, made from the training examples, on the validation set.
+// How intervals around predictions do, made from the training examples, on the validation set.
 typedef struct tw_interval_check {
   size_t struct_size;
   int64_t n_examples;
@@ -1108,29 +1108,17 @@ typedef struct tw_interval_check {
   double mean_width;
 } tw_interval_check;
 
-// Checks intervals of this coverage. Set check->struct_size first. Errors: those of
-// tw_trainer_predict_intervals; FAILED_PRECONDITION if there is no validation set. [one]
-TW_API tw_status tw_trainer_check_intervals(tw_trainer* trainer, double coverage,
-                                            tw_interval_check* check);
-
-// Examples of the validation set that are nearly the same as training examples.
-typedef struct tw_near_duplicates {
-  size_t struct_size;
-  // Examples of the validation set that were looked at, and those of them that are.
-  int64_t n_checked;
-  int64_t n_found;
-  // The pair that is most alike, in the order in which the examples were added; -1: there is none.
-  int64_t held_back;
-  int64_t trained;
-  // Of the features of that pair, each minus the mean: 0.98 to 1.
-  double cosine;
-} tw_near_duplicates;
-
-// Looks for near-duplicates across the split, which make the figures of the validation set too good:
-// give such examples a common group (tw_examples.groups). Of more than 500 examples in the validation
-// set, or 4000 in the other part, so many are looked at. Set result->struct_size first. Errors:
-// FAILED_PRECONDITION if there is no validation set. [one]
-TW_API tw_status tw_trainer_find_near_duplicates(tw_trainer* trainer, tw_near_duplicates* result);
+// Writes intervals around the predictions of a regression that TW_OPTIMIZER_RIDGE has fitted to all
+// examples: n_examples x n_classes numbers (n_values in all) to `lower` and to `upper`. About
+// `coverage` (0.9, say) of new targets lie inside; 2 x coverage - 1 at least, whatever the data, if the
+// new examples are of the same kind (jackknife+, Barber et al. 2021). Infinite where there are too few
+// examples for the coverage. `check` may be NULL; set its struct_size first. examples, lower and upper
+// NULL with n_values 0: the check alone. Errors: those of tw_trainer_predict; FAILED_PRECONDITION for
+// another loss or optimizer, and for a check without validation set; INVALID_ARGUMENT for more than
+// 4000 examples. [one]
+TW_API tw_status tw_trainer_predict_intervals(tw_trainer* trainer, const tw_examples* examples,
+                                              double coverage, float* lower, float* upper,
+                                              size_t n_values, tw_interval_check* check);
 
 // Computes the outputs that the exported model would give, and writes n_examples x n_classes
 // numbers (n_scores in all) to `scores`: probabilities with TW_LOSS_SOFTMAX and SIGMOID. Labels,
@@ -1189,19 +1177,16 @@ TW_API tw_status tw_trainer_check_export(tw_trainer* trainer, tw_export_check* c
 // (tw_trainer_set_golden), UNSUPPORTED if the model's format cannot hold the head. [one]
 TW_API tw_status tw_trainer_export(tw_trainer* trainer, tw_model** out_model);
 
-// Replaces the classes by n_names others. Class i takes over the weights, examples and name of the
-// present class sources[i], but is called names[i]; -1 makes a new class. sources NULL: a name that
-// exists already is its own source, and the others are new. TW_LOSS_SOFTMAX: classes that are no
-// source are removed with their examples, new ones begin with the mean feature of their examples,
-// and two must remain. TW_LOSS_SIGMOID: examples lose the removed classes and do not have the new
-// ones, which begin with zeros. Errors: INVALID_ARGUMENT (a name or source stands twice),
-// FAILED_PRECONDITION (another loss, class_weights). [one]
+// Replaces the classes by n_names others. becomes: for each of the present classes, which of the new
+// ones it becomes; -1: none, it is removed. Several may become one. NULL: a class becomes the one of
+// its name, or none. A class that becomes another keeps its weights and examples, whatever the name;
+// where several become one, its weights begin with their mean. TW_LOSS_SOFTMAX: classes are removed
+// with their examples, new ones begin with the mean feature of their examples, and two must remain.
+// TW_LOSS_SIGMOID: examples lose the removed classes and do not have the new ones, which begin with
+// zeros. Errors: INVALID_ARGUMENT (a name stands twice or is empty), FAILED_PRECONDITION (another
+// loss, class_weights). [one]
 TW_API tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
-                                        const int64_t* sources, size_t n_names);
-
-// Makes one class of two: what has class `from` has class `into`, whose weights begin with the mean
-// of both. Classes behind `from` move up by one. Errors: as above. [one]
-TW_API tw_status tw_trainer_merge_classes(tw_trainer* trainer, int64_t from, int64_t into);
+                                        const int64_t* becomes, size_t n_names);
 
 // Makes one model of n_models, 2 or more, that share a backbone: models[0] with the head of output 0
 // of each other one as a further output, "scores_2", "scores_3", ..., in float32. The backbone runs
@@ -1240,6 +1225,19 @@ typedef struct tw_trainer_candidate {
   // 1: this one was taken.
   int32_t is_chosen;
 } tw_trainer_candidate;
+
+// What an export found about refusing (tw_trainer_options.reject_rate).
+typedef struct tw_rejection_summary {
+  size_t struct_size;
+  // Examples, each judged as if it had not been taught, from which the thresholds come.
+  int64_t n_calibrated;
+  // Examples in the exported model.
+  int64_t n_stored;
+  int64_t n_negatives;
+  // Shares refused. Fewer examples than 1 / reject_rate - 1 refuse nothing.
+  double known_refused;
+  double negatives_refused;
+} tw_rejection_summary;
 
 // What a trainer has and holds. Pointers are borrowed from the trainer: valid until examples are
 // added, classes change, a head or checkpoint is loaded, or the trainer is freed.
@@ -1309,6 +1307,8 @@ typedef struct tw_trainer_info {
   const tw_trainer_candidate* candidates;
   // Why that one was taken; "" without candidates.
   const char* choice_reason;
+  // Of the last tw_trainer_export; NULL before one that refuses.
+  const tw_rejection_summary* rejection;
 } tw_trainer_info;
 
 // Tells what the trainer has and holds. Set info->struct_size first. [one]
@@ -1342,12 +1342,6 @@ TW_API tw_status tw_trainer_hold_file(tw_trainer* trainer, const char* path);
 // The file appears complete or not at all. Errors: IO. [one]
 TW_API tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* path);
 
-// Puts a saved head in the place of the present one. The classes become the file's, and the
-// optimizer begins afresh. After a failure nothing is changed. Errors: IO, CORRUPT,
-// FAILED_PRECONDITION for a head of another model, output, loss or layers, and for other classes
-// than those of examples that were added already. [one]
-TW_API tw_status tw_trainer_load_head(tw_trainer* trainer, const char* path);
-
 // Writes a checkpoint: weights, optimizer state, counters, the state of shuffling, and with
 // with_examples 1 the features and labels of all examples, so that training can go on from the file
 // alone. The file appears complete or not at all; the one before stays as PATH.previous. The trainer
@@ -1356,12 +1350,18 @@ TW_API tw_status tw_trainer_load_head(tw_trainer* trainer, const char* path);
 TW_API tw_status tw_trainer_save_checkpoint(tw_trainer* trainer, const char* path,
                                             int32_t with_examples);
 
-// Goes back to a checkpoint of the same model and options; training then goes on as if it had never
-// been interrupted. A checkpoint without examples needs the same ones to have been added before;
-// one with examples brings them along, and their classes. After a failure nothing is changed.
+// Reads a file of tw_trainer_save_head, tw_trainer_save_checkpoint or tw_learner_save; its content
+// tells which. After a failure nothing is changed.
+// - A head takes the place of the present one. The classes become the file's, and the optimizer
+//   begins afresh.
+// - A checkpoint of the same model and options: training goes on as if it had never been interrupted.
+//   One without examples needs the same ones to have been added before; one with examples brings them
+//   along, and their classes.
 // Errors: IO, CORRUPT (the text names the sound file of the generation before, if there is one),
-// FAILED_PRECONDITION if it belongs to another model, options or examples. [one]
-TW_API tw_status tw_trainer_load_checkpoint(tw_trainer* trainer, const char* path);
+// FAILED_PRECONDITION for a file of another model, output, loss or layers, for a head of other classes
+// than those of examples that were added already, and for a checkpoint of other options or examples.
+// [one]
+TW_API tw_status tw_trainer_load(tw_trainer* trainer, const char* path);
 
 //
 // 4. JUDGING
@@ -1409,14 +1409,11 @@ TW_API tw_status tw_judge_create(const tw_judge_options* options, tw_judge** out
 // Frees the judge. NULL is allowed. [one]
 TW_API void tw_judge_free(tw_judge* judge);
 
-// Adds an example: its n_scores scores, and its class (TW_LOSS_SOFTMAX; targets is NULL) or its
-// n_classes targets (the other losses; label is not looked at). Errors: NUMERIC (a score is NaN).
-// [one]
+// Adds an example: its n_scores scores, its class (TW_LOSS_SOFTMAX; targets is NULL) or its n_classes
+// targets (the other losses; label is not looked at), and its group; below 0: none. Errors: NUMERIC (a
+// score is NaN). [one]
 TW_API tw_status tw_judge_add(tw_judge* judge, const float* scores, size_t n_scores, int64_t label,
-                              const float* targets);
-
-// Sets the group of the examples that are added from now on; below 0: none, as at first. [one]
-TW_API tw_status tw_judge_set_group(tw_judge* judge, int32_t group);
+                              const float* targets, int32_t group);
 
 // Judges the examples that were added so far; more may be added afterwards. Set
 // evaluation->struct_size first. Its arrays are borrowed from the judge until the next reading.
@@ -1433,24 +1430,33 @@ TW_API tw_status tw_judge_read(tw_judge* judge, tw_evaluation* evaluation);
 // the remaining examples would give, to about ten digits. Files of several devices merge into the
 // head of all their examples together.
 
+// How a learner works. Zero the struct and set struct_size for the defaults.
 typedef struct tw_learner_options {
   size_t struct_size;
   // How the backbone runs, which head is taught, and class_names to begin with (none are needed).
   // What shapes training is not looked at; the loss is TW_LOSS_SOFTMAX, n_layers 1, and there is no
   // augmentation. NULL: the defaults.
   const tw_trainer_options* trainer;
-  // Ridge penalty on the weights of standardised features; 0: chosen by leave-one-out (by groups if
-  // there are any) when the head is first needed, and kept.
-  double penalty;
+  // The memory to go on with: a file of tw_learner_save, or of tw_trainer_save_checkpoint with examples
+  // (they get the ids "#0", "#1" and so on). Its classes take the place of class_names. It is held
+  // as tw_trainer_hold_file does, and need not exist yet. NULL: the learner begins without examples.
+  const char* memory_path;
+  // 1: the memory is only read: it is not held, and must exist.
+  int32_t read_only;
   // 1: features of examples are not kept, only their sums, of n_features x (n_features + 1) / 2
-  // numbers. Such examples have no ids; one is removed by giving it again (tw_learner_subtract).
+  // numbers. Such examples have no ids; one is removed by giving it again (tw_selection.examples).
   int32_t statistics_only;
+  // Ridge penalty on the weights of standardised features. 0: the memory's; where it has none, chosen
+  // by leave-one-out (by groups if there are any) when the head is first needed, and again when the
+  // examples have doubled or halved since. Below 0: chosen, whatever the memory has.
+  double penalty;
 } tw_learner_options;
 
-// Makes a learner without examples. options NULL: the defaults. Nothing in *options is needed
-// afterwards, but for the allocator's user_data. The caller owns *out_learner. Errors: those of
-// tw_trainer_create; UNSUPPORTED for a loss, layers or augmentation that a learner does not have.
-// [any]
+// Makes a learner. options NULL: the defaults. Nothing in *options is needed afterwards, but for the
+// allocator's user_data. The caller owns *out_learner. Errors: those of tw_trainer_create;
+// UNSUPPORTED for a loss, layers or augmentation that a learner does not have; of the memory IO,
+// CORRUPT (the text names the sound file before, if there is one), FAILED_PRECONDITION for a file of
+// another model or last layer, and while another learner or trainer holds it. [any]
 TW_API tw_status tw_learner_create(const tw_model* model, const tw_learner_options* options,
                                    tw_learner** out_learner);
 
@@ -1461,77 +1467,77 @@ TW_API void tw_learner_free(tw_learner* learner);
 TW_API tw_status tw_learner_get_input(const tw_learner* learner, size_t index,
                                       tw_tensor_info* info);
 
-// Holds a memory file for this learner, as tw_trainer_hold_file. [one]
-TW_API tw_status tw_learner_hold_file(tw_learner* learner, const char* path);
+// Writes classes, features, ids and sums, and the head. statistics_only 1: sums in place of features
+// and ids, for a file that leaves the device (the sums still tell something of the examples); the
+// learner itself keeps them. The file appears complete or not at all; the one before stays as
+// PATH.previous. tw_trainer_load takes it, too, unless it has examples without features. Errors: those
+// of tw_trainer_save_checkpoint; FAILED_PRECONDITION without classes. [one]
+TW_API tw_status tw_learner_save(tw_learner* learner, const char* path, int32_t statistics_only);
 
-// Reads a memory in place of all classes and examples: a file of tw_learner_save, or of
-// tw_trainer_save_checkpoint with examples (they get the ids "#0", "#1" and so on). Errors: IO,
-// CORRUPT (the text names the sound file before, if there is one), FAILED_PRECONDITION for a file of
-// another model or last layer. [one]
-TW_API tw_status tw_learner_load(tw_learner* learner, const char* path);
+// Replaces the classes by n_names others, as tw_trainer_set_classes does: becomes tells for each of the
+// present classes which of the new ones it becomes, -1: none, it is removed with its examples; NULL: by
+// name. Any number of classes may remain. Errors: INVALID_ARGUMENT (a name stands twice or is empty);
+// FAILED_PRECONDITION if features of examples of a removed class are not kept. [one]
+TW_API tw_status tw_learner_set_classes(tw_learner* learner, const char* const* names,
+                                        const int64_t* becomes, size_t n_names);
 
-// Writes classes, features, ids and sums, and the head. The file appears complete or not at all; the
-// one before stays as PATH.previous. tw_trainer_load_checkpoint takes it, too, unless it has
-// examples without features. Errors: those of tw_trainer_save_checkpoint. [one]
-TW_API tw_status tw_learner_save(tw_learner* learner, const char* path);
+// Computes the features of examples and learns them; after a failure none is learnt. Each needs an
+// id that is not there yet (tw_examples.ids), but not with statistics_only. Labels are numbers of
+// classes. Errors: those of tw_trainer_add_examples; INVALID_ARGUMENT for an id that is there already.
+// [one]
+TW_API tw_status tw_learner_add(tw_learner* learner, const tw_examples* examples);
 
-// Finds the class `name`, or adds it. *out_index (may be NULL) is what labels call it. [one]
-TW_API tw_status tw_learner_add_class(tw_learner* learner, const char* name, int64_t* out_index);
+// Some of a learner's examples: those with one of the ids, those of one of the groups
+// (tw_examples.groups), and, of those whose features are not kept, the ones that are given again.
+// Zero the struct and set struct_size.
+typedef struct tw_selection {
+  size_t struct_size;
+  const char* const* ids;
+  size_t n_ids;
+  const int32_t* groups;
+  size_t n_groups;
+  // NULL: none.
+  const tw_examples* examples;
+} tw_selection;
 
-// Removes a class with its examples; the classes after it move up. Errors: INVALID_ARGUMENT;
-// FAILED_PRECONDITION if features of its examples are not kept. [one]
-TW_API tw_status tw_learner_remove_class(tw_learner* learner, int64_t index);
+// Removes the examples of the selection. After a failure none is removed. Errors: NOT_FOUND for an id
+// or a group without an example; those of tw_trainer_add_examples; FAILED_PRECONDITION if one that is
+// given again cannot be among those that were learnt (that it was can not always be told). [one]
+TW_API tw_status tw_learner_remove(tw_learner* learner, const tw_selection* selection);
 
-// Errors: INVALID_ARGUMENT if there is no such class, or another one has the name. [one]
-TW_API tw_status tw_learner_rename_class(tw_learner* learner, int64_t index, const char* name);
-
-// Computes the features of examples and learns them; after a failure none is learnt. ids: a text
-// for each by which it can be removed, no two alike; not looked at with statistics_only. Labels are
-// numbers of classes. Errors: those of tw_trainer_add_examples; INVALID_ARGUMENT for an id that is
-// there already. [one]
-TW_API tw_status tw_learner_add(tw_learner* learner, const tw_examples* examples,
-                                const char* const* ids);
-
-// Unlearns examples whose features are not kept. After a failure none is unlearnt. Errors: those of
-// tw_trainer_add_examples; FAILED_PRECONDITION if one cannot be among those that were learnt (that
-// it was can not always be told). [one]
-TW_API tw_status tw_learner_subtract(tw_learner* learner, const tw_examples* examples);
-
-// Removes examples. Errors: NOT_FOUND (nothing is removed). [one]
-TW_API tw_status tw_learner_remove(tw_learner* learner, const char* const* ids, size_t n_ids);
-
-// Removes all examples of a group (tw_examples.groups), say a person. Errors: NOT_FOUND. [one]
-TW_API tw_status tw_learner_remove_group(tw_learner* learner, int32_t group);
-
-// Gives an example another class. Errors: NOT_FOUND, INVALID_ARGUMENT. [one]
-TW_API tw_status tw_learner_relabel(tw_learner* learner, const char* id, int64_t label);
+// Gives the examples of the selection the class `label`. After a failure nothing is changed. Errors:
+// those of tw_learner_remove; INVALID_ARGUMENT if there is no such class. [one]
+TW_API tw_status tw_learner_relabel(tw_learner* learner, const tw_selection* selection,
+                                    int64_t label);
 
 // Adds the classes (by name) and examples of another file of the same model. An example that is in
 // both counts once. *out_n_same (may be NULL): such examples. After a failure nothing is changed. Errors:
-// those of tw_learner_load; FAILED_PRECONDITION if two examples of one id differ. [one]
+// IO, CORRUPT; FAILED_PRECONDITION for a file of another model or last layer, and if two examples of
+// one id differ. [one]
 TW_API tw_status tw_learner_merge(tw_learner* learner, const char* path, int64_t* out_n_same);
 
-// Gives up all features and ids, and keeps the sums: for a file that leaves the device. The sums
-// still tell something of the examples. [one]
-TW_API tw_status tw_learner_drop_features(tw_learner* learner);
-
-// Makes the head of the present examples; the three functions below do so by themselves. penalty
-// above 0: used from now on; 0: the present one; below 0: chosen anew. Errors: FAILED_PRECONDITION
-// if fewer than two classes have examples, NUMERIC (the penalty is too small). [one]
-TW_API tw_status tw_learner_solve(tw_learner* learner, double penalty);
-
-// Writes the probabilities of n_examples x n_classes (n_scores in all) to `scores`. Errors: those of
-// tw_learner_solve and tw_trainer_predict. [one]
+// Writes the probabilities of n_examples x n_classes (n_scores in all) to `scores`. The head is made
+// of the present examples where it is not up to date. Errors: those of tw_trainer_predict;
+// FAILED_PRECONDITION if fewer than two classes have examples, NUMERIC (the penalty is too small).
+// [one]
 TW_API tw_status tw_learner_predict(tw_learner* learner, const tw_examples* examples, float* scores,
                                     size_t n_scores);
 
 // As tw_trainer_cancel, for the call that computes features. [any]
 TW_API tw_status tw_learner_cancel(tw_learner* learner);
 
-// As tw_trainer_export. The caller owns *out_model. Errors: those of tw_learner_solve, too. [one]
+// As tw_trainer_export. The caller owns *out_model. Errors: those of tw_learner_predict, too. [one]
 TW_API tw_status tw_learner_export(tw_learner* learner, tw_model** out_model);
 
-// What a learner has and holds. Pointers are borrowed from it until it changes.
+// An example whose features are kept.
+typedef struct tw_learner_example {
+  const char* id;
+  int64_t label;
+  // -1: none.
+  int32_t group;
+} tw_learner_example;
+
+// What a learner has and holds. Pointers are borrowed from it until it changes or tells again.
 typedef struct tw_learner_info {
   size_t struct_size;
   int64_t n_classes;
@@ -1539,8 +1545,10 @@ typedef struct tw_learner_info {
   // Examples of each class.
   const int64_t* class_counts;
   int64_t n_examples;
-  // Those whose features are kept (tw_learner_get_example).
+  // Those whose features are kept.
   int64_t n_kept;
+  // n_kept of them, in the order in which they came.
+  const tw_learner_example* examples;
   int64_t n_features;
   // 0: still to be chosen.
   double penalty;
@@ -1558,20 +1566,6 @@ typedef struct tw_learner_info {
 
 // Tells what the learner has and holds. Set info->struct_size first. [one]
 TW_API tw_status tw_learner_get_info(tw_learner* learner, tw_learner_info* info);
-
-// An example whose features are kept.
-typedef struct tw_learner_example {
-  size_t struct_size;
-  // Borrowed until the learner changes.
-  const char* id;
-  int64_t label;
-  // -1: none.
-  int32_t group;
-} tw_learner_example;
-
-// Tells example `index` in the order in which they came. Set example->struct_size first. [one]
-TW_API tw_status tw_learner_get_example(const tw_learner* learner, int64_t index,
-                                        tw_learner_example* example);
 
 //
 // 6. KNOWN AND UNKNOWN
@@ -1606,7 +1600,29 @@ typedef struct tw_audited_example {
   int32_t is_suspect;
 } tw_audited_example;
 
-// An audit of labels. The array is borrowed from the trainer until its next audit.
+// Examples of the validation set that are nearly the same as training examples.
+typedef struct tw_near_duplicates {
+  size_t struct_size;
+  // Examples of the validation set that were looked at, and those of them that are.
+  int64_t n_checked;
+  int64_t n_found;
+  // The pair that is most alike, in the order in which the examples were added; -1: there is none.
+  int64_t held_back;
+  int64_t trained;
+  // Of the features of that pair, each minus the mean: 0.98 to 1.
+  double cosine;
+} tw_near_duplicates;
+
+// What an audit looks at. Zero the struct and set struct_size for the defaults.
+typedef struct tw_audit_options {
+  size_t struct_size;
+  // Nearest features, by their cosine, that an example's value counts; 0: 5.
+  int32_t n_neighbours;
+  // 1: labels are not judged; only near-duplicates are looked for, with any loss.
+  int32_t duplicates_only;
+} tw_audit_options;
+
+// An audit of the examples. Pointers are borrowed from the trainer until its next audit.
 typedef struct tw_audit {
   size_t struct_size;
   size_t n_examples;
@@ -1616,15 +1632,20 @@ typedef struct tw_audit {
   // The share of labels that are wrong, estimated from the scores: that of the most likely mixture
   // of right labels and labels that stand for any other class.
   double noise;
+  // Near-duplicates across the split, which make the figures of the validation set too good: give such
+  // examples a common group (tw_examples.groups). Of more than 500 examples in the validation set, or
+  // 4000 in the other part, so many are looked at. NULL without a validation set.
+  const tw_near_duplicates* near_duplicates;
 } tw_audit;
 
 // Judges the label of every example of the trainer (TW_LOSS_SOFTMAX), the validation set included,
-// by leaving it out with its group: in closed form where the head has one, else by folds. Values
-// count the n_neighbours nearest features by their cosine; 0: 5. With more than 4096 examples,
-// evenly spaced ones are judged for the values. Set audit->struct_size first. Errors:
-// FAILED_PRECONDITION without examples, UNSUPPORTED with another loss, CANCELLED after
+// by leaving it out with its group: in closed form where the head has one, else by folds. With more
+// than 4096 examples, evenly spaced ones are judged for the values. Looks for near-duplicates, too.
+// options NULL: the defaults. Set audit->struct_size first. Errors: FAILED_PRECONDITION without
+// examples, UNSUPPORTED with another loss (but for duplicates_only), CANCELLED after
 // tw_trainer_cancel. [one]
-TW_API tw_status tw_trainer_audit(tw_trainer* trainer, int32_t n_neighbours, tw_audit* audit);
+TW_API tw_status tw_trainer_audit(tw_trainer* trainer, const tw_audit_options* options,
+                                  tw_audit* audit);
 
 // An example that is worth a label.
 typedef struct tw_suggestion {
@@ -1652,7 +1673,7 @@ TW_API tw_status tw_trainer_suggest(tw_trainer* trainer, const tw_examples* exam
 // p-value, 1 for an example that is refused and 0 for one that is not, and the numbers of the n <= 3
 // stored examples that are nearest. It is made of stock operators, so every runtime computes it; the
 // other outputs stay as they are. Examples close to what was taught remain hard to tell apart from it:
-// tw_trainer_add_negatives with some of them is what helps.
+// negatives among them (tw_examples.are_negatives) are what helps.
 
 // What the model says of an example of the last run.
 typedef struct tw_rejection {
@@ -1675,33 +1696,6 @@ typedef struct tw_rejection {
 TW_API tw_status tw_session_get_rejection(tw_session* session, size_t index,
                                           tw_rejection* rejection);
 
-// Adds examples that belong to no class, for example what else is seen where the model works: they
-// are refused more surely, and so is what resembles them. Labels are not looked at. Errors: those of
-// tw_trainer_add_examples; UNSUPPORTED with another loss than TW_LOSS_SOFTMAX. [one]
-TW_API tw_status tw_trainer_add_negatives(tw_trainer* trainer, const tw_examples* examples);
-
-// Names the examples in the order in which they were added, for tw_rejection.nearest; names are
-// copied. Where they are not as many as the trainer has, examples are called by their numbers.
-// Errors: INVALID_ARGUMENT for a name with a line break. [one]
-TW_API tw_status tw_trainer_set_example_names(tw_trainer* trainer, const char* const* names,
-                                              size_t n_names);
-
-// What the last tw_trainer_export found about refusing.
-typedef struct tw_rejection_summary {
-  size_t struct_size;
-  // Examples, each judged as if it had not been taught, from which the thresholds come; 0: none yet.
-  int64_t n_calibrated;
-  // Examples in the exported model.
-  int64_t n_stored;
-  int64_t n_negatives;
-  // Shares refused. Fewer examples than 1 / reject_rate - 1 refuse nothing.
-  double known_refused;
-  double negatives_refused;
-} tw_rejection_summary;
-
-// Tells what the last export found; set summary->struct_size first. [one]
-TW_API tw_status tw_trainer_get_rejection(tw_trainer* trainer, tw_rejection_summary* summary);
-
 //
 // 7. MONITORS
 //
@@ -1710,6 +1704,16 @@ TW_API tw_status tw_trainer_get_rejection(tw_trainer* trainer, tw_rejection_summ
 // defaults.
 typedef struct tw_monitor_options {
   size_t struct_size;
+  // What examples are compared with, the reference, is one of the next three.
+  // n_examples feature vectors, [n_examples, n_features]. They must not have taken part in training
+  // what computes them.
+  const float* features;
+  int64_t n_examples;
+  // The features of this trainer's examples, which its backbone computes and its training leaves as
+  // they are. It may be freed afterwards.
+  tw_trainer* trainer;
+  // A file of tw_monitor_save, which has the options, too; those below are not looked at.
+  const char* path;
   // Numbers of a feature vector; for a monitor of a trainer 0, its own.
   int64_t n_features;
   // Classes whose frequencies are watched; 0: none, or those of the trainer.
@@ -1755,23 +1759,10 @@ typedef struct tw_monitor_report {
   double frequency_evidence;
 } tw_monitor_report;
 
-// Makes a monitor that compares with n_examples feature vectors, [n_examples, n_features]. They must
-// not have taken part in training what computes them. Of more than 64 numbers, 64 random projections
-// are kept. The caller owns *out_monitor. Errors: INVALID_ARGUMENT for fewer than 16 examples,
-// NUMERIC. [any]
-TW_API tw_status tw_monitor_create(const tw_monitor_options* options, const float* features,
-                                   int64_t n_examples, tw_monitor** out_monitor);
-
-// The same with the features of the trainer's examples, which its backbone computes and its training
-// leaves as they are. options NULL: the defaults. The trainer may be freed afterwards. The
-// caller owns *out_monitor. [one]
-TW_API tw_status tw_monitor_create_from_trainer(tw_trainer* trainer,
-                                                const tw_monitor_options* options,
-                                                tw_monitor** out_monitor);
-
-// Opens a monitor's file; the monitor has not watched anything yet. The caller owns *out_monitor.
-// Errors: IO, CORRUPT. [any]
-TW_API tw_status tw_monitor_open_file(const char* path, tw_monitor** out_monitor);
+// Makes a monitor, which has not watched anything yet. Of more than 64 features, 64 random projections
+// are kept. The caller owns *out_monitor. Errors: INVALID_ARGUMENT for no reference or several, and
+// for fewer than 16 examples; NUMERIC; of a file IO and CORRUPT. [one]
+TW_API tw_status tw_monitor_create(const tw_monitor_options* options, tw_monitor** out_monitor);
 
 // Writes options and reference, at most about 140 kB with the defaults. The file appears complete or
 // not at all. Errors: IO. [one]
@@ -1780,21 +1771,28 @@ TW_API tw_status tw_monitor_save(const tw_monitor* monitor, const char* path);
 // Frees the monitor. NULL is allowed. [one]
 TW_API void tw_monitor_free(tw_monitor* monitor);
 
-// Watches an example: n_features numbers and n_classes probabilities or logits, either of which may
-// be NULL. Errors: NUMERIC. [one]
-TW_API tw_status tw_monitor_add(tw_monitor* monitor, const float* features, size_t n_features,
-                                const float* scores, size_t n_scores);
+// What a monitor watches: numbers, or what a session has computed, or examples. Zero the struct, set
+// struct_size and fill in one of the three.
+typedef struct tw_observation {
+  size_t struct_size;
+  // One example: n_features numbers and n_classes probabilities or logits, either of which may be NULL.
+  const float* features;
+  size_t n_features;
+  const float* scores;
+  size_t n_scores;
+  // What this session's last run computed for one example: the features are the first output of
+  // n_features numbers, the scores the first one of n_classes. Either may be missing. Quantized
+  // outputs are dequantized.
+  const tw_session* session;
+  // Examples in their order, which must not follow the classes. The trainer computes features and
+  // scores, and does not keep them. Labels are not looked at.
+  tw_trainer* trainer;
+  const tw_examples* examples;
+} tw_observation;
 
-// Watches what the session's last run computed for one example: the features are the first output of
-// n_features numbers, the scores the first one of n_classes. Either may be missing. Quantized outputs
-// are dequantized. Errors: NOT_FOUND if there is no such output, NUMERIC. [one]
-TW_API tw_status tw_monitor_add_session(tw_monitor* monitor, const tw_session* session);
-
-// Watches examples in their order; the trainer computes features and scores, and does not keep
-// them. Their labels are not looked at. The order must not follow the classes. Errors: those of
-// tw_trainer_predict. [one]
-TW_API tw_status tw_monitor_add_examples(tw_monitor* monitor, tw_trainer* trainer,
-                                         const tw_examples* examples);
+// Watches one example or several. Errors: INVALID_ARGUMENT for numbers that the monitor does not
+// watch; NUMERIC; NOT_FOUND if a session has no such output; those of tw_trainer_predict. [one]
+TW_API tw_status tw_monitor_add(tw_monitor* monitor, const tw_observation* observation);
 
 // Tells what the monitor has seen. Set report->struct_size first. [one]
 TW_API tw_status tw_monitor_get_report(tw_monitor* monitor, tw_monitor_report* report);
@@ -1851,12 +1849,10 @@ typedef struct tw_device_info {
   const char* n_threads_reason;
 } tw_device_info;
 
-// Gives the number of devices: the CPU, which comes first, and every OpenCL device, usable or not.
-// Where there is no OpenCL, a device "opencl" that is not usable says why. The first call of this
-// or the next function loads the OpenCL library and asks its drivers. [any]
-TW_API tw_status tw_device_count(size_t* out_n_devices);
-
-// Tells what device `index` is. Set info->struct_size first. [any]
+// Tells what device `index` is: 0 is the CPU, and then come all OpenCL devices, usable or not. Where
+// there is no OpenCL, a device "opencl" that is not usable says why. The first call loads the OpenCL
+// library and asks its drivers. Set info->struct_size first. Errors: NOT_FOUND behind the last one.
+// [any]
 TW_API tw_status tw_device_get_info(size_t index, tw_device_info* info);
 
 typedef enum tw_log_level TW_ENUM_INT {

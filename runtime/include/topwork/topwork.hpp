@@ -118,6 +118,13 @@ struct Tensor : tw_tensor_info {
 
 namespace internal {
 
+// Borrowed from the texts.
+inline std::vector<const char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  return pointers;
+}
+
 inline std::string TakeString(char* text) {
   std::string copy = text;
   tw_memory_free(text);
@@ -152,16 +159,15 @@ struct Deleter {
 
 // The devices of this machine, the CPU first; strings are static.
 inline Result<std::vector<tw_device_info>> Devices() {
-  size_t n = 0;
-  const tw_status counted = tw_device_count(&n);
-  if (counted != TW_STATUS_OK) return Status(counted);
-  std::vector<tw_device_info> devices(n);
-  for (size_t i = 0; i < n; ++i) {
-    devices[i].struct_size = sizeof(tw_device_info);
-    const tw_status status = tw_device_get_info(i, &devices[i]);
+  std::vector<tw_device_info> devices;
+  for (;;) {
+    tw_device_info info{};
+    info.struct_size = sizeof(info);
+    const tw_status status = tw_device_get_info(devices.size(), &info);
+    if (status == TW_STATUS_NOT_FOUND) return devices;
     if (status != TW_STATUS_OK) return Status(status);
+    devices.push_back(info);
   }
-  return devices;
 }
 
 // A tw_model. All methods may be called from any thread.
@@ -482,15 +488,14 @@ class Judge {
     if (status != TW_STATUS_OK) return Status(status);
     return Judge(handle);
   }
-  Status Add(const std::vector<float>& scores, int64_t label) {
-    return Status(tw_judge_add(get(), scores.data(), scores.size(), label, nullptr));
+  // group below 0: none.
+  Status Add(const std::vector<float>& scores, int64_t label, int32_t group = -1) {
+    return Status(tw_judge_add(get(), scores.data(), scores.size(), label, nullptr, group));
   }
   // targets: n_classes numbers.
-  Status AddTargets(const std::vector<float>& scores, const float* targets) {
-    return Status(tw_judge_add(get(), scores.data(), scores.size(), 0, targets));
+  Status AddTargets(const std::vector<float>& scores, const float* targets, int32_t group = -1) {
+    return Status(tw_judge_add(get(), scores.data(), scores.size(), 0, targets, group));
   }
-  // The group of the examples that are added from now on; below 0: none.
-  void SetGroup(int32_t group) { (void)tw_judge_set_group(get(), group); }
   Result<Evaluation> Read() const {
     return internal::GetEvaluation([&](tw_evaluation* e) { return tw_judge_read(get(), e); });
   }
@@ -501,12 +506,17 @@ class Judge {
   std::unique_ptr<tw_judge, internal::Deleter<tw_judge, tw_judge_free>> handle_;
 };
 
-// An audit with an array of its own.
-struct Audit : tw_audit {
-  std::vector<tw_audited_example> all;  // the smallest margin first; `examples` is NULL
+struct AuditOptions : tw_audit_options {
+  AuditOptions() : tw_audit_options{} { struct_size = sizeof(tw_audit_options); }
 };
 
-// Labelled examples for Trainer. Labels and data are borrowed for the call.
+// An audit with an array of its own: its pointers are null.
+struct Audit : tw_audit {
+  std::vector<tw_audited_example> all;           // `examples`: the smallest margin first
+  std::optional<tw_near_duplicates> duplicates;  // `near_duplicates`
+};
+
+// Labelled examples for Trainer and Learner. Labels and data are borrowed for the call.
 class Examples : public tw_examples {
  public:
   // Reads example `index` into inputs[k] and returns its class, or a negative number to give up.
@@ -531,6 +541,14 @@ class Examples : public tw_examples {
   Examples(const Examples&) = delete;
   Examples& operator=(const Examples&) = delete;
 
+  // A text for each, see tw_examples.ids.
+  Examples& SetIds(std::vector<std::string> texts) {
+    texts_ = std::move(texts);
+    pointers_ = internal::Pointers(texts_);
+    ids = pointers_.data();
+    return *this;
+  }
+
  private:
   static tw_status OnRead(void* user_data, int64_t index, void* const* inputs, size_t n_inputs,
                           int64_t* out_label) noexcept {
@@ -538,6 +556,8 @@ class Examples : public tw_examples {
     return *out_label < 0 ? TW_STATUS_CANCELLED : TW_STATUS_OK;
   }
   Reader reader_;
+  std::vector<std::string> texts_;
+  std::vector<const char*> pointers_;
 };
 
 // A tw_trainer: one thread at a time, except Cancel.
@@ -596,14 +616,11 @@ class Trainer {
     if (status != TW_STATUS_OK) return Status(status);
     return scores;
   }
+  // On the validation set; see tw_trainer_predict_intervals.
   Result<tw_interval_check> CheckIntervals(double coverage) {
     return internal::GetStruct<tw_interval_check>([&](tw_interval_check* check) {
-      return tw_trainer_check_intervals(get(), coverage, check);
+      return tw_trainer_predict_intervals(get(), nullptr, coverage, nullptr, nullptr, 0, check);
     });
-  }
-  Result<tw_near_duplicates> FindNearDuplicates() {
-    return internal::GetStruct<tw_near_duplicates>(
-        [&](tw_near_duplicates* result) { return tw_trainer_find_near_duplicates(get(), result); });
   }
   Result<tw_calibration> Calibrate() {
     return internal::GetStruct<tw_calibration>(
@@ -612,32 +629,19 @@ class Trainer {
   Status SetGolden(const tw_examples& examples) {
     return Status(tw_trainer_set_golden(get(), &examples));
   }
-  // See tw_trainer_add_negatives.
-  Status AddNegatives(const tw_examples& examples) {
-    return Status(tw_trainer_add_negatives(get(), &examples));
-  }
-  Status SetExampleNames(const std::vector<std::string>& names) {
-    std::vector<const char*> pointers;
-    for (const std::string& name : names) pointers.push_back(name.c_str());
-    return Status(tw_trainer_set_example_names(get(), pointers.data(), pointers.size()));
-  }
-  // Of the last Export.
-  Result<tw_rejection_summary> Rejection() {
-    return internal::GetStruct<tw_rejection_summary>(
-        [&](tw_rejection_summary* summary) { return tw_trainer_get_rejection(get(), summary); });
-  }
   Result<tw_export_check> CheckExport() {
     return internal::GetStruct<tw_export_check>(
         [&](tw_export_check* check) { return tw_trainer_check_export(get(), check); });
   }
-  // Of all examples' labels.
-  Result<Audit> AuditLabels(int32_t n_neighbours = 0) {
+  Result<Audit> AuditExamples(const AuditOptions& options = AuditOptions()) {
     Result<tw_audit> read = internal::GetStruct<tw_audit>(
-        [&](tw_audit* audit) { return tw_trainer_audit(get(), n_neighbours, audit); });
+        [&](tw_audit* audit) { return tw_trainer_audit(get(), &options, audit); });
     if (!read.ok()) return read.status();
     Audit audit;
     static_cast<tw_audit&>(audit) = *read;
     audit.all = internal::TakeArray(&audit.examples, audit.n_examples);
+    if (audit.near_duplicates != nullptr) audit.duplicates = *audit.near_duplicates;
+    audit.near_duplicates = nullptr;
     return audit;
   }
   // The examples that are worth a label most; at most as many as there are.
@@ -650,16 +654,10 @@ class Trainer {
   }
   // Names that exist already keep what they have learnt.
   Status SetClasses(const std::vector<std::string>& names) { return SetClasses(names, {}); }
-  // Class i takes over the present class sources[i]; -1: none.
-  Status SetClasses(const std::vector<std::string>& names, const std::vector<int64_t>& sources) {
-    std::vector<const char*> pointers;
-    for (const std::string& name : names) pointers.push_back(name.c_str());
-    return Status(tw_trainer_set_classes(
-        get(), pointers.data(), sources.empty() ? nullptr : sources.data(), pointers.size()));
-  }
-  // What has class `from` has class `into` from now on.
-  Status MergeClasses(int64_t from, int64_t into) {
-    return Status(tw_trainer_merge_classes(get(), from, into));
+  // Class c becomes the new class becomes[c]; -1: none.
+  Status SetClasses(const std::vector<std::string>& names, const std::vector<int64_t>& becomes) {
+    return Status(tw_trainer_set_classes(get(), internal::Pointers(names).data(),
+                                         becomes.empty() ? nullptr : becomes.data(), names.size()));
   }
   // Empty where the classes have no names.
   std::vector<std::string> class_names() const {
@@ -695,9 +693,6 @@ class Trainer {
   Status SaveHead(const std::string& path) const {
     return Status(tw_trainer_save_head(get(), path.c_str()));
   }
-  Status LoadHead(const std::string& path) {
-    return Status(tw_trainer_load_head(get(), path.c_str()));
-  }
 
   Result<Model> Export() {
     tw_model* handle = nullptr;
@@ -707,9 +702,8 @@ class Trainer {
   Status SaveCheckpoint(const std::string& path, bool with_examples = false) {
     return Status(tw_trainer_save_checkpoint(get(), path.c_str(), with_examples ? 1 : 0));
   }
-  Status LoadCheckpoint(const std::string& path) {
-    return Status(tw_trainer_load_checkpoint(get(), path.c_str()));
-  }
+  // A head or a checkpoint.
+  Status Load(const std::string& path) { return Status(tw_trainer_load(get(), path.c_str())); }
   // What it points to is borrowed from the trainer.
   Result<tw_trainer_info> Info() const {
     return internal::GetStruct<tw_trainer_info>(
@@ -734,6 +728,13 @@ class Trainer {
   std::unique_ptr<tw_trainer, internal::Deleter<tw_trainer, tw_trainer_free>> handle_;
 };
 
+// Some of a learner's examples. See tw_selection.
+struct Selection {
+  std::vector<std::string> ids;
+  std::vector<int32_t> groups;
+  const tw_examples* examples = nullptr;
+};
+
 struct LearnerOptions : tw_learner_options {
   LearnerOptions() : tw_learner_options{} { struct_size = sizeof(tw_learner_options); }
 };
@@ -755,36 +756,36 @@ class Learner {
     if (status != TW_STATUS_OK) return Status(status);
     return tensor;
   }
-  Status HoldFile(const std::string& path) {
-    return Status(tw_learner_hold_file(get(), path.c_str()));
+  Status Save(const std::string& path, bool statistics_only = false) {
+    return Status(tw_learner_save(get(), path.c_str(), statistics_only ? 1 : 0));
   }
-  Status Load(const std::string& path) { return Status(tw_learner_load(get(), path.c_str())); }
-  Status Save(const std::string& path) { return Status(tw_learner_save(get(), path.c_str())); }
 
+  // Names that exist already keep their examples.
+  Status SetClasses(const std::vector<std::string>& names) { return SetClasses(names, {}); }
+  // Class c becomes the new class becomes[c]; -1: none.
+  Status SetClasses(const std::vector<std::string>& names, const std::vector<int64_t>& becomes) {
+    return Status(tw_learner_set_classes(get(), internal::Pointers(names).data(),
+                                         becomes.empty() ? nullptr : becomes.data(), names.size()));
+  }
   // The index of the class of that name, which is added where it is new.
   Result<int64_t> AddClass(const std::string& name) {
-    int64_t index = 0;
-    const tw_status status = tw_learner_add_class(get(), name.c_str(), &index);
-    if (status != TW_STATUS_OK) return Status(status);
-    return index;
+    std::vector<std::string> names = class_names();
+    for (size_t c = 0; c < names.size(); ++c) {
+      if (names[c] == name) return static_cast<int64_t>(c);
+    }
+    names.push_back(name);
+    const Status status = SetClasses(names);
+    if (!status.ok()) return status;
+    return static_cast<int64_t>(names.size() - 1);
   }
-  Status RemoveClass(int64_t index) { return Status(tw_learner_remove_class(get(), index)); }
-  Status RenameClass(int64_t index, const std::string& name) {
-    return Status(tw_learner_rename_class(get(), index, name.c_str()));
+  // Each needs an id (Examples::SetIds), but not with statistics_only.
+  Status Add(const tw_examples& examples) { return Status(tw_learner_add(get(), &examples)); }
+  Status Remove(const Selection& selection) {
+    return With(selection, [&](const tw_selection* s) { return tw_learner_remove(get(), s); });
   }
-  // An id for each example; none with statistics_only.
-  Status Add(const tw_examples& examples, const std::vector<std::string>& ids) {
-    return Status(tw_learner_add(get(), &examples, ids.empty() ? nullptr : Pointers(ids).data()));
-  }
-  Status Subtract(const tw_examples& examples) {
-    return Status(tw_learner_subtract(get(), &examples));
-  }
-  Status Remove(const std::vector<std::string>& ids) {
-    return Status(tw_learner_remove(get(), Pointers(ids).data(), ids.size()));
-  }
-  Status RemoveGroup(int32_t group) { return Status(tw_learner_remove_group(get(), group)); }
-  Status Relabel(const std::string& id, int64_t label) {
-    return Status(tw_learner_relabel(get(), id.c_str(), label));
+  Status Relabel(const Selection& selection, int64_t label) {
+    return With(selection,
+                [&](const tw_selection* s) { return tw_learner_relabel(get(), s, label); });
   }
   // How many examples were here already.
   Result<int64_t> Merge(const std::string& path) {
@@ -793,8 +794,6 @@ class Learner {
     if (status != TW_STATUS_OK) return Status(status);
     return n_same;
   }
-  Status DropFeatures() { return Status(tw_learner_drop_features(get())); }
-  Status Solve(double penalty = 0.0) { return Status(tw_learner_solve(get(), penalty)); }
   // n_examples x n_classes probabilities.
   Result<std::vector<float>> Predict(const tw_examples& examples) {
     const Result<tw_learner_info> info = Info();
@@ -815,10 +814,6 @@ class Learner {
     return internal::GetStruct<tw_learner_info>(
         [&](tw_learner_info* info) { return tw_learner_get_info(get(), info); });
   }
-  Result<tw_learner_example> Example(int64_t index) const {
-    return internal::GetStruct<tw_learner_example>(
-        [&](tw_learner_example* example) { return tw_learner_get_example(get(), index, example); });
-  }
   std::vector<std::string> class_names() const {
     const Result<tw_learner_info> info = Info();
     if (!info.ok()) return {};
@@ -828,10 +823,12 @@ class Learner {
 
  private:
   explicit Learner(tw_learner* handle) : handle_(handle) {}
-  static std::vector<const char*> Pointers(const std::vector<std::string>& texts) {
-    std::vector<const char*> pointers;
-    for (const std::string& text : texts) pointers.push_back(text.c_str());
-    return pointers;
+  template <typename F>
+  static Status With(const Selection& from, F function) {
+    const std::vector<const char*> ids = internal::Pointers(from.ids);
+    const tw_selection selection = {sizeof(selection),  ids.data(),         ids.size(),
+                                    from.groups.data(), from.groups.size(), from.examples};
+    return Status(function(&selection));
   }
   std::unique_ptr<tw_learner, internal::Deleter<tw_learner, tw_learner_free>> handle_;
 };
@@ -869,34 +866,46 @@ struct MonitorOptions : tw_monitor_options {
 // A tw_monitor: one thread at a time.
 class Monitor {
  public:
-  // The features of the trainer's examples are the reference.
-  static Result<Monitor> Create(const Trainer& trainer,
-                                const MonitorOptions& options = MonitorOptions()) {
+  // options: with one of features, trainer and path.
+  static Result<Monitor> Create(const MonitorOptions& options) {
     tw_monitor* handle = nullptr;
-    const tw_status status = tw_monitor_create_from_trainer(trainer.get(), &options, &handle);
+    const tw_status status = tw_monitor_create(&options, &handle);
     if (status != TW_STATUS_OK) return Status(status);
     return Monitor(handle);
   }
+  // The features of the trainer's examples are the reference.
+  static Result<Monitor> Create(const Trainer& trainer, MonitorOptions options = MonitorOptions()) {
+    options.trainer = trainer.get();
+    return Create(options);
+  }
   static Result<Monitor> Open(const std::string& path) {
-    tw_monitor* handle = nullptr;
-    const tw_status status = tw_monitor_open_file(path.c_str(), &handle);
-    if (status != TW_STATUS_OK) return Status(status);
-    return Monitor(handle);
+    MonitorOptions options;
+    options.path = path.c_str();
+    return Create(options);
   }
   Status Save(const std::string& path) const {
     return Status(tw_monitor_save(get(), path.c_str()));
   }
+  // An example; either may be empty.
   Status Add(const std::vector<float>& features, const std::vector<float>& scores) {
-    return Status(tw_monitor_add(get(), features.empty() ? nullptr : features.data(),
-                                 features.size(), scores.empty() ? nullptr : scores.data(),
-                                 scores.size()));
+    tw_observation seen = Nothing();
+    seen.features = features.empty() ? nullptr : features.data();
+    seen.n_features = features.size();
+    seen.scores = scores.empty() ? nullptr : scores.data();
+    seen.n_scores = scores.size();
+    return Status(tw_monitor_add(get(), &seen));
   }
   // What the session's last run computed.
   Status Add(const Session& session) {
-    return Status(tw_monitor_add_session(get(), session.get()));
+    tw_observation seen = Nothing();
+    seen.session = session.get();
+    return Status(tw_monitor_add(get(), &seen));
   }
-  Status AddExamples(const Trainer& trainer, const tw_examples& examples) {
-    return Status(tw_monitor_add_examples(get(), trainer.get(), &examples));
+  Status Add(const Trainer& trainer, const tw_examples& examples) {
+    tw_observation seen = Nothing();
+    seen.trainer = trainer.get();
+    seen.examples = &examples;
+    return Status(tw_monitor_add(get(), &seen));
   }
   // Its arrays are borrowed until the next report.
   Result<tw_monitor_report> Report() const {
@@ -907,6 +916,11 @@ class Monitor {
 
  private:
   explicit Monitor(tw_monitor* handle) : handle_(handle) {}
+  static tw_observation Nothing() {
+    tw_observation seen{};
+    seen.struct_size = sizeof(seen);
+    return seen;
+  }
   std::unique_ptr<tw_monitor, internal::Deleter<tw_monitor, tw_monitor_free>> handle_;
 };
 

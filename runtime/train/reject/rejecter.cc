@@ -80,8 +80,7 @@ Status Rejecter::AddNegatives(const Examples& examples, const FeatureProgress& p
 
 std::string Rejecter::NameOf(int32_t example) const {
   const size_t i = static_cast<size_t>(example);
-  const bool named = static_cast<int64_t>(names_.size()) == context_.set->size();
-  return named ? names_[i] : StrFormat("#{}", example);
+  return i < names_.size() && !names_[i].empty() ? names_[i] : StrFormat("#{}", example);
 }
 
 // What the last layer reads, [n, dim].

@@ -35,9 +35,15 @@ class Rejecter {
   // Examples of no class: what else is seen where the model works. Their features are kept, without
   // targets. All or nothing.
   Status AddNegatives(const Examples& examples, const FeatureProgress& progress);
-  // Names of the examples, in the order in which they were added: "cat/0012.png". Where they are not as
-  // many as the trainer has examples, examples are called by their numbers.
-  void SetNames(std::vector<std::string> names) { names_ = std::move(names); }
+  // Names of the trainer's examples from number `first` on, which were added last: "cat/0012.png".
+  // An example without a name is called by its number. With a replay memory all are.
+  void AddNames(int64_t first, const std::vector<std::string>& names) {
+    if (names.empty() || context_.options->replay_capacity > 0) return;
+    names_.resize(static_cast<size_t>(first));
+    names_.insert(names_.end(), names.begin(), names.end());
+  }
+  // For other examples than those that were named.
+  void ForgetNames() { names_.clear(); }
 
   // Scores the examples by heads that were fitted without them (LeaveOneOutScores) and chooses what
   // is stored. Up to kMaxStored examples all are stored and each is judged without itself and its

@@ -1,7 +1,9 @@
-// Learner: examples and classes that come and go, and the head. Files are in learner_file.cc.
+// Learner: examples that come, classes, and the head. What goes is in learner_selection.cc, files
+// are in learner_file.cc.
 #include "runtime/train/statistics/learner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -10,7 +12,8 @@
 namespace topwork {
 Learner::Learner(Trainer* trainer, double penalty, bool keeps_features)
     : trainer_(*trainer),
-      penalty_(penalty),
+      given_penalty_(penalty),
+      penalty_(std::max(0.0, penalty)),
       keeps_features_(keeps_features),
       all_(trainer->set().dim(), false),
       unkept_(trainer->set().dim(), !keeps_features) {}
@@ -26,8 +29,8 @@ Result<std::unique_ptr<Learner>> Learner::Create(Trainer* trainer,
         "loss '{}', {} layers, {} variants",
         LossName(options.loss.loss), options.n_layers, options.augmentation.n_variants);
   }
-  if (!(penalty >= 0.0 && penalty < 1e300)) {
-    return InvalidArgument("the penalty is {}; it must be at least 0 and finite", penalty);
+  if (!(std::fabs(penalty) < 1e300)) {
+    return InvalidArgument("the penalty is {}; it must be finite", penalty);
   }
   std::unique_ptr<Learner> learner(new Learner(trainer, penalty, keeps_features));
   for (const std::string& name : class_names) {
@@ -133,170 +136,62 @@ Status Learner::Add(const Examples& given, const std::vector<std::string>& ids,
   return Status::Ok();
 }
 
-Status Learner::Subtract(const Examples& given, const FeatureProgress& progress) {
-  std::unique_ptr<FeatureCache> cache;
-  std::vector<ExampleTarget> targets;
-  TW_RETURN_IF_ERROR(Extract(given, progress, &cache, &targets));
-  Statistics rest = unkept_;
-  std::vector<float> scratch(cache->scratch_floats());
-  for (int64_t i = 0; i < cache->size(); ++i) {
-    const float* row = cache->row(i, 0, scratch.data());
-    if (!rest.Holds(row, targets[AsIndex(i)].label)) {
-      return FailedPrecondition(
-          "example {} cannot be among the {} examples without features that were learnt", i,
-          unkept_.size());
-    }
-    rest.Change(row, targets[AsIndex(i)].label, -1);
-  }
-  Prepare(cache->size());
-  unkept_ = std::move(rest);
-  for (int64_t i = 0; i < cache->size(); ++i) {
-    const float* row = cache->row(i, 0, scratch.data());
-    all_.Change(row, targets[AsIndex(i)].label, -1);
-    ridge_.Change(examples(), row, targets[AsIndex(i)].label, -1, -1);
-  }
-  return Status::Ok();
-}
-
-void Learner::Forget(int64_t index) {
-  const std::vector<float> row = std::move(rows_[AsIndex(index)]);
-  const int32_t label = labels_[AsIndex(index)];
-  rows_.erase(rows_.begin() + index);
-  ids_.erase(ids_.begin() + index);
-  labels_.erase(labels_.begin() + index);
-  groups_.erase(groups_.begin() + index);
-  all_.Change(row.data(), label, -1);
-  ridge_.Change(examples(), row.data(), label, index, -1);
-}
-
-// Ascending indices.
-Status Learner::ForgetAll(const std::vector<int64_t>& indices) {
-  Prepare(static_cast<int64_t>(indices.size()));
-  for (size_t i = indices.size(); i > 0; --i) Forget(indices[i - 1]);
-  return Status::Ok();
-}
-
-Status Learner::Remove(const std::vector<std::string>& ids) {
-  std::set<int64_t> indices;
-  for (const std::string& id : ids) {
-    const int64_t index = Find(id);
-    if (index == n_kept()) {
-      return NotFound("there is no example '{}' among the {} with features; nothing was removed",
-                      id, n_kept());
-    }
-    indices.insert(index);
-  }
-  return ForgetAll({indices.begin(), indices.end()});
-}
-
-Status Learner::RemoveGroup(int32_t group) {
-  std::vector<int64_t> indices;
-  for (int64_t i = 0; i < n_kept(); ++i) {
-    if (groups_[AsIndex(i)] == group) indices.push_back(i);
-  }
-  if (indices.empty()) return NotFound("there is no example of group {}", group);
-  return ForgetAll(indices);
-}
-
-Status Learner::Relabel(const std::string& id, int32_t label) {
-  const int64_t index = Find(id);
-  if (index == n_kept()) return NotFound("there is no example '{}'", id);
-  if (label < 0 || AsIndex(label) >= class_names_.size()) {
-    return InvalidArgument("the label is {}; there are {} classes", label, class_names_.size());
-  }
-  const float* row = rows_[AsIndex(index)].data();
-  const int32_t before = labels_[AsIndex(index)];
-  if (before == label) return Status::Ok();
-  labels_[AsIndex(index)] = label;
-  all_.Relabel(row, before, label);
-  ridge_.Relabel(examples(), row, before, label);
-  return Status::Ok();
-}
-
-void Learner::DropFeatures() {
-  if (unkept_.scatter().empty()) unkept_ = Statistics(all_.dim(), true);
-  for (int64_t i = 0; i < n_kept(); ++i) {
-    unkept_.Change(rows_[AsIndex(i)].data(), labels_[AsIndex(i)], 1);
-  }
-  rows_.clear();
-  ids_.clear();
-  labels_.clear();
-  groups_.clear();
-  ridge_.Reset();
-}
-
 Result<int32_t> Learner::AddClass(const std::string& name) {
   const auto found = std::find(class_names_.begin(), class_names_.end(), Printable(name));
   const int32_t index = static_cast<int32_t>(found - class_names_.begin());
-  if (name.empty()) return InvalidArgument("a class needs a name");
-  if (found == class_names_.end()) {
-    std::vector<int32_t> sources(class_names_.size() + 1, -1);
-    for (int32_t c = 0; c < index; ++c) sources[AsIndex(c)] = c;
-    class_names_.push_back(Printable(name));
-    KeepClasses(sources);
-  }
+  if (found != class_names_.end()) return index;
+  std::vector<std::string> names = class_names_;
+  names.push_back(name);
+  TW_RETURN_IF_ERROR(SetClasses(names));
   return index;
 }
 
-// Class c is what class sources[c] was.
-void Learner::KeepClasses(const std::vector<int32_t>& sources) {
-  all_.Reorder(sources);
-  unkept_.Reorder(sources);
-  ridge_.Reorder(sources);
-  for (int32_t& label : labels_) {
-    label =
-        static_cast<int32_t>(std::find(sources.begin(), sources.end(), label) - sources.begin());
+Status Learner::SetClasses(const std::vector<std::string>& names) {
+  std::vector<int32_t> becomes;
+  for (const std::string& old : class_names_) {
+    const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+      return Printable(name) == old;
+    });
+    becomes.push_back(found == names.end() ? -1 : static_cast<int32_t>(found - names.begin()));
   }
+  return SetClasses(names, becomes);
 }
 
-Status Learner::RemoveClass(int32_t index) {
-  if (index < 0 || AsIndex(index) >= class_names_.size()) {
-    return InvalidArgument("class {} does not exist; there are {}", index, class_names_.size());
-  }
-  if (unkept_.n_classes() > index && unkept_.count(index) > 0) {
+Status Learner::SetClasses(const std::vector<std::string>& names,
+                           const std::vector<int32_t>& becomes) {
+  TW_RETURN_IF_ERROR(CheckClassNames(names));
+  for (size_t c = 0; c < class_names_.size(); ++c) {
+    if (becomes[c] >= 0 || AsIndex(unkept_.n_classes()) <= c) continue;
+    const int64_t n_unkept = unkept_.count(static_cast<int64_t>(c));
+    if (n_unkept == 0) continue;
     return FailedPrecondition(
         "class '{}' has {} examples whose features are not kept: give them again to remove them",
-        class_names_[AsIndex(index)], unkept_.count(index));
+        class_names_[c], n_unkept);
   }
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < n_kept(); ++i) {
-    if (labels_[AsIndex(i)] == index) indices.push_back(i);
+    if (becomes[AsIndex(labels_[AsIndex(i)])] < 0) indices.push_back(i);
   }
-  TW_RETURN_IF_ERROR(ForgetAll(indices));
-  std::vector<int32_t> sources;
-  for (int32_t c = 0; AsIndex(c) < class_names_.size(); ++c) {
-    if (c != index) sources.push_back(c);
-  }
-  class_names_.erase(class_names_.begin() + index);
-  KeepClasses(sources);
+  ForgetAll(indices);
+  all_.MoveClasses(becomes, names.size());
+  unkept_.MoveClasses(becomes, names.size());
+  ridge_.MoveClasses(becomes, names.size());
+  for (int32_t& label : labels_) label = becomes[AsIndex(label)];
+  class_names_.clear();
+  for (const std::string& name : names) class_names_.push_back(Printable(name));
   return Status::Ok();
 }
 
-Status Learner::RenameClass(int32_t index, const std::string& name) {
-  if (index < 0 || AsIndex(index) >= class_names_.size()) {
-    return InvalidArgument("class {} does not exist; there are {}", index, class_names_.size());
-  }
-  const auto found = std::find(class_names_.begin(), class_names_.end(), Printable(name));
-  if (name.empty() || (found != class_names_.end() && found - class_names_.begin() != index)) {
-    return InvalidArgument("class '{}' cannot be called '{}': {}", class_names_[AsIndex(index)],
-                           name, name.empty() ? "a name is needed" : "another class has that name");
-  }
-  class_names_[AsIndex(index)] = Printable(name);
-  return Status::Ok();
-}
-
-Status Learner::Solve(double penalty) {
+Status Learner::Solve() {
   int n_taught = 0;
   for (int64_t c = 0; c < all_.n_classes(); ++c) n_taught += all_.count(c) > 0 ? 1 : 0;
   if (n_taught < 2) {
     return FailedPrecondition("{} class{} examples; a classifier needs two or more", n_taught,
                               n_taught == 1 ? " has" : "es have");
   }
-  if (penalty > 0.0) {
-    penalty_ = penalty;
-    n_chosen_ = 0;
-  }
-  if (penalty < 0.0 || penalty_ == 0.0) TW_RETURN_IF_ERROR(ChoosePenalty());
+  const bool outgrown =
+      n_chosen_ > 0 && (all_.size() >= 2 * n_chosen_ || 2 * all_.size() <= n_chosen_);
+  if (penalty_ == 0.0 || outgrown) TW_RETURN_IF_ERROR(ChoosePenalty());
   TW_RETURN_IF_ERROR(ridge_.Solve(examples(), penalty_));
   return AdoptHead();
 }
@@ -304,8 +199,8 @@ Status Learner::Solve(double penalty) {
 // The trainer's last layer becomes the solution.
 Status Learner::AdoptHead() {
   if (trainer_.classes().names() != class_names_) {
-    const std::vector<int> fresh(class_names_.size(), -1);
-    TW_RETURN_IF_ERROR(trainer_.classes().Set(class_names_, fresh));
+    const std::vector<int32_t> none(AsIndex(trainer_.classes().size()), -1);
+    TW_RETURN_IF_ERROR(trainer_.classes().Set(class_names_, none));
   }
   std::vector<double> weights, bias;
   ridge_.Head(examples(), &weights, &bias);

@@ -19,10 +19,20 @@ namespace topwork {
 
 struct CheckpointData;
 
+// Some of a learner's examples: those with one of the ids, those of one of the groups, and those
+// without features that are given again (null: none).
+struct LearnerSelection {
+  std::vector<std::string> ids;
+  std::vector<int32_t> groups;
+  const Examples* examples = nullptr;
+  FeatureProgress progress;
+};
+
 class Learner {
  public:
   // `trainer` runs the backbone, holds the head and exports it; the softmax loss, the last layer
-  // alone and no augmentation. It must outlive the object. `penalty`: λ of RecursiveRidge; 0: chosen.
+  // alone and no augmentation. It must outlive the object. `penalty`: λ of RecursiveRidge; 0: the
+  // memory's, or chosen where it has none; below 0: chosen.
   static Result<std::unique_ptr<Learner>> Create(Trainer* trainer,
                                                  std::vector<std::string> class_names,
                                                  double penalty, bool keeps_features);
@@ -46,40 +56,39 @@ class Learner {
   // a class. Without features kept the ids are not looked at.
   Status Add(const Examples& examples, const std::vector<std::string>& ids,
              const FeatureProgress& progress);
-  // Unlearns examples whose features are not kept, which are given again. FAILED_PRECONDITION where
-  // the statistics cannot hold them.
-  Status Subtract(const Examples& examples, const FeatureProgress& progress);
-  // NOT_FOUND names the first id that is not there; nothing is removed then.
-  Status Remove(const std::vector<std::string>& ids);
-  // NOT_FOUND without an example of it.
-  Status RemoveGroup(int32_t group);
-  Status Relabel(const std::string& id, int32_t label);
-  // Keeps the sums of all examples and gives up their features and ids.
-  void DropFeatures();
+  // All or nothing. NOT_FOUND names the first id or group that has no example; FAILED_PRECONDITION
+  // where the statistics cannot hold an example that is given again.
+  Status Remove(const LearnerSelection& selection);
+  // They have the class `label` from now on.
+  Status Relabel(const LearnerSelection& selection, int32_t label);
 
   // The index of the class of that name, which is added where it is new.
   Result<int32_t> AddClass(const std::string& name);
-  // With its examples. FAILED_PRECONDITION where the features of some of them are not kept.
-  Status RemoveClass(int32_t index);
-  Status RenameClass(int32_t index, const std::string& name);
+  // Replaces the classes; a name that exists already keeps its examples.
+  Status SetClasses(const std::vector<std::string>& names);
+  // The same with the new class that each present one becomes; −1: it is removed with its examples,
+  // FAILED_PRECONDITION where the features of some of them are not kept.
+  Status SetClasses(const std::vector<std::string>& names, const std::vector<int32_t>& becomes);
 
   // Takes in the examples and statistics of another memory of the same model; classes go by their
   // names. An example that is in both counts once; FAILED_PRECONDITION where two examples of one id
   // differ, and for a file of another model. All or nothing. *out_n_same: those in both.
   Status Merge(const std::string& path, int64_t* out_n_same);
 
-  // See Trainer::HoldFile.
-  Status HoldFile(const std::string& path) { return files_.Hold(path, "the memory"); }
+  // Reads the memory where there is one, after holding it (Trainer::HoldFile). read_only: it is not
+  // held, and must be there.
+  Status Open(const std::string& path, bool read_only);
   // Reads a memory in place of all examples: one that Save wrote, or a checkpoint with examples,
   // which get the ids "#0", "#1" and so on. CORRUPT and FAILED_PRECONDITION as
   // Trainer::RestoreCheckpoint.
   Status Load(const std::string& path);
   // Whole or not at all; the file before stays as `path`.previous. A trainer can restore it.
-  Status Save(const std::string& path);
+  // statistics_only: with sums in place of features and ids.
+  Status Save(const std::string& path, bool statistics_only = false);
 
-  // Gives the trainer the head of the present examples: two classes with examples are needed.
-  // penalty > 0: is used from now on; 0: the present one; < 0: chosen anew.
-  Status Solve(double penalty);
+  // Gives the trainer the head of the present examples: two classes with examples are needed. A
+  // penalty that was chosen is chosen again where the examples have doubled or halved since.
+  Status Solve();
 
  private:
   Learner(Trainer* trainer, double penalty, bool keeps_features);
@@ -90,9 +99,12 @@ class Learner {
   Status CheckIds(const std::vector<std::string>& ids, int64_t count) const;
   void Prepare(int64_t n_changes);
   void Learn(const float* row, int32_t label, int32_t group, const std::string& id);
+  struct Unkept;
+  Status FindKept(const LearnerSelection& selection, std::vector<int64_t>* out) const;
+  Status FindUnkept(const LearnerSelection& selection, Unkept* out);
   void Forget(int64_t index);
-  Status ForgetAll(const std::vector<int64_t>& indices);
-  void KeepClasses(const std::vector<int32_t>& sources);
+  void ForgetAll(const std::vector<int64_t>& indices);
+  Statistics SumsOfAll() const;
   Status ChoosePenalty();
   Status AdoptHead();
   Status CheckBelongs(const CheckpointData& data, Statistics* out_unkept) const;
@@ -102,7 +114,8 @@ class Learner {
   Trainer& trainer_;
   TrainerFiles files_;
   std::vector<std::string> class_names_;
-  double penalty_ = 0.0;
+  double given_penalty_ = 0.0;
+  double penalty_ = 0.0;  // 0: still to be chosen
   int64_t n_chosen_ = 0;
   double temperature_ = 0.2;  // what scores are divided by, while nothing tells better
   bool keeps_features_ = true;

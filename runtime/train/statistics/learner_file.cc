@@ -1,10 +1,12 @@
 // Memories of learners: checkpoints with the examples, and with the statistics of those whose
 // features are not kept.
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <utility>
 
 #include "models/format/checkpoint_file.h"
+#include "ports/port.h"
 #include "runtime/base/file.h"
 #include "runtime/train/statistics/learner.h"
 
@@ -45,6 +47,13 @@ Status CheckExamples(const CheckpointData& data) {
                  data.ids.size());
 }
 
+bool IsMissing(const std::string& path) {
+  port::MappedFile file;
+  const int error = port::MapFile(path.c_str(), &file);
+  if (error == 0) port::UnmapFile(&file);
+  return error == ENOENT;
+}
+
 }  // namespace
 
 // OK for a memory of this model whose examples can be learnt.
@@ -82,7 +91,7 @@ void Learner::Adopt(const CheckpointData& data, const Statistics& unkept) {
   class_names_.clear();
   for (int c = 0; c < data.n_classes; ++c) class_names_.push_back(ClassOf(data, c));
   all_ = Statistics(all_.dim(), false);
-  all_.Reorder(std::vector<int32_t>(class_names_.size(), -1));
+  all_.MoveClasses({}, class_names_.size());
   unkept_ = unkept;
   if (unkept_.scatter().empty() && !keeps_features_) unkept_ = Statistics(all_.dim(), true);
   std::vector<int32_t> labels;
@@ -97,9 +106,15 @@ void Learner::Adopt(const CheckpointData& data, const Statistics& unkept) {
     Learn(RowOf(data, i), data.labels[i], GroupOf(data, i), IdOf(data, i));
   }
   if (!data.is_learner) return;
+  temperature_ = data.values.temperature;
+  if (given_penalty_ != 0.0) return;
   penalty_ = data.penalty;
   n_chosen_ = data.n_chosen;
-  temperature_ = data.values.temperature;
+}
+
+Status Learner::Open(const std::string& path, bool read_only) {
+  if (!read_only) TW_RETURN_IF_ERROR(files_.Hold(path, "the memory"));
+  return read_only || !IsMissing(path) ? Load(path) : Status::Ok();
 }
 
 Status Learner::Load(const std::string& path) {
@@ -120,7 +135,14 @@ Status Learner::Load(const std::string& path) {
                     (sound ? "; the generation before it, '" + previous + "', is sound" : ""));
 }
 
-Status Learner::Save(const std::string& path) {
+// Of the examples with features, and of the others.
+Statistics Learner::SumsOfAll() const {
+  Statistics sums = unkept_.scatter().empty() ? Statistics(all_.dim(), true) : unkept_;
+  for (size_t i = 0; i < rows_.size(); ++i) sums.Change(rows_[i].data(), labels_[i], 1);
+  return sums;
+}
+
+Status Learner::Save(const std::string& path, bool statistics_only) {
   CheckpointData data;
   data.model_sha256 = trainer_.model().sha256();
   data.options = {"output " + std::to_string(trainer_.head().output)};
@@ -129,7 +151,7 @@ Status Learner::Save(const std::string& path) {
   data.n_classes = static_cast<int>(class_names_.size());
   if (data.n_classes == 0) return FailedPrecondition("there is nothing to save: no class is known");
   const size_t n_parameters = class_names_.size() * AsIndex(all_.dim() + 1);
-  if (Solve(0.0).ok()) {
+  if (Solve().ok()) {
     data.values = trainer_.state().Values();
     data.values.moment1.clear();
     data.values.moment2.clear();
@@ -139,20 +161,23 @@ Status Learner::Save(const std::string& path) {
     data.values.temperature = 1.0;
   }
   data.has_examples = true;
-  for (const std::vector<float>& row : rows_) {
-    data.rows.insert(data.rows.end(), row.begin(), row.end());
-  }
-  data.labels = labels_;
-  data.groups = groups_;
   data.is_learner = true;
   data.penalty = penalty_;
   data.n_chosen = n_chosen_;
-  data.ids = ids_;
-  if (unkept_.size() > 0) {
+  if (!statistics_only) {
+    for (const std::vector<float>& row : rows_) {
+      data.rows.insert(data.rows.end(), row.begin(), row.end());
+    }
+    data.labels = labels_;
+    data.groups = groups_;
+    data.ids = ids_;
+  }
+  Statistics sums = statistics_only ? SumsOfAll() : unkept_;
+  if (sums.size() > 0) {
     std::vector<int32_t> same;
     for (int32_t c = 0; c < data.n_classes; ++c) same.push_back(c);
-    unkept_.Reorder(same);
-    data.statistics = unkept_.Numbers();
+    sums.MoveClasses(same, class_names_.size());
+    data.statistics = sums.Numbers();
   }
   return CheckpointStore::Write(path, "the memory", data, &files_);
 }

@@ -181,13 +181,13 @@ void RecursiveRidge::Relabel(const RidgeExamples& examples, const float* row, in
   if (++n_unchecked_ >= kCheckEvery) CheckDrift(examples);
 }
 
-void RecursiveRidge::Reorder(const std::vector<int32_t>& sources) {
+void RecursiveRidge::MoveClasses(const std::vector<int32_t>& becomes, size_t n) {
+  if (!solved_) weights_.clear();
   const size_t dim = mean_.size();
-  std::vector<double> weights(weights_.empty() ? 0 : sources.size() * dim);
-  for (size_t c = 0; c < sources.size() && !weights.empty(); ++c) {
-    const size_t from = AsIndex(sources[c]) * dim;
-    if (sources[c] < 0 || from >= weights_.size()) continue;
-    std::copy_n(weights_.data() + from, dim, weights.data() + c * dim);
+  std::vector<double> weights(weights_.empty() ? 0 : n * dim);
+  for (size_t from = 0; from < weights_.size(); ++from) {
+    const int32_t to = becomes[from / dim];
+    if (to >= 0) weights[AsIndex(to) * dim + from % dim] += weights_[from];
   }
   weights_ = std::move(weights);
 }

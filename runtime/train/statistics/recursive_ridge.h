@@ -55,9 +55,10 @@ class RecursiveRidge {
   // The example `row` has become one of class `to`.
   void Relabel(const RidgeExamples& examples, const float* row, int32_t from, int32_t to);
 
-  // The classes have become others: class c is what class sources[c] was, −1 a new one. The classes
-  // that are gone had no examples any more.
-  void Reorder(const std::vector<int32_t>& sources);
+  // There are n classes now: class c has become class becomes[c]. One that became −1 had no examples
+  // any more. The solution is linear in the targets, so that the weights of classes that have become
+  // one add up.
+  void MoveClasses(const std::vector<int32_t>& becomes, size_t n);
 
   // While solved: [n_classes, dim] and [n_classes], for features as they are.
   void Head(const RidgeExamples& examples, std::vector<double>* weights, std::vector<double>* bias);

@@ -145,13 +145,16 @@ void Statistics::Merge(const Statistics& other, const std::vector<int32_t>& labe
   }
 }
 
-void Statistics::Reorder(const std::vector<int32_t>& sources) {
-  std::vector<int64_t> counts(sources.size());
-  std::vector<ExactSum> sums(sources.size() * static_cast<size_t>(dim_));
-  for (size_t c = 0; c < sources.size(); ++c) {
-    if (sources[c] < 0 || sources[c] >= n_classes()) continue;
-    counts[c] = counts_[static_cast<size_t>(sources[c])];
-    std::copy_n(ClassSum(sources[c]), dim_, sums.data() + c * static_cast<size_t>(dim_));
+void Statistics::MoveClasses(const std::vector<int32_t>& becomes, size_t n) {
+  std::vector<int64_t> counts(n);
+  std::vector<ExactSum> sums(n * static_cast<size_t>(dim_));
+  for (size_t c = 0; c < counts_.size(); ++c) {
+    if (becomes[c] < 0) continue;
+    const size_t to = static_cast<size_t>(becomes[c]);
+    counts[to] += counts_[c];
+    for (size_t d = 0; d < static_cast<size_t>(dim_); ++d) {
+      sums[to * static_cast<size_t>(dim_) + d].Add(ClassSum(static_cast<int64_t>(c))[d], 1.0);
+    }
   }
   counts_ = std::move(counts);
   class_sums_ = std::move(sums);

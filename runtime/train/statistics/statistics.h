@@ -43,9 +43,8 @@ class Statistics {
   void Relabel(const float* row, int32_t from, int32_t to);
   // The examples of other statistics come; `labels`: the class here of each class there.
   void Merge(const Statistics& other, const std::vector<int32_t>& labels);
-  // n classes, in a new order: class c is what class sources[c] was, −1 a new one. Classes that are
-  // no source must be empty.
-  void Reorder(const std::vector<int32_t>& sources);
+  // There are n classes now: class c has become class becomes[c]. One that becomes −1 must be empty.
+  void MoveClasses(const std::vector<int32_t>& becomes, size_t n);
 
   // [dim]: the features' means; the class's mean times its count minus the mean times the count.
   void Mean(double* out) const;

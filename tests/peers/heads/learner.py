@@ -4,7 +4,7 @@ devices merge, beside the head of all their examples.
   python learner.py LIBTOPWORK changes|merges [--quick] [--rounds N] [--rows FILE]
 
 Features come ready (a model that is nothing but a last layer), so that a change alone is timed: the
-sums, the solution, and the head in float32 that an export takes. NumPy solves the same system, the
+sums, the solution, and the head in float32, which scores one example. NumPy solves the same system, the
 smaller of its two forms, on one thread. Fails where a merged head scores otherwise than the central
 one by more than 1e-5, or where a head is not the one that NumPy finds.
 """
@@ -33,39 +33,55 @@ class Examples(ctypes.Structure):
     """tw_examples."""
     _fields_ = [("struct_size", ctypes.c_size_t), ("n", ctypes.c_int64), ("data", ctypes.c_void_p),
                 ("data_bytes", ctypes.c_size_t), ("dtype", ctypes.c_int), ("labels", ctypes.c_void_p),
-                ("targets", ctypes.c_void_p), ("callbacks", ctypes.c_void_p * 5)]
+                ("targets", ctypes.c_void_p), ("callbacks", ctypes.c_void_p * 5),
+                ("groups", ctypes.c_void_p * 2), ("ids", ctypes.c_void_p)]
+
+
+class Selection(ctypes.Structure):
+    """tw_selection."""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("ids", ctypes.c_void_p), ("n_ids", ctypes.c_size_t),
+                ("groups", ctypes.c_void_p), ("n_groups", ctypes.c_size_t), ("examples", ctypes.c_void_p)]
+
+
+class Options(ctypes.Structure):
+    """tw_learner_options."""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("trainer", ctypes.c_void_p),
+                ("memory_path", ctypes.c_char_p), ("read_only", ctypes.c_int32),
+                ("statistics_only", ctypes.c_int32), ("penalty", ctypes.c_double)]
+
+
+def texts(items):
+    return (ctypes.c_char_p * len(items))(*(str(i).encode() for i in items))
 
 
 class Learner:
     """A tw_learner of a model that is one dense layer on `dim` features."""
 
-    def __init__(self, library, model, classes):
+    def __init__(self, library, model, classes, penalty):
         self.tw, self.handle = library, ctypes.c_void_p()
-        self.call("tw_learner_create", model, None, ctypes.byref(self.handle))
-        for c in range(classes):
-            self.call("tw_learner_add_class", self.handle, str(c).encode(), None)
+        options = Options(ctypes.sizeof(Options), penalty=penalty)
+        self.call("tw_learner_create", model, ctypes.byref(options), ctypes.byref(self.handle))
+        self.call("tw_learner_set_classes", self.handle, texts(range(classes)), None,
+                  ctypes.c_size_t(classes))
         self.classes = classes
 
     def call(self, name, *arguments):
         if getattr(self.tw, name)(*arguments) != 0:
             sys.exit(f"FAIL {name}: {self.tw.tw_last_error().decode()}")
 
-    def examples(self, x, y):
+    def examples(self, x, y, ids=None):
         keep = np.ascontiguousarray(x, np.float32), np.ascontiguousarray(y, np.int64)
-        self.keep = keep
+        self.keep = keep, ids
         return Examples(ctypes.sizeof(Examples), len(x), keep[0].ctypes.data, keep[0].nbytes, 0,
-                        keep[1].ctypes.data)
+                        keep[1].ctypes.data, ids=ctypes.cast(ids, ctypes.c_void_p))
 
     def add(self, x, y, ids):
-        texts = (ctypes.c_char_p * len(ids))(*(i.encode() for i in ids))
-        self.call("tw_learner_add", self.handle, ctypes.byref(self.examples(x, y)), texts)
+        self.call("tw_learner_add", self.handle, ctypes.byref(self.examples(x, y, texts(ids))))
 
     def remove(self, identity):
-        self.call("tw_learner_remove", self.handle, (ctypes.c_char_p * 1)(identity.encode()),
-                  ctypes.c_size_t(1))
-
-    def solve(self, penalty=0.0):
-        self.call("tw_learner_solve", self.handle, ctypes.c_double(penalty))
+        ids = texts([identity])
+        one = Selection(ctypes.sizeof(Selection), ctypes.cast(ids, ctypes.c_void_p), 1)
+        self.call("tw_learner_remove", self.handle, ctypes.byref(one))
 
     def scores(self, x):
         out = np.zeros((len(x), self.classes), np.float32)
@@ -74,8 +90,8 @@ class Learner:
                   out.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(out.size))
         return out
 
-    def save(self, path):
-        self.call("tw_learner_save", self.handle, str(path).encode())
+    def save(self, path, statistics_only):
+        self.call("tw_learner_save", self.handle, str(path).encode(), ctypes.c_int32(statistics_only))
 
     def merge(self, path):
         self.call("tw_learner_merge", self.handle, str(path).encode(), None)
@@ -110,16 +126,16 @@ def time_changes(library, folder, n, rounds, table):
     centres = 0.3 * rng.standard_normal((CLASSES, DIM))
     y = rng.integers(0, CLASSES, n + rounds)
     x = (np.maximum(centres[y] + rng.standard_normal((n + rounds, DIM)), 0)).astype(np.float32)
-    learner = Learner(library, open_model(library, DIM, CLASSES, folder), CLASSES)
-    learner.add(x[:n], y[:n], [str(i) for i in range(n)])
-    learner.solve(300.0)
+    learner = Learner(library, open_model(library, DIM, CLASSES, folder), CLASSES, 300.0)
+    learner.add(x[:n], y[:n], range(n))
+    learner.scores(x[:1])  # makes the head
     changes, peer = {"added": [], "removed": []}, []
     for k in range(n, n + rounds):
-        for what, change in (("added", lambda: learner.add(x[k:k + 1], y[k:k + 1], [str(k)])),
-                             ("removed", lambda: learner.remove(str(k - n)))):
+        for what, change in (("added", lambda: learner.add(x[k:k + 1], y[k:k + 1], [k])),
+                             ("removed", lambda: learner.remove(k - n))):
             begin = time.perf_counter()
             change()
-            learner.solve()
+            learner.scores(x[:1])
             changes[what].append(1e3 * (time.perf_counter() - begin))
         if k - n < 3:
             begin = time.perf_counter()
@@ -145,18 +161,16 @@ def federate(library, folder, name, x, y, table):
     train, test = order[:2 * len(y) // 3], order[2 * len(y) // 3:]
     parts = np.array_split(train[np.argsort(y[train], kind="stable")], DEVICES)  # few classes each
     model = open_model(library, x.shape[1], classes, folder)
-    centre = Learner(library, model, classes)
-    centre.add(x[train], y[train], [str(i) for i in train])
-    centre.solve(0.1 * x.shape[1])
-    merged = Learner(library, model, classes)
+    penalty = 0.1 * x.shape[1]
+    centre = Learner(library, model, classes, penalty)
+    centre.add(x[train], y[train], train)
+    merged = Learner(library, model, classes, penalty)
     for k, part in enumerate(parts):
-        device = Learner(library, model, classes)
-        device.add(x[part], y[part], [str(i) for i in part])
-        device.call("tw_learner_drop_features", device.handle)
-        device.save(pathlib.Path(folder) / f"device{k}.memory")
+        device = Learner(library, model, classes, penalty)
+        device.add(x[part], y[part], part)
+        device.save(pathlib.Path(folder) / f"device{k}.memory", True)
         device.close()
         merged.merge(pathlib.Path(folder) / f"device{k}.memory")
-    merged.solve(0.1 * x.shape[1])
     ours, theirs = merged.scores(x[test]), centre.scores(x[test])
     error = np.abs(ours - theirs).max()
     right = [100 * np.mean(s.argmax(1) == y[test]) for s in (ours, theirs)]

@@ -135,7 +135,7 @@ def check_errors(checks, tool, here):
     refused(checks, tool, IO, "--add DIR makes one", here / "none.memory", "--list")
     refused(checks, tool, USAGE, "--penalty", here / "none.memory", "--add", DIGITS_8X8 / "train",
             "--penalty", "-3")
-    refused(checks, tool, USAGE, "has no =", here / "all.memory", "--relabel", "x.npy[0]")
+    refused(checks, tool, USAGE, "is not ID=CLASS", here / "all.memory", "--relabel", "x.npy[0]")
     checks.expect(not (here / "none.memory").exists(), "a failed run made a memory")
     before = (here / "all.memory").read_bytes()
     damaged = bytearray(before)

@@ -54,11 +54,11 @@ TEST_CASE("an audit finds the labels that are wrong", "[api][train]") {
   tw::Trainer trainer = MakeTrainer();
   tw_audit audit = {};
   audit.struct_size = sizeof(audit);
-  RequireError(tw_trainer_audit(trainer.get(), 0, &audit), TW_STATUS_FAILED_PRECONDITION,
+  RequireError(tw_trainer_audit(trainer.get(), nullptr, &audit), TW_STATUS_FAILED_PRECONDITION,
                "example");
   REQUIRE(trainer.AddExamples(Borrow(data, labels)).ok());
   REQUIRE(trainer.Fit().ok());
-  REQUIRE(tw_trainer_audit(trainer.get(), 0, &audit) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_audit(trainer.get(), nullptr, &audit) == TW_STATUS_OK);
   REQUIRE(audit.n_examples == kExamples);
   CHECK(audit.n_suspects == 2);
   CHECK(audit.noise == Approx(0.05).margin(0.03));
@@ -85,14 +85,24 @@ TEST_CASE("an audit finds the labels that are wrong", "[api][train]") {
   CHECK(seen.size() == kExamples);
   CHECK(worst_value < least_value);
   const int64_t worst = audit.examples[0].index;  // the array is the next audit's
-  const auto other = trainer.AuditLabels(1);
+  tw::AuditOptions options;
+  options.n_neighbours = 1;
+  const auto other = trainer.AuditExamples(options);
   REQUIRE(other.ok());
   CHECK(other->all.front().index == worst);
+  CHECK(other->duplicates.has_value());
+  options.duplicates_only = 1;
+  const auto duplicates = trainer.AuditExamples(options);
+  REQUIRE(duplicates.ok());
+  CHECK(duplicates->all.empty());
+  CHECK(duplicates->duplicates->n_found == other->duplicates->n_found);
 
-  RequireError(tw_trainer_audit(trainer.get(), -1, &audit), TW_STATUS_INVALID_ARGUMENT,
+  options.n_neighbours = -1;
+  RequireError(tw_trainer_audit(trainer.get(), &options, &audit), TW_STATUS_INVALID_ARGUMENT,
                "n_neighbours is -1");
   tw::Trainer numbers = MakeTrainer(TW_LOSS_MSE);
-  RequireError(tw_trainer_audit(numbers.get(), 0, &audit), TW_STATUS_UNSUPPORTED, "one class");
+  RequireError(tw_trainer_audit(numbers.get(), nullptr, &audit), TW_STATUS_UNSUPPORTED,
+               "one class");
 }
 
 TEST_CASE("suggestions are far from what is known, and from each other", "[api][train]") {

@@ -34,7 +34,7 @@ TEST_CASE("a judge counts classes, and its arrays last until the next reading", 
   const float rows[3][3] = {{5, 1, 0}, {0, 1, 5}, {1, 5, 3}};
   const int64_t labels[3] = {0, 2, 2};
   for (int i = 0; i < 3; ++i) {
-    REQUIRE(tw_judge_add(judge, rows[i], 3, labels[i], nullptr) == TW_STATUS_OK);
+    REQUIRE(tw_judge_add(judge, rows[i], 3, labels[i], nullptr, -1) == TW_STATUS_OK);
   }
   tw_evaluation e = {};
   e.struct_size = sizeof(e);
@@ -58,7 +58,7 @@ TEST_CASE("a judge counts classes, and its arrays last until the next reading", 
   REQUIRE(e.n_scores == 3);
   CHECK(e.n_largest[0] == 1);
   CHECK(e.n_bins == 15);
-  REQUIRE(tw_judge_add(judge, rows[0], 3, 0, nullptr) == TW_STATUS_OK);
+  REQUIRE(tw_judge_add(judge, rows[0], 3, 0, nullptr, -1) == TW_STATUS_OK);
   REQUIRE(tw_judge_read(judge, &e) == TW_STATUS_OK);
   CHECK(e.n_examples == 4);
   tw_judge_free(judge);
@@ -78,11 +78,11 @@ TEST_CASE("a judge tells the worst group, whatever the scores are", "[api]") {
       const int32_t groups[3] = {9, 4, -1};
       const int64_t labels[3] = {1, 0, 1};
       for (size_t i = 0; i < 3; ++i) {
-        judge.SetGroup(groups[i]);
         const std::vector<float> scores(rows[i] + 2 - n_scores, rows[i] + 2);
         const float targets[2] = {labels[i] == 0 ? 1.0f : 0.0f, labels[i] == 1 ? 1.0f : 0.0f};
-        REQUIRE(
-            (decisions ? judge.AddTargets(scores, targets) : judge.Add(scores, labels[i])).ok());
+        REQUIRE((decisions ? judge.AddTargets(scores, targets, groups[i])
+                           : judge.Add(scores, labels[i], groups[i]))
+                    .ok());
       }
       const tw::Result<tw::Evaluation> read = judge.Read();
       REQUIRE(read.ok());
@@ -92,7 +92,6 @@ TEST_CASE("a judge tells the worst group, whatever the scores are", "[api]") {
       CHECK(read->per_group[1].accuracy == 1.0);
     }
   }
-  CHECK(tw_judge_set_group(nullptr, 1) == TW_STATUS_INVALID_ARGUMENT);
 }
 
 TEST_CASE("a judge sees by itself whether scores are probabilities", "[api]") {
@@ -234,15 +233,16 @@ TEST_CASE("a judge refuses what does not fit", "[api]") {
 
   const tw::Judge judge = Make(options);
   const float scores[2] = {0, NAN}, good[2] = {0, 1};
-  RequireError(tw_judge_add(judge.get(), scores, 2, 0, nullptr), TW_STATUS_NUMERIC, "score 1");
-  RequireError(tw_judge_add(judge.get(), good, 1, 0, nullptr), TW_STATUS_INVALID_ARGUMENT,
+  RequireError(tw_judge_add(judge.get(), scores, 2, 0, nullptr, -1), TW_STATUS_NUMERIC, "score 1");
+  RequireError(tw_judge_add(judge.get(), good, 1, 0, nullptr, -1), TW_STATUS_INVALID_ARGUMENT,
                "n_scores is 1");
-  RequireError(tw_judge_add(judge.get(), good, 2, 2, nullptr), TW_STATUS_INVALID_ARGUMENT,
+  RequireError(tw_judge_add(judge.get(), good, 2, 2, nullptr, -1), TW_STATUS_INVALID_ARGUMENT,
                "label 2");
-  RequireError(tw_judge_add(judge.get(), good, 2, 0, good), TW_STATUS_INVALID_ARGUMENT, "a label");
-  RequireError(tw_judge_add(nullptr, good, 2, 0, nullptr), TW_STATUS_INVALID_ARGUMENT,
+  RequireError(tw_judge_add(judge.get(), good, 2, 0, good, -1), TW_STATUS_INVALID_ARGUMENT,
+               "a label");
+  RequireError(tw_judge_add(nullptr, good, 2, 0, nullptr, -1), TW_STATUS_INVALID_ARGUMENT,
                "judge is NULL");
-  RequireError(tw_judge_add(judge.get(), nullptr, 2, 0, nullptr), TW_STATUS_INVALID_ARGUMENT,
+  RequireError(tw_judge_add(judge.get(), nullptr, 2, 0, nullptr, -1), TW_STATUS_INVALID_ARGUMENT,
                "scores is NULL");
   RequireError(tw_judge_read(judge.get(), nullptr), TW_STATUS_INVALID_ARGUMENT,
                "evaluation is NULL");

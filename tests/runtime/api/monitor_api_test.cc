@@ -37,6 +37,22 @@ tw_monitor_report ReportOf(tw_monitor* monitor) {
   return report;
 }
 
+// Numbers of one example.
+tw_observation Numbers(const float* features, size_t n_features, const float* scores,
+                       size_t n_scores) {
+  tw_observation seen = {};
+  seen.struct_size = sizeof(seen);
+  seen.features = features;
+  seen.n_features = n_features;
+  seen.scores = scores;
+  seen.n_scores = n_scores;
+  return seen;
+}
+
+tw_status Add(tw_monitor* monitor, const tw_observation& seen) {
+  return tw_monitor_add(monitor, &seen);
+}
+
 struct FreeMonitor {
   void operator()(tw_monitor* monitor) const { tw_monitor_free(monitor); }
 };
@@ -65,7 +81,7 @@ TEST_CASE("C++: a trainer's monitor is saved, opened, and notices other pictures
   tw::Result<tw::Monitor> monitor = tw::Monitor::Open(path);
   REQUIRE(monitor.ok());
   const std::vector<float> same = NoisyPictures(200, 0.8f, 2);
-  REQUIRE(monitor->AddExamples(trainer, tw::Examples(same, ClassesInTurn(200))).ok());
+  REQUIRE(monitor->Add(trainer, tw::Examples(same, ClassesInTurn(200))).ok());
   tw_monitor_report report = *monitor->Report();
   CHECK(report.n_examples == 200);
   CHECK(report.n_windows == 2);
@@ -74,7 +90,7 @@ TEST_CASE("C++: a trainer's monitor is saved, opened, and notices other pictures
   CHECK(report.trained[0] == Approx(0.5));
   CHECK(std::fabs(report.frequencies[0] - 0.5) < 0.1);
   const std::vector<float> dark = NoisyPictures(100, 0.05f, 3);
-  REQUIRE(monitor->AddExamples(trainer, tw::Examples(dark, ClassesInTurn(100))).ok());
+  REQUIRE(monitor->Add(trainer, tw::Examples(dark, ClassesInTurn(100))).ok());
   report = *monitor->Report();
   CHECK(report.is_alarm == 1);
   CHECK(report.first_alarm >= 200);
@@ -86,14 +102,14 @@ TEST_CASE("C++: a trainer's monitor is saved, opened, and notices other pictures
     left.insert(left.end(), more.begin() + static_cast<ptrdiff_t>(i * 64),
                 more.begin() + static_cast<ptrdiff_t>(i * 64 + 64));
   }
-  REQUIRE(monitor->AddExamples(trainer, tw::Examples(left, ClassesInTurn(100))).ok());
+  REQUIRE(monitor->Add(trainer, tw::Examples(left, ClassesInTurn(100))).ok());
   report = *monitor->Report();
   CHECK(report.frequencies[0] > 0.9);
   CHECK(report.frequency_evidence > 5.0);
   std::remove(path);
   const tw::Result<tw::Trainer> other = tw::Trainer::Create(*model);
   REQUIRE(other.ok());
-  CHECK(monitor->AddExamples(*other, tw::Examples(left, ClassesInTurn(100))).code() ==
+  CHECK(monitor->Add(*other, tw::Examples(left, ClassesInTurn(100))).code() ==
         TW_STATUS_INVALID_ARGUMENT);
   tw::MonitorOptions wrong;
   wrong.n_features = 3;
@@ -117,10 +133,14 @@ TEST_CASE("a session feeds a monitor with its outputs", "[api][train]") {
   options.n_features = 10;
   options.n_classes = 10;
   tw_monitor* handle = nullptr;
-  REQUIRE(tw_monitor_create(&options, scores.data(), 60, &handle) == TW_STATUS_OK);
+  options.features = scores.data();
+  options.n_examples = 60;
+  REQUIRE(tw_monitor_create(&options, &handle) == TW_STATUS_OK);
   const MonitorPtr monitor(handle);
-  REQUIRE(tw_monitor_add_session(handle, session.get()) == TW_STATUS_OK);
-  REQUIRE(tw_monitor_add(handle, scores.data(), 10, nullptr, 0) == TW_STATUS_OK);
+  tw_observation run = Numbers(nullptr, 0, nullptr, 0);
+  run.session = session.get();
+  REQUIRE(Add(handle, run) == TW_STATUS_OK);
+  REQUIRE(Add(handle, Numbers(scores.data(), 10, nullptr, 0)) == TW_STATUS_OK);
   const tw_monitor_report report = ReportOf(handle);
   CHECK(report.n_examples == 2);
   CHECK(report.n_classes == 10);
@@ -132,39 +152,44 @@ TEST_CASE("a session feeds a monitor with its outputs", "[api][train]") {
   CHECK(sum == Approx(1.0f));
   options.n_features = 7;
   options.n_classes = 3;
-  REQUIRE(tw_monitor_create(&options, scores.data(), 60, &handle) == TW_STATUS_OK);
+  REQUIRE(tw_monitor_create(&options, &handle) == TW_STATUS_OK);
   const MonitorPtr other(handle);
-  RequireError(tw_monitor_add_session(handle, session.get()), TW_STATUS_NOT_FOUND,
+  RequireError(Add(handle, run), TW_STATUS_NOT_FOUND,
                "no output of the session has 7 features or 3 scores");
-  RequireError(tw_monitor_add(handle, scores.data(), 8, nullptr, 0), TW_STATUS_INVALID_ARGUMENT,
+  RequireError(Add(handle, Numbers(scores.data(), 8, nullptr, 0)), TW_STATUS_INVALID_ARGUMENT,
                "n_features is 8; this monitor watches 7");
-  RequireError(tw_monitor_add(handle, nullptr, 0, scores.data(), 2), TW_STATUS_INVALID_ARGUMENT,
+  RequireError(Add(handle, Numbers(nullptr, 0, scores.data(), 2)), TW_STATUS_INVALID_ARGUMENT,
                "n_scores is 2; this monitor watches 3");
   RequireError(tw_monitor_correct(handle, scores.data(), 2, corrected.data()),
                TW_STATUS_INVALID_ARGUMENT, "n_scores is 2");
+  run.features = scores.data();
+  run.n_features = 7;
+  RequireError(Add(handle, run), TW_STATUS_INVALID_ARGUMENT, "none or several");
+  RequireError(Add(handle, Numbers(nullptr, 0, nullptr, 0)), TW_STATUS_INVALID_ARGUMENT,
+               "none or several");
+  RequireError(tw_monitor_add(handle, nullptr), TW_STATUS_INVALID_ARGUMENT, "observation is NULL");
   scores[0] = std::nanf("");
-  RequireError(tw_monitor_add(handle, scores.data(), 7, nullptr, 0), TW_STATUS_NUMERIC, "finite");
+  RequireError(Add(handle, Numbers(scores.data(), 7, nullptr, 0)), TW_STATUS_NUMERIC, "finite");
 }
 
-TEST_CASE("monitor functions refuse NULL", "[api][train]") {
+TEST_CASE("monitor functions refuse NULL, and no reference or several", "[api][train]") {
   tw_monitor_options options = {};
   options.struct_size = sizeof(options);
   tw_monitor* out = nullptr;
   float x = 0.0f;
-  RequireError(tw_monitor_create(nullptr, &x, 1, &out), TW_STATUS_INVALID_ARGUMENT, "options is");
-  RequireError(tw_monitor_create(&options, nullptr, 1, &out), TW_STATUS_INVALID_ARGUMENT,
-               "features");
-  RequireError(tw_monitor_create(&options, &x, 1, nullptr), TW_STATUS_INVALID_ARGUMENT, "NULL");
-  RequireError(tw_monitor_create(&options, &x, 1, &out), TW_STATUS_INVALID_ARGUMENT, "0 features");
-  RequireError(tw_monitor_create_from_trainer(nullptr, nullptr, &out), TW_STATUS_INVALID_ARGUMENT,
-               "trainer is NULL");
-  RequireError(tw_monitor_open_file(nullptr, &out), TW_STATUS_INVALID_ARGUMENT, "path is NULL");
-  RequireError(tw_monitor_open_file("no such file", &out), TW_STATUS_IO, "no such file");
+  RequireError(tw_monitor_create(nullptr, &out), TW_STATUS_INVALID_ARGUMENT, "options is");
+  RequireError(tw_monitor_create(&options, nullptr), TW_STATUS_INVALID_ARGUMENT, "NULL");
+  RequireError(tw_monitor_create(&options, &out), TW_STATUS_INVALID_ARGUMENT, "gives 0 of");
+  options.features = &x;
+  options.n_examples = 1;
+  RequireError(tw_monitor_create(&options, &out), TW_STATUS_INVALID_ARGUMENT, "0 features");
+  options.path = "no such file";
+  RequireError(tw_monitor_create(&options, &out), TW_STATUS_INVALID_ARGUMENT, "gives 2 of");
+  options.features = nullptr;
+  RequireError(tw_monitor_create(&options, &out), TW_STATUS_IO, "no such file");
   RequireError(tw_monitor_save(nullptr, "x"), TW_STATUS_INVALID_ARGUMENT, "monitor is NULL");
-  RequireError(tw_monitor_add(nullptr, &x, 1, &x, 1), TW_STATUS_INVALID_ARGUMENT, "monitor is");
-  RequireError(tw_monitor_add_session(nullptr, nullptr), TW_STATUS_INVALID_ARGUMENT, "monitor is");
-  RequireError(tw_monitor_add_examples(nullptr, nullptr, nullptr), TW_STATUS_INVALID_ARGUMENT,
-               "monitor is NULL");
+  const tw_observation one = Numbers(&x, 1, nullptr, 0);
+  RequireError(tw_monitor_add(nullptr, &one), TW_STATUS_INVALID_ARGUMENT, "monitor is");
   RequireError(tw_monitor_get_report(nullptr, nullptr), TW_STATUS_INVALID_ARGUMENT, "monitor is");
   RequireError(tw_monitor_correct(nullptr, &x, 1, &x), TW_STATUS_INVALID_ARGUMENT, "monitor is");
   tw_monitor_free(nullptr);

@@ -45,7 +45,8 @@ struct Pictures {
   }
 };
 
-TrainerPtr Taught(const tw_model* model, float rate, const Pictures& pictures) {
+TrainerPtr Taught(const tw_model* model, float rate, const Pictures& pictures,
+                  const char* const* ids = nullptr) {
   tw_trainer_options options;
   REQUIRE(tw_trainer_options_init(&options, sizeof(options)) == TW_STATUS_OK);
   const char* names[] = {"left", "right"};
@@ -56,7 +57,8 @@ TrainerPtr Taught(const tw_model* model, float rate, const Pictures& pictures) {
   options.reject_rate = rate;
   tw_trainer* trainer = nullptr;
   REQUIRE(tw_trainer_create(model, &options, &trainer) == TW_STATUS_OK);
-  const tw_examples examples = pictures.examples();
+  tw_examples examples = pictures.examples();
+  examples.ids = ids;
   REQUIRE(tw_trainer_add_examples(trainer, &examples) == TW_STATUS_OK);
   REQUIRE(tw_trainer_fit(trainer, nullptr, nullptr) == TW_STATUS_OK);
   return TrainerPtr(trainer);
@@ -68,6 +70,13 @@ ModelPtr Exported(tw_trainer* trainer) {
   INFO(tw_last_error());
   REQUIRE(status == TW_STATUS_OK);
   return ModelPtr(model);
+}
+
+const tw_rejection_summary* SummaryOf(const tw_trainer* trainer) {
+  tw_trainer_info info = {};
+  info.struct_size = sizeof(info);
+  REQUIRE(tw_trainer_get_info(trainer, &info) == TW_STATUS_OK);
+  return info.rejection;
 }
 
 tw_rejection Verdict(tw_session* session, const float* picture) {
@@ -82,17 +91,15 @@ tw_rejection Verdict(tw_session* session, const float* picture) {
 TEST_CASE("api reject: an exported model knows what was taught, and what was not", "[api]") {
   const ModelPtr model = OpenModel(api_test::kDigitsModel);
   const Pictures pictures;
-  const TrainerPtr trainer = Taught(model.get(), 0.1f, pictures);
   std::vector<std::string> names;
   std::vector<const char*> pointers;
   for (size_t i = 0; i < kExamples; ++i) names.push_back("picture " + std::to_string(i));
   for (const std::string& name : names) pointers.push_back(name.c_str());
-  REQUIRE(tw_trainer_set_example_names(trainer.get(), pointers.data(), pointers.size()) ==
-          TW_STATUS_OK);
+  const TrainerPtr trainer = Taught(model.get(), 0.1f, pictures, pointers.data());
+  CHECK(SummaryOf(trainer.get()) == nullptr);
   const ModelPtr exported = Exported(trainer.get());
-  tw_rejection_summary summary = {};
-  summary.struct_size = sizeof(summary);
-  REQUIRE(tw_trainer_get_rejection(trainer.get(), &summary) == TW_STATUS_OK);
+  REQUIRE(SummaryOf(trainer.get()) != nullptr);
+  const tw_rejection_summary summary = *SummaryOf(trainer.get());
   CHECK(summary.n_calibrated == static_cast<int64_t>(kExamples));
   CHECK(summary.n_stored == static_cast<int64_t>(kExamples));
   CHECK(summary.n_negatives == 0);
@@ -123,18 +130,28 @@ TEST_CASE("api reject: negatives join, faults are said", "[api]") {
   negatives.data = noise.data();
   negatives.data_bytes = noise.size() * sizeof(float);
   negatives.labels = nullptr;
-  const tw_status added = tw_trainer_add_negatives(trainer.get(), &negatives);
+  negatives.are_negatives = 1;
+  const tw_status added = tw_trainer_add_examples(trainer.get(), &negatives);
   INFO(tw_last_error());
   REQUIRE(added == TW_STATUS_OK);
   const ModelPtr exported = Exported(trainer.get());
-  tw_rejection_summary summary = {};
-  summary.struct_size = sizeof(summary);
-  REQUIRE(tw_trainer_get_rejection(trainer.get(), &summary) == TW_STATUS_OK);
-  CHECK(summary.n_negatives == 20);
+  REQUIRE(SummaryOf(trainer.get()) != nullptr);
+  CHECK(SummaryOf(trainer.get())->n_negatives == 20);
+  tw_evaluation evaluation = {};
+  evaluation.struct_size = sizeof(evaluation);
+  RequireError(tw_trainer_evaluate(trainer.get(), &negatives, 0, &evaluation),
+               TW_STATUS_INVALID_ARGUMENT, "are_negatives");
 
   const char* broken[] = {"two\nlines"};
-  RequireError(tw_trainer_set_example_names(trainer.get(), broken, 1), TW_STATUS_INVALID_ARGUMENT,
-               "line break");
+  tw_examples one = pictures.examples();
+  one.n_examples = 1;
+  one.data_bytes = kPixels * sizeof(float);
+  one.ids = broken;
+  RequireError(tw_trainer_add_examples(trainer.get(), &one), TW_STATUS_INVALID_ARGUMENT,
+               "ids[0] holds a line break");
+  broken[0] = nullptr;
+  RequireError(tw_trainer_add_examples(trainer.get(), &one), TW_STATUS_INVALID_ARGUMENT,
+               "ids[0] is NULL");
   const SessionPtr session = MakeSession(exported.get());
   tw_rejection verdict = {};
   verdict.struct_size = sizeof(verdict);

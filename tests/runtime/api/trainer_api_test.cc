@@ -301,10 +301,10 @@ TEST_CASE("a training run goes on from its checkpoint", "[api][train]") {
   REQUIRE(Fit(first.get(), 10) == TW_STATUS_OK);
 
   const TrainerPtr second = MakeTrainer(model.get(), TwoClasses());
-  RequireError(tw_trainer_load_checkpoint(second.get(), "there is no such file"), TW_STATUS_IO,
+  RequireError(tw_trainer_load(second.get(), "there is no such file"), TW_STATUS_IO,
                "there is no such file");
   REQUIRE(tw_trainer_add_examples(second.get(), &examples) == TW_STATUS_OK);
-  const tw_status restored = tw_trainer_load_checkpoint(second.get(), checkpoint.path.c_str());
+  const tw_status restored = tw_trainer_load(second.get(), checkpoint.path.c_str());
   INFO(tw_last_error());
   REQUIRE(restored == TW_STATUS_OK);
   CHECK(Info(second.get()).n_epochs_done == 4);
@@ -424,7 +424,7 @@ TEST_CASE("C++: a trainer trains, judges and exports", "[api][train]") {
   CHECK(exported->bytes().size > 1000);
   CHECK(exported->Save("/no/such/folder/m.tflite").code() == TW_STATUS_IO);
   CHECK(trainer->SaveCheckpoint("/no/such/folder/c").code() == TW_STATUS_IO);
-  CHECK(trainer->LoadCheckpoint("/no/such/folder/c").code() == TW_STATUS_IO);
+  CHECK(trainer->Load("/no/such/folder/c").code() == TW_STATUS_IO);
   CHECK(trainer->Cancel().ok());
   CHECK(trainer->Fit(20).ok());
 }

@@ -41,17 +41,27 @@ TEST_CASE("near-duplicates across the split are told, and the worst group", "[ap
   const Pictures pictures;
   const TrainerPtr trainer = MakeTrainer(model.get(), TwoClasses());
   tw_examples examples = pictures.examples();
-  tw_near_duplicates found = {};
-  found.struct_size = sizeof(found);
+  tw_audit audit = {};
+  audit.struct_size = sizeof(audit);
+  tw_audit_options options = {};
+  options.struct_size = sizeof(options);
+  options.duplicates_only = 1;
   REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
   REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
-  REQUIRE(tw_trainer_find_near_duplicates(trainer.get(), &found) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_audit(trainer.get(), &options, &audit) == TW_STATUS_OK);
+  CHECK(audit.n_examples == 0);
+  REQUIRE(audit.near_duplicates != nullptr);
+  const tw_near_duplicates found = *audit.near_duplicates;
   CHECK(found.n_checked == Info(trainer.get()).n_validation);
   CHECK(found.n_found > 0);
   CHECK(found.cosine > 0.98);
   CHECK(found.held_back != found.trained);
-  RequireError(tw_trainer_find_near_duplicates(trainer.get(), nullptr), TW_STATUS_INVALID_ARGUMENT,
-               "result is NULL");
+  tw_trainer_options whole = TwoClasses();
+  whole.validation_fraction = 0.0f;
+  const TrainerPtr unsplit = MakeTrainer(model.get(), whole);
+  REQUIRE(tw_trainer_add_examples(unsplit.get(), &examples) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_audit(unsplit.get(), &options, &audit) == TW_STATUS_OK);
+  CHECK(audit.near_duplicates == nullptr);
   REQUIRE(Fit(trainer.get(), 5) == TW_STATUS_OK);
   std::vector<int32_t> groups(kExamples);
   for (size_t i = 0; i < groups.size(); ++i) groups[i] = i < 10 ? 7 : -1;
@@ -85,20 +95,21 @@ TEST_CASE("intervals of a regression", "[api][train]") {
   REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
   tw_interval_check check = {};
   check.struct_size = sizeof(check);
-  REQUIRE(tw_trainer_check_intervals(trainer.get(), 0.8, &check) == TW_STATUS_OK);
+  const auto check_alone = [&](double coverage, tw_interval_check* to) {
+    return tw_trainer_predict_intervals(trainer.get(), nullptr, coverage, nullptr, nullptr, 0, to);
+  };
+  REQUIRE(check_alone(0.8, &check) == TW_STATUS_OK);
   CHECK(check.n_examples == 8);
   CHECK(check.mean_width > 0.0);
   const auto predict = [&](size_t n) {
     return tw_trainer_predict_intervals(trainer.get(), &examples, 0.8, lower.data(), upper.data(),
-                                        n);
+                                        n, &check);
   };
   REQUIRE(predict(kExamples) == TW_STATUS_OK);
   for (size_t i = 0; i < kExamples; ++i) CHECK(lower[i] < upper[i]);
   RequireError(predict(3), TW_STATUS_INVALID_ARGUMENT, "n_values is 3");
-  RequireError(tw_trainer_check_intervals(trainer.get(), 2.0, &check), TW_STATUS_INVALID_ARGUMENT,
-               "coverage is 2");
-  RequireError(tw_trainer_check_intervals(trainer.get(), 0.8, nullptr), TW_STATUS_INVALID_ARGUMENT,
-               "check is NULL");
+  RequireError(check_alone(2.0, &check), TW_STATUS_INVALID_ARGUMENT, "coverage is 2");
+  RequireError(check_alone(0.8, nullptr), TW_STATUS_INVALID_ARGUMENT, "examples is NULL");
 }
 
 }  // namespace api_test

@@ -124,8 +124,8 @@ TEST_CASE("a trainer's classes change through the C API", "[api][train]") {
 
   // Two change places, one of them under another name, and a third joins.
   const char* const three[] = {"RIGHT", "left", "new"};
-  const int64_t sources[] = {1, 0, -1};
-  REQUIRE(tw_trainer_set_classes(trainer, three, sources, 3) == TW_STATUS_OK);
+  const int64_t swapped[] = {1, 0};
+  REQUIRE(tw_trainer_set_classes(trainer, three, swapped, 3) == TW_STATUS_OK);
   CHECK(InfoOf(trainer).n_classes == 3);
   CHECK(InfoOf(trainer).n_examples == 40);
   std::vector<float> weights(3 * 64);
@@ -148,22 +148,45 @@ TEST_CASE("a trainer's classes change through the C API", "[api][train]") {
 TEST_CASE("classes that do not fit are refused, and nothing is changed", "[api][train]") {
   Setup s;
   tw_trainer* trainer = s.trainer.get();
-  const auto refuse = [&](std::vector<const char*> names, std::vector<int64_t> sources,
+  const auto refuse = [&](std::vector<const char*> names, std::vector<int64_t> becomes,
                           const char* part) {
     RequireError(tw_trainer_set_classes(trainer, names.data(),
-                                        sources.empty() ? nullptr : sources.data(), names.size()),
+                                        becomes.empty() ? nullptr : becomes.data(), names.size()),
                  TW_STATUS_INVALID_ARGUMENT, part);
     CHECK(InfoOf(trainer).n_classes == 2);
     CHECK(InfoOf(trainer).class_names == nullptr);
   };
   refuse({"a", "a"}, {}, "'a' twice");
   refuse({"a", "a"}, {0, 1}, "'a' twice");
-  refuse({"a", "b"}, {1, 1}, "class 1 twice");
-  refuse({"a", "b"}, {0, 2}, "sources[1] is 2");
-  refuse({"a", "b"}, {0, -2}, "sources[1] is -2");
+  refuse({"a", "b"}, {0, 2}, "becomes[1] is 2; there are 2 names");
+  refuse({"a", "b"}, {0, -2}, "becomes[1] is -2");
   refuse({"a", nullptr}, {0, 1}, "names[1] is NULL");
   refuse({"a", ""}, {0, 1}, "an empty name");
-  refuse({"a"}, {1}, "two are needed");
+  refuse({"a"}, {-1, 0}, "two are needed");
+  refuse({"a"}, {0, 0}, "two are needed");
+}
+
+TEST_CASE("classes become one, and their weights begin with the mean", "[api][train]") {
+  Setup s;
+  tw_trainer* trainer = s.trainer.get();
+  REQUIRE(FitFor(trainer, 0.0, 2, nullptr) == TW_STATUS_OK);
+  std::vector<float> before(130), after(130);
+  REQUIRE(tw_trainer_read_parameter(trainer, nullptr, before.data(), 130) == TW_STATUS_OK);
+  const char* const names[] = {"new", "all"};
+  const int64_t becomes[] = {1, 1};
+  REQUIRE(tw_trainer_set_classes(trainer, names, becomes, 2) == TW_STATUS_OK);
+  CHECK(InfoOf(trainer).n_examples == 40);
+  REQUIRE(tw_trainer_read_parameter(trainer, nullptr, after.data(), 130) == TW_STATUS_OK);
+  for (size_t k = 0; k < 64; ++k) {
+    CHECK(after[64 + k] == Approx(0.5f * (before[k] + before[64 + k])).margin(1e-7));
+  }
+  // One of them goes with its examples.
+  const int64_t first_goes[] = {-1, 0};
+  REQUIRE(tw_trainer_set_classes(trainer, names, first_goes, 2) == TW_STATUS_OK);
+  CHECK(InfoOf(trainer).n_examples == 40);
+  const int64_t second_goes[] = {-1, 1};
+  REQUIRE(tw_trainer_set_classes(trainer, names, second_goes, 2) == TW_STATUS_OK);
+  CHECK(InfoOf(trainer).n_examples == 0);
 }
 
 TEST_CASE("a trainer's parameters and heads go out and in", "[api][train]") {
@@ -191,13 +214,19 @@ TEST_CASE("a trainer's parameters and heads go out and in", "[api][train]") {
   REQUIRE(tw_trainer_save_head(trainer, head.c_str()) == TW_STATUS_OK);
   REQUIRE(tw_trainer_save_checkpoint(trainer, checkpoint.c_str(), 1) == TW_STATUS_OK);
   REQUIRE(tw_trainer_write_parameter(trainer, nullptr, before.data(), 130) == TW_STATUS_OK);
-  REQUIRE(tw_trainer_load_head(trainer, head.c_str()) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_load(trainer, head.c_str()) == TW_STATUS_OK);
   std::vector<float> loaded(130);
   REQUIRE(tw_trainer_read_parameter(trainer, nullptr, loaded.data(), 130) == TW_STATUS_OK);
   CHECK(loaded == after);
-  REQUIRE(tw_trainer_load_checkpoint(trainer, checkpoint.c_str()) == TW_STATUS_OK);
-  RequireError(tw_trainer_load_head(trainer, checkpoint.c_str()), TW_STATUS_CORRUPT,
-               "not a Topwork head");
+  REQUIRE(tw_trainer_write_parameter(trainer, nullptr, before.data(), 130) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_load(trainer, checkpoint.c_str()) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_read_parameter(trainer, nullptr, loaded.data(), 130) == TW_STATUS_OK);
+  CHECK(loaded == after);
+  std::FILE* other = std::fopen(head.c_str(), "wb");
+  REQUIRE(other != nullptr);
+  std::fputs("neither a head nor a checkpoint", other);
+  std::fclose(other);
+  RequireError(tw_trainer_load(trainer, head.c_str()), TW_STATUS_CORRUPT, "not a Topwork");
   std::remove(head.c_str());
   std::remove(checkpoint.c_str());
 }

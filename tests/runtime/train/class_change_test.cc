@@ -218,7 +218,7 @@ TEST_CASE("trainer: two classes become one", "[train]") {
     REQUIRE(trainer->Train().ok());
     const std::vector<float> old(trainer->state().weights().begin(),
                                  trainer->state().weights().end());
-    REQUIRE(trainer->classes().Merge(0, 2).ToString() == "OK");
+    REQUIRE(trainer->classes().Set({"b", "c"}, {1, 0, 1}).ToString() == "OK");
     CHECK(trainer->classes().names() == std::vector<std::string>{"b", "c"});
     for (size_t d = 0; d < 8; ++d) {
       CHECK(trainer->state().weights()[d] == old[8 + d]);
@@ -237,16 +237,17 @@ TEST_CASE("trainer: two classes become one", "[train]") {
     const auto trainer = NewTrainer(Options(3));
     REQUIRE(trainer->AddExamples(Images(90, 3).examples()).ok());
     REQUIRE(trainer->Train().ok());
-    REQUIRE(trainer->classes().Merge(2, 0).ToString() == "OK");
+    REQUIRE(trainer->classes().Set({"0", "1"}, {0, 1, 0}).ToString() == "OK");
     CHECK(trainer->set().size() == 90);
     trainer->set_epochs(60);
     REQUIRE(trainer->Train().ToString() == "OK");
     Data merged = Images(60, 3, 33);
     for (int32_t& label : merged.y) label = label == 2 ? 0 : label;
     CHECK(test::Accuracy(trainer.get(), merged) > 0.9);
-    CHECK(trainer->classes().Merge(0, 0).code() == StatusCode::kInvalidArgument);
-    CHECK(trainer->classes().Merge(0, 2).code() == StatusCode::kInvalidArgument);
-    CHECK(trainer->classes().Merge(1, 0).message().find("two are needed") != std::string::npos);
+    CHECK(trainer->classes().Set({"a", "b"}, {0}).code() == StatusCode::kInvalidArgument);
+    CHECK(trainer->classes().Set({"a", "b"}, {0, 2}).code() == StatusCode::kInvalidArgument);
+    CHECK(trainer->classes().Set({"a"}, {0, 0}).message().find("two are needed") !=
+          std::string::npos);
   }
 }
 

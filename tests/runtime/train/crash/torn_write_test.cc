@@ -205,7 +205,7 @@ void TestMemories(const std::string& folder) {
     const Status added = learner.Add(
         Examples::FromArray(x.data(), n_floats * sizeof(float), labels.data(), 3), ids, nullptr);
     Require(added.ok(), added.ToString());
-    Require(learner.Remove({ids[2]}).ok(), "cannot remove");
+    Require(learner.Remove({{ids[2]}, {}, nullptr, nullptr}).ok(), "cannot remove");
     const Save save = {generation, {path, path + ".previous"}, [&] {
                          const Status saved = learner.Save(path);
                          Require(saved.ok(), saved.ToString());

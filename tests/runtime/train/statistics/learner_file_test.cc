@@ -68,7 +68,7 @@ void Add(Owner* owner, const TrainerData& data, const std::string& prefix) {
 }
 
 std::vector<float> Solved(Owner* owner) {
-  REQUIRE((*owner)->Solve(0.0).ToString() == "OK");
+  REQUIRE((*owner)->Solve().ToString() == "OK");
   const Span<const float> values = owner->trainer->state().parameters();
   return {values.begin(), values.end()};
 }
@@ -100,7 +100,7 @@ TEST_CASE("memory: what is read is what was written", "[train]") {
   CHECK(again->id(7) == "x7");
   CHECK(again->n_kept() == 30);
   CHECK(Solved(&again) == head);
-  REQUIRE(again->Remove({"x7"}).ok());
+  REQUIRE(again->Remove({{"x7"}, {}, nullptr, nullptr}).ok());
   // The file is held by the first.
   RequireError(again->Save(file.path), StatusCode::kFailedPrecondition, "in use");
 }
@@ -119,8 +119,8 @@ TEST_CASE("memory: five devices that merge have the head of all their examples",
       TrainerData part = Slice(data, 20 * k, 20);
       for (int32_t& label : part.y) label = (label + 1) % 3;
       Add(&device, part, std::to_string(k) + "/");
-      if (!keeps) device->DropFeatures();
-      REQUIRE(device->Save(file.path).ToString() == "OK");
+      REQUIRE(device->Save(file.path, !keeps).ToString() == "OK");
+      CHECK(device->n_kept() == 20);  // its own features stay
       int64_t n_same = -1;
       REQUIRE(merged->Merge(file.path, &n_same).ToString() == "OK");
       CHECK(n_same == 0);
@@ -143,7 +143,7 @@ TEST_CASE("memory: examples in both count once, and others of one id are refused
   REQUIRE(owner->Merge(file.path, &n_same).ToString() == "OK");
   CHECK(n_same == 10);
   CHECK(owner->n_kept() == 30);
-  REQUIRE(owner->Relabel("x3", (data.y[3] + 1) % 3).ok());
+  REQUIRE(owner->Relabel({{"x3"}, {}, nullptr, nullptr}, (data.y[3] + 1) % 3).ok());
   RequireError(owner->Merge(file.path, &n_same), StatusCode::kFailedPrecondition, "'x3'");
   CHECK(owner->n_kept() == 30);
 }
@@ -192,8 +192,7 @@ TEST_CASE("memory: what a trainer cannot use it refuses by its reason", "[train]
   RequireError(test::NewTrainer(options)->RestoreCheckpoint(file.path),
                StatusCode::kFailedPrecondition, "20 examples; at most 19");
   options.replay_capacity = 0;
-  owner->DropFeatures();
-  REQUIRE(owner->Save(file.path).ok());
+  REQUIRE(owner->Save(file.path, true).ok());
   RequireError(test::NewTrainer(options)->RestoreCheckpoint(file.path),
                StatusCode::kFailedPrecondition, "features are not kept");
 }
@@ -211,7 +210,7 @@ TEST_CASE("memory: foreign and damaged files are refused, and change nothing", "
                "belongs to the model");
   RequireError(other->Load("learner_file_test_nowhere"), StatusCode::kIo, "nowhere");
 
-  REQUIRE(owner->Remove({"x0"}).ok());
+  REQUIRE(owner->Remove({{"x0"}, {}, nullptr, nullptr}).ok());
   REQUIRE(owner->Save(file.path).ok());
   const std::string good = file.Read();
   size_t n_noticed = 0;

@@ -51,12 +51,14 @@ TrainerData Part(const TrainerData& data, const std::vector<size_t>& which) {
   return part;
 }
 
+LearnerSelection OfIds(const std::vector<std::string>& ids) { return {ids, {}, nullptr, nullptr}; }
+
 void Add(Owner* owner, const TrainerData& data, const std::vector<std::string>& ids) {
   REQUIRE((*owner)->Add(data.examples(), ids, nullptr).ToString() == "OK");
 }
 
 std::vector<float> Solved(Owner* owner) {
-  REQUIRE((*owner)->Solve(0.0).ToString() == "OK");
+  REQUIRE((*owner)->Solve().ToString() == "OK");
   const Span<const float> values = owner->trainer->state().parameters();
   return {values.begin(), values.end()};
 }
@@ -125,10 +127,10 @@ TEST_CASE("learner: what goes leaves no trace in the head", "[train]") {
   SECTION("examples by their ids, one by one and together") {
     Add(&owner, Part(data, rest), Ids("y", 15));
     Solved(&owner);
-    REQUIRE(owner->Remove({"y3"}).ok());
+    REQUIRE(owner->Remove(OfIds({"y3"})).ok());
     std::vector<std::string> ids = Ids("y", 15);
     ids.erase(ids.begin() + 3);
-    REQUIRE(owner->Remove(ids).ok());
+    REQUIRE(owner->Remove(OfIds(ids)).ok());
   }
   SECTION("a group") {
     Examples examples = Part(data, rest).examples();
@@ -142,8 +144,9 @@ TEST_CASE("learner: what goes leaves no trace in the head", "[train]") {
     REQUIRE(owner->Add(examples, Ids("y", 15), nullptr).ToString() == "OK");
     CHECK(owner->group(50) == 7);
     Solved(&owner);
-    REQUIRE(owner->RemoveGroup(7).ok());
-    RequireError(owner->RemoveGroup(7), StatusCode::kNotFound, "group 7");
+    const LearnerSelection seventh = {{}, {7}, nullptr, nullptr};
+    REQUIRE(owner->Remove(seventh).ok());
+    RequireError(owner->Remove(seventh), StatusCode::kNotFound, "group 7");
   }
   SECTION("a class") {
     REQUIRE(owner->AddClass("d").ok());
@@ -151,11 +154,11 @@ TEST_CASE("learner: what goes leaves no trace in the head", "[train]") {
     for (int32_t& label : fourth.y) label = 3;
     Add(&owner, fourth, Ids("y", 15));
     Solved(&owner);
-    REQUIRE(owner->RemoveClass(3).ok());
+    REQUIRE(owner->SetClasses({"a", "b", "c"}).ok());
   }
   SECTION("a wrong label") {
-    REQUIRE(owner->Relabel("x4", (data.y[4] + 1) % 3).ok());
-    REQUIRE(owner->Relabel("x4", data.y[4]).ok());
+    REQUIRE(owner->Relabel(OfIds({"x4"}), (data.y[4] + 1) % 3).ok());
+    REQUIRE(owner->Relabel(OfIds({"x4"}), data.y[4]).ok());
   }
   CHECK(owner->n_kept() == 45);
   CheckSame(Solved(&owner), head);
@@ -166,11 +169,11 @@ TEST_CASE("learner: a class in the middle goes, and the others keep their names"
   Owner owner = NewLearner();
   Add(&owner, data, Ids("x", 60));
   Solved(&owner);
-  REQUIRE(owner->RemoveClass(1).ok());
+  REQUIRE(owner->SetClasses({"a", "c"}).ok());
   CHECK(owner->class_names() == std::vector<std::string>{"a", "c"});
   const std::vector<float> head = Solved(&owner);
   Owner expected = NewLearner();
-  REQUIRE(expected->RemoveClass(1).ok());
+  REQUIRE(expected->SetClasses({"a", "c"}).ok());
   TrainerData two;
   std::vector<size_t> which;
   for (size_t i = 0; i < 60; ++i) {
@@ -180,10 +183,32 @@ TEST_CASE("learner: a class in the middle goes, and the others keep their names"
   for (int32_t& label : two.y) label /= 2;
   Add(&expected, two, Ids("x", two.y.size()));
   CheckSame(Solved(&expected), head);
-  REQUIRE(owner->RenameClass(1, "z").ok());
-  CHECK(owner->class_names()[1] == "z");
-  RequireError(owner->RenameClass(0, "z"), StatusCode::kInvalidArgument, "another class");
-  RequireError(owner->RemoveClass(2), StatusCode::kInvalidArgument, "class 2 does not exist");
+  REQUIRE(owner->SetClasses({"z", "a"}, {1, 0}).ok());
+  CHECK(owner->class_names() == std::vector<std::string>{"z", "a"});
+  CHECK(owner->label(0) == 1);
+  RequireError(owner->SetClasses({"z", "z"}), StatusCode::kInvalidArgument, "twice");
+  RequireError(owner->SetClasses({"z", ""}), StatusCode::kInvalidArgument, "empty name");
+}
+
+TEST_CASE("learner: classes become one, and the head is that of the joined examples", "[train]") {
+  const TrainerData data = Images(60, 3);
+  TrainerData joined = data;
+  for (int32_t& label : joined.y) label = label == 1 ? 1 : 0;
+  for (const size_t n : {size_t{6}, size_t{60}}) {  // more features than examples, and fewer
+    std::vector<size_t> which;
+    for (size_t i = 0; i < n; ++i) which.push_back(i);
+    Owner once = NewLearner();
+    REQUIRE(once->SetClasses({"ca", "b"}).ok());
+    Add(&once, Part(joined, which), Ids("x", n));
+    Owner owner = NewLearner();
+    Add(&owner, Part(data, which), Ids("x", n));
+    Solved(&owner);
+    const int64_t n_solved = owner->ridge().n_solved();
+    REQUIRE(owner->SetClasses({"ca", "b"}, {0, 1, 0}).ok());
+    CHECK(owner->statistics().count(0) == once->statistics().count(0));
+    CheckSame(Solved(&owner), Solved(&once));
+    CHECK(owner->ridge().n_solved() == n_solved);
+  }
 }
 
 TEST_CASE("learner: wrong use is refused and changes nothing", "[train]") {
@@ -203,13 +228,14 @@ TEST_CASE("learner: wrong use is refused and changes nothing", "[train]") {
   wrong.y[0] = 3;
   RequireError(owner->Add(wrong.examples(), {"n"}, nullptr), StatusCode::kInvalidArgument,
                "label 3; there are 3 classes");
-  RequireError(owner->Remove({"x1", "nobody"}), StatusCode::kNotFound, "'nobody'");
-  RequireError(owner->Relabel("nobody", 0), StatusCode::kNotFound, "'nobody'");
-  RequireError(owner->Relabel("x1", 3), StatusCode::kInvalidArgument, "there are 3 classes");
+  RequireError(owner->Remove(OfIds({"x1", "nobody"})), StatusCode::kNotFound, "'nobody'");
+  RequireError(owner->Relabel(OfIds({"nobody"}), 0), StatusCode::kNotFound, "'nobody'");
+  RequireError(owner->Relabel(OfIds({"x1"}), 3), StatusCode::kInvalidArgument,
+               "there are 3 classes");
   CHECK(owner->n_kept() == 10);
   CHECK(Solved(&owner) == head);
   Owner empty = NewLearner();
-  RequireError(empty->Solve(0.0), StatusCode::kFailedPrecondition, "two or more");
+  RequireError(empty->Solve(), StatusCode::kFailedPrecondition, "two or more");
 }
 
 TEST_CASE("learner: statistics alone give the same head, and examples go by coming again",
@@ -225,15 +251,30 @@ TEST_CASE("learner: statistics alone give the same head, and examples go by comi
   const TrainerData more = Images(5, 3, 99);
   Add(&owner, more, {});
   Solved(&owner);
-  REQUIRE(owner->Subtract(more.examples(), nullptr).ToString() == "OK");
+  const Examples again = more.examples();
+  const LearnerSelection given = {{}, {}, &again, nullptr};
+  REQUIRE(owner->Remove(given).ToString() == "OK");
   CheckSame(Solved(&owner), head);
-  RequireError(owner->RemoveClass(1), StatusCode::kFailedPrecondition, "not kept");
+  RequireError(owner->SetClasses({"a", "c"}), StatusCode::kFailedPrecondition, "not kept");
   Owner none = NewLearner(0.5, false);
-  RequireError(none->Subtract(more.examples(), nullptr), StatusCode::kFailedPrecondition,
-               "cannot be among");
-  expected->DropFeatures();
-  CHECK(expected->n_kept() == 0);
-  CheckSame(Solved(&expected), head);
+  RequireError(none->Remove(given), StatusCode::kFailedPrecondition, "cannot be among");
+}
+
+TEST_CASE("learner: examples without features get another class by coming again", "[train]") {
+  const TrainerData data = Images(60, 3), more = Images(5, 3, 99);
+  TrainerData third = more;
+  for (int32_t& label : third.y) label = 2;
+  Owner expected = NewLearner(0.5, false);
+  Add(&expected, data, {});
+  Add(&expected, third, {});
+  Owner owner = NewLearner(0.5, false);
+  Add(&owner, data, {});
+  Add(&owner, more, {});
+  Solved(&owner);
+  const Examples again = more.examples();
+  REQUIRE(owner->Relabel({{}, {}, &again, nullptr}, 2).ToString() == "OK");
+  CHECK(owner->statistics().count(2) == expected->statistics().count(2));
+  CheckSame(Solved(&owner), Solved(&expected));
 }
 
 TEST_CASE("learner: the penalty is chosen where none is given", "[train]") {
@@ -244,14 +285,20 @@ TEST_CASE("learner: the penalty is chosen where none is given", "[train]") {
   CHECK(owner->penalty() > 0.0);
   CHECK(owner->n_chosen() == 60);
   const double chosen = owner->penalty();
-  REQUIRE(owner->Remove({"x1"}).ok());
+  REQUIRE(owner->Remove(OfIds({"x1"})).ok());
   Solved(&owner);
-  CHECK(owner->penalty() == chosen);  // until it is asked for
-  REQUIRE(owner->Solve(-1.0).ok());
-  CHECK(owner->n_chosen() == 59);
-  REQUIRE(owner->Solve(3.0).ok());
-  CHECK(owner->penalty() == 3.0);
-  CHECK(owner->n_chosen() == 0);
+  CHECK(owner->penalty() == chosen);
+  CHECK(owner->n_chosen() == 60);
+  std::vector<std::string> half = Ids("x", 32);  // until half of them are gone
+  half.erase(half.begin() + 1);
+  REQUIRE(owner->Remove(OfIds(half)).ok());
+  Solved(&owner);
+  CHECK(owner->n_chosen() == 28);
+  Add(&owner, Part(data, {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                          16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}),
+      Ids("y", 32));  // or their number has doubled
+  Solved(&owner);
+  CHECK(owner->n_chosen() == 60);
   // One example a class: nothing to leave out.
   Owner few = NewLearner(0.0);
   Add(&few, Images(3, 3), Ids("x", 3));
