@@ -11,7 +11,6 @@ import argparse
 import glob
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 import zlib
@@ -261,6 +260,21 @@ def amalgamate(args, has):
     return head + definitions(has, args.selection) + "".join(writer.pieces)
 
 
+def one_header(name):
+    """A public header with the parts that it includes, each once; parts in C stay an include of topwork.h in C++."""
+    seen = set()
+
+    def expand(path):
+        def included(match):
+            part = match[1] if match[1].endswith(os.path.splitext(name)[1]) else "topwork/topwork.h"
+            if part in seen:
+                return ""
+            seen.add(part)
+            return expand(part) if part == match[1] else f'#include "{part}"'
+        return INCLUDE.sub(included, read(f"runtime/include/{path}"))
+    return re.sub(r"\n{3,}", "\n\n", expand(f"topwork/{name}"))
+
+
 def main():
     parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -281,7 +295,8 @@ def main():
     with open(os.path.join(args.output, "topwork.cc"), "w", encoding="utf-8") as file:
         file.write(text)
     for name in ("topwork.h", "topwork.hpp"):
-        shutil.copy(os.path.join(ROOT, "runtime", "include", "topwork", name), os.path.join(args.output, "topwork"))
+        with open(os.path.join(args.output, "topwork", name), "w", encoding="utf-8") as file:
+            file.write(one_header(name))
     print(f"{args.output}/topwork.cc: its head says how to compile it")
 
 

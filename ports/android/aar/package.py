@@ -53,7 +53,7 @@ def prefab(version, headers, libs, ndk):
         "prefab/prefab.json": as_json({"schema_version": 2, "name": "topwork", "version": version, "dependencies": []}),
         f"{module}/module.json": as_json({"export_libraries": [], "android": {}}),
     }
-    for name in ("topwork.h", "topwork.hpp"):
+    for name in sorted(os.listdir(os.path.join(headers, "topwork"))):
         files[f"{module}/include/topwork/{name}"] = read(headers, "topwork", name)
     for abi in abis(libs):
         files[f"{module}/libs/android.{abi}/libtopwork.so"] = read(libs, abi, "libtopwork.so")

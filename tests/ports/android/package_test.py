@@ -88,8 +88,9 @@ class Aar(unittest.TestCase):
                          {"schema_version": 2, "name": "topwork", "version": "1.2.3", "dependencies": []})
         self.assertEqual(json.loads(archive.read("prefab/modules/topwork/module.json")),
                          {"export_libraries": [], "android": {}})
-        self.assertEqual(archive.read("prefab/modules/topwork/include/topwork/topwork.h").decode(),
-                         text(HEADERS, "topwork", "topwork.h"))
+        for name in os.listdir(os.path.join(HEADERS, "topwork")):
+            self.assertEqual(archive.read(f"prefab/modules/topwork/include/topwork/{name}").decode(),
+                             text(HEADERS, "topwork", name))
         self.assertEqual(archive.read("classes.jar"), b"topwork.jar")
 
     def test_the_same_input_gives_the_same_bytes(self):
