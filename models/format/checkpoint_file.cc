@@ -43,6 +43,7 @@ void ReadExamples(const checkpoint_schema::Examples& examples, CheckpointData* d
   data->labels = Numbers(examples.labels());
   data->targets = Numbers(examples.values());
   data->groups = Numbers(examples.groups());
+  data->names = Texts(examples.names());
   if (examples.replay() == nullptr) return;
   data->replay.labels = Numbers(examples.replay()->labels());
   data->replay.seen = Numbers(examples.replay()->seen());
@@ -53,7 +54,6 @@ void ReadLearner(const checkpoint_schema::Learner& learner, CheckpointData* data
   data->is_learner = true;
   data->penalty = learner.penalty();
   data->n_chosen = learner.n_chosen();
-  data->ids = Texts(learner.ids());
   data->statistics = Numbers(learner.statistics());
 }
 
@@ -138,10 +138,8 @@ Status CheckConsistent(const CheckpointData& data) {
     return Corrupt("the checkpoint contradicts itself: epoch {}, step {}, best epoch {}",
                    progress.epoch, progress.step, progress.best_epoch);
   }
-  if (data.is_learner && (data.ids.size() != data.labels.size() || !(data.penalty >= 0.0) ||
-                          !std::isfinite(data.penalty))) {
-    return Corrupt("the checkpoint contradicts itself: {} ids of {} examples", data.ids.size(),
-                   data.labels.size());
+  if (data.is_learner && (!(data.penalty >= 0.0) || !std::isfinite(data.penalty))) {
+    return Corrupt("the checkpoint contradicts itself: a penalty of {}", data.penalty);
   }
   return Status::Ok();
 }
@@ -156,7 +154,9 @@ flatbuffers::Offset<checkpoint_schema::Examples> WriteExamples(
   const auto values = builder->CreateVector(d.targets);
   flatbuffers::Offset<flatbuffers::Vector<int32_t>> groups;
   if (!d.groups.empty()) groups = builder->CreateVector(d.groups);
-  return checkpoint_schema::CreateExamples(*builder, rows, labels, values, replay, groups);
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> names;
+  if (!d.names.empty()) names = builder->CreateVectorOfStrings(d.names);
+  return checkpoint_schema::CreateExamples(*builder, rows, labels, values, replay, groups, names);
 }
 
 flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<checkpoint_schema::Epoch>>>
@@ -219,9 +219,8 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   if (d.has_examples) examples = WriteExamples(d, &builder);
   flatbuffers::Offset<checkpoint_schema::Learner> learner;
   if (d.is_learner) {
-    const auto ids = builder.CreateVectorOfStrings(d.ids);
     const auto statistics = builder.CreateVector(d.statistics);
-    learner = checkpoint_schema::CreateLearner(builder, d.penalty, d.n_chosen, ids, statistics);
+    learner = checkpoint_schema::CreateLearner(builder, d.penalty, d.n_chosen, statistics);
   }
   checkpoint_schema::CheckpointBuilder c(builder);
   c.add_model_sha256(model);

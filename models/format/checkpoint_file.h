@@ -40,13 +40,13 @@ struct CheckpointData {
   std::vector<float> rows;
   std::vector<int32_t> labels;
   std::vector<float> targets;
-  std::vector<int32_t> groups;  // empty, or one for each example
+  std::vector<int32_t> groups;     // empty, or one for each example
+  std::vector<std::string> names;  // likewise
   ReplayState replay;
   // Where a learner wrote it, as in the schema.
   bool is_learner = false;
   double penalty = 0.0;
   int64_t n_chosen = 0;
-  std::vector<std::string> ids;  // one for each example
   std::vector<double> statistics;
 };
 

@@ -182,8 +182,7 @@ tw_status tw_learner_cancel(tw_learner* learner) {
 tw_status tw_learner_export(tw_learner* learner, tw_model** out_model) {
   TW_REQUIRE(learner);
   TW_REQUIRE(out_model);
-  TW_REPORT_IF_ERROR(learner->learner->Solve());
-  return tw_trainer_export(learner->trainer, out_model);
+  return topwork::api::GiveModel(learner->learner->Export(), out_model);
 }
 
 tw_status tw_learner_get_info(tw_learner* learner, tw_learner_info* info) {

@@ -82,10 +82,8 @@ tw_status tw_trainer_add_examples(tw_trainer* trainer, const tw_examples* exampl
   if (given->are_negatives) {
     return Report(it.rejecter().AddNegatives(given->examples, given->progress));
   }
-  const int64_t first = it.set().size();
   TW_REPORT_IF_ERROR(it.AddExamples(given->examples, given->progress));
-  it.rejecter().AddNames(first, given->ids);
-  return TW_STATUS_OK;
+  return Report(given->ids.empty() ? topwork::Status::Ok() : it.SetExampleNames(given->ids));
 }
 
 namespace {

@@ -38,11 +38,8 @@ tw_status tw_trainer_set_classes(tw_trainer* trainer, const char* const* names,
   const auto change =
       topwork::api::ReadClassChange(names, n_names, becomes, static_cast<size_t>(classes.size()));
   if (!change.ok()) return Report(change.status());
-  const int64_t n_before = trainer->trainer->set().size();
-  TW_REPORT_IF_ERROR(becomes != nullptr ? classes.Set(change->names, change->becomes)
-                                        : classes.Set(change->names));
-  if (trainer->trainer->set().size() != n_before) trainer->trainer->rejecter().ForgetNames();
-  return TW_STATUS_OK;
+  return Report(becomes != nullptr ? classes.Set(change->names, change->becomes)
+                                   : classes.Set(change->names));
 }
 
 tw_status tw_trainer_read_parameter(const tw_trainer* trainer, const char* name, float* values,

@@ -107,7 +107,8 @@ Result<std::unique_ptr<FeatureCache>> CheckpointStore::ExamplesOf(
   const size_t n = n_values > 0 ? data.targets.size() / n_values : data.labels.size();
   std::unique_ptr<FeatureCache> cache = context_.set->NewCache(true);
   if (data.rows.size() != n * n_rows * dim || data.targets.size() != n * n_values ||
-      (!data.groups.empty() && data.groups.size() != n)) {
+      (!data.groups.empty() && data.groups.size() != n) ||
+      (!data.names.empty() && data.names.size() != n)) {
     return Corrupt("the checkpoint contradicts itself: {} floats of {} examples", data.rows.size(),
                    n);
   }
@@ -127,6 +128,7 @@ Result<std::unique_ptr<FeatureCache>> CheckpointStore::ExamplesOf(
                      data.n_classes);
     }
     TW_RETURN_IF_ERROR(cache->Append(row, target));
+    if (!data.names.empty()) cache->SetName(static_cast<int64_t>(i), data.names[i]);
   }
   return cache;
 }

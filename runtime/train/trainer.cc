@@ -53,11 +53,8 @@ Status Trainer::Train(const EpochCallback& on_epoch) {
 
 Status Trainer::Load(const std::string& path) {
   TW_ASSIGN_OR_RETURN(const MappedBytes file, MappedBytes::Open(path, "the checkpoint"));
-  const int64_t n_before = set_.size();
-  TW_RETURN_IF_ERROR(IsRecord(RecordKind::kHead, file.bytes()) ? exchange_.Load(path)
-                                                               : checkpoints_.Restore(path));
-  if (set_.size() != n_before) rejecter_.ForgetNames();
-  return Status::Ok();
+  return IsRecord(RecordKind::kHead, file.bytes()) ? exchange_.Load(path)
+                                                   : checkpoints_.Restore(path);
 }
 
 TrainerMemory Trainer::memory() const {

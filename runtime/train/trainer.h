@@ -65,7 +65,7 @@ class Trainer {
   Classes& classes() { return classes_; }
   Judge& judge() { return judge_; }
   HeadExchange& exchange() { return exchange_; }
-  // Of options().reject_rate: examples of no class, names of the stored ones, what came of it.
+  // Of options().reject_rate: examples of no class, what came of it.
   Rejecter& rejecter() { return rejecter_; }
   const Rejecter& rejecter() const { return rejecter_; }
 
@@ -79,6 +79,10 @@ class Trainer {
   Status Extract(const Examples& examples, const FeatureProgress& progress, FeatureCache* cache) {
     return set_.Extract(examples, progress, cache);
   }
+  // Replaces all examples.
+  void AdoptExamples(TrainingSet::Contents contents) { set_.Adopt(std::move(contents)); }
+  // See TrainingSet::SetNames.
+  Status SetExampleNames(const std::vector<std::string>& names) { return set_.SetNames(names); }
   // Features made elsewhere: [n, set().dim()] row-major, copied.
   Status AddFeatures(const float* features, const int32_t* labels, int64_t n) {
     return set_.AddFeatures(features, labels, n);

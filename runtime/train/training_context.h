@@ -23,9 +23,10 @@ struct TrainingContext {
   int n_classes() const { return options->n_classes; }
   // Puts new examples into the set's two parts.
   Status EnsureSplit() const {
-    bool changed = false;
-    TW_RETURN_IF_ERROR(set->Split(&changed));
+    bool changed = false, moved = false;
+    TW_RETURN_IF_ERROR(set->Split(&changed, &moved));
     if (changed) state->lbfgs.reset();  // what it has seen of the loss is that of other examples
+    if (moved) state->ClearEpoch();
     return Status::Ok();
   }
   Result<std::vector<int32_t>> IndicesOf(ExampleSet examples) const {

@@ -24,7 +24,7 @@ typedef struct tw_learner_options {
   // augmentation. NULL: the defaults.
   const tw_trainer_options* trainer;
   // The memory to go on with: a file of tw_learner_save, or of tw_trainer_save_checkpoint with examples
-  // (they get the ids "#0", "#1" and so on). Its classes take the place of class_names. It is held
+  // (those without an id get "#0", "#1" and so on). Its classes take the place of class_names. It is held
   // as tw_trainer_hold_file does, and need not exist yet. NULL: the learner begins without examples.
   const char* memory_path;
   // 1: the memory is only read: it is not held, and must exist.
@@ -112,7 +112,8 @@ TW_API tw_status tw_learner_predict(tw_learner* learner, const tw_examples* exam
 // As tw_trainer_cancel, for the call that computes features. [any]
 TW_API tw_status tw_learner_cancel(tw_learner* learner);
 
-// As tw_trainer_export. The caller owns *out_model. Errors: those of tw_learner_predict, too. [one]
+// As tw_trainer_export; what it refuses (reject_rate) needs the features of all examples, and without
+// them it refuses nothing. The caller owns *out_model. Errors: those of tw_learner_predict, too. [one]
 TW_API tw_status tw_learner_export(tw_learner* learner, tw_model** out_model);
 
 // An example whose features are kept.

@@ -137,6 +137,7 @@ void FeatureCache::Store(const float* rows, uint8_t* to) const {
 void FeatureCache::SetTarget(int64_t i, const ExampleTarget& target, const ExampleId* id) {
   NoteChange();
   ids_[static_cast<size_t>(i)] = id != nullptr ? *id : ExampleId{};
+  if (!names_.empty()) SetName(i, "");
   if (uses_labels()) {
     labels_[static_cast<size_t>(i)] = target.label;
   } else {
@@ -145,6 +146,11 @@ void FeatureCache::SetTarget(int64_t i, const ExampleTarget& target, const Examp
   if (groups_.empty() && target.group < 0) return;
   groups_.resize(entries_.size(), -1);
   groups_[static_cast<size_t>(i)] = target.group;
+}
+
+void FeatureCache::SetName(int64_t i, const std::string& name) {
+  names_.resize(entries_.size());
+  names_[static_cast<size_t>(i)] = name;
 }
 
 void FeatureCache::ForgetGroupsIfNone() {
@@ -244,6 +250,7 @@ void FeatureCache::Truncate(int64_t size) {
   }
   ids_.resize(n);
   if (!groups_.empty()) groups_.resize(n);
+  if (!names_.empty()) names_.resize(n);
   ForgetGroupsIfNone();
   if (uses_labels()) {
     labels_.resize(n);
@@ -260,12 +267,14 @@ void FeatureCache::Keep(Span<const int64_t> indices) {
   std::vector<int32_t> labels;
   std::vector<float> values;
   std::vector<int32_t> groups;
+  std::vector<std::string> names;
   for (int64_t i : indices) {
     const size_t from = static_cast<size_t>(i);
     kept[from] = true;
     entries.push_back(entries_[from]);
     ids.push_back(ids_[from]);
     if (!groups_.empty()) groups.push_back(groups_[from]);
+    if (!names_.empty()) names.push_back(std::move(names_[from]));
     if (uses_labels()) {
       labels.push_back(labels_[from]);
     } else {
@@ -280,6 +289,7 @@ void FeatureCache::Keep(Span<const int64_t> indices) {
   labels_ = std::move(labels);
   values_ = std::move(values);
   groups_ = std::move(groups);
+  names_ = std::move(names);
   ForgetGroupsIfNone();
 }
 

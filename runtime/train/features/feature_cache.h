@@ -83,6 +83,10 @@ class FeatureCache {
   // Different groups; examples without one are not counted.
   int64_t n_groups() const;
   const ExampleId& id(int64_t i) const { return ids_[static_cast<size_t>(i)]; }
+  // What a person calls the examples, "cat/0012.png"; a name that is empty: it has none. All empty:
+  // none has one.
+  const std::vector<std::string>& names() const { return names_; }
+  void SetName(int64_t i, const std::string& name);
 
   // Makes room for n more examples. OUT_OF_MEMORY names the limit and what is needed.
   Status Reserve(int64_t n_more);
@@ -137,6 +141,7 @@ class FeatureCache {
   std::vector<float> values_;
   std::vector<int32_t> groups_;  // empty while no example has one
   std::vector<ExampleId> ids_;
+  std::vector<std::string> names_;  // empty while no example has one
 };
 
 }  // namespace topwork

@@ -72,7 +72,11 @@ void TrainingSet::NoteChange() {
 
 Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progress) {
   NoteChange();
-  if (replay() == nullptr) return Extract(examples, progress, cache_.get());
+  if (replay() == nullptr) {
+    last_added_.resize(static_cast<size_t>(examples.count));
+    std::iota(last_added_.begin(), last_added_.end(), cache_->size());
+    return Extract(examples, progress, cache_.get());
+  }
   const std::unique_ptr<FeatureCache> fresh = NewCache(true);
   TW_RETURN_IF_ERROR(Extract(examples, progress, fresh.get()));
   return AddToReplay(*fresh);
@@ -82,9 +86,11 @@ Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progres
 Status TrainingSet::AddToReplay(const FeatureCache& fresh) {
   const int64_t n_rows = fresh.n_variants() + 1;
   std::vector<float> rows(static_cast<size_t>(n_rows * dim()));
+  last_added_.clear();
   for (int64_t i = 0; i < fresh.size(); ++i) {
     TW_RETURN_IF_ERROR(cache_->Reserve(1));
     const int64_t slot = replay_->Offer(fresh.uses_labels() ? fresh.label(i) : 0);
+    last_added_.push_back(slot);
     if (slot < 0) continue;
     for (int64_t v = 0; v < n_rows; ++v) {
       float* to = rows.data() + v * dim();
@@ -102,6 +108,34 @@ Status TrainingSet::AddToReplay(const FeatureCache& fresh) {
     }
     TW_RETURN_IF_ERROR(slot < cache_->size() ? cache_->Replace(slot, rows.data(), target)
                                              : cache_->Append(rows.data(), target));
+    if (target.group >= 0) moved_ = JoinGroup(static_cast<int32_t>(slot)) || moved_;
+  }
+  return Status::Ok();
+}
+
+// Moves an example that is in one part, while its group is in the other one; false: it stays.
+bool TrainingSet::JoinGroup(int32_t example) {
+  for (std::vector<int32_t>* from : {&train_, &validation_}) {
+    std::vector<int32_t>* to = from == &train_ ? &validation_ : &train_;
+    const auto at = std::find(from->begin(), from->end(), example);
+    const auto is_of_group = [&](int32_t i) { return cache_->group(i) == cache_->group(example); };
+    if (at == from->end() || std::none_of(to->begin(), to->end(), is_of_group)) continue;
+    from->erase(at);
+    to->insert(std::upper_bound(to->begin(), to->end(), example), example);
+    return true;
+  }
+  return false;
+}
+
+Status TrainingSet::SetNames(const std::vector<std::string>& names) {
+  const bool all = static_cast<int64_t>(names.size()) == size();
+  if (!all && names.size() != last_added_.size()) {
+    return InvalidArgument("there are {} names, but {} examples, of which {} were added last",
+                           names.size(), size(), last_added_.size());
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    const int64_t at = all ? static_cast<int64_t>(i) : last_added_[i];
+    if (at >= 0 && at < size()) cache_->SetName(at, names[i]);
   }
   return Status::Ok();
 }
@@ -162,10 +196,12 @@ std::map<int64_t, int64_t> TrainingSet::SidesOfGroups() const {
   return held_back;
 }
 
-Status TrainingSet::Split(bool* out_changed) {
-  *out_changed = false;
+Status TrainingSet::Split(bool* out_changed, bool* out_moved) {
+  *out_changed = *out_moved = moved_;
   TW_RETURN_IF_ERROR(CheckTrainable());
   const int64_t n_new = cache_->size() - n_split_;
+  if (moved_) UpdateWeights();
+  moved_ = false;
   if (n_new == 0) return Status::Ok();
   const bool values = !cache_->uses_labels();
   std::vector<int32_t> labels(static_cast<size_t>(n_new), 0);
@@ -297,6 +333,7 @@ void TrainingSet::ChangeClasses(const ClassSources& sources) {
   renumber(&train_);
   renumber(&validation_);
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
+  last_added_.clear();
   if (replay() != nullptr && cache_->uses_labels()) replay_->Reset(cache_->labels());
   NoteChange();
   UpdateWeights();
@@ -306,6 +343,7 @@ void TrainingSet::Adopt(Contents contents) {
   if (!kTrainsLastAlone && contents.replay != nullptr) replay_ = std::move(contents.replay);
   if (contents.cache != nullptr) {
     cache_ = std::move(contents.cache);
+    last_added_.clear();
     NoteChange();
   }
   train_ = std::move(contents.train);

@@ -38,6 +38,10 @@ class TrainingSet {
   // Features made elsewhere: [n, dim()] row-major, copied.
   Status AddFeatures(const float* features, const int32_t* labels, int64_t n);
 
+  // Names of the examples that were added last, or of all (FeatureCache::names). INVALID_ARGUMENT for
+  // another number of names.
+  Status SetNames(const std::vector<std::string>& names);
+
   // For examples that are not kept: a cache of their own, and what fills it. Variants of examples
   // are for training alone.
   std::unique_ptr<FeatureCache> NewCache(bool with_variants) const;
@@ -51,8 +55,9 @@ class TrainingSet {
   // Splits the examples that came since the last call among themselves; sets once made stay. The
   // examples of a group stay together (GroupSplit).
   // FAILED_PRECONDITION without examples, INVALID_ARGUMENT when all are of one class. *out_changed:
-  // there were such examples.
-  Status Split(bool* out_changed);
+  // there were such examples, or some have moved. *out_moved: an example that took another one's place
+  // has moved to the part that its group is in, so an epoch in progress cannot go on.
+  Status Split(bool* out_changed, bool* out_moved);
   const std::vector<int32_t>& train() const { return train_; }  // indices into the cache
   const std::vector<int32_t>& validation() const { return validation_; }
   Result<std::vector<int32_t>> IndicesOf(ExampleSet set) const;
@@ -104,6 +109,7 @@ class TrainingSet {
 
  private:
   Status AddToReplay(const FeatureCache& fresh);
+  bool JoinGroup(int32_t example);
   Status CheckTrainable() const;
   void NoteChange();
   Span<const int32_t> NewGroups() const;
@@ -118,9 +124,11 @@ class TrainingSet {
   std::unique_ptr<ReplayMemory> replay_;
   LossOptions loss_;
   std::vector<float> example_weights_;
-  int64_t n_split_ = 0;  // examples that are in train_ or validation_
+  std::vector<int64_t> last_added_;  // where the examples that came last went; -1: nowhere
+  int64_t n_split_ = 0;              // examples that are in train_ or validation_
   std::vector<int32_t> train_;
   std::vector<int32_t> validation_;
+  bool moved_ = false;  // since the last Split
   std::string digest_;
   bool is_fitted_ = false;
 };

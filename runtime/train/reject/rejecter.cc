@@ -79,8 +79,9 @@ Status Rejecter::AddNegatives(const Examples& examples, const FeatureProgress& p
 }
 
 std::string Rejecter::NameOf(int32_t example) const {
-  const size_t i = static_cast<size_t>(example);
-  return i < names_.size() && !names_[i].empty() ? names_[i] : StrFormat("#{}", example);
+  const std::vector<std::string>& names = context_.set->cache().names();
+  const bool named = !names.empty() && !names[static_cast<size_t>(example)].empty();
+  return named ? names[static_cast<size_t>(example)] : StrFormat("#{}", example);
 }
 
 // What the last layer reads, [n, dim].

@@ -35,16 +35,6 @@ class Rejecter {
   // Examples of no class: what else is seen where the model works. Their features are kept, without
   // targets. All or nothing.
   Status AddNegatives(const Examples& examples, const FeatureProgress& progress);
-  // Names of the trainer's examples from number `first` on, which were added last: "cat/0012.png".
-  // An example without a name is called by its number. With a replay memory all are.
-  void AddNames(int64_t first, const std::vector<std::string>& names) {
-    if (names.empty() || context_.options->replay_capacity > 0) return;
-    names_.resize(static_cast<size_t>(first));
-    names_.insert(names_.end(), names.begin(), names.end());
-  }
-  // For other examples than those that were named.
-  void ForgetNames() { names_.clear(); }
-
   // Scores the examples by heads that were fitted without them (LeaveOneOutScores) and chooses what
   // is stored. Up to kMaxStored examples all are stored and each is judged without itself and its
   // group. Of more, half may be stored and the others calibrate. Where deeper layers are trained, the
@@ -66,7 +56,6 @@ class Rejecter {
 
   const TrainingContext context_;
   std::unique_ptr<FeatureCache> negatives_;
-  std::vector<std::string> names_;
   RejectionSummary summary_;
 };
 

@@ -212,4 +212,33 @@ Status Learner::AdoptHead() {
   return Status::Ok();
 }
 
+// The trainer's examples become these, and its head one that was fitted to them: what refusing needs.
+Status Learner::LendExamples() {
+  TrainingSet::Contents contents;
+  contents.cache = trainer_.set().NewCache(true);
+  TW_RETURN_IF_ERROR(contents.cache->Reserve(n_kept()));
+  for (int64_t i = 0; i < n_kept(); ++i) {
+    const ExampleTarget target = {label(i), nullptr, group(i)};
+    TW_RETURN_IF_ERROR(contents.cache->Append(rows_[AsIndex(i)].data(), target));
+    contents.cache->SetName(i, id(i));
+  }
+  trainer_.AdoptExamples(std::move(contents));
+  trainer_.state().choice.kind = HeadKind::kRidge;
+  trainer_.state().choice.scaling = 1.0;
+  trainer_.state().choice.penalty = penalty_;
+  return Status::Ok();
+}
+
+Result<std::vector<uint8_t>> Learner::Export() {
+  TW_RETURN_IF_ERROR(Solve());
+  if (n_kept() < statistics().size()) return trainer_.Export();
+  TW_RETURN_IF_ERROR(LendExamples());
+  Result<std::vector<uint8_t>> bytes = trainer_.Export();
+  TrainingSet::Contents none;
+  none.cache = trainer_.set().NewCache(true);
+  trainer_.AdoptExamples(std::move(none));
+  trainer_.state().choice = HeadChoice();
+  return bytes;
+}
+
 }  // namespace topwork

@@ -79,7 +79,7 @@ class Learner {
   // held, and must be there.
   Status Open(const std::string& path, bool read_only);
   // Reads a memory in place of all examples: one that Save wrote, or a checkpoint with examples,
-  // which get the ids "#0", "#1" and so on. CORRUPT and FAILED_PRECONDITION as
+  // whose names become ids ("#0", "#1" and so on without them). CORRUPT and FAILED_PRECONDITION as
   // Trainer::RestoreCheckpoint.
   Status Load(const std::string& path);
   // Whole or not at all; the file before stays as `path`.previous. A trainer can restore it.
@@ -89,6 +89,9 @@ class Learner {
   // Gives the trainer the head of the present examples: two classes with examples are needed. A
   // penalty that was chosen is chosen again where the examples have doubled or halved since.
   Status Solve();
+  // Solves, and exports the model with the head. It refuses the unknown as the trainer's options ask
+  // (reject_rate), but where features of examples are not kept.
+  Result<std::vector<uint8_t>> Export();
 
  private:
   Learner(Trainer* trainer, double penalty, bool keeps_features);
@@ -107,6 +110,7 @@ class Learner {
   Statistics SumsOfAll() const;
   Status ChoosePenalty();
   Status AdoptHead();
+  Status LendExamples();
   Status CheckBelongs(const CheckpointData& data, Statistics* out_unkept) const;
   void Adopt(const CheckpointData& data, const Statistics& unkept);
   Status FindShared(const CheckpointData& data, std::vector<uint8_t>* out_shared) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "models/format/checkpoint_file.h"
@@ -23,8 +24,16 @@ const float* RowOf(const CheckpointData& data, size_t i) {
   return data.rows.data() + i * RowsOf(data) * AsIndex(data.dim);
 }
 
-std::string IdOf(const CheckpointData& data, size_t i) {
-  return data.ids.empty() ? "#" + std::to_string(i) : data.ids[i];
+// Their names, made different where a trainer has two of one name; "#7" without one.
+std::vector<std::string> IdsOf(const CheckpointData& data) {
+  std::set<std::string> taken;
+  std::vector<std::string> ids;
+  for (size_t i = 0; i < data.labels.size(); ++i) {
+    std::string id = data.names.empty() ? "" : data.names[i];
+    while (id.empty() || !taken.insert(id).second) id += "#" + std::to_string(i);
+    ids.push_back(id);
+  }
+  return ids;
 }
 
 int32_t GroupOf(const CheckpointData& data, size_t i) {
@@ -39,12 +48,12 @@ Status CheckExamples(const CheckpointData& data) {
   const size_t n = data.labels.size();
   bool sound = data.rows.size() == n * RowsOf(data) * AsIndex(data.dim) &&
                (data.groups.empty() || data.groups.size() == n) &&
-               (data.ids.empty() || data.ids.size() == n);
+               (data.names.empty() || data.names.size() == n);
   for (const int32_t label : data.labels) sound = sound && label >= 0 && label < data.n_classes;
   for (const float x : data.rows) sound = sound && std::isfinite(x);
   if (sound) return Status::Ok();
-  return Corrupt("the memory contradicts itself: {} floats, {} labels, {} ids", data.rows.size(), n,
-                 data.ids.size());
+  return Corrupt("the memory contradicts itself: {} floats, {} labels, {} names", data.rows.size(),
+                 n, data.names.size());
 }
 
 bool IsMissing(const std::string& path) {
@@ -60,8 +69,10 @@ bool IsMissing(const std::string& path) {
 Status Learner::CheckBelongs(const CheckpointData& data, Statistics* out_unkept) const {
   const std::string& sha256 = trainer_.model().sha256();
   if (data.model_sha256 != sha256) {
-    return FailedPrecondition("the memory belongs to the model {}, this learner has {}",
-                              data.model_sha256.substr(0, 12), sha256.substr(0, 12));
+    return FailedPrecondition(
+        "the memory belongs to the model of SHA-256 {}..., this one has {}...: take the model that it "
+        "was made with, or another memory",
+        data.model_sha256.substr(0, 12), sha256.substr(0, 12));
   }
   const std::string output = "output " + std::to_string(trainer_.head().output);
   const auto is_output = [](const std::string& line) { return line.rfind("output ", 0) == 0; };
@@ -102,8 +113,9 @@ void Learner::Adopt(const CheckpointData& data, const Statistics& unkept) {
   labels_.clear();
   groups_.clear();
   ridge_.Reset();
+  const std::vector<std::string> ids = IdsOf(data);
   for (size_t i = 0; i < data.labels.size(); ++i) {
-    Learn(RowOf(data, i), data.labels[i], GroupOf(data, i), IdOf(data, i));
+    Learn(RowOf(data, i), data.labels[i], GroupOf(data, i), ids[i]);
   }
   if (!data.is_learner) return;
   temperature_ = data.values.temperature;
@@ -170,7 +182,7 @@ Status Learner::Save(const std::string& path, bool statistics_only) {
     }
     data.labels = labels_;
     data.groups = groups_;
-    data.ids = ids_;
+    data.names = ids_;
   }
   Statistics sums = statistics_only ? SumsOfAll() : unkept_;
   if (sums.size() > 0) {
@@ -185,8 +197,9 @@ Status Learner::Save(const std::string& path, bool statistics_only) {
 // Examples of the other memory that are here, too.
 Status Learner::FindShared(const CheckpointData& data, std::vector<uint8_t>* out_shared) const {
   out_shared->assign(data.labels.size(), 0);
+  const std::vector<std::string> ids = IdsOf(data);
   for (size_t i = 0; i < data.labels.size(); ++i) {
-    const int64_t here = Find(IdOf(data, i));
+    const int64_t here = Find(ids[i]);
     if (here == n_kept()) continue;
     const std::vector<float>& row = rows_[AsIndex(here)];
     if (!std::equal(row.begin(), row.end(), RowOf(data, i)) ||
@@ -194,7 +207,7 @@ Status Learner::FindShared(const CheckpointData& data, std::vector<uint8_t>* out
       return FailedPrecondition(
           "the example '{}' is in both memories, with other features or another class; remove it "
           "from one of them",
-          IdOf(data, i));
+          ids[i]);
     }
     (*out_shared)[i] = 1;
   }
@@ -221,10 +234,11 @@ Status Learner::Merge(const std::string& path, int64_t* out_n_same) {
     all_.Merge(theirs, labels);
   }
   *out_n_same = 0;
+  const std::vector<std::string> ids = IdsOf(data);
   for (size_t i = 0; i < data.labels.size(); ++i) {
     *out_n_same += shared[i];
     if (shared[i] != 0) continue;
-    Learn(RowOf(data, i), labels[AsIndex(data.labels[i])], GroupOf(data, i), IdOf(data, i));
+    Learn(RowOf(data, i), labels[AsIndex(data.labels[i])], GroupOf(data, i), ids[i]);
   }
   return Status::Ok();
 }

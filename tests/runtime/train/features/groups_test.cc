@@ -140,6 +140,85 @@ TEST_CASE("groups: a bounded memory keeps them with their examples", "[train]") 
   for (int64_t i = 0; i < cache.size(); ++i) CHECK(cache.group(i) == 10 + cache.label(i));
 }
 
+// Groups that are in both parts.
+std::vector<int32_t> Torn(const Trainer& trainer) {
+  const TrainingSet& set = trainer.set();
+  std::set<int32_t> trained, torn;
+  for (int32_t i : set.train()) trained.insert(set.cache().group(i));
+  for (int32_t i : set.validation()) {
+    if (trained.count(set.cache().group(i)) > 0) torn.insert(set.cache().group(i));
+  }
+  return {torn.begin(), torn.end()};
+}
+
+TEST_CASE("groups: an example that takes another one's place joins its group", "[train]") {
+  TrainerOptions options;
+  options.n_classes = 2;
+  options.replay_capacity = 24;
+  options.validation_fraction = 0.3f;
+  options.optimizer = Optimizer::kAdam;
+  options.batch_size = 4;
+  options.epochs = 2;
+  const auto trainer = NewTrainer(options);
+  for (int round = 0; round < 6; ++round) {
+    const TrainerData data = Images(60, 2, static_cast<uint64_t>(round) + 1);
+    Examples examples = data.examples();  // twelve groups, of both classes
+    examples.read = [&](int64_t i, Span<void* const> inputs, ExampleTarget* out) {
+      TW_RETURN_IF_ERROR(data.examples().read(i, inputs, out));
+      out->group = static_cast<int32_t>(i / 5);
+      return Status::Ok();
+    };
+    REQUIRE(trainer->AddExamples(examples).ToString() == "OK");
+    double loss = 0.0;
+    bool done = false;
+    REQUIRE(trainer->Step(&loss, &done).ToString() == "OK");  // in the middle of an epoch
+    CHECK(Torn(*trainer).empty());
+    CHECK(trainer->set().train().size() + trainer->set().validation().size() == 24);
+  }
+  REQUIRE(trainer->Train().ToString() == "OK");
+}
+
+TEST_CASE(
+    "names: they stay with their examples in a bounded memory, a checkpoint, a class that goes",
+    "[train]") {
+  const char* path = "groups_test_names";
+  TrainerOptions options;
+  options.n_classes = 3;
+  options.replay_capacity = 20;
+  const auto trainer = NewTrainer(options);
+  const auto names_of = [](const TrainerData& data, int round) {
+    std::vector<std::string> names;
+    for (const int32_t label : data.y) names.push_back(StrFormat("{} of {}", label, round));
+    return names;
+  };
+  for (int round = 0; round < 3; ++round) {
+    const TrainerData data = Images(40, 3, static_cast<uint64_t>(5 + round));
+    REQUIRE(trainer->AddExamples(data.examples()).ToString() == "OK");
+    if (round == 1) continue;  // these have none
+    REQUIRE(trainer->SetExampleNames(names_of(data, round)).ToString() == "OK");
+  }
+  CHECK(trainer->SetExampleNames({"one"}).code() == StatusCode::kInvalidArgument);
+  REQUIRE(trainer->Train().ToString() == "OK");
+  REQUIRE(trainer->SaveCheckpoint(path, true).ToString() == "OK");
+  const auto second = NewTrainer(options);
+  REQUIRE(second->RestoreCheckpoint(path).ToString() == "OK");
+  std::remove(path);
+  CHECK(second->set().cache().names() == trainer->set().cache().names());
+  REQUIRE(second->classes().Remove(0).ToString() == "OK");
+  const FeatureCache& cache = second->set().cache();
+  size_t n_named = 0, n_last = 0;
+  REQUIRE(cache.names().size() == static_cast<size_t>(cache.size()));
+  for (int64_t i = 0; i < cache.size(); ++i) {
+    const std::string& name = cache.names()[static_cast<size_t>(i)];
+    CHECK((name.empty() || name.substr(0, 1) == std::to_string(cache.label(i) + 1)));
+    n_named += name.empty() ? 0 : 1;
+    n_last += name.find("of 2") != std::string::npos ? 1 : 0;
+  }
+  CHECK(n_named > 0);
+  CHECK(n_last > 0);
+  CHECK(n_named < cache.names().size());
+}
+
 TEST_CASE("groups: a number below -1 is refused", "[train]") {
   TrainerOptions options;
   options.n_classes = 2;

@@ -134,7 +134,7 @@ TEST_CASE("Rejecter: names, an export of an export, and rates that nothing asks 
   auto trainer = Taught(DigitsModel(), taught, options);
   std::vector<std::string> names;
   for (size_t i = 0; i < taught.y.size(); ++i) names.push_back(StrFormat("{}.png", i));
-  trainer->rejecter().AddNames(0, names);
+  REQUIRE(trainer->SetExampleNames(names).ok());
   const auto model = Exported(trainer.get());
   const AssociatedFile* file = nullptr;
   for (const AssociatedFile& each : model->associated_files()) {

@@ -176,7 +176,7 @@ TEST_CASE("memory: a trainer goes on from it, and a learner from a trainer's", "
   Owner again = NewLearner();
   REQUIRE(again->Load(file.path).ToString() == "OK");
   CHECK(again->n_kept() == 40);
-  CHECK(again->id(3) == "#3");
+  CHECK(again->id(3) == "x3");
   CHECK(Difference(Solved(&again), head) < 1e-6);
 }
 

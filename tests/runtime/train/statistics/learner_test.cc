@@ -23,11 +23,12 @@ struct Owner {
   Learner* operator->() { return learner.get(); }
 };
 
-Owner NewLearner(double penalty = 0.5, bool keeps = true) {
+Owner NewLearner(double penalty = 0.5, bool keeps = true, float reject_rate = 0.0f) {
   Owner owner;
   TrainerOptions options;
   options.n_classes = 2;
   options.n_threads = 1;
+  options.reject_rate = reject_rate;
   owner.trainer = test::NewTrainer(options);
   auto learner = Learner::Create(owner.trainer.get(), kClasses, penalty, keeps);
   REQUIRE(learner.status().ToString() == "OK");
@@ -306,6 +307,40 @@ TEST_CASE("learner: the penalty is chosen where none is given", "[train]") {
   CHECK(few->penalty() > 0.0);
   // 40 new examples: as accurate as a trained head.
   CHECK(test::Accuracy(owner.trainer.get(), Images(40, 3, 77)) >= 0.9);
+}
+
+// The names of taught examples in a model that refuses.
+std::string TaughtNames(const std::vector<uint8_t>& bytes) {
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.ok());
+  CHECK((FindRejection(**model) >= 0) == ((*model)->main().outputs.size() == 2));
+  for (const AssociatedFile& file : (*model)->associated_files()) {
+    if (file.name == kStoredNames) return file.content;
+  }
+  return "";
+}
+
+TEST_CASE("learner: its models refuse by the examples that remain", "[train]") {
+  Owner owner = NewLearner(0.0, true, 0.1f);
+  const std::vector<std::string> ids = Ids("x", 60);
+  Add(&owner, Images(60, 3), ids);
+  REQUIRE(owner->Remove({"x7"}).ok());
+  const auto bytes = owner->Export();
+  REQUIRE(bytes.status().ToString() == "OK");
+  const std::string names = TaughtNames(*bytes);
+  CHECK(names.find("reject_rate\t0.1\n") == 0);
+  CHECK(names.find("\tx8\n") != std::string::npos);
+  CHECK(names.find("\tx7\n") == std::string::npos);
+  CHECK(owner.trainer->rejecter().summary().n_calibrated == 59);
+  CHECK(owner.trainer->rejecter().summary().known_refused <= 6.01 / 59);  // 6 of 59 + 1 are a tenth
+  // What was lent for it is gone: the next export is made of what is there then.
+  CHECK(owner.trainer->set().size() == 0);
+  REQUIRE(owner->Remove({"x8"}).ok());
+  const auto next = owner->Export();
+  REQUIRE(next.status().ToString() == "OK");
+  CHECK(TaughtNames(*next).find("\tx8\n") == std::string::npos);
+  owner->DropFeatures();
+  CHECK(TaughtNames(*owner->Export()).empty());
 }
 
 }  // namespace learner_test
