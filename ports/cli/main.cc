@@ -49,6 +49,46 @@ int Fail(ExitCode code, const std::string& message) {
   return code;
 }
 
+// Letters that are changed, left out or put in between (Levenshtein 1966).
+size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] != b[j] ? 1 : 0);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// "; did you mean --optimizer?" of a name that is much like one of `names`; else "".
+std::string DidYouMean(const std::string& typed, const std::vector<std::string>& names) {
+  const auto distance = [&](const std::string& name) { return EditDistance(typed, name); };
+  const auto nearest = std::min_element(
+      names.begin(), names.end(),
+      [&](const std::string& a, const std::string& b) { return distance(a) < distance(b); });
+  const bool like = nearest != names.end() && distance(*nearest) * 3 <= typed.size();
+  return like ? "; did you mean " + *nearest + "?" : "";
+}
+
+// The first flag that the command does not have, as a message; "" where it has all.
+std::string UnknownFlag(const CLI::App& command, int argc, char** argv) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (int i = 2; i < argc; ++i) {
+    const std::string typed = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    if (typed.rfind("--", 0) != 0 || std::count(names.begin(), names.end(), typed) > 0) continue;
+    return "there is no flag " + typed + DidYouMean(typed, names);
+  }
+  return "";
+}
+
 // What the parser found wrong, with the command whose help explains it.
 int FailUsage(const CLI::App& app, int argc, char** argv, const TfliteArguments& flags,
               const CLI::ParseError& error) {
@@ -59,10 +99,17 @@ int FailUsage(const CLI::App& app, int argc, char** argv, const TfliteArguments&
               : argv[1][0] == '-'
                   ? "unknown flag '" + std::string(argv[1]) + "' in the place of a command"
                   : "'" + std::string(argv[1]) + "' is not a command";
+    std::vector<std::string> names;
+    for (const CLI::App* known : app.get_subcommands({})) names.push_back(known->get_name());
+    if (argc >= 2) message += DidYouMean(argv[1], names);
     message += "; commands are";
-    for (const CLI::App* known : app.get_subcommands({})) message += " " + known->get_name();
+    for (const std::string& name : names) message += " " + name;
   } else {
-    command += " " + app.get_subcommands().front()->get_name();
+    const CLI::App& chosen = *app.get_subcommands().front();
+    command += " " + chosen.get_name();
+    const std::string unknown = UnknownFlag(chosen, argc, argv);
+    const bool is_extra = error.get_name() == "ExtrasError" && flags.arguments.empty();
+    if (is_extra && !unknown.empty()) message = unknown;
   }
   return Fail(kExitUsage, InTypedWords(flags, message) + " (see " + command + " --help)");
 }

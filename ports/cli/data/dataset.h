@@ -97,9 +97,11 @@ class Dataset {
   void AddClassFolder(const std::string& folder, FolderCounts* counts);
   void AddGroup(const std::string& name, size_t n_examples);
   void OpenCsv(const std::string& path);  // dataset_csv.cc
-  void ReadCsvLabels(const std::string& path, const std::vector<CsvRecord>& records);
-  void ReadCsvTargets(const std::string& path, const std::vector<CsvRecord>& records);
-  void ReadCsvGroups(const std::string& path, std::vector<CsvRecord>* records);
+  void ReadCsvLabels(const std::string& path, const std::vector<CsvRecord>& records,
+                     size_t group_column);
+  void ReadCsvTargets(const std::string& path, const std::vector<CsvRecord>& records,
+                      size_t group_column);
+  size_t ReadCsvGroups(const std::string& path, std::vector<CsvRecord>* records);
   void OpenArrays();  // dataset_arrays.cc
   void CheckExamples(const std::string& path) const;
   void ReadLabelArray(const std::string& path, const Array& y);

@@ -59,11 +59,15 @@ void CheckHeader(const std::string& path, const CsvRecord& header) {
   }
 }
 
-// The number in a field, in the notation of C whatever the locale.
-float ParseNumber(const std::string& path, const CsvRecord& record, size_t column,
-                  const std::string& name) {
-  const std::string& text = record.fields[column];
-  const std::string where = "column " + std::to_string(column + 1) + " ('" + name + "'): ";
+// "column 3 ('red'): " of the file, for a field of a record that has lost its column of groups (0: it had none).
+std::string Where(size_t field, size_t group_column, const std::string& name) {
+  const size_t before = group_column > 0 && field >= group_column ? 1 : 0;
+  return "column " + std::to_string(field + before + 1) + " ('" + name + "'): ";
+}
+
+// The number in a field, in the notation of C whatever the locale. `where`: begins messages.
+float ParseNumber(const std::string& path, const CsvRecord& record, const std::string& text,
+                  const std::string& name, const std::string& where) {
   if (text.empty()) Bad(path, record.line, where + "is empty; every column needs a number");
   if (text == "nan" || text == "NaN" || text == "NAN") {
     Bad(path, record.line, where + "is NaN; leave the image out, or give a number");
@@ -86,12 +90,12 @@ float ParseNumber(const std::string& path, const CsvRecord& record, size_t colum
 
 }  // namespace
 
-// Takes the column `group` out of the records, where there is one.
-void Dataset::ReadCsvGroups(const std::string& path, std::vector<CsvRecord>* records) {
+// Takes the column `group` out of the records, where there is one; its number from 0, or 0.
+size_t Dataset::ReadCsvGroups(const std::string& path, std::vector<CsvRecord>* records) {
   const std::vector<std::string>& header = (*records)[0].fields;
   const auto found = std::find_if(header.begin(), header.end(),
                                   [](const std::string& name) { return Lower(name) == "group"; });
-  if (found == header.end()) return;
+  if (found == header.end()) return 0;
   const ptrdiff_t column = found - header.begin();
   for (size_t r = 0; r < records->size(); ++r) {
     CsvRecord& record = (*records)[r];
@@ -105,6 +109,7 @@ void Dataset::ReadCsvGroups(const std::string& path, std::vector<CsvRecord>* rec
     if (r > 0) AddGroup(name, 1);
     record.fields.erase(record.fields.begin() + column);
   }
+  return static_cast<size_t>(column);
 }
 
 void Dataset::OpenCsv(const std::string& path) {
@@ -140,25 +145,26 @@ void Dataset::OpenCsv(const std::string& path) {
     names_.push_back(file);
   }
   size_ = static_cast<int64_t>(paths_.size());
-  ReadCsvGroups(path, &records);
+  const size_t group_column = ReadCsvGroups(path, &records);
   if (header.size() < 2) {
     Bad(path, records[0].line,
         "needs a column beside 'file' and 'group': label, or a number's name");
   }
   if (HoldsClassNames(header)) {
-    ReadCsvLabels(path, records);
+    ReadCsvLabels(path, records, group_column);
   } else {
-    ReadCsvTargets(path, records);
+    ReadCsvTargets(path, records, group_column);
   }
 }
 
-void Dataset::ReadCsvLabels(const std::string& path, const std::vector<CsvRecord>& records) {
+void Dataset::ReadCsvLabels(const std::string& path, const std::vector<CsvRecord>& records,
+                            size_t group_column) {
   std::set<std::string> names;
   for (size_t r = 1; r < records.size(); ++r) {
     const std::string& name = records[r].fields[1];
     if (name.empty()) {
       Bad(path, records[r].line,
-          "column 2 ('" + records[0].fields[1] + "'): is empty; name a class");
+          Where(1, group_column, records[0].fields[1]) + "is empty; name a class");
     }
     names.insert(name);
   }
@@ -170,11 +176,14 @@ void Dataset::ReadCsvLabels(const std::string& path, const std::vector<CsvRecord
   }
 }
 
-void Dataset::ReadCsvTargets(const std::string& path, const std::vector<CsvRecord>& records) {
+void Dataset::ReadCsvTargets(const std::string& path, const std::vector<CsvRecord>& records,
+                             size_t group_column) {
   class_names_.assign(records[0].fields.begin() + 1, records[0].fields.end());
   for (size_t r = 1; r < records.size(); ++r) {
     for (size_t c = 0; c < class_names_.size(); ++c) {
-      targets_.push_back(ParseNumber(path, records[r], c + 1, class_names_[c]));
+      const std::string& name = class_names_[c];
+      targets_.push_back(ParseNumber(path, records[r], records[r].fields[c + 1], name,
+                                     Where(c + 1, group_column, name)));
     }
   }
   FinishTargets();

@@ -87,6 +87,9 @@ class Training {
     } else {
       loss_ = options_.loss.empty() ? "softmax" : options_.loss;
     }
+    if (!options_.negatives.empty()) {
+      negatives_.emplace(Dataset::OpenUnlabelled(options_.negatives, input_, scale_));
+    }
     if (!options_.golden.empty()) {
       golden_.emplace(Dataset::Open(options_.golden, input_, scale_));
       if (golden_->has_targets() != (loss_ != "softmax")) {
@@ -168,16 +171,15 @@ class Training {
     if (!data_) return;
     Timed("features", [&] {
       Feeder feeder(*data_, "features", shown, class_of_);
-      // For the nearest taught examples that a refusing model tells.
-      if (settings_->get().reject_rate != 0.0f) feeder.GiveIds();
+      // For the nearest taught examples that a refusing model tells, and for `learn` on the memory.
+      feeder.GiveIds();
       feeder.Finish(trainer_->AddExamples(feeder.get()));
     });
   }
 
   void AddNegatives() {
     if (options_.negatives.empty()) return;
-    const Dataset data = Dataset::OpenUnlabelled(options_.negatives, input_, scale_);
-    Feeder feeder(data, "negatives", ShowProgress(options_.common.json));
+    Feeder feeder(*negatives_, "negatives", ShowProgress(options_.common.json));
     tw_examples negatives = feeder.get();
     negatives.are_negatives = 1;
     feeder.Finish(trainer_->AddExamples(negatives));
@@ -241,7 +243,7 @@ class Training {
 
   // The trainer's examples are those of the data, in their order.
   bool HoldsData() const {
-    return options_.memory.empty() && options_.trainer.replay_capacity == 0 &&
+    return data_ && options_.trainer.replay_capacity == 0 &&
            CheckValue(trainer_->Info()).n_examples == data_->size();
   }
 
@@ -282,9 +284,10 @@ class Training {
       report_.calibration.loss_before = c.loss_before;
       report_.calibration.loss_after = c.loss_after;
     }
-    JudgeValidation(data_ ? &*data_ : nullptr, &*trainer_, &report_);
+    JudgeValidation(HoldsData() ? &*data_ : nullptr, &*trainer_, &report_);
+    if (data_) report_.evaluation.group_names = data_->group_names();
     // Deeper layers would be trained five times more for it.
-    if (!options_.report.empty() && options_.layers == "last" && data_ && HoldsData()) {
+    if (!options_.report.empty() && options_.layers == "last" && HoldsData()) {
       Timed("audit", [this] { AuditLabels(*data_, &*trainer_, &report_); });
     }
     const tw_export_check check = CheckValue(trainer_->CheckExport());
@@ -345,6 +348,7 @@ class Training {
   bool records_pixels_ = false;
   std::optional<Dataset> data_;
   std::optional<Dataset> golden_;
+  std::optional<Dataset> negatives_;
   std::string loss_;
   int64_t n_epochs_;  // in all
   std::unique_ptr<TrainerSettings> settings_;

@@ -184,6 +184,9 @@ class Learning {
     if (!flags_.output.empty()) {
       std::printf("%s  %s, %s in all\n", Paint(1, "2", "output").c_str(), flags_.output.c_str(),
                   HumanSeconds(port::SecondsSince(start_)).c_str());
+      if (flags_.train.reject != 0.0f && info.n_kept < info.n_examples) {
+        std::printf("        it refuses nothing: that takes the features of all examples\n");
+      }
     }
   }
 

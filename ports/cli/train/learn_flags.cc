@@ -56,6 +56,12 @@ void AddLearnFlags(CLI::App* command, LearnFlags* flags) {
       ->type_name("X|auto");
   command->add_option("--output", flags->output, "write the model with the new last layer")
       ->type_name("FILE");
+  command
+      ->add_option("--reject", flags->train.reject,
+                   "the share of examples of the classes that the new model may refuse, so that it "
+                   "refuses what is none of them; 0: it refuses nothing; default: 0.05")
+      ->check(CLI::Range(0.0f, 0.5f))
+      ->type_name("SHARE");
   command->add_flag("--list", flags->list, "list the examples");
   command
       ->add_option("--output-name", flags->train.output_name,

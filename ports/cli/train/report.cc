@@ -88,6 +88,18 @@ std::string FittedOn(const tw_trainer_info& info) {
   return std::to_string(info.n_examples - info.n_validation);
 }
 
+void PrintRefusing(const TrainingReport& report) {
+  const tw_rejection_summary& r = report.rejection;
+  if (r.n_calibrated == 0) return;
+  std::printf("refused as unknown: %s of the examples, each judged as if it had not been taught",
+              PercentText(r.known_refused).c_str());
+  if (r.n_negatives > 0) {
+    std::printf("; %s of the negatives", PercentText(r.negatives_refused).c_str());
+  }
+  std::printf(" (promised: at most %s)\n",
+              PercentText(static_cast<double>(report.promised)).c_str());
+}
+
 void PrintComparison(const char* what, const char* before, const char* after, bool is_accuracy,
                      const ComparisonResult& result) {
   const auto value = [&](double v) { return is_accuracy ? PercentText(v) : Text("%.4f", v); };
@@ -102,7 +114,6 @@ void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* 
   Evaluation* evaluation = &report->evaluation;
   static_cast<tw::Evaluation&>(*evaluation) = CheckValue(trainer->Evaluate(kMaxWorst));
   evaluation->class_names = ClassNames(*trainer);
-  if (data != nullptr) evaluation->group_names = data->group_names();
   NameWorst(data, report);
   const tw::Result<tw_interval_check> intervals = trainer->CheckIntervals(kIntervalCoverage);
   report->has_intervals = intervals.ok();
@@ -263,6 +274,7 @@ void PrintEnd(const TrainOptions& options, const TrainingReport& report) {
     PrintComparison("in the model's own storage,", (std::string(unit) + " as trained").c_str(),
                     "as written", accuracy, report.stored);
   }
+  PrintRefusing(report);
   double total = 0.0;
   std::string parts;
   for (const auto& timing : report.timings) {

@@ -333,6 +333,12 @@ TEST_CASE("dataset: groups from folders, a column and an array", "[cli]") {
   CHECK(targets.group(0) == ben);
   CHECK_THAT(csv.Refusal("file,label,group\na.png,x,ben\ndeep/d.png,y,\n"),
              StartsWith(":3: column 3 ('group'): is empty; every image needs a group"));
+  CHECK_THAT(csv.Refusal("file,group,label\na.png,ben,x\ndeep/d.png,ben,\n"),
+             StartsWith(":3: column 3 ('label'): is empty"));
+  CHECK_THAT(csv.Refusal("file,red,group,blue\na.png,1,ben,2\ndeep/d.png,1,ben,x\n"),
+             StartsWith(":3: column 4 ('blue'): 'x' is not a number"));
+  CHECK_THAT(csv.Refusal("file,red,group,blue\na.png,1,ben,2\ndeep/d.png,x,ben,1\n"),
+             StartsWith(":3: column 2 ('red'): 'x' is not a number"));
   CHECK_THAT(csv.Refusal("file,group\na.png,ben\n"), StartsWith(":1: needs a column beside"));
   CHECK_FALSE(csv.Open("file,label\na.png,x\n").has_groups());
   CHECK(csv.Open("file,label\na.png,x\n").group(0) == -1);
