@@ -21,6 +21,7 @@ struct EvaluateOptions {
   std::string output_name;
   std::string loss;     // empty: as the data asks for
   std::string monitor;  // a monitor's file; may be empty
+  std::string report;   // a page to write; may be empty
   std::string fold;     // the model with the data's class frequencies; may be empty
   int top = 5;
   int worst = 0;
@@ -35,6 +36,10 @@ struct EvaluationExtras {
   bool has_rejection = false;  // the model refuses unknown examples
   RejectionResult rejection;
 };
+
+// Writes the page of --report.
+void WriteEvaluationPage(const EvaluateOptions& options, const Evaluation& evaluation,
+                         const EvaluationExtras& extras, double seconds);
 
 // What the data looks like to a file of `train --monitor`: JSON, or text. Throws CliError.
 Json MonitorData(const EvaluateOptions& options, const tw::Model& model);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "ports/cli/data/dataset.h"
 #include "ports/cli/data/match.h"
@@ -9,10 +10,13 @@
 #include "ports/cli/files.h"
 #include "ports/cli/judge.h"
 #include "ports/cli/terminal.h"
+#include "ports/port.h"
 
 namespace topwork {
 namespace cli {
 namespace {
+
+constexpr int kWorstOnPage = 24;
 
 // softmax, sigmoid, mse or huber: what was asked for, else what the data holds.
 std::string KindFor(const EvaluateOptions& options, const Dataset& data) {
@@ -42,7 +46,7 @@ JudgeOptions MakeJudgeOptions(const EvaluateOptions& options, const Dataset& dat
   JudgeOptions judge;
   judge.loss = LossOf(KindFor(options, data));
   judge.k = options.top;
-  judge.n_worst = options.worst;
+  judge.n_worst = options.report.empty() ? options.worst : std::max(options.worst, kWorstOnPage);
   judge.huber_delta = options.huber_delta;
   judge.labels = labels;
   DescribeOutput(evaluator.output(), &judge);
@@ -71,12 +75,18 @@ void Evaluate(const EvaluateOptions& options) {
   if (!options.fold.empty() && options.monitor.empty()) {
     throw CliError(kExitUsage, "--fold-frequencies needs --monitor, which estimates them");
   }
-  CheckOutputs({{"--fold-frequencies", options.fold}}, options.common.model, {options.data});
+  CheckOutputs({{"--fold-frequencies", options.fold}, {"--report", options.report}},
+               options.common.model, {options.data, options.unknown});
+  const int64_t start = port::NowNanos();
   EvaluationExtras extras;
   const tw::Model model = OpenModel(options.common.model);
   const Evaluation evaluation = EvaluateModel(options, model, &extras);
   Json monitor;
   if (!options.monitor.empty()) monitor = MonitorData(options, model);
+  if (!options.report.empty()) {
+    WriteEvaluationPage(options, evaluation, extras, port::SecondsSince(start));
+  }
+  extras.worst.resize(std::min(extras.worst.size(), static_cast<size_t>(options.worst)));
   if (options.common.json) {
     Json json = EvaluationJson(evaluation);
     if (!monitor.is_null()) json["monitor"] = monitor;
@@ -92,6 +102,7 @@ void Evaluate(const EvaluateOptions& options) {
   PrintEvaluation(evaluation);
   if (extras.has_rejection) PrintRejection(extras.rejection);
   PrintWorst(extras.worst);
+  if (!options.report.empty()) std::printf("\n  report  %s\n", options.report.c_str());
   if (!monitor.is_null()) PrintMonitor(monitor);
 }
 
@@ -108,13 +119,13 @@ const char kEvaluateFooter[] =
     "example, sum to 1), else for logits.\n\n"
     "Examples:\n"
     "  topwork evaluate mine.tflite --data photos-kept-back/ --worst 10\n"
+    "  topwork evaluate mine.tflite --data photos-kept-back/ --unknown others/ --report mine.html\n"
     "  topwork evaluate mine.tflite --data arrays/ --json | jq .top1";
 
 // Examples of classes that the model does not have are unknown to it, and so are those of --unknown.
 // The evaluator has run over `data`.
-void JudgeRefusals(const EvaluateOptions& options, const tw::Model& model,
-                   const JudgeOptions& judge, const Dataset& data, Evaluator* evaluator,
-                   EvaluationExtras* extras) {
+void JudgeRefusals(const EvaluateOptions& options, const JudgeOptions& judge, const Dataset& data,
+                   const Dataset* others, Evaluator* evaluator, EvaluationExtras* extras) {
   extras->has_rejection = !evaluator->rejections().empty();
   if (!extras->has_rejection) {
     if (options.unknown.empty()) return;
@@ -129,11 +140,8 @@ void JudgeRefusals(const EvaluateOptions& options, const tw::Model& model,
         judge.match[static_cast<size_t>(data.labels()[static_cast<size_t>(i)])] >= 0;
     (has_class ? known : unknown).push_back(evaluator->rejections()[static_cast<size_t>(i)]);
   }
-  if (!options.unknown.empty()) {
-    const tw::Tensor input = evaluator->input();
-    const Dataset others =
-        Dataset::OpenUnlabelled(options.unknown, input, ScaleFor(options.common, model, input));
-    evaluator->Run(others, [](int64_t, const std::vector<double>&) {});
+  if (others != nullptr) {
+    evaluator->Run(*others, [](int64_t, const std::vector<double>&) {});
     unknown.insert(unknown.end(), evaluator->rejections().begin(), evaluator->rejections().end());
   }
   extras->rejection = JudgeRejection(known, unknown);
@@ -155,6 +163,11 @@ Evaluation EvaluateModel(const EvaluateOptions& options, const tw::Model& model,
   const tw::Tensor input = evaluator.input();
   Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
   if (!options.examples.empty()) data.Keep(options.examples);
+  std::optional<Dataset> others;
+  if (!options.unknown.empty()) {
+    others.emplace(
+        Dataset::OpenUnlabelled(options.unknown, input, ScaleFor(options.common, model, input)));
+  }
   const JudgeOptions judge_options =
       MakeJudgeOptions(options, data, labels, evaluator, &extras->note);
   if (!data.note().empty()) {
@@ -165,7 +178,7 @@ Evaluation EvaluateModel(const EvaluateOptions& options, const tw::Model& model,
     judge.Add(i, numbers);
     if (extras->take) extras->take(i, numbers);
   });
-  JudgeRefusals(options, model, judge_options, data, &evaluator, extras);
+  JudgeRefusals(options, judge_options, data, others ? &*others : nullptr, &evaluator, extras);
   return judge.Finish(&extras->worst);
 }
 
@@ -207,6 +220,10 @@ void AddEvaluateCommand(CLI::App* app) {
       ->check(CLI::Range(0, 1000000))
       ->type_name("N")
       ->capture_default_str();
+  command
+      ->add_option("--report", options->report,
+                   "write tables, plots and the worst examples as one HTML file")
+      ->type_name("FILE.html");
   command
       ->add_option("--monitor", options->monitor,
                    "a file of train --monitor: tells whether the data is of a new kind, and how "

@@ -43,6 +43,22 @@ double Fpr95(const std::vector<double>& known, const std::vector<double>& unknow
   return static_cast<double>(passed) / static_cast<double>(unknown.size());
 }
 
+constexpr int kCurveSteps = 50;
+
+std::vector<RefusalPoint> Curve(const std::vector<double>& known,
+                                const std::vector<double>& unknown) {
+  const auto refused = [](const std::vector<double>& sorted, double rate) {
+    const auto end = std::upper_bound(sorted.begin(), sorted.end(), rate);
+    return static_cast<double>(end - sorted.begin()) / static_cast<double>(sorted.size());
+  };
+  std::vector<RefusalPoint> curve;
+  for (int step = 0; step <= kCurveSteps; ++step) {
+    const double rate = 0.5 * step / kCurveSteps;
+    curve.push_back({rate, refused(known, rate + 1e-6), refused(unknown, rate + 1e-6)});
+  }
+  return curve;
+}
+
 // "cat/0012.png (cat)" of "cat\tcat/0012.png".
 std::string NearestText(const char* line) {
   const std::string text = line;
@@ -67,10 +83,11 @@ RejectionResult JudgeRejection(const std::vector<tw_rejection>& known,
   const std::vector<double> known_values = Sorted(known), unknown_values = Sorted(unknown);
   result.auroc = AreaUnderCurve(known_values, unknown_values);
   result.fpr95 = Fpr95(known_values, unknown_values);
+  result.curve = Curve(known_values, unknown_values);
   return result;
 }
 
-Json RejectionJson(const RejectionResult& result) {
+Json RejectionJson(const RejectionResult& result, bool with_curve) {
   const bool both = result.n_known > 0 && result.n_unknown > 0;
   Json json;
   json["promised"] = result.promised;
@@ -80,6 +97,11 @@ Json RejectionJson(const RejectionResult& result) {
   json["unknown_refused"] = result.n_unknown > 0 ? Json(result.unknown_refused) : Json();
   json["auroc"] = both ? Json(result.auroc) : Json();
   json["fpr95"] = both ? Json(result.fpr95) : Json();
+  for (size_t i = 0; with_curve && i < result.curve.size(); ++i) {
+    const RefusalPoint& point = result.curve[i];
+    json["curve"].push_back(
+        {{"rate", point.rate}, {"known", point.known}, {"unknown", point.unknown}});
+  }
   return json;
 }
 

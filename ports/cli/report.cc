@@ -85,6 +85,20 @@ Json WorstConfusions(const Evaluation& evaluation) {
   return rows;
 }
 
+// The page with pictures, and of many classes without the matrix.
+std::string Render(const char* title, const Evaluation* evaluation,
+                   const std::vector<WorstRow>& worst, Json* json) {
+  (*json)["made_by"] = std::string("topwork ") + tw_version();
+  (*json)["worst"] = Json::array();
+  for (const WorstRow& row : worst) (*json)["worst"].push_back(WorstJson(row, true));
+  if (evaluation != nullptr && evaluation->size() > kMaxMatrixClasses &&
+      !evaluation->matrix.empty()) {
+    (*json)["evaluation"]["confusion"] = Json::array();
+    (*json)["evaluation"]["worst_confusions"] = WorstConfusions(*evaluation);
+  }
+  return RenderPage(title, *json, EmbeddedText(topwork_report_js, topwork_report_js_end));
+}
+
 }  // namespace
 
 Json ReportJson(const TrainingReport& report) {
@@ -142,17 +156,16 @@ Json ReportJson(const TrainingReport& report) {
 
 std::string RenderReport(const TrainingReport& report) {
   Json json = ReportJson(report);
-  json["made_by"] = std::string("topwork ") + tw_version();
-  json["worst"] = Json::array();
-  for (const WorstRow& row : report.worst) json["worst"].push_back(WorstJson(row, true));
   if (report.has_audit) json["audit"] = SuspectsJson(report, true);
-  if (report.has_evaluation && report.evaluation.size() > kMaxMatrixClasses &&
-      !report.evaluation.matrix.empty()) {
-    json["evaluation"]["confusion"] = Json::array();
-    json["evaluation"]["worst_confusions"] = WorstConfusions(report.evaluation);
-  }
-  return RenderPage("Topwork training report", json,
-                    EmbeddedText(topwork_report_js, topwork_report_js_end));
+  return Render("Topwork training report", report.has_evaluation ? &report.evaluation : nullptr,
+                report.worst, &json);
+}
+
+std::string RenderEvaluation(const Json& facts, const Evaluation& evaluation,
+                             const std::vector<WorstRow>& worst) {
+  Json json = facts;
+  json["evaluation"] = EvaluationJson(evaluation);
+  return Render("Topwork evaluation", &evaluation, worst, &json);
 }
 
 }  // namespace cli

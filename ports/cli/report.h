@@ -102,6 +102,11 @@ Json ReportJson(const TrainingReport& report);
 constexpr size_t kMaxMatrixClasses = 50;
 std::string RenderReport(const TrainingReport& report);
 
+// The page of an evaluation. `facts`: what else the page tells, by the names that ReportJson has, with
+// title, about and evaluated_on.
+std::string RenderEvaluation(const Json& facts, const Evaluation& evaluation,
+                             const std::vector<WorstRow>& worst);
+
 }  // namespace cli
 }  // namespace topwork
 

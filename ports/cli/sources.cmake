@@ -63,6 +63,7 @@ set(CLI_SOURCES
   train/learn_command.cc
   train/learn_flags.cc
   evaluate_monitor.cc
+  evaluate_page.cc
   merge_command.cc
   prune_command.cc
   quantize_command.cc

@@ -26,7 +26,7 @@
   // --- sections
   function drawHead() {
     page.append(el("h1", {}, data.title || "A new last layer"),
-      el("p", { class: "sub" }, data.model + " trained on " + data.data +
+      el("p", { class: "sub" }, data.about || data.model + " trained on " + data.data +
         (data.output ? ", written to " + data.output : "")));
     if (data.note) page.append(el("p", { class: "warn" }, data.note));
     const cards = [];
@@ -42,6 +42,9 @@
     }
     if (judged) card(number(judged.loss), "loss");
     if (judged && known(judged.calibration_error)) card(percent(judged.calibration_error), "calibration error");
+    const refused = data.rejection;
+    if (refused && known(refused.unknown_refused)) card(percent(refused.unknown_refused), "of unknown examples refused");
+    else if (refused) card(percent(refused.known_refused), "of known examples refused");
     if (data.seconds && known(data.seconds.total)) card(seconds(data.seconds.total), "from start to file");
     if (data.memory && known(data.memory.peak)) card(bytes(data.memory.peak), "peak memory");
     page.append(el("div", { class: "cards" }, ...cards));
@@ -49,7 +52,7 @@
 
   function drawCurves() {
     const rows = data.epochs || [];
-    if (rows.length === 0) return;
+    if (rows.length === 0 || (rows.length === 1 && data.candidates)) return;
     const both = (name) => ["train_" + name, "validation_" + name]
       .map((key, i) => ({ key, label: i ? "validation" : "training", color: i ? "--held" : "--train" }))
       .filter((s) => rows.some((row) => known(row[s.key])));
@@ -100,6 +103,45 @@
       el("div", { class: "plots" }, diagram, el("div", {}, table(["", ""], lines, { id: "calibration-table" }),
         el("details", {}, el("summary", {}, "Bins"),
           table(["confidence", "examples", "mean confidence", "right"], rows, { id: "bins" })))));
+  }
+
+  function drawCandidates() {
+    if (!data.candidates) return;
+    section("tried", "What was tried", data.choice + ". Figures of examples left out of the fit.", table(
+      ["way", "accuracy", "loss", "time"], data.candidates.map((row) => [
+        row.chosen ? el("b", {}, row.name + " (taken)") : row.name, percent(row.accuracy), number(row.loss),
+        seconds(row.seconds)]), { id: "candidates" }));
+  }
+
+  // Of a training: the examples left out in turn, and negatives. Of an evaluation: known and unknown examples.
+  function drawRejection() {
+    const refused = data.rejection;
+    if (!refused) return;
+    const rows = [];
+    const row = (what, n, share) => { if (n > 0) rows.push([what, whole(n), percent(share)]); };
+    row("known", known(refused.n_known) ? refused.n_known : refused.n_calibrated, refused.known_refused);
+    row("unknown", refused.n_unknown, refused.unknown_refused);
+    row("negatives", refused.n_negatives, refused.negatives_refused);
+    const facts = [["promised", "at most " + percent(refused.promised) + " of known"]];
+    if (known(refused.auroc)) facts.push(["AUROC", number(refused.auroc)]);
+    if (known(refused.fpr95)) facts.push(["FPR95", percent(refused.fpr95)]);
+    if (known(refused.n_stored)) facts.push(["examples in the model", whole(refused.n_stored)]);
+    const curve = refused.curve || [];
+    const share = (v) => Math.round(100 * v) + "%";
+    const shown = (u, v) => (known(v) ? percent(v) : "–");
+    const line = (label, color, extra) => Object.assign({ label, stroke: css(color), width: 2,
+      points: { show: false }, value: shown }, extra);
+    const drawn = curve.length === 0 ? null : plot("plot-rejection", "Share refused, by --reject", () => ({
+      scales: { x: { time: false, range: [0, curve[curve.length - 1].rate] }, y: { range: [0, 1] } },
+      axes: [axis({ values: (u, ticks) => ticks.map(share) }), axis({ size: 56, values: (u, ticks) => ticks.map(share) })],
+      series: [{ label: "--reject", value: shown }, line("unknown", "--held"), line("known", "--train"),
+        line("promised", "--soft", { dash: [6, 4], width: 1.5 })],
+    }), [curve.map((p) => p.rate), curve.map((p) => p.unknown), curve.map((p) => p.known), curve.map((p) => p.rate)]);
+    section("rejection", "Refusing the unknown", known(refused.n_calibrated) ?
+      "What the new model says of its own examples, each judged as if it had not been taught." :
+      "Known examples are those of the model's classes.",
+      el("div", { class: "plots" }, drawn, el("div", {}, table(["", "examples", "refused"], rows, { id: "refused" }),
+        table(["", ""], facts, { id: "refused-facts" }))));
   }
 
   function drawConfusion() {
@@ -202,14 +244,9 @@
     compare(data.golden, "golden set, shipped head", "golden set, new head");
     compare(data.stored, "as trained", "as stored in the model");
     if (epochs.length > 0) times.push(["mean epoch", seconds(epochs.reduce((a, b) => a + b, 0) / epochs.length)]);
-    section("run", "This run", null, el("div", { class: "pairs" }, box("times", "Time", times),
+    if (times.length > 1 || data.settings) section("run", "This run", null, el("div", { class: "pairs" }, box("times", "Time", times),
       box("memory", "Memory", pairs(data.memory, bytes)), box("settings", "Settings", pairs(data.settings, String)),
       box("model", "Model", pairs(data.model_info, String)), box("checks", "Checks", checks)));
-    if (data.candidates) {
-      section("tried", "What was tried", data.choice + ". Figures of examples left out of the fit.", table(
-        ["way", "accuracy", "loss", "time", ""], data.candidates.map((row) => [row.name, percent(row.accuracy),
-          number(row.loss), seconds(row.seconds), row.chosen ? "taken" : ""]), { id: "candidates" }));
-    }
     if (data.epochs && data.epochs.length > 0) {
       page.append(el("details", {}, el("summary", {}, "Every epoch"), table(
         ["epoch", "loss", "accuracy", "validation: loss", "accuracy", "learning rate", "time"],
@@ -225,6 +262,8 @@
 
   drawHead();
   drawCurves();
+  drawCandidates();
+  drawRejection();
   drawCalibration();
   drawConfusion();
   drawClasses();

@@ -42,6 +42,15 @@ TEST_CASE("cli rejection: shares, area and FPR95", "[cli]") {
   const Json json = RejectionJson(result);
   CHECK(json["n_known"] == 40);
   CHECK(json["auroc"].is_number());
+  CHECK(json.count("curve") == 0);
+  // The curve at the promise is what is refused there.
+  const Json curve = RejectionJson(result, true)["curve"];
+  CHECK(curve.size() == 51);
+  CHECK(curve[5]["rate"].get<double>() == Approx(0.05));
+  CHECK(curve[5]["known"].get<double>() == Approx(result.known_refused));
+  CHECK(curve[5]["unknown"].get<double>() == Approx(result.unknown_refused));
+  CHECK(curve[50]["known"].get<double>() == 1.0);
+  CHECK(curve[0]["unknown"].get<double>() == 0.0);
 }
 
 TEST_CASE("cli rejection: one side alone has no area", "[cli]") {

@@ -79,6 +79,12 @@ TrainingReport Full(size_t n_classes) {
     report.worst.push_back({"photos/class 0/" + std::to_string(i) + ".jpg", "class 0",
                             i % 2 == 0 ? kMarkup : kLong, 9.5 - 0.25 * i, ThumbnailUri(image)});
   }
+  report.promised = 0.05f;
+  report.rejection.n_calibrated = 120;
+  report.rejection.n_stored = 96;
+  report.rejection.n_negatives = 40;
+  report.rejection.known_refused = 0.05;
+  report.rejection.negatives_refused = 0.925;
   report.has_audit = true;
   report.n_suspects = 30;
   for (int i = 0; i < 3; ++i) {

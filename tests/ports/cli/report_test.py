@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 import browser
-from cli_support import DIGITS_8X8, DIGITS_CNN, Checks, run
+from cli_support import DIGITS_8X8, DIGITS_CNN, Checks, npy, run
 
 SIZES = {"phone": (390, 844), "desk": (1280, 800)}
 MARKUP = "</script><b>bold & \"quoted\"</b>"
@@ -84,6 +84,9 @@ def check_full(checks, page, name):
     checks.expect(len(suspects) == 3 and suspects[0] == MARKUP + " → class 2margin -3.5photos/class 0/0.jpg" and
                   "30 are probably wrong" in page.evaluate("document.querySelector('#audit').textContent"),
                   "%s: audit %s" % (name, suspects))
+    checks.expect(rows(page, "refused") == [["known", "120", "5.0 %"], ["negatives", "40", "92.5 %"]] and
+                  ["promised", "at most 5.0 % of known"] in rows(page, "refused-facts"),
+                  "%s: refused %s" % (name, rows(page, "refused")))
     checks.expect(["features", "2.5 s"] in rows(page, "times") and
                   ["mean epoch", "13 ms"] in rows(page, "times") and
                   ["peak", "42.9 MiB"] in rows(page, "memory") and
@@ -189,6 +192,30 @@ def check_training(checks, tool, page, here):
     checks.expect(all(value[0] > 0.005 for value in ink.values()) and len(ink) >= 2, "train: %s" % ink)
 
 
+def check_evaluation(checks, tool, page, here, name, shot):
+    """The page of an evaluation says what its JSON document says, and draws who is refused."""
+    npy(here / "noise" / "x.npy", (30, 8, 8, 1), [(i * 7919 % 997) / 62.0 for i in range(30 * 64)])
+    result = run(tool, "evaluate", here / "d.tflite", "--data", DIGITS_8X8 / "test", "--unknown", here / "noise",
+                 "--report", here / "e.html", "--json")
+    if not checks.expect(result.returncode == 0, "evaluate: " + result.stderr):
+        return
+    document = json.loads(result.stdout)
+    page.open(here / "e.html")
+    checks.expect(not page.problems(), "%s: %s" % (name, page.problems()))
+    checks.expect(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name + ": too wide")
+    refused = document["rejection"]
+    share = lambda key: "%.1f %%" % (100 * refused[key])  # noqa: E731
+    checks.expect(rows(page, "refused") == [["known", str(refused["n_known"]), share("known_refused")],
+                                            ["unknown", "30", share("unknown_refused")]] and
+                  "curve" not in refused and "worst" not in document, "%s: %s" % (name, rows(page, "refused")))
+    checks.expect(page.evaluate("document.querySelectorAll('#worst figure').length") == 24, name + ": worst")
+    ink = page.evaluate(INK)
+    checks.expect(set(ink) == {"plot-rejection", "plot-reliability"} and all(
+        value[0] > 0.005 for value in ink.values()), "%s: %s" % (name, ink))
+    if shot:
+        page.screenshot(shot)
+
+
 def main():
     program = browser.find()
     if program is None:
@@ -221,6 +248,10 @@ def main():
         page.open(here / "full.html")
         check_resize(checks, page)
         check_training(checks, tool, page, here)
+        (here / "noise").mkdir()
+        for size, (width, height) in SIZES.items():
+            check_evaluation(checks, tool, chromium.page(width, height, dark=size == "desk"), here,
+                             "evaluation on a " + size, shots / ("evaluation_%s.png" % size) if shots else None)
     finally:
         chromium.close()
         shutil.rmtree(here, ignore_errors=True)
