@@ -253,6 +253,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/depthwise_pointwise_test.cc
     runtime/backend/opencl/device_test.cc
     runtime/backend/opencl/fault_test.cc
+    runtime/backend/opencl/gpu_programs_test.cc
     runtime/backend/opencl/fully_connected_test.cc
     runtime/backend/opencl/integer_test.cc
     runtime/backend/opencl/kernels_test.cc

@@ -6,7 +6,8 @@
 #           and uPlot, the plots of training reports, from npm into build/third_party/uplot
 #   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser,
 #           OpenCL on the CPU (PoCL), its simulator oclgrind and CLBlast, an SSH server, checks of Debian packages,
-#           Meson, Doxygen, and for Android JDK, Maven and aapt2
+#           Meson, Doxygen, for Android JDK, Maven and aapt2, and compilers for GPUs: clang 19 with libclc, and NVIDIA's
+#           assembler from PyPI into build/third_party/cuda
 #   long    what tests/run.sh --long needs besides: cross compilers for 32-bit ARM, RISC-V and POWER, and zig
 #   zig     the compiler of the presets jetson-zig, armv7-zig and *-musl, from PyPI into build/third_party/zig
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
@@ -32,12 +33,12 @@ for part in "$@"; do
     test) test=yes; packages="$packages catch2 clang libclang-rt-dev clang-format pkg-config qemu-user-static \
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
 ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 openssh-client openssh-server \
-dpkg-dev lintian abigail-tools mmdebstrap meson doxygen openjdk-17-jdk-headless maven aapt" ;;
+dpkg-dev lintian abigail-tools mmdebstrap meson doxygen openjdk-17-jdk-headless maven aapt clang-19 libclc-19" ;;
     zig) zig=yes; packages="$packages python3 python3-venv" ;;
     long) zig=yes; packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
 g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu clang-15 lld-15 python3 python3-venv" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "install-deps.sh: unknown part '$part' (build, test, long, zig, python)" >&2; exit 2 ;;
   esac
 done
@@ -97,6 +98,24 @@ if [ "$zig" = yes ] && ! [ -e "$zig_folder/ziglang-$zig_version.dist-info" ]; th
   "$zig_folder.venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps \
     --target "$zig_folder" "ziglang==$zig_version"
   rm -rf "$zig_folder.venv"
+fi
+
+cuda_version=13.5.37
+cuda="$root/build/third_party/cuda"
+if [ "$test" = yes ] && [ "$(uname -m)" = x86_64 ] && [ "$(cat "$cuda/version" 2>/dev/null)" != $cuda_version ]; then
+  echo "Fetching NVIDIA's assembler $cuda_version into build/third_party/cuda"
+  rm -rf "$cuda" "$cuda.venv"
+  mkdir -p "$cuda"
+  python3 -m venv "$cuda.venv"
+  if "$cuda.venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps \
+    "nvidia-cuda-nvcc==$cuda_version" "nvidia-cuda-nvdisasm==$cuda_version"; then
+    # Two programs of what is hundreds of megabytes.
+    find "$cuda.venv" -type f \( -name ptxas -o -name nvdisasm \) -exec cp {} "$cuda" \;
+    echo $cuda_version >"$cuda/version"
+  else
+    echo "pip could not fetch it (see above); tests that need it will be skipped." >&2
+  fi
+  rm -rf "$cuda.venv"
 fi
 
 if [ "$python" = yes ]; then

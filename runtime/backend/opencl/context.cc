@@ -94,14 +94,14 @@ Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std
     }
     return built;
   };
-  const std::string more = defines.empty() ? "" : " " + defines;
-  // Dot products of bytes (cl_khr_integer_dot_product) are functions of OpenCL C 3.0.
-  if (program == "integer_product" && device_.info.int_dot && device_.info.version_number >= 300) {
-    Result<ProgramHandle> made = make("-cl-std=CL3.0 -DTW_DOT" + more);
+  const bool has_dot = device_.info.int_dot && device_.info.version_number >= 300;
+  const std::vector<std::string> ways = BuildOptions(program, defines, has_dot);
+  for (size_t i = 0; i + 1 < ways.size(); ++i) {
+    Result<ProgramHandle> made = make(ways[i]);
     if (made.ok()) return made;
     Log(LogLevel::kDebug, "{}", made.status().message());
   }
-  return make("-cl-std=CL1.2" + more);
+  return make(ways.back());
 }
 
 Status Context::Probe() {

@@ -29,5 +29,15 @@ Result<std::string> KernelSource(const std::string& program) {
   return TextOf(*functions) + TextOf(*common) + "\n#line 1\n" + TextOf(*file);
 }
 
+std::vector<std::string> BuildOptions(const std::string& program, const std::string& defines,
+                                      bool has_dot) {
+  const std::string more = defines.empty() ? "" : " " + defines;
+  std::vector<std::string> ways;
+  // Dot products of bytes are functions of OpenCL C 3.0.
+  if (has_dot && program == "integer_product") ways.push_back("-cl-std=CL3.0 -DTW_DOT" + more);
+  ways.push_back("-cl-std=CL1.2" + more);
+  return ways;
+}
+
 }  // namespace opencl
 }  // namespace topwork

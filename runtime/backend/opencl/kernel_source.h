@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "runtime/base/span.h"
 #include "runtime/base/status.h"
@@ -23,6 +24,11 @@ std::string TextOf(const KernelFile& file);
 
 // functions.inc, common.clh and the program of that name as one text. NOT_FOUND names the program.
 Result<std::string> KernelSource(const std::string& program);
+
+// What a driver's compiler is told when the program is made, with a launch's defines: the first
+// that it accepts. has_dot: the device has OpenCL C 3.0 and cl_khr_integer_dot_product.
+std::vector<std::string> BuildOptions(const std::string& program, const std::string& defines,
+                                      bool has_dot);
 
 }  // namespace opencl
 }  // namespace topwork

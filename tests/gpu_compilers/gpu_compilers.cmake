@@ -1,0 +1,6 @@
+# What compilers for GPUs make of the kernels; the binary lists the programs.
+if(TOPWORK_OPENCL AND NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  tw_script_test(readers gpu_compilers gpu_compilers/readers_test.py)
+  tw_script_test(tables gpu_compilers gpu_compilers/compilers.py $<TARGET_FILE:topwork_tests>)
+  set_tests_properties(gpu_compilers.tables PROPERTIES TIMEOUT 900)
+endif()

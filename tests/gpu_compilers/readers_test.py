@@ -1,0 +1,77 @@
+"""What reads machine code finds the hot loop in it, and tables tell better from worse."""
+
+import sys
+
+import amd
+import loops
+import nvidia
+import table
+
+SASS = """
+\t.section\t.text.twice_f32,"ax",@progbits
+twice_f32:
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/                   LDG.E R3, [R2.64] ;
+        /*0020*/              @!P1 LDG.E.128 R4, [R2.64+0x10] ;
+.L_x_2:
+        /*0030*/                   LDG.E.U8 R9, [R2.64] ;
+        /*0040*/                   FFMA R8, R4, R3, R8 ;
+        /*0050*/                   FFMA R8, R5, R3, R8 ;
+        /*0060*/                   IMAD.MOV.U32 R6, RZ, RZ, R7 ;
+        /*0070*/               @P0 BRA `(.L_x_2) ;
+        /*0080*/                   HFMA2.MMA R7, -RZ, RZ, 0, 0 ;
+        /*0090*/              @!P0 BRA `(.L_x_1) ;
+.L_x_3:
+        /*00a0*/                   BRA `(.L_x_3);
+"""
+
+LISTING = """
+twice_f32:                              ; @twice_f32
+; %bb.0:
+\ts_load_dwordx2 s[0:1], s[4:5], 0x0
+.LBB0_1:                                ; =>This Inner Loop Header: Depth=1
+\tglobal_load_dwordx4 v[0:3], v4, s[0:1]
+\tv_fmac_f32_e32 v5, v0, v1
+\ts_cbranch_scc0 .LBB0_1
+; %bb.2:
+\ts_endpgm
+.Lfunc_end0:
+"""
+
+PTXAS = """ptxas info    : Compiling entry function 'twice_f32' for 'sm_87'
+ptxas info    : Function properties for twice_f32
+    24 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads
+ptxas info    : Used 56 registers, used 0 barriers, 416 bytes cmem[0]
+"""
+
+
+def expect(got, wanted):
+    if got != wanted:
+        sys.exit(f"{got} instead of {wanted}")
+
+
+def check_readers():
+    row = loops.hottest(nvidia.disassembled(SASS)["twice_f32"], nvidia.kind)
+    expect((row["instructions"], row["multiply_adds"], row["load8"], row["load128"]), (5, 2, 1, 0))
+    row = loops.hottest(amd.listed(LISTING)["twice_f32"], amd.kind)
+    expect((row["instructions"], row["multiply_adds"], row["load128"], row["load64"]), (3, 1, 1, 0))
+    expect(nvidia.resources(PTXAS), {"twice_f32": {"registers": 56, "spills": 24, "private": 16}})
+
+
+def check_tables():
+    before = dict.fromkeys(table.FIGURES, 0)
+    before.update(instructions=100, multiply_adds=64, load32=20)
+    expect(table.worse(before, before), [])
+    expect(table.worse({**before, "instructions": 104, "registers": 99}, before), [])
+    expect(table.worse({**before, "instructions": 106}, before), ["instructions per multiply-add 1.562 -> 1.656"])
+    expect(len(table.worse({**before, "load32": 0, "load128": 22, "spills": 4, "private": 16}, before)), 3)
+    expect(len(table.worse({**before, "multiply_adds": 0}, before)), 1)
+    expect(table.worse({**before, "instructions": 200, "multiply_adds": 128, "load32": 21}, before), [])
+    key = ("gemm", "", "gemm_f32")
+    expect(table.compare({key: before}, {}), [(key, "is not in the table")])
+    expect(table.compare({}, {key: before}), [(key, "is in the table alone")])
+
+
+check_readers()
+check_tables()

@@ -1,0 +1,173 @@
+// Which programs the library gives to drivers, with which options: the launches of all golden cases
+// and of every variant that a tuner could choose, in both storages, and of a head's training. They
+// are written to a folder for compilers that need no device (tests/gpu_compilers):
+//   TOPWORK_WRITE_PROGRAMS=FOLDER topwork_tests "[gpu-programs]"
+// NAME.cl is a program's whole text; a line of programs.txt is a name, a space and options.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/train/head_gpu.h"
+#include "models/format/model.h"
+#include "runtime/backend/opencl/kernel_source.h"
+#include "runtime/plan/plan.h"
+#include "tests/runtime/backend/opencl/small_model.h"
+#include "tests/runtime/plan/fake_gpu.h"
+#include "tests/support/embedded.h"
+#include "tests/support/op_cases.h"
+#include "tests/support/random_floats.h"
+
+namespace topwork {
+namespace test {
+namespace gpu_programs_test {
+
+// Program and options of launches.
+class ProgramSet {
+ public:
+  void Add(const std::vector<Launch>& launches) {
+    for (const Launch& launch : launches) {
+      if (launch.kind == Launch::Kind::kKernel) Add(launch.program, launch.Defines());
+    }
+  }
+  void Add(const std::string& program, const std::string& defines) {
+    names_.insert(program);
+    for (const std::string& options : opencl::BuildOptions(program, defines, true)) {
+      lines_.insert(program + " " + options);
+    }
+  }
+  const std::set<std::string>& names() const { return names_; }
+  const std::set<std::string>& lines() const { return lines_; }
+
+ private:
+  std::set<std::string> names_, lines_;
+};
+
+// Has all time to measure, and takes each kernel for as fast as any other.
+class AnyVariant final : public GpuTuner {
+ public:
+  explicit AnyVariant(ProgramSet* programs) : programs_(*programs) {}
+  std::string Best(const std::string&) const override { return ""; }
+  bool IsMeasured(const std::string&, const std::string&) const override { return false; }
+  bool HasBlas() override { return false; }
+  double BlasCrossover() const override { return std::numeric_limits<double>::infinity(); }
+  bool HasTime() override { return true; }
+  Result<int64_t> MeasureNanos(GpuProgram program) override {
+    programs_.Add(program.launches);
+    return 1;
+  }
+  void Keep(const std::string&, const std::string&, int64_t) override {}
+
+ private:
+  ProgramSet& programs_;
+};
+
+class Recorder final : public FakeGpu {
+ public:
+  Recorder(Storage storage, ProgramSet* programs)
+      : storage_(storage), programs_(*programs), tuner_(programs) {}
+  Storage storage() const override { return storage_; }
+  GpuTuner* tuner() const override { return &tuner_; }
+  Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
+    programs_.Add(program.launches);
+    return FakeGpu::Load(std::move(program));
+  }
+
+ private:
+  const Storage storage_;
+  ProgramSet& programs_;
+  mutable AnyVariant tuner_;
+};
+
+void AddModel(const void* data, size_t n_bytes, Storage storage, ProgramSet* programs) {
+  const auto model = Model::OpenMemory(data, n_bytes, false);
+  REQUIRE(model.ok());
+  PlanOptions options;
+  options.devices = {std::make_shared<Recorder>(storage, programs)};
+  REQUIRE(BuildPlan(model.value(), options).status().ToString() == "OK");
+}
+
+void AddModels(Storage storage, ProgramSet* programs) {
+  ForEachCase(OpensFirstSubgraph, [&](const OpCase& op_case) {
+    AddModel(op_case.model, op_case.model_bytes, storage, programs);
+  });
+  size_t n_files = 0;
+  const EmbeddedFile* files = EmbeddedFiles(&n_files);
+  for (size_t i = 0; i < n_files; ++i) {
+    const std::string name = files[i].name;
+    const bool in_zoo = name.rfind("models/zoo/", 0) == 0;
+    if (!in_zoo || name.find(".tflite") == std::string::npos) continue;
+    AddModel(files[i].data, files[i].size, storage, programs);
+  }
+}
+
+void AddHeads(Storage storage, ProgramSet* programs) {
+  for (const int32_t n_outputs : {2, 100}) {
+    for (const bool adam : {false, true}) {
+      HeadLaunch head;
+      head.dim = 1280;
+      head.n_outputs = n_outputs;
+      head.batch = 32;
+      head.storage = storage;
+      head.adam = adam;
+      programs->Add(MakeHeadStep(head));
+      programs->Add(MakeHeadEvaluation(head));
+    }
+  }
+}
+
+// A convolution that Winograd's kernels fit; those of the golden cases are too narrow.
+void AddWideConvolution(Storage storage, ProgramSet* programs) {
+  OneOpModel model;
+  model.Input({1, 16, 16, 16}).Constant({16, 3, 3, 16}, RandomFloats(16 * 9 * 16, 1));
+  const Bytes bytes = model.Build(OpCode::kConv2d, {1, 16, 16, 16},
+                                  OptionsSpec(kConv2dOptions).Int(1, 1).Int(2, 1));
+  AddModel(bytes.data(), bytes.size(), storage, programs);
+}
+
+// Those of the library that no launch above names: drivers' trials, and what no golden case has.
+void AddRest(ProgramSet* programs) {
+  for (const opencl::KernelFile& file : opencl::KernelFiles()) {
+    const bool is_program = opencl::KernelSource(file.name).ok();
+    if (!is_program || programs->names().count(file.name) > 0) continue;
+    for (const KernelType type : {KernelType::kF32, KernelType::kF16}) {
+      programs->Add(file.name, TypeDefine(type));
+    }
+  }
+}
+
+void Write(const std::string& folder, const ProgramSet& programs) {
+  std::ofstream list(folder + "/programs.txt");
+  for (const std::string& line : programs.lines()) list << line << "\n";
+  CHECK(list.flush().good());
+  for (const std::string& name : programs.names()) {
+    std::ofstream file(folder + "/" + name + ".cl");
+    file << opencl::KernelSource(name).value();
+    CHECK(file.flush().good());
+  }
+}
+
+TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
+  ProgramSet programs;
+  for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+    AddModels(storage, &programs);
+    AddWideConvolution(storage, &programs);
+    AddHeads(storage, &programs);
+  }
+  const size_t n_launched = programs.names().size();
+  AddRest(&programs);
+  CHECK(programs.names().size() - n_launched <= 3);
+  CHECK(programs.lines().count("gemm -cl-std=CL1.2 -DTW_HALF") == 1);
+  CHECK(programs.lines().count("integer_product -cl-std=CL3.0 -DTW_DOT -DTW_BYTE") == 1);
+  const char* folder = std::getenv("TOPWORK_WRITE_PROGRAMS");
+  if (folder != nullptr) Write(folder, programs);
+}
+
+}  // namespace gpu_programs_test
+}  // namespace test
+}  // namespace topwork
