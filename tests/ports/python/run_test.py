@@ -1,0 +1,22 @@
+"""Runs one file of tests of the installed Python package by pytest; its skips are printed with their reasons.
+
+Usage: run_test.py PYTHON FILE
+"""
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STAGE = os.path.normpath(os.path.join(HERE, "..", "..", "..", "build", "python", "stage"))
+
+
+def main():
+    python, name = sys.argv[1:]
+    environment = dict(os.environ, PYTHONPATH=STAGE, PYTHONDONTWRITEBYTECODE="1", TF_CPP_MIN_LOG_LEVEL="3")
+    done = subprocess.run([python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--tb=short",
+                           os.path.join(HERE, name)], env=environment, cwd=HERE)
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()

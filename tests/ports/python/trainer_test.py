@@ -1,0 +1,222 @@
+"""topwork.Trainer: what it learns, exports, refuses; scikit-learn's own checks of an estimator."""
+import os
+import pathlib
+import pickle
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import topwork
+from topwork import errors
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+DIGITS = ROOT / "models" / "zoo" / "digits_cnn_f32.tflite"
+
+
+def blobs(n=90, n_classes=3, n_features=6, seed=1):
+    generator = np.random.default_rng(seed)
+    labels = np.arange(n) % n_classes
+    centres = np.random.default_rng(0).normal(size=(n_classes, n_features)) * 3
+    return (centres[labels] + generator.normal(size=(n, n_features))).astype(np.float32), labels
+
+
+def strokes(n=60, seed=1):
+    """Pictures [n, 8, 8, 1]: a vertical, a horizontal or no stroke."""
+    generator = np.random.default_rng(seed)
+    images = generator.random((n, 8, 8, 1)).astype(np.float32) * 0.2
+    labels = np.array(["column", "none", "row"])[np.arange(n) % 3]
+    for i, label in enumerate(labels):
+        at = generator.integers(1, 7)
+        if label == "column":
+            images[i, :, at] = 1
+        elif label == "row":
+            images[i, at] = 1
+    return images, labels
+
+
+def test_exported_model_answers_as_the_trainer():
+    images, labels = strokes()
+    trainer = topwork.Trainer(DIGITS).fit(images, labels)
+    others, truth = strokes(seed=2)
+    assert trainer.score(others, truth) > 0.8
+    assert trainer.classes_.tolist() == ["column", "none", "row"]
+    model = trainer.export()
+    assert model.labels == ["column", "none", "row"] and model.outputs[0].shape == (1, 3)
+    session = topwork.Session(model)
+    answers = np.concatenate([session.run(image[None])[0] for image in others])
+    np.testing.assert_allclose(answers, trainer.predict_proba(others), atol=1e-5)
+
+
+@pytest.mark.parametrize("optimizer", ["auto", "adam", "sgd", "lbfgs", "ridge", "imprint"])
+def test_heads_without_a_backbone(optimizer):
+    X, y = blobs()
+    trainer = topwork.Trainer(optimizer=optimizer, n_epochs=30).fit(X, y)
+    test, truth = blobs(seed=2)
+    assert trainer.score(test, truth) > 0.9
+    assert len(trainer.history_) == (30 if optimizer in ("adam", "sgd") else len(trainer.history_))
+    again = topwork.Trainer(optimizer=optimizer, n_epochs=30, n_threads=1).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(test), trainer.predict_proba(test))
+
+
+def test_regression_is_least_squares():
+    X, _ = blobs(n=200)
+    weights = np.array([[1, 2], [0, 1], [-1, 0], [3, 0], [0, 0], [0, -2]], np.float32)
+    y = X @ weights + [0.5, -1]
+    trainer = topwork.Trainer(loss="mse", optimizer="ridge").fit(X, y)
+    assert trainer.score(X, y) > 0.98
+    assert topwork.Trainer(loss="mse").fit(X, y[:, 0]).predict(X).shape == (200,)
+    with pytest.raises(AttributeError):
+        trainer.predict_proba  # noqa: B018
+    parameters = trainer.get_parameters()
+    assert parameters["head/weights"].shape == (2, 6)
+    parameters["head/weights"][:] = 0
+    trainer.set_parameters(parameters)
+    assert np.ptp(trainer.predict(X), axis=0).max() == 0
+
+
+def test_several_classes_an_example():
+    X, y = blobs()
+    targets = np.stack([y == 0, y != 2], axis=1).astype(int)
+    trainer = topwork.Trainer(loss="sigmoid").fit(X, targets)
+    assert trainer.predict(X).shape == (90, 2) and trainer.score(X, targets) > 0.9
+
+
+def test_partial_fit_adds_examples_and_classes():
+    X, y = blobs()
+    trainer = topwork.Trainer()
+    known = y < 2
+    trainer.partial_fit(X[known], y[known], classes=[0, 1])
+    assert trainer.predict_proba(X).shape == (90, 2)
+    trainer.partial_fit(X, y)
+    assert trainer.classes_.tolist() == [0, 1, 2] and trainer.info["n_examples"] == 150
+    assert trainer.score(*blobs(seed=3)) > 0.9
+
+
+def test_groups_are_split_together_and_evaluate_judges():
+    X, y = blobs(n=120)
+    trainer = topwork.Trainer().fit(X, y, groups=np.arange(120) // 10)
+    assert trainer.info["n_validation"] % 10 == 0
+    result = trainer.evaluate()
+    assert result["n_examples"] == trainer.info["n_validation"] and len(result["confusion"]) == 3
+    own = trainer.evaluate(X, y)
+    assert own["accuracy"] == pytest.approx(trainer.score(X, y))
+    assert trainer.calibrate()["temperature"] > 0
+
+
+def test_pictures_of_pil():
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    images, labels = strokes()
+    pixels = (images * 255).astype(np.uint8)
+    pil = [image.fromarray(one[:, :, 0]).resize((8, 8)) for one in pixels]
+    trainer = topwork.Trainer(DIGITS, input_scale=([0.0], [255.0])).fit(pil, labels)
+    np.testing.assert_allclose(trainer.predict_proba(pil), trainer.predict_proba(pixels / np.float32(255)), atol=1e-6)
+    np.testing.assert_array_equal(trainer.predict_proba(pil), trainer.predict_proba(pixels))
+    colour = image.new("RGB", (30, 20), (255, 255, 255))
+    assert trainer.predict([colour]).shape == (1,)
+
+
+def test_pickle_keeps_the_answers():
+    X, y = blobs()
+    for options, target in (({}, y), ({"loss": "mse"}, y.astype(float)), ({"n_hidden": 8, "optimizer": "adam"}, y)):
+        trainer = topwork.Trainer(**options).fit(X, target)
+        copy = pickle.loads(pickle.dumps(trainer))
+        np.testing.assert_allclose(copy.predict(X), trainer.predict(X), atol=1e-5)
+        assert copy.get_params() == trainer.get_params()
+
+
+def test_progress_stops_and_history_stays():
+    X, y = blobs()
+    seen = []
+
+    def progress(epoch):
+        seen.append(epoch["epoch"])
+        return epoch["epoch"] < 3
+
+    trainer = topwork.Trainer(optimizer="adam", progress=progress).fit(X, y)
+    assert seen == [1, 2, 3] == [epoch["epoch"] for epoch in trainer.history_]
+
+
+def test_progress_bar(capsys):
+    pytest.importorskip("tqdm", reason="tqdm is not installed")
+    topwork.Trainer(optimizer="adam", n_epochs=5, progress=True).fit(*blobs())
+    assert "training" in capsys.readouterr().err
+
+
+def test_html_shows_heads_course_and_confusions():
+    X, y = blobs()
+    names = np.array(["<a>", "b", "c"])[y]
+    auto = topwork.Trainer().fit(X, names)._repr_html_()
+    assert "ridge" in auto and "&lt;a&gt;" in auto and "<a>" not in auto and "<rect" in auto
+    assert "polyline" in topwork.Trainer(optimizer="adam").fit(X, y)._repr_html_()
+    assert "Trainer" in topwork.Trainer(n_epochs=3)._repr_html_()
+
+
+def test_ctrl_c_ends_training():
+    X, y = blobs(n=20_000, n_features=200)
+    trainer = topwork.Trainer(optimizer="adam", n_epochs=100_000)
+    threading.Timer(1.0, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        trainer.fit(X, y)
+    assert trainer.predict(X[:2]).shape == (2,)  # it stays usable
+
+
+@pytest.mark.parametrize("call, kind, words", [
+    (lambda: topwork.Trainer().predict(blobs()[0]), ValueError, "not fitted"),
+    (lambda: topwork.Trainer(optimizer="newton").fit(*blobs()), ValueError, "'ridge'"),
+    (lambda: topwork.Trainer(options={"no.such": 1}).fit(*blobs()), TypeError, "no.such"),
+    (lambda: topwork.Trainer(options={"head.dropout": "x"}).fit(*blobs()), TypeError, "head.dropout"),
+    (lambda: topwork.Trainer("no/such.tflite").fit(*blobs()), errors.FileError, "no/such"),
+    (lambda: topwork.Trainer(DIGITS).fit(*blobs()), ValueError, "shape"),
+    (lambda: topwork.Trainer().fit(blobs()[0], np.zeros(90)), ValueError, "one class"),
+    (lambda: topwork.Trainer(loss="sigmoid").fit(*blobs()), ValueError, "n_classes"),
+    (lambda: topwork.Trainer(validation_fraction=0).fit(*blobs()).evaluate(), errors.FailedPreconditionError, ""),
+    (lambda: topwork.Trainer().fit(*blobs()).set_parameters({"x": np.zeros(1)}), errors.NotFoundError, "x"),
+])
+def test_refusals_say_why(call, kind, words):
+    with pytest.raises(kind) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+# Checks of scikit-learn that cannot run here, and why.
+SKIPPED = {
+    "check_array_api_input": "it needs SCIPY_ARRAY_API in the environment",
+    "check_classifier_data_not_an_array": "it needs pandas",
+    "check_regressor_data_not_an_array": "it needs pandas",
+}
+
+
+@pytest.mark.parametrize("loss", ["softmax", "mse"])
+def test_scikit_learn_accepts_the_estimator(loss):
+    checks = pytest.importorskip("sklearn.utils.estimator_checks", reason="scikit-learn is not installed")
+    results = checks.check_estimator(topwork.Trainer(loss=loss), on_skip=None, on_fail=None)
+    for result in results:
+        if result["status"] == "skipped":
+            print(f"SKIP {result['check_name']}: {SKIPPED[result['check_name']]}")
+            continue
+        assert result["status"] == "passed", f"{result['check_name']}: {result['exception']!r}"
+    assert len(results) > 45
+
+
+def test_scikit_learn_searches_and_pipelines():
+    search = pytest.importorskip("sklearn.model_selection", reason="scikit-learn is not installed")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    X, y = blobs()
+    grid = search.GridSearchCV(topwork.Trainer(optimizer="adam", n_epochs=5), {"n_hidden": [0, 4]}, cv=3).fit(X, y)
+    assert grid.best_score_ > 0.8
+    assert make_pipeline(StandardScaler(), topwork.Trainer()).fit(X, y).score(X, y) > 0.9
+
+
+def test_without_scikit_learn(tmp_path):
+    import subprocess
+    import sys
+    script = ("import sys; sys.modules['sklearn'] = None\nimport numpy as np, topwork\n"
+              "t = topwork.Trainer(n_epochs=3)\nassert t.get_params()['n_epochs'] == 3\n"
+              "t.set_params(seed=5).fit(np.eye(8, 4, dtype='f4') + np.arange(8)[:, None], np.arange(8) % 2)\n"
+              "print(t.predict(np.eye(8, 4, dtype='f4')).shape)\n")
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True,
+                          env=dict(os.environ))
+    assert done.stdout == "(8,)\n", done.stderr
