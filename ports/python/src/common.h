@@ -60,6 +60,7 @@ struct PyModel {
 void BindModel(nb::module_& m);
 void BindSession(nb::module_& m);
 void BindTrainer(nb::module_& m);
+void BindLearner(nb::module_& m);
 
 }  // namespace topwork_python
 

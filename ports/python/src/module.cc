@@ -137,6 +137,7 @@ NB_MODULE(_core, m) {
   py::BindModel(m);
   py::BindSession(m);
   py::BindTrainer(m);
+  py::BindLearner(m);
   m.def(
       "version", [] { return std::string(tw_version()); }, "The library's version, '0.1.0'.");
   m.def(

@@ -1,8 +1,6 @@
 // topwork._core.Trainer: the C API's trainer; topwork.Trainer makes an estimator of it. Options come as a dictionary whose
 // keys are the fields of tw_trainer_options ("head.n_layers"). Every call that may take long can be interrupted.
-#include <cstring>
-
-#include "ports/python/src/common.h"
+#include "ports/python/src/examples.h"
 #include "ports/python/src/trainer_options.h"
 
 namespace topwork_python {
@@ -10,6 +8,11 @@ namespace {
 
 struct PyTrainer {
   std::unique_ptr<tw_trainer, void (*)(tw_trainer*)> trainer{nullptr, tw_trainer_free};
+
+  GetInput Inputs() const {
+    tw_trainer* handle = trainer.get();
+    return [=](size_t i, tw_tensor_info* info) { return tw_trainer_get_input(handle, i, info); };
+  }
 
   void Run(const std::function<tw_status(tw_trainer*)>& work) const {
     tw_trainer* handle = trainer.get();
@@ -34,96 +37,11 @@ PyTrainer* Create(const PyModel& model, nb::dict options,
   return self.release();
 }
 
-// Examples as arrays: one array [n, ...] for each model input, the elements as the input's are.
-struct Examples {
-  tw_examples c = {};
-  std::vector<const char*> data;
-  std::vector<size_t> bytes;  // of one example
-  const int64_t* labels = nullptr;
-  nb::object progress;
-
-  static tw_status Read(void* user_data, int64_t index, void* const* inputs, size_t n_inputs,
-                        int64_t* label) {
-    const auto& self = *static_cast<const Examples*>(user_data);
-    for (size_t i = 0; i < n_inputs; ++i) {
-      std::memcpy(inputs[i], self.data[i] + self.bytes[i] * index, self.bytes[i]);
-    }
-    if (label != nullptr) *label = self.labels == nullptr ? 0 : self.labels[index];
-    return TW_STATUS_OK;
-  }
-
-  static int32_t Progress(void* user_data, int64_t n_done, int64_t n_total) {
-    nb::gil_scoped_acquire acquire;
-    try {
-      nb::object go_on = static_cast<Examples*>(user_data)->progress(n_done, n_total);
-      return go_on.ptr() == Py_False ? 1 : 0;
-    } catch (nb::python_error& error) {
-      error.discard_as_unraisable("topwork progress");
-      return 1;
-    }
-  }
-};
-
-using Labels =
-    std::optional<nb::ndarray<const int64_t, nb::c_contig, nb::ndim<1>, nb::device::cpu>>;
-using Targets = std::optional<nb::ndarray<const float, nb::c_contig, nb::ndim<2>, nb::device::cpu>>;
-using Groups =
-    std::optional<nb::ndarray<const int32_t, nb::c_contig, nb::ndim<1>, nb::device::cpu>>;
-
-void SetArrays(Examples& examples, const tw_trainer* trainer,
-               const std::vector<ConstArray>& arrays) {
-  tw_trainer_info info = {};
-  info.struct_size = sizeof(info);
-  Check(tw_trainer_get_info(trainer, &info));
-  if (arrays.size() != static_cast<size_t>(info.n_inputs)) {
-    throw nb::value_error(
-        ("the model has " + std::to_string(info.n_inputs) + " inputs: give as many arrays")
-            .c_str());
-  }
-  examples.c.struct_size = sizeof(examples.c);
-  examples.c.n_examples = arrays.empty() ? 0 : static_cast<int64_t>(arrays[0].shape(0));
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    tw_tensor_info input = {};
-    input.struct_size = sizeof(input);
-    Check(tw_trainer_get_input(trainer, i, &input));
-    if (arrays[i].nbytes() != input.bytes * examples.c.n_examples) {
-      throw nb::value_error("an example has another size than the model's input");
-    }
-    examples.data.push_back(static_cast<const char*>(arrays[i].data()));
-    examples.bytes.push_back(input.bytes);
-    examples.c.dtype = input.dtype;
-  }
-  if (arrays.size() == 1) {
-    examples.c.data = arrays[0].data();
-    examples.c.data_bytes = arrays[0].nbytes();
-  }
-}
-
-void SetExamples(Examples& examples, const tw_trainer* trainer,
-                 const std::vector<ConstArray>& arrays, const Labels& labels,
-                 const Targets& targets, const Groups& groups, nb::object progress) {
-  SetArrays(examples, trainer, arrays);
-  size_t n = static_cast<size_t>(examples.c.n_examples);
-  if ((labels && labels->shape(0) != n) || (targets && targets->shape(0) != n) ||
-      (groups && groups->shape(0) != n)) {
-    throw nb::value_error("X has another number of examples than y or groups");
-  }
-  examples.labels = labels ? labels->data() : nullptr;
-  examples.c.labels = examples.labels;
-  examples.c.targets = targets ? targets->data() : nullptr;
-  examples.c.groups = groups ? groups->data() : nullptr;
-  examples.c.user_data = &examples;
-  if (arrays.size() > 1) examples.c.read = Examples::Read;
-  if (!progress.is_none()) {
-    examples.progress = progress;
-    examples.c.progress = Examples::Progress;
-  }
-}
-
 void Add(PyTrainer& self, const std::vector<ConstArray>& arrays, Labels labels, Targets targets,
          Groups groups, nb::object progress) {
-  Examples examples;
-  SetExamples(examples, self.trainer.get(), arrays, labels, targets, groups, progress);
+  Examples examples(self.Inputs(), arrays);
+  examples.SetLabels(labels, targets, groups);
+  examples.SetProgress(progress);
   self.Run([&](tw_trainer* trainer) { return tw_trainer_add_examples(trainer, &examples.c); });
 }
 
@@ -167,11 +85,7 @@ bool Fit(PyTrainer& self, int n_epochs, int max_epochs, double max_seconds, nb::
 
 void Predict(PyTrainer& self, const std::vector<ConstArray>& arrays,
              nb::ndarray<float, nb::c_contig, nb::ndim<2>, nb::device::cpu> scores) {
-  Examples examples;
-  SetExamples(examples, self.trainer.get(), arrays, {}, {}, {}, nb::none());
-  std::vector<int64_t> labels(arrays.empty() ? 0
-                                             : arrays[0].shape(0));  // not looked at, but asked for
-  examples.c.labels = labels.data();
+  Examples examples(self.Inputs(), arrays);
   self.Run([&](tw_trainer* trainer) {
     return tw_trainer_predict(trainer, &examples.c, scores.data(), scores.size());
   });
@@ -225,8 +139,8 @@ nb::object DictOf(const tw_evaluation& evaluation) {
 
 nb::object Evaluate(PyTrainer& self, std::optional<std::vector<ConstArray>> arrays, Labels labels,
                     Targets targets, int n_worst) {
-  Examples examples;
-  if (arrays) SetExamples(examples, self.trainer.get(), *arrays, labels, targets, {}, nb::none());
+  Examples examples(self.Inputs(), arrays ? *arrays : std::vector<ConstArray>());
+  if (arrays) examples.SetLabels(labels, targets, {});
   tw_evaluation evaluation = {};
   evaluation.struct_size = sizeof(evaluation);
   self.Run([&](tw_trainer* trainer) {

@@ -14,11 +14,13 @@ from __future__ import annotations
 from . import errors
 from ._core import Model, TensorInfo, devices, merge_heads, version
 from .errors import Error
+from .learner import Learner, embedding_model
 from .session import Session
 from .trainer import Trainer
 
 __version__ = version()
-__all__ = ["Error", "Model", "Session", "TensorInfo", "Trainer", "__version__", "devices", "errors", "merge_heads"]
+__all__ = ["Error", "Learner", "Model", "Session", "TensorInfo", "Trainer", "__version__", "devices", "embedding_model",
+           "errors", "merge_heads"]
 
 
 def _model_from_bytes(data: bytes) -> Model:
