@@ -2,6 +2,8 @@
 #ifndef TOPWORK_RUNTIME_TRAIN_AUTO_HEAD_CHOICE_H_
 #define TOPWORK_RUNTIME_TRAIN_AUTO_HEAD_CHOICE_H_
 
+#include "runtime/train/auto/ridge_path.h"
+
 namespace topwork {
 
 // The numbers are those of checkpoints.
@@ -15,8 +17,7 @@ enum class HeadKind : int {
 
 struct HeadChoice {
   HeadKind kind = HeadKind::kNone;
-  // Features are divided by their deviations to this power (RidgePath).
-  double scaling = 0.0;
+  Scaling scaling = Scaling::kNone;
   // λ of ½ Σ_b s_b |error_b|² + ½ λ |W|² for the divided features; kLogistic starts there.
   double penalty = 0.0;
   // What scores are multiplied by to be logits: those of ridge regression and imprinting.

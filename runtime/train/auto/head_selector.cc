@@ -13,9 +13,7 @@ namespace topwork {
 namespace {
 
 constexpr int kRidgePenalties = 33;
-constexpr int kLogisticPenalties = 8;
-// The candidate that others have to beat clearly: it was the best on average, not always.
-constexpr double kScaling = 0.5;
+constexpr int kLogisticPenalties = 9;
 
 // Where all left-out examples are right no finite scale is best. This one gives the mean margin the
 // probability of a right answer after n right ones (Laplace's rule of succession).
@@ -45,7 +43,7 @@ HeadSelector::HeadSelector(const TrainingContext& context, const HeadDesign* des
       design_(*design),
       parts_(MakeParts(*design, kLooParts, context.options->seed)) {}
 
-// Loss, accuracy and the goods of every example, for scores times their best scale.
+// Loss, accuracy and the loss of every example, for scores times their best scale.
 Status HeadSelector::Judge(const std::vector<double>& scores, HeadCandidate* out,
                            double* out_scale) const {
   std::vector<float> logits = ToFloats(scores);
@@ -66,7 +64,7 @@ Status HeadSelector::Judge(const std::vector<double>& scores, HeadCandidate* out
   double sum = 0.0;
   double weights = 0.0;
   double hits_sum = 0.0;
-  out->part_goods.clear();
+  out->part_losses.clear();
   for (int64_t b = 0; b < design_.n; ++b) {
     float* row = logits.data() + b * design_.n_outputs;
     for (int64_t c = 0; c < design_.n_outputs; ++c) {
@@ -78,7 +76,7 @@ Status HeadSelector::Judge(const std::vector<double>& scores, HeadCandidate* out
     sum += row_loss;
     weights += RowWeight(loss, targets, b);
     hits_sum += hits;
-    out->part_goods.push_back(IsRegression(loss.loss) ? -row_loss : hits);
+    out->part_losses.push_back(row_loss);
   }
   out->loss = sum / weights;
   out->accuracy = hits_sum / static_cast<double>(design_.n);
@@ -93,7 +91,7 @@ Status HeadSelector::Finish(const std::vector<double>& left_out,
   HeadCandidate of_parts;
   double parts_scale = 1.0;
   TW_RETURN_IF_ERROR(Judge(by_parts, &of_parts, &parts_scale));
-  candidate->part_goods = std::move(of_parts.part_goods);
+  candidate->part_losses = std::move(of_parts.part_losses);
   candidate->part_scores = ToFloats(by_parts);
   candidate->left_out = ToFloats(left_out);
   for (float& score : candidate->part_scores) score *= static_cast<float>(parts_scale);
@@ -110,7 +108,7 @@ Status HeadSelector::Finish(const std::vector<double>& left_out,
 }
 
 // The penalty with the least left-out loss.
-Status HeadSelector::TryRidge(double scaling, const char* name) {
+Status HeadSelector::TryRidge(Scaling scaling, const char* name) {
   const int64_t start = port::NowNanos();
   TW_ASSIGN_OR_RETURN(const RidgePath path,
                       RidgePath::Make(design_.ridge(), scaling, context_.pool, context_.watch));
@@ -152,20 +150,20 @@ Status HeadSelector::TryImprint() {
 
 // From a strong penalty to weaker ones, each part starting where it was; ends when two penalties
 // in a row were worse than the best.
-Status HeadSelector::TryLogistic(double scaling, const char* name) {
+Status HeadSelector::TryLogistic() {
   const int64_t start = port::NowNanos();
   TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
-                      LogisticFitter::Create(context_, &design_, scaling));
+                      LogisticFitter::Create(context_, &design_, Scaling::kShrunken));
   const size_t n_parameters = static_cast<size_t>((design_.dim + 1) * design_.n_outputs);
   std::vector<std::vector<float>> parameters(static_cast<size_t>(kLooParts),
                                              std::vector<float>(n_parameters, 0.0f));
   std::vector<float> scores(static_cast<size_t>(design_.n * design_.n_outputs));
   std::vector<double> best_scores;
   HeadCandidate best;
-  best.name = name;
+  best.name = "logistic";
   int n_worse = 0;
   for (int i = 0; i < kLogisticPenalties && n_worse < 2; ++i) {
-    const double penalty = fitter->mean_square() * std::pow(10.0, -0.75 * i);
+    const double penalty = fitter->mean_square() * std::pow(10.0, 0.75 * (1 - i));
     const auto fit = [&](int32_t part, Span<float> out) {
       std::vector<float>* of_part = &parameters[static_cast<size_t>(part)];
       TW_RETURN_IF_ERROR(fitter->Fit(penalty, parts_, part, of_part));
@@ -180,16 +178,11 @@ Status HeadSelector::TryLogistic(double scaling, const char* name) {
     if (!best_scores.empty() && !(now.loss < best.loss)) continue;
     n_worse = 0;
     best.loss = now.loss;
-    best.choice = {HeadKind::kLogistic, scaling, 0.0, 1.0, penalty, 1.0};
+    best.choice = {HeadKind::kLogistic, Scaling::kShrunken, 0.0, 1.0, penalty, 1.0};
     best_scores = as_doubles;
   }
-  for (const HeadCandidate& other : candidates_) {
-    const bool start_here =
-        other.choice.kind == HeadKind::kRidge && other.choice.scaling == scaling;
-    if (!start_here) continue;
-    best.choice.penalty = other.choice.penalty;
-    best.choice.scale = other.choice.scale;
-  }
+  best.choice.penalty = candidates_.front().choice.penalty;
+  best.choice.scale = candidates_.front().choice.scale;
   std::vector<double> left_out = best_scores;
   if (CanApproximate(context_, design_)) {
     LooMethod method = LooMethod::kExact;
@@ -217,57 +210,55 @@ Status HeadSelector::TryBlend(const HeadCandidate& ridge, const HeadCandidate& l
                 mean(ridge.part_scores, logistic.part_scores), &candidate);
 }
 
-// The first of the preferred candidate and the one that is better by more than two standard errors
-// of the difference, example by example (after the rule of Breiman et al. 1984, which has one).
+// The preferred candidate, unless one has a loss that is less by more than two standard errors of
+// the difference, example by example (after the rule of Breiman et al. 1984, which has one).
 void HeadSelector::Choose() {
   const auto mean = [](const std::vector<double>& v) {
     double sum = 0.0;
     for (double x : v) sum += x;
     return sum / static_cast<double>(v.size());
   };
-  size_t preferred = 0;
-  size_t best = 0;
-  for (size_t i = 1; i < candidates_.size(); ++i) {
-    const HeadChoice& choice = candidates_[i].choice;
-    if (choice.kind == HeadKind::kBlend) preferred = i;
-    const double now = mean(candidates_[i].part_goods);
-    const double before = mean(candidates_[best].part_goods);
-    if (now > before || (now == before && candidates_[i].loss < candidates_[best].loss)) best = i;
+  size_t best = preferred_;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    if (mean(candidates_[i].part_losses) < mean(candidates_[best].part_losses)) best = i;
   }
-  std::vector<double> gain = candidates_[best].part_goods;
-  for (size_t b = 0; b < gain.size(); ++b) gain[b] -= candidates_[preferred].part_goods[b];
+  std::vector<double> gain = candidates_[preferred_].part_losses;
+  for (size_t b = 0; b < gain.size(); ++b) gain[b] -= candidates_[best].part_losses[b];
   const double mean_gain = mean(gain);
   double square = 0.0;
   for (double g : gain) square += (g - mean_gain) * (g - mean_gain);
   const double error = std::sqrt(square) / static_cast<double>(gain.size());
-  chosen_ = static_cast<int>(mean_gain > 2.0 * error ? best : preferred);
-  const HeadCandidate& winner = candidates_[static_cast<size_t>(chosen_)];
-  reason_ = mean_gain > 2.0 * error
-                ? StrFormat("{} beats {} on examples left out by more than two standard errors",
-                            winner.name, candidates_[preferred].name)
-                : StrFormat(
-                      "{}: no other does better on examples left out by more than two "
-                      "standard errors",
-                      winner.name);
+  const bool better = mean_gain > 2.0 * error;
+  chosen_ = static_cast<int>(better ? best : preferred_);
+  const std::string& first = candidates_[preferred_].name;
+  reason_ = better ? StrFormat(
+                         "{} loses less than {} on examples left out, by more than two "
+                         "standard errors",
+                         candidates_[best].name, first)
+                   : StrFormat(
+                         "{}: no other loses less on examples left out by more than two "
+                         "standard errors",
+                         first);
 }
 
 Status HeadSelector::Run(double max_seconds) {
   const int64_t start = port::NowNanos();
   const auto late = [&] { return max_seconds > 0.0 && port::SecondsSince(start) >= max_seconds; };
   const Loss loss = context_.set->loss().loss;
-  TW_RETURN_IF_ERROR(TryRidge(kScaling, "ridge"));
-  const size_t ridge = 0;
+  TW_RETURN_IF_ERROR(TryRidge(Scaling::kShrunken, "ridge"));
   if (!late() && UsesLabels(loss)) TW_RETURN_IF_ERROR(TryImprint());
   if (!late() && loss != Loss::kMeanSquaredError) {
-    TW_RETURN_IF_ERROR(TryLogistic(kScaling, "logistic"));
-    const HeadCandidate first = candidates_[ridge];
+    TW_RETURN_IF_ERROR(TryLogistic());
+    preferred_ = candidates_.size() - 1;
+    const HeadCandidate first = candidates_.front();
     const HeadCandidate second = candidates_.back();
     TW_RETURN_IF_ERROR(TryBlend(first, second));
   }
-  if (!late()) TW_RETURN_IF_ERROR(TryRidge(0.0, "ridge, features as they are"));
-  if (!late()) TW_RETURN_IF_ERROR(TryRidge(1.0, "ridge, standardised"));
-  if (!late() && loss != Loss::kMeanSquaredError) {
-    TW_RETURN_IF_ERROR(TryLogistic(1.0, "logistic, standardised"));
+  if (!late() && IsRegression(loss)) {
+    TW_RETURN_IF_ERROR(TryRidge(Scaling::kNone, "ridge, features as they are"));
+  }
+  if (!late() && IsRegression(loss)) {
+    TW_RETURN_IF_ERROR(TryRidge(Scaling::kStandard, "ridge, standardised"));
   }
   Choose();
   return Status::Ok();

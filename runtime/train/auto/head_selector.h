@@ -17,12 +17,12 @@ namespace topwork {
 struct HeadCandidate {
   HeadChoice choice;
   std::string name;
-  double accuracy = 0.0;           // sigmoid: share of right outputs; regression: 0
-  double loss = 0.0;               // mean, with the logits' best temperature
-  double seconds = 0.0;            // that it took to try
-  std::vector<float> part_scores;  // [n, n_outputs]: logits without the example's part
-  std::vector<double> part_goods;  // [n]: hits; regression: minus the loss
-  std::vector<float> left_out;     // [n, n_outputs]: logits without the example
+  double accuracy = 0.0;            // sigmoid: share of right outputs; regression: 0
+  double loss = 0.0;                // mean, with the logits' best temperature
+  double seconds = 0.0;             // that it took to try
+  std::vector<float> part_scores;   // [n, n_outputs]: logits without the example's part
+  std::vector<double> part_losses;  // [n]
+  std::vector<float> left_out;      // [n, n_outputs]: logits without the example
 };
 
 class HeadSelector {
@@ -39,9 +39,9 @@ class HeadSelector {
 
  private:
   Status Judge(const std::vector<double>& scores, HeadCandidate* out, double* out_scale) const;
-  Status TryRidge(double scaling, const char* name);
+  Status TryRidge(Scaling scaling, const char* name);
   Status TryImprint();
-  Status TryLogistic(double scaling, const char* name);
+  Status TryLogistic();
   Status TryBlend(const HeadCandidate& ridge, const HeadCandidate& logistic);
   Status Finish(const std::vector<double>& left_out, const std::vector<double>& by_parts,
                 HeadCandidate* candidate);
@@ -51,6 +51,7 @@ class HeadSelector {
   const HeadDesign& design_;
   std::vector<int32_t> parts_;
   std::vector<HeadCandidate> candidates_;
+  size_t preferred_ = 0;
   int chosen_ = -1;
   std::string reason_;
 };

@@ -7,15 +7,13 @@
 namespace topwork {
 namespace {
 
-constexpr int kMostIterations = 200;
-// Of the loss; decisions do not change any more long before.
-constexpr double kTolerance = 1e-7;
+constexpr int kMostIterations = 500;
 
 }  // namespace
 
 Result<std::unique_ptr<LogisticFitter>> LogisticFitter::Create(const TrainingContext& context,
                                                                const HeadDesign* design,
-                                                               double scaling) {
+                                                               Scaling scaling) {
   std::unique_ptr<LogisticFitter> fitter(new LogisticFitter(context, design));
   TW_ASSIGN_OR_RETURN(FeatureScale scale, FeatureScale::Of(design->ridge(), scaling));
   fitter->scales_ = std::move(scale.factor);
@@ -113,9 +111,7 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
   };
   std::vector<float> start;
   ToScaled(*parameters, &start);
-  LbfgsOptions options;
-  options.value_tolerance = kTolerance;
-  Lbfgs lbfgs(options, std::move(start));
+  Lbfgs lbfgs(LbfgsOptions(), std::move(start));
   while (!lbfgs.converged() && lbfgs.iterations() < kMostIterations) {
     TW_RETURN_IF_ERROR(lbfgs.Iterate(objective));
   }

@@ -17,7 +17,7 @@ class LogisticFitter {
  public:
   // `design` must outlive the object; features are scaled as RidgePath does.
   static Result<std::unique_ptr<LogisticFitter>> Create(const TrainingContext& context,
-                                                        const HeadDesign* design, double scaling);
+                                                        const HeadDesign* design, Scaling scaling);
 
   // The mean eigenvalue of the Gram matrix: a penalty of that size is a strong one.
   double mean_square() const { return mean_square_; }

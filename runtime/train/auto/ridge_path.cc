@@ -111,11 +111,11 @@ size_t RidgePath::Bytes(int64_t n, int64_t dim, int64_t n_outputs) {
          static_cast<size_t>(n_doubles) * sizeof(double);
 }
 
-Result<FeatureScale> FeatureScale::Of(const Design& design, double scaling) {
+Result<FeatureScale> FeatureScale::Of(const Design& design, Scaling scaling) {
   const size_t dim = static_cast<size_t>(design.dim);
   FeatureScale scale;
   scale.mean.assign(dim, 0.0);
-  scale.factor.assign(dim, scaling > 0.0 ? 0.0 : 1.0);
+  scale.factor.assign(dim, scaling == Scaling::kNone ? 1.0 : 0.0);
   const auto weight = [&](int64_t b) {
     return design.weights.empty() ? 1.0
                                   : static_cast<double>(design.weights[static_cast<size_t>(b)]);
@@ -130,7 +130,7 @@ Result<FeatureScale> FeatureScale::Of(const Design& design, double scaling) {
       return NumericError("the features are not finite");
     }
   }
-  if (scaling == 0.0) return scale;
+  if (scaling == Scaling::kNone) return scale;
   for (int64_t b = 0; b < design.n; ++b) {
     const float* row = design.rows[b];
     for (size_t d = 0; d < dim; ++d) {
@@ -138,16 +138,25 @@ Result<FeatureScale> FeatureScale::Of(const Design& design, double scaling) {
       scale.factor[d] += weight(b) * centred * centred;
     }
   }
+  std::vector<double> deviations;  // of those that vary
   for (size_t d = 0; d < dim; ++d) {
     const double deviation = std::sqrt(scale.factor[d] / scale.total_weight);
     // Below this the deviation is that of the mean's rounding.
     const bool varies = deviation > 1e-12 * std::fabs(scale.mean[d]);
-    scale.factor[d] = varies ? std::pow(deviation, -scaling) : 0.0;
+    scale.factor[d] = varies ? deviation : 0.0;
+    if (varies) deviations.push_back(deviation);
   }
+  double least = 0.0;
+  if (scaling == Scaling::kShrunken && !deviations.empty()) {
+    const auto middle = deviations.begin() + static_cast<std::ptrdiff_t>(deviations.size() / 2);
+    std::nth_element(deviations.begin(), middle, deviations.end());
+    least = *middle;
+  }
+  for (double& factor : scale.factor) factor = factor > 0.0 ? 1.0 / (factor + least) : 0.0;
   return scale;
 }
 
-Status RidgePath::Begin(double scaling) {
+Status RidgePath::Begin(Scaling scaling) {
   TW_ASSIGN_OR_RETURN(scale_, FeatureScale::Of(design_, scaling));
   roots_.assign(static_cast<size_t>(design_.n), 1.0);
   for (size_t b = 0; b < design_.weights.size(); ++b) {
@@ -257,7 +266,7 @@ Status RidgePath::RotateTargets() {
   return Status::Ok();
 }
 
-Result<RidgePath> RidgePath::Make(const Design& design, double scaling, ThreadPool* pool,
+Result<RidgePath> RidgePath::Make(const Design& design, Scaling scaling, ThreadPool* pool,
                                   WorkWatch* watch) {
   TW_RETURN_IF_ERROR(CheckDesign(design));
   RidgePath path;

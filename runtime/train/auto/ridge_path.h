@@ -19,13 +19,23 @@ struct Design {
   Span<const int32_t> groups;  // [n], −1: the example is a group of its own; empty: all are
 };
 
-// What is done to features first: (x − mean) · factor. The factor is 1 / deviation^scaling: 0 leaves
-// features as they are, 1 standardises them; with a scaling above 0 it is 0 for a constant feature.
+// What a feature is divided by before weights are penalised. The numbers are those of checkpoints.
+enum class Scaling : int {
+  kNone = 0,      // 1
+  kStandard = 1,  // its deviation
+  // Its deviation and the median deviation of all that vary, so that those which hardly vary do not
+  // become as important as the others (Tusher, Tibshirani and Chu 2001; Tibshirani, Hastie,
+  // Narasimhan and Chu 2002, Diagnosis of multiple cancer types by shrunken centroids).
+  kShrunken = 2,
+};
+
+// What is done to features first: (x − mean) · factor. The factor of a constant feature is 0, but
+// 1 with Scaling::kNone.
 struct FeatureScale {
   std::vector<double> mean, factor;
   double total_weight = 0.0;
   // NUMERIC where a feature is not finite.
-  static Result<FeatureScale> Of(const Design& design, double scaling);
+  static Result<FeatureScale> Of(const Design& design, Scaling scaling);
 };
 
 // Minimises ½ Σ_b s_b |W x_b + c − t_b|² + ½ lambda |W|²; the bias c is not penalised. Features
@@ -43,8 +53,8 @@ class RidgePath {
   RidgePath() = default;  // to be assigned to
   // INVALID_ARGUMENT for fewer than two examples, no feature or output, wrong sizes, weights that
   // are not above 0 and finite; NUMERIC where a feature or target is not finite; CANCELLED when
-  // `watch` (may be null) says so. scaling: in [0, 1]; true and false are 1 and 0.
-  static Result<RidgePath> Make(const Design& design, double scaling, ThreadPool* pool,
+  // `watch` (may be null) says so.
+  static Result<RidgePath> Make(const Design& design, Scaling scaling, ThreadPool* pool,
                                 WorkWatch* watch);
   // Bytes that a path takes.
   static size_t Bytes(int64_t n, int64_t dim, int64_t n_outputs);
@@ -65,7 +75,7 @@ class RidgePath {
   Status Solve(double lambda, Span<float> weights, Span<float> bias) const;
 
  private:
-  Status Begin(double scaling);
+  Status Begin(Scaling scaling);
   Status Decompose(WorkWatch* watch);
   Status RotateRows();
   Status RotateTargets();

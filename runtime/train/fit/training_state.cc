@@ -29,11 +29,16 @@ constexpr size_t kChoiceNumbers = 6;  // fewer than L-BFGS has
 Result<HeadChoice> ChoiceOf(const std::vector<double>& v) {
   const bool finite = std::all_of(v.begin(), v.end(), [](double x) { return std::isfinite(x); });
   const double last = static_cast<double>(HeadKind::kBlend);
-  if (!finite || !(v[0] >= 1.0 && v[0] <= last) || !(v[1] >= 0.0 && v[1] <= 1.0) ||
+  if (!finite || !(v[0] >= 1.0 && v[0] <= last) || !(v[1] >= 0.0 && v[1] <= 2.0) ||
       !(v[2] >= 0.0 && v[4] >= 0.0)) {
     return Corrupt("the checkpoint contradicts itself: it says of no head how it was fitted");
   }
-  return HeadChoice{static_cast<HeadKind>(static_cast<int>(v[0])), v[1], v[2], v[3], v[4], v[5]};
+  return HeadChoice{static_cast<HeadKind>(static_cast<int>(v[0])),
+                    static_cast<Scaling>(static_cast<int>(v[1])),
+                    v[2],
+                    v[3],
+                    v[4],
+                    v[5]};
 }
 
 }  // namespace
@@ -92,9 +97,12 @@ TrainingValues TrainingState::Values() const {
   values.n_updates = optimizer->n_updates();
   if (lbfgs != nullptr) values.solver = lbfgs->State();
   if (choice.kind != HeadKind::kNone) {
-    values.solver = {
-        static_cast<double>(choice.kind), choice.scaling,       choice.penalty, choice.scale,
-        choice.logistic_penalty,          choice.logistic_scale};
+    values.solver = {static_cast<double>(choice.kind),
+                     static_cast<double>(choice.scaling),
+                     choice.penalty,
+                     choice.scale,
+                     choice.logistic_penalty,
+                     choice.logistic_scale};
   }
   values.learning_rate = learning_rate;
   values.temperature = temperature;

@@ -43,7 +43,7 @@ Status Learner::ChoosePenalty() {
   const Design design = {
       rows.data(), n_kept(), all_.dim(), targets, static_cast<int64_t>(n_classes), {}, groups_};
   TW_ASSIGN_OR_RETURN(const RidgePath path,
-                      RidgePath::Make(design, 0.0, &trainer_.pool(), nullptr));
+                      RidgePath::Make(design, Scaling::kNone, &trainer_.pool(), nullptr));
   std::vector<double> left_out(targets.size());
   std::vector<float> scores;
   std::vector<int32_t> labels;

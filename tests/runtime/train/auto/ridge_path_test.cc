@@ -2,6 +2,7 @@
 // elimination in long double.
 #include "runtime/train/auto/ridge_path.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -14,6 +15,7 @@ namespace topwork {
 namespace ridge_path_test {
 
 using Real = long double;
+constexpr Scaling kScalings[] = {Scaling::kNone, Scaling::kStandard, Scaling::kShrunken};
 
 struct Problem {
   int64_t n, dim, n_outputs;
@@ -59,16 +61,25 @@ struct Problem {
     }
     return out;
   }
+  std::vector<Real> Divisors(Scaling scaling) const {
+    std::vector<Real> out = Deviations();
+    if (scaling == Scaling::kNone) return std::vector<Real>(out.size(), 1);
+    std::vector<Real> sorted = out;
+    std::sort(sorted.begin(), sorted.end());
+    const Real least = scaling == Scaling::kShrunken ? sorted[sorted.size() / 2] : 0;
+    for (Real& divisor : out) divisor += least;
+    return out;
+  }
   // W [n_outputs, dim], then c, of a fit to the examples that `with` keeps: unknowns W and c at once.
   std::vector<Real> Solve(const std::vector<bool>& with, Real lambda,
-                          const std::vector<Real>& deviations) const {
+                          const std::vector<Real>& divisors) const {
     const size_t size = static_cast<size_t>(dim) + 1;
     const size_t width = size + static_cast<size_t>(n_outputs);
     std::vector<Real> a(size * width, 0);
     for (int64_t b = 0; b < n; ++b) {
       if (!with[static_cast<size_t>(b)]) continue;
       std::vector<Real> z(size, 1);
-      for (size_t d = 0; d + 1 < size; ++d) z[d] = x(b, static_cast<int64_t>(d)) / deviations[d];
+      for (size_t d = 0; d + 1 < size; ++d) z[d] = x(b, static_cast<int64_t>(d)) / divisors[d];
       for (size_t i = 0; i < size; ++i) {
         for (size_t j = 0; j < size; ++j) a[i * width + j] += weight(b) * z[i] * z[j];
         for (size_t c = size; c < width; ++c) {
@@ -91,7 +102,7 @@ struct Problem {
     std::vector<Real> out;
     for (size_t c = size; c < width; ++c) {
       for (size_t d = 0; d + 1 < size; ++d) {
-        out.push_back(a[d * width + c] / a[d * width + d] / deviations[d]);
+        out.push_back(a[d * width + c] / a[d * width + d] / divisors[d]);
       }
     }
     for (size_t c = size; c < width; ++c) {
@@ -105,9 +116,8 @@ struct Problem {
     return sum;
   }
   // The largest difference from refitting without each example's group (without it alone).
-  double Difference(const std::vector<double>& out, Real lambda, bool standardise, bool grouped) {
-    const std::vector<Real> deviations =
-        standardise ? Deviations() : std::vector<Real>(static_cast<size_t>(dim), 1);
+  double Difference(const std::vector<double>& out, Real lambda, Scaling scaling, bool grouped) {
+    const std::vector<Real> divisors = Divisors(scaling);
     Real largest = 0;
     for (int64_t b = 0; b < n; ++b) {
       const int32_t group = groups[static_cast<size_t>(b)];
@@ -116,7 +126,7 @@ struct Problem {
         const bool same = grouped && group >= 0 && groups[static_cast<size_t>(i)] == group;
         if (i == b || same) with[static_cast<size_t>(i)] = false;
       }
-      const std::vector<Real> solution = Solve(with, lambda, deviations);
+      const std::vector<Real> solution = Solve(with, lambda, divisors);
       for (int64_t c = 0; c < n_outputs; ++c) {
         const Real got = Real(out[static_cast<size_t>(b * n_outputs + c)]);
         largest = std::max(largest, std::abs(got - Predict(solution, b, c)));
@@ -126,34 +136,34 @@ struct Problem {
   }
 };
 
-RidgePath MakePath(const Problem& problem, bool standardise, ThreadPool* pool) {
-  Result<RidgePath> path = RidgePath::Make(problem.design(), standardise, pool, nullptr);
+RidgePath MakePath(const Problem& problem, Scaling scaling, ThreadPool* pool) {
+  Result<RidgePath> path = RidgePath::Make(problem.design(), scaling, pool, nullptr);
   REQUIRE(path.status().ToString() == "OK");
   return std::move(path.value());
 }
 
-void CheckLeftOut(Problem problem, bool standardise) {
+void CheckLeftOut(Problem problem, Scaling scaling) {
   ThreadPool pool(2);
-  const RidgePath path = MakePath(problem, standardise, &pool);
+  const RidgePath path = MakePath(problem, scaling, &pool);
   const std::vector<double> lambdas = path.Lambdas(33);
   std::vector<double> out(static_cast<size_t>(problem.n * problem.n_outputs));
   for (size_t i = 0; i < lambdas.size(); i += 8) {
     INFO(lambdas[i]);
     REQUIRE(path.LeaveOneOut(lambdas[i], out).ToString() == "OK");
-    CHECK(problem.Difference(out, lambdas[i], standardise, false) < 1e-6);
+    CHECK(problem.Difference(out, lambdas[i], scaling, false) < 1e-6);
     REQUIRE(path.LeaveGroupOut(lambdas[i], out).ToString() == "OK");
-    CHECK(problem.Difference(out, lambdas[i], standardise, true) < 1e-6);
+    CHECK(problem.Difference(out, lambdas[i], scaling, true) < 1e-6);
   }
 }
 
 TEST_CASE("ridge path: left-out predictions are those of fits without the examples", "[train]") {
-  for (const bool standardise : {true, false}) {
+  for (const Scaling scaling : kScalings) {
     for (const bool weighted : {false, true}) {
-      CAPTURE(standardise, weighted);
-      CheckLeftOut(Problem(37, 9, 3, 1.0, weighted), standardise);   // more examples
-      CheckLeftOut(Problem(25, 60, 2, 1.0, weighted), standardise);  // more features
-      CheckLeftOut(Problem(21, 20, 11, 1.0, weighted), standardise);
-      CheckLeftOut(Problem(20, 20, 1, 1.0, weighted), standardise);
+      CAPTURE(static_cast<int>(scaling), weighted);
+      CheckLeftOut(Problem(37, 9, 3, 1.0, weighted), scaling);   // more examples
+      CheckLeftOut(Problem(25, 60, 2, 1.0, weighted), scaling);  // more features
+      CheckLeftOut(Problem(21, 20, 11, 1.0, weighted), scaling);
+      CheckLeftOut(Problem(20, 20, 1, 1.0, weighted), scaling);
     }
   }
 }
@@ -161,27 +171,26 @@ TEST_CASE("ridge path: left-out predictions are those of fits without the exampl
 TEST_CASE("ridge path: the features' scale changes nothing", "[train]") {
   for (const double scale : {1e-17, 1e-6, 1e6, 1e17}) {
     CAPTURE(scale);
-    for (const bool standardise : {true, false}) {
-      CheckLeftOut(Problem(19, 7, 2, scale, false), standardise);
-      CheckLeftOut(Problem(15, 33, 2, scale, true), standardise);
+    for (const Scaling scaling : kScalings) {
+      CheckLeftOut(Problem(19, 7, 2, scale, false), scaling);
+      CheckLeftOut(Problem(15, 33, 2, scale, true), scaling);
     }
   }
 }
 
 TEST_CASE("ridge path: the head is that of the normal equations", "[train]") {
   for (const int64_t dim : {9, 60}) {
-    for (const bool standardise : {true, false}) {
-      CAPTURE(dim, standardise);
+    for (const Scaling scaling : kScalings) {
+      CAPTURE(dim, static_cast<int>(scaling));
       Problem problem(37, dim, 3, 1.0, true);
       ThreadPool pool(2);
-      const RidgePath path = MakePath(problem, standardise, &pool);
+      const RidgePath path = MakePath(problem, scaling, &pool);
       const double lambda = path.Lambdas(33)[12];
       std::vector<float> weights(static_cast<size_t>(3 * dim));
       std::vector<float> bias(3);
       REQUIRE(path.Solve(lambda, weights, bias).ToString() == "OK");
-      const std::vector<Real> expected = problem.Solve(
-          std::vector<bool>(37, true), lambda,
-          standardise ? problem.Deviations() : std::vector<Real>(static_cast<size_t>(dim), 1));
+      const std::vector<Real> expected =
+          problem.Solve(std::vector<bool>(37, true), lambda, problem.Divisors(scaling));
       std::vector<Real> got(weights.begin(), weights.end());
       got.insert(got.end(), bias.begin(), bias.end());
       for (int64_t b = 0; b < problem.n; ++b) {
@@ -201,7 +210,7 @@ TEST_CASE("ridge path: a constant feature gets no weight, a duplicate half of it
     problem.features[static_cast<size_t>(b * 6 + 4)] = problem.features[static_cast<size_t>(b * 6)];
   }
   ThreadPool pool(1);
-  const RidgePath path = MakePath(problem, true, &pool);
+  const RidgePath path = MakePath(problem, Scaling::kStandard, &pool);
   std::vector<float> weights(12);
   std::vector<float> bias(2);
   for (double lambda : path.Lambdas(33)) {
@@ -218,7 +227,7 @@ TEST_CASE("ridge path: the number of threads changes no bit", "[train]") {
     std::vector<std::vector<double>> results;
     for (const int n_threads : {1, 3}) {
       ThreadPool pool(n_threads);
-      const RidgePath path = MakePath(problem, true, &pool);
+      const RidgePath path = MakePath(problem, Scaling::kStandard, &pool);
       std::vector<double> out(static_cast<size_t>(n * 12));
       results.emplace_back();
       REQUIRE(path.LeaveOneOut(path.Lambdas(33)[10], out).ToString() == "OK");
@@ -237,7 +246,7 @@ TEST_CASE("ridge path: the number of threads changes no bit", "[train]") {
 TEST_CASE("ridge path: wrong problems are refused", "[train]") {
   ThreadPool pool(1);
   const auto make = [&](const Design& design) {
-    return RidgePath::Make(design, true, &pool, nullptr).status().code();
+    return RidgePath::Make(design, Scaling::kStandard, &pool, nullptr).status().code();
   };
   Problem problem(10, 4, 2, 1.0, true);
   Design design = problem.design();
@@ -252,7 +261,7 @@ TEST_CASE("ridge path: wrong problems are refused", "[train]") {
   problem.features[5] = std::numeric_limits<float>::quiet_NaN();
   CHECK(make(problem.design()) == StatusCode::kNumeric);
   problem.features[5] = 0.0f;
-  const RidgePath path = MakePath(problem, true, &pool);
+  const RidgePath path = MakePath(problem, Scaling::kStandard, &pool);
   std::vector<double> out(20);
   CHECK(path.LeaveOneOut(-1.0, out).code() == StatusCode::kInvalidArgument);
   const std::vector<int32_t> one_group(10, 1);
@@ -260,7 +269,7 @@ TEST_CASE("ridge path: wrong problems are refused", "[train]") {
   WorkWatch watch;
   const Cancellation::Call call(&watch.cancellation());
   watch.cancellation().Request();
-  CHECK(RidgePath::Make(problem.design(), true, &pool, &watch).status().code() ==
+  CHECK(RidgePath::Make(problem.design(), Scaling::kStandard, &pool, &watch).status().code() ==
         StatusCode::kCancelled);
 }
 
