@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "runtime/train/fit/products.h"
@@ -10,7 +11,7 @@
 namespace topwork {
 namespace {
 
-// Examples³ × classes.
+// Multiplications: examples³ × outputs, and the blocks of those that leave together.
 constexpr double kMostWork = 1e8;
 
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -32,47 +33,85 @@ Status Invert(int64_t n, TiledMatrix* a) {
   return Status::Ok();
 }
 
+// Solves the system of `size` rows [size + 1], the right-hand side last, by elimination with pivots;
+// the solution takes the last column. False where it is singular.
+bool Eliminate(size_t size, std::vector<double>* system) {
+  std::vector<double>& a = *system;
+  const size_t width = size + 1;
+  for (size_t i = 0; i < size; ++i) {
+    size_t pivot = i;
+    for (size_t r = i; r < size; ++r) {
+      if (std::fabs(a[r * width + i]) > std::fabs(a[pivot * width + i])) pivot = r;
+    }
+    if (!(std::fabs(a[pivot * width + i]) > 1e-12)) return false;
+    for (size_t c = 0; c < width; ++c) std::swap(a[i * width + c], a[pivot * width + c]);
+    for (size_t r = 0; r < size; ++r) {
+      const double factor = a[r * width + i] / a[i * width + i];
+      for (size_t c = i; c < width && r != i; ++c) a[r * width + c] -= factor * a[i * width + c];
+    }
+  }
+  for (size_t i = 0; i < size; ++i) a[i * width + size] /= a[i * width + i];
+  return true;
+}
+
 class Approximation {
  public:
   Approximation(const TrainingContext& context, const HeadDesign& design)
-      : context_(context), design_(design), n_(design.n), n_outputs_(design.n_outputs) {}
+      : context_(context),
+        design_(design),
+        n_(design.n),
+        n_outputs_(design.n_outputs),
+        softmax_(UsesLabels(context.set->loss().loss)) {}
 
   Status Run(const LogisticFitter& fitter, double penalty, std::vector<float>* scores) {
-    TW_RETURN_IF_ERROR(Describe(*scores));
+    Describe(*scores);
     TW_RETURN_IF_ERROR(MakeKernel(fitter, penalty));
     TW_RETURN_IF_ERROR(MakeBlocks());
-    for (int64_t b = 0; b < n_; ++b) {
-      if (!Step(b, scores->data() + b * n_outputs_)) {
-        return NumericError("example {} determines its own scores", b);
+    for (const std::vector<int64_t>& members : LeavingTogether(design_, design_.groups)) {
+      if (!Step(members, scores)) {
+        return NumericError("example {} determines its own scores", members.front());
       }
     }
     return Status::Ok();
   }
 
  private:
-  double weight(int64_t b) const {
-    return design_.weights.empty() ? 1.0
-                                   : static_cast<double>(design_.weights[static_cast<size_t>(b)]);
-  }
-  double& probability(int64_t b, int64_t c) {
-    return probabilities_[static_cast<size_t>(b * n_outputs_ + c)];
+  double& curvature(int64_t b, int64_t c) {
+    return curvatures_[static_cast<size_t>(b * n_outputs_ + c)];
   }
 
-  // Probabilities and gradients at the scores.
-  Status Describe(const std::vector<float>& scores) {
+  // Gradients and curvatures at the scores. Softmax: weight times probability p, as its curvature is
+  // weight · (diag(p) − ppᵀ).
+  void Describe(const std::vector<float>& scores) {
+    const LossOptions& loss = context_.set->loss();
     gradients_ = scores;
+    curvatures_.assign(scores.begin(), scores.end());
     for (int64_t b = 0; b < n_; ++b) {
-      float* row = gradients_.data() + b * n_outputs_;
+      const double weight = RowWeight(loss, design_.loss_targets(), b);
+      const float* row = scores.data() + b * n_outputs_;
       const double most = static_cast<double>(*std::max_element(row, row + n_outputs_));
       double sum = 0.0;
       for (int64_t c = 0; c < n_outputs_; ++c) {
-        probabilities_.push_back(std::exp(static_cast<double>(row[c]) - most));
-        sum += probabilities_.back();
+        const double score = static_cast<double>(row[c]);
+        curvature(b, c) = softmax_ ? std::exp(score - most) : SigmoidCurvature(loss, b, c, score);
+        sum += curvature(b, c);
       }
-      for (int64_t c = 0; c < n_outputs_; ++c) probability(b, c) /= sum;
-      LossRow(context_.set->loss(), design_.loss_targets(), b, n_outputs_, 1.0f, row, nullptr);
+      const double share = softmax_ ? sum : static_cast<double>(n_outputs_);
+      for (int64_t c = 0; c < n_outputs_; ++c) curvature(b, c) *= weight / share;
+      LossRow(loss, design_.loss_targets(), b, n_outputs_, 1.0f, gradients_.data() + b * n_outputs_,
+              nullptr);
     }
-    return Status::Ok();
+  }
+
+  double SigmoidCurvature(const LossOptions& loss, int64_t b, int64_t c, double score) const {
+    const double smoothing = static_cast<double>(loss.label_smoothing);
+    const double target = static_cast<double>(design_.values[static_cast<size_t>(b)][c]);
+    const double soft = target * (1.0 - smoothing) + 0.5 * smoothing;
+    const size_t k = static_cast<size_t>(c);
+    const double positive =
+        loss.class_weights.empty() ? soft : soft * static_cast<double>(loss.class_weights[k]);
+    const double p = 1.0 / (1.0 + std::exp(-score));
+    return (positive + 1.0 - soft) * p * (1.0 - p);
   }
 
   // K, the bias included as a feature that is hardly penalised.
@@ -107,10 +146,10 @@ class Approximation {
     return AddProducts(n_, n_, part(a), n_, part(b), context_.pool, out);
   }
 
-  // E_c = D^½ (I + D^½ K D^½)⁻¹ D^½ with D the weighted probabilities of class c, summed into *sum.
+  // E_c = D^½ (I + D^½ K D^½)⁻¹ D^½ with D the curvatures of output c, summed into *sum.
   Status MakeClass(int64_t c, TiledMatrix* e, TiledMatrix* sum) {
     std::vector<double> roots;
-    for (int64_t b = 0; b < n_; ++b) roots.push_back(std::sqrt(weight(b) * probability(b, c)));
+    for (int64_t b = 0; b < n_; ++b) roots.push_back(std::sqrt(curvature(b, c)));
     TW_RETURN_IF_ERROR(e->Allocate(n_, n_, "a class's curvature"));
     for (int64_t i = 0; i < n_; ++i) {
       for (int64_t j = 0; j < n_; ++j) {
@@ -128,18 +167,19 @@ class Approximation {
     return Status::Ok();
   }
 
-  // E_c K and (Σ E)⁻¹ E_c K of every class.
+  // E_c K of every output; softmax: (Σ E)⁻¹ E_c K, too.
   Status MakeBlocks() {
     TiledMatrix sum;
     TiledMatrix e;
     TW_RETURN_IF_ERROR(sum.Allocate(n_, n_, "the curvature of all classes"));
     left_.resize(static_cast<size_t>(n_outputs_));
-    right_.resize(static_cast<size_t>(n_outputs_));
     for (int64_t c = 0; c < n_outputs_; ++c) {
       if (context_.watch->cancelled()) return Cancelled("training was cancelled");
       TW_RETURN_IF_ERROR(MakeClass(c, &e, &sum));
       TW_RETURN_IF_ERROR(Multiply(e, kernel_, &left_[static_cast<size_t>(c)]));
     }
+    if (!softmax_) return Status::Ok();
+    right_.resize(left_.size());
     TW_RETURN_IF_ERROR(Invert(n_, &sum));
     for (size_t c = 0; c < right_.size(); ++c) {
       TW_RETURN_IF_ERROR(Multiply(sum, left_[c], &right_[c]));
@@ -147,59 +187,70 @@ class Approximation {
     return Status::Ok();
   }
 
-  // M of example b: [n_outputs, n_outputs].
-  std::vector<double> BlockOf(int64_t b) const {
+  // The element of (K⁻¹ + W)⁻¹ for example i's output c and example j's output k.
+  double Element(int64_t i, size_t c, int64_t j, size_t k) const {
+    double sum = c == k ? *kernel_.at(i, j) : 0.0;
+    for (int64_t r = 0; r < n_; ++r) {
+      if (softmax_) sum += *left_[c].at(r, i) * *right_[k].at(r, j);
+      if (c == k) sum -= *kernel_.at(r, i) * *left_[c].at(r, j);
+    }
+    return sum;
+  }
+
+  // M of the examples that leave: [members × outputs]².
+  std::vector<double> BlockOf(const std::vector<int64_t>& members) const {
     std::vector<double> m;
-    for (size_t c = 0; c < left_.size(); ++c) {
-      for (size_t k = 0; k < right_.size(); ++k) {
-        double sum = c == k ? *kernel_.at(b, b) : 0.0;
-        for (int64_t i = 0; i < n_; ++i) {
-          const double left = *left_[c].at(i, b);
-          sum += left * *right_[k].at(i, b);
-          if (c == k) sum -= left * *kernel_.at(i, b);
+    for (int64_t i : members) {
+      for (size_t c = 0; c < left_.size(); ++c) {
+        for (int64_t j : members) {
+          for (size_t k = 0; k < left_.size(); ++k) {
+            m.push_back(softmax_ || c == k ? Element(i, c, j, k) : 0.0);
+          }
         }
-        m.push_back(sum);
       }
     }
     return m;
   }
 
-  // scores += M (I − W M)⁻¹ gradient, by elimination with pivots.
-  bool Step(int64_t b, float* scores) {
-    const size_t size = static_cast<size_t>(n_outputs_);
-    const std::vector<double> m = BlockOf(b);
-    std::vector<double> p(size);
-    for (size_t c = 0; c < size; ++c) p[c] = probability(b, static_cast<int64_t>(c));
-    const size_t width = size + 1;
-    std::vector<double> a(size * width);
-    for (size_t k = 0; k < size; ++k) {
-      double mean = 0.0;
-      for (size_t c = 0; c < size; ++c) mean += p[c] * m[c * size + k];
-      for (size_t c = 0; c < size; ++c) {
-        a[c * width + k] = (c == k ? 1.0 : 0.0) - weight(b) * p[c] * (m[c * size + k] - mean);
-      }
-    }
-    for (size_t c = 0; c < size; ++c) {
-      a[c * width + size] = static_cast<double>(gradients_[static_cast<size_t>(b) * size + c]);
-    }
-    for (size_t i = 0; i < size; ++i) {
-      size_t pivot = i;
-      for (size_t r = i; r < size; ++r) {
-        if (std::fabs(a[r * width + i]) > std::fabs(a[pivot * width + i])) pivot = r;
-      }
-      if (!(std::fabs(a[pivot * width + i]) > 1e-12)) return false;
-      for (size_t c = 0; c < width; ++c) std::swap(a[i * width + c], a[pivot * width + c]);
-      for (size_t r = 0; r < size; ++r) {
-        const double factor = a[r * width + i] / a[i * width + i];
-        for (size_t c = i; c < width && r != i; ++c) a[r * width + c] -= factor * a[i * width + c];
-      }
-    }
-    for (size_t c = 0; c < size; ++c) {
-      double step = 0.0;
+  // I − W M with the gradients behind it as a last column.
+  std::vector<double> SystemOf(const std::vector<int64_t>& members, const std::vector<double>& m) {
+    const size_t n_outputs = left_.size();
+    const size_t size = members.size() * n_outputs;
+    std::vector<double> a(size * (size + 1));
+    for (size_t i = 0; i < members.size(); ++i) {
+      const double* w = &curvature(members[i], 0);
+      const double total = std::accumulate(w, w + n_outputs, 0.0);
+      const double* rows = m.data() + i * n_outputs * size;
+      double* to = a.data() + i * n_outputs * (size + 1);
       for (size_t k = 0; k < size; ++k) {
-        step += m[c * size + k] * a[k * width + size] / a[k * width + k];
+        double mean = 0.0;
+        for (size_t c = 0; softmax_ && c < n_outputs; ++c)
+          mean += w[c] * rows[c * size + k] / total;
+        for (size_t c = 0; c < n_outputs; ++c) {
+          to[c * (size + 1) + k] =
+              (i * n_outputs + c == k ? 1.0 : 0.0) - w[c] * (rows[c * size + k] - mean);
+        }
       }
-      scores[c] = static_cast<float>(static_cast<double>(scores[c]) + step);
+      const float* gradient = gradients_.data() + static_cast<size_t>(members[i]) * n_outputs;
+      for (size_t c = 0; c < n_outputs; ++c) {
+        to[c * (size + 1) + size] = static_cast<double>(gradient[c]);
+      }
+    }
+    return a;
+  }
+
+  // scores += M (I − W M)⁻¹ gradient.
+  bool Step(const std::vector<int64_t>& members, std::vector<float>* scores) {
+    const std::vector<double> m = BlockOf(members);
+    std::vector<double> a = SystemOf(members, m);
+    const size_t size = members.size() * left_.size();
+    if (!Eliminate(size, &a)) return false;
+    for (size_t r = 0; r < size; ++r) {
+      double step = 0.0;
+      for (size_t k = 0; k < size; ++k) step += m[r * size + k] * a[k * (size + 1) + size];
+      float& score = (*scores)[static_cast<size_t>(members[r / left_.size()]) * left_.size() +
+                               r % left_.size()];
+      score = static_cast<float>(static_cast<double>(score) + step);
     }
     return true;
   }
@@ -207,8 +258,9 @@ class Approximation {
   const TrainingContext context_;
   const HeadDesign& design_;
   const int64_t n_, n_outputs_;
-  std::vector<double> probabilities_;  // [n, n_outputs]
-  std::vector<float> gradients_;       // [n, n_outputs], the example's weight included
+  const bool softmax_;
+  std::vector<double> curvatures_;  // [n, n_outputs], the example's weight included
+  std::vector<float> gradients_;    // [n, n_outputs], likewise
   TiledMatrix kernel_;
   std::vector<TiledMatrix> left_, right_;
 };
@@ -216,9 +268,16 @@ class Approximation {
 }  // namespace
 
 bool CanApproximate(const TrainingContext& context, const HeadDesign& design) {
+  const LossOptions& loss = context.set->loss();
+  if (IsRegression(loss.loss) || loss.focal_gamma > 0.0f) return false;
   const double n = static_cast<double>(design.n);
-  return UsesLabels(context.set->loss().loss) && design.groups.empty() &&
-         n * n * n * static_cast<double>(design.n_outputs) <= kMostWork;
+  const double n_outputs = static_cast<double>(design.n_outputs);
+  double work = n * n * n * n_outputs;
+  for (const std::vector<int64_t>& members : LeavingTogether(design, design.groups)) {
+    const double size = static_cast<double>(members.size()) * n_outputs;
+    work += size * size * (n + size);
+  }
+  return work <= kMostWork;
 }
 
 Status ApproximateLeftOut(const TrainingContext& context, const HeadDesign& design,

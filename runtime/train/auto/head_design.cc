@@ -59,6 +59,27 @@ size_t HeadDesign::bytes() const {
          2 * rows.size() * sizeof(void*);
 }
 
+std::vector<std::vector<int64_t>> LeavingTogether(const HeadDesign& design,
+                                                  Span<const int32_t> groups) {
+  std::vector<std::vector<int64_t>> out;
+  std::vector<int64_t> order(static_cast<size_t>(design.n));
+  std::iota(order.begin(), order.end(), 0);
+  const auto group = [&](int64_t b) {
+    return groups.empty() ? -1 : groups[static_cast<size_t>(b)];
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return group(a) < group(b); });
+  for (int64_t b : order) {
+    const bool joins = !out.empty() && group(b) >= 0 && group(out.back().front()) == group(b);
+    if (joins) {
+      out.back().push_back(b);
+    } else {
+      out.push_back({b});
+    }
+  }
+  return out;
+}
+
 std::vector<int32_t> MakeParts(const HeadDesign& design, int n_parts, uint64_t seed) {
   const size_t n = static_cast<size_t>(design.n);
   std::vector<int32_t> order(n);

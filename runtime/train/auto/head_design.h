@@ -31,6 +31,11 @@ struct HeadDesign {
   size_t bytes() const;
 };
 
+// The examples that are left out together, in ascending order: those of one of `groups`, or one alone
+// where it has none (−1) or `groups` is empty.
+std::vector<std::vector<int64_t>> LeavingTogether(const HeadDesign& design,
+                                                  Span<const int32_t> groups);
+
 // For every example the number of the part, in [0, n_parts), that it is left out with in
 // cross-validation: parts of about the same number of examples of each class, in an order that
 // `seed` shuffles. Groups stay whole. At most as many parts as there are examples (groups).

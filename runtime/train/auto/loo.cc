@@ -27,27 +27,6 @@ std::vector<double> NormalisedRow(const HeadDesign& design, int64_t b) {
   return v;
 }
 
-// The examples that leave together: a group, or one example.
-std::vector<std::vector<int64_t>> Leaving(const HeadDesign& design, Span<const int32_t> groups) {
-  std::vector<std::vector<int64_t>> out;
-  std::vector<int64_t> order(static_cast<size_t>(design.n));
-  for (int64_t b = 0; b < design.n; ++b) order[static_cast<size_t>(b)] = b;
-  const auto group = [&](int64_t b) {
-    return groups.empty() ? -1 : groups[static_cast<size_t>(b)];
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return group(a) < group(b); });
-  for (int64_t b : order) {
-    const bool joins = !out.empty() && group(b) >= 0 && group(out.back().front()) == group(b);
-    if (joins) {
-      out.back().push_back(b);
-    } else {
-      out.push_back({b});
-    }
-  }
-  return out;
-}
-
 void Scale(double factor, std::vector<float>* values) {
   for (float& value : *values) value = static_cast<float>(static_cast<double>(value) * factor);
 }
@@ -115,11 +94,12 @@ Status LeftOutLogistic(const TrainingContext& context, const HeadDesign& design,
   TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
                       LogisticFitter::Create(context, &design, choice.scaling));
   if (CanApproximate(context, design)) {
-    *out_method = LooMethod::kApproximate;
     std::vector<float> parameters;
     TW_RETURN_IF_ERROR(FitLogistic(context, design, choice, fitter.get(), &parameters));
-    return ApproximateLeftOut(context, design, fitter.get(), choice.logistic_penalty, parameters,
-                              out);
+    const Status status =
+        ApproximateLeftOut(context, design, fitter.get(), choice.logistic_penalty, parameters, out);
+    if (status.ok()) *out_method = LooMethod::kApproximate;
+    if (status.code() != StatusCode::kNumeric) return status;
   }
   const std::vector<int32_t> parts = MakeParts(design, kLooParts, context.options->seed);
   const auto fit = [&](int32_t part, Span<float> scores) {
@@ -217,7 +197,7 @@ void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vec
     for (size_t d = 0; d < row.size(); ++d) sum[d] += sign * row[d];
   };
   for (int64_t b = 0; b < design.n; ++b) add(b, 1.0, &sums);
-  for (const std::vector<int64_t>& leaving : Leaving(design, groups)) {
+  for (const std::vector<int64_t>& leaving : LeavingTogether(design, groups)) {
     std::vector<std::vector<double>> rest = sums;
     for (int64_t b : leaving) add(b, -1.0, &rest);
     for (std::vector<double>& mean : rest) Normalise(&mean);

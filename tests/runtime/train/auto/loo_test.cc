@@ -119,6 +119,84 @@ TEST_CASE("left-out scores: one Newton step comes near to fits without the examp
   CHECK(error < 0.1 * change);
 }
 
+// Examples of `data` but those that `without` names, each with its group, for a softmax or a sigmoid.
+Examples Rest(const TrainerData& data, const std::vector<float>* targets, int n_groups, int without,
+              std::vector<int64_t>* kept) {
+  kept->clear();
+  const int64_t n = static_cast<int64_t>(data.y.size());
+  for (int64_t b = 0; b < n; ++b) {
+    if (b % n_groups != without) kept->push_back(b);
+  }
+  const Examples all = targets == nullptr
+                           ? data.examples()
+                           : Examples::FromArray(data.x.data(), test::kImageFloats * sizeof(float),
+                                                 targets->data(), kClasses, n);
+  Examples rest = all;
+  rest.count = static_cast<int64_t>(kept->size());
+  const std::vector<int64_t> indices = *kept;
+  rest.read = [=](int64_t index, Span<void* const> inputs, ExampleTarget* target) {
+    const int64_t b = indices[static_cast<size_t>(index)];
+    TW_RETURN_IF_ERROR(all.read(b, inputs, target));
+    if (n_groups < n) target->group = static_cast<int32_t>(b % n_groups);
+    return Status::Ok();
+  };
+  return rest;
+}
+
+// How far left-out scores are from those of fits without the group, as a share of what leaving it
+// out changes.
+double NewtonError(const TrainerData& data, const std::vector<float>* targets, int n_groups) {
+  TrainerOptions options = Options(Optimizer::kLbfgs);
+  if (targets != nullptr) options.loss.loss = Loss::kSigmoidCrossEntropy;
+  options.epochs = 500;
+  const auto fit = [&](int without, std::vector<int64_t>* kept) {
+    const Examples rest = Rest(data, targets, n_groups, without, kept);
+    const double share = static_cast<double>(data.y.size()) / static_cast<double>(rest.count);
+    options.weight_decay = static_cast<float>(0.01 * share);
+    std::unique_ptr<Trainer> trainer = NewTrainer(options);
+    REQUIRE(trainer->AddExamples(rest).ToString() == "OK");
+    REQUIRE(trainer->Train().ToString() == "OK");
+    return trainer;
+  };
+  std::vector<int64_t> kept;
+  const auto trainer = fit(-1, &kept);
+  const LooScores left_out = LeftOut(trainer.get());
+  CHECK(left_out.method == LooMethod::kApproximate);
+  double error = 0.0, change = 0.0;
+  for (int group = 0; group < n_groups; ++group) {
+    const auto other = fit(group, &kept);
+    for (size_t b = static_cast<size_t>(group); b < data.y.size();
+         b += static_cast<size_t>(n_groups)) {
+      float without[kClasses], with[kClasses];
+      const float* row = trainer->set().cache().row(static_cast<int64_t>(b));
+      REQUIRE(other->state().network->Scores(&row, 1, without).ToString() == "OK");
+      REQUIRE(trainer->state().network->Scores(&row, 1, with).ToString() == "OK");
+      const float* got = left_out.scores.data() + b * kClasses;
+      for (int c = 0; c < kClasses; ++c) {
+        const bool softmax = targets == nullptr;  // only differences of its scores matter
+        const auto of = [&](const float* v) {
+          return static_cast<double>(softmax ? v[c] - v[0] : v[c]);
+        };
+        error += std::fabs(of(got) - of(without));
+        change += std::fabs(of(with) - of(without));
+      }
+    }
+  }
+  CHECK(change > 0.1);
+  return error / change;
+}
+
+TEST_CASE("left-out scores: one Newton step for sigmoids and for groups, too", "[train]") {
+  const TrainerData data = Images(24, kClasses);
+  std::vector<float> targets;
+  for (size_t b = 0; b < data.y.size(); ++b) {
+    for (int c = 0; c < kClasses; ++c) targets.push_back(data.y[b] == c ? 1.0f : 0.0f);
+  }
+  CHECK(NewtonError(data, &targets, 24) < 0.1);
+  CHECK(NewtonError(data, nullptr, 8) < 0.25);
+  CHECK(NewtonError(data, &targets, 8) < 0.25);
+}
+
 TEST_CASE("left-out scores: they are of the present head's size", "[train]") {
   const TrainerData data = Images(60, kClasses);
   for (Optimizer optimizer : {Optimizer::kRidge, Optimizer::kImprint, Optimizer::kLbfgs}) {
