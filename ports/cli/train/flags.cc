@@ -164,6 +164,7 @@ void AddOptimizer(CLI::App* command, TrainOptions* options) {
                    "passes over the examples; iterations of lbfgs")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
+      ->each([options](const std::string&) { options->epochs_given = true; })
       ->capture_default_str();
   group
       ->add_option("--max-seconds", options->max_seconds,
@@ -172,6 +173,7 @@ void AddOptimizer(CLI::App* command, TrainOptions* options) {
       ->type_name("S");
   group->add_option("--batch", options->trainer.batch_size, "examples in a step")
       ->check(CLI::Range(1, 1000000))
+      ->each([options](const std::string&) { options->batch_given = true; })
       ->type_name("N")
       ->capture_default_str();
   group
