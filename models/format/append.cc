@@ -3,9 +3,9 @@
 #include "models/format/append.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "models/format/constants.h"
 #include "models/format/model_tables.h"
 #include "models/format/write_steps.h"
 #include "tflite_generated.h"
@@ -13,121 +13,59 @@
 namespace topwork {
 namespace {
 
-void WriteActivation(const AddedOp& op, int vt, EditedTable* options) {
-  options->Set<int8_t>(vt, static_cast<int8_t>(op.activation), 0);
-}
-
-void WriteConvolution(const AddedOp& op, EditedOperator* out) {
-  using Options = schema::Conv2DOptions;
-  EditedTable* options = out->NewOptions(kConv2DOptions);
-  options->Set(Options::VT_PADDING, static_cast<int8_t>(schema::Padding::VALID), int8_t{0});
-  options->Set<int32_t>(Options::VT_STRIDE_W, 1, 0);
-  options->Set<int32_t>(Options::VT_STRIDE_H, 1, 0);
-  WriteActivation(op, Options::VT_FUSED_ACTIVATION_FUNCTION, options);
-}
-
-void WriteDense(const AddedOp& op, EditedOperator* out) {
-  using Options = schema::FullyConnectedOptions;
-  EditedTable* options = out->NewOptions(kFullyConnectedOptions);
-  options->Set<uint8_t>(Options::VT_KEEP_NUM_DIMS, op.keep_dims ? 1 : 0, 0);
-  WriteActivation(op, Options::VT_FUSED_ACTIVATION_FUNCTION, options);
-}
-
-void WriteCast(const AddedOp& op, const ModelTables& tables, EditedOperator* out) {
-  using Options = schema::CastOptions;
-  EditedTable* options = out->NewOptions(kCastOptions);
-  options->Set(Options::VT_IN_DATA_TYPE, static_cast<int8_t>(tables.TypeOf(op.inputs[0])),
-               int8_t{0});
-  options->Set(Options::VT_OUT_DATA_TYPE, static_cast<int8_t>(tables.TypeOf(op.outputs[0])),
-               int8_t{0});
-}
-
-// False for an operator whose options are not written here.
-bool WriteOptions(const AddedOp& op, ModelTables* tables, EditedOperator* out) {
-  switch (op.code) {
-    case OpCode::kConv2d:
-      WriteConvolution(op, out);
+// False for a table whose fields are not written here.
+bool WriteFields(const AddedOp& op, const ModelTables& tables, TableLayout layout,
+                 EditedTable* options) {
+  const auto type_of = [&](int tensor) { return static_cast<int8_t>(tables.TypeOf(tensor)); };
+  const int8_t activation = static_cast<int8_t>(op.activation);
+  switch (layout) {
+    case kConv2DOptions: {
+      using Conv = schema::Conv2DOptions;
+      options->Set(Conv::VT_PADDING, static_cast<int8_t>(schema::Padding::VALID), int8_t{0});
+      options->Set<int32_t>(Conv::VT_STRIDE_W, 1, 0);
+      options->Set<int32_t>(Conv::VT_STRIDE_H, 1, 0);
+      options->Set<int8_t>(Conv::VT_FUSED_ACTIVATION_FUNCTION, activation, 0);
       return true;
-    case OpCode::kFullyConnected:
-      WriteDense(op, out);
+    }
+    case kFullyConnectedOptions:
+      options->Set<uint8_t>(schema::FullyConnectedOptions::VT_KEEP_NUM_DIMS, op.keep_dims, 0);
+      [[fallthrough]];
+    case kAddOptions:  // these tables begin alike
+    case kSubOptions:
+    case kMulOptions:
+    case kDivOptions:
+    case kL2NormOptions:
+      options->Set<int8_t>(schema::AddOptions::VT_FUSED_ACTIVATION_FUNCTION, activation, 0);
       return true;
-    case OpCode::kAdd:
-      WriteActivation(op, schema::AddOptions::VT_FUSED_ACTIVATION_FUNCTION,
-                      out->NewOptions(kAddOptions));
+    case kConcatenationOptions:
+    case kGatherOptions:
+      options->Set<int32_t>(schema::GatherOptions::VT_AXIS, op.axis, 0);
       return true;
-    case OpCode::kSub:
-      WriteActivation(op, schema::SubOptions::VT_FUSED_ACTIVATION_FUNCTION,
-                      out->NewOptions(kSubOptions));
+    case kReducerOptions:
+      options->Set<uint8_t>(schema::ReducerOptions::VT_KEEP_DIMS, op.keep_dims, 0);
       return true;
-    case OpCode::kMul:
-      WriteActivation(op, schema::MulOptions::VT_FUSED_ACTIVATION_FUNCTION,
-                      out->NewOptions(kMulOptions));
+    case kCastOptions:
+      options->Set<int8_t>(schema::CastOptions::VT_IN_DATA_TYPE, type_of(op.inputs[0]), 0);
+      options->Set<int8_t>(schema::CastOptions::VT_OUT_DATA_TYPE, type_of(op.outputs[0]), 0);
       return true;
-    case OpCode::kDiv:
-      WriteActivation(op, schema::DivOptions::VT_FUSED_ACTIVATION_FUNCTION,
-                      out->NewOptions(kDivOptions));
+    case kArgMaxOptions:
+      options->Set<int8_t>(schema::ArgMaxOptions::VT_OUTPUT_TYPE, type_of(op.outputs[0]), 0);
       return true;
-    case OpCode::kL2Normalization:
-      WriteActivation(op, schema::L2NormOptions::VT_FUSED_ACTIVATION_FUNCTION,
-                      out->NewOptions(kL2NormOptions));
-      return true;
-    case OpCode::kConcatenation:
-      out->NewOptions(kConcatenationOptions)
-          ->Set<int32_t>(schema::ConcatenationOptions::VT_AXIS, op.axis, 0);
-      return true;
-    case OpCode::kGather:
-      out->NewOptions(kGatherOptions)->Set<int32_t>(schema::GatherOptions::VT_AXIS, op.axis, 0);
-      return true;
-    case OpCode::kSum:
-    case OpCode::kMean:
-    case OpCode::kReduceMax:
-    case OpCode::kReduceMin:
-      out->NewOptions(kReducerOptions)
-          ->Set<uint8_t>(schema::ReducerOptions::VT_KEEP_DIMS, op.keep_dims ? 1 : 0, 0);
-      return true;
-    case OpCode::kCast:
-      WriteCast(op, *tables, out);
-      return true;
-    case OpCode::kArgMax:
-      out->NewOptions(kArgMaxOptions)
-          ->Set(schema::ArgMaxOptions::VT_OUTPUT_TYPE,
-                static_cast<int8_t>(schema::TensorType::INT32), int8_t{0});
-      return true;
-    case OpCode::kSoftmax:
-      MakeActivation(FinalActivation::kSoftmax, DType::kFloat32, out, tables);
-      return true;
-    case OpCode::kReshape:
-    case OpCode::kDequantize:
-    case OpCode::kExp:
-    case OpCode::kLog:
-    case OpCode::kSqrt:
-    case OpCode::kRsqrt:
-    case OpCode::kNeg:
-    case OpCode::kMaximum:
-    case OpCode::kMinimum:
-    case OpCode::kLogistic:
-    case OpCode::kRelu:
-    case OpCode::kTanh:
-    case OpCode::kTopkV2:
-    case OpCode::kSelectV2:
-    case OpCode::kLess:
-    case OpCode::kLessEqual:
-    case OpCode::kGreater:
-    case OpCode::kGreaterEqual:
-    case OpCode::kEqual:
-    case OpCode::kNotEqual:
-    case OpCode::kLogicalAnd:
-    case OpCode::kLogicalOr:
-    case OpCode::kLogicalNot:
+    case kSoftmaxOptions:
+      options->Set(schema::SoftmaxOptions::VT_BETA, 1.0f, 0.0f);
       return true;
     default:
       return false;
   }
 }
 
-int VersionOf(const AddedOp& op, const ModelTables& tables) {
-  if (op.code == OpCode::kDequantize) return DequantizeVersion(tables.TypeOf(op.inputs[0]));
-  return op.code == OpCode::kFullyConnected && op.keep_dims ? 5 : 1;
+// In the table that the operator's row names. RESHAPE has its target as an input.
+bool WriteOptions(const AddedOp& op, const OpDef& def, const ModelTables& tables,
+                  EditedOperator* out) {
+  if (def.options2 != OptionsType2::kNone) return false;
+  const TableLayout layout = AlternativeOf(kBuiltinOptions, static_cast<uint8_t>(def.options));
+  if (layout == kNoLayout || layout == kReshapeOptions || FieldsOf(layout).size() == 0) return true;
+  return WriteFields(op, tables, layout, out->NewOptions(layout));
 }
 
 void AddTensors(const std::vector<AddedTensor>& added, ModelTables* tables) {
@@ -144,11 +82,8 @@ void AddTensors(const std::vector<AddedTensor>& added, ModelTables* tables) {
 
 Status AddOps(const std::vector<AddedOp>& ops, ModelTables* tables) {
   for (const AddedOp& op : ops) {
-    EditedOperator* out =
-        tables->InsertOp(op.code, VersionOf(op, *tables), op.inputs, op.outputs, nullptr);
-    if (!WriteOptions(op, tables, out)) {
-      return InvalidArgument("no {} can be appended to a model", OpCodeName(op.code));
-    }
+    if (InsertOp(op, nullptr, tables) != nullptr) continue;
+    return InvalidArgument("no {} can be appended to a model", OpCodeName(op.code));
   }
   return Status::Ok();
 }
@@ -297,34 +232,14 @@ Status CheckAddition(const Model& model, const GraphAddition& addition) {
 
 }  // namespace
 
-int GraphAddition::Add(AddedTensor tensor) {
-  tensors.push_back(std::move(tensor));
-  return n_before + static_cast<int>(tensors.size()) - 1;
-}
-
-int GraphAddition::Floats(const std::string& name, const std::vector<int32_t>& shape,
-                          Span<const float> values) {
-  return Add({name, DType::kFloat32, shape, StoreFloats(values)});
-}
-
-int GraphAddition::Ints(const std::string& name, const std::vector<int32_t>& shape,
-                        Span<const int32_t> values) {
-  StoredConstant constant;
-  constant.dtype = DType::kInt32;
-  constant.bytes.resize(values.size() * sizeof(int32_t));
-  std::memcpy(constant.bytes.data(), values.data(), constant.bytes.size());
-  return Add({name, DType::kInt32, shape, std::move(constant)});
-}
-
-int GraphAddition::Op(OpCode code, const std::vector<int>& inputs, const std::string& name,
-                      DType dtype, const std::vector<int32_t>& shape) {
-  const int result = Add({name, dtype, shape, {}});
-  AddedOp op;
-  op.code = code;
-  op.inputs = inputs;
-  op.outputs = {result};
-  ops.push_back(std::move(op));
-  return result;
+EditedOperator* InsertOp(const AddedOp& op, const EditedOperator* before, ModelTables* tables) {
+  const OpDef* def = FindOp(op.code);
+  if (def == nullptr) return nullptr;
+  const int version = IsDequantize(op.code) ? DequantizeVersion(tables->TypeOf(op.inputs[0]))
+                      : op.keep_dims && def->head == HeadRole::kDense ? 5
+                                                                      : 1;
+  EditedOperator* out = tables->InsertOp(op.code, version, op.inputs, op.outputs, before);
+  return WriteOptions(op, *def, *tables, out) ? out : nullptr;
 }
 
 Result<std::vector<uint8_t>> AppendToModel(const Model& model, const GraphAddition& addition) {

@@ -24,10 +24,9 @@ struct AddedTensor {
 };
 
 struct AddedOp {
-  // CONV_2D (stride 1, VALID), FULLY_CONNECTED, ADD, SUB, MUL, DIV, CONCATENATION, SUM, MEAN,
-  // REDUCE_MAX, REDUCE_MIN, GATHER, ARG_MAX (int32), CAST, SOFTMAX (beta 1), L2_NORMALIZATION; or one
-  // without options: RESHAPE (target as input 1), DEQUANTIZE, EXP, LOG, SQRT, RSQRT, NEG, MAXIMUM,
-  // MINIMUM, LOGISTIC, RELU, TANH, TOPK_V2, SELECT_V2, comparisons, LOGICAL_AND, OR, NOT.
+  // Of this build, without options or one of these: CONV_2D (stride 1, VALID), FULLY_CONNECTED, ADD,
+  // SUB, MUL, DIV, CONCATENATION, GATHER, ARG_MAX, reductions, CAST, SOFTMAX (beta 1),
+  // L2_NORMALIZATION, RESHAPE (target as input 1).
   OpCode code = OpCode::kCustom;
   std::vector<int> inputs;  // −1: left out
   std::vector<int> outputs;
@@ -45,8 +44,8 @@ struct AddedOutput {
 // What to add to the main subgraph. The model's own tensors have the numbers of Graph::values; those
 // that are added follow, in their order.
 struct GraphAddition {
-  explicit GraphAddition(const Model& model)
-      : n_before(static_cast<int>(model.main().values.size())) {}
+  explicit GraphAddition(const Model& model)  // borrowed
+      : graph(model.main()), n_before(static_cast<int>(model.main().values.size())) {}
 
   // Each adds a tensor and returns its number.
   int Add(AddedTensor tensor);
@@ -56,6 +55,35 @@ struct GraphAddition {
   int Op(OpCode code, const std::vector<int>& inputs, const std::string& name, DType dtype,
          const std::vector<int32_t>& shape);
 
+  // Op() for the operators that exports add. The shape of a result follows from the inputs', with −1
+  // in front for a model's own value. Results are float32, those of comparisons bool.
+  int Plus(int a, int b, const std::string& name);
+  int Minus(int a, int b, const std::string& name);
+  int Times(int a, int b, const std::string& name);
+  int Minimum(int a, int b, const std::string& name);
+  int IsLess(int a, int b, const std::string& name);
+  int IsAtLeast(int a, int b, const std::string& name);
+  int Exp(int x, const std::string& name);
+  int Log(int x, const std::string& name);
+  int UnitLength(int x, const std::string& name);
+  int ToFloat(int x, const std::string& name);
+  int Dequantize(int x, const std::string& name);
+  // Of rows: [n, m] to [n, 1], LargestAt to [n] of int32. `axis`: an int32 constant, [1].
+  int MaxOver(int x, int axis, const std::string& name);
+  int MeanOver(int x, int axis, const std::string& name);
+  int SumOver(int x, int axis, const std::string& name);
+  int LargestAt(int x, int axis, const std::string& name);
+  int Pooled(int map, const std::string& name);         // the mean of each channel, [n, c]
+  int Rows(int x, int32_t n, const std::string& name);  // in the shape [any, n]
+  int RowsAt(int table, int indices, const std::string& name);
+  int Joined(const std::vector<int>& columns, const std::string& name);
+  // weights [m, dim], bias [m] or −1; to [n, m], or with keep_dims from [..., dim] to [..., m].
+  int Dense(int x, int weights, int bias, const std::string& name, bool keep_dims = false);
+  // The k largest of each row, and (the tensor after them) where they are, int32.
+  int Largest(int x, int32_t k, const std::string& name);
+  std::vector<int32_t> ShapeOf(int v) const;
+
+  const Graph& graph;  // of the model
   int n_before;
   std::vector<AddedTensor> tensors;
   std::vector<AddedOp> ops;
@@ -65,6 +93,12 @@ struct GraphAddition {
   // For the archive at the model's end; each takes the place of a file with its name, and one without
   // content removes that file.
   std::vector<AssociatedFile> files;
+
+ private:
+  int Reduced(OpCode code, int x, int axis, const std::string& name);
+  // One input, or two that are broadcast.
+  int Elementwise(OpCode code, const std::vector<int>& inputs, const std::string& name,
+                  DType dtype = DType::kFloat32);
 };
 
 // INVALID_ARGUMENT for a tensor or output that does not exist, an operator of another kind, a result

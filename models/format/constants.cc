@@ -103,6 +103,13 @@ Status ConvertToFloats(const TensorView& view, const void* data, int64_t n, floa
                      DTypeName(view.dtype));
 }
 
+const Op* ProducerOf(const Graph& graph, int v) {
+  for (const Op& op : graph.ops) {
+    if (std::find(op.outputs.begin(), op.outputs.end(), v) != op.outputs.end()) return &op;
+  }
+  return nullptr;
+}
+
 const Value* ConstantBehind(const Graph& graph, int v) {
   v = Behind(OpCode::kDequantize, graph, v);
   if (ValueOf(graph, v).data == nullptr) v = Behind(OpCode::kQuantize, graph, v);

@@ -8,6 +8,13 @@
 
 namespace topwork {
 
+inline bool IsDequantize(OpCode code) { return code == OpCode::kDequantize; }
+// A change of type alone.
+inline bool IsConversion(OpCode code) { return IsDequantize(code) || code == OpCode::kQuantize; }
+
+// The operator whose result is v; null for inputs and constants.
+const Op* ProducerOf(const Graph& graph, int v);
+
 // The constant that a value is, or that DEQUANTIZE, or QUANTIZE and then DEQUANTIZE make it of; null
 // when there is none.
 const Value* ConstantBehind(const Graph& graph, int value);

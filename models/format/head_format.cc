@@ -1,23 +1,17 @@
 // Which format a last layer of a graph has.
 #include "models/format/head_format.h"
 
+#include "models/format/constants.h"
+
 namespace topwork {
 namespace {
-
-// The operator whose result is v; null for inputs and constants.
-const Op* ProducerOf(const Graph& graph, int v) {
-  for (const Op& op : graph.ops) {
-    if (!op.outputs.empty() && op.outputs[0] == v) return &op;
-  }
-  return nullptr;
-}
 
 // The constant that gives v, directly or through a DEQUANTIZE; null when it is computed.
 const Value* ConstantBehind(const Graph& graph, int v, bool* through_dequantize) {
   const Op* producer = ProducerOf(graph, v);
   *through_dequantize = producer != nullptr;
   if (producer != nullptr) {
-    if (producer->code != OpCode::kDequantize || producer->inputs.empty()) return nullptr;
+    if (!IsDequantize(producer->code) || producer->inputs.empty()) return nullptr;
     v = producer->inputs[0];
   }
   if (v < 0) return nullptr;

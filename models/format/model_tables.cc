@@ -278,6 +278,27 @@ EditedOperator* ModelTables::InsertOpBehind(OpCode code, int version,
   return InsertAt(PositionOf(after) + 1, code, version, inputs, outputs);
 }
 
+int DequantizeVersion(DType input) {
+  if (input == DType::kUInt8) return 1;
+  return input == DType::kInt16 || input == DType::kFloat16 ? 3 : 2;
+}
+
+EditedOperator* ModelTables::InsertConversionAt(size_t position, int from, int to) {
+  if (TypeOf(to) == DType::kFloat32) {
+    return InsertAt(position, OpCode::kDequantize, DequantizeVersion(TypeOf(from)), {from}, {to});
+  }
+  const int version = TypeOf(to) == DType::kInt16 ? 2 : 1;
+  return InsertAt(position, OpCode::kQuantize, version, {from}, {to});
+}
+
+EditedOperator* ModelTables::InsertConversion(int from, int to, const EditedOperator* before) {
+  return InsertConversionAt(PositionOf(before), from, to);
+}
+
+EditedOperator* ModelTables::InsertConversionBehind(int from, int to, const EditedOperator* after) {
+  return InsertConversionAt(PositionOf(after) + 1, from, to);
+}
+
 void ModelTables::RemoveOp(const EditedOperator* op) {
   main_->operators.erase(main_->operators.begin() + static_cast<ptrdiff_t>(PositionOf(op)));
   std::replace(ops_.begin(), ops_.end(), const_cast<EditedOperator*>(op),

@@ -63,6 +63,9 @@ struct EditedSignature {
   std::vector<Entry> inputs, outputs;
 };
 
+// The version of DEQUANTIZE that reads the type.
+int DequantizeVersion(DType input);
+
 class ModelTables {
  public:
   explicit ModelTables(const Model& model);
@@ -99,6 +102,9 @@ class ModelTables {
                            const std::vector<int32_t>& outputs, const EditedOperator* before);
   EditedOperator* InsertOpBehind(OpCode code, int version, const std::vector<int32_t>& inputs,
                                  const std::vector<int32_t>& outputs, const EditedOperator* after);
+  // A DEQUANTIZE into float32, a QUANTIZE into any other type.
+  EditedOperator* InsertConversion(int from, int to, const EditedOperator* before);
+  EditedOperator* InsertConversionBehind(int from, int to, const EditedOperator* after);
   void RemoveOp(const EditedOperator* op);
   // Removes the operator, and those before it whose results nobody else reads.
   void RemoveWithInputs(const EditedOperator* op);
@@ -111,6 +117,7 @@ class ModelTables {
   Result<std::vector<uint8_t>> Pack();
 
  private:
+  EditedOperator* InsertConversionAt(size_t position, int from, int to);
   EditedOperator* InsertAt(size_t position, OpCode code, int version,
                            const std::vector<int32_t>& inputs, const std::vector<int32_t>& outputs);
   size_t PositionOf(const EditedOperator* op) const;

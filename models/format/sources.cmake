@@ -1,5 +1,6 @@
 set(FORMAT_SOURCES
   append.cc
+  append_ops.cc
   checkpoint_file.cc
   constants.cc
   edited_table.cc

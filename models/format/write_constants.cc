@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "models/format/constants.h"
 #include "models/format/write_steps.h"
 #include "runtime/tensor/visit_dtype.h"
 #include "tflite_generated.h"
@@ -38,7 +39,7 @@ Range RangeOf(DType dtype) {
 bool ReadAsReal(const ModelTables& tables, const EditedSubgraph& main, int tensor) {
   for (const auto& op : main.operators) {
     if (std::find(op->inputs.begin(), op->inputs.end(), tensor) == op->inputs.end()) continue;
-    if (tables.CodeOf(*op) == OpCode::kDequantize) continue;
+    if (IsDequantize(tables.CodeOf(*op))) continue;
     if (op->inputs[0] == tensor || tables.TypeOf(op->inputs[0]) != DType::kFloat32) return false;
   }
   return true;
@@ -115,7 +116,7 @@ void StoreInFloat32(int tensor, const std::vector<int32_t>& shape, Span<const fl
     EditedTable* options = op->Options(kFullyConnectedOptions);
     if (options == nullptr || op->inputs[1] != tensor) continue;
     options->Clear(schema::FullyConnectedOptions::VT_ASYMMETRIC_QUANTIZE_INPUTS);
-    tables->SetCode(op.get(), OpCode::kFullyConnected, KeepsDimensions(op.get()) ? 5 : 1);
+    tables->SetCode(op.get(), tables->CodeOf(*op), KeepsDimensions(op.get()) ? 5 : 1);
   }
 }
 
@@ -126,7 +127,7 @@ Status WriteConstant(const Graph& graph, const ConstantReplacement& constant, Mo
                            tables->n_tensors());
   }
   const EditedOperator* producer = tables->ProducerOf(index);
-  if (producer != nullptr && tables->CodeOf(*producer) == OpCode::kDequantize) {
+  if (producer != nullptr && IsDequantize(tables->CodeOf(*producer))) {
     index = producer->inputs[0];
   }
   EditedTensor& t = *tables->tensor(index);

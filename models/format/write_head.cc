@@ -26,7 +26,7 @@ void WriteInput(EditedOperator* op, size_t slot, const std::vector<int32_t>& sha
   }
   if (shared) {
     const int constant = tables->CopyTensor(producer->inputs[0]);
-    producer = tables->InsertOp(OpCode::kDequantize, tables->VersionOf(*producer), {constant},
+    producer = tables->InsertOp(tables->CodeOf(*producer), tables->VersionOf(*producer), {constant},
                                 {input}, op);
   }
   EditedTensor* result = tables->tensor(input);
@@ -65,8 +65,9 @@ void BecomeFullyConnected(EditedOperator* op, ModelTables* tables) {
 void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
                          ModelTables* tables) {
   EditedOperator* op = tables->op(head.op);
-  const bool conv = tables->CodeOf(*op) == OpCode::kConv2d;
   if (tables->CodeOf(*op) == OpCode::kBatchMatmul) BecomeFullyConnected(op, tables);
+  const OpCode code = tables->CodeOf(*op);
+  const bool conv = code == OpCode::kConv2d;
   const StoredHead stored =
       StoreHead(format, head.n_classes, head.last_dim(), head.weights, head.bias);
   const DType input = tables->TypeOf(op->inputs[0]);
@@ -77,7 +78,7 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
     const int real =
         tables->AddTensor(quantized.name + "/dequantized", DType::kFloat32, quantized.shape);
     tables->tensor(real)->shape_signature = tables->tensor(embedding)->shape_signature;
-    tables->InsertOp(OpCode::kDequantize, DequantizeVersion(input), {embedding}, {real}, op);
+    tables->InsertConversion(embedding, real, op);
     op->inputs[0] = real;
   }
   WriteInput(op, 1,
@@ -92,7 +93,6 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
   WriteInput(op, 2, {head.n_classes}, stored.bias, tables);
   WriteOptions(format, op);
   // An operator that now reads real numbers where it read integers may need another version.
-  const OpCode code = conv ? OpCode::kConv2d : OpCode::kFullyConnected;
   const bool real_now = format.storage == HeadStorage::kFloat32;
   if (real_now && old_weights != DType::kFloat32) {
     tables->SetCode(op, code, KeepsDimensions(op) ? 5 : 1);
@@ -109,7 +109,7 @@ void AppendHead(const HeadReplacement& head, ModelTables* tables) {
     const EditedTensor& quantized = *tables->tensor(output);
     embedding =
         tables->AddTensor(quantized.name + "/dequantized", DType::kFloat32, quantized.shape);
-    tables->InsertOp(OpCode::kDequantize, DequantizeVersion(dtype), {output}, {embedding}, nullptr);
+    tables->InsertConversion(output, embedding, nullptr);
   }
   int64_t n = 1;
   for (int32_t dim : tables->tensor(output)->shape) n *= dim;
@@ -129,14 +129,13 @@ void AppendHead(const HeadReplacement& head, ModelTables* tables) {
     logits = tables->AddTensor("scores/logits", DType::kFloat32, shape);
     tables->tensor(logits)->shape_signature = signature;
   }
-  EditedOperator* layer =
-      tables->InsertOp(OpCode::kFullyConnected, 1, {embedding, weights, bias}, {logits}, nullptr);
-  layer->NewOptions(kFullyConnectedOptions);
+  AddedOp dense;
+  dense.code = OpCode::kFullyConnected;
+  dense.inputs = {embedding, weights, bias};
+  dense.outputs = {logits};
+  EditedOperator* layer = InsertOp(dense, nullptr, tables);
   if (head.hidden.n_units > 0) InsertHidden(head, layer, tables);
-  if (logits != scores) {
-    EditedOperator* op = tables->InsertOp(OpCode::kSoftmax, 1, {logits}, {scores}, nullptr);
-    MakeActivation(head.activation, DType::kFloat32, op, tables);
-  }
+  if (logits != scores) InsertActivation(head.activation, logits, scores, layer, tables);
   tables->main()->outputs[static_cast<size_t>(head.output)] = scores;
   for (EditedSignature& signature : tables->signatures()) {
     if (signature.subgraph_index != tables->main_index()) continue;

@@ -1,21 +1,7 @@
 // Writes the layer between the feature and the last layer.
 #include "models/format/write_steps.h"
-#include "tflite_generated.h"
 
 namespace topwork {
-namespace {
-
-// Conv: stride 1, on a map of 1x1.
-template <typename Options>
-EditedTable* AddRelu(TableLayout layout, EditedOperator* op) {
-  EditedTable* options = op->NewOptions(layout);
-  options->Set<int8_t>(Options::VT_FUSED_ACTIVATION_FUNCTION,
-                       static_cast<int8_t>(schema::ActivationFunctionType::RELU), 0);
-  return options;
-}
-
-}  // namespace
-
 void InsertHidden(const HeadReplacement& head, EditedOperator* layer, ModelTables* tables) {
   const HiddenReplacement& hidden = head.hidden;
   const bool conv = tables->CodeOf(*layer) == OpCode::kConv2d;
@@ -40,18 +26,13 @@ void InsertHidden(const HeadReplacement& head, EditedOperator* layer, ModelTable
   tables->SetConstant(weights, dims, StoreFloats(hidden.weights));
   tables->SetConstant(bias, {hidden.n_units}, StoreFloats(hidden.bias));
   tables->tensor(output)->shape_signature = signature;
-  EditedOperator* op =
-      tables->InsertOp(conv ? OpCode::kConv2d : OpCode::kFullyConnected, conv || !keeps ? 1 : 5,
-                       {feature, weights, bias}, {output}, layer);
-  if (conv) {
-    using Options = schema::Conv2DOptions;
-    EditedTable* options = AddRelu<Options>(kConv2DOptions, op);
-    options->Set<int32_t>(Options::VT_STRIDE_W, 1, 0);
-    options->Set<int32_t>(Options::VT_STRIDE_H, 1, 0);
-  } else {
-    using Options = schema::FullyConnectedOptions;
-    AddRelu<Options>(kFullyConnectedOptions, op)->Set<uint8_t>(Options::VT_KEEP_NUM_DIMS, keeps, 0);
-  }
+  AddedOp op;
+  op.code = tables->CodeOf(*layer);
+  op.inputs = {feature, weights, bias};
+  op.outputs = {output};
+  op.keep_dims = !conv && keeps;
+  op.activation = Activation::kRelu;
+  InsertOp(op, layer, tables);
   layer->inputs[0] = output;
 }
 

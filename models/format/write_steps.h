@@ -4,6 +4,7 @@
 #ifndef TOPWORK_MODELS_FORMAT_WRITE_STEPS_H_
 #define TOPWORK_MODELS_FORMAT_WRITE_STEPS_H_
 
+#include "models/format/append.h"
 #include "models/format/model_tables.h"
 #include "models/format/write.h"
 
@@ -28,15 +29,16 @@ void AppendHead(const HeadReplacement& head, ModelTables* tables);
 // Where int8 weights would have sums that overflow (LayerSumsOverflow), their layers become float32.
 Status WriteConstants(const Model& model, const HeadReplacement& head, ModelTables* tables);
 
-// Turns `op` into the activation, for values of type `input`.
-void MakeActivation(FinalActivation activation, DType input, EditedOperator* op,
-                    ModelTables* tables);
+// Adds the activation behind `layer`, which makes `scores`.
+EditedOperator* InsertActivation(FinalActivation activation, int scores, int result,
+                                 const EditedOperator* layer, ModelTables* tables);
 
 // Whether a FULLY_CONNECTED gives its result the dimensions of its input.
 bool KeepsDimensions(EditedOperator* op);
 
-// The version of DEQUANTIZE that reads the type.
-int DequantizeVersion(DType input);
+// An operator with its options and version, in front of `before` (null: at the end). Null for one
+// that cannot be written (AddedOp).
+EditedOperator* InsertOp(const AddedOp& op, const EditedOperator* before, ModelTables* tables);
 
 }  // namespace topwork
 

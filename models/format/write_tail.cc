@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "models/format/constants.h"
 #include "models/format/write_steps.h"
 #include "tflite_generated.h"
 
@@ -32,22 +33,31 @@ OpCode CodeFor(FinalActivation activation) {
   }
 }
 
-// False when no rule exists.
+// False when no rule exists. The operator's row has the scale of int8; of 16 bits there is none for
+// logarithms.
 bool FixedScale(OpCode activation, DType dtype, Affine* out) {
-  const bool log = activation == OpCode::kLogSoftmax;
-  switch (dtype) {
-    case DType::kInt8:
-      *out = log ? Affine{16.0f / 256.0f, 127} : Affine{1.0f / 256.0f, -128};
-      return true;
-    case DType::kUInt8:
-      *out = log ? Affine{16.0f / 256.0f, 255} : Affine{1.0f / 256.0f, 0};
-      return true;
-    case DType::kInt16:
-      *out = {1.0f / 32768.0f, 0};
-      return !log;
-    default:
-      return false;
+  *out = FindOp(activation)->integer_scale;
+  const bool probabilities = out->zero_point == -128;
+  if (dtype == DType::kInt8) return true;
+  if (dtype == DType::kUInt8) {
+    out->zero_point += 128;
+    return true;
   }
+  *out = {1.0f / 32768.0f, 0};
+  return dtype == DType::kInt16 && probabilities;
+}
+
+// Turns `op` into the activation, for values of type `input`.
+void MakeActivation(FinalActivation activation, DType input, EditedOperator* op,
+                    ModelTables* tables) {
+  const int version = input == DType::kInt8 ? 2 : input == DType::kInt16 ? 3 : 1;
+  op->ClearOptions();
+  if (activation == FinalActivation::kSoftmax) {
+    op->NewOptions(kSoftmaxOptions)->Set(schema::SoftmaxOptions::VT_BETA, 1.0f, 0.0f);
+  } else if (activation == FinalActivation::kLogSoftmax) {
+    op->NewOptions(kLogSoftmaxOptions);
+  }
+  tables->SetCode(op, CodeFor(activation), version);
 }
 
 class TailWriter {
@@ -132,9 +142,7 @@ void TailWriter::AddActivation() {
   const int scores = tables_.CopyTensor(output);
   tables_.tensor(scores)->name += "/scores";
   last->outputs[0] = scores;
-  EditedOperator* op = tables_.InsertOpBehind(OpCode::kSoftmax, 1, {scores}, {output}, last);
-  MakeActivation(head_.activation, tables_.TypeOf(scores), op, &tables_);
-  ops_.push_back(op);
+  ops_.push_back(InsertActivation(head_.activation, scores, output, last, &tables_));
 }
 
 // Whatever made its input makes its output; where the two differ in type it becomes a QUANTIZE.
@@ -154,12 +162,12 @@ void TailWriter::MakeReal() {
   for (size_t k = 0; k < ops_.size(); ++k) {
     EditedOperator* op = ops_[k];
     const OpCode code = tables_.CodeOf(*op);
-    if (code == OpCode::kDequantize) {
+    if (IsDequantize(code)) {
       Unlink(k);
       return;
     }
-    if (code == OpCode::kQuantize) {
-      tables_.SetCode(op, OpCode::kQuantize, OutType(*op) == DType::kInt16 ? 2 : 1);
+    if (IsConversion(code)) {
+      tables_.SetCode(op, code, OutType(*op) == DType::kInt16 ? 2 : 1);
       return;
     }
     if (k > 0) tables_.SetCode(op, code, 1);
@@ -180,8 +188,7 @@ void TailWriter::Quantize(EditedOperator* op) {
   tables_.tensor(real)->type = DType::kFloat32;
   tables_.tensor(real)->ClearQuantization();
   op->outputs[0] = real;
-  ops_.push_back(tables_.InsertOpBehind(
-      OpCode::kQuantize, tables_.TypeOf(output) == DType::kInt16 ? 2 : 1, {real}, {output}, op));
+  ops_.push_back(tables_.InsertConversionBehind(real, output, op));
 }
 
 Status TailWriter::SetScale(const EditedOperator& op) {
@@ -292,20 +299,11 @@ bool KeepsDimensions(EditedOperator* op) {
          options->Get<uint8_t>(schema::FullyConnectedOptions::VT_KEEP_NUM_DIMS, 0) != 0;
 }
 
-int DequantizeVersion(DType input) {
-  return input == DType::kUInt8 ? 1 : input == DType::kInt16 ? 3 : 2;
-}
-
-void MakeActivation(FinalActivation activation, DType input, EditedOperator* op,
-                    ModelTables* tables) {
-  const int version = input == DType::kInt8 ? 2 : input == DType::kInt16 ? 3 : 1;
-  op->ClearOptions();
-  if (activation == FinalActivation::kSoftmax) {
-    op->NewOptions(kSoftmaxOptions)->Set(schema::SoftmaxOptions::VT_BETA, 1.0f, 0.0f);
-  } else if (activation == FinalActivation::kLogSoftmax) {
-    op->NewOptions(kLogSoftmaxOptions);
-  }
-  tables->SetCode(op, CodeFor(activation), version);
+EditedOperator* InsertActivation(FinalActivation activation, int scores, int result,
+                                 const EditedOperator* layer, ModelTables* tables) {
+  EditedOperator* op = tables->InsertOpBehind(CodeFor(activation), 1, {scores}, {result}, layer);
+  MakeActivation(activation, tables->TypeOf(scores), op, tables);
+  return op;
 }
 
 Status WriteTail(const HeadReplacement& head, const HeadFormat& format, ModelTables* tables) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/contract/unsupported.h"
+#include "models/format/constants.h"
 #include "runtime/plan/order.h"
 #include "runtime/plan/prepare.h"
 #include "runtime/plan/work_graph.h"
@@ -39,7 +40,7 @@ bool CanFold(const WorkGraph& graph, const Op& op, const std::vector<TensorView>
 // is; null: the result is needed.
 const uint16_t* HalvesToPack(const WorkGraph& graph, const Op& op) {
   constexpr int64_t kLeast = 4096;
-  if (op.code != OpCode::kDequantize && op.code != OpCode::kCast) return nullptr;
+  if (!IsDequantize(op.code) && op.code != OpCode::kCast) return nullptr;
   const int half = op.inputs[0], v = op.outputs[0];
   const TensorView& from = graph.views[static_cast<size_t>(half)];
   if (from.dtype != DType::kFloat16 || from.shape.NumElements() < kLeast ||
@@ -94,7 +95,7 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
     graph->views[v].data = buffers[i]->data();
     graph->values[v].data = buffers[i]->data();
     graph->values[v].owned = buffers[i];
-    if (op.code == OpCode::kDequantize || halves != nullptr) {
+    if (IsDequantize(op.code) || halves != nullptr) {
       const size_t source = static_cast<size_t>(op.inputs[0]);
       if (graph->values[source].owned == nullptr) graph->origin[v] = graph->values[source].data;
     }

@@ -118,7 +118,7 @@ class Fuser {
   // PAD with zeros of height and width only, before a convolution without padding of its own.
   void FusePad(size_t i) {
     Op& op = graph_.ops[i].op;
-    if (op.code != OpCode::kConv2d && op.code != OpCode::kDepthwiseConv2d) return;
+    if (!FusesResidual(op)) return;
     if (op.params.padding != Padding::kValid || op.params.has_explicit_padding) return;
     // A quantized image is padded with its zero point by both operators.
     const DType dtype = View(op.inputs[0]).dtype;
@@ -243,7 +243,7 @@ class Fuser {
     const size_t n = static_cast<size_t>(view.shape.NumElements());
     const size_t per_channel = n / channels;
     for (size_t k = 0; k < n; ++k) {
-      const size_t c = conv.code == OpCode::kDepthwiseConv2d ? k % channels : k / per_channel;
+      const size_t c = conv.def->weighted.axis > 0 ? k % channels : k / per_channel;
       view.as<float>()[k] *= factors[c];
     }
     if (conv.inputs.size() > 2 && conv.inputs[2] >= 0) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/format/constants.h"
 #include "runtime/base/file.h"
 
 namespace topwork {
@@ -14,7 +15,7 @@ namespace {
 std::vector<int> Activations(const Graph& graph) {
   std::vector<int> found;
   for (const Op& op : graph.ops) {
-    if (op.code == OpCode::kDequantize) continue;
+    if (IsDequantize(op.code)) continue;
     for (int v : op.outputs) {
       if (v >= 0 && graph.values[static_cast<size_t>(v)].dtype == DType::kFloat32) {
         found.push_back(v);

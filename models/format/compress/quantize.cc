@@ -18,7 +18,7 @@ constexpr int64_t kLeastHalves = 16;
 Status CheckFloat(const Model& model) {
   for (const Op& op : model.main().ops) {
     const int v = op.outputs.empty() ? -1 : op.outputs[0];
-    if (v < 0 || op.code == OpCode::kQuantize || op.code == OpCode::kDequantize) continue;
+    if (v < 0 || IsConversion(op.code)) continue;
     const Value& value = model.main().values[static_cast<size_t>(v)];
     if (value.quantization == nullptr || value.dtype == DType::kFloat32) continue;
     return Unsupported(
@@ -94,7 +94,7 @@ Status WriteFloat16(const Model& model, ModelTables* tables, QuantizeReport* rep
     tables->SetConstant(half, shape, StoreHalf(values));
     tables->tensor(v)->buffer = 0;
     tables->tensor(v)->table.Clear(schema::Tensor::VT_SPARSITY);
-    tables->InsertOp(OpCode::kDequantize, 3, {half}, {v}, tables->main()->operators[0].get());
+    tables->InsertConversion(half, v, tables->main()->operators[0].get());
     ++report->n_constants;
   }
   return Status::Ok();
@@ -181,7 +181,7 @@ int WeightWriter::NewConstant(int old, int axis, const StoredConstant& stored) {
 void RemoveUnreadDequantize(ModelTables* tables) {
   std::vector<const EditedOperator*> unread;
   for (const auto& op : tables->main()->operators) {
-    if (tables->CodeOf(*op) == OpCode::kDequantize && !op->outputs.empty() &&
+    if (IsDequantize(tables->CodeOf(*op)) && !op->outputs.empty() &&
         tables->CountUses(op->outputs[0]) == 0) {
       unread.push_back(op.get());
     }

@@ -95,7 +95,7 @@ void IntegerWriter::PlaceResult(const Op& op, size_t output) {
     written->outputs[output] = real_[i];
     MakeInteger(v, plan_.scales[i]);
     integer_[i] = v;
-    tables_.InsertOpBehind(OpCode::kQuantize, 1, {real_[i]}, {v}, written);
+    tables_.InsertConversionBehind(real_[i], v, written);
     return;
   }
   const bool float_output = IsOutput(v) && !integer_io_;
@@ -107,11 +107,11 @@ void IntegerWriter::PlaceResult(const Op& op, size_t output) {
     const int fixed = Copy(v, "/fixed");
     MakeInteger(fixed, op.def->integer_scale);
     written->outputs[output] = fixed;
-    last = tables_.InsertOpBehind(OpCode::kQuantize, 1, {fixed}, {integer_[i]}, written);
+    last = tables_.InsertConversionBehind(fixed, integer_[i], written);
   }
   if (!float_output) return;
   real_[i] = v;
-  tables_.InsertOpBehind(OpCode::kDequantize, 2, {integer_[i]}, {v}, last);
+  tables_.InsertConversionBehind(integer_[i], v, last);
 }
 
 // The int8 tensor of v; adds a QUANTIZE where v is made as floats.
@@ -122,9 +122,9 @@ int IntegerWriter::IntegerOf(int v) {
   MakeInteger(integer_[i], plan_.scales[i]);
   const EditedOperator* producer = tables_.ProducerOf(real_[i]);
   if (producer != nullptr) {
-    tables_.InsertOpBehind(OpCode::kQuantize, 1, {real_[i]}, {integer_[i]}, producer);
+    tables_.InsertConversionBehind(real_[i], integer_[i], producer);
   } else {
-    first_ = tables_.InsertOp(OpCode::kQuantize, 1, {real_[i]}, {integer_[i]}, first_);
+    first_ = tables_.InsertConversion(real_[i], integer_[i], first_);
   }
   return integer_[i];
 }
@@ -135,9 +135,9 @@ int IntegerWriter::RealOf(int v) {
   real_[i] = Copy(v, "/float");
   const EditedOperator* producer = tables_.ProducerOf(integer_[i]);
   if (producer != nullptr) {
-    tables_.InsertOpBehind(OpCode::kDequantize, 2, {integer_[i]}, {real_[i]}, producer);
+    tables_.InsertConversionBehind(integer_[i], real_[i], producer);
   } else {
-    first_ = tables_.InsertOp(OpCode::kDequantize, 2, {integer_[i]}, {real_[i]}, first_);
+    first_ = tables_.InsertConversion(integer_[i], real_[i], first_);
   }
   return real_[i];
 }

@@ -212,7 +212,7 @@ bool IsFloatConstant(const Graph& graph, int value) {
   if (own.data != nullptr) return true;
   for (const Op& op : graph.ops) {
     if (op.outputs.empty() || op.outputs[0] != value) continue;
-    if (op.code != OpCode::kDequantize || op.inputs.empty() || op.inputs[0] < 0) return false;
+    if (!IsDequantize(op.code) || op.inputs.empty() || op.inputs[0] < 0) return false;
     const Value& half = graph.values[static_cast<size_t>(op.inputs[0])];
     return half.dtype == DType::kFloat16 && half.data != nullptr && !half.is_variable;
   }

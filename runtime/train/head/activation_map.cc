@@ -1,21 +1,14 @@
 // The map in front of a head's pooling, scored at every position.
 #include "runtime/train/head/activation_map.h"
 
-#include <algorithm>
 #include <string>
 
 #include "models/format/append.h"
+#include "models/format/constants.h"
 #include "runtime/train/head/head.h"
 
 namespace topwork {
 namespace {
-
-const Op* Producer(const Graph& graph, int v) {
-  for (const Op& op : graph.ops) {
-    if (std::find(op.outputs.begin(), op.outputs.end(), v) != op.outputs.end()) return &op;
-  }
-  return nullptr;
-}
 
 const Value& ValueAt(const Graph& graph, int v) { return graph.values[static_cast<size_t>(v)]; }
 
@@ -23,7 +16,7 @@ const Value& ValueAt(const Graph& graph, int v) { return graph.values[static_cas
 Result<int> FindMap(const Graph& graph, const Head& head) {
   int v = head.feature;
   for (;;) {
-    const Op* op = Producer(graph, v);
+    const Op* op = ProducerOf(graph, v);
     const HeadRole role = op == nullptr || op->def == nullptr ? HeadRole::kNone : op->def->head;
     if (role == HeadRole::kPooling) {
       TW_ASSIGN_OR_RETURN(const bool whole, AveragesWholeMap(graph, *op));
@@ -55,20 +48,16 @@ Result<std::vector<uint8_t>> ExportWithActivationMap(const Model& model, int out
   if (!scores_map) {
     TW_ASSIGN_OR_RETURN(map, FindMap(graph, head));
   }
-  const Shape shape = ValueAt(graph, map).shape;
   GraphAddition addition(model);
   if (ValueAt(graph, map).dtype != DType::kFloat32) {
-    map = addition.Op(OpCode::kDequantize, {map}, "class_activation_map/float", DType::kFloat32,
-                      {-1, shape[1], shape[2], shape[3]});
+    map = addition.Dequantize(map, "class_activation_map/float");
   }
   if (!scores_map) {
     const int weights = addition.Floats("class_activation_map/weights", {head.n_classes, head.dim},
                                         head.shipped_weights);
     const int bias =
         addition.Floats("class_activation_map/bias", {head.n_classes}, head.shipped_bias);
-    map = addition.Op(OpCode::kFullyConnected, {map, weights, bias}, kActivationMapName,
-                      DType::kFloat32, {-1, shape[1], shape[2], head.n_classes});
-    addition.ops.back().keep_dims = true;
+    map = addition.Dense(map, weights, bias, kActivationMapName, true);
   }
   AddedOutput added;
   added.tensor = map;

@@ -1,17 +1,10 @@
 // Features as outputs, names of outputs, and what an export is told of a head.
 #include "runtime/train/head/appended_head.h"
 
-#include <algorithm>
+#include "models/format/constants.h"
 
 namespace topwork {
 namespace {
-
-const Op* ProducerOf(const Graph& graph, int v) {
-  for (const Op& op : graph.ops) {
-    if (std::find(op.outputs.begin(), op.outputs.end(), v) != op.outputs.end()) return &op;
-  }
-  return nullptr;
-}
 
 // The number of examples in the output: the first dimension of the model's input, where the output
 // has it, too.

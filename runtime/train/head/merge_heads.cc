@@ -90,28 +90,9 @@ void AddParams(const OpParams& p, Hash* hash) {
 // What it computes does not follow from its parameters and inputs: state, other subgraphs, options
 // that nobody here can read.
 bool IsOpaque(const Op& op) {
-  switch (op.code) {
-    case OpCode::kCustom:
-    case OpCode::kIf:
-    case OpCode::kWhile:
-    case OpCode::kCall:
-    case OpCode::kCallOnce:
-    case OpCode::kBucketize:
-    case OpCode::kRandomUniform:
-    case OpCode::kRandomStandardNormal:
-    case OpCode::kMultinomial:
-      return true;
-    default:
-      return op.def == nullptr || std::string(op.name()).rfind("STABLEHLO", 0) == 0 ||
-             op.variable_inputs != 0 || op.list_inputs != 0 || !op.intermediates.empty();
-  }
-}
-
-const Op* ProducerInGraph(const Graph& graph, int v) {
-  for (const Op& op : graph.ops) {
-    if (std::find(op.outputs.begin(), op.outputs.end(), v) != op.outputs.end()) return &op;
-  }
-  return nullptr;
+  return op.def == nullptr || op.is_custom() || op.def->has_effects ||
+         std::string(op.name()).rfind("STABLEHLO", 0) == 0 || !op.params.boundaries.empty() ||
+         op.variable_inputs != 0 || op.list_inputs != 0 || !op.intermediates.empty();
 }
 
 // Appends the head of one model after what it shares with the first one.
@@ -133,12 +114,7 @@ class HeadCopy {
       return Unsupported("its head has LOG_SOFTMAX or a fused activation");
     }
     TW_ASSIGN_OR_RETURN(int v, AppendFeature(head.feature));
-    if (head.n_positions > 1) {
-      const int32_t axes[] = {1, 2};
-      v = addition_.Op(OpCode::kMean,
-                       {v, addition_.Ints("axes", {2}, Span<const int32_t>(axes, 2))},
-                       name + "/pooled", DType::kFloat32, {-1, head.dim});
-    }
+    if (head.n_positions > 1) v = addition_.Pooled(v, name + "/pooled");
     std::vector<float> weights, bias;
     TW_RETURN_IF_ERROR(ReadShippedHead(graph_, head, &weights, &bias));
     const bool scores = head.has_activation();
@@ -156,7 +132,7 @@ class HeadCopy {
     const int32_t dim = static_cast<int32_t>(weights.size()) / n;
     const int w = addition_.Floats(name + "/weights", {n, dim}, weights);
     const int b = addition_.Floats(name + "/bias", {n}, bias);
-    return addition_.Op(OpCode::kFullyConnected, {input, w, b}, name, DType::kFloat32, {-1, n});
+    return addition_.Dense(input, w, b, name);
   }
 
   // The value in real numbers: the one that the first model has, or a dense layer after one.
@@ -164,12 +140,15 @@ class HeadCopy {
     const std::string& digest = digests_[static_cast<size_t>(v)];
     const auto found = std::find(shared_.begin(), shared_.end(), digest);
     if (!digest.empty() && found != shared_.end()) {
-      return InReal(static_cast<int>(found - shared_.begin()), ValueAt(v));
+      const int same = static_cast<int>(found - shared_.begin());
+      return ValueAt(v).dtype == DType::kFloat32
+                 ? same
+                 : addition_.Dequantize(same, ValueAt(v).name + "/dequantized");
     }
-    const Op* op = ProducerInGraph(graph_, v);
+    const Op* op = ProducerOf(graph_, v);
     const bool dense =
         op != nullptr && op->code == OpCode::kFullyConnected && ValueAt(v).dtype == DType::kFloat32;
-    if (op != nullptr && op->code == OpCode::kDequantize) return AppendFeature(op->inputs[0]);
+    if (op != nullptr && IsDequantize(op->code)) return AppendFeature(op->inputs[0]);
     if (!dense) {
       return FailedPrecondition("'{}' is not in the first model: their backbones differ",
                                 ValueAt(v).name);
@@ -187,14 +166,6 @@ class HeadCopy {
     const int made = AppendDense(input, weights, bias, ValueAt(v).name);
     addition_.ops.back().activation = op->params.activation;
     return made;
-  }
-
-  int InReal(int v, const Value& value) {
-    if (value.dtype == DType::kFloat32) return v;
-    std::vector<int32_t> shape = {-1};
-    for (int i = 1; i < value.shape.rank(); ++i) shape.push_back(value.shape[i]);
-    return addition_.Op(OpCode::kDequantize, {v}, value.name + "/dequantized", DType::kFloat32,
-                        shape);
   }
 
   const Graph& graph_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/train/backward.h"
+#include "models/format/constants.h"
 
 namespace topwork {
 namespace {
@@ -55,7 +56,7 @@ class TailFinder {
   int Stored(int v) const {
     if (value(v).data != nullptr) return v;
     const int producer = producer_[static_cast<size_t>(v)];
-    if (producer < 0 || op(producer).code != OpCode::kDequantize || op(producer).inputs.empty()) {
+    if (producer < 0 || !IsDequantize(op(producer).code) || op(producer).inputs.empty()) {
       return -1;
     }
     const int source = op(producer).inputs[0];
@@ -108,7 +109,7 @@ int TailFinder::PerChannelInput(const Op& op) const {
 
 Status TailFinder::Take(int index) {
   const Op& taken = op(index);
-  if (taken.code == OpCode::kDequantize || taken.code == OpCode::kQuantize) {
+  if (IsConversion(taken.code)) {
     return Unsupported(
         "{} lies among the last {} layers: layers that compute in integers cannot be trained; "
         "train "
@@ -191,7 +192,7 @@ Status TailFinder::CheckReaders(const TailConstant& constant) const {
                         static_cast<int>(i) == head_.op;
     for (int v : reader.inputs) {
       if ((v != constant.value && v != constant.stored) || inside) continue;
-      if (reader.code == OpCode::kDequantize && !reader.outputs.empty() &&
+      if (IsDequantize(reader.code) && !reader.outputs.empty() &&
           reader.outputs[0] == constant.value) {
         continue;
       }

@@ -12,25 +12,22 @@
 namespace topwork {
 namespace {
 
-constexpr DType kFloat = DType::kFloat32;
-
 class RejectionGraph {
  public:
   RejectionGraph(const Model& model, const Rejection& rejection)
-      : graph_(model.main()), rejection_(rejection), addition_(model) {}
+      : rejection_(rejection), addition_(model) {}
 
   GraphAddition Build(const Head& head) {
     last_axis_ = addition_.Ints("rejection/axis", {1}, std::vector<int32_t>{1});
     const int unit =
-        addition_.Op(OpCode::kL2Normalization, {Rows(head.feature, head.dim, "rejection/feature")},
-                     "rejection/unit", kFloat, {-1, head.dim});
+        addition_.UnitLength(Rows(head.feature, head.dim, "rejection/feature"), "rejection/unit");
     const int logits = Rows(head.logits, head.n_classes, "rejection/logits");
     int nearest = -1;
-    std::vector<int> scores = {AddEnergy(logits, head.n_classes)};
+    std::vector<int> scores = {AddEnergy(logits)};
     scores.push_back(AddSimilarity(rejection_.taught, unit, "rejection/taught", &nearest));
     if (rejection_.n_scores() == 3) {
       const int other = AddSimilarity(rejection_.negatives, unit, "rejection/negatives", nullptr);
-      scores.push_back(Column(OpCode::kSub, {scores[1], other}, "rejection/difference"));
+      scores.push_back(addition_.Minus(scores[1], other, "rejection/difference"));
     }
     const int p_value = AddPValue(scores, logits);
     AddOutput(p_value, nearest);
@@ -38,63 +35,39 @@ class RejectionGraph {
   }
 
  private:
-  int Column(OpCode code, const std::vector<int>& inputs, const char* name) {
-    return addition_.Op(code, inputs, name, kFloat, {-1, 1});
-  }
-  int Reduced(OpCode code, int input, const char* name) {
-    const int result = Column(code, {input, last_axis_}, name);
-    addition_.ops.back().keep_dims = true;
-    return result;
-  }
   int Float(const char* name, float value) {
     return addition_.Floats(name, {1, 1}, Span<const float>(&value, 1));
   }
 
   // A value of the model as float32 [examples, n]; a map is averaged over its positions.
   int Rows(int v, int n, const std::string& name) {
-    const Value& value = graph_.values[static_cast<size_t>(v)];
-    std::vector<int32_t> shape;
-    for (int i = 0; i < value.shape.rank(); ++i) shape.push_back(value.shape[i]);
-    if (value.dtype != kFloat) {
-      v = addition_.Op(OpCode::kDequantize, {v}, name + "/real", kFloat, shape);
-    }
+    const DType dtype = addition_.graph.values[static_cast<size_t>(v)].dtype;
+    if (dtype != DType::kFloat32) v = addition_.Dequantize(v, name + "/real");
+    const std::vector<int32_t> shape = addition_.ShapeOf(v);
     if (shape.size() == 4 && shape[1] * int64_t{shape[2]} > 1 && shape[3] == n) {
-      const int axes = addition_.Ints(name + "/axes", {2}, std::vector<int32_t>{1, 2});
-      return addition_.Op(OpCode::kMean, {v, axes}, name, kFloat, {-1, n});
+      return addition_.Pooled(v, name);
     }
-    const int target = addition_.Ints(name + "/shape", {2}, std::vector<int32_t>{-1, n});
-    return addition_.Op(OpCode::kReshape, {v, target}, name, kFloat, {-1, n});
+    return addition_.Rows(v, n, name);
   }
 
-  int AddEnergy(int logits, int n) {
-    const int most = Reduced(OpCode::kReduceMax, logits, "rejection/most");
-    const int less = addition_.Op(OpCode::kSub, {logits, most}, "rejection/less", kFloat, {-1, n});
-    const int powers = addition_.Op(OpCode::kExp, {less}, "rejection/powers", kFloat, {-1, n});
-    const int sum = Reduced(OpCode::kSum, powers, "rejection/sum");
-    const int log = Column(OpCode::kLog, {sum}, "rejection/log");
-    return Column(OpCode::kAdd, {log, most}, "rejection/energy");
+  int AddEnergy(int logits) {
+    const int most = addition_.MaxOver(logits, last_axis_, "rejection/most");
+    const int less = addition_.Minus(logits, most, "rejection/less");
+    const int powers = addition_.Exp(less, "rejection/powers");
+    const int sum = addition_.SumOver(powers, last_axis_, "rejection/sum");
+    return addition_.Plus(addition_.Log(sum, "rejection/log"), most, "rejection/energy");
   }
 
   int AddSimilarity(const StoredExamples& stored, int unit, const std::string& name,
                     int* out_nearest) {
     const int32_t n = static_cast<int32_t>(stored.size());
     const int32_t dim = static_cast<int32_t>(stored.dim);
-    const int32_t k = stored.n_neighbours();
     const int bytes = addition_.Add({name + "/int8", DType::kInt8, {n, dim}, stored.AsConstant()});
-    const int rows = addition_.Op(OpCode::kDequantize, {bytes}, name, kFloat, {n, dim});
-    const int cosines =
-        addition_.Op(OpCode::kFullyConnected, {unit, rows, -1}, name + "/cosines", kFloat, {-1, n});
-    AddedOp top;
-    top.code = OpCode::kTopkV2;
-    top.inputs = {cosines, addition_.Ints(name + "/k", {}, std::vector<int32_t>{k})};
-    top.outputs = {addition_.Add({name + "/nearest", kFloat, {-1, k}, {}}),
-                   addition_.Add({name + "/which", DType::kInt32, {-1, k}, {}})};
-    addition_.ops.push_back(top);
-    if (out_nearest != nullptr) {
-      *out_nearest =
-          addition_.Op(OpCode::kCast, {top.outputs[1]}, name + "/index", kFloat, {-1, k});
-    }
-    return Reduced(OpCode::kMean, top.outputs[0], (name + "/similarity").c_str());
+    const int rows = addition_.Dequantize(bytes, name);
+    const int cosines = addition_.Dense(unit, rows, -1, name + "/cosines");
+    const int largest = addition_.Largest(cosines, stored.n_neighbours(), name);
+    if (out_nearest != nullptr) *out_nearest = addition_.ToFloat(largest + 1, name + "/index");
+    return addition_.MeanOver(largest, last_axis_, name + "/similarity");
   }
 
   // A row of a table [classes, columns] for each example.
@@ -103,7 +76,7 @@ class RejectionGraph {
     const int all = addition_.Floats(
         name, {n, columns},
         Span<const float>(values, static_cast<size_t>(n) * static_cast<size_t>(columns)));
-    return addition_.Op(OpCode::kGather, {all, best}, name + "/row", kFloat, {-1, columns});
+    return addition_.RowsAt(all, best, name + "/row");
   }
 
   // The smallest of the measured scores.
@@ -114,11 +87,10 @@ class RejectionGraph {
       const size_t first = s * static_cast<size_t>(table.n_categories);
       const int median = AddRow("rejection/median", table.medians.data() + first, 1, best);
       const int unit = AddRow("rejection/unit", table.inverse_units.data() + first, 1, best);
-      const int less = Column(OpCode::kSub, {scores[s], median}, "rejection/less_median");
-      const int measured = Column(OpCode::kMul, {less, unit}, "rejection/measured");
-      smallest = smallest < 0
-                     ? measured
-                     : Column(OpCode::kMinimum, {smallest, measured}, "rejection/smallest");
+      const int less = addition_.Minus(scores[s], median, "rejection/less_median");
+      const int measured = addition_.Times(less, unit, "rejection/measured");
+      smallest =
+          smallest < 0 ? measured : addition_.Minimum(smallest, measured, "rejection/smallest");
     }
     return smallest;
   }
@@ -126,39 +98,30 @@ class RejectionGraph {
   // step · (1 + the levels of the class that the smallest score reaches).
   int AddPValue(const std::vector<int>& scores, int logits) {
     const ConformalTable& table = rejection_.table;
-    const int32_t n_levels = table.n_levels;
-    const int best =
-        addition_.Op(OpCode::kArgMax, {logits, last_axis_}, "rejection/class", DType::kInt32, {-1});
-    const int levels = AddRow("rejection/levels", table.levels.data(), n_levels, best);
-    const int reached = addition_.Op(OpCode::kGreaterEqual, {AddSmallest(scores, best), levels},
-                                     "rejection/reached", DType::kBool, {-1, n_levels});
-    const int ones =
-        addition_.Op(OpCode::kCast, {reached}, "rejection/passed", kFloat, {-1, n_levels});
-    const int count = Reduced(OpCode::kSum, ones, "rejection/count");
+    const int best = addition_.LargestAt(logits, last_axis_, "rejection/class");
+    const int levels = AddRow("rejection/levels", table.levels.data(), table.n_levels, best);
+    const int reached = addition_.IsAtLeast(AddSmallest(scores, best), levels, "rejection/reached");
+    const int ones = addition_.ToFloat(reached, "rejection/passed");
+    const int count = addition_.SumOver(ones, last_axis_, "rejection/count");
     const int step = Float("rejection/step", static_cast<float>(table.step));
-    const int scaled = Column(OpCode::kMul, {count, step}, "rejection/scaled");
-    const int sum = Column(OpCode::kAdd, {scaled, step}, "rejection/unbounded");
-    return Column(OpCode::kMinimum, {sum, Float("rejection/one", 1.0f)}, "rejection/p_value");
+    const int scaled = addition_.Times(count, step, "rejection/scaled");
+    const int sum = addition_.Plus(scaled, step, "rejection/unbounded");
+    return addition_.Minimum(sum, Float("rejection/one", 1.0f), "rejection/p_value");
   }
 
   void AddOutput(int p_value, int nearest) {
     const int limit = Float("rejection/limit", rejection_.table.Limit());
-    const int below =
-        addition_.Op(OpCode::kLess, {p_value, limit}, "rejection/below", DType::kBool, {-1, 1});
-    const int refused = Column(OpCode::kCast, {below}, "rejection/refused");
+    const int below = addition_.IsLess(p_value, limit, "rejection/below");
+    const int refused = addition_.ToFloat(below, "rejection/refused");
     AddedOutput output;
     output.name = kRejectionOutput;
-    output.tensor =
-        addition_.Op(OpCode::kConcatenation, {p_value, refused, nearest}, kRejectionOutput, kFloat,
-                     {-1, 2 + rejection_.taught.n_neighbours()});
-    addition_.ops.back().axis = 1;
+    output.tensor = addition_.Joined({p_value, refused, nearest}, kRejectionOutput);
     addition_.outputs.push_back(output);
     std::string names = StrFormat("{}\t{:.6g}\n", kPromised, rejection_.table.rate);
     for (const std::string& name : rejection_.names) names += name + "\n";
     addition_.files.push_back({kStoredNames, names});
   }
 
-  const Graph& graph_;
   const Rejection& rejection_;
   GraphAddition addition_;
   int last_axis_ = -1;
