@@ -3,7 +3,9 @@
   python auto.py TOPWORK_HEAD_ACCURACY [--quick] [--seeds N] [--rows FILE]
 
 Each set is taught with 5, 20 and all examples a class ("all": two thirds of them) and judged on the
-rest. LogisticRegressionCV has standardised features, 8 penalties, 5 folds and one thread. Fails where
+rest. LogisticRegressionCV has standardised features, 8 penalties, 5 folds and one thread. Times are
+those of the first seed: for the others its features are first rotated into the space of the examples,
+which changes no solution and is many times faster. Fails where
 the automatic head is in the mean more than 0.3 points behind it, takes more than 1/20 of its time in
 sum, or is on a set more than 0.5 points (and two standard errors) behind Adam.
 """
@@ -23,9 +25,7 @@ peers.need("numpy", "ai_edge_litert", "sklearn")
 
 import numpy as np  # noqa: E402
 from sklearn import datasets  # noqa: E402
-from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.linear_model import LogisticRegressionCV  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import feature_sets  # noqa: E402
@@ -58,13 +58,18 @@ def split(name, y, shots, seed):
     return few_shot.choose(y, min(shots, most), seed)
 
 
-def reference(x, y, folds):
-    """The fitted pipeline and its milliseconds."""
+def reference(train, test, y, rotated):
+    """What LogisticRegressionCV says of the test examples, and its milliseconds."""
+    scaler = StandardScaler().fit(train)
+    train, test = scaler.transform(train), scaler.transform(test)
+    if rotated and train.shape[1] > len(train):
+        axes = np.linalg.svd(train, full_matrices=False)[2].T
+        train, test = train @ axes, test @ axes
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", (ConvergenceWarning, FutureWarning))
-        fitted = make_pipeline(StandardScaler(), LogisticRegressionCV(Cs=8, cv=folds)).fit(x, y)
-    return fitted, 1000 * (time.perf_counter() - start)
+        warnings.simplefilter("ignore")
+        fitted = LogisticRegressionCV(Cs=8, cv=5).fit(train, y)
+    return fitted.predict(test), 1000 * (time.perf_counter() - start)
 
 
 def compare(bench, folder, name, x, y, shots, seed):
@@ -74,11 +79,8 @@ def compare(bench, folder, name, x, y, shots, seed):
                                    int(y.max()) + 1)
     auto = problem.train(optimizer="auto", seed=seed)
     adam = problem.train(optimizer="adam", seed=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted, ms = reference(x[train], y[train], 5)
-        score = fitted.score(x[test], y[test])
-    return 100 * np.array([auto[0], adam[0], score]), auto[4], ms
+    said, ms = reference(x[train].astype(np.float64), x[test], y[train], seed > 0)
+    return 100 * np.array([auto[0], adam[0], np.mean(said == y[test])]), auto[4], ms
 
 
 def main():
@@ -98,7 +100,7 @@ def main():
                         for seed in range(seeds)]
                 rows = np.stack([run[0] for run in runs])
                 mean = rows.mean(axis=0)
-                ms = np.array([run[1:] for run in runs]).sum(axis=0)
+                ms = np.array(runs[0][1:])
                 behind = rows[:, 1] - rows[:, 0]
                 error = behind.std() / np.sqrt(len(behind))
                 # A single run of "all" tells too little: its error is that of the test set.
@@ -109,14 +111,17 @@ def main():
                 count = "all" if shots == len(y) else shots
                 print(f"{name}, {count} a class: "
                       + ", ".join(f"{side} {m:.1f} %" for side, m in zip(SIDES, mean))
-                      + f"; {ms[0] / seeds:.0f} and {ms[1] / seeds:.0f} ms"
+                      + f"; {ms[0]:.0f} and {ms[1]:.0f} ms"
                       + ("  FAIL: behind Adam" if bad else ""), flush=True)
-                table.add(f"{count} a class of {name}", "automatic head", mean[0], mean[2],
+                table.add(f"{name}, {count} a class", "automatic head", mean[0], mean[2],
                           runs=rows[:, [0, 2]].tolist())
+                table.add(f"{name}, {count} a class", "Adam", mean[1], mean[2])
     mean = np.mean(sums, axis=0)
     share = milliseconds[0] / milliseconds[1]
     print("mean: " + ", ".join(f"{side} {m:.2f} %" for side, m in zip(SIDES, mean))
           + f"; 1/{1 / share:.0f} of LogisticRegressionCV's time")
+    table.add("all of them", "automatic head", mean[0], mean[2])
+    table.add("all of them", "Adam", mean[1], mean[2])
     failures += mean[0] < mean[2] - (2.0 if arguments.quick else 0.3)
     failures += share > 1 / 20 and not arguments.quick
     table.write(arguments.rows)

@@ -3,7 +3,7 @@
   python unknown.py TOPWORK [--quick] [--seeds N] [--rows FILE]
 
 Seven classes of CIFAR-10 are taught on three fifths of their examples (EfficientNet-Lite0 features from
-LiteRT, `topwork train --optimizer ridge --calibrate` on them, 5 % promised). The other two fifths are the known ones; unknown are the
+LiteRT, `topwork train` on them, 5 % promised). The other two fifths are the known ones; unknown are the
 other three classes (near), digits and faces (far). The peer is a threshold on the largest softmax
 probability that refuses as many of the known ones, which needs to see them. With negatives: half of the
 near ones are given to --negatives, and the other half is judged. Every exported model runs in LiteRT on
@@ -76,7 +76,7 @@ class Setting:
     def train(self, topwork, model, *flags):
         path = self.folder / "refusing.tflite"
         topwork("train", model, "--data", self.folder / "taught", "--output", path, "--seed", self.seed + 1,
-                "--optimizer", "ridge", "--calibrate", *flags)
+                *flags)
         return path
 
 
