@@ -12,7 +12,7 @@ namespace topwork {
 namespace {
 
 // Multiplications: examples³ × outputs, and the blocks of those that leave together.
-constexpr double kMostWork = 1e8;
+constexpr double kMostWork = 2e7;
 
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 

@@ -154,9 +154,8 @@ Status HeadSelector::TryLogistic() {
   const int64_t start = port::NowNanos();
   TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
                       LogisticFitter::Create(context_, &design_, Scaling::kShrunken));
-  const size_t n_parameters = static_cast<size_t>((design_.dim + 1) * design_.n_outputs);
   std::vector<std::vector<float>> parameters(static_cast<size_t>(kLooParts),
-                                             std::vector<float>(n_parameters, 0.0f));
+                                             std::vector<float>(fitter->n_fitted(), 0.0f));
   std::vector<float> scores(static_cast<size_t>(design_.n * design_.n_outputs));
   std::vector<double> best_scores;
   HeadCandidate best;
@@ -167,7 +166,7 @@ Status HeadSelector::TryLogistic() {
     const auto fit = [&](int32_t part, Span<float> out) {
       std::vector<float>* of_part = &parameters[static_cast<size_t>(part)];
       TW_RETURN_IF_ERROR(fitter->Fit(penalty, parts_, part, of_part));
-      return fitter->Scores(*of_part, out);
+      return fitter->FittedScores(*of_part, out);
     };
     TW_RETURN_IF_ERROR(CrossValidate(design_, parts_, fit, &scores));
     HeadCandidate now;

@@ -1,13 +1,18 @@
 #include "runtime/train/auto/logistic.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
+#include "runtime/train/fit/products.h"
 #include "runtime/train/fit/solvers.h"
 
 namespace topwork {
 namespace {
 
 constexpr int kMostIterations = 500;
+// Of the mean square of the examples: far below what float32 tells.
+constexpr double kJitter = 1e-9;
 
 }  // namespace
 
@@ -37,13 +42,93 @@ Result<std::unique_ptr<LogisticFitter>> LogisticFitter::Create(const TrainingCon
   TW_ASSIGN_OR_RETURN(fitter->head_,
                       DenseHead::Create(design->dim, design->n_outputs, options.allocator,
                                         options.cpu, context.pool));
+  fitter->fit_dim_ = design->dim;
+  if (design->n < design->dim) TW_RETURN_IF_ERROR(fitter->Reduce());
+  TW_ASSIGN_OR_RETURN(fitter->fit_head_,
+                      DenseHead::Create(fitter->fit_dim_, design->n_outputs, options.allocator,
+                                        options.cpu, context.pool));
   context.watch->NoteBytes(fitter->bytes());
   return fitter;
 }
 
 size_t LogisticFitter::bytes() const {
-  return design_.bytes() + scaled_.size() * sizeof(float) +
+  return design_.bytes() + (scaled_.size() + 3 * reduced_.size()) * sizeof(float) +
          24 * head_->parameters().size() * sizeof(float);
+}
+
+// Leaves lower_ empty where rounding leaves no Cholesky factor.
+Status LogisticFitter::Reduce() {
+  const int64_t n = design_.n;
+  TiledMatrix gram;
+  TW_RETURN_IF_ERROR(gram.Allocate(n, n, "the products of the examples"));
+  const auto column = [&](int64_t d, int64_t first, int64_t count, double* to) {
+    for (int64_t k = 0; k < count; ++k) {
+      to[k] = static_cast<double>(scaled_[static_cast<size_t>((first + k) * design_.dim + d)]);
+    }
+  };
+  TW_RETURN_IF_ERROR(AddSquare(design_.dim, n, column, context_.pool, &gram));
+  double trace = 0.0;
+  for (int64_t i = 0; i < n; ++i) trace += *gram.at(i, i);
+  std::vector<double> lower(static_cast<size_t>(n * n), 0.0);
+  for (int64_t i = 0; i < n; ++i) {
+    double* row = lower.data() + i * n;
+    for (int64_t j = 0; j <= i; ++j) {
+      const double* other = lower.data() + j * n;
+      // Centred rows are dependent: a little keeps the factor regular.
+      double sum = *gram.at(i, j) + (i == j ? kJitter * trace / static_cast<double>(n) : 0.0);
+      for (int64_t k = 0; k < j; ++k) sum -= row[k] * other[k];
+      if (i == j && !(sum > 0.0)) return Status::Ok();
+      row[j] = i == j ? std::sqrt(sum) : sum / other[j];
+    }
+  }
+  reduced_.assign(lower.begin(), lower.end());
+  lower_ = std::move(lower);
+  fit_dim_ = n;
+  return Status::Ok();
+}
+
+// V = L⁻¹ Z W.
+void LogisticFitter::ToReduced(std::vector<float>* parameters) const {
+  const size_t n = static_cast<size_t>(fit_dim_), dim = scales_.size();
+  const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
+  std::vector<float> out((n + 1) * n_outputs);
+  std::vector<double> v(n);
+  for (size_t c = 0; c < n_outputs; ++c) {
+    const float* weights = parameters->data() + c * dim;
+    for (size_t i = 0; i < n; ++i) {
+      double sum = 0.0;
+      for (size_t d = 0; d < dim; ++d) {
+        sum += static_cast<double>(scaled_[i * dim + d]) * static_cast<double>(weights[d]);
+      }
+      for (size_t k = 0; k < i; ++k) sum -= lower_[i * n + k] * v[k];
+      v[i] = sum / lower_[i * n + i];
+    }
+    std::copy(v.begin(), v.end(), out.begin() + static_cast<std::ptrdiff_t>(c * n));
+    out[n_outputs * n + c] = (*parameters)[n_outputs * dim + c];
+  }
+  *parameters = std::move(out);
+}
+
+// W = Zᵀ L⁻ᵀ V.
+void LogisticFitter::FromReduced(std::vector<float>* parameters) const {
+  const size_t n = static_cast<size_t>(fit_dim_), dim = scales_.size();
+  const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
+  std::vector<float> out((dim + 1) * n_outputs);
+  for (size_t c = 0; c < n_outputs; ++c) {
+    const float* from = parameters->data() + c * n;
+    std::vector<double> u(from, from + n);
+    std::vector<double> weights(dim, 0.0);
+    for (size_t i = n; i-- > 0;) {
+      u[i] /= lower_[i * n + i];
+      for (size_t k = 0; k < i; ++k) u[k] -= lower_[i * n + k] * u[i];
+      for (size_t d = 0; d < dim; ++d) {
+        weights[d] += static_cast<double>(scaled_[i * dim + d]) * u[i];
+      }
+    }
+    std::copy(weights.begin(), weights.end(), out.begin() + static_cast<std::ptrdiff_t>(c * dim));
+    out[n_outputs * dim + c] = (*parameters)[n_outputs * n + c];
+  }
+  *parameters = std::move(out);
 }
 
 // W' = W / scale, c' = c + W · mean.
@@ -77,16 +162,32 @@ void LogisticFitter::FromScaled(const std::vector<float>& from, std::vector<floa
   }
 }
 
+std::vector<float> LogisticFitter::ToFit(const std::vector<float>& parameters) const {
+  std::vector<float> fitted;
+  ToScaled(parameters, &fitted);
+  if (!lower_.empty()) ToReduced(&fitted);
+  return fitted;
+}
+
+std::vector<float> LogisticFitter::FromFit(const std::vector<float>& fitted) const {
+  std::vector<float> scaled = fitted;
+  if (!lower_.empty()) FromReduced(&scaled);
+  std::vector<float> parameters;
+  FromScaled(scaled, &parameters);
+  return parameters;
+}
+
 Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t left_out,
-                           std::vector<float>* parameters) {
-  const size_t dim = scales_.size();
+                           std::vector<float>* fitted) {
+  const size_t dim = static_cast<size_t>(fit_dim_);
+  const std::vector<float>& features = lower_.empty() ? scaled_ : reduced_;
   std::vector<const float*> rows;
   std::vector<int32_t> labels;
   std::vector<const float*> values;
   double total = 0.0;
   for (size_t b = 0; b < design_.rows.size(); ++b) {
     if (left_out >= 0 && parts[b] == left_out) continue;
-    rows.push_back(scaled_.data() + b * dim);
+    rows.push_back(features.data() + b * dim);
     labels.push_back(design_.labels[b]);
     values.push_back(design_.values[b]);
     total += RowWeight(context_.set->loss(), design_.loss_targets(), static_cast<int64_t>(b));
@@ -95,28 +196,34 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
   const size_t n_weights = dim * static_cast<size_t>(design_.n_outputs);
   const Objective objective = [&](Span<const float> x, double* out_value, Span<float> gradient) {
     if (context_.watch->cancelled()) return Cancelled("training was cancelled");
-    std::copy(x.begin(), x.end(), head_->parameters().begin());
+    std::copy(x.begin(), x.end(), fit_head_->parameters().begin());
     BatchLoss batch;
-    TW_RETURN_IF_ERROR(head_->ComputeGradient(context_.set->loss(), rows.data(),
-                                              {labels.data(), values.data()},
-                                              static_cast<int64_t>(rows.size()), &batch));
+    TW_RETURN_IF_ERROR(fit_head_->ComputeGradient(context_.set->loss(), rows.data(),
+                                                  {labels.data(), values.data()},
+                                                  static_cast<int64_t>(rows.size()), &batch));
     double squares = 0.0;
     for (size_t i = 0; i < gradient.size(); ++i) {
       const double w = i < n_weights ? static_cast<double>(x[i]) : 0.0;
       squares += w * w;
-      gradient[i] = head_->gradient()[i] + static_cast<float>(decay * w);
+      gradient[i] = fit_head_->gradient()[i] + static_cast<float>(decay * w);
     }
     *out_value = batch.loss_sum / batch.weight_sum + 0.5 * decay * squares;
     return Status::Ok();
   };
-  std::vector<float> start;
-  ToScaled(*parameters, &start);
-  Lbfgs lbfgs(LbfgsOptions(), std::move(start));
+  Lbfgs lbfgs(LbfgsOptions(), *fitted);
   while (!lbfgs.converged() && lbfgs.iterations() < kMostIterations) {
     TW_RETURN_IF_ERROR(lbfgs.Iterate(objective));
   }
-  FromScaled(lbfgs.x(), parameters);
+  fitted->assign(lbfgs.x().begin(), lbfgs.x().end());
   return Status::Ok();
+}
+
+Status LogisticFitter::FittedScores(const std::vector<float>& fitted, Span<float> out) {
+  const std::vector<float>& features = lower_.empty() ? scaled_ : reduced_;
+  std::vector<const float*> rows;
+  for (int64_t b = 0; b < design_.n; ++b) rows.push_back(features.data() + b * fit_dim_);
+  std::copy(fitted.begin(), fitted.end(), fit_head_->parameters().begin());
+  return fit_head_->Scores(rows.data(), design_.n, out.data());
 }
 
 Status LogisticFitter::Scores(const std::vector<float>& parameters, Span<float> out) {

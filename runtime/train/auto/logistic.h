@@ -11,8 +11,11 @@
 
 namespace topwork {
 
-// Minimises Σ_b s_b · loss_b + ½ penalty |W|² by L-BFGS; the bias is not penalised. Parameters are
-// those of features as they are: [n_outputs, dim], then [n_outputs].
+// Minimises Σ_b s_b · loss_b + ½ penalty |W|² by L-BFGS; the bias is not penalised. Parameters
+// are [n_outputs, features], then [n_outputs].
+//
+// Fewer examples than features: with the Gram matrix of the scaled rows ZZᵀ = LLᵀ, rows of L have the
+// same products as those of Z, so that the minimum V for them is that for Z, W = ZᵀL⁻ᵀV.
 class LogisticFitter {
  public:
   // `design` must outlive the object; features are scaled as RidgePath does.
@@ -24,17 +27,26 @@ class LogisticFitter {
   // The scaled features, [n, dim].
   const std::vector<float>& scaled() const { return scaled_; }
 
-  // From *parameters to the minimum, in place. `left_out`: of `parts` (one for each example) this
-  // part's examples do not take part; −1: all examples do.
+  // Parameters of features as they are, to those that Fit has, and back.
+  std::vector<float> ToFit(const std::vector<float>& parameters) const;
+  std::vector<float> FromFit(const std::vector<float>& fitted) const;
+  size_t n_fitted() const { return static_cast<size_t>((fit_dim_ + 1) * design_.n_outputs); }
+  // From *fitted [n_fitted] to the minimum, in place. `left_out`: of `parts` (one for each example)
+  // this part's examples do not take part; −1: all examples do.
   Status Fit(double penalty, Span<const int32_t> parts, int32_t left_out,
-             std::vector<float>* parameters);
+             std::vector<float>* fitted);
   // Scores of all examples, [n, n_outputs].
+  Status FittedScores(const std::vector<float>& fitted, Span<float> out);
+  // The same by parameters of features as they are.
   Status Scores(const std::vector<float>& parameters, Span<float> out);
   size_t bytes() const;
 
  private:
   LogisticFitter(const TrainingContext& context, const HeadDesign* design)
       : context_(context), design_(*design) {}
+  Status Reduce();
+  void ToReduced(std::vector<float>* parameters) const;
+  void FromReduced(std::vector<float>* parameters) const;
   void ToScaled(const std::vector<float>& from, std::vector<float>* to) const;
   void FromScaled(const std::vector<float>& from, std::vector<float>* to) const;
 
@@ -43,7 +55,10 @@ class LogisticFitter {
   std::vector<double> scales_, means_;
   double mean_square_ = 1.0;
   std::vector<float> scaled_;  // [n, dim]
-  std::unique_ptr<DenseHead> head_;
+  int64_t fit_dim_ = 0;
+  std::vector<double> lower_;   // L, [n, n]; empty: rows are fitted as they are
+  std::vector<float> reduced_;  // the same in float32
+  std::unique_ptr<DenseHead> head_, fit_head_;
 };
 
 }  // namespace topwork

@@ -86,7 +86,10 @@ Status FitLogistic(const TrainingContext& context, const HeadDesign& design,
     TW_RETURN_IF_ERROR(FitRidge(context, design, choice, parameters));
     Scale(choice.scale, parameters);
   }
-  return fitter->Fit(choice.logistic_penalty, {}, -1, parameters);
+  std::vector<float> fitted = fitter->ToFit(*parameters);
+  TW_RETURN_IF_ERROR(fitter->Fit(choice.logistic_penalty, {}, -1, &fitted));
+  *parameters = fitter->FromFit(fitted);
+  return Status::Ok();
 }
 
 Status LeftOutLogistic(const TrainingContext& context, const HeadDesign& design,
@@ -103,9 +106,9 @@ Status LeftOutLogistic(const TrainingContext& context, const HeadDesign& design,
   }
   const std::vector<int32_t> parts = MakeParts(design, kLooParts, context.options->seed);
   const auto fit = [&](int32_t part, Span<float> scores) {
-    std::vector<float> parameters(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
-    TW_RETURN_IF_ERROR(fitter->Fit(choice.logistic_penalty, parts, part, &parameters));
-    return fitter->Scores(parameters, scores);
+    std::vector<float> fitted(fitter->n_fitted(), 0.0f);
+    TW_RETURN_IF_ERROR(fitter->Fit(choice.logistic_penalty, parts, part, &fitted));
+    return fitter->FittedScores(fitted, scores);
   };
   return CrossValidate(design, parts, fit, out);
 }
