@@ -71,16 +71,22 @@ std::string DidYouMean(const std::string& typed, const std::vector<std::string>&
   const auto nearest = std::min_element(
       names.begin(), names.end(),
       [&](const std::string& a, const std::string& b) { return distance(a) < distance(b); });
-  const bool like = nearest != names.end() && distance(*nearest) * 3 <= typed.size();
+  const bool like = nearest != names.end() && distance(*nearest) * 2 <= typed.size();
   return like ? "; did you mean " + *nearest + "?" : "";
+}
+
+// The flags of a command, those of its groups among them.
+void AddFlagNames(const CLI::App& command, std::vector<std::string>* names) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names->push_back("--" + name);
+  }
+  for (const CLI::App* group : command.get_subcommands({})) AddFlagNames(*group, names);
 }
 
 // The first flag that the command does not have, as a message; "" where it has all.
 std::string UnknownFlag(const CLI::App& command, int argc, char** argv) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
+  AddFlagNames(command, &names);
   for (int i = 2; i < argc; ++i) {
     const std::string typed = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
     if (typed.rfind("--", 0) != 0 || std::count(names.begin(), names.end(), typed) > 0) continue;
@@ -108,7 +114,8 @@ int FailUsage(const CLI::App& app, int argc, char** argv, const TfliteArguments&
     const CLI::App& chosen = *app.get_subcommands().front();
     command += " " + chosen.get_name();
     const std::string unknown = UnknownFlag(chosen, argc, argv);
-    const bool is_extra = error.get_name() == "ExtrasError" && flags.arguments.empty();
+    const bool is_extra = flags.arguments.empty() &&
+                          error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
     if (is_extra && !unknown.empty()) message = unknown;
   }
   return Fail(kExitUsage, InTypedWords(flags, message) + " (see " + command + " --help)");

@@ -282,6 +282,8 @@ void Run(const RunOptions& options) {
   json["run_ms"] = seconds * 1e3;
   json["outputs"] = Json::array();
   for (size_t i = 0; i < session.n_outputs(); ++i) {
+    const bool is_map = !options.explain.empty() && i + 1 == session.n_outputs();
+    if (is_map && !options.common.json) continue;  // a picture is made of it
     const tw::Tensor tensor = CheckValue(session.Output(i));
     std::vector<Scored> top;
     if (tensor.name == std::string(kRejectionOutput)) {

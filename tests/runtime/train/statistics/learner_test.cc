@@ -324,7 +324,7 @@ TEST_CASE("learner: its models refuse by the examples that remain", "[train]") {
   Owner owner = NewLearner(0.0, true, 0.1f);
   const std::vector<std::string> ids = Ids("x", 60);
   Add(&owner, Images(60, 3), ids);
-  REQUIRE(owner->Remove({"x7"}).ok());
+  REQUIRE(owner->Remove(OfIds({"x7"})).ok());
   const auto bytes = owner->Export();
   REQUIRE(bytes.status().ToString() == "OK");
   const std::string names = TaughtNames(*bytes);
@@ -335,12 +335,13 @@ TEST_CASE("learner: its models refuse by the examples that remain", "[train]") {
   CHECK(owner.trainer->rejecter().summary().known_refused <= 6.01 / 59);  // 6 of 59 + 1 are a tenth
   // What was lent for it is gone: the next export is made of what is there then.
   CHECK(owner.trainer->set().size() == 0);
-  REQUIRE(owner->Remove({"x8"}).ok());
+  REQUIRE(owner->Remove(OfIds({"x8"})).ok());
   const auto next = owner->Export();
   REQUIRE(next.status().ToString() == "OK");
   CHECK(TaughtNames(*next).find("\tx8\n") == std::string::npos);
-  owner->DropFeatures();
-  CHECK(TaughtNames(*owner->Export()).empty());
+  Owner sums = NewLearner(0.5, false, 0.1f);
+  Add(&sums, Images(60, 3), ids);
+  CHECK(TaughtNames(*sums->Export()).empty());
 }
 
 }  // namespace learner_test
