@@ -110,14 +110,14 @@ typedef struct tw_interval_check {
   double mean_width;
 } tw_interval_check;
 
-// Writes intervals around the predictions of a regression that TW_OPTIMIZER_RIDGE has fitted to all
-// examples: n_examples x n_classes numbers (n_values in all) to `lower` and to `upper`. About
-// `coverage` (0.9, say) of new targets lie inside; 2 x coverage - 1 at least, whatever the data, if the
-// new examples are of the same kind (jackknife+, Barber et al. 2021). Infinite where there are too few
-// examples for the coverage. `check` may be NULL; set its struct_size first. examples, lower and upper
-// NULL with n_values 0: the check alone. Errors: those of tw_trainer_predict; FAILED_PRECONDITION for
-// another loss or optimizer, and for a check without validation set; INVALID_ARGUMENT for more than
-// 4000 examples. [one]
+// Writes intervals around the predictions of a regression that TW_OPTIMIZER_RIDGE, or AUTO by ridge
+// regression, has fitted to all examples: n_examples x n_classes numbers (n_values in all) to
+// `lower` and to `upper`. About `coverage` (0.9, say) of new targets lie inside; 2 x coverage - 1
+// at least, whatever the data, if the new examples are of the same kind (jackknife+, Barber et al.
+// 2021). Infinite where there are too few examples for the coverage. `check` may be NULL; set its
+// struct_size first. examples, lower and upper NULL with n_values 0: the check alone. Errors: those
+// of tw_trainer_predict; FAILED_PRECONDITION for another loss or optimizer, and for a check without
+// validation set; INVALID_ARGUMENT for more than 4000 examples. [one]
 TW_API tw_status tw_trainer_predict_intervals(tw_trainer* trainer, const tw_examples* examples,
                                               double coverage, float* lower, float* upper,
                                               size_t n_values, tw_interval_check* check);

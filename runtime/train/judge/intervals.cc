@@ -1,4 +1,7 @@
 // Intervals around the predictions of a trainer's regression head.
+#include <utility>
+
+#include "runtime/train/auto/ridge_path.h"
 #include "runtime/train/features/example_rows.h"
 #include "runtime/train/fit/whole_set_fitter.h"
 #include "runtime/train/judge/judge.h"
@@ -10,10 +13,12 @@ Result<JackknifePlus> Judge::Jackknife(Span<const int32_t> examples, double cove
     return InvalidArgument("the coverage is {}; it must lie between 0 and 1", coverage);
   }
   const TrainerOptions& options = *context_.options;
-  if (!IsRegression(options.loss.loss) || options.optimizer != Optimizer::kRidge) {
+  const HeadChoice& choice = context_.state->choice;  // of kAuto
+  const bool chosen = choice.kind == HeadKind::kRidge && choice.scale == 1.0;
+  if (!IsRegression(options.loss.loss) || (options.optimizer != Optimizer::kRidge && !chosen)) {
     return FailedPrecondition(
-        "intervals are those of a regression that was fitted by ridge; the loss is '{}', the "
-        "optimizer '{}'",
+        "intervals are those of a regression that was fitted by ridge or auto; the loss is '{}', "
+        "the optimizer '{}'",
         LossName(options.loss.loss), OptimizerName(options.optimizer));
   }
   const FeatureCache& cache = context_.set->cache();
@@ -25,9 +30,15 @@ Result<JackknifePlus> Judge::Jackknife(Span<const int32_t> examples, double cove
       },
       context_.set->example_weights());
   const int64_t n = static_cast<int64_t>(examples.size());
-  return JackknifePlus::Make(rows.rows.data(), rows.values.data(), rows.weights, n, cache.dim(),
-                             cache.n_outputs(), RidgePenalty(options, rows.rows, cache.dim()),
-                             context_.pool);
+  std::vector<double> factors;
+  if (chosen && choice.scaling > 0.0) {
+    const Design design = {rows.rows.data(), n, cache.dim(), {}, 0, rows.weights, {}};
+    TW_ASSIGN_OR_RETURN(FeatureScale scale, FeatureScale::Of(design, choice.scaling));
+    factors = std::move(scale.factor);
+  }
+  const double penalty = chosen ? choice.penalty : RidgePenalty(options, rows.rows, cache.dim());
+  return JackknifePlus::Make(rows.rows.data(), rows.values.data(), rows.weights, factors, n,
+                             cache.dim(), cache.n_outputs(), penalty, context_.pool);
 }
 
 Status Judge::PredictIntervals(const Examples& examples, double coverage, float* lower,

@@ -24,11 +24,27 @@ std::vector<double> Influences(const std::vector<float>& influence, const float*
   return h;
 }
 
+// Rows times factors; the rows themselves without factors.
+struct ScaledRows {
+  ScaledRows(const float* const* from, int64_t n, int64_t dim, Span<const double> factors)
+      : rows(from, from + n) {
+    values.resize(factors.empty() ? 0 : static_cast<size_t>(n * dim));
+    for (size_t k = 0; k < values.size(); ++k) {
+      const size_t i = k / factors.size(), d = k % factors.size();
+      values[k] = static_cast<float>(static_cast<double>(from[i][d]) * factors[d]);
+      if (d == 0) rows[i] = values.data() + k;
+    }
+  }
+  std::vector<float> values;
+  std::vector<const float*> rows;
+};
+
 }  // namespace
 
 Result<JackknifePlus> JackknifePlus::Make(const float* const* rows, const float* const* targets,
-                                          Span<const float> weights, int64_t n, int64_t dim,
-                                          int64_t n_outputs, double l2, ThreadPool* pool) {
+                                          Span<const float> weights, Span<const double> factors,
+                                          int64_t n, int64_t dim, int64_t n_outputs, double l2,
+                                          ThreadPool* pool) {
   if (n < 2 || n > kMaxExamples) {
     return InvalidArgument("intervals need 2 to {} examples; there are {}", kMaxExamples, n);
   }
@@ -44,8 +60,13 @@ Result<JackknifePlus> JackknifePlus::Make(const float* const* rows, const float*
     units.push_back(unit.data() + i * size);
   }
   it.influence_.resize(size * static_cast<size_t>(dim + 1));
-  TW_RETURN_IF_ERROR(SolveRidge(rows, units.data(), weights, n, dim, n, l2, pool,
+  const ScaledRows scaled(rows, n, dim, factors);
+  TW_RETURN_IF_ERROR(SolveRidge(scaled.rows.data(), units.data(), weights, n, dim, n, l2, pool,
                                 it.influence_.data(), it.influence_.data() + n * dim));
+  // Influences of features as they are.
+  for (size_t k = 0; !factors.empty() && k < size * factors.size(); ++k) {
+    it.influence_[k] *= static_cast<float>(factors[k % factors.size()]);
+  }
   it.targets_.resize(size * static_cast<size_t>(n_outputs));
   it.residuals_.resize(it.targets_.size());
   for (size_t k = 0; k < it.targets_.size(); ++k) {

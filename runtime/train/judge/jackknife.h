@@ -24,11 +24,13 @@ class JackknifePlus {
   static constexpr int64_t kMaxExamples = 4000;
 
   // n pointers to dim features and to n_outputs targets, which are borrowed for the call; weights and l2 as
-  // SolveRidge takes it. INVALID_ARGUMENT for fewer than two examples or more than kMaxExamples,
+  // SolveRidge takes it. factors: [dim], what features are multiplied by before they are penalised;
+  // empty: all 1. INVALID_ARGUMENT for fewer than two examples or more than kMaxExamples,
   // NUMERIC as SolveRidge and where an example determines its own prediction.
   static Result<JackknifePlus> Make(const float* const* rows, const float* const* targets,
-                                    Span<const float> weights, int64_t n, int64_t dim,
-                                    int64_t n_outputs, double l2, ThreadPool* pool);
+                                    Span<const float> weights, Span<const double> factors,
+                                    int64_t n, int64_t dim, int64_t n_outputs, double l2,
+                                    ThreadPool* pool);
 
   // The interval of each output for the features x: n_outputs numbers each, infinite where there
   // are fewer than coverage / (1 − coverage) examples. 0 < coverage < 1.

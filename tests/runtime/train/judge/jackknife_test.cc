@@ -40,7 +40,7 @@ struct Problem {
 
 JackknifePlus Make(const Problem& p, int64_t n, double l2, ThreadPool* pool) {
   auto made =
-      JackknifePlus::Make(p.rows.data(), p.targets.data(), {}, n, p.dim, p.n_outputs, l2, pool);
+      JackknifePlus::Make(p.rows.data(), p.targets.data(), {}, {}, n, p.dim, p.n_outputs, l2, pool);
   REQUIRE(made.status().ToString() == "OK");
   return std::move(made.value());
 }
@@ -93,6 +93,29 @@ TEST_CASE("jackknife+: the intervals of refitting without each example", "[train
   }
 }
 
+TEST_CASE("jackknife+: factors of features are those of scaled features", "[train]") {
+  ThreadPool pool(1);
+  for (const int64_t dim : {5, 40}) {
+    Problem p(30, dim, 2, 3);
+    std::vector<double> factors;
+    for (int64_t d = 0; d < dim; ++d)
+      factors.push_back(d == 2 ? 0.0 : 1.0 / (1.0 + 0.25 * static_cast<double>(d)));
+    auto made =
+        JackknifePlus::Make(p.rows.data(), p.targets.data(), {}, factors, 24, dim, 2, 2.0, &pool);
+    REQUIRE(made.status().ToString() == "OK");
+    float lower[2], upper[2], low[2], high[2];
+    made->Interval(p.rows[27], 0.8, lower, upper);
+    for (size_t k = 0; k < p.x.size(); ++k) {
+      p.x[k] *= static_cast<float>(factors[k % static_cast<size_t>(dim)]);
+    }
+    Make(p, 24, 2.0, &pool).Interval(p.rows[27], 0.8, low, high);
+    for (size_t c = 0; c < 2; ++c) {
+      CHECK(lower[c] == Approx(low[c]).margin(1e-3));
+      CHECK(upper[c] == Approx(high[c]).margin(1e-3));
+    }
+  }
+}
+
 TEST_CASE("jackknife+: as many new targets as promised lie inside", "[train]") {
   ThreadPool pool(1);
   for (const int64_t dim : {4, 60}) {
@@ -120,7 +143,8 @@ TEST_CASE("jackknife+: as many new targets as promised lie inside", "[train]") {
   CHECK(upper == HUGE_VALF);
 }
 
-TEST_CASE("trainer: intervals of a ridge regression, and of nothing else", "[train]") {
+TEST_CASE("trainer: intervals of a ridge regression, however it was chosen, and of nothing else",
+          "[train]") {
   test::TrainerData data = test::Images(120, 3);
   std::vector<float> values;
   Random random(2);
@@ -132,25 +156,27 @@ TEST_CASE("trainer: intervals of a ridge regression, and of nothing else", "[tra
   TrainerOptions options;
   options.loss.loss = Loss::kMeanSquaredError;
   options.n_classes = 1;
-  options.optimizer = Optimizer::kRidge;
   options.validation_fraction = 0.25f;
-  const auto trainer = test::NewTrainer(options);
-  REQUIRE(trainer->AddExamples(examples).ToString() == "OK");
-  REQUIRE(trainer->Train().ToString() == "OK");
-  const auto check = trainer->judge().CheckIntervals(0.8);
-  REQUIRE(check.status().ToString() == "OK");
-  CHECK(check->n_examples == 30);
-  CHECK(check->coverage > 0.6);
-  CHECK(check->mean_width > 0.2);
-  CHECK(check->mean_width < 3.0);
-  std::vector<float> lower(120), upper(120), scores(120);
-  REQUIRE(trainer->judge().PredictIntervals(examples, 0.8, lower.data(), upper.data()).ok());
-  REQUIRE(trainer->judge().Predict(examples, scores.data()).ok());
-  for (size_t i = 0; i < 120; ++i) {
-    CHECK(lower[i] < scores[i]);
-    CHECK(upper[i] > scores[i]);
+  for (const Optimizer optimizer : {Optimizer::kRidge, Optimizer::kAuto}) {
+    options.optimizer = optimizer;
+    const auto trainer = test::NewTrainer(options);
+    REQUIRE(trainer->AddExamples(examples).ToString() == "OK");
+    REQUIRE(trainer->Train().ToString() == "OK");
+    const auto check = trainer->judge().CheckIntervals(0.8);
+    REQUIRE(check.status().ToString() == "OK");
+    CHECK(check->n_examples == 30);
+    CHECK(check->coverage > 0.6);
+    CHECK(check->mean_width > 0.2);
+    CHECK(check->mean_width < 3.0);
+    std::vector<float> lower(120), upper(120), scores(120);
+    REQUIRE(trainer->judge().PredictIntervals(examples, 0.8, lower.data(), upper.data()).ok());
+    REQUIRE(trainer->judge().Predict(examples, scores.data()).ok());
+    for (size_t i = 0; i < 120; ++i) {
+      CHECK(lower[i] < scores[i]);
+      CHECK(upper[i] > scores[i]);
+    }
+    CHECK(trainer->judge().CheckIntervals(1.0).status().code() == StatusCode::kInvalidArgument);
   }
-  CHECK(trainer->judge().CheckIntervals(1.0).status().code() == StatusCode::kInvalidArgument);
   options.optimizer = Optimizer::kAdam;
   const auto other = test::NewTrainer(options);
   REQUIRE(other->AddExamples(examples).ok());
