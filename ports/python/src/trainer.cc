@@ -1,5 +1,7 @@
 // topwork._core.Trainer: the C API's trainer; topwork.Trainer makes an estimator of it. Options come as a dictionary whose
 // keys are the fields of tw_trainer_options ("head.n_layers"). Every call that may take long can be interrupted.
+#include <mutex>
+
 #include "ports/python/src/examples.h"
 #include "ports/python/src/trainer_options.h"
 
@@ -8,13 +10,22 @@ namespace {
 
 struct PyTrainer {
   std::unique_ptr<tw_trainer, void (*)(tw_trainer*)> trainer{nullptr, tw_trainer_free};
+  mutable std::mutex busy;
 
   GetInput Inputs() const {
     tw_trainer* handle = trainer.get();
     return [=](size_t i, tw_tensor_info* info) { return tw_trainer_get_input(handle, i, info); };
   }
 
+  // One call at a time: another one, from a second thread or a progress function, is refused.
+  std::unique_lock<std::mutex> Enter() const {
+    std::unique_lock<std::mutex> lock(busy, std::try_to_lock);
+    if (!lock) Raise(TW_STATUS_FAILED_PRECONDITION, "the trainer is at work in another call");
+    return lock;
+  }
+
   void Run(const std::function<tw_status(tw_trainer*)>& work) const {
+    std::unique_lock<std::mutex> lock = Enter();
     tw_trainer* handle = trainer.get();
     RunInterruptibly([=] { return work(handle); }, [=] { tw_trainer_cancel(handle); });
   }
@@ -171,6 +182,7 @@ PyModel* Export(PyTrainer& self) {
 void SetClasses(PyTrainer& self, const std::vector<std::string>& names) {
   std::vector<const char*> texts;
   for (const std::string& name : names) texts.push_back(name.c_str());
+  std::unique_lock<std::mutex> lock = self.Enter();
   Check(tw_trainer_set_classes(self.trainer.get(), texts.data(), nullptr, texts.size()));
 }
 
@@ -182,6 +194,7 @@ tw_trainer_info InfoOf(const PyTrainer& self) {
 }
 
 nb::object Info(const PyTrainer& self) {
+  std::unique_lock<std::mutex> lock = self.Enter();
   tw_trainer_info info = InfoOf(self);
   nb::dict dict;
   dict["n_inputs"] = info.n_inputs;
@@ -278,6 +291,7 @@ void BindTrainer(nb::module_& m) {
       .def(
           "read",
           [](const PyTrainer& self, std::optional<std::string> name, Values values) {
+            std::unique_lock<std::mutex> lock = self.Enter();
             Check(tw_trainer_read_parameter(self.trainer.get(), OrNull(name), values.data(),
                                             values.size()));
           },
@@ -285,6 +299,7 @@ void BindTrainer(nb::module_& m) {
       .def(
           "write",
           [](PyTrainer& self, std::optional<std::string> name, ConstValues values) {
+            std::unique_lock<std::mutex> lock = self.Enter();
             Check(tw_trainer_write_parameter(self.trainer.get(), OrNull(name), values.data(),
                                              values.size()));
           },
@@ -295,6 +310,7 @@ void BindTrainer(nb::module_& m) {
              uint64_t seed, Values update) {
             if (update.size() != base.size())
               throw nb::value_error("update and base differ in size");
+            std::unique_lock<std::mutex> lock = self.Enter();
             Check(tw_trainer_compute_update(self.trainer.get(), base.data(), base.size(), clip_norm,
                                             noise_stddev, seed, update.data()));
           },

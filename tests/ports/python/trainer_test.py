@@ -138,6 +138,22 @@ def test_progress_stops_and_history_stays():
     assert seen == [1, 2, 3] == [epoch["epoch"] for epoch in trainer.history_]
 
 
+def test_a_second_call_is_refused():
+    X, y = blobs()
+    refused = []
+
+    def progress(epoch):
+        try:
+            trainer.predict(X)
+        except errors.FailedPreconditionError as error:
+            refused.append(str(error))
+        return False
+
+    trainer = topwork.Trainer(optimizer="adam", progress=progress)
+    trainer.fit(X, y)
+    assert refused == ["the trainer is at work in another call"]
+
+
 def test_progress_bar(capsys):
     pytest.importorskip("tqdm", reason="tqdm is not installed")
     topwork.Trainer(optimizer="adam", n_epochs=5, progress=True).fit(*blobs())
