@@ -1,6 +1,6 @@
 # OpenCL kernels as data inside the library: every .cl below kernels, contract/functions.inc and gpu/common.clh,
-# compressed as one text, with a table of their names (runtime/backend/opencl/kernel_source.h). The name of .../x.cl
-# is "x".
+# without comments, compressed as one text, with a table of their names (runtime/backend/opencl/kernel_source.h). The
+# name of .../x.cl is "x".
 include("${CMAKE_CURRENT_LIST_DIR}/embed.cmake")
 
 # tw_embed_kernels(<target>)
@@ -14,7 +14,9 @@ function(tw_embed_kernels target)
     get_filename_component(name "${path}" NAME_WE)
     set(file "${PROJECT_SOURCE_DIR}/${path}")
     file(READ "${file}" content)
-    file(SIZE "${file}" size)
+    # Lines of comments are empty there, so that compilers' messages name the file's own lines.
+    string(REGEX REPLACE "(^|\n)[ \t]*//[^\n]*" "\\1" content "${content}")
+    string(LENGTH "${content}" size)
     string(APPEND text "${content}")
     string(APPEND rows "    {\"${name}\", \"${path}\", ${total}, ${size}},\n")
     math(EXPR total "${total} + ${size}")
