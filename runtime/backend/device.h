@@ -63,6 +63,12 @@ class Device {
   // What may be used there; 0: not known.
   virtual DeviceLimits limits() const { return {}; }
 
+  // Why the device cannot run these launches, which Load would say of a whole program: their kernels
+  // do not compile. Constants are not looked at.
+  virtual Status Check(const std::vector<Launch>& launches) const {
+    (void)launches;
+    return Status::Ok();
+  }
   virtual Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const = 0;
   // `programs`: what this device's Load returned. They outlive the result.
   virtual Result<std::unique_ptr<AttachedPrograms>> Attach(

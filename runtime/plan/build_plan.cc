@@ -33,8 +33,28 @@ namespace {
 // constant's by itself.
 constexpr size_t kLeastSlab = size_t{1} << 20;
 
+void GiveToCpu(const Status& why, WorkOp* work) {
+  work->reason = std::string("not on ") + work->device->name() + ": " + why.message();
+  work->device = nullptr;
+}
+
+// The CPU gets those of the ops whose own kernels the device cannot compile; all of them where that
+// is no op's fault.
+void GiveToCpu(const Status& why, size_t begin, size_t end, WorkGraph* graph) {
+  bool found = false;
+  for (size_t i = begin; i < end; ++i) {
+    WorkOp& work = graph->ops[i];
+    const Result<GpuProgram> alone = PlanGpuTrial(*graph, i, i + 1, work.device->storage());
+    const Status status = alone.ok() ? work.device->Check(alone->launches) : alone.status();
+    if (status.ok()) continue;
+    GiveToCpu(status, &work);
+    found = true;
+  }
+  for (size_t i = begin; i < end && !found; ++i) GiveToCpu(why, &graph->ops[i]);
+}
+
 // Makes one step of the ops from `begin` on that their device runs as one program. Where the
-// device cannot load the program, the CPU gets the ops, with the reason, and no step is added.
+// device cannot load the program, the CPU gets ops, with the reason, and no step is added.
 // Returns the position after them.
 size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* offers, Plan* plan) {
   size_t end = begin + 1;
@@ -42,11 +62,7 @@ size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* off
   while (end < graph->first_deferred && graph->ops[end].device == device) ++end;
   Result<Step> step = MakeGpuStep(*graph, begin, end);
   if (!step.ok()) {
-    for (size_t i = begin; i < end; ++i) {
-      graph->ops[i].device = nullptr;
-      graph->ops[i].reason =
-          std::string("not on ") + device->name() + ": " + step.status().message();
-    }
+    GiveToCpu(step.status(), begin, end, graph);
     return begin;
   }
   plan->steps.push_back(std::move(step).value());

@@ -73,6 +73,11 @@ Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std
   TW_ASSIGN_OR_RETURN(const std::string source, KernelSource(program));
   const auto make = [&](const std::string& options) -> Result<ProgramHandle> {
     const std::string key = ProgramCache::Key(source, options, DriverIdentity(device_.info));
+    // A driver may abort while it compiles: the next start does without this program.
+    const std::string marked = program + ".cl " + key, folder = port::CacheFolder();
+    const std::string crash = CrashReason(folder, marked);
+    if (!crash.empty()) return Unsupported("{}.cl: {}", program, crash);
+    const CrashMarker marker(folder, marked);
     std::vector<uint8_t> binary;
     if (cache_.Load(key, &binary)) {
       Result<ProgramHandle> cached = BuildFromBinary(context_, device_.id, binary, options);
@@ -95,7 +100,11 @@ Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std
     return built;
   };
   const bool has_dot = device_.info.int_dot && device_.info.version_number >= 300;
-  const std::vector<std::string> ways = BuildOptions(program, defines, has_dot);
+  std::vector<std::string> ways = BuildOptions(program, defines, has_dot);
+  if (device_.info.int_dot && program == "integer_product") {
+    // cl_arm_integer_dot_product_int8 has a function of its own.
+    ways.insert(ways.end() - 1, ways.back() + " -DTW_ARM_DOT");
+  }
   for (size_t i = 0; i + 1 < ways.size(); ++i) {
     Result<ProgramHandle> made = make(ways[i]);
     if (made.ok()) return made;

@@ -32,8 +32,6 @@ const LibraryRow kLibraryRows[] = {
     {"/vendor/lib64/libPVROCL.so", false},
     {"/vendor/lib/libPVROCL.so", false},
     {"/usr/lib/aarch64-linux-gnu/tegra/libOpenCL.so.1", false},
-    {"libpocl.so.2", false},  // PoCL without an ICD loader
-    {"libpocl.so", false},
 };
 
 // Looks a function up in one library, by its symbols or through its own look-up function.

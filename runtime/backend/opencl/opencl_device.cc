@@ -30,6 +30,11 @@ class OpenClDevice final : public topwork::Device {
     return {static_cast<size_t>(info.memory_bytes), static_cast<size_t>(info.max_allocation_bytes)};
   }
 
+  Status Check(const std::vector<Launch>& launches) const override {
+    TW_ASSIGN_OR_RETURN(Stream stream, Stream::Create(context_.get(), StreamOptions()));
+    return stream.Check({launches.data(), launches.size()});
+  }
+
   Result<std::shared_ptr<const topwork::LoadedProgram>> Load(GpuProgram program) const override {
     TW_ASSIGN_OR_RETURN(std::shared_ptr<const OpenClProgram> loaded,
                         OpenClProgram::Load(context_, std::move(program)));

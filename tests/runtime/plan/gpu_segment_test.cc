@@ -151,6 +151,45 @@ TEST_CASE("gpu segments beyond a device's memory are left to the CPU", "[plan]")
   CHECK(watcher.n_programs == 1);
 }
 
+// Cannot compile unary.cl.
+class NoUnary final : public FakeGpu {
+ public:
+  Status Check(const std::vector<Launch>& launches) const override {
+    for (const Launch& launch : launches) {
+      if (std::string(launch.program) == "unary") return Unsupported("no unary.cl here");
+    }
+    return Status::Ok();
+  }
+  Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
+    TW_RETURN_IF_ERROR(Check(program.launches));
+    return FakeGpu::Load(std::move(program));
+  }
+};
+
+TEST_CASE("gpu segment: what does not compile goes to the CPU alone", "[plan]") {
+  ModelSpec spec;
+  spec.AddInput("x", DType::kFloat32, {2, 8});
+  for (const char* name : {"a", "b", "y"}) spec.AddTensor(name, DType::kFloat32, {2, 8});
+  spec.main().outputs = {3};
+  spec.AddOp(OpCode::kSoftmax, {0}, {1});
+  spec.AddOp(OpCode::kAbs, {1}, {2});
+  spec.AddOp(OpCode::kSoftmax, {2}, {3});
+  const Bytes bytes = BuildModel(spec);
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  const NoUnary device;
+  PlanOptions options;
+  options.devices = {Borrow<Device>(device)};
+  const auto plan = BuildPlan(model.value(), options);
+  REQUIRE(plan.status().ToString() == "OK");
+  const std::vector<Step>& steps = plan.value()->steps;
+  REQUIRE(steps.size() == 3);
+  CHECK(steps[0].device == &device);
+  CHECK(steps[1].device == nullptr);
+  CHECK(steps[1].reason.find("no unary.cl here") != std::string::npos);
+  CHECK(steps[2].device == &device);
+}
+
 }  // namespace gpu_segment_test
 }  // namespace test
 }  // namespace topwork

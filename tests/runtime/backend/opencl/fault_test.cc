@@ -196,5 +196,53 @@ TEST_CASE("opencl faults: a driver that ended the process is not used again", "[
   CHECK(refused);
 }
 
+// Run by the next test, as above: the driver ends the process while it builds one program.
+TEST_CASE("opencl faults: (a driver that ends the process while it compiles)",
+          "[.opencl-crash-compiling]") {
+  REQUIRE(std::getenv("TOPWORK_CRASH_TEST") != nullptr);
+  std::string reason;
+  const test::Shim shim = test::OpenShim(&reason);
+  REQUIRE(shim.api != nullptr);
+  const auto devices = opencl::EnumerateDevices(*shim.api);
+  REQUIRE(devices.ok());
+  opencl::ContextOptions options;
+  options.cache_folder = "off";
+  const auto context = Context::Create(devices.value()[0], options);
+  REQUIRE(context.ok());
+  shim.fail(2, 1);  // clCreateProgramWithSource, clBuildProgram
+  (void)context.value()->MakeKernel("probe", "-DTW_HALF", "probe_f16");
+  FAIL("the driver did not end the process");
+}
+
+TEST_CASE("opencl faults: a program that ended the process is not compiled again", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  std::string reason;
+  const test::Shim shim = test::OpenShim(&reason);
+  if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
+  const test::TempFolder folder;
+  const std::string cache = folder / "cache";
+  const std::string command = "TOPWORK_CRASH_TEST=1 TOPWORK_CACHE='" + cache + "' '" +
+                              test::ProgramPath() + "' '[.opencl-crash-compiling]' > '" +
+                              (folder / "log") + "' 2>&1";
+  REQUIRE(std::system(command.c_str()) != 0);
+  INFO(test::ReadWhole(folder / "log"));
+  const char* variable = std::getenv("TOPWORK_CACHE");
+  const std::string old = variable != nullptr ? variable : "";
+  setenv("TOPWORK_CACHE", cache.c_str(), 1);
+  opencl::ContextOptions options;
+  options.cache_folder = "off";
+  const auto context = Context::Create(device, options);  // the driver itself is used again
+  Status refused, other;
+  if (context.ok()) {
+    refused = context.value()->MakeKernel("probe", "-DTW_HALF", "probe_f16").status();
+    other = context.value()->MakeKernel("cast", "-DTW_HALF", "clear_f16").status();
+  }
+  if (variable != nullptr) setenv("TOPWORK_CACHE", old.c_str(), 1);
+  if (variable == nullptr) unsetenv("TOPWORK_CACHE");
+  REQUIRE(context.status().ToString() == "OK");
+  CHECK(refused.message().find("probe.cl: its driver ended the program") != std::string::npos);
+  CHECK(other.ToString() == "OK");
+}
+
 }  // namespace fault_test
 }  // namespace topwork
