@@ -131,31 +131,19 @@ void LogisticFitter::FromReduced(std::vector<float>* parameters) const {
   *parameters = std::move(out);
 }
 
-// W' = W / scale, c' = c + W · mean.
-void LogisticFitter::ToScaled(const std::vector<float>& from, std::vector<float>* to) const {
+// W' = W / scale, c' = c + W · mean; or back.
+void LogisticFitter::Rescale(const std::vector<float>& from, bool back,
+                             std::vector<float>* to) const {
   const size_t dim = scales_.size();
   const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
   to->resize(from.size());
   for (size_t c = 0; c < n_outputs; ++c) {
     double bias = static_cast<double>(from[n_outputs * dim + c]);
     for (size_t d = 0; d < dim; ++d) {
-      const double weight = static_cast<double>(from[c * dim + d]);
-      bias += weight * means_[d];
-      (*to)[c * dim + d] = scales_[d] > 0.0 ? static_cast<float>(weight / scales_[d]) : 0.0f;
-    }
-    (*to)[n_outputs * dim + c] = static_cast<float>(bias);
-  }
-}
-
-void LogisticFitter::FromScaled(const std::vector<float>& from, std::vector<float>* to) const {
-  const size_t dim = scales_.size();
-  const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
-  to->resize(from.size());
-  for (size_t c = 0; c < n_outputs; ++c) {
-    double bias = static_cast<double>(from[n_outputs * dim + c]);
-    for (size_t d = 0; d < dim; ++d) {
-      const double weight = static_cast<double>(from[c * dim + d]) * scales_[d];
-      bias -= weight * means_[d];
+      double weight = static_cast<double>(from[c * dim + d]);
+      if (back) weight *= scales_[d];
+      bias += (back ? -weight : weight) * means_[d];
+      if (!back) weight = scales_[d] > 0.0 ? weight / scales_[d] : 0.0;
       (*to)[c * dim + d] = static_cast<float>(weight);
     }
     (*to)[n_outputs * dim + c] = static_cast<float>(bias);
@@ -164,7 +152,7 @@ void LogisticFitter::FromScaled(const std::vector<float>& from, std::vector<floa
 
 std::vector<float> LogisticFitter::ToFit(const std::vector<float>& parameters) const {
   std::vector<float> fitted;
-  ToScaled(parameters, &fitted);
+  Rescale(parameters, false, &fitted);
   if (!lower_.empty()) ToReduced(&fitted);
   return fitted;
 }
@@ -173,7 +161,7 @@ std::vector<float> LogisticFitter::FromFit(const std::vector<float>& fitted) con
   std::vector<float> scaled = fitted;
   if (!lower_.empty()) FromReduced(&scaled);
   std::vector<float> parameters;
-  FromScaled(scaled, &parameters);
+  Rescale(scaled, true, &parameters);
   return parameters;
 }
 

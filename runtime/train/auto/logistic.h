@@ -47,8 +47,7 @@ class LogisticFitter {
   Status Reduce();
   void ToReduced(std::vector<float>* parameters) const;
   void FromReduced(std::vector<float>* parameters) const;
-  void ToScaled(const std::vector<float>& from, std::vector<float>* to) const;
-  void FromScaled(const std::vector<float>& from, std::vector<float>* to) const;
+  void Rescale(const std::vector<float>& from, bool back, std::vector<float>* to) const;
 
   const TrainingContext context_;
   const HeadDesign& design_;

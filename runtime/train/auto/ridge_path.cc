@@ -334,28 +334,41 @@ void RidgePath::Fit(const Penalised& at, int64_t block, double* v, double* fit,
   }
 }
 
-Status RidgePath::LeaveOneOut(double lambda, Span<double> out) const {
-  TW_ASSIGN_OR_RETURN(const Penalised at, Penalise(lambda));
+// visit(b, leverage, residuals): the example's residuals times √weight, [n_outputs] (dual: they and the
+// leverage divided by λ). On several threads.
+void RidgePath::ForEachFit(
+    const Penalised& at,
+    FunctionRef<void(int64_t b, double leverage, const double* residuals)> visit) const {
   const int64_t size = system_.size();
   const int64_t n_outputs = design_.n_outputs;
   const int64_t n_blocks = NumBlocks(design_.n, kLanes);
-  std::vector<char> failed(static_cast<size_t>(n_blocks), 0);
   ForEachBlock(pool_, n_blocks, 2 * design_.n * size * (n_outputs + 2), [&](int64_t block) {
     std::vector<double> v(static_cast<size_t>(size * kLanes));
     std::vector<double> fit(static_cast<size_t>(n_outputs * kLanes));
+    std::vector<double> residuals(static_cast<size_t>(n_outputs));
     double leverage[kLanes];
     Fit(at, block, v.data(), fit.data(), leverage);
     for (int64_t l = 0; l < std::min(kLanes, design_.n - block * kLanes); ++l) {
       const int64_t b = block * kLanes + l;
-      const double root = roots_[static_cast<size_t>(b)];
-      const double rest =
-          dual_ ? leverage[l] : 1.0 - leverage[l] - root * root / scale_.total_weight;
-      if (!(rest > 0.0)) failed[static_cast<size_t>(block)] = 1;
       for (int64_t c = 0; c < n_outputs; ++c) {
         const double f = fit[static_cast<size_t>(c * kLanes + l)];
-        const double residual = (dual_ ? f : Target(b, c) - f) / rest;
-        out[static_cast<size_t>(b * n_outputs + c)] = Original(b, c) - residual / root;
+        residuals[static_cast<size_t>(c)] = dual_ ? f : Target(b, c) - f;
       }
+      visit(b, leverage[l], residuals.data());
+    }
+  });
+}
+
+Status RidgePath::LeaveOneOut(double lambda, Span<double> out) const {
+  TW_ASSIGN_OR_RETURN(const Penalised at, Penalise(lambda));
+  const int64_t n_outputs = design_.n_outputs;
+  std::vector<char> failed(static_cast<size_t>(design_.n), 0);
+  ForEachFit(at, [&](int64_t b, double leverage, const double* residuals) {
+    const double root = roots_[static_cast<size_t>(b)];
+    const double rest = dual_ ? leverage : 1.0 - leverage - root * root / scale_.total_weight;
+    if (!(rest > 0.0)) failed[static_cast<size_t>(b)] = 1;
+    for (int64_t c = 0; c < n_outputs; ++c) {
+      out[static_cast<size_t>(b * n_outputs + c)] = Original(b, c) - residuals[c] / rest / root;
     }
   });
   return std::count(failed.begin(), failed.end(), 1) == 0 ? Status::Ok() : TooSmall(lambda);
@@ -417,21 +430,8 @@ Status RidgePath::LeaveGroupOut(double lambda, Span<const int32_t> groups, Span<
   if (members.size() < 2) return InvalidArgument("leaving a group out needs two groups");
   if (members.size() == static_cast<size_t>(design_.n)) return LeaveOneOut(lambda, out);
   TW_ASSIGN_OR_RETURN(const Penalised at, Penalise(lambda));
-  const int64_t size = system_.size();
-  const int64_t n_outputs = design_.n_outputs;
-  const int64_t n_blocks = NumBlocks(design_.n, kLanes);
-  ForEachBlock(pool_, n_blocks, 2 * design_.n * size * (n_outputs + 2), [&](int64_t block) {
-    std::vector<double> v(static_cast<size_t>(size * kLanes));
-    std::vector<double> fit(static_cast<size_t>(n_outputs * kLanes));
-    double leverage[kLanes];
-    Fit(at, block, v.data(), fit.data(), leverage);
-    for (int64_t l = 0; l < std::min(kLanes, design_.n - block * kLanes); ++l) {
-      const int64_t b = block * kLanes + l;
-      for (int64_t c = 0; c < n_outputs; ++c) {
-        const double f = fit[static_cast<size_t>(c * kLanes + l)];
-        out[static_cast<size_t>(b * n_outputs + c)] = dual_ ? f : Target(b, c) - f;
-      }
-    }
+  ForEachFit(at, [&](int64_t b, double, const double* residuals) {
+    std::copy_n(residuals, design_.n_outputs, out.data() + b * design_.n_outputs);
   });
   for (const std::vector<int32_t>& group : members) TW_RETURN_IF_ERROR(LeaveOut(at, group, out));
   return Status::Ok();

@@ -90,6 +90,9 @@ class RidgePath {
   struct Penalised;  // what all examples share at one penalty
   Result<Penalised> Penalise(double lambda) const;
   void Fit(const Penalised& at, int64_t block, double* v, double* fit, double* leverage) const;
+  void ForEachFit(
+      const Penalised& at,
+      FunctionRef<void(int64_t b, double leverage, const double* residuals)> visit) const;
   Status LeaveOut(const Penalised& at, const std::vector<int32_t>& members, Span<double> out) const;
 
   Design design_;
