@@ -45,6 +45,7 @@ set(CLI_UNIT_SOURCES
 set(CLI_SOURCES
   main.cc
   audit/command.cc
+  audit/flags.cc
   compare.cc
   inputs.cc
   evaluator.cc

@@ -3,12 +3,12 @@
 #include <memory>
 #include <optional>
 
+#include "ports/cli/audit/flags.h"
 #include "ports/cli/audit/report.h"
 #include "ports/cli/files.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
 #include "ports/cli/train/data.h"
-#include "ports/cli/train/options.h"
 
 namespace topwork {
 namespace cli {
@@ -17,7 +17,7 @@ namespace {
 struct AuditOptions {
   TrainOptions train;
   std::string fix;
-  size_t count = 20;
+  int64_t count = 20;
   int n_neighbours = 5;
 };
 
@@ -71,19 +71,20 @@ void RunAuditCommand(const AuditOptions& options) {
   const Dataset data = Dataset::Open(options.train.data, input, scale);
   CheckAudit(options, data);
   const NamedAudit audit = RunAudit(options, model, data, scale);
+  const size_t count = static_cast<size_t>(options.count);
   if (!options.fix.empty()) WriteText(options.fix, CorrectedCsv(audit, data));
   if (!options.train.report.empty()) {
-    WriteText(options.train.report, RenderLabelsPage(AuditPage(audit, data, common.model,
-                                                               options.train.data, options.count)));
+    WriteText(options.train.report,
+              RenderLabelsPage(AuditPage(audit, data, common.model, options.train.data, count)));
   }
   if (common.json) {
     Json json = {{"model", common.model}, {"data", options.train.data}};
-    json.update(AuditJson(audit, data, options.count));
+    json.update(AuditJson(audit, data, count));
     if (!options.fix.empty()) json["fixed"] = options.fix;
     PrintJson(json);
     return;
   }
-  PrintAudit(audit, data, options.count);
+  PrintAudit(audit, data, count);
   const std::pair<const char*, const std::string*> files[] = {{"report", &options.train.report},
                                                               {"labels", &options.fix}};
   for (const auto& file : files) {
@@ -111,16 +112,9 @@ void AddAuditCommand(CLI::App* app) {
   auto options = std::make_shared<AuditOptions>();
   TrainOptions* train = &options->train;
   CLI::App* command = app->add_subcommand("audit", "Find labels that are probably wrong");
-  AddModelOption(command, &train->common);
-  command
-      ->add_option("--data", train->data,
-                   "one folder of images per class; or images with labels.csv; or x.npy with y.npy")
-      ->required()
-      ->type_name("DIR");
-  command->add_option("--count", options->count, "examples of each kind that are listed")
-      ->check(CLI::Range(1, 10000))
-      ->type_name("N")
-      ->capture_default_str();
+  AddListFlags(command,
+               "one folder of images per class; or images with labels.csv; or x.npy with y.npy",
+               "examples of each kind that are listed", 10000, train, &options->count);
   command
       ->add_option("--report", train->report,
                    "write a page with pictures, on which labels are corrected and saved")
@@ -135,12 +129,7 @@ void AddAuditCommand(CLI::App* app) {
       ->check(CLI::Range(1, 1000))
       ->type_name("K")
       ->capture_default_str();
-  command->add_option("--cache", train->cache, "file that keeps the features for the next run")
-      ->type_name("FILE");
-  AddThreadsOption(command, &train->common);
-  AddDeviceOptions(command, &train->common);
-  AddImageOptions(command, &train->common);
-  AddJsonOption(command, &train->common);
+  AddFeatureFlags(command, train);
   command->footer(kAuditFooter);
   command->callback([options] { RunAuditCommand(*options); });
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "ports/cli/audit/flags.h"
 #include "ports/cli/audit/labels_page.h"
 #include "ports/cli/data/csv.h"
 #include "ports/cli/data/thumbnail.h"
@@ -12,7 +13,6 @@
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 #include "ports/cli/train/data.h"
-#include "ports/cli/train/options.h"
 
 namespace topwork {
 namespace cli {
@@ -183,16 +183,8 @@ void AddSuggestCommand(CLI::App* app) {
   auto options = std::make_shared<SuggestOptions>();
   TrainOptions* train = &options->train;
   CLI::App* command = app->add_subcommand("suggest", "Choose which examples to label next");
-  AddModelOption(command, &train->common);
-  command
-      ->add_option("--data", train->data,
-                   "unlabelled examples: all images in it and its folders, or x.npy")
-      ->required()
-      ->type_name("DIR");
-  command->add_option("--count", options->count, "examples that are chosen")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N")
-      ->capture_default_str();
+  AddListFlags(command, "unlabelled examples: all images in it and its folders, or x.npy",
+               "examples that are chosen", 1000000, train, &options->count);
   command
       ->add_option("--known", options->known,
                    "examples that have a label already: suggestions differ from them, too")
@@ -208,12 +200,7 @@ void AddSuggestCommand(CLI::App* app) {
                    "what the model's last layer tells: softmax: one class; sigmoid: any number")
       ->check(CLI::IsMember({"softmax", "sigmoid"}))
       ->capture_default_str();
-  command->add_option("--cache", train->cache, "file that keeps the features for the next run")
-      ->type_name("FILE");
-  AddThreadsOption(command, &train->common);
-  AddDeviceOptions(command, &train->common);
-  AddImageOptions(command, &train->common);
-  AddJsonOption(command, &train->common);
+  AddFeatureFlags(command, train);
   command->footer(kSuggestFooter);
   command->callback([options] { RunSuggest(*options); });
 }
