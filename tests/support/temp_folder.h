@@ -43,6 +43,16 @@ inline void WriteWhole(const std::string& path, const std::string& bytes) {
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
+// A file in a folder of its own, which goes with what lies beside it.
+struct TempFile {
+  TempFolder folder;
+  std::string path;
+  explicit TempFile(const std::string& name) : path(folder / name) {}
+  std::string Read() const { return ReadWhole(path); }
+  void Write(const std::string& content) const { WriteWhole(path, content); }
+  bool Exists(const std::string& suffix = "") const { return std::ifstream(path + suffix).good(); }
+};
+
 }  // namespace test
 }  // namespace topwork
 

@@ -26,14 +26,7 @@ std::vector<float> Pictures() {
 }
 
 tw_examples Borrow(const std::vector<float>& data, const std::vector<int64_t>& labels) {
-  tw_examples examples = {};
-  examples.struct_size = sizeof(examples);
-  examples.n_examples = static_cast<int64_t>(data.size() / 64);
-  examples.data = data.data();
-  examples.data_bytes = data.size() * sizeof(float);
-  examples.dtype = TW_DTYPE_FLOAT32;
-  examples.labels = labels.data();
-  return examples;
+  return ExamplesOf(data, static_cast<int64_t>(data.size() / 64), labels.data());
 }
 
 tw::Trainer MakeTrainer(tw_loss loss = TW_LOSS_SOFTMAX) {

@@ -41,13 +41,7 @@ TEST_CASE("C API: pruning", "[api]") {
 
 #ifdef TW_HAVE_TRAIN
 tw_examples Images(const std::vector<float>& pixels) {
-  tw_examples examples = {};
-  examples.struct_size = sizeof(examples);
-  examples.n_examples = static_cast<int64_t>(pixels.size() / 64);
-  examples.data = pixels.data();
-  examples.data_bytes = pixels.size() * sizeof(float);
-  examples.dtype = TW_DTYPE_FLOAT32;
-  return examples;
+  return api_test::ExamplesOf(pixels, static_cast<int64_t>(pixels.size() / 64), nullptr);
 }
 
 TEST_CASE("C++ API: quantizing to int8", "[api][train]") {

@@ -34,14 +34,7 @@ struct Pictures {
     }
   }
   tw_examples examples() const {
-    tw_examples e = {};
-    e.struct_size = sizeof(e);
-    e.n_examples = static_cast<int64_t>(kExamples);
-    e.data = data.data();
-    e.data_bytes = data.size() * sizeof(float);
-    e.dtype = TW_DTYPE_FLOAT32;
-    e.labels = labels.data();
-    return e;
+    return api_test::ExamplesOf(data, static_cast<int64_t>(kExamples), labels.data());
   }
 };
 

@@ -39,6 +39,18 @@ tw_session_info SessionInfo(const tw_session* session);
 tw_tensor_info InputInfo(const tw_session* session, size_t index);
 tw_tensor_info OutputInfo(const tw_session* session, size_t index);
 
+// n examples as one array of floats; labels may be null. Borrowed.
+inline tw_examples ExamplesOf(const std::vector<float>& data, int64_t n, const int64_t* labels) {
+  tw_examples examples = {};
+  examples.struct_size = sizeof(examples);
+  examples.n_examples = n;
+  examples.data = data.data();
+  examples.data_bytes = data.size() * sizeof(float);
+  examples.dtype = TW_DTYPE_FLOAT32;
+  examples.labels = labels;
+  return examples;
+}
+
 // A custom operator of the tests and what happened to it.
 struct OpLog {
   std::atomic<int> n_init{0}, n_free{0}, n_prepare{0}, n_run{0};

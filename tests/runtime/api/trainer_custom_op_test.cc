@@ -53,12 +53,7 @@ struct Data {
       }
       y.push_back(i % kClasses);
     }
-    examples.struct_size = sizeof(examples);
-    examples.n_examples = kExamples;
-    examples.data = x.data();
-    examples.data_bytes = x.size() * sizeof(float);
-    examples.dtype = TW_DTYPE_FLOAT32;
-    examples.labels = y.data();
+    examples = ExamplesOf(x, kExamples, y.data());
   }
 };
 

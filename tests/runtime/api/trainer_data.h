@@ -22,16 +22,7 @@ struct Pictures {
       }
     }
   }
-  tw_examples examples() const {
-    tw_examples e = {};
-    e.struct_size = sizeof(e);
-    e.n_examples = kExamples;
-    e.data = data.data();
-    e.data_bytes = data.size() * sizeof(float);
-    e.dtype = TW_DTYPE_FLOAT32;
-    e.labels = labels.data();
-    return e;
-  }
+  tw_examples examples() const { return ExamplesOf(data, kExamples, labels.data()); }
   std::vector<float> data;
   std::vector<int64_t> labels;
 };

@@ -39,12 +39,7 @@ struct Setup {
     REQUIRE(tw_trainer_create(model.get(), &options, &created) == TW_STATUS_OK);
     trainer.reset(created);
     MakePictures(&data, &labels);
-    examples.struct_size = sizeof(examples);
-    examples.n_examples = 40;
-    examples.data = data.data();
-    examples.data_bytes = data.size() * sizeof(float);
-    examples.dtype = TW_DTYPE_FLOAT32;
-    examples.labels = labels.data();
+    examples = ExamplesOf(data, 40, labels.data());
     REQUIRE(tw_trainer_add_examples(created, &examples) == TW_STATUS_OK);
   }
 };

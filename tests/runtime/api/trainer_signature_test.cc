@@ -113,13 +113,7 @@ TEST_CASE("signatures: the head of one is trained, and the others stay as they w
   const std::vector<float> x = Features();
   std::vector<int64_t> labels;
   for (int i = 0; i < kExamples; ++i) labels.push_back(i % 3);
-  tw_examples examples = {};
-  examples.struct_size = sizeof(examples);
-  examples.n_examples = kExamples;
-  examples.data = x.data();
-  examples.data_bytes = x.size() * sizeof(float);
-  examples.dtype = TW_DTYPE_FLOAT32;
-  examples.labels = labels.data();
+  const tw_examples examples = ExamplesOf(x, kExamples, labels.data());
   REQUIRE(tw_trainer_add_examples(trainer.get(), &examples) == TW_STATUS_OK);
   REQUIRE(tw_trainer_fit(trainer.get(), nullptr, nullptr) == TW_STATUS_OK);
   tw_model* exported = nullptr;

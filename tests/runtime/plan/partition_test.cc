@@ -7,7 +7,7 @@
 #include <random>
 
 #include "tests/runtime/plan/fake_gpu.h"
-#include "tests/support/embedded.h"
+#include "tests/support/digits_model.h"
 
 namespace topwork {
 namespace partition_test {
@@ -166,15 +166,11 @@ TEST_CASE("partition: a plan's estimate never exceeds the CPU's", "[plan]") {
 
 TEST_CASE("partition: plans show estimates and reasons", "[plan]") {
   const test::FakeGpu gpu;
-  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
-  REQUIRE(file != nullptr);
-  const auto model = Model::OpenMemory(file->data, file->size, false);
-  REQUIRE(model.ok());
   PlanOptions options;
   options.devices = {test::Borrow(gpu)};
   for (const bool dear : {false, true}) {
     options.device_cost = std::make_shared<const DeviceCost>(Counted(1000, 1, dear ? 1e9 : 1, 1));
-    const auto plan = BuildPlan(model.value(), options);
+    const auto plan = BuildPlan(test::DigitsModel(), options);
     REQUIRE(plan.ok());
     const std::string text = PrintPlan(*plan.value());
     INFO(text);

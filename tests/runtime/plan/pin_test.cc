@@ -5,19 +5,11 @@
 #include <cstring>
 
 #include "tests/runtime/plan/fake_gpu.h"
-#include "tests/support/embedded.h"
+#include "tests/support/digits_model.h"
 #include "tests/support/model_builder.h"
 
 namespace topwork {
 namespace pin_test {
-
-std::shared_ptr<const Model> Digits() {
-  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
-  REQUIRE(file != nullptr);
-  const auto model = Model::OpenMemory(file->data, file->size, false);
-  REQUIRE(model.ok());
-  return model.value();
-}
 
 // The plan's operators on the CPU with their reasons, "SOFTMAX: pinned to the CPU" each.
 std::vector<std::string> OnCpu(const std::shared_ptr<const Model>& model,
@@ -40,13 +32,13 @@ std::vector<std::string> OnCpu(const std::shared_ptr<const Model>& model,
 Status Refused(const std::vector<std::string>& names) {
   PlanOptions options;  // names are looked at without a GPU, too
   options.cpu_ops = names;
-  return BuildPlan(Digits(), options).status();
+  return BuildPlan(test::DigitsModel(), options).status();
 }
 
 using Strings = std::vector<std::string>;
 
 TEST_CASE("pinning takes operators by kind, by number and by tensor", "[plan]") {
-  const auto model = Digits();
+  const auto model = test::DigitsModel();
   const Graph& graph = model->subgraphs()[0];
   CHECK(OnCpu(model, {}).empty());
   CHECK(OnCpu(model, {"softmax"}) == Strings{"SOFTMAX: pinned to the CPU"});
@@ -62,7 +54,7 @@ TEST_CASE("pinning takes operators by kind, by number and by tensor", "[plan]") 
 }
 
 TEST_CASE("pinning holds what the operator is fused with", "[plan]") {
-  CHECK(OnCpu(Digits(), {"ADD"}) == Strings{"CONV_2D: pinned to the CPU"});
+  CHECK(OnCpu(test::DigitsModel(), {"ADD"}) == Strings{"CONV_2D: pinned to the CPU"});
   test::ModelSpec spec;
   const int x = spec.AddInput("x", DType::kFloat32, {1, 4, 4, 2});
   const int amounts = spec.AddConstant("amounts", DType::kInt32, {4, 2},
@@ -93,7 +85,7 @@ TEST_CASE("pinning to float32 passes over devices that store float16", "[plan]")
   PlanOptions options;
   options.float32_ops = {"ADD", "SOFTMAX"};
   options.devices = {test::Borrow(narrow), test::Borrow(wide)};
-  const auto plan = BuildPlan(Digits(), options);
+  const auto plan = BuildPlan(test::DigitsModel(), options);
   REQUIRE(plan.status().ToString() == "OK");
   Strings on_wide;
   for (const Step& step : plan.value()->steps) {
@@ -104,7 +96,7 @@ TEST_CASE("pinning to float32 passes over devices that store float16", "[plan]")
   }
   CHECK(on_wide == Strings{"CONV_2D", "SOFTMAX"});  // ADD is fused into the first
   options.devices = {test::Borrow(narrow)};
-  const auto on_cpu = BuildPlan(Digits(), options);
+  const auto on_cpu = BuildPlan(test::DigitsModel(), options);
   REQUIRE(on_cpu.ok());
   CHECK(on_cpu.value()->steps.back().device == nullptr);
   CHECK(on_cpu.value()->steps.back().reason == "not on fake: pinned to float32");

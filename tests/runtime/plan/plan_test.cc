@@ -8,7 +8,7 @@
 #include "runtime/plan/memory.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/plan/fake_gpu.h"
-#include "tests/support/embedded.h"
+#include "tests/support/digits_model.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/open_session.h"
 
@@ -209,13 +209,10 @@ TEST_CASE("plan: the first device that can run an operator gets it, the others' 
   };
   const Named first("first", Storage::kFloat16), second("second", Storage::kFloat32),
       also_second("second", Storage::kFloat16);
-  const EmbeddedFile* file = FindEmbedded("models/zoo/digits_cnn_f32.tflite");
-  REQUIRE(file != nullptr);
-  const auto model = Model::OpenMemory(file->data, file->size, false);
   PlanOptions options;
   options.devices = {test::Borrow(first), test::Borrow(second), test::Borrow(also_second)};
   options.float32_ops = {"SOFTMAX"};
-  const auto plan = BuildPlan(model.value(), options);
+  const auto plan = BuildPlan(test::DigitsModel(), options);
   REQUIRE(plan.status().ToString() == "OK");
   REQUIRE((*plan)->steps.size() == 2);
   CHECK((*plan)->steps[0].device == &first);
@@ -227,7 +224,7 @@ TEST_CASE("plan: the first device that can run an operator gets it, the others' 
   }
   // A reason that two devices of one name share is given once.
   options.devices = {test::Borrow(first), test::Borrow(also_second), test::Borrow(also_second)};
-  const auto on_cpu = BuildPlan(model.value(), options);
+  const auto on_cpu = BuildPlan(test::DigitsModel(), options);
   REQUIRE(on_cpu.ok());
   const Step& softmax = (*on_cpu)->steps.back();
   CHECK((softmax.device == nullptr && softmax.program == nullptr));

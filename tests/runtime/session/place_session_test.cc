@@ -6,7 +6,7 @@
 
 #include "runtime/plan/op_work.h"
 #include "tests/runtime/plan/fake_gpu.h"
-#include "tests/support/embedded.h"
+#include "tests/support/digits_model.h"
 #include "tests/support/model_builder.h"
 #include "tests/support/temp_folder.h"
 
@@ -49,9 +49,7 @@ struct Trial {
       return Status::Ok();
     };
     options.n_threads = 1;
-    const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
-    REQUIRE(file != nullptr);
-    model = Model::OpenMemory(file->data, file->size, false).value();
+    model = test::DigitsModel();
   }
   Result<Candidate> Find() {
     ++n_found;

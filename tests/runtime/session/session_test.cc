@@ -9,20 +9,12 @@
 #include <thread>
 
 #include "ports/port.h"
-#include "tests/support/embedded.h"
+#include "tests/support/digits_model.h"
 #include "tests/support/open_session.h"
 #include "tests/support/skip.h"
 
 namespace topwork {
 namespace {
-
-std::shared_ptr<const Model> DigitsModel() {
-  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
-  REQUIRE(file != nullptr);
-  auto model = Model::OpenMemory(file->data, file->size, false);
-  REQUIRE(model.status().ToString() == "OK");
-  return model.value();
-}
 
 std::unique_ptr<Session> NewSession(const std::shared_ptr<const Model>& model, int n_threads = 1) {
   SessionOptions options;
@@ -50,7 +42,7 @@ std::vector<float> Classify(Session* session, const std::vector<float>& image) {
 }  // namespace
 
 TEST_CASE("session: a clone shares the plan, and both run at the same time", "[session]") {
-  const auto model = DigitsModel();
+  const auto model = test::DigitsModel();
   const auto session = NewSession(model);
   REQUIRE(session->ResizeInput(0, Shape({2, 8, 8, 1})).ok());
   REQUIRE(session->Prepare().ok());
@@ -91,7 +83,7 @@ TEST_CASE("session: a clone shares the plan, and both run at the same time", "[s
 }
 
 TEST_CASE("session: a batch gives the same answers as its examples one by one", "[session]") {
-  const auto model = DigitsModel();
+  const auto model = test::DigitsModel();
   const auto one = NewSession(model);
   const auto batch = NewSession(model);
   REQUIRE(batch->ResizeInput(0, Shape({3, 8, 8, 1})).ok());
@@ -112,7 +104,7 @@ TEST_CASE("session: a batch gives the same answers as its examples one by one", 
 
 TEST_CASE("session: a resize that does not fit fails and leaves the old shapes in force",
           "[session]") {
-  const auto session = NewSession(DigitsModel());
+  const auto session = NewSession(test::DigitsModel());
   const std::vector<float> before = Classify(session.get(), Image(1));
   REQUIRE(session->ResizeInput(0, Shape({1, 8, 8, 5})).ok());
   const Status status = session->Prepare();
@@ -126,7 +118,7 @@ TEST_CASE("session: a resize that does not fit fails and leaves the old shapes i
 }
 
 TEST_CASE("session: the caller's buffers are read and written in place", "[session]") {
-  const auto session = NewSession(DigitsModel());
+  const auto session = NewSession(test::DigitsModel());
   const std::vector<float> expected = Classify(session.get(), Image(2));
   std::vector<float> input = Image(2);
   std::vector<float> output(11, -1.0f);
@@ -147,14 +139,14 @@ TEST_CASE("session: the caller's buffers are read and written in place", "[sessi
 }
 
 TEST_CASE("session: an input keeps its values over runs", "[session]") {
-  const auto session = NewSession(DigitsModel());
+  const auto session = NewSession(test::DigitsModel());
   const std::vector<float> first = Classify(session.get(), Image(3));
   REQUIRE(session->Run().ok());
   CHECK(std::memcmp(session->output(0).data, first.data(), first.size() * sizeof(float)) == 0);
 }
 
 TEST_CASE("session: cancelling without a run cancels none", "[session]") {
-  const auto session = NewSession(DigitsModel());
+  const auto session = NewSession(test::DigitsModel());
   session->Cancel();
   CHECK(session->Run().ok());
   session->Cancel();  // the run has ended
@@ -164,7 +156,7 @@ TEST_CASE("session: cancelling without a run cancels none", "[session]") {
 }
 
 TEST_CASE("session: the same bits for any number of threads", "[session]") {
-  const auto model = DigitsModel();
+  const auto model = test::DigitsModel();
   const std::vector<float> expected = Classify(NewSession(model, 1).get(), Image(4));
   for (int n_threads : {2, 3, 5, 8}) {
     CHECK(Classify(NewSession(model, n_threads).get(), Image(4)) == expected);
@@ -172,7 +164,7 @@ TEST_CASE("session: the same bits for any number of threads", "[session]") {
 }
 
 TEST_CASE("session: a run that another thread cancels leaves the next one as it was", "[session]") {
-  const auto session = NewSession(DigitsModel(), 6);
+  const auto session = NewSession(test::DigitsModel(), 6);
   REQUIRE(session->ResizeInput(0, Shape({64, 8, 8, 1})).ok());
   REQUIRE(session->Prepare().ok());
   std::vector<float> images;
@@ -201,7 +193,7 @@ TEST_CASE("session: a run that another thread cancels leaves the next one as it 
 }
 
 TEST_CASE("session: the plan says how many tasks threads share", "[session]") {
-  const auto session = NewSession(DigitsModel(), 2);
+  const auto session = NewSession(test::DigitsModel(), 2);
   const auto n_tasks = [&] {
     int64_t most = 0;
     for (const Step& step : session->plan().steps) most = std::max(most, step.n_tasks);
@@ -220,7 +212,7 @@ TEST_CASE("session: a small model gets one thread, and more when its batch grows
   auto processors = std::make_shared<port::Processors>();
   processors->n = processors->n_cores = processors->n_fast = 3;
   options.processors = processors;
-  auto created = Session::Create(DigitsModel(), options);
+  auto created = Session::Create(test::DigitsModel(), options);
   REQUIRE(created.status().ToString() == "OK");
   Session* const session = created->get();
   CHECK(session->threads().n_threads == 1);
@@ -236,7 +228,7 @@ TEST_CASE("session: a small model gets one thread, and more when its batch grows
   CHECK(session->pool().n_threads() == 3);
   CHECK(PrintPlan(session->plan(), "", &session->threads()).find("3 threads: ") !=
         std::string::npos);
-  const auto alone = NewSession(DigitsModel());
+  const auto alone = NewSession(test::DigitsModel());
   CHECK(alone->threads().ToString() == "1 thread: as asked for");
   REQUIRE(alone->ResizeInput(0, Shape({64, 8, 8, 1})).ok());
   REQUIRE(alone->Prepare().ok());
@@ -247,7 +239,7 @@ TEST_CASE("session: a small model gets one thread, and more when its batch grows
 }
 
 TEST_CASE("session: many sessions share one model", "[session]") {
-  const auto model = DigitsModel();
+  const auto model = test::DigitsModel();
   const std::vector<float> expected = Classify(NewSession(model).get(), Image(5));
   std::vector<std::vector<float>> results(4);
   std::vector<std::thread> threads;
@@ -270,7 +262,7 @@ TEST_CASE("session: many sessions share one model", "[session]") {
 }
 
 TEST_CASE("session: the profile names every step once per run", "[session]") {
-  const auto session = NewSession(DigitsModel());
+  const auto session = NewSession(test::DigitsModel());
   std::vector<StepProfile> profiles;
   session->SetProfile(
       [](void* user_data, const StepProfile& profile) {
@@ -290,7 +282,7 @@ TEST_CASE("session: the profile names every step once per run", "[session]") {
 }
 
 TEST_CASE("session: cutting at an inner value computes only what it needs", "[session]") {
-  const auto model = DigitsModel();
+  const auto model = test::DigitsModel();
   const Graph& graph = model->main();
   const int embedding = graph.ops.back().inputs[0];
   SessionOptions options;

@@ -2,41 +2,17 @@
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "models/format/checkpoint_file.h"
 #include "ports/port.h"
 #include "runtime/train/trainer.h"
 #include "tests/support/classifiers.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace checkpoint_test {
 
 using test::Tail;
-
-// A path in the working folder that is removed with what lies beside it.
-struct TemporaryFile {
-  std::string path;
-  explicit TemporaryFile(const char* name) : path(std::string("checkpoint_test_") + name) {
-    Remove();
-  }
-  ~TemporaryFile() { Remove(); }
-  void Remove() const {
-    std::remove(path.c_str());
-    std::remove((path + ".previous").c_str());
-  }
-  std::string Read() const {
-    std::ifstream stream(path, std::ios::binary);
-    std::stringstream content;
-    content << stream.rdbuf();
-    return content.str();
-  }
-  void Write(const std::string& content) const {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
-  }
-  bool Exists(const std::string& suffix = "") const { return std::ifstream(path + suffix).good(); }
-};
 
 TrainerOptions Options(Optimizer optimizer) {
   TrainerOptions options;
@@ -78,7 +54,7 @@ TEST_CASE("checkpoint: a resumed run equals the uninterrupted one bit for bit", 
     // In the middle of the first epoch, at its end, in the middle of a later one, at the end.
     for (int n_steps : {0, 3, 7, 8, 25, 42}) {
       INFO(OptimizerName(optimizer) << ", stopped after " << n_steps << " steps");
-      const TemporaryFile file("resume");
+      const test::TempFile file("resume");
       const auto first = NewTrainer(Options(optimizer));
       double loss = 0.0;
       bool done = false;
@@ -103,7 +79,7 @@ TEST_CASE("checkpoint: a resumed run equals the uninterrupted one bit for bit", 
 }
 
 TEST_CASE("checkpoint: every single flipped bit and every truncation is noticed", "[train]") {
-  const TemporaryFile file("flip");
+  const test::TempFile file("flip");
   const auto trainer = NewTrainer(Options(Optimizer::kAdam));
   REQUIRE(trainer->SaveCheckpoint(file.path).ok());
   const std::string good = file.Read();
@@ -129,7 +105,7 @@ TEST_CASE("checkpoint: every single flipped bit and every truncation is noticed"
 }
 
 TEST_CASE("checkpoint: foreign ones are refused with the reason, and change nothing", "[train]") {
-  const TemporaryFile file("foreign");
+  const test::TempFile file("foreign");
   const TrainerOptions options = Options(Optimizer::kAdam);
   const auto trainer = NewTrainer(options);
   REQUIRE(trainer->Train().ok());
@@ -168,7 +144,7 @@ TEST_CASE("checkpoint: foreign ones are refused with the reason, and change noth
 }
 
 TEST_CASE("checkpoint: the generation before is kept and offered", "[train]") {
-  const TemporaryFile file("generations");
+  const test::TempFile file("generations");
   const auto trainer = NewTrainer(Options(Optimizer::kAdam));
   double loss = 0.0;
   bool done = false;
@@ -202,7 +178,7 @@ TEST_CASE("checkpoint: the generation before is kept and offered", "[train]") {
 
 TEST_CASE("checkpoint: the generation before is offered in place of a foreign or missing one",
           "[train]") {
-  const TemporaryFile file("foreign_generation");
+  const test::TempFile file("foreign_generation");
   auto trainer = NewTrainer(Options(Optimizer::kAdam));
   double loss = 0.0;
   bool done = false;
@@ -227,7 +203,7 @@ TEST_CASE("checkpoint: the generation before is offered in place of a foreign or
 }
 
 TEST_CASE("checkpoint: files that cannot be read or written", "[train]") {
-  const TemporaryFile file("none");
+  const test::TempFile file("none");
   const auto trainer = NewTrainer(Options(Optimizer::kAdam));
   const Status missing = trainer->RestoreCheckpoint(file.path);
   CHECK(missing.code() == StatusCode::kIo);

@@ -36,6 +36,23 @@ inline std::unique_ptr<Trainer> NewTrainer(const TrainerOptions& options,
   return std::move(trainer.value());
 }
 
+// With the examples; and trained on them.
+inline std::unique_ptr<Trainer> With(const TrainerOptions& options, const TrainerData& data) {
+  std::unique_ptr<Trainer> trainer = NewTrainer(options);
+  REQUIRE(trainer->AddExamples(data.examples()).ToString() == "OK");
+  return trainer;
+}
+
+inline std::unique_ptr<Trainer> Trained(const TrainerOptions& options, const TrainerData& data) {
+  std::unique_ptr<Trainer> trainer = With(options, data);
+  REQUIRE(trainer->Train().ToString() == "OK");
+  return trainer;
+}
+
+inline std::vector<float> Parameters(const Trainer& trainer) {
+  return {trainer.state().parameters().begin(), trainer.state().parameters().end()};
+}
+
 inline double Accuracy(Trainer* trainer, const TrainerData& data) {
   const auto evaluation = trainer->judge().Evaluate(data.examples());
   REQUIRE(evaluation.status().ToString() == "OK");

@@ -13,6 +13,7 @@ namespace trainer_features_test {
 using test::Accuracy;
 using test::Images;
 using test::NewTrainer;
+using test::Parameters;
 using test::Tail;
 using Data = test::TrainerData;
 
@@ -24,10 +25,6 @@ TrainerOptions Options(int n_classes) {
   options.n_threads = 1;
   options.epochs = 15;
   return options;
-}
-
-std::vector<float> Parameters(const Trainer& trainer) {
-  return {trainer.state().parameters().begin(), trainer.state().parameters().end()};
 }
 
 // What the exported model says of the data, row by row.

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/support/classifiers.h"
+#include "tests/support/digits_model.h"
 #include "tests/support/embedded.h"
 #include "tests/support/npz.h"
 
@@ -48,14 +49,6 @@ Data Digits(const char* part) {
   return data;
 }
 
-std::shared_ptr<const Model> DigitsModel() {
-  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
-  REQUIRE(file != nullptr);
-  auto model = Model::OpenMemory(file->data, file->size, false);
-  REQUIRE(model.status().ToString() == "OK");
-  return model.value();
-}
-
 TrainerOptions Options(int n_classes) {
   TrainerOptions options;
   options.n_classes = n_classes;
@@ -87,7 +80,7 @@ TEST_CASE("trainer: handwritten digits are learnt anew by a real network", "[tra
   const Data test = Digits("test");
   TrainerOptions options = Options(10);
   options.learning_rate = 0.01f;
-  const auto trainer = NewTrainer(DigitsModel(), options);
+  const auto trainer = NewTrainer(test::DigitsModel(), options);
   CHECK(trainer->head().dim == 64);
   REQUIRE(trainer->AddExamples(train.examples()).ToString() == "OK");
   const auto before = trainer->judge().Evaluate(test.examples());
@@ -163,7 +156,7 @@ TEST_CASE("trainer: a learning rate that suits the features is chosen", "[train]
       TrainerOptions options = Options(10);
       options.optimizer = optimizer;
       options.learning_rate = 0.0f;
-      const auto source = NewTrainer(DigitsModel(), options);
+      const auto source = NewTrainer(test::DigitsModel(), options);
       REQUIRE(source->AddExamples(train.examples()).ok());
       std::vector<float> features;
       for (int64_t i = 0; i < source->set().cache().size(); ++i) {
@@ -171,7 +164,7 @@ TEST_CASE("trainer: a learning rate that suits the features is chosen", "[train]
         features.insert(features.end(), row, row + 64);
       }
       for (float& x : features) x *= scale;
-      const auto trainer = NewTrainer(DigitsModel(), options);
+      const auto trainer = NewTrainer(test::DigitsModel(), options);
       REQUIRE(trainer->AddFeatures(features.data(), train.y.data(), source->set().size()).ok());
       CHECK(trainer->state().learning_rate == 0.0f);
       REQUIRE(trainer->Train().ok());
@@ -216,7 +209,7 @@ TEST_CASE("trainer: the shipped head is a starting point that changes nothing", 
   const Data test = Digits("test");
   TrainerOptions options = Options(0);
   options.init = HeadInit::kShipped;
-  const auto trainer = NewTrainer(DigitsModel(), options);
+  const auto trainer = NewTrainer(test::DigitsModel(), options);
   CHECK(trainer->n_classes() == 10);
   const auto evaluation = trainer->judge().Evaluate(test.examples());
   REQUIRE(evaluation.ok());
@@ -230,7 +223,7 @@ TEST_CASE("trainer: the same bits for any number of threads and any feature batc
     TrainerOptions options = Options(10);
     options.n_threads = n_threads;
     options.epochs = 3;
-    const auto trainer = NewTrainer(DigitsModel(), options);
+    const auto trainer = NewTrainer(test::DigitsModel(), options);
     REQUIRE(trainer->AddExamples(data.examples()).ok());
     REQUIRE(trainer->Train().ok());
     std::vector<float> weights(trainer->state().weights().begin(),
@@ -240,9 +233,9 @@ TEST_CASE("trainer: the same bits for any number of threads and any feature batc
   }
   TrainerOptions options = Options(10);
   options.feature_batch_size = 3;
-  const auto batched = NewTrainer(DigitsModel(), options);
+  const auto batched = NewTrainer(test::DigitsModel(), options);
   options.feature_batch_size = 1;
-  const auto single = NewTrainer(DigitsModel(), options);
+  const auto single = NewTrainer(test::DigitsModel(), options);
   REQUIRE(batched->AddExamples(data.examples()).ok());
   REQUIRE(single->AddExamples(data.examples()).ok());
   const FeatureCache& a = single->set().cache();

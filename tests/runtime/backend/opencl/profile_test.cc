@@ -6,22 +6,18 @@
 #include "runtime/backend/opencl/opencl_device.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/support.h"
-#include "tests/support/embedded.h"
+#include "tests/support/digits_model.h"
 
 namespace topwork {
 namespace opencl_profile_test {
 
 std::unique_ptr<Session> Digits(const opencl::Device& device) {
-  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
-  REQUIRE(file != nullptr);
-  auto model = Model::OpenMemory(file->data, file->size, false);
-  REQUIRE(model.ok());
   auto context = opencl::Context::Create(device, {});
   REQUIRE(context.status().ToString() == "OK");
   SessionOptions options;
   options.n_threads = 1;
   options.devices = {opencl::MakeDevice(context.value(), Storage::kFloat32)};
-  auto session = Session::Create(model.value(), options);
+  auto session = Session::Create(test::DigitsModel(), options);
   REQUIRE(session.status().ToString() == "OK");
   return std::move(session.value());
 }

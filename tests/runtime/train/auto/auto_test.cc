@@ -10,29 +10,16 @@ namespace auto_test {
 
 using test::Images;
 using test::NewTrainer;
+using test::Parameters;
+using test::Trained;
 using test::TrainerData;
+using test::With;
 
 TrainerOptions Options(int n_threads = 1) {
   TrainerOptions options;
   options.n_classes = 3;
   options.n_threads = n_threads;
   return options;
-}
-
-std::unique_ptr<Trainer> With(const TrainerOptions& options, const TrainerData& data) {
-  std::unique_ptr<Trainer> trainer = NewTrainer(options);
-  REQUIRE(trainer->AddExamples(data.examples()).ToString() == "OK");
-  return trainer;
-}
-
-std::unique_ptr<Trainer> Trained(const TrainerOptions& options, const TrainerData& data) {
-  std::unique_ptr<Trainer> trainer = With(options, data);
-  REQUIRE(trainer->Train().ToString() == "OK");
-  return trainer;
-}
-
-std::vector<float> Parameters(const Trainer& trainer) {
-  return {trainer.state().parameters().begin(), trainer.state().parameters().end()};
 }
 
 const std::vector<CandidateReport>& Candidates(const Trainer& trainer) {

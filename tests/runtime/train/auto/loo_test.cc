@@ -11,6 +11,7 @@ namespace loo_test {
 
 using test::Images;
 using test::NewTrainer;
+using test::Trained;
 using test::TrainerData;
 
 constexpr int kClasses = 3;
@@ -22,13 +23,6 @@ TrainerOptions Options(Optimizer optimizer) {
   options.optimizer = optimizer;
   options.validation_fraction = 0.0f;
   return options;
-}
-
-std::unique_ptr<Trainer> Trained(const TrainerOptions& options, const TrainerData& data) {
-  std::unique_ptr<Trainer> trainer = NewTrainer(options);
-  REQUIRE(trainer->AddExamples(data.examples()).ToString() == "OK");
-  REQUIRE(trainer->Train().ToString() == "OK");
-  return trainer;
 }
 
 TrainerData Without(const TrainerData& data, size_t b) {

@@ -14,7 +14,9 @@ namespace device_trainer_test {
 
 using test::Images;
 using test::NewTrainer;
+using test::Parameters;
 using test::TestDeviceName;
+using test::With;
 using Data = test::TrainerData;
 
 // 120 examples of which 96 train: 6 steps of 16 an epoch, 102 in all.
@@ -26,10 +28,6 @@ TrainerOptions Options(const DeviceName& device) {
   options.batch_size = 16;
   options.device = device;
   return options;
-}
-
-std::vector<float> Parameters(const Trainer& trainer) {
-  return {trainer.state().parameters().begin(), trainer.state().parameters().end()};
 }
 
 void CheckSame(const Trainer& device, const Trainer& cpu) {
@@ -49,12 +47,6 @@ void CheckSame(const Trainer& device, const Trainer& cpu) {
     CHECK(a.validation_accuracy == Approx(b.validation_accuracy));
     CHECK(a.learning_rate == b.learning_rate);
   }
-}
-
-std::unique_ptr<Trainer> With(const TrainerOptions& options, const Data& data) {
-  auto trainer = NewTrainer(options);
-  REQUIRE(trainer->AddExamples(data.examples()).ToString() == "OK");
-  return trainer;
 }
 
 TEST_CASE("device trainer: every first-order optimizer ends where the CPU does", "[opencl]") {

@@ -9,7 +9,10 @@ namespace last_fit_test {
 
 using test::Images;
 using test::NewTrainer;
+using test::Parameters;
+using test::Trained;
 using test::TrainerData;
+using test::With;
 
 TrainerOptions Options(Optimizer optimizer = Optimizer::kAdam) {
   TrainerOptions options;
@@ -20,22 +23,6 @@ TrainerOptions Options(Optimizer optimizer = Optimizer::kAdam) {
   options.batch_size = 7;
   options.epochs = 4;
   return options;
-}
-
-std::unique_ptr<Trainer> With(const TrainerOptions& options, const TrainerData& data) {
-  std::unique_ptr<Trainer> trainer = NewTrainer(options);
-  REQUIRE(trainer->AddExamples(data.examples()).ToString() == "OK");
-  return trainer;
-}
-
-std::unique_ptr<Trainer> Trained(const TrainerOptions& options, const TrainerData& data) {
-  std::unique_ptr<Trainer> trainer = With(options, data);
-  REQUIRE(trainer->Train().ToString() == "OK");
-  return trainer;
-}
-
-std::vector<float> Parameters(const Trainer& trainer) {
-  return {trainer.state().parameters().begin(), trainer.state().parameters().end()};
 }
 
 double ValidationLoss(Trainer* trainer) {

@@ -8,6 +8,7 @@
 #include "runtime/session/session.h"
 #include "runtime/train/trainer.h"
 #include "tests/support/classifiers.h"
+#include "tests/support/digits_model.h"
 #include "tests/support/embedded.h"
 #include "tests/support/npz.h"
 
@@ -43,14 +44,6 @@ Data Digits(const char* part, int32_t first, int32_t last, size_t stride = 1) {
     data.x.insert(data.x.end(), &x[i * kPixels], &x[i * kPixels] + kPixels);
   }
   return data;
-}
-
-std::shared_ptr<const Model> DigitsModel() {
-  const test::EmbeddedFile* file = test::FindEmbedded("models/zoo/digits_cnn_f32.tflite");
-  REQUIRE(file != nullptr);
-  auto model = Model::OpenMemory(file->data, file->size, false);
-  REQUIRE(model.status().ToString() == "OK");
-  return model.value();
 }
 
 std::unique_ptr<Trainer> Taught(const std::shared_ptr<const Model>& model, const Data& data,
@@ -100,7 +93,7 @@ TEST_CASE("Rejecter: the promise holds for held-back digits, and others are refu
   for (size_t stride : {size_t{1}, size_t{3}}) {  // more and fewer than are stored
     INFO("every " << stride);
     const Data taught = Digits("train", 0, 6, stride);
-    const auto trainer = Taught(DigitsModel(), taught, Options(7, 0.05f));
+    const auto trainer = Taught(test::DigitsModel(), taught, Options(7, 0.05f));
     const auto model = Exported(trainer.get());
     const RejectionSummary& summary = trainer->rejecter().summary();
     CHECK(summary.n_stored == std::min<int64_t>(kMaxStored, static_cast<int64_t>(taught.y.size())));
@@ -115,7 +108,7 @@ TEST_CASE("Rejecter: the promise holds for held-back digits, and others are refu
 
 TEST_CASE("Rejecter: negatives are refused more surely", "[train]") {
   const Data taught = Digits("train", 0, 6, 2), unknown = Digits("test", 7, 9);
-  const auto trainer = Taught(DigitsModel(), taught, Options(7, 0.01f));
+  const auto trainer = Taught(test::DigitsModel(), taught, Options(7, 0.01f));
   const double before = Refused(Exported(trainer.get()), unknown, 0.01f);
   const Data negatives = Digits("train", 7, 9, 2);
   REQUIRE(trainer->rejecter().AddNegatives(negatives.examples(), nullptr).ToString() == "OK");
@@ -131,7 +124,7 @@ TEST_CASE("Rejecter: names, an export of an export, and rates that nothing asks 
   const Data taught = Digits("train", 0, 2, 4);
   TrainerOptions options = Options(3, 0.05f);
   options.class_names = {"zero", "one", "two"};
-  auto trainer = Taught(DigitsModel(), taught, options);
+  auto trainer = Taught(test::DigitsModel(), taught, options);
   std::vector<std::string> names;
   for (size_t i = 0; i < taught.y.size(); ++i) names.push_back(StrFormat("{}.png", i));
   REQUIRE(trainer->SetExampleNames(names).ok());
@@ -150,24 +143,24 @@ TEST_CASE("Rejecter: names, an export of an export, and rates that nothing asks 
   const auto plain = Exported(Taught(model, Digits("train", 0, 4, 4), Options(5, 0.0f)).get());
   CHECK(FindRejection(*plain) < 0);
   CHECK(plain->main().outputs.size() == 1);
-  auto empty = Trainer::Create(DigitsModel(), Options(3, 0.05f));
+  auto empty = Trainer::Create(test::DigitsModel(), Options(3, 0.05f));
   CHECK(FindRejection(*Exported(empty->get())) < 0);
 }
 
 TEST_CASE("Rejecter: faults are said", "[train]") {
   for (float rate : {-0.1f, 0.001f, 0.6f}) {
-    CHECK_THAT(Trainer::Create(DigitsModel(), Options(3, rate)).status().ToString(),
+    CHECK_THAT(Trainer::Create(test::DigitsModel(), Options(3, rate)).status().ToString(),
                Catch::Contains("reject_rate"));
   }
   const Data taught = Digits("train", 0, 2, 8);
   TrainerOptions deep = Options(3, 0.05f);
   deep.n_layers = 2;
   deep.validation_fraction = 0.0f;
-  const auto trainer = Taught(DigitsModel(), taught, deep);
+  const auto trainer = Taught(test::DigitsModel(), taught, deep);
   CHECK_THAT(trainer->Export().status().ToString(),
              Catch::Contains("no examples are kept for validation"));
   deep.validation_fraction = 0.5f;
-  const auto other = Taught(DigitsModel(), taught, deep);
+  const auto other = Taught(test::DigitsModel(), taught, deep);
   CHECK(FindRejection(*Exported(other.get())) == 1);
   CHECK(other->rejecter().summary().n_calibrated ==
         static_cast<int64_t>(other->set().validation().size()));

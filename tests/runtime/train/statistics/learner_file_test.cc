@@ -1,12 +1,10 @@
 // Memories of learners: what is read is what was written, they merge, trainers take them, and what
 // does not belong is refused.
 #include <catch2/catch.hpp>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "runtime/train/statistics/learner.h"
 #include "tests/runtime/train/trainer_data.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace learner_file_test {
@@ -14,26 +12,6 @@ namespace learner_file_test {
 using test::Images;
 using test::kImageFloats;
 using test::TrainerData;
-
-// A path in the working folder that is removed with what lies beside it.
-struct TemporaryFile {
-  std::string path;
-  explicit TemporaryFile(const std::string& name) : path("learner_file_test_" + name) { Remove(); }
-  ~TemporaryFile() { Remove(); }
-  void Remove() const {
-    std::remove(path.c_str());
-    std::remove((path + ".previous").c_str());
-  }
-  std::string Read() const {
-    std::ifstream stream(path, std::ios::binary);
-    std::stringstream content;
-    content << stream.rdbuf();
-    return content.str();
-  }
-  void Write(const std::string& content) const {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
-  }
-};
 
 struct Owner {
   std::unique_ptr<Trainer> trainer;
@@ -89,7 +67,7 @@ double Difference(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 TEST_CASE("memory: what is read is what was written", "[train]") {
-  const TemporaryFile file("again");
+  const test::TempFile file("again");
   Owner owner = NewLearner({"a", "b", "c"});
   Add(&owner, Images(30, 3), "x");
   const std::vector<float> head = Solved(&owner);
@@ -113,7 +91,7 @@ TEST_CASE("memory: five devices that merge have the head of all their examples",
   for (const bool keeps : {true, false}) {
     Owner merged = NewLearner({"a", "b", "c"});
     for (size_t k = 0; k < 5; ++k) {
-      const TemporaryFile file("device");
+      const test::TempFile file("device");
       // The devices know the classes in another order.
       Owner device = NewLearner({"c", "a", "b"});
       TrainerData part = Slice(data, 20 * k, 20);
@@ -132,7 +110,7 @@ TEST_CASE("memory: five devices that merge have the head of all their examples",
 }
 
 TEST_CASE("memory: examples in both count once, and others of one id are refused", "[train]") {
-  const TemporaryFile file("both");
+  const test::TempFile file("both");
   const TrainerData data = Images(30, 3);
   Owner other = NewLearner({"a", "b", "c"});
   Add(&other, data, "x");
@@ -149,7 +127,7 @@ TEST_CASE("memory: examples in both count once, and others of one id are refused
 }
 
 TEST_CASE("memory: a trainer goes on from it, and a learner from a trainer's", "[train]") {
-  const TemporaryFile file("both_ways");
+  const test::TempFile file("both_ways");
   const TrainerData data = Images(40, 3);
   Owner owner = NewLearner({"a", "b", "c"});
   Add(&owner, data, "x");
@@ -181,7 +159,7 @@ TEST_CASE("memory: a trainer goes on from it, and a learner from a trainer's", "
 }
 
 TEST_CASE("memory: what a trainer cannot use it refuses by its reason", "[train]") {
-  const TemporaryFile file("refused");
+  const test::TempFile file("refused");
   Owner owner = NewLearner({"a", "b", "c"});
   Add(&owner, Images(20, 3), "x");
   REQUIRE(owner->Save(file.path).ok());
@@ -198,7 +176,7 @@ TEST_CASE("memory: what a trainer cannot use it refuses by its reason", "[train]
 }
 
 TEST_CASE("memory: foreign and damaged files are refused, and change nothing", "[train]") {
-  const TemporaryFile file("foreign");
+  const test::TempFile file("foreign");
   Owner owner = NewLearner({"a", "b", "c"});
   Add(&owner, Images(20, 3), "x");
   const std::vector<float> head = Solved(&owner);
@@ -238,7 +216,7 @@ TEST_CASE("memory: foreign and damaged files are refused, and change nothing", "
 }
 
 TEST_CASE("memory: a checkpoint without examples, or of numbers, is refused", "[train]") {
-  const TemporaryFile file("without");
+  const test::TempFile file("without");
   const TrainerData data = Images(20, 3);
   TrainerOptions options;
   options.n_classes = 3;
