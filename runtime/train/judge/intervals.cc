@@ -31,7 +31,7 @@ Result<JackknifePlus> Judge::Jackknife(Span<const int32_t> examples, double cove
       context_.set->example_weights());
   const int64_t n = static_cast<int64_t>(examples.size());
   std::vector<double> factors;
-  if (chosen && choice.scaling > 0.0) {
+  if (chosen && choice.scaling != Scaling::kNone) {
     const Design design = {rows.rows.data(), n, cache.dim(), {}, 0, rows.weights, {}};
     TW_ASSIGN_OR_RETURN(FeatureScale scale, FeatureScale::Of(design, choice.scaling));
     factors = std::move(scale.factor);
