@@ -41,7 +41,7 @@ struct TrainOptions {
   std::vector<std::string> rename_classes, merge_classes;  // OLD=NEW
   std::string loss;                                        // empty: by the data
   std::vector<float> class_weights;
-  std::string optimizer;  // empty: by the other flags, see ChooseOptimizer
+  std::string optimizer;                           // empty: by the other flags, see ChooseOptimizer
   bool epochs_given = false, batch_given = false;  // even the defaults' numbers
   std::string schedule = "constant";
   std::string feature_type = "float32";
