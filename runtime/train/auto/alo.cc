@@ -9,6 +9,9 @@
 #include "runtime/train/fit/products.h"
 
 namespace topwork {
+
+#if !defined(__OPTIMIZE_SIZE__)
+
 namespace {
 
 // Multiplications: examples³ × outputs, and the blocks of those that leave together.
@@ -287,5 +290,16 @@ Status ApproximateLeftOut(const TrainingContext& context, const HeadDesign& desi
   TW_RETURN_IF_ERROR(fitter->Scores(parameters, *out));
   return Approximation(context, design).Run(*fitter, penalty, out);
 }
+
+#else
+
+bool CanApproximate(const TrainingContext&, const HeadDesign&) { return false; }
+
+Status ApproximateLeftOut(const TrainingContext&, const HeadDesign&, LogisticFitter*, double,
+                          const std::vector<float>&, std::vector<float>*) {
+  return Unsupported("builds for size have no approximate leave-one-out");
+}
+
+#endif
 
 }  // namespace topwork

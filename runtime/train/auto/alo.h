@@ -9,7 +9,7 @@
 namespace topwork {
 
 // The approximation is there for softmax and sigmoid losses that are not focal, and for problems for
-// which it does not take longer than cross-validation.
+// which it does not take longer than cross-validation. Never in builds for size (-Os).
 bool CanApproximate(const TrainingContext& context, const HeadDesign& design);
 
 // Logits [n, n_outputs] that each example would get from a fit without it, by one Newton step from
