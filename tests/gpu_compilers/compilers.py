@@ -7,7 +7,8 @@ Usage: compilers.py [--record] [--gpu NAME]... [--cache FOLDER] TOPWORK_TESTS
   --gpu NAME     sm_87, gfx1030 (both by default), adreno_630, adreno_740, adreno_750, mali_g52, mali_g57, mali_g610;
                  may be given several times; `mesa` stands for the last six
   --record       writes the tables anew
-  --cache FOLDER keeps figures by the content of programs, options and compilers (default: build/gpu_compilers/cache)
+  --make-mesa    makes Mesa's compilers where they are missing (mesa.sh: takes minutes)
+  --cache FOLDER  keeps figures by the content of programs, options and compilers (default: build/gpu_compilers/cache)
 Exit 77: a compiler is missing; it says how to install it. A program that does not compile, a spill, private memory,
 or a hot loop with 5 % more instructions or loads per multiply-add fails.
 """
@@ -23,11 +24,14 @@ import tempfile
 
 import amd
 import clang
+import loops
+import mesa
 import nvidia
 import table
 
 SKIPPED = 77
-GPUS = {"sm_87": nvidia, "gfx1030": amd}
+FAST = {"sm_87": nvidia, "gfx1030": amd}
+GPUS = {**FAST, **mesa.gpus()}
 
 
 def programs(binary):
@@ -44,14 +48,13 @@ def programs(binary):
     return [(name, " ".join(options), sources[name]) for name, *options in lines]
 
 
-def own_text():
-    """What figures depend on besides programs and compilers."""
-    folder = os.path.dirname(os.path.abspath(__file__))
+def own_text(gpu):
+    """What a GPU's figures depend on besides programs and compilers."""
+    reader = mesa.__file__ if isinstance(GPUS[gpu], mesa.Mesa) else GPUS[gpu].__file__
     texts = []
-    for name in sorted(os.listdir(folder)):
-        if name.endswith((".py", ".c")) and name not in ("compilers.py", "table.py"):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                texts.append(file.read())
+    for path in (loops.__file__, clang.__file__, reader):
+        with open(path, encoding="utf-8") as file:
+            texts.append(file.read())
     return "".join(texts)
 
 
@@ -75,7 +78,7 @@ def figures(gpu, source, options, cache, salt):
 
 def compile_all(gpu, listed, cache):
     """(rows as table.write takes them, messages about programs that do not compile)."""
-    salt = own_text() + GPUS[gpu].version()
+    salt = own_text(gpu) + GPUS[gpu].version()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda one: figures(gpu, one[2], one[1], cache, salt), listed))
     rows, failed = {}, []
@@ -104,7 +107,7 @@ def lacking(gpus):
     for gpu in gpus:
         what = GPUS[gpu].missing()
         if what:
-            return f"{gpu}: {', '.join(what)} missing; {getattr(GPUS[gpu], 'INSTALL', 'toolchains/install-deps.sh test')}"
+            return f"{gpu}: {', '.join(what)} missing; run {getattr(GPUS[gpu], 'INSTALL', 'toolchains/install-deps.sh test')}"
     return None
 
 
@@ -112,10 +115,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("--record", action="store_true")
-    parser.add_argument("--gpu", action="append", choices=list(GPUS))
+    parser.add_argument("--gpu", action="append", choices=[*GPUS, "mesa"])
+    parser.add_argument("--make-mesa", action="store_true")
     parser.add_argument("--cache", default=os.path.join(clang.ROOT, "build", "gpu_compilers", "cache"))
     arguments = parser.parse_args()
-    gpus = arguments.gpu or ["sm_87", "gfx1030"]
+    gpus = [gpu for name in arguments.gpu or FAST for gpu in (mesa.gpus() if name == "mesa" else [name])]
+    if arguments.make_mesa:
+        subprocess.run([os.path.join(clang.ROOT, mesa.Mesa.INSTALL)], check=False)
     reason = lacking(gpus)
     if reason:
         print(f"SKIP: {reason}")

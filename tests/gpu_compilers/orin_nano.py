@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""A model, not a measurement: what share of the roofline the pointwise layers of EfficientNet-Lite0 (batch 1) reach on
+a Jetson Orin Nano with a kernel of the table of sm_87.
+
+Usage: orin_nano.py [--program gemm] [--options "-cl-std=CL1.2"] [--kernel gemm_f32] [--rows 4] [--columns 4] [--layers]
+  --rows, --columns  outputs that a work-item computes
+
+Assumptions. The processor: 8 multiprocessors at 0.625 GHz, each with 128 lanes for multiply-adds, 4 warps of 32 items
+that issue an instruction a clock, 32 warps resident; 68 GB/s. A warp's load occupies the load unit for 2 clocks (up to
+32 bits an item), 3 (64) or 4 (128); a dependent load takes 300 clocks, which one pass of the loop waits for unless other
+warps fill the time. The loop is all that counts: no launches, no ends of loops, no caches that miss. A layer takes the
+longest of: instructions, loads, waiting, and the roofline itself, which is the longer of its multiply-adds and of
+moving its inputs, weights and outputs once.
+"""
+
+import argparse
+import math
+
+import table
+
+CLOCK, PROCESSORS, LANES, ISSUE, WARP, RESIDENT = 0.625e9, 8, 128, 4, 32, 32
+BYTES_PER_SECOND, LATENCY = 68e9, 300
+LOAD_CLOCKS = {8: 2, 16: 2, 32: 2, 64: 3, 96: 4, 128: 4}
+
+# Of "EfficientNet" (Tan and Le, 2019) without squeeze-and-excite, a stem of 32 channels at 112 x 112: how much wider a
+# block is inside, its output's channels, blocks, stride.
+STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 40, 2, 2), (6, 80, 3, 2), (6, 112, 3, 1), (6, 192, 4, 2), (6, 320, 1, 1))
+
+
+def pointwise():
+    """(pixels, outputs, inputs) of each pointwise layer, in order."""
+    layers, side, channels = [], 112, 32
+    for wider, out, blocks, stride in STAGES:
+        for block in range(blocks):
+            inside = channels * wider
+            if wider > 1:
+                layers.append((side * side, inside, channels))
+            side //= stride if block == 0 else 1
+            layers.append((side * side, out, inside))
+            channels = out
+    return layers + [(side * side, 1280, channels)]
+
+
+def roofline(m, n, k, bytes_per_value):
+    """Seconds of a product of m x k and k x n."""
+    return max(m * n * k / (CLOCK * PROCESSORS * LANES),
+               bytes_per_value * (m * k + k * n + m * n) / BYTES_PER_SECOND)
+
+
+def times(m, n, k, row, rows, columns):
+    """Seconds by what they are spent on."""
+    warps = math.ceil(math.ceil(m / rows) * math.ceil(n / columns) / WARP)
+    passes = math.ceil(k * rows * columns / row["multiply_adds"])
+    loads = sum(row[f"load{bits}"] * clocks for bits, clocks in LOAD_CLOCKS.items())
+    waves = math.ceil(warps / (PROCESSORS * RESIDENT))
+    busiest = math.ceil(warps / PROCESSORS)
+    return {"instructions": busiest * passes * row["instructions"] / ISSUE / CLOCK,
+            "loads": busiest * passes * loads / CLOCK,
+            "waiting": waves * passes * (LATENCY + row["instructions"]) / CLOCK}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default="gemm")
+    parser.add_argument("--options", default="-cl-std=CL1.2")
+    parser.add_argument("--kernel", default="gemm_f32")
+    parser.add_argument("--rows", type=int, default=4)
+    parser.add_argument("--columns", type=int, default=4)
+    parser.add_argument("--layers", action="store_true")
+    arguments = parser.parse_args()
+    _, rows = table.read("sm_87")
+    row = rows[(arguments.program, arguments.options, arguments.kernel)]
+    total = ideal = 0.0
+    for m, n, k in pointwise():
+        least = roofline(m, n, k, 2 if "_f16" in arguments.kernel else 4)
+        spent = {**times(m, n, k, row, arguments.rows, arguments.columns), "roofline": least}
+        longest = max(spent, key=spent.get)
+        total, ideal = total + spent[longest], ideal + least
+        if arguments.layers:
+            print(f"{m:6} x {n:4} x {k:4}: {spent[longest] * 1e6:7.1f} us, roofline {least * 1e6:6.1f} us, {longest}")
+    print(f"{arguments.kernel}: {total * 1e3:.2f} ms, roofline {ideal * 1e3:.2f} ms, share {ideal / total:.0%}")
+
+
+if __name__ == "__main__":
+    main()
