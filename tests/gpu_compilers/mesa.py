@@ -145,13 +145,13 @@ class Mesa:
 
     def compile_program(self, source, options, _):
         """As nvidia.compile_program."""
-        with tempfile.NamedTemporaryFile("w", suffix=".cl", dir=f"{ROOT}/root", encoding="utf-8") as file:
+        with tempfile.NamedTemporaryFile("w", suffix=".cl", dir=f"{ROOT}/srv", encoding="utf-8") as file:
             file.write(source)
             file.flush()
             variables = [f"{name}={value}" for name, value in self.environment.items()]
             done = subprocess.run(
                 [os.path.join(clang.ROOT, "toolchains", "arm64_root.sh"), "run", ROOT, "env", *variables,
-                 f"{PLACE}/build_program", f"/root/{os.path.basename(file.name)}", options],
+                 f"{PLACE}/build_program", f"/srv/{os.path.basename(file.name)}", options],
                 capture_output=True, text=True, errors="replace", check=False)
         said = done.stdout + "\n" + done.stderr
         if done.returncode != 0 and "export failed" in said:

@@ -26,8 +26,8 @@ root=$folder/root
 mmdebstrap --variant=apt trixie "$root" "$site" >"$folder/log" 2>&1 || skip "mmdebstrap failed (see $folder/log)"
 echo "deb-src $site trixie main" >"$root/etc/apt/sources.list.d/source.list"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-cp "$here/build_program.c" "$root/root"
-cat >"$root/root/make.sh" <<'END'
+cp "$here/build_program.c" "$root/srv"
+cat >"$root/srv/make.sh" <<'END'
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
@@ -46,9 +46,9 @@ cp /mesa/build/src/gallium/targets/rusticl/libRusticlOpenCL.so.1 /mesa/build/src
   /opt/mesa
 echo /opt/mesa/libRusticlOpenCL.so.1 >/opt/mesa/rusticl.icd
 basename "$PWD" >/opt/mesa/version
-gcc -O1 -o /opt/mesa/build_program /root/build_program.c -lOpenCL
+gcc -O1 -o /opt/mesa/build_program /srv/build_program.c -lOpenCL
 cd / && rm -rf /mesa && apt-get clean
 END
-"$here/../../toolchains/arm64_root.sh" run "$root" sh /root/make.sh >>"$folder/log" 2>&1 ||
+"$here/../../toolchains/arm64_root.sh" run "$root" sh /srv/make.sh >>"$folder/log" 2>&1 ||
   { tail -n 20 "$folder/log" >&2; skip "the build failed (see $folder/log)"; }
 echo "$recipe" >"$folder/made"
