@@ -29,7 +29,8 @@ static void PrintKernels(cl_program program, cl_device_id device) {
     char name[256] = "";
     cl_ulong bytes = 0;
     clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
-    clGetKernelWorkGroupInfo(kernels[i], device, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    clGetKernelWorkGroupInfo(kernels[i], device, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes, &bytes,
+                             NULL);
     printf("kernel %s %lu\n", name, (unsigned long)bytes);
   }
 }
