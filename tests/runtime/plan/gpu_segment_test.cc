@@ -18,7 +18,7 @@ class Watcher final : public FakeGpu {
   const char* name() const override { return "watcher"; }
   Storage storage() const override { return storage_; }
   Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
-    Check(program);
+    CheckProgram(program);
     n_launches += program.launches.size();
     ++n_programs;
     return FakeGpu::Load(std::move(program));
@@ -31,7 +31,7 @@ class Watcher final : public FakeGpu {
   mutable size_t n_programs = 0, n_launches = 0;
 
  private:
-  void Check(const GpuProgram& program) const {
+  void CheckProgram(const GpuProgram& program) const {
     REQUIRE(!program.is_trial);
     REQUIRE(program.storage == storage_);
     const int n = static_cast<int>(program.launches.size());
