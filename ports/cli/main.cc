@@ -65,13 +65,14 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// "; did you mean --optimizer?" of a name that is much like one of `names`; else "".
+// "; did you mean --optimizer?" of a name that is much like one of `names`, dashes aside; else "".
 std::string DidYouMean(const std::string& typed, const std::vector<std::string>& names) {
   const auto distance = [&](const std::string& name) { return EditDistance(typed, name); };
   const auto nearest = std::min_element(
       names.begin(), names.end(),
       [&](const std::string& a, const std::string& b) { return distance(a) < distance(b); });
-  const bool like = nearest != names.end() && distance(*nearest) * 2 <= typed.size();
+  const size_t n_letters = typed.size() - std::min(typed.size(), typed.find_first_not_of('-'));
+  const bool like = nearest != names.end() && distance(*nearest) * 2 <= n_letters;
   return like ? "; did you mean " + *nearest + "?" : "";
 }
 
