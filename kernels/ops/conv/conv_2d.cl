@@ -2,9 +2,9 @@
 // by TW_CHANNELS output channels (4 or 8) and keeps it in registers. A program is compiled for one
 // size of block, after which its kernel is named: conv_2d_f32_4x8.
 //
-// Weights come as [group][ky][kx][input channel][output channel of the group, rounded up to
-// TW_CHANNELS], bias as [group][the same]. Loops over TW_PIXELS and TW_FOURS unroll, and arrays of
-// these sizes are registers.
+// Weights come as [group][ky][kx][input channel][output channel of the group, rounded up to fours],
+// bias as [group][the same]. Loops over TW_PIXELS and TW_FOURS unroll, and arrays of these sizes
+// are registers.
 //
 // x: blocks of channels of all groups; y: blocks of pixels of a row; z: rows of all images.
 #define TW_FOURS (TW_CHANNELS / 4)
@@ -27,17 +27,20 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
     int group_in, int group_out,                                            // channels of a group
     int filter_h, int filter_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
     int pad_top, int pad_left, int has_residual, int n_rows, float lo, float hi) {
-  const int blocks = (group_out + TW_CHANNELS - 1) / TW_CHANNELS, wide = blocks * TW_CHANNELS;
+  const int wide = (group_out + 3) / 4 * 4, blocks = (wide + TW_CHANNELS - 1) / TW_CHANNELS;
   const int g = (int)get_global_id(0) / blocks;
   const int oc = ((int)get_global_id(0) - g * blocks) * TW_CHANNELS;
   const int x0 = (int)get_global_id(1) * TW_PIXELS, row = (int)get_global_id(2);
   if (g * group_out >= out_c || x0 >= out_w || row >= n_rows) return;
   const int b = row / out_h, oy = row - b * out_h;
 
+  int four[TW_FOURS];                 // where each four of channels lies, from oc on
   float4 sum[TW_PIXELS][TW_FOURS];
 #pragma unroll
   for (int f = 0; f < TW_FOURS; ++f) {
-    const float4 start = tw_aligned4(bias + g * wide + oc + 4 * f);
+    // Behind the last four of a group, the last is computed once more, and not stored.
+    four[f] = f == 0 ? 0 : min(oc + 4 * f, wide - 4) - oc;
+    const float4 start = tw_load4(0, bias + g * wide + oc + four[f]);
 #pragma unroll
     for (int p = 0; p < TW_PIXELS; ++p) sum[p][f] = start;
   }
@@ -66,18 +69,19 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
         }
 #pragma unroll
         for (int f = 0; f < TW_FOURS; ++f) {
-          tw_in line = w + 4 * f;
-          const float4 k0 = tw_aligned4(line), k1 = tw_aligned4(line + wide);
-          const float4 k2 = tw_aligned4(line + 2 * wide), k3 = tw_aligned4(line + 3 * wide);
+          const float4 k0 = tw_load4(0, w + four[f]), k1 = tw_load4(0, w + four[f] + wide);
+          const float4 k2 = tw_load4(0, w + four[f] + 2 * wide);
+          const float4 k3 = tw_load4(0, w + four[f] + 3 * wide);
 #pragma unroll
-          for (int p = 0; p < TW_PIXELS; ++p) tw_product4(sum[p][f], v[p], k0, k1, k2, k3)
+          for (int p = 0; p < TW_PIXELS; ++p) {
+            sum[p][f] += v[p].x * k0 + v[p].y * k1 + v[p].z * k2 + v[p].w * k3;
+          }
         }
       }
-#ifndef TW_ALIGNED
       for (; c < group_in; ++c, w += wide) {
 #pragma unroll
         for (int f = 0; f < TW_FOURS; ++f) {
-          const float4 k = tw_aligned4(w + 4 * f);
+          const float4 k = tw_load4(0, w + four[f]);
 #pragma unroll
           for (int p = 0; p < TW_PIXELS; ++p) {
             const float v = tw_load(from[p] + c, input);
@@ -85,7 +89,6 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
           }
         }
       }
-#endif
     }
   }
 

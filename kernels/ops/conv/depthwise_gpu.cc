@@ -57,7 +57,6 @@ void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKerne
        IntArg(window.w.out), IntArg(window.h.pad), IntArg(window.w.pad),
        IntArg(HasResidual(context)), IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
       Fours(n), (window.w.out + kernel.pixels - 1) / kernel.pixels, n_rows);
-  context.TakesRows(n);
 }
 
 void AddDepthwise(GpuContext& context, const Window& window) {
@@ -70,7 +69,6 @@ void AddDepthwise(GpuContext& context, const Window& window) {
   AddTaps(context, window, &args);
   context.Add(kDepthwise, kDepthwise, std::move(args), Fours(out_c), window.w.out,
               in[0] * window.h.out);
-  context.TakesRows(out_c);
 }
 
 }  // namespace
@@ -78,11 +76,6 @@ void AddDepthwise(GpuContext& context, const Window& window) {
 Status PlanDepthwiseConv2D(GpuContext& context) {
   TW_RETURN_IF_ERROR(CheckWeights(context));
   if (IsIntegerProduct(context)) {
-    // Sums of so many products of bytes are exact as float32.
-    constexpr int64_t kMostIntegerTaps = 256;
-    if (context.input(1)->shape.Product(1, 3) > kMostIntegerTaps) {
-      return Unsupported("its filter has more than {} taps", kMostIntegerTaps);
-    }
     AddIntegerDepthwise(context);
     return Status::Ok();
   }

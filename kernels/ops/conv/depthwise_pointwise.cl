@@ -47,10 +47,10 @@ TW_KERNEL(depthwise_pointwise)(tw_in input, tw_in taps, tw_in mid_bias, tw_in fi
     const int4 row = pixel / out_w, image = row / out_h;
     const int4 left = (pixel - row * out_w) * stride_w - pad_left;
     const int4 top = (row - image * out_h) * stride_h - pad_top;
-    float4 s0 = tw_aligned4(mid_bias + c), s1 = s0, s2 = s0, s3 = s0;
+    float4 s0 = tw_load4(0, mid_bias + c), s1 = s0, s2 = s0, s3 = s0;
     for (int ky = 0; ky < filter_h; ++ky) {
       for (int kx = 0; kx < filter_w; ++kx) {
-        const float4 k = tw_aligned4(taps + (ky * filter_w + kx) * depth + c);
+        const float4 k = tw_load4(0, taps + (ky * filter_w + kx) * depth + c);
         TW_TAP(0) TW_TAP(1) TW_TAP(2) TW_TAP(3)
       }
     }
@@ -65,25 +65,25 @@ TW_KERNEL(depthwise_pointwise)(tw_in input, tw_in taps, tw_in mid_bias, tw_in fi
   for (int block = id; block < tile_pixels / 4 * columns; block += TW_GROUP) {
     const int quad = block / columns, column = (block - quad * columns) * 4;
     const __local float* a = tile + quad * 4 * depth;
-    float4 s0 = tw_aligned4(bias + column), s1 = s0, s2 = s0, s3 = s0;
+    float4 s0 = tw_load4(0, bias + column), s1 = s0, s2 = s0, s3 = s0;
     for (int i = 0; i < depth; i += 4) {
       tw_in b = filter + i * wide + column;
-      const float4 b0 = tw_aligned4(b), b1 = tw_aligned4(b + wide);
-      const float4 b2 = tw_aligned4(b + 2 * wide), b3 = tw_aligned4(b + 3 * wide);
+      const float4 b0 = tw_load4(0, b), b1 = tw_load4(0, b + wide);
+      const float4 b2 = tw_load4(0, b + 2 * wide), b3 = tw_load4(0, b + 3 * wide);
       const float4 v0 = vload4(0, a + i), v1 = vload4(0, a + depth + i);
       const float4 v2 = vload4(0, a + 2 * depth + i), v3 = vload4(0, a + 3 * depth + i);
-      tw_product4(s0, v0, b0, b1, b2, b3)
-      tw_product4(s1, v1, b0, b1, b2, b3)
-      tw_product4(s2, v2, b0, b1, b2, b3)
-      tw_product4(s3, v3, b0, b1, b2, b3)
+      s0 += v0.x * b0 + v0.y * b1 + v0.z * b2 + v0.w * b3;
+      s1 += v1.x * b0 + v1.y * b1 + v1.z * b2 + v1.w * b3;
+      s2 += v2.x * b0 + v2.y * b1 + v2.z * b2 + v2.w * b3;
+      s3 += v3.x * b0 + v3.y * b1 + v3.z * b2 + v3.w * b3;
     }
-    const int n = min(4, out_c - column), at = (first + quad * 4) * out_c + column;
-    const int rows = n_pixels - first - quad * 4;
-#define TW_STORE(r)                                                            \
-  if (r < rows) {                                                              \
-    if (has_residual) s##r += tw_load_part(residual, at + r * out_c, n);       \
-    tw_store_part(output, at + r * out_c, n, tw_clamp4(s##r, lo, hi));         \
-  }
-    TW_STORE(0) TW_STORE(1) TW_STORE(2) TW_STORE(3)
+    const float4 sums[4] = {s0, s1, s2, s3};
+    const int n = min(4, out_c - column);
+    for (int r = 0; r < 4 && first + quad * 4 + r < n_pixels; ++r) {
+      const int at = (first + quad * 4 + r) * out_c + column;
+      float4 v = sums[r];
+      if (has_residual) v += tw_load_part(residual, at, n);
+      tw_store_part(output, at, n, tw_clamp4(v, lo, hi));
+    }
   }
 }

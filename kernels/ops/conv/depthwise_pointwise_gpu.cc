@@ -77,7 +77,6 @@ void AddFused(GpuContext& depthwise, GpuContext& pointwise) {
     args.push_back(arg);
   }
   pointwise.AddGroups(kFused, kFused, std::move(args), kGroup, (n_pixels + tile - 1) / tile, 1);
-  pointwise.TakesRows(in[3], out[3]);
 }
 
 }  // namespace

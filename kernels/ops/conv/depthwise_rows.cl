@@ -41,15 +41,15 @@ TW_INLINE void tw_depthwise_rows(const int taps, const int stride, const int pix
   if (c >= n_channels || x0 >= out_w || row >= n_rows) return;
   const int b = row / out_h, oy = row - b * out_h, n = min(4, n_channels - c);
   const int wide = (n_channels + 3) / 4 * 4, first = x0 * stride - pad_left;
-  float4 s0 = tw_aligned4(bias + c), s1 = s0, s2 = s0, s3 = s0;
+  float4 s0 = tw_load4(0, bias + c), s1 = s0, s2 = s0, s3 = s0;
   for (int ky = 0; ky < taps; ++ky) {
     const int iy = oy * stride - pad_top + ky;
     if (iy < 0 || iy >= in_h) continue;
     const int at = (b * in_h + iy) * in_w;
     tw_in k = filter + ky * taps * wide + c;
-    const float4 k0 = tw_aligned4(k), k1 = tw_aligned4(k + wide), k2 = tw_aligned4(k + 2 * wide);
-    const float4 k3 = taps > 3 ? tw_aligned4(k + 3 * wide) : k2;
-    const float4 k4 = taps > 3 ? tw_aligned4(k + 4 * wide) : k2;
+    const float4 k0 = tw_load4(0, k), k1 = tw_load4(0, k + wide), k2 = tw_load4(0, k + 2 * wide);
+    const float4 k3 = taps > 3 ? tw_load4(0, k + 3 * wide) : k2;
+    const float4 k4 = taps > 3 ? tw_load4(0, k + 4 * wide) : k2;
     TW_VALUE(0) TW_VALUE(1) TW_VALUE(2) TW_VALUE(3) TW_VALUE(4) TW_VALUE(5) TW_VALUE(6) TW_VALUE(7)
   }
   TW_STORE(0) TW_STORE(1) TW_STORE(2) TW_STORE(3)

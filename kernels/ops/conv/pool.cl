@@ -11,13 +11,12 @@ TW_KERNEL(pool)(tw_in input, tw_out output, int kind, int in_h, int in_w, int ch
   const int b = row / out_h, n = min(4, channels - c);
   const int y0 = (row - b * out_h) * stride_h - pad_top, x0 = x * stride_w - pad_left;
   float4 v = (float4)(kind == TW_MAX_POOL ? -INFINITY : 0.0f);
-  // What lies inside of the window: counting it while walking ends LLVM 18 in an error.
-  const int count =
-      (min(y0 + filter_h, in_h) - max(y0, 0)) * (min(x0 + filter_w, in_w) - max(x0, 0));
+  int count = 0;
   for (int iy = max(y0, 0); iy < min(y0 + filter_h, in_h); ++iy) {
     for (int ix = max(x0, 0); ix < min(x0 + filter_w, in_w); ++ix) {
       const float4 p = tw_load_part(input, ((b * in_h + iy) * in_w + ix) * channels + c, n);
       v = kind == TW_MAX_POOL ? tw_max4(v, p) : kind == TW_AVERAGE_POOL ? v + p : v + p * p;
+      ++count;
     }
   }
   if (kind != TW_MAX_POOL) v /= (float)max(count, 1);

@@ -2,7 +2,6 @@
 #include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/conv/pool.h"
 #include "kernels/ops/products/weighted_gpu.h"
-#include "kernels/ops/reduce/reduce_gpu.h"
 #include "kernels/ops/shared/activation.h"
 
 namespace topwork {
@@ -36,15 +35,6 @@ Status PlanPool(GpuContext& context, PoolKind kind) {
   const Window window = WindowOf(context, params.filter_h, params.filter_w);
   float lo, hi;
   ActivationRange(params.activation, &lo, &hi);
-  const bool is_global = window.h.out == 1 && window.w.out == 1 && window.h.pad == 0 &&
-                         window.w.pad == 0 && window.h.filter >= in[1] && window.w.filter >= in[2];
-  if (is_global && kind != PoolKind::kL2) {
-    const ReduceKind reduce = kind == PoolKind::kMax ? ReduceKind::kMax : ReduceKind::kMean;
-    const int64_t steps = static_cast<int64_t>(in[1]) * in[2];
-    if (AddReduceByGroups(context, {context.In(0), reduce, in[0], steps, in[3], lo, hi})) {
-      return Status::Ok();
-    }
-  }
   const int64_t n_rows = in[0] * window.h.out;
   context.Add("pool", "pool",
               {BufferArg(context.In(0)), BufferArg(context.Out(0)), EnumArg(kind), IntArg(in[1]),
@@ -53,7 +43,6 @@ Status PlanPool(GpuContext& context, PoolKind kind) {
                IntArg(window.w.stride), IntArg(window.h.pad), IntArg(window.w.pad), IntArg(n_rows),
                FloatArg(lo), FloatArg(hi)},
               Fours(in[3]), window.w.out, n_rows);
-  context.TakesRows(in[3]);
   return Status::Ok();
 }
 

@@ -15,7 +15,7 @@ TW_KERNEL(transpose_conv)(tw_in input, tw_in weights, tw_in bias, tw_out output,
   if (oc >= out_c || x >= out_w || row >= n_rows) return;
   const int wide = (out_c + 3) / 4 * 4;
   const int b = row / out_h, y = row - b * out_h;
-  float4 sum = tw_aligned4(bias + oc);
+  float4 sum = tw_load4(0, bias + oc);
   for (int iy = firsts[y]; iy < in_h; ++iy) {
     const int ky = y + pad_top - iy * stride_h;
     if (ky < 0) break;
@@ -27,10 +27,10 @@ TW_KERNEL(transpose_conv)(tw_in input, tw_in weights, tw_in bias, tw_out output,
       int c = 0;
       for (; c + 4 <= in_c; c += 4, w += 4 * wide) {
         const float4 v = tw_load4(0, from + c);
-        tw_product4(sum, v, tw_aligned4(w), tw_aligned4(w + wide), tw_aligned4(w + 2 * wide),
-                    tw_aligned4(w + 3 * wide))
+        sum += v.x * tw_load4(0, w) + v.y * tw_load4(0, w + wide) +
+               v.z * tw_load4(0, w + 2 * wide) + v.w * tw_load4(0, w + 3 * wide);
       }
-      for (; c < in_c; ++c, w += wide) sum += (float)tw_load(c, from) * tw_aligned4(w);
+      for (; c < in_c; ++c, w += wide) sum += (float)tw_load(c, from) * tw_load4(0, w);
     }
   }
   tw_store_part(output, (row * out_w + x) * out_c + oc, min(4, out_c - oc), tw_clamp4(sum, lo, hi));

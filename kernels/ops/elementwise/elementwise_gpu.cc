@@ -3,36 +3,24 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/gpu/gpu_context.h"
 #include "kernels/ops/elementwise/unary.h"
 #include "kernels/ops/products/integer_gpu.h"
-#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/broadcast.h"
 
 namespace topwork {
-namespace {
-
-// unary.cl and binary.cl are compiled for one function.
-template <typename Fn>
-void TakesFunction(GpuContext& context, Fn fn) {
-  context.TakesOptions(" -DTW_FN=" + std::to_string(static_cast<int>(fn)));
-}
-
-}  // namespace
 
 Status PlanUnary(GpuContext& context, UnaryFn fn, float alpha) {
   if (AddIntegerLookup(context)) return Status::Ok();
   const int64_t n = context.output(0).shape.NumElements();
   context.Add("unary", "unary",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n), FloatArg(alpha)},
-              Fours(n));
-  TakesFunction(context, fn);
-  context.TakesRows(n);
+              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n), EnumArg(fn),
+               FloatArg(alpha)},
+              n);
   return Status::Ok();
 }
 
@@ -64,7 +52,6 @@ Status PlanBinary(GpuContext& context, BinaryFn fn) {
   std::vector<LaunchArgument> args = {BufferArg(context.In(0)), BufferArg(context.In(1)),
                                       BufferArg(context.Out(0))};
   const bool same = context.input(0)->shape == out && context.input(1)->shape == out;
-  bool rows = false;  // four elements lie side by side, or are one
   if (!same) {
     const LoopNest nest = MakeLoopNest(out, {context.input(0)->shape, context.input(1)->shape});
     std::vector<int32_t> table;
@@ -73,16 +60,11 @@ Status PlanBinary(GpuContext& context, BinaryFn fn) {
     }
     args.push_back(BufferArg(context.Table({table.data(), table.size()})));
     args.push_back(IntArg(nest.rank));
-    rows = nest.rank > 0 && nest.dims[nest.rank - 1] % 4 == 0;
   }
-  for (const LaunchArgument& arg : {IntArg(n), FloatArg(lo), FloatArg(hi)}) {
+  for (const LaunchArgument& arg : {IntArg(n), EnumArg(fn), FloatArg(lo), FloatArg(hi)}) {
     args.push_back(arg);
   }
-  if (same) context.Add("binary", {"binary_same", "same"}, args, Fours(n));
-  if (!same && rows) context.Add("binary", {"binary_rows", "rows"}, args, n / 4);
-  if (!same && !rows) context.Add("binary", "binary", args, n);
-  TakesFunction(context, fn);
-  if (same || rows) context.TakesRows(n);
+  context.Add("binary", {same ? "binary_same" : "binary", same ? "same" : ""}, args, n);
   return Status::Ok();
 }
 
@@ -106,11 +88,9 @@ Status PlanAddN(GpuContext& context) {
     const int to =
         i + 1 < context.n_inputs() ? context.Scratch(static_cast<size_t>(n)) : context.Out(0);
     context.Add("binary", {"binary_same", "same"},
-                {BufferArg(sum), BufferArg(more), BufferArg(to), IntArg(n), FloatArg(-infinity),
-                 FloatArg(infinity)},
-                Fours(n));
-    TakesFunction(context, BinaryFn::kAdd);
-    context.TakesRows(n);
+                {BufferArg(sum), BufferArg(more), BufferArg(to), IntArg(n), EnumArg(BinaryFn::kAdd),
+                 FloatArg(-infinity), FloatArg(infinity)},
+                n);
     sum = to;
   }
   return Status::Ok();

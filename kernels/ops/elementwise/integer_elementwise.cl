@@ -38,36 +38,6 @@ TW_KERNEL(integer_binary)(const __global uchar* a, const __global uchar* b, __gl
   y[i] = tw_place(v, params[TW_OFFSET_Y], params[TW_LEAST], params[TW_MOST]);
 }
 
-// Four bytes from i on, a multiple of four, as the integers that they are.
-inline int4 tw_bytes4(const __global uchar* p, int i, int is_unsigned) {
-  const uchar4 v = *(const __global uchar4*)(p + i);
-  return is_unsigned ? convert_int4(v) : convert_int4(as_char4(v));
-}
-
-#define tw_scaled4(x, kind) \
-  tw_rescale4(x, (int4)(params[TW_MANTISSA_##kind]), (int4)(params[TW_LEFT_##kind]), \
-              (int4)(params[TW_RIGHT_##kind]))
-
-// Both inputs have the output's shape: four elements per work-item.
-TW_KERNEL_FOR(integer_binary, same)(const __global uchar* a, const __global uchar* b,
-                                    __global uchar* y, const __global int* params, int n, int fn,
-                                    int is_unsigned) {
-  const int i = (int)get_global_id(0) * 4;
-  if (i >= n) return;
-  const int4 va = tw_bytes4(a, i, is_unsigned) + params[TW_OFFSET_A];
-  const int4 vb = tw_bytes4(b, i, is_unsigned) + params[TW_OFFSET_B];
-  int4 v = va * vb;
-  if (fn != TW_MUL) {
-    const int4 wa = tw_scaled4(va << params[TW_LEFT_SHIFT], A);
-    const int4 wb = tw_scaled4(vb << params[TW_LEFT_SHIFT], B);
-    v = fn == TW_ADD ? wa + wb : wa - wb;
-  }
-  // A sum that overflows is beyond either end.
-  v = add_sat(tw_scaled4(v, Y), (int4)(params[TW_OFFSET_Y]));
-  v = clamp(v, (int4)(params[TW_LEAST]), (int4)(params[TW_MOST]));
-  *(__global uchar4*)(y + i) = convert_uchar4(v & 255);
-}
-
 // TW_AVERAGE_POOL (ties away from zero) or TW_MAX_POOL. Padding is not looked at. x: channels; y:
 // pixels of a row; z: rows of all images.
 TW_KERNEL(integer_pool)(const __global uchar* input, __global uchar* output, int kind, int in_h,
@@ -78,13 +48,12 @@ TW_KERNEL(integer_pool)(const __global uchar* input, __global uchar* output, int
   if (c >= channels || x >= out_w || row >= n_rows) return;
   const int b = row / out_h;
   const int y0 = (row - b * out_h) * stride_h - pad_top, x0 = x * stride_w - pad_left;
-  int v = kind == TW_AVERAGE_POOL ? 0 : lo;
-  const int count =
-      (min(y0 + filter_h, in_h) - max(y0, 0)) * (min(x0 + filter_w, in_w) - max(x0, 0));
+  int v = kind == TW_AVERAGE_POOL ? 0 : lo, count = 0;
   for (int iy = max(y0, 0); iy < min(y0 + filter_h, in_h); ++iy) {
     for (int ix = max(x0, 0); ix < min(x0 + filter_w, in_w); ++ix) {
       const int p = tw_byte(input, ((b * in_h + iy) * in_w + ix) * channels + c);
       v = kind == TW_AVERAGE_POOL ? v + p : max(v, p);
+      ++count;
     }
   }
   const int half_way = count / 2;

@@ -54,23 +54,13 @@ bool AddIntegerBinary(GpuContext& context, BinaryFn fn) {
   const bool has_kernel = fn == BinaryFn::kAdd || fn == BinaryFn::kSub || fn == BinaryFn::kMul;
   if (!has_kernel || !AreBytes(context, 2)) return false;
   const BinaryQuantState& state = context.state<BinaryQuantState>();
-  const Shape& out = context.output(0).shape;
-  const int64_t n = out.NumElements();
-  if (context.input(0)->shape == out && context.input(1)->shape == out && n % 4 == 0) {
-    context.Add(kProgram, {"integer_binary_same", "same"},
-                {BufferArg(context.InBytes(0)), BufferArg(context.InBytes(1)),
-                 BufferArg(context.OutBytes(0)), BufferArg(BinaryParamTable(context, state.params)),
-                 IntArg(n), EnumArg(fn), SignArg(context)},
-                n / 4);
-    context.TakesType(KernelType::kI8);
-    return true;
-  }
   const LoopNest& nest = state.nest;
   std::vector<int32_t> table;
   for (const int64_t* row : {nest.dims, nest.strides[0], nest.strides[1]}) {
     for (int d = 0; d < nest.rank; ++d) table.push_back(static_cast<int32_t>(row[d]));
   }
   if (table.empty()) table.push_back(0);
+  const int64_t n = context.output(0).shape.NumElements();
   context.Add(
       kProgram, "integer_binary",
       {BufferArg(context.InBytes(0)), BufferArg(context.InBytes(1)), BufferArg(context.OutBytes(0)),

@@ -18,12 +18,12 @@ inline float4 tw_load_apart(tw_in p, int step, int n) {
 
 inline void tw_store_tile(tw_out c, tw_in bias, int row, int column, int m, int n, int has_bias,
                           float lo, float hi, float4 s0, float4 s1, float4 s2, float4 s3) {
-  const int columns = min(4, n - column), at = row * n + column;
+  const int columns = min(4, n - column);
+  const float4 sums[4] = {s0, s1, s2, s3};
   const float4 more = has_bias ? tw_load_part(bias, column, columns) : (float4)(0.0f);
-  tw_store_part(c, at, columns, tw_clamp4(s0 + more, lo, hi));
-  if (row + 1 < m) tw_store_part(c, at + n, columns, tw_clamp4(s1 + more, lo, hi));
-  if (row + 2 < m) tw_store_part(c, at + 2 * n, columns, tw_clamp4(s2 + more, lo, hi));
-  if (row + 3 < m) tw_store_part(c, at + 3 * n, columns, tw_clamp4(s3 + more, lo, hi));
+  for (int r = 0; r < 4 && row + r < m; ++r) {
+    tw_store_part(c, (row + r) * n + column, columns, tw_clamp4(sums[r] + more, lo, hi));
+  }
 }
 
 // B: [k][n].

@@ -50,7 +50,6 @@ void AddMatrices(GpuContext& context, const Matrices& p) {
                IntArg(p.m), IntArg(p.n), IntArg(p.k), IntArg(p.turn_a ? 1 : p.k),
                IntArg(p.turn_a ? p.m : 1), IntArg(p.has_bias), FloatArg(p.lo), FloatArg(p.hi)},
               (p.n + 3) / 4, (p.m + 3) / 4, n_products);
-  context.TakesRows(p.n, p.turn_b ? p.k : 4);
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ namespace {
 // Fewer pixels than this get a work-item each for every four channels.
 constexpr int64_t kLeastForBlocks = 4;
 constexpr int kEpilogue = 4;  // integers of a channel
-constexpr int kChannels = 4;  // of a work-item, whose integers lie together
 
 // Weights as signed values, and what the data's zero point is as one.
 struct Signed {
@@ -48,13 +47,13 @@ int32_t BiasAt(const GpuContext& context, int64_t channel) {
   return bias == nullptr ? 0 : bias->as<const int32_t>()[channel];
 }
 
-// The channel's factor for tw_rescale4, or tw_rescale_real: three integers, kChannels apart.
+// The channel's factor for tw_rescale, or tw_rescale_real: three integers.
 void WriteFactor(double factor, bool by_reals, int32_t* to) {
   if (!by_reals) {
     const SplitFactor fixed(MakeFixedFactor(factor));
     to[0] = fixed.mantissa;
-    to[kChannels] = fixed.left;
-    to[2 * kChannels] = fixed.right;
+    to[1] = fixed.left;
+    to[2] = fixed.right;
     return;
   }
   int exponent = 0;
@@ -62,8 +61,8 @@ void WriteFactor(double factor, bool by_reals, int32_t* to) {
   const bool vanishes = exponent < -60;  // with every sum
   const uint64_t kept = vanishes ? 0 : static_cast<uint64_t>(mantissa);
   to[0] = static_cast<int32_t>(static_cast<uint32_t>(kept));
-  to[kChannels] = static_cast<int32_t>(static_cast<uint32_t>(kept >> 32));
-  to[2 * kChannels] = vanishes ? 64 : 53 - std::min(exponent, 50);  // beyond, all but 0 saturates
+  to[1] = static_cast<int32_t>(static_cast<uint32_t>(kept >> 32));
+  to[2] = vanishes ? 64 : 53 - std::min(exponent, 50);  // beyond, all but 0 saturates
 }
 
 // Epilogues of `groups` times `per_group` channels, each group rounded up to fours. correction(c):
@@ -75,12 +74,12 @@ int Epilogues(GpuContext& context, int64_t groups, int64_t per_group, bool by_re
   for (int64_t i = 0; i < groups * wide && !context.program().is_trial; ++i) {
     if (i % wide >= per_group) continue;
     const int64_t c = i / wide * per_group + i % wide;
-    int32_t* to = table.data() + i / kChannels * kChannels * kEpilogue + i % kChannels;
+    int32_t* to = table.data() + i * kEpilogue;
     to[0] = static_cast<int32_t>(static_cast<uint32_t>(BiasAt(context, c)) +
                                  static_cast<uint32_t>(correction(c)));
     const double factor = OutputFactor(*context.input(0), *context.input(1), context.output(0),
                                        static_cast<size_t>(c));
-    WriteFactor(factor, by_reals, to + kChannels);
+    WriteFactor(factor, by_reals, to + 1);
   }
   return context.Table({table.data(), table.size()});
 }
@@ -112,8 +111,7 @@ int ProductWeights(GpuContext& context, const Signed& from, int64_t groups, int6
 // The images and windows of a product.
 struct ProductSizes {
   int64_t in_h = 1, in_w = 1, in_c = 1, out_c = 1, depth = 1, n_pixels = 1;
-  Window window;              // out and filter are 1 where there is none
-  bool is_pointwise = false;  // output pixel i reads input pixel i
+  Window window;  // out and filter are 1 where there is none
 };
 
 void AddProductOfBytes(GpuContext& context, const ProductSizes& p, bool by_reals) {
@@ -152,7 +150,8 @@ void AddProductOfBytes(GpuContext& context, const ProductSizes& p, bool by_reals
                              p.n_pixels,
                              int64_t{from.flip},
                              int64_t{from.zero},
-                             int64_t{from.weight_zero}}) {
+                             int64_t{from.weight_zero},
+                             int64_t{by_reals}}) {
     args.push_back(IntArg(size));
   }
   AddRange(context, &args);
@@ -162,10 +161,6 @@ void AddProductOfBytes(GpuContext& context, const ProductSizes& p, bool by_reals
               std::move(args), Fours(per_group) * groups,
               in_blocks ? Fours(p.n_pixels) : p.n_pixels);
   context.TakesType(KernelType::kI8);
-  if (p.is_pointwise) context.TakesOptions(" -DTW_POINTWISE");
-  if (by_reals) context.TakesOptions(" -DTW_REALS");
-  if (from.weight_zero != 0) context.TakesOptions(" -DTW_WEIGHT_ZERO");
-  context.TakesRows(p.depth, per_group);
 }
 
 }  // namespace
@@ -189,7 +184,6 @@ void AddIntegerConv(GpuContext& context) {
   p.out_c = filter[0];
   p.depth = filter[3];
   p.n_pixels = context.output(0).shape.Product(0, 3);
-  p.is_pointwise = p.window.IsPointwise();
   AddProductOfBytes(context, p, false);
 }
 
@@ -197,7 +191,6 @@ void AddIntegerFullyConnected(GpuContext& context) {
   const Shape& weights = context.input(1)->shape;
   ProductSizes p;
   p.window.h.out = p.window.w.out = 1;
-  p.is_pointwise = true;
   p.in_c = p.depth = weights[1];
   p.out_c = weights[0];
   p.n_pixels = context.input(0)->shape.NumElements() / p.depth;
@@ -230,7 +223,6 @@ void AddIntegerDepthwise(GpuContext& context) {
   context.Add("integer_depthwise", "integer_depthwise", std::move(args), Fours(channels), w.w.out,
               n_rows);
   context.TakesType(KernelType::kI8);
-  if (channels == in[3]) context.TakesRows(channels);
 }
 
 }  // namespace topwork

@@ -2,7 +2,6 @@
 #include "kernels/ops/reduce/reduce_gpu.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "kernels/ops/movement/movement_gpu.h"
@@ -12,9 +11,6 @@
 namespace topwork {
 namespace {
 
-constexpr size_t kGroupItems = 64;  // TW_GROUP of reduce.cl
-// More results keep a device busy with a work-item each.
-constexpr int64_t kMostGroupedResults = 16384, kLeastGroupedSteps = 128, kMostParts = 64;
 constexpr int64_t kMostSteps = int64_t{1} << 22;  // whose sum fits into int32 after the zero points
 
 // Which dimensions are reduced; false when the axes are not known.
@@ -69,26 +65,7 @@ bool AddIntegerReduce(GpuContext& context, ReduceKind kind, int64_t outer, int64
   return true;
 }
 
-// A power of two of neighbouring results, which a work-group of reduce_part loads together.
-int64_t LanesOf(int64_t inner) { return inner >= 16 ? 16 : inner >= 4 ? 4 : 1; }
-
 }  // namespace
-
-bool AddReduceByGroups(GpuContext& context, const GroupedReduce& p) {
-  const int64_t lanes = LanesOf(p.inner), walkers = kGroupItems / lanes;
-  if (p.steps < kLeastGroupedSteps || p.outer * p.inner >= kMostGroupedResults) return false;
-  const int64_t parts = std::min(kMostParts, std::max(int64_t{1}, p.steps / (8 * walkers)));
-  const int sums = context.FloatScratch(static_cast<size_t>(p.outer * parts * p.inner));
-  context.AddGroups("reduce", {"reduce_part", "part"},
-                    {BufferArg(p.from), BufferArg(sums), EnumArg(p.kind), IntArg(p.outer),
-                     IntArg(p.steps), IntArg(p.inner), IntArg(parts), IntArg(lanes)},
-                    kGroupItems, (p.inner + lanes - 1) / lanes, parts, p.outer);
-  context.Add("reduce", {"reduce_rest", "rest"},
-              {BufferArg(sums), BufferArg(context.Out(0)), EnumArg(p.kind), IntArg(p.outer),
-               IntArg(p.steps), IntArg(p.inner), IntArg(parts), FloatArg(p.lo), FloatArg(p.hi)},
-              p.inner, p.outer);
-  return true;
-}
 
 Status PlanReduce(GpuContext& context, ReduceKind kind) {
   const Shape& in = context.input(0)->shape;
@@ -113,10 +90,6 @@ Status PlanReduce(GpuContext& context, ReduceKind kind) {
     from = ReducedLast(context, reduced);
     outer *= inner;
     inner = 1;
-  }
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (AddReduceByGroups(context, {from, kind, outer, steps, inner, -kInfinity, kInfinity})) {
-    return Status::Ok();
   }
   context.Add("reduce", "reduce",
               {BufferArg(from), BufferArg(context.Out(0)), EnumArg(kind), IntArg(outer),

@@ -29,17 +29,6 @@ Status PlanArgExtremeOf(GpuContext& context) {
 }
 Status PlanCumsum(GpuContext& context);
 
-// [outer, steps, inner] of block `from` to output 0, [outer, inner], clamped to [lo, hi].
-struct GroupedReduce {
-  int from;
-  ReduceKind kind;
-  int64_t outer, steps, inner;
-  float lo, hi;
-};
-// Adds it as work-groups of which each walks a part of the steps; false, and nothing is added, where
-// there are so many results or so few steps that a work-item for each result does better.
-bool AddReduceByGroups(GpuContext& context, const GroupedReduce& reduce);
-
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_OPS_REDUCE_REDUCE_GPU_H_

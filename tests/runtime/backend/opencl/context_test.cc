@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "kernels/contract/functions.h"
 #include "kernels/gpu/launch.h"
 #include "runtime/backend/opencl/kernel_source.h"
 #include "tests/runtime/backend/opencl/support.h"
@@ -107,23 +106,6 @@ TEST_CASE("opencl context: every program compiles with every define", "[opencl]"
     if (std::string(file.name) == "conv_2d") {
       for (std::string& define : defines) define += " -DTW_PIXELS=4 -DTW_CHANNELS=8";
     }
-    if (std::string(file.name) == "gemm") {
-      for (std::string& define : defines) define += " -DTW_ROWS=4 -DTW_COLUMNS=8";
-      defines.push_back("-DTW_SPLIT -DTW_ROWS=4 -DTW_COLUMNS=4");
-    }
-    if (std::string(file.name) == "integer_product") {
-      defines.push_back("-DTW_BYTE -DTW_ALIGNED -DTW_POINTWISE");
-      defines.push_back("-DTW_BYTE -DTW_REALS -DTW_WEIGHT_ZERO");
-    }
-    const bool unary = std::string(file.name) == "unary";
-    if (unary || std::string(file.name) == "binary") {
-      for (std::string& define : defines) define += " -DTW_FN=0";
-      for (int fn = 1; fn < (unary ? kNumUnaryFns : kNumBinaryFns); ++fn) {
-        defines.push_back("-DTW_FN=" + std::to_string(fn));
-      }
-    }
-    defines.push_back(defines[0] + " -DTW_ALIGNED");
-    defines.push_back(defines[1] + " -DTW_ALIGNED");
     for (const std::string& define : defines) {
       const std::string options = "-cl-std=CL1.2 -Werror " + define;
       INFO(file.path << " " << options);
