@@ -209,12 +209,18 @@ def test_the_lock_is_released():
 
     thread = threading.Thread(target=count)
     thread.start()
-    start = time.perf_counter()
-    session.run()
-    end = time.perf_counter()
+    seen = False
+    for _ in range(500):  # A busy machine may not let the thread in during one run.
+        start = time.perf_counter()
+        session.run()
+        end = time.perf_counter()
+        margin = (end - start) / 10  # Before and after the call itself, the lock is anybody's.
+        seen = any(start + margin < moment < end - margin for moment in counted)
+        if seen:
+            break
     stop.set()
     thread.join()
-    assert any(start < moment < end for moment in counted)
+    assert seen
 
 
 def test_plan_verify_and_info():
