@@ -49,7 +49,7 @@ class Quantizing {
     settings.target = options_.target == "int8"   ? TW_QUANTIZE_INT8
                       : options_.target == "fp16" ? TW_QUANTIZE_FLOAT16
                                                   : TW_QUANTIZE_DYNAMIC_RANGE;
-    settings.integer_io = options_.io == "int8" ? 1 : 0;
+    settings.integer_io = options_.io == "uint8" ? 2 : options_.io == "int8" ? 1 : 0;
     settings.min_elements = options_.min_elements;
     settings.percentile = options_.percentile;
     settings.n_threads = options_.common.n_threads;
@@ -183,8 +183,9 @@ void AddQuantizeCommand(CLI::App* app) {
       ->check(CLI::Range(50.001, 100.0))
       ->type_name("P")
       ->capture_default_str();
-  command->add_option("--io", options->io, "int8: type of inputs and outputs, float32 or int8")
-      ->check(CLI::IsMember({"float32", "int8"}))
+  command
+      ->add_option("--io", options->io, "int8: type of inputs and outputs, float32, int8 or uint8")
+      ->check(CLI::IsMember({"float32", "int8", "uint8"}))
       ->capture_default_str();
   command
       ->add_option("--min-elements", options->min_elements,

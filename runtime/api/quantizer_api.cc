@@ -23,7 +23,7 @@ QuantizerOptions ConvertOptions(const tw_quantizer_options& in,
                                 const topwork::Allocator* allocator) {
   QuantizerOptions out;
   out.target = static_cast<topwork::QuantizeTarget>(in.target);
-  out.integer_io = in.integer_io != 0;
+  out.io = static_cast<topwork::QuantizeIo>(in.integer_io);
   if (in.min_elements != 0) out.min_elements = in.min_elements;
   if (in.percentile != 0.0) out.percentile = in.percentile;
   out.n_threads = in.n_threads;

@@ -38,6 +38,10 @@ Result<std::unique_ptr<Quantizer>> Quantizer::Create(std::shared_ptr<const Model
   if (options.target < QuantizeTarget::kDynamicRange || options.target > QuantizeTarget::kInt8) {
     return InvalidArgument("target {} does not exist", static_cast<int>(options.target));
   }
+  if (options.io < QuantizeIo::kFloat32 || options.io > QuantizeIo::kUInt8) {
+    return InvalidArgument("integer_io is {}; it is 0 (float), 1 (int8) or 2 (uint8)",
+                           static_cast<int>(options.io));
+  }
   if (!(options.percentile > 50.0 && options.percentile <= 100.0)) {
     return InvalidArgument("percentile is {}; it lies above 50 and is at most 100",
                            options.percentile);
@@ -49,7 +53,7 @@ Result<std::unique_ptr<Quantizer>> Quantizer::Create(std::shared_ptr<const Model
   quantizer->options_ = options;
   quantizer->spec_.target = options.target;
   quantizer->spec_.min_elements = options.min_elements;
-  quantizer->spec_.integer_io = options.integer_io;
+  quantizer->spec_.io = options.io;
   quantizer->spec_.ranges.resize(model->main().values.size());
   if (options.target == QuantizeTarget::kInt8) {
     SessionOptions session;

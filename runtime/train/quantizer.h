@@ -19,10 +19,10 @@ namespace topwork {
 
 struct QuantizerOptions {
   QuantizeTarget target = QuantizeTarget::kDynamicRange;
-  bool integer_io = false;      // kInt8
-  int64_t min_elements = 1024;  // kDynamicRange; see QuantizeSpec
-  double percentile = 100.0;    // kInt8; in (50, 100]
-  int n_threads = 0;            // 0: see ChooseThreads
+  QuantizeIo io = QuantizeIo::kFloat32;  // kInt8
+  int64_t min_elements = 1024;           // kDynamicRange; see QuantizeSpec
+  double percentile = 100.0;             // kInt8; in (50, 100]
+  int n_threads = 0;                     // 0: see ChooseThreads
   const Allocator* allocator = nullptr;
 };
 

@@ -33,23 +33,26 @@ def litert(path, kind, x):
     rows = []
     for example in x:
         value = example.reshape(i["shape"])
-        if i["dtype"] == np.int8:
+        if i["dtype"] != np.float32:
             scale, zero = i["quantization"]
-            value = np.clip(np.round(value / scale) + zero, -128, 127)
+            info = np.iinfo(i["dtype"])
+            value = np.clip(np.round(value / scale) + zero, info.min, info.max)
         run.set_tensor(i["index"], value.astype(i["dtype"]))
         run.invoke()
         row = run.get_tensor(o["index"]).ravel().astype(np.float64)
-        if o["dtype"] == np.int8:
+        if o["dtype"] != np.float32:
             row = (row - o["quantization"][1]) * o["quantization"][0]
         rows.append(row)
     return np.stack(rows)
 
 
 def topwork_rows(topwork, path, x, work):
+    scale, zero = peers.LiteRt(path).output["quantization"]
     rows = []
     for example in x:
         (out,) = topwork.outputs(path, [example[None]], work)
-        rows.append(out.ravel().astype(np.float64))
+        row = out.ravel().astype(np.float64)
+        rows.append(row if out.dtype == np.float32 else (row - zero) * scale)
     return np.stack(rows)
 
 
@@ -91,6 +94,8 @@ def run_model(topwork, model, train, test, work):
     base = ["quantize", model, "--eval", kept]
     step = 1 / 256  # of an int8 probability
     compare(topwork, "int8", model, x, y, [*base, "--to", "int8", "--data", data],
+            work, step)
+    compare(topwork, "uint8_io", model, x, y, [*base, "--to", "int8", "--data", data, "--io", "uint8"],
             work, step)
     compare(topwork, "dynamic", model, x, y, [*base, "--to", "dynamic"], work, step)
     compare(topwork, "fp16", model, x, y, [*base, "--to", "fp16"], work)

@@ -196,7 +196,7 @@ Result<std::vector<uint8_t>> QuantizeModel(const Model& model, const QuantizeSpe
   ModelTables tables(model);
   if (spec.target == QuantizeTarget::kInt8) {
     const IntegerPlan plan = PlanIntegers(model.main(), spec.ranges);
-    TW_RETURN_IF_ERROR(WriteIntegers(model.main(), plan, spec.integer_io, &tables, report));
+    TW_RETURN_IF_ERROR(WriteIntegers(model.main(), plan, spec.io, &tables, report));
   } else if (spec.target == QuantizeTarget::kFloat16) {
     TW_RETURN_IF_ERROR(WriteFloat16(model, &tables, report));
   } else {

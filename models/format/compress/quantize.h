@@ -19,6 +19,9 @@ namespace topwork {
 
 enum class QuantizeTarget : int { kDynamicRange = 0, kFloat16 = 1, kInt8 = 2 };
 
+// The type of a model's inputs and outputs.
+enum class QuantizeIo : int { kFloat32 = 0, kInt8 = 1, kUInt8 = 2 };
+
 // The range of an activation's values; unknown when min > max.
 struct ValueRange {
   float min = 1.0f;
@@ -32,9 +35,10 @@ struct QuantizeSpec {
   int64_t min_elements = 1024;
   // kInt8: one range for each value of the main graph.
   std::vector<ValueRange> ranges;
-  // kInt8: inputs and outputs become int8, too; otherwise they stay float, with QUANTIZE and
-  // DEQUANTIZE inside.
-  bool integer_io = false;
+  // kInt8: with kInt8, inputs and outputs become int8, too. With kFloat32 they stay float, with
+  // QUANTIZE and DEQUANTIZE inside; with kUInt8 they have the int8 scale, a zero point 128 higher,
+  // and a QUANTIZE inside, as TFLite's converter writes them.
+  QuantizeIo io = QuantizeIo::kFloat32;
 };
 
 struct QuantizeReport {

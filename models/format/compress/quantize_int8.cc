@@ -1,8 +1,8 @@
 // Int8 activations: the operators' types and scales, and QUANTIZE and DEQUANTIZE at the borders.
 //
-// A value has at most two tensors, one float and one int8. The file's own tensor keeps its type
-// where it is an input or output that keeps its type; elsewhere it takes the type that its operator
-// makes.
+// A value has at most two tensors, one float and one int8, and a uint8 one where it is an input or
+// output of that type. The file's own tensor has the type of the input or output where it is one;
+// elsewhere it takes the type that its operator makes.
 #include <algorithm>
 
 #include "models/format/compress/quantize_steps.h"
@@ -15,12 +15,8 @@ namespace {
 
 class IntegerWriter {
  public:
-  IntegerWriter(const Graph& graph, const IntegerPlan& plan, bool integer_io, ModelTables* tables)
-      : graph_(graph),
-        plan_(plan),
-        integer_io_(integer_io),
-        tables_(*tables),
-        weights_(graph, tables) {
+  IntegerWriter(const Graph& graph, const IntegerPlan& plan, QuantizeIo io, ModelTables* tables)
+      : graph_(graph), plan_(plan), io_(io), tables_(*tables), weights_(graph, tables) {
     integer_.assign(graph.values.size(), -1);
     real_.assign(graph.values.size(), -1);
     first_ = tables->main()->operators.empty() ? nullptr : tables->main()->operators[0].get();
@@ -37,6 +33,7 @@ class IntegerWriter {
            !IsFloatConstant(graph_, v);
   }
   void MakeInteger(int tensor, Affine affine);
+  void MakeBorder(int v);
   int Copy(int v, const char* suffix);
   void PlaceInput(int v);
   void PlaceResult(const Op& op, size_t output);
@@ -47,7 +44,7 @@ class IntegerWriter {
 
   const Graph& graph_;
   const IntegerPlan& plan_;
-  const bool integer_io_;
+  const QuantizeIo io_;
   ModelTables& tables_;
   WeightWriter weights_;
   std::vector<int> integer_, real_;  // tensors of a value; −1: none yet
@@ -58,6 +55,14 @@ class IntegerWriter {
 void IntegerWriter::MakeInteger(int tensor, Affine affine) {
   tables_.tensor(tensor)->type = DType::kInt8;
   tables_.SetScale(tensor, affine);
+}
+
+// v is an input or output and gets its type.
+void IntegerWriter::MakeBorder(int v) {
+  Affine affine = plan_.scales[static_cast<size_t>(v)];
+  if (io_ == QuantizeIo::kUInt8) affine.zero_point += 128;
+  MakeInteger(v, affine);
+  if (io_ == QuantizeIo::kUInt8) tables_.tensor(v)->type = DType::kUInt8;
 }
 
 int IntegerWriter::Copy(int v, const char* suffix) {
@@ -73,12 +78,16 @@ int IntegerWriter::Copy(int v, const char* suffix) {
 void IntegerWriter::PlaceInput(int v) {
   const size_t i = static_cast<size_t>(v);
   if (!IsActivation(v)) return;
-  if (integer_io_ && plan_.ranges[i].known()) {
-    MakeInteger(v, plan_.scales[i]);
-    integer_[i] = v;
-  } else {
+  if (io_ == QuantizeIo::kFloat32 || !plan_.ranges[i].known()) {
     real_[i] = v;
+    return;
   }
+  MakeBorder(v);
+  integer_[i] = v;
+  if (io_ == QuantizeIo::kInt8) return;
+  integer_[i] = Copy(v, "/int8");
+  MakeInteger(integer_[i], plan_.scales[i]);
+  first_ = tables_.InsertConversion(v, integer_[i], first_);
 }
 
 // Where the operator's result goes, once its inputs are in place.
@@ -87,19 +96,20 @@ void IntegerWriter::PlaceResult(const Op& op, size_t output) {
   if (!IsActivation(v)) return;
   const size_t i = static_cast<size_t>(v);
   EditedOperator* written = tables_.op(op.file_index);
-  const bool to_integer_output = integer_io_ && IsOutput(v) && plan_.ranges[i].known();
+  const bool to_integer_output =
+      io_ != QuantizeIo::kFloat32 && IsOutput(v) && plan_.ranges[i].known();
   if (!plan_.is_integer[i]) {
     real_[i] = v;
     if (!to_integer_output) return;
     real_[i] = Copy(v, "/float");
     written->outputs[output] = real_[i];
-    MakeInteger(v, plan_.scales[i]);
-    integer_[i] = v;
+    MakeBorder(v);
+    if (io_ == QuantizeIo::kInt8) integer_[i] = v;
     tables_.InsertConversionBehind(real_[i], v, written);
     return;
   }
-  const bool float_output = IsOutput(v) && !integer_io_;
-  integer_[i] = float_output ? Copy(v, "/int8") : v;
+  const bool other_output = IsOutput(v) && io_ != QuantizeIo::kInt8;
+  integer_[i] = other_output ? Copy(v, "/int8") : v;
   MakeInteger(integer_[i], plan_.scales[i]);
   written->outputs[output] = integer_[i];
   const EditedOperator* last = written;
@@ -109,8 +119,9 @@ void IntegerWriter::PlaceResult(const Op& op, size_t output) {
     written->outputs[output] = fixed;
     last = tables_.InsertConversionBehind(fixed, integer_[i], written);
   }
-  if (!float_output) return;
-  real_[i] = v;
+  if (!other_output) return;
+  if (to_integer_output) MakeBorder(v);
+  if (io_ == QuantizeIo::kFloat32) real_[i] = v;
   tables_.InsertConversionBehind(integer_[i], v, last);
 }
 
@@ -211,9 +222,9 @@ Status IntegerWriter::Write(QuantizeReport* report) {
 
 }  // namespace
 
-Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, bool integer_io,
+Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, QuantizeIo io,
                      ModelTables* tables, QuantizeReport* report) {
-  return IntegerWriter(graph, plan, integer_io, tables).Write(report);
+  return IntegerWriter(graph, plan, io, tables).Write(report);
 }
 
 }  // namespace topwork

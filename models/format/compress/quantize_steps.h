@@ -34,7 +34,7 @@ class WeightWriter {
 };
 
 // Int8 activations and weights by `plan`; counts in *report.
-Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, bool integer_io,
+Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, QuantizeIo io,
                      ModelTables* tables, QuantizeReport* report);
 
 // Removes DEQUANTIZE operators that nobody reads any more.

@@ -60,7 +60,8 @@ typedef enum tw_quantize_target TW_ENUM_INT {
 typedef struct tw_quantizer_options {
   size_t struct_size;
   tw_quantize_target target;
-  // TW_QUANTIZE_INT8: 1: inputs and outputs are int8 as well; 0: float.
+  // TW_QUANTIZE_INT8: type of inputs and outputs. 0: float; 1: int8; 2: uint8, with the scale of
+  // int8 and a zero point 128 higher.
   int32_t integer_io;
   // TW_QUANTIZE_DYNAMIC_RANGE: smaller weights stay float; 0: 1024.
   int64_t min_elements;

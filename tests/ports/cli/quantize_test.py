@@ -27,7 +27,7 @@ def document(checks, result):
 
 def check_quantize(checks, tool, here):
     train, test, out = DIGITS_8X8 / "train", DIGITS_8X8 / "test", here / "new.tflite"
-    for io in ("float32", "int8"):
+    for io in ("float32", "int8", "uint8"):
         report = document(checks, run(tool, "quantize", DIGITS_CNN, "--to", "int8", "--data", train,
                                       "--eval", test, "--io", io, "--calibrate", "60", "--output",
                                       out, "--json"))

@@ -71,6 +71,8 @@ TEST_CASE("C++ API: quantizing to int8", "[api][train]") {
   REQUIRE(session.ok());
   CHECK(session->Input(0)->dtype == TW_DTYPE_INT8);
   CHECK(session->Output(0)->dtype == TW_DTYPE_INT8);
+  options.integer_io = 3;
+  CHECK(tw::Quantizer::Create(Digits(), options).status().code() == TW_STATUS_INVALID_ARGUMENT);
 }
 
 // Cancels itself at the third of ten examples.

@@ -110,7 +110,7 @@ TEST_CASE("quantizer: int8 inputs and outputs", "[train]") {
   const std::vector<float> train = Digits("train/x.npy").as<float>();
   QuantizerOptions options;
   options.target = QuantizeTarget::kInt8;
-  options.integer_io = true;
+  options.io = QuantizeIo::kInt8;
   options.n_threads = 1;
   const Quantized q = Quantize(Embedded("models/zoo/digits_cnn_f32.tflite"), options,
                                {train.begin(), train.begin() + 50 * kPixels}, kPixels);
@@ -202,13 +202,70 @@ TEST_CASE("quantizer: what has no int8 form stays float, and scales meet at CONC
   CHECK(most < 0.06);  // three steps of 2/255, times e
 }
 
+// Every output's bytes for the bytes of the only input.
+std::vector<test::Bytes> RunBytes(const Quantized& q, const test::Bytes& input) {
+  SessionOptions options;
+  options.n_threads = 1;
+  auto session = Session::Create(q.model, options);
+  REQUIRE(session.status().ToString() == "OK");
+  REQUIRE((*session)->input(0).shape.NumElements() == static_cast<int64_t>(input.size()));
+  std::memcpy((*session)->input(0).data, input.data(), input.size());
+  REQUIRE((*session)->Run().ToString() == "OK");
+  std::vector<test::Bytes> outputs;
+  for (int i = 0; i < (*session)->n_outputs(); ++i) {
+    const TensorView& view = (*session)->output(i);
+    outputs.emplace_back(view.as<uint8_t>(), view.as<uint8_t>() + view.shape.NumElements());
+  }
+  return outputs;
+}
+
+TEST_CASE("quantizer: uint8 inputs and outputs are the int8 ones with 128 added", "[train]") {
+  const std::vector<float> train = Digits("train/x.npy").as<float>();
+  const std::vector<float> some(train.begin(), train.begin() + 50 * kPixels);
+  QuantizerOptions options;
+  options.target = QuantizeTarget::kInt8;
+  options.n_threads = 1;
+  for (const bool mixed : {false, true}) {  // mixed: one output is made by a float operator
+    const auto model = mixed ? test::OpenBytes(test::BuildModel(MixedSpec()))
+                             : Embedded("models/zoo/digits_cnn_f32.tflite");
+    const size_t n = mixed ? 32 : kPixels;
+    options.io = QuantizeIo::kInt8;
+    const Quantized q8 = Quantize(model, options, some, n);
+    options.io = QuantizeIo::kUInt8;
+    const Quantized u8 = Quantize(model, options, some, n);
+    const auto value = [](const Quantized& q, int v) -> const Value& {
+      return q.model->main().values[static_cast<size_t>(v)];
+    };
+    test::Bytes bytes(n);
+    for (size_t i = 0; i < n; ++i) bytes[i] = static_cast<uint8_t>(i * 53 % 256);
+    test::Bytes flipped = bytes;
+    for (uint8_t& b : flipped) b ^= 0x80;  // int8 = uint8 - 128
+    const auto answers = RunBytes(u8, bytes);
+    auto expected = RunBytes(q8, flipped);
+    REQUIRE(answers.size() == expected.size());
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const Value& a = value(u8, u8.model->main().outputs[i]);
+      const Value& b = value(q8, q8.model->main().outputs[i]);
+      CHECK(a.dtype == DType::kUInt8);
+      CHECK(a.quantization->scales[0] == b.quantization->scales[0]);
+      CHECK(a.quantization->zero_points[0] == b.quantization->zero_points[0] + 128);
+      for (uint8_t& byte : expected[i]) byte ^= 0x80;
+      CHECK(answers[i] == expected[i]);
+    }
+    const Value& in = value(u8, u8.model->main().inputs[0]);
+    CHECK(in.dtype == DType::kUInt8);
+    CHECK(in.quantization->zero_points[0] ==
+          value(q8, q8.model->main().inputs[0]).quantization->zero_points[0] + 128);
+  }
+}
+
 TEST_CASE("quantizer: a percentile leaves outliers out", "[train]") {
   const auto model = test::OpenBytes(test::BuildModel(MixedSpec()));
   std::vector<float> data(32, 0.5f);
   data[7] = 1000.0f;
   QuantizerOptions options;
   options.target = QuantizeTarget::kInt8;
-  options.integer_io = true;
+  options.io = QuantizeIo::kInt8;
   options.n_threads = 1;
   const auto input_scale = [&](double percentile) {
     options.percentile = percentile;
@@ -236,6 +293,9 @@ TEST_CASE("quantizer: what cannot be done is refused", "[train]") {
   data[3] = 1.0f;
   CHECK((*quantizer)->AddExamples(Unlabelled(data, 32), stop).code() == StatusCode::kCancelled);
 
+  options.io = static_cast<QuantizeIo>(3);
+  CHECK(Quantizer::Create(model, options).status().code() == StatusCode::kInvalidArgument);
+  options.io = QuantizeIo::kFloat32;
   options.percentile = 50.0;
   CHECK(Quantizer::Create(model, options).status().code() == StatusCode::kInvalidArgument);
   options = QuantizerOptions();
