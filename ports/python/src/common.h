@@ -61,6 +61,7 @@ void BindModel(nb::module_& m);
 void BindSession(nb::module_& m);
 void BindTrainer(nb::module_& m);
 void BindLearner(nb::module_& m);
+void BindQuantizer(nb::module_& m);
 
 }  // namespace topwork_python
 

@@ -138,6 +138,7 @@ NB_MODULE(_core, m) {
   py::BindSession(m);
   py::BindTrainer(m);
   py::BindLearner(m);
+  py::BindQuantizer(m);
   m.def(
       "version", [] { return std::string(tw_version()); }, "The library's version, '0.1.0'.");
   m.def(

@@ -15,12 +15,13 @@ from . import errors
 from ._core import Model, TensorInfo, devices, merge_heads, version
 from .errors import Error
 from .learner import Learner, embedding_model
+from .quantizer import Quantized, quantize
 from .session import Session
 from .trainer import Trainer
 
 __version__ = version()
-__all__ = ["Error", "Learner", "Model", "Session", "TensorInfo", "Trainer", "__version__", "devices", "embedding_model",
-           "errors", "merge_heads"]
+__all__ = ["Error", "Learner", "Model", "Quantized", "Session", "TensorInfo", "Trainer", "__version__", "devices",
+           "embedding_model", "errors", "merge_heads", "quantize"]
 
 
 def _model_from_bytes(data: bytes) -> Model:
