@@ -1,0 +1,62 @@
+"""Makes a custom classification model for Frigate from a folder of crops, in seconds and without TensorFlow.
+
+    python frigate.py --data clips/NAME/dataset --model mobilenet_v2_0.35_224.tflite --output model_cache/NAME
+
+--data holds one folder of pictures for each class. --model is a float classifier of 224 x 224 pictures, such as Keras'
+MobileNetV2 of width 0.35. The new last layer is the best of several on pictures left out. --output gets model.tflite,
+whose input takes the bytes of pictures (uint8) and whose output is uint8, and labelmap.txt, which Frigate reads.
+"""
+from __future__ import annotations
+
+import argparse
+import pathlib
+from typing import Any
+
+import numpy as np
+
+import folders
+import topwork
+
+SIDE = 224  # of the pictures that Frigate gives a custom model
+
+
+def calibration(pictures: list[Any], n: int, scale: tuple[list[float], list[float]]) -> np.ndarray[Any, Any]:
+    """Inputs [n, 224, 224, 3] float32 from pictures evenly over all classes. The first has a black and a white pixel, so
+    that the range of the input is that of all bytes, and byte b stands for pixel b."""
+    step = max(1, len(pictures) // n)
+    pixels = np.stack([np.asarray(picture, np.float32) for picture in pictures[::step][:n]])
+    pixels[0, 0, 0], pixels[0, 0, 1] = 0, 255
+    return (pixels - np.float32(scale[0])) / np.float32(scale[1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=pathlib.Path, required=True, help="folder with a folder of pictures for each class")
+    parser.add_argument("--model", required=True, help="float .tflite classifier of 224 x 224 pictures")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder for model.tflite and labelmap.txt")
+    parser.add_argument("--mean", type=float, help="input = (pixel - mean) / std; default: the model's, else 127.5")
+    parser.add_argument("--std", type=float, help="see --mean")
+    parser.add_argument("--calibrate", type=int, default=100, help="pictures to take the ranges of activations from")
+    options = parser.parse_args()
+
+    model = topwork.Model.open(options.model)
+    if model.inputs[0].shape != (1, SIDE, SIDE, 3) or model.inputs[0].dtype != "float32":
+        raise SystemExit(f"{options.model}: Frigate gives pictures of {SIDE} x {SIDE}; this model takes {model.inputs[0]}")
+    scale = folders.scale_of(model, options.mean, options.std)
+    if len(set(scale[0])) > 1 or len(set(scale[1])) > 1:
+        raise SystemExit("the model's channels have scales of their own, which one quantization cannot express")
+    pictures, names = folders.pictures(options.data, model)
+    trainer = topwork.Trainer(model, input_scale=scale).fit(pictures, names)
+    print(f"{len(pictures)} pictures, {len(trainer.classes_)} classes; "
+          f"right on pictures left out: {trainer.evaluate()['accuracy']:.1%}")
+
+    made = topwork.quantize(trainer.export(), "int8", calibration(pictures, options.calibrate, scale), io="uint8")
+    for index, name, reason in made.float_operators:
+        print(f"stays float: operator {index} {name}, {reason}")
+    options.output.mkdir(parents=True, exist_ok=True)
+    made.model.save(options.output / "model.tflite")
+    (options.output / "labelmap.txt").write_text("".join(f"{name}\n" for name in trainer.classes_))
+
+
+if __name__ == "__main__":
+    main()
