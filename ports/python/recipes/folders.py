@@ -11,21 +11,29 @@ import topwork
 ENDINGS = {".bmp", ".jpeg", ".jpg", ".png"}
 
 
-def pictures(folder: pathlib.Path, model: topwork.Model) -> tuple[list[Any], list[str]]:
-    """All pictures of FOLDER/CLASS/ in the size of the model's input (PIL, RGB or grey), and the name of each one's
-    class, sorted by class and file."""
+def files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The pictures FOLDER/CLASS/FILE, sorted by class and file."""
+    found = [path for path in sorted(folder.glob("*/*")) if path.suffix.lower() in ENDINGS]
+    if not found:
+        raise SystemExit(f"{folder}: no folders with pictures ({', '.join(sorted(ENDINGS))})")
+    return found
+
+
+def fitted(picture: Any, model: topwork.Model) -> Any:
+    """A picture of PIL in the size of the model's input, RGB or grey."""
     shape = model.inputs[0].shape
     if len(shape) != 4 or shape[3] not in (1, 3):
         raise SystemExit(f"the model's input has shape {shape}: pictures need [1, height, width, 1 or 3]")
-    size, mode = (shape[2], shape[1]), "RGB" if shape[3] == 3 else "L"
+    return picture.convert("RGB" if shape[3] == 3 else "L").resize((shape[2], shape[1]), Image.Resampling.BILINEAR)
+
+
+def pictures(folder: pathlib.Path, model: topwork.Model) -> tuple[list[Any], list[str]]:
+    """All pictures of FOLDER/CLASS/ as the model takes them, and the name of each one's class."""
     found, names = [], []
-    for path in sorted(folder.glob("*/*")):
-        if path.suffix.lower() in ENDINGS:
-            with Image.open(path) as picture:
-                found.append(picture.convert(mode).resize(size, Image.Resampling.BILINEAR))
-            names.append(path.parent.name)
-    if not found:
-        raise SystemExit(f"{folder}: no folders with pictures ({', '.join(sorted(ENDINGS))})")
+    for path in files(folder):
+        with Image.open(path) as picture:
+            found.append(fitted(picture, model))
+        names.append(path.parent.name)
     return found, names
 
 

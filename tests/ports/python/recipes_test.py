@@ -1,5 +1,6 @@
 """The recipes of ports/python/recipes as their users call them, on the pictures of models/zoo."""
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -61,3 +62,52 @@ def test_frigate_refuses_what_frigate_cannot_use(tmp_path):
     assert done.returncode == 1 and "224" in done.stderr and not (tmp_path / "new").exists()
     done = recipe("frigate.py", "--data", tmp_path, "--model", EFFICIENTNET, "--output", tmp_path / "new")
     assert done.returncode == 1 and "no folders with pictures" in done.stderr and not (tmp_path / "new").exists()
+
+
+GREY = ("--model", DIGITS, "--mean", 0, "--std", 255)
+
+
+def test_faces(tmp_path):
+    """Digits stand for people: six are taught, the other four are strangers."""
+    people = tmp_path / "people"
+    people.mkdir()
+    for i in range(6):
+        (people / f"digit_{i}").symlink_to(ZOO / f"data/digits/train/digit_{i}", target_is_directory=True)
+    new = tmp_path / "people.tflite"
+    done = recipe("faces.py", "--data", people, *GREY, "--output", new, "--test", ZOO / "data/digits/test")
+    assert done.returncode == 0, done.stderr
+    named, refused, confused = map(int, re.search(r"people: (\d+) of 120 named, (\d+) refused, (\d+) confused",
+                                                  done.stdout).groups())
+    assert named + refused + confused == 120 and named >= 80 and confused <= 2
+    assert int(re.search(r"strangers: (\d+) of 80 refused", done.stdout).group(1)) >= 70
+    model = topwork.Model.open(new)
+    assert model.labels == [f"digit_{i}" for i in range(6)]
+    assert [tensor.name for tensor in model.outputs][1] == "rejection"
+
+
+def test_recommend_is_exact_search(tmp_path):
+    items = tmp_path / "items.npz"
+    done = recipe("recommend.py", "index", "--data", ZOO / "data/digits/train", *GREY, "--output", items)
+    assert done.returncode == 0 and "400 items" in done.stdout, done.stderr
+    stored = np.load(items)
+    features = stored["features"].astype(np.float64)
+    np.testing.assert_allclose((features ** 2).sum(axis=1), 1, atol=1e-5)
+    for i in (0, 77, 399):  # an item finds itself, then what the cosines of all items say
+        picture = ZOO / "data/digits/train" / stored["names"][i] / stored["files"][i]
+        done = recipe("recommend.py", "query", "--items", items, *GREY, "--picture", picture, "--n", 4)
+        assert done.returncode == 0, done.stderr
+        rows = [line.split("\t") for line in done.stdout.splitlines()]
+        cosines = features @ features[i]
+        assert [row[2] for row in rows] == [stored["files"][k] for k in np.argsort(-cosines, kind="stable")[:4]]
+        np.testing.assert_allclose([float(row[0]) for row in rows], np.sort(cosines)[::-1][:4], atol=1e-4)
+        assert rows[0][0] == "1.0000"
+
+
+def test_recommend_finds_the_same_kind(tmp_path):
+    items = tmp_path / "items.npz"
+    recipe("recommend.py", "index", "--data", ZOO / "data/digits/train", *GREY, "--output", items)
+    right = []
+    for picture in sorted((ZOO / "data/digits/test").glob("*/*.png"))[::20]:
+        done = recipe("recommend.py", "query", "--items", items, *GREY, "--picture", picture, "--n", 1)
+        right.append(done.stdout.split("\t")[1] == picture.parent.name)
+    assert len(right) == 10 and np.mean(right) >= 0.8
