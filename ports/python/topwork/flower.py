@@ -1,5 +1,7 @@
-"""Federated training in a single round, by Flower: each node sends the sums of its examples' features, and the server's
-head equals the one of all examples in one place (as AFL, CVPR 2025, and Fed3R, ICML 2024, do).
+"""Federated training on Flower: the nodes' examples stay where they are.
+
+In a single round each node sends the sums of its examples' features, and the server's head equals the one of all
+examples in one place (as AFL, CVPR 2025, and Fed3R, ICML 2024, do).
 
     app = topwork.flower.client_app(model, load)                        # the nodes' ClientApp; load(context) -> X, y
 
@@ -8,8 +10,16 @@ head equals the one of all examples in one place (as AFL, CVPR 2025, and Fed3R, 
         result = topwork.flower.single_round(grid, model, classes)
         result.learner.export().save("mine.tflite")
 
-A node that fails or does not answer is left out. The sums tell something of a node's examples: to hide them from the
-server, pass Flower's mods for secure aggregation or differential privacy to client_app.
+In many rounds each node trains the head a little and sends its numbers, which any of Flower's strategies combines:
+
+    app = topwork.flower.rounds_app(model, load, classes, n_epochs=2, learning_rate=0.01)
+
+        start = topwork.flower.initial_arrays(model, classes)           # in the ServerApp's main
+        result = flwr.serverapp.strategy.FedAvg().start(grid, start, num_rounds=10)
+        topwork.flower.model_of(model, classes, result.arrays).save("mine.tflite")
+
+A node that fails or does not answer is left out. What nodes send tells something of their examples: to hide it from
+the server, pass Flower's mods for secure aggregation or differential privacy to client_app or rounds_app.
 """
 from __future__ import annotations
 
@@ -17,11 +27,14 @@ import os
 import tempfile
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
-from flwr.app import ConfigRecord, Message, RecordDict
+import numpy as np
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
+from . import targets
 from ._core import Model
 from .learner import Learner
+from .trainer import Trainer
 
 ACTION = "sums"
 
@@ -77,6 +90,67 @@ def single_round(grid: Any, model: Model, classes: Sequence[str], *, timeout: Op
     if not counts:
         raise RuntimeError(f"no node has sent sums: {failed}")
     return Result(learner, counts, failed)
+
+
+def rounds_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], classes: Sequence[str],
+               **options: Any) -> ClientApp:
+    """A ClientApp for Flower's strategies. load(context) gives a node's examples: X [n, ...] and the names of their
+    classes, two or more of `classes` (a node with one class fails: single_round takes those). A node trains from the
+    numbers that it is sent, on all its examples, and answers with the new ones and metrics num-examples and train-loss;
+    asked to evaluate, with num-examples, accuracy and loss.
+    options: those of topwork.Trainer, such as n_epochs (of a round), learning_rate, optimizer ("adam", default, or
+    "sgd", "adamw") and cache_path, where a node keeps its features from round to round; and `mods`, as in client_app."""
+    mods = options.pop("mods", None)
+    app = ClientApp(mods=mods)
+
+    def given(message: Message, context: Any) -> tuple[Trainer, Any, Any]:
+        trainer = _head(model, classes, options)
+        X, y = load(context)
+        trainer.set_parameters({name: array.numpy() for name, array in message.content["arrays"].items()})
+        return trainer, targets.check_examples(trainer, X), np.asarray([str(name) for name in y])
+
+    def train(message: Message, context: Any) -> Message:
+        trainer, X, y = given(message, context)
+        trainer._add(X, y, None)
+        trainer._train(trainer.n_epochs)
+        metrics = {"num-examples": len(y), "train-loss": float(trainer.history_[-1]["train_loss"])}
+        return Message(RecordDict({"arrays": _arrays_of(trainer), "metrics": MetricRecord(metrics)}), reply_to=message)
+
+    def evaluate(message: Message, context: Any) -> Message:
+        trainer, X, y = given(message, context)
+        judged = trainer.evaluate(X, y, n_worst=0)
+        metrics = {"num-examples": len(y), "accuracy": float(judged["accuracy"]), "loss": float(judged["loss"])}
+        return Message(RecordDict({"metrics": MetricRecord(metrics)}), reply_to=message)
+
+    app.train()(train)
+    app.evaluate()(evaluate)
+    return app
+
+
+def initial_arrays(model: Model, classes: Sequence[str], **options: Any) -> ArrayRecord:
+    """The head's numbers to begin with, for a strategy's start: zeros. options: those that change the head's shape, as
+    the nodes' rounds_app has them (n_hidden, append)."""
+    return _arrays_of(_head(model, classes, options))
+
+
+def model_of(model: Model, classes: Sequence[str], arrays: ArrayRecord, **options: Any) -> Model:
+    """The model with these numbers as its head, as Result.arrays of a strategy holds them: a standard .tflite."""
+    trainer = _head(model, classes, options)
+    trainer.set_parameters({name: array.numpy() for name, array in arrays.items()})
+    return trainer.export()
+
+
+def _head(model: Model, classes: Sequence[str], options: dict[str, Any]) -> Trainer:
+    """A trainer without examples. It holds back none, and does not choose its head: all nodes' are alike."""
+    trainer = Trainer(model, **{"optimizer": "adam", "validation_fraction": 0.0, "n_epochs": 1, **options})
+    if trainer.optimizer not in ("adam", "adamw", "sgd") or trainer.loss != "softmax":
+        raise ValueError("rounds need optimizer 'adam', 'adamw' or 'sgd', which go on from given numbers, and loss 'softmax'")
+    trainer._start((), np.empty(0), np.asarray([str(name) for name in classes]))
+    return trainer
+
+
+def _arrays_of(trainer: Trainer) -> ArrayRecord:
+    return ArrayRecord({name: Array(array) for name, array in trainer.get_parameters().items()})
 
 
 def _file_of(learner: Learner) -> bytes:
