@@ -19,28 +19,12 @@ from PIL import Image
 
 import folders
 import topwork
-from topwork.pictures import examples
-from topwork.tflite import Interpreter
 
 
-class Embedder:
-    """Gives a picture's features, scaled to length 1."""
-
-    def __init__(self, path: str, mean: float | None, std: float | None) -> None:
-        self.model = topwork.Model.open(path)
-        self.scale = folders.scale_of(self.model, mean, std)
-        feature = str(self.model.head()["feature"])
-        self.run = Interpreter(model_path=path, experimental_preserve_all_tensors=True)
-        self.run.allocate_tensors()
-        self.index = next(t["index"] for t in self.run.get_tensor_details() if t["name"] == feature)
-
-    def __call__(self, picture: Any) -> NDArray[np.float32]:
-        """[n_features] float32 of a picture of PIL."""
-        values = examples([picture], self.model.inputs[0], self.scale)
-        self.run.set_tensor(self.run.get_input_details()[0]["index"], values)
-        self.run.invoke()
-        vector = self.run.get_tensor(self.index).reshape(-1).astype(np.float32)
-        return vector / max(float(np.linalg.norm(vector)), 1e-12)
+def embed(features: topwork.Features, pictures: Any) -> NDArray[np.float32]:
+    """[n, n_features]: the features of n pictures of PIL, each row scaled to length 1."""
+    rows = features(pictures)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def nearest(items: NDArray[np.float32], query: NDArray[np.float32], n: int) -> list[tuple[int, float]]:
@@ -65,18 +49,19 @@ def main() -> None:
         command.add_argument("--std", type=float, help="see --mean")
     options = parser.parse_args()
 
-    embed = Embedder(options.model, options.mean, options.std)
+    model = topwork.Model.open(options.model)
+    features = topwork.Features(model, input_scale=folders.scale_of(model, options.mean, options.std))
     if options.command == "index":
-        pictures, names = folders.pictures(options.data, embed.model)
+        pictures, names = folders.pictures(options.data, model)
         files = [path.name for path in folders.files(options.data)]
-        np.savez(options.output, features=np.stack([embed(picture) for picture in pictures]), names=names, files=files)
+        np.savez(options.output, features=embed(features, pictures), names=names, files=files)
         print(f"{len(pictures)} items")
         return
     items = np.load(options.items)
-    with Image.open(options.picture) as picture:
-        vector = embed(folders.fitted(picture, embed.model))
-    if items["features"].shape[1] != len(vector):
+    if items["features"].shape[1] != features.n_features:
         raise SystemExit(f"{options.items} was made with another model")
+    with Image.open(options.picture) as picture:
+        vector, = embed(features, [folders.fitted(picture, model)])
     for i, cosine in nearest(items["features"], vector, options.n):
         print(f"{cosine:.4f}\t{items['names'][i]}\t{items['files'][i]}")
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 from . import errors
 from ._core import Model, TensorInfo, devices, merge_heads, version
 from .errors import Error
+from .features import Features
 from .learner import Learner, embedding_model
 from .quantizer import Quantized, quantize
 from .session import Session
 from .trainer import Trainer
 
 __version__ = version()
-__all__ = ["Error", "Learner", "Model", "Quantized", "Session", "TensorInfo", "Trainer", "__version__", "devices",
+__all__ = ["Error", "Features", "Learner", "Model", "Quantized", "Session", "TensorInfo", "Trainer", "__version__", "devices",
            "embedding_model", "errors", "merge_heads", "quantize"]
 
 

@@ -1,0 +1,58 @@
+"""topwork.Features are what a trainer trains on; topwork.ray computes them in actors."""
+import pathlib
+
+import numpy as np
+import pytest
+
+import topwork
+import topwork.ray
+from topwork import errors
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+DIGITS = ROOT / "models" / "zoo" / "digits_cnn_f32.tflite"
+DATA = ROOT / "models" / "zoo" / "data" / "digits_8x8"
+
+
+def digits(part, n):
+    return np.load(DATA / part / "x.npy")[:n], np.load(DATA / part / "y.npy")[:n]
+
+
+def test_a_head_on_features_is_the_trainers():
+    x, y = digits("train", 200)
+    test, _ = digits("test", 50)
+    features = topwork.Features(DIGITS)
+    assert features(x).shape == (200, features.n_features) and features(x).dtype == np.float32
+    options = {"optimizer": "ridge", "validation_fraction": 0.0}
+    whole = topwork.Trainer(DIGITS, **options).fit(x, y)
+    apart = topwork.Trainer(**options).fit(features(x), y)
+    np.testing.assert_allclose(apart.predict_proba(features(test)), whole.predict_proba(test), atol=1e-4)
+
+
+def test_features_of_quantized_models_are_real_numbers():
+    x, _ = digits("train", 60)
+    small = topwork.quantize(DIGITS, "int8", x).model
+    expected, found = topwork.Features(DIGITS)(x), topwork.Features(small)(x)
+    assert np.abs(found - expected).max() < 0.05 * np.abs(expected).max()
+
+
+def test_errors():
+    with pytest.raises(errors.FileError):
+        topwork.Features("nowhere.tflite")
+    with pytest.raises(ValueError):
+        topwork.Features(DIGITS)(np.zeros((2, 7, 7, 1), np.float32))
+
+
+def test_ray_actors():
+    ray = pytest.importorskip("ray", reason="ray is not installed")
+    pytest.importorskip("ray.data", reason="ray.data is not installed")
+    x, y = digits("test", 70)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        dataset = ray.data.from_items([{"image": picture, "label": int(label)} for picture, label in zip(x, y)])
+        rows = topwork.ray.features(dataset, topwork.Model.open(DIGITS), n_actors=2, batch_size=16).take_all()
+    finally:
+        ray.shutdown()
+    found = sorted((row["label"], *row["features"].tolist()) for row in rows)
+    expected = sorted((int(label), *row.tolist()) for label, row in zip(y, topwork.Features(DIGITS)(x)))
+    assert all("image" not in row for row in rows)
+    assert found == expected
