@@ -54,7 +54,7 @@ def client_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], *
 
     def sums(message: Message, context: Any) -> Message:
         X, y = load(context)
-        classes = message.content["config"]["classes"]
+        classes: Any = message.content.config_records["config"]["classes"]
         learner = Learner(model, classes=[str(name) for name in classes], statistics_only=True, **options)
         learner.add(X, y)
         record = ConfigRecord({"file": _file_of(learner), "num-examples": len(y)})
@@ -106,21 +106,21 @@ def rounds_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], c
     def given(message: Message, context: Any) -> tuple[Trainer, Any, Any]:
         trainer = _head(model, classes, options)
         X, y = load(context)
-        trainer.set_parameters({name: array.numpy() for name, array in message.content["arrays"].items()})
+        trainer.set_parameters({name: array.numpy() for name, array in message.content.array_records["arrays"].items()})
         return trainer, targets.check_examples(trainer, X), np.asarray([str(name) for name in y])
 
     def train(message: Message, context: Any) -> Message:
         trainer, X, y = given(message, context)
         trainer._add(X, y, None)
         trainer._train(trainer.n_epochs)
-        metrics = {"num-examples": len(y), "train-loss": float(trainer.history_[-1]["train_loss"])}
-        return Message(RecordDict({"arrays": _arrays_of(trainer), "metrics": MetricRecord(metrics)}), reply_to=message)
+        metrics = MetricRecord({"num-examples": len(y), "train-loss": float(trainer.history_[-1]["train_loss"])})
+        return Message(RecordDict({"arrays": _arrays_of(trainer), "metrics": metrics}), reply_to=message)
 
     def evaluate(message: Message, context: Any) -> Message:
         trainer, X, y = given(message, context)
         judged = trainer.evaluate(X, y, n_worst=0)
-        metrics = {"num-examples": len(y), "accuracy": float(judged["accuracy"]), "loss": float(judged["loss"])}
-        return Message(RecordDict({"metrics": MetricRecord(metrics)}), reply_to=message)
+        metrics = MetricRecord({"num-examples": len(y), "accuracy": float(judged["accuracy"]), "loss": float(judged["loss"])})
+        return Message(RecordDict({"metrics": metrics}), reply_to=message)
 
     app.train()(train)
     app.evaluate()(evaluate)
