@@ -160,12 +160,15 @@ Status HeadSelector::TryLogistic() {
   std::vector<double> best_scores;
   HeadCandidate best;
   best.name = "logistic";
+  LbfgsOptions rough;  // enough to tell penalties apart
+  rough.gradient_tolerance = 1e-4;
+  rough.value_tolerance = 1e-6;
   int n_worse = 0;
   for (int i = 0; i < kLogisticPenalties && n_worse < 2; ++i) {
     const double penalty = fitter->mean_square() * std::pow(10.0, 0.75 * (1 - i));
     const auto fit = [&](int32_t part, Span<float> out) {
       std::vector<float>* of_part = &parameters[static_cast<size_t>(part)];
-      TW_RETURN_IF_ERROR(fitter->Fit(penalty, parts_, part, of_part));
+      TW_RETURN_IF_ERROR(fitter->Fit(penalty, parts_, part, of_part, rough));
       return fitter->FittedScores(*of_part, out);
     };
     TW_RETURN_IF_ERROR(CrossValidate(design_, parts_, fit, &scores));

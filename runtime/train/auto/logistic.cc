@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/train/fit/products.h"
-#include "runtime/train/fit/solvers.h"
 
 namespace topwork {
 namespace {
@@ -166,7 +165,7 @@ std::vector<float> LogisticFitter::FromFit(const std::vector<float>& fitted) con
 }
 
 Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t left_out,
-                           std::vector<float>* fitted) {
+                           std::vector<float>* fitted, const LbfgsOptions& options) {
   const size_t dim = static_cast<size_t>(fit_dim_);
   const std::vector<float>& features = lower_.empty() ? scaled_ : reduced_;
   std::vector<const float*> rows;
@@ -198,7 +197,7 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
     *out_value = batch.loss_sum / batch.weight_sum + 0.5 * decay * squares;
     return Status::Ok();
   };
-  Lbfgs lbfgs(LbfgsOptions(), *fitted);
+  Lbfgs lbfgs(options, *fitted);
   while (!lbfgs.converged() && lbfgs.iterations() < kMostIterations) {
     TW_RETURN_IF_ERROR(lbfgs.Iterate(objective));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/train/auto/head_design.h"
+#include "runtime/train/fit/solvers.h"
 #include "runtime/train/head/dense_head.h"
 
 namespace topwork {
@@ -34,7 +35,7 @@ class LogisticFitter {
   // From *fitted [n_fitted] to the minimum, in place. `left_out`: of `parts` (one for each example)
   // this part's examples do not take part; −1: all examples do.
   Status Fit(double penalty, Span<const int32_t> parts, int32_t left_out,
-             std::vector<float>* fitted);
+             std::vector<float>* fitted, const LbfgsOptions& options = LbfgsOptions());
   // Scores of all examples, [n, n_outputs].
   Status FittedScores(const std::vector<float>& fitted, Span<float> out);
   // The same by parameters of features as they are.

@@ -69,23 +69,27 @@ Status LeftOutRidge(const TrainingContext& context, const HeadDesign& design,
 
 Status FitRidge(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
                 std::vector<float>* parameters) {
-  TW_ASSIGN_OR_RETURN(const RidgePath path,
-                      RidgePath::Make(design.ridge(), choice.scaling, context.pool, context.watch));
+  TW_ASSIGN_OR_RETURN(const RidgePath path, RidgePath::MakeToSolve(design.ridge(), choice.scaling,
+                                                                   context.pool, context.watch));
   const size_t n_weights = static_cast<size_t>(design.dim * design.n_outputs);
   float* to = parameters->data();
   return path.Solve(choice.penalty, {to, n_weights},
                     {to + n_weights, static_cast<size_t>(design.n_outputs)});
 }
 
-// All examples' logistic head, from the choice's ridge head in *parameters.
-Status FitLogistic(const TrainingContext& context, const HeadDesign& design,
-                   const HeadChoice& choice, LogisticFitter* fitter,
-                   std::vector<float>* parameters) {
+// What a logistic head starts from: the choice's ridge head, or zeros where it has none.
+Status FitStart(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
+                std::vector<float>* parameters) {
   parameters->assign(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
-  if (choice.penalty > 0.0) {
-    TW_RETURN_IF_ERROR(FitRidge(context, design, choice, parameters));
-    Scale(choice.scale, parameters);
-  }
+  if (!(choice.penalty > 0.0)) return Status::Ok();
+  TW_RETURN_IF_ERROR(FitRidge(context, design, choice, parameters));
+  Scale(choice.scale, parameters);
+  return Status::Ok();
+}
+
+// All examples' logistic head, from the start in *parameters.
+Status FitLogistic(const HeadChoice& choice, LogisticFitter* fitter,
+                   std::vector<float>* parameters) {
   std::vector<float> fitted = fitter->ToFit(*parameters);
   TW_RETURN_IF_ERROR(fitter->Fit(choice.logistic_penalty, {}, -1, &fitted));
   *parameters = fitter->FromFit(fitted);
@@ -98,7 +102,8 @@ Status LeftOutLogistic(const TrainingContext& context, const HeadDesign& design,
                       LogisticFitter::Create(context, &design, choice.scaling));
   if (CanApproximate(context, design)) {
     std::vector<float> parameters;
-    TW_RETURN_IF_ERROR(FitLogistic(context, design, choice, fitter.get(), &parameters));
+    TW_RETURN_IF_ERROR(FitStart(context, design, choice, &parameters));
+    TW_RETURN_IF_ERROR(FitLogistic(choice, fitter.get(), &parameters));
     const Status status =
         ApproximateLeftOut(context, design, fitter.get(), choice.logistic_penalty, parameters, out);
     if (status.ok()) *out_method = LooMethod::kApproximate;
@@ -219,19 +224,25 @@ void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vec
 Status FitHead(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
                std::vector<float>* parameters) {
   parameters->assign(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
+  const bool logistic = choice.kind == HeadKind::kLogistic || choice.kind == HeadKind::kBlend;
   if (choice.kind == HeadKind::kImprint) {
     TW_RETURN_IF_ERROR(FitMeans(design, parameters));
-  } else if (choice.kind != HeadKind::kLogistic) {
+  } else if (!logistic) {
     TW_RETURN_IF_ERROR(FitRidge(context, design, choice, parameters));
   }
-  Scale(choice.scale, parameters);
-  if (choice.kind != HeadKind::kLogistic && choice.kind != HeadKind::kBlend) return Status::Ok();
+  if (!logistic) {
+    Scale(choice.scale, parameters);
+    return Status::Ok();
+  }
   TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
                       LogisticFitter::Create(context, &design, choice.scaling));
-  std::vector<float> logistic;
-  TW_RETURN_IF_ERROR(FitLogistic(context, design, choice, fitter.get(), &logistic));
-  Scale(choice.logistic_scale, &logistic);
-  for (size_t i = 0; i < logistic.size(); ++i) (*parameters)[i] += logistic[i];
+  std::vector<float> ridge;
+  TW_RETURN_IF_ERROR(FitStart(context, design, choice, &ridge));
+  *parameters = ridge;
+  TW_RETURN_IF_ERROR(FitLogistic(choice, fitter.get(), parameters));
+  Scale(choice.logistic_scale, parameters);
+  if (choice.kind == HeadKind::kLogistic) return Status::Ok();
+  for (size_t i = 0; i < ridge.size(); ++i) (*parameters)[i] += ridge[i];
   return Status::Ok();
 }
 

@@ -266,8 +266,8 @@ Status RidgePath::RotateTargets() {
   return Status::Ok();
 }
 
-Result<RidgePath> RidgePath::Make(const Design& design, Scaling scaling, ThreadPool* pool,
-                                  WorkWatch* watch) {
+Result<RidgePath> RidgePath::MakeToSolve(const Design& design, Scaling scaling, ThreadPool* pool,
+                                         WorkWatch* watch) {
   TW_RETURN_IF_ERROR(CheckDesign(design));
   RidgePath path;
   path.design_ = design;
@@ -276,8 +276,14 @@ Result<RidgePath> RidgePath::Make(const Design& design, Scaling scaling, ThreadP
   if (watch != nullptr) watch->NoteBytes(Bytes(design.n, design.dim, design.n_outputs));
   TW_RETURN_IF_ERROR(path.Begin(scaling));
   TW_RETURN_IF_ERROR(path.Decompose(watch));
-  TW_RETURN_IF_ERROR(path.RotateRows());
   TW_RETURN_IF_ERROR(path.RotateTargets());
+  return path;
+}
+
+Result<RidgePath> RidgePath::Make(const Design& design, Scaling scaling, ThreadPool* pool,
+                                  WorkWatch* watch) {
+  TW_ASSIGN_OR_RETURN(RidgePath path, MakeToSolve(design, scaling, pool, watch));
+  TW_RETURN_IF_ERROR(path.RotateRows());
   return path;
 }
 

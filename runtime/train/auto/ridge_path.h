@@ -56,6 +56,10 @@ class RidgePath {
   // `watch` (may be null) says so.
   static Result<RidgePath> Make(const Design& design, Scaling scaling, ThreadPool* pool,
                                 WorkWatch* watch);
+  // The same without what leaving examples out needs, in a third of the time: only Solve may be
+  // called.
+  static Result<RidgePath> MakeToSolve(const Design& design, Scaling scaling, ThreadPool* pool,
+                                       WorkWatch* watch);
   // Bytes that a path takes.
   static size_t Bytes(int64_t n, int64_t dim, int64_t n_outputs);
 

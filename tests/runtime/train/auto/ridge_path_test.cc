@@ -189,6 +189,13 @@ TEST_CASE("ridge path: the head is that of the normal equations", "[train]") {
       std::vector<float> weights(static_cast<size_t>(3 * dim));
       std::vector<float> bias(3);
       REQUIRE(path.Solve(lambda, weights, bias).ToString() == "OK");
+      auto to_solve = RidgePath::MakeToSolve(problem.design(), scaling, &pool, nullptr);
+      REQUIRE(to_solve.ok());
+      std::vector<float> same_weights(weights.size());
+      std::vector<float> same_bias(bias.size());
+      REQUIRE(to_solve->Solve(lambda, same_weights, same_bias).ToString() == "OK");
+      CHECK(same_weights == weights);
+      CHECK(same_bias == bias);
       const std::vector<Real> expected =
           problem.Solve(std::vector<bool>(37, true), lambda, problem.Divisors(scaling));
       std::vector<Real> got(weights.begin(), weights.end());
