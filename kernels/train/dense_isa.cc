@@ -242,8 +242,8 @@ void Backward(const DenseStep& step, const float* delta, int64_t class0, int64_t
 
 extern const TrainKernels kTrainKernels;
 const TrainKernels kTrainKernels = {
-    TW_STRING(TW_ISA),  Forward, Backward, MaxAbs, SumSquares, Scale, Sgd, Adam, AddProducts,
-    SoftmaxCrossEntropy};
+    TW_STRING(TW_ISA), Forward,    Backward,  MaxAbs,  SumSquares,         Scale, Sgd, Adam,
+    AddProducts,       DotDoubles, UpdateDot, Reflect, SoftmaxCrossEntropy};
 
 }  // namespace TW_ISA
 }  // namespace topwork

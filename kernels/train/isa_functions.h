@@ -19,6 +19,10 @@ void Sgd(const SgdStep& step, int64_t n, const float* gradient, float* velocity,
 void Adam(const AdamStep& step, int64_t n, const float* gradient, float* m, float* v,
           float* parameters);
 void AddProducts(const double* a, const double* b, int64_t depth, int64_t stride, double* out);
+double DotDoubles(const double* a, const double* b, int64_t n);
+double UpdateDot(double p, const double* w, double q, const double* v, const double* next,
+                 int64_t n, double* row);
+void Reflect(const double* v, double beta, int64_t n, double* x);
 double SoftmaxCrossEntropy(float* logits, int64_t n_classes, int32_t label, float scale,
                            int64_t* out_best);
 

@@ -68,6 +68,13 @@ struct TrainKernels {
   // kProductTile].
   void (*add_products)(const double* a, const double* b, int64_t depth, int64_t stride,
                        double* out);
+  // Σ a · b.
+  double (*dot_doubles)(const double* a, const double* b, int64_t n);
+  // row −= p · w + q · v; the updated row · next.
+  double (*update_dot)(double p, const double* w, double q, const double* v, const double* next,
+                       int64_t n, double* row);
+  // x[j] −= beta · v[j] · Σ_i v[i] · x[i], for eight vectors at once: x is [n, 8].
+  void (*reflect)(const double* v, double beta, int64_t n, double* x);
   // SoftmaxCrossEntropyRow with exponentials in vectors, which round differently.
   double (*softmax_cross_entropy)(float* logits, int64_t n_classes, int32_t label, float scale,
                                   int64_t* out_best);

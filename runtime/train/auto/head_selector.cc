@@ -13,6 +13,7 @@ namespace topwork {
 namespace {
 
 constexpr int kRidgePenalties = 33;
+constexpr int kRidgeStep = 4;  // of the first pass over them
 constexpr int kLogisticPenalties = 9;
 
 // Where all left-out examples are right no finite scale is best. This one gives the mean margin the
@@ -54,10 +55,10 @@ Status HeadSelector::Judge(const std::vector<double>& scores, HeadCandidate* out
   const bool labels = UsesLabels(loss.loss);
   if (!IsRegression(loss.loss)) {
     TW_ASSIGN_OR_RETURN(
-        const Calibration calibration,
-        FitTemperature(loss.loss, logits.data(), targets, design_.n, design_.n_outputs));
-    *out_scale = 1.0 / calibration.temperature;
-    if (calibration.at_bound && calibration.temperature < 1.0) {
+        const Temperature temperature,
+        FindTemperature(loss.loss, logits.data(), targets, design_.n, design_.n_outputs, 1e-6));
+    *out_scale = 1.0 / temperature.value;
+    if (temperature.at_bound && temperature.value < 1.0) {
       *out_scale = std::min(*out_scale, CautiousScale(design_, scores, labels));
     }
   }
@@ -107,27 +108,38 @@ Status HeadSelector::Finish(const std::vector<double>& left_out,
   return Status::Ok();
 }
 
-// The penalty with the least left-out loss.
+// The penalty with the least left-out loss: of every fourth one, then of those around the best.
 Status HeadSelector::TryRidge(Scaling scaling, const char* name) {
   const int64_t start = port::NowNanos();
   TW_ASSIGN_OR_RETURN(const RidgePath path,
                       RidgePath::Make(design_.ridge(), scaling, context_.pool, context_.watch));
   HeadCandidate best;
   best.name = name;
+  const std::vector<double> penalties = path.Lambdas(kRidgePenalties);
   std::vector<double> scores(static_cast<size_t>(design_.n * design_.n_outputs));
   std::vector<double> best_scores;
-  for (double penalty : path.Lambdas(kRidgePenalties)) {
+  int best_at = 0;
+  const auto try_penalty = [&](int at) {
     if (context_.watch->cancelled()) return Cancelled("training was cancelled");
+    const double penalty = penalties[static_cast<size_t>(at)];
     const Status status = path.LeaveGroupOut(penalty, scores);
-    if (status.code() == StatusCode::kNumeric) continue;
+    if (status.code() == StatusCode::kNumeric) return Status::Ok();
     TW_RETURN_IF_ERROR(status);
     HeadCandidate now;
     double scale = 1.0;
     TW_RETURN_IF_ERROR(Judge(scores, &now, &scale));
-    if (!best_scores.empty() && !(now.loss < best.loss)) continue;
+    if (!best_scores.empty() && !(now.loss < best.loss)) return Status::Ok();
     best.loss = now.loss;
     best.choice = {HeadKind::kRidge, scaling, penalty};
     best_scores = scores;
+    best_at = at;
+    return Status::Ok();
+  };
+  for (int at = 0; at < kRidgePenalties; at += kRidgeStep) TW_RETURN_IF_ERROR(try_penalty(at));
+  for (int step = kRidgeStep / 2; step > 0; step /= 2) {
+    const int middle = best_at;
+    if (middle >= step) TW_RETURN_IF_ERROR(try_penalty(middle - step));
+    if (middle + step < kRidgePenalties) TW_RETURN_IF_ERROR(try_penalty(middle + step));
   }
   if (best_scores.empty()) return NumericError("ridge regression finds no penalty that is enough");
   TW_RETURN_IF_ERROR(path.LeaveGroupOut(best.choice.penalty, parts_, scores));

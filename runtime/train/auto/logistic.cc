@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/train/train_kernels.h"
 #include "runtime/train/fit/products.h"
 
 namespace topwork {
@@ -69,13 +70,14 @@ Status LogisticFitter::Reduce() {
   double trace = 0.0;
   for (int64_t i = 0; i < n; ++i) trace += *gram.at(i, i);
   std::vector<double> lower(static_cast<size_t>(n * n), 0.0);
+  const auto dot = TrainKernelsFor(BestCpuKernels()).dot_doubles;
   for (int64_t i = 0; i < n; ++i) {
     double* row = lower.data() + i * n;
     for (int64_t j = 0; j <= i; ++j) {
       const double* other = lower.data() + j * n;
       // Centred rows are dependent: a little keeps the factor regular.
       double sum = *gram.at(i, j) + (i == j ? kJitter * trace / static_cast<double>(n) : 0.0);
-      for (int64_t k = 0; k < j; ++k) sum -= row[k] * other[k];
+      sum -= dot(row, other, j);
       if (i == j && !(sum > 0.0)) return Status::Ok();
       row[j] = i == j ? std::sqrt(sum) : sum / other[j];
     }

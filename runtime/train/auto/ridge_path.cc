@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "kernels/train/train_kernels.h"
 #include "runtime/train/blocks.h"
 
 namespace topwork {
@@ -64,12 +65,12 @@ Status TooSmall(double lambda) {
 // Solves A x = b for n_right right-hand sides in place, b [size, n_right]; A is positive definite,
 // its elements on and below the diagonal in `a`, which is overwritten. False where it is not.
 bool CholeskySolve(int64_t size, int64_t n_right, TiledMatrix* a, double* b) {
+  const auto dot = TrainKernelsFor(BestCpuKernels()).dot_doubles;
   for (int64_t i = 0; i < size; ++i) {
     double* row = a->at(i, 0);
     for (int64_t j = 0; j <= i; ++j) {
       const double* other = a->at(j, 0);
-      double sum = row[j];
-      for (int64_t k = 0; k < j; ++k) sum -= row[k] * other[k];
+      const double sum = row[j] - dot(row, other, j);
       if (j == i && !(sum > 0.0)) return false;
       row[j] = j == i ? std::sqrt(sum) : sum / other[j];
     }

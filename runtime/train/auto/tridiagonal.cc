@@ -1,60 +1,30 @@
 // The matrix is kept whole, so that its rows can be updated and multiplied in one pass and by
-// several threads; every sum has eight chains, whoever computes it.
+// several threads.
 #include "runtime/train/auto/tridiagonal.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/train/train_kernels.h"
 #include "runtime/train/blocks.h"
 
 namespace topwork {
 namespace {
 
-constexpr int64_t kChains = 8;
 constexpr int64_t kRowsPerTask = 32;
 
-double Sum(const double* chains) {
-  return ((chains[0] + chains[1]) + (chains[2] + chains[3])) +
-         ((chains[4] + chains[5]) + (chains[6] + chains[7]));
-}
-
-double Dot(const double* a, const double* b, int64_t n) {
-  double chains[kChains] = {};
-  int64_t j = 0;
-  for (; j + kChains <= n; j += kChains) {
-    for (int64_t c = 0; c < kChains; ++c) chains[c] += a[j + c] * b[j + c];
-  }
-  for (; j < n; ++j) chains[j % kChains] += a[j] * b[j];
-  return Sum(chains);
-}
+const TrainKernels& Kernels() { return TrainKernelsFor(BestCpuKernels()); }
 
 // row −= p·w + q·v.
 void Update(double p, const double* w, double q, const double* v, int64_t n, double* row) {
   for (int64_t j = 0; j < n; ++j) row[j] -= p * w[j] + q * v[j];
 }
 
-// The same, and row · next.
-double UpdateDot(double p, const double* w, double q, const double* v, const double* next,
-                 int64_t n, double* row) {
-  double chains[kChains] = {};
-  int64_t j = 0;
-  for (; j + kChains <= n; j += kChains) {
-    for (int64_t c = 0; c < kChains; ++c) {
-      row[j + c] -= p * w[j + c] + q * v[j + c];
-      chains[c] += row[j + c] * next[j + c];
-    }
-  }
-  for (; j < n; ++j) {
-    row[j] -= p * w[j] + q * v[j];
-    chains[j % kChains] += row[j] * next[j];
-  }
-  return Sum(chains);
-}
-
 // Makes the reflector that maps x to *out_first · e_0 out of x; I − beta·x·xᵀ, beta returned.
 double MakeReflector(int64_t n, double* x, double* out_first) {
-  const double length = std::sqrt(Dot(x, x, n));
-  const double tail = n > 1 ? Dot(x + 1, x + 1, n - 1) : 0.0;
+  const auto dot = Kernels().dot_doubles;
+  const double length = std::sqrt(dot(x, x, n));
+  const double tail = n > 1 ? dot(x + 1, x + 1, n - 1) : 0.0;
   *out_first = x[0];
   if (tail == 0.0) {
     std::fill_n(x, n, 0.0);
@@ -85,15 +55,16 @@ void Advance(int64_t n, int64_t start, const double* next, double beta, ThreadPo
   std::vector<double> product(static_cast<size_t>(n), 0.0);
   const double* v = pending->v.data();
   const double* w = pending->w.data();
+  const TrainKernels& kernels = Kernels();
   ForEachBlock(pool, NumBlocks(m, kRowsPerTask), 24 * m * m, [&](int64_t task) {
     const int64_t end = std::min(n, start + (task + 1) * kRowsPerTask);
     for (int64_t i = start + task * kRowsPerTask; i < end; ++i) {
       product[static_cast<size_t>(i)] =
-          UpdateDot(v[i], w + start, w[i], v + start, next, m, a->at(i, start));
+          kernels.update_dot(v[i], w + start, w[i], v + start, next, m, a->at(i, start));
     }
   });
   double* y = product.data() + start;
-  const double half = 0.5 * beta * beta * Dot(next, y, m);
+  const double half = 0.5 * beta * beta * kernels.dot_doubles(next, y, m);
   for (int64_t j = 0; j < m; ++j) {
     pending->v[static_cast<size_t>(start + j)] = next[j];
     pending->w[static_cast<size_t>(start + j)] = beta * y[j] - half * next[j];
@@ -137,31 +108,22 @@ double Tridiagonal::trace() const {
   return sum;
 }
 
-void Tridiagonal::Reflect(const double* v, double beta, int64_t start, double* x) const {
-  double sums[kLanes] = {};
-  double* from = x + start * kLanes;
-  const int64_t m = size() - start;
-  for (int64_t j = 0; j < m; ++j) {
-    for (int64_t l = 0; l < kLanes; ++l) sums[l] += v[j] * from[j * kLanes + l];
-  }
-  for (double& sum : sums) sum *= beta;
-  for (int64_t j = 0; j < m; ++j) {
-    for (int64_t l = 0; l < kLanes; ++l) from[j * kLanes + l] -= v[j] * sums[l];
-  }
-}
-
 void Tridiagonal::Rotate(double* x) const {
-  if (first() == 1) Reflect(null_reflector_.data(), null_beta_, 0, x);
+  const auto reflect = Kernels().reflect;
+  if (first() == 1) reflect(null_reflector_.data(), null_beta_, size(), x);
   for (int64_t k = first(); k + 1 < size(); ++k) {
-    Reflect(reflectors_.at(k, k + 1), betas_[static_cast<size_t>(k)], k + 1, x);
+    reflect(reflectors_.at(k, k + 1), betas_[static_cast<size_t>(k)], size() - k - 1,
+            x + (k + 1) * kLanes);
   }
 }
 
 void Tridiagonal::RotateBack(double* x) const {
+  const auto reflect = Kernels().reflect;
   for (int64_t k = size() - 2; k >= first(); --k) {
-    Reflect(reflectors_.at(k, k + 1), betas_[static_cast<size_t>(k)], k + 1, x);
+    reflect(reflectors_.at(k, k + 1), betas_[static_cast<size_t>(k)], size() - k - 1,
+            x + (k + 1) * kLanes);
   }
-  if (first() == 1) Reflect(null_reflector_.data(), null_beta_, 0, x);
+  if (first() == 1) reflect(null_reflector_.data(), null_beta_, size(), x);
 }
 
 Result<Tridiagonal::Factors> Tridiagonal::Factor(double lambda) const {

@@ -14,7 +14,7 @@ namespace topwork {
 // Vectors are rotated kLanes at a time, element k of vector l at x[k * kLanes + l].
 class Tridiagonal {
  public:
-  static constexpr int64_t kLanes = 8;
+  static constexpr int64_t kLanes = 8;  // as TrainKernels::reflect has them
 
   // A: size × size in a square TiledMatrix, its elements on and below the diagonal; taken over. With
   // null_vector (size elements), A · null_vector = 0: T's first row and column are then zero, and
@@ -40,8 +40,6 @@ class Tridiagonal {
   void Solve(const Factors& factors, double* x) const;
 
  private:
-  void Reflect(const double* v, double beta, int64_t start, double* x) const;
-
   TiledMatrix reflectors_;  // row k from element k + 1 on
   std::vector<double> betas_;
   std::vector<double> null_reflector_;

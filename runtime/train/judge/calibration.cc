@@ -77,16 +77,16 @@ Point At(const CalibrationProblem& problem, double beta) {
 }
 
 // The zero of the slope between low and high, where it is negative and positive.
-double FindRoot(const CalibrationProblem& problem, double low, double high) {
+double FindRoot(const CalibrationProblem& problem, double low, double high, double tolerance) {
   double beta = 1.0;
-  for (int i = 0; i < kMaxIterations && high - low > 1e-12 * high; ++i) {
+  for (int i = 0; i < kMaxIterations && high - low > tolerance * high; ++i) {
     const Point point = At(problem, beta);
     if (point.slope == 0.0) break;
     (point.slope < 0.0 ? low : high) = beta;
     const double newton = beta - point.slope / point.curvature;
     // Not inside the bracket (or not a number): its geometric middle.
     const double next = newton > low && newton < high ? newton : std::sqrt(low * high);
-    const bool still = std::fabs(next - beta) <= 1e-13 * beta;
+    const bool still = std::fabs(next - beta) <= 0.1 * tolerance * beta;
     beta = next;
     if (still) break;
   }
@@ -109,8 +109,8 @@ double CalibrationError(const CalibrationProblem& problem, double beta) {
 
 }  // namespace
 
-Result<Calibration> FitTemperature(Loss loss, const float* logits, const Targets& targets,
-                                   int64_t n, int64_t n_outputs) {
+Result<Temperature> FindTemperature(Loss loss, const float* logits, const Targets& targets,
+                                    int64_t n, int64_t n_outputs, double tolerance) {
   if (IsRegression(loss)) {
     return InvalidArgument("the temperature of a regression: its outputs are no probabilities");
   }
@@ -123,22 +123,24 @@ Result<Calibration> FitTemperature(Loss loss, const float* logits, const Targets
   const CalibrationProblem problem{loss, logits, targets, n, n_outputs};
   const double low = 1.0 / kMaxTemperature;
   const double high = 1.0 / kMinTemperature;
-  Calibration result;
-  double beta = 1.0;
   const double slope_low = At(problem, low).slope;
   const double slope_high = At(problem, high).slope;
-  if (slope_low == 0.0 && slope_high == 0.0) {
-    beta = 1.0;  // the scores of every example are equal: T changes nothing
-  } else if (slope_high <= 0.0) {
-    beta = high;
-    result.at_bound = true;
-  } else if (slope_low >= 0.0) {
-    beta = low;
-    result.at_bound = true;
-  } else {
-    beta = FindRoot(problem, low, high);
-  }
-  result.temperature = 1.0 / beta;
+  // The scores of every example are equal: T changes nothing.
+  if (slope_low == 0.0 && slope_high == 0.0) return Temperature{};
+  if (slope_high <= 0.0) return Temperature{1.0 / high, true};
+  if (slope_low >= 0.0) return Temperature{1.0 / low, true};
+  return Temperature{1.0 / FindRoot(problem, low, high, tolerance), false};
+}
+
+Result<Calibration> FitTemperature(Loss loss, const float* logits, const Targets& targets,
+                                   int64_t n, int64_t n_outputs) {
+  TW_ASSIGN_OR_RETURN(const Temperature found,
+                      FindTemperature(loss, logits, targets, n, n_outputs, 1e-12));
+  const CalibrationProblem problem{loss, logits, targets, n, n_outputs};
+  const double beta = 1.0 / found.value;
+  Calibration result;
+  result.temperature = found.value;
+  result.at_bound = found.at_bound;
   result.loss_before = At(problem, 1.0).value;
   result.loss_after = At(problem, beta).value;
   result.error_before = CalibrationError(problem, 1.0);

@@ -24,6 +24,12 @@ struct Calibration {
   double error_after = 0.0;
 };
 
+// A temperature alone: Calibration's first two fields.
+struct Temperature {
+  double value = 1.0;
+  bool at_bound = false;
+};
+
 // T that minimises the mean cross-entropy of logits / T. The loss is convex in β = 1 / T; its
 // derivative's zero is found by Newton's method inside a shrinking bracket, in double precision.
 // `logits` is [n, n_outputs] of examples that were not trained on; targets are labels for softmax,
@@ -31,6 +37,9 @@ struct Calibration {
 // not finite.
 Result<Calibration> FitTemperature(Loss loss, const float* logits, const Targets& targets,
                                    int64_t n, int64_t n_outputs);
+// The same T to the share `tolerance` of it, without what the logits lose by it.
+Result<Temperature> FindTemperature(Loss loss, const float* logits, const Targets& targets,
+                                    int64_t n, int64_t n_outputs, double tolerance);
 
 }  // namespace topwork
 

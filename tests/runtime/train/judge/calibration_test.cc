@@ -41,6 +41,10 @@ TEST_CASE("calibration: the temperature that SciPy finds", "[train]") {
   const Result<Calibration> soft =
       FitTemperature(kSoftmax, z.data(), {y.data(), nullptr}, n, n_classes);
   CheckAgainst(golden.at("soft_temperature").as<double>(), soft);
+  const Result<Temperature> rough =
+      FindTemperature(kSoftmax, z.data(), {y.data(), nullptr}, n, n_classes, 1e-3);
+  REQUIRE(rough.ok());
+  CHECK(rough->value == Approx(soft->temperature).epsilon(1e-3));
   CHECK(soft->error_before == Approx(golden.at("soft_expected").as<double>().at(6)).epsilon(1e-9));
 
   const std::vector<float> multi = golden.at("multi_logits").as<float>();
