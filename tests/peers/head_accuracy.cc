@@ -6,12 +6,13 @@
 // MODEL has one input, the features. FILE (little endian): int32 features, classes, training
 // examples, test examples; then both examples' features f32, training first, and labels int64
 // likewise. NAME: optimizer (sgd adam adamw lbfgs ridge imprint auto), init (zeros imprint), epochs, lr,
-// weight_decay, batch, seed, patience, validation; what is not named has the library's default,
+// weight_decay, batch, seed, patience, validation, schedule, threads; what is not named has the library's default,
 // except that there is no validation set. Prints accuracy on the test examples, on the training examples,
 // loss on the latter, epochs and milliseconds of training.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -83,15 +84,27 @@ bool SetOption(const std::string& text, tw::TrainerOptions* options) {
     options->head.init = value == "imprint" ? TW_HEAD_INIT_IMPRINT : TW_HEAD_INIT_ZEROS;
     return value == "imprint" || value == "zeros";
   }
-  if (name == "schedule") options->schedule.kind = static_cast<tw_schedule>(number);
-  if (name == "epochs") options->n_epochs = static_cast<int32_t>(number);
-  if (name == "batch") options->batch_size = static_cast<int32_t>(number);
-  if (name == "patience") options->stopping.patience = static_cast<int32_t>(number);
-  if (name == "seed") options->seed = static_cast<uint64_t>(number);
-  if (name == "lr") options->optimizer.learning_rate = static_cast<float>(number);
-  if (name == "weight_decay") options->optimizer.weight_decay = static_cast<float>(number);
-  if (name == "validation") options->validation_fraction = static_cast<float>(number);
-  return true;
+  struct Number {
+    const char* name;
+    std::function<void()> set;
+  };
+  const Number numbers[] = {
+      {"schedule", [&] { options->schedule.kind = static_cast<tw_schedule>(number); }},
+      {"epochs", [&] { options->n_epochs = static_cast<int32_t>(number); }},
+      {"batch", [&] { options->batch_size = static_cast<int32_t>(number); }},
+      {"patience", [&] { options->stopping.patience = static_cast<int32_t>(number); }},
+      {"seed", [&] { options->seed = static_cast<uint64_t>(number); }},
+      {"lr", [&] { options->optimizer.learning_rate = static_cast<float>(number); }},
+      {"weight_decay", [&] { options->optimizer.weight_decay = static_cast<float>(number); }},
+      {"validation", [&] { options->validation_fraction = static_cast<float>(number); }},
+      {"threads", [&] { options->n_threads = static_cast<int32_t>(number); }},
+  };
+  for (const Number& option : numbers) {
+    if (name != option.name) continue;
+    option.set();
+    return true;
+  }
+  return false;
 }
 
 tw::Status Run(const char* model_path, const tw::TrainerOptions& options, const Problem& problem) {

@@ -7,12 +7,7 @@
 
 namespace topwork {
 
-Status AutoFitter::Choose(double max_seconds) {
-  std::vector<int32_t> examples = context_.set->train();
-  const std::vector<int32_t>& validation = context_.set->validation();
-  examples.insert(examples.end(), validation.begin(), validation.end());
-  std::sort(examples.begin(), examples.end());
-  TW_ASSIGN_OR_RETURN(const HeadDesign design, HeadDesign::Gather(context_, std::move(examples)));
+Status AutoFitter::Choose(const HeadDesign& design, double max_seconds, HeadStart* out_start) {
   HeadSelector selector(context_, &design);
   TW_RETURN_IF_ERROR(selector.Run(max_seconds));
   candidates_.clear();
@@ -22,27 +17,42 @@ Status AutoFitter::Choose(double max_seconds) {
     if (chosen) choice_ = from.choice;
   }
   reason_ = selector.reason();
+  *out_start = selector.TakeStart();
   return Status::Ok();
+}
+
+Status AutoFitter::Fit(double max_seconds, std::vector<float>* out_parameters) {
+  const std::vector<int32_t>& validation = context_.set->validation();
+  std::vector<int32_t> train = context_.set->train();
+  std::sort(train.begin(), train.end());
+  TW_ASSIGN_OR_RETURN(const HeadDesign design, HeadDesign::Gather(context_, train));
+  HeadStart start;
+  if (!context_.set->is_fitted() && validation.empty()) {
+    TW_RETURN_IF_ERROR(Choose(design, max_seconds, &start));
+  } else if (!context_.set->is_fitted()) {
+    train.insert(train.end(), validation.begin(), validation.end());
+    std::sort(train.begin(), train.end());
+    TW_ASSIGN_OR_RETURN(const HeadDesign all, HeadDesign::Gather(context_, std::move(train)));
+    HeadStart of_all;
+    TW_RETURN_IF_ERROR(Choose(all, max_seconds, &of_all));
+  }
+  return FitHead(context_, design, choice_, &start, out_parameters);
 }
 
 Status AutoFitter::Advance(int64_t, double max_seconds, double* out_loss) {
   TrainingState& state = *context_.state;
-  const auto fit = [&] {
-    if (!context_.set->is_fitted()) TW_RETURN_IF_ERROR(Choose(max_seconds));
-    TW_ASSIGN_OR_RETURN(const HeadDesign design,
-                        HeadDesign::Gather(context_, context_.set->train()));
-    std::vector<float> parameters;
-    TW_RETURN_IF_ERROR(FitHead(context_, design, choice_, &parameters));
-    if (!AllFinite(parameters)) return NumericError("the head's weights do not fit into float32");
-    const size_t n_weights = static_cast<size_t>(design.dim * design.n_outputs);
-    const Span<float> all = state.network->parameters();
-    std::copy_n(parameters.begin(), n_weights, all.begin() + state.InfoOf(kHeadWeights).offset);
-    std::copy(parameters.begin() + static_cast<std::ptrdiff_t>(n_weights), parameters.end(),
-              all.begin() + state.InfoOf(kHeadBias).offset);
-    return Status::Ok();
-  };
-  const Status status = fit();
+  std::vector<float> parameters;
+  Status status = Fit(max_seconds, &parameters);
+  if (status.ok() && !AllFinite(parameters)) {
+    status = NumericError("the head's weights do not fit into float32");
+  }
   if (!status.ok()) return status.WithPrefix("auto: ");
+  const size_t n_bias = static_cast<size_t>(state.InfoOf(kHeadBias).size);
+  const Span<float> all = state.network->parameters();
+  std::copy(parameters.begin(), parameters.end() - static_cast<std::ptrdiff_t>(n_bias),
+            all.begin() + state.InfoOf(kHeadWeights).offset);
+  std::copy(parameters.end() - static_cast<std::ptrdiff_t>(n_bias), parameters.end(),
+            all.begin() + state.InfoOf(kHeadBias).offset);
   context_.set->NoteFit();
   state.choice = choice_;
   state.temperature = 1.0;

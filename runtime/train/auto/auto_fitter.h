@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/auto/head_choice.h"
+#include "runtime/train/auto/loo.h"
 #include "runtime/train/fit/head_fitter.h"
 #include "runtime/train/training_context.h"
 
@@ -34,7 +34,9 @@ class AutoFitter : public HeadFitter {
   const std::string& reason() const { return reason_; }
 
  private:
-  Status Choose(double max_seconds);
+  // What to fit to the training examples goes into *out_start where the choice was made on them alone.
+  Status Choose(const HeadDesign& design, double max_seconds, HeadStart* out_start);
+  Status Fit(double max_seconds, std::vector<float>* out_parameters);
 
   const TrainingContext context_;
   HeadChoice choice_;

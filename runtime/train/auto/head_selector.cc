@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "ports/port.h"
 #include "runtime/train/auto/alo.h"
-#include "runtime/train/auto/loo.h"
 #include "runtime/train/judge/calibration.h"
 
 namespace topwork {
@@ -143,6 +143,7 @@ Status HeadSelector::TryRidge(Scaling scaling, const char* name) {
   }
   if (best_scores.empty()) return NumericError("ridge regression finds no penalty that is enough");
   TW_RETURN_IF_ERROR(path.LeaveGroupOut(best.choice.penalty, parts_, scores));
+  TW_RETURN_IF_ERROR(path.Solve(best.choice.penalty, &best.ridge));
   best.seconds = port::SecondsSince(start);
   return Finish(best_scores, scores, &best);
 }
@@ -164,8 +165,10 @@ Status HeadSelector::TryImprint() {
 // in a row were worse than the best.
 Status HeadSelector::TryLogistic() {
   const int64_t start = port::NowNanos();
-  TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
+  TW_ASSIGN_OR_RETURN(start_.logistic,
                       LogisticFitter::Create(context_, &design_, Scaling::kShrunken));
+  start_.ridge = candidates_.front().ridge;
+  LogisticFitter* fitter = start_.logistic.get();
   std::vector<std::vector<float>> parameters(static_cast<size_t>(kLooParts),
                                              std::vector<float>(fitter->n_fitted(), 0.0f));
   std::vector<float> scores(static_cast<size_t>(design_.n * design_.n_outputs));
@@ -197,10 +200,11 @@ Status HeadSelector::TryLogistic() {
   }
   best.choice.penalty = candidates_.front().choice.penalty;
   best.choice.scale = candidates_.front().choice.scale;
+  best.ridge = start_.ridge;
   std::vector<double> left_out = best_scores;
   if (CanApproximate(context_, design_)) {
     LooMethod method = LooMethod::kExact;
-    TW_RETURN_IF_ERROR(LeftOutOf(context_, design_, best.choice, &scores, &method));
+    TW_RETURN_IF_ERROR(LeftOutOf(context_, design_, best.choice, &start_, &scores, &method));
     left_out.assign(scores.begin(), scores.end());
   }
   best.seconds = port::SecondsSince(start);
@@ -214,6 +218,7 @@ Status HeadSelector::TryBlend(const HeadCandidate& ridge, const HeadCandidate& l
   candidate.choice.kind = HeadKind::kBlend;
   candidate.choice.penalty = ridge.choice.penalty;
   candidate.choice.scale = ridge.choice.scale;
+  candidate.ridge = ridge.ridge;
   const auto mean = [](const std::vector<float>& a, const std::vector<float>& b) {
     std::vector<double> out(a.size());
     for (size_t i = 0; i < a.size(); ++i)
@@ -253,6 +258,11 @@ void HeadSelector::Choose() {
                          "{}: no other loses less on examples left out by more than two "
                          "standard errors",
                          first);
+}
+
+HeadStart HeadSelector::TakeStart() {
+  start_.ridge = candidates_[static_cast<size_t>(chosen_)].ridge;
+  return std::move(start_);
 }
 
 Status HeadSelector::Run(double max_seconds) {

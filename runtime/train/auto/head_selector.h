@@ -7,7 +7,7 @@
 
 #include "runtime/train/auto/head_choice.h"
 #include "runtime/train/auto/head_design.h"
-#include "runtime/train/auto/logistic.h"
+#include "runtime/train/auto/loo.h"
 
 namespace topwork {
 
@@ -23,6 +23,7 @@ struct HeadCandidate {
   std::vector<float> part_scores;   // [n, n_outputs]: logits without the example's part
   std::vector<double> part_losses;  // [n]
   std::vector<float> left_out;      // [n, n_outputs]: logits without the example
+  std::vector<float> ridge;         // the choice's ridge head without its scale; empty: none
 };
 
 class HeadSelector {
@@ -36,6 +37,8 @@ class HeadSelector {
   const std::vector<HeadCandidate>& candidates() const { return candidates_; }
   int chosen() const { return chosen_; }
   const std::string& reason() const { return reason_; }
+  // For fitting the chosen head to the same design.
+  HeadStart TakeStart();
 
  private:
   Status Judge(const std::vector<double>& scores, HeadCandidate* out, double* out_scale) const;
@@ -51,6 +54,7 @@ class HeadSelector {
   const HeadDesign& design_;
   std::vector<int32_t> parts_;
   std::vector<HeadCandidate> candidates_;
+  HeadStart start_;  // of the logistic head
   size_t preferred_ = 0;
   int chosen_ = -1;
   std::string reason_;

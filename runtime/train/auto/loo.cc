@@ -68,21 +68,24 @@ Status LeftOutRidge(const TrainingContext& context, const HeadDesign& design,
 }
 
 Status FitRidge(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
-                std::vector<float>* parameters) {
+                HeadStart* start) {
+  if (!start->ridge.empty()) return Status::Ok();
   TW_ASSIGN_OR_RETURN(const RidgePath path, RidgePath::MakeToSolve(design.ridge(), choice.scaling,
                                                                    context.pool, context.watch));
-  const size_t n_weights = static_cast<size_t>(design.dim * design.n_outputs);
-  float* to = parameters->data();
-  return path.Solve(choice.penalty, {to, n_weights},
-                    {to + n_weights, static_cast<size_t>(design.n_outputs)});
+  return path.Solve(choice.penalty, &start->ridge);
 }
 
-// What a logistic head starts from: the choice's ridge head, or zeros where it has none.
-Status FitStart(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
-                std::vector<float>* parameters) {
+// What a logistic head is fitted by, and starts from: the choice's ridge head, or zeros where it has
+// none.
+Status PrepareLogistic(const TrainingContext& context, const HeadDesign& design,
+                       const HeadChoice& choice, HeadStart* start, std::vector<float>* parameters) {
+  if (start->logistic == nullptr) {
+    TW_ASSIGN_OR_RETURN(start->logistic, LogisticFitter::Create(context, &design, choice.scaling));
+  }
   parameters->assign(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
   if (!(choice.penalty > 0.0)) return Status::Ok();
-  TW_RETURN_IF_ERROR(FitRidge(context, design, choice, parameters));
+  TW_RETURN_IF_ERROR(FitRidge(context, design, choice, start));
+  *parameters = start->ridge;
   Scale(choice.scale, parameters);
   return Status::Ok();
 }
@@ -97,15 +100,15 @@ Status FitLogistic(const HeadChoice& choice, LogisticFitter* fitter,
 }
 
 Status LeftOutLogistic(const TrainingContext& context, const HeadDesign& design,
-                       const HeadChoice& choice, std::vector<float>* out, LooMethod* out_method) {
-  TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
-                      LogisticFitter::Create(context, &design, choice.scaling));
+                       const HeadChoice& choice, HeadStart* start, std::vector<float>* out,
+                       LooMethod* out_method) {
+  std::vector<float> parameters;
+  TW_RETURN_IF_ERROR(PrepareLogistic(context, design, choice, start, &parameters));
+  LogisticFitter* fitter = start->logistic.get();
   if (CanApproximate(context, design)) {
-    std::vector<float> parameters;
-    TW_RETURN_IF_ERROR(FitStart(context, design, choice, &parameters));
-    TW_RETURN_IF_ERROR(FitLogistic(choice, fitter.get(), &parameters));
+    TW_RETURN_IF_ERROR(FitLogistic(choice, fitter, &parameters));
     const Status status =
-        ApproximateLeftOut(context, design, fitter.get(), choice.logistic_penalty, parameters, out);
+        ApproximateLeftOut(context, design, fitter, choice.logistic_penalty, parameters, out);
     if (status.ok()) *out_method = LooMethod::kApproximate;
     if (status.code() != StatusCode::kNumeric) return status;
   }
@@ -222,24 +225,21 @@ void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vec
 }
 
 Status FitHead(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
-               std::vector<float>* parameters) {
-  parameters->assign(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
-  const bool logistic = choice.kind == HeadKind::kLogistic || choice.kind == HeadKind::kBlend;
-  if (choice.kind == HeadKind::kImprint) {
-    TW_RETURN_IF_ERROR(FitMeans(design, parameters));
-  } else if (!logistic) {
-    TW_RETURN_IF_ERROR(FitRidge(context, design, choice, parameters));
-  }
-  if (!logistic) {
+               HeadStart* start, std::vector<float>* parameters) {
+  if (choice.kind != HeadKind::kLogistic && choice.kind != HeadKind::kBlend) {
+    parameters->assign(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
+    if (choice.kind == HeadKind::kImprint) {
+      TW_RETURN_IF_ERROR(FitMeans(design, parameters));
+    } else {
+      TW_RETURN_IF_ERROR(FitRidge(context, design, choice, start));
+      *parameters = start->ridge;
+    }
     Scale(choice.scale, parameters);
     return Status::Ok();
   }
-  TW_ASSIGN_OR_RETURN(const std::unique_ptr<LogisticFitter> fitter,
-                      LogisticFitter::Create(context, &design, choice.scaling));
-  std::vector<float> ridge;
-  TW_RETURN_IF_ERROR(FitStart(context, design, choice, &ridge));
-  *parameters = ridge;
-  TW_RETURN_IF_ERROR(FitLogistic(choice, fitter.get(), parameters));
+  TW_RETURN_IF_ERROR(PrepareLogistic(context, design, choice, start, parameters));
+  const std::vector<float> ridge = *parameters;
+  TW_RETURN_IF_ERROR(FitLogistic(choice, start->logistic.get(), parameters));
   Scale(choice.logistic_scale, parameters);
   if (choice.kind == HeadKind::kLogistic) return Status::Ok();
   for (size_t i = 0; i < ridge.size(); ++i) (*parameters)[i] += ridge[i];
@@ -247,7 +247,7 @@ Status FitHead(const TrainingContext& context, const HeadDesign& design, const H
 }
 
 Status LeftOutOf(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
-                 std::vector<float>* out, LooMethod* out_method) {
+                 HeadStart* start, std::vector<float>* out, LooMethod* out_method) {
   out->assign(static_cast<size_t>(design.n * design.n_outputs), 0.0f);
   *out_method = LooMethod::kExact;
   if (choice.kind == HeadKind::kImprint) {
@@ -260,7 +260,7 @@ Status LeftOutOf(const TrainingContext& context, const HeadDesign& design, const
   *out_method = LooMethod::kCrossValidation;
   if (choice.kind == HeadKind::kNone) return LeftOutTrained(context, design, out);
   std::vector<float> logistic(out->size());
-  TW_RETURN_IF_ERROR(LeftOutLogistic(context, design, choice, &logistic, out_method));
+  TW_RETURN_IF_ERROR(LeftOutLogistic(context, design, choice, start, &logistic, out_method));
   for (size_t i = 0; i < logistic.size(); ++i) {
     (*out)[i] += logistic[i] * static_cast<float>(choice.logistic_scale);
   }
@@ -273,15 +273,16 @@ Result<LooScores> LeaveOneOutScores(const TrainingContext& context) {
   TW_ASSIGN_OR_RETURN(scores.examples, context.IndicesOf(ExampleSet::kAll));
   TW_ASSIGN_OR_RETURN(const HeadDesign design, HeadDesign::Gather(context, scores.examples));
   HeadChoice choice = PresentChoice(context, design);
+  HeadStart start;
   const bool unscaled =
       choice.kind != HeadKind::kNone && context.state->choice.kind == HeadKind::kNone;
   if (unscaled) {
     std::vector<float> fit;
-    TW_RETURN_IF_ERROR(FitHead(context, design, choice, &fit));
+    TW_RETURN_IF_ERROR(FitHead(context, design, choice, &start, &fit));
     double& scale = choice.kind == HeadKind::kLogistic ? choice.logistic_scale : choice.scale;
     scale = ScaleOf(context.state->weights(), fit);
   }
-  TW_RETURN_IF_ERROR(LeftOutOf(context, design, choice, &scores.scores, &scores.method));
+  TW_RETURN_IF_ERROR(LeftOutOf(context, design, choice, &start, &scores.scores, &scores.method));
   scores.grouped = !design.groups.empty();
   Scale(1.0 / context.state->temperature, &scores.scores);
   return scores;

@@ -2,10 +2,12 @@
 #ifndef TOPWORK_RUNTIME_TRAIN_AUTO_LOO_H_
 #define TOPWORK_RUNTIME_TRAIN_AUTO_LOO_H_
 
+#include <memory>
 #include <vector>
 
 #include "runtime/train/auto/head_choice.h"
 #include "runtime/train/auto/head_design.h"
+#include "runtime/train/auto/logistic.h"
 
 namespace topwork {
 
@@ -33,10 +35,16 @@ Result<LooScores> LeaveOneOutScores(const TrainingContext& context);
 // The parts that cross-validation leaves out, see MakeParts.
 constexpr int kLooParts = 5;
 
+// What one use of a design leaves for the next; made where it is missing.
+struct HeadStart {
+  std::vector<float> ridge;                  // the choice's ridge head without its scale
+  std::unique_ptr<LogisticFitter> logistic;  // of the choice's scaling
+};
+
 // Left-out logits of heads of that choice, [n, n_outputs] for the design's examples: groups are
 // left out whole; the logistic share is cross-validated.
 Status LeftOutOf(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
-                 std::vector<float>* out, LooMethod* out_method);
+                 HeadStart* start, std::vector<float>* out, LooMethod* out_method);
 
 // Scores of nearest means (ImprintRow) without the example's group, or without the example alone
 // where `groups` is empty: [n, n_outputs].
@@ -51,7 +59,7 @@ Status CrossValidate(const HeadDesign& design, Span<const int32_t> parts,
 // Fits a head of that choice to the design's examples, into weights [n_outputs, dim] and bias
 // [n_outputs] in one array.
 Status FitHead(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
-               std::vector<float>* parameters);
+               HeadStart* start, std::vector<float>* parameters);
 
 }  // namespace topwork
 

@@ -444,6 +444,13 @@ Status RidgePath::LeaveGroupOut(double lambda, Span<const int32_t> groups, Span<
   return Status::Ok();
 }
 
+Status RidgePath::Solve(double lambda, std::vector<float>* out) const {
+  const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
+  const size_t n_weights = static_cast<size_t>(design_.dim) * n_outputs;
+  out->assign(n_weights + n_outputs, 0.0f);
+  return Solve(lambda, {out->data(), n_weights}, {out->data() + n_weights, n_outputs});
+}
+
 Status RidgePath::Solve(double lambda, Span<float> weights, Span<float> bias) const {
   TW_ASSIGN_OR_RETURN(const Tridiagonal::Factors factors, system_.Factor(lambda));
   const int64_t size = system_.size();

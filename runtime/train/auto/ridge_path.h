@@ -77,6 +77,8 @@ class RidgePath {
   // [n_outputs, dim] and [n_outputs], for features as they are. NUMERIC when a number does not fit
   // into float32.
   Status Solve(double lambda, Span<float> weights, Span<float> bias) const;
+  // Both in one array, weights first.
+  Status Solve(double lambda, std::vector<float>* out) const;
 
  private:
   Status Begin(Scaling scaling);
