@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "runtime/train/auto/alo.h"
 #include "runtime/train/auto/logistic.h"
 #include "runtime/train/blocks.h"
+#include "runtime/train/fit/line_search.h"
 #include "runtime/train/fit/training_loop.h"
 #include "runtime/train/fit/whole_set_fitter.h"
 #include "runtime/train/judge/scores.h"
@@ -196,29 +198,35 @@ Status CrossValidate(const HeadDesign& design, Span<const int32_t> parts,
   return Status::Ok();
 }
 
-// The sums of the normalised rows of each class, less those of the examples that leave.
+// The sums of the normalised rows of each class, less those of the examples that leave. Only the
+// means of the classes that they leave are made anew.
 void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vector<float>* out) {
   out->assign(static_cast<size_t>(design.n * design.n_outputs), 0.0f);
   const size_t n_outputs = static_cast<size_t>(design.n_outputs);
   const std::vector<double> zero(static_cast<size_t>(design.dim), 0.0);
   std::vector<std::vector<double>> sums(n_outputs, zero);
-  const auto add = [&](int64_t b, double sign, std::vector<std::vector<double>>* to) {
+  const auto add = [&](int64_t b, double sign, std::vector<double>* sum) {
     const std::vector<double> row = NormalisedRow(design, b);
-    std::vector<double>& sum = (*to)[static_cast<size_t>(design.labels[static_cast<size_t>(b)])];
-    for (size_t d = 0; d < row.size(); ++d) sum[d] += sign * row[d];
+    for (size_t d = 0; d < row.size(); ++d) (*sum)[d] += sign * row[d];
   };
-  for (int64_t b = 0; b < design.n; ++b) add(b, 1.0, &sums);
+  const auto class_of = [&](int64_t b) {
+    return static_cast<size_t>(design.labels[static_cast<size_t>(b)]);
+  };
+  for (int64_t b = 0; b < design.n; ++b) add(b, 1.0, &sums[class_of(b)]);
+  std::vector<std::vector<double>> means = sums;
+  for (std::vector<double>& mean : means) Normalise(&mean);
   for (const std::vector<int64_t>& leaving : LeavingTogether(design, groups)) {
-    std::vector<std::vector<double>> rest = sums;
-    for (int64_t b : leaving) add(b, -1.0, &rest);
-    for (std::vector<double>& mean : rest) Normalise(&mean);
+    std::map<size_t, std::vector<double>> changed;
+    for (int64_t b : leaving)
+      add(b, -1.0, &changed.emplace(class_of(b), sums[class_of(b)]).first->second);
+    for (auto& mean : changed) Normalise(&mean.second);
     for (int64_t b : leaving) {
       const float* row = design.rows[static_cast<size_t>(b)];
       for (size_t c = 0; c < n_outputs; ++c) {
-        double score = 0.0;
-        for (size_t d = 0; d < rest[c].size(); ++d)
-          score += rest[c][d] * static_cast<double>(row[d]);
-        (*out)[static_cast<size_t>(b) * n_outputs + c] = static_cast<float>(score);
+        const auto found = changed.find(c);
+        const std::vector<double>& mean = found == changed.end() ? means[c] : found->second;
+        (*out)[static_cast<size_t>(b) * n_outputs + c] =
+            static_cast<float>(DotProduct(row, mean.data(), mean.size()));
       }
     }
   }
