@@ -305,6 +305,14 @@ void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t 
   program_->launches.back().kind = Launch::Kind::kGemm;
 }
 
+void GpuContext::TakesOptions(const std::string& options) {
+  program_->launches.back().options += options;
+}
+
+void GpuContext::TakesRows(int64_t size, int64_t other) {
+  if (size % 4 == 0 && other % 4 == 0) TakesOptions(" -DTW_ALIGNED");
+}
+
 void GpuContext::TakesFormat(const GpuFormat& format) {
   if (!format.is_real) TakesType(KernelType::kI32);
   if (format.is_bytes && moves_bytes_) TakesType(KernelType::kI8);

@@ -98,8 +98,11 @@ class GpuContext {
   void TakesFormat(const GpuFormat& format);
   // The launch added last takes integers of this type.
   void TakesType(KernelType type) { program_->launches.back().type = type; }
-  // It is compiled with more defines.
-  void TakesOptions(std::string options) { program_->launches.back().options = std::move(options); }
+  // It is compiled with more defines, each of which begins with a space.
+  void TakesOptions(const std::string& options);
+  // Rows of its tensors have so many elements: where both are multiples of four, it is compiled to
+  // load and store aligned fours.
+  void TakesRows(int64_t size, int64_t other);
 
   // C = A B^T by the BLAS library (Launch::Kind::kGemm); blocks of float32.
   void AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k);

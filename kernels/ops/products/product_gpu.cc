@@ -12,18 +12,36 @@
 namespace topwork {
 namespace {
 
-// Variants: tiles of rows and columns; work-groups that share the depth of one row; the library.
-constexpr char kTiles[] = "gemm", kVectors[] = "gemv", kBlas[] = "sgemm";
-constexpr int64_t kVectorItems = 64;  // TW_GROUP of gemm.cl
+// Tiles of gemm.cl, rows by columns per work-item.
+struct GemmTile {
+  const char* variant;
+  const char* assumption;
+  int64_t rows, columns;
+  int64_t least_items;  // work-items, from which on it is taken without a measurement
+};
+// In order of preference: large tiles load least, small ones leave more to share out.
+constexpr GemmTile kGemmTiles[] = {
+    {"gemm_8x4", "8x4", 8, 4, 4096}, {"gemm_4x8", "4x8", 4, 8, 4096},
+    {"gemm_4x4", "4x4", 4, 4, 2048}, {"gemm_split", "split", 4, 4, 0},
+    {"gemm_2x4", "2x4", 2, 4, 2048}, {"gemm_1x4", "1x4", 1, 4, 0},
+};
+constexpr const GemmTile& kSplit = kGemmTiles[3];
+constexpr int64_t kSplitItems = 64, kSplitColumns = 32;  // a group's items and columns
+constexpr int64_t kLeastSplitDepth = 128;                // of which each item has an eighth
+// Other variants: work-groups that share the depth of one row; the library.
+constexpr char kVectors[] = "gemv", kBlas[] = "sgemm";
+constexpr int64_t kVectorItems = 64;  // TW_GROUP of gemv.cl
 // Few rows have too few tiles to fill a device.
 constexpr int64_t kMostVectorRows = 4, kMostVectorRowsMeasured = 16;
 // Smaller products are not worth a library's call: m * n * k.
 constexpr double kLeastBlasWork = 128.0 * 128.0 * 128.0;
 
-// gemm's B of the weights [n][k].
-int ColumnWeights(GpuContext& context, int64_t n, int64_t k) {
+int64_t Blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+// gemm's B of the weights [n][k], n rounded up to `multiple`.
+int ColumnWeights(GpuContext& context, int64_t n, int64_t k, int64_t multiple) {
   const float* from = context.Floats(1);
-  const int64_t wide = Fours(n) * 4;
+  const int64_t wide = Blocks(n, multiple) * multiple;
   return context.Constant(static_cast<size_t>(k * wide), [&](float* to) {
     for (int64_t i = 0; i < k; ++i) {
       for (int64_t j = 0; j < wide; ++j) to[i * wide + j] = j < n ? from[j * k + i] : 0.0f;
@@ -31,12 +49,27 @@ int ColumnWeights(GpuContext& context, int64_t n, int64_t k) {
   });
 }
 
+bool Fits(const GemmTile& tile, int64_t m, int64_t k) {
+  return &tile == &kSplit ? k >= kLeastSplitDepth : 2 * m > tile.rows;
+}
+
+const GemmTile& UsualTile(int64_t m, int64_t n, int64_t k) {
+  for (const GemmTile& tile : kGemmTiles) {
+    const bool enough = Blocks(m, tile.rows) * Blocks(n, tile.columns) >= tile.least_items;
+    if (enough && Fits(tile, m, k)) return tile;
+  }
+  return kGemmTiles[5];  // not reached: 1x4 fits all
+}
+
 // The variant of a product.
 std::string ChooseProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   GpuTuner* tuner = context.tuner();
-  std::vector<const char*> variants = {kTiles};
-  const char* usual = kTiles;
+  std::vector<const char*> variants;
+  for (const GemmTile& tile : kGemmTiles) {
+    if (Fits(tile, m, k)) variants.push_back(tile.variant);
+  }
+  const char* usual = UsualTile(m, n, k).variant;
   // All items of a group have something to do.
   if (m <= kMostVectorRowsMeasured && k >= 4 * kVectorItems) {
     variants.push_back(kVectors);
@@ -64,6 +97,40 @@ void AddBlasProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
               Fours(n), m);
 }
 
+std::vector<LaunchArgument> ProductArgs(GpuContext& context, int weights, int bias, int64_t m,
+                                        int64_t n, int64_t k) {
+  float lo, hi;
+  ActivationRange(context.params().activation, &lo, &hi);
+  return {BufferArg(context.In(0)),
+          BufferArg(weights),
+          BufferArg(bias),
+          BufferArg(Residual(context)),
+          BufferArg(context.Out(0)),
+          IntArg(m),
+          IntArg(n),
+          IntArg(k),
+          IntArg(HasResidual(context)),
+          FloatArg(lo),
+          FloatArg(hi)};
+}
+
+void AddTile(GpuContext& context, const GemmTile& tile, int64_t m, int64_t n, int64_t k) {
+  const int weights = ColumnWeights(context, n, k, tile.columns);
+  const int bias = Bias(context, 1, n, tile.columns);
+  const std::vector<LaunchArgument> args = ProductArgs(context, weights, bias, m, n, k);
+  const KernelName name = {tile.variant, tile.assumption};
+  if (&tile == &kSplit) {
+    context.AddGroups("gemm", name, args, kSplitItems, Blocks(n, kSplitColumns),
+                      Blocks(m, tile.rows));
+    context.TakesOptions(" -DTW_SPLIT");
+  } else {
+    context.Add("gemm", name, args, Blocks(n, tile.columns), Blocks(m, tile.rows));
+  }
+  context.TakesOptions(" -DTW_ROWS=" + std::to_string(tile.rows) +
+                       " -DTW_COLUMNS=" + std::to_string(tile.columns));
+  context.TakesRows(k, n);
+}
+
 }  // namespace
 
 void AddProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
@@ -72,26 +139,14 @@ void AddProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
     AddBlasProduct(context, m, n, k);
     return;
   }
-  const bool vector = variant == kVectors;
-  float lo, hi;
-  ActivationRange(context.params().activation, &lo, &hi);
-  const int weights = vector ? context.In(1) : ColumnWeights(context, n, k);
-  const int bias = Bias(context, 1, n);
-  const std::vector<LaunchArgument> args = {BufferArg(context.In(0)),
-                                            BufferArg(weights),
-                                            BufferArg(bias),
-                                            BufferArg(Residual(context)),
-                                            BufferArg(context.Out(0)),
-                                            IntArg(m),
-                                            IntArg(n),
-                                            IntArg(k),
-                                            IntArg(HasResidual(context)),
-                                            FloatArg(lo),
-                                            FloatArg(hi)};
-  if (vector) {
-    context.AddGroups("gemm", "gemv", args, kVectorItems, Fours(n), m);
-  } else {
-    context.Add("gemm", "gemm", args, Fours(n), Fours(m));
+  if (variant == kVectors) {
+    const int weights = context.In(1), bias = Bias(context, 1, n);
+    context.AddGroups("gemv", "gemv", ProductArgs(context, weights, bias, m, n, k), kVectorItems,
+                      Fours(n), m);
+    return;
+  }
+  for (const GemmTile& tile : kGemmTiles) {
+    if (variant == tile.variant) AddTile(context, tile, m, n, k);
   }
 }
 

@@ -29,8 +29,8 @@ bool HasResidual(const GpuContext& context) { return context.input(3) != nullptr
 
 int Residual(GpuContext& context) { return HasResidual(context) ? context.In(3) : context.In(0); }
 
-int Bias(GpuContext& context, int64_t groups, int64_t per_group) {
-  const int64_t wide = Fours(per_group) * 4;
+int Bias(GpuContext& context, int64_t groups, int64_t per_group, int64_t multiple) {
+  const int64_t wide = (per_group + multiple - 1) / multiple * multiple;
   const float* bias = context.input(2) == nullptr ? nullptr : context.Floats(2);
   return context.Constant(static_cast<size_t>(groups * wide), [&](float* to) {
     for (int64_t i = 0; i < groups * wide; ++i) {

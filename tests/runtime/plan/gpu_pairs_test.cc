@@ -71,7 +71,7 @@ TEST_CASE("gpu pairs: the value between them takes no memory", "[plan]") {
   };
   tuner.forced = "separate";
   const Planned apart = PlanOf(spec, &tuner);
-  CHECK(apart.kernels == Names{"depthwise_rows_3x3_2", "gemm"});
+  CHECK(apart.kernels == Names{"depthwise_rows_3x3_2", "gemm_1x4"});
   CHECK(apart.program.part_ends == std::vector<int>{1, 2});
   CHECK(apart.plan->steps[0].parts.size() == 2);
   CHECK(has_block(apart.program, strided));
@@ -124,17 +124,22 @@ TEST_CASE("gpu pairs: the faster way is measured against the best kernels of the
     test::ScriptedTuner tuner;
     tuner.script = {{"depthwise_rows_3x3_1", 50},
                     {"depthwise_conv_2d", 30},
-                    {"gemm", 20},
+                    {"gemm_1x4", 40},
+                    {"gemm_8x4", 40},
+                    {"gemm_4x8", 40},
+                    {"gemm_4x4", 20},
+                    {"gemm_2x4", 40},
                     {"depthwise_pointwise", fused_nanos}};
     tuner.n_left = 100;
     const SeparableSpec spec;
     const Names kernels = PlanOf(spec, &tuner).kernels;
-    CHECK(tuner.measured == Names{"depthwise_rows_3x3_1", "depthwise_conv_2d", "gemm",
+    CHECK(tuner.measured == Names{"depthwise_rows_3x3_1", "depthwise_conv_2d", "gemm_1x4",
+                                  "gemm_8x4", "gemm_4x8", "gemm_4x4", "gemm_2x4",
                                   "depthwise_conv_2d", "depthwise_pointwise"});
-    CHECK(kernels ==
-          (fused_nanos == 10 ? Names{"depthwise_pointwise"} : Names{"depthwise_conv_2d", "gemm"}));
+    CHECK(kernels == (fused_nanos == 10 ? Names{"depthwise_pointwise"}
+                                        : Names{"depthwise_conv_2d", "gemm_4x4"}));
     CHECK(PlanOf(spec, &tuner).kernels == kernels);
-    CHECK(tuner.measured.size() == 5);  // nothing twice
+    CHECK(tuner.measured.size() == 9);  // nothing twice
   }
 }
 

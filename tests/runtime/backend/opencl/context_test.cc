@@ -106,6 +106,13 @@ TEST_CASE("opencl context: every program compiles with every define", "[opencl]"
     if (std::string(file.name) == "conv_2d") {
       for (std::string& define : defines) define += " -DTW_PIXELS=4 -DTW_CHANNELS=8";
     }
+    if (std::string(file.name) == "gemm") {
+      for (std::string& define : defines) define += " -DTW_ROWS=4 -DTW_COLUMNS=8";
+      defines.push_back("-DTW_SPLIT -DTW_ROWS=4 -DTW_COLUMNS=4");
+      for (int i = 0; i < 3; ++i) {
+        defines.push_back(defines[static_cast<size_t>(i)] + " -DTW_ALIGNED");
+      }
+    }
     for (const std::string& define : defines) {
       const std::string options = "-cl-std=CL1.2 -Werror " + define;
       INFO(file.path << " " << options);

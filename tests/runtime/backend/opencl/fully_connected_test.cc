@@ -7,6 +7,7 @@
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/random_floats.h"
+#include "tests/support/scripted_tuner.h"
 
 namespace topwork {
 namespace fully_connected_gpu_test {
@@ -44,7 +45,8 @@ std::shared_ptr<opencl::Context> MakeContext(const opencl::Device& device) {
 }
 
 // Within 1e-5 (half: 2e-3) of the output's largest value.
-void CheckCase(const Case& c, const std::shared_ptr<opencl::Context>& context) {
+void CheckCase(const Case& c, const std::shared_ptr<opencl::Context>& context,
+               test::ScriptedTuner* tuner = nullptr) {
   const test::Bytes model = MakeModel(c, Exact(c.units, 3));
   const std::vector<float> input = Exact(c.batch * c.depth, 1);
   const std::vector<float> expected = test::RunModel(model, {input}, nullptr);
@@ -52,6 +54,7 @@ void CheckCase(const Case& c, const std::shared_ptr<opencl::Context>& context) {
   for (const float value : expected) range = std::max(range, std::fabs(value));
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     const auto backend = std::make_shared<ApartDevice>(context, storage);
+    backend->SetTuner(tuner);
     const std::vector<float> got = test::RunModel(model, {input}, backend);
     CHECK(backend->entries() == std::set<std::string>{c.entry});
     REQUIRE(got.size() == expected.size());
@@ -72,13 +75,28 @@ TEST_CASE("opencl kernels: fully_connected equals the CPU's", "[opencl][opencl-k
   const auto context = MakeContext(device);
   const Activation none = Activation::kNone, relu = Activation::kRelu;
   for (const Case& c :
-       {Case{1, 1, 1, none, true, "gemm"}, Case{1, 7, 3, relu, false, "gemm"},
-        Case{1, 10, 255, none, true, "gemm"}, Case{1, 10, 256, Activation::kRelu6, true, "gemv"},
-        Case{3, 5, 259, none, true, "gemv"}, Case{4, 33, 301, relu, false, "gemv"},
-        Case{2, 1, 600, none, true, "gemv"}, Case{5, 3, 260, none, false, "gemm"},
-        Case{33, 31, 19, relu, true, "gemm"},
-        Case{7, 65, 33, Activation::kReluN1To1, true, "gemm"}}) {
+       {Case{1, 1, 1, none, true, "gemm_1x4"}, Case{1, 7, 3, relu, false, "gemm_1x4"},
+        Case{1, 10, 255, none, true, "gemm_split"},
+        Case{1, 10, 256, Activation::kRelu6, true, "gemv"}, Case{3, 5, 259, none, true, "gemv"},
+        Case{4, 33, 301, relu, false, "gemv"}, Case{2, 1, 600, none, true, "gemv"},
+        Case{5, 3, 260, none, false, "gemm_split"}, Case{33, 31, 19, relu, true, "gemm_1x4"},
+        Case{7, 65, 33, Activation::kReluN1To1, true, "gemm_1x4"},
+        Case{6, 36, 132, relu, true, "gemm_split"}}) {
     CheckCase(c, context);
+  }
+}
+
+TEST_CASE("opencl kernels: every tile of a product", "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  const auto context = MakeContext(device);
+  for (const char* tile :
+       {"gemm_8x4", "gemm_4x8", "gemm_4x4", "gemm_2x4", "gemm_1x4", "gemm_split"}) {
+    test::ScriptedTuner tuner;
+    tuner.forced = tile;
+    for (const Case& c : {Case{11, 36, 132, Activation::kRelu, true, tile},
+                          Case{13, 37, 131, Activation::kNone, true, tile}}) {
+      CheckCase(c, context, &tuner);
+    }
   }
 }
 
@@ -86,14 +104,18 @@ TEST_CASE("opencl kernels: fully_connected of larger sizes", "[opencl]") {
   TW_NEED_DEVICE(device);
   const auto context = MakeContext(device);
   CheckCase({1, 1001, 1280, Activation::kNone, true, "gemv"}, context);
-  CheckCase({100, 129, 1283, Activation::kRelu, true, "gemm"}, context);
+  CheckCase({100, 129, 1283, Activation::kRelu, true, "gemm_split"}, context);
+  CheckCase({99, 131, 1281, Activation::kRelu, true, "gemm_split"}, context);
+  CheckCase({300, 1025, 33, Activation::kRelu, true, "gemm_8x4"}, context);
+  CheckCase({200, 164, 24, Activation::kRelu, true, "gemm_4x4"}, context);
+  CheckCase({1030, 514, 6, Activation::kRelu6, true, "gemm_8x4"}, context);
 }
 
 TEST_CASE("opencl kernels: NaN passes through fully_connected", "[opencl]") {
   TW_NEED_DEVICE(device);
   const auto backend = std::make_shared<ApartDevice>(MakeContext(device), Storage::kFloat32);
   for (const Case& c : {Case{1, 6, 256, Activation::kRelu6, true, "gemv"},
-                        Case{8, 6, 5, Activation::kRelu6, true, "gemm"}}) {
+                        Case{8, 6, 5, Activation::kRelu6, true, "gemm_1x4"}}) {
     std::vector<float> bias = Exact(c.units, 3);
     bias[1] = std::nanf("");
     const std::vector<float> got =

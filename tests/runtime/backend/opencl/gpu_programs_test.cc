@@ -162,7 +162,7 @@ TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
   const size_t n_launched = programs.names().size();
   AddRest(&programs);
   CHECK(programs.names().size() - n_launched <= 3);
-  CHECK(programs.lines().count("gemm -cl-std=CL1.2 -DTW_HALF") == 1);
+  CHECK(programs.lines().count("gemm -cl-std=CL1.2 -DTW_HALF -DTW_ROWS=4 -DTW_COLUMNS=4") == 1);
   CHECK(programs.lines().count("integer_product -cl-std=CL3.0 -DTW_DOT -DTW_BYTE") == 1);
   const char* folder = std::getenv("TOPWORK_WRITE_PROGRAMS");
   if (folder != nullptr) Write(folder, programs);

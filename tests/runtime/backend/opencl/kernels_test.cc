@@ -163,8 +163,7 @@ TEST_CASE("opencl kernels: names say the operator, the type and the assumption",
   CHECK(launch.Entry() == "gather_i32");
 }
 
-TEST_CASE("opencl kernels: files depend on the defines of storage and integers alone",
-          "[backend]") {
+TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
   std::set<std::string> conditions;
   for (const opencl::KernelFile& file : opencl::KernelFiles()) {
     std::istringstream text(opencl::TextOf(file));
@@ -174,8 +173,11 @@ TEST_CASE("opencl kernels: files depend on the defines of storage and integers a
       }
     }
   }
+  // What TypeDefine, GpuContext::TakesOptions and Context::MakeProgram name.
   CHECK(conditions == std::set<std::string>{"#ifdef TW_INT", "#elif defined(TW_BYTE)",
-                                            "#elif defined(TW_HALF)", "#ifdef TW_DOT"});
+                                            "#elif defined(TW_HALF)", "#ifdef TW_DOT",
+                                            "#ifdef TW_ALIGNED", "#ifndef TW_ALIGNED",
+                                            "#ifdef TW_SPLIT"});
   CHECK(std::string(TypeDefine(TypeOf(Storage::kFloat16))) == "-DTW_HALF");
 }
 

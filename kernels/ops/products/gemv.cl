@@ -1,0 +1,33 @@
+// C = act(A B + bias + residual) with float32 sums, of few rows: a work-group of 64 for four columns
+// of one row, whose items walk the depth side by side and add up in a tree. A is [m, k], B [n][k] as
+// files have it; the bias is rounded up to fours. Groups in x: fours of columns; y: rows.
+#define TW_GROUP 64
+
+TW_KERNEL(gemv)(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m, int n, int k,
+                int has_residual, float lo, float hi) {
+  __local float4 part[TW_GROUP];
+  const int id = (int)get_local_id(0);
+  const int column = tw_group_id(0) * 4;
+  const int row = (int)get_global_id(1);
+  const int columns = min(4, n - column);
+  tw_in x = a + row * k;
+  tw_in b0 = b + column * k, b1 = b + min(column + 1, n - 1) * k;
+  tw_in b2 = b + min(column + 2, n - 1) * k, b3 = b + min(column + 3, n - 1) * k;
+  float4 sum = (float4)(0.0f);
+  for (int i = 4 * id; i < k; i += 4 * TW_GROUP) {
+    const int here = min(4, k - i);
+    const float4 v = tw_load_part(x, i, here);
+    sum += (float4)(dot(v, tw_load_part(b0, i, here)), dot(v, tw_load_part(b1, i, here)),
+                    dot(v, tw_load_part(b2, i, here)), dot(v, tw_load_part(b3, i, here)));
+  }
+  part[id] = sum;
+  for (int half_way = TW_GROUP / 2; half_way > 0; half_way /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (id < half_way) part[id] += part[id + half_way];
+  }
+  if (id > 0) return;
+  const int at = row * n + column;
+  float4 v = part[0] + tw_load4(0, bias + column);
+  if (has_residual) v += tw_load_part(residual, at, columns);
+  tw_store_part(c, at, columns, tw_clamp4(v, lo, hi));
+}
