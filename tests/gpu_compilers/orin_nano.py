@@ -2,8 +2,9 @@
 """A model, not a measurement: what share of the roofline the pointwise layers of EfficientNet-Lite0 (batch 1) reach on
 a Jetson Orin Nano with a kernel of the table of sm_87.
 
-Usage: orin_nano.py [--program gemm] [--options "-cl-std=CL1.2"] [--kernel gemm_f32] [--rows 4] [--columns 4] [--layers]
-  --rows, --columns  outputs that a work-item computes
+Usage: orin_nano.py [--half] [--tile ROWSxCOLUMNS] [--layers]
+  --half  float16 storage
+  --tile  of every layer, such as 8x4; without it a layer has the tile that is fastest here, as the tuner would choose
 
 Assumptions. The processor: 8 multiprocessors at 0.625 GHz, each with 128 lanes for multiply-adds, 4 warps of 32 items
 that issue an instruction a clock, 32 warps resident; 68 GB/s. A warp's load occupies the load unit for 2 clocks (up to
@@ -59,26 +60,40 @@ def times(m, n, k, row, rows, columns):
             "waiting": waves * passes * (LATENCY + row["instructions"]) / CLOCK}
 
 
+def tiles(half):
+    """{"8x4": (rows, columns, line of the table)}: the tiles of gemm.cl for rows of a multiple of four elements."""
+    _, lines = table.read("sm_87")
+    found = {}
+    for (program, options, kernel), line in lines.items():
+        tile = kernel.rpartition("_")[2]
+        if program == "gemm" and "-DTW_ALIGNED" in options and "x" in tile and ("_f16_" in kernel) == half:
+            found[tile] = (*map(int, tile.split("x")), line)
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="gemm")
-    parser.add_argument("--options", default="-cl-std=CL1.2")
-    parser.add_argument("--kernel", default="gemm_f32")
-    parser.add_argument("--rows", type=int, default=4)
-    parser.add_argument("--columns", type=int, default=4)
+    parser.add_argument("--half", action="store_true")
+    parser.add_argument("--tile")
     parser.add_argument("--layers", action="store_true")
     arguments = parser.parse_args()
-    _, rows = table.read("sm_87")
-    row = rows[(arguments.program, arguments.options, arguments.kernel)]
+    choice = tiles(arguments.half)
+    if arguments.tile and arguments.tile not in choice:
+        parser.error(f"--tile {arguments.tile}: the tiles are {', '.join(sorted(choice))}")
+    if arguments.tile:
+        choice = {arguments.tile: choice[arguments.tile]}
     total = ideal = 0.0
     for m, n, k in pointwise():
-        least = roofline(m, n, k, 2 if "_f16" in arguments.kernel else 4)
-        spent = {**times(m, n, k, row, arguments.rows, arguments.columns), "roofline": least}
-        longest = max(spent, key=spent.get)
-        total, ideal = total + spent[longest], ideal + least
+        least = roofline(m, n, k, 2 if arguments.half else 4)
+        spent = {name: {**times(m, n, k, line, rows, columns), "roofline": least}
+                 for name, (rows, columns, line) in choice.items()}
+        tile = min(spent, key=lambda name: max(spent[name].values()))
+        longest = max(spent[tile], key=spent[tile].get)
+        seconds = spent[tile][longest]
+        total, ideal = total + seconds, ideal + least
         if arguments.layers:
-            print(f"{m:6} x {n:4} x {k:4}: {spent[longest] * 1e6:7.1f} us, roofline {least * 1e6:6.1f} us, {longest}")
-    print(f"{arguments.kernel}: {total * 1e3:.2f} ms, roofline {ideal * 1e3:.2f} ms, share {ideal / total:.0%}")
+            print(f"{m:6} x {n:4} x {k:4}: {tile}, {seconds * 1e6:7.1f} us, roofline {least * 1e6:6.1f} us, {longest}")
+    print(f"{total * 1e3:.2f} ms, roofline {ideal * 1e3:.2f} ms, share {ideal / total:.0%}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import sys
 import amd
 import loops
 import nvidia
+import orin_nano
 import table
 
 SASS = """
@@ -73,5 +74,16 @@ def check_tables():
     expect(table.compare({}, {key: before}), [(key, "is in the table alone")])
 
 
+def check_model():
+    """The roofline's share needs the lines of the tiles that gemm.cl has."""
+    for half in (False, True):
+        expect(sorted(orin_nano.tiles(half)), ["1x4", "2x4", "4x4", "4x8", "8x4"])
+        rows, columns, line = orin_nano.tiles(half)["4x8"]
+        expect((rows, columns), (4, 8))
+        spent = orin_nano.times(196, 672, 112, line, rows, columns)
+        expect(orin_nano.roofline(196, 672, 112, 2 if half else 4) <= 2 * max(spent.values()), True)
+
+
 check_readers()
 check_tables()
+check_model()
