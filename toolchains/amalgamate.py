@@ -135,7 +135,7 @@ def flatc_headers(build):
 def kernel_table():
     """The OpenCL kernels' texts, compressed, as toolchains/embed_cl.cmake makes them."""
     paths = ["kernels/contract/functions.inc"]
-    for pattern in ("gpu/*.clh", "*/*.cl", "ops/*/*.cl"):
+    for pattern in ("*/*.clh", "*/*.cl", "ops/*/*.cl"):
         paths += sorted(os.path.relpath(file, ROOT) for file in glob.glob(f"{ROOT}/kernels/{pattern}"))
     rows, total, texts = "", 0, []
     for path in paths:

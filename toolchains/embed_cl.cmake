@@ -1,4 +1,4 @@
-# OpenCL kernels as data inside the library: every .cl below kernels, contract/functions.inc and gpu/common.clh,
+# OpenCL kernels as data inside the library: every .cl and .clh below kernels and contract/functions.inc,
 # without comments, compressed as one text, with a table of their names (runtime/backend/opencl/kernel_source.h). The
 # name of .../x.cl is "x".
 include("${CMAKE_CURRENT_LIST_DIR}/embed.cmake")
@@ -7,7 +7,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/embed.cmake")
 function(tw_embed_kernels target)
   file(GLOB paths CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
     "${PROJECT_SOURCE_DIR}/kernels/contract/functions.inc"
-    "${PROJECT_SOURCE_DIR}/kernels/gpu/*.clh" "${PROJECT_SOURCE_DIR}/kernels/*/*.cl"
+    "${PROJECT_SOURCE_DIR}/kernels/*/*.clh" "${PROJECT_SOURCE_DIR}/kernels/*/*.cl"
     "${PROJECT_SOURCE_DIR}/kernels/ops/*/*.cl")
   set(total 0)
   foreach(path IN LISTS paths)

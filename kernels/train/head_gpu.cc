@@ -1,27 +1,45 @@
-// Which kernels a step of a head takes, over how many work-items, with which arguments.
+// Which kernels steps of a head take, over how many work-items, with which arguments.
 #include "kernels/train/head_gpu.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <limits>
 
 namespace topwork {
 namespace {
 
+const char kSteps[] = "head_steps";
 const char kGradient[] = "head_gradient";
 const char kUpdate[] = "head_update";  // sees no features, so their storage does not matter
 constexpr size_t kItems = 64;
+constexpr int32_t kMostItems = 256;  // TW_MOST_ITEMS of head.clh
 constexpr size_t kTile = 32, kTileItems = 8;
 // Tiles of 32 x 32 pay when they are mostly full.
 constexpr int32_t kMinTiledOutputs = 24, kMinTiledBatch = 16;
+constexpr double kMostGradient = 1e18;  // TW_MAX_GRADIENT
+
+// One group is one of a device's compute units, so it takes a head alone only where launches would
+// cost more than the products: up to so many parameters, and multiply-adds a step and a launch.
+constexpr int64_t kMostParameters = int64_t{1} << 16;
+constexpr int64_t kMostStepProducts = int64_t{1} << 22;
+constexpr int64_t kMostLaunchProducts = int64_t{1} << 26;
+constexpr int32_t kMostSteps = 64;
 
 bool Tiled(const HeadLaunch& op) {
   return op.n_outputs >= kMinTiledOutputs && op.batch >= kMinTiledBatch;
 }
 
+int32_t NumParameters(const HeadLaunch& op) { return (op.dim + 1) * op.n_outputs; }
+
 Launch NewLaunch(const HeadLaunch& op, const char* program, KernelName kernel) {
   Launch launch;
   launch.program = program;
   launch.kernel = kernel;
-  if (program == kGradient) launch.type = TypeOf(op.storage);
+  if (program != kUpdate) {
+    launch.type = TypeOf(op.storage);
+    if (op.dim % 4 == 0) launch.options += " -DTW_ALIGNED";
+    if (op.loss == HeadLoss::kSoftmax) launch.options += " -DTW_LABELS";
+  }
   for (size_t& local : launch.local) local = 1;
   return launch;
 }
@@ -32,6 +50,15 @@ void SetTiles(size_t columns, size_t rows, Launch* launch) {
   launch->local[0] = launch->local[1] = kTileItems;
 }
 
+void SetGroups(size_t items, size_t n_groups, Launch* launch) {
+  launch->local[0] = items;
+  launch->global[0] = items * n_groups;
+}
+
+void Add(std::initializer_list<LaunchArgument> arguments, Launch* launch) {
+  launch->arguments.insert(launch->arguments.end(), arguments);
+}
+
 void AddInts(std::initializer_list<int32_t> values, Launch* launch) {
   for (int32_t value : values) launch->arguments.push_back(LaunchArgument::Int(value));
 }
@@ -40,108 +67,180 @@ void AddFloats(std::initializer_list<float> values, Launch* launch) {
   for (float value : values) launch->arguments.push_back(LaunchArgument::Float(value));
 }
 
-Launch MakeScores(const HeadLaunch& op) {
-  const bool tiled = Tiled(op);
-  Launch launch =
-      NewLaunch(op, kGradient, {tiled ? "head_scores_tiled" : "head_scores", tiled ? "tiled" : ""});
-  launch.arguments = {op.features, op.parameters, op.order, op.spans, op.state, op.scores};
-  AddInts({op.dim, op.n_outputs}, &launch);
-  const size_t n_outputs = static_cast<size_t>(op.n_outputs), batch = static_cast<size_t>(op.batch);
-  if (tiled) {
-    SetTiles(n_outputs, batch, &launch);
-    return launch;
+void AddOptimizer(const HeadLaunch& op, Launch* launch) {
+  AddInts({int32_t{op.adam}, int32_t{op.nesterov}}, launch);
+  AddFloats({op.adam ? op.beta1 : op.momentum, op.beta2, op.epsilon, op.weight_decay, op.l1},
+            launch);
+}
+
+// How many items of a group add up four scores: those that leave the fewest operations to an item,
+// five loads for four columns, and a sum of as many elements as there are lanes.
+int32_t ScoreLanes(const HeadLaunch& op, int64_t n_rows) {
+  const int64_t tasks = n_rows * ScorePitch(op) / 4;
+  int32_t best = 1;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int32_t lanes = 1; lanes <= op.group; lanes *= 2) {
+    const int64_t rounds = (tasks * lanes + op.group - 1) / op.group;
+    const int64_t cost = rounds * (5 * ((op.dim / 4 + lanes - 1) / lanes) + lanes);
+    if (cost >= least) continue;
+    least = cost;
+    best = lanes;
   }
-  launch.global[0] = n_outputs * kItems;
-  launch.global[1] = batch;
-  launch.local[0] = kItems;
+  return best;
+}
+
+// As many items for each of n_rows rows as a group has for all of them, and as there are scores.
+int32_t LossLanes(const HeadLaunch& op, int64_t n_rows) {
+  int32_t lanes = 1;
+  while (2 * lanes * n_rows <= op.group && lanes < op.n_outputs && lanes < 32) lanes *= 2;
+  return lanes;
+}
+
+Launch MakeTiledScores(const HeadLaunch& op) {
+  Launch launch = NewLaunch(op, kGradient, {"head_scores_tiled", "tiled"});
+  Add({op.features, op.parameters, op.order, op.spans, op.state, op.scores}, &launch);
+  AddInts({op.dim, op.n_outputs, ScorePitch(op)}, &launch);
+  SetTiles(static_cast<size_t>(op.n_outputs), static_cast<size_t>(op.batch), &launch);
   return launch;
 }
 
 Launch MakeLoss(const HeadLaunch& op) {
-  const bool softmax = op.loss == HeadLoss::kSoftmax;
-  Launch launch = NewLaunch(op, kGradient, softmax ? "head_loss_softmax" : "head_loss_outputs");
-  launch.arguments = {op.scores, op.order,   op.spans,         op.state,
-                      op.rates,  op.targets, op.class_weights, op.losses};
-  AddInts({op.n_outputs, int32_t{op.has_class_weights}}, &launch);
-  const float n = static_cast<float>(op.n_outputs);
-  if (softmax) {
-    AddFloats({op.label_smoothing, op.label_smoothing / n}, &launch);
-  } else {
-    AddInts({static_cast<int32_t>(op.loss)}, &launch);
-    AddFloats({op.label_smoothing, op.huber_delta, 1.0f / n}, &launch);
-  }
-  // Small groups where there are few scores a row.
-  size_t items = kItems / 8;
-  while (items < kItems && items < static_cast<size_t>(op.n_outputs)) items *= 2;
-  launch.global[0] = launch.local[0] = items;
-  launch.global[1] = static_cast<size_t>(op.batch);
+  Launch launch = NewLaunch(op, kGradient, "head_loss");
+  Add({op.order, op.spans, op.state, op.rates, op.targets, op.class_weights, op.scores, op.losses},
+      &launch);
+  AddInts(
+      {op.n_outputs, ScorePitch(op), int32_t{op.has_class_weights}, static_cast<int32_t>(op.loss)},
+      &launch);
+  AddFloats({op.label_smoothing, op.huber_delta}, &launch);
+  SetGroups(kItems, static_cast<size_t>(op.batch), &launch);
   return launch;
 }
 
-Launch MakeGradient(const HeadLaunch& op) {
+Launch MakeRows(const HeadLaunch& op) {
+  Launch launch = NewLaunch(op, kSteps, "head_rows");
+  Add({op.features, op.parameters, op.order, op.spans, op.state, op.rates, op.targets,
+       op.class_weights, op.scores, op.losses},
+      &launch);
+  AddInts({op.dim, op.n_outputs, ScorePitch(op), ScoreLanes(op, 1), LossLanes(op, 1),
+           int32_t{op.has_class_weights}, static_cast<int32_t>(op.loss)},
+          &launch);
+  AddFloats({op.label_smoothing, op.huber_delta}, &launch);
+  SetGroups(static_cast<size_t>(op.group), static_cast<size_t>(op.batch), &launch);
+  return launch;
+}
+
+std::vector<Launch> MakeScoresAndLoss(const HeadLaunch& op) {
+  if (Tiled(op)) return {MakeTiledScores(op), MakeLoss(op)};
+  return {MakeRows(op)};
+}
+
+Launch MakeGradient(const HeadLaunch& op, bool updates_at_once) {
   const bool tiled = Tiled(op);
   Launch launch = NewLaunch(
       op, kGradient, {tiled ? "head_gradient_tiled" : "head_gradient", tiled ? "tiled" : ""});
-  launch.arguments = {op.features, op.scores, op.order, op.spans, op.state, op.gradient};
-  AddInts({op.dim, op.n_outputs}, &launch);
+  Add({op.features, op.scores, op.order, op.spans, op.state, op.rates, op.gradient, op.parameters,
+       op.moment1, op.moment2},
+      &launch);
+  AddInts({op.dim, op.n_outputs, ScorePitch(op), int32_t{updates_at_once}}, &launch);
+  AddOptimizer(op, &launch);
   const size_t columns = static_cast<size_t>(op.dim) + 1;
-  const size_t n_outputs = static_cast<size_t>(op.n_outputs);
   if (tiled) {
-    SetTiles(columns, n_outputs, &launch);
+    SetTiles(columns, static_cast<size_t>(op.n_outputs), &launch);
     return launch;
   }
-  launch.global[0] = RoundUp(columns, kItems);
-  launch.global[1] = n_outputs;
   launch.local[0] = kItems;
+  launch.global[0] = RoundUp((columns + 3) / 4, kItems);
+  launch.global[1] = static_cast<size_t>(ScorePitch(op)) / 4;
   return launch;
 }
 
-Launch MakeUpdate(const HeadLaunch& op, int32_t n, int32_t n_weights) {
-  Launch launch = NewLaunch(op, kUpdate, op.adam ? "head_adam" : "head_sgd");
-  launch.arguments = {op.gradient, op.parameters, op.moment1};
-  if (op.adam) launch.arguments.push_back(op.moment2);
-  for (const LaunchArgument& argument : {op.state, op.rates, op.sums}) {
-    launch.arguments.push_back(argument);
-  }
-  AddInts({n, n_weights, int32_t{op.clip_norm > 0.0f}}, &launch);
-  if (op.adam) {
-    AddFloats({op.beta1, op.beta2, op.epsilon}, &launch);
-  } else {
-    AddFloats({op.momentum}, &launch);
-    AddInts({int32_t{op.nesterov}}, &launch);
-  }
-  AddFloats({op.weight_decay, op.l1}, &launch);
-  launch.global[0] = RoundUp(static_cast<size_t>(n), kItems);
-  launch.local[0] = kItems;
+Launch MakeUpdate(const HeadLaunch& op) {
+  Launch launch = NewLaunch(op, kUpdate, "head_update");
+  const int32_t n = NumParameters(op);
+  Add({op.gradient, op.parameters, op.moment1, op.moment2, op.state, op.rates, op.sums}, &launch);
+  AddInts({n, n - op.n_outputs}, &launch);
+  AddOptimizer(op, &launch);
+  AddFloats({op.clip_norm}, &launch);
+  SetGroups(kItems, RoundUp(static_cast<size_t>(n), kItems) / kItems, &launch);
   return launch;
 }
 
 }  // namespace
 
-std::vector<Launch> MakeHeadStep(const HeadLaunch& op) {
-  const int32_t n_weights = op.n_outputs * op.dim;
-  const int32_t n = n_weights + op.n_outputs;
-  std::vector<Launch> launches = {MakeScores(op), MakeLoss(op), MakeGradient(op)};
+int32_t HeadGroup(size_t max_work_group) {
+  int32_t group = kMostItems;
+  while (group > static_cast<int32_t>(kItems) && static_cast<size_t>(group) > max_work_group) {
+    group /= 2;
+  }
+  return static_cast<size_t>(group) <= max_work_group ? group : 0;
+}
+
+bool MayUpdateAtOnce(const HeadLaunch& op, const HeadBounds& bounds) {
+  if (op.clip_norm > 0.0f) return false;
+  double slope = 0.0;  // of the loss in a score, before its scale
+  switch (op.loss) {
+    case HeadLoss::kSoftmax:
+      slope = bounds.class_weight;
+      break;
+    case HeadLoss::kHuber:
+      slope = bounds.class_weight * static_cast<double>(op.huber_delta);
+      break;
+    case HeadLoss::kSigmoid:
+      slope = (1.0 + bounds.class_weight) * (1.0 + bounds.target);
+      break;
+    case HeadLoss::kSquared:  // grows with the score
+      return false;
+  }
+  // A NaN is not below the limit.
+  return slope * bounds.scale * std::max(1.0, bounds.feature) * op.batch <= 0.5 * kMostGradient;
+}
+
+int32_t StepsPerLaunch(const HeadLaunch& op) {
+  const int64_t n = (int64_t{op.dim} + 1) * op.n_outputs;
+  const int64_t products = 2 * n * op.batch;
+  if (n > kMostParameters || products > kMostStepProducts) return 0;
+  int32_t n_steps = 1;
+  while (n_steps < kMostSteps && 2 * n_steps * products <= kMostLaunchProducts) n_steps *= 2;
+  return n_steps;
+}
+
+Launch MakeHeadSteps(const HeadLaunch& op, int32_t n_steps, bool trains) {
+  Launch launch = NewLaunch(op, kSteps, "head_steps");
+  Add({op.features, op.parameters, op.order, op.spans, op.state, op.rates, op.targets,
+       op.class_weights, op.scores, op.losses, op.gradient, op.moment1, op.moment2},
+      &launch);
+  AddInts({op.dim, op.n_outputs, ScorePitch(op), ScoreLanes(op, op.batch), LossLanes(op, op.batch),
+           n_steps, int32_t{trains}, int32_t{op.has_class_weights}, static_cast<int32_t>(op.loss),
+           int32_t{op.adam}, int32_t{op.nesterov}},
+          &launch);
+  AddFloats({op.label_smoothing, op.huber_delta, op.adam ? op.beta1 : op.momentum, op.beta2,
+             op.epsilon, op.weight_decay, op.l1, op.clip_norm},
+            &launch);
+  SetGroups(static_cast<size_t>(op.group), 1, &launch);
+  return launch;
+}
+
+std::vector<Launch> MakeHeadStep(const HeadLaunch& op, bool updates_at_once) {
+  std::vector<Launch> launches = MakeScoresAndLoss(op);
+  launches.push_back(MakeGradient(op, updates_at_once));
+  if (updates_at_once) return launches;
   if (op.clip_norm > 0.0f) {
     Launch squares = NewLaunch(op, kUpdate, "head_squares");
-    squares.arguments = {op.gradient, op.sums};
-    AddInts({n}, &squares);
-    squares.global[0] = kItems * kItems;
-    squares.local[0] = kItems;
+    Add({op.gradient, op.sums}, &squares);
+    AddInts({NumParameters(op)}, &squares);
+    SetGroups(kItems, kItems, &squares);
     launches.push_back(squares);
-    Launch clip = NewLaunch(op, kUpdate, "head_clip");
-    clip.arguments = {op.sums};
-    AddFloats({op.clip_norm}, &clip);
-    launches.push_back(clip);
   }
-  launches.push_back(MakeUpdate(op, n, n_weights));
+  launches.push_back(MakeUpdate(op));
   return launches;
 }
 
 std::vector<Launch> MakeHeadEvaluation(const HeadLaunch& op) {
+  std::vector<Launch> launches = MakeScoresAndLoss(op);
   Launch next = NewLaunch(op, kUpdate, "head_next");
-  next.arguments = {op.state};
-  return {MakeScores(op), MakeLoss(op), next};
+  Add({op.state}, &next);
+  launches.push_back(next);
+  return launches;
 }
 
 }  // namespace topwork

@@ -1,10 +1,15 @@
-// Training a dense head on an accelerator: the launches of one optimizer step, over
-// kernels/train/head_gradient.cl and head_update.cl.
+// Training a dense head on an accelerator: the launches of optimizer steps, over
+// kernels/train/head_*.cl.
 //
 // No argument changes from step to step, so launches are recorded once: a counter in `state` lives
-// on the device and says which row of the tables a step uses. A step of n_outputs scores from dim
-// features, for at most `batch` examples, is
-//   head_scores → head_loss_* → head_gradient → (head_squares → head_clip →) head_sgd | head_adam
+// on the device and says which row of the tables a step uses. Steps of n_outputs scores from dim
+// features, for at most `batch` examples, are taken in one of three ways:
+//   small heads    head_steps: one group takes up to 64 whole steps a launch
+//   few outputs    head_rows → gradient
+//   many outputs   head_scores_tiled → head_loss → gradient
+// where gradient is head_gradient alone, with the update in it, if no element of the gradient can
+// be too large and nothing is clipped (MayUpdateAtOnce); otherwise
+//   head_gradient → (head_squares →) head_update
 #ifndef TOPWORK_KERNELS_TRAIN_HEAD_GPU_H_
 #define TOPWORK_KERNELS_TRAIN_HEAD_GPU_H_
 
@@ -16,10 +21,11 @@
 namespace topwork {
 
 // Floats in `sums`.
-constexpr int kNumHeadSums = 129;
+constexpr int kNumHeadSums = 128;
 
 struct HeadLaunch {
   int32_t dim = 0, n_outputs = 0, batch = 0;  // all ≥ 1; batch: most examples of a step
+  int32_t group = 64;                         // items of the largest groups: HeadGroup
   Storage storage = Storage::kFloat32;        // of features; all else is float32
   HeadLoss loss = HeadLoss::kSoftmax;
   float label_smoothing = 0.0f;
@@ -39,7 +45,7 @@ struct HeadLaunch {
   LaunchArgument parameters;     // [n_outputs x dim], then [n_outputs]; so the next three
   LaunchArgument gradient;
   LaunchArgument moment1, moment2;  // any buffer where the optimizer has none
-  LaunchArgument scores;            // [batch x n_outputs]
+  LaunchArgument scores;            // [batch x ScorePitch]
   LaunchArgument order;             // int [2 x positions]: row of features, target's number
   LaunchArgument spans;             // int [2 x steps]: first position, number of them
   LaunchArgument rates;             // [kNumHeadRates x steps]
@@ -48,7 +54,29 @@ struct HeadLaunch {
   LaunchArgument sums;              // [kNumHeadSums]
 };
 
-std::vector<Launch> MakeHeadStep(const HeadLaunch& op);
+// Floats from a row of scores to the next.
+inline int32_t ScorePitch(const HeadLaunch& op) { return (op.n_outputs + 3) / 4 * 4; }
+
+// Items of a group for a device that allows so many; 0: too few for training.
+int32_t HeadGroup(size_t max_work_group);
+
+// What bounds the gradient's elements: the largest magnitudes of features, of targets that are
+// values, of class weights (1 where there are none), and of the mini-batches' scales.
+struct HeadBounds {
+  double feature = 0.0, target = 0.0, class_weight = 1.0, scale = 0.0;
+};
+// True when no step can have an element that is too large, and none is clipped: then a step is
+// taken as a whole though its parameters change one by one.
+bool MayUpdateAtOnce(const HeadLaunch& op, const HeadBounds& bounds);
+
+// How many steps head_steps takes in a launch at most, a power of two: as many as keep it short on
+// a small device. 0: the head is too large for one group.
+int32_t StepsPerLaunch(const HeadLaunch& op);
+// n_steps steps in one launch; trains = false: their losses alone.
+Launch MakeHeadSteps(const HeadLaunch& op, int32_t n_steps, bool trains);
+
+// One step by many groups.
+std::vector<Launch> MakeHeadStep(const HeadLaunch& op, bool updates_at_once);
 // Computes scores and losses of the next mini-batch alone; scores become d loss / d score.
 std::vector<Launch> MakeHeadEvaluation(const HeadLaunch& op);
 

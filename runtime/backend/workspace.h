@@ -37,8 +37,10 @@ class Workspace {
 
   // Compiles what is not compiled yet; gives the recording's number.
   Result<int> Record(Span<const Launch> launches);
-  Status Submit(int recording);  // starts them and does not wait
-  Status Finish();               // waits until all is done
+  // Hands them to the driver and does not wait. send = false: the driver may keep them back until
+  // the next call that sends or waits.
+  Status Submit(int recording, bool send = true);
+  Status Finish();  // waits until all is done
 
   // Bytes that crossed to the device and back since it was opened.
   uint64_t uploaded_bytes() const;

@@ -6,12 +6,13 @@ namespace topwork {
 namespace opencl {
 namespace {
 
-// What every program begins with.
-const char kFunctions[] = "functions", kCommon[] = "common";
-
-const KernelFile* FindFile(const std::string& name) {
+const KernelFile* FindFile(const std::string& name, const char* ending) {
+  const std::string end = "/" + name + ending;
   for (const KernelFile& file : KernelFiles()) {
-    if (name == file.name) return &file;
+    const std::string path = file.path;
+    if (path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0) {
+      return &file;
+    }
   }
   return nullptr;
 }
@@ -19,14 +20,15 @@ const KernelFile* FindFile(const std::string& name) {
 }  // namespace
 
 Result<std::string> KernelSource(const std::string& program) {
-  const KernelFile* functions = FindFile(kFunctions);
-  const KernelFile* common = FindFile(kCommon);
-  const KernelFile* file = FindFile(program);
-  if (functions == nullptr || common == nullptr || file == nullptr || file == functions ||
-      file == common) {
-    return NotFound("the library has no OpenCL program '{}'", program);
+  const KernelFile* file = FindFile(program, ".cl");
+  if (file == nullptr) return NotFound("the library has no OpenCL program '{}'", program);
+  std::string text;
+  const KernelFile* const heads[] = {FindFile("functions", ".inc"), FindFile("common", ".clh"),
+                                     FindFile(program.substr(0, program.find('_')), ".clh")};
+  for (const KernelFile* head : heads) {
+    if (head != nullptr) text += TextOf(*head);
   }
-  return TextOf(*functions) + TextOf(*common) + "\n#line 1\n" + TextOf(*file);
+  return text + "\n#line 1\n" + TextOf(*file);
 }
 
 std::vector<std::string> BuildOptions(const std::string& program, const std::string& defines,

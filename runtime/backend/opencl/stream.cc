@@ -285,7 +285,7 @@ Status Stream::FlushIfDue(const QueueHandle& queue, int64_t nanos) {
   return ClStatus(api_->clFlush(queue.get()), "clFlush");
 }
 
-Status Stream::Submit(Commands* commands) {
+Status Stream::Submit(Commands* commands, bool send) {
   if (options_.slice_nanos > 0 && commands->n_measured_ < kMeasurings) {
     std::vector<int64_t> nanos;
     return SubmitTimed(commands, &nanos);
@@ -299,6 +299,7 @@ Status Stream::Submit(Commands* commands) {
       TW_RETURN_IF_ERROR(Enqueue(step, queue_, nullptr));
     }
   }
+  if (!send) return Status::Ok();
   waiting_ = 0;
   waiting_nanos_ = 0;
   return ClStatus(api_->clFlush(queue_.get()), "clFlush");

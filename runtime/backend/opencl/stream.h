@@ -88,8 +88,9 @@ class Stream {
   Status Check(Span<const Launch> launches);
   // Starts them and does not wait. With a slice the first two times are measured (and waited for);
   // launches that take longer than a slice are then cut along their outermost dimension that has
-  // enough work-groups, and work is sent to the device slice by slice.
-  Status Submit(Commands* commands);
+  // enough work-groups, and work is sent to the device slice by slice. send = false: what is
+  // short may wait for the next flush.
+  Status Submit(Commands* commands, bool send = true);
   // Starts them, waits, and appends the time that each took on the device.
   Status SubmitTimed(Commands* commands, std::vector<int64_t>* nanos);
   // Waits until all is done.

@@ -63,8 +63,8 @@ Result<int> Workspace::Record(Span<const Launch> launches) {
   return static_cast<int>(impl_->recordings.size() - 1);
 }
 
-Status Workspace::Submit(int recording) {
-  return impl_->stream.Submit(&impl_->recordings[static_cast<size_t>(recording)]);
+Status Workspace::Submit(int recording, bool send) {
+  return impl_->stream.Submit(&impl_->recordings[static_cast<size_t>(recording)], send);
 }
 
 Status Workspace::Finish() { return impl_->stream.Finish(); }

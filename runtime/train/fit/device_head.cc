@@ -2,6 +2,7 @@
 #include "runtime/train/fit/device_head.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace {
 
 // Floats of features that are converted or copied at a time on their way to the device.
 constexpr size_t kStagingFloats = size_t{1} << 20;
+// Launches that gather before they are sent to the device.
+constexpr int64_t kUnsentLaunches = 16;
 
 HeadLoss HeadLossOf(Loss loss) {
   switch (loss) {
@@ -59,6 +62,15 @@ HeadLaunch LaunchOf(const TrainerOptions& options, const FeatureCache& cache, in
   return op;
 }
 
+// The largest magnitude; a NaN is infinite.
+double Largest(const float* values, size_t n, double so_far) {
+  for (size_t i = 0; i < n; ++i) {
+    const double x = std::fabs(static_cast<double>(values[i]));
+    if (!(x <= so_far)) so_far = std::isnan(x) ? std::numeric_limits<double>::infinity() : x;
+  }
+  return so_far;
+}
+
 // Every index that kernels compute as an int, and the number of work-items, must be one.
 Status CheckSizes(const FeatureCache& cache, int64_t n_outputs, int64_t n_positions) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 64;
@@ -96,15 +108,20 @@ void DeviceSteps::AddStep(const OptimizerState::Rates& r, double weight_sum) {
 Result<std::unique_ptr<DeviceHead>> DeviceHead::Create(const DeviceName& name,
                                                        const TrainerOptions& options,
                                                        const FeatureCache& cache, int64_t n_outputs,
-                                                       bool has_class_weights,
-                                                       int64_t n_positions) {
+                                                       bool has_class_weights, int64_t n_positions,
+                                                       Groups groups) {
   TW_RETURN_IF_ERROR(CheckSizes(cache, n_outputs, n_positions));
   std::unique_ptr<DeviceHead> head(new DeviceHead);
   head->launch_ = LaunchOf(options, cache, n_outputs, has_class_weights, n_positions);
   head->n_positions_ = n_positions;
   TW_ASSIGN_OR_RETURN(head->workspace_, Workspace::Open(name));
+  head->launch_.group = HeadGroup(head->workspace_->info().max_work_group);
+  if (head->launch_.group == 0) {
+    return Unsupported("'{}' allows work-groups of {} items, training needs 64", head->name(),
+                       head->workspace_->info().max_work_group);
+  }
   TW_RETURN_IF_ERROR(head->AddBuffers(options, cache));
-  TW_RETURN_IF_ERROR(head->Record());
+  TW_RETURN_IF_ERROR(head->Record(groups));
   TW_RETURN_IF_ERROR(head->UploadFeatures(cache));
   TW_RETURN_IF_ERROR(head->UploadTargets(cache));
   head->cache_version_ = cache.version();
@@ -142,7 +159,7 @@ Status DeviceHead::AddBuffers(const TrainerOptions& options, const FeatureCache&
   TW_ASSIGN_OR_RETURN(op.gradient, NewBuffer(n, "gradient"));
   TW_ASSIGN_OR_RETURN(op.moment1, NewBuffer(has_moment1_ ? n : 1, "moments"));
   TW_ASSIGN_OR_RETURN(op.moment2, NewBuffer(has_moment2_ ? n : 1, "moments"));
-  TW_ASSIGN_OR_RETURN(op.scores, NewBuffer(batch * n_outputs, "scores"));
+  TW_ASSIGN_OR_RETURN(op.scores, NewBuffer(batch * ScorePitch(op), "scores"));
   TW_ASSIGN_OR_RETURN(op.order, NewBuffer(2 * n_positions_, "order"));
   TW_ASSIGN_OR_RETURN(op.spans, NewBuffer(2 * n_steps, "steps"));
   TW_ASSIGN_OR_RETURN(op.rates, NewBuffer(kNumHeadRates * n_steps, "steps"));
@@ -152,11 +169,48 @@ Status DeviceHead::AddBuffers(const TrainerOptions& options, const FeatureCache&
   return Status::Ok();
 }
 
-Status DeviceHead::Record() {
-  TW_ASSIGN_OR_RETURN(step_, workspace_->Record(MakeHeadStep(launch_)));
+Result<int> DeviceHead::RecordLaunches(Span<const Launch> launches) {
+  recorded_launches_.push_back(static_cast<int64_t>(launches.size()));
+  return workspace_->Record(launches);
+}
+
+Status DeviceHead::Record(Groups groups) {
   HeadLaunch plain = launch_;
   plain.label_smoothing = 0.0f;
-  TW_ASSIGN_OR_RETURN(evaluation_, workspace_->Record(MakeHeadEvaluation(plain)));
+  const int32_t most = groups == Groups::kBest ? StepsPerLaunch(launch_) : 0;
+  for (int32_t n = 1; n <= most; n *= 2) {
+    const Launch steps = MakeHeadSteps(launch_, n, true), losses = MakeHeadSteps(plain, n, false);
+    TW_ASSIGN_OR_RETURN(const int recorded_steps, RecordLaunches({&steps, 1}));
+    TW_ASSIGN_OR_RETURN(const int recorded_losses, RecordLaunches({&losses, 1}));
+    steps_.push_back(recorded_steps);
+    evaluations_.push_back(recorded_losses);
+  }
+  if (most > 0) return Status::Ok();
+  TW_ASSIGN_OR_RETURN(step_, RecordLaunches(MakeHeadStep(launch_, false)));
+  TW_ASSIGN_OR_RETURN(quick_step_, RecordLaunches(MakeHeadStep(launch_, true)));
+  TW_ASSIGN_OR_RETURN(evaluation_, RecordLaunches(MakeHeadEvaluation(plain)));
+  return Status::Ok();
+}
+
+Status DeviceHead::Submit(int recording) {
+  const int64_t n = recorded_launches_[static_cast<size_t>(recording)];
+  n_launches_ += n;
+  n_unsent_ += n;
+  const bool send = n_unsent_ >= kUnsentLaunches;
+  if (send) n_unsent_ = 0;
+  return workspace_->Submit(recording, send);
+}
+
+Status DeviceHead::SubmitSteps(const std::vector<int>& doublings, int single, int64_t n_steps) {
+  if (doublings.empty()) {
+    for (int64_t i = 0; i < n_steps; ++i) TW_RETURN_IF_ERROR(Submit(single));
+    return Status::Ok();
+  }
+  for (size_t i = doublings.size(); i-- > 0;) {
+    for (; n_steps >= int64_t{1} << i; n_steps -= int64_t{1} << i) {
+      TW_RETURN_IF_ERROR(Submit(doublings[i]));
+    }
+  }
   return Status::Ok();
 }
 
@@ -187,6 +241,7 @@ Status DeviceHead::UploadFeatures(const FeatureCache& cache) {
       if (from != to) std::copy(from, from + dim, to);
       if (++gathered < chunk && row + 1 < n_rows) continue;
       const size_t n = gathered * dim;
+      bounds_.feature = Largest(staging.data(), n, bounds_.feature);
       // The rows were halves before: nothing is lost.
       for (size_t k = 0; half && k < n; ++k) halves[k] = FloatToHalf(staging[k]);
       const void* data = half ? static_cast<const void*>(halves.data()) : staging.data();
@@ -207,6 +262,7 @@ Status DeviceHead::UploadTargets(const FeatureCache& cache) {
   }
   // Values of all examples lie one after the other.
   const size_t n_values = n * static_cast<size_t>(cache.n_outputs());
+  bounds_.target = Largest(cache.values(0), n_values, 0.0);
   return Up(launch_.targets, cache.values(0), n_values * 4, &traffic_.features);
 }
 
@@ -245,6 +301,13 @@ Status DeviceHead::Begin(const DeviceSteps& steps, Span<const float> class_weigh
                          const HeadValues& values) {
   TW_RETURN_IF_ERROR(UploadValues(values));
   TW_RETURN_IF_ERROR(UploadTables(steps, class_weights));
+  bounds_.class_weight = class_weights.empty() ? 1.0 : 0.0;
+  bounds_.class_weight = Largest(class_weights.data(), class_weights.size(), bounds_.class_weight);
+  bounds_.scale = 0.0;
+  for (size_t k = kHeadScale; k < steps.rates.size(); k += kNumHeadRates) {
+    bounds_.scale = Largest(&steps.rates[k], 1, bounds_.scale);
+  }
+  updates_at_once_ = MayUpdateAtOnce(launch_, bounds_);
   spans_ = steps.spans;
   n_begun_ = 0;
   return Status::Ok();
@@ -253,7 +316,8 @@ Status DeviceHead::Begin(const DeviceSteps& steps, Span<const float> class_weigh
 Status DeviceHead::Run(int64_t n_steps) {
   holds_values_ = false;  // until they have come down
   n_begun_ += n_steps;
-  for (int64_t i = 0; i < n_steps; ++i) TW_RETURN_IF_ERROR(workspace_->Submit(step_));
+  TW_RETURN_IF_ERROR(SubmitSteps(steps_, updates_at_once_ ? quick_step_ : step_, n_steps));
+  n_unsent_ = 0;
   return workspace_->Finish();
 }
 
@@ -288,9 +352,7 @@ Status DeviceHead::Evaluate(const DeviceSteps& steps, Span<const float> class_we
                             const HeadValues& values, std::vector<float>* out_losses) {
   TW_RETURN_IF_ERROR(UploadValues(values));
   TW_RETURN_IF_ERROR(UploadTables(steps, class_weights));
-  for (int64_t i = 0; i < steps.n_steps(); ++i) {
-    TW_RETURN_IF_ERROR(workspace_->Submit(evaluation_));
-  }
+  TW_RETURN_IF_ERROR(SubmitSteps(evaluations_, evaluation_, steps.n_steps()));
   out_losses->resize(steps.order.size());
   return Down(launch_.losses, out_losses->data(), out_losses->size() * 4, &traffic_.losses);
 }

@@ -50,13 +50,17 @@ struct DeviceTraffic {
 
 class DeviceHead {
  public:
+  // Who takes a step: one group of work-items, for heads that are small enough, or many of them.
+  enum class Groups { kBest, kMany };
+
   // Opens the device that `name` stands for, uploads all rows of `cache` and compiles the steps of
   // `options`. n_positions: the most of a run. The errors are reasons not to train there:
   // NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY, or the driver's.
   static Result<std::unique_ptr<DeviceHead>> Create(const DeviceName& name,
                                                     const TrainerOptions& options,
                                                     const FeatureCache& cache, int64_t n_outputs,
-                                                    bool has_class_weights, int64_t n_positions);
+                                                    bool has_class_weights, int64_t n_positions,
+                                                    Groups groups = Groups::kBest);
 
   // True when this object can run so many positions on what the cache now holds.
   bool Fits(const FeatureCache& cache, int64_t n_outputs, bool has_class_weights,
@@ -84,13 +88,18 @@ class DeviceHead {
   const std::string& name() const { return workspace_->info().name; }
   size_t bytes() const { return workspace_->bytes(); }  // of the device's memory
   DeviceTraffic traffic() const;
+  int64_t n_launches() const { return n_launches_; }  // of all runs and evaluations so far
 
  private:
   DeviceHead() = default;
   Status AddBuffers(const TrainerOptions& options, const FeatureCache& cache);
   Status UploadFeatures(const FeatureCache& cache);
   Status UploadTargets(const FeatureCache& cache);
-  Status Record();
+  Status Record(Groups groups);
+  Result<int> RecordLaunches(Span<const Launch> launches);
+  Status Submit(int recording);
+  // By the recordings of so many doublings of a step where there are any, else one by one.
+  Status SubmitSteps(const std::vector<int>& doublings, int single, int64_t n_steps);
   Status UploadValues(const HeadValues& values);
   Status UploadTables(const DeviceSteps& steps, Span<const float> class_weights);
   Status Up(const LaunchArgument& to, const void* data, size_t bytes, uint64_t* kind);
@@ -99,8 +108,15 @@ class DeviceHead {
 
   std::unique_ptr<Workspace> workspace_;
   HeadLaunch launch_;
-  int step_ = 0, evaluation_ = 0;  // recordings
-  int64_t n_positions_ = 0;        // room for them
+  HeadBounds bounds_;
+  // Recordings, −1 where there is none. One group: entry i takes 2^i steps. Many groups: one step,
+  // whose update waits for the whole gradient or follows at once.
+  std::vector<int> steps_, evaluations_;
+  int step_ = -1, quick_step_ = -1, evaluation_ = -1;
+  std::vector<int64_t> recorded_launches_;  // of each recording
+  bool updates_at_once_ = false;            // in this run
+  int64_t n_launches_ = 0, n_unsent_ = 0;
+  int64_t n_positions_ = 0;  // room for them
   uint64_t cache_version_ = 0;
   bool has_moment1_ = false, has_moment2_ = false;
   bool holds_values_ = false;

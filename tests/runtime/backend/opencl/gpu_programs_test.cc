@@ -115,8 +115,10 @@ void AddHeads(Storage storage, ProgramSet* programs) {
       head.batch = 32;
       head.storage = storage;
       head.adam = adam;
-      programs->Add(MakeHeadStep(head));
+      programs->Add(MakeHeadStep(head, false));
+      programs->Add(MakeHeadStep(head, true));
       programs->Add(MakeHeadEvaluation(head));
+      programs->Add({MakeHeadSteps(head, 16, true)});
     }
   }
 }

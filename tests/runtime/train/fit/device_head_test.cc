@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "runtime/tensor/tensor.h"
 #include "tests/runtime/backend/opencl/support.h"
@@ -114,10 +115,12 @@ std::vector<float> OnCpu(const Run& run, Side* side) {
   return losses;
 }
 
-std::unique_ptr<DeviceHead> NewDevice(const Run& run) {
+using Groups = DeviceHead::Groups;
+
+std::unique_ptr<DeviceHead> NewDevice(const Run& run, Groups groups = Groups::kBest) {
   auto device =
       DeviceHead::Create(TestDeviceName(), run.options, *run.cache, run.shape.n_outputs,
-                         !run.options.loss.class_weights.empty(), run.steps.n_positions());
+                         !run.options.loss.class_weights.empty(), run.steps.n_positions(), groups);
   REQUIRE(device.status().ToString() == "OK");
   return std::move(device.value());
 }
@@ -134,13 +137,14 @@ double Worst(Span<const float> got, Span<const float> expected) {
   return worst;
 }
 
-void CheckRun(const Run& run, double tolerance) {
+void CheckGroups(const Run& run, double tolerance, Side* cpu, const std::vector<float>& expected,
+                 Groups groups) {
   INFO(LossName(run.options.loss.loss)
        << " " << OptimizerName(run.options.optimizer) << " momentum " << run.options.momentum
-       << ", " << run.shape.n_outputs << " x " << run.shape.dim << ", batch " << run.shape.batch);
-  Side cpu(run), gpu(run);
-  const std::vector<float> expected = OnCpu(run, &cpu);
-  const auto device = NewDevice(run);
+       << ", " << run.shape.n_outputs << " x " << run.shape.dim << ", batch " << run.shape.batch
+       << (groups == Groups::kMany ? ", many groups" : ""));
+  Side gpu(run);
+  const auto device = NewDevice(run, groups);
   REQUIRE(device->Begin(run.steps, run.options.loss.class_weights, gpu.values()).ok());
   // In two portions: nothing depends on where they are cut.
   REQUIRE(device->Run(1).ToString() == "OK");
@@ -158,7 +162,16 @@ void CheckRun(const Run& run, double tolerance) {
     }
     return spans;
   };
-  for (size_t i = 0; i < 3; ++i) CHECK(Worst(parts(&gpu)[i], parts(&cpu)[i]) <= tolerance);
+  for (size_t i = 0; i < 3; ++i) CHECK(Worst(parts(&gpu)[i], parts(cpu)[i]) <= tolerance);
+}
+
+// By one group, where the head is small enough, and by many.
+void CheckRun(const Run& run, double tolerance) {
+  Side cpu(run);
+  const std::vector<float> expected = OnCpu(run, &cpu);
+  for (Groups groups : {Groups::kBest, Groups::kMany}) {
+    CheckGroups(run, tolerance, &cpu, expected, groups);
+  }
 }
 
 TrainerOptions Options(Loss loss, Optimizer optimizer) {
@@ -196,21 +209,90 @@ TEST_CASE("device head: an evaluation changes nothing", "[opencl][opencl-kernels
   options.loss.label_smoothing = 0.2f;  // not in evaluations
   const Run run({9, 4, 12, 5, 3}, options);
   Side side(run);
-  const auto device_head = NewDevice(run);
   const std::vector<float> before(side.head->parameters().begin(), side.head->parameters().end());
-  std::vector<float> losses;
-  REQUIRE(device_head->Evaluate(run.steps, {}, side.values(), &losses).ToString() == "OK");
-  CHECK(std::vector<float>(side.head->parameters().begin(), side.head->parameters().end()) ==
-        before);
-  for (int64_t p = 0; p < run.steps.n_positions(); ++p) {
-    const int32_t i = run.steps.order[static_cast<size_t>(2 * p + 1)];
-    std::vector<float> scores(4);
-    REQUIRE(side.head->Scores(&run.problem.rows[static_cast<size_t>(i)], 1, scores.data()).ok());
-    const double expected =
-        EvaluateLossRow(LossOptions(), run.problem.targets(), i, 4, scores.data());
-    CHECK(static_cast<double>(losses[static_cast<size_t>(2 * p)]) ==
-          Approx(expected).epsilon(1e-5));
+  for (Groups groups : {Groups::kBest, Groups::kMany}) {
+    const auto device_head = NewDevice(run, groups);
+    std::vector<float> losses;
+    REQUIRE(device_head->Evaluate(run.steps, {}, side.values(), &losses).ToString() == "OK");
+    CHECK(std::vector<float>(side.head->parameters().begin(), side.head->parameters().end()) ==
+          before);
+    for (int64_t p = 0; p < run.steps.n_positions(); ++p) {
+      const int32_t i = run.steps.order[static_cast<size_t>(2 * p + 1)];
+      std::vector<float> scores(4);
+      REQUIRE(side.head->Scores(&run.problem.rows[static_cast<size_t>(i)], 1, scores.data()).ok());
+      const double expected =
+          EvaluateLossRow(LossOptions(), run.problem.targets(), i, 4, scores.data());
+      CHECK(static_cast<double>(losses[static_cast<size_t>(2 * p)]) ==
+            Approx(expected).epsilon(1e-5));
+    }
   }
+}
+
+TEST_CASE("device head: launches of a step", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  const auto launches = [](const Shape& shape, const TrainerOptions& options, Groups groups) {
+    const Run run(shape, options);
+    Side side(run);
+    const auto head = NewDevice(run, groups);
+    DeviceHead::Outcome outcome;
+    REQUIRE(head->Begin(run.steps, run.options.loss.class_weights, side.values()).ok());
+    REQUIRE(head->Run(shape.n_steps).ok());
+    REQUIRE(head->End(side.values(), &outcome).ToString() == "OK");
+    return head->n_launches();
+  };
+  const TrainerOptions adam = Options(Loss::kSoftmaxCrossEntropy, Optimizer::kAdam);
+  TrainerOptions clipped = adam;
+  clipped.clip_norm = 1.0f;
+  const Shape few = {20, 4, 30, 8, 80}, many = {20, 40, 30, 16, 80};
+  CHECK(launches(few, adam, Groups::kBest) == 2);  // 64 steps and 16
+  CHECK(launches(few, clipped, Groups::kBest) == 2);
+  CHECK(launches(few, adam, Groups::kMany) == 2 * 80);
+  CHECK(launches(few, clipped, Groups::kMany) == 4 * 80);
+  CHECK(launches(few, Options(Loss::kMeanSquaredError, Optimizer::kAdam), Groups::kMany) == 3 * 80);
+  CHECK(launches(many, adam, Groups::kBest) == 2);
+  CHECK(launches(many, adam, Groups::kMany) == 3 * 80);
+  // The usual head of a MobileNet, and one that is more than a group should take.
+  HeadLaunch head;
+  head.dim = 1280, head.n_outputs = 10, head.batch = 32;
+  CHECK(StepsPerLaunch(head) == 64);
+  head.n_outputs = 50;
+  CHECK(StepsPerLaunch(head) == 16);
+  head.n_outputs = 1000;
+  CHECK(StepsPerLaunch(head) == 0);
+}
+
+TEST_CASE("device head: an update follows at once only where no gradient can be too large",
+          "[train]") {
+  HeadLaunch head;
+  head.dim = 4, head.n_outputs = 3, head.batch = 10;
+  HeadBounds bounds;
+  bounds.feature = 1e6;
+  bounds.scale = 0.1;
+  CHECK(MayUpdateAtOnce(head, bounds));
+  head.clip_norm = 1.0f;
+  CHECK_FALSE(MayUpdateAtOnce(head, bounds));
+  head.clip_norm = 0.0f;
+  for (const double x : {1e18, std::numeric_limits<double>::infinity()}) {
+    HeadBounds large = bounds;
+    large.feature = x;
+    CHECK_FALSE(MayUpdateAtOnce(head, large));
+    large = bounds;
+    large.class_weight = x;
+    CHECK_FALSE(MayUpdateAtOnce(head, large));
+    large = bounds;
+    large.target = x;
+    CHECK(MayUpdateAtOnce(head, large));  // labels have no size
+    head.loss = HeadLoss::kSigmoid;
+    CHECK_FALSE(MayUpdateAtOnce(head, large));
+    head.loss = HeadLoss::kSoftmax;
+  }
+  head.loss = HeadLoss::kHuber;
+  CHECK(MayUpdateAtOnce(head, bounds));
+  head.huber_delta = 1e15f;
+  CHECK_FALSE(MayUpdateAtOnce(head, bounds));
+  head.loss = HeadLoss::kSquared;
+  CHECK_FALSE(MayUpdateAtOnce(head, bounds));
 }
 
 TEST_CASE("device head: 100 steps of every loss and optimizer equal the CPU's", "[opencl]") {
@@ -245,7 +327,11 @@ TEST_CASE("device head: a bad step is refused and changes nothing", "[opencl]") 
   struct {
     float target;
     HeadHalt halt;
-  } const cases[] = {{1e30f, kHeadBadLoss}, {1e19f, kHeadBadWeights}};
+    Groups groups;
+  } const cases[] = {{1e30f, kHeadBadLoss, Groups::kBest},
+                     {1e30f, kHeadBadLoss, Groups::kMany},
+                     {1e19f, kHeadBadWeights, Groups::kBest},
+                     {1e19f, kHeadBadWeights, Groups::kMany}};
   for (const auto& c : cases) {
     Run run({6, 2, 8, 2, 4}, options);
     // The third step meets an example that the first two do not.
@@ -258,7 +344,7 @@ TEST_CASE("device head: a bad step is refused and changes nothing", "[opencl]") 
     target.values = values.data();
     REQUIRE(run.cache->Replace(7, run.problem.rows[7], target).ok());
     Side side(run), two(run);
-    const auto device_head = NewDevice(run);
+    const auto device_head = NewDevice(run, c.groups);
     DeviceHead::Outcome outcome;
     REQUIRE(device_head->Begin(run.steps, {}, side.values()).ok());
     REQUIRE(device_head->Run(4).ok());
