@@ -64,6 +64,7 @@ class ModelReader {
     TW_RETURN_IF_ERROR(ReadTensorNotes(metadata, model->associated_files_, &notes));
     model->labels_ = std::move(notes.labels);
     model->normalization_ = std::move(notes.normalization);
+    model->sample_rate_ = notes.sample_rate;
     return Status::Ok();
   }
 };
@@ -150,6 +151,7 @@ Result<std::shared_ptr<const Model>> Model::WithMain(std::shared_ptr<const Model
   view->base_ = std::move(model);
   view->labels_.clear();
   view->normalization_.reset();
+  view->sample_rate_ = 0;
   return again;
 }
 

@@ -42,7 +42,7 @@ class Model {
   // closed afterwards.
   static Result<std::shared_ptr<const Model>> OpenFd(int fd, int64_t offset, int64_t length);
   // The same model with another subgraph as its main one. It keeps `model` alive, whose bytes it
-  // reads again; labels and normalisation are those of subgraph 0, so it has none.
+  // reads again; labels, normalisation and sample rate are those of subgraph 0, so it has none.
   static Result<std::shared_ptr<const Model>> WithMain(std::shared_ptr<const Model> model,
                                                        int subgraph);
   ~Model();
@@ -65,6 +65,8 @@ class Model {
   const std::vector<std::string>& labels() const { return labels_; }
   // Normalisation of image inputs from the metadata; null if none.
   const Normalization* normalization() const { return normalization_.get(); }
+  // Samples a second of its first audio input, from the metadata; 0 if it does not say.
+  int32_t sample_rate() const { return sample_rate_; }
   // Lower-case hex SHA-256 of the bytes; computed at the first call, thread-safe.
   const std::string& sha256() const;
   // Weights packed once for all sessions; thread-safe.
@@ -87,6 +89,7 @@ class Model {
   std::vector<AssociatedFile> associated_files_;
   std::vector<std::string> labels_;
   std::unique_ptr<Normalization> normalization_;
+  int32_t sample_rate_ = 0;
   std::unique_ptr<PackCache> pack_cache_;
   // What is to be forgotten lies in [begin, end), which may hold other parts, too: they come back.
   mutable std::mutex forget_mutex_;

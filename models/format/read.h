@@ -52,6 +52,7 @@ Result<Buffer> ExpandBlocks(DType dtype, Span<const uint8_t> packed, const Shape
 struct TensorNotes {
   std::vector<std::string> labels;
   std::unique_ptr<Normalization> normalization;
+  int32_t sample_rate = 0;
 };
 Status ReadTensorNotes(Span<const uint8_t> metadata, const std::vector<AssociatedFile>& files,
                        TensorNotes* out);

@@ -1,4 +1,4 @@
-// Metadata entries, and what the TFLITE_METADATA entry says about class names and normalisation.
+// Metadata entries, and what the TFLITE_METADATA entry says about class names, normalisation and sample rate.
 #include <cmath>
 #include <cstring>
 
@@ -83,6 +83,20 @@ Status ReadNormalization(const metadata_schema::SubGraphMetadata& subgraph, Tens
   return Status::Ok();
 }
 
+// Of the first input that is said to be audio; what no converter of rates could take counts as unknown.
+int32_t ReadSampleRate(const metadata_schema::SubGraphMetadata& subgraph) {
+  constexpr uint32_t kHighest = 768000;
+  const auto* inputs = subgraph.input_tensor_metadata();
+  for (uint32_t i = 0; inputs != nullptr && i < inputs->size(); ++i) {
+    const metadata_schema::Content* content = inputs->Get(i)->content();
+    const auto* audio =
+        content == nullptr ? nullptr : content->content_properties_as_AudioProperties();
+    if (audio == nullptr || audio->sample_rate() > kHighest) continue;
+    return static_cast<int32_t>(audio->sample_rate());
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::vector<MetadataEntry> ReadMetadataEntries(const schema::Model& model,
@@ -113,6 +127,7 @@ Status ReadTensorNotes(Span<const uint8_t> metadata, const std::vector<Associate
     if (subgraphs != nullptr && subgraphs->size() > 0) {
       labels = FindLabels(*subgraphs->Get(0), files);
       TW_RETURN_IF_ERROR(ReadNormalization(*subgraphs->Get(0), out));
+      out->sample_rate = ReadSampleRate(*subgraphs->Get(0));
     }
   }
   for (const char* name : {"labels.txt", "labelmap.txt"}) {

@@ -148,6 +148,7 @@ tw_status tw_model_get_info(const tw_model* model, tw_model_info* info) {
     result.input_mean = scale.mean.data();
     result.input_std = scale.std.data();
   }
+  result.input_sample_rate = it.sample_rate();
   return Report(topwork::api::WriteStruct("tw_model_info", result, info));
 }
 

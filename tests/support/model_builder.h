@@ -190,9 +190,10 @@ struct ZipEntrySpec {
 ZipEntrySpec StoredEntry(const std::string& name, const std::string& content);
 // Offsets in the directory start from `base` (the model's size, as the metadata tools write them).
 Bytes BuildZip(const std::vector<ZipEntrySpec>& entries, uint32_t base);
-// ModelMetadata of one image input and one output with a labels file (empty name: none).
+// ModelMetadata of one input, an image or, with a sample rate, audio, and one output with a labels
+// file (empty name: none).
 Bytes BuildMetadata(const std::vector<float>& mean, const std::vector<float>& std,
-                    const std::string& labels_file);
+                    const std::string& labels_file, uint32_t sample_rate = 0);
 
 }  // namespace test
 }  // namespace topwork

@@ -184,7 +184,7 @@ Bytes BuildZip(const std::vector<ZipEntrySpec>& entries, uint32_t base) {
 }
 
 Bytes BuildMetadata(const std::vector<float>& mean, const std::vector<float>& std,
-                    const std::string& labels_file) {
+                    const std::string& labels_file, uint32_t sample_rate) {
   namespace m = metadata_schema;
   flatbuffers::FlatBufferBuilder fbb;
   std::vector<flatbuffers::Offset<m::ProcessUnit>> units;
@@ -199,8 +199,14 @@ Bytes BuildMetadata(const std::vector<float>& mean, const std::vector<float>& st
     files.push_back(m::CreateAssociatedFile(fbb, fbb.CreateString(labels_file), 0,
                                             m::AssociatedFileType::TENSOR_AXIS_LABELS));
   }
+  flatbuffers::Offset<m::Content> content;
+  if (sample_rate > 0) {
+    content = m::CreateContent(fbb, m::ContentProperties::AudioProperties,
+                               m::CreateAudioProperties(fbb, sample_rate, 1).Union());
+  }
   const std::vector<flatbuffers::Offset<m::TensorMetadata>> inputs = {
-      m::CreateTensorMetadata(fbb, fbb.CreateString("image"), 0, 0, 0, fbb.CreateVector(units))};
+      m::CreateTensorMetadata(fbb, fbb.CreateString(sample_rate > 0 ? "audio" : "image"), 0, 0,
+                              content, fbb.CreateVector(units))};
   const std::vector<flatbuffers::Offset<m::TensorMetadata>> outputs = {m::CreateTensorMetadata(
       fbb, fbb.CreateString("probability"), 0, 0, 0, 0, 0, fbb.CreateVector(files))};
   const std::vector<flatbuffers::Offset<m::SubGraphMetadata>> subgraphs = {

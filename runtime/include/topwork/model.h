@@ -55,6 +55,8 @@ typedef struct tw_model_info {
   size_t n_input_scales;
   const float* input_mean;
   const float* input_std;
+  // Samples a second of the first input that the metadata calls audio; 0 if it does not say.
+  int32_t input_sample_rate;
 } tw_model_info;
 
 // Tells what the model is. Set info->struct_size first. [any]

@@ -296,6 +296,19 @@ TEST_CASE("open: labels come from well-known files when the metadata names none"
   CHECK((*opened)->normalization() == nullptr);
 }
 
+TEST_CASE("open: the sample rate of the first audio input is read", "[format]") {
+  const std::pair<uint32_t, int32_t> rates[] = {{0, 0}, {48000, 48000}, {4000000000u, 0}};
+  for (const auto& [written, read] : rates) {
+    ModelSpec spec = ImageSpec();
+    spec.metadata = {{"TFLITE_METADATA", spec.AddBuffer(BuildMetadata({}, {}, "", written))}};
+    const Bytes bytes = BuildModel(spec);
+    const auto opened = Model::OpenMemory(bytes.data(), bytes.size(), true);
+    REQUIRE(opened.status().ToString() == "OK");
+    CHECK((*opened)->sample_rate() == read);
+    CHECK((*opened)->normalization() == nullptr);
+  }
+}
+
 TEST_CASE("open: whatever a file calls its parts, the names that are kept are printable",
           "[format]") {
   const std::string hostile = "\x1b[2J\nforged\xc2\x9b\xff<script>";

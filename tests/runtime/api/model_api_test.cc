@@ -98,6 +98,7 @@ TEST_CASE("labels, metadata and packed files are read", "[api]") {
   CHECK(info.n_inputs == 1);
   CHECK(info.n_outputs == 1);
   CHECK(info.n_input_scales == 0);
+  CHECK(info.input_sample_rate == 0);
   CHECK(std::string(static_cast<const char*>(info.data), info.data_bytes) == Content(kScaleModel));
 
   const void* data = nullptr;
