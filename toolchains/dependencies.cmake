@@ -1,4 +1,4 @@
-# Third-party code, all of it header-only, and flatc. Each dependency NAME becomes the interface
+# Third-party code, header-only but for two libraries of sounds, and flatc. Each dependency NAME becomes the interface
 # library topwork_dep_NAME, so that only the folders that may use it see its headers.
 #
 # Headers that lie directly in a system folder (/usr/include) must not put that folder on a cross
@@ -49,6 +49,28 @@ endif()
 if(TOPWORK_TOOLS)
   tw_header_dependency(cli11 CLI/CLI.hpp libcli11-dev FOLDER CLI)
   tw_header_dependency(stb stb/stb_image.h libstb-dev FOLDER stb)
+endif()
+# Sounds are read by shared libraries, and by the command line alone. Cross builds do without: the target
+# of few has them.
+add_library(topwork_dep_sounds INTERFACE)
+if(TOPWORK_TOOLS AND TOPWORK_SOUNDS AND NOT (TOPWORK_SOUNDS STREQUAL "AUTO" AND CMAKE_CROSSCOMPILING))
+  find_path(TOPWORK_sndfile_INCLUDE sndfile.h)
+  find_path(TOPWORK_soxr_INCLUDE soxr.h)
+  find_library(TOPWORK_sndfile_LIBRARY sndfile)
+  find_library(TOPWORK_soxr_LIBRARY soxr)
+  if(TOPWORK_sndfile_INCLUDE AND TOPWORK_soxr_INCLUDE AND TOPWORK_sndfile_LIBRARY AND TOPWORK_soxr_LIBRARY)
+    set(TOPWORK_HAS_SOUNDS ON)
+    target_compile_definitions(topwork_dep_sounds INTERFACE TW_HAVE_SOUNDS=1)
+    target_include_directories(topwork_dep_sounds SYSTEM INTERFACE
+      "${TOPWORK_sndfile_INCLUDE}" "${TOPWORK_soxr_INCLUDE}")
+    target_link_libraries(topwork_dep_sounds INTERFACE "${TOPWORK_sndfile_LIBRARY}" "${TOPWORK_soxr_LIBRARY}")
+  elseif(TOPWORK_SOUNDS STREQUAL "AUTO")
+    message(STATUS "libsndfile or libsoxr is not found: the command line will read no sounds. Debian: apt install "
+                   "libsndfile1-dev libsoxr-dev")
+  else()
+    message(FATAL_ERROR "TOPWORK_SOUNDS needs libsndfile and libsoxr. Debian: apt install libsndfile1-dev "
+                        "libsoxr-dev; elsewhere set TOPWORK_{sndfile,soxr}_{INCLUDE,LIBRARY}.")
+  endif()
 endif()
 if(TOPWORK_TOOLS OR TOPWORK_TESTS)
   tw_header_dependency(json nlohmann/json.hpp nlohmann-json3-dev FOLDER nlohmann)

@@ -15,7 +15,8 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 packages="cmake ninja-build g++ ccache git ca-certificates libeigen3-dev flatbuffers-compiler \
-libflatbuffers-dev libcli11-dev nlohmann-json3-dev libstb-dev zlib1g-dev opencl-c-headers"
+libflatbuffers-dev libcli11-dev nlohmann-json3-dev libstb-dev zlib1g-dev opencl-c-headers \
+libsndfile1-dev libsoxr-dev"
 # uPlot is kept once fetched; these are its files as published under this version.
 uplot_version=1.6.32
 uplot="$root/build/third_party/uplot"

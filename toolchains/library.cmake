@@ -294,7 +294,8 @@ function(tw_tool target folder variable)
   tw_read_sources(units "${folder}" ${ARG_UNITS})
   add_library(${target}_units STATIC ${units})
   target_link_libraries(${target}_units PUBLIC
-    topwork_static topwork_options topwork_dep_cli11 topwork_dep_stb topwork_dep_json)
+    topwork_static topwork_options topwork_dep_cli11 topwork_dep_stb topwork_dep_json
+    topwork_dep_sounds)
   add_executable(${target} ${sources})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME "${ARG_OUTPUT_NAME}")
   target_link_options(${target} PRIVATE -Wl,--gc-sections)

@@ -8,6 +8,7 @@
 #include "ports/cli/files.h"
 #include "ports/cli/shapes.h"
 #include "ports/cli/stop.h"
+#include "ports/cli/terminal.h"
 #include "runtime/backend/device_name.h"
 #include "runtime/base/printable.h"
 
@@ -179,7 +180,35 @@ void AddSessionOptions(CLI::App* command, CommonOptions* options) {
   AddPlacementOptions(command, options);
 }
 
-void AddImageOptions(CLI::App* command, CommonOptions* options) {
+namespace {
+
+void AddSoundOptions(CLI::App* command, CommonOptions* options) {
+  command
+      ->add_option("--rate", options->rate,
+                   "samples a second that the model wants of sounds; other files are converted; "
+                   "default: what the model's metadata says, else 16000")
+      ->check(CLI::Range(1, 768000))
+      ->type_name("HZ")
+      ->group("Sounds");
+  command
+      ->add_option("--hop", options->hop,
+                   "seconds from one window of a sound to the next; default: the length of a "
+                   "window, which is the model's input")
+      ->check(PositiveCheck())
+      ->type_name("SECONDS")
+      ->group("Sounds");
+  command
+      ->add_option("--level", options->level,
+                   "bring each sound to this root mean square, in decibels below full scale, as in "
+                   "-20; default: as recorded")
+      ->check(CLI::Range(-120.0, 0.0))
+      ->type_name("DB")
+      ->group("Sounds");
+}
+
+}  // namespace
+
+void AddReadingOptions(CLI::App* command, CommonOptions* options) {
   command
       ->add_option(
           "--mean", options->mean,
@@ -193,6 +222,7 @@ void AddImageOptions(CLI::App* command, CommonOptions* options) {
       ->delimiter(',')
       ->type_name("S")
       ->group("Images");
+  AddSoundOptions(command, options);
 }
 
 void AddJsonOption(CLI::App* command, CommonOptions* options) {
@@ -290,10 +320,11 @@ void CheckSession(const tw::Status& status, const CommonOptions& options) {
   throw CliError(ExitCodeOf(status.code()), options.model + ": " + message);
 }
 
-PixelScale ScaleFor(const CommonOptions& options, const tw::Model& model,
+namespace {
+
+PixelScale ScaleFor(const CommonOptions& options, const tw_model_info& info,
                     const tw_tensor_info& input) {
   PixelScale scale;
-  const tw_model_info info = CheckValue(model.Info());
   if (info.n_input_scales > 0) {
     scale.mean.assign(info.input_mean, info.input_mean + info.n_input_scales);
     scale.std.assign(info.input_std, info.input_std + info.n_input_scales);
@@ -317,6 +348,35 @@ PixelScale ScaleFor(const CommonOptions& options, const tw::Model& model,
     }
   }
   return scale;
+}
+
+SoundReading SoundsFor(const CommonOptions& options, const tw_model_info& info) {
+  SoundReading reading;
+  if (options.rate > 0) {
+    reading.rate = options.rate;
+    reading.rate_source = "--rate";
+  } else if (info.input_sample_rate > 0) {
+    reading.rate = info.input_sample_rate;
+    reading.rate_source = "the model's metadata";
+  } else {
+    reading.rate_source = "assumed, as the model does not say; --rate HZ does";
+  }
+  reading.hop = options.hop;
+  reading.level = options.level;
+  return reading;
+}
+
+}  // namespace
+
+Reading ReadingFor(const CommonOptions& options, const tw::Model& model,
+                   const tw_tensor_info& input) {
+  const tw_model_info info = CheckValue(model.Info());
+  return {ScaleFor(options, info, input), SoundsFor(options, info)};
+}
+
+void PrintNote(const std::string& note) {
+  if (note.empty()) return;
+  std::fprintf(stderr, "%s %s\n", Paint(2, "33", "note:").c_str(), note.c_str());
 }
 
 std::vector<std::string> LabelsFor(const tw::Model& model, const std::string& file) {

@@ -5,12 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <topwork/topwork.hpp>
 #include <vector>
 
 #include "ports/cli/cli_error.h"
-#include "ports/cli/data/image.h"
+#include "ports/cli/data/reading.h"
 
 namespace topwork {
 namespace cli {
@@ -35,6 +36,9 @@ struct CommonOptions {
   std::vector<std::string> input_shapes;  // "x=1,224,224,3", see shapes.h
   std::vector<float> mean;
   std::vector<float> std;
+  int rate = 0;      // of sounds, samples a second; 0: what the model says
+  double hop = 0.0;  // see SoundReading
+  std::optional<double> level;
 };
 
 void AddModelOption(CLI::App* command, CommonOptions* options);
@@ -56,7 +60,8 @@ void AddPlacementOptions(CLI::App* command, CommonOptions* options);
 void AddSignatureOption(CLI::App* command, CommonOptions* options);
 // All that a session is made from: --signature, --threads, --memory-limit, --device and the rest.
 void AddSessionOptions(CLI::App* command, CommonOptions* options);
-void AddImageOptions(CLI::App* command, CommonOptions* options);
+// How images and sounds become inputs.
+void AddReadingOptions(CLI::App* command, CommonOptions* options);
 void AddJsonOption(CLI::App* command, CommonOptions* options);
 
 // Throws unless ok; `what` is put before the library's sentence when not empty. What the user
@@ -85,9 +90,12 @@ tw::Session OpenSession(const tw::Model& model, const CommonOptions& options,
 void CheckSession(const tw::Status& status, const CommonOptions& options);
 
 // Pixel scaling of an image input: the flags, else the model's metadata, else the input's own
-// quantization, else [-1, 1].
-PixelScale ScaleFor(const CommonOptions& options, const tw::Model& model,
-                    const tw_tensor_info& input);
+// quantization, else [-1, 1]. Rate of a sound: the flag, else the model's metadata, else 16000.
+Reading ReadingFor(const CommonOptions& options, const tw::Model& model,
+                   const tw_tensor_info& input);
+
+// On standard error, where a command has no place of its own for it; nothing where it is empty.
+void PrintNote(const std::string& note);
 
 // Class names: the file when given, else the model's own, else none.
 std::vector<std::string> LabelsFor(const tw::Model& model, const std::string& file);

@@ -96,9 +96,7 @@ void Evaluate(const EvaluateOptions& options) {
     PrintJson(json);
     return;
   }
-  if (!extras.note.empty()) {
-    std::fprintf(stderr, "%s %s\n", Paint(2, "33", "note:").c_str(), extras.note.c_str());
-  }
+  PrintNote(extras.note);
   PrintEvaluation(evaluation);
   if (extras.has_rejection) PrintRejection(extras.rejection);
   PrintWorst(extras.worst);
@@ -161,12 +159,12 @@ Evaluation EvaluateModel(const EvaluateOptions& options, const tw::Model& model,
                                   " classes apart");
   }
   const tw::Tensor input = evaluator.input();
-  Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
+  Dataset data = Dataset::Open(options.data, input, ReadingFor(options.common, model, input));
   if (!options.examples.empty()) data.Keep(options.examples);
   std::optional<Dataset> others;
   if (!options.unknown.empty()) {
     others.emplace(
-        Dataset::OpenUnlabelled(options.unknown, input, ScaleFor(options.common, model, input)));
+        Dataset::OpenUnlabelled(options.unknown, input, ReadingFor(options.common, model, input)));
   }
   const JudgeOptions judge_options =
       MakeJudgeOptions(options, data, labels, evaluator, &extras->note);
@@ -188,13 +186,15 @@ void AddEvaluateCommand(CLI::App* app) {
   AddModelOption(command, &options->common);
   command
       ->add_option("--data", options->data,
-                   "one folder of images per class; or images and labels.csv (file,label, or "
-                   "file,NAME1,... with numbers); or x.npy and y.npy (class numbers, or numbers)")
+                   "one folder of images or sounds per class; or them and labels.csv (file,label, "
+                   "or file,NAME1,... with numbers; of sounds file,start,end,class); or x.npy "
+                   "and y.npy (class numbers, or numbers)")
       ->required()
       ->type_name("DIR");
   command
       ->add_option("--unknown", options->unknown,
-                   "examples that the model should refuse: any images below the folder, or x.npy")
+                   "examples that the model should refuse: any images or sounds below the folder, "
+                   "or x.npy")
       ->type_name("DIR");
   command
       ->add_option("--labels", options->labels,
@@ -236,7 +236,7 @@ void AddEvaluateCommand(CLI::App* app) {
           "with --monitor: write the model with these frequencies in its last layer's bias")
       ->type_name("NEW.tflite");
   AddSessionOptions(command, &options->common);
-  AddImageOptions(command, &options->common);
+  AddReadingOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(kEvaluateFooter);
   command->callback([options] { Evaluate(*options); });

@@ -71,7 +71,7 @@ Json MonitorData(const EvaluateOptions& options, const tw::Model& model) {
   tw::Monitor monitor = CheckValue(tw::Monitor::Open(options.monitor));
   tw::Trainer trainer = TrainerOf(options, model);
   const tw::Tensor input = CheckValue(model.Input(0));
-  Dataset data = Dataset::Open(options.data, input, ScaleFor(options.common, model, input));
+  Dataset data = Dataset::Open(options.data, input, ReadingFor(options.common, model, input));
   ShuffleData(&data);
   Feeder feeder(data, "monitor", ShowProgress(options.common.json));
   feeder.Finish(monitor.Add(trainer, feeder.get()));

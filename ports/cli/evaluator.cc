@@ -40,6 +40,8 @@ Evaluator::Evaluator(const CommonOptions& options, const std::string& output_nam
   }
   const tw::Tensor first = input();
   batch_ = first.rank > 0 ? std::max(1, first.dims[0]) : 1;
+  // A single dimension may count the samples of a sound.
+  if (first.rank == 1 && CountRowOutputs() == 0) batch_ = 1;
   output_ = ChooseOutput(output_name, model);
   for (size_t i = 0; i < session_.n_outputs(); ++i) {
     refuses_ = refuses_ || CheckValue(session_.Output(i)).name == std::string(kRejectionOutput);
@@ -77,6 +79,14 @@ std::string Evaluator::ListOutputs() const {
     text += (i > 0 ? ", '" : "'") + ShortName(output.name) + "' " + TensorText(output);
   }
   return text;
+}
+
+size_t Evaluator::CountRowOutputs() const {
+  size_t n = 0;
+  for (size_t i = 0; i < session_.n_outputs(); ++i) {
+    n += HoldsRows(CheckValue(session_.Output(i)));
+  }
+  return n;
 }
 
 bool Evaluator::HoldsRows(const tw::Tensor& output) const {

@@ -37,6 +37,7 @@ class Evaluator {
 
  private:
   size_t ChooseOutput(const std::string& name, const tw::Model& model) const;
+  size_t CountRowOutputs() const;
   bool HoldsRows(const tw::Tensor& output) const;
   std::string ListOutputs() const;
   void ChooseBatch();

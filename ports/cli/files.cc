@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "ports/cli/cli_error.h"
-#include "ports/cli/data/image.h"
+#include "ports/cli/data/reading.h"
 #include "ports/port.h"
 
 namespace topwork {
@@ -88,7 +88,7 @@ bool IsDataFile(const std::string& path, const std::string& folder) {
     return false;
   }
   const std::string name = file.filename().string();
-  return IsImagePath(name) || name == "x.npy" || name == "y.npy" || name == "labels.csv" ||
+  return IsExamplePath(name) || name == "x.npy" || name == "y.npy" || name == "labels.csv" ||
          name == "classes.txt" || name == "groups.npy";
 }
 

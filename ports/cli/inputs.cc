@@ -98,7 +98,7 @@ void FillFromImage(const CommonOptions& options, const tw::Model& model, const s
     throw CliError(kExitData, file + ": is an image, but input '" + tensor.name + "' is " +
                                   TensorText(tensor) + "; give a .npy file");
   }
-  *bytes = LoadImageForTensor(file, ScaleFor(options, model, tensor), tensor);
+  *bytes = LoadImageForTensor(file, ReadingFor(options, model, tensor).pixels, tensor);
 }
 
 }  // namespace

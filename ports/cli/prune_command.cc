@@ -109,7 +109,7 @@ void AddPruneCommand(CLI::App* app) {
   command->add_flag("--sparse", flags->sparse,
                     "store weights sparse, behind DENSIFY, where that is smaller");
   AddThreadsOption(command, &flags->common);
-  AddImageOptions(command, &flags->common);
+  AddReadingOptions(command, &flags->common);
   AddJsonOption(command, &flags->common);
   command->footer(
       "Weights of FULLY_CONNECTED and CONV_2D are cleared, the smallest blocks first. Accuracy\n"

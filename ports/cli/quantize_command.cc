@@ -72,10 +72,11 @@ class Quantizing {
                                            "(tw_quantizer_add_examples feeds any number)");
     }
     const tw::Tensor input = CheckValue(quantizer->Input(0));
-    Dataset data = Dataset::Open(options_.data, input, ScaleFor(options_.common, model_, input));
+    Dataset data = Dataset::Open(options_.data, input, ReadingFor(options_.common, model_, input));
     // What is not needed is kept to judge by; a small set is divided in two.
     int64_t n = options_.n_examples;
     if (options_.eval.empty()) n = std::min(n, std::max<int64_t>(1, data.size() / 2));
+    if (!options_.common.json) PrintNote(data.note());
     std::vector<int64_t> chosen;
     SplitExamples(data.size(), n, &chosen, &validation_);
     data.Keep(chosen);
@@ -194,7 +195,7 @@ void AddQuantizeCommand(CLI::App* app) {
       ->type_name("N")
       ->capture_default_str();
   AddThreadsOption(command, &options->common);
-  AddImageOptions(command, &options->common);
+  AddReadingOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(kQuantizeFooter);
   command->callback([command, options] {

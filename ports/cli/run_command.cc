@@ -15,6 +15,7 @@
 #include "ports/cli/explain.h"
 #include "ports/cli/files.h"
 #include "ports/cli/inputs.h"
+#include "ports/cli/listen.h"
 #include "ports/cli/rejection.h"
 #include "ports/cli/shapes.h"
 #include "ports/cli/stop.h"
@@ -31,8 +32,8 @@ struct RunOptions {
   CommonOptions common;
   std::vector<std::string> inputs;
   std::string output;
-  std::string labels;
-  std::string explain;  // picture to write
+  ListenOptions listen;  // and labels
+  std::string explain;   // picture to write
   int top = 5;
   uint64_t seed = 1;
 };
@@ -208,14 +209,14 @@ void PrintOutput(size_t i, const tw::Tensor& tensor, const std::vector<Scored>& 
 
 // A label file that fits none of the outputs is a mistake of the user's.
 void CheckLabels(const RunOptions& options, const tw::Session& session, size_t n_labels) {
-  if (options.labels.empty()) return;
+  if (options.listen.labels.empty()) return;
   std::string found;
   for (size_t i = 0; i < session.n_outputs(); ++i) {
     const tw::Tensor tensor = CheckValue(session.Output(i));
     if (LooksLikeScores(tensor, n_labels)) return;
     found += (found.empty() ? "" : ", ") + TensorText(tensor);
   }
-  throw CliError(kExitData, options.labels + ": has " + std::to_string(n_labels) +
+  throw CliError(kExitData, options.listen.labels + ": has " + std::to_string(n_labels) +
                                 " names, but no output has as many classes (" + found + ")");
 }
 
@@ -265,9 +266,20 @@ tw::Model ModelFor(const RunOptions& options) {
   return CheckValue(model.WithActivationMap(), options.common.model);
 }
 
+// A sound is many runs.
+void RunOnSound(const RunOptions& options) {
+  for (const auto& [flag, value] :
+       {std::pair{"--output", options.output}, std::pair{"--explain", options.explain}}) {
+    if (value.empty()) continue;
+    throw CliError(kExitUsage, std::string(flag) + ": is of one run, and a sound is many");
+  }
+  Listen(options.common, options.inputs, options.listen);
+}
+
 void Run(const RunOptions& options) {
+  if (IsListening(options.inputs, options.listen)) return RunOnSound(options);
   const tw::Model model = ModelFor(options);
-  const std::vector<std::string> labels = LabelsFor(model, options.labels);
+  const std::vector<std::string> labels = LabelsFor(model, options.listen.labels);
   tw::Session session = OpenSessionFor(model, options.common, options.inputs);
   CheckOutputFolder(options, session.n_outputs());
   const CancelOnStop cancel([&] { (void)session.Cancel(); });
@@ -327,14 +339,17 @@ void AddRunCommand(CLI::App* app) {
   command
       ->add_option("--input", options->inputs,
                    "one per model input, in order: a .npy file of the input's dtype (another shape "
-                   "resizes the input), a JPEG, PNG or BMP for an image input, or a .txt file for "
-                   "strings, one a line; none at all: seeded random values, empty strings")
+                   "resizes the input), a JPEG, PNG or BMP for an image input, a .txt file for "
+                   "strings, one a line; or one WAV or FLAC file, or - for samples on standard "
+                   "input (16-bit, little-endian, one channel); none at all: seeded random values, "
+                   "empty strings")
       ->type_name("FILE");
   command
       ->add_option("--output", options->output,
                    "folder for output_0.npy, output_1.npy, ... (.json for strings)")
       ->type_name("DIR");
-  command->add_option("--labels", options->labels, "class names, one a line")->type_name("FILE");
+  command->add_option("--labels", options->listen.labels, "class names, one a line")
+      ->type_name("FILE");
   command
       ->add_option("--explain", options->explain,
                    "write the photograph of --input with the places coloured that speak for its "
@@ -350,18 +365,23 @@ void AddRunCommand(CLI::App* app) {
       ->capture_default_str();
   AddInputShapeOption(command, &options->common);
   AddSessionOptions(command, &options->common);
-  AddImageOptions(command, &options->common);
+  AddReadingOptions(command, &options->common);
+  AddListenOptions(command, &options->listen);
   AddJsonOption(command, &options->common);
   command->footer(
       "Images are decoded to as many channels as the input has, resized to its height and width\n"
       "(bilinear, averaging over the pixels when shrinking), and normalised by --mean and "
       "--std.\n\n"
+      "Sounds are cut into windows of the input's length, and each goes through one session, which\n"
+      "keeps its state. Windows in which a class reaches --threshold are joined into events.\n\n"
       "A model that keeps state from run to run (recurrent layers, resource variables) begins in\n"
-      "its initial state, so this is the first step of a sequence.\n\n"
+      "its initial state, so one run is the first step of a sequence.\n\n"
       "Examples:\n"
       "  topwork run mobilenet.tflite --input cat.jpg --labels labels.txt --top 3\n"
       "  topwork run detector.tflite --input photo.png --mean 127 --std 128 --output results/\n"
       "  topwork run mobilenet.tflite --input cat.jpg --explain why.png\n"
+      "  topwork run birds.tflite --input dawn.flac --rate 48000 --hop 1 --threshold 0.7\n"
+      "  arecord -t raw -f S16_LE -c 1 -r 16000 | topwork run wake.tflite --stream --input -\n"
       "  topwork run two_inputs.tflite --input a.npy --input b.npy --json");
   command->callback([options] { Run(*options); });
 }

@@ -18,13 +18,18 @@ set(CLI_UNIT_SOURCES
   data/dataset.cc
   data/dataset_arrays.cc
   data/dataset_csv.cc
+  data/dataset_sounds.cc
   data/dataset_unlabelled.cc
   data/image.cc
   data/match.cc
   data/npy.cc
   data/numbers.cc
+  data/sound.cc
+  data/sound_file.cc
+  data/sound_set.cc
   data/thumbnail.cc
   evaluation.cc
+  events.cc
   evaluation_print.cc
   explain.cc
   files.cc
@@ -36,6 +41,7 @@ set(CLI_UNIT_SOURCES
   power/machine_files.cc
   power/sensors.cc
   rejection.cc
+  sample_source.cc
   report.cc
   shapes.cc
   stop.cc
@@ -48,6 +54,7 @@ set(CLI_SOURCES
   audit/flags.cc
   compare.cc
   inputs.cc
+  listen.cc
   evaluator.cc
   info_command.cc
   run_command.cc

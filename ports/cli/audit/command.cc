@@ -27,16 +27,17 @@ void CheckAudit(const AuditOptions& options, const Dataset& data) {
                    options.train.data + ": gives each example numbers; audit needs one class each");
   }
   CheckClasses(data, options.train.data);
-  if (!options.fix.empty() && !data.has_images()) {
+  if (!options.fix.empty() && !data.has_images() && !data.has_sounds()) {
     throw CliError(kExitData, options.train.data +
-                                  ": holds arrays; --fix writes labels.csv, which lists images");
+                                  ": holds arrays; --fix writes labels.csv, which lists images or "
+                                  "sounds");
   }
 }
 
 NamedAudit RunAudit(const AuditOptions& options, const tw::Model& model, const Dataset& data,
-                    const PixelScale& scale) {
+                    const Reading& reading) {
   TrainerSettings settings(options.train, "softmax", data.class_names());
-  if (data.has_images()) settings.RecordPixels(scale, false);
+  if (data.has_images()) settings.RecordPixels(reading.pixels, false);
   tw::Trainer trainer =
       CheckValue(tw::Trainer::Create(model, settings.get()), options.train.common.model);
   const CancelOnStop cancel([&] { (void)trainer.Cancel(); });
@@ -67,10 +68,11 @@ void RunAuditCommand(const AuditOptions& options) {
                    common.model + ": has several inputs; audit needs a model of one");
   }
   const tw::Tensor input = CheckValue(model.Input(0));
-  const PixelScale scale = ScaleFor(common, model, input);
-  const Dataset data = Dataset::Open(options.train.data, input, scale);
+  const Reading reading = ReadingFor(common, model, input);
+  const Dataset data = Dataset::Open(options.train.data, input, reading);
   CheckAudit(options, data);
-  const NamedAudit audit = RunAudit(options, model, data, scale);
+  if (!common.json) PrintNote(data.note());
+  const NamedAudit audit = RunAudit(options, model, data, reading);
   const size_t count = static_cast<size_t>(options.count);
   if (!options.fix.empty()) WriteText(options.fix, CorrectedCsv(audit, data));
   if (!options.train.report.empty()) {
@@ -113,7 +115,8 @@ void AddAuditCommand(CLI::App* app) {
   TrainOptions* train = &options->train;
   CLI::App* command = app->add_subcommand("audit", "Find labels that are probably wrong");
   AddListFlags(command,
-               "one folder of images per class; or images with labels.csv; or x.npy with y.npy",
+               "one folder of images or sounds per class; or them with labels.csv; or x.npy with "
+               "y.npy",
                "examples of each kind that are listed", 10000, train, &options->count);
   command
       ->add_option("--report", train->report,

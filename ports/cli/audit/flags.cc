@@ -19,7 +19,7 @@ void AddFeatureFlags(CLI::App* command, TrainOptions* train) {
       ->type_name("FILE");
   AddThreadsOption(command, &train->common);
   AddDeviceOptions(command, &train->common);
-  AddImageOptions(command, &train->common);
+  AddReadingOptions(command, &train->common);
   AddJsonOption(command, &train->common);
 }
 

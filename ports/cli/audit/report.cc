@@ -168,12 +168,13 @@ LabelsPage AuditPage(const NamedAudit& audit, const Dataset& data, const std::st
 std::string CorrectedCsv(const NamedAudit& audit, const Dataset& data) {
   LabelsPage page;
   ListFiles(audit, data, &page);
-  std::vector<std::string> labels = page.labels;
+  std::vector<std::string> labels;
+  for (int64_t label : data.labels()) labels.push_back(NameOf(audit, label));
   for (const tw_audited_example& example : audit.all) {
     if (example.is_suspect == 0) continue;
     labels[static_cast<size_t>(example.index)] = NameOf(audit, example.suggested);
   }
-  return LabelsCsv(page, labels);
+  return data.has_sounds() ? data.SoundsCsv(labels) : LabelsCsv(page, labels);
 }
 
 }  // namespace cli

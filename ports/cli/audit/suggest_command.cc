@@ -44,19 +44,19 @@ std::string ThreeDigits(double value) {
 
 // The model's own head answers; its classes are the model's labels.
 Suggestions Choose(const SuggestOptions& options, const tw::Model& model, const tw::Tensor& input,
-                   const PixelScale& scale, const Dataset& data) {
+                   const Reading& reading, const Dataset& data) {
   TrainOptions train = options.train;
   train.init = "shipped";
   std::vector<std::string> names = model.labels();
   const tw::Result<tw_head_info> head = model.Head();
   if (head.ok() && head->n_classes != static_cast<int64_t>(names.size())) names.clear();
   TrainerSettings settings(train, train.loss, names);
-  if (data.has_images()) settings.RecordPixels(scale, false);
+  if (data.has_images()) settings.RecordPixels(reading.pixels, false);
   tw::Trainer trainer = CheckValue(tw::Trainer::Create(model, settings.get()), train.common.model);
   const CancelOnStop cancel([&] { (void)trainer.Cancel(); });
   const bool shown = ShowProgress(train.common.json);
   if (!options.known.empty()) {
-    const Dataset known = Dataset::OpenUnlabelled(options.known, input, scale);
+    const Dataset known = Dataset::OpenUnlabelled(options.known, input, reading);
     Feeder feeder(known, "known", shown);
     feeder.Finish(trainer.AddExamples(feeder.get()));
   }
@@ -147,9 +147,10 @@ void RunSuggest(const SuggestOptions& options) {
                    common.model + ": has several inputs; suggest needs a model of one");
   }
   const tw::Tensor input = CheckValue(model.Input(0));
-  const PixelScale scale = ScaleFor(common, model, input);
-  const Dataset data = Dataset::OpenUnlabelled(options.train.data, input, scale);
-  const Suggestions found = Choose(options, model, input, scale, data);
+  const Reading reading = ReadingFor(common, model, input);
+  const Dataset data = Dataset::OpenUnlabelled(options.train.data, input, reading);
+  if (!common.json) PrintNote(data.note());
+  const Suggestions found = Choose(options, model, input, reading, data);
   const auto write = [](const std::string& path, const std::string& text) {
     if (!path.empty()) WriteWholeFile(path, text.data(), text.size());
   };
@@ -183,7 +184,7 @@ void AddSuggestCommand(CLI::App* app) {
   auto options = std::make_shared<SuggestOptions>();
   TrainOptions* train = &options->train;
   CLI::App* command = app->add_subcommand("suggest", "Choose which examples to label next");
-  AddListFlags(command, "unlabelled examples: all images in it and its folders, or x.npy",
+  AddListFlags(command, "unlabelled examples: all images or sounds in it and its folders, or x.npy",
                "examples that are chosen", 1000000, train, &options->count);
   command
       ->add_option("--known", options->known,

@@ -26,12 +26,13 @@ std::vector<fs::path> Entries(const fs::path& folder) {
 
 bool IsHidden(const fs::path& path) { return path.filename().string()[0] == '.'; }
 
-// Images of formats that are not read.
-bool IsOtherImage(const fs::path& path) {
+// Images and sounds of formats that are not read.
+bool IsOtherFormat(const fs::path& path) {
   std::string ending = path.extension().string();
   for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const char* other : {".webp", ".gif", ".tif", ".tiff", ".heic", ".heif", ".avif", ".jfif",
-                            ".jp2", ".jxl", ".ppm", ".pgm", ".tga"}) {
+  for (const char* other : {".webp", ".gif",  ".tif", ".tiff", ".heic", ".heif", ".avif",
+                            ".jfif", ".jp2",  ".jxl", ".ppm",  ".pgm",  ".tga",  ".mp3",
+                            ".ogg",  ".opus", ".m4a", ".aac",  ".wma",  ".aif",  ".aiff"}) {
     if (ending == other) return true;
   }
   return false;
@@ -39,41 +40,39 @@ bool IsOtherImage(const fs::path& path) {
 
 }  // namespace
 
-// What lies in a folder of class folders besides the images that are read.
+// What lies in a folder of class folders besides the files that are read.
 struct FolderCounts {
-  size_t n_files = 0;         // in the class folders
-  size_t n_stray = 0;         // images beside the class folders
-  size_t n_other_images = 0;  // of formats that are not read
-  std::string first_other_image;
+  size_t n_files = 0;  // in the class folders
+  size_t n_stray = 0;  // images and sounds beside the class folders
+  size_t n_other = 0;  // of formats that are not read
+  std::string first_other;
 };
 
 namespace {
 
-std::vector<std::string> ImagesIn(const fs::path& folder, FolderCounts* counts) {
-  std::vector<std::string> images;
+std::vector<std::string> ExamplesIn(const fs::path& folder, FolderCounts* counts) {
+  std::vector<std::string> examples;
   std::error_code error;
   for (const fs::path& file : Entries(folder)) {
     if (!fs::is_regular_file(file, error) || IsHidden(file)) continue;
     ++counts->n_files;
-    if (IsImagePath(file.string())) images.push_back(file.string());
-    if (!IsOtherImage(file)) continue;
-    if (counts->n_other_images++ == 0) counts->first_other_image = file.string();
+    if (IsExamplePath(file.string())) examples.push_back(file.string());
+    if (!IsOtherFormat(file)) continue;
+    if (counts->n_other++ == 0) counts->first_other = file.string();
   }
-  return images;
+  return examples;
 }
 
-std::string WhyNoImages(const FolderCounts& counts) {
-  if (counts.n_other_images > 0) {
-    return "its folders hold no .jpg, .png or .bmp files; convert the others, as " +
-           counts.first_other_image;
-  }
-  if (counts.n_files > 0) return "its folders hold no .jpg, .png or .bmp files";
+std::string WhyNoExamples(const FolderCounts& counts) {
+  const std::string none = "its folders hold no .jpg, .png or .bmp files, and no .wav or .flac";
+  if (counts.n_other > 0) return none + "; convert the others, as " + counts.first_other;
+  if (counts.n_files > 0) return none;
   if (counts.n_stray > 0) {
-    return "holds images, but nothing tells their classes: put them into one folder per class, or "
-           "list them in labels.csv";
+    return "holds images or sounds, but nothing tells their classes: put them into one folder per "
+           "class, or list them in labels.csv";
   }
-  return "is empty; it must hold one folder of images per class, or images and labels.csv, or "
-         "x.npy and y.npy";
+  return "is empty; it must hold one folder of images or sounds per class, or them and labels.csv, "
+         "or x.npy and y.npy";
 }
 
 std::string KeyOfFile(const std::string& path) {
@@ -92,7 +91,7 @@ std::string KeyOfFile(const std::string& path) {
 }  // namespace
 
 Dataset Dataset::Open(const std::string& folder, const tw_tensor_info& input,
-                      const PixelScale& scale) {
+                      const Reading& reading) {
   std::error_code error;
   if (!fs::exists(folder, error)) throw CliError(kExitIo, folder + ": no such folder");
   if (!fs::is_directory(folder, error)) {
@@ -102,7 +101,7 @@ Dataset Dataset::Open(const std::string& folder, const tw_tensor_info& input,
   }
   Dataset data;
   data.folder_ = folder;
-  data.scale_ = scale;
+  data.reading_ = reading;
   data.CopyInput(input);
   const fs::path root(folder);
   const bool csv = fs::exists(root / "labels.csv", error);
@@ -130,6 +129,8 @@ void Dataset::CopyInput(const tw_tensor_info& input) {
   zero_points_.assign(input.zero_points, input.zero_points + input.n_scales);
   input_.scales = scales_.data();
   input_.zero_points = zero_points_.data();
+  sound_input_ = input_;
+  sound_input_.dims[0] = input.dims[0];
 }
 
 void Dataset::CheckImageInput() const {
@@ -158,15 +159,15 @@ void Dataset::AddGroup(const std::string& name, size_t n_examples) {
 
 // A class's images, or the images of the groups in its folder.
 void Dataset::AddClassFolder(const std::string& folder, FolderCounts* counts) {
-  std::vector<std::string> images = ImagesIn(folder, counts);
+  std::vector<std::string> own = ExamplesIn(folder, counts);
   std::error_code error;
-  const bool alone = !images.empty();
+  const bool alone = !own.empty();
   const bool others_have_groups = has_groups();
   const size_t n_before = paths_.size();
   std::string first_group;
   for (const fs::path& entry : Entries(folder)) {
     if (!fs::is_directory(entry, error) || IsHidden(entry)) continue;
-    const std::vector<std::string> members = ImagesIn(entry, counts);
+    const std::vector<std::string> members = ExamplesIn(entry, counts);
     if (members.empty()) continue;
     if (first_group.empty()) first_group = entry.string();
     AddGroup(entry.filename().string(), members.size());
@@ -175,22 +176,22 @@ void Dataset::AddClassFolder(const std::string& folder, FolderCounts* counts) {
   const bool grouped = !first_group.empty();
   const std::string& first = grouped ? first_group : folder;
   if (alone && (grouped || others_have_groups)) {
-    throw CliError(kExitData, images[0] + ": is in no group, but there are groups such as " +
+    throw CliError(kExitData, own[0] + ": is in no group, but there are groups such as " +
                                   (grouped ? first : group_names_.begin()->second) +
-                                  "; put every image into the folder of a group, or none");
+                                  "; put every file into the folder of a group, or none");
   }
   if (grouped && !others_have_groups && n_before > 0) {
     throw CliError(kExitData, paths_[0] + ": is in no group, but " + first +
-                                  " is one; put every image into the folder of a group, or none");
+                                  " is one; put every file into the folder of a group, or none");
   }
-  paths_.insert(paths_.end(), images.begin(), images.end());
+  paths_.insert(paths_.end(), own.begin(), own.end());
 }
 
 void Dataset::OpenFolders() {
   FolderCounts counts;
   std::error_code error;
   for (const fs::path& entry : Entries(folder_)) {
-    counts.n_stray += IsImagePath(entry.string());
+    counts.n_stray += IsExamplePath(entry.string());
     if (!fs::is_directory(entry, error) || IsHidden(entry)) continue;
     const size_t n_before = paths_.size();
     AddClassFolder(entry.string(), &counts);
@@ -199,15 +200,15 @@ void Dataset::OpenFolders() {
                    static_cast<int64_t>(class_names_.size()));
     class_names_.push_back(entry.filename().string());
   }
-  if (paths_.empty()) throw CliError(kExitData, folder_ + ": " + WhyNoImages(counts));
-  if (counts.n_other_images > 0) {
-    note_ = std::to_string(counts.n_other_images) +
-            (counts.n_other_images == 1 ? " image was" : " images were") +
-            " passed over, as only .jpg, .png and .bmp are read; the first is " +
-            counts.first_other_image;
+  if (paths_.empty()) throw CliError(kExitData, folder_ + ": " + WhyNoExamples(counts));
+  if (counts.n_other > 0) {
+    note_ = std::to_string(counts.n_other) + (counts.n_other == 1 ? " file was" : " files were") +
+            " passed over, as only .jpg, .png, .bmp, .wav and .flac are read; the first is " +
+            counts.first_other;
   }
-  CheckImageInput();
+  CheckFiles();
   size_ = static_cast<int64_t>(paths_.size());
+  if (has_sounds()) CutSounds({});
 }
 
 void Dataset::Keep(const std::vector<int64_t>& examples) {
@@ -224,8 +225,9 @@ void Dataset::Keep(const std::vector<int64_t>& examples) {
   choose(&names_, 1);
   choose(&labels_, 1);
   choose(&groups_, 1);
+  choose(&windows_, 1);
   choose(&targets_, class_names_.size());
-  if (!has_images()) {
+  if (!has_files()) {
     std::vector<int64_t> rows;
     for (int64_t i : examples) rows.push_back(RowOf(i));
     rows_ = std::move(rows);
@@ -240,16 +242,24 @@ void Dataset::FinishTargets() {
 }
 
 std::string Dataset::Name(int64_t i) const {
-  if (!has_images()) return "x.npy[" + std::to_string(RowOf(i)) + "]";
+  if (!has_files()) return "x.npy[" + std::to_string(RowOf(i)) + "]";
+  return windows_.empty() ? FileName(i) : WindowName(i);
+}
+
+std::string Dataset::FileName(int64_t i) const {
   if (!names_.empty()) return names_[static_cast<size_t>(i)];
   return fs::path(paths_[static_cast<size_t>(i)]).lexically_relative(folder_).string();
 }
 
 std::string Dataset::Key(int64_t i) const {
   const std::string path =
-      has_images() ? paths_[static_cast<size_t>(i)] : (fs::path(folder_) / "x.npy").string();
+      has_files() ? paths_[static_cast<size_t>(i)] : (fs::path(folder_) / "x.npy").string();
   std::string key = KeyOfFile(path);
-  if (!has_images()) key += "|" + std::to_string(RowOf(i));
+  if (!has_files()) key += "|" + std::to_string(RowOf(i));
+  if (has_sounds()) {
+    const SoundWindow& at = windows_[static_cast<size_t>(i)];
+    key += sounds_->Key(at.part, at.window);
+  }
   if (key.size() > kMaxKeyBytes) {
     throw CliError(kExitData, path + ": its path is too long (" + std::to_string(key.size()) +
                                   " characters with size and time, at most " +
@@ -259,7 +269,11 @@ std::string Dataset::Key(int64_t i) const {
 }
 
 std::vector<uint8_t> Dataset::Read(int64_t i) const {
-  if (has_images()) return LoadImageForTensor(paths_[static_cast<size_t>(i)], scale_, input_);
+  if (has_images()) return LoadImageForTensor(path(i), reading_.pixels, input_);
+  if (has_sounds()) {
+    const SoundWindow& at = windows_[static_cast<size_t>(i)];
+    return SamplesToTensor(sounds_->Read(at.part, at.window), input_, Name(i));
+  }
   const uint8_t* begin = x_.bytes.data() + static_cast<size_t>(RowOf(i)) * example_bytes_;
   if (x_.dtype == input_.dtype) return std::vector<uint8_t>(begin, begin + example_bytes_);
   return Convert(x_.dtype, begin, x_.n_elements() / x_.shape[0], input_, Name(i));

@@ -1,6 +1,6 @@
-// Labelled data from a folder: one sub-folder of images a class (with sub-folders for groups, if
-// there are any), images listed in labels.csv, or x.npy with y.npy. An example has either one class or
-// a row of numbers (targets).
+// Labelled data from a folder: one sub-folder of images or sounds a class (with sub-folders for groups,
+// if there are any), images or parts of sounds listed in labels.csv, or x.npy with y.npy. An example
+// has either one class or a row of numbers (targets). Each window of a sound is an example.
 #ifndef TOPWORK_PORTS_CLI_DATASET_H_
 #define TOPWORK_PORTS_CLI_DATASET_H_
 
@@ -12,13 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "ports/cli/data/image.h"
 #include "ports/cli/data/npy.h"
+#include "ports/cli/data/reading.h"
+#include "ports/cli/data/sound_set.h"
 
 namespace topwork {
 namespace cli {
 
-struct CsvRecord;
+struct CsvTable;
 struct FolderCounts;
 
 // The number that a group of this name has in every data set.
@@ -26,17 +27,17 @@ int32_t NumberOfGroup(const std::string& name);
 
 class Dataset {
  public:
-  // Reads names, labels and targets; images are decoded later, one by one. Throws CliError: no such
+  // Reads names, labels and targets; images and sounds are decoded later, one by one. Throws CliError: no such
   // folder, nothing in it, x.npy that does not fit `input`, labels or targets that cannot be used.
-  // `input` is one example's tensor: its first dimension counts examples and is taken for 1. It is
-  // not needed afterwards.
+  // `input` is one example's tensor: its first dimension counts examples and is taken for 1 (a
+  // single dimension counts the samples of a sound). It is not needed afterwards.
   static Dataset Open(const std::string& folder, const tw_tensor_info& input,
-                      const PixelScale& scale);
+                      const Reading& reading);
 
-  // Examples without labels: all images in the folder and the folders in it, sorted by path, or
-  // x.npy. No class names, labels or targets. Throws as Open.
+  // Examples without labels: all images or sounds in the folder and the folders in it, sorted by
+  // path, or x.npy. No class names, labels or targets. Throws as Open.
   static Dataset OpenUnlabelled(const std::string& folder, const tw_tensor_info& input,
-                                const PixelScale& scale);
+                                const Reading& reading);
 
   Dataset(Dataset&&) = default;
   Dataset& operator=(Dataset&&) = default;
@@ -47,7 +48,8 @@ class Dataset {
   void Keep(const std::vector<int64_t>& examples);
 
   int64_t size() const { return size_; }
-  bool has_images() const { return !paths_.empty(); }
+  bool has_images() const { return has_files() && !has_sounds(); }
+  bool has_sounds() const { return sounds_ != nullptr; }
   // The class of each example; empty with targets, and without labels.
   const std::vector<int64_t>& labels() const { return labels_; }
   // The classes, or the columns of the targets. Sorted names of the folders or of the label column;
@@ -63,7 +65,7 @@ class Dataset {
     return targets_.data() + static_cast<size_t>(i) * class_names_.size();
   }
   // Groups of examples that have something in common beside their class: the folders in the class
-  // folders, the column `group` of labels.csv, groups.npy.
+  // folders, the column `group` of labels.csv, groups.npy; of sounds without any: the files.
   bool has_groups() const { return !groups_.empty(); }
   // Of example i, 0 or more; −1 where the data has none. A group of a name has the same number in
   // every data set, so that a trainer's examples of several runs come together.
@@ -74,34 +76,43 @@ class Dataset {
   // Every number is 0 or 1: any number of classes an example.
   bool targets_are_binary() const { return targets_are_binary_; }
 
-  // What is worth telling of the folder (images that were passed over); usually empty.
+  // What is worth telling of the folder (files that were passed over, how sounds are cut); empty
+  // for most.
   const std::string& note() const { return note_; }
-  // "digit_3/0012.png", as labels.csv would have the file, or "x.npy[12]".
+  // "digit_3/0012.png", as labels.csv would have the file, "robin/7.wav[1.5-4.5 s]" or "x.npy[12]".
   std::string Name(int64_t i) const;
   // Names the example in every run: the canonical path of its file, the file's size and time of
-  // modification in nanoseconds; for arrays x.npy's, and the position. At most 4000 characters.
+  // modification in nanoseconds; for arrays x.npy's, and the position; for sounds what is read of
+  // the file, and how. At most 4000 characters.
   // Throws CliError for a longer one, or a file that is gone.
   std::string Key(int64_t i) const;
   const std::string& path(int64_t i) const { return paths_[static_cast<size_t>(i)]; }
   // Example i as the bytes of the input tensor; floats are converted to its dtype, and quantized
-  // where it is. Throws CliError for an unreadable image.
+  // where it is. Throws CliError for an unreadable image or sound.
   std::vector<uint8_t> Read(int64_t i) const;
+  // labels.csv of the windows of sounds with these classes, one an example; has_sounds() only.
+  std::string SoundsCsv(const std::vector<std::string>& classes) const;
   // Examples of each class; with binary targets how often each is 1, with other targets all 0.
   std::vector<int64_t> ClassCounts() const;
 
  private:
   Dataset() = default;
   void CopyInput(const tw_tensor_info& input);
+  bool has_files() const { return !paths_.empty(); }
+  std::string FileName(int64_t i) const;
+  std::string WindowName(int64_t i) const;  // dataset_sounds.cc
+  void CheckFiles();
+  void CutSounds(std::vector<SoundPart> parts);
   void CheckImageInput() const;
   void OpenFolders();
   void AddClassFolder(const std::string& folder, FolderCounts* counts);
   void AddGroup(const std::string& name, size_t n_examples);
   void OpenCsv(const std::string& path);  // dataset_csv.cc
-  void ReadCsvLabels(const std::string& path, const std::vector<CsvRecord>& records,
-                     size_t group_column);
-  void ReadCsvTargets(const std::string& path, const std::vector<CsvRecord>& records,
-                      size_t group_column);
-  size_t ReadCsvGroups(const std::string& path, std::vector<CsvRecord>* records);
+  void ReadCsvFiles(const CsvTable& table);
+  void ReadCsvLabels(const CsvTable& table);
+  void ReadCsvTargets(const CsvTable& table);
+  void ReadCsvGroups(CsvTable* table);
+  std::vector<SoundPart> ReadCsvParts(CsvTable* table) const;
   void OpenArrays();  // dataset_arrays.cc
   void CheckExamples(const std::string& path) const;
   void ReadLabelArray(const std::string& path, const Array& y);
@@ -116,7 +127,8 @@ class Dataset {
   std::unique_ptr<std::string> input_name_;
   std::vector<float> scales_;
   std::vector<int64_t> zero_points_;
-  PixelScale scale_;
+  tw_tensor_info sound_input_{};  // input_ as it was given
+  Reading reading_;
   int64_t size_ = 0;
   std::vector<std::string> paths_;
   std::vector<std::string> names_;  // of labels.csv
@@ -129,6 +141,13 @@ class Dataset {
   std::vector<int32_t> groups_;
   std::map<int32_t, std::string> group_names_;
   std::string note_;
+  struct SoundWindow {
+    size_t part;  // of sounds_
+    int64_t window;
+  };
+  std::unique_ptr<SoundSet> sounds_;
+  bool files_are_groups_ = false;
+  std::vector<SoundWindow> windows_;
   Array x_;
   std::vector<int64_t> rows_;  // of x_, after Keep
   size_t example_bytes_ = 0;

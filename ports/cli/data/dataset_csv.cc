@@ -1,9 +1,11 @@
-// Dataset of images listed in labels.csv: a header `file,…`, then one line an image.
+// Dataset of images or sounds listed in labels.csv: a header `file,…`, then one line an image, or a
+// part of a sound.
 //   file,label          the second of two columns is called label or class: the name of its class
-//   file,NAME1,NAME2,…  one number for each NAME: 0 or 1 for several classes an image, else
+//   file,NAME1,NAME2,…  one number for each NAME: 0 or 1 for several classes an example, else
 //                       regression
 // One more column may be called group: what the example has in common with others, see
-// Dataset::has_groups.
+// Dataset::has_groups. Of sounds, the columns start and end give the part in seconds; where they are
+// empty it begins or ends with the file.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -17,6 +19,16 @@
 
 namespace topwork {
 namespace cli {
+
+// The file; columns that are read by name leave it.
+struct CsvTable {
+  std::string path;
+  std::vector<CsvRecord> records;
+  std::vector<size_t> columns;  // number in the file, from 1 on, of those that are left
+
+  const std::vector<std::string>& header() const { return records[0].fields; }
+};
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,131 +71,188 @@ void CheckHeader(const std::string& path, const CsvRecord& header) {
   }
 }
 
-// "column 3 ('red'): " of the file, for a field of a record that has lost its column of groups (0: it had none).
-std::string Where(size_t field, size_t group_column, const std::string& name) {
-  const size_t before = group_column > 0 && field >= group_column ? 1 : 0;
-  return "column " + std::to_string(field + before + 1) + " ('" + name + "'): ";
+// "column 3 ('red'): " of the file.
+std::string Where(const CsvTable& table, size_t field) {
+  return "column " + std::to_string(table.columns[field]) + " ('" + table.header()[field] + "'): ";
 }
 
-// The number in a field, in the notation of C whatever the locale. `where`: begins messages.
-float ParseNumber(const std::string& path, const CsvRecord& record, const std::string& text,
-                  const std::string& name, const std::string& where) {
-  if (text.empty()) Bad(path, record.line, where + "is empty; every column needs a number");
-  if (text == "nan" || text == "NaN" || text == "NAN") {
-    Bad(path, record.line, where + "is NaN; leave the image out, or give a number");
-  }
+// The field of a column's name, in any case; 0 where there is none.
+size_t FindColumn(const CsvTable& table, const std::string& name) {
+  const std::vector<std::string>& header = table.header();
+  const auto found = std::find_if(header.begin(), header.end(),
+                                  [&](const std::string& column) { return Lower(column) == name; });
+  return found == header.end() ? 0 : static_cast<size_t>(found - header.begin());
+}
+
+void RemoveColumn(CsvTable* table, size_t field) {
+  const ptrdiff_t at = static_cast<ptrdiff_t>(field);
+  for (CsvRecord& record : table->records) record.fields.erase(record.fields.begin() + at);
+  table->columns.erase(table->columns.begin() + at);
+}
+
+// The number, in the notation of C whatever the locale; false for text that is none.
+bool ParseNumber(const std::string& text, double* value) {
   char* end = nullptr;
   const bool plain = text.find_first_not_of("0123456789+-.eE") == std::string::npos;
-  const double value = plain ? std::strtod(text.c_str(), &end) : 0.0;
-  if (!plain || end != text.c_str() + text.size()) {
-    Bad(path, record.line,
+  *value = plain ? std::strtod(text.c_str(), &end) : 0.0;
+  return plain && end == text.c_str() + text.size();
+}
+
+float ParseTarget(const CsvTable& table, const CsvRecord& record, size_t field) {
+  const std::string& text = record.fields[field];
+  const std::string& name = table.header()[field];
+  const std::string where = Where(table, field);
+  if (text.empty()) Bad(table.path, record.line, where + "is empty; every column needs a number");
+  if (text == "nan" || text == "NaN" || text == "NAN") {
+    Bad(table.path, record.line, where + "is NaN; leave the example out, or give a number");
+  }
+  double value = 0.0;
+  if (!ParseNumber(text, &value)) {
+    Bad(table.path, record.line,
         where + "'" + text + "' is not a number" +
             (name == "label" || name == "class"
                  ? ""
                  : " (class names go into a file of two columns, file,label)"));
   }
   if (!std::isfinite(static_cast<float>(value))) {
-    Bad(path, record.line, where + text + " is beyond float32");
+    Bad(table.path, record.line, where + text + " is beyond float32");
   }
   return static_cast<float>(value);
 }
 
-}  // namespace
-
-// Takes the column `group` out of the records, where there is one; its number from 0, or 0.
-size_t Dataset::ReadCsvGroups(const std::string& path, std::vector<CsvRecord>* records) {
-  const std::vector<std::string>& header = (*records)[0].fields;
-  const auto found = std::find_if(header.begin(), header.end(),
-                                  [](const std::string& name) { return Lower(name) == "group"; });
-  if (found == header.end()) return 0;
-  const ptrdiff_t column = found - header.begin();
-  for (size_t r = 0; r < records->size(); ++r) {
-    CsvRecord& record = (*records)[r];
-    const std::string name = record.fields[static_cast<size_t>(column)];
-    if (name.empty()) {
-      Bad(path, record.line,
-          "column " + std::to_string(column + 1) +
-              " ('group'): is empty; every image needs a group" +
-              ", its own name where it has nothing in common with others");
-    }
-    if (r > 0) AddGroup(name, 1);
-    record.fields.erase(record.fields.begin() + column);
-  }
-  return static_cast<size_t>(column);
+// Seconds of a field that may be empty.
+double ParseSeconds(const CsvTable& table, const CsvRecord& record, size_t field, double if_empty) {
+  const std::string& text = record.fields[field];
+  double value = 0.0;
+  if (text.empty()) return if_empty;
+  if (ParseNumber(text, &value) && value >= 0.0) return value;
+  Bad(table.path, record.line,
+      Where(table, field) + "'" + text + "' is no time in seconds from 0 on, such as 1.25");
 }
 
-void Dataset::OpenCsv(const std::string& path) {
-  std::vector<CsvRecord> records = ReadCsv(path);
-  if (records.empty()) {
-    throw CliError(kExitData, path +
-                                  ": is empty; it must begin with a line of column names, "
-                                  "file,label or file,NAME1,NAME2");
+// One line must have what the first one names.
+void CheckFields(const CsvTable& table) {
+  const size_t n = table.header().size();
+  for (const CsvRecord& record : table.records) {
+    if (record.fields.size() == n) continue;
+    Bad(table.path, record.line,
+        "has " + CountText(static_cast<int64_t>(record.fields.size()), "field") +
+            ", the first line has " + std::to_string(n));
   }
-  const std::vector<std::string>& header = records[0].fields;
-  CheckHeader(path, records[0]);
-  if (records.size() == 1) {
-    throw CliError(kExitData, path + ": lists no images; write one line for each below the first");
+}
+
+}  // namespace
+
+// Takes the column `group` out of the table, where there is one.
+void Dataset::ReadCsvGroups(CsvTable* table) {
+  const size_t column = FindColumn(*table, "group");
+  if (column == 0) return;
+  for (size_t r = 1; r < table->records.size(); ++r) {
+    const std::string& name = table->records[r].fields[column];
+    if (name.empty()) {
+      Bad(table->path, table->records[r].line,
+          Where(*table, column) + "is empty; every " + (has_sounds() ? "sound" : "image") +
+              " needs a group, its own name where it has nothing in common with others");
+    }
+    AddGroup(name, 1);
   }
-  CheckImageInput();
+  RemoveColumn(table, column);
+}
+
+// Takes the columns `start` and `end` out of the table: what each line names.
+std::vector<SoundPart> Dataset::ReadCsvParts(CsvTable* table) const {
+  std::vector<SoundPart> parts;
+  for (size_t r = 1; r < table->records.size(); ++r) {
+    const std::string where = table->path + ":" + std::to_string(table->records[r].line) + ": ";
+    parts.push_back({paths_[r - 1], 0.0, -1.0, where});
+  }
+  for (const bool is_start : {true, false}) {
+    const size_t column = FindColumn(*table, is_start ? "start" : "end");
+    if (column == 0) continue;
+    for (size_t r = 1; r < table->records.size(); ++r) {
+      double* const seconds = is_start ? &parts[r - 1].start : &parts[r - 1].end;
+      *seconds = ParseSeconds(*table, table->records[r], column, *seconds);
+    }
+    RemoveColumn(table, column);
+  }
+  return parts;
+}
+
+void Dataset::ReadCsvFiles(const CsvTable& table) {
   std::error_code error;
-  for (size_t r = 1; r < records.size(); ++r) {
-    const CsvRecord& record = records[r];
-    if (record.fields.size() != header.size()) {
-      Bad(path, record.line,
-          "has " + CountText(static_cast<int64_t>(record.fields.size()), "field") +
-              ", the first line has " + std::to_string(header.size()));
-    }
+  for (size_t r = 1; r < table.records.size(); ++r) {
+    const CsvRecord& record = table.records[r];
     const std::string& file = record.fields[0];
-    const fs::path image = fs::path(folder_) / fs::path(file);
-    if (file.empty()) Bad(path, record.line, "column 1 ('file'): is empty");
-    if (!fs::is_regular_file(image, error)) {
-      Bad(path, record.line,
-          "column 1 ('file'): there is no image '" + file +
-              "' (names count from the folder of labels.csv)");
+    const fs::path path = fs::path(folder_) / fs::path(file);
+    if (file.empty()) Bad(table.path, record.line, "column 1 ('file'): is empty");
+    if (!fs::is_regular_file(path, error)) {
+      Bad(table.path, record.line,
+          std::string("column 1 ('file'): there is no ") + (IsSoundPath(file) ? "sound" : "image") +
+              " '" + file + "' (names count from the folder of labels.csv)");
     }
-    paths_.push_back(image.string());
+    paths_.push_back(path.string());
     names_.push_back(file);
   }
   size_ = static_cast<int64_t>(paths_.size());
-  const size_t group_column = ReadCsvGroups(path, &records);
-  if (header.size() < 2) {
-    Bad(path, records[0].line,
-        "needs a column beside 'file' and 'group': label, or a number's name");
-  }
-  if (HoldsClassNames(header)) {
-    ReadCsvLabels(path, records, group_column);
-  } else {
-    ReadCsvTargets(path, records, group_column);
-  }
 }
 
-void Dataset::ReadCsvLabels(const std::string& path, const std::vector<CsvRecord>& records,
-                            size_t group_column) {
+void Dataset::OpenCsv(const std::string& path) {
+  CsvTable table = {path, ReadCsv(path), {}};
+  if (table.records.empty()) {
+    throw CliError(kExitData, path +
+                                  ": is empty; it must begin with a line of column names, "
+                                  "file,label or file,NAME1,NAME2, for sounds "
+                                  "file,start,end,class");
+  }
+  CheckHeader(path, table.records[0]);
+  if (table.records.size() == 1) {
+    throw CliError(kExitData, path +
+                                  ": lists no images or sounds; write one line for each below the "
+                                  "first");
+  }
+  for (size_t c = 1; c <= table.header().size(); ++c) table.columns.push_back(c);
+  CheckFields(table);
+  ReadCsvFiles(table);
+  CheckFiles();
+  ReadCsvGroups(&table);
+  std::vector<SoundPart> parts;
+  if (has_sounds()) parts = ReadCsvParts(&table);
+  if (table.header().size() < 2) {
+    Bad(path, table.records[0].line,
+        has_sounds() ? "needs a column beside 'file', 'start', 'end' and 'group': class, or a "
+                       "number's name"
+                     : "needs a column beside 'file' and 'group': label, or a number's name");
+  }
+  if (HoldsClassNames(table.header())) {
+    ReadCsvLabels(table);
+  } else {
+    ReadCsvTargets(table);
+  }
+  if (has_sounds()) CutSounds(std::move(parts));
+}
+
+void Dataset::ReadCsvLabels(const CsvTable& table) {
   std::set<std::string> names;
-  for (size_t r = 1; r < records.size(); ++r) {
-    const std::string& name = records[r].fields[1];
+  for (size_t r = 1; r < table.records.size(); ++r) {
+    const std::string& name = table.records[r].fields[1];
     if (name.empty()) {
-      Bad(path, records[r].line,
-          Where(1, group_column, records[0].fields[1]) + "is empty; name a class");
+      Bad(table.path, table.records[r].line, Where(table, 1) + "is empty; name a class");
     }
     names.insert(name);
   }
   class_names_.assign(names.begin(), names.end());
-  for (size_t r = 1; r < records.size(); ++r) {
+  for (size_t r = 1; r < table.records.size(); ++r) {
     const auto found =
-        std::lower_bound(class_names_.begin(), class_names_.end(), records[r].fields[1]);
+        std::lower_bound(class_names_.begin(), class_names_.end(), table.records[r].fields[1]);
     labels_.push_back(found - class_names_.begin());
   }
 }
 
-void Dataset::ReadCsvTargets(const std::string& path, const std::vector<CsvRecord>& records,
-                             size_t group_column) {
-  class_names_.assign(records[0].fields.begin() + 1, records[0].fields.end());
-  for (size_t r = 1; r < records.size(); ++r) {
+void Dataset::ReadCsvTargets(const CsvTable& table) {
+  class_names_.assign(table.header().begin() + 1, table.header().end());
+  for (size_t r = 1; r < table.records.size(); ++r) {
     for (size_t c = 0; c < class_names_.size(); ++c) {
-      const std::string& name = class_names_[c];
-      targets_.push_back(ParseNumber(path, records[r], records[r].fields[c + 1], name,
-                                     Where(c + 1, group_column, name)));
+      targets_.push_back(ParseTarget(table, table.records[r], c + 1));
     }
   }
   FinishTargets();

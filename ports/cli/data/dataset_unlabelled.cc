@@ -1,4 +1,4 @@
-// Dataset without labels: all images in a folder and the folders in it, or x.npy.
+// Dataset without labels: all images or sounds in a folder and the folders in it, or x.npy.
 #include <algorithm>
 #include <filesystem>
 
@@ -11,12 +11,12 @@ namespace cli {
 namespace fs = std::filesystem;
 
 Dataset Dataset::OpenUnlabelled(const std::string& folder, const tw_tensor_info& input,
-                                const PixelScale& scale) {
+                                const Reading& reading) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) throw CliError(kExitIo, folder + ": is not a folder");
   Dataset data;
   data.folder_ = folder;
-  data.scale_ = scale;
+  data.reading_ = reading;
   data.CopyInput(input);
   const std::string arrays = (fs::path(folder) / "x.npy").string();
   if (fs::exists(arrays, error)) {
@@ -31,16 +31,18 @@ Dataset Dataset::OpenUnlabelled(const std::string& folder, const tw_tensor_info&
   for (; !error && it != end; it.increment(error)) {
     const bool hidden = it->path().filename().string()[0] == '.';
     if (hidden) it.disable_recursion_pending();
-    if (hidden || !IsImagePath(it->path().string()) || !it->is_regular_file()) continue;
+    if (hidden || !IsExamplePath(it->path().string()) || !it->is_regular_file()) continue;
     data.paths_.push_back(it->path().string());
   }
   if (error) throw CliError(kExitIo, folder + ": cannot list it: " + error.message());
   if (data.paths_.empty()) {
-    throw CliError(kExitData, folder + ": holds no .jpg, .png or .bmp files, and no x.npy");
+    throw CliError(kExitData,
+                   folder + ": holds no .jpg, .png, .bmp, .wav or .flac files, and no x.npy");
   }
   std::sort(data.paths_.begin(), data.paths_.end());
-  data.CheckImageInput();
+  data.CheckFiles();
   data.size_ = static_cast<int64_t>(data.paths_.size());
+  if (data.has_sounds()) data.CutSounds({});
   return data;
 }
 

@@ -75,23 +75,23 @@ class Training {
                      options_.common.model + ": has several inputs; train needs a model of one");
     }
     input_ = CheckValue(signature_ ? signature_->Input(0) : model_.Input(0));
-    scale_ = ScaleFor(options_.common, model_, input_);
+    reading_ = ReadingFor(options_.common, model_, input_);
     records_pixels_ = input_.dtype == TW_DTYPE_FLOAT32;
   }
 
   void OpenData() {
     if (!options_.data.empty()) {
-      data_.emplace(Dataset::Open(options_.data, input_, scale_));
+      data_.emplace(Dataset::Open(options_.data, input_, reading_));
       if (!keeps_classes()) CheckClasses(*data_, options_.data);
       loss_ = LossFor(options_, *data_);
     } else {
       loss_ = options_.loss.empty() ? "softmax" : options_.loss;
     }
     if (!options_.negatives.empty()) {
-      negatives_.emplace(Dataset::OpenUnlabelled(options_.negatives, input_, scale_));
+      negatives_.emplace(Dataset::OpenUnlabelled(options_.negatives, input_, reading_));
     }
     if (!options_.golden.empty()) {
-      golden_.emplace(Dataset::Open(options_.golden, input_, scale_));
+      golden_.emplace(Dataset::Open(options_.golden, input_, reading_));
       if (golden_->has_targets() != (loss_ != "softmax")) {
         throw CliError(
             kExitData,
@@ -133,7 +133,7 @@ class Training {
 
   void CreateTrainer(const TrainOptions& options) {
     settings_ = std::make_unique<TrainerSettings>(options, loss_, FirstClasses());
-    if (data_ && data_->has_images()) settings_->RecordPixels(scale_, records_pixels_);
+    if (data_ && data_->has_images()) settings_->RecordPixels(reading_.pixels, records_pixels_);
     trainer_.reset();  // its files first
     trainer_.emplace(
         CheckValue(tw::Trainer::Create(model_, settings_->get()), options_.common.model));
@@ -344,7 +344,7 @@ class Training {
   const int64_t start_;
   const tw::Model model_;
   tw::Tensor input_;
-  PixelScale scale_;
+  Reading reading_;
   bool records_pixels_ = false;
   std::optional<Dataset> data_;
   std::optional<Dataset> golden_;

@@ -9,8 +9,10 @@ namespace {
 
 void AddFiles(CLI::App* command, TrainOptions* options) {
   command
-      ->add_option("--data", options->data,
-                   "one folder of images per class; or x.npy with y.npy; or images with labels.csv")
+      ->add_option(
+          "--data", options->data,
+          "one folder of images or sounds per class; or them with labels.csv; or x.npy with "
+          "y.npy")
       ->type_name("DIR");
   command->add_option("--output", options->output, "write the new model")->type_name("NEW.tflite");
   command
@@ -280,8 +282,8 @@ void AddRejection(CLI::App* command, TrainOptions* options) {
       ->type_name("SHARE");
   group
       ->add_option("--negatives", options->negatives,
-                   "examples of none of the classes, any images below the folder: the new model "
-                   "refuses the like")
+                   "examples of none of the classes, any images or sounds below the folder: the "
+                   "new model refuses the like")
       ->type_name("DIR");
 }
 
@@ -355,7 +357,7 @@ void AddTrainOptions(CLI::App* command, TrainOptions* options) {
   AddFeatures(command, options);
   AddThreadsOption(command, &options->common);
   AddDeviceOptions(command, &options->common);
-  AddImageOptions(command, &options->common);
+  AddReadingOptions(command, &options->common);
   AddJsonOption(command, &options->common);
 }
 

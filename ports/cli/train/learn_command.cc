@@ -23,7 +23,7 @@ class Learning {
         common_(flags.train.common),
         model_(OpenModel(common_.model)),
         input_(CheckValue(model_.Input(0))),
-        scale_(ScaleFor(common_, model_, input_)),
+        reading_(ReadingFor(common_, model_, input_)),
         settings_(flags.train, "softmax", {}) {
     if (CheckValue(model_.Info()).n_inputs != 1) {
       throw CliError(kExitUnsupported,
@@ -53,11 +53,13 @@ class Learning {
 
  private:
   Dataset OpenData(const std::string& folder) {
-    Dataset data = Dataset::Open(folder, input_, scale_);
+    Dataset data = Dataset::Open(folder, input_, reading_);
     if (data.has_targets()) {
       throw CliError(kExitData, folder + ": gives each example numbers; learn needs one class");
     }
-    if (data.has_images()) settings_.RecordPixels(scale_, input_.dtype == TW_DTYPE_FLOAT32);
+    if (!common_.json) PrintNote(data.note());
+    if (data.has_images())
+      settings_.RecordPixels(reading_.pixels, input_.dtype == TW_DTYPE_FLOAT32);
     return data;
   }
 
@@ -212,7 +214,7 @@ class Learning {
   const CommonOptions& common_;
   const tw::Model model_;
   const tw::Tensor input_;
-  const PixelScale scale_;
+  const Reading reading_;
   TrainerSettings settings_;
   std::optional<Dataset> add_, subtract_;
   std::optional<tw::Learner> learner_;
@@ -228,7 +230,7 @@ void AddLearnCommand(CLI::App* app) {
   AddModelOption(command, &flags->train.common);
   AddLearnFlags(command, flags.get());
   AddThreadsOption(command, &flags->train.common);
-  AddImageOptions(command, &flags->train.common);
+  AddReadingOptions(command, &flags->train.common);
   AddJsonOption(command, &flags->train.common);
   command->footer(
       "The head is ridge regression, which follows from sums over the examples. After a change it\n"

@@ -247,7 +247,7 @@ void AddVerifyCommand(CLI::App* app) {
       ->check(CLI::Range(0, 1000000))
       ->type_name("K");
   AddSessionOptions(command, &options->common);
-  AddImageOptions(command, &options->common);
+  AddReadingOptions(command, &options->common);
   AddJsonOption(command, &options->common);
   command->footer(
       "A row of the table is an operator; its difference is the largest over all examples. "

@@ -96,7 +96,7 @@ StepsReport VerifySteps(const VerifyOptions& options, const tw::Model& model) {
   if (!options.data.empty()) {
     const tw::Tensor input = CheckValue(cpu.Input(0));
     data = std::make_unique<Dataset>(
-        Dataset::Open(options.data, input, ScaleFor(options.common, model, input)));
+        Dataset::Open(options.data, input, ReadingFor(options.common, model, input)));
     if (data->has_targets()) {
       throw CliError(kExitUnsupported, options.data + ": --steps needs one class an example");
     }

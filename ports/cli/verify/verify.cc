@@ -73,13 +73,11 @@ tw::Session SessionUnder(const VerifyOptions& options, const tw::Model& model,
 
 // Examples [first, first + batch) of the data, from its beginning again where it ends.
 void WriteExamples(const Dataset& data, int64_t first, const tw::Tensor& input) {
-  const size_t batch = input.rank > 0 ? static_cast<size_t>(std::max(1, input.dims[0])) : 1;
-  const size_t bytes = input.bytes / batch;
-  for (size_t row = 0; row < batch; ++row) {
-    const std::vector<uint8_t> example =
-        data.Read((first + static_cast<int64_t>(row)) % data.size());
-    std::memcpy(static_cast<uint8_t*>(input.data) + row * bytes, example.data(),
-                std::min(bytes, example.size()));
+  uint8_t* const bytes = static_cast<uint8_t*>(input.data);
+  for (size_t at = 0; at < input.bytes;) {
+    const std::vector<uint8_t> example = data.Read(first++ % data.size());
+    std::memcpy(bytes + at, example.data(), std::min(input.bytes - at, example.size()));
+    at += example.size();
   }
 }
 
@@ -93,7 +91,7 @@ std::unique_ptr<Dataset> OpenData(const VerifyOptions& options, const tw::Model&
   }
   const tw::Tensor input = CheckValue(session.Input(0));
   return std::make_unique<Dataset>(
-      Dataset::Open(options.data, input, ScaleFor(options.common, model, input)));
+      Dataset::Open(options.data, input, ReadingFor(options.common, model, input)));
 }
 
 int CountExamples(const VerifyOptions& options, const Dataset* data) {

@@ -1,4 +1,5 @@
 """What the tests of the command line share: running it, and small files made without packages."""
+import math
 import os
 import pathlib
 import struct
@@ -55,6 +56,27 @@ def png(path, width, height, pixel):
     pathlib.Path(path).write_bytes(
         b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
         chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    return path
+
+
+def tone(frequency, seconds, rate=16000, level=0.25):
+    """Samples of a sine."""
+    return [level * math.sin(2 * math.pi * frequency * i / rate) for i in range(round(seconds * rate))]
+
+
+def wav(path, samples, rate=16000, bits=16, channels=1, promise=0):
+    """Writes samples in [-1, 1] (of all channels in turn) as 16-bit integers, or as floats (bits 32); the header
+    promises so many bytes more than there are."""
+    if bits == 32:
+        data = struct.pack("<%df" % len(samples), *samples)
+    else:
+        data = struct.pack("<%dh" % len(samples), *(max(-32768, min(32767, round(s * 32768))) for s in samples))
+    size = channels * bits // 8
+    form = struct.pack("<HHIIHH", 3 if bits == 32 else 1, channels, rate, rate * size, size, bits)
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"RIFF" + struct.pack("<I", 36 + len(data) + promise) + b"WAVEfmt " + struct.pack("<I", 16) + form +
+                     b"data" + struct.pack("<I", len(data) + promise) + data)
     return path
 
 

@@ -209,7 +209,7 @@ def data_cases(here, digits, photo):
             cases.append(([command, model, "--data", here / folder, *more], code, pattern))
         case(digits, "absent", IO, "absent.*no such folder")
         case(digits, "file.txt", IO, "file.txt.*not a folder")
-        case(photo, "nothing", DATA, "nothing.*empty.*one folder of images per class")
+        case(photo, "nothing", DATA, "nothing.*empty.*one folder of images or sounds per class")
         case(photo, "no_images", DATA, r"no_images.*\.png")
         case(photo, "stray", DATA, "stray: holds images.*one folder per class.*labels.csv")
         case(photo, "webp", DATA, r"webp: .*no .jpg, .png or .bmp.*convert.*a/0.webp")

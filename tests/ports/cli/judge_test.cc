@@ -36,7 +36,7 @@ Dataset Open(tw_dtype dtype, const std::vector<int64_t>& shape, const std::vecto
   input.name = "input";
   input.rank = 2;
   input.dims[0] = input.dims[1] = 1;
-  return Dataset::Open(folder.path(), input, cli::PixelScale());
+  return Dataset::Open(folder.path(), input, cli::Reading());
 }
 
 using Rows = std::vector<std::vector<double>>;

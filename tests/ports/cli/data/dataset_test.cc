@@ -59,7 +59,7 @@ TEST_CASE("dataset: folders are classes, sorted; other files are passed over", "
   scale.mean = {10};
   scale.std = {10};
   // A batch of eight in the model: one example is read all the same.
-  const Dataset data = Dataset::Open(folder.path(), Input({8, 1, 2, 1}), scale);
+  const Dataset data = Dataset::Open(folder.path(), Input({8, 1, 2, 1}), {scale, {}});
   CHECK(data.has_images());
   CHECK(data.class_names() == std::vector<std::string>{"apple", "pear"});
   CHECK(data.labels() == std::vector<int64_t>{0, 1, 1});
@@ -71,8 +71,8 @@ TEST_CASE("dataset: folders are classes, sorted; other files are passed over", "
   CHECK(data.note().empty());
   folder.Write("pear/3.WebP", "an image that is not read");
   folder.Write("apple/c.heic", "another");
-  const std::string note = Dataset::Open(folder.path(), Input({1, 1, 2, 1}), scale).note();
-  CHECK_THAT(note, StartsWith("2 images were passed over") && EndsWith("apple/c.heic"));
+  const std::string note = Dataset::Open(folder.path(), Input({1, 1, 2, 1}), {scale, {}}).note();
+  CHECK_THAT(note, StartsWith("2 files were passed over") && EndsWith("apple/c.heic"));
 }
 
 TEST_CASE("dataset: arrays give rows, and classes up to the largest label", "[cli]") {
@@ -81,7 +81,7 @@ TEST_CASE("dataset: arrays give rows, and classes up to the largest label", "[cl
   const std::vector<int64_t> y = {2, 0, 2};
   folder.Write("x.npy", EncodeNpy(TW_DTYPE_FLOAT32, {3, 2}, x.data(), x.size() * sizeof(float)));
   folder.Write("y.npy", EncodeNpy(TW_DTYPE_INT64, {3}, y.data(), y.size() * sizeof(int64_t)));
-  Dataset opened = Dataset::Open(folder.path(), Input({1, 2}), cli::PixelScale());
+  Dataset opened = Dataset::Open(folder.path(), Input({1, 2}), cli::Reading());
   const Dataset data = std::move(opened);
   CHECK_FALSE(data.has_images());
   CHECK(data.size() == 3);
@@ -104,7 +104,7 @@ void WriteArrays(const Folder& folder, tw_dtype dtype, const std::vector<int64_t
 }
 
 Dataset OpenArrays(const Folder& folder) {
-  return Dataset::Open(folder.path(), Input({1, 2}), cli::PixelScale());
+  return Dataset::Open(folder.path(), Input({1, 2}), cli::Reading());
 }
 
 std::vector<float> Targets(const Dataset& data, int64_t i) {
@@ -186,7 +186,7 @@ class CsvFolder {
   const Folder& folder() const { return folder_; }
   Dataset Open(const std::string& csv) const {
     folder_.Write("labels.csv", csv);
-    return Dataset::Open(folder_.path(), Input({1, 1, 2, 1}), cli::PixelScale());
+    return Dataset::Open(folder_.path(), Input({1, 1, 2, 1}), cli::Reading());
   }
   // What is said after "…labels.csv".
   std::string Refusal(const std::string& csv) const {
@@ -263,7 +263,7 @@ TEST_CASE("dataset: what is wrong in labels.csv is told with its line", "[cli]")
       {"file,red\na.png,cat\n", ":2: column 2 ('red'): 'cat' is not a number (class names go into"},
       {"file,red\na.png,1.2.3\n", ":2: column 2 ('red'): '1.2.3' is not a number"},
       {"file,red\na.png,0x10\n", ":2: column 2 ('red'): '0x10' is not a number"},
-      {"file,red\na.png,NaN\n", ":2: column 2 ('red'): is NaN; leave the image out"},
+      {"file,red\na.png,NaN\n", ":2: column 2 ('red'): is NaN; leave the example out"},
       {"file,red\na.png,1e39\n", ":2: column 2 ('red'): 1e39 is beyond float32"},
       {"file,label\n\"a.png,x\n", ":2: column 1: the quote that opens this field is never closed"},
       {"file,label\n\"a\".png,x\n", ":2: column 1: text follows the closing quote"},
@@ -309,7 +309,7 @@ TEST_CASE("dataset: groups from folders, a column and an array", "[cli]") {
     folder.Write(name, png);
   }
   const auto open = [&] {
-    return Dataset::Open(folder.path(), Input({1, 1, 2, 1}), cli::PixelScale());
+    return Dataset::Open(folder.path(), Input({1, 1, 2, 1}), cli::Reading());
   };
   Dataset images = open();
   CHECK(images.labels() == std::vector<int64_t>{0, 0, 0, 1});
