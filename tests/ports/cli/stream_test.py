@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import wave
 
 from cli_support import Checks, npy, run, tone, wav
 
@@ -85,6 +86,23 @@ def check_file_stream(checks, tool, here, models):
     checks.expect(ended_of(result.stdout) == EVENTS, "--stream of a file: %s %s" % (result.stdout, result.stderr))
     began = [json.loads(line)["began"]["start"] for line in result.stdout.splitlines() if "began" in line]
     checks.expect([round(at, 6) for at in began] == [0.3, 0.8, 1.0], "begins: %s" % began)
+
+
+def check_recordings(checks, tool, models):
+    """Words that people said: the mean squares add up to those of the samples."""
+    folder = pathlib.Path(os.environ.get("TOPWORK_SHARED", "/nonexistent")) / "models/data/tflm_samples/micro_speech/testdata"
+    files = sorted(folder.glob("*_1000ms.wav"))
+    if not files:
+        print("no recordings in TOPWORK_SHARED: tones alone are read")
+    for file in files:
+        with wave.open(str(file)) as sound:
+            n = sound.getnframes()
+            samples = struct.unpack("<%dh" % n, sound.readframes(n))
+        energy = sum((sample / 32768) ** 2 for sample in samples) / 800
+        result = run(tool, "run", models / "total.tflite", "--input", file, "--stream", "--every-window", "--json")
+        windows = [json.loads(line)["window"] for line in result.stdout.splitlines() if "window" in line]
+        checks.expect(len(windows) == -(-n // 800) and abs(windows[-1]["score"] - energy) < 1e-5 + 1e-4 * energy,
+                      "%s: %s windows, energy %s" % (file.name, windows[-1:], energy))
 
 
 def check_state(checks, tool, here, models):
@@ -171,6 +189,7 @@ def main():
         if has_sounds:
             check_time_line(checks, tool, here, models)
             check_file_stream(checks, tool, here, models)
+            check_recordings(checks, tool, models)
         check_state(checks, tool, here, models)
         check_pipe(checks, tool, here, models)
         check_refusals(checks, tool, here, models, has_sounds)

@@ -124,7 +124,8 @@ def fresh_root(folder, how, *packages):
 
 def install_here(packages, build):
     """Into the fresh root, by its own dpkg."""
-    root = fresh_root(build.parent / "debian-root", "here", "g++", "libc6-dev", "pkg-config")
+    root = fresh_root(build.parent / "debian-root", "here", "g++", "libc6-dev", "pkg-config", "libsndfile1",
+                      "libsoxr0")
 
     def inside(*command):
         return call("chroot", root, *command, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"})

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -146,6 +147,23 @@ TEST_CASE("sounds: every format gives what was written", "[cli]") {
     CHECK(LargestDifference(got, std::vector<float>(tone.begin() + 4000, tone.end()), 0, 8000) <=
           f.error);
   }
+}
+
+TEST_CASE("sounds: a FLAC file that is cut off says from where on", "[cli]") {
+  const Folder folder;
+  const std::string path = folder.path() + "/a.flac";
+  std::vector<float> noise(80000);
+  uint32_t state = 1;
+  for (float& sample : noise) {
+    state = state * 1664525u + 1013904223u;
+    sample = static_cast<float>(state >> 8) / 16777216.0f - 0.5f;
+  }
+  WriteWav(path, noise, 16000, 1, cli_test::kFlac | cli_test::kInt16);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  CHECK(cli::ReadSoundFrames(path, 0, 16000).size() == 16000);
+  CHECK_THAT(Failure([&] { (void)cli::ReadSoundFrames(path, 0, 80000); }),
+             StartsWith("5 " + path + ": is damaged or cut off: nothing can be read behind 2.") &&
+                 Contains(" of 5.000 s"));
 }
 
 TEST_CASE("sounds: channels are averaged", "[cli]") {
