@@ -7,6 +7,7 @@ import csv
 import json
 import math
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,16 @@ def check_train(checks, tool, here, models):
     again = document(checks, tool, "train", models / "tones.tflite", "--data", data, "--output", here / "again.tflite",
                      "--cache", here / "features")
     checks.expect(again and (here / "again.tflite").read_bytes() == new.read_bytes(), "the cache gives the same model")
+    # What the new model refuses is no event, however high its score.
+    noise = random.Random(1)
+    others = here / "others"
+    for i in range(12):
+        wav(others / ("%d.wav" % i), [s + noise.uniform(-0.2, 0.2) for s in tone(2000, 0.2)])
+    document(checks, tool, "train", models / "tones.tflite", "--data", data, "--negatives", others, "--output",
+             here / "refusing.tflite")
+    for sound, n_events in ((others / "0.wav", 0), (data / "low" / "03.wav", 1)):
+        heard = document(checks, tool, "run", here / "refusing.tflite", "--input", sound)
+        checks.expect(len(heard.get("events", [])) == n_events, "run of a model that refuses, %s: %s" % (sound, heard))
     memory = here / "m.memory"
     learnt = document(checks, tool, "learn", models / "tones.tflite", "--memory", memory, "--add", data, "--output",
                       here / "learnt.tflite")
