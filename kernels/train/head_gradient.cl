@@ -19,9 +19,11 @@ inline void head_take(float g, int c, int d, int dim, int n_outputs, int direct,
   const int halt = head_store(g, c, d, dim, n_outputs, gradient);
   if (halt != TW_HALT_NONE) atomic_max(state + TW_HEAD_HALT, halt);
 }
-#define TW_TAKE(g, c, d)                                                                       \
-  head_take(g, c, d, dim, n_outputs, direct, gradient, state, parameters, moment1, moment2,    \
-            rates + TW_NUM_HEAD_RATES * step, adam, nesterov, beta1, beta2, epsilon, weight_decay, l1)
+#define TW_TAKE(g, c, d)                                                                    \
+  head_take(g, c, d, dim, n_outputs, direct, gradient, state, parameters, moment1, moment2, \
+            rates + TW_NUM_HEAD_RATES * step, adam, nesterov, beta1, beta2, epsilon,        \
+            weight_decay, l1)
+
 // An item per tile of 4 x 4. Groups of 64. Global size: (dim + 1) / 4 rounded up, pitch / 4.
 TW_KERNEL(head_gradient)(__global const tw_store_t* features, __global const float* scores,
                          __global const int* order, __global const int* spans, __global int* state,
@@ -61,11 +63,11 @@ TW_KERNEL(head_gradient)(__global const tw_store_t* features, __global const flo
   }
 
 // The slices' place takes all sums when there are no more slices; each item reads its own alone.
-#define TW_KEEP_SUMS()                                     \
-  __local float* own = slices + ly * 8 + lx;               \
-  head_keep4(sum0, 0, TW_ITEMS, own);                      \
-  head_keep4(sum1, 4, TW_ITEMS, own);                      \
-  head_keep4(sum2, 8, TW_ITEMS, own);                      \
+#define TW_KEEP_SUMS()                       \
+  __local float* own = slices + ly * 8 + lx; \
+  head_keep4(sum0, 0, TW_ITEMS, own);        \
+  head_keep4(sum1, 4, TW_ITEMS, own);        \
+  head_keep4(sum2, 8, TW_ITEMS, own);        \
   head_keep4(sum3, 12, TW_ITEMS, own);
 
 // Global size: outputs / 32 * 8, batch / 32 * 8, both rounded up to whole groups.

@@ -1,5 +1,5 @@
 // Steps of training a dense head by groups that take whole rows: scores and loss of a row by one
-// group, and whole steps of small heads by a single group, with barriers where others have launches.
+// group, and whole steps of small heads by a single group, with barriers in place of launches.
 //
 // state[TW_HEAD_STEP] is the step for scores and loss, and state[TW_HEAD_NEXT_STEP] = step + 1 for
 // what follows; state[TW_HEAD_HALT] says why a step must not be taken.
@@ -10,7 +10,8 @@ TW_KERNEL(head_rows)(__global const tw_store_t* features, __global const float* 
                      __global const float* rates, __global const int* targets,
                      __global const float* class_weights, __global float* scores,
                      __global float* losses, int dim, int n_outputs, int pitch,
-                     int score_lanes, int loss_lanes, int has_class_weights, int kind, float smoothing, float huber_delta) {
+                     int score_lanes, int loss_lanes, int has_class_weights, int kind,
+                     float smoothing, float huber_delta) {
   __local float4 room[TW_MOST_ITEMS];
   const int b = get_group_id(0), step = state[TW_HEAD_STEP];
   const int first = spans[2 * step], count = spans[2 * step + 1];
@@ -53,8 +54,8 @@ inline float head_whole_clip(__global const float* gradient, int n, float clip_n
   return head_clip_factor(head_sum(squares, get_local_size(0), room), clip_norm);
 }
 
-// n_steps whole steps; the first that must not be taken ends them. Where `trains` is 0, their losses
-// alone, whatever these are. Global size: one group.
+// n_steps whole steps; the first that must not be taken ends them. Where `trains` is 0, their
+// losses alone, whatever these are. Global size: one group.
 TW_KERNEL(head_steps)(__global const tw_store_t* features, __global float* parameters,
                       __global const int* order, __global const int* spans, __global int* state,
                       __global const float* rates, __global const int* targets,

@@ -8,7 +8,9 @@
 TW_KERNEL(head_squares)(__global const float* gradient, __global float* sums, int n) {
   __local float4 room[TW_ITEMS];
   float4 squares = (float4)(0.0f);
-  for (int i = get_global_id(0); i < n; i += get_global_size(0)) squares += head_square(gradient[i]);
+  for (int i = get_global_id(0); i < n; i += get_global_size(0)) {
+    squares += head_square(gradient[i]);
+  }
   squares = head_sum(squares, TW_ITEMS, room);
   if (get_local_id(0) == 0) {
     sums[2 * get_group_id(0)] = squares.x;
