@@ -20,6 +20,12 @@ if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(peers.two_threads PROPERTIES RUN_SERIAL TRUE)
 endif()
 
+# The script for a machine with a GPU, on the device that is here.
+if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND TOPWORK_OPENCL AND NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  tw_script_test(gpu_day peers peers/gpu_day_test.py $<TARGET_FILE:topwork_cli>)
+  set_tests_properties(peers.gpu_day PROPERTIES TIMEOUT 900)
+endif()
+
 # Comparisons with other software: skipped where its Python packages are missing.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND NOT TOPWORK_SANITIZE)
   foreach(name IN ITEMS train_export_litert train_export_shared tail_accuracy_litert
