@@ -177,8 +177,7 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
   CHECK(conditions == std::set<std::string>{"#ifdef TW_INT", "#elif defined(TW_BYTE)",
                                             "#elif defined(TW_HALF)", "#ifdef TW_DOT",
                                             "#ifdef TW_ALIGNED", "#ifndef TW_ALIGNED",
-                                            "#ifdef TW_LABELS",
-                                            "#ifdef TW_SPLIT"});
+                                            "#ifdef TW_LABELS", "#ifdef TW_SPLIT"});
   CHECK(std::string(TypeDefine(TypeOf(Storage::kFloat16))) == "-DTW_HALF");
 }
 
