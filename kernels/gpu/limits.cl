@@ -21,13 +21,13 @@ TW_KERNEL(limits_add)(const __global float* x, __global float* y, int n) {
 TW_KERNEL(limits_dot)(const __global float* x, __global float* y, int n) {
   const int i = get_global_id(0);
   int a = (int)x[i & 63], b = a + 1, c = a + 2, d = a + 3;
-#ifdef TW_DOT
+#ifdef tw_dot
   for (int r = 0; r < n; ++r) {
     for (int k = 0; k < 16; ++k) {
-      a += dot_4x8packed_ss_int((uint)a, (uint)b);
-      b += dot_4x8packed_ss_int((uint)b, (uint)c);
-      c += dot_4x8packed_ss_int((uint)c, (uint)d);
-      d += dot_4x8packed_ss_int((uint)d, (uint)a);
+      a = tw_dot((uint)a, (uint)b, a);
+      b = tw_dot((uint)b, (uint)c, b);
+      c = tw_dot((uint)c, (uint)d, c);
+      d = tw_dot((uint)d, (uint)a, d);
     }
   }
 #endif

@@ -30,6 +30,7 @@ struct DeviceInfo {
   bool images = false;
   bool host_unified = false;    // shares the processor's memory
   bool int_dot = false;         // dot products of bytes
+  bool arm_dot = false;         // by Arm's own extension
   bool command_buffer = false;  // cl_khr_command_buffer
   bool priority_hints = false;  // cl_khr_priority_hints
   bool usable = false;

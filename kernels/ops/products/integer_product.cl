@@ -1,97 +1,165 @@
 // CONV_2D and FULLY_CONNECTED of int8 and uint8, NHWC: products of bytes summed in 32 bits, brought
 // to the output's scale as TFLite's reference kernels do it, to the bit.
 //
-// Four output channels of 1 or 4 pixels per work-item. Bytes are taken as signed after an XOR with
-// `flip` (0x80 for uint8); zero points are those of the signed values. Weights come as [tap][four
-// input channels][four output channels of a group][4 outputs x 4 inputs], zeros where channels are
-// rounded up. `epilogues` holds, for every output channel rounded up likewise: the bias with all
-// that zero points add to it and no pixel's value changes; then what tw_rescale takes. Padding holds
-// the zero point. x: fours of output channels, group by group; y: blocks of the pixels of all images.
+// TW_ROWS pixels by TW_COLUMNS (4 or 8) output channels of a group per work-item, after which the
+// kernel is named: integer_product_i8_4x8. Pixel i of the output is a product of pixel i of the
+// input; with TW_WINDOW, of a window of it. Bytes are taken as signed; with TW_ZEROS after an XOR
+// of four with `flip`, and weights have a zero point. With TW_ALIGNED the channels of groups are a
+// multiple of four, with TW_DEEP of sixteen. Weights come as [tap][four input channels][block of
+// TW_COLUMNS outputs of a group][output][4 inputs], zeros where channels are rounded up; epilogues
+// of tw_end4 in the same blocks. They have all that zero points add and no pixel's value changes.
+// `padding` is what pixels outside of the image hold. x: blocks of output channels, group by group;
+// y: blocks of the pixels of all images.
+//
+// Where the device has no dot products (tw_dot), sums are kept in halves, of inputs 0, 1 and inputs
+// 2, 3: processors add products of pairs of 16-bit numbers.
+#define TW_FOURS (TW_COLUMNS / 4)
+#define TW_TILE_OF(rows, columns) rows##x##columns
+#define TW_TILE(rows, columns) TW_KERNEL_FOR(integer_product, TW_TILE_OF(rows, columns))
 
-inline char4 tw_four_bytes(const __global uchar* p, int i, int n, uchar4 flip) {
-  if (n >= 4) return as_char4(vload4(0, p + i) ^ flip);
-  char4 v = (char4)(0);
-  v.x = as_char((uchar)(p[i] ^ flip.x));
-  if (n > 1) v.y = as_char((uchar)(p[i + 1] ^ flip.x));
-  if (n > 2) v.z = as_char((uchar)(p[i + 2] ^ flip.x));
-  return v;
-}
-
-// sums + w v for four outputs.
-inline int4 tw_products(char16 w, char4 v, int4 sums) {
-#ifdef TW_DOT
-  const uint x = as_uint(v);
-  return sums + (int4)(dot_4x8packed_ss_int(as_uint(w.s0123), x),
-                       dot_4x8packed_ss_int(as_uint(w.s4567), x),
-                       dot_4x8packed_ss_int(as_uint(w.s89ab), x),
-                       dot_4x8packed_ss_int(as_uint(w.scdef), x));
+#ifdef TW_DEEP
+#define TW_WORDS 4
 #else
-  return sums + (int)v.x * convert_int4(w.s048c) + (int)v.y * convert_int4(w.s159d) +
-         (int)v.z * convert_int4(w.s26ae) + (int)v.w * convert_int4(w.s37bf);
+#define TW_WORDS 1
 #endif
+
+// Sums of four outputs; tw_products adds those of four inputs.
+#ifdef tw_dot
+typedef int4 tw_sums;
+#define tw_total(s) (s)
+inline int4 tw_products(uint4 w, uint v, int4 s) {
+  return (int4)(tw_dot(w.x, v, s.x), tw_dot(w.y, v, s.y), tw_dot(w.z, v, s.z),
+                tw_dot(w.w, v, s.w));
 }
+#define tw_sum(v, sum) tw_dot(0x01010101u, (v), (sum))
+#else
+typedef int8 tw_sums;
+#define tw_total(s) ((s).even + (s).odd)
+inline int8 tw_products(uint4 w, uint v, int8 s) {
+  const short16 k = convert_short16(as_char16(w));
+  const short4 a = convert_short4(as_char4(v));
+  const short16 b = a.s0123012301230123;
+  return s + (convert_int8(k.even) * convert_int8(b.even) +
+              convert_int8(k.odd) * convert_int8(b.odd));
+}
+inline int tw_sum(uint v, int sum) {
+  const int4 b = convert_int4(as_char4(v));
+  return sum + b.x + b.y + b.z + b.w;
+}
+#endif
 
-#define TW_PARAMETERS                                                                              \
-  const __global uchar *input, const __global char *weights, const __global int *epilogues,        \
-      __global uchar *output, int in_h, int in_w, int in_c, int out_h, int out_w, int out_c,       \
-      int group_in, int group_out, int filter_h, int filter_w, int stride_h, int stride_w,         \
-      int dilation_h, int dilation_w, int pad_top, int pad_left, int n_pixels, int flip, int zero, \
-      int weight_zero, int by_reals, int lo, int hi, int out_zero
-#define TW_ARGUMENTS                                                                               \
-  input, weights, epilogues, output, in_h, in_w, in_c, out_h, out_w, out_c, group_in, group_out,   \
-      filter_h, filter_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left, n_pixels, \
-      flip, zero, weight_zero, by_reals, lo, hi, out_zero
+// n: how many of the four bytes exist; the others stay 0.
+#ifdef TW_ZEROS
+#ifdef TW_ALIGNED
+#define tw_signed(v, n) ((v) ^ (uint)flip)
+#else
+#define tw_signed(v, n) ((v) ^ ((uint)flip >> 8 * max(4 - (n), 0)))
+#endif
+#else
+#define tw_signed(v, n) (v)
+#endif
 
-#define TW_PLACE(i)                                                                  \
-  const int iy##i = top.s##i + ky * dilation_h, ix##i = left.s##i + kx * dilation_w; \
-  const int at##i = iy##i >= 0 && iy##i < in_h && ix##i >= 0 && ix##i < in_w         \
-                        ? ((image.s##i * in_h + iy##i) * in_w + ix##i) * in_c + from \
-                        : -1;
-#define TW_ADD(i)                                                                               \
-  if (pixels > i) {                                                                             \
-    const char4 v = at##i < 0 ? nothing : tw_four_bytes(input, at##i + c, group_in - c, flips); \
-    s##i = tw_products(w, v, s##i);                                                             \
-    if (weight_zero != 0) t.s##i += v.x + v.y + v.z + v.w;                                      \
+TW_TILE(TW_ROWS, TW_COLUMNS)
+(const __global uchar* restrict input, const __global uint4* restrict weights,
+ const __global int4* restrict epilogues, const __global uchar* restrict padding,
+ __global uchar* restrict output, int in_c, int out_c, int group_in, int group_out, int n_pixels,
+ int flip, int weight_zero, int lo, int hi, int out_zero, int in_h, int in_w, int out_h, int out_w,
+ int filter_h, int filter_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
+ int pad_top, int pad_left) {
+  const int q = (int)get_global_id(0), first = (int)get_global_id(1) * TW_ROWS;
+  const int per_group = (group_out + TW_COLUMNS - 1) / TW_COLUMNS;
+  const int line = out_c / group_out * per_group * TW_FOURS;
+  if (q * TW_FOURS >= line || first >= n_pixels) return;
+  const int g = q / per_group, block = q - g * per_group;
+  const __global uint4* k = weights + q * TW_FOURS;
+  const __global uchar* from[TW_ROWS];
+  tw_sums sum[TW_ROWS][TW_FOURS];
+#ifdef TW_ZEROS
+  int total[TW_ROWS];
+#endif
+#pragma unroll
+  for (int r = 0; r < TW_ROWS; ++r) {
+    from[r] = input + min(first + r, n_pixels - 1) * in_c + g * group_in;
+#ifdef TW_ZEROS
+    total[r] = 0;
+#endif
+#pragma unroll
+    for (int f = 0; f < TW_FOURS; ++f) sum[r][f] = (tw_sums)(0);
   }
-#define TW_END(i)                                                                       \
-  if (pixels > i && first + i < n_pixels) {                                             \
-    const int4 sums = s##i - weight_zero * t.s##i;                                      \
-    __global uchar* to = output + (first + i) * out_c + g * group_out + oc;             \
-    const __global int* e = epilogues + 16 * q;                                         \
-    to[0] = tw_end(sums.x, e, by_reals, lo, hi, out_zero);                              \
-    if (oc + 1 < group_out) to[1] = tw_end(sums.y, e + 4, by_reals, lo, hi, out_zero);  \
-    if (oc + 2 < group_out) to[2] = tw_end(sums.z, e + 8, by_reals, lo, hi, out_zero);  \
-    if (oc + 3 < group_out) to[3] = tw_end(sums.w, e + 12, by_reals, lo, hi, out_zero); \
+#ifdef TW_WINDOW
+  // The first pixel of each window, in its image, and where that image begins.
+  int top[TW_ROWS], left[TW_ROWS], image[TW_ROWS];
+  const int row = first / out_w;
+  image[0] = row / out_h;
+  top[0] = (row - image[0] * out_h) * stride_h - pad_top;
+  left[0] = (first - row * out_w) * stride_w - pad_left;
+  const int bottom = out_h * stride_h - pad_top, right = out_w * stride_w - pad_left;
+#pragma unroll
+  for (int r = 1; r < TW_ROWS; ++r) {
+    const int next = left[r - 1] + stride_w, wraps = next >= right ? 1 : 0;
+    left[r] = wraps ? -pad_left : next;
+    const int below = top[r - 1] + (wraps ? stride_h : 0), ends = below >= bottom ? 1 : 0;
+    top[r] = ends ? -pad_top : below;
+    image[r] = image[r - 1] + ends;
   }
-
-TW_INLINE void tw_integer_product(const int pixels, TW_PARAMETERS) {
-  const int q = (int)get_global_id(0), first = (int)get_global_id(1) * pixels;
-  const int per_group = (group_out + 3) / 4, n_quads = out_c / group_out * per_group;
-  if (q >= n_quads || first >= n_pixels) return;
-  const int g = q / per_group, oc = (q - g * per_group) * 4, from = g * group_in;
-  const int4 pixel = min(first + (int4)(0, 1, 2, 3), (int4)(n_pixels - 1));
-  const int4 row = pixel / out_w, image = row / out_h;
-  const int4 left = (pixel - row * out_w) * stride_w - pad_left;
-  const int4 top = (row - image * out_h) * stride_h - pad_top;
-  const uchar4 flips = (uchar4)((uchar)flip);
-  int4 s0 = (int4)(0), s1 = s0, s2 = s0, s3 = s0, t = s0;
-  const __global char* k = weights + 16 * q;
-  for (int ky = 0; ky < filter_h; ++ky) {
-    for (int kx = 0; kx < filter_w; ++kx) {
-      TW_PLACE(0)
-      TW_PLACE(1) TW_PLACE(2) TW_PLACE(3) for (int c = 0; c < group_in; c += 4, k += 16 * n_quads) {
-        const char16 w = vload16(0, k);
-        const char z = (char)zero;
-        const char4 nothing =
-            (char4)(z, c + 1 < group_in ? z : (char)0, c + 2 < group_in ? z : (char)0,
-                    c + 3 < group_in ? z : (char)0);
-        TW_ADD(0) TW_ADD(1) TW_ADD(2) TW_ADD(3)
+#pragma unroll
+  for (int r = 0; r < TW_ROWS; ++r) image[r] *= in_h;
+  for (int tap = 0, ky = 0, kx = 0; tap < filter_h * filter_w; ++tap) {
+#pragma unroll
+    for (int r = 0; r < TW_ROWS; ++r) {
+      const int y = top[r] + ky * dilation_h, x = left[r] + kx * dilation_w;
+      const int is_inside = y >= 0 && y < in_h && x >= 0 && x < in_w && first + r < n_pixels;
+      const int at = ((image[r] + y) * in_w + x) * in_c + g * group_in;
+      from[r] = is_inside ? input + at : padding;
+    }
+    kx = kx + 1 < filter_w ? kx + 1 : 0;
+    ky += kx == 0 ? 1 : 0;
+#endif
+    for (int c = 0; c < group_in; c += 4 * TW_WORDS) {
+      uint v[TW_ROWS][TW_WORDS];
+#pragma unroll
+      for (int r = 0; r < TW_ROWS; ++r) {
+#ifdef TW_DEEP
+        const uint4 words = *(const __global uint4*)(from[r] + c);
+        v[r][0] = tw_signed(words.x, 4);
+        v[r][1] = tw_signed(words.y, 4);
+        v[r][2] = tw_signed(words.z, 4);
+        v[r][3] = tw_signed(words.w, 4);
+#else
+        v[r][0] = tw_signed(tw_word(from[r] + c, group_in - c), group_in - c);
+#endif
+      }
+#pragma unroll
+      for (int i = 0; i < TW_WORDS; ++i) {
+#pragma unroll
+        for (int f = 0; f < TW_FOURS; ++f) {
+          const uint4 w = k[f];
+#pragma unroll
+          for (int r = 0; r < TW_ROWS; ++r) sum[r][f] = tw_products(w, v[r][i], sum[r][f]);
+        }
+        k += line;
+#ifdef TW_ZEROS
+#pragma unroll
+        for (int r = 0; r < TW_ROWS; ++r) total[r] = tw_sum(v[r][i], total[r]);
+#endif
       }
     }
+#ifdef TW_WINDOW
   }
-  TW_END(0) TW_END(1) TW_END(2) TW_END(3)
+#endif
+#pragma unroll
+  for (int f = 0; f < TW_FOURS; ++f) {
+    const int oc = block * TW_COLUMNS + 4 * f;
+    if (oc >= group_out) continue;
+#pragma unroll
+    for (int r = 0; r < TW_ROWS; ++r) {
+      if (first + r >= n_pixels) continue;
+      int4 s = tw_total(sum[r][f]);
+#ifdef TW_ZEROS
+      s -= weight_zero * total[r];
+#endif
+      tw_end4(s, epilogues + 4 * (q * TW_FOURS + f), lo, hi, out_zero,
+              output + (first + r) * out_c + g * group_out + oc, group_out, group_out - oc);
+    }
+  }
 }
-
-TW_KERNEL_FOR(integer_product, 1)(TW_PARAMETERS) { tw_integer_product(1, TW_ARGUMENTS); }
-
-TW_KERNEL_FOR(integer_product, 4)(TW_PARAMETERS) { tw_integer_product(4, TW_ARGUMENTS); }

@@ -99,12 +99,9 @@ Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std
     }
     return built;
   };
-  const bool has_dot = device_.info.int_dot && device_.info.version_number >= 300;
-  std::vector<std::string> ways = BuildOptions(program, defines, has_dot);
-  if (device_.info.int_dot && program == "integer_product") {
-    // cl_arm_integer_dot_product_int8 has a function of its own.
-    ways.insert(ways.end() - 1, ways.back() + " -DTW_ARM_DOT");
-  }
+  const DotProducts dot = {device_.info.int_dot && device_.info.version_number >= 300,
+                           device_.info.arm_dot};
+  const std::vector<std::string> ways = BuildOptions(program, defines, dot);
   for (size_t i = 0; i + 1 < ways.size(); ++i) {
     Result<ProgramHandle> made = make(ways[i]);
     if (made.ok()) return made;

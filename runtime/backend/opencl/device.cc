@@ -114,7 +114,8 @@ void AskDevice(Device* device) {
     return extensions.find(std::string(" ") + name + " ") != std::string::npos;
   };
   info.fp16 = has("cl_khr_fp16");
-  info.int_dot = has("cl_khr_integer_dot_product") || has("cl_arm_integer_dot_product_int8");
+  info.arm_dot = has("cl_arm_integer_dot_product_int8");
+  info.int_dot = has("cl_khr_integer_dot_product") || info.arm_dot;
   info.command_buffer = has("cl_khr_command_buffer");
   info.priority_hints = has("cl_khr_priority_hints");
   info.reason = WhyUnusable(*device);

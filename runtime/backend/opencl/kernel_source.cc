@@ -32,11 +32,12 @@ Result<std::string> KernelSource(const std::string& program) {
 }
 
 std::vector<std::string> BuildOptions(const std::string& program, const std::string& defines,
-                                      bool has_dot) {
+                                      const DotProducts& dot) {
   const std::string more = defines.empty() ? "" : " " + defines;
   std::vector<std::string> ways;
-  // Dot products of bytes are functions of OpenCL C 3.0.
-  if (has_dot && program == "integer_product") ways.push_back("-cl-std=CL3.0 -DTW_DOT" + more);
+  const bool has_dots = program == "integer_product" || program == "limits";
+  if (has_dots && dot.khronos) ways.push_back("-cl-std=CL3.0 -DTW_DOT" + more);
+  if (has_dots && dot.arm) ways.push_back("-cl-std=CL1.2 -DTW_ARM_DOT" + more);
   ways.push_back("-cl-std=CL1.2" + more);
   return ways;
 }

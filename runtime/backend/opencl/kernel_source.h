@@ -26,10 +26,15 @@ std::string TextOf(const KernelFile& file);
 // the program of that name as one text. NOT_FOUND names the program.
 Result<std::string> KernelSource(const std::string& program);
 
+// What a device has for dot products of bytes.
+struct DotProducts {
+  bool khronos = false;  // cl_khr_integer_dot_product and OpenCL C 3.0
+  bool arm = false;      // cl_arm_integer_dot_product_int8
+};
 // What a driver's compiler is told when the program is made, with a launch's defines: the first
-// that it accepts. has_dot: the device has OpenCL C 3.0 and cl_khr_integer_dot_product.
+// that it accepts.
 std::vector<std::string> BuildOptions(const std::string& program, const std::string& defines,
-                                      bool has_dot);
+                                      const DotProducts& dot);
 
 }  // namespace opencl
 }  // namespace topwork

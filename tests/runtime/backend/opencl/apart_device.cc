@@ -72,6 +72,7 @@ Result<std::shared_ptr<const LoadedProgram>> ApartDevice::Load(GpuProgram progra
     loaded->buffers.push_back(std::move(buffer));
     loaded->bytes.push_back(block.bytes);
   }
+  for (Launch& launch : program.launches) launch.options += options_;
   TW_ASSIGN_OR_RETURN(opencl::Commands commands,
                       stream.Record({program.launches.data(), program.launches.size()},
                                     {loaded->buffers.data(), loaded->buffers.size()}));

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend/device.h"
@@ -29,6 +30,8 @@ class ApartDevice final : public Device {
   GpuTuner* tuner() const override { return tuner_; }
   // Null, or one that outlives the device.
   void SetTuner(GpuTuner* tuner) { tuner_ = tuner; }
+  // Every program is compiled with these, too; they begin with a space.
+  void SetOptions(std::string options) { options_ = std::move(options); }
   Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override;
   // A program's buffers are its own, so that one session at a time may run it.
   Result<std::unique_ptr<AttachedPrograms>> Attach(const LoadedPrograms& programs) const override;
@@ -40,6 +43,7 @@ class ApartDevice final : public Device {
   const std::shared_ptr<opencl::Context> context_;
   const Storage storage_;
   GpuTuner* tuner_ = nullptr;
+  std::string options_;
   mutable std::set<std::string> entries_;
   mutable LoadedPrograms kept_;
 };

@@ -99,8 +99,9 @@ TEST_CASE("opencl context: every program compiles with every define", "[opencl]"
     for (const char* name : {"axis", "cast", "compare", "gather", "space_batch", "strided_copy"}) {
       if (std::string(file.name) == name) defines.push_back(TypeDefine(KernelType::kI32));
     }
-    for (const char* name : {"gather", "integer_depthwise", "integer_elementwise",
-                             "integer_product", "resize", "space_batch", "strided_copy"}) {
+    for (const char* name :
+         {"gather", "integer_depthwise", "integer_depthwise_rows", "integer_elementwise",
+          "integer_product", "resize", "space_batch", "strided_copy"}) {
       if (std::string(file.name) == name) defines.push_back(TypeDefine(KernelType::kI8));
     }
     if (std::string(file.name) == "conv_2d") {
@@ -117,6 +118,16 @@ TEST_CASE("opencl context: every program compiles with every define", "[opencl]"
       for (int i = 0; i < 2; ++i) {
         defines.push_back(defines[static_cast<size_t>(i)] + " -DTW_LABELS -DTW_ALIGNED");
       }
+    }
+    if (path.find("integer_depthwise") != std::string::npos) {
+      defines.push_back("-DTW_BYTE -DTW_SMALL -DTW_ALIGNED");
+    }
+    if (std::string(file.name) == "integer_product") {
+      for (std::string& define : defines) define += " -DTW_ROWS=4 -DTW_COLUMNS=8";
+      const std::string bytes = defines.back();
+      defines.push_back(bytes + " -DTW_SMALL -DTW_ALIGNED -DTW_DEEP");
+      defines.push_back(bytes + " -DTW_REALS -DTW_WINDOW -DTW_ZEROS");
+      defines.push_back(bytes + " -DTW_WINDOW -DTW_ZEROS -DTW_ALIGNED");
     }
     for (const std::string& define : defines) {
       const std::string options = "-cl-std=CL1.2 -Werror " + define;

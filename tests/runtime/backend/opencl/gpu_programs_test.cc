@@ -37,7 +37,7 @@ class ProgramSet {
   }
   void Add(const std::string& program, const std::string& defines) {
     names_.insert(program);
-    for (const std::string& options : opencl::BuildOptions(program, defines, true)) {
+    for (const std::string& options : opencl::BuildOptions(program, defines, {true, false})) {
       lines_.insert(program + " " + options);
     }
   }
@@ -132,6 +132,25 @@ void AddWideConvolution(Storage storage, ProgramSet* programs) {
   AddModel(bytes.data(), bytes.size(), storage, programs);
 }
 
+// Convolutions of bytes of 1x1 and 3x3 taps that fit all tiles; the golden cases' do not.
+void AddWideConvolutionsOfBytes(Storage storage, ProgramSet* programs) {
+  for (const int32_t taps : {1, 3}) {
+    ModelSpec spec;
+    const int x = spec.AddInput("x", DType::kInt8, {1, 16, 16, 16});
+    const Bytes weights(static_cast<size_t>(16 * taps * taps * 16), 1);
+    const int w = spec.AddConstant("w", DType::kInt8, {16, taps, taps, 16}, weights);
+    const int y = spec.AddTensor("y", DType::kInt8, {1, 16, 16, 16});
+    for (const int tensor : {x, w, y}) {
+      spec.main().tensors[static_cast<size_t>(tensor)].scales = {0.0625f};
+      spec.main().tensors[static_cast<size_t>(tensor)].zero_points = {0};
+    }
+    spec.AddOp(OpCode::kConv2d, {x, w}, {y}, OptionsSpec(kConv2dOptions).Int(1, 1).Int(2, 1));
+    spec.main().outputs = {y};
+    const Bytes model = BuildModel(spec);
+    AddModel(model.data(), model.size(), storage, programs);
+  }
+}
+
 // Those of the library that no launch above names: drivers' trials, and what no golden case has.
 void AddRest(ProgramSet* programs) {
   for (const opencl::KernelFile& file : opencl::KernelFiles()) {
@@ -159,13 +178,15 @@ TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     AddModels(storage, &programs);
     AddWideConvolution(storage, &programs);
+    AddWideConvolutionsOfBytes(storage, &programs);
     AddHeads(storage, &programs);
   }
   const size_t n_launched = programs.names().size();
   AddRest(&programs);
   CHECK(programs.names().size() - n_launched <= 3);
   CHECK(programs.lines().count("gemm -cl-std=CL1.2 -DTW_HALF -DTW_ROWS=4 -DTW_COLUMNS=4") == 1);
-  CHECK(programs.lines().count("integer_product -cl-std=CL3.0 -DTW_DOT -DTW_BYTE") == 1);
+  CHECK(programs.lines().count("integer_product -cl-std=CL3.0 -DTW_DOT -DTW_BYTE -DTW_ROWS=4 "
+                               "-DTW_COLUMNS=8 -DTW_SMALL -DTW_ALIGNED -DTW_DEEP") == 1);
   const char* folder = std::getenv("TOPWORK_WRITE_PROGRAMS");
   if (folder != nullptr) Write(folder, programs);
 }

@@ -7,6 +7,7 @@
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/case_runner.h"
 #include "tests/support/model_builder.h"
+#include "tests/support/scripted_tuner.h"
 
 namespace topwork {
 namespace test {
@@ -191,6 +192,7 @@ struct Window {
   int height, width, channels, outputs, filter, stride;
   bool depthwise;
   DType dtype;
+  int dilation = 1, images = 1;
 };
 
 Bytes BuildWindow(const Window& p) {
@@ -207,19 +209,35 @@ Bytes BuildWindow(const Window& p) {
   std::vector<uint8_t> weights(
       static_cast<size_t>(p.filter * p.filter * p.outputs * (p.depthwise ? 1 : p.channels)));
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<uint8_t>(i * 89 + i / 3);
-  const int x = spec.AddInput("x", p.dtype, {1, p.height, p.width, p.channels});
+  const int x = spec.AddInput("x", p.dtype, {p.images, p.height, p.width, p.channels});
   quantize(x, 0.05f, is_unsigned ? 117 : -11);
   const int w = spec.AddConstant("w", p.dtype, filter, weights);
   quantize(w, 0.02f, is_unsigned ? 133 : 0);
   const auto out = [&](int n) { return (n + p.stride - 1) / p.stride; };
-  const int y = spec.AddTensor("y", p.dtype, {1, out(p.height), out(p.width), p.outputs});
+  const int y = spec.AddTensor("y", p.dtype, {p.images, out(p.height), out(p.width), p.outputs});
   quantize(y, 0.31f, is_unsigned ? 128 : -5);
   OptionsSpec options(p.depthwise ? kDepthwiseConv2dOptions : kConv2dOptions);
   options.Byte(0, 0).Int(1, p.stride).Int(2, p.stride);
   if (p.depthwise) options.Int(3, p.outputs / p.channels);
+  const int at = p.depthwise ? 5 : 4;
+  options.Int(at, p.dilation).Int(at + 1, p.dilation);
   spec.AddOp(p.depthwise ? OpCode::kDepthwiseConv2d : OpCode::kConv2d, {x, w}, {y}, options);
   spec.main().outputs = {y};
   return BuildModel(spec);
+}
+
+void CheckWindow(const Window& window, const std::shared_ptr<const Device>& backend) {
+  const Bytes model = BuildWindow(window);
+  const auto on_device = Open(model.data(), model.size(), backend);
+  const auto cpu = Open(model.data(), model.size(), nullptr);
+  REQUIRE(on_device != nullptr);
+  for (int64_t i = 0; i < cpu->input(0).shape.NumElements(); ++i) {
+    const uint8_t value = static_cast<uint8_t>(i * 53 + i / 7);
+    on_device->input(0).as<uint8_t>()[i] = cpu->input(0).as<uint8_t>()[i] = value;
+  }
+  INFO(window.channels << " to " << window.outputs << ", " << window.filter << " taps, stride "
+                       << window.stride << (window.depthwise ? ", depthwise" : ""));
+  CHECK(CheckSameBytes(on_device.get(), cpu.get()) == 1);
 }
 
 TEST_CASE("opencl kernels: convolutions of bytes", "[opencl][opencl-kernels]") {
@@ -230,20 +248,74 @@ TEST_CASE("opencl kernels: convolutions of bytes", "[opencl][opencl-kernels]") {
       for (const Window& window :
            {Window{5, 6, 3, 7, 3, 1, false, dtype}, Window{4, 3, 9, 4, 1, 2, false, dtype},
             Window{1, 2, 5, 3, 3, 1, false, dtype}, Window{5, 4, 3, 6, 3, 1, true, dtype},
-            Window{4, 5, 5, 5, 5, 2, true, dtype}}) {
-        const Bytes model = BuildWindow(window);
-        const auto on_device = Open(model.data(), model.size(), backend);
-        const auto cpu = Open(model.data(), model.size(), nullptr);
-        REQUIRE(on_device != nullptr);
-        for (int64_t i = 0; i < cpu->input(0).shape.NumElements(); ++i) {
-          const uint8_t value = static_cast<uint8_t>(i * 53 + i / 7);
-          on_device->input(0).as<uint8_t>()[i] = cpu->input(0).as<uint8_t>()[i] = value;
-        }
-        INFO(window.channels << " to " << window.outputs << (window.depthwise ? " depthwise" : ""));
-        CHECK(CheckSameBytes(on_device.get(), cpu.get()) == 1);
+            Window{4, 5, 5, 5, 5, 2, true, dtype}, Window{6, 5, 8, 8, 3, 1, true, dtype},
+            Window{6, 7, 4, 4, 3, 2, true, dtype}, Window{5, 6, 5, 5, 5, 1, true, dtype, 1, 2},
+            Window{6, 7, 6, 6, 5, 2, true, dtype}, Window{6, 6, 8, 8, 3, 1, true, dtype, 2}}) {
+        CheckWindow(window, backend);
       }
     }
   }
+}
+
+// Depths of nothing, fours and sixteens; of several images, whose borders blocks of pixels cross.
+TEST_CASE("opencl kernels: products of bytes in each tile", "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  struct Tile {
+    const char* name;
+    std::vector<int> depths;  // that it fits
+  };
+  for (const Tile& tile :
+       {Tile{"integer_product_4x8", {12, 16}}, Tile{"integer_product_4x4", {5, 12, 16}},
+        Tile{"integer_product_2x4", {12, 16}}, Tile{"integer_product_1x4", {5, 12, 16}}}) {
+    const auto backend = MakeApart(device, Storage::kFloat32);
+    ScriptedTuner tuner;
+    tuner.forced = tile.name;
+    backend->SetTuner(&tuner);
+    INFO(tile.name);
+    for (const DType dtype : {DType::kInt8, DType::kUInt8}) {
+      for (const int depth : tile.depths) {
+        CheckWindow({3, 3, depth, 13, 1, 1, false, dtype, 1, 2}, backend);
+        CheckWindow({3, 5, depth, 8, 3, 1, false, dtype, 2, 2}, backend);
+        CheckWindow({5, 3, depth, 15, 2, 2, false, dtype, 1, 3}, backend);
+        CheckLayer({dtype, 7, depth, 8, 0.1f, 0.7f, {0.3f}}, backend);
+      }
+    }
+    CHECK(backend->entries().count(tile.name) == 1);
+  }
+}
+
+// An extension's function in plain OpenCL C, so that a device without it runs the kernels' other
+// half. v, w: its arguments as char4.
+std::string PlainDot(const std::string& function, const std::string& v, const std::string& w) {
+  std::string sum = "0";
+  for (const char* at : {".s0", ".s1", ".s2", ".s3"}) {
+    sum += "+(int)" + v + at + "*(int)" + w + at;
+  }
+  return " -D" + function + "(v,w)=(" + sum + ")";
+}
+
+void CheckDotProducts(const opencl::Device& device, const std::string& options) {
+  const auto backend = MakeApart(device, Storage::kFloat32);
+  backend->SetOptions(options);
+  INFO(options);
+  for (const DType dtype : {DType::kInt8, DType::kUInt8}) {
+    for (const int depth : {5, 16}) {
+      CheckWindow({3, 3, depth, 13, 1, 1, false, dtype}, backend);
+      CheckWindow({3, 5, depth, 8, 3, 1, false, dtype}, backend);
+    }
+  }
+}
+
+TEST_CASE("opencl kernels: dot products of bytes", "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  CheckDotProducts(device,
+                   " -DTW_DOT" + PlainDot("dot_4x8packed_ss_int", "as_char4(v)", "as_char4(w)"));
+}
+
+// (oclgrind's compiler declares all of Arm's functions.)
+TEST_CASE("opencl: dot products of bytes by Arm's extension", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  CheckDotProducts(device, " -DTW_ARM_DOT" + PlainDot("arm_dot", "(v)", "(w)"));
 }
 
 // x + a row, looked up, pooled twice, averaged.

@@ -30,8 +30,11 @@ def find():
 FLOAT32_ONLY = ("quantize", "quantize_in_place")
 # Kernels of integers alone, and of which.
 INTEGERS = {"binary_int": "i32", "logical": "i32", "cast_wrap": "i32", "clear": "i32",
-            "integer_binary": "i8", "integer_depthwise": "i8", "integer_lookup": "i8",
-            "integer_pool": "i8", "integer_product": "i8", "integer_reduce": "i8"}
+            "integer_binary": "i8", "integer_depthwise": "i8", "integer_depthwise_rows": "i8",
+            "integer_lookup": "i8", "integer_pool": "i8", "integer_product": "i8",
+            "integer_reduce": "i8"}
+# Files whose kernels are made for one block at a time, and who lists the blocks.
+BLOCKS = {"conv_2d": "conv_2d_gpu.cc", "integer_product": "integer_gpu.cc"}
 
 
 def kernels_of(path):
@@ -40,9 +43,10 @@ def kernels_of(path):
     found = re.findall(r"^TW_KERNEL\((\w+)\)\(", text, re.MULTILINE)
     kernels = [(op, "") for op in found]
     kernels += re.findall(r"^TW_KERNEL_FOR\((\w+), (\w+)\)\(", text, re.MULTILINE)
-    if os.path.basename(path) == "conv_2d.cl":  # made for one block at a time
-        plan = open(os.path.join(os.path.dirname(path), "conv_2d_gpu.cc"), encoding="utf-8").read()
-        kernels += [("conv_2d", block) for block in re.findall(r'"conv_2d_(\w+)"', plan)]
+    op = os.path.basename(path)[:-len(".cl")]
+    if op in BLOCKS:
+        plan = open(os.path.join(os.path.dirname(path), BLOCKS[op]), encoding="utf-8").read()
+        kernels += [(op, block) for block in re.findall(rf'"{op}_(\w+)"', plan)]
     return kernels
 
 
