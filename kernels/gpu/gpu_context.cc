@@ -90,6 +90,7 @@ void GpuContext::Touch(int block) {
 int GpuContext::In(int i) {
   const size_t k = static_cast<size_t>(i);
   if (input_formats_[k].is_bytes && moves_bytes_) return InBytes(i);
+  NoteReals(*inputs_[k]);
   if (input_formats_[k].is_bytes && !is_constant(i)) return MakeReal(i);
   int& block = input_blocks_[k];
   const TensorView& view = *inputs_[k];
@@ -107,6 +108,7 @@ int GpuContext::In(int i) {
 
 int GpuContext::Out(int i) {
   const size_t k = static_cast<size_t>(i);
+  if (!moves_bytes_) NoteReals(outputs_[k]);
   if (output_formats_[k].is_bytes && !moves_bytes_) {
     int& reals = real_outputs_[k];
     if (reals < 0) {
@@ -132,6 +134,11 @@ int GpuContext::InBytes(int i) {
 void GpuContext::NeedReals(const char* kind, int i, const GpuFormat& format) {
   const std::string why = WhyNotReal(format, program_->storage);
   if (!why.empty() && why_not_.empty()) why_not_ = kind + std::to_string(i) + " " + why;
+}
+
+void GpuContext::NoteReals(const TensorView& view) {
+  const bool is_scaled = view.quantization != nullptr && !view.quantization->scales.empty();
+  if (is_scaled && view.dtype != DType::kFloat32) program_->has_reals_of_integers = true;
 }
 
 int GpuContext::MakeReal(int i) {
@@ -173,9 +180,10 @@ void GpuContext::Alias(int k, int i) {
 }
 
 const float* GpuContext::Floats(int i) {
-  if (program_->is_trial) return nullptr;
   const size_t k = static_cast<size_t>(i);
   const TensorView& view = *inputs_[k];
+  NoteReals(view);
+  if (program_->is_trial) return nullptr;
   if (view.dtype == DType::kFloat32) return view.as<const float>();
   if (!floats_[k].empty()) return floats_[k].data();
   std::vector<float> scales;

@@ -125,6 +125,7 @@ class GpuContext {
   // What lies as bytes and is to be real, and the other way round.
   int MakeReal(int i);
   void NeedReals(const char* kind, int i, const GpuFormat& format);
+  void NoteReals(const TensorView& view);
   void MakeBytes(int i);
 
   OpParams params_;

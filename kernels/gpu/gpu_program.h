@@ -40,6 +40,9 @@ struct GpuProgram {
   std::string forced_variant;  // taken wherever it fits, for measuring
   // The working memory that one operator may take; if it needs more, it is computed another way.
   size_t scratch_limit_bytes = size_t{64} << 20;
+  // Tensors hold integers that an operator computes as real numbers: its answers are within a step
+  // of the CPU's.
+  bool has_reals_of_integers = false;
   std::vector<GpuChoice> choices;  // those made
   std::vector<GpuBlock> blocks;
   std::vector<Launch> launches;

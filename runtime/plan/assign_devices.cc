@@ -5,12 +5,11 @@
 
 namespace topwork {
 
-void AssignDevices(const std::vector<std::shared_ptr<const Device>>& devices,
-                   const std::string& no_device_reason, WorkGraph* graph) {
+void AssignDevices(const PlanOptions& options, WorkGraph* graph) {
   for (WorkOp& work : graph->ops) {
     work.device = nullptr;
-    work.reason = no_device_reason;
-    if (!kHasOpenCl || devices.empty()) continue;
+    work.reason = options.no_device_reason;
+    if (!kHasOpenCl || options.devices.empty()) continue;
     if (work.pinned) {
       work.reason = "pinned to the CPU";
       continue;
@@ -19,11 +18,11 @@ void AssignDevices(const std::vector<std::shared_ptr<const Device>>& devices,
       work.reason = "keeps state from run to run";
       continue;
     }
-    for (const auto& device : devices) {
-      const std::string why_not =
-          work.pinned_to_float32 && device->storage() != Storage::kFloat32
-              ? "pinned to float32"
-              : WhyNotLaunched(*graph, work, device->storage(), &work.n_launches);
+    for (const auto& device : options.devices) {
+      const std::string why_not = work.pinned_to_float32 && device->storage() != Storage::kFloat32
+                                      ? "pinned to float32"
+                                      : WhyNotLaunched(*graph, work, device->storage(),
+                                                       options.same_integers, &work.n_launches);
       if (why_not.empty()) {
         work.device = device.get();
         break;

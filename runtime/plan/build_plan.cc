@@ -287,7 +287,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
   if (options.optimize && options.devices.empty()) TW_RETURN_IF_ERROR(FuseBytes(&graph));
   if (!options.devices.empty()) graph.FillHalves();
-  AssignDevices(options.devices, options.no_device_reason, &graph);
+  AssignDevices(options, &graph);
   if (kHasOpenCl) {
     PlaceOnDevices(options, &graph);
     JoinGpuPairs(&graph);

@@ -216,12 +216,14 @@ Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program) 
 }
 
 std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, Storage storage,
-                           int* n_launches) {
+                           bool same_integers, int* n_launches) {
   GpuProgram program;
   program.storage = storage;
   const Status status = TryPlan(graph, work, &program);
   *n_launches = static_cast<int>(program.launches.size());
-  return status.ok() ? "" : status.message();
+  if (!status.ok()) return status.message();
+  const bool differs = same_integers && program.has_reals_of_integers;
+  return differs ? "it would compute its integers as real numbers there" : "";
 }
 
 Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end, Storage storage,

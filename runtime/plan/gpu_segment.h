@@ -10,9 +10,10 @@
 namespace topwork {
 
 // Returns "" and the number of launches when the operator can become launches over tensors in
-// `storage` with the shapes known now; otherwise the reason why it cannot.
+// `storage` with the shapes known now; otherwise the reason why it cannot. same_integers: as in
+// PlanOptions.
 std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, Storage storage,
-                           int* n_launches);
+                           bool same_integers, int* n_launches);
 
 // Plans the operator alone, on trial: *program receives its launches and choices but no constants.
 // Its inputs are block 0. An error says why it cannot be launched.

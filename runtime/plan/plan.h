@@ -61,6 +61,9 @@ struct PlanOptions {
   // How fast the devices are: only work that is worth its transfers goes there. Null: the devices
   // get all that they can compute.
   std::shared_ptr<const DeviceCost> device_cost;
+  // Devices get no operator that computes integers of its tensors as real numbers there: the answers
+  // would be within a step of the CPU's, and not the same.
+  bool same_integers = false;
   // Why the list is empty although devices were wanted; every step gets it as its reason.
   std::string no_device_reason;
   // On the CPU, operators that have them compute float32 products from 16-bit numbers where the

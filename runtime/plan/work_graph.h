@@ -97,10 +97,9 @@ void WidenHalf(WorkGraph* graph);
 // first_deferred. Refuses operators that are not supported, all of them in one message.
 Status InferAndFold(WorkGraph* graph);
 
-// Gives every op its device: the first of the list that can run it, else the CPU. Sets n_launches.
-// `no_device_reason` says why the list is empty when it should not be.
-void AssignDevices(const std::vector<std::shared_ptr<const Device>>& devices,
-                   const std::string& no_device_reason, WorkGraph* graph);
+// Gives every op its device: the first of options.devices that can run it, else the CPU. Sets
+// n_launches.
+void AssignDevices(const PlanOptions& options, WorkGraph* graph);
 
 // The fusion passes; shapes must have been inferred. Each keeps the outputs' values unchanged up to
 // rounding.

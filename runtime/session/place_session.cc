@@ -32,21 +32,9 @@ bool KeepsState(const Model& model) {
   return false;
 }
 
-// Devices compute such models in real numbers, a few steps of the last bit away: nobody is given
-// other answers for being faster without having asked.
-bool IsQuantized(const Model& model) {
-  for (const Graph& graph : model.subgraphs()) {
-    for (const Value& value : graph.values) {
-      if (value.quantization != nullptr && value.dtype != DType::kFloat32) return true;
-    }
-  }
-  return false;
-}
-
 // What of the model and the options alone speaks for the CPU.
 std::string WhyNotTried(const Model& model, const SessionOptions& options, double least_flops) {
   if (KeepsState(model)) return "running this model for trial would leave traces";
-  if (IsQuantized(model)) return "quantized models have the integers' answers only there";
   if (options.subgraph < 0 || static_cast<size_t>(options.subgraph) >= model.subgraphs().size()) {
     return "there is no such subgraph";  // Create refuses it
   }
@@ -60,7 +48,7 @@ int NumThreads(const SessionOptions& options) {
 
 std::string KeyOf(const Model& model, const SessionOptions& options, const Candidate& device) {
   const CpuKernels& cpu = options.cpu != nullptr ? *options.cpu : BestCpuKernels();
-  std::string key = StrFormat("auto 2, model {}, subgraph {}, device {} ({}), {}, threads {}",
+  std::string key = StrFormat("auto 3, model {}, subgraph {}, device {} ({}), {}, threads {}",
                               model.sha256(), options.subgraph, device.name.ToString(),
                               device.identity, cpu.isa, NumThreads(options));
   const Graph& graph = model.subgraphs()[static_cast<size_t>(options.subgraph)];
@@ -101,6 +89,8 @@ bool HasDeviceSteps(const Session& session) {
 Result<SessionPtr> OnDevice(const std::shared_ptr<const Model>& model, SessionOptions options,
                             const Candidate& device) {
   TW_RETURN_IF_ERROR(device.add(&options));
+  // Nobody is given other integers for being faster without having asked.
+  options.same_integers = true;
   TW_ASSIGN_OR_RETURN(SessionPtr session, Session::Create(model, options));
   if (HasDeviceSteps(*session)) return session;
   return Unsupported("nothing of this model is worth its while");

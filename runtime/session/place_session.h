@@ -25,9 +25,10 @@ struct PlacedSession {
 // is there. "auto" runs the model a few times on the CPU and on the device that FindAutoDevice
 // finds (at most kTrialNanos each, but at least twice), on inputs of zeros, and keeps the faster
 // session. The times are remembered by model, device, options and shapes. The CPU is taken without
-// measuring where runs leave traces (variables, custom operators), for quantized models, whose
-// answers on a device differ, for models of fewer than kTrialFlops operations (nothing of OpenCL is
-// loaded then), and where there is no device, or it fails, or has nothing to compute.
+// measuring where runs leave traces (variables, custom operators), for models of fewer than
+// kTrialFlops operations (nothing of OpenCL is loaded then), and where there is no device, or it
+// fails, or has nothing to compute. The device gets no operator whose integers it would compute as
+// real numbers: quantized models give the CPU's integers wherever they run.
 Result<PlacedSession> PlaceSession(std::shared_ptr<const Model> model,
                                    const SessionOptions& options, const DeviceName& device,
                                    const DeviceOptions& device_options);

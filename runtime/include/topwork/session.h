@@ -11,7 +11,8 @@ extern "C" {
 // Options name a device by one of these texts:
 //   "auto"         the faster of the CPU and the best GPU. A session finds out by a few runs on
 //                  both when a model first meets a GPU, and remembers the answer in cache_dir.
-//                  Without a GPU the CPU is used.
+//                  Without a GPU the CPU is used. Integers of quantized models are the same on both:
+//                  the CPU keeps what a GPU would compute as real numbers.
 //   "cpu"          the processor
 //   "opencl"       the best GPU. The CPU computes what a GPU cannot, and all if the GPU fails.
 //   "opencl:1"     the OpenCL device of that number (tw_device_info.id)

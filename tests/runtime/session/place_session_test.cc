@@ -186,20 +186,33 @@ TEST_CASE("auto reads once what the processors are", "[session]") {
   }
 }
 
-TEST_CASE("auto leaves quantized models on the CPU", "[session]") {
+TEST_CASE("auto leaves to the CPU what a device computes as real numbers", "[session]") {
   Trial trial(-400);
   test::ModelSpec spec;
-  const int x = spec.AddInput("x", DType::kInt8, {4});
-  const int y = spec.AddTensor("y", DType::kInt8, {4});
-  for (const int v : {x, y}) {
-    spec.main().tensors[static_cast<size_t>(v)].scales = {0.5f};
-    spec.main().tensors[static_cast<size_t>(v)].zero_points = {0};
+  const int x = spec.AddInput("x", DType::kInt8, {1, 4});
+  const int y = spec.AddTensor("y", DType::kInt8, {1, 4});
+  const int z = spec.AddTensor("z", DType::kInt8, {1, 4});
+  for (const int v : {x, y, z}) {
+    spec.main().tensors[static_cast<size_t>(v)].scales = {1.0f / 256.0f};
+    spec.main().tensors[static_cast<size_t>(v)].zero_points = {-128};
   }
   spec.AddOp(OpCode::kAdd, {x, x}, {y});
-  spec.main().outputs = {y};
+  spec.AddOp(OpCode::kSoftmax, {y}, {z}, test::OptionsSpec(test::kSoftmaxOptions).Float(0, 1.0f));
+  spec.main().outputs = {z};
   trial.SetModel(spec);
-  CHECK(trial.Create().placement.Note().find("quantized") != std::string::npos);
-  CHECK(trial.n_found == 0);
+  const PlacedSession placed = trial.Create();
+  CHECK(placed.placement.on_device());
+  const std::vector<Step>& steps = placed.session->plan().steps;
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].program != nullptr);
+  CHECK(steps[1].program == nullptr);
+  CHECK(steps[1].reason.find("as real numbers") != std::string::npos);
+  // A device that was named computes them.
+  SessionOptions named = trial.options;
+  named.devices = {trial.gpu};
+  const auto session = Session::Create(trial.model, named);
+  REQUIRE(session.status().ToString() == "OK");
+  CHECK(session.value()->plan().steps.size() == 1);
 }
 
 }  // namespace place_session_test

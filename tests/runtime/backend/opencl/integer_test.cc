@@ -318,6 +318,37 @@ TEST_CASE("opencl: dot products of bytes by Arm's extension", "[opencl]") {
   CheckDotProducts(device, " -DTW_ARM_DOT" + PlainDot("arm_dot", "(v)", "(w)"));
 }
 
+// A device computes integers as the CPU does, or not at all where the caller wants the same.
+TEST_CASE("opencl: the same integers or none", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  const auto backend = MakeApart(device, Storage::kFloat32);
+  int n_cases = 0, n_on_device = 0;
+  ForEachCase(
+      [](const OpCase& op_case) {
+        return OpensFirstSubgraph(op_case) && op_case.file.rfind("quant_", 0) == 0;
+      },
+      [&](const OpCase& op_case) {
+        SessionOptions options = OneThreadOn(backend);
+        options.same_integers = true;
+        CaseRunner on_device(options), cpu(OneThreadOn(nullptr));
+        for (CaseRunner* runner : {&on_device, &cpu}) {
+          REQUIRE(runner->Open(op_case).ToString() == "OK");
+          REQUIRE(runner->Write(op_case).ok());
+          REQUIRE(runner->session().Run().ToString() == "OK");
+        }
+        const Session& session = on_device.session();
+        for (const Step& step : session.plan().steps) n_on_device += step.program != nullptr;
+        for (int i = 0; i < session.n_outputs(); ++i) {
+          const TensorView& got = session.output(i);
+          if (got.dtype == DType::kFloat32) continue;
+          CHECK(std::memcmp(got.data, cpu.session().output(i).data, got.bytes()) == 0);
+        }
+        ++n_cases;
+      });
+  CHECK(n_cases > 190);
+  CHECK(n_on_device > 70);
+}
+
 // x + a row, looked up, pooled twice, averaged.
 Bytes BuildChain(DType dtype) {
   ModelSpec spec;
