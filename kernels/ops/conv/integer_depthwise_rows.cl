@@ -48,6 +48,7 @@ TW_INLINE void tw_depthwise_rows(const int taps, const int stride, const int pix
   const int b = row / out_h, oy = row - b * out_h, n = out_c - c;
   const int fours = (out_c + 3) / 4, first = x0 * stride - pad_left;
   int4 s0 = (int4)(0), s1 = s0, s2 = s0, s3 = s0;
+#pragma unroll 1
   for (int ky = 0; ky < taps; ++ky) {
     const int iy = oy * stride - pad_top + ky, at = (b * in_h + iy) * in_w;
     const int is_inside = iy >= 0 && iy < in_h;
